@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * log: see log.h. One buffer on the stack, filled, defused, written.
+ */
+#include "base/log.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/fdio.h"
+
+enum level { LEVEL_ERROR, LEVEL_WARN, LEVEL_INFO, LEVEL_VERBOSE };
+
+static enum level shown_up_to = LEVEL_INFO;
+static uint32_t debug_domains;
+
+/* Whether the last error or warning of this thread was printed: its hint follows it. */
+static _Thread_local bool last_shown;
+
+static const struct {
+	const char *name, *what;
+} domains[] = {
+#define X(upper, lower, what) { #lower, what },
+	LOG_DOMAINS(X)
+#undef X
+};
+
+_Static_assert(LOG_DOMAIN_COUNT <= 32, "one bit of debug_domains each");
+
+void log_set_quiet(void)
+{
+	shown_up_to = LEVEL_ERROR;
+}
+
+void log_set_verbose(void)
+{
+	shown_up_to = LEVEL_VERBOSE;
+}
+
+static uint32_t domain_bits(const char *name, size_t len)
+{
+	if (len == 3 && !strncmp(name, "all", 3))
+		return UINT32_MAX;
+	for (size_t i = 0; i < LOG_DOMAIN_COUNT; i++)
+		if (strlen(domains[i].name) == len && !strncmp(domains[i].name, name, len))
+			return UINT32_C(1) << i;
+	return 0;
+}
+
+int log_debug_enable(const char *names, char *bad, size_t n)
+{
+	uint32_t bits = 0;
+
+	for (const char *p = names;; ) {
+		size_t len = strcspn(p, ",");
+		uint32_t bit = domain_bits(p, len);
+		if (!bit) {
+			snprintf(bad, n, "%.*s", (int)len, p);
+			return -EINVAL;
+		}
+		bits |= bit;
+		if (!p[len])
+			break;
+		p += len + 1;
+	}
+	debug_domains |= bits;
+	return 0;
+}
+
+bool log_domain_describe(size_t i, const char **name, const char **what)
+{
+	if (i >= LOG_DOMAIN_COUNT)
+		return false;
+	*name = domains[i].name;
+	*what = domains[i].what;
+	return true;
+}
+
+bool log_debug_on(enum log_domain domain)
+{
+	return debug_domains >> domain & 1;
+}
+
+/* C0, DEL, and C1 in its UTF-8 form: the target's names end up here, and must not drive the terminal. */
+static void defuse(char *s)
+{
+	for (unsigned char *p = (unsigned char *)s; *p; p++) {
+		if (p[0] == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0)
+			p[0] = p[1] = '?';
+		else if (*p < 0x20 || *p == 0x7f)
+			*p = '?';
+	}
+}
+
+/* snprintf's result, as the length of what is really in the buffer. */
+static size_t fitted(int n, size_t size)
+{
+	if (n < 0)
+		return 0;
+	return (size_t)n < size ? (size_t)n : size - 1;
+}
+
+/* One line: @prefix, the message, ": reason" if @err is not 0. */
+static void print(const char *prefix, int err, const char *fmt, va_list ap)
+{
+	int saved = errno;
+	char line[LOG_LINE_MAX];
+	size_t size = sizeof(line) - 1;
+	size_t len = fitted(snprintf(line, size, "%s", prefix), size);
+
+	len += fitted(vsnprintf(line + len, size - len, fmt, ap), size - len);
+	if (err)
+		len += fitted(snprintf(line + len, size - len, ": %s", strerrordesc_np(abs(err)) ?: "unknown error"), size - len);
+	defuse(line);
+	line[len++] = '\n';
+	if (write_full(STDERR_FILENO, line, len) < 0)
+		last_shown = false;
+	errno = saved;
+}
+
+static void message(enum level level, const char *prefix, int err, const char *fmt, va_list ap)
+{
+	last_shown = level <= shown_up_to;
+	if (last_shown)
+		print(prefix, err, fmt, ap);
+}
+
+#define FORWARD(level, prefix, err)			\
+	do {						\
+		va_list ap;				\
+		va_start(ap, fmt);			\
+		message(level, prefix, err, fmt, ap);	\
+		va_end(ap);				\
+	} while (0)
+
+void log_error(const char *fmt, ...)
+{
+	FORWARD(LEVEL_ERROR, "mmattach: ", 0);
+}
+
+void log_warn(const char *fmt, ...)
+{
+	FORWARD(LEVEL_WARN, "mmattach: warning: ", 0);
+}
+
+void log_info(const char *fmt, ...)
+{
+	FORWARD(LEVEL_INFO, "mmattach: ", 0);
+}
+
+void log_verbose(const char *fmt, ...)
+{
+	FORWARD(LEVEL_VERBOSE, "mmattach: ", 0);
+}
+
+void log_error_errno(int err, const char *fmt, ...)
+{
+	FORWARD(LEVEL_ERROR, "mmattach: ", err);
+}
+
+void log_warn_errno(int err, const char *fmt, ...)
+{
+	FORWARD(LEVEL_WARN, "mmattach: warning: ", err);
+}
+
+void log_announce(const char *fmt, ...)
+{
+	FORWARD(LEVEL_ERROR, "", 0);
+}
+
+void log_hint(const char *fmt, ...)
+{
+	if (last_shown)
+		FORWARD(LEVEL_ERROR, "mmattach: hint: ", 0);
+}
+
+void log_debug_print(enum log_domain domain, const char *fmt, ...)
+{
+	char prefix[64];
+	struct timespec now;
+	va_list ap;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	snprintf(prefix, sizeof(prefix), "mmattach: %lld.%06ld %s: ", (long long)now.tv_sec, now.tv_nsec / 1000,
+		 domains[domain].name);
+	va_start(ap, fmt);
+	print(prefix, 0, fmt, ap);
+	va_end(ap);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * strbuf: a string that grows.
+ *
+ *	struct strbuf sb = STRBUF_INIT;
+ *	strbuf_printf(&sb, "%d blocks", n);
+ *	if (strbuf_error(&sb)) ...
+ *	strbuf_fini(&sb);
+ *
+ * Want of memory is sticky: once an append failed, further ones do nothing and
+ * strbuf_error says -ENOMEM. So a writer appends a whole report and asks once.
+ * What is there stays a valid, NUL-terminated string throughout.
+ */
+#ifndef MM_STRBUF_H
+#define MM_STRBUF_H
+
+#include <stdarg.h>
+#include <stddef.h>
+
+struct strbuf {
+	char *s;	/* NULL as long as nothing was appended: read with strbuf_str */
+	size_t len;	/* without the NUL; the string may hold NULs itself */
+	size_t size;	/* bytes allocated */
+	int err;	/* 0, or -ENOMEM of the first append that failed */
+};
+
+#define STRBUF_INIT { NULL, 0, 0, 0 }
+
+void strbuf_init(struct strbuf *sb);
+void strbuf_fini(struct strbuf *sb);
+
+#define cleanup_strbuf __attribute__((cleanup(strbuf_fini)))
+
+/* The string, "" if there is none; valid until the next append. */
+const char *strbuf_str(const struct strbuf *sb);
+
+int strbuf_error(const struct strbuf *sb);
+
+/* The string becomes the caller's (free it) and @sb empty; NULL on want of memory. */
+char *strbuf_steal(struct strbuf *sb);
+
+/* Forget the contents and the error, keep the memory. */
+void strbuf_reset(struct strbuf *sb);
+
+void strbuf_append(struct strbuf *sb, const void *data, size_t n);
+void strbuf_puts(struct strbuf *sb, const char *s);
+void strbuf_putc(struct strbuf *sb, char c);
+void strbuf_pad(struct strbuf *sb, char c, size_t n);	/* @n times @c */
+void strbuf_printf(struct strbuf *sb, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void strbuf_vprintf(struct strbuf *sb, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));
+
+/*
+ * @s as a JSON string, quotes included ("null" for NULL). The result is valid
+ * UTF-8 whatever @s holds: each byte that is no part of valid UTF-8 becomes
+ * U+FFFD, control characters and DEL become \u00xx.
+ */
+void strbuf_json(struct strbuf *sb, const char *s);
+
+/*
+ * @s for a terminal: control characters (C0, DEL, C1), line and text-direction
+ * controls and invalid UTF-8 become \xNN, so that a target's names can
+ * neither move the cursor nor break a line. Nothing for NULL.
+ */
+void strbuf_text(struct strbuf *sb, const char *s);
+
+#endif
