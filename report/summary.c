@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * summary: see summary.h. Lists that grow by doubling, and a pool of strings.
+ */
+#include "report/summary.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void summary_init(struct summary *s)
+{
+	*s = (struct summary){
+		.run = { .frontend = "ptrace", .mode = "exact", .duty = 1 },
+	};
+	addrmap_init(&s->string_index, sizeof(size_t));
+}
+
+void summary_fini(struct summary *s)
+{
+	for (size_t i = 0; i < s->ngroups; i++) {
+		free(s->groups[i].stack);
+		free(s->groups[i].samples);
+	}
+	for (size_t i = 0; i < s->nstrings; i++)
+		free(s->strings[i]);
+	free(s->groups);
+	free(s->strings);
+	free(s->notes);
+	free(s->target.cmdline);
+	free(s->run.lost);
+	free(s->run.probes);
+	free(s->run.gaps);
+	addrmap_fini(&s->string_index);
+	memset(s, 0, sizeof(*s));
+}
+
+int summary_error(const struct summary *s)
+{
+	return s->err;
+}
+
+/*
+ * Room for one more element of @size behind the @n of *@array, doubling at powers of two. NULL on want
+ * of memory, then and ever after: a list with a hole in it would look whole.
+ */
+static void *push(struct summary *s, void *array, size_t *n, size_t size)
+{
+	void **a = array;
+
+	if (s->err)
+		return NULL;
+	if ((*n & (*n - 1)) == 0) {
+		void *bigger = reallocarray(*a, *n ? *n * 2 : 1, size);
+		if (!bigger) {
+			s->err = -ENOMEM;
+			return NULL;
+		}
+		*a = bigger;
+	}
+	return (char *)*a + (*n)++ * size;
+}
+
+/* FNV-1a; of the strings that share a hash the later ones try the numbers that follow it. */
+static uint64_t hash(const char *text)
+{
+	uint64_t h = 0xcbf29ce484222325u;
+
+	for (; *text; text++)
+		h = (h ^ (unsigned char)*text) * 0x100000001b3u;
+	return h;
+}
+
+static const char *add_string(struct summary *s, const char *text, uint64_t key)
+{
+	size_t index = s->nstrings;
+	char **slot = push(s, &s->strings, &s->nstrings, sizeof(*s->strings));
+
+	if (!slot)
+		return NULL;
+	*slot = strdup(text);
+	if (!*slot || addrmap_put(&s->string_index, key, &index))
+		s->err = -ENOMEM;
+	return *slot;
+}
+
+const char *summary_string(struct summary *s, const char *text)
+{
+	if (!text)
+		return NULL;
+	for (uint64_t key = hash(text);; key++) {
+		size_t *index = addrmap_get(&s->string_index, key);
+		if (!index)
+			return add_string(s, text, key);
+		if (!strcmp(s->strings[*index], text))
+			return s->strings[*index];
+	}
+}
+
+void summary_set_target(struct summary *s, pid_t pid, const char *comm, const char *exe)
+{
+	s->target.pid = pid;
+	s->target.comm = summary_string(s, comm);
+	s->target.exe = summary_string(s, exe);
+}
+
+void summary_add_arg(struct summary *s, const char *arg)
+{
+	const char **slot = push(s, &s->target.cmdline, &s->target.nargs, sizeof(*slot));
+
+	if (slot)
+		*slot = summary_string(s, arg);
+}
+
+void summary_add_lost(struct summary *s, const char *reason, uint64_t count)
+{
+	if (!count)
+		return;
+	for (size_t i = 0; i < s->run.nlost; i++) {
+		if (!strcmp(s->run.lost[i].reason, reason)) {
+			s->run.lost[i].count += count;
+			return;
+		}
+	}
+	const char *kept = summary_string(s, reason);
+	struct summary_lost *slot = push(s, &s->run.lost, &s->run.nlost, sizeof(*slot));
+	if (slot)
+		*slot = (struct summary_lost){ kept, count };
+}
+
+void summary_add_probe(struct summary *s, const struct summary_probe *probe)
+{
+	struct summary_probe *slot = push(s, &s->run.probes, &s->run.nprobes, sizeof(*slot));
+
+	if (!slot)
+		return;
+	*slot = *probe;
+	slot->family = summary_string(s, probe->family);
+	slot->rule = summary_string(s, probe->rule);
+	slot->module = summary_string(s, probe->module);
+	slot->note = summary_string(s, probe->note);
+}
+
+void summary_add_gap(struct summary *s, double start_s, double seconds, const char *why)
+{
+	struct summary_gap *slot = push(s, &s->run.gaps, &s->run.ngaps, sizeof(*slot));
+
+	if (slot)
+		*slot = (struct summary_gap){ start_s, seconds, summary_string(s, why) };
+}
+
+void summary_note(struct summary *s, const char *fmt, ...)
+{
+	char *text;
+	va_list ap;
+
+	va_start(ap, fmt);
+	int len = vasprintf(&text, fmt, ap);
+	va_end(ap);
+	if (len < 0) {
+		s->err = -ENOMEM;
+		return;
+	}
+	const char **slot = push(s, &s->notes, &s->nnotes, sizeof(*slot));
+	if (slot)
+		*slot = summary_string(s, text);
+	free(text);
+}
+
+static void *copy(struct summary *s, const void *array, size_t n, size_t size)
+{
+	void *p = n ? reallocarray(NULL, n, size) : NULL;
+
+	if (p)
+		memcpy(p, array, n * size);
+	else if (n)
+		s->err = -ENOMEM;
+	return p;
+}
+
+static void keep_frame_strings(struct summary *s, struct summary_frame *f)
+{
+	f->module = summary_string(s, f->module);
+	f->build_id = summary_string(s, f->build_id);
+	f->function = summary_string(s, f->function);
+	f->file = summary_string(s, f->file);
+}
+
+void summary_add_group(struct summary *s, const struct summary_group *group)
+{
+	struct summary_group *g = push(s, &s->groups, &s->ngroups, sizeof(*g));
+
+	if (!g)
+		return;
+	*g = *group;
+	g->family = summary_string(s, group->family);
+	g->stack = copy(s, group->stack, group->depth, sizeof(*g->stack));
+	g->samples = copy(s, group->samples, group->nsamples, sizeof(*g->samples));
+	g->depth = g->stack ? group->depth : 0;
+	g->nsamples = g->samples ? group->nsamples : 0;
+	for (size_t i = 0; i < g->depth; i++)
+		keep_frame_strings(s, &g->stack[i]);
+}
+
+static int compare_numbers(uint64_t a, uint64_t b)
+{
+	return a < b ? 1 : a > b ? -1 : 0;
+}
+
+static int compare_groups(const void *pa, const void *pb)
+{
+	const struct summary_group *a = pa, *b = pb;
+	int order = compare_numbers(a->bytes, b->bytes);
+
+	if (!order)
+		order = compare_numbers(a->blocks, b->blocks);
+	if (!order)
+		order = compare_numbers(a->allocs, b->allocs);
+	for (size_t i = 0; !order && i < a->depth && i < b->depth; i++)
+		order = compare_numbers(b->stack[i].pc, a->stack[i].pc);
+	return order ? order : compare_numbers(b->depth, a->depth);
+}
+
+void summary_sort(struct summary *s)
+{
+	if (s->ngroups)
+		qsort(s->groups, s->ngroups, sizeof(*s->groups), compare_groups);
+}
+
+uint64_t summary_lost_total(const struct summary *s)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < s->run.nlost; i++)
+		sum += s->run.lost[i].count;
+	return sum;
+}
+
+const char *summary_verdict_name(enum summary_verdict verdict)
+{
+	static const char *const names[] = {
+#define X(upper, lower) #lower,
+		SUMMARY_VERDICTS(X)
+#undef X
+	};
+
+	return names[verdict];
+}
