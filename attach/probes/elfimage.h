@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * elfimage: one ELF file of the target, read only, for planning traps.
+ *
+ * All addresses here are the file's own (ELF vaddr); the caller adds the load
+ * bias. The file may be hostile (we run as root beside somebody else's
+ * binaries): it is used only if it is a regular file, and nothing in it is
+ * believed before it is checked against the file's size.
+ */
+#ifndef MM_ELFIMAGE_H
+#define MM_ELFIMAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/taddr.h"
+
+struct elfimage;
+
+/* A half-open range of code addresses. */
+struct code_range {
+	taddr lo, hi;
+};
+
+/*
+ * Open the ELF file behind @fd (which stays the caller's; a duplicate is kept).
+ * @name is for messages. 0; -EINVAL not a 64-bit x86-64 ELF file, or not
+ * regular; -EIO unreadable.
+ */
+must_check int elfimage_open(int fd, const char *name, struct elfimage **out);
+void elfimage_close(struct elfimage *img);	/* NULL is fine */
+
+/* GNU build-id; the number of bytes copied to @buf, 0 if there is none. */
+size_t elfimage_build_id(const struct elfimage *img, uint8_t *buf, size_t n);
+
+/* true if the code segments are subject to text relocations (DT_TEXTREL): bytes in memory then differ from the file's. */
+bool elfimage_textrel(const struct elfimage *img);
+
+/* The lowest page-aligned vaddr of a PT_LOAD segment, and its file offset: what a mapping's address minus offset is compared with to find the load bias. */
+bool elfimage_load_for_offset(const struct elfimage *img, uint64_t file_offset, taddr *vaddr);
+
+/*
+ * The function @name in .symtab or .dynsym of the file itself (separate debug
+ * files are not asked). Ignores undefined symbols.
+ * IFUNC symbols are reported with @ifunc set: their address is a resolver's.
+ * 0, -ENOENT, or -EEXIST if several different addresses have that name (the
+ * default version wins over older ones, a global symbol over a static one).
+ */
+must_check int elfimage_find(const struct elfimage *img, const char *name, taddr *addr, uint64_t *size, bool *ifunc);
+
+/* Name of the defined function symbol that starts exactly at @addr, or NULL; owned by @img. */
+const char *elfimage_symbol_at(const struct elfimage *img, taddr addr);
+
+/* true if a function that other files or objects can name (not a static one) starts exactly at @addr. */
+bool elfimage_is_global(const struct elfimage *img, taddr addr);
+
+/* Name and extent of the function symbol that contains @addr (by st_size), or NULL; never the nearest neighbour. */
+const char *elfimage_symbol_over(const struct elfimage *img, taddr addr, struct code_range *range);
+
+/*
+ * Where the code around @addr begins and ends: the .eh_frame FDE that covers
+ * it, else the symbol whose size covers it. false if neither knows.
+ */
+bool elfimage_extent(const struct elfimage *img, taddr addr, struct code_range *range);
+
+/*
+ * The name of the function that the GOT slot @slot is relocated to: JUMP_SLOT,
+ * GLOB_DAT by symbol; IRELATIVE by the name of the IFUNC symbol whose resolver
+ * it is. NULL if it cannot be told; owned by @img.
+ */
+const char *elfimage_slot_symbol(const struct elfimage *img, taddr slot);
+
+/* Copy up to @n bytes of code at @addr; the number copied (0 if not in an executable segment). */
+size_t elfimage_code(const struct elfimage *img, taddr addr, void *buf, size_t n);
+
+/*
+ * @n bytes of padding (nop forms or int3 or zero between functions, covered
+ * by no FDE and no symbol, in an executable segment) near @near, for a displaced step; 0 if there are
+ * none. Each call gives another place.
+ */
+taddr elfimage_padding(struct elfimage *img, taddr near, size_t n);
+
+#endif

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/* place: choosing the instruction under a trap. */
+#include "attach/probes/place.h"
+
+#include <errno.h>
+
+#define ENTRY_WALK 32	/* instructions looked at from the entry on */
+
+#define ARGUMENTS (1U << EMU_RDI | 1U << EMU_RSI | 1U << EMU_RDX | 1U << EMU_RCX | 1U << EMU_R8 | 1U << EMU_R9)
+
+/* Memory that is there and that nobody else writes: the module's, the thread's (fs), its stack. */
+static bool own_memory(const struct emu_operand *op)
+{
+	return op->index == EMU_NOREG && (op->base == EMU_NOREG || op->base == EMU_RSP);
+}
+
+static bool reads_own(const struct emu *e)
+{
+	if (e->op == EMU_LEA)
+		return true;
+	return (e->src.kind != EMU_MEM || own_memory(&e->src)) && (e->dst.kind != EMU_MEM || own_memory(&e->dst));
+}
+
+/* A push or call writes too, but below the thread's own rsp. */
+static bool writes_memory(const struct emu *e)
+{
+	return e->dst.kind == EMU_MEM && e->op != EMU_CMP && e->op != EMU_TEST;
+}
+
+static bool deserts_shadow_stack(const struct place *p, const struct emu *e)
+{
+	return p->shadow_stack && (e->op == EMU_RET || e->op == EMU_CALL);
+}
+
+static bool is_exact(const struct place *p, const struct insn *in)
+{
+	const struct emu *e = &in->emu;
+
+	return e->op != EMU_NONE && reads_own(e) && !writes_memory(e) && !deserts_shadow_stack(p, e);
+}
+
+static bool decode_site(const struct place *p, taddr addr, struct site *out, struct insn *in)
+{
+	*out = (struct site){ .addr = addr };
+	out->nbytes = (uint8_t)elfimage_code(p->img, addr, out->bytes, sizeof(out->bytes));
+	if (!out->nbytes || decode(p->d, out->bytes, out->nbytes, addr, in))
+		return false;
+	out->emu = in->emu;
+	return true;
+}
+
+/*
+ * Can a thread stand one byte behind @in without having run into the trap? Then
+ * a SIGTRAP from elsewhere that finds it there would be taken for ours.
+ */
+static bool next_byte_is_code(const struct place *p, const struct insn *in)
+{
+	struct insn next;
+	uint8_t code[SITE_BYTES];
+	taddr addr = in->addr + 1;
+	size_t n;
+
+	if (p->body && body_jumps_to(p->body, addr))
+		return true;
+	if (in->len > 1)
+		return false;
+	if (in->flow != FLOW_RET)
+		return true;
+	if (p->body && p->body->nextents && !body_covers(p->body, addr))
+		return false;
+	n = elfimage_code(p->img, addr, code, sizeof(code));
+	return !n || decode(p->d, code, n, addr, &next) || !next.padding;
+}
+
+static void finish(const struct place *p, const struct insn *in, struct site *out)
+{
+	if (next_byte_is_code(p, in))
+		out->flags |= SITE_SIGINFO;
+}
+
+int place_emulated(const struct place *p, taddr addr, struct site *out)
+{
+	struct insn in;
+
+	if (!decode_site(p, addr, out, &in) || !is_exact(p, &in))
+		return -EILSEQ;
+	finish(p, &in, out);
+	return 0;
+}
+
+static int fill_scratch(const struct place *p, const struct insn *in, struct site *out)
+{
+	int len;
+
+	/* Tried in its own place first: padding is scarce, and each piece is given out once. */
+	if (decode_relocate(p->d, in, out->bytes, in->addr, out->step, sizeof(out->step)) < 0)
+		return -EILSEQ;
+	out->scratch = elfimage_padding(p->img, in->addr, in->len);
+	if (!out->scratch)
+		return -EILSEQ;
+	len = decode_relocate(p->d, in, out->bytes, out->scratch, out->step, sizeof(out->step));
+	if (len < 0 || elfimage_code(p->img, out->scratch, out->scratch_bytes, sizeof(out->scratch_bytes)) < (size_t)len)
+		return -EILSEQ;
+	out->step_len = (uint8_t)len;
+	return 0;
+}
+
+int place_displaced(const struct place *p, taddr addr, struct site *out)
+{
+	struct insn in;
+
+	if (!decode_site(p, addr, out, &in))
+		return -EILSEQ;
+	out->emu = (struct emu){ .op = EMU_NONE, .len = in.len };
+	if (fill_scratch(p, &in, out))
+		return -EILSEQ;
+	finish(p, &in, out);
+	return 0;
+}
+
+int place_anyhow(const struct place *p, taddr addr, struct site *out)
+{
+	struct insn in;
+
+	if (!place_emulated(p, addr, out) || !place_displaced(p, addr, out))
+		return 0;
+	/* A system call may sleep: stepped in place it would keep the trap lifted as long. */
+	if (!decode_site(p, addr, out, &in) || in.syscall || in.flow == FLOW_STOP)
+		return -EILSEQ;
+	if (writes_memory(&in.emu) || deserts_shadow_stack(p, &in.emu))
+		out->emu = (struct emu){ .op = EMU_NONE, .len = in.len };
+	finish(p, &in, out);
+	return 0;
+}
+
+static bool is_taken(const struct place *p, taddr addr)
+{
+	for (size_t i = 0; i < p->ntaken; i++) {
+		if (p->taken[i] == addr)
+			return true;
+	}
+	return false;
+}
+
+/* A jump back to @addr would hit the trap again in the same call. */
+static bool entered_once(const struct place *p, taddr addr, taddr entry)
+{
+	if (addr == entry)
+		return true;
+	return p->body && p->body->nextents && addr < p->body->extents[0].hi && !body_jumps_to(p->body, addr);
+}
+
+static bool passable(const struct insn *in)
+{
+	return in->flow == FLOW_NEXT && !in->syscall && in->sp_known && !(in->writes & ARGUMENTS);
+}
+
+int place_entry(const struct place *p, taddr entry, struct site *out)
+{
+	taddr addr = entry;
+	int32_t pushed = 0;
+
+	for (unsigned i = 0; i < ENTRY_WALK && pushed <= INT16_MAX && pushed >= 0; i++) {
+		struct insn in;
+
+		if (!decode_site(p, addr, out, &in) || (addr != entry && !entered_once(p, addr, entry)))
+			break;
+		if (is_exact(p, &in) && !is_taken(p, addr)) {
+			out->sp_delta = (int16_t)pushed;
+			finish(p, &in, out);
+			return 0;
+		}
+		if (!passable(&in))
+			break;
+		pushed -= in.sp_change;
+		addr += in.len;
+	}
+	return is_taken(p, entry) ? -EILSEQ : place_displaced(p, entry, out);
+}

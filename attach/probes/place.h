@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * place: which instruction a trap may stand on, and how a thread gets past it.
+ *
+ * Emulated where that is exact even with other threads running: registers, the
+ * thread's own stack, the module's own data. A load or store through any other
+ * pointer could fault, tear, or be lost between the keeper's read and write, so
+ * there the instruction runs in a copy, in padding of the same text.
+ */
+#ifndef MM_PLACE_H
+#define MM_PLACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "attach/keeper/site.h"
+#include "attach/probes/body.h"
+#include "attach/probes/decode.h"
+#include "attach/probes/elfimage.h"
+#include "base/cleanup.h"
+
+struct place {
+	struct elfimage *img;
+	struct decoder *d;
+	bool shadow_stack;		/* no call or ret may be emulated */
+	const struct body *body;	/* the function around, or NULL */
+	const taddr *taken;		/* other traps */
+	size_t ntaken;
+};
+
+/*
+ * All of these fill what @out says of the place itself (addr, bytes, emu, scratch,
+ * step, SITE_SIGINFO), and nothing of what a hit means. 0 or -EILSEQ.
+ */
+
+/* At @addr, emulated. */
+must_check int place_emulated(const struct place *p, taddr addr, struct site *out);
+
+/* At @addr, stepped in padding. */
+must_check int place_displaced(const struct place *p, taddr addr, struct site *out);
+
+/*
+ * At @addr in whatever way there is: emulated, in padding, emulated though it
+ * reads memory through a pointer, or without scratch (the keeper then steps it in
+ * place, the trap lifted for a moment).
+ */
+must_check int place_anyhow(const struct place *p, taddr addr, struct site *out);
+
+/*
+ * At or near the function's @entry while its arguments are still in their
+ * registers: the first instruction that can be emulated, else the very first
+ * in padding. @out->sp_delta says how far rsp has moved.
+ */
+must_check int place_entry(const struct place *p, taddr entry, struct site *out);
+
+#endif

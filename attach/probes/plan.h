@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * plan: where the traps for one function go, decided before anything is
+ * planted, from the file alone.
+ *
+ *   one stop    alloc whose every exit is known: its `ret` instructions (or
+ *               the tail call whose result is known), result in a register
+ *   one stop    free, from, until: the first instruction that can be emulated,
+ *               at or near the entry, arguments still in place
+ *   two stops   realloc; alloc whose arguments are needed at the end (--sizes
+ *               exact, ptr=*arg1): entry and exits
+ *   two stops   exits not all found: entry and the return address, planted
+ *               when it is first seen
+ *   none        wrappers that reach the memory only through a function
+ *               that is trapped itself (glibc's posix_memalign): seen there, told apart by
+ *               the return address
+ */
+#ifndef MM_PLAN_H
+#define MM_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "attach/keeper/site.h"
+#include "attach/probes/decode.h"
+#include "attach/probes/elfimage.h"
+#include "attach/probes/rule.h"
+
+enum plan_kind { PLAN_EXITS, PLAN_ENTRY, PLAN_ENTRY_EXITS, PLAN_ENTRY_RETURN, PLAN_WRAPPER, PLAN_NONE };
+
+#define PLAN_SITES 24
+#define PLAN_FAMILY 1	/* of all alloc, realloc and free sites; scopes have 0 */
+
+/* What planning is told about the target beyond the file. */
+struct plan_options {
+	bool exact_sizes;	/* --sizes exact: requested sizes, by an entry trap */
+	bool glibc_chunks;	/* the allocator is glibc's: the word before a block is its size */
+	bool shadow_stack;	/* emulating ret or call would desert the shadow stack: avoid them */
+};
+
+/* One function of one module. Addresses are the file's (add the load bias before use). */
+struct plan {
+	const struct rule *rule;
+	uint16_t rule_index;
+	enum plan_kind kind;
+	char function[RULE_NAME_MAX];
+	taddr entry;
+	struct code_range body;		/* the function's own extent; return addresses in it mean: called by this function */
+	struct site sites[PLAN_SITES];	/* addr, scratch, rip-relative parts: the file's addresses */
+	size_t nsites;
+	double stops;			/* stops per call, the usual path */
+	char reason[240];		/* why so, for people: "3 exits, all `ret`" or why not */
+};
+
+/* All the functions of one module that rules name, planned together (they call each other). */
+struct plan_set {
+	struct plan *plans;
+	size_t n;
+};
+
+/*
+ * Plan @rules for @img. Functions that the file does not have yield no plan.
+ * Rule i is reported as rule_index i. Of several rules for one address the first counts. Family 1 for all alloc/realloc/free rules, 0 for scopes.
+ * WHERE_ADDRESS rules are taken as file addresses already (the caller converted them and passes only those of this module).
+ * 0 or -ENOMEM.
+ */
+must_check int plan_module(struct elfimage *img, struct decoder *d, const struct rule *rules, size_t nrules,
+			   const struct plan_options *opt, struct plan_set *out);
+void plan_set_fini(struct plan_set *set);
+
+/*
+ * A trap at a return address @ret (file address), to close calls of @rule's
+ * function whose exits are not known. Where nothing else is possible the site
+ * has neither emu nor scratch: it can only be stepped in place.
+ * 0; -EILSEQ if it cannot be trapped there.
+ */
+must_check int plan_return(struct elfimage *img, struct decoder *d, taddr ret, const struct rule *rule,
+			   uint16_t rule_index, const struct plan_options *opt, struct site *out);
+
+/* A plain entry site (dynamic linker's notification, scopes) at file address @addr. 0, -EILSEQ or -ENOMEM. */
+must_check int plan_entry(struct elfimage *img, struct decoder *d, taddr addr, uint16_t flags, struct site *out);
+
+/* Move a site's addresses by the module's load bias. */
+void site_rebase(struct site *s, taddr bias);
+
+/*
+ * For `mmattach probes`: one line for the function, one for each of its sites
+ * (address, instruction, how it is got past). The sites are @p's own, at
+ * file addresses; @bias is added to what is printed. The length as snprintf.
+ */
+int plan_describe(const struct plan *p, struct decoder *d, taddr bias, char *buf, size_t n);
+
+#endif
