@@ -1,0 +1,514 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/keeper/hit.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#ifndef TRAP_TRACE
+#define TRAP_TRACE 2
+#endif
+#define SI_INT3 0x80	/* SI_KERNEL: what int3 raises; everything sent by a process is 0 or less */
+
+/* What a hit means, decided before anything is written. */
+struct meaning {
+	bool emit;
+	uint16_t flags;			/* enum record_flags */
+	struct call call;		/* RECORD_CLOSES */
+	const struct site *records;	/* the site whose aux words are wanted */
+};
+
+/* --- memory of the thread, for the displaced instruction --- */
+
+struct memory {
+	pid_t tid;
+	const uint8_t *slice;	/* stack that was read already, from sp on */
+	uint32_t slice_len;
+	taddr sp;
+};
+
+static int memory_read(void *ctx, taddr addr, void *buf, size_t n)
+{
+	const struct memory *m = ctx;
+	struct iovec here = { buf, n }, there = { (void *)(uintptr_t)addr, n };
+
+	if (addr >= m->sp && addr - m->sp + n <= m->slice_len) {
+		memcpy(buf, m->slice + (addr - m->sp), n);
+		return 0;
+	}
+	return process_vm_readv(m->tid, &here, 1, &there, 1, 0) == (ssize_t)n ? 0 : -EFAULT;
+}
+
+/* Not through /proc/PID/mem, which writes over read-only pages and guard pages too. */
+static int memory_write(void *ctx, taddr addr, const void *buf, size_t n)
+{
+	const struct memory *m = ctx;
+	struct iovec here = { (void *)(uintptr_t)buf, n }, there = { (void *)(uintptr_t)addr, n };
+
+	return process_vm_writev(m->tid, &here, 1, &there, 1, 0) == (ssize_t)n ? 0 : -EFAULT;
+}
+
+/* --- going on --- */
+
+static void resume(struct keeper *k, struct tracee *t)
+{
+	int r;
+
+	tracee_mend_mask(t, false);
+	r = tracee_cont(t, 0);
+	if (r < 0 && r != -ESRCH)
+		keeper_record(k, RECORD_TROUBLE, 0, t->tid, TROUBLE_RESUME, -r);
+	if (r == 0 && t->stop_again) {
+		t->stop_again = false;
+		/* reported as the group stop that it is; ESRCH: killed */
+		(void)!tracee_interrupt(t);
+	}
+}
+
+/*
+ * No emulation and no padding, or the instruction's own memory access would
+ * fault: let the thread run it where it stands, the trap lifted for that
+ * moment. Others may run past it meanwhile: counted.
+ */
+static void step_in_place(struct keeper *k, struct tracee *t, uint32_t trap)
+{
+	atomic_fetch_add_explicit(&k->shared->stepped, 1, memory_order_relaxed);
+	t->in_place = true;
+	if (trap_lift(&k->traps, k->mem, trap) < 0)
+		keeper_record(k, RECORD_TROUBLE, 0, t->tid, TROUBLE_LIFT, EIO);
+	if (tracee_step(t, 0) < 0)
+		t->in_place = false;
+}
+
+static void step(struct keeper *k, struct tracee *t, uint32_t trap, struct user_regs_struct *before,
+		 struct user_regs_struct *regs, bool displaced)
+{
+	const struct site *s = &k->traps.all[trap].site;
+
+	t->stepping = trap;
+	t->redo = trap;
+	t->redo_sp = regs->rsp;
+	regs->rip = displaced ? s->scratch : s->addr;
+	if (tracee_set_regs(t, before, regs) < 0)
+		return;
+	if (displaced)
+		(void)!tracee_step(t, 0); /* gone: its end follows */
+	else
+		step_in_place(k, t, trap);
+}
+
+/* @before: what the thread has (rip behind the int3); @regs: rip at the trap. */
+static void go_past(struct keeper *k, struct tracee *t, uint32_t trap, struct user_regs_struct *before,
+		    struct user_regs_struct *regs, struct memory *m)
+{
+	const struct site *s = &k->traps.all[trap].site;
+	const struct emu_mem mem = { memory_read, memory_write, m };
+	int r = -ENOSYS;
+
+	if (s->emu.op != EMU_NONE)
+		r = emulate(&s->emu, s->addr, regs, &mem);
+	if (r < 0) {
+		step(k, t, trap, before, regs, r == -ENOSYS && s->scratch);
+		return;
+	}
+	if (tracee_set_regs(t, before, regs) < 0) {
+		t->state = TRACEE_RUNNING; /* killed: its end follows */
+		return;
+	}
+	resume(k, t);
+}
+
+/* --- what it means --- */
+
+static bool redone(struct tracee *t, uint32_t trap, taddr sp)
+{
+	bool same = t->redo == trap && t->redo_sp == sp;
+
+	/* hits below redo_sp are a signal handler's: it comes back here */
+	if (same || sp > t->redo_sp)
+		t->redo = NO_TRAP;
+	return same;
+}
+
+static void mean_entry(struct keeper *k, struct tracee *t, uint32_t trap, const struct user_regs_struct *regs,
+		       struct meaning *m)
+{
+	const struct site *s = &k->traps.all[trap].site;
+	taddr sp = regs->rsp + s->sp_delta;
+	bool inside = calls_inside(&k->calls, t, sp, s->family), tail;
+
+	if (!calls_open(&k->calls, t, sp, trap, s->family, regs, &tail)) {
+		atomic_fetch_add_explicit(&k->shared->unopened, 1, memory_order_relaxed);
+		return;
+	}
+	m->emit = (s->flags & SITE_EMIT) && !inside && !tail;
+	m->flags = RECORD_OPENS;
+}
+
+static void mean_end(struct keeper *k, struct tracee *t, uint32_t trap, taddr sp, struct meaning *m)
+{
+	const struct site *s = &k->traps.all[trap].site;
+
+	if (calls_close(&k->calls, t, sp, s->family, &m->call))
+		m->flags = RECORD_CLOSES;
+	else if (s->flags & SITE_AFTER)
+		return; /* somebody else's return to here */
+	else
+		m->flags = RECORD_STATIC;
+	m->emit = (s->flags & SITE_EMIT) && !calls_inside(&k->calls, t, sp, s->family);
+}
+
+static void mean(struct keeper *k, struct tracee *t, uint32_t trap, const struct user_regs_struct *regs,
+		 struct meaning *m)
+{
+	const struct site *s = &k->traps.all[trap].site;
+
+	*m = (struct meaning){ .records = s };
+	if (redone(t, trap, regs->rsp))
+		return;
+	if (s->flags & SITE_ENTRY)
+		mean_entry(k, t, trap, regs, m);
+	else if (s->flags & SITE_EXIT)
+		mean_end(k, t, trap, regs->rsp + s->sp_delta, m);
+	else if (s->flags & SITE_AFTER)
+		mean_end(k, t, trap, regs->rsp - 8, m);
+	else
+		m->emit = (s->flags & SITE_EMIT) &&
+			  !((s->flags & SITE_INNER) &&
+			    calls_inside(&k->calls, t, regs->rsp + s->sp_delta, s->family));
+}
+
+/* --- recording --- */
+
+static taddr aux_address(const struct site_aux *a, const struct user_regs_struct *regs, const struct meaning *m)
+{
+	taddr base = 0;
+
+	if (a->kind == SITE_AUX_REG)
+		base = *emu_reg_slot((struct user_regs_struct *)regs, a->reg);
+	else if (a->kind == SITE_AUX_ARG && (m->flags & RECORD_CLOSES))
+		base = m->call.args[a->reg];
+	return base ? base + a->disp : 0;
+}
+
+/* One call for everything: first the words, then the stack, which may end early. */
+static void read_target(struct tracee *t, const struct site *s, const struct meaning *m, uint32_t want,
+			struct record_hit *rec)
+{
+	struct iovec here[SITE_AUX + 1], there[SITE_AUX + 1];
+	uint32_t n = 0, words = 0;
+	ssize_t got;
+
+	for (uint32_t i = 0; i < SITE_AUX; i++) {
+		taddr addr = aux_address(&s->aux[i], &rec->regs, m);
+
+		rec->aux[i] = 0;
+		if (!addr)
+			continue;
+		here[n] = (struct iovec){ &rec->aux[i], 8 };
+		there[n++] = (struct iovec){ (void *)(uintptr_t)addr, 8 };
+		words |= 1u << i;
+	}
+	if (want) {
+		here[n] = (struct iovec){ rec->slice, want };
+		there[n++] = (struct iovec){ (void *)(uintptr_t)rec->regs.rsp, want };
+	}
+	if (!n)
+		return;
+	got = process_vm_readv(t->tid, here, n, there, n, 0);
+	if (got < (ssize_t)(8 * __builtin_popcount(words))) {
+		/* a word that is not there (a result that is no pointer): the stack alone */
+		if (want)
+			got = process_vm_readv(t->tid, &here[n - 1], 1, &there[n - 1], 1, 0);
+		words = 0;
+	}
+	rec->aux_read = words;
+	got -= 8 * __builtin_popcount(words);
+	rec->slice_len = got > 0 ? got : 0;
+	if (rec->slice_len < want)
+		rec->head.flags |= RECORD_CUT;
+}
+
+static uint32_t stack_wanted(const struct keeper *k, const struct site *s, bool held)
+{
+	if (s->flags & SITE_SLICE)
+		return k->shared->slice_bytes > 8 ? k->shared->slice_bytes : 8;
+	return held ? 8 : 0;
+}
+
+static void emit(struct keeper *k, struct tracee *t, uint32_t trap, const struct user_regs_struct *regs,
+		 const struct meaning *m, struct record_hit *rec, bool held)
+{
+	const struct site *s = &k->traps.all[trap].site;
+
+	rec->head = (struct record){
+		.kind = RECORD_HIT, .flags = m->flags | (held ? RECORD_HELD : 0),
+		.tid = t->tid, .site = trap, .time_ns = k->now_ns,
+	};
+	rec->aux_read = 0;
+	rec->slice_len = 0;
+	rec->outer_site = m->flags & RECORD_CLOSES ? m->call.trap : trap;
+	rec->regs = *regs;
+	if (m->flags & RECORD_CLOSES)
+		memcpy(rec->args, m->call.args, sizeof(rec->args));
+	else
+		memcpy(rec->args, (uint64_t[]){ regs->rdi, regs->rsi, regs->rdx, regs->rcx, regs->r8, regs->r9 },
+		       sizeof(rec->args));
+	read_target(t, s, m, stack_wanted(k, s, held), rec);
+	ring_commit(&k->shared->ring, &rec->head, sizeof(*rec) + rec->slice_len);
+}
+
+/*
+ * The ring is full. The thread waits a moment, so that a burst loses nothing;
+ * but never longer than max_stall: then hits are dropped and counted, until
+ * half of the ring is free again. true: go on without a record.
+ */
+static bool give_up_waiting(struct keeper *k)
+{
+	if (k->drop_since_ns)
+		return true;
+	if (!k->stall_since_ns) {
+		k->stall_since_ns = k->now_ns;
+		atomic_fetch_add_explicit(&k->shared->stalls, 1, memory_order_relaxed);
+	}
+	if (k->now_ns - k->stall_since_ns < k->shared->max_stall_ns)
+		return false;
+	k->drop_since_ns = k->now_ns;
+	return true;
+}
+
+static void end_stall(struct keeper *k)
+{
+	if (!k->stall_since_ns)
+		return;
+	atomic_fetch_add_explicit(&k->shared->stall_ns, k->now_ns - k->stall_since_ns, memory_order_relaxed);
+	k->stall_since_ns = 0;
+}
+
+static void end_dropping(struct keeper *k)
+{
+	uint64_t gap = k->now_ns - k->drop_since_ns;
+
+	k->drop_since_ns = 0;
+	atomic_fetch_add_explicit(&k->shared->gap_ns, gap, memory_order_relaxed);
+	keeper_record(k, RECORD_GAP, 0, 0, 0, gap);
+}
+
+/* Room for a hit's record. 0; -EAGAIN wait; -ENOSPC drop. */
+static int make_room(struct keeper *k, uint32_t size, struct record_hit **rec)
+{
+	struct ring *ring = &k->shared->ring;
+
+	*rec = NULL;
+	if (k->drop_since_ns && ring_used(ring) < ring->size / 2) {
+		end_stall(k);
+		end_dropping(k);
+	}
+	if (!k->drop_since_ns)
+		*rec = (struct record_hit *)ring_reserve(ring, size);
+	if (*rec) {
+		end_stall(k);
+		return 0;
+	}
+	return give_up_waiting(k) ? -ENOSPC : -EAGAIN;
+}
+
+/* The return address of a call whose exits are not all known has no trap yet. */
+static bool wants_return_trap(struct keeper *k, struct tracee *t, const struct site *s,
+			      const struct user_regs_struct *regs)
+{
+	struct memory m = { .tid = t->tid };
+	taddr ret;
+
+	if (!(s->flags & SITE_RETURN) || memory_read(&m, regs->rsp + s->sp_delta, &ret, sizeof(ret)) < 0)
+		return false;
+	return trap_find(&k->traps, ret) == NO_TRAP;
+}
+
+static void count(struct keeper *k, const struct meaning *m, uint32_t trap, bool dropped)
+{
+	struct site_count *c = &k->shared->counts[trap];
+
+	if (!m->emit) {
+		atomic_fetch_add_explicit(&c->inner, 1, memory_order_relaxed);
+		return;
+	}
+	atomic_fetch_add_explicit(&c->hits, 1, memory_order_relaxed);
+	if (dropped) {
+		atomic_fetch_add_explicit(&c->dropped, 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(&k->shared->dropped, 1, memory_order_relaxed);
+	}
+}
+
+static enum hit_result serve_trap(struct keeper *k, struct tracee *t, uint32_t trap,
+				  struct user_regs_struct *before, struct user_regs_struct *regs)
+{
+	const struct site *s = &k->traps.all[trap].site;
+	bool ask = wants_return_trap(k, t, s, regs);
+	bool held = ask || (s->flags & SITE_WAIT);
+	struct memory m = { .tid = t->tid, .sp = regs->rsp };
+	struct record_hit *rec = NULL;
+	struct meaning meaning;
+
+	if (held || (s->flags & SITE_EMIT)) {
+		/* before anything is noted: a hit that must wait for room is served again from the start */
+		int r = make_room(k, sizeof(*rec) + stack_wanted(k, s, held), &rec);
+
+		if (r == -EAGAIN)
+			return HIT_NO_ROOM;
+	}
+	t->hits++;
+	threads_mark_active(&k->threads, t, k->now_ns);
+	mean(k, t, trap, regs, &meaning);
+	count(k, &meaning, trap, !rec);
+	if (rec && (meaning.emit || held)) {
+		emit(k, t, trap, regs, &meaning, rec, held);
+		m.slice = rec->slice;
+		m.slice_len = rec->slice_len;
+		if (held) {
+			t->state = TRACEE_HELD;
+			t->hit_pending = true;
+			t->seen_ns = k->now_ns;
+			k->held++;
+			keeper_ring_bell(k);
+			return HIT_DONE;
+		}
+	}
+	go_past(k, t, trap, before, regs, &m);
+	keeper_ring_bell(k);
+	return HIT_DONE;
+}
+
+static void end_step(struct keeper *k, struct tracee *t, struct user_regs_struct *regs)
+{
+	const struct site *s = &k->traps.all[t->stepping].site;
+	struct user_regs_struct after = *regs;
+
+	if (t->in_place && !k->leaving && trap_replant(&k->traps, k->mem, t->stepping) < 0)
+		keeper_record(k, RECORD_TROUBLE, 0, t->tid, TROUBLE_EMULATE, EIO);
+	if (!t->in_place && regs->rip == s->scratch + s->step_len)
+		after.rip = s->addr + s->emu.len;
+	else if (!t->in_place && regs->rip == s->scratch)
+		after.rip = s->addr;
+	if (after.rip != s->addr)
+		t->redo = NO_TRAP; /* it was carried out */
+	t->in_place = false;
+	t->stepping = NO_TRAP;
+	if (tracee_set_regs(t, regs, &after) < 0)
+		t->state = TRACEE_RUNNING;
+	*regs = after;
+}
+
+void hit_break_off_step(struct keeper *k, struct tracee *t)
+{
+	struct user_regs_struct regs;
+
+	if (t->stepping == NO_TRAP || tracee_regs(t, &regs) < 0)
+		return;
+	end_step(k, t, &regs);
+}
+
+enum hit_result hit_serve(struct keeper *k, struct tracee *t)
+{
+	struct user_regs_struct before, regs;
+	uint32_t trap;
+	int code = 0;
+
+	if (tracee_regs(t, &before) < 0) {
+		t->state = TRACEE_RUNNING; /* killed while it was stopped: its end follows */
+		return HIT_DONE;
+	}
+	if (t->stepping != NO_TRAP && tracee_signal_code(t, &code) == 0 && code == TRAP_TRACE) {
+		end_step(k, t, &before);
+		if (t->state == TRACEE_STOPPED)
+			resume(k, t);
+		return HIT_DONE;
+	}
+	if (t->stepping != NO_TRAP) {
+		end_step(k, t, &before);
+		if (t->state != TRACEE_STOPPED)
+			return HIT_DONE;
+	}
+	trap = trap_find(&k->traps, before.rip - 1);
+	if (trap == NO_TRAP || k->traps.all[trap].state == TRAP_REFUSED)
+		return HIT_NOT_OURS;
+	if (k->traps.all[trap].site.flags & SITE_SIGINFO) {
+		if (tracee_signal_code(t, &code) < 0) {
+			t->state = TRACEE_RUNNING;
+			return HIT_DONE;
+		}
+		if (code != SI_INT3)
+			return HIT_NOT_OURS;
+	}
+	regs = before;
+	regs.rip--;
+	if (k->traps.all[trap].state == TRAP_LIFTED) {
+		/* it ran into the trap before that was lifted: the real instruction stands there now */
+		if (tracee_set_regs(t, &before, &regs) == 0)
+			resume(k, t);
+		else
+			t->state = TRACEE_RUNNING;
+		return HIT_DONE;
+	}
+	return serve_trap(k, t, trap, &before, &regs);
+}
+
+void hit_release(struct keeper *k, struct tracee *t)
+{
+	struct user_regs_struct before, regs;
+	struct memory m = { .tid = t->tid };
+	uint32_t trap;
+
+	k->held--;
+	t->state = TRACEE_STOPPED;
+	if (!t->hit_pending) {
+		resume(k, t);
+		return;
+	}
+	t->hit_pending = false;
+	if (tracee_regs(t, &before) < 0) {
+		t->state = TRACEE_RUNNING;
+		return;
+	}
+	regs = before;
+	regs.rip--;
+	trap = trap_find(&k->traps, regs.rip);
+	if (trap == NO_TRAP) {
+		/* its module was unmapped under it; nothing to emulate, nothing to return to either */
+		resume(k, t);
+		return;
+	}
+	go_past(k, t, trap, &before, &regs, &m);
+}
+
+bool hit_step_back(struct keeper *k, struct tracee *t, struct user_regs_struct *regs)
+{
+	uint32_t trap = trap_find(&k->traps, regs->rip - 1);
+	int code = 0;
+
+	if (trap == NO_TRAP || k->traps.all[trap].state == TRAP_REFUSED)
+		return false;
+	if (tracee_signal_code(t, &code) < 0 || code != SI_INT3)
+		return false;
+	regs->rip--;
+	return true;
+}
+
+bool hit_step_done(struct keeper *k, struct tracee *t)
+{
+	int code = 0;
+
+	if (t->stepping == NO_TRAP || tracee_signal_code(t, &code) < 0 || code != TRAP_TRACE)
+		return false;
+	hit_break_off_step(k, t);
+	return true;
+}
+
+bool hit_on_the_way(struct keeper *k, struct tracee *t)
+{
+	struct user_regs_struct regs;
+	int code = 0;
+
+	return tracee_pending(t, SIGTRAP, &code) && code == SI_INT3 && tracee_regs(t, &regs) == 0 &&
+	       trap_find(&k->traps, regs.rip - 1) != NO_TRAP;
+}

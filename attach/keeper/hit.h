@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hit: a thread ran into a trap.
+ *
+ * What one hit costs, in system calls (the caller's two included):
+ *
+ *	rt_sigtimedwait		which thread
+ *	wait4			its status
+ *	PTRACE_GETREGS		where it is, arguments and result
+ *	process_vm_readv	only at sites that want stack or words: all in one call, straight into the ring
+ *	PTRACE_POKEUSER x 2	rip and rsp after a ret, rip and eflags after a test
+ *	PTRACE_CONT
+ *
+ * Rarely: PTRACE_GETSIGINFO at sites where a SIGTRAP from elsewhere could be
+ * taken for ours; PTRACE_GETSIGMASK every 64th hit of a thread; a write of the
+ * eventfd when the controller sleeps; process_vm_readv/writev where the
+ * displaced instruction itself touches memory.
+ */
+#ifndef MM_HIT_H
+#define MM_HIT_H
+
+#include "attach/keeper/state.h"
+
+enum hit_result {
+	HIT_DONE,	/* served; the thread runs, is held, or is gone */
+	HIT_NO_ROOM,	/* the ring is full: still stopped, serve it again later */
+	HIT_NOT_OURS,	/* a SIGTRAP of the target's own: still stopped, deliver it */
+};
+
+/* @t is stopped with SIGTRAP. */
+enum hit_result hit_serve(struct keeper *k, struct tracee *t);
+
+/* The answer for a thread that was held at a hit has come, or comes no more: carry out the displaced instruction and go on. */
+void hit_release(struct keeper *k, struct tracee *t);
+
+/*
+ * @t is stopped for another reason in the middle of a step: make it as if the
+ * displaced instruction was not begun, or is done.
+ */
+void hit_break_off_step(struct keeper *k, struct tracee *t);
+
+/* @regs of a thread whose SIGTRAP of ours will not be served: back to the (lifted) trap. true if it stood on one. */
+bool hit_step_back(struct keeper *k, struct tracee *t, struct user_regs_struct *regs);
+
+/* @t is stopped with SIGTRAP: is it the end of a step? Then it is settled as one. */
+bool hit_step_done(struct keeper *k, struct tracee *t);
+
+/*
+ * @t is stopped for another reason, but ran into a trap just before: its
+ * SIGTRAP is still queued. Detached now, it would die of it.
+ */
+bool hit_on_the_way(struct keeper *k, struct tracee *t);
+
+#endif

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/keeper/keeper.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "attach/keeper/hit.h"
+#include "attach/keeper/leave.h"
+#include "attach/keeper/loop.h"
+#include "attach/keeper/seize.h"
+
+#define IDLE_NS 500000000ull	/* how often limits are looked at when nothing happens */
+
+/* For the crash handler alone. */
+static struct keeper *the_keeper;
+
+uint64_t keeper_clock_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+void keeper_ring_bell(struct keeper *k)
+{
+	struct ring *r = &k->shared->ring;
+	const uint64_t one = 1;
+	bool crowded;
+
+	if (!ring_wants_bell(r)) {
+		k->bell_rung = false;
+		return;
+	}
+	crowded = ring_used(r) > r->size / 4;
+	if (!atomic_exchange(&r->sleeping, 0) && (!crowded || k->bell_rung))
+		return;
+	k->bell_rung = crowded;
+	/* EAGAIN: the counter is full, which means that it was rung */
+	(void)!write(k->shared->bell, &one, sizeof(one));
+}
+
+void keeper_record(struct keeper *k, enum record_kind kind, uint16_t flags, pid_t tid, uint32_t site, int64_t value)
+{
+	struct record *rec = ring_reserve(&k->shared->ring, sizeof(*rec));
+
+	if (!rec) {
+		atomic_fetch_add_explicit(&k->shared->unrecorded, 1, memory_order_relaxed);
+		return;
+	}
+	*rec = (struct record){
+		.kind = kind, .flags = flags, .tid = tid, .site = site, .time_ns = k->now_ns, .value = value,
+	};
+	ring_commit(&k->shared->ring, rec, sizeof(*rec));
+	keeper_ring_bell(k);
+}
+
+/* --- commands --- */
+
+static int64_t plant(struct keeper *k, uint32_t first, uint32_t n)
+{
+	struct shared *sh = k->shared;
+	int64_t planted = 0;
+
+	if (first > SHARED_SITES || n > SHARED_SITES - first)
+		return -EINVAL;
+	for (uint32_t i = first; i < first + n; i++) {
+		sh->plant_result[i] = trap_plant(&k->traps, k->mem, i, &sh->sites[i]);
+		planted += sh->plant_result[i] == 0;
+	}
+	return planted;
+}
+
+static int64_t forget(struct keeper *k, uint32_t first, uint32_t n)
+{
+	if (first > SHARED_SITES || n > SHARED_SITES - first)
+		return -EINVAL;
+	for (uint32_t i = first; i < first + n; i++)
+		trap_forget(&k->traps, i);
+	return 0;
+}
+
+static int64_t release(struct keeper *k, pid_t tid)
+{
+	struct tracee *t = threads_find(&k->threads, tid);
+
+	if (!t || t->state != TRACEE_HELD)
+		return -ESRCH;
+	hit_release(k, t);
+	return 0;
+}
+
+static int64_t carry_out(struct keeper *k)
+{
+	struct shared *sh = k->shared;
+
+	switch (sh->op) {
+	case COMMAND_SEIZE:
+		return seize_process(k, sh->arg);
+	case COMMAND_PLANT:
+		return k->target ? plant(k, sh->arg, sh->arg2) : -EINVAL;
+	case COMMAND_FORGET:
+		return forget(k, sh->arg, sh->arg2);
+	case COMMAND_RELEASE:
+		return release(k, sh->arg);
+	case COMMAND_LEAVE:
+		k->leave_reason = LEFT_ASKED;
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+static void read_mail(struct keeper *k)
+{
+	struct shared *sh = k->shared;
+	uint32_t seq = atomic_load(&sh->seq);
+	const uint64_t one = 1;
+
+	if (seq == atomic_load(&sh->done))
+		return;
+	sh->result = carry_out(k);
+	/* a command that failed half way must leave nothing behind */
+	if (sh->op == COMMAND_SEIZE && sh->result < 0 && !k->leave_reason)
+		k->leave_reason = LEFT_ASKED;
+	atomic_store(&sh->done, seq);
+	(void)!write(sh->bell, &one, sizeof(one));
+}
+
+/* --- life --- */
+
+static bool orphaned(const struct keeper *k)
+{
+	struct pollfd p = { .fd = k->controller, .events = POLLIN };
+
+	return poll(&p, 1, 0) == 1;
+}
+
+_Noreturn static void run(struct keeper *k)
+{
+	/* the controller may have died before the death signal was asked for */
+	if (orphaned(k))
+		k->leave_reason = LEFT_ORPHAN;
+	while (!k->leave_reason) {
+		int news = loop_round(k, IDLE_NS);
+
+		if (news & NEWS_ORPHAN && orphaned(k))
+			k->leave_reason = LEFT_ORPHAN;
+		if (news & NEWS_TERM)
+			k->leave_reason = LEFT_TERM;
+		/* the mailbox itself is looked at, not the signal, which only wakes */
+		if (!k->leave_reason)
+			read_mail(k);
+	}
+	leave(k, k->leave_reason);
+	_exit(0);
+}
+
+/* Our own crash: the same way out, then whatever it was. */
+static void crashed(int sig)
+{
+	(void)sig;
+	leave(the_keeper, LEFT_CRASH);
+	_exit(1);
+}
+
+static void catch_crashes(void)
+{
+	static uint8_t stack[64 << 10];
+	const stack_t ss = { .ss_sp = stack, .ss_size = sizeof(stack) };
+	const struct sigaction sa = { .sa_handler = crashed, .sa_flags = SA_ONSTACK | SA_RESETHAND };
+	static const int signals[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT };
+
+	sigaltstack(&ss, NULL);
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		sigaction(signals[i], &sa, NULL);
+}
+
+static void set_signals(struct keeper *k)
+{
+	sigset_t blocked;
+
+	/* blocked, not ignored: SIGCHLD must queue to be waited for; the terminal's just stay pending */
+	sigfillset(&blocked);
+	sigdelset(&blocked, SIGSEGV);
+	sigdelset(&blocked, SIGBUS);
+	sigdelset(&blocked, SIGFPE);
+	sigdelset(&blocked, SIGILL);
+	sigdelset(&blocked, SIGABRT);
+	/* before the first tracee: changing what SIGCHLD does discards one that is pending */
+	signal(SIGCHLD, SIG_DFL);
+	sigprocmask(SIG_SETMASK, &blocked, NULL);
+	sigemptyset(&k->signals);
+	sigaddset(&k->signals, SIGCHLD);
+	sigaddset(&k->signals, KEEPER_TICK);
+	sigaddset(&k->signals, KEEPER_MAIL);
+	sigaddset(&k->signals, KEEPER_ORPHAN);
+	sigaddset(&k->signals, SIGTERM);
+	catch_crashes();
+}
+
+static void set_name(int argc, char **argv)
+{
+	static const char name[] = "mm-keeper";
+	char *end = argv[argc - 1] + strlen(argv[argc - 1]);
+
+	prctl(PR_SET_NAME, name);
+	if (end - argv[0] >= (ptrdiff_t)sizeof(name)) {
+		memset(argv[0], 0, end - argv[0]);
+		memcpy(argv[0], name, sizeof(name));
+	}
+}
+
+/* Every one of these is a help, none a need; where it is not allowed we go on without. */
+static void make_hard_to_kill(void)
+{
+	static const char score[] = "-900";
+	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	if (fd >= 0) {
+		(void)!write(fd, score, sizeof(score) - 1);
+		close(fd);
+	}
+	setpriority(PRIO_PROCESS, 0, -10);
+	if (mlockall(MCL_CURRENT | MCL_FUTURE) < 0)
+		(void)mlockall(MCL_CURRENT);
+}
+
+/* Only the bell and the controller's pidfd stay; the terminal is not ours. */
+static void close_files(struct keeper *k)
+{
+	int keep[2] = { k->shared->bell, k->controller }, null;
+	unsigned int from = 3;
+
+	if (keep[0] > keep[1]) {
+		keep[0] = k->controller;
+		keep[1] = k->shared->bell;
+	}
+	for (int i = 0; i < 2; i++) {
+		if ((unsigned int)keep[i] > from)
+			close_range(from, keep[i] - 1, 0);
+		from = keep[i] + 1;
+	}
+	close_range(from, UINT_MAX, 0);
+	null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	for (int fd = 0; fd < 3 && null >= 0; fd++)
+		dup2(null, fd);
+	if (null > 2)
+		close(null);
+}
+
+static struct keeper *new_keeper(struct shared *shared, int controller)
+{
+	struct keeper *k = mmap(NULL, sizeof(*k), PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+	if (k == MAP_FAILED)
+		return NULL;
+	k->shared = shared;
+	k->controller = controller;
+	k->mem = -1;
+	k->now_ns = keeper_clock_ns();
+	k->unread_since_ns = k->now_ns;
+	k->settled = true;
+	calls_init(&k->calls);
+	return k;
+}
+
+_Noreturn static void keeper_main(struct keeper *k, int argc, char **argv)
+{
+	struct sigevent tick = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = KEEPER_TICK };
+
+	the_keeper = k;
+	setsid();
+	set_name(argc, argv);
+	set_signals(k);
+	if (timer_create(CLOCK_MONOTONIC, &tick, &k->timer) < 0)
+		_exit(1);
+	prctl(PR_SET_PDEATHSIG, KEEPER_ORPHAN);
+	close_files(k);
+	make_hard_to_kill();
+	if (chdir("/") < 0)
+		_exit(1);
+	run(k);
+}
+
+int keeper_start(struct shared *shared, int argc, char **argv, pid_t *pid, int *pidfd)
+{
+	int controller = syscall(SYS_pidfd_open, getpid(), 0), r = 0;
+	sigset_t all, before;
+	struct keeper *k;
+
+	if (controller < 0)
+		return -errno;
+	/* mapped before the fork, so that running out of memory is an ordinary error */
+	k = new_keeper(shared, controller);
+	/* a command may be sent before the keeper has set up its signals: blocked, it waits; else it would kill */
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &before);
+	*pid = k ? fork() : -1;
+	if (*pid == 0)
+		keeper_main(k, argc, argv);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	if (*pid < 0)
+		r = -ENOMEM;
+	if (k)
+		munmap(k, sizeof(*k));
+	close(controller);
+	if (r < 0)
+		return r;
+	*pidfd = syscall(SYS_pidfd_open, *pid, 0);
+	return *pidfd < 0 ? -errno : 0;
+}

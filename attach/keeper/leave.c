@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/keeper/leave.h"
+
+#include <errno.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "attach/keeper/hit.h"
+#include "attach/keeper/newproc.h"
+#include "attach/keeper/procfs.h"
+
+#define LEAVE_NS 3000000000ull	/* after that, whoever has not stopped is left to our exit */
+
+static void settle_status(struct keeper *k, pid_t tid, int status);
+
+static void forget(struct keeper *k, struct tracee *t)
+{
+	if (t->guest)
+		k->others--;
+	threads_remove(&k->threads, t);
+}
+
+static void detach(struct keeper *k, struct tracee *t, int sig)
+{
+	/* ESRCH: killed; it is not ours any more either way */
+	if (tracee_detach(t, sig) < 0)
+		keeper_record(k, RECORD_TROUBLE, 0, t->tid, TROUBLE_RESUME, ESRCH);
+	forget(k, t);
+}
+
+/* Registers as they must be found: behind no trap, in no scratch place, in no interrupted call. */
+static bool settle_regs(struct keeper *k, struct tracee *t, bool at_trap, bool interrupted)
+{
+	struct user_regs_struct before, regs;
+	bool moved = false;
+
+	hit_break_off_step(k, t);
+	if (tracee_regs(t, &before) < 0)
+		return false;
+	regs = before;
+	if (at_trap)
+		moved = hit_step_back(k, t, &regs);
+	if (interrupted)
+		tracee_restart_call(t, &regs);
+	if (tracee_set_regs(t, &before, &regs) == 0 && moved)
+		tracee_mend_mask(t, true);
+	return moved;
+}
+
+static void settle_stop(struct keeper *k, struct tracee *t)
+{
+	if (hit_on_the_way(k, t) && tracee_cont(t, 0) == 0) {
+		t->interrupted = true; /* the drain race: the SIGTRAP comes at once, wait for it */
+		return;
+	}
+	settle_regs(k, t, false, t->interrupted);
+	detach(k, t, 0);
+}
+
+static void settle_signal(struct keeper *k, struct tracee *t, int sig)
+{
+	bool ours = sig == SIGTRAP && (hit_step_done(k, t) || settle_regs(k, t, true, false));
+
+	if (!ours)
+		settle_regs(k, t, false, false);
+	detach(k, t, ours ? 0 : sig);
+}
+
+/* Inside the call, so no trap is pending. The newborn has traps in its memory if its copy was made before we lifted them. */
+static void settle_birth(struct keeper *k, struct tracee *t)
+{
+	unsigned long newborn;
+	int status;
+
+	if (tracee_event_msg(t, &newborn) == 0 && waitpid(newborn, &status, __WALL) > 0)
+		settle_status(k, newborn, status);
+	detach(k, t, 0);
+}
+
+/* The threads that are left are this one, and it has no traps any more. */
+static void settle_exec(struct keeper *k, struct tracee *t)
+{
+	newproc_exec(k, t);
+	if (t->state != TRACEE_HELD)
+		return;
+	k->held--;
+	detach(k, t, 0);
+}
+
+/* @t is stopped, t->status says how. */
+static void settle(struct keeper *k, struct tracee *t)
+{
+	struct happening_info h = event_decode(t->status);
+
+	t->state = TRACEE_STOPPED;
+	if (h.what == HAPPENED_EXIT || h.what == HAPPENED_KILLED) {
+		forget(k, t);
+		return;
+	}
+	if (!t->known && !newproc_first_stop(k, t))
+		return;
+	switch (h.what) {
+	case HAPPENED_SIGNAL:
+		settle_signal(k, t, h.sig);
+		break;
+	case HAPPENED_STOP:
+	case HAPPENED_GROUP_STOP:
+		settle_stop(k, t);
+		break;
+	case HAPPENED_CLONE:
+	case HAPPENED_FORK:
+	case HAPPENED_VFORK:
+		settle_birth(k, t);
+		break;
+	case HAPPENED_EXEC:
+		settle_exec(k, t);
+		break;
+	default:
+		settle_regs(k, t, false, false);
+		detach(k, t, 0);
+	}
+}
+
+/* Stopped threads at once; running ones are interrupted; sleeping ones are nobody's business. */
+static void part(struct keeper *k, struct tracee *t)
+{
+	pid_t pid = t->guest ? t->tid : k->target;
+
+	switch (t->state) {
+	case TRACEE_STOPPED:
+		settle(k, t);
+		break;
+	case TRACEE_HELD:
+		t->state = TRACEE_STOPPED;
+		settle_regs(k, t, t->hit_pending, false);
+		detach(k, t, 0);
+		break;
+	case TRACEE_RUNNING:
+		/* past its vfork, waiting for the child: asleep, though /proc shows it inside vfork */
+		if (t->in_vfork || (t->stepping == NO_TRAP && procfs_activity(pid, t->tid) != ACTIVITY_BUSY))
+			break;
+		if (tracee_interrupt(t) < 0)
+			break; /* it ended */
+		break;
+	default:
+		break; /* stopped by SIGSTOP: stays so when we exit */
+	}
+}
+
+static void settle_status(struct keeper *k, pid_t tid, int status)
+{
+	struct tracee *t = threads_find(&k->threads, tid);
+
+	if (!t && WIFSTOPPED(status))
+		t = threads_add(&k->threads, tid);
+	if (!t)
+		return;
+	t->status = status;
+	settle(k, t);
+}
+
+static void settle_arrivals(struct keeper *k)
+{
+	int status;
+	pid_t tid;
+
+	while ((tid = waitpid(-1, &status, WNOHANG | __WALL)) > 0)
+		settle_status(k, tid, status);
+}
+
+static bool waiting_for_any(struct keeper *k)
+{
+	for (struct tracee *t = threads_first(&k->threads); t; t = threads_next(&k->threads, t))
+		if (t->state == TRACEE_RUNNING && t->interrupted)
+			return true;
+	return false;
+}
+
+static void wait_a_little(struct keeper *k)
+{
+	struct timespec ms = { 0, 1000000 };
+	sigset_t chld;
+
+	sigemptyset(&chld);
+	sigaddset(&chld, SIGCHLD);
+	/* whichever it is, or none: everybody is asked next */
+	(void)sigtimedwait(&chld, NULL, &ms);
+	k->now_ns = keeper_clock_ns();
+}
+
+static void part_from_threads(struct keeper *k)
+{
+	uint64_t limit = keeper_clock_ns() + LEAVE_NS;
+
+	for (struct tracee *t = threads_first(&k->threads); t; t = threads_next(&k->threads, t))
+		part(k, t);
+	while (waiting_for_any(k) && keeper_clock_ns() < limit) {
+		settle_arrivals(k);
+		if (waiting_for_any(k))
+			wait_a_little(k);
+	}
+	/* who stopped of its own accord meanwhile, and the newborn */
+	settle_arrivals(k);
+}
+
+void leave(struct keeper *k, enum leave_reason reason)
+{
+	if (k->target && k->mem >= 0) {
+		uint32_t unlifted = trap_lift_all(&k->traps, k->mem);
+
+		k->leaving = true;
+		if (k->drop_since_ns)
+			atomic_fetch_add(&k->shared->gap_ns, keeper_clock_ns() - k->drop_since_ns);
+		atomic_fetch_add(&k->shared->unlifted, unlifted);
+	}
+	atomic_store(&k->shared->left_ns, keeper_clock_ns());
+	if (k->target) {
+		part_from_threads(k);
+		if (k->mem >= 0)
+			trap_restore_scratch(&k->traps, k->mem);
+	}
+	atomic_store(&k->shared->left, reason);
+}

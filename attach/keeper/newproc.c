@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/keeper/newproc.h"
+
+#include <errno.h>
+#include <linux/kcmp.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "attach/keeper/hit.h"
+#include "attach/keeper/procfs.h"
+
+static bool same_memory(pid_t a, pid_t b)
+{
+	return syscall(SYS_kcmp, a, b, KCMP_VM, 0, 0) == 0;
+}
+
+bool newproc_can_compare(void)
+{
+	pid_t self = getpid();
+
+	return same_memory(self, self);
+}
+
+static bool is_thread_of(pid_t pid, pid_t tid)
+{
+	return syscall(SYS_tgkill, pid, tid, 0) == 0;
+}
+
+bool newproc_shares_memory(struct keeper *k, pid_t tid)
+{
+	int asked = 0;
+
+	/* any live thread will do; a dying one has no memory any more, so ask a few */
+	for (struct tracee *w = threads_first(&k->threads); w && asked < 4; w = threads_next(&k->threads, w)) {
+		if (w->guest || !w->known || w->tid == tid)
+			continue;
+		if (same_memory(w->tid, tid))
+			return true;
+		asked++;
+	}
+	return false;
+}
+
+static void let_go(struct keeper *k, struct tracee *t)
+{
+	int r = tracee_detach(t, 0);
+
+	if (r < 0 && r != -ESRCH)
+		keeper_record(k, RECORD_TROUBLE, 0, t->tid, TROUBLE_RESUME, -r);
+	calls_drop(&k->calls, t);
+	threads_remove(&k->threads, t);
+}
+
+/* Take our traps out of a forked copy. -ESRCH: it was killed. */
+static int clean(struct keeper *k, pid_t pid)
+{
+	int mem = procfs_open_mem(pid), r;
+
+	if (mem < 0)
+		return mem == -ENOENT ? -ESRCH : mem;
+	r = trap_clean_copy(&k->traps, mem);
+	close(mem);
+	return r;
+}
+
+bool newproc_first_stop(struct keeper *k, struct tracee *t)
+{
+	int r;
+
+	t->known = true;
+	if (is_thread_of(k->target, t->tid)) {
+		keeper_record(k, RECORD_THREAD, 0, t->tid, 0, 0);
+		return true;
+	}
+	t->guest = true;
+	k->others++;
+	if (newproc_shares_memory(k, t->tid))
+		return true;
+	r = clean(k, t->tid);
+	if (r < 0 && r != -ESRCH) {
+		/* it cannot be cleaned, so it must not be let go: its hits are served like a guest's */
+		keeper_record(k, RECORD_TROUBLE, 0, t->tid, TROUBLE_CLEAN, -r);
+		return true;
+	}
+	keeper_record(k, RECORD_CHILD, 0, t->tid, 0, t->tid);
+	k->others--;
+	let_go(k, t);
+	return false;
+}
+
+/* The other threads are dead; the one that exec'ed goes by the leader's number now. */
+static void forget_old_threads(struct keeper *k, struct tracee *t)
+{
+	for (struct tracee *o = threads_first(&k->threads); o; o = threads_next(&k->threads, o)) {
+		if (o == t || o->guest)
+			continue;
+		if (o->state == TRACEE_HELD)
+			k->held--;
+		calls_drop(&k->calls, o);
+		threads_remove(&k->threads, o);
+	}
+	calls_drop(&k->calls, t);
+	t->stepping = NO_TRAP;
+	t->redo = NO_TRAP;
+	t->in_place = false;
+	t->in_vfork = false;
+	t->interrupted = false;
+}
+
+void newproc_exec(struct keeper *k, struct tracee *t)
+{
+	if (t->guest) {
+		/* its memory is its own now, and has no traps */
+		k->others--;
+		let_go(k, t);
+		return;
+	}
+	/* guests may still live in the old memory, which k->mem still names */
+	atomic_fetch_add(&k->shared->unlifted, trap_lift_all(&k->traps, k->mem));
+	trap_restore_scratch(&k->traps, k->mem);
+	trap_forget_all(&k->traps);
+	close(k->mem);
+	k->mem = procfs_open_mem(k->target);
+	forget_old_threads(k, t);
+	t->state = TRACEE_HELD;
+	t->hit_pending = false;
+	t->seen_ns = k->now_ns;
+	k->held++;
+	keeper_record(k, RECORD_EXEC, RECORD_HELD, t->tid, 0, 0);
+	keeper_ring_bell(k);
+}

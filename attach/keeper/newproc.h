@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * newproc: new threads, child processes, and exec.
+ *
+ * A newborn is traced from its first instruction, since its maker was. At its
+ * first stop it is one of three:
+ *
+ *	a thread of the target		goes on, as a tracee like the others
+ *	a guest				another process in the target's memory (vfork, posix_spawn):
+ *					stays until it execs or ends, since our traps are in its way
+ *	a stranger			a forked copy with our traps in its memory: cleaned, let go
+ *
+ * Which one, the kernel is asked (tgkill, kcmp), not the maker's event: that
+ * comes before or after, or never, if the maker is killed in between.
+ */
+#ifndef MM_NEWPROC_H
+#define MM_NEWPROC_H
+
+#include "attach/keeper/state.h"
+
+/* Does @tid share the target's memory? */
+bool newproc_shares_memory(struct keeper *k, pid_t tid);
+
+/* @t has stopped for the first time. true: it is a tracee now (still stopped); false: it was let go, and is gone from the table. */
+bool newproc_first_stop(struct keeper *k, struct tracee *t);
+
+/* @t has exec'ed and is stopped. */
+void newproc_exec(struct keeper *k, struct tracee *t);
+
+/* Can processes be compared here at all? (kcmp; not there on few kernels) */
+bool newproc_can_compare(void);
+
+#endif

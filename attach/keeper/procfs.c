@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/keeper/procfs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* No stdio in the keeper: "/proc/", number, rest; into a buffer of at least 64 bytes. */
+static char *put(char *p, const char *s)
+{
+	size_t n = strlen(s);
+
+	memcpy(p, s, n + 1);
+	return p + n;
+}
+
+static char *put_number(char *p, unsigned long v)
+{
+	char digits[24];
+	int n = 0;
+
+	do {
+		digits[n++] = '0' + v % 10;
+		v /= 10;
+	} while (v);
+	while (n)
+		*p++ = digits[--n];
+	*p = '\0';
+	return p;
+}
+
+static void task_path(char *buf, pid_t pid, pid_t tid, const char *file)
+{
+	char *p = put_number(put(buf, "/proc/"), pid);
+
+	p = put_number(put(p, "/task/"), tid);
+	put(p, file);
+}
+
+int procfs_open_mem(pid_t tid)
+{
+	char path[64];
+	int fd;
+
+	put(put_number(put(path, "/proc/"), tid), "/mem");
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+static ssize_t slurp(const char *path, char *buf, size_t n)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t got;
+
+	if (fd < 0)
+		return -errno;
+	got = read(fd, buf, n - 1);
+	close(fd);
+	if (got < 0)
+		return -EIO;
+	buf[got] = '\0';
+	return got;
+}
+
+/*
+ * Blocked in the middle of fork, vfork or clone: the child's copy of the
+ * memory may be under way. /proc/.../syscall says "running", or the number of
+ * the call that the thread is blocked in, or -1 where it is not in a call.
+ */
+static bool making_a_process(pid_t pid, pid_t tid)
+{
+	char path[64], buf[128];
+	long nr = 0;
+
+	task_path(path, pid, tid, "/syscall");
+	if (slurp(path, buf, sizeof(buf)) <= 0 || buf[0] < '0' || buf[0] > '9')
+		return false;
+	for (const char *p = buf; *p >= '0' && *p <= '9'; p++)
+		nr = nr * 10 + (*p - '0');
+	return nr == SYS_clone || nr == SYS_fork || nr == SYS_vfork || nr == SYS_clone3;
+}
+
+enum activity procfs_activity(pid_t pid, pid_t tid)
+{
+	char path[64], buf[256];
+	const char *p;
+
+	task_path(path, pid, tid, "/stat");
+	if (slurp(path, buf, sizeof(buf)) <= 0)
+		return ACTIVITY_GONE;
+	/* the name, in parentheses, may hold anything; it is at most 15 bytes, so the last ')' is in reach */
+	p = strrchr(buf, ')');
+	if (!p || !p[1])
+		return ACTIVITY_GONE;
+	switch (p[2]) {
+	case 'S':
+	case 'I':
+		return ACTIVITY_ASLEEP;
+	case 'D':
+		return making_a_process(pid, tid) ? ACTIVITY_BUSY : ACTIVITY_ASLEEP;
+	case 'Z':
+	case 'X':
+		return ACTIVITY_GONE;
+	default:
+		return ACTIVITY_BUSY;
+	}
+}
+
+struct linux_dirent64 {
+	uint64_t d_ino;
+	int64_t d_off;
+	unsigned short d_reclen;
+	unsigned char d_type;
+	char d_name[];
+};
+
+static int each_entry(const char *buf, long n, int (*each)(void *ctx, pid_t tid), void *ctx)
+{
+	int sum = 0;
+
+	for (long at = 0; at < n;) {
+		const struct linux_dirent64 *d = (const void *)(buf + at);
+		long v = 0;
+
+		at += d->d_reclen;
+		for (const char *c = d->d_name; *c >= '0' && *c <= '9'; c++)
+			v = v * 10 + (*c - '0');
+		if (v > 0) {
+			int r = each(ctx, v);
+
+			if (r < 0)
+				return r;
+			sum += r;
+		}
+	}
+	return sum;
+}
+
+int procfs_each_task(pid_t pid, int (*each)(void *ctx, pid_t tid), void *ctx)
+{
+	_Alignas(8) char buf[8192];
+	char path[64];
+	int fd, sum = 0;
+	long n;
+
+	put(put_number(put(path, "/proc/"), pid), "/task");
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	while ((n = syscall(SYS_getdents64, fd, buf, sizeof(buf))) > 0) {
+		int r = each_entry(buf, n, each, ctx);
+
+		if (r < 0) {
+			sum = r;
+			break;
+		}
+		sum += r;
+	}
+	close(fd);
+	return sum;
+}
+
+int procfs_each_child(pid_t pid, pid_t tid, int (*each)(void *ctx, pid_t child), void *ctx)
+{
+	char path[64], buf[8192];
+	int sum = 0;
+	long v = 0;
+
+	task_path(path, pid, tid, "/children");
+	if (slurp(path, buf, sizeof(buf)) <= 0)
+		return 0;
+	for (const char *p = buf; *p; p++) {
+		if (*p >= '0' && *p <= '9') {
+			v = v * 10 + (*p - '0');
+			continue;
+		}
+		if (v > 0) {
+			int r = each(ctx, v);
+
+			if (r < 0)
+				return r;
+			sum += r;
+		}
+		v = 0;
+	}
+	return sum;
+}

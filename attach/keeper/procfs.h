@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * procfs: the few things that the keeper asks /proc, by plain system calls.
+ */
+#ifndef MM_PROCFS_H
+#define MM_PROCFS_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* Open /proc/TID/mem for reading and writing; fd or -errno. */
+int procfs_open_mem(pid_t tid);
+
+enum activity {
+	ACTIVITY_ASLEEP,	/* blocked in the kernel, not in the middle of making a process: safe to leave alone */
+	ACTIVITY_BUSY,		/* runs, may run, is stopped, or is inside fork or clone */
+	ACTIVITY_GONE,		/* a zombie, or not there */
+};
+
+/* What thread @tid of process @pid is doing. */
+enum activity procfs_activity(pid_t pid, pid_t tid);
+
+/* Call @each for every number in /proc/@pid/task; stops at its first negative return, which is returned; else the sum. */
+int procfs_each_task(pid_t pid, int (*each)(void *ctx, pid_t tid), void *ctx);
+
+/* The same for the child processes of one thread. */
+int procfs_each_child(pid_t pid, pid_t tid, int (*each)(void *ctx, pid_t child), void *ctx);
+
+#endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * shared: the one mapping between controller and keeper.
+ *
+ * A ring of events out, a mailbox of one command in, counters to look at, and
+ * the sites as the controller planned them. Made by the controller before it
+ * forks the keeper, so both have it at the same address.
+ *
+ * Commands: the controller fills the mailbox, raises seq, and signals the
+ * keeper; the keeper carries the command out, writes the result, and sets
+ * done = seq. While it waits, the controller goes on reading the ring.
+ */
+#ifndef MM_SHARED_H
+#define MM_SHARED_H
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "attach/keeper/ring.h"
+#include "attach/keeper/site.h"
+
+#define SHARED_SITES 4096
+#define SHARED_RING (16u << 20)
+#define SLICE_MAX 16384
+
+#define KEEPER_MAIL SIGUSR1	/* there is a command */
+#define KEEPER_TICK SIGALRM	/* the keeper's own timer */
+#define KEEPER_ORPHAN SIGUSR2	/* the controller is gone (PR_SET_PDEATHSIG) */
+
+enum command_op {
+	COMMAND_NONE,
+	COMMAND_SEIZE,		/* arg: pid. Take every thread; result 0 or -errno */
+	COMMAND_PLANT,		/* arg: first site, arg2: how many; results per site in plant_result; result: number planted */
+	COMMAND_FORGET,		/* arg, arg2: sites whose memory is unmapped: never touched again */
+	COMMAND_RELEASE,	/* arg: tid that is held */
+	COMMAND_LEAVE,		/* lift, detach, exit: no answer but the keeper's end */
+};
+
+#define LEAVE_REASONS(X) \
+	X(LEFT_NOT, "still there") \
+	X(LEFT_ASKED, "asked to") \
+	X(LEFT_ENDED, "the target ended") \
+	X(LEFT_ORPHAN, "mmattach was gone") \
+	X(LEFT_SILENT, "mmattach did not read events") \
+	X(LEFT_TERM, "asked to by a signal") \
+	X(LEFT_CRASH, "it crashed") \
+	X(LEFT_THREADS, "more threads than it can hold")
+enum leave_reason {
+#define X(name, text) name,
+	LEAVE_REASONS(X)
+#undef X
+	LEAVE_REASONS_END
+};
+const char *leave_reason_text(enum leave_reason r);
+
+struct site_count {
+	_Atomic uint64_t hits;		/* events, or what would have been one */
+	_Atomic uint64_t inner;		/* inside an outer call of the family: not events */
+	_Atomic uint64_t dropped;	/* events lost because the ring was full */
+};
+
+struct shared {
+	/* set before the fork */
+	uint32_t slice_bytes;		/* stack to copy at a hit that wants it */
+	uint64_t max_stall_ns;		/* how long a thread waits for room in the ring */
+	uint64_t silence_ns;		/* the controller reads nothing for so long: the target is let go */
+	uint64_t hold_ns;		/* how long a held thread waits for its answer */
+	int bell;			/* eventfd: keeper to controller */
+
+	/* mailbox */
+	_Atomic uint32_t seq, done;
+	uint32_t op;
+	int64_t arg, arg2, result;
+	int plant_result[SHARED_SITES];	/* 0, or -errno: -EILSEQ the bytes differ, -ENOSPC table full */
+
+	/* the controller's sign of life while it is busy with other things than the ring */
+	_Atomic uint64_t alive;
+
+	/* the keeper's counters */
+	_Atomic uint32_t threads;	/* now */
+	_Atomic uint64_t stops;		/* of any kind */
+	_Atomic uint64_t dropped;	/* hits lost because the ring was full */
+	_Atomic uint64_t unrecorded;	/* records other than hits lost for the same reason */
+	_Atomic uint64_t gap_ns;	/* time during which hits were dropped */
+	_Atomic uint64_t stalls;	/* times that a thread had to wait for room in the ring */
+	_Atomic uint64_t stall_ns;	/* for how long, together */
+	_Atomic uint64_t served_ns;	/* from seeing a stop to resuming, summed over stops */
+	_Atomic uint64_t unopened;	/* calls not followed: nesting too deep or the pool empty */
+	_Atomic uint64_t stepped;	/* steps in place: other threads may have run past the trap meanwhile */
+	_Atomic uint32_t left;		/* enum leave_reason, when it has left */
+	_Atomic uint64_t left_ns;	/* CLOCK_MONOTONIC when the traps were lifted */
+	_Atomic uint32_t unlifted;	/* traps that could not be lifted */
+
+	struct site sites[SHARED_SITES];
+	struct site_count counts[SHARED_SITES];
+	struct ring ring;
+	uint8_t ring_bytes[SHARED_RING];
+};
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * state: everything the keeper knows, in one block that is allocated, touched
+ * and locked before the target is. Nothing is allocated afterwards.
+ */
+#ifndef MM_STATE_H
+#define MM_STATE_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "attach/keeper/calls.h"
+#include "attach/keeper/shared.h"
+#include "attach/keeper/threads.h"
+#include "attach/keeper/trap.h"
+
+/* Looking again before sleeping (loop.c), while it pays. */
+struct spin {
+	uint32_t score;			/* how often it found somebody, of 1024 */
+	uint32_t skipped;
+	uint64_t ban_ns, banned_until_ns;
+};
+
+struct keeper {
+	struct shared *shared;
+	pid_t target;			/* 0: nothing seized yet */
+	int mem;			/* /proc/TARGET/mem, or -1 */
+	int controller;			/* pidfd of the controller */
+	sigset_t signals;		/* what sigtimedwait waits for */
+	uint64_t now_ns;		/* of this round */
+	uint64_t next_scan_ns;		/* when all threads are asked next */
+	uint32_t nqueue;		/* stopped threads, in the order they are served */
+	uint32_t held;			/* threads that wait for an answer */
+	uint32_t others;		/* tracees that are not threads of the target */
+	uint64_t stall_since_ns;	/* the ring is full since; 0: it is not */
+	uint64_t drop_since_ns;		/* hits are dropped since; 0: they are not */
+	uint64_t unread_since_ns;	/* events unread and tail where it was since */
+	uint64_t last_tail, last_alive;
+	bool settled;			/* nobody is stopped unseen: the next stop raises SIGCHLD */
+	bool ticking;			/* the timer runs */
+	timer_t timer;
+	uint32_t found;			/* stops collected by the present scan */
+	uint64_t last_found_ns;
+	uint64_t next_signal_ns;	/* under load: when signals are looked at next */
+	struct spin spin;
+	bool bell_rung;			/* for the present quarter-full */
+	bool leaving;			/* traps are lifted: nothing is recorded any more */
+	uint32_t leave_reason;		/* to leave at the end of this round; 0: stay */
+	struct traps traps;
+	struct calls calls;
+	struct threads threads;
+	uint32_t queue[THREADS_MAX];
+};
+
+uint64_t keeper_clock_ns(void);
+
+/* Ask for the controller's attention if it sleeps or the ring fills. */
+void keeper_ring_bell(struct keeper *k);
+
+/* A record without a payload; not lost silently: counted as dropped if there is no room. */
+void keeper_record(struct keeper *k, enum record_kind kind, uint16_t flags, pid_t tid, uint32_t site, int64_t value);
+
+#endif

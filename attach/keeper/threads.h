@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * threads: the table of all tracees, found by tid, and the short list of those
+ * that hit a trap lately.
+ *
+ * Fixed size, allocated and touched once: the keeper allocates nothing after
+ * its start. An untraced thread that runs into a trap dies, so a thread that
+ * finds no room means that the keeper must leave.
+ */
+#ifndef MM_THREADS_H
+#define MM_THREADS_H
+
+#include <stdint.h>
+
+#include "attach/keeper/tracee.h"
+
+#define THREADS_MAX 32768u
+#define THREADS_HASH (4 * THREADS_MAX)
+#define ACTIVE_MAX 128
+#define ACTIVE_NS 5000000	/* a thread that has not hit for so long is not active */
+
+struct threads {
+	uint32_t used;			/* tracees that are not FREE */
+	uint32_t bound;			/* all tracees at and above it are FREE */
+	uint32_t next_free;		/* where to look for a free one first */
+	uint32_t nactive;
+	uint32_t active[ACTIVE_MAX];
+	uint32_t slots[THREADS_HASH];	/* open addressing: index + 1, 0 empty */
+	struct tracee all[THREADS_MAX];
+};
+
+struct tracee *threads_find(struct threads *ts, pid_t tid);	/* or NULL */
+struct tracee *threads_add(struct threads *ts, pid_t tid);	/* RUNNING; NULL if there is no room; the same if known */
+void threads_remove(struct threads *ts, struct tracee *t);
+
+/* @t hit a trap now. */
+void threads_mark_active(struct threads *ts, struct tracee *t, uint64_t now_ns);
+/* The active thread number @i, or NULL at the end; those that grew quiet are dropped on the way. */
+struct tracee *threads_active(struct threads *ts, uint32_t *i, uint64_t now_ns);
+
+/* for (t = threads_first(ts); t; t = threads_next(ts, t)): all that are not FREE; @t may be removed meanwhile. */
+struct tracee *threads_first(struct threads *ts);
+struct tracee *threads_next(struct threads *ts, const struct tracee *t);
+
+#endif

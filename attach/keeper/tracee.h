@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tracee: one thread of the target, and the only caller of ptrace requests.
+ *
+ *                  seize                    wait                 dispatch
+ *      (nothing) ─────────▶ RUNNING ◀──────────────── resume ◀───────────┐
+ *                              │ stop reported                           │
+ *                              ▼                                         │
+ *                           STOPPED ── served ───────────────────────────┤
+ *                              │ a question to the controller            │
+ *                              ├──────▶ HELD ── answered or too late ────┘
+ *                              │ group stop
+ *                              └──────▶ LISTENING ── new stop ──▶ STOPPED
+ *
+ * Every request may find the thread gone (-ESRCH: somebody sent SIGKILL, even
+ * while it was stopped). That is news, not an error: its exit status follows.
+ */
+#ifndef MM_TRACEE_H
+#define MM_TRACEE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <sys/user.h>
+
+#include "attach/keeper/site.h"
+
+enum tracee_state { TRACEE_FREE, TRACEE_RUNNING, TRACEE_STOPPED, TRACEE_HELD, TRACEE_LISTENING };
+
+#define NO_TRAP UINT32_MAX
+
+struct tracee {
+	pid_t tid;
+	uint8_t state;		/* enum tracee_state */
+	bool guest;		/* another process that shares the target's memory (vfork) */
+	bool known;		/* its first stop was seen, or it was there when we came */
+	bool in_vfork;		/* waits for its vfork child: asleep, and past the copy */
+	bool interrupted;	/* PTRACE_INTERRUPT sent, its stop not seen yet */
+	bool stop_again;	/* taken out of a group stop to serve a hit: must go back */
+	bool fills_mask;	/* blocks all signals: each trap clears SIGTRAP from its mask, so put it back */
+	bool active;		/* in the list of those that hit lately */
+	bool hit_pending;	/* HELD at a trap: the displaced instruction was not carried out yet */
+	bool in_place;		/* stepping over a lifted trap */
+	uint32_t stepping;	/* trap whose displaced instruction is being stepped, or NO_TRAP */
+	uint32_t redo;		/* trap whose event was emitted, but whose instruction a signal kept from running, or NO_TRAP */
+	taddr redo_sp;		/* rsp then */
+	int status;		/* STOPPED: wait status, not served yet */
+	uint32_t hits;
+	uint16_t calls;		/* innermost open call (calls.h), or NO_CALL */
+	uint64_t seen_ns;	/* when the stop was seen; HELD: since when */
+	uint64_t last_hit_ns;
+};
+
+/* 0, -ESRCH (it vanished, or is a zombie), -EPERM, or another -errno. The thread does not stop. */
+must_check int tracee_seize(pid_t tid);
+
+/* The following need the thread stopped. */
+must_check int tracee_cont(struct tracee *t, int sig);		/* RUNNING on success, and on -ESRCH */
+must_check int tracee_listen(struct tracee *t);
+must_check int tracee_step(struct tracee *t, int sig);
+must_check int tracee_detach(struct tracee *t, int sig);
+must_check int tracee_regs(const struct tracee *t, struct user_regs_struct *regs);
+/* Write what differs between @before (what the thread has) and @after. */
+must_check int tracee_set_regs(const struct tracee *t, const struct user_regs_struct *before,
+			       const struct user_regs_struct *after);
+must_check int tracee_event_msg(const struct tracee *t, unsigned long *msg);
+/* Where the signal that is being delivered came from: si_code. */
+must_check int tracee_signal_code(const struct tracee *t, int *code);
+/* Is a signal (0: any) queued for the thread, or for its process? @code: its si_code. */
+bool tracee_pending(const struct tracee *t, int sig, int *code);
+/* If a trap cleared SIGTRAP from a mask that blocks everything else, put it back. Looked at now and then, or @now. */
+void tracee_mend_mask(struct tracee *t, bool now);
+
+/* This one needs it running. -ESRCH if it is gone. */
+must_check int tracee_interrupt(struct tracee *t);
+
+/*
+ * The thread was interrupted by us and not by a signal: if that made a system
+ * call fail with EINTR, have it start again. @regs in and out.
+ */
+void tracee_restart_call(const struct tracee *t, struct user_regs_struct *regs);
+
+#endif

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/keeper/trap.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#define INT3 0xcc
+
+static uint32_t slot_of(taddr addr)
+{
+	return (uint32_t)((addr * 0x9e3779b97f4a7c15ull) >> 40) & (TRAP_HASH - 1);
+}
+
+uint32_t trap_find(const struct traps *ts, taddr addr)
+{
+	for (uint32_t s = slot_of(addr); ts->slots[s]; s = (s + 1) & (TRAP_HASH - 1))
+		if (ts->all[ts->slots[s] - 1].site.addr == addr)
+			return ts->slots[s] - 1;
+	return NO_TRAP;
+}
+
+static void enter(struct traps *ts, uint32_t i)
+{
+	uint32_t s = slot_of(ts->all[i].site.addr);
+
+	while (ts->slots[s])
+		s = (s + 1) & (TRAP_HASH - 1);
+	ts->slots[s] = i + 1;
+}
+
+static void rehash(struct traps *ts)
+{
+	memset(ts->slots, 0, sizeof(ts->slots));
+	while (ts->bound && ts->all[ts->bound - 1].state == TRAP_NONE)
+		ts->bound--;
+	for (uint32_t i = 0; i < ts->bound; i++)
+		if (ts->all[i].state != TRAP_NONE)
+			enter(ts, i);
+}
+
+static int write_byte(int mem, taddr addr, uint8_t byte)
+{
+	ssize_t n = pwrite(mem, &byte, 1, (off_t)addr);
+
+	return n == 1 ? 0 : n < 0 ? -errno : -EIO;
+}
+
+/*
+ * Is the code at the site the file's, but for traps of ours? @trapped: the
+ * site's own first byte must be int3 (else it must be the file's).
+ */
+static bool code_is(const struct traps *ts, int mem, const struct site *s, bool trapped)
+{
+	uint8_t now[SITE_BYTES];
+
+	if (pread(mem, now, s->nbytes, (off_t)s->addr) != s->nbytes)
+		return false;
+	for (uint32_t i = 0; i < s->nbytes; i++) {
+		if (i == 0 && trapped ? now[i] == INT3 : now[i] == s->bytes[i])
+			continue;
+		if (i == 0 || now[i] != INT3 || trap_find(ts, s->addr + i) == NO_TRAP)
+			return false;
+	}
+	return true;
+}
+
+static int prepare_scratch(int mem, const struct site *s)
+{
+	uint8_t now[SITE_BYTES];
+	ssize_t n;
+
+	if (s->emu.op != EMU_NONE || !s->scratch)
+		return 0;
+	if (pread(mem, now, s->step_len, (off_t)s->scratch) != s->step_len ||
+	    memcmp(now, s->scratch_bytes, s->step_len) != 0)
+		return -EILSEQ;
+	n = pwrite(mem, s->step, s->step_len, (off_t)s->scratch);
+	return n == s->step_len ? 0 : n < 0 ? -errno : -EIO;
+}
+
+int trap_plant(struct traps *ts, int mem, uint32_t i, const struct site *site)
+{
+	int r;
+
+	if (i >= SHARED_SITES || !site->nbytes || site->nbytes > SITE_BYTES || site->step_len > SITE_BYTES)
+		return -EINVAL;
+	if (ts->all[i].state != TRAP_NONE || trap_find(ts, site->addr) != NO_TRAP)
+		return -EEXIST;
+	ts->all[i].site = *site;
+	ts->all[i].state = TRAP_REFUSED;
+	if (i >= ts->bound)
+		ts->bound = i + 1;
+	enter(ts, i);
+	if (!code_is(ts, mem, site, false))
+		return -EILSEQ;
+	r = prepare_scratch(mem, site);
+	if (r < 0)
+		return r;
+	/* planted before the write: whatever happens in between, lifting is tried */
+	ts->all[i].state = TRAP_PLANTED;
+	r = write_byte(mem, site->addr, INT3);
+	if (r < 0)
+		ts->all[i].state = TRAP_LIFTED;
+	return r;
+}
+
+int trap_lift(struct traps *ts, int mem, uint32_t i)
+{
+	struct trap *t = &ts->all[i];
+
+	if (t->state != TRAP_PLANTED)
+		return 0;
+	if (code_is(ts, mem, &t->site, true)) {
+		int r = write_byte(mem, t->site.addr, t->site.bytes[0]);
+
+		if (r < 0)
+			return r;
+	}
+	t->state = TRAP_LIFTED;
+	return 0;
+}
+
+int trap_replant(struct traps *ts, int mem, uint32_t i)
+{
+	struct trap *t = &ts->all[i];
+
+	if (t->state != TRAP_LIFTED || !code_is(ts, mem, &t->site, false))
+		return 0;
+	t->state = TRAP_PLANTED;
+	return write_byte(mem, t->site.addr, INT3);
+}
+
+uint32_t trap_lift_all(struct traps *ts, int mem)
+{
+	uint32_t failed = 0;
+
+	for (uint32_t i = 0; i < ts->bound; i++)
+		failed += trap_lift(ts, mem, i) < 0;
+	return failed;
+}
+
+void trap_restore_scratch(struct traps *ts, int mem)
+{
+	for (uint32_t i = 0; i < ts->bound; i++) {
+		const struct site *s = &ts->all[i].site;
+		uint8_t now[SITE_BYTES];
+
+		if (ts->all[i].state != TRAP_LIFTED || s->emu.op != EMU_NONE || !s->scratch)
+			continue;
+		if (pread(mem, now, s->step_len, (off_t)s->scratch) != s->step_len ||
+		    memcmp(now, s->step, s->step_len) != 0)
+			continue;
+		/* padding that is never run: a failure leaves it odd, not harmful */
+		if (pwrite(mem, s->scratch_bytes, s->step_len, (off_t)s->scratch) != s->step_len)
+			continue;
+	}
+}
+
+int trap_clean_copy(const struct traps *ts, int mem)
+{
+	for (uint32_t i = 0; i < ts->bound; i++) {
+		const struct trap *t = &ts->all[i];
+		int r;
+
+		if (t->state != TRAP_PLANTED && t->state != TRAP_LIFTED)
+			continue;
+		if (!code_is(ts, mem, &t->site, true))
+			continue;
+		r = write_byte(mem, t->site.addr, t->site.bytes[0]);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+void trap_forget(struct traps *ts, uint32_t i)
+{
+	if (i >= SHARED_SITES)
+		return;
+	ts->all[i].state = TRAP_NONE;
+	rehash(ts);
+}
+
+void trap_forget_all(struct traps *ts)
+{
+	for (uint32_t i = 0; i < ts->bound; i++)
+		ts->all[i].state = TRAP_NONE;
+	rehash(ts);
+}

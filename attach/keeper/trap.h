@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * trap: int3 in the target's code, put there and taken away again.
+ *
+ * The keeper's own copy of the sites (same numbers as in shared memory), found
+ * by address. Every write is one byte, through /proc/PID/mem, after a look at
+ * what stands there: a trap is planted only where the code is the file's, and
+ * lifted only where our int3 still stands among the file's bytes. If a module
+ * was unmapped and something else lies there now, nothing is written.
+ *
+ * A lifted trap stays known: a thread may have run into it just before, and
+ * its SIGTRAP is still on the way.
+ */
+#ifndef MM_TRAP_H
+#define MM_TRAP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "attach/keeper/shared.h"
+#include "attach/keeper/tracee.h"
+
+#define TRAP_HASH (4 * SHARED_SITES)
+
+enum trap_state { TRAP_NONE, TRAP_PLANTED, TRAP_LIFTED, TRAP_REFUSED };
+
+struct trap {
+	struct site site;
+	uint8_t state;	/* enum trap_state */
+};
+
+struct traps {
+	uint32_t bound;			/* all traps at and above it are NONE */
+	uint16_t slots[TRAP_HASH];	/* open addressing by address: index + 1 */
+	struct trap all[SHARED_SITES];
+};
+
+/* The trap at @addr, whatever its state (never NONE), or NO_TRAP. */
+uint32_t trap_find(const struct traps *ts, taddr addr);
+
+/*
+ * Plant @site as trap number @i. 0; -EILSEQ the code there is not the file's
+ * (not planted); -EEXIST another trap has that address; -errno of the write.
+ */
+must_check int trap_plant(struct traps *ts, int mem, uint32_t i, const struct site *site);
+
+/* Put the byte back (twice is fine). 0, also where it is no longer ours; -errno if our int3 is there and cannot be written. */
+must_check int trap_lift(struct traps *ts, int mem, uint32_t i);
+
+/* Plant a lifted trap again. */
+must_check int trap_replant(struct traps *ts, int mem, uint32_t i);
+
+/* Lift all; the number that could not be. Scratch places are left: see trap_restore_scratch. */
+uint32_t trap_lift_all(struct traps *ts, int mem);
+
+/* Put back the padding in which displaced instructions were run; no thread may be there any more. */
+void trap_restore_scratch(struct traps *ts, int mem);
+
+/* Take every trap out of another process's copy of the memory. 0 or -errno. */
+must_check int trap_clean_copy(const struct traps *ts, int mem);
+
+/* The memory of trap @i is unmapped: never touch it again. */
+void trap_forget(struct traps *ts, uint32_t i);
+void trap_forget_all(struct traps *ts);
+
+#endif
