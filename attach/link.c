@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/link.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "attach/keeper/keeper.h"
+
+#define SILENCE_NS 1500000000ull	/* with max_stall and the leaving itself: free again within two seconds */
+#define HOLD_NS 1000000000ull
+#define CALL_NS 2000000000ull
+
+uint64_t link_clock_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+static int map_shared(struct shared **out)
+{
+	cleanup_close int fd = memfd_create("mmattach", MFD_CLOEXEC);
+	void *p;
+
+	if (fd < 0 || ftruncate(fd, sizeof(struct shared)) < 0)
+		return -errno;
+	p = mmap(NULL, sizeof(struct shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
+	if (p == MAP_FAILED)
+		return -errno;
+	*out = p;
+	return 0;
+}
+
+int link_open(struct link *l, const struct link_settings *set, int argc, char **argv)
+{
+	int r;
+
+	memset(l, 0, sizeof(*l));
+	l->keeper_fd = -1;
+	l->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (l->bell < 0)
+		return -errno;
+	r = map_shared(&l->shared);
+	if (r < 0) {
+		close(l->bell);
+		return r;
+	}
+	l->shared->slice_bytes = set->slice_bytes;
+	l->shared->max_stall_ns = set->max_stall_ns;
+	l->shared->silence_ns = SILENCE_NS;
+	l->shared->hold_ns = HOLD_NS;
+	l->shared->bell = l->bell;
+	ring_init(&l->shared->ring, l->shared->ring_bytes, SHARED_RING);
+	r = keeper_start(l->shared, argc, argv, &l->keeper, &l->keeper_fd);
+	if (r < 0) {
+		munmap(l->shared, sizeof(*l->shared));
+		close(l->bell);
+	}
+	return r;
+}
+
+void link_close(struct link *l)
+{
+	if (!l->shared)
+		return;
+	munmap(l->shared, sizeof(*l->shared));
+	close(l->bell);
+	close(l->keeper_fd);
+	l->shared = NULL;
+}
+
+bool link_keeper_gone(const struct link *l)
+{
+	struct pollfd p = { .fd = l->keeper_fd, .events = POLLIN };
+
+	return poll(&p, 1, 0) == 1;
+}
+
+static void send_command(struct link *l, enum command_op op, int64_t arg, int64_t arg2)
+{
+	struct shared *sh = l->shared;
+
+	sh->op = op;
+	sh->arg = arg;
+	sh->arg2 = arg2;
+	atomic_fetch_add(&sh->seq, 1);
+	/* ESRCH: it is gone, which the pidfd tells as well */
+	(void)!syscall(SYS_pidfd_send_signal, l->keeper_fd, KEEPER_MAIL, NULL, 0);
+}
+
+/* Wait for the bell or the keeper's end, a little while. */
+static void wait_for_keeper(struct link *l)
+{
+	struct pollfd p[2] = { { .fd = l->bell, .events = POLLIN }, { .fd = l->keeper_fd, .events = POLLIN } };
+	uint64_t rings;
+
+	if (poll(p, 2, 10) > 0 && (p[0].revents & POLLIN))
+		(void)!read(l->bell, &rings, sizeof(rings));
+}
+
+int64_t link_call(struct link *l, enum command_op op, int64_t arg, int64_t arg2, uint64_t limit_ns)
+{
+	struct shared *sh = l->shared;
+	uint64_t limit = link_clock_ns() + limit_ns;
+
+	send_command(l, op, arg, arg2);
+	while (atomic_load(&sh->done) != atomic_load(&sh->seq)) {
+		if (link_keeper_gone(l) && atomic_load(&sh->done) != atomic_load(&sh->seq))
+			return -EPIPE;
+		if (link_clock_ns() > limit)
+			return -ETIMEDOUT;
+		link_alive(l);
+		wait_for_keeper(l);
+	}
+	return sh->result;
+}
+
+int link_new_site(struct link *l, uint32_t *i)
+{
+	for (*i = 0; *i < SHARED_SITES; ++*i) {
+		if (l->used[*i])
+			continue;
+		l->used[*i] = true;
+		if (*i >= l->nsites)
+			l->nsites = *i + 1;
+		return 0;
+	}
+	return -ENOSPC;
+}
+
+static int plant_run(struct link *l, uint32_t first, uint32_t n)
+{
+	int64_t r;
+
+	/* from here on they may stand, whatever the answer */
+	for (uint32_t i = first; i < first + n; i++)
+		l->planted[i] = true;
+	r = link_call(l, COMMAND_PLANT, first, n, CALL_NS);
+	for (uint32_t i = first; r >= 0 && i < first + n; i++)
+		l->planted[i] = l->shared->plant_result[i] == 0;
+	return r < 0 ? r : 0;
+}
+
+int link_plant(struct link *l, const uint32_t *sites, size_t n)
+{
+	for (size_t i = 0; i < n;) {
+		size_t run = 1;
+		int r;
+
+		while (i + run < n && sites[i + run] == sites[i] + run)
+			run++;
+		r = plant_run(l, sites[i], run);
+		if (r < 0)
+			return r;
+		i += run;
+	}
+	return 0;
+}
+
+int link_forget(struct link *l, uint32_t i)
+{
+	int64_t r = link_call(l, COMMAND_FORGET, i, 1, CALL_NS);
+
+	l->used[i] = false;
+	l->planted[i] = false;
+	return r < 0 ? r : 0;
+}
+
+void link_forget_all(struct link *l)
+{
+	memset(l->used, 0, sizeof(l->used));
+	memset(l->planted, 0, sizeof(l->planted));
+	l->nsites = 0;
+}
+
+int link_leave(struct link *l, uint64_t limit_ns)
+{
+	uint64_t limit = link_clock_ns() + limit_ns;
+
+	send_command(l, COMMAND_LEAVE, 0, 0);
+	while (!link_keeper_gone(l)) {
+		if (link_clock_ns() > limit)
+			return -ETIMEDOUT;
+		wait_for_keeper(l);
+	}
+	/* our child: leave no zombie */
+	waitpid(l->keeper, NULL, WNOHANG);
+	return 0;
+}
+
+void link_alive(struct link *l)
+{
+	atomic_fetch_add_explicit(&l->shared->alive, 1, memory_order_relaxed);
+}
+
+uint32_t link_emergency_lift(struct link *l, int mem, uint32_t *left)
+{
+	uint32_t lifted = 0;
+
+	*left = 0;
+	for (uint32_t i = 0; i < l->nsites; i++) {
+		const struct site *s = &l->shared->sites[i];
+		uint8_t now;
+
+		if (!l->planted[i] || pread(mem, &now, 1, (off_t)s->addr) != 1 || now != 0xcc)
+			continue;
+		if (pwrite(mem, &s->bytes[0], 1, (off_t)s->addr) == 1)
+			lifted++;
+		else
+			++*left;
+	}
+	return lifted;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * link: the controller's end of what joins it to the keeper: the shared
+ * mapping, the doorbell, commands, and what to do if the keeper is killed.
+ */
+#ifndef MM_LINK_H
+#define MM_LINK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "attach/keeper/shared.h"
+#include "base/cleanup.h"
+#include "base/taddr.h"
+
+struct link {
+	struct shared *shared;
+	pid_t keeper;
+	int keeper_fd;		/* pidfd: readable when it is gone */
+	int bell;		/* eventfd: readable when it wants our attention */
+	uint32_t nsites;	/* all site numbers at and above it are unused */
+	bool used[SHARED_SITES];
+	bool planted[SHARED_SITES];	/* stands, or may stand */
+};
+
+/* What the keeper is told once and for all. */
+struct link_settings {
+	uint32_t slice_bytes;
+	uint64_t max_stall_ns;
+};
+
+/* Map, fork the keeper. Call it before anything heavy is done. 0 or -errno. */
+must_check int link_open(struct link *l, const struct link_settings *set, int argc, char **argv);
+void link_close(struct link *l);	/* the keeper must be gone, or be on its way */
+
+/*
+ * Have the keeper do @op. Its result; -EPIPE if it is gone, -ETIMEDOUT if it
+ * does not answer within @limit_ns. Events go on piling up in the ring meanwhile: not for long work.
+ */
+must_check int64_t link_call(struct link *l, enum command_op op, int64_t arg, int64_t arg2, uint64_t limit_ns);
+
+/* Room for a site to be planted: its number in @i, to be filled in shared->sites[*i]. -ENOSPC. */
+must_check int link_new_site(struct link *l, uint32_t *i);
+
+/* Plant the sites numbered @sites[0..n); results in shared->plant_result. 0 or -errno of the keeper. */
+must_check int link_plant(struct link *l, const uint32_t *sites, size_t n);
+
+/* The memory of site @i is unmapped: it is not touched again, its number is free. 0 or -errno. */
+must_check int link_forget(struct link *l, uint32_t i);
+
+/* The target exec'ed: all sites are gone, the keeper knows. */
+void link_forget_all(struct link *l);
+
+/* Tell the keeper to leave, and wait for its end. 0; -ETIMEDOUT. Keep reading the ring afterwards. */
+must_check int link_leave(struct link *l, uint64_t limit_ns);
+
+bool link_keeper_gone(const struct link *l);
+
+/* Say that we are alive though we do not read the ring just now. */
+void link_alive(struct link *l);
+
+/*
+ * The keeper was killed with traps planted: put back what we can through @mem
+ * (/proc/PID/mem). @left: traps that still stand. The number put back.
+ */
+uint32_t link_emergency_lift(struct link *l, int mem, uint32_t *left);
+
+uint64_t link_clock_ns(void);
+
+#endif

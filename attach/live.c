@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/live.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+void live_init(struct live *l)
+{
+	*l = (struct live){ 0 };
+	addrmap_init(&l->blocks, sizeof(struct block));
+	addrmap_init(&l->place_index, sizeof(uint32_t));
+}
+
+void live_fini(struct live *l)
+{
+	addrmap_fini(&l->blocks);
+	addrmap_fini(&l->place_index);
+	free(l->places);
+}
+
+static int place_of(struct live *l, taddr pc, uint32_t *out)
+{
+	const uint32_t *known = addrmap_get(&l->place_index, pc);
+
+	if (known) {
+		*out = *known;
+		return 0;
+	}
+	if (l->nplaces == l->places_size) {
+		size_t size = l->places_size ? 2 * l->places_size : 64;
+		struct place *p = realloc(l->places, size * sizeof(*p));
+
+		if (!p)
+			return -ENOMEM;
+		l->places = p;
+		l->places_size = size;
+	}
+	*out = l->nplaces;
+	if (addrmap_put(&l->place_index, pc, out) < 0)
+		return -ENOMEM;
+	l->places[l->nplaces++] = (struct place){ .pc = pc };
+	return 0;
+}
+
+static void hold(struct live *l, const struct block *b, int sign)
+{
+	struct place *p = &l->places[b->place];
+
+	p->blocks += sign;
+	p->bytes += sign * (int64_t)b->size;
+	l->held_blocks += sign;
+	l->held_bytes += sign * (int64_t)b->size;
+}
+
+int live_alloc(struct live *l, taddr addr, uint64_t size, taddr pc, uint64_t now_ns)
+{
+	struct block *b = addrmap_slot(&l->blocks, addr, NULL);
+	uint32_t place;
+
+	if (!b || place_of(l, pc, &place) < 0)
+		return -ENOMEM;
+	/* given out again without a release that we saw: the old block is gone all the same */
+	if (b->held)
+		hold(l, b, -1);
+	*b = (struct block){ .size = size, .born_ns = now_ns, .place = place, .held = true };
+	hold(l, b, 1);
+	l->places[place].allocs++;
+	l->allocs++;
+	return 0;
+}
+
+void live_set_aside(struct live *l, taddr addr, struct aside *out)
+{
+	bool fresh;
+	struct block *b = addrmap_slot(&l->blocks, addr, &fresh);
+
+	*out = (struct aside){ .addr = addr, .was = ASIDE_UNKNOWN };
+	if (!b || fresh)
+		return;
+	out->was = b->held ? ASIDE_HELD : ASIDE_RELEASED;
+	out->block = *b;
+	if (b->held)
+		hold(l, b, -1);
+	b->held = false;
+}
+
+void live_released(struct live *l, const struct aside *a, bool counted)
+{
+	if (!counted)
+		return;
+	l->frees++;
+	if (a->was == ASIDE_UNKNOWN)
+		l->unmatched_frees++;
+	else if (a->was == ASIDE_RELEASED)
+		l->double_frees++;
+	else
+		l->places[a->block.place].frees++;
+}
+
+void live_put_back(struct live *l, const struct aside *a)
+{
+	struct block *b = addrmap_get(&l->blocks, a->addr);
+
+	if (!b)
+		return;
+	if (a->was == ASIDE_UNKNOWN) {
+		addrmap_del(&l->blocks, a->addr, NULL);
+		return;
+	}
+	*b = a->block;
+	if (b->held)
+		hold(l, b, 1);
+}
+
+void live_free(struct live *l, taddr addr, bool counted)
+{
+	struct aside a;
+
+	live_set_aside(l, addr, &a);
+	live_released(l, &a, counted);
+}

@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * modules: see modules.h.
+ *
+ *	struct modules ── entries, one per (file, bias) ──▶ files, one per (device, inode)
+ *
+ * A refresh walks the executable mappings; each finds or makes its entry and
+ * widens it over the neighbouring mappings of the same file. What was not seen
+ * in this pass is gone.
+ */
+#include "attach/modules.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "attach/modfile.h"
+#include "attach/procmaps.h"
+#include "base/fdio.h"
+#include "base/log.h"
+
+struct entry {
+	struct module m;
+	const struct modfile *file;
+	unsigned seen;		/* the last pass that saw it */
+};
+
+struct modules {
+	pid_t pid;
+	unsigned pass;
+	struct entry **entries;
+	size_t nentries;
+	struct modfile **files;
+	size_t nfiles;
+};
+
+/* What we want of the auxiliary vector; 0 where it does not say. */
+struct aux {
+	taddr phdr, phnum, base, entry;
+};
+
+/* One more pointer for @list of @n. NULL on want of memory: @list is then as it was. */
+static void *grown(void *list, size_t n)
+{
+	/* Doubled at each power of two, so that growing costs little and needs no capacity field. */
+	return n & (n - 1) ? list : realloc(list, (n ? 2 * n : 1) * sizeof(void *));
+}
+
+static int add_file(struct modules *ms, const struct mapping *map, struct modfile **out)
+{
+	struct modfile **files = grown(ms->files, ms->nfiles);
+	int err;
+
+	if (!files)
+		return -ENOMEM;
+	ms->files = files;
+	err = modfile_new(ms->pid, map, out);
+	if (err)
+		return err;
+	files[ms->nfiles++] = *out;
+	return 0;
+}
+
+static int file_of(struct modules *ms, const struct mapping *map, struct modfile **out)
+{
+	for (size_t i = 0; i < ms->nfiles; i++) {
+		if (ms->files[i]->dev == map->dev && ms->files[i]->ino == map->ino) {
+			*out = ms->files[i];
+			return 0;
+		}
+	}
+	return add_file(ms, map, out);
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static void describe(struct module *m, const struct modfile *f)
+{
+	m->path = f->path;
+	m->name = base_name(f->path);
+	m->dev = f->dev;
+	m->ino = f->ino;
+	m->img = f->img;
+	memcpy(m->why_not, f->why_not, sizeof(m->why_not));
+	memcpy(m->build_id, f->build_id, sizeof(m->build_id));
+	m->build_id_len = f->build_id_len;
+	m->deleted = f->deleted;
+}
+
+static int add_entry(struct modules *ms, const struct modfile *f, taddr bias, struct entry **out)
+{
+	struct entry **entries = grown(ms->entries, ms->nentries);
+
+	if (!entries)
+		return -ENOMEM;
+	ms->entries = entries;
+	*out = calloc(1, sizeof(**out));
+	if (!*out)
+		return -ENOMEM;
+	describe(&(*out)->m, f);
+	(*out)->m.bias = bias;
+	(*out)->file = f;
+	entries[ms->nentries++] = *out;
+	log_debug(MODULE, "%s: bias " PRItaddr "%s%s", f->path, bias, f->img ? "" : ", not used: ", f->why_not);
+	return 0;
+}
+
+static int entry_of(struct modules *ms, const struct modfile *f, taddr bias, struct entry **out)
+{
+	for (size_t i = 0; i < ms->nentries; i++) {
+		if (ms->entries[i]->file == f && ms->entries[i]->m.bias == bias) {
+			*out = ms->entries[i];
+			return 0;
+		}
+	}
+	return add_entry(ms, f, bias, out);
+}
+
+static bool neighbour(const struct mapping *m, const struct modfile *f, taddr lo, taddr hi)
+{
+	return m->dev == f->dev && m->ino == f->ino && m->lo >= lo && m->hi <= hi;
+}
+
+/* Widen @e over mapping @i and the file's other mappings next to it. */
+static void widen(struct entry *e, const struct procmaps *pm, size_t i)
+{
+	size_t first = i, last = i;
+	taddr lo, hi;
+
+	modfile_span(e->file, e->m.bias, &lo, &hi);
+	while (first > 0 && neighbour(&pm->maps[first - 1], e->file, lo, hi))
+		first--;
+	while (last + 1 < pm->n && neighbour(&pm->maps[last + 1], e->file, lo, hi))
+		last++;
+	if (pm->maps[first].lo < e->m.lo)
+		e->m.lo = pm->maps[first].lo;
+	if (pm->maps[last].hi > e->m.hi)
+		e->m.hi = pm->maps[last].hi;
+}
+
+static int note_mapping(struct modules *ms, const struct procmaps *pm, size_t i)
+{
+	const struct mapping *map = &pm->maps[i];
+	struct modfile *f;
+	struct entry *e;
+	int err = file_of(ms, map, &f);
+
+	if (!err)
+		err = entry_of(ms, f, modfile_bias(f, map), &e);
+	if (err)
+		return err;
+	if (e->seen != ms->pass) {
+		if (e->m.gone)
+			e->m.planned = false;
+		e->m.gone = false;
+		e->m.lo = map->lo;
+		e->m.hi = map->hi;
+		e->seen = ms->pass;
+	}
+	widen(e, pm, i);
+	return 0;
+}
+
+static void mark_gone(struct modules *ms)
+{
+	for (size_t i = 0; i < ms->nentries; i++) {
+		struct entry *e = ms->entries[i];
+
+		if (e->seen != ms->pass && !e->m.gone) {
+			e->m.gone = true;
+			log_debug(MODULE, "%s: gone from " PRItaddr, e->m.path, e->m.lo);
+		}
+	}
+}
+
+static int note_all(struct modules *ms, const struct procmaps *pm)
+{
+	ms->pass++;
+	for (size_t i = 0; i < pm->n; i++) {
+		int err;
+
+		if (!(pm->maps[i].perms & MAPPING_EXEC) || !modfile_is_for(&pm->maps[i]))
+			continue;
+		err = note_mapping(ms, pm, i);
+		if (err)
+			return err;
+	}
+	mark_gone(ms);
+	return 0;
+}
+
+static void forget(struct modules *ms)
+{
+	for (size_t i = 0; i < ms->nentries; i++)
+		free(ms->entries[i]);
+	for (size_t i = 0; i < ms->nfiles; i++)
+		modfile_free(ms->files[i]);
+	free(ms->entries);
+	free(ms->files);
+	*ms = (struct modules){ .pid = ms->pid };
+}
+
+int modules_refresh(struct modules *ms, bool fresh)
+{
+	struct procmaps pm;
+	char path[32];
+	int err;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)ms->pid);
+	err = procmaps_read(path, &pm);
+	if (err)
+		return err;
+	if (fresh)
+		forget(ms);
+	err = pm.n ? note_all(ms, &pm) : -ESRCH;
+	procmaps_fini(&pm);
+	return err;
+}
+
+int modules_new(pid_t pid, struct modules **out)
+{
+	struct modules *ms = calloc(1, sizeof(*ms));
+	int err;
+
+	if (!ms)
+		return -ENOMEM;
+	ms->pid = pid;
+	err = modules_refresh(ms, false);
+	if (err) {
+		modules_free(ms);
+		return err;
+	}
+	*out = ms;
+	return 0;
+}
+
+void modules_free(struct modules *ms)
+{
+	if (!ms)
+		return;
+	forget(ms);
+	free(ms);
+}
+
+size_t modules_count(const struct modules *ms)
+{
+	return ms->nentries;
+}
+
+struct module *modules_at(const struct modules *ms, size_t i)
+{
+	return &ms->entries[i]->m;
+}
+
+/* Of those that are gone, the one that was seen last. */
+struct module *modules_find(const struct modules *ms, taddr addr)
+{
+	struct entry *best = NULL;
+
+	for (size_t i = 0; i < ms->nentries; i++) {
+		struct entry *e = ms->entries[i];
+
+		if (addr >= e->m.lo && addr < e->m.hi && (!best || e->seen >= best->seen))
+			best = e;
+	}
+	return best ? &best->m : NULL;
+}
+
+static int read_aux(pid_t pid, struct aux *out)
+{
+	Elf64_auxv_t av;
+	char path[32];
+	char *text;
+	size_t n;
+	int err;
+
+	snprintf(path, sizeof(path), "/proc/%d/auxv", (int)pid);
+	err = read_whole_file(path, 64 * 1024, &text, &n);
+	if (err)
+		return err == -ENOENT ? -ESRCH : err;
+	*out = (struct aux){ 0 };
+	for (size_t at = 0; at + sizeof(av) <= n; at += sizeof(av)) {
+		memcpy(&av, text + at, sizeof(av));
+		switch (av.a_type) {
+		case AT_PHDR: out->phdr = av.a_un.a_val; break;
+		case AT_PHNUM: out->phnum = av.a_un.a_val; break;
+		case AT_BASE: out->base = av.a_un.a_val; break;
+		case AT_ENTRY: out->entry = av.a_un.a_val; break;
+		}
+	}
+	free(text);
+	return 0;
+}
+
+struct module *modules_exe(const struct modules *ms)
+{
+	struct aux aux;
+
+	return read_aux(ms->pid, &aux) ? NULL : modules_find(ms, aux.entry);
+}
+
+static bool read_mem(int mem, taddr addr, void *buf, size_t n)
+{
+	return pread_full(mem, buf, n, (off_t)addr) == (ssize_t)n;
+}
+
+/* Where the main program's PT_DYNAMIC is, from its program headers in memory; 0 if it has none. */
+static taddr find_dynamic(int mem, const struct aux *aux, taddr bias)
+{
+	Elf64_Phdr ph;
+
+	for (taddr i = 0; i < aux->phnum && i < 64; i++) {
+		if (!read_mem(mem, aux->phdr + i * sizeof(ph), &ph, sizeof(ph)))
+			return 0;
+		if (ph.p_type == PT_DYNAMIC)
+			return ph.p_vaddr + bias;
+	}
+	return 0;
+}
+
+/* DT_DEBUG, which the dynamic linker points at its r_debug; 0 as long as it has not, or for none. */
+static taddr find_r_debug(int mem, taddr dynamic)
+{
+	Elf64_Dyn dyn;
+
+	for (int i = 0; i < 1024; i++) {
+		if (!read_mem(mem, dynamic + i * sizeof(dyn), &dyn, sizeof(dyn)) || dyn.d_tag == DT_NULL)
+			return 0;
+		if (dyn.d_tag == DT_DEBUG)
+			return dyn.d_un.d_ptr;
+	}
+	return 0;
+}
+
+/* r_brk of the struct r_debug that the target's dynamic linker filled in; 0 if there is none yet. */
+static taddr read_r_brk(pid_t pid, const struct aux *aux, taddr bias)
+{
+	struct { uint32_t version, pad; uint64_t map, brk; } r_debug;
+	char path[32];
+	taddr dynamic, at;
+	cleanup_close int mem = -1;
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
+	mem = open(path, O_RDONLY | O_CLOEXEC);
+	if (mem < 0)
+		return 0;
+	dynamic = find_dynamic(mem, aux, bias);
+	at = dynamic ? find_r_debug(mem, dynamic) : 0;
+	if (!at || !read_mem(mem, at, &r_debug, sizeof(r_debug)))
+		return 0;
+	return r_debug.brk;
+}
+
+static int symbol_address(const struct module *m, const char *name, taddr *addr)
+{
+	uint64_t size;
+	bool ifunc;
+	int err = m && m->img ? elfimage_find(m->img, name, addr, &size, &ifunc) : -ENOENT;
+
+	if (!err)
+		*addr += m->bias;
+	return err;
+}
+
+int modules_linker_break(const struct modules *ms, taddr *addr)
+{
+	struct aux aux;
+	const struct module *exe;
+	int err = read_aux(ms->pid, &aux);
+
+	if (err)
+		return err;
+	exe = modules_find(ms, aux.entry);
+	*addr = exe ? read_r_brk(ms->pid, &aux, exe->bias) : 0;
+	/* The target may write there what it likes: only an address of code is one. */
+	if (*addr && modules_find(ms, *addr))
+		return 0;
+	return symbol_address(aux.base ? modules_find(ms, aux.base) : exe, "_dl_debug_state", addr);
+}
+
+static bool has(const struct module *m, const char *symbol, taddr *addr)
+{
+	return !symbol_address(m, symbol, addr);
+}
+
+/*
+ * jemalloc and tcmalloc define __libc_malloc too, and in a static program with one of them
+ * gnu_get_libc_version may be there as well: only glibc has all three in a file of
+ * that name, or its malloc's own inner function.
+ */
+bool module_is_glibc(const struct module *m)
+{
+	taddr malloc_at, libc_malloc_at, ignored;
+
+	if (!has(m, "malloc", &malloc_at) || !has(m, "__libc_malloc", &libc_malloc_at) ||
+	    malloc_at != libc_malloc_at)
+		return false;
+	if (has(m, "_int_malloc", &ignored))
+		return true;
+	return (!strncmp(m->name, "libc.", 5) || !strncmp(m->name, "libc-", 5)) &&
+	       has(m, "gnu_get_libc_version", &ignored);
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * options: the command line as plain data.
+ *
+ *	mmattach [options] (-p PID | -n NAME | -- PROGRAM ARG...)
+ *	mmattach probes [options] [-p PID | -n NAME]
+ *	mmattach repair [options] PID
+ *
+ * Every option is a line of one table (options.c), from which parsing and --help are
+ * made. A line that cannot be understood is refused with what is wrong and
+ * what to write instead; nothing is guessed.
+ */
+#ifndef MM_OPTIONS_H
+#define MM_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#include "attach/probes/rule.h"
+#include "base/cleanup.h"
+
+#define OPTIONS_STACK_BYTES 2048
+#define OPTIONS_STACK_BYTES_MAX 16384
+#define OPTIONS_MAX_STALL_NS 100000000ull
+#define OPTIONS_TOP 20
+
+enum command { COMMAND_WATCH, COMMAND_PROBES, COMMAND_REPAIR, COMMAND_HELP, COMMAND_VERSION };
+
+enum report_format { FORMAT_TEXT, FORMAT_JSON };
+
+struct options {
+	enum command command;
+	pid_t pid;			/* 0: not given */
+	const char *name;		/* NULL: not given */
+	char **program;			/* PROGRAM ARG... and NULL; NULL: not given */
+	uint64_t duration_ns;		/* 0: until it is ended */
+	struct rule *rules;		/* of --probe, --from, --until, in their order */
+	size_t nrules;
+	bool exact_sizes;
+	unsigned stack_bytes;
+	uint64_t max_stall_ns;
+	enum report_format format;
+	const char *report;		/* NULL: stdout */
+	unsigned top;			/* groups shown; 0: all */
+	bool quiet, verbose;
+	const char *debug;		/* NULL: none */
+};
+
+struct usage_error {
+	char text[320];		/* what is wrong */
+	char hint[320];		/* what to do; "" if the text says it */
+};
+
+/*
+ * Parse @argv (kept: @out points into it). 0; -EINVAL with @err filled; -ENOMEM. Looks at nothing
+ * but its arguments. options_fini in any case.
+ */
+must_check int options_parse(int argc, char **argv, struct options *out, struct usage_error *err);
+void options_fini(struct options *o);
+
+/*
+ * The same, with everything that goes with it: errors, --help and --version are
+ * printed, -q, -v and --debug take effect. true: carry out @out->command (one of the first three). false: exit with @status.
+ */
+bool options_start(int argc, char **argv, struct options *out, int *status);
+
+void options_help(FILE *out);
+
+#endif

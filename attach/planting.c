@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/planting.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+int planting_init(struct planting *p, struct link *link, struct modules *modules, int mem,
+		  const struct rule *rules, size_t nrules, const struct plan_options *options)
+{
+	int r;
+
+	memset(p, 0, sizeof(*p));
+	p->link = link;
+	p->modules = modules;
+	p->mem = mem;
+	p->options = *options;
+	p->rules = malloc(nrules * sizeof(*rules));
+	r = p->rules ? decoder_new(&p->decoder) : -ENOMEM;
+	if (r < 0) {
+		planting_fini(p);
+		return r;
+	}
+	memcpy(p->rules, rules, nrules * sizeof(*rules));
+	p->nrules = nrules;
+	return 0;
+}
+
+void planting_fini(struct planting *p)
+{
+	if (p->mem >= 0)
+		close(p->mem);
+	decoder_free(p->decoder);
+	free(p->rules);
+	free(p->probes);
+}
+
+/* --- planning --- */
+
+/* The rules that can concern @m, addresses turned into the file's; @index: their numbers among all rules. */
+static size_t rules_for(const struct module *m, const struct rule *rules, size_t nrules, struct rule *out,
+			uint16_t *index)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < nrules; i++) {
+		const struct rule *r = &rules[i];
+
+		if (r->where == WHERE_ADDRESS && (r->addr < m->lo || r->addr >= m->hi))
+			continue;
+		if (r->where == WHERE_OFFSET && strcmp(r->name, m->name) != 0)
+			continue;
+		out[n] = *r;
+		if (r->where == WHERE_ADDRESS)
+			out[n].addr -= m->bias;
+		index[n++] = i;
+	}
+	return n;
+}
+
+int planting_plan_module(const struct module *m, struct decoder *d, const struct rule *rules, size_t nrules,
+			 const struct plan_options *options, struct plan_set *set)
+{
+	cleanup_free struct rule *mine = malloc((nrules + 1) * sizeof(*mine));
+	cleanup_free uint16_t *index = malloc((nrules + 1) * sizeof(*index));
+	struct plan_options here = *options;
+	int r;
+
+	if (!mine || !index)
+		return -ENOMEM;
+	here.glibc_chunks = module_is_glibc(m);
+	r = plan_module(m->img, d, mine, rules_for(m, rules, nrules, mine, index), &here, set);
+	for (size_t i = 0; r == 0 && i < set->n; i++) {
+		set->plans[i].rule_index = index[set->plans[i].rule_index];
+		set->plans[i].rule = &rules[set->plans[i].rule_index];
+	}
+	return r;
+}
+
+static int add_probe(struct planting *p, const struct module *m, const struct plan *plan)
+{
+	struct probe *probe = realloc(p->probes, (p->nprobes + 1) * sizeof(*probe));
+
+	if (!probe)
+		return -ENOMEM;
+	p->probes = probe;
+	probe += p->nprobes++;
+	*probe = (struct probe){
+		.rule = plan->rule, .module = m, .kind = plan->kind,
+		.body = { plan->body.lo + m->bias, plan->body.hi + m->bias },
+	};
+	snprintf(probe->function, sizeof(probe->function), "%s", plan->function);
+	if (plan->kind == PLAN_NONE)
+		snprintf(probe->why_not, sizeof(probe->why_not), "%s", plan->reason);
+	return 0;
+}
+
+/* Hand one site over to be planted. -ENOSPC: no number is left. */
+static int add_site(struct planting *p, const struct site *s, taddr bias, const struct site_info *info,
+		    uint16_t rule)
+{
+	struct site *to;
+	uint32_t i;
+	int r = link_new_site(p->link, &i);
+
+	if (r < 0)
+		return r;
+	to = &p->link->shared->sites[i];
+	*to = *s;
+	site_rebase(to, bias);
+	to->rule = rule;
+	p->sites[i] = *info;
+	p->waiting[p->nwaiting++] = i;
+	return 0;
+}
+
+static int take_plan(struct planting *p, struct module *m, const struct plan *plan, bool glibc)
+{
+	struct site_info info = { .probe = p->nprobes, .module = m, .chunk = glibc };
+	int r = add_probe(p, m, plan);
+
+	for (size_t i = 0; r == 0 && i < plan->nsites; i++) {
+		r = add_site(p, &plan->sites[i], m->bias, &info, plan->rule_index);
+		if (r == -ENOSPC) {
+			snprintf(p->probes[info.probe].why_not, sizeof(p->probes[0].why_not),
+				 "more traps than can be kept");
+			return 0;
+		}
+	}
+	log_debug(PLAN, "%s: %s: %zu sites, %s", m->name, plan->function, plan->nsites, plan->reason);
+	return r;
+}
+
+static int plan_one(struct planting *p, struct module *m)
+{
+	struct plan_set set;
+	int r = planting_plan_module(m, p->decoder, p->rules, p->nrules, &p->options, &set);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; r == 0 && i < set.n; i++)
+		r = take_plan(p, m, &set.plans[i], module_is_glibc(m));
+	plan_set_fini(&set);
+	return r;
+}
+
+int planting_plan(struct planting *p)
+{
+	for (size_t i = 0; i < modules_count(p->modules); i++) {
+		struct module *m = modules_at(p->modules, i);
+		int r;
+
+		if (m->planned || m->gone || !m->img)
+			continue;
+		m->planned = true;
+		link_alive(p->link);
+		r = plan_one(p, m);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int planting_plan_linker(struct planting *p)
+{
+	struct site_info info = { .probe = NO_PROBE };
+	struct site s;
+	taddr addr;
+	int r = modules_linker_break(p->modules, &addr);
+
+	if (r == -ENOENT)
+		return 0;
+	if (r < 0)
+		return r;
+	info.module = modules_find(p->modules, addr);
+	if (!info.module || !info.module->img)
+		return -ENOENT;
+	r = plan_entry(info.module->img, p->decoder, addr - info.module->bias, SITE_EMIT | SITE_WAIT | SITE_MODULES,
+		       &s);
+	return r < 0 ? r : add_site(p, &s, info.module->bias, &info, 0);
+}
+
+/* --- planting --- */
+
+static void format_bytes(char *buf, size_t size, const uint8_t *bytes, size_t n)
+{
+	size_t at = 0;
+
+	buf[0] = '\0';
+	for (size_t i = 0; i < n && at + 4 < size; i++)
+		at += snprintf(buf + at, size - at, i ? " %02x" : "%02x", bytes[i]);
+}
+
+static void say_refused(struct planting *p, uint32_t i)
+{
+	const struct site *s = &p->link->shared->sites[i];
+	const struct site_info *info = &p->sites[i];
+	int err = p->link->shared->plant_result[i];
+	char where[256], now_text[40] = "?", file_text[40];
+	uint8_t now[8];
+	char *why = NULL;
+
+	snprintf(where, sizeof(where), "%s+0x%" PRIx64, info->module->name, s->addr - info->module->bias);
+	if (info->probe != NO_PROBE)
+		why = p->probes[info->probe].why_not;
+	if (err != -EILSEQ) {
+		log_warn_errno(err, "cannot plant a trap at %s", where);
+		if (why)
+			snprintf(why, sizeof(p->probes[0].why_not), "no trap at %.100s: %s", where, strerror(-err));
+		return;
+	}
+	if (pread(p->mem, now, sizeof(now), (off_t)s->addr) == sizeof(now))
+		format_bytes(now_text, sizeof(now_text), now, sizeof(now));
+	format_bytes(file_text, sizeof(file_text), s->bytes, s->nbytes < 8 ? s->nbytes : 8);
+	log_warn("%s %s: not trapped at %s: the code in memory (%s) is not the file's (%s)",
+		 info->probe == NO_PROBE ? "the" : "function",
+		 info->probe == NO_PROBE ? "dynamic linker" : p->probes[info->probe].function, where, now_text,
+		 file_text);
+	log_hint("somebody else's hook or trap is there; calls that pass it are not seen");
+	if (why)
+		snprintf(why, sizeof(p->probes[0].why_not),
+			 "not trapped at %.100s: the code in memory (%s) is not the file's (%s)", where, now_text,
+			 file_text);
+}
+
+int planting_plant(struct planting *p)
+{
+	size_t n = p->nwaiting;
+	int r = link_plant(p->link, p->waiting, n);
+
+	p->nwaiting = 0;
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		uint32_t site = p->waiting[i];
+
+		log_debug(TRAP, "site %u at " PRItaddr ": %s", site, p->link->shared->sites[site].addr,
+			  p->link->shared->plant_result[site] ? strerror(-p->link->shared->plant_result[site]) :
+								"planted");
+		if (p->link->shared->plant_result[site] < 0)
+			say_refused(p, site);
+	}
+	return r;
+}
+
+int planting_forget_gone(struct planting *p)
+{
+	for (uint32_t i = 0; i < p->link->nsites; i++) {
+		int r;
+
+		if (!p->link->used[i] || !p->sites[i].module->gone)
+			continue;
+		log_debug(TRAP, "site %u: %s is unmapped", i, p->sites[i].module->name);
+		r = link_forget(p->link, i);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+void planting_forget_all(struct planting *p, int mem)
+{
+	link_forget_all(p->link);
+	p->nwaiting = 0;
+	if (p->mem >= 0)
+		close(p->mem);
+	p->mem = mem;
+}
+
+int planting_return(struct planting *p, taddr ret, uint32_t entry)
+{
+	const struct site *opened = &p->link->shared->sites[entry];
+	struct site_info info = p->sites[entry];
+	struct module *m = modules_find(p->modules, ret);
+	struct plan_options options = p->options;
+	struct site s;
+	int r;
+
+	if (!m || !m->img)
+		return -ENOENT;
+	options.glibc_chunks = info.chunk;
+	r = plan_return(m->img, p->decoder, ret - m->bias, &p->rules[opened->rule], opened->rule, &options, &s);
+	if (r < 0)
+		return r;
+	info.module = m;
+	r = add_site(p, &s, m->bias, &info, opened->rule);
+	return r < 0 ? r : planting_plant(p);
+}
+
+bool planting_any(const struct planting *p)
+{
+	for (size_t i = 0; i < p->nprobes; i++)
+		if (p->probes[i].rule->op <= RULE_FREE && p->probes[i].kind != PLAN_NONE)
+			return true;
+	return false;
+}
+
+uint32_t planting_wrapper_at(const struct planting *p, taddr ret)
+{
+	for (size_t i = 0; i < p->nprobes; i++)
+		if (p->probes[i].kind == PLAN_WRAPPER && ret >= p->probes[i].body.lo && ret < p->probes[i].body.hi)
+			return i;
+	return NO_PROBE;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * probes_cmd: `mmattach probes`: where traps would go in a process, how each
+ * is got past, and what a call would cost. Reads, touches nothing.
+ */
+#ifndef MM_PROBES_CMD_H
+#define MM_PROBES_CMD_H
+
+#include <stdio.h>
+
+#include "attach/options.h"
+#include "base/cleanup.h"
+
+/* The exit status. */
+must_check int probes_cmd(const struct options *opt, FILE *out);
+
+#endif

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/results.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fdio.h"
+#include "base/log.h"
+#include "report/out_json.h"
+#include "report/out_text.h"
+
+#define FAMILY "libc"
+
+static void hex(const uint8_t *bytes, size_t n, char *buf)
+{
+	for (size_t i = 0; i < n; i++)
+		sprintf(buf + 2 * i, "%02x", bytes[i]);
+	buf[2 * n] = '\0';
+}
+
+/* --- the run --- */
+
+static void add_target(struct summary *s, const struct target_info *t)
+{
+	summary_set_target(s, t->pid, t->comm, t->exe);
+	for (size_t i = 0; i < t->argc; i++)
+		summary_add_arg(s, t->argv[i]);
+}
+
+static void add_probes(struct summary *s, const struct planting *p)
+{
+	for (size_t i = 0; i < p->nprobes; i++) {
+		const struct probe *probe = &p->probes[i];
+		struct summary_probe out = { .family = FAMILY, .hits = probe->hits };
+		char rule[256];
+
+		rule_format(probe->rule, rule, sizeof(rule));
+		out.rule = rule;
+		out.module = probe->module->path;
+		out.note = probe->why_not[0] ? probe->why_not : NULL;
+		summary_add_probe(s, &out);
+	}
+}
+
+static bool found(const struct planting *p, const struct rule *r)
+{
+	for (size_t i = 0; i < p->nprobes; i++)
+		if (p->probes[i].rule == r)
+			return true;
+	return false;
+}
+
+static void add_missing(struct summary *s, const struct planting *p)
+{
+	for (size_t i = 0; i < p->nrules; i++) {
+		struct summary_probe out = { .family = FAMILY, .note = "not found in the target" };
+		char rule[256];
+
+		if (p->rules[i].builtin || found(p, &p->rules[i]))
+			continue;
+		rule_format(&p->rules[i], rule, sizeof(rule));
+		out.rule = rule;
+		summary_add_probe(s, &out);
+	}
+}
+
+static void add_losses(struct summary *s, const struct watch *w, const struct results_run *run)
+{
+	struct shared *sh = w->link->shared;
+	uint64_t gap = atomic_load(&sh->gap_ns), dropped = atomic_load(&sh->dropped);
+
+	summary_add_lost(s, "ring full", dropped);
+	summary_add_lost(s, "call not followed", atomic_load(&sh->unopened));
+	summary_add_lost(s, "end of a call not seen", w->planting->lost_returns);
+	summary_add_lost(s, "size not read", w->tally->unread_sizes);
+	s->run.stacks_cut = w->tally->stacks_cut;
+	if (gap)
+		summary_note(s, "for %.1f s in all hits were dropped, because events were not read fast enough",
+			     gap / 1e9);
+	if (atomic_load(&sh->stepped))
+		summary_note(s, "%" PRIu64 " times a trap was lifted for a step: other threads may have run past it unseen",
+			     atomic_load(&sh->stepped));
+	if (dropped || atomic_load(&sh->stepped))
+		summary_note(s, "after lost hits, blocks may be listed as held that were released, and double frees reported that are none");
+	if (w->children)
+		summary_note(s, "%" PRIu64 " child processes were forked meanwhile; they were not watched", w->children);
+	if (w->end == WATCH_KEEPER_LEFT && atomic_load(&sh->left_ns)) {
+		double left = (atomic_load(&sh->left_ns) - run->start_ns) / 1e9;
+
+		summary_add_gap(s, left, (run->end_ns - run->start_ns) / 1e9 - left,
+				leave_reason_text(atomic_load(&sh->left)));
+	}
+}
+
+static void add_end(struct summary *s, const struct watch *w)
+{
+	struct shared *sh = w->link->shared;
+
+	switch (w->end) {
+	case WATCH_TARGET_ENDED:
+		if (WIFSIGNALED(w->target_status))
+			summary_note(s, "the target was ended by signal %d", WTERMSIG(w->target_status));
+		else
+			summary_note(s, "the target ended with status %d", WEXITSTATUS(w->target_status));
+		break;
+	case WATCH_EXEC:
+		summary_note(s, "the target runs another program now (exec): the watch ended there");
+		break;
+	case WATCH_KEEPER_LEFT:
+		summary_note(s, "the keeper lifted all traps and left: %s", leave_reason_text(atomic_load(&sh->left)));
+		break;
+	case WATCH_KEEPER_KILLED:
+		summary_note(s, "the keeper was killed: the watch ended there");
+		break;
+	case WATCH_MEMORY:
+		summary_note(s, "out of memory: the watch ended early");
+		break;
+	default:
+		break;
+	}
+	if (atomic_load(&sh->unlifted))
+		summary_note(s, "%u traps could not be lifted", atomic_load(&sh->unlifted));
+}
+
+/* --- groups --- */
+
+/* The blocks that each place holds, by age. */
+struct ages {
+	uint64_t oldest_ns, youngest_ns;
+	taddr sample;
+};
+
+static struct ages *collect_ages(const struct live *l)
+{
+	struct ages *ages = calloc(l->nplaces + 1, sizeof(*ages));
+	uint64_t addr;
+	void *value;
+
+	for (size_t i = 0; ages && addrmap_next(&l->blocks, &i, &addr, &value);) {
+		const struct block *b = value;
+		struct ages *a = &ages[b->place];
+
+		if (!b->held)
+			continue;
+		if (!a->oldest_ns || b->born_ns < a->oldest_ns) {
+			a->oldest_ns = b->born_ns;
+			a->sample = addr;
+		}
+		if (b->born_ns > a->youngest_ns)
+			a->youngest_ns = b->born_ns;
+	}
+	return ages;
+}
+
+static void add_group(struct summary *s, const struct watch *w, const struct place *p, const struct ages *a,
+		      uint64_t end_ns)
+{
+	const struct module *m = modules_find(w->modules, p->pc);
+	struct summary_frame frame = { .pc = p->pc };
+	struct summary_group g = {
+		.family = FAMILY, .blocks = p->blocks, .bytes = p->bytes, .bytes_direct = p->bytes,
+		.allocs = p->allocs, .frees = p->frees, .verdict = VERDICT_UNKNOWN,
+		.stack = &frame, .depth = 1,
+	};
+	struct code_range over;
+	taddr sample = a->sample;
+	char build_id[2 * sizeof(m->build_id) + 1];
+
+	if (m) {
+		hex(m->build_id, m->build_id_len, build_id);
+		frame.module = m->path;
+		frame.build_id = build_id;
+		frame.offset = p->pc - m->bias;
+		if (m->img)
+			frame.function = elfimage_symbol_over(m->img, frame.offset - 1, &over);
+	}
+	if (p->blocks) {
+		g.oldest_s = (end_ns - a->oldest_ns) / 1e9;
+		g.youngest_s = (end_ns - a->youngest_ns) / 1e9;
+		g.samples = &sample;
+		g.nsamples = 1;
+	}
+	summary_add_group(s, &g);
+}
+
+static int add_groups(struct summary *s, const struct watch *w, uint64_t end_ns)
+{
+	const struct live *l = &w->tally->live;
+	cleanup_free struct ages *ages = collect_ages(l);
+
+	if (!ages)
+		return -ENOMEM;
+	for (size_t i = 0; i < l->nplaces; i++)
+		if (l->places[i].blocks)
+			add_group(s, w, &l->places[i], &ages[i], end_ns);
+	summary_sort(s);
+	return 0;
+}
+
+int results_summary(const struct watch *w, const struct results_run *run, struct summary *s)
+{
+	const struct live *l = &w->tally->live;
+	int r;
+
+	summary_init(s);
+	add_target(s, run->target);
+	s->run.start_ns = run->wall_start_ns;
+	s->run.seconds = (run->end_ns - run->start_ns) / 1e9;
+	s->run.events = w->tally->events;
+	s->run.stopped_seconds = atomic_load(&w->link->shared->served_ns) / 1e9;
+	s->totals = (struct summary_totals){
+		.allocs = l->allocs, .frees = l->frees, .unmatched_frees = l->unmatched_frees,
+		.double_frees = l->double_frees, .live_blocks = l->held_blocks, .live_bytes = l->held_bytes,
+	};
+	add_probes(s, w->planting);
+	add_missing(s, w->planting);
+	add_losses(s, w, run);
+	add_end(s, w);
+	r = add_groups(s, w, run->end_ns);
+	return r < 0 ? r : summary_error(s);
+}
+
+int results_print(const struct summary *s, const struct options *opt)
+{
+	cleanup_strbuf struct strbuf sb = STRBUF_INIT;
+	int r = opt->format == FORMAT_JSON ? out_json(s, &sb) : out_text(s, opt->top, &sb);
+
+	if (r == 0)
+		r = opt->report ? write_whole_file(opt->report, strbuf_str(&sb), sb.len) :
+				  write_full(STDOUT_FILENO, strbuf_str(&sb), sb.len);
+	if (r < 0)
+		log_error_errno(r, "cannot write the report%s%s", opt->report ? " to " : "",
+				opt->report ? opt->report : "");
+	return r;
+}

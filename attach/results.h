@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * results: from what a watch has counted to a summary that can be printed, and
+ * from there to stdout or a file.
+ */
+#ifndef MM_RESULTS_H
+#define MM_RESULTS_H
+
+#include "attach/options.h"
+#include "attach/target.h"
+#include "attach/watch.h"
+#include "base/cleanup.h"
+#include "report/summary.h"
+
+/* What only the session knows. */
+struct results_run {
+	int64_t wall_start_ns;
+	uint64_t start_ns, end_ns;	/* CLOCK_MONOTONIC */
+	const struct target_info *target;
+};
+
+/* Fill @out (initialised here; summary_fini in any case). 0 or -ENOMEM. */
+must_check int results_summary(const struct watch *w, const struct results_run *run, struct summary *out);
+
+/* Print it where and as @opt says. 0 or -errno (said). */
+must_check int results_print(const struct summary *s, const struct options *opt);
+
+#endif

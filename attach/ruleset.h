@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* ruleset: which rules a run goes by: the user's, or the family libc where none of them says what to watch. */
+#ifndef MM_RULESET_H
+#define MM_RULESET_H
+
+#include <stddef.h>
+
+#include "attach/options.h"
+#include "attach/probes/rule.h"
+#include "base/cleanup.h"
+
+/* @out is freed by the caller. 0 or -ENOMEM. */
+must_check int ruleset_choose(const struct options *opt, struct rule **out, size_t *n);
+
+#endif

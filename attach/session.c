@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/session.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "attach/diagnose.h"
+#include "attach/keeper/procfs.h"
+#include "attach/results.h"
+#include "attach/ruleset.h"
+#include "attach/spawn.h"
+#include "attach/watch.h"
+#include "base/log.h"
+
+#define LEAVE_NS 6000000000ull
+#define SEIZE_NS 10000000000ull
+
+struct session {
+	const struct options *opt;
+	struct target_info target;
+	struct link link;
+	struct modules *modules;
+	struct planting planting;
+	struct tally tally;
+	struct spawn spawn;
+	struct watch watch;
+	int signals;
+	bool linked, planting_up, tally_up, spawned;
+	int64_t wall_start_ns;
+};
+
+/* --- the target --- */
+
+static int find_target(struct session *s)
+{
+	cleanup_strbuf struct strbuf listing = STRBUF_INIT;
+	struct diagnose_self self;
+	struct diagnosis d;
+	pid_t pid = s->opt->pid;
+	int r = 0;
+
+	if (s->opt->name)
+		r = target_find(s->opt->name, &pid, &listing);
+	if (r == 0)
+		r = target_read(pid, &s->target);
+	if (r < 0) {
+		diagnose_lookup(s->opt->pid, s->opt->name, r, strbuf_str(&listing), &d);
+		diagnose_log(&d);
+		return r;
+	}
+	diagnose_read_self(&self);
+	if (diagnose_before(&s->target, &self, &d)) {
+		diagnose_log(&d);
+		return -EPERM;
+	}
+	return 0;
+}
+
+static void say_attach_failed(struct session *s, int err)
+{
+	struct diagnose_self self;
+	struct target_info now;
+	struct diagnosis d;
+
+	diagnose_read_self(&self);
+	self.keeper = s->linked ? s->link.keeper : 0;
+	/* another tracer may have been faster, or it may have ended */
+	if (target_read(s->target.pid, &now) == 0) {
+		if (err == -ESRCH && now.state != 'Z')
+			diagnose_attach(&now, &self, err, &d);
+		else if (err == -ESRCH)
+			diagnose_vanished(&s->target, &d);
+		else
+			diagnose_attach(&now, &self, err, &d);
+		target_fini(&now);
+	} else {
+		diagnose_vanished(&s->target, &d);
+	}
+	diagnose_log(&d);
+}
+
+/* --- opening --- */
+
+static int open_signals(struct session *s)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	s->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return s->signals < 0 ? -errno : 0;
+}
+
+static int open_link(struct session *s, int argc, char **argv)
+{
+	const struct link_settings set = {
+		.slice_bytes = s->opt->stack_bytes, .max_stall_ns = s->opt->max_stall_ns,
+	};
+	int r = link_open(&s->link, &set, argc, argv);
+
+	if (r < 0)
+		log_error_errno(r, "cannot start the keeper");
+	s->linked = r == 0;
+	return r;
+}
+
+static int open_planting(struct session *s)
+{
+	const struct plan_options options = {
+		.exact_sizes = s->opt->exact_sizes, .shadow_stack = s->target.shadow_stack,
+	};
+	cleanup_free struct rule *rules = NULL;
+	int mem, r;
+	size_t n;
+
+	r = ruleset_choose(s->opt, &rules, &n);
+	if (r < 0)
+		return r;
+	mem = procfs_open_mem(s->target.pid);
+	if (mem < 0)
+		return mem == -EACCES ? -EPERM : mem == -ENOENT ? -ESRCH : mem;
+	r = planting_init(&s->planting, &s->link, s->modules, mem, rules, n, &options);
+	if (r < 0)
+		return r;
+	s->planting_up = true;
+	tally_init(&s->tally, &s->planting);
+	s->tally_up = true;
+	return 0;
+}
+
+/* Read what is mapped, decide where traps go. Touches nothing. */
+static int plan(struct session *s)
+{
+	struct diagnosis d;
+	taddr linker;
+	int r = modules_refresh(s->modules, false);
+
+	if (r == 0)
+		r = planting_plan(&s->planting);
+	if (r < 0)
+		return r;
+	if (!planting_any(&s->planting)) {
+		diagnose_no_allocator(&s->target, modules_linker_break(s->modules, &linker) == -ENOENT, &d);
+		diagnose_log(&d);
+		return -ENOENT;
+	}
+	r = planting_plan_linker(&s->planting);
+	if (r < 0) {
+		log_warn_errno(r, "modules that are loaded later will not be watched");
+		r = 0;
+	}
+	return r;
+}
+
+static int seize(struct session *s)
+{
+	return link_call(&s->link, COMMAND_SEIZE, s->target.pid, 0, SEIZE_NS);
+}
+
+static int plant(struct session *s)
+{
+	int r;
+
+	/* between planning and seizing a module may have come */
+	r = modules_refresh(s->modules, false);
+	if (r == 0)
+		r = planting_plan(&s->planting);
+	if (r == 0)
+		r = planting_plant(&s->planting);
+	return r;
+}
+
+static struct timespec wall_clock(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return ts;
+}
+
+static void begin(struct session *s)
+{
+	struct timespec now = wall_clock();
+
+	s->wall_start_ns = now.tv_sec * 1000000000ll + now.tv_nsec;
+	s->watch.start_ns = link_clock_ns();
+	if (s->opt->duration_ns)
+		s->watch.end_ns = s->watch.start_ns + s->opt->duration_ns;
+	log_announce("watching %d (%s), %zu functions, %u threads", s->target.pid, s->target.comm,
+		     s->planting.nprobes, atomic_load(&s->link.shared->threads));
+}
+
+static void prepare_watch(struct session *s)
+{
+	s->watch = (struct watch){
+		.link = &s->link, .modules = s->modules, .planting = &s->planting, .tally = &s->tally,
+		.pid = s->target.pid, .signals = s->signals,
+		.progress = isatty(STDERR_FILENO) && !s->opt->quiet,
+		.start_ns = link_clock_ns(),
+	};
+}
+
+static int attach(struct session *s, int argc, char **argv)
+{
+	int r = find_target(s);
+
+	if (r < 0)
+		return r; /* said */
+	r = open_link(s, argc, argv);
+	if (r < 0)
+		return r;
+	r = modules_new(s->target.pid, &s->modules);
+	if (r == 0)
+		r = open_planting(s);
+	if (r < 0) {
+		say_attach_failed(s, r);
+		return r;
+	}
+	prepare_watch(s);
+	r = plan(s);
+	if (r == -ENOENT)
+		return r; /* said */
+	if (r == 0)
+		r = seize(s);
+	if (r == 0)
+		r = plant(s);
+	if (r < 0)
+		say_attach_failed(s, r);
+	return r;
+}
+
+static int start_program(struct session *s, int argc, char **argv)
+{
+	int r = open_link(s, argc, argv), err;
+
+	if (r < 0)
+		return r;
+	r = spawn_start(&s->spawn, s->opt->program, s->link.keeper);
+	if (r < 0) {
+		log_error_errno(r, "cannot start %s", s->opt->program[0]);
+		return r;
+	}
+	s->spawned = true;
+	r = target_read(s->spawn.pid, &s->target);
+	if (r == 0)
+		r = modules_new(s->spawn.pid, &s->modules);
+	if (r == 0)
+		r = open_planting(s);
+	prepare_watch(s);
+	s->watch.awaiting_exec = true;
+	if (r == 0)
+		r = seize(s);
+	if (r < 0) {
+		spawn_cancel(&s->spawn);
+		s->spawned = false;
+		say_attach_failed(s, r);
+		return r;
+	}
+	r = spawn_go(&s->spawn);
+	if (r == 0)
+		watch_until_started(&s->watch);
+	err = s->watch.started ? 0 : spawn_exec_error(&s->spawn);
+	if (err) {
+		log_error_errno(err, "cannot run %s", s->opt->program[0]);
+		if (err == ENOENT)
+			log_hint("the program is looked for in PATH; give its path if it is elsewhere");
+		return -err;
+	}
+	if (!s->watch.started) {
+		log_error("%s was ended before it ran", s->opt->program[0]);
+		return -ECANCELED;
+	}
+	target_fini(&s->target);
+	return target_read(s->spawn.pid, &s->target);
+}
+
+/* --- closing --- */
+
+static void say_keeper_killed(struct session *s)
+{
+	uint32_t left, lifted = link_emergency_lift(&s->link, s->planting.mem, &left);
+
+	log_error("the keeper was killed: %u traps were put back%s", lifted, left ? "" : ", none is left");
+	if (left)
+		log_hint("%u traps still stand in %d: try `mmattach repair %d`", left, s->target.pid, s->target.pid);
+	else
+		log_hint("a thread that ran into a trap meanwhile has ended the target; otherwise it goes on");
+}
+
+static void leave(struct session *s)
+{
+	if (s->watch.end == WATCH_KEEPER_KILLED) {
+		say_keeper_killed(s);
+		return;
+	}
+	if (link_leave(&s->link, LEAVE_NS) < 0)
+		log_error("the keeper (%d) does not end; the traps are %s", s->link.keeper,
+			  atomic_load(&s->link.shared->left_ns) ? "lifted" : "perhaps not lifted");
+	if (s->watch.link)
+		watch_drain(&s->watch);
+	if (s->watch.end == WATCH_KEEPER_LEFT)
+		log_error("the keeper lifted all traps and left: %s",
+			  leave_reason_text(atomic_load(&s->link.shared->left)));
+	if (atomic_load(&s->link.shared->unlifted))
+		log_error("%u traps could not be lifted", atomic_load(&s->link.shared->unlifted));
+}
+
+static int report(struct session *s)
+{
+	const struct results_run run = {
+		.wall_start_ns = s->wall_start_ns, .start_ns = s->watch.start_ns, .end_ns = link_clock_ns(),
+		.target = &s->target,
+	};
+	struct summary summary;
+	int r = results_summary(&s->watch, &run, &summary);
+
+	if (r < 0)
+		log_error_errno(r, "cannot make the report");
+	else
+		r = results_print(&summary, s->opt);
+	summary_fini(&summary);
+	return r;
+}
+
+static void close_session(struct session *s)
+{
+	if (s->tally_up)
+		tally_fini(&s->tally);
+	if (s->planting_up)
+		planting_fini(&s->planting);
+	modules_free(s->modules);
+	if (s->linked)
+		link_close(&s->link);
+	if (s->signals >= 0)
+		close(s->signals);
+	target_fini(&s->target);
+}
+
+static int watch_and_report(struct session *s)
+{
+	int r;
+
+	begin(s);
+	watch_run(&s->watch);
+	leave(s);
+	r = report(s);
+	if (s->watch.end == WATCH_KEEPER_KILLED || s->watch.end == WATCH_MEMORY)
+		return 1;
+	return r < 0;
+}
+
+int session_run(const struct options *opt, int argc, char **argv)
+{
+	struct session s = { .opt = opt, .signals = -1 };
+	int status = 1;
+
+	if (open_signals(&s) == 0) {
+		int r = opt->program ? start_program(&s, argc, argv) : attach(&s, argc, argv);
+
+		if (r == 0)
+			status = watch_and_report(&s);
+		else if (s.linked)
+			leave(&s);
+		if (s.spawned) {
+			int program = spawn_wait(&s.spawn);
+
+			if (r == 0 && status == 0)
+				status = program;
+		}
+	}
+	close_session(&s);
+	return status;
+}

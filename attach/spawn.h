@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * spawn: start mode. The program is our child (its terminal, process group and
+ * exit status are ours to pass on), but the keeper's tracee: before exec it
+ * names the keeper as its tracer (needed by an ordinary user under yama) and
+ * waits until it is seized, so that it is watched from its first instruction.
+ */
+#ifndef MM_SPAWN_H
+#define MM_SPAWN_H
+
+#include <sys/types.h>
+
+#include "base/cleanup.h"
+
+struct spawn {
+	pid_t pid;
+	int go;		/* written to when it may exec */
+	int failed;	/* tells the errno of an exec that failed; closed by one that did not */
+};
+
+/* Fork @argv[0], to be traced by @tracer. It waits. 0 or -errno. */
+must_check int spawn_start(struct spawn *s, char **argv, pid_t tracer);
+
+/* It is seized: let it exec. */
+must_check int spawn_go(struct spawn *s);
+
+/* After its end or exec: the errno with which exec failed, 0 if it did not. */
+int spawn_exec_error(struct spawn *s);
+
+/* Give up before spawn_go: it ends without having run anything. */
+void spawn_cancel(struct spawn *s);
+
+/* Wait for its end; the exit status as a shell gives it: its own, or 128 + signal. A second SIGTERM or SIGINT to us ends the waiting. */
+int spawn_wait(struct spawn *s);
+
+#endif

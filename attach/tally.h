@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tally: what each hit means for the table of live blocks.
+ *
+ *	alloc	closes or static exit	block := result, size := the chunk's header or the argument
+ *	free	entry			block goes
+ *	realloc	opens			the old block is set aside: from here on its address may be another's
+ *		closes			failed: put back; else old is released and the result is new
+ *	from, until			what is counted begins and ends
+ *
+ * The order of the ring is the order in which threads were let go on, so what
+ * it says is what happened: no one can get an address before its free was seen.
+ */
+#ifndef MM_TALLY_H
+#define MM_TALLY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "attach/keeper/event.h"
+#include "attach/live.h"
+#include "attach/planting.h"
+#include "base/addrmap.h"
+
+struct tally {
+	struct planting *planting;
+	struct live live;
+	struct addrmap aside;		/* tid -> struct aside: old blocks of reallocs under way */
+	bool counting;			/* within --from and --until */
+	uint64_t events;		/* hits that counted */
+	uint64_t stacks_cut;
+	uint64_t unread_sizes;		/* blocks whose size could not be read */
+	bool out_of_memory;
+};
+
+/* Counting begins at once, unless a rule says from where. */
+void tally_init(struct tally *t, struct planting *planting);
+void tally_fini(struct tally *t);
+
+void tally_hit(struct tally *t, const struct record_hit *hit);
+
+/* A thread ended: a realloc that it had begun is over. */
+void tally_thread_end(struct tally *t, uint32_t tid);
+
+#endif

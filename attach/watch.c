@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/watch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "attach/keeper/procfs.h"
+#include "base/duration.h"
+#include "base/log.h"
+
+#define CALL_NS 2000000000ull
+#define BUSY_MS 1		/* events flow: look so often */
+#define BUSY_NS 20000000	/* none for so long: sleep until the bell */
+#define PROGRESS_NS 1000000000ull
+
+/* --- answers to threads that wait --- */
+
+static void release(struct watch *w, uint32_t tid)
+{
+	int64_t r = link_call(w->link, COMMAND_RELEASE, tid, 0, CALL_NS);
+
+	/* ESRCH: it was killed, or went on because we took too long */
+	if (r < 0 && r != -ESRCH && r != -EPIPE)
+		log_warn_errno(r, "thread %u is not released", tid);
+}
+
+static void say_failed(const char *what, int r)
+{
+	if (r < 0 && r != -EPIPE && r != -ESRCH)
+		log_warn_errno(r, "%s", what);
+}
+
+/* The dynamic linker says that modules come or go. New ones are watched before their code runs. */
+static void on_modules(struct watch *w)
+{
+	int r = modules_refresh(w->modules, false);
+
+	if (r == 0)
+		r = planting_forget_gone(w->planting);
+	if (r == 0)
+		r = planting_plan(w->planting);
+	if (r == 0)
+		r = planting_plant(w->planting);
+	say_failed("cannot follow the change of modules", r);
+}
+
+static void on_return_wanted(struct watch *w, const struct record_hit *hit)
+{
+	taddr ret = 0;
+	int r = -EFAULT;
+
+	if (hit->slice_len >= sizeof(ret)) {
+		memcpy(&ret, hit->slice, sizeof(ret));
+		r = planting_return(w->planting, ret, hit->head.site);
+	}
+	if (r < 0 && w->planting->lost_returns++ == 0)
+		log_warn_errno(r, "cannot see calls end at " PRItaddr, ret);
+}
+
+/* The new program: nothing of the old one is there any more. */
+static void on_first_exec(struct watch *w)
+{
+	int r = modules_refresh(w->modules, true);
+
+	planting_forget_all(w->planting, procfs_open_mem(w->pid));
+	if (r == 0)
+		r = planting_plan_linker(w->planting);
+	if (r == 0)
+		r = planting_plan(w->planting);
+	if (r == 0)
+		r = planting_plant(w->planting);
+	say_failed("cannot watch the program's start", r);
+	w->started = true;
+}
+
+static void on_exec(struct watch *w, uint32_t tid)
+{
+	if (w->awaiting_exec) {
+		w->awaiting_exec = false;
+		on_first_exec(w);
+		release(w, tid);
+		return;
+	}
+	link_forget_all(w->link);
+	w->end = WATCH_EXEC; /* leaving lets it go */
+}
+
+/* --- events --- */
+
+static void debug_hit(const struct watch *w, const struct record_hit *hit)
+{
+	uint32_t i = w->planting->sites[hit->outer_site].probe;
+
+	log_debug(EVENT, "%u %s%s%s%s rip " PRItaddr " rax 0x%llx args 0x%" PRIx64 " 0x%" PRIx64 " stack %u",
+		  hit->head.tid, i == NO_PROBE ? "linker" : w->planting->probes[i].function,
+		  hit->head.flags & RECORD_OPENS ? " opens" : "", hit->head.flags & RECORD_CLOSES ? " closes" : "",
+		  hit->head.flags & RECORD_HELD ? " held" : "", (taddr)hit->regs.rip, hit->regs.rax, hit->args[0],
+		  hit->args[1], hit->slice_len);
+}
+
+static void on_hit(struct watch *w, const struct record_hit *hit)
+{
+	const struct site *s = &w->link->shared->sites[hit->head.site];
+
+	if (log_debug_on(LOG_EVENT))
+		debug_hit(w, hit);
+	if (s->flags & SITE_MODULES)
+		on_modules(w);
+	else if (hit->head.flags & RECORD_HELD)
+		on_return_wanted(w, hit);
+	if (!(hit->head.flags & RECORD_HELD) || (s->flags & SITE_EMIT))
+		tally_hit(w->tally, hit);
+	if (hit->head.flags & RECORD_HELD)
+		release(w, hit->head.tid);
+	if (w->tally->out_of_memory)
+		w->end = WATCH_MEMORY;
+}
+
+static void on_trouble(struct watch *w, const struct record *rec)
+{
+	/* the same a thousand times is one trouble to the reader */
+	if (w->troubles++ < 5)
+		log_warn_errno(rec->value, "thread %u: %s", rec->tid, trouble_text(rec->site));
+}
+
+static void handle(struct watch *w, const struct record *rec)
+{
+	switch (rec->kind) {
+	case RECORD_HIT:
+		on_hit(w, (const struct record_hit *)rec);
+		break;
+	case RECORD_THREAD:
+		log_debug(THREAD, "thread %u is new", rec->tid);
+		break;
+	case RECORD_THREAD_END:
+		log_debug(THREAD, "thread %u ended, status 0x%x", rec->tid, (unsigned int)rec->value);
+		tally_thread_end(w->tally, rec->tid);
+		break;
+	case RECORD_CHILD:
+		log_debug(THREAD, "process %d was forked, cleaned and let go", (int)rec->value);
+		w->children++;
+		break;
+	case RECORD_EXEC:
+		on_exec(w, rec->tid);
+		break;
+	case RECORD_END:
+		w->target_status = rec->value;
+		w->end = WATCH_TARGET_ENDED;
+		break;
+	case RECORD_GAP:
+		log_warn("hits were dropped for %.1f s: events were not read fast enough", rec->value / 1e9);
+		break;
+	case RECORD_TROUBLE:
+		on_trouble(w, rec);
+		break;
+	}
+}
+
+void watch_drain(struct watch *w)
+{
+	const struct record *rec;
+
+	while ((rec = ring_peek(&w->link->shared->ring))) {
+		handle(w, rec);
+		ring_consume(&w->link->shared->ring, rec);
+	}
+}
+
+/* Some events; true if there were any. The limit keeps Ctrl-C and -d prompt under load. */
+static bool read_some(struct watch *w)
+{
+	const struct record *rec = NULL;
+	int n;
+
+	for (n = 0; n < 4096 && w->end == WATCH_GOES_ON && (rec = ring_peek(&w->link->shared->ring)); n++) {
+		handle(w, rec);
+		ring_consume(&w->link->shared->ring, rec);
+	}
+	return n > 0;
+}
+
+/* --- waiting --- */
+
+static void on_signal(struct watch *w)
+{
+	struct signalfd_siginfo si;
+
+	if (read(w->signals, &si, sizeof(si)) == sizeof(si)) {
+		log_verbose("ended by signal %u", si.ssi_signo);
+		w->end = WATCH_SIGNAL;
+	}
+}
+
+static void on_keeper_end(struct watch *w)
+{
+	watch_drain(w);
+	if (w->end != WATCH_GOES_ON)
+		return;
+	w->end = atomic_load(&w->link->shared->left) == LEFT_NOT ? WATCH_KEEPER_KILLED : WATCH_KEEPER_LEFT;
+}
+
+static void wait_for_news(struct watch *w, int timeout_ms)
+{
+	struct pollfd p[3] = {
+		{ .fd = w->link->bell, .events = POLLIN },
+		{ .fd = w->link->keeper_fd, .events = POLLIN },
+		{ .fd = w->signals, .events = POLLIN },
+	};
+	uint64_t rings;
+
+	if (poll(p, 3, timeout_ms) <= 0)
+		return;
+	if (p[0].revents & POLLIN)
+		(void)!read(w->link->bell, &rings, sizeof(rings));
+	if (p[2].revents & POLLIN)
+		on_signal(w);
+	if (p[1].revents & POLLIN && w->end == WATCH_GOES_ON)
+		on_keeper_end(w);
+}
+
+/* Say that we sleep, then look once more: an event in between would not have rung. */
+static void sleep_until_bell(struct watch *w, int timeout_ms)
+{
+	struct ring *r = &w->link->shared->ring;
+
+	atomic_store(&r->sleeping, 1);
+	if (!ring_peek(r))
+		wait_for_news(w, timeout_ms);
+	atomic_store(&r->sleeping, 0);
+}
+
+static void show_progress(struct watch *w, uint64_t now, bool last)
+{
+	struct shared *sh = w->link->shared;
+	const struct live *live = &w->tally->live;
+	double seconds = (now - w->start_ns) / 1e9;
+	char elapsed[DURATION_TEXT];
+
+	if (!w->progress)
+		return;
+	duration_format((uint64_t)seconds * 1000000000ull, elapsed, sizeof(elapsed));
+	fprintf(stderr, "\r%s  %" PRIu64 " events  %.0f/s  %" PRIu64 " blocks, %" PRIu64 " bytes held  %.1f %% in stops \033[K%s",
+		elapsed, w->tally->events, seconds > 0 ? w->tally->events / seconds : 0, live->held_blocks,
+		live->held_bytes, seconds > 0 ? atomic_load(&sh->served_ns) / 1e7 / seconds : 0, last ? "\n" : "");
+}
+
+/* Milliseconds until something is due. */
+static int time_left(const struct watch *w, uint64_t now)
+{
+	uint64_t ns = w->progress ? PROGRESS_NS : 3600000000000ull;
+
+	if (w->end_ns && w->end_ns - now < ns)
+		ns = w->end_ns - now;
+	return ns / 1000000 + 1;
+}
+
+static void run(struct watch *w, bool until_started)
+{
+	uint64_t now = link_clock_ns(), last_event = now, next_progress = now + PROGRESS_NS;
+
+	while (w->end == WATCH_GOES_ON && !(until_started && w->started)) {
+		if (read_some(w))
+			last_event = now;
+		now = link_clock_ns();
+		if (w->end_ns && now >= w->end_ns && w->end == WATCH_GOES_ON)
+			w->end = WATCH_TIME;
+		if (now >= next_progress) {
+			show_progress(w, now, false);
+			next_progress = now + PROGRESS_NS;
+		}
+		if (w->end != WATCH_GOES_ON)
+			break;
+		if (now - last_event < BUSY_NS)
+			wait_for_news(w, BUSY_MS);
+		else
+			sleep_until_bell(w, time_left(w, now));
+	}
+	if (!until_started)
+		show_progress(w, now, true);
+}
+
+void watch_run(struct watch *w)
+{
+	run(w, false);
+}
+
+void watch_until_started(struct watch *w)
+{
+	run(w, true);
+}

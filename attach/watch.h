@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * watch: read the ring until the watch ends, and answer the threads that wait.
+ *
+ * The controller sleeps on the keeper's doorbell. While events flow it looks
+ * every millisecond instead of being woken for each; when they stop, it says
+ * that it sleeps (ring->sleeping) and the next event rings.
+ */
+#ifndef MM_WATCH_H
+#define MM_WATCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "attach/link.h"
+#include "attach/modules.h"
+#include "attach/planting.h"
+#include "attach/tally.h"
+
+enum watch_end {
+	WATCH_GOES_ON,
+	WATCH_TIME,		/* -d is over */
+	WATCH_SIGNAL,		/* Ctrl-C, SIGTERM, SIGHUP */
+	WATCH_TARGET_ENDED,
+	WATCH_EXEC,		/* the target runs another program now */
+	WATCH_KEEPER_LEFT,	/* the keeper left of itself: shared->left says why */
+	WATCH_KEEPER_KILLED,	/* it was killed, and its traps stood */
+	WATCH_MEMORY,		/* out of memory */
+};
+
+struct watch {
+	struct link *link;
+	struct modules *modules;
+	struct planting *planting;
+	struct tally *tally;
+	pid_t pid;
+	int signals;			/* signalfd of what ends the watch */
+	bool awaiting_exec;		/* start mode: the first exec is the beginning, not the end */
+	bool started;			/* it has come */
+	bool progress;			/* show a line on the terminal */
+	uint64_t start_ns, end_ns;	/* end_ns 0: no limit */
+	int target_status;		/* WATCH_TARGET_ENDED: wait status of its last thread */
+	uint64_t children;		/* forked, cleaned, let go */
+	uint64_t troubles;		/* what went wrong in the keeper, already said */
+	enum watch_end end;
+};
+
+/* Read events until the watch ends; why is in w->end. */
+void watch_run(struct watch *w);
+
+/* In start mode: until the program's exec has been dealt with, or failed. */
+void watch_until_started(struct watch *w);
+
+/* What is still in the ring, after the keeper left. */
+void watch_drain(struct watch *w);
+
+#endif
