@@ -1,0 +1,267 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What mmattach costs, as ratios.
+
+Microseconds say little: the same stop costs 4 where tracer and target share a
+processor and 70 where each has to wake an idle one. So everything is measured
+side by side in one run: a slice with one side, a slice with the other, again
+and again, and the ratio is taken within a round. Printed are the median and
+quartiles of the rounds, and the placement: how often a hot thread sat on the
+processor of its tracer. Where the placement of two sides differs much, so will
+the ratio; the row `pair1cpu` has everything on one processor.
+"""
+import argparse
+import contextlib
+import dataclasses
+import json
+import os
+import platform
+import statistics
+import sys
+
+from sides import Bare, Failed, Mmattach, Placement, Target, cpus
+
+WARM_MS = 100  # first hits find nothing cached, and the scheduler has to settle
+LIFTED_EVERY = 256  # untraced, looking at the clock costs more than a pair
+
+
+@dataclasses.dataclass
+class Plan:
+    """How long and how often to measure."""
+
+    rounds: int
+    slice_ms: int
+
+
+@dataclasses.dataclass
+class Row:
+    """One line of the table: a value per round, and what it must not exceed or fall below."""
+
+    name: str
+    what: str
+    values: list
+    unit: str = ""
+    at_most: float = None
+    at_least: float = None
+    placement: dict = dataclasses.field(default_factory=dict)
+
+    @property
+    def median(self):
+        return statistics.median(self.values)
+
+    @property
+    def quartiles(self):
+        if len(self.values) < 2:
+            return self.values[0], self.values[0]
+        low, _, high = statistics.quantiles(self.values, n=4, method="inclusive")
+        return low, high
+
+    @property
+    def missed(self):
+        over = self.at_most is not None and self.median > self.at_most
+        under = self.at_least is not None and self.median < self.at_least
+        return over or under
+
+    @property
+    def bound(self):
+        if self.at_most is not None:
+            return f"<= {self.at_most:g}"
+        return f">= {self.at_least:g}" if self.at_least is not None else ""
+
+    @property
+    def verdict(self):
+        return ("MISSED" if self.missed else "ok") if self.bound else ""
+
+    def as_json(self):
+        return {"name": self.name, "what": self.what, "unit": self.unit, "median": self.median,
+                "quartiles": self.quartiles, "values": self.values, "at_most": self.at_most,
+                "at_least": self.at_least, "verdict": self.verdict, "placement": self.placement}
+
+
+class Side:
+    """The slices of one side: what a call cost, and where it ran."""
+
+    def __init__(self, name):
+        self.name = name
+        self.ns = []
+        self.shares = []
+
+    def measure(self, tracer_class, target, plan, cpu=None):
+        """Attach, one slice, detach; what the target told of the warming up, and of the slice."""
+        with tracer_class(target, cpu) as tracer:
+            warming = target.run(tracer.traps, WARM_MS)
+            with Placement(target, tracer) as placement:
+                result = target.run(tracer.traps, plan.slice_ms)
+        self.ns.append(result["ns_per_call"])
+        if placement.share is not None:
+            self.shares.append(placement.share)
+        return warming, result
+
+    def placement(self):
+        return {"us_per_call": statistics.median(self.ns) / 1000,
+                "same_cpu": statistics.mean(self.shares) if self.shares else None}
+
+
+def placements(*sides):
+    return {side.name: side.placement() for side in sides}
+
+
+def ratios(numerator, denominator):
+    return [a / b for a, b in zip(numerator.ns, denominator.ns)]
+
+
+def in_turn(items, turn):
+    """@items beginning with another one each time, so that none always profits from its place."""
+    turn %= len(items)
+    return items[turn:] + items[:turn]
+
+
+def against_bare(plan, depth=12, cpu=None):
+    bare, pair = Side("bare"), Side("mmattach")
+    with Target(depth=depth, cpu=cpu) as target:
+        for turn in range(plan.rounds):
+            for side, tracer in in_turn([(bare, Bare), (pair, Mmattach)], turn):
+                side.measure(tracer, target, plan, cpu)
+    return ratios(pair, bare), placements(bare, pair)
+
+
+def measure_pair(plan):
+    values, where = against_bare(plan)
+    return [Row("pair", "malloc+free, 12 frames / one bare stop", values, at_most=2.1, placement=where)]
+
+
+def measure_pair30(plan):
+    values, where = against_bare(plan, depth=30)
+    return [Row("pair30", "the same, 30 frames", values, placement=where)]
+
+
+def measure_pair1cpu(plan):
+    values, where = against_bare(plan, cpu=cpus()[0])
+    return [Row("pair1cpu", "12 frames, all on one processor", values, placement=where)]
+
+
+def measure_idle(plan):
+    """Threads that only sleep must not make a hit dearer."""
+    sides = [(idle, Side(f"{idle} idle")) for idle in (0, 1000, 3000)]
+    with contextlib.ExitStack() as stack:
+        targets = {idle: stack.enter_context(Target(idle=idle)) for idle, _ in sides}
+        for turn in range(plan.rounds):
+            for idle, side in in_turn(sides, turn):
+                side.measure(Mmattach, targets[idle], plan)
+    none, thousand, three = (side for _, side in sides)
+    return [Row("idle1000", "pair with 1000 idle threads / with none", ratios(thousand, none), at_most=1.15,
+                placement=placements(none, thousand)),
+            Row("idle3000", "pair with 3000 idle threads / with none", ratios(three, none), at_most=1.4,
+                placement=placements(none, three))]
+
+
+def measure_fair(plan):
+    """The longest wait is looked for in the first moments as well: there a thread's first hit can be overlooked."""
+    side, served, longest = Side("mmattach"), [], []
+    with Target(hot=8, idle=1000) as target:
+        for _ in range(plan.rounds):
+            warming, result = side.measure(Mmattach, target, plan)
+            calls = [t["calls"] for t in result["threads"]]
+            served.append(min(calls) / max(calls))
+            longest.append(max(t["longest_ns"] for t in warming["threads"] + result["threads"]) / 1e6)
+    return [Row("served", "8 hot among 1000: least / most served", served, at_least=0.8, placement=placements(side)),
+            Row("wait", "8 hot among 1000: longest wait for a pair", longest, "ms", at_most=10.0,
+                placement=placements(side))]
+
+
+def untraced_ns(target, plan):
+    """A pair's cost with nobody attached: the best of five slices, for others on the machine can only add to it."""
+    return min(target.run("pairs", plan.slice_ms // 5, LIFTED_EVERY)["ns_per_call"] for _ in range(5))
+
+
+def measure_lifted(plan):
+    """A target that was never attached to, against the same one afterwards."""
+    values = []
+    for _ in range(plan.rounds):
+        with Target() as target:
+            target.run("pairs", WARM_MS, LIFTED_EVERY)
+            before = untraced_ns(target, plan)
+            with Mmattach(target):
+                target.run("pairs", WARM_MS)
+            values.append(untraced_ns(target, plan) / before)
+    return [Row("lifted", "pair after detach / before attach", values, at_most=1.05)]
+
+
+def measure_attach(plan):
+    """Coming and leaving while the hot thread works; leaving ends when the last thread is released."""
+    coming, leaving = [], []
+    with Target(idle=3000) as target:
+        for _ in range(plan.rounds):
+            target.begin("pairs", plan.slice_ms)
+            with Mmattach(target) as tracer:
+                pass
+            target.result()
+            coming.append(tracer.attach_s * 1000)
+            leaving.append(tracer.detach_s * 1000)
+    return [Row("attach", "from start to watching, 3000 threads", coming, "ms"),
+            Row("detach", "from SIGINT to untraced, 3000 threads", leaving, "ms")]
+
+
+MEASUREMENTS = {"pair": measure_pair, "pair30": measure_pair30, "pair1cpu": measure_pair1cpu, "idle": measure_idle,
+                "fair": measure_fair, "lifted": measure_lifted, "attach": measure_attach}
+QUICK = ["pair", "fair", "lifted"]
+
+
+def describe_placement(where):
+    def one(name, side):
+        share = side["same_cpu"]
+        same = "?" if share is None else f"{100 * share:.0f} %"
+        return f"{name} {side['us_per_call']:.1f} us, same CPU {same}"
+    return "; ".join(one(name, side) for name, side in where.items())
+
+
+def print_row(row):
+    low, high = row.quartiles
+    value = f"{row.median:.2f} {row.unit}".strip()
+    print(f"{row.name:9} {row.what:42} {value:>10} {row.bound:>7} {row.verdict:7} {f'{low:.2f} - {high:.2f}':>17}"
+          f"  {describe_placement(row.placement)}".rstrip(), flush=True)
+
+
+def print_head(plan):
+    print(f"{platform.release()}, {len(cpus())} processors, load {os.getloadavg()[0]:.2f}; "
+          f"medians of {plan.rounds} rounds, slices of {plan.slice_ms} ms")
+    print(f"{'':9} {'':42} {'median':>10} {'bound':>7} {'':7} {'quartiles':>17}  placement")
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description="what mmattach costs, as ratios")
+    parser.add_argument("--quick", action="store_true", help="some measurements, 3 rounds of 200 ms")
+    parser.add_argument("--rounds", type=int, help="slices of each side (9; with --quick 3)")
+    parser.add_argument("--only", metavar="NAME", action="append", choices=MEASUREMENTS,
+                        help=f"only this measurement, may be repeated: {', '.join(MEASUREMENTS)}")
+    parser.add_argument("--json", metavar="FILE", help="write the rows there as well")
+    parser.add_argument("--gate", action="store_true", help="exit 1 if a bound is missed")
+    parser.add_argument("--mmattach", metavar="PATH", help="the program to measure (./mmattach)")
+    args = parser.parse_args()
+    if args.rounds is not None and args.rounds < 1:
+        parser.error("--rounds must be at least 1")
+    return args
+
+
+def main():
+    args = parse_arguments()
+    plan = Plan(rounds=args.rounds or (3 if args.quick else 9), slice_ms=200 if args.quick else 1000)
+    if args.mmattach:
+        Mmattach.program = args.mmattach
+    rows = []
+    print_head(plan)
+    for name in args.only or (QUICK if args.quick else MEASUREMENTS):
+        for row in MEASUREMENTS[name](plan):
+            print_row(row)
+            rows.append(row)
+    if args.json:
+        with open(args.json, "w", encoding="utf-8") as out:
+            json.dump([row.as_json() for row in rows], out, indent=1)
+    return 1 if args.gate and any(row.missed for row in rows) else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except (Failed, OSError) as err:
+        sys.exit(f"bench: {err}")

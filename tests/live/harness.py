@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: MIT
+"""Start victims and mmattach, and talk to both.
+
+A Victim says "ready PID", takes orders, answers with JSON. A Watch is one run
+of mmattach: it has attached when its line "watching PID" is there. Nothing
+here sleeps for a fixed time: what is waited for is a condition, with a limit.
+
+MM_BUILD   folder of the variant to test, build/release if not set
+MM_LOOPS   multiplies how often repeated tests repeat (0.2, 3)
+MM_FULL=1  the full counts: hundreds of cycles, hours on a small machine
+"""
+import ctypes
+import json
+import os
+import pathlib
+import random
+import re
+import signal
+import subprocess
+import threading
+import time
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+MMATTACH = TOP / os.environ.get("MM_BUILD", "build/release") / "mmattach"
+VICTIMS = TOP / "build/victims"
+FULL = os.environ.get("MM_FULL") == "1"
+LOOPS = float(os.environ.get("MM_LOOPS", "1"))
+LIMIT = 30.0  # seconds for what should take one: the machine may be busy
+
+PTRACE_DETACH = 17
+PTRACE_SEIZE = 0x4206
+
+libc = ctypes.CDLL(None, use_errno=True)
+libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+
+
+def rounds(usual, full):
+    """How often to repeat: @usual in everyday runs, @full with MM_FULL=1."""
+    return full if FULL else max(1, round(usual * LOOPS))
+
+
+def wait_for(condition, what, limit=LIMIT):
+    """Wait until @condition() is true; its value. Fails after @limit seconds, naming @what."""
+    end = time.monotonic() + limit
+    while True:
+        value = condition()
+        if value:
+            return value
+        assert time.monotonic() < end, f"not within {limit} s: {what}"
+        time.sleep(0.003)
+
+
+def random_moment(most):
+    """Let an unforeseeable time pass: tests of sudden death need one."""
+    time.sleep(random.uniform(0, most))
+
+
+def ptrace(request, pid):
+    """ptrace without address and data; the error number, 0 if it worked."""
+    return 0 if libc.ptrace(request, pid, None, None) == 0 else ctypes.get_errno()
+
+
+class Lines:
+    """The lines of a stream, read as they come, so that no writer ever waits for us."""
+
+    def __init__(self, stream):
+        self.all = []
+        self.taken = 0
+        self.ended = False
+        self.changed = threading.Condition()
+        self.thread = threading.Thread(target=self._read, args=(stream,), daemon=True)
+        self.thread.start()
+
+    def _read(self, stream):
+        for line in stream:
+            with self.changed:
+                self.all.append(line.decode(errors="replace").rstrip("\n"))
+                self.changed.notify_all()
+        with self.changed:
+            self.ended = True
+            self.changed.notify_all()
+
+    def find(self, pattern, limit=LIMIT):
+        """The first line, now or later, that matches @pattern; None if the stream ends or time runs out."""
+        seen = 0
+        end = time.monotonic() + limit
+        with self.changed:
+            while True:
+                for line in self.all[seen:]:
+                    if re.search(pattern, line):
+                        return line
+                seen = len(self.all)
+                left = end - time.monotonic()
+                if self.ended or left <= 0:
+                    return None
+                self.changed.wait(left)
+
+    def take(self, limit=LIMIT):
+        """The next line not taken yet; None if the stream ends or time runs out."""
+        with self.changed:
+            self.changed.wait_for(lambda: len(self.all) > self.taken or self.ended, limit)
+            if len(self.all) == self.taken:
+                return None
+            self.taken += 1
+            return self.all[self.taken - 1]
+
+    def text(self, limit=LIMIT):
+        """Everything, once the stream has ended."""
+        self.thread.join(limit)
+        return "\n".join(self.all)
+
+
+class Program:
+    """A running program whose output is collected."""
+
+    def __init__(self, argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **kwargs):
+        self.argv = [str(a) for a in argv]
+        self.process = subprocess.Popen(self.argv, stdin=stdin, stdout=stdout, stderr=stderr, **kwargs)
+        self.pid = self.process.pid
+        self.out = Lines(self.process.stdout) if stdout == subprocess.PIPE else None
+        self.err = Lines(self.process.stderr) if stderr == subprocess.PIPE else None
+
+    def alive(self):
+        return self.process.poll() is None
+
+    def wait(self, limit=LIMIT):
+        """Its status, as subprocess gives it: negative for a signal."""
+        try:
+            return self.process.wait(limit)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"still running after {limit} s: {' '.join(self.argv)}") from None
+
+    def kill(self):
+        """For cleaning up: whatever state it is in."""
+        if self.alive():
+            self.process.kill()
+            self.process.wait()
+
+    def said(self):
+        """Its messages, for a failed assertion."""
+        return "\n".join(self.err.all) if self.err else ""
+
+
+class Victim(Program):
+    def __init__(self, name, *args, **kwargs):
+        path = name if os.sep in str(name) else VICTIMS / name
+        super().__init__([path, *args], **kwargs)
+        self.expect_ready()
+
+    def expect_ready(self):
+        """The victim's next line is its "ready PID"; it is said again after an exec."""
+        line = self.out.take()
+        assert line == f"ready {self.pid}", f"{self.argv[0]} said {line!r}: {self.err.text(1)}"
+
+    def say(self, order):
+        self.process.stdin.write(order.encode() + b"\n")
+        self.process.stdin.flush()
+
+    def ask(self, order, limit=LIMIT):
+        """Give @order; the answer."""
+        self.say(order)
+        line = self.out.take(limit)
+        assert line is not None, f"no answer to {order!r}: alive {self.alive()}, {self.said()}"
+        return json.loads(line)
+
+    def rate(self):
+        """Pairs per second of a hot victim, now."""
+        return self.ask("rate")["rate"]
+
+    def end(self, status=0):
+        """Its normal end: what it says about what it has seen."""
+        told = self.ask("end")
+        self.process.stdin.close()
+        assert self.wait() == status, self.said()
+        return told
+
+
+class Watch(Program):
+    """mmattach with @args. With json its report is asked for, and read, in that format."""
+
+    def __init__(self, *args, json_report=True, **kwargs):
+        kwargs.setdefault("stdin", subprocess.DEVNULL)
+        form = ["--format", "json"] if json_report else []
+        super().__init__([MMATTACH, *form, *args], **kwargs)
+
+    def wait_watching(self, limit=LIMIT):
+        line = self.err.find(r"^watching \d+", limit)
+        assert line, f"did not attach: status {self.process.poll()}, {self.said()}"
+        return self
+
+    def keeper(self):
+        """The pid of its keeper."""
+        return wait_for(lambda: next((p for p in children(self.pid) if comm(p) == "mm-keeper"), None), "a keeper")
+
+    def interrupt(self, sig=signal.SIGINT):
+        self.process.send_signal(sig)
+
+    def finish(self, status=0, sig=signal.SIGINT, limit=LIMIT):
+        """End the watch as Ctrl-C does (sig None: it ends by itself); its report."""
+        if sig is not None:
+            self.interrupt(sig)
+        assert self.wait(limit) == status, self.said()
+        return json.loads(self.out.text())
+
+
+def comm(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/comm").read_text().rstrip("\n")
+    except OSError:
+        return ""
+
+
+def parent(pid):
+    try:
+        return int(pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return 0
+
+
+def children(pid):
+    return [int(p) for p in os.listdir("/proc") if p.isdigit() and parent(p) == pid]
+
+
+def lost(report):
+    """What the report says it missed, by reason; {} if nothing."""
+    return {reason: n for reason, n in report["run"]["lost"].items() if n}
+
+
+def hits(report, rule):
+    """Calls seen by the probes whose rule begins with @rule ("alloc malloc"), over all modules."""
+    words = rule.split()
+    return sum(p["hits"] for p in report["run"]["probes"] if p["rule"].split()[:len(words)] == words)

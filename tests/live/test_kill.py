@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: MIT
+"""Sudden death: of mmattach at any moment, and of its keeper. The target lives on."""
+import os
+import signal
+
+import pytest
+
+from harness import comm, random_moment, rounds, wait_for
+from untouched import assert_code_whole, assert_untouched, code_differences, wait_untraced
+
+ALL_GONE = 1.0  # seconds after its death within which every trap is lifted
+
+
+def assert_let_go(target):
+    """Within a second nobody traces it, and its code is whole."""
+    wait_untraced(target.pid, ALL_GONE)
+    assert_untouched(target)
+
+
+def test_killed_at_random_moments(victim, watch):
+    target = victim("hot", 4)
+    for turn in range(rounds(25, 500)):
+        run = watch("-p", target.pid)
+        random_moment(0.4)
+        run.process.kill()
+        run.wait()
+        assert_let_go(target)
+        if turn % 5 == 0:
+            assert target.rate() > 0
+    assert target.end()["damaged"] == 0
+
+
+def test_killed_once_planted(victim, attach):
+    """The same when it is certain that traps stand and are being hit."""
+    target = victim("hot", 4)
+    for _ in range(rounds(15, 300)):
+        run = attach(target)
+        random_moment(0.05)
+        run.process.kill()
+        run.wait()
+        assert_let_go(target)
+    assert target.end()["damaged"] == 0
+
+
+def test_killed_under_the_storm(victim, attach):
+    """Nor does a sleeper see an EINTR, or a signal get lost, when the keeper leaves on its own."""
+    target = victim("storm", 64)
+    target.say("signals")
+    for _ in range(rounds(8, 100)):
+        run = attach(target)
+        random_moment(0.1)
+        run.process.kill()
+        run.wait()
+        assert_let_go(target)
+    told = target.end()
+    assert (told["eintr"], told["odd"], told["damaged"], told["lost"], told["doubled"]) == (0, 0, 0, 0, 0)
+
+
+def test_keeper_goes_with_it(victim, attach):
+    target = victim("hot", 2)
+    run = attach(target)
+    keeper = run.keeper()
+    run.process.kill()
+    run.wait()
+    wait_for(lambda: comm(keeper) != "mm-keeper", "the keeper has ended", ALL_GONE)
+    assert_let_go(target)
+    target.end()
+
+
+@pytest.mark.parametrize("sig", [signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
+def test_other_ends(victim, attach, sig):
+    """Signals that may or may not be meant as an end: the target never pays."""
+    target = victim("hot", 4)
+    run = attach(target)
+    run.interrupt(sig)
+    run.wait()
+    assert_let_go(target)
+    assert target.end()["damaged"] == 0
+
+
+def test_keeper_killed_idle_target(victim, attach):
+    """Nobody ran into a trap, so all is repaired: and what happened is said."""
+    target = victim("hot", 0, 4)
+    run = attach(target)
+    keeper = run.keeper()
+    assert code_differences(target.pid), "no traps stood before the keeper was killed"
+    os.kill(keeper, signal.SIGKILL)
+    assert run.wait() == 1
+    assert "keeper" in run.said() and "kill" in run.said().lower(), run.said()
+    assert_untouched(target)
+    target.end()
+
+
+def test_keeper_stopped_by_name(victim, attach):
+    """SIGTERM to the keeper, as an impatient administrator may send it: it leaves cleanly."""
+    target = victim("hot", 4)
+    run = attach(target)
+    os.kill(run.keeper(), signal.SIGTERM)
+    run.wait()
+    wait_untraced(target.pid, ALL_GONE)
+    assert_code_whole(target.pid)
+    assert target.end()["damaged"] == 0

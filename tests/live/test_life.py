@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: MIT
+"""What live processes do: open and close modules, become other programs, end, trap themselves, jump about."""
+import signal
+
+import pytest
+
+from harness import Watch, hits, lost, rounds, wait_for
+from untouched import assert_untouched
+
+PLUG = ["--probe", "alloc plug_malloc size=arg1", "--probe", "free plug_free",
+        "--probe", "alloc malloc", "--probe", "free free"]
+INDIRECT = [arg for rule in ("alloc tail_alloc size=arg1", "free tail_free", "alloc sse_alloc size=arg1",
+                             "free sse_free", "free step_free", "alloc wild_alloc size=arg1")
+            for arg in ("--probe", rule)]
+
+
+# --- modules that come and go ---
+
+def test_dlopen(victim, attach):
+    """A module that comes while we watch is watched from its constructor on, each time anew."""
+    target = victim("dl")
+    watch = attach(target, *PLUG)
+    for _ in range(3):
+        target.ask("open")
+        target.ask("call 25")
+        target.ask("close")
+    report = watch.finish()
+    assert_untouched(target)
+    told = target.end()
+    assert hits(report, "alloc plug_malloc") == told["allocs"]
+    assert hits(report, "free plug_free") == told["frees"]
+    assert lost(report) == {}
+
+
+def test_detached_while_a_module_is_open(victim, attach):
+    target = victim("dl")
+    watch = attach(target, *PLUG)
+    target.ask("open")
+    target.ask("call 5")
+    watch.finish()
+    assert_untouched(target)
+    target.ask("call 5")
+    target.ask("close")
+    assert_untouched(target)
+    target.end()
+
+
+def test_module_closed_that_was_there_before(victim, attach):
+    """Its traps went with its memory; leaving must not trip over them."""
+    target = victim("dl")
+    target.ask("open")
+    watch = attach(target, *PLUG)
+    target.ask("call 9")
+    target.ask("close")
+    report = watch.finish()
+    assert hits(report, "alloc plug_malloc") == 9
+    assert_untouched(target)
+    target.end()
+
+
+# --- ends ---
+
+@pytest.mark.parametrize("order, status", [
+    ("exit", 7), ("_exit", 8), ("thread_exit", 9), ("abort", -signal.SIGABRT), ("crash", -signal.SIGSEGV),
+])
+def test_ends_by_itself(victim, attach, order, status):
+    """It ends as it would have, and the report comes."""
+    for _ in range(rounds(3, 50)):
+        target = victim("exits")
+        watch = attach(target)
+        target.say(order)
+        assert target.wait() == status
+        assert watch.finish(sig=None)["totals"]["allocs"] > 0
+
+
+def test_killed(victim, attach):
+    for _ in range(rounds(3, 50)):
+        target = victim("exits")
+        watch = attach(target)
+        target.process.kill()
+        assert target.wait() == -signal.SIGKILL
+        assert watch.finish(sig=None)["totals"]["allocs"] > 0
+
+
+def test_leader_ends_alone(victim, attach):
+    """A process whose leader is gone is a live process."""
+    target = victim("exits")
+    watch = attach(target)
+    target.say("leader")
+    wait_for(lambda: "Z" in open(f"/proc/{target.pid}/task/{target.pid}/stat").read().rpartition(")")[2].split()[0],
+             "the leader has ended")
+    before = target.ask("rate")["pairs"]
+    wait_for(lambda: target.ask("rate")["pairs"] > before, "the other threads go on")
+    report = watch.finish()
+    assert report["totals"]["allocs"] > 0
+    assert_untouched(target)
+    before = target.ask("rate")["pairs"]
+    wait_for(lambda: target.ask("rate")["pairs"] > before, "the other threads go on, unwatched")
+    target.end()
+
+
+@pytest.mark.parametrize("order", ["exec", "thread_exec"])
+def test_exec(victim, attach, order):
+    """The new program runs unwatched, and nobody's traps are in it."""
+    for _ in range(rounds(3, 50)):
+        target = victim("exits")
+        watch = attach(target)
+        target.say(order)
+        target.expect_ready()
+        assert watch.finish(sig=None)["totals"]["allocs"] > 0
+        assert target.ask("rate")["pairs"] >= 0
+        assert_untouched(target)
+        target.end()
+
+
+def test_duration(victim, attach):
+    target = victim("hot", 1)
+    report = attach(target, "-d", "1s").finish(sig=None)
+    assert 0.9 < report["run"]["seconds"] < 3
+    assert_untouched(target)
+    target.end()
+
+
+# --- traps and signals of its own ---
+
+@pytest.mark.parametrize("args", [[], ["masked"]], ids=["plain", "with a thread that blocks SIGTRAP"])
+def test_own_int3(victim, attach, args):
+    """Each SIGTRAP of its own arrives, once, and says where it came from; none of ours does."""
+    target = victim("own_int3", *args)
+    for _ in range(rounds(4, 50)):
+        watch = attach(target, "-d", "300ms")
+        watch.finish(sig=None)
+        assert_untouched(target)
+    told = target.end()
+    for kind in ("int3", "raised", "killed"):
+        done, seen = told[kind]
+        assert done == seen and done > 0, told
+    assert (told["strange"], told["damaged"]) == (0, 0), told
+    assert told["handler_kept"] and told["mask_kept"], told
+
+
+# --- functions that are awkward to trap ---
+
+def test_indirect(victim, attach):
+    target = victim("indirect")
+    watch = attach(target, *INDIRECT)
+    told = target.ask("go 400", limit=120)
+    report = watch.finish()
+    assert told["left"] > 0
+    for function, calls in told["calls"].items():
+        assert sum(hits(report, f"{op} {function}") for op in ("alloc", "free")) == calls, function
+    totals = report["totals"]
+    assert (totals["allocs"], totals["frees"]) == (told["allocs"], told["frees"])
+    assert (totals["live_blocks"], totals["live_bytes"]) == (told["live_blocks"], told["live_bytes"])
+    assert lost(report) == {}
+    assert_untouched(target)
+    target.ask("go 50")
+    target.end()
+
+
+def test_indirect_detached_in_the_middle(victim, attach):
+    """Leave while functions that need a return trap are being called, deep in their recursion."""
+    target = victim("indirect")
+    for _ in range(rounds(5, 100)):
+        watch = attach(target, *INDIRECT)
+        target.say("go 3000")
+        watch.finish()
+        assert_untouched(target)
+        assert target.out.take(120)
+    assert target.end() == {"ended": True}
+
+
+# --- other ways to be linked ---
+
+@pytest.mark.parametrize("name", ["hot_static", "hot_static_pie"])
+def test_static(victim, attach, name):
+    target = victim(name, 2)
+    watch = attach(target)
+    assert target.rate() > 0
+    report = watch.finish()
+    assert hits(report, "alloc malloc") > 0 and hits(report, "free free") > 0
+    assert_untouched(target)
+    assert target.end()["damaged"] == 0
+
+
+def test_probes_are_shown(victim):
+    """`probes -p PID` says for each function where the trap would go, and touches nothing."""
+    target = victim("hot", 1)
+    shown = Watch("probes", "-p", target.pid, json_report=False)
+    assert shown.wait() == 0, shown.said()
+    for function in ("malloc", "calloc", "realloc", "free", "posix_memalign"):
+        assert function in shown.out.text()
+    assert_untouched(target)
+    target.end()

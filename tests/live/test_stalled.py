@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: MIT
+"""The target never hangs because we do: mmattach stopped, or writing to where nobody reads.
+
+Within two seconds the target runs at full speed again, however long our side
+hangs; and afterwards the report names the gap.
+"""
+import json
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+
+from harness import FULL, LIMIT, lost, wait_for
+from untouched import assert_code_whole, assert_untouched, wait_untraced
+
+HANG = 60 if FULL else 5  # seconds for which our side hangs
+BACK = 2.0  # seconds after which the target must be at full speed
+LOOK = 0.8  # and what it takes to see that on a busy machine
+ENOUGH = 0.5  # of the speed before: traps cost a factor of fifty and more
+
+
+def wait_full_speed(target, before, since):
+    wait_for(lambda: target.rate() > before * ENOUGH, "the target is at full speed again",
+             BACK + LOOK - (time.monotonic() - since))
+
+
+def assert_speed_stays(target, before, until):
+    while time.monotonic() < until:
+        assert target.rate() > before * ENOUGH
+
+
+def assert_gap_named(report):
+    assert report["run"]["gaps"], report["run"]
+    assert all(gap["seconds"] > 0 for gap in report["run"]["gaps"])
+
+
+@pytest.mark.parametrize("sig", [signal.SIGSTOP, signal.SIGTSTP])
+def test_mmattach_stopped(victim, attach, sig):
+    target = victim("hot", 4)
+    before = target.rate()
+    watch = attach(target)
+    assert target.rate() < before * ENOUGH, "the watch costs nothing: the test cannot see it end"
+    os.kill(watch.pid, sig)
+    since = time.monotonic()
+    wait_full_speed(target, before, since)
+    assert_code_whole(target.pid)
+    assert_speed_stays(target, before, since + HANG)
+    os.kill(watch.pid, signal.SIGCONT)
+    watch.interrupt()
+    assert watch.wait() == 0, watch.said()
+    assert_gap_named(json.loads(watch.out.text()))
+    assert_untouched(target)
+    assert target.end()["damaged"] == 0
+
+
+def test_stopped_for_a_moment_loses_nothing(victim, attach):
+    """Half of --max-stall: the ring and patience bridge it."""
+    target = victim("hot", 2)
+    watch = attach(target, "--max-stall", "1s")
+    for _ in range(3):
+        os.kill(watch.pid, signal.SIGSTOP)
+        wait_for(lambda: open(f"/proc/{watch.pid}/stat").read().rpartition(")")[2].split()[0] == "T", "stopped")
+        target.rate()
+        os.kill(watch.pid, signal.SIGCONT)
+        assert target.rate() > 0
+    report = watch.finish()
+    assert lost(report) == {} and report["totals"]["allocs"] > 0
+    assert_untouched(target)
+    target.end()
+
+
+def read_to_line(fd, beginning):
+    """Read @fd to the end of the line that begins so, and no further."""
+    line = b""
+    while not (line.startswith(beginning) and line.endswith(b"\n")):
+        byte = os.read(fd, 1)
+        assert byte, f"no line {beginning!r}"
+        line = byte if line.endswith(b"\n") else line + byte
+
+
+def test_messages_that_nobody_reads(victim, watch):
+    """--debug=event into a full pipe stops mmattach in the middle of a write."""
+    target = victim("hot", 4)
+    before = target.rate()
+    read_end, write_end = os.pipe()
+    run = watch("-p", target.pid, "--debug=event", stderr=write_end)
+    os.close(write_end)
+    read_to_line(read_end, b"watching ")
+    since = time.monotonic()
+    wait_full_speed(target, before, since)
+    assert_speed_stays(target, before, since + HANG)
+    drain = subprocess.Popen(["cat"], stdin=read_end, stdout=subprocess.DEVNULL)
+    os.close(read_end)
+    run.interrupt()
+    assert run.wait() == 0
+    drain.wait(LIMIT)
+    assert_gap_named(json.loads(run.out.text()))
+    assert_untouched(target)
+    assert target.end()["damaged"] == 0
+
+
+def full_pipe():
+    """A pipe that holds no further byte."""
+    read_end, write_end = os.pipe()
+    os.set_blocking(write_end, False)
+    try:
+        while True:
+            os.write(write_end, b"x" * 4096)
+    except BlockingIOError:
+        os.set_blocking(write_end, True)
+    return read_end, write_end
+
+
+def test_report_that_nobody_reads(victim, watch):
+    """The target is let go before the report is written, not after."""
+    target = victim("hot", 4)
+    read_end, write_end = full_pipe()
+    run = watch("-p", target.pid, stdout=write_end)
+    os.close(write_end)
+    run.wait_watching()
+    run.interrupt()
+    wait_untraced(target.pid, BACK)
+    assert_untouched(target)
+    assert run.alive(), "the report went somewhere"
+    os.close(read_end)
+    run.wait()
+    assert target.end()["damaged"] == 0

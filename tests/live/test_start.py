@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: MIT
+"""`mmattach -- PROGRAM ARG...`: watched from its first instruction, and otherwise as if started by hand."""
+import json
+import os
+import pty
+import signal
+import subprocess
+import termios
+
+import pytest
+
+from harness import LIMIT, MMATTACH, VICTIMS, hits, lost, wait_for
+
+
+@pytest.fixture
+def run(watch, tmp_path):
+    """run(PROGRAM, ARG..., options=[...]): (mmattach when it has ended, its report)."""
+    def start(*program, options=(), **kwargs):
+        report = tmp_path / "report"
+        w = watch("-q", "--report", report, *options, "--", *program, **kwargs)
+        w.wait()
+        return w, json.loads(report.read_text()) if report.exists() else None
+
+    return start
+
+
+@pytest.mark.parametrize("script, status", [("exit 0", 0), ("exit 7", 7), ("exit 255", 255)])
+def test_status_is_the_programs(run, script, status):
+    ended, report = run("/bin/sh", "-c", script)
+    assert ended.process.returncode == status, ended.said()
+    assert report["totals"]["allocs"] >= 0
+
+
+@pytest.mark.parametrize("sig", [signal.SIGSEGV, signal.SIGKILL, signal.SIGTERM])
+def test_death_by_signal(run, sig):
+    """As a shell says it."""
+    ended, _ = run("/bin/sh", "-c", f"kill -{int(sig)} $$")
+    assert ended.process.returncode == 128 + sig, ended.said()
+
+
+def test_from_the_first_instruction(run):
+    """Calls before main, before any constructor, are seen."""
+    ended, report = run(VICTIMS / "early", options=["--probe", "alloc early_alloc size=arg1",
+                                                     "--probe", "free early_free"])
+    assert ended.process.returncode == 3, ended.said()
+    told = json.loads(ended.out.text())
+    assert hits(report, "alloc early_alloc") == told["calls"]
+    assert hits(report, "free early_free") == told["calls"]
+    assert report["totals"]["live_blocks"] == 0
+    assert lost(report) == {}
+
+
+def test_input_and_output_are_its_own(run, tmp_path):
+    words = tmp_path / "words"
+    words.write_text("one\ntwo\n")
+    with words.open() as stdin:
+        ended, _ = run("/bin/cat", stdin=stdin)
+    assert ended.process.returncode == 0
+    assert ended.out.text() == "one\ntwo"
+
+
+def test_found_by_path(run):
+    ended, _ = run("sh", "-c", "exit 5")
+    assert ended.process.returncode == 5
+
+
+def test_program_that_executes_another(run):
+    """A shell that becomes something else: its status is passed on all the same."""
+    ended, _ = run("/bin/sh", "-c", "exec /bin/sh -c 'exit 6'")
+    assert ended.process.returncode == 6, ended.said()
+
+
+def test_program_with_children(run):
+    ended, report = run("/bin/sh", "-c", "/bin/true; /bin/true | /bin/cat; (exit 4)")
+    assert ended.process.returncode == 4, ended.said()
+    assert report["totals"]["allocs"] > 0
+
+
+@pytest.mark.parametrize("program, reason", [
+    ("/no/such/program", "No such file"), ("no-such-program-in-path", "No such file|not found"), ("/etc/passwd", "denied|Exec format"),
+])
+def test_program_that_cannot_start(watch, program, reason):
+    w = watch("--", program)
+    assert w.wait() in (1, 126, 127)
+    assert w.err.find(reason) and program in w.err.text()
+
+
+def test_exact_under_start(run):
+    """A whole life counted: what is taken and given back between start and end of a single-threaded program."""
+    ended, report = run(VICTIMS / "hot", "0", stdin=subprocess.DEVNULL)
+    assert ended.process.returncode == 0, ended.said()
+    assert lost(report) == {}
+    assert report["totals"]["unmatched_frees"] == 0, "a block was released whose birth was not seen"
+    assert report["totals"]["double_frees"] == 0
+
+
+def test_same_process_group_and_parent(run):
+    """Job control of the shell that started us reaches it."""
+    ended, _ = run("/bin/sh", "-c", "ps -o ppid=,pgid= -p $$ || cat /proc/$$/stat", start_new_session=True)
+    fields = ended.out.text().split()
+    ppid, pgid = (fields[3], fields[4]) if len(fields) > 2 else fields
+    assert (int(ppid), int(pgid)) == (ended.pid, ended.pid)
+
+
+# --- on a terminal ---
+
+class Terminal:
+    """mmattach -- PROGRAM as the foreground job of a terminal of its own."""
+
+    def __init__(self, *argv):
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.execv(MMATTACH, [str(MMATTACH), *argv])
+        self.output = b""
+
+    def wait_output(self, text):
+        def there():
+            self.output += os.read(self.fd, 4096)
+            return text in self.output
+
+        wait_for(there, f"{text!r} on the terminal; there is {self.output!r}")
+
+    def press(self, key):
+        os.write(self.fd, termios.tcgetattr(self.fd)[6][key])
+
+    def status(self):
+        """Its exit status; what it still writes is read meanwhile."""
+        def ended():
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            return (status,) if pid else None
+
+        os.set_blocking(self.fd, False)
+
+        def drained_and_ended():
+            try:
+                self.output += os.read(self.fd, 4096)
+            except OSError:
+                pass
+            return ended()
+
+        return os.waitstatus_to_exitcode(wait_for(drained_and_ended, "its end", LIMIT)[0])
+
+
+@pytest.fixture
+def terminal():
+    started = []
+
+    def start(*argv):
+        started.append(Terminal(*argv))
+        return started[-1]
+
+    yield start
+    for t in started:
+        os.close(t.fd)  # hangs up what still runs
+
+
+WAITS = "trap 'echo got-int; exit 5' INT; test -t 0 && test -t 1 && echo on-terminal; while :; do sleep 0.05; done"
+
+
+def test_terminal_and_ctrl_c(terminal, tmp_path):
+    """Ctrl-C reaches the program, and the report is made."""
+    report = tmp_path / "report"
+    t = terminal("-q", "--format", "json", "--report", str(report), "--", "/bin/sh", "-c", WAITS)
+    t.wait_output(b"on-terminal")
+    t.press(termios.VINTR)
+    assert t.status() == 5, t.output
+    assert b"got-int" in t.output
+    assert json.loads(report.read_text())["totals"]["allocs"] > 0

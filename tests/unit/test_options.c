@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: MIT */
+/* options: what is accepted, with which result; what is refused, and that the refusal says what to do. */
+#include "attach/options.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define WORDS 16
+
+/* The command line kept beside what it was parsed to: options point into it. */
+struct line {
+	char *argv[WORDS + 1];
+	int argc;
+	struct options o;
+	struct usage_error err;
+	int ret;
+};
+
+/* Words end with NULL. */
+static struct line parse(const char *first, ...)
+{
+	struct line l = { .argv = { "mmattach" }, .argc = 1 };
+	va_list ap;
+
+	va_start(ap, first);
+	for (const char *w = first; w && l.argc < WORDS; w = va_arg(ap, const char *))
+		l.argv[l.argc++] = (char *)w;
+	va_end(ap);
+	l.ret = options_parse(l.argc, l.argv, &l.o, &l.err);
+	return l;
+}
+
+#define accept(...)									\
+	({										\
+		struct line line_ = parse(__VA_ARGS__, NULL);				\
+		if (line_.ret)								\
+			fail_msg("refused: %s", line_.err.text);			\
+		line_;									\
+	})
+
+/* @text and @hint must occur in the message. */
+#define refuse(text_, hint_, ...)							\
+	do {										\
+		struct line line_ = parse(__VA_ARGS__, NULL);				\
+		assert_int_equal(line_.ret, -EINVAL);					\
+		if (!strstr(line_.err.text, text_))					\
+			fail_msg("'%s' not in '%s'", text_, line_.err.text);		\
+		if (!strstr(line_.err.hint, hint_))					\
+			fail_msg("'%s' not in '%s'", hint_, line_.err.hint);		\
+		options_fini(&line_.o);							\
+	} while (0)
+
+static void test_defaults(void **state)
+{
+	struct line l = accept("-p", "1234");
+
+	(void)state;
+	assert_int_equal(l.o.command, COMMAND_WATCH);
+	assert_int_equal(l.o.pid, 1234);
+	assert_null(l.o.name);
+	assert_null(l.o.program);
+	assert_int_equal(l.o.duration_ns, 0);
+	assert_int_equal(l.o.nrules, 0);
+	assert_false(l.o.exact_sizes);
+	assert_int_equal(l.o.stack_bytes, 2048);
+	assert_int_equal(l.o.max_stall_ns, 100000000);
+	assert_int_equal(l.o.format, FORMAT_TEXT);
+	assert_null(l.o.report);
+	assert_int_equal(l.o.top, 20);
+	assert_false(l.o.quiet || l.o.verbose);
+	assert_null(l.o.debug);
+	options_fini(&l.o);
+}
+
+static void test_every_option(void **state)
+{
+	struct line l = accept("-n", "svc", "-d1h30m", "--sizes", "exact", "--stack-bytes=16384", "--max-stall",
+			       "50ms", "--format=json", "--report=-out", "--top", "0", "-v", "--debug=event,trap");
+
+	(void)state;
+	assert_string_equal(l.o.name, "svc");
+	assert_int_equal(l.o.duration_ns, 5400ull * 1000000000);
+	assert_true(l.o.exact_sizes);
+	assert_int_equal(l.o.stack_bytes, 16384);
+	assert_int_equal(l.o.max_stall_ns, 50000000);
+	assert_int_equal(l.o.format, FORMAT_JSON);
+	assert_string_equal(l.o.report, "-out");
+	assert_int_equal(l.o.top, 0);
+	assert_true(l.o.verbose);
+	assert_false(l.o.quiet);
+	assert_string_equal(l.o.debug, "event,trap");
+	options_fini(&l.o);
+}
+
+static void test_rules(void **state)
+{
+	struct line l = accept("-p", "1", "--probe", "alloc my_alloc size=arg2", "--from", "start_it", "--probe",
+			       "free my_free", "--until=lib.so+0x10");
+
+	(void)state;
+	assert_int_equal(l.o.nrules, 4);
+	assert_int_equal(l.o.rules[0].op, RULE_ALLOC);
+	assert_string_equal(l.o.rules[0].name, "my_alloc");
+	assert_int_equal(l.o.rules[0].size.a, 2);
+	assert_int_equal(l.o.rules[1].op, RULE_FROM);
+	assert_string_equal(l.o.rules[1].name, "start_it");
+	assert_int_equal(l.o.rules[2].op, RULE_FREE);
+	assert_int_equal(l.o.rules[3].op, RULE_UNTIL);
+	assert_int_equal(l.o.rules[3].where, WHERE_OFFSET);
+	assert_int_equal(l.o.rules[3].addr, 0x10);
+	options_fini(&l.o);
+}
+
+static void test_bad_rules(void **state)
+{
+	(void)state;
+	refuse("--probe 'alloc'", "--probe 'alloc my_alloc size=arg1'", "-p", "1", "--probe", "alloc");
+	refuse("--probe 'grow it'", "'free my_free'", "-p", "1", "--probe", "grow it");
+	refuse("--from ''", "name of a function", "-p", "1", "--from", "");
+	refuse("--until 'f g'", "MODULE+0xOFFSET", "-p", "1", "--until", "f g");
+}
+
+static void test_program(void **state)
+{
+	struct line l = accept("-qd", "5s", "--", "./prog", "-p", "--help", "--");
+
+	(void)state;
+	assert_true(l.o.quiet);
+	assert_int_equal(l.o.pid, 0);
+	assert_string_equal(l.o.program[0], "./prog");
+	assert_string_equal(l.o.program[1], "-p");
+	assert_string_equal(l.o.program[2], "--help");
+	assert_string_equal(l.o.program[3], "--");
+	assert_null(l.o.program[4]);
+	refuse("nothing behind --", "mmattach -- PROGRAM", "--");
+	refuse("nothing behind --", "mmattach -- PROGRAM", "-d", "3s", "--");
+}
+
+static void test_commands(void **state)
+{
+	struct line l = accept("probes");
+
+	(void)state;
+	assert_int_equal(l.o.command, COMMAND_PROBES);
+	assert_int_equal(l.o.pid, 0);
+	l = accept("probes", "-p", "77", "--sizes=exact");
+	assert_int_equal(l.o.pid, 77);
+	l = accept("repair", "99");
+	assert_int_equal(l.o.command, COMMAND_REPAIR);
+	assert_int_equal(l.o.pid, 99);
+	l = accept("-v", "repair", "99");
+	assert_int_equal(l.o.command, COMMAND_REPAIR);
+	l = accept("repair", "--help");
+	assert_int_equal(l.o.command, COMMAND_HELP);
+	l = accept("--version");
+	assert_int_equal(l.o.command, COMMAND_VERSION);
+}
+
+static void test_command_mistakes(void **state)
+{
+	(void)state;
+	refuse("repair needs the id", "mmattach repair PID", "repair");
+	refuse("repair x: not a process id", "ps -e", "repair", "x");
+	refuse("one process at a time", "", "repair", "1", "2");
+	refuse("--format means nothing to probes", "", "probes", "--format", "json");
+	refuse("--pid means nothing to repair", "mmattach repair 5", "repair", "-p", "5");
+	refuse("probes looks at a running process", "", "probes", "--", "ls");
+	refuse("unexpected argument 'ls'", "mmattach -- ls", "ls", "-l");
+	refuse("unexpected argument '1234'", "mmattach -p 1234", "1234");
+	refuse("unexpected argument '5'", "mmattach -p 5", "probes", "5");
+	refuse("unexpected argument 'probes'", "", "probes", "probes");
+}
+
+static void test_target_mistakes(void **state)
+{
+	static const char *const bad[] = { "x", "0", "12x", "0x10", "+5", "99999999999", "1 ", "", "1e3" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		refuse("not a process id", "-n", "-p", bad[i]);
+	refuse("-p and -n", "-p PID or -n NAME", "-p", "1", "-n", "x");
+	refuse("-p and --", "a program to start", "-p", "1", "--", "ls");
+	refuse("-n and --", "a program to start", "-n", "x", "--", "ls");
+	refuse("-p is given twice", "", "-p", "1", "-p", "2");
+	refuse("-n is given twice", "", "-n", "a", "-n", "b");
+	refuse("the name is empty", "", "-n", "");
+	refuse("nothing to watch", "-p PID", "-d", "5s");
+}
+
+static void test_missing_arguments(void **state)
+{
+	(void)state;
+	refuse("-p needs an argument", "-p PID", "-p");
+	refuse("-p needs an argument", "-p PID", "-p", "-d", "10s");
+	refuse("--pid needs an argument", "-p PID", "--pid", "--", "ls");
+	refuse("--report needs an argument", "--report FILE", "-p", "1", "--report");
+	refuse("--quiet takes no argument", "", "-p", "1", "--quiet=yes");
+	refuse("--help takes no argument", "", "--help=me");
+}
+
+static void test_unknown_options(void **state)
+{
+	(void)state;
+	refuse("unknown option --reprot", "did you mean --report?", "--reprot", "x");
+	refuse("unknown option --reprot", "did you mean --report?", "--reprot=x");
+	refuse("unknown option --stack", "did you mean --stack-bytes?", "--stack", "100");
+	refuse("unknown option --pids", "did you mean --pid?", "--pids");
+	refuse("unknown option --zzzzzz", "mmattach --help", "--zzzzzz");
+	refuse("unknown option -x", "mmattach --help", "-x");
+	refuse("unknown option -qx", "mmattach --help", "-qx");
+	refuse("unknown option --aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "",
+	       "--aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa");
+}
+
+static void test_bad_values(void **state)
+{
+	(void)state;
+	refuse("-d soon: not a duration", "10m", "-p", "1", "-d", "soon");
+	refuse("-d 0: nothing can be seen", "Ctrl-C", "-p", "1", "-d", "0");
+	refuse("--sizes big", "", "-p", "1", "--sizes", "big");
+	refuse("0 to 16384", "", "-p", "1", "--stack-bytes", "16385");
+	refuse("0 to 16384", "", "-p", "1", "--stack-bytes", "-1x");
+	refuse("0 to 16384", "", "-p", "1", "--stack-bytes=-1");
+	refuse("at most 2s", "100ms", "-p", "1", "--max-stall", "3s");
+	refuse("at most 2s", "100ms", "-p", "1", "--max-stall", "0");
+	refuse("text or json", "", "-p", "1", "--format", "xml");
+	refuse("--top many", "", "-p", "1", "--top", "many");
+	refuse("file name is empty", "", "-p", "1", "--report=");
+	refuse("-q and -v", "", "-p", "1", "-qv");
+}
+
+/* options_start prints: send that to /dev/null, or to a file to look at. */
+static bool start(int argc, char **argv, int *status, char *printed, size_t n)
+{
+	FILE *tmp = tmpfile();
+	int keep_out = dup(1), keep_err = dup(2);
+	struct options o;
+	bool go_on;
+	ssize_t got;
+
+	assert_non_null(tmp);
+	fflush(stdout);
+	dup2(fileno(tmp), 1);
+	dup2(fileno(tmp), 2);
+	go_on = options_start(argc, argv, &o, status);
+	fflush(stdout);
+	dup2(keep_out, 1);
+	dup2(keep_err, 2);
+	close(keep_out);
+	close(keep_err);
+	got = pread(fileno(tmp), printed, n - 1, 0);
+	printed[got > 0 ? got : 0] = '\0';
+	fclose(tmp);
+	options_fini(&o);
+	return go_on;
+}
+
+static void test_start(void **state)
+{
+	char *none[] = { "mmattach", NULL };
+	char *help[] = { "mmattach", "--help", NULL };
+	char *bad[] = { "mmattach", "-p", "x", NULL };
+	char *domain[] = { "mmattach", "-p", "1", "--debug=nonsense", NULL };
+	char *good[] = { "mmattach", "-p", "1", NULL };
+	static char text[16384];
+	int status = -1;
+
+	(void)state;
+	assert_false(start(1, none, &status, text, sizeof(text)));
+	assert_int_equal(status, 2);
+	assert_non_null(strstr(text, "usage: mmattach [options] (-p PID | -n NAME | -- PROGRAM ARG...)"));
+	assert_false(start(2, help, &status, text, sizeof(text)));
+	assert_int_equal(status, 0);
+	assert_non_null(strstr(text, "--max-stall DURATION"));
+	assert_non_null(strstr(text, "unwind"));
+	assert_false(start(3, bad, &status, text, sizeof(text)));
+	assert_int_equal(status, 2);
+	assert_non_null(strstr(text, "-p x: not a process id"));
+	assert_false(start(4, domain, &status, text, sizeof(text)));
+	assert_int_equal(status, 2);
+	assert_non_null(strstr(text, "no domain 'nonsense'"));
+	assert_true(start(3, good, &status, text, sizeof(text)));
+	assert_string_equal(text, "");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_defaults),
+		cmocka_unit_test(test_every_option),
+		cmocka_unit_test(test_rules),
+		cmocka_unit_test(test_bad_rules),
+		cmocka_unit_test(test_program),
+		cmocka_unit_test(test_commands),
+		cmocka_unit_test(test_command_mistakes),
+		cmocka_unit_test(test_target_mistakes),
+		cmocka_unit_test(test_missing_arguments),
+		cmocka_unit_test(test_unknown_options),
+		cmocka_unit_test(test_bad_values),
+		cmocka_unit_test(test_start),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * dl: opens and closes libplug.so, which stands beside this program.
+ *
+ *	open		dlopen; its constructor allocates once
+ *	call N		N allocations; all but the last are released
+ *	close		dlclose
+ *	end		{"allocs", "frees", "opens"}: what plug_malloc and plug_free were called for
+ *
+ * Each order is answered with {"done": true}, so that a test knows where we are.
+ */
+#include <dlfcn.h>
+#include <libgen.h>
+
+#include "victim.h"
+
+struct plug {
+	void *handle;
+	void *(*alloc)(size_t n);
+	void (*free)(void *p);
+	unsigned long allocs, frees, opens;
+};
+
+static void open_plug(struct plug *plug, const char *program)
+{
+	char path[4096], *copy = strdup(program);
+
+	snprintf(path, sizeof(path), "%s/libplug.so", dirname(copy));
+	free(copy);
+	plug->handle = dlopen(path, RTLD_NOW);
+	if (!plug->handle) {
+		fprintf(stderr, "victim: %s\n", dlerror());
+		_exit(3);
+	}
+	*(void **)&plug->alloc = dlsym(plug->handle, "plug_malloc");
+	*(void **)&plug->free = dlsym(plug->handle, "plug_free");
+	plug->opens++;
+	plug->allocs++;
+}
+
+static void call_plug(struct plug *plug, int n)
+{
+	for (int i = 0; i < n; i++) {
+		void *p = plug->alloc(16 + (size_t)i);
+
+		if (!p)
+			victim_die("plug_malloc");
+		plug->allocs++;
+		if (i + 1 == n)
+			break;
+		plug->free(p);
+		plug->frees++;
+	}
+}
+
+int main(int argc, char **argv)
+{
+	struct plug plug = { 0 };
+	char line[ORDER_MAX];
+
+	(void)argc;
+	victim_ready();
+	while (strcmp(victim_order(line), "end") != 0) {
+		if (strcmp(line, "open") == 0)
+			open_plug(&plug, argv[0]);
+		else if (strncmp(line, "call ", 5) == 0)
+			call_plug(&plug, atoi(line + 5));
+		else if (strcmp(line, "close") == 0)
+			dlclose(plug.handle);
+		printf("{\"done\": true}\n");
+		fflush(stdout);
+	}
+	printf("{\"allocs\": %lu, \"frees\": %lu, \"opens\": %lu}\n", plug.allocs, plug.frees, plug.opens);
+	return 0;
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * leaky_service: the demo's target. A small fake service: four workers answer
+ * requests, most of what they allocate they also release, and three places do not:
+ *
+ *	session_open      every 10th request    a session record that nobody closes
+ *	cache_insert      every 25th request    a cache entry under a key that never comes back
+ *	log_context       every 100th request   a copied string, forgotten
+ *
+ * Says "ready PID" when the workers run; ends on SIGTERM and then prints how often
+ * each place leaked, one JSON line, so that what is expected and what
+ * happened cannot drift apart.
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define WORKERS 4
+#define SESSION_BYTES 512
+#define ENTRY_BYTES 2000
+#define PAUSE_NS 1000000	/* between two requests of a worker */
+
+#define noinline __attribute__((noipa))	/* neither inlined nor cloned: the name in the report is the one here */
+
+static atomic_bool ending;
+static atomic_ulong sessions, entries, contexts;
+
+/* Keeps the compiler from seeing that nobody uses @p, and from turning the call into a jump. */
+static void used(void *p)
+{
+	__asm__ volatile("" : : "r"(p) : "memory");
+}
+
+noinline static void session_open(unsigned long request)
+{
+	unsigned long *session = calloc(1, SESSION_BYTES);
+
+	if (session)
+		session[0] = request;
+	used(session);
+	sessions++;
+}
+
+noinline static void cache_insert(unsigned long request)
+{
+	unsigned long *entry = malloc(ENTRY_BYTES);
+
+	if (entry)
+		entry[0] = request;
+	used(entry);
+	entries++;
+}
+
+noinline static void log_context(unsigned long request)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "request %lu: took too long", request);
+	used(strdup(text));
+	contexts++;
+}
+
+/* What a healthy part of a service does: everything taken is given back. */
+noinline static void parse_request(unsigned long request)
+{
+	char *header = malloc(64 + request % 512);
+	char *body = malloc(1024);
+
+	used(header);
+	body = realloc(body, 4096);
+	used(body);
+	free(body);
+	free(header);
+}
+
+noinline static void handle_request(unsigned long request)
+{
+	parse_request(request);
+	if (request % 10 == 0)
+		session_open(request);
+	if (request % 25 == 0)
+		cache_insert(request);
+	if (request % 100 == 0)
+		log_context(request);
+	__asm__ volatile("");
+}
+
+static void *worker(void *arg)
+{
+	pthread_barrier_wait(arg);
+	for (unsigned long request = 1; !ending; request++) {
+		struct timespec pause = { 0, PAUSE_NS };
+		handle_request(request);
+		nanosleep(&pause, NULL);
+	}
+	return NULL;
+}
+
+int main(void)
+{
+	pthread_t threads[WORKERS];
+	pthread_barrier_t barrier;
+	sigset_t end;
+	int sig;
+
+	sigemptyset(&end);
+	sigaddset(&end, SIGTERM);
+	sigaddset(&end, SIGINT);
+	pthread_sigmask(SIG_BLOCK, &end, NULL);
+
+	pthread_barrier_init(&barrier, NULL, WORKERS + 1);
+	for (int i = 0; i < WORKERS; i++)
+		if (pthread_create(&threads[i], NULL, worker, &barrier))
+			return 1;
+	pthread_barrier_wait(&barrier);
+	printf("ready %d\n", (int)getpid());
+	fflush(stdout);
+
+	sigwait(&end, &sig);
+	ending = true;
+	for (int i = 0; i < WORKERS; i++)
+		pthread_join(threads[i], NULL);
+	printf("{\"sessions\": %lu, \"entries\": %lu, \"contexts\": %lu}\n", sessions, entries, contexts);
+	return 0;
+}
