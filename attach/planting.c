@@ -81,16 +81,32 @@ int planting_plan_module(const struct module *m, struct decoder *d, const struct
 	return r;
 }
 
-static int add_probe(struct planting *p, const struct module *m, const struct plan *plan)
+/* The probe of a function, or a new one; a module that is loaded again goes on with its counts. */
+static struct probe *probe_for(struct planting *p, const struct module *m, const struct plan *plan)
 {
-	struct probe *probe = realloc(p->probes, (p->nprobes + 1) * sizeof(*probe));
+	struct probe *grown;
+
+	for (size_t i = 0; i < p->nprobes; i++)
+		if (p->probes[i].module == m && p->probes[i].rule == plan->rule &&
+		    strcmp(p->probes[i].function, plan->function) == 0)
+			return &p->probes[i];
+	grown = realloc(p->probes, (p->nprobes + 1) * sizeof(*grown));
+	if (!grown)
+		return NULL;
+	p->probes = grown;
+	grown[p->nprobes].hits = 0;
+	return &grown[p->nprobes++];
+}
+
+static int add_probe(struct planting *p, const struct module *m, const struct plan *plan, uint32_t *number)
+{
+	struct probe *probe = probe_for(p, m, plan);
 
 	if (!probe)
 		return -ENOMEM;
-	p->probes = probe;
-	probe += p->nprobes++;
+	*number = probe - p->probes;
 	*probe = (struct probe){
-		.rule = plan->rule, .module = m, .kind = plan->kind,
+		.hits = probe->hits, .rule = plan->rule, .module = m, .kind = plan->kind,
 		.body = { plan->body.lo + m->bias, plan->body.hi + m->bias },
 	};
 	snprintf(probe->function, sizeof(probe->function), "%s", plan->function);
@@ -120,8 +136,8 @@ static int add_site(struct planting *p, const struct site *s, taddr bias, const 
 
 static int take_plan(struct planting *p, struct module *m, const struct plan *plan, bool glibc)
 {
-	struct site_info info = { .probe = p->nprobes, .module = m, .chunk = glibc };
-	int r = add_probe(p, m, plan);
+	struct site_info info = { .module = m, .chunk = glibc };
+	int r = add_probe(p, m, plan, &info.probe);
 
 	for (size_t i = 0; r == 0 && i < plan->nsites; i++) {
 		r = add_site(p, &plan->sites[i], m->bias, &info, plan->rule_index);
@@ -264,6 +280,7 @@ void planting_forget_all(struct planting *p, int mem)
 {
 	link_forget_all(p->link);
 	p->nwaiting = 0;
+	p->nprobes = 0;
 	if (p->mem >= 0)
 		close(p->mem);
 	p->mem = mem;

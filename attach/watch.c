@@ -66,9 +66,10 @@ static void on_return_wanted(struct watch *w, const struct record_hit *hit)
 /* The new program: nothing of the old one is there any more. */
 static void on_first_exec(struct watch *w)
 {
-	int r = modules_refresh(w->modules, true);
+	int r;
 
 	planting_forget_all(w->planting, procfs_open_mem(w->pid));
+	r = modules_refresh(w->modules, true);
 	if (r == 0)
 		r = planting_plan_linker(w->planting);
 	if (r == 0)

@@ -13,7 +13,7 @@
 #define SCAN_NS 4000000		/* everyone is asked so often, unless all is quiet */
 #define RETRY_NS 200000		/* ring full: try again */
 #define SPIN_NS 50000
-#define SPIN_LONG_YIELD_NS 200000
+#define SPIN_LONG_YIELD_NS 1000000
 #define SPIN_BAN_NS 20000000
 #define SPIN_BAN_MAX_NS 640000000
 

@@ -451,7 +451,9 @@ static void plan_call(struct planning *pl, struct plan *p, const struct body *b)
 	if (is_wrapper(pl, p, b)) {
 		p->kind = PLAN_WRAPPER;
 		p->stops = 1;
-		give_reason(p, "its blocks are seen where they are made, and told apart by the return address");
+		give_reason(p, p->rule->ptr.kind == VALUE_LOAD ?
+			    "its blocks are seen where they are made, and told apart by the return address" :
+			    "it only jumps to what is watched itself");
 	} else if (exits_known(pl, p, b, why, sizeof(why))) {
 		plan_by_exits(pl, p, b);
 	} else {

@@ -11,9 +11,9 @@
  *               exact, ptr=*arg1): entry and exits
  *   two stops   exits not all found: entry and the return address, planted
  *               when it is first seen
- *   none        wrappers that reach the memory only through a function
- *               that is trapped itself (glibc's posix_memalign): seen there, told apart by
- *               the return address
+ *   no trap     wrappers that reach the memory only through a function
+ *               that is trapped itself: by a call (glibc's posix_memalign: seen there, told
+ *               apart by the return address) or a jump
  */
 #ifndef MM_PLAN_H
 #define MM_PLAN_H

@@ -217,6 +217,14 @@ def parent(pid):
         return 0
 
 
+def ended(pid):
+    """It is gone, or a zombie: whoever inherits an orphan may not ask for its status."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
+    except OSError:
+        return True
+
+
 def children(pid):
     return [int(p) for p in os.listdir("/proc") if p.isdigit() and parent(p) == pid]
 

@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from harness import comm, random_moment, rounds, wait_for
+from harness import ended, random_moment, rounds, wait_for
 from untouched import assert_code_whole, assert_untouched, code_differences, wait_untraced
 
 ALL_GONE = 1.0  # seconds after its death within which every trap is lifted
@@ -62,7 +62,7 @@ def test_keeper_goes_with_it(victim, attach):
     keeper = run.keeper()
     run.process.kill()
     run.wait()
-    wait_for(lambda: comm(keeper) != "mm-keeper", "the keeper has ended", ALL_GONE)
+    wait_for(lambda: ended(keeper), "the keeper has ended", ALL_GONE)
     assert_let_go(target)
     target.end()
 

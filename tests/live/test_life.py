@@ -60,6 +60,12 @@ def test_module_closed_that_was_there_before(victim, attach):
 
 # --- ends ---
 
+def wait_pairs(target):
+    """Its threads have malloc'ed and freed after now."""
+    before = target.ask("rate")["pairs"]
+    wait_for(lambda: target.ask("rate")["pairs"] > before, "its threads are hot")
+
+
 @pytest.mark.parametrize("order, status", [
     ("exit", 7), ("_exit", 8), ("thread_exit", 9), ("abort", -signal.SIGABRT), ("crash", -signal.SIGSEGV),
 ])
@@ -68,6 +74,7 @@ def test_ends_by_itself(victim, attach, order, status):
     for _ in range(rounds(3, 50)):
         target = victim("exits")
         watch = attach(target)
+        wait_pairs(target)
         target.say(order)
         assert target.wait() == status
         assert watch.finish(sig=None)["totals"]["allocs"] > 0
@@ -77,6 +84,7 @@ def test_killed(victim, attach):
     for _ in range(rounds(3, 50)):
         target = victim("exits")
         watch = attach(target)
+        wait_pairs(target)
         target.process.kill()
         assert target.wait() == -signal.SIGKILL
         assert watch.finish(sig=None)["totals"]["allocs"] > 0
@@ -89,13 +97,11 @@ def test_leader_ends_alone(victim, attach):
     target.say("leader")
     wait_for(lambda: "Z" in open(f"/proc/{target.pid}/task/{target.pid}/stat").read().rpartition(")")[2].split()[0],
              "the leader has ended")
-    before = target.ask("rate")["pairs"]
-    wait_for(lambda: target.ask("rate")["pairs"] > before, "the other threads go on")
+    wait_pairs(target)
     report = watch.finish()
     assert report["totals"]["allocs"] > 0
     assert_untouched(target)
-    before = target.ask("rate")["pairs"]
-    wait_for(lambda: target.ask("rate")["pairs"] > before, "the other threads go on, unwatched")
+    wait_pairs(target)
     target.end()
 
 
@@ -105,6 +111,7 @@ def test_exec(victim, attach, order):
     for _ in range(rounds(3, 50)):
         target = victim("exits")
         watch = attach(target)
+        wait_pairs(target)
         target.say(order)
         target.expect_ready()
         assert watch.finish(sig=None)["totals"]["allocs"] > 0

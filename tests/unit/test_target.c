@@ -45,10 +45,16 @@ static pid_t spawn(long (*prepare)(void), long *word)
 	return pid;
 }
 
+/* The process ends only when the threads that we trace have been waited for. */
 static void end(pid_t pid)
 {
+	pid_t ended;
+
 	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
+	do
+		ended = waitpid(-1, NULL, __WALL);
+	while (ended > 0 && ended != pid);
+	assert_int_equal(ended, pid);
 }
 
 static void test_ourselves(void **state)
@@ -115,6 +121,7 @@ static void *idle_thread(void *tid)
 	__atomic_store_n((long *)tid, syscall(SYS_gettid), __ATOMIC_SEQ_CST);
 	for (;;)
 		pause();
+	return NULL;
 }
 
 static long start_thread(void)
