@@ -69,6 +69,14 @@ int live_alloc(struct live *l, taddr addr, uint64_t size, taddr pc, uint64_t now
 	return 0;
 }
 
+void live_forget(struct live *l, taddr addr)
+{
+	struct block b;
+
+	if (addrmap_del(&l->blocks, addr, &b) && b.held)
+		hold(l, &b, -1);
+}
+
 void live_set_aside(struct live *l, taddr addr, struct aside *out)
 {
 	bool fresh;

@@ -46,6 +46,9 @@ void live_fini(struct live *l);
 /* A block was given out to code at @pc. 0 or -ENOMEM. */
 must_check int live_alloc(struct live *l, taddr addr, uint64_t size, taddr pc, uint64_t now_ns);
 
+/* The address was given out again, but that is not to be counted: what we knew of it is over. */
+void live_forget(struct live *l, taddr addr);
+
 /* A block was released. @counted: the call counts in the totals; otherwise only the block goes. */
 void live_free(struct live *l, taddr addr, bool counted);
 

@@ -107,24 +107,25 @@ static void on_alloc(struct tally *t, const struct record_hit *hit, struct probe
 		chunk = false;
 	}
 	if (!t->counting) {
-		/* the address may be one that we hold: then its block is gone */
 		if (ptr)
-			live_free(&t->live, ptr, false);
+			live_forget(&t->live, ptr);
 		return;
 	}
+	if (!ptr)
+		return;
 	count(t, p);
-	if (ptr)
-		add_block(t, hit, r, chunk, ptr, s);
+	add_block(t, hit, r, chunk, ptr, s);
 }
 
 static void on_free(struct tally *t, const struct record_hit *hit, struct probe *p)
 {
 	taddr ptr = argument(hit, p->rule->ptr.kind == VALUE_ARG ? p->rule->ptr.a : 1);
 
+	if (!ptr)
+		return;
 	if (t->counting)
 		count(t, p);
-	if (ptr)
-		live_free(&t->live, ptr, t->counting);
+	live_free(&t->live, ptr, t->counting);
 }
 
 static taddr realloc_old(const struct record_hit *hit, const struct rule *r)
@@ -162,14 +163,14 @@ static void realloc_closes(struct tally *t, const struct record_hit *hit, struct
 	taddr old = realloc_old(hit, p->rule), ptr = result(hit, s);
 	bool to_nothing = p->rule->size.kind == VALUE_ARG && argument(hit, p->rule->size.a) == 0;
 
-	if (t->counting)
+	if (t->counting && (ptr || (old && to_nothing)))
 		count(t, p);
 	if (old)
 		end_aside(t, hit, old, ptr || to_nothing);
 	if (ptr && t->counting)
 		add_block(t, hit, p->rule, chunk, ptr, s);
 	else if (ptr)
-		live_free(&t->live, ptr, false);
+		live_forget(&t->live, ptr);
 }
 
 static void on_realloc(struct tally *t, const struct record_hit *hit, struct probe *p, const struct site *s, bool chunk)

@@ -8,6 +8,8 @@
  *		closes			failed: put back; else old is released and the result is new
  *	from, until			what is counted begins and ends
  *
+ * A call that failed counts nowhere, nor does free(NULL).
+ *
  * The order of the ring is the order in which threads were let go on, so what
  * it says is what happened: no one can get an address before its free was seen.
  */
