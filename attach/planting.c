@@ -73,6 +73,8 @@ int planting_plan_module(const struct module *m, struct decoder *d, const struct
 	if (!mine || !index)
 		return -ENOMEM;
 	here.glibc_chunks = module_is_glibc(m);
+	/* no word on the size but the caller's: its arguments are needed */
+	here.exact_sizes |= !here.glibc_chunks;
 	r = plan_module(m->img, d, mine, rules_for(m, rules, nrules, mine, index), &here, set);
 	for (size_t i = 0; r == 0 && i < set->n; i++) {
 		set->plans[i].rule_index = index[set->plans[i].rule_index];
@@ -298,6 +300,7 @@ int planting_return(struct planting *p, taddr ret, uint32_t entry)
 	if (!m || !m->img)
 		return -ENOENT;
 	options.glibc_chunks = info.chunk;
+	options.exact_sizes |= !info.chunk;
 	r = plan_return(m->img, p->decoder, ret - m->bias, &p->rules[opened->rule], opened->rule, &options, &s);
 	if (r < 0)
 		return r;

@@ -68,19 +68,16 @@ static void add_missing(struct summary *s, const struct planting *p)
 	}
 }
 
-static void add_losses(struct summary *s, const struct watch *w, const struct results_run *run)
+static void add_losses(struct summary *s, const struct watch *w)
 {
 	struct shared *sh = w->link->shared;
-	uint64_t gap = atomic_load(&sh->gap_ns), dropped = atomic_load(&sh->dropped);
+	uint64_t dropped = atomic_load(&sh->dropped);
 
 	summary_add_lost(s, "ring full", dropped);
 	summary_add_lost(s, "call not followed", atomic_load(&sh->unopened));
 	summary_add_lost(s, "end of a call not seen", w->planting->lost_returns);
 	summary_add_lost(s, "size not read", w->tally->unread_sizes);
 	s->run.stacks_cut = w->tally->stacks_cut;
-	if (gap)
-		summary_note(s, "for %.1f s in all hits were dropped, because events were not read fast enough",
-			     gap / 1e9);
 	if (atomic_load(&sh->stepped))
 		summary_note(s, "%" PRIu64 " times a trap was lifted for a step: other threads may have run past it unseen",
 			     atomic_load(&sh->stepped));
@@ -88,12 +85,33 @@ static void add_losses(struct summary *s, const struct watch *w, const struct re
 		summary_note(s, "after lost hits, blocks may be listed as held that were released, and double frees reported that are none");
 	if (w->children)
 		summary_note(s, "%" PRIu64 " child processes were forked meanwhile; they were not watched", w->children);
-	if (w->end == WATCH_KEEPER_LEFT && atomic_load(&sh->left_ns)) {
-		double left = (atomic_load(&sh->left_ns) - run->start_ns) / 1e9;
+}
 
-		summary_add_gap(s, left, (run->end_ns - run->start_ns) / 1e9 - left,
+/* The keeper left before it was asked to: from then on, or from when it had begun to drop hits, nothing was seen. */
+static bool left_early(const struct watch *w)
+{
+	uint32_t left = atomic_load(&w->link->shared->left);
+
+	return left != LEFT_NOT && left != LEFT_ASKED && left != LEFT_ENDED;
+}
+
+static double since_start(const struct results_run *run, uint64_t ns)
+{
+	return ns > run->start_ns ? (ns - run->start_ns) / 1e9 : 0;
+}
+
+static void add_gaps(struct summary *s, const struct watch *w, const struct results_run *run)
+{
+	struct shared *sh = w->link->shared;
+	double blind = since_start(run, atomic_load(&sh->blind_ns));
+
+	for (size_t i = 0; i < w->ngaps; i++)
+		summary_add_gap(s, since_start(run, w->gaps[i].start_ns),
+				since_start(run, w->gaps[i].end_ns) - since_start(run, w->gaps[i].start_ns),
+				"events were not read fast enough");
+	if (left_early(w))
+		summary_add_gap(s, blind, since_start(run, run->end_ns) - blind,
 				leave_reason_text(atomic_load(&sh->left)));
-	}
 }
 
 static void add_end(struct summary *s, const struct watch *w)
@@ -110,9 +128,6 @@ static void add_end(struct summary *s, const struct watch *w)
 	case WATCH_EXEC:
 		summary_note(s, "the target runs another program now (exec): the watch ended there");
 		break;
-	case WATCH_KEEPER_LEFT:
-		summary_note(s, "the keeper lifted all traps and left: %s", leave_reason_text(atomic_load(&sh->left)));
-		break;
 	case WATCH_KEEPER_KILLED:
 		summary_note(s, "the keeper was killed: the watch ended there");
 		break;
@@ -122,6 +137,9 @@ static void add_end(struct summary *s, const struct watch *w)
 	default:
 		break;
 	}
+	if (left_early(w))
+		summary_note(s, "the keeper lifted all traps and left early: %s",
+			     leave_reason_text(atomic_load(&sh->left)));
 	if (atomic_load(&sh->unlifted))
 		summary_note(s, "%u traps could not be lifted", atomic_load(&sh->unlifted));
 }
@@ -218,7 +236,8 @@ int results_summary(const struct watch *w, const struct results_run *run, struct
 	};
 	add_probes(s, w->planting);
 	add_missing(s, w->planting);
-	add_losses(s, w, run);
+	add_losses(s, w);
+	add_gaps(s, w, run);
 	add_end(s, w);
 	r = add_groups(s, w, run->end_ns);
 	return r < 0 ? r : summary_error(s);

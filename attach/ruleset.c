@@ -5,15 +5,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+bool ruleset_is_own(const struct options *opt)
+{
+	for (size_t i = 0; i < opt->nrules; i++)
+		if (opt->rules[i].op <= RULE_FREE)
+			return true;
+	return false;
+}
+
 int ruleset_choose(const struct options *opt, struct rule **out, size_t *n)
 {
 	size_t nlibc = 0;
 	const struct rule *libc = rule_libc(&nlibc);
 
-	/* --from and --until alone do not say what to watch */
-	for (size_t i = 0; i < opt->nrules; i++)
-		if (opt->rules[i].op <= RULE_FREE)
-			nlibc = 0;
+	if (ruleset_is_own(opt))
+		nlibc = 0;
 	*n = nlibc + opt->nrules;
 	*out = malloc((*n + 1) * sizeof(**out));
 	if (!*out)

@@ -139,6 +139,18 @@ static int open_planting(struct session *s)
 	return 0;
 }
 
+/* The functions that the user named are not there. */
+static void say_none_found(const struct session *s)
+{
+	for (size_t i = 0; i < s->opt->nrules; i++) {
+		char rule[256];
+
+		rule_format(&s->opt->rules[i], rule, sizeof(rule));
+		log_error("nothing in %d (%s) to watch by the rule: %s", s->target.pid, s->target.comm, rule);
+	}
+	log_hint("a function without a name in the file can be given as 0xADDRESS or MODULE+0xOFFSET; a module that is loaded later is watched once one of the rules is found");
+}
+
 /* Read what is mapped, decide where traps go. Touches nothing. */
 static int plan(struct session *s)
 {
@@ -150,6 +162,10 @@ static int plan(struct session *s)
 		r = planting_plan(&s->planting);
 	if (r < 0)
 		return r;
+	if (!planting_any(&s->planting) && ruleset_is_own(s->opt)) {
+		say_none_found(s);
+		return -ENOENT;
+	}
 	if (!planting_any(&s->planting)) {
 		diagnose_no_allocator(&s->target, modules_linker_break(s->modules, &linker) == -ENOENT, &d);
 		diagnose_log(&d);
@@ -300,6 +316,8 @@ static void say_keeper_killed(struct session *s)
 
 static void leave(struct session *s)
 {
+	uint32_t left;
+
 	if (s->watch.end == WATCH_KEEPER_KILLED) {
 		say_keeper_killed(s);
 		return;
@@ -309,9 +327,10 @@ static void leave(struct session *s)
 			  atomic_load(&s->link.shared->left_ns) ? "lifted" : "perhaps not lifted");
 	if (s->watch.link)
 		watch_drain(&s->watch);
-	if (s->watch.end == WATCH_KEEPER_LEFT)
+	left = atomic_load(&s->link.shared->left);
+	if (left != LEFT_NOT && left != LEFT_ASKED && left != LEFT_ENDED)
 		log_error("the keeper lifted all traps and left: %s",
-			  leave_reason_text(atomic_load(&s->link.shared->left)));
+			  leave_reason_text(left));
 	if (atomic_load(&s->link.shared->unlifted))
 		log_error("%u traps could not be lifted", atomic_load(&s->link.shared->unlifted));
 }

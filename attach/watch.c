@@ -130,6 +130,16 @@ static void on_trouble(struct watch *w, const struct record *rec)
 		log_warn_errno(rec->value, "thread %u: %s", rec->tid, trouble_text(rec->site));
 }
 
+static void on_gap(struct watch *w, const struct record *rec)
+{
+	uint64_t start = rec->time_ns - rec->value;
+
+	log_warn("hits were dropped for %.1f s: events were not read fast enough", rec->value / 1e9);
+	if (w->ngaps == WATCH_GAPS)
+		start = w->gaps[--w->ngaps].start_ns;
+	w->gaps[w->ngaps++] = (struct watch_gap){ start, rec->time_ns };
+}
+
 static void handle(struct watch *w, const struct record *rec)
 {
 	switch (rec->kind) {
@@ -155,7 +165,7 @@ static void handle(struct watch *w, const struct record *rec)
 		w->end = WATCH_TARGET_ENDED;
 		break;
 	case RECORD_GAP:
-		log_warn("hits were dropped for %.1f s: events were not read fast enough", rec->value / 1e9);
+		on_gap(w, rec);
 		break;
 	case RECORD_TROUBLE:
 		on_trouble(w, rec);

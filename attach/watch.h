@@ -28,6 +28,13 @@ enum watch_end {
 	WATCH_MEMORY,		/* out of memory */
 };
 
+/* A time in which hits were dropped. CLOCK_MONOTONIC. */
+struct watch_gap {
+	uint64_t start_ns, end_ns;
+};
+
+#define WATCH_GAPS 64
+
 struct watch {
 	struct link *link;
 	struct modules *modules;
@@ -42,6 +49,8 @@ struct watch {
 	int target_status;		/* WATCH_TARGET_ENDED: wait status of its last thread */
 	uint64_t children;		/* forked, cleaned, let go */
 	uint64_t troubles;		/* what went wrong in the keeper, already said */
+	struct watch_gap gaps[WATCH_GAPS];
+	size_t ngaps;			/* those beyond the array are added to its last */
 	enum watch_end end;
 };
 

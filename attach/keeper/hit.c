@@ -290,7 +290,6 @@ static void end_dropping(struct keeper *k)
 	uint64_t gap = k->now_ns - k->drop_since_ns;
 
 	k->drop_since_ns = 0;
-	atomic_fetch_add_explicit(&k->shared->gap_ns, gap, memory_order_relaxed);
 	keeper_record(k, RECORD_GAP, 0, 0, 0, gap);
 }
 

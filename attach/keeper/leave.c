@@ -209,11 +209,10 @@ void leave(struct keeper *k, enum leave_reason reason)
 		uint32_t unlifted = trap_lift_all(&k->traps, k->mem);
 
 		k->leaving = true;
-		if (k->drop_since_ns)
-			atomic_fetch_add(&k->shared->gap_ns, keeper_clock_ns() - k->drop_since_ns);
 		atomic_fetch_add(&k->shared->unlifted, unlifted);
 	}
 	atomic_store(&k->shared->left_ns, keeper_clock_ns());
+	atomic_store(&k->shared->blind_ns, k->drop_since_ns ? k->drop_since_ns : atomic_load(&k->shared->left_ns));
 	if (k->target) {
 		part_from_threads(k);
 		if (k->mem >= 0)

@@ -82,7 +82,6 @@ struct shared {
 	_Atomic uint64_t stops;		/* of any kind */
 	_Atomic uint64_t dropped;	/* hits lost because the ring was full */
 	_Atomic uint64_t unrecorded;	/* records other than hits lost for the same reason */
-	_Atomic uint64_t gap_ns;	/* time during which hits were dropped */
 	_Atomic uint64_t stalls;	/* times that a thread had to wait for room in the ring */
 	_Atomic uint64_t stall_ns;	/* for how long, together */
 	_Atomic uint64_t served_ns;	/* from seeing a stop to resuming, summed over stops */
@@ -90,6 +89,7 @@ struct shared {
 	_Atomic uint64_t stepped;	/* steps in place: other threads may have run past the trap meanwhile */
 	_Atomic uint32_t left;		/* enum leave_reason, when it has left */
 	_Atomic uint64_t left_ns;	/* CLOCK_MONOTONIC when the traps were lifted */
+	_Atomic uint64_t blind_ns;	/* since when nothing was recorded any more: left_ns, or earlier if hits were being dropped */
 	_Atomic uint32_t unlifted;	/* traps that could not be lifted */
 
 	struct site sites[SHARED_SITES];

@@ -511,9 +511,17 @@ static bool fill_emu(const cs_insn *in, struct emu *e)
 	}
 }
 
+/* 66 with f2 or f3 before an opcode that takes neither: capstone 4 then gets the length of an immediate wrong. */
+static bool length_doubtful(const cs_insn *in)
+{
+	struct prefixes p = prefixes_of(in);
+
+	return p.size && p.repeat && p.opcode != 0x0f && !is_string(&p);
+}
+
 static bool disassemble(struct decoder *d, const uint8_t *code, size_t n, taddr addr)
 {
-	return cs_disasm_iter(d->cs, &code, &n, &addr, d->insn);
+	return cs_disasm_iter(d->cs, &code, &n, &addr, d->insn) && !length_doubtful(d->insn);
 }
 
 int decode(struct decoder *d, const uint8_t *code, size_t n, taddr addr, struct insn *out)
@@ -539,8 +547,8 @@ int decode(struct decoder *d, const uint8_t *code, size_t n, taddr addr, struct 
 /*
  * What behaves the same elsewhere under a single step: no jump, nothing that
  * enters the kernel, nothing that shows or clears the trap flag (pushf,
- * popf), holds the trap back by one instruction (a load of ss), or takes
- * several steps (rep).
+ * popf), holds the trap back by one instruction (a load of ss), takes several
+ * steps (rep), or may be emulated by the kernel, which forgets the step (sgdt and its like, UMIP).
  */
 static bool can_be_displaced(struct decoder *d)
 {
@@ -559,6 +567,11 @@ static bool can_be_displaced(struct decoder *d)
 	case X86_INS_POPF:
 	case X86_INS_POPFD:
 	case X86_INS_POPFQ:
+	case X86_INS_SGDT:
+	case X86_INS_SIDT:
+	case X86_INS_SLDT:
+	case X86_INS_SMSW:
+	case X86_INS_STR:
 		return false;
 	}
 	return !stack_segment && p.in_order && !(p.repeat && is_string(&p));

@@ -19,7 +19,7 @@ def assert_let_go(target):
 
 def test_killed_at_random_moments(victim, watch):
     target = victim("hot", 4)
-    for turn in range(rounds(25, 500)):
+    for turn in range(rounds(80, 500)):
         run = watch("-p", target.pid)
         random_moment(0.4)
         run.process.kill()
@@ -33,7 +33,7 @@ def test_killed_at_random_moments(victim, watch):
 def test_killed_once_planted(victim, attach):
     """The same when it is certain that traps stand and are being hit."""
     target = victim("hot", 4)
-    for _ in range(rounds(15, 300)):
+    for _ in range(rounds(50, 300)):
         run = attach(target)
         random_moment(0.05)
         run.process.kill()
@@ -46,7 +46,7 @@ def test_killed_under_the_storm(victim, attach):
     """Nor does a sleeper see an EINTR, or a signal get lost, when the keeper leaves on its own."""
     target = victim("storm", 64)
     target.say("signals")
-    for _ in range(rounds(8, 100)):
+    for _ in range(rounds(15, 100)):
         run = attach(target)
         random_moment(0.1)
         run.process.kill()

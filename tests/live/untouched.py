@@ -101,7 +101,8 @@ def assert_untouched(victim, stopped_before=False, but=()):
     assert_untraced(victim.pid)
     assert_code_whole(victim.pid, but)
     if stopped_before:
-        assert state_letters(victim.pid) == {"T"}, f"it was stopped, and is now {state_letters(victim.pid)}"
+        # a thread goes from the tracer's stop to its own through a moment of running in the kernel
+        wait_for(lambda: state_letters(victim.pid) == {"T"}, "it is stopped, as it was before", 1.0)
     else:
         assert not state_letters(victim.pid) & {"T", "t"}, "a thread was left stopped"
 

@@ -170,6 +170,8 @@ static void test_broken(void **state)
 	assert_int_equal(decode(d, (const uint8_t *)"\x06", 1, AT, &in), -EILSEQ);
 	assert_int_equal(decode(d, (const uint8_t *)"\x48\x89", 2, AT, &in), -EILSEQ);
 	assert_int_equal(decode(d, (const uint8_t *)"", 0, AT, &in), -EILSEQ);
+	/* push imm16 to the processor, imm32 to capstone 4 */
+	assert_int_equal(decode(d, (const uint8_t *)"\x66\xf3\x68\x01\x00\x00\x00", 7, AT, &in), -EILSEQ);
 }
 
 /* Operands that move with the module say so; others do not. */
@@ -207,6 +209,7 @@ static void test_relocate_refused(void **state)
 		{ "\x9c", 1 }, { "\x9d", 1 },			/* the trap flag would show, or go */
 		{ "\x8e\xd0", 2 },				/* mov ss: holds the trap back */
 		{ "\xf3\xa4", 2 }, { "\xf2\xae", 2 },		/* many steps */
+		{ "\x0f\x01\xe0", 3 }, { "\x0f\x01\x07", 3 },	/* smsw, sgdt: by the kernel's grace */
 		{ "\x67\x48\x8b\x05\x10\x00\x00\x00", 8 },	/* [eip + 16] */
 		{ "\xc7\xf8\x00\x00\x00\x00", 6 },		/* xbegin */
 	};

@@ -631,11 +631,16 @@ static void run(struct code *c)
 		compare(c, &in, &start);
 }
 
+static unsigned rounds(void)
+{
+	const char *wanted = getenv("MM_ROUNDS");
+
+	return wanted ? (unsigned)atoi(wanted) : 1;
+}
+
 static void run_many(void (*make)(struct code *), unsigned n)
 {
-	const char *rounds = getenv("MM_ROUNDS");
-
-	for (unsigned i = 0; i < n * (rounds ? (unsigned)atoi(rounds) : 1); i++) {
+	for (unsigned i = 0; i < n * rounds(); i++) {
 		struct code c = { 0 };
 
 		make(&c);
@@ -786,7 +791,7 @@ static void test_random_bytes(void **state)
 	unsigned long emulated = 0;
 
 	(void)state;
-	for (unsigned i = 0; i < 60000; i++) {
+	for (unsigned i = 0; i < 60000 * rounds(); i++) {
 		struct user_regs_struct start;
 		struct code c;
 		struct insn in;
@@ -808,7 +813,7 @@ static void test_random_bytes(void **state)
 		emulated++;
 		compare(&c, &in, &start);
 	}
-	assert_in_range(emulated, 3000, 60000);
+	assert_true(emulated > 3000);
 }
 
 /*
@@ -821,7 +826,7 @@ static void test_random_writes(void **state)
 	unsigned long held = 0;
 
 	(void)state;
-	for (unsigned i = 0; i < 60000; i++) {
+	for (unsigned i = 0; i < 60000 * rounds(); i++) {
 		struct user_regs_struct start, end;
 		uint8_t out[16];
 		struct code c;
@@ -847,7 +852,7 @@ static void test_random_writes(void **state)
 			fail_msg("written %#x, rsp %+lld, rip %#llx", in.writes, end.rsp - start.rsp, end.rip);
 		}
 	}
-	assert_in_range(held, 2000, 60000);
+	assert_true(held > 2000);
 }
 
 /* A memory access that fails leaves everything as it was. */
