@@ -69,8 +69,10 @@ static void say_attach_failed(struct session *s, int err)
 	struct target_info now;
 	struct diagnosis d;
 
+	/* our own keeper may still hold it, and must not be taken for the reason */
+	if (s->linked && link_leave(&s->link, LEAVE_NS) < 0)
+		log_error("the keeper (%d) does not end", s->link.keeper);
 	diagnose_read_self(&self);
-	self.keeper = s->linked ? s->link.keeper : 0;
 	/* another tracer may have been faster, or it may have ended */
 	if (target_read(s->target.pid, &now) == 0) {
 		if (err == -ESRCH && now.state != 'Z')

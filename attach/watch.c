@@ -126,8 +126,12 @@ static void on_hit(struct watch *w, const struct record_hit *hit)
 static void on_trouble(struct watch *w, const struct record *rec)
 {
 	/* the same a thousand times is one trouble to the reader */
-	if (w->troubles++ < 5)
+	if (w->troubles++ >= 5)
+		return;
+	if (rec->value)
 		log_warn_errno(rec->value, "thread %u: %s", rec->tid, trouble_text(rec->site));
+	else
+		log_warn("thread %u: %s", rec->tid, trouble_text(rec->site));
 }
 
 static void on_gap(struct watch *w, const struct record *rec)

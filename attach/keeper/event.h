@@ -46,7 +46,7 @@ enum record_kind {
 	RECORD_EXEC,		/* the target runs another program now; held until answered */
 	RECORD_END,		/* the last thread of the target is gone; value = wait status of the last */
 	RECORD_GAP,		/* hits were dropped, the ring was full; value = for how long, in ns, until now */
-	RECORD_TROUBLE,		/* something failed; value = errno, site = enum trouble */
+	RECORD_TROUBLE,		/* something failed; value = errno (0: none), site = enum trouble */
 };
 
 enum record_flags {
@@ -86,6 +86,7 @@ struct record_hit {
 	X(TROUBLE_LIFT, "a trap could not be lifted") \
 	X(TROUBLE_EMULATE, "a displaced instruction was stepped in place") \
 	X(TROUBLE_TABLE, "more threads than the table holds") \
+	X(TROUBLE_HANDLER, "ran into a trap while it blocked SIGTRAP: the kernel has reset the target's handler of it") \
 	X(TROUBLE_RESUME, "a thread could not be resumed")
 enum trouble {
 #define X(name, text) name,

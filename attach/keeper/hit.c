@@ -52,9 +52,11 @@ static int memory_write(void *ctx, taddr addr, const void *buf, size_t n)
 
 static void resume(struct keeper *k, struct tracee *t)
 {
+	bool handled = k->shared->sigtrap_handled;
 	int r;
 
-	tracee_mend_mask(t, false);
+	if (tracee_mend_mask(t, handled) && handled)
+		keeper_record(k, RECORD_TROUBLE, 0, t->tid, TROUBLE_HANDLER, 0);
 	r = tracee_cont(t, 0);
 	if (r < 0 && r != -ESRCH)
 		keeper_record(k, RECORD_TROUBLE, 0, t->tid, TROUBLE_RESUME, -r);

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -141,23 +140,21 @@ static void read_mail(struct keeper *k)
 
 static bool orphaned(const struct keeper *k)
 {
-	struct pollfd p = { .fd = k->controller, .events = POLLIN };
-
-	return poll(&p, 1, 0) == 1;
+	return getppid() != k->controller;
 }
 
 _Noreturn static void run(struct keeper *k)
 {
-	/* the controller may have died before the death signal was asked for */
-	if (orphaned(k))
-		k->leave_reason = LEFT_ORPHAN;
 	while (!k->leave_reason) {
-		int news = loop_round(k, IDLE_NS);
-
-		if (news & NEWS_ORPHAN && orphaned(k))
+		loop_round(k, IDLE_NS);
+		/* asked also without the signal: the controller may have died before that was set up */
+		if ((k->news & NEWS_ORPHAN || k->now_ns >= k->next_parent_ns) && orphaned(k))
 			k->leave_reason = LEFT_ORPHAN;
-		if (news & NEWS_TERM)
+		if (k->now_ns >= k->next_parent_ns)
+			k->next_parent_ns = k->now_ns + IDLE_NS;
+		if (k->news & NEWS_TERM)
 			k->leave_reason = LEFT_TERM;
+		k->news = 0;
 		/* the mailbox itself is looked at, not the signal, which only wakes */
 		if (!k->leave_reason)
 			read_mail(k);
@@ -236,22 +233,15 @@ static void make_hard_to_kill(void)
 		(void)mlockall(MCL_CURRENT);
 }
 
-/* Only the bell and the controller's pidfd stay; the terminal is not ours. */
+/* Only the bell stays; the terminal is not ours. */
 static void close_files(struct keeper *k)
 {
-	int keep[2] = { k->shared->bell, k->controller }, null;
-	unsigned int from = 3;
+	unsigned int bell = k->shared->bell;
+	int null;
 
-	if (keep[0] > keep[1]) {
-		keep[0] = k->controller;
-		keep[1] = k->shared->bell;
-	}
-	for (int i = 0; i < 2; i++) {
-		if ((unsigned int)keep[i] > from)
-			close_range(from, keep[i] - 1, 0);
-		from = keep[i] + 1;
-	}
-	close_range(from, UINT_MAX, 0);
+	if (bell > 3)
+		close_range(3, bell - 1, 0);
+	close_range(bell + 1, UINT_MAX, 0);
 	null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	for (int fd = 0; fd < 3 && null >= 0; fd++)
 		dup2(null, fd);
@@ -259,7 +249,7 @@ static void close_files(struct keeper *k)
 		close(null);
 }
 
-static struct keeper *new_keeper(struct shared *shared, int controller)
+static struct keeper *new_keeper(struct shared *shared)
 {
 	struct keeper *k = mmap(NULL, sizeof(*k), PROT_READ | PROT_WRITE,
 				MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
@@ -267,7 +257,7 @@ static struct keeper *new_keeper(struct shared *shared, int controller)
 	if (k == MAP_FAILED)
 		return NULL;
 	k->shared = shared;
-	k->controller = controller;
+	k->controller = getpid();
 	k->mem = -1;
 	k->now_ns = keeper_clock_ns();
 	k->unread_since_ns = k->now_ns;
@@ -296,14 +286,12 @@ _Noreturn static void keeper_main(struct keeper *k, int argc, char **argv)
 
 int keeper_start(struct shared *shared, int argc, char **argv, pid_t *pid, int *pidfd)
 {
-	int controller = syscall(SYS_pidfd_open, getpid(), 0), r = 0;
 	sigset_t all, before;
 	struct keeper *k;
+	int r = 0;
 
-	if (controller < 0)
-		return -errno;
 	/* mapped before the fork, so that running out of memory is an ordinary error */
-	k = new_keeper(shared, controller);
+	k = new_keeper(shared);
 	/* a command may be sent before the keeper has set up its signals: blocked, it waits; else it would kill */
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
@@ -315,7 +303,6 @@ int keeper_start(struct shared *shared, int argc, char **argv, pid_t *pid, int *
 		r = -ENOMEM;
 	if (k)
 		munmap(k, sizeof(*k));
-	close(controller);
 	if (r < 0)
 		return r;
 	*pidfd = syscall(SYS_pidfd_open, *pid, 0);

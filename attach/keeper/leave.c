@@ -136,6 +136,10 @@ static void part(struct keeper *k, struct tracee *t)
 		detach(k, t, 0);
 		break;
 	case TRACEE_RUNNING:
+		if (!t->known) {
+			t->interrupted = true; /* its first stop comes by itself, and it may be a copy to clean */
+			break;
+		}
 		/* past its vfork, waiting for the child: asleep, though /proc shows it inside vfork */
 		if (t->in_vfork || (t->stepping == NO_TRAP && procfs_activity(pid, t->tid) != ACTIVITY_BUSY))
 			break;

@@ -266,17 +266,16 @@ static bool serve_signal(struct keeper *k, struct tracee *t, int sig)
 }
 
 /* The end of a group stop, a newborn's first, or our own interrupt. */
-static void serve_stop(struct keeper *k, struct tracee *t)
+static void serve_stop(struct keeper *k, struct tracee *t, bool interrupted)
 {
 	struct user_regs_struct regs, before;
 
-	if (t->interrupted && tracee_regs(t, &before) == 0) {
+	if (interrupted && tracee_regs(t, &before) == 0) {
 		regs = before;
 		tracee_restart_call(t, &regs);
 		if (tracee_set_regs(t, &before, &regs) < 0)
 			t->state = TRACEE_RUNNING;
 	}
-	t->interrupted = false;
 	hit_break_off_step(k, t);
 	go_on(k, t, 0);
 }
@@ -289,7 +288,6 @@ static void serve_stop(struct keeper *k, struct tracee *t)
 static void serve_group_stop(struct keeper *k, struct tracee *t)
 {
 	hit_break_off_step(k, t);
-	t->interrupted = false; /* an interrupt that met a group stop is reported as one */
 	if (hit_on_the_way(k, t)) {
 		t->stop_again = true;
 		go_on(k, t, 0);
@@ -298,13 +296,19 @@ static void serve_group_stop(struct keeper *k, struct tracee *t)
 	}
 }
 
-/* A thread that made another: look for the newborn at once, its SIGCHLD may have been lost in ours. */
+/*
+ * A thread that made another: look for the newborn at once, its SIGCHLD may
+ * have been lost in ours. If it has not stopped yet, it is entered in the
+ * table: were we to leave now, without it, a forked copy would run into the
+ * traps in its memory. (If it was served already, it may be gone from it.)
+ */
 static void serve_birth(struct keeper *k, struct tracee *t)
 {
 	unsigned long newborn;
 
-	if (tracee_event_msg(t, &newborn) == 0)
-		ask(k, newborn);
+	if (tracee_event_msg(t, &newborn) == 0 && !threads_find(&k->threads, newborn) &&
+	    !ask(k, newborn) && tracee_is_ours(newborn) && !threads_add(&k->threads, newborn))
+		k->leave_reason = LEFT_THREADS;
 	go_on(k, t, 0);
 }
 
@@ -312,7 +316,10 @@ static void serve_birth(struct keeper *k, struct tracee *t)
 static bool serve(struct keeper *k, struct tracee *t)
 {
 	struct happening_info h = event_decode(t->status);
+	bool interrupted = t->interrupted;
 
+	/* whichever stop comes first, the kernel takes it for the answer to our interrupt too */
+	t->interrupted = false;
 	if (h.what == HAPPENED_EXIT || h.what == HAPPENED_KILLED) {
 		serve_end(k, t);
 		return true;
@@ -326,7 +333,7 @@ static bool serve(struct keeper *k, struct tracee *t)
 		serve_group_stop(k, t);
 		return true;
 	case HAPPENED_STOP:
-		serve_stop(k, t);
+		serve_stop(k, t, interrupted);
 		return true;
 	case HAPPENED_VFORK:
 		t->in_vfork = true;
@@ -403,13 +410,12 @@ static void watch_reader(struct keeper *k)
 	}
 }
 
-int loop_round(struct keeper *k, uint64_t max_wait_ns)
+void loop_round(struct keeper *k, uint64_t max_wait_ns)
 {
-	int news = collect(k, max_wait_ns);
+	k->news |= collect(k, max_wait_ns);
 
 	serve_queue(k);
 	atomic_store_explicit(&k->shared->threads, k->threads.used - k->others, memory_order_relaxed);
 	release_overdue(k);
 	watch_reader(k);
-	return news;
 }

@@ -19,7 +19,10 @@
 /* What other signals brought. */
 enum loop_news { NEWS_MAIL = 1, NEWS_ORPHAN = 2, NEWS_TERM = 4 };
 
-/* One round, waiting at most @max_wait_ns; enum loop_news, or'ed. Sets k->leave_reason if the keeper must leave. */
-int loop_round(struct keeper *k, uint64_t max_wait_ns);
+/*
+ * One round, waiting at most @max_wait_ns. What other signals brought is or'ed into k->news (whoever runs
+ * rounds, the main loop must learn of it); k->leave_reason is set if the keeper must leave.
+ */
+void loop_round(struct keeper *k, uint64_t max_wait_ns);
 
 #endif

@@ -2,13 +2,33 @@
 #include "attach/keeper/seize.h"
 
 #include <errno.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "attach/keeper/loop.h"
 #include "attach/keeper/newproc.h"
 #include "attach/keeper/procfs.h"
 
+#define REFUSED_TRIES 20
 #define FENCE_NS 1000000000ull	/* for all threads to come out of fork */
+
+/* EPERM is also said of a thread that just ended, and of one that is traced already, which a newborn of ours is. */
+static int refused(struct keeper *k, pid_t tid, bool guest)
+{
+	struct timespec ms = { 0, 1000000 };
+
+	for (int i = 0; i < REFUSED_TRIES; i++) {
+		int r;
+
+		if (tracee_is_ours(tid) || guest || procfs_activity(k->target, tid) == ACTIVITY_GONE)
+			return 0;
+		nanosleep(&ms, NULL);
+		r = tracee_seize(tid);
+		if (r != -EPERM)
+			return r == 0 ? 1 : r;
+	}
+	return -EPERM;
+}
 
 /* 1: seized; 0: known already, or gone; -errno. */
 static int seize_one(struct keeper *k, pid_t tid, bool guest)
@@ -21,14 +41,12 @@ static int seize_one(struct keeper *k, pid_t tid, bool guest)
 	if (k->threads.used == THREADS_MAX)
 		return -ENOSPC;
 	r = tracee_seize(tid);
-	if (r < 0) {
-		/* it ended, or it is a newborn that is ours already; a zombie is refused with EPERM */
-		if (r == -ESRCH || procfs_activity(k->target, tid) == ACTIVITY_GONE)
-			return 0;
-		if (r == -EPERM && guest)
-			return 0;
-		return r;
-	}
+	if (r == -EPERM)
+		r = refused(k, tid, guest);
+	else if (r == 0)
+		r = 1;
+	if (r <= 0)
+		return r == -ESRCH ? 0 : r;
 	t = threads_add(&k->threads, tid);
 	t->known = true;
 	t->guest = guest;
@@ -55,25 +73,31 @@ static int seize_child(void *ctx, pid_t child)
  */
 static int seize_threads(struct keeper *k)
 {
+	int sum = 0;
+
 	for (int quiet = 0; quiet < 2;) {
 		int r = procfs_each_task(k->target, seize_thread, k);
 
 		if (r < 0)
 			return r == -ENOENT ? -ESRCH : r;
 		quiet = r ? 0 : quiet + 1;
+		sum += r;
 	}
-	return 0;
+	return sum;
 }
 
 static int seize_guests(struct keeper *k)
 {
+	int sum = 0;
+
 	for (struct tracee *t = threads_first(&k->threads); t; t = threads_next(&k->threads, t)) {
 		int r = t->guest ? 0 : procfs_each_child(k->target, t->tid, seize_child, k);
 
 		if (r < 0)
 			return r;
+		sum += r;
 	}
-	return 0;
+	return sum;
 }
 
 static bool interrupts_pending(struct keeper *k)
@@ -91,14 +115,17 @@ static int fence(struct keeper *k)
 	for (struct tracee *t = threads_first(&k->threads); t; t = threads_next(&k->threads, t)) {
 		pid_t pid = t->guest ? t->tid : k->target;
 
+		if (t->fenced)
+			continue;
+		t->fenced = true;
 		/* ESRCH: it ended meanwhile */
 		if (procfs_activity(pid, t->tid) == ACTIVITY_BUSY && tracee_interrupt(t) < 0)
 			continue;
 	}
 	limit = keeper_clock_ns() + FENCE_NS;
 	while (interrupts_pending(k)) {
-		(void)loop_round(k, 1000000);
-		if (k->leave_reason)
+		loop_round(k, 1000000);
+		if (k->leave_reason || k->news & (NEWS_ORPHAN | NEWS_TERM))
 			return -ESRCH;
 		if (keeper_clock_ns() > limit)
 			return -ETIMEDOUT;
@@ -106,21 +133,24 @@ static int fence(struct keeper *k)
 	return 0;
 }
 
+/* Until a pass over everything finds nobody new: who was new may have been inside fork too. */
 static int seize_all(struct keeper *k)
 {
-	int r = seize_threads(k);
+	int found;
 
-	if (r == 0)
-		r = seize_guests(k);
-	if (r == 0)
-		r = fence(k);
-	if (r == 0)
-		r = seize_threads(k);
-	if (r == 0)
-		r = seize_guests(k);
-	if (r == 0 && k->threads.used == k->others)
-		r = -ESRCH;
-	return r;
+	do {
+		int r = seize_threads(k);
+
+		found = r;
+		if (r >= 0)
+			r = seize_guests(k);
+		found += r;
+		if (r >= 0)
+			r = fence(k);
+		if (r < 0)
+			return r;
+	} while (found);
+	return k->threads.used == k->others ? -ESRCH : 0;
 }
 
 int seize_process(struct keeper *k, pid_t pid)

@@ -15,6 +15,7 @@
 
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "attach/keeper/ring.h"
@@ -66,6 +67,7 @@ struct shared {
 	uint64_t max_stall_ns;		/* how long a thread waits for room in the ring */
 	uint64_t silence_ns;		/* the controller reads nothing for so long: the target is let go */
 	uint64_t hold_ns;		/* how long a held thread waits for its answer */
+	bool sigtrap_handled;		/* the target handles or ignores SIGTRAP itself: look closer */
 	int bell;			/* eventfd: keeper to controller */
 
 	/* mailbox */

@@ -27,7 +27,8 @@ struct keeper {
 	struct shared *shared;
 	pid_t target;			/* 0: nothing seized yet */
 	int mem;			/* /proc/TARGET/mem, or -1 */
-	int controller;			/* pidfd of the controller */
+	pid_t controller;		/* our parent, as long as it lives */
+	uint64_t next_parent_ns;	/* when we look for it next */
 	sigset_t signals;		/* what sigtimedwait waits for */
 	uint64_t now_ns;		/* of this round */
 	uint64_t next_scan_ns;		/* when all threads are asked next */
@@ -47,6 +48,7 @@ struct keeper {
 	struct spin spin;
 	bool bell_rung;			/* for the present quarter-full */
 	bool leaving;			/* traps are lifted: nothing is recorded any more */
+	uint32_t news;			/* enum loop_news, not dealt with yet */
 	uint32_t leave_reason;		/* to leave at the end of this round; 0: stay */
 	struct traps traps;
 	struct calls calls;

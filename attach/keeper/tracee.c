@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <stddef.h>
 #include <sys/ptrace.h>
-#include <sys/uio.h>
+#include <sys/wait.h>
 
 #define OPTIONS (PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | \
 		 PTRACE_O_TRACEVFORKDONE | PTRACE_O_TRACEEXEC)
@@ -18,6 +18,14 @@ static int request(int req, pid_t tid, uintptr_t addr, uintptr_t data)
 int tracee_seize(pid_t tid)
 {
 	return request(PTRACE_SEIZE, tid, 0, OPTIONS);
+}
+
+bool tracee_is_ours(pid_t tid)
+{
+	siginfo_t si;
+
+	/* ECHILD if it is not; what it has to report stays to be reported */
+	return waitid(P_PID, tid, &si, WNOHANG | WNOWAIT | WEXITED | WSTOPPED | __WALL) == 0;
 }
 
 static int restart(struct tracee *t, int req, int sig, enum tracee_state state)
@@ -135,7 +143,7 @@ bool tracee_pending(const struct tracee *t, int sig, int *code)
  * blocked, only SIGTRAP is not" is a filled mask that we have changed, since
  * nobody blocks SIGSEGV, SIGILL and SIGFPE one by one.
  */
-void tracee_mend_mask(struct tracee *t, bool now)
+bool tracee_mend_mask(struct tracee *t, bool now)
 {
 	const uint64_t faults = 1ull << (SIGSEGV - 1) | 1ull << (SIGILL - 1) | 1ull << (SIGFPE - 1) |
 				1ull << (SIGBUS - 1);
@@ -144,15 +152,14 @@ void tracee_mend_mask(struct tracee *t, bool now)
 
 	/* looked at anew now and then: a thread may fill its mask later */
 	if (!now && !t->fills_mask && t->hits % 64 != 1)
-		return;
+		return false;
 	if (request(PTRACE_GETSIGMASK, t->tid, sizeof(mask), (uintptr_t)&mask) < 0)
-		return;
+		return false; /* gone: its end is reported by wait */
 	t->fills_mask = (mask & faults) == faults;
 	if (!t->fills_mask || (mask & trap))
-		return;
+		return false;
 	mask |= trap;
-	/* gone meanwhile: its end is reported by wait */
-	(void)request(PTRACE_SETSIGMASK, t->tid, sizeof(mask), (uintptr_t)&mask);
+	return request(PTRACE_SETSIGMASK, t->tid, sizeof(mask), (uintptr_t)&mask) == 0;
 }
 
 void tracee_restart_call(const struct tracee *t, struct user_regs_struct *regs)

@@ -35,7 +35,8 @@ struct tracee {
 	bool guest;		/* another process that shares the target's memory (vfork) */
 	bool known;		/* its first stop was seen, or it was there when we came */
 	bool in_vfork;		/* waits for its vfork child: asleep, and past the copy */
-	bool interrupted;	/* PTRACE_INTERRUPT sent, its stop not seen yet */
+	bool interrupted;	/* PTRACE_INTERRUPT sent, or a first stop awaited: not seen yet */
+	bool fenced;		/* any fork that it makes from now on is traced */
 	bool stop_again;	/* taken out of a group stop to serve a hit: must go back */
 	bool fills_mask;	/* blocks all signals: each trap clears SIGTRAP from its mask, so put it back */
 	bool active;		/* in the list of those that hit lately */
@@ -54,6 +55,9 @@ struct tracee {
 /* 0, -ESRCH (it vanished, or is a zombie), -EPERM, or another -errno. The thread does not stop. */
 must_check int tracee_seize(pid_t tid);
 
+/* Is @tid a tracee of ours (or a child), whether in the table or not? */
+bool tracee_is_ours(pid_t tid);
+
 /* The following need the thread stopped. */
 must_check int tracee_cont(struct tracee *t, int sig);		/* RUNNING on success, and on -ESRCH */
 must_check int tracee_listen(struct tracee *t);
@@ -68,8 +72,11 @@ must_check int tracee_event_msg(const struct tracee *t, unsigned long *msg);
 must_check int tracee_signal_code(const struct tracee *t, int *code);
 /* Is a signal (0: any) queued for the thread, or for its process? @code: its si_code. */
 bool tracee_pending(const struct tracee *t, int sig, int *code);
-/* If a trap cleared SIGTRAP from a mask that blocks everything else, put it back. Looked at now and then, or @now. */
-void tracee_mend_mask(struct tracee *t, bool now);
+/*
+ * If a trap cleared SIGTRAP from a mask that blocks everything else, put it
+ * back. Looked at now and then, or @now. true if it had to be put back.
+ */
+bool tracee_mend_mask(struct tracee *t, bool now);
 
 /* This one needs it running. -ESRCH if it is gone. */
 must_check int tracee_interrupt(struct tracee *t);

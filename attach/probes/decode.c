@@ -2,19 +2,24 @@
 /*
  * decode: capstone's words for one instruction into ours.
  *
- * Two readings of it: for planning (where control goes, what is written, how
- * rsp moves) and for the keeper (struct emu). The second is built from a list
- * of what is known to be exact: an instruction with a prefix, a register or an
- * operand that we did not think of gives EMU_NONE, never an approximation. Each
- * line of that list is held against the processor in tests/unit/test_emulate.c,
- * which also caught what capstone 4 gets wrong (see is_nop and prefixes_fit).
+ *	decode.c     for planning: where control goes, what is written, how rsp
+ *	             moves; and moving an instruction elsewhere
+ *	lift.c       for the keeper: struct emu
+ *	capinsn.c    what both ask of an instruction
+ *
+ * Only these three know capstone. Where it is wrong (capstone 4 forgets
+ * registers that are written, drops prefixes, and misreads some lengths) the
+ * doubtful instruction is taken for the worst it could be.
  */
 #include "attach/probes/decode.h"
 
 #include <capstone/capstone.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "attach/probes/capinsn.h"
 
 struct decoder {
 	csh cs;
@@ -49,109 +54,6 @@ void decoder_free(struct decoder *d)
 		cs_free(d->insn, 1);
 	cs_close(&d->cs);
 	free(d);
-}
-
-/* Each register under the names of its sizes; the index is enum emu_reg. */
-static const struct {
-	uint16_t name[4];	/* 8, 4, 2, 1 bytes */
-	uint16_t high;		/* ah and its like */
-} registers[EMU_REGS] = {
-	[EMU_RAX] = { { X86_REG_RAX, X86_REG_EAX, X86_REG_AX, X86_REG_AL }, X86_REG_AH },
-	[EMU_RCX] = { { X86_REG_RCX, X86_REG_ECX, X86_REG_CX, X86_REG_CL }, X86_REG_CH },
-	[EMU_RDX] = { { X86_REG_RDX, X86_REG_EDX, X86_REG_DX, X86_REG_DL }, X86_REG_DH },
-	[EMU_RBX] = { { X86_REG_RBX, X86_REG_EBX, X86_REG_BX, X86_REG_BL }, X86_REG_BH },
-	[EMU_RSP] = { { X86_REG_RSP, X86_REG_ESP, X86_REG_SP, X86_REG_SPL }, 0 },
-	[EMU_RBP] = { { X86_REG_RBP, X86_REG_EBP, X86_REG_BP, X86_REG_BPL }, 0 },
-	[EMU_RSI] = { { X86_REG_RSI, X86_REG_ESI, X86_REG_SI, X86_REG_SIL }, 0 },
-	[EMU_RDI] = { { X86_REG_RDI, X86_REG_EDI, X86_REG_DI, X86_REG_DIL }, 0 },
-	[EMU_R8] = { { X86_REG_R8, X86_REG_R8D, X86_REG_R8W, X86_REG_R8B }, 0 },
-	[EMU_R9] = { { X86_REG_R9, X86_REG_R9D, X86_REG_R9W, X86_REG_R9B }, 0 },
-	[EMU_R10] = { { X86_REG_R10, X86_REG_R10D, X86_REG_R10W, X86_REG_R10B }, 0 },
-	[EMU_R11] = { { X86_REG_R11, X86_REG_R11D, X86_REG_R11W, X86_REG_R11B }, 0 },
-	[EMU_R12] = { { X86_REG_R12, X86_REG_R12D, X86_REG_R12W, X86_REG_R12B }, 0 },
-	[EMU_R13] = { { X86_REG_R13, X86_REG_R13D, X86_REG_R13W, X86_REG_R13B }, 0 },
-	[EMU_R14] = { { X86_REG_R14, X86_REG_R14D, X86_REG_R14W, X86_REG_R14B }, 0 },
-	[EMU_R15] = { { X86_REG_R15, X86_REG_R15D, X86_REG_R15W, X86_REG_R15B }, 0 },
-};
-
-/* false for registers that are none of the sixteen, and for ah, bh, ch, dh. */
-static bool find_register(unsigned name, uint8_t *reg, uint8_t *size)
-{
-	for (unsigned r = 0; r < EMU_REGS; r++) {
-		for (unsigned i = 0; i < 4; i++) {
-			if (registers[r].name[i] != name)
-				continue;
-			*reg = (uint8_t)r;
-			*size = (uint8_t)(8 >> i);
-			return true;
-		}
-	}
-	return false;
-}
-
-static uint16_t register_bit(unsigned name)
-{
-	uint8_t reg, size;
-
-	if (find_register(name, &reg, &size))
-		return (uint16_t)(1U << reg);
-	for (unsigned r = 0; r < EMU_REGS; r++) {
-		if (name && registers[r].high == name)
-			return (uint16_t)(1U << r);
-	}
-	return 0;
-}
-
-/* The prefixes as the bytes say: capstone 4 drops some of them (f3 before a mov, a second segment). */
-struct prefixes {
-	unsigned size, address, lock, repeat, branch, segment;	/* how many of each */
-	uint8_t rex;
-	uint8_t opcode;	/* the first byte after them */
-	bool in_order;	/* REX, if there is one, is the last before the opcode */
-};
-
-static bool is_rex(uint8_t byte)
-{
-	return (byte & 0xf0) == 0x40;
-}
-
-static bool count_prefix(uint8_t byte, struct prefixes *p)
-{
-	switch (byte) {
-	case 0x66: p->size++; return true;
-	case 0x67: p->address++; return true;
-	case 0xf0: p->lock++; return true;
-	case 0xf2:
-	case 0xf3: p->repeat++; return true;
-	case 0x2e:	/* a hint before a jcc */
-	case 0x3e: p->branch++; return true;	/* notrack before a jmp or call */
-	case 0x26:
-	case 0x36:
-	case 0x64:
-	case 0x65: p->segment++; return true;
-	}
-	return false;
-}
-
-static struct prefixes prefixes_of(const cs_insn *in)
-{
-	struct prefixes p = { 0 };
-	unsigned i = 0;
-
-	while (i < in->size && count_prefix(in->bytes[i], &p))
-		i++;
-	if (i < in->size && is_rex(in->bytes[i]))
-		p.rex = in->bytes[i++];
-	p.opcode = i < in->size ? in->bytes[i] : 0;
-	p.in_order = i < in->size && !is_rex(in->bytes[i]) && !count_prefix(in->bytes[i], &(struct prefixes){ 0 });
-	return p;
-}
-
-/* ins, outs, movs, cmps, stos, lods, scas: they move rsi and rdi. */
-static bool is_string(const struct prefixes *p)
-{
-	return (p->opcode >= 0x6c && p->opcode <= 0x6f) || (p->opcode >= 0xa4 && p->opcode <= 0xa7) ||
-	       (p->opcode >= 0xaa && p->opcode <= 0xaf);
 }
 
 /*
@@ -265,38 +167,12 @@ static void find_target(const cs_insn *in, struct insn *out)
 	}
 }
 
-/*
- * `nop` by its bytes: capstone 4 also says nop for the reserved hints (0f 1e, of
- * which rdssp writes a register where shadow stacks are on) and for
- * 41 90, which is `xchg r8, rax`.
- */
-static bool is_nop(const cs_insn *in)
-{
-	const uint8_t *p = in->bytes, *end = in->bytes + in->size;
-	bool repeat = false;
-
-	while (p < end && (*p == 0x66 || *p == 0x2e || *p == 0xf3)) {
-		repeat |= *p == 0xf3;
-		p++;
-	}
-	if (repeat)
-		return end - p == 3 && p == in->bytes + 1 && p[0] == 0x0f && p[1] == 0x1e && p[2] == 0xfa;
-	if (p < end && (*p & 0xf0) == 0x40) {
-		if (*p & 1 && end - p == 2)
-			return false;
-		p++;
-	}
-	if (end - p == 1)
-		return *p == 0x90;
-	return end - p >= 3 && p[0] == 0x0f && p[1] == 0x1f && (p[2] & 0x38) == 0;
-}
-
 static bool by_constant(const cs_x86 *x)
 {
 	const cs_x86_op *op = x->operands;
 
 	return x->op_count == 2 && op[0].type == X86_OP_REG && op[0].reg == X86_REG_RSP &&
-	       op[1].type == X86_OP_IMM && op[1].imm == (int32_t)op[1].imm;
+	       op[1].type == X86_OP_IMM && op[1].imm > INT32_MIN && op[1].imm <= INT32_MAX;
 }
 
 static bool lea_from_sp(const cs_x86 *x)
@@ -331,192 +207,15 @@ static void find_sp_change(const cs_insn *in, struct insn *out)
 		out->sp_known = false;
 }
 
-static enum emu_op op_of(const cs_insn *in)
-{
-	switch (in->id) {
-	case X86_INS_PUSH: return EMU_PUSH;
-	case X86_INS_POP: return EMU_POP;
-	case X86_INS_RET: return EMU_RET;
-	case X86_INS_LEAVE: return EMU_LEAVE;
-	case X86_INS_JMP: return EMU_JMP;
-	case X86_INS_CALL: return EMU_CALL;
-	case X86_INS_MOV:
-	case X86_INS_MOVABS: return EMU_MOV;
-	case X86_INS_MOVZX: return EMU_MOVZX;
-	case X86_INS_MOVSX:
-	case X86_INS_MOVSXD: return EMU_MOVSX;
-	case X86_INS_LEA: return EMU_LEA;
-	case X86_INS_ADD: return EMU_ADD;
-	case X86_INS_SUB: return EMU_SUB;
-	case X86_INS_AND: return EMU_AND;
-	case X86_INS_OR: return EMU_OR;
-	case X86_INS_XOR: return EMU_XOR;
-	case X86_INS_CMP: return EMU_CMP;
-	case X86_INS_TEST: return EMU_TEST;
-	}
-	return EMU_NONE;
-}
-
-/* jo ... jg: 70 to 7f, or 0f 80 to 0f 8f. */
-static bool is_jcc(const cs_insn *in)
-{
-	const uint8_t *opcode = in->detail->x86.opcode;
-
-	return (opcode[0] & 0xf0) == 0x70 || (opcode[0] == 0x0f && (opcode[1] & 0xf0) == 0x80);
-}
-
-static uint8_t condition_of(const cs_insn *in)
-{
-	const uint8_t *opcode = in->detail->x86.opcode;
-
-	return (opcode[0] == 0x0f ? opcode[1] : opcode[0]) & 0x0f;
-}
-
-static bool memory_operand(const cs_insn *in, const cs_x86_op *op, struct emu_operand *out)
-{
-	const x86_op_mem *mem = &op->mem;
-	uint8_t size;
-
-	*out = (struct emu_operand){ .kind = EMU_MEM, .size = op->size, .base = EMU_NOREG,
-				     .index = EMU_NOREG, .scale = (uint8_t)mem->scale, .imm = mem->disp };
-	if (mem->segment == X86_REG_FS)
-		out->seg = EMU_SEG_FS;
-	else if (mem->segment == X86_REG_GS)
-		out->seg = EMU_SEG_GS;
-	if (mem->base == X86_REG_RIP) {
-		out->imm += (int64_t)(in->address + in->size);
-		out->moves = 1;
-	} else if (mem->base != X86_REG_INVALID && (!find_register(mem->base, &out->base, &size) || size != 8)) {
-		return false;
-	}
-	if (mem->index != X86_REG_INVALID && mem->index != X86_REG_RIZ &&
-	    (!find_register(mem->index, &out->index, &size) || size != 8))
-		return false;
-	return true;
-}
-
-static bool operand_of(const cs_insn *in, const cs_x86_op *op, struct emu_operand *out)
-{
-	*out = (struct emu_operand){ .base = EMU_NOREG, .index = EMU_NOREG, .size = op->size };
-	switch (op->type) {
-	case X86_OP_REG:
-		out->kind = EMU_REG;
-		return find_register(op->reg, &out->reg, &out->size);
-	case X86_OP_IMM:
-		out->kind = EMU_IMM;
-		out->imm = op->imm;
-		return true;
-	case X86_OP_MEM:
-		return memory_operand(in, op, out);
-	default:
-		return false;
-	}
-}
-
-/* What each operation can take; refuses what no such instruction should have. */
-static bool sizes_fit(struct emu *e)
-{
-	switch (e->op) {
-	case EMU_LEA:
-		e->src.seg = EMU_SEG_NONE;	/* lea computes the offset alone */
-		return e->dst.kind == EMU_REG && e->src.kind == EMU_MEM;
-	case EMU_MOVZX:
-	case EMU_MOVSX:
-		return e->dst.kind == EMU_REG && e->src.size <= e->dst.size;
-	default:
-		e->src.size = e->src.kind == EMU_IMM ? e->dst.size : e->src.size;
-		return e->src.size == e->dst.size;
-	}
-}
-
-static bool two_operands(const cs_insn *in, struct emu *e)
-{
-	const cs_x86 *x = &in->detail->x86;
-
-	return x->op_count == 2 && operand_of(in, &x->operands[0], &e->dst) &&
-	       operand_of(in, &x->operands[1], &e->src) && sizes_fit(e);
-}
-
-/* push and pop of eight bytes, jumps to eight: a size prefix makes another instruction of them. */
-static bool one_operand(const cs_insn *in, struct emu *e)
-{
-	const cs_x86 *x = &in->detail->x86;
-	struct emu_operand *place = e->op == EMU_POP ? &e->dst : &e->src;
-
-	if (x->op_count != 1 || !operand_of(in, &x->operands[0], place))
-		return false;
-	if (place->kind == EMU_IMM)
-		place->size = 8;
-	if (place->kind == EMU_IMM && e->op != EMU_PUSH)
-		place->moves = 1;
-	return place->size == 8 && (e->op != EMU_POP || place->kind == EMU_REG);
-}
-
-static bool ret_operand(const cs_insn *in, struct emu *e)
-{
-	const cs_x86 *x = &in->detail->x86;
-
-	e->src = (struct emu_operand){ .kind = EMU_IMM, .size = 8, .base = EMU_NOREG, .index = EMU_NOREG };
-	if (x->op_count == 1)
-		e->src.imm = x->operands[0].imm & 0xffff;
-	return true;
-}
-
 /*
- * f2 (bnd), f3, 2e and 3e before a jump, call or ret change nothing; anywhere
- * else they may, and lock does. Opcode 63 extends the sign only with REX.W, but
- * is movsxd with an eight-byte register to capstone 4 in any case.
+ * capstone 4 gets the length wrong of some EVEX instructions (62 in front), and of
+ * an immediate after 66 with f2 or f3 where the opcode takes neither.
  */
-static bool prefixes_fit(const cs_insn *in, const struct emu *e)
-{
-	struct prefixes p = prefixes_of(in);
-	bool jumps = e->op == EMU_RET || e->op == EMU_JMP || e->op == EMU_JCC || e->op == EMU_CALL;
-	bool stack = jumps || e->op == EMU_PUSH || e->op == EMU_POP || e->op == EMU_LEAVE;
-
-	if (!p.in_order || p.lock || p.address || p.size > 1 || p.segment > 1)
-		return false;
-	if (p.repeat + p.branch && (!jumps || p.repeat > 1 || p.branch > 1 || (p.branch && p.segment)))
-		return false;
-	if (stack && p.size)
-		return false;
-	return in->id != X86_INS_MOVSXD || (p.rex & 8);
-}
-
-static bool fill_emu(const cs_insn *in, struct emu *e)
-{
-	if (is_nop(in)) {
-		e->op = EMU_NOP;
-		return true;
-	}
-	e->op = (uint8_t)(is_jcc(in) ? EMU_JCC : op_of(in));
-	if (!prefixes_fit(in, e))
-		return false;
-	switch (e->op) {
-	case EMU_NONE:
-		return false;
-	case EMU_LEAVE:
-		return true;
-	case EMU_RET:
-		return ret_operand(in, e);
-	case EMU_JCC:
-		e->cc = condition_of(in);
-		return one_operand(in, e);
-	case EMU_PUSH:
-	case EMU_POP:
-	case EMU_JMP:
-	case EMU_CALL:
-		return one_operand(in, e);
-	default:
-		return two_operands(in, e);
-	}
-}
-
-/* 66 with f2 or f3 before an opcode that takes neither: capstone 4 then gets the length of an immediate wrong. */
 static bool length_doubtful(const cs_insn *in)
 {
 	struct prefixes p = prefixes_of(in);
 
-	return p.size && p.repeat && p.opcode != 0x0f && !is_string(&p);
+	return p.opcode == 0x62 || (p.size && p.repeat && p.opcode != 0x0f && !is_string(&p));
 }
 
 static bool disassemble(struct decoder *d, const uint8_t *code, size_t n, taddr addr)
@@ -537,7 +236,7 @@ int decode(struct decoder *d, const uint8_t *code, size_t n, taddr addr, struct 
 	out->padding = is_nop(in) || in->id == X86_INS_INT3;
 	find_target(in, out);
 	find_sp_change(in, out);
-	if (!fill_emu(in, &out->emu))
+	if (!lift(in, &out->emu))
 		out->emu = (struct emu){ .op = EMU_NONE };
 	out->emu.len = out->len;
 	snprintf(out->text, sizeof(out->text), "%.14s%s%.47s", in->mnemonic, *in->op_str ? " " : "", in->op_str);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * decode: one machine instruction, by capstone, into what planning needs to
- * know and what the keeper needs to emulate it. The only file that knows
- * capstone.
+ * know and what the keeper needs to emulate it. Nothing of capstone shows here.
  */
 #ifndef MM_DECODE_H
 #define MM_DECODE_H

@@ -51,6 +51,16 @@ def calls_seen(report):
     }
 
 
+def small_alignments_joined(calls):
+    """
+    aligned_alloc(16, n) is malloc within glibc. Which of the two it counts for depends on whether
+    aligned_alloc's entry is trapped, as exact sizes need it.
+    """
+    joined = dict(calls)
+    joined["malloc"] += joined.pop("memalign")
+    return joined
+
+
 @pytest.mark.parametrize("sizes, size", [("usable", "live_usable"), ("exact", "live_requested")])
 def test_attached_while_running(victim, attach, sizes, size):
     target = victim("exact", OPS)
@@ -59,7 +69,10 @@ def test_attached_while_running(victim, attach, sizes, size):
         told = target.ask(f"go {random.getrandbits(40)}", limit=120)
         report = watch.finish()
         assert_equal(report, told, size)
-        assert calls_seen(report) == told["calls"]
+        if sizes == "exact":
+            assert small_alignments_joined(calls_seen(report)) == small_alignments_joined(told["calls"])
+        else:
+            assert calls_seen(report) == told["calls"]
         assert_untouched(target)
         target.ask("churn")
     assert target.end() == {"ended": True}

@@ -170,6 +170,8 @@ static void test_broken(void **state)
 	assert_int_equal(decode(d, (const uint8_t *)"\x06", 1, AT, &in), -EILSEQ);
 	assert_int_equal(decode(d, (const uint8_t *)"\x48\x89", 2, AT, &in), -EILSEQ);
 	assert_int_equal(decode(d, (const uint8_t *)"", 0, AT, &in), -EILSEQ);
+	/* seven bytes to the processor, eight to capstone 4 */
+	assert_int_equal(decode(d, (const uint8_t *)"\x2e\x62\x02\xb5\xdf\xaa\xda\x90", 8, AT, &in), -EILSEQ);
 	/* push imm16 to the processor, imm32 to capstone 4 */
 	assert_int_equal(decode(d, (const uint8_t *)"\x66\xf3\x68\x01\x00\x00\x00", 7, AT, &in), -EILSEQ);
 }

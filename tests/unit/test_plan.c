@@ -221,6 +221,7 @@ static void test_shadow_stack(void **state)
 
 static void test_tail_calls(void **state)
 {
+	const struct plan_options exact = { .exact_sizes = true };
 	const struct plan *p;
 
 	(void)state;
@@ -231,6 +232,10 @@ static void test_tail_calls(void **state)
 	assert_int_equal(p->sites[0].result, EMU_RDI);
 	assert_int_equal(p->sites[1].result, EMU_RAX);
 	assert_kind(plan_of("t_to_other"), PLAN_EXITS, 1, 1);
+	assert_kind(plan_of("t_only_jumps"), PLAN_WRAPPER, 0, 1);
+	PLAN(&exact, "alloc t_only_jumps size=arg1", "alloc t_two_rets", "alloc t_to_other");
+	assert_kind(plan_of("t_only_jumps"), PLAN_ENTRY_EXITS, 1, 2);	/* opened here, closed there */
+	PLAN(&exact, "alloc t_only_jumps", "alloc t_two_rets");
 	assert_kind(plan_of("t_only_jumps"), PLAN_WRAPPER, 0, 1);
 	PLAN(&plain, "alloc t_to_getenv", "alloc getenv");
 	assert_kind(plan_of("t_to_getenv"), PLAN_EXITS, 1, 1);	/* by name, wherever it is */
