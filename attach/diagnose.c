@@ -158,6 +158,20 @@ bool diagnose_before(const struct target_info *t, const struct diagnose_self *se
 	return true;
 }
 
+bool diagnose_sigtrap(const struct target_info *t, struct diagnosis *out)
+{
+	if (t->sigtrap_ignored)
+		say(out, CANNOT "it ignores SIGTRAP, and the kernel would make that fatal at the first trap", WHO(t));
+	else if (t->sigtrap_caught && t->sigtrap_blocker)
+		say(out, CANNOT "it handles SIGTRAP, its thread %d blocks it, and the kernel would take the handler "
+		    "away when that thread runs into a trap", WHO(t), (int)t->sigtrap_blocker);
+	else
+		return false;
+	hint(out, "if it does not need SIGTRAP for its work: --lose-sigtrap watches it all the same, and a SIGTRAP of "
+	     "its own would end it then");
+	return true;
+}
+
 static void name_user(uid_t uid, char *buf, size_t n)
 {
 	const struct passwd *pw = getpwuid(uid);

@@ -45,6 +45,13 @@ void diagnose_lookup(pid_t id, const char *name, int err, const char *listing, s
 bool diagnose_before(const struct target_info *t, const struct diagnose_self *self, struct diagnosis *out);
 
 /*
+ * true: a trap would change what the target does with SIGTRAP, for good. An int3 in a thread that blocks
+ * SIGTRAP, or in a process that ignores it, makes the kernel set its action to the default
+ * (force_sig), and nobody outside can set it back.
+ */
+bool diagnose_sigtrap(const struct target_info *t, struct diagnosis *out);
+
+/*
  * Attaching failed with @err (negative or positive errno). Best with facts read again after the
  * failure: another tracer may have been faster.
  */

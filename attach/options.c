@@ -190,6 +190,14 @@ static int set_stack_bytes(struct options *o, const char *arg, struct usage_erro
 	return 0;
 }
 
+static int set_lose_sigtrap(struct options *o, const char *arg, struct usage_error *err)
+{
+	(void)arg;
+	(void)err;
+	o->lose_sigtrap = true;
+	return 0;
+}
+
 static int set_max_stall(struct options *o, const char *arg, struct usage_error *err)
 {
 	if (duration_parse(arg, &o->max_stall_ns) || !o->max_stall_ns || o->max_stall_ns > MAX_STALL_LIMIT_NS) {
@@ -282,6 +290,8 @@ static const struct option_line table[] = {
 	  "bytes of stack kept at an allocation, 0 to 16384\n(default 2048)" },
 	{ "max-stall", 0, "DURATION", FOR_WATCH, set_max_stall,
 	  "how long the target may be held while we cannot keep up\n(default 100ms); then events are dropped and counted" },
+	{ "lose-sigtrap", 0, NULL, FOR_WATCH, set_lose_sigtrap,
+	  "watch a target even if it loses its handling of SIGTRAP\nby that (it is refused otherwise)" },
 	{ "format", 0, "text|json", FOR_WATCH, set_format, "form of the report (default text)" },
 	{ "report", 0, "FILE", FOR_WATCH, set_report, "write the report there instead of to stdout" },
 	{ "top", 0, "N", FOR_WATCH, set_top, "show the N largest groups (default 20; 0: all)" },

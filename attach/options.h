@@ -42,6 +42,7 @@ struct options {
 	bool exact_sizes;
 	unsigned stack_bytes;
 	uint64_t max_stall_ns;
+	bool lose_sigtrap;		/* the target's handler of SIGTRAP may be lost */
 	enum report_format format;
 	const char *report;		/* NULL: stdout */
 	unsigned top;			/* groups shown; 0: all */

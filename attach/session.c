@@ -56,7 +56,8 @@ static int find_target(struct session *s)
 		return r;
 	}
 	diagnose_read_self(&self);
-	if (diagnose_before(&s->target, &self, &d)) {
+	if (diagnose_before(&s->target, &self, &d) ||
+	    (!s->opt->lose_sigtrap && diagnose_sigtrap(&s->target, &d))) {
 		diagnose_log(&d);
 		return -EPERM;
 	}
@@ -114,6 +115,8 @@ static int open_link(struct session *s, int argc, char **argv)
 	if (r < 0)
 		log_error_errno(r, "cannot start the keeper");
 	s->linked = r == 0;
+	if (r == 0)
+		s->link.shared->sigtrap_handled = s->target.sigtrap_caught;
 	return r;
 }
 

@@ -11,12 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "base/fdio.h"
 #include "base/log.h"
 
 #define PF_KTHREAD 0x00200000	/* include/linux/sched.h; field "flags" of /proc/PID/stat */
 #define STATUS_LIMIT (1u << 20)
+#define SIGTRAP_LOOKS 5
+#define SIGTRAP_PAUSE_NS 2000000
 #define CMDLINE_LIMIT (8u << 20)
 
 static int read_proc(pid_t pid, const char *name, size_t limit, char **text, size_t *n)
@@ -126,23 +129,46 @@ static bool is_kernel_thread(pid_t pid)
 	return flags & PF_KTHREAD;
 }
 
-static pid_t tracer_of(pid_t pid, pid_t tid)
+static char *read_thread_status(pid_t pid, pid_t tid)
 {
 	char name[32];
 	char *status;
 	size_t n;
-	pid_t tracer;
 
 	snprintf(name, sizeof(name), "task/%d/status", (int)tid);
-	if (read_proc(pid, name, STATUS_LIMIT, &status, &n))
-		return 0;
-	tracer = (pid_t)strtol(field(status, "TracerPid"), NULL, 10);
-	free(status);
-	return tracer;
+	return read_proc(pid, name, STATUS_LIMIT, &status, &n) ? NULL : status;
 }
 
-/* Threads are traced one by one: ask all of them. */
-static void read_tracer(struct target_info *t)
+/* A thread inside its handler of SIGTRAP blocks it too, but not for long: so look more than once. */
+static bool blocks_sigtrap(pid_t pid, pid_t tid)
+{
+	const struct timespec pause = { 0, SIGTRAP_PAUSE_NS };
+	bool blocked = true;
+
+	for (int i = 0; blocked && i < SIGTRAP_LOOKS; i++) {
+		char *status = read_thread_status(pid, tid);
+
+		blocked = status && has_signal(status, "SigBlk", SIGTRAP);
+		free(status);
+		if (blocked)
+			nanosleep(&pause, NULL);
+	}
+	return blocked;
+}
+
+/* Tracers and signal masks are the threads' own: ask all of them. */
+static void read_thread(struct target_info *t, pid_t tid)
+{
+	char *status = read_thread_status(t->pid, tid);
+
+	if (status && !t->tracer_pid)
+		t->tracer_pid = (pid_t)strtol(field(status, "TracerPid"), NULL, 10);
+	if (status && t->sigtrap_caught && !t->sigtrap_blocker && blocks_sigtrap(t->pid, tid))
+		t->sigtrap_blocker = tid;
+	free(status);
+}
+
+static void read_threads(struct target_info *t)
 {
 	struct dirent *d;
 	char path[32];
@@ -150,9 +176,9 @@ static void read_tracer(struct target_info *t)
 
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)t->pid);
 	dir = opendir(path);
-	while (dir && !t->tracer_pid && (d = readdir(dir))) {
+	while (dir && (d = readdir(dir))) {
 		if (d->d_name[0] != '.')
-			t->tracer_pid = tracer_of(t->pid, (pid_t)strtol(d->d_name, NULL, 10));
+			read_thread(t, (pid_t)strtol(d->d_name, NULL, 10));
 	}
 	if (t->tracer_pid)
 		read_comm(t->tracer_pid, t->tracer_comm, sizeof(t->tracer_comm));
@@ -267,7 +293,7 @@ static int read_process(struct target_info *t)
 	t->not_dumpable = is_not_dumpable(t);
 	t->other_user_ns = in_other_user_ns(t->pid);
 	t->bits = read_bits(t->pid);
-	read_tracer(t);
+	read_threads(t);
 	err = read_exe_name(t);
 	return err ? err : read_argv(t);
 }

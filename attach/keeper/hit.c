@@ -60,11 +60,9 @@ static void resume(struct keeper *k, struct tracee *t)
 	r = tracee_cont(t, 0);
 	if (r < 0 && r != -ESRCH)
 		keeper_record(k, RECORD_TROUBLE, 0, t->tid, TROUBLE_RESUME, -r);
-	if (r == 0 && t->stop_again) {
-		t->stop_again = false;
-		/* reported as the group stop that it is; ESRCH: killed */
+	/* reported as the group stop that it is (or, if it runs into a trap before, the next time); ESRCH: killed */
+	if (r == 0 && t->stop_again)
 		(void)!tracee_interrupt(t);
-	}
 }
 
 /*

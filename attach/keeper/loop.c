@@ -320,6 +320,8 @@ static bool serve(struct keeper *k, struct tracee *t)
 
 	/* whichever stop comes first, the kernel takes it for the answer to our interrupt too */
 	t->interrupted = false;
+	if (h.what == HAPPENED_STOP || h.what == HAPPENED_GROUP_STOP)
+		t->stop_again = false;
 	if (h.what == HAPPENED_EXIT || h.what == HAPPENED_KILLED) {
 		serve_end(k, t);
 		return true;

@@ -70,6 +70,8 @@ static bool badly_described(const cs_insn *in)
 	case X86_INS_PUSH:
 	case X86_INS_POP:
 		return p.size || p.opcode == 0x0f;	/* of 16 bits; of fs and gs */
+	case X86_INS_NOP:
+		return !is_nop(in);
 	case X86_INS_CMPXCHG:
 	case X86_INS_ENTER:
 	case X86_INS_SGDT:

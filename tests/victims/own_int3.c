@@ -61,6 +61,15 @@ static void block_all(void)
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 }
 
+static void block_others(void)
+{
+	sigset_t set;
+
+	sigfillset(&set);
+	sigdelset(&set, SIGTRAP);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+}
+
 static void *hot(void *arg)
 {
 	uint64_t rng = 1234567u + (uint64_t)(uintptr_t)arg;
@@ -82,7 +91,7 @@ static void *sender(void *arg)
 {
 	struct timespec t = { .tv_nsec = 100000 };
 
-	block_all();
+	block_others();
 	while (sending) {
 		uint64_t start = now_ns();
 
@@ -137,7 +146,7 @@ int main(int argc, char **argv)
 	pthread_create(&send, NULL, sender, NULL);
 	if (with_masked)
 		pthread_create(&mask, NULL, masked, NULL);
-	block_all();
+	block_others();
 	victim_ready();
 	while (strcmp(victim_order(line), "end") != 0)
 		;
