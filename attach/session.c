@@ -189,16 +189,20 @@ static int seize(struct session *s)
 	return link_call(&s->link, COMMAND_SEIZE, s->target.pid, 0, SEIZE_NS);
 }
 
+/* A module may come between our look and the linker's trap: so look again until nothing is new. */
 static int plant(struct session *s)
 {
+	size_t known;
 	int r;
 
-	/* between planning and seizing a module may have come */
-	r = modules_refresh(s->modules, false);
-	if (r == 0)
+	do {
+		known = modules_count(s->modules);
 		r = planting_plan(&s->planting);
-	if (r == 0)
-		r = planting_plant(&s->planting);
+		if (r == 0)
+			r = planting_plant(&s->planting);
+		if (r == 0)
+			r = modules_refresh(s->modules, false);
+	} while (r == 0 && modules_count(s->modules) > known);
 	return r;
 }
 

@@ -18,8 +18,8 @@
 
 #define PF_KTHREAD 0x00200000	/* include/linux/sched.h; field "flags" of /proc/PID/stat */
 #define STATUS_LIMIT (1u << 20)
-#define SIGTRAP_LOOKS 5
-#define SIGTRAP_PAUSE_NS 2000000
+#define SIGTRAP_LOOKS 50
+#define SIGTRAP_PAUSE_NS 1000000
 #define CMDLINE_LIMIT (8u << 20)
 
 static int read_proc(pid_t pid, const char *name, size_t limit, char **text, size_t *n)
@@ -139,7 +139,7 @@ static char *read_thread_status(pid_t pid, pid_t tid)
 	return read_proc(pid, name, STATUS_LIMIT, &status, &n) ? NULL : status;
 }
 
-/* A thread inside its handler of SIGTRAP blocks it too, but not for long: so look more than once. */
+/* A thread inside its handler, or inside raise, blocks it too, but not for long: so look more than once. */
 static bool blocks_sigtrap(pid_t pid, pid_t tid)
 {
 	const struct timespec pause = { 0, SIGTRAP_PAUSE_NS };

@@ -191,7 +191,8 @@ static int collect(struct keeper *k, uint64_t max_wait_ns)
 	int news = 0;
 
 	k->now_ns = keeper_clock_ns();
-	found = ask_active(k);
+	/* the only one that is active was let go a moment ago */
+	found = k->threads.nactive > 1 && ask_active(k);
 	if (!found && !k->nqueue)
 		found = spin(k);
 	if (!found) {
@@ -207,8 +208,7 @@ static int collect(struct keeper *k, uint64_t max_wait_ns)
 	}
 	if (tid > 0) {
 		set_settled(k, false);
-		if (!ask(k, tid) && !found)
-			ask_active(k);
+		ask(k, tid);
 	}
 	if (tick || k->now_ns >= k->next_scan_ns) {
 		bool settled = tick && !k->nqueue;
@@ -245,11 +245,8 @@ static void serve_end(struct keeper *k, struct tracee *t)
 	threads_remove(&k->threads, t);
 	if (guest)
 		return;
+	k->last_status = status;
 	keeper_record(k, RECORD_THREAD_END, 0, tid, 0, status);
-	if (k->threads.used == k->others) {
-		keeper_record(k, RECORD_END, 0, tid, 0, status);
-		k->leave_reason = LEFT_ENDED;
-	}
 }
 
 static bool serve_signal(struct keeper *k, struct tracee *t, int sig)
@@ -387,6 +384,15 @@ static void serve_queue(struct keeper *k)
 
 /* --- limits --- */
 
+/* Guests may outlive it, and a copy that was just born may have been let go after its end. */
+static void watch_end(struct keeper *k)
+{
+	if (!k->watching || k->leave_reason || k->threads.used > k->others)
+		return;
+	keeper_record(k, RECORD_END, 0, k->target, 0, k->last_status);
+	k->leave_reason = LEFT_ENDED;
+}
+
 /* A held thread waits for hold_ns at most, then goes on without an answer. */
 static void release_overdue(struct keeper *k)
 {
@@ -418,6 +424,7 @@ void loop_round(struct keeper *k, uint64_t max_wait_ns)
 
 	serve_queue(k);
 	atomic_store_explicit(&k->shared->threads, k->threads.used - k->others, memory_order_relaxed);
+	watch_end(k);
 	release_overdue(k);
 	watch_reader(k);
 }

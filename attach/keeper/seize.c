@@ -150,7 +150,8 @@ static int seize_all(struct keeper *k)
 		if (r < 0)
 			return r;
 	} while (found);
-	return k->threads.used == k->others ? -ESRCH : 0;
+	k->watching = k->threads.used > k->others;
+	return k->watching ? 0 : -ESRCH;
 }
 
 int seize_process(struct keeper *k, pid_t pid)

@@ -27,6 +27,8 @@ struct keeper {
 	struct shared *shared;
 	pid_t target;			/* 0: nothing seized yet */
 	int mem;			/* /proc/TARGET/mem, or -1 */
+	bool watching;			/* every thread is seized */
+	int last_status;		/* wait status of the thread that ended last */
 	pid_t controller;		/* our parent, as long as it lives */
 	uint64_t next_parent_ns;	/* when we look for it next */
 	sigset_t signals;		/* what sigtimedwait waits for */

@@ -79,13 +79,20 @@ struct prefixes prefixes_of(const cs_insn *in)
 {
 	struct prefixes p = { 0 };
 	unsigned i = 0;
+	bool late = false;
 
-	while (i < in->size && count_prefix(in->bytes[i], &p))
-		i++;
+	for (; i < in->size; i++) {
+		unsigned before = p.segment + p.branch;
+
+		if (!count_prefix(in->bytes[i], &p))
+			break;
+		late |= p.repeat && p.segment + p.branch > before;
+	}
 	if (i < in->size && is_rex(in->bytes[i]))
 		p.rex = in->bytes[i++];
 	p.opcode = i < in->size ? in->bytes[i] : 0;
-	p.in_order = i < in->size && !is_rex(in->bytes[i]) && !count_prefix(in->bytes[i], &(struct prefixes){ 0 });
+	p.in_order = i < in->size && !is_rex(in->bytes[i]) && !count_prefix(in->bytes[i], &(struct prefixes){ 0 }) &&
+		     !(late && p.opcode == 0x0f);
 	return p;
 }
 

@@ -17,7 +17,7 @@ struct prefixes {
 	unsigned size, address, lock, repeat, branch, segment;	/* how many of each */
 	uint8_t rex;
 	uint8_t opcode;	/* the first byte after them */
-	bool in_order;	/* REX, if there is one, is the last before the opcode */
+	bool in_order;	/* REX is the last before the opcode, and no segment stands between f2 or f3 and an SSE opcode */
 };
 
 struct prefixes prefixes_of(const cs_insn *in);
