@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "attach/keeper/keeper.h"
+#include "base/log.h"
 
 #define SILENCE_NS 1500000000ull	/* with max_stall and the leaving itself: free again within two seconds */
 #define HOLD_NS 1000000000ull
@@ -107,6 +108,16 @@ static void wait_for_keeper(struct link *l)
 		(void)!read(l->bell, &rings, sizeof(rings));
 }
 
+static const char *command_name(enum command_op op)
+{
+	static const char *const names[] = {
+		[COMMAND_NONE] = "none", [COMMAND_SEIZE] = "seize", [COMMAND_PLANT] = "plant",
+		[COMMAND_FORGET] = "forget", [COMMAND_RELEASE] = "release", [COMMAND_LEAVE] = "leave",
+	};
+
+	return names[op];
+}
+
 int64_t link_call(struct link *l, enum command_op op, int64_t arg, int64_t arg2, uint64_t limit_ns)
 {
 	struct shared *sh = l->shared;
@@ -121,6 +132,7 @@ int64_t link_call(struct link *l, enum command_op op, int64_t arg, int64_t arg2,
 		link_alive(l);
 		wait_for_keeper(l);
 	}
+	log_debug(KEEPER, "%s %" PRId64 " %" PRId64 ": %" PRId64, command_name(op), arg, arg2, sh->result);
 	return sh->result;
 }
 

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attach/keeper/procfs.h"
 #include "attach/modfile.h"
 #include "attach/procmaps.h"
 #include "base/fdio.h"
@@ -29,7 +30,8 @@ struct entry {
 };
 
 struct modules {
-	pid_t pid;
+	pid_t process;
+	pid_t pid;		/* a living thread of it */
 	unsigned pass;
 	struct entry **entries;
 	size_t nentries;
@@ -205,7 +207,7 @@ static void forget(struct modules *ms)
 		modfile_free(ms->files[i]);
 	free(ms->entries);
 	free(ms->files);
-	*ms = (struct modules){ .pid = ms->pid };
+	*ms = (struct modules){ .process = ms->process, .pid = ms->pid };
 }
 
 int modules_refresh(struct modules *ms, bool fresh)
@@ -214,6 +216,10 @@ int modules_refresh(struct modules *ms, bool fresh)
 	char path[32];
 	int err;
 
+	/* the memory's files are found through any thread of it, but not through a first one that has ended */
+	ms->pid = procfs_living_thread(ms->process);
+	if (!ms->pid)
+		return -ESRCH;
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int)ms->pid);
 	err = procmaps_read(path, &pm);
 	if (err)
@@ -232,7 +238,7 @@ int modules_new(pid_t pid, struct modules **out)
 
 	if (!ms)
 		return -ENOMEM;
-	ms->pid = pid;
+	ms->process = pid;
 	err = modules_refresh(ms, false);
 	if (err) {
 		modules_free(ms);

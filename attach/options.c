@@ -592,7 +592,8 @@ static void help_line(FILE *out, const struct option_line *line)
 		snprintf(left, sizeof(left), "-%c, --%s%s%s", line->letter, line->name, line->arg ? " " : "",
 			 line->arg ? line->arg : "");
 	else
-		snprintf(left, sizeof(left), "    --%s %s", line->name, line->arg);
+		snprintf(left, sizeof(left), "    --%s%s%s", line->name, line->arg ? " " : "",
+			 line->arg ? line->arg : "");
 	n = strcspn(text, "\n");
 	fprintf(out, "  %-24s %.*s\n", left, (int)n, text);
 	while (text[n]) {

@@ -77,7 +77,9 @@ static void add_losses(struct summary *s, const struct watch *w)
 	summary_add_lost(s, "call not followed", atomic_load(&sh->unopened));
 	summary_add_lost(s, "end of a call not seen", w->planting->lost_returns);
 	summary_add_lost(s, "size not read", w->tally->unread_sizes);
-	s->run.stacks_cut = w->tally->stacks_cut;
+	summary_add_lost(s, "caller not read", w->tally->unread_callers);
+	summary_add_lost(s, "went on before new modules or calls were watched", atomic_load(&sh->overdue));
+	summary_add_lost(s, "news of threads and processes", atomic_load(&sh->unrecorded));
 	if (atomic_load(&sh->stepped))
 		summary_note(s, "%" PRIu64 " times a trap was lifted for a step: other threads may have run past it unseen",
 			     atomic_load(&sh->stepped));
@@ -243,14 +245,15 @@ int results_summary(const struct watch *w, const struct results_run *run, struct
 	return r < 0 ? r : summary_error(s);
 }
 
-int results_print(const struct summary *s, const struct options *opt)
+int results_print(const struct summary *s, const struct options *opt, struct outfile *file)
 {
 	cleanup_strbuf struct strbuf sb = STRBUF_INIT;
 	int r = opt->format == FORMAT_JSON ? out_json(s, &sb) : out_text(s, opt->top, &sb);
 
 	if (r == 0)
-		r = opt->report ? write_whole_file(opt->report, strbuf_str(&sb), sb.len) :
-				  write_full(STDOUT_FILENO, strbuf_str(&sb), sb.len);
+		r = write_full(opt->report ? file->fd : STDOUT_FILENO, strbuf_str(&sb), sb.len);
+	if (r == 0 && opt->report)
+		r = outfile_commit(file);
 	if (r < 0)
 		log_error_errno(r, "cannot write the report%s%s", opt->report ? " to " : "",
 				opt->report ? opt->report : "");

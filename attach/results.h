@@ -10,6 +10,7 @@
 #include "attach/target.h"
 #include "attach/watch.h"
 #include "base/cleanup.h"
+#include "base/fdio.h"
 #include "report/summary.h"
 
 /* What only the session knows. */
@@ -22,7 +23,11 @@ struct results_run {
 /* Fill @out (initialised here; summary_fini in any case). 0 or -ENOMEM. */
 must_check int results_summary(const struct watch *w, const struct results_run *run, struct summary *out);
 
-/* Print it where and as @opt says. 0 or -errno (said). */
-must_check int results_print(const struct summary *s, const struct options *opt);
+/*
+ * Print it as @opt says into @file, which was opened before the watch (so that a
+ * name that cannot be written is refused then), or to stdout if it is not
+ * open. 0 or -errno (said).
+ */
+must_check int results_print(const struct summary *s, const struct options *opt, struct outfile *file);
 
 #endif

@@ -13,6 +13,7 @@
 
 #include "attach/diagnose.h"
 #include "attach/keeper/procfs.h"
+#include "attach/repair.h"
 #include "attach/results.h"
 #include "attach/ruleset.h"
 #include "attach/spawn.h"
@@ -30,8 +31,10 @@ struct session {
 	struct planting planting;
 	struct tally tally;
 	struct spawn spawn;
+	struct spawn_before before;
 	struct watch watch;
 	int signals;
+	struct outfile report;
 	bool linked, planting_up, tally_up, spawned;
 	int64_t wall_start_ns;
 };
@@ -70,6 +73,16 @@ static void say_attach_failed(struct session *s, int err)
 	struct target_info now;
 	struct diagnosis d;
 
+	if (err == -ENOSYS) {
+		log_error("cannot attach to %d (%s): kcmp is not there", s->target.pid, s->target.comm);
+		log_hint("the kernel must have CONFIG_KCMP, and a container's seccomp filter must let the system call through");
+		return;
+	}
+	if (err == -ETIMEDOUT) {
+		log_error("cannot attach to %d (%s): a thread of it stays inside fork", s->target.pid, s->target.comm);
+		log_hint("its child could carry traps that nobody serves; try again when it has finished");
+		return;
+	}
 	/* our own keeper may still hold it, and must not be taken for the reason */
 	if (s->linked && link_leave(&s->link, LEAVE_NS) < 0)
 		log_error("the keeper (%d) does not end", s->link.keeper);
@@ -93,14 +106,15 @@ static void say_attach_failed(struct session *s, int err)
 
 static int open_signals(struct session *s)
 {
+	const struct sigaction ignore = { .sa_handler = SIG_IGN };
 	sigset_t set;
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGHUP);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	signal(SIGPIPE, SIG_IGN);
+	sigprocmask(SIG_BLOCK, &set, &s->before.mask);
+	sigaction(SIGPIPE, &ignore, &s->before.pipe);
 	s->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	return s->signals < 0 ? -errno : 0;
 }
@@ -271,7 +285,7 @@ static int start_program(struct session *s, int argc, char **argv)
 
 	if (r < 0)
 		return r;
-	r = spawn_start(&s->spawn, s->opt->program, s->link.keeper);
+	r = spawn_start(&s->spawn, s->opt->program, s->link.keeper, &s->before);
 	if (r < 0) {
 		log_error_errno(r, "cannot start %s", s->opt->program[0]);
 		return r;
@@ -317,8 +331,10 @@ static void say_keeper_killed(struct session *s)
 	uint32_t left, lifted = link_emergency_lift(&s->link, s->planting.mem, &left);
 
 	log_error("the keeper was killed: %u traps were put back%s", lifted, left ? "" : ", none is left");
-	if (left)
-		log_hint("%u traps still stand in %d: try `mmattach repair %d`", left, s->target.pid, s->target.pid);
+	/* kernels that let only a tracer write: repair knows the way around */
+	if (left && repair(s->target.pid, stderr) != 0)
+		log_hint("%u traps still stand in %d: try `mmattach repair %d` as root", left, s->target.pid,
+			 s->target.pid);
 	else
 		log_hint("a thread that ran into a trap meanwhile has ended the target; otherwise it goes on");
 }
@@ -336,12 +352,22 @@ static void leave(struct session *s)
 			  atomic_load(&s->link.shared->left_ns) ? "lifted" : "perhaps not lifted");
 	if (s->watch.link)
 		watch_drain(&s->watch);
+	log_verbose("%" PRIu64 " waits for room in the ring, %.1f ms in all", atomic_load(&s->link.shared->stalls),
+		    atomic_load(&s->link.shared->stall_ns) / 1e6);
 	left = atomic_load(&s->link.shared->left);
 	if (left != LEFT_NOT && left != LEFT_ASKED && left != LEFT_ENDED)
 		log_error("the keeper lifted all traps and left: %s",
 			  leave_reason_text(left));
 	if (atomic_load(&s->link.shared->unlifted))
 		log_error("%u traps could not be lifted", atomic_load(&s->link.shared->unlifted));
+}
+
+/* What the user asked for by name, and what was never there. */
+static void say_not_found(const struct summary *summary)
+{
+	for (size_t i = 0; i < summary->run.nprobes; i++)
+		if (!summary->run.probes[i].module)
+			log_warn("not found in the target: %s", summary->run.probes[i].rule);
 }
 
 static int report(struct session *s)
@@ -356,7 +382,9 @@ static int report(struct session *s)
 	if (r < 0)
 		log_error_errno(r, "cannot make the report");
 	else
-		r = results_print(&summary, s->opt);
+		say_not_found(&summary);
+	if (r == 0)
+		r = results_print(&summary, s->opt, &s->report);
 	summary_fini(&summary);
 	return r;
 }
@@ -372,6 +400,7 @@ static void close_session(struct session *s)
 		link_close(&s->link);
 	if (s->signals >= 0)
 		close(s->signals);
+	outfile_abort(&s->report);
 	target_fini(&s->target);
 }
 
@@ -388,12 +417,22 @@ static int watch_and_report(struct session *s)
 	return r < 0;
 }
 
+/* Before anything is touched: a report that cannot be written is known now, not after eight hours. */
+static int open_report(struct session *s)
+{
+	int r = s->opt->report ? outfile_open(&s->report, s->opt->report) : 0;
+
+	if (r < 0)
+		log_error_errno(r, "cannot write the report to %s", s->opt->report);
+	return r;
+}
+
 int session_run(const struct options *opt, int argc, char **argv)
 {
-	struct session s = { .opt = opt, .signals = -1 };
+	struct session s = { .opt = opt, .signals = -1, .report = OUTFILE_INIT };
 	int status = 1;
 
-	if (open_signals(&s) == 0) {
+	if (open_report(&s) == 0 && open_signals(&s) == 0) {
 		int r = opt->program ? start_program(&s, argc, argv) : attach(&s, argc, argv);
 
 		if (r == 0)

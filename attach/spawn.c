@@ -8,9 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-_Noreturn static void child(char **argv, pid_t tracer, int go, int failed)
+_Noreturn static void child(char **argv, pid_t tracer, const struct spawn_before *before, int go, int failed)
 {
-	sigset_t none;
 	char byte;
 	int err;
 
@@ -18,16 +17,15 @@ _Noreturn static void child(char **argv, pid_t tracer, int go, int failed)
 	prctl(PR_SET_PTRACER, tracer, 0, 0, 0);
 	if (read(go, &byte, 1) != 1)
 		_exit(127); /* cancelled, or the controller is gone */
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	signal(SIGPIPE, SIG_DFL);
+	sigaction(SIGPIPE, &before->pipe, NULL);
+	sigprocmask(SIG_SETMASK, &before->mask, NULL);
 	execvp(argv[0], argv);
 	err = errno;
 	(void)!write(failed, &err, sizeof(err));
 	_exit(127);
 }
 
-int spawn_start(struct spawn *s, char **argv, pid_t tracer)
+int spawn_start(struct spawn *s, char **argv, pid_t tracer, const struct spawn_before *before)
 {
 	int go[2], failed[2];
 
@@ -44,7 +42,7 @@ int spawn_start(struct spawn *s, char **argv, pid_t tracer)
 	if (s->pid == 0) {
 		close(go[1]);
 		close(failed[0]);
-		child(argv, tracer, go[0], failed[1]);
+		child(argv, tracer, before, go[0], failed[1]);
 	}
 	close(go[0]);
 	close(failed[1]);

@@ -8,6 +8,7 @@
 #ifndef MM_SPAWN_H
 #define MM_SPAWN_H
 
+#include <signal.h>
 #include <sys/types.h>
 
 #include "base/cleanup.h"
@@ -18,8 +19,14 @@ struct spawn {
 	int failed;	/* tells the errno of an exec that failed; closed by one that did not */
 };
 
+/* What we have changed of ourselves and the program must not inherit. */
+struct spawn_before {
+	sigset_t mask;
+	struct sigaction pipe;	/* of SIGPIPE */
+};
+
 /* Fork @argv[0], to be traced by @tracer. It waits. 0 or -errno. */
-must_check int spawn_start(struct spawn *s, char **argv, pid_t tracer);
+must_check int spawn_start(struct spawn *s, char **argv, pid_t tracer, const struct spawn_before *before);
 
 /* It is seized: let it exec. */
 must_check int spawn_go(struct spawn *s);

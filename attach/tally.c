@@ -85,8 +85,8 @@ static void count(struct tally *t, struct probe *p)
 static void add_block(struct tally *t, const struct record_hit *hit, const struct rule *r, bool chunk, taddr ptr,
 		      const struct site *s)
 {
-	if (hit->head.flags & RECORD_CUT && hit->slice_len < 8)
-		t->stacks_cut++;
+	if (!(s->flags & SITE_AFTER) && hit->slice_len < sizeof(taddr))
+		t->unread_callers++;
 	if (live_alloc(&t->live, ptr, block_size(t, hit, r, chunk), caller(hit, s), hit->head.time_ns) < 0)
 		t->out_of_memory = true;
 }

@@ -30,7 +30,7 @@ struct tally {
 	struct addrmap aside;		/* tid -> struct aside: old blocks of reallocs under way */
 	bool counting;			/* within --from and --until */
 	uint64_t events;		/* hits that counted */
-	uint64_t stacks_cut;
+	uint64_t unread_callers;	/* blocks whose place could not be read */
 	uint64_t unread_sizes;		/* blocks whose size could not be read */
 	bool out_of_memory;
 };

@@ -161,6 +161,9 @@ static void read_thread(struct target_info *t, pid_t tid)
 {
 	char *status = read_thread_status(t->pid, tid);
 
+	/* of a process whose first thread has ended, the others say what it does */
+	if (status && t->state == 'Z')
+		t->state = *field(status, "State");
 	if (status && !t->tracer_pid)
 		t->tracer_pid = (pid_t)strtol(field(status, "TracerPid"), NULL, 10);
 	if (status && t->sigtrap_caught && !t->sigtrap_blocker && blocks_sigtrap(t->pid, tid))

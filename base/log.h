@@ -29,12 +29,8 @@
 	X(TRAP, trap, "traps planted, lifted, refused")		\
 	X(KEEPER, keeper, "commands and states of the keeper")	\
 	X(THREAD, thread, "threads seized, born, gone")		\
-	X(SIGNAL, signal, "signals of the target passed on")	\
 	X(PLAN, plan, "where traps go, and why there")		\
-	X(MODULE, module, "files mapped into the target")	\
-	X(UNWIND, unwind, "call stacks")			\
-	X(LIVE, live, "blocks kept and released")		\
-	X(REPORT, report, "grouping and names")
+	X(MODULE, module, "files mapped into the target")
 
 enum log_domain {
 #define X(upper, lower, what) LOG_##upper,

@@ -324,21 +324,6 @@ static bool wants_return_trap(struct keeper *k, struct tracee *t, const struct s
 	return trap_find(&k->traps, ret) == NO_TRAP;
 }
 
-static void count(struct keeper *k, const struct meaning *m, uint32_t trap, bool dropped)
-{
-	struct site_count *c = &k->shared->counts[trap];
-
-	if (!m->emit) {
-		atomic_fetch_add_explicit(&c->inner, 1, memory_order_relaxed);
-		return;
-	}
-	atomic_fetch_add_explicit(&c->hits, 1, memory_order_relaxed);
-	if (dropped) {
-		atomic_fetch_add_explicit(&c->dropped, 1, memory_order_relaxed);
-		atomic_fetch_add_explicit(&k->shared->dropped, 1, memory_order_relaxed);
-	}
-}
-
 static enum hit_result serve_trap(struct keeper *k, struct tracee *t, uint32_t trap,
 				  struct user_regs_struct *before, struct user_regs_struct *regs)
 {
@@ -359,7 +344,8 @@ static enum hit_result serve_trap(struct keeper *k, struct tracee *t, uint32_t t
 	t->hits++;
 	threads_mark_active(&k->threads, t, k->now_ns);
 	mean(k, t, trap, regs, &meaning);
-	count(k, &meaning, trap, !rec);
+	if (meaning.emit && !rec)
+		atomic_fetch_add_explicit(&k->shared->dropped, 1, memory_order_relaxed);
 	if (rec && (meaning.emit || held)) {
 		emit(k, t, trap, regs, &meaning, rec, held);
 		m.slice = rec->slice;

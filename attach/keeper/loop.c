@@ -399,8 +399,10 @@ static void release_overdue(struct keeper *k)
 	if (!k->held)
 		return;
 	for (struct tracee *t = threads_first(&k->threads); t; t = threads_next(&k->threads, t))
-		if (t->state == TRACEE_HELD && k->now_ns - t->seen_ns > k->shared->hold_ns)
+		if (t->state == TRACEE_HELD && k->now_ns - t->seen_ns > k->shared->hold_ns) {
+			atomic_fetch_add_explicit(&k->shared->overdue, 1, memory_order_relaxed);
 			hit_release(k, t);
+		}
 }
 
 /* Unread events, and neither the tail nor the sign of life has moved for silence_ns: the controller is stopped or hangs. */

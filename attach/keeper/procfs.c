@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -41,16 +42,6 @@ static void task_path(char *buf, pid_t pid, pid_t tid, const char *file)
 	put(p, file);
 }
 
-int procfs_open_mem(pid_t tid)
-{
-	char path[64];
-	int fd;
-
-	put(put_number(put(path, "/proc/"), tid), "/mem");
-	fd = open(path, O_RDWR | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
-}
-
 static ssize_t slurp(const char *path, char *buf, size_t n)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -66,22 +57,67 @@ static ssize_t slurp(const char *path, char *buf, size_t n)
 	return got;
 }
 
-/*
- * Blocked in the middle of fork, vfork or clone: the child's copy of the
- * memory may be under way. /proc/.../syscall says "running", or the number of
- * the call that the thread is blocked in, or -1 where it is not in a call.
- */
-static bool making_a_process(pid_t pid, pid_t tid)
+static long parse_number(const char **p, int base)
 {
-	char path[64], buf[128];
-	long nr = 0;
+	unsigned long v = 0;
+
+	for (;; ++*p) {
+		unsigned int c = **p, digit = c >= 'a' ? c - 'a' + 10 : c - '0';
+
+		if (c < '0' || (c > '9' && c < 'a') || digit >= (unsigned int)base)
+			return v;
+		v = v * base + digit;
+	}
+}
+
+/*
+ * The system call that a thread is blocked in, and its first argument; -1 if
+ * it is not blocked in one. /proc/.../syscall says "running", or the call's
+ * number and arguments, or -1 where it sleeps outside of a call.
+ */
+static long blocked_in(pid_t pid, pid_t tid, unsigned long *arg)
+{
+	char path[64], buf[256];
+	const char *p = buf;
+	long nr;
 
 	task_path(path, pid, tid, "/syscall");
 	if (slurp(path, buf, sizeof(buf)) <= 0 || buf[0] < '0' || buf[0] > '9')
-		return false;
-	for (const char *p = buf; *p >= '0' && *p <= '9'; p++)
-		nr = nr * 10 + (*p - '0');
+		return -1;
+	nr = parse_number(&p, 10);
+	*arg = 0;
+	if (p[0] == ' ' && p[1] == '0' && p[2] == 'x') {
+		p += 3;
+		*arg = parse_number(&p, 16);
+	}
+	return nr;
+}
+
+/* Blocked in the middle of fork, vfork or clone: the child's copy of the memory may be under way. */
+static bool making_a_process(pid_t pid, pid_t tid)
+{
+	unsigned long arg;
+	long nr = blocked_in(pid, tid, &arg);
+
 	return nr == SYS_clone || nr == SYS_fork || nr == SYS_vfork || nr == SYS_clone3;
+}
+
+bool procfs_in_vfork(pid_t pid, pid_t tid, int mem)
+{
+	unsigned long arg;
+	uint64_t flags = 0;
+
+	switch (blocked_in(pid, tid, &arg)) {
+	case SYS_vfork:
+		return true;
+	case SYS_clone:
+		return arg & CLONE_VFORK;
+	case SYS_clone3:
+		/* struct clone_args begins with the flags */
+		return pread(mem, &flags, sizeof(flags), (off_t)arg) == sizeof(flags) && (flags & CLONE_VFORK);
+	default:
+		return false;
+	}
 }
 
 enum activity procfs_activity(pid_t pid, pid_t tid)
@@ -166,26 +202,59 @@ int procfs_each_task(pid_t pid, int (*each)(void *ctx, pid_t tid), void *ctx)
 
 int procfs_each_child(pid_t pid, pid_t tid, int (*each)(void *ctx, pid_t child), void *ctx)
 {
-	char path[64], buf[8192];
-	int sum = 0;
+	char path[64], buf[4096];
+	int fd, sum = 0;
+	ssize_t n;
 	long v = 0;
 
 	task_path(path, pid, tid, "/children");
-	if (slurp(path, buf, sizeof(buf)) <= 0)
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
 		return 0;
-	for (const char *p = buf; *p; p++) {
-		if (*p >= '0' && *p <= '9') {
-			v = v * 10 + (*p - '0');
-			continue;
-		}
-		if (v > 0) {
-			int r = each(ctx, v);
+	/* numbers, a blank behind each; one may lie across two reads */
+	while (sum >= 0 && (n = read(fd, buf, sizeof(buf))) > 0) {
+		for (ssize_t i = 0; sum >= 0 && i < n; i++) {
+			if (buf[i] >= '0' && buf[i] <= '9') {
+				v = v * 10 + (buf[i] - '0');
+			} else if (v > 0) {
+				int r = each(ctx, v);
 
-			if (r < 0)
-				return r;
-			sum += r;
+				sum = r < 0 ? r : sum + r;
+				v = 0;
+			}
 		}
-		v = 0;
 	}
+	close(fd);
 	return sum;
+}
+
+/* Negative to stop at it. */
+static int if_living(void *ctx, pid_t tid)
+{
+	pid_t pid = *(pid_t *)ctx;
+
+	return procfs_activity(pid, tid) == ACTIVITY_GONE ? 0 : -tid;
+}
+
+pid_t procfs_living_thread(pid_t pid)
+{
+	int r;
+
+	if (procfs_activity(pid, pid) != ACTIVITY_GONE)
+		return pid;
+	r = procfs_each_task(pid, if_living, &pid);
+	return r < 0 && r != -ENOENT ? -r : 0;
+}
+
+int procfs_open_mem(pid_t pid)
+{
+	pid_t tid = procfs_living_thread(pid);
+	char path[64];
+	int fd;
+
+	if (!tid)
+		return -ENOENT;
+	put(put_number(put(path, "/proc/"), tid), "/mem");
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
 }

@@ -8,8 +8,11 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Open /proc/TID/mem for reading and writing; fd or -errno. */
-int procfs_open_mem(pid_t tid);
+/* A thread of @pid that lives: itself, unless its first thread has ended and others go on. 0 if there is none. */
+pid_t procfs_living_thread(pid_t pid);
+
+/* Open the memory of @pid for reading and writing; fd or -errno. */
+int procfs_open_mem(pid_t pid);
 
 enum activity {
 	ACTIVITY_ASLEEP,	/* blocked in the kernel, not in the middle of making a process: safe to leave alone */
@@ -19,6 +22,12 @@ enum activity {
 
 /* What thread @tid of process @pid is doing. */
 enum activity procfs_activity(pid_t pid, pid_t tid);
+
+/*
+ * Is it blocked in vfork (or clone, clone3 with CLONE_VFORK), waiting for the child? @mem: of the process,
+ * since clone3 has its flags in memory.
+ */
+bool procfs_in_vfork(pid_t pid, pid_t tid, int mem);
 
 /* Call @each for every number in /proc/@pid/task; stops at its first negative return, which is returned; else the sum. */
 int procfs_each_task(pid_t pid, int (*each)(void *ctx, pid_t tid), void *ctx);

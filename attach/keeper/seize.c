@@ -86,6 +86,10 @@ static int seize_threads(struct keeper *k)
 	return sum;
 }
 
+/*
+ * A thread that waits in vfork for a child which is ours now is past what the
+ * fence is for, and may wait as long as the child likes.
+ */
 static int seize_guests(struct keeper *k)
 {
 	int sum = 0;
@@ -95,6 +99,8 @@ static int seize_guests(struct keeper *k)
 
 		if (r < 0)
 			return r;
+		if (r > 0 && procfs_in_vfork(k->target, t->tid, k->mem))
+			t->in_vfork = true;
 		sum += r;
 	}
 	return sum;
@@ -115,7 +121,7 @@ static int fence(struct keeper *k)
 	for (struct tracee *t = threads_first(&k->threads); t; t = threads_next(&k->threads, t)) {
 		pid_t pid = t->guest ? t->tid : k->target;
 
-		if (t->fenced)
+		if (t->fenced || t->in_vfork)
 			continue;
 		t->fenced = true;
 		/* ESRCH: it ended meanwhile */

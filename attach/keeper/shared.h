@@ -55,12 +55,6 @@ enum leave_reason {
 };
 const char *leave_reason_text(enum leave_reason r);
 
-struct site_count {
-	_Atomic uint64_t hits;		/* events, or what would have been one */
-	_Atomic uint64_t inner;		/* inside an outer call of the family: not events */
-	_Atomic uint64_t dropped;	/* events lost because the ring was full */
-};
-
 struct shared {
 	/* set before the fork */
 	uint32_t slice_bytes;		/* stack to copy at a hit that wants it */
@@ -88,6 +82,7 @@ struct shared {
 	_Atomic uint64_t stall_ns;	/* for how long, together */
 	_Atomic uint64_t served_ns;	/* from seeing a stop to resuming, summed over stops */
 	_Atomic uint64_t unopened;	/* calls not followed: nesting too deep or the pool empty */
+	_Atomic uint64_t overdue;	/* held threads that went on without an answer */
 	_Atomic uint64_t stepped;	/* steps in place: other threads may have run past the trap meanwhile */
 	_Atomic uint32_t left;		/* enum leave_reason, when it has left */
 	_Atomic uint64_t left_ns;	/* CLOCK_MONOTONIC when the traps were lifted */
@@ -95,7 +90,6 @@ struct shared {
 	_Atomic uint32_t unlifted;	/* traps that could not be lifted */
 
 	struct site sites[SHARED_SITES];
-	struct site_count counts[SHARED_SITES];
 	struct ring ring;
 	uint8_t ring_bytes[SHARED_RING];
 };

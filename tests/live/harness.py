@@ -160,7 +160,7 @@ class Victim(Program):
         """Give @order; the answer."""
         self.say(order)
         line = self.out.take(limit)
-        assert line is not None, f"no answer to {order!r}: alive {self.alive()}, {self.said()}"
+        assert line is not None, f"no answer to {order!r}: alive {self.alive()}, status {self.process.poll()}, {self.said()}"
         return json.loads(line)
 
     def rate(self):

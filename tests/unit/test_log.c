@@ -108,14 +108,14 @@ static void debug_by_domain(void **state)
 	log_debug(TRAP, "planted");
 	assert_string_equal(written(buf, sizeof(buf)), "");
 
-	assert_int_equal(log_debug_enable("trap,unwind", bad, sizeof(bad)), 0);
+	assert_int_equal(log_debug_enable("trap,plan", bad, sizeof(bad)), 0);
 	log_debug(TRAP, "planted at %d", 5);
 	assert_true(strstr(written(buf, sizeof(buf)), " trap: planted at 5\n") != NULL);
 	int evaluated = 0;
 	log_debug(EVENT, "%d", evaluated++);
 	assert_int_equal(evaluated, 0);
 	assert_string_equal(written(buf, sizeof(buf)), "");
-	log_debug(UNWIND, "%d", evaluated++);
+	log_debug(PLAN, "%d", evaluated++);
 	assert_int_equal(evaluated, 1);
 }
 

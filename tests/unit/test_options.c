@@ -280,7 +280,7 @@ static void test_start(void **state)
 	assert_false(start(2, help, &status, text, sizeof(text)));
 	assert_int_equal(status, 0);
 	assert_non_null(strstr(text, "--max-stall DURATION"));
-	assert_non_null(strstr(text, "unwind"));
+	assert_non_null(strstr(text, "module"));
 	assert_false(start(3, bad, &status, text, sizeof(text)));
 	assert_int_equal(status, 2);
 	assert_non_null(strstr(text, "-p x: not a process id"));
