@@ -203,8 +203,8 @@ static int collect(struct keeper *k, uint64_t max_wait_ns)
 	if (!found || k->now_ns >= k->next_signal_ns) {
 		news = take_signal(k, &timeout, &tid, &tick);
 		k->now_ns = keeper_clock_ns();
-		if (found && !tid)
-			k->next_signal_ns = k->now_ns + QUIET_NS;
+		/* SIGCHLD has the highest number of those we wait for: any other comes out before it */
+		k->next_signal_ns = k->now_ns + QUIET_NS;
 	}
 	if (tid > 0) {
 		set_settled(k, false);
