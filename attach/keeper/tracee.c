@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stddef.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #define OPTIONS (PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | \
@@ -109,7 +110,8 @@ int tracee_signal_code(const struct tracee *t, int *code)
 	return r;
 }
 
-static bool queued(const struct tracee *t, int sig, uint32_t flags, int *code)
+/* The first queued signal of the set @wanted, or 0. */
+static int queued(const struct tracee *t, uint64_t wanted, uint32_t flags, int *code)
 {
 	siginfo_t si[8];
 	struct __ptrace_peeksiginfo_args args = { .flags = flags, .nr = 8 };
@@ -118,21 +120,40 @@ static bool queued(const struct tracee *t, int sig, uint32_t flags, int *code)
 		long n = ptrace(PTRACE_PEEKSIGINFO, t->tid, &args, si);
 
 		for (long i = 0; i < n; i++) {
-			if (sig && si[i].si_signo != sig)
+			if (!(wanted >> (si[i].si_signo - 1) & 1))
 				continue;
 			if (code)
 				*code = si[i].si_code;
-			return true;
+			return si[i].si_signo;
 		}
 		if (n < 8)
-			return false;
+			return 0;
 		args.off += n;
 	}
 }
 
 bool tracee_pending(const struct tracee *t, int sig, int *code)
 {
-	return queued(t, sig, 0, code) || queued(t, sig, PTRACE_PEEKSIGINFO_SHARED, code);
+	uint64_t set = sig ? 1ull << (sig - 1) : ~0ull;
+
+	return queued(t, set, 0, code) || queued(t, set, PTRACE_PEEKSIGINFO_SHARED, code);
+}
+
+/* Is a signal on its way that the thread does not block? */
+static bool signalled(const struct tracee *t)
+{
+	uint64_t mask = 0;
+
+	if (request(PTRACE_GETSIGMASK, t->tid, sizeof(mask), (uintptr_t)&mask) < 0)
+		return true;
+	return queued(t, ~mask, 0, NULL) || queued(t, ~mask, PTRACE_PEEKSIGINFO_SHARED, NULL);
+}
+
+/* Calls with a signal mask of their own, which is not the one that ptrace tells. */
+static bool brings_a_mask(long long nr)
+{
+	return nr == SYS_epoll_pwait || nr == SYS_epoll_pwait2 || nr == SYS_ppoll || nr == SYS_pselect6 ||
+	       nr == SYS_rt_sigsuspend || nr == SYS_io_pgetevents || nr == SYS_io_uring_enter;
 }
 
 /*
@@ -162,10 +183,64 @@ bool tracee_mend_mask(struct tracee *t, bool now)
 	return request(PTRACE_SETSIGMASK, t->tid, sizeof(mask), (uintptr_t)&mask) == 0;
 }
 
+/*
+ * Calls that have done nothing when they fail with EINTR. Not close, which has
+ * closed; not those that a file system's server may have carried out.
+ */
+static bool only_waits(long long nr)
+{
+	switch (nr) {
+	case SYS_epoll_wait:
+	case SYS_epoll_pwait:
+	case SYS_epoll_pwait2:
+	case SYS_poll:
+	case SYS_ppoll:
+	case SYS_select:
+	case SYS_pselect6:
+	case SYS_semop:
+	case SYS_semtimedop:
+	case SYS_rt_sigtimedwait:
+	case SYS_rt_sigsuspend:
+	case SYS_pause:
+	case SYS_nanosleep:
+	case SYS_clock_nanosleep:
+	case SYS_futex:
+	case SYS_futex_waitv:
+	case SYS_read:
+	case SYS_readv:
+	case SYS_write:
+	case SYS_writev:
+	case SYS_recvfrom:
+	case SYS_recvmsg:
+	case SYS_recvmmsg:
+	case SYS_sendto:
+	case SYS_sendmsg:
+	case SYS_accept:
+	case SYS_accept4:
+	case SYS_connect:
+	case SYS_msgrcv:
+	case SYS_msgsnd:
+	case SYS_mq_timedreceive:
+	case SYS_mq_timedsend:
+	case SYS_io_getevents:
+	case SYS_io_pgetevents:
+	case SYS_io_uring_enter:
+	case SYS_wait4:
+	case SYS_waitid:
+	case SYS_flock:
+	case SYS_fcntl:
+		return true;
+	default:
+		return false;
+	}
+}
+
 void tracee_restart_call(const struct tracee *t, struct user_regs_struct *regs)
 {
 	/* with a signal on its way EINTR is the truth */
-	if ((long long)regs->rax != -EINTR || (long long)regs->orig_rax < 0 || tracee_pending(t, 0, NULL))
+	if ((long long)regs->rax != -EINTR || !only_waits(regs->orig_rax))
+		return;
+	if (brings_a_mask(regs->orig_rax) ? tracee_pending(t, 0, NULL) : signalled(t))
 		return;
 	regs->rax = regs->orig_rax;
 	regs->rip -= 2; /* syscall is two bytes */

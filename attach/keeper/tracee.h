@@ -70,7 +70,7 @@ must_check int tracee_set_regs(const struct tracee *t, const struct user_regs_st
 must_check int tracee_event_msg(const struct tracee *t, unsigned long *msg);
 /* Where the signal that is being delivered came from: si_code. */
 must_check int tracee_signal_code(const struct tracee *t, int *code);
-/* Is a signal (0: any) queued for the thread, or for its process? @code: its si_code. */
+/* Is signal @sig (0: any) queued for the thread, or for its process? @code, if not NULL: its si_code. */
 bool tracee_pending(const struct tracee *t, int sig, int *code);
 /*
  * If a trap cleared SIGTRAP from a mask that blocks everything else, put it
@@ -83,7 +83,8 @@ must_check int tracee_interrupt(struct tracee *t);
 
 /*
  * The thread was interrupted by us and not by a signal: if that made a system
- * call fail with EINTR, have it start again. @regs in and out.
+ * call that only waits fail with EINTR, have it start again. @regs in and out.
+ * Other calls may have done something (close has closed), and are left alone.
  */
 void tracee_restart_call(const struct tracee *t, struct user_regs_struct *regs);
 

@@ -46,18 +46,15 @@ static int write_byte(int mem, taddr addr, uint8_t byte)
 	return n == 1 ? 0 : n < 0 ? -errno : -EIO;
 }
 
-/*
- * Is the code at the site the file's, but for traps of ours? @trapped: the
- * site's own first byte must be int3 (else it must be the file's).
- */
-static bool code_is(const struct traps *ts, int mem, const struct site *s, bool trapped)
+/* Is the code at the site the file's, but for traps of ours behind it? */
+static bool is_the_files(const struct traps *ts, int mem, const struct site *s)
 {
 	uint8_t now[SITE_BYTES];
 
 	if (pread(mem, now, s->nbytes, (off_t)s->addr) != s->nbytes)
 		return false;
 	for (uint32_t i = 0; i < s->nbytes; i++) {
-		if (i == 0 && trapped ? now[i] == INT3 : now[i] == s->bytes[i])
+		if (now[i] == s->bytes[i])
 			continue;
 		if (i == 0 || now[i] != INT3 || trap_find(ts, s->addr + i) == NO_TRAP)
 			return false;
@@ -92,7 +89,7 @@ int trap_plant(struct traps *ts, int mem, uint32_t i, const struct site *site)
 	if (i >= ts->bound)
 		ts->bound = i + 1;
 	enter(ts, i);
-	if (!code_is(ts, mem, site, false))
+	if (!is_the_files(ts, mem, site))
 		return -EILSEQ;
 	r = prepare_scratch(mem, site);
 	if (r < 0)
@@ -105,27 +102,52 @@ int trap_plant(struct traps *ts, int mem, uint32_t i, const struct site *site)
 	return r;
 }
 
+/*
+ * Does our int3 stand at the site? Not if something else was mapped there
+ * meanwhile, which may have an int3 at the same place; but it is ours also if somebody
+ * changed code nearby. So half of the other bytes must be the file's. 1, 0,
+ * or -errno if that cannot be told.
+ */
+static int stands(int mem, const struct site *s)
+{
+	uint8_t now[SITE_BYTES];
+	ssize_t n = pread(mem, now, s->nbytes, (off_t)s->addr);
+	int same = 0;
+
+	if (n < 0 && errno != EIO && errno != EFAULT)
+		return -errno;
+	if (n <= 0 || now[0] != INT3)
+		return 0; /* unmapped, or put back by somebody else */
+	for (ssize_t i = 1; i < n; i++)
+		same += now[i] == s->bytes[i] || now[i] == INT3;
+	return 2 * same >= n - 1;
+}
+
+static int put_back(int mem, const struct site *s)
+{
+	int r = stands(mem, s);
+
+	return r == 1 ? write_byte(mem, s->addr, s->bytes[0]) : r;
+}
+
 int trap_lift(struct traps *ts, int mem, uint32_t i)
 {
 	struct trap *t = &ts->all[i];
+	int r;
 
 	if (t->state != TRAP_PLANTED)
 		return 0;
-	if (code_is(ts, mem, &t->site, true)) {
-		int r = write_byte(mem, t->site.addr, t->site.bytes[0]);
-
-		if (r < 0)
-			return r;
-	}
-	t->state = TRAP_LIFTED;
-	return 0;
+	r = put_back(mem, &t->site);
+	if (r == 0)
+		t->state = TRAP_LIFTED;
+	return r;
 }
 
 int trap_replant(struct traps *ts, int mem, uint32_t i)
 {
 	struct trap *t = &ts->all[i];
 
-	if (t->state != TRAP_LIFTED || !code_is(ts, mem, &t->site, false))
+	if (t->state != TRAP_LIFTED || !is_the_files(ts, mem, &t->site))
 		return 0;
 	t->state = TRAP_PLANTED;
 	return write_byte(mem, t->site.addr, INT3);
@@ -165,9 +187,7 @@ int trap_clean_copy(const struct traps *ts, int mem)
 
 		if (t->state != TRAP_PLANTED && t->state != TRAP_LIFTED)
 			continue;
-		if (!code_is(ts, mem, &t->site, true))
-			continue;
-		r = write_byte(mem, t->site.addr, t->site.bytes[0]);
+		r = put_back(mem, &t->site);
 		if (r < 0)
 			return r;
 	}

@@ -5,8 +5,9 @@
  * The keeper's own copy of the sites (same numbers as in shared memory), found
  * by address. Every write is one byte, through /proc/PID/mem, after a look at
  * what stands there: a trap is planted only where the code is the file's, and
- * lifted only where our int3 still stands among the file's bytes. If a module
- * was unmapped and something else lies there now, nothing is written.
+ * lifted only where an int3 still stands among bytes that are mostly the
+ * file's. If a module was unmapped and something else lies there now, nothing
+ * is written.
  *
  * A lifted trap stays known: a thread may have run into it just before, and
  * its SIGTRAP is still on the way.

@@ -1,0 +1,810 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * trap: on memory of our own, reached as the keeper reaches the target's,
+ * through /proc/PID/mem. "The file" is a copy of what stood there at first.
+ *
+ * After every step all of the page is looked at, not only the byte in question:
+ * a byte written where none should be is somebody's death.
+ */
+#include "attach/keeper/trap.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "attach/keeper/procfs.h"
+
+#define PAGE 4096u
+#define INT3 0xcc
+
+static struct traps traps;
+static uint8_t *page;		/* executable, not writable, as code is */
+static uint8_t file[PAGE];	/* what the file says */
+static int mem;
+
+static taddr at(uint32_t offset)
+{
+	return (taddr)(uintptr_t)page + offset;
+}
+
+static void map_page(const uint8_t *content)
+{
+	assert_ptr_equal(mmap(page, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0), page);
+	memcpy(page, content, PAGE);
+	assert_int_equal(mprotect(page, PAGE, PROT_READ | PROT_EXEC), 0);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	memset(&traps, 0, sizeof(traps));
+	srandom(5);
+	for (uint32_t i = 0; i < PAGE; i++)
+		do
+			file[i] = random();
+		while (file[i] == INT3);
+	map_page(file);
+	return 0;
+}
+
+/* A site of one emulated instruction, @n bytes of the file known. */
+static struct site site_at(uint32_t offset, uint8_t n)
+{
+	struct site s = { .addr = at(offset), .nbytes = n, .emu = { .op = EMU_NOP, .len = 1 } };
+
+	memcpy(s.bytes, file + offset, n);
+	return s;
+}
+
+static int plant(uint32_t i, uint32_t offset, uint8_t n)
+{
+	struct site s = site_at(offset, n);
+
+	return trap_plant(&traps, mem, i, &s);
+}
+
+/* The page is @base's, but for int3 at @n places. */
+static void assert_page(const uint8_t *base, const uint32_t *places, size_t n)
+{
+	static uint8_t want[PAGE];
+
+	memcpy(want, base, PAGE);
+	for (size_t i = 0; i < n; i++)
+		want[places[i]] = INT3;
+	for (uint32_t i = 0; i < PAGE; i++)
+		if (page[i] != want[i])
+			fail_msg("at %u: %02x, not %02x", i, page[i], want[i]);
+}
+
+static void planted_and_lifted(void **state)
+{
+	(void)state;
+	assert_int_equal(plant(3, 100, 16), 0);
+	assert_page(file, (uint32_t[]){ 100 }, 1);
+	assert_int_equal(trap_find(&traps, at(100)), 3);
+	assert_int_equal(trap_find(&traps, at(101)), NO_TRAP);
+	assert_int_equal(traps.all[3].state, TRAP_PLANTED);
+	assert_int_equal(trap_lift(&traps, mem, 3), 0);
+	assert_page(file, NULL, 0);
+	/* still known: a thread may have run into it just before */
+	assert_int_equal(trap_find(&traps, at(100)), 3);
+	assert_int_equal(traps.all[3].state, TRAP_LIFTED);
+}
+
+static void lifting_twice_is_nothing(void **state)
+{
+	uint8_t theirs[PAGE];
+
+	(void)state;
+	assert_int_equal(plant(0, 100, 16), 0);
+	assert_int_equal(trap_lift(&traps, mem, 0), 0);
+	/* an int3 that somebody else put there since is not ours to take */
+	memcpy(theirs, file, PAGE);
+	theirs[100] = INT3;
+	map_page(theirs);
+	assert_int_equal(trap_lift(&traps, mem, 0), 0);
+	assert_page(theirs, NULL, 0);
+	assert_int_equal(trap_lift(&traps, mem, 1), 0); /* one that never was */
+	assert_page(theirs, NULL, 0);
+}
+
+static void replanted(void **state)
+{
+	(void)state;
+	assert_int_equal(plant(0, 100, 16), 0);
+	assert_int_equal(trap_replant(&traps, mem, 0), 0); /* it stands: nothing */
+	assert_page(file, (uint32_t[]){ 100 }, 1);
+	assert_int_equal(trap_lift(&traps, mem, 0), 0);
+	assert_int_equal(trap_replant(&traps, mem, 0), 0);
+	assert_page(file, (uint32_t[]){ 100 }, 1);
+	assert_int_equal(traps.all[0].state, TRAP_PLANTED);
+	assert_int_equal(trap_lift(&traps, mem, 0), 0);
+	assert_page(file, NULL, 0);
+}
+
+static void replanted_only_on_the_files_code(void **state)
+{
+	uint8_t other[PAGE];
+
+	(void)state;
+	assert_int_equal(plant(0, 100, 16), 0);
+	assert_int_equal(trap_lift(&traps, mem, 0), 0);
+	memcpy(other, file, PAGE);
+	other[107] ^= 1;
+	map_page(other);
+	(void)!trap_replant(&traps, mem, 0);
+	assert_page(other, NULL, 0);
+	assert_int_equal(traps.all[0].state, TRAP_LIFTED);
+}
+
+/* Any one byte that is not the file's, at the trap or behind it within what is known. */
+static void wrong_code_is_refused(void **state)
+{
+	uint8_t other[PAGE];
+
+	(void)state;
+	for (uint32_t wrong = 0; wrong < 16; wrong++) {
+		memset(&traps, 0, sizeof(traps));
+		memcpy(other, file, PAGE);
+		other[200 + wrong] ^= 0x40;
+		map_page(other);
+		assert_int_equal(plant(0, 200, 16), -EILSEQ);
+		assert_page(other, NULL, 0);
+		assert_int_equal(traps.all[0].state, TRAP_REFUSED);
+		assert_int_equal(trap_lift_all(&traps, mem), 0);
+		assert_page(other, NULL, 0);
+	}
+	/* outside of what is known nothing is asked */
+	memset(&traps, 0, sizeof(traps));
+	memcpy(other, file, PAGE);
+	other[199] ^= 1;
+	other[204] ^= 1;
+	map_page(other);
+	assert_int_equal(plant(0, 200, 4), 0);
+	assert_page(other, (uint32_t[]){ 200 }, 1);
+	assert_int_equal(trap_lift(&traps, mem, 0), 0);
+	assert_page(other, NULL, 0);
+}
+
+/* A debugger's breakpoint where we want to stand, or behind it. */
+static void a_foreign_int3_is_refused(void **state)
+{
+	uint8_t other[PAGE];
+
+	(void)state;
+	for (uint32_t where = 0; where < 16; where++) {
+		memset(&traps, 0, sizeof(traps));
+		memcpy(other, file, PAGE);
+		other[200 + where] = INT3;
+		map_page(other);
+		assert_int_equal(plant(0, 200, 16), -EILSEQ);
+		assert_int_equal(trap_lift_all(&traps, mem), 0);
+		assert_page(other, NULL, 0);
+	}
+}
+
+/* Where a trap of ours is known, its int3 may stand instead of the file's byte; not anything else. */
+static void wrong_code_at_a_known_trap_is_refused(void **state)
+{
+	uint8_t other[PAGE];
+
+	(void)state;
+	memcpy(other, file, PAGE);
+	other[205] = file[205] ^ 0x10;
+	other[205] ^= other[205] == INT3;
+	map_page(other);
+	assert_int_equal(plant(0, 205, 16), -EILSEQ); /* known, refused */
+	assert_int_equal(plant(1, 200, 16), -EILSEQ);
+	assert_page(other, NULL, 0);
+}
+
+/* The file itself has an int3 there (a program's own breakpoint): planting changes nothing, lifting neither. */
+static void an_int3_of_the_file(void **state)
+{
+	(void)state;
+	file[300] = INT3;
+	map_page(file);
+	assert_int_equal(plant(0, 300, 16), 0);
+	assert_page(file, NULL, 0);
+	assert_int_equal(trap_lift(&traps, mem, 0), 0);
+	assert_page(file, NULL, 0);
+}
+
+static void nonsense_is_refused(void **state)
+{
+	struct site s = site_at(100, 16);
+
+	(void)state;
+	assert_int_equal(trap_plant(&traps, mem, SHARED_SITES, &s), -EINVAL);
+	assert_int_equal(trap_plant(&traps, mem, UINT32_MAX, &s), -EINVAL);
+	s.nbytes = 0;
+	assert_int_equal(trap_plant(&traps, mem, 0, &s), -EINVAL);
+	s.nbytes = SITE_BYTES + 1;
+	assert_int_equal(trap_plant(&traps, mem, 0, &s), -EINVAL);
+	s = site_at(100, 16);
+	s.step_len = SITE_BYTES + 1;
+	assert_int_equal(trap_plant(&traps, mem, 0, &s), -EINVAL);
+	assert_int_equal(traps.all[0].state, TRAP_NONE);
+	assert_int_equal(trap_find(&traps, at(100)), NO_TRAP);
+	assert_page(file, NULL, 0);
+}
+
+static void one_trap_for_an_address_and_a_number(void **state)
+{
+	(void)state;
+	assert_int_equal(plant(0, 100, 16), 0);
+	assert_int_equal(plant(1, 100, 16), -EEXIST);
+	assert_int_equal(plant(0, 500, 16), -EEXIST);
+	assert_page(file, (uint32_t[]){ 100 }, 1);
+	assert_int_equal(traps.all[1].state, TRAP_NONE);
+	assert_int_equal(trap_find(&traps, at(100)), 0);
+	assert_int_equal(trap_find(&traps, at(500)), NO_TRAP);
+	assert_int_equal(trap_lift_all(&traps, mem), 0);
+	assert_page(file, NULL, 0);
+}
+
+/* --- neighbours --- */
+
+#define MANY 64
+
+static void shuffle(uint32_t *order, uint32_t n)
+{
+	for (uint32_t i = n - 1; i > 0; i--) {
+		uint32_t j = random() % (i + 1), t = order[i];
+
+		order[i] = order[j];
+		order[j] = t;
+	}
+}
+
+/* Traps one to eight bytes apart, each within the known bytes of several others: any order of coming and going. */
+static void neighbours(void **state)
+{
+	uint32_t offset[MANY], order[MANY], standing[MANY], n;
+
+	(void)state;
+	for (int round = 0; round < 50; round++) {
+		setup(NULL);
+		srandom(100 + round);
+		for (uint32_t i = 0, o = 64; i < MANY; i++) {
+			offset[i] = o;
+			order[i] = i;
+			o += 1 + random() % 8;
+		}
+		shuffle(order, MANY);
+		for (n = 0; n < MANY; n++) {
+			assert_int_equal(plant(order[n], offset[order[n]], 16), 0);
+			standing[n] = offset[order[n]];
+		}
+		assert_page(file, standing, n);
+		shuffle(order, MANY);
+		for (uint32_t i = 0; i < MANY; i++) {
+			assert_int_equal(trap_lift(&traps, mem, order[i]), 0);
+			if (i % 3 == 0) { /* and back, and away again, among those that still stand */
+				assert_int_equal(trap_replant(&traps, mem, order[i]), 0);
+				assert_int_equal(page[offset[order[i]]], INT3);
+				assert_int_equal(trap_lift(&traps, mem, order[i]), 0);
+			}
+			assert_int_equal(page[offset[order[i]]], file[offset[order[i]]]);
+		}
+		assert_page(file, NULL, 0);
+	}
+}
+
+static void all_at_once(void **state)
+{
+	uint32_t standing[MANY];
+
+	(void)state;
+	for (uint32_t i = 0; i < MANY; i++) {
+		standing[i] = 64 + 5 * i;
+		assert_int_equal(plant(3 * i, standing[i], 16), 0);
+	}
+	assert_page(file, standing, MANY);
+	assert_int_equal(trap_lift_all(&traps, mem), 0);
+	assert_page(file, NULL, 0);
+	assert_int_equal(trap_lift_all(&traps, mem), 0);
+	assert_page(file, NULL, 0);
+}
+
+/*
+ * While we watch, somebody else changes code just behind a trap of ours (a
+ * uprobe at the next function, 16 bytes on; a hook that patches itself in).
+ * Our int3 still stands, and nobody will be there to serve it: it must be taken
+ * away, or it must be said that it was not. What they wrote stays in any case.
+ */
+static void a_neighbour_that_others_changed(void **state)
+{
+	(void)state;
+	for (uint32_t where = 1; where < 16; where++) {
+		uint8_t changed[PAGE];
+		int r;
+
+		setup(NULL);
+		memcpy(changed, file, PAGE);
+		assert_int_equal(plant(0, 200, 16), 0);
+		changed[200 + where] = INT3;
+		assert_int_equal(pwrite(mem, &changed[200 + where], 1, (off_t)at(200 + where)), 1);
+		r = trap_lift(&traps, mem, 0);
+		if (page[200] == INT3 && r == 0)
+			fail_msg("byte %u behind it changed: our int3 stands and is called lifted", where);
+		if (page[200] != INT3)
+			assert_page(changed, NULL, 0);
+	}
+}
+
+/* --- memory that is not what it was --- */
+
+static void nothing_mapped(void **state)
+{
+	(void)state;
+	assert_int_equal(plant(0, 100, 16), 0);
+	assert_int_equal(munmap(page, PAGE), 0);
+	assert_int_equal(trap_lift(&traps, mem, 0), 0);
+	assert_int_equal(trap_lift_all(&traps, mem), 0);
+	assert_int_equal(plant(1, 200, 16), -EILSEQ);
+	map_page(file);
+	assert_page(file, NULL, 0);
+}
+
+/* At the end of a mapping: what is known reaches beyond it. */
+static void half_mapped(void **state)
+{
+	struct site s = { .addr = at(PAGE - 8), .nbytes = 16, .emu = { .op = EMU_NOP, .len = 1 } };
+	void *next = page + PAGE;
+
+	(void)state;
+	memcpy(s.bytes, file + PAGE - 8, 8);
+	assert_int_equal(munmap(next, PAGE), 0);
+	assert_int_equal(trap_plant(&traps, mem, 0, &s), -EILSEQ);
+	assert_page(file, NULL, 0);
+	assert_ptr_equal(mmap(next, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0), next);
+}
+
+static void something_else_is_mapped_there(void **state)
+{
+	uint8_t other[PAGE];
+
+	(void)state;
+	for (int int3_there = 0; int3_there < 2; int3_there++) {
+		setup(NULL);
+		assert_int_equal(plant(0, 100, 16), 0);
+		for (uint32_t i = 0; i < PAGE; i++)
+			other[i] = ~file[i];
+		/* even if another module has an int3 at that very address (padding, a breakpoint) */
+		if (int3_there)
+			other[100] = INT3;
+		map_page(other);
+		(void)!trap_lift(&traps, mem, 0);
+		assert_page(other, NULL, 0);
+		(void)!trap_lift_all(&traps, mem);
+		assert_page(other, NULL, 0);
+		(void)!trap_replant(&traps, mem, 0);
+		assert_page(other, NULL, 0);
+		assert_int_equal(trap_clean_copy(&traps, mem), 0);
+		assert_page(other, NULL, 0);
+	}
+}
+
+/* The same file mapped again: it has no trap of ours, and none is "lifted" into it. */
+static void the_same_is_mapped_again(void **state)
+{
+	(void)state;
+	assert_int_equal(plant(0, 100, 16), 0);
+	map_page(file);
+	assert_int_equal(trap_lift(&traps, mem, 0), 0);
+	assert_page(file, NULL, 0);
+}
+
+/* Memory that cannot be read just now is not memory without our trap in it. */
+static void not_to_be_read_is_not_lifted(void **state)
+{
+	(void)state;
+	assert_int_equal(plant(0, 100, 16), 0);
+	assert_true(trap_lift(&traps, -1, 0) < 0);
+	assert_int_equal(traps.all[0].state, TRAP_PLANTED);
+	assert_int_equal(trap_lift_all(&traps, -1), 1);
+	assert_int_equal(trap_lift(&traps, mem, 0), 0);
+	assert_page(file, NULL, 0);
+}
+
+/* --- what cannot be written --- */
+
+static void not_to_be_written(void **state)
+{
+	int reading = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+
+	(void)state;
+	assert_true(reading >= 0);
+	struct site s = site_at(100, 16);
+	assert_int_equal(trap_plant(&traps, reading, 0, &s), -EBADF);
+	assert_page(file, NULL, 0);
+	assert_int_not_equal(traps.all[0].state, TRAP_PLANTED);
+	/* one that stands and cannot be lifted is not taken for lifted: it is tried again */
+	assert_int_equal(plant(1, 200, 16), 0);
+	assert_int_equal(trap_lift(&traps, reading, 1), -EBADF);
+	assert_int_equal(traps.all[1].state, TRAP_PLANTED);
+	assert_int_equal(trap_lift_all(&traps, reading), 1);
+	assert_int_equal(trap_clean_copy(&traps, reading), -EBADF);
+	assert_page(file, (uint32_t[]){ 200 }, 1);
+	assert_int_equal(trap_lift_all(&traps, mem), 0);
+	assert_page(file, NULL, 0);
+	close(reading);
+}
+
+/* --- displaced instructions --- */
+
+static struct site stepped_at(uint32_t offset, uint32_t scratch)
+{
+	struct site s = site_at(offset, 16);
+
+	s.emu = (struct emu){ .op = EMU_NONE, .len = 3 };
+	s.scratch = at(scratch);
+	s.step_len = 3;
+	memcpy(s.scratch_bytes, file + scratch, sizeof(s.scratch_bytes));
+	memcpy(s.step, (uint8_t[]){ 0x0f, 0x01, 0xd0 }, 3);
+	return s;
+}
+
+static void scratch_is_put_and_restored(void **state)
+{
+	struct site s = stepped_at(100, 1000);
+	uint8_t want[PAGE];
+
+	(void)state;
+	memcpy(want, file, PAGE);
+	memcpy(want + 1000, s.step, 3);
+	assert_int_equal(trap_plant(&traps, mem, 0, &s), 0);
+	assert_page(want, (uint32_t[]){ 100 }, 1);
+	/* a thread may be in it: lifting leaves it alone */
+	trap_restore_scratch(&traps, mem);
+	assert_page(want, (uint32_t[]){ 100 }, 1);
+	assert_int_equal(trap_lift(&traps, mem, 0), 0);
+	assert_page(want, NULL, 0);
+	trap_restore_scratch(&traps, mem);
+	assert_page(file, NULL, 0);
+	trap_restore_scratch(&traps, mem);
+	assert_page(file, NULL, 0);
+}
+
+static void scratch_that_is_not_the_files(void **state)
+{
+	struct site s = stepped_at(100, 1000);
+	uint8_t other[PAGE];
+
+	(void)state;
+	memcpy(other, file, PAGE);
+	other[1002] ^= 1;
+	map_page(other);
+	assert_int_equal(trap_plant(&traps, mem, 0, &s), -EILSEQ);
+	assert_page(other, NULL, 0);
+	assert_int_equal(trap_lift_all(&traps, mem), 0);
+	trap_restore_scratch(&traps, mem);
+	assert_page(other, NULL, 0);
+}
+
+/* No two displaced instructions in the same padding. */
+static void scratch_is_not_shared(void **state)
+{
+	struct site a = stepped_at(100, 1000), b = stepped_at(200, 1001);
+	uint8_t want[PAGE];
+
+	(void)state;
+	memcpy(want, file, PAGE);
+	memcpy(want + 1000, a.step, 3);
+	assert_int_equal(trap_plant(&traps, mem, 0, &a), 0);
+	assert_int_equal(trap_plant(&traps, mem, 1, &b), -EILSEQ);
+	assert_page(want, (uint32_t[]){ 100 }, 1);
+	assert_int_equal(trap_lift_all(&traps, mem), 0);
+	trap_restore_scratch(&traps, mem);
+	assert_page(file, NULL, 0);
+}
+
+static void scratch_where_something_else_is_by_now(void **state)
+{
+	struct site s = stepped_at(100, 1000);
+	uint8_t other[PAGE];
+
+	(void)state;
+	assert_int_equal(trap_plant(&traps, mem, 0, &s), 0);
+	for (uint32_t i = 0; i < PAGE; i++)
+		other[i] = ~file[i];
+	map_page(other);
+	(void)!trap_lift_all(&traps, mem);
+	trap_restore_scratch(&traps, mem);
+	assert_page(other, NULL, 0);
+}
+
+static void emulated_sites_touch_no_scratch(void **state)
+{
+	struct site s = stepped_at(100, 1000);
+
+	(void)state;
+	s.emu.op = EMU_NOP;
+	assert_int_equal(trap_plant(&traps, mem, 0, &s), 0);
+	assert_page(file, (uint32_t[]){ 100 }, 1);
+	assert_int_equal(trap_lift(&traps, mem, 0), 0);
+	trap_restore_scratch(&traps, mem);
+	assert_page(file, NULL, 0);
+}
+
+/* --- a forked copy --- */
+
+/* A child with a copy of the page; it compares it with the file, once told, and exits with what it found. */
+static pid_t fork_copy(int *go)
+{
+	int order[2];
+	pid_t child;
+
+	assert_int_equal(pipe(order), 0);
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		char c;
+
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		close(order[1]);
+		if (read(order[0], &c, 1) != 1)
+			_exit(3);
+		_exit(memcmp(page, file, PAGE) == 0 ? 0 : 1);
+	}
+	close(order[0]);
+	*go = order[1];
+	return child;
+}
+
+static int verdict(pid_t child, int go)
+{
+	int status;
+
+	assert_int_equal(write(go, "x", 1), 1);
+	close(go);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static int clean(pid_t child)
+{
+	int its = procfs_open_mem(child), r;
+
+	assert_true(its >= 0);
+	r = trap_clean_copy(&traps, its);
+	close(its);
+	return r;
+}
+
+static void a_copy_is_cleaned(void **state)
+{
+	uint32_t standing[MANY];
+	pid_t child;
+	int go;
+
+	(void)state;
+	for (uint32_t i = 0; i < MANY; i++) {
+		standing[i] = 64 + 3 * i;
+		assert_int_equal(plant(i, standing[i], 16), 0);
+	}
+	child = fork_copy(&go);
+	assert_int_equal(verdict(child, go), 1); /* without it: dirty */
+	child = fork_copy(&go);
+	assert_int_equal(clean(child), 0);
+	assert_page(file, standing, MANY); /* ours stand as before */
+	assert_int_equal(traps.all[0].state, TRAP_PLANTED);
+	assert_int_equal(verdict(child, go), 0);
+}
+
+/* Copied before we lifted, looked at after: the copy still has them. */
+static void a_copy_made_before_lifting(void **state)
+{
+	pid_t child;
+	int go;
+
+	(void)state;
+	for (uint32_t i = 0; i < 8; i++)
+		assert_int_equal(plant(i, 64 + 3 * i, 16), 0);
+	child = fork_copy(&go);
+	assert_int_equal(trap_lift_all(&traps, mem), 0);
+	assert_int_equal(clean(child), 0);
+	assert_int_equal(verdict(child, go), 0);
+}
+
+/* Copied before we planted: there is nothing in it, and nothing is put there. */
+static void a_copy_made_before_planting(void **state)
+{
+	pid_t child;
+	int go;
+
+	(void)state;
+	child = fork_copy(&go);
+	assert_int_equal(plant(0, 64, 16), 0);
+	assert_int_equal(clean(child), 0);
+	assert_int_equal(verdict(child, go), 0);
+}
+
+/* --- numbers --- */
+
+static void forgotten(void **state)
+{
+	(void)state;
+	assert_int_equal(plant(0, 100, 16), 0);
+	assert_int_equal(plant(1, 200, 16), 0);
+	assert_int_equal(munmap(page, PAGE), 0);
+	trap_forget(&traps, 0);
+	assert_int_equal(trap_find(&traps, at(100)), NO_TRAP);
+	assert_int_equal(trap_find(&traps, at(200)), 1);
+	trap_forget(&traps, 0);
+	trap_forget(&traps, SHARED_SITES); /* out of range: nothing */
+	trap_forget(&traps, UINT32_MAX);
+	trap_forget(&traps, 1);
+	/* mapped again: numbers and addresses are free */
+	map_page(file);
+	assert_int_equal(plant(0, 200, 16), 0);
+	assert_int_equal(plant(1, 100, 16), 0);
+	assert_page(file, (uint32_t[]){ 100, 200 }, 2);
+	assert_int_equal(trap_find(&traps, at(200)), 0);
+	assert_int_equal(trap_find(&traps, at(100)), 1);
+	assert_int_equal(trap_lift_all(&traps, mem), 0);
+	assert_page(file, NULL, 0);
+}
+
+static void a_refused_number_is_free_once_forgotten(void **state)
+{
+	struct site s = site_at(100, 16);
+
+	(void)state;
+	s.bytes[3] ^= 1;
+	assert_int_equal(trap_plant(&traps, mem, 0, &s), -EILSEQ);
+	assert_int_equal(plant(0, 100, 16), -EEXIST);
+	trap_forget(&traps, 0);
+	assert_int_equal(plant(0, 100, 16), 0);
+	assert_int_equal(trap_lift_all(&traps, mem), 0);
+	assert_page(file, NULL, 0);
+}
+
+static void all_forgotten(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < MANY; i++)
+		assert_int_equal(plant(i, 64 + 3 * i, 16), 0);
+	trap_forget_all(&traps);
+	for (uint32_t i = 0; i < MANY; i++)
+		assert_int_equal(trap_find(&traps, at(64 + 3 * i)), NO_TRAP);
+	map_page(file);
+	assert_int_equal(trap_lift_all(&traps, mem), 0);
+	assert_int_equal(trap_clean_copy(&traps, mem), 0);
+	assert_page(file, NULL, 0);
+}
+
+/* Every number in use, found by address, then in and out at random: against a list. */
+static void found_by_address(void **state)
+{
+	static uint32_t offset_of[SHARED_SITES];
+	uint8_t *area = mmap(NULL, 16 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct site s = { .nbytes = 1, .emu = { .op = EMU_NOP, .len = 1 } };
+
+	(void)state;
+	assert_ptr_not_equal(area, MAP_FAILED);
+	memset(area, 0x90, 16 * PAGE);
+	s.bytes[0] = 0x90;
+	for (uint32_t i = 0; i < SHARED_SITES; i++) {
+		offset_of[i] = 16 * i + random() % 16;
+		s.addr = (taddr)(uintptr_t)area + offset_of[i];
+		assert_int_equal(trap_plant(&traps, mem, i, &s), 0);
+	}
+	for (uint32_t i = 0; i < SHARED_SITES; i++)
+		assert_int_equal(trap_find(&traps, (taddr)(uintptr_t)area + offset_of[i]), i);
+	for (int step = 0; step < 300; step++) {
+		uint32_t i = random() % SHARED_SITES;
+
+		s.addr = (taddr)(uintptr_t)area + offset_of[i];
+		assert_int_equal(trap_lift(&traps, mem, i), 0);
+		trap_forget(&traps, i);
+		assert_int_equal(trap_find(&traps, s.addr), NO_TRAP);
+		offset_of[i] = 16 * i + random() % 16;
+		s.addr = (taddr)(uintptr_t)area + offset_of[i];
+		assert_int_equal(trap_plant(&traps, mem, i, &s), 0);
+		assert_int_equal(trap_find(&traps, s.addr), i);
+	}
+	for (uint32_t i = 0; i < SHARED_SITES; i++)
+		assert_int_equal(trap_find(&traps, (taddr)(uintptr_t)area + offset_of[i]), i);
+	assert_int_equal(trap_lift_all(&traps, mem), 0);
+	for (uint32_t i = 0; i < 16 * PAGE; i++)
+		assert_int_equal(area[i], 0x90);
+	munmap(area, 16 * PAGE);
+}
+
+/* --- and it is a trap --- */
+
+static volatile sig_atomic_t trapped;
+
+static void on_trap(int sig)
+{
+	(void)sig;
+	trapped++;
+}
+
+static void a_processor_stops_there(void **state)
+{
+	static const uint8_t code[] = { 0x90, 0xb8, 0x2a, 0, 0, 0, 0xc3 }; /* nop; mov $42,%eax; ret */
+	struct sigaction sa = { .sa_handler = on_trap }, before;
+	union { uint8_t *at; int (*call)(void); } f = { .at = page };
+
+	(void)state;
+	memcpy(file, code, sizeof(code));
+	map_page(file);
+	sigaction(SIGTRAP, &sa, &before);
+	assert_int_equal(plant(0, 0, 7), 0);
+	assert_int_equal(f.call(), 42); /* the handler returns behind the int3, where the nop would have ended */
+	assert_int_equal(trapped, 1);
+	assert_int_equal(trap_lift(&traps, mem, 0), 0);
+	assert_int_equal(f.call(), 42);
+	assert_int_equal(trapped, 1);
+	sigaction(SIGTRAP, &before, NULL);
+}
+
+static int open_all(void **state)
+{
+	uint8_t *area = mmap(NULL, 3 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	(void)state;
+	mem = procfs_open_mem(getpid());
+	page = area + PAGE;
+	return area == MAP_FAILED || mem < 0;
+}
+
+static int close_all(void **state)
+{
+	(void)state;
+	return close(mem);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(planted_and_lifted, setup),
+		cmocka_unit_test_setup(lifting_twice_is_nothing, setup),
+		cmocka_unit_test_setup(replanted, setup),
+		cmocka_unit_test_setup(replanted_only_on_the_files_code, setup),
+		cmocka_unit_test_setup(wrong_code_is_refused, setup),
+		cmocka_unit_test_setup(a_foreign_int3_is_refused, setup),
+		cmocka_unit_test_setup(wrong_code_at_a_known_trap_is_refused, setup),
+		cmocka_unit_test_setup(an_int3_of_the_file, setup),
+		cmocka_unit_test_setup(nonsense_is_refused, setup),
+		cmocka_unit_test_setup(one_trap_for_an_address_and_a_number, setup),
+		cmocka_unit_test_setup(neighbours, setup),
+		cmocka_unit_test_setup(all_at_once, setup),
+		cmocka_unit_test_setup(a_neighbour_that_others_changed, setup),
+		cmocka_unit_test_setup(nothing_mapped, setup),
+		cmocka_unit_test_setup(half_mapped, setup),
+		cmocka_unit_test_setup(something_else_is_mapped_there, setup),
+		cmocka_unit_test_setup(the_same_is_mapped_again, setup),
+		cmocka_unit_test_setup(not_to_be_read_is_not_lifted, setup),
+		cmocka_unit_test_setup(not_to_be_written, setup),
+		cmocka_unit_test_setup(scratch_is_put_and_restored, setup),
+		cmocka_unit_test_setup(scratch_that_is_not_the_files, setup),
+		cmocka_unit_test_setup(scratch_is_not_shared, setup),
+		cmocka_unit_test_setup(scratch_where_something_else_is_by_now, setup),
+		cmocka_unit_test_setup(emulated_sites_touch_no_scratch, setup),
+		cmocka_unit_test_setup(a_copy_is_cleaned, setup),
+		cmocka_unit_test_setup(a_copy_made_before_lifting, setup),
+		cmocka_unit_test_setup(a_copy_made_before_planting, setup),
+		cmocka_unit_test_setup(forgotten, setup),
+		cmocka_unit_test_setup(a_refused_number_is_free_once_forgotten, setup),
+		cmocka_unit_test_setup(all_forgotten, setup),
+		cmocka_unit_test_setup(found_by_address, setup),
+		cmocka_unit_test_setup(a_processor_stops_there, setup),
+	};
+
+	return cmocka_run_group_tests(tests, open_all, close_all);
+}
