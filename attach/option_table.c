@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/option_table.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/duration.h"
+
+#define MAX_STALL_LIMIT_NS 2000000000ull	/* then the keeper gives up anyway */
+
+int usage_refuse(struct usage_error *err, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(err->text, sizeof(err->text), fmt, ap);
+	va_end(ap);
+	err->hint[0] = '\0';
+	return -EINVAL;
+}
+
+int usage_advise(struct usage_error *err, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(err->hint, sizeof(err->hint), fmt, ap);
+	va_end(ap);
+	return -EINVAL;
+}
+
+bool option_number(const char *s, unsigned long max, unsigned long *out)
+{
+	char *end;
+
+	if (*s < '0' || *s > '9')
+		return false;
+	errno = 0;
+	*out = strtoul(s, &end, 10);
+	return !errno && !*end && *out <= max;
+}
+
+static int set_pid(struct options *o, const char *arg, struct usage_error *err)
+{
+	unsigned long pid;
+
+	if (!option_number(arg, INT_MAX, &pid) || !pid) {
+		usage_refuse(err, "-p %s: not a process id", arg);
+		return usage_advise(err, "a process id is a number, as `ps -e` shows it; to choose by name: -n %s", arg);
+	}
+	if (o->pid && o->pid != (pid_t)pid)
+		return usage_refuse(err, "-p is given twice: one process at a time can be watched");
+	o->pid = (pid_t)pid;
+	return 0;
+}
+
+static int set_name(struct options *o, const char *arg, struct usage_error *err)
+{
+	if (!*arg)
+		return usage_refuse(err, "-n: the name is empty");
+	if (o->name)
+		return usage_refuse(err, "-n is given twice: one process at a time can be watched");
+	o->name = arg;
+	return 0;
+}
+
+static int set_duration(struct options *o, const char *arg, struct usage_error *err)
+{
+	if (duration_parse(arg, &o->duration_ns)) {
+		usage_refuse(err, "-d %s: not a duration", arg);
+		return usage_advise(err, "write it as 30s, 10m or 1h30m");
+	}
+	if (!o->duration_ns) {
+		usage_refuse(err, "-d %s: nothing can be seen in no time", arg);
+		return usage_advise(err, "without -d it watches until Ctrl-C, SIGTERM, or the target's end");
+	}
+	return 0;
+}
+
+static int add_rule(struct options *o, const char *text, size_t prefix, const char *option, struct usage_error *err)
+{
+	struct rule_error why;
+	struct rule *rules = reallocarray(o->rules, o->nrules + 1, sizeof(*rules));
+
+	if (!rules)
+		return -ENOMEM;
+	o->rules = rules;
+	if (rule_parse(text, &rules[o->nrules], &why))
+		return usage_refuse(err, "%s '%s': %s (column %zu)", option, text + prefix, why.message,
+			      why.column > prefix ? why.column - prefix : 1);
+	o->nrules++;
+	return 0;
+}
+
+static int add_probe(struct options *o, const char *arg, struct usage_error *err)
+{
+	int ret = add_rule(o, arg, 0, "--probe", err);
+
+	if (ret == -EINVAL)
+		usage_advise(err, "for example: --probe 'alloc my_alloc size=arg1' --probe 'free my_free'");
+	return ret;
+}
+
+/* --from and --until are rules of one word and a function. */
+static int add_scope(struct options *o, const char *verb, const char *arg, struct usage_error *err)
+{
+	char option[16];
+	size_t prefix = strlen(verb) + 1;
+	cleanup_free char *text = NULL;
+	int ret;
+
+	if (asprintf(&text, "%s %s", verb, arg) < 0) {
+		text = NULL;
+		return -ENOMEM;
+	}
+	snprintf(option, sizeof(option), "--%s", verb);
+	ret = add_rule(o, text, prefix, option, err);
+	if (ret == -EINVAL)
+		usage_advise(err, "it takes the name of a function, 0xADDRESS or MODULE+0xOFFSET");
+	return ret;
+}
+
+static int add_from(struct options *o, const char *arg, struct usage_error *err)
+{
+	return add_scope(o, "from", arg, err);
+}
+
+static int add_until(struct options *o, const char *arg, struct usage_error *err)
+{
+	return add_scope(o, "until", arg, err);
+}
+
+static int set_sizes(struct options *o, const char *arg, struct usage_error *err)
+{
+	if (!strcmp(arg, "exact"))
+		o->exact_sizes = true;
+	else if (!strcmp(arg, "usable"))
+		o->exact_sizes = false;
+	else
+		return usage_refuse(err, "--sizes %s: it is either usable or exact", arg);
+	return 0;
+}
+
+static int set_stack_bytes(struct options *o, const char *arg, struct usage_error *err)
+{
+	unsigned long n;
+
+	if (!option_number(arg, OPTIONS_STACK_BYTES_MAX, &n))
+		return usage_refuse(err, "--stack-bytes %s: it is a number from 0 to %d", arg, OPTIONS_STACK_BYTES_MAX);
+	o->stack_bytes = (unsigned)n;
+	return 0;
+}
+
+static int set_lose_sigtrap(struct options *o, const char *arg, struct usage_error *err)
+{
+	(void)arg;
+	(void)err;
+	o->lose_sigtrap = true;
+	return 0;
+}
+
+static int set_max_stall(struct options *o, const char *arg, struct usage_error *err)
+{
+	if (duration_parse(arg, &o->max_stall_ns) || !o->max_stall_ns || o->max_stall_ns > MAX_STALL_LIMIT_NS) {
+		usage_refuse(err, "--max-stall %s: it is a duration of at most 2s", arg);
+		return usage_advise(err, "for example --max-stall 100ms");
+	}
+	return 0;
+}
+
+static int set_format(struct options *o, const char *arg, struct usage_error *err)
+{
+	if (!strcmp(arg, "json"))
+		o->format = FORMAT_JSON;
+	else if (!strcmp(arg, "text"))
+		o->format = FORMAT_TEXT;
+	else
+		return usage_refuse(err, "--format %s: it is either text or json", arg);
+	return 0;
+}
+
+static int set_report(struct options *o, const char *arg, struct usage_error *err)
+{
+	if (!*arg)
+		return usage_refuse(err, "--report: the file name is empty");
+	o->report = arg;
+	return 0;
+}
+
+static int set_top(struct options *o, const char *arg, struct usage_error *err)
+{
+	unsigned long n;
+
+	if (!option_number(arg, UINT_MAX, &n))
+		return usage_refuse(err, "--top %s: it is a number (0 for all)", arg);
+	o->top = (unsigned)n;
+	return 0;
+}
+
+static int set_debug(struct options *o, const char *arg, struct usage_error *err)
+{
+	(void)err;
+	o->debug = arg;
+	return 0;
+}
+
+static int set_quiet(struct options *o, const char *arg, struct usage_error *err)
+{
+	(void)arg;
+	(void)err;
+	o->quiet = true;
+	return 0;
+}
+
+static int set_verbose(struct options *o, const char *arg, struct usage_error *err)
+{
+	(void)arg;
+	(void)err;
+	o->verbose = true;
+	return 0;
+}
+
+static int set_version(struct options *o, const char *arg, struct usage_error *err)
+{
+	(void)arg;
+	(void)err;
+	o->command = COMMAND_VERSION;
+	return 0;
+}
+
+static int set_help(struct options *o, const char *arg, struct usage_error *err)
+{
+	(void)arg;
+	(void)err;
+	o->command = COMMAND_HELP;
+	return 0;
+}
+
+const struct option_line option_table[] = {
+	{ "pid", 'p', "PID", FOR_TARGET, set_pid, "the process to watch" },
+	{ "name", 'n', "NAME", FOR_TARGET, set_name, "the same by name; if several have it, they are listed" },
+	{ "duration", 'd', "DURATION", FOR_WATCH, set_duration,
+	  "how long: 30s, 10m, 1h30m; without it: until Ctrl-C,\nSIGTERM, or the target's end" },
+	{ "probe", 0, "RULE", FOR_TARGET, add_probe,
+	  "watch a function, e.g. 'alloc my_alloc size=arg1' or\n'free my_free'; may be given again" },
+	{ "from", 0, "FUNC", FOR_TARGET, add_from, "begin to count when FUNC is entered" },
+	{ "until", 0, "FUNC", FOR_TARGET, add_until, "stop counting when FUNC is entered" },
+	{ "sizes", 0, "usable|exact", FOR_TARGET, set_sizes,
+	  "sizes as the allocator keeps them (default), or as they\nwere asked for (one more stop for each allocation)" },
+	{ "stack-bytes", 0, "N", FOR_WATCH, set_stack_bytes,
+	  "bytes of stack kept at an allocation, 0 to 16384\n(default 2048)" },
+	{ "max-stall", 0, "DURATION", FOR_WATCH, set_max_stall,
+	  "how long the target may be held while we cannot keep up\n(default 100ms); then events are dropped and counted" },
+	{ "lose-sigtrap", 0, NULL, FOR_WATCH, set_lose_sigtrap,
+	  "watch a target even if it loses its handling of SIGTRAP\nby that (it is refused otherwise)" },
+	{ "format", 0, "text|json", FOR_WATCH, set_format, "form of the report (default text)" },
+	{ "report", 0, "FILE", FOR_WATCH, set_report, "write the report there instead of to stdout" },
+	{ "top", 0, "N", FOR_WATCH, set_top, "show the N largest groups (default 20; 0: all)" },
+	{ "quiet", 'q', NULL, FOR_ALL, set_quiet, "no messages but errors" },
+	{ "verbose", 'v', NULL, FOR_ALL, set_verbose, "more messages" },
+	{ "debug", 0, "DOMAIN,...", FOR_ALL, set_debug, "print what happens inside; domains are listed below" },
+	{ "version", 'V', NULL, FOR_ALL, set_version, "print the version" },
+	{ "help", 'h', NULL, FOR_ALL, set_help, "print this" },
+};
+
+const size_t option_count = sizeof(option_table) / sizeof(option_table[0]);
