@@ -108,6 +108,21 @@ static void wait_for_keeper(struct link *l)
 		(void)!read(l->bell, &rings, sizeof(rings));
 }
 
+static int await_done(struct link *l, uint64_t limit)
+{
+	struct shared *sh = l->shared;
+
+	while (atomic_load(&sh->done) != atomic_load(&sh->seq)) {
+		if (link_keeper_gone(l) && atomic_load(&sh->done) != atomic_load(&sh->seq))
+			return -EPIPE;
+		if (link_clock_ns() > limit)
+			return -ETIMEDOUT;
+		link_alive(l);
+		wait_for_keeper(l);
+	}
+	return 0;
+}
+
 static const char *command_name(enum command_op op)
 {
 	static const char *const names[] = {
@@ -122,16 +137,15 @@ int64_t link_call(struct link *l, enum command_op op, int64_t arg, int64_t arg2,
 {
 	struct shared *sh = l->shared;
 	uint64_t limit = link_clock_ns() + limit_ns;
+	int r = await_done(l, limit);
 
+	/* an earlier command that took too long must not be overwritten while it is carried out */
+	if (r < 0)
+		return r;
 	send_command(l, op, arg, arg2);
-	while (atomic_load(&sh->done) != atomic_load(&sh->seq)) {
-		if (link_keeper_gone(l) && atomic_load(&sh->done) != atomic_load(&sh->seq))
-			return -EPIPE;
-		if (link_clock_ns() > limit)
-			return -ETIMEDOUT;
-		link_alive(l);
-		wait_for_keeper(l);
-	}
+	r = await_done(l, limit);
+	if (r < 0)
+		return r;
 	log_debug(KEEPER, "%s %" PRId64 " %" PRId64 ": %" PRId64, command_name(op), arg, arg2, sh->result);
 	return sh->result;
 }

@@ -77,6 +77,11 @@ void live_forget(struct live *l, taddr addr)
 		hold(l, &b, -1);
 }
 
+void live_gap(struct live *l)
+{
+	l->epoch++;
+}
+
 void live_set_aside(struct live *l, taddr addr, struct aside *out)
 {
 	bool fresh;
@@ -85,11 +90,15 @@ void live_set_aside(struct live *l, taddr addr, struct aside *out)
 	*out = (struct aside){ .addr = addr, .was = ASIDE_UNKNOWN };
 	if (!b || fresh)
 		return;
-	out->was = b->held ? ASIDE_HELD : ASIDE_RELEASED;
+	if (b->held)
+		out->was = ASIDE_HELD;
+	else if (b->epoch == l->epoch)
+		out->was = ASIDE_RELEASED;
 	out->block = *b;
 	if (b->held)
 		hold(l, b, -1);
 	b->held = false;
+	b->epoch = l->epoch;
 }
 
 void live_released(struct live *l, const struct aside *a, bool counted)

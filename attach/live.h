@@ -29,6 +29,7 @@ struct block {
 	uint64_t born_ns;
 	uint32_t place;
 	bool held;	/* false: it was released, and nobody has got the address since */
+	uint16_t epoch;	/* of the release: what was released before a gap proves nothing after it */
 };
 
 struct live {
@@ -38,6 +39,7 @@ struct live {
 	size_t nplaces, places_size;
 	uint64_t allocs, frees, unmatched_frees, double_frees;
 	uint64_t held_blocks, held_bytes;
+	uint16_t epoch;
 };
 
 void live_init(struct live *l);
@@ -45,6 +47,9 @@ void live_fini(struct live *l);
 
 /* A block was given out to code at @pc. 0 or -ENOMEM. */
 must_check int live_alloc(struct live *l, taddr addr, uint64_t size, taddr pc, uint64_t now_ns);
+
+/* Events were lost: addresses released until now may have been given out again since. */
+void live_gap(struct live *l);
 
 /* The address was given out again, but that is not to be counted: what we knew of it is over. */
 void live_forget(struct live *l, taddr addr);

@@ -142,6 +142,9 @@ static void on_gap(struct watch *w, const struct record *rec)
 	if (w->ngaps == WATCH_GAPS)
 		start = w->gaps[--w->ngaps].start_ns;
 	w->gaps[w->ngaps++] = (struct watch_gap){ start, rec->time_ns };
+	live_gap(&w->tally->live);
+	/* the dynamic linker's word may be among what was lost */
+	on_modules(w);
 }
 
 static void handle(struct watch *w, const struct record *rec)

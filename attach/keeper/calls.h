@@ -42,7 +42,7 @@ void calls_init(struct calls *c);
 
 /*
  * A call begins. true: opened (or it is the same call going on: a tail call
- * from the function that opened it keeps the outer one, *@outer is then true).
+ * from the function that opened it keeps the outer one, *@tail is then true).
  * false: the pool is empty, the call cannot be followed.
  */
 bool calls_open(struct calls *c, struct tracee *t, taddr sp, uint32_t trap, uint16_t family,

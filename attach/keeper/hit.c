@@ -32,7 +32,7 @@ static int memory_read(void *ctx, taddr addr, void *buf, size_t n)
 	const struct memory *m = ctx;
 	struct iovec here = { buf, n }, there = { (void *)(uintptr_t)addr, n };
 
-	if (addr >= m->sp && addr - m->sp + n <= m->slice_len) {
+	if (m->slice && addr >= m->sp && n <= m->slice_len && addr - m->sp <= m->slice_len - n) {
 		memcpy(buf, m->slice + (addr - m->sp), n);
 		return 0;
 	}
@@ -89,8 +89,10 @@ static void step(struct keeper *k, struct tracee *t, uint32_t trap, struct user_
 	t->redo = trap;
 	t->redo_sp = regs->rsp;
 	regs->rip = displaced ? s->scratch : s->addr;
-	if (tracee_set_regs(t, before, regs) < 0)
+	if (tracee_set_regs(t, before, regs) < 0) {
+		t->state = TRACEE_RUNNING; /* killed: its end follows */
 		return;
+	}
 	if (displaced)
 		(void)!tracee_step(t, 0); /* gone: its end follows */
 	else
@@ -115,6 +117,7 @@ static void go_past(struct keeper *k, struct tracee *t, uint32_t trap, struct us
 		t->state = TRACEE_RUNNING; /* killed: its end follows */
 		return;
 	}
+	t->status = STATUS_SETTLED; /* should we crash right here: there is no SIGTRAP to deliver any more */
 	resume(k, t);
 }
 
@@ -218,8 +221,7 @@ static void read_target(struct tracee *t, const struct site *s, const struct mea
 	got = process_vm_readv(t->tid, here, n, there, n, 0);
 	if (got < (ssize_t)(8 * __builtin_popcount(words))) {
 		/* a word that is not there (a result that is no pointer): the stack alone */
-		if (want)
-			got = process_vm_readv(t->tid, &here[n - 1], 1, &there[n - 1], 1, 0);
+		got = want ? process_vm_readv(t->tid, &here[n - 1], 1, &there[n - 1], 1, 0) : 0;
 		words = 0;
 	}
 	rec->aux_read = words;

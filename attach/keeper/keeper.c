@@ -85,7 +85,7 @@ static int64_t forget(struct keeper *k, uint32_t first, uint32_t n)
 	if (first > SHARED_SITES || n > SHARED_SITES - first)
 		return -EINVAL;
 	for (uint32_t i = first; i < first + n; i++)
-		trap_forget(&k->traps, i);
+		trap_forget(&k->traps, k->mem, i);
 	return 0;
 }
 

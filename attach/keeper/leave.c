@@ -62,18 +62,27 @@ static void settle_signal(struct keeper *k, struct tracee *t, int sig)
 	bool ours = sig == SIGTRAP && (hit_step_done(k, t) || settle_regs(k, t, true, false));
 
 	if (!ours)
-		settle_regs(k, t, false, false);
+		settle_regs(k, t, false, tracee_is_ignored(t, sig));
 	detach(k, t, ours ? 0 : sig);
 }
 
-/* Inside the call, so no trap is pending. The newborn has traps in its memory if its copy was made before we lifted them. */
+/*
+ * Inside the call, so no trap is pending. The newborn has traps in its memory
+ * if its copy was made before we lifted them: wait for its first stop, unless
+ * it was seen already.
+ */
 static void settle_birth(struct keeper *k, struct tracee *t)
 {
 	unsigned long newborn;
-	int status;
 
-	if (tracee_event_msg(t, &newborn) == 0 && waitpid(newborn, &status, __WALL) > 0)
-		settle_status(k, newborn, status);
+	if (tracee_event_msg(t, &newborn) == 0) {
+		struct tracee *n = threads_find(&k->threads, newborn);
+
+		if (!n && tracee_is_ours(newborn))
+			n = threads_add(&k->threads, newborn);
+		if (n && !n->known && n->state == TRACEE_RUNNING)
+			n->interrupted = true;
+	}
 	detach(k, t, 0);
 }
 

@@ -249,6 +249,23 @@ static void serve_end(struct keeper *k, struct tracee *t)
 	keeper_record(k, RECORD_THREAD_END, 0, tid, 0, status);
 }
 
+/*
+ * A signal that the target ignores does not reach an untraced thread at all. A
+ * traced one is woken by it, and would see EINTR because of us.
+ */
+static void restart_if_ignored(const struct keeper *k, struct tracee *t, int sig)
+{
+	struct user_regs_struct before, regs;
+
+	if (tracee_regs(t, &before) < 0 || (long long)before.rax != -EINTR || !tracee_is_ignored(t, sig))
+		return;
+	regs = before;
+	if (tracee_may_restart(t, &regs, k->now_ns))
+		tracee_restart_call(t, &regs);
+	if (tracee_set_regs(t, &before, &regs) < 0)
+		t->state = TRACEE_RUNNING;
+}
+
 static bool serve_signal(struct keeper *k, struct tracee *t, int sig)
 {
 	if (sig == SIGTRAP) {
@@ -258,6 +275,7 @@ static bool serve_signal(struct keeper *k, struct tracee *t, int sig)
 			return r == HIT_DONE;
 	}
 	hit_break_off_step(k, t);
+	restart_if_ignored(k, t, sig);
 	go_on(k, t, sig);
 	return true;
 }

@@ -88,11 +88,20 @@ bool newproc_first_stop(struct keeper *k, struct tracee *t)
 	return false;
 }
 
-/* The other threads are dead; the one that exec'ed goes by the leader's number now. */
+static int adopt(void *ctx, pid_t child)
+{
+	struct keeper *k = ctx;
+
+	if (!threads_find(&k->threads, child) && tracee_is_ours(child) && !threads_add(&k->threads, child))
+		k->leave_reason = LEFT_THREADS;
+	return 0;
+}
+
+/* The other threads are dead; the one that exec'ed goes by the leader's number now. Newborns may be anybody's. */
 static void forget_old_threads(struct keeper *k, struct tracee *t)
 {
 	for (struct tracee *o = threads_first(&k->threads); o; o = threads_next(&k->threads, o)) {
-		if (o == t || o->guest)
+		if (o == t || o->guest || !o->known)
 			continue;
 		if (o->state == TRACEE_HELD)
 			k->held--;
@@ -115,6 +124,8 @@ void newproc_exec(struct keeper *k, struct tracee *t)
 		let_go(k, t);
 		return;
 	}
+	/* copies of the old memory that have not stopped yet, and whose makers died before they could tell of them */
+	(void)procfs_each_child(k->target, k->target, adopt, k);
 	/* guests may still live in the old memory, which k->mem still names */
 	atomic_fetch_add(&k->shared->unlifted, trap_lift_all(&k->traps, k->mem));
 	trap_restore_scratch(&k->traps, k->mem);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -50,9 +51,11 @@ static ssize_t slurp(const char *path, char *buf, size_t n)
 	if (fd < 0)
 		return -errno;
 	got = read(fd, buf, n - 1);
+	if (got < 0)
+		got = -errno;
 	close(fd);
 	if (got < 0)
-		return -EIO;
+		return got;
 	buf[got] = '\0';
 	return got;
 }
@@ -124,10 +127,13 @@ enum activity procfs_activity(pid_t pid, pid_t tid)
 {
 	char path[64], buf[256];
 	const char *p;
+	ssize_t n;
 
 	task_path(path, pid, tid, "/stat");
-	if (slurp(path, buf, sizeof(buf)) <= 0)
-		return ACTIVITY_GONE;
+	n = slurp(path, buf, sizeof(buf));
+	/* what cannot be told (no memory, no descriptors) is taken for the worse */
+	if (n <= 0)
+		return n == -ENOENT || n == -ESRCH ? ACTIVITY_GONE : ACTIVITY_BUSY;
 	/* the name, in parentheses, may hold anything; it is at most 15 bytes, so the last ')' is in reach */
 	p = strrchr(buf, ')');
 	if (!p || !p[1])
@@ -144,6 +150,35 @@ enum activity procfs_activity(pid_t pid, pid_t tid)
 	default:
 		return ACTIVITY_BUSY;
 	}
+}
+
+/* The mask behind @key in /proc/TID/status. */
+static uint64_t signal_set(const char *status, const char *key)
+{
+	const char *p = strstr(status, key);
+
+	if (!p)
+		return 0;
+	p += strlen(key);
+	while (*p == '\t' || *p == ' ')
+		p++;
+	return parse_number(&p, 16);
+}
+
+int procfs_signals(pid_t tid, struct procfs_signals *out)
+{
+	const uint64_t harmless = 1ull << (SIGCHLD - 1) | 1ull << (SIGURG - 1) | 1ull << (SIGWINCH - 1) |
+				  1ull << (SIGCONT - 1);
+	char path[64], buf[4096];
+	ssize_t n;
+
+	put(put_number(put(path, "/proc/"), tid), "/status");
+	n = slurp(path, buf, sizeof(buf));
+	if (n < 0)
+		return n;
+	out->blocked = signal_set(buf, "\nSigBlk:");
+	out->ignored = signal_set(buf, "\nSigIgn:") | (harmless & ~signal_set(buf, "\nSigCgt:"));
+	return 0;
 }
 
 struct linux_dirent64 {

@@ -6,6 +6,7 @@
 #define MM_PROCFS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* A thread of @pid that lives: itself, unless its first thread has ended and others go on. 0 if there is none. */
@@ -28,6 +29,15 @@ enum activity procfs_activity(pid_t pid, pid_t tid);
  * since clone3 has its flags in memory.
  */
 bool procfs_in_vfork(pid_t pid, pid_t tid, int mem);
+
+/* Signal sets of a thread, bit n-1 for signal n. */
+struct procfs_signals {
+	uint64_t blocked;	/* as it is now, also inside a call that brings its own */
+	uint64_t ignored;	/* by SIG_IGN, or because that is the default */
+};
+
+/* 0 or -errno. */
+int procfs_signals(pid_t tid, struct procfs_signals *out);
 
 /* Call @each for every number in /proc/@pid/task; stops at its first negative return, which is returned; else the sum. */
 int procfs_each_task(pid_t pid, int (*each)(void *ctx, pid_t tid), void *ctx);

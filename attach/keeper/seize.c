@@ -20,7 +20,7 @@ static int refused(struct keeper *k, pid_t tid, bool guest)
 	for (int i = 0; i < REFUSED_TRIES; i++) {
 		int r;
 
-		if (tracee_is_ours(tid) || guest || procfs_activity(k->target, tid) == ACTIVITY_GONE)
+		if (tracee_is_ours(tid) || procfs_activity(guest ? tid : k->target, tid) == ACTIVITY_GONE)
 			return 0;
 		nanosleep(&ms, NULL);
 		r = tracee_seize(tid);

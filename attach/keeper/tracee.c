@@ -8,6 +8,10 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "attach/keeper/procfs.h"
+
+#define RESTARTS 16		/* of one call with a time-out, then it sees an EINTR */
+#define REFUSED_NS 1000000
 #define OPTIONS (PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | \
 		 PTRACE_O_TRACEVFORKDONE | PTRACE_O_TRACEEXEC)
 
@@ -139,23 +143,6 @@ bool tracee_pending(const struct tracee *t, int sig, int *code)
 	return queued(t, set, 0, code) || queued(t, set, PTRACE_PEEKSIGINFO_SHARED, code);
 }
 
-/* Is a signal on its way that the thread does not block? */
-static bool signalled(const struct tracee *t)
-{
-	uint64_t mask = 0;
-
-	if (request(PTRACE_GETSIGMASK, t->tid, sizeof(mask), (uintptr_t)&mask) < 0)
-		return true;
-	return queued(t, ~mask, 0, NULL) || queued(t, ~mask, PTRACE_PEEKSIGINFO_SHARED, NULL);
-}
-
-/* Calls with a signal mask of their own, which is not the one that ptrace tells. */
-static bool brings_a_mask(long long nr)
-{
-	return nr == SYS_epoll_pwait || nr == SYS_epoll_pwait2 || nr == SYS_ppoll || nr == SYS_pselect6 ||
-	       nr == SYS_rt_sigsuspend || nr == SYS_io_pgetevents || nr == SYS_io_uring_enter;
-}
-
 /*
  * int3 in a thread that blocks SIGTRAP: the kernel (force_sig) takes SIGTRAP
  * out of its mask for good. Worker threads that block everything (sigfillset)
@@ -235,13 +222,65 @@ static bool only_waits(long long nr)
 	}
 }
 
+/* Would the call wait for ever if nothing came? What cannot be seen (a socket's time-out) counts as no. */
+static bool without_end(const struct user_regs_struct *r)
+{
+	switch (r->orig_rax) {
+	case SYS_epoll_wait:
+	case SYS_epoll_pwait:
+		return (int)r->r10 < 0;
+	case SYS_poll:
+		return (int)r->rdx < 0;
+	case SYS_ppoll:
+	case SYS_rt_sigtimedwait:
+		return r->rdx == 0;
+	case SYS_select:
+	case SYS_pselect6:
+		return r->r8 == 0;
+	case SYS_epoll_pwait2:
+	case SYS_semtimedop:
+	case SYS_futex:
+		return r->r10 == 0;
+	default:
+		return false;
+	}
+}
+
+bool tracee_may_restart(struct tracee *t, const struct user_regs_struct *r, uint64_t now_ns)
+{
+	if (without_end(r))
+		return true;
+	if (now_ns - t->refused_ns < REFUSED_NS)
+		return false; /* another signal of the same moment: the thread has not run since */
+	if (t->restart_rip != r->rip || t->restart_sp != r->rsp)
+		t->restarts = 0;
+	t->restart_rip = r->rip;
+	t->restart_sp = r->rsp;
+	if (++t->restarts < RESTARTS)
+		return true;
+	t->restarts = 0;
+	t->refused_ns = now_ns;
+	return false;
+}
+
 void tracee_restart_call(const struct tracee *t, struct user_regs_struct *regs)
 {
-	/* with a signal on its way EINTR is the truth */
-	if ((long long)regs->rax != -EINTR || !only_waits(regs->orig_rax))
+	struct procfs_signals s;
+	uint64_t real;
+
+	if ((long long)regs->rax != -EINTR || !only_waits(regs->orig_rax) || procfs_signals(t->tid, &s) < 0)
 		return;
-	if (brings_a_mask(regs->orig_rax) ? tracee_pending(t, 0, NULL) : signalled(t))
+	real = ~s.blocked & ~s.ignored;
+	/* with a signal on its way EINTR is the truth */
+	if (queued(t, real, 0, NULL) || queued(t, real, PTRACE_PEEKSIGINFO_SHARED, NULL))
 		return;
 	regs->rax = regs->orig_rax;
 	regs->rip -= 2; /* syscall is two bytes */
+}
+
+bool tracee_is_ignored(const struct tracee *t, int sig)
+{
+	struct procfs_signals s;
+
+	return sig >= 1 && sig <= 64 && procfs_signals(t->tid, &s) == 0 && (s.ignored >> (sig - 1) & 1);
 }

@@ -18,8 +18,10 @@
 #ifndef MM_TRACEE_H
 #define MM_TRACEE_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/ptrace.h>
 #include <sys/types.h>
 #include <sys/user.h>
 
@@ -28,6 +30,9 @@
 enum tracee_state { TRACEE_FREE, TRACEE_RUNNING, TRACEE_STOPPED, TRACEE_HELD, TRACEE_LISTENING };
 
 #define NO_TRAP UINT32_MAX
+
+/* Wait status of a stop that has nothing to deliver: what a thread is at once its registers were moved past a hit. */
+#define STATUS_SETTLED ((PTRACE_EVENT_STOP << 16) | (SIGTRAP << 8) | 0x7f)
 
 struct tracee {
 	pid_t tid;
@@ -47,12 +52,15 @@ struct tracee {
 	taddr redo_sp;		/* rsp then */
 	int status;		/* STOPPED: wait status, not served yet */
 	uint32_t hits;
+	uint32_t restarts;	/* of the call at: */
+	taddr restart_rip, restart_sp;
+	uint64_t refused_ns;	/* when it was not restarted, to let its time-out be seen */
 	uint16_t calls;		/* innermost open call (calls.h), or NO_CALL */
 	uint64_t seen_ns;	/* when the stop was seen; HELD: since when */
 	uint64_t last_hit_ns;
 };
 
-/* 0, -ESRCH (it vanished, or is a zombie), -EPERM, or another -errno. The thread does not stop. */
+/* 0, -ESRCH (it vanished), -EPERM (also for a zombie, and for one that is ours already), or another -errno. The thread does not stop. */
 must_check int tracee_seize(pid_t tid);
 
 /* Is @tid a tracee of ours (or a child), whether in the table or not? */
@@ -87,5 +95,15 @@ must_check int tracee_interrupt(struct tracee *t);
  * Other calls may have done something (close has closed), and are left alone.
  */
 void tracee_restart_call(const struct tracee *t, struct user_regs_struct *regs);
+
+/*
+ * A call with a time-out waits for all of it again when it is restarted: under
+ * a stream of ignored signals it would never end. So every 16th time in a row it is not, unless it waits without
+ * end anyway.
+ */
+bool tracee_may_restart(struct tracee *t, const struct user_regs_struct *regs, uint64_t now_ns);
+
+/* Would @sig do nothing to it? The kernel delivers even ignored signals to a traced thread, and they interrupt its calls. */
+bool tracee_is_ignored(const struct tracee *t, int sig);
 
 #endif

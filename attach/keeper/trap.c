@@ -35,7 +35,7 @@ static void rehash(struct traps *ts)
 	while (ts->bound && ts->all[ts->bound - 1].state == TRAP_NONE)
 		ts->bound--;
 	for (uint32_t i = 0; i < ts->bound; i++)
-		if (ts->all[i].state != TRAP_NONE)
+		if (ts->all[i].state != TRAP_NONE && ts->all[i].state != TRAP_GONE)
 			enter(ts, i);
 }
 
@@ -82,7 +82,7 @@ int trap_plant(struct traps *ts, int mem, uint32_t i, const struct site *site)
 
 	if (i >= SHARED_SITES || !site->nbytes || site->nbytes > SITE_BYTES || site->step_len > SITE_BYTES)
 		return -EINVAL;
-	if (ts->all[i].state != TRAP_NONE || trap_find(ts, site->addr) != NO_TRAP)
+	if ((ts->all[i].state != TRAP_NONE && ts->all[i].state != TRAP_GONE) || trap_find(ts, site->addr) != NO_TRAP)
 		return -EEXIST;
 	ts->all[i].site = *site;
 	ts->all[i].state = TRAP_REFUSED;
@@ -162,21 +162,24 @@ uint32_t trap_lift_all(struct traps *ts, int mem)
 	return failed;
 }
 
+static void restore_scratch(int mem, const struct site *s)
+{
+	uint8_t now[SITE_BYTES];
+
+	if (s->emu.op != EMU_NONE || !s->scratch)
+		return;
+	if (pread(mem, now, s->step_len, (off_t)s->scratch) != s->step_len ||
+	    memcmp(now, s->step, s->step_len) != 0)
+		return;
+	/* padding that is never run: a failure leaves it odd, not harmful */
+	(void)!pwrite(mem, s->scratch_bytes, s->step_len, (off_t)s->scratch);
+}
+
 void trap_restore_scratch(struct traps *ts, int mem)
 {
-	for (uint32_t i = 0; i < ts->bound; i++) {
-		const struct site *s = &ts->all[i].site;
-		uint8_t now[SITE_BYTES];
-
-		if (ts->all[i].state != TRAP_LIFTED || s->emu.op != EMU_NONE || !s->scratch)
-			continue;
-		if (pread(mem, now, s->step_len, (off_t)s->scratch) != s->step_len ||
-		    memcmp(now, s->step, s->step_len) != 0)
-			continue;
-		/* padding that is never run: a failure leaves it odd, not harmful */
-		if (pwrite(mem, s->scratch_bytes, s->step_len, (off_t)s->scratch) != s->step_len)
-			continue;
-	}
+	for (uint32_t i = 0; i < ts->bound; i++)
+		if (ts->all[i].state == TRAP_LIFTED)
+			restore_scratch(mem, &ts->all[i].site);
 }
 
 int trap_clean_copy(const struct traps *ts, int mem)
@@ -185,26 +188,35 @@ int trap_clean_copy(const struct traps *ts, int mem)
 		const struct trap *t = &ts->all[i];
 		int r;
 
-		if (t->state != TRAP_PLANTED && t->state != TRAP_LIFTED)
+		if (t->state != TRAP_PLANTED && t->state != TRAP_LIFTED && t->state != TRAP_GONE)
 			continue;
 		r = put_back(mem, &t->site);
 		if (r < 0)
 			return r;
+		restore_scratch(mem, &t->site);
 	}
 	return 0;
 }
 
-void trap_forget(struct traps *ts, uint32_t i)
+static void forget(struct trap *t)
+{
+	t->state = t->state == TRAP_PLANTED || t->state == TRAP_LIFTED || t->state == TRAP_GONE ? TRAP_GONE :
+													TRAP_NONE;
+}
+
+void trap_forget(struct traps *ts, int mem, uint32_t i)
 {
 	if (i >= SHARED_SITES)
 		return;
-	ts->all[i].state = TRAP_NONE;
+	/* should the caller be wrong, an int3 that nobody knows must not stay; what cannot be read is unmapped */
+	(void)!trap_lift(ts, mem, i);
+	forget(&ts->all[i]);
 	rehash(ts);
 }
 
 void trap_forget_all(struct traps *ts)
 {
 	for (uint32_t i = 0; i < ts->bound; i++)
-		ts->all[i].state = TRAP_NONE;
+		forget(&ts->all[i]);
 	rehash(ts);
 }

@@ -23,7 +23,13 @@
 
 #define TRAP_HASH (4 * SHARED_SITES)
 
-enum trap_state { TRAP_NONE, TRAP_PLANTED, TRAP_LIFTED, TRAP_REFUSED };
+enum trap_state {
+	TRAP_NONE,
+	TRAP_PLANTED,
+	TRAP_LIFTED,
+	TRAP_REFUSED,	/* could not be planted; the address is known not to be ours */
+	TRAP_GONE,	/* its memory was unmapped; copies of it, made before, may still have it. The number is free */
+};
 
 struct trap {
 	struct site site;
@@ -57,11 +63,12 @@ uint32_t trap_lift_all(struct traps *ts, int mem);
 /* Put back the padding in which displaced instructions were run; no thread may be there any more. */
 void trap_restore_scratch(struct traps *ts, int mem);
 
-/* Take every trap out of another process's copy of the memory. 0 or -errno. */
+/* Take every trap, and what displaced steps left, out of another process's copy of the memory. 0 or -errno. */
 must_check int trap_clean_copy(const struct traps *ts, int mem);
 
-/* The memory of trap @i is unmapped: never touch it again. */
-void trap_forget(struct traps *ts, uint32_t i);
+/* The memory of trap @i is unmapped (if it is not, the trap is lifted): it is only looked for in copies from now on. */
+void trap_forget(struct traps *ts, int mem, uint32_t i);
+/* The same for all, lifted already, when the whole memory goes. */
 void trap_forget_all(struct traps *ts);
 
 #endif

@@ -640,13 +640,13 @@ static void forgotten(void **state)
 	assert_int_equal(plant(0, 100, 16), 0);
 	assert_int_equal(plant(1, 200, 16), 0);
 	assert_int_equal(munmap(page, PAGE), 0);
-	trap_forget(&traps, 0);
+	trap_forget(&traps, mem, 0);
 	assert_int_equal(trap_find(&traps, at(100)), NO_TRAP);
 	assert_int_equal(trap_find(&traps, at(200)), 1);
-	trap_forget(&traps, 0);
-	trap_forget(&traps, SHARED_SITES); /* out of range: nothing */
-	trap_forget(&traps, UINT32_MAX);
-	trap_forget(&traps, 1);
+	trap_forget(&traps, mem, 0);
+	trap_forget(&traps, mem, SHARED_SITES); /* out of range: nothing */
+	trap_forget(&traps, mem, UINT32_MAX);
+	trap_forget(&traps, mem, 1);
 	/* mapped again: numbers and addresses are free */
 	map_page(file);
 	assert_int_equal(plant(0, 200, 16), 0);
@@ -666,7 +666,7 @@ static void a_refused_number_is_free_once_forgotten(void **state)
 	s.bytes[3] ^= 1;
 	assert_int_equal(trap_plant(&traps, mem, 0, &s), -EILSEQ);
 	assert_int_equal(plant(0, 100, 16), -EEXIST);
-	trap_forget(&traps, 0);
+	trap_forget(&traps, mem, 0);
 	assert_int_equal(plant(0, 100, 16), 0);
 	assert_int_equal(trap_lift_all(&traps, mem), 0);
 	assert_page(file, NULL, 0);
@@ -709,7 +709,7 @@ static void found_by_address(void **state)
 
 		s.addr = (taddr)(uintptr_t)area + offset_of[i];
 		assert_int_equal(trap_lift(&traps, mem, i), 0);
-		trap_forget(&traps, i);
+		trap_forget(&traps, mem, i);
 		assert_int_equal(trap_find(&traps, s.addr), NO_TRAP);
 		offset_of[i] = 16 * i + random() % 16;
 		s.addr = (taddr)(uintptr_t)area + offset_of[i];
