@@ -5,6 +5,7 @@
 #	make              ./mmattach
 #	make check        build everything, run all tests (MM_REQUIRE=1: a skipped test is a failure)
 #	make unit         only the unit tests
+#	make fuzz         each parser under libFuzzer for FUZZ_TIME seconds (clang; 60 if not set)
 #	make bench        what a hit costs, in ratios
 #	make demo         attach to a leaky service and print the report
 #	make install      DESTDIR, prefix
@@ -67,8 +68,17 @@ VICTIMS += build/victims/hot_static build/victims/hot_static_pie build/victims/h
 endif
 VICTIM_FLAGS := -O2 -g -pthread
 
+# A fuzzer is one function (tests/fuzz); driver.c calls it in `make check`, libFuzzer in `make fuzz`.
+FUZZ_SOURCES := $(wildcard tests/fuzz/fuzz_*.c)
+FUZZERS := $(FUZZ_SOURCES:tests/fuzz/%.c=$(B)/fuzz/%)
+LIBFUZZERS := $(FUZZ_SOURCES:tests/fuzz/%.c=$(B)/libfuzzer/%)
+FUZZ_SEEDS := build/fuzz/seeds/elfimage/tiny.so build/fuzz/seeds/elfimage/tiny build/fuzz/seeds/elfimage/stripped.so \
+	build/fuzz/seeds/elfimage/vast.so build/fuzz/seeds/decode/forms
+CLANG ?= clang
+FUZZ_TIME ?= 60
+
 .DELETE_ON_ERROR:
-.PHONY: all check unit units victims benches bench demo layers install clean FORCE
+.PHONY: all check unit units victims fault fuzzers fuzz libfuzzers benches bench demo layers install clean FORCE
 
 all: mmattach
 
@@ -125,6 +135,60 @@ build/victims/%: tests/victims/%.cc
 	@mkdir -p $(@D)
 	$(call say,CXX)$(CXX) -std=gnu++17 $(VICTIM_FLAGS) -MMD -MP -o $@ $<
 
+# What makes system calls fail (tests/fault).
+fault: build/fault/refuse
+
+build/fault/%: tests/fault/%.c
+	@mkdir -p $(@D)
+	$(call say,CC)$(CC) -O2 -g $(WARN) -D_GNU_SOURCE -MMD -MP -o $@ $<
+
+fuzzers: $(FUZZERS) $(FUZZ_SEEDS)
+
+$(B)/fuzz/%: $(B)/tests/fuzz/%.o $(B)/tests/fuzz/driver.o $(B)/libmm.a
+	@mkdir -p $(@D)
+	$(call say,LD)$(LINK) $(MM_LDLIBS) $(LDLIBS)
+
+build/fuzz/seeds/elfimage/tiny.so: tests/fuzz/tiny.c
+	@mkdir -p $(@D)
+	$(call say,CC)$(CC) -O2 -fPIC -ffreestanding -nostdlib -shared -Wl,--build-id=sha1 -o $@ $<
+
+build/fuzz/seeds/elfimage/vast.so: tests/fuzz/tiny.c
+	@mkdir -p $(@D)
+	$(call say,CC)$(CC) -O2 -fPIC -ffreestanding -nostdlib -shared -DVAST -o $@ $<
+
+build/fuzz/seeds/elfimage/tiny: tests/fuzz/tiny.c
+	@mkdir -p $(@D)
+	$(call say,CC)$(CC) -O2 -fno-pie -no-pie -ffreestanding -nostdlib -static -Wl,-e,main -Wl,--build-id=sha1 -o $@ $<
+
+build/fuzz/seeds/elfimage/stripped.so: tests/fuzz/tiny.c
+	@mkdir -p $(@D)
+	$(call say,CC)$(CC) -Os -fPIC -ffreestanding -nostdlib -shared -s -Wl,--hash-style=sysv -o $@ $<
+
+build/fuzz/seeds/decode/forms: tests/fuzz/forms.S
+	@mkdir -p $(@D)
+	$(call say,AS)$(CC) -nostdlib -static -Wl,-e,0 -Wl,-Ttext,0x401000 -Wl,--oformat,binary -Wl,--build-id=none -o $@ $<
+
+# Everything again with clang, under its own variant's name.
+fuzz: $(FUZZ_SEEDS)
+	@echo 'int LLVMFuzzerTestOneInput(void){return 0;}' | \
+		$(CLANG) -fsanitize=fuzzer,address,undefined -x c - -o /dev/null 2>/dev/null || \
+		{ echo 'make fuzz needs clang with libFuzzer: apt-get install clang libclang-rt-14-dev'; exit 1; }
+	$(MAKE) CC=$(CLANG) SAN=fuzzer-no-link,address,undefined libfuzzers
+
+# -fsanitize=fuzzer-no-link of the objects becomes fuzzer here, with libFuzzer's main. What fails is left in build/fuzz/.
+libfuzzers: $(LIBFUZZERS)
+	@for f in $^; do \
+		name=$${f##*/fuzz_}; mkdir -p build/fuzz/corpus/$$name; set -- build/fuzz/corpus/$$name; \
+		for seeds in tests/fuzz/corpus/$$name build/fuzz/seeds/$$name; do [ ! -d $$seeds ] || set -- "$$@" $$seeds; done; \
+		echo "  FUZZ	$$name"; \
+		$$f -max_total_time=$(FUZZ_TIME) -timeout=10 -rss_limit_mb=1024 -max_len=65536 -print_final_stats=1 -verbosity=0 \
+			-artifact_prefix=build/fuzz/$$name- "$$@" || exit 1; \
+	done
+
+$(B)/libfuzzer/%: $(B)/tests/fuzz/%.o $(B)/libmm.a
+	@mkdir -p $(@D)
+	$(call say,LD)$(LINK) -fsanitize=fuzzer $(MM_LDLIBS) $(LDLIBS)
+
 benches: $(BENCHES)
 
 build/bench/%: bench/%.c
@@ -138,7 +202,7 @@ layers:
 check unit: export MM_BUILD = $(B)
 check unit: export ASAN_OPTIONS ?= detect_leaks=0:allocator_may_return_null=1
 
-check: layers all units victims benches
+check: layers all units victims fault fuzzers benches
 	$(PYTHON) -m pytest -q tests
 
 unit: units
@@ -161,4 +225,5 @@ clean:
 # Without this make would take the units' objects for leftovers and delete them.
 .SECONDARY:
 
--include $(OBJECTS:.o=.d) $(UNIT_SOURCES:%.c=$(B)/%.d) $(wildcard build/victims/*.d build/bench/*.d)
+-include $(OBJECTS:.o=.d) $(UNIT_SOURCES:%.c=$(B)/%.d) $(FUZZ_SOURCES:%.c=$(B)/%.d) \
+	$(B)/tests/fuzz/driver.d $(wildcard build/victims/*.d build/bench/*.d build/fault/*.d)

@@ -162,9 +162,9 @@ bool diagnose_sigtrap(const struct target_info *t, struct diagnosis *out)
 {
 	if (t->sigtrap_ignored)
 		say(out, CANNOT "it ignores SIGTRAP, and the kernel would make that fatal at the first trap", WHO(t));
-	else if (t->sigtrap_caught && t->sigtrap_blocker)
-		say(out, CANNOT "it handles SIGTRAP, its thread %d blocks it, and the kernel would take the handler "
-		    "away when that thread runs into a trap", WHO(t), (int)t->sigtrap_blocker);
+	else if (t->sigtrap_caught)
+		say(out, CANNOT "it handles SIGTRAP, and the kernel would take the handler away when a thread that "
+		    "blocks the signal, or is in the handler, runs into a trap", WHO(t));
 	else
 		return false;
 	hint(out, "if it does not need SIGTRAP for its work: --lose-sigtrap watches it all the same, and a SIGTRAP of "

@@ -79,6 +79,12 @@ void link_close(struct link *l)
 	l->shared = NULL;
 }
 
+void link_signal(struct link *l, int sig)
+{
+	/* ESRCH: it is gone, which the pidfd tells as well */
+	(void)!syscall(SYS_pidfd_send_signal, l->keeper_fd, sig, NULL, 0);
+}
+
 bool link_keeper_gone(const struct link *l)
 {
 	struct pollfd p = { .fd = l->keeper_fd, .events = POLLIN };
@@ -94,8 +100,7 @@ static void send_command(struct link *l, enum command_op op, int64_t arg, int64_
 	sh->arg = arg;
 	sh->arg2 = arg2;
 	atomic_fetch_add(&sh->seq, 1);
-	/* ESRCH: it is gone, which the pidfd tells as well */
-	(void)!syscall(SYS_pidfd_send_signal, l->keeper_fd, KEEPER_MAIL, NULL, 0);
+	link_signal(l, KEEPER_MAIL);
 }
 
 /* Wait for the bell or the keeper's end, a little while. */
@@ -190,6 +195,14 @@ int link_plant(struct link *l, const uint32_t *sites, size_t n)
 		i += run;
 	}
 	return 0;
+}
+
+bool link_any_planted(const struct link *l)
+{
+	for (uint32_t i = 0; i < l->nsites; i++)
+		if (l->planted[i])
+			return true;
+	return false;
 }
 
 int link_forget(struct link *l, uint32_t i)

@@ -47,6 +47,9 @@ must_check int link_new_site(struct link *l, uint32_t *i);
 /* Plant the sites numbered @sites[0..n); results in shared->plant_result. 0 or -errno of the keeper. */
 must_check int link_plant(struct link *l, const uint32_t *sites, size_t n);
 
+/* Is any trap planted now? */
+bool link_any_planted(const struct link *l);
+
 /* The memory of site @i is unmapped: it is not touched again, its number is free. 0 or -errno. */
 must_check int link_forget(struct link *l, uint32_t i);
 
@@ -57,6 +60,9 @@ void link_forget_all(struct link *l);
 must_check int link_leave(struct link *l, uint64_t limit_ns);
 
 bool link_keeper_gone(const struct link *l);
+
+/* Send the keeper a signal. */
+void link_signal(struct link *l, int sig);
 
 /* Say that we are alive though we do not read the ring just now. */
 void link_alive(struct link *l);

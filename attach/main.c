@@ -2,6 +2,7 @@
 /*
  * main: from the command line to what it asks for.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include "attach/probes_cmd.h"
 #include "attach/repair.h"
 #include "attach/session.h"
+#include "base/log.h"
 
 static int carry_out(const struct options *opt, int argc, char **argv)
 {
@@ -25,16 +27,24 @@ static int carry_out(const struct options *opt, int argc, char **argv)
 	}
 }
 
-/* Started with stdin, stdout or stderr closed: what we open must not take their numbers. */
+/*
+ * Started with stdin, stdout or stderr closed: what we open must not take their
+ * numbers. Opened the wrong way round: a report to a stdout that was closed is an error, not lost in silence.
+ */
 static void fill_stdio(void)
 {
-	int fd;
+	for (int fd = 0; fd <= 2; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd ? O_RDONLY : O_WRONLY) < 0)
+			return;
+}
 
-	do
-		fd = open("/dev/null", O_RDWR);
-	while (fd >= 0 && fd <= 2);
-	if (fd > 2)
-		close(fd);
+/* What was printed may not have been written: the disk is full, nobody reads. */
+static int flush_results(int status)
+{
+	if (!fflush(stdout) && !ferror(stdout))
+		return status;
+	log_error_errno(errno, "cannot write to stdout");
+	return status ? status : 1;
 }
 
 int main(int argc, char **argv)
@@ -47,5 +57,5 @@ int main(int argc, char **argv)
 	if (options_start(argc, argv, &opt, &status))
 		status = carry_out(&opt, argc, argv);
 	options_fini(&opt);
-	return status;
+	return flush_results(status);
 }

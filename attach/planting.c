@@ -231,6 +231,10 @@ static void say_refused(struct planting *p, uint32_t i)
 			snprintf(why, sizeof(p->probes[0].why_not), "no trap at %.100s: %s", where, strerror(-err));
 		return;
 	}
+	if (pread(p->mem, now, 1, (off_t)s->addr) != 1) {
+		log_verbose("no trap at %s: it is not mapped any more", where);
+		return;
+	}
 	if (pread(p->mem, now, sizeof(now), (off_t)s->addr) == sizeof(now))
 		format_bytes(now_text, sizeof(now_text), now, sizeof(now));
 	format_bytes(file_text, sizeof(file_text), s->bytes, s->nbytes < 8 ? s->nbytes : 8);

@@ -110,7 +110,7 @@ static void add_gaps(struct summary *s, const struct watch *w, const struct resu
 	for (size_t i = 0; i < w->ngaps; i++)
 		summary_add_gap(s, since_start(run, w->gaps[i].start_ns),
 				since_start(run, w->gaps[i].end_ns) - since_start(run, w->gaps[i].start_ns),
-				"events were not read fast enough");
+				"hits were dropped, or the keeper was stopped");
 	if (left_early(w))
 		summary_add_gap(s, blind, since_start(run, run->end_ns) - blind,
 				leave_reason_text(atomic_load(&sh->left)));

@@ -14,6 +14,7 @@
 #include "attach/diagnose.h"
 #include "attach/keeper/procfs.h"
 #include "attach/repair.h"
+#include "attach/rehearse.h"
 #include "attach/results.h"
 #include "attach/ruleset.h"
 #include "attach/spawn.h"
@@ -67,15 +68,38 @@ static int find_target(struct session *s)
 	return 0;
 }
 
+/*
+ * Have the keeper leave. One that does not answer is continued, in case that
+ * somebody stopped it; if that does not help, and nothing was ever planted, it
+ * can be killed without harm, which frees whoever waits for it.
+ */
+static void end_keeper(struct session *s)
+{
+	if (link_leave(&s->link, LEAVE_NS) == 0)
+		return;
+	link_signal(&s->link, SIGCONT);
+	if (!link_any_planted(&s->link))
+		link_signal(&s->link, SIGKILL);
+	if (link_leave(&s->link, LEAVE_NS) == 0)
+		return;
+	log_error("the keeper (%d) does not end; the traps are %s", s->link.keeper,
+		  atomic_load(&s->link.shared->left_ns) ? "lifted" : "perhaps not lifted");
+}
+
 static void say_attach_failed(struct session *s, int err)
 {
 	struct diagnose_self self;
 	struct target_info now;
 	struct diagnosis d;
+	int r;
 
-	if (err == -ENOSYS) {
+	if (err == -EOPNOTSUPP) {
 		log_error("cannot attach to %d (%s): kcmp is not there", s->target.pid, s->target.comm);
 		log_hint("the kernel must have CONFIG_KCMP, and a container's seccomp filter must let the system call through");
+		return;
+	}
+	if (err == -EPIPE) {
+		log_error("cannot attach to %d (%s): the keeper ended at once", s->target.pid, s->target.comm);
 		return;
 	}
 	if (err == -ETIMEDOUT) {
@@ -84,11 +108,12 @@ static void say_attach_failed(struct session *s, int err)
 		return;
 	}
 	/* our own keeper may still hold it, and must not be taken for the reason */
-	if (s->linked && link_leave(&s->link, LEAVE_NS) < 0)
-		log_error("the keeper (%d) does not end", s->link.keeper);
+	if (s->linked)
+		end_keeper(s);
 	diagnose_read_self(&self);
 	/* another tracer may have been faster, or it may have ended */
-	if (target_read(s->target.pid, &now) == 0) {
+	r = target_read(s->target.pid, &now);
+	if (r == 0) {
 		if (err == -ESRCH && now.state != 'Z')
 			diagnose_attach(&now, &self, err, &d);
 		else if (err == -ESRCH)
@@ -96,8 +121,11 @@ static void say_attach_failed(struct session *s, int err)
 		else
 			diagnose_attach(&now, &self, err, &d);
 		target_fini(&now);
-	} else {
+	} else if (r == -ESRCH || r == -ENOENT) {
 		diagnose_vanished(&s->target, &d);
+	} else {
+		/* it may well be there, only we cannot look: then what failed first is the reason */
+		diagnose_attach(&s->target, &self, err == -ESRCH ? r : err, &d);
 	}
 	diagnose_log(&d);
 }
@@ -108,6 +136,7 @@ static int open_signals(struct session *s)
 {
 	const struct sigaction ignore = { .sa_handler = SIG_IGN };
 	sigset_t set;
+	int r;
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
@@ -115,8 +144,28 @@ static int open_signals(struct session *s)
 	sigaddset(&set, SIGHUP);
 	sigprocmask(SIG_BLOCK, &set, &s->before.mask);
 	sigaction(SIGPIPE, &ignore, &s->before.pipe);
+	/* ulimit -f: then writing fails with EFBIG */
+	sigaction(SIGXFSZ, &ignore, &s->before.xfsz);
 	s->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	return s->signals < 0 ? -errno : 0;
+	if (s->signals >= 0)
+		return 0;
+	r = -errno;
+	log_error_errno(r, "cannot wait for signals");
+	return r;
+}
+
+/* Before there is a keeper. The usual reasons have their own words. */
+static void say_not_permitted(struct session *s, int err, const char *what)
+{
+	struct diagnose_self self;
+	struct diagnosis d;
+
+	log_error_errno(err, "cannot watch: %s", what);
+	if (!s->target.pid)
+		return;
+	diagnose_read_self(&self);
+	diagnose_attach(&s->target, &self, err, &d);
+	diagnose_log(&d);
 }
 
 static int open_link(struct session *s, int argc, char **argv)
@@ -124,13 +173,20 @@ static int open_link(struct session *s, int argc, char **argv)
 	const struct link_settings set = {
 		.slice_bytes = s->opt->stack_bytes, .max_stall_ns = s->opt->max_stall_ns,
 	};
-	int r = link_open(&s->link, &set, argc, argv);
+	const char *what;
+	int r = rehearse(&what);
+
+	if (r < 0) {
+		say_not_permitted(s, r, what);
+		return r;
+	}
+	r = link_open(&s->link, &set, argc, argv);
 
 	if (r < 0)
 		log_error_errno(r, "cannot start the keeper");
 	s->linked = r == 0;
 	if (r == 0)
-		s->link.shared->sigtrap_handled = s->target.sigtrap_caught;
+		s->link.shared->lose_sigtrap = s->opt->lose_sigtrap;
 	return r;
 }
 
@@ -216,7 +272,13 @@ static int plant(struct session *s)
 			r = planting_plant(&s->planting);
 		if (r == 0)
 			r = modules_refresh(s->modules, false);
+		if (r == 0)
+			r = planting_forget_gone(&s->planting);
 	} while (r == 0 && modules_count(s->modules) > known);
+	if (r == 0 && !link_any_planted(&s->link)) {
+		log_error("cannot watch %d (%s): no trap could be planted", s->target.pid, s->target.comm);
+		r = -ENOENT;
+	}
 	return r;
 }
 
@@ -274,7 +336,7 @@ static int attach(struct session *s, int argc, char **argv)
 		r = seize(s);
 	if (r == 0)
 		r = plant(s);
-	if (r < 0)
+	if (r < 0 && r != -ENOENT)
 		say_attach_failed(s, r);
 	return r;
 }
@@ -282,6 +344,7 @@ static int attach(struct session *s, int argc, char **argv)
 static int start_program(struct session *s, int argc, char **argv)
 {
 	int r = open_link(s, argc, argv), err;
+	struct diagnosis d;
 
 	if (r < 0)
 		return r;
@@ -292,6 +355,13 @@ static int start_program(struct session *s, int argc, char **argv)
 	}
 	s->spawned = true;
 	r = target_read(s->spawn.pid, &s->target);
+	s->link.shared->lose_sigtrap = s->opt->lose_sigtrap;
+	if (r == 0 && !s->opt->lose_sigtrap && diagnose_sigtrap(&s->target, &d)) {
+		diagnose_log(&d);
+		spawn_cancel(&s->spawn);
+		s->spawned = false;
+		return -EPERM;
+	}
 	if (r == 0)
 		r = modules_new(s->spawn.pid, &s->modules);
 	if (r == 0)
@@ -347,9 +417,7 @@ static void leave(struct session *s)
 		say_keeper_killed(s);
 		return;
 	}
-	if (link_leave(&s->link, LEAVE_NS) < 0)
-		log_error("the keeper (%d) does not end; the traps are %s", s->link.keeper,
-			  atomic_load(&s->link.shared->left_ns) ? "lifted" : "perhaps not lifted");
+	end_keeper(s);
 	if (s->watch.link)
 		watch_drain(&s->watch);
 	log_verbose("%" PRIu64 " waits for room in the ring, %.1f ms in all", atomic_load(&s->link.shared->stalls),
@@ -377,7 +445,10 @@ static int report(struct session *s)
 		.target = &s->target,
 	};
 	struct summary summary;
-	int r = results_summary(&s->watch, &run, &summary);
+	int r;
+
+	tally_end(&s->tally);
+	r = results_summary(&s->watch, &run, &summary);
 
 	if (r < 0)
 		log_error_errno(r, "cannot make the report");
@@ -429,23 +500,31 @@ static int open_report(struct session *s)
 
 int session_run(const struct options *opt, int argc, char **argv)
 {
-	struct session s = { .opt = opt, .signals = -1, .report = OUTFILE_INIT };
+	struct session *s = calloc(1, sizeof(*s)); /* too large for a small stack */
 	int status = 1;
 
-	if (open_report(&s) == 0 && open_signals(&s) == 0) {
-		int r = opt->program ? start_program(&s, argc, argv) : attach(&s, argc, argv);
+	if (!s) {
+		log_error_errno(ENOMEM, "cannot begin");
+		return 1;
+	}
+	s->opt = opt;
+	s->signals = -1;
+	s->report = (struct outfile)OUTFILE_INIT;
+	if (open_report(s) == 0 && open_signals(s) == 0) {
+		int r = opt->program ? start_program(s, argc, argv) : attach(s, argc, argv);
 
 		if (r == 0)
-			status = watch_and_report(&s);
-		else if (s.linked)
-			leave(&s);
-		if (s.spawned) {
-			int program = spawn_wait(&s.spawn);
+			status = watch_and_report(s);
+		else if (s->linked)
+			leave(s);
+		if (s->spawned) {
+			int program = spawn_wait(&s->spawn);
 
 			if (r == 0 && status == 0)
 				status = program;
 		}
 	}
-	close_session(&s);
+	close_session(s);
+	free(s);
 	return status;
 }

@@ -18,6 +18,7 @@ _Noreturn static void child(char **argv, pid_t tracer, const struct spawn_before
 	if (read(go, &byte, 1) != 1)
 		_exit(127); /* cancelled, or the controller is gone */
 	sigaction(SIGPIPE, &before->pipe, NULL);
+	sigaction(SIGXFSZ, &before->xfsz, NULL);
 	sigprocmask(SIG_SETMASK, &before->mask, NULL);
 	execvp(argv[0], argv);
 	err = errno;

@@ -23,6 +23,7 @@ struct spawn {
 struct spawn_before {
 	sigset_t mask;
 	struct sigaction pipe;	/* of SIGPIPE */
+	struct sigaction xfsz;	/* of SIGXFSZ */
 };
 
 /* Fork @argv[0], to be traced by @tracer. It waits. 0 or -errno. */

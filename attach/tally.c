@@ -1,15 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 #include "attach/tally.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
+
+/*
+ * When a thread ends, glibc gives what its cache holds to free once more: blocks
+ * that were released before, and the cache itself, which never came from
+ * malloc. So what looks like a double free, or an old block's, is kept apart
+ * until the thread does something else, which proves it the program's; if the
+ * thread ends first, it was the allocator's.
+ */
+struct doubts {
+	struct aside *all;
+	size_t n, size;
+	uint32_t probe;		/* whose hits they are */
+};
 
 void tally_init(struct tally *t, struct planting *planting)
 {
 	*t = (struct tally){ .planting = planting, .counting = true };
 	live_init(&t->live);
 	addrmap_init(&t->aside, sizeof(struct aside));
+	addrmap_init(&t->doubts, sizeof(struct doubts));
 	for (size_t i = 0; i < planting->nrules; i++)
 		if (planting->rules[i].op == RULE_FROM)
 			t->counting = false;
@@ -18,7 +33,9 @@ void tally_init(struct tally *t, struct planting *planting)
 void tally_fini(struct tally *t)
 {
 	live_fini(&t->live);
+	tally_end(t);
 	addrmap_fini(&t->aside);
+	addrmap_fini(&t->doubts);
 }
 
 /* --- reading a hit --- */
@@ -117,6 +134,63 @@ static void on_alloc(struct tally *t, const struct record_hit *hit, struct probe
 	add_block(t, hit, r, chunk, ptr, s);
 }
 
+/* --- releases that may be the allocator's own --- */
+
+static void settle_doubts(struct tally *t, uint32_t tid, bool ended)
+{
+	struct doubts d;
+
+	if (!addrmap_del(&t->doubts, tid, &d))
+		return;
+	for (size_t i = 0; i < d.n; i++) {
+		if (!ended)
+			live_released(&t->live, &d.all[i], true);
+		else if (d.all[i].was == ASIDE_UNKNOWN)
+			live_forget(&t->live, d.all[i].addr);
+	}
+	if (ended) {
+		t->planting->probes[d.probe].hits -= d.n;
+		t->events -= d.n;
+	}
+	free(d.all);
+}
+
+static void doubt(struct tally *t, uint32_t tid, const struct aside *a, uint32_t probe)
+{
+	struct doubts *d = addrmap_slot(&t->doubts, tid, NULL);
+
+	if (d && d->n == d->size) {
+		size_t size = d->size ? 2 * d->size : 16;
+		struct aside *all = realloc(d->all, size * sizeof(*all));
+
+		if (all) {
+			d->all = all;
+			d->size = size;
+		}
+	}
+	if (!d || d->n == d->size) {
+		t->out_of_memory = true;
+		return;
+	}
+	d->all[d->n++] = *a;
+	d->probe = probe;
+}
+
+static void release(struct tally *t, const struct record_hit *hit, taddr ptr, uint32_t probe)
+{
+	struct aside a;
+
+	live_set_aside(&t->live, ptr, &a);
+	if (!t->counting)
+		return;
+	if (a.was == ASIDE_HELD) {
+		settle_doubts(t, hit->head.tid, false);
+		live_released(&t->live, &a, true);
+	} else {
+		doubt(t, hit->head.tid, &a, probe);
+	}
+}
+
 static void on_free(struct tally *t, const struct record_hit *hit, struct probe *p)
 {
 	taddr ptr = argument(hit, p->rule->ptr.kind == VALUE_ARG ? p->rule->ptr.a : 1);
@@ -125,7 +199,7 @@ static void on_free(struct tally *t, const struct record_hit *hit, struct probe 
 		return;
 	if (t->counting)
 		count(t, p);
-	live_free(&t->live, ptr, t->counting);
+	release(t, hit, ptr, p - t->planting->probes);
 }
 
 static taddr realloc_old(const struct record_hit *hit, const struct rule *r)
@@ -209,6 +283,8 @@ void tally_hit(struct tally *t, const struct record_hit *hit)
 	if (i == NO_PROBE)
 		return;
 	p = &t->planting->probes[i];
+	if (p->rule->op != RULE_FREE)
+		settle_doubts(t, hit->head.tid, false);
 	switch (p->rule->op) {
 	case RULE_ALLOC:
 		on_alloc(t, hit, p, s, chunk);
@@ -231,4 +307,13 @@ void tally_hit(struct tally *t, const struct record_hit *hit)
 void tally_thread_end(struct tally *t, uint32_t tid)
 {
 	addrmap_del(&t->aside, tid, NULL);
+	settle_doubts(t, tid, true);
+}
+
+void tally_end(struct tally *t)
+{
+	uint64_t tid;
+
+	for (size_t i = 0; addrmap_next(&t->doubts, &i, &tid, NULL); i = 0)
+		settle_doubts(t, tid, false);
 }

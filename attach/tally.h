@@ -28,6 +28,7 @@ struct tally {
 	struct planting *planting;
 	struct live live;
 	struct addrmap aside;		/* tid -> struct aside: old blocks of reallocs under way */
+	struct addrmap doubts;		/* tid -> releases that may be the allocator's own */
 	bool counting;			/* within --from and --until */
 	uint64_t events;		/* hits that counted */
 	uint64_t unread_callers;	/* blocks whose place could not be read */
@@ -43,5 +44,8 @@ void tally_hit(struct tally *t, const struct record_hit *hit);
 
 /* A thread ended: a realloc that it had begun is over. */
 void tally_thread_end(struct tally *t, uint32_t tid);
+
+/* The watch is over: what was in doubt counts. */
+void tally_end(struct tally *t);
 
 #endif

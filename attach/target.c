@@ -11,15 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "base/fdio.h"
 #include "base/log.h"
 
 #define PF_KTHREAD 0x00200000	/* include/linux/sched.h; field "flags" of /proc/PID/stat */
 #define STATUS_LIMIT (1u << 20)
-#define SIGTRAP_LOOKS 50
-#define SIGTRAP_PAUSE_NS 1000000
 #define CMDLINE_LIMIT (8u << 20)
 
 static int read_proc(pid_t pid, const char *name, size_t limit, char **text, size_t *n)
@@ -139,24 +136,7 @@ static char *read_thread_status(pid_t pid, pid_t tid)
 	return read_proc(pid, name, STATUS_LIMIT, &status, &n) ? NULL : status;
 }
 
-/* A thread inside its handler, or inside raise, blocks it too, but not for long: so look more than once. */
-static bool blocks_sigtrap(pid_t pid, pid_t tid)
-{
-	const struct timespec pause = { 0, SIGTRAP_PAUSE_NS };
-	bool blocked = true;
-
-	for (int i = 0; blocked && i < SIGTRAP_LOOKS; i++) {
-		char *status = read_thread_status(pid, tid);
-
-		blocked = status && has_signal(status, "SigBlk", SIGTRAP);
-		free(status);
-		if (blocked)
-			nanosleep(&pause, NULL);
-	}
-	return blocked;
-}
-
-/* Tracers and signal masks are the threads' own: ask all of them. */
+/* Threads are traced one by one: ask all of them. */
 static void read_thread(struct target_info *t, pid_t tid)
 {
 	char *status = read_thread_status(t->pid, tid);
@@ -166,8 +146,6 @@ static void read_thread(struct target_info *t, pid_t tid)
 		t->state = *field(status, "State");
 	if (status && !t->tracer_pid)
 		t->tracer_pid = (pid_t)strtol(field(status, "TracerPid"), NULL, 10);
-	if (status && t->sigtrap_caught && !t->sigtrap_blocker && blocks_sigtrap(t->pid, tid))
-		t->sigtrap_blocker = tid;
 	free(status);
 }
 

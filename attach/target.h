@@ -41,7 +41,6 @@ struct target_info {
 	bool shadow_stack;
 	bool sigtrap_ignored;
 	bool sigtrap_caught;
-	pid_t sigtrap_blocker;	/* caught, and this thread blocks it; 0: none does */
 	bool other_pid_ns;
 	bool other_user_ns;
 };

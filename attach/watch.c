@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
@@ -18,6 +19,7 @@
 #define BUSY_MS 1		/* events flow: look so often */
 #define BUSY_NS 20000000	/* none for so long: sleep until the bell */
 #define PROGRESS_NS 1000000000ull
+#define KEEPER_SILENT_NS 1200000000ull
 
 /* --- answers to threads that wait --- */
 
@@ -134,14 +136,17 @@ static void on_trouble(struct watch *w, const struct record *rec)
 		log_warn("thread %u: %s", rec->tid, trouble_text(rec->site));
 }
 
+static void add_gap(struct watch *w, uint64_t start_ns, uint64_t end_ns)
+{
+	if (w->ngaps == WATCH_GAPS)
+		start_ns = w->gaps[--w->ngaps].start_ns;
+	w->gaps[w->ngaps++] = (struct watch_gap){ start_ns, end_ns };
+}
+
 static void on_gap(struct watch *w, const struct record *rec)
 {
-	uint64_t start = rec->time_ns - rec->value;
-
 	log_warn("hits were dropped for %.1f s: events were not read fast enough", rec->value / 1e9);
-	if (w->ngaps == WATCH_GAPS)
-		start = w->gaps[--w->ngaps].start_ns;
-	w->gaps[w->ngaps++] = (struct watch_gap){ start, rec->time_ns };
+	add_gap(w, rec->time_ns - rec->value, rec->time_ns);
 	live_gap(&w->tally->live);
 	/* the dynamic linker's word may be among what was lost */
 	on_modules(w);
@@ -268,10 +273,32 @@ static void show_progress(struct watch *w, uint64_t now, bool last)
 		live->held_bytes, seconds > 0 ? atomic_load(&sh->served_ns) / 1e7 / seconds : 0, last ? "\n" : "");
 }
 
+/*
+ * The keeper turns a round twice a second at least. If somebody has stopped it
+ * (SIGSTOP), the target stands still with it: continue it, and say so.
+ */
+static void look_after_keeper(struct watch *w, uint64_t now)
+{
+	uint64_t beat = atomic_load_explicit(&w->link->shared->beat, memory_order_relaxed);
+
+	if (beat != w->beat || !w->beat_ns) {
+		w->beat = beat;
+		w->beat_ns = now;
+		return;
+	}
+	if (now - w->beat_ns < KEEPER_SILENT_NS)
+		return;
+	log_warn("the keeper (%d) stood still for %.1f s, and the target with it: continuing it", w->link->keeper,
+		 (now - w->beat_ns) / 1e9);
+	add_gap(w, w->beat_ns, now);
+	link_signal(w->link, SIGCONT);
+	w->beat_ns = now;
+}
+
 /* Milliseconds until something is due. */
 static int time_left(const struct watch *w, uint64_t now)
 {
-	uint64_t ns = w->progress ? PROGRESS_NS : 3600000000000ull;
+	uint64_t ns = PROGRESS_NS;
 
 	if (w->end_ns && w->end_ns - now < ns)
 		ns = w->end_ns - now;
@@ -288,6 +315,7 @@ static void run(struct watch *w, bool until_started)
 		now = link_clock_ns();
 		if (w->end_ns && now >= w->end_ns && w->end == WATCH_GOES_ON)
 			w->end = WATCH_TIME;
+		look_after_keeper(w, now);
 		if (now >= next_progress) {
 			show_progress(w, now, false);
 			next_progress = now + PROGRESS_NS;

@@ -48,6 +48,7 @@ struct watch {
 	uint64_t start_ns, end_ns;	/* end_ns 0: no limit */
 	int target_status;		/* WATCH_TARGET_ENDED: wait status of its last thread */
 	uint64_t children;		/* forked, cleaned, let go */
+	uint64_t beat, beat_ns;		/* the keeper's last sign of life that we saw, and when */
 	uint64_t troubles;		/* what went wrong in the keeper, already said */
 	struct watch_gap gaps[WATCH_GAPS];
 	size_t ngaps;			/* those beyond the array are added to its last */

@@ -86,7 +86,6 @@ struct record_hit {
 	X(TROUBLE_LIFT, "a trap could not be lifted") \
 	X(TROUBLE_EMULATE, "a displaced instruction was stepped in place") \
 	X(TROUBLE_TABLE, "more threads than the table holds") \
-	X(TROUBLE_HANDLER, "ran into a trap while it blocked SIGTRAP: the kernel has reset the target's handler of it") \
 	X(TROUBLE_RESUME, "a thread could not be resumed")
 enum trouble {
 #define X(name, text) name,

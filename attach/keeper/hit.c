@@ -52,11 +52,9 @@ static int memory_write(void *ctx, taddr addr, const void *buf, size_t n)
 
 static void resume(struct keeper *k, struct tracee *t)
 {
-	bool handled = k->shared->sigtrap_handled;
 	int r;
 
-	if (tracee_mend_mask(t, handled) && handled)
-		keeper_record(k, RECORD_TROUBLE, 0, t->tid, TROUBLE_HANDLER, 0);
+	tracee_mend_mask(t, false);
 	r = tracee_cont(t, 0);
 	if (r < 0 && r != -ESRCH)
 		keeper_record(k, RECORD_TROUBLE, 0, t->tid, TROUBLE_RESUME, -r);
@@ -195,7 +193,7 @@ static taddr aux_address(const struct site_aux *a, const struct user_regs_struct
 }
 
 /* One call for everything: first the words, then the stack, which may end early. */
-static void read_target(struct tracee *t, const struct site *s, const struct meaning *m, uint32_t want,
+static void read_target(struct keeper *k, struct tracee *t, const struct site *s, const struct meaning *m, uint32_t want,
 			struct record_hit *rec)
 {
 	struct iovec here[SITE_AUX + 1], there[SITE_AUX + 1];
@@ -219,6 +217,8 @@ static void read_target(struct tracee *t, const struct site *s, const struct mea
 	if (!n)
 		return;
 	got = process_vm_readv(t->tid, here, n, there, n, 0);
+	if (got < 0 && errno == EPERM)
+		k->leave_reason = LEFT_DENIED; /* it is not dumpable any more: soon not even a copy could be cleaned */
 	if (got < (ssize_t)(8 * __builtin_popcount(words))) {
 		/* a word that is not there (a result that is no pointer): the stack alone */
 		got = want ? process_vm_readv(t->tid, &here[n - 1], 1, &there[n - 1], 1, 0) : 0;
@@ -256,7 +256,7 @@ static void emit(struct keeper *k, struct tracee *t, uint32_t trap, const struct
 	else
 		memcpy(rec->args, (uint64_t[]){ regs->rdi, regs->rsi, regs->rdx, regs->rcx, regs->r8, regs->r9 },
 		       sizeof(rec->args));
-	read_target(t, s, m, stack_wanted(k, s, held), rec);
+	read_target(k, t, s, m, stack_wanted(k, s, held), rec);
 	ring_commit(&k->shared->ring, &rec->head, sizeof(*rec) + rec->slice_len);
 }
 

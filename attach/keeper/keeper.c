@@ -16,8 +16,10 @@
 #include "attach/keeper/hit.h"
 #include "attach/keeper/leave.h"
 #include "attach/keeper/loop.h"
+#include "attach/keeper/procfs.h"
 #include "attach/keeper/seize.h"
 
+#define STACK_BYTES (64u << 10)
 #define IDLE_NS 500000000ull	/* how often limits are looked at when nothing happens */
 
 /* For the crash handler alone. */
@@ -143,6 +145,21 @@ static bool orphaned(const struct keeper *k)
 	return getppid() != k->controller;
 }
 
+/*
+ * A trap in a thread that blocks SIGTRAP (in its handler, for one) makes the
+ * kernel reset the handler. Who has none has nothing to lose.
+ */
+static bool sigtrap_at_risk(struct keeper *k)
+{
+	struct procfs_signals s;
+	struct tracee *t;
+
+	if (k->shared->lose_sigtrap || !k->watching)
+		return false;
+	t = threads_first(&k->threads);
+	return t && procfs_signals(t->tid, &s) == 0 && (s.handled >> (SIGTRAP - 1) & 1);
+}
+
 _Noreturn static void run(struct keeper *k)
 {
 	while (!k->leave_reason) {
@@ -150,8 +167,11 @@ _Noreturn static void run(struct keeper *k)
 		/* asked also without the signal: the controller may have died before that was set up */
 		if ((k->news & NEWS_ORPHAN || k->now_ns >= k->next_parent_ns) && orphaned(k))
 			k->leave_reason = LEFT_ORPHAN;
-		if (k->now_ns >= k->next_parent_ns)
+		if (k->now_ns >= k->next_parent_ns) {
 			k->next_parent_ns = k->now_ns + IDLE_NS;
+			if (sigtrap_at_risk(k))
+				k->leave_reason = LEFT_SIGTRAP;
+		}
 		if (k->news & NEWS_TERM)
 			k->leave_reason = LEFT_TERM;
 		k->news = 0;
@@ -266,11 +286,24 @@ static struct keeper *new_keeper(struct shared *shared)
 	return k;
 }
 
+/*
+ * The stack in its final size, before mlockall: where memory is at its limit
+ * (RLIMIT_AS, RLIMIT_MEMLOCK), growing it later would be a SIGSEGV among planted traps.
+ */
+static void grow_stack(void)
+{
+	volatile uint8_t deep[STACK_BYTES];
+
+	for (size_t i = 0; i < sizeof(deep); i += 4096)
+		deep[i] = 0;
+}
+
 _Noreturn static void keeper_main(struct keeper *k, int argc, char **argv)
 {
 	struct sigevent tick = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = KEEPER_TICK };
 
 	the_keeper = k;
+	grow_stack();
 	setsid();
 	set_name(argc, argv);
 	set_signals(k);
@@ -288,7 +321,7 @@ int keeper_start(struct shared *shared, int argc, char **argv, pid_t *pid, int *
 {
 	sigset_t all, before;
 	struct keeper *k;
-	int r = 0;
+	int r = 0, err;
 
 	/* mapped before the fork, so that running out of memory is an ordinary error */
 	k = new_keeper(shared);
@@ -296,11 +329,12 @@ int keeper_start(struct shared *shared, int argc, char **argv, pid_t *pid, int *
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
 	*pid = k ? fork() : -1;
+	err = k ? -errno : -ENOMEM;
 	if (*pid == 0)
 		keeper_main(k, argc, argv);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	if (*pid < 0)
-		r = -ENOMEM;
+		r = err;
 	if (k)
 		munmap(k, sizeof(*k));
 	if (r < 0)

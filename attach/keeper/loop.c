@@ -51,6 +51,11 @@ static void collect_status(struct keeper *k, pid_t tid, int status)
 	enqueue(k, t, status);
 }
 
+void loop_take(struct keeper *k, pid_t tid, int status)
+{
+	collect_status(k, tid, status);
+}
+
 static bool ask(struct keeper *k, pid_t tid)
 {
 	int status;
@@ -443,6 +448,7 @@ void loop_round(struct keeper *k, uint64_t max_wait_ns)
 	k->news |= collect(k, max_wait_ns);
 
 	serve_queue(k);
+	atomic_fetch_add_explicit(&k->shared->beat, 1, memory_order_relaxed);
 	atomic_store_explicit(&k->shared->threads, k->threads.used - k->others, memory_order_relaxed);
 	watch_end(k);
 	release_overdue(k);

@@ -25,4 +25,7 @@ enum loop_news { NEWS_MAIL = 1, NEWS_ORPHAN = 2, NEWS_TERM = 4 };
  */
 void loop_round(struct keeper *k, uint64_t max_wait_ns);
 
+/* A wait status that somebody else collected: served in the next round. */
+void loop_take(struct keeper *k, pid_t tid, int status);
+
 #endif

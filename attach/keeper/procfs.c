@@ -177,6 +177,7 @@ int procfs_signals(pid_t tid, struct procfs_signals *out)
 	if (n < 0)
 		return n;
 	out->blocked = signal_set(buf, "\nSigBlk:");
+	out->handled = signal_set(buf, "\nSigIgn:") | signal_set(buf, "\nSigCgt:");
 	out->ignored = signal_set(buf, "\nSigIgn:") | (harmless & ~signal_set(buf, "\nSigCgt:"));
 	return 0;
 }

@@ -34,6 +34,7 @@ bool procfs_in_vfork(pid_t pid, pid_t tid, int mem);
 struct procfs_signals {
 	uint64_t blocked;	/* as it is now, also inside a call that brings its own */
 	uint64_t ignored;	/* by SIG_IGN, or because that is the default */
+	uint64_t handled;	/* by a handler or SIG_IGN */
 };
 
 /* 0 or -errno. */

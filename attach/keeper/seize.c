@@ -2,6 +2,8 @@
 #include "attach/keeper/seize.h"
 
 #include <errno.h>
+#include <signal.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -10,7 +12,46 @@
 #include "attach/keeper/procfs.h"
 
 #define REFUSED_TRIES 20
+#define REAP_NS 5000000
 #define FENCE_NS 1000000000ull	/* for all threads to come out of fork */
+
+/*
+ * PTRACE_SEIZE waits while the process execs, and the exec waits until the
+ * other threads, which may be ours already, are reaped. So a timer reaps them
+ * from a signal handler, the only code of ours that runs meanwhile; the
+ * request is then restarted by the kernel. Without it target and keeper wait
+ * for each other for ever.
+ */
+static struct reaped *reaped;
+
+static void reap(int sig)
+{
+	int saved = errno, status;
+	pid_t tid;
+
+	(void)sig;
+	while (reaped->n < THREADS_MAX && (tid = waitpid(-1, &status, WNOHANG | __WALL)) > 0) {
+		reaped->all[reaped->n].tid = tid;
+		reaped->all[reaped->n++].status = status;
+	}
+	errno = saved;
+}
+
+static int seize_patiently(struct keeper *k, pid_t tid)
+{
+	sigset_t timer;
+	int r;
+
+	sigemptyset(&timer);
+	sigaddset(&timer, KEEPER_REAP);
+	sigprocmask(SIG_UNBLOCK, &timer, NULL);
+	r = tracee_seize(tid);
+	sigprocmask(SIG_BLOCK, &timer, NULL);
+	for (uint32_t i = 0; i < k->reaped.n; i++)
+		loop_take(k, k->reaped.all[i].tid, k->reaped.all[i].status);
+	k->reaped.n = 0;
+	return r;
+}
 
 /* EPERM is also said of a thread that just ended, and of one that is traced already, which a newborn of ours is. */
 static int refused(struct keeper *k, pid_t tid, bool guest)
@@ -23,7 +64,7 @@ static int refused(struct keeper *k, pid_t tid, bool guest)
 		if (tracee_is_ours(tid) || procfs_activity(guest ? tid : k->target, tid) == ACTIVITY_GONE)
 			return 0;
 		nanosleep(&ms, NULL);
-		r = tracee_seize(tid);
+		r = seize_patiently(k, tid);
 		if (r != -EPERM)
 			return r == 0 ? 1 : r;
 	}
@@ -33,6 +74,7 @@ static int refused(struct keeper *k, pid_t tid, bool guest)
 /* 1: seized; 0: known already, or gone; -errno. */
 static int seize_one(struct keeper *k, pid_t tid, bool guest)
 {
+	struct procfs_signals signals;
 	struct tracee *t;
 	int r;
 
@@ -40,7 +82,7 @@ static int seize_one(struct keeper *k, pid_t tid, bool guest)
 		return 0;
 	if (k->threads.used == THREADS_MAX)
 		return -ENOSPC;
-	r = tracee_seize(tid);
+	r = seize_patiently(k, tid);
 	if (r == -EPERM)
 		r = refused(k, tid, guest);
 	else if (r == 0)
@@ -49,6 +91,9 @@ static int seize_one(struct keeper *k, pid_t tid, bool guest)
 		return r == -ESRCH ? 0 : r;
 	t = threads_add(&k->threads, tid);
 	t->known = true;
+	/* who handles SIGTRAP may be in its handler just now, which blocks it for a moment */
+	if (procfs_signals(tid, &signals) == 0 && !(signals.handled >> (SIGTRAP - 1) & 1))
+		tracee_note_mask(t, signals.blocked);
 	t->guest = guest;
 	k->others += guest;
 	return 1;
@@ -160,10 +205,28 @@ static int seize_all(struct keeper *k)
 	return k->watching ? 0 : -ESRCH;
 }
 
+static int seize_with_timer(struct keeper *k)
+{
+	const struct sigaction act = { .sa_handler = reap, .sa_flags = SA_RESTART };
+	const struct itimerspec every = { { 0, REAP_NS }, { 0, REAP_NS } };
+	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = KEEPER_REAP };
+	timer_t timer;
+	int r;
+
+	reaped = &k->reaped;
+	sigaction(KEEPER_REAP, &act, NULL);
+	if (timer_create(CLOCK_MONOTONIC, &event, &timer) < 0)
+		return -errno;
+	timer_settime(timer, 0, &every, NULL);
+	r = seize_all(k);
+	timer_delete(timer);
+	return r;
+}
+
 int seize_process(struct keeper *k, pid_t pid)
 {
 	if (!newproc_can_compare())
-		return -ENOSYS;
+		return -EOPNOTSUPP;
 	k->target = pid;
 	k->mem = procfs_open_mem(pid);
 	if (k->mem < 0) {
@@ -172,5 +235,5 @@ int seize_process(struct keeper *k, pid_t pid)
 		k->mem = -1;
 		return r == -ENOENT ? -ESRCH : r == -EACCES ? -EPERM : r;
 	}
-	return seize_all(k);
+	return seize_with_timer(k);
 }

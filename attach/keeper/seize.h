@@ -23,7 +23,7 @@
 
 /*
  * 0; -ESRCH no such process, or it ended meanwhile; -EPERM not allowed;
- * -ENOSYS no kcmp; -ENOSPC more threads than the table holds; -ETIMEDOUT a
+ * -EOPNOTSUPP no kcmp; -ENOSPC more threads than the table holds; -ETIMEDOUT a
  * thread stayed inside fork. On failure the caller must leave.
  */
 must_check int seize_process(struct keeper *k, pid_t pid);

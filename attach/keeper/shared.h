@@ -27,6 +27,7 @@
 
 #define KEEPER_MAIL SIGUSR1	/* there is a command */
 #define KEEPER_TICK SIGALRM	/* the keeper's own timer */
+#define KEEPER_REAP SIGVTALRM	/* the keeper's own: PTRACE_SEIZE takes long */
 #define KEEPER_ORPHAN SIGUSR2	/* the controller is gone (PR_SET_PDEATHSIG) */
 
 enum command_op {
@@ -45,6 +46,8 @@ enum command_op {
 	X(LEFT_ORPHAN, "mmattach was gone") \
 	X(LEFT_SILENT, "mmattach did not read events") \
 	X(LEFT_TERM, "asked to by a signal") \
+	X(LEFT_SIGTRAP, "the target began to handle SIGTRAP itself") \
+	X(LEFT_DENIED, "the target's memory may not be read any more") \
 	X(LEFT_CRASH, "it crashed") \
 	X(LEFT_THREADS, "more threads than it can hold")
 enum leave_reason {
@@ -61,7 +64,7 @@ struct shared {
 	uint64_t max_stall_ns;		/* how long a thread waits for room in the ring */
 	uint64_t silence_ns;		/* the controller reads nothing for so long: the target is let go */
 	uint64_t hold_ns;		/* how long a held thread waits for its answer */
-	bool sigtrap_handled;		/* the target handles or ignores SIGTRAP itself: look closer */
+	bool lose_sigtrap;		/* the target's own handling of SIGTRAP may be lost */
 	int bell;			/* eventfd: keeper to controller */
 
 	/* mailbox */
@@ -74,6 +77,7 @@ struct shared {
 	_Atomic uint64_t alive;
 
 	/* the keeper's counters */
+	_Atomic uint64_t beat;		/* rounds: it is alive */
 	_Atomic uint32_t threads;	/* now */
 	_Atomic uint64_t stops;		/* of any kind */
 	_Atomic uint64_t dropped;	/* hits lost because the ring was full */

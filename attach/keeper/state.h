@@ -23,6 +23,15 @@ struct spin {
 	uint64_t ban_ns, banned_until_ns;
 };
 
+/* Wait statuses collected by a signal handler while PTRACE_SEIZE waits. */
+struct reaped {
+	uint32_t n;
+	struct {
+		pid_t tid;
+		int status;
+	} all[THREADS_MAX];
+};
+
 struct keeper {
 	struct shared *shared;
 	pid_t target;			/* 0: nothing seized yet */
@@ -56,6 +65,7 @@ struct keeper {
 	struct calls calls;
 	struct threads threads;
 	uint32_t queue[THREADS_MAX];
+	struct reaped reaped;
 };
 
 uint64_t keeper_clock_ns(void);

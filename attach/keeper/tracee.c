@@ -151,23 +151,36 @@ bool tracee_pending(const struct tracee *t, int sig, int *code)
  * blocked, only SIGTRAP is not" is a filled mask that we have changed, since
  * nobody blocks SIGSEGV, SIGILL and SIGFPE one by one.
  */
-bool tracee_mend_mask(struct tracee *t, bool now)
+#define TRAP_BIT (1ull << (SIGTRAP - 1))
+#define FAULT_BITS (1ull << (SIGSEGV - 1) | 1ull << (SIGILL - 1) | 1ull << (SIGFPE - 1) | 1ull << (SIGBUS - 1))
+
+void tracee_note_mask(struct tracee *t, uint64_t blocked)
 {
-	const uint64_t faults = 1ull << (SIGSEGV - 1) | 1ull << (SIGILL - 1) | 1ull << (SIGFPE - 1) |
-				1ull << (SIGBUS - 1);
-	const uint64_t trap = 1ull << (SIGTRAP - 1);
+	t->first_mask = blocked;
+	if (blocked & TRAP_BIT)
+		t->mask = MASK_BLOCKS;
+	else if ((blocked & FAULT_BITS) == FAULT_BITS)
+		t->mask = MASK_OPEN;
+}
+
+void tracee_mend_mask(struct tracee *t, bool now)
+{
 	uint64_t mask;
 
-	/* looked at anew now and then: a thread may fill its mask later */
-	if (!now && !t->fills_mask && t->hits % 64 != 1)
-		return false;
+	if (t->mask == MASK_OPEN || (t->mask == MASK_UNKNOWN && !now && t->hits % 64 != 1))
+		return;
 	if (request(PTRACE_GETSIGMASK, t->tid, sizeof(mask), (uintptr_t)&mask) < 0)
-		return false; /* gone: its end is reported by wait */
-	t->fills_mask = (mask & faults) == faults;
-	if (!t->fills_mask || (mask & trap))
-		return false;
-	mask |= trap;
-	return request(PTRACE_SETSIGMASK, t->tid, sizeof(mask), (uintptr_t)&mask) == 0;
+		return; /* gone: its end is reported by wait */
+	/* blocked only for a moment, as inside pthread_create, or changed since */
+	if (t->mask == MASK_BLOCKS && (mask | TRAP_BIT) != t->first_mask)
+		t->mask = MASK_UNKNOWN;
+	if (t->mask != MASK_BLOCKS)
+		t->mask = (mask & FAULT_BITS) == FAULT_BITS ? MASK_FILLED : MASK_UNKNOWN;
+	if (t->mask == MASK_UNKNOWN || (mask & TRAP_BIT))
+		return;
+	mask |= TRAP_BIT;
+	/* gone, too */
+	(void)request(PTRACE_SETSIGMASK, t->tid, sizeof(mask), (uintptr_t)&mask);
 }
 
 /*

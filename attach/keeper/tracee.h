@@ -27,6 +27,17 @@
 
 #include "attach/keeper/site.h"
 
+/*
+ * What is known of a thread's signal mask. A trap in a thread that blocks
+ * SIGTRAP clears it from the mask, and the mask before is not to be had.
+ */
+enum tracee_mask {
+	MASK_UNKNOWN,	/* an ordinary one, or a newborn's: looked at now and then */
+	MASK_FILLED,	/* all faults blocked, SIGTRAP not: nobody does that one by one, we have cleared it */
+	MASK_BLOCKS,	/* SIGTRAP was blocked when we came: put back while the rest is as it was */
+	MASK_OPEN,	/* SIGTRAP was not blocked when we came, though the other faults were: never put in */
+};
+
 enum tracee_state { TRACEE_FREE, TRACEE_RUNNING, TRACEE_STOPPED, TRACEE_HELD, TRACEE_LISTENING };
 
 #define NO_TRAP UINT32_MAX
@@ -43,7 +54,8 @@ struct tracee {
 	bool interrupted;	/* PTRACE_INTERRUPT sent, or a first stop awaited: not seen yet */
 	bool fenced;		/* any fork that it makes from now on is traced */
 	bool stop_again;	/* taken out of a group stop to serve a hit: must go back */
-	bool fills_mask;	/* blocks all signals: each trap clears SIGTRAP from its mask, so put it back */
+	uint8_t mask;		/* enum tracee_mask */
+	uint64_t first_mask;	/* MASK_BLOCKS: the mask when we came */
 	bool active;		/* in the list of those that hit lately */
 	bool hit_pending;	/* HELD at a trap: the displaced instruction was not carried out yet */
 	bool in_place;		/* stepping over a lifted trap */
@@ -81,10 +93,12 @@ must_check int tracee_signal_code(const struct tracee *t, int *code);
 /* Is signal @sig (0: any) queued for the thread, or for its process? @code, if not NULL: its si_code. */
 bool tracee_pending(const struct tracee *t, int sig, int *code);
 /*
- * If a trap cleared SIGTRAP from a mask that blocks everything else, put it
- * back. Looked at now and then, or @now. true if it had to be put back.
+ * If a trap cleared SIGTRAP from the thread's mask, put it back. Where the mask
+ * is not known it is looked at now and then, or @now.
  */
-bool tracee_mend_mask(struct tracee *t, bool now);
+void tracee_mend_mask(struct tracee *t, bool now);
+/* What @blocked, its mask when we came, tells. */
+void tracee_note_mask(struct tracee *t, uint64_t blocked);
 
 /* This one needs it running. -ESRCH if it is gone. */
 must_check int tracee_interrupt(struct tracee *t);

@@ -278,7 +278,7 @@ const char *elfimage_symbol_over(const struct elfimage *img, taddr addr, struct 
 
 	if (!sym)
 		return NULL;
-	*range = (struct code_range){ sym->addr, sym->addr + sym->size };
+	*range = (struct code_range){ sym->addr, elfsym_end(sym) };
 	return sym->name;
 }
 

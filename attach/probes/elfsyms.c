@@ -30,6 +30,8 @@ static uint8_t rank_of(const GElf_Sym *sym, const char *name, bool hidden)
 	return hidden || (version && version[1] != '@') ? RANK_OLD_VERSION : RANK_GLOBAL;
 }
 
+#define SYMBOLS_MAX (8u << 20)
+
 static bool is_function(const GElf_Sym *sym)
 {
 	unsigned type = GELF_ST_TYPE(sym->st_info);
@@ -78,16 +80,18 @@ static void add_symbol(Elf *elf, size_t strings, Elf_Data *data, Elf_Data *versi
 
 static int add_table(Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh, struct elfsyms *out)
 {
-	Elf_Data *data = elf_getdata(scn, NULL);
-	Elf_Data *versions = sh->sh_type == SHT_DYNSYM ? find_versions(elf) : NULL;
+	Elf_Data *data, *versions;
 	struct elfsym *more;
-	size_t n;
+	size_t n = sh->sh_size / sizeof(Elf64_Sym);
 
+	/* a sparse file can claim gigabytes of symbols, and reading them would cost us, not it */
+	if (!n || n > SYMBOLS_MAX)
+		return 0;
+	data = elf_getdata(scn, NULL);
+	versions = sh->sh_type == SHT_DYNSYM ? find_versions(elf) : NULL;
 	if (!data || !data->d_buf)
 		return 0;
 	n = data->d_size / sizeof(Elf64_Sym);
-	if (!n || n > INT32_MAX)
-		return 0;
 	more = realloc(out->v, (out->n + n) * sizeof(*more));
 	if (!more)
 		return -ENOMEM;
@@ -125,7 +129,7 @@ static int compare_symbols(const void *pa, const void *pb)
 	return compare_names(a->name, b->name);
 }
 
-static taddr end_of(const struct elfsym *sym)
+taddr elfsym_end(const struct elfsym *sym)
 {
 	return sym->size > UINT64_MAX - sym->addr ? UINT64_MAX : sym->addr + sym->size;
 }
@@ -139,7 +143,7 @@ static int sort_symbols(struct elfsyms *syms)
 	if (!syms->reach)
 		return -ENOMEM;
 	for (size_t i = 0; i < syms->n; i++) {
-		syms->reach[i] = end_of(&syms->v[i]);
+		syms->reach[i] = elfsym_end(&syms->v[i]);
 		if (i && syms->reach[i - 1] > syms->reach[i])
 			syms->reach[i] = syms->reach[i - 1];
 	}
@@ -230,7 +234,7 @@ const struct elfsym *elfsyms_over(const struct elfsyms *syms, taddr addr)
 
 		if (found && sym->addr != found->addr)
 			break;
-		if (end_of(sym) > addr)
+		if (elfsym_end(sym) > addr)
 			found = sym;
 	}
 	return found;

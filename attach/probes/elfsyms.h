@@ -32,6 +32,9 @@ struct elfsyms {
 	size_t n;
 };
 
+/* Where @sym ends; a size that goes past the end of the address space is cut there. */
+taddr elfsym_end(const struct elfsym *sym);
+
 /* 0 or -ENOMEM; a file without symbols, or with broken tables, gives what can be read. */
 must_check int elfsyms_load(Elf *elf, struct elfsyms *out);
 void elfsyms_fini(struct elfsyms *syms);

@@ -213,7 +213,7 @@ static void requests_on_the_dead(void **state)
 	assert_int_equal(tracee_detach(&t, 0), -ESRCH);
 	t.interrupted = false;
 	(void)!tracee_interrupt(&t);
-	assert_false(tracee_mend_mask(&t, true));
+	tracee_mend_mask(&t, true);
 	/* it does not run, but it is not ours to serve any more: its end follows */
 	t.state = TRACEE_STOPPED;
 	assert_int_equal(tracee_cont(&t, 0), -ESRCH);
@@ -774,10 +774,10 @@ static void a_filled_mask_is_mended(void **state)
 
 	(void)state;
 	stopped_at_int3(&t);
-	assert_true(tracee_mend_mask(&t, true));
-	assert_true(t.fills_mask);
+	tracee_mend_mask(&t, true);
+	assert_int_equal(t.mask, MASK_FILLED);
 	assert_true(blocks_trap(&t));
-	assert_false(tracee_mend_mask(&t, true)); /* once is enough */
+	tracee_mend_mask(&t, true); /* once is enough */
 	assert_true(blocks_trap(&t));
 	cont(&t, 0);
 	ends_with(&t, 0);
@@ -794,12 +794,41 @@ static void other_masks_are_left_alone(void **state)
 
 		stopped_at_int3(&t);
 		before = mask_of(&t);
-		assert_false(tracee_mend_mask(&t, true));
-		assert_false(t.fills_mask);
+		tracee_mend_mask(&t, true);
+		assert_int_equal(t.mask, MASK_UNKNOWN);
 		assert_int_equal(mask_of(&t), before);
 		cont(&t, 0);
 		ends_with(&t, 0);
 	}
+}
+
+/* What its mask was when we came decides, where that is known. */
+static void the_first_mask_decides(void **state)
+{
+	const uint64_t trap = 1ull << (SIGTRAP - 1);
+	struct tracee t = start(trap_with_all_blocked);
+	uint64_t cleared;
+
+	(void)state;
+	stopped_at_int3(&t);
+	cleared = mask_of(&t);
+	tracee_note_mask(&t, cleared); /* all but SIGTRAP, of its own will */
+	assert_int_equal(t.mask, MASK_OPEN);
+	tracee_mend_mask(&t, true);
+	assert_int_equal(mask_of(&t), cleared);
+	tracee_note_mask(&t, trap | 1); /* it has changed since */
+	assert_int_equal(t.mask, MASK_BLOCKS);
+	t.first_mask = trap | 1;
+	tracee_mend_mask(&t, true);
+	assert_int_equal(t.mask, MASK_FILLED);
+	get_rid_of(&t);
+
+	t = start(trap_with_none_blocked);
+	stopped_at_int3(&t);
+	tracee_note_mask(&t, mask_of(&t) | trap); /* SIGTRAP alone */
+	tracee_mend_mask(&t, false);
+	assert_true(blocks_trap(&t));
+	get_rid_of(&t);
 }
 
 /* A thread that was found to fill its mask is looked at each time; others once in 64 hits, the first among them. */
@@ -810,20 +839,20 @@ static void looked_at_now_and_then(void **state)
 	(void)state;
 	stopped_at_int3(&t);
 	for (t.hits = 2; t.hits <= 64; t.hits++) {
-		assert_false(tracee_mend_mask(&t, false));
+		tracee_mend_mask(&t, false);
 		assert_false(blocks_trap(&t));
 	}
 	t.hits = 65;
-	assert_true(tracee_mend_mask(&t, false));
+	tracee_mend_mask(&t, false);
 	assert_true(blocks_trap(&t));
-	assert_true(t.fills_mask);
+	assert_int_equal(t.mask, MASK_FILLED);
 	cont(&t, 0);
 	ends_with(&t, 0);
 
 	t = start(trap_with_all_blocked);
 	stopped_at_int3(&t);
 	t.hits = 1;
-	assert_true(tracee_mend_mask(&t, false));
+	tracee_mend_mask(&t, false);
 	assert_true(blocks_trap(&t));
 	cont(&t, 0);
 	ends_with(&t, 0);
@@ -831,8 +860,8 @@ static void looked_at_now_and_then(void **state)
 	t = start(trap_with_all_blocked);
 	stopped_at_int3(&t);
 	t.hits = 30;
-	t.fills_mask = true;
-	assert_true(tracee_mend_mask(&t, false));
+	t.mask = MASK_FILLED;
+	tracee_mend_mask(&t, false);
 	assert_true(blocks_trap(&t));
 	cont(&t, 0);
 	ends_with(&t, 0);
@@ -879,6 +908,7 @@ int main(void)
 		cmocka_unit_test(a_trap_changes_the_mask),
 		cmocka_unit_test(a_filled_mask_is_mended),
 		cmocka_unit_test(other_masks_are_left_alone),
+		cmocka_unit_test(the_first_mask_decides),
 		cmocka_unit_test(looked_at_now_and_then),
 	};
 

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* options: one argument a line. A refusal always says why, and what is accepted says whom it is about. */
+#include "attach/options.h"
+
+#include <errno.h>
+
+#include "tests/fuzz/fuzz.h"
+
+#define ARGS 64
+
+static void check(const struct options *o)
+{
+	promised(o->stack_bytes <= OPTIONS_STACK_BYTES_MAX && o->max_stall_ns);
+	promised(o->command != COMMAND_WATCH || !!o->pid + !!o->name + !!o->program == 1);
+	promised(o->command != COMMAND_REPAIR || o->pid > 0);
+	promised(o->pid >= 0 && (!o->program || *o->program));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	cleanup_free char *text = fuzz_text(data, size);
+	char *argv[ARGS + 1] = { "mmattach" }, *rest = text;
+	struct usage_error err;
+	struct options o;
+	int argc = 1, ret;
+
+	while (text && argc < ARGS && (argv[argc] = strsep(&rest, "\n")))
+		argc++;
+	argv[argc] = NULL;
+	ret = options_parse(argc, argv, &o, &err);
+	promised(ret == 0 || ret == -EINVAL || ret == -ENOMEM);
+	promised(ret != -EINVAL || *err.text);
+	if (ret == 0)
+		check(&o);
+	options_fini(&o);
+	return 0;
+}

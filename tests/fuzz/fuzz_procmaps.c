@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* procmaps: paths are the target's choice; each mapping is proper, its path whole, and what is found holds the address. */
+#include "attach/procmaps.h"
+
+#include "tests/fuzz/fuzz.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct procmaps pm = PROCMAPS_INIT;
+	size_t paths = 0;
+
+	if (procmaps_parse((const char *)data, size, &pm))
+		return 0;
+	for (size_t i = 0; i < pm.n; i++) {
+		const struct mapping *m = &pm.maps[i], *found = procmaps_find(&pm, m->lo);
+
+		promised(m->lo < m->hi && m->path);
+		promised(!found || (found->lo <= m->lo && m->lo < found->hi));
+		paths += strlen(m->path);
+	}
+	promised(paths <= size);
+	procmaps_fini(&pm);
+	return 0;
+}
