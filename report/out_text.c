@@ -131,13 +131,12 @@ static void put_events(struct strbuf *sb, const struct summary *s)
 	strbuf_putc(sb, '\n');
 }
 
+/* A sum over threads, which may well be more than the time of the run. */
 static void put_stopped(struct strbuf *sb, const struct summary_run *run)
 {
 	label(sb, "stopped");
 	put_seconds(sb, run->stopped_seconds);
-	strbuf_puts(sb, " in all (");
-	put_percent(sb, run->stopped_seconds, run->seconds);
-	strbuf_puts(sb, " of the time)\n");
+	strbuf_puts(sb, ", all threads together\n");
 }
 
 static void put_totals(struct strbuf *sb, const struct summary_totals *t)

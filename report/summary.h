@@ -95,7 +95,7 @@ struct summary_run {
 	double duty;		/* share of the time in which traps stood: 1 when exact */
 	uint64_t events;
 	uint64_t stacks_cut;	/* stacks longer than what was copied of them */
-	double stopped_seconds;	/* how long threads of the target stood still because of us */
+	double stopped_seconds;	/* how long its threads stood still because of us, summed over them */
 	struct summary_lost *lost;
 	size_t nlost;
 	struct summary_probe *probes;

@@ -21,7 +21,7 @@ static const char head[] =
 	"  command   svc " EVIL "\n"
 	"  watched   10s from 2026-01-01 00:00:00 +0000, exact, by ptrace\n"
 	"  events    1000 (100/s), LOST 7 (ring full), 1 (no memory), 1 stack cut short (--stack-bytes)\n"
-	"  stopped   500ms in all (5.0% of the time)\n"
+	"  stopped   500ms, all threads together\n"
 	"  calls     600 allocations, 400 frees, 3 of blocks older than the watch, 2 DOUBLE FREEs\n"
 	"                   600  alloc malloc size=arg1  in /lib/libc.so.6\n"
 	"                     0  free my_free  NOT WATCHED: no such function in the target\n"
