@@ -36,5 +36,28 @@ def test_ignored_signals_interrupt_nothing(victim, attach, cycles):
         assert_untouched(target)
     told = target.end()
     assert told["sent"] > 100 and told["waits"] > 20, told
-    # one thread may be woken between the keeper's last look at it and the keeper's exit
-    assert told["eintr"] <= max(cycles, 1), told
+    # hardly any: a thread can be woken for a signal that another takes, or between the keeper's last look and its exit
+    assert told["eintr"] * 50 <= told["sent"], told
+
+
+def test_exec_while_attaching(victim, watch):
+    """SEIZE waits for an exec, and the exec for threads that only we can reap: nobody may wait for ever."""
+    target = victim("reexec")
+    for _ in range(rounds(40, 300)):
+        run = watch("-q", "-p", target.pid, "-d", "5ms")
+        # attached, or said that it could not (the program is changing all the time); but done
+        assert run.wait(5) in (0, 1), run.said()
+    target.process.stdin.close()
+    told = json.loads(target.out.take(5))
+    assert told["execs"] > 10 and told["bad"] == 0, told
+    assert target.wait() == 0
+
+
+def test_allocator_frees_at_the_end_of_a_thread(victim, attach):
+    """glibc frees a thread's cache once more when it ends: no double frees of the program's."""
+    target = victim("forker", "thread")
+    watch = attach(target, "-d", "1s")
+    report = watch.finish(sig=None)
+    assert report["totals"]["allocs"] > 1000
+    assert report["totals"]["double_frees"] == 0
+    target.end()

@@ -127,3 +127,17 @@ def test_report_that_nobody_reads(victim, watch):
     os.close(read_end)
     run.wait()
     assert target.end()["damaged"] == 0
+
+
+def test_keeper_stopped(victim, attach):
+    """Somebody stops the keeper, and the target with it: it is continued, and the time is named."""
+    target = victim("hot", 2)
+    watch = attach(target)
+    os.kill(watch.keeper(), signal.SIGSTOP)
+    since = time.monotonic()
+    wait_for(lambda: watch.alive() and any("stood still" in line for line in watch.err.all), "said that it stood still", 5)
+    assert target.rate() > 0
+    assert time.monotonic() - since < 5
+    assert_gap_named(watch.finish())
+    assert_untouched(target)
+    assert target.end()["damaged"] == 0
