@@ -210,6 +210,7 @@ static int open_planting(struct session *s)
 		return r;
 	s->planting_up = true;
 	tally_init(&s->tally, &s->planting);
+	s->tally.pid = s->target.pid;
 	s->tally_up = true;
 	return 0;
 }

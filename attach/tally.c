@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/log.h"
 
@@ -142,6 +144,7 @@ static void settle_doubts(struct tally *t, uint32_t tid, bool ended)
 
 	if (!addrmap_del(&t->doubts, tid, &d))
 		return;
+	ended &= (pid_t)tid != t->pid;
 	for (size_t i = 0; i < d.n; i++) {
 		if (!ended)
 			live_released(&t->live, &d.all[i], true);
@@ -315,5 +318,5 @@ void tally_end(struct tally *t)
 	uint64_t tid;
 
 	for (size_t i = 0; addrmap_next(&t->doubts, &i, &tid, NULL); i = 0)
-		settle_doubts(t, tid, false);
+		settle_doubts(t, tid, t->pid && syscall(SYS_tgkill, t->pid, (pid_t)tid, 0) < 0);
 }

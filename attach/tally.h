@@ -18,6 +18,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "attach/keeper/event.h"
 #include "attach/live.h"
@@ -29,6 +30,7 @@ struct tally {
 	struct live live;
 	struct addrmap aside;		/* tid -> struct aside: old blocks of reallocs under way */
 	struct addrmap doubts;		/* tid -> releases that may be the allocator's own */
+	pid_t pid;			/* the target; its first thread does not give back a cache. 0: not known */
 	bool counting;			/* within --from and --until */
 	uint64_t events;		/* hits that counted */
 	uint64_t unread_callers;	/* blocks whose place could not be read */
@@ -45,7 +47,7 @@ void tally_hit(struct tally *t, const struct record_hit *hit);
 /* A thread ended: a realloc that it had begun is over. */
 void tally_thread_end(struct tally *t, uint32_t tid);
 
-/* The watch is over: what was in doubt counts. */
+/* The watch is over. What is in doubt counts, unless its thread has ended meanwhile. */
 void tally_end(struct tally *t);
 
 #endif

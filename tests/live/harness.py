@@ -115,6 +115,9 @@ class Program:
 
     def __init__(self, argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **kwargs):
         self.argv = [str(a) for a in argv]
+        # a group of its own, whose parent is in ours: in an orphaned group SIGTSTP would do nothing
+        if not kwargs.get("start_new_session"):
+            kwargs.setdefault("process_group", 0)
         self.process = subprocess.Popen(self.argv, stdin=stdin, stdout=stdout, stderr=stderr, **kwargs)
         self.pid = self.process.pid
         self.out = Lines(self.process.stdout) if stdout == subprocess.PIPE else None
