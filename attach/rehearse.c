@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 #include <sys/user.h>
@@ -76,14 +77,19 @@ static int try_requests(pid_t pid, const char **what)
 
 int rehearse(const char **what)
 {
-	pid_t pid = fork();
+	pid_t parent = getpid(), pid = fork();
 	int r;
 
 	*what = "fork";
 	if (pid < 0)
 		return -errno;
-	while (pid == 0)
-		pause();
+	if (pid == 0) {
+		/* should we be killed meanwhile, it must not stay behind */
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		while (getppid() == parent)
+			pause();
+		_exit(0);
+	}
 	r = try_requests(pid, what);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
