@@ -4,8 +4,8 @@
  *
  * What one hit costs, in system calls (the caller's two included):
  *
- *	rt_sigtimedwait		which thread
- *	wait4			its status
+ *	sched_yield		or rt_sigtimedwait, when it does not pay to look again: which thread
+ *	wait4			its status; once more when it had not stopped yet
  *	PTRACE_GETREGS		where it is, arguments and result
  *	process_vm_readv	only at sites that want stack or words: all in one call, straight into the ring
  *	PTRACE_POKEUSER x 2	rip and rsp after a ret, rip and eflags after a test
