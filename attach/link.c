@@ -209,9 +209,12 @@ int link_forget(struct link *l, uint32_t i)
 {
 	int64_t r = link_call(l, COMMAND_FORGET, i, 1, CALL_NS);
 
+	/* unanswered: the trap may still stand, and its number must not become another's */
+	if (r < 0)
+		return r;
 	l->used[i] = false;
 	l->planted[i] = false;
-	return r < 0 ? r : 0;
+	return 0;
 }
 
 void link_forget_all(struct link *l)
