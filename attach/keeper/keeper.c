@@ -283,6 +283,7 @@ static struct keeper *new_keeper(struct shared *shared)
 	k->unread_since_ns = k->now_ns;
 	k->settled = true;
 	calls_init(&k->calls);
+	fair_init(&k->fair);
 	return k;
 }
 

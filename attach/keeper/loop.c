@@ -12,6 +12,7 @@
 #define QUIET_NS 1000000	/* limits are looked at so often while one is running */
 #define SCAN_NS 4000000		/* everyone is asked so often, unless all is quiet */
 #define RETRY_NS 200000		/* ring full: try again */
+#define KEPT_NS 100000		/* a thread waits for its peers: look for them again */
 #define SPIN_NS 50000
 #define SPIN_LONG_YIELD_NS 1000000
 #define SPIN_BAN_NS 20000000
@@ -181,8 +182,10 @@ static int take_signal(struct keeper *k, const struct timespec *timeout, pid_t *
  */
 static uint64_t patience(const struct keeper *k, uint64_t max_wait_ns)
 {
-	if (k->nqueue)
+	if (k->nqueue > k->nkept)
 		return RETRY_NS;
+	if (k->nkept)
+		return KEPT_NS;
 	if (k->held || k->drop_since_ns)
 		return QUIET_NS;
 	return max_wait_ns;
@@ -198,7 +201,7 @@ static int collect(struct keeper *k, uint64_t max_wait_ns)
 	k->now_ns = keeper_clock_ns();
 	/* the only one that is active was let go a moment ago */
 	found = k->threads.nactive > 1 && ask_active(k);
-	if (!found && !k->nqueue)
+	if (!found && k->nqueue == k->nkept)
 		found = spin(k);
 	if (!found) {
 		uint64_t wait = patience(k, max_wait_ns);
@@ -332,6 +335,14 @@ static void serve_birth(struct keeper *k, struct tracee *t)
 	go_on(k, t, 0);
 }
 
+/* A hit may wait for the thread's peers; other stops tell of what the process does, and never wait. */
+static bool is_kept(struct keeper *k, struct tracee *t)
+{
+	struct happening_info h = event_decode(t->status);
+
+	return h.what == HAPPENED_SIGNAL && h.sig == SIGTRAP && fair_keeps(&k->fair, t, k->now_ns);
+}
+
 /* false: it could not be served now (no room in the ring). */
 static bool serve(struct keeper *k, struct tracee *t)
 {
@@ -383,6 +394,8 @@ static void serve_queue(struct keeper *k)
 	uint32_t n = k->nqueue, kept = 0;
 	uint64_t seen = 0, served = 0;
 
+	k->nkept = 0;
+	fair_look(&k->fair, &k->threads, k->now_ns);
 	/* births may append to the queue while it is served: those wait for the next round */
 	for (uint32_t i = 0; i < n; i++) {
 		struct tracee *t = &k->threads.all[k->queue[i]];
@@ -390,6 +403,12 @@ static void serve_queue(struct keeper *k)
 
 		if (t->state != TRACEE_STOPPED)
 			continue;
+		if (is_kept(k, t)) {
+			k->queue[kept++] = k->queue[i];
+			k->nkept++;
+			continue;
+		}
+		fair_served(t, k->now_ns);
 		if (!serve(k, t)) {
 			k->queue[kept++] = k->queue[i];
 			continue;

@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "attach/keeper/calls.h"
+#include "attach/keeper/fair.h"
 #include "attach/keeper/shared.h"
 #include "attach/keeper/threads.h"
 #include "attach/keeper/trap.h"
@@ -57,6 +58,8 @@ struct keeper {
 	uint64_t last_found_ns;
 	uint64_t next_signal_ns;	/* under load: when signals are looked at next */
 	struct spin spin;
+	struct fair fair;
+	uint32_t nkept;			/* of the queue: threads that wait for their peers, not for room in the ring */
 	bool bell_rung;			/* for the present quarter-full */
 	bool leaving;			/* traps are lifted: nothing is recorded any more */
 	uint32_t news;			/* enum loop_news, not dealt with yet */

@@ -70,6 +70,9 @@ struct tracee {
 	uint16_t calls;		/* innermost open call (calls.h), or NO_CALL */
 	uint64_t seen_ns;	/* when the stop was seen; HELD: since when */
 	uint64_t last_hit_ns;
+	uint32_t turns, turns_before;	/* hits in this window and in the one before (fair.h), while active */
+	uint64_t kept_ns;		/* how long it was kept waiting for its peers in this window */
+	bool kept;			/* the present stop is */
 };
 
 /* 0, -ESRCH (it vanished), -EPERM (also for a zombie, and for one that is ours already), or another -errno. The thread does not stop. */
