@@ -1,32 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include "attach/tally.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/log.h"
-
-/*
- * When a thread ends, glibc gives what its cache holds to free once more: blocks
- * that were released before, and the cache itself, which never came from
- * malloc. So what looks like a double free, or an old block's, is kept apart
- * until the thread does something else, which proves it the program's; if the
- * thread ends first, it was the allocator's.
- */
-struct doubts {
-	struct aside *all;
-	size_t n, size;
-	uint32_t probe;		/* whose hits they are */
-};
 
 void tally_init(struct tally *t, struct planting *planting)
 {
 	*t = (struct tally){ .planting = planting, .counting = true };
 	live_init(&t->live);
 	addrmap_init(&t->aside, sizeof(struct aside));
-	addrmap_init(&t->doubts, sizeof(struct doubts));
+	doubts_init(&t->doubts);
 	for (size_t i = 0; i < planting->nrules; i++)
 		if (planting->rules[i].op == RULE_FROM)
 			t->counting = false;
@@ -35,9 +20,8 @@ void tally_init(struct tally *t, struct planting *planting)
 void tally_fini(struct tally *t)
 {
 	live_fini(&t->live);
-	tally_end(t);
 	addrmap_fini(&t->aside);
-	addrmap_fini(&t->doubts);
+	doubts_fini(&t->doubts);
 }
 
 /* --- reading a hit --- */
@@ -140,9 +124,9 @@ static void on_alloc(struct tally *t, const struct record_hit *hit, struct probe
 
 static void settle_doubts(struct tally *t, uint32_t tid, bool ended)
 {
-	struct doubts d;
+	struct doubtful d;
 
-	if (!addrmap_del(&t->doubts, tid, &d))
+	if (!doubts_take(&t->doubts, tid, &d))
 		return;
 	ended &= (pid_t)tid != t->pid;
 	for (size_t i = 0; i < d.n; i++) {
@@ -155,28 +139,7 @@ static void settle_doubts(struct tally *t, uint32_t tid, bool ended)
 		t->planting->probes[d.probe].hits -= d.n;
 		t->events -= d.n;
 	}
-	free(d.all);
-}
-
-static void doubt(struct tally *t, uint32_t tid, const struct aside *a, uint32_t probe)
-{
-	struct doubts *d = addrmap_slot(&t->doubts, tid, NULL);
-
-	if (d && d->n == d->size) {
-		size_t size = d->size ? 2 * d->size : 16;
-		struct aside *all = realloc(d->all, size * sizeof(*all));
-
-		if (all) {
-			d->all = all;
-			d->size = size;
-		}
-	}
-	if (!d || d->n == d->size) {
-		t->out_of_memory = true;
-		return;
-	}
-	d->all[d->n++] = *a;
-	d->probe = probe;
+	doubtful_fini(&d);
 }
 
 static void release(struct tally *t, const struct record_hit *hit, taddr ptr, uint32_t probe)
@@ -189,8 +152,8 @@ static void release(struct tally *t, const struct record_hit *hit, taddr ptr, ui
 	if (a.was == ASIDE_HELD) {
 		settle_doubts(t, hit->head.tid, false);
 		live_released(&t->live, &a, true);
-	} else {
-		doubt(t, hit->head.tid, &a, probe);
+	} else if (doubts_add(&t->doubts, hit->head.tid, &a, probe) < 0) {
+		t->out_of_memory = true;
 	}
 }
 
@@ -315,8 +278,8 @@ void tally_thread_end(struct tally *t, uint32_t tid)
 
 void tally_end(struct tally *t)
 {
-	uint64_t tid;
+	uint32_t tid;
 
-	for (size_t i = 0; addrmap_next(&t->doubts, &i, &tid, NULL); i = 0)
+	while (doubts_any(&t->doubts, &tid))
 		settle_doubts(t, tid, t->pid && syscall(SYS_tgkill, t->pid, (pid_t)tid, 0) < 0);
 }

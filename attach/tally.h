@@ -20,6 +20,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "attach/doubts.h"
 #include "attach/keeper/event.h"
 #include "attach/live.h"
 #include "attach/planting.h"
@@ -29,7 +30,7 @@ struct tally {
 	struct planting *planting;
 	struct live live;
 	struct addrmap aside;		/* tid -> struct aside: old blocks of reallocs under way */
-	struct addrmap doubts;		/* tid -> releases that may be the allocator's own */
+	struct doubts doubts;
 	pid_t pid;			/* the target; its first thread does not give back a cache. 0: not known */
 	bool counting;			/* within --from and --until */
 	uint64_t events;		/* hits that counted */

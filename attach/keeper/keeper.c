@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "attach/keeper/collect.h"
 #include "attach/keeper/hit.h"
 #include "attach/keeper/leave.h"
 #include "attach/keeper/loop.h"

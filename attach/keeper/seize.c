@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "attach/keeper/collect.h"
 #include "attach/keeper/loop.h"
 #include "attach/keeper/newproc.h"
 #include "attach/keeper/procfs.h"
@@ -48,7 +49,7 @@ static int seize_patiently(struct keeper *k, pid_t tid)
 	r = tracee_seize(tid);
 	sigprocmask(SIG_BLOCK, &timer, NULL);
 	for (uint32_t i = 0; i < k->reaped.n; i++)
-		loop_take(k, k->reaped.all[i].tid, k->reaped.all[i].status);
+		collect_status(k, k->reaped.all[i].tid, k->reaped.all[i].status);
 	k->reaped.n = 0;
 	return r;
 }

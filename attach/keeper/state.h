@@ -62,7 +62,7 @@ struct keeper {
 	uint32_t nkept;			/* of the queue: threads that wait for their peers, not for room in the ring */
 	bool bell_rung;			/* for the present quarter-full */
 	bool leaving;			/* traps are lifted: nothing is recorded any more */
-	uint32_t news;			/* enum loop_news, not dealt with yet */
+	uint32_t news;			/* enum collect_news, not dealt with yet */
 	uint32_t leave_reason;		/* to leave at the end of this round; 0: stay */
 	struct traps traps;
 	struct calls calls;
