@@ -16,6 +16,7 @@ import dataclasses
 import json
 import os
 import platform
+import signal
 import statistics
 import sys
 
@@ -244,6 +245,8 @@ def parse_arguments():
 
 
 def main():
+    # a shell has what it puts into the background ignore it; what ends a measurement would then not end it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     args = parse_arguments()
     plan = Plan(rounds=args.rounds or (3 if args.quick else 9), slice_ms=200 if args.quick else 1000)
     if args.mmattach:
