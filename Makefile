@@ -33,7 +33,7 @@ WARN := -Wall -Wextra -Wshadow -Wmissing-prototypes -Wstrict-prototypes
 MM_CPPFLAGS := -D_GNU_SOURCE -I.
 MM_CFLAGS := -std=gnu17 $(if $(DEBUG),-Og -Werror,-O2) -g -pthread $(WARN)
 MM_LDFLAGS := -pthread
-MM_LDLIBS := -ldw -lelf -lcapstone
+MM_LDLIBS := -ldw -lelf -lcapstone -llzma -lstdc++ -lunwind-x86_64
 ifneq ($(SAN),)
 MM_CFLAGS += -fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer
 MM_LDFLAGS += -fsanitize=$(SAN)
@@ -48,7 +48,7 @@ else
 say =
 endif
 
-FOLDERS := base trace symbolize report attach attach/keeper attach/probes
+FOLDERS := base trace symbolize report attach attach/keeper attach/probes attach/unwind
 SOURCES := $(wildcard $(addsuffix /*.c,$(FOLDERS)))
 OBJECTS := $(SOURCES:%.c=$(B)/%.o)
 LIBRARY_OBJECTS := $(filter-out $(B)/attach/main.o,$(OBJECTS))
@@ -66,6 +66,11 @@ VICTIMS := $(patsubst tests/victims/%.c,build/victims/%,$(filter-out $(VICTIM_LI
 ifneq ($(wildcard tests/victims/hot.c),)
 VICTIMS += build/victims/hot_static build/victims/hot_static_pie build/victims/hot_static_stripped
 endif
+VICTIMS += build/victims/paths_static build/victims/paths_static_pie
+VICTIMS += $(foreach level,O0 Os,$(patsubst %,build/victims/%_$(level),paths cpaths sigpaths))
+# Where there is a toolchain.
+RUSTC ?= $(shell command -v rustc)
+VICTIMS += $(if $(RUSTC),$(patsubst tests/victims/%.rs,build/victims/%,$(wildcard tests/victims/*.rs)))
 VICTIM_FLAGS := -O2 -g -pthread
 
 # A fuzzer is one function (tests/fuzz); driver.c calls it in `make check`, libFuzzer in `make fuzz`.
@@ -73,7 +78,9 @@ FUZZ_SOURCES := $(wildcard tests/fuzz/fuzz_*.c)
 FUZZERS := $(FUZZ_SOURCES:tests/fuzz/%.c=$(B)/fuzz/%)
 LIBFUZZERS := $(FUZZ_SOURCES:tests/fuzz/%.c=$(B)/libfuzzer/%)
 FUZZ_SEEDS := build/fuzz/seeds/elfimage/tiny.so build/fuzz/seeds/elfimage/tiny build/fuzz/seeds/elfimage/stripped.so \
-	build/fuzz/seeds/elfimage/vast.so build/fuzz/seeds/decode/forms
+	build/fuzz/seeds/elfimage/vast.so build/fuzz/seeds/decode/forms \
+	$(addprefix build/fuzz/seeds/names/,five.so four plus.so packed.so) \
+	build/fuzz/seeds/cfi/tiny.so build/fuzz/seeds/cfi/tiny
 CLANG ?= clang
 FUZZ_TIME ?= 60
 
@@ -127,6 +134,22 @@ build/victims/%_static_stripped: tests/victims/%.c
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) $(VICTIM_FLAGS) -MMD -MP -static -s -o $@ $<
 
+build/victims/%_O0: tests/victims/%.c
+	@mkdir -p $(@D)
+	$(call say,CC)$(CC) $(VICTIM_FLAGS) -O0 -MMD -MP -o $@ $<
+
+build/victims/%_Os: tests/victims/%.c
+	@mkdir -p $(@D)
+	$(call say,CC)$(CC) $(VICTIM_FLAGS) -Os -MMD -MP -o $@ $<
+
+build/victims/%_O0: tests/victims/%.cc
+	@mkdir -p $(@D)
+	$(call say,CXX)$(CXX) -std=gnu++17 $(VICTIM_FLAGS) -O0 -MMD -MP -o $@ $<
+
+build/victims/%_Os: tests/victims/%.cc
+	@mkdir -p $(@D)
+	$(call say,CXX)$(CXX) -std=gnu++17 $(VICTIM_FLAGS) -Os -MMD -MP -o $@ $<
+
 build/victims/%: tests/victims/%.c
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) $(VICTIM_FLAGS) -MMD -MP -o $@ $< $(wildcard tests/victims/$*_asm.S)
@@ -134,6 +157,10 @@ build/victims/%: tests/victims/%.c
 build/victims/%: tests/victims/%.cc
 	@mkdir -p $(@D)
 	$(call say,CXX)$(CXX) -std=gnu++17 $(VICTIM_FLAGS) -MMD -MP -o $@ $<
+
+build/victims/%: tests/victims/%.rs
+	@mkdir -p $(@D)
+	$(call say,RUSTC)$(RUSTC) -O -g -o $@ $<
 
 # What makes system calls fail (tests/fault).
 fault: build/fault/refuse
@@ -164,9 +191,30 @@ build/fuzz/seeds/elfimage/stripped.so: tests/fuzz/tiny.c
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) -Os -fPIC -ffreestanding -nostdlib -shared -s -Wl,--hash-style=sysv -o $@ $<
 
+build/fuzz/seeds/names/five.so: tests/fuzz/tiny.c
+	@mkdir -p $(@D)
+	$(call say,CC)$(CC) -O2 -gdwarf-5 -fPIC -ffreestanding -nostdlib -shared -Wl,--build-id=sha1 -o $@ $<
+
+build/fuzz/seeds/names/four: tests/fuzz/tiny.c
+	@mkdir -p $(@D)
+	$(call say,CC)$(CC) -O2 -gdwarf-4 -fno-pie -no-pie -ffreestanding -nostdlib -static -Wl,-e,main -o $@ $<
+
+build/fuzz/seeds/names/plus.so: tests/fuzz/plus.cc
+	@mkdir -p $(@D)
+	$(call say,CXX)$(CXX) -O2 -g -fPIC -ffreestanding -fno-exceptions -fno-rtti -nostdlib -shared -o $@ $<
+
+# Symbols only in .gnu_debugdata.
+build/fuzz/seeds/names/packed.so: build/fuzz/seeds/names/five.so
+	$(call say,XZ)objcopy --only-keep-debug --strip-debug $< $@.symbols && xz -f --check=crc32 $@.symbols && \
+		objcopy -S --add-section=.gnu_debugdata=$@.symbols.xz $< $@ && rm $@.symbols.xz
+
 build/fuzz/seeds/decode/forms: tests/fuzz/forms.S
 	@mkdir -p $(@D)
 	$(call say,AS)$(CC) -nostdlib -static -Wl,-e,0 -Wl,-Ttext,0x401000 -Wl,--oformat,binary -Wl,--build-id=none -o $@ $<
+
+build/fuzz/seeds/cfi/%: build/fuzz/seeds/elfimage/%
+	@mkdir -p $(@D)
+	$(call say,CP)cp $< $@
 
 # Everything again with clang, under its own variant's name.
 fuzz: $(FUZZ_SEEDS)
@@ -190,6 +238,11 @@ $(B)/libfuzzer/%: $(B)/tests/fuzz/%.o $(B)/libmm.a
 	$(call say,LD)$(LINK) -fsanitize=fuzzer $(MM_LDLIBS) $(LDLIBS)
 
 benches: $(BENCHES)
+
+# The one that has our own code in it; libunwind-ptrace is what it is measured against.
+build/bench/unwind: $(B)/bench/unwind.o $(B)/libmm.a
+	@mkdir -p $(@D)
+	$(call say,LD)$(LINK) -lunwind-ptrace $(MM_LDLIBS) $(LDLIBS)
 
 build/bench/%: bench/%.c
 	@mkdir -p $(@D)
@@ -226,4 +279,4 @@ clean:
 .SECONDARY:
 
 -include $(OBJECTS:.o=.d) $(UNIT_SOURCES:%.c=$(B)/%.d) $(FUZZ_SOURCES:%.c=$(B)/%.d) \
-	$(B)/tests/fuzz/driver.d $(wildcard build/victims/*.d build/bench/*.d build/fault/*.d)
+	$(B)/tests/fuzz/driver.d $(B)/bench/unwind.d $(wildcard build/victims/*.d build/bench/*.d build/fault/*.d)

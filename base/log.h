@@ -30,7 +30,8 @@
 	X(KEEPER, keeper, "commands and states of the keeper")	\
 	X(THREAD, thread, "threads seized, born, gone")		\
 	X(PLAN, plan, "where traps go, and why there")		\
-	X(MODULE, module, "files mapped into the target")
+	X(MODULE, module, "files mapped into the target")	\
+	X(UNWIND, unwind, "stacks on which unwinders differ, and names that were not found")
 
 enum log_domain {
 #define X(upper, lower, what) LOG_##upper,

@@ -173,6 +173,16 @@ static const struct elfslots *slots_of(const struct elfimage *img)
 	return &t->slots;
 }
 
+int elfimage_fd(const struct elfimage *img)
+{
+	return img->fd;
+}
+
+struct Elf *elfimage_elf(const struct elfimage *img)
+{
+	return img->elf;
+}
+
 size_t elfimage_build_id(const struct elfimage *img, uint8_t *buf, size_t n)
 {
 	const void *id;

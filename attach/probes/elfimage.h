@@ -32,6 +32,12 @@ struct code_range {
 must_check int elfimage_open(int fd, const char *name, struct elfimage **out);
 void elfimage_close(struct elfimage *img);	/* NULL is fine */
 
+/* The file; stays the image's. */
+int elfimage_fd(const struct elfimage *img);
+
+/* The file as libelf has it, for who reads other tables of it; valid until elfimage_close, not to be ended. */
+struct Elf *elfimage_elf(const struct elfimage *img);
+
 /* GNU build-id; the number of bytes copied to @buf, 0 if there is none. */
 size_t elfimage_build_id(const struct elfimage *img, uint8_t *buf, size_t n);
 

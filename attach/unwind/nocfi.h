@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * nocfi: what the code itself says where no table describes it.
+ *
+ * Four places are certain in any function: at its first instruction, at a `ret` and at
+ * a `jmp *slot` (a PLT stub, a tail call) the return address is on top of the stack; and the
+ * kernel's signal frame is known by the two instructions that it returns to.
+ */
+#ifndef MM_UNWIND_NOCFI_H
+#define MM_UNWIND_NOCFI_H
+
+#include "attach/probes/elfimage.h"
+#include "attach/unwind/cfirule.h"
+
+/*
+ * The rule for a thread at file address @pc, which stands there if @exact, else has called and will return
+ * there. 0; -ENOENT: there is code, and it does not say; -ENXIO: no code there.
+ */
+must_check int nocfi_rule(const struct elfimage *img, taddr pc, bool exact, struct cfi_rule *out);
+
+/* true if a `ret` stands at @pc. */
+bool nocfi_at_return(const struct elfimage *img, taddr pc);
+
+/* true if the instruction before @pc is a call, so that @pc can be a return address. */
+bool nocfi_after_call(const struct elfimage *img, taddr pc);
+
+#endif

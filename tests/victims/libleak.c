@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* libleak: a plugin that takes memory and is unloaded without giving it back; unload.c opens it. */
+#include <stdlib.h>
+
+void *leak_some(size_t n);
+
+/* Not exported: only a symbol table tells its name. */
+static __attribute__((noinline)) void *take(size_t n)
+{
+	void *p = malloc(n);
+
+	__asm__ volatile("" : "+r"(p) : : "memory");
+	return p;
+}
+
+__attribute__((noinline)) void *leak_some(size_t n)
+{
+	void *p = take(n);
+
+	__asm__ volatile("" : "+r"(p) : : "memory");
+	return p;
+}
