@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fdetable: where the functions that can be unwound begin and end, as the sorted
+ * table in .eh_frame_hdr says.
+ *
+ * Only for symbols without a size (hand-written assembly): they must not speak for the code of
+ * another function. Only the form that all linkers write is read (four-byte offsets from
+ * the table itself); looked up in place, nothing is allocated.
+ */
+#ifndef MM_FDETABLE_H
+#define MM_FDETABLE_H
+
+#include <libelf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/taddr.h"
+
+struct fdetable {
+	const uint8_t *entries;	/* of eight bytes: where the function begins, where its FDE is */
+	size_t n;
+	taddr base;		/* of .eh_frame_hdr: what entries are relative to */
+	const uint8_t *frames;	/* .eh_frame */
+	size_t frames_size;
+	taddr frames_addr;
+};
+
+/* A file without the table, or with another form of it, gives an empty one. Valid as long as @elf. */
+void fdetable_init(struct fdetable *t, Elf *elf);
+
+/* true if both addresses lie in the same function, or both in none and no function begins between them (@lo <= @hi). */
+bool fdetable_same(const struct fdetable *t, taddr lo, taddr hi);
+
+#endif

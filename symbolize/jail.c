@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/* jail: see jail.h. */
+#include "symbolize/jail.h"
+
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+
+#include "base/fdio.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#define HAS_SHADOW 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HAS_SHADOW 1
+#endif
+#endif
+#ifndef HAS_SHADOW
+#define HAS_SHADOW 0
+#endif
+
+static int limit(int what, uint64_t soft)
+{
+	struct rlimit l;
+
+	if (getrlimit(what, &l))
+		return -errno;
+	l.rlim_cur = soft < l.rlim_max ? soft : l.rlim_max;
+	return setrlimit(what, &l) ? -errno : 0;
+}
+
+/* Address space in use, in bytes; 0 if that cannot be told. */
+static uint64_t address_space(void)
+{
+	cleanup_free char *text = NULL;
+	size_t n;
+
+	if (read_whole_file("/proc/self/statm", 4096, &text, &n))
+		return 0;
+	return strtoull(text, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* The address sanitizer's terabytes of shadow are address space too: no limit there. */
+int jail_limit(uint64_t memory_bytes, uint64_t cpu_seconds)
+{
+	uint64_t now = address_space();
+	int rc = limit(RLIMIT_CORE, 0);
+
+	if (!rc)
+		rc = limit(RLIMIT_CPU, cpu_seconds);
+	if (!rc && now && memory_bytes < UINT64_MAX - now && !HAS_SHADOW)
+		rc = limit(RLIMIT_AS, now + memory_bytes);
+	return rc;
+}
+
+#define ALLOW(name)								\
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 1),			\
+	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+
+/* On each line: if it is that call, allow it, else go on. */
+static const struct sock_filter filter[] = {
+	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0),
+	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+	ALLOW(read),
+	ALLOW(pread64),
+	ALLOW(write),
+	ALLOW(writev),
+	ALLOW(lseek),
+	ALLOW(fstat),
+	ALLOW(newfstatat),
+	ALLOW(mmap),
+	ALLOW(munmap),
+	ALLOW(mremap),
+	ALLOW(mprotect),
+	ALLOW(madvise),
+	ALLOW(brk),
+	ALLOW(close),
+	ALLOW(futex),
+	ALLOW(rt_sigaction),
+	ALLOW(rt_sigprocmask),
+	ALLOW(rt_sigreturn),
+	ALLOW(sigaltstack),
+	ALLOW(getpid),
+	ALLOW(gettid),
+	ALLOW(getrandom),
+	ALLOW(clock_gettime),
+	ALLOW(sched_yield),
+	ALLOW(exit),
+	ALLOW(exit_group),
+	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+};
+
+void jail_close(void)
+{
+	struct sock_fprog program = { sizeof(filter) / sizeof(filter[0]), (struct sock_filter *)filter };
+
+	(void)limit(RLIMIT_NOFILE, 0);
+	if (!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		(void)prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}

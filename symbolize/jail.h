@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * jail: a process about to read a file that may be hostile gives away what it will not need.
+ */
+#ifndef MM_JAIL_H
+#define MM_JAIL_H
+
+#include <stdint.h>
+
+#include "base/cleanup.h"
+
+/*
+ * Limit what this process can use: @memory_bytes of address space beyond what it has, @cpu_seconds,
+ * no core dump. 0 or -errno.
+ */
+must_check int jail_limit(uint64_t memory_bytes, uint64_t cpu_seconds);
+
+/*
+ * From now on no file can be opened, nothing executed, no other process touched: only the
+ * system calls of reading, computing and writing are left, the others fail with EPERM.
+ * A kernel without seccomp leaves it at no open files.
+ */
+void jail_close(void);
+
+#endif

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lookup: see lookup.h. The addresses are sorted, the debug information names
+ * what it can, the symbols the rest; then names are made readable.
+ */
+#include "symbolize/lookup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "base/strbuf.h"
+#include "symbolize/debugfile.h"
+#include "symbolize/debuginfod.h"
+#include "symbolize/demangle.h"
+#include "symbolize/dwarfnames.h"
+#include "symbolize/elffile.h"
+#include "symbolize/symtab.h"
+
+#define NAME_MAX_BYTES (1u << 16)	/* a longer name is none */
+
+struct wanted {
+	taddr addr;
+	size_t i;	/* in the caller's order */
+};
+
+/* Names of the frames of one answer: offsets while the text still grows. */
+struct text {
+	struct strbuf buf;
+	size_t function[DWARF_FRAMES_MAX], file[DWARF_FRAMES_MAX];
+};
+
+#define NO_TEXT SIZE_MAX
+
+struct files {
+	struct elffile elf, debug, alt;
+	Elf *dwarf;	/* which of them has the debug information; NULL: none */
+};
+
+struct state {
+	const struct lookup *l;
+	struct files files;
+	struct symtab *symbols;
+	struct wanted *wanted;
+	taddr *addrs;	/* sorted */
+	bool *taken;
+	struct text text;
+};
+
+static bool has_debug_info(Elf *elf)
+{
+	GElf_Shdr sh;
+
+	return elffile_section(elf, ".debug_info", &sh) || elffile_section(elf, ".zdebug_info", &sh);
+}
+
+static int fetch(const struct lookup *l, Elf *elf, struct elffile *out)
+{
+	struct build_id id;
+
+	elffile_build_id(elf, &id);
+	return debuginfod_open(&id, l->alive, l->ctx, out);
+}
+
+/* Its symbols are wanted as well, so it is looked for even if the file has debug information itself. */
+static void open_debug(const struct lookup *l, struct files *f)
+{
+	int rc = debugfile_open(f->elf.elf, l->file->path, l->file->root, &f->debug);
+
+	if (rc && l->opt->debuginfod && !has_debug_info(f->elf.elf))
+		rc = fetch(l, f->elf.elf, &f->debug);
+	if (rc)
+		f->debug = (struct elffile)ELFFILE_INIT;
+}
+
+static int open_files(const struct lookup *l, struct files *f)
+{
+	int rc;
+
+	*f = (struct files){ ELFFILE_INIT, ELFFILE_INIT, ELFFILE_INIT, NULL };
+	rc = elffile_open(fcntl(l->file->fd, F_DUPFD_CLOEXEC, 0), &f->elf);
+	if (rc)
+		return rc;
+	open_debug(l, f);
+	if (has_debug_info(f->elf.elf))
+		f->dwarf = f->elf.elf;
+	else if (f->debug.elf && has_debug_info(f->debug.elf))
+		f->dwarf = f->debug.elf;
+	if (!f->dwarf || !l->dwarf || debugfile_open_alt(f->dwarf, l->file->root, &f->alt))
+		f->alt = (struct elffile)ELFFILE_INIT;
+	return 0;
+}
+
+static void close_files(struct files *f)
+{
+	elffile_close(&f->alt);
+	elffile_close(&f->debug);
+	elffile_close(&f->elf);
+}
+
+/* Append a string with its NUL; where it begins. */
+static size_t add_text(struct strbuf *buf, const char *dir, const char *s)
+{
+	size_t at = buf->len;
+
+	if (!s || strnlen(s, NAME_MAX_BYTES) == NAME_MAX_BYTES || (dir && strnlen(dir, NAME_MAX_BYTES) == NAME_MAX_BYTES))
+		return NO_TEXT;
+	if (dir) {
+		strbuf_puts(buf, dir);
+		strbuf_putc(buf, '/');
+	}
+	strbuf_puts(buf, s);
+	strbuf_putc(buf, '\0');
+	return at;
+}
+
+static size_t add_function(struct state *s, const char *name)
+{
+	size_t at = s->text.buf.len;
+
+	if (!name || !s->l->opt->demangle || !demangle(name, &s->text.buf))
+		return add_text(&s->text.buf, NULL, name);
+	strbuf_putc(&s->text.buf, '\0');
+	return at;
+}
+
+static const char *text_at(const struct text *text, size_t at)
+{
+	return at == NO_TEXT || strbuf_error(&text->buf) ? NULL : strbuf_str(&text->buf) + at;
+}
+
+/* dwarfnames_take: complete the answer for the @k-th sorted address. */
+static void take(void *ctx, size_t k, const struct dwarf_frame *from, size_t n)
+{
+	struct state *s = ctx;
+	struct text *text = &s->text;
+	struct names_frame frames[DWARF_FRAMES_MAX];
+
+	strbuf_reset(&text->buf);
+	for (size_t j = 0; j < n; j++) {
+		const char *name = from[j].function;
+
+		if (!name && j == n - 1)
+			name = symtab_find(s->symbols, s->addrs[k]);
+		text->function[j] = add_function(s, name);
+		text->file[j] = add_text(&text->buf, from[j].source.dir, from[j].source.file);
+	}
+	for (size_t j = 0; j < n; j++) {
+		frames[j] = (struct names_frame){
+			.function = text_at(text, text->function[j]), .file = text_at(text, text->file[j]),
+			.line = from[j].source.line, .inlined = j < n - 1,
+		};
+	}
+	s->taken[k] = true;
+	s->l->take(s->l->ctx, s->wanted[k].i, frames, n);
+}
+
+static int compare_wanted(const void *pa, const void *pb)
+{
+	const struct wanted *a = pa, *b = pb;
+
+	if (a->addr != b->addr)
+		return a->addr < b->addr ? -1 : 1;
+	return a->i < b->i ? -1 : a->i > b->i;
+}
+
+static int sort_addresses(struct state *s)
+{
+	size_t n = s->l->n;
+
+	s->wanted = calloc(n + 1, sizeof(*s->wanted));
+	s->addrs = calloc(n + 1, sizeof(*s->addrs));
+	s->taken = calloc(n + 1, sizeof(*s->taken));
+	if (!s->wanted || !s->addrs || !s->taken)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		s->wanted[i] = (struct wanted){ s->l->addrs[i], i };
+	if (n)
+		qsort(s->wanted, n, sizeof(*s->wanted), compare_wanted);
+	for (size_t i = 0; i < n; i++)
+		s->addrs[i] = s->wanted[i].addr;
+	return 0;
+}
+
+static void read_dwarf(struct state *s)
+{
+	int rc = dwarfnames_run(s->files.dwarf, s->files.alt.elf, s->addrs, s->l->n, take, s);
+
+	if (rc == -ENOENT)
+		s->l->note(s->l->ctx, "its debug information cannot be read");
+	else if (rc)
+		s->l->note(s->l->ctx, "no memory for its debug information");
+}
+
+static int run(struct state *s)
+{
+	const struct dwarf_frame nothing = { NULL, { NULL, NULL, 0 } };
+	int rc = sort_addresses(s);
+
+	if (!rc)
+		rc = symtab_new(s->files.elf.elf, s->files.debug.elf, &s->symbols);
+	if (rc)
+		return rc;
+	if (s->l->dwarf && s->files.dwarf)
+		read_dwarf(s);
+	for (size_t k = 0; k < s->l->n; k++) {
+		if (!s->taken[k])
+			take(s, k, &nothing, 1);
+	}
+	return 0;
+}
+
+int lookup_run(const struct lookup *l)
+{
+	struct state s = { .l = l };
+	int rc = open_files(l, &s.files);
+
+	if (rc)
+		return rc;
+	l->opened(l->ctx);
+	rc = run(&s);
+	symtab_free(s.symbols);
+	strbuf_fini(&s.text.buf);
+	free(s.wanted);
+	free(s.addrs);
+	free(s.taken);
+	close_files(&s.files);
+	return rc;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rust_parser: what the parts of rust_v0 share: a parser by recursive descent that
+ * prints as it reads.
+ *
+ * Each part of a name begins with a letter that says what it is. An error is sticky, and
+ * from then on nothing is read or printed. What is not shown (the path of an
+ * impl block) is read with printing off; references back are not followed then.
+ * Depth, steps and the length of the text have limits.
+ */
+#ifndef MM_RUST_PARSER_H
+#define MM_RUST_PARSER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/strbuf.h"
+
+struct rust_parser {
+	const char *s, *end;	/* behind _R: references count from here */
+	const char *p;
+	struct strbuf *out;
+	unsigned depth, steps;
+	unsigned silent;	/* not 0: printing is off */
+	uint64_t lifetimes;	/* bound around here */
+	bool failed;
+};
+
+struct rust_ident {
+	uint64_t disambiguator;
+	const char *s;
+	size_t n;
+	bool puny;
+};
+
+/* Reading. At the end, and after an error, the next character is NUL, which nothing eats. */
+void rust_fail(struct rust_parser *r);
+char rust_peek(const struct rust_parser *r);
+char rust_next(struct rust_parser *r);	/* fails at the end */
+bool rust_eat(struct rust_parser *r, char c);
+int rust_base62_digit(char c);		/* -1: none */
+uint64_t rust_read_base62(struct rust_parser *r);	/* "_" is 0, "0_" is 1, "1_" is 2, ... */
+uint64_t rust_read_optional(struct rust_parser *r, char tag);	/* the number behind @tag, plus 1; 0 without it */
+struct rust_ident rust_read_ident(struct rust_parser *r);
+struct rust_ident rust_read_plain_ident(struct rust_parser *r);	/* without disambiguator */
+
+/* Printing. */
+void rust_put(struct rust_parser *r, const char *s);
+void rust_put_n(struct rust_parser *r, const char *s, size_t n);
+void rust_put_number(struct rust_parser *r, uint64_t n);
+
+/* true if one level deeper is allowed; rust_leave then. */
+bool rust_enter(struct rust_parser *r);
+void rust_leave(struct rust_parser *r);
+
+/* Both: what is read is printed. */
+void rust_print_ident(struct rust_parser *r, const struct rust_ident *id);
+void rust_print_lifetime(struct rust_parser *r, uint64_t index);	/* 0: '_; 1: the innermost bound */
+uint64_t rust_print_binder(struct rust_parser *r);	/* for<'a, 'b>; how many lifetimes, to be unbound afterwards */
+size_t rust_print_list(struct rust_parser *r, void (*item)(struct rust_parser *r), const char *between); /* up to E */
+
+/* Behind a B that was just read: print with @print what another place of the name stands for. */
+void rust_print_back(struct rust_parser *r, void (*print)(struct rust_parser *r, bool arg), bool arg);
+
+/* rust_v0.c; @in_value: generic arguments are written ::<...> */
+void rust_print_path(struct rust_parser *r, bool in_value);
+void rust_print_path_of(struct rust_parser *r, char tag, bool in_value);	/* its letter is already read */
+void rust_print_generic_arg(struct rust_parser *r);
+
+/* rust_type.c */
+void rust_print_type(struct rust_parser *r);
+void rust_print_const(struct rust_parser *r);
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * names: a file that the target chose, its symbols and debug information read in this process (a
+ * helper does that otherwise): every address is answered, once, by frames that are whole.
+ */
+#include <sys/mman.h>
+
+#include "symbolize/lookup.h"
+#include "tests/fuzz/fuzz.h"
+
+#define ADDRESSES 512	/* from each place where small files have their code */
+#define STEP 4
+
+struct taken {
+	bool seen[2 * ADDRESSES];
+	size_t n;
+};
+
+static void take(void *ctx, size_t i, const struct names_frame *frames, size_t n)
+{
+	struct taken *t = ctx;
+
+	promised(i < 2 * ADDRESSES && !t->seen[i] && n >= 1);
+	t->seen[i] = true;
+	t->n++;
+	for (size_t k = 0; k < n; k++) {
+		promised(frames[k].inlined == (k < n - 1) && frames[k].line >= 0);
+		promised(!frames[k].function || strlen(frames[k].function) < 1u << 20);
+		promised(!frames[k].file || strlen(frames[k].file) < 1u << 18);
+	}
+}
+
+static void note(void *ctx, const char *text)
+{
+	(void)ctx;
+	promised(*text);
+}
+
+static void nothing(void *ctx)
+{
+	(void)ctx;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const struct names_options opt = { .demangle = true };
+	cleanup_close int fd = memfd_create("fuzz", MFD_CLOEXEC);
+	struct names_file file = { fd, NULL, -1 };
+	struct taken taken = { .n = 0 };
+	taddr addrs[2 * ADDRESSES];
+	struct lookup l = {
+		.file = &file, .opt = &opt, .dwarf = true, .addrs = addrs, .n = 2 * ADDRESSES,
+		.take = take, .note = note, .alive = nothing, .opened = nothing, .ctx = &taken,
+	};
+
+	if (fd < 0 || pwrite(fd, data, size, 0) != (ssize_t)size)
+		return 0;
+	for (size_t i = 0; i < ADDRESSES; i++) {
+		addrs[i] = 0x1000 + i * STEP;
+		addrs[ADDRESSES + i] = 0x401000 + i * STEP;
+	}
+	promised(lookup_run(&l) || taken.n == l.n);
+	return 0;
+}
