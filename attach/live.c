@@ -3,42 +3,38 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 void live_init(struct live *l)
 {
 	*l = (struct live){ 0 };
 	addrmap_init(&l->blocks, sizeof(struct block));
-	addrmap_init(&l->place_index, sizeof(uint32_t));
 }
 
 void live_fini(struct live *l)
 {
 	addrmap_fini(&l->blocks);
-	addrmap_fini(&l->place_index);
 	free(l->places);
 }
 
-static int place_of(struct live *l, taddr pc, uint32_t *out)
+static int reserve_place(struct live *l, uint32_t place)
 {
-	const uint32_t *known = addrmap_get(&l->place_index, pc);
+	size_t size = l->places_size ? l->places_size : 64;
+	struct place *p;
 
-	if (known) {
-		*out = *known;
-		return 0;
-	}
-	if (l->nplaces == l->places_size) {
-		size_t size = l->places_size ? 2 * l->places_size : 64;
-		struct place *p = realloc(l->places, size * sizeof(*p));
-
+	while (size <= place)
+		size *= 2;
+	if (size > l->places_size) {
+		p = reallocarray(l->places, size, sizeof(*p));
 		if (!p)
 			return -ENOMEM;
 		l->places = p;
 		l->places_size = size;
 	}
-	*out = l->nplaces;
-	if (addrmap_put(&l->place_index, pc, out) < 0)
-		return -ENOMEM;
-	l->places[l->nplaces++] = (struct place){ .pc = pc };
+	if (place >= l->nplaces) {
+		memset(&l->places[l->nplaces], 0, (place + 1 - l->nplaces) * sizeof(*l->places));
+		l->nplaces = place + 1;
+	}
 	return 0;
 }
 
@@ -52,12 +48,11 @@ static void hold(struct live *l, const struct block *b, int sign)
 	l->held_bytes += sign * (int64_t)b->size;
 }
 
-int live_alloc(struct live *l, taddr addr, uint64_t size, taddr pc, uint64_t now_ns)
+int live_alloc(struct live *l, taddr addr, uint64_t size, uint32_t place, uint64_t now_ns)
 {
 	struct block *b = addrmap_slot(&l->blocks, addr, NULL);
-	uint32_t place;
 
-	if (!b || place_of(l, pc, &place) < 0)
+	if (!b || reserve_place(l, place) < 0)
 		return -ENOMEM;
 	/* given out again without a release that we saw: the old block is gone all the same */
 	if (b->held)

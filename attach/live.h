@@ -2,8 +2,8 @@
 /*
  * live: the blocks that are held, and who holds them.
  *
- * A place is where an allocation came from (at present: the return address of
- * the call). Every block knows its place; every place knows what it keeps.
+ * A place is where an allocation came from: a call stack, by its number
+ * (attach/stacks.h). Every block knows its place; every place knows what it keeps.
  * An address that was released stays known as released, so that a second
  * release of it can be told from that of a block older than the watch.
  */
@@ -19,7 +19,6 @@
 #include "base/taddr.h"
 
 struct place {
-	taddr pc;
 	uint64_t allocs, frees;
 	uint64_t blocks, bytes;
 };
@@ -34,8 +33,7 @@ struct block {
 
 struct live {
 	struct addrmap blocks;		/* address -> struct block */
-	struct addrmap place_index;	/* pc -> index of places */
-	struct place *places;
+	struct place *places;		/* by stack number */
 	size_t nplaces, places_size;
 	uint64_t allocs, frees, unmatched_frees, double_frees;
 	uint64_t held_blocks, held_bytes;
@@ -45,8 +43,8 @@ struct live {
 void live_init(struct live *l);
 void live_fini(struct live *l);
 
-/* A block was given out to code at @pc. 0 or -ENOMEM. */
-must_check int live_alloc(struct live *l, taddr addr, uint64_t size, taddr pc, uint64_t now_ns);
+/* A block was given out to the code of stack @place. 0 or -ENOMEM. */
+must_check int live_alloc(struct live *l, taddr addr, uint64_t size, uint32_t place, uint64_t now_ns);
 
 /* Events were lost: addresses released until now may have been given out again since. */
 void live_gap(struct live *l);

@@ -155,6 +155,40 @@ static int set_stack_bytes(struct options *o, const char *arg, struct usage_erro
 	return 0;
 }
 
+static int set_depth(struct options *o, const char *arg, struct usage_error *err)
+{
+	unsigned long n;
+
+	if (!option_number(arg, OPTIONS_DEPTH, &n) || !n)
+		return usage_refuse(err, "--depth %s: it is a number from 1 to %d", arg, OPTIONS_DEPTH);
+	o->depth = (unsigned)n;
+	return 0;
+}
+
+static int set_unwinder(struct options *o, const char *arg, struct usage_error *err)
+{
+	static const char *const names[] = {
+		[UNWINDER_CFI] = "cfi", [UNWINDER_DWFL] = "dwfl", [UNWINDER_LIBUNWIND] = "libunwind",
+		[UNWINDER_CHECK] = "check",
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (!strcmp(arg, names[i])) {
+			o->unwinder = i;
+			return 0;
+		}
+	}
+	return usage_refuse(err, "--unwinder %s: it is cfi, dwfl, libunwind or check", arg);
+}
+
+static int set_debuginfod(struct options *o, const char *arg, struct usage_error *err)
+{
+	(void)arg;
+	(void)err;
+	o->debuginfod = true;
+	return 0;
+}
+
 static int set_lose_sigtrap(struct options *o, const char *arg, struct usage_error *err)
 {
 	(void)arg;
@@ -252,7 +286,13 @@ const struct option_line option_table[] = {
 	{ "sizes", 0, "usable|exact", FOR_TARGET, set_sizes,
 	  "sizes as the allocator keeps them (default), or as they\nwere asked for (one more stop for each allocation)" },
 	{ "stack-bytes", 0, "N", FOR_WATCH, set_stack_bytes,
-	  "bytes of stack kept at an allocation, 0 to 16384\n(default 2048)" },
+	  "the most that is copied of a stack, 0 to 131072 (default\n32768); how much is needed is learned for each thread" },
+	{ "depth", 0, "N", FOR_WATCH, set_depth, "frames of a stack that are kept, 1 to 256 (default 256)" },
+	{ "unwinder", 0, "cfi|dwfl|libunwind|check", FOR_WATCH, set_unwinder,
+	  "who walks the stacks: we, while the target runs (cfi, the\ndefault), or libdwfl or libunwind, while the thread waits\n"
+	  "(much slower); check: all three, and say where they differ" },
+	{ "debuginfod", 0, NULL, FOR_WATCH, set_debuginfod,
+	  "ask the debuginfod servers of DEBUGINFOD_URLS for debug files,\nafter the watch" },
 	{ "max-stall", 0, "DURATION", FOR_WATCH, set_max_stall,
 	  "how long the target may be held while we cannot keep up\n(default 100ms); then events are dropped and counted" },
 	{ "lose-sigtrap", 0, NULL, FOR_WATCH, set_lose_sigtrap,

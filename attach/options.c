@@ -286,7 +286,7 @@ int options_parse(int argc, char **argv, struct options *out, struct usage_error
 	int ret;
 
 	*out = (struct options){
-		.stack_bytes = OPTIONS_STACK_BYTES,
+		.stack_bytes = OPTIONS_STACK_BYTES, .depth = OPTIONS_DEPTH,
 		.max_stall_ns = OPTIONS_MAX_STALL_NS,
 		.top = OPTIONS_TOP,
 	};

@@ -20,10 +20,12 @@
 #include <sys/types.h>
 
 #include "attach/probes/rule.h"
+#include "attach/unwinders.h"
 #include "base/cleanup.h"
 
-#define OPTIONS_STACK_BYTES 2048
-#define OPTIONS_STACK_BYTES_MAX 16384
+#define OPTIONS_STACK_BYTES 32768
+#define OPTIONS_STACK_BYTES_MAX 131072
+#define OPTIONS_DEPTH 256
 #define OPTIONS_MAX_STALL_NS 100000000ull
 #define OPTIONS_TOP 20
 
@@ -40,7 +42,10 @@ struct options {
 	struct rule *rules;		/* of --probe, --from, --until, in their order */
 	size_t nrules;
 	bool exact_sizes;
-	unsigned stack_bytes;
+	unsigned stack_bytes;		/* the most that is copied of a stack */
+	unsigned depth;			/* frames of a stack that are kept */
+	enum unwinders unwinder;
+	bool debuginfod;
 	uint64_t max_stall_ns;
 	bool lose_sigtrap;		/* the target's handler of SIGTRAP may be lost */
 	enum report_format format;

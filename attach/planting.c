@@ -131,6 +131,8 @@ static int add_site(struct planting *p, const struct site *s, taddr bias, const 
 	*to = *s;
 	site_rebase(to, bias);
 	to->rule = rule;
+	if (p->hold && (to->flags & SITE_SLICE))
+		to->flags |= SITE_WAIT;
 	p->sites[i] = *info;
 	p->waiting[p->nwaiting++] = i;
 	return 0;

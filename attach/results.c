@@ -8,19 +8,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "attach/groups.h"
 #include "base/fdio.h"
 #include "base/log.h"
 #include "report/out_json.h"
 #include "report/out_text.h"
 
 #define FAMILY "libc"
-
-static void hex(const uint8_t *bytes, size_t n, char *buf)
-{
-	for (size_t i = 0; i < n; i++)
-		sprintf(buf + 2 * i, "%02x", bytes[i]);
-	buf[2 * n] = '\0';
-}
 
 /* --- the run --- */
 
@@ -146,84 +140,29 @@ static void add_end(struct summary *s, const struct watch *w)
 		summary_note(s, "%u traps could not be lifted", atomic_load(&sh->unlifted));
 }
 
-/* --- groups --- */
+/* --- stacks --- */
 
-/* The blocks that each place holds, by age. */
-struct ages {
-	uint64_t oldest_ns, youngest_ns;
-	taddr sample;
-};
-
-static struct ages *collect_ages(const struct live *l)
+static void add_stacks(struct summary *s, const struct watch *w)
 {
-	struct ages *ages = calloc(l->nplaces + 1, sizeof(*ages));
-	uint64_t addr;
-	void *value;
+	const struct backtrace *b = w->backtrace;
 
-	for (size_t i = 0; ages && addrmap_next(&l->blocks, &i, &addr, &value);) {
-		const struct block *b = value;
-		struct ages *a = &ages[b->place];
-
-		if (!b->held)
-			continue;
-		if (!a->oldest_ns || b->born_ns < a->oldest_ns) {
-			a->oldest_ns = b->born_ns;
-			a->sample = addr;
-		}
-		if (b->born_ns > a->youngest_ns)
-			a->youngest_ns = b->born_ns;
-	}
-	return ages;
-}
-
-static void add_group(struct summary *s, const struct watch *w, const struct place *p, const struct ages *a,
-		      uint64_t end_ns)
-{
-	const struct module *m = modules_find(w->modules, p->pc);
-	struct summary_frame frame = { .pc = p->pc };
-	struct summary_group g = {
-		.family = FAMILY, .blocks = p->blocks, .bytes = p->bytes, .bytes_direct = p->bytes,
-		.allocs = p->allocs, .frees = p->frees, .verdict = VERDICT_UNKNOWN,
-		.stack = &frame, .depth = 1,
-	};
-	struct code_range over;
-	taddr sample = a->sample;
-	char build_id[2 * sizeof(m->build_id) + 1];
-
-	if (m) {
-		hex(m->build_id, m->build_id_len, build_id);
-		frame.module = m->path;
-		frame.build_id = build_id;
-		frame.offset = p->pc - m->bias;
-		if (m->img)
-			frame.function = elfimage_symbol_over(m->img, frame.offset - 1, &over);
-	}
-	if (p->blocks) {
-		g.oldest_s = (end_ns - a->oldest_ns) / 1e9;
-		g.youngest_s = (end_ns - a->youngest_ns) / 1e9;
-		g.samples = &sample;
-		g.nsamples = 1;
-	}
-	summary_add_group(s, &g);
-}
-
-static int add_groups(struct summary *s, const struct watch *w, uint64_t end_ns)
-{
-	const struct live *l = &w->tally->live;
-	cleanup_free struct ages *ages = collect_ages(l);
-
-	if (!ages)
-		return -ENOMEM;
-	for (size_t i = 0; i < l->nplaces; i++)
-		if (l->places[i].blocks)
-			add_group(s, w, &l->places[i], &ages[i], end_ns);
-	summary_sort(s);
-	return 0;
+	s->run.stacks_cut = b->cut;
+	s->run.stacks_lost = b->lost;
+	if (b->guessed)
+		summary_note(s, "%" PRIu64 " stacks run through code without unwind information: the frames behind it were found by frame pointer",
+			     b->guessed);
+	if (b->which == UNWINDER_CHECK)
+		summary_note(s, "unwinders: %" PRIu64 " stacks compared, %zu distinct ones; libdwfl and libunwind differed on %" PRIu64 "; ours differed where they agree on %" PRIu64,
+			     b->check.compared, b->stacks.n, b->check.oracles_differ, b->check.ours_differs);
 }
 
 int results_summary(const struct watch *w, const struct results_run *run, struct summary *s)
 {
 	const struct live *l = &w->tally->live;
+	const struct groups_from groups = {
+		.live = l, .stacks = &w->backtrace->stacks, .modules = w->modules, .fs = run->fs, .family = FAMILY,
+		.end_ns = run->end_ns, .naming = { .debuginfod = run->debuginfod },
+	};
 	int r;
 
 	summary_init(s);
@@ -241,7 +180,9 @@ int results_summary(const struct watch *w, const struct results_run *run, struct
 	add_losses(s, w);
 	add_gaps(s, w, run);
 	add_end(s, w);
-	r = add_groups(s, w, run->end_ns);
+	s->run.ring_waits = atomic_load(&w->link->shared->stalls);
+	add_stacks(s, w);
+	r = groups_add(&groups, s);
 	return r < 0 ? r : summary_error(s);
 }
 

@@ -8,6 +8,7 @@
 
 #include "attach/options.h"
 #include "attach/target.h"
+#include "attach/targetfs.h"
 #include "attach/watch.h"
 #include "base/cleanup.h"
 #include "base/fdio.h"
@@ -18,6 +19,8 @@ struct results_run {
 	int64_t wall_start_ns;
 	uint64_t start_ns, end_ns;	/* CLOCK_MONOTONIC */
 	const struct target_info *target;
+	const struct targetfs *fs;
+	bool debuginfod;
 };
 
 /* Fill @out (initialised here; summary_fini in any case). 0 or -ENOMEM. */

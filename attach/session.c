@@ -27,10 +27,12 @@
 struct session {
 	const struct options *opt;
 	struct target_info target;
+	struct targetfs fs;
 	struct link link;
 	struct modules *modules;
 	struct planting planting;
 	struct tally tally;
+	struct backtrace *backtrace;
 	struct spawn spawn;
 	struct spawn_before before;
 	struct watch watch;
@@ -190,8 +192,16 @@ static int open_link(struct session *s, int argc, char **argv)
 	return r;
 }
 
+static int stack_of(void *ctx, const struct record_hit *hit, const struct site *at, bool skip, uint32_t *number)
+{
+	struct session *s = ctx;
+
+	return backtrace_of(s->backtrace, hit, at, skip, number);
+}
+
 static int open_planting(struct session *s)
 {
+	const struct backtrace_options stacks = { .which = s->opt->unwinder, .depth = s->opt->depth };
 	const struct plan_options options = {
 		.exact_sizes = s->opt->exact_sizes, .shadow_stack = s->target.shadow_stack,
 	};
@@ -209,10 +219,12 @@ static int open_planting(struct session *s)
 	if (r < 0)
 		return r;
 	s->planting_up = true;
-	tally_init(&s->tally, &s->planting);
+	s->planting.hold = backtrace_holds(s->opt->unwinder);
+	tally_init(&s->tally, &s->planting, stack_of, s);
+	targetfs_open(s->target.pid, &s->fs);
 	s->tally.pid = s->target.pid;
 	s->tally_up = true;
-	return 0;
+	return backtrace_new(s->target.pid, s->modules, s->link.shared, &stacks, &s->backtrace);
 }
 
 /* The functions that the user named are not there. */
@@ -276,6 +288,7 @@ static int plant(struct session *s)
 		if (r == 0)
 			r = planting_forget_gone(&s->planting);
 	} while (r == 0 && modules_count(s->modules) > known);
+	backtrace_modules_changed(s->backtrace);
 	if (r == 0 && !link_any_planted(&s->link)) {
 		log_error("cannot watch %d (%s): no trap could be planted", s->target.pid, s->target.comm);
 		r = -ENOENT;
@@ -307,6 +320,7 @@ static void prepare_watch(struct session *s)
 {
 	s->watch = (struct watch){
 		.link = &s->link, .modules = s->modules, .planting = &s->planting, .tally = &s->tally,
+		.backtrace = s->backtrace,
 		.pid = s->target.pid, .signals = s->signals,
 		.progress = isatty(STDERR_FILENO) && !s->opt->quiet,
 		.start_ns = link_clock_ns(),
@@ -419,8 +433,10 @@ static void leave(struct session *s)
 		return;
 	}
 	end_keeper(s);
-	if (s->watch.link)
+	if (s->watch.link && s->backtrace) {
+		backtrace_nobody_waits(s->backtrace);
 		watch_drain(&s->watch);
+	}
 	log_verbose("%" PRIu64 " waits for room in the ring, %.1f ms in all", atomic_load(&s->link.shared->stalls),
 		    atomic_load(&s->link.shared->stall_ns) / 1e6);
 	left = atomic_load(&s->link.shared->left);
@@ -443,7 +459,7 @@ static int report(struct session *s)
 {
 	const struct results_run run = {
 		.wall_start_ns = s->wall_start_ns, .start_ns = s->watch.start_ns, .end_ns = link_clock_ns(),
-		.target = &s->target,
+		.target = &s->target, .fs = &s->fs, .debuginfod = s->opt->debuginfod,
 	};
 	struct summary summary;
 	int r;
@@ -465,6 +481,7 @@ static void close_session(struct session *s)
 {
 	if (s->tally_up)
 		tally_fini(&s->tally);
+	backtrace_free(s->backtrace);
 	if (s->planting_up)
 		planting_fini(&s->planting);
 	modules_free(s->modules);
@@ -473,6 +490,7 @@ static void close_session(struct session *s)
 	if (s->signals >= 0)
 		close(s->signals);
 	outfile_abort(&s->report);
+	targetfs_fini(&s->fs);
 	target_fini(&s->target);
 }
 
@@ -510,6 +528,7 @@ int session_run(const struct options *opt, int argc, char **argv)
 	}
 	s->opt = opt;
 	s->signals = -1;
+	s->fs = (struct targetfs)TARGETFS_INIT;
 	s->report = (struct outfile)OUTFILE_INIT;
 	if (open_report(s) == 0 && open_signals(s) == 0) {
 		int r = opt->program ? start_program(s, argc, argv) : attach(s, argc, argv);

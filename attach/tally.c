@@ -6,9 +6,11 @@
 #include <unistd.h>
 
 
-void tally_init(struct tally *t, struct planting *planting)
+void tally_init(struct tally *t, struct planting *planting, tally_stack_of *stack_of, void *stack_ctx)
 {
-	*t = (struct tally){ .planting = planting, .counting = true };
+	*t = (struct tally){
+		.planting = planting, .stack_of = stack_of, .stack_ctx = stack_ctx, .counting = true,
+	};
 	live_init(&t->live);
 	addrmap_init(&t->aside, sizeof(struct aside));
 	doubts_init(&t->doubts);
@@ -85,12 +87,16 @@ static void count(struct tally *t, struct probe *p)
 	t->events++;
 }
 
-static void add_block(struct tally *t, const struct record_hit *hit, const struct rule *r, bool chunk, taddr ptr,
+static void add_block(struct tally *t, const struct record_hit *hit, const struct probe *p, bool chunk, taddr ptr,
 		      const struct site *s)
 {
+	uint32_t stack;
+
 	if (!(s->flags & SITE_AFTER) && hit->slice_len < sizeof(taddr))
 		t->unread_callers++;
-	if (live_alloc(&t->live, ptr, block_size(t, hit, r, chunk), caller(hit, s), hit->head.time_ns) < 0)
+	/* a wrapper was called by whoever wanted the block, and called the function that was hit */
+	if (t->stack_of(t->stack_ctx, hit, s, p->kind == PLAN_WRAPPER, &stack) < 0 ||
+	    live_alloc(&t->live, ptr, block_size(t, hit, p->rule, chunk), stack, hit->head.time_ns) < 0)
 		t->out_of_memory = true;
 }
 
@@ -117,7 +123,7 @@ static void on_alloc(struct tally *t, const struct record_hit *hit, struct probe
 	if (!ptr)
 		return;
 	count(t, p);
-	add_block(t, hit, r, chunk, ptr, s);
+	add_block(t, hit, p, chunk, ptr, s);
 }
 
 /* --- releases that may be the allocator's own --- */
@@ -208,7 +214,7 @@ static void realloc_closes(struct tally *t, const struct record_hit *hit, struct
 	if (old)
 		end_aside(t, hit, old, ptr || to_nothing);
 	if (ptr && t->counting)
-		add_block(t, hit, p->rule, chunk, ptr, s);
+		add_block(t, hit, p, chunk, ptr, s);
 	else if (ptr)
 		live_forget(&t->live, ptr);
 }

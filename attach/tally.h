@@ -26,8 +26,13 @@
 #include "attach/planting.h"
 #include "base/addrmap.h"
 
+/* The number of the stack of a hit at site @s, one frame less if @skip. 0 or -ENOMEM. */
+typedef int tally_stack_of(void *ctx, const struct record_hit *hit, const struct site *s, bool skip, uint32_t *number);
+
 struct tally {
 	struct planting *planting;
+	tally_stack_of *stack_of;
+	void *stack_ctx;
 	struct live live;
 	struct addrmap aside;		/* tid -> struct aside: old blocks of reallocs under way */
 	struct doubts doubts;
@@ -40,7 +45,7 @@ struct tally {
 };
 
 /* Counting begins at once, unless a rule says from where. */
-void tally_init(struct tally *t, struct planting *planting);
+void tally_init(struct tally *t, struct planting *planting, tally_stack_of *stack_of, void *stack_ctx);
 void tally_fini(struct tally *t);
 
 void tally_hit(struct tally *t, const struct record_hit *hit);

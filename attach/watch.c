@@ -50,6 +50,7 @@ static void on_modules(struct watch *w)
 	if (r == 0)
 		r = planting_plant(w->planting);
 	say_failed("cannot follow the change of modules", r);
+	backtrace_modules_changed(w->backtrace);
 }
 
 static void on_return_wanted(struct watch *w, const struct record_hit *hit)
@@ -71,6 +72,7 @@ static void on_first_exec(struct watch *w)
 	int r;
 
 	planting_forget_all(w->planting, procfs_open_mem(w->pid));
+	backtrace_forget(w->backtrace);
 	r = modules_refresh(w->modules, true);
 	if (r == 0)
 		r = planting_plan_linker(w->planting);
@@ -79,6 +81,7 @@ static void on_first_exec(struct watch *w)
 	if (r == 0)
 		r = planting_plant(w->planting);
 	say_failed("cannot watch the program's start", r);
+	backtrace_modules_changed(w->backtrace);
 	w->started = true;
 }
 
@@ -115,7 +118,7 @@ static void on_hit(struct watch *w, const struct record_hit *hit)
 		debug_hit(w, hit);
 	if (s->flags & SITE_MODULES)
 		on_modules(w);
-	else if (hit->head.flags & RECORD_HELD)
+	else if (hit->head.flags & RECORD_HELD && s->flags & SITE_RETURN)
 		on_return_wanted(w, hit);
 	if (!(hit->head.flags & RECORD_HELD) || (s->flags & SITE_EMIT))
 		tally_hit(w->tally, hit);
@@ -222,6 +225,7 @@ static void on_signal(struct watch *w)
 
 static void on_keeper_end(struct watch *w)
 {
+	backtrace_nobody_waits(w->backtrace);
 	watch_drain(w);
 	if (w->end != WATCH_GOES_ON)
 		return;

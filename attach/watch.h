@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "attach/backtrace.h"
 #include "attach/link.h"
 #include "attach/modules.h"
 #include "attach/planting.h"
@@ -40,6 +41,7 @@ struct watch {
 	struct modules *modules;
 	struct planting *planting;
 	struct tally *tally;
+	struct backtrace *backtrace;
 	pid_t pid;
 	int signals;			/* signalfd of what ends the watch */
 	bool awaiting_exec;		/* start mode: the first exec is the beginning, not the end */

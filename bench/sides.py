@@ -105,6 +105,7 @@ class Bare:
     """bench/bare, attached to the first hot thread."""
 
     traps = "bare"
+    run = None
 
     def __init__(self, target, cpu=None):
         self.process = subprocess.Popen(
@@ -135,7 +136,7 @@ def gone(pid):
 
 
 class Mmattach:
-    """mmattach, attached to @target; knows how long coming and leaving took."""
+    """mmattach, attached to @target; knows how long coming and leaving took, and then what it reports of its run."""
 
     traps = "pairs"
     program = TOP / "mmattach"
@@ -147,7 +148,8 @@ class Mmattach:
         self.watching = threading.Event()
         self.began = time.monotonic()
         self.process = subprocess.Popen(
-            [*pinned(cpu), self.program, "-p", str(target.pid), "-d", "1h", "--report", f"{self.folder.name}/report"],
+            [*pinned(cpu), self.program, "-p", str(target.pid), "-d", "1h", "--format", "json",
+             "--report", f"{self.folder.name}/report"],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, bufsize=0)
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()
@@ -180,9 +182,10 @@ class Mmattach:
         status = end(self.process)
         self.reader.join()
         self.process.stderr.close()
-        self.folder.cleanup()
         if status != 0:
             self._fail(f"ended with status {status}")
+        self.run = json.loads(pathlib.Path(self.folder.name, "report").read_text())["run"]
+        self.folder.cleanup()
 
 
 def last_cpu(task):

@@ -125,6 +125,8 @@ static void put_run(struct strbuf *sb, const struct summary_run *run)
 		put_number(sb, i ? ", " : "{", run->lost[i].reason, run->lost[i].count);
 	strbuf_puts(sb, run->nlost ? "}" : "{}");
 	put_number(sb, ", ", "stacks_cut", run->stacks_cut);
+	put_number(sb, ", ", "stacks_lost", run->stacks_lost);
+	put_number(sb, ", ", "ring_waits", run->ring_waits);
 	put_real(sb, ", ", "stopped_seconds", run->stopped_seconds);
 	put_probes(sb, run);
 	put_gaps(sb, run);
@@ -171,7 +173,8 @@ static void put_group(struct strbuf *sb, const struct summary_group *g)
 	strbuf_puts(sb, ", \"series\": [], \"samples\": [");
 	for (size_t i = 0; i < g->nsamples; i++)
 		strbuf_printf(sb, "%s\"0x%" PRIx64 "\"", i ? ", " : "", g->samples[i]);
-	strbuf_puts(sb, "], \"stack\": [");
+	put_string(sb, "], ", "stack_end", summary_stack_end_name(g->stack_end));
+	strbuf_puts(sb, ", \"stack\": [");
 	for (size_t i = 0; i < g->depth; i++) {
 		next_line(sb, i, "    ");
 		put_frame(sb, &g->stack[i]);

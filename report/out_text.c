@@ -128,6 +128,11 @@ static void put_events(struct strbuf *sb, const struct summary *s)
 		put_count(sb, run->stacks_cut, "stack");
 		strbuf_puts(sb, " cut short (--stack-bytes)");
 	}
+	if (run->stacks_lost) {
+		strbuf_puts(sb, ", ");
+		put_count(sb, run->stacks_lost, "stack");
+		strbuf_puts(sb, " not followed to the end");
+	}
 	strbuf_putc(sb, '\n');
 }
 
@@ -244,7 +249,9 @@ static void put_group(struct strbuf *sb, const struct summary_group *g, uint64_t
 	strbuf_putc(sb, '\n');
 	for (size_t i = 0; i < g->depth; i++)
 		put_frame(sb, i, &g->stack[i]);
-	if (!g->depth)
+	if (g->stack_end != STACK_WHOLE)
+		strbuf_printf(sb, "    ... %s\n", summary_stack_end_text(g->stack_end));
+	else if (!g->depth)
 		strbuf_puts(sb, "    (no stack)\n");
 }
 

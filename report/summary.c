@@ -220,7 +220,9 @@ static int compare_groups(const void *pa, const void *pb)
 		order = compare_numbers(a->allocs, b->allocs);
 	for (size_t i = 0; !order && i < a->depth && i < b->depth; i++)
 		order = compare_numbers(b->stack[i].pc, a->stack[i].pc);
-	return order ? order : compare_numbers(b->depth, a->depth);
+	if (!order)
+		order = compare_numbers(b->depth, a->depth);
+	return order ? order : (int)a->stack_end - (int)b->stack_end;
 }
 
 void summary_sort(struct summary *s)
@@ -247,4 +249,26 @@ const char *summary_verdict_name(enum summary_verdict verdict)
 	};
 
 	return names[verdict];
+}
+
+const char *summary_stack_end_name(enum summary_stack_end end)
+{
+	static const char *const names[] = {
+#define X(upper, lower, text) #lower,
+		SUMMARY_STACK_ENDS(X)
+#undef X
+	};
+
+	return names[end];
+}
+
+const char *summary_stack_end_text(enum summary_stack_end end)
+{
+	static const char *const texts[] = {
+#define X(upper, lower, text) text,
+		SUMMARY_STACK_ENDS(X)
+#undef X
+	};
+
+	return texts[end];
 }

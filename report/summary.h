@@ -47,6 +47,20 @@ struct summary_frame {
 	bool inlined;		/* has no frame of its own; the one below it in the list does */
 };
 
+/* How a stack ends at its outer side; the names are those of the JSON report. */
+#define SUMMARY_STACK_ENDS(X)							\
+	X(WHOLE, whole, "")							\
+	X(CUT, cut, "the stack goes on: more of it was not copied (--stack-bytes)")	\
+	X(LOST, lost, "the stack goes on: nothing tells who called this")	\
+	X(DEEP, deep, "the stack goes on (--depth)")
+
+enum summary_stack_end {
+#define X(upper, lower, text) STACK_##upper,
+	SUMMARY_STACK_ENDS(X)
+#undef X
+	STACK_END_COUNT
+};
+
 /* One stack, one family, one verdict. */
 struct summary_group {
 	const char *family;
@@ -57,6 +71,7 @@ struct summary_group {
 	enum summary_verdict verdict;
 	struct summary_frame *stack;	/* leaf first */
 	size_t depth;
+	enum summary_stack_end stack_end;
 	taddr *samples;			/* some of the kept blocks */
 	size_t nsamples;
 };
@@ -95,6 +110,8 @@ struct summary_run {
 	double duty;		/* share of the time in which traps stood: 1 when exact */
 	uint64_t events;
 	uint64_t stacks_cut;	/* stacks longer than what was copied of them */
+	uint64_t stacks_lost;	/* stacks with an outermost frame whose caller nothing tells */
+	uint64_t ring_waits;	/* times that a thread had to wait because events were not read fast enough */
 	double stopped_seconds;	/* how long its threads stood still because of us, summed over them */
 	struct summary_lost *lost;
 	size_t nlost;
@@ -149,5 +166,7 @@ void summary_sort(struct summary *s);
 
 uint64_t summary_lost_total(const struct summary *s);
 const char *summary_verdict_name(enum summary_verdict verdict);
+const char *summary_stack_end_name(enum summary_stack_end end);
+const char *summary_stack_end_text(enum summary_stack_end end);	/* a sentence; "" for a whole stack */
 
 #endif

@@ -32,7 +32,8 @@ def test_run(report):
     run = report["run"]
     assert run["start"] == "2026-01-01T00:00:00.250Z"
     assert (run["seconds"], run["frontend"], run["mode"], run["duty"]) == (10, "ptrace", "exact", 1)
-    assert (run["events"], run["stacks_cut"], run["stopped_seconds"]) == (1000, 1, 0.5)
+    assert (run["events"], run["stacks_cut"], run["stacks_lost"], run["ring_waits"]) == (1000, 1, 2, 3)
+    assert run["stopped_seconds"] == 0.5
     assert run["lost"] == {"ring full": 7, "no memory": 1}
     assert run["gaps"] == [{"start": 2, "seconds": 3.5, "why": "mmattach was stopped"}]
     assert run["probes"][0] == {"family": "libc", "rule": "alloc malloc size=arg1", "module": "/lib/libc.so.6",
@@ -45,10 +46,10 @@ def test_groups(report):
     stack = large.pop("stack")
     assert large == {"family": "libc", "blocks": 2, "bytes": 1048576, "bytes_direct": 1048576, "allocs": 599,
                      "frees": 597, "oldest_s": 9, "youngest_s": 1.25, "verdict": "definite", "series": [],
-                     "samples": ["0x55559000", "0x55559020"]}
+                     "samples": ["0x55559000", "0x55559020"], "stack_end": "cut"}
     assert stack[0] == {"pc": "0x55001234", "module": "/usr/bin/svc", "build_id": "0a1b", "offset": "0x1234",
                         "function": "keep<int>", "file": "svc.cc", "line": 44, "inlined": True}
     assert stack[1]["function"] == HOSTILE
     assert stack[2] == {"pc": "0x7f0000000001", "module": "", "build_id": "", "offset": "0x0", "function": "",
                         "file": "", "line": 0, "inlined": False}
-    assert (small["bytes"], small["verdict"], small["stack"]) == (24, "unknown", [])
+    assert (small["bytes"], small["verdict"], small["stack"], small["stack_end"]) == (24, "unknown", [], "whole")

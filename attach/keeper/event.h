@@ -74,7 +74,7 @@ struct record_hit {
 	uint32_t aux_read;		/* bit per word that was read */
 	uint32_t outer_site;		/* closing: the entry's site */
 	uint32_t slice_len;		/* bytes of stack from regs.rsp on */
-	uint32_t unused;
+	uint32_t thread;		/* its place in the keeper's table, for slice_hint; another's when it has ended */
 	struct user_regs_struct regs;	/* as before the displaced instruction: rip is the site */
 	uint8_t slice[];
 };

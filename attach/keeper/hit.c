@@ -231,15 +231,20 @@ static void read_target(struct keeper *k, struct tracee *t, const struct site *s
 		rec->head.flags |= RECORD_CUT;
 }
 
-static uint32_t stack_wanted(const struct keeper *k, const struct site *s, bool held)
+static uint32_t stack_wanted(const struct keeper *k, const struct tracee *t, const struct site *s, bool held)
 {
-	if (s->flags & SITE_SLICE)
-		return k->shared->slice_bytes > 8 ? k->shared->slice_bytes : 8;
-	return held ? 8 : 0;
+	uint32_t most = k->shared->slice_bytes, want;
+
+	if (!(s->flags & SITE_SLICE))
+		return held ? 8 : 0;
+	want = atomic_load_explicit(&k->shared->slice_hint[t - k->threads.all], memory_order_relaxed) * SLICE_UNIT;
+	if (!want || want > most)
+		want = most;
+	return want > 8 ? want : 8;
 }
 
 static void emit(struct keeper *k, struct tracee *t, uint32_t trap, const struct user_regs_struct *regs,
-		 const struct meaning *m, struct record_hit *rec, bool held)
+		 const struct meaning *m, struct record_hit *rec, uint32_t want, bool held)
 {
 	const struct site *s = &k->traps.all[trap].site;
 
@@ -249,6 +254,7 @@ static void emit(struct keeper *k, struct tracee *t, uint32_t trap, const struct
 	};
 	rec->aux_read = 0;
 	rec->slice_len = 0;
+	rec->thread = t - k->threads.all;
 	rec->outer_site = m->flags & RECORD_CLOSES ? m->call.trap : trap;
 	rec->regs = *regs;
 	if (m->flags & RECORD_CLOSES)
@@ -256,7 +262,7 @@ static void emit(struct keeper *k, struct tracee *t, uint32_t trap, const struct
 	else
 		memcpy(rec->args, (uint64_t[]){ regs->rdi, regs->rsi, regs->rdx, regs->rcx, regs->r8, regs->r9 },
 		       sizeof(rec->args));
-	read_target(k, t, s, m, stack_wanted(k, s, held), rec);
+	read_target(k, t, s, m, want, rec);
 	ring_commit(&k->shared->ring, &rec->head, sizeof(*rec) + rec->slice_len);
 }
 
@@ -331,14 +337,19 @@ static enum hit_result serve_trap(struct keeper *k, struct tracee *t, uint32_t t
 {
 	const struct site *s = &k->traps.all[trap].site;
 	bool ask = wants_return_trap(k, t, s, regs);
-	bool held = ask || (s->flags & SITE_WAIT);
+	bool held = ask || (s->flags & SITE_WAIT);	/* perhaps */
 	struct memory m = { .tid = t->tid, .sp = regs->rsp };
 	struct record_hit *rec = NULL;
 	struct meaning meaning;
+	uint32_t want;
 
+	if (!t->hits)
+		atomic_store_explicit(&k->shared->slice_hint[t - k->threads.all], 0, memory_order_relaxed);
+	/* asked once: the hint may change at any time, and what was made room for is what may be read */
+	want = stack_wanted(k, t, s, held);
 	if (held || (s->flags & SITE_EMIT)) {
 		/* before anything is noted: a hit that must wait for room is served again from the start */
-		int r = make_room(k, sizeof(*rec) + stack_wanted(k, s, held), &rec);
+		int r = make_room(k, sizeof(*rec) + want, &rec);
 
 		if (r == -EAGAIN)
 			return HIT_NO_ROOM;
@@ -346,10 +357,11 @@ static enum hit_result serve_trap(struct keeper *k, struct tracee *t, uint32_t t
 	t->hits++;
 	threads_mark_active(&k->threads, t, k->now_ns);
 	mean(k, t, trap, regs, &meaning);
+	held = ask || ((s->flags & SITE_WAIT) && meaning.emit);
 	if (meaning.emit && !rec)
 		atomic_fetch_add_explicit(&k->shared->dropped, 1, memory_order_relaxed);
 	if (rec && (meaning.emit || held)) {
-		emit(k, t, trap, regs, &meaning, rec, held);
+		emit(k, t, trap, regs, &meaning, rec, want, held);
 		m.slice = rec->slice;
 		m.slice_len = rec->slice_len;
 		if (held) {

@@ -23,7 +23,9 @@
 
 #define SHARED_SITES 4096
 #define SHARED_RING (16u << 20)
-#define SLICE_MAX 16384
+#define SHARED_THREADS 32768u
+#define SLICE_MAX 131072u
+#define SLICE_UNIT 64u
 
 #define KEEPER_MAIL SIGUSR1	/* there is a command */
 #define KEEPER_TICK SIGALRM	/* the keeper's own timer */
@@ -60,7 +62,7 @@ const char *leave_reason_text(enum leave_reason r);
 
 struct shared {
 	/* set before the fork */
-	uint32_t slice_bytes;		/* stack to copy at a hit that wants it */
+	uint32_t slice_bytes;		/* the most of a stack that is copied at a hit that wants it */
 	uint64_t max_stall_ns;		/* how long a thread waits for room in the ring */
 	uint64_t silence_ns;		/* the controller reads nothing for so long: the target is let go */
 	uint64_t hold_ns;		/* how long a held thread waits for its answer */
@@ -75,6 +77,12 @@ struct shared {
 
 	/* the controller's sign of life while it is busy with other things than the ring */
 	_Atomic uint64_t alive;
+
+	/*
+	 * What the controller has learned of each thread's stack, by its place in the keeper's table: bytes to copy,
+	 * in SLICE_UNITs; 0: not known, slice_bytes. The keeper sets it to 0 at a thread's first hit.
+	 */
+	_Atomic uint16_t slice_hint[SHARED_THREADS];
 
 	/* the keeper's counters */
 	_Atomic uint64_t beat;		/* rounds: it is alive */

@@ -12,9 +12,10 @@
 
 #include <stdint.h>
 
+#include "attach/keeper/shared.h"
 #include "attach/keeper/tracee.h"
 
-#define THREADS_MAX 32768u
+#define THREADS_MAX SHARED_THREADS
 #define THREADS_HASH (4 * THREADS_MAX)
 #define ACTIVE_MAX 128
 #define ACTIVE_NS 5000000	/* a thread that has not hit for so long is not active */

@@ -29,6 +29,8 @@ static void report_example(struct summary *s)
 	s->run.seconds = 10;
 	s->run.events = 1000;
 	s->run.stacks_cut = 1;
+	s->run.stacks_lost = 2;
+	s->run.ring_waits = 3;
 	s->run.stopped_seconds = 0.5;
 	summary_add_lost(s, "ring full", 7);
 	summary_add_lost(s, "no memory", 1);
@@ -42,7 +44,7 @@ static void report_example(struct summary *s)
 	summary_add_group(s, &(struct summary_group){ .family = "libc", .blocks = 2, .bytes = 1048576,
 						      .bytes_direct = 1048576, .allocs = 599, .frees = 597,
 						      .oldest_s = 9, .youngest_s = 1.25, .verdict = VERDICT_DEFINITE,
-						      .stack = stack, .depth = 3, .samples = samples, .nsamples = 2 });
+						      .stack = stack, .depth = 3, .stack_end = STACK_CUT, .samples = samples, .nsamples = 2 });
 	summary_note(s, "the keeper was killed by %s", HOSTILE);
 	summary_sort(s);
 }

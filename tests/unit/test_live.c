@@ -11,8 +11,8 @@
 
 #define A 0x5000ull
 #define B 0x6000ull
-#define PC1 0x401000ull
-#define PC2 0x402000ull
+#define PLACE1 1
+#define PLACE2 2
 
 static struct live live;
 
@@ -30,13 +30,10 @@ static int teardown(void **state)
 	return 0;
 }
 
-static const struct place *place(taddr pc)
+static const struct place *place(uint32_t number)
 {
-	for (size_t i = 0; i < live.nplaces; i++)
-		if (live.places[i].pc == pc)
-			return &live.places[i];
-	fail_msg("no place 0x%llx", (unsigned long long)pc);
-	return NULL;
+	assert_in_range(number, 0, live.nplaces - 1);
+	return &live.places[number];
 }
 
 static void assert_held(uint64_t blocks, uint64_t bytes)
@@ -53,9 +50,9 @@ static void assert_held(uint64_t blocks, uint64_t bytes)
 	assert_int_equal(bytes_of_places, bytes);
 }
 
-static void assert_place(taddr pc, uint64_t allocs, uint64_t frees, uint64_t blocks, uint64_t bytes)
+static void assert_place(uint32_t number, uint64_t allocs, uint64_t frees, uint64_t blocks, uint64_t bytes)
 {
-	const struct place *p = place(pc);
+	const struct place *p = place(number);
 
 	assert_int_equal(p->allocs, allocs);
 	assert_int_equal(p->frees, frees);
@@ -71,9 +68,9 @@ static void assert_totals(uint64_t allocs, uint64_t frees, uint64_t unmatched, u
 	assert_int_equal(live.double_frees, doubled);
 }
 
-static void alloc(taddr addr, uint64_t size, taddr pc)
+static void alloc(taddr addr, uint64_t size, uint32_t number)
 {
-	assert_int_equal(live_alloc(&live, addr, size, pc, 1000), 0);
+	assert_int_equal(live_alloc(&live, addr, size, number, 1000), 0);
 }
 
 static void held_and_released(void **state)
@@ -82,8 +79,8 @@ static void held_and_released(void **state)
 
 	(void)state;
 	assert_held(0, 0);
-	assert_int_equal(live_alloc(&live, A, 100, PC1, 777), 0);
-	alloc(B, 50, PC2);
+	assert_int_equal(live_alloc(&live, A, 100, PLACE1, 777), 0);
+	alloc(B, 50, PLACE2);
 	assert_held(2, 150);
 	b = addrmap_get(&live.blocks, A);
 	assert_int_equal(b->born_ns, 777);
@@ -91,8 +88,8 @@ static void held_and_released(void **state)
 	assert_true(b->held);
 	live_free(&live, A, true);
 	assert_held(1, 50);
-	assert_place(PC1, 1, 1, 0, 0);
-	assert_place(PC2, 1, 0, 1, 50);
+	assert_place(PLACE1, 1, 1, 0, 0);
+	assert_place(PLACE2, 1, 0, 1, 50);
 	assert_totals(2, 1, 0, 0);
 }
 
@@ -100,14 +97,14 @@ static void a_place_keeps_many(void **state)
 {
 	(void)state;
 	for (int i = 0; i < 1000; i++)
-		alloc(A + 16 * i, 10, PC1 + i % 200); /* more places than the first table of them holds */
-	assert_int_equal(live.nplaces, 200);
+		alloc(A + 16 * i, 10, PLACE1 + i % 200); /* more places than the first table of them holds */
+	assert_int_equal(live.nplaces, 201); /* the first was not used */
 	assert_held(1000, 10000);
 	for (int i = 0; i < 1000; i += 2)
 		live_free(&live, A + 16 * i, true);
 	assert_held(500, 5000);
-	assert_place(PC1, 5, 5, 0, 0);
-	assert_place(PC1 + 1, 5, 0, 5, 50);
+	assert_place(PLACE1, 5, 5, 0, 0);
+	assert_place(PLACE1 + 1, 5, 0, 5, 50);
 }
 
 static void released_by_nobody_we_saw(void **state)
@@ -123,14 +120,14 @@ static void released_by_nobody_we_saw(void **state)
 static void released_twice(void **state)
 {
 	(void)state;
-	alloc(A, 100, PC1);
+	alloc(A, 100, PLACE1);
 	live_free(&live, A, true);
 	live_free(&live, A, true);
 	assert_totals(1, 2, 0, 1);
 	assert_held(0, 0);
-	assert_place(PC1, 1, 1, 0, 0);
+	assert_place(PLACE1, 1, 1, 0, 0);
 	/* given out again all is well */
-	alloc(A, 30, PC2);
+	alloc(A, 30, PLACE2);
 	live_free(&live, A, true);
 	assert_totals(2, 3, 0, 1);
 }
@@ -138,24 +135,24 @@ static void released_twice(void **state)
 static void given_out_again_unseen(void **state)
 {
 	(void)state;
-	alloc(A, 100, PC1);
-	alloc(A, 40, PC2);
+	alloc(A, 100, PLACE1);
+	alloc(A, 40, PLACE2);
 	assert_held(1, 40);
-	assert_place(PC1, 1, 0, 0, 0);
-	assert_place(PC2, 1, 0, 1, 40);
+	assert_place(PLACE1, 1, 0, 0, 0);
+	assert_place(PLACE2, 1, 0, 1, 40);
 	assert_totals(2, 0, 0, 0);
-	alloc(A, 41, PC2); /* the same place again */
+	alloc(A, 41, PLACE2); /* the same place again */
 	assert_held(1, 41);
 }
 
 static void uncounted_release(void **state)
 {
 	(void)state;
-	alloc(A, 100, PC1);
+	alloc(A, 100, PLACE1);
 	live_free(&live, A, false);
 	assert_held(0, 0);
 	assert_totals(1, 0, 0, 0);
-	assert_place(PC1, 1, 0, 0, 0);
+	assert_place(PLACE1, 1, 0, 0, 0);
 	live_free(&live, B, false);
 	assert_totals(1, 0, 0, 0);
 }
@@ -163,7 +160,7 @@ static void uncounted_release(void **state)
 static void forgotten(void **state)
 {
 	(void)state;
-	alloc(A, 100, PC1);
+	alloc(A, 100, PLACE1);
 	live_forget(&live, A);
 	assert_held(0, 0);
 	live_free(&live, A, true); /* nothing is known of it: not a second release */
@@ -183,7 +180,7 @@ static void size_nothing_and_address_nothing(void **state)
 	assert_place(0, 1, 0, 1, 0);
 	live_free(&live, A, true);
 	assert_held(0, 0);
-	alloc(A, UINT64_MAX / 2, PC1);	/* malloc of an absurd size is the allocator's affair */
+	alloc(A, UINT64_MAX / 2, PLACE1);	/* malloc of an absurd size is the allocator's affair */
 	assert_held(1, UINT64_MAX / 2);
 	live_free(&live, A, true);
 	assert_held(0, 0);
@@ -196,7 +193,7 @@ static void set_aside_and_released(void **state)
 	struct aside a;
 
 	(void)state;
-	alloc(A, 100, PC1);
+	alloc(A, 100, PLACE1);
 	live_set_aside(&live, A, &a);
 	assert_int_equal(a.was, ASIDE_HELD);
 	assert_int_equal(a.addr, A);
@@ -204,7 +201,7 @@ static void set_aside_and_released(void **state)
 	assert_totals(1, 0, 0, 0);
 	live_released(&live, &a, true);
 	assert_totals(1, 1, 0, 0);
-	assert_place(PC1, 1, 1, 0, 0);
+	assert_place(PLACE1, 1, 1, 0, 0);
 	live_free(&live, A, true);
 	assert_totals(1, 2, 0, 1);
 }
@@ -215,14 +212,14 @@ static void set_aside_and_put_back(void **state)
 	struct block *b;
 
 	(void)state;
-	assert_int_equal(live_alloc(&live, A, 100, PC1, 777), 0);
+	assert_int_equal(live_alloc(&live, A, 100, PLACE1, 777), 0);
 	live_set_aside(&live, A, &a);
 	live_put_back(&live, &a);
 	assert_held(1, 100);
 	assert_totals(1, 0, 0, 0);
 	b = addrmap_get(&live.blocks, A);
 	assert_int_equal(b->born_ns, 777); /* it is as old as it was */
-	assert_place(PC1, 1, 0, 1, 100);
+	assert_place(PLACE1, 1, 0, 1, 100);
 }
 
 /* Its address is another's before the release has ended. */
@@ -231,13 +228,13 @@ static void set_aside_and_the_address_given_away(void **state)
 	struct aside a;
 
 	(void)state;
-	alloc(A, 100, PC1);
+	alloc(A, 100, PLACE1);
 	live_set_aside(&live, A, &a);
-	alloc(A, 30, PC2);
+	alloc(A, 30, PLACE2);
 	live_released(&live, &a, true);
 	assert_held(1, 30);
-	assert_place(PC1, 1, 1, 0, 0);
-	assert_place(PC2, 1, 0, 1, 30);
+	assert_place(PLACE1, 1, 1, 0, 0);
+	assert_place(PLACE2, 1, 0, 1, 30);
 	assert_totals(2, 1, 0, 0);
 	live_free(&live, A, true);
 	assert_totals(2, 2, 0, 0);
@@ -267,7 +264,7 @@ static void set_aside_released_uncounted(void **state)
 	struct aside a;
 
 	(void)state;
-	alloc(A, 100, PC1);
+	alloc(A, 100, PLACE1);
 	live_set_aside(&live, A, &a);
 	live_released(&live, &a, false);
 	assert_held(0, 0);
@@ -305,7 +302,7 @@ static void agrees_with_a_model(void **state)
 		}
 		if (what < 5) {
 			*m = (struct model_block){ HELD, random() % 1000, random() % 7 };
-			alloc(addr, m->size, PC1 + m->place);
+			alloc(addr, m->size, PLACE1 + m->place);
 			allocs++;
 			blocks++;
 			bytes += m->size;
@@ -331,7 +328,7 @@ static void agrees_with_a_model(void **state)
 	assert_totals(allocs, frees, unmatched, doubled);
 	assert_held(blocks, bytes);
 	for (int i = 0; i < 7; i++)
-		assert_int_equal(place(PC1 + i)->blocks, of_place[i]);
+		assert_int_equal(place(PLACE1 + i)->blocks, of_place[i]);
 }
 
 int main(void)

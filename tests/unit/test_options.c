@@ -70,7 +70,10 @@ static void test_defaults(void **state)
 	assert_int_equal(l.o.duration_ns, 0);
 	assert_int_equal(l.o.nrules, 0);
 	assert_false(l.o.exact_sizes);
-	assert_int_equal(l.o.stack_bytes, 2048);
+	assert_int_equal(l.o.stack_bytes, 32768);
+	assert_int_equal(l.o.depth, 256);
+	assert_int_equal(l.o.unwinder, UNWINDER_CFI);
+	assert_false(l.o.debuginfod);
 	assert_int_equal(l.o.max_stall_ns, 100000000);
 	assert_int_equal(l.o.format, FORMAT_TEXT);
 	assert_null(l.o.report);
@@ -98,6 +101,21 @@ static void test_every_option(void **state)
 	assert_false(l.o.quiet);
 	assert_string_equal(l.o.debug, "event,trap");
 	options_fini(&l.o);
+}
+
+static void test_stack_options(void **state)
+{
+	static const char *const names[] = { "cfi", "dwfl", "libunwind", "check" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct line l = accept("-p", "1", "--depth=30", "--unwinder", names[i], "--debuginfod");
+
+		assert_int_equal(l.o.depth, 30);
+		assert_int_equal(l.o.unwinder, UNWINDER_CFI + i);
+		assert_true(l.o.debuginfod);
+		options_fini(&l.o);
+	}
 }
 
 static void test_rules(void **state)
@@ -226,9 +244,12 @@ static void test_bad_values(void **state)
 	refuse("-d soon: not a duration", "10m", "-p", "1", "-d", "soon");
 	refuse("-d 0: nothing can be seen", "Ctrl-C", "-p", "1", "-d", "0");
 	refuse("--sizes big", "", "-p", "1", "--sizes", "big");
-	refuse("0 to 16384", "", "-p", "1", "--stack-bytes", "16385");
-	refuse("0 to 16384", "", "-p", "1", "--stack-bytes", "-1x");
-	refuse("0 to 16384", "", "-p", "1", "--stack-bytes=-1");
+	refuse("0 to 131072", "", "-p", "1", "--stack-bytes", "131073");
+	refuse("0 to 131072", "", "-p", "1", "--stack-bytes", "-1x");
+	refuse("0 to 131072", "", "-p", "1", "--stack-bytes=-1");
+	refuse("1 to 256", "", "-p", "1", "--depth", "0");
+	refuse("1 to 256", "", "-p", "1", "--depth", "257");
+	refuse("cfi, dwfl, libunwind or check", "", "-p", "1", "--unwinder", "gdb");
 	refuse("at most 2s", "100ms", "-p", "1", "--max-stall", "3s");
 	refuse("at most 2s", "100ms", "-p", "1", "--max-stall", "0");
 	refuse("text or json", "", "-p", "1", "--format", "xml");
@@ -295,7 +316,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_defaults),
-		cmocka_unit_test(test_every_option),
+		cmocka_unit_test(test_every_option),  cmocka_unit_test(test_stack_options),
 		cmocka_unit_test(test_rules),
 		cmocka_unit_test(test_bad_rules),
 		cmocka_unit_test(test_program),

@@ -78,11 +78,35 @@ static void put_sites(void)
 	put_site(LINKER, NO_PROBE, SITE_EMIT | SITE_WAIT | SITE_MODULES, EMU_RAX, false);
 }
 
+/* Stacks of one frame, each with its caller's address, and whether a frame was to be skipped. */
+static struct {
+	taddr caller;
+	bool skip;
+} stacks[64];
+static uint32_t nstacks;
+
+static int stack_of(void *ctx, const struct record_hit *hit, const struct site *s, bool skip, uint32_t *number)
+{
+	taddr caller = s->flags & SITE_AFTER ? hit->regs.rip : 0;
+
+	assert_ptr_equal(ctx, &stacks);
+	if (!caller && hit->slice_len >= sizeof(caller))
+		memcpy(&caller, hit->slice, sizeof(caller));
+	for (*number = 0; *number < nstacks; ++*number)
+		if (stacks[*number].caller == caller && stacks[*number].skip == skip)
+			return 0;
+	assert_in_range(nstacks, 0, sizeof(stacks) / sizeof(stacks[0]) - 1);
+	stacks[nstacks].caller = caller;
+	stacks[nstacks++].skip = skip;
+	return 0;
+}
+
 static void start(size_t nrules)
 {
 	planting.rules = (struct rule *)rules;
 	planting.nrules = nrules;
-	tally_init(&tally, &planting);
+	nstacks = 0;
+	tally_init(&tally, &planting, stack_of, &stacks);
 }
 
 static int setup(void **state)
@@ -218,7 +242,7 @@ static void assert_block(taddr addr, uint64_t size, taddr pc)
 	assert_non_null(b);
 	assert_true(b->held);
 	assert_int_equal(b->size, size);
-	assert_int_equal(tally.live.places[b->place].pc, pc);
+	assert_int_equal(stacks[b->place].caller, pc);
 }
 
 static void assert_no_block(taddr addr)

@@ -1,0 +1,357 @@
+# SPDX-License-Identifier: MIT
+"""Stacks and names: who allocated, all the way up, whatever became of the files."""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from harness import VICTIMS, Victim
+from untouched import assert_untouched
+
+PATH = [f"path{n}" for n in range(9, -1, -1)]
+OUTERMOST = ["__libc_start_call_main", "__libc_start_main", "_start"]
+
+
+def functions(group):
+    return [frame["function"] for frame in group["stack"]]
+
+
+def group_of(report, function, depth=0):
+    """The one group with @function at frame @depth."""
+    found = [g for g in report["groups"] if len(g["stack"]) > depth and g["stack"][depth]["function"] == function]
+    assert len(found) == 1, [functions(g) for g in report["groups"]]
+    return found[0]
+
+
+def watched(attach, target, *orders, args=()):
+    """The report of a watch during which @target was told @orders."""
+    run = attach(target, *args)
+    for order in orders:
+        target.ask(order)
+    report = run.finish()
+    assert_untouched(target)
+    return report
+
+
+def without_version(names):
+    """__libc_start_main@@GLIBC_2.34 and __libc_start_main_impl are one function."""
+    return [re.sub(r"(_impl)?(@.*)?$", "", name) for name in names]
+
+
+@pytest.mark.parametrize("name", ["paths", "paths_O0", "paths_Os"])
+def test_the_whole_way_up(victim, attach, name):
+    target = victim(name)
+    group = group_of(watched(attach, target, "nested 50", args=["--sizes", "exact"]), "path9")
+    assert (group["blocks"], group["bytes"], group["stack_end"]) == (50, 50 * 32, "whole")
+    assert without_version(functions(group)) == [*PATH, "main", *OUTERMOST]
+    assert all(frame["file"].endswith("tests/victims/paths.c") and frame["line"] > 0 for frame in group["stack"][:11])
+    source = pathlib.Path(group["stack"][0]["file"]).read_text().splitlines()
+    assert "malloc(32)" in source[group["stack"][0]["line"] - 1]
+    target.end()
+
+
+def test_stripped_has_no_names_but_places(victim, attach, tmp_path):
+    shutil.copy(VICTIMS / "paths", tmp_path / "plain")
+    subprocess.run(["strip", "-s", tmp_path / "plain"], check=True)
+    target = victim(tmp_path / "plain")
+    report = watched(attach, target, "nested 5")
+    group = next(g for g in report["groups"] if g["blocks"] == 5)
+    whole = subprocess.run(["nm", VICTIMS / "paths"], capture_output=True, text=True, check=True).stdout
+    starts = {name: int(at, 16) for at, kind, name in re.findall(r"(\w+) ([tT]) (path\d|main)\n", whole)}
+    for frame, name in zip(group["stack"], [*PATH, "main"]):
+        assert frame["function"] == "", "a name that the file does not have"
+        assert 0 < int(frame["offset"], 16) - starts[name] < 1000
+    assert group["stack_end"] == "whole"
+    target.end()
+
+
+def test_cplusplus(victim, attach):
+    target = victim("cpaths")
+    report = watched(attach, target, "keep 7")
+    group = next(g for g in report["groups"] if g["blocks"] == 7)
+    names = functions(group)
+    assert names[0].startswith("operator new"), names
+    text = " < ".join(names)
+    assert re.search(r"keep\(unsigned int\)::\{lambda\(int\)#1\}::operator\(\)\(int\) const", text), text
+    assert re.search(r"paths::Shelf<int>::fill<keep\(unsigned int\)::\{lambda\(int\)#1\}>", text), text
+    assert re.search(r" < keep\(unsigned int\) < main < ", text), text
+    target.end()
+
+
+def test_a_wrapper_is_not_the_place(victim, attach):
+    """posix_memalign calls the allocator: the block belongs to who called posix_memalign."""
+    target = victim("paths")
+    group = group_of(watched(attach, target, "aligned 8"), "aligner")
+    assert group["blocks"] == 8
+    assert functions(group)[:2] == ["aligner", "main"]
+    target.end()
+
+
+def test_depth(victim, attach):
+    target = victim("paths")
+    report = watched(attach, target, "nested 5", args=["--depth", "3"])
+    group = group_of(report, "path9")
+    assert functions(group) == PATH[:3]
+    assert group["stack_end"] == "deep"
+    assert report["run"]["stacks_cut"] == 0
+    target.end()
+
+
+def test_cut_short_is_said(victim, attach):
+    target = victim("paths_O0")
+    report = watched(attach, target, "nested 20", args=["--stack-bytes", "128"])
+    group = group_of(report, "path9")
+    assert group["stack_end"] == "cut"
+    assert functions(group) == PATH[:len(group["stack"])] and 1 <= len(group["stack"]) < 10
+    assert report["run"]["stacks_cut"] == 20
+    target.end()
+
+
+def test_deep_stacks_are_learned(victim, attach):
+    """As much is copied as is needed, once that is known; nothing is cut by default."""
+    target = victim("paths")
+    report = watched(attach, target, "walk 2000", "keep 200")
+    assert report["run"]["stacks_cut"] == 0
+    assert report["run"]["stacks_lost"] == 0
+    assert sum(g["blocks"] for g in report["groups"] if "leaf" in functions(g)) >= 200
+    assert all(g["stack_end"] == "whole" for g in report["groups"])
+    target.end()
+
+
+# --- files that are not where they were ---
+
+
+def leaked_by_plugin(report, blocks):
+    group = next(g for g in report["groups"] if g["blocks"] == blocks)
+    return functions(group)[:4]
+
+
+def test_unloaded_module(victim, attach):
+    target = victim("unload")
+    plugin = VICTIMS / "libleak.so"
+    report = watched(attach, target, f"leak {plugin} 11 40")
+    assert leaked_by_plugin(report, 11) == ["take", "leak_some", "leak", "main"]
+    target.end()
+
+
+def test_unloaded_and_something_else_there(victim, attach, tmp_path):
+    """Two files of the same shape, one after the other at the same place: each keeps its own name."""
+    shutil.copy(VICTIMS / "libleak.so", tmp_path / "first.so")
+    shutil.copy(VICTIMS / "libleak.so", tmp_path / "second.so")
+    target = victim("unload")
+    report = watched(attach, target, f"leak {tmp_path}/first.so 3 40", f"leak {tmp_path}/second.so 5 40", "cover")
+    for blocks, name in [(3, "first.so"), (5, "second.so")]:
+        group = next(g for g in report["groups"] if g["blocks"] == blocks)
+        assert group["stack"][0]["module"] == str(tmp_path / name)
+        assert functions(group)[:2] == ["take", "leak_some"]
+    target.end()
+
+
+def test_unloaded_and_back(victim, attach):
+    """The same file again, perhaps elsewhere, is the same place: one group."""
+    plugin = VICTIMS / "libleak.so"
+    target = victim("unload")
+    report = watched(attach, target, f"leak {plugin} 3 40", f"leak {plugin} 4 40", "cover", f"leak {plugin} 6 40")
+    assert leaked_by_plugin(report, 13) == ["take", "leak_some", "leak", "main"]
+    target.end()
+
+
+def test_plugin_deleted_meanwhile(victim, attach, tmp_path):
+    shutil.copy(VICTIMS / "libleak.so", tmp_path / "gone.so")
+    target = victim("unload")
+    run = attach(target)
+    target.ask(f"leak {tmp_path}/gone.so 9 40")
+    (tmp_path / "gone.so").unlink()
+    assert leaked_by_plugin(run.finish(), 9) == ["take", "leak_some", "leak", "main"]
+    target.end()
+
+
+def copy_of(tmp_path, name="paths"):
+    shutil.copy(VICTIMS / name, tmp_path / "program")
+    return tmp_path / "program"
+
+
+def assert_named(report, blocks=50):
+    group = next(g for g in report["groups"] if g["blocks"] == blocks)
+    assert without_version(functions(group))[:11] == [*PATH, "main"], functions(group)
+    assert group["stack"][0]["file"].endswith("paths.c")
+
+
+def test_deleted_program(victim, attach, tmp_path):
+    program = copy_of(tmp_path)
+    target = victim(program)
+    program.unlink()
+    run = attach(target)
+    target.ask("nested 50")
+    assert_named(run.finish())
+    target.end()
+
+
+def test_replaced_program(victim, attach, tmp_path):
+    """Upgraded on disk while it runs: the names are those of the file that runs."""
+    program = copy_of(tmp_path)
+    target = victim(program)
+    shutil.copy(VICTIMS / "hot", tmp_path / "new")
+    os.rename(tmp_path / "new", program)
+    run = attach(target)
+    target.ask("nested 50")
+    assert_named(run.finish())
+    target.end()
+
+
+class Elsewhere(Victim):
+    """A victim behind a command that puts it into a namespace or a chroot; its first line tells its pid."""
+
+    def expect_ready(self):
+        line = self.out.take()
+        assert line and line.startswith("ready "), f"{self.argv}: {line!r} {self.err.text(1)}"
+        self.pid = int(line.split()[1])
+
+
+@pytest.fixture
+def elsewhere():
+    started = []
+
+    def start(*command):
+        started.append(Elsewhere(*command))
+        return started[-1]
+
+    yield start
+    for target in started:
+        target.kill()
+
+
+def test_chroot(elsewhere, attach, tmp_path):
+    """Its path means another file, or none, where we are."""
+    program = copy_of(tmp_path, "paths_static")
+    target = elsewhere("/usr/sbin/chroot", tmp_path, f"/{program.name}")
+    run = attach(target)
+    target.ask("nested 50")
+    report = run.finish()
+    assert report["groups"][0]["stack"][0]["module"].endswith("/program")
+    assert_named(report)
+    target.end()
+
+
+def test_mount_namespace(elsewhere, attach, tmp_path):
+    """On a file system that only the target sees."""
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    script = f"mount -t tmpfs none {inside} && cp {VICTIMS}/paths {inside}/program && exec {inside}/program"
+    target = elsewhere("/usr/bin/unshare", "-m", "sh", "-c", script)
+    assert not (inside / "program").exists()
+    run = attach(target)
+    target.ask("nested 50")
+    assert_named(run.finish())
+    target.end()
+
+
+@pytest.mark.parametrize("name", ["paths_static", "paths_static_pie"])
+def test_static(victim, attach, name):
+    target = victim(name)
+    assert_named(watched(attach, target, "nested 50"))
+    target.end()
+
+
+def strip_into(tmp_path, *debug_sections):
+    """A stripped copy, and beside it the debug information."""
+    program = copy_of(tmp_path)
+    subprocess.run(["objcopy", "--only-keep-debug", program, tmp_path / "program.debug"], check=True)
+    subprocess.run(["strip", "-s", program], check=True)
+    return program
+
+
+def test_separate_debug_file_by_link(victim, attach, tmp_path):
+    program = strip_into(tmp_path)
+    subprocess.run(["objcopy", "--add-gnu-debuglink=program.debug", program], check=True, cwd=tmp_path)
+    (tmp_path / ".debug").mkdir()
+    (tmp_path / "program.debug").rename(tmp_path / ".debug/program.debug")
+    target = victim(program)
+    assert_named(watched(attach, target, "nested 50"))
+    target.end()
+
+
+def build_id(program):
+    notes = subprocess.run(["readelf", "-n", program], capture_output=True, text=True, check=True).stdout
+    return re.search(r"Build ID: (\w+)", notes)[1]
+
+
+def test_separate_debug_file_by_build_id(elsewhere, attach, tmp_path):
+    """Below the target's own root, as in a container that brings its debug files."""
+    program = copy_of(tmp_path, "paths_static")
+    number = build_id(program)
+    folder = tmp_path / "usr/lib/debug/.build-id" / number[:2]
+    folder.mkdir(parents=True)
+    subprocess.run(["objcopy", "--only-keep-debug", program, folder / f"{number[2:]}.debug"], check=True)
+    subprocess.run(["strip", "-g", program], check=True)  # the allocator must be found by name
+    target = elsewhere("/usr/sbin/chroot", tmp_path, "/program")
+    run = attach(target)
+    target.ask("nested 50")
+    assert_named(run.finish())
+    target.end()
+
+
+def test_gnu_debugdata(victim, attach, tmp_path):
+    """Function names only, packed into the stripped file as Fedora does."""
+    program = copy_of(tmp_path)
+    names = subprocess.run(["nm", "--format=posix", "--defined-only", program], capture_output=True, text=True,
+                           check=True).stdout
+    keep = [line.split()[0] for line in names.splitlines() if line.split()[1] in "tT"]
+    (tmp_path / "keep").write_text("\n".join(keep) + "\n")
+    mini = tmp_path / "mini"
+    subprocess.run(["objcopy", "-S", "--remove-section=.gdb_index", "--remove-section=.comment",
+                    f"--keep-symbols={tmp_path}/keep", program, mini], check=True)
+    subprocess.run(["objcopy", "--only-keep-debug", mini, mini], check=True)
+    subprocess.run(["xz", mini], check=True)
+    subprocess.run(["strip", "-s", program], check=True)
+    subprocess.run(["objcopy", f"--add-section=.gnu_debugdata={mini}.xz", program], check=True)
+    target = victim(program)
+    report = watched(attach, target, "nested 50")
+    group = next(g for g in report["groups"] if g["blocks"] == 50)
+    assert without_version(functions(group))[:11] == [*PATH, "main"]
+    assert group["stack"][0]["file"] == ""
+    target.end()
+
+
+# --- code that is in no file ---
+
+
+def test_made_code(victim, attach):
+    """The frame pointer leads through it, perf's map names it, and the report says that it was a guess."""
+    target = victim("jit")
+    report = watched(attach, target, "framed 6")
+    group = next(g for g in report["groups"] if g["blocks"] == 6)
+    assert functions(group)[:2] == ["script:parse line 3", "main"]
+    assert group["stack"][0]["module"] == ""
+    assert group["stack_end"] == "whole"
+    assert any("frame pointer" in note for note in report["notes"])
+    target.end()
+
+
+def test_made_code_without_a_frame(victim, attach):
+    """Nobody knows who called it: the end is marked, nothing is made up."""
+    target = victim("jit")
+    report = watched(attach, target, "bare 6")
+    group = next(g for g in report["groups"] if g["blocks"] == 6)
+    assert functions(group) == ["script:bare"]
+    assert group["stack_end"] == "lost"
+    assert report["run"]["stacks_lost"] == 6
+    target.end()
+
+
+def test_map_of_somebody_else(victim, attach, tmp_path):
+    """A map that is a link, as another user could lay it in /tmp, is not followed."""
+    target = victim("jit")
+    path = pathlib.Path(f"/tmp/perf-{target.pid}.map")
+    path.rename(tmp_path / "map")
+    path.symlink_to(tmp_path / "map")
+    try:
+        report = watched(attach, target, "framed 6")
+    finally:
+        path.unlink()
+    group = next(g for g in report["groups"] if g["blocks"] == 6)
+    assert group["stack"][0]["function"] == ""
+    target.end()

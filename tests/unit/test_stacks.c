@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/* stacks: each once, with this very process as the target: its modules are real. */
+#include "attach/stacks.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static struct modules *modules;
+static struct stacks stacks;
+
+static int setup(void **state)
+{
+	(void)state;
+	stacks_init(&stacks, modules);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	stacks_fini(&stacks);
+	return 0;
+}
+
+static uint32_t intern(const taddr *frames, uint32_t n, enum unwind_end end)
+{
+	uint32_t number;
+
+	assert_int_equal(stacks_intern(&stacks, frames, n, end, &number), 0);
+	return number;
+}
+
+static void assert_frames(uint32_t number, const taddr *frames, uint32_t n)
+{
+	uint32_t got[UNWIND_MAX];
+
+	assert_int_equal(stacks_frames(&stacks, number, got, UNWIND_MAX), n);
+	for (uint32_t i = 0; i < n; i++)
+		assert_int_equal(stacks.frames[got[i]].pc, frames[i]);
+}
+
+static void the_same_is_the_same(void **state)
+{
+	const taddr a[] = { 0x1000, 0x2000, 0x3000 }, b[] = { 0x1000, 0x2000, 0x3001 }, c[] = { 0x1000, 0x2000 };
+
+	(void)state;
+	assert_int_equal(intern(a, 3, UNWIND_WHOLE), 0);
+	assert_int_equal(intern(b, 3, UNWIND_WHOLE), 1);
+	assert_int_equal(intern(c, 2, UNWIND_WHOLE), 2);
+	assert_int_equal(intern(a, 3, UNWIND_WHOLE), 0);
+	assert_int_equal(intern(b, 3, UNWIND_WHOLE), 1);
+	assert_int_equal(intern(c, 2, UNWIND_WHOLE), 2);
+	assert_int_equal(stacks.n, 3);
+	assert_frames(0, a, 3);
+	assert_frames(1, b, 3);
+	assert_frames(2, c, 2);
+}
+
+static void what_was_cut_is_another(void **state)
+{
+	const taddr a[] = { 0x1000, 0x2000 };
+
+	(void)state;
+	assert_int_equal(intern(a, 2, UNWIND_WHOLE), 0);
+	assert_int_equal(intern(a, 2, UNWIND_CUT), 1);
+	assert_int_equal(stacks.all[1].end, UNWIND_CUT);
+	assert_int_equal(intern(a, 2, UNWIND_WHOLE), 0);
+}
+
+static void no_frame_at_all(void **state)
+{
+	(void)state;
+	assert_int_equal(intern(NULL, 0, UNWIND_CUT), 0);
+	assert_int_equal(intern(NULL, 0, UNWIND_CUT), 0);
+	assert_frames(0, NULL, 0);
+}
+
+/* Where a signal interrupted it and a return address may be the same number, and are two places. */
+static void exact_is_another_place(void **state)
+{
+	const taddr a[] = { 0x1000 | UNWIND_EXACT }, b[] = { 0x1000 };
+
+	(void)state;
+	assert_int_not_equal(intern(a, 1, UNWIND_WHOLE), intern(b, 1, UNWIND_WHOLE));
+	assert_int_equal(stacks.nframes, 2);
+}
+
+static void frames_know_their_module(void **state)
+{
+	const taddr here = (taddr)(uintptr_t)&intern;
+	const taddr a[] = { here + 1, 0x10 };
+	uint32_t got[2];
+
+	(void)state;
+	stacks_frames(&stacks, intern(a, 2, UNWIND_WHOLE), got, 2);
+	assert_ptr_equal(modules_at(modules, stacks.frames[got[0]].module), modules_find(modules, here));
+	assert_int_equal(stacks.frames[got[1]].module, STACKS_NO_MODULE);
+}
+
+/* A return address may stand one behind the end of its module (a call that does not return). */
+static void the_call_says_the_module(void **state)
+{
+	const struct module *m = modules_find(modules, (taddr)(uintptr_t)&intern);
+	const taddr a[] = { m->hi }, b[] = { m->lo | UNWIND_EXACT };
+	uint32_t got[1];
+
+	(void)state;
+	stacks_frames(&stacks, intern(a, 1, UNWIND_WHOLE), got, 1);
+	assert_ptr_equal(modules_at(modules, stacks.frames[got[0]].module), m);
+	stacks_frames(&stacks, intern(b, 1, UNWIND_WHOLE), got, 1);
+	assert_ptr_equal(modules_at(modules, stacks.frames[got[0]].module), m);
+}
+
+static void numbers_outlive_a_change_of_modules(void **state)
+{
+	const taddr here = (taddr)(uintptr_t)&intern;
+	const taddr a[] = { here + 1, here + 2 };
+	uint32_t before = intern(a, 2, UNWIND_WHOLE);
+
+	(void)state;
+	stacks_modules_changed(&stacks);
+	assert_int_equal(intern(a, 2, UNWIND_WHOLE), before); /* the same module is there */
+	assert_int_equal(stacks.n, 1);
+	assert_int_equal(stacks.nframes, 2);
+}
+
+/* What runs at an address in one module's time and then in another's is not one frame. */
+static void the_same_pc_in_another_module(void **state)
+{
+	struct modules *none;
+	const taddr here = (taddr)(uintptr_t)&intern;
+	const taddr a[] = { here + 1 };
+	uint32_t before = intern(a, 1, UNWIND_WHOLE);
+
+	(void)state;
+	/* as if it had been unmapped: a process whose modules are elsewhere */
+	assert_int_equal(modules_new(getppid(), &none), 0);
+	stacks.modules = none;
+	assert_null(modules_find(none, here));
+	assert_int_equal(intern(a, 1, UNWIND_WHOLE), before); /* nobody has said so yet */
+	stacks_modules_changed(&stacks);
+	assert_int_not_equal(intern(a, 1, UNWIND_WHOLE), before);
+	assert_frames(before, a, 1);
+	modules_free(none);
+}
+
+static void many(void **state)
+{
+	enum { N = 20000, DEPTH = 30 };
+	static taddr frames[N][DEPTH];
+	uint64_t seed = 88172645463325252ull;
+
+	(void)state;
+	for (int i = 0; i < N; i++) {
+		for (int j = 0; j < DEPTH; j++) {
+			seed ^= seed << 13;
+			seed ^= seed >> 7;
+			seed ^= seed << 17;
+			frames[i][j] = 0x1000 + (j < DEPTH - 4 ? seed % 64 : 0); /* roots in common */
+		}
+		assert_int_equal(intern(frames[i], DEPTH, UNWIND_WHOLE), i);
+	}
+	assert_int_equal(stacks.n, N);
+	assert_in_range(stacks.nframes, 1, 64);
+	for (int i = 0; i < N; i++) {
+		assert_int_equal(intern(frames[i], DEPTH, UNWIND_WHOLE), i);
+		assert_frames(i, frames[i], DEPTH);
+	}
+	assert_true(stacks_memory(&stacks) < 100u * N * DEPTH);
+}
+
+#define stacks_test(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		stacks_test(the_same_is_the_same),
+		stacks_test(what_was_cut_is_another),
+		stacks_test(no_frame_at_all),
+		stacks_test(exact_is_another_place),
+		stacks_test(frames_know_their_module),
+		stacks_test(the_call_says_the_module),
+		stacks_test(numbers_outlive_a_change_of_modules),
+		stacks_test(the_same_pc_in_another_module),
+		stacks_test(many),
+	};
+	int failed;
+
+	if (modules_new(getpid(), &modules))
+		return 1;
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	modules_free(modules);
+	return failed;
+}
