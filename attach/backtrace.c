@@ -40,8 +40,10 @@ int backtrace_new(pid_t pid, struct modules *ms, struct shared *shared, const st
 	stacks_init(&b->stacks, ms);
 	slices_init(&b->slices, shared);
 	r = unwinder_new(ms, &b->cfi);
-	if (r == 0)
+	if (r == 0) {
+		unwinder_follow_jit(b->cfi, pid);
 		r = open_oracles(b, pid);
+	}
 	if (r < 0) {
 		backtrace_free(b);
 		return r;
@@ -110,21 +112,12 @@ static void find_start(const struct record_hit *hit, const struct site *s, struc
 
 /* --- the oracles --- */
 
-static const char *end_text(enum unwind_end end)
-{
-	static const char *const texts[] = {
-		[UNWIND_WHOLE] = "whole", [UNWIND_CUT] = "cut", [UNWIND_LOST] = "lost", [UNWIND_DEEP] = "deep",
-	};
-
-	return texts[end];
-}
-
 static void say_stack(const char *who, const struct unwind_stack *st)
 {
 	for (uint32_t i = 0; i < st->n; i++)
 		log_debug(UNWIND, "  %-9s %2u " PRItaddr "%s", who, i, (taddr)(st->frames[i] & ~UNWIND_EXACT),
 			  st->frames[i] & UNWIND_EXACT ? " exact" : "");
-	log_debug(UNWIND, "  %-9s %s", who, end_text(st->end));
+	log_debug(UNWIND, "  %-9s %s", who, unwind_end_text(st->end));
 }
 
 static bool same(const struct unwind_stack *a, const struct unwind_stack *b)

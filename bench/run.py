@@ -20,6 +20,7 @@ import signal
 import statistics
 import sys
 
+import stacks
 from sides import Bare, Failed, Mmattach, Placement, Target, cpus
 
 WARM_MS = 100  # first hits find nothing cached, and the scheduler has to settle
@@ -179,6 +180,10 @@ def measure_fair(plan):
                 placement=placements(side))]
 
 
+def measure_stacks(plan):
+    return [Row(**row) for row in stacks.measure(plan)]
+
+
 def untraced_ns(target, plan):
     """A pair's cost with nobody attached: the best of five slices, for others on the machine can only add to it."""
     return min(target.run("pairs", plan.slice_ms // 5, LIFTED_EVERY)["ns_per_call"] for _ in range(5))
@@ -213,7 +218,7 @@ def measure_attach(plan):
 
 
 MEASUREMENTS = {"pair": measure_pair, "pair30": measure_pair30, "pair1cpu": measure_pair1cpu, "idle": measure_idle,
-                "fair": measure_fair, "lifted": measure_lifted, "attach": measure_attach}
+                "fair": measure_fair, "lifted": measure_lifted, "attach": measure_attach, "stacks": measure_stacks}
 QUICK = ["pair", "fair", "lifted"]
 
 

@@ -9,7 +9,7 @@
 #include "symbolize/rust_v0.h"
 
 #define NAME_MAX_BYTES (1u << 16)	/* of a mangled name */
-#define TEXT_MAX_BYTES (1u << 20)	/* of what it stands for */
+#define TEXT_MAX_BYTES (1u << 16)	/* of what it stands for: nobody reads more */
 
 /* The C++ runtime's own, with C linkage (cxxabi.h is for C++ only). */
 extern char *__cxa_demangle(const char *name, char *buf, size_t *n, int *status);

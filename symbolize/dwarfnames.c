@@ -88,19 +88,20 @@ static int find_units(struct run *r, const taddr *addrs)
 }
 
 /* The linker's name is unique, the other one is for people. */
-static const char *name_of(Dwarf_Die *die)
+static const char *name_of(Dwarf_Die *die, bool *linkage)
 {
 	Dwarf_Attribute attr;
 	const char *name = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attr));
 
 	if (!name)
 		name = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_linkage_name, &attr));
+	*linkage = name != NULL;
 	return name ? name : dwarf_diename(die);
 }
 
 static void take_nothing(struct run *r, size_t i)
 {
-	const struct dwarf_frame nothing = { NULL, { NULL, NULL, 0 } };
+	const struct dwarf_frame nothing = { 0 };
 
 	r->take(r->ctx, i, &nothing, 1);
 }
@@ -116,13 +117,14 @@ static void take_chain(struct run *r, const struct lines *l, const struct wanted
 	while (!whole && at != SCOPE_NONE && n < DWARF_FRAMES_MAX - 1) {
 		struct scope *scope = &r->scopes.v[at];
 
-		frames[n++] = (struct dwarf_frame){ name_of(&scope->die), source };
+		frames[n].function = name_of(&scope->die, &frames[n].linkage);
+		frames[n++].source = source;
 		whole = !scope->inlined;
 		source = lines_call(l, &scope->die);
 		at = scope->outer;
 	}
 	if (!whole)
-		frames[n++] = (struct dwarf_frame){ NULL, source };
+		frames[n++] = (struct dwarf_frame){ .source = source };
 	r->take(r->ctx, w->i, frames, n);
 }
 

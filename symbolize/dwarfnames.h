@@ -11,6 +11,7 @@
 #define MM_DWARFNAMES_H
 
 #include <libelf.h>
+#include <stdbool.h>
 
 #include "base/cleanup.h"
 #include "base/taddr.h"
@@ -21,6 +22,7 @@
 
 struct dwarf_frame {
 	const char *function;	/* as the linker has it, where that is said; NULL: not known */
+	bool linkage;		/* it is said */
 	struct source source;
 };
 

@@ -54,6 +54,13 @@ static bool has_debug_info(Elf *elf)
 	return elffile_section(elf, ".debug_info", &sh) || elffile_section(elf, ".zdebug_info", &sh);
 }
 
+static bool has_symbols(Elf *elf)
+{
+	GElf_Shdr sh;
+
+	return elffile_section(elf, ".symtab", &sh);
+}
+
 static int fetch(const struct lookup *l, Elf *elf, struct elffile *out)
 {
 	struct build_id id;
@@ -62,13 +69,16 @@ static int fetch(const struct lookup *l, Elf *elf, struct elffile *out)
 	return debuginfod_open(&id, l->alive, l->ctx, out);
 }
 
-/* Its symbols are wanted as well, so it is looked for even if the file has debug information itself. */
+/* Symbols may be there too that the file itself lacks. */
 static void open_debug(const struct lookup *l, struct files *f)
 {
-	int rc = debugfile_open(f->elf.elf, l->file->path, l->file->root, &f->debug);
+	Elf *elf = f->elf.elf;
+	int rc = -ENOENT;
 
-	if (rc && l->opt->debuginfod && !has_debug_info(f->elf.elf))
-		rc = fetch(l, f->elf.elf, &f->debug);
+	if (!has_debug_info(elf) || !has_symbols(elf))
+		rc = debugfile_open(elf, l->file->path, l->file->root, &f->debug);
+	if (rc && l->opt->debuginfod && !has_debug_info(elf))
+		rc = fetch(l, elf, &f->debug);
 	if (rc)
 		f->debug = (struct elffile)ELFFILE_INIT;
 }
@@ -129,6 +139,24 @@ static const char *text_at(const struct text *text, size_t at)
 	return at == NO_TEXT || strbuf_error(&text->buf) ? NULL : strbuf_str(&text->buf) + at;
 }
 
+static bool is_mangled(const char *name)
+{
+	return strncmp(name, "_Z", 2) == 0 || strncmp(name, "_R", 2) == 0;
+}
+
+/*
+ * Of functions that no other file can name (a lambda's, say) compilers tell only the bare name, "operator()"; the symbol
+ * has the whole of it.
+ */
+static const char *name_outermost(const struct state *s, size_t k, const struct dwarf_frame *from)
+{
+	const char *symbol = from->function && from->linkage ? NULL : symtab_find(s->symbols, s->addrs[k]);
+
+	if (!from->function || (symbol && is_mangled(symbol)))
+		return symbol;
+	return from->function;
+}
+
 /* dwarfnames_take: complete the answer for the @k-th sorted address. */
 static void take(void *ctx, size_t k, const struct dwarf_frame *from, size_t n)
 {
@@ -138,11 +166,7 @@ static void take(void *ctx, size_t k, const struct dwarf_frame *from, size_t n)
 
 	strbuf_reset(&text->buf);
 	for (size_t j = 0; j < n; j++) {
-		const char *name = from[j].function;
-
-		if (!name && j == n - 1)
-			name = symtab_find(s->symbols, s->addrs[k]);
-		text->function[j] = add_function(s, name);
+		text->function[j] = add_function(s, j == n - 1 ? name_outermost(s, k, &from[j]) : from[j].function);
 		text->file[j] = add_text(&text->buf, from[j].source.dir, from[j].source.file);
 	}
 	for (size_t j = 0; j < n; j++) {
@@ -189,12 +213,12 @@ static void read_dwarf(struct state *s)
 	if (rc == -ENOENT)
 		s->l->note(s->l->ctx, "its debug information cannot be read");
 	else if (rc)
-		s->l->note(s->l->ctx, "no memory for its debug information");
+		s->l->note(s->l->ctx, "a part of its debug information cannot be read");
 }
 
 static int run(struct state *s)
 {
-	const struct dwarf_frame nothing = { NULL, { NULL, NULL, 0 } };
+	const struct dwarf_frame nothing = { 0 };
 	int rc = sort_addresses(s);
 
 	if (!rc)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* minidebug: see minidebug.h. A few bytes of xz can say gigabytes, so both the result and liblzma's own memory have limits. */
+/*
+ * minidebug: see minidebug.h. A few bytes of xz can say gigabytes, so both the
+ * result and liblzma's own memory have limits.
+ */
 #include "symbolize/minidebug.h"
 
 #include <errno.h>

@@ -22,7 +22,7 @@
 #include "symbolize/worker.h"
 
 #define READ_BYTES (1u << 18)
-#define ALIVE_MAX 1000	/* words of being alive are no answers: not for ever */
+#define WORDS_MAX 1000	/* notes and words of being alive are no answers: not for ever */
 
 struct request {
 	const struct names_file *file;
@@ -36,7 +36,8 @@ struct request {
 	taddr *addrs;		/* asked of the helper at work: those not answered yet */
 	size_t *index;		/* of them, in the caller's order */
 	size_t asked;
-	unsigned alive;
+	unsigned words;
+	uint64_t deadline;	/* of the next record */
 };
 
 /* What has been read of a helper and not yet taken. */
@@ -104,6 +105,9 @@ static ssize_t receive(struct inbox *in, int fd)
 /* One record. 0, 1 if it was the last, -EINVAL if it cannot be. */
 static int take_record(struct request *r, const struct answer *a)
 {
+	r->deadline = now_ns() + r->opt->limit_ns;
+	if (a->kind != ANSWER_FRAMES && ++r->words > WORDS_MAX)
+		return -EINVAL;
 	switch (a->kind) {
 	case ANSWER_FRAMES:
 		if (a->index >= r->asked || r->answered[r->index[a->index]])
@@ -115,7 +119,7 @@ static int take_record(struct request *r, const struct answer *a)
 		say(r, a->note);
 		return 0;
 	case ANSWER_ALIVE:
-		return ++r->alive > ALIVE_MAX ? -EINVAL : 0;
+		return 0;
 	default:
 		return 1;
 	}
@@ -148,10 +152,11 @@ static int listen_to(struct request *r, int fd)
 	struct inbox in = { NULL, 0, 0 };
 	int rc = 0;
 
+	r->deadline = now_ns() + r->opt->limit_ns;
 	while (!rc) {
 		ssize_t got;
 
-		rc = wait_readable(fd, now_ns() + r->opt->limit_ns);
+		rc = wait_readable(fd, r->deadline);
 		if (rc)
 			break;
 		got = receive(&in, fd);

@@ -26,7 +26,7 @@
 /* One ELF file whose addresses want names. */
 struct names_file {
 	int fd;			/* the file; stays the caller's */
-	const char *path;	/* absolute, as the target names it: debug files are looked for beside it. NULL: has no place */
+	const char *path;	/* absolute, as the target names it: debug files may be beside it. NULL: has no place */
 	int root;		/* the target's root directory (O_PATH), searched before our own; -1: only our own */
 };
 

@@ -49,7 +49,10 @@ void scopes_forget(struct scopes *s)
 	s->n = 0;
 }
 
-/* Of the addresses in a range, those that @from holds are from now on @to's, and lie in @scope. Code at 0 was thrown away by the linker. */
+/*
+ * Of the addresses in a range, those that @from holds are @to's from now on, and lie in @scope.
+ * Code at 0 was thrown away by the linker.
+ */
 static size_t claim_range(struct scopes *s, taddr lo, taddr hi, uint32_t from, uint32_t to, uint32_t scope)
 {
 	size_t claimed = 0;

@@ -81,7 +81,10 @@ static enum binding binding_of(const GElf_Sym *sym)
 	return BOUND_OTHER;
 }
 
-/* Absolute symbols are numbers, not places, whatever code happens to be there. A label in assembly (local, without type and size) is no function. */
+/*
+ * Absolute symbols are numbers, not places, whatever code happens to be there. A label in
+ * assembly (local, without type and size) is no function.
+ */
 static bool is_code(const struct symtab *t, const GElf_Sym *sym)
 {
 	unsigned type = GELF_ST_TYPE(sym->st_info);
@@ -277,7 +280,7 @@ static const struct symbol *find_sized(const struct symtab *t, size_t n, taddr a
 	return best;
 }
 
-/* The nearest symbols have one address; they answer only if none of them, nor one before, has a size that ends behind it. */
+/* The nearest symbols have one address; they answer only if no symbol has a size that ends behind it. */
 static const struct symbol *find_sizeless(const struct symtab *t, size_t n, taddr addr)
 {
 	const struct symbol *best = NULL, *last = n ? &t->v[n - 1] : NULL;

@@ -87,15 +87,31 @@ static int set_cfa(struct run *r, uint64_t reg, int64_t offset)
 	return 0;
 }
 
-/* Half of the CFA's definition changes: there must have been one of that form. */
+/*
+ * Half of the CFA's definition changes; the other half is as it was, also where an expression has come in
+ * between (libgcrypt's SHA functions).
+ */
 static int set_cfa_offset(struct run *r, int64_t offset)
 {
-	return r->now.cfa.how == CFI_VAL_OFFSET ? set_cfa(r, r->now.cfa.reg, offset) : -EINVAL;
+	return r->now.cfa.how != CFI_UNDEFINED ? set_cfa(r, r->now.cfa.reg, offset) : -EINVAL;
 }
 
 static int set_cfa_register(struct run *r, uint64_t reg)
 {
-	return r->now.cfa.how == CFI_VAL_OFFSET ? set_cfa(r, reg, r->now.cfa.offset) : -EINVAL;
+	return r->now.cfa.how != CFI_UNDEFINED ? set_cfa(r, reg, r->now.cfa.offset) : -EINVAL;
+}
+
+static int set_cfa_expression(struct run *r)
+{
+	struct cfi_place place;
+	int err = expression(r, CFI_VAL_EXPRESSION, &place);
+
+	if (err)
+		return err;
+	place.reg = r->now.cfa.reg;
+	place.offset = r->now.cfa.offset;
+	r->now.cfa = place;
+	return 0;
 }
 
 static int remember(struct run *r)
@@ -154,7 +170,7 @@ static int define_cfa(struct run *r, uint8_t op)
 	case DW_CFA_def_cfa_register: return set_cfa_register(r, bytes_uleb(c));
 	case DW_CFA_def_cfa_offset: return set_cfa_offset(r, (int64_t)bytes_uleb(c));
 	case DW_CFA_def_cfa_offset_sf: return set_cfa_offset(r, data_aligned(r, bytes_sleb(c)));
-	case DW_CFA_def_cfa_expression: return expression(r, CFI_VAL_EXPRESSION, &r->now.cfa);
+	case DW_CFA_def_cfa_expression: return set_cfa_expression(r);
 	}
 	return -EINVAL;
 }

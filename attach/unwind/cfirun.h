@@ -16,7 +16,7 @@
 #include "attach/unwind/cfirule.h"
 
 #define CFIRUN_REMEMBERED 16		/* states within each other; compilers use one or two */
-#define CFIRUN_BYTES_MAX (1u << 20)	/* a longer program is refused: no function needs it */
+#define CFIRUN_BYTES_MAX (1u << 18)	/* a longer program is refused; the longest of a whole system had 21 KB */
 
 struct cfi_program {
 	struct bytes cie, fde;		/* the instructions */

@@ -116,18 +116,30 @@ static int begin(struct unwind_dwfl *d)
 	return -EIO;
 }
 
+/* Again after an exec: the file stays with the memory that was there when it was opened. */
+static int open_mem(struct unwind_dwfl *d)
+{
+	char path[32];
+
+	if (d->mem >= 0)
+		close(d->mem);
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)d->pid);
+	d->mem = open(path, O_RDONLY | O_CLOEXEC);
+	return d->mem < 0 ? -errno : 0;
+}
+
 int unwind_dwfl_new(pid_t pid, struct unwind_dwfl **out)
 {
 	struct unwind_dwfl *d = calloc(1, sizeof(*d));
-	char path[32];
 	int err;
 
 	if (!d)
 		return -ENOMEM;
 	d->pid = pid;
-	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
-	d->mem = open(path, O_RDONLY | O_CLOEXEC);
-	err = d->mem < 0 ? -errno : modules_new(pid, &d->ms);
+	d->mem = -1;
+	err = open_mem(d);
+	if (!err)
+		err = modules_new(pid, &d->ms);
 	if (!err)
 		err = begin(d);
 	if (err) {
@@ -151,9 +163,11 @@ void unwind_dwfl_free(struct unwind_dwfl *d)
 
 void unwind_dwfl_modules_changed(struct unwind_dwfl *d)
 {
-	int err = modules_refresh(d->ms, false);
+	int err = open_mem(d);
 
-	if (err && err != -ESRCH)
+	if (!err)
+		err = modules_refresh(d->ms, false);
+	if (err && err != -ENOENT && err != -ESRCH)
 		log_warn_errno(err, "cannot read the mappings of %d", (int)d->pid);
 	(void)begin(d);
 }
@@ -170,7 +184,7 @@ static int take_frame(Dwfl_Frame *frame, void *arg)
 		w->out->end = UNWIND_WHOLE;
 		return DWARF_CB_ABORT;
 	}
-	if (w->out->n == w->max) {
+	if (w->out->n >= w->max) {
 		w->out->end = UNWIND_DEEP;
 		return DWARF_CB_ABORT;
 	}

@@ -84,6 +84,7 @@ static int find_cfa(struct step *s)
 	return err;
 }
 
+/* See frame_below. */
 static int load_saved(const struct step *s, unsigned reg, taddr addr, uint64_t *out)
 {
 	if (!s->exact || reg == FRAME_RIP || !frame_below(s->callee->r[FRAME_RSP], addr))
@@ -118,7 +119,7 @@ static int find_register(const struct step *s, unsigned reg, uint64_t *out)
 	return -EINVAL;
 }
 
-/* A register of the caller that cannot be had is not known; only without rip and rsp there is no frame. */
+/* A register of the caller that the tables do not tell is not known; only without rip and rsp there is no frame. */
 int frame_step(const struct cfi_rule *rule, bool exact, uint32_t want, struct frame_memory *m, struct frame_regs *regs)
 {
 	const struct frame_regs callee = *regs;
@@ -134,7 +135,7 @@ int frame_step(const struct cfi_rule *rule, bool exact, uint32_t want, struct fr
 		err = find_register(&s, reg, &regs->r[reg]);
 		if (!err)
 			regs->known |= FRAME_BIT(reg);
-		else if (reg == FRAME_RIP || reg == FRAME_RSP)
+		else if (err != -ENODATA || reg == FRAME_RIP || reg == FRAME_RSP)
 			return err;
 	}
 	return 0;

@@ -153,18 +153,30 @@ static unw_addr_space_t make_space(void)
 	return space;
 }
 
+/* Again after an exec: the file stays with the memory that was there when it was opened. */
+static int open_mem(struct unwind_libunwind *l)
+{
+	char path[32];
+
+	if (l->mem >= 0)
+		close(l->mem);
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)l->pid);
+	l->mem = open(path, O_RDONLY | O_CLOEXEC);
+	return l->mem < 0 ? -errno : 0;
+}
+
 int unwind_libunwind_new(pid_t pid, struct unwind_libunwind **out)
 {
 	struct unwind_libunwind *l = calloc(1, sizeof(*l));
-	char path[32];
 	int err;
 
 	if (!l)
 		return -ENOMEM;
 	l->pid = pid;
-	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
-	l->mem = open(path, O_RDONLY | O_CLOEXEC);
-	err = l->mem < 0 ? -errno : modules_new(pid, &l->ms);
+	l->mem = -1;
+	err = open_mem(l);
+	if (!err)
+		err = modules_new(pid, &l->ms);
 	if (!err) {
 		l->space = make_space();
 		err = l->space ? 0 : -ENOMEM;
@@ -192,9 +204,11 @@ void unwind_libunwind_free(struct unwind_libunwind *l)
 /* What it has kept of program counters goes too. */
 void unwind_libunwind_modules_changed(struct unwind_libunwind *l)
 {
-	int err = modules_refresh(l->ms, false);
+	int err = open_mem(l);
 
-	if (err && err != -ESRCH)
+	if (!err)
+		err = modules_refresh(l->ms, false);
+	if (err && err != -ENOENT && err != -ESRCH)
 		log_warn_errno(err, "cannot read the mappings of %d", (int)l->pid);
 	unw_flush_cache(l->space, 0, 0);
 }
@@ -229,7 +243,7 @@ void unwind_libunwind(struct unwind_libunwind *l, const struct user_regs_struct 
 	if (unw_init_remote(&cursor, l->space, l) < 0)
 		return;
 	for (taddr frame; !step(&cursor, &frame, &out->end); out->frames[out->n++] = frame) {
-		if (out->n == max || out->n == UNWIND_MAX) {
+		if (out->n >= max || out->n == UNWIND_MAX) {
 			out->end = UNWIND_DEEP;
 			return;
 		}

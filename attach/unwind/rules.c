@@ -40,6 +40,7 @@ int rules_init(struct rules *r, struct modules *ms)
 	*r = (struct rules){ .ms = ms };
 	addrmap_init(&r->full, sizeof(struct cfi_rule *));
 	addrmap_init(&r->files, sizeof(struct cfi *));
+	jitcode_init(&r->jit);
 	if (getrandom(&r->factor, sizeof(r->factor), GRND_NONBLOCK) != sizeof(r->factor))
 		r->factor = 0x9e3779b97f4a7c15;
 	r->factor |= 1ull << 63 | 1;
@@ -81,6 +82,7 @@ void rules_fini(struct rules *r)
 		rules_forget(r);
 	addrmap_fini(&r->full);
 	addrmap_fini(&r->files);
+	jitcode_fini(&r->jit);
 	free(r->table);
 	*r = (struct rules){ 0 };
 }
@@ -149,10 +151,10 @@ static bool is_top_of_stack(const struct cfi_rule *rule)
 }
 
 /*
- * A function that is about to return has restored its caller's registers, though the tables, which are not told of
- * pops, say where it had saved them. Where they are found through rbp (gcc's functions that align
- * the stack), that rbp is the caller's by now and leads elsewhere: libdw and libunwind lose a frame there. A `ret` that is a
- * jump, as in a retpoline, has its return address further up.
+ * A function that is about to return has restored its caller's registers, though the tables, which are not
+ * told of pops, say where it had saved them. Where they are found through rbp (gcc's functions that align the
+ * stack), that rbp is the caller's by now and leads elsewhere: libdw and libunwind lose a frame there. A `ret`
+ * that is a jump, as in a retpoline, has its return address further up.
  */
 static void say_restored(struct cfi_rule *rule)
 {
@@ -251,11 +253,13 @@ const struct cfi_rule *rules_full(struct rules *r, uint64_t frame)
 	return decode(r, frame, &r->last_full) ? NULL : keep_full(r, frame);
 }
 
-bool rules_after_call(const struct rules *r, taddr pc)
+bool rules_after_call(struct rules *r, taddr pc)
 {
 	const struct module *m = modules_find(r->ms, pc);
 
-	return m && m->img && nocfi_after_call(m->img, pc - m->bias);
+	if (!m || m->gone)
+		return jitcode_holds(&r->jit, pc);
+	return m->img && nocfi_after_call(m->img, pc - m->bias);
 }
 
 static struct rules_span span_of(const struct module *m)

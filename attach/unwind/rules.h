@@ -13,6 +13,7 @@
 #define MM_UNWIND_RULES_H
 
 #include "attach/unwind/cfirule.h"
+#include "attach/unwind/jitcode.h"
 #include "base/addrmap.h"
 #include "base/taddr.h"
 
@@ -33,6 +34,8 @@ struct fast_rule {
 	uint8_t kind;		/* enum rule_kind */
 };
 
+_Static_assert(sizeof(struct fast_rule) == 16, "four to a cache line");
+
 /* A module as it was when its rules were decoded. */
 struct rules_span {
 	taddr lo, hi, bias;
@@ -49,6 +52,7 @@ struct rules {
 	struct addrmap full;		/* frame -> struct cfi_rule * */
 	struct cfi_rule last_full;	/* the same for a whole rule */
 	struct addrmap files;		/* struct elfimage * -> struct cfi * */
+	struct jitcode jit;
 	struct rules_span *spans;
 	size_t nspans;
 	uint64_t cold;			/* rules decoded */
@@ -76,8 +80,8 @@ const struct fast_rule *rules_learn(struct rules *r, uint64_t frame);
 /* The whole rule of @frame, or NULL if nothing is known. Valid until the next call. */
 const struct cfi_rule *rules_full(struct rules *r, uint64_t frame);
 
-/* true if @pc can be a return address: a call comes before it in a module's code. */
-bool rules_after_call(const struct rules *r, taddr pc);
+/* true if @pc can be a return address: a call comes before it in a module's code, or it is code of no file. */
+bool rules_after_call(struct rules *r, taddr pc);
 
 /* The modules were read again: forget rules of addresses where something changed. */
 void rules_changed(struct rules *r);

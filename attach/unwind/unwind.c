@@ -72,6 +72,11 @@ void unwinder_free(struct unwinder *u)
 	free(u);
 }
 
+void unwinder_follow_jit(struct unwinder *u, pid_t pid)
+{
+	jitcode_follow(&u->rules.jit, pid);
+}
+
 void unwinder_modules_changed(struct unwinder *u)
 {
 	rules_changed(&u->rules);
@@ -95,7 +100,7 @@ static int arrive(struct walk *w, taddr pc, bool exact)
 		return UNWIND_WHOLE;
 	if (pc & UNWIND_EXACT)
 		return UNWIND_LOST;
-	if (w->out->n == w->max)
+	if (w->out->n >= w->max)
 		return UNWIND_DEEP;
 	w->frame = pc | (exact ? UNWIND_EXACT : 0);
 	w->out->frames[w->out->n++] = w->frame;
@@ -104,7 +109,8 @@ static int arrive(struct walk *w, taddr pc, bool exact)
 
 /*
  * No table describes this code. A frame pointer is believed if it leads further up
- * the stack, to another one, beside an address that follows a call.
+ * the stack, beside an address that follows a call. What is saved there may be anything, for who
+ * called it need not keep a frame pointer; but not lead down again.
  */
 static int guess(struct walk *w)
 {
@@ -115,7 +121,7 @@ static int guess(struct walk *w)
 		return UNWIND_LOST;
 	if (frame_read(&w->m, bp, saved, sizeof(saved)))
 		return UNWIND_CUT;
-	if (saved[0] <= bp || saved[0] - bp > GUESS_FRAME_MAX || !rules_after_call(&w->u->rules, saved[1]))
+	if ((saved[0] >= sp && saved[0] <= bp) || !rules_after_call(&w->u->rules, saved[1]))
 		return UNWIND_LOST;
 	w->regs.known = FOLLOWED;
 	w->regs.r[FRAME_RBP] = saved[0];

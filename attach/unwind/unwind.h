@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include <sys/user.h>
 
 #include "base/cleanup.h"
@@ -67,6 +68,9 @@ struct unwind_stats {
 /* @ms stays the caller's, who refreshes it and then says so. 0 or -ENOMEM. */
 must_check int unwinder_new(struct modules *ms, struct unwinder **out);
 void unwinder_free(struct unwinder *u);
+
+/* Believe frame pointers through code of no file as well (a JIT compiler's): process @pid, the modules' own, has such. */
+void unwinder_follow_jit(struct unwinder *u, pid_t pid);
 
 /* After modules_refresh: what was known of addresses where something else is mapped now is forgotten. */
 void unwinder_modules_changed(struct unwinder *u);

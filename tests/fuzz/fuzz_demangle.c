@@ -36,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	try(rust_legacy, name, 4 * size);
 	try(rust_v0, name, 1u << 16);
 	if (size <= CXX_MAX)
-		try(demangle, name, 1u << 20);
+		try(demangle, name, 1u << 16);
 	free(name);
 	return 0;
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* plus: a little C++ with its debug information, a seed of fuzz_names: namespaces, templates, inlined functions, a lambda. It is never run. */
+/*
+ * plus: a little C++ with its debug information, a seed of fuzz_names: namespaces,
+ * templates, inlined functions, a lambda. It is never run.
+ */
 #define keep __attribute__((noipa))
 
 namespace shop {

@@ -94,7 +94,7 @@ static inline int example_build(const struct example *e)
 	int fd = memfd_create("example", MFD_CLOEXEC);
 	Elf *elf;
 	Elf64_Ehdr *eh;
-	Elf_Scn *names, *text;
+	Elf_Scn *text;
 
 	elf_version(EV_CURRENT);
 	elf = elf_begin(fd, ELF_C_WRITE, NULL);
@@ -105,8 +105,7 @@ static inline int example_build(const struct example *e)
 	eh->e_version = EV_CURRENT;
 	eh->e_shstrndx = 1;
 	strings = (struct example_strings){ .n = 1 };
-	names = example_section_add(elf, example_string(&strings, ".strtab"), SHT_STRTAB, strings.bytes, sizeof(strings.bytes));
-	(void)names;
+	example_section_add(elf, example_string(&strings, ".strtab"), SHT_STRTAB, strings.bytes, sizeof(strings.bytes));
 	text = example_section_add(elf, example_string(&strings, ".text"), SHT_NOBITS, NULL, EXAMPLE_TEXT_SIZE);
 	elf64_getshdr(text)->sh_flags = SHF_ALLOC | SHF_EXECINSTR;
 	elf64_getshdr(text)->sh_addr = EXAMPLE_TEXT;
@@ -123,7 +122,8 @@ static inline int example_build(const struct example *e)
 	}
 	for (size_t i = 0; i < e->nsections; i++) {
 		const struct example_section *from = &e->sections[i];
-		Elf_Scn *scn = example_section_add(elf, example_string(&strings, from->name), SHT_PROGBITS, from->bytes, from->n);
+		uint32_t name = example_string(&strings, from->name);
+		Elf_Scn *scn = example_section_add(elf, name, SHT_PROGBITS, from->bytes, from->n);
 
 		elf64_getshdr(scn)->sh_addr = from->addr;
 	}

@@ -221,7 +221,8 @@ struct table {
 static void put(struct table *t, const void *bytes, size_t n)
 {
 	assert_true(t->n + n <= sizeof(t->bytes));
-	memcpy(t->bytes + t->n, bytes, n);
+	if (n)
+		memcpy(t->bytes + t->n, bytes, n);
 	t->n += n;
 }
 
@@ -371,7 +372,6 @@ static void test_broken_programs(void **state)
 	static const uint8_t cut_off[] = { DW_CFA_nop, DW_CFA_nop, DW_CFA_nop, DW_CFA_def_cfa_expression, 100 };
 	static const uint8_t nothing_remembered[] = { DW_CFA_restore_state };
 	static const uint8_t backwards[] = { DW_CFA_set_loc, 0, 0x30, 0, 0, 0, 0, 0, 0 };
-	static const uint8_t half_a_cfa[] = { DW_CFA_def_cfa_expression, 1, DW_OP_lit1, DW_CFA_def_cfa_offset, 8 };
 	uint8_t remembered[CFIRUN_REMEMBERED + 1];
 
 	(void)state;
@@ -381,8 +381,33 @@ static void test_broken_programs(void **state)
 	refused(cut_off, sizeof(cut_off));
 	refused(nothing_remembered, sizeof(nothing_remembered));
 	refused(backwards, sizeof(backwards));
-	refused(half_a_cfa, sizeof(half_a_cfa));
 	refused(remembered, sizeof(remembered));
+}
+
+/* Of what CIE and FDE say together, half a CFA. */
+static void test_half_a_cfa(void **state)
+{
+	static const uint8_t half[] = { DW_CFA_def_cfa_offset, 8 };
+	static const uint8_t behind_an_expression[] = {
+		DW_CFA_def_cfa_offset, 24, DW_CFA_def_cfa_expression, 1, DW_OP_lit1, DW_CFA_advance_loc | 1,
+		DW_CFA_def_cfa_register, FRAME_RBP,
+	};
+	struct image img = make_function(behind_an_expression, sizeof(behind_an_expression), false);
+	struct table t = { .n = 0 };
+	struct cfi_rule r;
+
+	(void)state;
+	assert_int_equal(cfi_find(img.c, 0x4000, &r), 0);
+	assert_int_equal(r.cfa.how, CFI_VAL_EXPRESSION);
+	assert_int_equal(cfi_find(img.c, 0x4001, &r), 0);
+	expect(&r.cfa, CFI_VAL_OFFSET, FRAME_RBP, 24);
+	unmake(&img);
+
+	put_debug_cie(&t, NULL, 0);
+	put_debug_fde(&t, 0x4000, 0x100, half, sizeof(half));
+	img = make(".debug_frame", t.bytes, t.n, false);
+	assert_int_equal(cfi_find(img.c, 0x4000, &r), -EINVAL);
+	unmake(&img);
 }
 
 /* Registers that nobody follows may be named, however large the number. */
@@ -569,6 +594,7 @@ int main(void)
 		cmocka_unit_test(test_compressed),
 		cmocka_unit_test(test_without_section_headers),
 		cmocka_unit_test(test_broken_programs),
+		cmocka_unit_test(test_half_a_cfa),
 		cmocka_unit_test(test_a_register_far_away),
 		cmocka_unit_test(test_costly_cies),
 		cmocka_unit_test(test_damaged),

@@ -29,7 +29,9 @@
 #define SECOND UINT64_C(1000000000)
 #define PRINT_MAX 1000000
 
-static const struct names_options usual = { .demangle = true, .limit_ns = 20 * SECOND, .memory_bytes = UINT64_C(2) << 30 };
+static const struct names_options usual = {
+	.demangle = true, .limit_ns = 20 * SECOND, .memory_bytes = UINT64_C(2) << 30,
+};
 
 struct printer {
 	char **lines;
@@ -50,7 +52,7 @@ static void take_line(void *ctx, size_t i, const struct names_frame *frames, siz
 
 static int print(const char *path, const char *root, bool debuginfod)
 {
-	struct names_file file = { open(path, O_RDONLY | O_CLOEXEC), path, strcmp(root, "-") ? open(root, O_PATH | O_CLOEXEC) : -1 };
+	struct names_file file = { open(path, O_RDONLY | O_CLOEXEC), path, -1 };
 	struct names_options opt = usual;
 	taddr *addrs = calloc(PRINT_MAX, sizeof(*addrs));
 	struct printer p = { calloc(PRINT_MAX, sizeof(char *)) };
@@ -59,6 +61,8 @@ static int print(const char *path, const char *root, bool debuginfod)
 	size_t n = 0;
 	int rc;
 
+	if (strcmp(root, "-") != 0)
+		file.root = open(root, O_PATH | O_CLOEXEC);
 	opt.debuginfod = debuginfod;
 	while (n < PRINT_MAX && scanf("%lx", &addrs[n]) == 1)
 		n++;
@@ -66,7 +70,8 @@ static int print(const char *path, const char *root, bool debuginfod)
 	for (size_t i = 0; i < n; i++)
 		printf("%#lx%s\n", addrs[i], p.lines[i] ? p.lines[i] : "");
 	getrusage(RUSAGE_CHILDREN, &used);
-	fprintf(stderr, "%s\n%ld KiB %ld.%03ld s\n", why, used.ru_maxrss, used.ru_utime.tv_sec, used.ru_utime.tv_usec / 1000);
+	fprintf(stderr, "%s\n%ld KiB %ld.%03ld s\n", why, used.ru_maxrss, used.ru_utime.tv_sec,
+		used.ru_utime.tv_usec / 1000);
 	return rc ? 1 : 0;
 }
 
@@ -246,7 +251,9 @@ static void no_elf_files(void **state)
 	check_no_file(-1);
 }
 
-static const struct names_options quick = { .demangle = true, .limit_ns = SECOND / 5, .memory_bytes = UINT64_C(2) << 30 };
+static const struct names_options quick = {
+	.demangle = true, .limit_ns = SECOND / 5, .memory_bytes = UINT64_C(2) << 30,
+};
 
 /* Send @sig to our only child: the helper. */
 static void signal_helper(int sig)
@@ -271,8 +278,8 @@ static void crash_helper(void)
 }
 
 /*
- * So many that the helper cannot have answered all: the pipe is full long before. The rest is answered by a second one,
- * from symbols.
+ * So many that the helper cannot have answered all: the pipe is full long before. The rest is
+ * answered by a second one, from symbols.
  */
 #define MANY 50000
 

@@ -121,7 +121,9 @@ static const int32_t frames[] = {
 
 static void without_size_not_for_others(void **state)
 {
-	static const struct example_symbol symbols[] = { FUNC("before", 0x1000, 0, GLOBAL), FUNC("unwound", 0x1040, 0, GLOBAL) };
+	static const struct example_symbol symbols[] = {
+		FUNC("before", 0x1000, 0, GLOBAL), FUNC("unwound", 0x1040, 0, GLOBAL),
+	};
 	const struct example_section sections[] = {
 		{ ".eh_frame_hdr", 0x3000, &frame_table, sizeof(frame_table) }, { ".eh_frame", 0x4000, frames, sizeof(frames) },
 	};

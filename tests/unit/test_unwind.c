@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -253,12 +254,36 @@ static void test_frame_pointers_not_believed(void **state)
 	expect(&t, UNWIND_LOST, 1, false);
 	t.stack[2] = STACK_AT + 8;
 	expect(&t, UNWIND_LOST, 1, false);
+	/* who called it keeps something else there */
+	t.stack[2] = 12345;
+	expect(&t, UNWIND_LOST, 2, true);
 	/* below the stack pointer, and far away */
 	t.stack[2] = STACK_AT + 64;
 	t.regs.rbp = STACK_AT - 16;
 	expect(&t, UNWIND_LOST, 1, false);
 	t.regs.rbp = 0x7fff00000000;
 	expect(&t, UNWIND_LOST, 1, false);
+}
+
+static void test_code_of_no_file(void **state)
+{
+	taddr made = (uintptr_t)mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct thread t;
+
+	(void)state;
+	thread_at(&t, plain_middle)->regs.rbp = STACK_AT + 16;
+	t.stack[2] = STACK_AT + 64;
+	t.stack[3] = made + 100;
+	t.stack[8] = STACK_AT + 128;
+	t.stack[9] = (uintptr_t)plain_return;
+	expect(&t, UNWIND_LOST, 1, false);
+	unwinder_follow_jit(rig.u, getpid());
+	expect(&t, UNWIND_LOST, 3, true);
+	assert_int_equal(t.st.frames[1], made + 100);
+	/* Memory that is not code is none, though it was asked for just now. */
+	t.stack[3] = (uintptr_t)&t;
+	expect(&t, UNWIND_LOST, 1, false);
+	assert_int_equal(munmap((void *)(uintptr_t)made, 4096), 0);
 }
 
 /* The kernel's frame where the C library has no tables for its way back (musl). */
@@ -340,6 +365,9 @@ static void test_as_deep_as_asked(void **state)
 	assert_int_equal(st.end, UNWIND_DEEP);
 	unwind(rig.u, &from, whole.n, &st);
 	assert_int_equal(st.end, UNWIND_WHOLE);
+	unwind(rig.u, &from, 0, &st);
+	assert_int_equal(st.n, 1);
+	assert_int_equal(st.end, UNWIND_DEEP);
 }
 
 /* --- wild ones --- */
@@ -471,6 +499,7 @@ int main(void)
 		cmocka_unit_test(test_without_tables_what_the_code_says),
 		cmocka_unit_test(test_frame_pointer),
 		cmocka_unit_test(test_frame_pointers_not_believed),
+		cmocka_unit_test(test_code_of_no_file),
 		cmocka_unit_test(test_signal_frame_without_tables),
 		cmocka_unit_test(test_memory_beyond_the_slice),
 		cmocka_unit_test(test_ends),

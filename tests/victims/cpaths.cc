@@ -148,6 +148,8 @@ template <typename T> struct Shelf {
 
 } // namespace paths
 
+static volatile unsigned kept;
+
 static __attribute__((noinline)) void keep(unsigned n)
 {
 	paths::Shelf<int> shelf;
@@ -158,6 +160,7 @@ static __attribute__((noinline)) void keep(unsigned n)
 		p[0] = static_cast<char>(i);
 		escape(p);
 	});
+	kept += n; /* what comes last would be jumped to, and we not be on the stack */
 }
 
 int main()
