@@ -261,7 +261,7 @@ check: layers all units victims fault fuzzers benches
 unit: units
 	$(PYTHON) -m pytest -q tests/test_unit.py
 
-bench: all benches
+bench: all benches $(B)/unit/test_names
 	$(PYTHON) bench/run.py
 
 demo: all victims

@@ -20,6 +20,7 @@ import signal
 import statistics
 import sys
 
+import names
 import stacks
 from sides import Bare, Failed, Mmattach, Placement, Target, cpus
 
@@ -184,6 +185,10 @@ def measure_stacks(plan):
     return [Row(**row) for row in stacks.measure(plan)]
 
 
+def measure_names(plan):
+    return [Row(**row) for row in names.measure(plan)]
+
+
 def untraced_ns(target, plan):
     """A pair's cost with nobody attached: the best of five slices, for others on the machine can only add to it."""
     return min(target.run("pairs", plan.slice_ms // 5, LIFTED_EVERY)["ns_per_call"] for _ in range(5))
@@ -218,7 +223,7 @@ def measure_attach(plan):
 
 
 MEASUREMENTS = {"pair": measure_pair, "pair30": measure_pair30, "pair1cpu": measure_pair1cpu, "idle": measure_idle,
-                "fair": measure_fair, "lifted": measure_lifted, "attach": measure_attach, "stacks": measure_stacks}
+                "fair": measure_fair, "lifted": measure_lifted, "attach": measure_attach, "stacks": measure_stacks, "names": measure_names}
 QUICK = ["pair", "fair", "lifted"]
 
 

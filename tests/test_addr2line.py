@@ -99,7 +99,7 @@ fn main() {
 def need(*tools):
     for tool in tools:
         if not shutil.which(tool):
-            pytest.skip(f"no {tool} here")
+            pytest.skip(f"{'optional: ' if tool == 'rustc' else ''}no {tool} here")
 
 
 def run(*command, check=True, **more):

@@ -4,13 +4,13 @@
  *
  *	segments    here: where code lies, padding
  *	elfsyms     functions by name and address
- *	elfframes   extents of functions, from .eh_frame
+ *	cfisection  extents of functions, from .eh_frame
  *	elfslots    what the global offset table is filled with
  *
  * Everything is read with pread (libelf's ELF_C_READ), never mapped: a file that
  * is cut short under us gives short reads, not SIGBUS. Segments are read from
- * the program headers; the tables need section headers, and a file without
- * them has no functions that can be found.
+ * the program headers; symbols and slots need section headers, and a file without
+ * them has no functions that can be found by name.
  */
 #include "attach/probes/elfimage.h"
 
@@ -21,10 +21,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "attach/probes/elfframes.h"
 #include "attach/probes/elfslots.h"
 #include "attach/probes/elfsyms.h"
 #include "base/log.h"
+#include "symbolize/cfisection.h"
 
 #define PAGE_MASK_4K 4095ULL
 #define PADDING_MAX 64	/* a longer gap between functions is no alignment */
@@ -39,7 +39,7 @@ struct segment {
 struct tables {
 	bool have_syms, have_frames, have_slots;
 	struct elfsyms syms;
-	struct elfframes frames;
+	struct cfi_section frames;
 	struct elfslots slots;
 	taddr *taken;		/* padding given away */
 	size_t ntaken;
@@ -133,7 +133,7 @@ void elfimage_close(struct elfimage *img)
 		return;
 	if (img->tables) {
 		elfsyms_fini(&img->tables->syms);
-		elfframes_fini(&img->tables->frames);
+		cfi_section_fini(&img->tables->frames);
 		elfslots_fini(&img->tables->slots);
 		free(img->tables->taken);
 	}
@@ -155,12 +155,12 @@ static const struct elfsyms *syms_of(const struct elfimage *img)
 	return &t->syms;
 }
 
-static const struct elfframes *frames_of(const struct elfimage *img)
+static const struct cfi_section *frames_of(const struct elfimage *img)
 {
 	struct tables *t = img->tables;
 
 	if (!t->have_frames)
-		t->have_frames = elfframes_load(img->elf, &t->frames) == 0;
+		t->have_frames = cfi_section_load(img->elf, true, &t->frames) == 0;
 	return &t->frames;
 }
 
@@ -294,11 +294,11 @@ const char *elfimage_symbol_over(const struct elfimage *img, taddr addr, struct 
 
 bool elfimage_extent(const struct elfimage *img, taddr addr, struct code_range *range)
 {
-	const struct code_range *frame = elfframes_over(frames_of(img), addr);
+	const struct cfi_extent *frame = cfi_section_over(frames_of(img), addr);
 
 	if (!frame)
 		return elfimage_symbol_over(img, addr, range);
-	*range = *frame;
+	*range = (struct code_range){ frame->lo, frame->hi };
 	return true;
 }
 
@@ -386,7 +386,7 @@ static bool is_taken(const struct tables *t, taddr addr)
  */
 static taddr gap_after(const struct elfimage *img, size_t i, size_t n)
 {
-	const struct elfframes *frames = frames_of(img);
+	const struct cfi_section *frames = frames_of(img);
 	uint8_t code[PADDING_MAX];
 	struct code_range over;
 	taddr lo, hi;
@@ -417,7 +417,7 @@ static taddr take(struct tables *t, taddr addr)
 
 taddr elfimage_padding(struct elfimage *img, taddr near, size_t n)
 {
-	size_t frames = frames_of(img)->n, middle = elfframes_upto(frames_of(img), near);
+	size_t frames = frames_of(img)->n, middle = cfi_section_upto(frames_of(img), near);
 
 	if (!n)
 		return 0;

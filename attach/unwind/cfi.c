@@ -5,7 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "attach/unwind/cfisection.h"
+#include "attach/unwind/cfirun.h"
+#include "symbolize/cfisection.h"
 
 struct cfi {
 	struct cfi_section eh, debug;

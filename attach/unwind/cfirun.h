@@ -12,20 +12,11 @@
 #ifndef MM_UNWIND_CFIRUN_H
 #define MM_UNWIND_CFIRUN_H
 
-#include "attach/unwind/bytes.h"
 #include "attach/unwind/cfirule.h"
+#include "symbolize/cfisection.h"
 
 #define CFIRUN_REMEMBERED 16		/* states within each other; compilers use one or two */
 #define CFIRUN_BYTES_MAX (1u << 18)	/* a longer program is refused; the longest of a whole system had 21 KB */
-
-struct cfi_program {
-	struct bytes cie, fde;		/* the instructions */
-	uint64_t code_align;
-	int64_t data_align;
-	taddr lo;			/* where the function begins */
-	bool absolute;			/* DW_CFA_set_loc has plain addresses; else it is refused */
-	bool signal;
-};
 
 /* The rule at @addr, not below lo. 0, or -EINVAL for a program that is none. */
 must_check int cfirun(const struct cfi_program *prog, taddr addr, struct cfi_rule *out);

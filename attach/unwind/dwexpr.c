@@ -5,7 +5,7 @@
 #include <dwarf.h>
 #include <errno.h>
 
-#include "attach/unwind/bytes.h"
+#include "symbolize/bytes.h"
 
 struct machine {
 	const struct dwexpr_env *env;

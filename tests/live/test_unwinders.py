@@ -66,7 +66,7 @@ def test_interrupted_anywhere(victim, attach, name, order):
 
 def test_rust(victim, attach):
     if not (VICTIMS / "rusty").exists():
-        return  # there is no toolchain here, and Debian's is a third of a gigabyte
+        pytest.skip("optional: no rustc was there")
     target = victim("rusty")
     run = check(attach, target)
     target.ask("walk 150", limit=120)

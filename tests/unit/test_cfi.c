@@ -24,9 +24,10 @@
 #include <cmocka.h>
 
 #include "attach/probes/elfimage.h"
-#include "attach/unwind/cfisection.h"
+#include "attach/unwind/cfirun.h"
 #include "attach/unwind/frame.h"
 #include "base/fdio.h"
+#include "symbolize/cfisection.h"
 
 /* --- against libdw --- */
 

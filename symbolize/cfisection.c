@@ -6,7 +6,7 @@
  * they are; their encoding is named by the CIE ('R' in its augmentation; 0x1b in practice: four
  * bytes, signed, relative to themselves). One that no compiler uses there makes the entry unknown.
  */
-#include "attach/unwind/cfisection.h"
+#include "symbolize/cfisection.h"
 
 #include <dwarf.h>
 #include <errno.h>
@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define RETURN_ADDRESS 16	/* the column that stands for it on x86-64 */
 #define SECTION_MAX (128ull << 20)	/* a larger one, also when unpacked, is not read: the largest programs have 30 MiB */
 #define CIE_WORK_MAX 16			/* how many times a section's size its CIEs are read in all */
 
@@ -100,7 +101,7 @@ static void read_cie(struct cie *c)
 		data.end += cie->augmentation_data_size;
 	for (letters += c->sized; *letters && !data.bad; letters++)
 		read_augmentation(c, *letters, &data);
-	if (data.bad || !encoding_known(c->encoding) || cie->return_address_register != FRAME_RIP)
+	if (data.bad || !encoding_known(c->encoding) || cie->return_address_register != RETURN_ADDRESS)
 		c->encoding = -1;
 }
 
@@ -301,7 +302,7 @@ void cfi_section_fini(struct cfi_section *s)
 	*s = (struct cfi_section){ 0 };
 }
 
-const struct cfi_extent *cfi_section_over(const struct cfi_section *s, taddr addr)
+size_t cfi_section_upto(const struct cfi_section *s, taddr addr)
 {
 	size_t lo = 0, hi = s->n;
 
@@ -313,7 +314,14 @@ const struct cfi_extent *cfi_section_over(const struct cfi_section *s, taddr add
 		else
 			hi = mid;
 	}
-	return lo && addr < s->v[lo - 1].hi ? &s->v[lo - 1] : NULL;
+	return lo;
+}
+
+const struct cfi_extent *cfi_section_over(const struct cfi_section *s, taddr addr)
+{
+	size_t n = cfi_section_upto(s, addr);
+
+	return n && addr < s->v[n - 1].hi ? &s->v[n - 1] : NULL;
 }
 
 int cfi_section_program(const struct cfi_section *s, const struct cfi_extent *f, struct cfi_program *out)

@@ -5,8 +5,8 @@
  * The error is sticky: what is read behind the end is 0 and sets @bad, so a
  * parser reads a whole item and asks once.
  */
-#ifndef MM_UNWIND_BYTES_H
-#define MM_UNWIND_BYTES_H
+#ifndef MM_BYTES_H
+#define MM_BYTES_H
 
 #include <stdbool.h>
 #include <stddef.h>
