@@ -12,7 +12,8 @@
 #include <errno.h>
 #include <gelf.h>
 #include <stdlib.h>
-#include <string.h>
+
+#include "symbolize/elffile.h"
 
 #define RETURN_ADDRESS 16	/* the column that stands for it on x86-64 */
 #define SECTION_MAX (128ull << 20)	/* a larger one, also when unpacked, is not read: the largest programs have 30 MiB */
@@ -197,25 +198,6 @@ static int compare(const void *pa, const void *pb)
 	return a->lo < b->lo ? -1 : a->lo > b->lo;
 }
 
-static Elf_Scn *find_section(Elf *elf, const char *wanted, GElf_Shdr *sh)
-{
-	Elf_Scn *scn = NULL;
-	size_t names;
-
-	if (elf_getshdrstrndx(elf, &names))
-		return NULL;
-	while ((scn = elf_nextscn(elf, scn))) {
-		const char *name;
-
-		if (!gelf_getshdr(scn, sh) || sh->sh_type == SHT_NOBITS)
-			continue;
-		name = elf_strptr(elf, names, sh->sh_name);
-		if (name && !strcmp(name, wanted))
-			return scn;
-	}
-	return NULL;
-}
-
 /* false: compressed, and not to be unpacked. */
 static bool unpack(Elf_Scn *scn, const GElf_Shdr *sh)
 {
@@ -271,7 +253,7 @@ static Elf_Data *data_from_headers(Elf *elf, taddr *addr)
 static Elf_Data *find_data(Elf *elf, bool eh, taddr *addr)
 {
 	GElf_Shdr sh;
-	Elf_Scn *scn = find_section(elf, eh ? ".eh_frame" : ".debug_frame", &sh);
+	Elf_Scn *scn = elffile_section(elf, eh ? ".eh_frame" : ".debug_frame", &sh);
 
 	if (!scn)
 		return eh ? data_from_headers(elf, addr) : NULL;

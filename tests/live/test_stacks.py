@@ -53,6 +53,18 @@ def test_the_whole_way_up(victim, attach, name):
     target.end()
 
 
+@pytest.mark.parametrize("unwinder", ["dwfl", "libunwind", "check"])
+def test_by_another_unwinder(victim, attach, unwinder):
+    """Slower, and the thread waits; but the same stacks, and every call is seen."""
+    target = victim("paths")
+    report = watched(attach, target, "nested 200", args=["--unwinder", unwinder])
+    group = group_of(report, "path9")
+    assert (group["blocks"], group["stack_end"]) == (200, "whole")
+    assert without_version(functions(group)) == [*PATH, "main", *OUTERMOST]
+    assert report["run"]["lost"] == {}
+    target.end()
+
+
 def test_stripped_has_no_names_but_places(victim, attach, tmp_path):
     shutil.copy(VICTIMS / "paths", tmp_path / "plain")
     subprocess.run(["strip", "-s", tmp_path / "plain"], check=True)
@@ -107,6 +119,16 @@ def test_cut_short_is_said(victim, attach):
     assert group["stack_end"] == "cut"
     assert functions(group) == PATH[:len(group["stack"])] and 1 <= len(group["stack"]) < 10
     assert report["run"]["stacks_cut"] == 20
+    target.end()
+
+
+def test_the_other_stack_is_not_copied(victim, attach):
+    """Of a handler on an alternate stack its own frames are known, and that there are more; an unwinder for which it waits sees all."""
+    target = victim("sigpaths")
+    report = watched(attach, target, "alternate 40")
+    assert report["run"]["stacks_cut"] == 40
+    report = watched(attach, target, "alternate 40", args=["--unwinder", "dwfl"])
+    assert report["run"]["stacks_cut"] == 0
     target.end()
 
 
