@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
-#include <time.h>
 
 #include "base/log.h"
 
@@ -34,8 +33,7 @@ int backtrace_new(pid_t pid, struct modules *ms, struct shared *shared, const st
 	if (!b)
 		return -ENOMEM;
 	b->which = opt->which;
-	b->pid = pid;
-	b->hold_ns = shared->hold_ns;
+	b->shared = shared;
 	b->depth = opt->depth;
 	stacks_init(&b->stacks, ms);
 	slices_init(&b->slices, shared);
@@ -73,11 +71,6 @@ void backtrace_modules_changed(struct backtrace *b)
 	stacks_modules_changed(&b->stacks);
 }
 
-void backtrace_nobody_waits(struct backtrace *b)
-{
-	b->over = true;
-}
-
 void backtrace_forget(struct backtrace *b)
 {
 	unwinder_forget(b->cfi);
@@ -90,19 +83,25 @@ void backtrace_forget(struct backtrace *b)
 struct start {
 	struct user_regs_struct regs;
 	bool returned;		/* regs are the caller's */
-	bool own_frame;		/* the first frame is the watched function's */
+	uint32_t drop;		/* first frames that are watched functions' */
 };
 
-static void find_start(const struct record_hit *hit, const struct site *s, struct start *st)
+/* Frames that are left out do not count. */
+static uint32_t walk_depth(const struct backtrace *b, const struct start *st)
 {
-	*st = (struct start){ .regs = hit->regs };
+	return b->depth + st->drop < UNWIND_MAX ? b->depth + st->drop : UNWIND_MAX;
+}
+
+static void find_start(const struct record_hit *hit, const struct site *s, bool skip, struct start *st)
+{
+	*st = (struct start){ .regs = hit->regs, .drop = skip };
 	if (s->flags & SITE_AFTER) {
 		st->returned = true;
 		return;
 	}
 	/* an exit is a `ret`: what the function had saved it has restored */
 	if (s->flags & SITE_ENTRY || s->sp_delta || hit->slice_len < 8) {
-		st->own_frame = true;
+		st->drop++;
 		return;
 	}
 	memcpy(&st->regs.rip, hit->slice, 8);
@@ -125,76 +124,102 @@ static bool same(const struct unwind_stack *a, const struct unwind_stack *b)
 	return a->n == b->n && memcmp(a->frames, b->frames, a->n * sizeof(a->frames[0])) == 0;
 }
 
-static void compare(struct backtrace *b, const struct record_hit *hit, const struct start *st,
-		    const struct unwind_stack *ours)
+static void compare(struct backtrace *b, const struct record_hit *hit, const struct unwind_stack *ours,
+		    const struct unwind_stack *dwfl, const struct unwind_stack *libunwind)
 {
-	struct unwind_stack dwfl, libunwind;
-
-	unwind_dwfl(b->dwfl, &st->regs, st->returned, b->depth, &dwfl);
-	unwind_libunwind(b->libunwind, &st->regs, st->returned, b->depth, &libunwind);
 	b->check.compared++;
-	if (!same(&dwfl, &libunwind))
+	if (!same(dwfl, libunwind))
 		b->check.oracles_differ++;
-	else if (!same(ours, &dwfl))
+	else if (!same(ours, dwfl))
 		b->check.ours_differs++;
 	else
 		return;
 	log_debug(UNWIND, "thread %u, site %u: stacks differ", hit->head.tid, hit->head.site);
 	say_stack("cfi", ours);
-	say_stack("dwfl", &dwfl);
-	say_stack("libunwind", &libunwind);
+	say_stack("dwfl", dwfl);
+	say_stack("libunwind", libunwind);
 }
 
 /* --- one stack --- */
 
-/* Does the thread still stand where it was hit? With a good margin, for its time may be up while we look. */
+/* Does the thread still stand where it was hit? Asked after its memory was read, too: it goes on if we take too long. */
 static bool still_waits(const struct backtrace *b, const struct record_hit *hit)
 {
-	struct timespec now;
-
-	if (b->over || !(hit->head.flags & RECORD_HELD))
-		return false;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000000000ull + now.tv_nsec - hit->head.time_ns < b->hold_ns / 2;
+	return hit->head.flags & RECORD_HELD &&
+	       atomic_load(&b->shared->hold[hit->thread % SHARED_THREADS]) == hit->head.value;
 }
 
 /* Of a thread that waits: what the slice does not have. */
 static int read_target(void *ctx, taddr addr, void *buf, size_t n)
 {
-	const struct backtrace *b = ctx;
+	const struct record_hit *hit = ctx;
 	struct iovec here = { buf, n }, there = { (void *)(uintptr_t)addr, n };
 
-	return process_vm_readv(b->pid, &here, 1, &there, 1, 0) == (ssize_t)n ? 0 : -EFAULT;
+	/* by its own number: the process's first thread may have ended */
+	return process_vm_readv(hit->head.tid, &here, 1, &there, 1, 0) == (ssize_t)n ? 0 : -EFAULT;
+}
+
+static void walk_ours(struct backtrace *b, const struct record_hit *hit, const struct start *st, bool waits,
+		      struct unwind_stack *out)
+{
+	const struct unwind_from from = {
+		.regs = &st->regs, .returned = st->returned, .slice = hit->slice, .slice_len = hit->slice_len,
+		.slice_addr = hit->regs.rsp, .read = waits ? read_target : NULL, .ctx = (void *)(uintptr_t)hit,
+	};
+
+	unwind(b->cfi, &from, walk_depth(b, st), out);
+}
+
+/* false: the thread did not wait until the end, and what was found may be anything. */
+static bool walk_waiting(struct backtrace *b, const struct record_hit *hit, const struct start *st,
+			 struct unwind_stack *out)
+{
+	struct unwind_stack dwfl, libunwind;
+
+	if (!still_waits(b, hit))
+		return false;
+	if (b->dwfl)
+		unwind_dwfl(b->dwfl, &st->regs, st->returned, walk_depth(b, st), &dwfl);
+	if (b->libunwind)
+		unwind_libunwind(b->libunwind, &st->regs, st->returned, walk_depth(b, st), &libunwind);
+	if (b->which == UNWINDER_CHECK)
+		walk_ours(b, hit, st, true, out);
+	else
+		*out = b->dwfl ? dwfl : libunwind;
+	if (!still_waits(b, hit))
+		return false;
+	if (b->which == UNWINDER_CHECK)
+		compare(b, hit, out, &dwfl, &libunwind);
+	return true;
+}
+
+/* Would a longer slice have helped? */
+static enum unwind_end why_cut(const struct record_hit *hit, taddr missed)
+{
+	taddr behind = missed - (hit->regs.rsp + hit->slice_len);
+
+	if (behind >= SLICE_MAX)
+		return UNWIND_ELSEWHERE;
+	/* the memory ended there, not the copy */
+	return hit->head.flags & RECORD_CUT ? UNWIND_LOST : UNWIND_CUT;
 }
 
 static void walk(struct backtrace *b, const struct record_hit *hit, const struct start *st, struct unwind_stack *out)
 {
-	bool waits = backtrace_holds(b->which) && still_waits(b, hit);
-	const struct unwind_from from = {
-		.regs = &st->regs, .returned = st->returned, .slice = hit->slice, .slice_len = hit->slice_len,
-		.slice_addr = hit->regs.rsp, .read = waits ? read_target : NULL, .ctx = b,
-	};
-
-	switch (waits ? b->which : UNWINDER_CFI) {
-	case UNWINDER_DWFL:
-		unwind_dwfl(b->dwfl, &st->regs, st->returned, b->depth, out);
-		return;
-	case UNWINDER_LIBUNWIND:
-		unwind_libunwind(b->libunwind, &st->regs, st->returned, b->depth, out);
-		return;
-	case UNWINDER_CFI:
-	case UNWINDER_CHECK:
-		unwind(b->cfi, &from, b->depth, out);
-		slices_learn(&b->slices, hit, out->used, out->end == UNWIND_CUT);
-		break;
+	if (backtrace_holds(b->which)) {
+		if (walk_waiting(b, hit, st, out))
+			return;
+		b->too_late++;
 	}
-	if (waits && b->which == UNWINDER_CHECK)
-		compare(b, hit, st, out);
+	walk_ours(b, hit, st, false, out);
+	if (out->end == UNWIND_CUT)
+		out->end = why_cut(hit, out->missed);
+	slices_learn(&b->slices, hit, out->used, out->end == UNWIND_CUT);
 }
 
 static void count(struct backtrace *b, const struct unwind_stack *st)
 {
-	b->cut += st->end == UNWIND_CUT;
+	b->cut += st->end == UNWIND_CUT || st->end == UNWIND_ELSEWHERE;
 	b->lost += st->end == UNWIND_LOST;
 	b->deep += st->end == UNWIND_DEEP;
 	b->guessed += st->guessed;
@@ -206,11 +231,9 @@ int backtrace_of(struct backtrace *b, const struct record_hit *hit, const struct
 	struct start start;
 	uint32_t drop;
 
-	find_start(hit, s, &start);
+	find_start(hit, s, skip, &start);
 	walk(b, hit, &start, &st);
 	count(b, &st);
-	drop = start.own_frame + skip;
-	if (drop > st.n)
-		drop = st.n;
+	drop = start.drop < st.n ? start.drop : st.n;
 	return stacks_intern(&b->stacks, st.frames + drop, st.n - drop, st.end, number);
 }

@@ -36,9 +36,7 @@ struct backtrace_check {
 
 struct backtrace {
 	enum unwinders which;
-	pid_t pid;
-	uint64_t hold_ns;		/* a thread that waits for longer goes on */
-	bool over;			/* nobody waits any more */
+	struct shared *shared;		/* says whether a thread still waits */
 	uint32_t depth;			/* frames kept at most */
 	struct unwinder *cfi;
 	struct unwind_dwfl *dwfl;	/* NULL unless wanted; likewise libunwind */
@@ -46,6 +44,7 @@ struct backtrace {
 	struct stacks stacks;
 	struct slices slices;
 	uint64_t cut, lost, deep;	/* stacks that ended so (enum unwind_end) */
+	uint64_t too_late;		/* stacks of threads that should have waited for an oracle, and went on: ours counts */
 	uint64_t guessed;		/* stacks with a frame found by frame pointer only */
 	struct backtrace_check check;
 };
@@ -72,9 +71,6 @@ must_check int backtrace_of(struct backtrace *b, const struct record_hit *hit, c
 
 /* Something was mapped or unmapped. */
 void backtrace_modules_changed(struct backtrace *b);
-
-/* The keeper has left, or is leaving: what is still in the ring is of threads that run again, and only the slices tell of them. */
-void backtrace_nobody_waits(struct backtrace *b);
 
 /* Before a fresh modules_refresh (exec): the files that are known are about to be closed. */
 void backtrace_forget(struct backtrace *b);

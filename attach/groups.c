@@ -117,23 +117,39 @@ static int new_draft(struct maker *mk, uint32_t stack, uint32_t *index)
 	return 0;
 }
 
+/* The draft of @path, or NULL; then @h is where it would be found. Who shares a hash without being the same goes to the next free one. */
+static struct draft *look_up(struct maker *mk, const struct path *path, uint64_t *h)
+{
+	const uint32_t *known;
+
+	for (*h = hash(path); (known = addrmap_get(&mk->by_hash, *h)); ++*h)
+		if (is_path(mk, mk->drafts[*known].stack, path))
+			return &mk->drafts[*known];
+	return NULL;
+}
+
+static struct draft *known_draft(struct maker *mk, uint32_t stack)
+{
+	struct path path;
+	uint64_t h;
+
+	read_path(mk, stack, &path);
+	return look_up(mk, &path, &h);
+}
+
 /* The draft for @stack: another stack's if it is the same path. */
 static int find_draft(struct maker *mk, uint32_t stack, uint32_t *index)
 {
-	const uint32_t *known;
+	struct draft *known;
 	struct path path;
 	uint64_t h;
 	int r;
 
 	read_path(mk, stack, &path);
-	h = hash(&path);
-	/* who shares a hash without being the same goes to the next free one */
-	while ((known = addrmap_get(&mk->by_hash, h))) {
-		if (is_path(mk, mk->drafts[*known].stack, &path)) {
-			*index = *known;
-			return 0;
-		}
-		h++;
+	known = look_up(mk, &path, &h);
+	if (known) {
+		*index = known - mk->drafts;
+		return 0;
 	}
 	for (uint32_t i = 0; i < path.depth; i++)
 		mk->wanted[path.frames[i]] = true;
@@ -160,6 +176,25 @@ static int draft_places(struct maker *mk)
 		mk->drafts[index].frees += p->frees;
 	}
 	return 0;
+}
+
+/*
+ * What a stack has given back counts as well, where another stack of the same path still keeps something. Frames of
+ * a path that keeps nothing need no names.
+ */
+static void count_empty_places(struct maker *mk)
+{
+	const struct live *l = mk->from->live;
+
+	for (uint32_t i = 0; i < l->nplaces; i++) {
+		const struct place *p = &l->places[i];
+		struct draft *d = p->blocks || !p->allocs ? NULL : known_draft(mk, i);
+
+		if (d) {
+			d->allocs += p->allocs;
+			d->frees += p->frees;
+		}
+	}
 }
 
 static void note_ages(struct maker *mk)
@@ -190,7 +225,7 @@ static enum summary_stack_end end_of(uint8_t end)
 {
 	static const enum summary_stack_end ends[] = {
 		[UNWIND_WHOLE] = STACK_WHOLE, [UNWIND_CUT] = STACK_CUT, [UNWIND_LOST] = STACK_LOST,
-		[UNWIND_DEEP] = STACK_DEEP,
+		[UNWIND_DEEP] = STACK_DEEP, [UNWIND_ELSEWHERE] = STACK_ELSEWHERE,
 	};
 
 	return ends[end];
@@ -265,6 +300,7 @@ int groups_add(const struct groups_from *from, struct summary *s)
 	if (r == 0)
 		r = draft_places(&mk);
 	if (r == 0) {
+		count_empty_places(&mk);
 		note_ages(&mk);
 		r = print(&mk, s);
 	}

@@ -129,26 +129,30 @@ static void gather(struct naming *n, const struct module *m, struct batch *b)
 	}
 }
 
-static void name_file(struct naming *n, const struct module *m, struct batch *b)
+/* false: to be stopped. */
+static bool name_file(struct naming *n, const struct module *m, struct batch *b)
 {
 	const struct names_file file = {
 		.fd = elfimage_fd(m->img), .path = m->path, .root = n->fs->root,
 	};
 	const struct names_options opt = {
-		.debuginfod = n->opt->debuginfod, .demangle = true, .limit_ns = LIMIT_NS, .memory_bytes = MEMORY_BYTES,
+		.debuginfod = n->opt->debuginfod, .demangle = true, .stop = n->opt->stop, .limit_ns = LIMIT_NS, .memory_bytes = MEMORY_BYTES,
 	};
 	char why[200] = "";
 	int r;
 
 	gather(n, m, b);
 	if (!b->n)
-		return;
+		return true;
 	r = names_resolve(&file, &opt, b->addrs, b->n, take, b, why, sizeof(why));
 	log_debug(UNWIND, "%s: %zu addresses%s%s", m->path, b->n, why[0] ? ": " : "", why);
-	if (r < 0)
+	if (r == -ECANCELED)
+		summary_note(n->summary, "a signal came while names were looked up: not all are there");
+	else if (r < 0)
 		summary_note(n->summary, "no names for %s: %s", m->path, why[0] ? why : strerror(-r));
 	else if (why[0])
 		summary_note(n->summary, "names for %s are not complete: %s", m->path, why);
+	return r != -ECANCELED;
 }
 
 static bool first_of_its_file(const struct naming *n, size_t i)
@@ -170,8 +174,8 @@ static int name_files(struct naming *n)
 	for (size_t i = 0; i < modules_count(n->modules); i++) {
 		const struct module *m = modules_at(n->modules, i);
 
-		if (m->img && first_of_its_file(n, i))
-			name_file(n, m, &b);
+		if (m->img && first_of_its_file(n, i) && !name_file(n, m, &b))
+			break;
 	}
 	return 0;
 }
@@ -189,8 +193,15 @@ static bool any_without_file(const struct naming *n)
 static void name_made_code(struct naming *n)
 {
 	struct perfmap map;
+	int r;
 
-	if (!any_without_file(n) || targetfs_read_perfmap(n->fs, &map) < 0)
+	if (!any_without_file(n))
+		return;
+	r = targetfs_read_perfmap(n->fs, &map);
+	if (r < 0 && r != -ENOENT)
+		summary_note(n->summary, "no names for code made at run time: its map, /tmp/perf-%d.map, %s",
+			     (int)n->fs->inner_pid, r == -EFBIG ? "is too large" : "is not to be trusted or cannot be read");
+	if (r < 0)
 		return;
 	for (uint32_t f = 0; f < n->n; f++) {
 		struct names_frame frame = { 0 };

@@ -24,6 +24,7 @@ struct naming;
 
 struct naming_options {
 	bool debuginfod;
+	int stop;		/* when this file becomes readable, names are given up; 0: none */
 };
 
 /*

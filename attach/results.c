@@ -148,6 +148,9 @@ static void add_stacks(struct summary *s, const struct watch *w)
 
 	s->run.stacks_cut = b->cut;
 	s->run.stacks_lost = b->lost;
+	if (b->too_late)
+		summary_note(s, "%" PRIu64 " stacks were walked by our own unwinder: their threads could not wait for the other one",
+			     b->too_late);
 	if (b->guessed)
 		summary_note(s, "%" PRIu64 " stacks run through code without unwind information: the frames behind it were found by frame pointer",
 			     b->guessed);
@@ -161,7 +164,7 @@ int results_summary(const struct watch *w, const struct results_run *run, struct
 	const struct live *l = &w->tally->live;
 	const struct groups_from groups = {
 		.live = l, .stacks = &w->backtrace->stacks, .modules = w->modules, .fs = run->fs, .family = FAMILY,
-		.end_ns = run->end_ns, .naming = { .debuginfod = run->debuginfod },
+		.end_ns = run->end_ns, .naming = { .debuginfod = run->debuginfod, .stop = run->stop },
 	};
 	int r;
 

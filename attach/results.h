@@ -21,6 +21,7 @@ struct results_run {
 	const struct target_info *target;
 	const struct targetfs *fs;
 	bool debuginfod;
+	int stop;			/* when this file becomes readable, no more names are looked up */
 };
 
 /* Fill @out (initialised here; summary_fini in any case). 0 or -ENOMEM. */

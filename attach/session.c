@@ -433,10 +433,8 @@ static void leave(struct session *s)
 		return;
 	}
 	end_keeper(s);
-	if (s->watch.link && s->backtrace) {
-		backtrace_nobody_waits(s->backtrace);
+	if (s->watch.link && s->backtrace)
 		watch_drain(&s->watch);
-	}
 	log_verbose("%" PRIu64 " waits for room in the ring, %.1f ms in all", atomic_load(&s->link.shared->stalls),
 		    atomic_load(&s->link.shared->stall_ns) / 1e6);
 	left = atomic_load(&s->link.shared->left);
@@ -459,7 +457,7 @@ static int report(struct session *s)
 {
 	const struct results_run run = {
 		.wall_start_ns = s->wall_start_ns, .start_ns = s->watch.start_ns, .end_ns = link_clock_ns(),
-		.target = &s->target, .fs = &s->fs, .debuginfod = s->opt->debuginfod,
+		.target = &s->target, .fs = &s->fs, .debuginfod = s->opt->debuginfod, .stop = s->signals,
 	};
 	struct summary summary;
 	int r;

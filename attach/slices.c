@@ -23,7 +23,7 @@ static uint32_t wanted(const struct slices_thread *t, uint32_t most)
 void slices_learn(struct slices *s, const struct record_hit *hit, uint32_t used, bool cut)
 {
 	struct slices_thread *t = &s->threads[hit->thread % SHARED_THREADS];
-	uint32_t hint, before;
+	uint64_t hint, before;
 
 	if (t->tid != hit->head.tid)
 		*t = (struct slices_thread){ .tid = hit->head.tid };
@@ -34,8 +34,7 @@ void slices_learn(struct slices *s, const struct record_hit *hit, uint32_t used,
 	if (++t->seen < SLICES_FIRST)
 		return;
 	before = atomic_load_explicit(&s->shared->slice_hint[hit->thread % SHARED_THREADS], memory_order_relaxed);
-	hint = (wanted(t, s->shared->slice_bytes) + SLICE_UNIT - 1) / SLICE_UNIT;
-	/* a new thread in that place may have reset it: it is only ever too large for a while */
+	hint = (uint64_t)hit->head.tid << 32 | wanted(t, s->shared->slice_bytes);
 	if (hint != before)
 		atomic_store_explicit(&s->shared->slice_hint[hit->thread % SHARED_THREADS], hint,
 				      memory_order_relaxed);

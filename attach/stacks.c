@@ -59,7 +59,8 @@ static uint32_t module_of(const struct stacks *s, taddr pc)
 	taddr addr = pc & UNWIND_EXACT ? pc & ~UNWIND_EXACT : pc - 1;
 	const struct module *m = modules_find(s->modules, addr);
 
-	for (size_t i = 0; m && i < modules_count(s->modules); i++)
+	/* what was unmapped there has no code there any more */
+	for (size_t i = 0; m && !m->gone && i < modules_count(s->modules); i++)
 		if (modules_at(s->modules, i) == m)
 			return i;
 	return STACKS_NO_MODULE;

@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "attach/keeper/procfs.h"
 #include "base/fdio.h"
 
 #define STATUS_MAX 65536
@@ -43,7 +44,8 @@ void targetfs_open(pid_t pid, struct targetfs *out)
 	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
 	if (stat(path, &st) == 0)
 		out->owner = st.st_uid;
-	snprintf(path, sizeof(path), "/proc/%d/root", (int)pid);
+	/* not of a first thread that has ended */
+	snprintf(path, sizeof(path), "/proc/%d/root", (int)procfs_living_thread(pid));
 	out->root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	out->inner_pid = inner_pid(pid);
 }

@@ -23,13 +23,13 @@
 
 /* --- answers to threads that wait --- */
 
-static void release(struct watch *w, uint32_t tid)
+static void release(struct watch *w, const struct record *rec)
 {
-	int64_t r = link_call(w->link, COMMAND_RELEASE, tid, 0, CALL_NS);
+	int64_t r = link_call(w->link, COMMAND_RELEASE, rec->tid, rec->value, CALL_NS);
 
 	/* ESRCH: it was killed, or went on because we took too long */
 	if (r < 0 && r != -ESRCH && r != -EPIPE)
-		log_warn_errno(r, "thread %u is not released", tid);
+		log_warn_errno(r, "thread %u is not released", rec->tid);
 }
 
 static void say_failed(const char *what, int r)
@@ -85,12 +85,12 @@ static void on_first_exec(struct watch *w)
 	w->started = true;
 }
 
-static void on_exec(struct watch *w, uint32_t tid)
+static void on_exec(struct watch *w, const struct record *rec)
 {
 	if (w->awaiting_exec) {
 		w->awaiting_exec = false;
 		on_first_exec(w);
-		release(w, tid);
+		release(w, rec);
 		return;
 	}
 	link_forget_all(w->link);
@@ -123,7 +123,7 @@ static void on_hit(struct watch *w, const struct record_hit *hit)
 	if (!(hit->head.flags & RECORD_HELD) || (s->flags & SITE_EMIT))
 		tally_hit(w->tally, hit);
 	if (hit->head.flags & RECORD_HELD)
-		release(w, hit->head.tid);
+		release(w, &hit->head);
 	if (w->tally->out_of_memory)
 		w->end = WATCH_MEMORY;
 }
@@ -173,7 +173,7 @@ static void handle(struct watch *w, const struct record *rec)
 		w->children++;
 		break;
 	case RECORD_EXEC:
-		on_exec(w, rec->tid);
+		on_exec(w, rec);
 		break;
 	case RECORD_END:
 		w->target_status = rec->value;
@@ -225,7 +225,6 @@ static void on_signal(struct watch *w)
 
 static void on_keeper_end(struct watch *w)
 {
-	backtrace_nobody_waits(w->backtrace);
 	watch_drain(w);
 	if (w->end != WATCH_GOES_ON)
 		return;

@@ -13,7 +13,7 @@
  *	  "refs":     [],
  *	  "notes":    ["..."] }
  *
- * stack_end: "whole", or why the stack goes on beyond its last frame: "cut", "lost", "deep".
+ * stack_end: "whole", or why the stack goes on beyond its last frame: "cut", "lost", "deep", "elsewhere".
  * Addresses are strings ("0x..."). What is not known is "" or 0, but a
  * probe's note, which is null where there is nothing to say. Always valid
  * UTF-8, whatever the target calls itself (base/strbuf.h).

@@ -126,7 +126,7 @@ static void put_events(struct strbuf *sb, const struct summary *s)
 	if (run->stacks_cut) {
 		strbuf_puts(sb, ", ");
 		put_count(sb, run->stacks_cut, "stack");
-		strbuf_puts(sb, " cut short (--stack-bytes)");
+		strbuf_puts(sb, " cut short");
 	}
 	if (run->stacks_lost) {
 		strbuf_puts(sb, ", ");

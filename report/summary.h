@@ -52,7 +52,8 @@ struct summary_frame {
 	X(WHOLE, whole, "")							\
 	X(CUT, cut, "the stack goes on: more of it was not copied (--stack-bytes)")	\
 	X(LOST, lost, "the stack goes on: nothing tells who called this")	\
-	X(DEEP, deep, "the stack goes on (--depth)")
+	X(DEEP, deep, "the stack goes on (--depth)")				\
+	X(ELSEWHERE, elsewhere, "the stack goes on in other memory, which was not copied (--unwinder dwfl sees it)")
 
 enum summary_stack_end {
 #define X(upper, lower, text) STACK_##upper,

@@ -61,15 +61,17 @@ static void say(struct request *r, const char *what)
 		snprintf(r->why, r->why_size, "%s", what);
 }
 
-/* Readable at @deadline or before: 0; -ETIMEDOUT. */
-static int wait_readable(int fd, uint64_t deadline)
+/* Readable at @deadline or before: 0; -ETIMEDOUT; -ECANCELED: @stop became readable. */
+static int wait_readable(int fd, int stop, uint64_t deadline)
 {
 	for (;;) {
-		struct pollfd p = { .fd = fd, .events = POLLIN };
+		struct pollfd p[2] = { { .fd = fd, .events = POLLIN }, { .fd = stop > 0 ? stop : -1, .events = POLLIN } };
 		uint64_t now = now_ns();
 		uint64_t ms = now < deadline ? (deadline - now) / 1000000 + 1 : 0;
-		int got = poll(&p, 1, ms < 3600000 ? (int)ms : 3600000);
+		int got = poll(p, 2, ms < 3600000 ? (int)ms : 3600000);
 
+		if (got > 0 && p[1].revents & POLLIN)
+			return -ECANCELED;
 		if (got > 0)
 			return 0;
 		if (got < 0 && errno != EINTR)
@@ -156,7 +158,7 @@ static int listen_to(struct request *r, int fd)
 	while (!rc) {
 		ssize_t got;
 
-		rc = wait_readable(fd, r->deadline);
+		rc = wait_readable(fd, r->opt->stop, r->deadline);
 		if (rc)
 			break;
 		got = receive(&in, fd);
@@ -211,7 +213,7 @@ static int ask(struct request *r, const taddr *addrs, bool dwarf)
 		return rc;
 	rc = listen_to(r, w.fd);
 	end = worker_stop(&w);
-	if (rc == -ENOMEM)
+	if (rc == -ENOMEM || rc == -ECANCELED)
 		return rc;
 	if (rc)
 		say(r, failure(rc, end));

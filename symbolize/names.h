@@ -40,6 +40,7 @@ struct names_frame {
 struct names_options {
 	bool debuginfod;	/* run debuginfod-find for debug information that is not here */
 	bool demangle;		/* C++ and Rust */
+	int stop;		/* when this file becomes readable, all is given up (it is not read); 0: none */
 	uint64_t limit_ns;	/* a helper that answers nothing for so long is given up */
 	uint64_t memory_bytes;	/* of address space for a helper, beyond what the caller has itself */
 };
@@ -54,7 +55,7 @@ typedef void names_take(void *ctx, size_t i, const struct names_frame *frames, s
  * Name the @n addresses @addrs (the file's own, ELF vaddr; the caller has moved return addresses back
  * into their call): @take is called once for each, in any order. What cannot be named is taken as
  * one frame of nothing. @why (@why_size bytes) says what was in the way, "" if nothing was.
- * 0; -ENOMEM or -errno of fork and pipe, then some addresses may not have been taken.
+ * 0; -ECANCELED when it was to stop; -ENOMEM or -errno of fork and pipe, then some addresses may not have been taken.
  */
 must_check int names_resolve(const struct names_file *f, const struct names_options *opt, const taddr *addrs, size_t n,
 			     names_take *take, void *ctx, char *why, size_t why_size);

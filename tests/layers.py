@@ -23,7 +23,8 @@ MAY_INCLUDE = {
     "report": {"base", "trace", "symbolize", "report"},
     "attach/keeper": {"base", "attach/keeper"},
     "attach/probes": {"base", "trace", "symbolize", "attach/keeper", "attach/probes"},
-    "attach/unwind": {"base", "symbolize", "attach/probes", "attach/unwind", "attach/modules.h", "attach/procmaps.h"},
+    "attach/unwind": {"base", "symbolize", "attach/probes", "attach/unwind", "attach/modules.h", "attach/procmaps.h",
+                      "attach/keeper/procfs.h"},
     "attach": {"base", "trace", "symbolize", "report", "attach", "attach/keeper", "attach/probes", "attach/unwind"},
 }
 

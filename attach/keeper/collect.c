@@ -5,6 +5,8 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "attach/keeper/hit.h"
+
 #define QUIET_NS 1000000	/* limits are looked at so often while one is running */
 #define SCAN_NS 4000000		/* everyone is asked so often, unless all is quiet */
 #define RETRY_NS 200000		/* ring full: try again */
@@ -21,7 +23,7 @@ static void enqueue(struct keeper *k, struct tracee *t, int status)
 	bool queued = t->state == TRACEE_STOPPED;
 
 	if (t->state == TRACEE_HELD)
-		k->held--; /* killed while it was held */
+		hit_unhold(k, t); /* killed while it was held */
 	t->state = TRACEE_STOPPED;
 	t->status = status;
 	if (queued)

@@ -64,7 +64,7 @@ struct record {
 	uint32_t tid;
 	uint32_t site;		/* hit: index of the site that was hit */
 	uint64_t time_ns;	/* CLOCK_MONOTONIC */
-	int64_t value;
+	int64_t value;		/* held: the number of the hold */
 };
 
 struct record_hit {

@@ -234,11 +234,13 @@ static void read_target(struct keeper *k, struct tracee *t, const struct site *s
 static uint32_t stack_wanted(const struct keeper *k, const struct tracee *t, const struct site *s, bool held)
 {
 	uint32_t most = k->shared->slice_bytes, want;
+	uint64_t hint;
 
 	if (!(s->flags & SITE_SLICE))
 		return held ? 8 : 0;
-	want = atomic_load_explicit(&k->shared->slice_hint[t - k->threads.all], memory_order_relaxed) * SLICE_UNIT;
-	if (!want || want > most)
+	hint = atomic_load_explicit(&k->shared->slice_hint[t - k->threads.all], memory_order_relaxed);
+	want = hint >> 32 == (uint32_t)t->tid ? (uint32_t)hint : most;
+	if (want > most)
 		want = most;
 	return want > 8 ? want : 8;
 }
@@ -250,7 +252,7 @@ static void emit(struct keeper *k, struct tracee *t, uint32_t trap, const struct
 
 	rec->head = (struct record){
 		.kind = RECORD_HIT, .flags = m->flags | (held ? RECORD_HELD : 0),
-		.tid = t->tid, .site = trap, .time_ns = k->now_ns,
+		.tid = t->tid, .site = trap, .time_ns = k->now_ns, .value = held ? t->hold : 0,
 	};
 	rec->aux_read = 0;
 	rec->slice_len = 0;
@@ -332,6 +334,25 @@ static bool wants_return_trap(struct keeper *k, struct tracee *t, const struct s
 	return trap_find(&k->traps, ret) == NO_TRAP;
 }
 
+void hit_hold(struct keeper *k, struct tracee *t, bool for_stack)
+{
+	t->state = TRACEE_HELD;
+	t->seen_ns = k->now_ns;
+	t->for_stack = for_stack;
+	if (!++k->holds)
+		k->holds = 1;
+	t->hold = k->holds;
+	atomic_store(&k->shared->hold[t - k->threads.all], t->hold);
+	k->held++;
+}
+
+void hit_unhold(struct keeper *k, struct tracee *t)
+{
+	atomic_store(&k->shared->hold[t - k->threads.all], 0);
+	atomic_fetch_add_explicit(&k->shared->served_ns, keeper_clock_ns() - t->seen_ns, memory_order_relaxed);
+	k->held--;
+}
+
 static enum hit_result serve_trap(struct keeper *k, struct tracee *t, uint32_t trap,
 				  struct user_regs_struct *before, struct user_regs_struct *regs)
 {
@@ -343,8 +364,6 @@ static enum hit_result serve_trap(struct keeper *k, struct tracee *t, uint32_t t
 	struct meaning meaning;
 	uint32_t want;
 
-	if (!t->hits)
-		atomic_store_explicit(&k->shared->slice_hint[t - k->threads.all], 0, memory_order_relaxed);
 	/* asked once: the hint may change at any time, and what was made room for is what may be read */
 	want = stack_wanted(k, t, s, held);
 	if (held || (s->flags & SITE_EMIT)) {
@@ -361,14 +380,13 @@ static enum hit_result serve_trap(struct keeper *k, struct tracee *t, uint32_t t
 	if (meaning.emit && !rec)
 		atomic_fetch_add_explicit(&k->shared->dropped, 1, memory_order_relaxed);
 	if (rec && (meaning.emit || held)) {
+		if (held)
+			hit_hold(k, t, !ask && !(s->flags & SITE_MODULES));
 		emit(k, t, trap, regs, &meaning, rec, want, held);
 		m.slice = rec->slice;
 		m.slice_len = rec->slice_len;
 		if (held) {
-			t->state = TRACEE_HELD;
 			t->hit_pending = true;
-			t->seen_ns = k->now_ns;
-			k->held++;
 			keeper_ring_bell(k);
 			return HIT_DONE;
 		}
@@ -458,7 +476,7 @@ void hit_release(struct keeper *k, struct tracee *t)
 	struct memory m = { .tid = t->tid };
 	uint32_t trap;
 
-	k->held--;
+	hit_unhold(k, t);
 	t->state = TRACEE_STOPPED;
 	if (!t->hit_pending) {
 		resume(k, t);

@@ -92,11 +92,11 @@ static int64_t forget(struct keeper *k, uint32_t first, uint32_t n)
 	return 0;
 }
 
-static int64_t release(struct keeper *k, pid_t tid)
+static int64_t release(struct keeper *k, pid_t tid, uint32_t hold)
 {
 	struct tracee *t = threads_find(&k->threads, tid);
 
-	if (!t || t->state != TRACEE_HELD)
+	if (!t || t->state != TRACEE_HELD || t->hold != hold)
 		return -ESRCH;
 	hit_release(k, t);
 	return 0;
@@ -114,7 +114,7 @@ static int64_t carry_out(struct keeper *k)
 	case COMMAND_FORGET:
 		return forget(k, sh->arg, sh->arg2);
 	case COMMAND_RELEASE:
-		return release(k, sh->arg);
+		return release(k, sh->arg, sh->arg2);
 	case COMMAND_LEAVE:
 		k->leave_reason = LEFT_ASKED;
 		return 0;

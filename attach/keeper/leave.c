@@ -92,7 +92,7 @@ static void settle_exec(struct keeper *k, struct tracee *t)
 	newproc_exec(k, t);
 	if (t->state != TRACEE_HELD)
 		return;
-	k->held--;
+	hit_unhold(k, t);
 	detach(k, t, 0);
 }
 
@@ -140,6 +140,7 @@ static void part(struct keeper *k, struct tracee *t)
 		settle(k, t);
 		break;
 	case TRACEE_HELD:
+		hit_unhold(k, t);
 		t->state = TRACEE_STOPPED;
 		settle_regs(k, t, t->hit_pending, false);
 		detach(k, t, 0);

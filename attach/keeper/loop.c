@@ -114,12 +114,15 @@ static void serve_birth(struct keeper *k, struct tracee *t)
 	go_on(k, t, 0);
 }
 
-/* A hit may wait for the thread's peers; other stops tell of what the process does, and never wait. */
+/*
+ * A hit may wait for the thread's peers; other stops tell of what the process does, and never wait. Nor does the end of
+ * a step: the trap may be lifted for it.
+ */
 static bool is_kept(struct keeper *k, struct tracee *t)
 {
 	struct happening_info h = event_decode(t->status);
 
-	return h.what == HAPPENED_SIGNAL && h.sig == SIGTRAP && fair_keeps(&k->fair, t, k->now_ns);
+	return h.what == HAPPENED_SIGNAL && h.sig == SIGTRAP && t->stepping == NO_TRAP && fair_keeps(&k->fair, t, k->now_ns);
 }
 
 /* false: it could not be served now (no room in the ring). */
@@ -221,7 +224,8 @@ static void release_overdue(struct keeper *k)
 		return;
 	for (struct tracee *t = threads_first(&k->threads); t; t = threads_next(&k->threads, t))
 		if (t->state == TRACEE_HELD && k->now_ns - t->seen_ns > k->shared->hold_ns) {
-			atomic_fetch_add_explicit(&k->shared->overdue, 1, memory_order_relaxed);
+			atomic_fetch_add_explicit(t->for_stack ? &k->shared->unwalked : &k->shared->overdue, 1,
+						  memory_order_relaxed);
 			hit_release(k, t);
 		}
 }

@@ -104,7 +104,7 @@ static void forget_old_threads(struct keeper *k, struct tracee *t)
 		if (o == t || o->guest || !o->known)
 			continue;
 		if (o->state == TRACEE_HELD)
-			k->held--;
+			hit_unhold(k, o);
 		calls_drop(&k->calls, o);
 		threads_remove(&k->threads, o);
 	}
@@ -133,10 +133,8 @@ void newproc_exec(struct keeper *k, struct tracee *t)
 	close(k->mem);
 	k->mem = procfs_open_mem(k->target);
 	forget_old_threads(k, t);
-	t->state = TRACEE_HELD;
+	hit_hold(k, t, false);
 	t->hit_pending = false;
-	t->seen_ns = k->now_ns;
-	k->held++;
-	keeper_record(k, RECORD_EXEC, RECORD_HELD, t->tid, 0, 0);
+	keeper_record(k, RECORD_EXEC, RECORD_HELD, t->tid, 0, t->hold);
 	keeper_ring_bell(k);
 }

@@ -25,7 +25,6 @@
 #define SHARED_RING (16u << 20)
 #define SHARED_THREADS 32768u
 #define SLICE_MAX 131072u
-#define SLICE_UNIT 64u
 
 #define KEEPER_MAIL SIGUSR1	/* there is a command */
 #define KEEPER_TICK SIGALRM	/* the keeper's own timer */
@@ -37,7 +36,7 @@ enum command_op {
 	COMMAND_SEIZE,		/* arg: pid. Take every thread; result 0 or -errno */
 	COMMAND_PLANT,		/* arg: first site, arg2: how many; results per site in plant_result; result: number planted */
 	COMMAND_FORGET,		/* arg, arg2: sites whose memory is unmapped: never touched again */
-	COMMAND_RELEASE,	/* arg: tid that is held */
+	COMMAND_RELEASE,	/* arg: tid that is held, arg2: which hold; -ESRCH if that is over */
 	COMMAND_LEAVE,		/* lift, detach, exit: no answer but the keeper's end */
 };
 
@@ -79,10 +78,12 @@ struct shared {
 	_Atomic uint64_t alive;
 
 	/*
-	 * What the controller has learned of each thread's stack, by its place in the keeper's table: bytes to copy,
-	 * in SLICE_UNITs; 0: not known, slice_bytes. The keeper sets it to 0 at a thread's first hit.
+	 * What the controller has learned of each thread's stack, by its place in the keeper's table: bytes to copy in the
+	 * lower half, and in the upper one the thread's tid: the place may be another thread's by now.
 	 */
-	_Atomic uint16_t slice_hint[SHARED_THREADS];
+	_Atomic uint64_t slice_hint[SHARED_THREADS];
+	/* Which hold a thread is in, by its place; 0: none. Changed by the keeper: who reads a held thread's memory looks afterwards. */
+	_Atomic uint32_t hold[SHARED_THREADS];
 
 	/* the keeper's counters */
 	_Atomic uint64_t beat;		/* rounds: it is alive */
@@ -95,6 +96,7 @@ struct shared {
 	_Atomic uint64_t served_ns;	/* from seeing a stop to resuming, summed over stops */
 	_Atomic uint64_t unopened;	/* calls not followed: nesting too deep or the pool empty */
 	_Atomic uint64_t overdue;	/* held threads that went on without an answer */
+	_Atomic uint64_t unwalked;	/* the same, held only for their stack */
 	_Atomic uint64_t stepped;	/* steps in place: other threads may have run past the trap meanwhile */
 	_Atomic uint32_t left;		/* enum leave_reason, when it has left */
 	_Atomic uint64_t left_ns;	/* CLOCK_MONOTONIC when the traps were lifted */

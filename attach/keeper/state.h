@@ -46,6 +46,7 @@ struct keeper {
 	uint64_t next_scan_ns;		/* when all threads are asked next */
 	uint32_t nqueue;		/* stopped threads, in the order they are served */
 	uint32_t held;			/* threads that wait for an answer */
+	uint32_t holds;			/* numbers given to holds; 0 is none */
 	uint32_t others;		/* tracees that are not threads of the target */
 	uint64_t stall_since_ns;	/* the ring is full since; 0: it is not */
 	uint64_t drop_since_ns;		/* hits are dropped since; 0: they are not */

@@ -7,10 +7,9 @@
 
 #include <elfutils/libdwfl.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 
+#include "attach/keeper/procfs.h"
 #include "attach/modules.h"
 #include "attach/unwind/frame.h"
 #include "base/fdio.h"
@@ -22,6 +21,7 @@ struct unwind_dwfl {
 	struct modules *ms;
 	Dwfl *dwfl;			/* NULL: libdwfl would not */
 	struct frame_regs regs;		/* of the thread being unwound */
+	bool unread;	/* memory that was asked for could not be read */
 };
 
 /* The walk over one stack. */
@@ -63,10 +63,13 @@ static bool get_thread(Dwfl *dwfl, pid_t tid, void *ctx, void **thread)
 
 static bool memory_read(Dwfl *dwfl, Dwarf_Addr addr, Dwarf_Word *out, void *ctx)
 {
-	const struct unwind_dwfl *d = ctx;
+	struct unwind_dwfl *d = ctx;
 
 	(void)dwfl;
-	return pread_full(d->mem, out, sizeof(*out), (off_t)addr) == sizeof(*out);
+	if (pread_full(d->mem, out, sizeof(*out), (off_t)addr) == sizeof(*out))
+		return true;
+	d->unread = true;
+	return false;
 }
 
 static bool set_registers(Dwfl_Thread *thread, void *ctx)
@@ -119,13 +122,11 @@ static int begin(struct unwind_dwfl *d)
 /* Again after an exec: the file stays with the memory that was there when it was opened. */
 static int open_mem(struct unwind_dwfl *d)
 {
-	char path[32];
-
 	if (d->mem >= 0)
 		close(d->mem);
-	snprintf(path, sizeof(path), "/proc/%d/mem", (int)d->pid);
-	d->mem = open(path, O_RDONLY | O_CLOEXEC);
-	return d->mem < 0 ? -errno : 0;
+	/* through a thread that lives: the process's first one may have ended */
+	d->mem = procfs_open_mem(d->pid);
+	return d->mem < 0 ? d->mem : 0;
 }
 
 int unwind_dwfl_new(pid_t pid, struct unwind_dwfl **out)
@@ -216,8 +217,9 @@ void unwind_dwfl(struct unwind_dwfl *d, const struct user_regs_struct *regs, boo
 	/* It takes the first frame for one that has not called: let it look inside the call. */
 	if (returned)
 		d->regs.r[FRAME_RIP]--;
+	d->unread = false;
 	if (d->dwfl && !dwfl_getthread_frames(d->dwfl, d->pid, take_frame, &w))
-		out->end = UNWIND_WHOLE;
+		out->end = d->unread ? UNWIND_LOST : UNWIND_WHOLE; /* without memory it ends as if that were all */
 	mark_interrupted_only(out);
 	out->frames[0] = regs->rip | (returned ? 0 : UNWIND_EXACT);
 	if (!out->n)

@@ -32,7 +32,10 @@ int frame_read(struct frame_memory *m, taddr addr, void *buf, size_t n)
 
 	if (frame_slice(m, addr, buf, n))
 		return 0;
-	return from->read && !from->read(from->ctx, addr, buf, n) ? 0 : -EFAULT;
+	if (from->read && !from->read(from->ctx, addr, buf, n))
+		return 0;
+	m->missed = addr;
+	return -EFAULT;
 }
 
 void frame_begin(const struct user_regs_struct *regs, struct frame_regs *out)

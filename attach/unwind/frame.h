@@ -16,6 +16,7 @@
 struct frame_memory {
 	const struct unwind_from *from;
 	uint32_t used;		/* so many bytes of the slice were needed */
+	taddr missed;		/* what could not be read last */
 };
 
 /* @n bytes at @addr, from the slice or by the caller's function. 0 or -EFAULT. */

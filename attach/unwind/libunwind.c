@@ -11,13 +11,12 @@
 
 #include <dwarf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <gelf.h>
 #include <libunwind.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "attach/keeper/procfs.h"
 #include "attach/modules.h"
 #include "attach/unwind/frame.h"
 #include "base/fdio.h"
@@ -156,13 +155,11 @@ static unw_addr_space_t make_space(void)
 /* Again after an exec: the file stays with the memory that was there when it was opened. */
 static int open_mem(struct unwind_libunwind *l)
 {
-	char path[32];
-
 	if (l->mem >= 0)
 		close(l->mem);
-	snprintf(path, sizeof(path), "/proc/%d/mem", (int)l->pid);
-	l->mem = open(path, O_RDONLY | O_CLOEXEC);
-	return l->mem < 0 ? -errno : 0;
+	/* through a thread that lives: the process's first one may have ended */
+	l->mem = procfs_open_mem(l->pid);
+	return l->mem < 0 ? l->mem : 0;
 }
 
 int unwind_libunwind_new(pid_t pid, struct unwind_libunwind **out)

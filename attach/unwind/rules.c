@@ -174,7 +174,7 @@ static int decode(struct rules *r, uint64_t frame, struct cfi_rule *out)
 	int err = -ENOENT;
 
 	r->cold++;
-	if (!m || !m->img)
+	if (!m || m->gone || !m->img)
 		return -ENXIO;
 	c = cfi_of(r, m->img);
 	if (c)

@@ -44,6 +44,7 @@ const char *unwind_end_text(enum unwind_end end)
 {
 	static const char *const text[] = {
 		[UNWIND_WHOLE] = "whole", [UNWIND_CUT] = "cut", [UNWIND_LOST] = "lost", [UNWIND_DEEP] = "deep",
+		[UNWIND_ELSEWHERE] = "elsewhere",
 	};
 
 	return text[end];
@@ -297,6 +298,7 @@ void unwind(struct unwinder *u, const struct unwind_from *from, uint32_t max, st
 	}
 	out->end = (enum unwind_end)end;
 	out->used = w.m.used;
+	out->missed = w.m.missed;
 	u->stats.stacks++;
 	u->stats.frames += out->n;
 }

@@ -33,6 +33,7 @@ enum unwind_end {
 	UNWIND_CUT,	/* it goes on in memory that we have no copy of */
 	UNWIND_LOST,	/* no tables there and no frame pointer to be believed, or they lead nowhere */
 	UNWIND_DEEP,	/* more frames than asked for */
+	UNWIND_ELSEWHERE, /* for who knows where the copy ended: it goes on in another stack. unwind says CUT */
 };
 
 /* "whole", "cut", "lost", "deep". */
@@ -42,6 +43,7 @@ struct unwind_stack {
 	taddr frames[UNWIND_MAX];	/* leaf first */
 	uint32_t n;
 	uint32_t used;			/* so many bytes of the slice were needed */
+	taddr missed;			/* UNWIND_CUT: the address of which there is no copy */
 	enum unwind_end end;
 	bool guessed;			/* a frame was found by frame pointer, without tables */
 };

@@ -105,6 +105,23 @@ def test_leader_ends_alone(victim, attach):
     target.end()
 
 
+@pytest.mark.parametrize("unwinder", ["dwfl", "check"])
+def test_leader_ended_before(victim, attach, unwinder):
+    """Its memory is read through a thread that lives."""
+    target = victim("exits")
+    target.say("leader")
+    wait_for(lambda: "Z" in open(f"/proc/{target.pid}/task/{target.pid}/stat").read().rpartition(")")[2].split()[0],
+             "the leader has ended")
+    wait_pairs(target)
+    watch = attach(target, "--unwinder", unwinder)
+    wait_pairs(target)
+    report = watch.finish()
+    assert report["totals"]["allocs"] > 0
+    assert (report["run"]["stacks_cut"], report["run"]["stacks_lost"]) == (0, 0)
+    assert_untouched(target)
+    target.end()
+
+
 @pytest.mark.parametrize("order", ["exec", "thread_exec"])
 def test_exec(victim, attach, order):
     """The new program runs unwatched, and nobody's traps are in it."""

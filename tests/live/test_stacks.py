@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: MIT
 """Stacks and names: who allocated, all the way up, whatever became of the files."""
+import json
 import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
+import time
 
 import pytest
 
-from harness import VICTIMS, Victim
-from untouched import assert_untouched
+from harness import VICTIMS, Victim, wait_for
+from untouched import assert_untouched, wait_untraced
 
 PATH = [f"path{n}" for n in range(9, -1, -1)]
 OUTERMOST = ["__libc_start_call_main", "__libc_start_main", "_start"]
@@ -17,6 +20,10 @@ OUTERMOST = ["__libc_start_call_main", "__libc_start_main", "_start"]
 
 def functions(group):
     return [frame["function"] for frame in group["stack"]]
+
+
+def thread_state(pid):
+    return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
 
 
 def group_of(report, function, depth=0):
@@ -112,6 +119,68 @@ def test_depth(victim, attach):
     target.end()
 
 
+def test_depth_counts_what_is_shown(victim, attach):
+    """posix_memalign's own frame is left out, and is none of the three."""
+    target = victim("paths")
+    group = group_of(watched(attach, target, "aligned 8", args=["--depth", "2"]), "aligner")
+    assert functions(group) == ["aligner", "main"]
+    target.end()
+
+
+@pytest.mark.parametrize("unwinder", ["dwfl", "libunwind", "cfi"])
+def test_from_the_first_instruction(watch, tmp_path, unwinder):
+    """The memory that is read is the program's, not that of who started it."""
+    run = watch("--unwinder", unwinder, "--report", tmp_path / "report", "--", VICTIMS / "paths")
+    assert run.wait() == 0, run.said()
+    report = json.loads((tmp_path / "report").read_text())
+    assert report["groups"]
+    for group in report["groups"]:
+        assert group["stack_end"] == "whole"
+        assert without_version(functions(group))[-2:] == OUTERMOST[1:], functions(group)
+
+
+@pytest.mark.parametrize("unwinder", ["dwfl", "libunwind", "check"])
+def test_who_could_not_wait(victim, attach, unwinder):
+    """Stopped for longer than threads wait: what is read of one that runs again counts for nothing."""
+    target = victim("paths")
+    run = attach(target, "--unwinder", unwinder)
+    target.say("walk 3000")
+    wait_for(lambda: thread_state(target.pid) == "t", "it waits for its stack")
+    os.kill(run.pid, signal.SIGSTOP)
+    time.sleep(1.25)
+    os.kill(run.pid, signal.SIGCONT)
+    target.out.take(120)
+    report = run.finish(limit=120)
+    assert report["groups"] == []
+    assert not [note for note in report["notes"] if re.search(r"ours differed where they agree on [1-9]", note)], report["notes"]
+    assert any("could not wait" in note for note in report["notes"])
+    assert report["run"]["stopped_seconds"] > 0.3
+    assert_untouched(target)
+    target.end()
+
+
+def test_names_can_be_given_up(victim, watch, tmp_path):
+    """A server that never answers, and Ctrl-C: the report comes, and says what is missing."""
+    (tmp_path / "bin").mkdir()
+    hangs = tmp_path / "bin/debuginfod-find"
+    hangs.write_text("#!/bin/sh\nexec sleep 600\n")
+    hangs.chmod(0o755)
+    program = tmp_path / "plain"
+    shutil.copy(VICTIMS / "paths", program)
+    subprocess.run(["strip", "-s", program], check=True)
+    target = victim(program)
+    run = watch("-p", target.pid, "--debuginfod", env={**os.environ, "PATH": f"{tmp_path}/bin:{os.environ['PATH']}",
+                                                       "DEBUGINFOD_URLS": "http://127.0.0.1:9"}).wait_watching()
+    target.ask("nested 5")
+    run.interrupt()
+    wait_untraced(target.pid, 5)
+    assert run.alive()
+    report = run.finish(limit=5)
+    assert any("a signal came while names were looked up" in note for note in report["notes"])
+    assert next(g for g in report["groups"] if g["blocks"] == 5)["stack_end"] == "whole"
+    target.end()
+
+
 def test_cut_short_is_said(victim, attach):
     target = victim("paths_O0")
     report = watched(attach, target, "nested 20", args=["--stack-bytes", "128"])
@@ -127,6 +196,7 @@ def test_the_other_stack_is_not_copied(victim, attach):
     target = victim("sigpaths")
     report = watched(attach, target, "alternate 40")
     assert report["run"]["stacks_cut"] == 40
+    assert report["run"]["stacks_lost"] == 0
     report = watched(attach, target, "alternate 40", args=["--unwinder", "dwfl"])
     assert report["run"]["stacks_cut"] == 0
     target.end()
@@ -178,6 +248,27 @@ def test_unloaded_and_back(victim, attach):
     target = victim("unload")
     report = watched(attach, target, f"leak {plugin} 3 40", f"leak {plugin} 4 40", "cover", f"leak {plugin} 6 40")
     assert leaked_by_plugin(report, 13) == ["take", "leak_some", "leak", "main"]
+    target.end()
+
+
+def test_what_it_gave_back_elsewhere_counts(victim, attach):
+    """Loaded at another address the same place released all it took: the group still says how much was allocated."""
+    plugin = VICTIMS / "libleak.so"
+    target = victim("unload")
+    report = watched(attach, target, f"return {plugin} 30 40", "cover", f"leak {plugin} 3 40", "cover",
+                     f"return {plugin} 20 40")
+    group = next(g for g in report["groups"] if functions(g)[:1] == ["take"])
+    assert (group["blocks"], group["allocs"], group["frees"]) == (3, 53, 50)
+    target.end()
+
+
+def test_made_code_where_a_module_was(victim, attach):
+    """It is not the code of the module that is gone."""
+    target = victim("unload")
+    report = watched(attach, target, f"return {VICTIMS}/libleak.so 5 40", "made 4")
+    group = next(g for g in report["groups"] if g["blocks"] == 4)
+    assert group["stack"][0]["module"] == "" and group["stack"][0]["function"] == "", group
+    assert "leak_some" not in functions(group)
     target.end()
 
 

@@ -18,7 +18,7 @@ from untouched import assert_code_whole, assert_untouched, wait_untraced
 HANG = 60 if FULL else 5  # seconds for which our side hangs
 BACK = 2.0  # seconds after which the target must be at full speed
 LOOK = 0.8  # and what it takes to see that on a busy machine
-ENOUGH = 0.5  # of the speed before: traps cost a factor of fifty and more
+ENOUGH = 0.25  # of the speed before: traps cost a factor of fifty and more, another program on two processors one of two
 
 
 def wait_full_speed(target, before, since):

@@ -20,7 +20,7 @@ static const char head[] =
 	"\n"
 	"  command   svc " EVIL "\n"
 	"  watched   10s from 2026-01-01 00:00:00 +0000, exact, by ptrace\n"
-	"  events    1000 (100/s), LOST 7 (ring full), 1 (no memory), 1 stack cut short (--stack-bytes), 2 stacks not followed to the end\n"
+	"  events    1000 (100/s), LOST 7 (ring full), 1 (no memory), 1 stack cut short, 2 stacks not followed to the end\n"
 	"  stopped   500ms, all threads together\n"
 	"  calls     600 allocations, 400 frees, 3 of blocks older than the watch, 2 DOUBLE FREEs\n"
 	"                   600  alloc malloc size=arg1  in /lib/libc.so.6\n"
