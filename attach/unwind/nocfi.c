@@ -67,6 +67,14 @@ bool nocfi_at_return(const struct elfimage *img, taddr pc)
 	return is_return(code, elfimage_code(img, pc, code, sizeof(code)));
 }
 
+bool nocfi_at_realigned_end(const struct elfimage *img, taddr pc)
+{
+	uint8_t code[6];
+	size_t n = elfimage_code(img, pc, code, sizeof(code));
+
+	return begins(code, n, "\x49\x8d\x62", 3) && n > 4 && is_return(code + 4, n - 4);
+}
+
 int nocfi_rule(const struct elfimage *img, taddr pc, bool exact, struct cfi_rule *out)
 {
 	uint8_t code[sizeof(sigreturn)];

@@ -21,6 +21,9 @@ must_check int nocfi_rule(const struct elfimage *img, taddr pc, bool exact, stru
 /* true if a `ret` stands at @pc. */
 bool nocfi_at_return(const struct elfimage *img, taddr pc);
 
+/* true if `lea -N(%r10),%rsp` and a `ret` stand at @pc: the end of a function that aligned its stack. */
+bool nocfi_at_realigned_end(const struct elfimage *img, taddr pc);
+
 /* true if the instruction before @pc is a call, so that @pc can be a return address. */
 bool nocfi_after_call(const struct elfimage *img, taddr pc);
 

@@ -164,6 +164,14 @@ static void say_restored(struct cfi_rule *rule)
 	}
 }
 
+/* At the `ret`, or in the last instruction before it that the tables of gcc are behind of. */
+static bool is_about_to_return(const struct elfimage *img, taddr pc, const struct cfi_rule *rule)
+{
+	if (is_top_of_stack(rule))
+		return nocfi_at_return(img, pc);
+	return rule->cfa.how == CFI_VAL_OFFSET && rule->cfa.reg == FRAME_R10 && nocfi_at_realigned_end(img, pc);
+}
+
 /* 0; -ENOENT: code that nothing is known of; -ENXIO: no code of a module. */
 static int decode(struct rules *r, uint64_t frame, struct cfi_rule *out)
 {
@@ -181,7 +189,7 @@ static int decode(struct rules *r, uint64_t frame, struct cfi_rule *out)
 		err = cfi_find(c, at - m->bias, out);
 	if (err)
 		err = nocfi_rule(m->img, pc - m->bias, exact, out);
-	else if (exact && is_top_of_stack(out) && nocfi_at_return(m->img, pc - m->bias))
+	else if (exact && is_about_to_return(m->img, pc - m->bias, out))
 		say_restored(out);
 	return err;
 }

@@ -482,6 +482,14 @@ static bool at_return(struct rig *rig, const struct moment *m)
 	return !read_memory(rig, m->regs.rip, &code, 1) && code == 0xc3;
 }
 
+/* At the `lea -N(%r10),%rsp` before the `ret`. */
+static bool at_realigned_end(struct rig *rig, const struct moment *m)
+{
+	uint8_t code[5];
+
+	return !read_memory(rig, m->regs.rip, code, sizeof(code)) && !memcmp(code, "\x49\x8d\x62", 3) && code[4] == 0xc3;
+}
+
 static bool on_made_stack(const struct moment *m)
 {
 	taddr lo = (uintptr_t)other_context_stack;
@@ -518,7 +526,7 @@ static bool nobody_knows(const struct rig *rig, const struct moment *m)
  *
  * Where nobody knows the oracles may believe more than ours.
  *
- * And at the `ret` of a function that aligned its stack the tables are wrong (attach/unwind/rules.c says
+ * And at the `ret` of a function that aligned its stack, and in the instruction before it, the tables are wrong (attach/unwind/rules.c says
  * how), and the oracles follow them. check_returned asks them again, from the caller on.
  */
 static void compare_with_oracles(struct rig *rig, const struct moment *m)
@@ -530,7 +538,7 @@ static void compare_with_oracles(struct rig *rig, const struct moment *m)
 	rig->alone++;
 	if (nobody_knows(rig, m) && begins_with(&m->dwfl, &m->ours))
 		return;
-	if (in_tables(rig, m->regs.rip) && !at_return(rig, m))
+	if (in_tables(rig, m->regs.rip) && !at_return(rig, m) && !at_realigned_end(rig, m))
 		wrong(rig, m, "ours is alone");
 }
 
