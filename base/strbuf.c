@@ -78,7 +78,8 @@ void strbuf_append(struct strbuf *sb, const void *data, size_t n)
 {
 	if (!reserve(sb, n))
 		return;
-	memcpy(sb->s + sb->len, data, n);
+	if (n) /* @data may be NULL then */
+		memcpy(sb->s + sb->len, data, n);
 	sb->len += n;
 	sb->s[sb->len] = '\0';
 }

@@ -25,6 +25,7 @@ static void grows(void **state)
 	strbuf_reset(&sb);
 	strbuf_pad(&sb, ' ', 3);
 	strbuf_putc(&sb, 'x');
+	strbuf_append(&sb, NULL, 0);
 	assert_string_equal(strbuf_str(&sb), "   x");
 	strbuf_fini(&sb);
 	assert_string_equal(strbuf_str(&sb), "");
