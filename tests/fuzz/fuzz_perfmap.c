@@ -22,8 +22,9 @@ static void look_at_numbers(const struct perfmap *m, const char *text, size_t si
 		check_found(m, addr - 1, size);
 		check_found(m, addr, size);
 		p = strchr(p, '\n');
-		if (!p++)
+		if (!p)
 			break;
+		p++;
 	}
 }
 
