@@ -5,18 +5,12 @@
 #include <string.h>
 #include <sys/uio.h>
 
+#include "attach/keeper/emit.h"
+
 #ifndef TRAP_TRACE
 #define TRAP_TRACE 2
 #endif
 #define SI_INT3 0x80	/* SI_KERNEL: what int3 raises; everything sent by a process is 0 or less */
-
-/* What a hit means, decided before anything is written. */
-struct meaning {
-	bool emit;
-	uint16_t flags;			/* enum record_flags */
-	struct call call;		/* RECORD_CLOSES */
-	const struct site *records;	/* the site whose aux words are wanted */
-};
 
 /* --- memory of the thread, for the displaced instruction --- */
 
@@ -179,149 +173,6 @@ static void mean(struct keeper *k, struct tracee *t, uint32_t trap, const struct
 			    calls_inside(&k->calls, t, regs->rsp + s->sp_delta, s->family));
 }
 
-/* --- recording --- */
-
-static taddr aux_address(const struct site_aux *a, const struct user_regs_struct *regs, const struct meaning *m)
-{
-	taddr base = 0;
-
-	if (a->kind == SITE_AUX_REG)
-		base = *emu_reg_slot((struct user_regs_struct *)regs, a->reg);
-	else if (a->kind == SITE_AUX_ARG && (m->flags & RECORD_CLOSES))
-		base = m->call.args[a->reg];
-	return base ? base + a->disp : 0;
-}
-
-/* One call for everything: first the words, then the stack, which may end early. */
-static void read_target(struct keeper *k, struct tracee *t, const struct site *s, const struct meaning *m, uint32_t want,
-			struct record_hit *rec)
-{
-	struct iovec here[SITE_AUX + 1], there[SITE_AUX + 1];
-	uint32_t n = 0, words = 0;
-	ssize_t got;
-
-	for (uint32_t i = 0; i < SITE_AUX; i++) {
-		taddr addr = aux_address(&s->aux[i], &rec->regs, m);
-
-		rec->aux[i] = 0;
-		if (!addr)
-			continue;
-		here[n] = (struct iovec){ &rec->aux[i], 8 };
-		there[n++] = (struct iovec){ (void *)(uintptr_t)addr, 8 };
-		words |= 1u << i;
-	}
-	if (want) {
-		here[n] = (struct iovec){ rec->slice, want };
-		there[n++] = (struct iovec){ (void *)(uintptr_t)rec->regs.rsp, want };
-	}
-	if (!n)
-		return;
-	got = process_vm_readv(t->tid, here, n, there, n, 0);
-	if (got < 0 && errno == EPERM)
-		k->leave_reason = LEFT_DENIED; /* it is not dumpable any more: soon not even a copy could be cleaned */
-	if (got < (ssize_t)(8 * __builtin_popcount(words))) {
-		/* a word that is not there (a result that is no pointer): the stack alone */
-		got = want ? process_vm_readv(t->tid, &here[n - 1], 1, &there[n - 1], 1, 0) : 0;
-		words = 0;
-	}
-	rec->aux_read = words;
-	got -= 8 * __builtin_popcount(words);
-	rec->slice_len = got > 0 ? got : 0;
-	if (rec->slice_len < want)
-		rec->head.flags |= RECORD_CUT;
-}
-
-static uint32_t stack_wanted(const struct keeper *k, const struct tracee *t, const struct site *s, bool held)
-{
-	uint32_t most = k->shared->slice_bytes, want;
-	uint64_t hint;
-
-	if (!(s->flags & SITE_SLICE))
-		return held ? 8 : 0;
-	hint = atomic_load_explicit(&k->shared->slice_hint[t - k->threads.all], memory_order_relaxed);
-	want = hint >> 32 == (uint32_t)t->tid ? (uint32_t)hint : most;
-	if (want > most)
-		want = most;
-	return want > 8 ? want : 8;
-}
-
-static void emit(struct keeper *k, struct tracee *t, uint32_t trap, const struct user_regs_struct *regs,
-		 const struct meaning *m, struct record_hit *rec, uint32_t want, bool held)
-{
-	const struct site *s = &k->traps.all[trap].site;
-
-	rec->head = (struct record){
-		.kind = RECORD_HIT, .flags = m->flags | (held ? RECORD_HELD : 0),
-		.tid = t->tid, .site = trap, .time_ns = k->now_ns, .value = held ? t->hold : 0,
-	};
-	rec->aux_read = 0;
-	rec->slice_len = 0;
-	rec->thread = t - k->threads.all;
-	rec->outer_site = m->flags & RECORD_CLOSES ? m->call.trap : trap;
-	rec->regs = *regs;
-	if (m->flags & RECORD_CLOSES)
-		memcpy(rec->args, m->call.args, sizeof(rec->args));
-	else
-		memcpy(rec->args, (uint64_t[]){ regs->rdi, regs->rsi, regs->rdx, regs->rcx, regs->r8, regs->r9 },
-		       sizeof(rec->args));
-	read_target(k, t, s, m, want, rec);
-	ring_commit(&k->shared->ring, &rec->head, sizeof(*rec) + rec->slice_len);
-}
-
-/*
- * The ring is full. The thread waits a moment, so that a burst loses nothing;
- * but never longer than max_stall: then hits are dropped and counted, until
- * half of the ring is free again. true: go on without a record.
- */
-static bool give_up_waiting(struct keeper *k)
-{
-	if (k->drop_since_ns)
-		return true;
-	if (!k->stall_since_ns) {
-		k->stall_since_ns = k->now_ns;
-		atomic_fetch_add_explicit(&k->shared->stalls, 1, memory_order_relaxed);
-	}
-	if (k->now_ns - k->stall_since_ns < k->shared->max_stall_ns)
-		return false;
-	k->drop_since_ns = k->now_ns;
-	return true;
-}
-
-static void end_stall(struct keeper *k)
-{
-	if (!k->stall_since_ns)
-		return;
-	atomic_fetch_add_explicit(&k->shared->stall_ns, k->now_ns - k->stall_since_ns, memory_order_relaxed);
-	k->stall_since_ns = 0;
-}
-
-static void end_dropping(struct keeper *k)
-{
-	uint64_t gap = k->now_ns - k->drop_since_ns;
-
-	k->drop_since_ns = 0;
-	keeper_record(k, RECORD_GAP, 0, 0, 0, gap);
-}
-
-/* Room for a hit's record. 0; -EAGAIN wait; -ENOSPC drop. */
-static int make_room(struct keeper *k, uint32_t size, struct record_hit **rec)
-{
-	struct ring *ring = &k->shared->ring;
-
-	*rec = NULL;
-	if (k->drop_since_ns && ring_used(ring) < ring->size / 2) {
-		end_stall(k);
-		end_dropping(k);
-	}
-	if (!k->drop_since_ns)
-		*rec = (struct record_hit *)ring_reserve(ring, size);
-	if (*rec) {
-		end_stall(k);
-		return 0;
-	}
-	return give_up_waiting(k) ? -ENOSPC : -EAGAIN;
-}
-
 /* The return address of a call whose exits are not all known has no trap yet. */
 static bool wants_return_trap(struct keeper *k, struct tracee *t, const struct site *s,
 			      const struct user_regs_struct *regs)
@@ -365,10 +216,10 @@ static enum hit_result serve_trap(struct keeper *k, struct tracee *t, uint32_t t
 	uint32_t want;
 
 	/* asked once: the hint may change at any time, and what was made room for is what may be read */
-	want = stack_wanted(k, t, s, held);
+	want = emit_stack_wanted(k, t, s, held);
 	if (held || (s->flags & SITE_EMIT)) {
 		/* before anything is noted: a hit that must wait for room is served again from the start */
-		int r = make_room(k, sizeof(*rec) + want, &rec);
+		int r = emit_make_room(k, sizeof(*rec) + want, &rec);
 
 		if (r == -EAGAIN)
 			return HIT_NO_ROOM;
@@ -382,7 +233,7 @@ static enum hit_result serve_trap(struct keeper *k, struct tracee *t, uint32_t t
 	if (rec && (meaning.emit || held)) {
 		if (held)
 			hit_hold(k, t, !ask && !(s->flags & SITE_MODULES));
-		emit(k, t, trap, regs, &meaning, rec, want, held);
+		emit_hit(k, t, trap, regs, &meaning, rec, want, held);
 		m.slice = rec->slice;
 		m.slice_len = rec->slice_len;
 		if (held) {
