@@ -221,7 +221,6 @@ static void count(struct backtrace *b, const struct unwind_stack *st)
 {
 	b->cut += st->end == UNWIND_CUT || st->end == UNWIND_ELSEWHERE;
 	b->lost += st->end == UNWIND_LOST;
-	b->deep += st->end == UNWIND_DEEP;
 	b->guessed += st->guessed;
 }
 

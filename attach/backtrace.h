@@ -43,7 +43,7 @@ struct backtrace {
 	struct unwind_libunwind *libunwind;
 	struct stacks stacks;
 	struct slices slices;
-	uint64_t cut, lost, deep;	/* stacks that ended so (enum unwind_end) */
+	uint64_t cut, lost;		/* stacks that ended so (enum unwind_end) */
 	uint64_t too_late;		/* stacks of threads that should have waited for an oracle, and went on: ours counts */
 	uint64_t guessed;		/* stacks with a frame found by frame pointer only */
 	struct backtrace_check check;

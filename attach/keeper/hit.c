@@ -185,8 +185,10 @@ static bool wants_return_trap(struct keeper *k, struct tracee *t, const struct s
 	return trap_find(&k->traps, ret) == NO_TRAP;
 }
 
-void hit_hold(struct keeper *k, struct tracee *t, bool for_stack)
+void hit_hold(struct keeper *k, struct tracee *t, bool pending, bool for_stack)
 {
+	/* first: should we crash from here on, whoever leaves must know whether it stands on a trap */
+	t->hit_pending = pending;
 	t->state = TRACEE_HELD;
 	t->seen_ns = k->now_ns;
 	t->for_stack = for_stack;
@@ -232,12 +234,11 @@ static enum hit_result serve_trap(struct keeper *k, struct tracee *t, uint32_t t
 		atomic_fetch_add_explicit(&k->shared->dropped, 1, memory_order_relaxed);
 	if (rec && (meaning.emit || held)) {
 		if (held)
-			hit_hold(k, t, !ask && !(s->flags & SITE_MODULES));
+			hit_hold(k, t, true, !ask && !(s->flags & SITE_MODULES));
 		emit_hit(k, t, trap, regs, &meaning, rec, want, held);
 		m.slice = rec->slice;
 		m.slice_len = rec->slice_len;
 		if (held) {
-			t->hit_pending = true;
 			keeper_ring_bell(k);
 			return HIT_DONE;
 		}

@@ -34,10 +34,11 @@ enum hit_result hit_serve(struct keeper *k, struct tracee *t);
 void hit_release(struct keeper *k, struct tracee *t);
 
 /*
- * @t, which is stopped, waits for the controller from now on (state HELD), or does so no longer: then its state is the
+ * @t, which is stopped, waits for the controller from now on (state HELD; @pending: at a trap whose instruction was not
+ * carried out), or does so no longer: then its state is the
  * caller's to set. Before it runs again hit_unhold must be called, for others may be reading its memory.
  */
-void hit_hold(struct keeper *k, struct tracee *t, bool for_stack);
+void hit_hold(struct keeper *k, struct tracee *t, bool pending, bool for_stack);
 void hit_unhold(struct keeper *k, struct tracee *t);
 
 /*

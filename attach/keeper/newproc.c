@@ -133,8 +133,7 @@ void newproc_exec(struct keeper *k, struct tracee *t)
 	close(k->mem);
 	k->mem = procfs_open_mem(k->target);
 	forget_old_threads(k, t);
-	hit_hold(k, t, false);
-	t->hit_pending = false;
+	hit_hold(k, t, false, false);
 	keeper_record(k, RECORD_EXEC, RECORD_HELD, t->tid, 0, t->hold);
 	keeper_ring_bell(k);
 }

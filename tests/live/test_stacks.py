@@ -467,4 +467,5 @@ def test_map_of_somebody_else(victim, attach, tmp_path):
         path.unlink()
     group = next(g for g in report["groups"] if g["blocks"] == 6)
     assert group["stack"][0]["function"] == ""
+    assert any("no names for code made at run time" in note for note in report["notes"])
     target.end()
