@@ -191,6 +191,16 @@ def test_cut_short_is_said(victim, attach):
     target.end()
 
 
+def test_memory_that_ends_is_no_short_copy(victim, attach):
+    """No --stack-bytes would show more of it: so it is not called cut."""
+    target = victim("paths")
+    report = watched(attach, target, "edge 9")
+    group = group_of(report, "on_the_edge")
+    assert (group["blocks"], group["stack_end"]) == (9, "lost")
+    assert (report["run"]["stacks_cut"], report["run"]["stacks_lost"]) == (0, 9)
+    target.end()
+
+
 def test_the_other_stack_is_not_copied(victim, attach):
     """Of a handler on an alternate stack its own frames are known, and that there are more; an unwinder for which it waits sees all."""
     target = victim("sigpaths")

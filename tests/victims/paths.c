@@ -6,6 +6,7 @@
  *	walk N		N walks, then {"walks": N}
  *	keep N		the same from a fixed seed; what they allocate is kept, 64 bytes each
  *	aligned N	N blocks of posix_memalign kept
+ *	edge N		N blocks of 72 bytes kept by code on a stack of its own, with nothing mapped behind its end
  *	nested N	N blocks of 32 bytes kept at the end of path0, path1, ... path9
  *
  * Built with -O0, -O2 and -Os: the same walks in other frames.
@@ -14,6 +15,7 @@
 
 #include <alloca.h>
 #include <stdarg.h>
+#include <sys/mman.h>
 
 struct walk {
 	uint64_t rng;
@@ -197,6 +199,29 @@ static NOINLINE void aligner(struct walk *w, unsigned n)
 	}
 }
 
+static NOINLINE void on_the_edge(void)
+{
+	void *p = malloc(72);
+
+	escape(p);
+}
+
+#define EDGE 65536
+
+/* The C library's own coroutines leave something above the first frame. */
+static void run_on_the_edge(unsigned n)
+{
+	char *stack = mmap(NULL, EDGE + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (stack == MAP_FAILED || munmap(stack + EDGE, 4096))
+		victim_die("mmap");
+	for (unsigned i = 0; i < n; i++)
+		__asm__ volatile("mov %%rsp, %%rbx; mov %0, %%rsp; call *%1; mov %%rbx, %%rsp"
+				 : : "r"(stack + EDGE), "r"(on_the_edge)
+				 : "rbx", "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "memory", "cc");
+	munmap(stack, EDGE);
+}
+
 int main(void)
 {
 	struct walk w = { .rng = 0x9e3779b97f4a7c15u };
@@ -215,6 +240,8 @@ int main(void)
 				walk(&kept);
 		} else if (sscanf(line, "aligned %u", &n) == 1) {
 			aligner(&w, n);
+		} else if (sscanf(line, "edge %u", &n) == 1) {
+			run_on_the_edge(n);
 		} else if (sscanf(line, "nested %u", &n) == 1) {
 			for (unsigned i = 0; i < n; i++)
 				path0(&w);
