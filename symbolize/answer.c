@@ -9,7 +9,7 @@
 
 struct frame_head {
 	int32_t line;
-	uint32_t function, file;	/* lengths, with NUL; 0: no string */
+	uint32_t function, linkage, file;	/* lengths, with NUL; 0: no string */
 };
 
 static uint32_t length_of(const char *s)
@@ -19,16 +19,18 @@ static uint32_t length_of(const char *s)
 
 static size_t frame_size(const struct names_frame *f)
 {
-	return sizeof(struct frame_head) + length_of(f->function) + length_of(f->file);
+	return sizeof(struct frame_head) + length_of(f->function) + length_of(f->linkage) + length_of(f->file);
 }
 
 static void put_frame(struct strbuf *sb, const struct names_frame *f)
 {
-	struct frame_head head = { f->line, length_of(f->function), length_of(f->file) };
+	struct frame_head head = { f->line, length_of(f->function), length_of(f->linkage), length_of(f->file) };
 
 	strbuf_append(sb, &head, sizeof(head));
 	if (f->function)
 		strbuf_append(sb, f->function, head.function);
+	if (f->linkage)
+		strbuf_append(sb, f->linkage, head.linkage);
 	if (f->file)
 		strbuf_append(sb, f->file, head.file);
 }
@@ -38,7 +40,7 @@ static struct names_frame last_frame(const struct names_frame *f)
 {
 	if (frame_size(f) <= ANSWER_BYTES_MAX)
 		return *f;
-	return (struct names_frame){ NULL, NULL, f->line, false };
+	return (struct names_frame){ .line = f->line };
 }
 
 void answer_put_frames(struct strbuf *sb, size_t index, const struct names_frame *frames, size_t n)
@@ -98,7 +100,8 @@ static bool read_frame(const char **p, const char *end, struct names_frame *out)
 	memcpy(&head, *p, sizeof(head));
 	*p += sizeof(head);
 	out->line = head.line > 0 ? head.line : 0;
-	return read_string(p, end, head.function, &out->function) && read_string(p, end, head.file, &out->file);
+	return read_string(p, end, head.function, &out->function) &&
+	       read_string(p, end, head.linkage, &out->linkage) && read_string(p, end, head.file, &out->file);
 }
 
 static bool read_frames(const char *p, const char *end, size_t n, struct names_frame *frames)

@@ -4,7 +4,7 @@
  * reads them does not trust them: a hostile file may have taken the helper over.
  *
  *	record: head (kind, index, count, size), then size bytes:
- *		ANSWER_FRAMES	count frames for address number index: head (line, lengths), function, file
+ *		ANSWER_FRAMES	count frames for address number index: head (line, lengths), function, linkage name, file
  *		ANSWER_NOTE	a text: what was in the way
  *		ANSWER_ALIVE	nothing: still at work
  *		ANSWER_DONE	nothing: all was said
@@ -19,7 +19,7 @@
 #include "symbolize/names.h"
 
 #define ANSWER_BYTES_MAX (1u << 20)	/* of one record, without its head */
-#define ANSWER_FRAMES_MAX 256
+#define ANSWER_FRAMES_MAX NAMES_FRAMES_MAX
 
 enum answer_kind { ANSWER_FRAMES, ANSWER_NOTE, ANSWER_ALIVE, ANSWER_DONE, ANSWER_KINDS };
 

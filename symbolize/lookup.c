@@ -27,7 +27,7 @@ struct wanted {
 /* Names of the frames of one answer: offsets while the text still grows. */
 struct text {
 	struct strbuf buf;
-	size_t function[DWARF_FRAMES_MAX], file[DWARF_FRAMES_MAX];
+	size_t function[DWARF_FRAMES_MAX], linkage[DWARF_FRAMES_MAX], file[DWARF_FRAMES_MAX];
 };
 
 #define NO_TEXT SIZE_MAX
@@ -124,14 +124,22 @@ static size_t add_text(struct strbuf *buf, const char *dir, const char *s)
 	return at;
 }
 
-static size_t add_function(struct state *s, const char *name)
+/* Frame @j is called @name, made readable; @symbol is what the linker calls it, NULL if it has no other name for it. */
+static void add_function(struct state *s, size_t j, const char *name, const char *symbol)
 {
-	size_t at = s->text.buf.len;
+	struct text *text = &s->text;
+	size_t at = text->buf.len;
 
-	if (!name || !s->l->opt->demangle || !demangle(name, &s->text.buf))
-		return add_text(&s->text.buf, NULL, name);
-	strbuf_putc(&s->text.buf, '\0');
-	return at;
+	if (name && s->l->opt->demangle && demangle(name, &text->buf)) {
+		strbuf_putc(&text->buf, '\0');
+		text->function[j] = at;
+		text->linkage[j] = add_text(&text->buf, NULL, name);
+		return;
+	}
+	text->function[j] = add_text(&text->buf, NULL, name);
+	text->linkage[j] = NO_TEXT;
+	if (text->function[j] != NO_TEXT && symbol && strcmp(name, symbol))
+		text->linkage[j] = add_text(&text->buf, NULL, symbol);
 }
 
 static const char *text_at(const struct text *text, size_t at)
@@ -148,13 +156,14 @@ static bool is_mangled(const char *name)
  * Of functions that no other file can name (a lambda's, say) compilers tell only the bare name, "operator()"; the symbol
  * has the whole of it.
  */
-static const char *name_outermost(const struct state *s, size_t k, const struct dwarf_frame *from)
+static void add_outermost(struct state *s, size_t k, size_t j, const struct dwarf_frame *from)
 {
 	const char *symbol = from->function && from->linkage ? NULL : symtab_find(s->symbols, s->addrs[k]);
 
 	if (!from->function || (symbol && is_mangled(symbol)))
-		return symbol;
-	return from->function;
+		add_function(s, j, symbol, NULL);
+	else
+		add_function(s, j, from->function, symbol);
 }
 
 /* dwarfnames_take: complete the answer for the @k-th sorted address. */
@@ -166,13 +175,16 @@ static void take(void *ctx, size_t k, const struct dwarf_frame *from, size_t n)
 
 	strbuf_reset(&text->buf);
 	for (size_t j = 0; j < n; j++) {
-		text->function[j] = add_function(s, j == n - 1 ? name_outermost(s, k, &from[j]) : from[j].function);
+		if (j == n - 1)
+			add_outermost(s, k, j, &from[j]);
+		else
+			add_function(s, j, from[j].function, NULL);
 		text->file[j] = add_text(&text->buf, from[j].source.dir, from[j].source.file);
 	}
 	for (size_t j = 0; j < n; j++) {
 		frames[j] = (struct names_frame){
-			.function = text_at(text, text->function[j]), .file = text_at(text, text->file[j]),
-			.line = from[j].source.line, .inlined = j < n - 1,
+			.function = text_at(text, text->function[j]), .linkage = text_at(text, text->linkage[j]),
+			.file = text_at(text, text->file[j]), .line = from[j].source.line, .inlined = j < n - 1,
 		};
 	}
 	s->taken[k] = true;

@@ -223,7 +223,7 @@ static int ask(struct request *r, const taddr *addrs, bool dwarf)
 /* What is left has no names. */
 static void take_rest(struct request *r)
 {
-	const struct names_frame nothing = { NULL, NULL, 0, false };
+	const struct names_frame nothing = { 0 };
 
 	for (size_t i = 0; i < r->n; i++) {
 		if (!r->answered[i])

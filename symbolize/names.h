@@ -32,10 +32,13 @@ struct names_file {
 
 struct names_frame {
 	const char *function;	/* readable; NULL: not known */
+	const char *linkage;	/* as the linker knows it (mangled, "work.part.0"); NULL: the same, or not known */
 	const char *file;	/* of the source; NULL: not known */
 	int line;		/* 0: not known */
 	bool inlined;		/* into the next frame's function */
 };
+
+#define NAMES_FRAMES_MAX 256	/* of one address */
 
 struct names_options {
 	bool debuginfod;	/* run debuginfod-find for debug information that is not here */
@@ -47,7 +50,7 @@ struct names_options {
 
 /*
  * The answer for addrs[i]. @frames: the innermost inlined function first, the function that holds the
- * code last; at least one. Valid during the call.
+ * code last; at least one, at most NAMES_FRAMES_MAX. Valid during the call.
  */
 typedef void names_take(void *ctx, size_t i, const struct names_frame *frames, size_t n);
 

@@ -21,6 +21,7 @@ static void check(const struct answer *a, const char *from, size_t n)
 	promised(a->n >= 1 && a->n <= ANSWER_FRAMES_MAX);
 	for (size_t i = 0; i < a->n; i++) {
 		check_text(a->frames[i].function, from, n);
+		check_text(a->frames[i].linkage, from, n);
 		check_text(a->frames[i].file, from, n);
 		promised(a->frames[i].line >= 0 && a->frames[i].inlined == (i < a->n - 1));
 	}

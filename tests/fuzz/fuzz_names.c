@@ -3,8 +3,10 @@
  * names: a file that the target chose, its symbols and debug information read in this process (a
  * helper does that otherwise): every address is answered, once, by frames that are whole.
  */
+#include <errno.h>
 #include <sys/mman.h>
 
+#include "symbolize/buildid.h"
 #include "symbolize/lookup.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -26,6 +28,8 @@ static void take(void *ctx, size_t i, const struct names_frame *frames, size_t n
 	for (size_t k = 0; k < n; k++) {
 		promised(frames[k].inlined == (k < n - 1) && frames[k].line >= 0);
 		promised(!frames[k].function || strlen(frames[k].function) < 1u << 20);
+		promised(!frames[k].linkage || (frames[k].function && strcmp(frames[k].linkage, frames[k].function) &&
+						strlen(frames[k].linkage) < 1u << 16));
 		promised(!frames[k].file || strlen(frames[k].file) < 1u << 18);
 	}
 }
@@ -39,6 +43,16 @@ static void note(void *ctx, const char *text)
 static void nothing(void *ctx)
 {
 	(void)ctx;
+}
+
+/* Read in the caller's own process also otherwise. */
+static void check_build_id(int fd)
+{
+	char text[BUILDID_TEXT];
+	int r = buildid_read(fd, text);
+
+	promised(r == 0 || r == -EINVAL);
+	promised(strspn(text, "0123456789abcdef") == strlen(text) && strlen(text) < BUILDID_TEXT);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -60,5 +74,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		addrs[ADDRESSES + i] = 0x401000 + i * STEP;
 	}
 	promised(lookup_run(&l) || taken.n == l.n);
+	check_build_id(fd);
 	return 0;
 }

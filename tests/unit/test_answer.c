@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-static const struct names_frame two[] = { { "inner", "/src/a.h", 3, true }, { NULL, NULL, 0, false } };
+static const struct names_frame two[] = { { "inner()", "_Z5innerv", "/src/a.h", 3, true }, { 0 } };
 
 static void reads_back(void **state)
 {
@@ -27,11 +27,13 @@ static void reads_back(void **state)
 	assert_int_equal(a.kind, ANSWER_FRAMES);
 	assert_int_equal(a.index, 7);
 	assert_int_equal(a.n, 2);
-	assert_string_equal(a.frames[0].function, "inner");
+	assert_string_equal(a.frames[0].function, "inner()");
+	assert_string_equal(a.frames[0].linkage, "_Z5innerv");
 	assert_string_equal(a.frames[0].file, "/src/a.h");
 	assert_int_equal(a.frames[0].line, 3);
 	assert_true(a.frames[0].inlined);
 	assert_null(a.frames[1].function);
+	assert_null(a.frames[1].linkage);
 	assert_null(a.frames[1].file);
 	assert_false(a.frames[1].inlined);
 	strbuf_reset(&sb);
@@ -85,7 +87,9 @@ static void refuses(void **state)
 	assert_int_equal(read_changed(size, ANSWER_BYTES_MAX + 1), -EINVAL);
 	assert_int_equal(read_changed(frame + 4, UINT32_MAX), -EINVAL);
 	assert_int_equal(read_changed(frame + 4, 5), -EINVAL);
-	assert_int_equal(read_changed(frame + 8, 1000), -EINVAL);
+	assert_int_equal(read_changed(frame + 8, UINT32_MAX), -EINVAL);
+	assert_int_equal(read_changed(frame + 8, 9), -EINVAL);
+	assert_int_equal(read_changed(frame + 12, 1000), -EINVAL);
 }
 
 /* Frames that do not fit are left out, never the function that holds the code. */
@@ -102,8 +106,8 @@ static void fits(void **state)
 	memset(giant, 'y', 2 * ANSWER_BYTES_MAX - 1);
 	giant[2 * ANSWER_BYTES_MAX - 1] = '\0';
 	for (size_t i = 0; i < 600; i++)
-		many[i] = (struct names_frame){ name, NULL, 1, true };
-	many[599] = (struct names_frame){ "whole", "file", 2, false };
+		many[i] = (struct names_frame){ name, NULL, NULL, 1, true };
+	many[599] = (struct names_frame){ "whole", NULL, "file", 2, false };
 	answer_put_frames(&sb, 1, many, 600);
 	assert_true(sb.len <= sizeof(struct answer_head) + ANSWER_BYTES_MAX);
 	assert_int_equal(answer_read(sb.s, sb.len, frames, &a), sb.len);

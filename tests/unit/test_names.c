@@ -81,7 +81,7 @@ struct taken {
 	unsigned *times, *named;
 	void (*first)(void);	/* called at the first answer */
 	char function[256], file[256];	/* of address 0, the function that holds the code */
-	char inlined[256];
+	char inlined[256], linkage[256];
 	int line;
 };
 
@@ -100,6 +100,7 @@ static void take(void *ctx, size_t i, const struct names_frame *frames, size_t n
 	t->named[i] += frames[n - 1].function != NULL;
 	if (i == 0) {
 		keep(t->function, frames[n - 1].function);
+		keep(t->linkage, frames[n - 1].linkage);
 		keep(t->file, frames[0].file);
 		keep(t->inlined, n > 1 ? frames[0].function : NULL);
 		t->line = frames[0].line;
@@ -199,9 +200,42 @@ static void names_ourselves(void **state)
 	assert_int_equal(resolve(fd, &usual, &addr, &t), 1);
 	assert_string_equal(why, "");
 	assert_string_equal(t.function, "sample");
+	assert_string_equal(t.linkage, "?");
 	assert_string_equal(t.inlined, "inlined_sample");
 	assert_non_null(strstr(t.file, "tests/unit/test_names.c"));
 	assert_int_equal(t.line, line);
+}
+
+__attribute__((noipa)) static taddr with_other_symbol(int *line)
+{
+	return sample(line) + *line;
+}
+
+/* Of two symbols the global one is taken. */
+extern taddr known_to_linker(int *line) __attribute__((alias("with_other_symbol")));
+
+extern int mangled(int n) __asm__("_ZN4shop3putEi");
+__attribute__((noipa)) int mangled(int n)
+{
+	return n;
+}
+
+static void check_linkage(taddr addr, const char *function, const char *linkage)
+{
+	cleanup_close int fd = open_self();
+	struct taken t;
+
+	new_taken(&t, 1, NULL);
+	assert_int_equal(resolve(fd, &usual, &addr, &t), 1);
+	assert_string_equal(t.function, function);
+	assert_string_equal(t.linkage, linkage);
+}
+
+static void linkage_names(void **state)
+{
+	(void)state;
+	check_linkage(own_address((const void *)with_other_symbol), "with_other_symbol", "known_to_linker");
+	check_linkage(own_address((const void *)mangled), "shop::put(int)", "_ZN4shop3putEi");
 }
 
 /* @n addresses from the begin of our code on, whatever they hit. */
@@ -377,6 +411,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_ourselves),
+		cmocka_unit_test(linkage_names),
 		cmocka_unit_test(nothing_asked),
 		cmocka_unit_test(no_elf_files),
 		cmocka_unit_test(helper_hangs),
