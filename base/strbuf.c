@@ -215,3 +215,20 @@ void strbuf_text(struct strbuf *sb, const char *s)
 		s += len;
 	}
 }
+
+void strbuf_csv(struct strbuf *sb, const char *s)
+{
+	cleanup_strbuf struct strbuf plain = STRBUF_INIT;
+	const char *p;
+
+	strbuf_text(&plain, s);
+	p = strbuf_str(&plain);
+	strbuf_putc(sb, '"');
+	if (p[0] && strchr("=+-@", p[strspn(p, " ")]))
+		strbuf_putc(sb, '\'');
+	for (; *p; p++)
+		strbuf_append(sb, *p == '"' ? "\"\"" : p, *p == '"' ? 2 : 1);
+	strbuf_putc(sb, '"');
+	if (plain.err && !sb->err)
+		sb->err = plain.err;
+}

@@ -63,4 +63,10 @@ void strbuf_json(struct strbuf *sb, const char *s);
  */
 void strbuf_text(struct strbuf *sb, const char *s);
 
+/*
+ * @s as a quoted cell of a CSV file (RFC 4180), safe as in strbuf_text. What a spreadsheet would take for
+ * a formula gets a ' before it. An empty cell for NULL.
+ */
+void strbuf_csv(struct strbuf *sb, const char *s);
+
 #endif
