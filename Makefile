@@ -33,7 +33,7 @@ WARN := -Wall -Wextra -Wshadow -Wmissing-prototypes -Wstrict-prototypes
 MM_CPPFLAGS := -D_GNU_SOURCE -I.
 MM_CFLAGS := -std=gnu17 $(if $(DEBUG),-Og -Werror,-O2) -g -pthread $(WARN)
 MM_LDFLAGS := -pthread
-MM_LDLIBS := -ldw -lelf -lcapstone -llzma -lstdc++ -lunwind-x86_64
+MM_LDLIBS := -ldw -lelf -lcapstone -llzma -lzstd -lstdc++ -lunwind-x86_64 -lm
 ifneq ($(SAN),)
 MM_CFLAGS += -fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer
 MM_LDFLAGS += -fsanitize=$(SAN)
@@ -244,6 +244,10 @@ build/bench/unwind: $(B)/bench/unwind.o $(B)/libmm.a
 	@mkdir -p $(@D)
 	$(call say,LD)$(LINK) -lunwind-ptrace $(MM_LDLIBS) $(LDLIBS)
 
+build/bench/events: $(B)/bench/events.o $(B)/libmm.a
+	@mkdir -p $(@D)
+	$(call say,LD)$(LINK) $(MM_LDLIBS) $(LDLIBS)
+
 build/bench/%: bench/%.c
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) -O2 -g -pthread $(WARN) -D_GNU_SOURCE -MMD -MP -o $@ $<
@@ -279,4 +283,4 @@ clean:
 .SECONDARY:
 
 -include $(OBJECTS:.o=.d) $(UNIT_SOURCES:%.c=$(B)/%.d) $(FUZZ_SOURCES:%.c=$(B)/%.d) \
-	$(B)/tests/fuzz/driver.d $(B)/bench/unwind.d $(wildcard build/victims/*.d build/bench/*.d build/fault/*.d)
+	$(B)/tests/fuzz/driver.d $(B)/bench/unwind.d $(B)/bench/events.d $(wildcard build/victims/*.d build/bench/*.d build/fault/*.d)

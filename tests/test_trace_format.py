@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: MIT
+"""doc/trace-format.md, trace/format.h and tests/mmt.py say the same.
+
+That the C writer makes the document's example is tests/unit/test_writer.c's to show.
+"""
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+import mmt
+
+TOP = pathlib.Path(__file__).parent.parent
+DOC = (TOP / "doc/trace-format.md").read_text()
+EXAMPLE = DOC[DOC.index("## An example"):]
+CORPUS = TOP / "tests/fuzz/corpus/reader"
+
+
+def example_bytes():
+    lines = re.findall(r"^    ([0-9a-f]{4}): ((?:[0-9a-f]{2} )+)", EXAMPLE, re.M)
+    data = b""
+    for at, line in lines:
+        assert int(at, 16) == len(data), f"the example's line {at}"
+        data += bytes.fromhex(line)
+    return data
+
+
+def test_example():
+    expected = re.findall(r"^    (\d+ [A-Z].*)$", EXAMPLE, re.M)
+    assert len(expected) > 5
+    assert [mmt.text(record) for record in mmt.decode(example_bytes())] == expected
+
+
+@pytest.mark.parametrize("change", range(4))
+def test_damaged_example(change):
+    """The decoder that tests rely on does not pass over what is wrong."""
+    data = bytearray(example_bytes())
+    data[[3, 0x13, 0x90, len(data) - 1][change]] ^= 1
+    with pytest.raises(mmt.Error):
+        mmt.decode(bytes(data))
+
+
+def test_every_constant_is_in_the_document():
+    missing = [name for name in mmt.MMT if not re.search(rf"`{name}`", DOC)]
+    assert not missing
+
+
+def test_numbers_of_the_document():
+    """Where it says a number behind a name, it is that of the header."""
+    said = re.findall(r"`(MMT_\w+)` (\d+)\b", DOC)
+    assert len(said) > 40
+    assert [(name, int(number)) for name, number in said] == [(name, mmt.MMT[name]) for name, _ in said]
+
+
+def test_every_kind_is_decoded():
+    for section, known in (("### Events", mmt.EVENTS), ("### Information", mmt.INFO)):
+        table = re.search(rf"{section}.*?\n\|---.*?\n(.*?)\n\n", DOC, re.S)[1]
+        names = set(re.findall(r"^\| `MMT_(\w+)` \d", table, re.M)) - {"INFO", "RUN"}
+        assert names == set(known)
+
+
+def test_the_module_of_constants(tmp_path):
+    """What trace/constants.py prints is a module with these numbers, and each #define of the header."""
+    made = tmp_path / "mmt_constants.py"
+    made.write_bytes(subprocess.run([sys.executable, TOP / "trace/constants.py"], stdout=subprocess.PIPE, check=True).stdout)
+    names = {}
+    exec(made.read_text(), names)
+    assert {name: value for name, value in names.items() if name.startswith("MMT_")} == mmt.MMT
+    header = (TOP / "trace/format.h").read_text()
+    assert len(mmt.MMT) == len(re.findall(r"^#define MMT_\w+ ", header, re.M))
+
+
+def test_the_magic_of_the_document():
+    assert bytes.fromhex("894d4d540d0a1a0a") == mmt.MMT["MMT_FILE_MAGIC"].to_bytes(8, "little")
+    assert bytes.fromhex("4d4d42b1") == mmt.MMT["MMT_BLOCK_MAGIC"].to_bytes(4, "little")
+
+
+@pytest.mark.parametrize("name", ["real", "shrunken", "limits"])
+def test_files_of_the_writer(name):
+    """Files of the fuzzer's corpus, made by the C: each record is understood to its last byte."""
+    records = mmt.read(CORPUS / name)
+    assert len(records) > 30
+    assert all(later.time_us >= earlier.time_us for earlier, later in zip(records, records[1:]))
+
+
+def test_packed_and_not_packed():
+    assert (CORPUS / "packed").read_bytes() != (CORPUS / "real").read_bytes()
+    assert mmt.read(CORPUS / "packed") == mmt.read(CORPUS / "real")

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/* any_fact: facts as nobody would write them: any kind, any number, small ones often, so that they meet. */
+#ifndef ANY_FACT_H
+#define ANY_FACT_H
+
+#include "trace/fact.h"
+
+static inline uint64_t any_random(uint64_t *rng)
+{
+	*rng ^= *rng << 13;
+	*rng ^= *rng >> 7;
+	*rng ^= *rng << 17;
+	return *rng;
+}
+
+static inline uint64_t any_number(uint64_t *rng)
+{
+	uint64_t v = any_random(rng);
+
+	return any_random(rng) % 3 ? v % 20 : v >> any_random(rng) % 64;
+}
+
+static inline const char *any_text(uint64_t *rng)
+{
+	static const char *const texts[] = { NULL, "", "a", "b", "contradiction" };
+
+	return texts[any_random(rng) % 5];
+}
+
+/* What is a pointer in this kind of information must be one. */
+static inline void any_info(uint64_t *rng, struct fact *f)
+{
+	static const uint64_t points[MMT_SERIES_POINTS] = { 1, 2, UINT64_MAX, 5 };
+	const char *text = any_text(rng);
+
+	f->info = (uint32_t)(any_random(rng) % 30);
+	switch (f->info) {
+	case MMT_RUN:
+		f->run = (struct fact_run){
+			.piece = (uint32_t)any_number(rng), .last = (uint32_t)any_number(rng), .mode = text,
+		};
+		break;
+	case MMT_TARGET:
+		f->target.comm = f->target.exe = text;
+		f->target.argc = 0;
+		f->target.argv = NULL;
+		break;
+	case MMT_FAMILY_NAME:
+		f->family_name.number = (uint32_t)any_number(rng);
+		f->family_name.name = text;
+		break;
+	case MMT_FRAME:
+		f->frame.exact = any_random(rng) % 2;
+		break;
+	case MMT_NAMES:
+		f->names.n = 0;
+		f->names.all = NULL;
+		break;
+	case MMT_MODULE:
+		f->module.path = f->module.build_id = text;
+		break;
+	case MMT_PROBE:
+		f->probe.rule = f->probe.module = f->probe.note = text;
+		break;
+	case MMT_LOST:
+		f->lost.reason = text;
+		break;
+	case MMT_GAP:
+		f->gap.why = text;
+		break;
+	case MMT_NOTE:
+		f->note = text;
+		break;
+	case MMT_PLACE:
+		f->place.npoints = (uint32_t)(any_random(rng) % (MMT_SERIES_POINTS + 1));
+		f->place.points = points;
+		f->place.span_us = any_random(rng) % 2 ? any_number(rng) : (uint64_t)MMT_SERIES_FIRST_US << any_random(rng) % 50;
+		break;
+	}
+}
+
+static inline struct fact any_fact(uint64_t *rng)
+{
+	struct fact f;
+
+	for (size_t k = 0; k < sizeof(f) / sizeof(uint64_t); k++)
+		((uint64_t *)&f)[k] = any_number(rng);
+	f.kind = any_random(rng) % 2 ? (uint32_t)(any_random(rng) % 14) : MMT_INFO;
+	f.time_us = any_number(rng);
+	if (f.kind == MMT_INFO)
+		any_info(rng, &f);
+	return f;
+}
+
+#endif

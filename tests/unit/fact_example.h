@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fact_example: a fact of every kind, with numbers at their limits and strings that are missing, empty and odd; and
+ * facts at random.
+ */
+#ifndef FACT_EXAMPLE_H
+#define FACT_EXAMPLE_H
+
+#include <stdint.h>
+#include <string.h>
+
+#include "trace/fact.h"
+
+#define EXAMPLE_STACKS 8	/* the stacks 0 ... 7 are used by random facts */
+#define MOST UINT64_MAX
+#define MOST32 UINT32_MAX
+
+static const char *const example_arguments[] = { "a", "", "b c\n", "\xff\x80" };
+static const uint64_t example_points[MMT_SERIES_POINTS] = { 0, 1, 127, 128, MOST };
+static const struct fact_name example_names[] = {
+	{ "operator new", "_Znwm", "/usr/src/new.cc", 50, true },
+	{ NULL, NULL, NULL, 0, false },
+	{ "", "", "", MOST32, false },
+};
+
+#define EVENT(k, ...) { .kind = MMT_##k, .block = { __VA_ARGS__ } }
+#define INFORMATION(k, ...) { .kind = MMT_INFO, .info = MMT_##k, __VA_ARGS__ }
+
+static const struct fact fact_examples[] = {
+	EVENT(ALLOC, .addr = 0x555500001000, .size = 24, .stack = 0),
+	EVENT(ALLOC, .addr = MOST, .size = MOST, .stack = MOST32),
+	EVENT(ALLOC, .addr = 0, .size = 0, .stack = 1),
+	EVENT(ALLOC, .addr = 0x8000000000000000, .size = 1, .stack = 2),
+	EVENT(ALLOC, .addr = 0x7fffffffffffffff, .size = 1, .stack = 2),
+	EVENT(FREE, .addr = 1),
+	EVENT(FREE, .addr = 0xfffffffffffffff0),
+	EVENT(FREE_AT, .addr = 17, .stack = 3),
+	EVENT(OLD, .addr = 33, .stack = FACT_NONE),
+	EVENT(OLD, .addr = 32, .stack = MOST32),
+	EVENT(TWICE, .addr = 48, .stack = 1, .first = 2, .alloc = 3, .size = MOST),
+	EVENT(ASIDE, .key = MOST, .addr = 64),
+	EVENT(ASIDE_FREED, .key = 5, .stack = 1),
+	EVENT(ASIDE_BACK, .key = 0),
+	EVENT(FORGET, .addr = 80),
+	EVENT(HELD, .addr = 96, .size = 1ull << 40, .stack = 4, .birth_us = MOST),
+	{ .kind = MMT_FAMILY, .family = MOST32 },
+	{ .kind = MMT_TIME },
+	INFORMATION(RUN, .run = { .id = "sixteen bytes.." "\xff", .piece = MOST32, .last = MOST32, .start_ns = INT64_MIN,
+				  .frontend = "ptrace", .mode = "", .writer = "mmattach 1" }),
+	INFORMATION(RUN, .run = { .id = { 0 } }),
+	INFORMATION(RUN, .run = { .start_ns = INT64_MAX, .piece = 1 }),
+	INFORMATION(TARGET, .target = { INT32_MIN, "comm", NULL, example_arguments, 4 }),
+	INFORMATION(TARGET, .target = { INT32_MAX, NULL, "", example_arguments, 0 }),
+	INFORMATION(FAMILY_NAME, .family_name = { 3, "libc" }),
+	INFORMATION(FAMILY_NAME, .family_name = { MOST32, NULL }),
+	INFORMATION(MODULE, .module = { 1, 2, MOST - 4095, 0x1000, MOST, "/lib/libc.so.6", "0123456789abcdef" }),
+	INFORMATION(MODULE, .module = { MOST32, MOST32, 0, 0, 0, NULL, "" }),
+	INFORMATION(FRAME, .frame = { 7, FACT_NONE, MOST, true }),
+	INFORMATION(FRAME, .frame = { MOST32, MOST32, 0, false }),
+	INFORMATION(NODE, .node = { MOST32, 0, MOST32 }),
+	INFORMATION(NODE, .node = { 1, 2, 3 }),
+	INFORMATION(STACK, .stack = { MOST32, 0, MMT_END_ELSEWHERE }),
+	INFORMATION(STACK, .stack = { 1, 2, MOST32 }),
+	INFORMATION(NAMES, .names = { 9, example_names, 3 }),
+	INFORMATION(NAMES, .names = { MOST32, example_names, 0 }),
+	INFORMATION(PROBE, .probe = { MOST32, 1, "alloc malloc size=arg1", NULL, "not found" }),
+	INFORMATION(PROBE, .probe = { 0, MOST32, "", "/lib/x", NULL }),
+	INFORMATION(HITS, .hits = { MOST32, MOST }),
+	INFORMATION(LOST, .lost = { "ring full", MOST }),
+	INFORMATION(LOST, .lost = { NULL, 0 }),
+	INFORMATION(COUNT, .count = { MOST32, MOST }),
+	INFORMATION(GAP, .gap = { MOST, MOST, "the disk hung" }),
+	INFORMATION(GAP, .gap = { 0, 0, NULL }),
+	INFORMATION(NOTE, .note = "a \"sentence\"\n\x01"),
+	INFORMATION(NOTE, .note = NULL),
+	INFORMATION(PLACE, .place = { 5, MOST, MOST, MOST, example_points, MMT_SERIES_POINTS }),
+	INFORMATION(PLACE, .place = { MOST32, 0, 0, 0, example_points, 0 }),
+	INFORMATION(TOTALS, .totals = { MOST, MOST }),
+	{ .kind = MMT_INFO, .info = MMT_END },
+};
+
+#define FACT_EXAMPLES (sizeof(fact_examples) / sizeof(fact_examples[0]))
+
+static inline uint64_t example_random(uint64_t *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	return *state;
+}
+
+/* Numbers of every length. */
+static inline uint64_t example_number(uint64_t *state)
+{
+	uint64_t bits = example_random(state) % 65;
+
+	return bits ? example_random(state) >> (64 - bits) : 0;
+}
+
+/* An event on small stacks, with a time that goes on from *@time_us now and then. */
+static inline struct fact example_event(uint64_t *state, uint64_t *time_us)
+{
+	struct fact f = { .kind = 1 + (uint32_t)(example_random(state) % MMT_TIME) };
+
+	*time_us += example_random(state) % 4 ? 0 : example_random(state) % 1000;
+	f.time_us = *time_us;
+	if (f.kind == MMT_FAMILY) {
+		f.family = (uint32_t)(example_random(state) % 4);
+		return f;
+	}
+	f.block.addr = example_random(state) % 4 ? 0x7f0000000000 + example_random(state) % 10000 * 16 : example_number(state);
+	f.block.size = example_number(state);
+	f.block.key = example_number(state);
+	f.block.birth_us = example_number(state);
+	f.block.stack = (uint32_t)(example_random(state) % EXAMPLE_STACKS);
+	f.block.first = (uint32_t)(example_random(state) % EXAMPLE_STACKS);
+	f.block.alloc = (uint32_t)(example_random(state) % EXAMPLE_STACKS);
+	return f;
+}
+
+#endif

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fact_text: a fact as a line of text, every field of it: what two facts are compared by. Fields are
+ * listed here once more, by hand: a field that encoder and decoder both forgot would be missed otherwise.
+ */
+#ifndef FACT_TEXT_H
+#define FACT_TEXT_H
+
+#include "base/strbuf.h"
+#include "trace/fact.h"
+
+static inline void fact_text_string(struct strbuf *sb, const char *s)
+{
+	if (!s) {
+		strbuf_puts(sb, " NULL");
+		return;
+	}
+	strbuf_puts(sb, " \"");
+	for (; *s; s++)
+		strbuf_printf(sb, *s > ' ' && *s < 127 && *s != '"' ? "%c" : "\\%02x", (unsigned char)*s);
+	strbuf_putc(sb, '"');
+}
+
+static inline void fact_text_run(struct strbuf *sb, const struct fact_run *r)
+{
+	for (size_t i = 0; i < sizeof(r->id); i++)
+		strbuf_printf(sb, "%s%02x", i ? "" : " ", r->id[i]);
+	strbuf_printf(sb, " piece %u last %u start %lld", r->piece, r->last, (long long)r->start_ns);
+	fact_text_string(sb, r->frontend);
+	fact_text_string(sb, r->mode);
+	fact_text_string(sb, r->writer);
+}
+
+static inline void fact_text_names(struct strbuf *sb, const struct fact *f)
+{
+	strbuf_printf(sb, " %u:", f->names.frame);
+	for (uint32_t i = 0; i < f->names.n; i++) {
+		const struct fact_name *name = &f->names.all[i];
+
+		fact_text_string(sb, name->function);
+		fact_text_string(sb, name->linkage);
+		fact_text_string(sb, name->file);
+		strbuf_printf(sb, " %u %d", name->line, name->inlined);
+	}
+}
+
+static inline void fact_text_place(struct strbuf *sb, const struct fact *f)
+{
+	strbuf_printf(sb, " %u %llu %llu %llu:", f->place.stack, (unsigned long long)f->place.allocs,
+		      (unsigned long long)f->place.frees, (unsigned long long)f->place.span_us);
+	for (uint32_t i = 0; i < f->place.npoints; i++)
+		strbuf_printf(sb, " %llu", (unsigned long long)f->place.points[i]);
+}
+
+static inline void fact_text_module(struct strbuf *sb, const struct fact *f)
+{
+	strbuf_printf(sb, " %u %u 0x%llx 0x%llx 0x%llx", f->module.number, f->module.file, (unsigned long long)f->module.bias,
+		      (unsigned long long)f->module.lo, (unsigned long long)f->module.hi);
+	fact_text_string(sb, f->module.path);
+	fact_text_string(sb, f->module.build_id);
+}
+
+static inline void fact_text_info(struct strbuf *sb, const struct fact *f)
+{
+	switch (f->info) {
+	case MMT_RUN:
+		fact_text_run(sb, &f->run);
+		break;
+	case MMT_TARGET:
+		strbuf_printf(sb, " %d", f->target.pid);
+		fact_text_string(sb, f->target.comm);
+		fact_text_string(sb, f->target.exe);
+		for (uint32_t i = 0; i < f->target.argc; i++)
+			fact_text_string(sb, f->target.argv[i]);
+		break;
+	case MMT_FAMILY_NAME:
+		strbuf_printf(sb, " %u", f->family_name.number);
+		fact_text_string(sb, f->family_name.name);
+		break;
+	case MMT_MODULE:
+		fact_text_module(sb, f);
+		break;
+	case MMT_FRAME:
+		strbuf_printf(sb, " %u %u 0x%llx %d", f->frame.number, f->frame.module, (unsigned long long)f->frame.pc,
+			      f->frame.exact);
+		break;
+	case MMT_NODE:
+		strbuf_printf(sb, " %u %u %u", f->node.number, f->node.caller, f->node.frame);
+		break;
+	case MMT_STACK:
+		strbuf_printf(sb, " %u %u %u", f->stack.number, f->stack.node, f->stack.end);
+		break;
+	case MMT_NAMES:
+		fact_text_names(sb, f);
+		break;
+	case MMT_PROBE:
+		strbuf_printf(sb, " %u %u", f->probe.number, f->probe.family);
+		fact_text_string(sb, f->probe.rule);
+		fact_text_string(sb, f->probe.module);
+		fact_text_string(sb, f->probe.note);
+		break;
+	case MMT_HITS:
+		strbuf_printf(sb, " %u %llu", f->hits.probe, (unsigned long long)f->hits.hits);
+		break;
+	case MMT_LOST:
+		fact_text_string(sb, f->lost.reason);
+		strbuf_printf(sb, " %llu", (unsigned long long)f->lost.count);
+		break;
+	case MMT_COUNT:
+		strbuf_printf(sb, " %u %llu", f->count.which, (unsigned long long)f->count.value);
+		break;
+	case MMT_GAP:
+		strbuf_printf(sb, " %llu %llu", (unsigned long long)f->gap.start_us, (unsigned long long)f->gap.length_us);
+		fact_text_string(sb, f->gap.why);
+		break;
+	case MMT_NOTE:
+		fact_text_string(sb, f->note);
+		break;
+	case MMT_PLACE:
+		fact_text_place(sb, f);
+		break;
+	case MMT_TOTALS:
+		strbuf_printf(sb, " %llu %llu", (unsigned long long)f->totals.old, (unsigned long long)f->totals.twice);
+		break;
+	}
+}
+
+static inline void fact_text_event(struct strbuf *sb, const struct fact *f)
+{
+	const unsigned long long addr = f->block.addr, size = f->block.size, key = f->block.key, birth = f->block.birth_us;
+
+	switch (f->kind) {
+	case MMT_ALLOC:
+		strbuf_printf(sb, " 0x%llx %llu %u", addr, size, f->block.stack);
+		break;
+	case MMT_HELD:
+		strbuf_printf(sb, " 0x%llx %llu %u %llu", addr, size, f->block.stack, birth);
+		break;
+	case MMT_FREE:
+	case MMT_FORGET:
+		strbuf_printf(sb, " 0x%llx", addr);
+		break;
+	case MMT_FREE_AT:
+	case MMT_OLD:
+		strbuf_printf(sb, " 0x%llx %u", addr, f->block.stack);
+		break;
+	case MMT_TWICE:
+		strbuf_printf(sb, " 0x%llx %u %u %u %llu", addr, f->block.stack, f->block.first, f->block.alloc, size);
+		break;
+	case MMT_ASIDE:
+		strbuf_printf(sb, " %llu 0x%llx", key, addr);
+		break;
+	case MMT_ASIDE_FREED:
+		strbuf_printf(sb, " %llu %u", key, f->block.stack);
+		break;
+	case MMT_ASIDE_BACK:
+		strbuf_printf(sb, " %llu", key);
+		break;
+	case MMT_FAMILY:
+		strbuf_printf(sb, " %u", f->family);
+		break;
+	}
+}
+
+/* "31.5 @7 0 1 0x1000 1" and a newline: kind, kind of information, time, fields. */
+static inline void fact_text(struct strbuf *sb, const struct fact *f)
+{
+	strbuf_printf(sb, "%u.%u @%llu", f->kind, f->info, (unsigned long long)f->time_us);
+	if (f->kind == MMT_INFO)
+		fact_text_info(sb, f);
+	else
+		fact_text_event(sb, f);
+	strbuf_putc(sb, '\n');
+}
+
+#endif

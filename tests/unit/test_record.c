@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: MIT */
+/* record: a fact of every kind goes in and comes out the same; what is no record is refused, whatever it claims. */
+#include "trace/encode.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/fact_example.h"
+#include "tests/unit/fact_text.h"
+#include "trace/decode.h"
+
+static uint8_t payload[MMT_BLOCK_MAX];
+
+static void text_of(const struct fact *f, struct strbuf *sb)
+{
+	strbuf_reset(sb);
+	fact_text(sb, f);
+}
+
+/* Everything in @payload, as text. What decoder_next said last. */
+static int read_all(size_t n, struct strbuf *sb)
+{
+	cleanup_free uint8_t *exact = malloc(n ? n : 1);	/* the address sanitizer sees a step beyond it */
+	struct decoder d;
+	struct fact f;
+	int got;
+
+	strbuf_reset(sb);
+	memcpy(exact, payload, n);
+	assert_int_equal(decoder_init(&d), 0);
+	decoder_start(&d, exact, n);
+	while ((got = decoder_next(&d, &f)) > 0)
+		fact_text(sb, &f);
+	decoder_fini(&d);
+	return got;
+}
+
+static void every_kind_alone(void **state)
+{
+	cleanup_strbuf struct strbuf in = STRBUF_INIT, out = STRBUF_INIT;
+	uint64_t kinds = 0, infos = 0;
+	struct encoder e;
+
+	(void)state;
+	for (size_t i = 0; i < FACT_EXAMPLES; i++) {
+		encoder_start(&e, payload);
+		assert_int_equal(encoder_put(&e, &fact_examples[i]), 0);
+		assert_int_equal(read_all(e.n, &out), 0);
+		text_of(&fact_examples[i], &in);
+		assert_string_equal(strbuf_str(&out), strbuf_str(&in));
+		kinds |= 1ull << fact_examples[i].kind;
+		infos |= 1ull << fact_examples[i].info;
+	}
+	assert_int_equal(kinds, (1ull << MMT_INFO) | ((2ull << MMT_TIME) - 2));
+	assert_int_equal(infos, (2ull << MMT_END) - 1);
+}
+
+static void all_in_one_block(void **state)
+{
+	static const uint64_t steps[] = { 0, 1, 6, 7, 127, 128, 1000000, 1ull << 40 };
+	cleanup_strbuf struct strbuf in = STRBUF_INIT, out = STRBUF_INIT;
+	struct encoder e;
+	uint64_t now = 0;
+
+	(void)state;
+	encoder_start(&e, payload);
+	for (size_t i = 0; i < 3 * FACT_EXAMPLES; i++) {
+		struct fact f = fact_examples[i * 7 % FACT_EXAMPLES];
+		f.time_us = now += steps[i % 8];
+		assert_int_equal(encoder_put(&e, &f), 0);
+		fact_text(&in, &f);
+	}
+	assert_int_equal(read_all(e.n, &out), 0);
+	assert_string_equal(strbuf_str(&out), strbuf_str(&in));
+}
+
+static void at_random(void **state)
+{
+	cleanup_strbuf struct strbuf in = STRBUF_INIT, out = STRBUF_INIT;
+	uint64_t random = 88172645463325252u, now = 0;
+	struct encoder e;
+
+	(void)state;
+	for (int round = 0; round < 50; round++) {
+		encoder_start(&e, payload);
+		strbuf_reset(&in);
+		for (int i = 0; i < 1000; i++) {
+			struct fact f = example_event(&random, &now);
+			assert_int_equal(encoder_put(&e, &f), 0);
+			fact_text(&in, &f);
+		}
+		assert_int_equal(read_all(e.n, &out), 0);
+		assert_string_equal(strbuf_str(&out), strbuf_str(&in));
+	}
+}
+
+static void time_never_goes_back(void **state)
+{
+	const struct fact late = { .kind = MMT_TIME, .time_us = MOST }, early = { .kind = MMT_TIME, .time_us = 5 };
+	cleanup_strbuf struct strbuf out = STRBUF_INIT;
+	struct encoder e;
+
+	(void)state;
+	encoder_start(&e, payload);
+	assert_int_equal(encoder_put(&e, &late), 0);
+	assert_int_equal(encoder_put(&e, &early), 0);
+	assert_int_equal(read_all(e.n, &out), 0);
+	assert_string_equal(strbuf_str(&out), "12.0 @18446744073709551615\n12.0 @18446744073709551615\n");
+	/* one more microsecond would be too many */
+	payload[e.n++] = 1 << MMT_KIND_BITS | MMT_TIME;
+	assert_int_equal(read_all(e.n, &out), -EPROTO);
+}
+
+/* What is usual takes few bytes. */
+static void usual_events_are_small(void **state)
+{
+	const struct fact start = { .kind = MMT_FORGET, .block.addr = 0x7f1234567890 };
+	const struct fact alloc = { .kind = MMT_ALLOC, .time_us = 5, .block = { .addr = 0x7f12345678b0, .size = 24, .stack = 3 } };
+	const struct fact release = { .kind = MMT_FREE, .time_us = 11, .block.addr = 0x7f1234567890 };
+	struct encoder e;
+
+	(void)state;
+	encoder_start(&e, payload);
+	assert_int_equal(encoder_put(&e, &start), 0);
+	size_t before = e.n;
+	assert_int_equal(encoder_put(&e, &alloc), 0);
+	assert_int_equal(encoder_put(&e, &release), 0);
+	assert_int_equal(e.n - before, 4 + 2);
+}
+
+/* A block takes what fits; then it is as it was, and so is what the next record refers to. */
+static void a_full_block(void **state)
+{
+	cleanup_strbuf struct strbuf in = STRBUF_INIT, out = STRBUF_INIT;
+	uint64_t random = 1, now = 0;
+	static char text[MMT_BLOCK_MAX];
+	struct encoder e;
+	struct fact f;
+	int err = 0;
+
+	(void)state;
+	encoder_start(&e, payload);
+	while (!err) {
+		struct encoder before = e;
+		f = example_event(&random, &now);
+		f.kind = f.kind == MMT_FAMILY ? MMT_TWICE : f.kind;
+		err = encoder_put(&e, &f);
+		if (err)
+			assert_memory_equal(&e, &before, sizeof(e));
+		else
+			fact_text(&in, &f);
+	}
+	assert_int_equal(err, -ENOBUFS);
+	assert_true(e.n <= MMT_BLOCK_MAX && e.n > MMT_BLOCK_MAX - 100);
+	assert_int_equal(read_all(e.n, &out), 0);
+	assert_string_equal(strbuf_str(&out), strbuf_str(&in));
+
+	/* the largest note, and one that is larger */
+	memset(text, 'x', sizeof(text) - 1);
+	f = (struct fact){ .kind = MMT_INFO, .info = MMT_NOTE, .note = text };
+	encoder_start(&e, payload);
+	assert_int_equal(encoder_put(&e, &f), -ENOBUFS);
+	assert_int_equal(e.n, 0);
+	f.note = text + 32;
+	assert_int_equal(encoder_put(&e, &f), 0);
+	assert_int_equal(read_all(e.n, &out), 0);
+	assert_int_equal(strlen(strbuf_str(&out)), strlen(f.note) + strlen("31.14 @0 \"\"\n"));
+	/* and each length between: what is taken can be read, what is not leaves nothing */
+	for (size_t less = 1; less < 32; less++) {
+		f.note = text + less;
+		encoder_start(&e, payload);
+		err = encoder_put(&e, &f);
+		assert_true(err == 0 || (err == -ENOBUFS && e.n == 0));
+		assert_true(e.n <= MMT_BLOCK_MAX);
+		assert_int_equal(read_all(e.n, &out), 0);
+	}
+}
+
+/* A decoder takes any number of blocks, each as large as can be; what it gave before is gone then. */
+static void many_large_records(void **state)
+{
+	static char text[MMT_BLOCK_MAX];
+	const struct fact in = { .kind = MMT_INFO, .info = MMT_NOTE, .note = text + 100 };
+	struct encoder e;
+	struct decoder d;
+	struct fact f;
+
+	(void)state;
+	memset(text, 'x', sizeof(text) - 1);
+	encoder_start(&e, payload);
+	assert_int_equal(encoder_put(&e, &in), 0);
+	assert_int_equal(decoder_init(&d), 0);
+	for (int i = 0; i < 4; i++) {
+		decoder_start(&d, payload, e.n);
+		assert_int_equal(decoder_next(&d, &f), 1);
+		assert_string_equal(f.note, in.note);
+		assert_ptr_equal(f.note, d.text);
+	}
+	decoder_fini(&d);
+}
+
+/* A count of names that its bytes cannot hold takes no memory. */
+static void no_memory_for_lies(void **state)
+{
+	static const uint8_t lie[] = { MMT_INFO, MMT_NAMES, 14, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 };
+	struct decoder d;
+	struct fact f;
+
+	(void)state;
+	assert_int_equal(decoder_init(&d), 0);
+	decoder_start(&d, lie, sizeof(lie));
+	assert_int_equal(decoder_next(&d, &f), -EPROTO);
+	assert_int_equal(d.list_size, 0);
+	decoder_fini(&d);
+}
+
+static void what_the_encoder_refuses(void **state)
+{
+	const struct fact no_kind = { .kind = 13 }, none = { .kind = 0 }, large = { .kind = 33 };
+	const struct fact no_info = { .kind = MMT_INFO, .info = 18 };
+	const struct fact long_series = { .kind = MMT_INFO, .info = MMT_PLACE,
+					  .place = { .points = example_points, .npoints = MMT_SERIES_POINTS + 1 } };
+	struct encoder e;
+
+	(void)state;
+	encoder_start(&e, payload);
+	assert_int_equal(encoder_put(&e, &no_kind), -EINVAL);
+	assert_int_equal(encoder_put(&e, &none), -EINVAL);
+	assert_int_equal(encoder_put(&e, &large), -EINVAL);
+	assert_int_equal(encoder_put(&e, &no_info), -EINVAL);
+	assert_int_equal(encoder_put(&e, &long_series), -EINVAL);
+	assert_int_equal(e.n, 0);
+}
+
+/* Cut anywhere: the record that is cut is not given. */
+static void cut_at_every_byte(void **state)
+{
+	cleanup_strbuf struct strbuf out = STRBUF_INIT, whole = STRBUF_INIT;
+	struct encoder e;
+	size_t ends[FACT_EXAMPLES];
+
+	(void)state;
+	encoder_start(&e, payload);
+	for (size_t i = 0; i < FACT_EXAMPLES; i++) {
+		assert_int_equal(encoder_put(&e, &fact_examples[i]), 0);
+		ends[i] = e.n;
+	}
+	assert_int_equal(read_all(e.n, &whole), 0);
+	for (size_t n = 0, record = 0; n <= e.n; n++) {
+		bool between = n == 0 || n == ends[record];
+		assert_int_equal(read_all(n, &out), between ? 0 : -EPROTO);
+		assert_int_equal(strncmp(strbuf_str(&out), strbuf_str(&whole), strlen(strbuf_str(&out))), 0);
+		record += n == ends[record];
+	}
+}
+
+struct odd {
+	const char *bytes;
+	size_t n;
+	int end;
+	const char *text;
+};
+
+#define ODD(bytes, end, text) { bytes, sizeof(bytes) - 1, end, text }
+
+static const struct odd odd[] = {
+	/* kinds that are not known */
+	ODD("\x00", -ENOTSUP, ""),
+	ODD("\x0d", -ENOTSUP, ""),
+	ODD("\x1e", -ENOTSUP, ""),
+	ODD("\x1f\x12\x03" "abc" "\x0c", 0, "12.0 @0\n"),
+	ODD("\x1f\x00\x00\x0c", 0, "12.0 @0\n"),
+	ODD("\x1f\xff\xff\xff\xff\x7f\x00\x0c", 0, "12.0 @0\n"),
+	/* fields of a newer version behind the known ones, and too few */
+	ODD("\x1f\x0a\x05\x01\x02" "new" "\x0c", 0, "31.10 @0 1 2\n12.0 @0\n"),
+	ODD("\x1f\x0a\x01\x01\x02", -EPROTO, ""),
+	/* a length beyond the block, and beyond everything */
+	ODD("\x1f\x0e\x05\x02" "x", -EPROTO, ""),
+	ODD("\x1f\x0e\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x02", -EPROTO, ""),
+	/* a string longer than its record, though not longer than the block; a NUL in one */
+	ODD("\x1f\x0e\x02\x03" "xy", -EPROTO, ""),
+	ODD("\x1f\x0e\x04\x04" "x\0y", 0, "31.14 @0 \"x\"\n"),
+	/* numbers that do not fit */
+	ODD("\x01\x00\x01\x80\x80\x80\x80\x10", -EPROTO, ""),
+	ODD("\x1f\x02\x05\x80\x80\x80\x80\x20\x00\x00\x00", -EPROTO, ""),
+	/* so many arguments, names, points cannot be there */
+	ODD("\x1f\x02\x06\x02\x00\x00\x02\x00\x00", 0, "31.2 @0 1 NULL NULL NULL NULL\n"),
+	ODD("\x1f\x02\x06\x02\x00\x00\x03\x00\x00", -EPROTO, ""),
+	ODD("\x1f\x02\x0c\x02\x00\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", -EPROTO, ""),
+	ODD("\x1f\x08\x07\x00\x01\x00\x00\x00\x00\x00", 0, "31.8 @0 0: NULL NULL NULL 0 0\n"),
+	ODD("\x1f\x08\x08\x00\x02\x00\x00\x00\x00\x00\x00", -EPROTO, ""),
+	ODD("\x1f\x0f\x26\x00\x00\x00\x00\x21" "123456789012345678901234567890123", -EPROTO, ""),
+	/* a run: keys that are not known are skipped, a value is as long as it says */
+	ODD("\x1f\x01\x09\x63\x02xx\x04\x01p\x05\x00", 0,
+	    "31.1 @0 00000000000000000000000000000000 piece 0 last 0 start 0 \"p\" \"\" NULL\n"),
+	ODD("\x1f\x01\x05\x02\x02\x85\x85\x01", -EPROTO, ""),
+	ODD("\x1f\x01\x03\x04\x02x", -EPROTO, ""),
+	ODD("\x1f\x01\x05\x01\x03" "abc", -EPROTO, ""),
+	/* flags that are not known */
+	ODD("\x1f\x05\x04\x01\x02\x00\xfe\x00", -EPROTO, ""),
+	ODD("\x1f\x05\x04\x01\x02\x00\x7f", 0, "31.5 @0 1 0 0x2 1\n"),
+};
+
+static void odd_records(void **state)
+{
+	cleanup_strbuf struct strbuf out = STRBUF_INIT;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
+		memcpy(payload, odd[i].bytes, odd[i].n);
+		int end = read_all(odd[i].n, &out);
+		if (end != odd[i].end || strcmp(strbuf_str(&out), odd[i].text))
+			fail_msg("odd record %zu: %d, %s", i, end, strbuf_str(&out));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_kind_alone),
+		cmocka_unit_test(all_in_one_block),
+		cmocka_unit_test(at_random),
+		cmocka_unit_test(time_never_goes_back),
+		cmocka_unit_test(usual_events_are_small),
+		cmocka_unit_test(a_full_block),
+		cmocka_unit_test(many_large_records),
+		cmocka_unit_test(no_memory_for_lies),
+		cmocka_unit_test(what_the_encoder_refuses),
+		cmocka_unit_test(cut_at_every_byte),
+		cmocka_unit_test(odd_records),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

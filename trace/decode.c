@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * decode: see decode.h. A string takes as many bytes in the payload (its length, and the bytes) as here (the bytes, and
+ * a NUL), or more. So a text area of a block's size cannot overflow. An array's number of elements is held against the
+ * bytes that are left before there is memory for it.
+ */
+#include "trace/decode.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace/fields.h"
+
+#define NAME_LEAST 5	/* bytes of a name */
+
+int decoder_init(struct decoder *d)
+{
+	*d = (struct decoder){ .text = malloc(MMT_BLOCK_MAX) };
+	return d->text ? 0 : -ENOMEM;
+}
+
+void decoder_fini(struct decoder *d)
+{
+	free(d->text);
+	free(d->list);
+	*d = (struct decoder){ 0 };
+}
+
+void decoder_start(struct decoder *d, const void *payload, size_t n)
+{
+	d->in = (struct cursor){ payload, (const uint8_t *)payload + n, false };
+	d->time_us = 0;
+	d->addr = 0;
+	d->family = 0;
+}
+
+/* @n bytes of @in as a string; a NUL within ends it. NULL if they are not there. */
+static const char *take_text(struct decoder *d, struct cursor *in, uint64_t n)
+{
+	const uint8_t *bytes = cursor_bytes(in, n);
+	char *text = d->text + d->ntext;
+
+	if (!bytes)
+		return NULL;
+	memcpy(text, bytes, n);
+	text[n] = '\0';
+	d->ntext += n + 1;
+	return text;
+}
+
+static const char *get_text(struct decoder *d, struct cursor *in)
+{
+	uint64_t n = cursor_varint(in);
+
+	return n ? take_text(d, in, n - 1) : NULL;
+}
+
+static int32_t get_signed(struct cursor *in)
+{
+	int64_t v = wire_unzigzag(cursor_varint(in));
+
+	in->bad |= v != (int32_t)v;
+	return (int32_t)v;
+}
+
+/* --- what is a list --- */
+
+/* How many elements, and the array for them. None if they cannot be there, with at least @least bytes for each. */
+static uint32_t get_list(struct decoder *d, struct cursor *in, size_t least, size_t element)
+{
+	uint64_t n = cursor_varint(in);
+
+	if (n > cursor_left(in) / least) {
+		in->bad = true;
+		return 0;
+	}
+	if (n * element > d->list_size) {
+		void *grown = realloc(d->list, n * element);
+		if (!grown)
+			return UINT32_MAX;
+		d->list = grown;
+		d->list_size = n * element;
+	}
+	return (uint32_t)n;
+}
+
+static void get_run_value(struct decoder *d, uint64_t key, struct cursor *value, struct fact_run *r)
+{
+	const uint8_t *id;
+
+	switch (key) {
+	case MMT_RUN_ID:
+		id = cursor_bytes(value, sizeof(r->id));
+		if (id)
+			memcpy(r->id, id, sizeof(r->id));
+		break;
+	case MMT_RUN_PIECE:
+		r->piece = cursor_varint32(value);
+		break;
+	case MMT_RUN_LAST:
+		r->last = cursor_varint32(value);
+		break;
+	case MMT_RUN_START:
+		r->start_ns = wire_unzigzag(cursor_varint(value));
+		break;
+	case MMT_RUN_FRONTEND:
+		r->frontend = take_text(d, value, cursor_left(value));
+		break;
+	case MMT_RUN_MODE:
+		r->mode = take_text(d, value, cursor_left(value));
+		break;
+	case MMT_RUN_WRITER:
+		r->writer = take_text(d, value, cursor_left(value));
+		break;
+	}
+}
+
+static int get_run(struct decoder *d, struct cursor *in, struct fact *f)
+{
+	f->run = (struct fact_run){ 0 };
+	while (cursor_left(in) && !in->bad) {
+		uint64_t key = cursor_varint(in), n = cursor_varint(in);
+		const uint8_t *bytes = cursor_bytes(in, n);
+		struct cursor value = { bytes, bytes ? bytes + n : NULL, false };
+
+		if (bytes)
+			get_run_value(d, key, &value, &f->run);
+		in->bad |= value.bad;
+	}
+	return 0;
+}
+
+static int get_arguments(struct decoder *d, struct cursor *in, struct fact *f)
+{
+	uint32_t n = get_list(d, in, 1, sizeof(char *));
+	const char **list = d->list;
+
+	if (n == UINT32_MAX)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++)
+		list[i] = get_text(d, in);
+	f->target.argc = n;
+	f->target.argv = list;
+	return 0;
+}
+
+static int get_names(struct decoder *d, struct cursor *in, struct fact *f)
+{
+	uint32_t n = get_list(d, in, NAME_LEAST, sizeof(struct fact_name));
+	struct fact_name *list = d->list;
+
+	if (n == UINT32_MAX)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++) {
+		list[i].function = get_text(d, in);
+		list[i].linkage = get_text(d, in);
+		list[i].file = get_text(d, in);
+		list[i].line = cursor_varint32(in);
+		list[i].inlined = cursor_varint(in) & MMT_NAMES_INLINED;
+	}
+	f->names.n = n;
+	f->names.all = list;
+	return 0;
+}
+
+static int get_points(struct decoder *d, struct cursor *in, struct fact *f)
+{
+	uint32_t n = get_list(d, in, 1, sizeof(uint64_t));
+	uint64_t *list = d->list;
+
+	if (n == UINT32_MAX)
+		return -ENOMEM;
+	if (n > MMT_SERIES_POINTS) {
+		in->bad = true;
+		n = 0;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		list[i] = cursor_varint(in);
+	f->place.npoints = n;
+	f->place.points = list;
+	return 0;
+}
+
+/* --- one record --- */
+
+#define KIND(kind, fields) case kind: fields break;
+#define ADDRESS(field) f->field = d->addr = cursor_address(in, d->addr);
+#define U64(field) f->field = cursor_varint(in);
+#define U32(field) f->field = cursor_varint32(in);
+#define SIGNED(field) f->field = get_signed(in);
+#define STACK(field) f->field = cursor_varint32(in);
+#define STACK_OR_NONE(field) f->field = cursor_varint32(in);
+#define FLAG(field, bit) f->field = cursor_varint(in) & (bit);
+#define TEXT(field) f->field = get_text(d, in);
+#define RUN() err = get_run(d, in, f);
+#define ARGUMENTS() err = get_arguments(d, in, f);
+#define LIST() err = get_names(d, in, f);
+#define POINTS() err = get_points(d, in, f);
+
+/* 1; 0: not known, and skipped. What stands behind the known fields is a newer version's. */
+static int get_info(struct decoder *d, struct fact *f)
+{
+	uint64_t info = cursor_varint(&d->in), n = cursor_varint(&d->in);
+	const uint8_t *bytes = cursor_bytes(&d->in, n);
+	struct cursor value = { bytes, bytes ? bytes + n : NULL, false }, *in = &value;
+	int err = 0;
+
+	if (!bytes)
+		return -EPROTO;
+	switch (info) {
+	FIELDS_OF_INFO
+	default:
+		return 0;
+	}
+	f->info = (uint32_t)info;
+	if (value.bad)
+		return -EPROTO;
+	return err ? err : 1;
+}
+
+static int get_event(struct decoder *d, struct fact *f)
+{
+	struct cursor *in = &d->in;
+
+	switch (f->kind) {
+	FIELDS_OF_EVENTS
+	default:
+		return -ENOTSUP;
+	}
+	if (f->kind == MMT_FAMILY)
+		d->family = f->family;
+	return 1;
+}
+
+static void pass_time(struct decoder *d, unsigned int high)
+{
+	uint64_t passed = high == MMT_TIME_FOLLOWS ? cursor_varint(&d->in) : high;
+
+	d->in.bad |= passed > UINT64_MAX - d->time_us;
+	d->time_us += passed;
+}
+
+int decoder_next(struct decoder *d, struct fact *f)
+{
+	while (cursor_left(&d->in)) {
+		uint8_t head = cursor_byte(&d->in);
+		int got;
+
+		pass_time(d, head >> MMT_KIND_BITS);
+		d->ntext = 0;
+		memset(f, 0, sizeof(*f));
+		f->kind = head & MMT_KIND_MASK;
+		f->time_us = d->time_us;
+		got = f->kind == MMT_INFO ? get_info(d, f) : get_event(d, f);
+		if (d->in.bad)
+			return -EPROTO;
+		if (got)
+			return got;
+	}
+	return 0;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * decode: records of a block's payload as facts.
+ *
+ * Nothing is believed: what does not fit into its record, or into the number it stands for, is -EPROTO, and the
+ * rest of the block means nothing. Kinds of information that are not known are skipped.
+ */
+#ifndef MM_DECODE_H
+#define MM_DECODE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "trace/fact.h"
+#include "trace/wire.h"
+
+struct decoder {
+	struct cursor in;
+	uint64_t time_us;
+	taddr addr;
+	uint32_t family;	/* of the events that come */
+	char *text;		/* the strings of the last fact: MMT_BLOCK_MAX bytes are enough for any */
+	size_t ntext;
+	void *list;		/* its array */
+	size_t list_size;
+};
+
+must_check int decoder_init(struct decoder *d);		/* 0 or -ENOMEM */
+void decoder_fini(struct decoder *d);
+
+/* A new block: @n bytes (at most MMT_BLOCK_MAX) at @payload, which stay the caller's and must stay. */
+void decoder_start(struct decoder *d, const void *payload, size_t n);
+
+/*
+ * The next fact. 1; 0: there is none; -EPROTO: the record makes no sense; -ENOTSUP: an event of a kind that is not
+ * known; -ENOMEM. Strings and arrays are valid until the next call.
+ */
+must_check int decoder_next(struct decoder *d, struct fact *f);
+
+#endif

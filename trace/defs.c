@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT */
+#include "trace/defs.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace/grow.h"
+
+void defs_init(struct defs *d)
+{
+	*d = (struct defs){ 0 };
+	addrmap_init(&d->family_index.other, sizeof(uint32_t));
+	addrmap_init(&d->module_index.other, sizeof(uint32_t));
+	addrmap_init(&d->frame_index.other, sizeof(uint32_t));
+	addrmap_init(&d->node_index.other, sizeof(uint32_t));
+	addrmap_init(&d->stack_index.other, sizeof(uint32_t));
+	texts_init(&d->pool);
+}
+
+void defs_fini(struct defs *d)
+{
+	addrmap_fini(&d->family_index.other);
+	addrmap_fini(&d->module_index.other);
+	addrmap_fini(&d->frame_index.other);
+	addrmap_fini(&d->node_index.other);
+	addrmap_fini(&d->stack_index.other);
+	texts_fini(&d->pool);
+	free(d->families);
+	free(d->modules);
+	free(d->frames);
+	free(d->nodes);
+	free(d->stacks);
+	free(d->names);
+	defs_init(d);
+}
+
+const char *defs_string(struct defs *d, const char *text)
+{
+	return texts_keep(&d->pool, text);
+}
+
+/* --- from number to index --- */
+
+static uint32_t other_index(const struct defs_index *way, uint32_t number)
+{
+	const uint32_t *index = addrmap_get(&way->other, number);
+
+	return index ? *index : DEFS_NONE;
+}
+
+/* The usual one is @guess. */
+#define INDEX_OF(array, count, way, wanted, guess) \
+	((size_t)(guess) < (count) && (array)[guess].number == (wanted) ? (guess) : other_index(&(way), wanted))
+
+uint32_t defs_family(const struct defs *d, uint32_t number)
+{
+	return INDEX_OF(d->families, d->nfamilies, d->family_index, number, number);
+}
+
+uint32_t defs_module(const struct defs *d, uint32_t number)
+{
+	return INDEX_OF(d->modules, d->nmodules, d->module_index, number, number);
+}
+
+uint32_t defs_frame(const struct defs *d, uint32_t number)
+{
+	return INDEX_OF(d->frames, d->nframes, d->frame_index, number, number);
+}
+
+/* The numbers of nodes begin at 1. */
+uint32_t defs_node(const struct defs *d, uint32_t number)
+{
+	return INDEX_OF(d->nodes, d->nnodes, d->node_index, number, number - 1);
+}
+
+uint32_t defs_stack(const struct defs *d, uint32_t number)
+{
+	return INDEX_OF(d->stacks, d->nstacks, d->stack_index, number, number);
+}
+
+/* --- a new thing --- */
+
+/* Room for one more, and the way to it from @number if that is not what one would @guess. */
+static int make_room(void *array, size_t n, size_t *size, size_t element, struct defs_index *way, uint32_t number,
+		     uint32_t guess)
+{
+	uint32_t index = (uint32_t)n;
+
+	if (n >= DEFS_NONE)
+		return -ENOMEM;
+	if (grow_for(array, n, size, element))
+		return -ENOMEM;
+	return guess == index ? 0 : addrmap_put(&way->other, number, &index);
+}
+
+/* @text kept as *@out; NULL stays NULL. */
+static int keep(struct defs *d, const char *text, const char **out)
+{
+	*out = texts_keep(&d->pool, text);
+	return text && !*out ? -ENOMEM : 0;
+}
+
+/* What was not known, or empty, may become known. Another text contradicts. */
+static int fill_in(struct defs *d, const char **have, const char *text)
+{
+	if (!text || !*text || (*have && !strcmp(*have, text)))
+		return 0;
+	return *have && **have ? -EINVAL : keep(d, text, have);
+}
+
+static int take_family(struct defs *d, const struct fact *f)
+{
+	uint32_t number = f->family_name.number, known = defs_family(d, number);
+	struct defs_family family = { .number = number };
+	int err;
+
+	if (known != DEFS_NONE)
+		return fill_in(d, &d->families[known].name, f->family_name.name);
+	err = keep(d, f->family_name.name, &family.name);
+	if (!err)
+		err = make_room(&d->families, d->nfamilies, &d->families_size, sizeof(family), &d->family_index, number, number);
+	if (!err)
+		d->families[d->nfamilies++] = family;
+	return err;
+}
+
+static int know_module(struct defs *d, struct defs_module *have, const struct fact *f)
+{
+	int err;
+
+	if (have->file != f->module.file || have->bias != f->module.bias || have->lo != f->module.lo ||
+	    have->hi != f->module.hi)
+		return -EINVAL;
+	err = fill_in(d, &have->path, f->module.path);
+	return err ? err : fill_in(d, &have->build_id, f->module.build_id);
+}
+
+static int take_module(struct defs *d, const struct fact *f)
+{
+	uint32_t number = f->module.number, known = defs_module(d, number);
+	struct defs_module m = { .number = number, .file = f->module.file, .bias = f->module.bias, .lo = f->module.lo,
+				 .hi = f->module.hi };
+	int err;
+
+	if (known != DEFS_NONE)
+		return know_module(d, &d->modules[known], f);
+	err = keep(d, f->module.path, &m.path);
+	if (!err)
+		err = keep(d, f->module.build_id, &m.build_id);
+	if (!err)
+		err = make_room(&d->modules, d->nmodules, &d->modules_size, sizeof(m), &d->module_index, number, number);
+	if (!err)
+		d->modules[d->nmodules++] = m;
+	return err;
+}
+
+static int take_frame(struct defs *d, const struct fact *f)
+{
+	uint32_t number = f->frame.number, known = defs_frame(d, number);
+	struct defs_frame frame = { .pc = f->frame.pc, .number = number, .module = DEFS_NONE, .exact = f->frame.exact };
+	int err;
+
+	if (f->frame.module != FACT_NONE) {
+		frame.module = defs_module(d, f->frame.module - 1);
+		if (frame.module == DEFS_NONE)
+			return -ENOENT;
+	}
+	if (known != DEFS_NONE) {
+		const struct defs_frame *have = &d->frames[known];
+		return have->pc == frame.pc && have->module == frame.module && have->exact == frame.exact ? 0 : -EINVAL;
+	}
+	err = make_room(&d->frames, d->nframes, &d->frames_size, sizeof(frame), &d->frame_index, number, number);
+	if (!err)
+		d->frames[d->nframes++] = frame;
+	return err;
+}
+
+static int take_node(struct defs *d, const struct fact *f)
+{
+	uint32_t number = f->node.number, known;
+	struct defs_node node = { number, DEFS_NONE, defs_frame(d, f->node.frame), 1 };
+	int err;
+
+	if (!number)
+		return -EINVAL;
+	if (f->node.caller) {
+		node.caller = defs_node(d, f->node.caller);
+		if (node.caller == DEFS_NONE)
+			return -ENOENT;
+		node.depth = d->nodes[node.caller].depth + 1;
+	}
+	if (node.frame == DEFS_NONE)
+		return -ENOENT;
+	known = defs_node(d, number);
+	if (known != DEFS_NONE)
+		return d->nodes[known].caller == node.caller && d->nodes[known].frame == node.frame ? 0 : -EINVAL;
+	if (node.depth > DEFS_DEPTH_MAX)
+		return -EINVAL;
+	err = make_room(&d->nodes, d->nnodes, &d->nodes_size, sizeof(node), &d->node_index, number, number - 1);
+	if (!err)
+		d->nodes[d->nnodes++] = node;
+	return err;
+}
+
+static int take_stack(struct defs *d, const struct fact *f)
+{
+	uint32_t number = f->stack.number, known = defs_stack(d, number);
+	uint32_t end = f->stack.end <= MMT_END_ELSEWHERE ? f->stack.end : MMT_END_LOST;
+	struct defs_stack stack = { number, DEFS_NONE, (uint8_t)end };
+	int err;
+
+	if (f->stack.node) {
+		stack.node = defs_node(d, f->stack.node);
+		if (stack.node == DEFS_NONE)
+			return -ENOENT;
+	}
+	if (known != DEFS_NONE)
+		return d->stacks[known].node == stack.node && d->stacks[known].end == stack.end ? 0 : -EINVAL;
+	err = make_room(&d->stacks, d->nstacks, &d->stacks_size, sizeof(stack), &d->stack_index, number, number);
+	if (!err)
+		d->stacks[d->nstacks++] = stack;
+	return err;
+}
+
+static int keep_names(struct defs *d, const struct fact *f, struct defs_name *to)
+{
+	for (uint32_t i = 0; i < f->names.n; i++) {
+		const struct fact_name *from = &f->names.all[i];
+		struct defs_name name = { .line = from->line, .inlined = from->inlined };
+
+		if (keep(d, from->function, &name.function) || keep(d, from->linkage, &name.linkage) ||
+		    keep(d, from->file, &name.file))
+			return -ENOMEM;
+		to[i] = name;
+	}
+	return 0;
+}
+
+/* New names go where the old ones were if there is room: who names a frame over and over cannot fill the memory. */
+static int make_names_room(struct defs *d, struct defs_frame *frame, uint32_t n)
+{
+	if (n <= frame->names_room)
+		return 0;
+	if (d->nnames + n > UINT32_MAX || grow_for(&d->names, d->nnames + n - 1, &d->names_size, sizeof(*d->names)))
+		return -ENOMEM;
+	frame->names = (uint32_t)d->nnames;
+	frame->names_room = (uint16_t)n;
+	frame->nnames = 0;
+	d->nnames += n;
+	return 0;
+}
+
+static int take_names(struct defs *d, const struct fact *f)
+{
+	uint32_t index = defs_frame(d, f->names.frame), n = f->names.n;
+
+	if (index == DEFS_NONE)
+		return -ENOENT;
+	if (n > DEFS_NAMES_MAX)
+		return -EINVAL;
+	struct defs_frame *frame = &d->frames[index];
+	if (make_names_room(d, frame, n) || (n && keep_names(d, f, d->names + frame->names)))
+		return -ENOMEM;
+	frame->nnames = n;
+	return 0;
+}
+
+int defs_take(struct defs *d, const struct fact *f)
+{
+	switch (f->kind == MMT_INFO ? f->info : 0) {
+	case MMT_FAMILY_NAME:
+		return take_family(d, f);
+	case MMT_MODULE:
+		return take_module(d, f);
+	case MMT_FRAME:
+		return take_frame(d, f);
+	case MMT_NODE:
+		return take_node(d, f);
+	case MMT_STACK:
+		return take_stack(d, f);
+	case MMT_NAMES:
+		return take_names(d, f);
+	default:
+		return -EINVAL;
+	}
+}
+
+uint32_t defs_path(const struct defs *d, uint32_t stack, uint32_t *frames, uint32_t max)
+{
+	uint32_t node = d->stacks[stack].node, depth = node == DEFS_NONE ? 0 : d->nodes[node].depth;
+
+	for (uint32_t i = 0; i < max && node != DEFS_NONE; i++) {
+		frames[i] = d->nodes[node].frame;
+		node = d->nodes[node].caller;
+	}
+	return depth;
+}
+
+size_t defs_memory(const struct defs *d)
+{
+	return d->families_size * sizeof(*d->families) + d->modules_size * sizeof(*d->modules) +
+	       d->frames_size * sizeof(*d->frames) + d->nodes_size * sizeof(*d->nodes) +
+	       d->stacks_size * sizeof(*d->stacks) + d->names_size * sizeof(*d->names) +
+	       addrmap_memory(&d->family_index.other) + addrmap_memory(&d->module_index.other) +
+	       addrmap_memory(&d->frame_index.other) + addrmap_memory(&d->node_index.other) +
+	       addrmap_memory(&d->stack_index.other) + texts_memory(&d->pool);
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+#include "trace/encode.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "trace/fields.h"
+#include "trace/wire.h"
+
+void encoder_start(struct encoder *e, uint8_t *payload)
+{
+	*e = (struct encoder){ .payload = payload };
+}
+
+static void put_text(struct sink *s, const char *text)
+{
+	size_t n = text ? strlen(text) : 0;
+
+	sink_varint(s, text ? (uint64_t)n + 1 : 0);
+	sink_bytes(s, text, n);
+}
+
+/* --- what is a list --- */
+
+static void put_value(struct sink *s, uint64_t key, const void *value, size_t n)
+{
+	sink_varint(s, key);
+	sink_varint(s, n);
+	sink_bytes(s, value, n);
+}
+
+static void put_number_value(struct sink *s, uint64_t key, uint64_t number)
+{
+	uint8_t bytes[WIRE_VARINT_MAX];
+	struct sink value = { bytes, bytes + sizeof(bytes), false };
+
+	if (!number)
+		return;
+	sink_varint(&value, number);
+	put_value(s, key, bytes, (size_t)(value.at - bytes));
+}
+
+static void put_text_value(struct sink *s, uint64_t key, const char *text)
+{
+	if (text)
+		put_value(s, key, text, strlen(text));
+}
+
+/* What is not known is left out. */
+static void put_run(struct sink *s, const struct fact_run *r)
+{
+	static const uint8_t none[sizeof(r->id)];
+
+	if (memcmp(r->id, none, sizeof(none)))
+		put_value(s, MMT_RUN_ID, r->id, sizeof(r->id));
+	put_number_value(s, MMT_RUN_PIECE, r->piece);
+	put_number_value(s, MMT_RUN_LAST, r->last);
+	put_number_value(s, MMT_RUN_START, wire_zigzag(r->start_ns));
+	put_text_value(s, MMT_RUN_FRONTEND, r->frontend);
+	put_text_value(s, MMT_RUN_MODE, r->mode);
+	put_text_value(s, MMT_RUN_WRITER, r->writer);
+}
+
+static void put_arguments(struct sink *s, const struct fact *f)
+{
+	sink_varint(s, f->target.argc);
+	for (uint32_t i = 0; i < f->target.argc && !s->full; i++)
+		put_text(s, f->target.argv[i]);
+}
+
+static void put_names(struct sink *s, const struct fact *f)
+{
+	sink_varint(s, f->names.n);
+	for (uint32_t i = 0; i < f->names.n && !s->full; i++) {
+		const struct fact_name *name = &f->names.all[i];
+
+		put_text(s, name->function);
+		put_text(s, name->linkage);
+		put_text(s, name->file);
+		sink_varint(s, name->line);
+		sink_varint(s, name->inlined ? MMT_NAMES_INLINED : 0);
+	}
+}
+
+static void put_points(struct sink *s, const struct fact *f)
+{
+	sink_varint(s, f->place.npoints);
+	for (uint32_t i = 0; i < f->place.npoints; i++)
+		sink_varint(s, f->place.points[i]);
+}
+
+/* --- one record --- */
+
+#define KIND(kind, fields) case kind: fields break;
+#define ADDRESS(field) sink_address(s, e->addr, f->field); e->addr = f->field;
+#define U64(field) sink_varint(s, f->field);
+#define U32(field) sink_varint(s, f->field);
+#define SIGNED(field) sink_varint(s, wire_zigzag(f->field));
+#define STACK(field) sink_varint(s, f->field);
+#define STACK_OR_NONE(field) sink_varint(s, f->field);
+#define FLAG(field, bit) sink_varint(s, f->field ? (bit) : 0);
+#define TEXT(field) put_text(s, f->field);
+#define RUN() put_run(s, &f->run);
+#define ARGUMENTS() put_arguments(s, f);
+#define LIST() put_names(s, f);
+#define POINTS() put_points(s, f);
+
+static int put_info_fields(struct sink *s, const struct fact *f)
+{
+	switch (f->info) {
+	FIELDS_OF_INFO
+	default:
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/*
+ * Its length goes before it, and is known behind it: there is room left for a length of one byte, and what
+ * needs more is moved.
+ */
+static int put_info(struct sink *s, const struct fact *f)
+{
+	uint8_t length[WIRE_VARINT_MAX], *start;
+	struct sink before = { length, length + sizeof(length), false };
+
+	if (f->info == MMT_PLACE && f->place.npoints > MMT_SERIES_POINTS)
+		return -EINVAL;
+	sink_varint(s, f->info);
+	start = s->at;
+	sink_byte(s, 0);
+	if (put_info_fields(s, f))
+		return -EINVAL;
+	if (s->full)
+		return 0;
+
+	size_t n = (size_t)(s->at - start - 1);
+	sink_varint(&before, n);
+	size_t more = (size_t)(before.at - length) - 1;
+	if (more > (size_t)(s->end - s->at)) {
+		s->full = true;
+		return 0;
+	}
+	memmove(start + 1 + more, start + 1, n);
+	memcpy(start, length, more + 1);
+	s->at += more;
+	return 0;
+}
+
+static int put_fields(struct encoder *e, struct sink *s, const struct fact *f)
+{
+	switch (f->kind) {
+	FIELDS_OF_EVENTS
+	case MMT_INFO:
+		return put_info(s, f);
+	default:
+		return -EINVAL;
+	}
+	if (f->kind == MMT_FAMILY)
+		e->family = f->family;
+	return 0;
+}
+
+static void put_head(struct sink *s, uint32_t kind, uint64_t passed_us)
+{
+	uint64_t high = passed_us < MMT_TIME_FOLLOWS ? passed_us : MMT_TIME_FOLLOWS;
+
+	sink_byte(s, (uint8_t)(high << MMT_KIND_BITS | kind));
+	if (high == MMT_TIME_FOLLOWS)
+		sink_varint(s, passed_us);
+}
+
+int encoder_put(struct encoder *e, const struct fact *f)
+{
+	struct encoder before = *e;
+	struct sink s = { e->payload + e->n, e->payload + MMT_BLOCK_MAX, false };
+	int err;
+
+	if (f->time_us > e->time_us) {
+		put_head(&s, f->kind & MMT_KIND_MASK, f->time_us - e->time_us);
+		e->time_us = f->time_us;
+	} else {
+		put_head(&s, f->kind & MMT_KIND_MASK, 0);
+	}
+	err = put_fields(e, &s, f);
+	if (!err && s.full)
+		err = -ENOBUFS;
+	if (err)
+		*e = before;
+	else
+		e->n = (size_t)(s.at - e->payload);
+	return err;
+}

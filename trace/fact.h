@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fact: one thing that a run says: an event, or information about it. A trace
+ * is a list of facts; so is what a live watch tells its ledger. Whoever applies the same facts
+ * gets the same report.
+ *
+ * Strings and arrays are borrowed: valid as long as whoever made the fact says (a reader: during the call).
+ * Numbers of stacks, frames, ... are the run's own, and hold in all its pieces.
+ */
+#ifndef MM_FACT_H
+#define MM_FACT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/taddr.h"
+#include "trace/format.h"
+
+#define FACT_NONE 0		/* of fields "number + 1 or 0" */
+
+struct fact_name {
+	const char *function;	/* readable; NULL: not known */
+	const char *linkage;	/* as the linker knows it; NULL: the same, or not known */
+	const char *file;	/* of the source */
+	uint32_t line;		/* 0: not known */
+	bool inlined;
+};
+
+/* MMT_RUN: what is not known is 0 or NULL. */
+struct fact_run {
+	uint8_t id[16];
+	uint32_t piece, last;	/* 0: it is in one piece */
+	int64_t start_ns;
+	const char *frontend, *mode, *writer;
+};
+
+struct fact {
+	uint32_t kind;		/* MMT_ALLOC ... below MMT_INFO: an event; else MMT_INFO */
+	uint32_t info;		/* MMT_RUN ...; for MMT_INFO only */
+	uint64_t time_us;	/* since the run's start */
+	union {
+		/* ALLOC HELD FREE FREE_AT OLD TWICE FORGET ASIDE ASIDE_FREED ASIDE_BACK */
+		struct {
+			taddr addr;
+			uint64_t size;		/* ALLOC, HELD; TWICE: how many more like it */
+			uint64_t birth_us;	/* HELD */
+			uint64_t key;		/* ASIDE... */
+			uint32_t stack;		/* ALLOC, HELD, FREE_AT: the number; else number + 1 or FACT_NONE */
+			uint32_t first, alloc;	/* TWICE: number + 1 or FACT_NONE */
+		} block;
+		uint32_t family;		/* MMT_FAMILY */
+		struct fact_run run;
+		struct {
+			int32_t pid;
+			const char *comm, *exe;
+			const char *const *argv;
+			uint32_t argc;
+		} target;
+		struct { uint32_t number; const char *name; } family_name;
+		struct {
+			uint32_t number;
+			uint32_t file;		/* the same for all modules of one file */
+			taddr bias, lo, hi;
+			const char *path;
+			const char *build_id;	/* hexadecimal; "" if there is none */
+		} module;
+		struct { uint32_t number, module; taddr pc; bool exact; } frame;	/* module + 1 or FACT_NONE */
+		struct { uint32_t number, caller, frame; } node;	/* numbers from 1; caller 0: none */
+		struct { uint32_t number, node; uint32_t end; } stack;	/* MMT_END_WHOLE ... */
+		struct { uint32_t frame; const struct fact_name *all; uint32_t n; } names;
+		struct { uint32_t number, family; const char *rule, *module, *note; } probe;	/* NULL as in summary_probe */
+		struct { uint32_t probe; uint64_t hits; } hits;
+		struct { const char *reason; uint64_t count; } lost;
+		struct { uint32_t which; uint64_t value; } count;
+		struct { uint64_t start_us, length_us; const char *why; } gap;
+		const char *note;
+		struct {
+			uint32_t stack;
+			uint64_t allocs, frees;
+			uint64_t span_us;	/* of a point of the series; its first is at the end of the first span */
+			const uint64_t *points;
+			uint32_t npoints;
+		} place;
+		struct { uint64_t old, twice; } totals;
+	};
+};
+
+#endif

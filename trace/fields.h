@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fields: what stands in each kind of record, in which order: here only.
+ *
+ * Whoever goes through a record's fields defines what to do with one of each type, and KIND, and has all kinds:
+ *
+ *	ADDRESS(field)		by its difference to the address before
+ *	U64(field) U32(field)	a varint
+ *	SIGNED(field)		a varint of zigzag
+ *	STACK(field)		the number of a stack
+ *	STACK_OR_NONE(field)	the number of a stack + 1, or 0
+ *	FLAG(field, bit)	a varint of flags
+ *	TEXT(field)		a varint, length + 1 or 0 for none, and the bytes
+ *	RUN() ARGUMENTS() LIST() POINTS()	the ends of four kinds that are lists
+ *
+ * A field is named as in struct fact. What else of struct fact is in no list here is not written.
+ */
+#ifndef MM_FIELDS_H
+#define MM_FIELDS_H
+
+#define FIELDS_OF_EVENTS										\
+	KIND(MMT_ALLOC, ADDRESS(block.addr) U64(block.size) STACK(block.stack))				\
+	KIND(MMT_FREE, ADDRESS(block.addr))								\
+	KIND(MMT_FREE_AT, ADDRESS(block.addr) STACK(block.stack))					\
+	KIND(MMT_OLD, ADDRESS(block.addr) STACK_OR_NONE(block.stack))					\
+	KIND(MMT_TWICE, ADDRESS(block.addr) STACK_OR_NONE(block.stack) STACK_OR_NONE(block.first)	\
+			STACK_OR_NONE(block.alloc) U64(block.size))					\
+	KIND(MMT_ASIDE, U64(block.key) ADDRESS(block.addr))						\
+	KIND(MMT_ASIDE_FREED, U64(block.key) STACK_OR_NONE(block.stack))				\
+	KIND(MMT_ASIDE_BACK, U64(block.key))								\
+	KIND(MMT_FORGET, ADDRESS(block.addr))								\
+	KIND(MMT_HELD, ADDRESS(block.addr) U64(block.size) STACK(block.stack) U64(block.birth_us))	\
+	KIND(MMT_FAMILY, U32(family))									\
+	KIND(MMT_TIME, )
+
+#define FIELDS_OF_INFO											\
+	KIND(MMT_RUN, RUN())										\
+	KIND(MMT_TARGET, SIGNED(target.pid) TEXT(target.comm) TEXT(target.exe) ARGUMENTS())		\
+	KIND(MMT_FAMILY_NAME, U32(family_name.number) TEXT(family_name.name))				\
+	KIND(MMT_MODULE, U32(module.number) U32(module.file) U64(module.bias) U64(module.lo)		\
+			 U64(module.hi) TEXT(module.path) TEXT(module.build_id))			\
+	KIND(MMT_FRAME, U32(frame.number) U64(frame.pc) U32(frame.module) FLAG(frame.exact, MMT_FRAME_EXACT)) \
+	KIND(MMT_NODE, U32(node.number) U32(node.caller) U32(node.frame))				\
+	KIND(MMT_STACK, U32(stack.number) U32(stack.node) U32(stack.end))				\
+	KIND(MMT_NAMES, U32(names.frame) LIST())							\
+	KIND(MMT_PROBE, U32(probe.number) U32(probe.family) TEXT(probe.rule) TEXT(probe.module) TEXT(probe.note)) \
+	KIND(MMT_HITS, U32(hits.probe) U64(hits.hits))							\
+	KIND(MMT_LOST, TEXT(lost.reason) U64(lost.count))						\
+	KIND(MMT_COUNT, U32(count.which) U64(count.value))						\
+	KIND(MMT_GAP, U64(gap.start_us) U64(gap.length_us) TEXT(gap.why))				\
+	KIND(MMT_NOTE, TEXT(note))									\
+	KIND(MMT_PLACE, STACK(place.stack) U64(place.allocs) U64(place.frees) U64(place.span_us) POINTS()) \
+	KIND(MMT_TOTALS, U64(totals.old) U64(totals.twice))						\
+	KIND(MMT_END, )
+
+#endif

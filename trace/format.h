@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * format: the numbers of a trace file, once. doc/trace-format.md says what they mean.
+ *
+ * Other programs read and write traces too. So this file holds nothing but #define
+ * NAME NUMBER lines (and comments): trace/constants.py makes a Python module of it.
+ *
+ *	file	= file head, block...
+ *	block	= block head, payload (stored, or compressed with zstd)
+ *	payload	= record...
+ *	record	= a byte: kind in the low five bits, time passed in the high three; then fields
+ *
+ * All fixed-size numbers are little-endian; all others are LEB128 ("varint").
+ */
+#ifndef MMT_FORMAT_H
+#define MMT_FORMAT_H
+
+/* The file head: eight bytes of magic, u16 major, u16 minor, u32 CRC-32 of the twelve bytes before. */
+#define MMT_FILE_MAGIC 0x0a1a0a0d544d4d89
+#define MMT_FILE_HEAD 16
+#define MMT_MAJOR 1
+#define MMT_MINOR 0
+
+/*
+ * The block head: u32 magic, u32 number (0, 1, ... in each file), u32 length of the payload, u32 length as stored,
+ * u32 codec, u32 the run's tag, u32 CRC-32 of the payload as stored, u32 CRC-32 of the 28 bytes before.
+ */
+#define MMT_BLOCK_MAGIC 0xb1424d4d
+#define MMT_BLOCK_HEAD 32
+#define MMT_BLOCK_MAX 1048576
+
+#define MMT_CODEC_STORED 0
+#define MMT_CODEC_ZSTD 1
+
+/* The byte that begins a record. Time passed since the record before, in microseconds: 0 to 6; 7: a varint follows the byte. */
+#define MMT_KIND_BITS 5
+#define MMT_KIND_MASK 31
+#define MMT_TIME_FOLLOWS 7
+
+/* Events. At the start of a block the time is 0, the address before is 0, the family is 0. */
+#define MMT_ALLOC 1		/* address, size, stack: a block was given out */
+#define MMT_FREE 2		/* address: a block that is held was released */
+#define MMT_FREE_AT 3		/* address, stack: the same, and who released it */
+#define MMT_OLD 4		/* address, stack + 1 or 0: released, and not known: it is older than the watch */
+#define MMT_TWICE 5		/* address, stack + 1 or 0, the first release's, the allocation's, how many more like it: released again */
+#define MMT_ASIDE 6		/* key, address: the release of a held block began (realloc) */
+#define MMT_ASIDE_FREED 7	/* key, stack + 1 or 0: and it was released */
+#define MMT_ASIDE_BACK 8	/* key: and it was not */
+#define MMT_FORGET 9		/* address: if a block is held there, it is gone, and that does not count */
+#define MMT_HELD 10		/* address, size, stack, birth: held already; counts in no total (shrunken traces) */
+#define MMT_FAMILY 11		/* family: events from here on are of it */
+#define MMT_TIME 12		/* nothing: only that time has passed */
+#define MMT_INFO 31		/* varint kind of information, varint length, so many bytes */
+
+/* Information. What is numbered is defined before it is used, in each file. */
+#define MMT_RUN 1		/* about the run: keys and values */
+#define MMT_TARGET 2		/* pid, comm, exe, number of arguments, arguments */
+#define MMT_FAMILY_NAME 3	/* family, name */
+#define MMT_MODULE 4		/* number, file, load bias, low, high, path, build id */
+#define MMT_FRAME 5		/* number, pc, module + 1 or 0, flags */
+#define MMT_NODE 6		/* number, caller (0: none), frame */
+#define MMT_STACK 7		/* number, node of the leaf (0: no frame), how it ends */
+#define MMT_NAMES 8		/* frame, how many, for each: function, linkage name, source file, line, flags */
+#define MMT_PROBE 9		/* number, family, rule, module, note */
+#define MMT_HITS 10		/* probe, hits until now */
+#define MMT_LOST 11		/* reason, how many until now */
+#define MMT_COUNT 12		/* which, value until now */
+#define MMT_GAP 13		/* start, length, why */
+#define MMT_NOTE 14		/* a sentence */
+#define MMT_PLACE 15		/* stack, allocations, releases, series: of what a shrunken trace left out */
+#define MMT_TOTALS 16		/* releases of unknown blocks, released twice: likewise */
+#define MMT_END 17		/* the run ended here, as it should */
+
+/* MMT_RUN */
+#define MMT_RUN_ID 1		/* sixteen random bytes */
+#define MMT_RUN_PIECE 2		/* this file is piece number N of the run, from 1 */
+#define MMT_RUN_START 3		/* nanoseconds since 1970 */
+#define MMT_RUN_FRONTEND 4	/* "ptrace", "gdb", ... */
+#define MMT_RUN_MODE 5		/* "exact", "sampled" */
+#define MMT_RUN_WRITER 6	/* name and version of the program that wrote it */
+#define MMT_RUN_LAST 7		/* this file stands for pieces MMT_RUN_PIECE to N */
+
+/* MMT_COUNT */
+#define MMT_COUNT_EVENTS 1	/* calls that counted */
+#define MMT_COUNT_STACKS_CUT 2
+#define MMT_COUNT_STACKS_LOST 3
+#define MMT_COUNT_RING_WAITS 4
+#define MMT_COUNT_STOPPED_US 5	/* how long threads stood still, summed over them */
+#define MMT_COUNT_DUTY_PPM 6	/* share of the time in which traps stood */
+
+/* MMT_FRAME flags */
+#define MMT_FRAME_EXACT 1	/* the thread stood at this pc; else it is a return address */
+/* MMT_NAMES flags, of each function */
+#define MMT_NAMES_INLINED 1	/* into the next one of the list */
+
+/* How a stack ends at its outer side. */
+#define MMT_END_WHOLE 0
+#define MMT_END_CUT 1
+#define MMT_END_LOST 2
+#define MMT_END_DEEP 3
+#define MMT_END_ELSEWHERE 4
+
+/* A series: bytes held at the end of each of at most so many equal spans of time. */
+#define MMT_SERIES_POINTS 32
+#define MMT_SERIES_FIRST_US 10000
+
+#endif

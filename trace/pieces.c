@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+#include "trace/pieces.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Where the number goes: before the last dot of the file's name, unless that is its first character. */
+static size_t stem(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const char *dot = strrchr(name, '.');
+
+	return dot && dot > name ? (size_t)(dot - path) : strlen(path);
+}
+
+int piece_name(const char *path, uint32_t piece, char **out)
+{
+	size_t n = stem(path);
+
+	return asprintf(out, "%.*s.%04u%s", (int)n, path, piece, path + n) < 0 ? -ENOMEM : 0;
+}
+
+bool piece_possible(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) || S_ISREG(st.st_mode);
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pieces: the names of the files of a run that is written in pieces: svc.0001.mmt, svc.0002.mmt, ... for svc.mmt.
+ */
+#ifndef MM_PIECES_H
+#define MM_PIECES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+
+/* The name of piece number @piece (from 1) of @path, to be freed. 0 or -ENOMEM. */
+must_check int piece_name(const char *path, uint32_t piece, char **out);
+
+/* Can there be pieces beside @path? Not if there is a device, a FIFO or a folder. */
+bool piece_possible(const char *path);
+
+#endif

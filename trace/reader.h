@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * reader: facts out of a trace file.
+ *
+ * Nothing in the file is believed. A block whose checksums are right is taken apart; what cannot be (cut off, damaged,
+ * from a newer version) is damage: it is told with its place, and reading goes on at the next block that is whole.
+ * Events behind damage may name what was defined in the damaged part; that is the taker's to notice.
+ *
+ * Several files of one run, one behind the other, are read as one.
+ */
+#ifndef MM_READER_H
+#define MM_READER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "trace/fact.h"
+
+struct reader;
+
+struct reader_damage {
+	uint64_t at, bytes;	/* in the file; what lies there was not read, or not all; 0 bytes: blocks are missing here */
+	char why[120];		/* "the file ends within a block", ... */
+	bool at_end;		/* nothing came after it */
+};
+
+/* Takes a fact; not 0: reading ends, and reader_run gives it back. */
+typedef int reader_take(void *ctx, const struct fact *f);
+/* Is told of damage, in its place between the facts. */
+typedef void reader_damaged(void *ctx, const struct reader_damage *d);
+
+/*
+ * Open @path for reading: a regular file, or what can be read to its end (a pipe). 0; -EINVAL: no trace (neither a file
+ * head nor a block is found at its beginning); -EPROTO: of a newer major version; -errno.
+ */
+must_check int reader_open(const char *path, struct reader **out);
+void reader_close(struct reader *r);
+
+/* Everything. 0; what @take gave; -ENOMEM; -EIO and such of read(2). */
+must_check int reader_run(struct reader *r, reader_take *take, reader_damaged *damaged, void *ctx);
+
+/* For a line of progress: so much of so much (0: not known) was read. */
+uint64_t reader_at(const struct reader *r);
+uint64_t reader_size(const struct reader *r);
+
+/* The same from memory, for the fuzzer and tests. @data stays the caller's. */
+must_check int reader_open_memory(const void *data, size_t n, struct reader **out);
+
+#endif

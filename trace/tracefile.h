@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tracefile: a trace file that is being written. It appears with its head under its own name, and grows by whole
+ * blocks: one that cannot be written whole is taken back. Where that is not possible (a FIFO, a device) half of it
+ * stays, and whoever reads it sees the damage.
+ */
+#ifndef MM_TRACEFILE_H
+#define MM_TRACEFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/cleanup.h"
+#include "trace/codec.h"
+
+struct tracefile {
+	int fd;			/* -1: not open */
+	bool in_place;		/* nothing can be taken back */
+	uint64_t bytes;		/* written, heads included */
+	uint32_t blocks;	/* the number of the next one */
+	dev_t dev;		/* what it is, whatever its name will be */
+	ino_t ino;
+};
+
+#define TRACEFILE_INIT { .fd = -1 }
+
+/* Create it, as base/fdio.h's outfile does, with its head. 0 or -errno; on failure there is nothing to close. */
+must_check int tracefile_create(struct tracefile *t, const char *path);
+
+/* Open again what @path was when it was closed, to append. -ESTALE: that is something else now; -errno. */
+must_check int tracefile_reopen(struct tracefile *t, const char *path);
+
+/* Append a block. @packer NULL: do not compress. 0 or -errno: the file ends where it ended before. */
+must_check int tracefile_append(struct tracefile *t, struct packer *packer, uint32_t tag, const void *payload,
+				size_t n);
+
+/* 0 or -errno, of what the disk kept back until now. Not open: 0. */
+must_check int tracefile_close(struct tracefile *t);
+
+#endif
