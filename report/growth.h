@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * growth: what a series says in a word: does it grow, has it levelled off?
+ *
+ *	grows		the last part of the run added at least half of what its share would be
+ *	slows		less than that
+ *	levelled off	hardly anything was added since some time before the end (`since_us`)
+ *	at once		it came within a small part of the run, and stayed
+ *	falls		it held clearly more before than at the end
+ *	too short	too little time, or too few blocks, to say
+ */
+#ifndef MM_GROWTH_H
+#define MM_GROWTH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* number, name in JSON and CSV, words in the text report */
+#define GROWTH_SHAPES(X)				\
+	X(UNKNOWN, unknown, "too short to say")		\
+	X(GROWS, grows, "grows")			\
+	X(SLOWS, slows, "grows more slowly")		\
+	X(LEVEL, level, "levelled off")			\
+	X(ONCE, once, "came at once")			\
+	X(FALLS, falls, "falls")
+
+enum growth_shape {
+#define X(upper, lower, text) GROWTH_##upper,
+	GROWTH_SHAPES(X)
+#undef X
+	GROWTH_COUNT
+};
+
+struct growth_point {
+	double seconds;
+	uint64_t bytes;
+};
+
+struct growth {
+	enum growth_shape shape;
+	double bytes_per_minute;	/* now: over the last part of the run where it grows, else over all of it; 0 if level */
+	double since_s;			/* LEVEL, ONCE: since when */
+};
+
+/* @points in order of time, the last one at the run's end (@seconds); before the first there was nothing. @allocs, @frees: of the place. */
+void growth_judge(const struct growth_point *points, size_t n, double seconds, uint64_t allocs, uint64_t frees,
+		  struct growth *out);
+
+const char *growth_name(enum growth_shape shape);
+const char *growth_text(enum growth_shape shape);
+
+#endif

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ledger: what the facts of a run add up to: who holds what, how it came to
+ * that, and what is known of the run itself. A live watch, a trace, a shrunken trace and an
+ * import fill it in the same way, fact by fact, and every report is made from it.
+ *
+ *	book (one for each family) = live blocks, and for each stack a place
+ *	place = allocations, releases, blocks and bytes held, their series
+ *
+ * The order of facts counts, their times only for ages and series. Where a fact names a stack that was never defined (the
+ * definition was in a damaged part), it is booked under a stack without frames, and counted.
+ *
+ * A ledger of a later piece alone sees blocks released that were given out in an earlier one. It can keep these events
+ * (`keep_orphans`) for whoever puts the pieces together (shrink); the totals count them as older than the watch.
+ */
+#ifndef MM_LEDGER_H
+#define MM_LEDGER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/addrmap.h"
+#include "base/cleanup.h"
+#include "report/live.h"
+#include "report/series.h"
+#include "trace/defs.h"
+#include "trace/fact.h"
+
+#define LEDGER_TWICE_MAX 1000	/* different ones that are kept */
+#define LEDGER_LIST_MAX 10000	/* probes, reasons, gaps, notes */
+#define LEDGER_FAMILIES_MAX 256
+
+struct place {
+	uint64_t allocs, frees;
+	uint64_t blocks, bytes;
+	struct series series;
+};
+
+/* An event of a block that was given out before this ledger's first fact, if there was such a block: as it came. */
+struct orphan {
+	uint32_t kind;		/* MMT_FREE, FORGET, ASIDE, ASIDE_FREED, ASIDE_BACK; MMT_ALLOC: it lost its address */
+	uint32_t family;	/* index */
+	uint32_t stack;		/* of MMT_ALLOC: index */
+	uint64_t time_us;
+	taddr addr;		/* not of MMT_ASIDE_FREED, MMT_ASIDE_BACK */
+	uint64_t key;		/* of MMT_ASIDE... */
+};
+
+struct ledger_book {
+	struct live *live;
+	struct place *places;	/* by index of the stack; the last may be beyond nplaces: then all is 0 */
+	size_t nplaces, places_size;
+	struct addrmap gone;	/* addresses of which an orphan says that no older block is there any more */
+};
+
+/* What is put aside (MMT_ASIDE). */
+struct ledger_aside {
+	taddr addr;
+	struct live_block block;
+	uint32_t family;	/* index */
+	bool held;		/* else no block was held there: @block is nothing */
+	bool orphan;		/* it is among the orphans, and so must its end be */
+};
+
+/*
+ * What does not fit together, counted. A shrunken trace says what it had counted (MMT_LOST, with these reasons), and that
+ * adds up, as does LEDGER_DAMAGED; the counts of all other reasons are "until now".
+ */
+#define LEDGER_DOUBTS(X)									\
+	X(undefined, "not defined")	/* facts that named what is not defined: under no stack, or left out */ \
+	X(nonsense, "contradiction")	/* facts that contradict others, and were not taken */	\
+	X(displaced, "release not seen")	/* blocks whose address was given out again without a release */
+
+#define LEDGER_DAMAGED "trace damaged"	/* reason of MMT_LOST for whoever reads a trace */
+
+/* A block released twice, and the others with the same three stacks. */
+struct ledger_twice {
+	uint32_t family;			/* index */
+	uint32_t second, first, alloc;		/* index of the stack or DEFS_NONE */
+	uint64_t count;
+	taddr sample;				/* of the first of them */
+	uint64_t time_us;			/* likewise */
+};
+
+struct ledger_probe {
+	uint32_t number, family;		/* index of the family or DEFS_NONE */
+	const char *rule, *module, *note;	/* in the pool; NULL as in summary_probe */
+	uint64_t hits;
+};
+
+struct ledger_lost {
+	const char *reason;
+	uint64_t count;
+};
+
+struct ledger_gap {
+	uint64_t start_us, length_us;
+	const char *why;
+};
+
+#define LEDGER_COUNTS 32
+
+/* Sums of sizes wrap, as the sizes may be anything; they come out right again when the blocks go. */
+
+struct ledger {
+	struct defs defs;
+	struct ledger_book *books;	/* by index of the family */
+	size_t nbooks;
+	uint32_t family;		/* index of the current family */
+	uint64_t first_us;		/* time of the first fact */
+	uint64_t now_us;		/* time of the last fact */
+	bool ended;			/* MMT_END has come */
+	bool keep_orphans;		/* of a piece that is not the first; set it before the first fact */
+	struct fact_run run;		/* strings in the pool */
+	struct { int32_t pid; const char *comm, *exe; const char **argv; uint32_t argc; } target;
+	uint64_t counts[LEDGER_COUNTS];		/* by MMT_COUNT_...; those of higher numbers are not known here */
+	struct ledger_probe *probes;
+	struct ledger_lost *lost;
+	struct ledger_gap *gaps;
+	const char **notes;
+	struct ledger_twice *twice;
+	size_t nprobes, nlost, ngaps, nnotes, ntwice;
+	size_t own_notes, nown_notes;	/* of the notes, so many from there on are of this reading, not of the run */
+	uint64_t allocs, frees, unmatched_frees, double_frees;
+	uint64_t held_blocks, held_bytes;
+#define X(name, reason) uint64_t name;
+	LEDGER_DOUBTS(X)
+#undef X
+	uint32_t nowhere;		/* index of the stack without frames, for the undefined; DEFS_NONE: not needed yet */
+	bool has_facts;			/* one at least */
+	bool has_run;			/* MMT_RUN has come */
+	struct orphan *orphans;		/* in the order in which they came */
+	size_t norphans;
+	struct addrmap aside;		/* key -> struct ledger_aside */
+	/* where to find them: key -> index */
+	struct addrmap probe_index, lost_index, gap_index, note_index, twice_index;
+};
+
+must_check int ledger_init(struct ledger *l);	/* 0 or -ENOMEM; family 0 is there, without a name */
+void ledger_fini(struct ledger *l);
+
+/* Take a fact. 0, also for one that makes no sense (it is counted); -ENOMEM. */
+must_check int ledger_take(struct ledger *l, const struct fact *f);
+
+/* Time goes on to @now_us, though nothing happened. */
+void ledger_pass(struct ledger *l, uint64_t now_us);
+
+/* Is a block held at @addr in family index @family? */
+bool ledger_holds(const struct ledger *l, uint32_t family, taddr addr, struct live_block *out);
+
+/* The place of a stack, or NULL if nothing was ever there. Its series is brought to the ledger's time. NULL on want of memory too. */
+const struct place *ledger_place(struct ledger *l, uint32_t family, uint32_t stack);
+
+size_t ledger_memory(const struct ledger *l);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * live: the blocks that are held: address -> size, stack, time of birth.
+ *
+ * There may be tens of millions, so a block takes 20 bytes, and with the room between them less than
+ * 32 at any number above some thousands, also while the table grows: it is cut into many small tables by a part of the hash,
+ * and each grows by itself. What does not fit into 20 bytes (an address beyond 48 bits, a size of 4 GiB and
+ * more) is kept in a map beside it.
+ */
+#ifndef MM_LIVE_H
+#define MM_LIVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/taddr.h"
+
+struct live;
+
+struct live_block {
+	uint64_t size;
+	uint64_t birth_us;	/* below 2^48 */
+	uint32_t stack;
+};
+
+must_check int live_new(struct live **out);	/* 0 or -ENOMEM */
+void live_free(struct live *l);			/* NULL is taken */
+
+/* 0; 1: a block was held there, it is replaced and given in @old; -ENOMEM: all is as before. */
+must_check int live_put(struct live *l, taddr addr, const struct live_block *b, struct live_block *old);
+
+bool live_get(const struct live *l, taddr addr, struct live_block *out);	/* @out may be NULL */
+bool live_take(struct live *l, taddr addr, struct live_block *out);		/* and it is gone; @out may be NULL */
+
+size_t live_count(const struct live *l);
+size_t live_memory(const struct live *l);	/* bytes allocated */
+
+/* Each once, in no order; the table must not change meanwhile. Start with *at = 0. */
+bool live_next(const struct live *l, size_t *at, taddr *addr, struct live_block *out);
+
+#endif

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * replay: see replay.h. File after file in the order of their pieces (tracelist.h). What is wrong with
+ * them is told the ledger in words:
+ *
+ *	of the run		damage, missing pieces: a shrunken trace says it again
+ *	of this reading		where it begins and how it ends (l->own_notes): other pieces may be put to it later
+ */
+#include "report/replay.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "report/progress.h"
+#include "report/tracelist.h"
+#include "trace/reader.h"
+
+#define DAMAGE_TOLD 10		/* places of each file that have a note of their own */
+
+struct replay {
+	struct ledger *ledger;
+	struct progress progress;
+	const struct tracelist_file *file;
+	struct reader *reader;
+	uint64_t events;
+	uint64_t damages;		/* of this file */
+	uint32_t missing, missing_to;	/* pieces before this file; 0: none */
+	int err;			/* of what cannot give one back */
+};
+
+/* --- notes --- */
+
+static int note(struct replay *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static int note(struct replay *r, const char *fmt, ...)
+{
+	cleanup_free char *text = NULL;
+	struct fact f = { .kind = MMT_INFO, .info = MMT_NOTE, .time_us = r->ledger->now_us };
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vasprintf(&text, fmt, ap);
+	va_end(ap);
+	if (n < 0) {
+		text = NULL;
+		return -ENOMEM;
+	}
+	f.note = text;
+	return ledger_take(r->ledger, &f);
+}
+
+static int count_damage(struct replay *r)
+{
+	const struct fact f = {
+		.kind = MMT_INFO, .info = MMT_LOST, .time_us = r->ledger->now_us, .lost = { LEDGER_DAMAGED, 1 },
+	};
+
+	return ledger_take(r->ledger, &f);
+}
+
+static int note_damage(struct replay *r, const struct reader_damage *d)
+{
+	const char *name = r->file->name;
+
+	if (r->damages > DAMAGE_TOLD)
+		return 0;
+	if (r->damages == DAMAGE_TOLD)
+		return note(r, "%s is damaged in more places than are told here", name);
+	if (!d->bytes)
+		return note(r, "%s is damaged at byte %" PRIu64 ": %s", name, d->at, d->why);
+	if (d->at_end)
+		return note(r, "%s is damaged at its end: the last %" PRIu64 " bytes, from %" PRIu64 " on, could not be read (%s)",
+			    name, d->bytes, d->at, d->why);
+	return note(r, "%s is damaged at byte %" PRIu64 ": %" PRIu64 " bytes could not be read (%s)", name, d->at,
+		    d->bytes, d->why);
+}
+
+static void take_damage(void *ctx, const struct reader_damage *d)
+{
+	struct replay *r = ctx;
+	int err = note_damage(r, d);
+
+	r->damages++;
+	if (err == 0)
+		err = count_damage(r);
+	if (err < 0)
+		r->err = err;
+}
+
+/* --- pieces --- */
+
+static int tell_missing(struct replay *r, uint64_t until_us)
+{
+	struct fact f = { .kind = MMT_INFO, .info = MMT_GAP, .time_us = r->ledger->now_us };
+	char why[80];
+	int err;
+
+	if (r->missing == r->missing_to)
+		snprintf(why, sizeof(why), "piece %u of the trace is missing", r->missing);
+	else
+		snprintf(why, sizeof(why), "pieces %u to %u of the trace are missing", r->missing, r->missing_to);
+	r->missing = 0;
+	f.gap.start_us = r->ledger->now_us;
+	f.gap.length_us = until_us > f.gap.start_us ? until_us - f.gap.start_us : 0;
+	f.gap.why = why;
+	err = ledger_take(r->ledger, &f);
+	return err < 0 ? err : note(r, "%s: blocks that were released meanwhile are still listed as held", why);
+}
+
+static void find_missing(struct replay *r, const struct tracelist *t, size_t i)
+{
+	const struct tracelist_file *before = i ? &t->files[i - 1] : NULL, *file = &t->files[i];
+
+	r->missing = 0;
+	if (!before || !before->known || !file->known || file->piece <= before->last + 1)
+		return;
+	r->missing = before->last + 1;
+	r->missing_to = file->piece - 1;
+}
+
+/* Behind the last piece it stands, and what it holds is late; but it holds it. */
+static int note_unknown(struct replay *r, const struct tracelist *t)
+{
+	if (t->n < 2 || r->file->known)
+		return 0;
+	return note(r, "%s has lost its beginning, which says which piece of the run it is: it was read as the last one",
+		    r->file->name);
+}
+
+/* --- one file --- */
+
+static int take(void *ctx, const struct fact *f)
+{
+	struct replay *r = ctx;
+
+	if (r->err < 0)
+		return r->err;
+	if (r->missing) {
+		int err = tell_missing(r, f->time_us);
+		if (err < 0)
+			return err;
+	}
+	r->events += f->kind != MMT_INFO;
+	progress_reading(&r->progress, r->file->name, reader_at(r->reader), reader_size(r->reader), r->events);
+	return ledger_take(r->ledger, f);
+}
+
+static void say_unreadable(const char *path, int err)
+{
+	switch (err) {
+	case -EINVAL:
+		log_error("%s is not a trace", path);
+		log_hint("`mmattach import` reads the files of mmleak and mtrace");
+		break;
+	case -EPROTO:
+		log_error("%s was written by a newer version of mmattach", path);
+		log_hint("use that version, or a newer one");
+		break;
+	default:
+		log_error_errno(err, "cannot read %s", path);
+	}
+}
+
+static int read_file(struct replay *r)
+{
+	/* the file before may have ended with another one */
+	const struct fact family = { .kind = MMT_FAMILY, .time_us = r->ledger->now_us };
+	int err = reader_open(r->file->path, &r->reader);
+
+	if (err == 0) {
+		r->damages = 0;
+		err = r->ledger->has_facts ? ledger_take(r->ledger, &family) : 0;
+		if (err == 0)
+			err = reader_run(r->reader, take, take_damage, r);
+		reader_close(r->reader);
+	}
+	if (err == 0)
+		err = r->err;
+	progress_clear(&r->progress);
+	if (err < 0)
+		say_unreadable(r->file->path, err);
+	return err;
+}
+
+/* --- all --- */
+
+static int note_ends(struct replay *r)
+{
+	struct ledger *l = r->ledger;
+	int err = 0;
+
+	l->own_notes = l->nnotes;
+	if (l->run.piece > 1)
+		err = note(r, "the trace begins with piece %u of its run: blocks of before count as older than the watch",
+			   l->run.piece);
+	if (err == 0 && !l->ended)
+		err = note(r, "the trace ends at %.1f s without an end: mmattach was killed or is still writing it%s",
+			   (double)l->now_us / 1e6, l->run.piece ? ", or there are later pieces" : "");
+	l->nown_notes = l->nnotes - l->own_notes;
+	return err;
+}
+
+static int read_all(struct replay *r, const struct tracelist *t)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < t->n && err == 0; i++) {
+		r->file = &t->files[i];
+		find_missing(r, t, i);
+		err = read_file(r);
+		if (err == 0)
+			err = note_unknown(r, t);
+	}
+	return err < 0 ? err : note_ends(r);
+}
+
+int replay_files(const char *const *paths, size_t n, const struct replay_options *opt, struct ledger *l)
+{
+	struct replay r = { .ledger = l, .progress = { .on = opt->progress } };
+	struct tracelist t = { 0 };
+	int err = ledger_init(l);
+
+	if (err < 0) {
+		log_error_errno(err, "cannot read the traces");
+		return err;
+	}
+	l->keep_orphans = opt->keep_orphans;
+	err = tracelist_make(paths, n, &t);
+	if (err == 0)
+		err = read_all(&r, &t);
+	tracelist_fini(&t);
+	return err;
+}

@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * shrink: see shrink.h. What makes the order:
+ *
+ *	head		run, target, families, all frames, probes: at the time of the first fact
+ *	orphans		with their times, among them the first of each kind of double free, with the number of them
+ *	the rest	at the time of the last fact: numbers until now, gaps, notes; places; blocks put aside; blocks held
+ *	totals, end, names
+ *
+ * So whoever puts this behind an earlier piece sees its older blocks go when they went; then time passes
+ * to the end of this piece, and what it adds comes in with its whole series (MMT_PLACE), before its blocks.
+ * All is sorted: nothing depends on how tables in memory happen to lie.
+ */
+#include "report/shrink.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "trace/writer.h"
+
+struct shrink {
+	struct ledger *l;
+	struct writer *w;
+	int err;	/* sticky */
+};
+
+static void put(struct shrink *s, const struct fact *f)
+{
+	if (s->err == 0)
+		s->err = writer_put(s->w, f);
+}
+
+static struct fact info(uint64_t time_us, uint32_t what)
+{
+	return (struct fact){ .kind = MMT_INFO, .info = what, .time_us = time_us };
+}
+
+static void put_family(struct shrink *s, uint64_t time_us, uint32_t index)
+{
+	const struct fact f = {
+		.kind = MMT_FAMILY, .time_us = time_us, .family = s->l->defs.families[index].number,
+	};
+
+	put(s, &f);
+}
+
+static uint32_t stack_number(const struct shrink *s, uint32_t index)
+{
+	return s->l->defs.stacks[index].number;
+}
+
+static uint32_t number_or_none(const struct shrink *s, uint32_t index)
+{
+	return index == DEFS_NONE ? FACT_NONE : stack_number(s, index) + 1;
+}
+
+/* --- head --- */
+
+static void put_run(struct shrink *s)
+{
+	const struct ledger *l = s->l;
+	struct fact run = info(l->first_us, MMT_RUN), target = info(l->first_us, MMT_TARGET);
+
+	run.run = l->run;
+	put(s, &run);
+	target.target.pid = l->target.pid;
+	target.target.comm = l->target.comm;
+	target.target.exe = l->target.exe;
+	target.target.argv = l->target.argv;
+	target.target.argc = l->target.argc;
+	put(s, &target);
+}
+
+/* All frames, also those of stacks that are not needed: which of several frames stands for a place hangs on them. */
+static void put_definitions(struct shrink *s)
+{
+	const struct defs *d = &s->l->defs;
+	struct fact f;
+
+	for (uint32_t i = 0; i < d->nfamilies; i++) {
+		defs_family_fact(d, i, &f);
+		f.time_us = s->l->first_us;
+		put(s, &f);
+	}
+	for (uint32_t i = 0; i < d->nframes; i++) {
+		defs_frame_fact(d, i, &f);
+		f.time_us = s->l->first_us;
+		put(s, &f);
+	}
+}
+
+static void put_probes(struct shrink *s)
+{
+	const struct ledger *l = s->l;
+
+	for (size_t i = 0; i < l->nprobes; i++) {
+		const struct ledger_probe *p = &l->probes[i];
+		struct fact f = info(l->first_us, MMT_PROBE);
+
+		f.probe.number = p->number;
+		f.probe.family = p->family == DEFS_NONE ? 0 : l->defs.families[p->family].number;
+		f.probe.rule = p->rule;
+		f.probe.module = p->module;
+		f.probe.note = p->note;
+		put(s, &f);
+	}
+}
+
+/* --- orphans and double frees --- */
+
+/* Something comes to the address, and goes: if an older block is there, it is found out that it went unseen. */
+static void put_displaced(struct shrink *s, const struct orphan *o)
+{
+	const struct fact held = {
+		.kind = MMT_HELD, .time_us = o->time_us,
+		.block = { .addr = o->addr, .stack = stack_number(s, o->stack), .birth_us = o->time_us },
+	};
+	const struct fact forget = { .kind = MMT_FORGET, .time_us = o->time_us, .block = { .addr = o->addr } };
+
+	put(s, &held);
+	put(s, &forget);
+}
+
+static void put_orphan(struct shrink *s, const struct orphan *o)
+{
+	const struct fact f = {
+		.kind = o->kind, .time_us = o->time_us, .block = { .addr = o->addr, .key = o->key },
+	};
+
+	put_family(s, o->time_us, o->family);
+	if (o->kind == MMT_ALLOC)
+		put_displaced(s, o);
+	else
+		put(s, &f);
+}
+
+static void put_twice(struct shrink *s, const struct ledger_twice *t)
+{
+	const struct fact f = {
+		.kind = MMT_TWICE, .time_us = t->time_us,
+		.block = {
+			.addr = t->sample, .size = t->count - 1, .stack = number_or_none(s, t->second),
+			.first = number_or_none(s, t->first), .alloc = number_or_none(s, t->alloc),
+		},
+	};
+
+	put_family(s, t->time_us, t->family);
+	put(s, &f);
+}
+
+/* Both lists are in order of time. */
+static void put_orphans_and_twice(struct shrink *s)
+{
+	const struct ledger *l = s->l;
+	size_t o = 0, t = 0;
+
+	while (o < l->norphans || t < l->ntwice) {
+		if (t == l->ntwice || (o < l->norphans && l->orphans[o].time_us <= l->twice[t].time_us))
+			put_orphan(s, &l->orphans[o++]);
+		else
+			put_twice(s, &l->twice[t++]);
+	}
+}
+
+/* --- what is known until now --- */
+
+static void put_lost(struct shrink *s, const char *reason, uint64_t count)
+{
+	struct fact f = info(s->l->now_us, MMT_LOST);
+
+	f.lost.reason = reason;
+	f.lost.count = count;
+	put(s, &f);
+}
+
+static void put_numbers(struct shrink *s)
+{
+	const struct ledger *l = s->l;
+	struct fact f = info(l->now_us, MMT_HITS);
+
+	for (size_t i = 0; i < l->nprobes; i++) {
+		f.hits.probe = l->probes[i].number;
+		f.hits.hits = l->probes[i].hits;
+		if (f.hits.hits)
+			put(s, &f);
+	}
+	f = info(l->now_us, MMT_COUNT);
+	for (uint32_t i = 0; i < LEDGER_COUNTS; i++) {
+		f.count.which = i;
+		f.count.value = l->counts[i];
+		if (f.count.value)
+			put(s, &f);
+	}
+	for (size_t i = 0; i < l->nlost; i++)
+		put_lost(s, l->lost[i].reason, l->lost[i].count);
+#define X(name, reason) if (l->name) put_lost(s, reason, l->name);
+	LEDGER_DOUBTS(X)
+#undef X
+}
+
+static void put_words(struct shrink *s)
+{
+	const struct ledger *l = s->l;
+	struct fact f = info(l->now_us, MMT_GAP);
+
+	for (size_t i = 0; i < l->ngaps; i++) {
+		f.gap.start_us = l->gaps[i].start_us;
+		f.gap.length_us = l->gaps[i].length_us;
+		f.gap.why = l->gaps[i].why;
+		put(s, &f);
+	}
+	f = info(l->now_us, MMT_NOTE);
+	for (size_t i = 0; i < l->nnotes; i++) {
+		f.note = l->notes[i];
+		if (i < l->own_notes || i - l->own_notes >= l->nown_notes)
+			put(s, &f);
+	}
+}
+
+/* --- places --- */
+
+static void put_place(struct shrink *s, uint32_t family, uint32_t stack)
+{
+	const struct place *there = &s->l->books[family].places[stack];
+	const struct place *p = ledger_place(s->l, family, stack);
+	struct fact f = info(s->l->now_us, MMT_PLACE);
+
+	if (!p && (there->allocs || there->frees || there->blocks))
+		s->err = s->err ? s->err : -ENOMEM; /* for its series */
+	if (!p)
+		return;
+	f.place.stack = stack_number(s, stack);
+	f.place.allocs = p->allocs;
+	f.place.frees = p->frees;
+	f.place.span_us = series_span_us(&p->series);
+	f.place.points = p->series.points;
+	f.place.npoints = p->series.points ? p->series.n : 0;
+	put(s, &f);
+}
+
+/* --- blocks --- */
+
+static int compare_numbers(const void *pa, const void *pb)
+{
+	uint64_t a = *(const uint64_t *)pa, b = *(const uint64_t *)pb;
+
+	return a < b ? -1 : a > b;
+}
+
+static void put_held(struct shrink *s, taddr addr, const struct live_block *b)
+{
+	const struct fact f = {
+		.kind = MMT_HELD, .time_us = s->l->now_us,
+		.block = { .addr = addr, .size = b->size, .birth_us = b->birth_us, .stack = stack_number(s, b->stack) },
+	};
+
+	put(s, &f);
+}
+
+static void put_blocks(struct shrink *s, uint32_t family)
+{
+	const struct live *live = s->l->books[family].live;
+	cleanup_free taddr *addrs = calloc(live_count(live) + 1, sizeof(*addrs));
+	struct live_block b;
+	size_t n = 0;
+
+	if (!addrs) {
+		s->err = s->err ? s->err : -ENOMEM;
+		return;
+	}
+	for (size_t at = 0; live_next(live, &at, &addrs[n], &b);)
+		n++;
+	qsort(addrs, n, sizeof(*addrs), compare_numbers);
+	for (size_t i = 0; i < n && s->err == 0; i++)
+		if (live_get(live, addrs[i], &b))
+			put_held(s, addrs[i], &b);
+}
+
+static void put_aside(struct shrink *s, uint64_t key)
+{
+	const struct ledger_aside *a = addrmap_get(&s->l->aside, key);
+	const struct fact f = {
+		.kind = MMT_ASIDE, .time_us = s->l->now_us, .block = { .addr = a->addr, .key = key },
+	};
+
+	put_family(s, s->l->now_us, a->family);
+	if (a->held)
+		put_held(s, a->addr, &a->block);
+	put(s, &f);
+}
+
+/* But for those of which the orphans tell. */
+static void put_all_aside(struct shrink *s)
+{
+	struct addrmap *aside = &s->l->aside;
+	cleanup_free uint64_t *keys = calloc(addrmap_count(aside) + 1, sizeof(*keys));
+	size_t n = 0;
+	void *value;
+
+	if (!keys) {
+		s->err = s->err ? s->err : -ENOMEM;
+		return;
+	}
+	for (size_t at = 0; addrmap_next(aside, &at, &keys[n], &value);)
+		n += !((const struct ledger_aside *)value)->orphan;
+	qsort(keys, n, sizeof(*keys), compare_numbers);
+	for (size_t i = 0; i < n; i++)
+		put_aside(s, keys[i]);
+}
+
+/* --- the end --- */
+
+/* What places and events above do not count. */
+static void put_totals(struct shrink *s)
+{
+	const struct ledger *l = s->l;
+	struct fact f = info(l->now_us, MMT_TOTALS);
+
+	f.totals.old = l->unmatched_frees;
+	f.totals.twice = l->double_frees;
+	for (size_t i = 0; i < l->norphans; i++)
+		f.totals.old -= l->orphans[i].kind == MMT_FREE || l->orphans[i].kind == MMT_ASIDE_FREED;
+	for (size_t i = 0; i < l->ntwice; i++)
+		f.totals.twice -= l->twice[i].count;
+	put(s, &f);
+}
+
+static void put_all(struct shrink *s)
+{
+	const struct ledger *l = s->l;
+	const struct fact end = info(l->now_us, MMT_END);
+
+	put_run(s);
+	put_definitions(s);
+	put_probes(s);
+	put_orphans_and_twice(s);
+	put_numbers(s);
+	put_words(s);
+	for (uint32_t i = 0; i < l->nbooks; i++) {
+		put_family(s, l->now_us, i);
+		for (uint32_t stack = 0; stack < l->books[i].nplaces; stack++)
+			put_place(s, i, stack);
+	}
+	put_all_aside(s);
+	for (uint32_t i = 0; i < l->nbooks; i++) {
+		put_family(s, l->now_us, i);
+		put_blocks(s, i);
+	}
+	put_totals(s);
+	if (l->ended)
+		put(s, &end);
+	if (s->err == 0)
+		s->err = writer_put_names(s->w);
+}
+
+static int write_to(struct ledger *l, const char *path)
+{
+	struct writer_options opt = { .path = path, .defs = &l->defs };
+	struct shrink s = { .l = l };
+	int closed;
+
+	memcpy(&opt.run_tag, l->run.id, sizeof(opt.run_tag));
+	s.err = writer_open(&opt, &s.w);
+	if (s.err < 0)
+		return s.err;
+	put_all(&s);
+	closed = writer_close(s.w);
+	return s.err < 0 ? s.err : closed;
+}
+
+/* A device or a FIFO is written as it is; a file appears when it is whole: it may be the only copy of what was read. */
+int shrink_write(struct ledger *l, const char *path)
+{
+	cleanup_free char *part = NULL;
+	struct stat st;
+	int r;
+
+	if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode))
+		return write_to(l, path);
+	if (asprintf(&part, "%s.part", path) < 0) {
+		part = NULL;
+		return -ENOMEM;
+	}
+	r = write_to(l, part);
+	if (r == 0 && rename(part, path) < 0)
+		r = -errno;
+	if (r < 0)
+		unlink(part);
+	return r;
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/* ledger_text: all that a ledger says, as text that does not depend on how it came to say it. */
+#ifndef LEDGER_TEXT_H
+#define LEDGER_TEXT_H
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/strbuf.h"
+#include "report/ledger.h"
+
+static long text_number(const struct ledger *l, uint32_t stack)
+{
+	return stack == DEFS_NONE ? -1 : (long)l->defs.stacks[stack].number;
+}
+
+static inline int text_compare(const void *pa, const void *pb)
+{
+	uint64_t a = *(const uint64_t *)pa, b = *(const uint64_t *)pb;
+
+	return a < b ? -1 : a > b;
+}
+
+static inline void text_stack(struct strbuf *sb, const struct ledger *l, uint32_t stack)
+{
+	uint32_t frames[64], n = defs_path(&l->defs, stack, frames, 64);
+
+	strbuf_printf(sb, "stack %ld end %u:", text_number(l, stack), l->defs.stacks[stack].end);
+	for (uint32_t i = 0; i < n && i < 64; i++) {
+		const struct defs_frame *f = &l->defs.frames[frames[i]];
+		strbuf_printf(sb, " %" PRIx64 "/%u", f->pc, f->nnames);
+		if (f->nnames && l->defs.names[f->names].function)
+			strbuf_puts(sb, l->defs.names[f->names].function);
+	}
+	strbuf_putc(sb, '\n');
+}
+
+static inline void text_place(struct strbuf *sb, struct ledger *l, uint32_t family, uint32_t stack)
+{
+	const struct place *p = ledger_place(l, family, stack);
+
+	if (!p)
+		return;
+	text_stack(sb, l, stack);
+	strbuf_printf(sb, "  allocs %" PRIu64 " frees %" PRIu64 " blocks %" PRIu64 " bytes %" PRIu64 " span %" PRIu64 ":",
+		      p->allocs, p->frees, p->blocks, p->bytes, series_span_us(&p->series));
+	for (uint32_t i = 0; i < p->series.n; i++)
+		strbuf_printf(sb, " %" PRIu64, series_point(&p->series, i));
+	strbuf_putc(sb, '\n');
+}
+
+static inline void text_blocks(struct strbuf *sb, const struct ledger *l, const struct live *live)
+{
+	taddr *addrs = calloc(live_count(live) + 1, sizeof(*addrs));
+	struct live_block b;
+	size_t n = 0;
+
+	for (size_t at = 0; live_next(live, &at, &addrs[n], &b);)
+		n++;
+	qsort(addrs, n, sizeof(*addrs), text_compare);
+	for (size_t i = 0; i < n; i++) {
+		live_get(live, addrs[i], &b);
+		strbuf_printf(sb, "  %" PRIx64 " %" PRIu64 " born %" PRIu64 " by %ld\n", addrs[i], b.size, b.birth_us,
+			      text_number(l, b.stack));
+	}
+	free(addrs);
+}
+
+/* Places in the order of the numbers of their stacks. */
+static inline void text_places(struct strbuf *sb, struct ledger *l, uint32_t family)
+{
+	size_t n = l->books[family].nplaces;
+	uint64_t *order = calloc(n + 1, sizeof(*order));
+
+	for (uint32_t i = 0; i < n; i++)
+		order[i] = (uint64_t)l->defs.stacks[i].number << 32 | i;
+	qsort(order, n, sizeof(*order), text_compare);
+	for (size_t i = 0; i < n; i++)
+		text_place(sb, l, family, (uint32_t)order[i]);
+	free(order);
+}
+
+/* A family of which there is nothing may be defined or not. */
+static inline void text_book(struct strbuf *sb, struct ledger *l, uint32_t family)
+{
+	const struct defs_family *f = &l->defs.families[family];
+	struct strbuf book = STRBUF_INIT;
+
+	text_places(&book, l, family);
+	text_blocks(&book, l, l->books[family].live);
+	if (book.len)
+		strbuf_printf(sb, "family %u %s\n%s", f->number, f->name ? f->name : "-", strbuf_str(&book));
+	strbuf_fini(&book);
+}
+
+/* Families in the order of their numbers. */
+static inline void text_books(struct strbuf *sb, struct ledger *l)
+{
+	for (uint32_t number = 0; number < LEDGER_FAMILIES_MAX; number++) {
+		uint32_t index = defs_family(&l->defs, number);
+
+		if (index != DEFS_NONE)
+			text_book(sb, l, index);
+	}
+}
+
+static inline const char *text_or(const char *s)
+{
+	return s ? s : "-";
+}
+
+static inline void text_run(struct strbuf *sb, const struct ledger *l)
+{
+	strbuf_printf(sb, "run %s %s %s start %" PRId64 " now %" PRIu64 " ended %d\n", text_or(l->run.frontend),
+		      text_or(l->run.mode), text_or(l->run.writer), l->run.start_ns, l->now_us, l->ended);
+	strbuf_printf(sb, "target %d %s %s", l->target.pid, text_or(l->target.comm), text_or(l->target.exe));
+	for (uint32_t i = 0; i < l->target.argc; i++)
+		strbuf_printf(sb, " %s", text_or(l->target.argv[i]));
+	strbuf_printf(sb, "\nallocs %" PRIu64 " frees %" PRIu64 " unmatched %" PRIu64 " twice %" PRIu64
+		      " held %" PRIu64 " bytes %" PRIu64 "\n", l->allocs, l->frees, l->unmatched_frees, l->double_frees,
+		      l->held_blocks, l->held_bytes);
+	strbuf_printf(sb, "displaced %" PRIu64 " undefined %" PRIu64 " nonsense %" PRIu64 "\n", l->displaced,
+		      l->undefined, l->nonsense);
+	for (uint32_t i = 0; i < LEDGER_COUNTS; i++)
+		if (l->counts[i])
+			strbuf_printf(sb, "count %u %" PRIu64 "\n", i, l->counts[i]);
+}
+
+static inline void text_lists(struct strbuf *sb, const struct ledger *l)
+{
+	for (size_t i = 0; i < l->nprobes; i++)
+		strbuf_printf(sb, "probe %u %s %s %s %" PRIu64 "\n", l->probes[i].number, text_or(l->probes[i].rule),
+			      text_or(l->probes[i].module), text_or(l->probes[i].note), l->probes[i].hits);
+	for (size_t i = 0; i < l->nlost; i++)
+		strbuf_printf(sb, "lost %s %" PRIu64 "\n", l->lost[i].reason, l->lost[i].count);
+	for (size_t i = 0; i < l->ngaps; i++)
+		strbuf_printf(sb, "gap %" PRIu64 " %" PRIu64 " %s\n", l->gaps[i].start_us, l->gaps[i].length_us,
+			      text_or(l->gaps[i].why));
+	for (size_t i = 0; i < l->nnotes; i++)
+		strbuf_printf(sb, "note %s\n", l->notes[i]);
+	for (size_t i = 0; i < l->ntwice; i++)
+		strbuf_printf(sb, "twice %u: %ld %ld %ld: %" PRIu64 " times, first %" PRIx64 " at %" PRIu64 "\n",
+			      l->defs.families[l->twice[i].family].number, text_number(l, l->twice[i].second),
+			      text_number(l, l->twice[i].first), text_number(l, l->twice[i].alloc), l->twice[i].count,
+			      l->twice[i].sample, l->twice[i].time_us);
+}
+
+/* To be freed. */
+static inline char *ledger_text(struct ledger *l)
+{
+	struct strbuf sb = STRBUF_INIT;
+
+	text_run(&sb, l);
+	text_lists(&sb, l);
+	text_books(&sb, l);
+	return strbuf_steal(&sb);
+}
+
+#endif
