@@ -8,12 +8,19 @@
  *	  "run":      {start, seconds, frontend, mode, duty, events, lost: {reason: count}, stacks_cut,
  *	               stacks_lost, ring_waits, stopped_seconds, probes: [{family, rule, module, hits, note}], gaps: [{start, seconds, why}]},
  *	  "totals":   {allocs, frees, unmatched_frees, double_frees, live_blocks, live_bytes},
- *	  "groups":   [{family, blocks, bytes, bytes_direct, allocs, frees, oldest_s, youngest_s, verdict, series,
- *	                samples, stack_end, stack: [{pc, module, build_id, offset, function, file, line, inlined}]}],
+ *	  "groups":   [{family, blocks, bytes, bytes_direct, allocs, frees, oldest_s, youngest_s, verdict,
+ *	                growth: {shape, bytes_per_minute, since_s}, series: [[seconds, bytes]], samples, wrappers, stack_end,
+ *	                stack: [{pc, module, build_id, offset, function, linkage, file, line, inlined}]}],
  *	  "refs":     [],
+ *	  "double_frees": [{family, count, sample, time_s, second, first, alloc: {stack_end, stack}}],
+ *	  "suppressed": {groups, blocks, bytes}, "filtered": the same,
+ *	  "suppressions_used": [{name, where, groups, blocks, bytes}],
  *	  "notes":    ["..."] }
  *
  * stack_end: "whole", or why the stack goes on beyond its last frame: "cut", "lost", "deep", "elsewhere".
+ * wrappers: so many frames at the front of the stack only pass the allocation on. shape: report/growth.h.
+ * linkage is there where it is known and not the function's name. totals count what is suppressed and filtered too.
+ * The files that the run was read from are not named: reports of one run are the same, whichever way they are made.
  * Addresses are strings ("0x..."). What is not known is "" or 0, but a
  * probe's note, which is null where there is nothing to say. Always valid
  * UTF-8, whatever the target calls itself (base/strbuf.h).

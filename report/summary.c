@@ -22,11 +22,20 @@ void summary_fini(struct summary *s)
 {
 	for (size_t i = 0; i < s->ngroups; i++) {
 		free(s->groups[i].stack);
+		free(s->groups[i].series);
 		free(s->groups[i].samples);
+	}
+	for (size_t i = 0; i < s->ntwice; i++) {
+		free(s->twice[i].second.frames);
+		free(s->twice[i].first.frames);
+		free(s->twice[i].alloc.frames);
 	}
 	for (size_t i = 0; i < s->nstrings; i++)
 		free(s->strings[i]);
 	free(s->groups);
+	free(s->twice);
+	free(s->suppressions);
+	free(s->traces);
 	free(s->strings);
 	free(s->notes);
 	free(s->target.cmdline);
@@ -185,7 +194,19 @@ static void keep_frame_strings(struct summary *s, struct summary_frame *f)
 	f->module = summary_string(s, f->module);
 	f->build_id = summary_string(s, f->build_id);
 	f->function = summary_string(s, f->function);
+	f->linkage = summary_string(s, f->linkage);
 	f->file = summary_string(s, f->file);
+}
+
+/* @depth becomes 0 where there is no memory. */
+static struct summary_frame *copy_stack(struct summary *s, const struct summary_frame *frames, size_t *depth)
+{
+	struct summary_frame *own = copy(s, frames, *depth, sizeof(*own));
+
+	*depth = own ? *depth : 0;
+	for (size_t i = 0; i < *depth; i++)
+		keep_frame_strings(s, &own[i]);
+	return own;
 }
 
 void summary_add_group(struct summary *s, const struct summary_group *group)
@@ -196,17 +217,59 @@ void summary_add_group(struct summary *s, const struct summary_group *group)
 		return;
 	*g = *group;
 	g->family = summary_string(s, group->family);
-	g->stack = copy(s, group->stack, group->depth, sizeof(*g->stack));
+	g->stack = copy_stack(s, group->stack, &g->depth);
+	g->series = copy(s, group->series, group->npoints, sizeof(*g->series));
 	g->samples = copy(s, group->samples, group->nsamples, sizeof(*g->samples));
-	g->depth = g->stack ? group->depth : 0;
+	g->wrappers = g->depth ? group->wrappers : 0;
+	g->npoints = g->series ? group->npoints : 0;
 	g->nsamples = g->samples ? group->nsamples : 0;
-	for (size_t i = 0; i < g->depth; i++)
-		keep_frame_strings(s, &g->stack[i]);
+}
+
+void summary_add_twice(struct summary *s, const struct summary_twice *twice)
+{
+	struct summary_twice *t = push(s, &s->twice, &s->ntwice, sizeof(*t));
+
+	if (!t)
+		return;
+	*t = *twice;
+	t->family = summary_string(s, twice->family);
+	t->second.frames = copy_stack(s, twice->second.frames, &t->second.depth);
+	t->first.frames = copy_stack(s, twice->first.frames, &t->first.depth);
+	t->alloc.frames = copy_stack(s, twice->alloc.frames, &t->alloc.depth);
+}
+
+void summary_add_suppression(struct summary *s, const struct summary_suppression *used)
+{
+	struct summary_suppression *slot = push(s, &s->suppressions, &s->nsuppressions, sizeof(*slot));
+
+	if (!slot)
+		return;
+	*slot = *used;
+	slot->name = summary_string(s, used->name);
+	slot->where = summary_string(s, used->where);
+}
+
+void summary_add_trace(struct summary *s, const char *path)
+{
+	const char **slot = push(s, &s->traces, &s->ntraces, sizeof(*slot));
+
+	if (slot)
+		*slot = summary_string(s, path);
 }
 
 static int compare_numbers(uint64_t a, uint64_t b)
 {
 	return a < b ? 1 : a > b ? -1 : 0;
+}
+
+/* Names only decide between groups that are the same otherwise: two families may share a stack. */
+static int compare_kinds(const struct summary_group *a, const struct summary_group *b)
+{
+	int order = strcmp(a->family ? a->family : "", b->family ? b->family : "");
+
+	if (!order)
+		order = (int)a->verdict - (int)b->verdict;
+	return order ? order : (int)a->stack_end - (int)b->stack_end;
 }
 
 static int compare_groups(const void *pa, const void *pb)
@@ -222,7 +285,7 @@ static int compare_groups(const void *pa, const void *pb)
 		order = compare_numbers(b->stack[i].pc, a->stack[i].pc);
 	if (!order)
 		order = compare_numbers(b->depth, a->depth);
-	return order ? order : (int)a->stack_end - (int)b->stack_end;
+	return order ? order : compare_kinds(a, b);
 }
 
 void summary_sort(struct summary *s)

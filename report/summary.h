@@ -20,6 +20,7 @@
 
 #include "base/addrmap.h"
 #include "base/taddr.h"
+#include "report/growth.h"
 
 /* Verdicts of a group; the names are those of the JSON report. */
 #define SUMMARY_VERDICTS(X)		\
@@ -41,7 +42,8 @@ struct summary_frame {
 	const char *module;	/* path of the file */
 	const char *build_id;	/* hexadecimal */
 	uint64_t offset;	/* of pc in the module, as in its ELF file */
-	const char *function;
+	const char *function;	/* readable */
+	const char *linkage;	/* as the linker knows it; NULL: the same, or not known */
 	const char *file;	/* source */
 	int line;		/* 0: not known */
 	bool inlined;		/* has no frame of its own; the one below it in the list does */
@@ -62,6 +64,12 @@ enum summary_stack_end {
 	STACK_END_COUNT
 };
 
+struct summary_stack {
+	struct summary_frame *frames;	/* leaf first */
+	size_t depth;
+	enum summary_stack_end end;
+};
+
 /* One stack, one family, one verdict. */
 struct summary_group {
 	const char *family;
@@ -70,11 +78,36 @@ struct summary_group {
 	uint64_t allocs, frees;		/* over the run */
 	double oldest_s, youngest_s;	/* ages of the kept blocks at the end */
 	enum summary_verdict verdict;
+	struct growth growth;
+	struct growth_point *series;	/* bytes held, the last point at the run's end */
+	size_t npoints;
 	struct summary_frame *stack;	/* leaf first */
 	size_t depth;
+	size_t wrappers;		/* so many frames at the front are wrappers of the allocator, and not printed; less than depth, or 0 */
 	enum summary_stack_end stack_end;
 	taddr *samples;			/* some of the kept blocks */
 	size_t nsamples;
+};
+
+/* Blocks that were released twice, by the same code each time. */
+struct summary_twice {
+	const char *family;
+	uint64_t count;
+	taddr sample;			/* the first of them */
+	double time_s;			/* of that */
+	struct summary_stack second, first, alloc;	/* depth 0: not known (--free-stacks) */
+};
+
+/* A suppression that was used. */
+struct summary_suppression {
+	const char *name;		/* of the entry, or the pattern */
+	const char *where;		/* "file:line" */
+	uint64_t groups, blocks, bytes;
+};
+
+/* What is kept, but not among the groups. */
+struct summary_hidden {
+	uint64_t groups, blocks, bytes;
 };
 
 struct summary_probe {
@@ -135,6 +168,14 @@ struct summary {
 	struct summary_totals totals;
 	struct summary_group *groups;
 	size_t ngroups;
+	struct summary_twice *twice;
+	size_t ntwice;
+	struct summary_suppression *suppressions;
+	size_t nsuppressions;
+	struct summary_hidden suppressed;	/* by suppressions */
+	struct summary_hidden filtered;		/* by --older-than, --min-bytes, --focus, --ignore */
+	const char **traces;		/* the files it was read from; none for a live watch */
+	size_t ntraces;
 	const char **notes;		/* what else the reader must know, a sentence each */
 	size_t nnotes;
 	char **strings;			/* the pool */
@@ -159,8 +200,11 @@ void summary_add_probe(struct summary *s, const struct summary_probe *probe);
 void summary_add_gap(struct summary *s, double start_s, double seconds, const char *why);
 void summary_note(struct summary *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* @group with its stack and samples, which stay the caller's. */
+/* @group with its stack, series and samples, which stay the caller's. */
 void summary_add_group(struct summary *s, const struct summary_group *group);
+void summary_add_twice(struct summary *s, const struct summary_twice *twice);	/* likewise */
+void summary_add_suppression(struct summary *s, const struct summary_suppression *used);
+void summary_add_trace(struct summary *s, const char *path);
 
 /* Groups by bytes, most first; the same order for the same data. Call it before printing. */
 void summary_sort(struct summary *s);

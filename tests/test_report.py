@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The JSON report is what its contract says, for a run whose names are hostile.
+"""The JSON report is what its contract says, and other programs read the CSV, for a run whose names are hostile.
 
-The run is tests/unit/report_example.h, printed by the unit test of out_json.
+The run is tests/unit/report_example.h, printed by the unit tests of out_json and out_csv.
 """
+import csv
 import json
 import subprocess
 
@@ -10,21 +11,26 @@ import pytest
 
 from test_unit import BUILD
 
-HOSTILE = 'evil\x1b[2J"\\\n\ufffdü'
+HOSTILE = 'evil\x1b[2J"\\\n\ufffdü;,'
+HOSTILE_TEXT = r'evil\x1b[2J"\\x0a\xffü;,'
+
+
+def printed(program):
+    return subprocess.run([BUILD / "unit" / program, "print"], stdout=subprocess.PIPE, check=True).stdout
 
 
 @pytest.fixture(scope="module")
 def report():
-    printed = subprocess.run([BUILD / "unit/test_out_json", "print"], stdout=subprocess.PIPE, check=True).stdout
-    return json.loads(printed.decode("utf-8", errors="strict"))
+    return json.loads(printed("test_out_json").decode("utf-8", errors="strict"))
 
 
 def test_fields(report):
-    assert list(report) == ["mmattach", "target", "run", "totals", "groups", "refs", "notes"]
+    assert list(report) == ["mmattach", "target", "run", "totals", "groups", "refs", "double_frees", "suppressed", "filtered",
+                            "suppressions_used", "notes"]
     assert report["mmattach"]["schema"] == 1
     assert report["target"] == {"pid": 1234, "comm": "svc", "exe": "/usr/bin/svc", "cmdline": ["svc", HOSTILE]}
-    assert report["totals"] == {"allocs": 600, "frees": 400, "unmatched_frees": 3, "double_frees": 2,
-                                "live_blocks": 3, "live_bytes": 1048600}
+    assert report["totals"] == {"allocs": 700, "frees": 621, "unmatched_frees": 3, "double_frees": 5,
+                                "live_blocks": 79, "live_bytes": 1115336}
     assert report["notes"] == ["the keeper was killed by " + HOSTILE]
 
 
@@ -38,18 +44,55 @@ def test_run(report):
     assert run["gaps"] == [{"start": 2, "seconds": 3.5, "why": "mmattach was stopped"}]
     assert run["probes"][0] == {"family": "libc", "rule": "alloc malloc size=arg1", "module": "/lib/libc.so.6",
                                 "hits": 600, "note": None}
-    assert [probe["note"] for probe in run["probes"]] == [None, None, "bytes differ"]
+    assert [probe["note"] for probe in run["probes"]] == [None, None, None, "bytes differ"]
 
 
 def test_groups(report):
-    large, small = report["groups"]
+    large, growing, small = report["groups"]
     stack = large.pop("stack")
     assert large == {"family": "libc", "blocks": 2, "bytes": 1048576, "bytes_direct": 1048576, "allocs": 599,
-                     "frees": 597, "oldest_s": 9, "youngest_s": 1.25, "verdict": "definite", "series": [],
-                     "samples": ["0x55559000", "0x55559020"], "stack_end": "cut"}
+                     "frees": 597, "oldest_s": 9, "youngest_s": 1.25, "verdict": "definite",
+                     "growth": {"shape": "level", "bytes_per_minute": 0, "since_s": 5},
+                     "series": [[2.5, 900000], [5, 1048576], [7.5, 1048576], [10, 1048576]],
+                     "samples": ["0x55559000", "0x55559020"], "wrappers": 0, "stack_end": "cut"}
     assert stack[0] == {"pc": "0x55001234", "module": "/usr/bin/svc", "build_id": "0a1b", "offset": "0x1234",
                         "function": "keep<int>", "file": "svc.cc", "line": 44, "inlined": True}
     assert stack[1]["function"] == HOSTILE
     assert stack[2] == {"pc": "0x7f0000000001", "module": "", "build_id": "", "offset": "0x0", "function": "",
                         "file": "", "line": 0, "inlined": False}
     assert (small["bytes"], small["verdict"], small["stack"], small["stack_end"]) == (24, "unknown", [], "whole")
+    assert growing["growth"] == {"shape": "grows", "bytes_per_minute": 393216, "since_s": 0}
+
+
+def test_stacks_keep_their_wrappers(report):
+    growing = report["groups"][1]
+    assert growing["wrappers"] == 2
+    assert [frame["function"] for frame in growing["stack"]] == [
+        "operator new(unsigned long)", "std::allocator<int>::allocate(unsigned long)", "session_open", "main"]
+    assert [frame.get("linkage") for frame in growing["stack"]] == ["_Znwm", None, None, None]
+
+
+def test_double_frees(report):
+    first, second = report["double_frees"]
+    assert (first["family"], first["count"], first["sample"], first["time_s"]) == ("libc", 3, "0x55558000", 4.5)
+    assert [frame["function"] for frame in first["second"]["stack"]] == ["main"]
+    assert first["first"] == {"stack_end": "whole", "stack": []}
+    assert first["alloc"]["stack_end"] == "lost"
+    assert (second["count"], second["second"]["stack"]) == (1, [])
+
+
+def test_hidden(report):
+    assert report["suppressed"] == {"groups": 1, "blocks": 5, "bytes": 500}
+    assert report["filtered"] == {"groups": 2, "blocks": 7, "bytes": 700}
+    assert report["suppressions_used"] == [{"name": HOSTILE, "where": "known.supp:3", "groups": 1, "blocks": 5, "bytes": 500}]
+
+
+def test_csv(report):
+    text = printed("test_out_csv").decode("utf-8", errors="strict")
+    rows = list(csv.DictReader(text.splitlines(), strict=True))
+    assert [(row["bytes"], row["growth"]) for row in rows] == [("1048576", "level"), ("65536", "grows"), ("24", "unknown")]
+    assert rows[0]["stack"] == f"keep<int> < {HOSTILE_TEXT} < 0x7f0000000001 < ..."
+    assert (rows[1]["function"], rows[1]["file"], rows[1]["line"]) == ("session_open", "/src/svc/session.cc", "120")
+    for row, group in zip(rows, report["groups"]):
+        assert None not in row and None not in row.values()
+        assert all(float(row[name]) == group[name] for name in ("blocks", "allocs", "frees", "oldest_s", "youngest_s"))

@@ -1,28 +1,71 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The run that the report tests print: two groups, losses, a gap, a rule without a
- * function, and names chosen by somebody who wishes us ill.
+ * The run that the report tests print: groups that grow and that do not, losses, a gap, a rule without a
+ * function and one never called, double frees, suppressions, and names chosen by somebody who wishes us ill.
  */
 #ifndef REPORT_EXAMPLE_H
 #define REPORT_EXAMPLE_H
 
 #include "report/summary.h"
 
-#define HOSTILE "evil\x1b[2J\"\\\n\xff\xc3\xbc"
+#define HOSTILE "evil\x1b[2J\"\\\n\xff\xc3\xbc;,"
+#define MODULE "/usr/bin/svc"
 
-static void report_example(struct summary *s)
+static struct summary_frame example_main[] = {
+	{ .pc = 0x55002222, .module = MODULE, .build_id = "0a1b", .offset = 0x2222, .function = "main", .file = "svc.cc", .line = 7 },
+};
+
+/* Kept since the beginning: no growth. */
+static void add_level(struct summary *s)
 {
 	struct summary_frame stack[] = {
-		{ .pc = 0x55001234, .module = "/usr/bin/svc", .build_id = "0a1b", .offset = 0x1234,
+		{ .pc = 0x55001234, .module = MODULE, .build_id = "0a1b", .offset = 0x1234,
 		  .function = "keep<int>", .file = "svc.cc", .line = 44, .inlined = true },
-		{ .pc = 0x55001234, .module = "/usr/bin/svc", .build_id = "0a1b", .offset = 0x1234,
+		{ .pc = 0x55001234, .module = MODULE, .build_id = "0a1b", .offset = 0x1234,
 		  .function = HOSTILE, .file = HOSTILE, .line = 92 },
 		{ .pc = 0x7f0000000001 },
 	};
+	struct growth_point series[] = { { 2.5, 900000 }, { 5, 1048576 }, { 7.5, 1048576 }, { 10, 1048576 } };
 	taddr samples[] = { 0x55559000, 0x55559020 };
 
-	summary_init(s);
-	summary_set_target(s, 1234, "svc", "/usr/bin/svc");
+	summary_add_group(s, &(struct summary_group){
+		.family = "libc", .blocks = 2, .bytes = 1048576, .bytes_direct = 1048576, .allocs = 599, .frees = 597,
+		.oldest_s = 9, .youngest_s = 1.25, .verdict = VERDICT_DEFINITE, .growth = { GROWTH_LEVEL, 0, 5 },
+		.series = series, .npoints = 4, .stack = stack, .depth = 3, .stack_end = STACK_CUT, .samples = samples,
+		.nsamples = 2 });
+}
+
+/* Grows, through two wrappers. */
+static void add_growing(struct summary *s)
+{
+	struct summary_frame stack[] = {
+		{ .pc = 0x7f0000001111, .module = "/usr/lib/libstdc++.so.6", .offset = 0x1111,
+		  .function = "operator new(unsigned long)", .linkage = "_Znwm" },
+		{ .pc = 0x55003333, .module = MODULE, .build_id = "0a1b", .offset = 0x3333,
+		  .function = "std::allocator<int>::allocate(unsigned long)", .file = "allocator.h", .line = 9, .inlined = true },
+		{ .pc = 0x55003333, .module = MODULE, .build_id = "0a1b", .offset = 0x3333,
+		  .function = "session_open", .file = "/src/svc/session.cc", .line = 120 },
+		example_main[0],
+	};
+	struct growth_point series[] = { { 1, 0 }, { 3, 20000 }, { 5, 30000 }, { 7, 42000 }, { 9, 60000 }, { 10, 65536 } };
+
+	summary_add_group(s, &(struct summary_group){
+		.family = "libc", .blocks = 64, .bytes = 65536, .bytes_direct = 65536, .allocs = 65, .frees = 1,
+		.oldest_s = 8.5, .youngest_s = 0.1, .growth = { GROWTH_GROWS, 393216, 0 }, .series = series, .npoints = 6,
+		.stack = stack, .depth = 4, .wrappers = 2 });
+}
+
+static void add_twice(struct summary *s)
+{
+	summary_add_twice(s, &(struct summary_twice){
+		.family = "libc", .count = 3, .sample = 0x55558000, .time_s = 4.5, .second = { example_main, 1, STACK_WHOLE },
+		.alloc = { example_main, 1, STACK_LOST } });
+	summary_add_twice(s, &(struct summary_twice){ .family = "libc", .count = 1, .sample = 0x55558100, .time_s = 6 });
+}
+
+static void add_run(struct summary *s)
+{
+	summary_set_target(s, 1234, "svc", MODULE);
 	summary_add_arg(s, "svc");
 	summary_add_arg(s, HOSTILE);
 	s->run.start_ns = INT64_C(1767225600250000000);	/* 2026-01-01T00:00:00.25Z */
@@ -35,17 +78,26 @@ static void report_example(struct summary *s)
 	summary_add_lost(s, "ring full", 7);
 	summary_add_lost(s, "no memory", 1);
 	summary_add_probe(s, &(struct summary_probe){ "libc", "alloc malloc size=arg1", "/lib/libc.so.6", 600, NULL });
+	summary_add_probe(s, &(struct summary_probe){ "libc", "alloc valloc size=arg1", "/lib/libc.so.6", 0, NULL });
 	summary_add_probe(s, &(struct summary_probe){ "libc", "free my_free", NULL, 0, NULL });
 	summary_add_probe(s, &(struct summary_probe){ "libc", "free free", "/lib/libc.so.6", 0, "bytes differ" });
 	summary_add_gap(s, 2, 3.5, "mmattach was stopped");
-	s->totals = (struct summary_totals){ 600, 400, 3, 2, 3, 1048576 + 24 };
+	summary_note(s, "the keeper was killed by %s", HOSTILE);
+}
+
+static void report_example(struct summary *s)
+{
+	summary_init(s);
+	add_run(s);
+	s->totals = (struct summary_totals){ 700, 621, 3, 5, 79, 1048576 + 65536 + 24 + 1200 };
 	summary_add_group(s, &(struct summary_group){ .family = "libc", .blocks = 1, .bytes = 24, .bytes_direct = 24,
 						      .allocs = 1, .oldest_s = 9.5, .youngest_s = 9.5 });
-	summary_add_group(s, &(struct summary_group){ .family = "libc", .blocks = 2, .bytes = 1048576,
-						      .bytes_direct = 1048576, .allocs = 599, .frees = 597,
-						      .oldest_s = 9, .youngest_s = 1.25, .verdict = VERDICT_DEFINITE,
-						      .stack = stack, .depth = 3, .stack_end = STACK_CUT, .samples = samples, .nsamples = 2 });
-	summary_note(s, "the keeper was killed by %s", HOSTILE);
+	add_level(s);
+	add_growing(s);
+	add_twice(s);
+	summary_add_suppression(s, &(struct summary_suppression){ HOSTILE, "known.supp:3", 1, 5, 500 });
+	s->suppressed = (struct summary_hidden){ 1, 5, 500 };
+	s->filtered = (struct summary_hidden){ 2, 7, 700 };
 	summary_sort(s);
 }
 

@@ -29,13 +29,15 @@ static void empty_lists(void **state)
 	assert_non_null(strstr(strbuf_str(&sb), "\"schema\": 1}"));
 	assert_non_null(strstr(strbuf_str(&sb), "\"cmdline\": []"));
 	assert_non_null(strstr(strbuf_str(&sb), "\"lost\": {}"));
-	assert_non_null(strstr(strbuf_str(&sb), "\"groups\": [],\n\"refs\": [],\n\"notes\": []}\n"));
+	assert_non_null(strstr(strbuf_str(&sb), "\"groups\": [],\n\"refs\": [],\n\"double_frees\": [],\n"));
+	assert_non_null(strstr(strbuf_str(&sb), "\"suppressions_used\": [],\n\"notes\": []}\n"));
 	strbuf_fini(&sb);
 	summary_fini(&s);
 }
 
 static void no_infinity(void **state)
 {
+	struct growth_point point = { (double)NAN, 1 };
 	struct strbuf sb = STRBUF_INIT;
 	struct summary s;
 
@@ -43,9 +45,46 @@ static void no_infinity(void **state)
 	summary_init(&s);
 	s.run.seconds = (double)INFINITY;
 	s.run.stopped_seconds = (double)NAN;
+	summary_add_group(&s, &(struct summary_group){ .series = &point, .npoints = 1,
+						      .growth = { GROWTH_GROWS, (double)INFINITY, (double)NAN } });
 	assert_int_equal(out_json(&s, &sb), 0);
+	assert_non_null(strstr(strbuf_str(&sb), "\"bytes_per_minute\": 0.000000, \"since_s\": 0.000000}, \"series\": [[0.000000, 1]]"));
 	assert_non_null(strstr(strbuf_str(&sb), "\"seconds\": 0.000000"));
 	assert_non_null(strstr(strbuf_str(&sb), "\"stopped_seconds\": 0.000000"));
+	strbuf_fini(&sb);
+	summary_fini(&s);
+}
+
+/* So that reports of the same run are the same, whichever file it came from. */
+static void no_names_of_traces(void **state)
+{
+	struct strbuf sb = STRBUF_INIT;
+	struct summary s;
+
+	(void)state;
+	summary_init(&s);
+	summary_add_trace(&s, "svc.0001.mmt");
+	assert_int_equal(out_json(&s, &sb), 0);
+	assert_null(strstr(strbuf_str(&sb), "svc.0001"));
+	strbuf_fini(&sb);
+	summary_fini(&s);
+}
+
+/* Before 1970, as a damaged trace may say. */
+static void a_start_that_cannot_be(void **state)
+{
+	struct strbuf sb = STRBUF_INIT;
+	struct summary s;
+
+	(void)state;
+	summary_init(&s);
+	s.run.start_ns = -1;
+	assert_int_equal(out_json(&s, &sb), 0);
+	assert_non_null(strstr(strbuf_str(&sb), "\"start\": \"1970-01-01T00:00:00.000Z\""));
+	s.run.start_ns = -1000000;
+	strbuf_reset(&sb);
+	assert_int_equal(out_json(&s, &sb), 0);
+	assert_non_null(strstr(strbuf_str(&sb), "\"start\": \"1969-12-31T23:59:59.999Z\""));
 	strbuf_fini(&sb);
 	summary_fini(&s);
 }
@@ -81,6 +120,8 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(empty_lists),
 		cmocka_unit_test(no_infinity),
+		cmocka_unit_test(no_names_of_traces),
+		cmocka_unit_test(a_start_that_cannot_be),
 		cmocka_unit_test(a_summary_with_holes_is_not_printed),
 	};
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* out_text: the screen of a known run, line by line. */
+/* out_text: the report of a known run, line by line; what is shown of many groups; what is said where there is nothing. */
 #include "report/out_text.h"
 
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,69 +14,297 @@
 
 #include "tests/unit/report_example.h"
 
-#define EVIL "evil\\x1b[2J\"\\\\x0a\\xff\xc3\xbc"
+#define EVIL "evil\\x1b[2J\"\\\\x0a\\xff\xc3\xbc;,"
 
-static const char head[] =
-	"svc (1234) kept 3 blocks, 1.0 MiB, of 600 allocations in 10s\n"
+static const char whole[] =
+	"svc (1234) kept 79 blocks, 1.1 MiB, of 700 allocations in 10s, growing by 384 KiB/min; 5 DOUBLE FREEs\n"
+	"\n"
+	"             kept  share   blocks  growth                  where\n"
+	"growing, or perhaps growing\n"
+	"  [2]    64.0 KiB   5.9%       64  +384 KiB/min            session_open session.cc:120\n"
+	"  [3]        24 B  <0.1%        1  too short to say        (no stack)\n"
+	"\n"
+	"kept, but not growing\n"
+	"  [1]     1.0 MiB    94%        2  levelled off 5s ago     keep<int> svc.cc:44\n"
 	"\n"
 	"  command   svc " EVIL "\n"
 	"  watched   10s from 2026-01-01 00:00:00 +0000, exact, by ptrace\n"
 	"  events    1000 (100/s), LOST 7 (ring full), 1 (no memory), 1 stack cut short, 2 stacks not followed to the end\n"
 	"  stopped   500ms, all threads together\n"
-	"  calls     600 allocations, 400 frees, 3 of blocks older than the watch, 2 DOUBLE FREEs\n"
-	"                   600  alloc malloc size=arg1  in /lib/libc.so.6\n"
-	"                     0  free my_free  NOT WATCHED: no such function in the target\n"
-	"                     0  free free  in /lib/libc.so.6  NOT WATCHED: bytes differ\n"
+	"  calls     700 allocations, 621 frees, 3 of blocks older than the watch, 5 DOUBLE FREEs\n"
+	"                     600  alloc malloc size=arg1  in /lib/libc.so.6\n"
+	"            never called  alloc valloc size=arg1  in /lib/libc.so.6\n"
+	"                       0  free my_free  NOT WATCHED: no such function in the target\n"
+	"                       0  free free  in /lib/libc.so.6  NOT WATCHED: bytes differ\n"
+	"  hidden    500 B in 5 blocks of 1 group, by suppressions\n"
+	"  hidden    700 B in 7 blocks of 2 groups, by --older-than, --min-bytes, --focus or --ignore\n"
 	"  GAP       nothing was seen for 3.5s from 2s on: mmattach was stopped\n"
 	"  note      the keeper was killed by " EVIL "\n"
 	"\n"
-	"1.0 MiB (100%) in 2 blocks of 599 allocated here, 1.2s to 9s old, definite\n"
+	"DOUBLE FREE of 0x55558000, 4.5s after the start, the first of 3 in the same way\n"
+	"  released again by\n"
+	"    #0 main (svc+0x2222) svc.cc:7\n"
+	"  allocated by\n"
+	"    #0 main (svc+0x2222) svc.cc:7\n"
+	"    ... the stack goes on: nothing tells who called this\n"
+	"\n"
+	"DOUBLE FREE of 0x55558100, 6s after the start\n"
+	"  who released it is not known: --free-stacks tells\n"
+	"\n"
+	"1 more DOUBLE FREE, of which nothing else is known\n"
+	"\n"
+	"[1] 1.0 MiB (94%) in 2 blocks of 599 allocated here, 1.2s to 9s old, definite\n"
+	"    levelled off 5s ago                     |%@@@|\n"
 	"    #0 keep<int> (svc+0x1234, inlined) svc.cc:44\n"
 	"    #1 " EVIL " (svc+0x1234) " EVIL ":92\n"
 	"    #2 ?? (0x7f0000000001)\n"
 	"    ... the stack goes on: more of it was not copied (--stack-bytes)\n"
-	"\n";
+	"\n"
+	"[2] 64.0 KiB (5.9%) in 64 blocks of 65 allocated here, 100ms to 8.5s old\n"
+	"    grows by 384 KiB/min                    | -++*@|\n"
+	"    (through std::allocator<int>::allocate(unsigned long), operator new(unsigned long))\n"
+	"    #0 session_open (svc+0x3333) /src/svc/session.cc:120\n"
+	"    #1 main (svc+0x2222) svc.cc:7\n"
+	"\n"
+	"[3] 24 B (<0.1%) in 1 block of 1 allocated here, 9.5s old\n"
+	"    too short to say whether it grows\n"
+	"    (no stack)\n"
+	"\n"
+	"suppressions used\n"
+	"     groups     blocks      bytes\n"
+	"          1          5      500 B  " EVIL " (known.supp:3)\n";
 
-static const char last_group[] =
-	"24 B (<0.1%) in 1 block of 1 allocated here, 9.5s old\n"
-	"    (no stack)\n";
-
-static const char last_left_out[] = "1 more group with 24 B not shown (--top 0 shows all)\n";
-
-static void assert_report(const struct summary *s, size_t top, const char *tail)
+static char *print(const struct summary *s, size_t top)
 {
 	struct strbuf sb = STRBUF_INIT;
 
 	assert_int_equal(out_text(s, top, &sb), 0);
-	assert_memory_equal(strbuf_str(&sb), head, sizeof(head) - 1);
-	assert_string_equal(strbuf_str(&sb) + sizeof(head) - 1, tail);
-	strbuf_fini(&sb);
+	return strbuf_steal(&sb);
+}
+
+static void assert_says(const struct summary *s, const char *what)
+{
+	char *text = print(s, 0);
+
+	if (!strstr(text, what))
+		fail_msg("\"%s\" is not in:\n%s", what, text);
+	free(text);
 }
 
 static void line_by_line(void **state)
 {
 	struct summary s;
+	char *text;
 
 	(void)state;
 	report_example(&s);
-	assert_report(&s, 0, last_group);
-	assert_report(&s, 2, last_group);
-	assert_report(&s, 1, last_left_out);
+	text = print(&s, 0);
+	assert_string_equal(text, whole);
+	free(text);
+	text = print(&s, 3);
+	assert_string_equal(text, whole);
+	free(text);
 	summary_fini(&s);
 }
 
-static void nothing_found(void **state)
+static void without_times(void **state)
 {
-	struct strbuf sb = STRBUF_INIT;
+	struct summary s;
+	char *text;
+
+	(void)state;
+	report_example(&s);
+	s.run.seconds = 0;
+	s.run.start_ns = 0;
+	text = print(&s, 0);
+	assert_non_null(strstr(text, "of 700 allocations; 5 DOUBLE FREEs\n"));
+	assert_non_null(strstr(text, "\nkept\n  [1]     1.0 MiB    94%        2  keep<int> svc.cc:44\n"));
+	assert_non_null(strstr(text, "  watched   for a time not known, exact, by ptrace\n"));
+	assert_null(strstr(text, "grow"));
+	assert_null(strstr(text, " old\n"));
+	assert_null(strstr(text, "1970"));
+	free(text);
+	summary_fini(&s);
+}
+
+/* Group i has (100 - i) KiB; its function is called after its shape and number. */
+static void add_groups(struct summary *s, enum growth_shape shape, size_t from, size_t n)
+{
+	for (size_t i = from; i < from + n; i++) {
+		char name[64];
+		struct summary_frame frame = { .pc = i + 1, .function = name, .file = "a.c", .line = (int)i };
+
+		snprintf(name, sizeof(name), "%s_%zu", growth_name(shape), i);
+		summary_add_group(s, &(struct summary_group){ .blocks = 1, .bytes = (100 - i) * 1024, .allocs = 1, .stack = &frame,
+							      .depth = 1, .growth = { shape, 1000.0 * (double)i, 3 } });
+		s->totals.live_blocks++;
+		s->totals.live_bytes += (100 - i) * 1024;
+	}
+}
+
+static size_t count(const char *text, const char *what)
+{
+	size_t n = 0;
+
+	for (const char *p = text; (p = strstr(p, what)); p++)
+		n++;
+	return n;
+}
+
+/* What does not grow has its rows although there are more that grow; the fastest is first; what is in the table is in detail too. */
+static void of_many_the_table_shows_ten(void **state)
+{
+	struct summary s;
+	char *text;
+
+	(void)state;
+	summary_init(&s);
+	s.run.seconds = 60;
+	add_groups(&s, GROWTH_LEVEL, 0, 20);
+	add_groups(&s, GROWTH_GROWS, 20, 20);
+	summary_sort(&s);
+	text = print(&s, 12);
+	assert_non_null(strstr(text, "\ngrowing\n  [40]   61.0 KiB   1.9%        1  +38.1 KiB/min           grows_39 a.c:39\n"));
+	assert_non_null(strstr(text, "grows_33 a.c:33\n  and 13 more: 962 KiB in 13 blocks\n"));
+	assert_non_null(strstr(text, "\nkept, but not growing\n  [1]     100 KiB   3.1%        1  levelled off 57s ago    level_0 a.c\n"));
+	assert_non_null(strstr(text, "level_2 a.c:2\n  and 17 more: 1.5 MiB in 17 blocks\n"));
+	assert_int_equal(count(text, "#0 grows_"), 7);
+	assert_int_equal(count(text, "#0 level_"), 5);
+	assert_non_null(strstr(text, "\n28 more groups with 2.2 MiB not shown (--top 0 shows all)\n"));
+	free(text);
+	text = print(&s, 1);
+	assert_int_equal(count(text, "#0 "), 1);
+	assert_int_equal(count(text, "#0 grows_39"), 1);
+	free(text);
+	text = print(&s, 0);
+	assert_int_equal(count(text, "#0 "), 40);
+	assert_null(strstr(text, "not shown"));
+	free(text);
+	summary_fini(&s);
+}
+
+/* Each shape in its own words, so that nobody takes a cache that is full for a leak. */
+static void shapes_read_differently(void **state)
+{
+	static const struct { enum growth_shape shape; const char *answer, *cell, *line; } wants[] = {
+		{ GROWTH_GROWS, "growing by 977 KiB/min\n", "  +977 KiB/min  ", "\n    grows by 977 KiB/min\n" },
+		{ GROWTH_SLOWS, "growing by 977 KiB/min\n", "  +977 KiB/min, slowing  ", "\n    grows more slowly, by 977 KiB/min now\n" },
+		{ GROWTH_LEVEL, "not growing now\n", "  levelled off 57s ago  ", "\n    levelled off 57s ago\n" },
+		{ GROWTH_ONCE, "not growing now\n", "  at once, 57s ago  ", "\n    came at once, 57s ago\n" },
+		{ GROWTH_FALLS, "not growing now\n", "  falls  ", "\n    falls by 977 KiB/min\n" },
+		{ GROWTH_UNKNOWN, "too short to say whether it grows\n", "  too short to say  ", "\n    too short to say whether it grows\n" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wants) / sizeof(wants[0]); i++) {
+		struct summary s;
+
+		summary_init(&s);
+		s.run.seconds = 60;
+		add_groups(&s, wants[i].shape, 0, 1);
+		s.groups[0].growth.bytes_per_minute = 1e6;
+		assert_says(&s, wants[i].answer);
+		assert_says(&s, wants[i].cell);
+		assert_says(&s, wants[i].line);
+		summary_fini(&s);
+	}
+}
+
+static void long_names_are_cut_in_the_table_only(void **state)
+{
+	static char name[3000], file[300];
+	struct summary_frame frame = { .pc = 1, .function = name, .file = file, .line = 123456 };
+	struct summary s;
+	char *text, *row;
+
+	(void)state;
+	for (size_t i = 0; i + 2 < sizeof(name); i += 2)
+		memcpy(name + i, "\xc3\xbc", 2);
+	memset(file, 'f', sizeof(file) - 1);
+	summary_init(&s);
+	s.run.seconds = 60;
+	summary_add_group(&s, &(struct summary_group){ .blocks = UINT64_MAX, .bytes = UINT64_MAX, .stack = &frame, .depth = 1 });
+	text = print(&s, 0);
+	row = strstr(text, "  [1] ");
+	assert_non_null(row);
+	row[strcspn(row, "\n")] = '\0';
+	assert_non_null(strstr(row, "\xc3\xbc...\xc3\xbc"));
+	assert_non_null(strstr(row, "ff...ff"));
+	assert_non_null(strstr(row, "ff:123456"));
+	assert_non_null(strstr(row + strlen(row) + 1, name));
+	assert_true(count(row, "\xc3\xbc") < 30);
+	free(text);
+	summary_fini(&s);
+}
+
+static void hostile_numbers(void **state)
+{
+	struct growth_point series[] = { { -1e300, UINT64_MAX }, { 0, 1 }, { 0.0 / 0.0, 5 }, { 1e300 * 1e300, UINT64_MAX } };
 	struct summary s;
 
 	(void)state;
 	summary_init(&s);
-	assert_int_equal(out_text(&s, 10, &sb), 0);
-	assert_non_null(strstr(strbuf_str(&sb), "the process (0) kept 0 blocks, 0 B, of 0 allocations in 0s\n"));
-	assert_non_null(strstr(strbuf_str(&sb), "none lost"));
-	assert_null(strstr(strbuf_str(&sb), "more group"));
-	strbuf_fini(&sb);
+	s.run.seconds = 1e300;
+	s.run.start_ns = INT64_MIN;
+	summary_add_group(&s, &(struct summary_group){ .bytes = UINT64_MAX, .oldest_s = -1, .series = series, .npoints = 4,
+						      .growth = { GROWTH_GROWS, 1e300 * 1e300, -1e300 } });
+	assert_says(&s, "[1] 16.0 EiB (0%) in 0 blocks of 0 allocated here");
+	assert_says(&s, "    grows by 0 B/min");
+	summary_fini(&s);
+}
+
+static void many_traces(void **state)
+{
+	struct summary s;
+
+	(void)state;
+	summary_init(&s);
+	summary_add_trace(&s, "a.0001.mmt");
+	summary_add_trace(&s, HOSTILE);
+	assert_says(&s, "\n  trace     a.0001.mmt, " EVIL "\n");
+	summary_add_trace(&s, "a.0003.mmt");
+	summary_add_trace(&s, "a.0004.mmt");
+	assert_says(&s, "\n  trace     a.0001.mmt ... a.0004.mmt (4 files)\n");
+	summary_fini(&s);
+}
+
+/* @s has a rule that stands in a module. */
+static void watch_malloc(struct summary *s)
+{
+	summary_init(s);
+	s->run.seconds = 10;
+	summary_add_probe(s, &(struct summary_probe){ "libc", "alloc malloc", "/lib/libc.so.6", 0, NULL });
+}
+
+static void nothing_kept_and_why(void **state)
+{
+	struct summary s;
+
+	(void)state;
+	watch_malloc(&s);
+	assert_says(&s, "the process kept 0 blocks, 0 B, of 0 allocations in 10s\n\nNone of the watched functions was called.");
+	assert_says(&s, "none lost");
+	s.totals.unmatched_frees = 1;
+	assert_says(&s, "\n\nBlocks were released, but none was allocated while it was watched");
+	s.totals.allocs = s.totals.frees = 9;
+	assert_says(&s, "was released again.\n10s is not long, though");
+	s.run.seconds = 600;
+	assert_says(&s, "was released again.\n\n  command");
+	summary_add_lost(&s, "ring full", 1);
+	assert_says(&s, "was released again.\nSome of what it did was missed");
+	s.filtered.groups = 1;
+	assert_says(&s, "All that is kept is hidden");
+	summary_fini(&s);
+}
+
+static void nothing_could_be_watched(void **state)
+{
+	struct summary s;
+
+	(void)state;
+	summary_init(&s);
+	summary_add_probe(&s, &(struct summary_probe){ "libc", "alloc my_malloc", NULL, 0, NULL });
+	assert_says(&s, "None of the functions below could be watched");
 	summary_fini(&s);
 }
 
@@ -96,7 +325,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(line_by_line),
-		cmocka_unit_test(nothing_found),
+		cmocka_unit_test(without_times),
+		cmocka_unit_test(of_many_the_table_shows_ten),
+		cmocka_unit_test(shapes_read_differently),
+		cmocka_unit_test(long_names_are_cut_in_the_table_only),
+		cmocka_unit_test(hostile_numbers),
+		cmocka_unit_test(many_traces),
+		cmocka_unit_test(nothing_kept_and_why),
+		cmocka_unit_test(nothing_could_be_watched),
 		cmocka_unit_test(a_summary_with_holes_is_not_printed),
 	};
 

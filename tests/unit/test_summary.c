@@ -44,6 +44,43 @@ static void what_is_given_is_copied(void **state)
 	summary_fini(&s);
 }
 
+static void series_and_double_frees_are_copied(void **state)
+{
+	struct summary s;
+	char name[] = "worker", linkage[] = "_Zworker";
+	struct summary_frame frame = { .pc = 1, .function = name, .linkage = linkage };
+	struct growth_point series[] = { { 1, 100 }, { 2, 200 } };
+	struct summary_twice twice = { .family = name, .count = 3, .second = { &frame, 1, STACK_CUT },
+				       .alloc = { &frame, 1, STACK_WHOLE } };
+
+	(void)state;
+	summary_init(&s);
+	summary_add_group(&s, &(struct summary_group){ .series = series, .npoints = 2, .stack = &frame, .depth = 1, .wrappers = 0 });
+	summary_add_twice(&s, &twice);
+	summary_add_suppression(&s, &(struct summary_suppression){ name, linkage, 1, 2, 3 });
+	summary_add_trace(&s, name);
+	memset(name, '!', sizeof(name) - 1);
+	memset(linkage, '!', sizeof(linkage) - 1);
+	series[1].bytes = frame.pc = 0;
+
+	assert_int_equal(s.groups[0].npoints, 2);
+	assert_int_equal(s.groups[0].series[1].bytes, 200);
+	assert_string_equal(s.groups[0].stack[0].linkage, "_Zworker");
+	assert_string_equal(s.twice[0].family, "worker");
+	assert_int_equal(s.twice[0].count, 3);
+	assert_int_equal(s.twice[0].second.end, STACK_CUT);
+	assert_string_equal(s.twice[0].second.frames[0].function, "worker");
+	assert_int_equal(s.twice[0].alloc.frames[0].pc, 1);
+	assert_int_equal(s.twice[0].first.depth, 0);
+	assert_string_equal(s.suppressions[0].name, "worker");
+	assert_string_equal(s.suppressions[0].where, "_Zworker");
+	assert_int_equal(s.suppressions[0].bytes, 3);
+	assert_int_equal(s.ntraces, 1);
+	assert_string_equal(s.traces[0], "worker");
+	assert_int_equal(summary_error(&s), 0);
+	summary_fini(&s);
+}
+
 static void each_string_once(void **state)
 {
 	struct summary s;
@@ -120,6 +157,28 @@ static void most_bytes_first(void **state)
 	summary_fini(&s);
 }
 
+/* Whichever way they came: two families, or two verdicts, may share a stack. */
+static void equal_ones_have_an_order_too(void **state)
+{
+	static const char *const families[] = { "a", "b", "c" };
+	struct summary s;
+
+	(void)state;
+	for (int turn = 0; turn < 2; turn++) {
+		summary_init(&s);
+		for (int i = 0; i < 3; i++)
+			summary_add_group(&s, &(struct summary_group){ .family = families[turn ? 2 - i : i], .bytes = 7 });
+		summary_add_group(&s, &(struct summary_group){ .family = "a", .bytes = 7, .verdict = VERDICT_DEFINITE });
+		summary_sort(&s);
+		assert_string_equal(s.groups[0].family, "a");
+		assert_int_equal(s.groups[0].verdict, VERDICT_UNKNOWN);
+		assert_int_equal(s.groups[1].verdict, VERDICT_DEFINITE);
+		assert_string_equal(s.groups[2].family, "b");
+		assert_string_equal(s.groups[3].family, "c");
+		summary_fini(&s);
+	}
+}
+
 static void want_of_memory_is_sticky(void **state)
 {
 	struct summary s;
@@ -147,10 +206,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_given_is_copied),
+		cmocka_unit_test(series_and_double_frees_are_copied),
 		cmocka_unit_test(each_string_once),
 		cmocka_unit_test(losses_add_up),
 		cmocka_unit_test(probes_and_gaps),
 		cmocka_unit_test(most_bytes_first),
+		cmocka_unit_test(equal_ones_have_an_order_too),
 		cmocka_unit_test(want_of_memory_is_sticky),
 		cmocka_unit_test(verdicts_have_names),
 	};

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/account.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "report/expand.h"
+
+static const char *family_name(const struct ledger *l, uint32_t family)
+{
+	return family < l->defs.nfamilies ? l->defs.families[family].name : NULL;
+}
+
+static void add_target(const struct ledger *l, struct summary *s)
+{
+	summary_set_target(s, l->target.pid, l->target.comm, l->target.exe);
+	for (uint32_t i = 0; i < l->target.argc; i++)
+		summary_add_arg(s, l->target.argv[i]);
+}
+
+static void add_run(const struct ledger *l, struct summary *s)
+{
+	s->run.start_ns = l->run.start_ns;
+	s->run.seconds = l->now_us / 1e6;
+	if (l->run.frontend)
+		s->run.frontend = summary_string(s, l->run.frontend);
+	if (l->run.mode)
+		s->run.mode = summary_string(s, l->run.mode);
+	if (l->counts[MMT_COUNT_DUTY_PPM])
+		s->run.duty = l->counts[MMT_COUNT_DUTY_PPM] / 1e6;
+	s->run.events = l->counts[MMT_COUNT_EVENTS];
+	s->run.stacks_cut = l->counts[MMT_COUNT_STACKS_CUT];
+	s->run.stacks_lost = l->counts[MMT_COUNT_STACKS_LOST];
+	s->run.ring_waits = l->counts[MMT_COUNT_RING_WAITS];
+	s->run.stopped_seconds = l->counts[MMT_COUNT_STOPPED_US] / 1e6;
+}
+
+static void add_probes(const struct ledger *l, struct summary *s)
+{
+	for (size_t i = 0; i < l->nprobes; i++) {
+		const struct ledger_probe *p = &l->probes[i];
+
+		summary_add_probe(s, &(struct summary_probe){
+			.family = family_name(l, p->family), .rule = p->rule, .module = p->module, .hits = p->hits,
+			.note = p->note,
+		});
+	}
+}
+
+static void add_losses(const struct ledger *l, struct summary *s)
+{
+	for (size_t i = 0; i < l->nlost; i++)
+		summary_add_lost(s, l->lost[i].reason, l->lost[i].count);
+	for (size_t i = 0; i < l->ngaps; i++)
+		summary_add_gap(s, l->gaps[i].start_us / 1e6, l->gaps[i].length_us / 1e6, l->gaps[i].why);
+	for (size_t i = 0; i < l->nnotes; i++)
+		summary_note(s, "%s", l->notes[i]);
+	if (l->displaced)
+		summary_note(s, "%" PRIu64 " addresses were given out again though no release was seen: the earlier blocks there are gone, and not listed",
+			     l->displaced);
+	if (l->undefined)
+		summary_note(s, "%" PRIu64 " times the trace names a stack or another thing that it does not define",
+			     l->undefined);
+	if (l->nonsense)
+		summary_note(s, "%" PRIu64 " facts of the trace contradict others, and were left out", l->nonsense);
+}
+
+static int add_twice(const struct ledger *l, const struct ledger_twice *t, struct suppressions *suppressions,
+		     struct summary *s)
+{
+	struct summary_twice out = {
+		.family = family_name(l, t->family), .count = t->count, .sample = t->sample, .time_s = t->time_us / 1e6,
+	};
+	int r = expand_stack(&l->defs, t->second, &out.second);
+
+	if (r == 0)
+		r = expand_stack(&l->defs, t->first, &out.first);
+	if (r == 0)
+		r = expand_stack(&l->defs, t->alloc, &out.alloc);
+	if (r == 0 && !suppressions_match(suppressions, SUPPRESS_FREE, VERDICT_UNKNOWN, out.second.frames,
+					  out.second.depth, t->count, 0))
+		summary_add_twice(s, &out);
+	free(out.second.frames);
+	free(out.first.frames);
+	free(out.alloc.frames);
+	return r;
+}
+
+static int add_all_twice(const struct ledger *l, struct suppressions *suppressions, struct summary *s)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < l->ntwice && r == 0; i++)
+		r = add_twice(l, &l->twice[i], suppressions, s);
+	return r;
+}
+
+int account_summary(struct ledger *l, const struct groups_options *opt, struct summary *out)
+{
+	int r;
+
+	summary_init(out);
+	add_target(l, out);
+	add_run(l, out);
+	out->totals = (struct summary_totals){
+		.allocs = l->allocs, .frees = l->frees, .unmatched_frees = l->unmatched_frees,
+		.double_frees = l->double_frees, .live_blocks = l->held_blocks, .live_bytes = l->held_bytes,
+	};
+	add_probes(l, out);
+	add_losses(l, out);
+	r = add_all_twice(l, opt->suppressions, out);
+	if (r == 0)
+		r = groups_add(l, opt, out);
+	if (opt->suppressions)
+		suppressions_report(opt->suppressions, out);
+	return r < 0 ? r : summary_error(out);
+}

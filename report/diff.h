@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * diff: two summaries side by side: what grew, what appeared, what shrank, what went.
+ *
+ * Groups are the same if their stacks name the same functions of modules of the same name (offsets where there is no name);
+ * lines and addresses may differ, so that two builds can be compared. Several groups of one side that are the same so are added up.
+ */
+#ifndef MM_DIFF_H
+#define MM_DIFF_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/strbuf.h"
+#include "report/summary.h"
+
+/* name in JSON and CSV, word in the text */
+#define DIFF_CHANGES(X)			\
+	X(APPEARED, appeared)		\
+	X(GREW, grew)			\
+	X(SHRANK, shrank)		\
+	X(WENT, went)			\
+	X(SAME, same)
+
+enum diff_change {
+#define X(upper, lower) DIFF_##upper,
+	DIFF_CHANGES(X)
+#undef X
+	DIFF_CHANGE_COUNT
+};
+
+struct diff_group {
+	enum diff_change change;
+	uint64_t old_blocks, old_bytes, new_blocks, new_bytes;
+	const struct summary_group *group;	/* one that shows the stack: of the new side where it is there */
+};
+
+struct diff {
+	const struct summary *old, *new;
+	struct diff_group *groups;		/* grown most first; those that shrank most last */
+	size_t ngroups;
+};
+
+/* Both stay the caller's, and must outlive @out. 0 or -ENOMEM. */
+must_check int diff_make(const struct summary *old, const struct summary *new, struct diff *out);
+void diff_fini(struct diff *d);
+
+const char *diff_change_name(enum diff_change change);
+
+/* Append to @sb. 0 or -ENOMEM. @top: so many groups at most, 0: all; a third of them are kept free for what shrank. */
+must_check int diff_text(const struct diff *d, size_t top, struct strbuf *sb);
+must_check int diff_json(const struct diff *d, struct strbuf *sb);
+must_check int diff_csv(const struct diff *d, struct strbuf *sb);
+/* Folded stacks (report/folded.h) with two columns, old and new, for flame graphs of differences. */
+must_check int diff_folded(const struct diff *d, struct strbuf *sb);
+
+#endif

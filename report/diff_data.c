@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * diff_data: a difference for programs, with all groups, also those that did not change:
+ *
+ *	{ "mmattach": {version, schema},
+ *	  "old", "new": {pid, comm, start, seconds, live_blocks, live_bytes},
+ *	  "changes": [{change, family, old_blocks, old_bytes, new_blocks, new_bytes, wrappers, stack_end, stack}] }
+ *
+ * The JSON's stacks are as in out_json.h. The CSV has the same numbers; folded stacks have bytes before and now.
+ */
+#include "report/diff.h"
+
+#include <errno.h>
+
+#include "report/csv.h"
+#include "report/folded.h"
+#include "report/json.h"
+
+static int error_of(const struct diff *d)
+{
+	return summary_error(d->old) || summary_error(d->new) ? -ENOMEM : 0;
+}
+
+static void put_side(struct strbuf *sb, const char *name, const struct summary *s)
+{
+	json_key(sb, ",\n", name);
+	json_number(sb, "{", "pid", (uint64_t)s->target.pid);
+	json_string(sb, ", ", "comm", s->target.comm);
+	json_start(sb, ", ", s->run.start_ns);
+	json_real(sb, ", ", "seconds", s->run.seconds);
+	json_number(sb, ", ", "live_blocks", s->totals.live_blocks);
+	json_number(sb, ", ", "live_bytes", s->totals.live_bytes);
+	strbuf_putc(sb, '}');
+}
+
+static void put_change(struct strbuf *sb, const struct diff_group *g)
+{
+	json_string(sb, "{", "change", diff_change_name(g->change));
+	json_string(sb, ", ", "family", g->group->family);
+	json_number(sb, ", ", "old_blocks", g->old_blocks);
+	json_number(sb, ", ", "old_bytes", g->old_bytes);
+	json_number(sb, ", ", "new_blocks", g->new_blocks);
+	json_number(sb, ", ", "new_bytes", g->new_bytes);
+	json_number(sb, ", ", "wrappers", g->group->wrappers);
+	json_stack(sb, ", ", g->group->stack, g->group->depth, g->group->stack_end);
+	strbuf_putc(sb, '}');
+}
+
+int diff_json(const struct diff *d, struct strbuf *sb)
+{
+	if (error_of(d))
+		return error_of(d);
+	json_begin(sb);
+	put_side(sb, "old", d->old);
+	put_side(sb, "new", d->new);
+	strbuf_puts(sb, ",\n\"changes\": [");
+	for (size_t i = 0; i < d->ngroups; i++) {
+		json_next_line(sb, i, "  ");
+		put_change(sb, &d->groups[i]);
+	}
+	strbuf_puts(sb, "]}\n");
+	return strbuf_error(sb);
+}
+
+int diff_csv(const struct diff *d, struct strbuf *sb)
+{
+	if (error_of(d))
+		return error_of(d);
+	strbuf_puts(sb, "change,family,old_blocks,old_bytes,new_blocks,new_bytes," CSV_WHERE);
+	csv_end(sb);
+	for (size_t i = 0; i < d->ngroups; i++) {
+		const struct diff_group *g = &d->groups[i];
+
+		csv_string(sb, "", diff_change_name(g->change));
+		csv_string(sb, ",", g->group->family);
+		csv_number(sb, ",", g->old_blocks);
+		csv_number(sb, ",", g->old_bytes);
+		csv_number(sb, ",", g->new_blocks);
+		csv_number(sb, ",", g->new_bytes);
+		csv_where(sb, ",", g->group);
+		csv_end(sb);
+	}
+	return strbuf_error(sb);
+}
+
+int diff_folded(const struct diff *d, struct strbuf *sb)
+{
+	struct folded f;
+	int r;
+
+	if (error_of(d))
+		return error_of(d);
+	folded_init(&f, folded_families(d->old) || folded_families(d->new));
+	for (size_t i = 0; i < d->ngroups; i++)
+		folded_add(&f, d->groups[i].group, d->groups[i].old_bytes, d->groups[i].new_bytes);
+	r = folded_put(&f, 2, sb);
+	folded_fini(&f);
+	return r;
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * groups: see groups.h. For each family:
+ *
+ *	drafts		stacks of the same places (drafts.c)
+ *	shown		named; what is suppressed or filtered goes; where the wrappers end
+ *	merged		those that look the same without their wrappers are one
+ *	groups		judged by how they grew
+ */
+#include "report/groups.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "report/drafts.h"
+#include "report/expand.h"
+#include "report/growth.h"
+#include "report/wrappers.h"
+
+struct maker {
+	struct ledger *ledger;
+	const struct groups_options *opt;
+	struct summary *summary;
+	struct drafts drafts;
+};
+
+static void hide(struct summary_hidden *h, const struct draft *d)
+{
+	h->groups++;
+	h->blocks += d->kept.blocks;
+	h->bytes += d->kept.bytes;
+}
+
+static void judge(struct maker *mk, struct draft *d, const struct summary_frame *frames, size_t n)
+{
+	struct summary *s = mk->summary;
+
+	d->hidden = true;
+	if (!select_wants(mk->opt->select, frames, n))
+		hide(&s->filtered, d);
+	else if (suppressions_match(mk->opt->suppressions, SUPPRESS_LEAK, VERDICT_UNKNOWN, frames, n, d->kept.blocks,
+				    d->kept.bytes))
+		hide(&s->suppressed, d);
+	else
+		d->hidden = false;
+}
+
+static int show(struct maker *mk, struct draft *d)
+{
+	const struct defs *defs = &mk->ledger->defs;
+	cleanup_free struct summary_frame *frames = NULL;
+	size_t n;
+	int r = expand_path(defs, d->path.frames, d->path.depth, &frames, &n);
+
+	if (r < 0)
+		return r;
+	judge(mk, d, frames, n);
+	if (!mk->opt->keep_wrappers)
+		d->wrappers = wrappers_count(frames, n);
+	d->skip = expand_frames_within(defs, d->path.frames, d->path.depth, d->wrappers);
+	return 0;
+}
+
+static size_t fill_series(const struct maker *mk, const struct draft *d, struct growth_point *points)
+{
+	double span_s = series_span(mk->ledger->now_us) / 1e6;
+	uint32_t n = mk->drafts.npoints < MMT_SERIES_POINTS ? mk->drafts.npoints : MMT_SERIES_POINTS;
+
+	for (uint32_t i = 0; i < n; i++)
+		points[i] = (struct growth_point){ (i + 1) * span_s, d->points[i] };
+	points[n] = (struct growth_point){ mk->ledger->now_us / 1e6, d->held_bytes };
+	return n + 1;
+}
+
+static double age_s(const struct maker *mk, uint64_t birth_us)
+{
+	return birth_us < mk->ledger->now_us ? (mk->ledger->now_us - birth_us) / 1e6 : 0;
+}
+
+static int add_group(struct maker *mk, const struct draft *d)
+{
+	const struct defs *defs = &mk->ledger->defs;
+	struct growth_point series[MMT_SERIES_POINTS + 1];
+	cleanup_free struct summary_frame *frames = NULL;
+	taddr sample = d->kept.sample;
+	struct summary_group g = {
+		.family = mk->drafts.family < defs->nfamilies ? defs->families[mk->drafts.family].name : NULL,
+		.blocks = d->kept.blocks, .bytes = d->kept.bytes, .bytes_direct = d->kept.bytes,
+		.allocs = d->allocs, .frees = d->frees, .verdict = VERDICT_UNKNOWN,
+		.oldest_s = age_s(mk, d->kept.oldest_us), .youngest_s = age_s(mk, d->kept.youngest_us),
+		.series = series, .samples = &sample, .nsamples = 1, .wrappers = d->wrappers,
+		.stack_end = expand_end(d->path.end),
+	};
+	int r = expand_path(defs, d->path.frames, d->path.depth, &frames, &g.depth);
+
+	if (r < 0)
+		return r;
+	g.stack = frames;
+	g.npoints = fill_series(mk, d, series);
+	growth_judge(series, g.npoints, mk->ledger->now_us / 1e6, d->allocs, d->frees, &g.growth);
+	summary_add_group(mk->summary, &g);
+	return 0;
+}
+
+static int make_groups(struct maker *mk)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < mk->drafts.n && r == 0; i++)
+		r = show(mk, &mk->drafts.all[i]);
+	if (r == 0)
+		r = drafts_merge(&mk->drafts);
+	for (size_t i = 0; i < mk->drafts.n && r == 0; i++) {
+		const struct draft *d = &mk->drafts.all[i];
+
+		if (d->hidden)
+			continue;
+		if (d->kept.bytes < mk->opt->min_bytes)
+			hide(&mk->summary->filtered, d);
+		else
+			r = add_group(mk, d);
+	}
+	return r;
+}
+
+static int add_family(struct ledger *l, const struct groups_options *opt, uint32_t family, const uint32_t *same_as,
+		      struct summary *s)
+{
+	struct maker mk = { .ledger = l, .opt = opt, .summary = s };
+	int r = drafts_make(l, family, opt->older_than_us, same_as, &mk.drafts);
+
+	if (r == 0)
+		r = make_groups(&mk);
+	drafts_fini(&mk.drafts);
+	return r;
+}
+
+int groups_add(struct ledger *l, const struct groups_options *opt, struct summary *s)
+{
+	cleanup_free uint32_t *same_as = calloc(l->defs.nframes + 1, sizeof(*same_as));
+	int r = same_as ? drafts_find_same(&l->defs, same_as) : -ENOMEM;
+
+	for (uint32_t i = 0; i < l->nbooks && r == 0; i++)
+		r = add_family(l, opt, i, same_as, s);
+	summary_sort(s);
+	return r;
+}
+
+/* --- which names are needed --- */
+
+static void want_stack(const struct defs *d, uint32_t stack, bool *wanted)
+{
+	uint32_t node = stack == DEFS_NONE ? DEFS_NONE : d->stacks[stack].node;
+
+	for (; node != DEFS_NONE; node = d->nodes[node].caller)
+		wanted[d->nodes[node].frame] = true;
+}
+
+int groups_wanted(const struct ledger *l, bool *wanted)
+{
+	const struct defs *d = &l->defs;
+	cleanup_free uint32_t *same_as = calloc(d->nframes + 1, sizeof(*same_as));
+	int r = same_as ? drafts_find_same(d, same_as) : -ENOMEM;
+
+	if (r < 0)
+		return r;
+	for (size_t b = 0; b < l->nbooks; b++)
+		for (uint32_t i = 0; i < l->books[b].nplaces; i++)
+			if (l->books[b].places[i].blocks)
+				want_stack(d, i, wanted);
+	for (size_t i = 0; i < l->ntwice; i++) {
+		want_stack(d, l->twice[i].second, wanted);
+		want_stack(d, l->twice[i].first, wanted);
+		want_stack(d, l->twice[i].alloc, wanted);
+	}
+	/* a group prints the frame that stands for the place */
+	for (uint32_t f = 0; f < d->nframes; f++)
+		if (wanted[f])
+			wanted[same_as[f]] = true;
+	return 0;
+}

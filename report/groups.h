@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * groups: the places of a ledger that keep blocks, as groups of the report.
+ *
+ * Two stacks are one group if they name the same places of the same files: a
+ * module that was unloaded and came back elsewhere has other addresses, and is
+ * the same code. Wrappers of the allocator at the front do not tell stacks apart.
+ */
+#ifndef MM_GROUPS_H
+#define MM_GROUPS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "report/ledger.h"
+#include "report/select.h"
+#include "report/summary.h"
+#include "report/suppress.h"
+
+struct groups_options {
+	uint64_t older_than_us;			/* blocks must be that old; 0: all */
+	uint64_t min_bytes;			/* a group must keep so much */
+	const struct select *select;		/* NULL: all */
+	struct suppressions *suppressions;	/* NULL: none; uses are counted in it */
+	bool keep_wrappers;			/* they are shown, and tell stacks apart */
+};
+
+/* Set @wanted[i] (of defs.nframes) for each frame of a stack that the report will show. 0 or -ENOMEM. */
+must_check int groups_wanted(const struct ledger *l, bool *wanted);
+
+/* Add the groups of @l to @s, sorted, and what was hidden. 0 or -ENOMEM. */
+must_check int groups_add(struct ledger *l, const struct groups_options *opt, struct summary *s);
+
+
+#endif

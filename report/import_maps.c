@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/* import_maps: see import_maps.h. */
+#include "report/import_maps.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIXED_MAX 0x10000000	/* a program loaded below was linked to that address; others are loaded where there is room */
+
+/* Take hexadecimal digits and the @stop behind them. */
+static bool take_hex(const char **p, char stop, uint64_t *value)
+{
+	size_t digits = strspn(*p, "0123456789abcdef");
+
+	if (digits < 1 || digits > 16 || (*p)[digits] != stop)
+		return false;
+	*value = strtoull(*p, NULL, 16);
+	*p += digits + 1;
+	return true;
+}
+
+/* Skip a field and the blanks behind it. */
+static void skip_field(const char **p)
+{
+	*p += strcspn(*p, " \t");
+	*p += strspn(*p, " \t");
+}
+
+/* LO-HI PERMS OFFSET DEVICE INODE PATH. false if it is no such line, or there is no path. */
+static bool parse(const char *p, struct import_map *out, const char **path)
+{
+	if (!take_hex(&p, '-', &out->lo) || !take_hex(&p, ' ', &out->hi) || out->lo >= out->hi)
+		return false;
+	skip_field(&p);
+	if (!take_hex(&p, ' ', &out->offset))
+		return false;
+	skip_field(&p);
+	skip_field(&p);
+	*path = p;
+	return *p == '/' || !strcmp(p, "[vdso]");
+}
+
+static int add(struct import_maps *m, struct import_map *map, const char *path)
+{
+	if (m->n == m->size) {
+		size_t size = m->size ? 2 * m->size : 64;
+		struct import_map *v = reallocarray(m->v, size, sizeof(*v));
+
+		if (!v)
+			return -ENOMEM;
+		m->v = v;
+		m->size = size;
+	}
+	map->path = strdup(path);
+	if (!map->path)
+		return -ENOMEM;
+	m->v[m->n++] = *map;
+	return 0;
+}
+
+static int compare(const void *pa, const void *pb)
+{
+	const struct import_map *a = pa, *b = pb;
+
+	if (a->lo != b->lo)
+		return a->lo < b->lo ? -1 : 1;
+	return a->hi < b->hi ? -1 : a->hi > b->hi;
+}
+
+/* A file's first bytes are mapped first, at its lowest address. */
+static void find_files(struct import_maps *m)
+{
+	for (size_t i = 1; i < m->n; i++) {
+		bool more = m->v[i].offset && !strcmp(m->v[i].path, m->v[i - 1].path);
+
+		m->v[i].file = more ? m->v[i - 1].file : i;
+	}
+}
+
+int import_maps_read(struct textlines *t, struct import_maps *out)
+{
+	struct textline line;
+	int r;
+
+	*out = (struct import_maps){ 0 };
+	while ((r = textlines_next(t, &line)) == 1) {
+		struct import_map map = { 0 };
+		const char *path;
+
+		if (!line.too_long && !line.cut && parse(line.text, &map, &path))
+			r = add(out, &map, path);
+		if (r < 0)
+			return r;
+	}
+	if (out->n)
+		qsort(out->v, out->n, sizeof(*out->v), compare);
+	find_files(out);
+	return r;
+}
+
+void import_maps_fini(struct import_maps *m)
+{
+	for (size_t i = 0; i < m->n; i++)
+		free(m->v[i].path);
+	free(m->v);
+	*m = (struct import_maps){ 0 };
+}
+
+const struct import_map *import_maps_find(const struct import_maps *m, taddr addr)
+{
+	size_t lo = 0, hi = m->n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (m->v[mid].lo <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo && addr < m->v[lo - 1].hi ? &m->v[lo - 1] : NULL;
+}
+
+/* Its first segment has address 0 in the file, or the one it was linked to. */
+taddr import_maps_bias(const struct import_maps *m, const struct import_map *map)
+{
+	taddr begin = m->v[map->file].lo - m->v[map->file].offset;
+
+	return begin < FIXED_MAX ? 0 : begin;
+}
+
+taddr import_maps_end(const struct import_maps *m, const struct import_map *map)
+{
+	size_t i = (size_t)(map - m->v);
+
+	while (i + 1 < m->n && m->v[i + 1].file == map->file)
+		i++;
+	return m->v[i].hi;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * suppress_write: an entry for a stack, that means it here and in valgrind.
+ *
+ * It begins with "...", since the two see different functions in front: valgrind has the allocator's own, and names of its
+ * own for operator new and strdup; so the wrappers go with them. It ends with main, for below that valgrind shows
+ * nothing, and where a thread begins.
+ */
+#include "report/suppress.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "report/suppress_entry.h"
+#include "report/wrappers.h"
+
+#define FRAMES_MAX (SUPPRESS_LINES_MAX - 4)
+#define NAME_MAX_BYTES 1000	/* valgrind has a limit for lines */
+
+/* Where a thread begins: neither tool shows the same there. */
+static bool is_below_the_program(const struct summary_frame *f)
+{
+	static const char *const names[] = { "_start", "start_thread", "__libc_start_main", "__libc_start_call_main",
+					     "__libc_start_main_impl", "__clone3", "__clone", "clone", "clone3" };
+
+	for (size_t i = 0; f->function && i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(f->function, names[i]))
+			return true;
+	return false;
+}
+
+/* Blanks at the ends of a line do not count. */
+static bool is_plain(const char *name, size_t n, size_t i)
+{
+	return (name[i] > ' ' && name[i] < 0x7f) || (name[i] == ' ' && i && i + 1 < n);
+}
+
+/* What a line of the file could not say is any character. */
+static void put_glob(struct strbuf *sb, const char *prefix, const char *name)
+{
+	size_t n = strlen(name), shown = n < NAME_MAX_BYTES ? n : NAME_MAX_BYTES;
+
+	strbuf_printf(sb, "   %s:", prefix);
+	for (size_t i = 0; i < shown; i++)
+		strbuf_putc(sb, is_plain(name, n, i) ? name[i] : '?');
+	strbuf_puts(sb, shown < n ? "*\n" : "\n");
+}
+
+static bool says_something(const struct summary_frame *f)
+{
+	return (f->function && *f->function) || (f->module && *f->module);
+}
+
+static void put_frame(struct strbuf *sb, const struct summary_frame *f)
+{
+	if (f->function && *f->function)
+		put_glob(sb, "fun", f->linkage && *f->linkage ? f->linkage : f->function);
+	else
+		put_glob(sb, "obj", f->module && *f->module ? f->module : "*");
+}
+
+void suppressions_generate(const struct summary_frame *frames, size_t n, enum suppress_kind kind, size_t number,
+			   struct strbuf *sb)
+{
+	size_t from = wrappers_count(frames, n), to = from;
+	const char *what = kind == SUPPRESS_FREE ? "double free" : "leak";
+	bool says = false;
+
+	for (; to < n && to - from < FRAMES_MAX && !is_below_the_program(&frames[to]); to++) {
+		says |= says_something(&frames[to]);
+		if (frames[to].function && !strcmp(frames[to].function, "main")) {
+			to++;
+			break;
+		}
+	}
+	if (!says) {
+		strbuf_printf(sb, "# %s %zu cannot be suppressed: nothing is known of its stack\n", what, number);
+		return;
+	}
+	strbuf_printf(sb, "{\n   %s %zu\n   Memcheck,mmattach:%s\n", what, number, kind == SUPPRESS_FREE ? "Free" : "Leak");
+	strbuf_puts(sb, kind == SUPPRESS_LEAK ? "   match-leak-kinds: all\n   ...\n" : "   ...\n");
+	for (size_t i = from; i < to; i++)
+		put_frame(sb, &frames[i]);
+	strbuf_puts(sb, "}\n");
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * text_growth: how a group grew, in the words of the text report: what goes on growing must read differently, at a
+ * glance, from what came and stayed.
+ *
+ *	grows by 15.6 MiB/min                      |..::--==++**##%%@@|
+ *	levelled off 40s ago                       |+%@@@@@@@@@@@@@@@@|
+ */
+#ifndef MM_TEXT_GROWTH_H
+#define MM_TEXT_GROWTH_H
+
+#include <stdbool.h>
+
+#include "base/strbuf.h"
+#include "report/summary.h"
+
+/* It grows, or it is too early to say that it does not. */
+bool text_growing(const struct summary_group *g);
+
+/* Was there any time in which something could grow? Not in what other tools wrote down without times. */
+bool text_timed(const struct summary *s);
+
+/* How fast the groups that grow do so, all together. */
+double text_growth_total(const struct summary *s);
+
+/* In few words, for a table: "+15.6 MiB/min". At most TEXT_GROWTH_WIDTH characters. */
+#define TEXT_GROWTH_WIDTH 23
+void text_growth_cell(struct strbuf *sb, const struct summary *s, const struct summary_group *g);
+
+/* A line of the detail. */
+void text_growth_line(struct strbuf *sb, const struct summary *s, const struct summary_group *g);
+
+#endif

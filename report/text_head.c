@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/* text_head: see text_head.h. A function for each line. */
+#include "report/text_head.h"
+
+#include <inttypes.h>
+#include <time.h>
+
+#include "report/words.h"
+
+#define TRACES_SHOWN 3
+
+/* Begins a line: "  command   ". */
+static void label(struct strbuf *sb, const char *name)
+{
+	strbuf_printf(sb, "  %-9s ", name);
+}
+
+static void put_command(struct strbuf *sb, const struct summary_target *t)
+{
+	label(sb, "command");
+	for (size_t i = 0; i < t->nargs; i++) {
+		strbuf_puts(sb, i ? " " : "");
+		strbuf_text(sb, t->cmdline[i]);
+	}
+	if (!t->nargs)
+		strbuf_text(sb, t->exe ? t->exe : "not known");
+	strbuf_putc(sb, '\n');
+}
+
+/* All of a few; of many the first and the last. */
+static void put_traces(struct strbuf *sb, const struct summary *s)
+{
+	if (!s->ntraces)
+		return;
+	label(sb, "trace");
+	for (size_t i = 0; i < s->ntraces; i++) {
+		if (s->ntraces > TRACES_SHOWN && i && i + 1 < s->ntraces)
+			continue;
+		strbuf_puts(sb, !i ? "" : s->ntraces > TRACES_SHOWN ? " ... " : ", ");
+		strbuf_text(sb, s->traces[i]);
+	}
+	if (s->ntraces > TRACES_SHOWN)
+		strbuf_printf(sb, " (%zu files)", s->ntraces);
+	strbuf_putc(sb, '\n');
+}
+
+/* What other tools wrote down has no times. */
+static void put_watched(struct strbuf *sb, const struct summary_run *run)
+{
+	time_t seconds = run->start_ns / 1000000000;
+	char text[64] = "";
+	struct tm tm;
+
+	label(sb, "watched");
+	if (run->seconds > 0)
+		words_seconds(sb, run->seconds);
+	else
+		strbuf_puts(sb, "for a time not known");
+	if (run->start_ns && localtime_r(&seconds, &tm) && strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S %z", &tm))
+		strbuf_printf(sb, " from %s", text);
+	strbuf_puts(sb, ", ");
+	strbuf_text(sb, run->mode);
+	if (run->duty < 1) {
+		strbuf_puts(sb, ", traps stood ");
+		words_percent(sb, run->duty, 1);
+		strbuf_puts(sb, " of the time");
+	}
+	strbuf_puts(sb, ", by ");
+	strbuf_text(sb, run->frontend);
+	strbuf_putc(sb, '\n');
+}
+
+static void put_events(struct strbuf *sb, const struct summary *s)
+{
+	const struct summary_run *run = &s->run;
+	uint64_t lost = summary_lost_total(s);
+
+	label(sb, "events");
+	strbuf_printf(sb, "%" PRIu64, run->events);
+	if (run->seconds > 0)
+		strbuf_printf(sb, " (%.0f/s)", (double)run->events / run->seconds);
+	strbuf_puts(sb, lost ? ", LOST " : ", none lost");
+	for (size_t i = 0; i < run->nlost; i++) {
+		strbuf_printf(sb, "%s%" PRIu64 " (", i ? ", " : "", run->lost[i].count);
+		strbuf_text(sb, run->lost[i].reason);
+		strbuf_putc(sb, ')');
+	}
+	if (run->stacks_cut) {
+		strbuf_puts(sb, ", ");
+		words_count(sb, run->stacks_cut, "stack");
+		strbuf_puts(sb, " cut short");
+	}
+	if (run->stacks_lost) {
+		strbuf_puts(sb, ", ");
+		words_count(sb, run->stacks_lost, "stack");
+		strbuf_puts(sb, " not followed to the end");
+	}
+	strbuf_putc(sb, '\n');
+}
+
+/* A sum over threads, which may well be more than the time of the run. */
+static void put_stopped(struct strbuf *sb, const struct summary_run *run)
+{
+	if (!(run->seconds > 0))
+		return;
+	label(sb, "stopped");
+	words_seconds(sb, run->stopped_seconds);
+	strbuf_puts(sb, ", all threads together\n");
+}
+
+static void put_totals(struct strbuf *sb, const struct summary_totals *t)
+{
+	label(sb, "calls");
+	words_count(sb, t->allocs, "allocation");
+	strbuf_puts(sb, ", ");
+	words_count(sb, t->frees, "free");
+	if (t->unmatched_frees)
+		strbuf_printf(sb, ", %" PRIu64 " of blocks older than the watch", t->unmatched_frees);
+	if (t->double_frees) {
+		strbuf_puts(sb, ", ");
+		words_count(sb, t->double_frees, "DOUBLE FREE");
+	}
+	strbuf_putc(sb, '\n');
+}
+
+/* A rule that sees nothing is the commonest reason for a report that says nothing. */
+static void put_probe(struct strbuf *sb, const struct summary_probe *p)
+{
+	label(sb, "");
+	if (p->hits || p->note || !p->module)
+		strbuf_printf(sb, "%12" PRIu64 "  ", p->hits);
+	else
+		strbuf_puts(sb, "never called  ");
+	strbuf_text(sb, p->rule);
+	if (p->module) {
+		strbuf_puts(sb, "  in ");
+		strbuf_text(sb, p->module);
+	}
+	if (p->note || !p->module) {
+		strbuf_puts(sb, "  NOT WATCHED: ");
+		strbuf_text(sb, p->note ? p->note : "no such function in the target");
+	}
+	strbuf_putc(sb, '\n');
+}
+
+static void put_gap(struct strbuf *sb, const struct summary_gap *gap)
+{
+	label(sb, "GAP");
+	strbuf_puts(sb, "nothing was seen for ");
+	words_seconds(sb, gap->seconds);
+	strbuf_puts(sb, " from ");
+	words_seconds(sb, gap->start_s);
+	strbuf_puts(sb, gap->why ? " on: " : " on");
+	strbuf_text(sb, gap->why);
+	strbuf_putc(sb, '\n');
+}
+
+static void put_hidden(struct strbuf *sb, const struct summary_hidden *h, const char *by)
+{
+	if (!h->groups)
+		return;
+	label(sb, "hidden");
+	words_size(sb, h->bytes);
+	strbuf_puts(sb, " in ");
+	words_count(sb, h->blocks, "block");
+	strbuf_puts(sb, " of ");
+	words_count(sb, h->groups, "group");
+	strbuf_printf(sb, ", by %s\n", by);
+}
+
+void text_head(struct strbuf *sb, const struct summary *s)
+{
+	put_command(sb, &s->target);
+	put_traces(sb, s);
+	put_watched(sb, &s->run);
+	put_events(sb, s);
+	put_stopped(sb, &s->run);
+	put_totals(sb, &s->totals);
+	for (size_t i = 0; i < s->run.nprobes; i++)
+		put_probe(sb, &s->run.probes[i]);
+	put_hidden(sb, &s->suppressed, "suppressions");
+	put_hidden(sb, &s->filtered, "--older-than, --min-bytes, --focus or --ignore");
+	for (size_t i = 0; i < s->run.ngaps; i++)
+		put_gap(sb, &s->run.gaps[i]);
+	for (size_t i = 0; i < s->nnotes; i++) {
+		label(sb, "note");
+		strbuf_text(sb, s->notes[i]);
+		strbuf_putc(sb, '\n');
+	}
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* text_stack: stacks in the text reports: as lines, and the one frame of them that is called "where". */
+#ifndef MM_TEXT_STACK_H
+#define MM_TEXT_STACK_H
+
+#include <stddef.h>
+
+#include "base/strbuf.h"
+#include "report/summary.h"
+
+/* A line for each of the @n frames but the first @wrappers; then how the stack goes on. */
+void text_stack(struct strbuf *sb, const struct summary_frame *frames, size_t n, size_t wrappers,
+		enum summary_stack_end end);
+
+/* "session_open svc.c:42", at most @width characters of it. */
+void text_where(struct strbuf *sb, const struct summary_group *g, size_t width);
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* words: numbers, times and names as people read them, for the text reports. All append to @sb. */
+#ifndef MM_WORDS_H
+#define MM_WORDS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/strbuf.h"
+
+/* "1 block", "2 blocks". */
+void words_count(struct strbuf *sb, uint64_t n, const char *what);
+
+/* "512 B", "9.8 KiB", "1.0 MiB": exact while that is short, then three or four digits. */
+void words_size(struct strbuf *sb, uint64_t bytes);
+
+/* "1.0 MiB/min". */
+void words_rate(struct strbuf *sb, double bytes_per_minute);
+
+/* "9.8s". Nonsense (negative, not a number) is 0s. */
+void words_seconds(struct strbuf *sb, double seconds);
+
+/* "<0.1%", "0.4%", "80%": a decimal only where it says something, and never 0 for what is there. */
+void words_percent(struct strbuf *sb, double part, double whole);
+
+/* A name made safe for a terminal, at most @width characters long: what is longer is cut in its middle. NULL is "". */
+void words_cut(struct strbuf *sb, const char *name, size_t width);
+
+/* How many characters @cell, which is safe, takes on a line. */
+size_t words_width(const struct strbuf *cell);
+
+/* @cell, and blanks before or behind it up to @width. It is empty again afterwards. */
+void words_right(struct strbuf *sb, struct strbuf *cell, size_t width);
+void words_left(struct strbuf *sb, struct strbuf *cell, size_t width);
+
+/* The part of @path behind the last slash. */
+const char *words_base(const char *path);
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * wrappers: functions that only pass an allocation on: operator new, std::allocator, strdup, xmalloc, g_malloc. Nobody looks for
+ * a leak in them, so they are left out at the front of a stack; the first other function is "where".
+ */
+#ifndef MM_WRAPPERS_H
+#define MM_WRAPPERS_H
+
+#include <stddef.h>
+
+#include "report/summary.h"
+
+/* How many frames at the front of the stack are wrappers, with what is inlined into them. 0 if all are: then none is left out. */
+size_t wrappers_count(const struct summary_frame *frames, size_t n);
+
+#endif

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: MIT
+"""Suppressions go both ways: valgrind takes what we generate, and we take what valgrind generates, for the same leak.
+
+The stacks are those that a watch would see, without the allocator's own frame; the unit test of suppress does our side.
+"""
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from test_unit import BUILD
+
+PROGRAM = BUILD / "unit/test_suppress"
+LEAKED = 9
+
+C = r"""
+#include <stdlib.h>
+#include <string.h>
+static void *volatile kept;
+__attribute__((noipa)) static void session_open(int n) { kept = malloc(n); kept = calloc(n, 2); kept = strdup("a session"); kept = NULL; }
+__attribute__((noipa)) static void serve(int n) { session_open(n); }
+int main(void) { serve(100); return 0; }
+"""
+
+CXX = r"""
+#include <string>
+namespace shop {
+struct Session { int n; __attribute__((noipa)) static Session *open(const std::string &); };
+Session *volatile kept;
+Session *Session::open(const std::string &) { return new Session; }
+__attribute__((noipa)) static void serve(int n) { kept = Session::open(std::string(n, 'x')); kept = nullptr; }
+}
+int main() { shop::serve(100); return 0; }
+"""
+
+C_STACK = ["session_open", "serve", "main", "__libc_start_call_main", "_start"]
+CXX_STACK = ["shop::Session::open(std::string const&)=_ZN4shop7Session4openERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE",
+             "shop::serve(int)=_ZN4shopL5serveEi", "main", "__libc_start_call_main", "_start"]
+
+
+def built(folder, compiler, name, text):
+    if not shutil.which("valgrind"):
+        pytest.skip("optional: no valgrind")
+    if not shutil.which(compiler):
+        pytest.skip(f"optional: no {compiler}")
+    source, program = folder / name, folder / "leaks"
+    source.write_text(text)
+    subprocess.run([compiler, "-g", "-O1", "-o", program, source], check=True)
+    return program
+
+
+def valgrind(program, *options):
+    """Its exit status and what it says."""
+    run = subprocess.run(["valgrind", "--leak-check=full", f"--error-exitcode={LEAKED}", *options, program],
+                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120)
+    return run.returncode, run.stdout.decode(errors="replace")
+
+
+def generate(stack):
+    return subprocess.run([PROGRAM, "generate", "leak", *stack], stdout=subprocess.PIPE, check=True, text=True).stdout
+
+
+def matches(path, stack):
+    return subprocess.run([PROGRAM, "matches", "leak", path, *stack], check=False).returncode == 0
+
+
+def both_ways(folder, program, stack):
+    status, said = valgrind(program)
+    assert status == LEAKED, said
+
+    ours = folder / "ours.supp"
+    ours.write_text(generate(stack))
+    status, said = valgrind(program, f"--suppressions={ours}", "-v")
+    assert status == 0, f"{ours.read_text()}\n{said}"
+    assert re.search(r"used_suppression: +\d+ leak 1 .*ours.supp:2", said), said
+    assert matches(ours, stack)
+
+    other = folder / "other.supp"
+    other.write_text(generate(["other", *stack[1:]]))
+    status, said = valgrind(program, f"--suppressions={other}")
+    assert status == LEAKED, "an entry for another stack was used"
+    assert not matches(other, stack)
+
+
+def theirs(folder, program):
+    """The file of what valgrind wants to be told not to say again."""
+    said = valgrind(program, "--gen-suppressions=all")[1]
+    entries = re.findall(r"^\{\n.*?^\}\n", said, re.M | re.S)
+    assert entries, said
+    path = folder / "theirs.supp"
+    path.write_text("".join(entries))
+    return path
+
+
+def test_c(tmp_path):
+    program = built(tmp_path, "gcc", "leaks.c", C)
+    both_ways(tmp_path, program, C_STACK)
+    path = theirs(tmp_path, program)
+    assert matches(path, C_STACK)
+    assert matches(path, ["strdup", *C_STACK])
+    assert not matches(path, C_STACK[1:])
+
+
+def test_cxx(tmp_path):
+    program = built(tmp_path, "g++", "leaks.cc", CXX)
+    both_ways(tmp_path, program, ["operator new(unsigned long)=_Znwm", *CXX_STACK])
+    path = theirs(tmp_path, program)
+    assert matches(path, ["operator new(unsigned long)=_Znwm", *CXX_STACK])
+    assert not matches(path, ["operator new(unsigned long)=_Znwm", *CXX_STACK[1:]])
