@@ -24,8 +24,8 @@ static int open_oracles(struct backtrace *b, pid_t pid)
 	return r;
 }
 
-int backtrace_new(pid_t pid, struct modules *ms, struct shared *shared, const struct backtrace_options *opt,
-		  struct backtrace **out)
+int backtrace_new(pid_t pid, struct modules *ms, struct shared *shared, struct defs *defs,
+		  const struct backtrace_options *opt, struct backtrace **out)
 {
 	struct backtrace *b = calloc(1, sizeof(*b));
 	int r;
@@ -35,7 +35,7 @@ int backtrace_new(pid_t pid, struct modules *ms, struct shared *shared, const st
 	b->which = opt->which;
 	b->shared = shared;
 	b->depth = opt->depth;
-	stacks_init(&b->stacks, ms);
+	stacks_init(&b->stacks, ms, defs);
 	slices_init(&b->slices, shared);
 	r = unwinder_new(ms, &b->cfi);
 	if (r == 0) {
@@ -74,8 +74,7 @@ void backtrace_modules_changed(struct backtrace *b)
 void backtrace_forget(struct backtrace *b)
 {
 	unwinder_forget(b->cfi);
-	stacks_fini(&b->stacks);
-	stacks_init(&b->stacks, b->stacks.modules);
+	stacks_modules_changed(&b->stacks);
 }
 
 /* --- where the walk begins --- */
@@ -100,7 +99,7 @@ static void find_start(const struct record_hit *hit, const struct site *s, bool 
 		return;
 	}
 	/* an exit is a `ret`: what the function had saved it has restored */
-	if (s->flags & SITE_ENTRY || s->sp_delta || hit->slice_len < 8) {
+	if (!(s->flags & SITE_EXIT) || s->sp_delta || hit->slice_len < 8) {
 		st->drop++;
 		return;
 	}

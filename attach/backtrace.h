@@ -54,9 +54,9 @@ struct backtrace_options {
 	uint32_t depth;
 };
 
-/* @ms and @shared stay the caller's. 0 or -errno. */
-must_check int backtrace_new(pid_t pid, struct modules *ms, struct shared *shared, const struct backtrace_options *opt,
-			     struct backtrace **out);
+/* @ms, @shared and @defs, which takes the stacks, stay the caller's. 0 or -errno. */
+must_check int backtrace_new(pid_t pid, struct modules *ms, struct shared *shared, struct defs *defs,
+			     const struct backtrace_options *opt, struct backtrace **out);
 void backtrace_free(struct backtrace *b);
 
 /* Must the thread wait at a hit until its stack was unwound? */

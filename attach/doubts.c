@@ -22,7 +22,7 @@ void doubts_fini(struct doubts *d)
 static int grow(struct doubtful *t)
 {
 	size_t size = t->size ? 2 * t->size : 16;
-	struct aside *all = realloc(t->all, size * sizeof(*all));
+	struct doubt *all = realloc(t->all, size * sizeof(*all));
 
 	if (!all)
 		return -ENOMEM;
@@ -31,7 +31,7 @@ static int grow(struct doubtful *t)
 	return 0;
 }
 
-int doubts_add(struct doubts *d, uint32_t tid, const struct aside *a, uint32_t probe)
+int doubts_add(struct doubts *d, uint32_t tid, const struct doubt *a, uint32_t probe)
 {
 	struct doubtful *t = addrmap_slot(&d->threads, tid, NULL);
 

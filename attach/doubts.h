@@ -15,17 +15,27 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "attach/live.h"
 #include "base/addrmap.h"
 #include "base/cleanup.h"
+#include "base/taddr.h"
+#include "report/released.h"
 
 struct doubts {
 	struct addrmap threads;	/* tid -> struct doubtful */
 };
 
+/* A release of a block that was not held. */
+struct doubt {
+	taddr addr;
+	uint64_t time_us;
+	uint32_t stack;			/* who released it: number + 1 or FACT_NONE */
+	bool again;			/* it was released before, by */
+	struct released_by before;
+};
+
 /* One thread's, the oldest first. */
 struct doubtful {
-	struct aside *all;
+	struct doubt *all;
 	size_t n, size;
 	uint32_t probe;		/* whose hits they are */
 };
@@ -34,7 +44,7 @@ void doubts_init(struct doubts *d);
 void doubts_fini(struct doubts *d);
 
 /* 0 or -ENOMEM. */
-must_check int doubts_add(struct doubts *d, uint32_t tid, const struct aside *a, uint32_t probe);
+must_check int doubts_add(struct doubts *d, uint32_t tid, const struct doubt *a, uint32_t probe);
 
 /* Take out those of thread @tid; false if there are none. doubtful_fini afterwards. */
 bool doubts_take(struct doubts *d, uint32_t tid, struct doubtful *out);

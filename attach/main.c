@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "attach/file_cmds.h"
 #include "attach/options.h"
 #include "attach/probes_cmd.h"
 #include "attach/repair.h"
@@ -22,6 +23,14 @@ static int carry_out(const struct options *opt, int argc, char **argv)
 		return probes_cmd(opt, stdout);
 	case COMMAND_REPAIR:
 		return repair(opt->pid, stdout);
+	case COMMAND_REPORT:
+		return report_cmd(opt);
+	case COMMAND_DIFF:
+		return diff_cmd(opt);
+	case COMMAND_SHRINK:
+		return shrink_cmd(opt);
+	case COMMAND_IMPORT:
+		return import_cmd(opt);
 	default:
 		return 2;
 	}

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attach/option_report.h"
 #include "base/duration.h"
 
 #define MAX_STALL_LIMIT_NS 2000000000ull	/* then the keeper gives up anyway */
@@ -189,6 +190,14 @@ static int set_debuginfod(struct options *o, const char *arg, struct usage_error
 	return 0;
 }
 
+static int set_free_stacks(struct options *o, const char *arg, struct usage_error *err)
+{
+	(void)arg;
+	(void)err;
+	o->free_stacks = true;
+	return 0;
+}
+
 static int set_lose_sigtrap(struct options *o, const char *arg, struct usage_error *err)
 {
 	(void)arg;
@@ -203,35 +212,6 @@ static int set_max_stall(struct options *o, const char *arg, struct usage_error 
 		usage_refuse(err, "--max-stall %s: it is a duration of at most 2s", arg);
 		return usage_advise(err, "for example --max-stall 100ms");
 	}
-	return 0;
-}
-
-static int set_format(struct options *o, const char *arg, struct usage_error *err)
-{
-	if (!strcmp(arg, "json"))
-		o->format = FORMAT_JSON;
-	else if (!strcmp(arg, "text"))
-		o->format = FORMAT_TEXT;
-	else
-		return usage_refuse(err, "--format %s: it is either text or json", arg);
-	return 0;
-}
-
-static int set_report(struct options *o, const char *arg, struct usage_error *err)
-{
-	if (!*arg)
-		return usage_refuse(err, "--report: the file name is empty");
-	o->report = arg;
-	return 0;
-}
-
-static int set_top(struct options *o, const char *arg, struct usage_error *err)
-{
-	unsigned long n;
-
-	if (!option_number(arg, UINT_MAX, &n))
-		return usage_refuse(err, "--top %s: it is a number (0 for all)", arg);
-	o->top = (unsigned)n;
 	return 0;
 }
 
@@ -291,15 +271,37 @@ const struct option_line option_table[] = {
 	{ "unwinder", 0, "cfi|dwfl|libunwind|check", FOR_WATCH, set_unwinder,
 	  "who walks the stacks: we, while the target runs (cfi, the\ndefault), or libdwfl or libunwind, while the thread waits\n"
 	  "(much slower); check: all three, and say where they differ" },
-	{ "debuginfod", 0, NULL, FOR_WATCH, set_debuginfod,
+	{ "free-stacks", 0, NULL, FOR_WATCH, set_free_stacks,
+	  "note who releases, too: of a double free both stacks are\nshown (each release costs as much as an allocation)" },
+	{ "debuginfod", 0, NULL, FOR_WATCH | FOR_REPORT | FOR_DIFF | FOR_IMPORT, set_debuginfod,
 	  "ask the debuginfod servers of DEBUGINFOD_URLS for debug files,\nafter the watch" },
 	{ "max-stall", 0, "DURATION", FOR_WATCH, set_max_stall,
 	  "how long the target may be held while we cannot keep up\n(default 100ms); then events are dropped and counted" },
 	{ "lose-sigtrap", 0, NULL, FOR_WATCH, set_lose_sigtrap,
 	  "watch a target even if it loses its handling of SIGTRAP\nby that (it is refused otherwise)" },
-	{ "format", 0, "text|json", FOR_WATCH, set_format, "form of the report (default text)" },
-	{ "report", 0, "FILE", FOR_WATCH, set_report, "write the report there instead of to stdout" },
-	{ "top", 0, "N", FOR_WATCH, set_top, "show the N largest groups (default 20; 0: all)" },
+	{ "output", 'o', "FILE", FOR_WATCH | FOR_FILES, option_output,
+	  "save a trace of the watch, to report from later, elsewhere;\nfor report and diff: write there instead of to stdout" },
+	{ "rotate", 0, "SIZE", FOR_WATCH, option_rotate, "begin a new piece of the trace when one has reached SIZE (100M)" },
+	{ "raw", 0, NULL, FOR_WATCH | FOR_IMPORT, option_raw, "leave the names of functions out of the trace" },
+	{ "on-trace-error", 0, "go-on|end", FOR_WATCH, option_on_trace_error,
+	  "when the trace cannot be written (disk full): watch on\nwithout it (default), or end the watch" },
+	{ "interval", 0, "DURATION", FOR_WATCH, option_interval, "an interim report every so often" },
+	{ "format", 0, "text|json|csv|folded", FOR_WATCH | FOR_REPORT | FOR_DIFF, option_format, "form of the report (default text)" },
+	{ "report", 0, "FILE", FOR_WATCH, option_report_file, "write the report there instead of to stdout" },
+	{ "top", 0, "N", FOR_WATCH | FOR_REPORT | FOR_DIFF, option_top, "show the N largest groups (default 20; 0: all)" },
+	{ "older-than", 0, "DURATION", FOR_WATCH | FOR_REPORT | FOR_DIFF, option_older_than, "report only blocks of that age at least" },
+	{ "min-bytes", 0, "SIZE", FOR_WATCH | FOR_REPORT | FOR_DIFF, option_min_bytes, "report only groups that keep so much" },
+	{ "focus", 0, "REGEX", FOR_WATCH | FOR_REPORT | FOR_DIFF, option_focus,
+	  "report only stacks with a frame whose function, module or\nsource file matches; may be given again" },
+	{ "ignore", 0, "REGEX", FOR_WATCH | FOR_REPORT | FOR_DIFF, option_ignore, "leave out stacks with such a frame; may be given again" },
+	{ "suppressions", 0, "FILE", FOR_WATCH | FOR_REPORT | FOR_DIFF, option_suppressions,
+	  "leave out what the file names, in valgrind's or\nLeakSanitizer's form; may be given again" },
+	{ "gen-suppressions", 0, NULL, FOR_WATCH | FOR_REPORT, option_gen_suppressions,
+	  "print an entry for each group behind the report, to be\nkept in such a file" },
+	{ "wrappers", 0, "skip|show", FOR_WATCH | FOR_REPORT | FOR_DIFF, option_wrappers,
+	  "functions that only pass an allocation on (operator new,\nstrdup, xmalloc) at the front of stacks (default skip)" },
+	{ "error-exitcode", 0, "N", FOR_WATCH | FOR_REPORT, option_error_exitcode, "exit with N if anything is reported" },
+	{ "maps", 0, "FILE", FOR_IMPORT, option_maps, "what was mapped where, as mmleak saved it: for names" },
 	{ "quiet", 'q', NULL, FOR_ALL, set_quiet, "no messages but errors" },
 	{ "verbose", 'v', NULL, FOR_ALL, set_verbose, "more messages" },
 	{ "debug", 0, "DOMAIN,...", FOR_ALL, set_debug, "print what happens inside; domains are listed below" },

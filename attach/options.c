@@ -22,7 +22,7 @@ struct parser {
 	int argc;
 	char **argv;
 	int at;
-	unsigned used;		/* bit per line of the table that was given */
+	uint64_t used;		/* bit per line of the table that was given */
 	bool command_given;
 	struct options *o;
 	struct usage_error *err;
@@ -30,6 +30,7 @@ struct parser {
 
 static const char *const command_names[] = {
 	[COMMAND_WATCH] = "watching", [COMMAND_PROBES] = "probes", [COMMAND_REPAIR] = "repair",
+	[COMMAND_REPORT] = "report", [COMMAND_DIFF] = "diff", [COMMAND_SHRINK] = "shrink", [COMMAND_IMPORT] = "import",
 };
 
 static size_t min3(size_t a, size_t b, size_t c)
@@ -120,7 +121,7 @@ static int apply(struct parser *p, const struct option_line *line, const char *s
 		arg = next_argument(p);
 	if (line->arg && !arg)
 		return refuse_missing(p, line, shown);
-	p->used |= 1u << (line - option_table);
+	p->used |= 1ull << (line - option_table);
 	return line->handler(p->o, arg, p->err);
 }
 
@@ -188,36 +189,89 @@ static int take_repair_pid(struct parser *p, const char *word)
 	return 0;
 }
 
+static bool takes_files(enum command c)
+{
+	return c == COMMAND_REPORT || c == COMMAND_DIFF || c == COMMAND_SHRINK || c == COMMAND_IMPORT;
+}
+
 static bool take_command(struct parser *p, const char *word)
 {
 	if (p->command_given)
 		return false;
-	if (!strcmp(word, "probes"))
-		p->o->command = COMMAND_PROBES;
-	else if (!strcmp(word, "repair"))
-		p->o->command = COMMAND_REPAIR;
-	else
-		return false;
-	p->command_given = true;
-	return true;
+	for (size_t i = COMMAND_PROBES; i < COMMAND_HELP; i++) {
+		if (!strcmp(word, command_names[i])) {
+			p->o->command = i;
+			p->command_given = true;
+			return true;
+		}
+	}
+	return false;
 }
 
-/* A word that is no option: a command, or the process to repair. */
-static int take_word(struct parser *p, const char *word)
+static int take_file(struct parser *p, const char *word)
+{
+	struct option_list *files = &p->o->files;
+	const char **grown = reallocarray(files->all, files->n + 1, sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	files->all = grown;
+	files->all[files->n++] = word;
+	return 0;
+}
+
+/* The first word behind import. */
+static int take_import_kind(struct parser *p, const char *word)
+{
+	if (!strcmp(word, "mmleak"))
+		p->o->import = IMPORT_MMLEAK;
+	else if (!strcmp(word, "mtrace"))
+		p->o->import = IMPORT_MTRACE;
+	else
+		return usage_refuse(p->err, "import %s: it is either mmleak or mtrace", word);
+	return 0;
+}
+
+static int refuse_word(struct parser *p, const char *word)
 {
 	unsigned long pid;
+	size_t n = strlen(word);
 
+	usage_refuse(p->err, "unexpected argument '%s'", word);
+	if (option_number(word, INT_MAX, &pid))
+		return usage_advise(p->err, "to watch process %s: mmattach -p %s", word, word);
+	if (n > 4 && !strcmp(word + n - 4, ".mmt"))
+		return usage_advise(p->err, "to report from a trace: mmattach report %s", word);
+	if (p->o->command == COMMAND_PROBES)
+		return usage_advise(p->err, "mmattach probes -p PID");
+	return usage_advise(p->err, "commands are report, diff, shrink, import, probes and repair; to watch a running process: "
+			      "-n %s; to start a program: mmattach -- %s", word, word);
+}
+
+/* A word that is no option: a command, a file, or the process to repair. */
+static int take_word(struct parser *p, const char *word)
+{
 	if (take_command(p, word))
 		return 0;
 	if (p->o->command == COMMAND_REPAIR)
 		return take_repair_pid(p, word);
-	usage_refuse(p->err, "unexpected argument '%s'", word);
-	if (option_number(word, INT_MAX, &pid))
-		return usage_advise(p->err, "to watch process %s: mmattach -p %s", word, word);
-	if (p->o->command == COMMAND_PROBES)
-		return usage_advise(p->err, "mmattach probes -p PID");
-	return usage_advise(p->err, "commands are probes and repair; to watch a running process: -n %s; to start a program: "
-			      "mmattach -- %s", word, word);
+	if (p->o->command == COMMAND_IMPORT && !p->o->import)
+		return take_import_kind(p, word);
+	if (takes_files(p->o->command))
+		return take_file(p, word);
+	return refuse_word(p, word);
+}
+
+/* Behind "--": a program; of commands that take files, files whose names may begin with a dash. */
+static int take_rest(struct parser *p)
+{
+	int err = 0;
+
+	if (!takes_files(p->o->command))
+		return take_program(p);
+	while (!err && p->at < p->argc)
+		err = take_file(p, p->argv[p->at++]);
+	return err;
 }
 
 static int parse_all(struct parser *p)
@@ -228,7 +282,7 @@ static int parse_all(struct parser *p)
 		const char *word = p->argv[p->at++];
 
 		if (!strcmp(word, "--"))
-			err = take_program(p);
+			err = take_rest(p);
 		else if (!strncmp(word, "--", 2))
 			err = parse_long(p, word);
 		else if (word[0] == '-' && word[1])
@@ -275,9 +329,72 @@ static int check_target(const struct parser *p)
 		usage_refuse(p->err, "nothing to watch");
 		return usage_advise(p->err, "name it: -p PID, -n NAME, or -- PROGRAM ARG...");
 	}
-	if (o->quiet && o->verbose)
-		return usage_refuse(p->err, "-q and -v contradict each other");
 	return 0;
+}
+
+static int check_trace(const struct parser *p)
+{
+	const struct options *o = p->o;
+
+	if (o->command == COMMAND_WATCH && !o->output && (o->rotate_bytes || o->raw || o->end_on_trace_error)) {
+		usage_refuse(p->err, "%s: no trace is written",
+			     o->rotate_bytes ? "--rotate" : o->raw ? "--raw" : "--on-trace-error");
+		return usage_advise(p->err, "-o FILE saves one");
+	}
+	return 0;
+}
+
+static int check_files(const struct parser *p)
+{
+	const struct options *o = p->o;
+
+	if (!takes_files(o->command))
+		return 0;
+	if (o->command == COMMAND_IMPORT && !o->import) {
+		usage_refuse(p->err, "import what?");
+		return usage_advise(p->err, "mmattach import mmleak|mtrace FILE... [--maps FILE] -o OUT");
+	}
+	if (o->command == COMMAND_IMPORT && o->import == IMPORT_MTRACE && o->maps)
+		return usage_refuse(p->err, "--maps means nothing to import mtrace: its lines name the files");
+	if (o->command == COMMAND_DIFF && o->files.n != 2) {
+		usage_refuse(p->err, "diff compares two traces, and %zu %s given", o->files.n, o->files.n == 1 ? "is" : "are");
+		return usage_advise(p->err, "mmattach diff OLD NEW; pieces of one run can be put together by mmattach shrink");
+	}
+	if (!o->files.n) {
+		usage_refuse(p->err, "%s needs the name of a file", command_names[o->command]);
+		return usage_advise(p->err, "mmattach %s%s FILE...%s", command_names[o->command],
+				    o->import == IMPORT_MMLEAK ? " mmleak" : o->import == IMPORT_MTRACE ? " mtrace" : "",
+				    o->command == COMMAND_REPORT ? "" : " -o OUT");
+	}
+	if ((o->command == COMMAND_SHRINK || o->command == COMMAND_IMPORT) && !o->output) {
+		usage_refuse(p->err, "%s needs to know where to write", command_names[o->command]);
+		return usage_advise(p->err, "-o OUT.mmt");
+	}
+	return 0;
+}
+
+static int check_report(const struct parser *p)
+{
+	if (p->o->gen_suppressions && p->o->format != FORMAT_TEXT)
+		return usage_refuse(p->err, "--gen-suppressions goes with the text report only");
+	return 0;
+}
+
+static int check_all(const struct parser *p)
+{
+	int ret = check_used(p);
+
+	if (ret == 0)
+		ret = check_target(p);
+	if (ret == 0)
+		ret = check_trace(p);
+	if (ret == 0)
+		ret = check_files(p);
+	if (ret == 0)
+		ret = check_report(p);
+	if (ret == 0 && p->o->quiet && p->o->verbose)
+		ret = usage_refuse(p->err, "-q and -v contradict each other");
+	return ret;
 }
 
 int options_parse(int argc, char **argv, struct options *out, struct usage_error *err)
@@ -295,8 +412,13 @@ int options_parse(int argc, char **argv, struct options *out, struct usage_error
 	/* --help and --version are answered whatever else is there. */
 	if (ret || out->command >= COMMAND_HELP)
 		return ret;
-	ret = check_used(&p);
-	return ret ? ret : check_target(&p);
+	return check_all(&p);
+}
+
+static void fini_list(struct option_list *list)
+{
+	free(list->all);
+	*list = (struct option_list){ NULL, 0 };
 }
 
 void options_fini(struct options *o)
@@ -304,6 +426,10 @@ void options_fini(struct options *o)
 	free(o->rules);
 	o->rules = NULL;
 	o->nrules = 0;
+	fini_list(&o->focus);
+	fini_list(&o->ignore);
+	fini_list(&o->suppressions);
+	fini_list(&o->files);
 }
 
 static void help_line(FILE *out, const struct option_line *line)
@@ -339,6 +465,10 @@ static void help_domains(FILE *out)
 static void usage(FILE *out)
 {
 	fputs("usage: mmattach [options] (-p PID | -n NAME | -- PROGRAM ARG...)\n"
+	      "       mmattach report TRACE...               the report of a saved watch\n"
+	      "       mmattach diff OLD NEW                  what grew, what appeared, what went\n"
+	      "       mmattach shrink TRACE... -o OUT        keep what is live, and totals\n"
+	      "       mmattach import mmleak|mtrace FILE... [--maps FILE] -o OUT\n"
 	      "       mmattach probes [-p PID | -n NAME]     where traps would go, and what they cost\n"
 	      "       mmattach repair PID                    take out traps that a killed keeper left behind\n", out);
 }
@@ -354,6 +484,7 @@ void options_help(FILE *out)
 	fputs("\nFor example:\n"
 	      "  mmattach -p 1234 -d 10m\n"
 	      "  mmattach -n my_service -d 1h --format json --report leaks.json\n"
+	      "  mmattach -p 1234 -d 8h -o svc.mmt --rotate 100M; mmattach report svc.*.mmt\n"
 	      "  mmattach --probe 'alloc pool_get' --probe 'free pool_put' -- ./my_program --its-option\n", out);
 }
 

@@ -3,6 +3,10 @@
  * options: the command line as plain data.
  *
  *	mmattach [options] (-p PID | -n NAME | -- PROGRAM ARG...)
+ *	mmattach report [options] TRACE...
+ *	mmattach diff [options] OLD NEW
+ *	mmattach shrink TRACE... -o OUT
+ *	mmattach import mmleak|mtrace FILE... [--maps FILE] -o OUT
  *	mmattach probes [options] [-p PID | -n NAME]
  *	mmattach repair [options] PID
  *
@@ -28,10 +32,23 @@
 #define OPTIONS_DEPTH 256
 #define OPTIONS_MAX_STALL_NS 100000000ull
 #define OPTIONS_TOP 20
+#define OPTIONS_INTERVAL_MIN_NS 1000000000ull
+#define OPTIONS_ROTATE_MIN 65536
 
-enum command { COMMAND_WATCH, COMMAND_PROBES, COMMAND_REPAIR, COMMAND_HELP, COMMAND_VERSION };
+enum command {
+	COMMAND_WATCH, COMMAND_PROBES, COMMAND_REPAIR, COMMAND_REPORT, COMMAND_DIFF, COMMAND_SHRINK, COMMAND_IMPORT,
+	COMMAND_HELP, COMMAND_VERSION
+};
 
-enum report_format { FORMAT_TEXT, FORMAT_JSON };
+enum report_format { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV, FORMAT_FOLDED };
+
+enum import_kind { IMPORT_NONE, IMPORT_MMLEAK, IMPORT_MTRACE };
+
+/* An option that may be given again. */
+struct option_list {
+	const char **all;
+	size_t n;
+};
 
 struct options {
 	enum command command;
@@ -48,9 +65,23 @@ struct options {
 	bool debuginfod;
 	uint64_t max_stall_ns;
 	bool lose_sigtrap;		/* the target's handler of SIGTRAP may be lost */
+	bool free_stacks;
+	const char *output;		/* -o: the trace, of report and diff the report; NULL: none */
+	uint64_t rotate_bytes;		/* 0: one file */
+	bool raw;			/* no names into the trace */
+	bool end_on_trace_error;	/* if the trace cannot be written, end; else go on without it */
+	uint64_t interval_ns;		/* between interim reports; 0: none */
 	enum report_format format;
 	const char *report;		/* NULL: stdout */
 	unsigned top;			/* groups shown; 0: all */
+	uint64_t older_than_ns, min_bytes;
+	struct option_list focus, ignore, suppressions;
+	bool gen_suppressions;
+	bool keep_wrappers;
+	int error_exitcode;		/* 0: what is reported is no error */
+	enum import_kind import;
+	const char *maps;		/* NULL: none */
+	struct option_list files;	/* of report, diff, shrink, import */
 	bool quiet, verbose;
 	const char *debug;		/* NULL: none */
 };

@@ -131,6 +131,8 @@ static int add_site(struct planting *p, const struct site *s, taddr bias, const 
 	*to = *s;
 	site_rebase(to, bias);
 	to->rule = rule;
+	if (p->free_stacks && info->probe != NO_PROBE && p->probes[info->probe].rule->op == RULE_FREE)
+		to->flags |= SITE_SLICE;
 	if (p->hold && (to->flags & SITE_SLICE))
 		to->flags |= SITE_WAIT;
 	p->sites[i] = *info;

@@ -53,6 +53,7 @@ struct planting {
 	uint32_t waiting[SHARED_SITES];	/* site numbers that are planned, not planted */
 	size_t nwaiting;
 	uint64_t lost_returns;		/* calls whose end could not be trapped */
+	bool free_stacks;		/* releases carry a slice of stack too */
 	bool hold;			/* a thread waits where a stack is wanted, until it is released */
 };
 

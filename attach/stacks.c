@@ -2,13 +2,12 @@
 #include "attach/stacks.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
-#define FIRST_NODE 1
-
-void stacks_init(struct stacks *s, const struct modules *ms)
+void stacks_init(struct stacks *s, const struct modules *ms, struct defs *defs)
 {
-	*s = (struct stacks){ .modules = ms, .nnodes = FIRST_NODE };
+	*s = (struct stacks){ .modules = ms, .defs = defs };
 	addrmap_init(&s->by_hash, sizeof(uint32_t));
 	addrmap_init(&s->by_pc, sizeof(uint32_t));
 	addrmap_init(&s->by_place, sizeof(uint32_t));
@@ -23,9 +22,6 @@ void stacks_fini(struct stacks *s)
 	addrmap_fini(&s->by_place);
 	addrmap_fini(&s->by_caller);
 	addrmap_fini(&s->by_leaf);
-	free(s->frames);
-	free(s->nodes);
-	free(s->all);
 }
 
 void stacks_modules_changed(struct stacks *s)
@@ -34,24 +30,9 @@ void stacks_modules_changed(struct stacks *s)
 	addrmap_clear(&s->by_pc);
 }
 
-/* Room for one more of @n elements in *@array. */
-static int reserve(void *array, size_t n, size_t *size, size_t element)
-{
-	void **p = array;
-	size_t more = *size ? 2 * *size : 256;
-	void *grown;
+/* --- modules --- */
 
-	if (n < *size)
-		return 0;
-	grown = reallocarray(*p, more, element);
-	if (!grown)
-		return -ENOMEM;
-	*p = grown;
-	*size = more;
-	return 0;
-}
-
-/* --- frames --- */
+#define NO_MODULE UINT32_MAX
 
 /* Which module has it: by its number, since a frame outlives what is mapped. */
 static uint32_t module_of(const struct stacks *s, taddr pc)
@@ -63,8 +44,35 @@ static uint32_t module_of(const struct stacks *s, taddr pc)
 	for (size_t i = 0; m && !m->gone && i < modules_count(s->modules); i++)
 		if (modules_at(s->modules, i) == m)
 			return i;
-	return STACKS_NO_MODULE;
+	return NO_MODULE;
 }
+
+/* The first module of the same file stands for the file. */
+static uint32_t file_of(const struct stacks *s, const struct module *m)
+{
+	uint32_t i = 0;
+
+	while (modules_at(s->modules, i)->dev != m->dev || modules_at(s->modules, i)->ino != m->ino)
+		i++;
+	return i;
+}
+
+static int define_module(struct stacks *s, uint32_t number)
+{
+	const struct module *m = modules_at(s->modules, number);
+	char build_id[2 * sizeof(m->build_id) + 1] = "";
+	const struct fact f = {
+		.kind = MMT_INFO, .info = MMT_MODULE,
+		.module = { .number = number, .file = file_of(s, m), .bias = m->bias, .lo = m->lo, .hi = m->hi,
+			    .path = m->path, .build_id = build_id },
+	};
+
+	for (size_t i = 0; i < m->build_id_len; i++)
+		sprintf(build_id + 2 * i, "%02x", m->build_id[i]);
+	return defs_take(s->defs, &f);
+}
+
+/* --- frames --- */
 
 /* A pc has 47 bits and UNWIND_EXACT; the module goes in between. */
 static uint64_t place_key(taddr pc, uint32_t module)
@@ -72,24 +80,28 @@ static uint64_t place_key(taddr pc, uint32_t module)
 	return pc ^ (uint64_t)(uint16_t)(module + 1) << 47;
 }
 
+static int define_frame(struct stacks *s, taddr pc, uint32_t module)
+{
+	const struct fact f = {
+		.kind = MMT_INFO, .info = MMT_FRAME,
+		.frame = { .number = s->defs->nframes, .module = module == NO_MODULE ? FACT_NONE : module + 1,
+			   .pc = pc & ~UNWIND_EXACT, .exact = pc & UNWIND_EXACT },
+	};
+	int r = 0;
+
+	if (module != NO_MODULE && defs_module(s->defs, module) == DEFS_NONE)
+		r = define_module(s, module);
+	return r < 0 ? r : defs_take(s->defs, &f);
+}
+
 static int frame_at(struct stacks *s, taddr pc, uint32_t *frame)
 {
-	uint32_t module, *known;
-	bool fresh;
+	uint32_t module = module_of(s, pc), fresh = s->defs->nframes;
+	const uint32_t *known = addrmap_get(&s->by_place, place_key(pc, module));
 
-	module = module_of(s, pc);
-	known = addrmap_slot(&s->by_place, place_key(pc, module), &fresh);
-	if (!known)
+	*frame = known ? *known : fresh;
+	if (!known && (define_frame(s, pc, module) < 0 || addrmap_put(&s->by_place, place_key(pc, module), &fresh) < 0))
 		return -ENOMEM;
-	if (fresh) {
-		if (reserve(&s->frames, s->nframes, &s->frames_size, sizeof(*s->frames)) < 0) {
-			addrmap_del(&s->by_place, place_key(pc, module), NULL);
-			return -ENOMEM;
-		}
-		s->frames[s->nframes] = (struct stacks_frame){ pc, module };
-		*known = s->nframes++;
-	}
-	*frame = *known;
 	return addrmap_put(&s->by_pc, pc, frame);
 }
 
@@ -108,36 +120,41 @@ static int frame_of(struct stacks *s, taddr pc, uint32_t *frame)
 static int node_of(struct stacks *s, uint32_t caller, uint32_t frame, uint32_t *node)
 {
 	uint64_t key = (uint64_t)caller << 32 | frame;
-	uint32_t *known = addrmap_get(&s->by_caller, key);
-	uint32_t fresh = s->nnodes;
+	const uint32_t *known = addrmap_get(&s->by_caller, key);
+	const struct fact f = {
+		.kind = MMT_INFO, .info = MMT_NODE,
+		.node = { .number = s->defs->nnodes + 1, .caller = caller, .frame = frame },
+	};
 
-	if (known) {
-		*node = *known;
+	*node = known ? *known : f.node.number;
+	if (known)
 		return 0;
-	}
-	if (reserve(&s->nodes, s->nnodes, &s->nodes_size, sizeof(*s->nodes)) < 0 ||
-	    addrmap_put(&s->by_caller, key, &fresh) < 0)
-		return -ENOMEM;
-	s->nodes[fresh] = (struct stacks_node){ caller, frame };
-	s->nnodes = fresh + 1;
-	*node = fresh;
-	return 0;
+	return defs_take(s->defs, &f) < 0 ? -ENOMEM : addrmap_put(&s->by_caller, key, node);
 }
 
-static int number_of(struct stacks *s, uint32_t node, uint32_t depth, enum unwind_end end, uint32_t *number)
+static uint32_t end_of(enum unwind_end end)
+{
+	static const uint32_t ends[] = {
+		[UNWIND_WHOLE] = MMT_END_WHOLE, [UNWIND_CUT] = MMT_END_CUT, [UNWIND_LOST] = MMT_END_LOST,
+		[UNWIND_DEEP] = MMT_END_DEEP, [UNWIND_ELSEWHERE] = MMT_END_ELSEWHERE,
+	};
+
+	return ends[end];
+}
+
+static int number_of(struct stacks *s, uint32_t node, enum unwind_end end, uint32_t *number)
 {
 	uint64_t key = (uint64_t)node << 8 | end;
-	uint32_t *known = addrmap_get(&s->by_leaf, key), fresh = s->n;
+	const uint32_t *known = addrmap_get(&s->by_leaf, key);
+	const struct fact f = {
+		.kind = MMT_INFO, .info = MMT_STACK,
+		.stack = { .number = s->defs->nstacks, .node = node, .end = end_of(end) },
+	};
 
-	if (known) {
-		*number = *known;
+	*number = known ? *known : f.stack.number;
+	if (known)
 		return 0;
-	}
-	if (reserve(&s->all, s->n, &s->size, sizeof(*s->all)) < 0 || addrmap_put(&s->by_leaf, key, &fresh) < 0)
-		return -ENOMEM;
-	s->all[s->n++] = (struct stacks_entry){ .node = node, .depth = depth, .end = end };
-	*number = fresh;
-	return 0;
+	return defs_take(s->defs, &f) < 0 ? -ENOMEM : addrmap_put(&s->by_leaf, key, number);
 }
 
 static int add(struct stacks *s, const taddr *frames, uint32_t n, enum unwind_end end, uint32_t *number)
@@ -147,7 +164,7 @@ static int add(struct stacks *s, const taddr *frames, uint32_t n, enum unwind_en
 	for (uint32_t i = n; i-- > 0;)
 		if (frame_of(s, frames[i], &frame) < 0 || node_of(s, node, frame, &node) < 0)
 			return -ENOMEM;
-	return number_of(s, node, n, end, number);
+	return number_of(s, node, end, number);
 }
 
 /* --- finding --- */
@@ -166,10 +183,11 @@ static uint64_t hash(const taddr *frames, uint32_t n, enum unwind_end end)
 /* Two of millions may share a hash of 64 bits: so the depth and the two ends are compared. */
 static bool is_that(const struct stacks *s, uint32_t number, const taddr *frames, uint32_t n, enum unwind_end end)
 {
-	const struct stacks_entry *e = &s->all[number];
+	const struct defs_stack *st = &s->defs->stacks[number];
+	const struct defs_node *leaf = st->node == DEFS_NONE ? NULL : &s->defs->nodes[st->node];
 
-	return e->depth == n && e->end == end &&
-	       (!n || s->frames[s->nodes[e->node].frame].pc == frames[0]);
+	return (leaf ? leaf->depth : 0) == n && st->end == end_of(end) &&
+	       (!n || s->defs->frames[leaf->frame].pc == (frames[0] & ~UNWIND_EXACT));
 }
 
 int stacks_intern(struct stacks *s, const taddr *frames, uint32_t n, enum unwind_end end, uint32_t *number)
@@ -186,19 +204,8 @@ int stacks_intern(struct stacks *s, const taddr *frames, uint32_t n, enum unwind
 	return r < 0 ? r : addrmap_put(&s->by_hash, h, number);
 }
 
-uint32_t stacks_frames(const struct stacks *s, uint32_t number, uint32_t *frames, uint32_t max)
-{
-	const struct stacks_entry *e = &s->all[number];
-	uint32_t i = 0;
-
-	for (uint32_t node = e->node; node && i < max; node = s->nodes[node].caller)
-		frames[i++] = s->nodes[node].frame;
-	return e->depth;
-}
-
 size_t stacks_memory(const struct stacks *s)
 {
-	return s->frames_size * sizeof(*s->frames) + s->nodes_size * sizeof(*s->nodes) + s->size * sizeof(*s->all) +
-	       addrmap_memory(&s->by_hash) + addrmap_memory(&s->by_pc) + addrmap_memory(&s->by_place) +
+	return addrmap_memory(&s->by_hash) + addrmap_memory(&s->by_pc) + addrmap_memory(&s->by_place) +
 	       addrmap_memory(&s->by_caller) + addrmap_memory(&s->by_leaf);
 }

@@ -5,25 +5,94 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#define RELEASED_BYTES (64u << 20)
+#define FAMILY 0	/* all rules of a watch are one family */
 
-void tally_init(struct tally *t, struct planting *planting, tally_stack_of *stack_of, void *stack_ctx)
+/* The old block of a realloc under way. */
+struct realloc_open {
+	taddr addr;
+	uint32_t alloc;			/* who had got it: number + 1 or FACT_NONE */
+	struct released_by before;
+	enum { REALLOC_HELD, REALLOC_OLD, REALLOC_RELEASED } was;
+};
+
+int tally_init(struct tally *t, struct planting *planting, struct recorder *recorder, tally_stack_of *stack_of,
+	       void *stack_ctx)
 {
 	*t = (struct tally){
-		.planting = planting, .stack_of = stack_of, .stack_ctx = stack_ctx, .counting = true,
+		.planting = planting, .recorder = recorder, .stack_of = stack_of, .stack_ctx = stack_ctx,
+		.counting = true,
 	};
-	live_init(&t->live);
-	addrmap_init(&t->aside, sizeof(struct aside));
+	addrmap_init(&t->reallocs, sizeof(struct realloc_open));
 	doubts_init(&t->doubts);
 	for (size_t i = 0; i < planting->nrules; i++)
 		if (planting->rules[i].op == RULE_FROM)
 			t->counting = false;
+	return released_new(RELEASED_BYTES, &t->released);
 }
 
 void tally_fini(struct tally *t)
 {
-	live_fini(&t->live);
-	addrmap_fini(&t->aside);
+	released_free(t->released);
+	addrmap_fini(&t->reallocs);
 	doubts_fini(&t->doubts);
+}
+
+/* --- facts --- */
+
+static uint64_t time_of(const struct tally *t, const struct record_hit *hit)
+{
+	return recorder_time(t->recorder, hit->head.time_ns);
+}
+
+static void put_alloc(struct tally *t, const struct record_hit *hit, taddr addr, uint64_t size, uint32_t stack)
+{
+	const struct fact f = {
+		.kind = MMT_ALLOC, .time_us = time_of(t, hit), .block = { .addr = addr, .size = size, .stack = stack },
+	};
+
+	released_remove(t->released, addr);
+	recorder_put(t->recorder, &f);
+}
+
+/* @stack: number + 1 or FACT_NONE. */
+static void put_free(struct tally *t, const struct record_hit *hit, taddr addr, uint32_t stack)
+{
+	const struct fact f = {
+		.kind = stack == FACT_NONE ? MMT_FREE : MMT_FREE_AT, .time_us = time_of(t, hit),
+		.block = { .addr = addr, .stack = stack == FACT_NONE ? 0 : stack - 1 },
+	};
+
+	recorder_put(t->recorder, &f);
+}
+
+static void put_doubt(struct tally *t, const struct doubt *d)
+{
+	const struct fact f = {
+		.kind = d->again ? MMT_TWICE : MMT_OLD, .time_us = d->time_us,
+		.block = { .addr = d->addr, .stack = d->stack, .first = d->before.stack, .alloc = d->before.alloc },
+	};
+
+	recorder_put(t->recorder, &f);
+}
+
+static void put_aside(struct tally *t, const struct record_hit *hit, uint32_t kind, taddr addr, uint32_t stack)
+{
+	const struct fact f = {
+		.kind = kind, .time_us = time_of(t, hit), .block = { .addr = addr, .key = hit->head.tid, .stack = stack },
+	};
+
+	recorder_put(t->recorder, &f);
+}
+
+/* It was given out again, but that is not to be counted: what we knew of the address is over. */
+static void forget(struct tally *t, const struct record_hit *hit, taddr addr)
+{
+	const struct fact f = { .kind = MMT_FORGET, .time_us = time_of(t, hit), .block = { .addr = addr } };
+
+	released_remove(t->released, addr);
+	if (ledger_holds(&t->recorder->ledger, FAMILY, addr, NULL))
+		recorder_put(t->recorder, &f);
 }
 
 /* --- reading a hit --- */
@@ -88,22 +157,22 @@ static void count(struct tally *t, struct probe *p)
 }
 
 static void add_block(struct tally *t, const struct record_hit *hit, const struct probe *p, bool chunk, taddr ptr,
-		      const struct site *s)
+		      const struct site *s, uint32_t *stack)
 {
-	uint32_t stack;
-
 	if (!(s->flags & SITE_AFTER) && hit->slice_len < sizeof(taddr))
 		t->unread_callers++;
 	/* a wrapper was called by whoever wanted the block, and called the function that was hit */
-	if (t->stack_of(t->stack_ctx, hit, s, p->kind == PLAN_WRAPPER, &stack) < 0 ||
-	    live_alloc(&t->live, ptr, block_size(t, hit, p->rule, chunk), stack, hit->head.time_ns) < 0)
+	if (t->stack_of(t->stack_ctx, hit, s, p->kind == PLAN_WRAPPER, stack) < 0)
 		t->out_of_memory = true;
+	else
+		put_alloc(t, hit, ptr, block_size(t, hit, p->rule, chunk), *stack);
 }
 
 static void on_alloc(struct tally *t, const struct record_hit *hit, struct probe *p, const struct site *s, bool chunk)
 {
 	const struct rule *r = p->rule;
 	taddr ptr = result(hit, s);
+	uint32_t stack;
 
 	if (hit->head.flags & RECORD_OPENS)
 		return;
@@ -115,15 +184,14 @@ static void on_alloc(struct tally *t, const struct record_hit *hit, struct probe
 			ptr = hit->aux_read & 1 ? hit->aux[0] : 0;
 		chunk = false;
 	}
-	if (!t->counting) {
-		if (ptr)
-			live_forget(&t->live, ptr);
-		return;
-	}
 	if (!ptr)
 		return;
+	if (!t->counting) {
+		forget(t, hit, ptr);
+		return;
+	}
 	count(t, p);
-	add_block(t, hit, p, chunk, ptr, s);
+	add_block(t, hit, p, chunk, ptr, s, &stack);
 }
 
 /* --- releases that may be the allocator's own --- */
@@ -137,9 +205,9 @@ static void settle_doubts(struct tally *t, uint32_t tid, bool ended)
 	ended &= (pid_t)tid != t->pid;
 	for (size_t i = 0; i < d.n; i++) {
 		if (!ended)
-			live_released(&t->live, &d.all[i], true);
-		else if (d.all[i].was == ASIDE_UNKNOWN)
-			live_forget(&t->live, d.all[i].addr);
+			put_doubt(t, &d.all[i]);
+		else if (!d.all[i].again)
+			released_remove(t->released, d.all[i].addr);
 	}
 	if (ended) {
 		t->planting->probes[d.probe].hits -= d.n;
@@ -148,30 +216,57 @@ static void settle_doubts(struct tally *t, uint32_t tid, bool ended)
 	doubtful_fini(&d);
 }
 
-static void release(struct tally *t, const struct record_hit *hit, taddr ptr, uint32_t probe)
+/* Who releases: number + 1, or FACT_NONE if that is not wanted. */
+static uint32_t releaser(struct tally *t, const struct record_hit *hit, const struct site *s)
 {
-	struct aside a;
+	uint32_t stack;
 
-	live_set_aside(&t->live, ptr, &a);
-	if (!t->counting)
-		return;
-	if (a.was == ASIDE_HELD) {
-		settle_doubts(t, hit->head.tid, false);
-		live_released(&t->live, &a, true);
-	} else if (doubts_add(&t->doubts, hit->head.tid, &a, probe) < 0) {
+	if (!t->planting->free_stacks || !t->counting)
+		return FACT_NONE;
+	if (t->stack_of(t->stack_ctx, hit, s, false, &stack) < 0) {
 		t->out_of_memory = true;
+		return FACT_NONE;
 	}
+	return stack + 1;
 }
 
-static void on_free(struct tally *t, const struct record_hit *hit, struct probe *p)
+static void release_held(struct tally *t, const struct record_hit *hit, taddr ptr, uint32_t by, uint32_t alloc)
+{
+	if (t->counting) {
+		settle_doubts(t, hit->head.tid, false);
+		put_free(t, hit, ptr, by);
+	} else {
+		forget(t, hit, ptr);
+	}
+	released_put(t->released, ptr, &(struct released_by){ by, alloc });
+}
+
+static void release_other(struct tally *t, const struct record_hit *hit, taddr ptr, uint32_t by, uint32_t probe)
+{
+	struct doubt d = { .addr = ptr, .time_us = time_of(t, hit), .stack = by };
+
+	d.again = released_get(t->released, ptr, &d.before);
+	if (!d.again)
+		released_put(t->released, ptr, &(struct released_by){ by, FACT_NONE });
+	if (t->counting && doubts_add(&t->doubts, hit->head.tid, &d, probe) < 0)
+		t->out_of_memory = true;
+}
+
+static void on_free(struct tally *t, const struct record_hit *hit, struct probe *p, const struct site *s)
 {
 	taddr ptr = argument(hit, p->rule->ptr.kind == VALUE_ARG ? p->rule->ptr.a : 1);
+	struct live_block b;
+	uint32_t by;
 
 	if (!ptr)
 		return;
 	if (t->counting)
 		count(t, p);
-	release(t, hit, ptr, p - t->planting->probes);
+	by = releaser(t, hit, s);
+	if (ledger_holds(&t->recorder->ledger, FAMILY, ptr, &b))
+		release_held(t, hit, ptr, by, b.stack + 1);
+	else
+		release_other(t, hit, ptr, by, p - t->planting->probes);
 }
 
 static taddr realloc_old(const struct record_hit *hit, const struct rule *r)
@@ -179,28 +274,82 @@ static taddr realloc_old(const struct record_hit *hit, const struct rule *r)
 	return argument(hit, r->old.kind == VALUE_ARG ? r->old.a : 1);
 }
 
+static void look_up_old(struct tally *t, taddr old, struct realloc_open *o)
+{
+	struct live_block b;
+
+	*o = (struct realloc_open){ .addr = old, .was = REALLOC_OLD };
+	if (ledger_holds(&t->recorder->ledger, FAMILY, old, &b)) {
+		o->was = REALLOC_HELD;
+		o->alloc = b.stack + 1;
+	} else if (released_get(t->released, old, &o->before)) {
+		o->was = REALLOC_RELEASED;
+	}
+}
+
+/* While it lasts, the old block is nobody's: who releases it meanwhile releases it twice. */
 static void realloc_opens(struct tally *t, const struct record_hit *hit, const struct rule *r)
 {
 	taddr old = realloc_old(hit, r);
-	struct aside a;
+	struct realloc_open o;
 
 	if (!old)
 		return;
-	live_set_aside(&t->live, old, &a);
-	if (addrmap_put(&t->aside, hit->head.tid, &a) < 0)
+	look_up_old(t, old, &o);
+	if (o.was == REALLOC_HELD)
+		put_aside(t, hit, MMT_ASIDE, old, FACT_NONE);
+	if (o.was != REALLOC_RELEASED)
+		released_put(t->released, old, &(struct released_by){ FACT_NONE, o.alloc });
+	if (addrmap_put(&t->reallocs, hit->head.tid, &o) < 0)
 		t->out_of_memory = true;
 }
 
-static void end_aside(struct tally *t, const struct record_hit *hit, taddr old, bool released)
+static void realloc_failed(struct tally *t, const struct record_hit *hit, const struct realloc_open *o)
 {
-	struct aside a;
+	if (o->was == REALLOC_HELD)
+		put_aside(t, hit, MMT_ASIDE_BACK, o->addr, FACT_NONE);
+	if (o->was != REALLOC_RELEASED)
+		released_remove(t->released, o->addr);
+}
 
-	if (!addrmap_del(&t->aside, hit->head.tid, &a) || a.addr != old)
-		live_set_aside(&t->live, old, &a); /* its beginning was lost */
-	if (released)
-		live_released(&t->live, &a, t->counting);
+/* @by: number + 1 or FACT_NONE. */
+static void realloc_released(struct tally *t, const struct record_hit *hit, const struct realloc_open *o, uint32_t by)
+{
+	const struct doubt d = {
+		.addr = o->addr, .time_us = time_of(t, hit), .stack = by, .again = o->was == REALLOC_RELEASED,
+		.before = o->before,
+	};
+	struct released_by first;
+
+	/* unless the address has been given out again meanwhile */
+	if (o->was != REALLOC_RELEASED && released_get(t->released, o->addr, &first))
+		released_put(t->released, o->addr, &(struct released_by){ by, o->alloc });
+	if (!t->counting)
+		return; /* it stays aside for good */
+	if (o->was == REALLOC_HELD)
+		put_aside(t, hit, MMT_ASIDE_FREED, o->addr, by);
 	else
-		live_put_back(&t->live, &a);
+		put_doubt(t, &d);
+}
+
+static void end_realloc(struct tally *t, const struct record_hit *hit, taddr old, bool released, uint32_t by)
+{
+	struct realloc_open o;
+
+	if (!addrmap_del(&t->reallocs, hit->head.tid, &o) || o.addr != old) {
+		/* its beginning was lost */
+		if (!released)
+			return;
+		look_up_old(t, old, &o);
+		if (o.was == REALLOC_HELD) {
+			release_held(t, hit, old, by, o.alloc);
+			return;
+		}
+	}
+	if (released)
+		realloc_released(t, hit, &o, by);
+	else
+		realloc_failed(t, hit, &o);
 }
 
 static void realloc_closes(struct tally *t, const struct record_hit *hit, struct probe *p, const struct site *s,
@@ -212,11 +361,11 @@ static void realloc_closes(struct tally *t, const struct record_hit *hit, struct
 	if (t->counting && (ptr || (old && to_nothing)))
 		count(t, p);
 	if (old)
-		end_aside(t, hit, old, ptr || to_nothing);
+		end_realloc(t, hit, old, ptr || to_nothing, ptr || to_nothing ? releaser(t, hit, s) : FACT_NONE);
 	if (ptr && t->counting)
-		add_block(t, hit, p, chunk, ptr, s);
+		add_block(t, hit, p, chunk, ptr, s, &(uint32_t){ 0 });
 	else if (ptr)
-		live_forget(&t->live, ptr);
+		forget(t, hit, ptr);
 }
 
 static void on_realloc(struct tally *t, const struct record_hit *hit, struct probe *p, const struct site *s, bool chunk)
@@ -265,7 +414,7 @@ void tally_hit(struct tally *t, const struct record_hit *hit)
 		on_realloc(t, hit, p, s, chunk);
 		break;
 	case RULE_FREE:
-		on_free(t, hit, p);
+		on_free(t, hit, p, s);
 		break;
 	case RULE_FROM:
 		t->counting = true;
@@ -278,8 +427,13 @@ void tally_hit(struct tally *t, const struct record_hit *hit)
 
 void tally_thread_end(struct tally *t, uint32_t tid)
 {
-	addrmap_del(&t->aside, tid, NULL);
+	addrmap_del(&t->reallocs, tid, NULL);
 	settle_doubts(t, tid, true);
+}
+
+void tally_gap(struct tally *t)
+{
+	released_clear(t->released);
 }
 
 void tally_end(struct tally *t)

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tally: what each hit means for the table of live blocks.
+ * tally: what each hit means: from the keeper's records to facts.
  *
- *	alloc	closes or static exit	block := result, size := the chunk's header or the argument
- *	free	entry			block goes
- *	realloc	opens			the old block is set aside: from here on its address may be another's
- *		closes			failed: put back; else old is released and the result is new
+ *	alloc	closes or static exit	a block was given out; its size is in the chunk's header or an argument
+ *	free	entry			it was released
+ *	realloc	opens			the old block is put aside: from here on its address may be another's
+ *		closes			failed: it is put back; else it was released and the result is new
  *	from, until			what is counted begins and ends
  *
  * A call that failed counts nowhere, nor does free(NULL).
  *
  * The order of the ring is the order in which threads were let go on, so what
  * it says is what happened: no one can get an address before its free was seen.
+ * What a release was (of a block that is held, of an older one, the second of one block) is
+ * decided here, and said in the fact.
  */
 #ifndef MM_TALLY_H
 #define MM_TALLY_H
@@ -22,19 +24,21 @@
 
 #include "attach/doubts.h"
 #include "attach/keeper/event.h"
-#include "attach/live.h"
 #include "attach/planting.h"
+#include "attach/recorder.h"
 #include "base/addrmap.h"
+#include "report/released.h"
 
 /* The number of the stack of a hit at site @s, one frame less if @skip. 0 or -ENOMEM. */
 typedef int tally_stack_of(void *ctx, const struct record_hit *hit, const struct site *s, bool skip, uint32_t *number);
 
 struct tally {
 	struct planting *planting;
+	struct recorder *recorder;
+	struct released *released;
 	tally_stack_of *stack_of;
 	void *stack_ctx;
-	struct live live;
-	struct addrmap aside;		/* tid -> struct aside: old blocks of reallocs under way */
+	struct addrmap reallocs;	/* tid -> struct realloc_open */
 	struct doubts doubts;
 	pid_t pid;			/* the target; its first thread does not give back a cache. 0: not known */
 	bool counting;			/* within --from and --until */
@@ -44,14 +48,18 @@ struct tally {
 	bool out_of_memory;
 };
 
-/* Counting begins at once, unless a rule says from where. */
-void tally_init(struct tally *t, struct planting *planting, tally_stack_of *stack_of, void *stack_ctx);
+/* Counting begins at once, unless a rule says from where. 0 or -ENOMEM. */
+must_check int tally_init(struct tally *t, struct planting *planting, struct recorder *recorder,
+			  tally_stack_of *stack_of, void *stack_ctx);
 void tally_fini(struct tally *t);
 
 void tally_hit(struct tally *t, const struct record_hit *hit);
 
 /* A thread ended: a realloc that it had begun is over. */
 void tally_thread_end(struct tally *t, uint32_t tid);
+
+/* Events were lost: what was released until now may have been given out again since. */
+void tally_gap(struct tally *t);
 
 /* The watch is over. What is in doubt counts, unless its thread has ended meanwhile. */
 void tally_end(struct tally *t);

@@ -19,6 +19,7 @@
 #define BUSY_MS 1		/* events flow: look so often */
 #define BUSY_NS 20000000	/* none for so long: sleep until the bell */
 #define PROGRESS_NS 1000000000ull
+#define TICK_NS 250000000ull
 #define KEEPER_SILENT_NS 1200000000ull
 
 /* --- answers to threads that wait --- */
@@ -124,7 +125,7 @@ static void on_hit(struct watch *w, const struct record_hit *hit)
 		tally_hit(w->tally, hit);
 	if (hit->head.flags & RECORD_HELD)
 		release(w, &hit->head);
-	if (w->tally->out_of_memory)
+	if (w->tally->out_of_memory || w->tally->recorder->out_of_memory)
 		w->end = WATCH_MEMORY;
 }
 
@@ -150,7 +151,7 @@ static void on_gap(struct watch *w, const struct record *rec)
 {
 	log_warn("hits were dropped for %.1f s: events were not read fast enough", rec->value / 1e9);
 	add_gap(w, rec->time_ns - rec->value, rec->time_ns);
-	live_gap(&w->tally->live);
+	tally_gap(w->tally);
 	/* the dynamic linker's word may be among what was lost */
 	on_modules(w);
 }
@@ -264,7 +265,7 @@ static void sleep_until_bell(struct watch *w, int timeout_ms)
 static void show_progress(struct watch *w, uint64_t now, bool last)
 {
 	struct shared *sh = w->link->shared;
-	const struct live *live = &w->tally->live;
+	const struct ledger *l = &w->tally->recorder->ledger;
 	double seconds = (now - w->start_ns) / 1e9;
 	char elapsed[DURATION_TEXT];
 
@@ -272,8 +273,8 @@ static void show_progress(struct watch *w, uint64_t now, bool last)
 		return;
 	duration_format((uint64_t)seconds * 1000000000ull, elapsed, sizeof(elapsed));
 	fprintf(stderr, "\r%s  %" PRIu64 " events  %.0f/s  %" PRIu64 " blocks, %" PRIu64 " bytes held  %.1f %% in stops \033[K%s",
-		elapsed, w->tally->events, seconds > 0 ? w->tally->events / seconds : 0, live->held_blocks,
-		live->held_bytes, seconds > 0 ? atomic_load(&sh->served_ns) / 1e7 / seconds : 0, last ? "\n" : "");
+		elapsed, w->tally->events, seconds > 0 ? w->tally->events / seconds : 0, l->held_blocks,
+		l->held_bytes, seconds > 0 ? atomic_load(&sh->served_ns) / 1e7 / seconds : 0, last ? "\n" : "");
 }
 
 /*
@@ -301,7 +302,7 @@ static void look_after_keeper(struct watch *w, uint64_t now)
 /* Milliseconds until something is due. */
 static int time_left(const struct watch *w, uint64_t now)
 {
-	uint64_t ns = PROGRESS_NS;
+	uint64_t ns = w->tick ? TICK_NS : PROGRESS_NS;
 
 	if (w->end_ns && w->end_ns - now < ns)
 		ns = w->end_ns - now;
@@ -310,7 +311,7 @@ static int time_left(const struct watch *w, uint64_t now)
 
 static void run(struct watch *w, bool until_started)
 {
-	uint64_t now = link_clock_ns(), last_event = now, next_progress = now + PROGRESS_NS;
+	uint64_t now = link_clock_ns(), last_event = now, next_progress = now + PROGRESS_NS, next_tick = now + TICK_NS;
 
 	while (w->end == WATCH_GOES_ON && !(until_started && w->started)) {
 		if (read_some(w))
@@ -322,6 +323,10 @@ static void run(struct watch *w, bool until_started)
 		if (now >= next_progress) {
 			show_progress(w, now, false);
 			next_progress = now + PROGRESS_NS;
+		}
+		if (w->tick && now >= next_tick && w->end == WATCH_GOES_ON) {
+			w->end = w->tick(w->tick_ctx, now);
+			next_tick = now + TICK_NS;
 		}
 		if (w->end != WATCH_GOES_ON)
 			break;

@@ -27,6 +27,7 @@ enum watch_end {
 	WATCH_KEEPER_LEFT,	/* the keeper left of itself: shared->left says why */
 	WATCH_KEEPER_KILLED,	/* it was killed, and its traps stood */
 	WATCH_MEMORY,		/* out of memory */
+	WATCH_TRACE,		/* the trace cannot be written, and the user wants to end then */
 };
 
 /* A time in which hits were dropped. CLOCK_MONOTONIC. */
@@ -54,6 +55,9 @@ struct watch {
 	uint64_t troubles;		/* what went wrong in the keeper, already said */
 	struct watch_gap gaps[WATCH_GAPS];
 	size_t ngaps;			/* those beyond the array are added to its last */
+	/* Called every quarter of a second, and often while nothing else is to be done; not WATCH_GOES_ON: it ends. */
+	enum watch_end (*tick)(void *ctx, uint64_t now_ns);
+	void *tick_ctx;
 	enum watch_end end;
 };
 

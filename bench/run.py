@@ -20,6 +20,7 @@ import signal
 import statistics
 import sys
 
+import events
 import names
 import stacks
 from sides import Bare, Failed, Mmattach, Placement, Target, cpus
@@ -189,6 +190,10 @@ def measure_names(plan):
     return [Row(**row) for row in names.measure(plan)]
 
 
+def measure_events(plan):
+    return [Row(**row) for row in events.rows(plan)]
+
+
 def untraced_ns(target, plan):
     """A pair's cost with nobody attached: the best of five slices, for others on the machine can only add to it."""
     return min(target.run("pairs", plan.slice_ms // 5, LIFTED_EVERY)["ns_per_call"] for _ in range(5))
@@ -223,7 +228,8 @@ def measure_attach(plan):
 
 
 MEASUREMENTS = {"pair": measure_pair, "pair30": measure_pair30, "pair1cpu": measure_pair1cpu, "idle": measure_idle,
-                "fair": measure_fair, "lifted": measure_lifted, "attach": measure_attach, "stacks": measure_stacks, "names": measure_names}
+                "fair": measure_fair, "lifted": measure_lifted, "attach": measure_attach, "stacks": measure_stacks, "names": measure_names,
+                "events": measure_events}
 QUICK = ["pair", "fair", "lifted"]
 
 
@@ -238,14 +244,14 @@ def describe_placement(where):
 def print_row(row):
     low, high = row.quartiles
     value = f"{row.median:.2f} {row.unit}".strip()
-    print(f"{row.name:9} {row.what:42} {value:>10} {row.bound:>7} {row.verdict:7} {f'{low:.2f} - {high:.2f}':>17}"
+    print(f"{row.name:21} {row.what:58} {value:>10} {row.bound:>7} {row.verdict:7} {f'{low:.2f} - {high:.2f}':>17}"
           f"  {describe_placement(row.placement)}".rstrip(), flush=True)
 
 
 def print_head(plan):
     print(f"{platform.release()}, {len(cpus())} processors, load {os.getloadavg()[0]:.2f}; "
           f"medians of {plan.rounds} rounds, slices of {plan.slice_ms} ms")
-    print(f"{'':9} {'':42} {'median':>10} {'bound':>7} {'':7} {'quartiles':>17}  placement")
+    print(f"{'':21} {'':58} {'median':>10} {'bound':>7} {'':7} {'quartiles':>17}  placement")
 
 
 def parse_arguments():

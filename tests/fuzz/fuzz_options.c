@@ -13,6 +13,10 @@ static void check(const struct options *o)
 	promised(o->stack_bytes <= OPTIONS_STACK_BYTES_MAX && o->max_stall_ns);
 	promised(o->command != COMMAND_WATCH || !!o->pid + !!o->name + !!o->program == 1);
 	promised(o->command != COMMAND_REPAIR || o->pid > 0);
+	promised(o->command != COMMAND_REPORT || o->files.n);
+	promised(o->command != COMMAND_DIFF || o->files.n == 2);
+	promised((o->command != COMMAND_SHRINK && o->command != COMMAND_IMPORT) || (o->files.n && o->output));
+	promised(o->command != COMMAND_IMPORT || o->import);
 	promised(o->pid >= 0 && (!o->program || *o->program));
 }
 

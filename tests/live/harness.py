@@ -65,6 +65,7 @@ class Lines:
 
     def __init__(self, stream):
         self.all = []
+        self.raw = []
         self.taken = 0
         self.ended = False
         self.changed = threading.Condition()
@@ -74,6 +75,7 @@ class Lines:
     def _read(self, stream):
         for line in stream:
             with self.changed:
+                self.raw.append(line)
                 self.all.append(line.decode(errors="replace").rstrip("\n"))
                 self.changed.notify_all()
         with self.changed:
@@ -140,7 +142,9 @@ class Program:
             self.process.wait()
 
     def said(self):
-        """Its messages, for a failed assertion."""
+        """Its messages: all of them if it has ended."""
+        if self.err and not self.alive():
+            self.err.thread.join(LIMIT)
         return "\n".join(self.err.all) if self.err else ""
 
 
@@ -204,6 +208,11 @@ class Watch(Program):
             self.interrupt(sig)
         assert self.wait(limit) == status, self.said()
         return json.loads(self.out.text())
+
+    def process_output(self, limit=LIMIT):
+        """Its stdout as bytes, once it has ended."""
+        self.out.thread.join(limit)
+        return b"".join(self.out.raw)
 
 
 def comm(pid):

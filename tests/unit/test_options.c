@@ -118,6 +118,93 @@ static void test_stack_options(void **state)
 	}
 }
 
+static void test_trace_options(void **state)
+{
+	struct line l = accept("-p", "1", "-o", "t.mmt", "--rotate=100M", "--raw", "--on-trace-error", "end",
+			       "--interval", "10s", "--free-stacks", "--error-exitcode", "3");
+
+	(void)state;
+	assert_string_equal(l.o.output, "t.mmt");
+	assert_int_equal(l.o.rotate_bytes, 100 << 20);
+	assert_true(l.o.raw && l.o.end_on_trace_error && l.o.free_stacks);
+	assert_int_equal(l.o.interval_ns, 10000000000ull);
+	assert_int_equal(l.o.error_exitcode, 3);
+	options_fini(&l.o);
+	refuse("--rotate 1: a piece has", "", "-p", "1", "-o", "t", "--rotate", "1");
+	refuse("--rotate 64X: not a size", "100M", "-p", "1", "-o", "t", "--rotate", "64X");
+	refuse("--rotate: no trace is written", "-o FILE", "-p", "1", "--rotate", "1M");
+	refuse("--raw: no trace is written", "-o FILE", "-p", "1", "--raw");
+	refuse("--on-trace-error: no trace", "-o FILE", "-p", "1", "--on-trace-error=end");
+	refuse("--on-trace-error cry: it is either", "", "-p", "1", "-o", "t", "--on-trace-error=cry");
+	refuse("--interval 10ms: it is 1s", "", "-p", "1", "--interval", "10ms");
+	refuse("--interval soon: not a duration", "10m", "-p", "1", "--interval", "soon");
+	refuse("--error-exitcode 256: it is a number", "", "-p", "1", "--error-exitcode", "256");
+	refuse("-o is given twice", "", "-p", "1", "-o", "a", "-o", "b");
+	refuse("-o: the file name is empty", "", "-p", "1", "-o", "");
+}
+
+static void test_report_options(void **state)
+{
+	struct line l = accept("report", "--format=csv", "--older-than", "5m", "--min-bytes=4K", "--focus", "a", "--focus=b",
+			       "--ignore", "c", "--suppressions", "s", "--wrappers=show", "x.mmt");
+
+	(void)state;
+	assert_int_equal(l.o.format, FORMAT_CSV);
+	assert_int_equal(l.o.older_than_ns, 300000000000ull);
+	assert_int_equal(l.o.min_bytes, 4096);
+	assert_int_equal(l.o.focus.n, 2);
+	assert_string_equal(l.o.focus.all[1], "b");
+	assert_int_equal(l.o.ignore.n, 1);
+	assert_string_equal(l.o.suppressions.all[0], "s");
+	assert_true(l.o.keep_wrappers);
+	options_fini(&l.o);
+	l = accept("report", "--gen-suppressions", "--wrappers", "skip", "x.mmt");
+	assert_true(l.o.gen_suppressions);
+	assert_false(l.o.keep_wrappers);
+	options_fini(&l.o);
+	refuse("--wrappers maybe: it is either", "", "report", "--wrappers", "maybe", "x");
+	refuse("--min-bytes some: not a size", "64K", "report", "--min-bytes", "some", "x");
+	refuse("--gen-suppressions goes with the text", "", "report", "--gen-suppressions", "--format=json", "x");
+	refuse("--format yaml: it is text, json, csv or folded", "", "report", "--format=yaml", "x");
+}
+
+static void test_files(void **state)
+{
+	struct line l = accept("report", "a.mmt", "b.mmt", "-o", "out");
+
+	(void)state;
+	assert_int_equal(l.o.command, COMMAND_REPORT);
+	assert_int_equal(l.o.files.n, 2);
+	assert_string_equal(l.o.files.all[1], "b.mmt");
+	options_fini(&l.o);
+	l = accept("diff", "old", "--", "-new");
+	assert_int_equal(l.o.command, COMMAND_DIFF);
+	assert_string_equal(l.o.files.all[1], "-new");
+	options_fini(&l.o);
+	l = accept("shrink", "-o", "out", "report"); /* a file of that name */
+	assert_int_equal(l.o.command, COMMAND_SHRINK);
+	assert_string_equal(l.o.files.all[0], "report");
+	options_fini(&l.o);
+	l = accept("import", "mmleak", "dump", "--maps", "m", "-o", "out");
+	assert_int_equal(l.o.import, IMPORT_MMLEAK);
+	assert_string_equal(l.o.maps, "m");
+	options_fini(&l.o);
+	l = accept("import", "mtrace", "mmleak", "-o", "out");
+	assert_int_equal(l.o.import, IMPORT_MTRACE);
+	options_fini(&l.o);
+	refuse("report needs the name of a file", "mmattach report FILE...", "report");
+	refuse("diff compares two traces, and 1 is given", "shrink", "diff", "a");
+	refuse("diff compares two traces, and 3 are given", "shrink", "diff", "a", "b", "c");
+	refuse("shrink needs to know where", "-o OUT", "shrink", "a");
+	refuse("shrink needs the name", "shrink FILE... -o OUT", "shrink", "-o", "x");
+	refuse("import what?", "mmleak|mtrace", "import", "-o", "x");
+	refuse("import yaml: it is either", "", "import", "yaml", "x", "-o", "y");
+	refuse("--maps means nothing to import mtrace", "", "import", "mtrace", "x", "--maps", "m", "-o", "y");
+	refuse("--pid means nothing to report", "", "report", "-p", "1", "x");
+	refuse("--maps means nothing to watching", "", "-p", "1", "--maps", "m");
+	refuse("unexpected argument 'svc.mmt'", "mmattach report svc.mmt", "svc.mmt");
+}
+
 static void test_rules(void **state)
 {
 	struct line l = accept("-p", "1", "--probe", "alloc my_alloc size=arg2", "--from", "start_it", "--probe",
@@ -252,7 +339,7 @@ static void test_bad_values(void **state)
 	refuse("cfi, dwfl, libunwind or check", "", "-p", "1", "--unwinder", "gdb");
 	refuse("at most 2s", "100ms", "-p", "1", "--max-stall", "3s");
 	refuse("at most 2s", "100ms", "-p", "1", "--max-stall", "0");
-	refuse("text or json", "", "-p", "1", "--format", "xml");
+	refuse("text, json", "", "-p", "1", "--format", "xml");
 	refuse("--top many", "", "-p", "1", "--top", "many");
 	refuse("file name is empty", "", "-p", "1", "--report=");
 	refuse("-q and -v", "", "-p", "1", "-qv");
@@ -317,6 +404,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_defaults),
 		cmocka_unit_test(test_every_option),  cmocka_unit_test(test_stack_options),
+		cmocka_unit_test(test_trace_options),
+		cmocka_unit_test(test_report_options),
+		cmocka_unit_test(test_files),
 		cmocka_unit_test(test_rules),
 		cmocka_unit_test(test_bad_rules),
 		cmocka_unit_test(test_program),

@@ -43,6 +43,7 @@ static struct shared *shared;
 static struct link link_;
 static struct planting planting;
 static struct probe probes[PROBES];
+static struct recorder recorder;
 static struct tally tally;
 static const struct record_hit blank;
 
@@ -85,6 +86,18 @@ static struct {
 } stacks[64];
 static uint32_t nstacks;
 
+static void define_stack(uint32_t number, taddr caller)
+{
+	const struct fact f[] = {
+		{ .kind = MMT_INFO, .info = MMT_FRAME, .frame = { .number = number, .pc = caller } },
+		{ .kind = MMT_INFO, .info = MMT_NODE, .node = { .number = number + 1, .frame = number } },
+		{ .kind = MMT_INFO, .info = MMT_STACK, .stack = { .number = number, .node = number + 1 } },
+	};
+
+	for (size_t i = 0; i < sizeof(f) / sizeof(f[0]); i++)
+		assert_int_equal(defs_take(&recorder.ledger.defs, &f[i]), 0);
+}
+
 static int stack_of(void *ctx, const struct record_hit *hit, const struct site *s, bool skip, uint32_t *number)
 {
 	taddr caller = s->flags & SITE_AFTER ? hit->regs.rip : 0;
@@ -98,6 +111,7 @@ static int stack_of(void *ctx, const struct record_hit *hit, const struct site *
 	assert_in_range(nstacks, 0, sizeof(stacks) / sizeof(stacks[0]) - 1);
 	stacks[nstacks].caller = caller;
 	stacks[nstacks++].skip = skip;
+	define_stack(*number, caller);
 	return 0;
 }
 
@@ -106,7 +120,8 @@ static void start(size_t nrules)
 	planting.rules = (struct rule *)rules;
 	planting.nrules = nrules;
 	nstacks = 0;
-	tally_init(&tally, &planting, stack_of, &stacks);
+	assert_int_equal(recorder_init(&recorder), 0);
+	assert_int_equal(tally_init(&tally, &planting, &recorder, stack_of, &stacks), 0);
 }
 
 static int setup(void **state)
@@ -134,6 +149,7 @@ static int teardown(void **state)
 {
 	(void)state;
 	tally_fini(&tally);
+	recorder_fini(&recorder);
 	return 0;
 }
 
@@ -222,34 +238,31 @@ static void whole_realloc(taddr old, uint64_t size, taddr result)
 
 static void assert_live(uint64_t blocks, uint64_t bytes)
 {
-	assert_int_equal(tally.live.held_blocks, blocks);
-	assert_int_equal(tally.live.held_bytes, bytes);
+	assert_int_equal(recorder.ledger.held_blocks, blocks);
+	assert_int_equal(recorder.ledger.held_bytes, bytes);
 }
 
 static void assert_calls(uint64_t allocs, uint64_t frees, uint64_t unmatched, uint64_t doubled)
 {
 	tally_end(&tally); /* what was in doubt counts */
-	assert_int_equal(tally.live.allocs, allocs);
-	assert_int_equal(tally.live.frees, frees);
-	assert_int_equal(tally.live.unmatched_frees, unmatched);
-	assert_int_equal(tally.live.double_frees, doubled);
+	assert_int_equal(recorder.ledger.allocs, allocs);
+	assert_int_equal(recorder.ledger.frees, frees);
+	assert_int_equal(recorder.ledger.unmatched_frees, unmatched);
+	assert_int_equal(recorder.ledger.double_frees, doubled);
 }
 
 static void assert_block(taddr addr, uint64_t size, taddr pc)
 {
-	const struct block *b = addrmap_get(&tally.live.blocks, addr);
+	struct live_block b;
 
-	assert_non_null(b);
-	assert_true(b->held);
-	assert_int_equal(b->size, size);
-	assert_int_equal(stacks[b->place].caller, pc);
+	assert_true(ledger_holds(&recorder.ledger, 0, addr, &b));
+	assert_int_equal(b.size, size);
+	assert_int_equal(stacks[b.stack].caller, pc);
 }
 
 static void assert_no_block(taddr addr)
 {
-	const struct block *b = addrmap_get(&tally.live.blocks, addr);
-
-	assert_true(!b || !b->held);
+	assert_false(ledger_holds(&recorder.ledger, 0, addr, NULL));
 }
 
 static void assert_hits(int probe, uint64_t n)
@@ -261,10 +274,13 @@ static void assert_hits(int probe, uint64_t n)
 
 static void alloc_and_free(void **state)
 {
+	struct live_block b;
+
 	(void)state;
 	malloc_hit(0xa000, 104);
 	assert_block(0xa000, 104, 0x401000);
-	assert_int_equal(((struct block *)addrmap_get(&tally.live.blocks, 0xa000))->born_ns, 5000);
+	assert_true(ledger_holds(&recorder.ledger, 0, 0xa000, &b));
+	assert_int_equal(b.birth_us, 5);
 	assert_live(1, 104);
 	free_hit(0xa000);
 	assert_live(0, 0);
@@ -284,7 +300,7 @@ static void what_failed_counts_nowhere(void **state)
 	assert_hits(P_MALLOC, 0);
 	assert_hits(P_FREE, 0);
 	assert_int_equal(tally.events, 0);
-	assert_int_equal(addrmap_count(&tally.live.blocks), 0);
+	assert_live(0, 0);
 }
 
 static void free_of_what_we_never_saw_and_twice(void **state)
@@ -535,7 +551,7 @@ static void realloc_moves(void **state)
 	assert_live(1, 200);
 	assert_calls(2, 1, 0, 0);
 	assert_hits(P_REALLOC, 1);
-	assert_int_equal(addrmap_count(&tally.aside), 0);
+	assert_int_equal(addrmap_count(&tally.reallocs), 0);
 	free_hit(0xb000);
 	assert_live(0, 0);
 	assert_calls(2, 2, 0, 0);
@@ -561,8 +577,8 @@ static void realloc_of_null(void **state)
 	(void)state;
 	/* jumps to malloc: ends there, is realloc's call all the same */
 	realloc_begins(0, 100);
-	assert_int_equal(addrmap_count(&tally.aside), 0);
-	assert_int_equal(addrmap_count(&tally.live.blocks), 0);
+	assert_int_equal(addrmap_count(&tally.reallocs), 0);
+	assert_live(0, 0);
 	realloc_ends_at(MALLOC_RET, 0, 100, 0xa000, 104);
 	assert_block(0xa000, 104, 0x401000);
 	assert_calls(1, 0, 0, 0);
@@ -602,7 +618,7 @@ static void realloc_fails(void **state)
 	assert_live(1, 24);
 	assert_calls(1, 0, 0, 0);
 	assert_hits(P_REALLOC, 0);
-	assert_int_equal(addrmap_count(&tally.aside), 0);
+	assert_int_equal(addrmap_count(&tally.reallocs), 0);
 	free_hit(0xa000);
 	assert_calls(1, 1, 0, 0);
 	/* of a block older than us: it is as unknown as before */
@@ -678,7 +694,7 @@ static void reallocs_interleaved(void **state)
 	assert_block(0xb000, 104, 0x401000);
 	assert_live(2, 208);
 	assert_calls(4, 2, 0, 0);
-	assert_int_equal(addrmap_count(&tally.aside), 0);
+	assert_int_equal(addrmap_count(&tally.reallocs), 0);
 }
 
 /* The record of its beginning was dropped. */
@@ -708,7 +724,7 @@ static void realloc_after_one_whose_end_was_lost(void **state)
 	assert_no_block(0xb000);
 	assert_block(0xc000, 104, 0x401000);
 	assert_live(1, 104); /* a was most likely released: its realloc had begun */
-	assert_int_equal(addrmap_count(&tally.aside), 0);
+	assert_int_equal(addrmap_count(&tally.reallocs), 0);
 }
 
 static void thread_ends_within_realloc(void **state)
@@ -718,7 +734,7 @@ static void thread_ends_within_realloc(void **state)
 	malloc_hit(0xb000, 24);
 	realloc_begins(0xa000, 104);
 	tally_thread_end(&tally, 1);
-	assert_int_equal(addrmap_count(&tally.aside), 0);
+	assert_int_equal(addrmap_count(&tally.reallocs), 0);
 	/* a new thread with its number starts afresh */
 	realloc_begins(0xb000, 104);
 	realloc_ends(0xb000, 104, 0xc000);

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/coming.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "attach/diagnose.h"
+#include "attach/facts.h"
+#include "attach/keeper/procfs.h"
+#include "attach/rehearse.h"
+#include "attach/ruleset.h"
+#include "base/log.h"
+
+#define LEAVE_NS 6000000000ull
+#define SEIZE_NS 10000000000ull
+
+/* --- the target --- */
+
+static int find_target(struct session *s)
+{
+	cleanup_strbuf struct strbuf listing = STRBUF_INIT;
+	struct diagnose_self self;
+	struct diagnosis d;
+	pid_t pid = s->opt->pid;
+	int r = 0;
+
+	if (s->opt->name)
+		r = target_find(s->opt->name, &pid, &listing);
+	if (r == 0)
+		r = target_read(pid, &s->target);
+	if (r < 0) {
+		diagnose_lookup(s->opt->pid, s->opt->name, r, strbuf_str(&listing), &d);
+		diagnose_log(&d);
+		return r;
+	}
+	diagnose_read_self(&self);
+	if (diagnose_before(&s->target, &self, &d) ||
+	    (!s->opt->lose_sigtrap && diagnose_sigtrap(&s->target, &d))) {
+		diagnose_log(&d);
+		return -EPERM;
+	}
+	return 0;
+}
+
+/*
+ * Have the keeper leave. One that does not answer is continued, in case that
+ * somebody stopped it; if that does not help, and nothing was ever planted, it
+ * can be killed without harm, which frees whoever waits for it.
+ */
+void come_undone(struct session *s)
+{
+	if (link_leave(&s->link, LEAVE_NS) == 0)
+		return;
+	link_signal(&s->link, SIGCONT);
+	if (!link_any_planted(&s->link))
+		link_signal(&s->link, SIGKILL);
+	if (link_leave(&s->link, LEAVE_NS) == 0)
+		return;
+	log_error("the keeper (%d) does not end; the traps are %s", s->link.keeper,
+		  atomic_load(&s->link.shared->left_ns) ? "lifted" : "perhaps not lifted");
+}
+
+static void say_attach_failed(struct session *s, int err)
+{
+	struct diagnose_self self;
+	struct target_info now;
+	struct diagnosis d;
+	int r;
+
+	if (err == -EOPNOTSUPP) {
+		log_error("cannot attach to %d (%s): kcmp is not there", s->target.pid, s->target.comm);
+		log_hint("the kernel must have CONFIG_KCMP, and a container's seccomp filter must let the system call through");
+		return;
+	}
+	if (err == -EPIPE) {
+		log_error("cannot attach to %d (%s): the keeper ended at once", s->target.pid, s->target.comm);
+		return;
+	}
+	if (err == -ETIMEDOUT) {
+		log_error("cannot attach to %d (%s): a thread of it stays inside fork", s->target.pid, s->target.comm);
+		log_hint("its child could carry traps that nobody serves; try again when it has finished");
+		return;
+	}
+	/* our own keeper may still hold it, and must not be taken for the reason */
+	if (s->linked)
+		come_undone(s);
+	diagnose_read_self(&self);
+	/* another tracer may have been faster, or it may have ended */
+	r = target_read(s->target.pid, &now);
+	if (r == 0) {
+		if (err == -ESRCH && now.state != 'Z')
+			diagnose_attach(&now, &self, err, &d);
+		else if (err == -ESRCH)
+			diagnose_vanished(&s->target, &d);
+		else
+			diagnose_attach(&now, &self, err, &d);
+		target_fini(&now);
+	} else if (r == -ESRCH || r == -ENOENT) {
+		diagnose_vanished(&s->target, &d);
+	} else {
+		/* it may well be there, only we cannot look: then what failed first is the reason */
+		diagnose_attach(&s->target, &self, err == -ESRCH ? r : err, &d);
+	}
+	diagnose_log(&d);
+}
+
+/* --- opening --- */
+
+/* Before there is a keeper. The usual reasons have their own words. */
+static void say_not_permitted(struct session *s, int err, const char *what)
+{
+	struct diagnose_self self;
+	struct diagnosis d;
+
+	log_error_errno(err, "cannot watch: %s", what);
+	if (!s->target.pid)
+		return;
+	diagnose_read_self(&self);
+	diagnose_attach(&s->target, &self, err, &d);
+	diagnose_log(&d);
+}
+
+static int open_link(struct session *s, int argc, char **argv)
+{
+	const struct link_settings set = {
+		.slice_bytes = s->opt->stack_bytes, .max_stall_ns = s->opt->max_stall_ns,
+	};
+	const char *what;
+	int r = rehearse(&what);
+
+	if (r < 0) {
+		say_not_permitted(s, r, what);
+		return r;
+	}
+	r = link_open(&s->link, &set, argc, argv);
+
+	if (r < 0)
+		log_error_errno(r, "cannot start the keeper");
+	s->linked = r == 0;
+	if (r == 0)
+		s->link.shared->lose_sigtrap = s->opt->lose_sigtrap;
+	return r;
+}
+
+static int stack_of(void *ctx, const struct record_hit *hit, const struct site *at, bool skip, uint32_t *number)
+{
+	struct session *s = ctx;
+
+	return backtrace_of(s->backtrace, hit, at, skip, number);
+}
+
+static int open_planting(struct session *s)
+{
+	const struct backtrace_options stacks = { .which = s->opt->unwinder, .depth = s->opt->depth };
+	const struct plan_options options = {
+		.exact_sizes = s->opt->exact_sizes, .shadow_stack = s->target.shadow_stack,
+	};
+	cleanup_free struct rule *rules = NULL;
+	int mem, r;
+	size_t n;
+
+	r = ruleset_choose(s->opt, &rules, &n);
+	if (r < 0)
+		return r;
+	mem = procfs_open_mem(s->target.pid);
+	if (mem < 0)
+		return mem == -EACCES ? -EPERM : mem == -ENOENT ? -ESRCH : mem;
+	r = planting_init(&s->planting, &s->link, s->modules, mem, rules, n, &options);
+	if (r < 0)
+		return r;
+	s->planting_up = true;
+	s->planting.hold = backtrace_holds(s->opt->unwinder);
+	s->planting.free_stacks = s->opt->free_stacks;
+	r = tally_init(&s->tally, &s->planting, &s->recorder, stack_of, s);
+	s->tally_up = true;
+	s->tally.pid = s->target.pid;
+	targetfs_open(s->target.pid, &s->fs);
+	return r < 0 ? r : backtrace_new(s->target.pid, s->modules, s->link.shared, &s->recorder.ledger.defs, &stacks,
+					 &s->backtrace);
+}
+
+/* The functions that the user named are not there. */
+static void say_none_found(const struct session *s)
+{
+	for (size_t i = 0; i < s->opt->nrules; i++) {
+		char rule[256];
+
+		rule_format(&s->opt->rules[i], rule, sizeof(rule));
+		log_error("nothing in %d (%s) to watch by the rule: %s", s->target.pid, s->target.comm, rule);
+	}
+	log_hint("a function without a name in the file can be given as 0xADDRESS or MODULE+0xOFFSET; a module that is loaded later is watched once one of the rules is found");
+}
+
+/* Read what is mapped, decide where traps go. Touches nothing. */
+static int plan(struct session *s)
+{
+	struct diagnosis d;
+	taddr linker;
+	int r = modules_refresh(s->modules, false);
+
+	if (r == 0)
+		r = planting_plan(&s->planting);
+	if (r < 0)
+		return r;
+	if (!planting_any(&s->planting) && ruleset_is_own(s->opt)) {
+		say_none_found(s);
+		return -ENOENT;
+	}
+	if (!planting_any(&s->planting)) {
+		diagnose_no_allocator(&s->target, modules_linker_break(s->modules, &linker) == -ENOENT, &d);
+		diagnose_log(&d);
+		return -ENOENT;
+	}
+	r = planting_plan_linker(&s->planting);
+	if (r < 0) {
+		log_warn_errno(r, "modules that are loaded later will not be watched");
+		r = 0;
+	}
+	return r;
+}
+
+static int seize(struct session *s)
+{
+	return link_call(&s->link, COMMAND_SEIZE, s->target.pid, 0, SEIZE_NS);
+}
+
+/* A module may come between our look and the linker's trap: so look again until nothing is new. */
+static int plant(struct session *s)
+{
+	size_t known;
+	int r;
+
+	do {
+		known = modules_count(s->modules);
+		r = planting_plan(&s->planting);
+		if (r == 0)
+			r = planting_plant(&s->planting);
+		if (r == 0)
+			r = modules_refresh(s->modules, false);
+		if (r == 0)
+			r = planting_forget_gone(&s->planting);
+	} while (r == 0 && modules_count(s->modules) > known);
+	backtrace_modules_changed(s->backtrace);
+	if (r == 0 && !link_any_planted(&s->link)) {
+		log_error("cannot watch %d (%s): no trap could be planted", s->target.pid, s->target.comm);
+		r = -ENOENT;
+	}
+	return r;
+}
+
+static void begin_recording(struct session *s)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	s->watch.start_ns = link_clock_ns();
+	facts_begin(&s->recorder, &s->target, s->watch.start_ns, now.tv_sec * 1000000000ll + now.tv_nsec);
+}
+
+static void prepare_watch(struct session *s)
+{
+	s->watch = (struct watch){
+		.link = &s->link, .modules = s->modules, .planting = &s->planting, .tally = &s->tally,
+		.backtrace = s->backtrace,
+		.pid = s->target.pid, .signals = s->signals,
+		.progress = isatty(STDERR_FILENO) && !s->opt->quiet,
+		.start_ns = link_clock_ns(),
+	};
+}
+
+int come_to_running(struct session *s, int argc, char **argv)
+{
+	int r = find_target(s);
+
+	if (r < 0)
+		return r; /* said */
+	r = open_link(s, argc, argv);
+	if (r < 0)
+		return r;
+	r = modules_new(s->target.pid, &s->modules);
+	if (r == 0)
+		r = open_planting(s);
+	if (r < 0) {
+		say_attach_failed(s, r);
+		return r;
+	}
+	prepare_watch(s);
+	r = plan(s);
+	if (r == -ENOENT)
+		return r; /* said */
+	if (r == 0)
+		r = seize(s);
+	if (r == 0)
+		r = plant(s);
+	if (r == 0)
+		begin_recording(s);
+	else if (r != -ENOENT)
+		say_attach_failed(s, r);
+	return r;
+}
+
+int come_to_program(struct session *s, int argc, char **argv)
+{
+	int r = open_link(s, argc, argv), err;
+	struct diagnosis d;
+
+	if (r < 0)
+		return r;
+	r = spawn_start(&s->spawn, s->opt->program, s->link.keeper, &s->before);
+	if (r < 0) {
+		log_error_errno(r, "cannot start %s", s->opt->program[0]);
+		return r;
+	}
+	s->spawned = true;
+	r = target_read(s->spawn.pid, &s->target);
+	s->link.shared->lose_sigtrap = s->opt->lose_sigtrap;
+	if (r == 0 && !s->opt->lose_sigtrap && diagnose_sigtrap(&s->target, &d)) {
+		diagnose_log(&d);
+		spawn_cancel(&s->spawn);
+		s->spawned = false;
+		return -EPERM;
+	}
+	if (r == 0)
+		r = modules_new(s->spawn.pid, &s->modules);
+	if (r == 0)
+		r = open_planting(s);
+	prepare_watch(s);
+	s->watch.awaiting_exec = true;
+	begin_recording(s);
+	if (r == 0)
+		r = seize(s);
+	if (r < 0) {
+		spawn_cancel(&s->spawn);
+		s->spawned = false;
+		say_attach_failed(s, r);
+		return r;
+	}
+	r = spawn_go(&s->spawn);
+	if (r == 0)
+		watch_until_started(&s->watch);
+	err = s->watch.started ? 0 : spawn_exec_error(&s->spawn);
+	if (err) {
+		log_error_errno(err, "cannot run %s", s->opt->program[0]);
+		if (err == ENOENT)
+			log_hint("the program is looked for in PATH; give its path if it is elsewhere");
+		return -err;
+	}
+	if (!s->watch.started) {
+		log_error("%s was ended before it ran", s->opt->program[0]);
+		return -ECANCELED;
+	}
+	target_fini(&s->target);
+	r = target_read(s->spawn.pid, &s->target);
+	if (r == 0)
+		facts_target(&s->recorder, &s->target);
+	return r;
+}
+

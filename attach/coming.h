@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * coming: from the options to a target in which traps stand, or to a message that
+ * says why not and what to do about it.
+ *
+ *	find it ──▶ keeper ──▶ what is mapped, where traps go ──▶ seize ──▶ plant
+ *
+ * Until it is seized nothing in the target is touched. A program that we start is seized before its
+ * first instruction, and planted when it has been loaded (watch.c, on its exec).
+ */
+#ifndef MM_COMING_H
+#define MM_COMING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "attach/backtrace.h"
+#include "attach/interim.h"
+#include "attach/link.h"
+#include "attach/modules.h"
+#include "attach/options.h"
+#include "attach/planting.h"
+#include "attach/recorder.h"
+#include "attach/reporting.h"
+#include "attach/spawn.h"
+#include "attach/tally.h"
+#include "attach/target.h"
+#include "attach/targetfs.h"
+#include "attach/watch.h"
+#include "base/cleanup.h"
+
+/* All that belongs to one watch; what is not there yet is zero. */
+struct session {
+	const struct options *opt;
+	struct target_info target;
+	struct targetfs fs;
+	struct link link;
+	struct modules *modules;
+	struct planting planting;
+	struct recorder recorder;
+	struct tally tally;
+	struct backtrace *backtrace;
+	struct spawn spawn;
+	struct spawn_before before;
+	struct watch watch;
+	struct interim interim;
+	struct reporting reporting;
+	int signals;
+	bool linked, planting_up, tally_up, recorder_up, spawned;
+	uint64_t end_ns;	/* the watch was over then */
+};
+
+/* Attach to the running process that the options name. 0 or -errno (said). */
+must_check int come_to_running(struct session *s, int argc, char **argv);
+
+/* Start the program that the options name. 0 or -errno (said). */
+must_check int come_to_program(struct session *s, int argc, char **argv);
+
+/* Have the keeper lift all traps and leave; one that was stopped is continued. What does not end is said. */
+void come_undone(struct session *s);
+
+#endif

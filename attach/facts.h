@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * facts: what only the watch knows about itself, as facts: who was watched,
+ * which functions, what was lost and why, how it ended. Put when it begins, every second, and at the
+ * end; what has not changed is not put again.
+ */
+#ifndef MM_FACTS_H
+#define MM_FACTS_H
+
+#include "attach/recorder.h"
+#include "attach/target.h"
+#include "attach/watch.h"
+
+/* The run begins now. @wall_ns: since 1970. */
+void facts_begin(struct recorder *r, const struct target_info *target, uint64_t start_ns, int64_t wall_ns);
+
+/* The target is another program now (the one that we started). */
+void facts_target(struct recorder *r, const struct target_info *target);
+
+/* Numbers as they stand at @now_ns (CLOCK_MONOTONIC). */
+void facts_progress(struct recorder *r, const struct watch *w, uint64_t now_ns);
+
+/* The same for the last time, and what else the reader must know. */
+void facts_end(struct recorder *r, const struct watch *w, uint64_t end_ns);
+
+/* The very last one: the run is whole. */
+void facts_close(struct recorder *r, uint64_t end_ns);
+
+/* What the user asked for by name, and what was never there: said on stderr. */
+void facts_say_missing(const struct watch *w);
+
+#endif

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/file_cmds.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "attach/reporting.h"
+#include "base/log.h"
+#include "report/diff.h"
+#include "report/groups.h"
+#include "report/import.h"
+#include "report/naming.h"
+#include "report/replay.h"
+#include "report/shrink.h"
+
+static bool shows_progress(const struct options *opt)
+{
+	return isatty(STDERR_FILENO) && !opt->quiet;
+}
+
+static int read_traces(const struct options *opt, const char *const *paths, size_t n, bool keep_orphans,
+		       struct ledger *l)
+{
+	const struct replay_options replay = { .progress = shows_progress(opt), .keep_orphans = keep_orphans };
+
+	return replay_files(paths, n, &replay, l);
+}
+
+/* --- names that the trace does not have: of files of this machine --- */
+
+static int put(void *ctx, const struct fact *f)
+{
+	struct ledger *l = ctx;
+	struct fact now = *f;
+
+	now.time_us = l->now_us;
+	return ledger_take(l, &now);
+}
+
+static int name_frames(const struct options *opt, struct ledger *l, const bool *wanted)
+{
+	const struct naming_options naming = { .debuginfod = opt->debuginfod, .put = put, .ctx = l };
+	struct naming_local *local;
+	struct naming_files files;
+	int r = naming_local_new(&l->defs, &local, &files);
+
+	if (r < 0)
+		return r;
+	r = naming_run(&l->defs, wanted, &files, &naming);
+	naming_local_free(local);
+	return r;
+}
+
+static int name_what_is_reported(const struct options *opt, struct ledger *l)
+{
+	cleanup_free bool *wanted = calloc(l->defs.nframes + 1, sizeof(*wanted));
+	int r = wanted ? groups_wanted(l, wanted) : -ENOMEM;
+
+	if (r == 0)
+		r = name_frames(opt, l, wanted);
+	if (r < 0)
+		log_error_errno(r, "cannot look up names");
+	return r;
+}
+
+/* --- report --- */
+
+static int summarize(const struct options *opt, struct reporting *reporting, const char *const *paths, size_t n,
+		     struct summary *out)
+{
+	struct ledger l;
+	int r = read_traces(opt, paths, n, false, &l);
+
+	summary_init(out);
+	if (r == 0)
+		r = name_what_is_reported(opt, &l);
+	if (r == 0) {
+		summary_fini(out);
+		r = reporting_summary(reporting, &l, out);
+	}
+	ledger_fini(&l);
+	for (size_t i = 0; i < n && r == 0; i++)
+		summary_add_trace(out, paths[i]);
+	return r < 0 ? r : summary_error(out);
+}
+
+int report_cmd(const struct options *opt)
+{
+	struct reporting reporting;
+	struct summary s;
+	int r = reporting_open(&reporting, opt, opt->output), status = 1;
+
+	if (r == 0) {
+		r = summarize(opt, &reporting, opt->files.all, opt->files.n, &s);
+		if (r == 0)
+			r = reporting_print(&reporting, &s);
+		if (r == 0)
+			status = reporting_status(&reporting);
+		summary_fini(&s);
+	}
+	reporting_close(&reporting);
+	return status;
+}
+
+/* --- diff --- */
+
+static int print_diff(const struct options *opt, struct reporting *reporting, const struct diff *d)
+{
+	cleanup_strbuf struct strbuf sb = STRBUF_INIT;
+	int r = -EINVAL;
+
+	switch (opt->format) {
+	case FORMAT_TEXT:
+		r = diff_text(d, opt->top, &sb);
+		break;
+	case FORMAT_JSON:
+		r = diff_json(d, &sb);
+		break;
+	case FORMAT_CSV:
+		r = diff_csv(d, &sb);
+		break;
+	case FORMAT_FOLDED:
+		r = diff_folded(d, &sb);
+		break;
+	}
+	if (r == 0)
+		return reporting_print_text(reporting, strbuf_str(&sb), sb.len);
+	log_error_errno(r, "cannot make the report");
+	return r;
+}
+
+static int diff_summaries(const struct options *opt, struct reporting *reporting, struct summary *old,
+			  struct summary *new)
+{
+	struct diff d;
+	int r = summarize(opt, reporting, &opt->files.all[0], 1, old);
+
+	if (r == 0)
+		r = summarize(opt, reporting, &opt->files.all[1], 1, new);
+	if (r < 0)
+		return r;
+	r = diff_make(old, new, &d);
+	if (r < 0) {
+		log_error_errno(r, "cannot make the report");
+		return r;
+	}
+	r = print_diff(opt, reporting, &d);
+	diff_fini(&d);
+	return r;
+}
+
+int diff_cmd(const struct options *opt)
+{
+	struct summary old, new;
+	struct reporting reporting;
+	int r = reporting_open(&reporting, opt, opt->output);
+
+	if (r == 0) {
+		summary_init(&old);
+		summary_init(&new);
+		r = diff_summaries(opt, &reporting, &old, &new);
+		summary_fini(&old);
+		summary_fini(&new);
+	}
+	reporting_close(&reporting);
+	return r < 0;
+}
+
+/* --- shrink, import --- */
+
+static int write_out(const struct options *opt, struct ledger *l)
+{
+	int r = shrink_write(l, opt->output);
+
+	if (r < 0)
+		log_error_errno(r, "cannot write %s", opt->output);
+	return r;
+}
+
+int shrink_cmd(const struct options *opt)
+{
+	struct ledger l;
+	int r = read_traces(opt, opt->files.all, opt->files.n, true, &l);
+
+	if (r == 0)
+		r = write_out(opt, &l);
+	ledger_fini(&l);
+	return r < 0;
+}
+
+int import_cmd(const struct options *opt)
+{
+	struct ledger l;
+	int r;
+
+	if (opt->import == IMPORT_MMLEAK)
+		r = import_mmleak(opt->files.all, opt->files.n, opt->maps, &l);
+	else
+		r = import_mtrace(opt->files.all, opt->files.n, &l);
+	if (r == 0 && !opt->raw) {
+		r = name_frames(opt, &l, NULL);
+		if (r < 0)
+			log_error_errno(r, "cannot look up names");
+	}
+	if (r == 0)
+		r = write_out(opt, &l);
+	ledger_fini(&l);
+	return r < 0;
+}

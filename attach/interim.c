@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/interim.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+#define NICE 10		/* a report has time, the target has not */
+
+void interim_begin(struct interim *i, uint64_t now_ns)
+{
+	i->next_ns = now_ns + i->interval_ns;
+}
+
+/* Has the copy ended? */
+static bool is_free(struct interim *i, int flags)
+{
+	pid_t r;
+
+	if (!i->child)
+		return true;
+	do
+		r = waitpid(i->child, NULL, flags);
+	while (r < 0 && errno == EINTR);
+	if (r == 0)
+		return false;
+	i->child = 0;
+	return true;
+}
+
+static void run_copy(const struct interim *i, pid_t parent)
+{
+	int status;
+
+	prctl(PR_SET_NAME, "mm-report");
+	/* who kills us does not want a report */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(1);
+	(void)!nice(NICE);
+	status = i->report(i->ctx, i->round);
+	/* not exit: what we have buffered and registered is the parent's */
+	_exit(status);
+}
+
+static void send_copy(struct interim *i)
+{
+	pid_t self = getpid(), pid = fork();
+
+	if (pid == 0)
+		run_copy(i, self);
+	if (pid < 0)
+		log_warn_errno(-errno, "no interim report");
+	else
+		i->child = pid;
+}
+
+void interim_tick(struct interim *i, uint64_t now_ns)
+{
+	if (!i->interval_ns || now_ns < i->next_ns)
+		return;
+	i->round++;
+	while (i->next_ns <= now_ns)
+		i->next_ns += i->interval_ns;
+	if (is_free(i, WNOHANG))
+		send_copy(i);
+	else
+		log_warn("interim report %u is left out: the one before is not finished yet", i->round);
+}
+
+void interim_end(struct interim *i)
+{
+	is_free(i, 0);
+}

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/recorder.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/log.h"
+
+#define QUIET_US 10000000u
+
+int recorder_init(struct recorder *r)
+{
+	*r = (struct recorder){ 0 };
+	return ledger_init(&r->ledger);
+}
+
+void recorder_fini(struct recorder *r)
+{
+	/* not a whole trace any more: what is wrong with it does not matter */
+	(void)!writer_close(r->trace);
+	r->trace = NULL;
+	free(r->path);
+	ledger_fini(&r->ledger);
+}
+
+/* --- the trace --- */
+
+static void say_trace_lost(struct recorder *r, int err)
+{
+	cleanup_free char *path = r->trace ? strdup(writer_path(r->trace)) : NULL;
+
+	r->trace_error = err;
+	(void)!writer_close(r->trace);
+	r->trace = NULL;
+	log_error_errno(err, "cannot write the trace %s", path ? path : r->path);
+	log_hint("what was written is readable; the watch and its report are not harmed");
+	recorder_note(r, r->ledger.now_us, "the trace could not be written further from %.1f s on: %s",
+		      r->ledger.now_us / 1e6, strerror(-err));
+}
+
+static void to_trace(struct recorder *r, const struct fact *f)
+{
+	int err = r->trace ? writer_put(r->trace, f) : 0;
+
+	if (err < 0)
+		say_trace_lost(r, err);
+}
+
+static int put_run(struct recorder *r, struct writer *w, uint32_t piece)
+{
+	const struct ledger *l = &r->ledger;
+	struct fact run = { .kind = MMT_INFO, .info = MMT_RUN, .time_us = l->now_us, .run = l->run };
+	struct fact target = {
+		.kind = MMT_INFO, .info = MMT_TARGET, .time_us = l->now_us,
+		.target = { .pid = l->target.pid, .comm = l->target.comm, .exe = l->target.exe,
+			    .argv = l->target.argv, .argc = l->target.argc },
+	};
+	int err;
+
+	run.run.piece = piece;
+	err = writer_put(w, &run);
+	return err < 0 ? err : writer_put(w, &target);
+}
+
+static int put_probes(struct recorder *r, struct writer *w)
+{
+	const struct ledger *l = &r->ledger;
+	int err = 0;
+
+	for (size_t i = 0; i < l->nprobes && err == 0; i++) {
+		const struct ledger_probe *p = &l->probes[i];
+		const struct fact probe = {
+			.kind = MMT_INFO, .info = MMT_PROBE, .time_us = l->now_us,
+			.probe = { .number = p->number, .rule = p->rule, .module = p->module, .note = p->note },
+		};
+		const struct fact hits = {
+			.kind = MMT_INFO, .info = MMT_HITS, .time_us = l->now_us,
+			.hits = { .probe = p->number, .hits = p->hits },
+		};
+
+		err = writer_put(w, &probe);
+		if (err == 0 && p->hits)
+			err = writer_put(w, &hits);
+	}
+	return err;
+}
+
+static int put_counts(struct recorder *r, struct writer *w)
+{
+	const struct ledger *l = &r->ledger;
+	int err = 0;
+
+	for (uint32_t i = 0; i < LEDGER_COUNTS && err == 0; i++) {
+		const struct fact f = {
+			.kind = MMT_INFO, .info = MMT_COUNT, .time_us = l->now_us, .count = { i, l->counts[i] },
+		};
+
+		if (l->counts[i])
+			err = writer_put(w, &f);
+	}
+	for (size_t i = 0; i < l->nlost && err == 0; i++) {
+		const struct fact f = {
+			.kind = MMT_INFO, .info = MMT_LOST, .time_us = l->now_us,
+			.lost = { l->lost[i].reason, l->lost[i].count },
+		};
+
+		err = writer_put(w, &f);
+	}
+	return err;
+}
+
+/* The first file is there before the run begins: recorder_begin puts its head. */
+static int begin_file(void *ctx, struct writer *w, uint32_t piece)
+{
+	struct recorder *r = ctx;
+	int err;
+
+	r->piece = piece;
+	if (!r->begun)
+		return 0;
+	err = put_run(r, w, piece);
+	if (err == 0)
+		err = put_probes(r, w);
+	return err < 0 ? err : put_counts(r, w);
+}
+
+static int finish_file(void *ctx, struct writer *w, uint32_t piece)
+{
+	struct recorder *r = ctx;
+	int err = 0;
+
+	(void)piece;
+	if (r->begun)
+		err = put_probes(r, w);
+	return err < 0 || !r->begun ? err : put_counts(r, w);
+}
+
+static void make_run_id(uint8_t id[16])
+{
+	/* two runs of one moment on one machine are told apart by the address of a stack, if nothing else */
+	if (getrandom(id, 16, GRND_NONBLOCK) != 16)
+		memcpy(id, &(uint64_t[2]){ (uintptr_t)id, (uint64_t)getpid() }, 16);
+}
+
+static uint32_t run_tag(const uint8_t id[16])
+{
+	uint32_t tag;
+
+	memcpy(&tag, id, sizeof(tag));
+	return tag;
+}
+
+int recorder_open_trace(struct recorder *r, const struct recorder_trace *trace)
+{
+	struct writer_options opt = {
+		.path = trace->path, .rotate_bytes = trace->rotate_bytes, .defs = &r->ledger.defs,
+		.begin = begin_file, .finish = finish_file, .ctx = r,
+	};
+
+	make_run_id(r->ledger.run.id);
+	opt.run_tag = run_tag(r->ledger.run.id);
+	r->raw = trace->raw;
+	r->path = strdup(trace->path);
+	return r->path ? writer_open(&opt, &r->trace) : -ENOMEM;
+}
+
+/* --- facts --- */
+
+uint64_t recorder_time(const struct recorder *r, uint64_t now_ns)
+{
+	return now_ns > r->start_ns ? (now_ns - r->start_ns) / 1000 : 0;
+}
+
+static void to_ledger(struct recorder *r, const struct fact *f)
+{
+	if (ledger_take(&r->ledger, f) < 0)
+		r->out_of_memory = true;
+}
+
+void recorder_put(struct recorder *r, const struct fact *f)
+{
+	struct fact later = *f;
+
+	/* what was in doubt comes late: a trace knows no going back, and the ledger must see what a reader will */
+	if (later.time_us < r->ledger.now_us)
+		later.time_us = r->ledger.now_us;
+	/* the ledger first: it knows what the fact means when the trace asks for it */
+	to_ledger(r, &later);
+	to_trace(r, &later);
+}
+
+void recorder_begin(struct recorder *r, uint64_t start_ns, const struct fact *run, const struct fact *target)
+{
+	struct fact own = *run;
+
+	r->start_ns = start_ns;
+	memcpy(own.run.id, r->ledger.run.id, sizeof(own.run.id));
+	to_ledger(r, &own);
+	to_ledger(r, target);
+	r->begun = true;
+	if (r->trace) {
+		int err = put_run(r, r->trace, r->piece);
+
+		if (err < 0)
+			say_trace_lost(r, err);
+	}
+}
+
+void recorder_count(struct recorder *r, uint64_t time_us, uint32_t which, uint64_t value)
+{
+	const struct fact f = {
+		.kind = MMT_INFO, .info = MMT_COUNT, .time_us = time_us, .count = { which, value },
+	};
+
+	if (r->ledger.counts[which] != value)
+		recorder_put(r, &f);
+}
+
+static uint64_t lost_until_now(const struct ledger *l, const char *reason)
+{
+	for (size_t i = 0; i < l->nlost; i++)
+		if (!strcmp(l->lost[i].reason, reason))
+			return l->lost[i].count;
+	return 0;
+}
+
+void recorder_lost(struct recorder *r, uint64_t time_us, const char *reason, uint64_t count)
+{
+	const struct fact f = {
+		.kind = MMT_INFO, .info = MMT_LOST, .time_us = time_us, .lost = { reason, count },
+	};
+
+	if (count != lost_until_now(&r->ledger, reason))
+		recorder_put(r, &f);
+}
+
+void recorder_note(struct recorder *r, uint64_t time_us, const char *fmt, ...)
+{
+	cleanup_free char *text = NULL;
+	struct fact f = { .kind = MMT_INFO, .info = MMT_NOTE, .time_us = time_us };
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (vasprintf(&text, fmt, ap) < 0)
+		text = NULL;
+	va_end(ap);
+	if (!text) {
+		r->out_of_memory = true;
+		return;
+	}
+	f.note = text;
+	recorder_put(r, &f);
+}
+
+void recorder_tick(struct recorder *r, uint64_t time_us)
+{
+	const struct fact still_there = { .kind = MMT_TIME, .time_us = time_us };
+	int err;
+
+	/* nothing happens: a trace whose writer is killed shall know until when */
+	if (time_us >= r->ledger.now_us + QUIET_US)
+		recorder_put(r, &still_there);
+	err = r->trace ? writer_tick(r->trace, time_us) : 0;
+	if (err < 0)
+		say_trace_lost(r, err);
+}
+
+int recorder_end(struct recorder *r)
+{
+	struct writer *w = r->trace;
+	int err = w && !r->raw ? writer_put_names(w) : 0, closed;
+
+	r->trace = NULL;
+	closed = writer_close(w);
+	if (err == 0)
+		err = closed;
+	if (err < 0)
+		log_error_errno(err, "cannot write the end of the trace %s", r->path);
+	return err < 0 ? err : r->trace_error;
+}

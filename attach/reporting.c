@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/reporting.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "report/account.h"
+#include "report/out_csv.h"
+#include "report/out_folded.h"
+#include "report/out_json.h"
+#include "report/out_text.h"
+
+/* --- opening --- */
+
+typedef int select_add(struct select *s, const char *regex, char *why, size_t why_size);
+
+static int add_regexes(struct reporting *r, const struct option_list *list, select_add *add, const char *option)
+{
+	char why[200];
+	int err = 0;
+
+	for (size_t i = 0; i < list->n && err == 0; i++) {
+		err = add(r->select, list->all[i], why, sizeof(why));
+		if (err == -EINVAL)
+			log_error("%s '%s': %s", option, list->all[i], why);
+		else if (err < 0)
+			log_error_errno(err, "%s '%s'", option, list->all[i]);
+	}
+	return err;
+}
+
+static int read_suppressions(struct reporting *r)
+{
+	const struct option_list *files = &r->opt->suppressions;
+	char why[512];
+	int err = 0;
+
+	for (size_t i = 0; i < files->n && err == 0; i++) {
+		err = suppressions_read(r->suppressions, files->all[i], why, sizeof(why));
+		if (err < 0)
+			log_error("--suppressions: %s", err == -ENOMEM ? strerror(ENOMEM) : why);
+	}
+	return err;
+}
+
+static int open_filters(struct reporting *r)
+{
+	int err = select_new(&r->select);
+
+	if (err == 0)
+		err = suppressions_new(&r->suppressions);
+	if (err < 0) {
+		log_error_errno(err, "cannot begin");
+		return err;
+	}
+	err = add_regexes(r, &r->opt->focus, select_focus, "--focus");
+	if (err == 0)
+		err = add_regexes(r, &r->opt->ignore, select_ignore, "--ignore");
+	return err < 0 ? err : read_suppressions(r);
+}
+
+int reporting_open(struct reporting *r, const struct options *opt, const char *path)
+{
+	int err;
+
+	*r = (struct reporting){ .opt = opt, .path = path, .file = OUTFILE_INIT };
+	err = open_filters(r);
+	if (err < 0 || !path)
+		return err;
+	err = outfile_open(&r->file, path);
+	if (err < 0)
+		log_error_errno(err, "cannot write the report to %s", path);
+	return err;
+}
+
+void reporting_close(struct reporting *r)
+{
+	outfile_abort(&r->file);
+	select_free(r->select);
+	suppressions_free(r->suppressions);
+	r->select = NULL;
+	r->suppressions = NULL;
+}
+
+/* --- the report --- */
+
+int reporting_summary(struct reporting *r, struct ledger *l, struct summary *out)
+{
+	const struct groups_options groups = {
+		.older_than_us = r->opt->older_than_ns / 1000, .min_bytes = r->opt->min_bytes, .select = r->select,
+		.suppressions = r->suppressions, .keep_wrappers = r->opt->keep_wrappers,
+	};
+	int err = account_summary(l, &groups, out);
+
+	if (err < 0)
+		log_error_errno(err, "cannot make the report");
+	r->reported = out->ngroups + out->ntwice;
+	return err;
+}
+
+static void put_suppressions(const struct summary *s, struct strbuf *sb)
+{
+	size_t number = 1;
+
+	for (size_t i = 0; i < s->ngroups; i++)
+		suppressions_generate(s->groups[i].stack, s->groups[i].depth, SUPPRESS_LEAK, number++, sb);
+	for (size_t i = 0; i < s->ntwice; i++)
+		if (s->twice[i].second.depth)
+			suppressions_generate(s->twice[i].second.frames, s->twice[i].second.depth, SUPPRESS_FREE,
+					      number++, sb);
+}
+
+static int put_report(const struct reporting *r, const struct summary *s, struct strbuf *sb)
+{
+	int err = -EINVAL;
+
+	switch (r->opt->format) {
+	case FORMAT_TEXT:
+		err = out_text(s, r->opt->top, sb);
+		break;
+	case FORMAT_JSON:
+		err = out_json(s, sb);
+		break;
+	case FORMAT_CSV:
+		err = out_csv(s, sb);
+		break;
+	case FORMAT_FOLDED:
+		err = out_folded(s, sb);
+		break;
+	}
+	if (err == 0 && r->opt->gen_suppressions) {
+		put_suppressions(s, sb);
+		err = strbuf_error(sb);
+	}
+	return err;
+}
+
+int reporting_print_text(struct reporting *r, const char *text, size_t n)
+{
+	int err = write_full(r->path ? r->file.fd : STDOUT_FILENO, text, n);
+
+	if (err == 0 && r->path)
+		err = outfile_commit(&r->file);
+	if (err < 0)
+		log_error_errno(err, "cannot write the report%s%s", r->path ? " to " : "", r->path ? r->path : "");
+	return err;
+}
+
+int reporting_print(struct reporting *r, const struct summary *s)
+{
+	cleanup_strbuf struct strbuf sb = STRBUF_INIT;
+	int err = put_report(r, s, &sb);
+
+	if (err == 0)
+		return reporting_print_text(r, strbuf_str(&sb), sb.len);
+	log_error_errno(err, "cannot make the report");
+	return err;
+}
+
+int reporting_status(const struct reporting *r)
+{
+	return r->reported ? r->opt->error_exitcode : 0;
+}

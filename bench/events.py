@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: MIT
+"""What an event costs behind the stop: bench/events.c, which has no target.
+
+A hundred million events through the ledger and a trace; then ten million, reported by mmattach and by heaptrack_print
+from the same events in each one's own format.
+"""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import time
+
+TOP = pathlib.Path(__file__).parent.parent
+PROGRAM = TOP / "build/bench/events"
+FOLDER = TOP / "build/bench/traces"
+MANY, HELD, STACKS = 100_000_000, 10_000_000, 5000
+FEWER, HELD_OF_FEWER = 10_000_000, 1_000_000
+
+
+def made(events, held, *more):
+    """The figures of one run of the program, which leaves the trace in FOLDER."""
+    command = [PROGRAM, events, held, STACKS, FOLDER / "events.mmt", *more]
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def timed(command):
+    """(seconds, peak MB) of a program whose output nobody reads."""
+    began = time.monotonic()
+    process = subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise RuntimeError(f"{command[0]} ended with {process.returncode}")
+    return time.monotonic() - began, usage.ru_maxrss / 1024
+
+
+def side_by_side(rounds):
+    """[(ours, heaptrack_print's)], each (seconds, MB); theirs None where it is not installed."""
+    other = shutil.which("heaptrack_print")
+    theirs = [FOLDER / "events.heaptrack"] if other else []
+    made(FEWER, HELD_OF_FEWER, *theirs)
+    return [(timed([TOP / "mmattach", "report", FOLDER / "events.mmt"]),
+             timed([other, "-f", theirs[0]]) if other else None) for _ in range(rounds)]
+
+
+def rows(plan):
+    """The rows of the table, as keyword arguments of run.py's Row."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    try:
+        many = made(MANY, HELD)
+        both = side_by_side(plan.rounds)
+    finally:
+        shutil.rmtree(FOLDER, ignore_errors=True)
+    out = [{"name": "events/table", "what": f"{MANY // 1_000_000} million events: the ledger, each", "unit": "ns",
+            "values": [many["ledger_ns"]]},
+           {"name": "events/trace", "what": "the same: the trace file, in addition", "unit": "ns",
+            "values": [many["trace_ns"]]},
+           {"name": "events/block", "what": f"the same: memory a block held, of {many['peak_blocks']}", "unit": "B",
+            "values": [many["rss_per_block"]], "at_most": 32},
+           {"name": "events/file", "what": "the same: the file, an event", "unit": "B",
+            "values": [many["bytes_per_event"]]},
+           {"name": "events/report", "what": f"{FEWER // 1_000_000} million events: report", "unit": "s",
+            "values": [ours[0] for ours, _ in both], "at_most": 5},
+           {"name": "events/rss", "what": "the same: memory", "unit": "MB", "values": [ours[1] for ours, _ in both]}]
+    if both[0][1]:
+        out += [{"name": "events/heaptrack", "what": "heaptrack_print of the same events / ours",
+                 "values": [theirs[0] / ours[0] for ours, theirs in both]},
+                {"name": "events/heaptrack-rss", "what": "the same: memory", "values": [theirs[1] / ours[1] for ours, theirs in both]}]
+    return out
