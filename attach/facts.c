@@ -11,16 +11,35 @@
 
 #define FAMILY 0
 #define FAMILY_NAME "libc"
+#define ARGS_BYTES (512u << 10)	/* of a command line; a record has a megabyte at most */
 
 /* --- the beginning --- */
+
+/* So many arguments can be kept. */
+static uint32_t count_args(const struct target_info *t)
+{
+	size_t bytes = 0;
+	uint32_t n = 0;
+
+	while (n < t->argc && (bytes += strlen(t->argv[n]) + 4) <= ARGS_BYTES)
+		n++;
+	return n;
+}
 
 static void target_fact(const struct target_info *t, struct fact *f)
 {
 	*f = (struct fact){
 		.kind = MMT_INFO, .info = MMT_TARGET,
 		.target = { .pid = t->pid, .comm = t->comm, .exe = t->exe,
-			    .argv = (const char *const *)t->argv, .argc = t->argc },
+			    .argv = (const char *const *)t->argv, .argc = count_args(t) },
 	};
+}
+
+static void note_args(struct recorder *r, const struct target_info *t)
+{
+	if (count_args(t) < t->argc)
+		recorder_note(r, r->ledger.now_us, "the command line has %zu arguments; only the first %u are kept",
+			      (size_t)t->argc, count_args(t));
 }
 
 void facts_begin(struct recorder *r, const struct target_info *target, uint64_t start_ns, int64_t wall_ns)
@@ -37,6 +56,7 @@ void facts_begin(struct recorder *r, const struct target_info *target, uint64_t 
 	target_fact(target, &its);
 	recorder_begin(r, start_ns, &run, &its);
 	recorder_put(r, &family);
+	note_args(r, target);
 }
 
 void facts_target(struct recorder *r, const struct target_info *target)
@@ -45,6 +65,7 @@ void facts_target(struct recorder *r, const struct target_info *target)
 
 	target_fact(target, &its);
 	recorder_put(r, &its);
+	note_args(r, target);
 }
 
 /* --- probes --- */

@@ -2,6 +2,7 @@
 #include "attach/file_cmds.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -85,7 +86,7 @@ static int summarize(const struct options *opt, struct reporting *reporting, con
 	return r < 0 ? r : summary_error(out);
 }
 
-int report_cmd(const struct options *opt)
+static int report_cmd(const struct options *opt)
 {
 	struct reporting reporting;
 	struct summary s;
@@ -150,7 +151,7 @@ static int diff_summaries(const struct options *opt, struct reporting *reporting
 	return r;
 }
 
-int diff_cmd(const struct options *opt)
+static int diff_cmd(const struct options *opt)
 {
 	struct summary old, new;
 	struct reporting reporting;
@@ -178,7 +179,7 @@ static int write_out(const struct options *opt, struct ledger *l)
 	return r;
 }
 
-int shrink_cmd(const struct options *opt)
+static int shrink_cmd(const struct options *opt)
 {
 	struct ledger l;
 	int r = read_traces(opt, opt->files.all, opt->files.n, true, &l);
@@ -189,7 +190,7 @@ int shrink_cmd(const struct options *opt)
 	return r < 0;
 }
 
-int import_cmd(const struct options *opt)
+static int import_cmd(const struct options *opt)
 {
 	struct ledger l;
 	int r;
@@ -207,4 +208,24 @@ int import_cmd(const struct options *opt)
 		r = write_out(opt, &l);
 	ledger_fini(&l);
 	return r < 0;
+}
+
+/* --- all --- */
+
+int file_cmd(const struct options *opt)
+{
+	/* ulimit -f: then writing fails with EFBIG, which is said */
+	signal(SIGXFSZ, SIG_IGN);
+	switch (opt->command) {
+	case COMMAND_REPORT:
+		return report_cmd(opt);
+	case COMMAND_DIFF:
+		return diff_cmd(opt);
+	case COMMAND_SHRINK:
+		return shrink_cmd(opt);
+	case COMMAND_IMPORT:
+		return import_cmd(opt);
+	default:
+		return 2;
+	}
 }

@@ -24,13 +24,10 @@ static int carry_out(const struct options *opt, int argc, char **argv)
 	case COMMAND_REPAIR:
 		return repair(opt->pid, stdout);
 	case COMMAND_REPORT:
-		return report_cmd(opt);
 	case COMMAND_DIFF:
-		return diff_cmd(opt);
 	case COMMAND_SHRINK:
-		return shrink_cmd(opt);
 	case COMMAND_IMPORT:
-		return import_cmd(opt);
+		return file_cmd(opt);
 	default:
 		return 2;
 	}

@@ -14,6 +14,7 @@
 #include "attach/livenames.h"
 #include "attach/repair.h"
 #include "base/log.h"
+#include "trace/pieces.h"
 
 /* --- opening --- */
 
@@ -39,14 +40,32 @@ static int open_signals(struct session *s)
 	return r;
 }
 
+/* Pieces of an older run must not be taken for ours later. */
+static int look_for_pieces(const struct options *opt)
+{
+	uint32_t piece;
+	int r = opt->rotate_bytes && piece_possible(opt->output) ? piece_first_there(opt->output, &piece) : -ENOENT;
+
+	if (r == -ENOENT || (r == 0 && !piece))
+		return 0;
+	if (r < 0)
+		return r;
+	log_error("a piece number %u of %s is there already, of an older run", piece, opt->output);
+	log_hint("move the older pieces away, or choose another name");
+	return -EEXIST;
+}
+
 /* Before anything is touched: a file that cannot be written is known now, not after eight hours. */
 static int open_recorder(struct session *s)
 {
 	const struct recorder_trace trace = {
 		.path = s->opt->output, .rotate_bytes = s->opt->rotate_bytes, .raw = s->opt->raw,
 	};
-	int r = recorder_init(&s->recorder);
+	int r = look_for_pieces(s->opt);
 
+	if (r < 0)
+		return r;
+	r = recorder_init(&s->recorder);
 	s->recorder_up = true;
 	if (r == 0 && trace.path) {
 		r = recorder_open_trace(&s->recorder, &trace);

@@ -22,6 +22,23 @@ int piece_name(const char *path, uint32_t piece, char **out)
 	return asprintf(out, "%.*s.%04u%s", (int)n, path, piece, path + n) < 0 ? -ENOMEM : 0;
 }
 
+int piece_first_there(const char *path, uint32_t *piece)
+{
+	struct stat st;
+
+	for (*piece = 1; *piece < 10000; ++*piece) {
+		cleanup_free char *name = NULL;
+		int r = piece_name(path, *piece, &name);
+
+		if (r < 0)
+			return r;
+		if (lstat(name, &st) == 0)
+			return 0;
+	}
+	*piece = 0;
+	return 0;
+}
+
 bool piece_possible(const char *path)
 {
 	struct stat st;

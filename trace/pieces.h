@@ -13,6 +13,9 @@
 /* The name of piece number @piece (from 1) of @path, to be freed. 0 or -ENOMEM. */
 must_check int piece_name(const char *path, uint32_t piece, char **out);
 
+/* The first piece of @path that is there already, of the first ten thousand; 0: none, or -ENOMEM. Anything by that name counts. */
+must_check int piece_first_there(const char *path, uint32_t *piece);
+
 /* Can there be pieces beside @path? Not if there is a device, a FIFO or a folder. */
 bool piece_possible(const char *path);
 

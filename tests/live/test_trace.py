@@ -173,6 +173,16 @@ def test_rotated(victim, watch, tmp_path):
     assert missing["run"]["gaps"] and any("missing" in note for note in missing["notes"])
 
 
+def test_older_pieces_are_not_mixed_in(victim, watch, tmp_path):
+    target = victim("sites")
+    (tmp_path / "t.0007.mmt").write_bytes(b"")
+    w = watch("-p", target.pid, "-o", tmp_path / "t.mmt", "--rotate", "64K")
+    assert w.wait() == 1
+    assert "number 7" in w.said() and "older" in w.said()
+    assert_untouched(target)
+    target.end()
+
+
 def test_on_another_machine(victim, watch, tmp_path):
     """The trace alone: the program is gone, and a library that it had loaded, too."""
     program, library = tmp_path / "service", tmp_path / "libplug.so"

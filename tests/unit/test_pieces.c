@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "base/fdio.h"
 #include "tests/unit/writer_example.h"
@@ -26,6 +27,22 @@ static void names_of_pieces(void **state)
 	assert_true(piece_possible("absent"));
 	assert_false(piece_possible("/dev/null"));
 	assert_false(piece_possible("."));
+}
+
+static void pieces_that_are_there(void **state)
+{
+	uint32_t piece = 7;
+
+	(void)state;
+	assert_int_equal(piece_first_there("svc.mmt", &piece), 0);
+	assert_int_equal(piece, 0);
+	/* also what leads nowhere */
+	assert_int_equal(symlink("nowhere", "svc.0030.mmt"), 0);
+	assert_int_equal(piece_first_there("svc.mmt", &piece), 0);
+	assert_int_equal(piece, 30);
+	assert_int_equal(write_whole_file("svc.0002.mmt", "", 0), 0);
+	assert_int_equal(piece_first_there("svc.mmt", &piece), 0);
+	assert_int_equal(piece, 2);
 }
 
 struct turns {
@@ -362,6 +379,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(names_of_pieces),
+		TEST(pieces_that_are_there),
 		TEST(each_piece_stands_alone),
 		TEST(a_turn_that_fails),
 		TEST(a_last_turn_that_fails),

@@ -99,7 +99,7 @@ static int how_many(unsigned path, int round)
 	case ONCE:
 		return round == 0 ? 5 : 0;
 	case SLOW:
-		return round % 4 == 0;
+		return round % 4 == 3;
 	default:
 		return 1;
 	}
