@@ -237,11 +237,31 @@ static bool is_hardly_anything(const struct curve *c, double added)
 	return added < HARDLY * (double)last_bytes(c) || added < 1.5 * breath(c) || may_be_chance(c, added);
 }
 
+/* Nothing that can be said yet: then how much it is over all of the run. */
+static void judge_unknown(const struct curve *c, struct growth *out)
+{
+	*out = (struct growth){
+		.shape = GROWTH_UNKNOWN,
+		.bytes_per_minute = c->end < MIN_SECONDS ? 0 : per_minute((double)last_bytes(c), c->end),
+	};
+}
+
+/* It rose to the very end, if only by what may be chance: that is not level, and not enough to be called growth. */
+static bool rose_to_the_end(const struct curve *c, double since)
+{
+	return since > later_by(c, TOO_LATE);
+}
+
 static void judge_rising(const struct curve *c, struct growth *out)
 {
 	double from = later_by(c, LAST_PART), since = level_since(c), added = added_since(c, from);
+	bool hardly = is_hardly_anything(c, added);
 
-	if (!creeps(c) && (has_come_to_rest(c, since) || is_hardly_anything(c, added))) {
+	if (!creeps(c) && hardly && rose_to_the_end(c, since)) {
+		judge_unknown(c, out);
+		return;
+	}
+	if (!creeps(c) && (hardly || has_come_to_rest(c, since))) {
 		out->shape = GROWTH_LEVEL;
 		out->since_s = since;
 		return;
@@ -278,15 +298,6 @@ static size_t last_flush(const struct curve *c)
 		flush = i;
 	}
 	return flush;
-}
-
-/* Nothing that can be said yet: then how much it is over all of the run. */
-static void judge_unknown(const struct curve *c, struct growth *out)
-{
-	*out = (struct growth){
-		.shape = GROWTH_UNKNOWN,
-		.bytes_per_minute = c->end < MIN_SECONDS ? 0 : per_minute((double)last_bytes(c), c->end),
-	};
 }
 
 static void judge(const struct curve *c, struct growth *out)
