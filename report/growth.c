@@ -111,6 +111,14 @@ static double added_since(const struct curve *c, double seconds)
 	return at_top < at_floor ? at_top : at_floor;
 }
 
+/* What was held at the ends of both this span and the next: a block that is there for a moment is no height to fall from. */
+static uint64_t held_on(const struct curve *c, size_t i)
+{
+	uint64_t next = i + 1 < c->n ? c->p[i + 1].bytes : c->p[i].bytes;
+
+	return next < c->p[i].bytes ? next : c->p[i].bytes;
+}
+
 /* How far it went down at most, from what it had come to. */
 static double breath(const struct curve *c)
 {
@@ -125,12 +133,28 @@ static double breath(const struct curve *c)
 	return (double)deepest;
 }
 
+/*
+ * Step after step, in both halves of the run, and never down again: so chance does not play. What is there
+ * for a moment when a span ends does not count.
+ */
+static bool only_rises(const struct curve *c)
+{
+	size_t half = point_after(c, later_by(c, 0.5)), rises[2] = { 0, 0 };
+
+	for (size_t i = 0; i + 1 < c->n; i++) {
+		if (held_on(c, i + 1) < held_on(c, i))
+			return false;
+		rises[i >= half] += held_on(c, i + 1) > held_on(c, i);
+	}
+	return rises[0] >= 3 && rises[1] >= 3;
+}
+
 /* Since when it is about what it is at the end. */
 static double level_since(const struct curve *c)
 {
 	double now = (double)last_bytes(c), swing = 1.1 * breath(c), slack = 0.01 * now;
 
-	if (swing > slack && swing < 0.4 * now)
+	if (swing > slack && swing < 0.4 * now && !only_rises(c))
 		slack = swing;
 	return floor_above(c, now - slack);
 }
@@ -234,7 +258,9 @@ static bool may_be_chance(const struct curve *c, double added)
 /* Beside what is held, beside how it went up and down before, and beside what comes of itself. */
 static bool is_hardly_anything(const struct curve *c, double added)
 {
-	return added < HARDLY * (double)last_bytes(c) || added < 1.5 * breath(c) || may_be_chance(c, added);
+	if (added < HARDLY * (double)last_bytes(c))
+		return true;
+	return !only_rises(c) && (added < 1.5 * breath(c) || may_be_chance(c, added));
 }
 
 /* Nothing that can be said yet: then how much it is over all of the run. */
@@ -268,6 +294,16 @@ static void judge_rising(const struct curve *c, struct growth *out)
 	}
 	out->shape = added >= fair_share(c) / 2 ? GROWTH_GROWS : GROWTH_SLOWS;
 	out->bytes_per_minute = per_minute((double)last_bytes(c) - bytes_at(c, from), c->end - from);
+}
+
+static uint64_t most_held_on(const struct curve *c)
+{
+	uint64_t most = c->base;
+
+	for (size_t i = 0; i < c->n; i++)
+		if (held_on(c, i) > most)
+			most = held_on(c, i);
+	return most;
 }
 
 static void judge_falling(const struct curve *c, struct growth *out)
@@ -304,7 +340,7 @@ static void judge(const struct curve *c, struct growth *out)
 {
 	double now = (double)last_bytes(c);
 
-	if (now < FALLEN * (double)top(c, c->end))
+	if (now < FALLEN * (double)most_held_on(c))
 		judge_falling(c, out);
 	else if (floor_below(c, 0.05 * now) > later_by(c, TOO_LATE))
 		judge_unknown(c, out);

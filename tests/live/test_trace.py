@@ -17,7 +17,7 @@ import pytest
 from harness import MMATTACH, VICTIMS, lost, rounds, wait_for
 from untouched import assert_untouched
 
-ROUNDS, MS = 24, 90
+ROUNDS, MS = 48, 45
 SHAPES = {"steady": {"grows"}, "once": {"once", "level"}, "fills": {"level", "slows"}, "slow": {"grows", "slows", "unknown"}}
 
 

@@ -209,6 +209,38 @@ static double released(double t) { return t < 0.5 ? t * 2 : 1.5 - t; }
 static double all_released(double t) { return t < 0.5 ? t * 2 : 0; }
 static double sawtooth_near_its_top(double t) { return fmod(t * 4.95, 1); }
 
+/* One block more at every second span; among many that come and go at the same place; once these are seen. */
+static void a_staircase_grows(void **state)
+{
+	struct growth_point p[24];
+	struct growth g;
+
+	(void)state;
+	for (size_t spike = 0; spike < 23; spike++) {
+		for (size_t i = 0; i < 24; i++)
+			p[i] = (struct growth_point){ 0.1 * (double)(i + 1), 100 * ((i + 1) / 2) + (i == spike ? 300 : 0) };
+		growth_judge(p, 24, 2.4, 156, 144, &g);
+		if (g.shape != GROWTH_GROWS && g.shape != GROWTH_SLOWS)
+			fail_msg("%s with others at %zu", growth_name(g.shape), spike);
+	}
+}
+
+/* Five blocks all the time, and three more that are there just when a span ends. */
+static void a_moment_is_no_height_to_fall_from(void **state)
+{
+	struct growth_point p[24];
+	struct growth g;
+
+	(void)state;
+	for (size_t i = 0; i < 24; i++)
+		p[i] = (struct growth_point){ 0.1 * (double)(i + 1), i == 7 ? 800 : 500 };
+	growth_judge(p, 24, 2.4, 77, 72, &g);
+	assert_int_equal(g.shape, GROWTH_LEVEL);
+	p[8].bytes = 800;
+	growth_judge(p, 24, 2.4, 77, 72, &g);
+	assert_int_equal(g.shape, GROWTH_FALLS);
+}
+
 static void falls(void **state)
 {
 	(void)state;
@@ -299,6 +331,8 @@ int main(void)
 		cmocka_unit_test(caches_level_off),
 		cmocka_unit_test(once),
 		cmocka_unit_test(falls),
+		cmocka_unit_test(a_staircase_grows),
+		cmocka_unit_test(a_moment_is_no_height_to_fall_from),
 		cmocka_unit_test(too_short_to_say),
 		cmocka_unit_test(nothing_at_all),
 		cmocka_unit_test(any_numbers),
