@@ -9,7 +9,7 @@
  *			once	keeps five in the first round, and none afterwards
  *			fills	keeps one more in the first half of the rounds; then gives the oldest back for each new one
  *			slow	keeps one more every fourth round
- *			and takes and gives back three blocks besides
+ *			and takes and gives back three blocks besides, one after the other
  *	churn N		N blocks taken and given back at once, at one more stack
  *	twice N		N blocks are given back twice
  *	answer: what each site keeps, has taken and given back, and when its oldest and youngest block were born
@@ -110,7 +110,6 @@ static void one_round(unsigned path, int round, int rounds)
 {
 	struct site *s = &sites[path];
 	int kept = how_many(path, round);
-	void *given[3];
 
 	for (int i = 0; i < kept + 3; i++) {
 		void *p = take(path, size_of(path));
@@ -118,10 +117,8 @@ static void one_round(unsigned path, int round, int rounds)
 		if (i < kept)
 			keep(path, p);
 		else
-			given[i - kept] = p;
+			give(path, p);
 	}
-	for (int i = 0; i < 3; i++)
-		give(path, given[i]);
 	if (path % KINDS == FILLS && round >= rounds / 2)
 		give(path, s->held[s->first++]);
 }
