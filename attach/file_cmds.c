@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "attach/reporting.h"
@@ -56,8 +57,10 @@ static int name_frames(const struct options *opt, struct ledger *l, const bool *
 static int name_what_is_reported(const struct options *opt, struct ledger *l)
 {
 	cleanup_free bool *wanted = calloc(l->defs.nframes + 1, sizeof(*wanted));
-	int r = wanted ? groups_wanted(l, wanted) : -ENOMEM;
+	int r = wanted ? ledger_settle(l) : -ENOMEM;
 
+	if (r == 0)
+		r = groups_wanted(l, wanted);
 	if (r == 0)
 		r = name_frames(opt, l, wanted);
 	if (r < 0)
@@ -212,10 +215,28 @@ static int import_cmd(const struct options *opt)
 
 /* --- all --- */
 
+/* What is read must not be written over. (shrink reads all before it writes, and may.) */
+static bool writes_its_input(const struct options *opt)
+{
+	struct stat in, out;
+
+	if (!opt->output || opt->command == COMMAND_SHRINK || stat(opt->output, &out) < 0)
+		return false;
+	for (size_t i = 0; i < opt->files.n; i++) {
+		if (stat(opt->files.all[i], &in) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino) {
+			log_error("%s is to be read, and cannot be written at the same time", opt->output);
+			return true;
+		}
+	}
+	return false;
+}
+
 int file_cmd(const struct options *opt)
 {
 	/* ulimit -f: then writing fails with EFBIG, which is said */
 	signal(SIGXFSZ, SIG_IGN);
+	if (writes_its_input(opt))
+		return 2;
 	switch (opt->command) {
 	case COMMAND_REPORT:
 		return report_cmd(opt);

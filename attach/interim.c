@@ -2,6 +2,7 @@
 #include "attach/interim.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -9,6 +10,8 @@
 
 #include "base/log.h"
 
+#define WAIT_MS 20
+#define LAST_MS 10000	/* for the last report */
 #define NICE 10		/* a report has time, the target has not */
 
 void interim_begin(struct interim *i, uint64_t now_ns)
@@ -17,18 +20,21 @@ void interim_begin(struct interim *i, uint64_t now_ns)
 }
 
 /* Has the copy ended? */
-static bool is_free(struct interim *i, int flags)
+static bool is_free(struct interim *i)
 {
+	int status;
 	pid_t r;
 
 	if (!i->child)
 		return true;
 	do
-		r = waitpid(i->child, NULL, flags);
+		r = waitpid(i->child, &status, WNOHANG);
 	while (r < 0 && errno == EINTR);
 	if (r == 0)
 		return false;
 	i->child = 0;
+	if (r > 0 && WIFSIGNALED(status))
+		log_warn("an interim report was ended by signal %d", WTERMSIG(status));
 	return true;
 }
 
@@ -66,13 +72,22 @@ void interim_tick(struct interim *i, uint64_t now_ns)
 	i->round++;
 	while (i->next_ns <= now_ns)
 		i->next_ns += i->interval_ns;
-	if (is_free(i, WNOHANG))
+	if (is_free(i))
 		send_copy(i);
 	else
 		log_warn("interim report %u is left out: the one before is not finished yet", i->round);
 }
 
-void interim_end(struct interim *i)
+void interim_end(struct interim *i, int stop)
 {
-	is_free(i, 0);
+	struct pollfd p = { .fd = stop, .events = POLLIN };
+
+	for (int waited = 0; !is_free(i); waited += WAIT_MS) {
+		if (waited < LAST_MS && poll(&p, 1, WAIT_MS) <= 0)
+			continue;
+		log_warn("the last interim report was not finished");
+		kill(i->child, SIGKILL);
+		waitpid(i->child, NULL, 0);
+		i->child = 0;
+	}
 }

@@ -27,7 +27,10 @@ void interim_begin(struct interim *i, uint64_t now_ns);
 /* Is it time? Then a copy is sent off. */
 void interim_tick(struct interim *i, uint64_t now_ns);
 
-/* Wait for the last copy: its report comes before the final one. */
-void interim_end(struct interim *i);
+/*
+ * Wait for the last copy: its report comes before the final one. Not for ever (somebody may have stopped reading
+ * it), and not when @stop becomes readable: then it is ended.
+ */
+void interim_end(struct interim *i, int stop);
 
 #endif

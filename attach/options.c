@@ -341,6 +341,8 @@ static int check_trace(const struct parser *p)
 			     o->rotate_bytes ? "--rotate" : o->raw ? "--raw" : "--on-trace-error");
 		return usage_advise(p->err, "-o FILE saves one");
 	}
+	if (o->command == COMMAND_WATCH && o->output && o->report && !strcmp(o->output, o->report))
+		return usage_refuse(p->err, "-o and --report name the same file: one is the trace, the other the report");
 	return 0;
 }
 

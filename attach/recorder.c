@@ -8,8 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 
+#include "base/fdio.h"
 #include "base/log.h"
+#include "trace/pieces.h"
 
 #define QUIET_US 10000000u
 
@@ -24,7 +27,6 @@ void recorder_fini(struct recorder *r)
 	/* not a whole trace any more: what is wrong with it does not matter */
 	(void)!writer_close(r->trace);
 	r->trace = NULL;
-	free(r->path);
 	ledger_fini(&r->ledger);
 }
 
@@ -37,7 +39,7 @@ static void say_trace_lost(struct recorder *r, int err)
 	r->trace_error = err;
 	(void)!writer_close(r->trace);
 	r->trace = NULL;
-	log_error_errno(err, "cannot write the trace %s", path ? path : r->path);
+	log_error_errno(err, "cannot write the trace %s", path ? path : r->wanted.path);
 	log_hint("what was written is readable; the watch and its report are not harmed");
 	recorder_note(r, r->ledger.now_us, "the trace could not be written further from %.1f s on: %s",
 		      r->ledger.now_us / 1e6, strerror(-err));
@@ -155,18 +157,49 @@ static uint32_t run_tag(const uint8_t id[16])
 	return tag;
 }
 
-int recorder_open_trace(struct recorder *r, const struct recorder_trace *trace)
+/* Nothing is left of the trial. A FIFO's reader would take its end for the trace's: it is tried when it is opened. */
+static int try_to_write(const char *path)
+{
+	struct outfile of;
+	struct stat st;
+	int err;
+
+	if (lstat(path, &st) == 0 && S_ISFIFO(st.st_mode))
+		return 0;
+	err = outfile_open(&of, path);
+	if (err == 0)
+		outfile_abort(&of);
+	return err;
+}
+
+int recorder_want_trace(struct recorder *r, const struct recorder_trace *trace)
+{
+	cleanup_free char *first = NULL;
+	int err = trace->rotate_bytes ? piece_name(trace->path, 1, &first) : 0;
+
+	if (err == 0)
+		err = try_to_write(first ? first : trace->path);
+	if (err < 0)
+		log_error_errno(err, "cannot write the trace %s", trace->path);
+	r->wanted = *trace;
+	return err;
+}
+
+static void open_trace(struct recorder *r)
 {
 	struct writer_options opt = {
-		.path = trace->path, .rotate_bytes = trace->rotate_bytes, .defs = &r->ledger.defs,
+		.path = r->wanted.path, .rotate_bytes = r->wanted.rotate_bytes, .defs = &r->ledger.defs,
 		.begin = begin_file, .finish = finish_file, .ctx = r,
 	};
+	int err;
 
+	if (!r->wanted.path)
+		return;
 	make_run_id(r->ledger.run.id);
 	opt.run_tag = run_tag(r->ledger.run.id);
-	r->raw = trace->raw;
-	r->path = strdup(trace->path);
-	return r->path ? writer_open(&opt, &r->trace) : -ENOMEM;
+	err = writer_open(&opt, &r->trace);
+	if (err < 0)
+		say_trace_lost(r, err);
 }
 
 /* --- facts --- */
@@ -199,6 +232,7 @@ void recorder_begin(struct recorder *r, uint64_t start_ns, const struct fact *ru
 	struct fact own = *run;
 
 	r->start_ns = start_ns;
+	open_trace(r);
 	memcpy(own.run.id, r->ledger.run.id, sizeof(own.run.id));
 	to_ledger(r, &own);
 	to_ledger(r, target);
@@ -273,13 +307,13 @@ void recorder_tick(struct recorder *r, uint64_t time_us)
 int recorder_end(struct recorder *r)
 {
 	struct writer *w = r->trace;
-	int err = w && !r->raw ? writer_put_names(w) : 0, closed;
+	int err = w && !r->wanted.raw ? writer_put_names(w) : 0, closed;
 
 	r->trace = NULL;
 	closed = writer_close(w);
 	if (err == 0)
 		err = closed;
 	if (err < 0)
-		log_error_errno(err, "cannot write the end of the trace %s", r->path);
+		log_error_errno(err, "cannot write the end of the trace %s", r->wanted.path);
 	return err < 0 ? err : r->trace_error;
 }

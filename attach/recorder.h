@@ -17,11 +17,16 @@
 #include "report/ledger.h"
 #include "trace/writer.h"
 
+struct recorder_trace {
+	const char *path;	/* the caller's */
+	uint64_t rotate_bytes;	/* 0: one file */
+	bool raw;		/* no names into it */
+};
+
 struct recorder {
 	struct ledger ledger;
 	struct writer *trace;	/* NULL: none, or given up */
-	char *path;		/* of the trace; NULL: none was wanted */
-	bool raw;		/* no names into the trace */
+	struct recorder_trace wanted;	/* path NULL: none */
 	int trace_error;	/* why it was given up; 0: it was not */
 	bool out_of_memory;	/* the ledger is not whole any more */
 	bool begun;
@@ -29,17 +34,14 @@ struct recorder {
 	uint64_t start_ns;	/* CLOCK_MONOTONIC: times of facts count from here */
 };
 
-struct recorder_trace {
-	const char *path;
-	uint64_t rotate_bytes;	/* 0: one file */
-	bool raw;
-};
-
 must_check int recorder_init(struct recorder *r);	/* 0 or -ENOMEM */
 void recorder_fini(struct recorder *r);			/* a trace that is still open is closed as it is */
 
-/* Create the trace file: before anything is touched. 0 or -errno. */
-must_check int recorder_open_trace(struct recorder *r, const struct recorder_trace *trace);
+/*
+ * There is to be a trace. Before anything is touched: can it be written? It is created when the run begins, so that
+ * a watch that does not come about leaves an older file of that name as it is. 0 or -errno (said).
+ */
+must_check int recorder_want_trace(struct recorder *r, const struct recorder_trace *trace);
 
 /* The run begins at @start_ns: @run and @target are facts about it, and stand at the head of each piece. */
 void recorder_begin(struct recorder *r, uint64_t start_ns, const struct fact *run, const struct fact *target);

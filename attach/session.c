@@ -55,25 +55,21 @@ static int look_for_pieces(const struct options *opt)
 	return -EEXIST;
 }
 
-/* Before anything is touched: a file that cannot be written is known now, not after eight hours. */
 static int open_recorder(struct session *s)
 {
 	const struct recorder_trace trace = {
 		.path = s->opt->output, .rotate_bytes = s->opt->rotate_bytes, .raw = s->opt->raw,
 	};
-	int r = look_for_pieces(s->opt);
+	int r = trace.path ? look_for_pieces(s->opt) : 0;
 
 	if (r < 0)
 		return r;
 	r = recorder_init(&s->recorder);
 	s->recorder_up = true;
-	if (r == 0 && trace.path) {
-		r = recorder_open_trace(&s->recorder, &trace);
-		if (r < 0)
-			log_error_errno(r, "cannot write the trace %s", trace.path);
-	} else if (r < 0) {
+	if (r < 0)
 		log_error_errno(r, "cannot begin");
-	}
+	else if (trace.path)
+		r = recorder_want_trace(&s->recorder, &trace);
 	return r;
 }
 
@@ -98,7 +94,9 @@ static int report_interim(void *ctx, uint32_t round)
 	s->recorder.trace = NULL;
 	ledger_pass(&s->recorder.ledger, recorder_time(&s->recorder, link_clock_ns()));
 	recorder_note(&s->recorder, s->recorder.ledger.now_us, "interim report %u: the watch goes on", round);
-	r = name_frames(s, false);
+	r = ledger_settle(&s->recorder.ledger);
+	if (r == 0)
+		r = name_frames(s, false);
 	if (r == 0)
 		r = reporting_open(&reporting, s->opt, s->opt->report);
 	if (r == 0)
@@ -177,16 +175,28 @@ static int finish_recording(struct session *s)
 	int r;
 
 	tally_end(&s->tally);
-	interim_end(&s->interim);
+	interim_end(&s->interim, s->signals);
 	facts_end(&s->recorder, &s->watch, s->end_ns);
 	facts_say_missing(&s->watch);
-	r = name_frames(s, s->recorder.trace && !s->opt->raw);
+	r = ledger_settle(&s->recorder.ledger);
+	if (r == 0)
+		r = name_frames(s, s->recorder.trace && !s->opt->raw);
 	facts_close(&s->recorder, s->end_ns);
 	if (r == 0 && s->recorder.out_of_memory)
 		r = -ENOMEM;
 	if (r < 0)
 		log_error_errno(r, "cannot make the report");
 	return r;
+}
+
+/*
+ * The target is free, the trace is whole: what is left is to print, and whoever reads that may have stopped
+ * reading. From here on a signal ends us as it ends any program. (spawn_wait has its own way with them.)
+ */
+static void let_signals_end_us(const struct session *s)
+{
+	if (!s->spawned)
+		sigprocmask(SIG_SETMASK, &s->before.mask, NULL);
 }
 
 static int report(struct session *s)
@@ -197,6 +207,7 @@ static int report(struct session *s)
 	s->end_ns = link_clock_ns();
 	r = finish_recording(s);
 	trace = recorder_end(&s->recorder);
+	let_signals_end_us(s);
 	if (r == 0) {
 		r = reporting_summary(&s->reporting, &s->recorder.ledger, &summary);
 		if (r == 0)
@@ -274,7 +285,7 @@ int session_run(const struct options *opt, int argc, char **argv)
 	s->opt = opt;
 	s->signals = -1;
 	s->fs = (struct targetfs)TARGETFS_INIT;
-	if (reporting_open(&s->reporting, opt, opt->report) == 0 && open_recorder(s) == 0 && open_signals(s) == 0)
+	if (open_signals(s) == 0 && reporting_open(&s->reporting, opt, opt->report) == 0 && open_recorder(s) == 0)
 		status = run(s, argc, argv);
 	close_session(s);
 	free(s);

@@ -148,6 +148,14 @@ static int open_in_place(struct outfile *of, int flags)
 	return 0;
 }
 
+/* Somebody else's FIFO or device, where others can put one, would read what is ours, or let us wait for ever. */
+static int open_special(struct outfile *of, uid_t owner)
+{
+	if (owner != geteuid() && owner != 0 && others_may_write(of->dirfd))
+		return -EPERM;
+	return open_in_place(of, O_NOFOLLOW);
+}
+
 static int open_link(struct outfile *of)
 {
 	return others_may_write(of->dirfd) ? -ELOOP : open_in_place(of, O_TRUNC);
@@ -182,7 +190,7 @@ static int open_by_kind(struct outfile *of)
 		return -EISDIR;
 	if (S_ISLNK(st.st_mode))
 		return open_link(of);
-	return S_ISREG(st.st_mode) ? open_temp(of) : open_in_place(of, O_NOFOLLOW);
+	return S_ISREG(st.st_mode) ? open_temp(of) : open_special(of, st.st_uid);
 }
 
 int outfile_open(struct outfile *of, const char *path)

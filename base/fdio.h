@@ -39,7 +39,7 @@ must_check int read_whole_file(const char *path, size_t limit, char **out, size_
  * file's, it is written under a temporary name in the same folder and renamed
  * by outfile_commit. A device or FIFO (/dev/null) is written in place, and so is
  * what a symbolic link leads to (/dev/stdout), but only if nobody else could have laid the
- * link: in a folder that others can write it is refused with -ELOOP.
+ * link: in a folder that others can write it is refused with -ELOOP; and somebody else's device or FIFO there with -EPERM.
  */
 struct outfile {
 	int fd;		/* write here; -1 when not open */

@@ -157,6 +157,14 @@ static size_t utf8_len(const unsigned char *s, uint32_t *code)
 	return 0;
 }
 
+/* Characters that move the cursor, end a line, or turn the direction of what follows. */
+static bool is_control(uint32_t code)
+{
+	return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x61c ||
+	       (code >= 0x200e && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) ||
+	       (code >= 0x2066 && code <= 0x2069);
+}
+
 static void json_char(struct strbuf *sb, const char *s, size_t len, uint32_t code)
 {
 	if (code == '"' || code == '\\')
@@ -165,7 +173,7 @@ static void json_char(struct strbuf *sb, const char *s, size_t len, uint32_t cod
 		strbuf_puts(sb, "\\n");
 	else if (code == '\t')
 		strbuf_puts(sb, "\\t");
-	else if (code < 0x20 || code == 0x7f)
+	else if (is_control(code))
 		strbuf_printf(sb, "\\u%04x", (unsigned)code);
 	else
 		strbuf_append(sb, s, len);
@@ -189,14 +197,6 @@ void strbuf_json(struct strbuf *sb, const char *s)
 		s += len ? len : 1;
 	}
 	strbuf_putc(sb, '"');
-}
-
-/* Characters that move the cursor, end a line, or turn the direction of what follows. */
-static bool is_control(uint32_t code)
-{
-	return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x61c ||
-	       (code >= 0x200e && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) ||
-	       (code >= 0x2066 && code <= 0x2069);
 }
 
 void strbuf_text(struct strbuf *sb, const char *s)

@@ -52,7 +52,7 @@ void strbuf_vprintf(struct strbuf *sb, const char *fmt, va_list ap) __attribute_
 /*
  * @s as a JSON string, quotes included ("null" for NULL). The result is valid
  * UTF-8 whatever @s holds: each byte that is no part of valid UTF-8 becomes
- * U+FFFD, control characters and DEL become \u00xx.
+ * U+FFFD, control characters (C0, DEL, C1), line and text-direction controls become \uxxxx.
  */
 void strbuf_json(struct strbuf *sb, const char *s);
 

@@ -58,6 +58,9 @@ static void add_losses(const struct ledger *l, struct summary *s)
 	if (l->displaced)
 		summary_note(s, "%" PRIu64 " addresses were given out again though no release was seen: the earlier blocks there are gone, and not listed",
 			     l->displaced);
+	if (l->resizing)
+		summary_note(s, "blocks that were being resized when the watch ended, and are listed as they were before: %" PRIu64,
+			     l->resizing);
 	if (l->undefined)
 		summary_note(s, "%" PRIu64 " times the trace names a stack or another thing that it does not define",
 			     l->undefined);

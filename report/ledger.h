@@ -29,7 +29,7 @@
 
 #define LEDGER_TWICE_MAX 1000	/* different ones that are kept */
 #define LEDGER_LIST_MAX 10000	/* probes, reasons, gaps, notes */
-#define LEDGER_FAMILIES_MAX 256
+#define LEDGER_FAMILIES_MAX 64
 
 struct place {
 	uint64_t allocs, frees;
@@ -124,6 +124,7 @@ struct ledger {
 	size_t own_notes, nown_notes;	/* of the notes, so many from there on are of this reading, not of the run */
 	uint64_t allocs, frees, unmatched_frees, double_frees;
 	uint64_t held_blocks, held_bytes;
+	uint64_t resizing;		/* blocks that ledger_settle put back */
 #define X(name, reason) uint64_t name;
 	LEDGER_DOUBTS(X)
 #undef X
@@ -145,6 +146,12 @@ must_check int ledger_take(struct ledger *l, const struct fact *f);
 
 /* Time goes on to @now_us, though nothing happened. */
 void ledger_pass(struct ledger *l, uint64_t now_us);
+
+/*
+ * The run is over for us: a block whose release has begun (realloc) and not ended is somebody's still. It is
+ * listed as it was, and counted in `resizing`. After that no events may be taken. 0 or -ENOMEM.
+ */
+must_check int ledger_settle(struct ledger *l);
 
 /* Is a block held at @addr in family index @family? */
 bool ledger_holds(const struct ledger *l, uint32_t family, taddr addr, struct live_block *out);

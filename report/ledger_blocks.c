@@ -160,24 +160,31 @@ static int take_aside_freed(struct ledger *l, uint64_t key)
 	return 0;
 }
 
-static int take_aside_back(struct ledger *l, uint64_t key)
+/* What a realloc had taken out goes back in, unless another block is there by now. */
+static int put_back(struct ledger *l, const struct ledger_aside *a)
 {
 	uint32_t family = l->family;
-	struct ledger_aside a;
 	int r;
+
+	if (live_get(l->books[a->family].live, a->addr, NULL)) {
+		l->nonsense++;
+		return 0;
+	}
+	l->family = a->family;
+	r = enter(l, a->addr, &a->block);
+	l->family = family;
+	return r;
+}
+
+static int take_aside_back(struct ledger *l, uint64_t key)
+{
+	struct ledger_aside a;
 
 	if (!addrmap_del(&l->aside, key, &a))
 		return ledger_older_aside_back(l, key, NULL);
 	if (!a.held)
 		return ledger_older_aside_back(l, key, &a);
-	if (live_get(l->books[a.family].live, a.addr, NULL)) {
-		l->nonsense++;
-		return 0;
-	}
-	l->family = a.family;
-	r = enter(l, a.addr, &a.block);
-	l->family = family;
-	return r;
+	return put_back(l, &a);
 }
 
 static void take_family(struct ledger *l, uint32_t number)
@@ -222,4 +229,24 @@ int ledger_take_event(struct ledger *l, const struct fact *f)
 		l->nonsense++;
 		return 0;
 	}
+}
+
+int ledger_settle(struct ledger *l)
+{
+	struct addrmap *aside = &l->aside;
+	uint64_t key;
+	void *value;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && addrmap_next(aside, &i, &key, &value);) {
+		const struct ledger_aside *a = value;
+
+		/* given out again meanwhile: then it was released, and its end was not seen */
+		if (!a->held || live_get(l->books[a->family].live, a->addr, NULL))
+			continue;
+		r = put_back(l, a);
+		l->resizing++;
+	}
+	addrmap_clear(aside);
+	return r;
 }

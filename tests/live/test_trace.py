@@ -14,7 +14,7 @@ import time
 
 import pytest
 
-from harness import MMATTACH, VICTIMS, lost, rounds, wait_for
+from harness import MMATTACH, VICTIMS, Program, lost, rounds, wait_for
 from untouched import assert_untouched
 
 ROUNDS, MS = 48, 45
@@ -267,6 +267,40 @@ def test_double_frees_with_both_stacks(victim, watch, tmp_path):
     assert json.loads(report(trace)) == got
 
 
+def test_a_watch_that_does_not_come_about_leaves_the_old_trace(victim, watch, tmp_path):
+    trace = tmp_path / "t.mmt"
+    trace.write_bytes(b"last night's")
+    w = watch("-p", "4194304", "-o", trace)
+    assert w.wait() == 1
+    assert trace.read_bytes() == b"last night's"
+    assert [p.name for p in tmp_path.iterdir()] == ["t.mmt"]
+    target = victim("sites")
+    watch("-p", target.pid, "-o", trace).wait_watching().finish()
+    target.end()
+    assert json.loads(report(trace))["target"]["pid"] == target.pid
+    refused = subprocess.run([str(MMATTACH), "report", str(trace), "-o", str(trace)], capture_output=True)
+    assert refused.returncode == 2
+    assert json.loads(report(trace))["target"]["pid"] == target.pid
+
+
+def test_nobody_reads_the_interim_reports(victim, tmp_path):
+    """A pipe that is full: the watch ends all the same, and the trace is whole."""
+    target = victim("sites")
+    trace = tmp_path / "t.mmt"
+    reader, writer = os.pipe()
+    w = Program([MMATTACH, "-q", "-p", str(target.pid), "-o", trace, "--interval", "1s", "--top", "0"], stdout=writer)
+    os.close(writer)
+    assert w.err.find(r"^watching"), w.said()
+    target.ask("run 60 50")  # three rounds, of a report longer than a pipe
+    w.process.send_signal(signal.SIGINT)
+    wait_for(lambda: not any("without an end" in n for n in json.loads(report(trace))["notes"]), "the trace's end")
+    w.process.send_signal(signal.SIGINT)  # the report itself cannot be printed either
+    w.wait()
+    os.close(reader)
+    assert_untouched(target)
+    target.end()
+
+
 def test_killed_in_the_middle(victim, watch, tmp_path):
     """kill -9: at most the last second is missing, and that it ended early is said."""
     target = victim("sites")
@@ -325,10 +359,10 @@ def test_damaged(victim, watch, tmp_path):
 
 @pytest.fixture
 def small_disk(tmp_path):
-    """A file system of 64 KiB."""
+    """A file system of 128 KiB."""
     place = tmp_path / "disk"
     place.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(place)], check=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=128k", "tmpfs", str(place)], check=True)
     yield place
     # lazily: a test that failed may have left somebody writing there
     subprocess.run(["umount", "--lazy", str(place)], check=True)
@@ -339,11 +373,11 @@ def test_disk_full(victim, watch, small_disk, policy):
     target = victim("sites")
     trace = small_disk / "t.mmt"
     w = watch("-p", target.pid, "-o", trace, "--on-trace-error", policy).wait_watching()
-    target.say("churn 150000")
+    target.say("churn 300000")
     assert w.err.find(r"cannot write the trace .*No space left", 60), w.said()
     if policy == "go-on":
         assert target.out.take(60)
-        told = target.ask("run 3 1")
+        told = target.ask("run 4 1")
         w.interrupt()
     assert w.wait(60) == 1, w.said()
     live = json.loads(w.out.text())

@@ -190,6 +190,24 @@ static void a_strangers_link_is_refused(void **state)
 	assert_holds("precious", "x");
 }
 
+/* Whoever made it would read what is ours. As an ordinary user there is nobody else to make one. */
+static void a_strangers_fifo_is_refused(void **state)
+{
+	cleanup_close int reader = -1;
+
+	(void)state;
+	assert_int_equal(mkfifo("report", 0666), 0);
+	reader = open("report", O_RDONLY | O_NONBLOCK);
+	assert_int_equal(chmod(".", 01777), 0);
+	assert_int_equal(write_whole_file("report", "x", 1), 0); /* our own */
+	if (geteuid() == 0) {
+		assert_int_equal(chown("report", 65534, 65534), 0);
+		assert_int_equal(write_whole_file("report", "x", 1), -EPERM);
+	}
+	assert_int_equal(chmod(".", 0700), 0);
+	assert_int_equal(write_whole_file("report", "x", 1), 0); /* nobody else could have laid it here */
+}
+
 static void devices_are_written_in_place(void **state)
 {
 	struct stat st;
@@ -240,6 +258,7 @@ int main(void)
 		TEST(appears_when_whole),
 		TEST(old_one_stays_until_then),
 		TEST(a_strangers_link_is_refused),
+		TEST(a_strangers_fifo_is_refused),
 		TEST(devices_are_written_in_place),
 		TEST(impossible_names),
 		TEST(failed_commit_cleans_up),

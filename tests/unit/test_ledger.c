@@ -343,6 +343,31 @@ static void aside_and_back(void **state)
 	assert_int_equal(b.birth_us, 777);
 }
 
+/* Who was inside realloc when the run ended holds the block still; unless its address was given out again. */
+static void aside_at_the_end(void **state)
+{
+	struct live_block b;
+
+	(void)state;
+	now = 777;
+	alloc(A, 100, S1);
+	alloc(B, 40, S2);
+	now = 1000;
+	aside(MMT_ASIDE, 7, A);
+	aside(MMT_ASIDE, 8, B);
+	alloc(B, 60, S1);
+	assert_held(1, 60);
+	assert_int_equal(ledger_settle(&ledger), 0);
+	assert_held(2, 160);
+	assert_int_equal(ledger.resizing, 1);
+	assert_totals(3, 0, 0, 0);
+	assert_true(ledger_holds(&ledger, 0, A, &b));
+	assert_int_equal(b.birth_us, 777);
+	assert_int_equal(ledger_settle(&ledger), 0);
+	assert_held(2, 160);
+	assert_int_equal(ledger.resizing, 1);
+}
+
 static void aside_and_the_address_given_away(void **state)
 {
 	(void)state;
@@ -838,6 +863,7 @@ int main(void)
 		ledger_test(undefined_stacks_are_one_place),
 		ledger_test(aside_and_released),
 		ledger_test(aside_and_back),
+		ledger_test(aside_at_the_end),
 		ledger_test(aside_and_the_address_given_away),
 		ledger_test(aside_back_on_another),
 		ledger_test(aside_of_the_unknown),

@@ -141,6 +141,7 @@ static void test_trace_options(void **state)
 	refuse("--error-exitcode 256: it is a number", "", "-p", "1", "--error-exitcode", "256");
 	refuse("-o is given twice", "", "-p", "1", "-o", "a", "-o", "b");
 	refuse("-o: the file name is empty", "", "-p", "1", "-o", "");
+	refuse("-o and --report name the same", "", "-p", "1", "-o", "x", "--report", "x");
 }
 
 static void test_report_options(void **state)

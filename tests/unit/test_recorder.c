@@ -25,7 +25,7 @@ static int setup(void **state)
 	(void)state;
 	snprintf(path, sizeof(path), "/tmp/mm-recorder-%d.mmt", (int)getpid());
 	assert_int_equal(recorder_init(&rec), 0);
-	assert_int_equal(recorder_open_trace(&rec, &(struct recorder_trace){ .path = path }), 0);
+	assert_int_equal(recorder_want_trace(&rec, &(struct recorder_trace){ .path = path }), 0);
 	return 0;
 }
 

@@ -77,6 +77,17 @@ static void check(void (*escape)(struct strbuf *, const char *), const struct es
 #define FFFD "\xef\xbf\xbd"
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
+static void json_controls(void **state)
+{
+	static const struct escape e[] = {
+		{ "\xc2\x9b" "2J", "\"\\u009b2J\"" }, { "\xe2\x80\xae", "\"\\u202e\"" }, { "\xe2\x80\xa8", "\"\\u2028\"" },
+		{ "\xc2\xa0\xe2\x82\xac", "\"\xc2\xa0\xe2\x82\xac\"" },
+	};
+
+	(void)state;
+	check(strbuf_json, e, COUNT(e));
+}
+
 static void json(void **state)
 {
 	static const struct escape e[] = {
@@ -122,6 +133,7 @@ int main(void)
 		cmocka_unit_test(gives_away),
 		cmocka_unit_test(want_of_memory_is_sticky),
 		cmocka_unit_test(json),
+		cmocka_unit_test(json_controls),
 		cmocka_unit_test(text),
 	};
 

@@ -771,6 +771,7 @@ static void counted_between_from_and_until(void **state)
 {
 	(void)state;
 	tally_fini(&tally);
+	recorder_fini(&recorder);
 	start(PROBES); /* with FROM among the rules counting waits for it */
 	assert_false(tally.counting);
 	malloc_hit(0xa000, 24);
@@ -822,6 +823,7 @@ static void older_than_the_scope(void **state)
 {
 	(void)state;
 	tally_fini(&tally);
+	recorder_fini(&recorder);
 	start(PROBES);
 	malloc_hit(0xa000, 24);
 	free_hit(0xa000);
