@@ -18,6 +18,8 @@
 #include "base/log.h"
 #include "base/version.h"
 
+#define HELP_COLUMN 24
+
 struct parser {
 	int argc;
 	char **argv;
@@ -447,11 +449,14 @@ static void help_line(FILE *out, const struct option_line *line)
 		snprintf(left, sizeof(left), "    --%s%s%s", line->name, line->arg ? " " : "",
 			 line->arg ? line->arg : "");
 	n = strcspn(text, "\n");
-	fprintf(out, "  %-24s %.*s\n", left, (int)n, text);
+	/* one that is too long for the column has a line of its own */
+	if (strlen(left) > HELP_COLUMN)
+		fprintf(out, "  %s\n", left);
+	fprintf(out, "  %-*s %.*s\n", HELP_COLUMN, strlen(left) > HELP_COLUMN ? "" : left, (int)n, text);
 	while (text[n]) {
 		text += n + 1;
 		n = strcspn(text, "\n");
-		fprintf(out, "  %-24s %.*s\n", "", (int)n, text);
+		fprintf(out, "  %-*s %.*s\n", HELP_COLUMN, "", (int)n, text);
 	}
 }
 

@@ -39,10 +39,13 @@ static void say_trace_lost(struct recorder *r, int err)
 	r->trace_error = err;
 	(void)!writer_close(r->trace);
 	r->trace = NULL;
-	log_error_errno(err, "cannot write the trace %s", path ? path : r->wanted.path);
+	if (err == -ETIMEDOUT)
+		log_error("nobody reads the trace %s", path ? path : r->wanted.path);
+	else
+		log_error_errno(err, "cannot write the trace %s", path ? path : r->wanted.path);
 	log_hint("what was written is readable; the watch and its report are not harmed");
 	recorder_note(r, r->ledger.now_us, "the trace could not be written further from %.1f s on: %s",
-		      r->ledger.now_us / 1e6, strerror(-err));
+		      r->ledger.now_us / 1e6, err == -ETIMEDOUT ? "nobody reads it" : strerror(-err));
 }
 
 static void to_trace(struct recorder *r, const struct fact *f)

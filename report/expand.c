@@ -43,6 +43,7 @@ int expand_path(const struct defs *d, const uint32_t *path, uint32_t n, struct s
 	struct summary_frame *frames;
 	size_t total = 0;
 
+	n = expand_frames_within(d, path, n, EXPAND_MAX);
 	for (uint32_t i = 0; i < n; i++)
 		total += count_of(&d->frames[path[i]]);
 	frames = calloc(total + 1, sizeof(*frames));
@@ -78,6 +79,11 @@ enum summary_stack_end expand_end(uint8_t end)
 	return end < sizeof(ends) / sizeof(ends[0]) ? ends[end] : STACK_LOST;
 }
 
+enum summary_stack_end expand_path_end(const struct defs *d, const uint32_t *path, uint32_t n, uint8_t end)
+{
+	return expand_frames_within(d, path, n, EXPAND_MAX) < n ? STACK_DEEP : expand_end(end);
+}
+
 int expand_stack(const struct defs *d, uint32_t stack, struct summary_stack *out)
 {
 	cleanup_free uint32_t *path = NULL;
@@ -91,6 +97,6 @@ int expand_stack(const struct defs *d, uint32_t stack, struct summary_stack *out
 	if (!path)
 		return -ENOMEM;
 	defs_path(d, stack, path, n);
-	out->end = expand_end(d->stacks[stack].end);
+	out->end = expand_path_end(d, path, n, d->stacks[stack].end);
 	return expand_path(d, path, n, &out->frames, &out->depth);
 }

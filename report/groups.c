@@ -89,7 +89,7 @@ static int add_group(struct maker *mk, const struct draft *d)
 		.allocs = d->allocs, .frees = d->frees, .verdict = VERDICT_UNKNOWN,
 		.oldest_s = age_s(mk, d->kept.oldest_us), .youngest_s = age_s(mk, d->kept.youngest_us),
 		.series = series, .samples = &sample, .nsamples = 1, .wrappers = d->wrappers,
-		.stack_end = expand_end(d->path.end),
+		.stack_end = expand_path_end(defs, d->path.frames, d->path.depth, d->path.end),
 	};
 	int r = expand_path(defs, d->path.frames, d->path.depth, &frames, &g.depth);
 

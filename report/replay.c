@@ -20,6 +20,7 @@
 #include "report/tracelist.h"
 #include "trace/reader.h"
 
+#define NO_PART UINT32_MAX
 #define DAMAGE_TOLD 10		/* places of each file that have a note of their own */
 
 struct replay {
@@ -29,7 +30,10 @@ struct replay {
 	struct reader *reader;
 	uint64_t events;
 	uint64_t damages;		/* of this file */
-	uint32_t missing, missing_to;	/* pieces before this file; 0: none */
+	uint64_t last_us;		/* time of the last fact that was not only a change of family */
+	bool in_piece;			/* one has begun */
+	uint32_t part;			/* where it lies in the file */
+	uint32_t piece, last;		/* which it is, as in struct fact_run; the last of all until now */
 	int err;			/* of what cannot give one back */
 };
 
@@ -94,33 +98,48 @@ static void take_damage(void *ctx, const struct reader_damage *d)
 
 /* --- pieces --- */
 
-static int tell_missing(struct replay *r, uint64_t until_us)
+static int tell_missing(struct replay *r, uint32_t from, uint32_t to, uint64_t until_us)
 {
 	struct fact f = { .kind = MMT_INFO, .info = MMT_GAP, .time_us = r->ledger->now_us };
 	char why[80];
 	int err;
 
-	if (r->missing == r->missing_to)
-		snprintf(why, sizeof(why), "piece %u of the trace is missing", r->missing);
+	if (from == to)
+		snprintf(why, sizeof(why), "piece %u of the trace is missing", from);
 	else
-		snprintf(why, sizeof(why), "pieces %u to %u of the trace are missing", r->missing, r->missing_to);
-	r->missing = 0;
-	f.gap.start_us = r->ledger->now_us;
+		snprintf(why, sizeof(why), "pieces %u to %u of the trace are missing", from, to);
+	f.gap.start_us = r->last_us;
 	f.gap.length_us = until_us > f.gap.start_us ? until_us - f.gap.start_us : 0;
 	f.gap.why = why;
 	err = ledger_take(r->ledger, &f);
 	return err < 0 ? err : note(r, "%s: blocks that were released meanwhile are still listed as held", why);
 }
 
-static void find_missing(struct replay *r, const struct tracelist *t, size_t i)
+static int tell_disorder(struct replay *r)
 {
-	const struct tracelist_file *before = i ? &t->files[i - 1] : NULL, *file = &t->files[i];
+	int err = note(r, "%s holds pieces of the run twice or out of order: the counts of this report are wrong",
+		       r->file->name);
 
-	r->missing = 0;
-	if (!before || !before->known || !file->known || file->piece <= before->last + 1)
-		return;
-	r->missing = before->last + 1;
-	r->missing_to = file->piece - 1;
+	return err < 0 ? err : count_damage(r);
+}
+
+/* A piece begins, or more is known of the one that is being read. */
+static int take_piece(struct replay *r, const struct fact *f)
+{
+	uint32_t piece = f->run.piece, last = f->run.last > piece ? f->run.last : piece;
+	uint32_t part = reader_part(r->reader), before = r->last;
+	bool is_first = !r->in_piece, goes_on = r->in_piece && r->part == part && r->piece == piece;
+	bool was_whole = !r->piece;
+
+	r->in_piece = true;
+	r->part = part;
+	r->piece = piece;
+	r->last = last > before ? last : before;
+	if (is_first || goes_on)
+		return 0;
+	if (was_whole || piece <= before)
+		return tell_disorder(r);
+	return piece - before > 1 ? tell_missing(r, before + 1, piece - 1, f->time_us) : 0;
 }
 
 /* Behind the last piece it stands, and what it holds is late; but it holds it. */
@@ -140,11 +159,13 @@ static int take(void *ctx, const struct fact *f)
 
 	if (r->err < 0)
 		return r->err;
-	if (r->missing) {
-		int err = tell_missing(r, f->time_us);
+	if (f->kind == MMT_INFO && f->info == MMT_RUN) {
+		int err = take_piece(r, f);
 		if (err < 0)
 			return err;
 	}
+	if (f->kind != MMT_FAMILY && f->time_us > r->last_us)
+		r->last_us = f->time_us;
 	r->events += f->kind != MMT_INFO;
 	progress_reading(&r->progress, r->file->name, reader_at(r->reader), reader_size(r->reader), r->events);
 	return ledger_take(r->ledger, f);
@@ -174,6 +195,7 @@ static int read_file(struct replay *r)
 
 	if (err == 0) {
 		r->damages = 0;
+		r->part = NO_PART;
 		err = r->ledger->has_facts ? ledger_take(r->ledger, &family) : 0;
 		if (err == 0)
 			err = reader_run(r->reader, take, take_damage, r);
@@ -211,7 +233,6 @@ static int read_all(struct replay *r, const struct tracelist *t)
 
 	for (size_t i = 0; i < t->n && err == 0; i++) {
 		r->file = &t->files[i];
-		find_missing(r, t, i);
 		err = read_file(r);
 		if (err == 0)
 			err = note_unknown(r, t);

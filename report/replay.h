@@ -2,6 +2,7 @@
 /*
  * replay: from trace files to a ledger. Pieces of one run are put in order; what is missing between
  * them, what is damaged, and a run without its end, become notes and gaps of the ledger. Files of different runs are refused.
+ * Pieces that were put behind one another into one file (cat) are as good as files of their own, but must be in order.
  */
 #ifndef MM_REPLAY_H
 #define MM_REPLAY_H

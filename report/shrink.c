@@ -14,10 +14,12 @@
 #include "report/shrink.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "trace/writer.h"
 
@@ -371,6 +373,25 @@ static int write_to(struct ledger *l, const char *path)
 	return s.err < 0 ? s.err : closed;
 }
 
+/* A free name beside @path, taken so that it is ours: what the writer finds there it replaces. */
+static int take_part(const char *path, char **out)
+{
+	char *part;
+	int fd, err;
+
+	if (asprintf(&part, "%s.%d.part", path, (int)getpid()) < 0)
+		return -ENOMEM;
+	fd = open(part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0) {
+		err = -errno;
+		free(part);
+		return err;
+	}
+	close(fd);
+	*out = part;
+	return 0;
+}
+
 /* A device or a FIFO is written as it is; a file appears when it is whole: it may be the only copy of what was read. */
 int shrink_write(struct ledger *l, const char *path)
 {
@@ -380,10 +401,9 @@ int shrink_write(struct ledger *l, const char *path)
 
 	if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode))
 		return write_to(l, path);
-	if (asprintf(&part, "%s.part", path) < 0) {
-		part = NULL;
-		return -ENOMEM;
-	}
+	r = take_part(path, &part);
+	if (r < 0)
+		return r;
 	r = write_to(l, part);
 	if (r == 0 && rename(part, path) < 0)
 		r = -errno;

@@ -8,6 +8,7 @@
 #include "report/words.h"
 
 #define TRACES_SHOWN 3
+#define COMMAND_SHOWN 1000	/* characters */
 
 /* Begins a line: "  command   ". */
 static void label(struct strbuf *sb, const char *name)
@@ -15,16 +16,35 @@ static void label(struct strbuf *sb, const char *name)
 	strbuf_printf(sb, "  %-9s ", name);
 }
 
+/* How many bytes of @text its first @max characters are. */
+static size_t first_characters(const char *text, size_t max)
+{
+	size_t i = 0;
+
+	for (; text[i]; i++)
+		if (((unsigned char)text[i] & 0xc0) != 0x80 && max-- == 0)
+			break;
+	return i;
+}
+
+/* All of a command line may be megabytes. */
 static void put_command(struct strbuf *sb, const struct summary_target *t)
 {
-	label(sb, "command");
-	for (size_t i = 0; i < t->nargs; i++) {
-		strbuf_puts(sb, i ? " " : "");
-		strbuf_text(sb, t->cmdline[i]);
+	cleanup_strbuf struct strbuf line = STRBUF_INIT;
+	size_t shown;
+
+	for (size_t i = 0; i < t->nargs && line.len <= 4 * COMMAND_SHOWN; i++) {
+		strbuf_puts(&line, i ? " " : "");
+		strbuf_text(&line, t->cmdline[i]);
 	}
 	if (!t->nargs)
-		strbuf_text(sb, t->exe ? t->exe : "not known");
-	strbuf_putc(sb, '\n');
+		strbuf_text(&line, t->exe ? t->exe : "not known");
+	if (strbuf_error(&line) && !sb->err)
+		sb->err = strbuf_error(&line);
+	shown = first_characters(strbuf_str(&line), COMMAND_SHOWN);
+	label(sb, "command");
+	strbuf_append(sb, strbuf_str(&line), shown);
+	strbuf_puts(sb, shown < line.len ? " ...\n" : "\n");
 }
 
 /* All of a few; of many the first and the last. */

@@ -75,6 +75,8 @@ static int peek(struct tracelist_file *file)
 		err = reader_open(file->path, &r);
 	if (err == 0) {
 		err = reader_run(r, look, see_damage, &p);
+		file->tagged = reader_tag(r, &file->tag);
+		file->empty = err == 0 && !file->tagged && !p.damaged;
 		reader_close(r);
 	}
 	if (err >= 0 || err == -EINVAL || err == -EPROTO)
@@ -84,6 +86,16 @@ static int peek(struct tracelist_file *file)
 }
 
 /* --- all of them --- */
+
+static void leave_out_empty(struct tracelist *t)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->n; i++)
+		if (!t->files[i].empty)
+			t->files[n++] = t->files[i];
+	t->n = n;
+}
 
 static int compare(const void *pa, const void *pb)
 {
@@ -96,12 +108,20 @@ static int compare(const void *pa, const void *pb)
 	return a->given < b->given ? -1 : 1;
 }
 
+/* By their ids; where one has lost its head, by the tags. */
+static bool same_run(const struct tracelist_file *a, const struct tracelist_file *b)
+{
+	if (a->known && b->known)
+		return memcmp(a->id, b->id, sizeof(a->id)) == 0;
+	return !a->tagged || !b->tagged || a->tag == b->tag;
+}
+
 static int refuse_others(const struct tracelist *t)
 {
 	const struct tracelist_file *first = &t->files[0];
 
-	for (size_t i = 1; i < t->n && t->files[i].known; i++) {
-		if (memcmp(t->files[i].id, first->id, sizeof(first->id)) == 0)
+	for (size_t i = 1; i < t->n; i++) {
+		if (same_run(first, &t->files[i]))
 			continue;
 		log_error("%s and %s are of different runs", first->path, t->files[i].path);
 		log_hint("`mmattach diff OLD NEW` compares two runs");
@@ -147,7 +167,8 @@ int tracelist_make(const char *const *paths, size_t n, struct tracelist *out)
 		r = peek(&out->files[i]);
 	if (r < 0)
 		return r;
-	qsort(out->files, n, sizeof(*out->files), compare);
+	leave_out_empty(out);
+	qsort(out->files, out->n, sizeof(*out->files), compare);
 	r = refuse_others(out);
 	return r < 0 ? r : refuse_overlap(out);
 }

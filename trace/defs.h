@@ -26,7 +26,7 @@
 #include "trace/texts.h"
 
 #define DEFS_NONE UINT32_MAX	/* no such index */
-#define DEFS_DEPTH_MAX 65535
+#define DEFS_DEPTH_MAX 4096
 #define DEFS_NAMES_MAX 4096	/* functions inlined into one another */
 
 struct defs_module {

@@ -40,6 +40,7 @@ struct reader {
 	bool tagged;			/* the run's tag is known */
 	uint32_t tag;
 	uint32_t next;			/* number of the block that should come */
+	uint32_t part;			/* files that have begun */
 	uint32_t family;		/* that was told last */
 	uint64_t in_vain;		/* bytes checksummed for nothing */
 };
@@ -156,6 +157,8 @@ static int serve_whole(struct reader *r, const struct block_head *h, const uint8
 	tell_damage(r, false);
 	if (!was_lost && h->number > r->next)
 		tell_missing(r, r->next, h->number);
+	if (h->number < r->next) /* the head of another file lay in the damage */
+		r->part++;
 	r->next = h->number + 1;
 	err = take_block(r, h, p + MMT_BLOCK_HEAD);
 	source_pass(&r->in, MMT_BLOCK_HEAD + h->stored);
@@ -208,11 +211,12 @@ static bool serve_file_head(struct reader *r, const uint8_t *p, size_t n)
 		return false;
 	source_pass(&r->in, MMT_FILE_HEAD);
 	r->next = 0;
+	r->part++;
 	return true;
 }
 
-/* 1; 0 at the end; what take gave, -errno. */
-static int step(struct reader *r)
+/* 0; what take gave, which may be any number; -errno. */
+static int step(struct reader *r, bool *ended)
 {
 	const uint8_t *p;
 	ssize_t got = source_look(&r->in, AHEAD, &p);
@@ -220,28 +224,30 @@ static int step(struct reader *r)
 	enum block_state state;
 	int err = 0;
 
+	*ended = got == 0;
 	if (got <= 0)
 		return (int)got;
 	if (serve_file_head(r, p, (size_t)got))
-		return 1;
+		return 0;
 	state = block_look(p, (size_t)got, &h);
 	if (state == BLOCK_WHOLE)
 		err = serve_whole(r, &h, p);
 	else
 		serve_broken(r, state, &h, p, (size_t)got);
-	return err ? err : 1;
+	return err;
 }
 
 int reader_run(struct reader *r, reader_take *take_fact, reader_damaged *damaged, void *ctx)
 {
+	bool ended;
 	int err;
 
 	r->take = take_fact;
 	r->damaged = damaged;
 	r->ctx = ctx;
 	do {
-		err = step(r);
-	} while (err == 1);
+		err = step(r, &ended);
+	} while (!err && !ended);
 	if (!err)
 		tell_damage(r, true);
 	return err;
@@ -330,6 +336,17 @@ void reader_close(struct reader *r)
 	unpacker_free(r->unpacker);
 	decoder_fini(&r->decoder);
 	free(r);
+}
+
+bool reader_tag(const struct reader *r, uint32_t *tag)
+{
+	*tag = r->tag;
+	return r->tagged;
+}
+
+uint32_t reader_part(const struct reader *r)
+{
+	return r->part;
 }
 
 uint64_t reader_at(const struct reader *r)

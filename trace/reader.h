@@ -41,6 +41,12 @@ void reader_close(struct reader *r);
 /* Everything. 0; what @take gave; -ENOMEM; -EIO and such of read(2). */
 must_check int reader_run(struct reader *r, reader_take *take, reader_damaged *damaged, void *ctx);
 
+/* The tag of the run's blocks. False: none was whole until now. */
+bool reader_tag(const struct reader *r, uint32_t *tag);
+
+/* Of several files put one behind the other: which is being read. A number that grows. */
+uint32_t reader_part(const struct reader *r);
+
 /* For a line of progress: so much of so much (0: not known) was read. */
 uint64_t reader_at(const struct reader *r);
 uint64_t reader_size(const struct reader *r);

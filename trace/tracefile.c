@@ -3,18 +3,80 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
+#include <time.h>
 
 #include "base/fdio.h"
 #include "base/log.h"
 #include "trace/block.h"
 #include "trace/crc32.h"
 
-/* The file is written through a descriptor of our own: outfile closes its one when it gives the file its name. */
+#define PATIENCE_MS 1000
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* 0: it may be that something can be written now. */
+static int wait_until(int fd, int64_t end_ms)
+{
+	struct pollfd p = { .fd = fd, .events = POLLOUT };
+	int64_t left = end_ms - now_ms();
+
+	if (left <= 0)
+		return -ETIMEDOUT;
+	return poll(&p, 1, (int)left) < 0 && errno != EINTR ? -errno : 0;
+}
+
+static void pass(struct iovec *v, size_t n)
+{
+	v->iov_base = (char *)v->iov_base + n;
+	v->iov_len -= n;
+}
+
+/*
+ * Both in one call, if it takes both: whoever kills us in between two would leave a head without a payload. What does not
+ * block, and takes nothing, is given up.
+ */
+static int write_both(int fd, struct iovec head, struct iovec payload)
+{
+	int64_t end_ms = now_ms() + PATIENCE_MS;
+
+	while (head.iov_len + payload.iov_len) {
+		ssize_t done = writev(fd, (const struct iovec[]){ head, payload }, 2);
+		int err = 0;
+
+		if (done > 0) {
+			size_t of_head = (size_t)done < head.iov_len ? (size_t)done : head.iov_len;
+
+			pass(&head, of_head);
+			pass(&payload, (size_t)done - of_head);
+			end_ms = now_ms() + PATIENCE_MS;
+		} else if (done == 0 || errno == EAGAIN) {
+			err = wait_until(fd, end_ms);
+		} else if (errno != EINTR) {
+			err = -errno;
+		}
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/*
+ * The file is written through a descriptor of our own: outfile closes its one when it gives the file its name. What is
+ * written in place was opened for us alone: that it does not block is seen by nobody else.
+ */
 static int adopt(struct tracefile *t, const struct outfile *of)
 {
 	struct stat st;
+	int flags;
 
 	t->in_place = !of->temp;
 	t->fd = fcntl(of->fd, F_DUPFD_CLOEXEC, 3);
@@ -22,7 +84,10 @@ static int adopt(struct tracefile *t, const struct outfile *of)
 		return -errno;
 	t->dev = st.st_dev;
 	t->ino = st.st_ino;
-	return 0;
+	if (!t->in_place)
+		return 0;
+	flags = fcntl(t->fd, F_GETFL);
+	return flags < 0 || fcntl(t->fd, F_SETFL, flags | O_NONBLOCK) < 0 ? -errno : 0;
 }
 
 static int put_head(struct tracefile *t)
@@ -31,7 +96,7 @@ static int put_head(struct tracefile *t)
 
 	file_head_pack(head);
 	t->bytes = sizeof(head);
-	return write_full(t->fd, head, sizeof(head));
+	return write_both(t->fd, (struct iovec){ head, sizeof(head) }, (struct iovec){ 0 });
 }
 
 int tracefile_create(struct tracefile *t, const char *path)
@@ -79,25 +144,6 @@ static void take_back(struct tracefile *t)
 		log_warn_errno(errno, "a trace file ends with half a block");
 }
 
-/* Head and payload in one call: whoever kills us in between two would leave a head without a payload. */
-static int write_both(int fd, const void *head, size_t nhead, const void *payload, size_t n)
-{
-	const struct iovec both[] = { { (void *)head, nhead }, { (void *)payload, n } };
-	ssize_t done;
-	size_t of_head, of_payload;
-	int err;
-
-	do {
-		done = writev(fd, both, 2);
-	} while (done < 0 && errno == EINTR);
-	if (done < 0)
-		return -errno;
-	of_head = (size_t)done < nhead ? (size_t)done : nhead;
-	of_payload = (size_t)done - of_head;
-	err = write_full(fd, (const char *)head + of_head, nhead - of_head);
-	return err ? err : write_full(fd, (const char *)payload + of_payload, n - of_payload);
-}
-
 int tracefile_append(struct tracefile *t, struct packer *packer, uint32_t tag, const void *payload, size_t n)
 {
 	struct block_head h = { .number = t->blocks, .length = (uint32_t)n, .codec = MMT_CODEC_STORED, .tag = tag };
@@ -111,7 +157,7 @@ int tracefile_append(struct tracefile *t, struct packer *packer, uint32_t tag, c
 	h.stored = (uint32_t)stored;
 	h.crc = crc32_of(out, stored);
 	block_head_pack(&h, head);
-	err = write_both(t->fd, head, sizeof(head), out, stored);
+	err = write_both(t->fd, (struct iovec){ head, sizeof(head) }, (struct iovec){ (void *)out, stored });
 	if (err) {
 		take_back(t);
 		return err;

@@ -2,7 +2,8 @@
 /*
  * tracefile: a trace file that is being written. It appears with its head under its own name, and grows by whole
  * blocks: one that cannot be written whole is taken back. Where that is not possible (a FIFO, a device) half of it
- * stays, and whoever reads it sees the damage.
+ * stays, and whoever reads it sees the damage. Such a thing may also stop taking anything: who writes has a target to
+ * serve, and gives up after a second.
  */
 #ifndef MM_TRACEFILE_H
 #define MM_TRACEFILE_H
@@ -32,7 +33,10 @@ must_check int tracefile_create(struct tracefile *t, const char *path);
 /* Open again what @path was when it was closed, to append. -ESTALE: that is something else now; -errno. */
 must_check int tracefile_reopen(struct tracefile *t, const char *path);
 
-/* Append a block. @packer NULL: do not compress. 0 or -errno: the file ends where it ended before. */
+/*
+ * Append a block. @packer NULL: do not compress. 0 or -errno: the file ends where it ended before. -ETIMEDOUT: what is
+ * written in place took nothing for a second.
+ */
 must_check int tracefile_append(struct tracefile *t, struct packer *packer, uint32_t tag, const void *payload,
 				size_t n);
 

@@ -253,6 +253,28 @@ static void hostile_numbers(void **state)
 	summary_fini(&s);
 }
 
+/* Of a command line, 1000 characters, however many bytes these are. */
+static void a_long_command(void **state)
+{
+	static char arg[3001];
+	char wanted[1200];
+	struct summary s;
+
+	(void)state;
+	for (size_t i = 0; i + 2 < sizeof(arg); i += 2)
+		memcpy(arg + i, "\xc3\xbc", 2);
+	summary_init(&s);
+	for (size_t i = 0; i < 996; i += 3)
+		summary_add_arg(&s, "ab");
+	s.run.seconds = 60;
+	assert_says(&s, "ab ab\n  watched");
+	for (size_t i = 0; i < 5000; i++)
+		summary_add_arg(&s, arg);
+	snprintf(wanted, sizeof(wanted), "ab %.8s ...\n  watched", arg);
+	assert_says(&s, wanted);
+	summary_fini(&s);
+}
+
 static void many_traces(void **state)
 {
 	struct summary s;
@@ -330,6 +352,7 @@ int main(void)
 		cmocka_unit_test(shapes_read_differently),
 		cmocka_unit_test(long_names_are_cut_in_the_table_only),
 		cmocka_unit_test(hostile_numbers),
+		cmocka_unit_test(a_long_command),
 		cmocka_unit_test(many_traces),
 		cmocka_unit_test(nothing_kept_and_why),
 		cmocka_unit_test(nothing_could_be_watched),

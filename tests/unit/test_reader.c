@@ -368,6 +368,75 @@ static int count_families(void *ctx, const struct fact *f)
 	return 0;
 }
 
+/* --- what is known beside the facts --- */
+
+struct parts {
+	struct reader *reader;
+	uint32_t all[8];
+	size_t n;
+};
+
+static int take_part(void *ctx, const struct fact *f)
+{
+	struct parts *p = ctx;
+
+	(void)f;
+	p->all[p->n++ % 8] = reader_part(p->reader);
+	return 0;
+}
+
+static void ignore_damage(void *ctx, const struct reader_damage *d)
+{
+	(void)ctx;
+	(void)d;
+}
+
+static int take_one(void *ctx, const struct fact *f)
+{
+	(void)f;
+	++*(int *)ctx;
+	return 1;
+}
+
+/* Whatever the taker gives but 0 ends it. */
+static void the_taker_has_enough(void **state)
+{
+	struct reader *r;
+	int taken = 0;
+
+	(void)state;
+	assert_int_equal(reader_open_memory(strbuf_str(&image.bytes), image.bytes.len, &r), 0);
+	assert_int_equal(reader_run(r, take_one, ignore_damage, &taken), 1);
+	assert_int_equal(taken, 1);
+	reader_close(r);
+}
+
+/* Also where the head of the second file is damaged. */
+static void which_part_and_tag(void **state)
+{
+	(void)state;
+	image_head(&image);
+	add_block(0, 0);
+	add_block(1, 1);
+	image_head(&image);
+	add_block(2, 0);
+	for (int damaged = 0; damaged < 2; damaged++) {
+		struct parts p = { 0 };
+		uint32_t tag;
+
+		image.bytes.s[image.start[2] - MMT_FILE_HEAD] ^= damaged;
+		assert_int_equal(reader_open_memory(strbuf_str(&image.bytes), image.bytes.len, &p.reader), 0);
+		assert_false(reader_tag(p.reader, &tag));
+		assert_int_equal(reader_run(p.reader, take_part, ignore_damage, &p), 0);
+		assert_true(reader_tag(p.reader, &tag));
+		assert_int_equal(tag, IMAGE_TAG);
+		assert_int_equal(p.n, 6);
+		assert_int_equal(p.all[3], p.all[0]);
+		assert_int_equal(p.all[4], p.all[0] + 1);
+		reader_close(p.reader);
+	}
+}
+
 static void no_damage(void *ctx, const struct reader_damage *d)
 {
 	(void)ctx;
@@ -478,6 +547,8 @@ int main(void)
 		TEST(packed_blocks),
 		TEST_EXAMPLE(what_is_a_trace),
 		TEST(one_behind_the_other),
+		TEST(which_part_and_tag),
+		TEST_EXAMPLE(the_taker_has_enough),
 		TEST(families),
 		TEST_EXAMPLE(the_taker_stops),
 		TEST_EXAMPLE(a_pipe),

@@ -16,6 +16,7 @@
 
 #include "base/fdio.h"
 #include "base/log.h"
+#include "base/strbuf.h"
 #include "trace/writer.h"
 
 #define SECOND 1000000u
@@ -69,6 +70,22 @@ static void make(const struct piece *p)
 	put(w, (struct fact){ .kind = MMT_TIME }, p->to_s);
 	if (p->ended)
 		put(w, (struct fact){ .kind = MMT_INFO, .info = MMT_END }, p->to_s);
+	assert_int_equal(writer_close(w), 0);
+	defs_fini(&defs);
+}
+
+/* "two.mmt": a piece of two blocks. */
+static void make_two_blocks(uint32_t tag)
+{
+	struct defs defs;
+	const struct writer_options opt = { .path = path_of("two.mmt"), .defs = &defs, .run_tag = tag, .stored = true };
+	struct writer *w;
+
+	defs_init(&defs);
+	assert_int_equal(writer_open(&opt, &w), 0);
+	put(w, (struct fact){ .kind = MMT_INFO, .info = MMT_RUN, .run = { .id = { (uint8_t)tag }, .piece = 2 } }, 10);
+	assert_int_equal(writer_tick(w, 12 * SECOND), 0);
+	put(w, (struct fact){ .kind = MMT_TIME }, 13);
 	assert_int_equal(writer_close(w), 0);
 	defs_fini(&defs);
 }
@@ -279,6 +296,159 @@ static void what_is_not_there_among_others(void **state)
 	assert_non_null(strstr(said, "nowhere.mmt: No such file"));
 }
 
+/* --- several in one file --- */
+
+/* The files @names, one behind the other, as "cat.mmt"; of the first only what remains when @cut bytes are taken away. */
+static void cat_paths(size_t cut, const char *const *names, size_t n)
+{
+	struct strbuf all = STRBUF_INIT;
+
+	for (size_t i = 0; i < n; i++) {
+		char *data;
+		size_t size;
+
+		assert_int_equal(read_whole_file(path_of(names[i]), 1 << 20, &data, &size), 0);
+		strbuf_append(&all, data, i ? size : size - cut);
+		free(data);
+	}
+	assert_int_equal(write_whole_file(path_of("cat.mmt"), all.s, all.len), 0);
+	strbuf_fini(&all);
+}
+
+#define cat(cut, ...)										\
+	cat_paths(cut, (const char *const[]){ __VA_ARGS__ },					\
+		  sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(char *))
+
+static void pieces_in_one_file(void **state)
+{
+	(void)state;
+	cat(0, "first.mmt", "second.mmt", "third.mmt", "later.mmt");
+	assert_int_equal(read_files(path_of("cat.mmt")), 0);
+	assert_int_equal(ledger.nnotes, 0);
+	assert_int_equal(ledger.ngaps, 0);
+	assert_int_equal(damages(), 0);
+	assert_int_equal(ledger.run.last, 6);
+}
+
+static void pieces_missing_in_one_file(void **state)
+{
+	(void)state;
+	cat(0, "first.mmt", "later.mmt");
+	assert_int_equal(read_files(path_of("cat.mmt")), 0);
+	assert_int_equal(ledger.ngaps, 1);
+	assert_int_equal(ledger.gaps[0].start_us, 10 * SECOND);
+	assert_int_equal(ledger.gaps[0].length_us, 20 * SECOND);
+	assert_true(has_note("pieces 2 to 3 of the trace are missing"));
+	assert_int_equal(damages(), 0);
+}
+
+/* The file's name says the first of its pieces only. */
+static void a_file_behind_several_in_one(void **state)
+{
+	(void)state;
+	cat(0, "first.mmt", "second.mmt");
+	assert_int_equal(read_files(path_of("cat.mmt"), path_of("third.mmt")), 0);
+	assert_int_equal(ledger.ngaps, 0);
+	assert_int_equal(ledger.nnotes, 0);
+}
+
+static void assert_disorder(void)
+{
+	assert_int_equal(read_files(path_of("cat.mmt")), 0);
+	assert_true(has_note("cat.mmt holds pieces of the run twice or out of order"));
+	assert_true(damages() >= 1);
+	ledger_fini(&ledger);
+}
+
+static void doubled_in_one_file(void **state)
+{
+	(void)state;
+	cat(0, "whole.mmt", "whole.mmt");
+	assert_disorder();
+	cat(0, "first.mmt", "first.mmt");
+	assert_disorder();
+	cat(0, "first.mmt", "second.mmt", "first.mmt");
+	assert_disorder();
+	assert_int_equal(ledger_init(&ledger), 0);
+}
+
+/* The head of the second lies in the damage that the first ends with. */
+static void doubled_behind_damage(void **state)
+{
+	(void)state;
+	make_two_blocks(2);
+	cat(3, "two.mmt", "two.mmt");
+	assert_disorder();
+	assert_int_equal(ledger_init(&ledger), 0);
+}
+
+static void doubled_in_another_file(void **state)
+{
+	(void)state;
+	cat(0, "first.mmt", "second.mmt", "third.mmt");
+	assert_int_equal(read_files(path_of("cat.mmt"), path_of("second.mmt")), 0);
+	assert_true(has_note("second.mmt holds pieces of the run twice"));
+	assert_int_equal(damages(), 1);
+}
+
+/* More is known of the run than at its head: no other piece begins. */
+static void more_of_the_same_piece(void **state)
+{
+	const struct fact run = { .kind = MMT_INFO, .info = MMT_RUN, .run = { .id = { 9 }, .piece = 1 } };
+	struct defs defs;
+	const struct writer_options opt = { .path = path_of("more.mmt"), .defs = &defs };
+	struct writer *w;
+
+	(void)state;
+	defs_init(&defs);
+	assert_int_equal(writer_open(&opt, &w), 0);
+	put(w, run, 0);
+	put(w, run, 1);
+	put(w, (struct fact){ .kind = MMT_INFO, .info = MMT_END }, 2);
+	assert_int_equal(writer_close(w), 0);
+	defs_fini(&defs);
+	assert_int_equal(read_files(path_of("more.mmt")), 0);
+	assert_int_equal(ledger.nnotes, 0);
+	assert_int_equal(damages(), 0);
+}
+
+/* --- files in which nothing is --- */
+
+static void make_empty(void)
+{
+	char *data;
+	size_t n;
+
+	assert_int_equal(read_whole_file(path_of("first.mmt"), 1 << 20, &data, &n), 0);
+	assert_int_equal(write_whole_file(path_of("empty.mmt"), data, MMT_FILE_HEAD), 0);
+	free(data);
+}
+
+static void a_piece_that_has_just_begun(void **state)
+{
+	(void)state;
+	make_empty();
+	assert_int_equal(read_files(path_of("empty.mmt"), path_of("first.mmt"), path_of("second.mmt")), 0);
+	assert_int_equal(ledger.nnotes, 1);
+	assert_true(has_note("without an end"));
+	assert_int_equal(damages(), 0);
+	assert_int_equal(ledger.held_blocks, 1);
+	assert_string_equal(said, "");
+}
+
+static void nothing_else(void **state)
+{
+	(void)state;
+	make_empty();
+	assert_int_equal(read_files(path_of("empty.mmt")), 0);
+	assert_int_equal(ledger.nnotes, 1);
+	assert_true(has_note("without an end"));
+	ledger_fini(&ledger);
+	assert_int_equal(read_files(path_of("empty.mmt"), path_of("empty.mmt")), 0);
+	assert_int_equal(ledger.nnotes, 1);
+	assert_int_equal(ledger.held_blocks, 0);
+}
+
 /* --- damage --- */
 
 /* @name with byte @at flipped, or cut there (@cut), as "damaged.mmt". */
@@ -327,6 +497,47 @@ static void a_piece_without_its_head(void **state)
 	assert_true(has_note("piece 2 of the trace is missing"));
 }
 
+/* Its first block says what it is; the other one has a tag. */
+static void a_stranger_without_its_head(void **state)
+{
+	(void)state;
+	make_two_blocks(2);
+	damage("two.mmt", MMT_FILE_HEAD + MMT_BLOCK_HEAD + 1, false);
+	assert_int_equal(read_files(path_of("damaged.mmt"), path_of("first.mmt")), 0);
+	assert_true(has_note("damaged.mmt has lost its beginning"));
+	ledger_fini(&ledger);
+	make_two_blocks(3);
+	damage("two.mmt", MMT_FILE_HEAD + MMT_BLOCK_HEAD + 1, false);
+	assert_int_equal(read_files(path_of("damaged.mmt"), path_of("first.mmt")), -EINVAL);
+	assert_non_null(strstr(said, "damaged.mmt"));
+	assert_non_null(strstr(said, "different runs"));
+}
+
+/* --- what a file may ask for --- */
+
+/* Each has a table of all stacks. */
+static void many_families(void **state)
+{
+	struct defs defs;
+	const struct writer_options opt = { .path = path_of("families.mmt"), .defs = &defs };
+	struct writer *w;
+
+	(void)state;
+	defs_init(&defs);
+	assert_int_equal(writer_open(&opt, &w), 0);
+	for (uint32_t i = 1; i <= 200; i++) {
+		const struct fact f = { .kind = MMT_INFO, .info = MMT_FAMILY_NAME, .family_name = { i, "x" } };
+
+		assert_int_equal(defs_take(&defs, &f), 0);
+		put(w, f, 0);
+	}
+	assert_int_equal(writer_close(w), 0);
+	defs_fini(&defs);
+	assert_int_equal(read_files(path_of("families.mmt")), 0);
+	assert_int_equal(ledger.nbooks, 64);
+	assert_int_equal(ledger.nonsense, 200 - 63);
+}
+
 int main(void)
 {
 #define replay_test(f) cmocka_unit_test_teardown(f, fini)
@@ -348,6 +559,17 @@ int main(void)
 		replay_test(a_cut_trace),
 		replay_test(a_damaged_block),
 		replay_test(a_piece_without_its_head),
+		replay_test(a_stranger_without_its_head),
+		replay_test(pieces_in_one_file),
+		replay_test(pieces_missing_in_one_file),
+		replay_test(a_file_behind_several_in_one),
+		replay_test(doubled_in_one_file),
+		replay_test(doubled_behind_damage),
+		replay_test(doubled_in_another_file),
+		replay_test(more_of_the_same_piece),
+		replay_test(a_piece_that_has_just_begun),
+		replay_test(nothing_else),
+		replay_test(many_families),
 	};
 
 	return cmocka_run_group_tests(tests, make_files, remove_files);

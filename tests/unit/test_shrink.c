@@ -538,14 +538,14 @@ static void a_device_stays_one(void **state)
 /* It may be the only copy of what was shrunken. */
 static void the_old_file_stays_until_the_new_is_whole(void **state)
 {
-	char path[100], part[110], old[10] = { 0 };
+	char path[100], part[130], old[10] = { 0 };
 	struct rlimit limit, small;
 	struct stat st;
 	int fd;
 
 	(void)state;
 	snprintf(path, sizeof(path), "%s/old.mmt", folder);
-	snprintf(part, sizeof(part), "%s.part", path);
+	snprintf(part, sizeof(part), "%s.%d.part", path, (int)getpid());
 	assert_int_equal(write_whole_file(path, "old", 3), 0);
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
 	small = (struct rlimit){ 20, limit.rlim_max };
@@ -563,6 +563,29 @@ static void the_old_file_stays_until_the_new_is_whole(void **state)
 	assert_true(st.st_size > 3);
 	assert_int_equal(st.st_mode & 07777, 0600);
 	assert_int_equal(stat(part, &st), -1);
+}
+
+/* Whatever is called as the new file is until it is whole. */
+static void what_is_somebody_elses_stays(void **state)
+{
+	char path[100], part[130], plain[110], *data;
+	size_t n;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/mine.mmt", folder);
+	snprintf(part, sizeof(part), "%s.%d.part", path, (int)getpid());
+	snprintf(plain, sizeof(plain), "%s.part", path);
+	assert_int_equal(write_whole_file(plain, "other", 5), 0);
+	write_small(path, 0);
+	assert_int_equal(read_whole_file(plain, 100, &data, &n), 0);
+	assert_int_equal(n, 5);
+	free(data);
+	assert_int_equal(write_whole_file(part, "other", 5), 0);
+	write_small(path, -EEXIST);
+	assert_int_equal(read_whole_file(part, 100, &data, &n), 0);
+	assert_int_equal(n, 5);
+	free(data);
+	assert_int_equal(unlink(part), 0);
 }
 
 static int make_folder(void **state)
@@ -589,6 +612,7 @@ int main(void)
 		cmocka_unit_test(what_cannot_be_written),
 		cmocka_unit_test(a_device_stays_one),
 		cmocka_unit_test(the_old_file_stays_until_the_new_is_whole),
+		cmocka_unit_test(what_is_somebody_elses_stays),
 	};
 
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <sys/wait.h>
 
 #include "base/fdio.h"
@@ -72,6 +73,57 @@ static void a_fifo(void **state)
 	assert_int_equal(status, 0);
 	struct writer *w = open_writer("same", 0, false);
 	assert_int_equal(put_random(w, 20000, 4, &want), 0);
+	assert_int_equal(writer_close(w), 0);
+	assert_string_equal(strbuf_str(&got.events), strbuf_str(&want.events));
+	assert_int_equal(got.ndamage, 0);
+	tape_fini(&want);
+	tape_fini(&got);
+}
+
+/* What is said when nobody takes what is in the FIFO; whoever writes has not waited for long. */
+static void a_fifo_that_nobody_reads(void **state)
+{
+	const struct fact f = { .kind = MMT_TIME };
+	time_t start = time(NULL);
+
+	(void)state;
+	assert_int_equal(mkfifo("pipe", 0600), 0);
+	int fd = open("pipe", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	alarm(20);
+	struct writer *w = open_writer("pipe", 0, true);
+	assert_int_equal(put_random(w, 100000, 4, NULL), -ETIMEDOUT);
+	assert_true(time(NULL) - start < 10);
+	assert_int_equal(writer_put(w, &f), -ETIMEDOUT);
+	assert_int_equal(writer_close(w), -ETIMEDOUT);
+	alarm(0);
+	close(fd);
+}
+
+/* For less than a second: nothing is lost of more than a FIFO has room for. */
+static void a_fifo_that_is_read_late(void **state)
+{
+	const struct timespec late = { .tv_nsec = 400000000 };
+	struct tape want, got;
+	int status;
+
+	(void)state;
+	tape_init(&want);
+	tape_init(&got);
+	assert_int_equal(mkfifo("pipe", 0600), 0);
+	int fd = open("pipe", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	pid_t pid = fork();
+	if (!pid) {
+		struct writer *w = open_writer("pipe", 0, true);
+		_exit(put_random(w, 50000, 4, NULL) || writer_close(w));
+	}
+	nanosleep(&late, NULL);
+	assert_int_equal(fcntl(fd, F_SETFL, 0), 0);
+	assert_int_equal(tape_read(&got, "pipe"), 0);
+	close(fd);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	struct writer *w = open_writer("same", 0, true);
+	assert_int_equal(put_random(w, 50000, 4, &want), 0);
 	assert_int_equal(writer_close(w), 0);
 	assert_string_equal(strbuf_str(&got.events), strbuf_str(&want.events));
 	assert_int_equal(got.ndamage, 0);
@@ -180,6 +232,8 @@ int main(void)
 		TEST(refused),
 		TEST(an_old_file),
 		TEST(a_fifo),
+		TEST(a_fifo_that_nobody_reads),
+		TEST(a_fifo_that_is_read_late),
 		TEST(no_room),
 		TEST(no_room_at_the_ends),
 	};
