@@ -195,6 +195,11 @@ static int finish_recording(struct session *s)
  */
 static void let_signals_end_us(const struct session *s)
 {
+	struct signalfd_siginfo si;
+
+	/* what has come until now has ended the watch, or the looking up of names */
+	while (read(s->signals, &si, sizeof(si)) == sizeof(si))
+		;
 	if (!s->spawned)
 		sigprocmask(SIG_SETMASK, &s->before.mask, NULL);
 }
