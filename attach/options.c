@@ -15,10 +15,10 @@
 #include <string.h>
 
 #include "attach/option_table.h"
+#include "attach/options_check.h"
+#include "attach/options_help.h"
 #include "base/log.h"
 #include "base/version.h"
-
-#define HELP_COLUMN 24
 
 struct parser {
 	int argc;
@@ -28,11 +28,6 @@ struct parser {
 	bool command_given;
 	struct options *o;
 	struct usage_error *err;
-};
-
-static const char *const command_names[] = {
-	[COMMAND_WATCH] = "watching", [COMMAND_PROBES] = "probes", [COMMAND_REPAIR] = "repair",
-	[COMMAND_REPORT] = "report", [COMMAND_DIFF] = "diff", [COMMAND_SHRINK] = "shrink", [COMMAND_IMPORT] = "import",
 };
 
 static size_t min3(size_t a, size_t b, size_t c)
@@ -191,17 +186,12 @@ static int take_repair_pid(struct parser *p, const char *word)
 	return 0;
 }
 
-static bool takes_files(enum command c)
-{
-	return c == COMMAND_REPORT || c == COMMAND_DIFF || c == COMMAND_SHRINK || c == COMMAND_IMPORT;
-}
-
 static bool take_command(struct parser *p, const char *word)
 {
 	if (p->command_given)
 		return false;
 	for (size_t i = COMMAND_PROBES; i < COMMAND_HELP; i++) {
-		if (!strcmp(word, command_names[i])) {
+		if (!strcmp(word, options_command_name(i))) {
 			p->o->command = i;
 			p->command_given = true;
 			return true;
@@ -259,7 +249,7 @@ static int take_word(struct parser *p, const char *word)
 		return take_repair_pid(p, word);
 	if (p->o->command == COMMAND_IMPORT && !p->o->import)
 		return take_import_kind(p, word);
-	if (takes_files(p->o->command))
+	if (command_takes_files(p->o->command))
 		return take_file(p, word);
 	return refuse_word(p, word);
 }
@@ -269,7 +259,7 @@ static int take_rest(struct parser *p)
 {
 	int err = 0;
 
-	if (!takes_files(p->o->command))
+	if (!command_takes_files(p->o->command))
 		return take_program(p);
 	while (!err && p->at < p->argc)
 		err = take_file(p, p->argv[p->at++]);
@@ -295,112 +285,6 @@ static int parse_all(struct parser *p)
 	return err;
 }
 
-/* Options that mean nothing to the command are refused rather than ignored. */
-static int check_used(const struct parser *p)
-{
-	for (size_t i = 0; i < option_count; i++) {
-		if (!(p->used >> i & 1) || (option_table[i].commands >> p->o->command & 1))
-			continue;
-		usage_refuse(p->err, "--%s means nothing to %s", option_table[i].name, command_names[p->o->command]);
-		if (p->o->command == COMMAND_REPAIR && p->o->pid)
-			usage_advise(p->err, "mmattach repair %d", (int)p->o->pid);
-		return -EINVAL;
-	}
-	return 0;
-}
-
-static int check_target(const struct parser *p)
-{
-	const struct options *o = p->o;
-	int given = !!o->pid + !!o->name + !!o->program;
-
-	if (given > 1) {
-		usage_refuse(p->err, "%s: only one of them can say what to watch",
-		       !o->program ? "-p and -n" : o->pid ? "-p and --" : "-n and --");
-		return usage_advise(p->err, "either a running process (-p PID or -n NAME), or a program to start (-- PROGRAM)");
-	}
-	if (o->command == COMMAND_PROBES && o->program)
-		return usage_refuse(p->err, "probes looks at a running process: mmattach probes -p PID");
-	if (o->command == COMMAND_REPAIR && o->program)
-		return usage_refuse(p->err, "repair is for a running process: mmattach repair PID");
-	if (o->command == COMMAND_REPAIR && !o->pid) {
-		usage_refuse(p->err, "repair needs the id of a process");
-		return usage_advise(p->err, "mmattach repair PID");
-	}
-	if (o->command == COMMAND_WATCH && !given) {
-		usage_refuse(p->err, "nothing to watch");
-		return usage_advise(p->err, "name it: -p PID, -n NAME, or -- PROGRAM ARG...");
-	}
-	return 0;
-}
-
-static int check_trace(const struct parser *p)
-{
-	const struct options *o = p->o;
-
-	if (o->command == COMMAND_WATCH && !o->output && (o->rotate_bytes || o->raw || o->end_on_trace_error)) {
-		usage_refuse(p->err, "%s: no trace is written",
-			     o->rotate_bytes ? "--rotate" : o->raw ? "--raw" : "--on-trace-error");
-		return usage_advise(p->err, "-o FILE saves one");
-	}
-	if (o->command == COMMAND_WATCH && o->output && o->report && !strcmp(o->output, o->report))
-		return usage_refuse(p->err, "-o and --report name the same file: one is the trace, the other the report");
-	return 0;
-}
-
-static int check_files(const struct parser *p)
-{
-	const struct options *o = p->o;
-
-	if (!takes_files(o->command))
-		return 0;
-	if (o->command == COMMAND_IMPORT && !o->import) {
-		usage_refuse(p->err, "import what?");
-		return usage_advise(p->err, "mmattach import mmleak|mtrace FILE... [--maps FILE] -o OUT");
-	}
-	if (o->command == COMMAND_IMPORT && o->import == IMPORT_MTRACE && o->maps)
-		return usage_refuse(p->err, "--maps means nothing to import mtrace: its lines name the files");
-	if (o->command == COMMAND_DIFF && o->files.n != 2) {
-		usage_refuse(p->err, "diff compares two traces, and %zu %s given", o->files.n, o->files.n == 1 ? "is" : "are");
-		return usage_advise(p->err, "mmattach diff OLD NEW; pieces of one run can be put together by mmattach shrink");
-	}
-	if (!o->files.n) {
-		usage_refuse(p->err, "%s needs the name of a file", command_names[o->command]);
-		return usage_advise(p->err, "mmattach %s%s FILE...%s", command_names[o->command],
-				    o->import == IMPORT_MMLEAK ? " mmleak" : o->import == IMPORT_MTRACE ? " mtrace" : "",
-				    o->command == COMMAND_REPORT ? "" : " -o OUT");
-	}
-	if ((o->command == COMMAND_SHRINK || o->command == COMMAND_IMPORT) && !o->output) {
-		usage_refuse(p->err, "%s needs to know where to write", command_names[o->command]);
-		return usage_advise(p->err, "-o OUT.mmt");
-	}
-	return 0;
-}
-
-static int check_report(const struct parser *p)
-{
-	if (p->o->gen_suppressions && p->o->format != FORMAT_TEXT)
-		return usage_refuse(p->err, "--gen-suppressions goes with the text report only");
-	return 0;
-}
-
-static int check_all(const struct parser *p)
-{
-	int ret = check_used(p);
-
-	if (ret == 0)
-		ret = check_target(p);
-	if (ret == 0)
-		ret = check_trace(p);
-	if (ret == 0)
-		ret = check_files(p);
-	if (ret == 0)
-		ret = check_report(p);
-	if (ret == 0 && p->o->quiet && p->o->verbose)
-		ret = usage_refuse(p->err, "-q and -v contradict each other");
-	return ret;
-}
-
 int options_parse(int argc, char **argv, struct options *out, struct usage_error *err)
 {
 	struct parser p = { .argc = argc, .argv = argv, .at = 1, .o = out, .err = err };
@@ -416,7 +300,7 @@ int options_parse(int argc, char **argv, struct options *out, struct usage_error
 	/* --help and --version are answered whatever else is there. */
 	if (ret || out->command >= COMMAND_HELP)
 		return ret;
-	return check_all(&p);
+	return options_check(out, p.used, err);
 }
 
 static void fini_list(struct option_list *list)
@@ -434,65 +318,6 @@ void options_fini(struct options *o)
 	fini_list(&o->ignore);
 	fini_list(&o->suppressions);
 	fini_list(&o->files);
-}
-
-static void help_line(FILE *out, const struct option_line *line)
-{
-	char left[40];
-	const char *text = line->help;
-	size_t n;
-
-	if (line->letter)
-		snprintf(left, sizeof(left), "-%c, --%s%s%s", line->letter, line->name, line->arg ? " " : "",
-			 line->arg ? line->arg : "");
-	else
-		snprintf(left, sizeof(left), "    --%s%s%s", line->name, line->arg ? " " : "",
-			 line->arg ? line->arg : "");
-	n = strcspn(text, "\n");
-	/* one that is too long for the column has a line of its own */
-	if (strlen(left) > HELP_COLUMN)
-		fprintf(out, "  %s\n", left);
-	fprintf(out, "  %-*s %.*s\n", HELP_COLUMN, strlen(left) > HELP_COLUMN ? "" : left, (int)n, text);
-	while (text[n]) {
-		text += n + 1;
-		n = strcspn(text, "\n");
-		fprintf(out, "  %-*s %.*s\n", HELP_COLUMN, "", (int)n, text);
-	}
-}
-
-static void help_domains(FILE *out)
-{
-	const char *name, *what;
-
-	fputs("\nDomains of --debug (all: every one):\n", out);
-	for (size_t i = 0; log_domain_describe(i, &name, &what); i++)
-		fprintf(out, "  %-10s %s\n", name, what);
-}
-
-static void usage(FILE *out)
-{
-	fputs("usage: mmattach [options] (-p PID | -n NAME | -- PROGRAM ARG...)\n"
-	      "       mmattach report TRACE...               the report of a saved watch\n"
-	      "       mmattach diff OLD NEW                  what grew, what appeared, what went\n"
-	      "       mmattach shrink TRACE... -o OUT        keep what is live, and totals\n"
-	      "       mmattach import mmleak|mtrace FILE... [--maps FILE] -o OUT\n"
-	      "       mmattach probes [-p PID | -n NAME]     where traps would go, and what they cost\n"
-	      "       mmattach repair PID                    take out traps that a killed keeper left behind\n", out);
-}
-
-void options_help(FILE *out)
-{
-	usage(out);
-	fputs("\nWatches the allocations and releases of a running process, and says which code keeps\n"
-	      "what it takes. Nothing is loaded into the process; afterwards it goes on as it was.\n\n", out);
-	for (size_t i = 0; i < option_count; i++)
-		help_line(out, &option_table[i]);
-	help_domains(out);
-	fputs("\nFor example:\n"
-	      "  mmattach -p 1234 -d 10m\n"
-	      "  mmattach -n my_service -d 1h --format json --report leaks.json\n"
-	      "  mmattach -p 1234 -d 8h -o svc.mmt --rotate 100M; mmattach report svc.*.mmt\n"
-	      "  mmattach --probe 'alloc pool_get' --probe 'free pool_put' -- ./my_program --its-option\n", out);
 }
 
 static void take_effect(const struct options *o)
@@ -531,7 +356,7 @@ bool options_start(int argc, char **argv, struct options *out, int *status)
 	int ret = options_parse(argc, argv, out, &err);
 
 	if (argc <= 1) {
-		usage(stderr);
+		options_usage(stderr);
 		fputs("       mmattach --help                        all options\n", stderr);
 		*status = 2;
 		return false;

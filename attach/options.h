@@ -20,7 +20,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <sys/types.h>
 
 #include "attach/probes/rule.h"
@@ -103,7 +102,5 @@ void options_fini(struct options *o);
  * printed, -q, -v and --debug take effect. true: carry out @out->command (one of the first three). false: exit with @status.
  */
 bool options_start(int argc, char **argv, struct options *out, int *status);
-
-void options_help(FILE *out);
 
 #endif

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* options_help: what --help says, from the table of options. */
+#ifndef MM_OPTIONS_HELP_H
+#define MM_OPTIONS_HELP_H
+
+#include <stdio.h>
+
+void options_usage(FILE *out);	/* how it is called, a line for each way */
+void options_help(FILE *out);	/* all */
+
+#endif
