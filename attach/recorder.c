@@ -310,13 +310,19 @@ void recorder_tick(struct recorder *r, uint64_t time_us)
 int recorder_end(struct recorder *r)
 {
 	struct writer *w = r->trace;
-	int err = w && !r->wanted.raw ? writer_put_names(w) : 0, closed;
+	int err = 0, closed;
 
 	r->trace = NULL;
+	if (w && !writer_is_there(w)) {
+		log_error("the trace %s was removed or replaced while it was written", writer_path(w));
+		err = -ESTALE;
+	} else if (w && !r->wanted.raw) {
+		err = writer_put_names(w);
+	}
 	closed = writer_close(w);
 	if (err == 0)
 		err = closed;
-	if (err < 0)
+	if (err < 0 && err != -ESTALE)
 		log_error_errno(err, "cannot write the end of the trace %s", r->wanted.path);
 	return err < 0 ? err : r->trace_error;
 }

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "trace/defined.h"
 #include "trace/encode.h"
@@ -320,6 +321,14 @@ int writer_put_names(struct writer *w)
 const char *writer_path(const struct writer *w)
 {
 	return w->path;
+}
+
+bool writer_is_there(const struct writer *w)
+{
+	struct stat st;
+
+	return w->file.in_place ||
+	       (stat(w->path, &st) == 0 && st.st_dev == w->file.dev && st.st_ino == w->file.ino);
 }
 
 uint64_t writer_bytes(const struct writer *w)

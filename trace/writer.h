@@ -61,6 +61,7 @@ must_check int writer_put_names(struct writer *w);
 
 /* Where the current file is, and what was written: for messages and tests. */
 const char *writer_path(const struct writer *w);
+bool writer_is_there(const struct writer *w);	/* false: somebody has removed or replaced the current file */
 uint64_t writer_bytes(const struct writer *w);		/* of all files */
 uint64_t writer_raw_bytes(const struct writer *w);	/* before compression */
 

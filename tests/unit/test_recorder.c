@@ -179,6 +179,15 @@ static void cannot_be_written(void **state)
 	ledger_fini(&l);
 }
 
+static void removed_meanwhile(void **state)
+{
+	(void)state;
+	begin();
+	alloc(1, 10);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(recorder_end(&rec), -ESTALE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -186,6 +195,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_has_not_changed_is_not_said_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_second_later_it_is_in_the_file, setup, teardown),
 		cmocka_unit_test_setup_teardown(cannot_be_written, setup, teardown),
+		cmocka_unit_test_setup_teardown(removed_meanwhile, setup, teardown),
 	};
 
 	log_set_quiet();
