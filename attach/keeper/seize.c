@@ -14,7 +14,7 @@
 
 #define REFUSED_TRIES 20
 #define REAP_NS 5000000
-#define FENCE_NS 1000000000ull	/* for all threads to come out of fork */
+#define FENCE_NS 3000000000ull	/* for all threads to come out of fork; where dozens want two processors, it is also for their turn to come */
 
 /*
  * PTRACE_SEIZE waits while the process execs, and the exec waits until the
