@@ -5,11 +5,10 @@ A hundred million events through the ledger and a trace; then ten million, repor
 from the same events in each one's own format.
 """
 import json
-import os
 import pathlib
 import shutil
 import subprocess
-import time
+import sys
 
 TOP = pathlib.Path(__file__).parent.parent
 PROGRAM = TOP / "build/bench/events"
@@ -25,15 +24,20 @@ def made(events, held, *more):
     return json.loads(done.stdout)
 
 
+# By a small process of its own: a child's peak memory begins with that of who forked it.
+TIMER = """
+import resource, subprocess, sys, time
+began = time.monotonic()
+subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+print(time.monotonic() - began, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)
+"""
+
+
 def timed(command):
     """(seconds, peak MB) of a program whose output nobody reads."""
-    began = time.monotonic()
-    process = subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise RuntimeError(f"{command[0]} ended with {process.returncode}")
-    return time.monotonic() - began, usage.ru_maxrss / 1024
+    words = [sys.executable, "-c", TIMER, *(str(word) for word in command)]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    return tuple(float(word) for word in done.stdout.split())
 
 
 def side_by_side(rounds):
