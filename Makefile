@@ -223,10 +223,12 @@ fuzz: $(FUZZ_SEEDS)
 		{ echo 'make fuzz needs clang with libFuzzer: apt-get install clang libclang-rt-14-dev'; exit 1; }
 	$(MAKE) CC=$(CLANG) SAN=fuzzer-no-link,address,undefined libfuzzers
 
+# What hours of fuzzing have found to be different is kept in tests/fuzz/grown.
 # -fsanitize=fuzzer-no-link of the objects becomes fuzzer here, with libFuzzer's main. What fails is left in build/fuzz/.
 libfuzzers: $(LIBFUZZERS)
 	@for f in $^; do \
 		name=$${f##*/fuzz_}; mkdir -p build/fuzz/corpus/$$name; set -- build/fuzz/corpus/$$name; \
+		grown=tests/fuzz/grown/$$name.tar.xz; [ ! -f $$grown ] || tar -xf $$grown -C build/fuzz/corpus/$$name; \
 		for seeds in tests/fuzz/corpus/$$name build/fuzz/seeds/$$name; do [ ! -d $$seeds ] || set -- "$$@" $$seeds; done; \
 		echo "  FUZZ	$$name"; \
 		$$f -max_total_time=$(FUZZ_TIME) -timeout=10 -rss_limit_mb=1024 -max_len=65536 -print_final_stats=1 -verbosity=0 \
