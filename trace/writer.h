@@ -4,7 +4,7 @@
  *
  *	writer_open, writer_put..., writer_tick now and then, writer_close
  *
- * Facts gather in a block; a block goes to the file in one write when it is full, or a second after its first fact
+ * Facts gather in a block; a block goes to the file in one write when it is full, or most of a second after its first fact
  * (writer_tick). So who is killed loses a second at most.
  *
  * Events name stacks by number. The writer knows by @defs what they mean, and puts each definition into each
@@ -50,7 +50,7 @@ must_check int writer_close(struct writer *w);
 /* 0 or -errno. */
 must_check int writer_put(struct writer *w, const struct fact *f);
 
-/* It is @now_us: write what has waited for a second. 0 or -errno. */
+/* It is @now_us: write what has waited for most of a second: called every quarter of one, none is older than a second. 0 or -errno. */
 must_check int writer_tick(struct writer *w, uint64_t now_us);
 
 /*
