@@ -19,7 +19,7 @@
 #include <sys/types.h>
 
 #include "attach/probes/elfimage.h"
-#include "attach/procmaps.h"
+#include "base/procmaps.h"
 #include "base/cleanup.h"
 #include "base/taddr.h"
 

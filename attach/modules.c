@@ -19,7 +19,7 @@
 
 #include "attach/keeper/procfs.h"
 #include "attach/modfile.h"
-#include "attach/procmaps.h"
+#include "base/procmaps.h"
 #include "base/fdio.h"
 #include "base/log.h"
 

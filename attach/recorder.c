@@ -12,6 +12,7 @@
 
 #include "base/fdio.h"
 #include "base/log.h"
+#include "report/runfacts.h"
 #include "trace/pieces.h"
 
 #define QUIET_US 10000000u
@@ -43,7 +44,7 @@ static void say_trace_lost(struct recorder *r, int err)
 		log_error("nobody reads the trace %s", path ? path : r->wanted.path);
 	else
 		log_error_errno(err, "cannot write the trace %s", path ? path : r->wanted.path);
-	log_hint("what was written is readable; the watch and its report are not harmed");
+	log_hint("what was written is readable, and the report has all that was seen");
 	recorder_note(r, r->ledger.now_us, "the trace could not be written further from %.1f s on: %s",
 		      r->ledger.now_us / 1e6, err == -ETIMEDOUT ? "nobody reads it" : strerror(-err));
 }
@@ -56,93 +57,32 @@ static void to_trace(struct recorder *r, const struct fact *f)
 		say_trace_lost(r, err);
 }
 
-static int put_run(struct recorder *r, struct writer *w, uint32_t piece)
+/* Each file of a run stands on its own. */
+static int put_head(struct recorder *r, struct writer *w, uint32_t piece)
 {
 	const struct ledger *l = &r->ledger;
-	struct fact run = { .kind = MMT_INFO, .info = MMT_RUN, .time_us = l->now_us, .run = l->run };
-	struct fact target = {
-		.kind = MMT_INFO, .info = MMT_TARGET, .time_us = l->now_us,
-		.target = { .pid = l->target.pid, .comm = l->target.comm, .exe = l->target.exe,
-			    .argv = l->target.argv, .argc = l->target.argc },
-	};
-	int err;
+	int err = runfacts_put_run(l, piece, l->run.last, l->now_us, w);
 
-	run.run.piece = piece;
-	err = writer_put(w, &run);
-	return err < 0 ? err : writer_put(w, &target);
-}
-
-static int put_probes(struct recorder *r, struct writer *w)
-{
-	const struct ledger *l = &r->ledger;
-	int err = 0;
-
-	for (size_t i = 0; i < l->nprobes && err == 0; i++) {
-		const struct ledger_probe *p = &l->probes[i];
-		const struct fact probe = {
-			.kind = MMT_INFO, .info = MMT_PROBE, .time_us = l->now_us,
-			.probe = { .number = p->number, .rule = p->rule, .module = p->module, .note = p->note },
-		};
-		const struct fact hits = {
-			.kind = MMT_INFO, .info = MMT_HITS, .time_us = l->now_us,
-			.hits = { .probe = p->number, .hits = p->hits },
-		};
-
-		err = writer_put(w, &probe);
-		if (err == 0 && p->hits)
-			err = writer_put(w, &hits);
-	}
-	return err;
-}
-
-static int put_counts(struct recorder *r, struct writer *w)
-{
-	const struct ledger *l = &r->ledger;
-	int err = 0;
-
-	for (uint32_t i = 0; i < LEDGER_COUNTS && err == 0; i++) {
-		const struct fact f = {
-			.kind = MMT_INFO, .info = MMT_COUNT, .time_us = l->now_us, .count = { i, l->counts[i] },
-		};
-
-		if (l->counts[i])
-			err = writer_put(w, &f);
-	}
-	for (size_t i = 0; i < l->nlost && err == 0; i++) {
-		const struct fact f = {
-			.kind = MMT_INFO, .info = MMT_LOST, .time_us = l->now_us,
-			.lost = { l->lost[i].reason, l->lost[i].count },
-		};
-
-		err = writer_put(w, &f);
-	}
-	return err;
+	if (err == 0)
+		err = runfacts_put_probes(l, l->now_us, w);
+	return err < 0 ? err : runfacts_put_numbers(l, l->now_us, w);
 }
 
 /* The first file is there before the run begins: recorder_begin puts its head. */
 static int begin_file(void *ctx, struct writer *w, uint32_t piece)
 {
 	struct recorder *r = ctx;
-	int err;
 
 	r->piece = piece;
-	if (!r->begun)
-		return 0;
-	err = put_run(r, w, piece);
-	if (err == 0)
-		err = put_probes(r, w);
-	return err < 0 ? err : put_counts(r, w);
+	return r->begun ? put_head(r, w, piece) : 0;
 }
 
 static int finish_file(void *ctx, struct writer *w, uint32_t piece)
 {
-	struct recorder *r = ctx;
-	int err = 0;
+	const struct recorder *r = ctx;
 
 	(void)piece;
-	if (r->begun)
-		err = put_probes(r, w);
-	return err < 0 || !r->begun ? err : put_counts(r, w);
+	return r->begun ? runfacts_put_numbers(&r->ledger, r->ledger.now_us, w) : 0;
 }
 
 static void make_run_id(uint8_t id[16])
@@ -241,7 +181,7 @@ void recorder_begin(struct recorder *r, uint64_t start_ns, const struct fact *ru
 	to_ledger(r, target);
 	r->begun = true;
 	if (r->trace) {
-		int err = put_run(r, r->trace, r->piece);
+		int err = put_head(r, r->trace, r->piece);
 
 		if (err < 0)
 			say_trace_lost(r, err);

@@ -20,7 +20,7 @@
 
 #include "attach/diagnose.h"
 #include "attach/modules.h"
-#include "attach/procmaps.h"
+#include "base/procmaps.h"
 #include "attach/target.h"
 #include "base/fdio.h"
 #include "base/log.h"

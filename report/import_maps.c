@@ -7,52 +7,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
+#include "base/procmaps.h"
+
 #define FIXED_MAX 0x10000000	/* a program loaded below was linked to that address; others are loaded where there is room */
 
-/* Take hexadecimal digits and the @stop behind them. */
-static bool take_hex(const char **p, char stop, uint64_t *value)
+/* false if it is no line of the kernel's, or no file is mapped. */
+static bool parse(char *line, struct import_map *out, const char **path)
 {
-	size_t digits = strspn(*p, "0123456789abcdef");
+	struct mapping m;
 
-	if (digits < 1 || digits > 16 || (*p)[digits] != stop)
+	if (procmaps_parse_line(line, &m) < 0)
 		return false;
-	*value = strtoull(*p, NULL, 16);
-	*p += digits + 1;
-	return true;
-}
-
-/* Skip a field and the blanks behind it. */
-static void skip_field(const char **p)
-{
-	*p += strcspn(*p, " \t");
-	*p += strspn(*p, " \t");
-}
-
-/* LO-HI PERMS OFFSET DEVICE INODE PATH. false if it is no such line, or there is no path. */
-static bool parse(const char *p, struct import_map *out, const char **path)
-{
-	if (!take_hex(&p, '-', &out->lo) || !take_hex(&p, ' ', &out->hi) || out->lo >= out->hi)
-		return false;
-	skip_field(&p);
-	if (!take_hex(&p, ' ', &out->offset))
-		return false;
-	skip_field(&p);
-	skip_field(&p);
-	*path = p;
-	return *p == '/' || !strcmp(p, "[vdso]");
+	*out = (struct import_map){ .lo = m.lo, .hi = m.hi, .offset = m.offset };
+	*path = m.path;
+	return m.path[0] == '/' || !strcmp(m.path, "[vdso]");
 }
 
 static int add(struct import_maps *m, struct import_map *map, const char *path)
 {
-	if (m->n == m->size) {
-		size_t size = m->size ? 2 * m->size : 64;
-		struct import_map *v = reallocarray(m->v, size, sizeof(*v));
-
-		if (!v)
-			return -ENOMEM;
-		m->v = v;
-		m->size = size;
-	}
+	if (grow_for(&m->v, m->n, &m->size, sizeof(*m->v)) < 0)
+		return -ENOMEM;
 	map->path = strdup(path);
 	if (!map->path)
 		return -ENOMEM;

@@ -5,27 +5,14 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "report/ledger_parts.h"
 
 /* --- memory --- */
 
-void *ledger_room(void *array, size_t n, size_t size)
-{
-	void **a = array;
-
-	if ((n & (n - 1)) == 0) {
-		void *bigger = reallocarray(*a, n ? n * 2 : 1, size);
-
-		if (!bigger)
-			return NULL;
-		*a = bigger;
-	}
-	return (char *)*a + n * size;
-}
-
 static int add_book(struct ledger *l)
 {
-	struct ledger_book *book = ledger_room(&l->books, l->nbooks, sizeof(*book));
+	struct ledger_book *book = grow_by_one(&l->books, l->nbooks, sizeof(*book));
 
 	if (!book)
 		return -ENOMEM;

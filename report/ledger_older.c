@@ -10,11 +10,12 @@
  */
 #include <errno.h>
 
+#include "base/grow.h"
 #include "report/ledger_parts.h"
 
 static int add_orphan(struct ledger *l, const struct orphan *o)
 {
-	struct orphan *slot = ledger_room(&l->orphans, l->norphans, sizeof(*slot));
+	struct orphan *slot = grow_by_one(&l->orphans, l->norphans, sizeof(*slot));
 
 	if (!slot)
 		return -ENOMEM;

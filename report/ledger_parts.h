@@ -13,9 +13,6 @@
 #include "base/cleanup.h"
 #include "report/ledger.h"
 
-/* Room for one more of @size behind the @n of *@array, doubling at powers of two; the caller counts. NULL on want of memory. */
-must_check void *ledger_room(void *array, size_t n, size_t size);
-
 /* The index of stack @number; that of the stack without frames (and counted) if it is not defined. 0 or -ENOMEM. */
 must_check int ledger_stack(struct ledger *l, uint32_t number, uint32_t *index);
 

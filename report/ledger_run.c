@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "report/ledger_parts.h"
 
 /* --- the pool --- */
@@ -38,7 +39,7 @@ static int find_or_add(struct addrmap *index, uint64_t key, void *array, size_t 
 	}
 	if (*n >= LEDGER_LIST_MAX)
 		return -ENOSPC;
-	element = ledger_room(array, *n, size);
+	element = grow_by_one(array, *n, size);
 	if (!element || addrmap_put(index, key, n) < 0)
 		return -ENOMEM;
 	memset(element, 0, size);
@@ -179,7 +180,7 @@ static int take_note(struct ledger *l, const char *text)
 		return r;
 	if (l->nnotes >= LEDGER_LIST_MAX)
 		return -ENOSPC;
-	slot = ledger_room(&l->notes, l->nnotes, sizeof(*slot));
+	slot = grow_by_one(&l->notes, l->nnotes, sizeof(*slot));
 	if (!slot || addrmap_put(&l->note_index, key_of(note), NULL) < 0)
 		return -ENOMEM;
 	*slot = note;

@@ -21,6 +21,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "report/runfacts.h"
 #include "trace/writer.h"
 
 struct shrink {
@@ -61,21 +62,6 @@ static uint32_t number_or_none(const struct shrink *s, uint32_t index)
 
 /* --- head --- */
 
-static void put_run(struct shrink *s)
-{
-	const struct ledger *l = s->l;
-	struct fact run = info(l->first_us, MMT_RUN), target = info(l->first_us, MMT_TARGET);
-
-	run.run = l->run;
-	put(s, &run);
-	target.target.pid = l->target.pid;
-	target.target.comm = l->target.comm;
-	target.target.exe = l->target.exe;
-	target.target.argv = l->target.argv;
-	target.target.argc = l->target.argc;
-	put(s, &target);
-}
-
 /* All frames, also those of stacks that are not needed: which of several frames stands for a place hangs on them. */
 static void put_definitions(struct shrink *s)
 {
@@ -90,23 +76,6 @@ static void put_definitions(struct shrink *s)
 	for (uint32_t i = 0; i < d->nframes; i++) {
 		defs_frame_fact(d, i, &f);
 		f.time_us = s->l->first_us;
-		put(s, &f);
-	}
-}
-
-static void put_probes(struct shrink *s)
-{
-	const struct ledger *l = s->l;
-
-	for (size_t i = 0; i < l->nprobes; i++) {
-		const struct ledger_probe *p = &l->probes[i];
-		struct fact f = info(l->first_us, MMT_PROBE);
-
-		f.probe.number = p->number;
-		f.probe.family = p->family == DEFS_NONE ? 0 : l->defs.families[p->family].number;
-		f.probe.rule = p->rule;
-		f.probe.module = p->module;
-		f.probe.note = p->note;
 		put(s, &f);
 	}
 }
@@ -169,36 +138,23 @@ static void put_orphans_and_twice(struct shrink *s)
 
 /* --- what is known until now --- */
 
-static void put_lost(struct shrink *s, const char *reason, uint64_t count)
+static void put_doubt(struct shrink *s, const char *reason, uint64_t count)
 {
 	struct fact f = info(s->l->now_us, MMT_LOST);
 
 	f.lost.reason = reason;
 	f.lost.count = count;
-	put(s, &f);
+	if (count)
+		put(s, &f);
 }
 
 static void put_numbers(struct shrink *s)
 {
 	const struct ledger *l = s->l;
-	struct fact f = info(l->now_us, MMT_HITS);
 
-	for (size_t i = 0; i < l->nprobes; i++) {
-		f.hits.probe = l->probes[i].number;
-		f.hits.hits = l->probes[i].hits;
-		if (f.hits.hits)
-			put(s, &f);
-	}
-	f = info(l->now_us, MMT_COUNT);
-	for (uint32_t i = 0; i < LEDGER_COUNTS; i++) {
-		f.count.which = i;
-		f.count.value = l->counts[i];
-		if (f.count.value)
-			put(s, &f);
-	}
-	for (size_t i = 0; i < l->nlost; i++)
-		put_lost(s, l->lost[i].reason, l->lost[i].count);
-#define X(name, reason) if (l->name) put_lost(s, reason, l->name);
+	if (s->err == 0)
+		s->err = runfacts_put_numbers(l, l->now_us, s->w);
+#define X(name, reason) put_doubt(s, reason, l->name);
 	LEDGER_DOUBTS(X)
 #undef X
 }
@@ -330,14 +286,22 @@ static void put_totals(struct shrink *s)
 	put(s, &f);
 }
 
+static void put_head(struct shrink *s)
+{
+	const struct ledger *l = s->l;
+
+	s->err = runfacts_put_run(l, l->run.piece, l->run.last, l->first_us, s->w);
+	put_definitions(s);
+	if (s->err == 0)
+		s->err = runfacts_put_probes(l, l->first_us, s->w);
+}
+
 static void put_all(struct shrink *s)
 {
 	const struct ledger *l = s->l;
 	const struct fact end = info(l->now_us, MMT_END);
 
-	put_run(s);
-	put_definitions(s);
-	put_probes(s);
+	put_head(s);
 	put_orphans_and_twice(s);
 	put_numbers(s);
 	put_words(s);

@@ -10,12 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
+
 void summary_init(struct summary *s)
 {
 	*s = (struct summary){
 		.run = { .frontend = "ptrace", .mode = "exact", .duty = 1 },
 	};
-	addrmap_init(&s->string_index, sizeof(size_t));
+	texts_init(&s->strings);
 }
 
 void summary_fini(struct summary *s)
@@ -30,19 +32,16 @@ void summary_fini(struct summary *s)
 		free(s->twice[i].first.frames);
 		free(s->twice[i].alloc.frames);
 	}
-	for (size_t i = 0; i < s->nstrings; i++)
-		free(s->strings[i]);
 	free(s->groups);
 	free(s->twice);
 	free(s->suppressions);
 	free(s->traces);
-	free(s->strings);
 	free(s->notes);
 	free(s->target.cmdline);
 	free(s->run.lost);
 	free(s->run.probes);
 	free(s->run.gaps);
-	addrmap_fini(&s->string_index);
+	texts_fini(&s->strings);
 	memset(s, 0, sizeof(*s));
 }
 
@@ -57,55 +56,22 @@ int summary_error(const struct summary *s)
  */
 static void *push(struct summary *s, void *array, size_t *n, size_t size)
 {
-	void **a = array;
+	void *room = s->err ? NULL : grow_by_one(array, *n, size);
 
-	if (s->err)
-		return NULL;
-	if ((*n & (*n - 1)) == 0) {
-		void *bigger = reallocarray(*a, *n ? *n * 2 : 1, size);
-		if (!bigger) {
-			s->err = -ENOMEM;
-			return NULL;
-		}
-		*a = bigger;
-	}
-	return (char *)*a + (*n)++ * size;
-}
-
-/* FNV-1a; of the strings that share a hash the later ones try the numbers that follow it. */
-static uint64_t hash(const char *text)
-{
-	uint64_t h = 0xcbf29ce484222325u;
-
-	for (; *text; text++)
-		h = (h ^ (unsigned char)*text) * 0x100000001b3u;
-	return h;
-}
-
-static const char *add_string(struct summary *s, const char *text, uint64_t key)
-{
-	size_t index = s->nstrings;
-	char **slot = push(s, &s->strings, &s->nstrings, sizeof(*s->strings));
-
-	if (!slot)
-		return NULL;
-	*slot = strdup(text);
-	if (!*slot || addrmap_put(&s->string_index, key, &index))
+	if (room)
+		++*n;
+	else
 		s->err = -ENOMEM;
-	return *slot;
+	return room;
 }
 
 const char *summary_string(struct summary *s, const char *text)
 {
-	if (!text)
-		return NULL;
-	for (uint64_t key = hash(text);; key++) {
-		size_t *index = addrmap_get(&s->string_index, key);
-		if (!index)
-			return add_string(s, text, key);
-		if (!strcmp(s->strings[*index], text))
-			return s->strings[*index];
-	}
+	const char *kept = texts_keep(&s->strings, text);
+
+	if (text && !kept)
+		s->err = -ENOMEM;
+	return kept;
 }
 
 void summary_set_target(struct summary *s, pid_t pid, const char *comm, const char *exe)

@@ -18,7 +18,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/addrmap.h"
+#include "base/texts.h"
 #include "base/taddr.h"
 #include "report/growth.h"
 
@@ -178,9 +178,7 @@ struct summary {
 	size_t ntraces;
 	const char **notes;		/* what else the reader must know, a sentence each */
 	size_t nnotes;
-	char **strings;			/* the pool */
-	size_t nstrings;
-	struct addrmap string_index;	/* hash of a string -> where it stands in strings */
+	struct texts strings;		/* the pool */
 	int err;
 };
 

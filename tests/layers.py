@@ -5,7 +5,7 @@
     base <- trace <- symbolize <- report          never includes attach
     base <- attach/keeper                         the keeper includes nobody else
     base <- trace <- symbolize <- attach/probes   and attach/keeper's plain data
-    base <- symbolize <- attach/probes <- attach/unwind   and what is mapped: modules, procmaps
+    base <- symbolize <- attach/probes <- attach/unwind   and what is mapped: modules
     all of these <- attach                        the top level: the session
 
 Every #include "..." is by path from the top and names a file that is there.
@@ -23,7 +23,7 @@ MAY_INCLUDE = {
     "report": {"base", "trace", "symbolize", "report"},
     "attach/keeper": {"base", "attach/keeper"},
     "attach/probes": {"base", "trace", "symbolize", "attach/keeper", "attach/probes"},
-    "attach/unwind": {"base", "symbolize", "attach/probes", "attach/unwind", "attach/modules.h", "attach/procmaps.h",
+    "attach/unwind": {"base", "symbolize", "attach/probes", "attach/unwind", "attach/modules.h",
                       "attach/keeper/procfs.h"},
     "attach": {"base", "trace", "symbolize", "report", "attach", "attach/keeper", "attach/probes", "attach/unwind"},
 }

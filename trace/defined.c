@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "trace/fields.h"
-#include "trace/grow.h"
+#include "base/grow.h"
 
 /* --- sets --- */
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trace/grow.h"
+#include "base/grow.h"
 
 void defs_init(struct defs *d)
 {

@@ -23,7 +23,7 @@
 #include "base/cleanup.h"
 #include "base/taddr.h"
 #include "trace/fact.h"
-#include "trace/texts.h"
+#include "base/texts.h"
 
 #define DEFS_NONE UINT32_MAX	/* no such index */
 #define DEFS_DEPTH_MAX 4096

@@ -16,7 +16,7 @@
 
 #include "trace/defined.h"
 #include "trace/encode.h"
-#include "trace/grow.h"
+#include "base/grow.h"
 #include "trace/namesblock.h"
 #include "trace/pieces.h"
 #include "trace/tracefile.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "attach/procmaps.h"
+#include "base/procmaps.h"
 
 #define REST 100	/* times as long as a reading took */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* procmaps: paths are the target's choice; each mapping is proper, its path whole, and what is found holds the address. */
-#include "attach/procmaps.h"
+#include "base/procmaps.h"
 
 #include "tests/fuzz/fuzz.h"
 

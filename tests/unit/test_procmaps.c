@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* procmaps: lines as the kernel writes them, paths as only an enemy writes them, and our own. */
-#include "attach/procmaps.h"
+#include "base/procmaps.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -92,7 +92,7 @@ static void each_string_once(void **state)
 		snprintf(text, sizeof(text), "f%d", i % 1000);
 		assert_string_equal(summary_string(&s, text), text);
 	}
-	assert_int_equal(s.nstrings, 1000);
+	assert_int_equal(s.strings.n, 1000);
 	assert_ptr_equal(summary_string(&s, "f7"), summary_string(&s, "f7"));
 	assert_null(summary_string(&s, NULL));
 	summary_fini(&s);

@@ -12,7 +12,7 @@
 #include "trace/block.h"
 #include "trace/codec.h"
 #include "trace/crc32.h"
-#include "trace/texts.h"
+#include "base/texts.h"
 
 static const uint64_t numbers[] = {
 	0, 1, 15, 16, 17, 127, 128, 255, 256, 16383, 16384, UINT32_MAX, 1ull << 32, INT64_MAX, 1ull << 63, UINT64_MAX - 15,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* procmaps: see procmaps.h. The text is kept once; each line is cut out of it and parsed in place. */
-#include "attach/procmaps.h"
+#include "base/procmaps.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,13 +3,13 @@
  * texts: see texts.h. The map has 64-bit keys: the hash of a string, and if another string sits there, the next
  * number. The strings may be chosen by somebody hostile, so the hash begins with the map's own secret seed.
  */
-#include "trace/texts.h"
+#include "base/texts.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "trace/grow.h"
+#include "base/grow.h"
 
 void texts_init(struct texts *t)
 {

@@ -34,4 +34,23 @@ must_check static inline int grow_for(void *array, size_t n, size_t *size, size_
 	return 0;
 }
 
+/*
+ * Room for an element number @n behind the others of *@array, which doubles at powers of two: for lists that keep no
+ * size. NULL on want of memory: then it is as it was. @n is the caller's to raise.
+ */
+must_check static inline void *grow_by_one(void *array, size_t n, size_t element)
+{
+	void *old, *grown;
+
+	memcpy(&old, array, sizeof(old));
+	if ((n & (n - 1)) == 0) {
+		grown = reallocarray(old, n ? n * 2 : 1, element);
+		if (!grown)
+			return NULL;
+		memcpy(array, &grown, sizeof(grown));
+		old = grown;
+	}
+	return (char *)old + n * element;
+}
+
 #endif

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/runfacts.h"
+
+static struct fact info(uint64_t time_us, uint32_t what)
+{
+	return (struct fact){ .kind = MMT_INFO, .info = what, .time_us = time_us };
+}
+
+int runfacts_put_run(const struct ledger *l, uint32_t piece, uint32_t last, uint64_t time_us, struct writer *w)
+{
+	struct fact run = info(time_us, MMT_RUN), target = info(time_us, MMT_TARGET);
+	int r;
+
+	run.run = l->run;
+	run.run.piece = piece;
+	run.run.last = last;
+	r = writer_put(w, &run);
+	target.target.pid = l->target.pid;
+	target.target.comm = l->target.comm;
+	target.target.exe = l->target.exe;
+	target.target.argv = l->target.argv;
+	target.target.argc = l->target.argc;
+	return r < 0 ? r : writer_put(w, &target);
+}
+
+int runfacts_put_probes(const struct ledger *l, uint64_t time_us, struct writer *w)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < l->nprobes && r == 0; i++) {
+		const struct ledger_probe *p = &l->probes[i];
+		struct fact f = info(time_us, MMT_PROBE);
+
+		f.probe.number = p->number;
+		f.probe.family = p->family == DEFS_NONE ? 0 : l->defs.families[p->family].number;
+		f.probe.rule = p->rule;
+		f.probe.module = p->module;
+		f.probe.note = p->note;
+		r = writer_put(w, &f);
+	}
+	return r;
+}
+
+static int put_hits(const struct ledger *l, uint64_t time_us, struct writer *w)
+{
+	struct fact f = info(time_us, MMT_HITS);
+	int r = 0;
+
+	for (size_t i = 0; i < l->nprobes && r == 0; i++) {
+		f.hits.probe = l->probes[i].number;
+		f.hits.hits = l->probes[i].hits;
+		if (f.hits.hits)
+			r = writer_put(w, &f);
+	}
+	return r;
+}
+
+static int put_counts(const struct ledger *l, uint64_t time_us, struct writer *w)
+{
+	struct fact f = info(time_us, MMT_COUNT);
+	int r = 0;
+
+	for (uint32_t i = 0; i < LEDGER_COUNTS && r == 0; i++) {
+		f.count.which = i;
+		f.count.value = l->counts[i];
+		if (f.count.value)
+			r = writer_put(w, &f);
+	}
+	return r;
+}
+
+static int put_lost(const struct ledger *l, uint64_t time_us, struct writer *w)
+{
+	struct fact f = info(time_us, MMT_LOST);
+	int r = 0;
+
+	for (size_t i = 0; i < l->nlost && r == 0; i++) {
+		f.lost.reason = l->lost[i].reason;
+		f.lost.count = l->lost[i].count;
+		r = writer_put(w, &f);
+	}
+	return r;
+}
+
+int runfacts_put_numbers(const struct ledger *l, uint64_t time_us, struct writer *w)
+{
+	int r = put_hits(l, time_us, w);
+
+	if (r == 0)
+		r = put_counts(l, time_us, w);
+	return r < 0 ? r : put_lost(l, time_us, w);
+}

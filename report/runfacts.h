@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runfacts: what a ledger knows of its run, said again as facts: for the head and the end of each piece of a trace, and for
+ * a shrunken one. All are put at @time_us. 0 or -errno of the writer.
+ */
+#ifndef MM_RUNFACTS_H
+#define MM_RUNFACTS_H
+
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "report/ledger.h"
+#include "trace/writer.h"
+
+/* The run and its target; @piece and @last as in fact_run. */
+must_check int runfacts_put_run(const struct ledger *l, uint32_t piece, uint32_t last, uint64_t time_us,
+				struct writer *w);
+
+must_check int runfacts_put_probes(const struct ledger *l, uint64_t time_us, struct writer *w);
+
+/* Numbers until now: hits, counts, losses. */
+must_check int runfacts_put_numbers(const struct ledger *l, uint64_t time_us, struct writer *w);
+
+#endif
