@@ -8,7 +8,7 @@
 bool ruleset_is_own(const struct options *opt)
 {
 	for (size_t i = 0; i < opt->nrules; i++)
-		if (opt->rules[i].op <= RULE_FREE)
+		if (!rule_is_scope(&opt->rules[i]))
 			return true;
 	return false;
 }

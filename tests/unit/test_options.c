@@ -215,7 +215,7 @@ static void test_rules(void **state)
 	assert_int_equal(l.o.nrules, 4);
 	assert_int_equal(l.o.rules[0].op, RULE_ALLOC);
 	assert_string_equal(l.o.rules[0].name, "my_alloc");
-	assert_int_equal(l.o.rules[0].size.a, 2);
+	assert_true(expr_is_arg(&l.o.rules[0].size, 2));
 	assert_int_equal(l.o.rules[1].op, RULE_FROM);
 	assert_string_equal(l.o.rules[1].name, "start_it");
 	assert_int_equal(l.o.rules[2].op, RULE_FREE);
