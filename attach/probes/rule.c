@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rule: the parser, and the rules of libc.
+ * rule: the parser.
  *
  * A rule is words parted by blanks: what it is, the function, then KEY=VALUE in
  * any order. A table says for each key which rules take it, how its value is parsed
@@ -449,6 +449,11 @@ bool rule_is_ref(const struct rule *r)
 	return r->op == RULE_REF || r->op == RULE_UNREF;
 }
 
+bool rule_is_birth(const struct rule *r)
+{
+	return r->op == RULE_REF && expr_is_ret(&r->ptr);
+}
+
 /* Does one of its expressions, the size not among them, ask @question? */
 static bool any_uses(const struct rule *r, bool (*question)(const struct expr *, const struct expr_loads *))
 {
@@ -480,36 +485,4 @@ bool rule_holds_in(const struct rule *r, const char *module, const char *build_i
 	if (r->where != WHERE_OFFSET)
 		return true;
 	return !fnmatch(r->name, module, 0) && !strncmp(r->build_id, build_id, strlen(r->build_id));
-}
-
-/* --- libc --- */
-
-#define RET { .n = 1, .nodes = { { .op = EXPR_RET } } }
-#define ARG(number) { .n = 1, .nodes = { { .op = EXPR_ARG, .n = (number) } } }
-#define BUILTIN(operation, function, ...) { .op = (operation), .name = (function), .builtin = true, __VA_ARGS__ }
-
-/*
- * What every C library has. reallocarray and C++'s new and delete are not here: they
- * reach malloc, realloc and free through the functions that are.
- */
-static const struct rule libc_rules[] = {
-	BUILTIN(RULE_ALLOC, "malloc", .ptr = RET, .size = ARG(1)),
-	BUILTIN(RULE_ALLOC, "calloc", .ptr = RET,
-		.size = { .n = 3, .nodes = { { .op = EXPR_ARG, .n = 1 }, { .op = EXPR_ARG, .n = 2 }, { .op = EXPR_MUL } } }),
-	BUILTIN(RULE_REALLOC, "realloc", .ptr = RET, .old = ARG(1), .size = ARG(2)),
-	BUILTIN(RULE_ALLOC, "aligned_alloc", .ptr = RET, .size = ARG(2)),
-	BUILTIN(RULE_ALLOC, "memalign", .ptr = RET, .size = ARG(2)),
-	BUILTIN(RULE_ALLOC, "posix_memalign", .ptr = { .n = 1, .nodes = { { .op = EXPR_LOAD } } }, .size = ARG(3),
-		.loads = { .n = 1, .all = { { .base = EXPR_BASE_ARG1, .width = 8 } } }, .nifs = 1, .own_condition = true,
-		.ifs = { { .n = 4, .nodes = { { .op = EXPR_RET }, { .op = EXPR_CAST, .n = 32, .sign = true },
-					      { .op = EXPR_CONST }, { .op = EXPR_EQ } } } }),
-	BUILTIN(RULE_ALLOC, "valloc", .ptr = RET, .size = ARG(1)),
-	BUILTIN(RULE_ALLOC, "pvalloc", .ptr = RET, .size = ARG(1)),
-	BUILTIN(RULE_FREE, "free", .ptr = ARG(1)),
-};
-
-const struct rule *rule_libc(size_t *n)
-{
-	*n = sizeof(libc_rules) / sizeof(*libc_rules);
-	return libc_rules;
 }

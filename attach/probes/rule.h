@@ -58,6 +58,7 @@ struct rule {
 	bool tag_text;			/* tag=str(...): the load whose width is 0 */
 	uint8_t skip;			/* frames left out at the front of the stack */
 	char module[RULE_MODULE_MAX];	/* a glob of base names; "": all */
+	const char *pack;		/* that it is from, or NULL: the user's own */
 	bool builtin;			/* from a pack: not found is no error of the user's */
 };
 
@@ -80,6 +81,7 @@ const char *rule_op_name(enum rule_op op);
 
 bool rule_is_scope(const struct rule *r);	/* from, until, in */
 bool rule_is_ref(const struct rule *r);		/* ref, unref */
+bool rule_is_birth(const struct rule *r);	/* ref with obj=ret: the object begins there (obj=ret+0: it was there before) */
 
 /* The function's return is needed, not only its entry. */
 bool rule_at_exit(const struct rule *r);
@@ -89,8 +91,5 @@ bool rule_needs_args(const struct rule *r);
 
 /* Can it hold in a module of this base name? @build_id: lower case hex, "" if the file has none. An address may be anywhere. */
 bool rule_holds_in(const struct rule *r, const char *module, const char *build_id);
-
-/* The rules of the family libc, which are watched unless others are named. */
-const struct rule *rule_libc(size_t *n);
 
 #endif

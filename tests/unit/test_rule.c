@@ -237,31 +237,6 @@ static void test_format_short(void **state)
 	assert_string_equal(buf, "alloc m");
 }
 
-/* The built-in rules are what their own text parses to. */
-static void test_libc(void **state)
-{
-	size_t n;
-	const struct rule *rules = rule_libc(&n);
-	char buf[256];
-
-	(void)state;
-	assert_true(n >= 9);
-	for (size_t i = 0; i < n; i++) {
-		struct rule again;
-
-		assert_true(rules[i].builtin);
-		rule_format(&rules[i], buf, sizeof(buf));
-		again = parsed(buf);
-		assert_int_equal(again.op, rules[i].op);
-		assert_string_equal(again.name, rules[i].name);
-		assert_true(expr_equal(&again.ptr, &rules[i].ptr));
-		assert_true(expr_equal(&again.size, &rules[i].size));
-		assert_true(expr_equal(&again.old, &rules[i].old));
-		assert_int_equal(again.nifs, rules[i].nifs);
-		assert_true(expr_equal(&again.ifs[0], &rules[i].ifs[0]));
-	}
-}
-
 /* What a rule needs of a call. */
 static void test_needs(void **state)
 {
@@ -301,6 +276,12 @@ static void test_kinds(void **state)
 	(void)state;
 	assert_true(rule_is_scope(&r));
 	assert_false(rule_is_ref(&r));
+	r = parsed("ref f obj=ret");
+	assert_true(rule_is_birth(&r));
+	r = parsed("ref f obj=ret+0");
+	assert_false(rule_is_birth(&r));
+	r = parsed("unref f obj=ret");
+	assert_false(rule_is_birth(&r));
 	r = parsed("unref f");
 	assert_false(rule_is_scope(&r));
 	assert_true(rule_is_ref(&r));
@@ -356,8 +337,8 @@ int main(void)
 		cmocka_unit_test(test_tags),	     cmocka_unit_test(test_shared_loads),
 		cmocka_unit_test(test_places),	     cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_long_name),    cmocka_unit_test(test_format),
-		cmocka_unit_test(test_format_short), cmocka_unit_test(test_libc),
-		cmocka_unit_test(test_needs),	     cmocka_unit_test(test_kinds),
+		cmocka_unit_test(test_format_short), cmocka_unit_test(test_needs),
+		cmocka_unit_test(test_kinds),
 		cmocka_unit_test(test_holds_in),     cmocka_unit_test(test_function_alone),
 		cmocka_unit_test(test_op_names),
 	};
