@@ -177,14 +177,13 @@ static void write_family(const struct ref_option *r, struct strbuf *lines)
 {
 	int len = r->ref_len < 31 ? r->ref_len : 31;
 
-	strbuf_printf(lines, "family %.*s refs\n", len, r->ref);
+	strbuf_printf(lines, "family %.*s refs", len, r->ref);
 }
 
 static void write_count(const struct ref_option *r, const char *object, struct strbuf *lines)
 {
 	if (r->bytes)
 		strbuf_printf(lines, " count=*u%lu(%s%+ld)", r->bytes * 8, object, r->offset);
-	strbuf_putc(lines, '\n');
 }
 
 static void write_births(const struct ref_option *r, struct strbuf *lines)
@@ -194,7 +193,7 @@ static void write_births(const struct ref_option *r, struct strbuf *lines)
 	while (at < r->births_len) {
 		int len = (int)strcspn(r->births + at, ",:");
 
-		strbuf_printf(lines, "ref %.*s obj=ret", len, r->births + at);
+		strbuf_printf(lines, "\nref %.*s obj=ret", len, r->births + at);
 		write_count(r, "ret", lines);
 		at += len + 1;
 	}
@@ -212,9 +211,9 @@ int option_ref(struct options *o, const char *arg, struct usage_error *err)
 		return ret;
 	object[3] = r.object;
 	write_family(&r, &lines);
-	strbuf_printf(&lines, "ref %.*s obj=%s", r.ref_len, r.ref, object);
+	strbuf_printf(&lines, "\nref %.*s obj=%s", r.ref_len, r.ref, object);
 	write_count(&r, object, &lines);
-	strbuf_printf(&lines, "unref %.*s obj=%s", r.unref_len, r.unref, object);
+	strbuf_printf(&lines, "\nunref %.*s obj=%s", r.unref_len, r.unref, object);
 	write_count(&r, object, &lines);
 	write_births(&r, &lines);
 	ret = strbuf_error(&lines) ? -ENOMEM : add_line(&o->rules, strbuf_str(&lines), &why);
