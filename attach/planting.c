@@ -304,15 +304,12 @@ int planting_return(struct planting *p, taddr ret, uint32_t entry)
 	const struct site *opened = &p->link->shared->sites[entry];
 	struct site_info info = p->sites[entry];
 	struct module *m = modules_find(p->modules, ret);
-	struct plan_options options = p->options;
 	struct site s;
 	int r;
 
 	if (!m || !m->img)
 		return -ENOENT;
-	options.glibc_chunks = info.chunk;
-	options.exact_sizes |= !info.chunk;
-	r = plan_return(m->img, p->decoder, ret - m->bias, &p->rules[opened->rule], opened->rule, &options, &s);
+	r = plan_return(m->img, p->decoder, ret - m->bias, &p->options, &s);
 	if (r < 0)
 		return r;
 	info.module = m;

@@ -36,7 +36,7 @@ struct probe {
 struct site_info {
 	uint32_t probe;			/* or NO_PROBE */
 	struct module *module;
-	bool chunk;			/* aux[0] is glibc's chunk header */
+	bool chunk;			/* its load SITE_CHUNK is glibc's chunk header */
 };
 
 struct planting {

@@ -139,8 +139,8 @@ static uint64_t block_size(struct tally *t, const struct record_hit *hit, const 
 	uint64_t size = 0;
 	bool asked = (hit->head.flags & RECORD_CLOSES) && value(hit, r, &r->size, &size);
 
-	if (chunk && (hit->aux_read & 1) && !(asked && t->planting->options.exact_sizes))
-		return chunk_usable(hit->aux[0]);
+	if (chunk && (hit->loads_read & 1u << SITE_CHUNK) && !(asked && t->planting->options.exact_sizes))
+		return chunk_usable(hit->loads[SITE_CHUNK]);
 	t->unread_sizes += !asked;
 	return size;
 }
@@ -178,7 +178,7 @@ static void on_alloc(struct tally *t, const struct record_hit *hit, struct probe
 		if (r->own_condition && (uint32_t)ptr != 0)
 			ptr = 0;
 		else
-			ptr = hit->aux_read & 1 ? hit->aux[0] : 0;
+			ptr = hit->loads_read & 1 ? hit->loads[0] : 0;
 		chunk = false;
 	}
 	if (!ptr)
@@ -397,7 +397,7 @@ static uint32_t probe_of(const struct tally *t, const struct record_hit *hit, co
 void tally_hit(struct tally *t, const struct record_hit *hit)
 {
 	const struct site *s = &t->planting->link->shared->sites[hit->head.site];
-	bool chunk = t->planting->sites[hit->head.site].chunk;
+	bool chunk = t->planting->sites[hit->outer_site].chunk;
 	uint32_t i = probe_of(t, hit, s);
 	struct probe *p;
 

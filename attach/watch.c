@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "attach/watch.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -100,15 +101,39 @@ static void on_exec(struct watch *w, const struct record *rec)
 
 /* --- events --- */
 
+/* What the hit read: " load0 0x7f.. load1 null load2 ? load3 "text"". */
+static void format_loads(const struct site *s, const struct record_hit *hit, char *buf, size_t size)
+{
+	size_t at = 0;
+
+	*buf = '\0';
+	for (uint32_t i = 0; i < SITE_LOADS && at < size; i++) {
+		if (s->loads[i].base == SITE_BASE_NONE)
+			continue;
+		if (hit->loads_null & 1u << i)
+			at += snprintf(buf + at, size - at, " load%u null", i);
+		else if (!(hit->loads_read & 1u << i))
+			at += snprintf(buf + at, size - at, " load%u ?", i);
+		else if (s->loads[i].width)
+			at += snprintf(buf + at, size - at, " load%u 0x%" PRIx64, i, hit->loads[i]);
+		else
+			at += snprintf(buf + at, size - at, " load%u \"%s\"", i, hit->text);
+	}
+	for (char *c = buf; *c; c++)
+		*c = isprint((unsigned char)*c) ? *c : '?';
+}
+
 static void debug_hit(const struct watch *w, const struct record_hit *hit)
 {
 	uint32_t i = w->planting->sites[hit->outer_site].probe;
+	char loads[256];
 
-	log_debug(EVENT, "%u %s%s%s%s rip " PRItaddr " rax 0x%llx args 0x%" PRIx64 " 0x%" PRIx64 " stack %u",
+	format_loads(&w->link->shared->sites[hit->outer_site], hit, loads, sizeof(loads));
+	log_debug(EVENT, "%u %s%s%s%s%s rip " PRItaddr " rax 0x%llx args 0x%" PRIx64 " 0x%" PRIx64 " stack %u%s",
 		  hit->head.tid, i == NO_PROBE ? "linker" : w->planting->probes[i].function,
 		  hit->head.flags & RECORD_OPENS ? " opens" : "", hit->head.flags & RECORD_CLOSES ? " closes" : "",
-		  hit->head.flags & RECORD_HELD ? " held" : "", (taddr)hit->regs.rip, hit->regs.rax, hit->args[0],
-		  hit->args[1], hit->slice_len);
+		  hit->head.flags & RECORD_HELD ? " held" : "", hit->head.flags & RECORD_OUTSIDE ? " outside" : "", (taddr)hit->regs.rip, hit->regs.rax, hit->args[0],
+		  hit->args[1], hit->slice_len, loads);
 }
 
 static void on_hit(struct watch *w, const struct record_hit *hit)

@@ -8,52 +8,59 @@ void calls_init(struct calls *c)
 		c->all[i].next = i + 1 < CALLS_MAX ? i + 1 : NO_CALL;
 }
 
-static void pop(struct calls *c, struct tracee *t)
+/* Take out the call that *@link names. */
+static void drop(struct calls *c, uint16_t *link)
 {
-	uint16_t i = t->calls;
+	uint16_t i = *link;
 
-	t->calls = c->all[i].next;
+	*link = c->all[i].next;
 	c->all[i].next = c->free;
 	c->free = i;
 }
 
 /* Calls that began below @sp have been left without our seeing it. */
-static struct call *innermost(struct calls *c, struct tracee *t, taddr sp)
+static void forget_below(struct calls *c, struct tracee *t, taddr sp)
 {
 	while (t->calls != NO_CALL && c->all[t->calls].sp < sp)
-		pop(c, t);
-	return t->calls == NO_CALL ? NULL : &c->all[t->calls];
+		drop(c, &t->calls);
 }
 
-bool calls_open(struct calls *c, struct tracee *t, taddr sp, uint32_t trap, uint16_t family,
-		const struct user_regs_struct *regs, bool *tail)
+/* The link to the innermost call of @family at @sp, or NULL. */
+static uint16_t *link_at(struct calls *c, struct tracee *t, taddr sp, uint16_t family)
 {
-	struct call *top = innermost(c, t, sp);
-	uint16_t i = c->free;
+	for (uint16_t *l = &t->calls; *l != NO_CALL && c->all[*l].sp == sp; l = &c->all[*l].next)
+		if (c->all[*l].family == family)
+			return l;
+	return NULL;
+}
 
-	*tail = top && top->sp == sp && top->family == family && top->trap != trap;
-	if (*tail)
+bool calls_open(struct calls *c, struct tracee *t, const struct call *call, bool *tail)
+{
+	uint16_t *same, i;
+
+	forget_below(c, t, call->sp);
+	same = link_at(c, t, call->sp, call->family);
+	*tail = same && c->all[*same].trap != call->trap;
+	if (*tail) {
+		c->all[*same].ret = call->ret;
 		return true;
-	/* the same function at the same place again: the first was left by longjmp */
-	if (top && top->sp == sp && top->trap == trap)
-		pop(c, t);
+	}
+	/* the same function at the same place again: the first was left by longjmp, and with it what it had jumped to */
+	while (same && link_at(c, t, call->sp, call->family))
+		drop(c, &t->calls);
 	if (c->free == NO_CALL)
 		return false;
 	i = c->free;
 	c->free = c->all[i].next;
-	c->all[i] = (struct call){
-		.sp = sp, .trap = trap, .family = family, .next = t->calls,
-		.args = { regs->rdi, regs->rsi, regs->rdx, regs->rcx, regs->r8, regs->r9 },
-	};
+	c->all[i] = *call;
+	c->all[i].next = t->calls;
 	t->calls = i;
 	return true;
 }
 
 bool calls_inside(struct calls *c, struct tracee *t, taddr sp, uint16_t family)
 {
-	if (t->calls == NO_CALL)
-		return false;
-	innermost(c, t, sp);
+	forget_below(c, t, sp);
 	for (uint16_t i = t->calls; i != NO_CALL; i = c->all[i].next)
 		if (c->all[i].family == family && c->all[i].sp > sp)
 			return true;
@@ -62,20 +69,61 @@ bool calls_inside(struct calls *c, struct tracee *t, taddr sp, uint16_t family)
 
 bool calls_close(struct calls *c, struct tracee *t, taddr sp, uint16_t family, struct call *out)
 {
-	struct call *top;
+	uint16_t *link;
 
-	if (t->calls == NO_CALL)
+	forget_below(c, t, sp);
+	link = link_at(c, t, sp, family);
+	if (!link)
 		return false;
-	top = innermost(c, t, sp);
-	if (!top || top->sp != sp || top->family != family)
-		return false;
-	*out = *top;
-	pop(c, t);
+	*out = c->all[*link];
+	drop(c, link);
 	return true;
+}
+
+bool calls_close_any(struct calls *c, struct tracee *t, taddr sp, taddr ret, struct call *out)
+{
+	forget_below(c, t, sp);
+	for (uint16_t *l = &t->calls; *l != NO_CALL && c->all[*l].sp == sp; l = &c->all[*l].next) {
+		if (c->all[*l].ret && c->all[*l].ret != ret)
+			continue;
+		*out = c->all[*l];
+		drop(c, l);
+		return true;
+	}
+	return false;
+}
+
+uint32_t calls_at(struct calls *c, struct tracee *t, taddr sp)
+{
+	uint32_t n = 0;
+
+	forget_below(c, t, sp);
+	for (uint16_t i = t->calls; i != NO_CALL && c->all[i].sp == sp; i = c->all[i].next)
+		n++;
+	return n;
+}
+
+const struct call *calls_around(struct calls *c, struct tracee *t, taddr sp, uint16_t family)
+{
+	forget_below(c, t, sp);
+	for (uint16_t i = t->calls; i != NO_CALL; i = c->all[i].next)
+		if (c->all[i].family == family)
+			return &c->all[i];
+	return NULL;
+}
+
+void calls_remove(struct calls *c, struct tracee *t, const struct call *call)
+{
+	for (uint16_t *l = &t->calls; *l != NO_CALL; l = &c->all[*l].next) {
+		if (&c->all[*l] == call) {
+			drop(c, l);
+			return;
+		}
+	}
 }
 
 void calls_drop(struct calls *c, struct tracee *t)
 {
 	while (t->calls != NO_CALL)
-		pop(c, t);
+		drop(c, &t->calls);
 }

@@ -12,6 +12,13 @@
  *      exit        rsp == S        closes
  *      anything    rsp > S         the call was left by longjmp or an exception:
  *                                  forgotten when next looked at
+ *
+ * Several calls can begin at one S: a function jumps to another, or is watched
+ * for two reasons. Within a family that is one call; of different families
+ * each is its own.
+ *
+ * A call that was left is open still while rsp stays below S. Where that matters (SITE_FAMILY_IN) the return
+ * address is kept too: as long as it stands at S, the call goes on.
  */
 #ifndef MM_CALLS_H
 #define MM_CALLS_H
@@ -27,6 +34,7 @@
 
 struct call {
 	taddr sp;
+	taddr ret;		/* the return address, at sp; 0: it was not looked at */
 	uint64_t args[6];
 	uint32_t trap;		/* of the entry */
 	uint16_t family;
@@ -41,18 +49,29 @@ struct calls {
 void calls_init(struct calls *c);
 
 /*
- * A call begins. true: opened (or it is the same call going on: a tail call
+ * @call begins. true: opened (or it is the same call going on: a tail call
  * from the function that opened it keeps the outer one, *@tail is then true).
  * false: the pool is empty, the call cannot be followed.
  */
-bool calls_open(struct calls *c, struct tracee *t, taddr sp, uint32_t trap, uint16_t family,
-		const struct user_regs_struct *regs, bool *tail);
+bool calls_open(struct calls *c, struct tracee *t, const struct call *call, bool *tail);
 
 /* Is the thread inside an open call of @family that began below @sp (so that what happens at @sp is its inner affair)? */
 bool calls_inside(struct calls *c, struct tracee *t, taddr sp, uint16_t family);
 
-/* The call that ends at @sp, taken out into @out; false if none does. */
+/* The call of @family that ends at @sp, taken out into @out; false if none does. */
 bool calls_close(struct calls *c, struct tracee *t, taddr sp, uint16_t family, struct call *out);
+
+/* The same for the innermost of any family that returns to @ret (or nobody knows where to). */
+bool calls_close_any(struct calls *c, struct tracee *t, taddr sp, taddr ret, struct call *out);
+
+/* How many calls end at @sp. */
+uint32_t calls_at(struct calls *c, struct tracee *t, taddr sp);
+
+/* The innermost open call of @family around @sp, or that began there; NULL if there is none. */
+const struct call *calls_around(struct calls *c, struct tracee *t, taddr sp, uint16_t family);
+
+/* It was left: forget it. */
+void calls_remove(struct calls *c, struct tracee *t, const struct call *call);
 
 /* Forget all calls of a thread. */
 void calls_drop(struct calls *c, struct tracee *t);

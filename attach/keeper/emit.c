@@ -3,57 +3,8 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/uio.h>
 
-static taddr aux_address(const struct site_aux *a, const struct user_regs_struct *regs, const struct meaning *m)
-{
-	taddr base = 0;
-
-	if (a->kind == SITE_AUX_REG)
-		base = *emu_reg_slot((struct user_regs_struct *)regs, a->reg);
-	else if (a->kind == SITE_AUX_ARG && (m->flags & RECORD_CLOSES))
-		base = m->call.args[a->reg];
-	return base ? base + a->disp : 0;
-}
-
-/* One call for everything: first the words, then the stack, which may end early. */
-static void read_target(struct keeper *k, struct tracee *t, const struct site *s, const struct meaning *m, uint32_t want,
-			struct record_hit *rec)
-{
-	struct iovec here[SITE_AUX + 1], there[SITE_AUX + 1];
-	uint32_t n = 0, words = 0;
-	ssize_t got;
-
-	for (uint32_t i = 0; i < SITE_AUX; i++) {
-		taddr addr = aux_address(&s->aux[i], &rec->regs, m);
-
-		rec->aux[i] = 0;
-		if (!addr)
-			continue;
-		here[n] = (struct iovec){ &rec->aux[i], 8 };
-		there[n++] = (struct iovec){ (void *)(uintptr_t)addr, 8 };
-		words |= 1u << i;
-	}
-	if (want) {
-		here[n] = (struct iovec){ rec->slice, want };
-		there[n++] = (struct iovec){ (void *)(uintptr_t)rec->regs.rsp, want };
-	}
-	if (!n)
-		return;
-	got = process_vm_readv(t->tid, here, n, there, n, 0);
-	if (got < 0 && errno == EPERM)
-		k->leave_reason = LEFT_DENIED; /* it is not dumpable any more: soon not even a copy could be cleaned */
-	if (got < (ssize_t)(8 * __builtin_popcount(words))) {
-		/* a word that is not there (a result that is no pointer): the stack alone */
-		got = want ? process_vm_readv(t->tid, &here[n - 1], 1, &there[n - 1], 1, 0) : 0;
-		words = 0;
-	}
-	rec->aux_read = words;
-	got -= 8 * __builtin_popcount(words);
-	rec->slice_len = got > 0 ? got : 0;
-	if (rec->slice_len < want)
-		rec->head.flags |= RECORD_CUT;
-}
+#include "attach/keeper/loads.h"
 
 uint32_t emit_stack_wanted(const struct keeper *k, const struct tracee *t, const struct site *s, bool held)
 {
@@ -69,17 +20,30 @@ uint32_t emit_stack_wanted(const struct keeper *k, const struct tracee *t, const
 	return want > 8 ? want : 8;
 }
 
+/* What the rule of the call that ends, or of the site, reads. */
+static void read_target(struct keeper *k, struct tracee *t, const struct site *s, const struct meaning *m, uint32_t want,
+			struct record_hit *rec)
+{
+	const struct site *asks = m->flags & RECORD_CLOSES ? &k->traps.all[m->call.trap].site : s;
+	bool ends = s->flags & (SITE_EXIT | SITE_AFTER);
+	uint64_t result = ends ? *emu_reg_slot(&rec->regs, s->result) : 0;
+
+	if (loads_read(t->tid, asks->loads, ends ? &result : NULL, want, rec) == -EPERM)
+		k->leave_reason = LEFT_DENIED; /* it is not dumpable any more: soon not even a copy could be cleaned */
+}
+
 void emit_hit(struct keeper *k, struct tracee *t, uint32_t trap, const struct user_regs_struct *regs,
 	      const struct meaning *m, struct record_hit *rec, uint32_t want, bool held)
 {
 	const struct site *s = &k->traps.all[trap].site;
 
+	/* of a hit that does not count nobody asks who called; the return address serves the emulation too */
+	if (m->flags & RECORD_OUTSIDE && !(s->flags & SITE_ALWAYS) && want > 8)
+		want = 8;
 	rec->head = (struct record){
 		.kind = RECORD_HIT, .flags = m->flags | (held ? RECORD_HELD : 0),
 		.tid = t->tid, .site = trap, .time_ns = k->now_ns, .value = held ? t->hold : 0,
 	};
-	rec->aux_read = 0;
-	rec->slice_len = 0;
 	rec->thread = t - k->threads.all;
 	rec->outer_site = m->flags & RECORD_CLOSES ? m->call.trap : trap;
 	rec->regs = *regs;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * emit: a hit becomes a record of the ring: registers, arguments, the words that
- * the site asks for, a slice of stack.
+ * emit: a hit becomes a record of the ring: registers, arguments, what its rule
+ * reads (loads.h), a slice of stack.
  *
  * Room is asked for first, before anything is noted of the hit: where there is
  * none the thread waits a moment and is served again from the start, and after
@@ -10,15 +10,7 @@
 #ifndef MM_EMIT_H
 #define MM_EMIT_H
 
-#include "attach/keeper/state.h"
-
-/* What a hit means, decided before anything is written. */
-struct meaning {
-	bool emit;
-	uint16_t flags;			/* enum record_flags */
-	struct call call;		/* RECORD_CLOSES */
-	const struct site *records;	/* the site whose aux words are wanted */
-};
+#include "attach/keeper/mean.h"
 
 /* Bytes of stack to make room for. Ask once: the controller may change the hint at any time. */
 uint32_t emit_stack_wanted(const struct keeper *k, const struct tracee *t, const struct site *s, bool held);

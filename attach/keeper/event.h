@@ -55,6 +55,7 @@ enum record_flags {
 	RECORD_CLOSES = 1 << 2,	/* hit at an exit that closes a call whose entry was seen: args are the entry's */
 	RECORD_STATIC = 1 << 3,	/* hit at an exit of a call that had no entry trap */
 	RECORD_CUT = 1 << 4,	/* the slice is shorter than asked for: the stack ended or could not be read */
+	RECORD_OUTSIDE = 1 << 5, /* the thread was in none of the functions that it must be in to count (SITE_FAMILY_IN) */
 };
 
 struct record {
@@ -70,11 +71,14 @@ struct record {
 struct record_hit {
 	struct record head;
 	uint64_t args[6];		/* at the entry: rdi rsi rdx rcx r8 r9; closing a call: as they were at its entry */
-	uint64_t aux[SITE_AUX];		/* words read, as the site asked; 0 if not read */
-	uint32_t aux_read;		/* bit per word that was read */
-	uint32_t outer_site;		/* closing: the entry's site */
+	uint64_t loads[SITE_LOADS];	/* what was read, as outer_site asked; beyond its width, and where its base was 0: 0 */
+	uint32_t loads_read;		/* bit per load that was read; only these, and the null ones, are filled in */
+	uint32_t loads_null;		/* bit per load whose base was 0 */
+	uint32_t outer_site;		/* closing: the entry's site; else the site that was hit */
 	uint32_t slice_len;		/* bytes of stack from regs.rsp on */
 	uint32_t thread;		/* its place in the keeper's table, for slice_hint; another's when it has ended */
+	uint32_t unused;
+	char text[SITE_TEXT];		/* a load of width 0 that was read: the string, cut if it is longer, with its NUL */
 	struct user_regs_struct regs;	/* as before the displaced instruction: rip is the site */
 	uint8_t slice[];
 };

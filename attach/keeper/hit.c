@@ -6,6 +6,7 @@
 #include <sys/uio.h>
 
 #include "attach/keeper/emit.h"
+#include "attach/keeper/loads.h"
 
 #ifndef TRAP_TRACE
 #define TRAP_TRACE 2
@@ -113,76 +114,17 @@ static void go_past(struct keeper *k, struct tracee *t, uint32_t trap, struct us
 	resume(k, t);
 }
 
-/* --- what it means --- */
+/* --- one hit --- */
 
-static bool redone(struct tracee *t, uint32_t trap, taddr sp)
+/* The return address of a call that begins, where it is needed: to plant a trap there, or to know later whether it was left. */
+static taddr return_address(const struct tracee *t, const struct site *s, const struct user_regs_struct *regs)
 {
-	bool same = t->redo == trap && t->redo_sp == sp;
-
-	/* hits below redo_sp are a signal handler's: it comes back here */
-	if (same || sp > t->redo_sp)
-		t->redo = NO_TRAP;
-	return same;
-}
-
-static void mean_entry(struct keeper *k, struct tracee *t, uint32_t trap, const struct user_regs_struct *regs,
-		       struct meaning *m)
-{
-	const struct site *s = &k->traps.all[trap].site;
-	taddr sp = regs->rsp + s->sp_delta;
-	bool inside = calls_inside(&k->calls, t, sp, s->family), tail;
-
-	if (!calls_open(&k->calls, t, sp, trap, s->family, regs, &tail)) {
-		atomic_fetch_add_explicit(&k->shared->unopened, 1, memory_order_relaxed);
-		return;
-	}
-	m->emit = (s->flags & SITE_EMIT) && !inside && !tail;
-	m->flags = RECORD_OPENS;
-}
-
-static void mean_end(struct keeper *k, struct tracee *t, uint32_t trap, taddr sp, struct meaning *m)
-{
-	const struct site *s = &k->traps.all[trap].site;
-
-	if (calls_close(&k->calls, t, sp, s->family, &m->call))
-		m->flags = RECORD_CLOSES;
-	else if (s->flags & SITE_AFTER)
-		return; /* somebody else's return to here */
-	else
-		m->flags = RECORD_STATIC;
-	m->emit = (s->flags & SITE_EMIT) && !calls_inside(&k->calls, t, sp, s->family);
-}
-
-static void mean(struct keeper *k, struct tracee *t, uint32_t trap, const struct user_regs_struct *regs,
-		 struct meaning *m)
-{
-	const struct site *s = &k->traps.all[trap].site;
-
-	*m = (struct meaning){ .records = s };
-	if (redone(t, trap, regs->rsp))
-		return;
-	if (s->flags & SITE_ENTRY)
-		mean_entry(k, t, trap, regs, m);
-	else if (s->flags & SITE_EXIT)
-		mean_end(k, t, trap, regs->rsp + s->sp_delta, m);
-	else if (s->flags & SITE_AFTER)
-		mean_end(k, t, trap, regs->rsp - 8, m);
-	else
-		m->emit = (s->flags & SITE_EMIT) &&
-			  !((s->flags & SITE_INNER) &&
-			    calls_inside(&k->calls, t, regs->rsp + s->sp_delta, s->family));
-}
-
-/* The return address of a call whose exits are not all known has no trap yet. */
-static bool wants_return_trap(struct keeper *k, struct tracee *t, const struct site *s,
-			      const struct user_regs_struct *regs)
-{
-	struct memory m = { .tid = t->tid };
+	bool scope = s->family == SITE_FAMILY_IN && s->flags & SITE_ENTRY;
 	taddr ret;
 
-	if (!(s->flags & SITE_RETURN) || memory_read(&m, regs->rsp + s->sp_delta, &ret, sizeof(ret)) < 0)
-		return false;
-	return trap_find(&k->traps, ret) == NO_TRAP;
+	if (!(s->flags & SITE_RETURN) && !scope)
+		return 0;
+	return loads_word(t->tid, regs->rsp + s->sp_delta, &ret) ? ret : 0;
 }
 
 void hit_hold(struct keeper *k, struct tracee *t, bool pending, bool for_stack)
@@ -206,11 +148,36 @@ void hit_unhold(struct keeper *k, struct tracee *t)
 	k->held--;
 }
 
+/* A hit where several calls end has an event for each; the first is emitted already. @room: there was some for all. */
+static void emit_more(struct keeper *k, struct tracee *t, uint32_t trap, const struct user_regs_struct *regs,
+		      struct meaning *m, uint32_t want, bool room)
+{
+	while (mean_more(k, t, trap, regs, m)) {
+		struct record_hit *rec = NULL;
+
+		if (!m->emit)
+			continue;
+		if (room)
+			rec = (struct record_hit *)ring_reserve(&k->shared->ring, sizeof(*rec) + want);
+		if (rec)
+			emit_hit(k, t, trap, regs, m, rec, want, false);
+		else
+			atomic_fetch_add_explicit(&k->shared->dropped, 1, memory_order_relaxed);
+	}
+}
+
+/* A thread whose hit does not count need not wait for somebody to walk its stack. */
+static bool waits(const struct site *s, const struct meaning *m)
+{
+	return s->flags & SITE_WAIT && m->emit && (!m->outside || s->flags & SITE_ALWAYS);
+}
+
 static enum hit_result serve_trap(struct keeper *k, struct tracee *t, uint32_t trap,
 				  struct user_regs_struct *before, struct user_regs_struct *regs)
 {
 	const struct site *s = &k->traps.all[trap].site;
-	bool ask = wants_return_trap(k, t, s, regs);
+	taddr ret = return_address(t, s, regs);
+	bool ask = s->flags & SITE_RETURN && ret && trap_find(&k->traps, ret) == NO_TRAP;
 	bool held = ask || (s->flags & SITE_WAIT);	/* perhaps */
 	struct memory m = { .tid = t->tid, .sp = regs->rsp };
 	struct record_hit *rec = NULL;
@@ -221,15 +188,15 @@ static enum hit_result serve_trap(struct keeper *k, struct tracee *t, uint32_t t
 	want = emit_stack_wanted(k, t, s, held);
 	if (held || (s->flags & SITE_EMIT)) {
 		/* before anything is noted: a hit that must wait for room is served again from the start */
-		int r = emit_make_room(k, sizeof(*rec) + want, &rec);
+		int r = emit_make_room(k, mean_most(k, t, trap, regs) * (sizeof(*rec) + want), &rec);
 
 		if (r == -EAGAIN)
 			return HIT_NO_ROOM;
 	}
 	t->hits++;
 	threads_mark_active(&k->threads, t, k->now_ns);
-	mean(k, t, trap, regs, &meaning);
-	held = ask || ((s->flags & SITE_WAIT) && meaning.emit);
+	mean_hit(k, t, trap, regs, ret, &meaning);
+	held = rec && (ask || waits(s, &meaning));
 	if (meaning.emit && !rec)
 		atomic_fetch_add_explicit(&k->shared->dropped, 1, memory_order_relaxed);
 	if (rec && (meaning.emit || held)) {
@@ -238,12 +205,10 @@ static enum hit_result serve_trap(struct keeper *k, struct tracee *t, uint32_t t
 		emit_hit(k, t, trap, regs, &meaning, rec, want, held);
 		m.slice = rec->slice;
 		m.slice_len = rec->slice_len;
-		if (held) {
-			keeper_ring_bell(k);
-			return HIT_DONE;
-		}
 	}
-	go_past(k, t, trap, before, regs, &m);
+	emit_more(k, t, trap, regs, &meaning, want, rec != NULL);
+	if (!held)
+		go_past(k, t, trap, before, regs, &m);
 	keeper_ring_bell(k);
 	return HIT_DONE;
 }

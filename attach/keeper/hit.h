@@ -7,9 +7,12 @@
  *	sched_yield		or rt_sigtimedwait, when it does not pay to look again: which thread
  *	wait4			its status; once more when it had not stopped yet
  *	PTRACE_GETREGS		where it is, arguments and result
- *	process_vm_readv	only at sites that want stack or words: all in one call, straight into the ring
+ *	process_vm_readv	only at sites that want stack or words: all in one call, straight into the ring (loads.h:
+ *				more for words whose address is in memory itself)
  *	PTRACE_POKEUSER x 2	rip and rsp after a ret, rip and eflags after a test
  *	PTRACE_CONT
+ *
+ * With functions that must be open (shared->scoped): process_vm_readv where one is, to see that it goes on.
  *
  * Rarely: PTRACE_GETSIGINFO at sites where a SIGTRAP from elsewhere could be
  * taken for ours; PTRACE_GETSIGMASK every 64th hit of a thread; a write of the

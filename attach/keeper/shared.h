@@ -66,6 +66,7 @@ struct shared {
 	uint64_t silence_ns;		/* the controller reads nothing for so long: the target is let go */
 	uint64_t hold_ns;		/* how long a held thread waits for its answer */
 	bool lose_sigtrap;		/* the target's own handling of SIGTRAP may be lost */
+	bool scoped;			/* what happens outside of functions of SITE_FAMILY_IN does not count */
 	int bell;			/* eventfd: keeper to controller */
 
 	/* mailbox */

@@ -16,7 +16,12 @@
 #include "base/taddr.h"
 
 #define SITE_BYTES 16	/* bytes of code kept around a trap, the trap's own first */
-#define SITE_AUX 2	/* words read from the target at a hit */
+#define SITE_LOADS 5	/* what is read from the target's memory at a hit */
+#define SITE_TEXT 64	/* a string that is read, with its end */
+#define SITE_CHUNK (SITE_LOADS - 1)	/* the load that is glibc's chunk header, where there is one */
+
+#define SITE_FAMILY_NONE 0	/* beginning and end of counting, the dynamic linker */
+#define SITE_FAMILY_IN 0xffff	/* functions inside of which a thread's hits count */
 
 enum site_flags {
 	SITE_EMIT = 1 << 0,	/* a hit is an event */
@@ -30,18 +35,23 @@ enum site_flags {
 	SITE_INNER = 1 << 8,	/* an exit that is silent while an outer call of its family is open (rsp below the call's) */
 	SITE_MODULES = 1 << 9,	/* the dynamic linker says: the list of modules changes */
 	SITE_SCOPE = 1 << 10,	/* begins or ends what is counted; no family */
+	SITE_ALWAYS = 1 << 11,	/* carries its slice also outside of what is counted */
 };
 
-/* Where a word that is read at the hit lies. */
-enum site_aux_kind {
-	SITE_AUX_NONE,
-	SITE_AUX_REG,	/* *(register reg + disp), not read if the register is 0 */
-	SITE_AUX_ARG,	/* *(argument reg of the open call + disp), not read if none is open or it is 0 */
+/* What the address of a load is made of. */
+enum site_base {
+	SITE_BASE_NONE,
+	SITE_BASE_ARG1,		/* ... ARG6: of the call that the hit ends, else as the registers are now */
+	SITE_BASE_ARG6 = SITE_BASE_ARG1 + 5,
+	SITE_BASE_RESULT,	/* the register that holds the function's result, at an exit */
+	SITE_BASE_LOAD0,	/* ... LOAD4: what an earlier load of the site gave */
 };
 
-struct site_aux {
-	uint8_t kind;
-	uint8_t reg;	/* enum emu_reg, or argument number 0..5 */
+/* *(base + index * scale + disp). Not made where the base is 0. */
+struct site_load {
+	uint8_t base, index;	/* enum site_base; base NONE: no load */
+	uint8_t scale;
+	uint8_t width;		/* 1, 2, 4, 8; 0: a string */
 	int32_t disp;
 };
 
@@ -52,14 +62,14 @@ struct site {
 	uint8_t result;			/* enum emu_reg that holds the function's result at an exit */
 	uint16_t flags;			/* enum site_flags */
 	uint16_t rule;			/* index of the rule that this site serves */
-	uint16_t family;		/* calls nest within a family only */
+	uint16_t family;		/* calls nest within a family only; SITE_FAMILY_NONE, _IN; AFTER: without meaning */
 	int16_t sp_delta;		/* rsp at the function's entry = rsp here + sp_delta */
 	struct emu emu;			/* op EMU_NONE: stepped displaced, at scratch */
 	taddr scratch;			/* padding in the same text where the displaced instruction is run, or 0 */
 	uint8_t scratch_bytes[SITE_BYTES];	/* what stands at scratch in the file */
 	uint8_t step[SITE_BYTES];	/* the instruction as it must read at scratch (rip-relative parts moved) */
 	uint8_t step_len;		/* its length; the displaced one's length is emu.len */
-	struct site_aux aux[SITE_AUX];
+	struct site_load loads[SITE_LOADS];	/* where a call ends, those of the site that opened it are wanted */
 };
 
 #endif

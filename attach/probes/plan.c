@@ -132,7 +132,9 @@ static void add_site(struct planning *pl, struct plan *p, const struct site *s, 
 	*to = *s;
 	to->flags = (uint16_t)(to->flags | flags);
 	to->rule = p->rule_index;
-	to->family = rule_is_scope(p->rule) ? 0 : PLAN_FAMILY;
+	to->family = rule_is_scope(p->rule) ? SITE_FAMILY_NONE : PLAN_FAMILY;
+	if (has_result(p->rule))
+		add_loads(p->rule, pl->opt, to);
 	pl->taken[pl->ntaken++] = s->addr;
 }
 
@@ -172,7 +174,6 @@ static bool place_exit(struct planning *pl, struct plan *p, const struct body *b
 	if (place_emulated(&where, e->addr, &s))
 		return false;
 	s.result = use == EXIT_TRAP_RDI ? EMU_RDI : EMU_RAX;
-	add_words(p->rule, pl->opt, &s);
 	add_site(pl, p, &s, SITE_EXIT | SITE_EMIT | SITE_SLICE | SITE_INNER);
 	return true;
 }

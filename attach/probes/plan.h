@@ -69,13 +69,13 @@ must_check int plan_module(struct elfimage *img, struct decoder *d, const struct
 void plan_set_fini(struct plan_set *set);
 
 /*
- * A trap at a return address @ret (file address), to close calls of @rule's
- * function whose exits are not known. Where nothing else is possible the site
+ * A trap at a return address @ret (file address), to close calls whose exits are
+ * not known: of whatever rule and family, what they want is said at their entry. Where nothing else is possible the site
  * has neither emu nor scratch: it can only be stepped in place.
  * 0; -EILSEQ if it cannot be trapped there.
  */
-must_check int plan_return(struct elfimage *img, struct decoder *d, taddr ret, const struct rule *rule,
-			   uint16_t rule_index, const struct plan_options *opt, struct site *out);
+must_check int plan_return(struct elfimage *img, struct decoder *d, taddr ret,
+			   const struct plan_options *opt, struct site *out);
 
 /* A plain entry site (dynamic linker's notification, scopes) at file address @addr. 0, -EILSEQ or -ENOMEM. */
 must_check int plan_entry(struct elfimage *img, struct decoder *d, taddr addr, uint16_t flags, struct site *out);

@@ -12,26 +12,23 @@
 #include "attach/probes/body.h"
 #include "attach/probes/place.h"
 
-void add_words(const struct rule *r, const struct plan_options *opt, struct site *s)
+void add_loads(const struct rule *r, const struct plan_options *opt, struct site *s)
 {
 	if (expr_is_load(&r->ptr))
-		s->aux[0] = (struct site_aux){ SITE_AUX_ARG, (uint8_t)(r->loads.all[0].base - EXPR_BASE_ARG1), 0 };
+		s->loads[0] = (struct site_load){ .base = (uint8_t)(SITE_BASE_ARG1 + r->loads.all[0].base - EXPR_BASE_ARG1), .width = 8 };
 	else if (opt->glibc_chunks)
-		s->aux[0] = (struct site_aux){ SITE_AUX_REG, s->result, -8 };
+		s->loads[SITE_CHUNK] = (struct site_load){ .base = SITE_BASE_RESULT, .width = 8, .disp = -8 };
 }
 
-int plan_return(struct elfimage *img, struct decoder *d, taddr ret, const struct rule *rule, uint16_t rule_index,
-		const struct plan_options *opt, struct site *out)
+int plan_return(struct elfimage *img, struct decoder *d, taddr ret, const struct plan_options *opt,
+		struct site *out)
 {
 	struct place where = { .img = img, .d = d, .shadow_stack = opt->shadow_stack };
 
 	if (place_anyhow(&where, ret, out))
 		return -EILSEQ;
 	out->flags |= SITE_AFTER | SITE_EMIT | SITE_SLICE;
-	out->rule = rule_index;
-	out->family = PLAN_FAMILY;
 	out->result = EMU_RAX;
-	add_words(rule, opt, out);
 	return 0;
 }
 

@@ -5,7 +5,7 @@
 
 #include "attach/probes/plan.h"
 
-/* The words to be read from the target when a call of @r's function returns with its result in s->result. */
-void add_words(const struct rule *r, const struct plan_options *opt, struct site *s);
+/* What is read from the target's memory for @r. */
+void add_loads(const struct rule *r, const struct plan_options *opt, struct site *s);
 
 #endif

@@ -26,20 +26,20 @@ static int setup(void **state)
 	return 0;
 }
 
-/* Registers by which an opened call is known again. */
-static struct user_regs_struct regs_of(uint64_t mark)
+/* A call that is known again by its arguments. */
+static struct call call_of(taddr sp, uint32_t trap, uint16_t family, uint64_t mark)
 {
-	return (struct user_regs_struct){ .rdi = mark, .rsi = mark + 1, .rdx = mark + 2, .rcx = mark + 3,
-					  .r8 = mark + 4, .r9 = mark + 5, .rax = 999, .r10 = 999 };
+	return (struct call){ .sp = sp, .trap = trap, .family = family,
+			      .args = { mark, mark + 1, mark + 2, mark + 3, mark + 4, mark + 5 } };
 }
 
 /* A call that begins, not a tail call. */
 static void opens(struct tracee *t, taddr sp, uint32_t trap, uint16_t family, uint64_t mark)
 {
-	struct user_regs_struct regs = regs_of(mark);
+	struct call call = call_of(sp, trap, family, mark);
 	bool tail = true;
 
-	assert_true(calls_open(&calls, t, sp, trap, family, &regs, &tail));
+	assert_true(calls_open(&calls, t, &call, &tail));
 	assert_false(tail);
 }
 
@@ -158,12 +158,12 @@ static void threads_do_not_meet(void **state)
 /* realloc(NULL) jumps to malloc: one call, with realloc's arguments. */
 static void a_tail_call_keeps_the_outer(void **state)
 {
-	struct user_regs_struct regs = regs_of(500);
+	struct call call = call_of(TOP, 2, 1, 500);
 	bool tail = false;
 
 	(void)state;
 	opens(&thread, TOP, 1, 1, 100);
-	assert_true(calls_open(&calls, &thread, TOP, 2, 1, &regs, &tail));
+	assert_true(calls_open(&calls, &thread, &call, &tail));
 	assert_true(tail);
 	closes(&thread, TOP, 1, 1, 100);
 	closes_nothing(&thread, TOP, 1);
@@ -178,6 +178,80 @@ static void a_tail_call_into_another_family(void **state)
 	opens(&thread, TOP, 2, 2, 200);
 	closes(&thread, TOP, 2, 2, 200);
 	closes(&thread, TOP, 1, 1, 100);
+	assert_none_lost();
+}
+
+/* alloc f (1) jumps to alloc g (2), which jumps to alloc h (1): f's call, and g's. */
+static void tail_calls_through_two_families(void **state)
+{
+	struct call third = call_of(TOP, 3, 1, 900);
+	bool tail = false;
+
+	(void)state;
+	opens(&thread, TOP, 1, 1, 100);
+	opens(&thread, TOP, 2, 2, 200);
+	assert_true(calls_open(&calls, &thread, &third, &tail));
+	assert_true(tail);
+	assert_int_equal(calls_at(&calls, &thread, TOP), 2);
+	/* whichever ends first: neither is above the other */
+	closes(&thread, TOP, 1, 1, 100);
+	closes(&thread, TOP, 2, 2, 200);
+	assert_none_lost();
+}
+
+static void all_that_return_to_one_place(void **state)
+{
+	struct call c = call_of(TOP, 1, 1, 100);
+	bool tail;
+
+	(void)state;
+	c.ret = 0x5000;
+	assert_true(calls_open(&calls, &thread, &c, &tail));
+	c = call_of(TOP, 2, 2, 200); /* nobody looked where it returns to */
+	assert_true(calls_open(&calls, &thread, &c, &tail));
+	c = call_of(TOP, 3, 3, 300);
+	c.ret = 0x6000;
+	assert_true(calls_open(&calls, &thread, &c, &tail));
+	assert_int_equal(calls_at(&calls, &thread, TOP), 3);
+	assert_false(calls_close_any(&calls, &thread, TOP - 8, 0x5000, &c));
+	assert_true(calls_close_any(&calls, &thread, TOP, 0x5000, &c));
+	assert_int_equal(c.family, 2);
+	assert_true(calls_close_any(&calls, &thread, TOP, 0x5000, &c));
+	assert_int_equal(c.family, 1);
+	assert_false(calls_close_any(&calls, &thread, TOP, 0x5000, &c));
+	closes(&thread, TOP, 3, 3, 300);
+	assert_int_equal(calls_at(&calls, &thread, TOP), 0);
+	assert_none_lost();
+}
+
+/* What f had jumped to before it was left by longjmp is left as well. */
+static void longjmp_out_of_a_tail_call(void **state)
+{
+	(void)state;
+	opens(&thread, TOP, 1, 1, 100);
+	opens(&thread, TOP, 2, 2, 200);
+	opens(&thread, TOP, 1, 1, 300);
+	closes_nothing(&thread, TOP, 2);
+	closes(&thread, TOP, 1, 1, 300);
+	assert_none_lost();
+}
+
+static void the_one_around(void **state)
+{
+	const struct call *c;
+
+	(void)state;
+	assert_null(calls_around(&calls, &thread, TOP, 5));
+	opens(&thread, TOP, 1, 5, 100);
+	opens(&thread, TOP - 64, 2, 1, 200);
+	opens(&thread, TOP - 128, 3, 5, 300);
+	c = calls_around(&calls, &thread, TOP - 256, 5);
+	assert_int_equal(c->trap, 3);
+	calls_remove(&calls, &thread, c);
+	c = calls_around(&calls, &thread, TOP - 256, 5);
+	assert_int_equal(c->trap, 1);
+	assert_ptr_equal(calls_around(&calls, &thread, TOP, 5), c); /* it began there */
+	assert_null(calls_around(&calls, &thread, TOP + 8, 5)); /* it was left: forgotten */
 	assert_none_lost();
 }
 
@@ -224,21 +298,22 @@ static void a_thread_ends_inside(void **state)
 
 static void the_pool_runs_dry(void **state)
 {
-	struct user_regs_struct regs = regs_of(1);
+	struct call deeper = call_of(TOP - 8 * CALLS_MAX, 1, 1, 1), elsewhere = call_of(TOP, 1, 1, 1);
+	struct call jumped = call_of(TOP, 2, 1, 1);
 	bool tail;
 
 	(void)state;
 	for (uint32_t i = 0; i < CALLS_MAX; i++)
 		opens(&thread, TOP - 8 * i, 1, 1, i);
-	assert_false(calls_open(&calls, &thread, TOP - 8 * CALLS_MAX, 1, 1, &regs, &tail));
-	assert_false(calls_open(&calls, &other, TOP, 1, 1, &regs, &tail));
+	assert_false(calls_open(&calls, &thread, &deeper, &tail));
+	assert_false(calls_open(&calls, &other, &elsewhere, &tail));
 	closes_nothing(&other, TOP, 1);
 	assert_true(calls_inside(&calls, &thread, TOP - 8 * CALLS_MAX, 1));
 	closes(&thread, TOP - 8 * (CALLS_MAX - 1), 1, 1, CALLS_MAX - 1);
 	opens(&other, TOP, 1, 1, 100);		/* the one that became free */
-	assert_false(calls_open(&calls, &thread, TOP - 8 * CALLS_MAX, 1, 1, &regs, &tail));
+	assert_false(calls_open(&calls, &thread, &deeper, &tail));
 	/* what takes nothing from the pool goes on: a tail call, and the same place again */
-	assert_true(calls_open(&calls, &other, TOP, 2, 1, &regs, &tail));
+	assert_true(calls_open(&calls, &other, &jumped, &tail));
 	assert_true(tail);
 	opens(&other, TOP, 1, 1, 300);
 	calls_drop(&calls, &thread);
@@ -263,7 +338,7 @@ static void forget_below(struct model *m, taddr sp)
 
 static void model_opens(struct model *m, struct tracee *t, taddr sp, uint32_t trap, uint64_t mark)
 {
-	struct user_regs_struct regs = regs_of(mark);
+	struct call call = call_of(sp, trap, 1, mark);
 	bool same, want_tail, tail;
 
 	forget_below(m, sp);
@@ -271,7 +346,7 @@ static void model_opens(struct model *m, struct tracee *t, taddr sp, uint32_t tr
 	want_tail = same && m->open[m->n - 1].trap != trap;
 	if (same && !want_tail)
 		m->n--;
-	assert_true(calls_open(&calls, t, sp, trap, 1, &regs, &tail));
+	assert_true(calls_open(&calls, t, &call, &tail));
 	assert_int_equal(tail, want_tail);
 	if (want_tail)
 		return;
@@ -335,6 +410,10 @@ int main(void)
 		cmocka_unit_test_setup(threads_do_not_meet, setup),
 		cmocka_unit_test_setup(a_tail_call_keeps_the_outer, setup),
 		cmocka_unit_test_setup(a_tail_call_into_another_family, setup),
+		cmocka_unit_test_setup(tail_calls_through_two_families, setup),
+		cmocka_unit_test_setup(all_that_return_to_one_place, setup),
+		cmocka_unit_test_setup(longjmp_out_of_a_tail_call, setup),
+		cmocka_unit_test_setup(the_one_around, setup),
 		cmocka_unit_test_setup(longjmp_out_and_call_again, setup),
 		cmocka_unit_test_setup(an_exception_through_several, setup),
 		cmocka_unit_test_setup(a_thread_ends_inside, setup),

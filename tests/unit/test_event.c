@@ -193,16 +193,16 @@ static void records_are_whole_words(void **state)
 	/* the slice is the last thing, without a hole: size = sizeof + slice_len */
 	assert_int_equal(offsetof(struct record_hit, slice), sizeof(struct record_hit));
 	/* words and registers are read straight into it */
-	assert_int_equal(offsetof(struct record_hit, aux) % 8, 0);
+	assert_int_equal(offsetof(struct record_hit, loads) % 8, 0);
 	assert_int_equal(offsetof(struct record_hit, regs) % 8, 0);
-	assert_true(sizeof(((struct record_hit *)0)->aux_read) * 8 >= SITE_AUX);
+	assert_true(sizeof(((struct record_hit *)0)->loads_read) * 8 >= SITE_LOADS);
 }
 
 static void flags_are_apart(void **state)
 {
 	(void)state;
-	assert_int_equal(__builtin_popcount(RECORD_HELD | RECORD_OPENS | RECORD_CLOSES | RECORD_STATIC | RECORD_CUT), 5);
-	assert_true((RECORD_HELD | RECORD_OPENS | RECORD_CLOSES | RECORD_STATIC | RECORD_CUT) <= UINT16_MAX);
+	assert_int_equal(__builtin_popcount(RECORD_HELD | RECORD_OPENS | RECORD_CLOSES | RECORD_STATIC | RECORD_CUT | RECORD_OUTSIDE), 6);
+	assert_true((RECORD_HELD | RECORD_OPENS | RECORD_CLOSES | RECORD_STATIC | RECORD_CUT | RECORD_OUTSIDE) <= UINT16_MAX);
 }
 
 static void everything_has_a_name(void **state)

@@ -130,6 +130,27 @@ static void assert_flags(const struct site *s, unsigned flags)
 	assert_int_equal(s->flags, flags);
 }
 
+static void assert_load(const struct site_load *l, unsigned base, unsigned width, int disp)
+{
+	assert_int_equal(l->base, base);
+	assert_int_equal(l->width, width);
+	assert_int_equal(l->disp, disp);
+	assert_int_equal(l->index, SITE_BASE_NONE);
+}
+
+static void assert_reads_nothing(const struct site *s)
+{
+	for (size_t i = 0; i < SITE_LOADS; i++)
+		assert_int_equal(s->loads[i].base, SITE_BASE_NONE);
+}
+
+static void assert_reads_chunk(const struct site *s)
+{
+	for (size_t i = 0; i < SITE_CHUNK; i++)
+		assert_int_equal(s->loads[i].base, SITE_BASE_NONE);
+	assert_load(&s->loads[SITE_CHUNK], SITE_BASE_RESULT, 8, -8);
+}
+
 #define EXIT_FLAGS (SITE_EXIT | SITE_EMIT | SITE_SLICE | SITE_INNER)
 
 /* --- small functions --- */
@@ -150,7 +171,7 @@ static void test_exits(void **state)
 		assert_int_equal(p->sites[i].emu.op, EMU_RET);
 		assert_int_equal(p->sites[i].result, EMU_RAX);
 		assert_int_equal(p->sites[i].family, PLAN_FAMILY);
-		assert_int_equal(p->sites[i].aux[0].kind, SITE_AUX_NONE);
+		assert_reads_nothing(&p->sites[i]);
 	}
 	assert_int_equal(p->body.lo, p->entry);
 	PLAN(&plain, "alloc t_padded_ret");
@@ -165,9 +186,7 @@ static void test_chunk_word(void **state)
 	(void)state;
 	PLAN(&glibc, "alloc t_two_rets");
 	p = plan_of("t_two_rets");
-	assert_int_equal(p->sites[0].aux[0].kind, SITE_AUX_REG);
-	assert_int_equal(p->sites[0].aux[0].reg, EMU_RAX);
-	assert_int_equal(p->sites[0].aux[0].disp, -8);
+	assert_reads_chunk(&p->sites[0]);
 }
 
 static void test_exact_sizes(void **state)
@@ -295,9 +314,8 @@ static void test_out_param(void **state)
 	p = plan_of("t_out_param");
 	assert_kind(p, PLAN_ENTRY_EXITS, 2, 2);
 	assert_flags(&p->sites[0], SITE_ENTRY | SITE_SIGINFO);	/* push %rbx is one byte */
-	assert_int_equal(p->sites[1].aux[0].kind, SITE_AUX_ARG);
-	assert_int_equal(p->sites[1].aux[0].reg, 0);
-	assert_int_equal(p->sites[1].aux[0].disp, 0);
+	for (size_t i = 0; i < 2; i++)
+		assert_load(&p->sites[i].loads[0], SITE_BASE_ARG1, 8, 0);
 }
 
 static void test_moving(void **state)
@@ -407,25 +425,19 @@ static void test_resolving(void **state)
 
 static void test_return(void **state)
 {
-	struct rule malloc_rule = rule_of("alloc m"), out = rule_of("alloc p ptr=*arg2");
-	const struct plan_options glibc = { .glibc_chunks = true };
 	struct site s;
 
 	(void)state;
-	assert_int_equal(plan_return(fix.self, fix.d, address_of("t_after_test"), &malloc_rule, 3, &glibc, &s), 0);
+	assert_int_equal(plan_return(fix.self, fix.d, address_of("t_after_test"), &plain, &s), 0);
 	assert_int_equal(s.emu.op, EMU_TEST);
 	assert_flags(&s, SITE_AFTER | SITE_EMIT | SITE_SLICE);
-	assert_int_equal(s.rule, 3);
-	assert_int_equal(s.family, PLAN_FAMILY);
-	assert_int_equal(s.aux[0].kind, SITE_AUX_REG);
-	assert_int_equal(plan_return(fix.self, fix.d, address_of("t_after_store"), &out, 0, &glibc, &s), 0);
+	assert_reads_nothing(&s);	/* what the call's own entry says is read */
+	assert_int_equal(plan_return(fix.self, fix.d, address_of("t_after_store"), &plain, &s), 0);
 	assert_displaced(&s, address_of("t_after_store"), 3);
-	assert_int_equal(s.aux[0].kind, SITE_AUX_ARG);
-	assert_int_equal(s.aux[0].reg, 1);
-	assert_int_equal(plan_return(fix.self, fix.d, address_of("t_after_load"), &out, 0, &plain, &s), 0);
+	assert_int_equal(plan_return(fix.self, fix.d, address_of("t_after_load"), &plain, &s), 0);
 	assert_displaced(&s, address_of("t_after_load"), 3);
-	assert_int_equal(plan_return(fix.self, fix.d, address_of("t_after_syscall"), &out, 0, &plain, &s), -EILSEQ);
-	assert_int_equal(plan_return(fix.self, fix.d, 0x10, &out, 0, &plain, &s), -EILSEQ);
+	assert_int_equal(plan_return(fix.self, fix.d, address_of("t_after_syscall"), &plain, &s), -EILSEQ);
+	assert_int_equal(plan_return(fix.self, fix.d, 0x10, &plain, &s), -EILSEQ);
 }
 
 static void test_plain_entry(void **state)
@@ -441,17 +453,16 @@ static void test_plain_entry(void **state)
 
 static void test_rebase(void **state)
 {
-	struct rule r = rule_of("alloc m");
 	struct site before, after;
 
 	(void)state;
-	assert_int_equal(plan_return(fix.self, fix.d, address_of("t_after_rip"), &r, 0, &plain, &before), 0);
+	assert_int_equal(plan_return(fix.self, fix.d, address_of("t_after_rip"), &plain, &before), 0);
 	after = before;
 	site_rebase(&after, 0x10000);
 	assert_int_equal(after.addr, before.addr + 0x10000);
 	assert_int_equal(after.emu.src.imm, before.emu.src.imm + 0x10000);
 	assert_int_equal(after.scratch, 0);
-	assert_int_equal(plan_return(fix.self, fix.d, address_of("t_after_store"), &r, 0, &plain, &before), 0);
+	assert_int_equal(plan_return(fix.self, fix.d, address_of("t_after_store"), &plain, &before), 0);
 	after = before;
 	site_rebase(&after, 0x10000);
 	assert_int_equal(after.scratch, before.scratch + 0x10000);
@@ -553,8 +564,7 @@ static void test_libc_cheap(void **state)
 	assert_int_equal(p->kind, PLAN_EXITS);
 	for (size_t i = 0; i < p->nsites; i++) {
 		assert_int_equal(p->sites[i].flags & ~SITE_SIGINFO, EXIT_FLAGS);
-		assert_int_equal(p->sites[i].aux[0].kind, SITE_AUX_REG);
-		assert_int_equal(p->sites[i].aux[0].disp, -8);
+		assert_reads_chunk(&p->sites[i]);
 	}
 	assert_int_equal(plan_of("calloc")->kind, PLAN_EXITS);
 	p = plan_of("realloc");
@@ -587,7 +597,7 @@ static void test_libc_calloc(void **state)
 			continue;
 		jumps++;
 		assert_int_equal(s->result, EMU_RDI);
-		assert_int_equal(s->aux[0].reg, EMU_RDI);
+		assert_reads_chunk(s);
 	}
 	assert_int_equal(jumps, strstr(p->reason, "memset") ? 1 : 0);
 }
