@@ -27,6 +27,8 @@ int planting_init(struct planting *p, struct link *link, struct modules *modules
 	}
 	memcpy(p->rules, rules, nrules * sizeof(*rules));
 	p->nrules = nrules;
+	for (size_t i = 0; i < nrules; i++)
+		link->shared->scoped |= rules[i].op == RULE_IN;
 	return 0;
 }
 
@@ -76,8 +78,8 @@ int planting_plan_module(const struct module *m, struct decoder *d, const struct
 	if (!mine || !index)
 		return -ENOMEM;
 	here.glibc_chunks = module_is_glibc(m);
-	/* no word on the size but the caller's: its arguments are needed */
-	here.exact_sizes |= !here.glibc_chunks;
+	here.all = rules;
+	here.nall = nrules;
 	r = plan_module(m->img, d, mine, rules_for(m, rules, nrules, mine, index), &here, set);
 	for (size_t i = 0; r == 0 && i < set->n; i++) {
 		set->plans[i].rule_index = index[set->plans[i].rule_index];
@@ -139,13 +141,14 @@ static int add_site(struct planting *p, const struct site *s, taddr bias, const 
 	if (p->hold && (to->flags & SITE_SLICE))
 		to->flags |= SITE_WAIT;
 	p->sites[i] = *info;
+	p->sites[i].chunk = s->loads[SITE_CHUNK].base != SITE_BASE_NONE;
 	p->waiting[p->nwaiting++] = i;
 	return 0;
 }
 
-static int take_plan(struct planting *p, struct module *m, const struct plan *plan, bool glibc)
+static int take_plan(struct planting *p, struct module *m, const struct plan *plan)
 {
-	struct site_info info = { .module = m, .chunk = glibc };
+	struct site_info info = { .module = m };
 	int r = add_probe(p, m, plan, &info.probe);
 
 	for (size_t i = 0; r == 0 && i < plan->nsites; i++) {
@@ -168,7 +171,7 @@ static int plan_one(struct planting *p, struct module *m)
 	if (r < 0)
 		return r;
 	for (size_t i = 0; r == 0 && i < set.n; i++)
-		r = take_plan(p, m, &set.plans[i], module_is_glibc(m));
+		r = take_plan(p, m, &set.plans[i]);
 	plan_set_fini(&set);
 	return r;
 }
@@ -325,10 +328,14 @@ bool planting_any(const struct planting *p)
 	return false;
 }
 
-uint32_t planting_wrapper_at(const struct planting *p, taddr ret)
+uint32_t planting_wrapper_at(const struct planting *p, taddr ret, uint16_t family)
 {
-	for (size_t i = 0; i < p->nprobes; i++)
-		if (p->probes[i].kind == PLAN_WRAPPER && ret >= p->probes[i].body.lo && ret < p->probes[i].body.hi)
+	for (size_t i = 0; i < p->nprobes; i++) {
+		const struct probe *probe = &p->probes[i];
+
+		if (probe->kind == PLAN_WRAPPER && plan_family(probe->rule) == family && ret >= probe->body.lo &&
+		    ret < probe->body.hi)
 			return i;
+	}
 	return NO_PROBE;
 }

@@ -36,7 +36,7 @@ struct probe {
 struct site_info {
 	uint32_t probe;			/* or NO_PROBE */
 	struct module *module;
-	bool chunk;			/* its load SITE_CHUNK is glibc's chunk header */
+	bool chunk;			/* its load SITE_CHUNK is glibc's chunk header; set by planting */
 };
 
 struct planting {
@@ -88,9 +88,9 @@ must_check int planting_return(struct planting *p, taddr ret, uint32_t entry);
 bool planting_any(const struct planting *p);
 
 /*
- * Who called the function that returned to @ret: the wrapper whose body that is
+ * Who called the function that returned to @ret: the wrapper of this family of sites whose body that is
  * (it has no traps of its own), or NO_PROBE.
  */
-uint32_t planting_wrapper_at(const struct planting *p, taddr ret);
+uint32_t planting_wrapper_at(const struct planting *p, taddr ret, uint16_t family);
 
 #endif

@@ -387,7 +387,7 @@ static uint32_t probe_of(const struct tally *t, const struct record_hit *hit, co
 	if (hit->head.flags & RECORD_CLOSES)
 		return pl->sites[hit->outer_site].probe;
 	if (hit->head.flags & RECORD_STATIC) {
-		wrapper = planting_wrapper_at(pl, caller(hit, s));
+		wrapper = planting_wrapper_at(pl, caller(hit, s), s->family);
 		if (wrapper != NO_PROBE)
 			return wrapper;
 	}

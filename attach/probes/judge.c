@@ -5,20 +5,46 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A function that is watched, not for scope, begins at @addr. */
-static bool is_watched(const struct planning *pl, taddr addr)
+#include "attach/probes/plansite.h"
+
+/* Their calls nest in each other. */
+static bool same_family(const struct rule *a, const struct rule *b)
+{
+	return plan_family(a) == plan_family(b) && plan_family(a) != SITE_FAMILY_NONE;
+}
+
+/* A function of @p's family that is watched to its end begins at @addr. */
+static bool ends_at(const struct planning *pl, const struct plan *p, taddr addr)
 {
 	for (size_t i = 0; addr && i < pl->set->n; i++) {
-		if (pl->entries[i] == addr && !rule_is_scope(pl->set->plans[i].rule))
+		const struct rule *r = pl->set->plans[i].rule;
+
+		if (pl->entries[i] == addr && same_family(r, p->rule) && has_end(r))
 			return true;
 	}
 	return false;
 }
 
-static bool is_watched_name(const struct planning *pl, const char *name)
+/* The same for a function of this name wherever it may be, if it is watched in every module. */
+static bool ends_at_name(const struct planning *pl, const struct plan *p, const char *name)
 {
 	for (size_t i = 0; name && i < pl->nrules; i++) {
-		if (!rule_is_scope(&pl->rules[i]) && pl->rules[i].where == WHERE_NAME && !strcmp(pl->rules[i].name, name))
+		const struct rule *r = &pl->rules[i];
+
+		if (r->where == WHERE_NAME && !*r->module && !strcmp(r->name, name) && same_family(r, p->rule) && has_end(r))
+			return true;
+	}
+	return false;
+}
+
+/* A function of this name, of @p's family, may be watched in some module. */
+static bool may_be_watched(const struct planning *pl, const struct plan *p, const char *name)
+{
+	const struct rule *all = pl->opt->all ? pl->opt->all : pl->rules;
+	size_t n = pl->opt->all ? pl->opt->nall : pl->nrules;
+
+	for (size_t i = 0; name && i < n; i++) {
+		if (all[i].where == WHERE_NAME && !strcmp(all[i].name, name) && same_family(&all[i], p->rule))
 			return true;
 	}
 	return false;
@@ -42,9 +68,10 @@ enum exit_use use_of(const struct planning *pl, const struct plan *p, const stru
 {
 	if (!e->tail)
 		return EXIT_TRAP;
-	if (is_watched(pl, e->target) || is_watched_name(pl, e->name))
+	if (ends_at(pl, p, e->target) || ends_at_name(pl, p, e->name))
 		return EXIT_CLOSED_THERE;
-	if (returns_first_argument(e->name) && !e->conditional && expr_is_ret(&p->rule->ptr))
+	/* what memory holds when it has returned is not there yet */
+	if (returns_first_argument(e->name) && !e->conditional && !p->rule->loads.n)
 		return EXIT_TRAP_RDI;
 	return EXIT_UNKNOWN;
 }
@@ -107,15 +134,15 @@ static bool has_part(const struct planning *pl, size_t i, taddr addr)
 	return false;
 }
 
-/* The number of the plan, not @but, whose code begins at @addr: its entry, or a part that it jumps to. -1: none. */
-static int watched_code(const struct planning *pl, const struct plan *but, taddr addr)
+/* The number of the plan of @of's family whose code begins at @addr: its entry, or a part that another one jumps to. -1: none. */
+static int watched_code(const struct planning *pl, const struct plan *of, taddr addr)
 {
 	for (size_t i = 0; addr && i < pl->set->n; i++) {
 		const struct plan *p = &pl->set->plans[i];
 
-		if (p == but || rule_is_scope(p->rule) || !pl->entries[i])
+		if (!pl->entries[i] || !same_family(p->rule, of->rule))
 			continue;
-		if (p->entry == addr || (has_result(p->rule) && has_part(pl, i, addr)))
+		if (p->entry == addr || (p != of && has_end(p->rule) && has_part(pl, i, addr)))
 			return (int)i;
 	}
 	return -1;
@@ -124,17 +151,18 @@ static int watched_code(const struct planning *pl, const struct plan *but, taddr
 bool calls_watched(const struct planning *pl, const struct plan *p, const struct body *b)
 {
 	for (size_t i = 0; i < b->ncalls; i++) {
-		if (watched_code(pl, p, b->calls[i].target) >= 0 || is_watched_name(pl, b->calls[i].name))
+		if (watched_code(pl, p, b->calls[i].target) >= 0 || may_be_watched(pl, p, b->calls[i].name))
 			return true;
 	}
 	return false;
 }
 
-bool needs_arguments(const struct planning *pl, const struct plan *p)
+bool needs_entry(const struct planning *pl, const struct plan *p)
 {
 	const struct rule *r = p->rule;
+	bool size = expr_uses_args(&r->size, &r->loads) && (pl->opt->exact_sizes || !reads_chunk(p, pl->opt));
 
-	return rule_needs_args(r) || (pl->opt->exact_sizes && r->size.n);
+	return r->op == RULE_IN || r->op == RULE_REALLOC || rule_needs_args(r) || size;
 }
 
 /* The function calls code whose exits are trapped, which makes the block. */
@@ -145,11 +173,21 @@ static bool calls_maker(const struct planning *pl, const struct plan *p, const s
 	for (size_t i = 0; i < b->ncalls; i++) {
 		int made = watched_code(pl, p, b->calls[i].target);
 
-		if (made >= 0 && has_result(pl->set->plans[made].rule) &&
+		if (made >= 0 && &pl->set->plans[made] != p && has_end(pl->set->plans[made].rule) &&
 		    exits_known(pl, &pl->set->plans[made], &pl->bodies[made], why, sizeof(why)))
 			return true;
 	}
 	return false;
+}
+
+/* Its rule says no more than that it gives out a block; that the call must have succeeded goes without saying. */
+static bool says_nothing_else(const struct rule *r)
+{
+	for (unsigned i = 0; i < r->nifs; i++) {
+		if (expr_uses_args(&r->ifs[i], &r->loads))
+			return false;
+	}
+	return !r->tag.n;
 }
 
 /*
@@ -160,9 +198,10 @@ bool is_wrapper(const struct planning *pl, const struct plan *p, const struct bo
 {
 	char why[160];
 
-	if (p->rule->op != RULE_ALLOC)
+	if (p->rule->op != RULE_ALLOC || !says_nothing_else(p->rule))
 		return false;
 	if (expr_is_load(&p->rule->ptr))
-		return pl->opt->glibc_chunks && !pl->opt->exact_sizes && calls_maker(pl, p, b);
-	return !needs_arguments(pl, p) && exits_known(pl, p, b, why, sizeof(why)) && !exit_traps(pl, p, b);
+		return reads_chunk(p, pl->opt) && !pl->opt->exact_sizes && calls_maker(pl, p, b);
+	return !needs_entry(pl, p) && !p->rule->own_condition && expr_is_ret(&p->rule->ptr) &&
+	       exits_known(pl, p, b, why, sizeof(why)) && !exit_traps(pl, p, b);
 }

@@ -3,7 +3,8 @@
  * judge: what the body of a watched function means for its traps. For plan.c only.
  *
  * The functions of a module are judged together: where one jumps to or calls
- * another that is watched, that one's traps do for both, or must be told apart.
+ * another of its family that is watched, that one's traps do for both, or must be told apart. What
+ * belongs to another family is any function.
  */
 #ifndef MM_JUDGE_H
 #define MM_JUDGE_H
@@ -28,13 +29,14 @@ struct planning {
 enum exit_use {
 	EXIT_TRAP,		/* a ret: the result is in rax */
 	EXIT_TRAP_RDI,		/* a jump to a function that returns its first argument */
-	EXIT_CLOSED_THERE,	/* a jump to a watched function: its exits end the call */
+	EXIT_CLOSED_THERE,	/* a jump to a function of the family that is watched to its end: that ends the call */
 	EXIT_UNKNOWN,
 };
 
-static inline bool has_result(const struct rule *r)
+/* Is the end of the call wanted, not only its beginning? */
+static inline bool has_end(const struct rule *r)
 {
-	return r->op == RULE_ALLOC || r->op == RULE_REALLOC;
+	return r->op == RULE_IN || rule_at_exit(r);
 }
 
 /* What the exit @e is to @p's function. */
@@ -45,11 +47,11 @@ size_t count_exits(const struct planning *pl, const struct plan *p, const struct
 /* Every exit is known and can be trapped (there may be none to trap); else @why says why not. */
 bool exits_known(const struct planning *pl, const struct plan *p, const struct body *b, char *why, size_t n);
 
-/* The function itself calls one that is watched: that one must be told to be silent meanwhile. */
+/* The function itself calls one of its family, perhaps itself: that one must be told to be silent meanwhile. */
 bool calls_watched(const struct planning *pl, const struct plan *p, const struct body *b);
 
-/* What the call was given is needed when it returns. */
-bool needs_arguments(const struct planning *pl, const struct plan *p);
+/* The call's beginning is wanted too: what it was given is needed when it returns, or it is about what happens inside. */
+bool needs_entry(const struct planning *pl, const struct plan *p);
 
 /* Its blocks are all seen where they are made, by another function's traps. */
 bool is_wrapper(const struct planning *pl, const struct plan *p, const struct body *b);

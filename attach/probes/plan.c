@@ -40,16 +40,42 @@ static void give_reason(struct plan *p, const char *format, ...)
 
 /* --- resolve --- */
 
-/* The plan of another rule of the same sort for @addr. */
-static bool planned_already(const struct planning *pl, const struct rule *rule, taddr addr)
+/* Two rules for one function want the same instructions if they ask at the same moment. */
+enum moment { MOMENT_SWITCH, MOMENT_INSIDE, MOMENT_ENTRY, MOMENT_END };
+
+static enum moment moment_of(const struct rule *r)
+{
+	if (r->op == RULE_IN)
+		return MOMENT_INSIDE;
+	if (rule_is_scope(r))
+		return MOMENT_SWITCH;
+	return rule_at_exit(r) ? MOMENT_END : MOMENT_ENTRY;
+}
+
+/* The plan that has the instructions that @rule would want at @addr, or NULL. */
+static const struct plan *planned_already(const struct planning *pl, const struct rule *rule, taddr addr)
 {
 	for (size_t i = 0; i < pl->set->n; i++) {
 		const struct plan *p = &pl->set->plans[i];
 
-		if (p->entry == addr && addr && rule_is_scope(p->rule) == rule_is_scope(rule))
-			return true;
+		if (p->entry == addr && pl->entries[i] && moment_of(p->rule) == moment_of(rule))
+			return p;
 	}
-	return false;
+	return NULL;
+}
+
+/* aligned_alloc is memalign: a second name for the same thing. */
+static bool says_the_same(const struct rule *a, const struct rule *b)
+{
+	return a->op == b->op && plan_family(a) == plan_family(b) && !a->own_condition && !b->own_condition;
+}
+
+static void say_planned(struct plan *p, const struct plan *first)
+{
+	char text[160];
+
+	rule_format(first->rule, text, sizeof(text));
+	give_reason(p, "another rule has this function: %s", text);
 }
 
 static void name_plan(const struct planning *pl, struct plan *p)
@@ -66,6 +92,7 @@ static void resolve(struct planning *pl, size_t i)
 {
 	const struct rule *rule = &pl->rules[i];
 	struct plan *p = &pl->set->plans[pl->set->n];
+	const struct plan *first = NULL;
 	uint64_t size = 0;
 	bool ifunc = false;
 	taddr addr = rule->addr;
@@ -74,7 +101,9 @@ static void resolve(struct planning *pl, size_t i)
 
 	if (rule->where == WHERE_NAME)
 		rc = elfimage_find(pl->img, rule->name, &addr, &size, &ifunc);
-	if (rc == -ENOENT || (!rc && planned_already(pl, rule, addr)))
+	if (!rc)
+		first = planned_already(pl, rule, addr);
+	if (rc == -ENOENT || (first && says_the_same(rule, first->rule)))
 		return;
 	*p = (struct plan){ .rule = rule, .rule_index = (uint16_t)i, .kind = PLAN_NONE, .entry = rc ? 0 : addr };
 	name_plan(pl, p);
@@ -86,6 +115,8 @@ static void resolve(struct planning *pl, size_t i)
 		give_reason(p, "there is no code");
 	else if (elfimage_textrel(pl->img))
 		give_reason(p, "the code is relocated at load time (DT_TEXTREL): it cannot be compared with the file");
+	else if (first)
+		say_planned(p, first);
 	pl->entries[pl->set->n++] = *p->reason ? 0 : p->entry;
 }
 
@@ -116,13 +147,23 @@ static struct place placing(const struct planning *pl, const struct body *b)
 			       .taken = pl->taken, .ntaken = pl->ntaken };
 }
 
-static bool is_taken(const struct planning *pl, taddr addr)
+/* The trap that stands at @addr, or NULL. */
+static const struct site *site_at(const struct planning *pl, taddr addr)
 {
-	for (size_t i = 0; i < pl->ntaken; i++) {
-		if (pl->taken[i] == addr)
-			return true;
+	for (size_t i = 0; i < pl->set->n; i++) {
+		const struct plan *p = &pl->set->plans[i];
+
+		for (size_t k = 0; k < p->nsites; k++) {
+			if (p->sites[k].addr == addr)
+				return &p->sites[k];
+		}
 	}
-	return false;
+	return NULL;
+}
+
+static unsigned always(const struct rule *r)
+{
+	return r->op == RULE_FREE || rule_is_ref(r) ? SITE_ALWAYS : 0;
 }
 
 static void add_site(struct planning *pl, struct plan *p, const struct site *s, unsigned flags)
@@ -130,11 +171,10 @@ static void add_site(struct planning *pl, struct plan *p, const struct site *s, 
 	struct site *to = &p->sites[p->nsites++];
 
 	*to = *s;
-	to->flags = (uint16_t)(to->flags | flags);
+	to->flags = (uint16_t)(to->flags | flags | always(p->rule));
 	to->rule = p->rule_index;
-	to->family = rule_is_scope(p->rule) ? SITE_FAMILY_NONE : PLAN_FAMILY;
-	if (has_result(p->rule))
-		add_loads(p->rule, pl->opt, to);
+	to->family = plan_family(p->rule);
+	add_loads(p, pl->opt, to);
 	pl->taken[pl->ntaken++] = s->addr;
 }
 
@@ -151,16 +191,30 @@ static void place_at_entry(struct planning *pl, struct plan *p, const struct bod
 	add_site(pl, p, &s, flags);
 }
 
-/* true if one of the exits is another plan's already. */
+/* The exit @e has a trap that ends calls of @p's family: another plan's. */
+static bool is_shared(const struct planning *pl, const struct plan *p, const struct body_exit *e)
+{
+	const struct site *s = site_at(pl, e->addr);
+
+	return s && s->flags & SITE_EXIT && s->family == plan_family(p->rule);
+}
+
 static bool shares_exits(const struct planning *pl, const struct plan *p, const struct body *b)
 {
 	for (size_t i = 0; i < b->nexits; i++) {
 		enum exit_use use = use_of(pl, p, &b->exits[i]);
 
-		if ((use == EXIT_TRAP || use == EXIT_TRAP_RDI) && is_taken(pl, b->exits[i].addr))
+		if ((use == EXIT_TRAP || use == EXIT_TRAP_RDI) && is_shared(pl, p, &b->exits[i]))
 			return true;
 	}
 	return false;
+}
+
+static unsigned exit_flags(const struct rule *r)
+{
+	if (r->op == RULE_IN)
+		return SITE_EXIT;
+	return SITE_EXIT | SITE_EMIT | SITE_INNER | (r->op == RULE_FREE ? 0 : SITE_SLICE);
 }
 
 static bool place_exit(struct planning *pl, struct plan *p, const struct body *b, const struct body_exit *e)
@@ -169,12 +223,12 @@ static bool place_exit(struct planning *pl, struct plan *p, const struct body *b
 	enum exit_use use = use_of(pl, p, e);
 	struct site s;
 
-	if (use == EXIT_CLOSED_THERE || is_taken(pl, e->addr))
+	if (use == EXIT_CLOSED_THERE || is_shared(pl, p, e))
 		return true;
-	if (place_emulated(&where, e->addr, &s))
+	if (site_at(pl, e->addr) || place_emulated(&where, e->addr, &s))
 		return false;
 	s.result = use == EXIT_TRAP_RDI ? EMU_RDI : EMU_RAX;
-	add_site(pl, p, &s, SITE_EXIT | SITE_EMIT | SITE_SLICE | SITE_INNER);
+	add_site(pl, p, &s, exit_flags(p->rule));
 	return true;
 }
 
@@ -233,7 +287,7 @@ static void plan_by_return(struct planning *pl, struct plan *p, const struct bod
 static void plan_by_exits(struct planning *pl, struct plan *p, const struct body *b)
 {
 	bool shared = shares_exits(pl, p, b);
-	bool entry = shared || needs_arguments(pl, p) || calls_watched(pl, p, b);
+	bool entry = shared || needs_entry(pl, p) || calls_watched(pl, p, b);
 
 	p->kind = entry ? PLAN_ENTRY_EXITS : PLAN_EXITS;
 	p->stops = entry ? 2 : 1;
@@ -243,7 +297,7 @@ static void plan_by_exits(struct planning *pl, struct plan *p, const struct body
 	if (p->kind == PLAN_NONE || place_exits(pl, p, b))
 		return;
 	forget_sites(pl, p);
-	plan_by_return(pl, p, b, "an exit that cannot be emulated");
+	plan_by_return(pl, p, b, "an exit that can have no trap of its own");
 }
 
 static void plan_call(struct planning *pl, struct plan *p, const struct body *b)
@@ -263,24 +317,32 @@ static void plan_call(struct planning *pl, struct plan *p, const struct body *b)
 	}
 }
 
+static unsigned entry_flags(const struct rule *r)
+{
+	if (rule_is_scope(r))
+		return SITE_SCOPE | SITE_EMIT;
+	return SITE_EMIT | SITE_INNER | (rule_is_ref(r) ? SITE_SLICE : 0);
+}
+
 static void plan_at_entry(struct planning *pl, struct plan *p, const struct body *b)
 {
 	p->kind = PLAN_ENTRY;
 	p->stops = 1;
 	give_reason(p, "all there is to know is in its arguments");
-	place_at_entry(pl, p, b, rule_is_scope(p->rule) ? SITE_SCOPE | SITE_EMIT : SITE_EMIT | SITE_INNER);
+	place_at_entry(pl, p, b, entry_flags(p->rule));
 	if (p->nsites && p->sites[0].emu.op == EMU_NONE)
 		give_reason(p, "nothing at its entry can be emulated: its first instruction is run in padding");
 }
 
-static void plan_all(struct planning *pl)
+/* What counts has its exits first: a function inside of which it must be can be ended at its return address. */
+static void plan_each(struct planning *pl, bool scopes)
 {
 	for (size_t i = 0; i < pl->set->n; i++) {
 		struct plan *p = &pl->set->plans[i];
 
-		if (!pl->entries[i])
+		if (!pl->entries[i] || (p->rule->op == RULE_IN) != scopes)
 			continue;
-		if (has_result(p->rule))
+		if (has_end(p->rule))
 			plan_call(pl, p, &pl->bodies[i]);
 		else
 			plan_at_entry(pl, p, &pl->bodies[i]);
@@ -294,8 +356,10 @@ static int plan_resolved(struct planning *pl)
 	for (size_t i = 0; i < pl->nrules; i++)
 		resolve(pl, i);
 	rc = scan_all(pl);
-	if (!rc)
-		plan_all(pl);
+	if (!rc) {
+		plan_each(pl, false);
+		plan_each(pl, true);
+	}
 	for (size_t i = 0; i < pl->nrules; i++)
 		body_fini(&pl->bodies[i]);
 	return rc;

@@ -5,15 +5,18 @@
  *
  *   one stop    alloc whose every exit is known: its `ret` instructions (or
  *               the tail call whose result is known), result in a register
- *   one stop    free, from, until: the first instruction that can be emulated,
+ *   one stop    free, ref, unref, from, until: the first instruction that can be emulated,
  *               at or near the entry, arguments still in place
- *   two stops   realloc; alloc whose arguments are needed at the end (--sizes
- *               exact, ptr=*arg1): entry and exits
+ *   two stops   realloc; in; whatever needs the result and also what the function was given (--sizes
+ *               exact, ptr=*arg1, if=arg2==0): entry and exits
  *   two stops   exits not all found: entry and the return address, planted
  *               when it is first seen
  *   no trap     wrappers that reach the memory only through a function
  *               that is trapped itself: by a call (glibc's posix_memalign: seen there, told
  *               apart by the return address) or a jump
+ *
+ * Calls nest within a family (rule.h), and families do not see each other: a function
+ * of one that jumps to one of another is two calls, each with an end of its own.
  */
 #ifndef MM_PLAN_H
 #define MM_PLAN_H
@@ -29,13 +32,14 @@
 enum plan_kind { PLAN_EXITS, PLAN_ENTRY, PLAN_ENTRY_EXITS, PLAN_ENTRY_RETURN, PLAN_WRAPPER, PLAN_NONE };
 
 #define PLAN_SITES 24
-#define PLAN_FAMILY 1	/* of all alloc, realloc and free sites; scopes have 0 */
 
 /* What planning is told about the target beyond the file. */
 struct plan_options {
 	bool exact_sizes;	/* --sizes exact: requested sizes, by an entry trap */
-	bool glibc_chunks;	/* the allocator is glibc's: the word before a block is its size */
+	bool glibc_chunks;	/* malloc and its relatives in this file are glibc's: the word before their blocks is the size */
 	bool shadow_stack;	/* emulating ret or call would desert the shadow stack: avoid them */
+	const struct rule *all;	/* every rule of the run: what the file calls elsewhere may be watched there. NULL: just those planned */
+	size_t nall;
 };
 
 /* One function of one module. Addresses are the file's (add the load bias before use). */
@@ -60,13 +64,17 @@ struct plan_set {
 
 /*
  * Plan @rules for @img. Functions that the file does not have yield no plan.
- * Rule i is reported as rule_index i. Of several rules for one address the first counts. Family 1 for all alloc/realloc/free rules, 0 for scopes.
+ * Rule i is reported as rule_index i. Of several rules that would put their traps on the same instructions the first counts: the
+ * others' plans are PLAN_NONE and say so, but for a second name of the same function in the same family, which has no plan.
  * WHERE_ADDRESS rules are taken as file addresses already (the caller converted them and passes only those of this module).
  * 0 or -ENOMEM.
  */
 must_check int plan_module(struct elfimage *img, struct decoder *d, const struct rule *rules, size_t nrules,
 			   const struct plan_options *opt, struct plan_set *out);
 void plan_set_fini(struct plan_set *set);
+
+/* The family of the sites of @r. */
+uint16_t plan_family(const struct rule *r);
 
 /*
  * A trap at a return address @ret (file address), to close calls whose exits are

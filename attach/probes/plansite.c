@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * plansite: sites one by one: those that are planned when the target already
+ * plansite: sites one by one: what they read, those that are planned when the target already
  * runs (a return address, the dynamic linker's call), moved to where the module is
  * loaded, and described for people.
  */
@@ -8,16 +8,63 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "attach/probes/body.h"
 #include "attach/probes/place.h"
 
-void add_loads(const struct rule *r, const struct plan_options *opt, struct site *s)
+/* A rule's loads are a site's: one numbering, and a place left for glibc's word. */
+_Static_assert((int)EXPR_BASE_ARG6 == (int)SITE_BASE_ARG6 && (int)EXPR_BASE_RET == (int)SITE_BASE_RESULT &&
+	       (int)EXPR_BASE_LOAD0 == (int)SITE_BASE_LOAD0, "what rules load is what sites load");
+_Static_assert(EXPR_LOADS <= SITE_CHUNK, "a rule leaves the last load to the chunk's header");
+
+uint16_t plan_family(const struct rule *r)
 {
+	if (r->op == RULE_IN)
+		return SITE_FAMILY_IN;
+	return rule_is_scope(r) ? SITE_FAMILY_NONE : (uint16_t)(r->family + 1);
+}
+
+static bool is_heap_function(const char *name)
+{
+	static const char *const names[] = { "malloc", "calloc", "realloc", "reallocarray", "memalign", "aligned_alloc",
+					     "posix_memalign", "valloc", "pvalloc" };
+	static const char *const prefixes[] = { "", "__libc_", "__" };
+
+	for (size_t k = 0; k < sizeof(prefixes) / sizeof(*prefixes); k++) {
+		size_t len = strlen(prefixes[k]);
+
+		for (size_t i = 0; !strncmp(name, prefixes[k], len) && i < sizeof(names) / sizeof(*names); i++) {
+			if (!strcmp(name + len, names[i]))
+				return true;
+		}
+	}
+	return false;
+}
+
+bool reads_chunk(const struct plan *p, const struct plan_options *opt)
+{
+	const struct rule *r = p->rule;
+
+	return opt->glibc_chunks && (r->op == RULE_ALLOC || r->op == RULE_REALLOC) && is_heap_function(p->function) &&
+	       (expr_is_ret(&r->ptr) || expr_is_load(&r->ptr));
+}
+
+void add_loads(const struct plan *p, const struct plan_options *opt, struct site *s)
+{
+	const struct rule *r = p->rule;
+
+	for (unsigned i = 0; i < r->loads.n; i++) {
+		const struct expr_load *l = &r->loads.all[i];
+
+		s->loads[i] = (struct site_load){ .base = l->base, .index = l->index, .scale = l->scale,
+						  .width = l->width, .disp = l->disp };
+	}
+	if (!reads_chunk(p, opt))
+		return;
+	s->loads[SITE_CHUNK] = (struct site_load){ .base = SITE_BASE_RESULT, .width = 8, .disp = -8 };
 	if (expr_is_load(&r->ptr))
-		s->loads[0] = (struct site_load){ .base = (uint8_t)(SITE_BASE_ARG1 + r->loads.all[0].base - EXPR_BASE_ARG1), .width = 8 };
-	else if (opt->glibc_chunks)
-		s->loads[SITE_CHUNK] = (struct site_load){ .base = SITE_BASE_RESULT, .width = 8, .disp = -8 };
+		s->loads[SITE_CHUNK].base = (uint8_t)(SITE_BASE_LOAD0 + r->ptr.nodes[0].n);
 }
 
 int plan_return(struct elfimage *img, struct decoder *d, taddr ret, const struct plan_options *opt,

@@ -38,6 +38,7 @@ FUNCTION(t_push, "push %rbx\n mov %rdi,%rbx\n pop %rbx\n ret\n");
 FUNCTION(t_bad, "test %edi,%edi\n je 1f\n .byte 0x06\n 1: ret\n");
 FUNCTION(t_data, "test %edi,%edi\n je 1f\n jmp 2f\n .byte 0x48,0xb8\n 1: ret\n 2: ret\n nop\n nop\n nop\n nop\n nop\n nop\n nop\n nop\n ret\n");
 FUNCTION(t_many, ".rept 30\n test %edi,%edi\n je 1f\n ret\n 1:\n .endr\n ret\n");
+FUNCTION(t_calls_itself, "test %edi,%edi\n je 1f\n push %rbx\n dec %edi\n call t_calls_itself\n pop %rbx\n 1: ret\n");
 FUNCTION(t_runs_on, "mov %rdi,%rax\n");
 FUNCTION(t_to_memset, "test %rdi,%rdi\n je 1f\n jmp memset@PLT\n 1: ret\n");
 FUNCTION(t_to_memset_if, "test %rdi,%rdi\n jne memset@PLT\n ret\n");
@@ -52,6 +53,8 @@ LOCAL(t_shared, "mov %rdi,%rax\n ret\n");
 FUNCTION(t_share_a, "mov $1,%edi\n jmp t_shared\n");
 FUNCTION(t_share_b, "mov $2,%edi\n jmp t_shared\n");
 FUNCTION(t_out_param, "push %rbx\n mov %rdi,%rbx\n call t_shared\n mov %rax,(%rbx)\n xor %eax,%eax\n pop %rbx\n ret\n");
+asm(".globl __posix_memalign\n.type __posix_memalign,@function\n__posix_memalign = t_out_param\n");
+FUNCTION(__pvalloc, "lea 1(%rdi),%rax\n ret\n");
 FUNCTION(t_realloc, "test %rdi,%rdi\n jne 1f\n mov %rsi,%rdi\n jmp t_two_rets\n 1: mov %rdi,%rax\n ret\n");
 FUNCTION(t_returns, "call t_two_rets\n .globl t_after_test\n t_after_test: test %rax,%rax\n call t_two_rets\n"
 	 ".globl t_after_store\n t_after_store: mov %rax,(%rbx)\n call t_two_rets\n"
@@ -78,13 +81,16 @@ static const struct plan_options plain = { 0 };
 
 /* --- helpers --- */
 
+/* "3:alloc f" is of family 3; else it is 0. */
 static struct rule rule_of(const char *text)
 {
+	uint16_t family = text[1] == ':' ? (uint16_t)(text[0] - '0') : 0;
 	struct rule_error err;
 	struct rule r;
 
-	if (rule_parse(text, &r, &err))
+	if (rule_parse(text[1] == ':' ? text + 2 : text, &r, &err))
 		fail_msg("\"%s\": %s", text, err.message);
+	r.family = family;
 	return r;
 }
 
@@ -151,6 +157,22 @@ static void assert_reads_chunk(const struct site *s)
 	assert_load(&s->loads[SITE_CHUNK], SITE_BASE_RESULT, 8, -8);
 }
 
+/* No two traps stand on one instruction. */
+static void assert_no_doubles(void)
+{
+	taddr seen[256];
+	size_t n = 0;
+
+	for (size_t i = 0; i < fix.set.n; i++) {
+		for (size_t k = 0; k < fix.set.plans[i].nsites; k++) {
+			for (size_t j = 0; j < n; j++)
+				assert_true(seen[j] != fix.set.plans[i].sites[k].addr);
+			seen[n++] = fix.set.plans[i].sites[k].addr;
+		}
+	}
+}
+
+#define FREE_FLAGS (SITE_EMIT | SITE_INNER | SITE_ALWAYS)
 #define EXIT_FLAGS (SITE_EXIT | SITE_EMIT | SITE_SLICE | SITE_INNER)
 
 /* --- small functions --- */
@@ -160,7 +182,7 @@ static void test_exits(void **state)
 	const struct plan *p;
 
 	(void)state;
-	PLAN(&plain, "alloc t_two_rets size=arg1");
+	PLAN(&plain, "alloc t_two_rets size=u32(ret)");
 	p = plan_of("t_two_rets");
 	assert_kind(p, PLAN_EXITS, 2, 1);
 	/* code follows the first ret at once, so a thread may stand there without the trap; nothing follows the last */
@@ -170,7 +192,7 @@ static void test_exits(void **state)
 		assert_int_equal(p->sites[i].bytes[0], 0xc3);
 		assert_int_equal(p->sites[i].emu.op, EMU_RET);
 		assert_int_equal(p->sites[i].result, EMU_RAX);
-		assert_int_equal(p->sites[i].family, PLAN_FAMILY);
+		assert_int_equal(p->sites[i].family, plan_family(p->rule));
 		assert_reads_nothing(&p->sites[i]);
 	}
 	assert_int_equal(p->body.lo, p->entry);
@@ -184,9 +206,16 @@ static void test_chunk_word(void **state)
 	const struct plan *p;
 
 	(void)state;
-	PLAN(&glibc, "alloc t_two_rets");
-	p = plan_of("t_two_rets");
+	PLAN(&glibc, "alloc __pvalloc size=arg1", "alloc t_two_rets size=arg1", "free t_cold");
+	p = plan_of("__pvalloc");
+	assert_kind(p, PLAN_EXITS, 1, 1);
 	assert_reads_chunk(&p->sites[0]);
+	/* what is none of glibc's heap has no such word, and the caller's is the only one on its size */
+	p = plan_of("t_two_rets");
+	assert_kind(p, PLAN_ENTRY_EXITS, 3, 2);
+	for (size_t i = 0; i < 3; i++)
+		assert_reads_nothing(&p->sites[i]);
+	assert_reads_nothing(&plan_of("t_cold")->sites[0]);
 }
 
 static void test_exact_sizes(void **state)
@@ -234,10 +263,10 @@ static void test_shadow_stack(void **state)
 	const struct plan_options shadow = { .shadow_stack = true, .glibc_chunks = true };
 
 	(void)state;
-	PLAN(&shadow, "alloc t_two_rets", "alloc t_share_a", "alloc t_out_param ptr=*arg1 if=ret==0");
+	PLAN(&shadow, "alloc t_two_rets", "alloc t_share_a", "alloc __posix_memalign ptr=*arg1 if=ret==0");
 	assert_by_return("t_two_rets", "shadow stack");
 	/* with no trap in the shared body, who calls it is no wrapper */
-	assert_by_return("t_out_param", "shadow stack");
+	assert_by_return("__posix_memalign", "shadow stack");
 }
 
 static void test_tail_calls(void **state)
@@ -293,14 +322,21 @@ static void test_shared_body(void **state)
 	const struct plan *a, *b;
 
 	(void)state;
-	PLAN(&glibc, "alloc t_share_a", "alloc t_share_b", "alloc t_out_param ptr=*arg1 if=ret==0");
+	PLAN(&glibc, "alloc t_share_a", "alloc t_share_b", "alloc __posix_memalign ptr=*arg1 if=ret==0");
 	a = plan_of("t_share_a");
 	b = plan_of("t_share_b");
 	assert_kind(a, PLAN_EXITS, 1, 1);
 	assert_kind(b, PLAN_ENTRY_EXITS, 1, 2);
 	assert_int_equal(a->sites[0].addr, address_of("t_shared") + 3);
 	assert_flags(&b->sites[0], SITE_ENTRY);
-	assert_kind(plan_of("t_out_param"), PLAN_WRAPPER, 0, 1);
+	assert_kind(plan_of("__posix_memalign"), PLAN_WRAPPER, 0, 1);
+	/* a tag, or a condition on what it was given: it must be told apart */
+	PLAN(&glibc, "alloc t_share_a", "alloc __posix_memalign ptr=*arg1 if=ret==0 tag=arg2");
+	assert_kind(plan_of("__posix_memalign"), PLAN_ENTRY_EXITS, 2, 2);
+	/* glibc's word lies before the block, wherever its address was put */
+	assert_load(&plan_of("__posix_memalign")->sites[1].loads[SITE_CHUNK], SITE_BASE_LOAD0, 8, -8);
+	PLAN(&glibc, "alloc t_share_a", "alloc __posix_memalign ptr=*arg1 if=arg2>16");
+	assert_kind(plan_of("__posix_memalign"), PLAN_ENTRY_EXITS, 2, 2);
 	PLAN(&plain, "alloc t_share_b", "alloc t_out_param ptr=*arg1 if=ret==0");
 	assert_kind(plan_of("t_share_b"), PLAN_EXITS, 1, 1);
 }
@@ -343,11 +379,11 @@ static void test_entry(void **state)
 	PLAN(&plain, "free t_two_rets", "free t_sse_first", "free t_push", "free t_pushfq", "free t_stores_first");
 	p = plan_of("t_two_rets");
 	assert_kind(p, PLAN_ENTRY, 1, 1);
-	assert_flags(&p->sites[0], SITE_EMIT | SITE_INNER);
+	assert_flags(&p->sites[0], FREE_FLAGS);
 	assert_int_equal(p->sites[0].emu.op, EMU_TEST);
 	assert_int_equal(plan_of("t_sse_first")->sites[0].addr, address_of("t_sse_first") + 4);
 	assert_int_equal(plan_of("t_sse_first")->sites[0].sp_delta, 0);
-	assert_flags(&plan_of("t_push")->sites[0], SITE_EMIT | SITE_INNER | SITE_SIGINFO);
+	assert_flags(&plan_of("t_push")->sites[0], FREE_FLAGS | SITE_SIGINFO);
 	p = plan_of("t_pushfq");
 	assert_int_equal(p->sites[0].addr, p->entry + 1);
 	assert_int_equal(p->sites[0].sp_delta, 8);
@@ -419,6 +455,190 @@ static void test_resolving(void **state)
 	assert_int_equal(plan_of("t_ifunc")->kind, PLAN_NONE);
 	assert_non_null(strstr(plan_of("t_ifunc")->reason, "load time"));
 	assert_int_equal(plan_of("0x10")->kind, PLAN_NONE);
+}
+
+/* --- families --- */
+
+static void test_families_apart(void **state)
+{
+	(void)state;
+	/* what a function of another family does is not its end, and not its inner affair */
+	PLAN(&plain, "1:alloc t_to_other", "2:alloc t_two_rets");
+	assert_by_return("t_to_other", "t_two_rets");
+	assert_kind(plan_of("t_two_rets"), PLAN_EXITS, 2, 1);
+	PLAN(&plain, "1:alloc t_to_other", "1:alloc t_two_rets");
+	assert_kind(plan_of("t_to_other"), PLAN_EXITS, 1, 1);
+	PLAN(&plain, "1:alloc t_only_jumps", "2:alloc t_two_rets");
+	assert_by_return("t_only_jumps", "t_two_rets");
+	PLAN(&plain, "1:alloc t_calls_other", "2:alloc t_two_rets");
+	assert_kind(plan_of("t_calls_other"), PLAN_EXITS, 1, 1);
+	assert_int_equal(plan_of("t_calls_other")->sites[0].family, 2);
+	assert_int_equal(plan_of("t_two_rets")->sites[0].family, 3);
+	/* a jump to what is watched at its entry only ends nowhere */
+	PLAN(&plain, "alloc t_to_other", "free t_two_rets");
+	assert_by_return("t_to_other", "t_two_rets");
+}
+
+static void test_shared_by_two_families(void **state)
+{
+	(void)state;
+	PLAN(&plain, "1:alloc t_share_a", "2:alloc t_share_b");
+	assert_kind(plan_of("t_share_a"), PLAN_EXITS, 1, 1);
+	assert_by_return("t_share_b", "no trap of its own");
+}
+
+static void test_calls_itself(void **state)
+{
+	(void)state;
+	PLAN(&plain, "alloc t_calls_itself");
+	assert_kind(plan_of("t_calls_itself"), PLAN_ENTRY_EXITS, 2, 2);
+}
+
+/* What is called in other modules may be watched there. */
+static void test_elsewhere(void **state)
+{
+	const struct rule there = rule_of("alloc getenv module=libelse.so");
+	const struct plan_options opt = { .all = &there, .nall = 1 };
+
+	(void)state;
+	PLAN(&opt, "alloc t_calls_plt", "alloc t_to_getenv", "1:alloc t_calls_other");
+	assert_kind(plan_of("t_calls_plt"), PLAN_ENTRY_EXITS, 2, 2);
+	/* but perhaps it is not: a jump there is no end that can be relied on */
+	assert_by_return("t_to_getenv", "getenv");
+	PLAN(&opt, "1:alloc t_calls_plt");
+	assert_kind(plan_of("t_calls_plt"), PLAN_EXITS, 1, 1);
+}
+
+static const struct plan *second_of(const char *function)
+{
+	const struct plan *first = plan_of(function);
+
+	for (const struct plan *p = first + 1; p < fix.set.plans + fix.set.n; p++) {
+		if (!strcmp(p->function, function))
+			return p;
+	}
+	fail_msg("only one plan for %s", function);
+	return NULL;
+}
+
+static void assert_second_refused(const char *function, const char *first)
+{
+	assert_int_not_equal(plan_of(function)->kind, PLAN_NONE);
+	assert_int_equal(second_of(function)->kind, PLAN_NONE);
+	assert_int_equal(second_of(function)->nsites, 0);
+	if (!strstr(second_of(function)->reason, first))
+		fail_msg("\"%s\" does not name \"%s\"", second_of(function)->reason, first);
+}
+
+static void test_two_rules_for_one(void **state)
+{
+	(void)state;
+	PLAN(&plain, "1:alloc t_two_rets size=arg1", "2:alloc t_two_rets");
+	assert_second_refused("t_two_rets", "alloc t_two_rets size=arg1");
+	PLAN(&plain, "1:free t_push", "2:unref t_push");
+	assert_second_refused("t_push", "free t_push");
+	PLAN(&plain, "from t_push", "until t_push");
+	assert_second_refused("t_push", "from t_push");
+	/* the first of two conditions is not the second */
+	PLAN(&plain, "alloc t_cold if=ret>0", "alloc t_cold if=ret<0 tag=1");
+	assert_second_refused("t_cold", "if=ret>0");
+	/* dup2: what was there is closed, and a new one is there */
+	PLAN(&plain, "free t_push", "1:alloc t_push", "in t_push", "until t_push");
+	assert_int_equal(fix.set.n, 4);
+	for (size_t i = 0; i < 4; i++)
+		assert_int_not_equal(fix.set.plans[i].kind, PLAN_NONE);
+	assert_no_doubles();
+}
+
+/* --- rules at large --- */
+
+static void test_refs(void **state)
+{
+	const struct plan *p;
+
+	(void)state;
+	PLAN(&plain, "ref t_two_rets count=*u32(arg1+0x50)", "unref t_cold by=arg2", "ref t_padded_ret obj=ret",
+	     "unref t_pushfq if=ret==0", "free t_share_a if=ret==0");
+	p = plan_of("t_two_rets");
+	assert_kind(p, PLAN_ENTRY, 1, 1);
+	assert_flags(&p->sites[0], FREE_FLAGS | SITE_SLICE);
+	assert_load(&p->sites[0].loads[0], SITE_BASE_ARG1, 4, 0x50);
+	assert_kind(plan_of("t_cold"), PLAN_ENTRY, 1, 1);
+	p = plan_of("t_padded_ret");	/* a birth */
+	assert_kind(p, PLAN_EXITS, 2, 1);
+	assert_flags(&p->sites[0], EXIT_FLAGS | SITE_ALWAYS);
+	p = plan_of("t_pushfq");
+	assert_kind(p, PLAN_ENTRY_EXITS, 2, 2);
+	assert_flags(&p->sites[0], SITE_ENTRY | SITE_ALWAYS);
+	assert_flags(&p->sites[1], EXIT_FLAGS | SITE_ALWAYS);
+	p = plan_of("t_share_a");
+	assert_kind(p, PLAN_ENTRY_EXITS, 2, 2);
+	assert_flags(&p->sites[0], SITE_ENTRY | SITE_ALWAYS);
+	assert_flags(&p->sites[1], (EXIT_FLAGS | SITE_ALWAYS) & ~SITE_SLICE);
+}
+
+/* At every site of the rule: where the call ends, what its entry says is read. */
+static void test_loads(void **state)
+{
+	const struct plan *p;
+
+	(void)state;
+	PLAN(&plain, "alloc t_two_rets ptr=*u64(*(arg2+8)+arg3*16+32) size=*u16(ret+2) tag=str(arg4+1)",
+	     "realloc t_cold old=*arg1 ptr=*arg1");
+	p = plan_of("t_two_rets");
+	assert_kind(p, PLAN_ENTRY_EXITS, 3, 2);
+	for (size_t i = 0; i < 3; i++) {
+		const struct site_load *l = p->sites[i].loads;
+		unsigned texts = 0;
+
+		assert_memory_equal(l, p->sites[0].loads, sizeof(p->sites[0].loads));
+		for (size_t k = 0; k < p->rule->loads.n; k++) {
+			assert_int_equal(l[k].base, p->rule->loads.all[k].base);
+			assert_int_equal(l[k].index, p->rule->loads.all[k].index);
+			assert_int_equal(l[k].scale, p->rule->loads.all[k].scale);
+			assert_int_equal(l[k].width, p->rule->loads.all[k].width);
+			assert_int_equal(l[k].disp, p->rule->loads.all[k].disp);
+			texts += l[k].base && !l[k].width;
+		}
+		assert_int_equal(texts, 1);
+		assert_int_equal(l[SITE_CHUNK].base, SITE_BASE_NONE);
+	}
+	p = plan_of("t_cold");
+	assert_flags(&p->sites[0], SITE_ENTRY | SITE_EMIT);
+	assert_load(&p->sites[0].loads[0], SITE_BASE_ARG1, 8, 0);
+}
+
+/* When it jumps to memset, memory does not hold yet what it will. */
+static void test_loads_of_a_tail_call(void **state)
+{
+	(void)state;
+	PLAN(&plain, "alloc t_to_memset size=*u64(ret)");
+	assert_by_return("t_to_memset", "memset");
+}
+
+static void test_in(void **state)
+{
+	const struct plan *p;
+
+	(void)state;
+	PLAN(&plain, "in t_two_rets", "in t_indirect");
+	p = plan_of("t_two_rets");
+	assert_kind(p, PLAN_ENTRY_EXITS, 3, 2);
+	assert_flags(&p->sites[0], SITE_ENTRY);
+	assert_flags(&p->sites[2], SITE_EXIT);
+	for (size_t i = 0; i < 3; i++)
+		assert_int_equal(p->sites[i].family, SITE_FAMILY_IN);
+	assert_by_return("t_indirect", "target is not known");
+	/* it ends where a function ends that it jumps to, if that is one of its kind */
+	PLAN(&plain, "in t_only_jumps", "in t_two_rets");
+	assert_kind(plan_of("t_only_jumps"), PLAN_ENTRY_EXITS, 1, 2);
+	PLAN(&plain, "in t_only_jumps", "alloc t_two_rets");
+	assert_by_return("t_only_jumps", "t_two_rets");
+	assert_kind(plan_of("t_two_rets"), PLAN_EXITS, 2, 1);
+	/* what counts keeps its exits */
+	PLAN(&plain, "in t_two_rets", "alloc t_two_rets");
+	assert_int_equal(fix.set.plans[0].kind, PLAN_ENTRY_RETURN);
+	assert_kind(second_of("t_two_rets"), PLAN_EXITS, 2, 1);
 }
 
 /* --- return addresses, single sites --- */
@@ -513,20 +733,11 @@ static void assert_site_holds(const struct plan *p, const struct site *s)
 		assert_in_range(s->addr, p->body.lo, p->body.hi - 1);
 }
 
-static void assert_no_doubles(void)
+static void assert_sites_hold(void)
 {
-	taddr seen[256];
-	size_t n = 0;
-
 	for (size_t i = 0; i < fix.set.n; i++) {
-		for (size_t k = 0; k < fix.set.plans[i].nsites; k++) {
-			taddr addr = fix.set.plans[i].sites[k].addr;
-
+		for (size_t k = 0; k < fix.set.plans[i].nsites; k++)
 			assert_site_holds(&fix.set.plans[i], &fix.set.plans[i].sites[k]);
-			for (size_t j = 0; j < n; j++)
-				assert_true(seen[j] != addr);
-			seen[n++] = addr;
-		}
 	}
 }
 
@@ -543,6 +754,7 @@ static void test_libc(void **state)
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
 		plan_libc(&all[i]);
 		assert_no_doubles();
+		assert_sites_hold();
 		for (size_t k = 0; k < fix.set.n; k++) {
 			const struct plan *p = &fix.set.plans[k];
 
@@ -576,7 +788,7 @@ static void test_libc_cheap(void **state)
 	assert_int_equal(plan_of("pvalloc")->kind, PLAN_ENTRY_EXITS);
 	p = plan_of("free");
 	assert_kind(p, PLAN_ENTRY, 1, 1);
-	assert_flags(&p->sites[0], SITE_EMIT | SITE_INNER);
+	assert_flags(&p->sites[0], FREE_FLAGS);
 	assert_int_not_equal(p->sites[0].emu.op, EMU_NONE);
 }
 
@@ -654,6 +866,11 @@ int main(void)
 		cmocka_unit_test(test_displaced),     cmocka_unit_test(test_scope),
 		cmocka_unit_test(test_resolving),     cmocka_unit_test(test_return),
 		cmocka_unit_test(test_plain_entry),   cmocka_unit_test(test_rebase),
+		cmocka_unit_test(test_families_apart), cmocka_unit_test(test_shared_by_two_families),
+		cmocka_unit_test(test_calls_itself),  cmocka_unit_test(test_elsewhere),
+		cmocka_unit_test(test_two_rules_for_one), cmocka_unit_test(test_refs),
+		cmocka_unit_test(test_loads),	      cmocka_unit_test(test_loads_of_a_tail_call),
+		cmocka_unit_test(test_in),
 		cmocka_unit_test(test_describe),      cmocka_unit_test(test_libc),
 		cmocka_unit_test(test_libc_cheap),    cmocka_unit_test(test_libc_calloc),
 	};

@@ -58,7 +58,7 @@ static struct {
 
 static void put_site(uint32_t i, uint32_t probe, uint16_t flags, uint8_t result, bool chunk)
 {
-	shared->sites[i] = (struct site){ .addr = 0x10000 + 16 * i, .flags = flags, .result = result };
+	shared->sites[i] = (struct site){ .addr = 0x10000 + 16 * i, .flags = flags, .result = result, .family = 1 };
 	planting.sites[i] = (struct site_info){ .probe = probe, .chunk = chunk };
 }
 
