@@ -80,8 +80,9 @@ static void say_attach_failed(struct session *s, int err)
 		return;
 	}
 	if (err == -ETIMEDOUT) {
-		log_error("cannot attach to %d (%s): a thread of it stays inside fork", s->target.pid, s->target.comm);
-		log_hint("its child could carry traps that nobody serves; try again when it has finished");
+		log_error("cannot attach to %d (%s): a thread of it stays inside fork, or gets no processor", s->target.pid,
+			  s->target.comm);
+		log_hint("a child under way could carry traps that nobody serves; try again when it has finished");
 		return;
 	}
 	/* our own keeper may still hold it, and must not be taken for the reason */
@@ -256,6 +257,19 @@ static void begin_recording(struct session *s)
 	facts_begin(&s->recorder, &s->target, s->watch.start_ns, now.tv_sec * 1000000000ll + now.tv_nsec);
 }
 
+/* Start mode: the process is the program by now. */
+static void begin_program(void *ctx)
+{
+	struct session *s = ctx;
+	struct target_info now;
+
+	if (target_read(s->spawn.pid, &now) == 0) {
+		target_fini(&s->target);
+		s->target = now;
+	}
+	begin_recording(s);
+}
+
 static void prepare_watch(struct session *s)
 {
 	s->watch = (struct watch){
@@ -325,7 +339,8 @@ int come_to_program(struct session *s, int argc, char **argv)
 		r = open_planting(s);
 	prepare_watch(s);
 	s->watch.awaiting_exec = true;
-	begin_recording(s);
+	s->watch.begin = begin_program;
+	s->watch.begin_ctx = s;
 	if (r == 0)
 		r = seize(s);
 	if (r < 0) {
@@ -348,10 +363,5 @@ int come_to_program(struct session *s, int argc, char **argv)
 		log_error("%s was ended before it ran", s->opt->program[0]);
 		return -ECANCELED;
 	}
-	target_fini(&s->target);
-	r = target_read(s->spawn.pid, &s->target);
-	if (r == 0)
-		facts_target(&s->recorder, &s->target);
-	return r;
+	return 0;
 }
-

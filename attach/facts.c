@@ -59,15 +59,6 @@ void facts_begin(struct recorder *r, const struct target_info *target, uint64_t 
 	note_args(r, target);
 }
 
-void facts_target(struct recorder *r, const struct target_info *target)
-{
-	struct fact its;
-
-	target_fact(target, &its);
-	recorder_put(r, &its);
-	note_args(r, target);
-}
-
 /* --- probes --- */
 
 static bool same(const char *a, const char *b)

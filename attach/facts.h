@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * facts: what only the watch knows about itself, as facts: who was watched,
- * which functions, what was lost and why, how it ended. Put when it begins, every second, and at the
+ * which functions, what was lost and why, how it ended. Put when it begins, every quarter of a second, and at the
  * end; what has not changed is not put again.
  */
 #ifndef MM_FACTS_H
@@ -13,9 +13,6 @@
 
 /* The run begins now. @wall_ns: since 1970. */
 void facts_begin(struct recorder *r, const struct target_info *target, uint64_t start_ns, int64_t wall_ns);
-
-/* The target is another program now (the one that we started). */
-void facts_target(struct recorder *r, const struct target_info *target);
 
 /* Numbers as they stand at @now_ns (CLOCK_MONOTONIC). */
 void facts_progress(struct recorder *r, const struct watch *w, uint64_t now_ns);

@@ -35,6 +35,8 @@ static bool is_free(struct interim *i)
 	i->child = 0;
 	if (r > 0 && WIFSIGNALED(status))
 		log_warn("an interim report was ended by signal %d", WTERMSIG(status));
+	else if (r > 0 && WEXITSTATUS(status))
+		log_warn("an interim report could not be made");
 	return true;
 }
 

@@ -200,8 +200,7 @@ static void let_signals_end_us(const struct session *s)
 	/* what has come until now has ended the watch, or the looking up of names */
 	while (read(s->signals, &si, sizeof(si)) == sizeof(si))
 		;
-	if (!s->spawned)
-		sigprocmask(SIG_SETMASK, &s->before.mask, NULL);
+	sigprocmask(SIG_SETMASK, &s->before.mask, NULL);
 }
 
 static int report(struct session *s)

@@ -84,6 +84,7 @@ static void on_first_exec(struct watch *w)
 		r = planting_plant(w->planting);
 	say_failed("cannot watch the program's start", r);
 	backtrace_modules_changed(w->backtrace);
+	w->begin(w->begin_ctx);
 	w->started = true;
 }
 

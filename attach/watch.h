@@ -55,7 +55,10 @@ struct watch {
 	uint64_t troubles;		/* what went wrong in the keeper, already said */
 	struct watch_gap gaps[WATCH_GAPS];
 	size_t ngaps;			/* those beyond the array are added to its last */
-	/* Called every quarter of a second, and often while nothing else is to be done; not WATCH_GOES_ON: it ends. */
+	/* Start mode: the program is there and trapped, and has not run yet. */
+	void (*begin)(void *ctx);
+	void *begin_ctx;
+	/* Called every quarter of a second; not WATCH_GOES_ON: it ends. */
 	enum watch_end (*tick)(void *ctx, uint64_t now_ns);
 	void *tick_ctx;
 	enum watch_end end;

@@ -85,6 +85,14 @@ def test_program_that_cannot_start(watch, program, reason):
     assert w.err.find(reason) and program in w.err.text()
 
 
+def test_program_that_cannot_run_leaves_the_older_trace(run, tmp_path):
+    trace = tmp_path / "old.mmt"
+    trace.write_bytes(b"of an older watch")
+    ended, _ = run("/no/such/program", options=["-o", trace])
+    assert ended.process.returncode != 0
+    assert trace.read_bytes() == b"of an older watch"
+
+
 def test_exact_under_start(run):
     """A whole life counted: what is taken and given back between start and end of a single-threaded program."""
     ended, report = run(VICTIMS / "hot", "0", stdin=subprocess.DEVNULL)
