@@ -10,6 +10,7 @@
 #include "attach/diagnose.h"
 #include "attach/facts.h"
 #include "attach/keeper/procfs.h"
+#include "attach/linker.h"
 #include "attach/rehearse.h"
 #include "attach/ruleset.h"
 #include "base/log.h"
@@ -207,7 +208,7 @@ static int plan(struct session *s)
 		return -ENOENT;
 	}
 	if (!planting_any(&s->planting)) {
-		diagnose_no_allocator(&s->target, modules_linker_break(s->modules, &linker) == -ENOENT, &d);
+		diagnose_no_allocator(&s->target, linker_break(s->modules, &linker) == -ENOENT, &d);
 		diagnose_log(&d);
 		return -ENOENT;
 	}

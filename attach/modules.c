@@ -10,9 +10,7 @@
  */
 #include "attach/modules.h"
 
-#include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +18,6 @@
 #include "attach/keeper/procfs.h"
 #include "attach/modfile.h"
 #include "base/procmaps.h"
-#include "base/fdio.h"
 #include "base/log.h"
 
 struct entry {
@@ -37,11 +34,6 @@ struct modules {
 	size_t nentries;
 	struct modfile **files;
 	size_t nfiles;
-};
-
-/* What we want of the auxiliary vector; 0 where it does not say. */
-struct aux {
-	taddr phdr, phnum, base, entry;
 };
 
 /* One more pointer for @list of @n. NULL on want of memory: @list is then as it was. */
@@ -280,92 +272,7 @@ struct module *modules_find(const struct modules *ms, taddr addr)
 	return best ? &best->m : NULL;
 }
 
-static int read_aux(pid_t pid, struct aux *out)
-{
-	Elf64_auxv_t av;
-	char path[32];
-	char *text;
-	size_t n;
-	int err;
-
-	snprintf(path, sizeof(path), "/proc/%d/auxv", (int)pid);
-	err = read_whole_file(path, 64 * 1024, &text, &n);
-	if (err)
-		return err == -ENOENT ? -ESRCH : err;
-	*out = (struct aux){ 0 };
-	for (size_t at = 0; at + sizeof(av) <= n; at += sizeof(av)) {
-		memcpy(&av, text + at, sizeof(av));
-		switch (av.a_type) {
-		case AT_PHDR: out->phdr = av.a_un.a_val; break;
-		case AT_PHNUM: out->phnum = av.a_un.a_val; break;
-		case AT_BASE: out->base = av.a_un.a_val; break;
-		case AT_ENTRY: out->entry = av.a_un.a_val; break;
-		}
-	}
-	free(text);
-	return 0;
-}
-
-struct module *modules_exe(const struct modules *ms)
-{
-	struct aux aux;
-
-	return read_aux(ms->pid, &aux) ? NULL : modules_find(ms, aux.entry);
-}
-
-static bool read_mem(int mem, taddr addr, void *buf, size_t n)
-{
-	return pread_full(mem, buf, n, (off_t)addr) == (ssize_t)n;
-}
-
-/* Where the main program's PT_DYNAMIC is, from its program headers in memory; 0 if it has none. */
-static taddr find_dynamic(int mem, const struct aux *aux, taddr bias)
-{
-	Elf64_Phdr ph;
-
-	for (taddr i = 0; i < aux->phnum && i < 64; i++) {
-		if (!read_mem(mem, aux->phdr + i * sizeof(ph), &ph, sizeof(ph)))
-			return 0;
-		if (ph.p_type == PT_DYNAMIC)
-			return ph.p_vaddr + bias;
-	}
-	return 0;
-}
-
-/* DT_DEBUG, which the dynamic linker points at its r_debug; 0 as long as it has not, or for none. */
-static taddr find_r_debug(int mem, taddr dynamic)
-{
-	Elf64_Dyn dyn;
-
-	for (int i = 0; i < 1024; i++) {
-		if (!read_mem(mem, dynamic + i * sizeof(dyn), &dyn, sizeof(dyn)) || dyn.d_tag == DT_NULL)
-			return 0;
-		if (dyn.d_tag == DT_DEBUG)
-			return dyn.d_un.d_ptr;
-	}
-	return 0;
-}
-
-/* r_brk of the struct r_debug that the target's dynamic linker filled in; 0 if there is none yet. */
-static taddr read_r_brk(pid_t pid, const struct aux *aux, taddr bias)
-{
-	struct { uint32_t version, pad; uint64_t map, brk; } r_debug;
-	char path[32];
-	taddr dynamic, at;
-	cleanup_close int mem = -1;
-
-	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
-	mem = open(path, O_RDONLY | O_CLOEXEC);
-	if (mem < 0)
-		return 0;
-	dynamic = find_dynamic(mem, aux, bias);
-	at = dynamic ? find_r_debug(mem, dynamic) : 0;
-	if (!at || !read_mem(mem, at, &r_debug, sizeof(r_debug)))
-		return 0;
-	return r_debug.brk;
-}
-
-static int symbol_address(const struct module *m, const char *name, taddr *addr)
+int module_symbol(const struct module *m, const char *name, taddr *addr)
 {
 	uint64_t size;
 	bool ifunc;
@@ -376,25 +283,14 @@ static int symbol_address(const struct module *m, const char *name, taddr *addr)
 	return err;
 }
 
-int modules_linker_break(const struct modules *ms, taddr *addr)
+pid_t modules_pid(const struct modules *ms)
 {
-	struct aux aux;
-	const struct module *exe;
-	int err = read_aux(ms->pid, &aux);
-
-	if (err)
-		return err;
-	exe = modules_find(ms, aux.entry);
-	*addr = exe ? read_r_brk(ms->pid, &aux, exe->bias) : 0;
-	/* The target may write there what it likes: only an address of code is one. */
-	if (*addr && modules_find(ms, *addr))
-		return 0;
-	return symbol_address(aux.base ? modules_find(ms, aux.base) : exe, "_dl_debug_state", addr);
+	return ms->pid;
 }
 
 static bool has(const struct module *m, const char *symbol, taddr *addr)
 {
-	return !symbol_address(m, symbol, addr);
+	return module_symbol(m, symbol, addr) == 0;
 }
 
 /*

@@ -55,16 +55,11 @@ struct module *modules_at(const struct modules *ms, size_t i);	/* valid until mo
 /* The module mapped at @addr now, else the last that was, else NULL. */
 struct module *modules_find(const struct modules *ms, taddr addr);
 
-/* The main program, or NULL (where AT_ENTRY of /proc/PID/auxv points). */
-struct module *modules_exe(const struct modules *ms);
+/* A living thread of the process. */
+pid_t modules_pid(const struct modules *ms);
 
-/*
- * Where the dynamic linker calls out when the list of modules changes: r_debug's r_brk through DT_DEBUG
- * of the main program; right after exec, when r_debug is not filled yet, _dl_debug_state in the interpreter
- * (AT_BASE of /proc/PID/auxv), or in the main program itself (ld.so PROGRAM). 0 with @addr, -ENOENT for a program that
- * loads no modules, or -errno.
- */
-must_check int modules_linker_break(const struct modules *ms, taddr *addr);
+/* Where the function @name of the file itself is in memory. 0 or as elfimage_find. */
+must_check int module_symbol(const struct module *m, const char *name, taddr *addr);
 
 /*
  * true if @m holds glibc's malloc, so that the word before a block is its chunk header: libc.so.6, or a

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "attach/linker.h"
 #include "base/log.h"
 
 int planting_init(struct planting *p, struct link *link, struct modules *modules, int mem,
@@ -198,7 +199,7 @@ int planting_plan_linker(struct planting *p)
 	struct site_info info = { .probe = NO_PROBE };
 	struct site s;
 	taddr addr;
-	int r = modules_linker_break(p->modules, &addr);
+	int r = linker_break(p->modules, &addr);
 
 	if (r == -ENOENT)
 		return 0;

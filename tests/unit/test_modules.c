@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* modules: tried on ourselves, whose link map knows the truth, and on children that exec and end. */
+#include "attach/linker.h"
 #include "attach/modules.h"
 
 #include <dlfcn.h>
@@ -121,12 +122,12 @@ static void test_own_libc(void **state)
 
 static void test_main_program(void **state)
 {
+	const struct module *exe;
 	struct modules *ms;
-	struct module *exe;
 
 	(void)state;
 	assert_int_equal(modules_new(getpid(), &ms), 0);
-	exe = modules_exe(ms);
+	exe = linker_program(ms);
 	assert_non_null(exe);
 	assert_string_equal(exe->name, "test_modules");
 	assert_int_equal(symbol(exe, "exported_function"), (uintptr_t)exported_function);
@@ -176,8 +177,20 @@ static void test_linker_break(void **state)
 
 	(void)state;
 	assert_int_equal(modules_new(getpid(), &ms), 0);
-	assert_int_equal(modules_linker_break(ms, &addr), 0);
+	assert_int_equal(linker_break(ms, &addr), 0);
 	assert_int_equal(addr, _r_debug.r_brk);
+	modules_free(ms);
+}
+
+static void test_linker_binds(void **state)
+{
+	struct modules *ms;
+
+	(void)state;
+	assert_int_equal(modules_new(getpid(), &ms), 0);
+	assert_string_equal(linker_binds(ms, "malloc")->name, "libc.so.6");
+	assert_ptr_equal(linker_binds(ms, "exported_function"), linker_program(ms));
+	assert_null(linker_binds(ms, "no_such_function_anywhere"));
 	modules_free(ms);
 }
 
@@ -418,16 +431,16 @@ static void test_exec_and_end(void **state)
 
 	(void)state;
 	assert_int_equal(modules_new(pid, &ms), 0);
-	assert_string_equal(modules_exe(ms)->name, "test_modules");
+	assert_string_equal(linker_program(ms)->name, "test_modules");
 	close(go);
 	/* Closed by exec, as the last that has it. */
 	assert_int_equal(read(gone_over, &byte, 1), 0);
 	close(gone_over);
 	assert_int_equal(modules_refresh(ms, true), 0);
 	assert_null(named(ms, "test_modules"));
-	assert_non_null(modules_exe(ms));
+	assert_non_null(linker_program(ms));
 	/* r_debug may not be filled yet: the linker's own symbol serves then. */
-	assert_int_equal(modules_linker_break(ms, &addr), 0);
+	assert_int_equal(linker_break(ms, &addr), 0);
 	assert_non_null(modules_find(ms, addr));
 	assert_non_null(strstr(modules_find(ms, addr)->name, "ld-linux"));
 
@@ -448,6 +461,7 @@ int main(void)
 		cmocka_unit_test(test_vdso),
 		cmocka_unit_test(test_which_is_glibc),
 		cmocka_unit_test(test_linker_break),
+		cmocka_unit_test(test_linker_binds),
 		cmocka_unit_test(test_dlopen_and_dlclose),
 		cmocka_unit_test(test_one_file_twice),
 		cmocka_unit_test(test_hostile_path),
