@@ -91,7 +91,7 @@ static uint32_t walk_depth(const struct backtrace *b, const struct start *st)
 	return b->depth + st->drop < UNWIND_MAX ? b->depth + st->drop : UNWIND_MAX;
 }
 
-static void find_start(const struct record_hit *hit, const struct site *s, bool skip, struct start *st)
+static void find_start(const struct record_hit *hit, const struct site *s, uint32_t skip, struct start *st)
 {
 	*st = (struct start){ .regs = hit->regs, .drop = skip };
 	if (s->flags & SITE_AFTER) {
@@ -223,15 +223,24 @@ static void count(struct backtrace *b, const struct unwind_stack *st)
 	b->guessed += st->guessed;
 }
 
-int backtrace_of(struct backtrace *b, const struct record_hit *hit, const struct site *s, bool skip, uint32_t *number)
+int backtrace_of(struct backtrace *b, const struct record_hit *hit, const struct site *s, uint32_t skip,
+		 const char *tag, uint32_t *number)
 {
+	uint32_t drop, tagged = FACT_NONE;
 	struct unwind_stack st;
 	struct start start;
-	uint32_t drop;
 
+	if (tag && stacks_tag(&b->stacks, tag, &tagged) < 0)
+		return -ENOMEM;
 	find_start(hit, s, skip, &start);
 	walk(b, hit, &start, &st);
 	count(b, &st);
 	drop = start.drop < st.n ? start.drop : st.n;
-	return stacks_intern(&b->stacks, st.frames + drop, st.n - drop, st.end, number);
+	return stacks_intern(&b->stacks, st.frames + drop, st.n - drop, st.end, tagged, number);
+}
+
+void backtrace_skip(struct backtrace *b, stacks_skipped *skipped, void *ctx)
+{
+	b->stacks.skipped = skipped;
+	b->stacks.skipped_ctx = ctx;
 }

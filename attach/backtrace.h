@@ -63,11 +63,14 @@ void backtrace_free(struct backtrace *b);
 bool backtrace_holds(enum unwinders which);
 
 /*
- * The number of the stack of @hit, which was at site @s. @skip: leave out one frame more, a watched function
- * that called this one. Counts what was cut. 0 or -ENOMEM.
+ * The number of the stack of @hit, which was at site @s, with tag @tag (NULL: none). @skip: leave out so many frames
+ * more: a watched function that called this one, wrappers. Counts what was cut. 0 or -ENOMEM.
  */
-must_check int backtrace_of(struct backtrace *b, const struct record_hit *hit, const struct site *s, bool skip,
-			    uint32_t *number);
+must_check int backtrace_of(struct backtrace *b, const struct record_hit *hit, const struct site *s, uint32_t skip,
+			    const char *tag, uint32_t *number);
+
+/* Frames of functions for which @skipped says so are marked. */
+void backtrace_skip(struct backtrace *b, stacks_skipped *skipped, void *ctx);
 
 /* Something was mapped or unmapped. */
 void backtrace_modules_changed(struct backtrace *b);

@@ -147,11 +147,12 @@ static int open_link(struct session *s, int argc, char **argv)
 	return r;
 }
 
-static int stack_of(void *ctx, const struct record_hit *hit, const struct site *at, bool skip, uint32_t *number)
+static int stack_of(void *ctx, const struct record_hit *hit, const struct site *at, uint32_t skip, const char *tag,
+		    uint32_t *number)
 {
 	struct session *s = ctx;
 
-	return backtrace_of(s->backtrace, hit, at, skip, number);
+	return backtrace_of(s->backtrace, hit, at, skip, tag, number);
 }
 
 static int open_planting(struct session *s)
@@ -170,7 +171,8 @@ static int open_planting(struct session *s)
 	s->planting_up = true;
 	s->planting.hold = backtrace_holds(s->opt->unwinder);
 	s->planting.free_stacks = s->opt->free_stacks;
-	r = tally_init(&s->tally, &s->planting, &s->recorder, stack_of, s);
+	scope_init(&s->scope, s->target.pid, NULL, 0, NULL, 0);
+	r = tally_init(&s->tally, &s->planting, &s->recorder, &s->scope, stack_of, s);
 	s->tally_up = true;
 	s->tally.pid = s->target.pid;
 	targetfs_open(s->target.pid, &s->fs);

@@ -40,6 +40,7 @@ struct session {
 	struct modules *modules;
 	struct planting planting;
 	struct recorder recorder;
+	struct scope scope;
 	struct tally tally;
 	struct backtrace *backtrace;
 	struct spawn spawn;

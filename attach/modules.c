@@ -272,6 +272,14 @@ struct module *modules_find(const struct modules *ms, taddr addr)
 	return best ? &best->m : NULL;
 }
 
+const char *module_build_id(const struct module *m, char buf[MODULE_BUILD_ID_TEXT])
+{
+	buf[0] = '\0';
+	for (size_t i = 0; i < m->build_id_len; i++)
+		sprintf(buf + 2 * i, "%02x", m->build_id[i]);
+	return buf;
+}
+
 int module_symbol(const struct module *m, const char *name, taddr *addr)
 {
 	uint64_t size;

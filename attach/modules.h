@@ -55,6 +55,11 @@ struct module *modules_at(const struct modules *ms, size_t i);	/* valid until mo
 /* The module mapped at @addr now, else the last that was, else NULL. */
 struct module *modules_find(const struct modules *ms, taddr addr);
 
+#define MODULE_BUILD_ID_TEXT (2 * sizeof(((struct module *)0)->build_id) + 1)
+
+/* In lower-case hexadecimal; "" if it has none. Returns @buf. */
+const char *module_build_id(const struct module *m, char buf[MODULE_BUILD_ID_TEXT]);
+
 /* A living thread of the process. */
 pid_t modules_pid(const struct modules *ms);
 

@@ -106,7 +106,7 @@ static struct probe *probe_for(struct planting *p, const struct module *m, const
 	return &grown[p->nprobes++];
 }
 
-static int add_probe(struct planting *p, const struct module *m, const struct plan *plan, uint32_t *number)
+static int add_probe(struct planting *p, const struct module *m, const struct plan *plan, bool glibc, uint32_t *number)
 {
 	struct probe *probe = probe_for(p, m, plan);
 
@@ -114,7 +114,7 @@ static int add_probe(struct planting *p, const struct module *m, const struct pl
 		return -ENOMEM;
 	*number = probe - p->probes;
 	*probe = (struct probe){
-		.hits = probe->hits, .rule = plan->rule, .module = m, .kind = plan->kind,
+		.hits = probe->hits, .rule = plan->rule, .module = m, .kind = plan->kind, .glibc = glibc,
 		.body = { plan->body.lo + m->bias, plan->body.hi + m->bias },
 	};
 	snprintf(probe->function, sizeof(probe->function), "%s", plan->function);
@@ -150,7 +150,7 @@ static int add_site(struct planting *p, const struct site *s, taddr bias, const 
 static int take_plan(struct planting *p, struct module *m, const struct plan *plan)
 {
 	struct site_info info = { .module = m };
-	int r = add_probe(p, m, plan, &info.probe);
+	int r = add_probe(p, m, plan, module_is_glibc(m), &info.probe);
 
 	for (size_t i = 0; r == 0 && i < plan->nsites; i++) {
 		r = add_site(p, &plan->sites[i], m->bias, &info, plan->rule_index);

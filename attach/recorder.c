@@ -170,6 +170,15 @@ void recorder_put(struct recorder *r, const struct fact *f)
 	to_trace(r, &later);
 }
 
+void recorder_put_event(struct recorder *r, uint32_t family, const struct fact *f)
+{
+	const struct fact turn = { .kind = MMT_FAMILY, .time_us = f->time_us, .family = family };
+
+	if (r->ledger.family != family)
+		recorder_put(r, &turn);
+	recorder_put(r, f);
+}
+
 void recorder_begin(struct recorder *r, uint64_t start_ns, const struct fact *run, const struct fact *target)
 {
 	struct fact own = *run;

@@ -52,6 +52,9 @@ uint64_t recorder_time(const struct recorder *r, uint64_t now_ns);
 /* Its time is set by the caller. */
 void recorder_put(struct recorder *r, const struct fact *f);
 
+/* The same of an event of family @family (its number, and its index). */
+void recorder_put_event(struct recorder *r, uint32_t family, const struct fact *f);
+
 /* Numbers that go up: put only if they have changed. */
 void recorder_count(struct recorder *r, uint64_t time_us, uint32_t which, uint64_t value);
 void recorder_lost(struct recorder *r, uint64_t time_us, const char *reason, uint64_t count);

@@ -223,8 +223,10 @@ static int report(struct session *s)
 
 static void close_session(struct session *s)
 {
-	if (s->tally_up)
+	if (s->tally_up) {
 		tally_fini(&s->tally);
+		scope_fini(&s->scope);
+	}
 	backtrace_free(s->backtrace);
 	if (s->planting_up)
 		planting_fini(&s->planting);

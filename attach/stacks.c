@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 void stacks_init(struct stacks *s, const struct modules *ms, struct defs *defs)
 {
@@ -13,6 +14,7 @@ void stacks_init(struct stacks *s, const struct modules *ms, struct defs *defs)
 	addrmap_init(&s->by_place, sizeof(uint32_t));
 	addrmap_init(&s->by_caller, sizeof(uint32_t));
 	addrmap_init(&s->by_leaf, sizeof(uint32_t));
+	addrmap_init(&s->by_text, sizeof(uint32_t));
 }
 
 void stacks_fini(struct stacks *s)
@@ -22,6 +24,7 @@ void stacks_fini(struct stacks *s)
 	addrmap_fini(&s->by_place);
 	addrmap_fini(&s->by_caller);
 	addrmap_fini(&s->by_leaf);
+	addrmap_fini(&s->by_text);
 }
 
 void stacks_modules_changed(struct stacks *s)
@@ -60,15 +63,13 @@ static uint32_t file_of(const struct stacks *s, const struct module *m)
 static int define_module(struct stacks *s, uint32_t number)
 {
 	const struct module *m = modules_at(s->modules, number);
-	char build_id[2 * sizeof(m->build_id) + 1] = "";
+	char build_id[MODULE_BUILD_ID_TEXT];
 	const struct fact f = {
 		.kind = MMT_INFO, .info = MMT_MODULE,
 		.module = { .number = number, .file = file_of(s, m), .bias = m->bias, .lo = m->lo, .hi = m->hi,
-			    .path = m->path, .build_id = build_id },
+			    .path = m->path, .build_id = module_build_id(m, build_id) },
 	};
 
-	for (size_t i = 0; i < m->build_id_len; i++)
-		sprintf(build_id + 2 * i, "%02x", m->build_id[i]);
 	return defs_take(s->defs, &f);
 }
 
@@ -82,10 +83,12 @@ static uint64_t place_key(taddr pc, uint32_t module)
 
 static int define_frame(struct stacks *s, taddr pc, uint32_t module)
 {
+	taddr addr = pc & UNWIND_EXACT ? pc & ~UNWIND_EXACT : pc - 1;
 	const struct fact f = {
 		.kind = MMT_INFO, .info = MMT_FRAME,
 		.frame = { .number = s->defs->nframes, .module = module == NO_MODULE ? FACT_NONE : module + 1,
-			   .pc = pc & ~UNWIND_EXACT, .exact = pc & UNWIND_EXACT },
+			   .pc = pc & ~UNWIND_EXACT, .exact = pc & UNWIND_EXACT,
+			   .skip = s->skipped && s->skipped(s->skipped_ctx, addr) },
 	};
 	int r = 0;
 
@@ -142,13 +145,13 @@ static uint32_t end_of(enum unwind_end end)
 	return ends[end];
 }
 
-static int number_of(struct stacks *s, uint32_t node, enum unwind_end end, uint32_t *number)
+static int number_of(struct stacks *s, uint32_t node, enum unwind_end end, uint32_t tag, uint32_t *number)
 {
-	uint64_t key = (uint64_t)node << 8 | end;
+	uint64_t key = (uint64_t)node << 32 | (uint64_t)tag << 8 | end;
 	const uint32_t *known = addrmap_get(&s->by_leaf, key);
 	const struct fact f = {
 		.kind = MMT_INFO, .info = MMT_STACK,
-		.stack = { .number = s->defs->nstacks, .node = node, .end = end_of(end) },
+		.stack = { .number = s->defs->nstacks, .node = node, .end = end_of(end), .tag = tag },
 	};
 
 	*number = known ? *known : f.stack.number;
@@ -157,21 +160,66 @@ static int number_of(struct stacks *s, uint32_t node, enum unwind_end end, uint3
 	return defs_take(s->defs, &f) < 0 ? -ENOMEM : addrmap_put(&s->by_leaf, key, number);
 }
 
-static int add(struct stacks *s, const taddr *frames, uint32_t n, enum unwind_end end, uint32_t *number)
+static int add(struct stacks *s, const taddr *frames, uint32_t n, enum unwind_end end, uint32_t tag, uint32_t *number)
 {
 	uint32_t node = 0, frame;
 
 	for (uint32_t i = n; i-- > 0;)
 		if (frame_of(s, frames[i], &frame) < 0 || node_of(s, node, frame, &node) < 0)
 			return -ENOMEM;
-	return number_of(s, node, end, number);
+	return number_of(s, node, end, tag, number);
+}
+
+/* --- tags --- */
+
+#define TAGS_MAX 0xffffffu	/* what fits into the key of a stack */
+#define TAG_OTHER "(one of too many tags)"
+
+static uint64_t hash_text(const char *text)
+{
+	uint64_t h = 0x9e3779b97f4a7c15ull;
+
+	for (; *text; text++)
+		h = (h ^ (uint8_t)*text) * 0x100000001b3ull;
+	return h ^ h >> 32;
+}
+
+static int define_tag(struct stacks *s, const char *text, uint64_t h, uint32_t *number)
+{
+	const struct fact f = {
+		.kind = MMT_INFO, .info = MMT_TAG, .tag = { .number = s->defs->ntags, .text = text },
+	};
+
+	*number = f.tag.number;
+	return defs_take(s->defs, &f) < 0 ? -ENOMEM : addrmap_put(&s->by_text, h, number);
+}
+
+int stacks_tag(struct stacks *s, const char *text, uint32_t *tag)
+{
+	uint64_t h = hash_text(text);
+	const uint32_t *known;
+	int r = 0;
+
+	if (s->defs->ntags >= TAGS_MAX - 2) {
+		text = TAG_OTHER;
+		h = hash_text(text);
+	}
+	/* who shares a hash without being the same goes to the next free one */
+	while ((known = addrmap_get(&s->by_text, h)) && strcmp(s->defs->tags[*known].text, text))
+		h++;
+	if (known)
+		*tag = *known;
+	else
+		r = define_tag(s, text, h, tag);
+	++*tag;
+	return r;
 }
 
 /* --- finding --- */
 
-static uint64_t hash(const taddr *frames, uint32_t n, enum unwind_end end)
+static uint64_t hash(const taddr *frames, uint32_t n, enum unwind_end end, uint32_t tag)
 {
-	uint64_t h = 0x9e3779b97f4a7c15ull ^ n ^ (uint64_t)end << 32;
+	uint64_t h = 0x9e3779b97f4a7c15ull ^ n ^ (uint64_t)end << 32 ^ (uint64_t)tag << 40;
 
 	for (uint32_t i = 0; i < n; i++) {
 		h = (h ^ frames[i]) * 0xff51afd7ed558ccdull;
@@ -180,32 +228,34 @@ static uint64_t hash(const taddr *frames, uint32_t n, enum unwind_end end)
 	return h;
 }
 
-/* Two of millions may share a hash of 64 bits: so the depth and the two ends are compared. */
-static bool is_that(const struct stacks *s, uint32_t number, const taddr *frames, uint32_t n, enum unwind_end end)
+/* Two of millions may share a hash of 64 bits: so the depth, the tag and the two ends are compared. */
+static bool is_that(const struct stacks *s, uint32_t number, const taddr *frames, uint32_t n, enum unwind_end end,
+		    uint32_t tag)
 {
 	const struct defs_stack *st = &s->defs->stacks[number];
 	const struct defs_node *leaf = st->node == DEFS_NONE ? NULL : &s->defs->nodes[st->node];
 
-	return (leaf ? leaf->depth : 0) == n && st->end == end_of(end) &&
+	return (leaf ? leaf->depth : 0) == n && st->end == end_of(end) && st->tag + 1 == tag &&
 	       (!n || s->defs->frames[leaf->frame].pc == (frames[0] & ~UNWIND_EXACT));
 }
 
-int stacks_intern(struct stacks *s, const taddr *frames, uint32_t n, enum unwind_end end, uint32_t *number)
+int stacks_intern(struct stacks *s, const taddr *frames, uint32_t n, enum unwind_end end, uint32_t tag,
+		  uint32_t *number)
 {
-	uint64_t h = hash(frames, n, end);
+	uint64_t h = hash(frames, n, end, tag);
 	const uint32_t *known = addrmap_get(&s->by_hash, h);
 	int r;
 
-	if (known && is_that(s, *known, frames, n, end)) {
+	if (known && is_that(s, *known, frames, n, end, tag)) {
 		*number = *known;
 		return 0;
 	}
-	r = add(s, frames, n, end, number);
+	r = add(s, frames, n, end, tag, number);
 	return r < 0 ? r : addrmap_put(&s->by_hash, h, number);
 }
 
 size_t stacks_memory(const struct stacks *s)
 {
 	return addrmap_memory(&s->by_hash) + addrmap_memory(&s->by_pc) + addrmap_memory(&s->by_place) +
-	       addrmap_memory(&s->by_caller) + addrmap_memory(&s->by_leaf);
+	       addrmap_memory(&s->by_caller) + addrmap_memory(&s->by_leaf) + addrmap_memory(&s->by_text);
 }

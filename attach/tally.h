@@ -6,14 +6,16 @@
  *	free	entry			it was released
  *	realloc	opens			the old block is put aside: from here on its address may be another's
  *		closes			failed: it is put back; else it was released and the result is new
+ *	ref, unref			references to an object were taken, dropped
  *	from, until			what is counted begins and ends
  *
- * A call that failed counts nowhere, nor does free(NULL).
+ * A call that failed counts nowhere, nor does free(NULL). What is not in scope is not counted when it is taken; what is given back
+ * always is, if it was.
  *
  * The order of the ring is the order in which threads were let go on, so what
  * it says is what happened: no one can get an address before its free was seen.
  * What a release was (of a block that is held, of an older one, the second of one block) is
- * decided here, and said in the fact.
+ * decided here, and said in the fact. Each family has its own blocks; the same address may be in several.
  */
 #ifndef MM_TALLY_H
 #define MM_TALLY_H
@@ -26,11 +28,13 @@
 #include "attach/keeper/event.h"
 #include "attach/planting.h"
 #include "attach/recorder.h"
+#include "attach/scope.h"
 #include "base/addrmap.h"
 #include "report/released.h"
 
-/* The number of the stack of a hit at site @s, one frame less if @skip. 0 or -ENOMEM. */
-typedef int tally_stack_of(void *ctx, const struct record_hit *hit, const struct site *s, bool skip, uint32_t *number);
+/* The number of the stack of a hit at site @s, @skip frames less, of what is tagged @tag (NULL: nothing). 0 or -ENOMEM. */
+typedef int tally_stack_of(void *ctx, const struct record_hit *hit, const struct site *s, uint32_t skip, const char *tag,
+			   uint32_t *number);
 
 struct tally {
 	struct planting *planting;
@@ -38,18 +42,20 @@ struct tally {
 	struct released *released;
 	tally_stack_of *stack_of;
 	void *stack_ctx;
-	struct addrmap reallocs;	/* tid -> struct realloc_open */
+	struct scope *scope;
+	struct addrmap reallocs;	/* family and tid -> struct realloc_open */
 	struct doubts doubts;
 	pid_t pid;			/* the target; its first thread does not give back a cache. 0: not known */
 	bool counting;			/* within --from and --until */
 	uint64_t events;		/* hits that counted */
 	uint64_t unread_callers;	/* blocks whose place could not be read */
 	uint64_t unread_sizes;		/* blocks whose size could not be read */
+	uint64_t unread_values;		/* calls that did not count, since something that their rule needs could not be read */
 	bool out_of_memory;
 };
 
 /* Counting begins at once, unless a rule says from where. 0 or -ENOMEM. */
-must_check int tally_init(struct tally *t, struct planting *planting, struct recorder *recorder,
+must_check int tally_init(struct tally *t, struct planting *planting, struct recorder *recorder, struct scope *scope,
 			  tally_stack_of *stack_of, void *stack_ctx);
 void tally_fini(struct tally *t);
 

@@ -35,7 +35,16 @@ static uint32_t intern(const taddr *frames, uint32_t n, enum unwind_end end)
 {
 	uint32_t number;
 
-	assert_int_equal(stacks_intern(&stacks, frames, n, end, &number), 0);
+	assert_int_equal(stacks_intern(&stacks, frames, n, end, FACT_NONE, &number), 0);
+	return number;
+}
+
+static uint32_t intern_tagged(const taddr *frames, uint32_t n, const char *text)
+{
+	uint32_t number, tag;
+
+	assert_int_equal(stacks_tag(&stacks, text, &tag), 0);
+	assert_int_equal(stacks_intern(&stacks, frames, n, UNWIND_WHOLE, tag, &number), 0);
 	return number;
 }
 
@@ -178,6 +187,48 @@ static void many(void **state)
 	assert_true(stacks_memory(&stacks) < 100u * N * DEPTH);
 }
 
+static void tags_tell_the_same_frames_apart(void **state)
+{
+	const taddr a[] = { 0x1000, 0x2000, 0x3000 };
+	uint32_t plain = intern(a, 3, UNWIND_WHOLE), red = intern_tagged(a, 3, "red"), blue = intern_tagged(a, 3, "blue");
+
+	(void)state;
+	assert_int_not_equal(plain, red);
+	assert_int_not_equal(red, blue);
+	assert_int_equal(intern_tagged(a, 3, "red"), red);
+	assert_int_equal(intern(a, 3, UNWIND_WHOLE), plain);
+	assert_string_equal(defs.tags[defs.stacks[red].tag].text, "red");
+	assert_int_equal(defs.stacks[plain].tag, DEFS_NONE);
+	stacks_modules_changed(&stacks);
+	assert_int_equal(intern_tagged(a, 3, "blue"), blue);
+	assert_int_equal(defs.ntags, 2);
+}
+
+static bool is_low(void *ctx, taddr addr)
+{
+	++*(int *)ctx;
+	return addr < 0x2000;
+}
+
+static void frames_to_be_left_out_are_marked(void **state)
+{
+	/* a return address stands behind its call: 0x2000 belongs to what ends there */
+	const taddr a[] = { 0x2000, 0x2001, 0x1000 | UNWIND_EXACT };
+	uint32_t got[3], number;
+	int asked = 0;
+
+	(void)state;
+	stacks.skipped = is_low;
+	stacks.skipped_ctx = &asked;
+	number = intern(a, 3, UNWIND_WHOLE);
+	intern(a, 3, UNWIND_WHOLE);
+	assert_int_equal(asked, 3);
+	assert_int_equal(defs_path(&defs, number, got, 3), 3);
+	assert_true(defs.frames[got[0]].skip);
+	assert_false(defs.frames[got[1]].skip);
+	assert_true(defs.frames[got[2]].skip);
+}
+
 #define stacks_test(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -192,6 +243,8 @@ int main(void)
 		stacks_test(numbers_outlive_a_change_of_modules),
 		stacks_test(the_same_pc_in_another_module),
 		stacks_test(many),
+		stacks_test(tags_tell_the_same_frames_apart),
+		stacks_test(frames_to_be_left_out_are_marked),
 	};
 	int failed;
 

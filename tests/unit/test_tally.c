@@ -28,8 +28,8 @@ static const char *const rule_texts[PROBES] = {
 	[P_CALLOC] = "alloc calloc size=arg1*arg2",
 	[P_FREE] = "free free",
 	[P_REALLOC] = "realloc realloc size=arg2",
-	[P_MEMALIGN] = "alloc posix_memalign ptr=*arg1 size=arg3 if=ret==0",
-	[P_WRAPPER] = "alloc wrapper ptr=*arg1 size=arg3 if=ret==0",
+	[P_MEMALIGN] = "alloc posix_memalign ptr=*arg1 size=arg3 if=i32(ret)==0",
+	[P_WRAPPER] = "alloc wrapper ptr=*arg1 size=arg3 if=i32(ret)==0",
 	/* no word on the size */
 	[P_OWN] = "alloc own",
 	[P_FROM] = "from begin",
@@ -46,6 +46,7 @@ static struct link link_;
 static struct planting planting;
 static struct probe probes[PROBES];
 static struct recorder recorder;
+static struct scope whose;
 static struct tally tally;
 static const struct record_hit blank;
 
@@ -100,11 +101,13 @@ static void define_stack(uint32_t number, taddr caller)
 		assert_int_equal(defs_take(&recorder.ledger.defs, &f[i]), 0);
 }
 
-static int stack_of(void *ctx, const struct record_hit *hit, const struct site *s, bool skip, uint32_t *number)
+static int stack_of(void *ctx, const struct record_hit *hit, const struct site *s, uint32_t skip, const char *tag,
+		    uint32_t *number)
 {
 	taddr caller = s->flags & SITE_AFTER ? hit->regs.rip : 0;
 
 	assert_ptr_equal(ctx, &stacks);
+	assert_null(tag);
 	if (!caller && hit->slice_len >= sizeof(caller))
 		memcpy(&caller, hit->slice, sizeof(caller));
 	for (*number = 0; *number < nstacks; ++*number)
@@ -123,7 +126,7 @@ static void start(size_t nrules)
 	planting.nrules = nrules;
 	nstacks = 0;
 	assert_int_equal(recorder_init(&recorder), 0);
-	assert_int_equal(tally_init(&tally, &planting, &recorder, stack_of, &stacks), 0);
+	assert_int_equal(tally_init(&tally, &planting, &recorder, &whose, stack_of, &stacks), 0);
 }
 
 static int setup(void **state)
@@ -429,12 +432,12 @@ static void sizes_without_a_chunk(void **state)
 	malloc_hit(0xb000, 50);
 	assert_block(0xb000, 0, 0x401000);
 	assert_int_equal(tally.unread_sizes, 1);
-	/* a rule that says nothing of the size */
+	/* a rule that says nothing of the size: there is none to be missed */
 	m = make(OWN_RET, RECORD_STATIC);
 	m.hit.regs.rax = 0xc000;
 	send(&m);
 	assert_block(0xc000, 0, 0x401000);
-	assert_int_equal(tally.unread_sizes, 2);
+	assert_int_equal(tally.unread_sizes, 1);
 }
 
 /* --- who called --- */

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/hitvalues.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+uint64_t hitvalues_result(const struct record_hit *hit, const struct site *s)
+{
+	struct user_regs_struct regs = hit->regs;
+
+	return *emu_reg_slot(&regs, s->result);
+}
+
+void hitvalues_read(const struct record_hit *hit, const struct site *s, const struct rule *rule, bool own,
+		    struct hitvalues *out)
+{
+	*out = (struct hitvalues){ .rule = rule };
+	memcpy(out->values.args, hit->args, sizeof(out->values.args));
+	out->values.ret = hitvalues_result(hit, s);
+	if (!own)
+		return;
+	out->values.read = hit->loads_read | hit->loads_null;
+	for (uint32_t i = 0; i < rule->loads.n; i++) {
+		if (hit->loads_read & 1u << i)
+			out->values.loads[i] = hit->loads[i];
+		if (rule->loads.all[i].width == 0 && hit->loads_read & 1u << i)
+			out->text = hit->text;
+	}
+}
+
+bool hitvalues_get(const struct hitvalues *v, const struct expr *e, uint64_t *out)
+{
+	return expr_eval(e, &v->rule->loads, &v->values, out);
+}
+
+enum hitvalues_holds hitvalues_hold(const struct hitvalues *v)
+{
+	uint64_t holds;
+
+	for (uint32_t i = 0; i < v->rule->nifs; i++) {
+		if (!hitvalues_get(v, &v->rule->ifs[i], &holds))
+			return HOLDS_UNREAD;
+		if (!holds)
+			return HOLDS_NOT;
+	}
+	return HOLDS;
+}
+
+const char *hitvalues_tag(const struct hitvalues *v, char buf[HITVALUES_TAG])
+{
+	uint64_t number;
+
+	if (v->rule->tag_text)
+		return v->text;
+	if (!v->rule->tag.n || !hitvalues_get(v, &v->rule->tag, &number))
+		return NULL;
+	snprintf(buf, HITVALUES_TAG, "%" PRId64, (int64_t)number);
+	return buf;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tally_refs: references taken and dropped. Where the rule says where the object keeps its count, that is the truth: read at
+ * the entry it is the count before the call, read at the return the count after it.
+ */
+#include "attach/tally_parts.h"
+
+#include "report/objects.h"
+
+static bool is_known(const struct tally *t, const struct tallied *x, taddr obj)
+{
+	const struct ledger *l = &t->recorder->ledger;
+
+	return x->family < l->nbooks && l->books[x->family].objects && objects_get(l->books[x->family].objects, obj);
+}
+
+/* After the call: count + 1, or FACT_NONE. false: it could not be read. */
+static bool count_after(const struct tallied *x, uint64_t by, uint64_t *out)
+{
+	const struct rule *r = x->rule;
+	uint64_t count;
+
+	*out = FACT_NONE;
+	if (!r->count.n)
+		return true;
+	if (!hitvalues_get(&x->values, &r->count, &count))
+		return false;
+	if (!rule_at_exit(r) && r->op == RULE_REF)
+		count += by;
+	else if (!rule_at_exit(r))
+		count = count > by ? count - by : 0;
+	*out = count + 1;
+	return true;
+}
+
+/* It is not to be followed: unless it was already, nothing is known of it. */
+static void leave_out(struct tally *t, const struct tallied *x, taddr obj)
+{
+	const struct fact f = { .kind = MMT_FORGET, .time_us = tally_time(t, x), .block = { .addr = obj } };
+
+	if (is_known(t, x, obj))
+		tally_put(t, x, &f);
+}
+
+void tally_ref(struct tally *t, const struct tallied *x)
+{
+	const struct rule *r = x->rule;
+	bool birth = r->op == RULE_REF && expr_uses_ret(&r->ptr, &r->loads);
+	struct fact f = { .kind = r->op == RULE_UNREF ? MMT_UNREF : birth ? MMT_BORN : MMT_REF, .time_us = tally_time(t, x) };
+
+	if (x->hit->head.flags & RECORD_OPENS || hitvalues_hold(&x->values) == HOLDS_NOT)
+		return;
+	if (hitvalues_hold(&x->values) == HOLDS_UNREAD || !hitvalues_get(&x->values, &r->ptr, &f.ref.addr) || 
+	    !hitvalues_get(&x->values, &r->by, &f.ref.by) || !count_after(x, f.ref.by, &f.ref.count)) {
+		tally_unread(t);
+		return;
+	}
+	if ((!f.ref.addr && !r->own_condition) || !f.ref.by)
+		return;
+	if (birth ? !x->in_scope : !x->in_scope && !is_known(t, x, f.ref.addr)) {
+		leave_out(t, x, f.ref.addr);
+		return;
+	}
+	if (!tally_stack(t, x, &f.ref.stack))
+		return;
+	if (!tally_caller_counts(t, f.ref.stack) && (birth || !is_known(t, x, f.ref.addr))) {
+		leave_out(t, x, f.ref.addr);
+		return;
+	}
+	tally_count(t, x);
+	tally_put(t, x, &f);
+}
