@@ -165,7 +165,7 @@ static int open_planting(struct session *s)
 
 	if (mem < 0)
 		return mem == -EACCES ? -EPERM : mem == -ENOENT ? -ESRCH : mem;
-	r = planting_init(&s->planting, &s->link, s->modules, mem, s->rules.rules, s->rules.nrules, &options);
+	r = planting_init(&s->planting, &s->link, s->modules, mem, &s->rules, &options);
 	if (r < 0)
 		return r;
 	s->planting_up = true;
@@ -176,8 +176,12 @@ static int open_planting(struct session *s)
 	s->tally_up = true;
 	s->tally.pid = s->target.pid;
 	targetfs_open(s->target.pid, &s->fs);
-	return r < 0 ? r : backtrace_new(s->target.pid, s->modules, s->link.shared, &s->recorder.ledger.defs, &stacks,
-					 &s->backtrace);
+	if (r == 0)
+		r = backtrace_new(s->target.pid, s->modules, s->link.shared, &s->recorder.ledger.defs, &stacks,
+				  &s->backtrace);
+	if (r == 0)
+		backtrace_skip(s->backtrace, skips_has, &s->planting.skips);
+	return r;
 }
 
 /* The functions that the user named are not there. */
@@ -257,7 +261,7 @@ static void begin_recording(struct session *s)
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	s->watch.start_ns = link_clock_ns();
-	facts_begin(&s->recorder, &s->target, s->watch.start_ns, now.tv_sec * 1000000000ll + now.tv_nsec);
+	facts_begin(&s->recorder, &s->target, &s->rules, s->watch.start_ns, now.tv_sec * 1000000000ll + now.tv_nsec);
 }
 
 /* Start mode: the process is the program by now. */

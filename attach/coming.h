@@ -49,7 +49,7 @@ struct session {
 	struct interim interim;
 	struct reporting reporting;
 	int signals;
-	bool linked, planting_up, tally_up, recorder_up, spawned;
+	bool linked, planting_up, tally_up, recorder_up, spawned, allocator_told;
 	uint64_t end_ns;	/* the watch was over then */
 };
 

@@ -6,11 +6,11 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "attach/linker.h"
 #include "base/log.h"
 #include "base/version.h"
 
-#define FAMILY 0
-#define FAMILY_NAME "libc"
+#define RULE_TEXT 640
 #define ARGS_BYTES (512u << 10)	/* of a command line; a record has a megabyte at most */
 
 /* --- the beginning --- */
@@ -42,20 +42,40 @@ static void note_args(struct recorder *r, const struct target_info *t)
 			      (size_t)t->argc, count_args(t));
 }
 
-void facts_begin(struct recorder *r, const struct target_info *target, uint64_t start_ns, int64_t wall_ns)
+/* What is watched, and what is not to be shown. Families have their index for a number. */
+static void put_rules(struct recorder *r, const struct ruleset *set)
+{
+	for (uint32_t i = 0; i < set->nfamilies; i++) {
+		const struct rule_family *family = &set->families[i];
+		const struct fact f = {
+			.kind = MMT_INFO, .info = MMT_FAMILY_NAME, .time_us = r->ledger.now_us,
+			.family_name = { .number = i, .name = family->name, .refs = family->refs, .noun = family->noun },
+		};
+
+		recorder_put(r, &f);
+	}
+	for (size_t i = 0; i < set->nskips; i++) {
+		const struct fact f = {
+			.kind = MMT_INFO, .info = MMT_SKIP, .time_us = r->ledger.now_us, .skip = set->skips[i].name,
+		};
+
+		if (set->skips[i].where == WHERE_NAME)
+			recorder_put(r, &f);
+	}
+}
+
+void facts_begin(struct recorder *r, const struct target_info *target, const struct ruleset *set, uint64_t start_ns,
+		 int64_t wall_ns)
 {
 	const struct fact run = {
 		.kind = MMT_INFO, .info = MMT_RUN,
 		.run = { .start_ns = wall_ns, .frontend = "ptrace", .mode = "exact", .writer = "mmattach " MM_VERSION },
 	};
-	const struct fact family = {
-		.kind = MMT_INFO, .info = MMT_FAMILY_NAME, .family_name = { .number = FAMILY, .name = FAMILY_NAME },
-	};
 	struct fact its;
 
 	target_fact(target, &its);
 	recorder_begin(r, start_ns, &run, &its);
-	recorder_put(r, &family);
+	put_rules(r, set);
 	note_args(r, target);
 }
 
@@ -74,15 +94,17 @@ static const struct ledger_probe *known_probe(const struct ledger *l, uint32_t n
 	return NULL;
 }
 
-static void put_probe(struct recorder *r, uint64_t time_us, uint32_t number, const char *rule, const char *module,
+static void put_probe(struct recorder *r, uint64_t time_us, uint32_t number, const struct rule *its, const char *module,
 		      const char *note)
 {
 	const struct ledger_probe *known = known_probe(&r->ledger, number);
+	char rule[RULE_TEXT];
 	const struct fact f = {
 		.kind = MMT_INFO, .info = MMT_PROBE, .time_us = time_us,
-		.probe = { .number = number, .family = FAMILY, .rule = rule, .module = module, .note = note },
+		.probe = { .number = number, .family = its->family, .rule = rule, .module = module, .note = note },
 	};
 
+	rule_format(its, rule, sizeof(rule));
 	if (!known || !same(known->rule, rule) || !same(known->module, module) || !same(known->note, note))
 		recorder_put(r, &f);
 }
@@ -102,10 +124,8 @@ static void put_probes(struct recorder *r, const struct planting *p, uint64_t ti
 {
 	for (uint32_t i = 0; i < p->nprobes; i++) {
 		const struct probe *probe = &p->probes[i];
-		char rule[256];
 
-		rule_format(probe->rule, rule, sizeof(rule));
-		put_probe(r, time_us, i, rule, probe->module->path, probe->why_not[0] ? probe->why_not : NULL);
+		put_probe(r, time_us, i, probe->rule, probe->module->path, probe->why_not[0] ? probe->why_not : NULL);
 		put_hits(r, time_us, i, probe->hits);
 	}
 }
@@ -126,12 +146,8 @@ static void put_missing(struct recorder *r, const struct planting *p, uint64_t t
 	uint32_t number = p->nprobes;
 
 	for (size_t i = 0; i < p->nrules; i++) {
-		char rule[256];
-
-		if (!is_missing(p, &p->rules[i]))
-			continue;
-		rule_format(&p->rules[i], rule, sizeof(rule));
-		put_probe(r, time_us, number++, rule, NULL, "not found in the target");
+		if (is_missing(p, &p->rules[i]))
+			put_probe(r, time_us, number++, &p->rules[i], NULL, "not found in the target");
 	}
 }
 
@@ -149,6 +165,53 @@ void facts_say_missing(const struct watch *w)
 	}
 }
 
+/* --- families of which nothing was seen --- */
+
+struct family_use {
+	size_t found, watched;	/* functions */
+	uint64_t hits;
+};
+
+static struct family_use use_of_family(const struct planting *p, uint32_t family)
+{
+	struct family_use use = { 0 };
+
+	for (size_t i = 0; i < p->nprobes; i++) {
+		const struct probe *probe = &p->probes[i];
+
+		if (rule_is_scope(probe->rule) || probe->rule->family != family)
+			continue;
+		use.found++;
+		use.watched += probe->kind != PLAN_NONE;
+		use.hits += probe->hits;
+	}
+	return use;
+}
+
+static void note_unused(struct recorder *r, const struct planting *p, uint64_t t)
+{
+	for (uint32_t i = 0; i < p->set->nfamilies; i++) {
+		struct family_use use = use_of_family(p, i);
+		const char *name = p->set->families[i].name;
+
+		if (use.hits)
+			continue;
+		if (!use.found)
+			recorder_note(r, t, "family %s: none of its functions is in the target", name);
+		else if (use.watched)
+			recorder_note(r, t, "family %s: none of its functions was called (%zu are watched): nothing used them meanwhile, or they are inlined in this build, or the code goes another way",
+				      name, use.watched);
+	}
+}
+
+void facts_allocator(struct recorder *r, const struct modules *ms, uint64_t now_ns)
+{
+	const struct module *m = linker_binds(ms, "malloc");
+
+	if (m && !module_is_glibc(m))
+		recorder_note(r, recorder_time(r, now_ns), "malloc is that of %s", m->name);
+}
+
 /* --- numbers --- */
 
 static void put_losses(struct recorder *r, const struct watch *w, uint64_t t)
@@ -160,6 +223,7 @@ static void put_losses(struct recorder *r, const struct watch *w, uint64_t t)
 	recorder_lost(r, t, "end of a call not seen", w->planting->lost_returns);
 	recorder_lost(r, t, "size not read", w->tally->unread_sizes);
 	recorder_lost(r, t, "caller not read", w->tally->unread_callers);
+	recorder_lost(r, t, "expression not read", w->tally->unread_values);
 	recorder_lost(r, t, "went on before new modules or calls were watched", atomic_load(&sh->overdue));
 	recorder_lost(r, t, "news of threads and processes", atomic_load(&sh->unrecorded));
 }
@@ -280,6 +344,7 @@ void facts_end(struct recorder *r, const struct watch *w, uint64_t end_ns)
 
 	facts_progress(r, w, end_ns);
 	put_missing(r, w->planting, t);
+	note_unused(r, w->planting, t);
 	note_losses(r, w, t);
 	put_gaps(r, w, t, w->ngaps);
 	if (left_early(w))

@@ -7,12 +7,17 @@
 #ifndef MM_FACTS_H
 #define MM_FACTS_H
 
+#include "attach/probes/rulefile.h"
 #include "attach/recorder.h"
 #include "attach/target.h"
 #include "attach/watch.h"
 
-/* The run begins now. @wall_ns: since 1970. */
-void facts_begin(struct recorder *r, const struct target_info *target, uint64_t start_ns, int64_t wall_ns);
+/* The run begins now. @set: what is watched. @wall_ns: since 1970. */
+void facts_begin(struct recorder *r, const struct target_info *target, const struct ruleset *set, uint64_t start_ns,
+		 int64_t wall_ns);
+
+/* Which allocator the target's modules call, if it is not the C library's own: it must be asked while the target lives, and has loaded them. */
+void facts_allocator(struct recorder *r, const struct modules *ms, uint64_t now_ns);
 
 /* Numbers as they stand at @now_ns (CLOCK_MONOTONIC). */
 void facts_progress(struct recorder *r, const struct watch *w, uint64_t now_ns);

@@ -11,7 +11,7 @@
 #include "base/log.h"
 
 int planting_init(struct planting *p, struct link *link, struct modules *modules, int mem,
-		  const struct rule *rules, size_t nrules, const struct plan_options *options)
+		  const struct ruleset *set, const struct plan_options *options)
 {
 	int r;
 
@@ -20,17 +20,16 @@ int planting_init(struct planting *p, struct link *link, struct modules *modules
 	p->modules = modules;
 	p->mem = mem;
 	p->options = *options;
-	p->rules = malloc(nrules * sizeof(*rules));
-	r = p->rules ? decoder_new(&p->decoder) : -ENOMEM;
-	if (r < 0) {
+	p->set = set;
+	p->rules = set->rules;
+	p->nrules = set->nrules;
+	for (size_t i = 0; i < set->nrules; i++)
+		link->shared->scoped |= set->rules[i].op == RULE_IN;
+	skips_init(&p->skips, set->skips, set->nskips);
+	r = decoder_new(&p->decoder);
+	if (r < 0)
 		planting_fini(p);
-		return r;
-	}
-	memcpy(p->rules, rules, nrules * sizeof(*rules));
-	p->nrules = nrules;
-	for (size_t i = 0; i < nrules; i++)
-		link->shared->scoped |= rules[i].op == RULE_IN;
-	return 0;
+	return r;
 }
 
 void planting_fini(struct planting *p)
@@ -38,7 +37,7 @@ void planting_fini(struct planting *p)
 	if (p->mem >= 0)
 		close(p->mem);
 	decoder_free(p->decoder);
-	free(p->rules);
+	skips_fini(&p->skips);
 	free(p->probes);
 }
 
@@ -48,11 +47,10 @@ void planting_fini(struct planting *p)
 static size_t rules_for(const struct module *m, const struct rule *rules, size_t nrules, struct rule *out,
 			uint16_t *index)
 {
-	char build_id[2 * sizeof(m->build_id) + 1] = "";
+	char build_id[MODULE_BUILD_ID_TEXT];
 	size_t n = 0;
 
-	for (size_t i = 0; i < m->build_id_len; i++)
-		snprintf(build_id + 2 * i, 3, "%02x", m->build_id[i]);
+	module_build_id(m, build_id);
 	for (size_t i = 0; i < nrules; i++) {
 		const struct rule *r = &rules[i];
 
@@ -188,6 +186,8 @@ int planting_plan(struct planting *p)
 		m->planned = true;
 		link_alive(p->link);
 		r = plan_one(p, m);
+		if (r == 0)
+			r = skips_add_module(&p->skips, m);
 		if (r < 0)
 			return r;
 	}

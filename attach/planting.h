@@ -16,7 +16,8 @@
 #include "attach/link.h"
 #include "attach/modules.h"
 #include "attach/probes/plan.h"
-#include "attach/probes/rule.h"
+#include "attach/probes/rulefile.h"
+#include "attach/skips.h"
 #include "base/cleanup.h"
 
 /* A rule applied to one function of one module. */
@@ -46,8 +47,10 @@ struct planting {
 	struct decoder *decoder;
 	int mem;			/* /proc/PID/mem, to look at, and for the worst case */
 	struct plan_options options;	/* glibc_chunks is set per module */
-	struct rule *rules;
+	const struct ruleset *set;	/* the caller's */
+	const struct rule *rules;	/* the set's */
 	size_t nrules;
+	struct skips skips;
 	struct probe *probes;
 	size_t nprobes;
 	struct site_info sites[SHARED_SITES];
@@ -58,9 +61,9 @@ struct planting {
 	bool hold;			/* a thread waits where a stack is wanted, until it is released */
 };
 
-/* @rules are copied; @mem becomes its own. 0 or -errno (then @mem is closed too). */
+/* @mem becomes its own. 0 or -errno (then @mem is closed too). */
 must_check int planting_init(struct planting *p, struct link *link, struct modules *modules, int mem,
-			     const struct rule *rules, size_t nrules, const struct plan_options *options);
+			     const struct ruleset *set, const struct plan_options *options);
 void planting_fini(struct planting *p);
 
 /* Plan all of @rules that can concern @m (their numbers and addresses are kept); plan_set_fini. 0 or -ENOMEM. */

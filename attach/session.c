@@ -111,6 +111,9 @@ static enum watch_end tick(void *ctx, uint64_t now_ns)
 	struct session *s = ctx;
 	uint64_t t = recorder_time(&s->recorder, now_ns);
 
+	if (!s->allocator_told)
+		facts_allocator(&s->recorder, s->modules, now_ns);
+	s->allocator_told = true;
 	facts_progress(&s->recorder, &s->watch, now_ns);
 	recorder_tick(&s->recorder, t);
 	interim_tick(&s->interim, now_ns);

@@ -407,3 +407,12 @@ int ruleset_select(const struct ruleset *all, const char *const *names, size_t n
 		ruleset_fini(out);
 	return rc;
 }
+
+bool rule_skip_holds_in(const struct rule_skip *s, const char *module, const char *build_id)
+{
+	struct rule r = { .where = s->where };
+
+	memcpy(r.name, s->name, sizeof(r.name));
+	memcpy(r.build_id, s->build_id, sizeof(r.build_id));
+	return rule_holds_in(&r, module, build_id);
+}

@@ -47,6 +47,9 @@ struct ruleset {
 	size_t nskips;
 };
 
+/* As rule_holds_in. */
+bool rule_skip_holds_in(const struct rule_skip *s, const char *module, const char *build_id);
+
 #define RULESET_MAX 10000	/* rules, families or skips */
 
 struct rulefile_error {

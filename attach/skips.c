@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/skips.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/grow.h"
+#include "base/log.h"
+
+void skips_init(struct skips *s, const struct rule_skip *all, size_t n)
+{
+	*s = (struct skips){ .all = all, .n = n };
+}
+
+void skips_fini(struct skips *s)
+{
+	free(s->ranges);
+}
+
+static int add(struct skips *s, const struct module *m, const struct code_range *file)
+{
+	struct skips_range *slot = grow_by_one(&s->ranges, s->nranges, sizeof(*slot));
+
+	if (!slot)
+		return -ENOMEM;
+	*slot = (struct skips_range){ m, { file->lo + m->bias, file->hi + m->bias } };
+	s->nranges++;
+	return 0;
+}
+
+static int add_skip(struct skips *s, const struct rule_skip *skip, const struct module *m)
+{
+	char build_id[MODULE_BUILD_ID_TEXT];
+	struct code_range range;
+
+	if (!rule_skip_holds_in(skip, m->name, module_build_id(m, build_id)))
+		return 0;
+	if (elfimage_extent(m->img, skip->addr, &range))
+		return add(s, m, &range);
+	log_warn("%s+" PRItaddr " is in no function that can be told: it is not left out of stacks", m->name, skip->addr);
+	return 0;
+}
+
+int skips_add_module(struct skips *s, const struct module *m)
+{
+	int r = 0;
+
+	for (size_t i = 0; m->img && i < s->n && r == 0; i++)
+		if (s->all[i].where == WHERE_OFFSET)
+			r = add_skip(s, &s->all[i], m);
+	return r;
+}
+
+bool skips_has(void *ctx, taddr addr)
+{
+	const struct skips *s = ctx;
+
+	for (size_t i = 0; i < s->nranges; i++)
+		if (!s->ranges[i].module->gone && addr >= s->ranges[i].at.lo && addr < s->ranges[i].at.hi)
+			return true;
+	return false;
+}
