@@ -133,8 +133,8 @@ static void debug_hit(const struct watch *w, const struct record_hit *hit)
 	log_debug(EVENT, "%u %s%s%s%s%s rip " PRItaddr " rax 0x%llx args 0x%" PRIx64 " 0x%" PRIx64 " stack %u%s",
 		  hit->head.tid, i == NO_PROBE ? "linker" : w->planting->probes[i].function,
 		  hit->head.flags & RECORD_OPENS ? " opens" : "", hit->head.flags & RECORD_CLOSES ? " closes" : "",
-		  hit->head.flags & RECORD_HELD ? " held" : "", hit->head.flags & RECORD_OUTSIDE ? " outside" : "", (taddr)hit->regs.rip, hit->regs.rax, hit->args[0],
-		  hit->args[1], hit->slice_len, loads);
+		  hit->head.flags & RECORD_HELD ? " held" : "", hit->head.flags & RECORD_OUTSIDE ? " outside" : "",
+		  (taddr)hit->regs.rip, hit->regs.rax, hit->args[0], hit->args[1], hit->slice_len, loads);
 }
 
 static void on_hit(struct watch *w, const struct record_hit *hit)

@@ -157,12 +157,19 @@ bool calls_watched(const struct planning *pl, const struct plan *p, const struct
 	return false;
 }
 
-bool needs_entry(const struct planning *pl, const struct plan *p)
+/* It says no more than that a block is given out; so whoever's rule is asked at the end of the call, the answer is the same. */
+static bool is_plain(const struct rule *r)
+{
+	return r->op == RULE_ALLOC && expr_is_ret(&r->ptr) && !r->own_condition && !r->tag.n;
+}
+
+bool needs_entry(const struct planning *pl, const struct plan *p, const struct body *b)
 {
 	const struct rule *r = p->rule;
 	bool size = expr_uses_args(&r->size, &r->loads) && (pl->opt->exact_sizes || !reads_chunk(p, pl->opt));
 
-	return r->op == RULE_IN || r->op == RULE_REALLOC || rule_needs_args(r) || size;
+	return r->op == RULE_IN || r->op == RULE_REALLOC || rule_needs_args(r) || size ||
+	       (!is_plain(r) && count_exits(pl, p, b, EXIT_CLOSED_THERE));
 }
 
 /* The function calls code whose exits are trapped, which makes the block. */
@@ -180,8 +187,8 @@ static bool calls_maker(const struct planning *pl, const struct plan *p, const s
 	return false;
 }
 
-/* Its rule says no more than that it gives out a block; that the call must have succeeded goes without saying. */
-static bool says_nothing_else(const struct rule *r)
+/* Where a block is made its rule is not asked: that the call must have succeeded goes without saying, anything else does not. */
+static bool may_go_unasked(const struct rule *r)
 {
 	for (unsigned i = 0; i < r->nifs; i++) {
 		if (expr_uses_args(&r->ifs[i], &r->loads))
@@ -198,10 +205,10 @@ bool is_wrapper(const struct planning *pl, const struct plan *p, const struct bo
 {
 	char why[160];
 
-	if (p->rule->op != RULE_ALLOC || !says_nothing_else(p->rule))
+	if (p->rule->op != RULE_ALLOC)
 		return false;
 	if (expr_is_load(&p->rule->ptr))
-		return reads_chunk(p, pl->opt) && !pl->opt->exact_sizes && calls_maker(pl, p, b);
-	return !needs_entry(pl, p) && !p->rule->own_condition && expr_is_ret(&p->rule->ptr) &&
-	       exits_known(pl, p, b, why, sizeof(why)) && !exit_traps(pl, p, b);
+		return reads_chunk(p, pl->opt) && !pl->opt->exact_sizes && may_go_unasked(p->rule) &&
+		       calls_maker(pl, p, b);
+	return !needs_entry(pl, p, b) && exits_known(pl, p, b, why, sizeof(why)) && !exit_traps(pl, p, b);
 }

@@ -50,8 +50,11 @@ bool exits_known(const struct planning *pl, const struct plan *p, const struct b
 /* The function itself calls one of its family, perhaps itself: that one must be told to be silent meanwhile. */
 bool calls_watched(const struct planning *pl, const struct plan *p, const struct body *b);
 
-/* The call's beginning is wanted too: what it was given is needed when it returns, or it is about what happens inside. */
-bool needs_entry(const struct planning *pl, const struct plan *p);
+/*
+ * The call's beginning is wanted too: what it was given is needed when it returns, or it is about what happens inside, or
+ * it may end by another one's traps and say more than that one's rule.
+ */
+bool needs_entry(const struct planning *pl, const struct plan *p, const struct body *b);
 
 /* Its blocks are all seen where they are made, by another function's traps. */
 bool is_wrapper(const struct planning *pl, const struct plan *p, const struct body *b);

@@ -287,7 +287,7 @@ static void plan_by_return(struct planning *pl, struct plan *p, const struct bod
 static void plan_by_exits(struct planning *pl, struct plan *p, const struct body *b)
 {
 	bool shared = shares_exits(pl, p, b);
-	bool entry = shared || needs_entry(pl, p) || calls_watched(pl, p, b);
+	bool entry = shared || needs_entry(pl, p, b) || calls_watched(pl, p, b);
 
 	p->kind = entry ? PLAN_ENTRY_EXITS : PLAN_EXITS;
 	p->stops = entry ? 2 : 1;

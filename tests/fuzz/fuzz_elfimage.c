@@ -108,20 +108,46 @@ static struct plan_options options_from(const uint8_t *data, size_t size)
 	return (struct plan_options){ .exact_sizes = sum & 1, .glibc_chunks = sum & 2, .shadow_stack = sum & 4 };
 }
 
+/* The same functions in two families, watched for many reasons. */
+static const char others[] =
+	"in malloc\n"
+	"alloc malloc tag=str(*arg1)\n"
+	"free malloc\n"
+	"unref calloc\n"
+	"in calloc\n"
+	"alloc realloc size=*u16(*(arg1+8)+arg2*4)\n"
+	"family other refs\n"
+	"ref calloc obj=ret count=*u32(ret+8)\n"
+	"from free\n"
+	"unref free if=ret==0\n"
+	"in free\n"
+	"unref realloc by=arg2\n";
+
+static void plan_rules(struct elfimage *img, struct decoder *d, const struct ruleset *rs, const struct plan_options *opt)
+{
+	struct plan_set set;
+
+	if (plan_module(img, d, rs->rules, rs->nrules, opt, &set))
+		return;
+	for (size_t i = 0; i < set.n; i++)
+		check_plan(&set.plans[i], d);
+	plan_set_fini(&set);
+}
+
 static void plan(struct elfimage *img, const struct plan_options *opt)
 {
+	struct ruleset libc, mixed = { 0 };
+	struct rulefile_error err;
 	struct decoder *d;
-	struct plan_set set;
-	struct ruleset rs;
 
 	if (decoder_new(&d))
 		return;
-	if (pack_rules("libc", &rs) == 0 && plan_module(img, d, rs.rules, rs.nrules, opt, &set) == 0) {
-		for (size_t i = 0; i < set.n; i++)
-			check_plan(&set.plans[i], d);
-		plan_set_fini(&set);
-	}
-	ruleset_fini(&rs);
+	if (pack_rules("libc", &libc) == 0)
+		plan_rules(img, d, &libc, opt);
+	promised(ruleset_add_text(&mixed, "others", NULL, others, strlen(others), &err) == 0);
+	plan_rules(img, d, &mixed, opt);
+	ruleset_fini(&libc);
+	ruleset_fini(&mixed);
 	decoder_free(d);
 }
 

@@ -479,6 +479,18 @@ static void test_families_apart(void **state)
 	assert_by_return("t_to_other", "t_two_rets");
 }
 
+/* What ends by another one's traps, but says more than that one's rule, is opened for itself. */
+static void test_jumps_and_says_more(void **state)
+{
+	(void)state;
+	PLAN(&plain, "alloc t_only_jumps if=ret>4096", "alloc t_to_other tag=7", "alloc t_two_rets");
+	assert_kind(plan_of("t_only_jumps"), PLAN_ENTRY_EXITS, 1, 2);
+	assert_kind(plan_of("t_to_other"), PLAN_ENTRY_EXITS, 2, 2);
+	PLAN(&plain, "ref t_only_jumps obj=ret", "ref t_two_rets obj=ret");
+	assert_kind(plan_of("t_only_jumps"), PLAN_ENTRY_EXITS, 1, 2);
+	assert_kind(plan_of("t_two_rets"), PLAN_EXITS, 2, 1);
+}
+
 static void test_shared_by_two_families(void **state)
 {
 	(void)state;
@@ -867,6 +879,7 @@ int main(void)
 		cmocka_unit_test(test_resolving),     cmocka_unit_test(test_return),
 		cmocka_unit_test(test_plain_entry),   cmocka_unit_test(test_rebase),
 		cmocka_unit_test(test_families_apart), cmocka_unit_test(test_shared_by_two_families),
+		cmocka_unit_test(test_jumps_and_says_more),
 		cmocka_unit_test(test_calls_itself),  cmocka_unit_test(test_elsewhere),
 		cmocka_unit_test(test_two_rules_for_one), cmocka_unit_test(test_refs),
 		cmocka_unit_test(test_loads),	      cmocka_unit_test(test_loads_of_a_tail_call),
