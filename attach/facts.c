@@ -49,7 +49,7 @@ void facts_begin(struct recorder *r, const struct target_info *target, uint64_t 
 		.run = { .start_ns = wall_ns, .frontend = "ptrace", .mode = "exact", .writer = "mmattach " MM_VERSION },
 	};
 	const struct fact family = {
-		.kind = MMT_INFO, .info = MMT_FAMILY_NAME, .family_name = { FAMILY, FAMILY_NAME },
+		.kind = MMT_INFO, .info = MMT_FAMILY_NAME, .family_name = { .number = FAMILY, .name = FAMILY_NAME },
 	};
 	struct fact its;
 

@@ -191,14 +191,14 @@ static void define_functions(struct ledger *l)
 	struct fact module = { .kind = MMT_INFO, .info = MMT_MODULE,
 			       .module = { .bias = 0x400000, .lo = 0x400000, .hi = 0x900000, .path = "/usr/bin/made-up",
 					   .build_id = "0123456789abcdef" } };
-	const struct fact family = { .kind = MMT_INFO, .info = MMT_FAMILY_NAME, .family_name = { 0, "libc" } };
+	const struct fact family = { .kind = MMT_INFO, .info = MMT_FAMILY_NAME, .family_name = { .number = 0, .name = "libc" } };
 
 	define(l, &family);
 	define(l, &module);
 	for (uint32_t i = 0; i < FUNCTIONS; i++) {
 		char name[32];
 		struct fact_name its = { .function = name, .file = "made-up.c", .line = i + 1 };
-		struct fact frame = { .kind = MMT_INFO, .info = MMT_FRAME, .frame = { i, 1, pc_of(i), false } };
+		struct fact frame = { .kind = MMT_INFO, .info = MMT_FRAME, .frame = { i, 1, pc_of(i), false, false } };
 		struct fact names = { .kind = MMT_INFO, .info = MMT_NAMES, .names = { i, &its, 1 } };
 
 		snprintf(name, sizeof(name), "function_%u", i);
@@ -216,7 +216,7 @@ static uint32_t function_of(uint32_t stack, uint32_t depth)
 static void define_stacks(struct ledger *l, uint32_t nstacks)
 {
 	for (uint32_t s = 0; s < nstacks; s++) {
-		struct fact stack = { .kind = MMT_INFO, .info = MMT_STACK, .stack = { s, (s + 1) * DEPTH, MMT_END_WHOLE } };
+		struct fact stack = { .kind = MMT_INFO, .info = MMT_STACK, .stack = { s, (s + 1) * DEPTH, MMT_END_WHOLE, FACT_NONE } };
 
 		for (uint32_t n = 1; n <= DEPTH; n++) {
 			uint32_t number = s * DEPTH + n;

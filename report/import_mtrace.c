@@ -24,14 +24,14 @@
 #include "report/importer.h"
 
 /* One file of the log, and the call sites in it. */
-struct object {
+struct binary {
 	uint32_t module;	/* number + 1, or FACT_NONE */
 	struct addrmap sites;	/* address -> number of its stack */
 };
 
 struct mtrace {
 	struct importer im;
-	struct object *objects;	/* the first is memory outside of all files */
+	struct binary *binaries;	/* the first is memory outside of all files */
 	size_t n, size;
 	struct addrmap index;	/* a path in the pool of the ledger -> index */
 	struct addrmap overtaken;	/* addresses that were given out while a block was held there */
@@ -47,24 +47,24 @@ struct event {
 
 /* --- who called --- */
 
-static int add_object(struct mtrace *m, uint32_t module, size_t *index)
+static int add_binary(struct mtrace *m, uint32_t module, size_t *index)
 {
 	if (m->n == m->size) {
 		size_t size = m->size ? 2 * m->size : 16;
-		struct object *v = reallocarray(m->objects, size, sizeof(*v));
+		struct binary *v = reallocarray(m->binaries, size, sizeof(*v));
 
 		if (!v)
 			return -ENOMEM;
-		m->objects = v;
+		m->binaries = v;
 		m->size = size;
 	}
-	m->objects[m->n] = (struct object){ .module = module };
-	addrmap_init(&m->objects[m->n].sites, sizeof(uint32_t));
+	m->binaries[m->n] = (struct binary){ .module = module };
+	addrmap_init(&m->binaries[m->n].sites, sizeof(uint32_t));
 	*index = m->n++;
 	return 0;
 }
 
-static int find_object(struct mtrace *m, const char *path, size_t *index)
+static int find_binary(struct mtrace *m, const char *path, size_t *index)
 {
 	const char *kept = path ? defs_string(&m->im.ledger->defs, path) : NULL;
 	const size_t *known = kept ? addrmap_get(&m->index, (uintptr_t)kept) : NULL;
@@ -76,7 +76,7 @@ static int find_object(struct mtrace *m, const char *path, size_t *index)
 		return 0;
 	r = kept ? importer_module(&m->im, 0, 0, 0, kept, &number) : -ENOMEM;
 	if (r == 0)
-		r = add_object(m, number + 1, index);
+		r = add_binary(m, number + 1, index);
 	return r ? r : addrmap_put(&m->index, (uintptr_t)kept, index);
 }
 
@@ -84,17 +84,17 @@ static int site(struct mtrace *m, const struct event *e, uint32_t *stack)
 {
 	const uint32_t *known;
 	size_t index;
-	int r = find_object(m, e->object, &index);
+	int r = find_binary(m, e->object, &index);
 
 	if (r < 0)
 		return r;
-	known = addrmap_get(&m->objects[index].sites, e->site);
+	known = addrmap_get(&m->binaries[index].sites, e->site);
 	if (known) {
 		*stack = *known;
 		return 0;
 	}
-	r = importer_site(&m->im, e->site, m->objects[index].module, e->symbol, stack);
-	return r ? r : addrmap_put(&m->objects[index].sites, e->site, stack);
+	r = importer_site(&m->im, e->site, m->binaries[index].module, e->symbol, stack);
+	return r ? r : addrmap_put(&m->binaries[index].sites, e->site, stack);
 }
 
 /* --- lines --- */
@@ -228,7 +228,7 @@ static int begin(struct mtrace *m, struct ledger *l)
 	addrmap_init(&m->overtaken, 0);
 	r = importer_init(&m->im, l, "mtrace");
 	if (r == 0)
-		r = add_object(m, FACT_NONE, &nowhere);
+		r = add_binary(m, FACT_NONE, &nowhere);
 	return r ? r : importer_target(&m->im, 0, NULL);
 }
 
@@ -236,8 +236,8 @@ static void end(struct mtrace *m)
 {
 	importer_fini(&m->im);
 	for (size_t i = 0; i < m->n; i++)
-		addrmap_fini(&m->objects[i].sites);
-	free(m->objects);
+		addrmap_fini(&m->binaries[i].sites);
+	free(m->binaries);
 	addrmap_fini(&m->index);
 	addrmap_fini(&m->overtaken);
 }

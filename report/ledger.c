@@ -35,6 +35,7 @@ int ledger_init(struct ledger *l)
 	addrmap_init(&l->lost_index, sizeof(size_t));
 	addrmap_init(&l->gap_index, sizeof(size_t));
 	addrmap_init(&l->note_index, 0);
+	addrmap_init(&l->skip_index, 0);
 	addrmap_init(&l->twice_index, sizeof(size_t));
 	if (defs_take(&l->defs, &family) < 0 || add_book(l) < 0) {
 		ledger_fini(l);
@@ -49,6 +50,7 @@ static void book_fini(struct ledger_book *book)
 		series_fini(&book->places[i].series);
 	free(book->places);
 	live_free(book->live);
+	objects_free(book->objects);
 	addrmap_fini(&book->gone);
 }
 
@@ -62,6 +64,7 @@ void ledger_fini(struct ledger *l)
 	free(l->lost);
 	free(l->gaps);
 	free(l->notes);
+	free(l->skips);
 	free(l->twice);
 	free(l->orphans);
 	addrmap_fini(&l->aside);
@@ -69,6 +72,7 @@ void ledger_fini(struct ledger *l)
 	addrmap_fini(&l->lost_index);
 	addrmap_fini(&l->gap_index);
 	addrmap_fini(&l->note_index);
+	addrmap_fini(&l->skip_index);
 	addrmap_fini(&l->twice_index);
 	defs_fini(&l->defs);
 	*l = (struct ledger){ .nowhere = DEFS_NONE };
@@ -76,7 +80,8 @@ void ledger_fini(struct ledger *l)
 
 static size_t book_memory(const struct ledger_book *book)
 {
-	size_t sum = live_memory(book->live) + book->places_size * sizeof(*book->places) + addrmap_memory(&book->gone);
+	size_t sum = live_memory(book->live) + objects_memory(book->objects) + addrmap_memory(&book->gone) +
+		     book->places_size * sizeof(*book->places);
 
 	for (size_t i = 0; i < book->nplaces; i++)
 		if (book->places[i].series.points)
@@ -99,7 +104,7 @@ size_t ledger_memory(const struct ledger *l)
 /* A stack without frames. A number that a run is not going to use; if a file does all the same, then the one before. */
 static int define_nowhere(struct ledger *l)
 {
-	struct fact f = { .kind = MMT_INFO, .info = MMT_STACK, .stack = { UINT32_MAX - 1, 0, MMT_END_LOST } };
+	struct fact f = { .kind = MMT_INFO, .info = MMT_STACK, .stack = { UINT32_MAX - 1, 0, MMT_END_LOST, FACT_NONE } };
 	int r;
 
 	while ((r = defs_take(&l->defs, &f)) == -EINVAL)
@@ -168,6 +173,7 @@ int ledger_take(struct ledger *l, const struct fact *f)
 	case MMT_MODULE:
 	case MMT_FRAME:
 	case MMT_NODE:
+	case MMT_TAG:
 	case MMT_STACK:
 	case MMT_NAMES:
 		return take_definition(l, f);
@@ -181,6 +187,11 @@ int ledger_take(struct ledger *l, const struct fact *f)
 bool ledger_holds(const struct ledger *l, uint32_t family, taddr addr, struct live_block *out)
 {
 	return family < l->nbooks && live_get(l->books[family].live, addr, out);
+}
+
+const struct object *ledger_object(const struct ledger *l, uint32_t family, taddr addr)
+{
+	return family < l->nbooks ? objects_get(l->books[family].objects, addr) : NULL;
 }
 
 const struct place *ledger_place(struct ledger *l, uint32_t family, uint32_t stack)

@@ -4,14 +4,19 @@
  * that, and what is known of the run itself. A live watch, a trace, a shrunken trace and an
  * import fill it in the same way, fact by fact, and every report is made from it.
  *
- *	book (one for each family) = live blocks, and for each stack a place
+ *	book (one for each family) = live blocks or objects, and for each stack a place
  *	place = allocations, releases, blocks and bytes held, their series
+ *
+ * A family is one of blocks or one of objects with references, as its definition says; events of the other kind contradict
+ * it. In one of objects a place is what a stack did: references taken (allocs), dropped (frees), and of those taken how many are on
+ * objects that are there now (blocks and bytes alike). None of that is in the ledger's own totals: the book has them.
  *
  * The order of facts counts, their times only for ages and series. Where a fact names a stack that was never defined (the
  * definition was in a damaged part), it is booked under a stack without frames, and counted.
  *
  * A ledger of a later piece alone sees blocks released that were given out in an earlier one. It can keep these events
- * (`keep_orphans`) for whoever puts the pieces together (shrink); the totals count them as older than the watch.
+ * (`keep_orphans`) for whoever puts the pieces together (shrink); the totals count them as older than the watch. Events of objects that
+ * may have been there in an earlier piece are kept and not booked: what they come to hangs on what was before.
  */
 #ifndef MM_LEDGER_H
 #define MM_LEDGER_H
@@ -23,6 +28,7 @@
 #include "base/addrmap.h"
 #include "base/cleanup.h"
 #include "report/live.h"
+#include "report/objects.h"
 #include "report/series.h"
 #include "trace/defs.h"
 #include "trace/fact.h"
@@ -32,26 +38,29 @@
 #define LEDGER_FAMILIES_MAX 64
 
 struct place {
-	uint64_t allocs, frees;
-	uint64_t blocks, bytes;
+	uint64_t allocs, frees;		/* of objects: references taken, dropped */
+	uint64_t blocks, bytes;		/* of objects: references taken that are on objects which are there; both the same */
 	struct series series;
 };
 
-/* An event of a block that was given out before this ledger's first fact, if there was such a block: as it came. */
+/* An event of a block, or an object, that was there before this ledger's first fact, if there was one: as it came. */
 struct orphan {
-	uint32_t kind;		/* MMT_FREE, FORGET, ASIDE, ASIDE_FREED, ASIDE_BACK; MMT_ALLOC: it lost its address */
+	uint32_t kind;		/* MMT_FREE, FORGET, ASIDE, ASIDE_FREED, ASIDE_BACK; MMT_ALLOC: it lost its address; REF, UNREF, BORN, COUNTED */
 	uint32_t family;	/* index */
-	uint32_t stack;		/* of MMT_ALLOC: index */
+	uint32_t stack;		/* of MMT_ALLOC, REF, UNREF, BORN: index */
 	uint64_t time_us;
 	taddr addr;		/* not of MMT_ASIDE_FREED, MMT_ASIDE_BACK */
 	uint64_t key;		/* of MMT_ASIDE... */
+	uint64_t by, count;	/* as in the fact */
 };
 
 struct ledger_book {
 	struct live *live;
+	struct objects *objects;	/* NULL: there was no event of one */
+	uint64_t taken, dropped;	/* references, of all objects over the run */
 	struct place *places;	/* by index of the stack; the last may be beyond nplaces: then all is 0 */
 	size_t nplaces, places_size;
-	struct addrmap gone;	/* addresses of which an orphan says that no older block is there any more */
+	struct addrmap gone;	/* addresses of which an orphan says that no older block or object is there any more */
 };
 
 /* What is put aside (MMT_ASIDE). */
@@ -70,7 +79,8 @@ struct ledger_aside {
 #define LEDGER_DOUBTS(X)									\
 	X(undefined, "not defined")	/* facts that named what is not defined: under no stack, or left out */ \
 	X(nonsense, "contradiction")	/* facts that contradict others, and were not taken */	\
-	X(displaced, "release not seen")	/* blocks whose address was given out again without a release */
+	X(displaced, "release not seen")	/* blocks whose address was given out again without a release */ \
+	X(reborn, "end not seen")	/* objects whose address became another's while they had references */
 
 #define LEDGER_DAMAGED "trace damaged"	/* reason of MMT_LOST for whoever reads a trace */
 
@@ -119,8 +129,9 @@ struct ledger {
 	struct ledger_lost *lost;
 	struct ledger_gap *gaps;
 	const char **notes;
+	const char **skips;		/* functions whose frames are left out at the front of stacks */
 	struct ledger_twice *twice;
-	size_t nprobes, nlost, ngaps, nnotes, ntwice;
+	size_t nprobes, nlost, ngaps, nnotes, nskips, ntwice;
 	size_t own_notes, nown_notes;	/* of the notes, so many from there on are of this reading, not of the run */
 	uint64_t allocs, frees, unmatched_frees, double_frees;
 	uint64_t held_blocks, held_bytes;
@@ -135,7 +146,7 @@ struct ledger {
 	size_t norphans;
 	struct addrmap aside;		/* key -> struct ledger_aside */
 	/* where to find them: key -> index */
-	struct addrmap probe_index, lost_index, gap_index, note_index, twice_index;
+	struct addrmap probe_index, lost_index, gap_index, note_index, skip_index, twice_index;
 };
 
 must_check int ledger_init(struct ledger *l);	/* 0 or -ENOMEM; family 0 is there, without a name */
@@ -155,6 +166,9 @@ must_check int ledger_settle(struct ledger *l);
 
 /* Is a block held at @addr in family index @family? */
 bool ledger_holds(const struct ledger *l, uint32_t family, taddr addr, struct live_block *out);
+
+/* The object at @addr that is there in family index @family, or NULL. Valid until the next fact. */
+const struct object *ledger_object(const struct ledger *l, uint32_t family, taddr addr);
 
 /* The place of a stack, or NULL if nothing was ever there. Its series is brought to the ledger's time. NULL on want of memory too. */
 const struct place *ledger_place(struct ledger *l, uint32_t family, uint32_t stack);

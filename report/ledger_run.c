@@ -170,22 +170,33 @@ static int take_gap(struct ledger *l, const struct fact *f)
 	return 0;
 }
 
+/* A list of texts, each there once. */
+static int take_text(struct ledger *l, const char *text, struct addrmap *index, const char ***list, size_t *n)
+{
+	const char *kept;
+	const char **slot;
+	int r = keep(l, text ? text : "", &kept);
+
+	if (r < 0 || addrmap_get(index, key_of(kept)))
+		return r;
+	if (*n >= LEDGER_LIST_MAX)
+		return -ENOSPC;
+	slot = grow_by_one(list, *n, sizeof(*slot));
+	if (!slot || addrmap_put(index, key_of(kept), NULL) < 0)
+		return -ENOMEM;
+	*slot = kept;
+	++*n;
+	return 0;
+}
+
 static int take_note(struct ledger *l, const char *text)
 {
-	const char *note;
-	const char **slot;
-	int r = keep(l, text ? text : "", &note);
+	return take_text(l, text, &l->note_index, &l->notes, &l->nnotes);
+}
 
-	if (r < 0 || addrmap_get(&l->note_index, key_of(note)))
-		return r;
-	if (l->nnotes >= LEDGER_LIST_MAX)
-		return -ENOSPC;
-	slot = grow_by_one(&l->notes, l->nnotes, sizeof(*slot));
-	if (!slot || addrmap_put(&l->note_index, key_of(note), NULL) < 0)
-		return -ENOMEM;
-	*slot = note;
-	l->nnotes++;
-	return 0;
+static int take_skip(struct ledger *l, const char *function)
+{
+	return take_text(l, function, &l->skip_index, &l->skips, &l->nskips);
 }
 
 /* --- blocks released twice --- */
@@ -289,6 +300,8 @@ static int take(struct ledger *l, const struct fact *f)
 		return take_gap(l, f);
 	case MMT_NOTE:
 		return take_note(l, f->note);
+	case MMT_SKIP:
+		return take_skip(l, f->skip);
 	case MMT_PLACE:
 		return take_place(l, f);
 	case MMT_TOTALS:

@@ -23,6 +23,18 @@ int runfacts_put_run(const struct ledger *l, uint32_t piece, uint32_t last, uint
 	return r < 0 ? r : writer_put(w, &target);
 }
 
+static int put_skips(const struct ledger *l, uint64_t time_us, struct writer *w)
+{
+	struct fact f = info(time_us, MMT_SKIP);
+	int r = 0;
+
+	for (size_t i = 0; i < l->nskips && r == 0; i++) {
+		f.skip = l->skips[i];
+		r = writer_put(w, &f);
+	}
+	return r;
+}
+
 int runfacts_put_probes(const struct ledger *l, uint64_t time_us, struct writer *w)
 {
 	int r = 0;
@@ -38,7 +50,7 @@ int runfacts_put_probes(const struct ledger *l, uint64_t time_us, struct writer 
 		f.probe.note = p->note;
 		r = writer_put(w, &f);
 	}
-	return r;
+	return r < 0 ? r : put_skips(l, time_us, w);
 }
 
 static int put_hits(const struct ledger *l, uint64_t time_us, struct writer *w)

@@ -16,6 +16,7 @@
 must_check int runfacts_put_run(const struct ledger *l, uint32_t piece, uint32_t last, uint64_t time_us,
 				struct writer *w);
 
+/* What was watched: the probes, and the functions that are left out of stacks. */
 must_check int runfacts_put_probes(const struct ledger *l, uint64_t time_us, struct writer *w);
 
 /* Numbers until now: hits, counts, losses. */

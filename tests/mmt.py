@@ -33,19 +33,22 @@ def load_constants():
 
 MMT = load_constants()
 
-# In the document's words and order. A type is "number" where none is said.
+# In the document's words and order. A type is "number" where none is said. From a "+" on older files do not have it: None.
 EVENTS = {
     "ALLOC": "address size stack", "FREE": "address", "FREE_AT": "address stack", "OLD": "address stack:none",
     "TWICE": "address stack:none first:none alloc:none more", "ASIDE": "key address", "ASIDE_FREED": "key stack:none",
     "ASIDE_BACK": "key", "FORGET": "address", "HELD": "address size stack birth_us", "FAMILY": "family", "TIME": "",
+    "REF": "address stack by count:none", "UNREF": "address stack by count:none", "BORN": "address stack by count:none",
+    "COUNTED": "address count", "OBJECT": "address birth_us net:signed flags uses:uses",
 }
 INFO = {
-    "TARGET": "pid:signed comm:text exe:text args:texts", "FAMILY_NAME": "family name:text",
+    "TARGET": "pid:signed comm:text exe:text args:texts", "FAMILY_NAME": "family name:text + kind noun:text",
     "MODULE": "number file bias low high path:text build_id:text", "FRAME": "number pc module:none flags",
-    "NODE": "number caller frame", "STACK": "number node end", "NAMES": "frame names:names",
+    "NODE": "number caller frame", "STACK": "number node end + tag:none", "NAMES": "frame names:names",
     "PROBE": "number family rule:text module:text note:text", "HITS": "probe hits", "LOST": "reason:text count",
     "COUNT": "which value", "GAP": "start_us length_us why:text", "NOTE": "note:text",
     "PLACE": "stack allocs frees span_us points:points", "TOTALS": "old twice", "END": "",
+    "TAG": "number text:text", "SKIP": "function:text",
 }
 RUN = {"ID": "id", "PIECE": "number", "START": "signed", "FRONTEND": "bytes", "MODE": "bytes", "WRITER": "bytes", "LAST": "number"}
 
@@ -111,14 +114,20 @@ class Cursor:
         return [{"function": self.text(), "linkage": self.text(), "file": self.text(), "line": self.number(),
                  "flags": self.number()} for _ in range(self.number())]
 
+    def uses(self):
+        return [{"stack": self.number(), "taken": self.number(), "dropped": self.number()} for _ in range(self.number())]
+
     def points(self):
         return [self.number() for _ in range(self.number())]
 
     def fields(self, names):
-        values = {}
+        values, may_end = {}, False
         for field in names.split():
             name, _, kind = field.partition(":")
-            values[name] = getattr(self, kind or ("address" if name == "address" else "number"))()
+            if name == "+":
+                may_end = not self.left()
+                continue
+            values[name] = None if may_end else getattr(self, kind or ("address" if name == "address" else "number"))()
         return values
 
 

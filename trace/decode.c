@@ -13,6 +13,7 @@
 #include "trace/fields.h"
 
 #define NAME_LEAST 5	/* bytes of a name */
+#define USE_LEAST 3	/* of an object's use */
 
 int decoder_init(struct decoder *d)
 {
@@ -182,6 +183,23 @@ static int get_points(struct decoder *d, struct cursor *in, struct fact *f)
 	return 0;
 }
 
+static int get_uses(struct decoder *d, struct cursor *in, struct fact *f)
+{
+	uint32_t n = get_list(d, in, USE_LEAST, sizeof(struct fact_use));
+	struct fact_use *list = d->list;
+
+	if (n == UINT32_MAX)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++) {
+		list[i].stack = cursor_varint32(in);
+		list[i].taken = cursor_varint(in);
+		list[i].dropped = cursor_varint(in);
+	}
+	f->object.nuses = n;
+	f->object.uses = list;
+	return 0;
+}
+
 /* --- one record --- */
 
 #define KIND(kind, fields) case kind: fields break;
@@ -191,12 +209,16 @@ static int get_points(struct decoder *d, struct cursor *in, struct fact *f)
 #define SIGNED(field) f->field = get_signed(in);
 #define STACK(field) f->field = cursor_varint32(in);
 #define STACK_OR_NONE(field) f->field = cursor_varint32(in);
+#define SIGNED64(field) f->field = wire_unzigzag(cursor_varint(in));
+#define FLAGS(field, bit, other, its) flags = cursor_varint(in); f->field = flags & (bit); f->other = flags & (its);
 #define FLAG(field, bit) f->field = cursor_varint(in) & (bit);
+#define SINCE(minor) if (!cursor_left(in)) break;
 #define TEXT(field) f->field = get_text(d, in);
 #define RUN() err = get_run(d, in, f);
 #define ARGUMENTS() err = get_arguments(d, in, f);
 #define LIST() err = get_names(d, in, f);
 #define POINTS() err = get_points(d, in, f);
+#define USES() err = get_uses(d, in, f);
 
 /* 1; 0: not known, and skipped. What stands behind the known fields is a newer version's. */
 static int get_info(struct decoder *d, struct fact *f)
@@ -204,6 +226,7 @@ static int get_info(struct decoder *d, struct fact *f)
 	uint64_t info = cursor_varint(&d->in), n = cursor_varint(&d->in);
 	const uint8_t *bytes = cursor_bytes(&d->in, n);
 	struct cursor value = { bytes, bytes ? bytes + n : NULL, false }, *in = &value;
+	uint64_t flags;
 	int err = 0;
 
 	if (!bytes)
@@ -222,6 +245,8 @@ static int get_info(struct decoder *d, struct fact *f)
 static int get_event(struct decoder *d, struct fact *f)
 {
 	struct cursor *in = &d->in;
+	uint64_t flags;
+	int err = 0;
 
 	switch (f->kind) {
 	FIELDS_OF_EVENTS
@@ -230,7 +255,7 @@ static int get_event(struct decoder *d, struct fact *f)
 	}
 	if (f->kind == MMT_FAMILY)
 		d->family = f->family;
-	return 1;
+	return err ? err : 1;
 }
 
 static void pass_time(struct decoder *d, unsigned int high)

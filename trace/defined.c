@@ -38,6 +38,7 @@ void defined_fini(struct defined *df)
 	bits_fini(&df->modules);
 	bits_fini(&df->frames);
 	bits_fini(&df->nodes);
+	bits_fini(&df->tags);
 	bits_fini(&df->stacks);
 	free(df->path);
 	*df = (struct defined){ 0 };
@@ -125,6 +126,16 @@ static int need_node(const struct need *n, uint32_t node)
 	return 0;
 }
 
+static int need_tag(const struct need *n, uint32_t index)
+{
+	struct fact f;
+
+	if (index == DEFS_NONE || bits_has(&n->df->tags, index))
+		return 0;
+	defs_tag_fact(n->d, index, &f);
+	return put_new(n, &n->df->tags, index, &f);
+}
+
 static int need_stack(const struct need *n, uint32_t number)
 {
 	uint32_t index = defs_stack(n->d, number);
@@ -136,10 +147,21 @@ static int need_stack(const struct need *n, uint32_t number)
 	if (bits_has(&n->df->stacks, index))
 		return 0;
 	err = need_node(n, n->d->stacks[index].node);
+	if (!err)
+		err = need_tag(n, n->d->stacks[index].tag);
 	if (err)
 		return err;
 	defs_stack_fact(n->d, index, &f);
 	return put_new(n, &n->df->stacks, index, &f);
+}
+
+static int need_stacks_of_uses(const struct need *n, const struct fact *f)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < f->object.nuses && !err; i++)
+		err = need_stack(n, f->object.uses[i].stack);
+	return err;
 }
 
 /* --- what a fact needs --- */
@@ -151,12 +173,16 @@ static int need_stack(const struct need *n, uint32_t number)
 #define SIGNED(field)
 #define STACK(field) err = err ? err : need_stack(n, f->field);
 #define STACK_OR_NONE(field) err = err || f->field == FACT_NONE ? err : need_stack(n, f->field - 1);
+#define SIGNED64(field)
+#define FLAGS(field, bit, other, its)
 #define FLAG(field, bit)
+#define SINCE(minor)
 #define TEXT(field)
 #define RUN()
 #define ARGUMENTS()
 #define LIST()
 #define POINTS()
+#define USES() err = need_stacks_of_uses(n, f);
 
 static int need_stacks_of_info(const struct need *n, const struct fact *f)
 {
@@ -195,7 +221,8 @@ static int need_parts(const struct need *n, const struct fact *f)
 		return err ? err : need_node(n, node);
 	case MMT_STACK:
 		node = f->stack.node ? defs_node(n->d, f->stack.node) : DEFS_NONE;
-		return need_node(n, node);
+		err = need_node(n, node);
+		return err || f->stack.tag == FACT_NONE ? err : need_tag(n, defs_tag(n->d, f->stack.tag - 1));
 	case MMT_NAMES:
 		return need_frame(n, defs_frame(n->d, f->names.frame));
 	case MMT_PROBE:
@@ -234,6 +261,9 @@ static struct bits *set_of(struct defined *df, const struct defs *d, const struc
 	case MMT_NODE:
 		*index = defs_node(d, f->node.number);
 		return &df->nodes;
+	case MMT_TAG:
+		*index = defs_tag(d, f->tag.number);
+		return &df->tags;
 	case MMT_STACK:
 		*index = defs_stack(d, f->stack.number);
 		return &df->stacks;

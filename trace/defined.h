@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * defined: what a trace file has definitions of already, and so which it needs before an event: a stack's nodes
- * from the outermost one inward, each with its frame, each frame with its module.
+ * from the outermost one inward, each with its frame, each frame with its module; and its tag.
  */
 #ifndef MM_DEFINED_H
 #define MM_DEFINED_H
@@ -21,7 +21,7 @@ struct bits {
 };
 
 struct defined {
-	struct bits families, modules, frames, nodes, stacks;
+	struct bits families, modules, frames, nodes, tags, stacks;
 	uint32_t *path;		/* nodes that are to be defined, the innermost first */
 	size_t path_size;
 };

@@ -14,6 +14,7 @@ void defs_init(struct defs *d)
 	addrmap_init(&d->module_index.other, sizeof(uint32_t));
 	addrmap_init(&d->frame_index.other, sizeof(uint32_t));
 	addrmap_init(&d->node_index.other, sizeof(uint32_t));
+	addrmap_init(&d->tag_index.other, sizeof(uint32_t));
 	addrmap_init(&d->stack_index.other, sizeof(uint32_t));
 	texts_init(&d->pool);
 }
@@ -24,12 +25,14 @@ void defs_fini(struct defs *d)
 	addrmap_fini(&d->module_index.other);
 	addrmap_fini(&d->frame_index.other);
 	addrmap_fini(&d->node_index.other);
+	addrmap_fini(&d->tag_index.other);
 	addrmap_fini(&d->stack_index.other);
 	texts_fini(&d->pool);
 	free(d->families);
 	free(d->modules);
 	free(d->frames);
 	free(d->nodes);
+	free(d->tags);
 	free(d->stacks);
 	free(d->names);
 	defs_init(d);
@@ -74,6 +77,11 @@ uint32_t defs_node(const struct defs *d, uint32_t number)
 	return INDEX_OF(d->nodes, d->nnodes, d->node_index, number, number - 1);
 }
 
+uint32_t defs_tag(const struct defs *d, uint32_t number)
+{
+	return INDEX_OF(d->tags, d->ntags, d->tag_index, number, number);
+}
+
 uint32_t defs_stack(const struct defs *d, uint32_t number)
 {
 	return INDEX_OF(d->stacks, d->nstacks, d->stack_index, number, number);
@@ -109,15 +117,33 @@ static int fill_in(struct defs *d, const char **have, const char *text)
 	return *have && **have ? -EINVAL : keep(d, text, have);
 }
 
+/* Of one without a name (that there is before anything is known of it) the kind is not known either. */
+static int know_family(struct defs *d, struct defs_family *have, const struct fact *f)
+{
+	bool named = have->name && *have->name;
+	int err;
+
+	if (named && have->refs != f->family_name.refs)
+		return -EINVAL;
+	err = fill_in(d, &have->name, f->family_name.name);
+	if (!err)
+		err = fill_in(d, &have->noun, f->family_name.noun);
+	if (!err)
+		have->refs = f->family_name.refs;
+	return err;
+}
+
 static int take_family(struct defs *d, const struct fact *f)
 {
 	uint32_t number = f->family_name.number, known = defs_family(d, number);
-	struct defs_family family = { .number = number };
+	struct defs_family family = { .number = number, .refs = f->family_name.refs };
 	int err;
 
 	if (known != DEFS_NONE)
-		return fill_in(d, &d->families[known].name, f->family_name.name);
+		return know_family(d, &d->families[known], f);
 	err = keep(d, f->family_name.name, &family.name);
+	if (!err)
+		err = keep(d, f->family_name.noun, &family.noun);
 	if (!err)
 		err = make_room(&d->families, d->nfamilies, &d->families_size, sizeof(family), &d->family_index, number, number);
 	if (!err)
@@ -155,10 +181,17 @@ static int take_module(struct defs *d, const struct fact *f)
 	return err;
 }
 
+static bool same_frame(const struct defs_frame *a, const struct defs_frame *b)
+{
+	return a->pc == b->pc && a->module == b->module && a->exact == b->exact && a->skip == b->skip;
+}
+
 static int take_frame(struct defs *d, const struct fact *f)
 {
 	uint32_t number = f->frame.number, known = defs_frame(d, number);
-	struct defs_frame frame = { .pc = f->frame.pc, .number = number, .module = DEFS_NONE, .exact = f->frame.exact };
+	struct defs_frame frame = {
+		.pc = f->frame.pc, .number = number, .module = DEFS_NONE, .exact = f->frame.exact, .skip = f->frame.skip,
+	};
 	int err;
 
 	if (f->frame.module != FACT_NONE) {
@@ -166,10 +199,8 @@ static int take_frame(struct defs *d, const struct fact *f)
 		if (frame.module == DEFS_NONE)
 			return -ENOENT;
 	}
-	if (known != DEFS_NONE) {
-		const struct defs_frame *have = &d->frames[known];
-		return have->pc == frame.pc && have->module == frame.module && have->exact == frame.exact ? 0 : -EINVAL;
-	}
+	if (known != DEFS_NONE)
+		return same_frame(&d->frames[known], &frame) ? 0 : -EINVAL;
 	err = make_room(&d->frames, d->nframes, &d->frames_size, sizeof(frame), &d->frame_index, number, number);
 	if (!err)
 		d->frames[d->nframes++] = frame;
@@ -203,20 +234,52 @@ static int take_node(struct defs *d, const struct fact *f)
 	return err;
 }
 
+static int take_tag(struct defs *d, const struct fact *f)
+{
+	uint32_t number = f->tag.number, known = defs_tag(d, number);
+	struct defs_tag tag = { .number = number };
+	int err = keep(d, f->tag.text ? f->tag.text : "", &tag.text);
+
+	/* texts of the pool are there once each */
+	if (!err && known != DEFS_NONE)
+		return d->tags[known].text == tag.text ? 0 : -EINVAL;
+	if (!err)
+		err = make_room(&d->tags, d->ntags, &d->tags_size, sizeof(tag), &d->tag_index, number, number);
+	if (!err)
+		d->tags[d->ntags++] = tag;
+	return err;
+}
+
+static bool same_stack(const struct defs_stack *a, const struct defs_stack *b)
+{
+	return a->node == b->node && a->end == b->end && a->tag == b->tag;
+}
+
+/* What the stack is made of, as indices. */
+static int stack_parts(const struct defs *d, const struct fact *f, struct defs_stack *out)
+{
+	uint32_t end = f->stack.end <= MMT_END_ELSEWHERE ? f->stack.end : MMT_END_LOST;
+
+	*out = (struct defs_stack){ f->stack.number, DEFS_NONE, DEFS_NONE, (uint8_t)end };
+	if (f->stack.node)
+		out->node = defs_node(d, f->stack.node);
+	if (f->stack.tag != FACT_NONE)
+		out->tag = defs_tag(d, f->stack.tag - 1);
+	if ((f->stack.node && out->node == DEFS_NONE) || (f->stack.tag != FACT_NONE && out->tag == DEFS_NONE))
+		return -ENOENT;
+	return 0;
+}
+
 static int take_stack(struct defs *d, const struct fact *f)
 {
 	uint32_t number = f->stack.number, known = defs_stack(d, number);
-	uint32_t end = f->stack.end <= MMT_END_ELSEWHERE ? f->stack.end : MMT_END_LOST;
-	struct defs_stack stack = { number, DEFS_NONE, (uint8_t)end };
-	int err;
+	struct defs_stack stack;
+	int err = stack_parts(d, f, &stack);
 
-	if (f->stack.node) {
-		stack.node = defs_node(d, f->stack.node);
-		if (stack.node == DEFS_NONE)
-			return -ENOENT;
-	}
+	if (err)
+		return err;
 	if (known != DEFS_NONE)
-		return d->stacks[known].node == stack.node && d->stacks[known].end == stack.end ? 0 : -EINVAL;
+		return same_stack(&d->stacks[known], &stack) ? 0 : -EINVAL;
 	err = make_room(&d->stacks, d->nstacks, &d->stacks_size, sizeof(stack), &d->stack_index, number, number);
 	if (!err)
 		d->stacks[d->nstacks++] = stack;
@@ -277,6 +340,8 @@ int defs_take(struct defs *d, const struct fact *f)
 		return take_frame(d, f);
 	case MMT_NODE:
 		return take_node(d, f);
+	case MMT_TAG:
+		return take_tag(d, f);
 	case MMT_STACK:
 		return take_stack(d, f);
 	case MMT_NAMES:
@@ -301,8 +366,8 @@ size_t defs_memory(const struct defs *d)
 {
 	return d->families_size * sizeof(*d->families) + d->modules_size * sizeof(*d->modules) +
 	       d->frames_size * sizeof(*d->frames) + d->nodes_size * sizeof(*d->nodes) +
-	       d->stacks_size * sizeof(*d->stacks) + d->names_size * sizeof(*d->names) +
+	       d->tags_size * sizeof(*d->tags) + d->stacks_size * sizeof(*d->stacks) + d->names_size * sizeof(*d->names) +
 	       addrmap_memory(&d->family_index.other) + addrmap_memory(&d->module_index.other) +
 	       addrmap_memory(&d->frame_index.other) + addrmap_memory(&d->node_index.other) +
-	       addrmap_memory(&d->stack_index.other) + texts_memory(&d->pool);
+	       addrmap_memory(&d->tag_index.other) + addrmap_memory(&d->stack_index.other) + texts_memory(&d->pool);
 }

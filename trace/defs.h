@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * defs: what the numbers of a run mean: families, modules, frames, nodes, stacks.
+ * defs: what the numbers of a run mean: families, modules, frames, nodes, tags, stacks.
  *
  *	stack ──▶ node ──▶ caller ──▶ ...	a trie, the outermost frame at its root
  *	node ──▶ frame ──▶ pc, module, names
+ *	stack ──▶ tag		a text: the same frames with another one are another stack
  *
  * A run gives numbers; here each thing has an index too, in the order in which it was defined. Where a
  * run is whole they are the same, and the way from one to the other is one comparison; in a later piece, or
@@ -47,7 +48,7 @@ struct defs_frame {
 	uint32_t module;	/* index or DEFS_NONE */
 	uint32_t names, nnames;	/* the first in defs->names; nnames 0: nobody has looked them up */
 	uint16_t names_room;	/* there may be so many */
-	bool exact;
+	bool exact, skip;
 };
 
 struct defs_node {
@@ -60,12 +61,20 @@ struct defs_node {
 struct defs_stack {
 	uint32_t number;
 	uint32_t node;		/* index or DEFS_NONE */
+	uint32_t tag;		/* index or DEFS_NONE */
 	uint8_t end;		/* MMT_END_WHOLE ... MMT_END_ELSEWHERE; what is not known here is MMT_END_LOST */
 };
 
 struct defs_family {
 	uint32_t number;
 	const char *name;
+	const char *noun;	/* what one is called; NULL: the usual */
+	bool refs;		/* objects with references; else blocks */
+};
+
+struct defs_tag {
+	uint32_t number;
+	const char *text;
 };
 
 /* Things of one kind: an array, and the way from number to index where they differ. */
@@ -78,11 +87,12 @@ struct defs {
 	struct defs_module *modules;
 	struct defs_frame *frames;
 	struct defs_node *nodes;
+	struct defs_tag *tags;
 	struct defs_stack *stacks;
 	struct defs_name *names;
-	size_t nfamilies, nmodules, nframes, nnodes, nstacks, nnames;
-	size_t families_size, modules_size, frames_size, nodes_size, stacks_size, names_size;
-	struct defs_index family_index, module_index, frame_index, node_index, stack_index;
+	size_t nfamilies, nmodules, nframes, nnodes, ntags, nstacks, nnames;
+	size_t families_size, modules_size, frames_size, nodes_size, tags_size, stacks_size, names_size;
+	struct defs_index family_index, module_index, frame_index, node_index, tag_index, stack_index;
 	struct texts pool;
 };
 
@@ -93,8 +103,8 @@ void defs_fini(struct defs *d);
 const char *defs_string(struct defs *d, const char *text);
 
 /*
- * Take a definition: a fact of MMT_FAMILY_NAME, MODULE, FRAME, NODE, STACK or NAMES. One that is known is left as it
- * is (a module's path and build id may be filled in; names are replaced). 0; -ENOENT: it names what is not defined; -EINVAL: it
+ * Take a definition: a fact of MMT_FAMILY_NAME, MODULE, FRAME, NODE, TAG, STACK or NAMES. One that is known is left
+ * as it is (a module's path and build id may be filled in; names are replaced; a family without a name is of no kind yet). 0; -ENOENT: it names what is not defined; -EINVAL: it
  * contradicts what is known (the same number was something else), or is too deep; -ENOMEM.
  */
 must_check int defs_take(struct defs *d, const struct fact *f);
@@ -104,6 +114,7 @@ uint32_t defs_family(const struct defs *d, uint32_t number);
 uint32_t defs_module(const struct defs *d, uint32_t number);
 uint32_t defs_frame(const struct defs *d, uint32_t number);
 uint32_t defs_node(const struct defs *d, uint32_t number);
+uint32_t defs_tag(const struct defs *d, uint32_t number);
 uint32_t defs_stack(const struct defs *d, uint32_t number);
 
 /* The frames of the stack with index @stack, leaf first, as indices; at most @max of them. How many there are in all. */
@@ -114,6 +125,7 @@ void defs_family_fact(const struct defs *d, uint32_t index, struct fact *f);
 void defs_module_fact(const struct defs *d, uint32_t index, struct fact *f);
 void defs_frame_fact(const struct defs *d, uint32_t index, struct fact *f);
 void defs_node_fact(const struct defs *d, uint32_t index, struct fact *f);
+void defs_tag_fact(const struct defs *d, uint32_t index, struct fact *f);
 void defs_stack_fact(const struct defs *d, uint32_t index, struct fact *f);
 /* @names has room for frames[index].nnames. */
 void defs_names_fact(const struct defs *d, uint32_t index, struct fact_name *names, struct fact *f);

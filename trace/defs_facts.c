@@ -12,6 +12,8 @@ void defs_family_fact(const struct defs *d, uint32_t index, struct fact *f)
 	set_info(f, MMT_FAMILY_NAME);
 	f->family_name.number = d->families[index].number;
 	f->family_name.name = d->families[index].name;
+	f->family_name.noun = d->families[index].noun;
+	f->family_name.refs = d->families[index].refs;
 }
 
 void defs_module_fact(const struct defs *d, uint32_t index, struct fact *f)
@@ -37,6 +39,7 @@ void defs_frame_fact(const struct defs *d, uint32_t index, struct fact *f)
 	f->frame.module = frame->module == DEFS_NONE ? FACT_NONE : d->modules[frame->module].number + 1;
 	f->frame.pc = frame->pc;
 	f->frame.exact = frame->exact;
+	f->frame.skip = frame->skip;
 }
 
 void defs_node_fact(const struct defs *d, uint32_t index, struct fact *f)
@@ -49,6 +52,13 @@ void defs_node_fact(const struct defs *d, uint32_t index, struct fact *f)
 	f->node.frame = d->frames[node->frame].number;
 }
 
+void defs_tag_fact(const struct defs *d, uint32_t index, struct fact *f)
+{
+	set_info(f, MMT_TAG);
+	f->tag.number = d->tags[index].number;
+	f->tag.text = d->tags[index].text;
+}
+
 void defs_stack_fact(const struct defs *d, uint32_t index, struct fact *f)
 {
 	const struct defs_stack *stack = &d->stacks[index];
@@ -57,6 +67,7 @@ void defs_stack_fact(const struct defs *d, uint32_t index, struct fact *f)
 	f->stack.number = stack->number;
 	f->stack.node = stack->node == DEFS_NONE ? 0 : d->nodes[stack->node].number;
 	f->stack.end = stack->end;
+	f->stack.tag = stack->tag == DEFS_NONE ? FACT_NONE : d->tags[stack->tag].number + 1;
 }
 
 void defs_names_fact(const struct defs *d, uint32_t index, struct fact_name *names, struct fact *f)

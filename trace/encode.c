@@ -89,6 +89,16 @@ static void put_points(struct sink *s, const struct fact *f)
 		sink_varint(s, f->place.points[i]);
 }
 
+static void put_uses(struct sink *s, const struct fact *f)
+{
+	sink_varint(s, f->object.nuses);
+	for (uint32_t i = 0; i < f->object.nuses && !s->full; i++) {
+		sink_varint(s, f->object.uses[i].stack);
+		sink_varint(s, f->object.uses[i].taken);
+		sink_varint(s, f->object.uses[i].dropped);
+	}
+}
+
 /* --- one record --- */
 
 #define KIND(kind, fields) case kind: fields break;
@@ -98,12 +108,16 @@ static void put_points(struct sink *s, const struct fact *f)
 #define SIGNED(field) sink_varint(s, wire_zigzag(f->field));
 #define STACK(field) sink_varint(s, f->field);
 #define STACK_OR_NONE(field) sink_varint(s, f->field);
+#define SIGNED64(field) SIGNED(field)
+#define FLAGS(field, bit, other, its) sink_varint(s, (f->field ? (bit) : 0) | (f->other ? (its) : 0));
 #define FLAG(field, bit) sink_varint(s, f->field ? (bit) : 0);
+#define SINCE(minor)
 #define TEXT(field) put_text(s, f->field);
 #define RUN() put_run(s, &f->run);
 #define ARGUMENTS() put_arguments(s, f);
 #define LIST() put_names(s, f);
 #define POINTS() put_points(s, f);
+#define USES() put_uses(s, f);
 
 static int put_info_fields(struct sink *s, const struct fact *f)
 {

@@ -27,6 +27,12 @@ struct fact_name {
 	bool inlined;
 };
 
+/* Of an object's references: how many a stack has taken, and dropped. */
+struct fact_use {
+	uint32_t stack;
+	uint64_t taken, dropped;
+};
+
 /* MMT_RUN: what is not known is 0 or NULL. */
 struct fact_run {
 	uint8_t id[16];
@@ -49,6 +55,22 @@ struct fact {
 			uint32_t stack;		/* ALLOC, HELD, FREE_AT: the number; else number + 1 or FACT_NONE */
 			uint32_t first, alloc;	/* TWICE: number + 1 or FACT_NONE */
 		} block;
+		/* REF UNREF BORN COUNTED */
+		struct {
+			taddr addr;
+			uint32_t stack;
+			uint64_t by;		/* so many references at once */
+			uint64_t count;		/* what the object says it has then: + 1, or FACT_NONE; COUNTED: as it is */
+		} ref;
+		/* OBJECT */
+		struct {
+			taddr addr;
+			uint64_t birth_us;
+			int64_t net;
+			bool older, counted;
+			const struct fact_use *uses;
+			uint32_t nuses;
+		} object;
 		uint32_t family;		/* MMT_FAMILY */
 		struct fact_run run;
 		struct {
@@ -57,7 +79,7 @@ struct fact {
 			const char *const *argv;
 			uint32_t argc;
 		} target;
-		struct { uint32_t number; const char *name; } family_name;
+		struct { uint32_t number; const char *name, *noun; bool refs; } family_name;	/* noun NULL: the usual one */
 		struct {
 			uint32_t number;
 			uint32_t file;		/* the same for all modules of one file */
@@ -65,9 +87,11 @@ struct fact {
 			const char *path;
 			const char *build_id;	/* hexadecimal; "" if there is none */
 		} module;
-		struct { uint32_t number, module; taddr pc; bool exact; } frame;	/* module + 1 or FACT_NONE */
+		struct { uint32_t number, module; taddr pc; bool exact, skip; } frame;	/* module + 1 or FACT_NONE */
 		struct { uint32_t number, caller, frame; } node;	/* numbers from 1; caller 0: none */
-		struct { uint32_t number, node; uint32_t end; } stack;	/* MMT_END_WHOLE ... */
+		struct { uint32_t number, node, end, tag; } stack;	/* end: MMT_END_WHOLE ...; tag + 1 or FACT_NONE */
+		struct { uint32_t number; const char *text; } tag;
+		const char *skip;	/* a function */
 		struct { uint32_t frame; const struct fact_name *all; uint32_t n; } names;
 		struct { uint32_t number, family; const char *rule, *module, *note; } probe;	/* NULL as in summary_probe */
 		struct { uint32_t probe; uint64_t hits; } hits;

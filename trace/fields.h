@@ -6,12 +6,14 @@
  *
  *	ADDRESS(field)		by its difference to the address before
  *	U64(field) U32(field)	a varint
- *	SIGNED(field)		a varint of zigzag
+ *	SIGNED(field) SIGNED64(field)	a varint of zigzag
  *	STACK(field)		the number of a stack
  *	STACK_OR_NONE(field)	the number of a stack + 1, or 0
- *	FLAG(field, bit)	a varint of flags
+ *	FLAGS(field, bit, other, its)	a varint of flags
+ *	FLAG(field, bit)	the same with one
  *	TEXT(field)		a varint, length + 1 or 0 for none, and the bytes
- *	RUN() ARGUMENTS() LIST() POINTS()	the ends of four kinds that are lists
+ *	RUN() ARGUMENTS() LIST() POINTS() USES()	the ends of five kinds that are lists
+ *	SINCE(minor)		what comes behind is not there in files of lower minor versions; then it is 0
  *
  * A field is named as in struct fact. What else of struct fact is in no list here is not written.
  */
@@ -31,17 +33,27 @@
 	KIND(MMT_FORGET, ADDRESS(block.addr))								\
 	KIND(MMT_HELD, ADDRESS(block.addr) U64(block.size) STACK(block.stack) U64(block.birth_us))	\
 	KIND(MMT_FAMILY, U32(family))									\
-	KIND(MMT_TIME, )
+	KIND(MMT_TIME, )										\
+	KIND(MMT_REF, REFERENCES)									\
+	KIND(MMT_UNREF, REFERENCES)									\
+	KIND(MMT_BORN, REFERENCES)									\
+	KIND(MMT_COUNTED, ADDRESS(ref.addr) U64(ref.count))						\
+	KIND(MMT_OBJECT, ADDRESS(object.addr) U64(object.birth_us) SIGNED64(object.net)			\
+			 FLAGS(object.older, MMT_OBJECT_OLDER, object.counted, MMT_OBJECT_COUNTED) USES())
+
+#define REFERENCES ADDRESS(ref.addr) STACK(ref.stack) U64(ref.by) U64(ref.count)
 
 #define FIELDS_OF_INFO											\
 	KIND(MMT_RUN, RUN())										\
 	KIND(MMT_TARGET, SIGNED(target.pid) TEXT(target.comm) TEXT(target.exe) ARGUMENTS())		\
-	KIND(MMT_FAMILY_NAME, U32(family_name.number) TEXT(family_name.name))				\
+	KIND(MMT_FAMILY_NAME, U32(family_name.number) TEXT(family_name.name) SINCE(1)			\
+			      FLAG(family_name.refs, MMT_FAMILY_REFS) TEXT(family_name.noun))		\
 	KIND(MMT_MODULE, U32(module.number) U32(module.file) U64(module.bias) U64(module.lo)		\
 			 U64(module.hi) TEXT(module.path) TEXT(module.build_id))			\
-	KIND(MMT_FRAME, U32(frame.number) U64(frame.pc) U32(frame.module) FLAG(frame.exact, MMT_FRAME_EXACT)) \
+	KIND(MMT_FRAME, U32(frame.number) U64(frame.pc) U32(frame.module)				\
+			FLAGS(frame.exact, MMT_FRAME_EXACT, frame.skip, MMT_FRAME_SKIP))		\
 	KIND(MMT_NODE, U32(node.number) U32(node.caller) U32(node.frame))				\
-	KIND(MMT_STACK, U32(stack.number) U32(stack.node) U32(stack.end))				\
+	KIND(MMT_STACK, U32(stack.number) U32(stack.node) U32(stack.end) SINCE(1) U32(stack.tag))	\
 	KIND(MMT_NAMES, U32(names.frame) LIST())							\
 	KIND(MMT_PROBE, U32(probe.number) U32(probe.family) TEXT(probe.rule) TEXT(probe.module) TEXT(probe.note)) \
 	KIND(MMT_HITS, U32(hits.probe) U64(hits.hits))							\
@@ -51,6 +63,8 @@
 	KIND(MMT_NOTE, TEXT(note))									\
 	KIND(MMT_PLACE, STACK(place.stack) U64(place.allocs) U64(place.frees) U64(place.span_us) POINTS()) \
 	KIND(MMT_TOTALS, U64(totals.old) U64(totals.twice))						\
-	KIND(MMT_END, )
+	KIND(MMT_END, )											\
+	KIND(MMT_TAG, U32(tag.number) TEXT(tag.text))							\
+	KIND(MMT_SKIP, TEXT(skip))
 
 #endif

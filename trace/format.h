@@ -19,7 +19,7 @@
 #define MMT_FILE_MAGIC 0x0a1a0a0d544d4d89
 #define MMT_FILE_HEAD 16
 #define MMT_MAJOR 1
-#define MMT_MINOR 0
+#define MMT_MINOR 1
 
 /*
  * The block head: u32 magic, u32 number (0, 1, ... in each file), u32 length of the payload, u32 length as stored,
@@ -50,16 +50,21 @@
 #define MMT_HELD 10		/* address, size, stack, birth: held already; counts in no total (shrunken traces) */
 #define MMT_FAMILY 11		/* family: events from here on are of it */
 #define MMT_TIME 12		/* nothing: only that time has passed */
+#define MMT_REF 13		/* address, stack, by, count + 1 or 0: references were taken; what the object says it has now */
+#define MMT_UNREF 14		/* the same: dropped */
+#define MMT_BORN 15		/* as MMT_REF; and the object begins its life here: what was known of that address is over */
+#define MMT_COUNTED 16		/* address, count: the object's own count was read, and is so much */
+#define MMT_OBJECT 17		/* address, birth, net (zigzag), flags, uses: an object is there; counts in no total (shrunken traces) */
 #define MMT_INFO 31		/* varint kind of information, varint length, so many bytes */
 
 /* Information. What is numbered is defined before it is used, in each file. */
 #define MMT_RUN 1		/* about the run: keys and values */
 #define MMT_TARGET 2		/* pid, comm, exe, number of arguments, arguments */
-#define MMT_FAMILY_NAME 3	/* family, name */
+#define MMT_FAMILY_NAME 3	/* family, name, kind, what one is called */
 #define MMT_MODULE 4		/* number, file, load bias, low, high, path, build id */
 #define MMT_FRAME 5		/* number, pc, module + 1 or 0, flags */
 #define MMT_NODE 6		/* number, caller (0: none), frame */
-#define MMT_STACK 7		/* number, node of the leaf (0: no frame), how it ends */
+#define MMT_STACK 7		/* number, node of the leaf (0: no frame), how it ends, tag + 1 or 0 */
 #define MMT_NAMES 8		/* frame, how many, for each: function, linkage name, source file, line, flags */
 #define MMT_PROBE 9		/* number, family, rule, module, note */
 #define MMT_HITS 10		/* probe, hits until now */
@@ -70,6 +75,8 @@
 #define MMT_PLACE 15		/* stack, allocations, releases, series: of what a shrunken trace left out */
 #define MMT_TOTALS 16		/* releases of unknown blocks, released twice: likewise */
 #define MMT_END 17		/* the run ended here, as it should */
+#define MMT_TAG 18		/* number, text: what sets stacks with the same frames apart */
+#define MMT_SKIP 19		/* function: a wrapper; its frames are left out at the front of stacks */
 
 /* MMT_RUN */
 #define MMT_RUN_ID 1		/* sixteen random bytes */
@@ -88,8 +95,17 @@
 #define MMT_COUNT_STOPPED_US 5	/* how long threads stood still, summed over them */
 #define MMT_COUNT_DUTY_PPM 6	/* share of the time in which traps stood */
 
+/* MMT_FAMILY_NAME, kind: what its events are about */
+#define MMT_FAMILY_BLOCKS 0
+#define MMT_FAMILY_REFS 1	/* objects with references: MMT_REF ... MMT_OBJECT, MMT_FORGET, and no others */
+
+/* MMT_OBJECT flags */
+#define MMT_OBJECT_OLDER 1	/* it was there before the watch; its net is added to what is known of it */
+#define MMT_OBJECT_COUNTED 2	/* the net is the object's own count; else what was taken less what was dropped */
+
 /* MMT_FRAME flags */
 #define MMT_FRAME_EXACT 1	/* the thread stood at this pc; else it is a return address */
+#define MMT_FRAME_SKIP 2	/* it lies in a function that a rule says to leave out, as MMT_SKIP */
 /* MMT_NAMES flags, of each function */
 #define MMT_NAMES_INLINED 1	/* into the next one of the list */
 
@@ -100,7 +116,7 @@
 #define MMT_END_DEEP 3
 #define MMT_END_ELSEWHERE 4
 
-/* A series: bytes held at the end of each of at most so many equal spans of time. */
+/* A series: bytes held (of objects: references taken that are on objects which are there) at the end of each of at most so many equal spans of time. */
 #define MMT_SERIES_POINTS 32
 #define MMT_SERIES_FIRST_US 10000
 

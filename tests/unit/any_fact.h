@@ -48,9 +48,12 @@ static inline void any_info(uint64_t *rng, struct fact *f)
 	case MMT_FAMILY_NAME:
 		f->family_name.number = (uint32_t)any_number(rng);
 		f->family_name.name = text;
+		f->family_name.noun = any_text(rng);
+		f->family_name.refs = any_random(rng) % 2;
 		break;
 	case MMT_FRAME:
 		f->frame.exact = any_random(rng) % 2;
+		f->frame.skip = any_random(rng) % 2;
 		break;
 	case MMT_NAMES:
 		f->names.n = 0;
@@ -58,6 +61,13 @@ static inline void any_info(uint64_t *rng, struct fact *f)
 		break;
 	case MMT_MODULE:
 		f->module.path = f->module.build_id = text;
+		break;
+	case MMT_TAG:
+		f->tag.number = (uint32_t)any_number(rng);
+		f->tag.text = text;
+		break;
+	case MMT_SKIP:
+		f->skip = text;
 		break;
 	case MMT_PROBE:
 		f->probe.rule = f->probe.module = f->probe.note = text;
@@ -79,14 +89,29 @@ static inline void any_info(uint64_t *rng, struct fact *f)
 	}
 }
 
+/* An object that several stacks used. */
+static inline void any_object(uint64_t *rng, struct fact *f)
+{
+	static struct fact_use uses[5];
+
+	for (size_t i = 0; i < 5; i++)
+		uses[i] = (struct fact_use){ (uint32_t)any_number(rng), any_number(rng), any_number(rng) };
+	f->object.older = any_random(rng) % 2;
+	f->object.counted = any_random(rng) % 2;
+	f->object.uses = uses;
+	f->object.nuses = (uint32_t)(any_random(rng) % 6);
+}
+
 static inline struct fact any_fact(uint64_t *rng)
 {
 	struct fact f;
 
 	for (size_t k = 0; k < sizeof(f) / sizeof(uint64_t); k++)
 		((uint64_t *)&f)[k] = any_number(rng);
-	f.kind = any_random(rng) % 2 ? (uint32_t)(any_random(rng) % 14) : MMT_INFO;
+	f.kind = any_random(rng) % 2 ? (uint32_t)(any_random(rng) % 20) : MMT_INFO;
 	f.time_us = any_number(rng);
+	if (f.kind == MMT_OBJECT)
+		any_object(rng, &f);
 	if (f.kind == MMT_INFO)
 		any_info(rng, &f);
 	return f;

@@ -23,6 +23,8 @@ static const struct fact_name example_names[] = {
 	{ "", "", "", MOST32, false },
 };
 
+static const struct fact_use example_uses[] = { { 1, 3, 0 }, { 5, 0, MOST }, { 2, MOST, 1 } };
+
 #define EVENT(k, ...) { .kind = MMT_##k, .block = { __VA_ARGS__ } }
 #define INFORMATION(k, ...) { .kind = MMT_INFO, .info = MMT_##k, __VA_ARGS__ }
 
@@ -43,6 +45,15 @@ static const struct fact fact_examples[] = {
 	EVENT(ASIDE_BACK, .key = 0),
 	EVENT(FORGET, .addr = 80),
 	EVENT(HELD, .addr = 96, .size = 1ull << 40, .stack = 4, .birth_us = MOST),
+	{ .kind = MMT_REF, .ref = { .addr = 0x5000, .stack = MOST32, .by = 1, .count = FACT_NONE } },
+	{ .kind = MMT_REF, .ref = { .addr = MOST, .stack = 0, .by = MOST, .count = MOST } },
+	{ .kind = MMT_UNREF, .ref = { .addr = 0x5010, .stack = 7, .by = 2, .count = 1 } },
+	{ .kind = MMT_BORN, .ref = { .addr = 0, .stack = 6, .by = 0, .count = 200 } },
+	{ .kind = MMT_COUNTED, .ref = { .addr = 0x6000, .count = MOST } },
+	{ .kind = MMT_COUNTED, .ref = { .addr = 0x6001, .count = 0 } },
+	{ .kind = MMT_OBJECT, .object = { 0x7000, 5, INT64_MIN, true, false, example_uses, 3 } },
+	{ .kind = MMT_OBJECT, .object = { MOST, MOST, INT64_MAX, false, true, example_uses, 1 } },
+	{ .kind = MMT_OBJECT, .object = { 0, 0, -1, true, true, example_uses, 0 } },
 	{ .kind = MMT_FAMILY, .family = MOST32 },
 	{ .kind = MMT_TIME },
 	INFORMATION(RUN, .run = { .id = "sixteen bytes.." "\xff", .piece = MOST32, .last = MOST32, .start_ns = INT64_MIN,
@@ -51,16 +62,24 @@ static const struct fact fact_examples[] = {
 	INFORMATION(RUN, .run = { .start_ns = INT64_MAX, .piece = 1 }),
 	INFORMATION(TARGET, .target = { INT32_MIN, "comm", NULL, example_arguments, 4 }),
 	INFORMATION(TARGET, .target = { INT32_MAX, NULL, "", example_arguments, 0 }),
-	INFORMATION(FAMILY_NAME, .family_name = { 3, "libc" }),
-	INFORMATION(FAMILY_NAME, .family_name = { MOST32, NULL }),
+	INFORMATION(FAMILY_NAME, .family_name = { .number = 3, .name = "libc" }),
+	INFORMATION(FAMILY_NAME, .family_name = { .number = MOST32, .name = NULL }),
+	INFORMATION(FAMILY_NAME, .family_name = { 4, "dict", "dictionary", true }),
 	INFORMATION(MODULE, .module = { 1, 2, MOST - 4095, 0x1000, MOST, "/lib/libc.so.6", "0123456789abcdef" }),
 	INFORMATION(MODULE, .module = { MOST32, MOST32, 0, 0, 0, NULL, "" }),
-	INFORMATION(FRAME, .frame = { 7, FACT_NONE, MOST, true }),
-	INFORMATION(FRAME, .frame = { MOST32, MOST32, 0, false }),
+	INFORMATION(FRAME, .frame = { 7, FACT_NONE, MOST, true, false }),
+	INFORMATION(FRAME, .frame = { MOST32, MOST32, 0, false, false }),
+	INFORMATION(FRAME, .frame = { 8, 1, 5, true, true }),
+	INFORMATION(FRAME, .frame = { 9, 1, 5, false, true }),
 	INFORMATION(NODE, .node = { MOST32, 0, MOST32 }),
 	INFORMATION(NODE, .node = { 1, 2, 3 }),
-	INFORMATION(STACK, .stack = { MOST32, 0, MMT_END_ELSEWHERE }),
-	INFORMATION(STACK, .stack = { 1, 2, MOST32 }),
+	INFORMATION(STACK, .stack = { MOST32, 0, MMT_END_ELSEWHERE, FACT_NONE }),
+	INFORMATION(STACK, .stack = { 1, 2, MOST32, FACT_NONE }),
+	INFORMATION(STACK, .stack = { 2, 2, MMT_END_CUT, MOST32 }),
+	INFORMATION(TAG, .tag = { MOST32, "gf_common_mt_char" }),
+	INFORMATION(TAG, .tag = { 0, NULL }),
+	INFORMATION(SKIP, .skip = "xmalloc"),
+	INFORMATION(SKIP, .skip = NULL),
 	INFORMATION(NAMES, .names = { 9, example_names, 3 }),
 	INFORMATION(NAMES, .names = { MOST32, example_names, 0 }),
 	INFORMATION(PROBE, .probe = { MOST32, 1, "alloc malloc size=arg1", NULL, "not found" }),
@@ -97,15 +116,44 @@ static inline uint64_t example_number(uint64_t *state)
 	return bits ? example_random(state) >> (64 - bits) : 0;
 }
 
+static inline void example_ref(uint64_t *state, struct fact *f)
+{
+	f->ref.addr = 0x7f0000000000 + example_random(state) % 1000 * 32;
+	f->ref.stack = (uint32_t)(example_random(state) % EXAMPLE_STACKS);
+	f->ref.by = example_number(state);
+	f->ref.count = example_number(state);
+}
+
+static inline void example_object(uint64_t *state, struct fact *f)
+{
+	static struct fact_use uses[3];
+
+	for (size_t i = 0; i < 3; i++)
+		uses[i] = (struct fact_use){
+			(uint32_t)(example_random(state) % EXAMPLE_STACKS), example_number(state), example_number(state),
+		};
+	f->object.addr = example_number(state);
+	f->object.birth_us = example_number(state);
+	f->object.net = (int64_t)example_number(state);
+	f->object.older = example_random(state) % 2;
+	f->object.counted = example_random(state) % 2;
+	f->object.uses = uses;
+	f->object.nuses = (uint32_t)(example_random(state) % 4);
+}
+
 /* An event on small stacks, with a time that goes on from *@time_us now and then. */
 static inline struct fact example_event(uint64_t *state, uint64_t *time_us)
 {
-	struct fact f = { .kind = 1 + (uint32_t)(example_random(state) % MMT_TIME) };
+	struct fact f = { .kind = 1 + (uint32_t)(example_random(state) % MMT_OBJECT) };
 
 	*time_us += example_random(state) % 4 ? 0 : example_random(state) % 1000;
 	f.time_us = *time_us;
 	if (f.kind == MMT_FAMILY) {
 		f.family = (uint32_t)(example_random(state) % 4);
+		return f;
+	}
+	if (f.kind >= MMT_REF) {
+		f.kind == MMT_OBJECT ? example_object(state, &f) : example_ref(state, &f);
 		return f;
 	}
 	f.block.addr = example_random(state) % 4 ? 0x7f0000000000 + example_random(state) % 10000 * 16 : example_number(state);

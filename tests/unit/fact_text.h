@@ -74,21 +74,29 @@ static inline void fact_text_info(struct strbuf *sb, const struct fact *f)
 			fact_text_string(sb, f->target.argv[i]);
 		break;
 	case MMT_FAMILY_NAME:
-		strbuf_printf(sb, " %u", f->family_name.number);
+		strbuf_printf(sb, " %u %d", f->family_name.number, f->family_name.refs);
 		fact_text_string(sb, f->family_name.name);
+		fact_text_string(sb, f->family_name.noun);
 		break;
 	case MMT_MODULE:
 		fact_text_module(sb, f);
 		break;
 	case MMT_FRAME:
-		strbuf_printf(sb, " %u %u 0x%llx %d", f->frame.number, f->frame.module, (unsigned long long)f->frame.pc,
-			      f->frame.exact);
+		strbuf_printf(sb, " %u %u 0x%llx %d %d", f->frame.number, f->frame.module, (unsigned long long)f->frame.pc,
+			      f->frame.exact, f->frame.skip);
 		break;
 	case MMT_NODE:
 		strbuf_printf(sb, " %u %u %u", f->node.number, f->node.caller, f->node.frame);
 		break;
 	case MMT_STACK:
-		strbuf_printf(sb, " %u %u %u", f->stack.number, f->stack.node, f->stack.end);
+		strbuf_printf(sb, " %u %u %u %u", f->stack.number, f->stack.node, f->stack.end, f->stack.tag);
+		break;
+	case MMT_TAG:
+		strbuf_printf(sb, " %u", f->tag.number);
+		fact_text_string(sb, f->tag.text);
+		break;
+	case MMT_SKIP:
+		fact_text_string(sb, f->skip);
 		break;
 	case MMT_NAMES:
 		fact_text_names(sb, f);
@@ -125,6 +133,23 @@ static inline void fact_text_info(struct strbuf *sb, const struct fact *f)
 	}
 }
 
+static inline void fact_text_ref(struct strbuf *sb, const struct fact *f)
+{
+	strbuf_printf(sb, " 0x%llx", (unsigned long long)f->ref.addr);
+	if (f->kind != MMT_COUNTED)
+		strbuf_printf(sb, " %u %llu", f->ref.stack, (unsigned long long)f->ref.by);
+	strbuf_printf(sb, " %llu", (unsigned long long)f->ref.count);
+}
+
+static inline void fact_text_object(struct strbuf *sb, const struct fact *f)
+{
+	strbuf_printf(sb, " 0x%llx %llu %lld %d %d:", (unsigned long long)f->object.addr,
+		      (unsigned long long)f->object.birth_us, (long long)f->object.net, f->object.older, f->object.counted);
+	for (uint32_t i = 0; i < f->object.nuses; i++)
+		strbuf_printf(sb, " %u +%llu -%llu", f->object.uses[i].stack, (unsigned long long)f->object.uses[i].taken,
+			      (unsigned long long)f->object.uses[i].dropped);
+}
+
 static inline void fact_text_event(struct strbuf *sb, const struct fact *f)
 {
 	const unsigned long long addr = f->block.addr, size = f->block.size, key = f->block.key, birth = f->block.birth_us;
@@ -155,6 +180,15 @@ static inline void fact_text_event(struct strbuf *sb, const struct fact *f)
 		break;
 	case MMT_ASIDE_BACK:
 		strbuf_printf(sb, " %llu", key);
+		break;
+	case MMT_REF:
+	case MMT_UNREF:
+	case MMT_BORN:
+	case MMT_COUNTED:
+		fact_text_ref(sb, f);
+		break;
+	case MMT_OBJECT:
+		fact_text_object(sb, f);
 		break;
 	case MMT_FAMILY:
 		strbuf_printf(sb, " %u", f->family);

@@ -31,7 +31,7 @@ static int teardown(void **state)
 
 static int family(uint32_t number, const char *name)
 {
-	const struct fact f = INFORMATION(FAMILY_NAME, .family_name = { number, name });
+	const struct fact f = INFORMATION(FAMILY_NAME, .family_name = { .number = number, .name = name });
 
 	return defs_take(&d, &f);
 }
@@ -45,7 +45,7 @@ static int module(uint32_t number, taddr lo, const char *path, const char *build
 
 static int frame(uint32_t number, uint32_t of, taddr pc)
 {
-	const struct fact f = INFORMATION(FRAME, .frame = { number, of, pc, pc & 1 });
+	const struct fact f = INFORMATION(FRAME, .frame = { number, of, pc, pc & 1, false });
 
 	return defs_take(&d, &f);
 }
@@ -59,7 +59,7 @@ static int node(uint32_t number, uint32_t caller, uint32_t of)
 
 static int stack(uint32_t number, uint32_t leaf, uint32_t end)
 {
-	const struct fact f = INFORMATION(STACK, .stack = { number, leaf, end });
+	const struct fact f = INFORMATION(STACK, .stack = { number, leaf, end, FACT_NONE });
 
 	return defs_take(&d, &f);
 }
@@ -268,14 +268,14 @@ static void not_a_definition(void **state)
 static void out_again(void **state)
 {
 	static const struct fact in[] = {
-		INFORMATION(FAMILY_NAME, .family_name = { 9, "libc" }),
+		INFORMATION(FAMILY_NAME, .family_name = { .number = 9, .name = "libc" }),
 		INFORMATION(MODULE, .module = { 4, 8, 0x1000, 0x2000, 0x3000, "/lib/a", "ab" }),
-		INFORMATION(FRAME, .frame = { 11, 5, 0x2001, true }),
-		INFORMATION(FRAME, .frame = { 10, FACT_NONE, 0x99, false }),
+		INFORMATION(FRAME, .frame = { 11, 5, 0x2001, true, false }),
+		INFORMATION(FRAME, .frame = { 10, FACT_NONE, 0x99, false, false }),
 		INFORMATION(NODE, .node = { 21, 0, 11 }),
 		INFORMATION(NODE, .node = { 20, 21, 10 }),
-		INFORMATION(STACK, .stack = { 31, 20, MMT_END_CUT }),
-		INFORMATION(STACK, .stack = { 30, 0, MMT_END_LOST }),
+		INFORMATION(STACK, .stack = { 31, 20, MMT_END_CUT, FACT_NONE }),
+		INFORMATION(STACK, .stack = { 30, 0, MMT_END_LOST, FACT_NONE }),
 		INFORMATION(NAMES, .names = { 11, example_names, 3 }),
 	};
 	cleanup_strbuf struct strbuf want = STRBUF_INIT, got = STRBUF_INIT;

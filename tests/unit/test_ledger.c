@@ -29,7 +29,7 @@ static void take(const struct fact *f)
 static void define_stacks(void)
 {
 	for (uint32_t i = 0; i < STACKS; i++) {
-		const struct fact f = { .kind = MMT_INFO, .info = MMT_STACK, .stack = { i, 0, MMT_END_WHOLE } };
+		const struct fact f = { .kind = MMT_INFO, .info = MMT_STACK, .stack = { i, 0, MMT_END_WHOLE, FACT_NONE } };
 		take(&f);
 	}
 }
@@ -111,7 +111,7 @@ static void family(uint32_t number)
 
 static void define_family(uint32_t number, const char *name)
 {
-	const struct fact f = { .kind = MMT_INFO, .info = MMT_FAMILY_NAME, .family_name = { number, name } };
+	const struct fact f = { .kind = MMT_INFO, .info = MMT_FAMILY_NAME, .family_name = { .number = number, .name = name } };
 
 	take(&f);
 }
@@ -297,7 +297,7 @@ static void undefined_stacks_are_one_place(void **state)
 {
 	struct live_block a, b;
 	const struct fact late = {
-		.kind = MMT_INFO, .info = MMT_STACK, .stack = { UINT32_MAX - 1, 0, MMT_END_WHOLE },
+		.kind = MMT_INFO, .info = MMT_STACK, .stack = { UINT32_MAX - 1, 0, MMT_END_WHOLE, FACT_NONE },
 	};
 
 	(void)state;
@@ -460,7 +460,7 @@ static void too_many_kinds_of_double_frees(void **state)
 {
 	(void)state;
 	for (uint32_t i = 0; i < 3 * LEDGER_TWICE_MAX; i++) {
-		const struct fact f = { .kind = MMT_INFO, .info = MMT_STACK, .stack = { 100 + i, 0, MMT_END_WHOLE } };
+		const struct fact f = { .kind = MMT_INFO, .info = MMT_STACK, .stack = { 100 + i, 0, MMT_END_WHOLE, FACT_NONE } };
 
 		take(&f);
 		twice(A, 101 + i, 0, 0, 0);

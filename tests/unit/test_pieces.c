@@ -316,9 +316,9 @@ static void many_names(void **state)
 	tape_init(&got);
 	memset(text, 'x', sizeof(text) - 1);
 	for (uint32_t i = EXAMPLE_STACKS; i < 3000; i++) {
-		define((struct fact)INFORMATION(FRAME, .frame = { i, FACT_NONE, i, false }));
+		define((struct fact)INFORMATION(FRAME, .frame = { i, FACT_NONE, i, false, false }));
 		define((struct fact)INFORMATION(NODE, .node = { i, 0, i }));
-		define((struct fact)INFORMATION(STACK, .stack = { i, i, MMT_END_WHOLE }));
+		define((struct fact)INFORMATION(STACK, .stack = { i, i, MMT_END_WHOLE, FACT_NONE }));
 		if (i == 100 || i == 150)	/* one that is too large, one that needs a block of its own */
 			define((struct fact)INFORMATION(NAMES, .names = { i, large, i == 100 ? 3 : 2 }));
 		else if (i != 200)
@@ -353,7 +353,7 @@ static void no_room_for_names(void **state)
 
 	(void)state;
 	tape_init(&got);
-	assert_int_equal(put_random(w, 50000, 9, NULL), 0);
+	assert_int_equal(put_random(w, 51000, 9, NULL), 0);
 	assert_int_equal(writer_tick(w, MOST), 0);
 	large = size_of("svc.0001");
 	assert_true(size_of(piece_of_svc(turns.begun)) + 1000 < large);

@@ -263,7 +263,7 @@ static void a_block_of_another_run(void **state)
 static void blocks_without_sense(void **state)
 {
 	static const struct { const char *payload, *why; uint32_t n, length, codec; } blocks[] = {
-		{ "\x02\x02\x0d", "newer", 3, 3, MMT_CODEC_STORED },
+		{ "\x02\x02\x12", "newer", 3, 3, MMT_CODEC_STORED },
 		{ "\x02\x02\x01", "makes no sense", 3, 3, MMT_CODEC_STORED },
 		{ "abcdef", "cannot be unpacked", 6, 6, MMT_CODEC_ZSTD },
 		{ "\x0c\x0c", "cannot be unpacked", 2, 3, MMT_CODEC_STORED },

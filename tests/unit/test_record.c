@@ -56,8 +56,8 @@ static void every_kind_alone(void **state)
 		kinds |= 1ull << fact_examples[i].kind;
 		infos |= 1ull << fact_examples[i].info;
 	}
-	assert_int_equal(kinds, (1ull << MMT_INFO) | ((2ull << MMT_TIME) - 2));
-	assert_int_equal(infos, (2ull << MMT_END) - 1);
+	assert_int_equal(kinds, (1ull << MMT_INFO) | ((2ull << MMT_OBJECT) - 2));
+	assert_int_equal(infos, (2ull << MMT_SKIP) - 1);
 }
 
 static void all_in_one_block(void **state)
@@ -204,25 +204,33 @@ static void many_large_records(void **state)
 	decoder_fini(&d);
 }
 
-/* A count of names that its bytes cannot hold takes no memory. */
-static void no_memory_for_lies(void **state)
+static void assert_lie(const uint8_t *lie, size_t n)
 {
-	static const uint8_t lie[] = { MMT_INFO, MMT_NAMES, 14, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 };
 	struct decoder d;
 	struct fact f;
 
-	(void)state;
 	assert_int_equal(decoder_init(&d), 0);
-	decoder_start(&d, lie, sizeof(lie));
+	decoder_start(&d, lie, n);
 	assert_int_equal(decoder_next(&d, &f), -EPROTO);
 	assert_int_equal(d.list_size, 0);
 	decoder_fini(&d);
 }
 
+/* A count of names, or of uses, that its bytes cannot hold takes no memory. */
+static void no_memory_for_lies(void **state)
+{
+	static const uint8_t names[] = { MMT_INFO, MMT_NAMES, 14, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 };
+	static const uint8_t uses[] = { MMT_OBJECT, 0, 0, 2, 0, 3, 1, 1, 1, 1, 1, 1, 1, 1 };
+
+	(void)state;
+	assert_lie(names, sizeof(names));
+	assert_lie(uses, sizeof(uses));
+}
+
 static void what_the_encoder_refuses(void **state)
 {
-	const struct fact no_kind = { .kind = 13 }, none = { .kind = 0 }, large = { .kind = 33 };
-	const struct fact no_info = { .kind = MMT_INFO, .info = 18 };
+	const struct fact no_kind = { .kind = 18 }, none = { .kind = 0 }, large = { .kind = 33 };
+	const struct fact no_info = { .kind = MMT_INFO, .info = 20 };
 	const struct fact long_series = { .kind = MMT_INFO, .info = MMT_PLACE,
 					  .place = { .points = example_points, .npoints = MMT_SERIES_POINTS + 1 } };
 	struct encoder e;
@@ -271,9 +279,9 @@ struct odd {
 static const struct odd odd[] = {
 	/* kinds that are not known */
 	ODD("\x00", -ENOTSUP, ""),
-	ODD("\x0d", -ENOTSUP, ""),
+	ODD("\x12", -ENOTSUP, ""),
 	ODD("\x1e", -ENOTSUP, ""),
-	ODD("\x1f\x12\x03" "abc" "\x0c", 0, "12.0 @0\n"),
+	ODD("\x1f\x14\x03" "abc" "\x0c", 0, "12.0 @0\n"),
 	ODD("\x1f\x00\x00\x0c", 0, "12.0 @0\n"),
 	ODD("\x1f\xff\xff\xff\xff\x7f\x00\x0c", 0, "12.0 @0\n"),
 	/* fields of a newer version behind the known ones, and too few */
@@ -303,7 +311,16 @@ static const struct odd odd[] = {
 	ODD("\x1f\x01\x05\x01\x03" "abc", -EPROTO, ""),
 	/* flags that are not known */
 	ODD("\x1f\x05\x04\x01\x02\x00\xfe\x00", -EPROTO, ""),
-	ODD("\x1f\x05\x04\x01\x02\x00\x7f", 0, "31.5 @0 1 0 0x2 1\n"),
+	ODD("\x1f\x05\x04\x01\x02\x00\x7f", 0, "31.5 @0 1 0 0x2 1 1\n"),
+	ODD("\x11\x00\x05\x02\xff\x01\x00", 0, "17.0 @0 0x0 5 1 1 1:\n"),
+	/* what files of version 1.0 have not: a tag, a kind and a noun; and a part of it */
+	ODD("\x1f\x07\x03\x05\x06\x01", 0, "31.7 @0 5 6 1 0\n"),
+	ODD("\x1f\x03\x03\x05\x02g", 0, "31.3 @0 5 0 \"g\" NULL\n"),
+	ODD("\x1f\x03\x04\x05\x02g\x01", -EPROTO, ""),
+	/* so many uses cannot be there; and just so many are */
+	ODD("\x11\x04\x05\x01\x00\x02\x07\x01\x00\x08\x00\x03", 0, "17.0 @0 0x10 5 -1 0 0: 7 +1 -0 8 +0 -3\n"),
+	ODD("\x11\x00\x05\x01\x00\x03\x07\x01\x00\x08\x00\x03", -EPROTO, ""),
+	ODD("\x11\x00\x05\x01\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", -EPROTO, ""),
 };
 
 static void odd_records(void **state)

@@ -526,7 +526,7 @@ static void many_families(void **state)
 	defs_init(&defs);
 	assert_int_equal(writer_open(&opt, &w), 0);
 	for (uint32_t i = 1; i <= 200; i++) {
-		const struct fact f = { .kind = MMT_INFO, .info = MMT_FAMILY_NAME, .family_name = { i, "x" } };
+		const struct fact f = { .kind = MMT_INFO, .info = MMT_FAMILY_NAME, .family_name = { .number = i, .name = "x" } };
 
 		assert_int_equal(defs_take(&defs, &f), 0);
 		put(w, f, 0);

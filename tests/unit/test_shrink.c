@@ -468,7 +468,7 @@ static void the_same_whichever_way(void **state)
 static void add_stacks(struct ledger *l)
 {
 	for (uint32_t i = 0; i < 8; i++) {
-		const struct fact f = { .kind = MMT_INFO, .info = MMT_STACK, .stack = { i, 0, i % 5 } };
+		const struct fact f = { .kind = MMT_INFO, .info = MMT_STACK, .stack = { i, 0, i % 5, FACT_NONE } };
 
 		assert_int_equal(ledger_take(l, &f), 0);
 	}

@@ -52,6 +52,12 @@ static inline void tape_need_stack_or_none(struct tape *t, uint32_t number)
 		tape_need_stack(t, number - 1);
 }
 
+static inline void tape_need_uses(struct tape *t, const struct fact *f)
+{
+	for (uint32_t i = 0; i < f->object.nuses; i++)
+		tape_need_stack(t, f->object.uses[i].stack);
+}
+
 static inline void tape_event(struct tape *t, const struct fact *f)
 {
 	switch (f->kind) {
@@ -68,6 +74,14 @@ static inline void tape_event(struct tape *t, const struct fact *f)
 	case MMT_OLD:
 	case MMT_ASIDE_FREED:
 		tape_need_stack_or_none(t, f->block.stack);
+		break;
+	case MMT_REF:
+	case MMT_UNREF:
+	case MMT_BORN:
+		tape_need_stack(t, f->ref.stack);
+		break;
+	case MMT_OBJECT:
+		tape_need_uses(t, f);
 		break;
 	}
 	if (f->kind != MMT_TIME)

@@ -26,19 +26,21 @@ static inline void define(struct fact f)
 	assert_int_equal(defs_take(&defs, &f), 0);
 }
 
-/* Stack s: s + 1 frames deep, all through the first node, in two modules; stack 0 has no frame. */
+/* Stack s: s + 1 frames deep, all through the first node, in two modules, every third with a tag; stack 0 has no frame. */
 static inline int enter(void **state)
 {
 	defs_init(&defs);
-	define((struct fact)INFORMATION(FAMILY_NAME, .family_name = { 0, "libc" }));
-	define((struct fact)INFORMATION(FAMILY_NAME, .family_name = { 3, "refs" }));
+	define((struct fact)INFORMATION(FAMILY_NAME, .family_name = { .number = 0, .name = "libc" }));
+	define((struct fact)INFORMATION(FAMILY_NAME, .family_name = { 3, "refs", "ref", true }));
 	define((struct fact)INFORMATION(MODULE, .module = { 0, 0, 0x1000, 0x1000, 0x2000, "/bin/a", "aa" }));
 	define((struct fact)INFORMATION(MODULE, .module = { 1, 1, 0x3000, 0x3000, 0x4000, "/lib/b", "bb" }));
-	define((struct fact)INFORMATION(STACK, .stack = { 0, 0, MMT_END_LOST }));
+	define((struct fact)INFORMATION(TAG, .tag = { 0, "first" }));
+	define((struct fact)INFORMATION(TAG, .tag = { 1, "second" }));
+	define((struct fact)INFORMATION(STACK, .stack = { 0, 0, MMT_END_LOST, FACT_NONE }));
 	for (uint32_t i = 0; i < EXAMPLE_STACKS - 1; i++) {
-		define((struct fact)INFORMATION(FRAME, .frame = { i, i % 3, 0x1000 + i, false }));
+		define((struct fact)INFORMATION(FRAME, .frame = { i, i % 3, 0x1000 + i, false, i % 2 }));
 		define((struct fact)INFORMATION(NODE, .node = { i + 1, i, i }));
-		define((struct fact)INFORMATION(STACK, .stack = { i + 1, i + 1, MMT_END_WHOLE }));
+		define((struct fact)INFORMATION(STACK, .stack = { i + 1, i + 1, MMT_END_WHOLE, i % 3 }));
 	}
 	return folder_enter(state);
 }
@@ -47,6 +49,11 @@ static inline int leave(void **state)
 {
 	defs_fini(&defs);
 	return folder_leave(state);
+}
+
+static inline const char *tag_of(const struct defs *d, uint32_t stack)
+{
+	return d->stacks[stack].tag == DEFS_NONE ? "" : d->tags[d->stacks[stack].tag].text;
 }
 
 /* The stacks of a piece are the same as those of the run, whatever their indices. */
@@ -58,6 +65,7 @@ static inline void assert_same_stacks(const struct defs *got)
 
 		assert_int_equal(n, defs_path(&defs, defs_stack(&defs, number), mine, EXAMPLE_STACKS));
 		assert_int_equal(got->stacks[i].end, defs.stacks[defs_stack(&defs, number)].end);
+		assert_string_equal(tag_of(got, i), tag_of(&defs, defs_stack(&defs, number)));
 		for (uint32_t k = 0; k < n; k++) {
 			struct fact a, b;
 			cleanup_strbuf struct strbuf ta = STRBUF_INIT, tb = STRBUF_INIT;
