@@ -58,6 +58,9 @@ static void add_losses(const struct ledger *l, struct summary *s)
 	if (l->displaced)
 		summary_note(s, "%" PRIu64 " addresses were given out again though no release was seen: the earlier blocks there are gone, and not listed",
 			     l->displaced);
+	if (l->reborn)
+		summary_note(s, "%" PRIu64 " addresses became another object's while references to the one there were left: these are not listed",
+			     l->reborn);
 	if (l->resizing)
 		summary_note(s, "blocks that were being resized when the watch ended, and are listed as they were before: %" PRIu64,
 			     l->resizing);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ledger_blocks: who holds what. Each event changes a block, its place and the totals alike.
+ * ledger_blocks: events, and of those of blocks who holds what. Each changes a block, its place and the totals alike.
  *
  * The totals are the sums over all places, and what no place has: releases of older blocks, and double ones. A
  * place's series is brought to now before its bytes change.
@@ -196,7 +196,33 @@ static void take_family(struct ledger *l, uint32_t number)
 	l->family = index == DEFS_NONE ? 0 : index;
 }
 
-int ledger_take_event(struct ledger *l, const struct fact *f)
+static bool is_of_objects(const struct ledger *l)
+{
+	return l->defs.families[l->family].refs;
+}
+
+/* The families of what was put aside are known by its key. */
+static bool fits_family(const struct ledger *l, uint32_t kind)
+{
+	switch (kind) {
+	case MMT_FAMILY:
+	case MMT_TIME:
+	case MMT_FORGET:
+	case MMT_ASIDE_FREED:
+	case MMT_ASIDE_BACK:
+		return true;
+	case MMT_REF:
+	case MMT_UNREF:
+	case MMT_BORN:
+	case MMT_COUNTED:
+	case MMT_OBJECT:
+		return is_of_objects(l);
+	default:
+		return !is_of_objects(l);
+	}
+}
+
+static int take_event(struct ledger *l, const struct fact *f)
 {
 	switch (f->kind) {
 	case MMT_ALLOC:
@@ -217,18 +243,32 @@ int ledger_take_event(struct ledger *l, const struct fact *f)
 	case MMT_ASIDE_BACK:
 		return take_aside_back(l, f->block.key);
 	case MMT_FORGET:
-		return take_forget(l, f->block.addr);
+		return is_of_objects(l) ? ledger_forget_object(l, f->block.addr) : take_forget(l, f->block.addr);
 	case MMT_HELD:
 		return take_held(l, f);
 	case MMT_FAMILY:
 		take_family(l, f->family);
 		return 0;
+	case MMT_REF:
+	case MMT_UNREF:
+	case MMT_BORN:
+	case MMT_COUNTED:
+	case MMT_OBJECT:
+		return ledger_take_ref(l, f);
 	case MMT_TIME:
 		return 0;
 	default:
 		l->nonsense++;
 		return 0;
 	}
+}
+
+int ledger_take_event(struct ledger *l, const struct fact *f)
+{
+	if (fits_family(l, f->kind))
+		return take_event(l, f);
+	l->nonsense++;
+	return 0;
 }
 
 int ledger_settle(struct ledger *l)

@@ -7,6 +7,9 @@
  *
  * Once an orphan has said that a block is gone from an address, no older one is there: what else happens to that address
  * is no orphan. So there are no more of them than addresses, and unfinished reallocs, however many events there are.
+ *
+ * An event of an object that may be older is kept and not booked: whether it ends the object hangs on what was before. So of objects
+ * there are as many orphans as such events, until one is born at the address or says that no reference is left.
  */
 #include <errno.h>
 
@@ -50,6 +53,26 @@ int ledger_older_displaced(struct ledger *l, taddr addr, uint32_t stack)
 	return gone(l, &(struct orphan){ .kind = MMT_ALLOC, .addr = addr, .stack = stack });
 }
 
+int ledger_older_ref(struct ledger *l, const struct fact *f, uint32_t stack, bool ends)
+{
+	const struct orphan o = {
+		.kind = f->kind, .addr = f->ref.addr, .stack = stack, .by = f->ref.by, .count = f->ref.count,
+	};
+	int r;
+
+	if (!may_be_older(l, o.addr))
+		return 0;
+	r = ends ? gone(l, &o) : add_orphan(l, &o);
+	return r < 0 ? r : 1;
+}
+
+int ledger_older_object(struct ledger *l, taddr addr, bool older)
+{
+	if (!older)
+		return ledger_older_forgotten(l, addr);
+	return may_be_older(l, addr) ? addrmap_put(&l->books[l->family].gone, addr, NULL) : 0;
+}
+
 static void count_release(struct ledger *l)
 {
 	l->frees++;
@@ -81,11 +104,12 @@ int ledger_older_aside_freed(struct ledger *l, uint64_t key, const struct ledger
 	return add_orphan(l, &(struct orphan){ .kind = MMT_ASIDE_FREED, .key = key });
 }
 
-/* What an earlier piece put aside may come back anywhere. */
+/* What an earlier piece put aside may come back anywhere. Objects are not put aside. */
 static void nothing_is_gone(struct ledger *l)
 {
 	for (size_t i = 0; i < l->nbooks; i++)
-		addrmap_fini(&l->books[i].gone);	/* it is as new then */
+		if (!l->defs.families[i].refs)
+			addrmap_fini(&l->books[i].gone);	/* it is as new then */
 }
 
 int ledger_older_aside_back(struct ledger *l, uint64_t key, const struct ledger_aside *a)

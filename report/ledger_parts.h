@@ -4,7 +4,8 @@
  *
  *	ledger.c	what it is as a whole, time, and which part takes which fact
  *	ledger_blocks.c	events: who holds what
- *	ledger_older.c	events of blocks that this ledger does not know
+ *	ledger_refs.c	events: which objects have references
+ *	ledger_older.c	events of blocks and objects that this ledger does not know
  *	ledger_run.c	information about the run
  */
 #ifndef MM_LEDGER_PARTS_H
@@ -22,8 +23,12 @@ must_check int ledger_stack_or_none(struct ledger *l, uint32_t number_and_one, u
 /* The place, made if there was none, its series brought to now: before anything of it changes. NULL on want of memory. */
 must_check struct place *ledger_place_now(struct ledger *l, uint32_t family, uint32_t stack);
 
-/* Facts of blocks: 0 or -ENOMEM. */
+/* Events: 0 or -ENOMEM. */
 must_check int ledger_take_event(struct ledger *l, const struct fact *f);
+
+/* Those of objects: MMT_REF ... MMT_OBJECT, and MMT_FORGET, in a family of them. */
+must_check int ledger_take_ref(struct ledger *l, const struct fact *f);
+must_check int ledger_forget_object(struct ledger *l, taddr addr);
 
 /* @addr was given out, and nothing was held there. */
 must_check int ledger_older_displaced(struct ledger *l, taddr addr, uint32_t stack);
@@ -34,6 +39,15 @@ must_check int ledger_older_forgotten(struct ledger *l, taddr addr);
 must_check int ledger_older_aside(struct ledger *l, taddr addr, uint64_t key, struct ledger_aside *a);
 must_check int ledger_older_aside_freed(struct ledger *l, uint64_t key, const struct ledger_aside *a);	/* @a NULL: not known */
 must_check int ledger_older_aside_back(struct ledger *l, uint64_t key, const struct ledger_aside *a);
+
+/*
+ * An event of an object: MMT_REF, UNREF, BORN, COUNTED. 1: the object may be an earlier piece's, the event was kept; 0: it is
+ * this ledger's own; -ENOMEM. @ends: what was there before is over, in any case.
+ */
+must_check int ledger_older_ref(struct ledger *l, const struct fact *f, uint32_t stack, bool ends);
+
+/* MMT_OBJECT: from now on what is at @addr is this ledger's own. 0 or -ENOMEM. */
+must_check int ledger_older_object(struct ledger *l, taddr addr, bool older);
 
 /* Facts of MMT_INFO: 0 or -ENOMEM. */
 must_check int ledger_take_info(struct ledger *l, const struct fact *f);

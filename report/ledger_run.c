@@ -253,6 +253,15 @@ int ledger_take_twice(struct ledger *l, const struct fact *f)
 
 /* --- what a shrunken trace left out --- */
 
+static void add_totals(struct ledger *l, uint64_t allocs, uint64_t frees)
+{
+	struct ledger_book *book = &l->books[l->family];
+	bool refs = l->defs.families[l->family].refs;
+
+	*(refs ? &book->taken : &l->allocs) += allocs;
+	*(refs ? &book->dropped : &l->frees) += frees;
+}
+
 static int take_place(struct ledger *l, const struct fact *f)
 {
 	uint32_t stack;
@@ -266,8 +275,7 @@ static int take_place(struct ledger *l, const struct fact *f)
 		return -ENOMEM;
 	p->allocs += f->place.allocs;
 	p->frees += f->place.frees;
-	l->allocs += f->place.allocs;
-	l->frees += f->place.frees;
+	add_totals(l, f->place.allocs, f->place.frees);
 	return f->place.npoints ? series_add(&p->series, f->place.span_us, f->place.points, f->place.npoints) : 0;
 }
 

@@ -4,12 +4,12 @@
  *
  *	head		run, target, families, all frames, probes: at the time of the first fact
  *	orphans		with their times, among them the first of each kind of double free, with the number of them
- *	the rest	at the time of the last fact: numbers until now, gaps, notes; places; blocks put aside; blocks held
+ *	the rest	at the time of the last fact: numbers until now, gaps, notes; places; blocks put aside; blocks held, objects
  *	totals, end, names
  *
  * So whoever puts this behind an earlier piece sees its older blocks go when they went; then time passes
  * to the end of this piece, and what it adds comes in with its whole series (MMT_PLACE), before its blocks.
- * All is sorted: nothing depends on how tables in memory happen to lie.
+ * All is sorted: nothing depends on how tables in memory happen to lie. What is held: shrink_held.c.
  */
 #include "report/shrink.h"
 
@@ -22,18 +22,26 @@
 #include <unistd.h>
 
 #include "report/runfacts.h"
-#include "trace/writer.h"
+#include "report/shrink_parts.h"
 
-struct shrink {
-	struct ledger *l;
-	struct writer *w;
-	int err;	/* sticky */
-};
-
-static void put(struct shrink *s, const struct fact *f)
+void shrink_put(struct shrink *s, const struct fact *f)
 {
 	if (s->err == 0)
 		s->err = writer_put(s->w, f);
+}
+
+void shrink_put_family(struct shrink *s, uint64_t time_us, uint32_t index)
+{
+	const struct fact f = {
+		.kind = MMT_FAMILY, .time_us = time_us, .family = s->l->defs.families[index].number,
+	};
+
+	shrink_put(s, &f);
+}
+
+uint32_t shrink_stack(const struct shrink *s, uint32_t index)
+{
+	return s->l->defs.stacks[index].number;
 }
 
 static struct fact info(uint64_t time_us, uint32_t what)
@@ -41,23 +49,9 @@ static struct fact info(uint64_t time_us, uint32_t what)
 	return (struct fact){ .kind = MMT_INFO, .info = what, .time_us = time_us };
 }
 
-static void put_family(struct shrink *s, uint64_t time_us, uint32_t index)
-{
-	const struct fact f = {
-		.kind = MMT_FAMILY, .time_us = time_us, .family = s->l->defs.families[index].number,
-	};
-
-	put(s, &f);
-}
-
-static uint32_t stack_number(const struct shrink *s, uint32_t index)
-{
-	return s->l->defs.stacks[index].number;
-}
-
 static uint32_t number_or_none(const struct shrink *s, uint32_t index)
 {
-	return index == DEFS_NONE ? FACT_NONE : stack_number(s, index) + 1;
+	return index == DEFS_NONE ? FACT_NONE : shrink_stack(s, index) + 1;
 }
 
 /* --- head --- */
@@ -71,12 +65,12 @@ static void put_definitions(struct shrink *s)
 	for (uint32_t i = 0; i < d->nfamilies; i++) {
 		defs_family_fact(d, i, &f);
 		f.time_us = s->l->first_us;
-		put(s, &f);
+		shrink_put(s, &f);
 	}
 	for (uint32_t i = 0; i < d->nframes; i++) {
 		defs_frame_fact(d, i, &f);
 		f.time_us = s->l->first_us;
-		put(s, &f);
+		shrink_put(s, &f);
 	}
 }
 
@@ -87,12 +81,31 @@ static void put_displaced(struct shrink *s, const struct orphan *o)
 {
 	const struct fact held = {
 		.kind = MMT_HELD, .time_us = o->time_us,
-		.block = { .addr = o->addr, .stack = stack_number(s, o->stack), .birth_us = o->time_us },
+		.block = { .addr = o->addr, .stack = shrink_stack(s, o->stack), .birth_us = o->time_us },
 	};
 	const struct fact forget = { .kind = MMT_FORGET, .time_us = o->time_us, .block = { .addr = o->addr } };
 
-	put(s, &held);
-	put(s, &forget);
+	shrink_put(s, &held);
+	shrink_put(s, &forget);
+}
+
+static bool is_of_object(uint32_t kind)
+{
+	return kind == MMT_REF || kind == MMT_UNREF || kind == MMT_BORN || kind == MMT_COUNTED;
+}
+
+/* Of an object that is born only that it comes: if an older one is there, it is found out. */
+static void put_ref(struct shrink *s, const struct orphan *o)
+{
+	struct fact f = { .kind = o->kind, .time_us = o->time_us, .ref = { .addr = o->addr } };
+
+	if (o->kind != MMT_COUNTED)
+		f.ref.stack = shrink_stack(s, o->stack);
+	if (o->kind != MMT_BORN) {
+		f.ref.by = o->by;
+		f.ref.count = o->count;
+	}
+	shrink_put(s, &f);
 }
 
 static void put_orphan(struct shrink *s, const struct orphan *o)
@@ -101,11 +114,13 @@ static void put_orphan(struct shrink *s, const struct orphan *o)
 		.kind = o->kind, .time_us = o->time_us, .block = { .addr = o->addr, .key = o->key },
 	};
 
-	put_family(s, o->time_us, o->family);
-	if (o->kind == MMT_ALLOC)
+	shrink_put_family(s, o->time_us, o->family);
+	if (is_of_object(o->kind))
+		put_ref(s, o);
+	else if (o->kind == MMT_ALLOC)
 		put_displaced(s, o);
 	else
-		put(s, &f);
+		shrink_put(s, &f);
 }
 
 static void put_twice(struct shrink *s, const struct ledger_twice *t)
@@ -118,8 +133,8 @@ static void put_twice(struct shrink *s, const struct ledger_twice *t)
 		},
 	};
 
-	put_family(s, t->time_us, t->family);
-	put(s, &f);
+	shrink_put_family(s, t->time_us, t->family);
+	shrink_put(s, &f);
 }
 
 /* Both lists are in order of time. */
@@ -145,7 +160,7 @@ static void put_doubt(struct shrink *s, const char *reason, uint64_t count)
 	f.lost.reason = reason;
 	f.lost.count = count;
 	if (count)
-		put(s, &f);
+		shrink_put(s, &f);
 }
 
 static void put_numbers(struct shrink *s)
@@ -168,13 +183,13 @@ static void put_words(struct shrink *s)
 		f.gap.start_us = l->gaps[i].start_us;
 		f.gap.length_us = l->gaps[i].length_us;
 		f.gap.why = l->gaps[i].why;
-		put(s, &f);
+		shrink_put(s, &f);
 	}
 	f = info(l->now_us, MMT_NOTE);
 	for (size_t i = 0; i < l->nnotes; i++) {
 		f.note = l->notes[i];
 		if (i < l->own_notes || i - l->own_notes >= l->nown_notes)
-			put(s, &f);
+			shrink_put(s, &f);
 	}
 }
 
@@ -190,83 +205,13 @@ static void put_place(struct shrink *s, uint32_t family, uint32_t stack)
 		s->err = s->err ? s->err : -ENOMEM; /* for its series */
 	if (!p)
 		return;
-	f.place.stack = stack_number(s, stack);
+	f.place.stack = shrink_stack(s, stack);
 	f.place.allocs = p->allocs;
 	f.place.frees = p->frees;
 	f.place.span_us = series_span_us(&p->series);
 	f.place.points = p->series.points;
 	f.place.npoints = p->series.points ? p->series.n : 0;
-	put(s, &f);
-}
-
-/* --- blocks --- */
-
-static int compare_numbers(const void *pa, const void *pb)
-{
-	uint64_t a = *(const uint64_t *)pa, b = *(const uint64_t *)pb;
-
-	return a < b ? -1 : a > b;
-}
-
-static void put_held(struct shrink *s, taddr addr, const struct live_block *b)
-{
-	const struct fact f = {
-		.kind = MMT_HELD, .time_us = s->l->now_us,
-		.block = { .addr = addr, .size = b->size, .birth_us = b->birth_us, .stack = stack_number(s, b->stack) },
-	};
-
-	put(s, &f);
-}
-
-static void put_blocks(struct shrink *s, uint32_t family)
-{
-	const struct live *live = s->l->books[family].live;
-	cleanup_free taddr *addrs = calloc(live_count(live) + 1, sizeof(*addrs));
-	struct live_block b;
-	size_t n = 0;
-
-	if (!addrs) {
-		s->err = s->err ? s->err : -ENOMEM;
-		return;
-	}
-	for (size_t at = 0; live_next(live, &at, &addrs[n], &b);)
-		n++;
-	qsort(addrs, n, sizeof(*addrs), compare_numbers);
-	for (size_t i = 0; i < n && s->err == 0; i++)
-		if (live_get(live, addrs[i], &b))
-			put_held(s, addrs[i], &b);
-}
-
-static void put_aside(struct shrink *s, uint64_t key)
-{
-	const struct ledger_aside *a = addrmap_get(&s->l->aside, key);
-	const struct fact f = {
-		.kind = MMT_ASIDE, .time_us = s->l->now_us, .block = { .addr = a->addr, .key = key },
-	};
-
-	put_family(s, s->l->now_us, a->family);
-	if (a->held)
-		put_held(s, a->addr, &a->block);
-	put(s, &f);
-}
-
-/* But for those of which the orphans tell. */
-static void put_all_aside(struct shrink *s)
-{
-	struct addrmap *aside = &s->l->aside;
-	cleanup_free uint64_t *keys = calloc(addrmap_count(aside) + 1, sizeof(*keys));
-	size_t n = 0;
-	void *value;
-
-	if (!keys) {
-		s->err = s->err ? s->err : -ENOMEM;
-		return;
-	}
-	for (size_t at = 0; addrmap_next(aside, &at, &keys[n], &value);)
-		n += !((const struct ledger_aside *)value)->orphan;
-	qsort(keys, n, sizeof(*keys), compare_numbers);
-	for (size_t i = 0; i < n; i++)
-		put_aside(s, keys[i]);
+	shrink_put(s, &f);
 }
 
 /* --- the end --- */
@@ -283,7 +228,7 @@ static void put_totals(struct shrink *s)
 		f.totals.old -= l->orphans[i].kind == MMT_FREE || l->orphans[i].kind == MMT_ASIDE_FREED;
 	for (size_t i = 0; i < l->ntwice; i++)
 		f.totals.twice -= l->twice[i].count;
-	put(s, &f);
+	shrink_put(s, &f);
 }
 
 static void put_head(struct shrink *s)
@@ -306,18 +251,19 @@ static void put_all(struct shrink *s)
 	put_numbers(s);
 	put_words(s);
 	for (uint32_t i = 0; i < l->nbooks; i++) {
-		put_family(s, l->now_us, i);
+		shrink_put_family(s, l->now_us, i);
 		for (uint32_t stack = 0; stack < l->books[i].nplaces; stack++)
 			put_place(s, i, stack);
 	}
-	put_all_aside(s);
+	shrink_put_aside(s);
 	for (uint32_t i = 0; i < l->nbooks; i++) {
-		put_family(s, l->now_us, i);
-		put_blocks(s, i);
+		shrink_put_family(s, l->now_us, i);
+		shrink_put_blocks(s, i);
+		shrink_put_objects(s, i);
 	}
 	put_totals(s);
 	if (l->ended)
-		put(s, &end);
+		shrink_put(s, &end);
 	if (s->err == 0)
 		s->err = writer_put_names(s->w);
 }

@@ -25,10 +25,13 @@ static inline void text_stack(struct strbuf *sb, const struct ledger *l, uint32_
 {
 	uint32_t frames[64], n = defs_path(&l->defs, stack, frames, 64);
 
-	strbuf_printf(sb, "stack %ld end %u:", text_number(l, stack), l->defs.stacks[stack].end);
+	uint32_t tag = l->defs.stacks[stack].tag;
+
+	strbuf_printf(sb, "stack %ld end %u %s:", text_number(l, stack), l->defs.stacks[stack].end,
+		      tag == DEFS_NONE ? "-" : l->defs.tags[tag].text);
 	for (uint32_t i = 0; i < n && i < 64; i++) {
 		const struct defs_frame *f = &l->defs.frames[frames[i]];
-		strbuf_printf(sb, " %" PRIx64 "/%u", f->pc, f->nnames);
+		strbuf_printf(sb, " %" PRIx64 "/%u%s", f->pc, f->nnames, f->skip ? "s" : "");
 		if (f->nnames && l->defs.names[f->names].function)
 			strbuf_puts(sb, l->defs.names[f->names].function);
 	}
@@ -66,6 +69,39 @@ static inline void text_blocks(struct strbuf *sb, const struct ledger *l, const 
 	free(addrs);
 }
 
+/* An object, and who used it, in the order of the numbers of their stacks. */
+static inline void text_object(struct strbuf *sb, const struct ledger *l, taddr addr, const struct object *o)
+{
+	uint64_t *order = calloc(o->nuses + 1, sizeof(*order));
+
+	strbuf_printf(sb, "  %" PRIx64 " net %" PRId64 " born %" PRIu64 "%s%s:", addr, o->net, o->birth_us,
+		      o->older ? " older" : "", o->counted ? " counted" : "");
+	for (uint32_t i = 0; i < o->nuses; i++)
+		order[i] = (uint64_t)l->defs.stacks[o->uses[i].stack].number << 32 | i;
+	qsort(order, o->nuses, sizeof(*order), text_compare);
+	for (uint32_t i = 0; i < o->nuses; i++) {
+		const struct object_use *u = &o->uses[(uint32_t)order[i]];
+
+		strbuf_printf(sb, " %ld +%" PRIu64 " -%" PRIu64, text_number(l, u->stack), u->taken, u->dropped);
+	}
+	strbuf_putc(sb, '\n');
+	free(order);
+}
+
+static inline void text_objects(struct strbuf *sb, const struct ledger *l, const struct objects *os)
+{
+	taddr *addrs = calloc(objects_count(os) + 1, sizeof(*addrs));
+	const struct object *o;
+	size_t n = 0;
+
+	for (size_t at = 0; objects_next(os, &at, &addrs[n], &o);)
+		n++;
+	qsort(addrs, n, sizeof(*addrs), text_compare);
+	for (size_t i = 0; i < n; i++)
+		text_object(sb, l, addrs[i], objects_get(os, addrs[i]));
+	free(addrs);
+}
+
 /* Places in the order of the numbers of their stacks. */
 static inline void text_places(struct strbuf *sb, struct ledger *l, uint32_t family)
 {
@@ -88,8 +124,10 @@ static inline void text_book(struct strbuf *sb, struct ledger *l, uint32_t famil
 
 	text_places(&book, l, family);
 	text_blocks(&book, l, l->books[family].live);
+	text_objects(&book, l, l->books[family].objects);
 	if (book.len)
-		strbuf_printf(sb, "family %u %s\n%s", f->number, f->name ? f->name : "-", strbuf_str(&book));
+		strbuf_printf(sb, "family %u %s%s taken %" PRIu64 " dropped %" PRIu64 "\n%s", f->number, f->name ? f->name : "-",
+			      f->refs ? " refs" : "", l->books[family].taken, l->books[family].dropped, strbuf_str(&book));
 	strbuf_fini(&book);
 }
 
@@ -119,8 +157,8 @@ static inline void text_run(struct strbuf *sb, const struct ledger *l)
 	strbuf_printf(sb, "\nallocs %" PRIu64 " frees %" PRIu64 " unmatched %" PRIu64 " twice %" PRIu64
 		      " held %" PRIu64 " bytes %" PRIu64 "\n", l->allocs, l->frees, l->unmatched_frees, l->double_frees,
 		      l->held_blocks, l->held_bytes);
-	strbuf_printf(sb, "displaced %" PRIu64 " undefined %" PRIu64 " nonsense %" PRIu64 "\n", l->displaced,
-		      l->undefined, l->nonsense);
+	strbuf_printf(sb, "displaced %" PRIu64 " reborn %" PRIu64 " undefined %" PRIu64 " nonsense %" PRIu64 "\n",
+		      l->displaced, l->reborn, l->undefined, l->nonsense);
 	for (uint32_t i = 0; i < LEDGER_COUNTS; i++)
 		if (l->counts[i])
 			strbuf_printf(sb, "count %u %" PRIu64 "\n", i, l->counts[i]);
@@ -138,6 +176,8 @@ static inline void text_lists(struct strbuf *sb, const struct ledger *l)
 			      text_or(l->gaps[i].why));
 	for (size_t i = 0; i < l->nnotes; i++)
 		strbuf_printf(sb, "note %s\n", l->notes[i]);
+	for (size_t i = 0; i < l->nskips; i++)
+		strbuf_printf(sb, "skip %s\n", l->skips[i]);
 	for (size_t i = 0; i < l->ntwice; i++)
 		strbuf_printf(sb, "twice %u: %ld %ld %ld: %" PRIu64 " times, first %" PRIx64 " at %" PRIu64 "\n",
 			      l->defs.families[l->twice[i].family].number, text_number(l, l->twice[i].second),
