@@ -77,7 +77,7 @@ int diff_csv(const struct diff *d, struct strbuf *sb)
 		csv_number(sb, ",", g->old_bytes);
 		csv_number(sb, ",", g->new_blocks);
 		csv_number(sb, ",", g->new_bytes);
-		csv_where(sb, ",", g->group);
+		csv_where(sb, ",", g->group->stack, g->group->depth, g->group->wrappers, g->group->stack_end);
 		csv_end(sb);
 	}
 	return strbuf_error(sb);
