@@ -11,7 +11,7 @@ static void add_refs(struct folded *f, const struct summary_refs *r)
 
 	if (!r->ntaken || r->net <= 0)
 		return;
-	folded_add(f, &(struct summary_group){ .family = r->family, .stack = u->frames, .depth = u->depth,
+	folded_add(f, &(struct summary_group){ .family = r->family, .stack = (struct summary_frame *)u->frames, .depth = u->depth,
 					       .wrappers = u->wrappers, .stack_end = u->end },
 		   r->objects * (uint64_t)r->net, 0);
 }

@@ -35,6 +35,9 @@ void summary_fini(struct summary *s)
 		free(s->twice[i].first.frames);
 		free(s->twice[i].alloc.frames);
 	}
+	for (size_t i = 0; i < s->nstacks; i++)
+		free(s->stacks[i]);
+	free(s->stacks);
 	free(s->families);
 	free(s->groups);
 	free(s->refs);
@@ -173,6 +176,18 @@ struct summary_frame *summary_copy_stack(struct summary *s, const struct summary
 	for (size_t i = 0; i < *depth; i++)
 		keep_frame_strings(s, &own[i]);
 	return own;
+}
+
+const struct summary_frame *summary_keep_stack(struct summary *s, const struct summary_frame *frames, size_t *depth)
+{
+	struct summary_frame **slot = summary_push(s, &s->stacks, &s->nstacks, sizeof(*slot));
+
+	if (!slot) {
+		*depth = 0;
+		return NULL;
+	}
+	*slot = summary_copy_stack(s, frames, depth);
+	return *slot;
 }
 
 void summary_add_family(struct summary *s, const struct summary_family *family)

@@ -110,7 +110,7 @@ struct summary_use {
 	double per_object;
 	uint64_t taken_in_all;		/* references taken here on any object, over the run */
 	uint64_t kept;			/* of these, on objects that are still held */
-	struct summary_frame *frames;	/* leaf first */
+	const struct summary_frame *frames;	/* leaf first; many groups have the same, so they are borrowed: summary_keep_stack */
 	size_t depth;
 	size_t wrappers;		/* as in a group */
 	enum summary_stack_end end;
@@ -244,6 +244,8 @@ struct summary {
 	size_t ntraces;
 	const char **notes;		/* what else the reader must know, a sentence each */
 	size_t nnotes;
+	struct summary_frame **stacks;	/* of summary_keep_stack */
+	size_t nstacks;
 	struct texts strings;		/* the pool */
 	int err;
 };
@@ -267,9 +269,12 @@ void summary_note(struct summary *s, const char *fmt, ...) __attribute__((format
 /* The family's name must be set. */
 void summary_add_family(struct summary *s, const struct summary_family *family);
 
+/* A copy of these frames that lives as long as @s; NULL, and @depth 0, if there are none, and on want of memory. */
+const struct summary_frame *summary_keep_stack(struct summary *s, const struct summary_frame *frames, size_t *depth);
+
 /* @group with its stack, series and samples, which stay the caller's. */
 void summary_add_group(struct summary *s, const struct summary_group *group);
-void summary_add_refs(struct summary *s, const struct summary_refs *refs);	/* likewise */
+void summary_add_refs(struct summary *s, const struct summary_refs *refs);	/* likewise; the frames of its uses must outlive @s */
 void summary_add_twice(struct summary *s, const struct summary_twice *twice);	/* likewise */
 void summary_add_suppression(struct summary *s, const struct summary_suppression *used);
 void summary_add_trace(struct summary *s, const char *path);

@@ -12,10 +12,6 @@
 
 void summary_refs_fini(struct summary_refs *r)
 {
-	for (size_t i = 0; i < r->ntaken; i++)
-		free(r->taken[i].frames);
-	for (size_t i = 0; i < r->ndropped; i++)
-		free(r->dropped[i].frames);
 	for (size_t i = 0; i < r->nall; i++)
 		free(r->all[i].counts);
 	free(r->series);
@@ -23,18 +19,6 @@ void summary_refs_fini(struct summary_refs *r)
 	free(r->taken);
 	free(r->dropped);
 	free(r->all);
-}
-
-static struct summary_use *copy_uses(struct summary *s, const struct summary_use *uses, size_t *n)
-{
-	struct summary_use *own = summary_copy(s, uses, *n, sizeof(*own));
-
-	*n = own ? *n : 0;
-	for (size_t i = 0; i < *n; i++) {
-		own[i].frames = summary_copy_stack(s, uses[i].frames, &own[i].depth);
-		own[i].wrappers = own[i].depth ? uses[i].wrappers : 0;
-	}
-	return own;
 }
 
 static struct summary_object *copy_objects(struct summary *s, const struct summary_refs *r, size_t *n)
@@ -60,8 +44,10 @@ void summary_add_refs(struct summary *s, const struct summary_refs *refs)
 	r->samples = summary_copy(s, refs->samples, refs->nsamples, sizeof(*r->samples));
 	r->npoints = r->series ? refs->npoints : 0;
 	r->nsamples = r->samples ? refs->nsamples : 0;
-	r->taken = copy_uses(s, refs->taken, &r->ntaken);
-	r->dropped = copy_uses(s, refs->dropped, &r->ndropped);
+	r->taken = summary_copy(s, refs->taken, refs->ntaken, sizeof(*r->taken));
+	r->dropped = summary_copy(s, refs->dropped, refs->ndropped, sizeof(*r->dropped));
+	r->ntaken = r->taken ? refs->ntaken : 0;
+	r->ndropped = r->dropped ? refs->ndropped : 0;
 	r->all = copy_objects(s, refs, &r->nall);
 }
 
