@@ -72,6 +72,34 @@ def test_the_module_of_constants(tmp_path):
     assert len(mmt.MMT) == len(re.findall(r"^#define MMT_\w+ ", header, re.M))
 
 
+# By hand: what stands in the bytes, and what it says.
+BY_HAND = [
+    ("6d 8028 05 01 00", "3 REF address=20480 stack=5 by=1 count=None"),
+    ("0d 8028 05 02 04", "0 REF address=20480 stack=5 by=2 count=3"),
+    ("ee 11 8028 05 01 01", "17 UNREF address=20480 stack=5 by=1 count=0"),
+    ("0f 09 08 c801 01 02", "0 BORN address=40 stack=200 by=1 count=1"),
+    ("10 8028 00", "0 COUNTED address=20480 count=0"),
+    ("11 8028 e807 03 01 02 05 03 00 06 00 ff01", "0 OBJECT address=20480 birth_us=1000 net=-2 flags=1 "
+     "uses=[{'stack': 5, 'taken': 3, 'dropped': 0}, {'stack': 6, 'taken': 0, 'dropped': 255}]"),
+    ("1f 03 0b 01 05 64696374 01 04 6f626a", "0 FAMILY_NAME family=1 name='dict' kind=1 noun='obj'"),
+    ("1f 03 06 00 05 6c696263", "0 FAMILY_NAME family=0 name='libc' kind=None noun=None"),
+    ("1f 05 04 07 10 00 03", "0 FRAME number=7 pc=16 module=None flags=3"),
+    ("1f 07 04 02 01 00 04", "0 STACK number=2 node=1 end=0 tag=3"),
+    ("1f 07 03 02 01 00", "0 STACK number=2 node=1 end=0 tag=None"),
+    ("1f 12 06 03 05 63686172", "0 TAG number=3 text='char'"),
+    ("1f 13 06 05 72656164", None), ("1f 13 05 05 72656164", "0 SKIP function='read'"),
+]
+
+
+@pytest.mark.parametrize("data, said", BY_HAND)
+def test_records_by_hand(data, said):
+    if said is None:
+        with pytest.raises(mmt.Error):
+            mmt.records(bytes.fromhex(data))
+    else:
+        assert [mmt.text(record) for record in mmt.records(bytes.fromhex(data))] == [said]
+
+
 def test_the_magic_of_the_document():
     assert bytes.fromhex("894d4d540d0a1a0a") == mmt.MMT["MMT_FILE_MAGIC"].to_bytes(8, "little")
     assert bytes.fromhex("4d4d42b1") == mmt.MMT["MMT_BLOCK_MAGIC"].to_bytes(4, "little")

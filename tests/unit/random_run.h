@@ -294,7 +294,7 @@ static void put_forget(struct run *r, uint64_t k)
 static void put_ref(struct run *r, uint64_t k)
 {
 	static const uint32_t kinds[] = { MMT_REF, MMT_REF, MMT_REF, MMT_UNREF, MMT_UNREF, MMT_UNREF, MMT_BORN, MMT_COUNTED };
-	struct fact f = { .kind = kinds[rnd(rnd(10) ? 6 : 8)], .ref = { .addr = address(k) } };
+	struct fact f = { .kind = kinds[rnd(rnd(4) ? 6 : 8)], .ref = { .addr = address(k) } };
 
 	if (f.kind == MMT_COUNTED) {
 		f.ref.count = rnd(4);

@@ -264,17 +264,93 @@ static void not_a_definition(void **state)
 	assert_int_equal(defs_take(&d, &release), -EINVAL);
 }
 
+static int tag(uint32_t number, const char *text)
+{
+	const struct fact f = INFORMATION(TAG, .tag = { number, text });
+
+	return defs_take(&d, &f);
+}
+
+static int tagged(uint32_t number, uint32_t its)
+{
+	const struct fact f = INFORMATION(STACK, .stack = { number, 0, MMT_END_WHOLE, its });
+
+	return defs_take(&d, &f);
+}
+
+/* The same frames, and yet another stack. */
+static void stacks_with_tags(void **state)
+{
+	(void)state;
+	assert_int_equal(tagged(0, 8), -ENOENT);
+	assert_int_equal(tag(7, "char"), 0);
+	assert_int_equal(tag(0, NULL), 0);
+	assert_int_equal(tag(7, "char"), 0);
+	assert_int_equal(tag(7, "int"), -EINVAL);
+	assert_int_equal(d.ntags, 2);
+	assert_int_equal(tagged(0, 8), 0);
+	assert_int_equal(tagged(1, 1), 0);
+	assert_int_equal(tagged(2, FACT_NONE), 0);
+	assert_int_equal(tagged(0, 8), 0);
+	assert_int_equal(tagged(0, 1), -EINVAL);
+	assert_int_equal(tagged(0, FACT_NONE), -EINVAL);
+	assert_string_equal(d.tags[d.stacks[0].tag].text, "char");
+	assert_string_equal(d.tags[d.stacks[1].tag].text, "");
+	assert_int_equal(d.stacks[2].tag, DEFS_NONE);
+	assert_int_equal(defs_tag(&d, 7), 0);
+	assert_int_equal(defs_tag(&d, 1), DEFS_NONE);
+}
+
+static int kind(uint32_t number, const char *name, bool refs, const char *noun)
+{
+	const struct fact f = INFORMATION(FAMILY_NAME, .family_name = { number, name, noun, refs });
+
+	return defs_take(&d, &f);
+}
+
+/* As long as it has no name it may become of another kind. */
+static void kinds_of_families(void **state)
+{
+	(void)state;
+	assert_int_equal(kind(0, NULL, false, NULL), 0);
+	assert_int_equal(kind(0, NULL, true, NULL), 0);
+	assert_int_equal(kind(0, "fd", false, NULL), 0);
+	assert_false(d.families[0].refs);
+	assert_int_equal(kind(0, "fd", true, NULL), -EINVAL);
+	assert_int_equal(kind(0, "fd", false, "descriptor"), 0);
+	assert_int_equal(kind(0, "fd", false, NULL), 0);
+	assert_int_equal(kind(0, "fd", false, "other"), -EINVAL);
+	assert_string_equal(d.families[0].noun, "descriptor");
+	assert_int_equal(kind(1, "dict", true, NULL), 0);
+	assert_true(d.families[1].refs);
+	assert_int_equal(kind(1, NULL, false, NULL), -EINVAL);
+}
+
+static void frames_that_are_skipped(void **state)
+{
+	const struct fact skipped = INFORMATION(FRAME, .frame = { 1, FACT_NONE, 0x10, false, true });
+	const struct fact shown = INFORMATION(FRAME, .frame = { 1, FACT_NONE, 0x10, false, false });
+
+	(void)state;
+	assert_int_equal(defs_take(&d, &skipped), 0);
+	assert_int_equal(defs_take(&d, &skipped), 0);
+	assert_int_equal(defs_take(&d, &shown), -EINVAL);
+	assert_true(d.frames[0].skip);
+}
+
 /* What goes in comes out, by its numbers. */
 static void out_again(void **state)
 {
 	static const struct fact in[] = {
 		INFORMATION(FAMILY_NAME, .family_name = { .number = 9, .name = "libc" }),
+		INFORMATION(FAMILY_NAME, .family_name = { 7, "dict", "dictionary", true }),
 		INFORMATION(MODULE, .module = { 4, 8, 0x1000, 0x2000, 0x3000, "/lib/a", "ab" }),
 		INFORMATION(FRAME, .frame = { 11, 5, 0x2001, true, false }),
-		INFORMATION(FRAME, .frame = { 10, FACT_NONE, 0x99, false, false }),
+		INFORMATION(FRAME, .frame = { 10, FACT_NONE, 0x99, false, true }),
 		INFORMATION(NODE, .node = { 21, 0, 11 }),
 		INFORMATION(NODE, .node = { 20, 21, 10 }),
-		INFORMATION(STACK, .stack = { 31, 20, MMT_END_CUT, FACT_NONE }),
+		INFORMATION(TAG, .tag = { 41, "char" }),
+		INFORMATION(STACK, .stack = { 31, 20, MMT_END_CUT, 42 }),
 		INFORMATION(STACK, .stack = { 30, 0, MMT_END_LOST, FACT_NONE }),
 		INFORMATION(NAMES, .names = { 11, example_names, 3 }),
 	};
@@ -288,11 +364,13 @@ static void out_again(void **state)
 		fact_text(&want, &in[i]);
 	}
 	defs_family_fact(&d, 0, &f), fact_text(&got, &f);
+	defs_family_fact(&d, 1, &f), fact_text(&got, &f);
 	defs_module_fact(&d, 0, &f), fact_text(&got, &f);
 	defs_frame_fact(&d, 0, &f), fact_text(&got, &f);
 	defs_frame_fact(&d, 1, &f), fact_text(&got, &f);
 	defs_node_fact(&d, 0, &f), fact_text(&got, &f);
 	defs_node_fact(&d, 1, &f), fact_text(&got, &f);
+	defs_tag_fact(&d, 0, &f), fact_text(&got, &f);
 	defs_stack_fact(&d, 0, &f), fact_text(&got, &f);
 	defs_stack_fact(&d, 1, &f), fact_text(&got, &f);
 	defs_names_fact(&d, 0, room, &f), fact_text(&got, &f);
@@ -309,6 +387,7 @@ static void memory_is_bounded(void **state)
 		assert_int_equal(stack(MOST32 - i, MOST32 - i, 0), 0);
 		assert_int_equal(module(MOST32 - i, i, "/a", "b"), 0);
 		assert_int_equal(family(MOST32 - i, "x"), 0);
+		assert_int_equal(tag(MOST32 - i, "x"), 0);
 	}
 	assert_true(defs_memory(&d) > 1000 * (sizeof(*d.frames) + sizeof(*d.nodes)));
 	assert_true(defs_memory(&d) < 1000 * 400);
@@ -331,6 +410,9 @@ int main(void)
 		TEST(too_deep),
 		TEST(names_are_replaced),
 		TEST(not_a_definition),
+		TEST(stacks_with_tags),
+		TEST(kinds_of_families),
+		TEST(frames_that_are_skipped),
 		TEST(out_again),
 		TEST(memory_is_bounded),
 	};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ledger: what facts add up to; each kind by hand, random ones against a model, and hostile ones. */
+/* ledger: what facts add up to; each kind by hand, and hostile ones. Objects: test_ledger_refs; against a model: test_ledger_model. */
 #include "report/ledger.h"
 
 #include <setjmp.h>
@@ -10,179 +10,7 @@
 #include <cmocka.h>
 
 #include "any_fact.h"
-
-#define A 0x5000ull
-#define B 0x6000ull
-#define S1 1
-#define S2 2
-#define STACKS 8
-#define SECOND 1000000u
-
-static struct ledger ledger;
-static uint64_t now;
-
-static void take(const struct fact *f)
-{
-	assert_int_equal(ledger_take(&ledger, f), 0);
-}
-
-static void define_stacks(void)
-{
-	for (uint32_t i = 0; i < STACKS; i++) {
-		const struct fact f = { .kind = MMT_INFO, .info = MMT_STACK, .stack = { i, 0, MMT_END_WHOLE, FACT_NONE } };
-		take(&f);
-	}
-}
-
-static int setup(void **state)
-{
-	(void)state;
-	now = 0;
-	assert_int_equal(ledger_init(&ledger), 0);
-	define_stacks();
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	ledger_fini(&ledger);
-	return 0;
-}
-
-/* --- facts --- */
-
-static struct fact event(uint32_t kind, taddr addr)
-{
-	return (struct fact){ .kind = kind, .time_us = now, .block = { .addr = addr } };
-}
-
-static void simple(uint32_t kind, taddr addr)
-{
-	const struct fact f = event(kind, addr);
-
-	take(&f);
-}
-
-static void alloc(taddr addr, uint64_t size, uint32_t stack)
-{
-	struct fact f = event(MMT_ALLOC, addr);
-
-	f.block.size = size;
-	f.block.stack = stack;
-	take(&f);
-}
-
-static void held(taddr addr, uint64_t size, uint32_t stack, uint64_t birth_us)
-{
-	struct fact f = event(MMT_HELD, addr);
-
-	f.block.size = size;
-	f.block.stack = stack;
-	f.block.birth_us = birth_us;
-	take(&f);
-}
-
-static void aside(uint32_t kind, uint64_t key, taddr addr)
-{
-	struct fact f = event(kind, addr);
-
-	f.block.key = key;
-	take(&f);
-}
-
-static void twice(taddr addr, uint32_t second, uint32_t first, uint32_t alloc_stack, uint64_t more)
-{
-	struct fact f = event(MMT_TWICE, addr);
-
-	f.block.stack = second;
-	f.block.first = first;
-	f.block.alloc = alloc_stack;
-	f.block.size = more;
-	take(&f);
-}
-
-static void family(uint32_t number)
-{
-	const struct fact f = { .kind = MMT_FAMILY, .time_us = now, .family = number };
-
-	take(&f);
-}
-
-static void define_family(uint32_t number, const char *name)
-{
-	const struct fact f = { .kind = MMT_INFO, .info = MMT_FAMILY_NAME, .family_name = { .number = number, .name = name } };
-
-	take(&f);
-}
-
-static struct fact info(uint32_t what)
-{
-	return (struct fact){ .kind = MMT_INFO, .info = what, .time_us = now };
-}
-
-static void lost(const char *reason, uint64_t count)
-{
-	struct fact f = info(MMT_LOST);
-
-	f.lost.reason = reason;
-	f.lost.count = count;
-	take(&f);
-}
-
-static void note(const char *text)
-{
-	struct fact f = info(MMT_NOTE);
-
-	f.note = text;
-	take(&f);
-}
-
-/* --- expectations --- */
-
-static void assert_held(uint64_t blocks, uint64_t bytes)
-{
-	uint64_t of_places = 0, bytes_of_places = 0, of_tables = 0;
-
-	assert_int_equal(ledger.held_blocks, blocks);
-	assert_int_equal(ledger.held_bytes, bytes);
-	for (size_t b = 0; b < ledger.nbooks; b++) {
-		of_tables += live_count(ledger.books[b].live);
-		for (size_t i = 0; i < ledger.books[b].nplaces; i++) {
-			of_places += ledger.books[b].places[i].blocks;
-			bytes_of_places += ledger.books[b].places[i].bytes;
-		}
-	}
-	assert_int_equal(of_places, blocks);
-	assert_int_equal(of_tables, blocks);
-	assert_int_equal(bytes_of_places, bytes);
-}
-
-static void assert_place(uint32_t stack, uint64_t allocs, uint64_t frees, uint64_t blocks, uint64_t bytes)
-{
-	const struct place *p = ledger_place(&ledger, 0, defs_stack(&ledger.defs, stack));
-
-	assert_non_null(p);
-	assert_int_equal(p->allocs, allocs);
-	assert_int_equal(p->frees, frees);
-	assert_int_equal(p->blocks, blocks);
-	assert_int_equal(p->bytes, bytes);
-}
-
-static void assert_totals(uint64_t allocs, uint64_t frees, uint64_t unmatched, uint64_t doubled)
-{
-	assert_int_equal(ledger.allocs, allocs);
-	assert_int_equal(ledger.frees, frees);
-	assert_int_equal(ledger.unmatched_frees, unmatched);
-	assert_int_equal(ledger.double_frees, doubled);
-}
-
-static void assert_doubts(uint64_t displaced, uint64_t undefined, uint64_t nonsense)
-{
-	assert_int_equal(ledger.displaced, displaced);
-	assert_int_equal(ledger.undefined, undefined);
-	assert_int_equal(ledger.nonsense, nonsense);
-}
+#include "ledger_facts.h"
 
 /* --- given out and released --- */
 
@@ -732,108 +560,12 @@ static void orphans_do_not_grow_with_events(void **state)
 	assert_int_equal(ledger.norphans, 50);
 }
 
-/* --- against a model --- */
-
-#define ADDRESSES 300
-
-static uint64_t rng = 88172645463325252u;
-
-static uint64_t rnd(uint64_t below)
-{
-	rng ^= rng << 13;
-	rng ^= rng >> 7;
-	rng ^= rng << 17;
-	return rng % below;
-}
-
-struct model {
-	bool held;
-	uint64_t size;
-	uint32_t stack;
-};
-
-static void agrees_with_a_model(void **state)
-{
-	static struct model model[ADDRESSES], aside_of[4];
-	static int aside_at[4];
-	uint64_t allocs = 0, frees = 0, unmatched = 0, displaced = 0, blocks = 0, bytes = 0, nonsense = 0;
-	uint64_t place_frees[STACKS] = { 0 }, place_blocks[STACKS] = { 0 };
-
-	(void)state;
-	for (int i = 0; i < 4; i++)
-		aside_at[i] = -1;
-	for (int step = 0; step < 300000; step++) {
-		int k = (int)rnd(ADDRESSES), key = (int)rnd(4);
-		struct model *m = &model[k], *a = &aside_of[key];
-		taddr addr = 0x7f0000000000 + 16 * (unsigned)k;
-		int what = (int)rnd(12);
-
-		now += rnd(100);
-		if (what < 10 && m->held) {
-			blocks--;
-			bytes -= m->size;
-			place_blocks[m->stack]--;
-		}
-		if (what < 5) {
-			displaced += m->held;
-			*m = (struct model){ true, rnd(1000), (uint32_t)rnd(STACKS) };
-			alloc(addr, m->size, m->stack);
-			allocs++;
-			blocks++;
-			bytes += m->size;
-			place_blocks[m->stack]++;
-		} else if (what < 8) {
-			frees++;
-			unmatched += !m->held;
-			place_frees[m->stack] += m->held;
-			m->held = false;
-			simple(what == 5 ? MMT_FREE : MMT_FREE_AT, addr);
-		} else if (what < 9) {
-			m->held = false;
-			simple(MMT_FORGET, addr);
-		} else if (what < 10) {
-			*a = *m;
-			aside_at[key] = k;
-			m->held = false;
-			aside(MMT_ASIDE, (uint64_t)key, addr);
-		} else if (what < 11) {
-			bool known = aside_at[key] >= 0 && a->held;
-
-			frees++;
-			unmatched += !known;
-			if (known)
-				place_frees[a->stack]++;
-			aside_at[key] = -1;
-			aside(MMT_ASIDE_FREED, (uint64_t)key, 0);
-		} else {
-			struct model *to = aside_at[key] >= 0 ? &model[aside_at[key]] : NULL;
-
-			nonsense += !to || (a->held && to->held);
-			if (to && a->held && !to->held) {
-				*to = *a;
-				blocks++;
-				bytes += a->size;
-				place_blocks[a->stack]++;
-			}
-			aside_at[key] = -1;
-			aside(MMT_ASIDE_BACK, (uint64_t)key, 0);
-		}
-		assert_int_equal(ledger.held_blocks, blocks);
-		assert_int_equal(ledger.held_bytes, bytes);
-	}
-	assert_totals(allocs, frees, unmatched, 0);
-	assert_doubts(displaced, 0, nonsense);
-	assert_held(blocks, bytes);
-	for (uint32_t i = 0; i < STACKS; i++) {
-		assert_int_equal(ledger.books[0].places[i].blocks, place_blocks[i]);
-		assert_int_equal(ledger.books[0].places[i].frees, place_frees[i]);
-	}
-}
-
 /* --- hostile --- */
 
 static void anything(void **state)
 {
+	uint64_t rng = 88172645463325252u;
+
 	(void)state;
 	ledger.keep_orphans = true;
 	ledger.run.piece = 2;
@@ -881,7 +613,6 @@ int main(void)
 		ledger_test(places_and_totals),
 		ledger_test(orphans_are_kept_where_they_are_wanted),
 		ledger_test(orphans_do_not_grow_with_events),
-		ledger_test(agrees_with_a_model),
 		ledger_test(anything),
 	};
 

@@ -336,6 +336,37 @@ static void odd_records(void **state)
 	}
 }
 
+#define BYTES(bytes) bytes, sizeof(bytes) - 1
+
+/* The bytes that tests/test_trace_format.py has by hand. */
+static const struct { struct fact fact; const char *bytes; size_t n; } by_hand[] = {
+	{ { .kind = MMT_REF, .time_us = 3, .ref = { 0x5000, 5, 1, FACT_NONE } }, BYTES("\x6d\x80\x28\x05\x01\x00") },
+	{ { .kind = MMT_REF, .ref = { 0x5000, 5, 2, 4 } }, BYTES("\x0d\x80\x28\x05\x02\x04") },
+	{ { .kind = MMT_UNREF, .time_us = 17, .ref = { 0x5000, 5, 1, 1 } }, BYTES("\xee\x11\x80\x28\x05\x01\x01") },
+	{ { .kind = MMT_BORN, .ref = { 40, 200, 1, 2 } }, BYTES("\x0f\x09\x08\xc8\x01\x01\x02") },
+	{ { .kind = MMT_COUNTED, .ref = { .addr = 0x5000, .count = 0 } }, BYTES("\x10\x80\x28\x00") },
+	{ { .kind = MMT_OBJECT, .object = { 0x5000, 1000, -2, true, false, (const struct fact_use[]){ { 5, 3, 0 }, { 6, 0, 255 } }, 2 } },
+	  BYTES("\x11\x80\x28\xe8\x07\x03\x01\x02\x05\x03\x00\x06\x00\xff\x01") },
+	{ INFORMATION(FAMILY_NAME, .family_name = { 1, "dict", "obj", true }), BYTES("\x1f\x03\x0b\x01\x05" "dict" "\x01\x04" "obj") },
+	{ INFORMATION(FRAME, .frame = { 7, FACT_NONE, 16, true, true }), BYTES("\x1f\x05\x04\x07\x10\x00\x03") },
+	{ INFORMATION(STACK, .stack = { 2, 1, MMT_END_WHOLE, 4 }), BYTES("\x1f\x07\x04\x02\x01\x00\x04") },
+	{ INFORMATION(TAG, .tag = { 3, "char" }), BYTES("\x1f\x12\x06\x03\x05" "char") },
+	{ INFORMATION(SKIP, .skip = "read"), BYTES("\x1f\x13\x05\x05" "read") },
+};
+
+static void as_by_hand(void **state)
+{
+	struct encoder e;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(by_hand) / sizeof(by_hand[0]); i++) {
+		encoder_start(&e, payload);
+		assert_int_equal(encoder_put(&e, &by_hand[i].fact), 0);
+		assert_int_equal(e.n, by_hand[i].n);
+		assert_memory_equal(payload, by_hand[i].bytes, e.n);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -350,6 +381,7 @@ int main(void)
 		cmocka_unit_test(what_the_encoder_refuses),
 		cmocka_unit_test(cut_at_every_byte),
 		cmocka_unit_test(odd_records),
+		cmocka_unit_test(as_by_hand),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

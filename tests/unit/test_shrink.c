@@ -210,6 +210,39 @@ static void whatever_was_taken(void **state)
 	}
 }
 
+/* An object that was used from more stacks than one record takes. */
+static void an_object_of_many_stacks(void **state)
+{
+	const struct fact family = {
+		.kind = MMT_INFO, .info = MMT_FAMILY_NAME, .family_name = { .number = 0, .name = "dict", .refs = true },
+	};
+	const struct fact end = { .kind = MMT_INFO, .info = MMT_END };
+	char path[60], *wanted;
+	struct ledger l;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/many.mmt", folder);
+	assert_int_equal(ledger_init(&l), 0);
+	assert_int_equal(ledger_take(&l, &family), 0);
+	for (uint32_t i = 0; i < 5000; i++) {
+		const struct fact stack = { .kind = MMT_INFO, .info = MMT_STACK, .stack = { 9000 - i, 0, i % 5, FACT_NONE } };
+		const struct fact ref = {
+			.kind = i % 3 ? MMT_REF : MMT_UNREF, .time_us = 5 + i,
+			.ref = { .addr = 0x5000 + i % 2 * 64, .stack = 9000 - i, .by = 1 + i % 7, .count = i % 2 ? FACT_NONE : 9 },
+		};
+
+		assert_int_equal(ledger_take(&l, &stack), 0);
+		assert_int_equal(ledger_take(&l, &ref), 0);
+	}
+	assert_int_equal(ledger_take(&l, &end), 0);
+	assert_int_equal(ledger_object(&l, 0, 0x5000)->nuses, 2500);
+	assert_int_equal(shrink_write(&l, path), 0);
+	wanted = ledger_text(&l);
+	assert_same(wanted, (const char *const[]){ path }, 1, "many stacks", 0);
+	free(wanted);
+	ledger_fini(&l);
+}
+
 /* --- the file --- */
 
 static void write_small(const char *path, int wanted)
@@ -314,6 +347,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_same_whichever_way),
 		cmocka_unit_test(whatever_was_taken),
+		cmocka_unit_test(an_object_of_many_stacks),
 		cmocka_unit_test(what_cannot_be_written),
 		cmocka_unit_test(a_device_stays_one),
 		cmocka_unit_test(the_old_file_stays_until_the_new_is_whole),
