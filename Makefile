@@ -48,10 +48,13 @@ else
 say =
 endif
 
-FOLDERS := base trace symbolize report attach attach/keeper attach/probes attach/unwind
+FOLDERS := base trace symbolize report packs attach attach/keeper attach/probes attach/unwind
 SOURCES := $(wildcard $(addsuffix /*.c,$(FOLDERS)))
 OBJECTS := $(SOURCES:%.c=$(B)/%.o)
-LIBRARY_OBJECTS := $(filter-out $(B)/attach/main.o,$(OBJECTS))
+LIBRARY_OBJECTS := $(filter-out $(B)/attach/main.o,$(OBJECTS)) $(B)/packs/list.o
+
+# The rules that come with the program (packs/packs.h).
+PACKS := $(sort $(wildcard packs/*.probes))
 
 UNIT_SOURCES := $(wildcard tests/unit/test_*.c)
 UNITS := $(UNIT_SOURCES:tests/unit/%.c=$(B)/unit/%)
@@ -109,6 +112,24 @@ FLAGS_NOW := $(CC) $(MM_CPPFLAGS) $(CPPFLAGS) $(MM_CFLAGS) $(CFLAGS) $(MM_LDFLAG
 $(B)/flags: FORCE
 	@mkdir -p $(@D)
 	@echo '$(FLAGS_NOW)' | cmp -s - $@ || echo '$(FLAGS_NOW)' > $@
+
+# Each file and its name as strings, and a table of them. Made anew if a file is there no more, too.
+$(B)/packs/list.S: Makefile $(PACKS) $(B)/packs/names
+	$(call say,GEN)( \
+	echo '.section .rodata'; \
+	for p in $(PACKS); do n=$$(basename $$p .probes); \
+		echo "name_$$n: .asciz \"$$n\""; echo "text_$$n: .incbin \"$$p\""; echo "end_$$n: .byte 0"; done; \
+	echo '.balign 8'; echo '.globl packs_count'; echo 'packs_count: .quad $(words $(PACKS))'; \
+	echo '.section .data.rel.ro, "aw"'; echo '.balign 8'; echo '.globl packs_list'; echo 'packs_list:'; \
+	for p in $(PACKS); do n=$$(basename $$p .probes); echo ".quad name_$$n, text_$$n, end_$$n - text_$$n"; done; \
+	echo '.section .note.GNU-stack, "", @progbits' ) > $@
+
+$(B)/packs/names: FORCE
+	@mkdir -p $(@D)
+	@echo '$(PACKS)' | cmp -s - $@ || echo '$(PACKS)' > $@
+
+$(B)/packs/list.o: $(B)/packs/list.S $(B)/flags
+	$(call say,AS)$(CC) -c -o $@ $<
 
 units: $(UNITS)
 

@@ -158,17 +158,11 @@ static int open_planting(struct session *s)
 	const struct plan_options options = {
 		.exact_sizes = s->opt->exact_sizes, .shadow_stack = s->target.shadow_stack,
 	};
-	cleanup_free struct rule *rules = NULL;
-	int mem, r;
-	size_t n;
+	int mem = procfs_open_mem(s->target.pid), r;
 
-	r = ruleset_choose(s->opt, &rules, &n);
-	if (r < 0)
-		return r;
-	mem = procfs_open_mem(s->target.pid);
 	if (mem < 0)
 		return mem == -EACCES ? -EPERM : mem == -ENOENT ? -ESRCH : mem;
-	r = planting_init(&s->planting, &s->link, s->modules, mem, rules, n, &options);
+	r = planting_init(&s->planting, &s->link, s->modules, mem, s->rules.rules, s->rules.nrules, &options);
 	if (r < 0)
 		return r;
 	s->planting_up = true;
@@ -185,10 +179,12 @@ static int open_planting(struct session *s)
 /* The functions that the user named are not there. */
 static void say_none_found(const struct session *s)
 {
-	for (size_t i = 0; i < s->opt->nrules; i++) {
+	for (size_t i = 0; i < s->rules.nrules; i++) {
 		char rule[256];
 
-		rule_format(&s->opt->rules[i], rule, sizeof(rule));
+		if (s->rules.rules[i].builtin)
+			continue;
+		rule_format(&s->rules.rules[i], rule, sizeof(rule));
 		log_error("nothing in %d (%s) to watch by the rule: %s", s->target.pid, s->target.comm, rule);
 	}
 	log_hint("a function without a name in the file can be given as 0xADDRESS or MODULE+0xOFFSET; a module that is loaded later is watched once one of the rules is found");
@@ -205,7 +201,7 @@ static int plan(struct session *s)
 		r = planting_plan(&s->planting);
 	if (r < 0)
 		return r;
-	if (!planting_any(&s->planting) && ruleset_is_own(s->opt)) {
+	if (!planting_any(&s->planting) && ruleset_is_own(&s->rules)) {
 		say_none_found(s);
 		return -ENOENT;
 	}

@@ -22,6 +22,7 @@
 #include "attach/planting.h"
 #include "attach/recorder.h"
 #include "attach/reporting.h"
+#include "attach/ruleset.h"
 #include "attach/spawn.h"
 #include "attach/tally.h"
 #include "attach/target.h"
@@ -32,6 +33,7 @@
 /* All that belongs to one watch; what is not there yet is zero. */
 struct session {
 	const struct options *opt;
+	struct ruleset rules;
 	struct target_info target;
 	struct targetfs fs;
 	struct link link;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "attach/option_report.h"
+#include "attach/option_rules.h"
 #include "base/duration.h"
 
 #define MAX_STALL_LIMIT_NS 2000000000ull	/* then the keeper gives up anyway */
@@ -80,59 +81,6 @@ static int set_duration(struct options *o, const char *arg, struct usage_error *
 		return usage_advise(err, "without -d it watches until Ctrl-C, SIGTERM, or the target's end");
 	}
 	return 0;
-}
-
-static int add_rule(struct options *o, const char *text, size_t prefix, const char *option, struct usage_error *err)
-{
-	struct rule_error why;
-	struct rule *rules = reallocarray(o->rules, o->nrules + 1, sizeof(*rules));
-
-	if (!rules)
-		return -ENOMEM;
-	o->rules = rules;
-	if (rule_parse(text, &rules[o->nrules], &why))
-		return usage_refuse(err, "%s '%s': %s (column %zu)", option, text + prefix, why.message,
-			      why.column > prefix ? why.column - prefix : 1);
-	o->nrules++;
-	return 0;
-}
-
-static int add_probe(struct options *o, const char *arg, struct usage_error *err)
-{
-	int ret = add_rule(o, arg, 0, "--probe", err);
-
-	if (ret == -EINVAL)
-		usage_advise(err, "for example: --probe 'alloc my_alloc size=arg1' --probe 'free my_free'");
-	return ret;
-}
-
-/* --from and --until are rules of one word and a function. */
-static int add_scope(struct options *o, const char *verb, const char *arg, struct usage_error *err)
-{
-	char option[16];
-	size_t prefix = strlen(verb) + 1;
-	cleanup_free char *text = NULL;
-	int ret;
-
-	if (asprintf(&text, "%s %s", verb, arg) < 0) {
-		text = NULL;
-		return -ENOMEM;
-	}
-	snprintf(option, sizeof(option), "--%s", verb);
-	ret = add_rule(o, text, prefix, option, err);
-	if (ret == -EINVAL)
-		usage_advise(err, "it takes the name of a function, 0xADDRESS or MODULE+0xOFFSET");
-	return ret;
-}
-
-static int add_from(struct options *o, const char *arg, struct usage_error *err)
-{
-	return add_scope(o, "from", arg, err);
-}
-
-static int add_until(struct options *o, const char *arg, struct usage_error *err)
-{
-	return add_scope(o, "until", arg, err);
 }
 
 static int set_sizes(struct options *o, const char *arg, struct usage_error *err)
@@ -259,10 +207,17 @@ const struct option_line option_table[] = {
 	{ "name", 'n', "NAME", FOR_TARGET, set_name, "the same by name; if several have it, they are listed" },
 	{ "duration", 'd', "DURATION", FOR_WATCH, set_duration,
 	  "how long: 30s, 10m, 1h30m; without it: until Ctrl-C,\nSIGTERM, or the target's end" },
-	{ "probe", 0, "RULE", FOR_TARGET, add_probe,
+	{ "family", 0, "NAME,...", FOR_TARGET, option_family,
+	  "what to watch: families or packs of rules, as `mmattach\nprobes` lists them (default libc)" },
+	{ "probe", 0, "RULE", FOR_TARGET, option_probe,
 	  "watch a function, e.g. 'alloc my_alloc size=arg1' or\n'free my_free'; may be given again" },
-	{ "from", 0, "FUNC", FOR_TARGET, add_from, "begin to count when FUNC is entered" },
-	{ "until", 0, "FUNC", FOR_TARGET, add_until, "stop counting when FUNC is entered" },
+	{ "probes", 0, "FILE", FOR_TARGET, option_probes, "the same from a file, a rule a line; may be given again" },
+	{ "ref", 0, "REF:UNREF[:argN][:count=+OFF/BYTES][:birth=F,...]", FOR_TARGET, option_ref,
+	  "watch references: functions that take and drop one; which\nargument the object is (1), where in it its own count lies,\n"
+	  "and which functions return a new one; may be given again" },
+	{ "in", 0, "FUNC", FOR_TARGET, option_in, "count only what happens inside FUNC; may be given again" },
+	{ "from", 0, "FUNC", FOR_TARGET, option_from, "begin to count when FUNC is entered" },
+	{ "until", 0, "FUNC", FOR_TARGET, option_until, "stop counting when FUNC is entered" },
 	{ "sizes", 0, "usable|exact", FOR_TARGET, set_sizes,
 	  "sizes as the allocator keeps them (default), or as they\nwere asked for (one more stop for each allocation)" },
 	{ "stack-bytes", 0, "N", FOR_WATCH, set_stack_bytes,

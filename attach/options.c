@@ -293,7 +293,7 @@ int options_parse(int argc, char **argv, struct options *out, struct usage_error
 	*out = (struct options){
 		.stack_bytes = OPTIONS_STACK_BYTES, .depth = OPTIONS_DEPTH,
 		.max_stall_ns = OPTIONS_MAX_STALL_NS,
-		.top = OPTIONS_TOP,
+		.top = OPTIONS_TOP, .probes = STRBUF_INIT, .rules = STRBUF_INIT,
 	};
 	*err = (struct usage_error){ "", "" };
 	ret = parse_all(&p);
@@ -311,9 +311,10 @@ static void fini_list(struct option_list *list)
 
 void options_fini(struct options *o)
 {
-	free(o->rules);
-	o->rules = NULL;
-	o->nrules = 0;
+	strbuf_fini(&o->probes);
+	strbuf_fini(&o->rules);
+	fini_list(&o->families);
+	fini_list(&o->probe_files);
 	fini_list(&o->focus);
 	fini_list(&o->ignore);
 	fini_list(&o->suppressions);

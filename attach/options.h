@@ -22,9 +22,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "attach/probes/rule.h"
 #include "attach/unwinders.h"
 #include "base/cleanup.h"
+#include "base/strbuf.h"
 
 #define OPTIONS_STACK_BYTES 32768
 #define OPTIONS_STACK_BYTES_MAX 131072
@@ -55,8 +55,10 @@ struct options {
 	const char *name;		/* NULL: not given */
 	char **program;			/* PROGRAM ARG... and NULL; NULL: not given */
 	uint64_t duration_ns;		/* 0: until it is ended */
-	struct rule *rules;		/* of --probe, --from, --until, in their order */
-	size_t nrules;
+	struct option_list families;	/* of --family, each NAME,NAME... */
+	struct option_list probe_files;
+	struct strbuf probes;		/* of --probe: lines of a rule file */
+	struct strbuf rules;		/* what --ref, --from, --until, --in come to: the same */
 	bool exact_sizes;
 	unsigned stack_bytes;		/* the most that is copied of a stack */
 	unsigned depth;			/* frames of a stack that are kept */

@@ -45,14 +45,17 @@ void planting_fini(struct planting *p)
 static size_t rules_for(const struct module *m, const struct rule *rules, size_t nrules, struct rule *out,
 			uint16_t *index)
 {
+	char build_id[2 * sizeof(m->build_id) + 1] = "";
 	size_t n = 0;
 
+	for (size_t i = 0; i < m->build_id_len; i++)
+		snprintf(build_id + 2 * i, 3, "%02x", m->build_id[i]);
 	for (size_t i = 0; i < nrules; i++) {
 		const struct rule *r = &rules[i];
 
 		if (r->where == WHERE_ADDRESS && (r->addr < m->lo || r->addr >= m->hi))
 			continue;
-		if (r->where == WHERE_OFFSET && strcmp(r->name, m->name) != 0)
+		if (!rule_holds_in(r, m->name, build_id))
 			continue;
 		out[n] = *r;
 		if (r->where == WHERE_ADDRESS)
@@ -320,7 +323,7 @@ int planting_return(struct planting *p, taddr ret, uint32_t entry)
 bool planting_any(const struct planting *p)
 {
 	for (size_t i = 0; i < p->nprobes; i++)
-		if (p->probes[i].rule->op <= RULE_FREE && p->probes[i].kind != PLAN_NONE)
+		if (!rule_is_scope(p->probes[i].rule) && p->probes[i].kind != PLAN_NONE)
 			return true;
 	return false;
 }

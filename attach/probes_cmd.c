@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "attach/diagnose.h"
 #include "attach/modules.h"
@@ -10,17 +11,53 @@
 #include "attach/ruleset.h"
 #include "attach/target.h"
 #include "base/log.h"
+#include "packs/packs.h"
 
-static int list_rules(const struct rule *rules, size_t n, FILE *out)
+static void list_family(const struct ruleset *rs, size_t family, FILE *out)
 {
-	fprintf(out, "rules (name a process with -p or -n to see where their traps would go):\n");
-	for (size_t i = 0; i < n; i++) {
-		char text[256];
+	const struct rule_family *f = &rs->families[family];
 
-		rule_format(&rules[i], text, sizeof(text));
-		fprintf(out, "  %s\n", text);
+	fprintf(out, "  family %s%s of=%s\n", f->name, f->refs ? " refs" : "", f->noun);
+	for (size_t i = 0; i < rs->nrules; i++) {
+		char text[1024];
+
+		if (rs->rules[i].family != family || rule_is_scope(&rs->rules[i]))
+			continue;
+		rule_format(&rs->rules[i], text, sizeof(text));
+		fprintf(out, "    %s\n", text);
 	}
-	return 0;
+}
+
+static void list_rules(const struct ruleset *rs, FILE *out)
+{
+	for (size_t i = 0; i < rs->nfamilies; i++)
+		list_family(rs, i, out);
+}
+
+/* A pack's first line is a comment that says what it is for. */
+static int list_pack(const struct pack *p, FILE *out)
+{
+	struct ruleset rs = { 0 };
+	struct rulefile_error err;
+	int r = ruleset_add_text(&rs, p->name, p->name, p->text, p->len, &err);
+
+	fprintf(out, "\n%s: %.*s\n", p->name, (int)strcspn(p->text + 2, "\n"), p->text + 2);
+	list_rules(&rs, out);
+	ruleset_fini(&rs);
+	return r;
+}
+
+static int list_packs(FILE *out)
+{
+	size_t n;
+	const struct pack *packs = packs_all(&n);
+	int r = 0;
+
+	fprintf(out, "What can be watched: packs of rules, and their families. --family NAME,... picks some by either name;\n"
+		     "-p PID or -n NAME shows where their traps would go.\n");
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = list_pack(&packs[i], out);
+	return r;
 }
 
 static int print_module(const struct module *m, struct decoder *d, const struct plan_set *set, FILE *out)
@@ -105,14 +142,19 @@ static int probes_of(const struct options *opt, const struct rule *rules, size_t
 
 int probes_cmd(const struct options *opt, FILE *out)
 {
-	cleanup_free struct rule *rules = NULL;
-	size_t n;
+	struct ruleset rs;
+	int r = ruleset_choose(opt, &rs), status = 0;
 
-	if (ruleset_choose(opt, &rules, &n) < 0) {
-		log_error_errno(ENOMEM, "cannot list the rules");
-		return 1;
-	}
-	if (!opt->pid && !opt->name)
-		return list_rules(rules, n, out);
-	return probes_of(opt, rules, n, out);
+	if (r == -ENOMEM)
+		log_error_errno(r, "cannot list the rules");
+	if (r < 0)
+		return r == -EINVAL ? 2 : 1;
+	if (opt->pid || opt->name)
+		status = probes_of(opt, rs.rules, rs.nrules, out);
+	else if (opt->families.n || ruleset_is_own(&rs))
+		list_rules(&rs, out);
+	else
+		status = list_packs(out) < 0;
+	ruleset_fini(&rs);
+	return status;
 }

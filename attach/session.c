@@ -239,6 +239,7 @@ static void close_session(struct session *s)
 	reporting_close(&s->reporting);
 	targetfs_fini(&s->fs);
 	target_fini(&s->target);
+	ruleset_fini(&s->rules);
 }
 
 static int watch_and_report(struct session *s)
@@ -278,10 +279,19 @@ static int run(struct session *s, int argc, char **argv)
 	return r == 0 && status == 0 ? reporting_status(&s->reporting) : status;
 }
 
+/* The exit status. What is wrong with them has been said. */
+static int rules_refused(int r)
+{
+	if (r == -EINVAL)
+		return 2;
+	log_error_errno(r, "cannot begin");
+	return 1;
+}
+
 int session_run(const struct options *opt, int argc, char **argv)
 {
 	struct session *s = calloc(1, sizeof(*s)); /* too large for a small stack */
-	int status = 1;
+	int status = 1, r;
 
 	if (!s) {
 		log_error_errno(ENOMEM, "cannot begin");
@@ -290,7 +300,10 @@ int session_run(const struct options *opt, int argc, char **argv)
 	s->opt = opt;
 	s->signals = -1;
 	s->fs = (struct targetfs)TARGETFS_INIT;
-	if (open_signals(s) == 0 && reporting_open(&s->reporting, opt, opt->report) == 0 && open_recorder(s) == 0)
+	r = ruleset_choose(opt, &s->rules);
+	if (r < 0)
+		status = rules_refused(r);
+	else if (open_signals(s) == 0 && reporting_open(&s->reporting, opt, opt->report) == 0 && open_recorder(s) == 0)
 		status = run(s, argc, argv);
 	close_session(s);
 	free(s);

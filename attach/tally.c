@@ -97,9 +97,13 @@ static void forget(struct tally *t, const struct record_hit *hit, taddr addr)
 
 /* --- reading a hit --- */
 
-static uint64_t argument(const struct record_hit *hit, int n)
+/* What an expression over the arguments gives. */
+static bool value(const struct record_hit *hit, const struct rule *r, const struct expr *e, uint64_t *out)
 {
-	return n >= 1 && n <= 6 ? hit->args[n - 1] : 0;
+	struct expr_values v = { 0 };
+
+	memcpy(v.args, hit->args, sizeof(v.args));
+	return expr_eval(e, &r->loads, &v, out);
 }
 
 static uint64_t result(const struct record_hit *hit, const struct site *s)
@@ -132,20 +136,13 @@ static uint64_t chunk_usable(uint64_t header)
 
 static uint64_t block_size(struct tally *t, const struct record_hit *hit, const struct rule *r, bool chunk)
 {
-	bool args = hit->head.flags & RECORD_CLOSES;
+	uint64_t size = 0;
+	bool asked = (hit->head.flags & RECORD_CLOSES) && value(hit, r, &r->size, &size);
 
-	if (args && t->planting->options.exact_sizes && r->size.kind == VALUE_ARG)
-		return argument(hit, r->size.a);
-	if (args && t->planting->options.exact_sizes && r->size.kind == VALUE_PRODUCT)
-		return argument(hit, r->size.a) * argument(hit, r->size.b);
-	if (chunk && (hit->aux_read & 1))
+	if (chunk && (hit->aux_read & 1) && !(asked && t->planting->options.exact_sizes))
 		return chunk_usable(hit->aux[0]);
-	if (args && r->size.kind == VALUE_ARG)
-		return argument(hit, r->size.a);
-	if (args && r->size.kind == VALUE_PRODUCT)
-		return argument(hit, r->size.a) * argument(hit, r->size.b);
-	t->unread_sizes++;
-	return 0;
+	t->unread_sizes += !asked;
+	return size;
 }
 
 /* --- what it does --- */
@@ -176,9 +173,9 @@ static void on_alloc(struct tally *t, const struct record_hit *hit, struct probe
 
 	if (hit->head.flags & RECORD_OPENS)
 		return;
-	if (r->ptr.kind == VALUE_LOAD && p->kind != PLAN_WRAPPER) {
+	if (expr_is_load(&r->ptr) && p->kind != PLAN_WRAPPER) {
 		/* the result is a status; the block's address was read from where the caller wants it */
-		if (r->if_ret_zero && (uint32_t)ptr != 0)
+		if (r->own_condition && (uint32_t)ptr != 0)
 			ptr = 0;
 		else
 			ptr = hit->aux_read & 1 ? hit->aux[0] : 0;
@@ -254,11 +251,11 @@ static void release_other(struct tally *t, const struct record_hit *hit, taddr p
 
 static void on_free(struct tally *t, const struct record_hit *hit, struct probe *p, const struct site *s)
 {
-	taddr ptr = argument(hit, p->rule->ptr.kind == VALUE_ARG ? p->rule->ptr.a : 1);
 	struct live_block b;
+	taddr ptr = 0;
 	uint32_t by;
 
-	if (!ptr)
+	if (!value(hit, p->rule, &p->rule->ptr, &ptr) || !ptr)
 		return;
 	if (t->counting)
 		count(t, p);
@@ -271,7 +268,9 @@ static void on_free(struct tally *t, const struct record_hit *hit, struct probe 
 
 static taddr realloc_old(const struct record_hit *hit, const struct rule *r)
 {
-	return argument(hit, r->old.kind == VALUE_ARG ? r->old.a : 1);
+	taddr old = 0;
+
+	return value(hit, r, &r->old, &old) ? old : 0;
 }
 
 static void look_up_old(struct tally *t, taddr old, struct realloc_open *o)
@@ -356,7 +355,8 @@ static void realloc_closes(struct tally *t, const struct record_hit *hit, struct
 			   bool chunk)
 {
 	taddr old = realloc_old(hit, p->rule), ptr = result(hit, s);
-	bool to_nothing = p->rule->size.kind == VALUE_ARG && argument(hit, p->rule->size.a) == 0;
+	uint64_t size;
+	bool to_nothing = value(hit, p->rule, &p->rule->size, &size) && size == 0;
 
 	if (t->counting && (ptr || (old && to_nothing)))
 		count(t, p);
@@ -421,6 +421,8 @@ void tally_hit(struct tally *t, const struct record_hit *hit)
 		break;
 	case RULE_UNTIL:
 		t->counting = false;
+		break;
+	default:
 		break;
 	}
 }

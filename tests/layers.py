@@ -4,6 +4,7 @@
 
     base <- trace <- symbolize <- report          never includes attach
     base <- attach/keeper                         the keeper includes nobody else
+    packs                                         text: includes nobody
     base <- trace <- symbolize <- attach/probes   and attach/keeper's plain data
     base <- symbolize <- attach/probes <- attach/unwind   and what is mapped: modules
     all of these <- attach                        the top level: the session
@@ -21,11 +22,13 @@ MAY_INCLUDE = {
     "trace": {"base", "trace"},
     "symbolize": {"base", "trace", "symbolize"},
     "report": {"base", "trace", "symbolize", "report"},
+    "packs": {"packs"},
     "attach/keeper": {"base", "attach/keeper"},
     "attach/probes": {"base", "trace", "symbolize", "attach/keeper", "attach/probes"},
     "attach/unwind": {"base", "symbolize", "attach/probes", "attach/unwind", "attach/modules.h",
                       "attach/keeper/procfs.h"},
-    "attach": {"base", "trace", "symbolize", "report", "attach", "attach/keeper", "attach/probes", "attach/unwind"},
+    "attach": {"base", "trace", "symbolize", "report", "packs", "attach", "attach/keeper", "attach/probes",
+               "attach/unwind"},
 }
 
 INCLUDE = re.compile(r'\s*#\s*include\s*"([^"]*)"')

@@ -9,7 +9,7 @@
 static bool is_watched(const struct planning *pl, taddr addr)
 {
 	for (size_t i = 0; addr && i < pl->set->n; i++) {
-		if (pl->entries[i] == addr && !is_scope(pl->set->plans[i].rule))
+		if (pl->entries[i] == addr && !rule_is_scope(pl->set->plans[i].rule))
 			return true;
 	}
 	return false;
@@ -18,7 +18,7 @@ static bool is_watched(const struct planning *pl, taddr addr)
 static bool is_watched_name(const struct planning *pl, const char *name)
 {
 	for (size_t i = 0; name && i < pl->nrules; i++) {
-		if (!is_scope(&pl->rules[i]) && pl->rules[i].where == WHERE_NAME && !strcmp(pl->rules[i].name, name))
+		if (!rule_is_scope(&pl->rules[i]) && pl->rules[i].where == WHERE_NAME && !strcmp(pl->rules[i].name, name))
 			return true;
 	}
 	return false;
@@ -44,7 +44,7 @@ enum exit_use use_of(const struct planning *pl, const struct plan *p, const stru
 		return EXIT_TRAP;
 	if (is_watched(pl, e->target) || is_watched_name(pl, e->name))
 		return EXIT_CLOSED_THERE;
-	if (returns_first_argument(e->name) && !e->conditional && p->rule->ptr.kind == VALUE_RET)
+	if (returns_first_argument(e->name) && !e->conditional && expr_is_ret(&p->rule->ptr))
 		return EXIT_TRAP_RDI;
 	return EXIT_UNKNOWN;
 }
@@ -113,7 +113,7 @@ static int watched_code(const struct planning *pl, const struct plan *but, taddr
 	for (size_t i = 0; addr && i < pl->set->n; i++) {
 		const struct plan *p = &pl->set->plans[i];
 
-		if (p == but || is_scope(p->rule) || !pl->entries[i])
+		if (p == but || rule_is_scope(p->rule) || !pl->entries[i])
 			continue;
 		if (p->entry == addr || (has_result(p->rule) && has_part(pl, i, addr)))
 			return (int)i;
@@ -134,8 +134,7 @@ bool needs_arguments(const struct planning *pl, const struct plan *p)
 {
 	const struct rule *r = p->rule;
 
-	return r->op == RULE_REALLOC || r->ptr.kind == VALUE_LOAD ||
-	       (pl->opt->exact_sizes && r->size.kind != VALUE_NONE);
+	return rule_needs_args(r) || (pl->opt->exact_sizes && r->size.n);
 }
 
 /* The function calls code whose exits are trapped, which makes the block. */
@@ -163,7 +162,7 @@ bool is_wrapper(const struct planning *pl, const struct plan *p, const struct bo
 
 	if (p->rule->op != RULE_ALLOC)
 		return false;
-	if (p->rule->ptr.kind == VALUE_LOAD)
+	if (expr_is_load(&p->rule->ptr))
 		return pl->opt->glibc_chunks && !pl->opt->exact_sizes && calls_maker(pl, p, b);
 	return !needs_arguments(pl, p) && exits_known(pl, p, b, why, sizeof(why)) && !exit_traps(pl, p, b);
 }

@@ -32,11 +32,6 @@ enum exit_use {
 	EXIT_UNKNOWN,
 };
 
-static inline bool is_scope(const struct rule *r)
-{
-	return r->op == RULE_FROM || r->op == RULE_UNTIL;
-}
-
 static inline bool has_result(const struct rule *r)
 {
 	return r->op == RULE_ALLOC || r->op == RULE_REALLOC;

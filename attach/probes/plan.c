@@ -46,7 +46,7 @@ static bool planned_already(const struct planning *pl, const struct rule *rule, 
 	for (size_t i = 0; i < pl->set->n; i++) {
 		const struct plan *p = &pl->set->plans[i];
 
-		if (p->entry == addr && addr && is_scope(p->rule) == is_scope(rule))
+		if (p->entry == addr && addr && rule_is_scope(p->rule) == rule_is_scope(rule))
 			return true;
 	}
 	return false;
@@ -132,7 +132,7 @@ static void add_site(struct planning *pl, struct plan *p, const struct site *s, 
 	*to = *s;
 	to->flags = (uint16_t)(to->flags | flags);
 	to->rule = p->rule_index;
-	to->family = is_scope(p->rule) ? 0 : PLAN_FAMILY;
+	to->family = rule_is_scope(p->rule) ? 0 : PLAN_FAMILY;
 	pl->taken[pl->ntaken++] = s->addr;
 }
 
@@ -252,7 +252,7 @@ static void plan_call(struct planning *pl, struct plan *p, const struct body *b)
 	if (is_wrapper(pl, p, b)) {
 		p->kind = PLAN_WRAPPER;
 		p->stops = 1;
-		give_reason(p, p->rule->ptr.kind == VALUE_LOAD ?
+		give_reason(p, expr_is_load(&p->rule->ptr) ?
 			    "its blocks are seen where they are made, and told apart by the return address" :
 			    "it only jumps to what is watched itself");
 	} else if (exits_known(pl, p, b, why, sizeof(why))) {
@@ -267,7 +267,7 @@ static void plan_at_entry(struct planning *pl, struct plan *p, const struct body
 	p->kind = PLAN_ENTRY;
 	p->stops = 1;
 	give_reason(p, "all there is to know is in its arguments");
-	place_at_entry(pl, p, b, is_scope(p->rule) ? SITE_SCOPE | SITE_EMIT : SITE_EMIT | SITE_INNER);
+	place_at_entry(pl, p, b, rule_is_scope(p->rule) ? SITE_SCOPE | SITE_EMIT : SITE_EMIT | SITE_INNER);
 	if (p->nsites && p->sites[0].emu.op == EMU_NONE)
 		give_reason(p, "nothing at its entry can be emulated: its first instruction is run in padding");
 }

@@ -14,8 +14,8 @@
 
 void add_words(const struct rule *r, const struct plan_options *opt, struct site *s)
 {
-	if (r->ptr.kind == VALUE_LOAD)
-		s->aux[0] = (struct site_aux){ SITE_AUX_ARG, (uint8_t)(r->ptr.a - 1), 0 };
+	if (expr_is_load(&r->ptr))
+		s->aux[0] = (struct site_aux){ SITE_AUX_ARG, (uint8_t)(r->loads.all[0].base - EXPR_BASE_ARG1), 0 };
 	else if (opt->glibc_chunks)
 		s->aux[0] = (struct site_aux){ SITE_AUX_REG, s->result, -8 };
 }

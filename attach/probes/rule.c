@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rule: the parser, and the rules of libc.
+ * rule: the parser.
  *
  * A rule is words parted by blanks: what it is, the function, then KEY=VALUE in
- * any order. A table says for each kind of rule which keys it takes and which values
- * these can have; everything else is an error with its column. What is not said
- * gets the default of its place at once, so that users of a rule need not know it;
- * rule_format leaves it out again.
+ * any order. A table says for each key which rules take it, how its value is parsed
+ * and formatted, and what holds if it is not said: that is filled in at once, so that users of a
+ * rule need not know it; rule_format leaves it out again. Everything else is an error with its column.
  */
 #include "attach/probes/rule.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define BUILD_ID_MIN 8
+#define SKIP_MAX 32
 
 /* The text being parsed, and how far we are. */
 struct cursor {
@@ -28,48 +31,17 @@ struct word {
 };
 
 static const char *const op_names[] = {
-	[RULE_ALLOC] = "alloc", [RULE_REALLOC] = "realloc", [RULE_FREE] = "free",
-	[RULE_FROM] = "from",	[RULE_UNTIL] = "until",
+	[RULE_ALLOC] = "alloc", [RULE_REALLOC] = "realloc", [RULE_FREE] = "free",   [RULE_REF] = "ref",
+	[RULE_UNREF] = "unref", [RULE_FROM] = "from",	    [RULE_UNTIL] = "until", [RULE_IN] = "in",
 };
 
 enum { OPS = sizeof(op_names) / sizeof(*op_names) };
 
 #define BIT(x) (1U << (x))
 
-/* A key: the rules that take it, the values it takes there, and what holds if it is not said. */
-static const struct key {
-	const char *name;
-	enum rule_op op;
-	size_t place;		/* of a struct rule_value in struct rule */
-	unsigned kinds;		/* bit per enum rule_value_kind */
-	struct rule_value standard;
-	const char *expected;
-} keys[] = {
-	{ "ptr", RULE_ALLOC, offsetof(struct rule, ptr), BIT(VALUE_RET) | BIT(VALUE_LOAD), { VALUE_RET, 0, 0 },
-	  "ret or *argN" },
-	{ "size", RULE_ALLOC, offsetof(struct rule, size), BIT(VALUE_ARG) | BIT(VALUE_PRODUCT), { VALUE_NONE, 0, 0 },
-	  "argN or argN*argM" },
-	{ "old", RULE_REALLOC, offsetof(struct rule, old), BIT(VALUE_ARG), { VALUE_ARG, 1, 0 }, "argN" },
-	{ "size", RULE_REALLOC, offsetof(struct rule, size), BIT(VALUE_ARG) | BIT(VALUE_PRODUCT), { VALUE_NONE, 0, 0 },
-	  "argN or argN*argM" },
-	{ "ptr", RULE_FREE, offsetof(struct rule, ptr), BIT(VALUE_ARG), { VALUE_ARG, 1, 0 }, "argN" },
-};
-
-enum { KEYS = sizeof(keys) / sizeof(*keys) };
-
 const char *rule_op_name(enum rule_op op)
 {
 	return op_names[op];
-}
-
-static struct rule_value *place_of(struct rule *r, const struct key *k)
-{
-	return (struct rule_value *)((char *)r + k->place);
-}
-
-static const struct rule_value *value_at(const struct rule *r, const struct key *k)
-{
-	return (const struct rule_value *)((const char *)r + k->place);
 }
 
 __attribute__((format(printf, 3, 4)))
@@ -100,119 +72,167 @@ static bool word_is(struct word w, const char *text)
 	return w.len == strlen(text) && !memcmp(w.at, text, w.len);
 }
 
-static int parse_op(struct cursor *c, enum rule_op *op)
+static int copy_word(struct cursor *c, struct word w, char *to, size_t size)
 {
-	struct word w = next_word(c);
-
-	for (unsigned i = 0; i < OPS; i++) {
-		if (word_is(w, op_names[i])) {
-			*op = (enum rule_op)i;
-			return 0;
-		}
-	}
-	return refuse(c, w.at, "expected alloc, realloc, free, from or until");
-}
-
-/* All of @text from 0x on must be hexadecimal and fit in 64 bits. */
-static bool parse_hex(const char *text, size_t len, taddr *out)
-{
-	static const char digits[] = "0123456789abcdef";
-	const char *digit;
-
-	if (len < 3 || len > 18 || text[0] != '0' || (text[1] | 0x20) != 'x')
-		return false;
-	*out = 0;
-	for (size_t i = 2; i < len; i++) {
-		char low = text[i] >= 'A' && text[i] <= 'F' ? (char)(text[i] | 0x20) : text[i];
-
-		digit = memchr(digits, low, 16);
-		if (!digit)
-			return false;
-		*out = *out << 4 | (taddr)(digit - digits);
-	}
-	return true;
-}
-
-/* name, 0xADDRESS or MODULE+0xOFFSET; the last + counts: libstdc++.so.6+0x10. */
-static int parse_function(struct cursor *c, struct rule *r)
-{
-	struct word w = next_word(c);
-	const char *plus = w.len ? memrchr(w.at, '+', w.len) : NULL;
-	size_t len = w.len;
-
-	if (!w.len)
-		return refuse(c, w.at, "expected a function: NAME, 0xADDRESS or MODULE+0xOFFSET");
-	if (len > 1 && w.at[0] == '0' && (w.at[1] | 0x20) == 'x') {
-		r->where = WHERE_ADDRESS;
-		return parse_hex(w.at, len, &r->addr) ? 0 : refuse(c, w.at, "not a hexadecimal address");
-	}
-	if (plus) {
-		r->where = WHERE_OFFSET;
-		len = (size_t)(plus - w.at);
-		if (!len || !parse_hex(plus + 1, w.len - len - 1, &r->addr))
-			return refuse(c, plus, "expected MODULE+0xOFFSET");
-	}
-	if (memchr(w.at, '=', len))
-		return refuse(c, w.at, "expected a function before KEY=VALUE");
-	if (len >= sizeof(r->name))
-		return refuse(c, w.at, "name longer than %zu", sizeof(r->name) - 1);
-	memcpy(r->name, w.at, len);
+	if (w.len >= size)
+		return refuse(c, w.at, "longer than %zu characters", size - 1);
+	memcpy(to, w.at, w.len);
+	to[w.len] = '\0';
 	return 0;
 }
 
-/* argN at the head of @w, which is cut off it. */
-static bool take_argument(struct word *w, int *number)
+/* --- keys --- */
+
+/* A key: the rules that take it, and where its value goes. An expression has a place and may have a standard. */
+struct key {
+	const char *name;
+	unsigned ops;		/* bit per enum rule_op */
+	int (*parse)(struct cursor *c, const struct key *k, struct word value, struct rule *r);
+	int (*format)(const struct key *k, const struct rule *r, char *buf, size_t n);
+	size_t place;		/* of a struct expr in struct rule */
+	const char *standard;	/* holds if it is not said; NULL: then there is none */
+	bool again;		/* may be given more than once */
+};
+
+static struct expr *place_of(struct rule *r, const struct key *k)
 {
-	if (w->len < 4 || memcmp(w->at, "arg", 3) || w->at[3] < '1' || w->at[3] > '6')
-		return false;
-	*number = w->at[3] - '0';
-	w->at += 4;
-	w->len -= 4;
-	return true;
+	return (struct expr *)((char *)r + k->place);
 }
 
-static bool parse_value(struct word w, struct rule_value *v)
+static const struct expr *expr_at(const struct rule *r, const struct key *k)
 {
-	*v = (struct rule_value){ VALUE_NONE, 0, 0 };
-	if (word_is(w, "ret")) {
-		v->kind = VALUE_RET;
-		return true;
-	}
-	v->kind = VALUE_ARG;
-	if (w.len && *w.at == '*') {
-		v->kind = VALUE_LOAD;
-		w.at++;
-		w.len--;
-	}
-	if (!take_argument(&w, &v->a))
-		return false;
-	if (v->kind == VALUE_ARG && w.len && *w.at == '*') {
-		v->kind = VALUE_PRODUCT;
-		w.at++;
-		w.len--;
-		if (!take_argument(&w, &v->b))
-			return false;
-	}
-	return w.len == 0;
+	return (const struct expr *)((const char *)r + k->place);
 }
+
+static int refuse_expr(struct cursor *c, struct word value, const struct expr_error *err)
+{
+	return refuse(c, value.at + err->offset, "%s", err->message);
+}
+
+static int parse_expr(struct cursor *c, const struct key *k, struct word value, struct rule *r)
+{
+	struct expr_error err;
+
+	if (expr_parse(value.at, value.len, place_of(r, k), &r->loads, &err))
+		return refuse_expr(c, value, &err);
+	return 0;
+}
+
+static int parse_tag(struct cursor *c, const struct key *k, struct word value, struct rule *r)
+{
+	struct word address = { value.at + 4, value.len - 5 };
+	struct expr_error err;
+
+	if (value.len < 5 || memcmp(value.at, "str(", 4) || value.at[value.len - 1] != ')')
+		return parse_expr(c, k, value, r);
+	r->tag_text = true;
+	if (expr_parse_text(address.at, address.len, &r->tag, &r->loads, &err))
+		return refuse_expr(c, address, &err);
+	return 0;
+}
+
+static int format_expr(const struct key *k, const struct rule *r, char *buf, size_t n)
+{
+	const struct expr *e = expr_at(r, k);
+	struct expr_loads none = { 0 };
+	struct expr_error err;
+	struct expr standard;
+	char text[512];
+
+	if (!e->n || (k->standard && !expr_parse(k->standard, strlen(k->standard), &standard, &none, &err) &&
+		      expr_equal(e, &standard)))
+		return 0;
+	expr_format(e, &r->loads, text, sizeof(text));
+	return snprintf(buf, n, " %s=%s", k->name, text);
+}
+
+static int parse_if(struct cursor *c, const struct key *k, struct word value, struct rule *r)
+{
+	struct expr_error err;
+
+	(void)k;
+	if (r->nifs == RULE_IFS)
+		return refuse(c, value.at, "if= more than %d times", RULE_IFS);
+	if (expr_parse(value.at, value.len, &r->ifs[r->nifs], &r->loads, &err))
+		return refuse_expr(c, value, &err);
+	r->nifs++;
+	r->own_condition = true;
+	return 0;
+}
+
+static int format_ifs(const struct key *k, const struct rule *r, char *buf, size_t n)
+{
+	char text[512];
+	int len = 0;
+
+	for (unsigned i = 0; i < r->nifs; i++) {
+		size_t at = (size_t)len < n ? (size_t)len : n;
+
+		expr_format(&r->ifs[i], &r->loads, text, sizeof(text));
+		len += snprintf(buf + at, n - at, " %s=%s", k->name, text);
+	}
+	return len;
+}
+
+static int parse_module(struct cursor *c, const struct key *k, struct word value, struct rule *r)
+{
+	(void)k;
+	if (!value.len)
+		return refuse(c, value.at, "expected a module's base name, which may hold * and ?");
+	return copy_word(c, value, r->module, sizeof(r->module));
+}
+
+static int format_module(const struct key *k, const struct rule *r, char *buf, size_t n)
+{
+	return *r->module ? snprintf(buf, n, " %s=%s", k->name, r->module) : 0;
+}
+
+static int parse_skip(struct cursor *c, const struct key *k, struct word value, struct rule *r)
+{
+	unsigned number = 0;
+
+	(void)k;
+	for (size_t i = 0; i < value.len && number <= SKIP_MAX; i++)
+		number = value.at[i] >= '0' && value.at[i] <= '9' ? number * 10 + (unsigned)(value.at[i] - '0') : SKIP_MAX + 1;
+	if (!value.len || number > SKIP_MAX)
+		return refuse(c, value.at, "expected a number of frames, 0 to %d", SKIP_MAX);
+	r->skip = (uint8_t)number;
+	return 0;
+}
+
+static int format_skip(const struct key *k, const struct rule *r, char *buf, size_t n)
+{
+	return r->skip ? snprintf(buf, n, " %s=%u", k->name, r->skip) : 0;
+}
+
+#define BLOCKS (BIT(RULE_ALLOC) | BIT(RULE_REALLOC))
+#define REFS (BIT(RULE_REF) | BIT(RULE_UNREF))
+#define VALUE(name) parse_expr, format_expr, offsetof(struct rule, name)
+
+/* In the order in which they are written. */
+static const struct key keys[] = {
+	{ "obj", REFS, VALUE(ptr), "arg1", false },
+	{ "old", BIT(RULE_REALLOC), VALUE(old), "arg1", false },
+	{ "ptr", BLOCKS, VALUE(ptr), "ret", false },
+	{ "ptr", BIT(RULE_FREE), VALUE(ptr), "arg1", false },
+	{ "size", BLOCKS, VALUE(size), NULL, false },
+	{ "count", REFS, VALUE(count), NULL, false },
+	{ "by", REFS, VALUE(by), "1", false },
+	{ "tag", BLOCKS, parse_tag, format_expr, offsetof(struct rule, tag), NULL, false },
+	{ "if", BLOCKS | BIT(RULE_FREE) | REFS, parse_if, format_ifs, 0, NULL, true },
+	{ "module", BLOCKS | BIT(RULE_FREE) | REFS, parse_module, format_module, 0, NULL, false },
+	{ "skip", BLOCKS | REFS, parse_skip, format_skip, 0, NULL, false },
+};
+
+enum { KEYS = sizeof(keys) / sizeof(*keys) };
 
 static const struct key *find_key(enum rule_op op, struct word name)
 {
 	for (unsigned i = 0; i < KEYS; i++) {
-		if (keys[i].op == op && word_is(name, keys[i].name))
+		if (keys[i].ops & BIT(op) && word_is(name, keys[i].name))
 			return &keys[i];
 	}
 	return NULL;
-}
-
-static int parse_if(struct cursor *c, struct word value, struct rule *r)
-{
-	if (r->op != RULE_ALLOC)
-		return refuse(c, value.at, "if= goes with alloc only");
-	if (!word_is(value, "ret==0"))
-		return refuse(c, value.at, "expected ret==0");
-	r->if_ret_zero = true;
-	return 0;
 }
 
 static int parse_pair(struct cursor *c, struct word w, struct rule *r, unsigned *seen)
@@ -225,27 +245,140 @@ static int parse_pair(struct cursor *c, struct word w, struct rule *r, unsigned 
 		return refuse(c, w.at, "expected KEY=VALUE");
 	name = (struct word){ w.at, (size_t)(equals - w.at) };
 	value = (struct word){ equals + 1, w.len - name.len - 1 };
-	if (word_is(name, "if"))
-		return parse_if(c, value, r);
 	k = find_key(r->op, name);
 	if (!k)
 		return refuse(c, w.at, "%s has no %.*s=", op_names[r->op], (int)(name.len < 32 ? name.len : 32), name.at);
-	if (*seen & BIT(k - keys))
+	if (*seen & BIT(k - keys) && !k->again)
 		return refuse(c, w.at, "%s= twice", k->name);
 	*seen |= BIT(k - keys);
-	if (!parse_value(value, place_of(r, k)) || !(k->kinds & BIT(value_at(r, k)->kind)))
-		return refuse(c, value.at, "expected %s (N, M: 1 to 6)", k->expected);
+	return k->parse(c, k, value, r);
+}
+
+static int set_defaults(struct cursor *c, struct rule *r)
+{
+	for (unsigned i = 0; i < KEYS; i++) {
+		const struct key *k = &keys[i];
+		struct word standard = { k->standard, k->standard ? strlen(k->standard) : 0 };
+		int rc;
+
+		if (!(k->ops & BIT(r->op)) || !k->standard)
+			continue;
+		rc = k->parse(c, k, standard, r);
+		if (rc)
+			return rc;
+	}
 	return 0;
 }
 
-static void set_defaults(struct rule *r)
+/* --- what it is, and the function --- */
+
+static int parse_op(struct cursor *c, enum rule_op *op)
 {
-	for (unsigned i = 0; i < KEYS; i++) {
-		if (keys[i].op == r->op)
-			*place_of(r, &keys[i]) = keys[i].standard;
+	struct word w = next_word(c);
+
+	for (unsigned i = 0; i < OPS; i++) {
+		if (word_is(w, op_names[i])) {
+			*op = (enum rule_op)i;
+			return 0;
+		}
 	}
-	if (r->op == RULE_REALLOC)
-		r->ptr.kind = VALUE_RET;
+	return refuse(c, w.at, "expected alloc, realloc, free, ref, unref, from, until or in");
+}
+
+static int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c |= 0x20;
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* All of @text from 0x on must be hexadecimal and fit in 64 bits. */
+static bool parse_hex(const char *text, size_t len, taddr *out)
+{
+	if (len < 3 || len > 18 || text[0] != '0' || (text[1] | 0x20) != 'x')
+		return false;
+	*out = 0;
+	for (size_t i = 2; i < len; i++) {
+		if (hex_digit(text[i]) < 0)
+			return false;
+		*out = *out << 4 | (taddr)hex_digit(text[i]);
+	}
+	return true;
+}
+
+static int parse_build_id(struct cursor *c, struct word w, struct rule *r)
+{
+	if (w.len < BUILD_ID_MIN || w.len >= sizeof(r->build_id))
+		return refuse(c, w.at, "expected %d to %zu hexadecimal digits of a build id", BUILD_ID_MIN,
+			      sizeof(r->build_id) - 1);
+	for (size_t i = 0; i < w.len; i++) {
+		if (hex_digit(w.at[i]) < 0)
+			return refuse(c, w.at + i, "expected a hexadecimal digit of a build id");
+		r->build_id[i] = w.at[i] >= 'A' && w.at[i] <= 'F' ? (char)(w.at[i] | 0x20) : w.at[i];
+	}
+	r->build_id[w.len] = '\0';
+	return 0;
+}
+
+/* MODULE+0xOFFSET or MODULE@BUILDID+0xOFFSET; the last + and the last @ before it count: libstdc++.so.6+0x10. */
+static int parse_offset(struct cursor *c, struct word w, const char *plus, struct rule *r)
+{
+	struct word module = { w.at, (size_t)(plus - w.at) };
+	const char *at = module.len ? memrchr(w.at, '@', module.len) : NULL;
+	int rc = 0;
+
+	r->where = WHERE_OFFSET;
+	if (at) {
+		module.len = (size_t)(at - w.at);
+		rc = parse_build_id(c, (struct word){ at + 1, (size_t)(plus - at) - 1 }, r);
+	}
+	if (rc)
+		return rc;
+	if (!module.len || !parse_hex(plus + 1, (size_t)(w.at + w.len - plus) - 1, &r->addr))
+		return refuse(c, plus, "expected MODULE+0xOFFSET");
+	return copy_word(c, module, r->name, sizeof(r->name));
+}
+
+static int parse_function(struct cursor *c, struct word w, struct rule *r)
+{
+	const char *plus = w.len ? memrchr(w.at, '+', w.len) : NULL;
+
+	if (!w.len)
+		return refuse(c, w.at, "expected a function: NAME, 0xADDRESS, MODULE+0xOFFSET or MODULE@BUILDID+0xOFFSET");
+	if (memchr(w.at, '=', w.len))
+		return refuse(c, w.at, "expected a function before KEY=VALUE");
+	if (w.len > 1 && w.at[0] == '0' && (w.at[1] | 0x20) == 'x') {
+		r->where = WHERE_ADDRESS;
+		return parse_hex(w.at, w.len, &r->addr) ? 0 : refuse(c, w.at, "not a hexadecimal address");
+	}
+	if (plus)
+		return parse_offset(c, w, plus, r);
+	return copy_word(c, w, r->name, sizeof(r->name));
+}
+
+int rule_parse_function(const char *text, size_t len, struct rule *out, struct rule_error *err)
+{
+	struct cursor c = { .text = text, .at = text, .err = err };
+
+	return parse_function(&c, (struct word){ text, len }, out);
+}
+
+/* ret==0, or i32(ret)==0. */
+static bool is_status(const struct expr *e)
+{
+	return (e->n == 3 || (e->n == 4 && e->nodes[1].op == EXPR_CAST)) && e->nodes[0].op == EXPR_RET &&
+	       e->nodes[e->n - 2].op == EXPR_CONST && !e->nodes[e->n - 2].value && e->nodes[e->n - 1].op == EXPR_EQ;
+}
+
+/* A status is no block. */
+static int check_status(struct cursor *c, const struct rule *r)
+{
+	for (unsigned i = 0; i < r->nifs; i++) {
+		if (r->op == RULE_ALLOC && expr_is_ret(&r->ptr) && is_status(&r->ifs[i]))
+			return refuse(c, c->text, "if=ret==0 needs ptr=, such as ptr=*arg1: the result is a status");
+	}
+	return 0;
 }
 
 int rule_parse(const char *text, struct rule *out, struct rule_error *err)
@@ -258,91 +391,98 @@ int rule_parse(const char *text, struct rule *out, struct rule_error *err)
 
 	rc = parse_op(&c, &r.op);
 	if (!rc)
-		rc = parse_function(&c, &r);
+		rc = parse_function(&c, next_word(&c), &r);
+	if (!rc)
+		rc = set_defaults(&c, &r);
 	if (rc)
 		return rc;
-	set_defaults(&r);
 	for (w = next_word(&c); w.len; w = next_word(&c)) {
 		rc = parse_pair(&c, w, &r, &seen);
 		if (rc)
 			return rc;
 	}
-	if (r.if_ret_zero && r.ptr.kind == VALUE_RET)
-		return refuse(&c, text, "if=ret==0 needs ptr=*argN: the result is a status");
-	*out = r;
-	return 0;
+	rc = check_status(&c, &r);
+	if (!rc)
+		*out = r;
+	return rc;
 }
 
-static int format_value(const struct rule_value *v, char *buf, size_t n)
-{
-	switch (v->kind) {
-	case VALUE_RET:
-		return snprintf(buf, n, "ret");
-	case VALUE_ARG:
-		return snprintf(buf, n, "arg%d", v->a);
-	case VALUE_LOAD:
-		return snprintf(buf, n, "*arg%d", v->a);
-	case VALUE_PRODUCT:
-		return snprintf(buf, n, "arg%d*arg%d", v->a, v->b);
-	case VALUE_NONE:
-		break;
-	}
-	return snprintf(buf, n, "%s", "");
-}
+/* --- as text --- */
 
 static int format_function(const struct rule *r, char *buf, size_t n)
 {
+	const char *op = op_names[r->op];
+
 	switch (r->where) {
 	case WHERE_ADDRESS:
-		return snprintf(buf, n, "%s " PRItaddr, op_names[r->op], r->addr);
+		return snprintf(buf, n, "%s " PRItaddr, op, r->addr);
 	case WHERE_OFFSET:
-		return snprintf(buf, n, "%s %s+" PRItaddr, op_names[r->op], r->name, r->addr);
+		return snprintf(buf, n, "%s %s%s%s+" PRItaddr, op, r->name, *r->build_id ? "@" : "", r->build_id, r->addr);
 	case WHERE_NAME:
 		break;
 	}
-	return snprintf(buf, n, "%s %s", op_names[r->op], r->name);
+	return snprintf(buf, n, "%s %s", op, r->name);
 }
 
 int rule_format(const struct rule *r, char *buf, size_t n)
 {
-	char text[RULE_NAME_MAX + 96], value[32];
-	int len = format_function(r, text, sizeof(text));
+	int len = format_function(r, buf, n);
 
 	for (unsigned i = 0; i < KEYS; i++) {
-		const struct key *k = &keys[i];
+		size_t at = (size_t)len < n ? (size_t)len : n;
 
-		if (k->op != r->op || !memcmp(value_at(r, k), &k->standard, sizeof(k->standard)))
-			continue;
-		format_value(value_at(r, k), value, sizeof(value));
-		len += snprintf(text + len, sizeof(text) - (size_t)len, " %s=%s", k->name, value);
+		if (keys[i].ops & BIT(r->op))
+			len += keys[i].format(&keys[i], r, buf + at, n - at);
 	}
-	if (r->if_ret_zero)
-		snprintf(text + len, sizeof(text) - (size_t)len, " if=ret==0");
-	return snprintf(buf, n, "%s", text);
+	return len;
 }
 
-#define RET { VALUE_RET, 0, 0 }
-#define ARG(n) { VALUE_ARG, (n), 0 }
-#define BUILTIN(operation, function, ...) { .op = (operation), .name = (function), .builtin = true, __VA_ARGS__ }
+/* --- questions --- */
 
-/*
- * What every C library has. reallocarray and C++'s new and delete are not here: they
- * reach malloc, realloc and free through the functions that are.
- */
-static const struct rule libc_rules[] = {
-	BUILTIN(RULE_ALLOC, "malloc", .ptr = RET, .size = ARG(1)),
-	BUILTIN(RULE_ALLOC, "calloc", .ptr = RET, .size = { VALUE_PRODUCT, 1, 2 }),
-	BUILTIN(RULE_REALLOC, "realloc", .ptr = RET, .old = ARG(1), .size = ARG(2)),
-	BUILTIN(RULE_ALLOC, "aligned_alloc", .ptr = RET, .size = ARG(2)),
-	BUILTIN(RULE_ALLOC, "memalign", .ptr = RET, .size = ARG(2)),
-	BUILTIN(RULE_ALLOC, "posix_memalign", .ptr = { VALUE_LOAD, 1, 0 }, .size = ARG(3), .if_ret_zero = true),
-	BUILTIN(RULE_ALLOC, "valloc", .ptr = RET, .size = ARG(1)),
-	BUILTIN(RULE_ALLOC, "pvalloc", .ptr = RET, .size = ARG(1)),
-	BUILTIN(RULE_FREE, "free", .ptr = ARG(1)),
-};
-
-const struct rule *rule_libc(size_t *n)
+bool rule_is_scope(const struct rule *r)
 {
-	*n = sizeof(libc_rules) / sizeof(*libc_rules);
-	return libc_rules;
+	return r->op == RULE_FROM || r->op == RULE_UNTIL || r->op == RULE_IN;
+}
+
+bool rule_is_ref(const struct rule *r)
+{
+	return r->op == RULE_REF || r->op == RULE_UNREF;
+}
+
+bool rule_is_birth(const struct rule *r)
+{
+	return r->op == RULE_REF && expr_is_ret(&r->ptr);
+}
+
+/* Does one of its expressions, the size not among them, ask @question? */
+static bool any_uses(const struct rule *r, bool (*question)(const struct expr *, const struct expr_loads *))
+{
+	const struct expr *const all[] = { &r->ptr, &r->old, &r->count, &r->by, &r->tag };
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		if (question(all[i], &r->loads))
+			return true;
+	for (unsigned i = 0; i < r->nifs; i++)
+		if (question(&r->ifs[i], &r->loads))
+			return true;
+	return false;
+}
+
+bool rule_at_exit(const struct rule *r)
+{
+	return r->op == RULE_ALLOC || r->op == RULE_REALLOC || (!rule_is_scope(r) && any_uses(r, expr_uses_ret));
+}
+
+bool rule_needs_args(const struct rule *r)
+{
+	return rule_at_exit(r) && any_uses(r, expr_uses_args);
+}
+
+bool rule_holds_in(const struct rule *r, const char *module, const char *build_id)
+{
+	if (*r->module && fnmatch(r->module, module, 0))
+		return false;
+	if (r->where != WHERE_OFFSET)
+		return true;
+	return !fnmatch(r->name, module, 0) && !strncmp(r->build_id, build_id, strlen(r->build_id));
 }

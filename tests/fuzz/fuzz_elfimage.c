@@ -11,6 +11,7 @@
 #include "attach/probes/elfimage.h"
 #include "attach/probes/plan.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/unit/pack_rules.h"
 
 #define PLACES 8
 
@@ -111,16 +112,16 @@ static void plan(struct elfimage *img, const struct plan_options *opt)
 {
 	struct decoder *d;
 	struct plan_set set;
-	size_t nrules;
-	const struct rule *rules = rule_libc(&nrules);
+	struct ruleset rs;
 
 	if (decoder_new(&d))
 		return;
-	if (plan_module(img, d, rules, nrules, opt, &set) == 0) {
+	if (pack_rules("libc", &rs) == 0 && plan_module(img, d, rs.rules, rs.nrules, opt, &set) == 0) {
 		for (size_t i = 0; i < set.n; i++)
 			check_plan(&set.plans[i], d);
 		plan_set_fini(&set);
 	}
+	ruleset_fini(&rs);
 	decoder_free(d);
 }
 

@@ -68,7 +68,7 @@ static void test_defaults(void **state)
 	assert_null(l.o.name);
 	assert_null(l.o.program);
 	assert_int_equal(l.o.duration_ns, 0);
-	assert_int_equal(l.o.nrules, 0);
+	assert_int_equal(l.o.probes.len + l.o.rules.len + l.o.families.n + l.o.probe_files.n, 0);
 	assert_false(l.o.exact_sizes);
 	assert_int_equal(l.o.stack_bytes, 32768);
 	assert_int_equal(l.o.depth, 256);
@@ -212,17 +212,44 @@ static void test_rules(void **state)
 			       "free my_free", "--until=lib.so+0x10");
 
 	(void)state;
-	assert_int_equal(l.o.nrules, 4);
-	assert_int_equal(l.o.rules[0].op, RULE_ALLOC);
-	assert_string_equal(l.o.rules[0].name, "my_alloc");
-	assert_int_equal(l.o.rules[0].size.a, 2);
-	assert_int_equal(l.o.rules[1].op, RULE_FROM);
-	assert_string_equal(l.o.rules[1].name, "start_it");
-	assert_int_equal(l.o.rules[2].op, RULE_FREE);
-	assert_int_equal(l.o.rules[3].op, RULE_UNTIL);
-	assert_int_equal(l.o.rules[3].where, WHERE_OFFSET);
-	assert_int_equal(l.o.rules[3].addr, 0x10);
+	assert_string_equal(strbuf_str(&l.o.probes), "alloc my_alloc size=arg2\nfree my_free\n");
+	assert_string_equal(strbuf_str(&l.o.rules), "from start_it\nuntil lib.so+0x10\n");
 	options_fini(&l.o);
+	l = accept("-p", "1", "--in", "work", "--family", "libc,fd", "--family=gf", "--probes", "my.probes");
+	assert_string_equal(strbuf_str(&l.o.rules), "in work\n");
+	assert_int_equal(l.o.families.n, 2);
+	assert_string_equal(l.o.families.all[0], "libc,fd");
+	assert_int_equal(l.o.probe_files.n, 1);
+	assert_string_equal(l.o.probe_files.all[0], "my.probes");
+	options_fini(&l.o);
+}
+
+static void assert_ref(const char *arg, const char *lines)
+{
+	struct line l = accept("-p", "1", "--ref", arg);
+
+	assert_string_equal(strbuf_str(&l.o.rules), lines);
+	options_fini(&l.o);
+}
+
+static void test_refs(void **state)
+{
+	(void)state;
+	assert_ref("get:put", "family get refs\nref get obj=arg1\nunref put obj=arg1\n");
+	assert_ref("g:p:arg2", "family g refs\nref g obj=arg2\nunref p obj=arg2\n");
+	assert_ref("g:l.so+0x10:count=-8/4",
+		   "family g refs\nref g obj=arg1 count=*u32(arg1-8)\nunref l.so+0x10 obj=arg1 count=*u32(arg1-8)\n");
+	assert_ref("g:p:birth=n,m:count=+0x10/8:arg3",
+		   "family g refs\nref g obj=arg3 count=*u64(arg3+16)\nunref p obj=arg3 count=*u64(arg3+16)\n"
+		   "ref n obj=ret count=*u64(ret+16)\nref m obj=ret count=*u64(ret+16)\n");
+	refuse("--ref 'g'", "--ref my_get:my_put", "-p", "1", "--ref", "g");
+	refuse("--ref 'g:'", "--ref my_get:my_put", "-p", "1", "--ref", "g:");
+	refuse("--ref ':p'", "--ref my_get:my_put", "-p", "1", "--ref", ":p");
+	refuse("not understood: 'arg7'", "argN (1 to 6)", "-p", "1", "--ref", "g:p:arg7");
+	refuse("not understood: 'count=8/4'", "count=+OFFSET", "-p", "1", "--ref", "g:p:count=8/4");
+	refuse("not understood: 'count=+8/3'", "count=+OFFSET", "-p", "1", "--ref", "g:p:count=+8/3");
+	refuse("not understood: ''", "birth=", "-p", "1", "--ref", "g:p:");
+	refuse("expected KEY=VALUE", "--ref inode_ref", "-p", "1", "--ref", "g:p q");
 }
 
 static void test_bad_rules(void **state)
@@ -232,6 +259,10 @@ static void test_bad_rules(void **state)
 	refuse("--probe 'grow it'", "'free my_free'", "-p", "1", "--probe", "grow it");
 	refuse("--from ''", "name of a function", "-p", "1", "--from", "");
 	refuse("--until 'f g'", "MODULE+0xOFFSET", "-p", "1", "--until", "f g");
+	refuse("(column 3)", "MODULE+0xOFFSET", "-p", "1", "--in", "f g");
+	refuse("--probe 'family f g'", "--probe 'alloc", "-p", "1", "--probe", "alloc a", "--probe", "family f g");
+	refuse("--family 'a,,b'", "mmattach probes", "-p", "1", "--family", "a,,b");
+	refuse("--family ''", "mmattach probes", "-p", "1", "--family", "");
 }
 
 static void test_program(void **state)
@@ -408,7 +439,7 @@ int main(void)
 		cmocka_unit_test(test_trace_options),
 		cmocka_unit_test(test_report_options),
 		cmocka_unit_test(test_files),
-		cmocka_unit_test(test_rules),
+		cmocka_unit_test(test_rules), cmocka_unit_test(test_refs),
 		cmocka_unit_test(test_bad_rules),
 		cmocka_unit_test(test_program),
 		cmocka_unit_test(test_commands),

@@ -6,6 +6,7 @@
  * of its symbols, so nothing here depends on where we are loaded.
  */
 #include "attach/probes/plan.h"
+#include "tests/unit/pack_rules.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -68,6 +69,7 @@ struct fixture {
 	taddr libc_base;
 	struct rule rules[8];
 	struct plan_set set;
+	struct ruleset packs;
 };
 
 static struct fixture fix;
@@ -484,11 +486,10 @@ static void test_describe(void **state)
 
 static void plan_libc(const struct plan_options *opt)
 {
-	size_t n;
-	const struct rule *rules = rule_libc(&n);
-
 	plan_set_fini(&fix.set);
-	assert_int_equal(plan_module(fix.libc, fix.d, rules, n, opt, &fix.set), 0);
+	ruleset_fini(&fix.packs);
+	assert_int_equal(pack_rules("libc", &fix.packs), 0);
+	assert_int_equal(plan_module(fix.libc, fix.d, fix.packs.rules, fix.packs.nrules, opt, &fix.set), 0);
 }
 
 static void assert_site_holds(const struct plan *p, const struct site *s)
@@ -624,6 +625,7 @@ static int tear_down(void **state)
 {
 	(void)state;
 	plan_set_fini(&fix.set);
+	ruleset_fini(&fix.packs);
 	elfimage_close(fix.self);
 	elfimage_close(fix.libc);
 	decoder_free(fix.d);

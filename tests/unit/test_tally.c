@@ -23,18 +23,20 @@ enum {
 
 enum { P_MALLOC, P_CALLOC, P_FREE, P_REALLOC, P_MEMALIGN, P_WRAPPER, P_OWN, P_FROM, P_UNTIL, PROBES };
 
-static const struct rule rules[] = {
-	[P_MALLOC] = { .op = RULE_ALLOC, .size = { VALUE_ARG, 1, 0 } },
-	[P_CALLOC] = { .op = RULE_ALLOC, .size = { VALUE_PRODUCT, 1, 2 } },
-	[P_FREE] = { .op = RULE_FREE, .ptr = { VALUE_ARG, 1, 0 } },
-	[P_REALLOC] = { .op = RULE_REALLOC, .old = { VALUE_ARG, 1, 0 }, .size = { VALUE_ARG, 2, 0 } },
-	[P_MEMALIGN] = { .op = RULE_ALLOC, .ptr = { VALUE_LOAD, 1, 0 }, .size = { VALUE_ARG, 3, 0 }, .if_ret_zero = true },
-	[P_WRAPPER] = { .op = RULE_ALLOC, .ptr = { VALUE_LOAD, 1, 0 }, .size = { VALUE_ARG, 3, 0 }, .if_ret_zero = true },
-	/* arguments in other places, no word on the size */
-	[P_OWN] = { .op = RULE_ALLOC },
-	[P_FROM] = { .op = RULE_FROM },
-	[P_UNTIL] = { .op = RULE_UNTIL },
+static const char *const rule_texts[PROBES] = {
+	[P_MALLOC] = "alloc malloc size=arg1",
+	[P_CALLOC] = "alloc calloc size=arg1*arg2",
+	[P_FREE] = "free free",
+	[P_REALLOC] = "realloc realloc size=arg2",
+	[P_MEMALIGN] = "alloc posix_memalign ptr=*arg1 size=arg3 if=ret==0",
+	[P_WRAPPER] = "alloc wrapper ptr=*arg1 size=arg3 if=ret==0",
+	/* no word on the size */
+	[P_OWN] = "alloc own",
+	[P_FROM] = "from begin",
+	[P_UNTIL] = "until end",
 };
+
+static struct rule rules[PROBES];
 
 #define WRAPPER_LO 0x7000ull
 #define WRAPPER_HI 0x7100ull
@@ -117,7 +119,7 @@ static int stack_of(void *ctx, const struct record_hit *hit, const struct site *
 
 static void start(size_t nrules)
 {
-	planting.rules = (struct rule *)rules;
+	planting.rules = rules;
 	planting.nrules = nrules;
 	nstacks = 0;
 	assert_int_equal(recorder_init(&recorder), 0);
@@ -129,6 +131,8 @@ static int setup(void **state)
 	(void)state;
 	memset(shared->sites, 0, sizeof(shared->sites[0]) * SITES);
 	memset(&planting, 0, sizeof(planting));
+	for (int i = 0; i < PROBES; i++)
+		assert_int_equal(rule_parse(rule_texts[i], &rules[i], &(struct rule_error){ 0 }), 0);
 	for (int i = 0; i < PROBES; i++)
 		probes[i] = (struct probe){ .rule = &rules[i], .kind = PLAN_EXITS };
 	probes[P_WRAPPER].kind = PLAN_WRAPPER;
