@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * refgroups: from the facts of objects to groups of the report: who is suspected, what is one group, what is hidden; the same
- * report whichever way the facts came. Of blocks: tags, families, wrappers that a run names itself.
+ * report whichever way the facts came. Of blocks: tags, families, wrappers that a run names itself. With the arguments "write PATH" a
+ * trace is written, of which tests/test_refs.py has reports made.
  */
 #include "report/refgroups.h"
 
@@ -613,7 +614,25 @@ static void families(void **state)
 	summary_fini(&s);
 }
 
-int main(void)
+/* A run of three families, as a trace. */
+static int write_example(const char *path)
+{
+	int r;
+
+	setup(NULL);
+	define_family(7, "fd", false, "descriptor");
+	family(7);
+	take((struct fact){ .kind = MMT_ALLOC, .block = { .addr = 3, .size = 1, .stack = NEW } });
+	family(0);
+	alloc(0x1000, BOTH);
+	leak(false);
+	unref(0x10, DONE);
+	r = shrink_write(&ledger, path);
+	teardown(NULL);
+	return r ? 1 : 0;
+}
+
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(the_one_that_leaks_comes_first, setup, teardown),
@@ -633,5 +652,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(families, setup, teardown),
 	};
 
+	if (argc == 3 && !strcmp(argv[1], "write"))
+		return write_example(argv[2]);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
