@@ -7,6 +7,7 @@
 
 #include "report/expand.h"
 #include "report/refgroups.h"
+#include "report/wrappers.h"
 
 static void add_target(const struct ledger *l, struct summary *s)
 {
@@ -168,18 +169,27 @@ static void add_losses(const struct ledger *l, struct summary *s)
 		summary_note(s, "%" PRIu64 " facts of the trace contradict others, and were left out", l->nonsense);
 }
 
+static int expand_marked(const struct ledger *l, uint32_t stack, struct summary_stack *out)
+{
+	int r = expand_stack(&l->defs, stack, out);
+
+	if (r == 0)
+		wrappers_mark(out->frames, out->depth, l->skips, l->nskips);
+	return r;
+}
+
 static int add_twice(const struct ledger *l, const struct ledger_twice *t, struct suppressions *suppressions,
 		     struct summary *s)
 {
 	struct summary_twice out = {
 		.family = groups_family_name(l, t->family), .count = t->count, .sample = t->sample, .time_s = t->time_us / 1e6,
 	};
-	int r = expand_stack(&l->defs, t->second, &out.second);
+	int r = expand_marked(l, t->second, &out.second);
 
 	if (r == 0)
-		r = expand_stack(&l->defs, t->first, &out.first);
+		r = expand_marked(l, t->first, &out.first);
 	if (r == 0)
-		r = expand_stack(&l->defs, t->alloc, &out.alloc);
+		r = expand_marked(l, t->alloc, &out.alloc);
 	if (r == 0 && !suppressions_match(suppressions, SUPPRESS_FREE, VERDICT_UNKNOWN, out.second.frames,
 					  out.second.depth, t->count, 0))
 		summary_add_twice(s, &out);

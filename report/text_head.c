@@ -3,9 +3,9 @@
 #include "report/text_head.h"
 
 #include <inttypes.h>
-#include <stdbool.h>
 #include <time.h>
 
+#include "report/text_parts.h"
 #include "report/words.h"
 
 #define TRACES_SHOWN 3
@@ -129,14 +129,6 @@ static void put_stopped(struct strbuf *sb, const struct summary_run *run)
 	strbuf_puts(sb, ", all threads together\n");
 }
 
-static bool counts_blocks(const struct summary *s)
-{
-	for (size_t i = 0; i < s->nfamilies; i++)
-		if (!s->families[i].refs)
-			return true;
-	return !s->nfamilies;
-}
-
 static void put_totals(struct strbuf *sb, const struct summary_totals *t)
 {
 	label(sb, "calls");
@@ -222,7 +214,7 @@ void text_head(struct strbuf *sb, const struct summary *s)
 	put_watched(sb, &s->run);
 	put_events(sb, s);
 	put_stopped(sb, &s->run);
-	if (counts_blocks(s))
+	if (text_counts_blocks(s))
 		put_totals(sb, &s->totals);
 	for (size_t i = 0; i < s->nfamilies; i++)
 		if (s->families[i].refs)

@@ -14,6 +14,14 @@ size_t text_parts(const struct summary *s)
 	return s->nfamilies ? s->nfamilies : 1;
 }
 
+bool text_counts_blocks(const struct summary *s)
+{
+	for (size_t i = 0; i < s->nfamilies; i++)
+		if (!s->families[i].refs)
+			return true;
+	return !s->nfamilies;
+}
+
 /* What nobody has divided into families. */
 static struct summary_family all_of(const struct summary *s)
 {

@@ -23,6 +23,9 @@ struct text_part {
 size_t text_parts(const struct summary *s);
 void text_part(const struct summary *s, size_t i, struct text_part *out);
 
+/* Is there a family of blocks? So it is where there are none at all. */
+bool text_counts_blocks(const struct summary *s);
+
 /* "[3]" or "[fd 3]"; @index from 0. How many characters that takes in a table: at least a few. */
 void text_number(struct strbuf *sb, const struct text_part *part, size_t index);
 size_t text_number_width(const struct text_part *part);
