@@ -145,6 +145,14 @@ int option_wrappers(struct options *o, const char *arg, struct usage_error *err)
 	return 0;
 }
 
+int option_per_object(struct options *o, const char *arg, struct usage_error *err)
+{
+	(void)arg;
+	(void)err;
+	o->per_object = true;
+	return 0;
+}
+
 int option_error_exitcode(struct options *o, const char *arg, struct usage_error *err)
 {
 	unsigned long n;

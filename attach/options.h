@@ -79,6 +79,7 @@ struct options {
 	struct option_list focus, ignore, suppressions;
 	bool gen_suppressions;
 	bool keep_wrappers;
+	bool per_object;
 	int error_exitcode;		/* 0: what is reported is no error */
 	enum import_kind import;
 	const char *maps;		/* NULL: none */

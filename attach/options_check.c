@@ -102,6 +102,8 @@ static int check_report(const struct options *o, struct usage_error *err)
 {
 	if (o->gen_suppressions && o->format != FORMAT_TEXT)
 		return usage_refuse(err, "--gen-suppressions goes with the text report only");
+	if (o->per_object && o->format != FORMAT_TEXT && o->format != FORMAT_JSON)
+		return usage_refuse(err, "--per-object goes with --format text and json only");
 	return 0;
 }
 

@@ -13,6 +13,7 @@
 #include "attach/options.h"
 #include "base/cleanup.h"
 #include "base/fdio.h"
+#include "base/strbuf.h"
 #include "report/ledger.h"
 #include "report/select.h"
 #include "report/summary.h"
@@ -24,7 +25,11 @@ struct reporting {
 	struct outfile file;
 	struct select *select;
 	struct suppressions *suppressions;
-	uint64_t reported;		/* groups and double frees of the last report */
+	struct strbuf family_text;	/* what --family of report and diff picks: its names, each with a NUL */
+	const char **families;
+	size_t nfamilies;
+	uint32_t round;			/* of the interim reports: for summary.round */
+	uint64_t reported;		/* groups and double frees of the last report; not of objects that are older and lost references */
 };
 
 /* @path: NULL for stdout. 0 or -errno (said). reporting_close in any case. */

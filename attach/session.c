@@ -99,8 +99,10 @@ static int report_interim(void *ctx, uint32_t round)
 		r = name_frames(s, false);
 	if (r == 0)
 		r = reporting_open(&reporting, s->opt, s->opt->report);
-	if (r == 0)
+	if (r == 0) {
+		reporting.round = round - 1;
 		r = reporting_summary(&reporting, &s->recorder.ledger, &summary);
+	}
 	if (r == 0)
 		r = reporting_print(&reporting, &summary);
 	return r < 0;
@@ -216,6 +218,7 @@ static int report(struct session *s)
 	trace = recorder_end(&s->recorder);
 	let_signals_end_us(s);
 	if (r == 0) {
+		s->reporting.round = s->interim.round;
 		r = reporting_summary(&s->reporting, &s->recorder.ledger, &summary);
 		if (r == 0)
 			r = reporting_print(&s->reporting, &summary);

@@ -3,13 +3,11 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "report/expand.h"
-
-static const char *family_name(const struct ledger *l, uint32_t family)
-{
-	return family < l->defs.nfamilies ? l->defs.families[family].name : NULL;
-}
+#include "report/refgroups.h"
+#include "report/wrappers.h"
 
 static void add_target(const struct ledger *l, struct summary *s)
 {
@@ -35,13 +33,113 @@ static void add_run(const struct ledger *l, struct summary *s)
 	s->run.stopped_seconds = l->counts[MMT_COUNT_STOPPED_US] / 1e6;
 }
 
-static void add_probes(const struct ledger *l, struct summary *s)
+/* --- families --- */
+
+static bool has_probe(const struct ledger *l, uint32_t family)
+{
+	for (size_t i = 0; i < l->nprobes; i++)
+		if (l->probes[i].family == family)
+			return true;
+	return false;
+}
+
+static void count_blocks(const struct ledger *l, uint32_t family, struct summary_family *f)
+{
+	const struct ledger_book *book = &l->books[family];
+
+	for (size_t i = 0; i < book->nplaces; i++) {
+		f->taken += book->places[i].allocs;
+		f->dropped += book->places[i].frees;
+		f->kept += book->places[i].blocks;
+		f->bytes += book->places[i].bytes;
+	}
+}
+
+static void count_references(const struct ledger *l, uint32_t family, struct summary_family *f)
+{
+	f->taken += l->books[family].taken;
+	f->dropped += l->books[family].dropped;
+	refgroups_count(l, family, f);
+}
+
+/* Two of one name, which only a damaged run has, are told as one. */
+static struct summary_family *same_family(struct summary *s, const struct summary_family *f)
+{
+	for (size_t i = 0; i < s->nfamilies; i++)
+		if (s->families[i].refs == f->refs && !strcmp(s->families[i].name, f->name))
+			return &s->families[i];
+	return NULL;
+}
+
+static void merge_family(struct summary_family *to, const struct summary_family *f)
+{
+	to->taken += f->taken;
+	to->dropped += f->dropped;
+	to->kept += f->kept;
+	to->bytes += f->bytes;
+	to->older += f->older;
+	to->net += f->net;
+}
+
+/* A family that was neither watched nor seen says nothing. */
+static void add_family(const struct ledger *l, uint32_t family, struct summary *s)
+{
+	const struct defs_family *def = &l->defs.families[family];
+	struct summary_family f = { .name = groups_family_name(l, family), .noun = def->noun, .refs = def->refs };
+	struct summary_family *same;
+
+	if (f.refs)
+		count_references(l, family, &f);
+	else
+		count_blocks(l, family, &f);
+	if (!f.taken && !f.dropped && !f.kept && !has_probe(l, family))
+		return;
+	same = same_family(s, &f);
+	if (same)
+		merge_family(same, &f);
+	else
+		summary_add_family(s, &f);
+}
+
+static void add_families(const struct ledger *l, const struct groups_options *opt, struct summary *s)
+{
+	for (uint32_t i = 0; i < l->nbooks; i++)
+		if (groups_wants_family(opt, l, i))
+			add_family(l, i, s);
+}
+
+/* Of the families that are wanted only. Which family an older block was of that was released, nobody has noted. */
+static void narrow_totals(const struct ledger *l, struct summary *s)
+{
+	s->totals = (struct summary_totals){ 0 };
+	for (size_t i = 0; i < s->nfamilies; i++) {
+		const struct summary_family *f = &s->families[i];
+
+		if (f->refs)
+			continue;
+		s->totals.allocs += f->taken;
+		s->totals.frees += f->dropped;
+		s->totals.live_blocks += f->kept;
+		s->totals.live_bytes += f->bytes;
+	}
+	for (size_t i = 0; i < s->ntwice; i++)
+		s->totals.double_frees += s->twice[i].count;
+	if (l->unmatched_frees)
+		summary_note(s, "%" PRIu64 " releases of blocks older than the watch are not counted: of which family they were is not known",
+			     l->unmatched_frees);
+}
+
+/* --- the run --- */
+
+static void add_probes(const struct ledger *l, const struct groups_options *opt, struct summary *s)
 {
 	for (size_t i = 0; i < l->nprobes; i++) {
 		const struct ledger_probe *p = &l->probes[i];
 
+		if (p->family != DEFS_NONE && !groups_wants_family(opt, l, p->family))
+			continue;
 		summary_add_probe(s, &(struct summary_probe){
-			.family = family_name(l, p->family), .rule = p->rule, .module = p->module, .hits = p->hits,
+			.family = p->family == DEFS_NONE ? NULL : groups_family_name(l, p->family), .rule = p->rule, .module = p->module, .hits = p->hits,
 			.note = p->note,
 		});
 	}
@@ -71,18 +169,27 @@ static void add_losses(const struct ledger *l, struct summary *s)
 		summary_note(s, "%" PRIu64 " facts of the trace contradict others, and were left out", l->nonsense);
 }
 
+static int expand_marked(const struct ledger *l, uint32_t stack, struct summary_stack *out)
+{
+	int r = expand_stack(&l->defs, stack, out);
+
+	if (r == 0)
+		wrappers_mark(out->frames, out->depth, l->skips, l->nskips);
+	return r;
+}
+
 static int add_twice(const struct ledger *l, const struct ledger_twice *t, struct suppressions *suppressions,
 		     struct summary *s)
 {
 	struct summary_twice out = {
-		.family = family_name(l, t->family), .count = t->count, .sample = t->sample, .time_s = t->time_us / 1e6,
+		.family = groups_family_name(l, t->family), .count = t->count, .sample = t->sample, .time_s = t->time_us / 1e6,
 	};
-	int r = expand_stack(&l->defs, t->second, &out.second);
+	int r = expand_marked(l, t->second, &out.second);
 
 	if (r == 0)
-		r = expand_stack(&l->defs, t->first, &out.first);
+		r = expand_marked(l, t->first, &out.first);
 	if (r == 0)
-		r = expand_stack(&l->defs, t->alloc, &out.alloc);
+		r = expand_marked(l, t->alloc, &out.alloc);
 	if (r == 0 && !suppressions_match(suppressions, SUPPRESS_FREE, VERDICT_UNKNOWN, out.second.frames,
 					  out.second.depth, t->count, 0))
 		summary_add_twice(s, &out);
@@ -92,12 +199,13 @@ static int add_twice(const struct ledger *l, const struct ledger_twice *t, struc
 	return r;
 }
 
-static int add_all_twice(const struct ledger *l, struct suppressions *suppressions, struct summary *s)
+static int add_all_twice(const struct ledger *l, const struct groups_options *opt, struct summary *s)
 {
 	int r = 0;
 
 	for (size_t i = 0; i < l->ntwice && r == 0; i++)
-		r = add_twice(l, &l->twice[i], suppressions, s);
+		if (groups_wants_family(opt, l, l->twice[i].family))
+			r = add_twice(l, &l->twice[i], opt->suppressions, s);
 	return r;
 }
 
@@ -112,9 +220,13 @@ int account_summary(struct ledger *l, const struct groups_options *opt, struct s
 		.allocs = l->allocs, .frees = l->frees, .unmatched_frees = l->unmatched_frees,
 		.double_frees = l->double_frees, .live_blocks = l->held_blocks, .live_bytes = l->held_bytes,
 	};
-	add_probes(l, out);
+	add_families(l, opt, out);
+	add_probes(l, opt, out);
 	add_losses(l, out);
-	r = add_all_twice(l, opt->suppressions, out);
+	r = add_all_twice(l, opt, out);
+	if (opt->nfamilies)
+		narrow_totals(l, out);
+	out->per_object = opt->per_object;
 	if (r == 0)
 		r = groups_add(l, opt, out);
 	if (opt->suppressions)

@@ -16,7 +16,8 @@ void csv_end(struct strbuf *sb);
 /* The heads of the cells of csv_where. */
 #define CSV_WHERE "function,file,line,module,offset,stack"
 
-/* The frame that the report calls "where", and the whole stack in one cell: names, leaf first, between them " < ". */
-void csv_where(struct strbuf *sb, const char *separator, const struct summary_group *g);
+/* The frame behind the wrappers, which the report calls "where", and the whole stack in one cell: names, leaf first, between them " < ". */
+void csv_where(struct strbuf *sb, const char *separator, const struct summary_frame *frames, size_t n, size_t wrappers,
+	       enum summary_stack_end end);
 
 #endif

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/diff_parts.h"
 #include "report/words.h"
 
 struct side {
@@ -32,14 +33,21 @@ static void put_frame(struct strbuf *sb, const struct summary_frame *f)
 }
 
 /* Code in no file is somewhere else in each run, so only that it is there counts. */
+void diff_key_frames(struct strbuf *sb, const struct summary_frame *frames, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		put_frame(sb, &frames[i]);
+}
+
 static char *make_key(const struct summary_group *g)
 {
 	struct strbuf sb = STRBUF_INIT;
 
 	strbuf_puts(&sb, g->family ? g->family : "");
 	strbuf_putc(&sb, '\2');
-	for (size_t i = 0; i < g->depth; i++)
-		put_frame(&sb, &g->stack[i]);
+	strbuf_puts(&sb, g->tag ? g->tag : "");
+	strbuf_putc(&sb, '\2');
+	diff_key_frames(&sb, g->stack, g->depth);
 	return strbuf_steal(&sb);
 }
 
@@ -154,6 +162,8 @@ int diff_make(const struct summary *old, const struct summary *new, struct diff 
 		r = add_sides(sides, &n, new, true);
 	if (r == 0)
 		r = make_groups(out, sides, n);
+	if (r == 0)
+		r = diff_refs_make(out);
 	for (size_t i = 0; i < n; i++)
 		free(sides[i].key);
 	free(sides);
@@ -165,6 +175,7 @@ int diff_make(const struct summary *old, const struct summary *new, struct diff 
 void diff_fini(struct diff *d)
 {
 	free(d->groups);
+	free(d->refs);
 	*d = (struct diff){ 0 };
 }
 

@@ -3,7 +3,7 @@
  * diff: two summaries side by side: what grew, what appeared, what shrank, what went.
  *
  * Groups are the same if their stacks name the same functions of modules of the same name (offsets where there is no name);
- * lines and addresses may differ, so that two builds can be compared. Several groups of one side that are the same so are added up.
+ * lines and addresses may differ, so that two builds can be compared. Tags may not. Several groups of one side that are the same so are added up.
  */
 #ifndef MM_DIFF_H
 #define MM_DIFF_H
@@ -36,10 +36,20 @@ struct diff_group {
 	const struct summary_group *group;	/* one that shows the stack: of the new side where it is there */
 };
 
+/* Objects that the same places took and dropped. */
+struct diff_refs {
+	enum diff_change change;
+	uint64_t old_objects, new_objects;
+	const struct summary_refs *refs;	/* one that shows the places: of the new side where it is there */
+	size_t order;				/* the same for the same data */
+};
+
 struct diff {
 	const struct summary *old, *new;
 	struct diff_group *groups;		/* grown most first; those that shrank most last */
 	size_t ngroups;
+	struct diff_refs *refs;			/* likewise */
+	size_t nrefs;
 };
 
 /* Both stay the caller's, and must outlive @out. 0 or -ENOMEM. */

@@ -4,9 +4,11 @@
  *
  *	{ "mmattach": {version, schema},
  *	  "old", "new": {pid, comm, start, seconds, live_blocks, live_bytes},
- *	  "changes": [{change, family, old_blocks, old_bytes, new_blocks, new_bytes, wrappers, stack_end, stack}] }
+ *	  "changes": [{change, family, tag, old_blocks, old_bytes, new_blocks, new_bytes, wrappers, stack_end, stack}],
+ *	  "ref_changes": [{change, family, old_objects, new_objects, wrappers, stack_end, stack}] }
  *
- * The JSON's stacks are as in out_json.h. The CSV has the same numbers; folded stacks have bytes before and now.
+ * The JSON's stacks are as in out_json.h; of objects it is that of the most suspect place. The CSV has the same numbers, with objects in
+ * the columns of blocks; folded stacks have bytes before and now.
  */
 #include "report/diff.h"
 
@@ -37,12 +39,34 @@ static void put_change(struct strbuf *sb, const struct diff_group *g)
 {
 	json_string(sb, "{", "change", diff_change_name(g->change));
 	json_string(sb, ", ", "family", g->group->family);
+	json_key(sb, ", ", "tag");
+	strbuf_json(sb, g->group->tag);
 	json_number(sb, ", ", "old_blocks", g->old_blocks);
 	json_number(sb, ", ", "old_bytes", g->old_bytes);
 	json_number(sb, ", ", "new_blocks", g->new_blocks);
 	json_number(sb, ", ", "new_bytes", g->new_bytes);
 	json_number(sb, ", ", "wrappers", g->group->wrappers);
 	json_stack(sb, ", ", g->group->stack, g->group->depth, g->group->stack_end);
+	strbuf_putc(sb, '}');
+}
+
+static const struct summary_use *where(const struct summary_refs *r)
+{
+	static const struct summary_use none;
+
+	return r->ntaken ? r->taken : r->ndropped ? r->dropped : &none;
+}
+
+static void put_ref_change(struct strbuf *sb, const struct diff_refs *d)
+{
+	const struct summary_use *u = where(d->refs);
+
+	json_string(sb, "{", "change", diff_change_name(d->change));
+	json_string(sb, ", ", "family", d->refs->family);
+	json_number(sb, ", ", "old_objects", d->old_objects);
+	json_number(sb, ", ", "new_objects", d->new_objects);
+	json_number(sb, ", ", "wrappers", u->wrappers);
+	json_stack(sb, ", ", u->frames, u->depth, u->end);
 	strbuf_putc(sb, '}');
 }
 
@@ -58,15 +82,35 @@ int diff_json(const struct diff *d, struct strbuf *sb)
 		json_next_line(sb, i, "  ");
 		put_change(sb, &d->groups[i]);
 	}
+	strbuf_puts(sb, "],\n\"ref_changes\": [");
+	for (size_t i = 0; i < d->nrefs; i++) {
+		json_next_line(sb, i, "  ");
+		put_ref_change(sb, &d->refs[i]);
+	}
 	strbuf_puts(sb, "]}\n");
 	return strbuf_error(sb);
+}
+
+static void put_csv_of_refs(struct strbuf *sb, const struct diff_refs *d)
+{
+	const struct summary_use *u = where(d->refs);
+
+	csv_string(sb, "", diff_change_name(d->change));
+	csv_string(sb, ",", d->refs->family);
+	csv_number(sb, ",", d->old_objects);
+	strbuf_puts(sb, ",0");
+	csv_number(sb, ",", d->new_objects);
+	strbuf_puts(sb, ",0");
+	csv_where(sb, ",", u->frames, u->depth, u->wrappers, u->end);
+	csv_string(sb, ",", NULL);
+	csv_end(sb);
 }
 
 int diff_csv(const struct diff *d, struct strbuf *sb)
 {
 	if (error_of(d))
 		return error_of(d);
-	strbuf_puts(sb, "change,family,old_blocks,old_bytes,new_blocks,new_bytes," CSV_WHERE);
+	strbuf_puts(sb, "change,family,old_blocks,old_bytes,new_blocks,new_bytes," CSV_WHERE ",tag");
 	csv_end(sb);
 	for (size_t i = 0; i < d->ngroups; i++) {
 		const struct diff_group *g = &d->groups[i];
@@ -77,9 +121,12 @@ int diff_csv(const struct diff *d, struct strbuf *sb)
 		csv_number(sb, ",", g->old_bytes);
 		csv_number(sb, ",", g->new_blocks);
 		csv_number(sb, ",", g->new_bytes);
-		csv_where(sb, ",", g->group);
+		csv_where(sb, ",", g->group->stack, g->group->depth, g->group->wrappers, g->group->stack_end);
+		csv_string(sb, ",", g->group->tag);
 		csv_end(sb);
 	}
+	for (size_t i = 0; i < d->nrefs; i++)
+		put_csv_of_refs(sb, &d->refs[i]);
 	return strbuf_error(sb);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * diff_text: a difference for people. First what changed in all; then a table, grown most first; then the stacks
- * of what grew and what appeared.
+ * of what grew and what appeared. Of objects with references: diff_text_refs.c.
  *
  *	svc kept 3.1 MiB in 300 blocks, 1.0 MiB more than before (2.1 MiB in 200 blocks)
  *
@@ -13,6 +13,8 @@
 #include <errno.h>
 #include <stdbool.h>
 
+#include "report/diff_parts.h"
+#include "report/text_parts.h"
 #include "report/text_stack.h"
 #include "report/words.h"
 
@@ -30,12 +32,10 @@ static void put_amount(struct strbuf *sb, uint64_t bytes, uint64_t blocks)
 	words_count(sb, blocks, "block");
 }
 
-static void put_answer(struct strbuf *sb, const struct diff *d)
+static void put_totals(struct strbuf *sb, const struct diff *d)
 {
 	const struct summary_totals *old = &d->old->totals, *new = &d->new->totals;
 
-	strbuf_text(sb, d->new->target.comm ? d->new->target.comm : "the process");
-	strbuf_puts(sb, " kept ");
 	put_amount(sb, new->live_bytes, new->live_blocks);
 	if (new->live_bytes == old->live_bytes) {
 		strbuf_puts(sb, ", as many bytes as before");
@@ -47,7 +47,19 @@ static void put_answer(struct strbuf *sb, const struct diff *d)
 	}
 	strbuf_puts(sb, " (");
 	put_amount(sb, old->live_bytes, old->live_blocks);
-	strbuf_puts(sb, ")\n");
+	strbuf_putc(sb, ')');
+}
+
+static void put_answer(struct strbuf *sb, const struct diff *d)
+{
+	bool blocks = text_counts_blocks(d->old) || text_counts_blocks(d->new);
+
+	strbuf_text(sb, d->new->target.comm ? d->new->target.comm : "the process");
+	strbuf_puts(sb, " kept ");
+	if (blocks)
+		put_totals(sb, d);
+	diff_text_refs_answer(sb, d, blocks ? "; " : "");
+	strbuf_putc(sb, '\n');
 }
 
 /* Who watches longer sees more. */
@@ -187,5 +199,6 @@ int diff_text(const struct diff *d, size_t top, struct strbuf *sb)
 	for (size_t i = 0; i < d->ngroups && number < rows.grown_shown; i++)
 		if (more(&d->groups[i]))
 			put_stack(sb, ++number, &d->groups[i]);
+	diff_text_refs(sb, d, top);
 	return strbuf_error(sb);
 }

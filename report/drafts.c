@@ -3,11 +3,13 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
-/* What each stack keeps, and the stacks in the order of their numbers. */
+#include "base/grow.h"
+
+/* What each stack keeps, whether it matters, and the stacks in the order of their numbers. */
 struct stock {
 	struct kept *kept;
+	bool *wanted;
 	uint32_t *order;
 };
 
@@ -21,38 +23,8 @@ void drafts_fini(struct drafts *ds)
 	for (size_t i = 0; i < ds->n; i++)
 		free(ds->all[i].path.frames);
 	free(ds->all);
+	free(ds->of_stack);
 	addrmap_fini(&ds->by_hash);
-}
-
-/* --- frames of the same place --- */
-
-/* Files have few numbers, offsets 47 bits. */
-static uint64_t place_key(const struct defs *d, const struct defs_frame *f)
-{
-	const struct defs_module *m = f->module == DEFS_NONE ? NULL : &d->modules[f->module];
-
-	return (m ? (f->pc - m->bias) ^ ((uint64_t)m->file + 1) << 47 : f->pc) ^ (uint64_t)f->exact << 63;
-}
-
-int drafts_find_same(const struct defs *d, uint32_t *same_as)
-{
-	struct addrmap first;
-	int r = 0;
-
-	addrmap_init(&first, sizeof(uint32_t));
-	for (uint32_t f = 0; f < d->nframes && r == 0; f++) {
-		bool fresh;
-		uint32_t *slot = addrmap_slot(&first, place_key(d, &d->frames[f]), &fresh);
-
-		if (!slot)
-			r = -ENOMEM;
-		else if (fresh || d->frames[f].number < d->frames[*slot].number)
-			*slot = f;
-	}
-	for (uint32_t f = 0; f < d->nframes && r == 0; f++)
-		same_as[f] = *(uint32_t *)addrmap_get(&first, place_key(d, &d->frames[f]));
-	addrmap_fini(&first);
-	return r;
 }
 
 static int compare_numbers(const void *a, const void *b, void *ctx)
@@ -77,28 +49,13 @@ static int order_stacks(struct drafts *ds, struct stock *st)
 	return 0;
 }
 
-static int read_path(const struct drafts *ds, uint32_t stack, struct path *p)
-{
-	const struct defs *d = &ds->ledger->defs;
+/* --- what blocks and objects say --- */
 
-	p->end = d->stacks[stack].end;
-	p->depth = defs_path(d, stack, NULL, 0);
-	p->frames = calloc(p->depth + 1, sizeof(*p->frames));
-	if (!p->frames)
-		return -ENOMEM;
-	defs_path(d, stack, p->frames, p->depth);
-	for (uint32_t i = 0; i < p->depth; i++)
-		p->frames[i] = ds->same_as[p->frames[i]];
-	return 0;
-}
-
-/* --- what the blocks say --- */
-
-static bool is_old_enough(const struct drafts *ds, const struct live_block *b)
+bool drafts_wants(const struct drafts *ds, uint64_t birth_us)
 {
 	uint64_t now = ds->ledger->now_us;
 
-	return !ds->older_than_us || (b->birth_us <= now && now - b->birth_us >= ds->older_than_us);
+	return !ds->older_than_us || (birth_us <= now && now - birth_us >= ds->older_than_us);
 }
 
 static void add_block(struct kept *k, taddr addr, const struct live_block *b)
@@ -119,9 +76,25 @@ static void look_at_blocks(const struct drafts *ds, struct stock *st)
 	struct live_block b;
 	taddr addr;
 
-	for (size_t at = 0; live_next(live, &at, &addr, &b);)
-		if (is_old_enough(ds, &b))
-			add_block(&st->kept[b.stack], addr, &b);
+	for (size_t at = 0; live_next(live, &at, &addr, &b);) {
+		if (!drafts_wants(ds, b.birth_us))
+			continue;
+		add_block(&st->kept[b.stack], addr, &b);
+		st->wanted[b.stack] = true;
+	}
+}
+
+static void look_at_objects(const struct drafts *ds, struct stock *st)
+{
+	const struct object *o;
+	taddr addr;
+
+	for (size_t at = 0; objects_next(book_of(ds)->objects, &at, &addr, &o);) {
+		if (!drafts_wants(ds, o->birth_us))
+			continue;
+		for (uint32_t i = 0; i < o->nuses; i++)
+			st->wanted[o->uses[i].stack] = true;
+	}
 }
 
 static void add_kept(struct kept *to, const struct kept *k)
@@ -140,33 +113,15 @@ static void add_kept(struct kept *to, const struct kept *k)
 
 /* --- stacks to drafts --- */
 
-static uint64_t hash(const uint32_t *frames, uint32_t depth, uint8_t end)
-{
-	uint64_t h = depth ^ (uint64_t)end << 32;
-
-	for (uint32_t i = 0; i < depth; i++) {
-		h = (h ^ frames[i]) * 0xff51afd7ed558ccdull;
-		h ^= h >> 32;
-	}
-	return h;
-}
-
-static bool same_path(const struct path *a, uint32_t skip_a, const struct path *b, uint32_t skip_b)
-{
-	return a->depth - skip_a == b->depth - skip_b && a->end == b->end &&
-	       memcmp(a->frames + skip_a, b->frames + skip_b, (a->depth - skip_a) * sizeof(a->frames[0])) == 0;
-}
-
 /* The draft of @path, or NULL; then @h is where it would be found. Who shares a hash without being the same goes to the next free one. */
 static struct draft *look_up(struct drafts *ds, const struct path *path, uint32_t skip, uint64_t *h)
 {
 	const uint32_t *known;
 
-	for (*h = hash(path->frames + skip, path->depth - skip, path->end);
-	     (known = addrmap_get(&ds->by_hash, *h)); ++*h) {
+	for (*h = path_hash(path, skip); (known = addrmap_get(&ds->by_hash, *h)); ++*h) {
 		struct draft *d = &ds->all[*known];
 
-		if (same_path(&d->path, d->skip, path, skip))
+		if (path_same(&d->path, d->skip, path, skip))
 			return d;
 	}
 	return NULL;
@@ -177,18 +132,9 @@ static struct draft *new_draft(struct drafts *ds, struct path *path, uint64_t h)
 {
 	uint32_t index = ds->n;
 
-	if (ds->n == ds->size) {
-		size_t size = ds->size ? 2 * ds->size : 64;
-		struct draft *grown = reallocarray(ds->all, size, sizeof(*grown));
-
-		if (!grown)
-			return NULL;
-		ds->all = grown;
-		ds->size = size;
-	}
-	if (addrmap_put(&ds->by_hash, h, &index) < 0)
+	if (grow_for(&ds->all, ds->n, &ds->size, sizeof(*ds->all)) < 0 || addrmap_put(&ds->by_hash, h, &index) < 0)
 		return NULL;
-	ds->all[ds->n] = (struct draft){ .path = *path };
+	ds->all[ds->n] = (struct draft){ .path = *path, .twin = index };
 	path->frames = NULL;
 	return &ds->all[ds->n++];
 }
@@ -215,7 +161,7 @@ static int draft_stack(struct drafts *ds, uint32_t stack, const struct kept *kep
 	struct path path = { 0 };
 	struct draft *d = NULL;
 	uint64_t h;
-	int r = read_path(ds, stack, &path);
+	int r = path_read(&ds->ledger->defs, ds->same_as, stack, &path);
 
 	if (r == 0) {
 		d = look_up(ds, &path, 0, &h);
@@ -225,6 +171,7 @@ static int draft_stack(struct drafts *ds, uint32_t stack, const struct kept *kep
 	free(path.frames);
 	if (!d)
 		return -ENOMEM;
+	ds->of_stack[stack] = (uint32_t)(d - ds->all);
 	add_kept(&d->kept, kept);
 	return add_place(ds, d, stack);
 }
@@ -235,7 +182,7 @@ static int draft_all(struct drafts *ds, const struct stock *st)
 	int r = 0;
 
 	for (size_t i = 0; i < n && r == 0; i++)
-		if (st->kept[st->order[i]].blocks)
+		if (st->wanted[st->order[i]])
 			r = draft_stack(ds, st->order[i], &st->kept[st->order[i]]);
 	return r;
 }
@@ -254,9 +201,9 @@ static int count_empty_places(struct drafts *ds, const struct stock *st)
 		struct draft *d;
 		uint64_t h;
 
-		if (st->kept[i].blocks || !book_of(ds)->places[i].allocs)
+		if (st->wanted[i] || !(book_of(ds)->places[i].allocs || book_of(ds)->places[i].frees))
 			continue;
-		r = read_path(ds, i, &path);
+		r = path_read(&ds->ledger->defs, ds->same_as, i, &path);
 		if (r < 0)
 			break;
 		d = look_up(ds, &path, 0, &h);
@@ -298,22 +245,46 @@ int drafts_merge(struct drafts *ds)
 		}
 		merge(twin, d);
 		d->hidden = true;
+		d->twin = twin->twin;
 	}
 	return r;
 }
 
+size_t drafts_series(const struct drafts *ds, const struct draft *d, struct growth_point *points)
+{
+	double span_s = series_span(ds->ledger->now_us) / 1e6;
+	uint32_t n = ds->npoints < MMT_SERIES_POINTS ? ds->npoints : MMT_SERIES_POINTS;
+
+	for (uint32_t i = 0; i < n; i++)
+		points[i] = (struct growth_point){ (i + 1) * span_s, d->points[i] };
+	points[n] = (struct growth_point){ ds->ledger->now_us / 1e6, d->held_bytes };
+	return n + 1;
+}
+
 /* --- all --- */
+
+static int init_stock(struct drafts *ds, struct stock *st)
+{
+	size_t n = book_of(ds)->nplaces + 1;
+
+	st->kept = calloc(n, sizeof(*st->kept));
+	st->wanted = calloc(n, sizeof(*st->wanted));
+	ds->of_stack = calloc(n, sizeof(*ds->of_stack));
+	if (!st->kept || !st->wanted || !ds->of_stack)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		ds->of_stack[i] = DEFS_NONE;
+	return order_stacks(ds, st);
+}
 
 static int draft_stock(struct drafts *ds, struct stock *st)
 {
-	int r = -ENOMEM;
+	int r = init_stock(ds, st);
 
-	st->kept = calloc(book_of(ds)->nplaces + 1, sizeof(*st->kept));
-	if (st->kept)
-		r = order_stacks(ds, st);
 	if (r < 0)
 		return r;
 	look_at_blocks(ds, st);
+	look_at_objects(ds, st);
 	r = draft_all(ds, st);
 	return r < 0 ? r : count_empty_places(ds, st);
 }
@@ -329,6 +300,7 @@ int drafts_make(struct ledger *l, uint32_t family, uint64_t older_than_us, const
 	addrmap_init(&out->by_hash, sizeof(uint32_t));
 	r = draft_stock(out, &st);
 	free(st.kept);
+	free(st.wanted);
 	free(st.order);
 	return r;
 }

@@ -22,10 +22,20 @@ void folded_fini(struct folded *f)
 	folded_init(f, false);
 }
 
+static bool differ(const char *a, const char *b)
+{
+	return strcmp(a ? a : "", b ? b : "") != 0;
+}
+
 bool folded_families(const struct summary *s)
 {
-	for (size_t i = 1; i < s->ngroups; i++)
-		if (strcmp(s->groups[0].family ? s->groups[0].family : "", s->groups[i].family ? s->groups[i].family : ""))
+	const char *first = s->ngroups ? s->groups[0].family : s->nrefs ? s->refs[0].family : NULL;
+
+	for (size_t i = 0; i < s->ngroups; i++)
+		if (differ(first, s->groups[i].family))
+			return true;
+	for (size_t i = 0; i < s->nrefs; i++)
+		if (differ(first, s->refs[i].family))
 			return true;
 	return false;
 }
@@ -80,6 +90,11 @@ static void put_stack(struct strbuf *sb, const struct summary_group *g, bool fam
 	for (size_t i = g->depth; i > g->wrappers; i--) {
 		put_frame(sb, &g->stack[i - 1]);
 		strbuf_puts(sb, i - 1 > g->wrappers ? ";" : "");
+	}
+	if (g->tag) {
+		strbuf_puts(sb, ";<");
+		put_name(sb, g->tag);
+		strbuf_putc(sb, '>');
 	}
 }
 

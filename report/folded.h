@@ -33,13 +33,13 @@ struct folded {
 void folded_init(struct folded *f, bool families);
 void folded_fini(struct folded *f);
 
-/* @g's stack without its wrappers. Want of memory is sticky, and found by folded_put. */
+/* @g's stack without its wrappers, its tag at the leaf's end. Want of memory is sticky, and found by folded_put. */
 void folded_add(struct folded *f, const struct summary_group *g, uint64_t first, uint64_t second);
 
 /* Append to @sb, with @columns (1 or 2) numbers a line. 0 or -ENOMEM. */
 must_check int folded_put(struct folded *f, size_t columns, struct strbuf *sb);
 
-/* Is there more than one family in @s? */
+/* Is there more than one family in @s, of blocks or of objects? */
 bool folded_families(const struct summary *s);
 
 #endif

@@ -11,11 +11,28 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "report/drafts.h"
 #include "report/expand.h"
 #include "report/growth.h"
+#include "report/refgroups.h"
 #include "report/wrappers.h"
+
+const char *groups_family_name(const struct ledger *l, uint32_t family)
+{
+	const char *name = family < l->defs.nfamilies ? l->defs.families[family].name : NULL;
+
+	return name ? name : "unnamed";
+}
+
+bool groups_wants_family(const struct groups_options *opt, const struct ledger *l, uint32_t family)
+{
+	for (size_t i = 0; i < opt->nfamilies; i++)
+		if (!strcmp(opt->families[i], groups_family_name(l, family)))
+			return true;
+	return !opt->nfamilies;
+}
 
 struct maker {
 	struct ledger *ledger;
@@ -55,21 +72,11 @@ static int show(struct maker *mk, struct draft *d)
 	if (r < 0)
 		return r;
 	judge(mk, d, frames, n);
+	wrappers_mark(frames, n, mk->ledger->skips, mk->ledger->nskips);
 	if (!mk->opt->keep_wrappers)
 		d->wrappers = wrappers_count(frames, n);
 	d->skip = expand_frames_within(defs, d->path.frames, d->path.depth, d->wrappers);
 	return 0;
-}
-
-static size_t fill_series(const struct maker *mk, const struct draft *d, struct growth_point *points)
-{
-	double span_s = series_span(mk->ledger->now_us) / 1e6;
-	uint32_t n = mk->drafts.npoints < MMT_SERIES_POINTS ? mk->drafts.npoints : MMT_SERIES_POINTS;
-
-	for (uint32_t i = 0; i < n; i++)
-		points[i] = (struct growth_point){ (i + 1) * span_s, d->points[i] };
-	points[n] = (struct growth_point){ mk->ledger->now_us / 1e6, d->held_bytes };
-	return n + 1;
 }
 
 static double age_s(const struct maker *mk, uint64_t birth_us)
@@ -84,7 +91,8 @@ static int add_group(struct maker *mk, const struct draft *d)
 	cleanup_free struct summary_frame *frames = NULL;
 	taddr sample = d->kept.sample;
 	struct summary_group g = {
-		.family = mk->drafts.family < defs->nfamilies ? defs->families[mk->drafts.family].name : NULL,
+		.family = groups_family_name(mk->ledger, mk->drafts.family),
+		.tag = d->path.tag == DEFS_NONE ? NULL : defs->tags[d->path.tag].text,
 		.blocks = d->kept.blocks, .bytes = d->kept.bytes, .bytes_direct = d->kept.bytes,
 		.allocs = d->allocs, .frees = d->frees, .verdict = VERDICT_UNKNOWN,
 		.oldest_s = age_s(mk, d->kept.oldest_us), .youngest_s = age_s(mk, d->kept.youngest_us),
@@ -96,7 +104,7 @@ static int add_group(struct maker *mk, const struct draft *d)
 	if (r < 0)
 		return r;
 	g.stack = frames;
-	g.npoints = fill_series(mk, d, series);
+	g.npoints = drafts_series(&mk->drafts, d, series);
 	growth_judge(series, g.npoints, mk->ledger->now_us / 1e6, d->allocs, d->frees, &g.growth);
 	summary_add_group(mk->summary, &g);
 	return 0;
@@ -138,10 +146,13 @@ static int add_family(struct ledger *l, const struct groups_options *opt, uint32
 int groups_add(struct ledger *l, const struct groups_options *opt, struct summary *s)
 {
 	cleanup_free uint32_t *same_as = calloc(l->defs.nframes + 1, sizeof(*same_as));
-	int r = same_as ? drafts_find_same(&l->defs, same_as) : -ENOMEM;
+	int r = same_as ? paths_find_same(&l->defs, same_as) : -ENOMEM;
 
-	for (uint32_t i = 0; i < l->nbooks && r == 0; i++)
-		r = add_family(l, opt, i, same_as, s);
+	for (uint32_t i = 0; i < l->nbooks && r == 0; i++) {
+		if (!groups_wants_family(opt, l, i))
+			continue;
+		r = l->defs.families[i].refs ? refgroups_add(l, opt, i, same_as, s) : add_family(l, opt, i, same_as, s);
+	}
 	summary_sort(s);
 	return r;
 }
@@ -156,11 +167,22 @@ static void want_stack(const struct defs *d, uint32_t stack, bool *wanted)
 		wanted[d->nodes[node].frame] = true;
 }
 
+/* Who dropped references keeps nothing, and is shown all the same. */
+static void want_objects(const struct defs *d, const struct objects *objects, bool *wanted)
+{
+	const struct object *o;
+	taddr addr;
+
+	for (size_t at = 0; objects_next(objects, &at, &addr, &o);)
+		for (uint32_t i = 0; i < o->nuses; i++)
+			want_stack(d, o->uses[i].stack, wanted);
+}
+
 int groups_wanted(const struct ledger *l, bool *wanted)
 {
 	const struct defs *d = &l->defs;
 	cleanup_free uint32_t *same_as = calloc(d->nframes + 1, sizeof(*same_as));
-	int r = same_as ? drafts_find_same(d, same_as) : -ENOMEM;
+	int r = same_as ? paths_find_same(d, same_as) : -ENOMEM;
 
 	if (r < 0)
 		return r;
@@ -168,6 +190,8 @@ int groups_wanted(const struct ledger *l, bool *wanted)
 		for (uint32_t i = 0; i < l->books[b].nplaces; i++)
 			if (l->books[b].places[i].blocks)
 				want_stack(d, i, wanted);
+	for (size_t b = 0; b < l->nbooks; b++)
+		want_objects(d, l->books[b].objects, wanted);
 	for (size_t i = 0; i < l->ntwice; i++) {
 		want_stack(d, l->twice[i].second, wanted);
 		want_stack(d, l->twice[i].first, wanted);

@@ -16,35 +16,76 @@ static bool any_watched(const struct summary_run *run)
 	return run->nprobes == 0;
 }
 
-static void put_unseen(struct strbuf *sb, const struct summary *s)
+/* What all families together came to. */
+struct sums {
+	bool blocks, refs;		/* there are such families */
+	uint64_t taken, dropped, kept;
+};
+
+static struct sums add_up(const struct summary *s)
+{
+	struct sums sums = { !s->nfamilies, false, s->totals.allocs, s->totals.frees + s->totals.unmatched_frees,
+			     s->totals.live_blocks };
+
+	for (size_t i = 0; i < s->nfamilies; i++) {
+		const struct summary_family *f = &s->families[i];
+
+		*(f->refs ? &sums.refs : &sums.blocks) = true;
+		if (!f->refs)
+			continue;
+		sums.taken += f->taken;
+		sums.dropped += f->dropped;
+		sums.kept += f->kept;
+	}
+	return sums;
+}
+
+static void put_unseen(struct strbuf *sb, const struct summary *s, const struct sums *sums)
 {
 	if (!any_watched(&s->run))
 		strbuf_puts(sb, "None of the functions below could be watched, so nothing was seen. If the process has another allocator,\n"
 			    "name its functions with --probe; `mmattach probes -p PID` shows what is found in a process.\n");
-	else if (s->totals.frees + s->totals.unmatched_frees)
+	else if (sums->dropped && sums->blocks)
 		strbuf_puts(sb, "Blocks were released, but none was allocated while it was watched: watch for longer (-d).\n");
-	else
+	else if (sums->dropped)
+		strbuf_puts(sb, "References were dropped, but none was taken while it was watched: watch for longer (-d).\n");
+	else if (sums->blocks)
 		strbuf_puts(sb, "None of the watched functions was called. Either the process did nothing, or it allocates in another\n"
 			    "way: `mmattach probes -p PID` shows what is found in it, and --probe names other functions.\n");
+	else
+		strbuf_puts(sb, "None of the watched functions was called. Either the process did nothing, or it takes references in\n"
+			    "another way: `mmattach probes -p PID` shows what is found in it, and --probe names other functions.\n");
 }
 
-static void put_clean(struct strbuf *sb, const struct summary *s)
+static void put_clean(struct strbuf *sb, const struct summary *s, const struct sums *sums)
 {
-	strbuf_puts(sb, "All that was allocated while it was watched was released again.\n");
+	if (!sums->refs)
+		strbuf_puts(sb, "All that was allocated while it was watched was released again.\n");
+	else if (!sums->blocks)
+		strbuf_puts(sb, "All references that were taken while it was watched were dropped again.\n");
+	else
+		strbuf_puts(sb, "All that was allocated while it was watched was released again, and all references were dropped.\n");
 	if (s->run.seconds > 0 && s->run.seconds < SHORT_SECONDS) {
 		words_seconds(sb, s->run.seconds);
 		strbuf_puts(sb, " is not long, though: a slow leak shows only in a longer watch (-d 10m).\n");
 	}
 }
 
+static bool any_hidden(const struct summary_hidden *h)
+{
+	return h->groups || h->ref_groups;
+}
+
 void nothing_put(struct strbuf *sb, const struct summary *s)
 {
-	if (s->suppressed.groups || s->filtered.groups)
+	const struct sums sums = add_up(s);
+
+	if (any_hidden(&s->suppressed) || any_hidden(&s->filtered))
 		strbuf_puts(sb, "All that is kept is hidden by suppressions or by options: see below.\n");
-	else if (!s->totals.allocs)
-		put_unseen(sb, s);
-	else if (!s->totals.live_blocks)
-		put_clean(sb, s);
+	else if (!sums.taken)
+		put_unseen(sb, s, &sums);
+	else if (!sums.kept)
+		put_clean(sb, s, &sums);
 	if (summary_lost_total(s) || s->run.ngaps)
 		strbuf_puts(sb, "Some of what it did was missed, and what was allocated then is not here: see below.\n");
 }

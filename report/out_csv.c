@@ -2,10 +2,12 @@
 /* out_csv: see out_csv.h. */
 #include "report/out_csv.h"
 
+#include <inttypes.h>
+
 #include "report/csv.h"
 
 #define HEAD "family,blocks,bytes,bytes_direct,allocs,frees,oldest_s,youngest_s,verdict," \
-	     "growth,bytes_per_minute,since_s,stack_end," CSV_WHERE
+	     "growth,bytes_per_minute,since_s,stack_end," CSV_WHERE ",tag,net"
 
 static void put_group(struct strbuf *sb, const struct summary_group *g)
 {
@@ -22,7 +24,42 @@ static void put_group(struct strbuf *sb, const struct summary_group *g)
 	csv_real(sb, ",", g->growth.bytes_per_minute);
 	csv_real(sb, ",", g->growth.since_s);
 	csv_string(sb, ",", summary_stack_end_name(g->stack_end));
-	csv_where(sb, ",", g);
+	csv_where(sb, ",", g->stack, g->depth, g->wrappers, g->stack_end);
+	csv_string(sb, ",", g->tag);
+	strbuf_puts(sb, ",");
+	csv_end(sb);
+}
+
+static uint64_t sum(const struct summary_use *uses, size_t n)
+{
+	uint64_t all = 0;
+
+	for (size_t i = 0; i < n; i++)
+		all += uses[i].count;
+	return all;
+}
+
+/* Of objects, in the columns of blocks: how many, references taken and dropped on them, and where they are most suspected. */
+static void put_refs(struct strbuf *sb, const struct summary_refs *r)
+{
+	static const struct summary_use none;
+	const struct summary_use *u = r->ntaken ? r->taken : r->ndropped ? r->dropped : &none;
+
+	csv_string(sb, "", r->family);
+	csv_number(sb, ",", r->objects);
+	strbuf_puts(sb, ",0,0");
+	csv_number(sb, ",", sum(r->taken, r->ntaken));
+	csv_number(sb, ",", sum(r->dropped, r->ndropped));
+	csv_real(sb, ",", r->oldest_s);
+	csv_real(sb, ",", r->youngest_s);
+	csv_string(sb, ",", summary_verdict_name(VERDICT_UNKNOWN));
+	csv_string(sb, ",", growth_name(r->growth.shape));
+	csv_real(sb, ",", r->growth.bytes_per_minute);
+	csv_real(sb, ",", r->growth.since_s);
+	csv_string(sb, ",", summary_stack_end_name(u->end));
+	csv_where(sb, ",", u->frames, u->depth, u->wrappers, u->end);
+	csv_string(sb, ",", NULL);
+	strbuf_printf(sb, ",%" PRId64, r->net);
 	csv_end(sb);
 }
 
@@ -34,5 +71,7 @@ int out_csv(const struct summary *s, struct strbuf *sb)
 	csv_end(sb);
 	for (size_t i = 0; i < s->ngroups; i++)
 		put_group(sb, &s->groups[i]);
+	for (size_t i = 0; i < s->nrefs; i++)
+		put_refs(sb, &s->refs[i]);
 	return strbuf_error(sb);
 }

@@ -4,6 +4,18 @@
 
 #include "report/folded.h"
 
+/* References too many, where they are most suspected to come from. */
+static void add_refs(struct folded *f, const struct summary_refs *r)
+{
+	const struct summary_use *u = r->taken;
+
+	if (!r->ntaken || r->net <= 0)
+		return;
+	folded_add(f, &(struct summary_group){ .family = r->family, .stack = (struct summary_frame *)u->frames, .depth = u->depth,
+					       .wrappers = u->wrappers, .stack_end = u->end },
+		   r->objects * (uint64_t)r->net, 0);
+}
+
 int out_folded(const struct summary *s, struct strbuf *sb)
 {
 	struct folded f;
@@ -14,6 +26,8 @@ int out_folded(const struct summary *s, struct strbuf *sb)
 	folded_init(&f, folded_families(s));
 	for (size_t i = 0; i < s->ngroups; i++)
 		folded_add(&f, &s->groups[i], s->groups[i].bytes, 0);
+	for (size_t i = 0; i < s->nrefs; i++)
+		add_refs(&f, &s->refs[i]);
 	r = folded_put(&f, 1, sb);
 	folded_fini(&f);
 	return r;

@@ -88,22 +88,35 @@ static void put_totals(struct strbuf *sb, const struct summary_totals *t)
 	strbuf_putc(sb, '}');
 }
 
-static void put_growth(struct strbuf *sb, const struct summary_group *g)
+static void put_samples(struct strbuf *sb, const taddr *samples, size_t n)
+{
+	json_key(sb, ", ", "samples");
+	strbuf_putc(sb, '[');
+	for (size_t i = 0; i < n; i++)
+		strbuf_printf(sb, "%s\"0x%" PRIx64 "\"", i ? ", " : "", samples[i]);
+	strbuf_putc(sb, ']');
+}
+
+/* @rate: what it is called there. */
+static void put_growth(struct strbuf *sb, const struct growth *g, const char *rate, const struct growth_point *series,
+		       size_t n)
 {
 	json_key(sb, ", ", "growth");
-	json_string(sb, "{", "shape", growth_name(g->growth.shape));
-	json_real(sb, ", ", "bytes_per_minute", g->growth.bytes_per_minute);
-	json_real(sb, ", ", "since_s", g->growth.since_s);
+	json_string(sb, "{", "shape", growth_name(g->shape));
+	json_real(sb, ", ", rate, g->bytes_per_minute);
+	json_real(sb, ", ", "since_s", g->since_s);
 	strbuf_puts(sb, "}, \"series\": [");
-	for (size_t i = 0; i < g->npoints; i++)
-		strbuf_printf(sb, "%s[%.6f, %" PRIu64 "]", i ? ", " : "",
-			      isfinite(g->series[i].seconds) ? g->series[i].seconds : 0.0, g->series[i].bytes);
+	for (size_t i = 0; i < n; i++)
+		strbuf_printf(sb, "%s[%.6f, %" PRIu64 "]", i ? ", " : "", isfinite(series[i].seconds) ? series[i].seconds : 0.0,
+			      series[i].bytes);
 	strbuf_putc(sb, ']');
 }
 
 static void put_group(struct strbuf *sb, const struct summary_group *g)
 {
 	json_string(sb, "{", "family", g->family);
+	json_key(sb, ", ", "tag");
+	strbuf_json(sb, g->tag);
 	json_number(sb, ", ", "blocks", g->blocks);
 	json_number(sb, ", ", "bytes", g->bytes);
 	json_number(sb, ", ", "bytes_direct", g->bytes_direct);
@@ -112,11 +125,8 @@ static void put_group(struct strbuf *sb, const struct summary_group *g)
 	json_real(sb, ", ", "oldest_s", g->oldest_s);
 	json_real(sb, ", ", "youngest_s", g->youngest_s);
 	json_string(sb, ", ", "verdict", summary_verdict_name(g->verdict));
-	put_growth(sb, g);
-	strbuf_puts(sb, ", \"samples\": [");
-	for (size_t i = 0; i < g->nsamples; i++)
-		strbuf_printf(sb, "%s\"0x%" PRIx64 "\"", i ? ", " : "", g->samples[i]);
-	strbuf_putc(sb, ']');
+	put_growth(sb, &g->growth, "bytes_per_minute", g->series, g->npoints);
+	put_samples(sb, g->samples, g->nsamples);
 	json_number(sb, ", ", "wrappers", g->wrappers);
 	json_stack(sb, ", ", g->stack, g->depth, g->stack_end);
 	strbuf_putc(sb, '}');
@@ -131,6 +141,119 @@ static void put_groups(struct strbuf *sb, const struct summary *s)
 	}
 	strbuf_putc(sb, ']');
 }
+
+/* --- references --- */
+
+static void put_bool(struct strbuf *sb, const char *separator, const char *name, bool value)
+{
+	json_key(sb, separator, name);
+	strbuf_puts(sb, value ? "true" : "false");
+}
+
+static void put_signed(struct strbuf *sb, const char *separator, const char *name, int64_t value)
+{
+	json_key(sb, separator, name);
+	strbuf_printf(sb, "%" PRId64, value);
+}
+
+static void put_use(struct strbuf *sb, const struct summary_use *u, bool taken)
+{
+	json_real(sb, "{", "per_object", u->per_object);
+	json_number(sb, ", ", "count", u->count);
+	if (taken) {
+		json_number(sb, ", ", "kept", u->kept);
+		json_number(sb, ", ", "taken_in_all", u->taken_in_all);
+	}
+	json_number(sb, ", ", "wrappers", u->wrappers);
+	json_stack(sb, ", ", u->frames, u->depth, u->end);
+	strbuf_putc(sb, '}');
+}
+
+static void put_uses(struct strbuf *sb, const char *name, const struct summary_use *uses, size_t n, bool taken)
+{
+	json_key(sb, ",\n   ", name);
+	strbuf_putc(sb, '[');
+	for (size_t i = 0; i < n; i++) {
+		json_next_line(sb, i, "   ");
+		put_use(sb, &uses[i], taken);
+	}
+	strbuf_putc(sb, ']');
+}
+
+static void put_counts_of(struct strbuf *sb, const char *name, const uint64_t *counts, size_t n)
+{
+	json_key(sb, ", ", name);
+	strbuf_putc(sb, '[');
+	for (size_t i = 0; i < n; i++)
+		strbuf_printf(sb, "%s%" PRIu64, i ? ", " : "", counts[i]);
+	strbuf_putc(sb, ']');
+}
+
+static void put_objects(struct strbuf *sb, const struct summary_refs *r)
+{
+	json_key(sb, ",\n   ", "object_list");
+	strbuf_putc(sb, '[');
+	for (size_t i = 0; i < r->nall; i++) {
+		json_next_line(sb, i, "    ");
+		json_address(sb, "{", "address", r->all[i].addr);
+		json_real(sb, ", ", "age_s", r->all[i].age_s);
+		put_counts_of(sb, "taken", r->all[i].counts, r->ntaken);
+		put_counts_of(sb, "dropped", r->all[i].counts + r->ntaken, r->ndropped);
+		strbuf_putc(sb, '}');
+	}
+	strbuf_putc(sb, ']');
+}
+
+static void put_refs_group(struct strbuf *sb, const struct summary_refs *r, bool per_object)
+{
+	json_string(sb, "{", "family", r->family);
+	json_string(sb, ", ", "noun", r->noun);
+	json_number(sb, ", ", "objects", r->objects);
+	put_signed(sb, ", ", "net", r->net);
+	put_bool(sb, ", ", "older", r->older);
+	put_bool(sb, ", ", "counted", r->counted);
+	json_real(sb, ", ", "oldest_s", r->oldest_s);
+	json_real(sb, ", ", "youngest_s", r->youngest_s);
+	put_growth(sb, &r->growth, "references_per_minute", r->series, r->npoints);
+	put_samples(sb, r->samples, r->nsamples);
+	put_uses(sb, "taken", r->taken, r->ntaken, true);
+	put_uses(sb, "dropped", r->dropped, r->ndropped, false);
+	if (per_object)
+		put_objects(sb, r);
+	strbuf_putc(sb, '}');
+}
+
+static void put_refs(struct strbuf *sb, const struct summary *s)
+{
+	strbuf_puts(sb, ",\n\"refs\": [");
+	for (size_t i = 0; i < s->nrefs; i++) {
+		json_next_line(sb, i, "  ");
+		put_refs_group(sb, &s->refs[i], s->per_object);
+	}
+	strbuf_putc(sb, ']');
+}
+
+static void put_ref_totals(struct strbuf *sb, const struct summary *s)
+{
+	size_t n = 0;
+
+	strbuf_puts(sb, ",\n\"ref_totals\": [");
+	for (size_t i = 0; i < s->nfamilies; i++) {
+		const struct summary_family *f = &s->families[i];
+
+		if (!f->refs)
+			continue;
+		json_next_line(sb, n++, "  ");
+		json_string(sb, "{", "family", f->name);
+		json_number(sb, ", ", "taken", f->taken);
+		json_number(sb, ", ", "dropped", f->dropped);
+		json_number(sb, ", ", "objects", f->kept);
+		strbuf_putc(sb, '}');
+	}
+	strbuf_putc(sb, ']');
+}
+
+/* --- what is not among the groups --- */
 
 static void put_side(struct strbuf *sb, const char *name, const struct summary_stack *stack)
 {
@@ -162,15 +285,21 @@ static void put_counts(struct strbuf *sb, const char *separator, uint64_t groups
 	json_number(sb, separator, "groups", groups);
 	json_number(sb, ", ", "blocks", blocks);
 	json_number(sb, ", ", "bytes", bytes);
+}
+
+static void put_hidden_by(struct strbuf *sb, const char *name, const struct summary_hidden *h)
+{
+	json_key(sb, ",\n", name);
+	put_counts(sb, "{", h->groups, h->blocks, h->bytes);
+	json_number(sb, ", ", "ref_groups", h->ref_groups);
+	json_number(sb, ", ", "objects", h->objects);
 	strbuf_putc(sb, '}');
 }
 
 static void put_hidden(struct strbuf *sb, const struct summary *s)
 {
-	json_key(sb, ",\n", "suppressed");
-	put_counts(sb, "{", s->suppressed.groups, s->suppressed.blocks, s->suppressed.bytes);
-	json_key(sb, ",\n", "filtered");
-	put_counts(sb, "{", s->filtered.groups, s->filtered.blocks, s->filtered.bytes);
+	put_hidden_by(sb, "suppressed", &s->suppressed);
+	put_hidden_by(sb, "filtered", &s->filtered);
 	strbuf_puts(sb, ",\n\"suppressions_used\": [");
 	for (size_t i = 0; i < s->nsuppressions; i++) {
 		const struct summary_suppression *used = &s->suppressions[i];
@@ -178,6 +307,7 @@ static void put_hidden(struct strbuf *sb, const struct summary *s)
 		json_string(sb, "{", "name", used->name);
 		json_string(sb, ", ", "where", used->where);
 		put_counts(sb, ", ", used->groups, used->blocks, used->bytes);
+		strbuf_putc(sb, '}');
 	}
 	strbuf_putc(sb, ']');
 }
@@ -201,7 +331,8 @@ int out_json(const struct summary *s, struct strbuf *sb)
 	put_run(sb, &s->run);
 	put_totals(sb, &s->totals);
 	put_groups(sb, s);
-	strbuf_puts(sb, ",\n\"refs\": []");
+	put_refs(sb, s);
+	put_ref_totals(sb, s);
 	put_double_frees(sb, s);
 	put_hidden(sb, s);
 	put_notes(sb, s);

@@ -8,18 +8,25 @@
  *	  "run":      {start, seconds, frontend, mode, duty, events, lost: {reason: count}, stacks_cut,
  *	               stacks_lost, ring_waits, stopped_seconds, probes: [{family, rule, module, hits, note}], gaps: [{start, seconds, why}]},
  *	  "totals":   {allocs, frees, unmatched_frees, double_frees, live_blocks, live_bytes},
- *	  "groups":   [{family, blocks, bytes, bytes_direct, allocs, frees, oldest_s, youngest_s, verdict,
+ *	  "groups":   [{family, tag, blocks, bytes, bytes_direct, allocs, frees, oldest_s, youngest_s, verdict,
  *	                growth: {shape, bytes_per_minute, since_s}, series: [[seconds, bytes]], samples, wrappers, stack_end,
  *	                stack: [{pc, module, build_id, offset, function, linkage, file, line, inlined}]}],
- *	  "refs":     [],
+ *	  "refs":     [{family, noun, objects, net, older, counted, oldest_s, youngest_s,
+ *	                growth: {shape, references_per_minute, since_s}, series: [[seconds, references]], samples,
+ *	                taken: [{per_object, count, kept, taken_in_all, wrappers, stack_end, stack}],
+ *	                dropped: [{per_object, count, wrappers, stack_end, stack}],
+ *	                object_list: [{address, age_s, taken: [count], dropped: [count]}]}],
+ *	  "ref_totals": [{family, taken, dropped, objects}],
  *	  "double_frees": [{family, count, sample, time_s, second, first, alloc: {stack_end, stack}}],
- *	  "suppressed": {groups, blocks, bytes}, "filtered": the same,
+ *	  "suppressed": {groups, blocks, bytes, ref_groups, objects}, "filtered": the same,
  *	  "suppressions_used": [{name, where, groups, blocks, bytes}],
  *	  "notes":    ["..."] }
  *
  * stack_end: "whole", or why the stack goes on beyond its last frame: "cut", "lost", "deep", "elsewhere".
  * wrappers: so many frames at the front of the stack only pass the allocation on. shape: report/growth.h.
  * linkage is there where it is known and not the function's name. totals count what is suppressed and filtered too.
+ * refs: objects of one signature (report/summary.h); taken is most suspect first. object_list is there if it was asked for
+ * (--per-object): its counts are in the order of taken and dropped. tag is null where there is none.
  * The files that the run was read from are not named: reports of one run are the same, whichever way they are made.
  * Addresses are strings ("0x..."). What is not known is "" or 0, but a
  * probe's note, which is null where there is nothing to say. Always valid

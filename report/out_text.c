@@ -2,57 +2,22 @@
 /* out_text: see out_text.h. The order of things; each part has a file of its own. */
 #include "report/out_text.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
+#include <stdlib.h>
 
 #include "report/nothing.h"
 #include "report/overview.h"
+#include "report/text_answer.h"
 #include "report/text_growth.h"
 #include "report/text_head.h"
+#include "report/text_objects.h"
+#include "report/text_parts.h"
+#include "report/text_refs.h"
 #include "report/text_stack.h"
 #include "report/text_twice.h"
 #include "report/words.h"
-
-/* Whether it grows, of all that is shown together. */
-static void put_growth(struct strbuf *sb, const struct summary *s)
-{
-	double rate = text_growth_total(s);
-	bool unknown = false;
-
-	for (size_t i = 0; i < s->ngroups; i++)
-		unknown |= s->groups[i].growth.shape == GROWTH_UNKNOWN;
-	if (!text_timed(s) || !s->ngroups)
-		return;
-	if (rate > 0) {
-		strbuf_puts(sb, ", growing by ");
-		words_rate(sb, rate);
-	} else {
-		strbuf_puts(sb, unknown ? ", too short to say whether it grows" : ", not growing now");
-	}
-}
-
-static void put_answer(struct strbuf *sb, const struct summary *s)
-{
-	strbuf_text(sb, s->target.comm ? s->target.comm : "the process");
-	if (s->target.pid)
-		strbuf_printf(sb, " (%d)", (int)s->target.pid);
-	strbuf_puts(sb, " kept ");
-	words_count(sb, s->totals.live_blocks, "block");
-	strbuf_puts(sb, ", ");
-	words_size(sb, s->totals.live_bytes);
-	strbuf_puts(sb, ", of ");
-	words_count(sb, s->totals.allocs, "allocation");
-	if (text_timed(s)) {
-		strbuf_puts(sb, " in ");
-		words_seconds(sb, s->run.seconds);
-	}
-	put_growth(sb, s);
-	if (s->totals.double_frees) {
-		strbuf_puts(sb, "; ");
-		words_count(sb, s->totals.double_frees, "DOUBLE FREE");
-	}
-	strbuf_puts(sb, "\n\n");
-}
 
 static void put_ages(struct strbuf *sb, const struct summary_group *g)
 {
@@ -65,24 +30,48 @@ static void put_ages(struct strbuf *sb, const struct summary_group *g)
 	strbuf_puts(sb, " old");
 }
 
-static void put_group(struct strbuf *sb, const struct summary *s, size_t index)
+static void put_size(struct strbuf *sb, const struct text_part *part, const struct summary_group *g)
 {
-	const struct summary_group *g = &s->groups[index];
-
-	strbuf_printf(sb, "\n[%zu] ", index + 1);
+	if (part->plain) {
+		text_things(sb, part, g->blocks);
+		return;
+	}
 	words_size(sb, g->bytes);
 	strbuf_puts(sb, " (");
-	words_percent(sb, (double)g->bytes, (double)s->totals.live_bytes);
+	words_percent(sb, (double)g->bytes, (double)part->family.bytes);
 	strbuf_puts(sb, ") in ");
-	words_count(sb, g->blocks, "block");
+	text_things(sb, part, g->blocks);
+}
+
+static void put_group(struct strbuf *sb, const struct overview *o, size_t index)
+{
+	const struct summary_group *g = &o->summary->groups[o->part.first + index];
+	const struct text_course course = { &g->growth, g->series, g->npoints, o->part.plain };
+
+	strbuf_putc(sb, '\n');
+	text_number(sb, &o->part, index);
+	strbuf_putc(sb, ' ');
+	put_size(sb, &o->part, g);
 	strbuf_printf(sb, " of %" PRIu64 " allocated here", g->allocs);
-	if (text_timed(s))
+	if (text_timed(o->summary))
 		put_ages(sb, g);
 	if (g->verdict != VERDICT_UNKNOWN)
 		strbuf_printf(sb, ", %s", summary_verdict_name(g->verdict));
+	if (g->tag) {
+		strbuf_puts(sb, ", tag ");
+		strbuf_text(sb, g->tag);
+	}
 	strbuf_putc(sb, '\n');
-	text_growth_line(sb, s, g);
+	text_growth_line(sb, o->summary, &course);
 	text_stack(sb, g->stack, g->depth, g->wrappers, g->stack_end);
+}
+
+static void put_groups(struct strbuf *sb, const struct overview *o)
+{
+	for (size_t i = 0; i < o->part.n; i++)
+		if (o->rows.shown[i])
+			put_group(sb, o, i);
+	overview_rest(o, sb);
 }
 
 static void put_suppressions(struct strbuf *sb, const struct summary *s)
@@ -104,28 +93,80 @@ static void put_suppressions(struct strbuf *sb, const struct summary *s)
 	}
 }
 
-int out_text(const struct summary *s, size_t top, struct strbuf *sb)
-{
-	struct overview o;
-	int r = summary_error(s);
+/* What is shown of each family: its groups of blocks, or of objects. */
+struct shown {
+	struct overview blocks;
+	struct text_refs refs;
+	bool is_refs;
+};
 
-	if (r == 0)
-		r = overview_make(s, top, &o);
-	if (r < 0)
-		return r;
-	put_answer(sb, s);
-	overview_put(&o, sb);
-	if (!s->ngroups) {
+static int make_shown(const struct summary *s, size_t top, struct shown *all)
+{
+	struct text_part part;
+	int r = 0;
+
+	for (size_t i = 0; i < text_parts(s) && r == 0; i++) {
+		text_part(s, i, &part);
+		all[i].is_refs = part.family.refs;
+		if (all[i].is_refs)
+			r = text_refs_make(s, &part, top, &all[i].refs);
+		else
+			r = overview_make(s, &part, top, &all[i].blocks);
+	}
+	return r;
+}
+
+static void free_shown(const struct summary *s, struct shown *all)
+{
+	for (size_t i = 0; all && i < text_parts(s); i++) {
+		overview_fini(&all[i].blocks);
+		text_refs_fini(&all[i].refs);
+	}
+	free(all);
+}
+
+static void put_tables(struct strbuf *sb, const struct summary *s, const struct shown *all)
+{
+	for (size_t i = 0; i < text_parts(s); i++) {
+		if (all[i].is_refs)
+			text_refs_table(&all[i].refs, sb);
+		else
+			overview_put(&all[i].blocks, sb);
+	}
+	if (!s->ngroups && !s->nrefs) {
 		nothing_put(sb, s);
 		strbuf_putc(sb, '\n');
 	}
+}
+
+static void put_all(struct strbuf *sb, const struct summary *s, size_t top, const struct shown *all)
+{
+	text_answer(sb, s);
+	put_tables(sb, s, all);
 	text_head(sb, s);
 	text_twice(sb, s, top);
-	for (size_t i = 0; i < s->ngroups; i++)
-		if (o.shown[i])
-			put_group(sb, s, i);
-	overview_rest(&o, sb);
+	for (size_t i = 0; i < text_parts(s); i++) {
+		if (all[i].is_refs)
+			text_refs_details(&all[i].refs, sb);
+		else
+			put_groups(sb, &all[i].blocks);
+	}
 	put_suppressions(sb, s);
-	overview_fini(&o);
-	return strbuf_error(sb);
+	if (s->per_object)
+		text_objects(sb, s);
+}
+
+int out_text(const struct summary *s, size_t top, struct strbuf *sb)
+{
+	struct shown *all = NULL;
+	int r = summary_error(s);
+
+	if (r < 0)
+		return r;
+	all = calloc(text_parts(s), sizeof(*all));
+	r = all ? make_shown(s, top, all) : -ENOMEM;
+	if (r == 0)
+		put_all(sb, s, top, all);
+	free_shown(s, all);
+	return r < 0 ? r : strbuf_error(sb);
 }

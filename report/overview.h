@@ -1,31 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * overview: the table at the top of the text report, and which groups are shown at all.
- *
- * A table of at most ten rows in two parts: what grows, fastest first, and what is kept without growing, largest first. Neither
- * part crowds the other out. The groups of the table are among those shown; then come the largest of the others.
+ * overview: the table of a family's groups of blocks at the top of the text report, and which of them are shown at all
+ * (report/rows.h).
  */
 #ifndef MM_OVERVIEW_H
 #define MM_OVERVIEW_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "base/cleanup.h"
 #include "base/strbuf.h"
+#include "report/rows.h"
 #include "report/summary.h"
+#include "report/text_parts.h"
 
 struct overview {
 	const struct summary *summary;
-	size_t *rows;			/* indices of groups: all that grow, then all others, each in the order of its part */
-	size_t ngrowing, nkept;		/* of each part */
-	size_t growing_rows, kept_rows;	/* of these in the table */
-	bool *shown;			/* by index of the group: its detail is printed */
-	size_t nshown;
+	struct text_part part;
+	struct rows rows;		/* indices are those of the part */
 };
 
-/* Of the sorted summary @s, which must outlive it, show @top groups (0: all). 0 or -ENOMEM. */
-must_check int overview_make(const struct summary *s, size_t top, struct overview *o);
+/* Of a part of the sorted summary @s, which must outlive it, show @top groups (0: all). 0 or -ENOMEM; overview_fini in any case. */
+must_check int overview_make(const struct summary *s, const struct text_part *part, size_t top, struct overview *o);
 void overview_fini(struct overview *o);
 
 /* Append the table to @sb; nothing if there are no groups. */

@@ -75,18 +75,25 @@ static bool matches_any_frame(const struct pattern *p, const struct summary_fram
 	return false;
 }
 
+static bool any_matches(const struct select *s, bool focus, const struct summary_frame *frames, size_t n)
+{
+	for (size_t i = 0; s && i < s->n; i++)
+		if (s->patterns[i].focus == focus && matches_any_frame(&s->patterns[i], frames, n))
+			return true;
+	return false;
+}
+
+bool select_focuses(const struct select *s, const struct summary_frame *frames, size_t n)
+{
+	return !s || !s->focused || any_matches(s, true, frames, n);
+}
+
+bool select_ignores(const struct select *s, const struct summary_frame *frames, size_t n)
+{
+	return any_matches(s, false, frames, n);
+}
+
 bool select_wants(const struct select *s, const struct summary_frame *frames, size_t n)
 {
-	bool wanted = !s || !s->focused;
-
-	for (size_t i = 0; s && i < s->n; i++) {
-		if (s->patterns[i].focus && wanted)
-			continue;
-		if (!matches_any_frame(&s->patterns[i], frames, n))
-			continue;
-		if (!s->patterns[i].focus)
-			return false;
-		wanted = true;
-	}
-	return wanted;
+	return select_focuses(s, frames, n) && !select_ignores(s, frames, n);
 }

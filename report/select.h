@@ -21,7 +21,11 @@ void select_free(struct select *s);		/* NULL is taken */
 must_check int select_focus(struct select *s, const char *regex, char *why, size_t why_size);
 must_check int select_ignore(struct select *s, const char *regex, char *why, size_t why_size);
 
-/* NULL as @s wants everything. */
+/* NULL as @s wants everything: focuses on all, ignores nothing. */
+bool select_focuses(const struct select *s, const struct summary_frame *frames, size_t n);
+bool select_ignores(const struct select *s, const struct summary_frame *frames, size_t n);
+
+/* The first and not the second. */
 bool select_wants(const struct select *s, const struct summary_frame *frames, size_t n);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * summary: see summary.h. Lists that grow by doubling, and a pool of strings.
+ * summary: see summary.h. Lists that grow by doubling, and a pool of strings. Of references: summary_refs.c.
  */
 #include "report/summary.h"
 
@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "report/summary_parts.h"
 
 void summary_init(struct summary *s)
 {
@@ -27,12 +28,19 @@ void summary_fini(struct summary *s)
 		free(s->groups[i].series);
 		free(s->groups[i].samples);
 	}
+	for (size_t i = 0; i < s->nrefs; i++)
+		summary_refs_fini(&s->refs[i]);
 	for (size_t i = 0; i < s->ntwice; i++) {
 		free(s->twice[i].second.frames);
 		free(s->twice[i].first.frames);
 		free(s->twice[i].alloc.frames);
 	}
+	for (size_t i = 0; i < s->nstacks; i++)
+		free(s->stacks[i]);
+	free(s->stacks);
+	free(s->families);
 	free(s->groups);
+	free(s->refs);
 	free(s->twice);
 	free(s->suppressions);
 	free(s->traces);
@@ -50,11 +58,7 @@ int summary_error(const struct summary *s)
 	return s->err;
 }
 
-/*
- * Room for one more element of @size behind the @n of *@array, doubling at powers of two. NULL on want
- * of memory, then and ever after: a list with a hole in it would look whole.
- */
-static void *push(struct summary *s, void *array, size_t *n, size_t size)
+void *summary_push(struct summary *s, void *array, size_t *n, size_t size)
 {
 	void *room = s->err ? NULL : grow_by_one(array, *n, size);
 
@@ -83,7 +87,7 @@ void summary_set_target(struct summary *s, pid_t pid, const char *comm, const ch
 
 void summary_add_arg(struct summary *s, const char *arg)
 {
-	const char **slot = push(s, &s->target.cmdline, &s->target.nargs, sizeof(*slot));
+	const char **slot = summary_push(s, &s->target.cmdline, &s->target.nargs, sizeof(*slot));
 
 	if (slot)
 		*slot = summary_string(s, arg);
@@ -100,14 +104,14 @@ void summary_add_lost(struct summary *s, const char *reason, uint64_t count)
 		}
 	}
 	const char *kept = summary_string(s, reason);
-	struct summary_lost *slot = push(s, &s->run.lost, &s->run.nlost, sizeof(*slot));
+	struct summary_lost *slot = summary_push(s, &s->run.lost, &s->run.nlost, sizeof(*slot));
 	if (slot)
 		*slot = (struct summary_lost){ kept, count };
 }
 
 void summary_add_probe(struct summary *s, const struct summary_probe *probe)
 {
-	struct summary_probe *slot = push(s, &s->run.probes, &s->run.nprobes, sizeof(*slot));
+	struct summary_probe *slot = summary_push(s, &s->run.probes, &s->run.nprobes, sizeof(*slot));
 
 	if (!slot)
 		return;
@@ -120,7 +124,7 @@ void summary_add_probe(struct summary *s, const struct summary_probe *probe)
 
 void summary_add_gap(struct summary *s, double start_s, double seconds, const char *why)
 {
-	struct summary_gap *slot = push(s, &s->run.gaps, &s->run.ngaps, sizeof(*slot));
+	struct summary_gap *slot = summary_push(s, &s->run.gaps, &s->run.ngaps, sizeof(*slot));
 
 	if (slot)
 		*slot = (struct summary_gap){ start_s, seconds, summary_string(s, why) };
@@ -138,13 +142,13 @@ void summary_note(struct summary *s, const char *fmt, ...)
 		s->err = -ENOMEM;
 		return;
 	}
-	const char **slot = push(s, &s->notes, &s->nnotes, sizeof(*slot));
+	const char **slot = summary_push(s, &s->notes, &s->nnotes, sizeof(*slot));
 	if (slot)
 		*slot = summary_string(s, text);
 	free(text);
 }
 
-static void *copy(struct summary *s, const void *array, size_t n, size_t size)
+void *summary_copy(struct summary *s, const void *array, size_t n, size_t size)
 {
 	void *p = n ? reallocarray(NULL, n, size) : NULL;
 
@@ -164,10 +168,9 @@ static void keep_frame_strings(struct summary *s, struct summary_frame *f)
 	f->file = summary_string(s, f->file);
 }
 
-/* @depth becomes 0 where there is no memory. */
-static struct summary_frame *copy_stack(struct summary *s, const struct summary_frame *frames, size_t *depth)
+struct summary_frame *summary_copy_stack(struct summary *s, const struct summary_frame *frames, size_t *depth)
 {
-	struct summary_frame *own = copy(s, frames, *depth, sizeof(*own));
+	struct summary_frame *own = summary_copy(s, frames, *depth, sizeof(*own));
 
 	*depth = own ? *depth : 0;
 	for (size_t i = 0; i < *depth; i++)
@@ -175,17 +178,51 @@ static struct summary_frame *copy_stack(struct summary *s, const struct summary_
 	return own;
 }
 
+const struct summary_frame *summary_keep_stack(struct summary *s, const struct summary_frame *frames, size_t *depth)
+{
+	struct summary_frame **slot = summary_push(s, &s->stacks, &s->nstacks, sizeof(*slot));
+
+	if (!slot) {
+		*depth = 0;
+		return NULL;
+	}
+	*slot = summary_copy_stack(s, frames, depth);
+	return *slot;
+}
+
+void summary_add_family(struct summary *s, const struct summary_family *family)
+{
+	struct summary_family *slot = summary_push(s, &s->families, &s->nfamilies, sizeof(*slot));
+
+	if (!slot)
+		return;
+	*slot = *family;
+	slot->name = summary_string(s, family->name);
+	slot->noun = summary_string(s, family->noun ? family->noun : family->refs ? "object" : "block");
+}
+
+const struct summary_family *summary_family(const struct summary *s, const char *name)
+{
+	static const struct summary_family none = { .name = "", .noun = "block" };
+
+	for (size_t i = 0; name && i < s->nfamilies; i++)
+		if (s->families[i].name && !strcmp(s->families[i].name, name))
+			return &s->families[i];
+	return &none;
+}
+
 void summary_add_group(struct summary *s, const struct summary_group *group)
 {
-	struct summary_group *g = push(s, &s->groups, &s->ngroups, sizeof(*g));
+	struct summary_group *g = summary_push(s, &s->groups, &s->ngroups, sizeof(*g));
 
 	if (!g)
 		return;
 	*g = *group;
 	g->family = summary_string(s, group->family);
-	g->stack = copy_stack(s, group->stack, &g->depth);
-	g->series = copy(s, group->series, group->npoints, sizeof(*g->series));
-	g->samples = copy(s, group->samples, group->nsamples, sizeof(*g->samples));
+	g->tag = summary_string(s, group->tag);
+	g->stack = summary_copy_stack(s, group->stack, &g->depth);
+	g->series = summary_copy(s, group->series, group->npoints, sizeof(*g->series));
+	g->samples = summary_copy(s, group->samples, group->nsamples, sizeof(*g->samples));
 	g->wrappers = g->depth ? group->wrappers : 0;
 	g->npoints = g->series ? group->npoints : 0;
 	g->nsamples = g->samples ? group->nsamples : 0;
@@ -193,20 +230,20 @@ void summary_add_group(struct summary *s, const struct summary_group *group)
 
 void summary_add_twice(struct summary *s, const struct summary_twice *twice)
 {
-	struct summary_twice *t = push(s, &s->twice, &s->ntwice, sizeof(*t));
+	struct summary_twice *t = summary_push(s, &s->twice, &s->ntwice, sizeof(*t));
 
 	if (!t)
 		return;
 	*t = *twice;
 	t->family = summary_string(s, twice->family);
-	t->second.frames = copy_stack(s, twice->second.frames, &t->second.depth);
-	t->first.frames = copy_stack(s, twice->first.frames, &t->first.depth);
-	t->alloc.frames = copy_stack(s, twice->alloc.frames, &t->alloc.depth);
+	t->second.frames = summary_copy_stack(s, twice->second.frames, &t->second.depth);
+	t->first.frames = summary_copy_stack(s, twice->first.frames, &t->first.depth);
+	t->alloc.frames = summary_copy_stack(s, twice->alloc.frames, &t->alloc.depth);
 }
 
 void summary_add_suppression(struct summary *s, const struct summary_suppression *used)
 {
-	struct summary_suppression *slot = push(s, &s->suppressions, &s->nsuppressions, sizeof(*slot));
+	struct summary_suppression *slot = summary_push(s, &s->suppressions, &s->nsuppressions, sizeof(*slot));
 
 	if (!slot)
 		return;
@@ -217,47 +254,71 @@ void summary_add_suppression(struct summary *s, const struct summary_suppression
 
 void summary_add_trace(struct summary *s, const char *path)
 {
-	const char **slot = push(s, &s->traces, &s->ntraces, sizeof(*slot));
+	const char **slot = summary_push(s, &s->traces, &s->ntraces, sizeof(*slot));
 
 	if (slot)
 		*slot = summary_string(s, path);
 }
 
-static int compare_numbers(uint64_t a, uint64_t b)
+int summary_compare_numbers(uint64_t a, uint64_t b)
 {
 	return a < b ? 1 : a > b ? -1 : 0;
+}
+
+int summary_compare_texts(const char *a, const char *b)
+{
+	return strcmp(a ? a : "", b ? b : "");
+}
+
+int summary_compare_families(const struct summary *s, const char *a, const char *b)
+{
+	const struct summary_family *of_a = summary_family(s, a), *of_b = summary_family(s, b);
+
+	return of_a < of_b ? -1 : of_a > of_b;
+}
+
+int summary_compare_stacks(const struct summary_frame *a, size_t na, const struct summary_frame *b, size_t nb)
+{
+	int order = 0;
+
+	for (size_t i = 0; !order && i < na && i < nb; i++)
+		order = summary_compare_numbers(b[i].pc, a[i].pc);
+	return order ? order : summary_compare_numbers(nb, na);
 }
 
 /* Names only decide between groups that are the same otherwise: two families may share a stack. */
 static int compare_kinds(const struct summary_group *a, const struct summary_group *b)
 {
-	int order = strcmp(a->family ? a->family : "", b->family ? b->family : "");
+	int order = summary_compare_texts(a->family, b->family);
 
+	if (!order)
+		order = summary_compare_texts(a->tag, b->tag);
 	if (!order)
 		order = (int)a->verdict - (int)b->verdict;
 	return order ? order : (int)a->stack_end - (int)b->stack_end;
 }
 
-static int compare_groups(const void *pa, const void *pb)
+static int compare_groups(const void *pa, const void *pb, void *ctx)
 {
 	const struct summary_group *a = pa, *b = pb;
-	int order = compare_numbers(a->bytes, b->bytes);
+	int order = summary_compare_families(ctx, a->family, b->family);
 
 	if (!order)
-		order = compare_numbers(a->blocks, b->blocks);
+		order = summary_compare_numbers(a->bytes, b->bytes);
 	if (!order)
-		order = compare_numbers(a->allocs, b->allocs);
-	for (size_t i = 0; !order && i < a->depth && i < b->depth; i++)
-		order = compare_numbers(b->stack[i].pc, a->stack[i].pc);
+		order = summary_compare_numbers(a->blocks, b->blocks);
 	if (!order)
-		order = compare_numbers(b->depth, a->depth);
+		order = summary_compare_numbers(a->allocs, b->allocs);
+	if (!order)
+		order = summary_compare_stacks(a->stack, a->depth, b->stack, b->depth);
 	return order ? order : compare_kinds(a, b);
 }
 
 void summary_sort(struct summary *s)
 {
 	if (s->ngroups)
-		qsort(s->groups, s->ngroups, sizeof(*s->groups), compare_groups);
+		qsort_r(s->groups, s->ngroups, sizeof(*s->groups), compare_groups, s);
+	summary_sort_refs(s);
 }
 
 uint64_t summary_lost_total(const struct summary *s)

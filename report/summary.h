@@ -47,6 +47,7 @@ struct summary_frame {
 	const char *file;	/* source */
 	int line;		/* 0: not known */
 	bool inlined;		/* has no frame of its own; the one below it in the list does */
+	bool wrapper;		/* the run's rules say that it only passes things on */
 };
 
 /* How a stack ends at its outer side; the names are those of the JSON report. */
@@ -70,9 +71,22 @@ struct summary_stack {
 	enum summary_stack_end end;
 };
 
-/* One stack, one family, one verdict. */
+/* What was watched together, and what it came to; in the order of the run. */
+struct summary_family {
+	const char *name;
+	const char *noun;		/* what one is called: "block", "descriptor", "object" */
+	bool refs;			/* objects with references; else blocks */
+	uint64_t taken, dropped;	/* allocations and releases of known blocks; references */
+	uint64_t kept;			/* blocks; objects whose references do not come to nothing */
+	uint64_t bytes;			/* of blocks */
+	uint64_t older;			/* of objects: they were there before */
+	int64_t net;			/* references on the others */
+};
+
+/* One stack, one tag, one family, one verdict. */
 struct summary_group {
 	const char *family;
+	const char *tag;		/* what the program itself calls it; NULL: nothing */
 	uint64_t blocks, bytes;		/* kept at the end */
 	uint64_t bytes_direct;		/* of bytes: in blocks that no other kept block holds; all of them without verdicts */
 	uint64_t allocs, frees;		/* over the run */
@@ -87,6 +101,51 @@ struct summary_group {
 	enum summary_stack_end stack_end;
 	taddr *samples;			/* some of the kept blocks */
 	size_t nsamples;
+};
+
+/* What one place did to the objects of a group: references taken, or dropped. */
+struct summary_use {
+	uint32_t place;			/* its number in the family: the same in all groups */
+	uint64_t count;			/* on all objects of the group */
+	double per_object;
+	uint64_t taken_in_all;		/* references taken here on any object, over the run */
+	uint64_t kept;			/* of these, on objects that are still held */
+	const struct summary_frame *frames;	/* leaf first; many groups have the same, so they are borrowed: summary_keep_stack */
+	size_t depth;
+	size_t wrappers;		/* as in a group */
+	enum summary_stack_end end;
+};
+
+/* An object of a group: for each use of the group, those that took and then those that dropped, how often. */
+struct summary_object {
+	taddr addr;
+	double age_s;
+	uint64_t *counts;
+};
+
+/*
+ * Objects of one family that were taken at the same places, dropped at the same places, and have the same net count.
+ * Those without a count of their own (`counted`) that were there before us have a net count that is relative: so many more, or
+ * fewer, than before.
+ */
+struct summary_refs {
+	const char *family, *noun;
+	uint64_t objects;
+	int64_t net;			/* of each */
+	bool older;			/* they were there before the watch */
+	bool counted;			/* the objects' own count says so */
+	uint32_t signature;		/* the same for groups that differ in their net count only; 0: nothing is said */
+	double oldest_s, youngest_s;	/* since the first reference that was seen */
+	struct growth growth;		/* of the first place of `taken`: references of there that are still held */
+	struct growth_point *series;
+	size_t npoints;
+	taddr *samples;			/* the oldest ones */
+	size_t nsamples;
+	struct summary_use *taken;	/* most suspect first: of which the largest share was not dropped */
+	struct summary_use *dropped;	/* most of them first */
+	size_t ntaken, ndropped;
+	struct summary_object *all;	/* by address; none if nobody asked for them (--per-object) */
+	size_t nall;
 };
 
 /* Blocks that were released twice, by the same code each time. */
@@ -108,6 +167,7 @@ struct summary_suppression {
 /* What is kept, but not among the groups. */
 struct summary_hidden {
 	uint64_t groups, blocks, bytes;
+	uint64_t ref_groups, objects;
 };
 
 struct summary_probe {
@@ -166,8 +226,14 @@ struct summary {
 	struct summary_target target;
 	struct summary_run run;
 	struct summary_totals totals;
+	struct summary_family *families;
+	size_t nfamilies;
 	struct summary_group *groups;
 	size_t ngroups;
+	struct summary_refs *refs;
+	size_t nrefs;
+	bool per_object;		/* the objects themselves were asked for */
+	uint32_t round;			/* of the interim reports, from 0; the last report has the next one */
 	struct summary_twice *twice;
 	size_t ntwice;
 	struct summary_suppression *suppressions;
@@ -178,6 +244,8 @@ struct summary {
 	size_t ntraces;
 	const char **notes;		/* what else the reader must know, a sentence each */
 	size_t nnotes;
+	struct summary_frame **stacks;	/* of summary_keep_stack */
+	size_t nstacks;
 	struct texts strings;		/* the pool */
 	int err;
 };
@@ -198,14 +266,38 @@ void summary_add_probe(struct summary *s, const struct summary_probe *probe);
 void summary_add_gap(struct summary *s, double start_s, double seconds, const char *why);
 void summary_note(struct summary *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* The family's name must be set. */
+void summary_add_family(struct summary *s, const struct summary_family *family);
+
+/* A copy of these frames that lives as long as @s; NULL, and @depth 0, if there are none, and on want of memory. */
+const struct summary_frame *summary_keep_stack(struct summary *s, const struct summary_frame *frames, size_t *depth);
+
 /* @group with its stack, series and samples, which stay the caller's. */
 void summary_add_group(struct summary *s, const struct summary_group *group);
+void summary_add_refs(struct summary *s, const struct summary_refs *refs);	/* likewise; the frames of its uses must outlive @s */
 void summary_add_twice(struct summary *s, const struct summary_twice *twice);	/* likewise */
 void summary_add_suppression(struct summary *s, const struct summary_suppression *used);
 void summary_add_trace(struct summary *s, const char *path);
 
-/* Groups by bytes, most first; the same order for the same data. Call it before printing. */
+/*
+ * Families in their order; of each the groups by bytes, most first. Groups of objects: those born while we watched by their number, then older
+ * ones with a count of their own, then older ones without. The same order for the same data. Call it before printing.
+ */
 void summary_sort(struct summary *s);
+
+/* The family called @name; one without numbers, of blocks, if there is none. */
+const struct summary_family *summary_family(const struct summary *s, const char *name);
+
+/* Its net count only says how many more, or fewer, than before. */
+bool summary_refs_relative(const struct summary_refs *r);
+/* Is there any reference that may be too many, or was dropped once too often? Not if older ones went. */
+bool summary_refs_suspect(const struct summary_refs *r);
+/* The order of summary_sort begins with it: what is no leak comes last. */
+int summary_refs_rank(const struct summary_refs *r);
+/* How much of what was taken there is on objects that are still held: 0 to 1. */
+double summary_use_share(const struct summary_use *u);
+/* Most suspect first, as `taken` is to be; of places that took nothing, those first that dropped most. */
+void summary_sort_uses(struct summary_use *uses, size_t n);
 
 uint64_t summary_lost_total(const struct summary *s);
 const char *summary_verdict_name(enum summary_verdict verdict);

@@ -15,19 +15,24 @@
 #include "report/summary.h"
 
 /* It grows, or it is too early to say that it does not. */
-bool text_growing(const struct summary_group *g);
+bool text_growing(const struct growth *g);
 
 /* Was there any time in which something could grow? Not in what other tools wrote down without times. */
 bool text_timed(const struct summary *s);
 
-/* How fast the groups that grow do so, all together. */
-double text_growth_total(const struct summary *s);
+/* How something went, and in what it is counted. */
+struct text_course {
+	const struct growth *growth;
+	const struct growth_point *series;
+	size_t npoints;
+	bool plain;		/* things; else bytes */
+};
 
 /* In few words, for a table: "+15.6 MiB/min". At most TEXT_GROWTH_WIDTH characters. */
 #define TEXT_GROWTH_WIDTH 23
-void text_growth_cell(struct strbuf *sb, const struct summary *s, const struct summary_group *g);
+void text_growth_cell(struct strbuf *sb, const struct summary *s, const struct text_course *c);
 
 /* A line of the detail. */
-void text_growth_line(struct strbuf *sb, const struct summary *s, const struct summary_group *g);
+void text_growth_line(struct strbuf *sb, const struct summary *s, const struct text_course *c);
 
 #endif

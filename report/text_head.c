@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <time.h>
 
+#include "report/text_parts.h"
 #include "report/words.h"
 
 #define TRACES_SHOWN 3
@@ -143,6 +144,17 @@ static void put_totals(struct strbuf *sb, const struct summary_totals *t)
 	strbuf_putc(sb, '\n');
 }
 
+static void put_references(struct strbuf *sb, const struct summary *s, const struct summary_family *f)
+{
+	label(sb, "calls");
+	if (s->nfamilies > 1) {
+		strbuf_text(sb, f->name);
+		strbuf_puts(sb, ": ");
+	}
+	words_count(sb, f->taken, "reference");
+	strbuf_printf(sb, " taken, %" PRIu64 " dropped\n", f->dropped);
+}
+
 /* A rule that sees nothing is the commonest reason for a report that says nothing. */
 static void put_probe(struct strbuf *sb, const struct summary_probe *p)
 {
@@ -177,15 +189,22 @@ static void put_gap(struct strbuf *sb, const struct summary_gap *gap)
 
 static void put_hidden(struct strbuf *sb, const struct summary_hidden *h, const char *by)
 {
-	if (!h->groups)
-		return;
-	label(sb, "hidden");
-	words_size(sb, h->bytes);
-	strbuf_puts(sb, " in ");
-	words_count(sb, h->blocks, "block");
-	strbuf_puts(sb, " of ");
-	words_count(sb, h->groups, "group");
-	strbuf_printf(sb, ", by %s\n", by);
+	if (h->groups) {
+		label(sb, "hidden");
+		words_size(sb, h->bytes);
+		strbuf_puts(sb, " in ");
+		words_count(sb, h->blocks, "block");
+		strbuf_puts(sb, " of ");
+		words_count(sb, h->groups, "group");
+		strbuf_printf(sb, ", by %s\n", by);
+	}
+	if (h->ref_groups) {
+		label(sb, "hidden");
+		words_count(sb, h->objects, "object");
+		strbuf_puts(sb, " of ");
+		words_count(sb, h->ref_groups, "group");
+		strbuf_printf(sb, ", by %s\n", by);
+	}
 }
 
 void text_head(struct strbuf *sb, const struct summary *s)
@@ -195,7 +214,11 @@ void text_head(struct strbuf *sb, const struct summary *s)
 	put_watched(sb, &s->run);
 	put_events(sb, s);
 	put_stopped(sb, &s->run);
-	put_totals(sb, &s->totals);
+	if (text_counts_blocks(s))
+		put_totals(sb, &s->totals);
+	for (size_t i = 0; i < s->nfamilies; i++)
+		if (s->families[i].refs)
+			put_references(sb, s, &s->families[i]);
 	for (size_t i = 0; i < s->run.nprobes; i++)
 		put_probe(sb, &s->run.probes[i]);
 	put_hidden(sb, &s->suppressed, "suppressions");

@@ -8,6 +8,7 @@
 
 #define WRAPPERS_WIDTH 86	/* all their names together */
 #define PLACE_WIDTH 26		/* file and line in a table; the function has the rest */
+#define TAG_WIDTH 12		/* in a table */
 
 static void put_place(struct strbuf *sb, const struct summary_frame *f)
 {
@@ -71,9 +72,9 @@ static void put_source(struct strbuf *sb, const struct summary_frame *f)
 		strbuf_printf(sb, ":%d", f->line);
 }
 
-void text_where(struct strbuf *sb, const struct summary_group *g, size_t width)
+void text_where_of(struct strbuf *sb, const struct summary_frame *frames, size_t n, size_t wrappers, size_t width)
 {
-	const struct summary_frame *f = g->wrappers < g->depth ? &g->stack[g->wrappers] : NULL;
+	const struct summary_frame *f = wrappers < n ? &frames[wrappers] : NULL;
 	cleanup_strbuf struct strbuf place = STRBUF_INIT, name = STRBUF_INIT;
 	size_t left;
 
@@ -96,4 +97,19 @@ void text_where(struct strbuf *sb, const struct summary_group *g, size_t width)
 	words_cut(sb, strbuf_str(&place), left);
 	if ((place.err || name.err) && !sb->err)
 		sb->err = place.err ? place.err : name.err;
+}
+
+void text_where(struct strbuf *sb, const struct summary_group *g, size_t width)
+{
+	cleanup_strbuf struct strbuf tag = STRBUF_INIT;
+
+	if (g->tag) {
+		strbuf_puts(&tag, " <");
+		words_cut(&tag, g->tag, TAG_WIDTH);
+		strbuf_putc(&tag, '>');
+	}
+	text_where_of(sb, g->stack, g->depth, g->wrappers, width - words_width(&tag));
+	strbuf_puts(sb, strbuf_str(&tag));
+	if (tag.err && !sb->err)
+		sb->err = tag.err;
 }

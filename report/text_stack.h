@@ -12,7 +12,10 @@
 void text_stack(struct strbuf *sb, const struct summary_frame *frames, size_t n, size_t wrappers,
 		enum summary_stack_end end);
 
-/* "session_open svc.c:42", at most @width characters of it. */
+/* The first frame behind the wrappers: "session_open svc.c:42", at most @width characters of it. */
+void text_where_of(struct strbuf *sb, const struct summary_frame *frames, size_t n, size_t wrappers, size_t width);
+
+/* The same of a group, with its tag, if it has one. */
 void text_where(struct strbuf *sb, const struct summary_group *g, size_t width);
 
 #endif

@@ -4,7 +4,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdbool.h>
 #include <string.h>
 
 #include "base/duration.h"
@@ -31,15 +30,40 @@ void words_size(struct strbuf *sb, uint64_t bytes)
 	strbuf_printf(sb, "%.*f %s", n < 100 ? 1 : 0, n, units[unit]);
 }
 
-void words_rate(struct strbuf *sb, double bytes_per_minute)
+/* Few things are told to the tenth. */
+static void put_plain_rate(struct strbuf *sb, double rate)
 {
-	double rate = isfinite(bytes_per_minute) ? fabs(bytes_per_minute) : 0;
+	if (rate > 0 && rate < 0.1)
+		strbuf_puts(sb, "<0.1");
+	else
+		strbuf_printf(sb, "%.*f", rate > 0 && rate < 9.95 ? 1 : 0, rate < 1e19 ? rate : 1e19);
+}
 
-	if (rate > 0 && rate < 1)
+void words_rate(struct strbuf *sb, double per_minute, bool plain)
+{
+	double rate = isfinite(per_minute) ? fabs(per_minute) : 0;
+
+	if (plain)
+		put_plain_rate(sb, rate);
+	else if (rate > 0 && rate < 1)
 		strbuf_puts(sb, "<1 B");
 	else
 		words_size(sb, rate < 1e19 ? (uint64_t)rate : UINT64_MAX);
 	strbuf_puts(sb, "/min");
+}
+
+void words_times(struct strbuf *sb, double times)
+{
+	if (!isfinite(times) || times < 0 || times > 1e19)
+		times = 0;
+	if (times == 1)
+		strbuf_puts(sb, "once");
+	else if (times == 2)
+		strbuf_puts(sb, "twice");
+	else if (times > 0 && times < 0.05)
+		strbuf_puts(sb, "<0.1 times");
+	else
+		strbuf_printf(sb, "%.*f times", times == floor(times) ? 0 : 1, times);
 }
 
 void words_seconds(struct strbuf *sb, double seconds)

@@ -3,6 +3,7 @@
 #ifndef MM_WORDS_H
 #define MM_WORDS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,8 +15,11 @@ void words_count(struct strbuf *sb, uint64_t n, const char *what);
 /* "512 B", "9.8 KiB", "1.0 MiB": exact while that is short, then three or four digits. */
 void words_size(struct strbuf *sb, uint64_t bytes);
 
-/* "1.0 MiB/min". */
-void words_rate(struct strbuf *sb, double bytes_per_minute);
+/* "1.0 MiB/min"; of @plain things "53/min". */
+void words_rate(struct strbuf *sb, double per_minute, bool plain);
+
+/* "once", "twice", "3 times", "1.4 times". */
+void words_times(struct strbuf *sb, double times);
 
 /* "9.8s". Nonsense (negative, not a number) is 0s. */
 void words_seconds(struct strbuf *sb, double seconds);

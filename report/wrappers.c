@@ -74,15 +74,21 @@ static size_t strip(const char *name, size_t n, const char *end)
 	return n > len && !memcmp(name + n - len, end, len) ? n - len : n;
 }
 
-/* C has few rules for names: __strdup, __GI___strdup, strdup.part.0, xmalloc__ and strdup@plt are strdup and xmalloc. */
+/* C has few rules for names: __strdup, __GI___strdup, strdup.part.0, xmalloc__ and strdup@plt are strdup and xmalloc. @n: of the rest. */
+static const char *bare(const char *name, size_t *n)
+{
+	name += strncmp(name, "__GI_", 5) ? 0 : 5;
+	name += strncmp(name, "__libc_", 7) ? 0 : 7;
+	name += strspn(name, "_");
+	*n = strip(name, strcspn(name, ".@ "), "__");
+	return name;
+}
+
 static bool is_c_function(const char *name)
 {
 	size_t n;
 
-	name += strncmp(name, "__GI_", 5) ? 0 : 5;
-	name += strncmp(name, "__libc_", 7) ? 0 : 7;
-	name += strspn(name, "_");
-	n = strip(name, strcspn(name, ".@ "), "__");
+	name = bare(name, &n);
 	for (size_t i = 0; i < COUNT(c_functions); i++)
 		if (strlen(c_functions[i]) == n && !memcmp(name, c_functions[i], n))
 			return true;
@@ -152,11 +158,36 @@ static bool is_wrapper(const struct summary_frame *f)
 {
 	const char *linkage = f->linkage ? f->linkage : f->function;
 
-	if (!linkage)
-		return false;
+	if (f->wrapper || !linkage)
+		return f->wrapper;
 	if (is_c_function(linkage))
 		return true;
 	return is_of_a_library(f, linkage) && !calls_back(linkage) && !(f->function && calls_back(f->function));
+}
+
+/* As it is, or as the compiler has cloned it: f.part.0. */
+static bool is_called(const char *name, const char *skip)
+{
+	size_t n = name ? strcspn(name, ".@") : 0;
+
+	return name && (!strcmp(name, skip) || (n && strlen(skip) == n && !memcmp(name, skip, n)));
+}
+
+static bool is_skipped(const struct summary_frame *f, const char *const *skips, size_t nskips)
+{
+	for (size_t i = 0; i < nskips; i++)
+		if (is_called(f->linkage, skips[i]) || is_called(f->function, skips[i]))
+			return true;
+	return false;
+}
+
+void wrappers_mark(struct summary_frame *frames, size_t n, const char *const *skips, size_t nskips)
+{
+	for (size_t i = 0; i < n; i++) {
+		frames[i].wrapper |= is_skipped(&frames[i], skips, nskips);
+		if (!frames[i].inlined && !is_wrapper(&frames[i]))
+			break;
+	}
 }
 
 size_t wrappers_count(const struct summary_frame *frames, size_t n)

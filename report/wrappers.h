@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * wrappers: functions that only pass an allocation on: operator new, std::allocator, strdup, xmalloc, g_malloc. Nobody looks for
- * a leak in them, so they are left out at the front of a stack; the first other function is "where".
+ * a leak in them, so they are left out at the front of a stack; the first other function is "where". Besides those that everybody
+ * has, a run's own rules may name some.
  */
 #ifndef MM_WRAPPERS_H
 #define MM_WRAPPERS_H
@@ -9,6 +10,9 @@
 #include <stddef.h>
 
 #include "report/summary.h"
+
+/* Mark as wrappers the frames at the front that are of a function in @skips, as the rules of a run name it. */
+void wrappers_mark(struct summary_frame *frames, size_t n, const char *const *skips, size_t nskips);
 
 /* How many frames at the front of the stack are wrappers, with what is inlined into them. 0 if all are: then none is left out. */
 size_t wrappers_count(const struct summary_frame *frames, size_t n);

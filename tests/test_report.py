@@ -15,8 +15,8 @@ HOSTILE = 'evil\x1b[2J"\\\n\ufffdü;,'
 HOSTILE_TEXT = r'evil\x1b[2J"\\x0a\xffü;,'
 
 
-def printed(program):
-    return subprocess.run([BUILD / "unit" / program, "print"], stdout=subprocess.PIPE, check=True).stdout
+def printed(program, what="print"):
+    return subprocess.run([BUILD / "unit" / program, what], stdout=subprocess.PIPE, check=True).stdout
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,7 @@ def report():
 
 
 def test_fields(report):
-    assert list(report) == ["mmattach", "target", "run", "totals", "groups", "refs", "double_frees", "suppressed", "filtered",
+    assert list(report) == ["mmattach", "target", "run", "totals", "groups", "refs", "ref_totals", "double_frees", "suppressed", "filtered",
                             "suppressions_used", "notes"]
     assert report["mmattach"]["schema"] == 1
     assert report["target"] == {"pid": 1234, "comm": "svc", "exe": "/usr/bin/svc", "cmdline": ["svc", HOSTILE]}
@@ -50,7 +50,7 @@ def test_run(report):
 def test_groups(report):
     large, growing, small = report["groups"]
     stack = large.pop("stack")
-    assert large == {"family": "libc", "blocks": 2, "bytes": 1048576, "bytes_direct": 1048576, "allocs": 599,
+    assert large == {"family": "libc", "tag": None, "blocks": 2, "bytes": 1048576, "bytes_direct": 1048576, "allocs": 599,
                      "frees": 597, "oldest_s": 9, "youngest_s": 1.25, "verdict": "definite",
                      "growth": {"shape": "level", "bytes_per_minute": 0, "since_s": 5},
                      "series": [[2.5, 900000], [5, 1048576], [7.5, 1048576], [10, 1048576]],
@@ -82,8 +82,8 @@ def test_double_frees(report):
 
 
 def test_hidden(report):
-    assert report["suppressed"] == {"groups": 1, "blocks": 5, "bytes": 500}
-    assert report["filtered"] == {"groups": 2, "blocks": 7, "bytes": 700}
+    assert report["suppressed"] == {"groups": 1, "blocks": 5, "bytes": 500, "ref_groups": 0, "objects": 0}
+    assert report["filtered"] == {"groups": 2, "blocks": 7, "bytes": 700, "ref_groups": 0, "objects": 0}
     assert report["suppressions_used"] == [{"name": HOSTILE, "where": "known.supp:3", "groups": 1, "blocks": 5, "bytes": 500}]
 
 
@@ -96,3 +96,55 @@ def test_csv(report):
     for row, group in zip(rows, report["groups"]):
         assert None not in row and None not in row.values()
         assert all(float(row[name]) == group[name] for name in ("blocks", "allocs", "frees", "oldest_s", "youngest_s"))
+
+
+@pytest.fixture(scope="module")
+def references():
+    """tests/unit/refs_example.h"""
+    return json.loads(printed("test_out_json", "print-refs").decode("utf-8", errors="strict"))
+
+
+def test_references(references):
+    assert references["refs"][0]["family"] == "dict" and references["ref_totals"] == [
+        {"family": "dict", "taken": 11113, "dropped": 10592, "objects": 533},
+        {"family": "inode", "taken": 2900, "dropped": 2800, "objects": 43}]
+    leaked = dict(references["refs"][0])
+    taken, dropped = leaked.pop("taken"), leaked.pop("dropped")
+    assert leaked == {"family": "dict", "noun": "object", "objects": 529, "net": 1, "older": False, "counted": False,
+                      "oldest_s": 598.2, "youngest_s": 1.1,
+                      "growth": {"shape": "grows", "references_per_minute": 53, "since_s": 0},
+                      "series": [[150, 130], [300, 262], [450, 397], [600, 529]],
+                      "samples": ["0x7f0a00001010", "0x7f0a00001080"], "object_list": []}
+    stack = taken[0].pop("stack")
+    assert taken[0] == {"per_object": 1, "count": 529, "kept": 529, "taken_in_all": 529, "wrappers": 1, "stack_end": "whole"}
+    assert [frame["function"] for frame in stack] == ["data_ref_wrapper", "leaky_lookup", "default_lookup"]
+    assert set(dropped[0]) == {"per_object", "count", "wrappers", "stack_end", "stack"}
+    assert [entry["net"] for entry in references["refs"] if entry["family"] == "dict"] == [1, 1, -2]
+
+
+def test_nets_are_not_merged_for_programs(references):
+    inodes = [entry for entry in references["refs"] if entry["family"] == "inode"]
+    assert [(entry["objects"], entry["net"], entry["older"], entry["counted"]) for entry in inodes] == [
+        (12, 1, False, True), (10, 2, False, True), (8, 3, False, True), (6, 4, False, True), (4, 5, False, True),
+        (2, 6, False, True), (1, 3, True, True)]
+
+
+def test_each_object(references):
+    assert references["refs"][1]["object_list"] == [
+        {"address": "0x7f0a00001010", "age_s": 1, "taken": [1], "dropped": [0]},
+        {"address": "0x7f0a00001080", "age_s": 2, "taken": [3], "dropped": [2]}]
+
+
+def test_tags_and_nouns(references):
+    assert [(group["family"], group["tag"]) for group in references["groups"]] == [("libc", "gf_common_mt_strdup"), ("fd", None)]
+
+
+def test_csv_of_references():
+    text = printed("test_out_csv", "print-refs").decode("utf-8", errors="strict")
+    rows = list(csv.DictReader(text.splitlines(), strict=True))
+    assert [(row["family"], row["tag"], row["net"]) for row in rows[:2]] == [("libc", "gf_common_mt_strdup", ""), ("fd", "", "")]
+    leaked = rows[2]
+    assert (leaked["family"], leaked["blocks"], leaked["bytes"], leaked["allocs"], leaked["frees"], leaked["net"]) == (
+        "dict", "529", "0", "1587", "1058", "1")
+    assert (leaked["function"], leaked["file"], leaked["line"]) == ("leaky_lookup", "leaky.c", "88")
+    assert rows[3]["function"] == "free_state" and rows[3]["net"] == "-2"

@@ -16,7 +16,7 @@ static struct summary_frame example_main[] = {
 };
 
 /* Kept since the beginning: no growth. */
-static void add_level(struct summary *s)
+static inline void add_level(struct summary *s)
 {
 	struct summary_frame stack[] = {
 		{ .pc = 0x55001234, .module = MODULE, .build_id = "0a1b", .offset = 0x1234,
@@ -36,7 +36,7 @@ static void add_level(struct summary *s)
 }
 
 /* Grows, through two wrappers. */
-static void add_growing(struct summary *s)
+static inline void add_growing(struct summary *s)
 {
 	struct summary_frame stack[] = {
 		{ .pc = 0x7f0000001111, .module = "/usr/lib/libstdc++.so.6", .offset = 0x1111,
@@ -55,7 +55,7 @@ static void add_growing(struct summary *s)
 		.stack = stack, .depth = 4, .wrappers = 2 });
 }
 
-static void add_twice(struct summary *s)
+static inline void add_twice(struct summary *s)
 {
 	summary_add_twice(s, &(struct summary_twice){
 		.family = "libc", .count = 3, .sample = 0x55558000, .time_s = 4.5, .second = { example_main, 1, STACK_WHOLE },
@@ -63,7 +63,7 @@ static void add_twice(struct summary *s)
 	summary_add_twice(s, &(struct summary_twice){ .family = "libc", .count = 1, .sample = 0x55558100, .time_s = 6 });
 }
 
-static void add_run(struct summary *s)
+static inline void add_run(struct summary *s)
 {
 	summary_set_target(s, 1234, "svc", MODULE);
 	summary_add_arg(s, "svc");
@@ -85,7 +85,7 @@ static void add_run(struct summary *s)
 	summary_note(s, "the keeper was killed by %s", HOSTILE);
 }
 
-static void report_example(struct summary *s)
+static inline void report_example(struct summary *s)
 {
 	summary_init(s);
 	add_run(s);
@@ -96,8 +96,8 @@ static void report_example(struct summary *s)
 	add_growing(s);
 	add_twice(s);
 	summary_add_suppression(s, &(struct summary_suppression){ HOSTILE, "known.supp:3", 1, 5, 500 });
-	s->suppressed = (struct summary_hidden){ 1, 5, 500 };
-	s->filtered = (struct summary_hidden){ 2, 7, 700 };
+	s->suppressed = (struct summary_hidden){ .groups = 1, .blocks = 5, .bytes = 500 };
+	s->filtered = (struct summary_hidden){ .groups = 2, .blocks = 7, .bytes = 700 };
 	summary_sort(s);
 }
 

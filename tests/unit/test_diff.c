@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -214,16 +215,97 @@ static void for_programs(void **state)
 	assert_int_equal(diff_json(&d, &sb), 0);
 	assert_non_null(strstr(strbuf_str(&sb), "\n\"new\": {\"pid\": 12, \"comm\": \"svc\", \"start\": \"1970-01-01T00:00:00.000Z\", "
 						"\"seconds\": 10.000000, \"live_blocks\": 27, \"live_bytes\": 20596},\n"));
-	assert_non_null(strstr(strbuf_str(&sb), "\n  {\"change\": \"grew\", \"family\": \"libc\", \"old_blocks\": 2, \"old_bytes\": 2000, "
+	assert_non_null(strstr(strbuf_str(&sb), "\n  {\"change\": \"grew\", \"family\": \"libc\", \"tag\": null, \"old_blocks\": 2, \"old_bytes\": 2000, "
 						"\"new_blocks\": 20, \"new_bytes\": 20000, \"wrappers\": 0, \"stack_end\": \"whole\", \"stack\": [\n"));
 	assert_non_null(strstr(strbuf_str(&sb), "\"function\": \"evil\\u001b[2J\\\"\\n\xef\xbf\xbd;,\\u0001\\u0002\""));
 	strbuf_reset(&sb);
 	assert_int_equal(diff_csv(&d, &sb), 0);
-	assert_non_null(strstr(strbuf_str(&sb), "\r\n\"went\",\"libc\",1,30000,0,0,\"went\",\"svc.c\",30000,\"/usr/bin/svc\",\"0x7530\",\"went < main\"\r\n"));
+	assert_non_null(strstr(strbuf_str(&sb), "\r\n\"went\",\"libc\",1,30000,0,0,\"went\",\"svc.c\",30000,\"/usr/bin/svc\",\"0x7530\",\"went < main\",\"\"\r\n"));
 	strbuf_reset(&sb);
 	assert_int_equal(diff_folded(&d, &sb), 0);
 	assert_string_equal(strbuf_str(&sb), "main;appeared 0 64\nmain;evil\\x1b[2J\"\\x0a\\xff:,\\x01\\x02 0 32\nmain;grew 2000 20000\n"
 					     "main;same 100 100\nmain;shrank 500 400\nmain;went 30000 0\n");
+	strbuf_fini(&sb);
+	finish(&old, &new, &d);
+}
+
+/* --- objects with references --- */
+
+static struct summary_frame places[] = {
+	{ .pc = 1, .module = "/old/svc", .offset = 1, .function = "birth" }, { .pc = 2, .module = "/old/svc", .offset = 2, .function = "leak" },
+	{ .pc = 3, .module = "/old/svc", .offset = 3, .function = "drop" },
+};
+
+/* Taken at two places, one of which is more suspect on either side; dropped at a third if @dropped. */
+static void add_objects(struct summary *s, int64_t net, uint64_t objects, bool turn, bool dropped)
+{
+	struct summary_use taken[] = {
+		{ .count = 1, .taken_in_all = turn ? 1 : 9, .kept = 1, .frames = &places[0], .depth = 1 },
+		{ .count = 1, .taken_in_all = turn ? 9 : 1, .kept = 1, .frames = &places[1], .depth = 1 },
+	};
+	struct summary_use drop = { .count = 1, .frames = &places[2], .depth = 1 };
+
+	summary_sort_uses(taken, 2);
+	summary_add_refs(s, &(struct summary_refs){ .family = "dict", .objects = objects, .net = net, .taken = taken, .ntaken = 2,
+						    .dropped = &drop, .ndropped = dropped });
+}
+
+static void start_refs(struct summary *old, struct summary *new)
+{
+	start(old, new);
+	summary_add_family(old, &(struct summary_family){ .name = "dict", .refs = true, .kept = 509 });
+	summary_add_family(new, &(struct summary_family){ .name = "dict", .refs = true, .kept = 536 });
+	add_objects(old, 1, 500, false, true);
+	add_objects(old, 2, 9, false, true);
+	add_objects(new, 1, 529, true, true);
+	add_objects(new, 1, 7, false, false);
+	add_objects(new, -1, 7, false, false);
+}
+
+static void objects_of_the_same_places(void **state)
+{
+	struct summary old, new;
+	struct diff d;
+
+	(void)state;
+	start_refs(&old, &new);
+	assert_int_equal(diff_make(&old, &new, &d), 0);
+	assert_int_equal(d.nrefs, 3);
+	assert_int_equal(d.refs[0].change, DIFF_GREW);
+	assert_int_equal(d.refs[0].old_objects, 509);
+	assert_int_equal(d.refs[0].new_objects, 529);
+	assert_ptr_equal(d.refs[0].refs, &new.refs[0]);
+	assert_int_equal(d.refs[1].change, DIFF_APPEARED);
+	assert_int_equal(d.refs[2].change, DIFF_APPEARED);
+	finish(&old, &new, &d);
+}
+
+static void objects_in_words(void **state)
+{
+	struct strbuf sb = STRBUF_INIT;
+	struct summary old, new;
+	struct diff d;
+
+	(void)state;
+	start_refs(&old, &new);
+	assert_int_equal(diff_make(&old, &new, &d), 0);
+	assert_int_equal(diff_text(&d, 1, &sb), 0);
+	assert_string_equal(strbuf_str(&sb), "svc kept 536 dict objects, 27 more than before (509)\n"
+					     "\n"
+					     "objects with references\n"
+					     "            change     before        now\n"
+					     "  [1]          +20        509        529  grew     dict: birth svc+0x1\n"
+					     "  and 2 more (--top 0 shows all)\n"
+					     "\n"
+					     "[1] +20: 529 dict objects, before 509; most suspect of who took references:\n"
+					     "    #0 birth (svc+0x1)\n");
+	strbuf_reset(&sb);
+	assert_int_equal(diff_json(&d, &sb), 0);
+	assert_non_null(strstr(strbuf_str(&sb), "\"ref_changes\": [\n  {\"change\": \"grew\", \"family\": \"dict\", "
+						"\"old_objects\": 509, \"new_objects\": 529, \"wrappers\": 0, "));
+	strbuf_reset(&sb);
+	assert_int_equal(diff_csv(&d, &sb), 0);
+	assert_non_null(strstr(strbuf_str(&sb), "\r\n\"grew\",\"dict\",509,0,529,0,\"birth\",\"\",0,\"/old/svc\",\"0x1\",\"birth\",\"\"\r\n"));
 	strbuf_fini(&sb);
 	finish(&old, &new, &d);
 }
@@ -255,6 +337,8 @@ int main(void)
 		cmocka_unit_test(in_words),
 		cmocka_unit_test(watches_of_different_length),
 		cmocka_unit_test(for_programs),
+		cmocka_unit_test(objects_of_the_same_places),
+		cmocka_unit_test(objects_in_words),
 		cmocka_unit_test(a_summary_with_holes_is_not_printed),
 	};
 

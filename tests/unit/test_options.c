@@ -163,6 +163,11 @@ static void test_report_options(void **state)
 	assert_true(l.o.gen_suppressions);
 	assert_false(l.o.keep_wrappers);
 	options_fini(&l.o);
+	l = accept("report", "--per-object", "--family", "dict,fd", "x.mmt");
+	assert_true(l.o.per_object);
+	assert_string_equal(l.o.families.all[0], "dict,fd");
+	options_fini(&l.o);
+	refuse("--per-object goes with --format text and json", "", "report", "--per-object", "--format=csv", "x");
 	refuse("--wrappers maybe: it is either", "", "report", "--wrappers", "maybe", "x");
 	refuse("--min-bytes some: not a size", "64K", "report", "--min-bytes", "some", "x");
 	refuse("--gen-suppressions goes with the text", "", "report", "--gen-suppressions", "--format=json", "x");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * out_csv: no name can break a line, a cell, or be a formula. With the argument
- * "print" it prints the example, which tests/test_report.py then reads.
+ * "print" (or "print-refs") it prints the example, which tests/test_report.py then reads.
  */
 #include "report/out_csv.h"
 
@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "tests/unit/refs_example.h"
 #include "tests/unit/report_example.h"
 
 static void cell(const char *name, const char *want)
@@ -58,7 +59,7 @@ static void a_line_for_each_group(void **state)
 	}
 	assert_int_equal(lines, 1 + s.ngroups);
 	assert_non_null(strstr(strbuf_str(&sb), "\r\n\"libc\",1,24,24,1,0,9.500000,9.500000,\"unknown\",\"unknown\",0.000000,0.000000,"
-						"\"whole\",\"\",\"\",0,\"\",\"0x0\",\"\"\r\n"));
+						"\"whole\",\"\",\"\",0,\"\",\"0x0\",\"\",\"\",\r\n"));
 	strbuf_fini(&sb);
 	summary_fini(&s);
 }
@@ -76,12 +77,12 @@ static void a_summary_with_holes_is_not_printed(void **state)
 	summary_fini(&s);
 }
 
-static int print_example(void)
+static int print_example(void (*make)(struct summary *s))
 {
 	struct strbuf sb = STRBUF_INIT;
 	struct summary s;
 
-	report_example(&s);
+	make(&s);
 	int err = out_csv(&s, &sb);
 	fputs(strbuf_str(&sb), stdout);
 	strbuf_fini(&sb);
@@ -98,6 +99,8 @@ int main(int argc, char **argv)
 	};
 
 	if (argc > 1 && !strcmp(argv[1], "print"))
-		return print_example();
+		return print_example(report_example);
+	if (argc > 1 && !strcmp(argv[1], "print-refs"))
+		return print_example(families_example);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "tests/unit/refs_example.h"
 #include "tests/unit/report_example.h"
 
 static void assert_folded(struct summary *s, const char *want)
@@ -89,6 +90,28 @@ static void nameless_code(void **state)
 	assert_folded(&s, "a:b.so+0x34 5\n");
 }
 
+/* What is too many, at the place that is most suspected; cached or older ones that lost some are no weight. */
+static void references(void **state)
+{
+	struct summary s;
+
+	(void)state;
+	dict_example(&s);
+	assert_folded(&s, "default_lookup;leaky_lookup 529\n");
+}
+
+static void tags_are_leaves(void **state)
+{
+	struct summary_frame frame = { .function = "f" };
+	struct summary s;
+
+	(void)state;
+	summary_init(&s);
+	summary_add_group(&s, &(struct summary_group){ .bytes = 5, .tag = "t;1", .stack = &frame, .depth = 1 });
+	summary_add_group(&s, &(struct summary_group){ .bytes = 6, .stack = &frame, .depth = 1 });
+	assert_folded(&s, "f 6\nf;<t:1> 5\n");
+}
+
 static void a_summary_with_holes_is_not_printed(void **state)
 {
 	struct strbuf sb = STRBUF_INIT;
@@ -110,6 +133,8 @@ int main(void)
 		cmocka_unit_test(numbers_at_the_end_of_names),
 		cmocka_unit_test(families_stand_apart),
 		cmocka_unit_test(nameless_code),
+		cmocka_unit_test(references),
+		cmocka_unit_test(tags_are_leaves),
 		cmocka_unit_test(a_summary_with_holes_is_not_printed),
 	};
 

@@ -16,6 +16,7 @@
 
 #include <cmocka.h>
 
+#include "tests/unit/refs_example.h"
 #include "tests/unit/report_example.h"
 
 static void empty_lists(void **state)
@@ -29,7 +30,7 @@ static void empty_lists(void **state)
 	assert_non_null(strstr(strbuf_str(&sb), "\"schema\": 1}"));
 	assert_non_null(strstr(strbuf_str(&sb), "\"cmdline\": []"));
 	assert_non_null(strstr(strbuf_str(&sb), "\"lost\": {}"));
-	assert_non_null(strstr(strbuf_str(&sb), "\"groups\": [],\n\"refs\": [],\n\"double_frees\": [],\n"));
+	assert_non_null(strstr(strbuf_str(&sb), "\"groups\": [],\n\"refs\": [],\n\"ref_totals\": [],\n\"double_frees\": [],\n"));
 	assert_non_null(strstr(strbuf_str(&sb), "\"suppressions_used\": [],\n\"notes\": []}\n"));
 	strbuf_fini(&sb);
 	summary_fini(&s);
@@ -102,12 +103,26 @@ static void a_summary_with_holes_is_not_printed(void **state)
 	summary_fini(&s);
 }
 
-static int print_example(void)
+/* Each object has its counts in the order of the places. */
+static void object_example(struct summary *s)
+{
+	struct summary_use taken = example_use(1, 4, 2, 4, 4, in_leaky, 3), dropped = example_use(2, 2, 2, 0, 0, in_done, 1);
+	uint64_t counts[][2] = { { 1, 0 }, { 3, 2 } };
+	struct summary_object all[] = { { 0x7f0a00001010, 1, counts[0] }, { 0x7f0a00001080, 2, counts[1] } };
+
+	families_example(s);
+	s->per_object = true;
+	summary_add_refs(s, &(struct summary_refs){ .family = "dict", .objects = 2, .net = 1, .taken = &taken, .ntaken = 1,
+						    .dropped = &dropped, .ndropped = 1, .all = all, .nall = 2 });
+	summary_sort(s);
+}
+
+static int print_example(void (*make)(struct summary *s))
 {
 	struct strbuf sb = STRBUF_INIT;
 	struct summary s;
 
-	report_example(&s);
+	make(&s);
 	int err = out_json(&s, &sb);
 	fputs(strbuf_str(&sb), stdout);
 	strbuf_fini(&sb);
@@ -126,6 +141,8 @@ int main(int argc, char **argv)
 	};
 
 	if (argc > 1 && !strcmp(argv[1], "print"))
-		return print_example();
+		return print_example(report_example);
+	if (argc > 1 && !strcmp(argv[1], "print-refs"))
+		return print_example(object_example);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

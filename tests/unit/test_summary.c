@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -179,6 +180,72 @@ static void equal_ones_have_an_order_too(void **state)
 	}
 }
 
+/* Of each the groups by bytes; a family that nobody has listed comes last. */
+static void families_in_their_order(void **state)
+{
+	static const uint64_t want[] = { 2, 0, 3, 1 };
+	struct summary s;
+
+	(void)state;
+	summary_init(&s);
+	summary_add_family(&s, &(struct summary_family){ .name = "z" });
+	summary_add_family(&s, &(struct summary_family){ .name = "a", .refs = true });
+	summary_add_family(&s, &(struct summary_family){ .name = "fd", .noun = "descriptor" });
+	assert_string_equal(s.families[0].noun, "block");
+	assert_string_equal(s.families[1].noun, "object");
+	assert_string_equal(summary_family(&s, "fd")->noun, "descriptor");
+	assert_string_equal(summary_family(&s, "none")->noun, "block");
+	for (uint64_t i = 0; i < 4; i++)
+		summary_add_group(&s, &(struct summary_group){ .family = i & 1 ? "fd" : "z", .bytes = i });
+	summary_sort(&s);
+	for (uint64_t i = 0; i < 4; i++)
+		assert_int_equal(s.groups[i].bytes, want[i]);
+	summary_fini(&s);
+}
+
+static void add_objects(struct summary *s, uint64_t objects, int64_t net, bool older, bool counted)
+{
+	summary_add_refs(s, &(struct summary_refs){ .family = "a", .objects = objects, .net = net, .older = older,
+						    .counted = counted });
+}
+
+static void what_is_no_leak_comes_last(void **state)
+{
+	static const uint64_t want[] = { 7, 6, 1, 9, 8, 100 };
+	struct summary s;
+
+	(void)state;
+	summary_init(&s);
+	add_objects(&s, 100, -1, true, false);
+	add_objects(&s, 8, 1, true, false);
+	add_objects(&s, 9, 3, true, true);
+	add_objects(&s, 1, -1, false, false);
+	add_objects(&s, 6, 1, false, true);
+	add_objects(&s, 7, 1, false, false);
+	summary_sort(&s);
+	for (size_t i = 0; i < 6; i++)
+		assert_int_equal(s.refs[i].objects, want[i]);
+	summary_fini(&s);
+}
+
+static void stacks_are_kept(void **state)
+{
+	char name[] = "worker";
+	struct summary_frame frame = { .pc = 1, .function = name };
+	const struct summary_frame *kept;
+	size_t depth = 1, none = 0;
+	struct summary s;
+
+	(void)state;
+	summary_init(&s);
+	kept = summary_keep_stack(&s, &frame, &depth);
+	memset(name, '!', sizeof(name) - 1);
+	assert_string_equal(kept[0].function, "worker");
+	assert_null(summary_keep_stack(&s, NULL, &none));
+	assert_int_equal(summary_error(&s), 0);
+	summary_fini(&s);
+}
+
 static void want_of_memory_is_sticky(void **state)
 {
 	struct summary s;
@@ -212,6 +279,9 @@ int main(void)
 		cmocka_unit_test(probes_and_gaps),
 		cmocka_unit_test(most_bytes_first),
 		cmocka_unit_test(equal_ones_have_an_order_too),
+		cmocka_unit_test(families_in_their_order),
+		cmocka_unit_test(what_is_no_leak_comes_last),
+		cmocka_unit_test(stacks_are_kept),
 		cmocka_unit_test(want_of_memory_is_sticky),
 		cmocka_unit_test(verdicts_have_names),
 	};

@@ -116,6 +116,31 @@ static void a_stack_of_wrappers_is_shown(void **state)
 	assert_int_equal(count(stack, 0), 0);
 }
 
+/* Those that the run names itself: by the linker's name, the readable one, or a clone's; at the front only. */
+static void named_by_the_run(void **state)
+{
+	static const char *const skips[] = { "pool_get", "Pool::get(int)" };
+	struct summary_frame stack[] = {
+		{ .function = "helper", .inlined = true },
+		{ .function = "Pool::get(int)", .linkage = "_ZN4Pool3getEi" },
+		{ .function = "pool_get.part.0" },
+		{ .function = "xmalloc" },
+		{ .function = "anything", .linkage = "pool_get" },
+		{ .function = "pool_getter" },
+		{ .function = "pool_get" },
+		{ .function = "main" },
+	};
+
+	(void)state;
+	assert_int_equal(count(stack, 8), 0);
+	wrappers_mark(stack, 8, skips, 2);
+	assert_int_equal(count(stack, 8), 5);
+	assert_false(stack[5].wrapper || stack[6].wrapper);
+	wrappers_mark(stack, 0, skips, 2);
+	wrappers_mark(stack + 7, 1, NULL, 0);
+	assert_false(stack[7].wrapper);
+}
+
 static void hostile_names(void **state)
 {
 	static char deep[200001];
@@ -139,6 +164,7 @@ int main(void)
 		cmocka_unit_test(functions_of_rust),
 		cmocka_unit_test(inlined_frames_go_with_what_they_are_in),
 		cmocka_unit_test(a_stack_of_wrappers_is_shown),
+		cmocka_unit_test(named_by_the_run),
 		cmocka_unit_test(hostile_names),
 	};
 

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * text_answer: see text_answer.h.
+ *
+ *	svc (1234) kept 79 blocks, 1.1 MiB, of 700 allocations in 10s, growing by 384 KiB/min
+ *	svc (1234) kept 529 dict objects: 529 of 15876 references taken in 10m were not dropped, growing
+ */
+#include "report/text_answer.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "report/text_growth.h"
+#include "report/text_parts.h"
+#include "report/words.h"
+
+#define NAME_WIDTH 10
+
+static bool rises(const struct growth *g)
+{
+	return g->shape == GROWTH_GROWS || g->shape == GROWTH_SLOWS;
+}
+
+/* How fast the groups that grow do so, all together. */
+static double rate_of_all(const struct summary *s, const struct text_part *part)
+{
+	double sum = 0;
+
+	for (size_t i = part->first; i < part->first + part->n; i++) {
+		const struct growth *g = &s->groups[i].growth;
+		if (rises(g) && isfinite(g->bytes_per_minute))
+			sum += g->bytes_per_minute;
+	}
+	return sum;
+}
+
+static void put_not_rising(struct strbuf *sb, bool unknown)
+{
+	strbuf_puts(sb, unknown ? ", too short to say whether it grows" : ", not growing now");
+}
+
+/* Whether it grows, of all that is shown together. */
+static void put_growth(struct strbuf *sb, const struct summary *s, const struct text_part *part)
+{
+	double rate = rate_of_all(s, part);
+	bool unknown = false;
+
+	for (size_t i = part->first; i < part->first + part->n; i++)
+		unknown |= s->groups[i].growth.shape == GROWTH_UNKNOWN;
+	if (rate > 0) {
+		strbuf_puts(sb, ", growing by ");
+		words_rate(sb, rate, part->plain);
+	} else {
+		put_not_rising(sb, unknown);
+	}
+}
+
+static void put_time(struct strbuf *sb, const struct summary *s, const struct text_part *part)
+{
+	if (!text_timed(s) || part->several)
+		return;
+	strbuf_puts(sb, " in ");
+	words_seconds(sb, s->run.seconds);
+}
+
+static void put_blocks(struct strbuf *sb, const struct summary *s, const struct text_part *part)
+{
+	text_things(sb, part, part->family.kept);
+	if (!part->plain) {
+		strbuf_puts(sb, ", ");
+		words_size(sb, part->family.bytes);
+	}
+	strbuf_puts(sb, part->plain ? " of " : ", of ");
+	if (part->plain)
+		strbuf_printf(sb, "%" PRIu64, part->family.taken);
+	else
+		words_count(sb, part->family.taken, "allocation");
+	put_time(sb, s, part);
+	if (text_timed(s) && part->n)
+		put_growth(sb, s, part);
+}
+
+/* The places' rates cannot be added up: several groups may have been taken at one. */
+static void put_growth_of_refs(struct strbuf *sb, const struct summary *s, const struct text_part *part)
+{
+	bool rising = false, unknown = false;
+
+	for (size_t i = part->first; i < part->first + part->n; i++) {
+		if (s->refs[i].older)
+			continue;
+		rising |= rises(&s->refs[i].growth);
+		unknown |= s->refs[i].growth.shape == GROWTH_UNKNOWN;
+	}
+	if (rising)
+		strbuf_puts(sb, ", growing");
+	else
+		put_not_rising(sb, unknown);
+}
+
+static void put_refs(struct strbuf *sb, const struct summary *s, const struct text_part *part)
+{
+	const struct summary_family *f = &part->family;
+
+	text_things(sb, part, f->kept - f->older);
+	strbuf_printf(sb, ": %" PRId64 " of ", f->net);
+	words_count(sb, f->taken, "reference");
+	strbuf_puts(sb, " taken");
+	put_time(sb, s, part);
+	strbuf_puts(sb, f->net == 1 ? " was not dropped" : " were not dropped");
+	if (text_timed(s) && f->kept > f->older)
+		put_growth_of_refs(sb, s, part);
+	if (f->older)
+		strbuf_printf(sb, "; %" PRIu64 " more %s older than the watch", f->older, f->older == 1 ? "is" : "are");
+}
+
+static void put_family(struct strbuf *sb, const struct summary *s, const struct text_part *part)
+{
+	if (part->family.refs)
+		put_refs(sb, s, part);
+	else
+		put_blocks(sb, s, part);
+}
+
+static void put_each(struct strbuf *sb, const struct summary *s)
+{
+	cleanup_strbuf struct strbuf name = STRBUF_INIT;
+	struct text_part part;
+
+	for (size_t i = 0; i < text_parts(s); i++) {
+		text_part(s, i, &part);
+		strbuf_puts(sb, "\n  ");
+		strbuf_text(&name, part.family.name);
+		words_left(sb, &name, NAME_WIDTH - 1);
+		strbuf_putc(sb, ' ');
+		put_family(sb, s, &part);
+	}
+}
+
+static void put_twice(struct strbuf *sb, const struct summary *s)
+{
+	if (!s->totals.double_frees)
+		return;
+	strbuf_puts(sb, s->nfamilies > 1 ? "\n  " : "; ");
+	words_count(sb, s->totals.double_frees, "DOUBLE FREE");
+}
+
+void text_answer(struct strbuf *sb, const struct summary *s)
+{
+	struct text_part part;
+
+	strbuf_text(sb, s->target.comm ? s->target.comm : "the process");
+	if (s->target.pid)
+		strbuf_printf(sb, " (%d)", (int)s->target.pid);
+	strbuf_puts(sb, " kept");
+	text_part(s, 0, &part);
+	if (part.several) {
+		part.several = false;
+		put_time(sb, s, &part);
+		put_each(sb, s);
+	} else {
+		strbuf_putc(sb, ' ');
+		put_family(sb, s, &part);
+	}
+	put_twice(sb, s);
+	strbuf_puts(sb, "\n\n");
+}

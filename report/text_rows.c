@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* text_rows: see text_rows.h. */
+#include "report/text_rows.h"
+
+static void put_part(const struct text_rows *t, const char *title, const size_t *indices, size_t n, size_t rows,
+		     struct strbuf *sb)
+{
+	if (!n)
+		return;
+	strbuf_printf(sb, "%s\n", title);
+	for (size_t i = 0; i < rows; i++)
+		t->row(t->ctx, indices[i], sb);
+	if (rows < n) {
+		strbuf_printf(sb, "  and %zu more: ", n - rows);
+		t->more(t->ctx, indices + rows, n - rows, sb);
+		strbuf_putc(sb, '\n');
+	}
+	strbuf_putc(sb, '\n');
+}
+
+static const char *growing_title(const struct rows *rows)
+{
+	if (rows->nunknown == rows->ngrowing)
+		return "kept, perhaps growing";
+	return rows->nunknown ? "growing, or perhaps growing" : "growing";
+}
+
+void text_rows_put(const struct text_rows *t, const struct rows *rows, bool timed, struct strbuf *sb)
+{
+	put_part(t, growing_title(rows), rows->order, rows->ngrowing, rows->growing_rows, sb);
+	put_part(t, timed ? "kept, but not growing" : "kept", rows->order + rows->ngrowing, rows->nkept, rows->kept_rows,
+		 sb);
+}

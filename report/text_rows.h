@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* text_rows: the two parts of a table (report/rows.h), with their titles, and what is said of the groups that have no row. */
+#ifndef MM_TEXT_ROWS_H
+#define MM_TEXT_ROWS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/strbuf.h"
+#include "report/rows.h"
+
+struct text_rows {
+	void (*row)(const void *ctx, size_t index, struct strbuf *sb);			/* a line */
+	void (*more)(const void *ctx, const size_t *indices, size_t n, struct strbuf *sb);	/* what these are together */
+	const void *ctx;
+};
+
+void text_rows_put(const struct text_rows *t, const struct rows *rows, bool timed, struct strbuf *sb);
+
+#endif
