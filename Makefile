@@ -88,7 +88,7 @@ CLANG ?= clang
 FUZZ_TIME ?= 60
 
 .DELETE_ON_ERROR:
-.PHONY: all check unit units victims fault fuzzers fuzz libfuzzers benches bench demo layers install clean FORCE
+.PHONY: all check unit units victims fault real fuzzers fuzz libfuzzers benches bench demo layers install clean FORCE
 
 all: mmattach
 
@@ -190,6 +190,42 @@ build/fault/%: tests/fault/%.c
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) -O2 -g $(WARN) -D_GNU_SOURCE -MMD -MP -o $@ $<
 
+# The targets of tests/real, where what they are built with is installed. Stripped, as packages are.
+GLUSTER_FLAGS := -DGF_LINUX_HOST_OS=1 -DSIZEOF_LONG=8 -DSIZEOF_INT=4 -DHAVE_ATOMIC_BUILTINS=1 -D_FILE_OFFSET_BITS=64 \
+	-isystem /usr/include/glusterfs -isystem /usr/include/uuid
+MUSL_CC ?= $(shell command -v musl-gcc)
+REAL := build/real/ovs_leak.so build/real/allocs_static \
+	$(if $(wildcard /usr/include/glusterfs/xlator.h),build/real/leaky_xlator.so build/real/passing_xlator.so) \
+	$(if $(shell pkg-config --exists libdpdk 2>/dev/null && echo yes),build/real/dpdk_leak) \
+	$(if $(MUSL_CC),build/real/allocs_musl build/real/allocs_musl_static)
+REAL_CFLAGS := -O2 -g -pthread $(WARN) -D_GNU_SOURCE -MMD -MP
+
+real: $(REAL)
+
+build/real/%_xlator.so: tests/real/targets/%_xlator.c
+	@mkdir -p $(@D)
+	$(call say,CC)$(CC) $(REAL_CFLAGS) $(GLUSTER_FLAGS) -Wno-unused-parameter -shared -fPIC -s -o $@ $<
+
+build/real/%.so: tests/real/targets/%.c
+	@mkdir -p $(@D)
+	$(call say,CC)$(CC) $(REAL_CFLAGS) -shared -fPIC -s -o $@ $<
+
+build/real/dpdk_leak: tests/real/targets/dpdk_leak.c
+	@mkdir -p $(@D)
+	$(call say,CC)$(CC) $(REAL_CFLAGS) $$(pkg-config --cflags libdpdk) -o $@ $< $$(pkg-config --libs libdpdk)
+
+build/real/%_static: tests/real/targets/%.c
+	@mkdir -p $(@D)
+	$(call say,CC)$(CC) $(REAL_CFLAGS) -static -o $@ $<
+
+build/real/%_musl: tests/real/targets/%.c
+	@mkdir -p $(@D)
+	$(call say,CC)$(MUSL_CC) $(REAL_CFLAGS) -o $@ $<
+
+build/real/%_musl_static: tests/real/targets/%.c
+	@mkdir -p $(@D)
+	$(call say,CC)$(MUSL_CC) $(REAL_CFLAGS) -static -o $@ $<
+
 fuzzers: $(FUZZERS) $(FUZZ_SEEDS)
 
 $(B)/fuzz/%: $(B)/tests/fuzz/%.o $(B)/tests/fuzz/driver.o $(B)/libmm.a
@@ -282,7 +318,7 @@ layers:
 check unit: export MM_BUILD = $(B)
 check unit: export ASAN_OPTIONS ?= detect_leaks=0:allocator_may_return_null=1
 
-check: layers all units victims fault fuzzers benches
+check: layers all units victims fault real fuzzers benches
 	$(PYTHON) -m pytest -q tests
 
 unit: units
@@ -306,4 +342,4 @@ clean:
 .SECONDARY:
 
 -include $(OBJECTS:.o=.d) $(UNIT_SOURCES:%.c=$(B)/%.d) $(FUZZ_SOURCES:%.c=$(B)/%.d) \
-	$(B)/tests/fuzz/driver.d $(B)/bench/unwind.d $(B)/bench/events.d $(wildcard build/victims/*.d build/bench/*.d build/fault/*.d)
+	$(B)/tests/fuzz/driver.d $(B)/bench/unwind.d $(B)/bench/events.d $(wildcard build/victims/*.d build/bench/*.d build/fault/*.d build/real/*.d)

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: MIT
 """Victims and watches for the live tests; whatever a test leaves behind is ended after it."""
 import os
+import pathlib
 import signal
 import subprocess
+import sys
 
 import pytest
 
-from harness import MMATTACH, PTRACE_DETACH, PTRACE_SEIZE, VICTIMS, Victim, Watch, ptrace
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "real/recipes"))
+
+from harness import MMATTACH, PTRACE_DETACH, PTRACE_SEIZE, VICTIMS, Victim, Watch, ptrace  # noqa: E402
 
 
 def may_trace():

@@ -8,8 +8,11 @@ import re
 
 import pytest
 
+from gluster import Gluster
 from harness import VICTIMS
-from services import Gluster, Ovs, Python, missing
+from interpreter import Python
+from openvswitch import Ovs
+from service import missing
 
 # Stacks on which ours may differ though the oracles agree: (a module's name, why they are wrong). None is known.
 EXCEPTIONS = []

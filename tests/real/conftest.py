@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: MIT
+"""The live tests' fixtures, and real services as targets (recipes/), each in a folder of the test's own."""
+import importlib.util
+import pathlib
+import sys
+
+import pytest
+
+LIVE = pathlib.Path(__file__).resolve().parents[1] / "live"
+sys.path.insert(0, str(LIVE))
+
+
+def load(path, name):
+    """Two files called conftest.py: this one cannot be imported by its name."""
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+live = load(LIVE / "conftest.py", "live_conftest")
+ready_to_run, victim, watch, attach = live.ready_to_run, live.victim, live.watch, live.attach
+
+from harness import TOP  # noqa: E402
+from service import missing  # noqa: E402
+
+BUILT = TOP / "build/real"
+
+
+@pytest.fixture
+def built():
+    """built(NAME): a target of tests/real/targets; what it is built with may not be installed."""
+    def path(name):
+        if not (BUILT / name).exists():
+            pytest.skip(f"optional: {name} was not built: what it is built with is not installed (make real)")
+        return BUILT / name
+
+    return path
+
+
+@pytest.fixture
+def serve(tmp_path):
+    """serve(RECIPE, ...): a service that runs until the test ends."""
+    running = []
+
+    def start(recipe, *args, **kwargs):
+        if missing(*recipe.needs):
+            pytest.skip(f"optional: not installed: {' '.join(missing(*recipe.needs))}")
+        folder = tmp_path / f"service{len(running)}"
+        folder.mkdir()
+        running.append(recipe(folder, *args, **kwargs))
+        return running[-1].__enter__()
+
+    yield start
+    for service in reversed(running):
+        service.__exit__()

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * dpdk_leak: a DPDK program, without hugepages or devices, that takes blocks
+ * of DPDK's heap in every usual way, and loses one in fifty at a place of its
+ * own for each way.
+ *
+ * The order "go N" lets two threads take N of each, and prints how many each
+ * place has lost by then, and how many bytes it asked for:
+ * {"lose_malloc": [2, 200], ...}.
+ */
+#include <pthread.h>
+#include <rte_eal.h>
+#include <rte_malloc.h>
+
+#include "../../victims/victim.h"
+
+#define LOST_ONE_IN 50
+#define BYTES 100
+#define LOSER __attribute__((noinline, noclone)) static void *
+
+LOSER lose_malloc(void)
+{
+	return rte_malloc("malloc", BYTES, 0);
+}
+
+LOSER lose_zmalloc(void)
+{
+	return rte_zmalloc("zmalloc", BYTES, 0);
+}
+
+LOSER lose_calloc(void)
+{
+	return rte_calloc("calloc", 1, BYTES, 0);
+}
+
+LOSER lose_socket(void)
+{
+	return rte_zmalloc_socket("socket", BYTES, 64, SOCKET_ID_ANY);
+}
+
+/* Grown out of its place: DPDK takes a new block and gives the old one back. */
+LOSER lose_realloc(void)
+{
+	void *block = rte_malloc("realloc", 8, 0), *wall = rte_malloc("wall", 8, 0);
+
+	block = rte_realloc(block, 20 * BYTES, 0);
+	rte_free(wall);
+	return rte_realloc(block, BYTES, 0);
+}
+
+static const struct way {
+	const char *name;
+	void *(*take)(void);
+} ways[] = {
+	{ "lose_malloc", lose_malloc }, { "lose_zmalloc", lose_zmalloc }, { "lose_calloc", lose_calloc },
+	{ "lose_socket", lose_socket }, { "lose_realloc", lose_realloc },
+};
+
+#define WAYS (sizeof(ways) / sizeof(*ways))
+#define THREADS 2
+
+static unsigned long wanted;
+
+/* Returns how many of each way this thread has lost. */
+static void *work(void *arg)
+{
+	unsigned long lost = 0;
+
+	(void)arg;
+	for (unsigned long i = 1; i <= wanted; i++) {
+		bool lose = i % LOST_ONE_IN == 0;
+
+		for (const struct way *way = ways; way < ways + WAYS; way++) {
+			void *block = way->take();
+
+			if (!block)
+				victim_die(way->name);
+			escape(block);
+			if (!lose)
+				rte_free(block);
+		}
+		lost += lose;
+	}
+	return (void *)lost;
+}
+
+static unsigned long go(void)
+{
+	pthread_t threads[THREADS];
+	unsigned long lost = 0;
+	void *by_one;
+
+	for (unsigned i = 0; i < THREADS; i++)
+		if (rte_ctrl_thread_create(&threads[i], "work", NULL, work, NULL) != 0)
+			victim_die("rte_ctrl_thread_create");
+	for (unsigned i = 0; i < THREADS; i++) {
+		pthread_join(threads[i], &by_one);
+		lost += (unsigned long)by_one;
+	}
+	return lost;
+}
+
+static void tell(unsigned long lost)
+{
+	for (size_t i = 0; i < WAYS; i++)
+		printf("%s\"%s\": [%lu, %lu]", i ? ", " : "{", ways[i].name, lost, lost * BYTES);
+	printf("}\n");
+	fflush(stdout);
+}
+
+int main(void)
+{
+	char *eal[] = { "dpdk_leak", "--no-huge", "--no-pci", "--no-telemetry", "--no-shconf", "-m", "64",
+			"--lcores", "0", "--log-level", "error", NULL };
+	char line[ORDER_MAX];
+	unsigned long lost = 0;
+
+	if (rte_eal_init(sizeof(eal) / sizeof(*eal) - 1, eal) < 0)
+		victim_die("rte_eal_init");
+	victim_ready();
+	while (strcmp(victim_order(line), "end") != 0)
+		if (sscanf(line, "go %lu", &wanted) == 1)
+			tell(lost += go());
+	printf("{\"ended\": true}\n");
+	fflush(stdout);
+	return rte_eal_cleanup() < 0;
+}
