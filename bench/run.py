@@ -22,6 +22,7 @@ import sys
 
 import events
 import names
+import real
 import stacks
 from sides import Bare, Failed, Mmattach, Placement, Target, cpus
 
@@ -194,6 +195,11 @@ def measure_events(plan):
     return [Row(**row) for row in events.rows(plan)]
 
 
+def measure_real(plan):
+    """Five rounds at most: three sides take turns at each of two services."""
+    return [Row(**row) for row in real.measure(dataclasses.replace(plan, rounds=min(plan.rounds, 5)))]
+
+
 def untraced_ns(target, plan):
     """A pair's cost with nobody attached: the best of five slices, for others on the machine can only add to it."""
     return min(target.run("pairs", plan.slice_ms // 5, LIFTED_EVERY)["ns_per_call"] for _ in range(5))
@@ -229,7 +235,7 @@ def measure_attach(plan):
 
 MEASUREMENTS = {"pair": measure_pair, "pair30": measure_pair30, "pair1cpu": measure_pair1cpu, "idle": measure_idle,
                 "fair": measure_fair, "lifted": measure_lifted, "attach": measure_attach, "stacks": measure_stacks, "names": measure_names,
-                "events": measure_events}
+                "events": measure_events, "real": measure_real}
 QUICK = ["pair", "fair", "lifted"]
 
 

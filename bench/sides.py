@@ -95,10 +95,11 @@ class Target:
         self.begin(what, ms, every)
         return self.result()
 
-    def tracer(self):
-        """Who traces it, or 0."""
-        status = pathlib.Path(f"/proc/{self.pid}/status").read_text(errors="replace")
-        return int(status.split("TracerPid:")[1].split()[0])
+
+def tracer_of(pid):
+    """Who traces it, or 0."""
+    status = pathlib.Path(f"/proc/{pid}/status").read_text(errors="replace")
+    return int(status.split("TracerPid:")[1].split()[0])
 
 
 class Bare:
@@ -140,6 +141,7 @@ class Mmattach:
 
     traps = "pairs"
     program = TOP / "mmattach"
+    options = []
 
     def __init__(self, target, cpu=None):
         self.target = target
@@ -148,8 +150,8 @@ class Mmattach:
         self.watching = threading.Event()
         self.began = time.monotonic()
         self.process = subprocess.Popen(
-            [*pinned(cpu), self.program, "-p", str(target.pid), "-d", "1h", "--format", "json",
-             "--report", f"{self.folder.name}/report"],
+            [*pinned(cpu), self.program, "-p", str(target.pid), "-d", "1h", *self.options,
+             "--format", "json", "--report", f"{self.folder.name}/report"],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, bufsize=0)
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()
@@ -169,7 +171,7 @@ class Mmattach:
         if not self.watching.wait(LIMIT) or not hasattr(self, "attach_s"):
             self.process.kill()
             self._fail("did not attach")
-        self.keeper = self.target.tracer()
+        self.keeper = tracer_of(self.target.pid)
         if self.keeper == 0:
             self._fail("does not trace the target")
         return self
