@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: MIT
+"""Other allocators than glibc's: preloaded into the victims of glibc's own tests, musl's, and a static program's."""
+import pathlib
+import random
+
+import pytest
+
+from harness import hits, lost, rounds
+from untouched import assert_untouched
+
+LIBRARIES = pathlib.Path("/usr/lib/x86_64-linux-gnu")
+PRELOADED = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4", "mimalloc": "libmimalloc.so.2"}
+MARKS = ["--from", "mm_mark_begin", "--until", "mm_mark_end"]
+OPS = 1000  # of each thread
+
+
+@pytest.fixture(params=PRELOADED)
+def preloaded(request, victim):
+    """preloaded(NAME, ARG...): a victim with one of the allocators in it."""
+    library = LIBRARIES / PRELOADED[request.param]
+    if not library.exists():
+        pytest.skip(f"optional: not installed: {library}")
+
+    def start(*args):
+        target = victim(*args, env={"LD_PRELOAD": str(library)})
+        assert library.resolve().name in pathlib.Path(f"/proc/{target.pid}/maps").read_text()
+        return target
+
+    return start
+
+
+def assert_equal(report, told):
+    totals = report["totals"]
+    assert {name: totals[name] for name in ("allocs", "frees", "live_blocks", "live_bytes", "double_frees")} == {
+        "allocs": told["allocs"], "frees": told["frees"], "live_blocks": told["live_blocks"],
+        "live_bytes": told["live_requested"], "double_frees": 0}
+    assert totals["unmatched_frees"] == told.get("old_frees", 0)
+    assert lost(report) == {}
+
+
+def test_preloaded_and_left_to_itself(preloaded, attach):
+    """It goes on as if nobody had been there, attached to in the middle of its work, again and again."""
+    target = preloaded("hot")
+    for _ in range(rounds(5, 100)):
+        run = attach(target)
+        report = run.finish()
+        assert hits(report, "free") > 0
+        # of a call that was under way when we came, only the end was seen
+        assert lost(report) in ({}, {"size not read": 1})
+        assert_untouched(target)
+    assert target.end()["damaged"] == 0
+
+
+@pytest.mark.parametrize("name", ["allocs_static", "allocs_musl", "allocs_musl_static"])
+def test_linked_otherwise(victim, attach, built, name):
+    target = victim(built(name))
+    for turn in range(rounds(2, 20)):
+        run = attach(target, "--sizes", "exact", *MARKS)
+        told = target.ask(f"go {OPS + turn}", limit=120)
+        assert_equal(run.finish(), told)
+        assert_untouched(target)
+    target.end()

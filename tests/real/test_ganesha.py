@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: MIT
+"""nfs-ganesha under NFS load: it serves on, what it keeps for its sessions is seen for what it is, stacks are whole."""
+import time
+
+import pytest
+
+from ganesha import Ganesha
+from harness import FULL, lost
+from reports import blocks, of_family, whole_share
+from untouched import assert_untouched
+
+SECONDS = 60 if FULL else 15
+LEASE = 4  # seconds
+AT_ONCE = LEASE / 2  # seconds of load: who keeps blocks for so much of it keeps them for the sessions
+
+
+@pytest.fixture
+def ganesha(serve):
+    service = serve(Ganesha, lease=LEASE)
+    service.load(1)
+    return service
+
+
+def modules(group):
+    return {frame["module"].rpartition("/")[2].partition(".so")[0] for frame in group["stack"]}
+
+
+def test_it_serves_on_and_session_state_is_young(ganesha, watch):
+    run = watch("-p", ganesha.pid).wait_watching()
+    with ganesha.busy() as served:
+        time.sleep(SECONDS)
+        report = run.finish(limit=60)
+    assert len(served) >= SECONDS  # each of them two sessions and a file
+    assert lost(report) == {}
+    assert_untouched(ganesha)
+
+    groups = of_family(report, "libc")
+    assert report["totals"]["allocs"] > 10000
+    assert whole_share(report) > 0.999
+    deep = [g for g in groups if {"libganesha_nfsd", "libntirpc", "libc"} <= modules(g)]
+    assert blocks(g for g in deep if g["stack_end"] == "whole") > 0.9 * blocks(groups)
+
+    # what the cache of answers to requests keeps for ten minutes is no session's
+    sessions = [g for g in deep if g["frees"] > 0 and g["blocks"] > AT_ONCE * len(served) / SECONDS
+                and g["oldest_s"] < 3 * LEASE]
+    assert len(sessions) > 5, [(g["blocks"], g["oldest_s"]) for g in deep]
+    for group in sessions:
+        assert group["youngest_s"] < 2
+        assert group["growth"]["shape"] in (["level", "once"] if FULL else ["level", "once", "slows", "unknown"]), group

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: MIT
+"""ovs-vswitchd, stripped and without a symbol of its own: what it keeps is found at the callers of its wrappers."""
+from harness import lost, wait_for
+from openvswitch import Ovs
+from reports import functions, of_family, where, whole_share
+from untouched import assert_untouched
+
+
+def test_served_under_load(serve, watch):
+    ovs = serve(Ovs)
+    run = watch("-p", ovs.pid).wait_watching()
+    with ovs.busy() as served:
+        wait_for(lambda: len(served) >= 60, "load", 60)
+    report = run.finish(limit=60)
+    assert lost(report) == {}
+    assert whole_share(report) > 0.999
+    assert report["totals"]["allocs"] > 5000
+    assert_untouched(ovs)
+
+
+def test_a_library_that_leaks_in_it(serve, watch, built, tmp_path):
+    """Preloaded into it (ovs_leak.c), losing a block for each connection it accepts."""
+    ledger = tmp_path / "ledger"
+    ovs = serve(Ovs, env={"LD_PRELOAD": str(built("ovs_leak.so")), "MM_LEDGER": str(ledger)})
+    before = len(ledger.read_text().splitlines()) if ledger.exists() else 0
+    run = watch("-p", ovs.pid).wait_watching()
+    for _ in range(50):
+        ovs.appctl("version")
+    report = run.finish()
+    truth = [line.split()[1] for line in ledger.read_text().splitlines()[before:]]
+    assert len(truth) == 50
+    groups = [g for g in of_family(report, "libc") if "lose_at_accept" in functions(g)]
+    assert [(g["blocks"], where(g)) for g in groups] == [(50, "lose_at_accept")]
+    assert set(groups[0]["samples"]) <= set(truth)
+    callers = [frame["module"].rpartition("/")[2] for frame in groups[0]["stack"][1:]]
+    assert callers[0] == "ovs_leak.so" and "ovs-vswitchd" in callers
+    assert lost(report) == {}
+    assert_untouched(ovs)
