@@ -38,6 +38,19 @@ def assert_equal(report, told):
     assert lost(report) == {}
 
 
+@pytest.mark.parametrize("sizes", ["usable", "exact"])
+def test_preloaded(preloaded, attach, sizes):
+    """Only glibc keeps the usable size where it can be read: of others, what was asked for is told either way."""
+    target = preloaded("exact", OPS)
+    for _ in range(rounds(2, 20)):
+        run = attach(target, "--sizes", sizes, *MARKS)
+        told = target.ask(f"go {random.getrandbits(40)}", limit=120)
+        assert_equal(run.finish(), told)
+        assert_untouched(target)
+        target.ask("churn")
+    target.end()
+
+
 def test_preloaded_and_left_to_itself(preloaded, attach):
     """It goes on as if nobody had been there, attached to in the middle of its work, again and again."""
     target = preloaded("hot")
