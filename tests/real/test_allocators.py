@@ -56,6 +56,7 @@ def test_preloaded_and_left_to_itself(preloaded, attach):
     target = preloaded("hot")
     for _ in range(rounds(5, 100)):
         run = attach(target)
+        assert target.rate() > 0
         report = run.finish()
         assert hits(report, "free") > 0
         # of a call that was under way when we came, only the end was seen
