@@ -98,13 +98,17 @@ class Service:
         return turn
 
     @contextlib.contextmanager
-    def busy(self):
-        """Inside the block a thread of ours keeps it busy: a list that grows by one for each piece that was served."""
+    def busy(self, every=0):
+        """
+        Inside the block a thread of ours keeps it busy: a list that grows by one for each piece that was served.
+        With @every, a piece begins that many seconds after the last one began, if it can.
+        """
         over, served, failed = threading.Event(), [], []
 
         def go():
             try:
-                while not over.is_set():
+                begin = time.monotonic()
+                while not over.wait(begin + every * len(served) - time.monotonic()):
                     self.work(len(served))
                     served.append(time.monotonic())
             except Exception as err:  # told at the end of the block: nobody catches a thread's
