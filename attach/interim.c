@@ -67,9 +67,14 @@ static void send_copy(struct interim *i)
 		i->child = pid;
 }
 
+bool interim_due(const struct interim *i, uint64_t now_ns)
+{
+	return i->interval_ns && now_ns >= i->next_ns;
+}
+
 void interim_tick(struct interim *i, uint64_t now_ns)
 {
-	if (!i->interval_ns || now_ns < i->next_ns)
+	if (!interim_due(i, now_ns))
 		return;
 	i->round++;
 	while (i->next_ns <= now_ns)

@@ -25,6 +25,7 @@ struct interim {
 void interim_begin(struct interim *i, uint64_t now_ns);
 
 /* Is it time? Then a copy is sent off. */
+bool interim_due(const struct interim *i, uint64_t now_ns);	/* the next tick makes one */
 void interim_tick(struct interim *i, uint64_t now_ns);
 
 /*

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "attach/ask.h"
 #include "attach/file_cmds.h"
 #include "attach/options.h"
 #include "attach/probes_cmd.h"
@@ -53,15 +54,35 @@ static int flush_results(int status)
 	return status ? status : 1;
 }
 
-int main(int argc, char **argv)
+/* @nargs, @args: the command line; @argc, @argv: ours, whose memory shows what we are. */
+static int start(int nargs, char **args, int argc, char **argv)
 {
 	struct options opt;
 	int status;
 
-	fill_stdio();
-
-	if (options_start(argc, argv, &opt, &status))
+	if (options_start(nargs, args, &opt, &status))
 		status = carry_out(&opt, argc, argv);
 	options_fini(&opt);
-	return flush_results(status);
+	return status;
+}
+
+static int ask_and_carry_out(int argc, char **argv)
+{
+	struct ask answers;
+	int status = 2, r = ask(argv[0], stdin, stderr, &answers);
+
+	if (r == 0)
+		status = start(answers.argc, answers.argv, argc, argv);
+	else if (r != -ECANCELED)
+		log_error_errno(r, "cannot ask");
+	ask_fini(&answers);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	fill_stdio();
+	if (argc == 1 && isatty(STDIN_FILENO) && isatty(STDERR_FILENO))
+		return flush_results(ask_and_carry_out(argc, argv));
+	return flush_results(start(argc, argv, argc, argv));
 }

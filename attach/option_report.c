@@ -97,33 +97,22 @@ int option_rotate(struct options *o, const char *arg, struct usage_error *err)
 	return r;
 }
 
-static int add_to(struct option_list *list, const char *arg)
-{
-	const char **grown = reallocarray(list->all, list->n + 1, sizeof(*grown));
-
-	if (!grown)
-		return -ENOMEM;
-	list->all = grown;
-	list->all[list->n++] = arg;
-	return 0;
-}
-
 int option_focus(struct options *o, const char *arg, struct usage_error *err)
 {
 	(void)err;
-	return add_to(&o->focus, arg);
+	return option_add(&o->focus, arg);
 }
 
 int option_ignore(struct options *o, const char *arg, struct usage_error *err)
 {
 	(void)err;
-	return add_to(&o->ignore, arg);
+	return option_add(&o->ignore, arg);
 }
 
 int option_suppressions(struct options *o, const char *arg, struct usage_error *err)
 {
 	(void)err;
-	return add_to(&o->suppressions, arg);
+	return option_add(&o->suppressions, arg);
 }
 
 int option_gen_suppressions(struct options *o, const char *arg, struct usage_error *err)

@@ -13,17 +13,6 @@
 #include "attach/option_table.h"
 #include "attach/probes/rulefile.h"
 
-static int add_to(struct option_list *list, const char *arg)
-{
-	const char **grown = reallocarray(list->all, list->n + 1, sizeof(*grown));
-
-	if (!grown)
-		return -ENOMEM;
-	list->all = grown;
-	list->all[list->n++] = arg;
-	return 0;
-}
-
 /* Add @line to @lines, and parse all of them. -EINVAL with @why filled: they are as before. */
 static int add_line(struct strbuf *lines, const char *line, struct rulefile_error *why)
 {
@@ -56,7 +45,7 @@ int option_probe(struct options *o, const char *arg, struct usage_error *err)
 int option_probes(struct options *o, const char *arg, struct usage_error *err)
 {
 	(void)err;
-	return add_to(&o->probe_files, arg);
+	return option_add(&o->probe_files, arg);
 }
 
 int option_family(struct options *o, const char *arg, struct usage_error *err)
@@ -65,7 +54,7 @@ int option_family(struct options *o, const char *arg, struct usage_error *err)
 		usage_refuse(err, "--family '%s': a name is empty", arg);
 		return usage_advise(err, "`mmattach probes` lists those there are; for example --family libc,fd");
 	}
-	return add_to(&o->families, arg);
+	return option_add(&o->families, arg);
 }
 
 /* --- scopes: a rule of one word and a function --- */
@@ -221,4 +210,22 @@ int option_ref(struct options *o, const char *arg, struct usage_error *err)
 		return ret;
 	usage_refuse(err, "--ref '%s': %s", arg, why.message);
 	return usage_advise(err, "for example --ref inode_ref:inode_unref:arg1:count=+0x50/4:birth=inode_new");
+}
+
+/* --- whose calls --- */
+
+int option_thread(struct options *o, const char *arg, struct usage_error *err)
+{
+	if (!*arg)
+		return usage_refuse(err, "--thread: the name is empty");
+	return option_add(&o->threads, arg);
+}
+
+int option_module(struct options *o, const char *arg, struct usage_error *err)
+{
+	if (!*arg || strchr(arg, '/')) {
+		usage_refuse(err, "--module '%s': not the name of a module", arg);
+		return usage_advise(err, "it is a file's base name, in which * and ? may stand: --module 'libfoo.so*'");
+	}
+	return option_add(&o->modules, arg);
 }

@@ -13,4 +13,7 @@ int option_from(struct options *o, const char *arg, struct usage_error *err);
 int option_until(struct options *o, const char *arg, struct usage_error *err);
 int option_in(struct options *o, const char *arg, struct usage_error *err);
 
+int option_thread(struct options *o, const char *arg, struct usage_error *err);
+int option_module(struct options *o, const char *arg, struct usage_error *err);
+
 #endif

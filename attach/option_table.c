@@ -46,6 +46,17 @@ bool option_number(const char *s, unsigned long max, unsigned long *out)
 	return !errno && !*end && *out <= max;
 }
 
+int option_add(struct option_list *list, const char *arg)
+{
+	const char **grown = reallocarray(list->all, list->n + 1, sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	list->all = grown;
+	list->all[list->n++] = arg;
+	return 0;
+}
+
 static int set_pid(struct options *o, const char *arg, struct usage_error *err)
 {
 	unsigned long pid;
@@ -219,6 +230,10 @@ const struct option_line option_table[] = {
 	{ "in", 0, "FUNC", FOR_TARGET, option_in, "count only what happens inside FUNC; may be given again" },
 	{ "from", 0, "FUNC", FOR_TARGET, option_from, "begin to count when FUNC is entered" },
 	{ "until", 0, "FUNC", FOR_TARGET, option_until, "stop counting when FUNC is entered" },
+	{ "thread", 0, "TID|NAME", FOR_WATCH, option_thread,
+	  "count only what threads of this number or name take (* and ?\nin a name); may be given again" },
+	{ "module", 0, "GLOB", FOR_WATCH, option_module,
+	  "count only what code of such a module takes ('lib*.so*'):\nthe caller's, behind wrappers; may be given again" },
 	{ "sizes", 0, "usable|exact", FOR_TARGET, set_sizes,
 	  "sizes as the allocator keeps them (default), or as they\nwere asked for (one more stop for each allocation)" },
 	{ "stack-bytes", 0, "N", FOR_WATCH, set_stack_bytes,

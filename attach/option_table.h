@@ -42,4 +42,7 @@ int usage_advise(struct usage_error *err, const char *fmt, ...) __attribute__((f
 /* A plain number of at most @max. */
 bool option_number(const char *s, unsigned long max, unsigned long *out);
 
+/* One more of an option that may be given again. 0 or -ENOMEM. */
+must_check int option_add(struct option_list *list, const char *arg);
+
 #endif

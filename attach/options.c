@@ -315,6 +315,8 @@ void options_fini(struct options *o)
 	strbuf_fini(&o->rules);
 	fini_list(&o->families);
 	fini_list(&o->probe_files);
+	fini_list(&o->threads);
+	fini_list(&o->modules);
 	fini_list(&o->focus);
 	fini_list(&o->ignore);
 	fini_list(&o->suppressions);

@@ -7,6 +7,7 @@
 
 #include "attach/diagnose.h"
 #include "attach/modules.h"
+#include "attach/offers.h"
 #include "attach/planting.h"
 #include "attach/ruleset.h"
 #include "attach/target.h"
@@ -121,6 +122,21 @@ static int find(const struct options *opt, struct target_info *t)
 	return r;
 }
 
+/* What else could be watched there. */
+static void print_offers(pid_t pid, FILE *out)
+{
+	struct offers offers;
+
+	/* what cannot be read has been said */
+	if (offers_find(pid, &offers) < 0)
+		return;
+	fputs("\nfamilies that are there (--family):\n", out);
+	for (size_t i = 0; i < offers.n; i++)
+		fprintf(out, "  %-12s %zu function%s, in %s\n", offers.all[i].family->name, offers.all[i].found,
+			offers.all[i].found == 1 ? "" : "s", offers.all[i].module);
+	offers_fini(&offers);
+}
+
 static int probes_of(const struct options *opt, const struct rule *rules, size_t nrules, FILE *out)
 {
 	struct target_info t;
@@ -136,6 +152,8 @@ static int probes_of(const struct options *opt, const struct rule *rules, size_t
 	} else if (r < 0) {
 		log_error_errno(r, "cannot read the modules of %d", t.pid);
 	}
+	if (r >= 0)
+		print_offers(t.pid, out);
 	target_fini(&t);
 	return r > 0 ? 0 : 1;
 }

@@ -16,12 +16,9 @@ struct scope_thread {
 	bool wanted;
 };
 
-void scope_init(struct scope *s, pid_t pid, const char *const *threads, size_t nthreads, const char *const *modules,
-		size_t nmodules)
+void scope_init(struct scope *s, pid_t pid, const struct option_list *threads, const struct option_list *modules)
 {
-	*s = (struct scope){
-		.pid = pid, .threads = threads, .nthreads = nthreads, .modules = modules, .nmodules = nmodules,
-	};
+	*s = (struct scope){ .pid = pid, .threads = threads, .modules = modules };
 	addrmap_init(&s->by_tid, sizeof(struct scope_thread));
 	addrmap_init(&s->by_stack, sizeof(bool));
 }
@@ -58,9 +55,9 @@ static bool is_wanted(const struct scope *s, uint32_t tid)
 	char name[COMM_MAX];
 
 	read_name(s->pid, tid, name);
-	for (size_t i = 0; i < s->nthreads; i++)
-		if (is_number(s->threads[i]) ? strtoul(s->threads[i], NULL, 10) == tid :
-					       glob_matches(s->threads[i], name))
+	for (size_t i = 0; i < s->threads->n; i++)
+		if (is_number(s->threads->all[i]) ? strtoul(s->threads->all[i], NULL, 10) == tid :
+					       glob_matches(s->threads->all[i], name))
 			return true;
 	return false;
 }
@@ -70,7 +67,7 @@ bool scope_has_thread(struct scope *s, uint32_t tid, uint64_t now_ns)
 	struct scope_thread *t;
 	bool fresh;
 
-	if (!s->nthreads)
+	if (!s->threads->n)
 		return true;
 	t = addrmap_slot(&s->by_tid, tid, &fresh);
 	if (!t) {
@@ -106,8 +103,8 @@ static bool is_from(const struct scope *s, const struct defs *d, const struct de
 {
 	const char *name = f && f->module != DEFS_NONE ? base_name(d->modules[f->module].path) : NULL;
 
-	for (size_t i = 0; name && i < s->nmodules; i++)
-		if (glob_matches(s->modules[i], name))
+	for (size_t i = 0; name && i < s->modules->n; i++)
+		if (glob_matches(s->modules->all[i], name))
 			return true;
 	return false;
 }
@@ -116,7 +113,7 @@ bool scope_has_caller(struct scope *s, const struct defs *d, uint32_t stack)
 {
 	bool fresh, *wanted;
 
-	if (!s->nmodules)
+	if (!s->modules->n)
 		return true;
 	wanted = addrmap_slot(&s->by_stack, stack, &fresh);
 	if (!wanted) {

@@ -13,23 +13,22 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "attach/options.h"
 #include "base/addrmap.h"
 #include "base/cleanup.h"
 #include "trace/defs.h"
 
 struct scope {
 	pid_t pid;
-	const char *const *threads;	/* numbers, or globs of names; the caller's */
-	size_t nthreads;
-	const char *const *modules;	/* globs of base names */
-	size_t nmodules;
+	const struct option_list *threads;	/* numbers, or globs of names */
+	const struct option_list *modules;	/* globs of base names */
 	struct addrmap by_tid;		/* -> struct scope_thread */
 	struct addrmap by_stack;	/* -> is it wanted, a byte */
 	bool out_of_memory;
 };
 
-void scope_init(struct scope *s, pid_t pid, const char *const *threads, size_t nthreads, const char *const *modules,
-		size_t nmodules);
+/* @threads, @modules: stay the caller's. */
+void scope_init(struct scope *s, pid_t pid, const struct option_list *threads, const struct option_list *modules);
 void scope_fini(struct scope *s);
 
 /* Does @tid count? A name is looked up anew when it was seen a second ago: threads give themselves names when they have begun. */

@@ -12,6 +12,7 @@
 #include "attach/coming.h"
 #include "attach/facts.h"
 #include "attach/livenames.h"
+#include "attach/recount.h"
 #include "attach/repair.h"
 #include "base/log.h"
 #include "trace/pieces.h"
@@ -73,6 +74,17 @@ static int open_recorder(struct session *s)
 	return r;
 }
 
+/* The objects know best how many references they have. One that has exec'ed or ended has none that we could ask. */
+static void ask_objects(struct session *s, uint64_t now_ns)
+{
+	int r = 0;
+
+	if (s->watch.end != WATCH_TARGET_ENDED && s->watch.end != WATCH_EXEC)
+		r = recount(&s->recorder, &s->planting, s->target.pid, recorder_time(&s->recorder, now_ns));
+	if (r < 0 && r != -ESRCH)
+		log_warn_errno(r, "the objects' counts are as they were at their last call");
+}
+
 /* --- interim reports --- */
 
 static int name_frames(struct session *s, bool all)
@@ -118,6 +130,8 @@ static enum watch_end tick(void *ctx, uint64_t now_ns)
 	s->allocator_told = true;
 	facts_progress(&s->recorder, &s->watch, now_ns);
 	recorder_tick(&s->recorder, t);
+	if (interim_due(&s->interim, now_ns))
+		ask_objects(s, now_ns);
 	interim_tick(&s->interim, now_ns);
 	if (s->recorder.out_of_memory)
 		return WATCH_MEMORY;
@@ -164,6 +178,8 @@ static void leave(struct session *s)
 	come_undone(s);
 	if (s->watch.link && s->backtrace)
 		watch_drain(&s->watch);
+	if (s->watch.end != WATCH_GOES_ON)
+		ask_objects(s, link_clock_ns());
 	log_verbose("%" PRIu64 " waits for room in the ring, %.1f ms in all", atomic_load(&s->link.shared->stalls),
 		    atomic_load(&s->link.shared->stall_ns) / 1e6);
 	left = atomic_load(&s->link.shared->left);

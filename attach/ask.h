@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ask: started with no arguments on a terminal, we ask: which process, what to watch in it, how long, where to save. The answers are
+ * a command line like any other, which is shown, so that the next time it can be typed.
+ */
+#ifndef MM_ASK_H
+#define MM_ASK_H
+
+#include <stdio.h>
+
+#include "base/cleanup.h"
+
+#define ASK_ARGS 16
+
+struct ask {
+	char *argv[ASK_ARGS];	/* argv[0] and NULL among them */
+	int argc;
+};
+
+/* 0; -ECANCELED: the input ended; -ENOMEM. ask_fini in any case. */
+must_check int ask(const char *program, FILE *in, FILE *out, struct ask *a);
+void ask_fini(struct ask *a);
+
+#endif
