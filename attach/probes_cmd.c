@@ -75,8 +75,8 @@ static int print_module(const struct module *m, struct decoder *d, const struct 
 }
 
 /* The number of modules in which something was found, or -errno. */
-static int print_plans(pid_t pid, const struct options *opt, const struct target_info *t, const struct rule *rules,
-		       size_t nrules, FILE *out)
+static int print_plans(pid_t pid, const struct options *opt, const struct target_info *t, const struct ruleset *rs,
+		       FILE *out)
 {
 	const struct plan_options options = {
 		.exact_sizes = opt->exact_sizes, .shadow_stack = t->shadow_stack,
@@ -95,7 +95,7 @@ static int print_plans(pid_t pid, const struct options *opt, const struct target
 
 		if (!m->img)
 			continue;
-		r = planting_plan_module(m, d, rules, nrules, &options, &set);
+		r = planting_plan_module(m, d, rs->rules, rs->nrules, &options, &set);
 		if (r < 0)
 			break;
 		found += print_module(m, d, &set, out);
@@ -137,7 +137,7 @@ static void print_offers(pid_t pid, FILE *out)
 	offers_fini(&offers);
 }
 
-static int probes_of(const struct options *opt, const struct rule *rules, size_t nrules, FILE *out)
+static int probes_of(const struct options *opt, const struct ruleset *rs, FILE *out)
 {
 	struct target_info t;
 	struct diagnosis d;
@@ -145,8 +145,10 @@ static int probes_of(const struct options *opt, const struct rule *rules, size_t
 
 	if (find(opt, &t) < 0)
 		return 1;
-	r = print_plans(t.pid, opt, &t, rules, nrules, out);
-	if (r == 0) {
+	r = print_plans(t.pid, opt, &t, rs, out);
+	if (r == 0 && (opt->families.n || ruleset_is_own(rs))) {
+		log_error("nothing in %d (%s) to watch by these rules", t.pid, t.comm);
+	} else if (r == 0) {
 		diagnose_no_allocator(&t, false, &d);
 		diagnose_log(&d);
 	} else if (r < 0) {
@@ -168,7 +170,7 @@ int probes_cmd(const struct options *opt, FILE *out)
 	if (r < 0)
 		return r == -EINVAL ? 2 : 1;
 	if (opt->pid || opt->name)
-		status = probes_of(opt, rs.rules, rs.nrules, out);
+		status = probes_of(opt, &rs, out);
 	else if (opt->families.n || ruleset_is_own(&rs))
 		list_rules(&rs, out);
 	else

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: MIT
+"""The packs: every function that they name is there in the library it is said to be in, where that is installed;
+and what `mmattach probes` says of them.
+"""
+import fnmatch
+import functools
+import pathlib
+import re
+import subprocess
+
+import pytest
+
+from test_unit import BUILD
+
+TOP = pathlib.Path(__file__).parent.parent
+LIB = pathlib.Path("/usr/lib/x86_64-linux-gnu")
+
+# Where each pack's functions are. What is not installed is not asked.
+FILES = {
+    "cxx": ["libstdc++.so.6"],
+    "dpdk": ["librte_eal.so.23", "librte_mempool.so.23"],
+    "fd": ["libc.so.6"],
+    "ganesha": ["/usr/lib/ganesha/libganesha_nfsd.so"],
+    "glib": ["libglib-2.0.so.0", "libgobject-2.0.so.0"],
+    "glusterfs": ["libglusterfs.so.0"],
+    "jemalloc": ["libjemalloc.so.2"],
+    "libc": ["libc.so.6"],
+    "mimalloc": ["libmimalloc.so.2.0"],
+    "mmap": ["libc.so.6", "libtcmalloc_minimal.so.4"],
+    "openssl": ["libcrypto.so.3", "libssl.so.3"],
+    "ovs": [],
+    "python": ["libpython3.11.so.1.0"],
+    "tcmalloc": ["libtcmalloc_minimal.so.4"],
+    "thread": ["libc.so.6"],
+}
+GONE = "libpthread[.-]*"    # in the C library since glibc 2.34
+
+
+@functools.lru_cache(None)
+def symbols(path):
+    listing = subprocess.run(["nm", "-D", "--defined-only", path], stdout=subprocess.PIPE, check=True, text=True).stdout
+    return {line.split()[-1].split("@")[0] for line in listing.splitlines()}
+
+
+def functions(pack):
+    """(module glob, function) of each rule of the pack."""
+    module = "*"
+    for line in (TOP / "packs" / f"{pack}.probes").read_text().splitlines():
+        words = re.sub(r"(^|\s)#.*", "", line).split()
+        if words[:1] in (["family"], ["module"]):
+            module = words[1] if words[0] == "module" else "*"
+        elif words and words[0] in ("alloc", "realloc", "free", "ref", "unref"):
+            yield module, words[1]
+
+
+def test_all_packs_are_known():
+    assert sorted(FILES) == sorted(p.stem for p in (TOP / "packs").glob("*.probes"))
+
+
+@pytest.mark.parametrize("pack", sorted(FILES))
+def test_functions_are_there(pack):
+    files = [LIB / f for f in FILES[pack]]
+    if not all(f.exists() for f in files):
+        pytest.skip(f"optional: not all of {FILES[pack]} are installed")
+    for module, function in functions(pack):
+        held = [f for f in files if fnmatch.fnmatch(f.name, module)]
+        assert module == GONE or held, f"{module}: none of {files}"
+        assert module == GONE or any(function in symbols(f) for f in held), f"{function} is not in {held}"
+
+
+def probes(*arguments):
+    return subprocess.run([BUILD / "mmattach", "probes", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          check=False)
+
+
+def test_probes_lists_packs():
+    shown = probes()
+    assert shown.returncode == 0 and not shown.stderr
+    for pack in FILES:
+        first = (TOP / "packs" / f"{pack}.probes").read_text().splitlines()[0]
+        assert f"\n{pack}: {first[2:]}\n" in shown.stdout
+    assert "\n  family libc of=block\n    alloc malloc size=arg1\n" in shown.stdout
+
+
+def test_probes_of_a_family():
+    shown = probes("--family", "dict")
+    assert shown.stdout == ("  family dict refs of=dict\n    ref dict_ref count=*u64(arg1+0x10) module=libglusterfs*\n"
+                            "    unref dict_unref count=*u64(arg1+0x10) module=libglusterfs*\n")
+
+
+@pytest.mark.parametrize("arguments, said", [
+    (["--family", "dicts"], "there is no such family or pack"),
+    (["--probes", "/nonexistent"], "cannot read the rules of /nonexistent: No such file"),
+    (["--probe", "alloc f sise=arg1"], "alloc has no sise= (column 9)"),
+    (["--ref", "f"], "it takes two functions"),
+])
+def test_wrong_usage(arguments, said):
+    shown = probes(*arguments)
+    assert shown.returncode == 2 and said in shown.stderr and not shown.stdout
+
+
+def test_wrong_file(tmp_path):
+    file = tmp_path / "my.probes"
+    file.write_text("family mine\n  alloc f ptr=*(arg1*arg2)\n")
+    shown = probes("--probes", file)
+    assert shown.returncode == 2
+    assert f"{file}:2:16: too complicated an address" in shown.stderr
+
+
+def test_own_file(tmp_path):
+    file = tmp_path / "my.probes"
+    file.write_text("# mine\nfamily mine of=thing\nmodule lib*\nalloc f size=arg1 # it\n")
+    shown = probes("--probes", file)
+    assert shown.stdout == "  family mine of=thing\n    alloc f size=arg1 module=lib*\n"
