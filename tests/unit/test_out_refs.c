@@ -147,6 +147,27 @@ static void several_families(void **state)
 	summary_fini(&s);
 }
 
+/* A name of any length takes no room from the others. */
+static void a_hostile_family(void **state)
+{
+	static char name[3001];
+	struct summary s;
+	char *text, *row;
+
+	(void)state;
+	memset(name, 'n', sizeof(name) - 1);
+	families_example(&s);
+	summary_add_family(&s, &(struct summary_family){ .name = name, .noun = name, .refs = true, .kept = 1, .net = 1 });
+	summary_add_refs(&s, &(struct summary_refs){ .family = name, .objects = 1, .net = 1 });
+	summary_sort(&s);
+	text = print(&s, 20);
+	row = strstr(text, "\n  [nnnnn...nnnn 1]");
+	assert_non_null(row);
+	assert_true(strcspn(row + 1, "\n") <= 100);
+	free(text);
+	summary_fini(&s);
+}
+
 /* --- who is suspected --- */
 
 static struct summary_frame frames[] = {
@@ -360,6 +381,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(line_by_line),
 		cmocka_unit_test(several_families),
+		cmocka_unit_test(a_hostile_family),
 		cmocka_unit_test(the_largest_share_is_suspect),
 		cmocka_unit_test(no_place_stands_out),
 		cmocka_unit_test(a_few_stay_apart),
