@@ -131,11 +131,6 @@ int ledger_stack_or_none(struct ledger *l, uint32_t number_and_one, uint32_t *in
 	return number_and_one == FACT_NONE ? 0 : ledger_stack(l, number_and_one - 1, index);
 }
 
-static bool is_empty(const struct ledger_book *book)
-{
-	return !book->nplaces && !addrmap_count(&book->gone);
-}
-
 /* Each family has a book, and of what has happened in it the kind is known. */
 static int take_family_name(struct ledger *l, const struct fact *f)
 {
@@ -143,7 +138,7 @@ static int take_family_name(struct ledger *l, const struct fact *f)
 
 	if (known == DEFS_NONE)
 		return l->nbooks < LEDGER_FAMILIES_MAX ? defs_take(&l->defs, f) : -EINVAL;
-	if (l->defs.families[known].refs != f->family_name.refs && !is_empty(&l->books[known]))
+	if (l->defs.families[known].refs != f->family_name.refs && l->books[known].nplaces)
 		return -EINVAL;
 	return defs_take(&l->defs, f);
 }

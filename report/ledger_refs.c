@@ -136,9 +136,7 @@ static int take_unref(struct ledger *l, const struct fact *f, uint32_t stack)
 	struct object *o = objects_get(book_now(l)->objects, f->ref.addr);
 	int r = count_at_place(l, stack, 0, f->ref.by);
 
-	if (r < 0 || (!o && says_none_left(f)))
-		return r;
-	if (!o) {
+	if (r == 0 && !o) {
 		r = begin(l, f->ref.addr, &o);
 		if (r == 0)
 			o->older = true;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #define USES_AT_ONCE 1000	/* of an object, in one record */
+#define KEY_MEANWHILE UINT64_MAX	/* of what is put aside for a moment: keys are threads, and no thread has this */
 
 /* --- blocks --- */
 
@@ -99,17 +100,24 @@ void shrink_put_objects(struct shrink *s, uint32_t family)
 
 /* --- blocks put aside --- */
 
+static void put_aside_event(struct shrink *s, uint32_t kind, taddr addr, uint64_t key)
+{
+	const struct fact f = { .kind = kind, .time_us = s->l->now_us, .block = { .addr = addr, .key = key } };
+
+	shrink_put(s, &f);
+}
+
+/* An earlier piece's block may have come back to the address meanwhile: that one is put aside for a moment. */
 static void put_aside(struct shrink *s, uint64_t key)
 {
 	const struct ledger_aside *a = addrmap_get(&s->l->aside, key);
-	const struct fact f = {
-		.kind = MMT_ASIDE, .time_us = s->l->now_us, .block = { .addr = a->addr, .key = key },
-	};
 
 	shrink_put_family(s, s->l->now_us, a->family);
+	put_aside_event(s, MMT_ASIDE, a->addr, KEY_MEANWHILE);
 	if (a->held)
 		put_held(s, a->addr, &a->block);
-	shrink_put(s, &f);
+	put_aside_event(s, MMT_ASIDE, a->addr, key);
+	put_aside_event(s, MMT_ASIDE_BACK, 0, KEY_MEANWHILE);
 }
 
 void shrink_put_aside(struct shrink *s)

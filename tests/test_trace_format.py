@@ -105,7 +105,7 @@ def test_the_magic_of_the_document():
     assert bytes.fromhex("4d4d42b1") == mmt.MMT["MMT_BLOCK_MAGIC"].to_bytes(4, "little")
 
 
-@pytest.mark.parametrize("name", ["real", "shrunken", "limits"])
+@pytest.mark.parametrize("name", ["real", "shrunken", "limits", "objects", "objects_shrunken"])
 def test_files_of_the_writer(name):
     """Files of the fuzzer's corpus, made by the C: each record is understood to its last byte."""
     records = mmt.read(CORPUS / name)

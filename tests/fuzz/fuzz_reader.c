@@ -54,6 +54,9 @@ static void check_taken(const struct defs *d, const struct fact *f)
 	case MMT_NODE:
 		promised(d->nodes[defs_node(d, f->node.number)].number == f->node.number);
 		break;
+	case MMT_TAG:
+		promised(d->tags[defs_tag(d, f->tag.number)].number == f->tag.number);
+		break;
 	case MMT_STACK:
 		check_stack(d, defs_stack(d, f->stack.number));
 		break;

@@ -335,14 +335,20 @@ static void put_any(struct run *r)
 		put_number(r);
 }
 
+static void run_init(struct run *r, uint32_t npieces)
+{
+	*r = (struct run){ .npieces = npieces, .step = 1 };
+	defs_init(&r->defs);
+	assert_int_equal(ledger_init(&r->whole), 0);
+	define_all(r);
+}
+
 /* Each piece has between no and some hundred events. */
 static void make_run(struct run *r, uint64_t seed)
 {
 	rng = seed;
-	*r = (struct run){ .npieces = 1 + (uint32_t)(seed % PIECES_MAX), .step = 1 + rnd(1 + rnd(200000)) };
-	defs_init(&r->defs);
-	assert_int_equal(ledger_init(&r->whole), 0);
-	define_all(r);
+	run_init(r, 1 + (uint32_t)(seed % PIECES_MAX));
+	r->step = 1 + rnd(1 + rnd(200000));
 	while (r->piece < r->npieces) {
 		uint64_t n = rnd(4) ? rnd(300) : 0;
 

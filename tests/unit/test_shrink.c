@@ -168,6 +168,43 @@ static void the_same_whichever_way(void **state)
 	}
 }
 
+static void put_key(struct run *r, uint32_t kind, uint64_t key)
+{
+	put(r, (struct fact){ .kind = kind, .block = { .addr = address(0), .key = key } });
+}
+
+/* A block of an earlier piece comes back to its address while somebody else has that put aside, held or not. */
+static void back_while_put_aside(void **state)
+{
+	(void)state;
+	for (int held = 0; held < 2; held++) {
+		char *files[2], *wanted;
+		struct run r;
+
+		run_init(&r, 2);
+		begin_piece(&r);
+		put_alloc(&r, 0);
+		end_piece(&r);
+		begin_piece(&r);
+		put_key(&r, MMT_ASIDE, 4);
+		put_release(&r, 0);
+		if (held)
+			put_alloc(&r, 0);
+		put_key(&r, MMT_ASIDE, 2);
+		put_key(&r, MMT_ASIDE_BACK, 4);
+		put(&r, info(MMT_END));
+		end_piece(&r);
+		assert_int_equal(r.whole.held_blocks, 1);
+		files[0] = shrink((const char *const[]){ r.paths[0] }, 1);
+		files[1] = shrink((const char *const[]){ r.paths[1] }, 1);
+		wanted = ledger_text(&r.whole);
+		assert_same(wanted, (const char *const *)files, 2, "shrunken", (uint64_t)held);
+		free_all(files, 2);
+		free(wanted);
+		run_fini(&r);
+	}
+}
+
 /* --- facts as nobody writes them --- */
 
 static void add_stacks(struct ledger *l)
@@ -346,6 +383,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_same_whichever_way),
+		cmocka_unit_test(back_while_put_aside),
 		cmocka_unit_test(whatever_was_taken),
 		cmocka_unit_test(an_object_of_many_stacks),
 		cmocka_unit_test(what_cannot_be_written),

@@ -197,6 +197,8 @@ static void definitions_by_hand(void **state)
 	assert_int_equal(writer_tick(w, 1000000), 0);
 	uint64_t before = writer_raw_bytes(w);
 	assert_int_equal(writer_put(w, &f), 0);
+	defs_tag_fact(&defs, 1, &f);
+	assert_int_equal(writer_put(w, &f), 0);
 	assert_int_equal(writer_tick(w, MOST), 0);
 	assert_int_equal(writer_raw_bytes(w), before);
 	assert_int_equal(writer_close(w), 0);
