@@ -53,8 +53,8 @@ SOURCES := $(wildcard $(addsuffix /*.c,$(FOLDERS)))
 OBJECTS := $(SOURCES:%.c=$(B)/%.o)
 LIBRARY_OBJECTS := $(filter-out $(B)/attach/main.o,$(OBJECTS)) $(B)/packs/list.o
 
-# The rules that come with the program (packs/packs.h).
-PACKS := $(sort $(wildcard packs/*.probes))
+# The rules that come with the program (packs/packs.h). Of several rules for a function the first counts: libc's.
+PACKS := packs/libc.probes $(filter-out packs/libc.probes,$(sort $(wildcard packs/*.probes)))
 
 UNIT_SOURCES := $(wildcard tests/unit/test_*.c)
 UNITS := $(UNIT_SOURCES:tests/unit/%.c=$(B)/unit/%)

@@ -179,6 +179,8 @@ static int open_planting(struct session *s)
 /* The functions that the user named are not there. */
 static void say_none_found(const struct session *s)
 {
+	for (size_t i = 0; i < s->opt->families.n; i++)
+		log_error("nothing in %d (%s) to watch of --family %s", s->target.pid, s->target.comm, s->opt->families.all[i]);
 	for (size_t i = 0; i < s->rules.nrules; i++) {
 		char rule[256];
 
@@ -201,7 +203,7 @@ static int plan(struct session *s)
 		r = planting_plan(&s->planting);
 	if (r < 0)
 		return r;
-	if (!planting_any(&s->planting) && ruleset_is_own(&s->rules)) {
+	if (!planting_any(&s->planting) && (s->opt->families.n || ruleset_is_own(&s->rules))) {
 		say_none_found(s);
 		return -ENOENT;
 	}

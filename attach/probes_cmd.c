@@ -74,8 +74,8 @@ static int print_module(const struct module *m, struct decoder *d, const struct 
 }
 
 /* The number of modules in which something was found, or -errno. */
-static int print_plans(pid_t pid, const struct options *opt, const struct target_info *t, const struct rule *rules,
-		       size_t nrules, FILE *out)
+static int print_plans(pid_t pid, const struct options *opt, const struct target_info *t, const struct ruleset *rs,
+		       FILE *out)
 {
 	const struct plan_options options = {
 		.exact_sizes = opt->exact_sizes, .shadow_stack = t->shadow_stack,
@@ -94,7 +94,7 @@ static int print_plans(pid_t pid, const struct options *opt, const struct target
 
 		if (!m->img)
 			continue;
-		r = planting_plan_module(m, d, rules, nrules, &options, &set);
+		r = planting_plan_module(m, d, rs->rules, rs->nrules, &options, &set);
 		if (r < 0)
 			break;
 		found += print_module(m, d, &set, out);
@@ -121,7 +121,7 @@ static int find(const struct options *opt, struct target_info *t)
 	return r;
 }
 
-static int probes_of(const struct options *opt, const struct rule *rules, size_t nrules, FILE *out)
+static int probes_of(const struct options *opt, const struct ruleset *rs, FILE *out)
 {
 	struct target_info t;
 	struct diagnosis d;
@@ -129,8 +129,10 @@ static int probes_of(const struct options *opt, const struct rule *rules, size_t
 
 	if (find(opt, &t) < 0)
 		return 1;
-	r = print_plans(t.pid, opt, &t, rules, nrules, out);
-	if (r == 0) {
+	r = print_plans(t.pid, opt, &t, rs, out);
+	if (r == 0 && (opt->families.n || ruleset_is_own(rs))) {
+		log_error("nothing in %d (%s) to watch by these rules", t.pid, t.comm);
+	} else if (r == 0) {
 		diagnose_no_allocator(&t, false, &d);
 		diagnose_log(&d);
 	} else if (r < 0) {
@@ -150,7 +152,7 @@ int probes_cmd(const struct options *opt, FILE *out)
 	if (r < 0)
 		return r == -EINVAL ? 2 : 1;
 	if (opt->pid || opt->name)
-		status = probes_of(opt, rs.rules, rs.nrules, out);
+		status = probes_of(opt, &rs, out);
 	else if (opt->families.n || ruleset_is_own(&rs))
 		list_rules(&rs, out);
 	else

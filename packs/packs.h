@@ -15,7 +15,7 @@ struct pack {
 	size_t len;
 };
 
-/* All of them, in the order of their names. */
+/* All of them: libc, then the others in the order of their names. */
 const struct pack *packs_all(size_t *n);
 
 #endif

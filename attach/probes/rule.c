@@ -3,32 +3,19 @@
  * rule: the parser.
  *
  * A rule is words parted by blanks: what it is, the function, then KEY=VALUE in
- * any order. A table says for each key which rules take it, how its value is parsed
- * and formatted, and what holds if it is not said: that is filled in at once, so that users of a
- * rule need not know it; rule_format leaves it out again. Everything else is an error with its column.
+ * any order (rulekey.c). Everything else is an error with its column.
  */
 #include "attach/probes/rule.h"
 
 #include <errno.h>
 #include <fnmatch.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "attach/probes/rulekey.h"
+#include "attach/probes/ruleword.h"
+
 #define BUILD_ID_MIN 8
-#define SKIP_MAX 32
-
-/* The text being parsed, and how far we are. */
-struct cursor {
-	const char *text, *at;
-	struct rule_error *err;
-};
-
-struct word {
-	const char *at;
-	size_t len;
-};
 
 static const char *const op_names[] = {
 	[RULE_ALLOC] = "alloc", [RULE_REALLOC] = "realloc", [RULE_FREE] = "free",   [RULE_REF] = "ref",
@@ -37,244 +24,16 @@ static const char *const op_names[] = {
 
 enum { OPS = sizeof(op_names) / sizeof(*op_names) };
 
-#define BIT(x) (1U << (x))
-
 const char *rule_op_name(enum rule_op op)
 {
 	return op_names[op];
-}
-
-__attribute__((format(printf, 3, 4)))
-static int refuse(struct cursor *c, const char *where, const char *format, ...)
-{
-	va_list ap;
-
-	c->err->column = (size_t)(where - c->text) + 1;
-	va_start(ap, format);
-	vsnprintf(c->err->message, sizeof(c->err->message), format, ap);
-	va_end(ap);
-	return -EINVAL;
-}
-
-static struct word next_word(struct cursor *c)
-{
-	struct word w;
-
-	c->at += strspn(c->at, " \t\r\n");
-	w.at = c->at;
-	w.len = strcspn(c->at, " \t\r\n");
-	c->at += w.len;
-	return w;
-}
-
-static bool word_is(struct word w, const char *text)
-{
-	return w.len == strlen(text) && !memcmp(w.at, text, w.len);
-}
-
-static int copy_word(struct cursor *c, struct word w, char *to, size_t size)
-{
-	if (w.len >= size)
-		return refuse(c, w.at, "longer than %zu characters", size - 1);
-	memcpy(to, w.at, w.len);
-	to[w.len] = '\0';
-	return 0;
-}
-
-/* --- keys --- */
-
-/* A key: the rules that take it, and where its value goes. An expression has a place and may have a standard. */
-struct key {
-	const char *name;
-	unsigned ops;		/* bit per enum rule_op */
-	int (*parse)(struct cursor *c, const struct key *k, struct word value, struct rule *r);
-	int (*format)(const struct key *k, const struct rule *r, char *buf, size_t n);
-	size_t place;		/* of a struct expr in struct rule */
-	const char *standard;	/* holds if it is not said; NULL: then there is none */
-	bool again;		/* may be given more than once */
-};
-
-static struct expr *place_of(struct rule *r, const struct key *k)
-{
-	return (struct expr *)((char *)r + k->place);
-}
-
-static const struct expr *expr_at(const struct rule *r, const struct key *k)
-{
-	return (const struct expr *)((const char *)r + k->place);
-}
-
-static int refuse_expr(struct cursor *c, struct word value, const struct expr_error *err)
-{
-	return refuse(c, value.at + err->offset, "%s", err->message);
-}
-
-static int parse_expr(struct cursor *c, const struct key *k, struct word value, struct rule *r)
-{
-	struct expr_error err;
-
-	if (expr_parse(value.at, value.len, place_of(r, k), &r->loads, &err))
-		return refuse_expr(c, value, &err);
-	return 0;
-}
-
-static int parse_tag(struct cursor *c, const struct key *k, struct word value, struct rule *r)
-{
-	struct word address = { value.at + 4, value.len - 5 };
-	struct expr_error err;
-
-	if (value.len < 5 || memcmp(value.at, "str(", 4) || value.at[value.len - 1] != ')')
-		return parse_expr(c, k, value, r);
-	r->tag_text = true;
-	if (expr_parse_text(address.at, address.len, &r->tag, &r->loads, &err))
-		return refuse_expr(c, address, &err);
-	return 0;
-}
-
-static int format_expr(const struct key *k, const struct rule *r, char *buf, size_t n)
-{
-	const struct expr *e = expr_at(r, k);
-	struct expr_loads none = { 0 };
-	struct expr_error err;
-	struct expr standard;
-	char text[512];
-
-	if (!e->n || (k->standard && !expr_parse(k->standard, strlen(k->standard), &standard, &none, &err) &&
-		      expr_equal(e, &standard)))
-		return 0;
-	expr_format(e, &r->loads, text, sizeof(text));
-	return snprintf(buf, n, " %s=%s", k->name, text);
-}
-
-static int parse_if(struct cursor *c, const struct key *k, struct word value, struct rule *r)
-{
-	struct expr_error err;
-
-	(void)k;
-	if (r->nifs == RULE_IFS)
-		return refuse(c, value.at, "if= more than %d times", RULE_IFS);
-	if (expr_parse(value.at, value.len, &r->ifs[r->nifs], &r->loads, &err))
-		return refuse_expr(c, value, &err);
-	r->nifs++;
-	r->own_condition = true;
-	return 0;
-}
-
-static int format_ifs(const struct key *k, const struct rule *r, char *buf, size_t n)
-{
-	char text[512];
-	int len = 0;
-
-	for (unsigned i = 0; i < r->nifs; i++) {
-		size_t at = (size_t)len < n ? (size_t)len : n;
-
-		expr_format(&r->ifs[i], &r->loads, text, sizeof(text));
-		len += snprintf(buf + at, n - at, " %s=%s", k->name, text);
-	}
-	return len;
-}
-
-static int parse_module(struct cursor *c, const struct key *k, struct word value, struct rule *r)
-{
-	(void)k;
-	if (!value.len)
-		return refuse(c, value.at, "expected a module's base name, which may hold * and ?");
-	return copy_word(c, value, r->module, sizeof(r->module));
-}
-
-static int format_module(const struct key *k, const struct rule *r, char *buf, size_t n)
-{
-	return *r->module ? snprintf(buf, n, " %s=%s", k->name, r->module) : 0;
-}
-
-static int parse_skip(struct cursor *c, const struct key *k, struct word value, struct rule *r)
-{
-	unsigned number = 0;
-
-	(void)k;
-	for (size_t i = 0; i < value.len && number <= SKIP_MAX; i++)
-		number = value.at[i] >= '0' && value.at[i] <= '9' ? number * 10 + (unsigned)(value.at[i] - '0') : SKIP_MAX + 1;
-	if (!value.len || number > SKIP_MAX)
-		return refuse(c, value.at, "expected a number of frames, 0 to %d", SKIP_MAX);
-	r->skip = (uint8_t)number;
-	return 0;
-}
-
-static int format_skip(const struct key *k, const struct rule *r, char *buf, size_t n)
-{
-	return r->skip ? snprintf(buf, n, " %s=%u", k->name, r->skip) : 0;
-}
-
-#define BLOCKS (BIT(RULE_ALLOC) | BIT(RULE_REALLOC))
-#define REFS (BIT(RULE_REF) | BIT(RULE_UNREF))
-#define VALUE(name) parse_expr, format_expr, offsetof(struct rule, name)
-
-/* In the order in which they are written. */
-static const struct key keys[] = {
-	{ "obj", REFS, VALUE(ptr), "arg1", false },
-	{ "old", BIT(RULE_REALLOC), VALUE(old), "arg1", false },
-	{ "ptr", BLOCKS, VALUE(ptr), "ret", false },
-	{ "ptr", BIT(RULE_FREE), VALUE(ptr), "arg1", false },
-	{ "size", BLOCKS, VALUE(size), NULL, false },
-	{ "count", REFS, VALUE(count), NULL, false },
-	{ "by", REFS, VALUE(by), "1", false },
-	{ "tag", BLOCKS, parse_tag, format_expr, offsetof(struct rule, tag), NULL, false },
-	{ "if", BLOCKS | BIT(RULE_FREE) | REFS, parse_if, format_ifs, 0, NULL, true },
-	{ "module", BLOCKS | BIT(RULE_FREE) | REFS, parse_module, format_module, 0, NULL, false },
-	{ "skip", BLOCKS | REFS, parse_skip, format_skip, 0, NULL, false },
-};
-
-enum { KEYS = sizeof(keys) / sizeof(*keys) };
-
-static const struct key *find_key(enum rule_op op, struct word name)
-{
-	for (unsigned i = 0; i < KEYS; i++) {
-		if (keys[i].ops & BIT(op) && word_is(name, keys[i].name))
-			return &keys[i];
-	}
-	return NULL;
-}
-
-static int parse_pair(struct cursor *c, struct word w, struct rule *r, unsigned *seen)
-{
-	const char *equals = memchr(w.at, '=', w.len);
-	const struct key *k;
-	struct word name, value;
-
-	if (!equals)
-		return refuse(c, w.at, "expected KEY=VALUE");
-	name = (struct word){ w.at, (size_t)(equals - w.at) };
-	value = (struct word){ equals + 1, w.len - name.len - 1 };
-	k = find_key(r->op, name);
-	if (!k)
-		return refuse(c, w.at, "%s has no %.*s=", op_names[r->op], (int)(name.len < 32 ? name.len : 32), name.at);
-	if (*seen & BIT(k - keys) && !k->again)
-		return refuse(c, w.at, "%s= twice", k->name);
-	*seen |= BIT(k - keys);
-	return k->parse(c, k, value, r);
-}
-
-static int set_defaults(struct cursor *c, struct rule *r)
-{
-	for (unsigned i = 0; i < KEYS; i++) {
-		const struct key *k = &keys[i];
-		struct word standard = { k->standard, k->standard ? strlen(k->standard) : 0 };
-		int rc;
-
-		if (!(k->ops & BIT(r->op)) || !k->standard)
-			continue;
-		rc = k->parse(c, k, standard, r);
-		if (rc)
-			return rc;
-	}
-	return 0;
 }
 
 /* --- what it is, and the function --- */
 
 static int parse_op(struct cursor *c, enum rule_op *op)
 {
-	struct word w = next_word(c);
+	struct word w = word_next(c);
 
 	for (unsigned i = 0; i < OPS; i++) {
 		if (word_is(w, op_names[i])) {
@@ -282,7 +41,7 @@ static int parse_op(struct cursor *c, enum rule_op *op)
 			return 0;
 		}
 	}
-	return refuse(c, w.at, "expected alloc, realloc, free, ref, unref, from, until or in");
+	return word_refuse(c, w.at, "expected alloc, realloc, free, ref, unref, from, until or in");
 }
 
 static int hex_digit(char c)
@@ -310,11 +69,11 @@ static bool parse_hex(const char *text, size_t len, taddr *out)
 static int parse_build_id(struct cursor *c, struct word w, struct rule *r)
 {
 	if (w.len < BUILD_ID_MIN || w.len >= sizeof(r->build_id))
-		return refuse(c, w.at, "expected %d to %zu hexadecimal digits of a build id", BUILD_ID_MIN,
+		return word_refuse(c, w.at, "expected %d to %zu hexadecimal digits of a build id", BUILD_ID_MIN,
 			      sizeof(r->build_id) - 1);
 	for (size_t i = 0; i < w.len; i++) {
 		if (hex_digit(w.at[i]) < 0)
-			return refuse(c, w.at + i, "expected a hexadecimal digit of a build id");
+			return word_refuse(c, w.at + i, "expected a hexadecimal digit of a build id");
 		r->build_id[i] = w.at[i] >= 'A' && w.at[i] <= 'F' ? (char)(w.at[i] | 0x20) : w.at[i];
 	}
 	r->build_id[w.len] = '\0';
@@ -336,8 +95,8 @@ static int parse_offset(struct cursor *c, struct word w, const char *plus, struc
 	if (rc)
 		return rc;
 	if (!module.len || !parse_hex(plus + 1, (size_t)(w.at + w.len - plus) - 1, &r->addr))
-		return refuse(c, plus, "expected MODULE+0xOFFSET");
-	return copy_word(c, module, r->name, sizeof(r->name));
+		return word_refuse(c, plus, "expected MODULE+0xOFFSET");
+	return word_copy(c, module, r->name, sizeof(r->name));
 }
 
 static int parse_function(struct cursor *c, struct word w, struct rule *r)
@@ -345,16 +104,16 @@ static int parse_function(struct cursor *c, struct word w, struct rule *r)
 	const char *plus = w.len ? memrchr(w.at, '+', w.len) : NULL;
 
 	if (!w.len)
-		return refuse(c, w.at, "expected a function: NAME, 0xADDRESS, MODULE+0xOFFSET or MODULE@BUILDID+0xOFFSET");
+		return word_refuse(c, w.at, "expected a function: NAME, 0xADDRESS, MODULE+0xOFFSET or MODULE@BUILDID+0xOFFSET");
 	if (memchr(w.at, '=', w.len))
-		return refuse(c, w.at, "expected a function before KEY=VALUE");
+		return word_refuse(c, w.at, "expected a function before KEY=VALUE");
 	if (w.len > 1 && w.at[0] == '0' && (w.at[1] | 0x20) == 'x') {
 		r->where = WHERE_ADDRESS;
-		return parse_hex(w.at, w.len, &r->addr) ? 0 : refuse(c, w.at, "not a hexadecimal address");
+		return parse_hex(w.at, w.len, &r->addr) ? 0 : word_refuse(c, w.at, "not a hexadecimal address");
 	}
 	if (plus)
 		return parse_offset(c, w, plus, r);
-	return copy_word(c, w, r->name, sizeof(r->name));
+	return word_copy(c, w, r->name, sizeof(r->name));
 }
 
 int rule_parse_function(const char *text, size_t len, struct rule *out, struct rule_error *err)
@@ -376,7 +135,7 @@ static int check_status(struct cursor *c, const struct rule *r)
 {
 	for (unsigned i = 0; i < r->nifs; i++) {
 		if (r->op == RULE_ALLOC && expr_is_ret(&r->ptr) && is_status(&r->ifs[i]))
-			return refuse(c, c->text, "if=ret==0 needs ptr=, such as ptr=*arg1: the result is a status");
+			return word_refuse(c, c->text, "if=ret==0 needs ptr=, such as ptr=*arg1: the result is a status");
 	}
 	return 0;
 }
@@ -391,13 +150,13 @@ int rule_parse(const char *text, struct rule *out, struct rule_error *err)
 
 	rc = parse_op(&c, &r.op);
 	if (!rc)
-		rc = parse_function(&c, next_word(&c), &r);
+		rc = parse_function(&c, word_next(&c), &r);
 	if (!rc)
-		rc = set_defaults(&c, &r);
+		rc = rulekey_defaults(&c, &r);
 	if (rc)
 		return rc;
-	for (w = next_word(&c); w.len; w = next_word(&c)) {
-		rc = parse_pair(&c, w, &r, &seen);
+	for (w = word_next(&c); w.len; w = word_next(&c)) {
+		rc = rulekey_take(&c, w, &r, &seen);
 		if (rc)
 			return rc;
 	}
@@ -427,14 +186,9 @@ static int format_function(const struct rule *r, char *buf, size_t n)
 int rule_format(const struct rule *r, char *buf, size_t n)
 {
 	int len = format_function(r, buf, n);
+	size_t at = (size_t)len < n ? (size_t)len : n;
 
-	for (unsigned i = 0; i < KEYS; i++) {
-		size_t at = (size_t)len < n ? (size_t)len : n;
-
-		if (keys[i].ops & BIT(r->op))
-			len += keys[i].format(&keys[i], r, buf + at, n - at);
-	}
-	return len;
+	return len + rulekey_format(r, buf + at, n - at);
 }
 
 /* --- questions --- */

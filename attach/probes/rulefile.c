@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attach/probes/ruleword.h"
+
 #define BLANKS " \t\r"
 #define NO_FAMILY SIZE_MAX
 
@@ -19,11 +21,6 @@ struct reader {
 	const char *text;		/* of the line, without its comment */
 	size_t family;			/* number, or NO_FAMILY: none was named */
 	char module[RULE_MODULE_MAX];	/* "": all */
-};
-
-struct word {
-	const char *at;
-	size_t len;
 };
 
 static int refuse_at(struct reader *r, size_t column, const char *message)
@@ -45,21 +42,6 @@ static int refuse(struct reader *r, struct word at, const char *format, ...)
 	vsnprintf(message, sizeof(message), format, ap);
 	va_end(ap);
 	return refuse_at(r, (size_t)(at.at - r->text) + 1, message);
-}
-
-static struct word next_word(const char **at)
-{
-	struct word w;
-
-	*at += strspn(*at, BLANKS);
-	w = (struct word){ *at, strcspn(*at, BLANKS) };
-	*at += w.len;
-	return w;
-}
-
-static bool word_is(struct word w, const char *text)
-{
-	return w.len == strlen(text) && !memcmp(w.at, text, w.len);
 }
 
 /* One more of the @n things of @size bytes at the pointer @array; the new one is zeroed. NULL on want of memory. */
@@ -130,16 +112,16 @@ static int take_name(struct reader *r, struct word w, const char *what, char *to
 }
 
 /* family NAME [refs] [of=NOUN] */
-static int parse_family(struct reader *r, const char *at)
+static int parse_family(struct reader *r, struct cursor at)
 {
 	struct rule_family like = { .noun = "block" };
-	struct word name = next_word(&at), w;
+	struct word name = word_next(&at), w;
 	bool noun_given = false;
 	int rc = take_name(r, name, "a family's name", like.name, sizeof(like.name));
 
 	if (r->pack)
 		snprintf(like.pack, sizeof(like.pack), "%s", r->pack);
-	for (w = next_word(&at); rc == 0 && w.len; w = next_word(&at)) {
+	for (w = word_next(&at); rc == 0 && w.len; w = word_next(&at)) {
 		if (word_is(w, "refs") && !like.refs) {
 			like.refs = true;
 			if (!noun_given)
@@ -171,9 +153,9 @@ static int enter_own(struct reader *r, struct word at, bool refs)
 /* --- lines --- */
 
 /* module GLOB */
-static int parse_module(struct reader *r, const char *at)
+static int parse_module(struct reader *r, struct cursor at)
 {
-	struct word w = next_word(&at), more = next_word(&at);
+	struct word w = word_next(&at), more = word_next(&at);
 
 	if (!w.len || w.len >= sizeof(r->module))
 		return refuse(r, w, "expected a module's base name, which may hold * and ?");
@@ -187,9 +169,9 @@ static int parse_module(struct reader *r, const char *at)
 }
 
 /* skip FUNCTION */
-static int parse_skip(struct reader *r, const char *at)
+static int parse_skip(struct reader *r, struct cursor at)
 {
-	struct word w = next_word(&at), more = next_word(&at);
+	struct word w = word_next(&at), more = word_next(&at);
 	struct rule function = { 0 };
 	struct rule_error err;
 	struct rule_skip *skip;
@@ -263,8 +245,8 @@ static int parse_rule(struct reader *r, struct word op)
 
 static int parse_line(struct reader *r)
 {
-	const char *at = r->text;
-	struct word w = next_word(&at);
+	struct cursor at = { .text = r->text, .at = r->text };
+	struct word w = word_next(&at);
 
 	if (!w.len)
 		return 0;
