@@ -25,7 +25,7 @@
  * stack_end: "whole", or why the stack goes on beyond its last frame: "cut", "lost", "deep", "elsewhere".
  * wrappers: so many frames at the front of the stack only pass the allocation on. shape: report/growth.h.
  * linkage is there where it is known and not the function's name. totals count what is suppressed and filtered too.
- * refs: objects of one signature (report/summary.h); taken is most suspect first. object_list is there if it was asked for
+ * refs: objects of one signature (report/summary.h); taken is most suspect first, and its first place the one whose series that is. object_list is there if it was asked for
  * (--per-object): its counts are in the order of taken and dropped. tag is null where there is none.
  * The files that the run was read from are not named: reports of one run are the same, whichever way they are made.
  * Addresses are strings ("0x..."). What is not known is "" or 0, but a

@@ -247,6 +247,7 @@ static double age_s(const struct maker *mk, uint64_t birth_us)
 	return birth_us < mk->ledger->now_us ? (mk->ledger->now_us - birth_us) / 1e6 : 0;
 }
 
+/* Several groups may be taken at one place: each has its part of what is held there, and of the rate. */
 static void judge_growth(const struct maker *mk, struct growth_point *series, struct summary_refs *out)
 {
 	const struct draft *d;
@@ -258,6 +259,8 @@ static void judge_growth(const struct maker *mk, struct growth_point *series, st
 	out->npoints = drafts_series(&mk->drafts, d, series);
 	growth_judge(series, out->npoints, mk->ledger->now_us / 1e6, d->allocs,
 		     d->allocs > d->held_bytes ? d->allocs - d->held_bytes : 0, &out->growth);
+	if (d->held_bytes > out->taken[0].count)
+		out->growth.bytes_per_minute *= (double)out->taken[0].count / (double)d->held_bytes;
 }
 
 static uint64_t count_at(const struct sig_object *o, uint32_t place, bool taken)

@@ -79,6 +79,7 @@ static int join(struct refs_entry *e, const struct summary_refs *r)
 	struct summary_refs *to = &e->refs;
 
 	to->objects += r->objects;
+	to->growth.bytes_per_minute += r->growth.bytes_per_minute;
 	to->oldest_s = r->oldest_s > to->oldest_s ? r->oldest_s : to->oldest_s;
 	to->youngest_s = r->youngest_s < to->youngest_s ? r->youngest_s : to->youngest_s;
 	add_uses(to->taken, to->ntaken, r->taken, r->ntaken);

@@ -136,8 +136,8 @@ struct summary_refs {
 	bool counted;			/* the objects' own count says so */
 	uint32_t signature;		/* the same for groups that differ in their net count only; 0: nothing is said */
 	double oldest_s, youngest_s;	/* since the first reference that was seen */
-	struct growth growth;		/* of the first place of `taken`: references of there that are still held */
-	struct growth_point *series;
+	struct growth growth;		/* of the first place of `taken`: references of there that are still held; the rate is this group's part of it */
+	struct growth_point *series;	/* of that place: of all groups */
 	size_t npoints;
 	taddr *samples;			/* the oldest ones */
 	size_t nsamples;

@@ -79,10 +79,20 @@ static void put_family(struct strbuf *sb, const struct summary *s, const struct 
 	put_traces(sb, s, part, false);
 }
 
+static bool counts_references(const struct summary *s)
+{
+	for (size_t i = 0; i < s->nfamilies; i++)
+		if (s->families[i].refs)
+			return true;
+	return false;
+}
+
 void text_objects(struct strbuf *sb, const struct summary *s)
 {
 	struct text_part part;
 
+	if (!counts_references(s))
+		return;
 	strbuf_printf(sb, "\nROUND : %u\n", s->round);
 	for (size_t i = 0; i < s->nfamilies; i++) {
 		text_part(s, i, &part);

@@ -8,6 +8,7 @@
 #include "report/words.h"
 
 #define NUMBER_WIDTH 6
+#define FAMILY_WIDTH 12	/* of names that somebody may wish to be longer */
 
 size_t text_parts(const struct summary *s)
 {
@@ -66,7 +67,7 @@ void text_number(struct strbuf *sb, const struct text_part *part, size_t index)
 {
 	strbuf_putc(sb, '[');
 	if (part->several) {
-		strbuf_text(sb, part->family.name);
+		words_cut(sb, part->family.name, FAMILY_WIDTH);
 		strbuf_putc(sb, ' ');
 	}
 	strbuf_printf(sb, "%zu]", index + 1);
@@ -74,7 +75,12 @@ void text_number(struct strbuf *sb, const struct text_part *part, size_t index)
 
 size_t text_number_width(const struct text_part *part)
 {
-	return NUMBER_WIDTH + (part->several && part->family.name ? strlen(part->family.name) + 1 : 0);
+	cleanup_strbuf struct strbuf name = STRBUF_INIT;
+
+	if (!part->several)
+		return NUMBER_WIDTH;
+	words_cut(&name, part->family.name, FAMILY_WIDTH);
+	return NUMBER_WIDTH + words_width(&name) + 1;
 }
 
 void text_things(struct strbuf *sb, const struct text_part *part, uint64_t n)

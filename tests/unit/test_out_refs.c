@@ -147,6 +147,27 @@ static void several_families(void **state)
 	summary_fini(&s);
 }
 
+/* A name of any length takes no room from the others. */
+static void a_hostile_family(void **state)
+{
+	static char name[3001];
+	struct summary s;
+	char *text, *row;
+
+	(void)state;
+	memset(name, 'n', sizeof(name) - 1);
+	families_example(&s);
+	summary_add_family(&s, &(struct summary_family){ .name = name, .noun = name, .refs = true, .kept = 1, .net = 1 });
+	summary_add_refs(&s, &(struct summary_refs){ .family = name, .objects = 1, .net = 1 });
+	summary_sort(&s);
+	text = print(&s, 20);
+	row = strstr(text, "\n  [nnnnn...nnnn 1]");
+	assert_non_null(row);
+	assert_true(strcspn(row + 1, "\n") <= 100);
+	free(text);
+	summary_fini(&s);
+}
+
 /* --- who is suspected --- */
 
 static struct summary_frame frames[] = {
@@ -212,7 +233,7 @@ static void add_net(struct summary *s, int64_t net, uint64_t objects, uint32_t s
 	struct summary_use taken = example_use(0, objects * (uint64_t)net, objects, 10, 10, frames, 1);
 
 	summary_add_refs(s, &(struct summary_refs){ .family = "dict", .objects = objects, .net = net, .signature = signature,
-						    .taken = &taken, .ntaken = 1 });
+						    .growth = { GROWTH_GROWS, 10, 0 }, .taken = &taken, .ntaken = 1 });
 }
 
 static void a_few_stay_apart(void **state)
@@ -234,6 +255,7 @@ static void a_few_stay_apart(void **state)
 	add_net(&s, 7, 1000, 0);
 	summary_sort(&s);
 	assert_says(&s, 0, "[1] 1279 dict objects with 1 to 4 references too many (net 1 to 4): taken 2.6 times, never dropped");
+	assert_says(&s, 0, "\n    grows by 40/min\n");
 	assert_says(&s, 0, "    net counts: 600 with 4, 529 with 1, 100 with 2, 50 with 3\n");
 	assert_says(&s, 0, "[4] 300 dict objects with 5 references too many (net 5)");
 	assert_says_not(&s, 0, "[5]");
@@ -360,6 +382,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(line_by_line),
 		cmocka_unit_test(several_families),
+		cmocka_unit_test(a_hostile_family),
 		cmocka_unit_test(the_largest_share_is_suspect),
 		cmocka_unit_test(no_place_stands_out),
 		cmocka_unit_test(a_few_stay_apart),

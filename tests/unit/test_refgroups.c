@@ -245,6 +245,29 @@ static void the_share_counts_and_not_the_number(void **state)
 	summary_fini(&s);
 }
 
+/* Few that were just being used when the watch ended do not grow as fast as many that leak, though taken at the same place. */
+static void each_group_has_its_part_of_the_rate(void **state)
+{
+	struct summary s;
+
+	(void)state;
+	family(DICT);
+	for (taddr a = 1; a <= 1000; a++) {
+		now = a * 60000;
+		ref(a, NEW);
+		if (a % 100 == 0)
+			ref(a, NEW);
+	}
+	summarize(&s);
+	assert_int_equal(s.nrefs, 2);
+	assert_int_equal(s.refs[0].growth.shape, GROWTH_GROWS);
+	assert_int_equal(s.refs[1].growth.shape, GROWTH_GROWS);
+	assert_true(s.refs[0].growth.bytes_per_minute > 900 && s.refs[0].growth.bytes_per_minute < 1100);
+	assert_true(s.refs[1].growth.bytes_per_minute > 18 && s.refs[1].growth.bytes_per_minute < 22);
+	assert_int_equal(s.refs[1].series[s.refs[1].npoints - 1].bytes, 1010);
+	summary_fini(&s);
+}
+
 /* --- what is one group --- */
 
 static void how_often_is_not_in_the_signature(void **state)
@@ -637,6 +660,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(the_one_that_leaks_comes_first, setup, teardown),
 		cmocka_unit_test_setup_teardown(the_share_counts_and_not_the_number, setup, teardown),
+		cmocka_unit_test_setup_teardown(each_group_has_its_part_of_the_rate, setup, teardown),
 		cmocka_unit_test_setup_teardown(how_often_is_not_in_the_signature, setup, teardown),
 		cmocka_unit_test_setup_teardown(older_and_counted_ones, setup, teardown),
 		cmocka_unit_test_setup_teardown(wrappers, setup, teardown),
