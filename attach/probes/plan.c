@@ -2,7 +2,7 @@
 /*
  * plan: from rules and bodies to sites.
  *
- *	resolve   which function a rule means; one plan per address
+ *	resolve   which function a rule means; one plan per address (resolve.c)
  *	scan      its body: exits, calls, jumps (body.c)
  *	judge     are all exits accounted for, and what does the call need (judge.c)?
  *	              arguments kept: realloc, ptr=*argN, --sizes exact
@@ -19,7 +19,6 @@
 #include "attach/probes/plan.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -27,98 +26,7 @@
 #include "attach/probes/judge.h"
 #include "attach/probes/place.h"
 #include "attach/probes/plansite.h"
-
-__attribute__((format(printf, 2, 3)))
-static void give_reason(struct plan *p, const char *format, ...)
-{
-	va_list ap;
-
-	va_start(ap, format);
-	vsnprintf(p->reason, sizeof(p->reason), format, ap);
-	va_end(ap);
-}
-
-/* --- resolve --- */
-
-/* Two rules for one function want the same instructions if they ask at the same moment. */
-enum moment { MOMENT_SWITCH, MOMENT_INSIDE, MOMENT_ENTRY, MOMENT_END };
-
-static enum moment moment_of(const struct rule *r)
-{
-	if (r->op == RULE_IN)
-		return MOMENT_INSIDE;
-	if (rule_is_scope(r))
-		return MOMENT_SWITCH;
-	return rule_at_exit(r) ? MOMENT_END : MOMENT_ENTRY;
-}
-
-/* The plan that has the instructions that @rule would want at @addr, or NULL. */
-static const struct plan *planned_already(const struct planning *pl, const struct rule *rule, taddr addr)
-{
-	for (size_t i = 0; i < pl->set->n; i++) {
-		const struct plan *p = &pl->set->plans[i];
-
-		if (p->entry == addr && pl->entries[i] && moment_of(p->rule) == moment_of(rule))
-			return p;
-	}
-	return NULL;
-}
-
-/* aligned_alloc is memalign: a second name for the same thing. */
-static bool says_the_same(const struct rule *a, const struct rule *b)
-{
-	return a->op == b->op && plan_family(a) == plan_family(b) && !a->own_condition && !b->own_condition;
-}
-
-static void say_planned(struct plan *p, const struct plan *first)
-{
-	char text[160];
-
-	rule_format(first->rule, text, sizeof(text));
-	give_reason(p, "another rule has this function: %s", text);
-}
-
-static void name_plan(const struct planning *pl, struct plan *p)
-{
-	const char *name = p->rule->where == WHERE_NAME ? p->rule->name : elfimage_symbol_at(pl->img, p->entry);
-
-	if (name)
-		snprintf(p->function, sizeof(p->function), "%s", name);
-	else
-		snprintf(p->function, sizeof(p->function), PRItaddr, p->entry);
-}
-
-static void resolve(struct planning *pl, size_t i)
-{
-	const struct rule *rule = &pl->rules[i];
-	struct plan *p = &pl->set->plans[pl->set->n];
-	const struct plan *first = NULL;
-	uint64_t size = 0;
-	bool ifunc = false;
-	taddr addr = rule->addr;
-	uint8_t byte;
-	int rc = 0;
-
-	if (rule->where == WHERE_NAME)
-		rc = elfimage_find(pl->img, rule->name, &addr, &size, &ifunc);
-	if (!rc)
-		first = planned_already(pl, rule, addr);
-	if (rc == -ENOENT || (first && says_the_same(rule, first->rule)))
-		return;
-	*p = (struct plan){ .rule = rule, .rule_index = (uint16_t)i, .kind = PLAN_NONE, .entry = rc ? 0 : addr };
-	name_plan(pl, p);
-	if (rc == -EEXIST)
-		give_reason(p, "several functions have this name: give one as MODULE+0xOFFSET");
-	else if (ifunc)
-		give_reason(p, "an IFUNC: which function it is, is resolved at load time");
-	else if (!elfimage_code(pl->img, p->entry, &byte, 1))
-		give_reason(p, "there is no code");
-	else if (elfimage_textrel(pl->img))
-		give_reason(p, "the code is relocated at load time (DT_TEXTREL): it cannot be compared with the file");
-	else if (first)
-		say_planned(p, first);
-	pl->entries[pl->set->n++] = *p->reason ? 0 : p->entry;
-}
+#include "attach/probes/resolve.h"
 
 /* --- scan --- */
 
@@ -354,7 +262,7 @@ static int plan_resolved(struct planning *pl)
 	int rc;
 
 	for (size_t i = 0; i < pl->nrules; i++)
-		resolve(pl, i);
+		resolve_rule(pl, i);
 	rc = scan_all(pl);
 	if (!rc) {
 		plan_each(pl, false);

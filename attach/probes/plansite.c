@@ -7,11 +7,21 @@
 #include "attach/probes/plansite.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "attach/probes/body.h"
 #include "attach/probes/place.h"
+
+void give_reason(struct plan *p, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(p->reason, sizeof(p->reason), format, ap);
+	va_end(ap);
+}
 
 /* A rule's loads are a site's: one numbering, and a place left for glibc's word. */
 _Static_assert((int)EXPR_BASE_ARG6 == (int)SITE_BASE_ARG6 && (int)EXPR_BASE_RET == (int)SITE_BASE_RESULT &&
