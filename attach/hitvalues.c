@@ -16,6 +16,7 @@ void hitvalues_read(const struct record_hit *hit, const struct site *s, const st
 		    struct hitvalues *out)
 {
 	*out = (struct hitvalues){ .rule = rule };
+	out->args = hit->head.flags & RECORD_CLOSES || !(s->flags & (SITE_EXIT | SITE_AFTER));
 	memcpy(out->values.args, hit->args, sizeof(out->values.args));
 	out->values.ret = hitvalues_result(hit, s);
 	if (!own)
@@ -31,7 +32,7 @@ void hitvalues_read(const struct record_hit *hit, const struct site *s, const st
 
 bool hitvalues_get(const struct hitvalues *v, const struct expr *e, uint64_t *out)
 {
-	return expr_eval(e, &v->rule->loads, &v->values, out);
+	return (v->args || !expr_uses_args(e, &v->rule->loads)) && expr_eval(e, &v->rule->loads, &v->values, out);
 }
 
 enum hitvalues_holds hitvalues_hold(const struct hitvalues *v)

@@ -14,6 +14,7 @@
 struct hitvalues {
 	const struct rule *rule;
 	struct expr_values values;
+	bool args;		/* they are those of the call: its entry was seen, or this is it */
 	const char *text;	/* the string that was read, or NULL; the hit's */
 };
 

@@ -84,11 +84,7 @@ static uint64_t chunk_usable(uint64_t header)
 
 static bool requested_size(const struct tallied *x, uint64_t *size)
 {
-	const struct rule *r = x->rule;
-
-	if (!r->size.n || (expr_uses_args(&r->size, &r->loads) && !(x->hit->head.flags & RECORD_CLOSES)))
-		return false;
-	return hitvalues_get(&x->values, &r->size, size);
+	return x->rule->size.n && hitvalues_get(&x->values, &x->rule->size, size);
 }
 
 static uint64_t block_size(struct tally *t, const struct tallied *x)
@@ -141,6 +137,25 @@ static bool given_out(struct tally *t, const struct tallied *x, taddr *ptr)
 	return *ptr || x->rule->own_condition;
 }
 
+/* The second block of the same call. */
+static bool also_given(struct tally *t, const struct tallied *x, taddr *ptr)
+{
+	if (!x->rule->also.n || x->probe->kind == PLAN_WRAPPER)
+		return false;
+	if (hitvalues_get(&x->values, &x->rule->also, ptr))
+		return true;
+	tally_unread(t);
+	return false;
+}
+
+static void give(struct tally *t, const struct tallied *x, taddr ptr)
+{
+	if (x->in_scope)
+		add_block(t, x, ptr);
+	else
+		forget(t, x, ptr);
+}
+
 void tally_alloc(struct tally *t, const struct tallied *x)
 {
 	taddr ptr;
@@ -149,10 +164,9 @@ void tally_alloc(struct tally *t, const struct tallied *x)
 		return;
 	if (!given_out(t, x, &ptr))
 		return;
-	if (x->in_scope)
-		add_block(t, x, ptr);
-	else
-		forget(t, x, ptr);
+	give(t, x, ptr);
+	if (also_given(t, x, &ptr))
+		give(t, x, ptr);
 }
 
 /* --- releases that may be the allocator's own --- */

@@ -45,7 +45,7 @@ static void leave_out(struct tally *t, const struct tallied *x, taddr obj)
 void tally_ref(struct tally *t, const struct tallied *x)
 {
 	const struct rule *r = x->rule;
-	bool birth = r->op == RULE_REF && expr_uses_ret(&r->ptr, &r->loads);
+	bool birth = rule_is_birth(r);
 	struct fact f = { .kind = r->op == RULE_UNREF ? MMT_UNREF : birth ? MMT_BORN : MMT_REF, .time_us = tally_time(t, x) };
 
 	if (x->hit->head.flags & RECORD_OPENS || hitvalues_hold(&x->values) == HOLDS_NOT)

@@ -211,7 +211,7 @@ bool rule_is_birth(const struct rule *r)
 /* Does one of its expressions, the size not among them, ask @question? */
 static bool any_uses(const struct rule *r, bool (*question)(const struct expr *, const struct expr_loads *))
 {
-	const struct expr *const all[] = { &r->ptr, &r->old, &r->count, &r->by, &r->tag };
+	const struct expr *const all[] = { &r->ptr, &r->also, &r->old, &r->count, &r->by, &r->tag };
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
 		if (question(all[i], &r->loads))

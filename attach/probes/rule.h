@@ -2,7 +2,7 @@
 /*
  * rule: one line that says what to watch.
  *
- *	alloc   FUNCTION [ptr=E] [size=E] [tag=T] [if=E]... [module=GLOB] [skip=N]		ptr: ret
+ *	alloc   FUNCTION [ptr=E] [also=E] [size=E] [tag=T] [if=E]... [module=GLOB] [skip=N]		ptr: ret
  *	realloc FUNCTION [old=E] [ptr=E] [size=E] [tag=T] [if=E]... [module=GLOB] [skip=N]	old: arg1, ptr: ret
  *	free    FUNCTION [ptr=E] [if=E]... [module=GLOB]					ptr: arg1
  *	ref     FUNCTION [obj=E] [count=E] [by=E] [if=E]... [module=GLOB] [skip=N]		obj: arg1, by: 1
@@ -50,6 +50,7 @@ struct rule {
 	uint16_t family;		/* its number in the rule set; of scopes 0 and without meaning */
 	/* n 0: not given, and no default */
 	struct expr ptr;		/* of ref, unref: obj= */
+	struct expr also;		/* a second block that the same call gives out, or n 0 */
 	struct expr size, old, count, by, tag;
 	struct expr ifs[RULE_IFS];	/* all must hold */
 	uint8_t nifs;

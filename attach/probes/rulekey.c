@@ -145,6 +145,7 @@ static const struct key keys[] = {
 	{ "old", BIT(RULE_REALLOC), VALUE(old), "arg1", false },
 	{ "ptr", BLOCKS, VALUE(ptr), "ret", false },
 	{ "ptr", BIT(RULE_FREE), VALUE(ptr), "arg1", false },
+	{ "also", BIT(RULE_ALLOC), VALUE(also), NULL, false },
 	{ "size", BLOCKS, VALUE(size), NULL, false },
 	{ "count", REFS, VALUE(count), NULL, false },
 	{ "by", REFS, VALUE(by), "1", false },

@@ -47,6 +47,7 @@ static struct planting planting;
 static struct probe probes[PROBES];
 static struct recorder recorder;
 static struct scope whose;
+static const struct option_list nobody;
 static struct tally tally;
 static const struct record_hit blank;
 
@@ -126,6 +127,7 @@ static void start(size_t nrules)
 	planting.nrules = nrules;
 	nstacks = 0;
 	assert_int_equal(recorder_init(&recorder), 0);
+	scope_init(&whose, 1, &nobody, &nobody);
 	assert_int_equal(tally_init(&tally, &planting, &recorder, &whose, stack_of, &stacks), 0);
 }
 
@@ -156,6 +158,7 @@ static int teardown(void **state)
 {
 	(void)state;
 	tally_fini(&tally);
+	scope_fini(&whose);
 	recorder_fini(&recorder);
 	return 0;
 }
@@ -779,6 +782,7 @@ static void counted_between_from_and_until(void **state)
 {
 	(void)state;
 	tally_fini(&tally);
+	scope_fini(&whose);
 	recorder_fini(&recorder);
 	start(PROBES); /* with FROM among the rules counting waits for it */
 	assert_false(tally.counting);
@@ -831,6 +835,7 @@ static void older_than_the_scope(void **state)
 {
 	(void)state;
 	tally_fini(&tally);
+	scope_fini(&whose);
 	recorder_fini(&recorder);
 	start(PROBES);
 	malloc_hit(0xa000, 24);
