@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report_families: which families of a saved run --family of report and diff picks. A run knows its families by name; a pack's name means
- * those that the pack has today. A watch has only what it was told to watch, and reports all of it.
+ * report_families: which families of a saved run --family of report and diff picks. A run knows its families by
+ * name; a pack's name means those that the pack has today. A watch has only what it was told to watch, and reports
+ * all of it.
  */
 #ifndef MM_REPORT_FAMILIES_H
 #define MM_REPORT_FAMILIES_H
