@@ -2,7 +2,6 @@
 #include "attach/reporting.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -46,30 +45,6 @@ static int read_suppressions(struct reporting *r)
 	return err;
 }
 
-/* A watch has only what it was told to watch, by families or packs; of a saved one only families are known. */
-static int split_families(struct reporting *r)
-{
-	const struct option_list *list = &r->opt->families;
-	size_t most = 0;
-	char *rest;
-
-	if (r->opt->command != COMMAND_REPORT && r->opt->command != COMMAND_DIFF)
-		return 0;
-	for (size_t i = 0; i < list->n; i++) {
-		strbuf_puts(&r->family_text, i ? "," : "");
-		strbuf_puts(&r->family_text, list->all[i]);
-		most += strlen(list->all[i]);
-	}
-	if (!list->n)
-		return 0;
-	r->families = calloc(most + 1, sizeof(*r->families));
-	if (!r->families || strbuf_error(&r->family_text))
-		return -ENOMEM;
-	for (char *name = strtok_r(r->family_text.s, ",", &rest); name; name = strtok_r(NULL, ",", &rest))
-		r->families[r->nfamilies++] = name;
-	return 0;
-}
-
 static int open_filters(struct reporting *r)
 {
 	int err = select_new(&r->select);
@@ -77,7 +52,7 @@ static int open_filters(struct reporting *r)
 	if (err == 0)
 		err = suppressions_new(&r->suppressions);
 	if (err == 0)
-		err = split_families(r);
+		err = report_families_open(r->opt, &r->families);
 	if (err < 0) {
 		log_error_errno(err, "cannot begin");
 		return err;
@@ -107,48 +82,23 @@ void reporting_close(struct reporting *r)
 	outfile_abort(&r->file);
 	select_free(r->select);
 	suppressions_free(r->suppressions);
-	strbuf_fini(&r->family_text);
-	free(r->families);
-	r->families = NULL;
+	report_families_close(&r->families);
 	r->select = NULL;
 	r->suppressions = NULL;
 }
 
 /* --- the report --- */
 
-static bool has_family(const struct ledger *l, const char *name)
-{
-	for (uint32_t i = 0; i < l->nbooks; i++)
-		if (!strcmp(groups_family_name(l, i), name))
-			return true;
-	return false;
-}
-
-static void say_unknown(const struct reporting *r, const struct ledger *l)
-{
-	cleanup_strbuf struct strbuf list = STRBUF_INIT;
-
-	for (uint32_t i = 0; i < l->nbooks; i++)
-		if (l->defs.families[i].name)
-			strbuf_printf(&list, "%s%s", list.len ? ", " : "", l->defs.families[i].name);
-	for (size_t i = 0; i < r->nfamilies; i++) {
-		if (has_family(l, r->families[i]))
-			continue;
-		log_warn("--family: nothing of a family %s was watched", r->families[i]);
-		log_hint("the families of this run are %s", strbuf_str(&list));
-	}
-}
-
 int reporting_summary(struct reporting *r, struct ledger *l, struct summary *out)
 {
 	const struct groups_options groups = {
 		.older_than_us = r->opt->older_than_ns / 1000, .min_bytes = r->opt->min_bytes, .select = r->select,
 		.suppressions = r->suppressions, .keep_wrappers = r->opt->keep_wrappers, .per_object = r->opt->per_object,
-		.families = r->families, .nfamilies = r->nfamilies,
+		.families = r->families.names, .nfamilies = r->families.n,
 	};
 	int err;
 
-	say_unknown(r, l);
+	report_families_check(&r->families, l);
 	err = account_summary(l, &groups, out);
 	if (err < 0)
 		log_error_errno(err, "cannot make the report");

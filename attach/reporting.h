@@ -11,9 +11,9 @@
 #include <stdbool.h>
 
 #include "attach/options.h"
+#include "attach/report_families.h"
 #include "base/cleanup.h"
 #include "base/fdio.h"
-#include "base/strbuf.h"
 #include "report/ledger.h"
 #include "report/select.h"
 #include "report/summary.h"
@@ -25,9 +25,7 @@ struct reporting {
 	struct outfile file;
 	struct select *select;
 	struct suppressions *suppressions;
-	struct strbuf family_text;	/* what --family of report and diff picks: its names, each with a NUL */
-	const char **families;
-	size_t nfamilies;
+	struct report_families families;
 	uint32_t round;			/* of the interim reports: for summary.round */
 	uint64_t reported;		/* groups and double frees of the last report; not of objects that are older and lost references */
 };

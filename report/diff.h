@@ -2,8 +2,9 @@
 /*
  * diff: two summaries side by side: what grew, what appeared, what shrank, what went.
  *
- * Groups are the same if their stacks name the same functions of modules of the same name (offsets where there is no name);
- * lines and addresses may differ, so that two builds can be compared. Tags may not. Several groups of one side that are the same so are added up.
+ * Groups are the same if their stacks name the same functions of modules of the same name (offsets where there is no
+ * name); lines and addresses may differ, so that two builds can be compared, tags may not. Several groups of one side
+ * that are the same so are added up. Objects with references are the same if the same stacks took and dropped them.
  */
 #ifndef MM_DIFF_H
 #define MM_DIFF_H

@@ -7,8 +7,8 @@
  *	  "changes": [{change, family, tag, old_blocks, old_bytes, new_blocks, new_bytes, wrappers, stack_end, stack}],
  *	  "ref_changes": [{change, family, old_objects, new_objects, wrappers, stack_end, stack}] }
  *
- * The JSON's stacks are as in out_json.h; of objects it is that of the most suspect place. The CSV has the same numbers, with objects in
- * the columns of blocks; folded stacks have bytes before and now.
+ * The JSON's stacks are as in out_json.h; of objects it is that of the most suspect place. The CSV has the same
+ * numbers, with objects in the columns of blocks; folded stacks have bytes, or objects, before and now.
  */
 #include "report/diff.h"
 
@@ -130,6 +130,15 @@ int diff_csv(const struct diff *d, struct strbuf *sb)
 	return strbuf_error(sb);
 }
 
+static void fold_refs(struct folded *f, const struct diff_refs *d)
+{
+	const struct summary_use *u = where(d->refs);
+
+	folded_add(f, &(struct summary_group){ .family = d->refs->family, .stack = (struct summary_frame *)u->frames,
+					       .depth = u->depth, .wrappers = u->wrappers, .stack_end = u->end },
+		   d->old_objects, d->new_objects);
+}
+
 int diff_folded(const struct diff *d, struct strbuf *sb)
 {
 	struct folded f;
@@ -140,6 +149,8 @@ int diff_folded(const struct diff *d, struct strbuf *sb)
 	folded_init(&f, folded_families(d->old) || folded_families(d->new));
 	for (size_t i = 0; i < d->ngroups; i++)
 		folded_add(&f, d->groups[i].group, d->groups[i].old_bytes, d->groups[i].new_bytes);
+	for (size_t i = 0; i < d->nrefs; i++)
+		fold_refs(&f, &d->refs[i]);
 	r = folded_put(&f, 2, sb);
 	folded_fini(&f);
 	return r;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * diff_refs: of objects with references: those that the same places took and dropped are the same, whatever their net counts, and in
- * whichever order the places are suspected. Places are known by names, as stacks of blocks are (diff.c).
+ * diff_refs: of objects with references: those that the same places took and dropped are the same, whatever their
+ * net counts, and in whichever order the places are suspected. Places are known by names, as stacks of blocks are
+ * (diff.c).
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -113,7 +113,10 @@ static void add_kept(struct kept *to, const struct kept *k)
 
 /* --- stacks to drafts --- */
 
-/* The draft of @path, or NULL; then @h is where it would be found. Who shares a hash without being the same goes to the next free one. */
+/*
+ * The draft of @path, or NULL; then @h is where it would be found. Who shares a hash without being the same goes to
+ * the next free one.
+ */
 static struct draft *look_up(struct drafts *ds, const struct path *path, uint32_t skip, uint64_t *h)
 {
 	const uint32_t *known;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * drafts: the stacks of one family that matter at the end, those of the same places (report/paths.h) put together, with what was
- * counted there: what will be a group of the report, or of objects a place of one, before it has names.
+ * drafts: the stacks of one family that matter at the end, those of the same places (report/paths.h) put together,
+ * with what was counted there: what will be a group of the report, or of objects a place of one, before it has
+ * names.
  *
- * Of blocks these are the stacks that keep some. Of objects those that took or dropped references of one that is still held.
+ * Of blocks these are the stacks that keep some. Of objects those that took or dropped references of one that is
+ * still held.
  */
 #ifndef MM_DRAFTS_H
 #define MM_DRAFTS_H
@@ -48,12 +50,18 @@ struct drafts {
 	struct addrmap by_hash;		/* of the path -> index in all */
 };
 
-/* All of family @family (an index). @same_as (paths_find_same) stays the caller's. 0 or -ENOMEM; drafts_fini in any case. */
+/*
+ * All of family @family (an index). @same_as (paths_find_same) stays the caller's. 0 or -ENOMEM; drafts_fini in any
+ * case.
+ */
 must_check int drafts_make(struct ledger *l, uint32_t family, uint64_t older_than_us, const uint32_t *same_as,
 			   struct drafts *out);
 void drafts_fini(struct drafts *ds);
 
-/* Those that are not hidden and do not differ behind their `skip` frames become one; the others of them are hidden. 0 or -ENOMEM. */
+/*
+ * Those that are not hidden and do not differ behind their `skip` frames become one; the others of them are hidden.
+ * 0 or -ENOMEM.
+ */
 must_check int drafts_merge(struct drafts *ds);
 
 /* Is something born then old enough to be counted? */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * overview: the table of a family's groups of blocks at the top of the text report, and which of them are shown at all
- * (report/rows.h).
+ * overview: the table of a family's groups of blocks at the top of the text report, and which of them are shown at
+ * all (report/rows.h).
  */
 #ifndef MM_OVERVIEW_H
 #define MM_OVERVIEW_H
@@ -18,7 +18,10 @@ struct overview {
 	struct rows rows;		/* indices are those of the part */
 };
 
-/* Of a part of the sorted summary @s, which must outlive it, show @top groups (0: all). 0 or -ENOMEM; overview_fini in any case. */
+/*
+ * Of a part of the sorted summary @s, which must outlive it, show @top groups (0: all). 0 or -ENOMEM; overview_fini
+ * in any case.
+ */
 must_check int overview_make(const struct summary *s, const struct text_part *part, size_t top, struct overview *o);
 void overview_fini(struct overview *o);
 

@@ -2,8 +2,7 @@
 /*
  * refgroups: see refgroups.h.
  *
- *	drafts		the places of all stacks that used an object which is held (drafts.c)
- *	named		their frames; where the wrappers end; those that look the same without them are one
+ *	places		of all stacks that used an object which is held, with names (refplaces.c)
  *	signatures	each object to its group (signatures.c)
  *	groups		what is suppressed or filtered goes; the most suspect place first; judged by how that grew
  */
@@ -13,17 +12,8 @@
 #include <stdlib.h>
 
 #include "base/grow.h"
-#include "report/drafts.h"
-#include "report/expand.h"
-#include "report/growth.h"
+#include "report/refplaces.h"
 #include "report/signatures.h"
-#include "report/wrappers.h"
-
-/* A place with its names. */
-struct spot {
-	const struct summary_frame *frames;
-	size_t depth;
-};
 
 /* An object and its group, where each one is to be told. */
 struct member {
@@ -36,8 +26,8 @@ struct maker {
 	const struct groups_options *opt;
 	struct summary *summary;
 	const struct objects *objects;
-	struct drafts drafts;
-	struct spot *spots;		/* of each draft */
+	uint32_t family;
+	struct refplaces places;
 	struct signatures signatures;
 	struct sig_use *uses;		/* room for those of one object */
 	size_t uses_size;
@@ -45,42 +35,6 @@ struct maker {
 	size_t nmembers, members_size;
 	size_t next_member;		/* where those of the next group begin, or earlier */
 };
-
-/* --- places --- */
-
-/* The summary keeps its frames, once for all groups. */
-static int name_spot(struct maker *mk, struct draft *d, struct spot *spot)
-{
-	const struct defs *defs = &mk->ledger->defs;
-	cleanup_free struct summary_frame *frames = NULL;
-	int r = expand_path(defs, d->path.frames, d->path.depth, &frames, &spot->depth);
-
-	if (r < 0)
-		return r;
-	wrappers_mark(frames, spot->depth, mk->ledger->skips, mk->ledger->nskips);
-	spot->frames = summary_keep_stack(mk->summary, frames, &spot->depth);
-	if (!mk->opt->keep_wrappers)
-		d->wrappers = wrappers_count(spot->frames, spot->depth);
-	d->skip = expand_frames_within(defs, d->path.frames, d->path.depth, d->wrappers);
-	return 0;
-}
-
-static int name_spots(struct maker *mk)
-{
-	int r = 0;
-
-	mk->spots = calloc(mk->drafts.n + 1, sizeof(*mk->spots));
-	if (!mk->spots)
-		return -ENOMEM;
-	for (size_t i = 0; i < mk->drafts.n && r == 0; i++)
-		r = name_spot(mk, &mk->drafts.all[i], &mk->spots[i]);
-	return r == 0 ? drafts_merge(&mk->drafts) : r;
-}
-
-static uint32_t place_of(const struct maker *mk, uint32_t stack)
-{
-	return mk->drafts.all[mk->drafts.of_stack[stack]].twin;
-}
 
 /* --- objects --- */
 
@@ -120,7 +74,7 @@ static int read_object(struct maker *mk, taddr addr, const struct object *o, str
 		mk->uses_size = o->nuses;
 	}
 	for (uint32_t i = 0; i < o->nuses; i++)
-		mk->uses[i] = (struct sig_use){ place_of(mk, o->uses[i].stack), o->uses[i].taken, o->uses[i].dropped };
+		mk->uses[i] = (struct sig_use){ refplaces_of(&mk->places, o->uses[i].stack), o->uses[i].taken, o->uses[i].dropped };
 	*out = (struct sig_object){
 		.addr = addr, .birth_us = o->birth_us, .net = o->net, .older = o->older, .counted = o->counted,
 		.uses = mk->uses, .nuses = join_places(mk->uses, o->nuses),
@@ -158,7 +112,7 @@ static int sort_objects(struct maker *mk)
 	int r = 0;
 
 	for (size_t at = 0; r == 0 && objects_next(mk->objects, &at, &addr, &o);) {
-		if (!drafts_wants(&mk->drafts, o->birth_us))
+		if (!drafts_wants(&mk->places.drafts, o->birth_us))
 			continue;
 		r = read_object(mk, addr, o, &one);
 		if (r == 0)
@@ -184,10 +138,10 @@ static bool is_wanted(const struct maker *mk, const struct sig_group *g)
 	bool focused = false;
 
 	for (uint32_t i = 0; i < g->nuses; i++) {
-		const struct spot *spot = &mk->spots[g->uses[i].place];
+		const struct refplace *place = &mk->places.all[g->uses[i].place];
 
-		focused |= select_focuses(mk->opt->select, spot->frames, spot->depth);
-		if (g->uses[i].taken && select_ignores(mk->opt->select, spot->frames, spot->depth))
+		focused |= select_focuses(mk->opt->select, place->frames, place->depth);
+		if (g->uses[i].taken && select_ignores(mk->opt->select, place->frames, place->depth))
 			return false;
 	}
 	return focused || (!g->nuses && select_focuses(mk->opt->select, NULL, 0));
@@ -196,28 +150,16 @@ static bool is_wanted(const struct maker *mk, const struct sig_group *g)
 static bool is_suppressed(const struct maker *mk, const struct sig_group *g)
 {
 	for (uint32_t i = 0; i < g->nuses; i++) {
-		const struct spot *spot = &mk->spots[g->uses[i].place];
+		const struct refplace *place = &mk->places.all[g->uses[i].place];
 
-		if (g->uses[i].taken && suppressions_match(mk->opt->suppressions, SUPPRESS_LEAK, VERDICT_UNKNOWN, spot->frames,
-							   spot->depth, g->objects, 0))
+		if (g->uses[i].taken && suppressions_match(mk->opt->suppressions, SUPPRESS_LEAK, VERDICT_UNKNOWN, place->frames,
+							   place->depth, g->objects, 0))
 			return true;
 	}
 	return false;
 }
 
 /* --- groups --- */
-
-static struct summary_use use_of(const struct maker *mk, const struct sig_group *g, uint32_t place, uint64_t count)
-{
-	const struct draft *d = &mk->drafts.all[place];
-	const struct spot *spot = &mk->spots[place];
-
-	return (struct summary_use){
-		.place = place, .count = count, .per_object = (double)count / (double)g->objects, .taken_in_all = d->allocs,
-		.kept = d->held_bytes, .frames = spot->frames, .depth = spot->depth, .wrappers = d->wrappers,
-		.end = expand_path_end(&mk->ledger->defs, d->path.frames, d->path.depth, d->path.end),
-	};
-}
 
 static int fill_uses(const struct maker *mk, const struct sig_group *g, struct summary_refs *out)
 {
@@ -229,13 +171,9 @@ static int fill_uses(const struct maker *mk, const struct sig_group *g, struct s
 		const struct sig_use *u = &g->uses[i];
 
 		if (u->taken)
-			out->taken[out->ntaken++] = use_of(mk, g, u->place, u->taken);
-		if (!u->dropped)
-			continue;
-		out->dropped[out->ndropped] = use_of(mk, g, u->place, u->dropped);
-		/* what that place may have taken besides does not put it in front */
-		out->dropped[out->ndropped].taken_in_all = out->dropped[out->ndropped].kept = 0;
-		out->ndropped++;
+			out->taken[out->ntaken++] = refplaces_taken(&mk->places, u->place, u->taken, g->objects);
+		if (u->dropped)
+			out->dropped[out->ndropped++] = refplaces_dropped(&mk->places, u->place, u->dropped, g->objects);
 	}
 	summary_sort_uses(out->taken, out->ntaken);
 	summary_sort_uses(out->dropped, out->ndropped);
@@ -250,17 +188,14 @@ static double age_s(const struct maker *mk, uint64_t birth_us)
 /* Several groups may be taken at one place: each has its part of what is held there, and of the rate. */
 static void judge_growth(const struct maker *mk, struct growth_point *series, struct summary_refs *out)
 {
-	const struct draft *d;
+	const struct summary_use *first = out->taken;
 
 	if (!out->ntaken)
 		return;
-	d = &mk->drafts.all[out->taken[0].place];
 	out->series = series;
-	out->npoints = drafts_series(&mk->drafts, d, series);
-	growth_judge(series, out->npoints, mk->ledger->now_us / 1e6, d->allocs,
-		     d->allocs > d->held_bytes ? d->allocs - d->held_bytes : 0, &out->growth);
-	if (d->held_bytes > out->taken[0].count)
-		out->growth.bytes_per_minute *= (double)out->taken[0].count / (double)d->held_bytes;
+	out->npoints = refplaces_growth(&mk->places, first->place, series, &out->growth);
+	if (first->kept > first->count)
+		out->growth.bytes_per_minute *= (double)first->count / (double)first->kept;
 }
 
 static uint64_t count_at(const struct sig_object *o, uint32_t place, bool taken)
@@ -316,11 +251,11 @@ static void free_refs(struct summary_refs *refs)
 static int add_group(struct maker *mk, uint32_t index)
 {
 	const struct sig_group *g = &mk->signatures.groups[index];
-	const struct defs_family *f = &mk->ledger->defs.families[mk->drafts.family];
+	const struct defs_family *f = &mk->ledger->defs.families[mk->family];
 	struct growth_point series[MMT_SERIES_POINTS + 1];
 	taddr samples[SIGNATURE_SAMPLES];
 	struct summary_refs out = {
-		.family = groups_family_name(mk->ledger, mk->drafts.family), .noun = f->noun, .objects = g->objects,
+		.family = groups_family_name(mk->ledger, mk->family), .noun = f->noun, .objects = g->objects,
 		.net = g->net, .older = g->older, .counted = g->counted, .signature = g->kin,
 		.oldest_s = age_s(mk, g->oldest_us), .youngest_s = age_s(mk, g->youngest_us), .samples = samples,
 		.nsamples = g->nsamples,
@@ -360,23 +295,22 @@ static int add_groups(struct maker *mk)
 
 static void fini(struct maker *mk)
 {
-	free(mk->spots);
 	free(mk->uses);
 	free(mk->members);
 	signatures_fini(&mk->signatures);
-	drafts_fini(&mk->drafts);
+	refplaces_fini(&mk->places);
 }
 
 int refgroups_add(struct ledger *l, const struct groups_options *opt, uint32_t family, const uint32_t *same_as,
 		  struct summary *s)
 {
-	struct maker mk = { .ledger = l, .opt = opt, .summary = s, .objects = l->books[family].objects };
+	struct maker mk = {
+		.ledger = l, .opt = opt, .summary = s, .family = family, .objects = l->books[family].objects,
+	};
 	int r;
 
 	signatures_init(&mk.signatures);
-	r = drafts_make(l, family, opt->older_than_us, same_as, &mk.drafts);
-	if (r == 0)
-		r = name_spots(&mk);
+	r = refplaces_make(l, opt, family, same_as, s, &mk.places);
 	if (r == 0)
 		r = sort_objects(&mk);
 	if (r == 0)

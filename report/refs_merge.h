@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * refs_merge: groups of objects as people read them: where more than a few differ in their net count only, as the objects of a cache
- * do, they are one entry that says which counts there are. Other readers get the groups as they are.
+ * refs_merge: groups of objects as people read them: where more than a few differ in their net count only, as the
+ * objects of a cache do, they are one entry that says which counts there are. Other readers get the groups as they
+ * are.
  */
 #ifndef MM_REFS_MERGE_H
 #define MM_REFS_MERGE_H
@@ -27,7 +28,10 @@ struct refs_entry {
 	size_t order;			/* where the largest group stood */
 };
 
-/* The groups [first, first + n) of the sorted summary @s, which must outlive it, in their order. 0 or -ENOMEM; refs_merge_fini in any case. */
+/*
+ * The groups [first, first + n) of the sorted summary @s, which must outlive it, in their order. 0 or -ENOMEM;
+ * refs_merge_fini in any case.
+ */
 must_check int refs_merge(const struct summary *s, size_t first, size_t n, struct refs_entry **out, size_t *nout);
 void refs_merge_fini(struct refs_entry *all, size_t n);
 

@@ -2,8 +2,9 @@
 /*
  * rows: which of many groups a table shows, and which are shown at all.
  *
- * A table has at most ten rows in two parts: what grows, fastest first, and what is kept without growing, in the order in which it
- * was given. Neither part crowds the other out. The groups of the table are among those shown; then come the first of the others.
+ * A table has at most ten rows in two parts: what grows, fastest first, and what is kept without growing, in the
+ * order in which it was given. Neither part crowds the other out. The groups of the table are among those shown;
+ * then come the first of the others.
  */
 #ifndef MM_ROWS_H
 #define MM_ROWS_H

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* signatures: objects of one family sorted by what was done to them: see refgroups.h. Places are numbers here, nothing has a name. */
+/*
+ * signatures: objects of one family sorted by what was done to them: see refgroups.h. Places are numbers here,
+ * nothing has a name.
+ */
 #ifndef MM_SIGNATURES_H
 #define MM_SIGNATURES_H
 

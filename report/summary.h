@@ -110,7 +110,7 @@ struct summary_use {
 	double per_object;
 	uint64_t taken_in_all;		/* references taken here on any object, over the run */
 	uint64_t kept;			/* of these, on objects that are still held */
-	const struct summary_frame *frames;	/* leaf first; many groups have the same, so they are borrowed: summary_keep_stack */
+	const struct summary_frame *frames;	/* leaf first; borrowed, many groups have the same: summary_keep_stack */
 	size_t depth;
 	size_t wrappers;		/* as in a group */
 	enum summary_stack_end end;
@@ -125,8 +125,8 @@ struct summary_object {
 
 /*
  * Objects of one family that were taken at the same places, dropped at the same places, and have the same net count.
- * Those without a count of their own (`counted`) that were there before us have a net count that is relative: so many more, or
- * fewer, than before.
+ * Those without a count of their own (`counted`) that were there before us have a net count that is relative: so many
+ * more, or fewer, than before.
  */
 struct summary_refs {
 	const char *family, *noun;
@@ -136,8 +136,8 @@ struct summary_refs {
 	bool counted;			/* the objects' own count says so */
 	uint32_t signature;		/* the same for groups that differ in their net count only; 0: nothing is said */
 	double oldest_s, youngest_s;	/* since the first reference that was seen */
-	struct growth growth;		/* of the first place of `taken`: references of there that are still held; the rate is this group's part of it */
-	struct growth_point *series;	/* of that place: of all groups */
+	struct growth growth;		/* of references of the first place of `taken`; the rate is this group's part */
+	struct growth_point *series;	/* the same: references of there that were held, of all groups */
 	size_t npoints;
 	taddr *samples;			/* the oldest ones */
 	size_t nsamples;
@@ -280,8 +280,9 @@ void summary_add_suppression(struct summary *s, const struct summary_suppression
 void summary_add_trace(struct summary *s, const char *path);
 
 /*
- * Families in their order; of each the groups by bytes, most first. Groups of objects: those born while we watched by their number, then older
- * ones with a count of their own, then older ones without. The same order for the same data. Call it before printing.
+ * Families in their order; of each the groups by bytes, most first. Groups of objects: those born while we watched by
+ * their number, then older ones with a count of their own, then older ones without. The same order for the same data.
+ * Call it before printing.
  */
 void summary_sort(struct summary *s);
 

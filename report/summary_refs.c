@@ -3,8 +3,8 @@
  * summary_refs: groups of objects with references: copied, and put in their order.
  *
  * The heart of it is which place is suspected. An object that leaks was taken at several places, most of them
- * innocent: what they take on other objects is dropped again. So the first is the place of whose references, on any object
- * of the run, the largest share was not dropped.
+ * innocent: what they take on other objects is dropped again. So the first is the place of whose references, on any
+ * object of the run, the largest share was not dropped.
  */
 #include <stdlib.h>
 

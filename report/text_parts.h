@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * text_parts: the text report is told family by family, each with the groups of its own and its own words for what it counts. Where
- * there is only one, nothing says so; where there are several, the numbers of their groups do: "[fd 3]".
+ * text_parts: the text report is told family by family, each with the groups of its own and its own words for what
+ * it counts. Where there is only one, nothing says so; where there are several, the numbers of their groups do:
+ * "[fd 3]".
  */
 #ifndef MM_TEXT_PARTS_H
 #define MM_TEXT_PARTS_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * text_refs: a family of objects with references in the text report: its table at the top, and its entries (report/refs_merge.h):
+ * text_refs: a family of objects with references in the text report: its table at the top, and its entries
+ * (report/refs_merge.h):
  *
  *	[1] 529 dict objects with 1 reference too many (net 1): taken 3 times, dropped twice; 1.1s to 9m58s old
  *	    grows by 53/min                         | ..::--==++**##%%@@|
@@ -32,7 +33,10 @@ struct text_refs {
 	bool all;		/* also places beyond the first few */
 };
 
-/* Of a part of the sorted summary @s, which must outlive it, show @top entries (0: all). 0 or -ENOMEM; text_refs_fini in any case. */
+/*
+ * Of a part of the sorted summary @s, which must outlive it, show @top entries (0: all). 0 or -ENOMEM;
+ * text_refs_fini in any case.
+ */
 must_check int text_refs_make(const struct summary *s, const struct text_part *part, size_t top, struct text_refs *t);
 void text_refs_fini(struct text_refs *t);
 

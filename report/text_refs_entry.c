@@ -2,9 +2,9 @@
 /*
  * text_refs_entry: one entry of text_refs.h: what is wrong with these objects, and who took and dropped them.
  *
- * A place is suspect if clearly more of what it took, on any object of the run, is on objects that are still held than of what
- * the others took. Where no place stands out and most of what is taken is dropped again, then a drop is missing, not a
- * place one too many.
+ * A place is suspect if clearly more of what it took, on any object of the run, is on objects that are still held
+ * than of what the others took. Where no place stands out and most of what is taken is dropped again, then a drop
+ * is missing, not a place one too many.
  */
 #include <inttypes.h>
 #include <stdbool.h>

@@ -55,6 +55,9 @@ def test_family(trace):
     assert "(unnamed" not in mmattach("report", "--family=dict", trace).stdout
     two = report(trace, "--family", "libc", "--family=fd")
     assert ([group["family"] for group in two["groups"]], two["refs"], two["ref_totals"]) == (["libc", "fd"], [], [])
+    # a pack is its families
+    assert [entry["family"] for entry in report(trace, "--family", "glusterfs")["refs"]] == ["dict", "dict"]
+    assert mmattach("report", "--family", "glusterfs", trace).stderr == ""
     said = mmattach("report", "--family", "dict,inode", trace).stderr
     assert "nothing of a family inode was watched" in said and "libc, dict, fd" in said
 

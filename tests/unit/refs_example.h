@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The run with references that the report tests print: a translator of GlusterFS that forgets to drop a dict of every tenth
- * lookup; inodes that are cached, with many different counts; objects that were there before.
+ * The run with references that the report tests print: a translator of GlusterFS that forgets to drop a dict of
+ * every tenth lookup; inodes that are cached, with many different counts; objects that were there before.
  */
 #ifndef REFS_EXAMPLE_H
 #define REFS_EXAMPLE_H

@@ -306,6 +306,9 @@ static void objects_in_words(void **state)
 	strbuf_reset(&sb);
 	assert_int_equal(diff_csv(&d, &sb), 0);
 	assert_non_null(strstr(strbuf_str(&sb), "\r\n\"grew\",\"dict\",509,0,529,0,\"birth\",\"\",0,\"/old/svc\",\"0x1\",\"birth\",\"\"\r\n"));
+	strbuf_reset(&sb);
+	assert_int_equal(diff_folded(&d, &sb), 0);
+	assert_string_equal(strbuf_str(&sb), "birth 509 529\nleak 0 14\n");
 	strbuf_fini(&sb);
 	finish(&old, &new, &d);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * refgroups: from the facts of objects to groups of the report: who is suspected, what is one group, what is hidden; the same
- * report whichever way the facts came. Of blocks: tags, families, wrappers that a run names itself. With the arguments "write PATH" a
- * trace is written, of which tests/test_refs.py has reports made.
+ * refgroups: from the facts of objects to groups of the report: who is suspected, what is one group, what is
+ * hidden; the same report whichever way the facts came. Of blocks: tags, families, wrappers that a run names
+ * itself. With the arguments "write PATH" a trace is written, of which tests/test_refs.py has reports made.
  */
 #include "report/refgroups.h"
 
@@ -245,7 +245,10 @@ static void the_share_counts_and_not_the_number(void **state)
 	summary_fini(&s);
 }
 
-/* Few that were just being used when the watch ended do not grow as fast as many that leak, though taken at the same place. */
+/*
+ * Few that were just being used when the watch ended do not grow as fast as many that leak, though taken at the
+ * same place.
+ */
 static void each_group_has_its_part_of_the_rate(void **state)
 {
 	struct summary s;
