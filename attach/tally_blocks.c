@@ -2,6 +2,8 @@
 /* tally_blocks: blocks given out, resized, released. */
 #include "attach/tally_parts.h"
 
+#include <string.h>
+
 /* Families share one table of released addresses: these have 47 bits. */
 static taddr released_key(const struct tallied *x, taddr addr)
 {
@@ -87,6 +89,12 @@ static bool requested_size(const struct tallied *x, uint64_t *size)
 	return x->rule->size.n && hitvalues_get(&x->values, &x->rule->size, size);
 }
 
+/* Of a family of things that have no size, only a number. */
+static bool is_counted(const struct tally *t, const struct tallied *x)
+{
+	return strcmp(t->planting->set->families[x->family].noun, "block") != 0;
+}
+
 static uint64_t block_size(struct tally *t, const struct tallied *x)
 {
 	uint64_t size = 0;
@@ -95,8 +103,10 @@ static uint64_t block_size(struct tally *t, const struct tallied *x)
 		return size;
 	if (x->chunk && x->hit->loads_read & 1u << SITE_CHUNK)
 		return chunk_usable(x->hit->loads[SITE_CHUNK]);
-	if (!requested_size(x, &size) && (x->chunk || x->rule->size.n))
-		t->unread_sizes++;
+	/* descriptors, threads: one is one */
+	if (!x->chunk && !x->rule->size.n)
+		return is_counted(t, x);
+	t->unread_sizes += !requested_size(x, &size);
 	return size;
 }
 
@@ -238,6 +248,9 @@ void tally_free(struct tally *t, const struct tallied *x)
 	taddr ptr;
 
 	if (x->hit->head.flags & RECORD_OPENS || holds == HOLDS_NOT)
+		return;
+	/* an end without a beginning: of another function that ends in the same code (pthread_join's is pthread_tryjoin_np's) */
+	if (!x->values.args && rule_needs_args(x->rule))
 		return;
 	if (holds == HOLDS_UNREAD || !hitvalues_get(&x->values, &x->rule->ptr, &ptr)) {
 		tally_unread(t);

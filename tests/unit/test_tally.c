@@ -48,6 +48,8 @@ static struct probe probes[PROBES];
 static struct recorder recorder;
 static struct scope whose;
 static const struct option_list nobody;
+static struct rule_family family = { .name = "libc", .noun = "block" };
+static const struct ruleset set = { .families = &family, .nfamilies = 1 };
 static struct tally tally;
 static const struct record_hit blank;
 
@@ -123,6 +125,7 @@ static int stack_of(void *ctx, const struct record_hit *hit, const struct site *
 
 static void start(size_t nrules)
 {
+	planting.set = &set;
 	planting.rules = rules;
 	planting.nrules = nrules;
 	nstacks = 0;
