@@ -50,26 +50,6 @@ static bool may_be_watched(const struct planning *pl, const struct plan *p, cons
 	return false;
 }
 
-/* A jump to @e says there what @p's rule would say here. */
-static bool says_the_same(const struct planning *pl, const struct plan *p, const struct body_exit *e)
-{
-	for (size_t i = 0; e->tail && i < pl->nrules; i++) {
-		const struct rule *r = &pl->rules[i];
-
-		if (r->op == p->rule->op && same_family(r, p->rule) && expr_equal(&r->ptr, &p->rule->ptr) && !has_end(r) &&
-		    !r->nifs && !p->rule->nifs && r->where == WHERE_NAME && e->name && !strcmp(r->name, e->name))
-			return true;
-	}
-	return false;
-}
-
-/* One instruction: nothing can have changed an argument. */
-bool passes_on(const struct planning *pl, const struct plan *p, const struct body *b)
-{
-	return b->complete && b->nexits == 1 && b->exits[0].addr == p->entry && !b->exits[0].conditional &&
-	       says_the_same(pl, p, &b->exits[0]);
-}
-
 /* The C library's word: these return their first argument, which a tail call finds in rdi. */
 static bool returns_first_argument(const char *name)
 {

@@ -56,12 +56,6 @@ bool calls_watched(const struct planning *pl, const struct plan *p, const struct
  */
 bool needs_entry(const struct planning *pl, const struct plan *p, const struct body *b);
 
-/*
- * All that a function watched at its entry does is to jump to another that is watched so, with the arguments it has got: that one
- * sees the call. (jemalloc's operator delete, which is `jmp free`.)
- */
-bool passes_on(const struct planning *pl, const struct plan *p, const struct body *b);
-
 /* Its blocks are all seen where they are made, by another function's traps. */
 bool is_wrapper(const struct planning *pl, const struct plan *p, const struct body *b);
 

@@ -234,12 +234,8 @@ static unsigned entry_flags(const struct rule *r)
 
 static void plan_at_entry(struct planning *pl, struct plan *p, const struct body *b)
 {
-	p->kind = passes_on(pl, p, b) ? PLAN_WRAPPER : PLAN_ENTRY;
+	p->kind = PLAN_ENTRY;
 	p->stops = 1;
-	if (p->kind == PLAN_WRAPPER) {
-		give_reason(p, "it only jumps to what is watched itself");
-		return;
-	}
 	give_reason(p, "all there is to know is in its arguments");
 	place_at_entry(pl, p, b, entry_flags(p->rule));
 	if (p->nsites && p->sites[0].emu.op == EMU_NONE)
