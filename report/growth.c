@@ -148,12 +148,69 @@ static bool rose_to_the_end(const struct curve *c, double since)
 	return since > curve_later(c, TOO_LATE);
 }
 
+/* Falls of at least @by within a span that ends at one of the points from number @from to before @to. */
+static size_t falls_between(const struct curve *c, size_t from, size_t to, double by)
+{
+	size_t falls = 0;
+
+	for (size_t i = from ? from : 1; i < to; i++)
+		falls += (double)c->p[i - 1].bytes - (double)c->p[i].bytes >= by;
+	return falls;
+}
+
+/* The most that came within one span, which is how far a peak may have been missed. */
+static double largest_rise(const struct curve *c)
+{
+	double largest = 0;
+
+	for (size_t i = 1; i < c->n; i++)
+		largest = fmax(largest, (double)c->p[i].bytes - (double)c->p[i - 1].bytes);
+	return largest;
+}
+
+struct bounds {
+	double least, most;
+};
+
+static struct bounds bounds_between(const struct curve *c, size_t from, size_t to)
+{
+	struct bounds b = { INFINITY, 0 };
+
+	for (size_t i = from; i < to; i++) {
+		b.least = fmin(b.least, (double)c->p[i].bytes);
+		b.most = fmax(b.most, (double)c->p[i].bytes);
+	}
+	return b;
+}
+
+/*
+ * Filled and emptied again and again, between the same bounds in both halves of the run: that it is being filled when
+ * the run ends says nothing. So the sessions of a server, which it looks through every few seconds for those that are over.
+ */
+static bool swings(const struct curve *c, double *since)
+{
+	size_t half = curve_point(c, curve_later(c, 0.5)), first = 0;
+	double height = curve_breath(c), slack = fmin(largest_rise(c), height / 2);
+	struct bounds before, now = bounds_between(c, half, c->n);
+	size_t falls_before, falls_now;
+
+	while (first < half && (double)c->p[first].bytes < now.most - slack)
+		first++;
+	before = bounds_between(c, first, half);
+	falls_before = falls_between(c, first, half, height / 2);
+	falls_now = falls_between(c, half, c->n, height / 2);
+	if (!falls_before || !falls_now || falls_before + falls_now < 3)
+		return false;
+	*since = c->p[first].seconds;
+	return now.most < before.most + slack && now.least < before.least + slack;
+}
+
 static void judge_rising(const struct curve *c, struct growth *out)
 {
 	double from = curve_later(c, LAST_PART), since = level_since(c), added = curve_added(c, from);
 	bool hardly = is_hardly_anything(c, added);
 
-	if (!creeps(c) && hardly && rose_to_the_end(c, since)) {
+	if (!creeps(c) && hardly && rose_to_the_end(c, since) && !swings(c, &since)) {
 		judge_unknown(c, out);
 		return;
 	}

@@ -184,6 +184,17 @@ static void caches_level_off(void **state)
 	assert_shape(waves, 1000, GROWTH_LEVEL, 0, 0);
 }
 
+/* Sessions of a server: they begin steadily, and those that are over are reaped together. The end is anywhere between. */
+static double reaped(double t) { return t < 0.07 ? t * 10 : 0.65 + 0.35 * fmod(t * 6.9, 1); }
+static double reaped_but_some(double t) { return 0.6 * t + 0.2 + 0.2 * fmod(t * 8.8, 1); }
+
+static void what_is_reaped_levels_off(void **state)
+{
+	(void)state;
+	assert_shape(reaped, 1000, GROWTH_LEVEL, 0, 0);
+	assert_shape(reaped_but_some, 1000, GROWTH_GROWS, 0.6, 0.7);
+}
+
 /* --- at once --- */
 
 static double at_start(double t) { (void)t; return 1; }
@@ -330,6 +341,7 @@ int main(void)
 		cmocka_unit_test(what_slows),
 		cmocka_unit_test(caches_level_off),
 		cmocka_unit_test(once),
+		cmocka_unit_test(what_is_reaped_levels_off),
 		cmocka_unit_test(falls),
 		cmocka_unit_test(a_staircase_grows),
 		cmocka_unit_test(a_moment_is_no_height_to_fall_from),
