@@ -212,3 +212,51 @@ bool is_wrapper(const struct planning *pl, const struct plan *p, const struct bo
 		       calls_maker(pl, p, b);
 	return !needs_entry(pl, p, b) && exits_known(pl, p, b, why, sizeof(why)) && !exit_traps(pl, p, b);
 }
+
+/* It releases what it was given first, whatever that is. */
+static bool is_plain_free(const struct rule *r)
+{
+	return r->op == RULE_FREE && expr_is_arg(&r->ptr, 1) && !r->own_condition;
+}
+
+static bool frees_at(const struct planning *pl, const struct plan *p, const struct body_exit *e)
+{
+	for (size_t i = 0; e->target && i < pl->set->n; i++) {
+		const struct rule *r = pl->set->plans[i].rule;
+
+		if (pl->entries[i] == e->target && same_family(r, p->rule) && is_plain_free(r))
+			return true;
+	}
+	for (size_t i = 0; e->name && i < pl->nrules; i++) {
+		const struct rule *r = &pl->rules[i];
+
+		if (r->where == WHERE_NAME && !*r->module && !strcmp(r->name, e->name) && same_family(r, p->rule) &&
+		    is_plain_free(r))
+			return true;
+	}
+	return false;
+}
+
+/* Nothing but nops lies between @from and @to. */
+static bool nothing_between(const struct planning *pl, taddr from, taddr to)
+{
+	uint8_t code[16];
+	struct insn insn;
+
+	while (from < to) {
+		size_t n = elfimage_code(pl->img, from, code, sizeof(code));
+
+		if (decode(pl->d, code, n, from, &insn) || !insn.padding)
+			return false;
+		from += insn.len;
+	}
+	return from == to;
+}
+
+bool only_jumps_to_free(const struct planning *pl, const struct plan *p, const struct body *b)
+{
+	const struct body_exit *e = b->exits;
+
+	return is_plain_free(p->rule) && b->complete && b->nexits == 1 && e->tail && !e->conditional &&
+	       nothing_between(pl, p->entry, e->addr) && frees_at(pl, p, e);
+}

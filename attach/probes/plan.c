@@ -208,16 +208,23 @@ static void plan_by_exits(struct planning *pl, struct plan *p, const struct body
 	plan_by_return(pl, p, b, "an exit that can have no trap of its own");
 }
 
+static const char only_jumps[] = "it only jumps to what is watched itself";
+
+static void leave_to_others(struct plan *p, const char *why)
+{
+	p->kind = PLAN_WRAPPER;
+	p->stops = 1;
+	give_reason(p, why);
+}
+
 static void plan_call(struct planning *pl, struct plan *p, const struct body *b)
 {
 	char why[160];
 
 	if (is_wrapper(pl, p, b)) {
-		p->kind = PLAN_WRAPPER;
-		p->stops = 1;
-		give_reason(p, expr_is_load(&p->rule->ptr) ?
-			    "its blocks are seen where they are made, and told apart by the return address" :
-			    "it only jumps to what is watched itself");
+		leave_to_others(p, expr_is_load(&p->rule->ptr) ?
+				"its blocks are seen where they are made, and told apart by the return address" :
+				only_jumps);
 	} else if (exits_known(pl, p, b, why, sizeof(why))) {
 		plan_by_exits(pl, p, b);
 	} else {
@@ -234,6 +241,10 @@ static unsigned entry_flags(const struct rule *r)
 
 static void plan_at_entry(struct planning *pl, struct plan *p, const struct body *b)
 {
+	if (only_jumps_to_free(pl, p, b)) {
+		leave_to_others(p, only_jumps);
+		return;
+	}
 	p->kind = PLAN_ENTRY;
 	p->stops = 1;
 	give_reason(p, "all there is to know is in its arguments");

@@ -45,6 +45,8 @@ FUNCTION(t_to_memset_if, "test %rdi,%rdi\n jne memset@PLT\n ret\n");
 FUNCTION(t_to_getenv, "test %rdi,%rdi\n je 1f\n jmp getenv@PLT\n 1: ret\n");
 FUNCTION(t_to_other, "test %rdi,%rdi\n je 1f\n jmp t_two_rets\n 1: ret\n");
 FUNCTION(t_only_jumps, "mov $1,%edi\n jmp t_two_rets\n");
+FUNCTION(t_jumps_at_once, "endbr64\n jmp t_two_rets\n");
+FUNCTION(t_jumps_to_plt, "jmp getenv@PLT\n");
 FUNCTION(t_calls_other, "push %rbx\n call t_two_rets\n pop %rbx\n ret\n");
 FUNCTION(t_calls_plt, "push %rbx\n call getenv@PLT\n pop %rbx\n ret\n");
 FUNCTION(t_cold, "test %rdi,%rdi\n je t_cold.cold\n mov %rdi,%rax\n 1: ret\n .globl t_cold_back\n t_cold_back = 1b\n");
@@ -289,6 +291,19 @@ static void test_tail_calls(void **state)
 	assert_kind(plan_of("t_only_jumps"), PLAN_WRAPPER, 0, 1);
 	PLAN(&plain, "alloc t_to_getenv", "alloc getenv");
 	assert_kind(plan_of("t_to_getenv"), PLAN_EXITS, 1, 1);	/* by name, wherever it is */
+}
+
+/* C++: one operator delete is another, which is free: one release. */
+static void test_releases_passed_on(void **state)
+{
+	(void)state;
+	PLAN(&plain, "free t_jumps_at_once", "free t_two_rets", "free t_jumps_to_plt", "free getenv", "free t_only_jumps");
+	assert_kind(plan_of("t_jumps_at_once"), PLAN_WRAPPER, 0, 1);
+	assert_kind(plan_of("t_jumps_to_plt"), PLAN_WRAPPER, 0, 1);
+	assert_kind(plan_of("t_only_jumps"), PLAN_ENTRY, 1, 1);	/* with another argument */
+	PLAN(&plain, "free t_jumps_at_once", "free t_two_rets if=arg2==1", "free t_jumps_to_plt", "unref getenv");
+	assert_kind(plan_of("t_jumps_at_once"), PLAN_ENTRY, 1, 1);
+	assert_kind(plan_of("t_jumps_to_plt"), PLAN_ENTRY, 1, 1);
 }
 
 static void test_callers(void **state)
@@ -884,6 +899,7 @@ int main(void)
 		cmocka_unit_test(test_exits),	      cmocka_unit_test(test_chunk_word),
 		cmocka_unit_test(test_exact_sizes),   cmocka_unit_test(test_unknown_exits),
 		cmocka_unit_test(test_shadow_stack),  cmocka_unit_test(test_tail_calls),
+		cmocka_unit_test(test_releases_passed_on),
 		cmocka_unit_test(test_callers),	      cmocka_unit_test(test_cold_part),
 		cmocka_unit_test(test_shared_body),   cmocka_unit_test(test_out_param),
 		cmocka_unit_test(test_moving),	      cmocka_unit_test(test_entry),
