@@ -125,12 +125,34 @@ static void say_unknown(const struct ruleset *all, const char *name)
 	log_hint("families are %s; `mmattach probes` shows their rules", strbuf_str(&list));
 }
 
+static bool has_rules(const struct ruleset *all, const char *pack)
+{
+	for (size_t i = 0; i < all->nrules; i++)
+		if (all->rules[i].pack && !strcmp(all->rules[i].pack, pack))
+			return true;
+	return false;
+}
+
+/* A pack that only says what to leave out of stacks is about the blocks of libc. */
+static void replace_skips(struct names *names, const struct ruleset *all)
+{
+	size_t npacks;
+	const struct pack *packs = packs_all(&npacks);
+
+	for (size_t i = 0; i < names->n; i++)
+		for (size_t k = 0; k < npacks; k++)
+			if (!strcmp(packs[k].name, names->all[i]) && !has_rules(all, packs[k].name))
+				names->all[i] = "libc";
+}
+
 static int choose_named(const struct option_list *families, const struct ruleset *all, struct ruleset *out)
 {
 	struct names names = { .text = STRBUF_INIT };
 	const char *unknown = NULL;
 	int r = split_names(families, &names);
 
+	if (r == 0)
+		replace_skips(&names, all);
 	if (r == 0)
 		r = ruleset_select(all, names.all, names.n, out, &unknown);
 	if (r == -ENOENT) {

@@ -92,6 +92,10 @@ static void test_pack(void **state)
 	assert_int_equal(CHOOSE("mmattach", "-p", "1", "--family", "jemalloc,glusterfs"), 0);
 	assert_true(has("libc", "mallocx") && has("libc", "malloc") && has("inode", "inode_ref") && has("gf", "__gf_free"));
 	assert_false(has("libc", "mi_free"));
+	ruleset_fini(&rs);
+	/* one that only says what to leave out of stacks */
+	assert_int_equal(CHOOSE("mmattach", "-p", "1", "--family", "ovs"), 0);
+	assert_true(has("libc", "malloc") && rs.nfamilies == 1 && rs.nskips > 10);
 }
 
 static void test_unknown(void **state)
