@@ -168,6 +168,25 @@ static int parse_module(struct reader *r, struct cursor at)
 	return 0;
 }
 
+/* note TEXT */
+static int parse_note(struct reader *r, struct cursor at)
+{
+	const char *text = at.at + strspn(at.at, BLANKS);
+	struct word w = { text, strlen(text) };
+	struct rule_family *f;
+
+	while (w.len && strchr(BLANKS, w.at[w.len - 1]))
+		w.len--;
+	if (r->family == NO_FAMILY)
+		return refuse(r, w, "expected family NAME before what is to be known of it");
+	f = &r->rs->families[r->family];
+	if (!w.len || w.len >= sizeof(f->note))
+		return refuse(r, w, "expected a sentence of at most %zu bytes", sizeof(f->note) - 1);
+	memcpy(f->note, w.at, w.len);
+	f->note[w.len] = '\0';
+	return 0;
+}
+
 /* skip FUNCTION */
 static int parse_skip(struct reader *r, struct cursor at)
 {
@@ -256,6 +275,8 @@ static int parse_line(struct reader *r)
 		return parse_module(r, at);
 	if (word_is(w, "skip"))
 		return parse_skip(r, at);
+	if (word_is(w, "note"))
+		return parse_note(r, at);
 	return parse_rule(r, w);
 }
 
