@@ -50,9 +50,9 @@ void tally_count(struct tally *t, const struct tallied *x)
 	t->events++;
 }
 
-void tally_unread(struct tally *t)
+void tally_unread(struct tally *t, const struct tallied *x)
 {
-	t->unread_values++;
+	t->unread_values += x->in_scope;
 }
 
 bool tally_stack(struct tally *t, const struct tallied *x, uint32_t *number)

@@ -140,7 +140,7 @@ static bool given_out(struct tally *t, const struct tallied *x, taddr *ptr)
 	if (holds == HOLDS_NOT)
 		return false;
 	if (holds == HOLDS_UNREAD || !hitvalues_get(&x->values, &x->rule->ptr, ptr)) {
-		tally_unread(t);
+		tally_unread(t, x);
 		return false;
 	}
 	/* nothing is at 0, unless the rule says what counts: descriptors begin there */
@@ -154,7 +154,7 @@ static bool also_given(struct tally *t, const struct tallied *x, taddr *ptr)
 		return false;
 	if (hitvalues_get(&x->values, &x->rule->also, ptr))
 		return true;
-	tally_unread(t);
+	tally_unread(t, x);
 	return false;
 }
 
@@ -253,7 +253,7 @@ void tally_free(struct tally *t, const struct tallied *x)
 	if (!x->values.args && rule_needs_args(x->rule))
 		return;
 	if (holds == HOLDS_UNREAD || !hitvalues_get(&x->values, &x->rule->ptr, &ptr)) {
-		tally_unread(t);
+		tally_unread(t, x);
 		return;
 	}
 	if (!ptr && !x->rule->own_condition)

@@ -40,8 +40,8 @@ void tally_put(struct tally *t, const struct tallied *x, const struct fact *f);
 /* It counts. */
 void tally_count(struct tally *t, const struct tallied *x);
 
-/* Something that the rule needs could not be read. */
-void tally_unread(struct tally *t);
+/* Something that the rule needs could not be read: a loss, if it would have counted. */
+void tally_unread(struct tally *t, const struct tallied *x);
 
 /* The stack of the hit, tagged as its rule says. false: no memory (noted). */
 bool tally_stack(struct tally *t, const struct tallied *x, uint32_t *number);

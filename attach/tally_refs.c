@@ -52,7 +52,7 @@ void tally_ref(struct tally *t, const struct tallied *x)
 		return;
 	if (hitvalues_hold(&x->values) == HOLDS_UNREAD || !hitvalues_get(&x->values, &r->ptr, &f.ref.addr) || 
 	    !hitvalues_get(&x->values, &r->by, &f.ref.by) || !count_after(x, f.ref.by, &f.ref.count)) {
-		tally_unread(t);
+		tally_unread(t, x);
 		return;
 	}
 	if ((!f.ref.addr && !r->own_condition) || !f.ref.by)

@@ -783,6 +783,8 @@ static void scope(uint32_t site)
 
 static void counted_between_from_and_until(void **state)
 {
+	struct made unread = memalign_ends(0, 0xd000, false);
+
 	(void)state;
 	tally_fini(&tally);
 	scope_fini(&whose);
@@ -791,11 +793,15 @@ static void counted_between_from_and_until(void **state)
 	assert_false(tally.counting);
 	malloc_hit(0xa000, 24);
 	free_hit(0xf000);
+	send(&unread);
 	assert_live(0, 0);
 	assert_calls(0, 0, 0, 0);
 	assert_int_equal(tally.events, 0);
+	assert_int_equal(tally.unread_values, 0); /* nothing is lost that would not have counted */
 	scope(FROM);
 	assert_true(tally.counting);
+	send(&unread);
+	assert_int_equal(tally.unread_values, 1);
 	malloc_hit(0xb000, 24);
 	malloc_hit(0xc000, 24);
 	malloc_hit(0xd000, 24);
