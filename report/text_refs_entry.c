@@ -3,8 +3,9 @@
  * text_refs_entry: one entry of text_refs.h: what is wrong with these objects, and who took and dropped them.
  *
  * A place is suspect if clearly more of what it took, on any object of the run, is on objects that are still held
- * than of what the others took. Where no place stands out and most of what is taken is dropped again, then a drop
- * is missing, not a place one too many.
+ * than of what the others took; of several such places, if something else tells it from them (summary_refs.c), and
+ * then that is said. Where no place stands out and most of what is taken is dropped again, then a drop is missing,
+ * not a place one too many.
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -14,7 +15,6 @@
 #include "report/text_stack.h"
 #include "report/words.h"
 
-#define CLEARLY 1.5
 #define MOSTLY 0.5
 #define USES_SHOWN 8		/* of either sort */
 #define NETS_SHOWN 5
@@ -121,12 +121,8 @@ static void put_nets(struct strbuf *sb, const struct refs_entry *e)
 /* How many of the places taken at, which come first, stand out; 0 if none does. */
 static size_t count_suspects(const struct summary_refs *r)
 {
-	size_t n = 0;
+	size_t n = r->net > 0 ? summary_like_uses(r->taken, r->ntaken) : 0;
 
-	if (!r->ntaken || r->net <= 0)
-		return 0;
-	while (n < r->ntaken && summary_use_share(&r->taken[n]) * CLEARLY > summary_use_share(&r->taken[0]))
-		n++;
 	return n < r->ntaken ? n : 0;
 }
 
@@ -142,8 +138,25 @@ static void put_share(struct strbuf *sb, const struct summary_use *u)
 	strbuf_puts(sb, ") are on objects that are still held\n");
 }
 
-static void put_taken(struct strbuf *sb, const struct summary_use *u, size_t suspects, size_t index)
+/* Of several with that share: why this one? */
+static void put_reason(struct strbuf *sb, const struct summary_use *u, size_t near)
 {
+	strbuf_printf(sb, "    of %zu places with about that share ", near);
+	if (summary_use_follows(u)) {
+		strbuf_printf(sb, "this one took just as many as are too many, on %" PRIu64 " of %" PRIu64 " objects with 2 or more\n",
+			      u->as_many, u->several);
+		return;
+	}
+	strbuf_puts(sb, "this one's module drops least of what it takes: ");
+	strbuf_text(sb, u->module ? words_base(u->module) : "?");
+	strbuf_printf(sb, " took %" PRIu64 " on these objects and dropped %" PRIu64 "\n", u->module_taken, u->module_dropped);
+}
+
+static void put_taken(struct strbuf *sb, const struct summary_refs *r, size_t suspects, size_t index)
+{
+	const struct summary_use *u = &r->taken[index];
+	size_t near = summary_near_uses(r->taken, r->ntaken);
+
 	strbuf_puts(sb, "  ");
 	if (index < suspects)
 		strbuf_puts(sb, suspects == 1 ? "MOST SUSPECT: " : "SUSPECT: ");
@@ -151,6 +164,8 @@ static void put_taken(struct strbuf *sb, const struct summary_use *u, size_t sus
 	words_times(sb, u->per_object);
 	strbuf_puts(sb, " each; ");
 	put_share(sb, u);
+	if (index < suspects && suspects < near)
+		put_reason(sb, u, near);
 	text_stack(sb, u->frames, u->depth, u->wrappers, u->end);
 }
 
@@ -190,7 +205,7 @@ static void put_uses(struct strbuf *sb, const struct text_refs *t, const struct 
 	size_t suspects = count_suspects(r);
 
 	for (size_t i = 0; i < shown(t, r->ntaken); i++)
-		put_taken(sb, &r->taken[i], suspects, i);
+		put_taken(sb, r, suspects, i);
 	put_rest(sb, t, r->taken, r->ntaken, "taken");
 	if (!suspects && misses_a_drop(r))
 		strbuf_puts(sb, "  no place stands out: what is taken there is dropped as a rule. On which path is a drop missing?\n");
