@@ -8,6 +8,7 @@
  * not a place one too many.
  */
 #include <inttypes.h>
+#include <math.h>
 #include <stdbool.h>
 
 #include "report/text_growth.h"
@@ -16,8 +17,10 @@
 #include "report/words.h"
 
 #define MOSTLY 0.5
-#define USES_SHOWN 8		/* of either sort */
+#define USES_SHOWN 8		/* of either sort; where one is suspected, the others are of less interest: */
+#define USES_BESIDES 4
 #define NETS_SHOWN 5
+#define LEAST_UNSEEN 0.05	/* times: what is less is a rounding, or one object's affair */
 
 static uint64_t distance(int64_t net)
 {
@@ -70,8 +73,28 @@ static double times(const struct summary_use *uses, size_t n)
 	return sum;
 }
 
-static void put_times(struct strbuf *sb, const struct summary_refs *r)
+/* The object's own count may know of more than was seen: calls that no rule is about. */
+static void put_unseen(struct strbuf *sb, const struct refs_entry *e)
 {
+	const struct summary_refs *r = &e->refs;
+	double nets = 0, unseen;
+
+	if (!r->counted || r->older || !r->objects)
+		return;
+	for (size_t i = 0; i < e->nnets; i++)
+		nets += (double)e->nets[i].net * (double)e->nets[i].objects;
+	unseen = times(r->taken, r->ntaken) - times(r->dropped, r->ndropped) - nets / (double)r->objects;
+	if (fabs(unseen) < LEAST_UNSEEN)
+		return;
+	strbuf_puts(sb, unseen > 0 ? ", and by its count dropped " : ", and by its count taken ");
+	words_times(sb, fabs(unseen));
+	strbuf_puts(sb, " unseen");
+}
+
+static void put_times(struct strbuf *sb, const struct refs_entry *e)
+{
+	const struct summary_refs *r = &e->refs;
+
 	strbuf_puts(sb, ": ");
 	if (r->ntaken) {
 		strbuf_puts(sb, "taken ");
@@ -85,6 +108,7 @@ static void put_times(struct strbuf *sb, const struct summary_refs *r)
 	} else {
 		strbuf_puts(sb, ", never dropped");
 	}
+	put_unseen(sb, e);
 }
 
 static void put_ages(struct strbuf *sb, const struct summary_refs *r)
@@ -177,21 +201,23 @@ static void put_dropped(struct strbuf *sb, const struct summary_use *u)
 	text_stack(sb, u->frames, u->depth, u->wrappers, u->end);
 }
 
-static size_t shown(const struct text_refs *t, size_t n)
+static size_t shown(const struct text_refs *t, size_t n, size_t suspects)
 {
-	return t->all || n <= USES_SHOWN ? n : USES_SHOWN;
+	size_t most = suspects ? USES_BESIDES : USES_SHOWN;
+
+	return t->all || n <= most ? n : most;
 }
 
-static void put_rest(struct strbuf *sb, const struct text_refs *t, const struct summary_use *uses, size_t n,
-		     const char *what)
+/* What the places from @first on did. */
+static void put_rest(struct strbuf *sb, const struct summary_use *uses, size_t first, size_t n, const char *what)
 {
 	uint64_t count = 0;
 
-	if (shown(t, n) == n)
+	if (first == n)
 		return;
-	for (size_t i = shown(t, n); i < n; i++)
+	for (size_t i = first; i < n; i++)
 		count += uses[i].count;
-	strbuf_printf(sb, "  %s %" PRIu64 " times at %zu more places (--top 0 shows all)\n", what, count, n - shown(t, n));
+	strbuf_printf(sb, "  %s %" PRIu64 " times at %zu more places (--top 0 shows all)\n", what, count, n - first);
 }
 
 /* Not so a cache that is full. */
@@ -203,15 +229,16 @@ static bool misses_a_drop(const struct summary_refs *r)
 static void put_uses(struct strbuf *sb, const struct text_refs *t, const struct summary_refs *r)
 {
 	size_t suspects = count_suspects(r);
+	size_t taken = shown(t, r->ntaken, suspects), dropped = shown(t, r->ndropped, suspects);
 
-	for (size_t i = 0; i < shown(t, r->ntaken); i++)
+	for (size_t i = 0; i < taken; i++)
 		put_taken(sb, r, suspects, i);
-	put_rest(sb, t, r->taken, r->ntaken, "taken");
+	put_rest(sb, r->taken, taken, r->ntaken, "taken");
 	if (!suspects && misses_a_drop(r))
 		strbuf_puts(sb, "  no place stands out: what is taken there is dropped as a rule. On which path is a drop missing?\n");
-	for (size_t i = 0; i < shown(t, r->ndropped); i++)
+	for (size_t i = 0; i < dropped; i++)
 		put_dropped(sb, &r->dropped[i]);
-	put_rest(sb, t, r->dropped, r->ndropped, "dropped");
+	put_rest(sb, r->dropped, dropped, r->ndropped, "dropped");
 }
 
 void text_refs_entry(const struct text_refs *t, size_t index, struct strbuf *sb)
@@ -224,7 +251,7 @@ void text_refs_entry(const struct text_refs *t, size_t index, struct strbuf *sb)
 	strbuf_putc(sb, ' ');
 	text_things(sb, &t->part, e->refs.objects);
 	put_judgement(sb, e);
-	put_times(sb, &e->refs);
+	put_times(sb, e);
 	if (text_timed(t->summary))
 		put_ages(sb, &e->refs);
 	strbuf_putc(sb, '\n');

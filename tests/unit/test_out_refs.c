@@ -60,7 +60,7 @@ static const char tables_of_families[] =
 	"\n"
 	"                  kept  share   blocks  growth                  where\n"
 	"kept, but not growing\n"
-	"  [libc 1]      4087 B   100%       70  levelled off 5m ago     accept_client net.c:5 <gf_co...rdup>\n"
+	"  [libc 1]      4087 B   100%       70  levelled off 5m ago     accept_client net.c:5 <gf_common_mt_strdup>\n"
 	"\n"
 	"                kept  share  growth                  where\n"
 	"growing\n"
@@ -350,6 +350,53 @@ static void many_places(void **state)
 	summary_fini(&s);
 }
 
+/* Where one is suspected the others are of less interest. */
+static void fewer_places_beside_a_suspect(void **state)
+{
+	struct summary_use taken[12], dropped[12];
+	struct summary s;
+
+	(void)state;
+	refs_example_run(&s);
+	summary_add_family(&s, &(struct summary_family){ .name = "dict", .refs = true, .kept = 1 });
+	for (uint32_t i = 0; i < 12; i++) {
+		taken[i] = example_use(i, 10, 10, i ? 10 : 100, 100, frames, 1);
+		dropped[i] = example_use(i, 10, 10, 0, 0, frames, 1);
+	}
+	summary_add_refs(&s, &(struct summary_refs){ .family = "dict", .objects = 10, .net = 1, .taken = taken, .ntaken = 12,
+						     .dropped = dropped, .ndropped = 12 });
+	summary_sort(&s);
+	assert_says(&s, 20, "MOST SUSPECT");
+	assert_says(&s, 20, "  taken 80 times at 8 more places (--top 0 shows all)\n");
+	assert_says(&s, 20, "  dropped 80 times at 8 more places (--top 0 shows all)\n");
+	assert_says_not(&s, 0, "more places");
+	summary_fini(&s);
+}
+
+/* Where the object's own count says more, or less, than what was seen comes to. */
+static void what_nobody_saw(void **state)
+{
+	struct summary_use taken = example_use(1, 30, 10, 30, 30, frames, 1), dropped = example_use(2, 20, 10, 0, 0, frames, 1);
+	struct summary_refs refs = { .family = "dict", .objects = 10, .net = 2, .counted = true, .taken = &taken, .ntaken = 1,
+				     .dropped = &dropped, .ndropped = 1 };
+	struct summary s;
+
+	(void)state;
+	refs_example_run(&s);
+	summary_add_family(&s, &(struct summary_family){ .name = "dict", .refs = true, .kept = 1 });
+	summary_add_refs(&s, &refs);
+	summary_sort(&s);
+	assert_says(&s, 0, "(net 2): taken 3 times, dropped twice, and by its count taken once unseen; ");
+	s.refs[0].taken[0].per_object = 5;
+	assert_says(&s, 0, "(net 2): taken 5 times, dropped twice, and by its count dropped once unseen; ");
+	s.refs[0].taken[0].per_object = 4;
+	assert_says_not(&s, 0, "unseen");
+	s.refs[0].taken[0].per_object = 5;
+	s.refs[0].older = true;
+	assert_says_not(&s, 0, "unseen");
+	summary_fini(&s);
+}
+
 /* --- nothing --- */
 
 static void nothing_is_left(void **state)
@@ -443,6 +490,8 @@ int main(void)
 		cmocka_unit_test(a_few_stay_apart),
 		cmocka_unit_test(many_groups),
 		cmocka_unit_test(many_places),
+		cmocka_unit_test(fewer_places_beside_a_suspect),
+		cmocka_unit_test(what_nobody_saw),
 		cmocka_unit_test(nothing_is_left),
 		cmocka_unit_test(each_object),
 	};
