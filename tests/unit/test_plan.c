@@ -472,6 +472,31 @@ static void test_resolving(void **state)
 	assert_int_equal(plan_of("0x10")->kind, PLAN_NONE);
 }
 
+static void plan_at(const char *function, int past)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "free 0x%" PRIx64, address_of(function) + past);
+	PLAN(&plain, text);
+	assert_int_equal(fix.set.n, 1);
+}
+
+/* By an address one may miss: an int3 that is not an instruction's first byte makes another instruction of it. */
+static void test_inside_an_instruction(void **state)
+{
+	(void)state;
+	for (int past = 1; past <= 12; past++) {
+		bool begins = past == 2 || past == 4 || past == 8 || past == 9 || past == 11;
+
+		plan_at("t_two_rets", past);
+		if (begins != (fix.set.plans[0].nsites == 1))
+			fail_msg("+%d: %s", past, fix.set.plans[0].reason);
+	}
+	assert_non_null(strstr(fix.set.plans[0].reason, "no instruction"));
+	plan_at("t_bad", 5);
+	assert_kind(&fix.set.plans[0], PLAN_NONE, 0, 0);
+}
+
 /* --- families --- */
 
 static void test_families_apart(void **state)
@@ -905,6 +930,7 @@ int main(void)
 		cmocka_unit_test(test_moving),	      cmocka_unit_test(test_entry),
 		cmocka_unit_test(test_displaced),     cmocka_unit_test(test_scope),
 		cmocka_unit_test(test_resolving),     cmocka_unit_test(test_return),
+		cmocka_unit_test(test_inside_an_instruction),
 		cmocka_unit_test(test_plain_entry),   cmocka_unit_test(test_rebase),
 		cmocka_unit_test(test_families_apart), cmocka_unit_test(test_shared_by_two_families),
 		cmocka_unit_test(test_jumps_and_says_more),
