@@ -81,11 +81,14 @@ bool tally_take_outside(struct tally *t, const struct tallied *x, taddr addr)
 
 bool tally_stack(struct tally *t, const struct tallied *x, uint32_t *number)
 {
+	const char *tag;
 	char buf[HITVALUES_TAG];
+	bool unread = hitvalues_tag(&x->values, buf, &tag) == TAGGED_UNREAD;
 	/* a wrapper was called by whoever wanted the block, and called the function that was hit */
 	uint32_t skip = x->rule->skip + (x->probe->kind == PLAN_WRAPPER);
 
-	if (t->stack_of(t->stack_ctx, x->hit, x->site, skip, hitvalues_tag(&x->values, buf), number) == 0)
+	t->unread_tags += unread;
+	if (t->stack_of(t->stack_ctx, x->hit, x->site, skip, tag, number) == 0)
 		return true;
 	t->out_of_memory = true;
 	return false;

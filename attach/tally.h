@@ -52,6 +52,7 @@ struct tally {
 	uint64_t unread_callers;	/* blocks whose place could not be read */
 	uint64_t unread_sizes;		/* blocks whose size could not be read */
 	uint64_t unread_threads;	/* taken by threads that had ended before their names were read (--thread) */
+	uint64_t unread_tags;		/* they count, without a tag */
 	uint64_t unread_values;		/* calls that did not count, since something that their rule needs could not be read */
 	bool out_of_memory;
 };
