@@ -102,6 +102,12 @@ static uint32_t probe_of(const struct tally *t, const struct record_hit *hit, co
 	return pl->sites[hit->head.site].probe;
 }
 
+/* A vfork child shares the target's memory, but not its descriptors. */
+static bool is_private(const struct tally *t, const struct tallied *x)
+{
+	return !rule_is_scope(x->rule) && t->planting->set->families[x->family].private;
+}
+
 static bool in_scope(struct tally *t, const struct record_hit *hit)
 {
 	return t->counting && !(hit->head.flags & RECORD_OUTSIDE) &&
@@ -149,6 +155,8 @@ void tally_hit(struct tally *t, const struct record_hit *hit)
 	x.rule = x.probe->rule;
 	x.family = x.rule->family;
 	x.in_scope = in_scope(t, hit);
+	if (hit->head.flags & RECORD_GUEST && is_private(t, &x))
+		return;
 	hitvalues_read(hit, s, x.rule, wanted->probe == i, &x.values);
 	if (x.rule->op != RULE_FREE)
 		tally_settle_doubts(t, hit->head.tid, false);

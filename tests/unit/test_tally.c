@@ -316,6 +316,24 @@ static void what_failed_counts_nowhere(void **state)
 	assert_live(0, 0);
 }
 
+/* A vfork child closes its copies of descriptors, not the target's; but it frees the target's memory. */
+static void what_a_guest_does(void **state)
+{
+	struct made m;
+
+	(void)state;
+	malloc_hit(0xa000, 104);
+	m = make(FREE, RECORD_GUEST);
+	m.hit.args[0] = 0xa000;
+	family.private = true;
+	send(&m);
+	assert_live(1, 104);
+	family.private = false;
+	send(&m);
+	assert_live(0, 0);
+	assert_calls(1, 1, 0, 0);
+}
+
 static void free_of_what_we_never_saw_and_twice(void **state)
 {
 	(void)state;
@@ -870,6 +888,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		tally_test(alloc_and_free),
 		tally_test(what_failed_counts_nowhere),
+		tally_test(what_a_guest_does),
 		tally_test(free_of_what_we_never_saw_and_twice),
 		tally_test(other_threads_may_free),
 		tally_test(an_entry_alone_is_no_block),
