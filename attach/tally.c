@@ -18,6 +18,7 @@ int tally_init(struct tally *t, struct planting *planting, struct recorder *reco
 		.counting = true,
 	};
 	addrmap_init(&t->reallocs, sizeof(struct realloc_open));
+	addrmap_init(&t->passed, sizeof(struct passed_on));
 	doubts_init(&t->doubts);
 	for (size_t i = 0; i < planting->nrules; i++)
 		if (planting->rules[i].op == RULE_FROM)
@@ -29,6 +30,7 @@ void tally_fini(struct tally *t)
 {
 	released_free(t->released);
 	addrmap_fini(&t->reallocs);
+	addrmap_fini(&t->passed);
 	doubts_fini(&t->doubts);
 }
 
@@ -166,8 +168,10 @@ void tally_hit(struct tally *t, const struct record_hit *hit)
 
 void tally_thread_end(struct tally *t, uint32_t tid)
 {
-	for (uint64_t family = 0; family < LEDGER_FAMILIES_MAX; family++)
+	for (uint64_t family = 0; family < LEDGER_FAMILIES_MAX; family++) {
 		addrmap_del(&t->reallocs, family << 32 | tid, NULL);
+		addrmap_del(&t->passed, family << 32 | tid, NULL);
+	}
 	tally_settle_doubts(t, tid, true);
 }
 
