@@ -112,7 +112,8 @@ static int add_probe(struct planting *p, const struct module *m, const struct pl
 		return -ENOMEM;
 	*number = probe - p->probes;
 	*probe = (struct probe){
-		.hits = probe->hits, .rule = plan->rule, .module = m, .kind = plan->kind, .glibc = glibc,
+		.hits = probe->hits, .rule = plan->rule, .module = m, .kind = plan->kind, .passes_on = plan->passes_on,
+		.glibc = glibc,
 		.body = { plan->body.lo + m->bias, plan->body.hi + m->bias },
 	};
 	snprintf(probe->function, sizeof(probe->function), "%s", plan->function);

@@ -46,6 +46,7 @@ FUNCTION(t_to_getenv, "test %rdi,%rdi\n je 1f\n jmp getenv@PLT\n 1: ret\n");
 FUNCTION(t_to_other, "test %rdi,%rdi\n je 1f\n jmp t_two_rets\n 1: ret\n");
 FUNCTION(t_only_jumps, "mov $1,%edi\n jmp t_two_rets\n");
 FUNCTION(t_jumps_at_once, "endbr64\n jmp t_two_rets\n");
+FUNCTION(t_jumps_with_another, "mov %rdx,%rsi\n jmp t_two_rets\n");
 FUNCTION(t_jumps_to_plt, "jmp getenv@PLT\n");
 FUNCTION(t_calls_other, "push %rbx\n call t_two_rets\n pop %rbx\n ret\n");
 FUNCTION(t_calls_plt, "push %rbx\n call getenv@PLT\n pop %rbx\n ret\n");
@@ -301,6 +302,12 @@ static void test_releases_passed_on(void **state)
 	assert_kind(plan_of("t_jumps_at_once"), PLAN_WRAPPER, 0, 1);
 	assert_kind(plan_of("t_jumps_to_plt"), PLAN_WRAPPER, 0, 1);
 	assert_kind(plan_of("t_only_jumps"), PLAN_ENTRY, 1, 1);	/* with another argument */
+	assert_true(plan_of("t_only_jumps")->passes_on);
+	assert_false(plan_of("t_two_rets")->passes_on);
+	PLAN(&plain, "free t_jumps_with_another", "free t_two_rets", "free t_calls_other", "free t_calls_plt");
+	assert_kind(plan_of("t_jumps_with_another"), PLAN_WRAPPER, 0, 1);
+	assert_true(plan_of("t_calls_other")->passes_on);
+	assert_false(plan_of("t_calls_plt")->passes_on);
 	PLAN(&plain, "free t_jumps_at_once", "free t_two_rets if=arg2==1", "free t_jumps_to_plt", "unref getenv");
 	assert_kind(plan_of("t_jumps_at_once"), PLAN_ENTRY, 1, 1);
 	assert_kind(plan_of("t_jumps_to_plt"), PLAN_ENTRY, 1, 1);

@@ -43,7 +43,7 @@ static void assert_rule(const struct ruleset *set, size_t i, const char *family,
 static void test_families(void **state)
 {
 	(void)state;
-	add("p", "# what\n\nfamily a of=thing\nnote  not all of it: f is left out \n  alloc f\t# one\n\tfree g\r\nfamily b refs\nref r\nfamily c refs of=dict\n"
+	add("p", "# what\n\nfamily a of=thing\nnote  not all of it: f is left out \n  alloc f\t# one\n\tfree g\r\nfamily b refs\nref r\nfamily c private refs of=dict\n"
 		 "family a\nalloc h#i");
 	assert_int_equal(rs.nfamilies, 3);
 	assert_int_equal(rs.nrules, 4);
@@ -59,6 +59,8 @@ static void test_families(void **state)
 	assert_string_equal(rs.families[1].noun, "object");
 	assert_true(rs.families[1].refs);
 	assert_string_equal(rs.families[2].noun, "dict");
+	assert_true(rs.families[2].private);
+	assert_false(rs.families[0].private);
 	assert_true(rs.rules[0].builtin);
 	assert_string_equal(rs.rules[0].pack, "p");
 }
@@ -133,6 +135,7 @@ static void test_errors(void **state)
 		{ "family a of=b,c", 1, 13, "one is called" },
 		{ "family a ref", 1, 10, "refs" },
 		{ "family a refs refs", 1, 15, "once" },
+		{ "family a private private", 1, 18, "once" },
 		{ "family a\nref f", 2, 1, "blocks" },
 		{ "family a refs\n alloc f", 2, 2, "refs" },
 		{ "family a\nfamily a refs", 2, 8, "blocks" },
