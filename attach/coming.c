@@ -180,7 +180,7 @@ static int open_planting(struct session *s)
 	s->planting_up = true;
 	s->planting.hold = backtrace_holds(s->opt->unwinder);
 	s->planting.free_stacks = s->opt->free_stacks;
-	scope_init(&s->scope, s->target.pid, &s->opt->threads, &s->opt->modules);
+	scope_init(&s->scope, s->target.pid, s->modules, &s->opt->threads, &s->opt->modules);
 	r = tally_init(&s->tally, &s->planting, &s->recorder, &s->scope, stack_of, s);
 	s->tally_up = true;
 	s->tally.pid = s->target.pid;

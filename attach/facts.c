@@ -226,6 +226,8 @@ static void put_losses(struct recorder *r, const struct watch *w, uint64_t t)
 	recorder_lost(r, t, "size not read", w->tally->unread_sizes);
 	recorder_lost(r, t, "caller not read", w->tally->unread_callers);
 	recorder_lost(r, t, "expression not read", w->tally->unread_values);
+	recorder_lost(r, t, "tag not read", w->tally->unread_tags);
+	recorder_lost(r, t, "name of a thread not read", w->tally->unread_threads);
 	recorder_lost(r, t, "went on before new modules or calls were watched", atomic_load(&sh->overdue));
 	recorder_lost(r, t, "news of threads and processes", atomic_load(&sh->unrecorded));
 }

@@ -48,14 +48,29 @@ enum hitvalues_holds hitvalues_hold(const struct hitvalues *v)
 	return HOLDS;
 }
 
-const char *hitvalues_tag(const struct hitvalues *v, char buf[HITVALUES_TAG])
+static enum hitvalues_tagged text_tag(const struct hitvalues *v, const char **out)
+{
+	*out = v->text;
+	if (v->text)
+		return TAGGED;
+	for (uint32_t i = 0; i < v->rule->loads.n; i++)
+		if (v->rule->loads.all[i].width == 0 && v->values.read & 1u << i)
+			return TAGGED_NOT;
+	return TAGGED_UNREAD;
+}
+
+enum hitvalues_tagged hitvalues_tag(const struct hitvalues *v, char buf[HITVALUES_TAG], const char **out)
 {
 	uint64_t number;
 
+	*out = NULL;
 	if (v->rule->tag_text)
-		return v->text;
-	if (!v->rule->tag.n || !hitvalues_get(v, &v->rule->tag, &number))
-		return NULL;
+		return text_tag(v, out);
+	if (!v->rule->tag.n)
+		return TAGGED_NOT;
+	if (!hitvalues_get(v, &v->rule->tag, &number))
+		return TAGGED_UNREAD;
 	snprintf(buf, HITVALUES_TAG, "%" PRId64, (int64_t)number);
-	return buf;
+	*out = buf;
+	return TAGGED;
 }

@@ -36,7 +36,9 @@ enum hitvalues_holds { HOLDS, HOLDS_NOT, HOLDS_UNREAD };
 /* All of the rule's if=. */
 enum hitvalues_holds hitvalues_hold(const struct hitvalues *v);
 
-/* The rule's tag as text: @buf, or NULL for none, or one that was not read. */
-const char *hitvalues_tag(const struct hitvalues *v, char buf[HITVALUES_TAG]);
+enum hitvalues_tagged { TAGGED, TAGGED_NOT, TAGGED_UNREAD };
+
+/* The rule's tag as text: @out is @buf, or the hit's; NULL for none (no rule for it, a null pointer), or one that was not read. */
+enum hitvalues_tagged hitvalues_tag(const struct hitvalues *v, char buf[HITVALUES_TAG], const char **out);
 
 #endif

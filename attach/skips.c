@@ -28,16 +28,32 @@ static int add(struct skips *s, const struct module *m, const struct code_range 
 	return 0;
 }
 
-static int add_skip(struct skips *s, const struct rule_skip *skip, const struct module *m)
+/* Where in the file of @m it is. false: in another one. A name is looked for in the names of a report. */
+static bool find_place(const struct rule_skip *skip, const struct module *m, taddr *place)
 {
 	char build_id[MODULE_BUILD_ID_TEXT];
-	struct code_range range;
 
-	if (!rule_skip_holds_in(skip, m->name, module_build_id(m, build_id)))
+	*place = skip->where == WHERE_ADDRESS ? skip->addr - m->bias : skip->addr;
+	switch (skip->where) {
+	case WHERE_ADDRESS:
+		return skip->addr >= m->lo && skip->addr < m->hi;
+	case WHERE_OFFSET:
+		return rule_skip_holds_in(skip, m->name, module_build_id(m, build_id));
+	default:
+		return false;
+	}
+}
+
+static int add_skip(struct skips *s, const struct rule_skip *skip, const struct module *m)
+{
+	struct code_range range;
+	taddr place;
+
+	if (!find_place(skip, m, &place))
 		return 0;
-	if (elfimage_extent(m->img, skip->addr, &range))
+	if (elfimage_extent(m->img, place, &range))
 		return add(s, m, &range);
-	log_warn("%s+" PRItaddr " is in no function that can be told: it is not left out of stacks", m->name, skip->addr);
+	log_warn("%s+" PRItaddr " is in no function that can be told: it is not left out of stacks", m->name, place);
 	return 0;
 }
 
@@ -46,8 +62,7 @@ int skips_add_module(struct skips *s, const struct module *m)
 	int r = 0;
 
 	for (size_t i = 0; m->img && i < s->n && r == 0; i++)
-		if (s->all[i].where == WHERE_OFFSET)
-			r = add_skip(s, &s->all[i], m);
+		r = add_skip(s, &s->all[i], m);
 	return r;
 }
 

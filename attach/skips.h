@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * skips: where the functions lie that are to be left out at the front of stacks and have no name by which a report would
- * know them: MODULE+0xOFFSET, any address within the function.
+ * know them: MODULE+0xOFFSET or 0xADDRESS, any address within the function.
  */
 #ifndef MM_SKIPS_H
 #define MM_SKIPS_H

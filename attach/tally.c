@@ -18,6 +18,7 @@ int tally_init(struct tally *t, struct planting *planting, struct recorder *reco
 		.counting = true,
 	};
 	addrmap_init(&t->reallocs, sizeof(struct realloc_open));
+	addrmap_init(&t->outside, 0);
 	addrmap_init(&t->passed, sizeof(struct passed_on));
 	doubts_init(&t->doubts);
 	for (size_t i = 0; i < planting->nrules; i++)
@@ -30,6 +31,7 @@ void tally_fini(struct tally *t)
 {
 	released_free(t->released);
 	addrmap_fini(&t->reallocs);
+	addrmap_fini(&t->outside);
 	addrmap_fini(&t->passed);
 	doubts_fini(&t->doubts);
 }
@@ -52,18 +54,43 @@ void tally_count(struct tally *t, const struct tallied *x)
 	t->events++;
 }
 
-void tally_unread(struct tally *t)
+void tally_unread(struct tally *t, const struct tallied *x)
 {
-	t->unread_values++;
+	bool takes = x->rule->op != RULE_FREE && x->rule->op != RULE_UNREF;
+
+	t->unread_values += takes ? x->in_scope : t->counting;
+}
+
+taddr tally_key(const struct tallied *x, taddr addr)
+{
+	return addr ^ (taddr)x->family << 48;
+}
+
+/* Before counting begins, and after it has ended, everything is older or nobody's. */
+void tally_put_outside(struct tally *t, const struct tallied *x, taddr addr)
+{
+	if (t->counting && addrmap_put(&t->outside, tally_key(x, addr), NULL) < 0)
+		t->out_of_memory = true;
+	else if (!t->counting)
+		addrmap_del(&t->outside, tally_key(x, addr), NULL);
+	t->unread_threads += x->unknown;
+}
+
+bool tally_take_outside(struct tally *t, const struct tallied *x, taddr addr)
+{
+	return addrmap_del(&t->outside, tally_key(x, addr), NULL);
 }
 
 bool tally_stack(struct tally *t, const struct tallied *x, uint32_t *number)
 {
+	const char *tag;
 	char buf[HITVALUES_TAG];
+	bool unread = hitvalues_tag(&x->values, buf, &tag) == TAGGED_UNREAD;
 	/* a wrapper was called by whoever wanted the block, and called the function that was hit */
 	uint32_t skip = x->rule->skip + (x->probe->kind == PLAN_WRAPPER);
 
-	if (t->stack_of(t->stack_ctx, x->hit, x->site, skip, hitvalues_tag(&x->values, buf), number) == 0)
+	t->unread_tags += unread;
+	if (t->stack_of(t->stack_ctx, x->hit, x->site, skip, tag, number) == 0)
 		return true;
 	t->out_of_memory = true;
 	return false;
@@ -71,7 +98,7 @@ bool tally_stack(struct tally *t, const struct tallied *x, uint32_t *number)
 
 bool tally_caller_counts(struct tally *t, uint32_t stack)
 {
-	return scope_has_caller(t->scope, &t->recorder->ledger.defs, stack);
+	return scope_has_caller(t->scope, &t->recorder->ledger, stack);
 }
 
 taddr tally_caller(const struct record_hit *hit, const struct site *s)
@@ -110,10 +137,14 @@ static bool is_private(const struct tally *t, const struct tallied *x)
 	return !rule_is_scope(x->rule) && t->planting->set->families[x->family].private;
 }
 
-static bool in_scope(struct tally *t, const struct record_hit *hit)
+static void find_scope(struct tally *t, const struct record_hit *hit, struct tallied *x)
 {
-	return t->counting && !(hit->head.flags & RECORD_OUTSIDE) &&
-	       scope_has_thread(t->scope, hit->head.tid, hit->head.time_ns);
+	enum scope_answer answer = SCOPE_NO;
+
+	if (t->counting && !(hit->head.flags & RECORD_OUTSIDE))
+		answer = scope_has_thread(t->scope, hit->head.tid, hit->head.time_ns);
+	x->in_scope = answer == SCOPE_YES;
+	x->unknown = answer == SCOPE_UNKNOWN;
 }
 
 static void give_meaning(struct tally *t, const struct tallied *x)
@@ -156,7 +187,7 @@ void tally_hit(struct tally *t, const struct record_hit *hit)
 	x.probe = &t->planting->probes[i];
 	x.rule = x.probe->rule;
 	x.family = x.rule->family;
-	x.in_scope = in_scope(t, hit);
+	find_scope(t, hit, &x);
 	if (hit->head.flags & RECORD_GUEST && is_private(t, &x))
 		return;
 	hitvalues_read(hit, s, x.rule, wanted->probe == i, &x.values);
@@ -172,6 +203,7 @@ void tally_thread_end(struct tally *t, uint32_t tid)
 		addrmap_del(&t->reallocs, family << 32 | tid, NULL);
 		addrmap_del(&t->passed, family << 32 | tid, NULL);
 	}
+	scope_thread_end(t->scope, tid);
 	tally_settle_doubts(t, tid, true);
 }
 

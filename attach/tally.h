@@ -9,8 +9,8 @@
  *	ref, unref			references to an object were taken, dropped
  *	from, until			what is counted begins and ends
  *
- * A call that failed counts nowhere, nor does free(NULL). What is not in scope is not counted when it is taken; what is given back
- * always is, if it was.
+ * A call that failed counts nowhere, nor does free(NULL). What is not in scope is not counted when it is taken, nor when it is
+ * given back: it is kept in mind, or it would look like a release of what is older than the watch.
  *
  * The order of the ring is the order in which threads were let go on, so what
  * it says is what happened: no one can get an address before its free was seen.
@@ -44,6 +44,7 @@ struct tally {
 	void *stack_ctx;
 	struct scope *scope;
 	struct addrmap reallocs;	/* family and tid -> struct realloc_open */
+	struct addrmap outside;		/* what was taken out of scope and is there: a set of tally_key() */
 	struct addrmap passed;		/* family and tid -> struct passed_on */
 	struct doubts doubts;
 	pid_t pid;			/* the target; its first thread does not give back a cache. 0: not known */
@@ -51,6 +52,8 @@ struct tally {
 	uint64_t events;		/* hits that counted */
 	uint64_t unread_callers;	/* blocks whose place could not be read */
 	uint64_t unread_sizes;		/* blocks whose size could not be read */
+	uint64_t unread_threads;	/* taken by threads that had ended before their names were read (--thread) */
+	uint64_t unread_tags;		/* they count, without a tag */
 	uint64_t unread_values;		/* calls that did not count, since something that their rule needs could not be read */
 	bool out_of_memory;
 };

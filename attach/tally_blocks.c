@@ -2,14 +2,6 @@
 /* tally_blocks: blocks given out, resized, released. */
 #include "attach/tally_parts.h"
 
-#include <string.h>
-
-/* Families share one table of released addresses: these have 47 bits. */
-static taddr released_key(const struct tallied *x, taddr addr)
-{
-	return addr ^ (taddr)x->family << 48;
-}
-
 /* One thread may be in a function of several families. */
 static uint64_t thread_key(const struct tallied *x)
 {
@@ -29,7 +21,8 @@ static void put_alloc(struct tally *t, const struct tallied *x, taddr addr, uint
 		.kind = MMT_ALLOC, .time_us = tally_time(t, x), .block = { .addr = addr, .size = size, .stack = stack },
 	};
 
-	released_remove(t->released, released_key(x, addr));
+	released_remove(t->released, tally_key(x, addr));
+	(void)tally_take_outside(t, x, addr);
 	tally_put(t, x, &f);
 }
 
@@ -69,46 +62,13 @@ static void forget(struct tally *t, const struct tallied *x, taddr addr)
 {
 	const struct fact f = { .kind = MMT_FORGET, .time_us = tally_time(t, x), .block = { .addr = addr } };
 
-	released_remove(t->released, released_key(x, addr));
+	released_remove(t->released, tally_key(x, addr));
 	if (is_held(t, x, addr, NULL))
 		tally_put(t, x, &f);
+	tally_put_outside(t, x, addr);
 }
 
 /* --- blocks that are given out --- */
-
-/* glibc: the word before the block, its low bits flags; a mapped chunk has one word less for the user. */
-static uint64_t chunk_usable(uint64_t header)
-{
-	uint64_t size = header & ~7ull, overhead = header & 2 ? 16 : 8;
-
-	return size > overhead ? size - overhead : 0;
-}
-
-static bool requested_size(const struct tallied *x, uint64_t *size)
-{
-	return x->rule->size.n && hitvalues_get(&x->values, &x->rule->size, size);
-}
-
-/* Of a family of things that have no size, only a number. */
-static bool is_counted(const struct tally *t, const struct tallied *x)
-{
-	return strcmp(t->planting->set->families[x->family].noun, "block") != 0;
-}
-
-static uint64_t block_size(struct tally *t, const struct tallied *x)
-{
-	uint64_t size = 0;
-
-	if (t->planting->options.exact_sizes && requested_size(x, &size))
-		return size;
-	if (x->chunk && x->hit->loads_read & 1u << SITE_CHUNK)
-		return chunk_usable(x->hit->loads[SITE_CHUNK]);
-	/* descriptors, threads: one is one */
-	if (!x->chunk && !x->rule->size.n)
-		return is_counted(t, x);
-	t->unread_sizes += !requested_size(x, &size);
-	return size;
-}
 
 static void add_block(struct tally *t, const struct tallied *x, taddr ptr)
 {
@@ -123,7 +83,7 @@ static void add_block(struct tally *t, const struct tallied *x, taddr ptr)
 		return;
 	}
 	tally_count(t, x);
-	put_alloc(t, x, ptr, block_size(t, x), stack);
+	put_alloc(t, x, ptr, tally_size(t, x), stack);
 }
 
 /* What the call gave out; false: nothing, or nobody can know. */
@@ -140,7 +100,7 @@ static bool given_out(struct tally *t, const struct tallied *x, taddr *ptr)
 	if (holds == HOLDS_NOT)
 		return false;
 	if (holds == HOLDS_UNREAD || !hitvalues_get(&x->values, &x->rule->ptr, ptr)) {
-		tally_unread(t);
+		tally_unread(t, x);
 		return false;
 	}
 	/* nothing is at 0, unless the rule says what counts: descriptors begin there */
@@ -154,7 +114,7 @@ static bool also_given(struct tally *t, const struct tallied *x, taddr *ptr)
 		return false;
 	if (hitvalues_get(&x->values, &x->rule->also, ptr))
 		return true;
-	tally_unread(t);
+	tally_unread(t, x);
 	return false;
 }
 
@@ -195,7 +155,7 @@ void tally_settle_doubts(struct tally *t, uint32_t tid, bool ended)
 		if (!ended)
 			put_doubt(t, &x, &d.all[i]);
 		else if (!d.all[i].again)
-			released_remove(t->released, released_key(&x, d.all[i].addr));
+			released_remove(t->released, tally_key(&x, d.all[i].addr));
 	}
 	if (ended) {
 		x.probe->hits -= d.n;
@@ -222,16 +182,23 @@ static void release_held(struct tally *t, const struct tallied *x, taddr ptr, ui
 	} else {
 		forget(t, x, ptr);
 	}
-	released_put(t->released, released_key(x, ptr), &(struct released_by){ by, alloc });
+	released_put(t->released, tally_key(x, ptr), &(struct released_by){ by, alloc });
+}
+
+/* It was not counted when it was taken, nor is it now. */
+static void release_outside(struct tally *t, const struct tallied *x, taddr ptr)
+{
+	tally_settle_doubts(t, x->hit->head.tid, false);
+	released_put(t->released, tally_key(x, ptr), &(struct released_by){ FACT_NONE, FACT_NONE });
 }
 
 static void release_other(struct tally *t, const struct tallied *x, taddr ptr, uint32_t by)
 {
 	struct doubt d = { .addr = ptr, .time_us = tally_time(t, x), .stack = by };
 
-	d.again = released_get(t->released, released_key(x, ptr), &d.before);
+	d.again = released_get(t->released, tally_key(x, ptr), &d.before);
 	if (!d.again)
-		released_put(t->released, released_key(x, ptr), &(struct released_by){ by, FACT_NONE });
+		released_put(t->released, tally_key(x, ptr), &(struct released_by){ by, FACT_NONE });
 	if (!t->counting)
 		return;
 	if (!x->probe->glibc)
@@ -272,11 +239,15 @@ void tally_free(struct tally *t, const struct tallied *x)
 	if (!x->values.args && rule_needs_args(x->rule))
 		return;
 	if (holds == HOLDS_UNREAD || !hitvalues_get(&x->values, &x->rule->ptr, &ptr)) {
-		tally_unread(t);
+		tally_unread(t, x);
 		return;
 	}
 	if ((!ptr && !x->rule->own_condition) || is_passed_on(t, x, ptr))
 		return;
+	if (tally_take_outside(t, x, ptr)) {
+		release_outside(t, x, ptr);
+		return;
+	}
 	if (t->counting)
 		tally_count(t, x);
 	by = releaser(t, x);
@@ -296,7 +267,9 @@ static void look_up_old(struct tally *t, const struct tallied *x, taddr old, str
 	if (is_held(t, x, old, &b)) {
 		o->was = REALLOC_HELD;
 		o->alloc = b.stack + 1;
-	} else if (released_get(t->released, released_key(x, old), &o->before)) {
+	} else if (tally_take_outside(t, x, old)) {
+		o->was = REALLOC_OUTSIDE;
+	} else if (released_get(t->released, tally_key(x, old), &o->before)) {
 		o->was = REALLOC_RELEASED;
 	}
 }
@@ -313,7 +286,7 @@ static void realloc_opens(struct tally *t, const struct tallied *x)
 	if (o.was == REALLOC_HELD)
 		put_aside(t, x, MMT_ASIDE, old, FACT_NONE);
 	if (o.was != REALLOC_RELEASED)
-		released_put(t->released, released_key(x, old), &(struct released_by){ FACT_NONE, o.alloc });
+		released_put(t->released, tally_key(x, old), &(struct released_by){ FACT_NONE, o.alloc });
 	if (addrmap_put(&t->reallocs, thread_key(x), &o) < 0)
 		t->out_of_memory = true;
 }
@@ -322,49 +295,63 @@ static void realloc_failed(struct tally *t, const struct tallied *x, const struc
 {
 	if (o->was == REALLOC_HELD)
 		put_aside(t, x, MMT_ASIDE_BACK, o->addr, FACT_NONE);
+	if (o->was == REALLOC_OUTSIDE)
+		tally_put_outside(t, x, o->addr);
 	if (o->was != REALLOC_RELEASED)
-		released_remove(t->released, released_key(x, o->addr));
+		released_remove(t->released, tally_key(x, o->addr));
 }
 
-/* @by: number + 1 or FACT_NONE. */
-static void realloc_released(struct tally *t, const struct tallied *x, const struct realloc_open *o, uint32_t by)
+/* Nobody counts any more: a block that was held is not, without having been released. */
+static void forget_aside(struct tally *t, const struct tallied *x, taddr addr)
+{
+	put_aside(t, x, MMT_ASIDE_BACK, addr, FACT_NONE);
+	forget(t, x, addr);
+}
+
+/* @by: number + 1 or FACT_NONE. true: it counts. */
+static bool realloc_released(struct tally *t, const struct tallied *x, const struct realloc_open *o, uint32_t by)
 {
 	const struct doubt d = {
 		.addr = o->addr, .time_us = tally_time(t, x), .stack = by, .again = o->was == REALLOC_RELEASED,
 		.before = o->before,
 	};
-	taddr key = released_key(x, o->addr);
+	taddr key = tally_key(x, o->addr);
 	struct released_by first;
-
 	/* unless the address has been given out again meanwhile */
-	if (o->was != REALLOC_RELEASED && released_get(t->released, key, &first))
+	bool gone = o->was != REALLOC_RELEASED && released_get(t->released, key, &first);
+
+	if (!t->counting && o->was == REALLOC_HELD)
+		forget_aside(t, x, o->addr);
+	if (gone)
 		released_put(t->released, key, &(struct released_by){ by, o->alloc });
-	if (!t->counting)
-		return; /* it stays aside for good */
+	if (!t->counting || o->was == REALLOC_OUTSIDE)
+		return false;
 	if (o->was == REALLOC_HELD)
 		put_aside(t, x, MMT_ASIDE_FREED, o->addr, by);
 	else
 		put_doubt(t, x, &d);
+	return true;
 }
 
-static void end_realloc(struct tally *t, const struct tallied *x, taddr old, bool released, uint32_t by)
+/* true: a release that counts. */
+static bool end_realloc(struct tally *t, const struct tallied *x, taddr old, bool released, uint32_t by)
 {
 	struct realloc_open o;
 
 	if (!addrmap_del(&t->reallocs, thread_key(x), &o) || o.addr != old) {
 		/* its beginning was lost */
 		if (!released)
-			return;
+			return false;
 		look_up_old(t, x, old, &o);
 		if (o.was == REALLOC_HELD) {
 			release_held(t, x, old, by, o.alloc);
-			return;
+			return t->counting;
 		}
 	}
 	if (released)
-		realloc_released(t, x, &o, by);
-	else
-		realloc_failed(t, x, &o);
+		return realloc_released(t, x, &o, by);
+	realloc_failed(t, x, &o);
+	return false;
 }
 
 /* realloc(old, 0) gives nothing back, and has released the old block all the same. */
@@ -372,33 +359,49 @@ static bool to_nothing(const struct tallied *x)
 {
 	uint64_t size;
 
-	return requested_size(x, &size) && size == 0;
+	return tally_requested_size(x, &size) && size == 0;
+}
+
+/* The new block. true: it counts. @stack: as far as it is in scope. */
+static bool give_resized(struct tally *t, const struct tallied *x, taddr ptr, uint32_t stack)
+{
+	if (!x->in_scope || !tally_caller_counts(t, stack)) {
+		forget(t, x, ptr);
+		return false;
+	}
+	if (!(x->site->flags & SITE_AFTER) && x->hit->slice_len < sizeof(taddr))
+		t->unread_callers++;
+	put_alloc(t, x, ptr, tally_size(t, x), stack);
+	return true;
+}
+
+/* One stack for both blocks: who resized it. Where neither can need it, it was perhaps not even copied. */
+static bool needs_stack(const struct tally *t, const struct tallied *x)
+{
+	return x->in_scope ||
+	       (t->planting->free_stacks && t->counting && !(x->hit->head.flags & RECORD_OUTSIDE));
 }
 
 static void realloc_closes(struct tally *t, const struct tallied *x)
 {
 	taddr old, ptr = 0;
-	bool made = given_out(t, x, &ptr), done;
-	uint32_t stack = 0;
+	bool made = given_out(t, x, &ptr), done, counts = false;
+	uint32_t stack = 0, by = FACT_NONE;
 
 	if (!hitvalues_get(&x->values, &x->rule->old, &old))
 		old = 0;
 	done = made || (old && to_nothing(x));
-	if (done && t->counting)
-		tally_count(t, x);
-	/* one stack for both: who resized it */
-	if (done && t->counting && !tally_stack(t, x, &stack))
-		return;
+	if (done && needs_stack(t, x)) {
+		if (!tally_stack(t, x, &stack))
+			return;
+		by = t->planting->free_stacks ? stack + 1 : FACT_NONE;
+	}
 	if (old)
-		end_realloc(t, x, old, done, done && t->counting && t->planting->free_stacks ? stack + 1 : FACT_NONE);
-	if (!made)
-		return;
-	if (!(x->site->flags & SITE_AFTER) && x->hit->slice_len < sizeof(taddr))
-		t->unread_callers++;
-	if (x->in_scope && tally_caller_counts(t, stack))
-		put_alloc(t, x, ptr, block_size(t, x), stack);
-	else
-		forget(t, x, ptr);
+		counts = end_realloc(t, x, old, done, by);
+	if (made)
+		counts |= give_resized(t, x, ptr, stack);
+	if (counts)
+		tally_count(t, x);
 }
 
 void tally_realloc(struct tally *t, const struct tallied *x)

@@ -4,6 +4,7 @@
  *
  *	tally.c		which part a hit is for; what is in scope
  *	tally_blocks.c	alloc, realloc, free
+ *	tally_size.c	how large a block is
  *	tally_refs.c	ref, unref
  */
 #ifndef MM_TALLY_PARTS_H
@@ -17,7 +18,7 @@ struct realloc_open {
 	taddr addr;
 	uint32_t alloc;			/* who had got it: number + 1 or FACT_NONE */
 	struct released_by before;
-	enum { REALLOC_HELD, REALLOC_OLD, REALLOC_RELEASED } was;
+	enum { REALLOC_HELD, REALLOC_OLD, REALLOC_RELEASED, REALLOC_OUTSIDE } was;
 };
 
 /* The last release of a thread, by a function that may call another one to do it. */
@@ -35,6 +36,7 @@ struct tallied {
 	uint32_t family;		/* index in the ledger, and number */
 	bool chunk;			/* the chunk header of glibc was to be read */
 	bool in_scope;			/* but for the caller's module */
+	bool unknown;			/* is it in scope? Its thread could not be asked */
 	struct hitvalues values;
 };
 
@@ -46,8 +48,17 @@ void tally_put(struct tally *t, const struct tallied *x, const struct fact *f);
 /* It counts. */
 void tally_count(struct tally *t, const struct tallied *x);
 
-/* Something that the rule needs could not be read. */
-void tally_unread(struct tally *t);
+/* Something that the rule needs could not be read: a loss, if the call would have counted. */
+void tally_unread(struct tally *t, const struct tallied *x);
+
+/* An address of the hit's family: these have 47 bits. */
+taddr tally_key(const struct tallied *x, taddr addr);
+
+/* It is nobody's in scope: @addr is another's until it is given back. */
+void tally_put_outside(struct tally *t, const struct tallied *x, taddr addr);
+
+/* What is at @addr was taken out of scope; from now on it is not there. */
+bool tally_take_outside(struct tally *t, const struct tallied *x, taddr addr);
 
 /* The stack of the hit, tagged as its rule says. false: no memory (noted). */
 bool tally_stack(struct tally *t, const struct tallied *x, uint32_t *number);
@@ -57,6 +68,12 @@ bool tally_caller_counts(struct tally *t, uint32_t stack);
 
 /* The first word of the slice is the return address, at an exit; behind a return the caller is where we are. 0: not read. */
 taddr tally_caller(const struct record_hit *hit, const struct site *s);
+
+/* The size that was asked for; false: the rule does not say, or it was not read. */
+bool tally_requested_size(const struct tallied *x, uint64_t *size);
+
+/* How large the block is that was given out; of things that have no size, 1. */
+uint64_t tally_size(struct tally *t, const struct tallied *x);
 
 void tally_alloc(struct tally *t, const struct tallied *x);
 void tally_realloc(struct tally *t, const struct tallied *x);

@@ -40,6 +40,13 @@ static void leave_out(struct tally *t, const struct tallied *x, taddr obj)
 
 	if (is_known(t, x, obj))
 		tally_put(t, x, &f);
+	tally_put_outside(t, x, obj);
+}
+
+/* It drops what was taken out of scope, or passes on what happens there: unless somebody in scope holds the object. */
+static bool is_others(struct tally *t, const struct tallied *x, taddr obj)
+{
+	return !x->in_scope || (x->rule->op == RULE_UNREF && addrmap_get(&t->outside, tally_key(x, obj)));
 }
 
 void tally_ref(struct tally *t, const struct tallied *x)
@@ -50,14 +57,14 @@ void tally_ref(struct tally *t, const struct tallied *x)
 
 	if (x->hit->head.flags & RECORD_OPENS || hitvalues_hold(&x->values) == HOLDS_NOT)
 		return;
-	if (hitvalues_hold(&x->values) == HOLDS_UNREAD || !hitvalues_get(&x->values, &r->ptr, &f.ref.addr) || 
+	if (hitvalues_hold(&x->values) == HOLDS_UNREAD || !hitvalues_get(&x->values, &r->ptr, &f.ref.addr) ||
 	    !hitvalues_get(&x->values, &r->by, &f.ref.by) || !count_after(x, f.ref.by, &f.ref.count)) {
-		tally_unread(t);
+		tally_unread(t, x);
 		return;
 	}
 	if ((!f.ref.addr && !r->own_condition) || !f.ref.by)
 		return;
-	if (birth ? !x->in_scope : !x->in_scope && !is_known(t, x, f.ref.addr)) {
+	if (birth ? !x->in_scope : !is_known(t, x, f.ref.addr) && is_others(t, x, f.ref.addr)) {
 		leave_out(t, x, f.ref.addr);
 		return;
 	}
@@ -67,6 +74,8 @@ void tally_ref(struct tally *t, const struct tallied *x)
 		leave_out(t, x, f.ref.addr);
 		return;
 	}
+	if (birth)
+		(void)tally_take_outside(t, x, f.ref.addr);
 	tally_count(t, x);
 	tally_put(t, x, &f);
 }

@@ -50,13 +50,15 @@ def test_unjoined_threads(victim, attach):
 
 
 def test_threads_that_detach_themselves_at_once(victim, attach):
-    """Often before pthread_create has returned to who began them."""
+    """Sometimes before pthread_create has returned: then they are shown as kept, as packs/thread.probes says."""
     target = victim("threads_unjoined")
     run = attach(target, "--family", "thread")
     target.ask("hasty 200", limit=60)
     told = target.ask("go 5", limit=60)
     report = run.finish()
     assert hits(report, "alloc pthread_create") > 200
-    assert kept(report, "thread") == told
+    found = kept(report, "thread")
+    assert found.pop("begin", 0) <= 20
+    assert found == told
     assert_untouched(target)
     target.end()

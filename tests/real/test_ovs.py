@@ -26,7 +26,7 @@ def test_served_under_load(serve, watch):
 
 
 def test_flows_that_stay_are_found_behind_the_wrappers(serve, watch):
-    """Through its own interface: flows nobody deletes, each some blocks, all of them taken through xmalloc and the like."""
+    """Through its own interface: flows nobody deletes, each some blocks, all of them taken through xmalloc & co."""
     ovs = serve(Ovs)
     run = watch("-p", ovs.pid).wait_watching()
     flows = 400

@@ -130,7 +130,7 @@ static void start(size_t nrules)
 	planting.nrules = nrules;
 	nstacks = 0;
 	assert_int_equal(recorder_init(&recorder), 0);
-	scope_init(&whose, 1, &nobody, &nobody);
+	scope_init(&whose, 1, NULL, &nobody, &nobody);
 	assert_int_equal(tally_init(&tally, &planting, &recorder, &whose, stack_of, &stacks), 0);
 }
 
@@ -844,6 +844,8 @@ static void scope(uint32_t site)
 
 static void counted_between_from_and_until(void **state)
 {
+	struct made unread = memalign_ends(0, 0xd000, false);
+
 	(void)state;
 	tally_fini(&tally);
 	scope_fini(&whose);
@@ -852,11 +854,15 @@ static void counted_between_from_and_until(void **state)
 	assert_false(tally.counting);
 	malloc_hit(0xa000, 24);
 	free_hit(0xf000);
+	send(&unread);
 	assert_live(0, 0);
 	assert_calls(0, 0, 0, 0);
 	assert_int_equal(tally.events, 0);
+	assert_int_equal(tally.unread_values, 0); /* nothing is lost that would not have counted */
 	scope(FROM);
 	assert_true(tally.counting);
+	send(&unread);
+	assert_int_equal(tally.unread_values, 1);
 	malloc_hit(0xb000, 24);
 	malloc_hit(0xc000, 24);
 	malloc_hit(0xd000, 24);
@@ -873,6 +879,7 @@ static void counted_between_from_and_until(void **state)
 	assert_no_block(0xd000);
 	assert_no_block(0xe000);
 	assert_live(0, 0);
+	assert_int_equal(addrmap_count(&recorder.ledger.aside), 0);
 	assert_calls(4, 0, 0, 0);
 	assert_hits(P_MALLOC, 4);
 	assert_hits(P_FREE, 0);
@@ -909,6 +916,87 @@ static void older_than_the_scope(void **state)
 	free_hit(0xa000);
 	assert_calls(0, 1, 1, 0);
 	assert_live(0, 0);
+}
+
+/* It was called before anybody watched, so where it put the block is not known: a loss only where it would have counted. */
+static void an_end_without_its_beginning(void **state)
+{
+	struct made m = make(MEMALIGN_RET, RECORD_STATIC);
+
+	(void)state;
+	m.hit.regs.rax = 0;
+	scope(UNTIL);
+	send(&m);
+	assert_int_equal(tally.unread_values, 0);
+	scope(FROM);
+	send(&m);
+	assert_int_equal(tally.unread_values, 1);
+	assert_calls(0, 0, 0, 0);
+}
+
+/* --- threads --- */
+
+/* Thread 1 counts, the others do not. */
+static void count_thread_1(void)
+{
+	static const char *number = "1";
+	static const struct option_list one = { .all = &number, .n = 1 };
+
+	whose.threads = &one;
+}
+
+static void in_thread(uint32_t tid)
+{
+	now.tid = tid;
+}
+
+/* What others take is nobody's: given back by whomever, it is no older block's release, and the address is free for the next. */
+static void what_others_took(void **state)
+{
+	(void)state;
+	count_thread_1();
+	in_thread(2);
+	malloc_hit(0xa000, 24);
+	malloc_hit(0xb000, 24);
+	malloc_hit(0xc000, 24);
+	in_thread(1);
+	free_hit(0xa000);
+	malloc_hit(0xa000, 40);
+	assert_block(0xa000, 40, 0x401000);
+	in_thread(2);
+	free_hit(0xb000);
+	free_hit(0xa000);
+	assert_calls(1, 1, 0, 0);
+	assert_live(0, 0);
+	/* a second release is one, and what was there before us is older */
+	free_hit(0xb000);
+	assert_calls(1, 2, 0, 1);
+	free_hit(0xf000);
+	assert_calls(1, 3, 1, 1);
+}
+
+static void reallocs_of_what_others_took(void **state)
+{
+	(void)state;
+	count_thread_1();
+	in_thread(2);
+	malloc_hit(0xa000, 24);
+	/* failed: it is theirs as before */
+	whole_realloc(0xa000, 1ull << 60, 0);
+	whole_realloc(0xa000, 48, 0xb000);
+	assert_calls(0, 0, 0, 0);
+	assert_hits(P_REALLOC, 0);
+	in_thread(1);
+	whole_realloc(0xb000, 64, 0xc000);
+	assert_calls(1, 0, 0, 0);
+	assert_block(0xc000, 64, 0x401000);
+	in_thread(2);
+	whole_realloc(0xc000, 80, 0xd000);
+	assert_calls(1, 1, 0, 0);
+	assert_live(0, 0);
+	free_hit(0xd000);
+	assert_calls(1, 1, 0, 0);
+	assert_hits(P_REALLOC, 2);
 }
 
 static int open_all(void **state)
@@ -961,6 +1049,9 @@ int main(void)
 		tally_test(counted_between_from_and_until),
 		tally_test(a_failed_realloc_outside_keeps_the_block),
 		tally_test(older_than_the_scope),
+		tally_test(an_end_without_its_beginning),
+		tally_test(what_others_took),
+		tally_test(reallocs_of_what_others_took),
 	};
 
 	return cmocka_run_group_tests(tests, open_all, close_all);
