@@ -8,6 +8,7 @@
 
 #include "attach/diagnose.h"
 #include "attach/offers.h"
+#include "attach/option_table.h"
 #include "attach/target.h"
 #include "base/duration.h"
 #include "base/log.h"
@@ -83,19 +84,19 @@ static void show_command(struct dialogue *d, const struct ask *a)
 static int find_process(const char *answer, pid_t *pid)
 {
 	cleanup_strbuf struct strbuf listing = STRBUF_INIT;
-	char *end;
-	long number = strtol(answer, &end, 10);
+	unsigned long number;
+	bool is_name = !option_number(answer, INT32_MAX, &number);
 	struct target_info t;
 	struct diagnosis why;
 	int r = 0;
 
-	*pid = *end ? 0 : (pid_t)number;
-	if (*end)
+	*pid = is_name ? 0 : (pid_t)number;
+	if (is_name)
 		r = target_find(answer, pid, &listing);
 	if (r == 0)
 		r = target_read(*pid, &t);
 	if (r < 0) {
-		diagnose_lookup(*end ? 0 : *pid, *end ? answer : NULL, r, strbuf_str(&listing), &why);
+		diagnose_lookup(*pid, is_name ? answer : NULL, r, strbuf_str(&listing), &why);
 		diagnose_log(&why);
 		return r;
 	}

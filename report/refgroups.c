@@ -359,6 +359,6 @@ void refgroups_count(const struct ledger *l, uint32_t family, struct summary_fam
 		if (o->older)
 			f->older++;
 		else
-			f->net += o->net;
+			f->net = (int64_t)((uint64_t)f->net + (uint64_t)o->net);	/* `by` can be anything */
 	}
 }

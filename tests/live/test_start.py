@@ -174,3 +174,13 @@ def test_terminal_and_ctrl_c(terminal, tmp_path):
     assert t.status() == 5, t.output
     assert b"got-int" in t.output
     assert json.loads(report.read_text())["totals"]["allocs"] > 0
+
+
+def test_a_number_that_is_no_process(terminal, victim):
+    """Asked on the terminal: what does not fit into a process number is not cut to another one's."""
+    target = victim("exact")
+    t = terminal()
+    t.wait_output(b"which process?")
+    os.write(t.fd, b"%d\n" % (target.pid + 2**32))
+    t.wait_output(b"no process is called")
+    target.end()
