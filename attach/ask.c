@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@
 #include "attach/target.h"
 #include "base/duration.h"
 #include "base/log.h"
+#include "base/strbuf.h"
 
 #define DURATION "15m"
 
@@ -66,15 +68,21 @@ static bool is_plain(const char *text)
 	return *text && !text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-")];
 }
 
+static void show_word(struct dialogue *d, const char *word)
+{
+	const char *quote = is_plain(word) ? "" : "'";
+
+	fprintf(d->out, " %s", quote);
+	for (const char *c = word; *c; c++)
+		fputs(*c == '\'' ? "'\\''" : (char[]){ *c, '\0' }, d->out);
+	fputs(quote, d->out);
+}
+
 static void show_command(struct dialogue *d, const struct ask *a)
 {
 	fputs("\nthat is:", d->out);
-	for (int i = 0; i < a->argc; i++) {
-		fputs(i && is_plain(a->argv[i]) ? " " : i ? " '" : " ", d->out);
-		for (const char *c = a->argv[i]; *c; c++)
-			fputs(*c == '\'' ? "'\\''" : (char[]){ *c, '\0' }, d->out);
-		fputs(i && !is_plain(a->argv[i]) ? "'" : "", d->out);
-	}
+	for (int i = 0; i < a->argc; i++)
+		show_word(d, a->argv[i]);
 	fputs("\n\n", d->out);
 	fflush(d->out);
 }
@@ -84,19 +92,20 @@ static void show_command(struct dialogue *d, const struct ask *a)
 static int find_process(const char *answer, pid_t *pid)
 {
 	cleanup_strbuf struct strbuf listing = STRBUF_INIT;
-	unsigned long number;
-	bool is_name = !option_number(answer, INT32_MAX, &number);
+	char *end;
+	long number = strtol(answer, &end, 10);
+	bool is_number = !*end && number > 0 && number <= INT_MAX;
 	struct target_info t;
 	struct diagnosis why;
 	int r = 0;
 
-	*pid = is_name ? 0 : (pid_t)number;
-	if (is_name)
+	*pid = is_number ? (pid_t)number : 0;
+	if (!is_number)
 		r = target_find(answer, pid, &listing);
 	if (r == 0)
 		r = target_read(*pid, &t);
 	if (r < 0) {
-		diagnose_lookup(*pid, is_name ? answer : NULL, r, strbuf_str(&listing), &why);
+		diagnose_lookup(is_number ? *pid : 0, is_number ? NULL : answer, r, strbuf_str(&listing), &why);
 		diagnose_log(&why);
 		return r;
 	}
@@ -141,23 +150,29 @@ static bool is_offered(const struct offers *o, const char *name, size_t len)
 	return false;
 }
 
-/* All of "a,b" are among what is offered; what is not is said. */
-static bool all_offered(struct dialogue *d, const struct offers *o, const char *names)
+/*
+ * The names of "a, b" as an option takes them, "a,b". false: there is none, or one that is not offered, which
+ * is said. (Where nothing is offered everything may be.)
+ */
+static bool take_names(struct dialogue *d, const struct offers *o, const char *answer, struct strbuf *names)
 {
-	for (const char *at = names; *at; at += strspn(at, ", ")) {
-		size_t len = strcspn(at, ", ");
+	const char *at = answer + strspn(answer, ", ");
 
-		if (!is_offered(o, at, len)) {
+	strbuf_reset(names);
+	for (size_t len; *at; at += len + strspn(at + len, ", ")) {
+		len = strcspn(at, ", ");
+		if (o->n && !is_offered(o, at, len)) {
 			fprintf(d->out, "'%.*s' is not among them\n", (int)len, at);
 			return false;
 		}
-		at += len;
+		strbuf_printf(names, "%s%.*s", names->len ? "," : "", (int)len, at);
 	}
-	return true;
+	return names->len > 0;
 }
 
 static int ask_families(struct dialogue *d, struct ask *a, pid_t pid)
 {
+	cleanup_strbuf struct strbuf names = STRBUF_INIT;
 	struct offers offers;
 	const char *answer;
 	int r = offers_find(pid, &offers);
@@ -170,8 +185,8 @@ static int ask_families(struct dialogue *d, struct ask *a, pid_t pid)
 	show_offers(d, &offers);
 	do {
 		answer = get_answer(d, "what to watch? (several with commas)", offers.n ? offers.all[0].family->name : "libc");
-	} while (answer && offers.n && !all_offered(d, &offers, answer));
-	r = answer ? add_option(a, "--family", answer) : -ECANCELED;
+	} while (answer && !take_names(d, &offers, answer, &names));
+	r = answer ? add_option(a, "--family", strbuf_str(&names)) : -ECANCELED;
 	offers_fini(&offers);
 	return r;
 }

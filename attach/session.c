@@ -120,14 +120,20 @@ static int report_interim(void *ctx, uint32_t round)
 	return r < 0;
 }
 
+/* Not before the linker of a new program has looked around: at the first tick, or in a shorter watch at its end. */
+static void tell_allocator(struct session *s, uint64_t now_ns)
+{
+	if (!s->allocator_told)
+		facts_allocator(&s->recorder, s->modules, now_ns);
+	s->allocator_told = true;
+}
+
 static enum watch_end tick(void *ctx, uint64_t now_ns)
 {
 	struct session *s = ctx;
 	uint64_t t = recorder_time(&s->recorder, now_ns);
 
-	if (!s->allocator_told)
-		facts_allocator(&s->recorder, s->modules, now_ns);
-	s->allocator_told = true;
+	tell_allocator(s, now_ns);
 	facts_progress(&s->recorder, &s->watch, now_ns);
 	recorder_tick(&s->recorder, t);
 	if (interim_due(&s->interim, now_ns))
@@ -178,8 +184,10 @@ static void leave(struct session *s)
 	come_undone(s);
 	if (s->watch.link && s->backtrace)
 		watch_drain(&s->watch);
-	if (s->watch.end != WATCH_GOES_ON)
+	if (s->watch.end != WATCH_GOES_ON) {
+		tell_allocator(s, link_clock_ns());
 		ask_objects(s, link_clock_ns());
+	}
 	log_verbose("%" PRIu64 " waits for room in the ring, %.1f ms in all", atomic_load(&s->link.shared->stalls),
 		    atomic_load(&s->link.shared->stall_ns) / 1e6);
 	left = atomic_load(&s->link.shared->left);

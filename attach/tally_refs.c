@@ -64,6 +64,9 @@ void tally_ref(struct tally *t, const struct tallied *x)
 	}
 	if ((!f.ref.addr && !r->own_condition) || !f.ref.by)
 		return;
+	/* of an object that is being made */
+	if (x->hit->head.flags & RECORD_WITHIN && !is_known(t, x, f.ref.addr))
+		return;
 	if (birth ? !x->in_scope : !is_known(t, x, f.ref.addr) && is_others(t, x, f.ref.addr)) {
 		leave_out(t, x, f.ref.addr);
 		return;

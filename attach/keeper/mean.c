@@ -73,6 +73,16 @@ static bool mean_after(struct keeper *k, struct tracee *t, const struct user_reg
 	return true;
 }
 
+/* What an allocator gives back while it gives out may be the program's, or its own: whoever knows the blocks decides. */
+static void mean_plain(struct keeper *k, struct tracee *t, const struct site *s, taddr sp, struct meaning *m)
+{
+	bool within = (s->flags & SITE_INNER) && calls_inside(&k->calls, t, sp, s->family);
+
+	m->emit = (s->flags & SITE_EMIT) && (!within || s->flags & SITE_RELEASE);
+	if (within)
+		m->flags = RECORD_WITHIN;
+}
+
 uint32_t mean_most(struct keeper *k, struct tracee *t, uint32_t trap, const struct user_regs_struct *regs)
 {
 	const struct site *s = &k->traps.all[trap].site;
@@ -106,8 +116,7 @@ void mean_hit(struct keeper *k, struct tracee *t, uint32_t trap, const struct us
 	else if (s->flags & SITE_AFTER)
 		(void)mean_after(k, t, regs, sp, m);
 	else
-		m->emit = (s->flags & SITE_EMIT) &&
-			  !((s->flags & SITE_INNER) && calls_inside(&k->calls, t, sp, s->family));
+		mean_plain(k, t, s, sp, m);
 	mark_outside(m);
 }
 

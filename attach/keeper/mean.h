@@ -9,7 +9,8 @@
  *	AFTER	a return address: all calls that return here end, of whatever family, each an event of its own
  *	else	an event, unless it is an inner affair (SITE_INNER)
  *
- * Inner affair: below an open call of the same family.
+ * Inner affair: below an open call of the same family. What gives something back there is an event all the same, marked
+ * RECORD_WITHIN: a function that makes one block may release another.
  *
  * If there are functions that must be open for anything to count (shared->scoped), a hit outside of
  * them is marked RECORD_OUTSIDE. A function that was left by longjmp or an exception is not open, whatever

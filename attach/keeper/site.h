@@ -35,6 +35,7 @@ enum site_flags {
 	SITE_INNER = 1 << 8,	/* an exit that is silent while an outer call of its family is open (rsp below the call's) */
 	SITE_MODULES = 1 << 9,	/* the dynamic linker says: the list of modules changes */
 	SITE_SCOPE = 1 << 10,	/* begins or ends what is counted; no family */
+	SITE_RELEASE = 1 << 12,	/* gives something back: an event, marked, also where SITE_INNER would be silent */
 	SITE_ALWAYS = 1 << 11,	/* carries its slice also outside of what is counted */
 };
 

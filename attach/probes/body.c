@@ -293,19 +293,33 @@ int body_scan(const struct elfimage *img, struct decoder *d, taddr entry, const 
 	return rc;
 }
 
-bool body_has_instruction(const struct elfimage *img, struct decoder *d, taddr addr)
+/* Decode the function around @within up to @addr; @last: the instruction before it, if there is one. */
+static bool decodes_to(const struct elfimage *img, struct decoder *d, taddr within, taddr addr, struct insn *last)
 {
 	struct code_range range;
-	struct insn in;
 	taddr at;
 
-	if (!elfimage_extent(img, addr, &range) || addr - range.lo > EXTENT_MAX)
+	if (!elfimage_extent(img, within, &range) || addr - range.lo > EXTENT_MAX)
 		return false;
-	for (at = range.lo; at < addr; at += in.len) {
-		if (!decode_at(img, d, at, &in))
+	for (at = range.lo; at < addr; at += last->len) {
+		if (!decode_at(img, d, at, last))
 			return false;
 	}
 	return at == addr;
+}
+
+bool body_has_instruction(const struct elfimage *img, struct decoder *d, taddr addr)
+{
+	struct insn last;
+
+	return decodes_to(img, d, addr, addr, &last);
+}
+
+bool body_has_return(const struct elfimage *img, struct decoder *d, taddr addr)
+{
+	struct insn last = { .flow = FLOW_NEXT };
+
+	return decodes_to(img, d, addr - 1, addr, &last) && last.flow == FLOW_CALL;
 }
 
 void body_fini(struct body *b)

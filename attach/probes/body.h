@@ -73,6 +73,9 @@ bool body_covers(const struct body *b, taddr addr);
  */
 bool body_has_instruction(const struct elfimage *img, struct decoder *d, taddr addr);
 
+/* true if a call returns to @addr: one ends there, by the same decoding. */
+bool body_has_return(const struct elfimage *img, struct decoder *d, taddr addr);
+
 /* The name of the function that the PLT stub at @addr goes to; NULL if it is no such stub or nobody knows. */
 const char *body_plt_name(const struct elfimage *img, struct decoder *d, taddr addr);
 

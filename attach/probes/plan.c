@@ -236,7 +236,8 @@ static unsigned entry_flags(const struct rule *r)
 {
 	if (rule_is_scope(r))
 		return SITE_SCOPE | SITE_EMIT;
-	return SITE_EMIT | SITE_INNER | (rule_is_ref(r) ? SITE_SLICE : 0);
+	return SITE_EMIT | SITE_INNER | (rule_is_ref(r) ? SITE_SLICE : 0) |
+	       (r->op == RULE_FREE || r->op == RULE_UNREF ? SITE_RELEASE : 0);
 }
 
 static void plan_at_entry(struct planning *pl, struct plan *p, const struct body *b)

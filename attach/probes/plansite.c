@@ -82,7 +82,8 @@ int plan_return(struct elfimage *img, struct decoder *d, taddr ret, const struct
 {
 	struct place where = { .img = img, .d = d, .shadow_stack = opt->shadow_stack };
 
-	if (place_anyhow(&where, ret, out))
+	/* the word at rsp is a return address only if the function was entered by a call, and said by nobody else */
+	if (!body_has_return(img, d, ret) || place_anyhow(&where, ret, out))
 		return -EILSEQ;
 	out->flags |= SITE_AFTER | SITE_EMIT | SITE_SLICE;
 	out->result = EMU_RAX;

@@ -18,7 +18,7 @@
 #define LOG_FROM 0x401020
 #define DEEP 64
 
-enum which { GF_ENTRY, GF_RET, LIBC_ENTRY, LIBC_RET, FREE, SCOPE_ENTRY, SCOPE_RET, RETURN_A, RETURN_B, LINKER, FROM };
+enum which { GF_ENTRY, GF_RET, LIBC_ENTRY, LIBC_RET, FREE, GF_FREE, SCOPE_ENTRY, SCOPE_RET, RETURN_A, RETURN_B, LINKER, FROM };
 
 static const struct { uint16_t flags, family; } sites[] = {
 	[GF_ENTRY] = { SITE_ENTRY | SITE_RETURN, GF },
@@ -26,6 +26,7 @@ static const struct { uint16_t flags, family; } sites[] = {
 	[LIBC_ENTRY] = { SITE_ENTRY, LIBC },
 	[LIBC_RET] = { SITE_EXIT | SITE_EMIT | SITE_SLICE | SITE_INNER, LIBC },
 	[FREE] = { SITE_EMIT | SITE_INNER | SITE_ALWAYS, LIBC },
+	[GF_FREE] = { SITE_EMIT | SITE_INNER | SITE_ALWAYS | SITE_RELEASE, GF },
 	[SCOPE_ENTRY] = { SITE_ENTRY, SITE_FAMILY_IN },
 	[SCOPE_RET] = { SITE_EXIT, SITE_FAMILY_IN },
 	[RETURN_A] = { SITE_AFTER | SITE_EMIT | SITE_SLICE, 0 },
@@ -117,6 +118,9 @@ static void families_count_apart(void **state)
 	assert_int_equal(m.call.args[0], 1030);
 	assert_false(hit(GF_RET, 20));	/* an inner affair */
 	assert_true(hit(FREE, 20));
+	assert_int_equal(m.flags, 0);
+	assert_true(hit(GF_FREE, 20));	/* so is this, but what is given back may not be the call's own */
+	assert_int_equal(m.flags, RECORD_WITHIN);
 	assert_true(hit(GF_RET, 40));
 	assert_int_equal(m.call.trap, GF_ENTRY);
 }

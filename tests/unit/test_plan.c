@@ -175,7 +175,7 @@ static void assert_no_doubles(void)
 	}
 }
 
-#define FREE_FLAGS (SITE_EMIT | SITE_INNER | SITE_ALWAYS)
+#define FREE_FLAGS (SITE_EMIT | SITE_INNER | SITE_ALWAYS | SITE_RELEASE)
 #define EXIT_FLAGS (SITE_EXIT | SITE_EMIT | SITE_SLICE | SITE_INNER)
 
 /* --- small functions --- */
@@ -625,9 +625,11 @@ static void test_refs(void **state)
 	     "unref t_pushfq if=ret==0", "free t_share_a if=ret==0");
 	p = plan_of("t_two_rets");
 	assert_kind(p, PLAN_ENTRY, 1, 1);
-	assert_flags(&p->sites[0], FREE_FLAGS | SITE_SLICE);
+	assert_flags(&p->sites[0], (SITE_EMIT | SITE_INNER | SITE_ALWAYS | SITE_SLICE));
 	assert_load(&p->sites[0].loads[0], SITE_BASE_ARG1, 4, 0x50);
-	assert_kind(plan_of("t_cold"), PLAN_ENTRY, 1, 1);
+	p = plan_of("t_cold");
+	assert_kind(p, PLAN_ENTRY, 1, 1);
+	assert_flags(&p->sites[0], FREE_FLAGS | SITE_SLICE);
 	p = plan_of("t_padded_ret");	/* a birth */
 	assert_kind(p, PLAN_EXITS, 2, 1);
 	assert_flags(&p->sites[0], EXIT_FLAGS | SITE_ALWAYS);
@@ -722,6 +724,9 @@ static void test_return(void **state)
 	assert_displaced(&s, address_of("t_after_load"), 3);
 	assert_int_equal(plan_return(fix.self, fix.d, address_of("t_after_syscall"), &plain, &s), -EILSEQ);
 	assert_int_equal(plan_return(fix.self, fix.d, 0x10, &plain, &s), -EILSEQ);
+	/* an instruction, but not behind a call; the middle of one */
+	assert_int_equal(plan_return(fix.self, fix.d, address_of("t_after_test") + 3, &plain, &s), -EILSEQ);
+	assert_int_equal(plan_return(fix.self, fix.d, address_of("t_after_test") + 1, &plain, &s), -EILSEQ);
 }
 
 static void test_plain_entry(void **state)
