@@ -216,8 +216,13 @@ static int plan(struct session *s)
 	taddr linker;
 	int r = modules_refresh(s->modules, false);
 
-	if (r == 0)
-		r = planting_plan(&s->planting);
+	if (r < 0)
+		return r;
+	/* first: no rule may take its place */
+	r = planting_plan_linker(&s->planting);
+	if (r < 0)
+		log_warn_errno(r, "modules that are loaded later will not be watched");
+	r = planting_plan(&s->planting);
 	if (r < 0)
 		return r;
 	if (!planting_any(&s->planting) && (s->opt->families.n || ruleset_is_own(&s->rules))) {
@@ -228,11 +233,6 @@ static int plan(struct session *s)
 		diagnose_no_allocator(&s->target, linker_break(s->modules, &linker) == -ENOENT, &d);
 		diagnose_log(&d);
 		return -ENOENT;
-	}
-	r = planting_plan_linker(&s->planting);
-	if (r < 0) {
-		log_warn_errno(r, "modules that are loaded later will not be watched");
-		r = 0;
 	}
 	return r;
 }

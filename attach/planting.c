@@ -117,8 +117,10 @@ static int add_probe(struct planting *p, const struct module *m, const struct pl
 		.body = { plan->body.lo + m->bias, plan->body.hi + m->bias },
 	};
 	snprintf(probe->function, sizeof(probe->function), "%s", plan->function);
-	if (plan->kind == PLAN_NONE)
+	if (plan->kind == PLAN_NONE) {
 		snprintf(probe->why_not, sizeof(probe->why_not), "%s", plan->reason);
+		log_warn("%s in %s is not watched: %s", plan->function, m->name, plan->reason);
+	}
 	return 0;
 }
 

@@ -7,6 +7,8 @@
 
 #include "report/objects.h"
 
+#define BY_MAX UINT32_MAX	/* more at once is no number of references, but rubbish in a register */
+
 static bool is_known(const struct tally *t, const struct tallied *x, taddr obj)
 {
 	const struct ledger *l = &t->recorder->ledger;
@@ -58,7 +60,7 @@ void tally_ref(struct tally *t, const struct tallied *x)
 	if (x->hit->head.flags & RECORD_OPENS || hitvalues_hold(&x->values) == HOLDS_NOT)
 		return;
 	if (hitvalues_hold(&x->values) == HOLDS_UNREAD || !hitvalues_get(&x->values, &r->ptr, &f.ref.addr) ||
-	    !hitvalues_get(&x->values, &r->by, &f.ref.by) || !count_after(x, f.ref.by, &f.ref.count)) {
+	    !hitvalues_get(&x->values, &r->by, &f.ref.by) || f.ref.by > BY_MAX || !count_after(x, f.ref.by, &f.ref.count)) {
 		tally_unread(t, x);
 		return;
 	}

@@ -99,7 +99,7 @@ static void put_probe(struct strbuf *sb, const struct summary *s, const struct s
 {
 	strbuf_pad(sb, ' ', INDENT);
 	if (is_never_called(p))
-		strbuf_puts(sb, "never called  ");
+		strbuf_puts(sb, "none counted  ");
 	else
 		strbuf_printf(sb, "%12" PRIu64 "  ", p->hits);
 	put_rule(sb, s, p);
@@ -139,7 +139,7 @@ static size_t count_never_called(const struct summary_run *run, const struct sum
 /* @word behind what is on the line, or on a new one. */
 static void put_word(struct strbuf *sb, const struct strbuf *word, size_t *column)
 {
-	size_t begin = INDENT + strlen("never called  "), width = words_width(word);
+	size_t begin = INDENT + strlen("none counted  "), width = words_width(word);
 
 	if (*column > begin && *column + 1 + width > LINE) {
 		strbuf_putc(sb, '\n');
@@ -169,10 +169,10 @@ static void put_name(struct strbuf *sb, const struct summary_probe *p, bool last
 static void put_never_called(struct strbuf *sb, const struct summary_run *run, const struct summary_probe *of, size_t n)
 {
 	cleanup_strbuf struct strbuf tail = STRBUF_INIT;
-	size_t column = INDENT + strlen("never called  "), at = 0;
+	size_t column = INDENT + strlen("none counted  "), at = 0;
 
 	strbuf_pad(sb, ' ', INDENT);
-	strbuf_puts(sb, "never called  ");
+	strbuf_puts(sb, "none counted  ");
 	for (size_t i = 0; i < run->nprobes; i++)
 		if (same_family(of, &run->probes[i]) && is_first_never_called(run, i))
 			put_name(sb, &run->probes[i], ++at == n, &column);

@@ -53,17 +53,17 @@ static void more_than_a_few_are_one_line(void **state)
 	add("fd", "alloc open if=i32(ret)>=0", LIBC, 7, NULL);
 	add("fd", "alloc dup", LIBC, 0, NULL);
 	add("fd", "free close", LIBC, 0, NULL);
-	assert_text("            never called  alloc openat  in libc.so.6\n"
+	assert_text("            none counted  alloc openat  in libc.so.6\n"
 		    "                       7  alloc open  in libc.so.6\n"
-		    "            never called  alloc dup  in libc.so.6\n"
-		    "            never called  free close  in libc.so.6\n");
+		    "            none counted  alloc dup  in libc.so.6\n"
+		    "            none counted  free close  in libc.so.6\n");
 	add("fd", "alloc creat", LIBC, 0, NULL);
 	add("fd", "alloc socket", NULL, 0, NULL);
 	add("fd", "alloc pipe", LIBC, 0, "bytes differ");
 	assert_text("                       7  alloc open  in libc.so.6\n"
 		    "                       0  alloc socket  NOT WATCHED: no such function in the target\n"
 		    "                       0  alloc pipe  in libc.so.6  NOT WATCHED: bytes differ\n"
-		    "            never called  openat, dup, close, creat (4 of family fd)\n");
+		    "            none counted  openat, dup, close, creat (4 of family fd)\n");
 }
 
 /* A function in two modules, or with two rules, is one name; rules that only differ in what follows are shown whole. */
@@ -76,16 +76,16 @@ static void a_function_several_times(void **state)
 	add("libc", "alloc pipe2 ptr=*arg2", LIBC, 3, NULL);
 	add("libc", "alloc a", LIBC, 0, NULL);
 	add("libc", "alloc b", LIBC, 0, NULL);
-	assert_text("            never called  alloc valloc  in libc.so.6\n"
-		    "            never called  alloc valloc  in libjemalloc.so.2\n"
+	assert_text("            none counted  alloc valloc  in libc.so.6\n"
+		    "            none counted  alloc valloc  in libjemalloc.so.2\n"
 		    "                       3  alloc pipe2 ptr=*arg1  in libc.so.6\n"
 		    "                       3  alloc pipe2 ptr=*arg2  in libc.so.6\n"
-		    "            never called  alloc a  in libc.so.6\n"
-		    "            never called  alloc b  in libc.so.6\n");
+		    "            none counted  alloc a  in libc.so.6\n"
+		    "            none counted  alloc b  in libc.so.6\n");
 	add("libc", "free c", LIBC, 0, NULL);
 	assert_text("                       3  alloc pipe2 ptr=*arg1  in libc.so.6\n"
 		    "                       3  alloc pipe2 ptr=*arg2  in libc.so.6\n"
-		    "            never called  valloc, a, b, c (4 of family libc)\n");
+		    "            none counted  valloc, a, b, c (4 of family libc)\n");
 }
 
 static void the_users_rules_are_all_shown(void **state)
@@ -98,12 +98,12 @@ static void the_users_rules_are_all_shown(void **state)
 		add(i < 3 ? "own" : "own-refs", rule, "/bin/x", 0, NULL);
 	}
 	add(NULL, "in handle", "/bin/x", 0, NULL);
-	assert_text("            never called  alloc f0 size=arg1  in x\n"
-		    "            never called  alloc f1 size=arg1  in x\n"
-		    "            never called  alloc f2 size=arg1  in x\n"
-		    "            never called  alloc f3 size=arg1  in x\n"
-		    "            never called  alloc f4 size=arg1  in x\n"
-		    "            never called  in handle  in x\n");
+	assert_text("            none counted  alloc f0 size=arg1  in x\n"
+		    "            none counted  alloc f1 size=arg1  in x\n"
+		    "            none counted  alloc f2 size=arg1  in x\n"
+		    "            none counted  alloc f3 size=arg1  in x\n"
+		    "            none counted  alloc f4 size=arg1  in x\n"
+		    "            none counted  in handle  in x\n");
 }
 
 static void each_family_by_itself(void **state)
@@ -117,9 +117,9 @@ static void each_family_by_itself(void **state)
 	add("dict", "ref other", LIBC, 0, NULL);
 	add("fd", "alloc c", LIBC, 0, NULL);
 	add("fd", "alloc d", LIBC, 0, NULL);
-	assert_text("            never called  a, b, c, d (4 of family fd)\n"
+	assert_text("            none counted  a, b, c, d (4 of family fd)\n"
 		    "                       1  dict: ref take  in libc.so.6\n"
-		    "            never called  dict: ref other  in libc.so.6\n");
+		    "            none counted  dict: ref other  in libc.so.6\n");
 }
 
 /* Lines end before they are too long; a name is safe to print, a rule may be no rule. */
@@ -154,7 +154,7 @@ static void too_many_to_compare(void **state)
 	for (int i = 0; i < 1001; i++)
 		add("fd", "alloc f size=arg1", LIBC, 0, NULL);
 	text_probes(&sb, &summary);
-	for (const char *p = strbuf_str(&sb); (p = strstr(p, "never called  alloc f size=arg1  in libc.so.6\n")); p++)
+	for (const char *p = strbuf_str(&sb); (p = strstr(p, "none counted  alloc f size=arg1  in libc.so.6\n")); p++)
 		lines++;
 	assert_int_equal(lines, 1001);
 	free(strbuf_steal(&sb));
