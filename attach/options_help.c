@@ -10,7 +10,7 @@
 
 static void help_line(FILE *out, const struct option_line *line)
 {
-	char left[40];
+	char left[96];
 	const char *text = line->help;
 	size_t n;
 
