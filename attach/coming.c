@@ -155,6 +155,14 @@ static int stack_of(void *ctx, const struct record_hit *hit, const struct site *
 	return backtrace_of(s->backtrace, hit, at, skip, tag, number);
 }
 
+/* Before anything is done, so that one can think better of it. */
+static void say_notes(const struct ruleset *rules)
+{
+	for (size_t i = 0; i < rules->nfamilies; i++)
+		if (*rules->families[i].note)
+			log_warn("family %s: %s", rules->families[i].name, rules->families[i].note);
+}
+
 static int open_planting(struct session *s)
 {
 	const struct backtrace_options stacks = { .which = s->opt->unwinder, .depth = s->opt->depth };
@@ -163,6 +171,7 @@ static int open_planting(struct session *s)
 	};
 	int mem = procfs_open_mem(s->target.pid), r;
 
+	say_notes(&s->rules);
 	if (mem < 0)
 		return mem == -EACCES ? -EPERM : mem == -ENOENT ? -ESRCH : mem;
 	r = planting_init(&s->planting, &s->link, s->modules, mem, &s->rules, &options);

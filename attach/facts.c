@@ -53,6 +53,8 @@ static void put_rules(struct recorder *r, const struct ruleset *set)
 		};
 
 		recorder_put(r, &f);
+		if (*family->note)
+			recorder_note(r, r->ledger.now_us, "family %s: %s", family->name, family->note);
 	}
 	for (size_t i = 0; i < set->nskips; i++) {
 		const struct fact f = {

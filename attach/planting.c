@@ -112,7 +112,8 @@ static int add_probe(struct planting *p, const struct module *m, const struct pl
 		return -ENOMEM;
 	*number = probe - p->probes;
 	*probe = (struct probe){
-		.hits = probe->hits, .rule = plan->rule, .module = m, .kind = plan->kind, .glibc = glibc,
+		.hits = probe->hits, .rule = plan->rule, .module = m, .kind = plan->kind, .passes_on = plan->passes_on,
+		.glibc = glibc,
 		.body = { plan->body.lo + m->bias, plan->body.hi + m->bias },
 	};
 	snprintf(probe->function, sizeof(probe->function), "%s", plan->function);
@@ -303,6 +304,16 @@ void planting_forget_all(struct planting *p, int mem)
 	p->mem = mem;
 }
 
+/* Two threads may have asked for the same, before a trap stood there for either. */
+static bool stands_at(const struct planting *p, taddr addr)
+{
+	for (uint32_t i = 0; i < p->link->nsites; i++) {
+		if (p->link->used[i] && p->link->shared->sites[i].addr == addr && !p->sites[i].module->gone)
+			return true;
+	}
+	return false;
+}
+
 int planting_return(struct planting *p, taddr ret, uint32_t entry)
 {
 	const struct site *opened = &p->link->shared->sites[entry];
@@ -311,6 +322,8 @@ int planting_return(struct planting *p, taddr ret, uint32_t entry)
 	struct site s;
 	int r;
 
+	if (stands_at(p, ret))
+		return 0;
 	if (!m || !m->img)
 		return -ENOENT;
 	r = plan_return(m->img, p->decoder, ret - m->bias, &p->options, &s);

@@ -28,6 +28,7 @@ struct probe {
 	enum plan_kind kind;
 	struct code_range body;		/* runtime addresses */
 	uint64_t hits;			/* counted by whoever reads the ring */
+	bool passes_on;			/* as in struct plan */
 	bool glibc;			/* of glibc's malloc: a thread that ends gives the blocks of its cache to free once more */
 	char why_not[240];		/* "" if it is watched */
 };

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "packs/packs.h"
+#include "report/ledger.h"
 
 #define FILE_MAX (1u << 20)
 
@@ -163,6 +164,14 @@ static int choose_named(const struct option_list *families, const struct ruleset
 	return r;
 }
 
+static int check_families(const struct ruleset *rs)
+{
+	if (rs->nfamilies <= LEDGER_FAMILIES_MAX)
+		return 0;
+	log_error("%zu families: at most %d can be watched at a time", rs->nfamilies, LEDGER_FAMILIES_MAX);
+	return -EINVAL;
+}
+
 int ruleset_choose(const struct options *opt, struct ruleset *out)
 {
 	const struct option_list libc = { .all = (const char *[]){ "libc" }, .n = 1 };
@@ -176,6 +185,8 @@ int ruleset_choose(const struct options *opt, struct ruleset *out)
 		r = choose_named(&libc, &all, out);
 	else if (r == 0)
 		r = choose_named(&opt->families, &all, out);
+	if (r == 0)
+		r = check_families(out);
 	ruleset_fini(&all);
 	return r;
 }

@@ -19,6 +19,7 @@ int tally_init(struct tally *t, struct planting *planting, struct recorder *reco
 	};
 	addrmap_init(&t->reallocs, sizeof(struct realloc_open));
 	addrmap_init(&t->outside, 0);
+	addrmap_init(&t->passed, sizeof(struct passed_on));
 	doubts_init(&t->doubts);
 	for (size_t i = 0; i < planting->nrules; i++)
 		if (planting->rules[i].op == RULE_FROM)
@@ -31,6 +32,7 @@ void tally_fini(struct tally *t)
 	released_free(t->released);
 	addrmap_fini(&t->reallocs);
 	addrmap_fini(&t->outside);
+	addrmap_fini(&t->passed);
 	doubts_fini(&t->doubts);
 }
 
@@ -129,6 +131,12 @@ static uint32_t probe_of(const struct tally *t, const struct record_hit *hit, co
 	return pl->sites[hit->head.site].probe;
 }
 
+/* A vfork child shares the target's memory, but not its descriptors. */
+static bool is_private(const struct tally *t, const struct tallied *x)
+{
+	return !rule_is_scope(x->rule) && t->planting->set->families[x->family].private;
+}
+
 static void find_scope(struct tally *t, const struct record_hit *hit, struct tallied *x)
 {
 	enum scope_answer answer = SCOPE_NO;
@@ -180,6 +188,8 @@ void tally_hit(struct tally *t, const struct record_hit *hit)
 	x.rule = x.probe->rule;
 	x.family = x.rule->family;
 	find_scope(t, hit, &x);
+	if (hit->head.flags & RECORD_GUEST && is_private(t, &x))
+		return;
 	hitvalues_read(hit, s, x.rule, wanted->probe == i, &x.values);
 	if (x.rule->op != RULE_FREE)
 		tally_settle_doubts(t, hit->head.tid, false);
@@ -189,8 +199,10 @@ void tally_hit(struct tally *t, const struct record_hit *hit)
 
 void tally_thread_end(struct tally *t, uint32_t tid)
 {
-	for (uint64_t family = 0; family < LEDGER_FAMILIES_MAX; family++)
+	for (uint64_t family = 0; family < LEDGER_FAMILIES_MAX; family++) {
 		addrmap_del(&t->reallocs, family << 32 | tid, NULL);
+		addrmap_del(&t->passed, family << 32 | tid, NULL);
+	}
 	scope_thread_end(t->scope, tid);
 	tally_settle_doubts(t, tid, true);
 }

@@ -45,6 +45,7 @@ struct tally {
 	struct scope *scope;
 	struct addrmap reallocs;	/* family and tid -> struct realloc_open */
 	struct addrmap outside;		/* what was taken out of scope and is there: a set of tally_key() */
+	struct addrmap passed;		/* family and tid -> struct passed_on */
 	struct doubts doubts;
 	pid_t pid;			/* the target; its first thread does not give back a cache. 0: not known */
 	bool counting;			/* within --from and --until */

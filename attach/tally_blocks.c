@@ -2,8 +2,8 @@
 /* tally_blocks: blocks given out, resized, released. */
 #include "attach/tally_parts.h"
 
-/* One thread may be in the realloc of several families. */
-static uint64_t realloc_key(const struct tallied *x)
+/* One thread may be in a function of several families. */
+static uint64_t thread_key(const struct tallied *x)
 {
 	return (uint64_t)x->family << 32 | x->hit->head.tid;
 }
@@ -51,7 +51,7 @@ static void put_aside(struct tally *t, const struct tallied *x, uint32_t kind, t
 {
 	const struct fact f = {
 		.kind = kind, .time_us = tally_time(t, x),
-		.block = { .addr = addr, .key = realloc_key(x), .stack = stack },
+		.block = { .addr = addr, .key = thread_key(x), .stack = stack },
 	};
 
 	tally_put(t, x, &f);
@@ -207,6 +207,25 @@ static void release_other(struct tally *t, const struct tallied *x, taddr ptr, u
 		t->out_of_memory = true;
 }
 
+/*
+ * CRYPTO_clear_free calls CRYPTO_free: one release. What has been given out since is another one; and so is what
+ * the same function is given, or another one that is not called from within.
+ */
+static bool is_passed_on(struct tally *t, const struct tallied *x, taddr ptr)
+{
+	struct passed_on now = { ptr, x->hit->regs.rsp + x->site->sp_delta,
+				 (uint32_t)(x->probe - t->planting->probes) };
+	const struct passed_on *last = addrmap_get(&t->passed, thread_key(x));
+
+	if (last && last->addr == ptr && last->probe != now.probe && now.sp <= last->sp && !is_held(t, x, ptr, NULL))
+		return true;
+	if (x->probe->passes_on && addrmap_put(&t->passed, thread_key(x), &now) < 0)
+		t->out_of_memory = true;
+	else if (last && !x->probe->passes_on)
+		addrmap_del(&t->passed, thread_key(x), NULL);
+	return false;
+}
+
 void tally_free(struct tally *t, const struct tallied *x)
 {
 	enum hitvalues_holds holds = hitvalues_hold(&x->values);
@@ -223,7 +242,7 @@ void tally_free(struct tally *t, const struct tallied *x)
 		tally_unread(t, x);
 		return;
 	}
-	if (!ptr && !x->rule->own_condition)
+	if ((!ptr && !x->rule->own_condition) || is_passed_on(t, x, ptr))
 		return;
 	if (tally_take_outside(t, x, ptr)) {
 		release_outside(t, x, ptr);
@@ -268,7 +287,7 @@ static void realloc_opens(struct tally *t, const struct tallied *x)
 		put_aside(t, x, MMT_ASIDE, old, FACT_NONE);
 	if (o.was != REALLOC_RELEASED)
 		released_put(t->released, tally_key(x, old), &(struct released_by){ FACT_NONE, o.alloc });
-	if (addrmap_put(&t->reallocs, realloc_key(x), &o) < 0)
+	if (addrmap_put(&t->reallocs, thread_key(x), &o) < 0)
 		t->out_of_memory = true;
 }
 
@@ -319,7 +338,7 @@ static bool end_realloc(struct tally *t, const struct tallied *x, taddr old, boo
 {
 	struct realloc_open o;
 
-	if (!addrmap_del(&t->reallocs, realloc_key(x), &o) || o.addr != old) {
+	if (!addrmap_del(&t->reallocs, thread_key(x), &o) || o.addr != old) {
 		/* its beginning was lost */
 		if (!released)
 			return false;

@@ -21,6 +21,12 @@ struct realloc_open {
 	enum { REALLOC_HELD, REALLOC_OLD, REALLOC_RELEASED, REALLOC_OUTSIDE } was;
 };
 
+/* The last release of a thread, by a function that may call another one to do it. */
+struct passed_on {
+	taddr addr, sp;			/* rsp where the function was entered */
+	uint32_t probe;
+};
+
 /* One hit, and what is known about it. */
 struct tallied {
 	const struct record_hit *hit;

@@ -147,7 +147,7 @@ static void on_hit(struct watch *w, const struct record_hit *hit)
 		on_modules(w);
 	else if (hit->head.flags & RECORD_HELD && s->flags & SITE_RETURN)
 		on_return_wanted(w, hit);
-	if (!(hit->head.flags & RECORD_HELD) || (s->flags & SITE_EMIT))
+	if (!(hit->head.flags & RECORD_SILENT) && (!(hit->head.flags & RECORD_HELD) || (s->flags & SITE_EMIT)))
 		tally_hit(w->tally, hit);
 	if (hit->head.flags & RECORD_HELD)
 		release(w, &hit->head);

@@ -13,13 +13,6 @@
 #include "report/diff_parts.h"
 #include "report/words.h"
 
-struct side {
-	char *key;
-	const struct summary_group *group;
-	bool is_new;
-	size_t order;
-};
-
 /* Separators that no name should have; if one has, two groups are added up that differ in nothing else. */
 static void put_frame(struct strbuf *sb, const struct summary_frame *f)
 {
@@ -51,28 +44,13 @@ static char *make_key(const struct summary_group *g)
 	return strbuf_steal(&sb);
 }
 
-static int add_sides(struct side *sides, size_t *n, const struct summary *s, bool is_new)
+static int add_sides(struct diff_sides *sides, const struct summary *s, bool is_new)
 {
-	for (size_t i = 0; i < s->ngroups; i++) {
-		char *key = make_key(&s->groups[i]);
+	int r = 0;
 
-		if (!key)
-			return -ENOMEM;
-		sides[*n] = (struct side){ key, &s->groups[i], is_new, *n };
-		++*n;
-	}
-	return 0;
-}
-
-/* The new side first, and in it the largest, whose stack is shown. */
-static int compare_sides(const void *pa, const void *pb)
-{
-	const struct side *a = pa, *b = pb;
-	int order = strcmp(a->key, b->key);
-
-	if (!order && a->is_new != b->is_new)
-		order = a->is_new ? -1 : 1;
-	return order ? order : a->order < b->order ? -1 : 1;
+	for (size_t i = 0; i < s->ngroups && r == 0; i++)
+		r = diff_sides_add(sides, make_key(&s->groups[i]), &s->groups[i], is_new);
+	return r;
 }
 
 static enum diff_change change_of(const struct diff_group *g, bool in_old, bool in_new)
@@ -88,17 +66,21 @@ static enum diff_change change_of(const struct diff_group *g, bool in_old, bool 
 	return DIFF_SAME;
 }
 
-/* Those of @sides[from...] with the same key are one group. Where the next one begins. */
-static size_t join(const struct side *sides, size_t n, size_t from, struct diff_group *g)
+/* Those from @from on with the same key are one group. Where the next one begins. */
+static size_t join(const struct diff_sides *sides, size_t from, struct diff_group *g)
 {
+	const struct diff_side *first = &sides->all[from];
 	bool in_old = false, in_new = false;
 	size_t i = from;
 
-	*g = (struct diff_group){ .group = sides[from].group };
-	for (; i < n && !strcmp(sides[i].key, sides[from].key); i++) {
-		*(sides[i].is_new ? &in_new : &in_old) = true;
-		*(sides[i].is_new ? &g->new_blocks : &g->old_blocks) += sides[i].group->blocks;
-		*(sides[i].is_new ? &g->new_bytes : &g->old_bytes) += sides[i].group->bytes;
+	*g = (struct diff_group){ .group = first->what };
+	for (; i < sides->n && !strcmp(sides->all[i].key, first->key); i++) {
+		const struct summary_group *its = sides->all[i].what;
+		bool is_new = sides->all[i].is_new;
+
+		*(is_new ? &in_new : &in_old) = true;
+		*(is_new ? &g->new_blocks : &g->old_blocks) += its->blocks;
+		*(is_new ? &g->new_bytes : &g->old_bytes) += its->bytes;
 	}
 	g->change = change_of(g, in_old, in_new);
 	return i;
@@ -141,32 +123,32 @@ static int rank_groups(struct diff *d)
 	return 0;
 }
 
-static int make_groups(struct diff *d, struct side *sides, size_t n)
+static int make_groups(struct diff *d, struct diff_sides *sides)
 {
-	qsort(sides, n, sizeof(*sides), compare_sides);
-	for (size_t i = 0; i < n;)
-		i = join(sides, n, i, &d->groups[d->ngroups++]);
+	diff_sides_sort(sides);
+	for (size_t i = 0; i < sides->n;)
+		i = join(sides, i, &d->groups[d->ngroups++]);
 	return rank_groups(d);
 }
 
 int diff_make(const struct summary *old, const struct summary *new, struct diff *out)
 {
-	size_t room = old->ngroups + new->ngroups + 1, n = 0;
-	struct side *sides = calloc(room, sizeof(*sides));
-	int r = -ENOMEM;
+	size_t room = old->ngroups + new->ngroups;
+	struct diff_sides sides;
+	int r = diff_sides_init(&sides, room);
 
-	*out = (struct diff){ .old = old, .new = new, .groups = calloc(room, sizeof(*out->groups)) };
-	if (sides && out->groups)
-		r = add_sides(sides, &n, old, false);
+	*out = (struct diff){ .old = old, .new = new, .groups = calloc(room + 1, sizeof(*out->groups)) };
+	if (!out->groups)
+		r = -ENOMEM;
 	if (r == 0)
-		r = add_sides(sides, &n, new, true);
+		r = add_sides(&sides, old, false);
 	if (r == 0)
-		r = make_groups(out, sides, n);
+		r = add_sides(&sides, new, true);
+	if (r == 0)
+		r = make_groups(out, &sides);
 	if (r == 0)
 		r = diff_refs_make(out);
-	for (size_t i = 0; i < n; i++)
-		free(sides[i].key);
-	free(sides);
+	diff_sides_fini(&sides);
 	if (r < 0)
 		diff_fini(out);
 	return r;

@@ -18,4 +18,26 @@ void diff_text_refs_answer(struct strbuf *sb, const struct diff *d, const char *
 /* The table of objects, and the most suspect places of those that grew; @top of them, 0: all. */
 void diff_text_refs(struct strbuf *sb, const struct diff *d, size_t top);
 
+/* Things of both sides, found to be the same by a text. */
+struct diff_side {
+	char *key;
+	const void *what;
+	bool is_new;
+	size_t order;		/* among all, as they were added */
+};
+
+struct diff_sides {
+	struct diff_side *all;
+	size_t n, size;
+};
+
+must_check int diff_sides_init(struct diff_sides *s, size_t size);	/* room for so many. 0 or -ENOMEM */
+void diff_sides_fini(struct diff_sides *s);
+
+/* @key is taken over. 0; -ENOMEM for NULL. */
+must_check int diff_sides_add(struct diff_sides *s, char *key, const void *what, bool is_new);
+
+/* The same next to each other; of these the new side first, and in it the one that was added first. */
+void diff_sides_sort(struct diff_sides *s);
+
 #endif

@@ -10,13 +10,6 @@
 
 #include "report/diff_parts.h"
 
-struct side {
-	char *key;
-	const struct summary_refs *refs;
-	bool is_new;
-	size_t order;
-};
-
 static int compare_texts(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
@@ -69,28 +62,13 @@ static char *make_key(const struct summary_refs *r)
 	return NULL;
 }
 
-static int add_sides(struct side *sides, size_t *n, const struct summary *s, bool is_new)
+static int add_sides(struct diff_sides *sides, const struct summary *s, bool is_new)
 {
-	for (size_t i = 0; i < s->nrefs; i++) {
-		char *key = make_key(&s->refs[i]);
+	int r = 0;
 
-		if (!key)
-			return -ENOMEM;
-		sides[*n] = (struct side){ key, &s->refs[i], is_new, *n };
-		++*n;
-	}
-	return 0;
-}
-
-/* The new side first, and in it the largest group, whose stacks are shown. */
-static int compare_sides(const void *pa, const void *pb)
-{
-	const struct side *a = pa, *b = pb;
-	int order = strcmp(a->key, b->key);
-
-	if (!order && a->is_new != b->is_new)
-		order = a->is_new ? -1 : 1;
-	return order ? order : a->order < b->order ? -1 : 1;
+	for (size_t i = 0; i < s->nrefs && r == 0; i++)
+		r = diff_sides_add(sides, make_key(&s->refs[i]), &s->refs[i], is_new);
+	return r;
 }
 
 static enum diff_change change_of(const struct diff_refs *d, bool in_old, bool in_new)
@@ -104,16 +82,19 @@ static enum diff_change change_of(const struct diff_refs *d, bool in_old, bool i
 	return d->new_objects > d->old_objects ? DIFF_GREW : DIFF_SHRANK;
 }
 
-/* Those of @sides[from...] with the same key are one. Where the next one begins. */
-static size_t join(const struct side *sides, size_t n, size_t from, struct diff_refs *d)
+/* Those from @from on with the same key are one. Where the next one begins. */
+static size_t join(const struct diff_sides *sides, size_t from, struct diff_refs *d)
 {
+	const struct diff_side *first = &sides->all[from];
 	bool in_old = false, in_new = false;
 	size_t i = from;
 
-	*d = (struct diff_refs){ .refs = sides[from].refs };
-	for (; i < n && !strcmp(sides[i].key, sides[from].key); i++) {
-		*(sides[i].is_new ? &in_new : &in_old) = true;
-		*(sides[i].is_new ? &d->new_objects : &d->old_objects) += sides[i].refs->objects;
+	*d = (struct diff_refs){ .refs = first->what };
+	for (; i < sides->n && !strcmp(sides->all[i].key, first->key); i++) {
+		const struct summary_refs *its = sides->all[i].what;
+
+		*(sides->all[i].is_new ? &in_new : &in_old) = true;
+		*(sides->all[i].is_new ? &d->new_objects : &d->old_objects) += its->objects;
 	}
 	d->change = change_of(d, in_old, in_new);
 	d->order = from;
@@ -133,22 +114,23 @@ static int compare_growth(const void *pa, const void *pb)
 
 int diff_refs_make(struct diff *d)
 {
-	size_t room = d->old->nrefs + d->new->nrefs + 1, n = 0;
-	cleanup_free struct side *sides = calloc(room, sizeof(*sides));
-	int r = -ENOMEM;
+	size_t room = d->old->nrefs + d->new->nrefs;
+	struct diff_sides sides;
+	int r = diff_sides_init(&sides, room);
 
-	d->refs = calloc(room, sizeof(*d->refs));
-	if (sides && d->refs)
-		r = add_sides(sides, &n, d->old, false);
+	d->refs = calloc(room + 1, sizeof(*d->refs));
+	if (!d->refs)
+		r = -ENOMEM;
 	if (r == 0)
-		r = add_sides(sides, &n, d->new, true);
-	if (r == 0 && n)
-		qsort(sides, n, sizeof(*sides), compare_sides);
-	for (size_t i = 0; r == 0 && i < n;)
-		i = join(sides, n, i, &d->refs[d->nrefs++]);
+		r = add_sides(&sides, d->old, false);
+	if (r == 0)
+		r = add_sides(&sides, d->new, true);
+	if (r == 0)
+		diff_sides_sort(&sides);
+	for (size_t i = 0; r == 0 && i < sides.n;)
+		i = join(&sides, i, &d->refs[d->nrefs++]);
 	if (d->nrefs)
 		qsort(d->refs, d->nrefs, sizeof(*d->refs), compare_growth);
-	for (size_t i = 0; i < n; i++)
-		free(sides[i].key);
+	diff_sides_fini(&sides);
 	return r;
 }

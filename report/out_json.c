@@ -163,6 +163,11 @@ static void put_use(struct strbuf *sb, const struct summary_use *u, bool taken)
 	if (taken) {
 		json_number(sb, ", ", "kept", u->kept);
 		json_number(sb, ", ", "taken_in_all", u->taken_in_all);
+		json_number(sb, ", ", "several", u->several);
+		json_number(sb, ", ", "as_many", u->as_many);
+		json_string(sb, ", ", "module", u->module);
+		json_number(sb, ", ", "module_taken", u->module_taken);
+		json_number(sb, ", ", "module_dropped", u->module_dropped);
 	}
 	json_number(sb, ", ", "wrappers", u->wrappers);
 	json_stack(sb, ", ", u->frames, u->depth, u->end);

@@ -115,8 +115,10 @@ static int sort_objects(struct maker *mk)
 		if (!drafts_wants(&mk->places.drafts, o->birth_us))
 			continue;
 		r = read_object(mk, addr, o, &one);
-		if (r == 0)
-			r = signatures_add(&mk->signatures, &one, &group);
+		if (r < 0)
+			break;
+		refplaces_look(&mk->places, &one);
+		r = signatures_add(&mk->signatures, &one, &group);
 		if (r == 0)
 			r = keep_member(mk, group, addr);
 	}
@@ -161,6 +163,31 @@ static bool is_suppressed(const struct maker *mk, const struct sig_group *g)
 
 /* --- groups --- */
 
+/* What each module took and dropped on the objects of the group. */
+static int fill_modules(const struct maker *mk, const struct sig_group *g, struct summary_refs *out)
+{
+	const struct refowners *owners = &mk->places.owners;
+	cleanup_free struct sig_use *sums = calloc(owners->n + 1, sizeof(*sums));
+
+	if (!sums)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < g->nuses; i++) {
+		struct sig_use *sum = &sums[mk->places.all[g->uses[i].place].owner];
+
+		sum->taken += g->uses[i].taken;
+		sum->dropped += g->uses[i].dropped;
+	}
+	for (size_t i = 0; i < out->ntaken; i++) {
+		struct summary_use *u = &out->taken[i];
+		uint32_t owner = mk->places.all[u->place].owner;
+
+		u->module = owners->all[owner];
+		u->module_taken = sums[owner].taken;
+		u->module_dropped = sums[owner].dropped;
+	}
+	return 0;
+}
+
 static int fill_uses(const struct maker *mk, const struct sig_group *g, struct summary_refs *out)
 {
 	out->taken = calloc(g->nuses + 1, sizeof(*out->taken));
@@ -175,6 +202,8 @@ static int fill_uses(const struct maker *mk, const struct sig_group *g, struct s
 		if (u->dropped)
 			out->dropped[out->ndropped++] = refplaces_dropped(&mk->places, u->place, u->dropped, g->objects);
 	}
+	if (fill_modules(mk, g, out) < 0)
+		return -ENOMEM;
 	summary_sort_uses(out->taken, out->ntaken);
 	summary_sort_uses(out->dropped, out->ndropped);
 	return 0;

@@ -23,7 +23,7 @@ static int name(struct refplaces *p, const struct groups_options *opt, struct dr
 	if (!opt->keep_wrappers)
 		d->wrappers = wrappers_count(place->frames, place->depth);
 	d->skip = expand_frames_within(&l->defs, d->path.frames, d->path.depth, d->wrappers);
-	return 0;
+	return refowners_find(&p->owners, place->frames, place->depth, d->wrappers, &place->owner);
 }
 
 int refplaces_make(struct ledger *l, const struct groups_options *opt, uint32_t family, const uint32_t *same_as,
@@ -32,6 +32,7 @@ int refplaces_make(struct ledger *l, const struct groups_options *opt, uint32_t 
 	int r;
 
 	out->all = NULL;
+	refowners_init(&out->owners, l, family);
 	r = drafts_make(l, family, opt->older_than_us, same_as, &out->drafts);
 	if (r < 0)
 		return r;
@@ -46,12 +47,26 @@ int refplaces_make(struct ledger *l, const struct groups_options *opt, uint32_t 
 void refplaces_fini(struct refplaces *p)
 {
 	free(p->all);
+	refowners_fini(&p->owners);
 	drafts_fini(&p->drafts);
 }
 
 uint32_t refplaces_of(const struct refplaces *p, uint32_t stack)
 {
 	return p->drafts.all[p->drafts.of_stack[stack]].twin;
+}
+
+/* The own count of one that is older tells of references that nobody saw. */
+void refplaces_look(struct refplaces *p, const struct sig_object *o)
+{
+	if (o->net < 2 || (o->older && o->counted))
+		return;
+	for (uint32_t i = 0; i < o->nuses; i++) {
+		struct refplace *place = &p->all[o->uses[i].place];
+
+		place->several += o->uses[i].taken != 0;
+		place->as_many += o->uses[i].taken == (uint64_t)o->net;
+	}
 }
 
 struct summary_use refplaces_dropped(const struct refplaces *p, uint32_t place, uint64_t count, uint64_t objects)
@@ -71,6 +86,8 @@ struct summary_use refplaces_taken(const struct refplaces *p, uint32_t place, ui
 
 	use.taken_in_all = p->drafts.all[place].allocs;
 	use.kept = p->drafts.all[place].held_bytes;
+	use.several = p->all[place].several;
+	use.as_many = p->all[place].as_many;
 	return use;
 }
 

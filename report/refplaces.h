@@ -14,15 +14,20 @@
 #include "report/drafts.h"
 #include "report/groups.h"
 #include "report/ledger.h"
+#include "report/refowners.h"
+#include "report/signatures.h"
 #include "report/summary.h"
 
 struct refplace {
 	const struct summary_frame *frames;	/* the summary's */
 	size_t depth;
+	uint32_t owner;			/* whose place it is: a number of refowners */
+	uint64_t several, as_many;	/* as in a summary_use */
 };
 
 struct refplaces {
 	struct drafts drafts;
+	struct refowners owners;
 	struct refplace *all;		/* by number: the draft's index */
 };
 
@@ -33,6 +38,9 @@ void refplaces_fini(struct refplaces *p);
 
 /* Of the stack with this index. */
 uint32_t refplaces_of(const struct refplaces *p, uint32_t stack);
+
+/* A held object, for the numbers that are of all of them. */
+void refplaces_look(struct refplaces *p, const struct sig_object *o);
 
 /*
  * What the place took: @count references on @objects of a group. For what it dropped the numbers of all objects say

@@ -60,12 +60,19 @@ static int begin(struct refs_entry *e, const struct summary_refs *r, size_t orde
 	return e->refs.taken && e->refs.dropped ? add_net(e, r) : -ENOMEM;
 }
 
+static void add_use(struct summary_use *to, const struct summary_use *from)
+{
+	to->count += from->count;
+	to->module_taken += from->module_taken;
+	to->module_dropped += from->module_dropped;
+}
+
 static void add_uses(struct summary_use *to, size_t n, const struct summary_use *from, size_t nfrom)
 {
 	for (size_t i = 0; i < n; i++)
 		for (size_t j = 0; j < nfrom; j++)
 			if (to[i].place == from[j].place)
-				to[i].count += from[j].count;
+				add_use(&to[i], &from[j]);
 }
 
 static void per_object(struct summary_use *uses, size_t n, uint64_t objects)

@@ -110,6 +110,10 @@ struct summary_use {
 	double per_object;
 	uint64_t taken_in_all;		/* references taken here on any object, over the run */
 	uint64_t kept;			/* of these, on objects that are still held */
+	uint64_t several;		/* objects of the family with two references too many or more, on which it took */
+	uint64_t as_many;		/* of these: it took just as many as are too many */
+	const char *module;		/* whose place it is (report/refowners.h); NULL: not known */
+	uint64_t module_taken, module_dropped;	/* by all places of that, on all objects of the group */
 	const struct summary_frame *frames;	/* leaf first; borrowed, many groups have the same: summary_keep_stack */
 	size_t depth;
 	size_t wrappers;		/* as in a group */
@@ -141,7 +145,7 @@ struct summary_refs {
 	size_t npoints;
 	taddr *samples;			/* the oldest ones */
 	size_t nsamples;
-	struct summary_use *taken;	/* most suspect first: of which the largest share was not dropped */
+	struct summary_use *taken;	/* most suspect first: summary_sort_uses */
 	struct summary_use *dropped;	/* most of them first */
 	size_t ntaken, ndropped;
 	struct summary_object *all;	/* by address; none if nobody asked for them (--per-object) */
@@ -297,8 +301,16 @@ bool summary_refs_suspect(const struct summary_refs *r);
 int summary_refs_rank(const struct summary_refs *r);
 /* How much of what was taken there is on objects that are still held: 0 to 1. */
 double summary_use_share(const struct summary_use *u);
-/* Most suspect first, as `taken` is to be; of places that took nothing, those first that dropped most. */
+/* How much of what its module took on the group's objects was not dropped by that module: 1 for one that never drops. */
+double summary_use_module_share(const struct summary_use *u);
+/* It took as many as are too many on most of the objects with several: nobody else's number would follow that. */
+bool summary_use_follows(const struct summary_use *u);
+/* Most suspect first, as `taken` is to be: summary_refs.c. Of places that took nothing, those first that dropped most. */
 void summary_sort_uses(struct summary_use *uses, size_t n);
+/* Of sorted places: how many have as large a share as the first, or nearly; 0 if there are none. */
+size_t summary_near_uses(const struct summary_use *uses, size_t n);
+/* How many of these nothing tells from the first. */
+size_t summary_like_uses(const struct summary_use *uses, size_t n);
 
 uint64_t summary_lost_total(const struct summary *s);
 const char *summary_verdict_name(enum summary_verdict verdict);

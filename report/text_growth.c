@@ -54,6 +54,8 @@ static void put_words(struct strbuf *sb, const struct summary *s, const struct g
 	case GROWTH_SLOWS:
 	case GROWTH_GROWS:
 	case GROWTH_FALLS:
+		if (g->bytes_per_minute == 0)
+			break;
 		strbuf_puts(sb, g->shape == GROWTH_SLOWS ? ", by " : " by ");
 		words_rate(sb, g->bytes_per_minute, plain);
 		strbuf_puts(sb, g->shape == GROWTH_SLOWS ? " now" : "");

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "report/text_parts.h"
+#include "report/text_probes.h"
 #include "report/words.h"
 
 #define TRACES_SHOWN 3
@@ -155,26 +156,6 @@ static void put_references(struct strbuf *sb, const struct summary *s, const str
 	strbuf_printf(sb, " taken, %" PRIu64 " dropped\n", f->dropped);
 }
 
-/* A rule that sees nothing is the commonest reason for a report that says nothing. */
-static void put_probe(struct strbuf *sb, const struct summary_probe *p)
-{
-	label(sb, "");
-	if (p->hits || p->note || !p->module)
-		strbuf_printf(sb, "%12" PRIu64 "  ", p->hits);
-	else
-		strbuf_puts(sb, "never called  ");
-	strbuf_text(sb, p->rule);
-	if (p->module) {
-		strbuf_puts(sb, "  in ");
-		strbuf_text(sb, p->module);
-	}
-	if (p->note || !p->module) {
-		strbuf_puts(sb, "  NOT WATCHED: ");
-		strbuf_text(sb, p->note ? p->note : "no such function in the target");
-	}
-	strbuf_putc(sb, '\n');
-}
-
 static void put_gap(struct strbuf *sb, const struct summary_gap *gap)
 {
 	label(sb, "GAP");
@@ -219,8 +200,7 @@ void text_head(struct strbuf *sb, const struct summary *s)
 	for (size_t i = 0; i < s->nfamilies; i++)
 		if (s->families[i].refs)
 			put_references(sb, s, &s->families[i]);
-	for (size_t i = 0; i < s->run.nprobes; i++)
-		put_probe(sb, &s->run.probes[i]);
+	text_probes(sb, s);
 	put_hidden(sb, &s->suppressed, "suppressions");
 	put_hidden(sb, &s->filtered, "--older-than, --min-bytes, --focus or --ignore");
 	for (size_t i = 0; i < s->run.ngaps; i++)

@@ -3,10 +3,12 @@
  * text_refs_entry: one entry of text_refs.h: what is wrong with these objects, and who took and dropped them.
  *
  * A place is suspect if clearly more of what it took, on any object of the run, is on objects that are still held
- * than of what the others took. Where no place stands out and most of what is taken is dropped again, then a drop
- * is missing, not a place one too many.
+ * than of what the others took; of several such places, if something else tells it from them (summary_refs.c), and
+ * then that is said. Where no place stands out and most of what is taken is dropped again, then a drop is missing,
+ * not a place one too many.
  */
 #include <inttypes.h>
+#include <math.h>
 #include <stdbool.h>
 
 #include "report/text_growth.h"
@@ -14,10 +16,11 @@
 #include "report/text_stack.h"
 #include "report/words.h"
 
-#define CLEARLY 1.5
 #define MOSTLY 0.5
-#define USES_SHOWN 8		/* of either sort */
+#define USES_SHOWN 8		/* of either sort; where one is suspected, the others are of less interest: */
+#define USES_BESIDES 4
 #define NETS_SHOWN 5
+#define LEAST_UNSEEN 0.05	/* times: what is less is a rounding, or one object's affair */
 
 static uint64_t distance(int64_t net)
 {
@@ -70,8 +73,28 @@ static double times(const struct summary_use *uses, size_t n)
 	return sum;
 }
 
-static void put_times(struct strbuf *sb, const struct summary_refs *r)
+/* The object's own count may know of more than was seen: calls that no rule is about. */
+static void put_unseen(struct strbuf *sb, const struct refs_entry *e)
 {
+	const struct summary_refs *r = &e->refs;
+	double nets = 0, unseen;
+
+	if (!r->counted || r->older || !r->objects)
+		return;
+	for (size_t i = 0; i < e->nnets; i++)
+		nets += (double)e->nets[i].net * (double)e->nets[i].objects;
+	unseen = times(r->taken, r->ntaken) - times(r->dropped, r->ndropped) - nets / (double)r->objects;
+	if (fabs(unseen) < LEAST_UNSEEN)
+		return;
+	strbuf_puts(sb, unseen > 0 ? ", and by its count dropped " : ", and by its count taken ");
+	words_times(sb, fabs(unseen));
+	strbuf_puts(sb, " unseen");
+}
+
+static void put_times(struct strbuf *sb, const struct refs_entry *e)
+{
+	const struct summary_refs *r = &e->refs;
+
 	strbuf_puts(sb, ": ");
 	if (r->ntaken) {
 		strbuf_puts(sb, "taken ");
@@ -85,6 +108,7 @@ static void put_times(struct strbuf *sb, const struct summary_refs *r)
 	} else {
 		strbuf_puts(sb, ", never dropped");
 	}
+	put_unseen(sb, e);
 }
 
 static void put_ages(struct strbuf *sb, const struct summary_refs *r)
@@ -121,12 +145,8 @@ static void put_nets(struct strbuf *sb, const struct refs_entry *e)
 /* How many of the places taken at, which come first, stand out; 0 if none does. */
 static size_t count_suspects(const struct summary_refs *r)
 {
-	size_t n = 0;
+	size_t n = r->net > 0 ? summary_like_uses(r->taken, r->ntaken) : 0;
 
-	if (!r->ntaken || r->net <= 0)
-		return 0;
-	while (n < r->ntaken && summary_use_share(&r->taken[n]) * CLEARLY > summary_use_share(&r->taken[0]))
-		n++;
 	return n < r->ntaken ? n : 0;
 }
 
@@ -142,8 +162,25 @@ static void put_share(struct strbuf *sb, const struct summary_use *u)
 	strbuf_puts(sb, ") are on objects that are still held\n");
 }
 
-static void put_taken(struct strbuf *sb, const struct summary_use *u, size_t suspects, size_t index)
+/* Of several with that share: why this one? */
+static void put_reason(struct strbuf *sb, const struct summary_use *u, size_t near)
 {
+	strbuf_printf(sb, "    of %zu places with about that share ", near);
+	if (summary_use_follows(u)) {
+		strbuf_printf(sb, "this one took just as many as are too many, on %" PRIu64 " of %" PRIu64 " objects with 2 or more\n",
+			      u->as_many, u->several);
+		return;
+	}
+	strbuf_puts(sb, "this one's module drops least of what it takes: ");
+	strbuf_text(sb, u->module ? words_base(u->module) : "?");
+	strbuf_printf(sb, " took %" PRIu64 " on these objects and dropped %" PRIu64 "\n", u->module_taken, u->module_dropped);
+}
+
+static void put_taken(struct strbuf *sb, const struct summary_refs *r, size_t suspects, size_t index)
+{
+	const struct summary_use *u = &r->taken[index];
+	size_t near = summary_near_uses(r->taken, r->ntaken);
+
 	strbuf_puts(sb, "  ");
 	if (index < suspects)
 		strbuf_puts(sb, suspects == 1 ? "MOST SUSPECT: " : "SUSPECT: ");
@@ -151,6 +188,8 @@ static void put_taken(struct strbuf *sb, const struct summary_use *u, size_t sus
 	words_times(sb, u->per_object);
 	strbuf_puts(sb, " each; ");
 	put_share(sb, u);
+	if (index < suspects && suspects < near)
+		put_reason(sb, u, near);
 	text_stack(sb, u->frames, u->depth, u->wrappers, u->end);
 }
 
@@ -162,21 +201,23 @@ static void put_dropped(struct strbuf *sb, const struct summary_use *u)
 	text_stack(sb, u->frames, u->depth, u->wrappers, u->end);
 }
 
-static size_t shown(const struct text_refs *t, size_t n)
+static size_t shown(const struct text_refs *t, size_t n, size_t suspects)
 {
-	return t->all || n <= USES_SHOWN ? n : USES_SHOWN;
+	size_t most = suspects ? USES_BESIDES : USES_SHOWN;
+
+	return t->all || n <= most ? n : most;
 }
 
-static void put_rest(struct strbuf *sb, const struct text_refs *t, const struct summary_use *uses, size_t n,
-		     const char *what)
+/* What the places from @first on did. */
+static void put_rest(struct strbuf *sb, const struct summary_use *uses, size_t first, size_t n, const char *what)
 {
 	uint64_t count = 0;
 
-	if (shown(t, n) == n)
+	if (first == n)
 		return;
-	for (size_t i = shown(t, n); i < n; i++)
+	for (size_t i = first; i < n; i++)
 		count += uses[i].count;
-	strbuf_printf(sb, "  %s %" PRIu64 " times at %zu more places (--top 0 shows all)\n", what, count, n - shown(t, n));
+	strbuf_printf(sb, "  %s %" PRIu64 " times at %zu more places (--top 0 shows all)\n", what, count, n - first);
 }
 
 /* Not so a cache that is full. */
@@ -188,15 +229,16 @@ static bool misses_a_drop(const struct summary_refs *r)
 static void put_uses(struct strbuf *sb, const struct text_refs *t, const struct summary_refs *r)
 {
 	size_t suspects = count_suspects(r);
+	size_t taken = shown(t, r->ntaken, suspects), dropped = shown(t, r->ndropped, suspects);
 
-	for (size_t i = 0; i < shown(t, r->ntaken); i++)
-		put_taken(sb, &r->taken[i], suspects, i);
-	put_rest(sb, t, r->taken, r->ntaken, "taken");
+	for (size_t i = 0; i < taken; i++)
+		put_taken(sb, r, suspects, i);
+	put_rest(sb, r->taken, taken, r->ntaken, "taken");
 	if (!suspects && misses_a_drop(r))
 		strbuf_puts(sb, "  no place stands out: what is taken there is dropped as a rule. On which path is a drop missing?\n");
-	for (size_t i = 0; i < shown(t, r->ndropped); i++)
+	for (size_t i = 0; i < dropped; i++)
 		put_dropped(sb, &r->dropped[i]);
-	put_rest(sb, t, r->dropped, r->ndropped, "dropped");
+	put_rest(sb, r->dropped, dropped, r->ndropped, "dropped");
 }
 
 void text_refs_entry(const struct text_refs *t, size_t index, struct strbuf *sb)
@@ -209,7 +251,7 @@ void text_refs_entry(const struct text_refs *t, size_t index, struct strbuf *sb)
 	strbuf_putc(sb, ' ');
 	text_things(sb, &t->part, e->refs.objects);
 	put_judgement(sb, e);
-	put_times(sb, &e->refs);
+	put_times(sb, e);
 	if (text_timed(t->summary))
 		put_ages(sb, &e->refs);
 	strbuf_putc(sb, '\n');

@@ -8,7 +8,10 @@
 
 #define WRAPPERS_WIDTH 86	/* all their names together */
 #define PLACE_WIDTH 26		/* file and line in a table; the function has the rest */
-#define TAG_WIDTH 12		/* in a table */
+#define PLACE_LEAST 12		/* who has less room for it does without */
+#define NAME_LEAST 12
+#define TAG_WIDTH 20		/* in a table */
+#define WHERE_LEAST 29		/* beside a tag, also where that makes the line longer: a module and offset */
 
 static void put_place(struct strbuf *sb, const struct summary_frame *f)
 {
@@ -72,6 +75,22 @@ static void put_source(struct strbuf *sb, const struct summary_frame *f)
 		strbuf_printf(sb, ":%d", f->line);
 }
 
+/*
+ * How much of @width is for the place, behind a blank: what the function leaves. A source line has a part in any case;
+ * an offset says nothing that a name does not say better.
+ */
+static size_t place_width(const struct strbuf *place, bool is_source, const struct strbuf *name, size_t width)
+{
+	size_t left = width > words_width(name) + 1 ? width - words_width(name) - 1 : 0;
+	size_t least = width > PLACE_WIDTH + NAME_LEAST ? PLACE_WIDTH : width / 2;
+
+	if (is_source && left < least)
+		left = least;
+	if (words_width(place) <= left)
+		return words_width(place);
+	return left < PLACE_LEAST ? 0 : left;
+}
+
 void text_where_of(struct strbuf *sb, const struct summary_frame *frames, size_t n, size_t wrappers, size_t width)
 {
 	const struct summary_frame *f = wrappers < n ? &frames[wrappers] : NULL;
@@ -87,14 +106,12 @@ void text_where_of(struct strbuf *sb, const struct summary_frame *frames, size_t
 	else
 		put_place(&place, f);
 	strbuf_text(&name, f->function ? f->function : "??");
-	left = width > words_width(&name) + 1 ? width - words_width(&name) - 1 : 0;
-	if (left < PLACE_WIDTH)
-		left = PLACE_WIDTH;
-	if (words_width(&place) < left)
-		left = words_width(&place);
-	words_cut(sb, strbuf_str(&name), width > left + 1 ? width - left - 1 : 0);
-	strbuf_putc(sb, ' ');
-	words_cut(sb, strbuf_str(&place), left);
+	left = place_width(&place, f->file, &name, width);
+	words_cut(sb, strbuf_str(&name), left ? width - left - 1 : width);
+	if (left) {
+		strbuf_putc(sb, ' ');
+		words_cut(sb, strbuf_str(&place), left);
+	}
 	if ((place.err || name.err) && !sb->err)
 		sb->err = place.err ? place.err : name.err;
 }
@@ -108,7 +125,9 @@ void text_where(struct strbuf *sb, const struct summary_group *g, size_t width)
 		words_cut(&tag, g->tag, TAG_WIDTH);
 		strbuf_putc(&tag, '>');
 	}
-	text_where_of(sb, g->stack, g->depth, g->wrappers, width - words_width(&tag));
+	if (tag.len)
+		width = width > WHERE_LEAST + words_width(&tag) ? width - words_width(&tag) : WHERE_LEAST;
+	text_where_of(sb, g->stack, g->depth, g->wrappers, width);
 	strbuf_puts(sb, strbuf_str(&tag));
 	if (tag.err && !sb->err)
 		sb->err = tag.err;

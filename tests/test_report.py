@@ -116,7 +116,9 @@ def test_references(references):
                       "series": [[150, 130], [300, 262], [450, 397], [600, 529]],
                       "samples": ["0x7f0a00001010", "0x7f0a00001080"], "object_list": []}
     stack = taken[0].pop("stack")
-    assert taken[0] == {"per_object": 1, "count": 529, "kept": 529, "taken_in_all": 529, "wrappers": 1, "stack_end": "whole"}
+    assert taken[0] == {"per_object": 1, "count": 529, "kept": 529, "taken_in_all": 529,
+                        "several": 0, "as_many": 0, "module": "", "module_taken": 0, "module_dropped": 0, "wrappers": 1,
+                        "stack_end": "whole"}
     assert [frame["function"] for frame in stack] == ["data_ref_wrapper", "leaky_lookup", "default_lookup"]
     assert set(dropped[0]) == {"per_object", "count", "wrappers", "stack_end", "stack"}
     assert [entry["net"] for entry in references["refs"] if entry["family"] == "dict"] == [1, 1, -2]

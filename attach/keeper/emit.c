@@ -41,7 +41,8 @@ void emit_hit(struct keeper *k, struct tracee *t, uint32_t trap, const struct us
 	if (m->flags & RECORD_OUTSIDE && !(s->flags & SITE_ALWAYS) && want > 8)
 		want = 8;
 	rec->head = (struct record){
-		.kind = RECORD_HIT, .flags = m->flags | (held ? RECORD_HELD : 0),
+		.kind = RECORD_HIT,
+		.flags = m->flags | (held ? RECORD_HELD : 0) | (m->emit ? 0 : RECORD_SILENT) | (t->guest ? RECORD_GUEST : 0),
 		.tid = t->tid, .site = trap, .time_ns = k->now_ns, .value = held ? t->hold : 0,
 	};
 	rec->thread = t - k->threads.all;

@@ -56,6 +56,8 @@ enum record_flags {
 	RECORD_STATIC = 1 << 3,	/* hit at an exit of a call that had no entry trap */
 	RECORD_CUT = 1 << 4,	/* the slice is shorter than asked for: the stack ended or could not be read */
 	RECORD_OUTSIDE = 1 << 5, /* the thread was in none of the functions that it must be in to count (SITE_FAMILY_IN) */
+	RECORD_SILENT = 1 << 6,	/* held, to ask for something; the hit itself means nothing: a call within a call */
+	RECORD_GUEST = 1 << 7,	/* by another process that lives in the target's memory (vfork, posix_spawn) */
 };
 
 struct record {

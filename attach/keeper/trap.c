@@ -46,20 +46,44 @@ static int write_byte(int mem, taddr addr, uint8_t byte)
 	return n == 1 ? 0 : n < 0 ? -errno : -EIO;
 }
 
-/* Is the code at the site the file's, but for traps of ours behind it? */
+static bool has_scratch(const struct trap *t)
+{
+	return t->site.emu.op == EMU_NONE && t->site.scratch && t->state != TRAP_NONE && t->state != TRAP_REFUSED;
+}
+
+/* What @t's instruction, run in padding, has changed of the @n bytes at @s. */
+static void hide_step(const struct trap *t, const struct site *s, uint8_t *now, uint32_t n)
+{
+	for (uint32_t k = 0; k < t->site.step_len; k++) {
+		taddr i = t->site.scratch + k - s->addr;
+
+		if (i > 0 && i < n && now[i] == t->site.step[k])
+			now[i] = s->bytes[i];
+	}
+}
+
+/* Behind the first of the @n bytes at @s: where we changed something, the file's. */
+static void hide_ours(const struct traps *ts, const struct site *s, uint8_t *now, uint32_t n)
+{
+	if (!n || !memcmp(now + 1, s->bytes + 1, n - 1))
+		return;
+	for (uint32_t i = 1; i < n; i++)
+		if (now[i] == INT3 && trap_find(ts, s->addr + i) != NO_TRAP)
+			now[i] = s->bytes[i];
+	for (uint32_t i = 0; i < ts->bound; i++)
+		if (has_scratch(&ts->all[i]))
+			hide_step(&ts->all[i], s, now, n);
+}
+
+/* Is the code at the site the file's, but for what we did behind it? */
 static bool is_the_files(const struct traps *ts, int mem, const struct site *s)
 {
 	uint8_t now[SITE_BYTES];
 
 	if (pread(mem, now, s->nbytes, (off_t)s->addr) != s->nbytes)
 		return false;
-	for (uint32_t i = 0; i < s->nbytes; i++) {
-		if (now[i] == s->bytes[i])
-			continue;
-		if (i == 0 || now[i] != INT3 || trap_find(ts, s->addr + i) == NO_TRAP)
-			return false;
-	}
-	return true;
+	hide_ours(ts, s, now, s->nbytes);
+	return memcmp(now, s->bytes, s->nbytes) == 0;
 }
 
 static int prepare_scratch(int mem, const struct site *s)
@@ -108,7 +132,7 @@ int trap_plant(struct traps *ts, int mem, uint32_t i, const struct site *site)
  * changed code nearby. So half of the other bytes must be the file's. 1, 0,
  * or -errno if that cannot be told.
  */
-static int stands(int mem, const struct site *s)
+static int stands(const struct traps *ts, int mem, const struct site *s)
 {
 	uint8_t now[SITE_BYTES];
 	ssize_t n = pread(mem, now, s->nbytes, (off_t)s->addr);
@@ -118,14 +142,15 @@ static int stands(int mem, const struct site *s)
 		return -errno;
 	if (n <= 0 || now[0] != INT3)
 		return 0; /* unmapped, or put back by somebody else */
+	hide_ours(ts, s, now, (uint32_t)n);
 	for (ssize_t i = 1; i < n; i++)
 		same += now[i] == s->bytes[i] || now[i] == INT3;
 	return 2 * same >= n - 1;
 }
 
-static int put_back(int mem, const struct site *s)
+static int put_back(const struct traps *ts, int mem, const struct site *s)
 {
-	int r = stands(mem, s);
+	int r = stands(ts, mem, s);
 
 	return r == 1 ? write_byte(mem, s->addr, s->bytes[0]) : r;
 }
@@ -137,7 +162,7 @@ int trap_lift(struct traps *ts, int mem, uint32_t i)
 
 	if (t->state != TRAP_PLANTED)
 		return 0;
-	r = put_back(mem, &t->site);
+	r = put_back(ts, mem, &t->site);
 	if (r == 0)
 		t->state = TRAP_LIFTED;
 	return r;
@@ -190,7 +215,7 @@ int trap_clean_copy(const struct traps *ts, int mem)
 
 		if (t->state != TRAP_PLANTED && t->state != TRAP_LIFTED && t->state != TRAP_GONE)
 			continue;
-		r = put_back(mem, &t->site);
+		r = put_back(ts, mem, &t->site);
 		if (r < 0)
 			return r;
 		restore_scratch(mem, &t->site);

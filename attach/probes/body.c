@@ -293,6 +293,21 @@ int body_scan(const struct elfimage *img, struct decoder *d, taddr entry, const 
 	return rc;
 }
 
+bool body_has_instruction(const struct elfimage *img, struct decoder *d, taddr addr)
+{
+	struct code_range range;
+	struct insn in;
+	taddr at;
+
+	if (!elfimage_extent(img, addr, &range) || addr - range.lo > EXTENT_MAX)
+		return false;
+	for (at = range.lo; at < addr; at += in.len) {
+		if (!decode_at(img, d, at, &in))
+			return false;
+	}
+	return at == addr;
+}
+
 void body_fini(struct body *b)
 {
 	free(b->exits);

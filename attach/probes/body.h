@@ -67,6 +67,12 @@ bool body_jumps_to(const struct body *b, taddr addr);
 /* @addr lies in one of the extents. */
 bool body_covers(const struct body *b, taddr addr);
 
+/*
+ * true if an instruction begins at @addr: the code around it, decoded from where it begins, comes to it. false too where
+ * nothing says what lies around it: an int3 in the middle of an instruction, or in data, makes others of them.
+ */
+bool body_has_instruction(const struct elfimage *img, struct decoder *d, taddr addr);
+
 /* The name of the function that the PLT stub at @addr goes to; NULL if it is no such stub or nobody knows. */
 const char *body_plt_name(const struct elfimage *img, struct decoder *d, taddr addr);
 

@@ -237,8 +237,8 @@ static bool frees_at(const struct planning *pl, const struct plan *p, const stru
 	return false;
 }
 
-/* Nothing but nops lies between @from and @to. */
-static bool nothing_between(const struct planning *pl, taddr from, taddr to)
+/* The first argument is at @to what it was at @from, and so is rsp. */
+static bool argument_kept(const struct planning *pl, taddr from, taddr to)
 {
 	uint8_t code[16];
 	struct insn insn;
@@ -246,11 +246,23 @@ static bool nothing_between(const struct planning *pl, taddr from, taddr to)
 	while (from < to) {
 		size_t n = elfimage_code(pl->img, from, code, sizeof(code));
 
-		if (decode(pl->d, code, n, from, &insn) || !insn.padding)
+		if (decode(pl->d, code, n, from, &insn) || insn.flow != FLOW_NEXT || insn.syscall || !insn.sp_known ||
+		    insn.sp_change || insn.writes & 1u << EMU_RDI)
 			return false;
 		from += insn.len;
 	}
 	return from == to;
+}
+
+bool passes_on(const struct planning *pl, const struct plan *p, const struct body *b)
+{
+	for (size_t i = 0; i < b->nexits; i++) {
+		const struct body_exit *e = &b->exits[i];
+
+		if (e->tail && (watched_code(pl, p, e->target) >= 0 || may_be_watched(pl, p, e->name)))
+			return true;
+	}
+	return calls_watched(pl, p, b);
 }
 
 bool only_jumps_to_free(const struct planning *pl, const struct plan *p, const struct body *b)
@@ -258,5 +270,5 @@ bool only_jumps_to_free(const struct planning *pl, const struct plan *p, const s
 	const struct body_exit *e = b->exits;
 
 	return is_plain_free(p->rule) && b->complete && b->nexits == 1 && e->tail && !e->conditional &&
-	       nothing_between(pl, p->entry, e->addr) && frees_at(pl, p, e);
+	       argument_kept(pl, p->entry, e->addr) && frees_at(pl, p, e);
 }

@@ -59,7 +59,10 @@ bool needs_entry(const struct planning *pl, const struct plan *p, const struct b
 /* Its blocks are all seen where they are made, by another function's traps. */
 bool is_wrapper(const struct planning *pl, const struct plan *p, const struct body *b);
 
-/* It does nothing but jump to another one that releases, with the same arguments: the release is seen there. */
+/* It calls one of its family, or jumps there: what it was given it may pass on. */
+bool passes_on(const struct planning *pl, const struct plan *p, const struct body *b);
+
+/* It jumps to another one that releases, with the same first argument, and does nothing else to it: the release is seen there. */
 bool only_jumps_to_free(const struct planning *pl, const struct plan *p, const struct body *b);
 
 #endif

@@ -247,6 +247,7 @@ static void plan_at_entry(struct planning *pl, struct plan *p, const struct body
 	}
 	p->kind = PLAN_ENTRY;
 	p->stops = 1;
+	p->passes_on = p->rule->op == RULE_FREE && passes_on(pl, p, b);
 	give_reason(p, "all there is to know is in its arguments");
 	place_at_entry(pl, p, b, entry_flags(p->rule));
 	if (p->nsites && p->sites[0].emu.op == EMU_NONE)

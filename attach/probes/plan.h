@@ -52,6 +52,7 @@ struct plan {
 	struct code_range body;		/* the function's own extent; return addresses in it mean: called by this function */
 	struct site sites[PLAN_SITES];	/* addr, scratch, rip-relative parts: the file's addresses */
 	size_t nsites;
+	bool passes_on;			/* a release that reaches others of its family: what it was given may be seen there again */
 	double stops;			/* stops per call, the usual path */
 	char reason[240];		/* why so, for people: "3 exits, all `ret`" or why not */
 };

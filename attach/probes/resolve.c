@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "attach/probes/body.h"
 #include "attach/probes/plansite.h"
 
 /* Two rules for one function want the same instructions if they ask at the same moment. */
@@ -91,6 +92,8 @@ void resolve_rule(struct planning *pl, size_t i)
 		give_reason(p, "an IFUNC: which function it is, is resolved at load time");
 	else if (!elfimage_code(pl->img, p->entry, &byte, 1))
 		give_reason(p, "there is no code");
+	else if (rule->where != WHERE_NAME && !body_has_instruction(pl->img, pl->d, addr))
+		give_reason(p, "no instruction is known to begin there");
 	else if (elfimage_textrel(pl->img))
 		give_reason(p, "the code is relocated at load time (DT_TEXTREL): it cannot be compared with the file");
 	else if (first)

@@ -85,6 +85,7 @@ static int enter_family(struct reader *r, struct word at, const struct rule_fami
 			return -ENOMEM;
 		*f = *like;
 	}
+	f->private |= like->private;
 	r->family = (size_t)(f - r->rs->families);
 	return 0;
 }
@@ -111,7 +112,7 @@ static int take_name(struct reader *r, struct word w, const char *what, char *to
 	return 0;
 }
 
-/* family NAME [refs] [of=NOUN] */
+/* family NAME [refs] [of=NOUN] [private] */
 static int parse_family(struct reader *r, struct cursor at)
 {
 	struct rule_family like = { .noun = "block" };
@@ -126,12 +127,14 @@ static int parse_family(struct reader *r, struct cursor at)
 			like.refs = true;
 			if (!noun_given)
 				strcpy(like.noun, "object");
+		} else if (word_is(w, "private") && !like.private) {
+			like.private = true;
 		} else if (w.len > 3 && !memcmp(w.at, "of=", 3) && !noun_given) {
 			noun_given = true;
 			rc = take_name(r, (struct word){ w.at + 3, w.len - 3 }, "what one is called", like.noun,
 				       sizeof(like.noun));
 		} else {
-			rc = refuse(r, w, "expected refs or of=NOUN, once");
+			rc = refuse(r, w, "expected refs, of=NOUN or private, once");
 		}
 	}
 	*r->module = '\0';
@@ -165,6 +168,25 @@ static int parse_module(struct reader *r, struct cursor at)
 	r->module[w.len] = '\0';
 	if (!strcmp(r->module, "*"))
 		*r->module = '\0';
+	return 0;
+}
+
+/* note TEXT */
+static int parse_note(struct reader *r, struct cursor at)
+{
+	const char *text = at.at + strspn(at.at, BLANKS);
+	struct word w = { text, strlen(text) };
+	struct rule_family *f;
+
+	while (w.len && strchr(BLANKS, w.at[w.len - 1]))
+		w.len--;
+	if (r->family == NO_FAMILY)
+		return refuse(r, w, "expected family NAME before what is to be known of it");
+	f = &r->rs->families[r->family];
+	if (!w.len || w.len >= sizeof(f->note))
+		return refuse(r, w, "expected a sentence of at most %zu bytes", sizeof(f->note) - 1);
+	memcpy(f->note, w.at, w.len);
+	f->note[w.len] = '\0';
 	return 0;
 }
 
@@ -256,6 +278,8 @@ static int parse_line(struct reader *r)
 		return parse_module(r, at);
 	if (word_is(w, "skip"))
 		return parse_skip(r, at);
+	if (word_is(w, "note"))
+		return parse_note(r, at);
 	return parse_rule(r, w);
 }
 

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: MIT
 """Leaked descriptors (fds.c) and threads that nobody joins (threads_unjoined.c), exactly."""
 from harness import hits, lost
-from reports import of_family, where
+from reports import functions, of_family, where
 from untouched import assert_untouched
 
 
 def kept(report, family):
-    """{function that took them: how many are kept}."""
+    """{function of the victim that is to blame, or what is at the top: how many are kept}."""
     found = {}
     for group in of_family(report, family):
-        found[where(group)] = found.get(where(group), 0) + group["blocks"]
+        blamed = [name for name in functions(group) if name and name.startswith(("lose_", "forget"))]
+        name = blamed[0] if blamed else where(group)
+        found[name] = found.get(name, 0) + group["blocks"]
     return found
 
 
@@ -48,13 +50,15 @@ def test_unjoined_threads(victim, attach):
 
 
 def test_threads_that_detach_themselves_at_once(victim, attach):
-    """Often before pthread_create has returned to who began them."""
+    """Sometimes before pthread_create has returned: then they are shown as kept, as packs/thread.probes says."""
     target = victim("threads_unjoined")
     run = attach(target, "--family", "thread")
     target.ask("hasty 200", limit=60)
     told = target.ask("go 5", limit=60)
     report = run.finish()
     assert hits(report, "alloc pthread_create") > 200
-    assert kept(report, "thread") == told
+    found = kept(report, "thread")
+    assert found.pop("begin", 0) <= 20
+    assert found == told
     assert_untouched(target)
     target.end()

@@ -12,7 +12,7 @@ def test_one_in_fifty(victim, attach, built):
     run = attach(target, "--family", "dpdk")
     told = target.ask(f"go {TURNS}", limit=120)
     report = run.finish()
-    groups = of_family(report, "dpdk")
+    groups = of_family(report, "rte_malloc")
     assert {where(g): [g["blocks"], g["bytes"]] for g in groups} == told
     assert report["totals"]["live_blocks"] == sum(count for count, _ in told.values())
     assert report["totals"]["double_frees"] == report["totals"]["unmatched_frees"] == 0

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A GlusterFS mount with a translator in it that loses dicts, inodes and blocks, and says which (leaky_xlator.c)."""
+import contextlib
 import os
 import struct
 
@@ -8,7 +9,7 @@ import pytest
 from gluster import Gluster, type_of
 from harness import lost, wait_for
 from reports import blocks, functions, of_family, where
-from untouched import assert_untouched
+from untouched import assert_untouched, state_letters
 
 INODE_REF = 0x50  # struct inode of 10.3: where its count is, four bytes
 
@@ -30,24 +31,32 @@ class LeakyMount:
             found.setdefault(what, []).append(address)
         return found
 
-    def stat_all(self, names):
+    @contextlib.contextmanager
+    def used(self):
+        """The mount answers before it has put everything away: after the block it has done so."""
         with self.service.answering():
+            yield
+        wait_for(lambda: state_letters(self.pid) == {"S"}, "all its threads wait")
+
+    def stat_all(self, names):
+        with self.used():
             for name in names:
                 os.stat(self.mount / name)
 
     def mkdir_all(self, names):
-        with self.service.answering():
+        with self.used():
             for name in names:
                 os.mkdir(self.mount / name)
 
     def look_for_nothing(self, times):
         """Lookups, and nothing else: of names that are not there."""
-        with self.service.answering():
+        with self.used():
             for i in range(times):
                 assert not os.path.exists(self.mount / f"none{i}")
 
     def work(self, seconds):
-        self.service.load(seconds)
+        with self.used():
+            self.service.load(seconds)
 
     def word(self, address):
         """Four bytes of its memory."""
@@ -172,7 +181,8 @@ def test_pooled_objects(mounted, families):
     mounted.look_for_nothing(500)
     report = run.finish()
     truth = mounted.lost()["dict"]
-    dicts = [g for g in of_family(report, "mempool") if "dict_new" in functions(g)[:g["wrappers"] + 2] and g["blocks"] > 5]
+    dicts = [g for g in of_family(report, "mempool")
+             if "dict_new" in functions(g)[:g["wrappers"] + 2] and g["blocks"] > 5]
     assert [g["blocks"] for g in dicts] == [len(truth)]
     assert set(dicts[0]["samples"]) <= set(truth)
     assert dicts[0]["bytes"] >= 48 * len(truth)
@@ -233,7 +243,7 @@ def test_per_object_sections(mounted, watch_mount):
 
 
 def test_libc_under_load(mounted, watch_mount):
-    """The default family on the same mount: pools and __gf_malloc are wrappers there, the note is found at its caller."""
+    """The default family on the same mount: __gf_malloc is a wrapper there, and the note is found at its caller."""
     run = watch_mount()
     mounted.mkdir_all(f"folder{i}" for i in range(120))
     mounted.work(2)

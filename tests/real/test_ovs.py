@@ -26,9 +26,9 @@ def test_served_under_load(serve, watch):
 
 
 def test_flows_that_stay_are_found_behind_the_wrappers(serve, watch):
-    """Through its own interface: flows nobody deletes, each some blocks, all of them taken through xmalloc and the like."""
+    """Through its own interface: flows nobody deletes, each some blocks, all of them taken through xmalloc & co."""
     ovs = serve(Ovs)
-    run = watch("-p", ovs.pid, "--family", "libc,ovs").wait_watching()
+    run = watch("-p", ovs.pid).wait_watching()
     flows = 400
     file = ovs.folder / "flows"
     file.write_text("".join(f"priority={i},in_port=1,ip,nw_dst=198.51.{i // 256}.{i % 256},actions=output:2\n"

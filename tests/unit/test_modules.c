@@ -185,10 +185,13 @@ static void test_linker_break(void **state)
 static void test_linker_binds(void **state)
 {
 	struct modules *ms;
+	Dl_info bound;
 
 	(void)state;
+	/* not libc's under a sanitizer */
+	assert_int_not_equal(dladdr(dlsym(RTLD_DEFAULT, "malloc"), &bound), 0);
 	assert_int_equal(modules_new(getpid(), &ms), 0);
-	assert_string_equal(linker_binds(ms, "malloc")->name, "libc.so.6");
+	assert_int_equal(linker_binds(ms, "malloc")->bias, (uintptr_t)bound.dli_fbase);
 	assert_ptr_equal(linker_binds(ms, "exported_function"), linker_program(ms));
 	assert_null(linker_binds(ms, "no_such_function_anywhere"));
 	modules_free(ms);

@@ -28,8 +28,8 @@ static const char dicts[] =
 	"  events    31758 (53/s), none lost\n"
 	"  stopped   1.5s, all threads together\n"
 	"  calls     11113 references taken, 10592 dropped\n"
-	"                   11113  ref dict_ref  in /usr/lib/libglusterfs.so.0.0.1\n"
-	"                   10592  unref dict_unref  in /usr/lib/libglusterfs.so.0.0.1\n"
+	"                   11113  ref dict_ref  in libglusterfs.so.0.0.1\n"
+	"                   10592  unref dict_unref  in libglusterfs.so.0.0.1\n"
 	"\n"
 	"[1] 529 dict objects with 1 reference too many (net 1): taken 3 times, dropped twice; 1.1s to 9m58s old\n"
 	"    grows by 53/min                         |-+#@|\n"
@@ -60,7 +60,7 @@ static const char tables_of_families[] =
 	"\n"
 	"                  kept  share   blocks  growth                  where\n"
 	"kept, but not growing\n"
-	"  [libc 1]      4087 B   100%       70  levelled off 5m ago     accept_client net.c:5 <gf_co...rdup>\n"
+	"  [libc 1]      4087 B   100%       70  levelled off 5m ago     accept_client net.c:5 <gf_common_mt_strdup>\n"
 	"\n"
 	"                kept  share  growth                  where\n"
 	"growing\n"
@@ -226,6 +226,59 @@ static void no_place_stands_out(void **state)
 	summary_fini(&s);
 }
 
+/* All have the same share: the one whose module gives nothing back is told from those that take and drop in turn. */
+static void a_module_that_does_not_drop(void **state)
+{
+	struct summary_use taken[3];
+	struct summary s;
+
+	(void)state;
+	refs_example_run(&s);
+	summary_add_family(&s, &(struct summary_family){ .name = "dict", .refs = true, .taken = 40, .kept = 10, .net = 10 });
+	for (uint32_t i = 0; i < 3; i++)
+		taken[i] = example_use(i, 10, 10, 30, 30, &frames[i], 1);
+	taken[0].module = "/x/fuse.so";
+	taken[0].module_taken = 300;
+	taken[0].module_dropped = 290;
+	taken[1].module = "/x/locks.so";
+	taken[1].module_taken = taken[1].module_dropped = 10;
+	taken[2].module = "/x/leaky.so";
+	taken[2].module_taken = 20;
+	taken[2].module_dropped = 10;
+	summary_sort_uses(taken, 3);
+	summary_add_refs(&s, &(struct summary_refs){ .family = "dict", .objects = 10, .net = 1, .taken = taken, .ntaken = 3 });
+	summary_sort(&s);
+	assert_says(&s, 0, "  MOST SUSPECT: taken once each; all 30 taken here are on objects that are still held\n"
+			   "    of 3 places with about that share this one's module drops least of what it takes: leaky.so took 20 on these objects and dropped 10\n"
+			   "    #0 f2 (0x3)\n"
+			   "  taken once each; all 30 taken here are on objects that are still held\n    #0 f0 (0x1)\n"
+			   "  taken once each; all 30 taken here are on objects that are still held\n    #0 f1 (0x2)\n");
+	s.refs[0].taken[0].several = 5;
+	s.refs[0].taken[0].as_many = 3;
+	assert_says(&s, 0, "    of 3 places with about that share this one took just as many as are too many, on 3 of 5 objects with 2 or more\n");
+	summary_fini(&s);
+}
+
+/* A place of which all is held stays before one of which nearly all is, whatever their modules do otherwise. */
+static void all_of_it_is_more_than_nearly_all(void **state)
+{
+	struct summary_use taken[2] = {
+		example_use(0, 10, 10, 30, 31, &frames[0], 1), example_use(1, 10, 10, 10, 10, &frames[1], 1),
+	};
+
+	(void)state;
+	taken[0].module_taken = 10;
+	taken[1].module_taken = 100;
+	taken[1].module_dropped = 90;
+	summary_sort_uses(taken, 2);
+	assert_int_equal(taken[0].place, 1);
+	assert_int_equal(summary_near_uses(taken, 2), 2);
+	taken[1].taken_in_all = 30;
+	summary_sort_uses(taken, 2);
+	assert_int_equal(taken[0].place, 0);
+	assert_int_equal(summary_like_uses(taken, 2), 1);
+}
+
 /* --- what is merged --- */
 
 static void add_net(struct summary *s, int64_t net, uint64_t objects, uint32_t signature)
@@ -294,6 +347,53 @@ static void many_places(void **state)
 	summary_sort(&s);
 	assert_says(&s, 20, "  taken 40 times at 4 more places (--top 0 shows all)\n");
 	assert_says_not(&s, 0, "more places");
+	summary_fini(&s);
+}
+
+/* Where one is suspected the others are of less interest. */
+static void fewer_places_beside_a_suspect(void **state)
+{
+	struct summary_use taken[12], dropped[12];
+	struct summary s;
+
+	(void)state;
+	refs_example_run(&s);
+	summary_add_family(&s, &(struct summary_family){ .name = "dict", .refs = true, .kept = 1 });
+	for (uint32_t i = 0; i < 12; i++) {
+		taken[i] = example_use(i, 10, 10, i ? 10 : 100, 100, frames, 1);
+		dropped[i] = example_use(i, 10, 10, 0, 0, frames, 1);
+	}
+	summary_add_refs(&s, &(struct summary_refs){ .family = "dict", .objects = 10, .net = 1, .taken = taken, .ntaken = 12,
+						     .dropped = dropped, .ndropped = 12 });
+	summary_sort(&s);
+	assert_says(&s, 20, "MOST SUSPECT");
+	assert_says(&s, 20, "  taken 80 times at 8 more places (--top 0 shows all)\n");
+	assert_says(&s, 20, "  dropped 80 times at 8 more places (--top 0 shows all)\n");
+	assert_says_not(&s, 0, "more places");
+	summary_fini(&s);
+}
+
+/* Where the object's own count says more, or less, than what was seen comes to. */
+static void what_nobody_saw(void **state)
+{
+	struct summary_use taken = example_use(1, 30, 10, 30, 30, frames, 1), dropped = example_use(2, 20, 10, 0, 0, frames, 1);
+	struct summary_refs refs = { .family = "dict", .objects = 10, .net = 2, .counted = true, .taken = &taken, .ntaken = 1,
+				     .dropped = &dropped, .ndropped = 1 };
+	struct summary s;
+
+	(void)state;
+	refs_example_run(&s);
+	summary_add_family(&s, &(struct summary_family){ .name = "dict", .refs = true, .kept = 1 });
+	summary_add_refs(&s, &refs);
+	summary_sort(&s);
+	assert_says(&s, 0, "(net 2): taken 3 times, dropped twice, and by its count taken once unseen; ");
+	s.refs[0].taken[0].per_object = 5;
+	assert_says(&s, 0, "(net 2): taken 5 times, dropped twice, and by its count dropped once unseen; ");
+	s.refs[0].taken[0].per_object = 4;
+	assert_says_not(&s, 0, "unseen");
+	s.refs[0].taken[0].per_object = 5;
+	s.refs[0].older = true;
+	assert_says_not(&s, 0, "unseen");
 	summary_fini(&s);
 }
 
@@ -385,9 +485,13 @@ int main(void)
 		cmocka_unit_test(a_hostile_family),
 		cmocka_unit_test(the_largest_share_is_suspect),
 		cmocka_unit_test(no_place_stands_out),
+		cmocka_unit_test(a_module_that_does_not_drop),
+		cmocka_unit_test(all_of_it_is_more_than_nearly_all),
 		cmocka_unit_test(a_few_stay_apart),
 		cmocka_unit_test(many_groups),
 		cmocka_unit_test(many_places),
+		cmocka_unit_test(fewer_places_beside_a_suspect),
+		cmocka_unit_test(what_nobody_saw),
 		cmocka_unit_test(nothing_is_left),
 		cmocka_unit_test(each_object),
 	};

@@ -32,10 +32,10 @@ static const char whole[] =
 	"  events    1000 (100/s), LOST 7 (ring full), 1 (no memory), 1 stack cut short, 2 stacks not followed to the end\n"
 	"  stopped   500ms, all threads together\n"
 	"  calls     700 allocations, 621 frees, 3 of blocks older than the watch, 5 DOUBLE FREEs\n"
-	"                     600  alloc malloc size=arg1  in /lib/libc.so.6\n"
-	"            never called  alloc valloc size=arg1  in /lib/libc.so.6\n"
+	"                     600  alloc malloc  in libc.so.6\n"
+	"            never called  alloc valloc  in libc.so.6\n"
 	"                       0  free my_free  NOT WATCHED: no such function in the target\n"
-	"                       0  free free  in /lib/libc.so.6  NOT WATCHED: bytes differ\n"
+	"                       0  free free  in libc.so.6  NOT WATCHED: bytes differ\n"
 	"  hidden    500 B in 5 blocks of 1 group, by suppressions\n"
 	"  hidden    700 B in 7 blocks of 2 groups, by --older-than, --min-bytes, --focus or --ignore\n"
 	"  GAP       nothing was seen for 3.5s from 2s on: mmattach was stopped\n"
@@ -237,6 +237,27 @@ static void long_names_are_cut_in_the_table_only(void **state)
 	summary_fini(&s);
 }
 
+/* Of a function without a source line, and beside a tag: its name goes before the module and offset. */
+static void a_name_goes_before_an_offset(void **state)
+{
+	struct summary_frame frame = { .pc = 1, .function = "inode_table_prune_all", .module = "/lib/libglusterfs.so.0", .offset = 0x35143 };
+	struct summary s;
+
+	(void)state;
+	summary_init(&s);
+	s.run.seconds = 60;
+	summary_add_group(&s, &(struct summary_group){ .blocks = 1, .bytes = 1, .stack = &frame, .depth = 1, .tag = "gf_common_mt_inode_ctx",
+						       .growth = { GROWTH_FALLS, 0, 0 } });
+	assert_says(&s, "  falls                   inode_table_prune_all <gf_common...node_ctx>\n");
+	assert_says(&s, "\n    falls\n");
+	s.groups[0].stack[0].function = NULL;
+	assert_says(&s, "  falls                   ?? libglusterfs.so.0+0x35143 <gf_common...node_ctx>\n");
+	s.groups[0].stack[0].function = "get";
+	s.groups[0].tag = NULL;
+	assert_says(&s, "  falls                   get libglusterfs.so.0+0x35143\n");
+	summary_fini(&s);
+}
+
 static void hostile_numbers(void **state)
 {
 	struct growth_point series[] = { { -1e300, UINT64_MAX }, { 0, 1 }, { 0.0 / 0.0, 5 }, { 1e300 * 1e300, UINT64_MAX } };
@@ -351,6 +372,7 @@ int main(void)
 		cmocka_unit_test(of_many_the_table_shows_ten),
 		cmocka_unit_test(shapes_read_differently),
 		cmocka_unit_test(long_names_are_cut_in_the_table_only),
+		cmocka_unit_test(a_name_goes_before_an_offset),
 		cmocka_unit_test(hostile_numbers),
 		cmocka_unit_test(a_long_command),
 		cmocka_unit_test(many_traces),

@@ -46,6 +46,7 @@ FUNCTION(t_to_getenv, "test %rdi,%rdi\n je 1f\n jmp getenv@PLT\n 1: ret\n");
 FUNCTION(t_to_other, "test %rdi,%rdi\n je 1f\n jmp t_two_rets\n 1: ret\n");
 FUNCTION(t_only_jumps, "mov $1,%edi\n jmp t_two_rets\n");
 FUNCTION(t_jumps_at_once, "endbr64\n jmp t_two_rets\n");
+FUNCTION(t_jumps_with_another, "mov %rdx,%rsi\n jmp t_two_rets\n");
 FUNCTION(t_jumps_to_plt, "jmp getenv@PLT\n");
 FUNCTION(t_calls_other, "push %rbx\n call t_two_rets\n pop %rbx\n ret\n");
 FUNCTION(t_calls_plt, "push %rbx\n call getenv@PLT\n pop %rbx\n ret\n");
@@ -301,6 +302,12 @@ static void test_releases_passed_on(void **state)
 	assert_kind(plan_of("t_jumps_at_once"), PLAN_WRAPPER, 0, 1);
 	assert_kind(plan_of("t_jumps_to_plt"), PLAN_WRAPPER, 0, 1);
 	assert_kind(plan_of("t_only_jumps"), PLAN_ENTRY, 1, 1);	/* with another argument */
+	assert_true(plan_of("t_only_jumps")->passes_on);
+	assert_false(plan_of("t_two_rets")->passes_on);
+	PLAN(&plain, "free t_jumps_with_another", "free t_two_rets", "free t_calls_other", "free t_calls_plt");
+	assert_kind(plan_of("t_jumps_with_another"), PLAN_WRAPPER, 0, 1);
+	assert_true(plan_of("t_calls_other")->passes_on);
+	assert_false(plan_of("t_calls_plt")->passes_on);
 	PLAN(&plain, "free t_jumps_at_once", "free t_two_rets if=arg2==1", "free t_jumps_to_plt", "unref getenv");
 	assert_kind(plan_of("t_jumps_at_once"), PLAN_ENTRY, 1, 1);
 	assert_kind(plan_of("t_jumps_to_plt"), PLAN_ENTRY, 1, 1);
@@ -470,6 +477,31 @@ static void test_resolving(void **state)
 	assert_int_equal(plan_of("t_ifunc")->kind, PLAN_NONE);
 	assert_non_null(strstr(plan_of("t_ifunc")->reason, "load time"));
 	assert_int_equal(plan_of("0x10")->kind, PLAN_NONE);
+}
+
+static void plan_at(const char *function, int past)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "free 0x%" PRIx64, address_of(function) + past);
+	PLAN(&plain, text);
+	assert_int_equal(fix.set.n, 1);
+}
+
+/* By an address one may miss: an int3 that is not an instruction's first byte makes another instruction of it. */
+static void test_inside_an_instruction(void **state)
+{
+	(void)state;
+	for (int past = 1; past <= 12; past++) {
+		bool begins = past == 2 || past == 4 || past == 8 || past == 9 || past == 11;
+
+		plan_at("t_two_rets", past);
+		if (begins != (fix.set.plans[0].nsites == 1))
+			fail_msg("+%d: %s", past, fix.set.plans[0].reason);
+	}
+	assert_non_null(strstr(fix.set.plans[0].reason, "no instruction"));
+	plan_at("t_bad", 5);
+	assert_kind(&fix.set.plans[0], PLAN_NONE, 0, 0);
 }
 
 /* --- families --- */
@@ -905,6 +937,7 @@ int main(void)
 		cmocka_unit_test(test_moving),	      cmocka_unit_test(test_entry),
 		cmocka_unit_test(test_displaced),     cmocka_unit_test(test_scope),
 		cmocka_unit_test(test_resolving),     cmocka_unit_test(test_return),
+		cmocka_unit_test(test_inside_an_instruction),
 		cmocka_unit_test(test_plain_entry),   cmocka_unit_test(test_rebase),
 		cmocka_unit_test(test_families_apart), cmocka_unit_test(test_shared_by_two_families),
 		cmocka_unit_test(test_jumps_and_says_more),

@@ -246,6 +246,62 @@ static void the_share_counts_and_not_the_number(void **state)
 }
 
 /*
+ * Every object goes through the same places, and whatever is held was at all of them: all have the same share. The one
+ * that leaks took as many as are too many, also where these are two; the others took one each, or more than that.
+ */
+static void of_equal_shares_that_which_follows_the_objects(void **state)
+{
+	struct summary s;
+
+	(void)state;
+	family(DICT);
+	for (taddr a = 1; a <= 30; a++) {
+		unsigned int lost = a % 3 ? 1 : 2;
+
+		ref(a, NEW);
+		for (int i = 0; i < 3; i++)
+			ref(a, BOTH);
+		for (unsigned int i = 0; i < lost; i++)
+			ref(a, LEAKY);
+		for (int i = 0; i < 4; i++)
+			unref(a, DONE);
+	}
+	summarize(&s);
+	assert_int_equal(s.nrefs, 2);
+	for (size_t i = 0; i < 2; i++) {
+		const struct summary_use *first = s.refs[i].taken;
+
+		assert_string_equal(leaf(first), "leaky");
+		assert_true(summary_use_follows(first) && !summary_use_follows(&first[1]) && !summary_use_follows(&first[2]));
+		assert_int_equal(first->several, 10);
+		assert_int_equal(first->as_many, 10);
+		assert_int_equal(first[1].as_many, 0);
+		assert_int_equal(first[1].several, 10);
+		assert_int_equal(first->kept, first->taken_in_all);
+		assert_int_equal(first[1].kept, first[1].taken_in_all);
+		assert_int_equal(summary_near_uses(first, 3), 3);
+		assert_int_equal(summary_like_uses(first, 3), 1);
+	}
+	summary_fini(&s);
+}
+
+/* The own count of one that was there before says nothing of who took how many while we watched. */
+static void older_ones_are_followed_by_nobody(void **state)
+{
+	struct summary s;
+
+	(void)state;
+	family(DICT);
+	event(MMT_REF, 0x10, LEAKY, 2, 5 + 1);
+	event(MMT_UNREF, 0x10, DONE, 3, 2 + 1);
+	summarize(&s);
+	assert_int_equal(s.nrefs, 1);
+	assert_true(s.refs[0].older && s.refs[0].counted && s.refs[0].net == 2);
+	assert_int_equal(s.refs[0].taken[0].several, 0);
+	summary_fini(&s);
+}
+
+/*
  * Few that were just being used when the watch ended do not grow as fast as many that leak, though taken at the
  * same place.
  */
@@ -663,6 +719,8 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(the_one_that_leaks_comes_first, setup, teardown),
 		cmocka_unit_test_setup_teardown(the_share_counts_and_not_the_number, setup, teardown),
+		cmocka_unit_test_setup_teardown(of_equal_shares_that_which_follows_the_objects, setup, teardown),
+		cmocka_unit_test_setup_teardown(older_ones_are_followed_by_nobody, setup, teardown),
 		cmocka_unit_test_setup_teardown(each_group_has_its_part_of_the_rate, setup, teardown),
 		cmocka_unit_test_setup_teardown(how_often_is_not_in_the_signature, setup, teardown),
 		cmocka_unit_test_setup_teardown(older_and_counted_ones, setup, teardown),

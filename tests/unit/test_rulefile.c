@@ -43,7 +43,7 @@ static void assert_rule(const struct ruleset *set, size_t i, const char *family,
 static void test_families(void **state)
 {
 	(void)state;
-	add("p", "# what\n\nfamily a of=thing\n  alloc f\t# one\n\tfree g\r\nfamily b refs\nref r\nfamily c refs of=dict\n"
+	add("p", "# what\n\nfamily a of=thing\nnote  not all of it: f is left out \n  alloc f\t# one\n\tfree g\r\nfamily b refs\nref r\nfamily c private refs of=dict\n"
 		 "family a\nalloc h#i");
 	assert_int_equal(rs.nfamilies, 3);
 	assert_int_equal(rs.nrules, 4);
@@ -52,11 +52,15 @@ static void test_families(void **state)
 	assert_rule(&rs, 2, "b", "ref r");
 	assert_rule(&rs, 3, "a", "alloc h#i");
 	assert_string_equal(rs.families[0].noun, "thing");
+	assert_string_equal(rs.families[0].note, "not all of it: f is left out");
+	assert_string_equal(rs.families[1].note, "");
 	assert_string_equal(rs.families[0].pack, "p");
 	assert_false(rs.families[0].refs);
 	assert_string_equal(rs.families[1].noun, "object");
 	assert_true(rs.families[1].refs);
 	assert_string_equal(rs.families[2].noun, "dict");
+	assert_true(rs.families[2].private);
+	assert_false(rs.families[0].private);
 	assert_true(rs.rules[0].builtin);
 	assert_string_equal(rs.rules[0].pack, "p");
 }
@@ -131,12 +135,15 @@ static void test_errors(void **state)
 		{ "family a of=b,c", 1, 13, "one is called" },
 		{ "family a ref", 1, 10, "refs" },
 		{ "family a refs refs", 1, 15, "once" },
+		{ "family a private private", 1, 18, "once" },
 		{ "family a\nref f", 2, 1, "blocks" },
 		{ "family a refs\n alloc f", 2, 2, "refs" },
 		{ "family a\nfamily a refs", 2, 8, "blocks" },
 		{ "family a of=b\nfamily a of=c", 2, 8, "of=b" },
 		{ "family a\nmodule", 2, 7, "base name" },
 		{ "module a b", 1, 10, "end" },
+		{ "note x", 1, 6, "family NAME before" },
+		{ "family a\nnote ", 2, 6, "sentence" },
 		{ "skip", 1, 5, "function" },
 		{ "skip a b", 1, 8, "end" },
 		{ "skip lib.so+12", 1, 12, "0xOFFSET" },

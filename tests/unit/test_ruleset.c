@@ -11,6 +11,8 @@
 
 #include <cmocka.h>
 
+#include "report/ledger.h"
+
 static struct options opt;
 static struct ruleset rs;
 
@@ -130,6 +132,25 @@ static void test_file(void **state)
 	assert_int_equal(CHOOSE("mmattach", "-p", "1", "--probes", "/"), -EINVAL);
 }
 
+/* What a run keeps a book of each for. */
+static void test_too_many_families(void **state)
+{
+	char path[64] = "/tmp/test_ruleset.XXXXXX";
+	FILE *f = fdopen(mkstemp(path), "w");
+
+	(void)state;
+	assert_non_null(f);
+	for (int i = 0; i < LEDGER_FAMILIES_MAX; i++)
+		fprintf(f, "family many%d\nalloc get%d\n", i, i);
+	assert_int_equal(fflush(f), 0);
+	assert_int_equal(CHOOSE("mmattach", "-p", "1", "--probes", path), 0);
+	ruleset_fini(&rs);
+	fputs("family more\nalloc get\n", f);
+	fclose(f);
+	assert_int_equal(CHOOSE("mmattach", "-p", "1", "--probes", path), -EINVAL);
+	remove(path);
+}
+
 /* A user's family cannot be of another kind than a pack's of that name. */
 static void test_conflict(void **state)
 {
@@ -144,6 +165,7 @@ int main(void)
 		cmocka_unit_test_teardown(test_own, teardown),	   cmocka_unit_test_teardown(test_family, teardown),
 		cmocka_unit_test_teardown(test_pack, teardown),	   cmocka_unit_test_teardown(test_unknown, teardown),
 		cmocka_unit_test_teardown(test_file, teardown),	   cmocka_unit_test_teardown(test_conflict, teardown),
+		cmocka_unit_test_teardown(test_too_many_families, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

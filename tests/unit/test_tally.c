@@ -316,6 +316,67 @@ static void what_failed_counts_nowhere(void **state)
 	assert_live(0, 0);
 }
 
+static void free_by(int probe, taddr ptr, taddr sp)
+{
+	struct made m = make(FREE, 0);
+
+	planting.sites[FREE].probe = (uint32_t)probe;
+	m.hit.args[0] = ptr;
+	m.hit.regs.rsp = sp;
+	send(&m);
+}
+
+/* CRYPTO_clear_free calls CRYPTO_free. */
+static void a_release_that_is_passed_on(void **state)
+{
+	struct rule clear_free = rules[P_FREE];
+
+	(void)state;
+	probes[P_OWN].rule = &clear_free;
+	probes[P_OWN].passes_on = true;
+	malloc_hit(0xa000, 104);
+	free_by(P_OWN, 0xa000, 0x7000);
+	free_by(P_FREE, 0xa000, 0x6fe0);
+	assert_calls(1, 1, 0, 0);
+	/* of an older block */
+	free_by(P_OWN, 0xb000, 0x7000);
+	free_by(P_FREE, 0xb000, 0x7000);
+	assert_calls(1, 2, 1, 0);
+	/* given out again meanwhile */
+	free_by(P_OWN, 0xa000, 0x7000);
+	malloc_hit(0xa000, 104);
+	free_by(P_FREE, 0xa000, 0x6fe0);
+	assert_calls(2, 4, 1, 1);
+	assert_live(0, 0);
+	/* the caller itself releases it again, by whichever function; and another thread */
+	free_by(P_OWN, 0xa000, 0x7000);
+	free_by(P_OWN, 0xa000, 0x6fe0);
+	free_by(P_FREE, 0xa000, 0x7008);
+	free_by(P_OWN, 0xa000, 0x7000);
+	now.tid = 2;
+	free_by(P_FREE, 0xa000, 0x6fe0);
+	assert_calls(2, 9, 1, 6);
+	assert_hits(P_FREE, 3);
+}
+
+/* A vfork child closes its copies of descriptors, not the target's; but it frees the target's memory. */
+static void what_a_guest_does(void **state)
+{
+	struct made m;
+
+	(void)state;
+	malloc_hit(0xa000, 104);
+	m = make(FREE, RECORD_GUEST);
+	m.hit.args[0] = 0xa000;
+	family.private = true;
+	send(&m);
+	assert_live(1, 104);
+	family.private = false;
+	send(&m);
+	assert_live(0, 0);
+	assert_calls(1, 1, 0, 0);
+}
+
 static void free_of_what_we_never_saw_and_twice(void **state)
 {
 	(void)state;
@@ -783,6 +844,8 @@ static void scope(uint32_t site)
 
 static void counted_between_from_and_until(void **state)
 {
+	struct made unread = memalign_ends(0, 0xd000, false);
+
 	(void)state;
 	tally_fini(&tally);
 	scope_fini(&whose);
@@ -791,11 +854,15 @@ static void counted_between_from_and_until(void **state)
 	assert_false(tally.counting);
 	malloc_hit(0xa000, 24);
 	free_hit(0xf000);
+	send(&unread);
 	assert_live(0, 0);
 	assert_calls(0, 0, 0, 0);
 	assert_int_equal(tally.events, 0);
+	assert_int_equal(tally.unread_values, 0); /* nothing is lost that would not have counted */
 	scope(FROM);
 	assert_true(tally.counting);
+	send(&unread);
+	assert_int_equal(tally.unread_values, 1);
 	malloc_hit(0xb000, 24);
 	malloc_hit(0xc000, 24);
 	malloc_hit(0xd000, 24);
@@ -952,6 +1019,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		tally_test(alloc_and_free),
 		tally_test(what_failed_counts_nowhere),
+		tally_test(a_release_that_is_passed_on),
+		tally_test(what_a_guest_does),
 		tally_test(free_of_what_we_never_saw_and_twice),
 		tally_test(other_threads_may_free),
 		tally_test(an_entry_alone_is_no_block),

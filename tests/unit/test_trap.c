@@ -493,6 +493,26 @@ static void scratch_that_is_not_the_files(void **state)
 	assert_page(other, NULL, 0);
 }
 
+/* A `ret` has padding behind it: what is put there is not somebody else's, and the trap is ours all the same. */
+static void scratch_behind_a_trap(void **state)
+{
+	struct site s = stepped_at(200, 101);
+
+	(void)state;
+	s.step_len = 12;
+	for (uint32_t i = 0; i < s.step_len; i++)
+		s.step[i] = ~file[101 + i];
+	assert_int_equal(plant(0, 100, 16), 0);
+	assert_int_equal(trap_plant(&traps, mem, 1, &s), 0);
+	assert_int_equal(plant(2, 98, 16), 0);
+	assert_int_equal(trap_lift(&traps, mem, 0), 0);
+	assert_int_equal(page[100], file[100]);
+	assert_int_equal(trap_replant(&traps, mem, 0), 0);
+	assert_int_equal(page[100], INT3);
+	assert_int_equal(trap_clean_copy(&traps, mem), 0);
+	assert_page(file, NULL, 0);
+}
+
 /* No two displaced instructions in the same padding. */
 static void scratch_is_not_shared(void **state)
 {
@@ -793,6 +813,7 @@ int main(void)
 		cmocka_unit_test_setup(not_to_be_written, setup),
 		cmocka_unit_test_setup(scratch_is_put_and_restored, setup),
 		cmocka_unit_test_setup(scratch_that_is_not_the_files, setup),
+		cmocka_unit_test_setup(scratch_behind_a_trap, setup),
 		cmocka_unit_test_setup(scratch_is_not_shared, setup),
 		cmocka_unit_test_setup(scratch_where_something_else_is_by_now, setup),
 		cmocka_unit_test_setup(emulated_sites_touch_no_scratch, setup),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * fds: takes descriptors in every usual way, gives most of them back, and
- * loses some, each in a function of its own.
+ * loses some, each in a function of its own. Children that share its memory do the same with theirs.
  *
  * The order "go N" does everything N times and prints how many descriptors
  * each function has lost by then: {"lose_open": 3, ...}. "close" closes what
@@ -10,12 +10,14 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
+#include <spawn.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 
 #include "victim.h"
 
@@ -116,6 +118,34 @@ static void take_and_give(void)
 	fclose(f);
 }
 
+/* A child in our memory closes, takes and keeps descriptors of its own. */
+static void let_children_take_and_give(void)
+{
+	char *args[] = { "true", NULL };
+	int pair[2], status;
+	posix_spawn_file_actions_t actions;
+	pid_t pid;
+
+	must(pipe(pair), "pipe");
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, pair[1], 1);
+	posix_spawn_file_actions_addclose(&actions, pair[0]);
+	if (posix_spawnp(&pid, args[0], &actions, NULL, args, environ) || waitpid(pid, &status, 0) != pid)
+		victim_die("posix_spawn");
+	posix_spawn_file_actions_destroy(&actions);
+	pid = vfork();
+	if (pid == 0) {
+		close(pair[0]);
+		close(pair[1]);
+		must(open("/dev/null", O_RDONLY), "open");
+		_exit(0);
+	}
+	if (waitpid(pid, &status, 0) != pid)
+		victim_die("vfork");
+	close(pair[0]);
+	close(pair[1]);
+}
+
 static void *give_and_take_aside(void *arg)
 {
 	(void)arg;
@@ -131,6 +161,7 @@ static void go(unsigned long n)
 	for (unsigned long i = 0; i < n; i++) {
 		pthread_create(&thread, NULL, give_and_take_aside, NULL);
 		take_and_give();
+		let_children_take_and_give();
 		for (size_t l = 0; l < LOSERS; l++)
 			losers[l].lose();
 		pthread_join(thread, NULL);

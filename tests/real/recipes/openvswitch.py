@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""ovs-vswitchd with its database on unix sockets, a dummy datapath with two ports, and an OpenFlow controller's commands."""
+"""ovs-vswitchd with its database on unix sockets, a dummy datapath of two ports, an OpenFlow controller's commands."""
 import os
 
 from harness import wait_for

@@ -98,7 +98,8 @@ static int32_t leaky_init(xlator_t *this)
 	struct leaky *leaky = GF_CALLOC(1, sizeof(*leaky), gf_leaky_mt_note);
 	char *ledger = NULL;
 
-	if (!leaky || dict_get_str(this->options, "ledger", &ledger) || dict_get_str(this->options, "passing", (char **)&leaky->passing))
+	if (!leaky || dict_get_str(this->options, "ledger", &ledger) ||
+	    dict_get_str(this->options, "passing", (char **)&leaky->passing))
 		return -1;
 	leaky->ledger = open(ledger, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
 	if (leaky->ledger < 0)
