@@ -42,6 +42,7 @@ struct trap_byte {
 /* Differing bytes that stand close together. */
 struct range {
 	taddr lo, hi;		/* empty: lo == hi */
+	bool padding;		/* between functions, where a keeper runs what a trap displaced: a trap beside it is no hook for that */
 	size_t differ;
 	size_t ntraps;		/* those that are int3; the first RANGE_TRAPS are kept */
 	struct trap_byte traps[RANGE_TRAPS];
@@ -154,14 +155,25 @@ static void end_range(struct repairer *r, const struct module *m)
 	range->lo = range->hi = 0;
 }
 
+/* No function has it. */
+static bool is_padding(const struct module *m, taddr addr)
+{
+	struct code_range over;
+
+	return !elfimage_extent(m->img, addr - m->bias, &over);
+}
+
 static void note_difference(struct repairer *r, const struct module *m, taddr addr, uint8_t memory, uint8_t file)
 {
 	struct range *range = &r->range;
 
-	if (range->lo != range->hi && addr - range->hi >= REPAIR_APART)
+	bool padding = is_padding(m, addr);
+
+	if (range->lo != range->hi && (addr - range->hi >= REPAIR_APART || range->padding != padding))
 		end_range(r, m);
 	if (range->lo == range->hi) {
 		range->lo = addr;
+		range->padding = padding;
 		range->differ = range->ntraps = 0;
 	}
 	range->hi = addr + 1;

@@ -34,6 +34,11 @@ void __attribute__((noinline, aligned(64))) victim_function(unsigned *p)
 		p[i] += p[(i * 3 + 1) % 64] % 1000003u;
 }
 
+/* A function that ends before padding begins. */
+extern const uint8_t victim_ret[];
+asm(".pushsection .text\n.balign 16\n.globl victim_ret\n.type victim_ret,@function\n"
+    "victim_ret: .cfi_startproc\n nop\n ret\n .cfi_endproc\n.size victim_ret,.-victim_ret\n.balign 16\n.popsection\n");
+
 struct victim {
 	pid_t pid;
 	int mem;
@@ -194,6 +199,20 @@ static void test_hooks_are_left_alone(void **state)
 	victim_end(&v);
 }
 
+/* What a killed keeper has left in the padding behind a `ret` does not make a hook of the trap on it. */
+static void test_trap_beside_padding(void **state)
+{
+	struct victim v;
+
+	(void)state;
+	victim_start(&v);
+	plant(&v, victim_ret + 1, "\xcc\x48\x89", 3);
+	assert_int_equal(victim_repair(&v), 0);
+	assert_says(&v, ": 1 trap taken out, 0 could not be, 1 other difference left alone");
+	assert_code(&v, victim_ret + 1, "\xc3", 1);
+	victim_end(&v);
+}
+
 /* An int3 that is in the file too is the program's own. */
 void own_int3(void);
 void own_int3(void)
@@ -306,6 +325,7 @@ int main(void)
 		cmocka_unit_test(test_nothing_to_do),
 		cmocka_unit_test(test_traps_are_taken_out),
 		cmocka_unit_test(test_hooks_are_left_alone),
+		cmocka_unit_test(test_trap_beside_padding),
 		cmocka_unit_test(test_its_own_int3_stays),
 		cmocka_unit_test(test_refused_while_traced),
 		cmocka_unit_test(test_no_process),
