@@ -273,6 +273,7 @@ static void begin_recording(struct session *s)
 	clock_gettime(CLOCK_REALTIME, &now);
 	s->watch.start_ns = link_clock_ns();
 	facts_begin(&s->recorder, &s->target, &s->rules, s->watch.start_ns, now.tv_sec * 1000000000ll + now.tv_nsec);
+	facts_scope(&s->recorder, &s->scope);
 }
 
 /* Start mode: the process is the program by now. */

@@ -8,6 +8,7 @@
 
 #include "attach/linker.h"
 #include "base/log.h"
+#include "base/strbuf.h"
 #include "base/version.h"
 
 #define RULE_TEXT 640
@@ -79,6 +80,22 @@ void facts_begin(struct recorder *r, const struct target_info *target, const str
 	recorder_begin(r, start_ns, &run, &its);
 	put_rules(r, set);
 	note_args(r, target);
+}
+
+static void note_scope(struct recorder *r, const char *whose, const struct option_list *names)
+{
+	cleanup_strbuf struct strbuf list = STRBUF_INIT;
+
+	for (size_t i = 0; i < names->n; i++)
+		strbuf_printf(&list, "%s%s", i ? ", " : "", names->all[i]);
+	if (names->n)
+		recorder_note(r, r->ledger.now_us, "only what %s took was counted: %s", whose, strbuf_str(&list));
+}
+
+void facts_scope(struct recorder *r, const struct scope *scope)
+{
+	note_scope(r, "these threads", scope->threads);
+	note_scope(r, "the code of these modules", scope->modules);
 }
 
 /* --- probes --- */

@@ -16,6 +16,9 @@
 void facts_begin(struct recorder *r, const struct target_info *target, const struct ruleset *set, uint64_t start_ns,
 		 int64_t wall_ns);
 
+/* What is taken counts only of some threads, or for some modules' code: the reader must know. */
+void facts_scope(struct recorder *r, const struct scope *scope);
+
 /* Which allocator the target's modules call, if it is not the C library's own: it must be asked while the target lives, and has loaded them. */
 void facts_allocator(struct recorder *r, const struct modules *ms, uint64_t now_ns);
 

@@ -131,6 +131,7 @@ def test_one_thread_by_number(scoped):
 
 def test_two_threads(scoped):
     got = scoped([], ["1 keep 3", "2 keep 4", "3 keep 5", "3 give 2"], "--thread", tid(1), "--thread", tid(2))
+    assert any(note.startswith("only what these threads took was counted: ") for note in got["notes"])
     assert_totals(got, allocs=7, frees=4)
 
 
