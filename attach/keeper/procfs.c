@@ -73,20 +73,22 @@ static long parse_number(const char **p, int base)
 	}
 }
 
+#define RUNNING -2
+
 /*
  * The system call that a thread is blocked in, and its first argument; -1 if
- * it is not blocked in one. /proc/.../syscall says "running", or the call's
+ * it is not blocked in one, or RUNNING. /proc/.../syscall says "running", or the call's
  * number and arguments, or -1 where it sleeps outside of a call.
  */
 static long blocked_in(pid_t pid, pid_t tid, unsigned long *arg)
 {
-	char path[64], buf[256];
+	char path[64], buf[256] = "";
 	const char *p = buf;
 	long nr;
 
 	task_path(path, pid, tid, "/syscall");
 	if (slurp(path, buf, sizeof(buf)) <= 0 || buf[0] < '0' || buf[0] > '9')
-		return -1;
+		return buf[0] == 'r' ? RUNNING : -1;
 	nr = parse_number(&p, 10);
 	*arg = 0;
 	if (p[0] == ' ' && p[1] == '0' && p[2] == 'x') {
@@ -96,13 +98,16 @@ static long blocked_in(pid_t pid, pid_t tid, unsigned long *arg)
 	return nr;
 }
 
-/* Blocked in the middle of fork, vfork or clone: the child's copy of the memory may be under way. */
+/*
+ * Blocked in the middle of fork, vfork or clone: the child's copy of the memory may be under way. One that has been
+ * blocked a moment ago and runs by now was perhaps there.
+ */
 static bool making_a_process(pid_t pid, pid_t tid)
 {
 	unsigned long arg;
 	long nr = blocked_in(pid, tid, &arg);
 
-	return nr == SYS_clone || nr == SYS_fork || nr == SYS_vfork || nr == SYS_clone3;
+	return nr == RUNNING || nr == SYS_clone || nr == SYS_fork || nr == SYS_vfork || nr == SYS_clone3;
 }
 
 bool procfs_in_vfork(pid_t pid, pid_t tid, int mem)

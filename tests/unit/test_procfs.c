@@ -274,6 +274,8 @@ static void *vfork_in_thread(void *arg)
 	if (vfork() == 0) {
 		char c;
 
+		/* should the test fail, nobody must be left who holds its output open */
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		(void)!read(v->child_waits[0], &c, 1);
 		_exit(0);
 	}
