@@ -53,11 +53,14 @@ static int read_aux(pid_t pid, struct aux *out)
 	return 0;
 }
 
+static const struct module *program_of(const struct modules *ms, struct aux *aux)
+{
+	return read_aux(modules_pid(ms), aux) ? NULL : modules_find(ms, aux->entry);
+}
+
 const struct module *linker_program(const struct modules *ms)
 {
-	struct aux aux;
-
-	return read_aux(modules_pid(ms), &aux) ? NULL : modules_find(ms, aux.entry);
+	return program_of(ms, &(struct aux){ 0 });
 }
 
 static bool read_mem(int mem, taddr addr, void *buf, size_t n)
@@ -143,7 +146,7 @@ const struct module *linker_binds(const struct modules *ms, const char *name)
 	struct aux aux;
 	taddr at;
 
-	program = read_aux(modules_pid(ms), &aux) ? NULL : modules_find(ms, aux.entry);
+	program = program_of(ms, &aux);
 	if (!program)
 		return NULL;
 	if (mem < 0 || !read_r_debug(mem, &aux, program, &r_debug))

@@ -106,6 +106,7 @@ static struct probe *probe_for(struct planting *p, const struct module *m, const
 
 static int add_probe(struct planting *p, const struct module *m, const struct plan *plan, bool glibc, uint32_t *number)
 {
+	size_t known = p->nprobes;
 	struct probe *probe = probe_for(p, m, plan);
 
 	if (!probe)
@@ -119,7 +120,9 @@ static int add_probe(struct planting *p, const struct module *m, const struct pl
 	snprintf(probe->function, sizeof(probe->function), "%s", plan->function);
 	if (plan->kind == PLAN_NONE) {
 		snprintf(probe->why_not, sizeof(probe->why_not), "%s", plan->reason);
-		log_warn("%s in %s is not watched: %s", plan->function, m->name, plan->reason);
+		/* not each time that a module comes back */
+		if (p->nprobes > known)
+			log_warn("%s in %s is not watched: %s", plan->function, m->name, plan->reason);
 	}
 	return 0;
 }
@@ -299,6 +302,7 @@ int planting_forget_gone(struct planting *p)
 void planting_forget_all(struct planting *p, int mem)
 {
 	link_forget_all(p->link);
+	skips_forget(&p->skips);
 	p->nwaiting = 0;
 	p->nprobes = 0;
 	if (p->mem >= 0)

@@ -47,10 +47,13 @@ static int read_count(pid_t pid, taddr addr, const struct field *f, uint64_t *co
 {
 	struct iovec here = { count, f->width }, there = { (void *)(uintptr_t)(addr + f->disp), f->width };
 
+	ssize_t n;
+
 	*count = 0;
-	if (process_vm_readv(pid, &here, 1, &there, 1, 0) < 0 && errno != EFAULT)
+	n = process_vm_readv(pid, &here, 1, &there, 1, 0);
+	if (n < 0 && errno != EFAULT)
 		return -errno;
-	if (*count > COUNT_MAX)
+	if (n != f->width || *count > COUNT_MAX)
 		*count = 0;
 	return 0;
 }

@@ -17,10 +17,27 @@ void skips_fini(struct skips *s)
 	free(s->ranges);
 }
 
+void skips_forget(struct skips *s)
+{
+	s->nranges = 0;
+}
+
+/* A module that comes back is where it was. */
+static bool is_known(const struct skips *s, const struct module *m, const struct code_range *file)
+{
+	for (size_t i = 0; i < s->nranges; i++)
+		if (s->ranges[i].module == m && s->ranges[i].at.lo == file->lo + m->bias)
+			return true;
+	return false;
+}
+
 static int add(struct skips *s, const struct module *m, const struct code_range *file)
 {
-	struct skips_range *slot = grow_by_one(&s->ranges, s->nranges, sizeof(*slot));
+	struct skips_range *slot;
 
+	if (is_known(s, m, file))
+		return 0;
+	slot = grow_by_one(&s->ranges, s->nranges, sizeof(*slot));
 	if (!slot)
 		return -ENOMEM;
 	*slot = (struct skips_range){ m, { file->lo + m->bias, file->hi + m->bias } };

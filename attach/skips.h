@@ -28,6 +28,9 @@ struct skips {
 void skips_init(struct skips *s, const struct rule_skip *all, size_t n);
 void skips_fini(struct skips *s);
 
+/* The target runs another program: nothing is where it was. */
+void skips_forget(struct skips *s);
+
 /* @m is mapped: what is to be left out in it. Where nothing tells how far the function goes, it is said. 0 or -ENOMEM. */
 must_check int skips_add_module(struct skips *s, const struct module *m);
 

@@ -244,13 +244,13 @@ void tally_free(struct tally *t, const struct tallied *x)
 	}
 	if ((!ptr && !x->rule->own_condition) || is_passed_on(t, x, ptr))
 		return;
-	/* the allocator's own doing: what a realloc moves, what it gives out next */
-	if (x->hit->head.flags & RECORD_WITHIN && !is_held(t, x, ptr, NULL))
-		return;
 	if (tally_take_outside(t, x, ptr)) {
 		release_outside(t, x, ptr);
 		return;
 	}
+	/* the allocator's own doing: what a realloc moves, what it gives out next */
+	if (x->hit->head.flags & RECORD_WITHIN && !is_held(t, x, ptr, NULL))
+		return;
 	if (t->counting)
 		tally_count(t, x);
 	by = releaser(t, x);

@@ -5,15 +5,11 @@
  */
 #include "attach/tally_parts.h"
 
-#include "report/objects.h"
-
 #define BY_MAX UINT32_MAX	/* more at once is no number of references, but rubbish in a register */
 
 static bool is_known(const struct tally *t, const struct tallied *x, taddr obj)
 {
-	const struct ledger *l = &t->recorder->ledger;
-
-	return x->family < l->nbooks && l->books[x->family].objects && objects_get(l->books[x->family].objects, obj);
+	return ledger_object(&t->recorder->ledger, x->family, obj) != NULL;
 }
 
 /* After the call: count + 1, or FACT_NONE. false: it could not be read. */

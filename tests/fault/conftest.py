@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
 """The live tests' fixtures, and mmattach where something fails."""
-import importlib.util
 import os
 import pathlib
 import shutil
@@ -12,18 +11,7 @@ import pytest
 LIVE = pathlib.Path(__file__).resolve().parents[1] / "live"
 sys.path.insert(0, str(LIVE))
 
-
-def load(path, name):
-    """Two files called conftest.py: this one cannot be imported by its name."""
-    spec = importlib.util.spec_from_file_location(name, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-live = load(LIVE / "conftest.py", "live_conftest")
-ready_to_run, victim, watch, attach = live.ready_to_run, live.victim, live.watch, live.attach
-
+from borrow import attach, ready_to_run, victim, watch  # noqa: E402, F401
 from harness import MMATTACH, TOP, VICTIMS, wait_for  # noqa: E402
 from faults import REFUSE, keepers  # noqa: E402
 

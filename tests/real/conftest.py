@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
 """The live tests' fixtures, and real services as targets (recipes/), each in a folder of the test's own."""
-import importlib.util
 import pathlib
 import sys
 
@@ -9,18 +8,7 @@ import pytest
 LIVE = pathlib.Path(__file__).resolve().parents[1] / "live"
 sys.path.insert(0, str(LIVE))
 
-
-def load(path, name):
-    """Two files called conftest.py: this one cannot be imported by its name."""
-    spec = importlib.util.spec_from_file_location(name, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-live = load(LIVE / "conftest.py", "live_conftest")
-ready_to_run, victim, watch, attach = live.ready_to_run, live.victim, live.watch, live.attach
-
+from borrow import attach, ready_to_run, victim, watch  # noqa: E402, F401
 from harness import TOP  # noqa: E402
 from service import missing  # noqa: E402
 

@@ -7,6 +7,7 @@
 #include "ledger_facts.h"
 
 #define ADDRESSES 300
+#define KEYS 4
 
 static uint64_t rng = 88172645463325252u;
 
@@ -24,81 +25,123 @@ struct model {
 	uint32_t stack;
 };
 
+/* What the ledger must come to. */
+static struct {
+	struct model at[ADDRESSES];
+	struct model aside[KEYS];
+	int aside_at[KEYS];	/* -1: nothing is aside */
+	uint64_t allocs, frees, unmatched, displaced, blocks, bytes, nonsense;
+	uint64_t place_frees[STACKS], place_blocks[STACKS];
+} want;
+
+static void enters(const struct model *m)
+{
+	want.blocks++;
+	want.bytes += m->size;
+	want.place_blocks[m->stack]++;
+}
+
+static void leaves(struct model *m)
+{
+	if (!m->held)
+		return;
+	m->held = false;
+	want.blocks--;
+	want.bytes -= m->size;
+	want.place_blocks[m->stack]--;
+}
+
+static void gives_out(struct model *m, taddr addr)
+{
+	want.displaced += m->held;
+	leaves(m);
+	*m = (struct model){ true, rnd(1000), (uint32_t)rnd(STACKS) };
+	enters(m);
+	want.allocs++;
+	alloc(addr, m->size, m->stack);
+}
+
+static void releases(struct model *m, taddr addr, uint32_t kind)
+{
+	want.frees++;
+	want.unmatched += !m->held;
+	want.place_frees[m->stack] += m->held;
+	leaves(m);
+	simple(kind, addr);
+}
+
+static void puts_aside(int k, int key, taddr addr)
+{
+	want.aside[key] = want.at[k];
+	want.aside_at[key] = k;
+	leaves(&want.at[k]);
+	aside(MMT_ASIDE, (uint64_t)key, addr);
+}
+
+static void aside_is_released(int key)
+{
+	bool known = want.aside_at[key] >= 0 && want.aside[key].held;
+
+	want.frees++;
+	want.unmatched += !known;
+	if (known)
+		want.place_frees[want.aside[key].stack]++;
+	want.aside_at[key] = -1;
+	aside(MMT_ASIDE_FREED, (uint64_t)key, 0);
+}
+
+static void aside_comes_back(int key)
+{
+	struct model *to = want.aside_at[key] >= 0 ? &want.at[want.aside_at[key]] : NULL;
+	const struct model *a = &want.aside[key];
+
+	want.nonsense += !to || (a->held && to->held);
+	if (to && a->held && !to->held) {
+		*to = *a;
+		enters(to);
+	}
+	want.aside_at[key] = -1;
+	aside(MMT_ASIDE_BACK, (uint64_t)key, 0);
+}
+
+static void step(void)
+{
+	int k = (int)rnd(ADDRESSES), key = (int)rnd(KEYS), what = (int)rnd(12);
+	taddr addr = 0x7f0000000000 + 16 * (unsigned)k;
+
+	now += rnd(100);
+	if (what < 5) {
+		gives_out(&want.at[k], addr);
+	} else if (what < 8) {
+		releases(&want.at[k], addr, what == 5 ? MMT_FREE : MMT_FREE_AT);
+	} else if (what < 9) {
+		leaves(&want.at[k]);
+		simple(MMT_FORGET, addr);
+	} else if (what < 10) {
+		puts_aside(k, key, addr);
+	} else if (what < 11) {
+		aside_is_released(key);
+	} else {
+		aside_comes_back(key);
+	}
+}
+
 static void agrees_with_a_model(void **state)
 {
-	static struct model model[ADDRESSES], aside_of[4];
-	static int aside_at[4];
-	uint64_t allocs = 0, frees = 0, unmatched = 0, displaced = 0, blocks = 0, bytes = 0, nonsense = 0;
-	uint64_t place_frees[STACKS] = { 0 }, place_blocks[STACKS] = { 0 };
-
 	(void)state;
-	for (int i = 0; i < 4; i++)
-		aside_at[i] = -1;
-	for (int step = 0; step < 300000; step++) {
-		int k = (int)rnd(ADDRESSES), key = (int)rnd(4);
-		struct model *m = &model[k], *a = &aside_of[key];
-		taddr addr = 0x7f0000000000 + 16 * (unsigned)k;
-		int what = (int)rnd(12);
-
-		now += rnd(100);
-		if (what < 10 && m->held) {
-			blocks--;
-			bytes -= m->size;
-			place_blocks[m->stack]--;
-		}
-		if (what < 5) {
-			displaced += m->held;
-			*m = (struct model){ true, rnd(1000), (uint32_t)rnd(STACKS) };
-			alloc(addr, m->size, m->stack);
-			allocs++;
-			blocks++;
-			bytes += m->size;
-			place_blocks[m->stack]++;
-		} else if (what < 8) {
-			frees++;
-			unmatched += !m->held;
-			place_frees[m->stack] += m->held;
-			m->held = false;
-			simple(what == 5 ? MMT_FREE : MMT_FREE_AT, addr);
-		} else if (what < 9) {
-			m->held = false;
-			simple(MMT_FORGET, addr);
-		} else if (what < 10) {
-			*a = *m;
-			aside_at[key] = k;
-			m->held = false;
-			aside(MMT_ASIDE, (uint64_t)key, addr);
-		} else if (what < 11) {
-			bool known = aside_at[key] >= 0 && a->held;
-
-			frees++;
-			unmatched += !known;
-			if (known)
-				place_frees[a->stack]++;
-			aside_at[key] = -1;
-			aside(MMT_ASIDE_FREED, (uint64_t)key, 0);
-		} else {
-			struct model *to = aside_at[key] >= 0 ? &model[aside_at[key]] : NULL;
-
-			nonsense += !to || (a->held && to->held);
-			if (to && a->held && !to->held) {
-				*to = *a;
-				blocks++;
-				bytes += a->size;
-				place_blocks[a->stack]++;
-			}
-			aside_at[key] = -1;
-			aside(MMT_ASIDE_BACK, (uint64_t)key, 0);
-		}
-		assert_int_equal(ledger.held_blocks, blocks);
-		assert_int_equal(ledger.held_bytes, bytes);
+	for (int i = 0; i < KEYS; i++)
+		want.aside_at[i] = -1;
+	for (int i = 0; i < 300000; i++) {
+		step();
+		assert_int_equal(ledger.held_blocks, want.blocks);
+		assert_int_equal(ledger.held_bytes, want.bytes);
 	}
-	assert_totals(allocs, frees, unmatched, 0);
-	assert_doubts(displaced, 0, nonsense);
-	assert_held(blocks, bytes);
+	assert_totals(want.allocs, want.frees, want.unmatched, 0);
+	assert_doubts(want.displaced, 0, want.nonsense);
+	assert_held(want.blocks, want.bytes);
 	for (uint32_t i = 0; i < STACKS; i++) {
-		assert_int_equal(ledger.books[0].places[i].blocks, place_blocks[i]);
-		assert_int_equal(ledger.books[0].places[i].frees, place_frees[i]);
+		assert_int_equal(ledger.books[0].places[i].blocks, want.place_blocks[i]);
+		assert_int_equal(ledger.books[0].places[i].frees, want.place_frees[i]);
 	}
 }
 

@@ -901,6 +901,34 @@ static void a_failed_realloc_outside_keeps_the_block(void **state)
 	assert_live(1, 24);
 }
 
+static void free_within(taddr ptr)
+{
+	struct made m = make(FREE, RECORD_WITHIN);
+
+	m.hit.args[0] = ptr;
+	send(&m);
+}
+
+/* What a function that gives out gives back: the program's if somebody holds it, in scope or out of it, else its own affair. */
+static void released_within_an_allocation(void **state)
+{
+	struct made outside = make(MALLOC_RET, RECORD_STATIC | RECORD_OUTSIDE);
+
+	(void)state;
+	malloc_hit(0xa000, 24);
+	free_within(0xa000);
+	assert_calls(1, 1, 0, 0);
+	free_within(0xb000);
+	assert_calls(1, 1, 0, 0);
+	outside.hit.regs.rax = 0xc000;
+	send(&outside);
+	free_within(0xc000);
+	assert_calls(1, 1, 0, 0);
+	free_hit(0xc000);	/* it is gone already */
+	malloc_hit(0xd000, 24);
+	assert_calls(2, 2, 0, 1);
+}
+
 /* What was given out before it began is not a double free when it ends inside. */
 static void older_than_the_scope(void **state)
 {
@@ -1048,6 +1076,7 @@ int main(void)
 		tally_test(realloc_older_than_us),
 		tally_test(counted_between_from_and_until),
 		tally_test(a_failed_realloc_outside_keeps_the_block),
+		tally_test(released_within_an_allocation),
 		tally_test(older_than_the_scope),
 		tally_test(an_end_without_its_beginning),
 		tally_test(what_others_took),
