@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: MIT
+"""watch: one watch, from its start to its end.
+
+    start       engine started; it plans, we plant; "ready"
+    on it goes  gdb calls the traps, hits.py tells them; events.py calls what is below
+    finish      the traps first, whatever else fails; then the engine makes its trace whole
+
+It ends by the user's wish, with the process (exit, kill, exec, detach), with gdb, or because the engine says so or is gone. Whatever
+comes, the traps are out of the process before it runs the next time.
+"""
+import os
+import signal
+import time
+
+import gdb
+
+from mmgdb import parameters, target, wire
+from mmgdb.engine import Engine, Gone
+from mmgdb.events import Events
+from mmgdb.hits import FRAMES_MAX, Hits
+from mmgdb.signals import Held
+
+
+class Watch:
+    """A watch of INFERIOR by the program PATH, with OPTIONS (the user's) and a TRACE of its own. DONE() is called when it is over."""
+
+    def __init__(self, path, inferior, options, trace, done):
+        self.inferior, self.number, self.pid = inferior, inferior.num, inferior.pid
+        self.options, self.trace, self.done = options, trace, done
+        self.over = False
+        self.heirs = set()          # inferiors that gdb made to follow a child into
+        self.orphaned = False       # gdb has let the parent go; a child should come
+        self.handing_over = False
+        self.began = time.monotonic()
+        words = options + parameters.words_for(options)
+        self.memory = target.open_memory(self.pid)
+        try:
+            self.engine = Engine(path, self.pid, self.memory, words)
+        except BaseException:
+            os.close(self.memory)
+            raise
+        self.hits = self.engine.hits = Hits(self.engine.hits_sock, self.pid, self.number, self.relay_ends, self.follow)
+        self.hits.depth = frames_wanted(words)
+        self.events = Events(self)
+
+    def start(self):
+        """Plant. What the engine says when it is ready; gdb.GdbError if it could not."""
+        self.events.connect()
+        try:
+            reply = self.engine.receive()
+            verdict, _, text = reply.partition(" ")
+            if verdict != "ready":
+                raise gdb.GdbError(text)
+        except Gone:
+            said = self.engine.messages()
+            self.finish("quit")
+            raise gdb.GdbError(said.strip() or "mmattach has ended while it began to watch")
+        except BaseException:
+            self.finish("quit")
+            raise
+        with Held():
+            self.tell_early()
+        return text
+
+    def tell_early(self):
+        thread = gdb.selected_thread()
+        if thread is not None and thread.ptid[0] == self.pid and thread.is_stopped():
+            self.hits.tell_early(thread)
+            self.events.watch_continue()
+
+    def ask(self, request):
+        """The engine's answer. If it is gone, so is the watch."""
+        try:
+            return self.engine.ask(request)
+        except Gone:
+            self.finish(None, "mmattach has ended, and the watch with it; the process is as it was")
+            raise gdb.GdbError("the watch is over")
+
+    def show_messages(self):
+        text = self.engine.messages()
+        if text:
+            gdb.write(text, gdb.STDERR)
+
+    # The end
+
+    def finish(self, request, note=None):
+        """The traps go; then REQUEST (end, quit, None: it needs none) to the engine. Its answer, "" if it is gone. Once is enough."""
+        if self.over:
+            return ""
+        with Held():
+            self.over = self.hits.ended = True
+            self.events.disconnect()
+            self.hits.traps.remove_all()
+        try:
+            return self.engine.ask(request) if request else ""
+        except (Gone, gdb.GdbError) as error:
+            note = note or (str(error) or None)
+            return ""
+        finally:
+            self.close()
+            if note:
+                gdb.write("mmleak: %s\n" % note, gdb.STDERR)
+
+    def lift_for_hand_over(self):
+        """The traps go, the engine stays. Since when nothing is seen: CLOCK_MONOTONIC, in nanoseconds."""
+        with Held():
+            self.handing_over = self.hits.ended = True
+            since = int(time.monotonic() * 1e9)
+            self.hits.traps.remove_all()
+        return since
+
+    def close(self):
+        self.show_messages()
+        self.engine.close()
+        os.close(self.memory)
+        self.done(self)
+
+    def relay_ends(self, why):
+        """The relay says that it is over, or does not answer (WHY)."""
+        self.finish("quit" if why else "end", why or "the watch is over")
+
+    # What becomes of the process
+
+    def check_exec(self):
+        """Its memory is gone, but the process is there: it runs another program, in which our addresses mean nothing."""
+        trap = next(iter(self.hits.traps.all.values()), None)
+        if self.over or trap is None or not target.has_gone(self.memory, trap.address):
+            return
+        with Held():
+            self.hits.traps.remove_all()
+        self.hits.send(wire.head(wire.EXEC))
+        self.finish("end", "the process runs another program now, and the watch is over: `mmleak report`")
+
+    def gone(self, exit_code):
+        """gdb has it no longer: it has ended, was killed, was detached from, or a child is followed."""
+        if self.handing_over:
+            return
+        lives = target.alive(self.pid)
+        if lives and gdb.parameter("follow-fork-mode") == "child":
+            self.orphaned = True
+            return
+        if lives:
+            self.finish("end", "gdb has let %d go, and the watch is over: `mmleak report`" % self.pid)
+            return
+        with Held():
+            self.hits.traps.remove_all()
+        self.hits.send(wire.head(wire.END, value=wait_status(exit_code)))
+        self.finish("end", "%d has ended, and the watch with it: `mmleak report`" % self.pid)
+
+    def new_inferior(self, inferior):
+        if gdb.parameter("follow-fork-mode") == "child":
+            self.heirs.add(inferior.num)
+            self.hits.traps.count_in(inferior.num)
+
+    def settle(self):
+        """At a stop, at the prompt: if gdb has let the parent go, is there a child that it follows?"""
+        if not self.orphaned or self.over:
+            return
+        if not any(i.pid and self.follow(i.pid) for i in gdb.inferiors()):
+            self.finish("end", "gdb has let %d go, and the watch is over: `mmleak report`" % self.pid)
+
+    def follow(self, pid):
+        """Another process has hit, or is there: is it the child that gdb follows? Then the watch goes on in it."""
+        heir = next((i for i in gdb.inferiors() if i.pid == pid and i.num in self.heirs), None)
+        if heir is None or target.parent(pid) != self.pid and not self.orphaned:
+            return False
+        memory = target.open_memory(pid)
+        self.hits.send(wire.head(wire.MOVED, value=pid), [memory])
+        os.close(self.memory)
+        self.memory, self.orphaned = memory, False
+        self.pid = self.hits.pid = pid
+        self.inferior, self.number = heir, heir.num
+        self.heirs = set()
+        return True
+
+
+def wait_status(exit_code):
+    """As the kernel has it: the code's byte, or the signal."""
+    if exit_code is not None:
+        return (exit_code & 0xff) << 8
+    ended_by = gdb.convenience_variable("_exitsignal")
+    return int(ended_by) if ended_by is not None else int(signal.SIGKILL)
+
+
+def frames_wanted(words):
+    """How many frames gdb's unwinder shall give; 0 if it is not asked."""
+    if parameters.unwinder.value != "gdb":
+        return 0
+    for i, word in enumerate(words):
+        depth = word[8:] if word.startswith("--depth=") else words[i + 1] if word == "--depth" and i + 1 < len(words) else ""
+        if depth.isdigit():
+            return int(depth)
+    return FRAMES_MAX
