@@ -14,6 +14,7 @@ import gdb
 
 REPLY_MAX = 1 << 16
 STALL_S = 30            # no answer to a request for so long: it hangs
+WRITING_S = 900         # the end of a trace: with the names of all functions, and perhaps a slow disk
 
 
 class Gone(Exception):
@@ -50,20 +51,20 @@ class Engine:
             raise Gone()
         self.owed += 1
         while self.owed:
-            reply = self.receive()
+            reply = self.receive(STALL_S if request == "status" else WRITING_S)
             self.owed -= 1
         verdict, _, text = reply.partition(" ")
         if verdict == "error":
             raise gdb.GdbError(text)
         return text
 
-    def receive(self):
+    def receive(self, limit=STALL_S):
         """The next datagram of the control socket. Meanwhile the relay is served: the engine may wait for that."""
         while True:
             watched = [self.control] if self.hits.ended else [self.control, self.hits.sock]
-            ready = select.select(watched, [], [], STALL_S)[0]
+            ready = select.select(watched, [], [], limit)[0]
             if not ready:
-                raise gdb.GdbError("mmattach does not answer for %d seconds" % STALL_S)
+                raise gdb.GdbError("mmattach does not answer for %d seconds" % limit)
             if self.hits.sock in ready:
                 self.hits.serve_waiting()
             if self.control in ready:

@@ -26,14 +26,15 @@ from mmgdb.registers import Registers
 from mmgdb.traps import Traps
 
 SILENCE_S = 5           # an engine that does not answer for so long is as good as dead
-FRAMES_MAX = 1024
+FRAMES_MAX = 256        # as many as the relay takes (attach/keeper/wire.h)
+THREADS_MAX = 4096      # of those that have ended, too, until a stop
 SIGINT = frozenset([signal.SIGINT])
 
 
 class Hits:
     """SOCK: to the relay. OVER(why) is called once, when it says that the watch is over (why None) or does not answer."""
     __slots__ = ("sock", "pid", "traps", "over", "ended", "stop_now", "stopped", "depth", "stranger", "early",
-                 "seq", "out", "inbox", "registers", "short", "in_stop", "leftover")
+                 "last", "same", "seq", "out", "inbox", "registers", "short", "in_stop", "leftover")
 
     def __init__(self, sock, pid, number, over, stranger):
         self.sock = sock
@@ -45,12 +46,14 @@ class Hits:
         self.stop_now = False           # the next hit shall stop the process ...
         self.stopped = False            # ... and has
         self.depth = 0                  # frames from gdb's unwinder, 0: none
-        self.early = {}                 # thread: site that was told before it hit (see tell_early)
+        self.last = {}                  # thread: its last hit as it was told, see `same`
+        self.early = {}                 # the same of hits that were told before they came (tell_early)
         self.seq = 0                    # of the last hit that was told and answered
         self.in_stop = None             # the site whose hit is being told; its trap cannot be deleted now
         self.leftover = []              # sites that wait for that
         self.out = bytearray(wire.HEAD.size + (len(wire.REGISTERS) + FRAMES_MAX) * wire.WORD)
         self.short = memoryview(self.out)[:wire.HEAD.size + len(wire.REGISTERS) * wire.WORD]
+        self.same = self.short[8:]      # without the number: site, thread, registers
         self.inbox = bytearray(wire.MESSAGE_MAX)
         self.registers = Registers(self.out, wire.HEAD.size)
         limit = wire.struct.pack("ll", SILENCE_S, 0)
@@ -89,25 +92,24 @@ class Hits:
     def tell(self, site, address):
         """Tell a hit of the selected thread. Whether the process shall stop."""
         pid, tid, _ = gdb.selected_thread().ptid
-        if self.ended or (pid != self.pid and not self.stranger(pid)):
+        if self.ended or (pid != self.pid and not self.stranger(pid)) or not self.registers.read(tid, address):
             return False
-        if self.early and self.early.pop(tid, None) == site:
-            return self.shall_stop()
-        if not self.registers.read(tid, address):
-            return False
+        wire.HEAD.pack_into(self.out, 0, wire.HIT, self.seq + 1, site, tid)
+        told = bytes(self.same)
+        if self.early and self.early.pop(tid, None) == told:
+            return self.stop_now and self.shall_stop()
         self.in_stop = site
         try:
-            self.send_hit(site, tid)
+            self.sock.send(self.out[:self.add_frames()] if self.depth else self.short)
             self.wait_for(wire.GO, self.seq + 1)
             self.seq += 1
+            self.last[tid] = told
+            if len(self.last) > THREADS_MAX:
+                self.forget_threads()
         except OSError as error:
             self.lost(error)
         self.in_stop = None
         return self.stop_now and self.shall_stop()
-
-    def send_hit(self, site, tid):
-        wire.HEAD.pack_into(self.out, 0, wire.HIT, self.seq + 1, site, tid)
-        self.sock.send(self.out[:self.add_frames()] if self.depth else self.short)
 
     def add_frames(self):
         """The message's length with gdb's frames."""
@@ -190,27 +192,28 @@ class Hits:
             pass
 
     def tell_early(self, thread):
-        """THREAD (selected) stands on a trap that it has not run into: stopped there by a signal, or when we began.
+        """THREAD (selected) stands still. Does it stand on a trap that it has not run into?
 
-        If it is this thread that is continued, gdb steps over the breakpoint and reports nothing; so it is told now. If another one
-        is, this one runs into it: then it must not be told again (continued, and `early` in tell).
+        It was stopped there by a signal, or when we began. If it is continued from there, gdb steps over the breakpoint and reports
+        nothing; so it is told now. If another thread is continued, this one runs into it after all: then its registers are
+        the same still, and it is not told again. Just so it is known that it was told before: gdb is slow to step a thread over a
+        breakpoint, and most threads that a signal stops are on their way there.
         """
         tid = thread.ptid[1]
+        self.forget_threads()
         trap = self.traps.at(gdb.newest_frame().pc())
-        if trap is None or not trap.enabled or self.early.get(tid) == trap.site:
+        if trap is None or not self.registers.read(tid, trap.address):
             return
-        self.tell(trap.site, trap.address)
-        self.early[tid] = trap.site
+        wire.HEAD.pack_into(self.out, 0, wire.HIT, self.seq + 1, trap.site, tid)
+        if bytes(self.same) not in (self.last.get(tid), self.early.get(tid)):
+            self.tell(trap.site, trap.address)
+            self.early[tid] = bytes(self.same)
 
-    def was_last(self, thread):
-        """Was the hit that was told last one of THREAD, where it stands now? Then it came there by a step of gdb's."""
-        trap = self.traps.at(gdb.newest_frame().pc())
-        _, _, site, tid = wire.HEAD.unpack_from(self.out)
-        return trap is not None and (trap.site, thread.ptid[1]) == (site, tid)
-
-    def continued(self, thread):
-        """THREAD is the one that is continued: gdb steps it over what it stands on."""
-        self.early.pop(thread.ptid[1], None)
+    def forget_threads(self):
+        """Of those that have ended, at a stop: not every gdb tells when they do."""
+        lives = {thread.ptid[1] for inferior in gdb.inferiors() for thread in inferior.threads()}
+        self.last = {tid: told for tid, told in self.last.items() if tid in lives}
+        self.early = {tid: told for tid, told in self.early.items() if tid in lives}
 
     # The end
 

@@ -31,10 +31,10 @@ class Held:
     """SIGINT waits until the block is done: `with Held():`. It may be raised at its end, when everything in it is whole."""
 
     def __enter__(self):
-        _signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT,))
+        self.mask = _signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT,))
 
     def __exit__(self, *_):
-        _signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT,))
+        _signal.pthread_sigmask(signal.SIG_SETMASK, self.mask)
 
 
 class Timer:

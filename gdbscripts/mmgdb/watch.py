@@ -64,9 +64,8 @@ class Watch:
 
     def tell_early(self):
         thread = gdb.selected_thread()
-        if thread is not None and thread.ptid[0] == self.pid and thread.is_stopped():
+        if not self.over and thread is not None and thread.ptid[0] == self.pid and thread.is_stopped():
             self.hits.tell_early(thread)
-            self.events.watch_continue()
 
     def ask(self, request):
         """The engine's answer. If it is gone, so is the watch."""
@@ -83,6 +82,11 @@ class Watch:
 
     # The end
 
+    def finish_held(self, request, note):
+        """The same when the process or gdb has ended it: a Ctrl-C that was meant for the process is not for the trace."""
+        with Held():
+            self.finish(request, note)
+
     def finish(self, request, note=None):
         """The traps go; then REQUEST (end, quit, None: it needs none) to the engine. Its answer, "" if it is gone. Once is enough."""
         if self.over:
@@ -93,13 +97,15 @@ class Watch:
             self.hits.traps.remove_all()
         try:
             return self.engine.ask(request) if request else ""
+        except KeyboardInterrupt:
+            note = "the trace is not whole yet: mmattach (%d) goes on writing %s" % (self.engine.process.pid, self.trace)
         except (Gone, gdb.GdbError) as error:
-            note = note or (str(error) or None)
-            return ""
+            note = note or str(error) or None
         finally:
             self.close()
             if note:
                 gdb.write("mmleak: %s\n" % note, gdb.STDERR)
+        return ""
 
     def lift_for_hand_over(self):
         """The traps go, the engine stays. Since when nothing is seen: CLOCK_MONOTONIC, in nanoseconds."""
@@ -117,19 +123,19 @@ class Watch:
 
     def relay_ends(self, why):
         """The relay says that it is over, or does not answer (WHY)."""
-        self.finish("quit" if why else "end", why or "the watch is over")
+        self.finish_held("quit" if why else "end", why or "the watch is over")
 
     # What becomes of the process
 
     def check_exec(self):
         """Its memory is gone, but the process is there: it runs another program, in which our addresses mean nothing."""
         trap = next(iter(self.hits.traps.all.values()), None)
-        if self.over or trap is None or not target.has_gone(self.memory, trap.address):
+        if self.over or trap is None or not target.has_gone(self.memory, trap.address) or not target.alive(self.pid):
             return
         with Held():
             self.hits.traps.remove_all()
         self.hits.send(wire.head(wire.EXEC))
-        self.finish("end", "the process runs another program now, and the watch is over: `mmleak report`")
+        self.finish_held("end", "the process runs another program now, and the watch is over: `mmleak report`")
 
     def gone(self, exit_code):
         """gdb has it no longer: it has ended, was killed, was detached from, or a child is followed."""
@@ -140,12 +146,12 @@ class Watch:
             self.orphaned = True
             return
         if lives:
-            self.finish("end", "gdb has let %d go, and the watch is over: `mmleak report`" % self.pid)
+            self.finish_held("end", "gdb has let %d go, and the watch is over: `mmleak report`" % self.pid)
             return
         with Held():
             self.hits.traps.remove_all()
         self.hits.send(wire.head(wire.END, value=wait_status(exit_code)))
-        self.finish("end", "%d has ended, and the watch with it: `mmleak report`" % self.pid)
+        self.finish_held("end", "%d has ended, and the watch with it: `mmleak report`" % self.pid)
 
     def new_inferior(self, inferior):
         if gdb.parameter("follow-fork-mode") == "child":
@@ -157,7 +163,7 @@ class Watch:
         if not self.orphaned or self.over:
             return
         if not any(i.pid and self.follow(i.pid) for i in gdb.inferiors()):
-            self.finish("end", "gdb has let %d go, and the watch is over: `mmleak report`" % self.pid)
+            self.finish_held("end", "gdb has let %d go, and the watch is over: `mmleak report`" % self.pid)
 
     def follow(self, pid):
         """Another process has hit, or is there: is it the child that gdb follows? Then the watch goes on in it."""
