@@ -11,6 +11,8 @@ own, the engine, does that. Nothing here knows what malloc is.
     wire        the messages, as bytes          hits        one hit, told and answered
     registers   of the thread that hit          frames      its stack, by gdb's unwinder
     traps       the breakpoints                 events      what gdb tells: exit, exec, fork, stops
-    target      may this process be watched     signals     Ctrl-C, and stopping after a time
+    target      may this process be watched     kernel      system calls without a name in Python
+    signals     Ctrl-C, and stopping a process  timed       a watch of a given time
     memory      what is resident, searched      pointers    who-points-at
+    words       options and durations
 """

@@ -29,6 +29,7 @@ class Events:
         self.add("stop", self.stopped)
         self.add("before_prompt", self.prompt)
         self.add("new_inferior", lambda event: self.watch.new_inferior(event.inferior))
+        self.add("new_thread", lambda event: self.watch.new_thread(event.inferior_thread.inferior))
         self.add("breakpoint_modified", self.modified)
         self.add("thread_exited", self.thread_ended)
         self.add("gdb_exiting", self.quitting)
@@ -58,13 +59,11 @@ class Events:
         self.watch.check_exec()
 
     def stopped(self, _):
-        self.watch.settle()
         self.watch.show_messages()
         with Held():
             self.watch.tell_early()
 
     def prompt(self):
-        self.watch.settle()
         self.watch.show_messages()
 
     def quitting(self, _):

@@ -33,13 +33,12 @@ SIGINT = frozenset([signal.SIGINT])
 
 class Hits:
     """SOCK: to the relay. OVER(why) is called once, when it says that the watch is over (why None) or does not answer."""
-    __slots__ = ("sock", "pid", "traps", "over", "ended", "stop_now", "stopped", "depth", "stranger", "early",
+    __slots__ = ("sock", "pid", "traps", "over", "ended", "stop_now", "stopped", "depth", "early",
                  "last", "same", "seq", "out", "inbox", "registers", "short", "in_stop", "leftover")
 
-    def __init__(self, sock, pid, number, over, stranger):
+    def __init__(self, sock, pid, number, over):
         self.sock = sock
-        self.pid = pid                  # hits of other processes are not counted ...
-        self.stranger = stranger        # ... unless stranger(pid) says that the watch has moved to it
+        self.pid = pid                  # hits of other processes are not counted
         self.traps = Traps([number])
         self.over = over
         self.ended = False
@@ -92,7 +91,7 @@ class Hits:
     def tell(self, site, address):
         """Tell a hit of the selected thread. Whether the process shall stop."""
         pid, tid, _ = gdb.selected_thread().ptid
-        if self.ended or (pid != self.pid and not self.stranger(pid)) or not self.registers.read(tid, address):
+        if self.ended or pid != self.pid or not self.registers.read(tid, address):
             return False
         wire.HEAD.pack_into(self.out, 0, wire.HIT, self.seq + 1, site, tid)
         told = bytes(self.same)

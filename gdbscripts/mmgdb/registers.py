@@ -7,34 +7,23 @@ back; else, or without ctypes, gdb is asked for one after the other.
 """
 import gdb
 
-from mmgdb import wire
+from mmgdb import kernel, wire
 
-try:
-    import ctypes
-except ImportError:
-    ctypes = None
-
-PTRACE_GETREGS = 12
 U64 = (1 << 64) - 1
 
 
 class Registers:
     """Reads into OUT, a bytearray, from OFFSET on."""
-    __slots__ = ("read", "words", "where", "ptrace")
+    __slots__ = ("read", "words", "getregs")
 
     def __init__(self, out, offset):
         self.words = memoryview(out)[offset:offset + len(wire.REGISTERS) * wire.WORD].cast("Q")
-        self.read = self.read_by_gdb
-        if ctypes:
-            self.where = ctypes.addressof(ctypes.c_char.from_buffer(out, offset))
-            self.ptrace = ctypes.PyDLL(None).ptrace
-            self.ptrace.restype = ctypes.c_long
-            self.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
-            self.read = self.read_by_kernel
+        self.getregs = kernel.getregs(out, offset)
+        self.read = self.read_by_kernel if self.getregs else self.read_by_gdb
 
     def read_by_kernel(self, tid, address):
         """Those of TID, which stands at ADDRESS. False: it does not, this is no hit to be counted."""
-        if self.ptrace(PTRACE_GETREGS, tid, None, self.where) or self.words[wire.RIP] != address:
+        if self.getregs(tid) or self.words[wire.RIP] != address:
             return self.read_by_gdb(tid, address)
         return True
 

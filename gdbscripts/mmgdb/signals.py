@@ -8,7 +8,6 @@ only stop by it, and gets it alone; gdb sees it before the thread does, and keep
 """
 import _signal
 import _thread
-import ctypes
 import os
 import re
 import signal
@@ -16,9 +15,10 @@ import threading
 
 import gdb
 
+from mmgdb import kernel
+
 GRACE_S = 0.3           # for a hit, before an idle process is interrupted
 SIGTIMEDWAIT = 128      # its number as a system call
-TGKILL = 234
 EVERY = [s for s in range(1, signal.NSIG) if s not in (32, 33)]     # without those that are the C library's own
 
 
@@ -74,7 +74,7 @@ def interrupt(pid):
         return False
     for tid in sorted(map(int, os.listdir("/proc/%d/task" % pid))):
         if takes_sigint(pid, tid):
-            return ctypes.CDLL(None).syscall(TGKILL, pid, tid, signal.SIGINT) == 0
+            return kernel.tgkill(pid, tid, signal.SIGINT)
     return False
 
 

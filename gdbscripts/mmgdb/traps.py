@@ -64,8 +64,8 @@ class Traps:
         return next((t for t in self.all.values() if t.address == address), None)
 
     def count_in(self, number):
-        """They count in this inferior, too."""
-        self.numbers.add(number)
+        """From now on they count in this inferior."""
+        self.numbers = {number}
         for trap in self.all.values():
             self.keep_to_ours(trap)
 

@@ -14,7 +14,7 @@ import time
 
 import gdb
 
-from mmgdb import parameters, target, wire
+from mmgdb import kernel, parameters, target, wire
 from mmgdb.engine import Engine, Gone
 from mmgdb.events import Events
 from mmgdb.hits import FRAMES_MAX, Hits
@@ -25,11 +25,10 @@ class Watch:
     """A watch of INFERIOR by the program PATH, with OPTIONS (the user's) and a TRACE of its own. DONE() is called when it is over."""
 
     def __init__(self, path, inferior, options, trace, done):
-        self.inferior, self.number, self.pid = inferior, inferior.num, inferior.pid
+        self.number, self.pid = inferior.num, inferior.pid
         self.options, self.trace, self.done = options, trace, done
         self.over = False
-        self.heirs = set()          # inferiors that gdb made to follow a child into
-        self.orphaned = False       # gdb has let the parent go; a child should come
+        self.heirs = set()          # inferiors that gdb may have made to follow a child into
         self.handing_over = False
         self.began = time.monotonic()
         words = options + parameters.words_for(options)
@@ -39,7 +38,7 @@ class Watch:
         except BaseException:
             os.close(self.memory)
             raise
-        self.hits = self.engine.hits = Hits(self.engine.hits_sock, self.pid, self.number, self.relay_ends, self.follow)
+        self.hits = self.engine.hits = Hits(self.engine.hits_sock, self.pid, self.number, self.relay_ends)
         self.hits.depth = frames_wanted(words)
         self.events = Events(self)
 
@@ -53,7 +52,7 @@ class Watch:
                 raise gdb.GdbError(text)
         except Gone:
             said = self.engine.messages()
-            self.finish("quit")
+            self.finish(None)
             raise gdb.GdbError(said.strip() or "mmattach has ended while it began to watch")
         except BaseException:
             self.finish("quit")
@@ -72,7 +71,7 @@ class Watch:
         try:
             return self.engine.ask(request)
         except Gone:
-            self.finish(None, "mmattach has ended, and the watch with it; the process is as it was")
+            self.finish("end")
             raise gdb.GdbError("the watch is over")
 
     def show_messages(self):
@@ -99,8 +98,11 @@ class Watch:
             return self.engine.ask(request) if request else ""
         except KeyboardInterrupt:
             note = "the trace is not whole yet: mmattach (%d) goes on writing %s" % (self.engine.process.pid, self.trace)
-        except (Gone, gdb.GdbError) as error:
-            note = note or str(error) or None
+        except Gone:
+            if request != "quit":
+                note = "mmattach has ended before its time, and the watch with it; the trace may lack its last second"
+        except gdb.GdbError as error:
+            note = "the end of the trace: %s" % error
         finally:
             self.close()
             if note:
@@ -141,11 +143,7 @@ class Watch:
         """gdb has it no longer: it has ended, was killed, was detached from, or a child is followed."""
         if self.handing_over:
             return
-        lives = target.alive(self.pid)
-        if lives and gdb.parameter("follow-fork-mode") == "child":
-            self.orphaned = True
-            return
-        if lives:
+        if target.alive(self.pid):
             self.finish_held("end", "gdb has let %d go, and the watch is over: `mmleak report`" % self.pid)
             return
         with Held():
@@ -154,30 +152,32 @@ class Watch:
         self.finish_held("end", "%d has ended, and the watch with it: `mmleak report`" % self.pid)
 
     def new_inferior(self, inferior):
+        """Is it made for a child that gdb follows? That is seen when its thread is there."""
         if gdb.parameter("follow-fork-mode") == "child":
             self.heirs.add(inferior.num)
-            self.hits.traps.count_in(inferior.num)
 
-    def settle(self):
-        """At a stop, at the prompt: if gdb has let the parent go, is there a child that it follows?"""
-        if not self.orphaned or self.over:
+    def new_thread(self, inferior):
+        """gdb follows a child, with its copies of our breakpoints: the watch goes on there. At once, for its first call may be exec."""
+        if inferior.num not in self.heirs:
             return
-        if not any(i.pid and self.follow(i.pid) for i in gdb.inferiors()):
-            self.finish_held("end", "gdb has let %d go, and the watch is over: `mmleak report`" % self.pid)
+        self.heirs.discard(inferior.num)
+        if target.parent(inferior.pid) != self.pid:
+            return
+        if kernel.same_memory(self.pid, inferior.pid):
+            self.finish_held("end", "gdb follows a child of vfork, which runs another program; the watch is over: `mmleak report`")
+        else:
+            with Held():
+                self.follow(inferior)
 
-    def follow(self, pid):
-        """Another process has hit, or is there: is it the child that gdb follows? Then the watch goes on in it."""
-        heir = next((i for i in gdb.inferiors() if i.pid == pid and i.num in self.heirs), None)
-        if heir is None or target.parent(pid) != self.pid and not self.orphaned:
-            return False
-        memory = target.open_memory(pid)
-        self.hits.send(wire.head(wire.MOVED, value=pid), [memory])
+    def follow(self, heir):
+        memory = target.open_memory(heir.pid)
+        self.hits.send(wire.head(wire.MOVED, value=heir.pid), [memory])
         os.close(self.memory)
-        self.memory, self.orphaned = memory, False
-        self.pid = self.hits.pid = pid
-        self.inferior, self.number = heir, heir.num
-        self.heirs = set()
-        return True
+        self.memory = memory
+        self.pid = self.hits.pid = heir.pid
+        self.number = heir.num
+        self.hits.traps.count_in(heir.num)
+        gdb.write("mmleak: watching the child %d now\n" % self.pid, gdb.STDERR)
 
 
 def wait_status(exit_code):
