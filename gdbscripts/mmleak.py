@@ -17,7 +17,8 @@ import gdb
 if sys.version_info < (3, 5):
     raise gdb.GdbError("mmleak needs a gdb with Python 3.5 or newer; this one has Python %d.%d" % sys.version_info[:2])
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(os.path.expanduser(__file__))))
+# Not __file__: when a Python script sources this one, that is still the name of the script.
+sys.path.insert(0, os.path.dirname(os.path.abspath(os.path.expanduser(sys._getframe().f_code.co_filename))))
 try:
     import mmgdb.commands
 finally:
