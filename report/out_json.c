@@ -54,6 +54,12 @@ static void put_gaps(struct strbuf *sb, const struct summary_run *run)
 	strbuf_putc(sb, ']');
 }
 
+static void put_bool(struct strbuf *sb, const char *separator, const char *name, bool value)
+{
+	json_key(sb, separator, name);
+	strbuf_puts(sb, value ? "true" : "false");
+}
+
 static void put_run(struct strbuf *sb, const struct summary_run *run)
 {
 	json_key(sb, ",\n", "run");
@@ -71,6 +77,7 @@ static void put_run(struct strbuf *sb, const struct summary_run *run)
 	json_number(sb, ", ", "stacks_lost", run->stacks_lost);
 	json_number(sb, ", ", "ring_waits", run->ring_waits);
 	json_real(sb, ", ", "stopped_seconds", run->stopped_seconds);
+	put_bool(sb, ", ", "stopped_known", summary_stops_known(run));
 	put_probes(sb, run);
 	put_gaps(sb, run);
 	strbuf_putc(sb, '}');
@@ -143,12 +150,6 @@ static void put_groups(struct strbuf *sb, const struct summary *s)
 }
 
 /* --- references --- */
-
-static void put_bool(struct strbuf *sb, const char *separator, const char *name, bool value)
-{
-	json_key(sb, separator, name);
-	strbuf_puts(sb, value ? "true" : "false");
-}
 
 static void put_signed(struct strbuf *sb, const char *separator, const char *name, int64_t value)
 {
