@@ -334,6 +334,29 @@ static void nobody_waits_for_ever(void **state)
 	assert_int_equal(atomic_load(&sh->overdue), 1);
 }
 
+static void a_hit_that_gdb_gives_up(void **state)
+{
+	const struct record *rec;
+
+	(void)state;
+	sh->hold_ns = 60000000000;
+	set_site(0, SITE_EMIT | SITE_WAIT | SITE_MODULES);
+	set_site(1, SITE_EMIT);
+	plant(0, 2);
+	hit(1, 0);
+	rec = next_record();
+	hit(2, 1);
+	assert_go(2);
+	assert_int_equal(command(COMMAND_RELEASE, rec->tid, rec->value), -ESRCH);
+	assert_silence();
+	ring_consume(&sh->ring, rec);
+	ring_consume(&sh->ring, next_record());
+	hit(3, 0);
+	rec = next_record();
+	assert_int_equal(command(COMMAND_RELEASE, rec->tid, rec->value), 0);
+	assert_go(3);
+}
+
 /* Nobody reads: a hit waits for max_stall, then hits are dropped and counted, until there is room. */
 static void a_full_ring(void **state)
 {
@@ -510,6 +533,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_is_no_hit_goes_on, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_held_hit_waits_for_the_controller, setup, teardown),
 		cmocka_unit_test_setup_teardown(nobody_waits_for_ever, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_hit_that_gdb_gives_up, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_full_ring, setup, teardown),
 		cmocka_unit_test_setup_teardown(frames_that_gdb_walked, setup, teardown),
 		cmocka_unit_test_setup_teardown(threads_that_end, setup, teardown),
