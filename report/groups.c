@@ -79,11 +79,6 @@ static int show(struct maker *mk, struct draft *d)
 	return 0;
 }
 
-static double age_s(const struct maker *mk, uint64_t birth_us)
-{
-	return birth_us < mk->ledger->now_us ? (mk->ledger->now_us - birth_us) / 1e6 : 0;
-}
-
 static int add_group(struct maker *mk, const struct draft *d)
 {
 	const struct defs *defs = &mk->ledger->defs;
@@ -95,7 +90,8 @@ static int add_group(struct maker *mk, const struct draft *d)
 		.tag = d->path.tag == DEFS_NONE ? NULL : defs->tags[d->path.tag].text,
 		.blocks = d->kept.blocks, .bytes = d->kept.bytes, .bytes_direct = d->kept.bytes,
 		.allocs = d->allocs, .frees = d->frees, .verdict = VERDICT_UNKNOWN,
-		.oldest_s = age_s(mk, d->kept.oldest_us), .youngest_s = age_s(mk, d->kept.youngest_us),
+		.oldest_s = ledger_age_s(mk->ledger, d->kept.oldest_us),
+		.youngest_s = ledger_age_s(mk->ledger, d->kept.youngest_us),
 		.series = series, .samples = &sample, .nsamples = 1, .wrappers = d->wrappers,
 		.stack_end = expand_path_end(defs, d->path.frames, d->path.depth, d->path.end),
 	};
