@@ -86,7 +86,7 @@ static int keep_member(struct maker *mk, uint32_t group, taddr addr)
 {
 	size_t n = mk->nmembers;
 
-	if (!mk->opt->per_object)
+	if (!mk->opt->per_object && !mk->opt->lookup)
 		return 0;
 	if (grow_for(&mk->members, n, &mk->members_size, sizeof(*mk->members)) < 0)
 		return -ENOMEM;
