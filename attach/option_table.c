@@ -150,6 +150,14 @@ static int set_debuginfod(struct options *o, const char *arg, struct usage_error
 	return 0;
 }
 
+static int set_json(struct options *o, const char *arg, struct usage_error *err)
+{
+	(void)arg;
+	(void)err;
+	o->json = true;
+	return 0;
+}
+
 static int set_free_stacks(struct options *o, const char *arg, struct usage_error *err)
 {
 	(void)arg;
@@ -279,6 +287,7 @@ const struct option_line option_table[] = {
 	{ "block-at", 0, "ADDR,...", FOR_REPORT, option_block_at,
 	  "instead of the report, say in which block each address lies\n(hexadecimal), who took it, and in which entry it is" },
 	{ "error-exitcode", 0, "N", FOR_WATCH | FOR_REPORT, option_error_exitcode, "exit with N if anything is reported" },
+	{ "json", 0, NULL, FOR_PROBES, set_json, "of a process: the plan of each function as JSON" },
 	{ "maps", 0, "FILE", FOR_IMPORT, option_maps, "what was mapped where, as mmleak saved it: for names" },
 	{ "quiet", 'q', NULL, FOR_ALL, set_quiet, "no messages but errors" },
 	{ "verbose", 'v', NULL, FOR_ALL, set_verbose, "more messages" },

@@ -88,6 +88,7 @@ struct options {
 	size_t nblock_at;
 	int error_exitcode;		/* 0: what is reported is no error */
 	enum import_kind import;
+	bool json;			/* of probes */
 	const char *maps;		/* NULL: none */
 	struct option_list files;	/* of report, diff, shrink, import */
 	bool quiet, verbose;

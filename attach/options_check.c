@@ -46,6 +46,8 @@ static int check_target(const struct options *o, struct usage_error *err)
 	}
 	if (o->command == COMMAND_PROBES && o->program)
 		return usage_refuse(err, "probes looks at a running process: mmattach probes -p PID");
+	if (o->command == COMMAND_PROBES && o->json && !given)
+		return usage_refuse(err, "--json is about a process: mmattach probes --json -p PID");
 	if (o->command == COMMAND_REPAIR && o->program)
 		return usage_refuse(err, "repair is for a running process: mmattach repair PID");
 	if (o->command == COMMAND_REPAIR && !o->pid) {

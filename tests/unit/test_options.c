@@ -213,6 +213,17 @@ static void test_single_blocks(void **state)
 	refuse("--block-list means nothing to import", "", "import", "mtrace", "--block-list=1", "x", "-o", "y");
 }
 
+static void test_probes_as_json(void **state)
+{
+	struct line l = accept("probes", "--json", "-p", "1");
+
+	(void)state;
+	assert_true(l.o.json);
+	options_fini(&l.o);
+	refuse("--json is about a process", "", "probes", "--json");
+	refuse("--json means nothing to watching", "", "-p", "1", "--json");
+}
+
 static void test_files(void **state)
 {
 	struct line l = accept("report", "a.mmt", "b.mmt", "-o", "out");
@@ -481,7 +492,7 @@ int main(void)
 		cmocka_unit_test(test_defaults),
 		cmocka_unit_test(test_every_option),  cmocka_unit_test(test_stack_options),
 		cmocka_unit_test(test_trace_options),
-		cmocka_unit_test(test_report_options), cmocka_unit_test(test_single_blocks),
+		cmocka_unit_test(test_report_options), cmocka_unit_test(test_single_blocks), cmocka_unit_test(test_probes_as_json),
 		cmocka_unit_test(test_files),
 		cmocka_unit_test(test_rules), cmocka_unit_test(test_refs),
 		cmocka_unit_test(test_bad_rules),
