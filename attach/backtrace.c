@@ -71,6 +71,12 @@ void backtrace_modules_changed(struct backtrace *b)
 	stacks_modules_changed(&b->stacks);
 }
 
+void backtrace_moved(struct backtrace *b, pid_t pid)
+{
+	unwinder_follow_jit(b->cfi, pid);
+	backtrace_modules_changed(b);
+}
+
 void backtrace_forget(struct backtrace *b)
 {
 	unwinder_forget(b->cfi);
@@ -82,6 +88,7 @@ void backtrace_forget(struct backtrace *b)
 struct start {
 	struct user_regs_struct regs;
 	bool returned;		/* regs are the caller's */
+	bool at_caller;		/* and so is the place of the hit */
 	uint32_t drop;		/* first frames that are watched functions' */
 };
 
@@ -96,6 +103,7 @@ static void find_start(const struct record_hit *hit, const struct site *s, uint3
 	*st = (struct start){ .regs = hit->regs, .drop = skip };
 	if (s->flags & SITE_AFTER) {
 		st->returned = true;
+		st->at_caller = true;
 		return;
 	}
 	/* an exit is a `ret`: what the function had saved it has restored */
@@ -203,8 +211,27 @@ static enum unwind_end why_cut(const struct record_hit *hit, taddr missed)
 	return hit->head.flags & RECORD_CUT ? UNWIND_LOST : UNWIND_CUT;
 }
 
+/* Walked already, by gdb: the place of the hit first. */
+static void take_frames(const struct backtrace *b, const struct record_hit *hit, const struct start *st,
+			struct unwind_stack *out)
+{
+	uint32_t all = hit->slice_len / sizeof(out->frames[0]), most = walk_depth(b, st);
+	uint32_t first = st->returned && !st->at_caller && all > 1, n = all - first;
+
+	out->n = n < most ? n : most;
+	out->end = n > most ? UNWIND_DEEP : UNWIND_WHOLE;
+	out->guessed = false;
+	memcpy(out->frames, hit->slice + first * sizeof(out->frames[0]), out->n * sizeof(out->frames[0]));
+	if (st->returned)
+		out->frames[0] &= ~UNWIND_EXACT;
+}
+
 static void walk(struct backtrace *b, const struct record_hit *hit, const struct start *st, struct unwind_stack *out)
 {
+	if (hit->head.flags & RECORD_FRAMES) {
+		take_frames(b, hit, st, out);
+		return;
+	}
 	if (backtrace_holds(b->which)) {
 		if (walk_waiting(b, hit, st, out))
 			return;

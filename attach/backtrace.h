@@ -76,6 +76,7 @@ void backtrace_skip(struct backtrace *b, stacks_skipped *skipped, void *ctx);
 void backtrace_modules_changed(struct backtrace *b);
 
 /* Before a fresh modules_refresh (exec): the files that are known are about to be closed. */
+void backtrace_moved(struct backtrace *b, pid_t pid);	/* the target is another process now, a copy of the first */
 void backtrace_forget(struct backtrace *b);
 
 #endif

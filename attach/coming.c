@@ -2,6 +2,7 @@
 #include "attach/coming.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <time.h>
@@ -19,6 +20,16 @@
 #define SEIZE_NS 10000000000ull
 
 /* --- the target --- */
+
+/* gdb has it, and knows what it does. */
+static int find_gdbs_target(struct session *s)
+{
+	int r = target_read(s->opt->pid, &s->target);
+
+	if (r < 0)
+		log_error_errno(r, "cannot watch %d", s->opt->pid);
+	return r;
+}
 
 static int find_target(struct session *s)
 {
@@ -129,9 +140,11 @@ static int open_link(struct session *s, int argc, char **argv)
 {
 	const struct link_settings set = {
 		.slice_bytes = s->opt->stack_bytes, .max_stall_ns = s->opt->max_stall_ns,
+		.gdb = s->under_gdb ? s->opt->gdb_fds[0] : -1, .gdb_mem = s->under_gdb ? s->opt->gdb_fds[2] : -1,
 	};
 	const char *what;
-	int r = rehearse(&what);
+	/* where gdb is the tracer, we need not be able to */
+	int r = s->under_gdb ? 0 : rehearse(&what);
 
 	if (r < 0) {
 		say_not_permitted(s, r, what);
@@ -169,7 +182,7 @@ static int open_planting(struct session *s)
 	const struct plan_options options = {
 		.exact_sizes = s->opt->exact_sizes, .shadow_stack = s->target.shadow_stack,
 	};
-	int mem = procfs_open_mem(s->target.pid), r;
+	int mem = s->under_gdb ? fcntl(s->opt->gdb_fds[2], F_DUPFD_CLOEXEC, 3) : procfs_open_mem(s->target.pid), r;
 
 	say_notes(&s->rules);
 	if (mem < 0)
@@ -272,7 +285,8 @@ static void begin_recording(struct session *s)
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	s->watch.start_ns = link_clock_ns();
-	facts_begin(&s->recorder, &s->target, &s->rules, s->watch.start_ns, now.tv_sec * 1000000000ll + now.tv_nsec);
+	facts_begin(&s->recorder, &s->target, &s->rules, s->watch.start_ns, now.tv_sec * 1000000000ll + now.tv_nsec,
+		    s->under_gdb ? "gdb" : "ptrace");
 	facts_scope(&s->recorder, &s->scope);
 }
 
@@ -294,7 +308,7 @@ static void prepare_watch(struct session *s)
 	s->watch = (struct watch){
 		.link = &s->link, .modules = s->modules, .planting = &s->planting, .tally = &s->tally,
 		.backtrace = s->backtrace,
-		.pid = s->target.pid, .signals = s->signals,
+		.pid = s->target.pid, .signals = s->signals, .control = s->control,
 		.progress = isatty(STDERR_FILENO) && !s->opt->quiet,
 		.start_ns = link_clock_ns(),
 	};
@@ -302,7 +316,7 @@ static void prepare_watch(struct session *s)
 
 int come_to_running(struct session *s, int argc, char **argv)
 {
-	int r = find_target(s);
+	int r = s->under_gdb ? find_gdbs_target(s) : find_target(s);
 
 	if (r < 0)
 		return r; /* said */
@@ -310,6 +324,8 @@ int come_to_running(struct session *s, int argc, char **argv)
 	if (r < 0)
 		return r;
 	r = modules_new(s->target.pid, &s->modules);
+	if (r == 0 && s->under_gdb)
+		r = modules_move(s->modules, s->target.pid, s->opt->gdb_fds[2]);
 	if (r == 0)
 		r = open_planting(s);
 	if (r < 0) {
@@ -327,6 +343,52 @@ int come_to_running(struct session *s, int argc, char **argv)
 	if (r == 0)
 		begin_recording(s);
 	else if (r != -ENOENT)
+		say_attach_failed(s, r);
+	return r;
+}
+
+/* What may have changed since gdb had it. */
+static int find_left_target(struct session *s)
+{
+	struct target_info now;
+	struct diagnose_self self;
+	struct diagnosis d;
+	bool refused;
+	int r = target_read(s->target.pid, &now);
+
+	if (r < 0) {
+		log_error_errno(r, "cannot go on with %d", s->target.pid);
+		return r;
+	}
+	diagnose_read_self(&self);
+	refused = diagnose_before(&now, &self, &d) || diagnose_sigtrap(&now, &d);
+	if (refused)
+		diagnose_log(&d);
+	target_fini(&now);
+	return refused ? -EPERM : 0;
+}
+
+int come_over(struct session *s)
+{
+	const char *what;
+	int r = find_left_target(s);
+
+	if (r < 0)
+		return r; /* said */
+	r = rehearse(&what);
+	if (r < 0) {
+		say_not_permitted(s, r, what);
+		return r;
+	}
+	r = link_take_over(&s->link);
+	s->under_gdb = r < 0;
+	if (r == 0)
+		planting_again(&s->planting);
+	if (r == 0)
+		r = seize(s);
+	if (r == 0)
+		r = plant(s);
+	if (r < 0 && r != -ENOENT)
 		say_attach_failed(s, r);
 	return r;
 }

@@ -49,6 +49,9 @@ struct session {
 	struct interim interim;
 	struct reporting reporting;
 	int signals;
+	int control;		/* gdb's socket for what its user wants, or -1 (gdb.h) */
+	bool under_gdb;		/* gdb is the tracer, now */
+	pid_t copy;		/* of ourselves, that has saved the trace so far; 0: none */
 	bool linked, planting_up, tally_up, recorder_up, spawned, allocator_told;
 	uint64_t end_ns;	/* the watch was over then */
 };
@@ -58,6 +61,9 @@ must_check int come_to_running(struct session *s, int argc, char **argv);
 
 /* Start the program that the options name. 0 or -errno (said). */
 must_check int come_to_program(struct session *s, int argc, char **argv);
+
+/* gdb has let the target go, as it was: the keeper attaches to it, and all goes on. 0 or -errno (said). */
+must_check int come_over(struct session *s);
 
 /* Have the keeper lift all traps and leave; one that was stopped is continued. What does not end is said. */
 void come_undone(struct session *s);

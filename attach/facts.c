@@ -68,11 +68,11 @@ static void put_rules(struct recorder *r, const struct ruleset *set)
 }
 
 void facts_begin(struct recorder *r, const struct target_info *target, const struct ruleset *set, uint64_t start_ns,
-		 int64_t wall_ns)
+		 int64_t wall_ns, const char *frontend)
 {
 	const struct fact run = {
 		.kind = MMT_INFO, .info = MMT_RUN,
-		.run = { .start_ns = wall_ns, .frontend = "ptrace", .mode = "exact", .writer = "mmattach " MM_VERSION },
+		.run = { .start_ns = wall_ns, .frontend = frontend, .mode = "exact", .writer = "mmattach " MM_VERSION },
 	};
 	struct fact its;
 
@@ -264,7 +264,7 @@ static void put_gap(struct recorder *r, uint64_t t, uint64_t start_ns, uint64_t 
 static void put_gaps(struct recorder *r, const struct watch *w, uint64_t t, size_t n)
 {
 	for (size_t i = r->ledger.ngaps; i < n; i++)
-		put_gap(r, t, w->gaps[i].start_ns, w->gaps[i].end_ns, "hits were dropped, or the keeper was stopped");
+		put_gap(r, t, w->gaps[i].start_ns, w->gaps[i].end_ns, w->gaps[i].why);
 }
 
 void facts_progress(struct recorder *r, const struct watch *w, uint64_t now_ns)

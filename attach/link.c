@@ -60,6 +60,8 @@ int link_open(struct link *l, const struct link_settings *set, int argc, char **
 	l->shared->silence_ns = SILENCE_NS;
 	l->shared->hold_ns = HOLD_NS;
 	l->shared->bell = l->bell;
+	l->shared->gdb = set->gdb;
+	l->shared->gdb_mem = set->gdb_mem;
 	ring_init(&l->shared->ring, l->shared->ring_bytes, SHARED_RING);
 	r = keeper_start(l->shared, argc, argv, &l->keeper, &l->keeper_fd);
 	if (r < 0) {
@@ -132,7 +134,8 @@ static const char *command_name(enum command_op op)
 {
 	static const char *const names[] = {
 		[COMMAND_NONE] = "none", [COMMAND_SEIZE] = "seize", [COMMAND_PLANT] = "plant",
-		[COMMAND_FORGET] = "forget", [COMMAND_RELEASE] = "release", [COMMAND_LEAVE] = "leave",
+		[COMMAND_FORGET] = "forget", [COMMAND_RELEASE] = "release", [COMMAND_TAKE_OVER] = "take over",
+		[COMMAND_LEAVE] = "leave",
 	};
 
 	return names[op];
@@ -224,6 +227,17 @@ void link_forget_all(struct link *l)
 	l->nsites = 0;
 }
 
+int link_take_over(struct link *l)
+{
+	int64_t r = link_call(l, COMMAND_TAKE_OVER, 0, 0, CALL_NS);
+
+	if (r < 0)
+		return r;
+	l->shared->gdb = -1;
+	memset(l->planted, 0, sizeof(l->planted));
+	return 0;
+}
+
 int link_leave(struct link *l, uint64_t limit_ns)
 {
 	uint64_t limit = link_clock_ns() + limit_ns;
@@ -249,6 +263,8 @@ uint32_t link_emergency_lift(struct link *l, int mem, uint32_t *left)
 	uint32_t lifted = 0;
 
 	*left = 0;
+	if (l->shared->gdb >= 0)
+		return 0; /* what stands is gdb's */
 	for (uint32_t i = 0; i < l->nsites; i++) {
 		const struct site *s = &l->shared->sites[i];
 		uint8_t now;

@@ -29,6 +29,7 @@ struct link {
 struct link_settings {
 	uint32_t slice_bytes;
 	uint64_t max_stall_ns;
+	int gdb, gdb_mem;	/* as in struct shared; -1: the keeper itself is the tracer */
 };
 
 /* Map, fork the keeper. Call it before anything heavy is done. 0 or -errno. */
@@ -55,6 +56,9 @@ must_check int link_forget(struct link *l, uint32_t i);
 
 /* The target exec'ed: all sites are gone, the keeper knows. */
 void link_forget_all(struct link *l);
+
+/* gdb has let go of the target: the keeper is its tracer from now on, and nothing is planted. 0 or -errno. */
+must_check int link_take_over(struct link *l);
 
 /* Tell the keeper to leave, and wait for its end. 0; -ETIMEDOUT. Keep reading the ring afterwards. */
 must_check int link_leave(struct link *l, uint64_t limit_ns);

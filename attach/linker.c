@@ -105,17 +105,9 @@ static bool read_r_debug(int mem, const struct aux *aux, const struct module *pr
 	return at && read_mem(mem, at, out, sizeof(*out));
 }
 
-static int open_mem(const struct modules *ms)
-{
-	char path[32];
-
-	snprintf(path, sizeof(path), "/proc/%d/mem", (int)modules_pid(ms));
-	return open(path, O_RDONLY | O_CLOEXEC);
-}
-
 int linker_break(const struct modules *ms, taddr *addr)
 {
-	cleanup_close int mem = open_mem(ms);
+	cleanup_close int mem = modules_open_mem(ms);
 	struct r_debug_of_target r_debug;
 	const struct module *program;
 	struct aux aux;
@@ -139,7 +131,7 @@ static bool exports(const struct module *m, const char *name)
 
 const struct module *linker_binds(const struct modules *ms, const char *name)
 {
-	cleanup_close int mem = open_mem(ms);
+	cleanup_close int mem = modules_open_mem(ms);
 	struct r_debug_of_target r_debug;
 	struct link_map_of_target link;
 	const struct module *program;

@@ -19,6 +19,7 @@ static int carry_out(const struct options *opt, int argc, char **argv)
 {
 	switch (opt->command) {
 	case COMMAND_WATCH:
+	case COMMAND_GDB:
 		return session_run(opt, argc, argv);
 	case COMMAND_PROBES:
 		return probes_cmd(opt, stdout);

@@ -11,6 +11,7 @@
 #include "attach/modules.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,7 @@ struct entry {
 struct modules {
 	pid_t process;
 	pid_t pid;		/* a living thread of it */
+	int mem;		/* the caller's, or -1 */
 	unsigned pass;
 	struct entry **entries;
 	size_t nentries;
@@ -199,7 +201,7 @@ static void forget(struct modules *ms)
 		modfile_free(ms->files[i]);
 	free(ms->entries);
 	free(ms->files);
-	*ms = (struct modules){ .process = ms->process, .pid = ms->pid };
+	*ms = (struct modules){ .process = ms->process, .pid = ms->pid, .mem = ms->mem };
 }
 
 int modules_refresh(struct modules *ms, bool fresh)
@@ -231,6 +233,7 @@ int modules_new(pid_t pid, struct modules **out)
 	if (!ms)
 		return -ENOMEM;
 	ms->process = pid;
+	ms->mem = -1;
 	err = modules_refresh(ms, false);
 	if (err) {
 		modules_free(ms);
@@ -289,6 +292,23 @@ int module_symbol(const struct module *m, const char *name, taddr *addr)
 	if (!err)
 		*addr += m->bias;
 	return err;
+}
+
+int modules_move(struct modules *ms, pid_t pid, int mem)
+{
+	ms->process = pid;
+	ms->mem = mem;
+	return modules_refresh(ms, false);
+}
+
+int modules_open_mem(const struct modules *ms)
+{
+	char path[32];
+
+	if (ms->mem >= 0)
+		return fcntl(ms->mem, F_DUPFD_CLOEXEC, 3);
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)ms->pid);
+	return open(path, O_RDONLY | O_CLOEXEC);
 }
 
 pid_t modules_pid(const struct modules *ms)

@@ -60,6 +60,15 @@ struct module *modules_find(const struct modules *ms, taddr addr);
 /* In lower-case hexadecimal; "" if it has none. Returns @buf. */
 const char *module_build_id(const struct module *m, char buf[MODULE_BUILD_ID_TEXT]);
 
+/*
+ * From now on they are those of @pid, whose memory is read through @mem (the caller's; -1: /proc/PID/mem is opened). It may be the same
+ * process, or one that was forked from it: what is mapped alike there stays the same module. 0 or as modules_refresh.
+ */
+must_check int modules_move(struct modules *ms, pid_t pid, int mem);
+
+/* To read the process's memory: the caller's to close; -1: it may not be opened. */
+int modules_open_mem(const struct modules *ms);
+
 /* A living thread of the process. */
 pid_t modules_pid(const struct modules *ms);
 

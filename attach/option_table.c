@@ -183,6 +183,16 @@ static int set_max_stall(struct options *o, const char *arg, struct usage_error 
 	return 0;
 }
 
+static int set_fds(struct options *o, const char *arg, struct usage_error *err)
+{
+	int end = 0;
+
+	if (sscanf(arg, "%d,%d,%d%n", &o->gdb_fds[0], &o->gdb_fds[1], &o->gdb_fds[2], &end) != 3 || arg[end] ||
+	    o->gdb_fds[0] < 3 || o->gdb_fds[1] < 3 || o->gdb_fds[2] < 3)
+		return usage_refuse(err, "--fds %s: it is three numbers of open files", arg);
+	return 0;
+}
+
 static int set_debug(struct options *o, const char *arg, struct usage_error *err)
 {
 	(void)err;
@@ -223,47 +233,47 @@ static int set_help(struct options *o, const char *arg, struct usage_error *err)
 }
 
 const struct option_line option_table[] = {
-	{ "pid", 'p', "PID", FOR_TARGET, set_pid, "the process to watch" },
+	{ "pid", 'p', "PID", FOR_RULES, set_pid, "the process to watch" },
 	{ "name", 'n', "NAME", FOR_TARGET, set_name, "the same by name; if several have it, they are listed" },
 	{ "duration", 'd', "DURATION", FOR_WATCH, set_duration,
 	  "how long: 30s, 10m, 1h30m; without it: until Ctrl-C,\nSIGTERM, or the target's end" },
-	{ "family", 0, "NAME,...", FOR_TARGET | FOR_REPORT | FOR_DIFF, option_family,
+	{ "family", 0, "NAME,...", FOR_RULES | FOR_REPORT | FOR_DIFF, option_family,
 	  "what to watch: families or packs of rules, as `mmattach\nprobes` lists them (default libc); for report and diff:\n"
 	  "which families to show (default all that were watched)" },
-	{ "probe", 0, "RULE", FOR_TARGET, option_probe,
+	{ "probe", 0, "RULE", FOR_RULES, option_probe,
 	  "watch a function, e.g. 'alloc my_alloc size=arg1' or\n'free my_free'; may be given again" },
-	{ "probes", 0, "FILE", FOR_TARGET, option_probes, "the same from a file, a rule a line; may be given again" },
-	{ "ref", 0, "REF:UNREF[:argN][:count=+OFF/BYTES][:birth=F,...]", FOR_TARGET, option_ref,
+	{ "probes", 0, "FILE", FOR_RULES, option_probes, "the same from a file, a rule a line; may be given again" },
+	{ "ref", 0, "REF:UNREF[:argN][:count=+OFF/BYTES][:birth=F,...]", FOR_RULES, option_ref,
 	  "watch references: functions that take and drop one; which\nargument the object is (1), where in it its own count lies,\n"
 	  "and which functions return a new one; may be given again" },
-	{ "in", 0, "FUNC", FOR_TARGET, option_in, "count only what happens inside FUNC; may be given again" },
-	{ "from", 0, "FUNC", FOR_TARGET, option_from, "begin to count when FUNC is entered" },
-	{ "until", 0, "FUNC", FOR_TARGET, option_until, "stop counting when FUNC is entered" },
-	{ "thread", 0, "TID|NAME", FOR_WATCH, option_thread,
+	{ "in", 0, "FUNC", FOR_RULES, option_in, "count only what happens inside FUNC; may be given again" },
+	{ "from", 0, "FUNC", FOR_RULES, option_from, "begin to count when FUNC is entered" },
+	{ "until", 0, "FUNC", FOR_RULES, option_until, "stop counting when FUNC is entered" },
+	{ "thread", 0, "TID|NAME", FOR_LIVE, option_thread,
 	  "count only what threads of this number or name take (* and ?\nin a name); may be given again" },
-	{ "module", 0, "GLOB", FOR_WATCH, option_module,
+	{ "module", 0, "GLOB", FOR_LIVE, option_module,
 	  "count only what code of such a module takes ('lib*.so*'):\nthe caller's, behind wrappers; may be given again" },
-	{ "sizes", 0, "usable|exact", FOR_TARGET, set_sizes,
+	{ "sizes", 0, "usable|exact", FOR_RULES, set_sizes,
 	  "sizes as the allocator keeps them (default), or as they\nwere asked for (one more stop for each allocation)" },
-	{ "stack-bytes", 0, "N", FOR_WATCH, set_stack_bytes,
+	{ "stack-bytes", 0, "N", FOR_LIVE, set_stack_bytes,
 	  "the most that is copied of a stack, 0 to 131072 (default\n32768); how much is needed is learned for each thread" },
-	{ "depth", 0, "N", FOR_WATCH, set_depth, "frames of a stack that are kept, 1 to 256 (default 256)" },
-	{ "unwinder", 0, "cfi|dwfl|libunwind|check", FOR_WATCH, set_unwinder,
+	{ "depth", 0, "N", FOR_LIVE, set_depth, "frames of a stack that are kept, 1 to 256 (default 256)" },
+	{ "unwinder", 0, "cfi|dwfl|libunwind|check", FOR_LIVE, set_unwinder,
 	  "who walks the stacks: we, while the target runs (cfi, the\ndefault), or libdwfl or libunwind, while the thread waits\n"
 	  "(much slower); check: all three, and say where they differ" },
-	{ "free-stacks", 0, NULL, FOR_WATCH, set_free_stacks,
+	{ "free-stacks", 0, NULL, FOR_LIVE, set_free_stacks,
 	  "note who releases, too: of a double free both stacks are\nshown (each release costs as much as an allocation)" },
-	{ "debuginfod", 0, NULL, FOR_WATCH | FOR_REPORT | FOR_DIFF | FOR_IMPORT, set_debuginfod,
+	{ "debuginfod", 0, NULL, FOR_LIVE | FOR_REPORT | FOR_DIFF | FOR_IMPORT, set_debuginfod,
 	  "ask the debuginfod servers of DEBUGINFOD_URLS for debug files,\nafter the watch" },
-	{ "max-stall", 0, "DURATION", FOR_WATCH, set_max_stall,
+	{ "max-stall", 0, "DURATION", FOR_LIVE, set_max_stall,
 	  "how long the target may be held while we cannot keep up\n(default 100ms); then events are dropped and counted" },
 	{ "lose-sigtrap", 0, NULL, FOR_WATCH, set_lose_sigtrap,
 	  "watch a target even if it loses its handling of SIGTRAP\nby that (it is refused otherwise)" },
-	{ "output", 'o', "FILE", FOR_WATCH | FOR_FILES, option_output,
+	{ "output", 'o', "FILE", FOR_LIVE | FOR_FILES, option_output,
 	  "save a trace of the watch, to report from later, elsewhere;\nfor report and diff: write there instead of to stdout" },
 	{ "rotate", 0, "SIZE", FOR_WATCH, option_rotate, "begin a new piece of the trace when one has reached SIZE (100M)" },
-	{ "raw", 0, NULL, FOR_WATCH | FOR_IMPORT, option_raw, "leave the names of functions out of the trace" },
-	{ "on-trace-error", 0, "go-on|end", FOR_WATCH, option_on_trace_error,
+	{ "raw", 0, NULL, FOR_LIVE | FOR_IMPORT, option_raw, "leave the names of functions out of the trace" },
+	{ "on-trace-error", 0, "go-on|end", FOR_LIVE, option_on_trace_error,
 	  "when the trace cannot be written (disk full): watch on\nwithout it (default), or end the watch" },
 	{ "interval", 0, "DURATION", FOR_WATCH, option_interval, "an interim report every so often" },
 	{ "format", 0, "text|json|csv|folded", FOR_WATCH | FOR_REPORT | FOR_DIFF, option_format, "form of the report (default text)" },
@@ -289,6 +299,7 @@ const struct option_line option_table[] = {
 	{ "error-exitcode", 0, "N", FOR_WATCH | FOR_REPORT, option_error_exitcode, "exit with N if anything is reported" },
 	{ "json", 0, NULL, FOR_PROBES, set_json, "of a process: the plan of each function as JSON" },
 	{ "maps", 0, "FILE", FOR_IMPORT, option_maps, "what was mapped where, as mmleak saved it: for names" },
+	{ "fds", 0, "HITS,CONTROL,MEM", FOR_GDB, set_fds, "of `mmattach gdb`: what gdbscripts/mmleak.py hands over" },
 	{ "quiet", 'q', NULL, FOR_ALL, set_quiet, "no messages but errors" },
 	{ "verbose", 'v', NULL, FOR_ALL, set_verbose, "more messages" },
 	{ "debug", 0, "DOMAIN,...", FOR_ALL, set_debug, "print what happens inside; domains are listed below" },

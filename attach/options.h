@@ -9,6 +9,7 @@
  *	mmattach import mmleak|mtrace FILE... [--maps FILE] -o OUT
  *	mmattach probes [options] [-p PID | -n NAME]
  *	mmattach repair [options] PID
+ *	mmattach gdb --fds N,N,N -p PID [options]	for gdbscripts/mmleak.py alone
  *
  * Every option is a line of one table (options.c), from which parsing and --help are
  * made. A line that cannot be understood is refused with what is wrong and
@@ -37,7 +38,7 @@
 
 enum command {
 	COMMAND_WATCH, COMMAND_PROBES, COMMAND_REPAIR, COMMAND_REPORT, COMMAND_DIFF, COMMAND_SHRINK, COMMAND_IMPORT,
-	COMMAND_HELP, COMMAND_VERSION
+	COMMAND_GDB, COMMAND_HELP, COMMAND_VERSION
 };
 
 enum report_format { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV, FORMAT_FOLDED };
@@ -53,6 +54,7 @@ struct option_list {
 struct options {
 	enum command command;
 	pid_t pid;			/* 0: not given */
+	int gdb_fds[3];			/* of COMMAND_GDB: hits, control, memory (session.h); the first 0: not given */
 	const char *name;		/* NULL: not given */
 	char **program;			/* PROGRAM ARG... and NULL; NULL: not given */
 	uint64_t duration_ns;		/* 0: until it is ended */

@@ -10,7 +10,7 @@ const char *options_command_name(enum command c)
 {
 	static const char *const names[] = {
 		[COMMAND_WATCH] = "watching", [COMMAND_PROBES] = "probes", [COMMAND_REPAIR] = "repair",
-		[COMMAND_REPORT] = "report", [COMMAND_DIFF] = "diff", [COMMAND_SHRINK] = "shrink", [COMMAND_IMPORT] = "import",
+		[COMMAND_REPORT] = "report", [COMMAND_DIFF] = "diff", [COMMAND_SHRINK] = "shrink", [COMMAND_IMPORT] = "import", [COMMAND_GDB] = "gdb",
 	};
 
 	return names[c];
@@ -48,6 +48,10 @@ static int check_target(const struct options *o, struct usage_error *err)
 		return usage_refuse(err, "probes looks at a running process: mmattach probes -p PID");
 	if (o->command == COMMAND_PROBES && o->json && !given)
 		return usage_refuse(err, "--json is about a process: mmattach probes --json -p PID");
+	if (o->command == COMMAND_GDB && (!o->pid || !o->gdb_fds[0])) {
+		usage_refuse(err, "mmattach gdb is started by gdbscripts/mmleak.py");
+		return usage_advise(err, "in gdb: source gdbscripts/mmleak.py, then mmleak start");
+	}
 	if (o->command == COMMAND_REPAIR && o->program)
 		return usage_refuse(err, "repair is for a running process: mmattach repair PID");
 	if (o->command == COMMAND_REPAIR && !o->pid) {

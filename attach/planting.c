@@ -284,6 +284,14 @@ int planting_plant(struct planting *p)
 	return r;
 }
 
+void planting_again(struct planting *p)
+{
+	p->nwaiting = 0;
+	for (uint32_t i = 0; i < p->link->nsites; i++)
+		if (p->link->used[i] && !p->sites[i].module->gone)
+			p->waiting[p->nwaiting++] = i;
+}
+
 int planting_forget_gone(struct planting *p)
 {
 	for (uint32_t i = 0; i < p->link->nsites; i++) {

@@ -80,6 +80,9 @@ must_check int planting_plan_linker(struct planting *p);
 /* Plant all that is planned and not planted. 0, or -errno if the keeper does not answer. What it refused is said, and kept in why_not. */
 must_check int planting_plant(struct planting *p);
 
+/* All that was planted is lifted: plant it again, next time. */
+void planting_again(struct planting *p);
+
 /* Modules were unmapped: their sites are not ours any more. 0 or -errno. */
 must_check int planting_forget_gone(struct planting *p);
 

@@ -256,6 +256,16 @@ void recorder_tick(struct recorder *r, uint64_t time_us)
 		say_trace_lost(r, err);
 }
 
+int recorder_move(struct recorder *r, const char *path)
+{
+	int err = r->trace ? writer_move(r->trace, path) : r->trace_error ? r->trace_error : -ENOENT;
+
+	r->wanted.path = path;
+	if (err < 0)
+		log_error_errno(err, "cannot write the trace %s", path);
+	return err;
+}
+
 int recorder_end(struct recorder *r)
 {
 	struct writer *w = r->trace;

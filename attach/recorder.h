@@ -60,6 +60,9 @@ void recorder_count(struct recorder *r, uint64_t time_us, uint32_t which, uint64
 void recorder_lost(struct recorder *r, uint64_t time_us, const char *reason, uint64_t count);
 void recorder_note(struct recorder *r, uint64_t time_us, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
+/* For a copy of the process: go on in a file @path of its own, which begins as the trace does. 0 or -errno (said). */
+must_check int recorder_move(struct recorder *r, const char *path);
+
 /* Time goes on: what waits is written. */
 void recorder_tick(struct recorder *r, uint64_t time_us);
 

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/uio.h>
+#include <unistd.h>
 
 #include "report/objects.h"
 
@@ -43,15 +43,16 @@ static bool find_field(const struct planting *p, uint32_t family, struct field *
 }
 
 /* 0 for an object that is none any more. */
-static int read_count(pid_t pid, taddr addr, const struct field *f, uint64_t *count)
+static int read_count(int mem, taddr addr, const struct field *f, uint64_t *count)
 {
-	struct iovec here = { count, f->width }, there = { (void *)(uintptr_t)(addr + f->disp), f->width };
-
 	ssize_t n;
 
 	*count = 0;
-	n = process_vm_readv(pid, &here, 1, &there, 1, 0);
-	if (n < 0 && errno != EFAULT)
+	n = pread(mem, count, f->width, (off_t)(addr + f->disp));
+	if (n == 0)
+		return -ESRCH; /* the memory itself is gone */
+	/* EIO: not mapped; EINVAL: no address at all */
+	if (n < 0 && errno != EIO && errno != EINVAL)
 		return -errno;
 	if (n != f->width || *count > COUNT_MAX)
 		*count = 0;
@@ -59,7 +60,7 @@ static int read_count(pid_t pid, taddr addr, const struct field *f, uint64_t *co
 }
 
 /* Those that count otherwise than we do: how many, or -errno. */
-static ssize_t ask(const struct objects *os, pid_t pid, const struct field *f, struct counted *out)
+static ssize_t ask(const struct objects *os, int mem, const struct field *f, struct counted *out)
 {
 	const struct object *o;
 	ssize_t n = 0;
@@ -69,18 +70,18 @@ static ssize_t ask(const struct objects *os, pid_t pid, const struct field *f, s
 	for (size_t at = 0; r == 0 && objects_next(os, &at, &addr, &o);) {
 		uint64_t count;
 
-		r = read_count(pid, addr, f, &count);
+		r = read_count(mem, addr, f, &count);
 		if (r == 0 && (int64_t)count != o->net)
 			out[n++] = (struct counted){ addr, count };
 	}
 	return r < 0 ? r : n;
 }
 
-static int recount_family(struct recorder *r, uint32_t family, pid_t pid, const struct field *f, uint64_t time_us)
+static int recount_family(struct recorder *r, uint32_t family, int mem, const struct field *f, uint64_t time_us)
 {
 	const struct objects *os = r->ledger.books[family].objects;
 	cleanup_free struct counted *changed = calloc(objects_count(os) + 1, sizeof(*changed));
-	ssize_t n = changed ? ask(os, pid, f, changed) : -ENOMEM;
+	ssize_t n = changed ? ask(os, mem, f, changed) : -ENOMEM;
 
 	for (ssize_t i = 0; i < n; i++) {
 		const struct fact fact = {
@@ -92,13 +93,13 @@ static int recount_family(struct recorder *r, uint32_t family, pid_t pid, const 
 	return n < 0 ? n : 0;
 }
 
-int recount(struct recorder *r, const struct planting *p, pid_t pid, uint64_t time_us)
+int recount(struct recorder *r, const struct planting *p, uint64_t time_us)
 {
 	struct field f;
 	int err = 0;
 
 	for (uint32_t i = 0; i < r->ledger.nbooks && err == 0; i++)
 		if (find_field(p, i, &f))
-			err = recount_family(r, i, pid, &f, time_us);
+			err = recount_family(r, i, p->mem, &f, time_us);
 	return err;
 }

@@ -12,13 +12,12 @@
 #define MM_RECOUNT_H
 
 #include <stdint.h>
-#include <sys/types.h>
 
 #include "attach/planting.h"
 #include "attach/recorder.h"
 #include "base/cleanup.h"
 
-/* What differs is put as facts. The target is not stopped. 0; -ENOMEM; -ESRCH and the like: it cannot be asked any more. */
-must_check int recount(struct recorder *r, const struct planting *p, pid_t pid, uint64_t time_us);
+/* What differs is put as facts. The target is not stopped; it is read through @p->mem. 0; -ENOMEM; -ESRCH and the like: it cannot be asked any more. */
+must_check int recount(struct recorder *r, const struct planting *p, uint64_t time_us);
 
 #endif

@@ -6,11 +6,14 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "attach/coming.h"
 #include "attach/facts.h"
+#include "attach/gdb.h"
 #include "attach/livenames.h"
 #include "attach/recount.h"
 #include "attach/repair.h"
@@ -80,7 +83,7 @@ static void ask_objects(struct session *s, uint64_t now_ns)
 	int r = 0;
 
 	if (s->watch.end != WATCH_TARGET_ENDED && s->watch.end != WATCH_EXEC)
-		r = recount(&s->recorder, &s->planting, s->target.pid, recorder_time(&s->recorder, now_ns));
+		r = recount(&s->recorder, &s->planting, recorder_time(&s->recorder, now_ns));
 	if (r < 0 && r != -ESRCH)
 		log_warn_errno(r, "the objects' counts are as they were at their last call");
 }
@@ -154,6 +157,10 @@ static void begin(struct session *s)
 	s->watch.tick_ctx = s;
 	s->interim = (struct interim){ .interval_ns = s->opt->interval_ns, .report = report_interim, .ctx = s };
 	interim_begin(&s->interim, now);
+	if (s->under_gdb) {
+		gdb_begin(s);
+		return;
+	}
 	log_announce("watching %d (%s), %zu functions, %u threads", s->target.pid, s->target.comm,
 		     s->planting.nprobes, atomic_load(&s->link.shared->threads));
 }
@@ -164,6 +171,10 @@ static void say_keeper_killed(struct session *s)
 {
 	uint32_t left, lifted = link_emergency_lift(&s->link, s->planting.mem, &left);
 
+	if (s->under_gdb) {
+		log_error("the process that gdb's breakpoints report to was killed: the watch ended there");
+		return;
+	}
 	log_error("the keeper was killed: %u traps were put back%s", lifted, left ? "" : ", none is left");
 	/* kernels that let only a tracer write: repair knows the way around */
 	if (left && repair(s->target.pid, stderr) != 0)
@@ -199,14 +210,12 @@ static void leave(struct session *s)
 }
 
 /* All that the trace and the report need: names, the end. */
-static int finish_recording(struct session *s)
+static int make_whole(struct session *s)
 {
 	int r;
 
 	tally_end(&s->tally);
-	interim_end(&s->interim, s->signals);
 	facts_end(&s->recorder, &s->watch, s->end_ns);
-	facts_say_missing(&s->watch);
 	r = ledger_settle(&s->recorder.ledger);
 	if (r == 0)
 		r = name_frames(s, s->recorder.trace && !s->opt->raw);
@@ -216,6 +225,49 @@ static int finish_recording(struct session *s)
 	if (r < 0)
 		log_error_errno(r, "cannot make the report");
 	return r;
+}
+
+static int finish_recording(struct session *s)
+{
+	interim_end(&s->interim, s->signals);
+	facts_say_missing(&s->watch);
+	return make_whole(s);
+}
+
+/* --- under gdb: the trace so far --- */
+
+static int save(struct session *s, const char *path)
+{
+	int r = recorder_move(&s->recorder, path), whole;
+
+	if (r < 0)
+		return r;
+	s->end_ns = link_clock_ns();
+	whole = make_whole(s);
+	r = recorder_end(&s->recorder);
+	return whole < 0 ? whole : r;
+}
+
+int session_save(struct session *s, const char *path, void (*done)(struct session *s, int r))
+{
+	pid_t self = getpid(), pid;
+
+	tell_allocator(s, link_clock_ns());
+	ask_objects(s, link_clock_ns());
+	if (s->copy)
+		waitpid(s->copy, NULL, 0); /* it has answered: it is done */
+	s->copy = 0;
+	pid = fork();
+	if (pid < 0)
+		return -errno;
+	s->copy = pid;
+	if (pid > 0)
+		return 0;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() == self)
+		done(s, save(s, path));
+	/* not exit: what is buffered is the parent's */
+	_exit(0);
 }
 
 /*
@@ -241,7 +293,8 @@ static int report(struct session *s)
 	r = finish_recording(s);
 	trace = recorder_end(&s->recorder);
 	let_signals_end_us(s);
-	if (r == 0) {
+	/* what begins under gdb ends with a trace: whoever wants a report makes one of it */
+	if (r == 0 && s->opt->command != COMMAND_GDB) {
 		s->reporting.round = s->interim.round;
 		r = reporting_summary(&s->reporting, &s->recorder.ledger, &summary);
 		if (r == 0)
@@ -281,6 +334,7 @@ static int watch_and_report(struct session *s)
 	watch_run(&s->watch);
 	leave(s);
 	r = report(s);
+	gdb_end(s, r);
 	if (s->watch.end == WATCH_KEEPER_KILLED || s->watch.end == WATCH_MEMORY || r < 0)
 		return 1;
 	return 0;
@@ -330,6 +384,8 @@ int session_run(const struct options *opt, int argc, char **argv)
 	}
 	s->opt = opt;
 	s->signals = -1;
+	s->control = opt->command == COMMAND_GDB ? opt->gdb_fds[1] : -1;
+	s->under_gdb = opt->command == COMMAND_GDB;
 	s->fs = (struct targetfs)TARGETFS_INIT;
 	r = ruleset_choose(opt, &s->rules);
 	if (r < 0)

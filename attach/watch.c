@@ -166,17 +166,17 @@ static void on_trouble(struct watch *w, const struct record *rec)
 		log_warn("thread %u: %s", rec->tid, trouble_text(rec->site));
 }
 
-static void add_gap(struct watch *w, uint64_t start_ns, uint64_t end_ns)
+void watch_add_gap(struct watch *w, uint64_t start_ns, uint64_t end_ns, const char *why)
 {
 	if (w->ngaps == WATCH_GAPS)
 		start_ns = w->gaps[--w->ngaps].start_ns;
-	w->gaps[w->ngaps++] = (struct watch_gap){ start_ns, end_ns };
+	w->gaps[w->ngaps++] = (struct watch_gap){ start_ns, end_ns, why };
 }
 
 static void on_gap(struct watch *w, const struct record *rec)
 {
 	log_warn("hits were dropped for %.1f s: events were not read fast enough", rec->value / 1e9);
-	add_gap(w, rec->time_ns - rec->value, rec->time_ns);
+	watch_add_gap(w, rec->time_ns - rec->value, rec->time_ns, "events were not read fast enough, and hits were dropped");
 	tally_gap(w->tally);
 	/* the dynamic linker's word may be among what was lost */
 	on_modules(w);
@@ -208,6 +208,10 @@ static void handle(struct watch *w, const struct record *rec)
 		break;
 	case RECORD_GAP:
 		on_gap(w, rec);
+		break;
+	case RECORD_MOVED:
+		w->pid = rec->value;
+		w->moved(w->gdb_ctx, w->pid);
 		break;
 	case RECORD_TROUBLE:
 		on_trouble(w, rec);
@@ -260,19 +264,22 @@ static void on_keeper_end(struct watch *w)
 
 static void wait_for_news(struct watch *w, int timeout_ms)
 {
-	struct pollfd p[3] = {
+	struct pollfd p[4] = {
 		{ .fd = w->link->bell, .events = POLLIN },
 		{ .fd = w->link->keeper_fd, .events = POLLIN },
 		{ .fd = w->signals, .events = POLLIN },
+		{ .fd = w->control, .events = POLLIN },
 	};
 	uint64_t rings;
 
-	if (poll(p, 3, timeout_ms) <= 0)
+	if (poll(p, 4, timeout_ms) <= 0)
 		return;
 	if (p[0].revents & POLLIN)
 		(void)!read(w->link->bell, &rings, sizeof(rings));
 	if (p[2].revents & POLLIN)
 		on_signal(w);
+	if (p[3].revents)
+		w->asked(w->gdb_ctx);
 	if (p[1].revents & POLLIN && w->end == WATCH_GOES_ON)
 		on_keeper_end(w);
 }
@@ -320,7 +327,7 @@ static void look_after_keeper(struct watch *w, uint64_t now)
 		return;
 	log_warn("the keeper (%d) stood still for %.1f s, and the target with it: continuing it", w->link->keeper,
 		 (now - w->beat_ns) / 1e9);
-	add_gap(w, w->beat_ns, now);
+	watch_add_gap(w, w->beat_ns, now, "the keeper was stopped");
 	link_signal(w->link, SIGCONT);
 	w->beat_ns = now;
 }

@@ -27,12 +27,14 @@ enum watch_end {
 	WATCH_KEEPER_LEFT,	/* the keeper left of itself: shared->left says why */
 	WATCH_KEEPER_KILLED,	/* it was killed, and its traps stood */
 	WATCH_MEMORY,		/* out of memory */
+	WATCH_ASKED,		/* gdb's user has ended it */
 	WATCH_TRACE,		/* the trace cannot be written, and the user wants to end then */
 };
 
 /* A time in which hits were dropped. CLOCK_MONOTONIC. */
 struct watch_gap {
 	uint64_t start_ns, end_ns;
+	const char *why;	/* static */
 };
 
 #define WATCH_GAPS 64
@@ -61,6 +63,11 @@ struct watch {
 	/* Called every quarter of a second; not WATCH_GOES_ON: it ends. */
 	enum watch_end (*tick)(void *ctx, uint64_t now_ns);
 	void *tick_ctx;
+	/* gdb is the tracer: its user wants something (@control, or -1); it has gone on with another process. */
+	int control;
+	void (*asked)(void *ctx);
+	void (*moved)(void *ctx, pid_t pid);
+	void *gdb_ctx;
 	enum watch_end end;
 };
 
@@ -69,6 +76,9 @@ void watch_run(struct watch *w);
 
 /* In start mode: until the program's exec has been dealt with, or failed. */
 void watch_until_started(struct watch *w);
+
+/* From @start_ns to @end_ns nothing was seen. */
+void watch_add_gap(struct watch *w, uint64_t start_ns, uint64_t end_ns, const char *why);
 
 /* What is still in the ring, after the keeper left. */
 void watch_drain(struct watch *w);

@@ -72,6 +72,7 @@ static void put_run(struct strbuf *sb, const struct summary_run *run)
 	json_number(sb, ", ", "stacks_lost", run->stacks_lost);
 	json_number(sb, ", ", "ring_waits", run->ring_waits);
 	json_real(sb, ", ", "stopped_seconds", run->stopped_seconds);
+	json_bool(sb, ", ", "stopped_known", summary_stops_known(run));
 	put_probes(sb, run);
 	put_gaps(sb, run);
 	strbuf_putc(sb, '}');

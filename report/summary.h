@@ -211,7 +211,7 @@ struct summary_run {
 	uint64_t stacks_cut;	/* stacks longer than what was copied of them */
 	uint64_t stacks_lost;	/* stacks with an outermost frame whose caller nothing tells */
 	uint64_t ring_waits;	/* times that a thread had to wait because events were not read fast enough */
-	double stopped_seconds;	/* how long its threads stood still because of us, summed over them */
+	double stopped_seconds;	/* how long its threads stood still because of us, summed over them; see summary_stops_known */
 	struct summary_lost *lost;
 	size_t nlost;
 	struct summary_probe *probes;
@@ -296,6 +296,9 @@ void summary_sort(struct summary *s);
 
 /* The family called @name; one without numbers, of blocks, if there is none. */
 const struct summary_family *summary_family(const struct summary *s, const char *name);
+
+/* Is it known for how long the target was stopped? gdb, where it was the tracer, does not say. */
+bool summary_stops_known(const struct summary_run *run);
 
 /* Its net count only says how many more, or fewer, than before. */
 bool summary_refs_relative(const struct summary_refs *r);

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/fdio.h"
 #include "base/log.h"
@@ -135,6 +136,50 @@ int tracefile_reopen(struct tracefile *t, const char *path)
 	close(t->fd);
 	t->fd = -1;
 	return -ESTALE;
+}
+
+static int copy(int from, int to, uint64_t bytes)
+{
+	uint8_t buf[65536];
+	off_t at = 0;
+
+	while ((uint64_t)at < bytes) {
+		size_t want = bytes - at < sizeof(buf) ? bytes - at : sizeof(buf);
+		ssize_t n = pread_full(from, buf, want, at);
+		int err = n == (ssize_t)want ? 0 : n < 0 ? (int)n : -ESTALE;
+
+		if (!err)
+			err = write_both(to, (struct iovec){ buf, want }, (struct iovec){ 0 });
+		if (err)
+			return err;
+		at += n;
+	}
+	return 0;
+}
+
+int tracefile_move(struct tracefile *t, const char *from, const char *to)
+{
+	cleanup_close int source = open(from, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	struct tracefile old = *t;
+	int err = source < 0 ? -errno : tracefile_create(t, to);
+
+	/* this process's descriptor only; whoever has the other goes on with it */
+	close(old.fd);
+	if (err) {
+		t->fd = -1;
+		return err;
+	}
+	if (ftruncate(t->fd, 0) || lseek(t->fd, 0, SEEK_SET))
+		err = -errno;
+	if (!err)
+		err = copy(source, t->fd, old.bytes);
+	if (err) {
+		(void)!tracefile_close(t);
+		return err;
+	}
+	t->bytes = old.bytes;
+	t->blocks = old.blocks;
+	return 0;
 }
 
 /* Back to the last whole block. The error that led here is what counts. */

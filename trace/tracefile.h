@@ -33,6 +33,9 @@ must_check int tracefile_create(struct tracefile *t, const char *path);
 /* Open again what @path was when it was closed, to append. -ESTALE: that is something else now; -errno. */
 must_check int tracefile_reopen(struct tracefile *t, const char *path);
 
+/* Go on in a new file @to that begins with what @t, whose name is @from, has now; @from stays as it is. 0 or -errno: then @t is closed. */
+must_check int tracefile_move(struct tracefile *t, const char *from, const char *to);
+
 /*
  * Append a block. @packer NULL: do not compress. 0 or -errno: the file ends where it ended before. -ETIMEDOUT: what is
  * written in place took nothing for a second.

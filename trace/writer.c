@@ -281,6 +281,22 @@ int writer_tick(struct writer *w, uint64_t now_us)
 	return flush(w);
 }
 
+int writer_move(struct writer *w, const char *path)
+{
+	char *name = strdup(path);
+	int err = name ? w->err : -ENOMEM;
+
+	if (!err)
+		err = tracefile_move(&w->file, w->path, path);
+	if (err) {
+		free(name);
+		return failed(w, err);
+	}
+	free(w->path);
+	w->path = name;
+	return 0;
+}
+
 /* --- names --- */
 
 static int put_names(struct writer *w, struct tracefile *file, const struct bits *frames, uint64_t time_us)

@@ -54,6 +54,12 @@ must_check int writer_put(struct writer *w, const struct fact *f);
 must_check int writer_tick(struct writer *w, uint64_t now_us);
 
 /*
+ * What was written until now becomes the beginning of a new file @path, which is gone on with; the old one stays as it is. For
+ * a copy of the process, whose memory and descriptors are its own; without rotation. 0 or -errno.
+ */
+must_check int writer_move(struct writer *w, const char *path);
+
+/*
  * Put the names of frames, as far as @defs knows them, into every piece that mentions these frames: names are known only at
  * the end. A piece that was moved away or is no longer the same file is left alone. 0 or -errno of the first that failed.
  */

@@ -4,7 +4,11 @@
 #include <errno.h>
 #include <string.h>
 
-#include "attach/keeper/loads.h"
+/* Somebody else has walked the stack. Where its return address is wanted, the stack itself is. */
+static bool has_frames(const struct keeper *k, const struct site *s)
+{
+	return k->nframes && !(s->flags & SITE_RETURN);
+}
 
 uint32_t emit_stack_wanted(const struct keeper *k, const struct tracee *t, const struct site *s, bool held)
 {
@@ -13,6 +17,8 @@ uint32_t emit_stack_wanted(const struct keeper *k, const struct tracee *t, const
 
 	if (!(s->flags & SITE_SLICE))
 		return held ? 8 : 0;
+	if (has_frames(k, s))
+		return k->nframes * sizeof(k->frames[0]);
 	hint = atomic_load_explicit(&k->shared->slice_hint[t - k->threads.all], memory_order_relaxed);
 	want = hint >> 32 == (uint32_t)t->tid ? (uint32_t)hint : most;
 	if (want > most)
@@ -28,7 +34,7 @@ static void read_target(struct keeper *k, struct tracee *t, const struct site *s
 	bool ends = s->flags & (SITE_EXIT | SITE_AFTER);
 	uint64_t result = ends ? *emu_reg_slot(&rec->regs, s->result) : 0;
 
-	if (loads_read(t->tid, asks->loads, ends ? &result : NULL, want, rec) == -EPERM)
+	if (loads_read(keeper_memory(k, t), asks->loads, ends ? &result : NULL, want, rec) == -EPERM)
 		k->leave_reason = LEFT_DENIED; /* it is not dumpable any more: soon not even a copy could be cleaned */
 }
 
@@ -53,7 +59,14 @@ void emit_hit(struct keeper *k, struct tracee *t, uint32_t trap, const struct us
 	else
 		memcpy(rec->args, (uint64_t[]){ regs->rdi, regs->rsi, regs->rdx, regs->rcx, regs->r8, regs->r9 },
 		       sizeof(rec->args));
-	read_target(k, t, s, m, want, rec);
+	if (want > 8 && has_frames(k, s)) {
+		read_target(k, t, s, m, 0, rec);
+		rec->slice_len = want;
+		rec->head.flags |= RECORD_FRAMES;
+		memcpy(rec->slice, k->frames, want);
+	} else {
+		read_target(k, t, s, m, want, rec);
+	}
 	ring_commit(&k->shared->ring, &rec->head, sizeof(*rec) + rec->slice_len);
 }
 

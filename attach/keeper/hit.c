@@ -5,8 +5,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#include "attach/keeper/emit.h"
-#include "attach/keeper/loads.h"
+#include "attach/keeper/note.h"
 
 #ifndef TRAP_TRACE
 #define TRAP_TRACE 2
@@ -116,17 +115,6 @@ static void go_past(struct keeper *k, struct tracee *t, uint32_t trap, struct us
 
 /* --- one hit --- */
 
-/* The return address of a call that begins, where it is needed: to plant a trap there, or to know later whether it was left. */
-static taddr return_address(const struct tracee *t, const struct site *s, const struct user_regs_struct *regs)
-{
-	bool scope = s->family == SITE_FAMILY_IN && s->flags & SITE_ENTRY;
-	taddr ret;
-
-	if (!(s->flags & SITE_RETURN) && !scope)
-		return 0;
-	return loads_word(t->tid, regs->rsp + s->sp_delta, &ret) ? ret : 0;
-}
-
 void hit_hold(struct keeper *k, struct tracee *t, bool pending, bool for_stack)
 {
 	/* first: should we crash from here on, whoever leaves must know whether it stands on a trap */
@@ -148,66 +136,20 @@ void hit_unhold(struct keeper *k, struct tracee *t)
 	k->held--;
 }
 
-/* A hit where several calls end has an event for each; the first is emitted already. @room: there was some for all. */
-static void emit_more(struct keeper *k, struct tracee *t, uint32_t trap, const struct user_regs_struct *regs,
-		      struct meaning *m, uint32_t want, bool room)
-{
-	while (mean_more(k, t, trap, regs, m)) {
-		struct record_hit *rec = NULL;
-
-		if (!m->emit)
-			continue;
-		if (room)
-			rec = (struct record_hit *)ring_reserve(&k->shared->ring, sizeof(*rec) + want);
-		if (rec)
-			emit_hit(k, t, trap, regs, m, rec, want, false);
-		else
-			atomic_fetch_add_explicit(&k->shared->dropped, 1, memory_order_relaxed);
-	}
-}
-
-/* A thread whose hit does not count need not wait for somebody to walk its stack. */
-static bool waits(const struct site *s, const struct meaning *m)
-{
-	return s->flags & SITE_WAIT && m->emit && (!m->outside || s->flags & SITE_ALWAYS);
-}
-
 static enum hit_result serve_trap(struct keeper *k, struct tracee *t, uint32_t trap,
 				  struct user_regs_struct *before, struct user_regs_struct *regs)
 {
-	const struct site *s = &k->traps.all[trap].site;
-	taddr ret = return_address(t, s, regs);
-	bool ask = s->flags & SITE_RETURN && ret && trap_find(&k->traps, ret) == NO_TRAP;
-	bool held = ask || (s->flags & SITE_WAIT);	/* perhaps */
 	struct memory m = { .tid = t->tid, .sp = regs->rsp };
-	struct record_hit *rec = NULL;
-	struct meaning meaning;
-	uint32_t want;
+	struct record_hit *rec;
+	enum note_result r = note_hit(k, t, trap, regs, &rec);
 
-	/* asked once: the hint may change at any time, and what was made room for is what may be read */
-	want = emit_stack_wanted(k, t, s, held);
-	if (held || (s->flags & SITE_EMIT)) {
-		/* before anything is noted: a hit that must wait for room is served again from the start */
-		int r = emit_make_room(k, mean_most(k, t, trap, regs) * (sizeof(*rec) + want), &rec);
-
-		if (r == -EAGAIN)
-			return HIT_NO_ROOM;
-	}
-	t->hits++;
-	threads_mark_active(&k->threads, t, k->now_ns);
-	mean_hit(k, t, trap, regs, ret, &meaning);
-	held = rec && (ask || waits(s, &meaning));
-	if (meaning.emit && !rec)
-		atomic_fetch_add_explicit(&k->shared->dropped, 1, memory_order_relaxed);
-	if (rec && (meaning.emit || held)) {
-		if (held)
-			hit_hold(k, t, true, !ask && !(s->flags & SITE_MODULES));
-		emit_hit(k, t, trap, regs, &meaning, rec, want, held);
+	if (r == NOTE_NO_ROOM)
+		return HIT_NO_ROOM;
+	if (rec) {
 		m.slice = rec->slice;
 		m.slice_len = rec->slice_len;
 	}
-	emit_more(k, t, trap, regs, &meaning, want, rec != NULL);
-	if (!held)
+	if (r == NOTE_GO)
 		go_past(k, t, trap, before, regs, &m);
 	keeper_ring_bell(k);
 	return HIT_DONE;

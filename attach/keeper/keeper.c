@@ -18,12 +18,13 @@
 #include "attach/keeper/leave.h"
 #include "attach/keeper/loop.h"
 #include "attach/keeper/procfs.h"
+#include "attach/keeper/relay.h"
 #include "attach/keeper/seize.h"
 
 #define STACK_BYTES (64u << 10)
 #define IDLE_NS 500000000ull	/* how often limits are looked at when nothing happens */
 
-/* For the crash handler alone. */
+/* For the crash handler alone; NULL while a debugger is the tracer: then nothing in the target is ours. */
 static struct keeper *the_keeper;
 
 uint64_t keeper_clock_ns(void)
@@ -188,7 +189,8 @@ _Noreturn static void run(struct keeper *k)
 static void crashed(int sig)
 {
 	(void)sig;
-	leave(the_keeper, LEFT_CRASH);
+	if (the_keeper)
+		leave(the_keeper, LEFT_CRASH);
 	_exit(1);
 }
 
@@ -254,15 +256,37 @@ static void make_hard_to_kill(void)
 		(void)mlockall(MCL_CURRENT);
 }
 
-/* Only the bell stays; the terminal is not ours. */
+static void close_between(unsigned int first, unsigned int last)
+{
+	if (first <= last)
+		close_range(first, last, 0);
+}
+
+/* All from 3 on but @keep[0..3), those of them that are none negative. */
+static void close_but(int keep[3])
+{
+	unsigned int from = 3;
+
+	for (;;) {
+		int next = INT_MAX;
+
+		for (int i = 0; i < 3; i++)
+			if (keep[i] >= (int)from && keep[i] < next)
+				next = keep[i];
+		if (next == INT_MAX)
+			break;
+		close_between(from, next - 1);
+		from = next + 1;
+	}
+	close_between(from, UINT_MAX);
+}
+
+/* The bell stays, and what leads to gdb; the terminal is not ours. */
 static void close_files(struct keeper *k)
 {
-	unsigned int bell = k->shared->bell;
 	int null;
 
-	if (bell > 3)
-		close_range(3, bell - 1, 0);
-	close_range(bell + 1, UINT_MAX, 0);
+	close_but((int[3]){ k->shared->bell, k->shared->gdb, k->shared->gdb_mem });
 	null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	for (int fd = 0; fd < 3 && null >= 0; fd++)
 		dup2(null, fd);
@@ -280,6 +304,7 @@ static struct keeper *new_keeper(struct shared *shared)
 	k->shared = shared;
 	k->controller = getpid();
 	k->mem = -1;
+	k->read_mem = -1;
 	k->now_ns = keeper_clock_ns();
 	k->unread_since_ns = k->now_ns;
 	k->settled = true;
@@ -304,7 +329,6 @@ _Noreturn static void keeper_main(struct keeper *k, int argc, char **argv)
 {
 	struct sigevent tick = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = KEEPER_TICK };
 
-	the_keeper = k;
 	grow_stack();
 	setsid();
 	set_name(argc, argv);
@@ -316,6 +340,9 @@ _Noreturn static void keeper_main(struct keeper *k, int argc, char **argv)
 	make_hard_to_kill();
 	if (chdir("/") < 0)
 		_exit(1);
+	if (k->shared->gdb >= 0)
+		relay_run(k);
+	the_keeper = k;
 	run(k);
 }
 

@@ -4,21 +4,40 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #define PAGE 4096u	/* the smallest there is: a string is read up to a boundary of these first */
 
 /* One hit's reading. */
 struct reading {
-	pid_t tid;
+	struct loads_from from;
 	const struct site_load *loads;
 	const uint64_t *result;
 	struct record_hit *rec;
 	int err;
 };
 
+/* As process_vm_readv does: one after the other, until something is not there. */
+static ssize_t read_file(int mem, const struct iovec *here, const struct iovec *there, uint32_t n)
+{
+	ssize_t sum = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		ssize_t k = pread(mem, here[i].iov_base, here[i].iov_len, (off_t)(uintptr_t)there[i].iov_base);
+
+		if (k < 0)
+			return sum ? sum : -1;
+		sum += k;
+		if ((size_t)k < here[i].iov_len)
+			break;
+	}
+	return sum;
+}
+
 static bool read_from(struct reading *r, const struct iovec *here, const struct iovec *there, uint32_t n, size_t *got)
 {
-	ssize_t k = process_vm_readv(r->tid, here, n, there, n, 0);
+	ssize_t k = r->from.mem >= 0 ? read_file(r->from.mem, here, there, n) :
+				       process_vm_readv(r->from.tid, here, n, there, n, 0);
 
 	if (k < 0 && errno == EPERM)
 		r->err = -EPERM;
@@ -34,9 +53,9 @@ static bool read_one(struct reading *r, void *buf, taddr addr, size_t n)
 	return read_from(r, &here, &there, 1, &got) && got == n;
 }
 
-bool loads_word(pid_t tid, taddr addr, uint64_t *out)
+bool loads_word(struct loads_from from, taddr addr, uint64_t *out)
 {
-	struct reading r = { .tid = tid };
+	struct reading r = { .from = from };
 
 	return read_one(&r, out, addr, sizeof(*out));
 }
@@ -191,9 +210,10 @@ static bool hangs_on_load(const struct site_load *l)
 	return l->base >= SITE_BASE_LOAD0 || (l->base && l->index >= SITE_BASE_LOAD0);
 }
 
-int loads_read(pid_t tid, const struct site_load *loads, const uint64_t *result, uint32_t want, struct record_hit *rec)
+int loads_read(struct loads_from from, const struct site_load *loads, const uint64_t *result, uint32_t want,
+	       struct record_hit *rec)
 {
-	struct reading r = { .tid = tid, .loads = loads, .result = result, .rec = rec };
+	struct reading r = { .from = from, .loads = loads, .result = result, .rec = rec };
 
 	rec->loads_read = 0;
 	rec->loads_null = 0;

@@ -17,16 +17,22 @@
 #include "attach/keeper/event.h"
 #include "base/cleanup.h"
 
+/* A thread's memory, and the way to it. */
+struct loads_from {
+	pid_t tid;
+	int mem;	/* /proc/PID/mem, opened by somebody who was allowed to; -1: process_vm_readv of @tid */
+};
+
 /*
  * Read for @rec, whose registers, arguments and flags are filled in, what @loads (of SITE_LOADS) say and @want bytes of stack:
  * fills loads, loads_read, loads_null, text, slice and slice_len, and sets RECORD_CUT. @result: the register with the
  * function's result, or NULL: there is none yet. @want bytes must have room behind @rec.
  * 0, or -EPERM: the target's memory may not be read any more.
  */
-must_check int loads_read(pid_t tid, const struct site_load *loads, const uint64_t *result, uint32_t want,
-			  struct record_hit *rec);
+must_check int loads_read(struct loads_from from, const struct site_load *loads, const uint64_t *result,
+			  uint32_t want, struct record_hit *rec);
 
 /* One word of a thread's memory; false if it cannot be read. */
-bool loads_word(pid_t tid, taddr addr, uint64_t *out);
+bool loads_word(struct loads_from from, taddr addr, uint64_t *out);
 
 #endif

@@ -230,8 +230,7 @@ static void release_overdue(struct keeper *k)
 		}
 }
 
-/* Unread events, and neither the tail nor the sign of life has moved for silence_ns: the controller is stopped or hangs. */
-static void watch_reader(struct keeper *k)
+void loop_watch_reader(struct keeper *k)
 {
 	uint64_t tail = atomic_load_explicit(&k->shared->ring.tail, memory_order_relaxed);
 	uint64_t alive = atomic_load_explicit(&k->shared->alive, memory_order_relaxed);
@@ -254,5 +253,5 @@ void loop_round(struct keeper *k, uint64_t max_wait_ns)
 	atomic_store_explicit(&k->shared->threads, k->threads.used - k->others, memory_order_relaxed);
 	watch_end(k);
 	release_overdue(k);
-	watch_reader(k);
+	loop_watch_reader(k);
 }

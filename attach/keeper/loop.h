@@ -17,4 +17,7 @@
  */
 void loop_round(struct keeper *k, uint64_t max_wait_ns);
 
+/* Unread events, and neither the tail nor the sign of life has moved for silence_ns: the controller is stopped or hangs, we must leave. */
+void loop_watch_reader(struct keeper *k);
+
 #endif

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "attach/keeper/mean.h"
 
-#include "attach/keeper/loads.h"
-
 /* rsp at the entry of the function that the hit is about. */
 static taddr entry_sp(const struct site *s, const struct user_regs_struct *regs)
 {
@@ -29,7 +27,7 @@ static bool is_outside(struct keeper *k, struct tracee *t, const struct site *s,
 	if (!k->shared->scoped || !counts)
 		return false;
 	while ((c = calls_around(&k->calls, t, sp, SITE_FAMILY_IN))) {
-		if (c->ret && loads_word(t->tid, c->sp, &ret) && ret == c->ret)
+		if (c->ret && loads_word(keeper_memory(k, t), c->sp, &ret) && ret == c->ret)
 			return false;
 		calls_remove(&k->calls, t, c);
 	}

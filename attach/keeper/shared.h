@@ -37,6 +37,7 @@ enum command_op {
 	COMMAND_PLANT,		/* arg: first site, arg2: how many; results per site in plant_result; result: number planted */
 	COMMAND_FORGET,		/* arg, arg2: sites whose memory is unmapped: never touched again */
 	COMMAND_RELEASE,	/* arg: tid that is held, arg2: which hold; -ESRCH if that is over */
+	COMMAND_TAKE_OVER,	/* a debugger has let go, nothing is planted: be the tracer from now on (relay.h) */
 	COMMAND_LEAVE,		/* lift, detach, exit: no answer but the keeper's end */
 };
 
@@ -50,7 +51,8 @@ enum command_op {
 	X(LEFT_SIGTRAP, "the target began to handle SIGTRAP itself") \
 	X(LEFT_DENIED, "the target's memory may not be read any more") \
 	X(LEFT_CRASH, "it crashed") \
-	X(LEFT_THREADS, "more threads than it can hold")
+	X(LEFT_THREADS, "more threads than it can hold") \
+	X(LEFT_DEBUGGER, "gdb went away")
 enum leave_reason {
 #define X(name, text) name,
 	LEAVE_REASONS(X)
@@ -68,6 +70,7 @@ struct shared {
 	bool lose_sigtrap;		/* the target's own handling of SIGTRAP may be lost */
 	bool scoped;			/* what happens outside of functions of SITE_FAMILY_IN does not count */
 	int bell;			/* eventfd: keeper to controller */
+	int gdb, gdb_mem;		/* gdb is the tracer: the socket to it, and the target's memory; -1: it is not (relay.h) */
 
 	/* mailbox */
 	_Atomic uint32_t seq, done;

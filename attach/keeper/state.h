@@ -13,6 +13,7 @@
 
 #include "attach/keeper/calls.h"
 #include "attach/keeper/fair.h"
+#include "attach/keeper/loads.h"
 #include "attach/keeper/shared.h"
 #include "attach/keeper/threads.h"
 #include "attach/keeper/trap.h"
@@ -37,6 +38,7 @@ struct keeper {
 	struct shared *shared;
 	pid_t target;			/* 0: nothing seized yet */
 	int mem;			/* /proc/TARGET/mem, or -1 */
+	int read_mem;			/* what hits read goes through this one, as in struct loads_from; -1 */
 	bool watching;			/* every thread is seized */
 	int last_status;		/* wait status of the thread that ended last */
 	pid_t controller;		/* our parent, as long as it lives */
@@ -62,6 +64,8 @@ struct keeper {
 	struct fair fair;
 	uint32_t nkept;			/* of the queue: threads that wait for their peers, not for room in the ring */
 	bool bell_rung;			/* for the present quarter-full */
+	const uint64_t *frames;		/* of the hit that is being noted, where somebody else has walked the stack (relay.h) */
+	uint32_t nframes;		/* 0: nobody has */
 	bool leaving;			/* traps are lifted: nothing is recorded any more */
 	uint32_t news;			/* enum collect_news, not dealt with yet */
 	uint32_t leave_reason;		/* to leave at the end of this round; 0: stay */
@@ -73,6 +77,11 @@ struct keeper {
 };
 
 uint64_t keeper_clock_ns(void);
+
+static inline struct loads_from keeper_memory(const struct keeper *k, const struct tracee *t)
+{
+	return (struct loads_from){ t->tid, k->read_mem };
+}
 
 /* Ask for the controller's attention if it sleeps or the ring fills. */
 void keeper_ring_bell(struct keeper *k);

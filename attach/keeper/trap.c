@@ -100,19 +100,39 @@ static int prepare_scratch(int mem, const struct site *s)
 	return n == s->step_len ? 0 : n < 0 ? -errno : -EIO;
 }
 
-int trap_plant(struct traps *ts, int mem, uint32_t i, const struct site *site)
+static int take_in(struct traps *ts, uint32_t i, const struct site *site, enum trap_state state)
 {
-	int r;
-
 	if (i >= SHARED_SITES || !site->nbytes || site->nbytes > SITE_BYTES || site->step_len > SITE_BYTES)
 		return -EINVAL;
 	if ((ts->all[i].state != TRAP_NONE && ts->all[i].state != TRAP_GONE) || trap_find(ts, site->addr) != NO_TRAP)
 		return -EEXIST;
 	ts->all[i].site = *site;
-	ts->all[i].state = TRAP_REFUSED;
+	ts->all[i].state = state;
 	if (i >= ts->bound)
 		ts->bound = i + 1;
 	enter(ts, i);
+	return 0;
+}
+
+int trap_adopt(struct traps *ts, uint32_t i, const struct site *site)
+{
+	return take_in(ts, i, site, TRAP_PLANTED);
+}
+
+void trap_disown(struct traps *ts, uint32_t i)
+{
+	if (i >= SHARED_SITES)
+		return;
+	ts->all[i].state = TRAP_NONE;
+	rehash(ts);
+}
+
+int trap_plant(struct traps *ts, int mem, uint32_t i, const struct site *site)
+{
+	int r = take_in(ts, i, site, TRAP_REFUSED);
+
+	if (r < 0)
+		return r;
 	if (!is_the_files(ts, mem, site))
 		return -EILSEQ;
 	r = prepare_scratch(mem, site);

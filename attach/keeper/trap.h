@@ -51,6 +51,10 @@ uint32_t trap_find(const struct traps *ts, taddr addr);
  */
 must_check int trap_plant(struct traps *ts, int mem, uint32_t i, const struct site *site);
 
+/* Somebody else, a debugger, has planted @site as number @i, or has taken it away: only the table changes. 0 or as trap_plant. */
+must_check int trap_adopt(struct traps *ts, uint32_t i, const struct site *site);
+void trap_disown(struct traps *ts, uint32_t i);
+
 /* Put the byte back (twice is fine). 0, also where it is no longer ours; -errno if our int3 is there and cannot be written. */
 must_check int trap_lift(struct traps *ts, int mem, uint32_t i);
 

@@ -3,10 +3,12 @@
 #include "attach/keeper/loads.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -18,6 +20,8 @@ static struct { struct record_hit rec; uint8_t room[SLICE]; } made;
 static struct record_hit *const rec = &made.rec;
 static struct site_load loads[SITE_LOADS];
 static uint64_t stack[SLICE / 8];
+static const struct loads_from nobody = { 0x3fffffff, -1 };
+static struct loads_from from = { .mem = -1 };
 static char *page;	/* nothing is behind it, nor before it */
 
 static int setup(void **state)
@@ -38,7 +42,9 @@ static int map_pages(void **state)
 	char *p = mmap(NULL, 3 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	(void)state;
-	if (p == MAP_FAILED || mprotect(p + PAGE, PAGE, PROT_READ | PROT_WRITE))
+	/* nothing beside it: what only may not be read, /proc/PID/mem reads */
+	if (p == MAP_FAILED || mprotect(p + PAGE, PAGE, PROT_READ | PROT_WRITE) || munmap(p, PAGE) ||
+	    munmap(p + 2 * PAGE, PAGE))
 		return -1;
 	page = p + PAGE;
 	return 0;
@@ -56,7 +62,7 @@ static void argument(int n, const void *value)
 
 static void run(uint32_t want)
 {
-	assert_int_equal(loads_read(getpid(), loads, NULL, want, rec), 0);
+	assert_int_equal(loads_read(from, loads, NULL, want, rec), 0);
 }
 
 static void assert_stack(uint32_t len)
@@ -112,7 +118,7 @@ static void addresses(void **state)
 	rec->args[5] = 3;
 	loads[0] = (struct site_load){ SITE_BASE_ARG1, SITE_BASE_ARG6, 8, 8, 16 };
 	set(1, SITE_BASE_RESULT, 8, -8);
-	assert_int_equal(loads_read(getpid(), loads, &result, 0, rec), 0);
+	assert_int_equal(loads_read(from, loads, &result, 0, rec), 0);
 	assert_int_equal(rec->loads_read, 3);
 	assert_int_equal(rec->loads[0], 25);
 	assert_int_equal(rec->loads[1], 9);
@@ -199,7 +205,7 @@ static void arguments_of_nobody(void **state)
 	set(1, SITE_BASE_ARG1 + 1, 8, 0);
 	loads[2] = (struct site_load){ SITE_BASE_RESULT, SITE_BASE_ARG1 + 1, 1, 8, 0 };
 	set(3, SITE_BASE_RESULT, 8, 0);
-	assert_int_equal(loads_read(getpid(), loads, &result, 0, rec), 0);
+	assert_int_equal(loads_read(from, loads, &result, 0, rec), 0);
 	assert_int_equal(rec->loads_read, 8);
 	assert_int_equal(rec->loads_null, 0);
 }
@@ -302,12 +308,12 @@ static void a_process_that_is_gone(void **state)
 	(void)state;
 	set(0, SITE_BASE_ARG1, 8, 0);
 	argument(1, page);
-	assert_int_equal(loads_read(0x3fffffff, loads, NULL, SLICE, rec), 0);
+	assert_int_equal(loads_read(nobody, loads, NULL, SLICE, rec), 0);
 	assert_int_equal(rec->loads_read | rec->slice_len, 0);
-	assert_false(loads_word(0x3fffffff, (uintptr_t)page, &word));
-	assert_true(loads_word(getpid(), (uintptr_t)page, &word));
+	assert_false(loads_word(nobody, (uintptr_t)page, &word));
+	assert_true(loads_word(from, (uintptr_t)page, &word));
 	assert_memory_equal(&word, page, sizeof(word));
-	assert_false(loads_word(getpid(), (uintptr_t)page + PAGE - 4, &word));
+	assert_false(loads_word(from, (uintptr_t)page + PAGE - 4, &word));
 }
 
 int main(void)
@@ -325,6 +331,13 @@ int main(void)
 		cmocka_unit_test_setup(a_stack_that_ends, setup),
 		cmocka_unit_test_setup(a_process_that_is_gone, setup),
 	};
+	int failed;
 
-	return cmocka_run_group_tests(tests, map_pages, NULL);
+	from.tid = getpid();
+	failed = cmocka_run_group_tests_name("by process_vm_readv", tests, map_pages, NULL);
+
+	from.mem = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+	if (from.mem < 0)
+		return 1;
+	return failed + cmocka_run_group_tests_name("by /proc/PID/mem", tests, map_pages, NULL);
 }

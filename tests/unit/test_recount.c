@@ -3,10 +3,12 @@
 #include "attach/recount.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -35,6 +37,8 @@ static int setup(void **state)
 
 	(void)state;
 	assert_int_equal(recorder_init(&recorder), 0);
+	planting.mem = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+	assert_true(planting.mem >= 0);
 	recorder_put(&recorder, &family);
 	return 0;
 }
@@ -43,6 +47,7 @@ static int teardown(void **state)
 {
 	(void)state;
 	recorder_fini(&recorder);
+	close(planting.mem);
 	return 0;
 }
 
@@ -94,7 +99,7 @@ static void what_differs_is_put(void **state)
 	was_counted(&more, 3);
 	was_counted(&none, 3);
 	was_counted(&all, 3);
-	assert_int_equal(recount(&recorder, &planting, getpid(), 7), 0);
+	assert_int_equal(recount(&recorder, &planting, 7), 0);
 	assert_int_equal(net(&same), 3);
 	assert_int_equal(net(&more), 5);
 	assert_int_equal(net(&none), 0);
@@ -115,7 +120,7 @@ static void what_is_no_object_any_more(void **state)
 	use_rules("unref put", "ref make obj=ret count=*u64(ret+16)");
 	was_counted(pages + PAGE, 2);
 	was_counted(other, 2);
-	assert_int_equal(recount(&recorder, &planting, getpid(), 7), 0);
+	assert_int_equal(recount(&recorder, &planting, 7), 0);
 	assert_int_equal(objects_count(recorder.ledger.books[0].objects), 0);
 	munmap(pages, PAGE);
 }
@@ -129,31 +134,44 @@ static void where_nothing_says_so(void **state)
 	define_stack();
 	was_counted(&one, 3);
 	use_rules("ref get", "unref put obj=arg2 count=*u16(arg1+16)");
-	assert_int_equal(recount(&recorder, &planting, getpid(), 7), 0);
+	assert_int_equal(recount(&recorder, &planting, 7), 0);
 	use_rules("ref get count=arg2", "unref put obj=*arg1 count=*u16(arg1+16)");
-	assert_int_equal(recount(&recorder, &planting, getpid(), 7), 0);
+	assert_int_equal(recount(&recorder, &planting, 7), 0);
 	use_rules("ref get count=*u16(arg1+arg2*4+16)", "unref put");
-	assert_int_equal(recount(&recorder, &planting, getpid(), 7), 0);
+	assert_int_equal(recount(&recorder, &planting, 7), 0);
 	assert_int_equal(net(&one), 3);
 	use_rules("ref get count=*u16(arg1+arg2*4+16)", "unref put obj=arg2 count=*u16(arg2+16)");
-	assert_int_equal(recount(&recorder, &planting, getpid(), 7), 0);
+	assert_int_equal(recount(&recorder, &planting, 7), 0);
 	assert_int_equal(net(&one), 9);
 }
 
 static void a_process_that_is_gone(void **state)
 {
 	struct thing one = { .count = 9 };
-	pid_t child = fork();
+	int wait[2], mine = planting.mem;
+	char path[64];
+	pid_t child;
 
 	(void)state;
-	if (child == 0)
-		_exit(0);
+	assert_int_equal(pipe(wait), 0);
+	child = fork();
+	if (child == 0) {
+		close(wait[1]);
+		_exit(read(wait[0], path, 1) != 0);
+	}
+	snprintf(path, sizeof(path), "/proc/%d/mem", child);
+	planting.mem = open(path, O_RDONLY | O_CLOEXEC);
+	assert_true(planting.mem >= 0);
+	close(wait[1]);
 	waitpid(child, NULL, 0);
 	define_stack();
 	use_rules("ref get count=*u16(arg1+16)", "unref put");
 	was_counted(&one, 3);
-	assert_int_equal(recount(&recorder, &planting, child, 7), -ESRCH);
+	assert_int_equal(recount(&recorder, &planting, 7), -ESRCH);
 	assert_int_equal(net(&one), 3);
+	close(planting.mem);
+	close(wait[0]);
+	planting.mem = mine;
 }
 
 int main(void)

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * note: one hit, from the thread's registers to records in the ring: room first,
+ * then what it means (mean.h), then what its rule reads (emit.h). Whether the
+ * thread must wait for the controller's answer comes out of it; how a thread
+ * goes on, or waits, is the caller's: the keeper's own traps (hit.h) and those
+ * that a debugger plants (relay.h) differ only in that.
+ */
+#ifndef MM_NOTE_H
+#define MM_NOTE_H
+
+#include "attach/keeper/state.h"
+
+enum note_result {
+	NOTE_GO,	/* noted, or nothing to note: the thread may go on */
+	NOTE_HELD,	/* noted; it waits for the controller (hit_hold was called) */
+	NOTE_NO_ROOM,	/* the ring is full: nothing was done, ask again later */
+};
+
+/*
+ * @t is stopped at @trap with @regs, rip at the trap. *@rec: the record with a slice of its stack, or NULL; it is
+ * published, and may only be read, until the thread goes on.
+ */
+must_check enum note_result note_hit(struct keeper *k, struct tracee *t, uint32_t trap,
+				     const struct user_regs_struct *regs, struct record_hit **rec);
+
+#endif
