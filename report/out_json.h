@@ -21,7 +21,8 @@
  *	  "double_frees": [{family, count, sample, time_s, second, first, alloc: {stack_end, stack}}],
  *	  "suppressed": {groups, blocks, bytes, ref_groups, objects}, "filtered": the same,
  *	  "suppressions_used": [{name, where, groups, blocks, bytes}],
- *	  "notes":    ["..."] }
+ *	  "notes":    ["..."],
+ *	  "block_list_of", "block_list", "block_at": if single blocks were asked for (report/json_lookup.h) }
  *
  * stack_end: "whole", or why the stack goes on beyond its last frame: "cut", "lost", "deep", "elsewhere".
  * wrappers: so many frames at the front of the stack only pass the allocation on. shape: report/growth.h.

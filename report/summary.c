@@ -223,6 +223,7 @@ void summary_add_group(struct summary *s, const struct summary_group *group)
 	if (!g)
 		return;
 	*g = *group;
+	g->serial = s->ngroups - 1;
 	g->family = summary_string(s, group->family);
 	g->tag = summary_string(s, group->tag);
 	g->stack = summary_copy_stack(s, group->stack, &g->depth);

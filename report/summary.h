@@ -101,6 +101,7 @@ struct summary_group {
 	enum summary_stack_end stack_end;
 	taddr *samples;			/* some of the kept blocks */
 	size_t nsamples;
+	size_t serial;			/* how many were added before it: stays with it when the summary is sorted */
 };
 
 /* What one place did to the objects of a group: references taken, or dropped. */
@@ -148,7 +149,7 @@ struct summary_refs {
 	struct summary_use *taken;	/* most suspect first: summary_sort_uses */
 	struct summary_use *dropped;	/* most of them first */
 	size_t ntaken, ndropped;
-	struct summary_object *all;	/* by address; none if nobody asked for them (--per-object) */
+	struct summary_object *all;	/* by address; none if nobody asked for them (--per-object, lookup.h) */
 	size_t nall;
 };
 
@@ -226,6 +227,8 @@ struct summary_totals {
 	uint64_t live_blocks, live_bytes;
 };
 
+struct lookup;
+
 struct summary {
 	struct summary_target target;
 	struct summary_run run;
@@ -237,6 +240,7 @@ struct summary {
 	struct summary_refs *refs;
 	size_t nrefs;
 	bool per_object;		/* the objects themselves were asked for */
+	const struct lookup *lookup;	/* what was asked of single blocks (report/lookup.h), its owner's; NULL: nothing */
 	uint32_t round;			/* of the interim reports, from 0; the last report has the next one */
 	struct summary_twice *twice;
 	size_t ntwice;
