@@ -22,6 +22,7 @@
 prefix      ?= /usr/local
 bindir      ?= $(prefix)/bin
 mandir      ?= $(prefix)/share/man
+gdbdir      ?= $(prefix)/share/mmattach/gdbscripts
 INSTALL     ?= install
 PYTHON      ?= python3
 
@@ -334,6 +335,9 @@ install: mmattach
 	$(INSTALL) -d $(DESTDIR)$(bindir) $(DESTDIR)$(mandir)/man1
 	$(INSTALL) -m 755 $(B)/mmattach $(DESTDIR)$(bindir)/mmattach
 	$(INSTALL) -m 644 man/mmattach.1 $(DESTDIR)$(mandir)/man1/mmattach.1
+	$(INSTALL) -d $(DESTDIR)$(gdbdir)/mmgdb
+	$(INSTALL) -m 644 gdbscripts/mmleak.py $(DESTDIR)$(gdbdir)/mmleak.py
+	$(INSTALL) -m 644 gdbscripts/mmgdb/*.py $(DESTDIR)$(gdbdir)/mmgdb
 
 clean:
 	rm -rf build mmattach

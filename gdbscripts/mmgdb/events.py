@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: MIT
+"""events: what gdb tells of the process while a watch lasts, and what that means for it.
+
+exec. gdb keeps breakpoints at addresses over an exec, and would insert them into the new program. It tells Python of none, but
+in the midst of it it drops and reads symbols, before it inserts anything: at each of these the watch looks
+whether the memory it knew is gone.
+
+stop. The thread may stand on a trap that it has not run into (hits.Hits.tell_early).
+"""
+import gdb
+
+from mmgdb import wire
+from mmgdb.signals import Held
+
+LOOKS = "new_objfile", "clear_objfiles", "free_objfile", "executable_changed"     # not every gdb has each
+
+
+class Events:
+    """Connected to gdb's registry from connect to disconnect."""
+
+    def __init__(self, watch):
+        self.watch = watch
+        self.connected = []
+
+    def connect(self):
+        for name in LOOKS:
+            self.add(name, lambda _: self.watch.check_exec())
+        self.add("exited", self.exited)
+        self.add("stop", self.stopped)
+        self.add("before_prompt", self.prompt)
+        self.add("new_inferior", lambda event: self.watch.new_inferior(event.inferior))
+        self.add("new_thread", lambda event: self.watch.new_thread(event.inferior_thread.inferior))
+        self.add("breakpoint_modified", self.modified)
+        self.add("thread_exited", self.thread_ended)
+        self.add("gdb_exiting", self.quitting)
+
+    def add(self, name, handler):
+        registry = getattr(gdb.events, name, None)
+        if registry is not None:
+            registry.connect(handler)
+            self.connected.append((registry, handler))
+
+    def disconnect(self):
+        for registry, handler in self.connected:
+            registry.disconnect(handler)
+        self.connected = []
+
+    def exited(self, event):
+        if event.inferior.num == self.watch.number:
+            self.watch.gone(getattr(event, "exit_code", None))
+
+    def thread_ended(self, event):
+        pid, tid, _ = event.inferior_thread.ptid
+        if pid == self.watch.pid:
+            self.watch.hits.send(wire.head(wire.THREAD_END, tid=tid))
+
+    def modified(self, breakpoint):
+        self.watch.hits.traps.modified(breakpoint)
+        self.watch.check_exec()
+
+    def stopped(self, _):
+        self.watch.show_messages()
+        with Held():
+            self.watch.tell_early()
+
+    def prompt(self):
+        self.watch.show_messages()
+
+    def quitting(self, _):
+        self.watch.finish("end")

@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: MIT
+"""hits: one hit, told and answered.
+
+What one hit costs us: one ptrace call for the registers, one send, one recv, two to keep Ctrl-C out; the rest is
+gdb's. The relay's GO is awaited while the thread stands: it reads its memory meanwhile.
+
+Ctrl-C can raise KeyboardInterrupt between any two bytecodes. A hit must be told exactly once all the same, so:
+  * each trap has a generator, and gdb calls its __next__: what is pending is raised where the generator goes on, which is
+    inside its `try`, and not at the beginning of a function, where nobody could catch it;
+  * SIGINT is blocked while the hit is told. If it came before, nothing has been told yet; if after, all has;
+  * the Ctrl-C is given back to gdb as if it came only now (signals.give_back).
+
+The relay may have orders between a HIT and its GO (dlopen, return addresses), and, rarely, at any other time:
+these wait in the socket until wait_for or serve_waiting looks.
+"""
+import _signal
+import errno
+import os
+import signal
+import socket
+
+import gdb
+
+from mmgdb import frames, signals, wire
+from mmgdb.registers import Registers
+from mmgdb.traps import Traps
+
+SILENCE_S = 5           # an engine that does not answer for so long is as good as dead
+FRAMES_MAX = 256        # as many as the relay takes (attach/keeper/wire.h)
+THREADS_MAX = 4096      # of those that have ended, too, until a stop
+SIGINT = frozenset([signal.SIGINT])
+
+
+class Hits:
+    """SOCK: to the relay. OVER(why) is called once, when it says that the watch is over (why None) or does not answer."""
+    __slots__ = ("sock", "pid", "traps", "over", "ended", "stop_now", "stopped", "depth", "early",
+                 "last", "same", "seq", "out", "inbox", "registers", "short", "in_stop", "leftover")
+
+    def __init__(self, sock, pid, number, over):
+        self.sock = sock
+        self.pid = pid                  # hits of other processes are not counted
+        self.traps = Traps([number])
+        self.over = over
+        self.ended = False
+        self.stop_now = False           # the next hit shall stop the process ...
+        self.stopped = False            # ... and has
+        self.depth = 0                  # frames from gdb's unwinder, 0: none
+        self.last = {}                  # thread: its last hit as it was told, see `same`
+        self.early = {}                 # the same of hits that were told before they came (tell_early)
+        self.seq = 0                    # of the last hit that was told and answered
+        self.in_stop = None             # the site whose hit is being told; its trap cannot be deleted now
+        self.leftover = []              # sites that wait for that
+        self.out = bytearray(wire.HEAD.size + (len(wire.REGISTERS) + FRAMES_MAX) * wire.WORD)
+        self.short = memoryview(self.out)[:wire.HEAD.size + len(wire.REGISTERS) * wire.WORD]
+        self.same = self.short[8:]      # without the number: site, thread, registers
+        self.inbox = bytearray(wire.MESSAGE_MAX)
+        self.registers = Registers(self.out, wire.HEAD.size)
+        limit = wire.struct.pack("ll", SILENCE_S, 0)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, limit)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, limit)
+
+    # A hit
+
+    def server(self, site, address):
+        """What gdb calls for the hits of one trap (traps.Trap); its value says whether the process shall stop."""
+        generator = self.serve(site, address)
+        next(generator)
+        return generator.__next__
+
+    def serve(self, site, address):
+        """The generator behind it."""
+        answer, told = False, True
+        mask, block, unblock, sigint, tell = _signal.pthread_sigmask, signal.SIG_BLOCK, signal.SIG_UNBLOCK, SIGINT, self.tell
+        while True:
+            try:
+                while True:
+                    told = False
+                    yield answer
+                    mask(block, sigint)
+                    answer = tell(site, address)
+                    told = True
+                    mask(unblock, sigint)
+            except KeyboardInterrupt:
+                mask(block, sigint)
+                if not told:
+                    answer = tell(site, address)
+                told = True
+                signals.give_back()
+                mask(unblock, sigint)
+
+    def tell(self, site, address):
+        """Tell a hit of the selected thread. Whether the process shall stop."""
+        pid, tid, _ = gdb.selected_thread().ptid
+        if self.ended or pid != self.pid or not self.registers.read(tid, address):
+            return False
+        wire.HEAD.pack_into(self.out, 0, wire.HIT, self.seq + 1, site, tid)
+        told = bytes(self.same)
+        if self.early and self.early.pop(tid, None) == told:
+            return self.stop_now and self.shall_stop()
+        self.in_stop = site
+        try:
+            self.sock.send(self.out[:self.add_frames()] if self.depth else self.short)
+            self.wait_for(wire.GO, self.seq + 1)
+            self.seq += 1
+            self.last[tid] = told
+            if len(self.last) > THREADS_MAX:
+                self.forget_threads()
+        except OSError as error:
+            self.lost(error)
+        self.in_stop = None
+        return self.stop_now and self.shall_stop()
+
+    def add_frames(self):
+        """The message's length with gdb's frames."""
+        pcs = frames.call_frames(min(self.depth, FRAMES_MAX))
+        start = len(self.short)
+        end = start + len(pcs) * wire.WORD
+        memoryview(self.out)[start:end].cast("Q")[:] = memoryview(wire.struct.pack("%dQ" % len(pcs), *pcs)).cast("Q")
+        return end
+
+    def shall_stop(self):
+        if self.stop_now:
+            self.stop_now = False
+            self.stopped = True
+            return True
+        return False
+
+    # What the relay says
+
+    def wait_for(self, kind, seq):
+        """Do what the relay says until it says this. OSError if it is gone or silent."""
+        while True:
+            length = self.sock.recv_into(self.inbox)
+            if not length:
+                raise ConnectionResetError(errno.ECONNRESET, "mmattach has ended")
+            got, got_seq, value, _ = wire.HEAD.unpack_from(self.inbox)
+            if got == kind and got_seq == seq:
+                if value:
+                    self.end(None)
+                return
+            self.obey(got, got_seq, value)
+
+    def obey(self, kind, seq, value):
+        if kind == wire.PLANT:
+            results = [(site, self.traps.plant(site, address, code, self.server(site, address)))
+                       for site, address, code in wire.plant_entries(self.inbox, value)]
+            self.sock.send(wire.planted(seq, results))
+        elif kind == wire.FORGET:
+            self.forget(wire.site_numbers(self.inbox, value))
+            self.sock.send(wire.head(wire.FORGOTTEN, seq))
+        elif kind == wire.BYE:
+            self.end(None)
+
+    def forget(self, sites):
+        """gdb would go on with a breakpoint that was deleted in its own stop()."""
+        if self.in_stop in sites:
+            sites.remove(self.in_stop)
+            self.leftover.append(self.in_stop)
+            gdb.post_event(self.forget_leftover)
+        self.traps.forget(sites)
+
+    def forget_leftover(self):
+        self.traps.forget(self.leftover)
+        self.leftover = []
+
+    def serve_waiting(self):
+        """Orders that came between hits. Returns when none waits; never waits."""
+        with signals.Held():
+            self.serve_all()
+
+    def serve_all(self):
+        while not self.ended:
+            try:
+                length = self.sock.recv_into(self.inbox, 0, socket.MSG_DONTWAIT)
+                if not length:
+                    raise ConnectionResetError(errno.ECONNRESET, "mmattach has ended")
+                self.obey(*wire.HEAD.unpack_from(self.inbox)[:3])
+            except BlockingIOError:
+                return
+            except OSError as error:
+                self.lost(error)
+
+    # Between hits
+
+    def send(self, message, fds=()):
+        """END, EXEC, MOVED, THREAD_END. That the relay is gone is found out elsewhere."""
+        try:
+            rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, b"".join(fd.to_bytes(4, "little") for fd in fds))] if fds else []
+            self.sock.sendmsg([message], rights)
+        except OSError:
+            pass
+
+    def tell_early(self, thread):
+        """THREAD (selected) stands still. Does it stand on a trap that it has not run into?
+
+        It was stopped there by a signal, or when we began. If it is continued from there, gdb steps over the breakpoint and reports
+        nothing; so it is told now. If another thread is continued, this one runs into it after all: then its registers are
+        the same still, and it is not told again. Just so it is known that it was told before: gdb is slow to step a thread over a
+        breakpoint, and most threads that a signal stops are on their way there.
+        """
+        tid = thread.ptid[1]
+        self.forget_threads()
+        trap = self.traps.at(gdb.newest_frame().pc())
+        if trap is None or not self.registers.read(tid, trap.address):
+            return
+        wire.HEAD.pack_into(self.out, 0, wire.HIT, self.seq + 1, trap.site, tid)
+        if bytes(self.same) not in (self.last.get(tid), self.early.get(tid)):
+            self.tell(trap.site, trap.address)
+            self.early[tid] = bytes(self.same)
+
+    def forget_threads(self):
+        """Of those that have ended, at a stop: not every gdb tells when they do."""
+        lives = {thread.ptid[1] for inferior in gdb.inferiors() for thread in inferior.threads()}
+        self.last = {tid: told for tid, told in self.last.items() if tid in lives}
+        self.early = {tid: told for tid, told in self.early.items() if tid in lives}
+
+    # The end
+
+    def lost(self, error):
+        if error.errno == errno.EAGAIN:
+            self.end("mmattach does not answer for %d seconds" % SILENCE_S)
+        else:
+            self.end("mmattach has ended: " + os.strerror(error.errno or errno.ECONNRESET))
+
+    def end(self, why):
+        """From now on no hit counts. The traps go as soon as gdb allows."""
+        if not self.ended:
+            self.ended = True
+            gdb.post_event(lambda: self.over(why))

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: MIT
+"""pointers: `mmleak who-points-at ADDR`: where in memory and registers pointers to a block are.
+
+The block is the one in which ADDR lies, as the watch knows it; without one it is ADDR itself. Pointers lie in registers, on stacks, in
+writable data, in other blocks: the last is what one wants to know of a leak, for that block may itself be the leak.
+"""
+import bisect
+import json
+import os
+
+import gdb
+
+from mmgdb import memory, program, session
+
+LINES = 100             # more are counted, not listed
+WORD_MASK = (1 << 64) - 1
+
+
+def who_points_at(text):
+    address = int(gdb.parse_and_eval(text).cast(gdb.lookup_type("unsigned long"))) & WORD_MASK
+    inferior, thread = gdb.selected_inferior(), gdb.selected_thread()
+    if thread is None or not thread.is_stopped():
+        raise gdb.GdbError("the process is running, or there is none: its memory cannot be searched")
+    low, high = describe(address)
+    threads = registers_of(inferior)
+    found, swapped, read = search(inferior.pid, low, high)
+    show_registers(threads, low, high)
+    show_memory(found, threads, low)
+    total = len(found) + sum(low <= v < high for _, _, values in threads for _, v in values)
+    gdb.write("%s found in %.1f MiB of memory and the registers of %d threads\n" %
+              ("nothing was" if not total else "%d pointer%s" % (total, "" if total == 1 else "s"), read / 1048576, len(threads)))
+    if swapped:
+        gdb.write("%d pages are swapped out and were not looked at\n" % swapped)
+
+
+def search(pid, low, high):
+    fd = os.open("/proc/%d/mem" % pid, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return memory.search(pid, fd, low, high)
+    finally:
+        os.close(fd)
+
+
+# The block
+
+def blocks_at(addresses):
+    """{address: (start, bytes, the report's words for it)} of those that lie in a block that is known to be held."""
+    if not addresses or (session.watch is None and session.trace is None):
+        return {}
+    known = {}
+    with session.Snapshot() as trace:
+        answer = json.loads(program.run("report", "--format", "json", "--block-at", ",".join("0x%x" % a for a in addresses), trace))
+    for entry in answer["block_at"]:
+        for block in entry.get("blocks", [entry]):
+            if block.get("address") and block.get("bytes"):
+                known[int(entry["at"], 16)] = int(block["address"], 16), block["bytes"], block
+    return known
+
+
+def describe(address):
+    """Say what lies at ADDRESS. The range that pointers are looked for."""
+    known = blocks_at([address]).get(address)
+    if known is None:
+        gdb.write("searching for pointers to 0x%x (no block is known there)\n" % address)
+        return address, address + 1
+    start, size, _ = known
+    inside = "%d bytes inside" % (address - start) if address != start else "the start of"
+    gdb.write("0x%x is %s a block of %d bytes at 0x%x; searching for pointers to it\n" % (address, inside, size, start))
+    return start, start + size
+
+
+# Registers
+
+def registers_of(inferior):
+    """[(thread, sp, [(name, value)])] of all that stand still; the selected thread and frame stay what they are."""
+    chosen, frame = gdb.selected_thread(), gdb.selected_frame()
+    out = []
+    try:
+        for thread in inferior.threads():
+            if thread.is_stopped():
+                thread.switch()
+                out.append((thread,) + general(gdb.newest_frame()))
+    finally:
+        chosen.switch()
+        frame.select()
+    return out
+
+
+def general(frame):
+    values = [(r.name, int(frame.read_register(r.name).cast(gdb.lookup_type("unsigned long"))) & WORD_MASK)
+              for r in frame.architecture().registers("general") if r.name not in ("eflags", "cs", "ss", "ds", "es", "fs", "gs")]
+    return dict(values)["rsp"], values
+
+
+def show_registers(threads, low, high):
+    for thread, _, values in threads:
+        for name, value in values:
+            if low <= value < high:
+                gdb.write("$%s of %s points %s\n" % (name, thread_name(thread), inside(value, low)))
+
+
+# Memory
+
+def show_memory(found, threads, low):
+    """Each on a line: where, whose stack, in which block."""
+    shown = found[:LINES]
+    known = blocks_at([at for at, _, _ in shown])
+    stacks = sorted((sp, thread_name(thread)) for thread, sp, _ in threads)
+    for at, value, mapping in shown:
+        gdb.write("*0x%x points %s: %s\n" % (at, inside(value, low), place(at, mapping, stacks, known)))
+    if len(found) > LINES:
+        gdb.write("and %d more\n" % (len(found) - LINES))
+
+
+def inside(value, low):
+    return "at its start" if value == low else "%d bytes inside" % (value - low)
+
+
+def place(at, mapping, stacks, known):
+    """What lies at AT."""
+    if at in known:
+        start, size, _ = known[at]
+        return "%d bytes inside a block of %d bytes at 0x%x that is held" % (at - start, size, start)
+    start, end, name = mapping
+    here = [who for sp, who in stacks if start <= sp < end]
+    if here:
+        i = bisect.bisect_right(stacks, (at, chr(0x10ffff))) - 1
+        if i >= 0 and start <= stacks[i][0]:
+            return "on the stack of " + stacks[i][1]
+        return "below the stack of " + here[0]
+    symbol = gdb.execute("info symbol 0x%x" % at, to_string=True).split(" in section")[0].strip()
+    if symbol and not symbol.startswith("No symbol"):
+        return symbol
+    return name or "in memory without a name, 0x%x-0x%x" % (start, end)
+
+
+def thread_name(thread):
+    return 'thread %d "%s"' % (thread.num, thread.name)

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: MIT
+"""signals: Ctrl-C, and stopping the process when a time is over.
+
+Three ways a watch of a given time ends. A busy process: the next hit stops it (hits.Hits.stop_now). An idle one must be
+interrupted: in non-stop mode gdb does that by itself; in all-stop mode gdb's `interrupt` sends SIGINT to the process *group*,
+so to everybody who was started with it, and a thread in sigwait would take the SIGINT for its own. So one thread is chosen that can
+only stop by it, and gets it alone; gdb sees it before the thread does, and keeps it.
+"""
+import _signal
+import _thread
+import os
+import re
+import signal
+import threading
+
+import gdb
+
+from mmgdb import kernel
+
+GRACE_S = 0.3           # for a hit, before an idle process is interrupted
+SIGTIMEDWAIT = 128      # its number as a system call
+EVERY = [s for s in range(1, signal.NSIG) if s not in (32, 33)]     # without those that are the C library's own
+
+
+def give_back():
+    """A Ctrl-C that we had to take: gdb gets it as if it came now. The function is C, so it is not raised in it."""
+    gdb.post_event(_thread.interrupt_main)
+
+
+class Held:
+    """SIGINT waits until the block is done: `with Held():`. It may be raised at its end, when everything in it is whole."""
+
+    def __enter__(self):
+        self.mask = _signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT,))
+
+    def __exit__(self, *_):
+        _signal.pthread_sigmask(signal.SIG_SETMASK, self.mask)
+
+
+class Timer:
+    """Calls RING in gdb's main thread after SECONDS, and once more every GRACE_S until it is cancelled."""
+
+    def __init__(self, seconds, ring):
+        self.cancelled = threading.Event()
+        self.thread = threading.Thread(target=self.run, args=(seconds, ring), name="mmleak", daemon=True)
+        # gdb's signals are for gdb's thread: what this one took would be lost to it.
+        mask = _signal.pthread_sigmask(signal.SIG_BLOCK, EVERY)
+        try:
+            self.thread.start()
+        finally:
+            _signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+    def run(self, seconds, ring):
+        while not self.cancelled.wait(seconds):
+            gdb.post_event(ring)
+            seconds = GRACE_S
+
+    def cancel(self):
+        self.cancelled.set()
+
+
+def interrupt_is_ours():
+    """Does gdb stop at a SIGINT and keep it from the process? (`info signals`: stop, print, pass)"""
+    words = re.search(r"^SIGINT\s+(\S+)\s+\S+\s+(\S+)", gdb.execute("info signals SIGINT", to_string=True), re.M)
+    return bool(words) and words.groups() == ("Yes", "No")
+
+
+def interrupt(pid):
+    """Stop it. False: it cannot be done without harm now."""
+    if gdb.parameter("non-stop"):
+        gdb.execute("interrupt -a")
+        return True
+    if not interrupt_is_ours():
+        return False
+    for tid in sorted(map(int, os.listdir("/proc/%d/task" % pid))):
+        if takes_sigint(pid, tid):
+            return kernel.tgkill(pid, tid, signal.SIGINT)
+    return False
+
+
+def takes_sigint(pid, tid):
+    """Would SIGINT stop this thread? Not if it blocks it, or asks for it in sigwait."""
+    try:
+        with open("/proc/%d/task/%d/status" % (pid, tid)) as status:
+            blocked = int(re.search(r"^SigBlk:\s*(\S+)", status.read(), re.M).group(1), 16)
+        with open("/proc/%d/task/%d/syscall" % (pid, tid)) as syscall:
+            number = syscall.read().split()[0]
+    except (OSError, AttributeError):
+        return False
+    return not blocked >> (signal.SIGINT - 1) & 1 and number != str(SIGTIMEDWAIT)

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: MIT
+"""target: may the selected process be watched? And what has become of it?
+
+A process that gdb itself traces on this machine names gdb as its tracer in /proc. A core file has no
+process, a remote target is traced by gdbserver: so this one question tells them apart, with every gdb.
+"""
+import os
+import re
+import struct
+
+import gdb
+
+ELF64, X86_64 = 2, 62
+
+
+def status(pid, key):
+    """A line of /proc/PID/status, "" if it is gone."""
+    try:
+        with open("/proc/%d/status" % pid, errors="replace") as lines:
+            found = re.search(r"^%s:\s*(.*)$" % key, lines.read(), re.M)
+            return found.group(1) if found else ""
+    except OSError:
+        return ""
+
+
+def traced_by_us(pid):
+    return status(pid, "TracerPid") == str(os.getpid())
+
+
+def parent(pid):
+    return int(status(pid, "PPid") or 0)
+
+
+def alive(pid):
+    """Does it live on? A zombie does not."""
+    return status(pid, "State")[:1] not in ("", "Z", "X")
+
+
+def check():
+    """The selected inferior, if it can be watched. gdb.GdbError with what can be done instead."""
+    inferior = gdb.selected_inferior()
+    if not inferior.pid:
+        raise gdb.GdbError("there is no process to watch: `start` the program, or `attach PID`")
+    refuse_other_kinds(inferior)
+    refuse_other_machines(inferior.pid)
+    if gdb.current_recording():
+        raise gdb.GdbError("the process is being recorded; `record stop` first: what is replayed would be counted twice")
+    thread = gdb.selected_thread()
+    if thread is None or not thread.is_stopped():
+        raise gdb.GdbError("the process is running: stop it first (`interrupt`), then `mmleak start`, then `continue`")
+    return inferior
+
+
+def refuse_other_kinds(inferior):
+    if traced_by_us(inferior.pid):
+        return
+    kind = getattr(getattr(inferior, "connection", None), "type", "")
+    if kind == "core":
+        refuse_core()
+    where = "a remote target (%s)" % kind if kind else "no process of this gdb's own: a remote target, or a core file"
+    raise gdb.GdbError("this is %s; mmleak watches processes on this machine that gdb itself has attached to or started\n"
+                       "on the machine of the process: `mmattach -p PID`, or gdb there" % where)
+
+
+def refuse_core():
+    raise gdb.GdbError("this is a core file: nothing happens in it any more that could be watched\n"
+                       "a trace that was saved while the process lived is reported by `mmattach report TRACE`")
+
+
+def refuse_other_machines(pid):
+    try:
+        with open("/proc/%d/exe" % pid, "rb") as exe:
+            elf = exe.read(20)
+        kind, machine = elf[4], struct.unpack_from("<H", elf, 18)[0]
+    except (OSError, IndexError, struct.error):
+        return      # the engine looks, too
+    if (kind, machine) != (ELF64, X86_64) or os.uname().machine != "x86_64":
+        raise gdb.GdbError("only 64-bit programs for x86-64 can be watched, and this is none")
+
+
+def open_memory(pid):
+    """/proc/PID/mem. The tracer may always do that."""
+    try:
+        return os.open("/proc/%d/mem" % pid, os.O_RDWR | os.O_CLOEXEC)
+    except OSError as error:
+        raise gdb.GdbError("cannot open the memory of %d: %s" % (pid, error.strerror))
+
+
+def has_gone(memory, address):
+    """Has what MEMORY shows come to its end: by exec, or with the process? (Nothing mapped at ADDRESS is another error.)"""
+    try:
+        return not os.pread(memory, 1, address)
+    except OSError:
+        return False

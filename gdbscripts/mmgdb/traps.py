@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: MIT
+"""traps: the breakpoints of a watch.
+
+They are internal: negative numbers, not in `info breakpoints`, not touched by `delete` or `disable`.
+
+gdb resolves *ADDRESS anew in every program it has: as soon as a second inferior is there, each breakpoint gets
+a location in that, too, at an address that means nothing there. Inserting it would write into other people's code, or fail,
+and then nothing can be continued. So all locations outside of the watched process are disabled when they appear.
+"""
+import errno
+import operator
+
+import gdb
+
+
+class Trap(gdb.Breakpoint):
+    """One of them. SERVE is called for each hit, with no argument, and says whether the process shall stop.
+
+    gdb looks `stop` up and calls it. Both must be C: where Python code of its own begins to run, a Ctrl-C that is pending is
+    raised before its first `try`, and the hit were lost.
+    """
+    stop = property(operator.attrgetter("serve"))
+
+    def __init__(self, site, address, serve):
+        self.site, self.address, self.serve = site, address, serve
+        super().__init__("*0x%x" % address, internal=True)
+        self.silent = True
+
+
+class Traps:
+    """All of a watch, by site. NUMBERS: the inferiors in which they count."""
+
+    def __init__(self, numbers):
+        self.all = {}
+        self.numbers = set(numbers)
+        self.sorting = False
+
+    def plant(self, site, address, code, serve):
+        """0; -EILSEQ if other bytes than CODE are there, -EIO if it fails. Twice is once."""
+        trap = self.all.get(site)
+        if trap is not None and trap.is_valid():
+            return 0
+        try:
+            found = bytes(gdb.selected_inferior().read_memory(address, len(code)))
+            if found != code:
+                return -errno.EILSEQ
+            self.all[site] = in_c(lambda: Trap(site, address, serve))
+            self.keep_to_ours(self.all[site])
+        except (gdb.error, RuntimeError):
+            return -errno.EIO
+        return 0
+
+    def forget(self, sites):
+        for site in sites:
+            trap = self.all.pop(site, None)
+            if trap is not None and trap.is_valid():
+                trap.delete()
+
+    def remove_all(self):
+        self.forget(list(self.all))
+
+    def at(self, address):
+        """The trap at ADDRESS, or None."""
+        return next((t for t in self.all.values() if t.address == address), None)
+
+    def count_in(self, number):
+        """From now on they count in this inferior."""
+        self.numbers = {number}
+        for trap in self.all.values():
+            self.keep_to_ours(trap)
+
+    def modified(self, breakpoint):
+        """gdb has changed a breakpoint: perhaps one of ours has a new location."""
+        if isinstance(breakpoint, Trap) and not self.sorting:
+            self.keep_to_ours(breakpoint)
+
+    def keep_to_ours(self, trap):
+        """Only in our processes. Without locations in gdb's Python (before 13) nothing can be done here."""
+        self.sorting = True
+        try:
+            for location in getattr(trap, "locations", ()):
+                groups = location.thread_groups
+                ours = groups is None or not self.numbers.isdisjoint(groups)
+                if location.enabled != ours:
+                    location.enabled = ours
+        finally:
+            self.sorting = False
+
+
+def in_c(make):
+    """MAKE(); if the language of the session has no such numbers (Modula-2), in that of C."""
+    try:
+        return make()
+    except gdb.error:
+        language = gdb.parameter("language")
+    gdb.execute("set language c", to_string=True)
+    try:
+        return make()
+    finally:
+        gdb.execute("set language " + language, to_string=True)
