@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attach/option_blocks.h"
 #include "attach/option_report.h"
 #include "attach/option_rules.h"
 #include "base/duration.h"
@@ -149,6 +150,14 @@ static int set_debuginfod(struct options *o, const char *arg, struct usage_error
 	return 0;
 }
 
+static int set_json(struct options *o, const char *arg, struct usage_error *err)
+{
+	(void)arg;
+	(void)err;
+	o->json = true;
+	return 0;
+}
+
 static int set_free_stacks(struct options *o, const char *arg, struct usage_error *err)
 {
 	(void)arg;
@@ -283,7 +292,12 @@ const struct option_line option_table[] = {
 	  "functions that only pass an allocation on (operator new,\nstrdup, xmalloc) at the front of stacks (default skip)" },
 	{ "per-object", 0, NULL, FOR_WATCH | FOR_REPORT, option_per_object,
 	  "of objects with references: list each one behind the groups,\nwith who took and who dropped it" },
+	{ "block-list", 0, "[FAMILY:]N", FOR_REPORT, option_block_list,
+	  "instead of the report, list each block (or object) of its\nentry N, oldest first; --top 0 for more than 20" },
+	{ "block-at", 0, "ADDR,...", FOR_REPORT, option_block_at,
+	  "instead of the report, say in which block each address lies\n(hexadecimal), who took it, and in which entry it is" },
 	{ "error-exitcode", 0, "N", FOR_WATCH | FOR_REPORT, option_error_exitcode, "exit with N if anything is reported" },
+	{ "json", 0, NULL, FOR_PROBES, set_json, "of a process: the plan of each function as JSON" },
 	{ "maps", 0, "FILE", FOR_IMPORT, option_maps, "what was mapped where, as mmleak saved it: for names" },
 	{ "fds", 0, "HITS,CONTROL,MEM", FOR_GDB, set_fds, "of `mmattach gdb`: what gdbscripts/mmleak.py hands over" },
 	{ "quiet", 'q', NULL, FOR_ALL, set_quiet, "no messages but errors" },

@@ -321,6 +321,11 @@ void options_fini(struct options *o)
 	fini_list(&o->ignore);
 	fini_list(&o->suppressions);
 	fini_list(&o->files);
+	free(o->block_family);
+	free(o->block_at);
+	o->block_family = NULL;
+	o->block_at = NULL;
+	o->nblock_at = 0;
 }
 
 static void take_effect(const struct options *o)

@@ -26,6 +26,7 @@
 #include "attach/unwinders.h"
 #include "base/cleanup.h"
 #include "base/strbuf.h"
+#include "base/taddr.h"
 
 #define OPTIONS_STACK_BYTES 32768
 #define OPTIONS_STACK_BYTES_MAX 131072
@@ -83,8 +84,13 @@ struct options {
 	bool gen_suppressions;
 	bool keep_wrappers;
 	bool per_object;
+	char *block_family;		/* whose entry block_entry is; NULL: not said */
+	unsigned long block_entry;	/* of --block-list; 0: not given */
+	taddr *block_at;		/* of --block-at */
+	size_t nblock_at;
 	int error_exitcode;		/* 0: what is reported is no error */
 	enum import_kind import;
+	bool json;			/* of probes */
 	const char *maps;		/* NULL: none */
 	struct option_list files;	/* of report, diff, shrink, import */
 	bool quiet, verbose;

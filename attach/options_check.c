@@ -46,6 +46,8 @@ static int check_target(const struct options *o, struct usage_error *err)
 	}
 	if (o->command == COMMAND_PROBES && o->program)
 		return usage_refuse(err, "probes looks at a running process: mmattach probes -p PID");
+	if (o->command == COMMAND_PROBES && o->json && !given)
+		return usage_refuse(err, "--json is about a process: mmattach probes --json -p PID");
 	if (o->command == COMMAND_GDB && (!o->pid || !o->gdb_fds[0])) {
 		usage_refuse(err, "mmattach gdb is started by gdbscripts/mmleak.py");
 		return usage_advise(err, "in gdb: source gdbscripts/mmleak.py, then mmleak start");
@@ -111,6 +113,22 @@ static int check_report(const struct options *o, struct usage_error *err)
 	return 0;
 }
 
+/* They are answered instead of the text report, and in the JSON report. */
+static int check_blocks(const struct options *o, struct usage_error *err)
+{
+	const char *option = o->block_entry ? "--block-list" : "--block-at";
+
+	if (!o->block_entry && !o->nblock_at)
+		return 0;
+	if (o->format != FORMAT_TEXT && o->format != FORMAT_JSON)
+		return usage_refuse(err, "%s goes with --format text and json only", option);
+	if (o->gen_suppressions)
+		return usage_refuse(err, "%s and --gen-suppressions: one is about single blocks, the other about the whole report", option);
+	if (o->per_object && o->format == FORMAT_TEXT)
+		return usage_refuse(err, "%s and --per-object: one is about single blocks, the other about the whole report", option);
+	return 0;
+}
+
 int options_check(const struct options *o, uint64_t used, struct usage_error *err)
 {
 	int ret = check_used(o, used, err);
@@ -123,6 +141,8 @@ int options_check(const struct options *o, uint64_t used, struct usage_error *er
 		ret = check_files(o, err);
 	if (ret == 0)
 		ret = check_report(o, err);
+	if (ret == 0)
+		ret = check_blocks(o, err);
 	if (ret == 0 && o->quiet && o->verbose)
 		ret = usage_refuse(err, "-q and -v contradict each other");
 	return ret;

@@ -9,6 +9,7 @@
 #include "attach/modules.h"
 #include "attach/offers.h"
 #include "attach/planting.h"
+#include "attach/probes_json.h"
 #include "attach/ruleset.h"
 #include "attach/target.h"
 #include "base/log.h"
@@ -61,29 +62,40 @@ static int list_packs(FILE *out)
 	return r;
 }
 
-static int print_module(const struct module *m, struct decoder *d, const struct plan_set *set, FILE *out)
+/* What becomes of the plans: text on @out, or JSON. */
+struct printing {
+	const struct options *opt;
+	const struct ruleset *rules;
+	FILE *out;
+	struct probes_json json;
+};
+
+static void print_module(struct printing *p, const struct module *m, struct decoder *d, const struct plan_set *set)
 {
 	char text[4096];
 
+	if (p->opt->json) {
+		probes_json_module(&p->json, p->rules, m, d, set);
+		return;
+	}
 	if (set->n)
-		fprintf(out, "%s\n", m->path);
+		fprintf(p->out, "%s\n", m->path);
 	for (size_t i = 0; i < set->n; i++) {
 		plan_describe(&set->plans[i], d, m->bias, text, sizeof(text));
-		fputs(text, out);
+		fputs(text, p->out);
 	}
-	return set->n > 0;
 }
 
 /* The number of modules in which something was found, or -errno. */
-static int print_plans(pid_t pid, const struct options *opt, const struct target_info *t, const struct ruleset *rs,
-		       FILE *out)
+static int print_plans(struct printing *p, const struct target_info *t)
 {
+	const struct ruleset *rs = p->rules;
 	const struct plan_options options = {
-		.exact_sizes = opt->exact_sizes, .shadow_stack = t->shadow_stack,
+		.exact_sizes = p->opt->exact_sizes, .shadow_stack = t->shadow_stack,
 	};
 	struct decoder *d = NULL;
 	struct modules *ms;
-	int r = modules_new(pid, &ms), found = 0;
+	int r = modules_new(t->pid, &ms), found = 0;
 
 	if (r == 0)
 		r = modules_refresh(ms, false);
@@ -98,7 +110,8 @@ static int print_plans(pid_t pid, const struct options *opt, const struct target
 		r = planting_plan_module(m, d, rs->rules, rs->nrules, &options, &set);
 		if (r < 0)
 			break;
-		found += print_module(m, d, &set, out);
+		print_module(p, m, d, &set);
+		found += set.n > 0;
 		plan_set_fini(&set);
 	}
 	decoder_free(d);
@@ -123,29 +136,49 @@ static int find(const struct options *opt, struct target_info *t)
 }
 
 /* What else could be watched there. */
-static void print_offers(pid_t pid, FILE *out)
+static void print_offers(struct printing *p, pid_t pid)
 {
 	struct offers offers;
 
 	/* what cannot be read has been said */
 	if (offers_find(pid, &offers) < 0)
 		return;
-	fputs("\nfamilies that are there (--family):\n", out);
-	for (size_t i = 0; i < offers.n; i++)
-		fprintf(out, "  %-12s %zu function%s, in %s\n", offers.all[i].family->name, offers.all[i].found,
+	if (p->opt->json)
+		probes_json_offers(&p->json, &offers);
+	else
+		fputs("\nfamilies that are there (--family):\n", p->out);
+	for (size_t i = 0; i < offers.n && !p->opt->json; i++)
+		fprintf(p->out, "  %-12s %zu function%s, in %s\n", offers.all[i].family->name, offers.all[i].found,
 			offers.all[i].found == 1 ? "" : "s", offers.all[i].module);
 	offers_fini(&offers);
 }
 
+/* As print_plans. */
+static int print_all(struct printing *p, const struct target_info *t)
+{
+	int found;
+
+	if (p->opt->json)
+		probes_json_begin(&p->json, t);
+	found = print_plans(p, t);
+	if (found < 0)
+		return found;
+	print_offers(p, t->pid);
+	if (p->opt->json && probes_json_end(&p->json, p->out) < 0)
+		return -ENOMEM;
+	return found;
+}
+
 static int probes_of(const struct options *opt, const struct ruleset *rs, FILE *out)
 {
+	struct printing p = { .opt = opt, .rules = rs, .out = out, .json = { .sb = STRBUF_INIT } };
 	struct target_info t;
 	struct diagnosis d;
 	int r;
 
 	if (find(opt, &t) < 0)
 		return 1;
-	r = print_plans(t.pid, opt, &t, rs, out);
+	r = print_all(&p, &t);
 	if (r == 0 && (opt->families.n || ruleset_is_own(rs))) {
 		log_error("nothing in %d (%s) to watch by these rules", t.pid, t.comm);
 	} else if (r == 0) {
@@ -154,8 +187,7 @@ static int probes_of(const struct options *opt, const struct ruleset *rs, FILE *
 	} else if (r < 0) {
 		log_error_errno(r, "cannot read the modules of %d", t.pid);
 	}
-	if (r >= 0)
-		print_offers(t.pid, out);
+	strbuf_fini(&p.json.sb);
 	target_fini(&t);
 	return r > 0 ? 0 : 1;
 }

@@ -11,6 +11,7 @@
 #include "report/out_folded.h"
 #include "report/out_json.h"
 #include "report/out_text.h"
+#include "report/text_lookup.h"
 
 /* --- opening --- */
 
@@ -67,7 +68,11 @@ int reporting_open(struct reporting *r, const struct options *opt, const char *p
 {
 	int err;
 
+	const struct lookup_question question = {
+		.entry = opt->block_entry, .family = opt->block_family, .addrs = opt->block_at, .naddrs = opt->nblock_at,
+	};
 	*r = (struct reporting){ .opt = opt, .path = path, .file = OUTFILE_INIT };
+	lookup_init(&r->lookup, &question);
 	err = open_filters(r);
 	if (err < 0 || !path)
 		return err;
@@ -83,18 +88,24 @@ void reporting_close(struct reporting *r)
 	select_free(r->select);
 	suppressions_free(r->suppressions);
 	report_families_close(&r->families);
+	lookup_fini(&r->lookup);
 	r->select = NULL;
 	r->suppressions = NULL;
 }
 
 /* --- the report --- */
 
+static bool asks_for_blocks(const struct reporting *r)
+{
+	return r->opt->block_entry || r->opt->nblock_at;
+}
+
 int reporting_summary(struct reporting *r, struct ledger *l, struct summary *out)
 {
 	const struct groups_options groups = {
 		.older_than_us = r->opt->older_than_ns / 1000, .min_bytes = r->opt->min_bytes, .select = r->select,
 		.suppressions = r->suppressions, .keep_wrappers = r->opt->keep_wrappers, .per_object = r->opt->per_object,
-		.families = r->families.names, .nfamilies = r->families.n,
+		.families = r->families.names, .nfamilies = r->families.n, .lookup = asks_for_blocks(r) ? &r->lookup : NULL,
 	};
 	int err;
 
@@ -102,6 +113,10 @@ int reporting_summary(struct reporting *r, struct ledger *l, struct summary *out
 	err = account_summary(l, &groups, out);
 	if (err < 0)
 		log_error_errno(err, "cannot make the report");
+	if (err == 0 && r->lookup.why[0]) {
+		log_error("--block-list %lu: %s", r->opt->block_entry, r->lookup.why);
+		err = -ENOENT;
+	}
 	out->round = r->round;
 	r->reported = out->ngroups + out->ntwice;
 	for (size_t i = 0; i < out->nrefs; i++)
@@ -130,7 +145,7 @@ static int put_report(const struct reporting *r, const struct summary *s, struct
 
 	switch (r->opt->format) {
 	case FORMAT_TEXT:
-		err = out_text(s, r->opt->top, sb);
+		err = asks_for_blocks(r) ? text_lookup(s, r->opt->top, sb) : out_text(s, r->opt->top, sb);
 		break;
 	case FORMAT_JSON:
 		err = out_json(s, sb);

@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/fdio.h"
 #include "report/ledger.h"
+#include "report/lookup.h"
 #include "report/select.h"
 #include "report/summary.h"
 #include "report/suppress.h"
@@ -26,6 +27,7 @@ struct reporting {
 	struct select *select;
 	struct suppressions *suppressions;
 	struct report_families families;
+	struct lookup lookup;		/* --block-list, --block-at */
 	uint32_t round;			/* of the interim reports: for summary.round */
 	uint64_t reported;		/* groups and double frees of the last report; not of objects that are older and lost references */
 };

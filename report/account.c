@@ -227,6 +227,7 @@ int account_summary(struct ledger *l, const struct groups_options *opt, struct s
 	if (opt->nfamilies)
 		narrow_totals(l, out);
 	out->per_object = opt->per_object;
+	out->lookup = opt->lookup;
 	if (r == 0)
 		r = groups_add(l, opt, out);
 	if (opt->suppressions)

@@ -53,9 +53,7 @@ static int order_stacks(struct drafts *ds, struct stock *st)
 
 bool drafts_wants(const struct drafts *ds, uint64_t birth_us)
 {
-	uint64_t now = ds->ledger->now_us;
-
-	return !ds->older_than_us || (birth_us <= now && now - birth_us >= ds->older_than_us);
+	return ledger_old_enough(ds->ledger, birth_us, ds->older_than_us);
 }
 
 static void add_block(struct kept *k, taddr addr, const struct live_block *b)

@@ -35,6 +35,8 @@ struct draft {
 	uint32_t skip;			/* frames at the front that do not tell it from another: wrappers */
 	size_t wrappers;		/* the same in frames as printed */
 	bool hidden;			/* it is no group of its own */
+	bool is_group;			/* it became one of the report, */
+	size_t serial;			/* with this number (summary_group.serial) */
 	uint32_t twin;			/* hidden by drafts_merge: which one it became part of; else itself */
 };
 

@@ -79,12 +79,7 @@ static int show(struct maker *mk, struct draft *d)
 	return 0;
 }
 
-static double age_s(const struct maker *mk, uint64_t birth_us)
-{
-	return birth_us < mk->ledger->now_us ? (mk->ledger->now_us - birth_us) / 1e6 : 0;
-}
-
-static int add_group(struct maker *mk, const struct draft *d)
+static int add_group(struct maker *mk, struct draft *d)
 {
 	const struct defs *defs = &mk->ledger->defs;
 	struct growth_point series[MMT_SERIES_POINTS + 1];
@@ -95,7 +90,8 @@ static int add_group(struct maker *mk, const struct draft *d)
 		.tag = d->path.tag == DEFS_NONE ? NULL : defs->tags[d->path.tag].text,
 		.blocks = d->kept.blocks, .bytes = d->kept.bytes, .bytes_direct = d->kept.bytes,
 		.allocs = d->allocs, .frees = d->frees, .verdict = VERDICT_UNKNOWN,
-		.oldest_s = age_s(mk, d->kept.oldest_us), .youngest_s = age_s(mk, d->kept.youngest_us),
+		.oldest_s = ledger_age_s(mk->ledger, d->kept.oldest_us),
+		.youngest_s = ledger_age_s(mk->ledger, d->kept.youngest_us),
 		.series = series, .samples = &sample, .nsamples = 1, .wrappers = d->wrappers,
 		.stack_end = expand_path_end(defs, d->path.frames, d->path.depth, d->path.end),
 	};
@@ -106,6 +102,8 @@ static int add_group(struct maker *mk, const struct draft *d)
 	g.stack = frames;
 	g.npoints = drafts_series(&mk->drafts, d, series);
 	growth_judge(series, g.npoints, mk->ledger->now_us / 1e6, d->allocs, d->frees, &g.growth);
+	d->is_group = true;
+	d->serial = mk->summary->ngroups;
 	summary_add_group(mk->summary, &g);
 	return 0;
 }
@@ -119,7 +117,7 @@ static int make_groups(struct maker *mk)
 	if (r == 0)
 		r = drafts_merge(&mk->drafts);
 	for (size_t i = 0; i < mk->drafts.n && r == 0; i++) {
-		const struct draft *d = &mk->drafts.all[i];
+		struct draft *d = &mk->drafts.all[i];
 
 		if (d->hidden)
 			continue;
@@ -127,6 +125,21 @@ static int make_groups(struct maker *mk)
 			hide(&mk->summary->filtered, d);
 		else
 			r = add_group(mk, d);
+	}
+	return r;
+}
+
+/* For who asks for single blocks: which group each stack is of. */
+static int note_stacks(const struct maker *mk)
+{
+	const struct drafts *ds = &mk->drafts;
+	int r = 0;
+
+	for (uint32_t i = 0; i < mk->ledger->books[ds->family].nplaces && r == 0; i++) {
+		const struct draft *d = ds->of_stack[i] == DEFS_NONE ? NULL : &ds->all[ds->all[ds->of_stack[i]].twin];
+
+		if (d && d->is_group)
+			r = lookup_note(mk->opt->lookup, ds->family, i, d->serial);
 	}
 	return r;
 }
@@ -139,6 +152,8 @@ static int add_family(struct ledger *l, const struct groups_options *opt, uint32
 
 	if (r == 0)
 		r = make_groups(&mk);
+	if (r == 0 && opt->lookup)
+		r = note_stacks(&mk);
 	drafts_fini(&mk.drafts);
 	return r;
 }
@@ -154,6 +169,8 @@ int groups_add(struct ledger *l, const struct groups_options *opt, struct summar
 		r = l->defs.families[i].refs ? refgroups_add(l, opt, i, same_as, s) : add_family(l, opt, i, same_as, s);
 	}
 	summary_sort(s);
+	if (r == 0 && opt->lookup)
+		r = lookup_answer(opt->lookup, l, opt->older_than_us, opt->keep_wrappers, s);
 	return r;
 }
 

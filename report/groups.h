@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "report/ledger.h"
+#include "report/lookup.h"
 #include "report/select.h"
 #include "report/summary.h"
 #include "report/suppress.h"
@@ -25,6 +26,7 @@ struct groups_options {
 	struct suppressions *suppressions;	/* NULL: none; uses are counted in it */
 	bool keep_wrappers;			/* they are shown, and tell stacks apart */
 	bool per_object;			/* of objects with references each one is listed */
+	struct lookup *lookup;			/* single blocks that are asked for: it is answered here; NULL: none */
 	const char *const *families;		/* names: only these */
 	size_t nfamilies;			/* 0: all */
 };
@@ -36,7 +38,10 @@ bool groups_wants_family(const struct groups_options *opt, const struct ledger *
 /* Set @wanted[i] (of defs.nframes) for each frame of a stack that the report will show. 0 or -ENOMEM. */
 must_check int groups_wanted(const struct ledger *l, bool *wanted);
 
-/* Add the groups of @l, of blocks and of objects, to @s, sorted, and what was hidden. 0 or -ENOMEM. */
+/*
+ * Add the groups of @l, of blocks and of objects, to @s, sorted, and what was hidden; answer what was asked. 0 or
+ * -ENOMEM.
+ */
 must_check int groups_add(struct ledger *l, const struct groups_options *opt, struct summary *s);
 
 #endif

@@ -32,6 +32,18 @@ void json_number(struct strbuf *sb, const char *separator, const char *name, uin
 	strbuf_printf(sb, "%" PRIu64, value);
 }
 
+void json_bool(struct strbuf *sb, const char *separator, const char *name, bool value)
+{
+	json_key(sb, separator, name);
+	strbuf_puts(sb, value ? "true" : "false");
+}
+
+void json_signed(struct strbuf *sb, const char *separator, const char *name, int64_t value)
+{
+	json_key(sb, separator, name);
+	strbuf_printf(sb, "%" PRId64, value);
+}
+
 void json_real(struct strbuf *sb, const char *separator, const char *name, double value)
 {
 	json_key(sb, separator, name);

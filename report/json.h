@@ -6,6 +6,7 @@
 #ifndef MM_JSON_H
 #define MM_JSON_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,6 +21,8 @@ void json_key(struct strbuf *sb, const char *separator, const char *name);
 
 void json_string(struct strbuf *sb, const char *separator, const char *name, const char *value);	/* NULL is "" */
 void json_number(struct strbuf *sb, const char *separator, const char *name, uint64_t value);
+void json_signed(struct strbuf *sb, const char *separator, const char *name, int64_t value);
+void json_bool(struct strbuf *sb, const char *separator, const char *name, bool value);
 void json_real(struct strbuf *sb, const char *separator, const char *name, double value);	/* 0 for infinity and NaN */
 void json_address(struct strbuf *sb, const char *separator, const char *name, uint64_t value);
 

@@ -198,6 +198,16 @@ const struct object *ledger_object(const struct ledger *l, uint32_t family, tadd
 	return family < l->nbooks ? objects_get(l->books[family].objects, addr) : NULL;
 }
 
+double ledger_age_s(const struct ledger *l, uint64_t birth_us)
+{
+	return birth_us < l->now_us ? (l->now_us - birth_us) / 1e6 : 0;
+}
+
+bool ledger_old_enough(const struct ledger *l, uint64_t birth_us, uint64_t least_us)
+{
+	return !least_us || (birth_us <= l->now_us && l->now_us - birth_us >= least_us);
+}
+
 const struct place *ledger_place(struct ledger *l, uint32_t family, uint32_t stack)
 {
 	struct place *p;

@@ -173,6 +173,11 @@ const struct object *ledger_object(const struct ledger *l, uint32_t family, tadd
 /* The place of a stack, or NULL if nothing was ever there. Its series is brought to the ledger's time. NULL on want of memory too. */
 const struct place *ledger_place(struct ledger *l, uint32_t family, uint32_t stack);
 
+/* How old at the ledger's time is what was born then? */
+double ledger_age_s(const struct ledger *l, uint64_t birth_us);
+/* Is that @least_us at least? Always if that is 0. */
+bool ledger_old_enough(const struct ledger *l, uint64_t birth_us, uint64_t least_us);
+
 size_t ledger_memory(const struct ledger *l);
 
 #endif

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "report/json.h"
+#include "report/json_lookup.h"
 
 static void put_target(struct strbuf *sb, const struct summary_target *t)
 {
@@ -71,6 +72,7 @@ static void put_run(struct strbuf *sb, const struct summary_run *run)
 	json_number(sb, ", ", "stacks_lost", run->stacks_lost);
 	json_number(sb, ", ", "ring_waits", run->ring_waits);
 	json_real(sb, ", ", "stopped_seconds", run->stopped_seconds);
+	json_bool(sb, ", ", "stopped_known", summary_stops_known(run));
 	put_probes(sb, run);
 	put_gaps(sb, run);
 	strbuf_putc(sb, '}');
@@ -144,18 +146,6 @@ static void put_groups(struct strbuf *sb, const struct summary *s)
 
 /* --- references --- */
 
-static void put_bool(struct strbuf *sb, const char *separator, const char *name, bool value)
-{
-	json_key(sb, separator, name);
-	strbuf_puts(sb, value ? "true" : "false");
-}
-
-static void put_signed(struct strbuf *sb, const char *separator, const char *name, int64_t value)
-{
-	json_key(sb, separator, name);
-	strbuf_printf(sb, "%" PRId64, value);
-}
-
 static void put_use(struct strbuf *sb, const struct summary_use *u, bool taken)
 {
 	json_real(sb, "{", "per_object", u->per_object);
@@ -214,9 +204,9 @@ static void put_refs_group(struct strbuf *sb, const struct summary_refs *r, bool
 	json_string(sb, "{", "family", r->family);
 	json_string(sb, ", ", "noun", r->noun);
 	json_number(sb, ", ", "objects", r->objects);
-	put_signed(sb, ", ", "net", r->net);
-	put_bool(sb, ", ", "older", r->older);
-	put_bool(sb, ", ", "counted", r->counted);
+	json_signed(sb, ", ", "net", r->net);
+	json_bool(sb, ", ", "older", r->older);
+	json_bool(sb, ", ", "counted", r->counted);
 	json_real(sb, ", ", "oldest_s", r->oldest_s);
 	json_real(sb, ", ", "youngest_s", r->youngest_s);
 	put_growth(sb, &r->growth, "references_per_minute", r->series, r->npoints);
@@ -341,6 +331,7 @@ int out_json(const struct summary *s, struct strbuf *sb)
 	put_double_frees(sb, s);
 	put_hidden(sb, s);
 	put_notes(sb, s);
+	json_lookup(s, sb);
 	strbuf_puts(sb, "}\n");
 	return strbuf_error(sb);
 }

@@ -6,7 +6,7 @@
  *	{ "mmattach": {version, schema},
  *	  "target":   {pid, comm, exe, cmdline},
  *	  "run":      {start, seconds, frontend, mode, duty, events, lost: {reason: count}, stacks_cut,
- *	               stacks_lost, ring_waits, stopped_seconds, probes: [{family, rule, module, hits, note}], gaps: [{start, seconds, why}]},
+ *	               stacks_lost, ring_waits, stopped_seconds, stopped_known, probes: [{family, rule, module, hits, note}], gaps: [{start, seconds, why}]},
  *	  "totals":   {allocs, frees, unmatched_frees, double_frees, live_blocks, live_bytes},
  *	  "groups":   [{family, tag, blocks, bytes, bytes_direct, allocs, frees, oldest_s, youngest_s, verdict,
  *	                growth: {shape, bytes_per_minute, since_s}, series: [[seconds, bytes]], samples, wrappers, stack_end,
@@ -21,7 +21,8 @@
  *	  "double_frees": [{family, count, sample, time_s, second, first, alloc: {stack_end, stack}}],
  *	  "suppressed": {groups, blocks, bytes, ref_groups, objects}, "filtered": the same,
  *	  "suppressions_used": [{name, where, groups, blocks, bytes}],
- *	  "notes":    ["..."] }
+ *	  "notes":    ["..."],
+ *	  "block_list_of", "block_list", "block_at": if single blocks were asked for (report/json_lookup.h) }
  *
  * stack_end: "whole", or why the stack goes on beyond its last frame: "cut", "lost", "deep", "elsewhere".
  * wrappers: so many frames at the front of the stack only pass the allocation on. shape: report/growth.h.

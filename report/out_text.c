@@ -10,67 +10,21 @@
 #include "report/nothing.h"
 #include "report/overview.h"
 #include "report/text_answer.h"
-#include "report/text_growth.h"
+#include "report/text_group.h"
 #include "report/text_head.h"
 #include "report/text_objects.h"
 #include "report/text_parts.h"
 #include "report/text_refs.h"
-#include "report/text_stack.h"
 #include "report/text_twice.h"
 #include "report/words.h"
-
-static void put_ages(struct strbuf *sb, const struct summary_group *g)
-{
-	strbuf_puts(sb, ", ");
-	if (g->blocks > 1) {
-		words_seconds(sb, g->youngest_s);
-		strbuf_puts(sb, " to ");
-	}
-	words_seconds(sb, g->oldest_s);
-	strbuf_puts(sb, " old");
-}
-
-static void put_size(struct strbuf *sb, const struct text_part *part, const struct summary_group *g)
-{
-	if (part->plain) {
-		text_things(sb, part, g->blocks);
-		return;
-	}
-	words_size(sb, g->bytes);
-	strbuf_puts(sb, " (");
-	words_percent(sb, (double)g->bytes, (double)part->family.bytes);
-	strbuf_puts(sb, ") in ");
-	text_things(sb, part, g->blocks);
-}
-
-static void put_group(struct strbuf *sb, const struct overview *o, size_t index)
-{
-	const struct summary_group *g = &o->summary->groups[o->part.first + index];
-	const struct text_course course = { &g->growth, g->series, g->npoints, o->part.plain };
-
-	strbuf_putc(sb, '\n');
-	text_number(sb, &o->part, index);
-	strbuf_putc(sb, ' ');
-	put_size(sb, &o->part, g);
-	strbuf_printf(sb, " of %" PRIu64 " allocated here", g->allocs);
-	if (text_timed(o->summary))
-		put_ages(sb, g);
-	if (g->verdict != VERDICT_UNKNOWN)
-		strbuf_printf(sb, ", %s", summary_verdict_name(g->verdict));
-	if (g->tag) {
-		strbuf_puts(sb, ", tag ");
-		strbuf_text(sb, g->tag);
-	}
-	strbuf_putc(sb, '\n');
-	text_growth_line(sb, o->summary, &course);
-	text_stack(sb, g->stack, g->depth, g->wrappers, g->stack_end);
-}
 
 static void put_groups(struct strbuf *sb, const struct overview *o)
 {
 	for (size_t i = 0; i < o->part.n; i++)
-		if (o->rows.shown[i])
-			put_group(sb, o, i);
+		if (o->rows.shown[i]) {
+			strbuf_putc(sb, '\n');
+			text_group(sb, o->summary, &o->part, i);
+		}
 	overview_rest(o, sb);
 }
 

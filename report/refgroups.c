@@ -86,7 +86,7 @@ static int keep_member(struct maker *mk, uint32_t group, taddr addr)
 {
 	size_t n = mk->nmembers;
 
-	if (!mk->opt->per_object)
+	if (!mk->opt->per_object && !mk->opt->lookup)
 		return 0;
 	if (grow_for(&mk->members, n, &mk->members_size, sizeof(*mk->members)) < 0)
 		return -ENOMEM;
@@ -209,11 +209,6 @@ static int fill_uses(const struct maker *mk, const struct sig_group *g, struct s
 	return 0;
 }
 
-static double age_s(const struct maker *mk, uint64_t birth_us)
-{
-	return birth_us < mk->ledger->now_us ? (mk->ledger->now_us - birth_us) / 1e6 : 0;
-}
-
 /* Several groups may be taken at one place: each has its part of what is held there, and of the rate. */
 static void judge_growth(const struct maker *mk, struct growth_point *series, struct summary_refs *out)
 {
@@ -241,7 +236,7 @@ static int fill_object(struct maker *mk, taddr addr, const struct summary_refs *
 	struct sig_object one;
 
 	out->addr = addr;
-	out->age_s = age_s(mk, o->birth_us);
+	out->age_s = ledger_age_s(mk->ledger, o->birth_us);
 	out->counts = calloc(refs->ntaken + refs->ndropped + 1, sizeof(*out->counts));
 	if (!out->counts || read_object(mk, addr, o, &one) < 0)
 		return -ENOMEM;
@@ -286,8 +281,8 @@ static int add_group(struct maker *mk, uint32_t index)
 	struct summary_refs out = {
 		.family = groups_family_name(mk->ledger, mk->family), .noun = f->noun, .objects = g->objects,
 		.net = g->net, .older = g->older, .counted = g->counted, .signature = g->kin,
-		.oldest_s = age_s(mk, g->oldest_us), .youngest_s = age_s(mk, g->youngest_us), .samples = samples,
-		.nsamples = g->nsamples,
+		.oldest_s = ledger_age_s(mk->ledger, g->oldest_us),
+		.youngest_s = ledger_age_s(mk->ledger, g->youngest_us), .samples = samples, .nsamples = g->nsamples,
 	};
 	int r = fill_uses(mk, g, &out);
 

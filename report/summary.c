@@ -201,6 +201,11 @@ void summary_add_family(struct summary *s, const struct summary_family *family)
 	slot->noun = summary_string(s, family->noun ? family->noun : family->refs ? "object" : "block");
 }
 
+bool summary_stops_known(const struct summary_run *run)
+{
+	return strcmp(run->frontend, "gdb") != 0;
+}
+
 const struct summary_family *summary_family(const struct summary *s, const char *name)
 {
 	static const struct summary_family none = { .name = "", .noun = "block" };
@@ -218,6 +223,7 @@ void summary_add_group(struct summary *s, const struct summary_group *group)
 	if (!g)
 		return;
 	*g = *group;
+	g->serial = s->ngroups - 1;
 	g->family = summary_string(s, group->family);
 	g->tag = summary_string(s, group->tag);
 	g->stack = summary_copy_stack(s, group->stack, &g->depth);

@@ -101,6 +101,7 @@ struct summary_group {
 	enum summary_stack_end stack_end;
 	taddr *samples;			/* some of the kept blocks */
 	size_t nsamples;
+	size_t serial;			/* how many were added before it: stays with it when the summary is sorted */
 };
 
 /* What one place did to the objects of a group: references taken, or dropped. */
@@ -148,7 +149,7 @@ struct summary_refs {
 	struct summary_use *taken;	/* most suspect first: summary_sort_uses */
 	struct summary_use *dropped;	/* most of them first */
 	size_t ntaken, ndropped;
-	struct summary_object *all;	/* by address; none if nobody asked for them (--per-object) */
+	struct summary_object *all;	/* by address; none if nobody asked for them (--per-object, lookup.h) */
 	size_t nall;
 };
 
@@ -210,7 +211,7 @@ struct summary_run {
 	uint64_t stacks_cut;	/* stacks longer than what was copied of them */
 	uint64_t stacks_lost;	/* stacks with an outermost frame whose caller nothing tells */
 	uint64_t ring_waits;	/* times that a thread had to wait because events were not read fast enough */
-	double stopped_seconds;	/* how long its threads stood still because of us, summed over them */
+	double stopped_seconds;	/* how long its threads stood still because of us, summed over them; see summary_stops_known */
 	struct summary_lost *lost;
 	size_t nlost;
 	struct summary_probe *probes;
@@ -226,6 +227,8 @@ struct summary_totals {
 	uint64_t live_blocks, live_bytes;
 };
 
+struct lookup;
+
 struct summary {
 	struct summary_target target;
 	struct summary_run run;
@@ -237,6 +240,7 @@ struct summary {
 	struct summary_refs *refs;
 	size_t nrefs;
 	bool per_object;		/* the objects themselves were asked for */
+	const struct lookup *lookup;	/* what was asked of single blocks (report/lookup.h), its owner's; NULL: nothing */
 	uint32_t round;			/* of the interim reports, from 0; the last report has the next one */
 	struct summary_twice *twice;
 	size_t ntwice;
@@ -292,6 +296,9 @@ void summary_sort(struct summary *s);
 
 /* The family called @name; one without numbers, of blocks, if there is none. */
 const struct summary_family *summary_family(const struct summary *s, const char *name);
+
+/* Is it known for how long the target was stopped? gdb, where it was the tracer, does not say. */
+bool summary_stops_known(const struct summary_run *run);
 
 /* Its net count only says how many more, or fewer, than before. */
 bool summary_refs_relative(const struct summary_refs *r);

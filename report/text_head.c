@@ -126,6 +126,10 @@ static void put_stopped(struct strbuf *sb, const struct summary_run *run)
 	if (!(run->seconds > 0))
 		return;
 	label(sb, "stopped");
+	if (!summary_stops_known(run)) {
+		strbuf_puts(sb, "gdb does not say for how long\n");
+		return;
+	}
 	words_seconds(sb, run->stopped_seconds);
 	strbuf_puts(sb, ", all threads together\n");
 }

@@ -160,7 +160,9 @@ static void put_rest(const struct text_refs *t, struct strbuf *sb)
 void text_refs_details(const struct text_refs *t, struct strbuf *sb)
 {
 	for (size_t i = 0; i < t->n; i++)
-		if (t->rows.shown[i])
+		if (t->rows.shown[i]) {
+			strbuf_putc(sb, '\n');
 			text_refs_entry(t, i, sb);
+		}
 	put_rest(t, sb);
 }

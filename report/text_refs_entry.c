@@ -246,7 +246,6 @@ void text_refs_entry(const struct text_refs *t, size_t index, struct strbuf *sb)
 	const struct refs_entry *e = &t->entries[index];
 	const struct text_course course = { &e->refs.growth, e->refs.series, e->refs.npoints, true };
 
-	strbuf_putc(sb, '\n');
 	text_number(sb, &t->part, index);
 	strbuf_putc(sb, ' ');
 	text_things(sb, &t->part, e->refs.objects);

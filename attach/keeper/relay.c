@@ -89,6 +89,19 @@ static void take_frames(struct relay *r, const struct wire_hit *hit, size_t byte
 	r->k->nframes = bytes / sizeof(r->frames[0]);
 }
 
+/* gdb did not wait for the answer, and comes with the next one. */
+static void give_up(struct relay *r)
+{
+	if (r->waiting->state == TRACEE_HELD) {
+		hit_unhold(r->k, r->waiting);
+		r->waiting->state = TRACEE_RUNNING;
+	}
+	if (r->no_room)
+		atomic_fetch_add_explicit(&r->k->shared->dropped, 1, memory_order_relaxed);
+	r->no_room = false;
+	r->waiting = NULL;
+}
+
 static void on_hit(struct relay *r, const struct wire_hit *hit, size_t n)
 {
 	struct keeper *k = r->k;
@@ -100,6 +113,8 @@ static void on_hit(struct relay *r, const struct wire_hit *hit, size_t n)
 			go_on(r);
 		return;
 	}
+	if (r->waiting)
+		give_up(r);
 	r->seq = hit->head.seq;
 	r->trap = hit->head.value;
 	r->regs = hit->regs;

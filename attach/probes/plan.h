@@ -92,6 +92,11 @@ must_check int plan_entry(struct elfimage *img, struct decoder *d, taddr addr, u
 /* Move a site's addresses by the module's load bias. */
 void site_rebase(struct site *s, taddr bias);
 
+/* What a trap there is for: "entry", "exit", "scope"; what becomes of the instruction: "emulated", "stepped in padding", ... */
+const char *plan_site_role(const struct site *s);
+const char *plan_site_how(const struct site *s);
+const char *plan_kind_name(enum plan_kind kind);	/* "exits", "entry", "entry-exits", "entry-return", "wrapper", "none" */
+
 /*
  * For `mmattach probes`: one line for the function, one for each of its sites
  * (address, instruction, how it is got past). The sites are @p's own, at

@@ -123,24 +123,41 @@ void site_rebase(struct site *s, taddr bias)
 
 /* --- for people --- */
 
-static const char *role_of(const struct site *s)
+const char *plan_site_role(const struct site *s)
 {
 	if (s->flags & SITE_SCOPE)
 		return "scope";
-	if (s->flags & SITE_ENTRY)
-		return s->flags & SITE_RETURN ? "entry, then its return address" : "entry";
-	if (s->flags & SITE_EXIT)
-		return "exit";
-	return "entry";
+	return (s->flags & SITE_EXIT) && !(s->flags & SITE_ENTRY) ? "exit" : "entry";
+}
+
+const char *plan_site_how(const struct site *s)
+{
+	return s->emu.op != EMU_NONE ? "emulated" : s->scratch ? "stepped in padding" : "stepped in place";
+}
+
+const char *plan_kind_name(enum plan_kind kind)
+{
+	static const char *const names[] = {
+		[PLAN_EXITS] = "exits", [PLAN_ENTRY] = "entry", [PLAN_ENTRY_EXITS] = "entry-exits",
+		[PLAN_ENTRY_RETURN] = "entry-return", [PLAN_WRAPPER] = "wrapper", [PLAN_NONE] = "none",
+	};
+
+	return names[kind];
+}
+
+/* Scopes open no calls. */
+static const char *and_then(const struct site *s)
+{
+	return !(s->flags & SITE_SCOPE) && (s->flags & SITE_ENTRY) && (s->flags & SITE_RETURN) ? ", then its return address" : "";
 }
 
 static int describe_site(const struct site *s, struct decoder *d, taddr bias, char *buf, size_t n)
 {
 	struct insn in;
 	bool known = decode(d, s->bytes, s->nbytes, s->addr + bias, &in) == 0;
-	const char *how = s->emu.op != EMU_NONE ? "emulated" : s->scratch ? "stepped in padding" : "stepped in place";
 
-	return snprintf(buf, n, "    " PRItaddr "  %-36s %s, %s\n", s->addr + bias, known ? in.text : "?", role_of(s), how);
+	return snprintf(buf, n, "    " PRItaddr "  %-36s %s%s, %s\n", s->addr + bias, known ? in.text : "?", plan_site_role(s),
+			and_then(s), plan_site_how(s));
 }
 
 int plan_describe(const struct plan *p, struct decoder *d, taddr bias, char *buf, size_t n)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What live processes do: open and close modules, become other programs, end, trap themselves, jump about."""
+import json
+import re
 import signal
 
 import pytest
@@ -227,5 +229,37 @@ def test_probes_are_shown(victim):
     assert shown.wait() == 0, shown.said()
     for function in ("malloc", "calloc", "realloc", "free", "posix_memalign"):
         assert function in shown.out.text()
+    assert_untouched(target)
+    target.end()
+
+
+def probes(target, *options, status=0):
+    shown = Watch("probes", "-p", target.pid, *options, json_report=False)
+    assert shown.wait() == status, shown.said()
+    return shown.out.text()
+
+
+def test_probes_as_json(victim):
+    """The same as the text says, site by site; and why a function is not watched."""
+    target = victim("hot", 1)
+    got = json.loads(probes(target, "--json"))
+    assert got["target"]["pid"] == target.pid and {"name": "libc"}.items() <= got["families"][0].items()
+    plans = {plan["function"]: plan for plan in got["plans"]}
+    assert (plans["malloc"]["plan"], plans["malloc"]["family"], plans["malloc"]["rule"]) == ("exits", "libc", "alloc malloc size=arg1")
+    assert plans["realloc"]["plan"] == "entry-exits" and {s["kind"] for s in plans["realloc"]["sites"]} == {"entry", "exit"}
+    biases = {int(s["address"], 16) - int(s["offset"], 16) for s in (*plans["malloc"]["sites"], plans["malloc"]["entry"])}
+    assert len(biases) == 1 and biases.pop() % 4096 == 0 and plans["malloc"]["build_id"]
+    text = probes(target)
+    for plan in got["plans"]:
+        assert f"{plan['op']} {plan['function']}: {plan['stops']:g} stop" in text
+        for site in plan["sites"]:
+            assert re.search(rf"^ +{site['address']}  {re.escape(site['instruction'])} +{site['kind']}.*, {site['how']}$", text, re.M)
+    assert sum(len(plan["sites"]) for plan in got["plans"]) == len(re.findall("^    0x", text, re.M))
+    # of two rules about one function the second is refused; a scope is of no family
+    two = json.loads(probes(target, "--json", "--in", "calloc", "--probe", "free free", "--probe", "ref free"))["plans"]
+    (none,) = [plan for plan in two if plan["plan"] == "none"]
+    assert none["function"] == "free" and none["reason"] and none["sites"] == [] and none["stops"] == 0
+    assert [plan["family"] for plan in two if plan["op"] == "in"] == [None]
+    assert json.loads(probes(target, "--json", "--probe", "alloc no_such_function", status=1))["plans"] == []
     assert_untouched(target)
     target.end()

@@ -168,6 +168,13 @@ def test_rotated(victim, watch, tmp_path):
     together = tmp_path / "together.mmt"
     mmattach("shrink", *small, "-o", together)
     assert report(together) == out
+    # single blocks are those of all pieces
+    largest = json.loads(out)["groups"][0]
+    asked = "--block-list=1", "--block-at", largest["samples"][0]
+    got = json.loads(report(*pieces, *asked))
+    assert len(got["block_list"]) == largest["blocks"] and sum(b["bytes"] for b in got["block_list"]) == largest["bytes"]
+    assert got["block_at"][0]["blocks"][0]["entry"] == 1
+    assert report(*pieces, *asked, form="text") == report(together, *asked, form="text")
     # a piece is missing: said, with a gap
     missing = json.loads(report(pieces[0], *pieces[2:]))
     assert missing["run"]["gaps"] and any("missing" in note for note in missing["notes"])

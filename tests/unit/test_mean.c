@@ -46,6 +46,7 @@ static int setup(void **state)
 	(void)state;
 	calls_init(&keeper.calls);
 	keeper.shared = &shared;
+	keeper.read_mem = -1;
 	shared.scoped = false;
 	for (size_t i = 0; i < sizeof(sites) / sizeof(*sites); i++)
 		keeper.traps.all[i].site = (struct site){ .flags = sites[i].flags, .family = sites[i].family };

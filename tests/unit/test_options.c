@@ -174,6 +174,56 @@ static void test_report_options(void **state)
 	refuse("--format yaml: it is text, json, csv or folded", "", "report", "--format=yaml", "x");
 }
 
+static void test_single_blocks(void **state)
+{
+	struct line l = accept("report", "--block-list", "3", "--block-at", "0x7f00AbC,10", "--block-at=ffffffffffffffff", "x.mmt");
+
+	(void)state;
+	assert_int_equal(l.o.block_entry, 3);
+	assert_null(l.o.block_family);
+	assert_int_equal(l.o.nblock_at, 3);
+	assert_int_equal(l.o.block_at[0], 0x7f00abc);
+	assert_int_equal(l.o.block_at[1], 0x10);
+	assert_int_equal(l.o.block_at[2], UINT64_MAX);
+	options_fini(&l.o);
+	for (const char *const *same = (const char *const []){ "fd:3", "fd 3", "[fd 3]", "[fd:3]", NULL }; *same; same++) {
+		l = accept("report", "--format=json", "--per-object", "--block-list", *same, "x.mmt");
+		assert_int_equal(l.o.block_entry, 3);
+		assert_string_equal(l.o.block_family, "fd");
+		options_fini(&l.o);
+	}
+	l = accept("report", "--block-list", "[3]", "x.mmt");
+	assert_int_equal(l.o.block_entry, 3);
+	options_fini(&l.o);
+	for (const char *const *bad = (const char *const []){ "0", "-1", "", "[", "[]", "[3", "3]", "fd", "fd:", ":3", "3:fd", "3x", "fd:0", NULL };
+	     *bad; bad++)
+		refuse("not the number of an entry", "fd:3", "report", "--block-list", *bad, "x");
+	for (const char *const *bad = (const char *const []){ "", "0x", "x", "-1", "+1", " 1", "1 ", "1,", ",1", "1,,2", "0x0x1", "12g",
+							      "10000000000000000", NULL };
+	     *bad; bad++)
+		refuse(": not an address", "hexadecimal", "report", "--block-at", *bad, "x");
+	refuse("--block-list is given twice", "", "report", "--block-list=1", "--block-list=2", "x");
+	refuse("--block-list goes with --format text and json", "", "report", "--block-list=1", "--format=csv", "x");
+	refuse("--block-at goes with --format text and json", "", "report", "--block-at=1", "--format=folded", "x");
+	refuse("--block-at and --gen-suppressions", "", "report", "--block-at=1", "--gen-suppressions", "x");
+	refuse("--block-list and --per-object", "", "report", "--block-list=1", "--per-object", "x");
+	refuse("--block-list means nothing to watching", "", "-p", "1", "--block-list=1");
+	refuse("--block-at means nothing to diff", "", "diff", "--block-at=1", "x", "y");
+	refuse("--block-at means nothing to shrink", "", "shrink", "--block-at=1", "x", "-o", "y");
+	refuse("--block-list means nothing to import", "", "import", "mtrace", "--block-list=1", "x", "-o", "y");
+}
+
+static void test_probes_as_json(void **state)
+{
+	struct line l = accept("probes", "--json", "-p", "1");
+
+	(void)state;
+	assert_true(l.o.json);
+	options_fini(&l.o);
+	refuse("--json is about a process", "", "probes", "--json");
+	refuse("--json means nothing to watching", "", "-p", "1", "--json");
+}
+
 static void test_files(void **state)
 {
 	struct line l = accept("report", "a.mmt", "b.mmt", "-o", "out");
@@ -442,7 +492,7 @@ int main(void)
 		cmocka_unit_test(test_defaults),
 		cmocka_unit_test(test_every_option),  cmocka_unit_test(test_stack_options),
 		cmocka_unit_test(test_trace_options),
-		cmocka_unit_test(test_report_options),
+		cmocka_unit_test(test_report_options), cmocka_unit_test(test_single_blocks), cmocka_unit_test(test_probes_as_json),
 		cmocka_unit_test(test_files),
 		cmocka_unit_test(test_rules), cmocka_unit_test(test_refs),
 		cmocka_unit_test(test_bad_rules),

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* text_group: see text_group.h. */
+#include "report/text_group.h"
+
+#include <inttypes.h>
+
+#include "report/text_growth.h"
+#include "report/text_stack.h"
+#include "report/words.h"
+
+static void put_ages(struct strbuf *sb, const struct summary_group *g)
+{
+	strbuf_puts(sb, ", ");
+	if (g->blocks > 1) {
+		words_seconds(sb, g->youngest_s);
+		strbuf_puts(sb, " to ");
+	}
+	words_seconds(sb, g->oldest_s);
+	strbuf_puts(sb, " old");
+}
+
+static void put_size(struct strbuf *sb, const struct text_part *part, const struct summary_group *g)
+{
+	if (part->plain) {
+		text_things(sb, part, g->blocks);
+		return;
+	}
+	words_size(sb, g->bytes);
+	strbuf_puts(sb, " (");
+	words_percent(sb, (double)g->bytes, (double)part->family.bytes);
+	strbuf_puts(sb, ") in ");
+	text_things(sb, part, g->blocks);
+}
+
+void text_group(struct strbuf *sb, const struct summary *s, const struct text_part *part, size_t index)
+{
+	const struct summary_group *g = &s->groups[part->first + index];
+	const struct text_course course = { &g->growth, g->series, g->npoints, part->plain };
+
+	text_number(sb, part, index);
+	strbuf_putc(sb, ' ');
+	put_size(sb, part, g);
+	strbuf_printf(sb, " of %" PRIu64 " allocated here", g->allocs);
+	if (text_timed(s))
+		put_ages(sb, g);
+	if (g->verdict != VERDICT_UNKNOWN)
+		strbuf_printf(sb, ", %s", summary_verdict_name(g->verdict));
+	if (g->tag) {
+		strbuf_puts(sb, ", tag ");
+		strbuf_text(sb, g->tag);
+	}
+	strbuf_putc(sb, '\n');
+	text_growth_line(sb, s, &course);
+	text_stack(sb, g->stack, g->depth, g->wrappers, g->stack_end);
+}
