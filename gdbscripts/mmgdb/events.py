@@ -67,4 +67,4 @@ class Events:
         self.watch.show_messages()
 
     def quitting(self, _):
-        self.watch.finish("end")
+        self.watch.finish("end" if self.watch.kept else "quit")

@@ -15,6 +15,8 @@ import struct
 PAGE = os.sysconf("SC_PAGE_SIZE")
 WORD = 8
 PIECE = 8 << 20
+ENTRIES = 1 << 15       # of pagemap, at once
+NOTHING = bytes(ENTRIES * WORD)
 PRESENT, SWAPPED = 1 << 63, 1 << 62
 MAPPING = re.compile(r"([0-9a-f]+)-([0-9a-f]+) (\S+) \S+ \S+ \d+ *(.*)")
 
@@ -30,12 +32,20 @@ def writable(maps_text):
 
 
 def resident(pagemap, start, end):
-    """((first, behind) of each resident piece, how many pages are swapped out)."""
+    """([first, behind] of each resident piece, how many pages are swapped out)."""
     pieces, swapped = [], 0
-    entries = array.array("Q")
-    entries.frombytes(os.pread(pagemap, (end - start) // PAGE * WORD, start // PAGE * WORD))
-    for i, entry in enumerate(entries):
-        at = start + i * PAGE
+    for at in range(start, end, ENTRIES * PAGE):
+        raw = os.pread(pagemap, min(ENTRIES, (end - at) // PAGE) * WORD, at // PAGE * WORD)
+        if raw == NOTHING[:len(raw)]:
+            continue        # what is only reserved may be large
+        swapped += take(pieces, at, array.array("Q", raw))
+    return pieces, swapped
+
+
+def take(pieces, at, entries):
+    """Add to PIECES what is resident of the pages from AT on; how many are swapped out."""
+    swapped = 0
+    for entry in entries:
         if entry & PRESENT:
             if pieces and pieces[-1][1] == at and at + PAGE - pieces[-1][0] <= PIECE:
                 pieces[-1][1] = at + PAGE
@@ -43,7 +53,8 @@ def resident(pagemap, start, end):
                 pieces.append([at, at + PAGE])
         elif entry & SWAPPED:
             swapped += 1
-    return pieces, swapped
+        at += PAGE
+    return swapped
 
 
 def common(low, high):

@@ -10,22 +10,30 @@ import os
 
 import gdb
 
-from mmgdb import memory, program, session
+from mmgdb import memory, program, session, target
 
 LINES = 100             # more are counted, not listed
 WORD_MASK = (1 << 64) - 1
 
 
-def who_points_at(text):
-    address = int(gdb.parse_and_eval(text).cast(gdb.lookup_type("unsigned long"))) & WORD_MASK
+def stopped_inferior():
     inferior, thread = gdb.selected_inferior(), gdb.selected_thread()
+    if not inferior.pid:
+        raise gdb.GdbError("there is no process whose memory could be searched")
+    target.refuse_other_kinds(inferior)
     if thread is None or not thread.is_stopped():
-        raise gdb.GdbError("the process is running, or there is none: its memory cannot be searched")
-    low, high = describe(address)
+        raise gdb.GdbError("the process is running: stop it first (`interrupt`)")
+    return inferior
+
+
+def who_points_at(text):
+    inferior = stopped_inferior()
+    address = int(gdb.parse_and_eval(text).cast(gdb.lookup_type("unsigned long"))) & WORD_MASK
+    low, high = describe(inferior.pid, address)
     threads = registers_of(inferior)
     found, swapped, read = search(inferior.pid, low, high)
     show_registers(threads, low, high)
-    show_memory(found, threads, low)
+    show_memory(inferior.pid, found, threads, low)
     total = len(found) + sum(low <= v < high for _, _, values in threads for _, v in values)
     gdb.write("%s found in %.1f MiB of memory and the registers of %d threads\n" %
               ("nothing was" if not total else "%d pointer%s" % (total, "" if total == 1 else "s"), read / 1048576, len(threads)))
@@ -43,30 +51,32 @@ def search(pid, low, high):
 
 # The block
 
-def blocks_at(addresses):
-    """{address: (start, bytes, the report's words for it)} of those that lie in a block that is known to be held."""
-    if not addresses or (session.watch is None and session.trace is None):
+def blocks_at(pid, addresses):
+    """{address: the report's words on the block} of those that lie in a block that is known to be held; of several the smallest."""
+    if not addresses or session.seen() != pid:
         return {}
-    known = {}
     with session.Snapshot() as trace:
         answer = json.loads(program.run("report", "--format", "json", "--block-at", ",".join("0x%x" % a for a in addresses), trace))
-    for entry in answer["block_at"]:
-        for block in entry.get("blocks", [entry]):
-            if block.get("address") and block.get("bytes"):
-                known[int(entry["at"], 16)] = int(block["address"], 16), block["bytes"], block
-    return known
+    return {int(entry["address"], 16): min(entry["blocks"], key=lambda block: block["bytes"])
+            for entry in answer["block_at"] if entry["blocks"]}
 
 
-def describe(address):
+def block_text(block):
+    taken = next((frame["function"] for frame in block["stack"][block["wrappers"]:] if frame["function"]), "")
+    entry = " (entry %d of family %s)" % (block["entry"], block["family"]) if block["entry"] else ""
+    return "a block of %d bytes at %s%s%s" % (block["bytes"], block["address"], ", taken by " + taken if taken else "", entry)
+
+
+def describe(pid, address):
     """Say what lies at ADDRESS. The range that pointers are looked for."""
-    known = blocks_at([address]).get(address)
-    if known is None:
+    block = blocks_at(pid, [address]).get(address)
+    if block is None:
         gdb.write("searching for pointers to 0x%x (no block is known there)\n" % address)
         return address, address + 1
-    start, size, _ = known
-    inside = "%d bytes inside" % (address - start) if address != start else "the start of"
-    gdb.write("0x%x is %s a block of %d bytes at 0x%x; searching for pointers to it\n" % (address, inside, size, start))
-    return start, start + size
+    start = int(block["address"], 16)
+    where = "%d bytes inside" % (address - start) if address != start else "the start of"
+    gdb.write("0x%x is %s %s\nsearching for pointers to it\n" % (address, where, block_text(block)))
+    return start, start + block["bytes"]
 
 
 # Registers
@@ -101,10 +111,10 @@ def show_registers(threads, low, high):
 
 # Memory
 
-def show_memory(found, threads, low):
+def show_memory(pid, found, threads, low):
     """Each on a line: where, whose stack, in which block."""
     shown = found[:LINES]
-    known = blocks_at([at for at, _, _ in shown])
+    known = blocks_at(pid, [at for at, _, _ in shown])
     stacks = sorted((sp, thread_name(thread)) for thread, sp, _ in threads)
     for at, value, mapping in shown:
         gdb.write("*0x%x points %s: %s\n" % (at, inside(value, low), place(at, mapping, stacks, known)))
@@ -119,8 +129,7 @@ def inside(value, low):
 def place(at, mapping, stacks, known):
     """What lies at AT."""
     if at in known:
-        start, size, _ = known[at]
-        return "%d bytes inside a block of %d bytes at 0x%x that is held" % (at - start, size, start)
+        return "%d bytes inside %s" % (at - int(known[at]["address"], 16), block_text(known[at]))
     start, end, name = mapping
     here = [who for sp, who in stacks if start <= sp < end]
     if here:

@@ -12,7 +12,8 @@ from mmgdb import parameters, program, target, words
 from mmgdb.watch import Watch
 
 watch = None        # the one that goes on
-trace = None        # of the last one that is over
+trace = None        # of the last one that is over,
+trace_pid = 0       # and of which process that is
 folder = None       # of what is ours on the disk, while gdb lives
 count = 0
 
@@ -33,22 +34,24 @@ def start(options):
     inferior = target.check()
     options = words.expand_home(options)
     place = words.value_of(options, "-o", "--output")
-    if place is None:
-        place = new_trace()
-        options = ["-o", place] + options
-    begun = Watch(path, inferior, options, os.path.abspath(place), over)
-    said = begun.start()
-    watch = begun
-    begun.show_messages()
-    gdb.write("watching %d, %s; `continue` lets it run\n" % (begun.pid, said))
+    watch = Watch(path, inferior, options, os.path.abspath(place) if place else new_trace(), place is not None, over)
+    said = watch.start()
+    watch.show_messages()
+    gdb.write("watching %d, %s; `continue` lets it run\n" % (watch.pid, said))
 
 
 def over(ended):
     """A watch has come to its end. One that has never begun leaves what there was."""
-    global watch, trace
-    if watch is ended:
-        watch = None
-        trace = ended.trace
+    global watch, trace, trace_pid
+    watch = None
+    if ended.ready:
+        drop_trace()
+        trace, trace_pid = ended.trace, ended.pid
+
+
+def seen():
+    """The process of which we know something."""
+    return watch.pid if watch is not None else trace_pid
 
 
 def stop():
@@ -98,13 +101,16 @@ def clean():
 
 
 def new_trace():
-    """A name for the trace of a new watch; the last one's, if it was ours, goes."""
-    global count, trace
-    if trace is not None and folder is not None and os.path.dirname(trace) == folder:
-        os.unlink(trace)
-        trace = None
+    """A name for the trace of a new watch."""
+    global count
     count += 1
     return os.path.join(own_folder(), "watch-%d.mmt" % count)
+
+
+def drop_trace():
+    """The last one's, if it was ours."""
+    if trace is not None and folder is not None and os.path.dirname(trace) == folder:
+        os.unlink(trace)
 
 
 def keep(handed):
@@ -133,10 +139,10 @@ class Snapshot:
 
 
 def nothing_seen():
+    """What to say if there is nothing to report; of what can never be watched that is another error."""
     inferior = gdb.selected_inferior()
-    if inferior.pid and not target.traced_by_us(inferior.pid):
-        return ("nothing was watched, and this is no process that could be: a core file, or a remote one\n"
-                "a trace that was saved while a process lived is reported by `mmattach report TRACE`")
+    if inferior.pid:
+        target.refuse_other_kinds(inferior)
     return "nothing was watched yet; `mmleak start` begins"
 
 

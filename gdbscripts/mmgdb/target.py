@@ -52,19 +52,16 @@ def check():
 
 
 def refuse_other_kinds(inferior):
+    """What is no process of this machine that gdb traces itself."""
     if traced_by_us(inferior.pid):
         return
-    kind = getattr(getattr(inferior, "connection", None), "type", "")
+    kind = getattr(getattr(inferior, "connection", None), "type", "core file, or a remote target")
     if kind == "core":
-        refuse_core()
-    where = "a remote target (%s)" % kind if kind else "no process of this gdb's own: a remote target, or a core file"
-    raise gdb.GdbError("this is %s; mmleak watches processes on this machine that gdb itself has attached to or started\n"
-                       "on the machine of the process: `mmattach -p PID`, or gdb there" % where)
-
-
-def refuse_core():
-    raise gdb.GdbError("this is a core file: nothing happens in it any more that could be watched\n"
-                       "a trace that was saved while the process lived is reported by `mmattach report TRACE`")
+        raise gdb.GdbError("this is a core file: nothing happens in it any more that could be watched\n"
+                           "a trace that was saved while the process lived is reported by `mmattach report TRACE`")
+    raise gdb.GdbError("this is a %s; mmleak is for processes on this machine that gdb itself has attached to or started\n"
+                       "on the machine of the process: `mmattach -p PID`, or gdb there" %
+                       ("remote target" if "remote" in kind and "core" not in kind else kind))
 
 
 def refuse_other_machines(pid):

@@ -22,16 +22,18 @@ from mmgdb.signals import Held
 
 
 class Watch:
-    """A watch of INFERIOR by the program PATH, with OPTIONS (the user's) and a TRACE of its own. DONE() is called when it is over."""
+    """A watch of INFERIOR by the program PATH, with OPTIONS, the user's. TRACE is the file they name (KEPT), or one for
+    this session only. DONE(self) is called when it is over."""
 
-    def __init__(self, path, inferior, options, trace, done):
+    def __init__(self, path, inferior, options, trace, kept, done):
         self.number, self.pid = inferior.num, inferior.pid
         self.options, self.trace, self.done = options, trace, done
-        self.over = False
+        self.kept = kept
+        self.ready = self.over = False
         self.heirs = set()          # inferiors that gdb may have made to follow a child into
         self.handing_over = False
         self.began = time.monotonic()
-        words = options + parameters.words_for(options)
+        words = ([] if kept else ["-o", trace]) + options + parameters.words_for(options)
         self.memory = target.open_memory(self.pid)
         try:
             self.engine = Engine(path, self.pid, self.memory, words)
@@ -58,6 +60,7 @@ class Watch:
             self.finish("quit")
             raise
         with Held():
+            self.ready = True
             self.tell_early()
         return text
 
