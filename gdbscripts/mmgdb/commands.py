@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """commands: what the user types, its help and its completion."""
 import functools
+import glob
+import os
 
 import gdb
 
@@ -47,13 +49,19 @@ class Command(gdb.Command):
 
     def complete(self, text, word):
         given = text.split()
-        before = given[-2:-1] if text[-1:].strip() else given[-1:]
-        if self.file or (before and before[0] in words.FILE_OPTIONS):
-            return gdb.COMPLETE_FILENAME
-        if not self.takes:
-            return gdb.COMPLETE_NONE
         last = given[-1] if text[-1:].strip() else ""
-        return complete_word(candidates(self.takes, before, last), last, word)
+        before = given[-2:-1] if last else given[-1:]
+        if self.file or (before and before[0] in words.FILE_OPTIONS):
+            return complete_word(files(last), last, word)
+        return complete_word(candidates(self.takes, before, last), last, word) if self.takes else []
+
+
+def files(beginning):
+    """Those whose names begin so; a folder with its slash."""
+    found = glob.glob(glob.escape(os.path.expanduser(beginning)) + "*")
+    home = os.path.expanduser("~")
+    found = ["~" + f[len(home):] for f in found] if beginning.startswith("~/") else found
+    return [f + "/" if os.path.isdir(os.path.expanduser(f)) else f for f in found]
 
 
 def complete_word(names, last, word):

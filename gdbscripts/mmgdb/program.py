@@ -29,6 +29,8 @@ def find():
                            "install it, or say where it is: set mmleak program FILE")
     path = os.path.abspath(path)
     version = version_of(path)
+    if version is None:
+        raise gdb.GdbError("%s is not mmattach, or does not run" % path)
     if version != VERSION:
         raise gdb.GdbError("%s is mmattach %s, but these scripts belong to %s: take both from the same place" %
                            (path, version, VERSION))
@@ -44,10 +46,11 @@ def named():
 
 
 def version_of(path):
+    """What it says it is; None if that is no mmattach."""
     mtime = os.stat(path).st_mtime_ns
     if checked.get(path, (0, ""))[0] != mtime:
         out = output([path, "--version"])[1].split()
-        checked[path] = mtime, out[1] if len(out) > 1 and out[0] == "mmattach" else "of an unknown kind"
+        checked[path] = mtime, out[1] if len(out) > 1 and out[0] == "mmattach" else None
     return checked[path][1]
 
 

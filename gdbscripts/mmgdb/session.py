@@ -90,7 +90,10 @@ def own_folder():
     global folder
     if folder is None:
         place = parameters.trace_dir.value
-        folder = tempfile.mkdtemp(prefix="mmleak-", dir=os.path.expanduser(place) if place else None)
+        try:
+            folder = tempfile.mkdtemp(prefix="mmleak-", dir=os.path.expanduser(place) if place else None)
+        except OSError as error:
+            raise gdb.GdbError("there is no room for the trace: %s: %s (set mmleak trace-dir)" % (error.filename, error.strerror))
     return folder
 
 
