@@ -6,7 +6,7 @@ import os
 
 import gdb
 
-from mmgdb import parameters, pointers, program, session, timed, words
+from mmgdb import pointers, program, session, timed, words
 
 
 class Mmleak(gdb.Command):

@@ -14,7 +14,7 @@ import gdb
 
 REPLY_MAX = 1 << 16
 STALL_S = 30            # no answer to a request for so long: it hangs
-WRITING_S = 900         # the end of a trace: with the names of all functions, and perhaps a slow disk
+LONG_S = 900            # to plan in a large process; to end a trace, with the names of all functions, on a slow disk
 
 
 class Gone(Exception):
@@ -51,7 +51,7 @@ class Engine:
             raise Gone()
         self.owed += 1
         while self.owed:
-            reply = self.receive(STALL_S if request == "status" else WRITING_S)
+            reply = self.receive(STALL_S if request == "status" else LONG_S)
             self.owed -= 1
         verdict, _, text = reply.partition(" ")
         if verdict == "error":

@@ -15,7 +15,7 @@ import time
 import gdb
 
 from mmgdb import kernel, parameters, target, wire
-from mmgdb.engine import Engine, Gone
+from mmgdb.engine import LONG_S, Engine, Gone
 from mmgdb.events import Events
 from mmgdb.hits import FRAMES_MAX, Hits
 from mmgdb.signals import Held
@@ -48,7 +48,7 @@ class Watch:
         """Plant. What the engine says when it is ready; gdb.GdbError if it could not."""
         self.events.connect()
         try:
-            reply = self.engine.receive()
+            reply = self.engine.receive(LONG_S)
             verdict, _, text = reply.partition(" ")
             if verdict != "ready":
                 raise gdb.GdbError(text)
