@@ -160,6 +160,9 @@ static void on_control(void *ctx)
 	char text[REQUEST_MAX];
 	ssize_t n = recv(s->control, text, sizeof(text) - 1, MSG_DONTWAIT);
 
+	/* what gdb's Python has told before it asked is in the ring already, and belongs to the answer */
+	if (n > 0)
+		watch_drain(&s->watch);
 	if (n > 0) {
 		text[n] = '\0';
 		on_request(s, text);

@@ -80,7 +80,7 @@ void watch_until_started(struct watch *w);
 /* From @start_ns to @end_ns nothing was seen. */
 void watch_add_gap(struct watch *w, uint64_t start_ns, uint64_t end_ns, const char *why);
 
-/* What is still in the ring, after the keeper left. */
+/* What is in the ring by now. */
 void watch_drain(struct watch *w);
 
 #endif

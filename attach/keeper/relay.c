@@ -2,10 +2,12 @@
 #include "attach/keeper/relay.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "attach/keeper/hit.h"
@@ -16,6 +18,8 @@
 
 #define IDLE_MS 500
 #define ROOM_MS 1		/* a hit waits for room in the ring: look again so often */
+#define ENDING_MS 100		/* gdb ends right after it has closed its files, or not at all */
+#define PROCESS_EXITING 4	/* PF_EXITING of the kernel, in /proc/PID/stat */
 #define PENDING INT64_MIN	/* gdb has been asked to do it */
 
 struct relay {
@@ -419,11 +423,64 @@ static void turn(struct relay *r)
 	atomic_store_explicit(&k->shared->threads, k->threads.used, memory_order_relaxed);
 }
 
+/* 1 if process @pid is about to end or has; 0; -errno. Files are closed before the kernel lets a tracer's tracees go. */
+static int is_ending(pid_t pid)
+{
+	char path[64], text[512], *rest;
+	unsigned int flags;
+	char state;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? 1 : -errno;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (n <= 0)
+		return 1;
+	text[n] = '\0';
+	rest = strrchr(text, ')');
+	if (!rest || sscanf(rest + 1, " %c %*d %*d %*d %*d %*d %u", &state, &flags) != 2)
+		return -EPROTO;
+	return state == 'Z' || state == 'X' || flags & PROCESS_EXITING;
+}
+
+/* Who made the socket. */
+static pid_t gdbs_pid(int gdb)
+{
+	struct ucred who = { 0 };
+	socklen_t n = sizeof(who);
+
+	return getsockopt(gdb, SOL_SOCKET, SO_PEERCRED, &who, &n) == 0 ? who.pid : 0;
+}
+
+/*
+ * gdb's end of the socket is closed. If gdb is ending without having lifted its breakpoints (SIGKILL), the target's next call would run into
+ * one of them, and die: ours are lifted, if we are quick enough. A gdb that lives knows its breakpoints better than we do.
+ */
+static void lift_for_gdb(struct relay *r)
+{
+	pid_t pid = gdbs_pid(r->gdb);
+	int ending = 0;
+
+	for (int ms = 0; pid && ms < ENDING_MS && ending == 0; ms++) {
+		ending = is_ending(pid);
+		if (ending == 0)
+			poll(NULL, 0, 1);
+	}
+	if (ending == 1)
+		(void)trap_lift_all(&r->k->traps, r->k->read_mem);
+}
+
 _Noreturn static void end(struct relay *r)
 {
 	struct keeper *k = r->k;
 	struct shared *sh = k->shared;
 
+	if (k->leave_reason == LEFT_DEBUGGER)
+		lift_for_gdb(r);
 	if (r->waiting)
 		go_on(r);
 	tell_head(r, WIRE_BYE, 0, 0);

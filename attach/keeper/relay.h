@@ -10,7 +10,8 @@
  * memory meanwhile, and lets it go on. Commands of the controller are carried out by gdb, too (wire.h). To the
  * controller all is as ever.
  *
- * Nothing that the relay does, or its end, changes the target: it never traces, and only reads. When
+ * Nothing that the relay does, or its end, changes the target: it never traces, and only reads; but when gdb was killed, which
+ * leaves its breakpoints behind, it takes out those that it has asked for. When
  * gdb has let the target go, the relay can become the keeper that it was made as (COMMAND_TAKE_OVER).
  */
 #ifndef MM_RELAY_H
