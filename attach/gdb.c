@@ -88,11 +88,11 @@ static void end(struct session *s, char *arg)
 	s->watch.end = WATCH_ASKED;
 }
 
-/* The relay sees that we are gone. */
+/* The relay sees that we are gone, if nobody has stopped it. */
 static void quit(struct session *s, char *arg)
 {
-	(void)s;
 	(void)arg;
+	link_signal(&s->link, SIGCONT);
 	_exit(0);
 }
 
@@ -113,6 +113,7 @@ static void hand_over(struct session *s, char *arg)
 	watch_add_gap(&s->watch, since, link_clock_ns(), "the target went from gdb to mmattach");
 	tally_gap(&s->tally);
 	if (r < 0) {
+		s->not_taken = r;
 		s->watch.end = WATCH_ASKED;
 		return; /* gdb_end answers */
 	}
@@ -208,5 +209,5 @@ void gdb_begin(struct session *s)
 void gdb_end(struct session *s, int r)
 {
 	if (s->control >= 0)
-		answer(s, r);
+		answer(s, s->not_taken < 0 ? s->not_taken : r);
 }

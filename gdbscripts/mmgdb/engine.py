@@ -6,13 +6,18 @@ sockets say so: gdb waits for all children and may take its exit status before u
 """
 import os
 import select
+import signal
 import socket
 import subprocess
 import tempfile
+import time
 
 import gdb
 
+from mmgdb import target
+
 REPLY_MAX = 1 << 16
+PATIENCE_S = 5          # then it is looked after (Engine.look_after)
 STALL_S = 30            # no answer to a request for so long: it hangs
 LONG_S = 900            # to plan in a large process; to end a trace, with the names of all functions, on a slow disk
 
@@ -60,10 +65,13 @@ class Engine:
 
     def receive(self, limit=STALL_S):
         """The next datagram of the control socket. Meanwhile the relay is served: the engine may wait for that."""
+        end = time.monotonic() + limit
         while True:
             watched = [self.control] if self.hits.ended else [self.control, self.hits.sock]
-            ready = select.select(watched, [], [], limit)[0]
+            ready = select.select(watched, [], [], PATIENCE_S)[0]
             if not ready:
+                self.look_after()
+            if not ready and time.monotonic() > end:
                 raise gdb.GdbError("mmattach does not answer for %d seconds" % limit)
             if self.hits.sock in ready:
                 self.hits.serve_waiting()
@@ -75,6 +83,13 @@ class Engine:
                 if not reply:
                     raise Gone()
                 return reply.decode("utf-8", "replace")
+
+    def look_after(self):
+        """It takes its time. If somebody has stopped it, it goes on; and a Ctrl-C counts by now, even where it was put off (signals.Held)."""
+        if self.process.poll() is None and target.status(self.process.pid, "State").startswith("T"):
+            os.kill(self.process.pid, signal.SIGCONT)
+        if signal.sigtimedwait({signal.SIGINT}, 0):
+            raise KeyboardInterrupt
 
     def messages(self):
         """The whole lines that it has said since last asked."""

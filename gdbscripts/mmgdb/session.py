@@ -72,14 +72,22 @@ def hand_over(duration):
     handed = needed()
     if gdb.selected_inferior().num != handed.number:
         raise gdb.GdbError("select the watched process first: `inferior %d`" % handed.number)
-    since = handed.lift_for_hand_over()
-    gdb.execute("detach")
-    request = "hand-over %d %s" % (since, duration)
+    request = "hand-over %d %s" % (handed.lift_for_hand_over(), duration)
+    try:
+        gdb.execute("detach")
+    except BaseException:
+        handed.finish("end", "the process could not be let go, and the watch is over: `mmleak report`")
+        raise
     try:
         said = handed.ask(request.strip())
-    finally:
-        keep(handed)
+    except gdb.GdbError as error:
         handed.finish(None)
+        raise gdb.GdbError("mmattach cannot go on with %d: %s; the watch is over: `mmleak report`" % (handed.pid, error))
+    finally:
+        # Ctrl-C: nobody waits for the answer, it goes on all the same
+        if not handed.over:
+            keep(handed)
+            handed.finish(None)
     gdb.write("%s: mmattach (%d) goes on without gdb%s; `kill -INT %d` ends it, then `mmattach report %s`\n" %
               (said, handed.engine.process.pid, " for " + duration if duration else "", handed.engine.process.pid, handed.trace))
 
@@ -88,13 +96,21 @@ def hand_over(duration):
 
 def own_folder():
     global folder
-    if folder is None:
+    if folder is None or not is_ours(folder):
         place = parameters.trace_dir.value
         try:
             folder = tempfile.mkdtemp(prefix="mmleak-", dir=os.path.expanduser(place) if place else None)
         except OSError as error:
             raise gdb.GdbError("there is no room for the trace: %s: %s (set mmleak trace-dir)" % (error.filename, error.strerror))
     return folder
+
+
+def is_ours(path):
+    """Is it there still? What lies in /tmp for days may be cleaned away."""
+    try:
+        return os.lstat(path).st_uid == os.geteuid()
+    except OSError:
+        return False
 
 
 @atexit.register
@@ -112,7 +128,7 @@ def new_trace():
 
 def drop_trace():
     """The last one's, if it was ours."""
-    if trace is not None and folder is not None and os.path.dirname(trace) == folder:
+    if trace is not None and folder is not None and os.path.dirname(trace) == folder and os.path.exists(trace):
         os.unlink(trace)
 
 
@@ -153,13 +169,19 @@ def save(name):
     """The trace, whole, as a file of the user's."""
     name = os.path.abspath(os.path.expanduser(name))
     if watch is not None:
+        if is_same(name, watch.trace):
+            raise gdb.GdbError("%s is what this watch itself writes; it is whole when the watch ends" % name)
         watch.ask("save " + name)
         watch.show_messages()
     elif trace is None:
         raise gdb.GdbError(nothing_seen())
-    elif not (os.path.exists(name) and os.path.samefile(name, trace)):
+    elif not is_same(name, trace):
         copy(trace, name)
     gdb.write("saved: %s\n" % name)
+
+
+def is_same(one, other):
+    return os.path.exists(one) and os.path.exists(other) and os.path.samefile(one, other)
 
 
 def copy(source, name):

@@ -100,7 +100,8 @@ class Watch:
         try:
             return self.engine.ask(request) if request else ""
         except KeyboardInterrupt:
-            note = "the trace is not whole yet: mmattach (%d) goes on writing %s" % (self.engine.process.pid, self.trace)
+            if request != "quit":
+                note = "the trace is not whole yet: mmattach (%d) goes on writing %s" % (self.engine.process.pid, self.trace)
         except Gone:
             if request != "quit":
                 note = "mmattach has ended before its time, and the watch with it; the trace may lack its last second"
