@@ -21,12 +21,14 @@ class Events:
     def __init__(self, watch):
         self.watch = watch
         self.connected = []
+        self.elsewhere = 0          # the process in whose place gdb has another one, as was said
 
     def connect(self):
         for name in LOOKS:
             self.add(name, lambda _: self.watch.check_exec())
         self.add("exited", self.exited)
         self.add("stop", self.stopped)
+        self.add("stop", self.look_for_checkpoint)
         self.add("before_prompt", self.prompt)
         self.add("new_inferior", lambda event: self.watch.new_inferior(event.inferior))
         self.add("new_thread", lambda event: self.watch.new_thread(event.inferior_thread.inferior))
@@ -62,6 +64,13 @@ class Events:
         self.watch.show_messages()
         with Held():
             self.watch.tell_early()
+
+    def look_for_checkpoint(self, _):
+        """`restart` puts a checkpoint, another process, into the same inferior."""
+        inferior = gdb.selected_inferior()
+        if inferior.num == self.watch.number and inferior.pid not in (0, self.watch.pid, self.elsewhere):
+            self.elsewhere = inferior.pid
+            gdb.write("mmleak: gdb is in process %d now; only what %d does is counted\n" % (inferior.pid, self.watch.pid), gdb.STDERR)
 
     def prompt(self):
         self.watch.show_messages()

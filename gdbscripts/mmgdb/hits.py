@@ -21,7 +21,7 @@ import socket
 
 import gdb
 
-from mmgdb import frames, signals, wire
+from mmgdb import frames, signals, target, wire
 from mmgdb.registers import Registers
 from mmgdb.traps import Traps
 
@@ -91,7 +91,7 @@ class Hits:
     def tell(self, site, address):
         """Tell a hit of the selected thread. Whether the process shall stop."""
         pid, tid, _ = gdb.selected_thread().ptid
-        if self.ended or pid != self.pid or not self.registers.read(tid, address):
+        if self.ended or pid != self.pid or target.replays() or not self.registers.read(tid, address):
             return False
         wire.HEAD.pack_into(self.out, 0, wire.HIT, self.seq + 1, site, tid)
         told = bytes(self.same)

@@ -36,6 +36,11 @@ def alive(pid):
     return status(pid, "State")[:1] not in ("", "Z", "X")
 
 
+def replays():
+    """Does what happens now come from a recording (`record`)? It has happened, and was counted, before."""
+    return gdb.current_recording() is not None and "Replay mode" in gdb.execute("info record", to_string=True)
+
+
 def check():
     """The selected inferior, if it can be watched. gdb.GdbError with what can be done instead."""
     inferior = gdb.selected_inferior()
