@@ -52,6 +52,7 @@ struct session {
 	int control;		/* gdb's socket for what its user wants, or -1 (gdb.h) */
 	bool under_gdb;		/* gdb is the tracer, now */
 	int not_taken;		/* -errno: the target could not be taken from gdb */
+	uint32_t request;	/* the number of the newest one of its */
 	pid_t copy;		/* of ourselves, that has saved the trace so far; 0: none */
 	bool linked, planting_up, tally_up, recorder_up, spawned, allocator_told;
 	uint64_t end_ns;	/* the watch was over then */

@@ -17,6 +17,7 @@
 #include "report/objects.h"
 
 #define REQUEST_MAX 8192
+#define ANSWER_MAX 600
 
 /* --- answers --- */
 
@@ -26,13 +27,21 @@ static void say(const struct session *s, const char *text)
 	(void)!send(s->control, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
+static void reply(const struct session *s, const char *text)
+{
+	char numbered[ANSWER_MAX];
+
+	snprintf(numbered, sizeof(numbered), "%" PRIu32 " %s", s->request, text);
+	say(s, numbered);
+}
+
 static void answer(struct session *s, int r)
 {
 	char text[128];
 
 	if (r < 0)
 		snprintf(text, sizeof(text), "error %s", strerror(-r));
-	say(s, r < 0 ? text : "ok");
+	reply(s, r < 0 ? text : "ok");
 }
 
 /* --- requests --- */
@@ -71,7 +80,7 @@ static void status(struct session *s, char *arg)
 		 "\nfunctions %zu\nlost %" PRIu64 "\nstacks_cut %" PRIu64,
 		 s->target.pid, (now - s->watch.start_ns) / 1e9, s->tally.events, l->held_blocks, l->held_bytes,
 		 objects(s), s->planting.nprobes, lost(s), s->backtrace->cut);
-	say(s, text);
+	reply(s, text);
 }
 
 static void save(struct session *s, char *arg)
@@ -120,7 +129,7 @@ static void hand_over(struct session *s, char *arg)
 	recorder_note(&s->recorder, recorder_time(&s->recorder, link_clock_ns()), "gdb has handed the watch over to mmattach");
 	s->watch.end_ns = duration ? link_clock_ns() + duration : 0;
 	snprintf(text, sizeof(text), "ok watching %d", s->target.pid);
-	say(s, text);
+	reply(s, text);
 }
 
 static const struct {
@@ -132,13 +141,16 @@ static const struct {
 
 static void on_request(struct session *s, char *text)
 {
-	char *arg = strchr(text, ' ');
+	char *word, *arg;
 
+	s->request = strtoul(text, &word, 10);
+	word += *word == ' ';
+	arg = strchr(word, ' ');
 	if (arg)
 		*arg++ = '\0';
 	for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
-		if (!strcmp(text, requests[i].word)) {
-			requests[i].handler(s, arg ? arg : text + strlen(text));
+		if (!strcmp(word, requests[i].word)) {
+			requests[i].handler(s, arg ? arg : word + strlen(word));
 			return;
 		}
 	}

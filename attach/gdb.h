@@ -5,8 +5,9 @@
  *	gdb, Python ──hits──▶ keeper/relay ──ring──▶ controller
  *	            ──requests, each with one answer──▶  (this file)
  *
- * A request is a datagram of text on the control socket: a word and what belongs to it. So is the answer: "ok" or "error", and
- * what there is to say.
+ * A request is a datagram of text on the control socket: a number, a word and what belongs to it. So is the answer: the number,
+ * "ok" or "error", and what there is to say. Answers may come in another order: who saves is a copy of ourselves, and gdb's user may
+ * not wait for it.
  *
  *	status			lines "KEY VALUE"
  *	save PATH		a whole trace of the watch so far

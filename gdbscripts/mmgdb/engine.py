@@ -31,7 +31,7 @@ class Engine:
 
     def __init__(self, path, pid, memory, words):
         self.hits = None
-        self.owed = 0               # replies to requests that were given up
+        self.requests = 0           # how many: each has a number, as its reply
         self.said = tempfile.TemporaryFile(prefix="mmleak-")
         self.shown = 0              # how much of it the user has seen
         self.hits_sock, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -50,14 +50,14 @@ class Engine:
 
     def ask(self, request):
         """Its answer to REQUEST; gdb.GdbError with its own words if it is an error. Gone if the engine is."""
+        self.requests += 1
+        number, ours = None, str(self.requests)
         try:
-            self.control.send(request.encode("utf-8", "surrogateescape"))
+            self.control.send(("%s %s" % (ours, request)).encode("utf-8", "surrogateescape"))
         except OSError:
             raise Gone()
-        self.owed += 1
-        while self.owed:
-            reply = self.receive(STALL_S if request == "status" else LONG_S)
-            self.owed -= 1
+        while number != ours:       # what was given up by Ctrl-C is answered, too
+            number, _, reply = self.receive(STALL_S if request == "status" else LONG_S).partition(" ")
         verdict, _, text = reply.partition(" ")
         if verdict == "error":
             raise gdb.GdbError(text)

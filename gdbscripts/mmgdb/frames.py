@@ -8,18 +8,13 @@ from mmgdb import wire
 def call_frames(limit):
     """pcs of the selected thread, innermost first, at most LIMIT: only of real frames, not of inlined functions."""
     pcs, exact = [], True
-    frame = gdb.newest_frame()
-    while frame is not None and len(pcs) < limit:
-        if frame.type() != gdb.INLINE_FRAME:
-            pcs.append(frame.pc() | (wire.EXACT if exact else 0))
-            exact = frame.type() == gdb.SIGTRAMP_FRAME
-        frame = older(frame)
-    return pcs
-
-
-def older(frame):
-    """Its caller; None at the outermost, and where gdb cannot go on."""
     try:
-        return frame.older()
+        frame = gdb.newest_frame()
+        while frame is not None and len(pcs) < limit:
+            if frame.type() != gdb.INLINE_FRAME:
+                pcs.append(frame.pc() | (wire.EXACT if exact else 0))
+                exact = frame.type() == gdb.SIGTRAMP_FRAME
+            frame = frame.older()
     except gdb.error:
-        return None
+        pass    # gdb cannot go on from there
+    return pcs

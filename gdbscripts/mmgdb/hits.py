@@ -89,7 +89,15 @@ class Hits:
                 mask(unblock, sigint)
 
     def tell(self, site, address):
-        """Tell a hit of the selected thread. Whether the process shall stop."""
+        """Tell a hit of the selected thread. Whether the process shall stop. What fails here must not end the generator, with SIGINT blocked."""
+        try:
+            return self.tell_hit(site, address)
+        except Exception as error:
+            self.in_stop = None
+            self.end("a hit could not be told, %s: %s" % (type(error).__name__, error))
+            return False
+
+    def tell_hit(self, site, address):
         pid, tid, _ = gdb.selected_thread().ptid
         if self.ended or pid != self.pid or target.replays() or not self.registers.read(tid, address):
             return False

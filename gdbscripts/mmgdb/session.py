@@ -187,7 +187,8 @@ def is_same(one, other):
 def copy(source, name):
     """As mmattach writes traces: for the user alone."""
     try:
-        fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        # a pipe that nobody reads must not hold up gdb
+        fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
         with open(source, "rb") as data, os.fdopen(fd, "wb") as out:
             shutil.copyfileobj(data, out)
     except OSError as error:

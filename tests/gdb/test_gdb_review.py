@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What a second reading found: the engine stands still, files vanish or are the same, gdb plays back, the hand-over is refused."""
 import os
+import re
 import shutil
 import signal
 
@@ -136,5 +137,72 @@ def test_played_back(victim, gdb):
     session.mmleak("stop")
     session.do("detach")
     assert target.out.take() is not None
+    assert_untouched(target)
+    target.end()
+
+
+def test_a_checkpoint_in_its_place(victim, gdb):
+    """`restart` swaps the process: what the copy takes is not counted, which is said; the watch goes on with the first one."""
+    target = victim("families")
+    session = gdb(target)
+    session.mmleak("start")
+    copy = re.search(r"fork returned pid (\d+)", session.do("checkpoint")).group(1)
+    session.during(target, "plain 2")
+    session.do("restart 1")
+    lines = len(session.out.all)
+    session.during(target, "plain 3")
+    assert f"mmleak: gdb is in process {copy} now; only what {target.pid} does is counted" in session.said_since(lines)
+    session.do("restart 0")
+    session.during(target, "plain 4")
+    assert_totals(session.report(), allocs=6, frees=0)
+    session.mmleak("stop")
+    session.do("delete checkpoint 1")
+    session.do("detach")
+    assert_untouched(target)
+    target.end()
+
+
+def test_a_hit_that_cannot_be_told(victim, gdb):
+    """Whatever fails in our Python: the watch ends with the reason, the process runs, Ctrl-C works."""
+    target = victim("scopes", LIBRARY)
+    session = gdb(target, "set mmleak unwinder gdb")
+    session.mmleak("start")
+    session.do("python import mmgdb.frames; mmgdb.frames.call_frames = None")
+    lines = len(session.out.all)
+    session.during(target, "0 keep 3")
+    said = session.said_since(lines)
+    assert said.count("a hit could not be told, TypeError") == 1, said
+    assert "nothing is being watched" in session.mmleak("status")
+    session.during(target, "0 keep 3")
+    session.do("detach")
+    assert_untouched(target)
+    target.end()
+
+
+def test_answers_in_another_order(victim, started, tmp_path):
+    """Who saves is a copy of the engine; if Ctrl-C is typed meanwhile, its answer is not taken for that to the next question."""
+    target = victim("scopes", LIBRARY)
+    session = started(target)
+    session.do("python import mmgdb.session")
+    session.do(f"python mmgdb.session.watch.engine.control.send(b'900 save {tmp_path}/a')")
+    assert str(target.pid) in session.mmleak("status")
+    session.do(f"python mmgdb.session.watch.engine.control.send(b'901 save {tmp_path}/b')")
+    assert "watched for" in session.mmleak("stop")
+    assert_totals(session.report(), allocs=0, frees=0)
+    session.do("detach")
+    assert_untouched(target)
+    target.end()
+
+
+def test_saved_to_a_pipe_without_a_reader(victim, started, tmp_path):
+    """gdb does not wait for one, during the watch and after it."""
+    target = victim("scopes", LIBRARY)
+    session = started(target)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    assert "No such device" in session.mmleak("save", pipe)
+    session.mmleak("stop")
+    assert "No such device" in session.mmleak("save", pipe)
+    session.do("detach")
     assert_untouched(target)
     target.end()
