@@ -61,6 +61,7 @@ class Events:
     def stopped(self, _):
         self.watch.show_messages()
         with Held():
+            self.watch.hits.traps.clean_newborn()
             self.watch.tell_early()
 
     def prompt(self):

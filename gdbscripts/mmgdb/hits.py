@@ -39,7 +39,7 @@ class Hits:
     def __init__(self, sock, pid, number, over):
         self.sock = sock
         self.pid = pid                  # hits of other processes are not counted
-        self.traps = Traps([number])
+        self.traps = Traps(pid, [number])
         self.over = over
         self.ended = False
         self.stop_now = False           # the next hit shall stop the process ...

@@ -177,7 +177,7 @@ class Watch:
         self.hits.send(wire.head(wire.MOVED, value=heir.pid), [memory])
         os.close(self.memory)
         self.memory = memory
-        self.pid = self.hits.pid = heir.pid
+        self.pid = self.hits.pid = self.hits.traps.pid = heir.pid
         self.number = heir.num
         self.hits.traps.count_in(heir.num)
         gdb.write("mmleak: watching the child %d now\n" % self.pid, gdb.STDERR)
