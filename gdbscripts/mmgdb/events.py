@@ -5,7 +5,7 @@ exec. gdb keeps breakpoints at addresses over an exec, and would insert them int
 in the midst of it it drops and reads symbols, before it inserts anything: at each of these the watch looks
 whether the memory it knew is gone.
 
-stop. The thread may stand on a trap that it has not run into (hits.Hits.tell_early).
+stop. Threads may stand on traps; which of them gdb will step over in silence depends on which is selected (hits.Hits.look).
 """
 import gdb
 
@@ -62,10 +62,13 @@ class Events:
         self.watch.show_messages()
         with Held():
             self.watch.hits.traps.clean_newborn()
-            self.watch.tell_early()
+            self.watch.look(True)
 
     def prompt(self):
+        """Another thread may have been selected."""
         self.watch.show_messages()
+        with Held():
+            self.watch.look(False)
 
     def quitting(self, _):
         self.watch.finish("end" if self.watch.kept else "quit")
