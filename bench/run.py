@@ -21,6 +21,7 @@ import statistics
 import sys
 
 import events
+import in_gdb
 import names
 import real
 import stacks
@@ -195,6 +196,10 @@ def measure_events(plan):
     return [Row(**row) for row in events.rows(plan)]
 
 
+def measure_gdb(plan):
+    return [Row(**row) for row in in_gdb.measure(plan)]
+
+
 def measure_real(plan):
     """Five rounds at most: three sides take turns at each of two services."""
     return [Row(**row) for row in real.measure(dataclasses.replace(plan, rounds=min(plan.rounds, 5)))]
@@ -235,7 +240,7 @@ def measure_attach(plan):
 
 MEASUREMENTS = {"pair": measure_pair, "pair30": measure_pair30, "pair1cpu": measure_pair1cpu, "idle": measure_idle,
                 "fair": measure_fair, "lifted": measure_lifted, "attach": measure_attach, "stacks": measure_stacks, "names": measure_names,
-                "events": measure_events, "real": measure_real}
+                "events": measure_events, "gdb": measure_gdb, "real": measure_real}
 QUICK = ["pair", "fair", "lifted"]
 
 

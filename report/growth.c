@@ -236,13 +236,17 @@ static uint64_t most_held_on(const struct curve *c)
 static void judge_falling(const struct curve *c, struct growth *out)
 {
 	uint64_t most = curve_top(c, c->end);
-	size_t peak = 0;
+	double peak = c->start;
+	size_t i = 0;
 
-	while (c->p[peak].bytes != most)
-		peak++;
+	/* what it began with may be the most: a flush that went on */
+	while (i < c->n && c->p[i].bytes != most)
+		i++;
+	if (i < c->n)
+		peak = c->p[i].seconds;
 	*out = (struct growth){
 		.shape = GROWTH_FALLS,
-		.bytes_per_minute = per_minute((double)curve_last(c) - (double)most, c->end - c->p[peak].seconds),
+		.bytes_per_minute = per_minute((double)curve_last(c) - (double)most, c->end - peak),
 	};
 }
 

@@ -14,5 +14,5 @@ own, the engine, does that. Nothing here knows what malloc is.
     target      may this process be watched     kernel      system calls without a name in Python
     signals     Ctrl-C, and stopping a process  timed       a watch of a given time
     memory      what is resident, searched      pointers    who-points-at
-    words       options and durations
+    words       options and durations           newborn     children that have a copy of the breakpoints
 """

@@ -165,7 +165,16 @@ Usage: mmleak status"""
 
     def run(self, given):
         no_arguments(given, self.name)
-        gdb.write(status_text(dict(line.split(" ", 1) for line in session.needed().ask("status").splitlines())))
+        if session.watch is None:
+            gdb.write(nothing_text())
+            return
+        gdb.write(status_text(dict(line.split(" ", 1) for line in session.watch.ask("status").splitlines())))
+
+
+def nothing_text():
+    if session.seen():
+        return "nothing is being watched now; the watch of %d is over: `mmleak report`\n" % session.seen()
+    return "nothing is being watched; `mmleak start` begins\n"
 
 
 def status_text(of):

@@ -5,7 +5,7 @@ exec. gdb keeps breakpoints at addresses over an exec, and would insert them int
 in the midst of it it drops and reads symbols, before it inserts anything: at each of these the watch looks
 whether the memory it knew is gone.
 
-stop. The thread may stand on a trap that it has not run into (hits.Hits.tell_early).
+stop. Threads may stand on traps; which of them gdb will step over in silence depends on which is selected (hits.Hits.look).
 """
 import gdb
 
@@ -63,7 +63,8 @@ class Events:
     def stopped(self, _):
         self.watch.show_messages()
         with Held():
-            self.watch.tell_early()
+            self.watch.hits.traps.clean_newborn()
+            self.watch.look(True)
 
     def look_for_checkpoint(self, _):
         """`restart` puts a checkpoint, another process, into the same inferior."""
@@ -73,7 +74,10 @@ class Events:
             gdb.write("mmleak: gdb is in process %d now; only what %d does is counted\n" % (inferior.pid, self.watch.pid), gdb.STDERR)
 
     def prompt(self):
+        """Another thread may have been selected."""
         self.watch.show_messages()
+        with Held():
+            self.watch.look(False)
 
     def quitting(self, _):
         self.watch.finish("end" if self.watch.kept else "quit")

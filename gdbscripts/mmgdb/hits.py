@@ -34,19 +34,21 @@ SIGINT = frozenset([signal.SIGINT])
 class Hits:
     """SOCK: to the relay. OVER(why) is called once, when it says that the watch is over (why None) or does not answer."""
     __slots__ = ("sock", "pid", "traps", "over", "ended", "stop_now", "stopped", "depth", "early",
-                 "last", "same", "seq", "out", "inbox", "registers", "short", "in_stop", "leftover")
+                 "unasked", "reported", "last", "same", "seq", "out", "inbox", "registers", "short", "in_stop", "leftover")
 
     def __init__(self, sock, pid, number, over):
         self.sock = sock
         self.pid = pid                  # hits of other processes are not counted
-        self.traps = Traps([number])
+        self.traps = Traps(pid, [number])
         self.over = over
         self.ended = False
         self.stop_now = False           # the next hit shall stop the process ...
         self.stopped = False            # ... and has
         self.depth = 0                  # frames from gdb's unwinder, 0: none
         self.last = {}                  # thread: its last hit as it was told, see `same`
-        self.early = {}                 # the same of hits that were told before they came (tell_early)
+        self.early = {}                 # the same of hits that may come though they were told (look)
+        self.unasked = {}               # the same of hits that were told before gdb reported them
+        self.reported = 0               # the thread that gdb said had stopped
         self.seq = 0                    # of the last hit that was told and answered
         self.in_stop = None             # the site whose hit is being told; its trap cannot be deleted now
         self.leftover = []              # sites that wait for that
@@ -103,6 +105,8 @@ class Hits:
             return False
         wire.HEAD.pack_into(self.out, 0, wire.HIT, self.seq + 1, site, tid)
         told = bytes(self.same)
+        if self.unasked:
+            self.unasked.pop(tid, None)
         if self.early and self.early.pop(tid, None) == told:
             return self.stop_now and self.shall_stop()
         self.in_stop = site
@@ -198,29 +202,42 @@ class Hits:
         except OSError:
             pass
 
-    def tell_early(self, thread):
-        """THREAD (selected) stands still. Does it stand on a trap that it has not run into?
+    def look(self, thread, has_stopped):
+        """The process stands still, and THREAD (selected) is the one that would be continued. HAS_STOPPED: it has just come to that.
 
-        It was stopped there by a signal, or when we began. If it is continued from there, gdb steps over the breakpoint and reports
-        nothing; so it is told now. If another thread is continued, this one runs into it after all: then its registers are
-        the same still, and it is not told again. Just so it is known that it was told before: gdb is slow to step a thread over a
-        breakpoint, and most threads that a signal stops are on their way there.
+        gdb may step that one over a breakpoint it stands on, and report nothing: if it has not run into it, but was stopped there by
+        a signal, or when we began, the hit is told now. All others run into what they stand on, also those whose hit has been told:
+        by a step, or now, or because gdb was interrupted before it had stepped them over. By its registers, which are the same
+        still, a hit is known that was told before. Only of the thread that gdb reported as stopped, if that is continued, it is known
+        that a hit that was told does not come again.
         """
         tid = thread.ptid[1]
+        if has_stopped:
+            self.reported = tid
         self.forget_threads()
+        self.tell_early(tid)
+        self.early = {one: told for one, told in self.last.items()
+                      if (not (one == tid == self.reported) or self.unasked.get(one) == told) and self.stands(one, told)}
+
+    def tell_early(self, tid):
         trap = self.traps.at(gdb.newest_frame().pc())
         if trap is None or not self.registers.read(tid, trap.address):
             return
         wire.HEAD.pack_into(self.out, 0, wire.HIT, self.seq + 1, trap.site, tid)
-        if bytes(self.same) not in (self.last.get(tid), self.early.get(tid)):
+        if self.same != self.last.get(tid):
             self.tell(trap.site, trap.address)
-            self.early[tid] = bytes(self.same)
+            self.unasked[tid] = self.last.get(tid)
+
+    def stands(self, tid, told):
+        """Does the thread stand where it hit, as it was then?"""
+        getregs = self.registers.getregs
+        return getregs is not None and getregs(tid) == 0 and self.same[8:] == told[8:]
 
     def forget_threads(self):
         """Of those that have ended, at a stop: not every gdb tells when they do."""
         lives = {thread.ptid[1] for inferior in gdb.inferiors() for thread in inferior.threads()}
         self.last = {tid: told for tid, told in self.last.items() if tid in lives}
-        self.early = {tid: told for tid, told in self.early.items() if tid in lives}
+        self.unasked = {tid: told for tid, told in self.unasked.items() if tid in lives}
 
     # The end
 

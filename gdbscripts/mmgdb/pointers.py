@@ -26,9 +26,16 @@ def stopped_inferior():
     return inferior
 
 
+def value_of(text):
+    try:
+        return int(gdb.parse_and_eval(text).cast(gdb.lookup_type("unsigned long"))) & WORD_MASK
+    except gdb.error as error:
+        raise gdb.GdbError(str(error))
+
+
 def who_points_at(text):
     inferior = stopped_inferior()
-    address = int(gdb.parse_and_eval(text).cast(gdb.lookup_type("unsigned long"))) & WORD_MASK
+    address = value_of(text)
     low, high = describe(inferior.pid, address)
     threads = registers_of(inferior)
     found, swapped, read = search(inferior.pid, low, high)

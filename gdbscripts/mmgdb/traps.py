@@ -12,6 +12,8 @@ import operator
 
 import gdb
 
+from mmgdb import newborn
+
 
 class Trap(gdb.Breakpoint):
     """One of them. SERVE is called for each hit, with no argument, and says whether the process shall stop.
@@ -21,16 +23,17 @@ class Trap(gdb.Breakpoint):
     """
     stop = property(operator.attrgetter("serve"))
 
-    def __init__(self, site, address, serve):
-        self.site, self.address, self.serve = site, address, serve
+    def __init__(self, site, address, code, serve):
+        self.site, self.address, self.code, self.serve = site, address, code, serve
         super().__init__("*0x%x" % address, internal=True)
         self.silent = True
 
 
 class Traps:
-    """All of a watch, by site. NUMBERS: the inferiors in which they count."""
+    """All of a watch, by site. PID: the process; NUMBERS: the inferiors in which they count."""
 
-    def __init__(self, numbers):
+    def __init__(self, pid, numbers):
+        self.pid = pid
         self.all = {}
         self.numbers = set(numbers)
         self.sorting = False
@@ -44,17 +47,23 @@ class Traps:
             found = bytes(gdb.selected_inferior().read_memory(address, len(code)))
             if found != code:
                 return -errno.EILSEQ
-            self.all[site] = in_c(lambda: Trap(site, address, serve))
+            self.all[site] = in_c(lambda: Trap(site, address, code, serve))
             self.keep_to_ours(self.all[site])
         except (gdb.error, RuntimeError):
             return -errno.EIO
         return 0
 
     def forget(self, sites):
+        self.clean_newborn([site for site in sites if site in self.all])
         for site in sites:
             trap = self.all.pop(site, None)
             if trap is not None and trap.is_valid():
                 trap.delete()
+
+    def clean_newborn(self, sites=None):
+        """The process has stopped (all), or these are about to be deleted."""
+        traps = [self.all[site] for site in (self.all if sites is None else sites)]
+        newborn.clean(self.pid, {i.pid for i in gdb.inferiors()}, [(trap.address, trap.code) for trap in traps])
 
     def remove_all(self):
         self.forget(list(self.all))

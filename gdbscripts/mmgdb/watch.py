@@ -61,13 +61,16 @@ class Watch:
             raise
         with Held():
             self.ready = True
-            self.tell_early()
+            self.look(True)
         return text
 
-    def tell_early(self):
+    def look(self, has_stopped):
         thread = gdb.selected_thread()
         if not self.over and thread is not None and thread.ptid[0] == self.pid and thread.is_stopped():
-            self.hits.tell_early(thread)
+            try:
+                self.hits.look(thread, has_stopped)
+            except gdb.error:
+                pass        # it dies while we look
 
     def ask(self, request):
         """The engine's answer. If it is gone, so is the watch."""
@@ -178,7 +181,7 @@ class Watch:
         self.hits.send(wire.head(wire.MOVED, value=heir.pid), [memory])
         os.close(self.memory)
         self.memory = memory
-        self.pid = self.hits.pid = heir.pid
+        self.pid = self.hits.pid = self.hits.traps.pid = heir.pid
         self.number = heir.num
         self.hits.traps.count_in(heir.num)
         gdb.write("mmleak: watching the child %d now\n" % self.pid, gdb.STDERR)

@@ -221,6 +221,20 @@ static double all_released(double t) { return t < 0.5 ? t * 2 : 0; }
 static double sawtooth_near_its_top(double t) { return fmod(t * 4.95, 1); }
 
 /* One block more at every second span; among many that come and go at the same place; once these are seen. */
+/* The most that was held since the flush is what the flush left. */
+static void falls_after_a_flush(void **state)
+{
+	struct growth_point points[22];
+	struct growth g;
+
+	(void)state;
+	for (int i = 0; i < 22; i++)
+		points[i] = (struct growth_point){ (i + 1) / 2., i < 3 ? 8000 : i == 3 ? 2560 : 1552 };
+	growth_judge(points, 22, 11, 300, 200, &g);
+	assert_int_equal(g.shape, GROWTH_FALLS);
+	assert_float_equal(g.bytes_per_minute, (1552 - 2560) / 9. * 60, 0.01);
+}
+
 static void a_staircase_grows(void **state)
 {
 	struct growth_point p[24];
@@ -343,6 +357,7 @@ int main(void)
 		cmocka_unit_test(once),
 		cmocka_unit_test(what_is_reaped_levels_off),
 		cmocka_unit_test(falls),
+		cmocka_unit_test(falls_after_a_flush),
 		cmocka_unit_test(a_staircase_grows),
 		cmocka_unit_test(a_moment_is_no_height_to_fall_from),
 		cmocka_unit_test(too_short_to_say),

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: MIT
+"""The live tests' fixtures, and gdb with the scripts in it."""
+import os
+import pathlib
+import signal
+import sys
+
+import pytest
+
+LIVE = pathlib.Path(__file__).resolve().parents[1] / "live"
+sys.path.insert(0, str(LIVE))
+
+from borrow import attach, ready_to_run, victim, watch  # noqa: E402, F401
+from harness import ended, wait_for  # noqa: E402
+from session import ENVIRONMENT, GDB, Gdb, TerminalGdb, engines, sourced  # noqa: E402
+
+
+@pytest.fixture(scope="session", autouse=True)
+def gdb_is_there():
+    if not GDB:
+        pytest.skip("gdb is not installed")
+
+
+@pytest.fixture
+def plain_gdb(victim, tmp_path):
+    """plain_gdb(ARG...): gdb without the scripts. Whatever the test leaves of it and its engine is ended before the victims are."""
+    started, own = [], tmp_path / "gdb"
+    own.mkdir()
+
+    def start(*args, terminal=False):
+        started.append((TerminalGdb if terminal else Gdb)(*args, env={**ENVIRONMENT, "TMPDIR": str(own)}))
+        return started[-1]
+
+    yield start
+    for gdb in started:
+        left = engines(gdb.pid)
+        gdb.kill()
+        for pid in left:
+            end_engine(pid)
+
+
+def end_engine(pid):
+    """Its gdb has been killed: it leaves by itself, or is made to."""
+    try:
+        wait_for(lambda: ended(pid), "the engine ends with its gdb", 5)
+    finally:
+        if not ended(pid):
+            os.kill(pid, signal.SIGKILL)
+
+
+@pytest.fixture
+def gdb(plain_gdb):
+    """gdb(VICTIM, COMMAND...): gdb with the scripts, attached to it; the commands are given before it attaches."""
+    def start(target=None, *before, **kwargs):
+        session = sourced(plain_gdb(**kwargs))
+        for command in before:
+            session.do(command)
+        if target:
+            said = session.do(f"attach {target.pid}")
+            assert "ptrace" not in said, said
+        return session
+
+    return start
+
+
+@pytest.fixture
+def started(gdb):
+    """started(VICTIM, OPTION...): the same, and a watch has been started."""
+    def start(target, *options):
+        session = gdb(target)
+        said = session.mmleak("start", *options)
+        assert session.mmleak("status").find(str(target.pid)) >= 0, said
+        return session
+
+    return start

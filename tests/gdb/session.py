@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: MIT
+"""A gdb that is talked to as a user does: commands in, text out, SIGINT for Ctrl-C.
+
+Commands come through a pipe, one a line; behind each, gdb is told to print a line that no command prints: with it the command
+has ended, be it at once or when the target stops again. Then its output is what lies before that line. All of that
+has a limit of time, and whoever does not keep it is killed, so no test hangs.
+"""
+import fcntl
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import termios
+import time
+
+from harness import LIMIT, MMATTACH, TOP, Program, children, comm, ended, wait_for
+
+GDB = shutil.which("gdb")
+SCRIPT = TOP / "gdbscripts/mmleak.py"
+ENVIRONMENT = {**os.environ, "LC_ALL": "C.UTF-8", "TERM": "dumb", "DEBUGINFOD_URLS": ""}
+# What gdb asks at a terminal must not be asked here, and no line may be broken in two.
+QUIET = ["-nx", "-q", "-iex", "set width 0", "-iex", "set height 0", "-iex", "set confirm off", "-iex", "set prompt ",
+         "-iex", "set print thread-events off"]
+
+
+class Gdb(Program):
+    """gdb with @args. Its stderr is in its output: between a command and its end both belong to that command."""
+
+    def __init__(self, *args, **kwargs):
+        kwargs.setdefault("env", ENVIRONMENT)
+        super().__init__([GDB, *QUIET, *args], stderr=subprocess.STDOUT, **kwargs)
+        self.asked = 0
+        self.commands = []
+        self.finish_command(self.begin("show version"))
+
+    def begin(self, command):
+        """Give @command; what finish_command needs to know."""
+        self.asked += 1
+        self.commands.append(command)
+        self.type(f"{command}\n{self.end_of(self.asked)}")
+        return self.asked
+
+    @staticmethod
+    def end_of(number):
+        return f"echo \\n<<end {number}>>\\n\n"
+
+    def type(self, text):
+        self.process.stdin.write(text.encode())
+        self.process.stdin.flush()
+
+    def finish_command(self, number, limit=LIMIT):
+        """What the command said that begin gave: its lines, once it has ended."""
+        lines, end = [], time.monotonic() + limit
+        while True:
+            line = self.out.take(max(0, end - time.monotonic()))
+            assert line is not None, self.silence(number, lines)
+            if line == f"<<end {number}>>":
+                return "\n".join(lines).strip("\n")
+            if not line.startswith("<<end "):
+                lines.append(line)
+
+    def silence(self, number, lines):
+        state = f"ended, status {self.process.poll()}" if self.process.poll() is not None else "did not end the command"
+        return f"gdb {state}: {self.commands[number - 1]!r}, after " + "\n".join(lines)
+
+    def do(self, command, limit=LIMIT):
+        return self.finish_command(self.begin(command), limit)
+
+    def mmleak(self, *words, limit=LIMIT):
+        return self.do(" ".join(["mmleak", *map(str, words)]), limit)
+
+    def value(self, expression):
+        """A number that gdb computes."""
+        said = self.do(f"output (long long)({expression})")
+        assert re.fullmatch(r"-?\d+", said), said
+        return int(said)
+
+    def leave(self, limit=LIMIT):
+        """End it as at the end of a script: it detaches from what it has attached to."""
+        self.process.stdin.close()
+        return self.wait(limit)
+
+    # --- the target runs ---
+
+    def go(self):
+        """Let the target run: gdb has said that it will. A Ctrl-C before that would be one at the prompt."""
+        self.running = self.begin("continue")
+        end = f"<<end {self.running}>>"
+        wait_for(lambda: {"Continuing.", end} & set(self.out.all[self.out.taken:]), "the target continues")
+
+    def interrupt(self):
+        self.process.send_signal(signal.SIGINT)
+
+    def stopped(self, limit=LIMIT):
+        """It stopped, by itself or soon will; what gdb said of it."""
+        return self.finish_command(self.running, limit)
+
+    def stop(self, limit=LIMIT):
+        """Ctrl-C, and wait for it."""
+        self.interrupt()
+        return self.stopped(limit)
+
+    def try_for(self, command, seconds):
+        """A step may wait for what another thread does: then it is interrupted."""
+        self.running = self.begin(command)
+        end, limit = f"<<end {self.running}>>", time.monotonic() + seconds
+        while end not in self.out.all[self.out.taken:] and time.monotonic() < limit:
+            time.sleep(0.002)
+        if end not in self.out.all[self.out.taken:]:
+            self.interrupt()
+        return self.stopped()
+
+    def said_since(self, before):
+        """All that it has said since it had said BEFORE lines."""
+        return "\n".join(self.out.all[before:])
+
+    def during(self, target, *orders, limit=LIMIT):
+        """The target runs and does what it is told, and is stopped again; its last answer."""
+        self.go()
+        answers = [target.ask(order, limit) for order in orders]
+        self.stop(limit)
+        return answers[-1]
+
+    # --- mmleak ---
+
+    def report(self, *options):
+        said = self.mmleak("report", "--format", "json", "--top", "0", *options)
+        assert "{" in said, "\n".join([*self.out.all[-40:], "instead of a report: " + said])
+        return json.JSONDecoder().raw_decode(said, said.index("{"))[0]
+
+    def engine(self):
+        """The pid of the program that watches for it."""
+        return wait_for(lambda: next(iter(engines(self.pid)), None), "an engine")
+
+
+class TerminalGdb(Gdb):
+    """gdb on a terminal of its own: Ctrl-C is the key, which the terminal sends to all that is in the foreground there."""
+
+    def __init__(self, *args, **kwargs):
+        self.master, slave = os.openpty()
+        super().__init__("-iex", "set editing off", *args, stdin=slave, start_new_session=True,
+                         preexec_fn=lambda: fcntl.ioctl(slave, termios.TIOCSCTTY, 0), **kwargs)
+        os.close(slave)
+
+    def type(self, text):
+        os.write(self.master, text.encode())
+
+    def interrupt(self):
+        """The terminal forgets what has been typed and not read yet."""
+        self.type("\x03")
+        self.type(self.end_of(self.running))
+
+    def leave(self, limit=LIMIT):
+        self.type("quit\n")
+        return self.wait(limit)
+
+    def kill(self):
+        super().kill()
+        os.close(self.master)
+
+
+def engines(pid):
+    return [p for p in children(pid) if comm(p).startswith("mm") and not ended(p)]
+
+
+def sourced(gdb):
+    """Load the scripts, as a user does."""
+    said = gdb.do(f"source {SCRIPT}")
+    assert "rror" not in said, said
+    gdb.do(f"set mmleak program {MMATTACH}")
+    return gdb
+
+
+# What differs between two watches of the same calls: when they were, and where things lay.
+TIMES = {"start", "seconds", "stopped_seconds", "stopped_known", "oldest_s", "youngest_s", "time_s", "growth", "first_s", "last_s"}
+PLACES = {"pid", "pc", "samples", "sample"}
+WAITS = {"ring_waits"}
+
+
+def comparable(report):
+    """@report without what no two watches share: times, pids, addresses, and which frontend it was. Series keep their end."""
+    if isinstance(report, list):
+        return [comparable(item) for item in report]
+    if not isinstance(report, dict):
+        return report
+    kept = {key: comparable(value) for key, value in report.items()
+            if key not in TIMES | PLACES | WAITS | {"frontend", "series"}}
+    if "series" in report:
+        kept["series_end"] = report["series"][-1][1]
+    return kept
