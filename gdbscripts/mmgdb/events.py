@@ -29,6 +29,7 @@ class Events:
         self.add("exited", self.exited)
         self.add("stop", self.stopped)
         self.add("stop", self.look_for_checkpoint)
+        self.add("inferior_call", self.calling)
         self.add("before_prompt", self.prompt)
         self.add("new_inferior", lambda event: self.watch.new_inferior(event.inferior))
         self.add("new_thread", lambda event: self.watch.new_thread(event.inferior_thread.inferior))
@@ -65,6 +66,12 @@ class Events:
         with Held():
             self.watch.hits.traps.clean_newborn()
             self.watch.look(True)
+
+    def calling(self, event):
+        """gdb calls a function in the process, or has done so."""
+        if isinstance(event, gdb.InferiorCallPreEvent) and event.ptid[0] == self.watch.pid:
+            with Held():
+                self.watch.hits.before_call(event.ptid[1])
 
     def look_for_checkpoint(self, _):
         """`restart` puts a checkpoint, another process, into the same inferior."""

@@ -14,6 +14,7 @@ The relay may have orders between a HIT and its GO (dlopen, return addresses), a
 these wait in the socket until wait_for or serve_waiting looks.
 """
 import _signal
+import collections
 import errno
 import os
 import signal
@@ -28,13 +29,14 @@ from mmgdb.traps import Traps
 SILENCE_S = 5           # an engine that does not answer for so long is as good as dead
 FRAMES_MAX = 256        # as many as the relay takes (attach/keeper/wire.h)
 THREADS_MAX = 4096      # of those that have ended, too, until a stop
+CALLS_MAX = 4           # calls of functions by gdb, one within the other
 SIGINT = frozenset([signal.SIGINT])
 
 
 class Hits:
     """SOCK: to the relay. OVER(why) is called once, when it says that the watch is over (why None) or does not answer."""
     __slots__ = ("sock", "pid", "traps", "over", "ended", "stop_now", "stopped", "depth", "early",
-                 "unasked", "reported", "last", "same", "seq", "out", "inbox", "registers", "short", "in_stop", "leftover")
+                 "unasked", "calls", "reported", "last", "same", "seq", "out", "inbox", "registers", "short", "in_stop", "leftover")
 
     def __init__(self, sock, pid, number, over):
         self.sock = sock
@@ -47,6 +49,7 @@ class Hits:
         self.depth = 0                  # frames from gdb's unwinder, 0: none
         self.last = {}                  # thread: its last hit as it was told, see `same`
         self.early = {}                 # the same of hits that may come though they were told (look)
+        self.calls = {}                 # thread: (last, unasked) of each place where it stands again after gdb has called a function in it
         self.unasked = {}               # the same of hits that were told before gdb reported them
         self.reported = 0               # the thread that gdb said had stopped
         self.seq = 0                    # of the last hit that was told and answered
@@ -215,6 +218,7 @@ class Hits:
         if has_stopped:
             self.reported = tid
         self.forget_threads()
+        self.after_calls()
         self.tell_early(tid)
         self.early = {one: told for one, told in self.last.items()
                       if (not (one == tid == self.reported) or self.unasked.get(one) == told) and self.stands(one, told)}
@@ -228,6 +232,19 @@ class Hits:
             self.tell(trap.site, trap.address)
             self.unasked[tid] = self.last.get(tid)
 
+    def before_call(self, tid):
+        """gdb is about to call a function in the thread, which may hit on its way. Afterwards it stands where it stood, with a hit that was told."""
+        told = self.last.get(tid)
+        if told is not None and self.stands(tid, told):
+            self.calls.setdefault(tid, collections.deque(maxlen=CALLS_MAX)).append((told, self.unasked.get(tid)))
+
+    def after_calls(self):
+        """Which threads are back where they stood before a call?"""
+        for tid, places in self.calls.items():
+            back = next((i for i in reversed(range(len(places))) if self.stands(tid, places[i][0])), None)
+            while back is not None and len(places) > back:
+                self.last[tid], self.unasked[tid] = places.pop()
+
     def stands(self, tid, told):
         """Does the thread stand where it hit, as it was then?"""
         getregs = self.registers.getregs
@@ -238,6 +255,7 @@ class Hits:
         lives = {thread.ptid[1] for inferior in gdb.inferiors() for thread in inferior.threads()}
         self.last = {tid: told for tid, told in self.last.items() if tid in lives}
         self.unasked = {tid: told for tid, told in self.unasked.items() if tid in lives}
+        self.calls = {tid: places for tid, places in self.calls.items() if tid in lives and places}
 
     # The end
 

@@ -206,3 +206,24 @@ def test_saved_to_a_pipe_without_a_reader(victim, started, tmp_path):
     session.do("detach")
     assert_untouched(target)
     target.end()
+
+
+def test_a_call_where_a_hit_was_told(victim, started):
+    """gdb calls a function in a thread that stands on a breakpoint of ours: afterwards it stands there again, and that is no new hit."""
+    target = victim("scopes", LIBRARY)
+    session = started(target)
+    session.during(target, "0 keep 2")
+    session.do("tbreak *__libc_free")
+    target.say("0 give 0")
+    assert "__libc_free" in session.do("continue")
+    assert session.value("((void *(*)(unsigned long)) malloc)(20) != 0") == 1
+    assert session.value("((void *(*)(unsigned long)) malloc)(20) != 0") == 1
+    session.go()
+    assert target.out.take() is not None
+    session.stop()
+    totals = session.report()["totals"]
+    assert (totals["allocs"], totals["frees"], totals["unmatched_frees"], totals["double_frees"]) == (4, 2, 0, 0)
+    session.mmleak("stop")
+    session.do("detach")
+    assert_untouched(target)
+    target.end()
