@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a second reading found: the engine stands still, files vanish or are the same, gdb plays back, the hand-over is refused."""
+"""What a second reading found: the engine stands still, files vanish or are the same, gdb plays back or calls, the hand-over is refused."""
 import os
 import re
 import shutil
@@ -227,3 +227,20 @@ def test_a_call_where_a_hit_was_told(victim, started):
     session.do("detach")
     assert_untouched(target)
     target.end()
+
+
+def test_ctrl_c_while_the_end_is_awaited(victim, impatient):
+    """The process has ended, and its trace takes long: Ctrl-C gives the prompt back, the engine goes on writing."""
+    target = victim("scopes", LIBRARY)
+    session = impatient(target)
+    engine = session.engine()
+    session.do("python mmgdb.engine.target = type('Blind', (), {'status': lambda *_: ''})")
+    session.go()
+    os.kill(engine, signal.SIGSTOP)
+    target.process.stdin.close()
+    assert target.wait() == 0
+    session.interrupt()
+    assert "the trace is not whole yet" in session.stopped()
+    os.kill(engine, signal.SIGCONT)
+    wait_for(lambda: ended(engine), "the engine has ended")
+    assert "nothing was counted" in session.mmleak("report")
