@@ -9,7 +9,7 @@ stop. Threads may stand on traps; which of them gdb will step over in silence de
 """
 import gdb
 
-from mmgdb import wire
+from mmgdb import target, wire
 from mmgdb.signals import Held
 
 LOOKS = "new_objfile", "clear_objfiles", "free_objfile", "executable_changed"     # not every gdb has each
@@ -81,8 +81,11 @@ class Events:
             gdb.write("mmleak: gdb is in process %d now; only what %d does is counted\n" % (inferior.pid, self.watch.pid), gdb.STDERR)
 
     def prompt(self):
-        """Another thread may have been selected."""
+        """Another thread may have been selected. A Ctrl-C may have kept from us that the process has ended."""
         self.watch.show_messages()
+        if not target.traced_by_us(self.watch.pid):
+            self.watch.gone(gdb.convenience_variable("_exitcode"))
+            return
         with Held():
             self.watch.look(False)
 

@@ -229,18 +229,26 @@ def test_a_call_where_a_hit_was_told(victim, started):
     target.end()
 
 
-def test_ctrl_c_while_the_end_is_awaited(victim, impatient):
-    """The process has ended, and its trace takes long: Ctrl-C gives the prompt back, the engine goes on writing."""
+def test_ctrl_c_while_the_process_ends(victim, impatient):
+    """One kept gdb from telling us of the end, more come while the end of the trace is awaited: the watch is over, gdb at its prompt."""
     target = victim("scopes", LIBRARY)
     session = impatient(target)
     engine = session.engine()
     session.do("python mmgdb.engine.target = type('Blind', (), {'status': lambda *_: ''})")
+    session.do("python import mmgdb.session")
+    session.do("python events = mmgdb.session.watch.events")
+    session.do("python [r.disconnect(h) for r, h in events.connected if r is gdb.events.exited]")
+    session.do("python events.connected = [(r, h) for r, h in events.connected if r is not gdb.events.exited]")
     session.go()
     os.kill(engine, signal.SIGSTOP)
     target.process.stdin.close()
-    assert target.wait() == 0
-    session.interrupt()
-    assert "the trace is not whole yet" in session.stopped()
+    assert session.out.find("exited normally")
+    for _ in range(8):
+        session.interrupt()
+        if session.out.find(f"<<end {session.running}>>", 2):
+            break
+    session.stopped(1)
     os.kill(engine, signal.SIGCONT)
+    assert "nothing is being watched" in session.mmleak("status")
     wait_for(lambda: ended(engine), "the engine has ended")
     assert "nothing was counted" in session.mmleak("report")
