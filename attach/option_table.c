@@ -273,7 +273,7 @@ const struct option_line option_table[] = {
 	  "save a trace of the watch, to report from later, elsewhere;\nfor report and diff: write there instead of to stdout" },
 	{ "rotate", 0, "SIZE", FOR_WATCH, option_rotate, "begin a new piece of the trace when one has reached SIZE (100M)" },
 	{ "raw", 0, NULL, FOR_LIVE | FOR_IMPORT, option_raw, "leave the names of functions out of the trace" },
-	{ "on-trace-error", 0, "go-on|end", FOR_LIVE, option_on_trace_error,
+	{ "on-trace-error", 0, "go-on|end", FOR_WATCH, option_on_trace_error,
 	  "when the trace cannot be written (disk full): watch on\nwithout it (default), or end the watch" },
 	{ "interval", 0, "DURATION", FOR_WATCH, option_interval, "an interim report every so often" },
 	{ "format", 0, "text|json|csv|folded", FOR_WATCH | FOR_REPORT | FOR_DIFF, option_format, "form of the report (default text)" },

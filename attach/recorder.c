@@ -44,7 +44,10 @@ static void say_trace_lost(struct recorder *r, int err)
 		log_error("nobody reads the trace %s", path ? path : r->wanted.path);
 	else
 		log_error_errno(err, "cannot write the trace %s", path ? path : r->wanted.path);
-	log_hint("what was written is readable, and the report has all that was seen");
+	if (r->wanted.alone)
+		log_hint("what was written is readable; the watch ends");
+	else
+		log_hint("what was written is readable, and the report has all that was seen");
 	recorder_note(r, r->ledger.now_us, "the trace could not be written further from %.1f s on: %s",
 		      r->ledger.now_us / 1e6, err == -ETIMEDOUT ? "nobody reads it" : strerror(-err));
 }

@@ -21,6 +21,7 @@ struct recorder_trace {
 	const char *path;	/* the caller's */
 	uint64_t rotate_bytes;	/* 0: one file */
 	bool raw;		/* no names into it */
+	bool alone;		/* no report is made but of it */
 };
 
 struct recorder {

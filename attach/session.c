@@ -63,6 +63,7 @@ static int open_recorder(struct session *s)
 {
 	const struct recorder_trace trace = {
 		.path = s->opt->output, .rotate_bytes = s->opt->rotate_bytes, .raw = s->opt->raw,
+		.alone = s->opt->command == COMMAND_GDB,
 	};
 	int r = trace.path ? look_for_pieces(s->opt) : 0;
 
@@ -144,7 +145,7 @@ static enum watch_end tick(void *ctx, uint64_t now_ns)
 	interim_tick(&s->interim, now_ns);
 	if (s->recorder.out_of_memory)
 		return WATCH_MEMORY;
-	return s->recorder.trace_error && s->opt->end_on_trace_error ? WATCH_TRACE : WATCH_GOES_ON;
+	return s->recorder.trace_error && (s->opt->end_on_trace_error || s->recorder.wanted.alone) ? WATCH_TRACE : WATCH_GOES_ON;
 }
 
 static void begin(struct session *s)

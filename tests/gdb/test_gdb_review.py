@@ -13,7 +13,6 @@ from test_scopes import LIBRARY, assert_totals
 from untouched import assert_untouched, tracers
 
 
-
 def relay(session):
     return wait_for(lambda: next(iter(children(session.engine())), None), "a relay")
 
@@ -96,6 +95,21 @@ def test_its_folder_is_cleaned_away(victim, started, tmp_path):
     session.do("detach")
     session.leave()
     assert not os.path.exists(folder)
+    assert_untouched(target)
+    target.end()
+
+
+def test_the_trace_cannot_be_written(victim, gdb):
+    """There is no report but of the trace: the watch ends, and says why."""
+    target = victim("scopes", LIBRARY)
+    session = gdb(target)
+    said = session.mmleak("start", "-o", "/dev/full")
+    session.during(target, "0 keep 2")
+    wait_for(lambda: not engines(session.pid), "the watch is over")
+    said += session.mmleak("status")
+    assert "cannot write the trace /dev/full" in said and "the watch ends" in said, said
+    assert "nothing is being watched" in session.mmleak("status")
+    session.do("detach")
     assert_untouched(target)
     target.end()
 
