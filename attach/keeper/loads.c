@@ -36,9 +36,10 @@ static ssize_t read_file(int mem, const struct iovec *here, const struct iovec *
 
 static bool read_from(struct reading *r, const struct iovec *here, const struct iovec *there, uint32_t n, size_t *got)
 {
-	ssize_t k = r->from.mem >= 0 ? read_file(r->from.mem, here, there, n) :
-				       process_vm_readv(r->from.tid, here, n, there, n, 0);
+	ssize_t k = process_vm_readv(r->from.tid, here, n, there, n, 0);
 
+	if (k < 0 && errno != EFAULT && r->from.mem >= 0)
+		k = read_file(r->from.mem, here, there, n);
 	if (k < 0 && errno == EPERM)
 		r->err = -EPERM;
 	*got = k > 0 ? (size_t)k : 0;

@@ -20,7 +20,7 @@
 /* A thread's memory, and the way to it. */
 struct loads_from {
 	pid_t tid;
-	int mem;	/* /proc/PID/mem, opened by somebody who was allowed to; -1: process_vm_readv of @tid */
+	int mem;	/* /proc/PID/mem, opened by somebody who was allowed to: for when we are not; or -1 */
 };
 
 /*

@@ -336,7 +336,7 @@ int main(void)
 	from.tid = getpid();
 	failed = cmocka_run_group_tests_name("by process_vm_readv", tests, map_pages, NULL);
 
-	from.mem = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+	from = (struct loads_from){ nobody.tid, open("/proc/self/mem", O_RDONLY | O_CLOEXEC) };
 	if (from.mem < 0)
 		return 1;
 	return failed + cmocka_run_group_tests_name("by /proc/PID/mem", tests, map_pages, NULL);
