@@ -90,6 +90,10 @@ class Gdb(Program):
         end = f"<<end {self.running}>>"
         wait_for(lambda: {"Continuing.", end} & set(self.out.all[self.out.taken:]), "the target continues")
 
+    def is_at_prompt(self):
+        """The command that let the target run has ended."""
+        return f"<<end {self.running}>>" in self.out.all[self.out.taken:]
+
     def interrupt(self):
         self.process.send_signal(signal.SIGINT)
 
@@ -105,10 +109,10 @@ class Gdb(Program):
     def try_for(self, command, seconds):
         """A step may wait for what another thread does: then it is interrupted."""
         self.running = self.begin(command)
-        end, limit = f"<<end {self.running}>>", time.monotonic() + seconds
-        while end not in self.out.all[self.out.taken:] and time.monotonic() < limit:
+        limit = time.monotonic() + seconds
+        while not self.is_at_prompt() and time.monotonic() < limit:
             time.sleep(0.002)
-        if end not in self.out.all[self.out.taken:]:
+        if not self.is_at_prompt():
             self.interrupt()
         return self.stopped()
 
