@@ -24,7 +24,7 @@ CASES = {
     "medley": ("medley", ["go"], "", ["--free-stacks"]),
     "medley-exact": ("medley", ["go"], "", ["--sizes", "exact"]),
     "medley-in": ("medley", ["go"], "", ["--in", "_ZL6op_newP6workerP4held", "--in", "_ZL14op_realloc_anyP6workerP4held"]),
-    "families": ("families", ["types 20", "grow 12", "plain 3"], OWN + LIBC, ["--sizes", "exact"]),
+    "families": ("families", ["types 20", "grow 12", "plain 3", "blind 4"], OWN + LIBC, ["--sizes", "exact"]),
     "conditions": ("families", ["pairs 40"], PAIR, []),
     "names": ("rules", ["take 28"], TAKE, []),
     "sites": ("sites", ["run 2 1", "twice 3"], "", ["--free-stacks"]),
