@@ -75,8 +75,10 @@ void backtrace_skip(struct backtrace *b, stacks_skipped *skipped, void *ctx);
 /* Something was mapped or unmapped. */
 void backtrace_modules_changed(struct backtrace *b);
 
+/* The target is another process now, a copy of the first. */
+void backtrace_moved(struct backtrace *b, pid_t pid);
+
 /* Before a fresh modules_refresh (exec): the files that are known are about to be closed. */
-void backtrace_moved(struct backtrace *b, pid_t pid);	/* the target is another process now, a copy of the first */
 void backtrace_forget(struct backtrace *b);
 
 #endif

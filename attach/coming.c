@@ -382,6 +382,8 @@ int come_over(struct session *s)
 	}
 	r = link_take_over(&s->link);
 	s->under_gdb = r < 0;
+	if (r == 0 && s->planting.mem < 0)
+		s->planting.mem = procfs_open_mem(s->target.pid);
 	if (r == 0)
 		planting_again(&s->planting);
 	if (r == 0)

@@ -196,9 +196,10 @@ static void on_moved(void *ctx, pid_t pid)
 	s->target.pid = pid;
 	s->tally.pid = pid;
 	s->scope.pid = pid;
-	if (mem >= 0 && s->planting.mem >= 0)
+	/* -1: we may not read it; what the first process's memory says is no answer */
+	if (s->planting.mem >= 0)
 		close(s->planting.mem);
-	s->planting.mem = mem >= 0 ? mem : s->planting.mem;
+	s->planting.mem = mem;
 	r = modules_move(s->modules, pid, mem);
 	if (r < 0)
 		log_warn_errno(r, "cannot follow gdb to process %d", pid);

@@ -54,7 +54,7 @@ struct option_list {
 struct options {
 	enum command command;
 	pid_t pid;			/* 0: not given */
-	int gdb_fds[3];			/* of COMMAND_GDB: hits, control, memory (session.h); the first 0: not given */
+	int gdb_fds[3];			/* of COMMAND_GDB: hits, control, memory (keeper/wire.h, gdb.h); the first 0: not given */
 	const char *name;		/* NULL: not given */
 	char **program;			/* PROGRAM ARG... and NULL; NULL: not given */
 	uint64_t duration_ns;		/* 0: until it is ended */

@@ -10,7 +10,8 @@ const char *options_command_name(enum command c)
 {
 	static const char *const names[] = {
 		[COMMAND_WATCH] = "watching", [COMMAND_PROBES] = "probes", [COMMAND_REPAIR] = "repair",
-		[COMMAND_REPORT] = "report", [COMMAND_DIFF] = "diff", [COMMAND_SHRINK] = "shrink", [COMMAND_IMPORT] = "import", [COMMAND_GDB] = "gdb",
+		[COMMAND_REPORT] = "report", [COMMAND_DIFF] = "diff", [COMMAND_SHRINK] = "shrink", [COMMAND_IMPORT] = "import",
+		[COMMAND_GDB] = "gdb",
 	};
 
 	return names[c];

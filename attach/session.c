@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -174,6 +175,8 @@ static void say_keeper_killed(struct session *s)
 
 	if (s->under_gdb) {
 		log_error("the process that gdb's breakpoints report to was killed: the watch ended there");
+		/* our copy of its end of the socket: gdb must not wait for its answer, with a thread of the target */
+		shutdown(s->opt->gdb_fds[0], SHUT_RDWR);
 		return;
 	}
 	log_error("the keeper was killed: %u traps were put back%s", lifted, left ? "" : ", none is left");
@@ -255,8 +258,11 @@ int session_save(struct session *s, const char *path, void (*done)(struct sessio
 
 	tell_allocator(s, link_clock_ns());
 	ask_objects(s, link_clock_ns());
-	if (s->copy)
-		waitpid(s->copy, NULL, 0); /* it has answered: it is done */
+	/* it has answered, or gdb's user did not wait for it: we must not either, events want to be read */
+	if (s->copy) {
+		kill(s->copy, SIGKILL);
+		waitpid(s->copy, NULL, 0);
+	}
 	s->copy = 0;
 	pid = fork();
 	if (pid < 0)

@@ -10,14 +10,8 @@ import subprocess
 
 import pytest
 
+from test_refs import mmattach
 from test_unit import BUILD
-
-
-def mmattach(*args, status=0):
-    result = subprocess.run([BUILD / "mmattach", *map(str, args)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                            timeout=60)
-    assert result.returncode == status, result.stderr
-    return result
 
 
 @pytest.fixture(scope="module")

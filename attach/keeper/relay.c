@@ -112,11 +112,6 @@ static void on_hit(struct relay *r, const struct wire_hit *hit, size_t n)
 
 	if (n < sizeof(*hit))
 		return;
-	if (hit->head.seq == r->seq) {
-		if (!r->waiting)
-			go_on(r);
-		return;
-	}
 	if (r->waiting)
 		give_up(r);
 	r->seq = hit->head.seq;
@@ -495,6 +490,8 @@ static void become_keeper(struct relay *r)
 {
 	struct keeper *k = r->k;
 
+	if (r->waiting)
+		give_up(r);
 	forget_threads(r);
 	memset(&k->traps, 0, sizeof(k->traps));
 	close(r->gdb);
@@ -503,6 +500,7 @@ static void become_keeper(struct relay *r)
 		close(k->read_mem);
 	k->read_mem = -1;
 	k->target = 0;
+	k->frames = NULL;
 	k->nframes = 0;
 }
 

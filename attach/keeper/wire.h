@@ -9,8 +9,7 @@
  *	                               ◀───────── PLANT seq, places     at any time; gdb looks while it waits for GO,
  *	PLANTED seq, results           ─────────▶                       and while it waits for the program's answers
  *
- * A hit may be sent again under its number: gdb's user may interrupt its Python at any moment, and then nobody knows
- * whether it was sent. It counts once.
+ * gdb does not go on to the next hit before GO; should it give up waiting, the next hit says so by its number.
  */
 #ifndef MM_WIRE_H
 #define MM_WIRE_H

@@ -166,15 +166,9 @@ Usage: mmleak status"""
     def run(self, given):
         no_arguments(given, self.name)
         if session.watch is None:
-            gdb.write(nothing_text())
+            gdb.write(session.nothing_watched() + "\n")
             return
         gdb.write(status_text(dict(line.split(" ", 1) for line in session.watch.ask("status").splitlines())))
-
-
-def nothing_text():
-    if session.seen():
-        return "nothing is being watched now; the watch of %d is over: `mmleak report`\n" % session.seen()
-    return "nothing is being watched; `mmleak start` begins\n"
 
 
 def status_text(of):

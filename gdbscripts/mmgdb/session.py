@@ -21,7 +21,7 @@ count = 0
 def needed():
     """The watch that goes on."""
     if watch is None:
-        raise gdb.GdbError("nothing is being watched; `mmleak start` begins")
+        raise gdb.GdbError(nothing_watched())
     return watch
 
 
@@ -47,6 +47,12 @@ def over(ended):
     if ended.ready:
         drop_trace()
         trace, trace_pid = ended.trace, ended.pid
+
+
+def nothing_watched():
+    if trace_pid:
+        return "nothing is being watched now; the watch of %d is over: `mmleak report`" % trace_pid
+    return "nothing is being watched; `mmleak start` begins"
 
 
 def seen():

@@ -39,10 +39,15 @@ class Traps:
         self.sorting = False
 
     def plant(self, site, address, code, serve):
-        """0; -EILSEQ if other bytes than CODE are there, -EIO if it fails. Twice is once."""
+        """0; -EILSEQ if other bytes than CODE are there, -EIO if it fails. Twice is once.
+
+        gdb reads, and resolves an address, in the inferior that is selected: in another one nothing is planted.
+        """
         trap = self.all.get(site)
         if trap is not None and trap.is_valid():
             return 0
+        if gdb.selected_inferior().num not in self.numbers:
+            return -errno.EIO
         try:
             found = bytes(gdb.selected_inferior().read_memory(address, len(code)))
             if found != code:
