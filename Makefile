@@ -49,7 +49,7 @@ else
 say =
 endif
 
-FOLDERS := base trace symbolize report packs attach attach/keeper attach/probes attach/unwind
+FOLDERS := base trace symbolize report heap packs attach attach/keeper attach/probes attach/unwind
 SOURCES := $(wildcard $(addsuffix /*.c,$(FOLDERS)))
 OBJECTS := $(SOURCES:%.c=$(B)/%.o)
 LIBRARY_OBJECTS := $(filter-out $(B)/attach/main.o,$(OBJECTS)) $(B)/packs/list.o

@@ -19,7 +19,7 @@ static void put_group(struct strbuf *sb, const struct summary_group *g)
 	csv_number(sb, ",", g->frees);
 	csv_real(sb, ",", g->oldest_s);
 	csv_real(sb, ",", g->youngest_s);
-	csv_string(sb, ",", summary_verdict_name(g->verdict));
+	csv_string(sb, ",", verdict_name(g->verdict));
 	csv_string(sb, ",", growth_name(g->growth.shape));
 	csv_real(sb, ",", g->growth.bytes_per_minute);
 	csv_real(sb, ",", g->growth.since_s);
@@ -52,7 +52,7 @@ static void put_refs(struct strbuf *sb, const struct summary_refs *r)
 	csv_number(sb, ",", sum(r->dropped, r->ndropped));
 	csv_real(sb, ",", r->oldest_s);
 	csv_real(sb, ",", r->youngest_s);
-	csv_string(sb, ",", summary_verdict_name(VERDICT_UNKNOWN));
+	csv_string(sb, ",", verdict_name(VERDICT_UNKNOWN));
 	csv_string(sb, ",", growth_name(r->growth.shape));
 	csv_real(sb, ",", r->growth.bytes_per_minute);
 	csv_real(sb, ",", r->growth.since_s);

@@ -126,7 +126,7 @@ static void put_group(struct strbuf *sb, const struct summary_group *g)
 	json_number(sb, ", ", "frees", g->frees);
 	json_real(sb, ", ", "oldest_s", g->oldest_s);
 	json_real(sb, ", ", "youngest_s", g->youngest_s);
-	json_string(sb, ", ", "verdict", summary_verdict_name(g->verdict));
+	json_string(sb, ", ", "verdict", verdict_name(g->verdict));
 	put_growth(sb, &g->growth, "bytes_per_minute", g->series, g->npoints);
 	put_samples(sb, g->samples, g->nsamples);
 	json_number(sb, ", ", "wrappers", g->wrappers);

@@ -336,17 +336,6 @@ uint64_t summary_lost_total(const struct summary *s)
 	return sum;
 }
 
-const char *summary_verdict_name(enum summary_verdict verdict)
-{
-	static const char *const names[] = {
-#define X(upper, lower) #lower,
-		SUMMARY_VERDICTS(X)
-#undef X
-	};
-
-	return names[verdict];
-}
-
 const char *summary_stack_end_name(enum summary_stack_end end)
 {
 	static const char *const names[] = {

@@ -20,22 +20,8 @@
 
 #include "base/texts.h"
 #include "base/taddr.h"
+#include "base/verdict.h"
 #include "report/growth.h"
-
-/* Verdicts of a group; the names are those of the JSON report. */
-#define SUMMARY_VERDICTS(X)		\
-	X(UNKNOWN, unknown)		\
-	X(DEFINITE, definite)		\
-	X(INDIRECT, indirect)		\
-	X(POSSIBLE, possible)		\
-	X(REACHABLE, reachable)
-
-enum summary_verdict {
-#define X(upper, lower) VERDICT_##upper,
-	SUMMARY_VERDICTS(X)
-#undef X
-	VERDICT_COUNT
-};
 
 struct summary_frame {
 	taddr pc;		/* as unwound: the return address, but for the leaf */
@@ -91,7 +77,7 @@ struct summary_group {
 	uint64_t bytes_direct;		/* of bytes: in blocks that no other kept block holds; all of them without verdicts */
 	uint64_t allocs, frees;		/* over the run */
 	double oldest_s, youngest_s;	/* ages of the kept blocks at the end */
-	enum summary_verdict verdict;
+	enum verdict verdict;
 	struct growth growth;
 	struct growth_point *series;	/* bytes held, the last point at the run's end */
 	size_t npoints;
@@ -320,7 +306,6 @@ size_t summary_near_uses(const struct summary_use *uses, size_t n);
 size_t summary_like_uses(const struct summary_use *uses, size_t n);
 
 uint64_t summary_lost_total(const struct summary *s);
-const char *summary_verdict_name(enum summary_verdict verdict);
 const char *summary_stack_end_name(enum summary_stack_end end);
 const char *summary_stack_end_text(enum summary_stack_end end);	/* a sentence; "" for a whole stack */
 

@@ -71,7 +71,7 @@ int suppressions_read(struct suppressions *s, const char *path, char *why, size_
 	return suppressions_parse(s, path, text, n, why, why_size);
 }
 
-bool suppressions_match(struct suppressions *s, enum suppress_kind kind, enum summary_verdict verdict,
+bool suppressions_match(struct suppressions *s, enum suppress_kind kind, enum verdict verdict,
 			const struct summary_frame *frames, size_t n, uint64_t blocks, uint64_t bytes)
 {
 	for (size_t i = 0; s && i < s->n; i++) {

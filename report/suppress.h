@@ -45,7 +45,7 @@ must_check int suppressions_parse(struct suppressions *s, const char *name, cons
  * Is a group with the whole stack @frames[0..n), wrappers and all, to be left out? Counts the use of the first entry
  * that says so. NULL as @s suppresses nothing.
  */
-bool suppressions_match(struct suppressions *s, enum suppress_kind kind, enum summary_verdict verdict,
+bool suppressions_match(struct suppressions *s, enum suppress_kind kind, enum verdict verdict,
 			const struct summary_frame *frames, size_t n, uint64_t blocks, uint64_t bytes);
 
 /* Those that were used, into @to, in the order of the files. */

@@ -117,7 +117,7 @@ static bool pattern_means(const struct suppress_entry *e, const struct summary_f
 	return false;
 }
 
-bool suppress_entry_means(const struct suppress_entry *e, enum suppress_kind kind, enum summary_verdict verdict,
+bool suppress_entry_means(const struct suppress_entry *e, enum suppress_kind kind, enum verdict verdict,
 			  const struct summary_frame *frames, size_t n)
 {
 	struct stack st = { frames, n, NULL };

@@ -33,7 +33,7 @@ struct suppress_entry {
 
 void suppress_entry_fini(struct suppress_entry *e);
 
-bool suppress_entry_means(const struct suppress_entry *e, enum suppress_kind kind, enum summary_verdict verdict,
+bool suppress_entry_means(const struct suppress_entry *e, enum suppress_kind kind, enum verdict verdict,
 			  const struct summary_frame *frames, size_t n);
 
 #endif

@@ -159,7 +159,7 @@ static int parse_verdicts(struct parser *p, const char *list, struct suppress_en
 		bool known = item_is(item, n, "none"), all = item_is(item, n, "all");
 
 		for (int v = VERDICT_UNKNOWN + 1; v < VERDICT_COUNT; v++) {
-			if (!all && !item_is(item, n, summary_verdict_name(v)))
+			if (!all && !item_is(item, n, verdict_name(v)))
 				continue;
 			known = e->verdicts[v] = e->verdicts[VERDICT_UNKNOWN] = true;
 		}

@@ -44,7 +44,7 @@ void text_group(struct strbuf *sb, const struct summary *s, const struct text_pa
 	if (text_timed(s))
 		put_ages(sb, g);
 	if (g->verdict != VERDICT_UNKNOWN)
-		strbuf_printf(sb, ", %s", summary_verdict_name(g->verdict));
+		strbuf_printf(sb, ", %s", verdict_name(g->verdict));
 	if (g->tag) {
 		strbuf_puts(sb, ", tag ");
 		strbuf_text(sb, g->tag);

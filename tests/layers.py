@@ -3,6 +3,7 @@
 """layers: who may include whom.
 
     base <- trace <- symbolize <- report          never includes attach
+    base <- symbolize <- heap                     memory of a moment, live or a core's: knows nothing of attaching
     base <- attach/keeper                         the keeper includes nobody else
     packs                                         text: includes nobody
     base <- trace <- symbolize <- attach/probes   and attach/keeper's plain data
@@ -22,12 +23,13 @@ MAY_INCLUDE = {
     "trace": {"base", "trace"},
     "symbolize": {"base", "trace", "symbolize"},
     "report": {"base", "trace", "symbolize", "report"},
+    "heap": {"base", "symbolize", "heap"},
     "packs": {"packs"},
     "attach/keeper": {"base", "attach/keeper"},
     "attach/probes": {"base", "trace", "symbolize", "attach/keeper", "attach/probes"},
     "attach/unwind": {"base", "symbolize", "attach/probes", "attach/unwind", "attach/modules.h",
                       "attach/keeper/procfs.h"},
-    "attach": {"base", "trace", "symbolize", "report", "packs", "attach", "attach/keeper", "attach/probes",
+    "attach": {"base", "trace", "symbolize", "report", "heap", "packs", "attach", "attach/keeper", "attach/probes",
                "attach/unwind"},
 }
 

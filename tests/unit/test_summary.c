@@ -265,8 +265,8 @@ static void want_of_memory_is_sticky(void **state)
 static void verdicts_have_names(void **state)
 {
 	(void)state;
-	assert_string_equal(summary_verdict_name(VERDICT_UNKNOWN), "unknown");
-	assert_string_equal(summary_verdict_name(VERDICT_REACHABLE), "reachable");
+	assert_string_equal(verdict_name(VERDICT_UNKNOWN), "unknown");
+	assert_string_equal(verdict_name(VERDICT_REACHABLE), "reachable");
 }
 
 int main(void)

@@ -41,7 +41,7 @@ static struct suppressions *parse(const char *text)
 	return s;
 }
 
-static bool suppresses(const char *text, enum suppress_kind kind, enum summary_verdict verdict)
+static bool suppresses(const char *text, enum suppress_kind kind, enum verdict verdict)
 {
 	struct suppressions *s = parse(text);
 	bool yes = suppressions_match(s, kind, verdict, session, COUNT(session), 1, 1);

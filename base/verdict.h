@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * verdict: what becomes of a block that nobody has given back.
+ *
+ * As valgrind says it: whoever still has a pointer to its beginning, and is reached himself, reaches it; a block to
+ * which only some inner place is pointed may be lost; one that nobody points to is lost; and what only lost
+ * blocks point to is lost with them. The names are those of the JSON report; the numbers are those of the trace.
+ */
+#ifndef MM_VERDICT_H
+#define MM_VERDICT_H
+
+#define VERDICTS(X)			\
+	X(UNKNOWN, unknown)		\
+	X(DEFINITE, definite)		\
+	X(INDIRECT, indirect)		\
+	X(POSSIBLE, possible)		\
+	X(REACHABLE, reachable)
+
+enum verdict {
+#define X(upper, lower) VERDICT_##upper,
+	VERDICTS(X)
+#undef X
+	VERDICT_COUNT
+};
+
+/* As in the JSON report: "definite". */
+const char *verdict_name(enum verdict v);
+
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * reach: which blocks of a snapshot are still reached, as valgrind's memcheck would say it.
+ *
+ * Roots: registers of all threads; stacks from sp - 128 on (all of a stack's mapping where sp is elsewhere: a coroutine's);
+ * all other private writable memory, and what the dynamic loader has allocated, less the heaps, the given blocks, and what
+ * is nobody's pointer: the allocator's own structs, and mmattach's.
+ * From there the flood goes by every aligned word. A word that points to a block's beginning reaches it; one that
+ * points inside makes it possibly lost, but for valgrind's heuristics: std::string, length64, new[], multiple inheritance.
+ *
+ * What is not known makes verdicts weaker, never stronger: memory that is not in the snapshot could hold a
+ * pointer to anything. reach_doubts says what is missing, a sentence each.
+ */
+#ifndef MM_REACH_H
+#define MM_REACH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/strbuf.h"
+#include "base/verdict.h"
+#include "heap/block.h"
+#include "heap/census.h"
+#include "heap/snapshot.h"
+
+/* Interior pointers that count as pointers to the beginning, as --leak-check-heuristics of valgrind 3.19 has them, all on. */
+enum reach_heuristic {
+	REACH_STDSTRING = 1 << 0,
+	REACH_LENGTH64 = 1 << 1,
+	REACH_NEWARRAY = 1 << 2,
+	REACH_MULTIPLE = 1 << 3,
+	REACH_ALL = 15,
+};
+
+struct reach_input {
+	const struct snapshot *snapshot;
+	const struct census *census;	/* NULL: the allocator is not known: heap memory outside of `blocks` is a root then, and blocks inside others' memory are only cut out */
+	const struct block *blocks;	/* to be judged, sorted; may be census->blocks, or others (watched ones) */
+	size_t nblocks;
+	const struct block *quiet;	/* more memory that is nobody's root and not judged, sorted: freed blocks and the like; may be NULL */
+	size_t nquiet;
+	unsigned heuristics;		/* enum reach_heuristic */
+	unsigned threads;		/* of ours, to flood with; 0: as many as there are processors, at most 4 */
+};
+
+struct reach {
+	uint8_t *verdict;		/* enum verdict, for each block */
+	uint32_t *leader;		/* for each indirectly lost block: the lost one (definite or possible) by which it counts; else itself */
+	size_t nblocks;
+	struct reach_sum {
+		uint64_t blocks, bytes;
+	} sums[VERDICT_COUNT];
+	uint64_t words;			/* looked at */
+	uint64_t memory;		/* bytes that it took, most at once, besides the snapshot and the blocks */
+	double seconds;
+};
+
+/* 0 or -ENOMEM; -E2BIG: more than 2^32 - 2 blocks. */
+must_check int reach_run(const struct reach_input *in, struct reach *out);
+void reach_fini(struct reach *r);
+
+/* Why verdicts may be weaker than they look: a sentence each, NUL-separated, into @out; how many. */
+size_t reach_doubts(const struct reach_input *in, struct strbuf *out);
+
+/* --- who points at an address --- */
+
+enum pointer_place { POINTER_BLOCK, POINTER_REGISTER, POINTER_STACK, POINTER_DATA, POINTER_TLS, POINTER_OWN };
+
+struct pointer {
+	enum pointer_place place;
+	taddr at;			/* of the word; POINTER_REGISTER: 0 */
+	taddr value;			/* what it holds: the address that is asked for, or inside of its block */
+	pid_t tid;			/* POINTER_REGISTER, POINTER_STACK, POINTER_TLS */
+	const char *reg;		/* POINTER_REGISTER: its name */
+	size_t block;			/* POINTER_BLOCK: which */
+};
+
+/*
+ * All words of the snapshot that point at the block that holds @addr (or, if it is no block, at @addr itself), at most @limit of them, those to
+ * the beginning first; free(*out). The number of all in @total. 0 or -ENOMEM.
+ */
+must_check int reach_who_points(const struct reach_input *in, taddr addr, size_t limit, struct pointer **out, size_t *n, size_t *total);
+
+#endif
