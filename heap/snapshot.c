@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "base/grow.h"
+#include "heap/filemap.h"
 
 void snapshot_init(struct snapshot *s)
 {
@@ -15,7 +16,9 @@ void snapshot_init(struct snapshot *s)
 
 static void free_owned(struct snapshot_owned *o)
 {
-	if (o->size)
+	if (o->file)
+		filemap_close(o->memory, o->size);
+	else if (o->size)
 		munmap(o->memory, o->size);
 	else
 		free(o->memory);
@@ -34,16 +37,36 @@ void snapshot_fini(struct snapshot *s)
 	snapshot_init(s);
 }
 
-int snapshot_own(struct snapshot *s, void *memory, size_t size)
+static int own(struct snapshot *s, struct snapshot_owned what)
 {
 	if (grow_for(&s->owned, s->nowned, &s->owned_room, sizeof(*s->owned)) < 0)
 		return -ENOMEM;
-	s->owned[s->nowned++] = (struct snapshot_owned){ memory, size };
+	s->owned[s->nowned++] = what;
 	return 0;
+}
+
+int snapshot_own(struct snapshot *s, void *memory, size_t size)
+{
+	return own(s, (struct snapshot_owned){ memory, size, false });
+}
+
+int snapshot_own_file(struct snapshot *s, void *memory, size_t size)
+{
+	return own(s, (struct snapshot_owned){ memory, size, true });
+}
+
+bool snapshot_damaged(const struct snapshot *s)
+{
+	for (size_t i = 0; i < s->nowned; i++) {
+		if (s->owned[i].file && filemap_failed(s->owned[i].memory))
+			return true;
+	}
+	return false;
 }
 
 int snapshot_add_piece(struct snapshot *s, taddr lo, uint64_t size, const void *bytes)
 {
+	s->sealed = false;
 	if (!size)
 		return 0;
 	if (grow_for(&s->pieces, s->npieces, &s->piece_room, sizeof(*s->pieces)) < 0)
@@ -55,6 +78,7 @@ int snapshot_add_piece(struct snapshot *s, taddr lo, uint64_t size, const void *
 
 int snapshot_back(struct snapshot *s, taddr lo, uint64_t size, const void *bytes)
 {
+	s->sealed = false;
 	if (!size)
 		return 0;
 	if (grow_for(&s->backing, s->nbacking, &s->backing_room, sizeof(*s->backing)) < 0)
@@ -65,6 +89,7 @@ int snapshot_back(struct snapshot *s, taddr lo, uint64_t size, const void *bytes
 
 int snapshot_add_hole(struct snapshot *s, taddr lo, taddr hi)
 {
+	s->sealed = false;
 	if (lo >= hi)
 		return 0;
 	if (grow_for(&s->holes, s->nholes, &s->hole_room, sizeof(*s->holes)) < 0)
@@ -95,6 +120,17 @@ static int by_start(const void *a, const void *b)
 	return (x->lo > y->lo) - (x->lo < y->lo);
 }
 
+/* Does @p end behind the last address, or not lie behind @before? */
+static bool is_wrong(const struct snapshot_piece *p, const struct snapshot_piece *before)
+{
+	return p->size > UINT64_MAX - p->lo || (before && before->lo + before->size > p->lo);
+}
+
+static bool goes_on(const struct snapshot_piece *p, const struct snapshot_piece *before)
+{
+	return before && before->lo + before->size == p->lo && before->bytes + before->size == p->bytes;
+}
+
 /* Sort, and make one of two that lie behind each other both there and here. 0, or -EINVAL if two overlap. */
 static int sort_and_join(struct snapshot_piece *all, size_t *n)
 {
@@ -103,13 +139,13 @@ static int sort_and_join(struct snapshot_piece *all, size_t *n)
 	if (*n)
 		qsort(all, *n, sizeof(*all), by_address);
 	for (size_t i = 0; i < *n; i++) {
+		if (is_wrong(&all[i], i ? &all[i - 1] : NULL))
+			return -EINVAL;
+	}
+	for (size_t i = 0; i < *n; i++) {
 		struct snapshot_piece *before = kept ? &all[kept - 1] : NULL;
 
-		if (all[i].lo + all[i].size < all[i].lo)
-			return -EINVAL;
-		if (before && before->lo + before->size > all[i].lo)
-			return -EINVAL;
-		if (before && before->lo + before->size == all[i].lo && before->bytes + before->size == all[i].bytes)
+		if (goes_on(&all[i], before))
 			before->size += all[i].size;
 		else
 			all[kept++] = all[i];
@@ -118,12 +154,29 @@ static int sort_and_join(struct snapshot_piece *all, size_t *n)
 	return 0;
 }
 
+/* Those that overlap become one: a search by their ends then finds the right one. */
+static void sort_holes(struct snapshot *s)
+{
+	size_t kept = 0;
+
+	if (s->nholes)
+		qsort(s->holes, s->nholes, sizeof(*s->holes), by_start);
+	for (size_t i = 0; i < s->nholes; i++) {
+		struct snapshot_range *before = kept ? &s->holes[kept - 1] : NULL;
+
+		if (!before || before->hi < s->holes[i].lo)
+			s->holes[kept++] = s->holes[i];
+		else if (before->hi < s->holes[i].hi)
+			before->hi = s->holes[i].hi;
+	}
+	s->nholes = kept;
+}
+
 int snapshot_seal(struct snapshot *s)
 {
 	if (sort_and_join(s->pieces, &s->npieces) < 0 || sort_and_join(s->backing, &s->nbacking) < 0)
 		return -EINVAL;
-	if (s->nholes)
-		qsort(s->holes, s->nholes, sizeof(*s->holes), by_start);
+	sort_holes(s);
 	s->sealed = true;
 	return 0;
 }
@@ -144,19 +197,12 @@ static size_t first_behind(const struct snapshot_piece *all, size_t n, taddr at)
 	return lo;
 }
 
-static const struct snapshot_piece *piece_at(const struct snapshot_piece *all, size_t n, taddr at)
-{
-	size_t i = first_behind(all, n, at);
-
-	return i < n && all[i].lo <= at ? &all[i] : NULL;
-}
-
 size_t snapshot_piece_from(const struct snapshot *s, taddr at)
 {
 	return first_behind(s->pieces, s->npieces, at);
 }
 
-static bool in_hole(const struct snapshot *s, taddr at)
+static size_t first_hole_behind(const struct snapshot *s, taddr at)
 {
 	size_t lo = 0, hi = s->nholes;
 
@@ -168,49 +214,97 @@ static bool in_hole(const struct snapshot *s, taddr at)
 		else
 			hi = mid;
 	}
-	return lo < s->nholes && s->holes[lo].lo <= at;
+	return lo;
+}
+
+/* What is from one address on, and how far. */
+struct stretch {
+	enum snapshot_kind kind;
+	const uint8_t *bytes;		/* SNAPSHOT_HERE */
+	uint64_t n;			/* so many bytes at least are of this kind; 0 only for SNAPSHOT_NOTHING */
+};
+
+/* What begins at @lo, above @at, ends what is at @at. */
+static void end_at(struct stretch *st, taddr at, taddr lo)
+{
+	if (lo - at < st->n)
+		st->n = lo - at;
+}
+
+/* @i is one of the @n sorted @all that ends behind @at: is it there? Else it is what ends the stretch. */
+static bool holds(const struct snapshot_piece *all, size_t i, size_t n, taddr at, struct stretch *st)
+{
+	if (i == n)
+		return false;
+	if (all[i].lo > at) {
+		end_at(st, at, all[i].lo);
+		return false;
+	}
+	end_at(st, at, all[i].lo + all[i].size);
+	st->kind = SNAPSHOT_HERE;
+	st->bytes = all[i].bytes + (at - all[i].lo);
+	return true;
+}
+
+static bool in_hole(const struct snapshot *s, taddr at, struct stretch *st)
+{
+	size_t i = first_hole_behind(s, at);
+
+	if (i == s->nholes)
+		return false;
+	if (s->holes[i].lo > at) {
+		end_at(st, at, s->holes[i].lo);
+		return false;
+	}
+	end_at(st, at, s->holes[i].hi);
+	st->kind = SNAPSHOT_MISSING;
+	return true;
 }
 
 /* Nobody has its bytes: what would be there? */
-static enum snapshot_kind kind_of_nothing(const struct snapshot *s, taddr at)
+static void ask_mapping(const struct snapshot *s, taddr at, struct stretch *st)
 {
 	const struct mapping *m = procmaps_find(&s->maps, at);
 
-	if (!m)
-		return SNAPSHOT_NOTHING;
-	if (in_hole(s, at) || m->perms & MAPPING_SHARED)
-		return SNAPSHOT_MISSING;
-	return m->ino ? SNAPSHOT_FILE : SNAPSHOT_ZERO;
+	st->kind = SNAPSHOT_NOTHING;
+	if (!m) {
+		st->n = 0;
+		return;
+	}
+	end_at(st, at, m->hi);
+	st->kind = m->perms & MAPPING_SHARED ? SNAPSHOT_MISSING : m->ino ? SNAPSHOT_FILE : SNAPSHOT_ZERO;
+}
+
+/* A piece says what was there; a hole, that something else was there than a file would tell; then come files. */
+static struct stretch stretch_at(const struct snapshot *s, taddr at)
+{
+	struct stretch st = { .n = UINT64_MAX - at };
+
+	if (!holds(s->pieces, first_behind(s->pieces, s->npieces, at), s->npieces, at, &st) && !in_hole(s, at, &st) &&
+	    !holds(s->backing, first_behind(s->backing, s->nbacking, at), s->nbacking, at, &st))
+		ask_mapping(s, at, &st);
+	return st;
 }
 
 enum snapshot_kind snapshot_kind_at(const struct snapshot *s, taddr at)
 {
-	if (piece_at(s->pieces, s->npieces, at) || piece_at(s->backing, s->nbacking, at))
-		return SNAPSHOT_HERE;
-	return kind_of_nothing(s, at);
+	return stretch_at(s, at).kind;
+}
+
+enum snapshot_kind snapshot_stretch(const struct snapshot *s, taddr at, uint64_t *n)
+{
+	struct stretch st = stretch_at(s, at);
+
+	*n = st.n;
+	return st.kind;
 }
 
 const uint8_t *snapshot_bytes(const struct snapshot *s, taddr at, uint64_t *n)
 {
-	const struct snapshot_piece *p = piece_at(s->pieces, s->npieces, at);
+	struct stretch st = stretch_at(s, at);
 
-	*n = p ? p->lo + p->size - at : 0;
-	return p ? p->bytes + (at - p->lo) : NULL;
-}
-
-/* How many of the @n bytes from @at on the next piece or backing leaves to what is neither; at least 1. */
-static uint64_t gap_at(const struct snapshot *s, taddr at, uint64_t n)
-{
-	const uint64_t to_page_end = SNAPSHOT_PAGE - at % SNAPSHOT_PAGE;
-	size_t p = snapshot_piece_from(s, at), b = first_behind(s->backing, s->nbacking, at);
-
-	if (n > to_page_end)
-		n = to_page_end;
-	if (p < s->npieces && s->pieces[p].lo - at < n)
-		n = s->pieces[p].lo - at;
-	if (b < s->nbacking && s->backing[b].lo - at < n)
-		n = s->backing[b].lo - at;
-	return n;
+	*n = st.kind == SNAPSHOT_HERE ? st.n : 0;
+	return st.kind == SNAPSHOT_HERE ? st.bytes : NULL;
 }
 
 int snapshot_read(const struct snapshot *s, taddr at, void *out, size_t n)
@@ -218,26 +312,15 @@ int snapshot_read(const struct snapshot *s, taddr at, void *out, size_t n)
 	uint8_t *to = out;
 
 	while (n) {
-		const struct snapshot_piece *p = piece_at(s->pieces, s->npieces, at);
-		uint64_t have;
+		struct stretch st = stretch_at(s, at);
+		size_t have = st.n < n ? st.n : n;
 
-		if (!p)
-			p = piece_at(s->backing, s->nbacking, at);
-		if (p) {
-			/* a piece may begin inside of a backing: it is newer */
-			size_t next = snapshot_piece_from(s, at);
-
-			have = p->lo + p->size - at;
-			if (next < s->npieces && s->pieces[next].lo > at && s->pieces[next].lo - at < have)
-				have = s->pieces[next].lo - at;
-			have = have < n ? have : n;
-			memcpy(to, p->bytes + (at - p->lo), have);
-		} else if (kind_of_nothing(s, at) == SNAPSHOT_ZERO) {
-			have = gap_at(s, at, n);
+		if (st.kind == SNAPSHOT_HERE)
+			memcpy(to, st.bytes, have);
+		else if (st.kind == SNAPSHOT_ZERO)
 			memset(to, 0, have);
-		} else {
+		else
 			return -EFAULT;
-		}
 		to += have;
 		at += have;
 		n -= have;

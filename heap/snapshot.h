@@ -71,6 +71,7 @@ struct snapshot {
 	struct snapshot_owned {		/* memory that the snapshot frees */
 		void *memory;
 		size_t size;		/* mapped; 0: malloc's */
+		bool file;		/* mapped from a file (heap/filemap.h) */
 	} *owned;
 	size_t nowned, owned_room;
 	struct snapshot_piece *backing;	/* files' bytes behind mappings that nobody has written: used where no piece is */
@@ -86,6 +87,9 @@ void snapshot_fini(struct snapshot *s);
 /* @memory is the snapshot's from now on: unmapped (@size) or freed (@size 0) with it. On -ENOMEM it still is the caller's. */
 must_check int snapshot_own(struct snapshot *s, void *memory, size_t size);
 
+/* The same for what filemap_open gave. */
+must_check int snapshot_own_file(struct snapshot *s, void *memory, size_t size);
+
 /* The @size bytes at @lo are those at @bytes, which live as long as @s. Empty ones are no piece. 0 or -ENOMEM. */
 must_check int snapshot_add_piece(struct snapshot *s, taddr lo, uint64_t size, const void *bytes);
 
@@ -97,15 +101,23 @@ must_check int snapshot_add_hole(struct snapshot *s, taddr lo, taddr hi);
 
 must_check int snapshot_add_thread(struct snapshot *s, const struct snapshot_thread *t);
 
-/* Sorted, joined. 0; -EINVAL if pieces overlap; -ENOMEM. */
+/*
+ * Sorted, joined. 0; -EINVAL if pieces overlap, or one goes beyond the last address; -ENOMEM. More may be added to one that
+ * is sealed, by a caller who is alone with it: then it is to be sealed again before anybody reads.
+ */
 must_check int snapshot_seal(struct snapshot *s);
 
 /* --- reading --- */
 
+/* A piece is what was there; without one a hole is missing, whatever stands behind the mapping; then a backing counts, then the mapping. */
 enum snapshot_kind snapshot_kind_at(const struct snapshot *s, taddr at);
 
+/* The same, and for how many bytes from @at on it is so (at least; SNAPSHOT_NOTHING: 0). */
+enum snapshot_kind snapshot_stretch(const struct snapshot *s, taddr at, uint64_t *n);
+
 /*
- * The bytes from @at on that lie together, and how many, in @n: a pointer into the snapshot; NULL, @n 0, if there are none at @at.
+ * The bytes from @at on that lie together, and how many, in @n: a pointer into the snapshot, of a piece or of a backing;
+ * NULL, @n 0, if there are none at @at. Aligned as @at is, up to 8.
  * What was never touched is no such bytes: snapshot_read gives zeros for it.
  */
 const uint8_t *snapshot_bytes(const struct snapshot *s, taddr at, uint64_t *n);
@@ -113,6 +125,12 @@ const uint8_t *snapshot_bytes(const struct snapshot *s, taddr at, uint64_t *n);
 /* @n bytes at @at, from pieces, untouched pages (zeros) and backing. 0, or -EFAULT: some of them are not known. */
 must_check int snapshot_read(const struct snapshot *s, taddr at, void *out, size_t n);
 must_check int snapshot_word(const struct snapshot *s, taddr at, uint64_t *out);
+
+/*
+ * A file that pieces lie in has become shorter, or unreadable, since it was opened: zeros were read in place of the rest. To be
+ * asked when all is done: what was found is then worth nothing.
+ */
+bool snapshot_damaged(const struct snapshot *s);
 
 /* The number of the first piece that ends behind @at: npieces if there is none. */
 size_t snapshot_piece_from(const struct snapshot *s, taddr at);
