@@ -114,7 +114,25 @@ static void put_growth(struct strbuf *sb, const struct growth *g, const char *ra
 	strbuf_putc(sb, ']');
 }
 
-static void put_group(struct strbuf *sb, const struct summary_group *g)
+static void put_text(struct strbuf *sb, const char *name, const char *text)
+{
+	json_key(sb, ", ", name);
+	strbuf_json(sb, text);
+}
+
+static void put_kind(struct strbuf *sb, const struct summary_kind *k)
+{
+	put_text(sb, "label", k->label);
+	put_text(sb, "class", k->class_name);
+	put_text(sb, "class_module", k->module);
+	put_text(sb, "content", k->content);
+	json_number(sb, ", ", "size_low", k->size_low);
+	json_number(sb, ", ", "size_high", k->size_high);
+	json_number(sb, ", ", "indirect_blocks", k->indirect_blocks);
+	json_number(sb, ", ", "indirect_bytes", k->indirect_bytes);
+}
+
+static void put_group(struct strbuf *sb, const struct summary_group *g, bool scanned)
 {
 	json_string(sb, "{", "family", g->family);
 	json_key(sb, ", ", "tag");
@@ -127,6 +145,8 @@ static void put_group(struct strbuf *sb, const struct summary_group *g)
 	json_real(sb, ", ", "oldest_s", g->oldest_s);
 	json_real(sb, ", ", "youngest_s", g->youngest_s);
 	json_string(sb, ", ", "verdict", verdict_name(g->verdict));
+	if (scanned)
+		put_kind(sb, &g->kind);
 	put_growth(sb, &g->growth, "bytes_per_minute", g->series, g->npoints);
 	put_samples(sb, g->samples, g->nsamples);
 	json_number(sb, ", ", "wrappers", g->wrappers);
@@ -139,7 +159,7 @@ static void put_groups(struct strbuf *sb, const struct summary *s)
 	strbuf_puts(sb, ",\n\"groups\": [");
 	for (size_t i = 0; i < s->ngroups; i++) {
 		json_next_line(sb, i, "  ");
-		put_group(sb, &s->groups[i]);
+		put_group(sb, &s->groups[i], s->scanned);
 	}
 	strbuf_putc(sb, ']');
 }
@@ -317,10 +337,8 @@ static void put_notes(struct strbuf *sb, const struct summary *s)
 	strbuf_putc(sb, ']');
 }
 
-int out_json(const struct summary *s, struct strbuf *sb)
+void json_summary(const struct summary *s, struct strbuf *sb)
 {
-	if (summary_error(s))
-		return summary_error(s);
 	json_begin(sb);
 	put_target(sb, &s->target);
 	put_run(sb, &s->run);
@@ -332,6 +350,13 @@ int out_json(const struct summary *s, struct strbuf *sb)
 	put_hidden(sb, s);
 	put_notes(sb, s);
 	json_lookup(s, sb);
+}
+
+int out_json(const struct summary *s, struct strbuf *sb)
+{
+	if (summary_error(s))
+		return summary_error(s);
+	json_summary(s, sb);
 	strbuf_puts(sb, "}\n");
 	return strbuf_error(sb);
 }

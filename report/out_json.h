@@ -29,6 +29,7 @@
  * linkage is there where it is known and not the function's name. totals count what is suppressed and filtered too.
  * refs: objects of one signature (report/summary.h); taken is most suspect first, and its first place the one whose series that is. object_list is there if it was asked for
  * (--per-object): its counts are in the order of taken and dropped. tag is null where there is none.
+ * Groups of a scan (report/out_scan_json.h) have a label and more besides.
  * The files that the run was read from are not named: reports of one run are the same, whichever way they are made.
  * Addresses are strings ("0x..."). What is not known is "" or 0, but a
  * probe's note, which is null where there is nothing to say. Always valid
@@ -43,5 +44,8 @@
 
 /* Append the report. 0, or -ENOMEM also if the summary itself is not whole. */
 must_check int out_json(const struct summary *s, struct strbuf *sb);
+
+/* The same without the closing brace, for who has more members to add (report/out_scan_json.h). */
+void json_summary(const struct summary *s, struct strbuf *sb);
 
 #endif

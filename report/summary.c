@@ -226,6 +226,10 @@ void summary_add_group(struct summary *s, const struct summary_group *group)
 	g->serial = s->ngroups - 1;
 	g->family = summary_string(s, group->family);
 	g->tag = summary_string(s, group->tag);
+	g->kind.label = summary_string(s, group->kind.label);
+	g->kind.class_name = summary_string(s, group->kind.class_name);
+	g->kind.module = summary_string(s, group->kind.module);
+	g->kind.content = summary_string(s, group->kind.content);
 	g->stack = summary_copy_stack(s, group->stack, &g->depth);
 	g->series = summary_copy(s, group->series, group->npoints, sizeof(*g->series));
 	g->samples = summary_copy(s, group->samples, group->nsamples, sizeof(*g->samples));

@@ -69,7 +69,17 @@ struct summary_family {
 	int64_t net;			/* references on the others */
 };
 
-/* One stack, one tag, one family, one verdict. */
+/* What blocks that nobody saw being taken have in common (a scan's, report/scan.h). */
+struct summary_kind {
+	const char *label;		/* "Session", "24 bytes"; NULL: not such a group */
+	const char *class_name;		/* the C++ class whose vtable they begin with; NULL: they are grouped by size */
+	const char *module;		/* path of the file where that is; NULL: not known */
+	uint64_t size_low, size_high;	/* of the blocks that are there */
+	const char *content;		/* what they hold, as it seems; NULL: nothing can be said */
+	uint64_t indirect_blocks, indirect_bytes;	/* of lost ones: what is lost with them, in groups of its own */
+};
+
+/* One stack, one tag, one family, one verdict; or one kind and one verdict. */
 struct summary_group {
 	const char *family;
 	const char *tag;		/* what the program itself calls it; NULL: nothing */
@@ -87,6 +97,7 @@ struct summary_group {
 	enum summary_stack_end stack_end;
 	taddr *samples;			/* some of the kept blocks */
 	size_t nsamples;
+	struct summary_kind kind;
 	size_t serial;			/* how many were added before it: stays with it when the summary is sorted */
 };
 
@@ -226,6 +237,7 @@ struct summary {
 	struct summary_refs *refs;
 	size_t nrefs;
 	bool per_object;		/* the objects themselves were asked for */
+	bool scanned;			/* groups are those of a scan: their kind is known, how they came about is not */
 	const struct lookup *lookup;	/* what was asked of single blocks (report/lookup.h), its owner's; NULL: nothing */
 	uint32_t round;			/* of the interim reports, from 0; the last report has the next one */
 	struct summary_twice *twice;

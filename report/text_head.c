@@ -12,7 +12,6 @@
 #define TRACES_SHOWN 3
 #define COMMAND_SHOWN 1000	/* characters */
 
-/* Begins a line: "  command   ". */
 static void label(struct strbuf *sb, const char *name)
 {
 	strbuf_printf(sb, "  %-9s ", name);
@@ -29,8 +28,13 @@ static size_t first_characters(const char *text, size_t max)
 	return i;
 }
 
+void text_head_label(struct strbuf *sb, const char *name)
+{
+	label(sb, name);
+}
+
 /* All of a command line may be megabytes. */
-static void put_command(struct strbuf *sb, const struct summary_target *t)
+void text_head_command(struct strbuf *sb, const struct summary_target *t)
 {
 	cleanup_strbuf struct strbuf line = STRBUF_INIT;
 	size_t shown;
@@ -172,7 +176,7 @@ static void put_gap(struct strbuf *sb, const struct summary_gap *gap)
 	strbuf_putc(sb, '\n');
 }
 
-static void put_hidden(struct strbuf *sb, const struct summary_hidden *h, const char *by)
+void text_head_hidden(struct strbuf *sb, const struct summary_hidden *h, const char *by)
 {
 	if (h->groups) {
 		label(sb, "hidden");
@@ -194,7 +198,7 @@ static void put_hidden(struct strbuf *sb, const struct summary_hidden *h, const 
 
 void text_head(struct strbuf *sb, const struct summary *s)
 {
-	put_command(sb, &s->target);
+	text_head_command(sb, &s->target);
 	put_traces(sb, s);
 	put_watched(sb, &s->run);
 	put_events(sb, s);
@@ -205,8 +209,8 @@ void text_head(struct strbuf *sb, const struct summary *s)
 		if (s->families[i].refs)
 			put_references(sb, s, &s->families[i]);
 	text_probes(sb, s);
-	put_hidden(sb, &s->suppressed, "suppressions");
-	put_hidden(sb, &s->filtered, "--older-than, --min-bytes, --focus or --ignore");
+	text_head_hidden(sb, &s->suppressed, "suppressions");
+	text_head_hidden(sb, &s->filtered, "--older-than, --min-bytes, --focus or --ignore");
 	for (size_t i = 0; i < s->run.ngaps; i++)
 		put_gap(sb, &s->run.gaps[i]);
 	for (size_t i = 0; i < s->nnotes; i++) {

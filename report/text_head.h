@@ -14,4 +14,9 @@
 
 void text_head(struct strbuf *sb, const struct summary *s);
 
+/* Lines of it, for other reports that have the like. */
+void text_head_label(struct strbuf *sb, const char *name);	/* begins a line: "  command   " */
+void text_head_command(struct strbuf *sb, const struct summary_target *t);
+void text_head_hidden(struct strbuf *sb, const struct summary_hidden *h, const char *by);	/* none if nothing is hidden */
+
 #endif

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: MIT
+"""The JSON and CSV of a scan are what their contract says, for one whose names are hostile (tests/unit/scan_example.h)."""
+import csv
+import json
+import subprocess
+
+import pytest
+
+from test_report import printed
+from test_unit import BUILD
+
+HOSTILE = 'evil\x1b[2J"\\\n\ufffdü;,'
+
+
+@pytest.fixture(scope="module")
+def report():
+    return json.loads(printed("test_out_scan", "json").decode("utf-8", errors="strict"))
+
+
+@pytest.fixture(scope="module")
+def answers():
+    out = subprocess.run([BUILD / "unit/test_out_scan", "json", "pointers"], stdout=subprocess.PIPE, check=True).stdout
+    return json.loads(out.decode("utf-8", errors="strict"))["pointers"]
+
+
+def test_the_keys_of_a_watch_and_one_more(report):
+    assert list(report) == ["mmattach", "target", "run", "totals", "groups", "refs", "ref_totals", "double_frees", "suppressed", "filtered",
+                            "suppressions_used", "notes", "scan"]
+    assert report["mmattach"]["schema"] == 1
+    assert report["run"]["mode"] == "scan"
+    assert report["notes"] == ["of " + HOSTILE]
+
+
+def test_groups(report):
+    by_verdict = {g["verdict"]: g for g in report["groups"]}
+    lost = by_verdict["definite"]
+    assert lost["label"] == lost["class"] == f"ns::Session<{HOSTILE}>"
+    assert (lost["blocks"], lost["bytes"], lost["bytes_direct"]) == (3000, 3 << 20, 3 << 20)
+    assert (lost["indirect_blocks"], lost["indirect_bytes"]) == (900, 1 << 20)
+    assert lost["stack"] == [] and len(lost["samples"]) == 3
+    assert by_verdict["indirect"]["bytes_direct"] == 0
+    assert by_verdict["indirect"]["class"] is None and by_verdict["indirect"]["label"] == "1032 bytes"
+    watched = [g for g in report["groups"] if g["stack"]]
+    assert [g["label"] for g in watched] == [None]
+
+
+def test_scan(report):
+    scan = report["scan"]
+    assert scan["source"] == "process" and scan["core"] is None
+    assert (scan["threads"], scan["not_stopped"], scan["pauses"]) == (12, 1, 2)
+    assert scan["verdicts"]["definite"] == {"blocks": 3000, "bytes": 3 << 20}
+    assert sum(v["blocks"] for v in scan["verdicts"].values()) == report["totals"]["live_blocks"]
+    heap = scan["heap"]
+    assert heap["system"] == (10 << 20) + 135168
+    assert heap["free"] == {"blocks": 39, "bytes": (3 << 20) + 764}
+    assert heap["arenas"][0]["address"] == "0x7f0000000c60"
+    assert scan["problems"] == [{"address": "0x5555a000", "what": "a size that is no size: 0x41414141"}]
+
+
+def test_pointers(answers):
+    first, second = answers
+    assert [p["place"] for p in first["pointers"]] == ["block", "register", "stack", "tls", "data", "data", "allocator"]
+    assert (first["total"], first["block"]["address"]) == (9, "0x55559000")
+    assert first["pointers"][0]["block"] == {"address": "0x55558000", "size": 40, "verdict": "indirect", "label": "Node"}
+    assert first["pointers"][2]["from_sp"] == 0x40 and first["pointers"][2]["offset"] == 8
+    assert first["pointers"][4]["symbol"] == "sessions" + HOSTILE
+    assert first["chain_has_root"] and len(first["chain"]) == 2
+    assert second["block"] is None and second["total"] == 0 and second["where"]
+
+
+def test_csv():
+    rows = list(csv.DictReader(printed("test_out_scan", "csv").decode().splitlines()))
+    assert [r["verdict"] for r in rows] == ["definite", "possible", "indirect", "reachable", "reachable"]
+    assert rows[0]["indirect_bytes"] == str(1 << 20)
+    assert rows[4]["function"] == "session_open"
