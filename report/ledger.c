@@ -67,6 +67,7 @@ void ledger_fini(struct ledger *l)
 	free(l->skips);
 	free(l->twice);
 	free(l->orphans);
+	ledger_look_fini(&l->look);
 	addrmap_fini(&l->aside);
 	addrmap_fini(&l->probe_index);
 	addrmap_fini(&l->lost_index);
@@ -92,7 +93,8 @@ static size_t book_memory(const struct ledger_book *book)
 /* The lists of the run are small, and not counted. */
 size_t ledger_memory(const struct ledger *l)
 {
-	size_t sum = defs_memory(&l->defs) + addrmap_memory(&l->aside) + l->norphans * sizeof(*l->orphans);
+	size_t sum = defs_memory(&l->defs) + addrmap_memory(&l->aside) + l->norphans * sizeof(*l->orphans) +
+		     l->look.with.size + l->look.unknown.size;
 
 	for (size_t i = 0; i < l->nbooks; i++)
 		sum += book_memory(&l->books[i]);
@@ -131,6 +133,15 @@ int ledger_stack_or_none(struct ledger *l, uint32_t number_and_one, uint32_t *in
 	return number_and_one == FACT_NONE ? 0 : ledger_stack(l, number_and_one - 1, index);
 }
 
+/* Has anything happened in it that says of what kind it is? */
+static bool has_events(const struct ledger *l, uint32_t family)
+{
+	for (size_t i = 0; i < l->ntwice; i++)
+		if (l->twice[i].family == family)
+			return true;
+	return l->books[family].nplaces;
+}
+
 /* Each family has a book, and of what has happened in it the kind is known. */
 static int take_family_name(struct ledger *l, const struct fact *f)
 {
@@ -138,7 +149,7 @@ static int take_family_name(struct ledger *l, const struct fact *f)
 
 	if (known == DEFS_NONE)
 		return l->nbooks < LEDGER_FAMILIES_MAX ? defs_take(&l->defs, f) : -EINVAL;
-	if (l->defs.families[known].refs != f->family_name.refs && l->books[known].nplaces)
+	if (l->defs.families[known].refs != f->family_name.refs && has_events(l, known))
 		return -EINVAL;
 	return defs_take(&l->defs, f);
 }

@@ -27,6 +27,7 @@
 
 #include "base/addrmap.h"
 #include "base/cleanup.h"
+#include "report/judged.h"
 #include "report/live.h"
 #include "report/objects.h"
 #include "report/series.h"
@@ -109,6 +110,22 @@ struct ledger_gap {
 	const char *why;
 };
 
+/*
+ * What a look has found (MMT_VERDICTS). A block's verdict stands in the table of live blocks, and goes with it; a block that is
+ * given out later has none.
+ */
+struct ledger_look {
+	bool told;			/* there was one, or there is a reason why not */
+	struct fact_look fact;		/* strings in the pool, lists owned */
+	uint64_t given;			/* blocks that MMT_JUDGED told of: all, when it is as many as were announced */
+	bool marked;			/* some are in the table */
+	uint32_t changes;		/* looks that came after another one */
+	struct judged with;		/* lost blocks that others are lost with */
+	struct judged unknown;		/* blocks that are not held here, but may be in an earlier piece: with keep_orphans */
+};
+
+#define LEDGER_LOOKS_MAX 1000	/* to begin anew with each takes a pass through the table */
+
 #define LEDGER_COUNTS 32
 
 /* Sums of sizes wrap, as the sizes may be anything; they come out right again when the blocks go. */
@@ -136,6 +153,7 @@ struct ledger {
 	uint64_t allocs, frees, unmatched_frees, double_frees;
 	uint64_t held_blocks, held_bytes;
 	uint64_t resizing;		/* blocks that ledger_settle put back */
+	struct ledger_look look;
 #define X(name, reason) uint64_t name;
 	LEDGER_DOUBTS(X)
 #undef X
@@ -172,6 +190,11 @@ const struct object *ledger_object(const struct ledger *l, uint32_t family, tadd
 
 /* The place of a stack, or NULL if nothing was ever there. Its series is brought to the ledger's time. NULL on want of memory too. */
 const struct place *ledger_place(struct ledger *l, uint32_t family, uint32_t stack);
+
+/* Has a look been told, as a whole? Else no verdict counts. */
+bool ledger_judges(const struct ledger *l);
+/* What the last look said of it. */
+enum verdict ledger_verdict(const struct ledger *l, const struct live_block *b);
 
 /* How old at the ledger's time is what was born then? */
 double ledger_age_s(const struct ledger *l, uint64_t birth_us);

@@ -34,9 +34,14 @@ static bool keeps_orphans(const struct ledger *l)
 	return l->keep_orphans && l->run.piece > 1;
 }
 
+bool ledger_may_be_older(const struct ledger *l, uint32_t family, taddr addr)
+{
+	return keeps_orphans(l) && !addrmap_get(&l->books[family].gone, addr);
+}
+
 static bool may_be_older(const struct ledger *l, taddr addr)
 {
-	return keeps_orphans(l) && !addrmap_get(&l->books[l->family].gone, addr);
+	return ledger_may_be_older(l, l->family, addr);
 }
 
 static int gone(struct ledger *l, const struct orphan *o)

@@ -7,6 +7,7 @@
  *	ledger_refs.c	events: which objects have references
  *	ledger_older.c	events of blocks and objects that this ledger does not know
  *	ledger_run.c	information about the run
+ *	ledger_verdicts.c	which blocks are still reached
  */
 #ifndef MM_LEDGER_PARTS_H
 #define MM_LEDGER_PARTS_H
@@ -52,5 +53,13 @@ must_check int ledger_older_object(struct ledger *l, taddr addr, bool older);
 /* Facts of MMT_INFO: 0 or -ENOMEM. */
 must_check int ledger_take_info(struct ledger *l, const struct fact *f);
 must_check int ledger_take_twice(struct ledger *l, const struct fact *f);
+
+/* MMT_VERDICTS, MMT_JUDGED: 0; -ENOMEM; -EINVAL: it contradicts what is known; -ENOSPC. */
+must_check int ledger_take_look(struct ledger *l, const struct fact_look *look);
+must_check int ledger_take_judged(struct ledger *l, const struct fact *f);
+void ledger_look_fini(struct ledger_look *look);
+
+/* May there be a block, or an object, of an earlier piece at @addr? */
+bool ledger_may_be_older(const struct ledger *l, uint32_t family, taddr addr);
 
 #endif

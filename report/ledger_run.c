@@ -314,6 +314,10 @@ static int take(struct ledger *l, const struct fact *f)
 		return take_place(l, f);
 	case MMT_TOTALS:
 		return take_totals(l, f);
+	case MMT_VERDICTS:
+		return ledger_take_look(l, f->look);
+	case MMT_JUDGED:
+		return ledger_take_judged(l, f);
 	case MMT_END:
 		l->ended = true;
 		return 0;

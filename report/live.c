@@ -27,10 +27,15 @@
 #define SLOTS_FIRST 6
 #define PAGE 4096u
 
+#define BIRTH_BITS 45		/* a year in microseconds; the verdict has the three bits above */
+
+_Static_assert(VERDICT_COUNT <= 8, "a verdict has three bits");
+
 /* Twenty bytes; all zero: free. */
 struct slot {
 	uint32_t addr_low;
-	uint16_t addr_high, birth_high;
+	uint16_t addr_high;
+	uint16_t birth_high : BIRTH_BITS - 32, verdict : 48 - BIRTH_BITS;
 	uint32_t birth_low, size, stack;
 };
 
@@ -60,6 +65,7 @@ static void unpack(const struct slot *s, struct live_block *b)
 {
 	*b = (struct live_block){
 		.size = s->size, .birth_us = (uint64_t)s->birth_high << 32 | s->birth_low, .stack = s->stack,
+		.verdict = s->verdict,
 	};
 }
 
@@ -67,7 +73,8 @@ static struct slot pack(taddr addr, const struct live_block *b)
 {
 	return (struct slot){
 		.addr_low = (uint32_t)addr, .addr_high = (uint16_t)(addr >> 32), .size = (uint32_t)b->size,
-		.birth_low = (uint32_t)b->birth_us, .birth_high = (uint16_t)(b->birth_us >> 32), .stack = b->stack,
+		.birth_low = (uint32_t)b->birth_us, .birth_high = b->birth_us >> 32 & ((1u << (BIRTH_BITS - 32)) - 1),
+		.verdict = b->verdict & 7, .stack = b->stack,
 	};
 }
 
@@ -78,7 +85,7 @@ static bool addr_fits(taddr addr)
 
 static bool fits(taddr addr, const struct live_block *b)
 {
-	return addr_fits(addr) && b->size >> 32 == 0 && b->birth_us >> 48 == 0;
+	return addr_fits(addr) && b->size >> 32 == 0 && b->birth_us >> BIRTH_BITS == 0;
 }
 
 /* --- a table --- */
@@ -353,6 +360,35 @@ bool live_take(struct live *l, taddr addr, struct live_block *out)
 {
 	return take_from_table(l, addr, out) || addrmap_del(&l->beside, addr, out);
 }
+
+/* --- verdicts --- */
+
+bool live_judge(struct live *l, taddr addr, enum verdict verdict)
+{
+	uint64_t h = hash(l, addr);
+	struct slot *s = look_up(table_of(l, h), h, addr);
+	struct live_block *b = s ? NULL : addrmap_get(&l->beside, addr);
+
+	if (s)
+		s->verdict = verdict & 7;
+	else if (b)
+		b->verdict = (uint8_t)verdict;
+	return s || b;
+}
+
+void live_forget_verdicts(struct live *l)
+{
+	uint64_t key;
+	void *value;
+
+	for (unsigned i = 0; i < TABLES; i++)
+		for (uint32_t k = 0; k < l->tables[i].n; k++)
+			l->tables[i].slots[k].verdict = VERDICT_UNKNOWN;
+	for (size_t at = 0; addrmap_next(&l->beside, &at, &key, &value);)
+		((struct live_block *)value)->verdict = VERDICT_UNKNOWN;
+}
+
+/* --- all of them --- */
 
 size_t live_count(const struct live *l)
 {

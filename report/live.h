@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * live: the blocks that are held: address -> size, stack, time of birth.
+ * live: the blocks that are held: address -> size, stack, time of birth, verdict.
  *
  * There may be tens of millions, so a block takes 20 bytes, and with the room between them less than
  * 32 at any number above some thousands, also while the table grows: it is cut into many small tables by a part of the hash,
  * and each grows by itself. What does not fit into 20 bytes (an address beyond 48 bits, a size of 4 GiB and
- * more) is kept in a map beside it.
+ * more, a birth after a year) is kept in a map beside it.
  */
 #ifndef MM_LIVE_H
 #define MM_LIVE_H
@@ -16,13 +16,15 @@
 
 #include "base/cleanup.h"
 #include "base/taddr.h"
+#include "base/verdict.h"
 
 struct live;
 
 struct live_block {
 	uint64_t size;
-	uint64_t birth_us;	/* below 2^48 */
+	uint64_t birth_us;
 	uint32_t stack;
+	uint8_t verdict;	/* enum verdict; UNKNOWN until it is judged */
 };
 
 must_check int live_new(struct live **out);	/* 0 or -ENOMEM */
@@ -33,6 +35,11 @@ must_check int live_put(struct live *l, taddr addr, const struct live_block *b, 
 
 bool live_get(const struct live *l, taddr addr, struct live_block *out);	/* @out may be NULL */
 bool live_take(struct live *l, taddr addr, struct live_block *out);		/* and it is gone; @out may be NULL */
+
+/* The verdict of the block that is held at @addr, if there is one. */
+bool live_judge(struct live *l, taddr addr, enum verdict verdict);
+/* No block has a verdict any more. */
+void live_forget_verdicts(struct live *l);
 
 size_t live_count(const struct live *l);
 size_t live_memory(const struct live *l);	/* bytes allocated */

@@ -53,6 +53,18 @@ int runfacts_put_probes(const struct ledger *l, uint64_t time_us, struct writer 
 	return r < 0 ? r : put_skips(l, time_us, w);
 }
 
+int runfacts_put_look(const struct ledger *l, uint64_t passed, uint64_t time_us, struct writer *w)
+{
+	struct fact_look look = l->look.fact;
+	struct fact f = info(time_us, MMT_VERDICTS);
+
+	if (!l->look.told)
+		return 0;
+	look.passed = passed;
+	f.look = &look;
+	return writer_put(w, &f);
+}
+
 static int put_hits(const struct ledger *l, uint64_t time_us, struct writer *w)
 {
 	struct fact f = info(time_us, MMT_HITS);

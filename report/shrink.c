@@ -4,12 +4,13 @@
  *
  *	head		run, target, families, all frames, probes: at the time of the first fact
  *	orphans		with their times, among them the first of each kind of double free, with the number of them
- *	the rest	at the time of the last fact: numbers until now, gaps, notes; places; blocks put aside; blocks held, objects
+ *	the rest	at the time of the last fact: numbers until now, gaps, notes; places; blocks put aside; blocks held, objects;
+ *			verdicts
  *	totals, end, names
  *
  * So whoever puts this behind an earlier piece sees its older blocks go when they went; then time passes
  * to the end of this piece, and what it adds comes in with its whole series (MMT_PLACE), before its blocks.
- * All is sorted: nothing depends on how tables in memory happen to lie. What is held: shrink_held.c.
+ * All is sorted: nothing depends on how tables in memory happen to lie. What is held: shrink_held.c. Verdicts: shrink_verdicts.c.
  */
 #include "report/shrink.h"
 
@@ -255,12 +256,14 @@ static void put_all(struct shrink *s)
 		for (uint32_t stack = 0; stack < l->books[i].nplaces; stack++)
 			put_place(s, i, stack);
 	}
+	shrink_put_look(s);
 	shrink_put_aside(s);
 	for (uint32_t i = 0; i < l->nbooks; i++) {
 		shrink_put_family(s, l->now_us, i);
 		shrink_put_blocks(s, i);
 		shrink_put_objects(s, i);
 	}
+	shrink_put_verdicts(s);
 	put_totals(s);
 	if (l->ended)
 		shrink_put(s, &end);

@@ -114,8 +114,10 @@ static void put_aside(struct shrink *s, uint64_t key)
 
 	shrink_put_family(s, s->l->now_us, a->family);
 	put_aside_event(s, MMT_ASIDE, a->addr, KEY_MEANWHILE);
-	if (a->held)
+	if (a->held) {
 		put_held(s, a->addr, &a->block);
+		shrink_put_verdict(s, a->family, a->addr, a->block.verdict);
+	}
 	put_aside_event(s, MMT_ASIDE, a->addr, key);
 	put_aside_event(s, MMT_ASIDE_BACK, 0, KEY_MEANWHILE);
 }

@@ -4,6 +4,7 @@
  *
  *	shrink.c	the file, its order, and all that is over
  *	shrink_held.c	what is there still: blocks, objects, blocks put aside
+ *	shrink_verdicts.c	which of them are still reached
  */
 #ifndef MM_SHRINK_PARTS_H
 #define MM_SHRINK_PARTS_H
@@ -32,5 +33,10 @@ void shrink_put_objects(struct shrink *s, uint32_t family);
 
 /* What is put aside, of all families; but for that of which the orphans tell. */
 void shrink_put_aside(struct shrink *s);
+
+/* The last look; its verdict on what is put aside, while it is held; on all that is held, behind the blocks themselves. */
+void shrink_put_look(struct shrink *s);
+void shrink_put_verdict(struct shrink *s, uint32_t family, taddr addr, enum verdict verdict);
+void shrink_put_verdicts(struct shrink *s);
 
 #endif

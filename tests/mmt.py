@@ -49,6 +49,8 @@ INFO = {
     "COUNT": "which value", "GAP": "start_us length_us why:text", "NOTE": "note:text",
     "PLACE": "stack allocs frees span_us points:points", "TOTALS": "old twice", "END": "",
     "TAG": "number text:text", "SKIP": "function:text",
+    "VERDICTS": "look flags why_not:text allocator:text expected_ns had_ns bytes threads not_stopped judged passed sums:sums doubts:texts",
+    "JUDGED": "verdict blocks:judged",
 }
 RUN = {"ID": "id", "PIECE": "number", "START": "signed", "FRONTEND": "bytes", "MODE": "bytes", "WRITER": "bytes", "LAST": "number"}
 
@@ -116,6 +118,19 @@ class Cursor:
 
     def uses(self):
         return [{"stack": self.number(), "taken": self.number(), "dropped": self.number()} for _ in range(self.number())]
+
+    def sums(self):
+        return [{"blocks": self.number(), "bytes": self.number()} for _ in range(self.number())]
+
+    def judged(self):
+        """With a chain of addresses of their own."""
+        self.before, found = 0, []
+        for _ in range(self.number()):
+            block = {"address": self.address(), "with_blocks": self.number(), "with_bytes": 0}
+            if block["with_blocks"]:
+                block["with_bytes"] = self.number()
+            found.append(block)
+        return found
 
     def points(self):
         return [self.number() for _ in range(self.number())]

@@ -14,6 +14,8 @@
 
 #define NAME_LEAST 5	/* bytes of a name */
 #define USE_LEAST 3	/* of an object's use */
+#define SUM_LEAST 2	/* of a verdict's sums */
+#define JUDGED_LEAST 2	/* of a block that was judged */
 
 int decoder_init(struct decoder *d)
 {
@@ -200,6 +202,79 @@ static int get_uses(struct decoder *d, struct cursor *in, struct fact *f)
 	return 0;
 }
 
+/* Of more verdicts than are known here the others are passed over. */
+static void get_sums(struct decoder *d, struct cursor *in)
+{
+	uint64_t n = cursor_varint(in);
+
+	in->bad |= n > cursor_left(in) / SUM_LEAST;
+	for (uint64_t i = 0; i < n && !in->bad; i++) {
+		struct fact_sum sum;
+
+		sum.blocks = cursor_varint(in);
+		sum.bytes = cursor_varint(in);
+		if (i < DECODE_SUMS)
+			d->sums[i] = sum;
+	}
+	d->look.sums = d->sums;
+	d->look.nsums = n < DECODE_SUMS ? (uint32_t)n : DECODE_SUMS;
+}
+
+static int get_doubts(struct decoder *d, struct cursor *in)
+{
+	uint32_t n = get_list(d, in, 1, sizeof(char *));
+	const char **list = d->list;
+
+	if (n == UINT32_MAX)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++)
+		list[i] = get_text(d, in);
+	d->look.doubts = list;
+	d->look.ndoubts = n;
+	return 0;
+}
+
+static int get_look(struct decoder *d, struct cursor *in, struct fact *f)
+{
+	struct fact_look *l = &d->look;
+	uint64_t flags;
+
+	*l = (struct fact_look){ .number = cursor_varint32(in) };
+	flags = cursor_varint(in);
+	l->taken = flags & MMT_VERDICTS_TAKEN;
+	l->census = flags & MMT_VERDICTS_CENSUS;
+	l->why_not = get_text(d, in);
+	l->allocator = get_text(d, in);
+	l->expected_ns = cursor_varint(in);
+	l->had_ns = cursor_varint(in);
+	l->bytes = cursor_varint(in);
+	l->threads = cursor_varint32(in);
+	l->not_stopped = cursor_varint32(in);
+	l->judged = cursor_varint(in);
+	l->passed = cursor_varint(in);
+	get_sums(d, in);
+	f->look = l;
+	return get_doubts(d, in);
+}
+
+static int get_judged(struct decoder *d, struct cursor *in, struct fact *f)
+{
+	uint32_t n = get_list(d, in, JUDGED_LEAST, sizeof(struct fact_judged));
+	struct fact_judged *list = d->list;
+	taddr before = 0;
+
+	if (n == UINT32_MAX)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++) {
+		before = list[i].addr = cursor_address(in, before);
+		list[i].with_blocks = cursor_varint(in);
+		list[i].with_bytes = list[i].with_blocks ? cursor_varint(in) : 0;
+	}
+	f->judged.n = n;
+	f->judged.all = list;
+	return 0;
+}
+
 /* --- one record --- */
 
 #define KIND(kind, fields) case kind: fields break;
@@ -219,6 +294,8 @@ static int get_uses(struct decoder *d, struct cursor *in, struct fact *f)
 #define LIST() err = get_names(d, in, f);
 #define POINTS() err = get_points(d, in, f);
 #define USES() err = get_uses(d, in, f);
+#define LOOK() err = get_look(d, in, f);
+#define JUDGED() err = get_judged(d, in, f);
 
 /* 1; 0: not known, and skipped. What stands behind the known fields is a newer version's. */
 static int get_info(struct decoder *d, struct fact *f)

@@ -15,6 +15,8 @@
 #include "trace/fact.h"
 #include "trace/wire.h"
 
+#define DECODE_SUMS 8	/* verdicts that are told apart */
+
 struct decoder {
 	struct cursor in;
 	uint64_t time_us;
@@ -24,6 +26,8 @@ struct decoder {
 	size_t ntext;
 	void *list;		/* its array */
 	size_t list_size;
+	struct fact_look look;	/* of MMT_VERDICTS: too large for every fact */
+	struct fact_sum sums[DECODE_SUMS];
 };
 
 must_check int decoder_init(struct decoder *d);		/* 0 or -ENOMEM */

@@ -183,6 +183,8 @@ static int need_stacks_of_uses(const struct need *n, const struct fact *f)
 #define LIST()
 #define POINTS()
 #define USES() err = need_stacks_of_uses(n, f);
+#define LOOK()
+#define JUDGED()
 
 static int need_stacks_of_info(const struct need *n, const struct fact *f)
 {

@@ -99,6 +99,46 @@ static void put_uses(struct sink *s, const struct fact *f)
 	}
 }
 
+static void put_look(struct sink *s, const struct fact_look *l)
+{
+	sink_varint(s, l->number);
+	sink_varint(s, (l->taken ? MMT_VERDICTS_TAKEN : 0) | (l->census ? MMT_VERDICTS_CENSUS : 0));
+	put_text(s, l->why_not);
+	put_text(s, l->allocator);
+	sink_varint(s, l->expected_ns);
+	sink_varint(s, l->had_ns);
+	sink_varint(s, l->bytes);
+	sink_varint(s, l->threads);
+	sink_varint(s, l->not_stopped);
+	sink_varint(s, l->judged);
+	sink_varint(s, l->passed);
+	sink_varint(s, l->nsums);
+	for (uint32_t i = 0; i < l->nsums && !s->full; i++) {
+		sink_varint(s, l->sums[i].blocks);
+		sink_varint(s, l->sums[i].bytes);
+	}
+	sink_varint(s, l->ndoubts);
+	for (uint32_t i = 0; i < l->ndoubts && !s->full; i++)
+		put_text(s, l->doubts[i]);
+}
+
+/* The first address is told as it is: who skips this information must not miss it in the addresses of events. */
+static void put_judged(struct sink *s, const struct fact *f)
+{
+	taddr before = 0;
+
+	sink_varint(s, f->judged.n);
+	for (uint32_t i = 0; i < f->judged.n && !s->full; i++) {
+		const struct fact_judged *j = &f->judged.all[i];
+
+		sink_address(s, before, j->addr);
+		sink_varint(s, j->with_blocks);
+		if (j->with_blocks)
+			sink_varint(s, j->with_bytes);
+		before = j->addr;
+	}
+}
+
 /* --- one record --- */
 
 #define KIND(kind, fields) case kind: fields break;
@@ -118,6 +158,8 @@ static void put_uses(struct sink *s, const struct fact *f)
 #define LIST() put_names(s, f);
 #define POINTS() put_points(s, f);
 #define USES() put_uses(s, f);
+#define LOOK() put_look(s, f->look);
+#define JUDGED() put_judged(s, f);
 
 static int put_info_fields(struct sink *s, const struct fact *f)
 {

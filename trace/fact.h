@@ -33,6 +33,34 @@ struct fact_use {
 	uint64_t taken, dropped;
 };
 
+/* A block that was judged, and what is lost with it: only of one that is lost definitely or possibly. */
+struct fact_judged {
+	taddr addr;
+	uint64_t with_blocks, with_bytes;
+};
+
+struct fact_sum {
+	uint64_t blocks, bytes;
+};
+
+/* MMT_VERDICTS: a look at the whole process, and how it went. */
+struct fact_look {
+	uint32_t number;	/* of the run's looks, from 1: told again, it is the same one */
+	bool taken;		/* else nothing was judged, and `why_not` says why */
+	bool census;
+	const char *why_not;
+	const char *allocator;	/* what the census knows of it; NULL: nothing */
+	uint64_t expected_ns, had_ns;	/* of the pause */
+	uint64_t bytes;		/* copied in it */
+	uint32_t threads, not_stopped;
+	uint64_t judged;	/* so many blocks are told of by MMT_JUDGED, */
+	uint64_t passed;	/* but for so many, which are not held any more: a shrunken trace leaves them out */
+	const struct fact_sum *sums;	/* by verdict: of all blocks of the process that are known */
+	uint32_t nsums;
+	const char *const *doubts;	/* sentences */
+	uint32_t ndoubts;
+};
+
 /* MMT_RUN: what is not known is 0 or NULL. */
 struct fact_run {
 	uint8_t id[16];
@@ -107,6 +135,8 @@ struct fact {
 			uint32_t npoints;
 		} place;
 		struct { uint64_t old, twice; } totals;
+		const struct fact_look *look;
+		struct { uint32_t verdict; const struct fact_judged *all; uint32_t n; } judged;
 	};
 };
 

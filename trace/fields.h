@@ -12,7 +12,7 @@
  *	FLAGS(field, bit, other, its)	a varint of flags
  *	FLAG(field, bit)	the same with one
  *	TEXT(field)		a varint, length + 1 or 0 for none, and the bytes
- *	RUN() ARGUMENTS() LIST() POINTS() USES()	the ends of five kinds that are lists
+ *	RUN() ARGUMENTS() LIST() POINTS() USES() LOOK() JUDGED()	the ends of seven kinds that are lists
  *	SINCE(minor)		what comes behind is not there in files of lower minor versions; then it is 0
  *
  * A field is named as in struct fact. What else of struct fact is in no list here is not written.
@@ -65,6 +65,8 @@
 	KIND(MMT_TOTALS, U64(totals.old) U64(totals.twice))						\
 	KIND(MMT_END, )											\
 	KIND(MMT_TAG, U32(tag.number) TEXT(tag.text))							\
-	KIND(MMT_SKIP, TEXT(skip))
+	KIND(MMT_SKIP, TEXT(skip))									\
+	KIND(MMT_VERDICTS, LOOK())									\
+	KIND(MMT_JUDGED, U32(judged.verdict) JUDGED())
 
 #endif

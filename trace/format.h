@@ -19,7 +19,7 @@
 #define MMT_FILE_MAGIC 0x0a1a0a0d544d4d89
 #define MMT_FILE_HEAD 16
 #define MMT_MAJOR 1
-#define MMT_MINOR 1
+#define MMT_MINOR 2
 
 /*
  * The block head: u32 magic, u32 number (0, 1, ... in each file), u32 length of the payload, u32 length as stored,
@@ -77,6 +77,8 @@
 #define MMT_END 17		/* the run ended here, as it should */
 #define MMT_TAG 18		/* number, text: what sets stacks with the same frames apart */
 #define MMT_SKIP 19		/* function: a wrapper; its frames are left out at the front of stacks */
+#define MMT_VERDICTS 20		/* somebody has looked which blocks are still reached: how that went. Verdicts of an earlier look are over */
+#define MMT_JUDGED 21		/* verdict, how many, for each: address, blocks and bytes that are lost with it: of the last look, and of the family */
 
 /* MMT_RUN */
 #define MMT_RUN_ID 1		/* sixteen random bytes */
@@ -102,6 +104,17 @@
 /* MMT_OBJECT flags */
 #define MMT_OBJECT_OLDER 1	/* it was there before the watch; its net is added to what is known of it */
 #define MMT_OBJECT_COUNTED 2	/* the net is the object's own count; else what was taken less what was dropped */
+
+/* MMT_VERDICTS flags */
+#define MMT_VERDICTS_TAKEN 1	/* else it came to nothing, and the reason says why */
+#define MMT_VERDICTS_CENSUS 2	/* blocks that nobody has watched were found in the heap, and judged with the others */
+
+/* A verdict, as valgrind means it. */
+#define MMT_VERDICT_UNKNOWN 0
+#define MMT_VERDICT_DEFINITE 1
+#define MMT_VERDICT_INDIRECT 2
+#define MMT_VERDICT_POSSIBLE 3
+#define MMT_VERDICT_REACHABLE 4
 
 /* MMT_FRAME flags */
 #define MMT_FRAME_EXACT 1	/* the thread stood at this pc; else it is a return address */

@@ -27,6 +27,38 @@ static inline const char *any_text(uint64_t *rng)
 	return texts[any_random(rng) % 5];
 }
 
+/* The same number means the same look: mostly there is another. */
+static inline const struct fact_look *any_look(uint64_t *rng)
+{
+	static const struct fact_sum sums[] = { { 1, 2 }, { UINT64_MAX, 3 }, { 4, 5 }, { 6, 7 }, { 8, 9 }, { 10, 11 } };
+	static const char *doubts[3];
+	static struct fact_look look;
+
+	look = (struct fact_look){
+		.number = (uint32_t)any_number(rng), .taken = any_random(rng) % 4, .census = any_random(rng) % 2, .why_not = any_text(rng),
+		.allocator = any_text(rng), .expected_ns = any_number(rng), .had_ns = any_number(rng), .bytes = any_number(rng),
+		.threads = (uint32_t)any_number(rng), .not_stopped = (uint32_t)any_number(rng), .judged = any_number(rng),
+		.passed = any_random(rng) % 3 ? 0 : any_number(rng),
+		.sums = sums, .nsums = (uint32_t)(any_random(rng) % 7), .doubts = doubts, .ndoubts = (uint32_t)(any_random(rng) % 4),
+	};
+	for (size_t i = 0; i < 3; i++)
+		doubts[i] = any_text(rng);
+	return &look;
+}
+
+static inline void any_judged(uint64_t *rng, struct fact *f)
+{
+	static struct fact_judged all[6];
+
+	for (size_t i = 0; i < 6; i++) {
+		all[i] = (struct fact_judged){ any_number(rng), any_number(rng), any_number(rng) };
+		all[i].with_bytes = all[i].with_blocks ? all[i].with_bytes : 0;
+	}
+	f->judged.verdict = (uint32_t)(any_random(rng) % 7);
+	f->judged.all = all;
+	f->judged.n = (uint32_t)(any_random(rng) % 7);
+}
+
 /* What is a pointer in this kind of information must be one. */
 static inline void any_info(uint64_t *rng, struct fact *f)
 {
@@ -80,6 +112,12 @@ static inline void any_info(uint64_t *rng, struct fact *f)
 		break;
 	case MMT_NOTE:
 		f->note = text;
+		break;
+	case MMT_VERDICTS:
+		f->look = any_look(rng);
+		break;
+	case MMT_JUDGED:
+		any_judged(rng, f);
 		break;
 	case MMT_PLACE:
 		f->place.npoints = (uint32_t)(any_random(rng) % (MMT_SERIES_POINTS + 1));

@@ -25,6 +25,13 @@ static const struct fact_name example_names[] = {
 
 static const struct fact_use example_uses[] = { { 1, 3, 0 }, { 5, 0, MOST }, { 2, MOST, 1 } };
 
+static const struct fact_sum example_sums[] = { { 0, 0 }, { 1, MOST }, { MOST, 2 }, { 3, 4 }, { 5, 6 } };
+static const struct fact_look example_looks[] = {
+	{ 1, true, true, NULL, "glibc 2.32 to 2.41", 5, MOST, MOST, MOST32, 3, MOST, 7, example_sums, 5, example_arguments, 4 },
+	{ MOST32, false, false, "too long", NULL, MOST, 0, 0, 0, 0, 0, MOST, example_sums, 0, example_arguments, 0 },
+};
+static const struct fact_judged example_judged[] = { { MOST, 0, 0 }, { 0x5010, 3, MOST }, { 0x5028, MOST, 0 }, { 0, 0, 0 } };
+
 #define EVENT(k, ...) { .kind = MMT_##k, .block = { __VA_ARGS__ } }
 #define INFORMATION(k, ...) { .kind = MMT_INFO, .info = MMT_##k, __VA_ARGS__ }
 
@@ -95,6 +102,10 @@ static const struct fact fact_examples[] = {
 	INFORMATION(PLACE, .place = { 5, MOST, MOST, MOST, example_points, MMT_SERIES_POINTS }),
 	INFORMATION(PLACE, .place = { MOST32, 0, 0, 0, example_points, 0 }),
 	INFORMATION(TOTALS, .totals = { MOST, MOST }),
+	INFORMATION(VERDICTS, .look = &example_looks[0]),
+	INFORMATION(VERDICTS, .look = &example_looks[1]),
+	INFORMATION(JUDGED, .judged = { MMT_VERDICT_POSSIBLE, example_judged, 4 }),
+	INFORMATION(JUDGED, .judged = { MOST32, example_judged, 0 }),
 	{ .kind = MMT_INFO, .info = MMT_END },
 };
 

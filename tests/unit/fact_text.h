@@ -60,6 +60,31 @@ static inline void fact_text_module(struct strbuf *sb, const struct fact *f)
 	fact_text_string(sb, f->module.build_id);
 }
 
+static inline void fact_text_look(struct strbuf *sb, const struct fact_look *l)
+{
+	strbuf_printf(sb, " %u %d %d", l->number, l->taken, l->census);
+	fact_text_string(sb, l->why_not);
+	fact_text_string(sb, l->allocator);
+	strbuf_printf(sb, " %llu %llu %llu %u %u %llu-%llu:", (unsigned long long)l->expected_ns, (unsigned long long)l->had_ns,
+		      (unsigned long long)l->bytes, l->threads, l->not_stopped, (unsigned long long)l->judged,
+		      (unsigned long long)l->passed);
+	for (uint32_t i = 0; i < l->nsums; i++)
+		strbuf_printf(sb, " %llu/%llu", (unsigned long long)l->sums[i].blocks, (unsigned long long)l->sums[i].bytes);
+	for (uint32_t i = 0; i < l->ndoubts; i++)
+		fact_text_string(sb, l->doubts[i]);
+}
+
+static inline void fact_text_judged(struct strbuf *sb, const struct fact *f)
+{
+	strbuf_printf(sb, " %u:", f->judged.verdict);
+	for (uint32_t i = 0; i < f->judged.n; i++) {
+		const struct fact_judged *j = &f->judged.all[i];
+
+		strbuf_printf(sb, " 0x%llx %llu %llu", (unsigned long long)j->addr, (unsigned long long)j->with_blocks,
+			      (unsigned long long)j->with_bytes);
+	}
+}
+
 static inline void fact_text_info(struct strbuf *sb, const struct fact *f)
 {
 	switch (f->info) {
@@ -129,6 +154,12 @@ static inline void fact_text_info(struct strbuf *sb, const struct fact *f)
 		break;
 	case MMT_TOTALS:
 		strbuf_printf(sb, " %llu %llu", (unsigned long long)f->totals.old, (unsigned long long)f->totals.twice);
+		break;
+	case MMT_VERDICTS:
+		fact_text_look(sb, f->look);
+		break;
+	case MMT_JUDGED:
+		fact_text_judged(sb, f);
 		break;
 	}
 }

@@ -52,8 +52,19 @@ static inline void text_place(struct strbuf *sb, struct ledger *l, uint32_t fami
 	strbuf_putc(sb, '\n');
 }
 
-static inline void text_blocks(struct strbuf *sb, const struct ledger *l, const struct live *live)
+static inline void text_with(struct strbuf *sb, const struct ledger *l, uint32_t family, taddr addr, enum verdict verdict)
 {
+	struct judged_place place = { 0 };
+	struct judged_block b;
+
+	while (judged_next(&l->look.with, &place, &b))
+		if (b.family == family && b.addr == addr && b.verdict == verdict)
+			strbuf_printf(sb, ", with it %" PRIu64 "/%" PRIu64, b.with_blocks, b.with_bytes);
+}
+
+static inline void text_blocks(struct strbuf *sb, const struct ledger *l, uint32_t family)
+{
+	const struct live *live = l->books[family].live;
 	taddr *addrs = calloc(live_count(live) + 1, sizeof(*addrs));
 	struct live_block b;
 	size_t n = 0;
@@ -63,8 +74,10 @@ static inline void text_blocks(struct strbuf *sb, const struct ledger *l, const 
 	qsort(addrs, n, sizeof(*addrs), text_compare);
 	for (size_t i = 0; i < n; i++) {
 		live_get(live, addrs[i], &b);
-		strbuf_printf(sb, "  %" PRIx64 " %" PRIu64 " born %" PRIu64 " by %ld\n", addrs[i], b.size, b.birth_us,
-			      text_number(l, b.stack));
+		strbuf_printf(sb, "  %" PRIx64 " %" PRIu64 " born %" PRIu64 " by %ld %s", addrs[i], b.size, b.birth_us,
+			      text_number(l, b.stack), verdict_name(ledger_verdict(l, &b)));
+		text_with(sb, l, family, addrs[i], ledger_verdict(l, &b));
+		strbuf_putc(sb, '\n');
 	}
 	free(addrs);
 }
@@ -123,7 +136,7 @@ static inline void text_book(struct strbuf *sb, struct ledger *l, uint32_t famil
 	struct strbuf book = STRBUF_INIT;
 
 	text_places(&book, l, family);
-	text_blocks(&book, l, l->books[family].live);
+	text_blocks(&book, l, family);
 	text_objects(&book, l, l->books[family].objects);
 	if (book.len)
 		strbuf_printf(sb, "family %u %s%s taken %" PRIu64 " dropped %" PRIu64 "\n%s", f->number, f->name ? f->name : "-",
@@ -164,6 +177,23 @@ static inline void text_run(struct strbuf *sb, const struct ledger *l)
 			strbuf_printf(sb, "count %u %" PRIu64 "\n", i, l->counts[i]);
 }
 
+/* Of how many verdicts there are it says only whether that is all of them. */
+static inline void text_look(struct strbuf *sb, const struct ledger *l)
+{
+	const struct fact_look *k = &l->look.fact;
+
+	if (!l->look.told)
+		return;
+	strbuf_printf(sb, "look %u %d %d %s %s %" PRIu64 " %" PRIu64 " %" PRIu64 " %u %u judges %d:", k->number, k->taken, k->census,
+		      text_or(k->why_not), text_or(k->allocator), k->expected_ns, k->had_ns, k->bytes, k->threads, k->not_stopped,
+		      ledger_judges(l));
+	for (uint32_t i = 0; i < k->nsums; i++)
+		strbuf_printf(sb, " %" PRIu64 "/%" PRIu64, k->sums[i].blocks, k->sums[i].bytes);
+	for (uint32_t i = 0; i < k->ndoubts; i++)
+		strbuf_printf(sb, " %s", k->doubts[i]);
+	strbuf_putc(sb, '\n');
+}
+
 static inline void text_lists(struct strbuf *sb, const struct ledger *l)
 {
 	for (size_t i = 0; i < l->nprobes; i++)
@@ -192,6 +222,7 @@ static inline char *ledger_text(struct ledger *l)
 
 	text_run(&sb, l);
 	text_lists(&sb, l);
+	text_look(&sb, l);
 	text_books(&sb, l);
 	return strbuf_steal(&sb);
 }

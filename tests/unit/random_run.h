@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "report/ledger.h"
+#include "report/runfacts.h"
 #include "trace/writer.h"
 
 #define STACKS 20
@@ -45,6 +46,9 @@ struct run {
 	bool held[FAMILIES][ADDRESSES];
 	struct aside { bool open; uint32_t family; uint64_t k; bool held; } aside[KEYS];
 	uint64_t events, ring, hits;
+	struct judgement { uint32_t family; enum verdict verdict; struct fact_judged its; } judged[FAMILIES * (ADDRESSES + KEYS)];
+	size_t njudged, told;		/* by a look; so many were put */
+	uint32_t looks;
 };
 
 static void put(struct run *r, struct fact f)
@@ -155,7 +159,9 @@ static int put_head(void *ctx, struct writer *w, uint32_t piece)
 		err = put_both(r, w, &target);
 	if (!err)
 		err = put_both(r, w, &probe);
-	return err ? err : put_both(r, w, &skip);
+	if (!err)
+		err = put_both(r, w, &skip);
+	return err ? err : runfacts_put_look(&r->whole, 0, r->now, w);
 }
 
 static void begin_piece(struct run *r)
@@ -318,11 +324,85 @@ static void put_block(struct run *r, uint64_t k, uint64_t what)
 		put_aside(r, k, rnd(KEYS));
 }
 
+/* --- verdicts --- */
+
+static void add_judgement(struct run *r, uint32_t family, taddr addr)
+{
+	struct judgement *j = &r->judged[r->njudged++];
+
+	*j = (struct judgement){ family, (enum verdict)(1 + rnd(VERDICT_COUNT - 1)), { addr, rnd(2) ? rnd(5) : 0, 0 } };
+	j->its.with_bytes = j->its.with_blocks * rnd(100);
+}
+
+/* All that is held, or just being resized. */
+static void judge_all(struct run *r)
+{
+	struct live_block b;
+	uint64_t key;
+	void *value;
+	taddr addr;
+
+	r->njudged = r->told = 0;
+	for (uint32_t i = 0; i < r->whole.nbooks; i++)
+		for (size_t at = 0; live_next(r->whole.books[i].live, &at, &addr, &b);)
+			add_judgement(r, i, addr);
+	for (size_t at = 0; addrmap_next(&r->whole.aside, &at, &key, &value);) {
+		const struct ledger_aside *a = value;
+
+		if (a->held && !ledger_holds(&r->whole, a->family, a->addr, NULL))
+			add_judgement(r, a->family, a->addr);
+	}
+}
+
+static void tell_judgements(struct run *r, size_t until)
+{
+	for (; r->told < until; r->told++) {
+		const struct judgement *j = &r->judged[r->told];
+		struct fact f = info(MMT_JUDGED);
+
+		f.judged.verdict = j->verdict;
+		f.judged.all = &j->its;
+		f.judged.n = 1;
+		put(r, (struct fact){ .kind = MMT_FAMILY, .family = j->family });
+		put(r, f);
+	}
+	put(r, (struct fact){ .kind = MMT_FAMILY, .family = r->family });
+}
+
+/* Now and then one is not told of. */
+static void begin_look(struct run *r)
+{
+	static const char *const doubts[] = { "swapped", "a thread ran" };
+	const struct fact_sum sums[VERDICT_COUNT] = { { 0, 0 }, { rnd(10), rnd(10) }, { 1, 2 }, { 3, 4 }, { 5, rnd(10) } };
+	struct fact_look look = {
+		.number = ++r->looks, .taken = rnd(5), .census = rnd(2), .allocator = rnd(2) ? "glibc" : NULL, .had_ns = rnd(1000),
+		.threads = 3, .sums = sums, .nsums = VERDICT_COUNT, .doubts = doubts, .ndoubts = (uint32_t)rnd(3),
+	};
+	struct fact f = info(MMT_VERDICTS);
+
+	judge_all(r);
+	look.judged = r->njudged + (rnd(4) == 0);
+	if (!look.taken) {
+		look.why_not = "no";
+		r->njudged = 0;
+	}
+	f.look = &look;
+	put(r, f);
+}
+
+static void put_look(struct run *r)
+{
+	begin_look(r);
+	tell_judgements(r, r->njudged);
+}
+
 static void put_any(struct run *r)
 {
 	uint64_t k = rnd(ADDRESSES), what = rnd(100);
 
 	r->now += rnd(r->step);
+	if (rnd(200) == 0)
+		put_look(r);
 	if (what < 91 && is_of_objects(r->family))
 		put_ref(r, k % 30);
 	else if (what < 91)
@@ -353,8 +433,14 @@ static void make_run(struct run *r, uint64_t seed)
 		uint64_t n = rnd(4) ? rnd(300) : 0;
 
 		begin_piece(r);
+		tell_judgements(r, r->njudged);
 		while (n--)
 			put_any(r);
+		/* a piece may end in the middle of it */
+		if (rnd(3) == 0) {
+			begin_look(r);
+			tell_judgements(r, r->piece + 1 < r->npieces ? rnd(r->njudged + 1) : r->njudged);
+		}
 		if (r->piece + 1 == r->npieces)
 			put(r, info(MMT_END));
 		end_piece(r);

@@ -14,7 +14,7 @@
 #include "base/addrmap.h"
 
 #define A 0x5000ull
-#define BIRTH_MAX ((1ull << 48) - 1)
+#define BIRTH_MAX ((1ull << 45) - 1)
 
 static struct live *live;
 
@@ -43,7 +43,7 @@ static void assert_block(taddr addr, uint64_t size, uint64_t birth_us, uint32_t 
 
 static int put(taddr addr, uint64_t size, uint64_t birth_us, uint32_t stack, struct live_block *old)
 {
-	const struct live_block b = { size, birth_us, stack };
+	const struct live_block b = { .size = size, .birth_us = birth_us, .stack = stack };
 
 	return live_put(live, addr, &b, old);
 }
@@ -240,7 +240,7 @@ static void agrees_with_a_model(void **state)
 		size_t k = rnd(20000);
 		taddr addr = k % 100 ? 16 * k : k << 50 | k;
 		bool grow = rnd(10) < (step / 150000 % 2 ? 3 : 7);
-		struct live_block b = { k % 101 ? rnd(1000) : rnd(UINT64_MAX), rnd(BIRTH_MAX), (uint32_t)rnd(UINT32_MAX) };
+		struct live_block b = { k % 101 ? rnd(1000) : rnd(UINT64_MAX), rnd(BIRTH_MAX), (uint32_t)rnd(UINT32_MAX), VERDICT_UNKNOWN };
 		struct live_block old;
 
 		if (grow) {
@@ -251,13 +251,50 @@ static void agrees_with_a_model(void **state)
 			count -= held[k];
 		}
 		if (held[k])
-			assert_memory_equal(&old, &model[k], offsetof(struct live_block, stack) + sizeof(old.stack));
+			assert_memory_equal(&old, &model[k], offsetof(struct live_block, verdict) + sizeof(old.verdict));
 		held[k] = grow;
 		model[k] = b;
+		if (rnd(3) == 0) {
+			enum verdict verdict = rnd(VERDICT_COUNT);
+
+			assert_int_equal(live_judge(live, addr, verdict), held[k]);
+			model[k].verdict = held[k] ? verdict : VERDICT_UNKNOWN;
+		}
 		assert_int_equal(live_count(live), count);
 	}
 	for (size_t k = 0; k < 20000; k++)
 		assert_int_equal(live_get(live, k % 100 ? 16 * k : k << 50 | k, NULL), held[k]);
+}
+
+/* Of any block, wherever it is kept; a new one at the address has none. */
+static void verdicts(void **state)
+{
+	struct live_block b;
+
+	(void)state;
+	assert_false(live_judge(live, A, VERDICT_DEFINITE));
+	assert_int_equal(put(A, 1, BIRTH_MAX, 1, NULL), 0);
+	assert_int_equal(put(A + 16, 1ull << 40, 2, 2, NULL), 0);
+	assert_int_equal(put(A + 32, 3, BIRTH_MAX + 1, 3, NULL), 0);
+	assert_true(live_judge(live, A, VERDICT_REACHABLE));
+	assert_true(live_judge(live, A + 16, VERDICT_POSSIBLE));
+	assert_true(live_judge(live, A + 32, VERDICT_DEFINITE));
+	assert_block(A, 1, BIRTH_MAX, 1);
+	assert_block(A + 32, 3, BIRTH_MAX + 1, 3);
+	assert_true(live_get(live, A, &b));
+	assert_int_equal(b.verdict, VERDICT_REACHABLE);
+	assert_int_equal(put(A, 5, 5, 5, &b), 1);
+	assert_int_equal(b.verdict, VERDICT_REACHABLE);
+	assert_true(live_get(live, A, &b));
+	assert_int_equal(b.verdict, VERDICT_UNKNOWN);
+	assert_true(live_get(live, A + 16, &b));
+	assert_int_equal(b.verdict, VERDICT_POSSIBLE);
+	assert_true(live_judge(live, A, VERDICT_INDIRECT));
+	live_forget_verdicts(live);
+	for (taddr a = A; a <= A + 32; a += 16) {
+		assert_true(live_get(live, a, &b));
+		assert_int_equal(b.verdict, VERDICT_UNKNOWN);
+	}
 }
 
 int main(void)
@@ -272,6 +309,7 @@ int main(void)
 		live_test(also_while_it_grows),
 		live_test(as_before_without_memory),
 		live_test(agrees_with_a_model),
+		live_test(verdicts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
