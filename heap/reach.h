@@ -2,11 +2,13 @@
 /*
  * reach: which blocks of a snapshot are still reached, as valgrind's memcheck would say it.
  *
- * Roots: registers of all threads; stacks from sp - 128 on (all of a stack's mapping where sp is elsewhere: a coroutine's);
+ * Roots: registers of all threads; stacks from sp - 128 on (all of a mapping that is not surely a thread's stack: a coroutine's);
  * all other private writable memory, and what the dynamic loader has allocated, less the heaps, the given blocks, and what
  * is nobody's pointer: the allocator's own structs, and mmattach's.
  * From there the flood goes by every aligned word. A word that points to a block's beginning reaches it; one that
  * points inside makes it possibly lost, but for valgrind's heuristics: std::string, length64, new[], multiple inheritance.
+ * Of the lost ones, those that another one points to are indirectly lost; in a ring that nothing points to the
+ * first by address stands for all (cliques as valgrind forms them, in the order of addresses).
  *
  * What is not known makes verdicts weaker, never stronger: memory that is not in the snapshot could hold a
  * pointer to anything. reach_doubts says what is missing, a sentence each.
@@ -37,17 +39,18 @@ enum reach_heuristic {
 struct reach_input {
 	const struct snapshot *snapshot;
 	const struct census *census;	/* NULL: the allocator is not known: heap memory outside of `blocks` is a root then, and blocks inside others' memory are only cut out */
-	const struct block *blocks;	/* to be judged, sorted; may be census->blocks, or others (watched ones) */
+	const struct block *blocks;	/* to be judged, sorted; may be census->blocks, or others (watched ones): the census's take part all the same */
 	size_t nblocks;
 	const struct block *quiet;	/* more memory that is nobody's root and not judged, sorted: freed blocks and the like; may be NULL */
 	size_t nquiet;
 	unsigned heuristics;		/* enum reach_heuristic */
+	bool exact;			/* sizes of blocks are what was asked for, not what the allocator made of it: the heuristics look at them */
 	unsigned threads;		/* of ours, to flood with; 0: as many as there are processors, at most 4 */
 };
 
 struct reach {
 	uint8_t *verdict;		/* enum verdict, for each block */
-	uint32_t *leader;		/* for each indirectly lost block: the lost one (definite or possible) by which it counts; else itself */
+	uint32_t *leader;		/* for each indirectly lost block: the definitely lost one by which it counts; else itself */
 	size_t nblocks;
 	struct reach_sum {
 		uint64_t blocks, bytes;
@@ -57,7 +60,7 @@ struct reach {
 	double seconds;
 };
 
-/* 0 or -ENOMEM; -E2BIG: more than 2^32 - 2 blocks. */
+/* 0 or -ENOMEM; -E2BIG: more than 2^32 - 2 blocks; -EINVAL: they are not sorted, or two are at one address. */
 must_check int reach_run(const struct reach_input *in, struct reach *out);
 void reach_fini(struct reach *r);
 

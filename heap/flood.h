@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * flood: what the roots reach, and what that reaches.
+ *
+ *	roots ──start pointers──▶ reachable ──others──▶ hinted ──any pointer──▶ possible          what is left: lost (cliques.h)
+ *
+ * Reachable is what a chain of pointers to beginnings leads to (the heuristics' count as such); possible is what
+ * only a chain leads to that has another somewhere. So first the one kind is followed to the end, and what the other kind hits on the way is noted;
+ * then from all that was noted and not reached meanwhile, by both kinds. Each block is read once, and the result does not depend on any order.
+ *
+ * Nearly each step is a line of memory that no cache has: the index's word, the block's state, its place, its first bytes.
+ * So no step waits for its line: it is asked for, and the step stands in a queue until others before it are done.
+ *
+ *	words ─probe─▶ [words of the index] ─resolve─▶ [states] ─mark─▶ stack ─▶ [places] ─▶ [contents] ─▶ words
+ */
+#ifndef MM_FLOOD_H
+#define MM_FLOOD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "heap/blockindex.h"
+#include "heap/roots.h"
+#include "heap/snapshot.h"
+
+/* Of each block, while it goes on. */
+enum flood_state {
+	FLOOD_REACHED = 1 << 0,
+	FLOOD_HINTED = 1 << 1,		/* something reachable points into it */
+	FLOOD_POSSIBLE = 1 << 2,
+	FLOOD_LEADER = 1 << 3,		/* lost, and nothing lost points to it so far */
+	FLOOD_INDIRECT = 1 << 4,
+	FLOOD_NOT_LOST = FLOOD_REACHED | FLOOD_HINTED | FLOOD_POSSIBLE,
+};
+
+struct flood {
+	const struct snapshot *s;
+	const struct block_index *ix;
+	unsigned heuristics;
+	bool exact;			/* sizes: heuristics.h */
+	uint8_t *state;			/* enum flood_state, for each block; zeros to begin with */
+	uint32_t *leader;		/* for the lost ones: cliques.h */
+	uint64_t words;			/* looked at */
+	uint64_t memory;		/* most bytes of the stacks */
+};
+
+/* 0 or -ENOMEM. */
+must_check int flood_run(struct flood *f, struct roots *roots, unsigned threads);
+
+/* Behind that: the lost ones, each with the one it is lost with (f->leader; itself: none). */
+must_check int flood_lost(struct flood *f);
+
+#endif

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * reach: see reach.h.
+ *
+ *	given blocks + census ─▶ nodes ─▶ index ┐
+ *	threads ─▶ stacks ─▶ roots ─────────────┴─▶ flood ─▶ the lost ones' cliques ─▶ verdicts of the given blocks
+ */
+#include "heap/reach.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "heap/blockindex.h"
+#include "heap/flood.h"
+#include "heap/nodes.h"
+#include "heap/roots.h"
+#include "heap/stacks.h"
+
+struct run {
+	const struct reach_input *in;
+	struct reach *out;
+	struct nodes nodes;
+	struct block_index ix;
+	struct stacks stacks;
+	struct roots roots;
+	uint8_t *state;			/* of the nodes: becomes out->verdict if these are the given blocks */
+	uint32_t *leader;
+};
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void run_fini(struct run *r)
+{
+	roots_fini(&r->roots);
+	stacks_fini(&r->stacks);
+	block_index_fini(&r->ix);
+	nodes_fini(&r->nodes);
+	free(r->state);
+	free(r->leader);
+}
+
+static int run_init(struct run *r)
+{
+	int err = nodes_init(&r->nodes, r->in);
+
+	if (!err)
+		err = block_index_init(&r->ix, r->nodes.blocks, r->nodes.n);
+	if (!err)
+		err = stacks_find(&r->stacks, r->in->snapshot);
+	if (!err)
+		err = roots_init(&r->roots, r->in, &r->nodes, &r->stacks);
+	if (err)
+		return err;
+	r->state = calloc(r->nodes.n + 1, sizeof(*r->state));
+	r->leader = calloc(r->nodes.n + 1, sizeof(*r->leader));
+	return r->state && r->leader ? 0 : -ENOMEM;
+}
+
+static int flood(struct run *r)
+{
+	struct flood f = { .s = r->in->snapshot, .ix = &r->ix, .heuristics = r->in->heuristics, .exact = r->in->exact, .state = r->state,
+			   .leader = r->leader };
+	int err = flood_run(&f, &r->roots, r->in->threads);
+
+	if (!err)
+		err = flood_lost(&f);
+	r->out->words = f.words;
+	r->out->memory = f.memory + r->ix.memory + r->nodes.n * (sizeof(*r->state) + sizeof(*r->leader));
+	if (r->nodes.merged)
+		r->out->memory += r->nodes.n * (sizeof(struct block) + sizeof(uint32_t)) + r->in->nblocks * (sizeof(*r->state) + sizeof(*r->leader));
+	return err;
+}
+
+static enum verdict verdict_of(uint8_t state)
+{
+	if (state & FLOOD_REACHED)
+		return VERDICT_REACHABLE;
+	if (state & FLOOD_NOT_LOST)
+		return VERDICT_POSSIBLE;
+	return state & FLOOD_INDIRECT ? VERDICT_INDIRECT : VERDICT_DEFINITE;
+}
+
+/* A leader may have been taken over by another, and that by a third: everyone gets the last, and the way is made short. */
+static uint32_t last_leader(uint32_t *leader, uint32_t i)
+{
+	uint32_t last = i;
+
+	while (leader[last] != last)
+		last = leader[last];
+	while (leader[i] != last) {
+		const uint32_t next = leader[i];
+
+		leader[i] = last;
+		i = next;
+	}
+	return last;
+}
+
+static void judge_nodes(struct run *r)
+{
+	for (uint32_t i = 0; i < r->nodes.n; i++) {
+		const enum verdict v = verdict_of(r->state[i]);
+
+		r->state[i] = (uint8_t)v;
+		r->leader[i] = v == VERDICT_INDIRECT ? last_leader(r->leader, i) : i;
+	}
+}
+
+/* Verdicts of the nodes to those of the given blocks. A leader that nobody has asked about is none: then the block stands for itself. */
+static int hand_over(struct run *r)
+{
+	struct reach *out = r->out;
+
+	out->nblocks = r->in->nblocks;
+	if (!r->nodes.merged) {
+		out->verdict = r->state;
+		out->leader = r->leader;
+		r->state = NULL;
+		r->leader = NULL;
+		return 0;
+	}
+	out->verdict = calloc(out->nblocks + 1, sizeof(*out->verdict));
+	out->leader = calloc(out->nblocks + 1, sizeof(*out->leader));
+	if (!out->verdict || !out->leader)
+		return -ENOMEM;
+	for (size_t i = 0; i < r->nodes.n; i++) {
+		const uint32_t given = r->nodes.given[i], leader = r->nodes.given[r->leader[i]];
+
+		if (given == BLOCK_NONE)
+			continue;
+		out->verdict[given] = r->state[i];
+		out->leader[given] = leader == BLOCK_NONE ? given : leader;
+	}
+	return 0;
+}
+
+static void sum_up(const struct reach_input *in, struct reach *out)
+{
+	for (size_t i = 0; i < out->nblocks; i++) {
+		struct reach_sum *sum = &out->sums[out->verdict[i]];
+
+		sum->blocks++;
+		sum->bytes += in->blocks[i].size;
+	}
+}
+
+int reach_run(const struct reach_input *in, struct reach *out)
+{
+	struct run r = { .in = in, .out = out };
+	const double begin = now();
+	int err;
+
+	memset(out, 0, sizeof(*out));
+	err = run_init(&r);
+	if (!err)
+		err = flood(&r);
+	if (!err) {
+		judge_nodes(&r);
+		err = hand_over(&r);
+	}
+	run_fini(&r);
+	if (err) {
+		reach_fini(out);
+		return err;
+	}
+	sum_up(in, out);
+	out->seconds = now() - begin;
+	return 0;
+}
+
+void reach_fini(struct reach *r)
+{
+	free(r->verdict);
+	free(r->leader);
+	memset(r, 0, sizeof(*r));
+}
