@@ -64,7 +64,7 @@ struct reach {
 must_check int reach_run(const struct reach_input *in, struct reach *out);
 void reach_fini(struct reach *r);
 
-/* Why verdicts may be weaker than they look: a sentence each, NUL-separated, into @out; how many. */
+/* Why verdicts may be weaker than they look: a sentence each, NUL-terminated, into @out; how many. */
 size_t reach_doubts(const struct reach_input *in, struct strbuf *out);
 
 /* --- who points at an address --- */
@@ -77,12 +77,13 @@ struct pointer {
 	taddr value;			/* what it holds: the address that is asked for, or inside of its block */
 	pid_t tid;			/* POINTER_REGISTER, POINTER_STACK, POINTER_TLS */
 	const char *reg;		/* POINTER_REGISTER: its name */
-	size_t block;			/* POINTER_BLOCK: which */
+	size_t block;			/* POINTER_BLOCK: which of the given ones; POINTER_NO_BLOCK: one that only the census has */
 };
+#define POINTER_NO_BLOCK SIZE_MAX
 
 /*
  * All words of the snapshot that point at the block that holds @addr (or, if it is no block, at @addr itself), at most @limit of them, those to
- * the beginning first; free(*out). The number of all in @total. 0 or -ENOMEM.
+ * the beginning first; free(*out). The number of all in @total. 0 or -errno as reach_run.
  */
 must_check int reach_who_points(const struct reach_input *in, taddr addr, size_t limit, struct pointer **out, size_t *n, size_t *total);
 

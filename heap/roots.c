@@ -272,3 +272,24 @@ bool roots_next(struct roots *r, struct root *out)
 	}
 	return next_in_extra(r, out);
 }
+
+static bool in_ranges(const struct snapshot_range *all, size_t n, taddr at)
+{
+	size_t lo = 0, hi = n;
+
+	while (lo < hi) {
+		const size_t mid = lo + (hi - lo) / 2;
+
+		if (all[mid].hi <= at)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < n && all[lo].lo <= at;
+}
+
+bool roots_hold(const struct roots *r, taddr at, bool *own)
+{
+	*own = in_ranges(r->extra, r->nextra, at) && !in_ranges(r->inner, r->ninner, at);
+	return *own || (root_mapping(procmaps_find(&r->s->maps, at)) && !in_ranges(r->cuts, r->ncuts, at));
+}

@@ -21,6 +21,8 @@
 #define PTHREAD_WORDS (0xa00u / 8)	/* no version is longer */
 #define TOP_MAX 0x3000u			/* from the struct to the end of its stack: itself, and padding */
 #define THREADS_MAX 200000u		/* in one ring */
+#define MODULES_MAX 4096u		/* in a DTV */
+#define TLS_MAX (64u << 20)
 #define HEADS_BEFORE 0x8000u		/* bytes of data about a known head where others may be */
 
 static int add_dead(struct stacks *st, taddr lo, taddr hi)
@@ -124,6 +126,29 @@ static bool pthread_stack(const struct snapshot *s, const struct snapshot_thread
 	return is_pthread(s, p) && find_extent(s, p, out) && t->sp >= out->lo && t->sp < p;
 }
 
+/*
+ * Where the variables of the modules begin that were there from the start: the DTV has their addresses, a module's each 16 bytes, and how many
+ * in the word before the first.
+ */
+static void find_tls(const struct snapshot *s, taddr pthread, struct stack *out)
+{
+	const taddr dtv = word_at(s, pthread + PTHREAD_DTV);
+	const uint64_t n = word_at(s, dtv - 16);
+
+	if (!is_pthread(s, pthread))
+		return;
+	out->tls = pthread;
+	out->tls_end = pthread + PTHREAD_WORDS * 8;
+	if (out->pthread == pthread && out->tls_end > out->hi)
+		out->tls_end = out->hi;
+	for (uint64_t i = 1; i <= n && i <= MODULES_MAX; i++) {
+		const taddr at = word_at(s, dtv + 16 * i);
+
+		if (at < out->tls && pthread - at < TLS_MAX && (out->pthread != pthread || at > out->lo))
+			out->tls = at;
+	}
+}
+
 static int add_living(struct stacks *st, const struct snapshot *s, const struct snapshot_thread *t)
 {
 	struct stack k;
@@ -135,10 +160,11 @@ static int add_living(struct stacks *st, const struct snapshot *s, const struct 
 	}
 	if (!main_stack(s, t, &k) && !pthread_stack(s, t, &k)) {
 		st->elsewhere++;
-		return 0;
+		k = (struct stack){ 0 };
 	}
 	k.tid = t->tid;
 	k.sp = t->sp;
+	find_tls(s, t->regs.fs_base, &k);
 	if (add_stack(st, &k) < 0)
 		return -ENOMEM;
 	lowest = lowest_sp(s, k.lo, k.hi);

@@ -313,6 +313,60 @@ static void test_nothing(void **state)
 	heap_free(h);
 }
 
+/* --- who points --- */
+
+static size_t who(struct heap *h, taddr at, size_t limit, struct pointer **out)
+{
+	size_t n, total;
+
+	if (!h->m.s.sealed)
+		example_seal(&h->m);
+	assert_int_equal(reach_who_points(&h->in, at, limit, out, &n, &total), 0);
+	assert_true(n <= limit && n <= total);
+	return total;
+}
+
+static void test_who_points(void **state)
+{
+	struct heap *h = heap_new();
+	const size_t a = add(h, 40), b = add(h, 40);
+	struct snapshot_thread *t = example_thread(&h->m, 1000, 0);
+	struct block quiet = { DATA + 64, 16 };
+	struct pointer *p;
+
+	(void)state;
+	h->in.quiet = &quiet;
+	h->in.nquiet = 1;
+	h->data[4] = addr(h, a) + 8;
+	h->data[5] = addr(h, a);
+	h->data[8] = addr(h, a);		/* quiet */
+	h->heap[0x8000 / 8] = addr(h, a);	/* free */
+	*word_of(h, b, 2) = addr(h, a) + 39;
+	t->regs.rbx = addr(h, a);
+	assert_int_equal(who(h, addr(h, a) + 20, 10, &p), 4);
+	assert_int_equal(p[0].place, POINTER_REGISTER);
+	assert_string_equal(p[0].reg, "rbx");
+	assert_int_equal(p[0].tid, 1000);
+	assert_int_equal(p[1].place, POINTER_DATA);
+	assert_int_equal(p[1].at, DATA + 40);
+	assert_int_equal(p[2].at, DATA + 32);
+	assert_int_equal(p[2].value, addr(h, a) + 8);
+	assert_int_equal(p[3].place, POINTER_BLOCK);
+	assert_int_equal(p[3].block, b);
+	assert_int_equal(p[3].at, addr(h, b) + 16);
+	free(p);
+	assert_int_equal(who(h, addr(h, a), 1, &p), 4);
+	assert_int_equal(p[0].place, POINTER_REGISTER);
+	free(p);
+	assert_int_equal(who(h, addr(h, b), 5, &p), 0);
+	free(p);
+	h->data[6] = 0x1234;			/* no block's: just an address */
+	assert_int_equal(who(h, 0x1234, 5, &p), 1);
+	assert_int_equal(p[0].at, DATA + 48);
+	free(p);
+	heap_free(h);
+}
+
 /* --- random heaps, against valgrind's procedure --- */
 
 enum reached { UNREACHED, POSSIBLY, REACHED, INDIRECTLY };
@@ -499,6 +553,7 @@ int main(void)
 		cmocka_unit_test(test_given_ones_beside_the_census),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_nothing),
+		cmocka_unit_test(test_who_points),
 		cmocka_unit_test(test_random_heaps),
 	};
 

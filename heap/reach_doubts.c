@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/* reach_doubts: what of the target the flood could not see, or had to take for a root because nobody knew better. */
+#include "heap/reach.h"
+
+#include <string.h>
+
+#include "heap/stacks.h"
+
+static void end_sentence(struct strbuf *out, size_t *n)
+{
+	strbuf_putc(out, '\0');
+	++*n;
+}
+
+/* "12 KiB", or MiB from ten of them on. */
+static void amount(struct strbuf *out, uint64_t bytes)
+{
+	if (bytes >> 20 >= 10)
+		strbuf_printf(out, "%" PRIu64 " MiB", bytes >> 20);
+	else
+		strbuf_printf(out, "%" PRIu64 " KiB", (bytes + 1023) >> 10);
+}
+
+static void doubt_census(const struct census *c, struct strbuf *out, size_t *n)
+{
+	if (!c || !c->known) {
+		strbuf_puts(out, "the allocator's heap is not known");
+		if (c && *c->problem.what)
+			strbuf_printf(out, " (%s)", c->problem.what);
+		strbuf_puts(out, ": all of its memory that is no block of ours counts as a root, so less is found to be lost than is");
+		end_sentence(out, n);
+	} else if (c->nproblems) {
+		strbuf_printf(out, "the heap could not be walked to its end (at " PRItaddr ": %s): what is free in it is not known, and counts as a root",
+			      c->problem.at, c->problem.what);
+		end_sentence(out, n);
+	}
+}
+
+static void doubt_missing(const struct snapshot *s, struct strbuf *out, size_t *n)
+{
+	if (s->swapped) {
+		amount(out, s->swapped);
+		strbuf_puts(out, " of memory were swapped out and not read: what only a pointer there holds is taken for lost");
+		end_sentence(out, n);
+	}
+	if (s->missing) {
+		amount(out, s->missing);
+		strbuf_puts(out, " of memory could not be read: what only a pointer there holds is taken for lost");
+		end_sentence(out, n);
+	}
+}
+
+/* Memory that others can write to as well: usually not copied, for most of it is files, and large. Devices' is nobody's. */
+static bool unseen_share(const struct snapshot *s, const struct mapping *m)
+{
+	const unsigned shared = MAPPING_SHARED | MAPPING_READ | MAPPING_WRITE;
+	size_t i;
+
+	if ((m->perms & shared) != shared || (strncmp(m->path, "/dev/", 5) == 0 && strncmp(m->path, "/dev/shm/", 9) != 0 &&
+					      strncmp(m->path, "/dev/zero", 9) != 0))
+		return false;
+	i = snapshot_piece_from(s, m->lo);
+	return i == s->npieces || s->pieces[i].lo >= m->hi;
+}
+
+static void doubt_shared(const struct snapshot *s, struct strbuf *out, size_t *n)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < s->maps.n; i++)
+		if (unseen_share(s, &s->maps.maps[i]))
+			bytes += s->maps.maps[i].hi - s->maps.maps[i].lo;
+	if (!bytes)
+		return;
+	amount(out, bytes);
+	strbuf_puts(out, " of shared memory were not looked at: what only a pointer there holds is taken for lost");
+	end_sentence(out, n);
+}
+
+static void doubt_stacks(const struct snapshot *s, struct strbuf *out, size_t *n)
+{
+	struct stacks st;
+
+	if (!s->nthreads) {
+		strbuf_puts(out, "no thread is known: no registers were looked at, and stacks count as roots from end to end");
+		end_sentence(out, n);
+		return;
+	}
+	if (stacks_find(&st, s) < 0)
+		return;
+	if (st.unknown) {
+		strbuf_printf(out, "of %zu thread%s the registers are not known, or it went on while its memory was copied: what only they hold is "
+				   "taken for lost, and their stacks count as roots from end to end", st.unknown, st.unknown == 1 ? "" : "s");
+		end_sentence(out, n);
+	}
+	if (st.elsewhere) {
+		strbuf_printf(out, "%zu thread%s on memory that is not known to be a stack: all of it counts as a root, with what calls have left there",
+			      st.elsewhere, st.elsewhere == 1 ? " runs" : "s run");
+		end_sentence(out, n);
+	}
+	if (st.unsure) {
+		strbuf_puts(out, "the C library's lists of stacks could not be read: stacks of threads that have ended count as roots");
+		end_sentence(out, n);
+	}
+	stacks_fini(&st);
+}
+
+size_t reach_doubts(const struct reach_input *in, struct strbuf *out)
+{
+	size_t n = 0;
+
+	doubt_census(in->census, out, &n);
+	doubt_missing(in->snapshot, out, &n);
+	doubt_shared(in->snapshot, out, &n);
+	doubt_stacks(in->snapshot, out, &n);
+	return n;
+}
