@@ -59,6 +59,7 @@ PACKS := packs/libc.probes $(filter-out packs/libc.probes,$(sort $(wildcard pack
 
 UNIT_SOURCES := $(wildcard tests/unit/test_*.c)
 UNITS := $(UNIT_SOURCES:tests/unit/%.c=$(B)/unit/%)
+TOOLS := $(patsubst tests/tools/%.c,$(B)/tools/%,$(wildcard tests/tools/*.c))
 BENCHES := $(patsubst bench/%.c,build/bench/%,$(wildcard bench/*.c))
 
 # A victim is one file; lib*.c is a shared object that a victim opens, and NAME_asm.S is linked into NAME.
@@ -70,7 +71,7 @@ VICTIMS := $(patsubst tests/victims/%.c,build/victims/%,$(filter-out $(VICTIM_LI
 ifneq ($(wildcard tests/victims/hot.c),)
 VICTIMS += build/victims/hot_static build/victims/hot_static_pie build/victims/hot_static_stripped
 endif
-VICTIMS += build/victims/paths_static build/victims/paths_static_pie
+VICTIMS += build/victims/paths_static build/victims/paths_static_pie build/victims/cored_static build/victims/cored_static_pie
 VICTIMS += $(foreach level,O0 Os,$(patsubst %,build/victims/%_$(level),paths cpaths sigpaths))
 # Where there is a toolchain.
 RUSTC ?= $(shell command -v rustc)
@@ -89,7 +90,7 @@ CLANG ?= clang
 FUZZ_TIME ?= 60
 
 .DELETE_ON_ERROR:
-.PHONY: all check unit units victims fault real fuzzers fuzz libfuzzers benches bench demo layers install clean FORCE
+.PHONY: all check unit units tools victims fault real fuzzers fuzz libfuzzers benches bench demo layers install clean FORCE
 
 all: mmattach
 
@@ -137,6 +138,13 @@ units: $(UNITS)
 $(B)/unit/%: $(B)/tests/unit/%.o $(B)/libmm.a
 	@mkdir -p $(@D)
 	$(call say,LD)$(LINK) -lcmocka $(MM_LDLIBS) $(LDLIBS)
+
+# What tests ask our own code with, in programs of their own.
+tools: $(TOOLS)
+
+$(B)/tools/%: $(B)/tests/tools/%.o $(B)/libmm.a
+	@mkdir -p $(@D)
+	$(call say,LD)$(LINK) $(MM_LDLIBS) $(LDLIBS)
 
 victims: $(VICTIMS)
 
@@ -319,7 +327,7 @@ layers:
 check unit: export MM_BUILD = $(B)
 check unit: export ASAN_OPTIONS ?= detect_leaks=0:allocator_may_return_null=1
 
-check: layers all units victims fault real fuzzers benches
+check: layers all units tools victims fault real fuzzers benches
 	$(PYTHON) -m pytest -q tests
 
 unit: units
@@ -346,4 +354,4 @@ clean:
 .SECONDARY:
 
 -include $(OBJECTS:.o=.d) $(UNIT_SOURCES:%.c=$(B)/%.d) $(FUZZ_SOURCES:%.c=$(B)/%.d) \
-	$(B)/tests/fuzz/driver.d $(B)/bench/unwind.d $(B)/bench/events.d $(wildcard build/victims/*.d build/bench/*.d build/fault/*.d build/real/*.d)
+	$(TOOLS:$(B)/tools/%=$(B)/tests/tools/%.d) $(B)/tests/fuzz/driver.d $(B)/bench/unwind.d $(B)/bench/events.d $(wildcard build/victims/*.d build/bench/*.d build/fault/*.d build/real/*.d)

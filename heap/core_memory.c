@@ -84,11 +84,20 @@ static const char *name_of(const struct core *c, taddr lo, taddr hi)
 
 /* --- what is there --- */
 
-/* @n bytes at @offset that do not lie as readers want them: into memory of our own. */
+/*
+ * @n bytes at @offset that do not lie as readers want them: into memory of our own. All copies together are no more than the file,
+ * whatever its headers say.
+ */
 static int add_copy(struct core *c, taddr lo, uint64_t n, uint64_t offset)
 {
-	char *copy = malloc(n + 8);
+	char *copy;
 
+	if (n > c->size - c->copied) {
+		c->info->damaged++;
+		return snapshot_add_hole(c->s, lo, lo + n);
+	}
+	c->copied += n;
+	copy = malloc(n + 8);
 	if (!copy)
 		return -ENOMEM;
 	if (snapshot_own(c->s, copy, 0) < 0) {

@@ -141,7 +141,7 @@ static void sort_files(struct core *c)
 	for (size_t i = 0; i < c->nfiles; i++) {
 		const struct core_file *f = &c->files[i];
 
-		if (f->lo >= f->hi || (kept && c->files[kept - 1].hi > f->lo))
+		if (f->lo >= f->hi || !*f->path || (kept && c->files[kept - 1].hi > f->lo))
 			c->info->damaged++;
 		else
 			c->files[kept++] = *f;

@@ -39,6 +39,7 @@ struct core {
 	size_t nnotes, note_room;
 	struct core_file *files;
 	size_t nfiles;
+	uint64_t copied;	/* bytes that do not lie well in the file */
 	taddr stack;		/* an address in the main thread's stack; 0: not known */
 	struct snapshot *s;
 	struct core_info *info;

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: MIT
+"""Core files of a process that told what is in it: gcore's and the kernel's, whole and truncated.
+
+The victim (tests/victims/cored.c) says where it has put what; build/VARIANT/tools/corefacts says what heap/core.h finds there.
+"""
+import json
+import os
+import pathlib
+import random
+import re
+import resource
+import shutil
+import subprocess
+
+import pytest
+
+TOP = pathlib.Path(__file__).parent.parent
+BUILD = TOP / os.environ.get("MM_BUILD", "build/release")
+FACTS = BUILD / "tools/corefacts"
+VICTIMS = TOP / "build/victims"
+PAGE = 4096
+LIMIT = 60      # seconds for anything
+
+
+def filled(seed, size):
+    """What the victim's fill() writes."""
+    return bytes((i * 13 + i // 256 * 7 + seed) & 255 for i in range(size))
+
+
+def facts(core, *places):
+    """What corefacts says of CORE, and of each (address, length)."""
+    args = [str(n) for place in places for n in place]
+    done = subprocess.run([FACTS, core, *args], stdout=subprocess.PIPE, timeout=LIMIT, check=True)
+    return json.loads(done.stdout)
+
+
+class Victim:
+    """One that stands and waits; what it said is in TOLD."""
+
+    def __init__(self, name, folder, before=None):
+        self.process = subprocess.Popen([VICTIMS / name], cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        preexec_fn=before)
+        self.told = json.loads(self.process.stdout.readline())
+        assert self.process.stdout.readline().split() == [b"ready", str(self.process.pid).encode()]
+
+    def end(self, order):
+        self.process.stdin.write(order + b"\n")
+        self.process.stdin.close()
+        status = self.process.wait(timeout=LIMIT)
+        self.process.stdout.close()
+        return status
+
+
+def gcore(victim, core):
+    done = subprocess.run(["gdb", "-nx", "-batch", "-p", str(victim.process.pid), "-ex", f"generate-core-file {core}"],
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=LIMIT)
+    assert core.exists(), done.stdout.decode(errors="replace")
+
+
+def unlimited():
+    resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+
+
+def kernels_core(folder):
+    """The core that the kernel has left in FOLDER."""
+    cores = [f for f in folder.iterdir() if f.name.startswith("core")]
+    assert len(cores) == 1, list(folder.iterdir())
+    return cores[0]
+
+
+def needs_plain_pattern():
+    pattern = pathlib.Path("/proc/sys/kernel/core_pattern").read_text().strip()
+    if not re.fullmatch(r"core[\w.%-]*", pattern):
+        pytest.skip(f"optional: cores go elsewhere here (core_pattern is {pattern})")
+    if resource.getrlimit(resource.RLIMIT_CORE)[1] != resource.RLIM_INFINITY and os.geteuid():
+        pytest.skip("optional: the limit on cores is fixed here")
+
+
+@pytest.fixture(params=["cored", "cored_static", "cored_static_pie"])
+def dumped_by_gdb(request, tmp_path):
+    if not shutil.which("gdb"):
+        pytest.skip("no gdb")
+    victim = Victim(request.param, tmp_path)
+    gcore(victim, tmp_path / "core.gdb")
+    assert victim.end(b"end") == 0
+    return victim, tmp_path / "core.gdb"
+
+
+@pytest.fixture(params=["cored", "cored_static", "cored_static_pie"])
+def dumped_by_kernel(request, tmp_path):
+    needs_plain_pattern()
+    victim = Victim(request.param, tmp_path, unlimited)
+    assert victim.end(b"segv") == -11
+    return victim, kernels_core(tmp_path)
+
+
+def check_contents(victim, core):
+    told = victim.told
+    names = ["heap", "data", "stack", "touched3", "touched9"]
+    found = facts(core, *[(told[n]["at"], told[n]["size"]) for n in names], (told["touched"]["at"], 3 * PAGE),
+                  (told["touched"]["at"] + 2 * PAGE + 8, 2 * PAGE))
+    assert found["error"] == 0 and found["size"] >= found["whole"] and found["damaged"] == 0
+    for name, got in zip(names, found["reads"]):
+        assert bytes.fromhex(got) == filled(told[name]["seed"], told[name]["size"]), name
+    assert bytes.fromhex(found["reads"][5]) == bytes(3 * PAGE)
+    assert bytes.fromhex(found["reads"][6]) == bytes(PAGE - 8) + filled(4, PAGE) + bytes(8)
+    return found
+
+
+def check_process(victim, found):
+    assert found["pid"] == victim.process.pid
+    assert found["comm"] == pathlib.Path(victim.process.args[0]).name[:15]
+    assert found["exe"] == str(victim.process.args[0])
+    code = [m for m in found["maps"] if m["lo"] <= victim.told["main"] < m["hi"]]
+    assert len(code) == 1 and code[0]["path"] == found["exe"] and code[0]["file"]
+    stack = [m for m in found["maps"] if m["path"] == "[stack]"]
+    assert len(stack) == 1 and stack[0]["lo"] <= victim.told["stack"]["at"] < stack[0]["hi"]
+
+
+def check_threads(victim, found):
+    threads = {t["tid"]: t for t in found["threads"]}
+    assert set(threads) == {victim.process.pid, *victim.told["tids"]}
+    for number, tid in enumerate(victim.told["tids"]):
+        value = 0x7700000000 + number
+        assert threads[tid]["r12"] == value
+        xmm5 = bytes.fromhex(threads[tid]["vectors"])[160 + 5 * 16:][:8]
+        assert int.from_bytes(xmm5, "little") == value
+        assert [m for m in found["maps"] if m["lo"] <= threads[tid]["sp"] < m["hi"] and m["perms"] & 2]
+        assert [m for m in found["maps"] if m["lo"] <= threads[tid]["fs_base"] < m["hi"] and m["perms"] & 2]
+
+
+def check_not_there(victim, core):
+    """What a core has not is never zeros: what was kept out of it, and files that several share."""
+    told = victim.told
+    found = facts(core, (told["hidden"]["at"], 8), (told["shared"]["at"], 8), (told["untouched"]["at"], 32 * PAGE))
+    assert found["reads"][0] in ("missing", "nothing")
+    assert found["reads"][1] in ("missing", filled(7, 8).hex())     # deleted ones are dumped
+    assert found["reads"][2] in ("missing", "00" * 32 * PAGE)
+    if found["reads"][0] == "missing":
+        assert found["left_out"] >= told["hidden"]["size"] and found["missing"] == found["left_out"]
+
+
+def test_gcore(dumped_by_gdb):
+    victim, core = dumped_by_gdb
+    found = check_contents(victim, core)
+    check_process(victim, found)
+    check_threads(victim, found)
+    check_not_there(victim, core)
+
+
+def test_kernel(dumped_by_kernel):
+    victim, core = dumped_by_kernel
+    found = check_contents(victim, core)
+    check_process(victim, found)
+    check_threads(victim, found)
+    check_not_there(victim, core)
+    assert found["signal"] == 11 and found["fault"] == 0x1234
+    assert found["threads"][0]["tid"] == victim.process.pid
+
+
+def cut_anywhere(victim, core, folder):
+    """At 50 lengths: what is read is right, what is not is known to be missing."""
+    told, size = victim.told, core.stat().st_size
+    names = ["heap", "data", "stack", "touched3", "touched9"]
+    places = [(told[n]["at"] + p, PAGE // 2) for n in names for p in range(0, told[n]["size"], PAGE // 2)]
+    expected = [filled(told[n]["seed"], told[n]["size"])[p:p + PAGE // 2]
+                for n in names for p in range(0, told[n]["size"], PAGE // 2)]
+    whole, rng, short = facts(core, *places), random.Random(7), folder / "short"
+    assert [bytes.fromhex(r) for r in whole["reads"]] == expected
+    shutil.copyfile(core, short)
+    for length in sorted((rng.randrange(64, size) for _ in range(50)), reverse=True):
+        os.truncate(short, length)
+        found = facts(short, *places)
+        assert found["error"] == 0 and found["size"] == length, length
+        assert found["whole"] == whole["whole"] or length < 8192, length
+        assert found["cut"] or length < 8192 or len(found["threads"]) < len(whole["threads"]) or not found["exe"], length
+        assert any("truncated" in d for d in found["doubts"])
+        for got, right in zip(found["reads"], expected):
+            assert got in ("missing", "nothing", "file") or bytes.fromhex(got) == right, length
+
+
+def test_gcore_cut_anywhere(dumped_by_gdb, tmp_path):
+    cut_anywhere(*dumped_by_gdb, tmp_path)
+
+
+def test_kernel_cut_anywhere(dumped_by_kernel, tmp_path):
+    cut_anywhere(*dumped_by_kernel, tmp_path)
+
+
+def test_kernel_with_a_limit(tmp_path):
+    """The kernel itself stops in the middle."""
+    needs_plain_pattern()
+    limit = 200 * 1024
+    victim = Victim("cored", tmp_path, lambda: resource.setrlimit(resource.RLIMIT_CORE, (limit, limit)))
+    assert victim.end(b"segv") == -11
+    core = kernels_core(tmp_path)
+    found = facts(core, (victim.told["data"]["at"], 3 * PAGE))
+    assert found["error"] == 0 and found["size"] < found["whole"] and found["cut"] and found["missing"]
+    assert bytes.fromhex(found["reads"][0]) == filled(2, 3 * PAGE)
+    check_threads(victim, dict(found, maps=facts(core)["maps"]))
+
+
+def test_compressed(dumped_by_gdb, tmp_path):
+    _, core = dumped_by_gdb
+    for program, suffix, word in (("zstd", "zst", "unzstd"), ("gzip", "gz", "gunzip"), ("xz", "xz", "unxz")):
+        if not shutil.which(program):
+            continue
+        packed = tmp_path / f"core.{suffix}"
+        with open(packed, "wb") as out:
+            subprocess.run([program, "-1", "-c", core], stdout=out, stderr=subprocess.DEVNULL, timeout=LIMIT, check=True)
+        found = facts(packed)
+        assert found["error"] and found["why"].startswith("is compressed") and word in found["what_to_do"]
+
+
+def test_no_core():
+    found = facts("/bin/true")
+    assert found["error"] and "not a core" in found["why"] and "--exe" in found["what_to_do"]
+    assert facts("/bin")["why"] == "is no regular file"
+    assert facts("/dev/null")["why"] == "is no regular file"
+    assert facts("/nowhere")["why"] == "No such file or directory"

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * corefacts CORE [ADDR LENGTH]...: what heap/core.h makes of a core file, as JSON, and the bytes at those addresses: hexadecimal,
+ * or what is there instead.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/strbuf.h"
+#include "heap/core.h"
+
+static const char *const kinds[] = { "here", "zero", "file", "missing", "nothing" };
+
+static void put_text(struct strbuf *sb, const char *key, const char *text)
+{
+	strbuf_printf(sb, ", \"%s\": ", key);
+	strbuf_json(sb, text);
+}
+
+static void put_maps(struct strbuf *sb, const struct snapshot *s)
+{
+	strbuf_puts(sb, ", \"maps\": [");
+	for (size_t i = 0; i < s->maps.n; i++) {
+		const struct mapping *m = &s->maps.maps[i];
+
+		strbuf_printf(sb, "%s{\"lo\": %" PRIu64 ", \"hi\": %" PRIu64 ", \"perms\": %u, \"offset\": %" PRIu64 ", \"file\": %d",
+			      i ? ", " : "", m->lo, m->hi, m->perms, m->offset, m->ino != 0);
+		put_text(sb, "path", m->path);
+		strbuf_printf(sb, "}");
+	}
+	strbuf_puts(sb, "]");
+}
+
+static void put_threads(struct strbuf *sb, const struct snapshot *s)
+{
+	strbuf_puts(sb, ", \"threads\": [");
+	for (size_t i = 0; i < s->nthreads; i++) {
+		const struct snapshot_thread *t = &s->threads[i];
+
+		strbuf_printf(sb, "%s{\"tid\": %d, \"sp\": %" PRIu64 ", \"fs_base\": %llu, \"r12\": %llu, \"vectors\": \"", i ? ", " : "",
+			      (int)t->tid, t->sp, t->regs.fs_base, t->regs.r12);
+		for (size_t k = 0; k < t->nvectors && k < 512; k++)
+			strbuf_printf(sb, "%02x", t->vectors[k]);
+		strbuf_puts(sb, "\"}");
+	}
+	strbuf_puts(sb, "]");
+}
+
+static void put_doubts(struct strbuf *sb, const struct core_info *info)
+{
+	struct strbuf all = STRBUF_INIT;
+	size_t n = core_doubts(info, &all);
+	const char *text = strbuf_str(&all);
+
+	strbuf_puts(sb, ", \"doubts\": [");
+	for (size_t i = 0; i < n; i++, text += strlen(text) + 1) {
+		strbuf_puts(sb, i ? ", " : "");
+		strbuf_json(sb, text);
+	}
+	strbuf_puts(sb, "]");
+	strbuf_fini(&all);
+}
+
+static void put_bytes(struct strbuf *sb, const struct snapshot *s, taddr at, size_t n)
+{
+	uint8_t *bytes = malloc(n + 1);
+
+	if (!bytes || snapshot_read(s, at, bytes, n) < 0) {
+		strbuf_json(sb, kinds[snapshot_kind_at(s, at)]);
+	} else {
+		strbuf_putc(sb, '"');
+		for (size_t i = 0; i < n; i++)
+			strbuf_printf(sb, "%02x", bytes[i]);
+		strbuf_putc(sb, '"');
+	}
+	free(bytes);
+}
+
+int main(int argc, char **argv)
+{
+	struct strbuf sb = STRBUF_INIT;
+	struct core_info info;
+	struct snapshot s;
+	int err;
+
+	if (argc < 2)
+		return 2;
+	err = core_open(argv[1], &s, &info);
+	strbuf_printf(&sb, "{\"error\": %d, \"size\": %" PRIu64 ", \"whole\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"missing\": %" PRIu64
+		      ", \"left_out\": %" PRIu64 ", \"cut\": %" PRIu64 ", \"damaged\": %u, \"signal\": %d, \"fault\": %" PRIu64
+		      ", \"copied\": %d, \"pid\": %d", err, info.size, info.whole, s.bytes, s.missing, info.left_out, info.cut,
+		      info.damaged, info.signal, info.fault, info.copied, (int)s.pid);
+	put_text(&sb, "why", info.why);
+	put_text(&sb, "what_to_do", info.what_to_do);
+	put_text(&sb, "comm", s.comm);
+	put_text(&sb, "exe", info.exe);
+	put_maps(&sb, &s);
+	put_threads(&sb, &s);
+	put_doubts(&sb, &info);
+	strbuf_puts(&sb, ", \"reads\": [");
+	for (int i = 2; i + 1 < argc; i += 2) {
+		strbuf_puts(&sb, i > 2 ? ", " : "");
+		put_bytes(&sb, &s, strtoull(argv[i], NULL, 0), strtoull(argv[i + 1], NULL, 0));
+	}
+	strbuf_puts(&sb, "]}\n");
+	fputs(strbuf_str(&sb), stdout);
+	strbuf_fini(&sb);
+	snapshot_fini(&s);
+	return 0;
+}
