@@ -26,6 +26,8 @@ static void enqueue(struct keeper *k, struct tracee *t, int status)
 		hit_unhold(k, t); /* killed while it was held */
 	t->state = TRACEE_STOPPED;
 	t->status = status;
+	t->awaited = false;
+	t->stuck = false;
 	if (queued)
 		return;
 	t->seen_ns = k->now_ns;
@@ -220,4 +222,22 @@ int collect(struct keeper *k, uint64_t max_wait_ns)
 			set_settled(k, true);
 	}
 	return news;
+}
+
+int collect_quietly(struct keeper *k, uint64_t max_wait_ns)
+{
+	const struct timespec timeout = { max_wait_ns / 1000000000, max_wait_ns % 1000000000 };
+	bool tick = false;
+	pid_t tid = 0;
+	int news = take_signal(k, &timeout, &tid, &tick);
+
+	k->now_ns = keeper_clock_ns();
+	if (tid > 0)
+		collect_ask(k, tid);
+	return news;
+}
+
+void collect_unsettle(struct keeper *k)
+{
+	set_settled(k, false);
 }

@@ -21,6 +21,12 @@ enum collect_news { NEWS_MAIL = 1, NEWS_ORPHAN = 2, NEWS_TERM = 4 };
 /* Put who has stopped into k->queue, waiting at most @max_wait_ns for it. What else came: enum collect_news, or'ed. */
 must_check int collect(struct keeper *k, uint64_t max_wait_ns);
 
+/* Wait for a signal, at most @max_wait_ns, and ask the thread that it names: for a time in which hardly anything happens. As collect. */
+must_check int collect_quietly(struct keeper *k, uint64_t max_wait_ns);
+
+/* Somebody may have stopped unseen: everyone is asked every few milliseconds, until all is quiet. */
+void collect_unsettle(struct keeper *k);
+
 /* Has @tid stopped, or ended? If so it is in the queue now. */
 bool collect_ask(struct keeper *k, pid_t tid);
 

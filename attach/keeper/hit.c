@@ -288,3 +288,10 @@ bool hit_on_the_way(struct keeper *k, struct tracee *t)
 	return tracee_pending(t, SIGTRAP, &code) && code == SI_INT3 && tracee_regs(t, &regs) == 0 &&
 	       trap_find(&k->traps, regs.rip - 1) != NO_TRAP;
 }
+
+bool hit_step_on_the_way(const struct tracee *t)
+{
+	int code = 0;
+
+	return t->stepping != NO_TRAP && tracee_pending(t, SIGTRAP, &code) && code == TRAP_TRACE;
+}

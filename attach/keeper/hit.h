@@ -62,4 +62,10 @@ bool hit_step_done(struct keeper *k, struct tracee *t);
  */
 bool hit_on_the_way(struct keeper *k, struct tracee *t);
 
+/*
+ * @t is stopped for another reason, but its step is done, and the SIGTRAP that says so still queued: broken off now, that SIGTRAP would be taken
+ * for another hit, or for the target's own. Continued, it comes at once.
+ */
+bool hit_step_on_the_way(const struct tracee *t);
+
 #endif

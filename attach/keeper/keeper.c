@@ -17,6 +17,7 @@
 #include "attach/keeper/hit.h"
 #include "attach/keeper/leave.h"
 #include "attach/keeper/loop.h"
+#include "attach/keeper/pausing.h"
 #include "attach/keeper/procfs.h"
 #include "attach/keeper/relay.h"
 #include "attach/keeper/seize.h"
@@ -116,6 +117,12 @@ static int64_t carry_out(struct keeper *k)
 		return forget(k, sh->arg, sh->arg2);
 	case COMMAND_RELEASE:
 		return release(k, sh->arg, sh->arg2);
+	case COMMAND_STOP_ALL:
+		return pausing_stop(k, sh->arg);
+	case COMMAND_NEXT_STOPPED:
+		return pausing_next(k, sh->arg);
+	case COMMAND_RESUME_ALL:
+		return pausing_end(k);
 	case COMMAND_LEAVE:
 		k->leave_reason = LEFT_ASKED;
 		return 0;

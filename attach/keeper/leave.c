@@ -49,7 +49,7 @@ static bool settle_regs(struct keeper *k, struct tracee *t, bool at_trap, bool i
 
 static void settle_stop(struct keeper *k, struct tracee *t)
 {
-	if (hit_on_the_way(k, t) && tracee_cont(t, 0) == 0) {
+	if ((hit_on_the_way(k, t) || hit_step_on_the_way(t)) && tracee_cont(t, 0) == 0) {
 		t->interrupted = true; /* the drain race: the SIGTRAP comes at once, wait for it */
 		return;
 	}
@@ -146,6 +146,7 @@ static void part(struct keeper *k, struct tracee *t)
 		detach(k, t, 0);
 		break;
 	case TRACEE_RUNNING:
+		t->interrupted &= !t->stuck; /* it may sleep for hours */
 		if (!t->known) {
 			t->interrupted = true; /* its first stop comes by itself, and it may be a copy to clean */
 			break;
@@ -219,6 +220,8 @@ static void part_from_threads(struct keeper *k)
 
 void leave(struct keeper *k, enum leave_reason reason)
 {
+	/* whoever copies memory because all stand must not do so any more */
+	atomic_store(&k->shared->paused, 0);
 	if (k->target && k->mem >= 0) {
 		uint32_t unlifted = trap_lift_all(&k->traps, k->mem);
 

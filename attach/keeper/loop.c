@@ -7,6 +7,7 @@
 #include "attach/keeper/collect.h"
 #include "attach/keeper/hit.h"
 #include "attach/keeper/newproc.h"
+#include "attach/keeper/pausing.h"
 
 /* --- one stop --- */
 
@@ -78,7 +79,8 @@ static void serve_stop(struct keeper *k, struct tracee *t, bool interrupted)
 		if (tracee_set_regs(t, &before, &regs) < 0)
 			t->state = TRACEE_RUNNING;
 	}
-	hit_break_off_step(k, t);
+	if (!hit_step_on_the_way(t))
+		hit_break_off_step(k, t);
 	go_on(k, t, 0);
 }
 
@@ -89,8 +91,11 @@ static void serve_stop(struct keeper *k, struct tracee *t, bool interrupted)
  */
 static void serve_group_stop(struct keeper *k, struct tracee *t)
 {
-	hit_break_off_step(k, t);
-	if (hit_on_the_way(k, t)) {
+	bool step = hit_step_on_the_way(t);
+
+	if (!step)
+		hit_break_off_step(k, t);
+	if (step || hit_on_the_way(k, t)) {
 		t->stop_again = true;
 		go_on(k, t, 0);
 	} else if (tracee_listen(t) < 0) {
@@ -98,19 +103,9 @@ static void serve_group_stop(struct keeper *k, struct tracee *t)
 	}
 }
 
-/*
- * A thread that made another: look for the newborn at once, its SIGCHLD may
- * have been lost in ours. If it has not stopped yet, it is entered in the
- * table: were we to leave now, without it, a forked copy would run into the
- * traps in its memory. (If it was served already, it may be gone from it.)
- */
 static void serve_birth(struct keeper *k, struct tracee *t)
 {
-	unsigned long newborn;
-
-	if (tracee_event_msg(t, &newborn) == 0 && !threads_find(&k->threads, newborn) &&
-	    !collect_ask(k, newborn) && tracee_is_ours(newborn) && !threads_add(&k->threads, newborn))
-		k->leave_reason = LEFT_THREADS;
+	newproc_expect(k, t);
 	go_on(k, t, 0);
 }
 
@@ -171,7 +166,7 @@ static bool serve(struct keeper *k, struct tracee *t)
 	}
 }
 
-static void serve_queue(struct keeper *k)
+void loop_serve(struct keeper *k)
 {
 	uint32_t n = k->nqueue, kept = 0;
 	uint64_t seen = 0, served = 0;
@@ -246,9 +241,13 @@ void loop_watch_reader(struct keeper *k)
 
 void loop_round(struct keeper *k, uint64_t max_wait_ns)
 {
+	if (k->pausing.on) {
+		pausing_round(k, max_wait_ns);
+		return;
+	}
 	k->news |= collect(k, max_wait_ns);
 
-	serve_queue(k);
+	loop_serve(k);
 	atomic_fetch_add_explicit(&k->shared->beat, 1, memory_order_relaxed);
 	atomic_store_explicit(&k->shared->threads, k->threads.used - k->others, memory_order_relaxed);
 	watch_end(k);

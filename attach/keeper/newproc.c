@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "attach/keeper/collect.h"
 #include "attach/keeper/hit.h"
 #include "attach/keeper/procfs.h"
 
@@ -86,6 +87,15 @@ bool newproc_first_stop(struct keeper *k, struct tracee *t)
 	k->others--;
 	let_go(k, t);
 	return false;
+}
+
+void newproc_expect(struct keeper *k, struct tracee *t)
+{
+	unsigned long newborn;
+
+	if (tracee_event_msg(t, &newborn) == 0 && !threads_find(&k->threads, newborn) &&
+	    !collect_ask(k, newborn) && tracee_is_ours(newborn) && !threads_add(&k->threads, newborn))
+		k->leave_reason = LEFT_THREADS;
 }
 
 static int adopt(void *ctx, pid_t child)

@@ -24,6 +24,13 @@ bool newproc_shares_memory(struct keeper *k, pid_t tid);
 /* @t has stopped for the first time. true: it is a tracee now (still stopped); false: it was let go, and is gone from the table. */
 bool newproc_first_stop(struct keeper *k, struct tracee *t);
 
+/*
+ * @t has made another: look for the newborn at once, its SIGCHLD may have been lost in @t's. If it has not stopped
+ * yet, it is entered in the table: were we to leave now, without it, a forked copy would run into the traps in its
+ * memory. (If it was served already, it may be gone from it.)
+ */
+void newproc_expect(struct keeper *k, struct tracee *t);
+
 /* @t has exec'ed and is stopped. */
 void newproc_exec(struct keeper *k, struct tracee *t);
 

@@ -128,7 +128,10 @@ bool procfs_in_vfork(pid_t pid, pid_t tid, int mem)
 	}
 }
 
-enum activity procfs_activity(pid_t pid, pid_t tid)
+#define UNKNOWN '?'	/* what cannot be told: no memory, no descriptors */
+
+/* The letter of /proc/PID/task/TID/stat; 'X' if it is not there. */
+static char state_letter(pid_t pid, pid_t tid)
 {
 	char path[64], buf[256];
 	const char *p;
@@ -136,14 +139,16 @@ enum activity procfs_activity(pid_t pid, pid_t tid)
 
 	task_path(path, pid, tid, "/stat");
 	n = slurp(path, buf, sizeof(buf));
-	/* what cannot be told (no memory, no descriptors) is taken for the worse */
 	if (n <= 0)
-		return n == -ENOENT || n == -ESRCH ? ACTIVITY_GONE : ACTIVITY_BUSY;
+		return n == -ENOENT || n == -ESRCH ? 'X' : UNKNOWN;
 	/* the name, in parentheses, may hold anything; it is at most 15 bytes, so the last ')' is in reach */
 	p = strrchr(buf, ')');
-	if (!p || !p[1])
-		return ACTIVITY_GONE;
-	switch (p[2]) {
+	return p && p[1] ? p[2] : 'X';
+}
+
+enum activity procfs_activity(pid_t pid, pid_t tid)
+{
+	switch (state_letter(pid, tid)) {
 	case 'S':
 	case 'I':
 		return ACTIVITY_ASLEEP;
@@ -152,9 +157,14 @@ enum activity procfs_activity(pid_t pid, pid_t tid)
 	case 'Z':
 	case 'X':
 		return ACTIVITY_GONE;
-	default:
+	default: /* what cannot be told is taken for the worse, too */
 		return ACTIVITY_BUSY;
 	}
+}
+
+bool procfs_uninterruptible(pid_t pid, pid_t tid)
+{
+	return state_letter(pid, tid) == 'D';
 }
 
 /* The mask behind @key in /proc/TID/status. */

@@ -24,6 +24,9 @@ enum activity {
 /* What thread @tid of process @pid is doing. */
 enum activity procfs_activity(pid_t pid, pid_t tid);
 
+/* Does it sleep where no signal wakes it, and no interrupt? */
+bool procfs_uninterruptible(pid_t pid, pid_t tid);
+
 /*
  * Is it blocked in vfork (or clone, clone3 with CLONE_VFORK), waiting for the child? @mem: of the process,
  * since clone3 has its flags in memory.

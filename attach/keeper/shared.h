@@ -38,6 +38,9 @@ enum command_op {
 	COMMAND_FORGET,		/* arg, arg2: sites whose memory is unmapped: never touched again */
 	COMMAND_RELEASE,	/* arg: tid that is held, arg2: which hold; -ESRCH if that is over */
 	COMMAND_TAKE_OVER,	/* a debugger has let go, nothing is planted: be the tracer from now on (relay.h) */
+	COMMAND_STOP_ALL,	/* arg: ns after which it ends by itself. Every thread (pausing.h); result: how many could not be stopped */
+	COMMAND_NEXT_STOPPED,	/* arg: 0, or paused_next of the last answer: threads of a pause into paused; result: how many, 0: no more */
+	COMMAND_RESUME_ALL,	/* 0; -ETIMEDOUT: it has ended by itself before */
 	COMMAND_LEAVE,		/* lift, detach, exit: no answer but the keeper's end */
 };
 
@@ -60,6 +63,24 @@ enum leave_reason {
 	LEAVE_REASONS_END
 };
 const char *leave_reason_text(enum leave_reason r);
+
+/* A thread of a pause. */
+enum paused_flags {
+	PAUSED_KNOWN = 1 << 0,	/* it stands, registers are filled in */
+	PAUSED_ASLEEP = 1 << 1,	/* it could not be stopped, but sleeps in the kernel, and will stop before it runs again */
+};
+
+#define PAUSE_BATCH 64
+#define PAUSE_VECTORS 2688	/* XSTATE up to the end of AVX-512's registers; what is behind (tiles) holds no pointers */
+
+struct paused_thread {
+	pid_t tid;
+	uint32_t flags;			/* enum paused_flags */
+	uint32_t nvectors;		/* bytes of XSTATE; 0: not to be had */
+	uint32_t unused;
+	struct user_regs_struct regs;
+	uint8_t vectors[PAUSE_VECTORS];
+};
 
 struct shared {
 	/* set before the fork */
@@ -106,6 +127,12 @@ struct shared {
 	_Atomic uint64_t left_ns;	/* CLOCK_MONOTONIC when the traps were lifted */
 	_Atomic uint64_t blind_ns;	/* since when nothing was recorded any more: left_ns, or earlier if hits were being dropped */
 	_Atomic uint32_t unlifted;	/* traps that could not be lifted */
+
+	/* the pause under way or had last */
+	_Atomic uint32_t paused;	/* its number while everybody stands; 0: none is under way. Memory is copied only as long as it stays the same */
+	_Atomic uint64_t pause_began_ns, pause_ended_ns; /* the first was asked to stop; the last was let go */
+	uint32_t paused_next;
+	struct paused_thread paused_batch[PAUSE_BATCH];
 
 	struct site sites[SHARED_SITES];
 	struct ring ring;

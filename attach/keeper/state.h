@@ -34,6 +34,13 @@ struct reaped {
 	} all[THREADS_MAX];
 };
 
+/* All threads stand, so that memory can be copied (pausing.h). */
+struct pausing {
+	bool on;
+	uint32_t number;
+	uint64_t began_ns, until_ns;
+};
+
 struct keeper {
 	struct shared *shared;
 	pid_t target;			/* 0: nothing seized yet */
@@ -62,6 +69,7 @@ struct keeper {
 	uint64_t next_signal_ns;	/* under load: when signals are looked at next */
 	struct spin spin;
 	struct fair fair;
+	struct pausing pausing;
 	uint32_t nkept;			/* of the queue: threads that wait for their peers, not for room in the ring */
 	bool bell_rung;			/* for the present quarter-full */
 	const uint64_t *frames;		/* of the hit that is being noted, where somebody else has walked the stack (relay.h) */

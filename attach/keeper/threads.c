@@ -121,7 +121,7 @@ struct tracee *threads_active(struct threads *ts, uint32_t *i, uint64_t now_ns)
 	return NULL;
 }
 
-static struct tracee *from(struct threads *ts, uint32_t i)
+struct tracee *threads_from(struct threads *ts, uint32_t i)
 {
 	for (; i < ts->bound; i++)
 		if (ts->all[i].state != TRACEE_FREE)
@@ -131,10 +131,10 @@ static struct tracee *from(struct threads *ts, uint32_t i)
 
 struct tracee *threads_first(struct threads *ts)
 {
-	return from(ts, 0);
+	return threads_from(ts, 0);
 }
 
 struct tracee *threads_next(struct threads *ts, const struct tracee *t)
 {
-	return from(ts, t - ts->all + 1);
+	return threads_from(ts, t - ts->all + 1);
 }

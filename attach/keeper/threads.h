@@ -39,6 +39,9 @@ void threads_mark_active(struct threads *ts, struct tracee *t, uint64_t now_ns);
 /* The active thread number @i, or NULL at the end; those that grew quiet are dropped on the way. */
 struct tracee *threads_active(struct threads *ts, uint32_t *i, uint64_t now_ns);
 
+/* The first that is not FREE from place @i of the table on, or NULL. */
+struct tracee *threads_from(struct threads *ts, uint32_t i);
+
 /* for (t = threads_first(ts); t; t = threads_next(ts, t)): all that are not FREE; @t may be removed meanwhile. */
 struct tracee *threads_first(struct threads *ts);
 struct tracee *threads_next(struct threads *ts, const struct tracee *t);

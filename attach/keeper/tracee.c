@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "attach/keeper/tracee.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <signal.h>
 #include <stddef.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 
 #include "attach/keeper/procfs.h"
@@ -97,6 +99,14 @@ int tracee_set_regs(const struct tracee *t, const struct user_regs_struct *befor
 			return r;
 	}
 	return 0;
+}
+
+int tracee_vectors(const struct tracee *t, void *out, size_t n)
+{
+	struct iovec iov = { out, n };
+	int r = request(PTRACE_GETREGSET, t->tid, NT_X86_XSTATE, (uintptr_t)&iov);
+
+	return r < 0 ? r : (int)iov.iov_len;
 }
 
 int tracee_event_msg(const struct tracee *t, unsigned long *msg)
@@ -281,12 +291,16 @@ void tracee_restart_call(const struct tracee *t, struct user_regs_struct *regs)
 	struct procfs_signals s;
 	uint64_t real;
 
-	if ((long long)regs->rax != -EINTR || !only_waits(regs->orig_rax) || procfs_signals(t->tid, &s) < 0)
+	if ((long long)regs->rax != -EINTR || !only_waits(regs->orig_rax))
 		return;
-	real = ~s.blocked & ~s.ignored;
-	/* with a signal on its way EINTR is the truth */
-	if (queued(t, real, 0, NULL) || queued(t, real, PTRACE_PEEKSIGINFO_SHARED, NULL))
-		return;
+	/* with a signal on its way EINTR is the truth; mostly there is none at all, and /proc need not be asked */
+	if (tracee_pending(t, 0, NULL)) {
+		if (procfs_signals(t->tid, &s) < 0)
+			return;
+		real = ~s.blocked & ~s.ignored;
+		if (queued(t, real, 0, NULL) || queued(t, real, PTRACE_PEEKSIGINFO_SHARED, NULL))
+			return;
+	}
 	regs->rax = regs->orig_rax;
 	regs->rip -= 2; /* syscall is two bytes */
 }

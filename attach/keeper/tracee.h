@@ -53,6 +53,8 @@ struct tracee {
 	bool in_vfork;		/* waits for its vfork child: asleep, and past the copy */
 	bool interrupted;	/* PTRACE_INTERRUPT sent, or a first stop awaited: not seen yet */
 	bool fenced;		/* any fork that it makes from now on is traced */
+	bool awaited;		/* a pause waits for its stop */
+	bool stuck;		/* a pause has given it up: it sleeps where nothing interrupts, and stops when it wakes */
 	bool stop_again;	/* taken out of a group stop to serve a hit: must go back */
 	uint8_t mask;		/* enum tracee_mask */
 	uint64_t first_mask;	/* MASK_BLOCKS: the mask when we came */
@@ -92,6 +94,8 @@ must_check int tracee_regs(const struct tracee *t, struct user_regs_struct *regs
 /* Write what differs between @before (what the thread has) and @after. */
 must_check int tracee_set_regs(const struct tracee *t, const struct user_regs_struct *before,
 			       const struct user_regs_struct *after);
+/* XSTATE, at most @n bytes of it; how many, or -errno. */
+must_check int tracee_vectors(const struct tracee *t, void *out, size_t n);
 must_check int tracee_event_msg(const struct tracee *t, unsigned long *msg);
 /* Where the signal that is being delivered came from: si_code. */
 must_check int tracee_signal_code(const struct tracee *t, int *code);
