@@ -58,8 +58,8 @@ struct census {
 	taddr main_arena;
 	size_t main_arena_size;
 	struct block *blocks;		/* in use, sorted; those the allocator uses itself (tcaches, arena heads) are not among them */
-	size_t nblocks;
-	struct block *own;		/* the allocator's and the loader's own: roots or nothing, never listed: census_own */
+	size_t nblocks, block_room;
+	struct block *own;		/* the allocator's and the loader's own: roots or nothing, never listed: sorted */
 	size_t nown;
 	struct census_area *areas;	/* sorted, none overlaps */
 	size_t nareas;
@@ -67,8 +67,11 @@ struct census {
 	size_t narenas;
 	struct census_sum mmapped;	/* chunks with a mapping of their own, which walked */
 	uint64_t mmapped_claimed;	/* mp_.mmapped_mem, what the allocator itself says; UINT64_MAX: not found */
+	uint64_t mmapped_chunks_claimed;	/* mp_.n_mmaps, found with it */
+	size_t between;			/* threads that may be inside of malloc: what they do is counted by the allocator before or after */
 	uint64_t foreign_bytes;		/* between pieces of the main heap: somebody else's sbrk */
 	uint64_t unseen_bytes;		/* of heaps: behind a corrupt chunk, or not in the snapshot */
+	size_t repaired;		/* places where a chunk was just being cut off or joined, and what had been there before was still to be seen */
 	struct census_problem problem;	/* the first */
 	size_t nproblems;
 };

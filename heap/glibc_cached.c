@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Chunks that are free though the walk cannot see it: those in fastbins and in the threads' caches keep the bit that says "in use".
+ *
+ * A tcache is a chunk like any other, counts and heads of lists, by its size of one of three forms. Its thread has a pointer to it in its
+ * thread-local memory, at the same distance below fs_base in all threads: where most threads have a pointer to what looks like one.
+ *
+ * Links are plain up to 2.31; from 2.32 on they are mixed with the address that they are at. Which of both is told by the lists that are there.
+ *
+ * A stop may come while a list is changed: its count may be one off, its first chunk on its way.
+ */
+#include "heap/glibc.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/grow.h"
+
+#define TLS_MOST (1u << 20)	/* of static thread-local memory, looked through for the pointer */
+#define VOTERS 16u
+#define MOST_BINS 76u
+
+static const struct glibc_tcache_form forms[] = {
+	{ .chunk = 0x250, .bins = 64, .count_bytes = 1, .exact_bins = 64 },			/* 2.26 to 2.29 */
+	{ .chunk = 0x290, .bins = 64, .count_bytes = 2, .exact_bins = 64 },			/* 2.30 to 2.41 */
+	{ .chunk = 0x300, .bins = 76, .count_bytes = 2, .exact_bins = 64, .slots = true },	/* from 2.42 on */
+};
+
+struct tcache {
+	taddr at;
+	const struct glibc_tcache_form *form;
+	uint16_t counts[MOST_BINS];
+	taddr heads[MOST_BINS];
+	size_t filled;			/* lists that are not empty */
+};
+
+bool glibc_set_bit(struct glibc *g, uint64_t **bits, const struct glibc_region *r, taddr at)
+{
+	const uint64_t i = (at - r->lo) / GLIBC_ALIGN;
+
+	if (!*bits) {
+		*bits = calloc((r->hi - r->lo) / GLIBC_ALIGN / 64 + 1, sizeof(**bits));
+		if (!*bits) {
+			g->no_memory = true;
+			return false;
+		}
+	}
+	if ((*bits)[i / 64] >> i % 64 & 1)
+		return false;
+	(*bits)[i / 64] |= 1ull << i % 64;
+	return true;
+}
+
+/* The size of the chunk at @at, which must lie in a region; 0: it cannot be one. */
+static uint64_t chunk_size(struct glibc *g, taddr at, struct glibc_region **r)
+{
+	uint64_t head;
+
+	*r = at % GLIBC_ALIGN ? NULL : glibc_region_at(g, at);
+	if (!*r || at < (*r)->first || !view_word(&g->view, at + 8, &head))
+		return 0;
+	head &= ~(uint64_t)GLIBC_FLAGS;
+	return head >= GLIBC_MINSIZE && !(head % GLIBC_ALIGN) && head <= (*r)->hi - at ? head : 0;
+}
+
+/* --- tcaches --- */
+
+/* The list for chunks of @size, or beyond all. */
+static unsigned tcache_bin(const struct glibc_tcache_form *form, uint64_t size)
+{
+	const uint64_t i = (size - GLIBC_MINSIZE) / GLIBC_ALIGN;
+	const uint32_t last_exact = GLIBC_MINSIZE + (form->exact_bins - 1u) * GLIBC_ALIGN;
+
+	if (i < form->exact_bins)
+		return (unsigned)i;
+	if (size > UINT32_MAX)
+		return UINT32_MAX;
+	return form->exact_bins + (unsigned)__builtin_clz(last_exact) - (unsigned)__builtin_clz((uint32_t)size);
+}
+
+static bool read_counts(struct glibc *g, struct tcache *t)
+{
+	uint8_t raw[2 * MOST_BINS];
+	const size_t n = (size_t)t->form->bins * t->form->count_bytes;
+
+	if (snapshot_read(g->s, t->at, raw, n) < 0 || snapshot_read(g->s, t->at + n, t->heads, t->form->bins * sizeof(taddr)) < 0)
+		return false;
+	for (unsigned i = 0; i < t->form->bins; i++)
+		t->counts[i] = t->form->count_bytes == 1 ? raw[i] : (uint16_t)(raw[2 * i] | raw[2 * i + 1] << 8);
+	return true;
+}
+
+static bool one_fits(struct glibc *g, const struct tcache *t, unsigned i)
+{
+	struct glibc_region *r;
+	uint64_t size;
+
+	if (!t->heads[i])
+		return t->form->slots || t->counts[i] <= 1;
+	if (t->heads[i] % GLIBC_ALIGN || (!t->form->slots && t->counts[i] > UINT16_MAX / 2 + 1))
+		return false;
+	size = chunk_size(g, t->heads[i] - 16, &r);
+	return size && tcache_bin(t->form, size) == i;
+}
+
+/* Is there a tcache at @at? */
+static bool read_tcache(struct glibc *g, taddr at, struct tcache *t)
+{
+	struct glibc_region *r;
+	const uint64_t size = chunk_size(g, at - 16, &r);
+
+	t->form = NULL;
+	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++)
+		if (size == forms[i].chunk || size == forms[i].chunk + 16u)
+			t->form = &forms[i];
+	t->at = at;
+	t->filled = 0;
+	if (!t->form || !read_counts(g, t))
+		return false;
+	for (unsigned i = 0; i < t->form->bins; i++) {
+		if (!one_fits(g, t, i))
+			return false;
+		t->filled += !!t->heads[i];
+	}
+	return true;
+}
+
+/* --- where threads have the pointer to theirs --- */
+
+/* For each distance below fs_base, in words. */
+struct votes {
+	uint32_t *points;
+	size_t n;
+};
+
+static void vote_word(struct glibc *g, taddr fs, struct votes *v, size_t i)
+{
+	struct tcache t;
+	uint64_t word;
+
+	if (view_word(&g->view, fs - 8 * i, &word) && word && !(word % GLIBC_ALIGN) && read_tcache(g, word, &t))
+		v->points[i] += t.filled ? 4 : 1;
+}
+
+/* From fs_base down to what is the stack already. */
+static void vote(struct glibc *g, const struct snapshot_thread *t, struct votes *v)
+{
+	const taddr fs = t->regs.fs_base;
+
+	for (size_t i = 1; i < v->n && 8 * i < fs; i++) {
+		const taddr at = fs - 8 * i;
+
+		if (t->sp <= fs && at < t->sp)
+			return;
+		if (snapshot_kind_at(g->s, at) == SNAPSHOT_NOTHING)
+			return;
+		if (snapshot_kind_at(g->s, at) != SNAPSHOT_HERE) {
+			/* on to the word before this page */
+			i += at % SNAPSHOT_PAGE / 8;
+			continue;
+		}
+		do
+			vote_word(g, fs, v, i);
+		while ((fs - 8 * i) % SNAPSHOT_PAGE && ++i < v->n);
+	}
+}
+
+/* How far below fs_base the pointer is; 0: nobody has one. */
+static int find_slot(struct glibc *g, uint64_t *distance)
+{
+	struct votes v = { .n = TLS_MOST / 8 };
+	size_t best = 0;
+
+	*distance = 0;
+	v.points = calloc(v.n, sizeof(*v.points));
+	if (!v.points)
+		return -ENOMEM;
+	for (size_t i = 0, asked = 0; i < g->s->nthreads && asked < VOTERS; i++) {
+		const struct snapshot_thread *t = &g->s->threads[i];
+
+		if (!t->known || !t->regs.fs_base || t->regs.fs_base % 8)
+			continue;
+		vote(g, t, &v);
+		asked++;
+	}
+	for (size_t i = 1; i < v.n; i++)
+		if (v.points[i] > v.points[best])
+			best = i;
+	*distance = 8 * best;
+	free(v.points);
+	return 0;
+}
+
+/* --- links --- */
+
+static taddr unmangle(const struct glibc *g, taddr at, uint64_t link)
+{
+	return g->layout.mangled ? link ^ at >> 12 : link;
+}
+
+/* Would @link lead to the end of a list, or to a chunk (@to_chunk bytes before where it points)? */
+static bool plausible(struct glibc *g, uint64_t link, unsigned to_chunk)
+{
+	struct glibc_region *r;
+
+	return !link || (!(link % GLIBC_ALIGN) && chunk_size(g, link - to_chunk, &r));
+}
+
+/* The first link of a list says how all are made, for one reading of it is nonsense. */
+static void learn_mangling(struct glibc *g, taddr link_at, unsigned to_chunk, int *plain)
+{
+	uint64_t link;
+
+	if (!view_word(&g->view, link_at, &link))
+		return;
+	*plain += plausible(g, link, to_chunk);
+	*plain -= plausible(g, link ^ link_at >> 12, to_chunk);
+}
+
+/* --- marking --- */
+
+static struct census_arena *account(struct glibc *g, const struct glibc_region *r)
+{
+	return r->arena == CENSUS_MMAPPED ? NULL : &g->c->arenas[r->arena];
+}
+
+/* It is in a list of @t: for good, and once. */
+static bool mark_in_tcache(struct glibc *g, const struct tcache *t, unsigned i, taddr mem)
+{
+	struct glibc_region *r;
+	const uint64_t size = mem % GLIBC_ALIGN ? 0 : chunk_size(g, mem - 16, &r);
+
+	if (!size || tcache_bin(t->form, size) != i) {
+		glibc_problem(g, mem, "a tcache's list leads to what is no chunk of its size (tcache at " PRItaddr ", list %u)", t->at, i);
+		return false;
+	}
+	if (r->arena == CENSUS_MMAPPED) {
+		r->freed = true;
+		return true;
+	}
+	if (!glibc_set_bit(g, &r->cached, r, mem - 16)) {
+		if (!g->no_memory)
+			glibc_problem(g, mem, "a chunk that is in two free lists, or twice in one (tcache at " PRItaddr ", list %u)", t->at, i);
+		return false;
+	}
+	account(g, r)->tcache.blocks++;
+	account(g, r)->tcache.bytes += size;
+	return true;
+}
+
+static void mark_list(struct glibc *g, const struct tcache *t, unsigned i)
+{
+	uint64_t n = 0, link;
+	taddr mem;
+
+	for (mem = t->heads[i]; mem && mark_in_tcache(g, t, i, mem); n++) {
+		if (!view_word(&g->view, mem, &link))
+			link = unmangle(g, mem, 0);
+		mem = unmangle(g, mem, link);
+	}
+	if (mem)
+		return;
+	if (t->form->slots)
+		n += t->counts[i];
+	if (t->form->slots ? g->param.at && n + 1 < g->param.tcache_count : n + 1 < t->counts[i] || n > t->counts[i] + 1u)
+		glibc_problem(g, t->at, "a tcache's count is not the length of its list (list %u: %" PRIu64 ")", i, n);
+}
+
+static int add_own(struct glibc *g, taddr at, uint64_t size)
+{
+	if (grow_for(&g->c->own, g->c->nown, &g->own_room, sizeof(*g->c->own)) < 0)
+		return -ENOMEM;
+	g->c->own[g->c->nown++] = (struct block){ at, size };
+	return 0;
+}
+
+/* The tcache itself is the allocator's: marked as not the program's. */
+static int mark_tcache(struct glibc *g, const struct tcache *t)
+{
+	struct glibc_region *r;
+	const uint64_t size = chunk_size(g, t->at - 16, &r);
+
+	if (r->arena == CENSUS_MMAPPED) {
+		r->freed = true;
+	} else {
+		if (!glibc_set_bit(g, &r->cached, r, t->at - 16))
+			return g->no_memory ? -ENOMEM : 0;
+		account(g, r)->other_bytes += size;
+	}
+	g->layout.tcache = t->form;
+	for (unsigned i = 0; i < t->form->bins; i++)
+		mark_list(g, t, i);
+	return g->no_memory ? -ENOMEM : add_own(g, t->at, size - 8);
+}
+
+/* Each thread's tcache, read; more than one thread may say the same. */
+static int read_all_tcaches(struct glibc *g, uint64_t distance, struct tcache **out, size_t *n)
+{
+	size_t room = 0;
+
+	for (size_t i = 0; distance && i < g->s->nthreads; i++) {
+		const struct snapshot_thread *t = &g->s->threads[i];
+		uint64_t at;
+
+		if (!t->known || t->regs.fs_base <= distance || !view_word(&g->view, t->regs.fs_base - distance, &at) || !at)
+			continue;
+		if (grow_for(out, *n, &room, sizeof(**out)) < 0)
+			return -ENOMEM;
+		if (read_tcache(g, at, &(*out)[*n]))
+			(*n)++;
+		else if (glibc_region_at(g, at))
+			glibc_problem(g, at, "what a thread has for its tcache is not one (thread %d)", t->tid);
+	}
+	return 0;
+}
+
+static int mark_tcaches(struct glibc *g, int *plain, struct tcache **all, size_t *n)
+{
+	uint64_t distance;
+	int err = find_slot(g, &distance);
+
+	if (!err)
+		err = read_all_tcaches(g, distance, all, n);
+	for (size_t i = 0; i < *n && !err; i++)
+		for (unsigned k = 0; k < (*all)[i].form->bins; k++)
+			if ((*all)[i].heads[k])
+				learn_mangling(g, (*all)[i].heads[k], 16, plain);
+	return err;
+}
+
+/* --- fastbins --- */
+
+static void mark_fastbin(struct glibc *g, size_t a, unsigned i, taddr chunk)
+{
+	while (chunk) {
+		struct glibc_region *r;
+		const uint64_t size = chunk_size(g, chunk, &r);
+		uint64_t link;
+
+		if (!size || size / GLIBC_ALIGN - 2 != i || r->arena != a) {
+			glibc_problem(g, chunk, "a fastbin leads to what is no chunk of its size (list %u of the arena at " PRItaddr ")", i, g->arenas[a].at);
+			return;
+		}
+		if (!glibc_set_bit(g, &r->cached, r, chunk)) {
+			if (!g->no_memory)
+				glibc_problem(g, chunk, "a chunk that is in two free lists, or twice in one (fastbin %u of the arena at " PRItaddr ")", i, g->arenas[a].at);
+			return;
+		}
+		g->c->arenas[a].fast.blocks++;
+		g->c->arenas[a].fast.bytes += size;
+		if (!view_word(&g->view, chunk + 16, &link))
+			return;
+		chunk = unmangle(g, chunk + 16, link);
+	}
+}
+
+/* The head of a fastbin; 0: empty. */
+static taddr fastbin(struct glibc *g, size_t a, unsigned i)
+{
+	uint64_t head;
+
+	return g->layout.fastbins && view_word(&g->view, g->arenas[a].at + g->layout.fastbins + 8 * i, &head) ? head : 0;
+}
+
+static void each_fastbin(struct glibc *g, int *plain)
+{
+	for (size_t a = 0; a < g->narenas; a++) {
+		for (unsigned i = 0; i < GLIBC_FASTBINS; i++) {
+			const taddr head = fastbin(g, a, i);
+
+			if (head && plain)
+				learn_mangling(g, head + 16, 0, plain);
+			else if (head)
+				mark_fastbin(g, a, i, head);
+		}
+	}
+}
+
+int glibc_mark_cached(struct glibc *g)
+{
+	struct tcache *all = NULL;
+	size_t n = 0;
+	int plain = 0, err;
+
+	err = mark_tcaches(g, &plain, &all, &n);
+	each_fastbin(g, &plain);
+	g->layout.mangled = plain < 0 || !g->layout.fastbins;
+	for (size_t i = 0; i < n && !err; i++)
+		err = mark_tcache(g, &all[i]);
+	each_fastbin(g, NULL);
+	free(all);
+	return g->no_memory ? -ENOMEM : err;
+}

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where malloc's own variables are, without a symbol.
+ *
+ * main_arena lies in the data of libc, or of a program that is linked statically: 127 pairs of words, the bins. An empty bin points at itself
+ * (at the words 16 bytes before it, since it poses as a chunk); one that is not points to chunks that point back. Nothing else looks like that but
+ * other arenas, which are not in a file's mapping. Behind the bins is `next`, the ring of all arenas: it closes only if the offset of
+ * the bins in the struct is guessed right, which tells the version.
+ *
+ * struct malloc_par is there too; its words hold each other up: sums not above their maxima, a beginning of the heap that is one.
+ */
+#include "heap/glibc.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/addrmap.h"
+#include "base/grow.h"
+
+#define PAIR 16u
+#define BINS_BYTES (GLIBC_BINS * PAIR)
+#define ENOUGH_BINS 100u	/* of 127: the others may be on their way, or overwritten */
+
+/* What precedes the bins, by version: 2.27 to 2.42; 2.43, without fastbins; 2.26 and before, without have_fastchunks. */
+static const struct {
+	uint16_t bins, fastbins;
+} states[] = { { 0x70, 0x10 }, { 0x18, 0 }, { 0x68, 0x08 } };
+
+/* Does the pair of words at @at look like a bin, that is empty or that points to chunks which point back? */
+static bool is_bin(struct view *v, taddr at)
+{
+	const taddr self = at - PAIR;
+	uint64_t fd, bk, back;
+
+	if (!view_word(v, at, &fd) || !view_word(v, at + 8, &bk))
+		return false;
+	if (fd == self && bk == self)
+		return true;
+	return fd && bk && !(fd % GLIBC_ALIGN) && !(bk % GLIBC_ALIGN) && view_word(v, fd + 24, &back) && back == self &&
+	       view_word(v, bk + 16, &back) && back == self;
+}
+
+static unsigned count_bins(struct view *v, taddr bins)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < GLIBC_BINS; i++)
+		n += is_bin(v, bins + i * PAIR);
+	return n;
+}
+
+static int add_arena(struct glibc *g, taddr at, uint32_t bins)
+{
+	if (grow_for(&g->arenas, g->narenas, &g->arena_room, sizeof(*g->arenas)) < 0)
+		return -ENOMEM;
+	g->arenas[g->narenas++] = (struct glibc_arena){ .at = at, .bins = at + bins };
+	return 0;
+}
+
+/* All arenas from main_arena at @first on, with bins at @bins. 0; -ENOENT: no ring; -ENOMEM. */
+static int follow_ring(struct glibc *g, taddr first, uint32_t bins)
+{
+	struct addrmap seen;
+	taddr at = first;
+	int err = 0;
+
+	g->narenas = 0;
+	addrmap_init(&seen, 0);
+	do {
+		bool fresh;
+
+		err = at % 8 || count_bins(&g->view, at + bins) < ENOUGH_BINS ? -ENOENT : 0;
+		if (!err && (!addrmap_slot(&seen, at, &fresh) || add_arena(g, at, bins) < 0))
+			err = -ENOMEM;
+		if (!err && (!fresh || !view_word(&g->view, at + bins + GLIBC_NEXT, &at)))
+			err = -ENOENT;
+	} while (!err && at != first);
+	addrmap_fini(&seen);
+	return err;
+}
+
+/* Are the bins at @bins those of main_arena? 0, and all arenas are known; -ENOENT; -ENOMEM. */
+static int try_bins(struct glibc *g, taddr bins)
+{
+	int err = -ENOENT;
+
+	for (size_t i = 0; i < sizeof(states) / sizeof(*states) && err == -ENOENT; i++) {
+		err = follow_ring(g, bins - states[i].bins, states[i].bins);
+		if (!err) {
+			g->layout.bins = states[i].bins;
+			g->layout.fastbins = states[i].fastbins;
+		}
+	}
+	return err;
+}
+
+/* An empty bin is at @at, the first one from there down: one of 127 places is where the bins begin. */
+static int try_around(struct glibc *g, taddr at, taddr *bins_end)
+{
+	bool good[2 * GLIBC_BINS - 1];
+	unsigned in_window = 0;
+	int err = -ENOENT;
+
+	for (unsigned i = 0; i < 2 * GLIBC_BINS - 1; i++)
+		good[i] = is_bin(&g->view, at - (GLIBC_BINS - 1) * PAIR + i * PAIR);
+	for (unsigned i = 0; i < GLIBC_BINS; i++)
+		in_window += good[i];
+	for (unsigned first = 0; first < GLIBC_BINS && err == -ENOENT; first++) {
+		const taddr bins = at - (GLIBC_BINS - 1) * PAIR + first * PAIR;
+
+		if (in_window >= ENOUGH_BINS)
+			err = try_bins(g, bins);
+		*bins_end = bins + BINS_BYTES;
+		in_window -= good[first];
+		in_window += first + GLIBC_BINS < 2 * GLIBC_BINS - 1 && good[first + GLIBC_BINS];
+	}
+	return err;
+}
+
+/* Has main_arena ever given anything? A glibc beside another allocator has it, but has not used it. */
+static bool used(struct glibc *g)
+{
+	uint64_t system;
+
+	return g->narenas > 1 || (view_word(&g->view, g->arenas[0].bins + GLIBC_SYSTEM_MEM, &system) && system);
+}
+
+/* Look through @m for main_arena. 0, -ENOENT, -ENOMEM. */
+static int search(struct glibc *g, const struct mapping *m)
+{
+	for (size_t i = snapshot_piece_from(g->s, m->lo); i < g->s->npieces && g->s->pieces[i].lo < m->hi; i++) {
+		const struct snapshot_piece *p = &g->s->pieces[i];
+		taddr at = ((p->lo > m->lo ? p->lo : m->lo) + 7) & ~7ull;
+		taddr end = p->lo + p->size < m->hi ? p->lo + p->size : m->hi;
+
+		for (; at + PAIR <= end; at += 8) {
+			uint64_t pair[2];
+			taddr behind;
+			int err;
+
+			memcpy(pair, p->bytes + (at - p->lo), sizeof(pair));
+			if (pair[0] != at - PAIR || pair[1] != pair[0])
+				continue;
+			err = try_around(g, at, &behind);
+			if (err != -ENOENT)
+				return err;
+			at = behind - 8;
+		}
+	}
+	return -ENOENT;
+}
+
+/* Data of a program or library: main_arena is initialised, so it is in a file's mapping, and was written. */
+static bool is_data(const struct mapping *m)
+{
+	return m->ino && m->perms & MAPPING_WRITE && !(m->perms & MAPPING_SHARED);
+}
+
+static int32_t half(struct view *v, taddr at)
+{
+	uint64_t word;
+	const bool high = at % 8;
+
+	if (!view_word(v, at & ~7ull, &word))
+		return -1;
+	return (int32_t)(uint32_t)(high ? word >> 32 : word);
+}
+
+/* The words of struct malloc_par from mmapped_mem on, and the four ints before it, which newer versions have 4 bytes further up. */
+static bool is_param(struct glibc *g, taddr at, struct glibc_param *out)
+{
+	uint64_t w[7];
+
+	for (unsigned i = 0; i < 7; i++)
+		if (!view_word(&g->view, at + 8 * i, &w[i]))
+			return false;
+	/* mmapped_mem, max_mmapped_mem, sbrk_base, tcache_bins, tcache_max_bytes, tcache_count, tcache_unsorted_limit */
+	if (w[0] > w[1] || w[0] % GLIBC_ALIGN || w[1] % GLIBC_ALIGN || w[2] % 8 || w[3] > 76 || !w[3] || w[4] < 24 || w[4] > 4u << 20 || w[5] > 65535)
+		return false;
+	if (w[2] ? !procmaps_find(&g->s->maps, w[2]) : g->arenas[0].system_mem != 0)
+		return false;
+	for (unsigned shift = 0; shift <= 4; shift += 4) {
+		const int32_t n = half(&g->view, at - 16 - shift), most_allowed = half(&g->view, at - 12 - shift);
+		const int32_t most = half(&g->view, at - 8 - shift), fixed = half(&g->view, at - 4 - shift);
+
+		if (n < 0 || n > most || most_allowed < 0 || fixed < 0 || fixed > 1 || !n != !w[0] || !most != !w[1])
+			continue;
+		*out = (struct glibc_param){ at, w[0], w[1], w[2], w[5], n };
+		return true;
+	}
+	return false;
+}
+
+/* Where struct malloc_par is, if it is exactly one place. */
+static void find_param(struct glibc *g)
+{
+	struct glibc_param one;
+	unsigned n = 0;
+
+	for (taddr at = g->data_lo + 32; at + 56 <= g->data_hi; at += 8)
+		if (is_param(g, at, &one) && !n++)
+			g->param = one;
+	if (n != 1)
+		g->param = (struct glibc_param){ 0 };
+}
+
+/* The thread is in user space, or in one of the calls that malloc makes with an arena locked. */
+static bool may_be_in_malloc(const struct snapshot_thread *t)
+{
+	switch (t->known ? (int64_t)t->regs.orig_rax : -1) {
+	case -1:
+	case 9:		/* mmap */
+	case 10:	/* mprotect */
+	case 11:	/* munmap */
+	case 12:	/* brk */
+	case 25:	/* mremap */
+	case 28:	/* madvise */
+	case 157:	/* prctl: names of mappings */
+	case 202:	/* futex: for the arena's lock */
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* A process of one thread locks nothing. */
+static bool only_one_and_in_malloc(const struct snapshot *s)
+{
+	return s->nthreads == 1 && may_be_in_malloc(&s->threads[0]);
+}
+
+static void read_arenas(struct glibc *g)
+{
+	const bool unlocked = only_one_and_in_malloc(g->s);
+
+	for (size_t i = 0; i < g->narenas; i++) {
+		struct glibc_arena *a = &g->arenas[i];
+		uint64_t word = 0;
+
+		if (!view_word(&g->view, a->bins + GLIBC_TOP, &a->top) || !view_word(&g->view, a->bins + GLIBC_SYSTEM_MEM, &a->system_mem))
+			glibc_problem(g, a->at, "the arena is not in the snapshot as a whole");
+		if (!view_word(&g->view, a->at & ~7ull, &word))
+			word = 0;
+		a->busy = (uint32_t)word || unlocked;
+		a->contiguous = i == 0 && !(word >> 32 & 2);
+	}
+	for (size_t i = 0; i < g->s->nthreads; i++)
+		g->c->between += may_be_in_malloc(&g->s->threads[i]);
+}
+
+int glibc_find(struct glibc *g)
+{
+	int err = -ENOENT;
+
+	for (size_t i = 0; i < g->s->maps.n; i++) {
+		const struct mapping *m = &g->s->maps.maps[i];
+
+		err = is_data(m) ? search(g, m) : -ENOENT;
+		if (err == -ENOMEM)
+			return err;
+		if (err == 0) {
+			g->data_lo = m->lo;
+			g->data_hi = m->hi;
+			break;
+		}
+	}
+	if (err) {
+		glibc_problem(g, 0, "no malloc of glibc was found in the data of any program or library: another allocator, or one that was never used");
+		return err;
+	}
+	read_arenas(g);
+	find_param(g);
+	if (!used(g) && !g->param.max_mmapped_mem) {
+		glibc_problem(g, g->arenas[0].at, "glibc's malloc is there, but has never been used: the program has another allocator");
+		return -ENOENT;
+	}
+	return 0;
+}

@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * censor: the census of a process or a core file, as a line of JSON for each time that it was taken; and, if the process keeps the truth about
+ * its blocks (tests/victims/census_truth.h), how far both differ.
+ *
+ *	censor [-t ADDRESS] [-n STOPS] [-r RETRIES] [-b] PID | -c FILE
+ *
+ * -b lists the blocks too. With -r, what does not add up is taken again, as a user of the census would.
+ * Truth and heap are read from the same snapshot, so that they are of the same moment.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <dirent.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "heap/census.h"
+#include "heap/core.h"
+#include "heap/snapshot.h"
+#include "tests/victims/census_truth.h"
+
+#define EXAMPLES 4u
+/* A thread inside of malloc has a block for its caller, and may carry another from a bin to its cache, or free one that is no list's yet. */
+#define IN_HAND 3u
+
+static void die(const char *what)
+{
+	fprintf(stderr, "censor: %s: %s\n", what, strerror(errno));
+	exit(2);
+}
+
+/* --- a snapshot of a process --- */
+
+static int stop_thread(pid_t tid, struct snapshot *s)
+{
+	struct snapshot_thread t = { .tid = tid, .known = true };
+	struct iovec all = { &t.regs, sizeof(t.regs) };
+	int status;
+
+	if (ptrace(PTRACE_SEIZE, tid, 0, 0) < 0)
+		return -errno;
+	if (ptrace(PTRACE_INTERRUPT, tid, 0, 0) < 0 || waitpid(tid, &status, __WALL) != tid || !WIFSTOPPED(status))
+		return -ESRCH;
+	if (ptrace(PTRACE_GETREGSET, tid, 1 /* NT_PRSTATUS */, &all) < 0)
+		return -errno;
+	t.sp = t.regs.rsp;
+	return snapshot_add_thread(s, &t);
+}
+
+static bool have_thread(const struct snapshot *s, pid_t tid)
+{
+	for (size_t i = 0; i < s->nthreads; i++)
+		if (s->threads[i].tid == tid)
+			return true;
+	return false;
+}
+
+/* Until no new one shows up. */
+static void stop_all(pid_t pid, struct snapshot *s)
+{
+	char path[64];
+	size_t before;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	do {
+		DIR *d = opendir(path);
+
+		before = s->nthreads;
+		if (!d)
+			die(path);
+		for (struct dirent *e; (e = readdir(d));)
+			if (atoi(e->d_name) > 0 && !have_thread(s, atoi(e->d_name)))
+				(void)stop_thread(atoi(e->d_name), s);
+		closedir(d);
+	} while (s->nthreads != before);
+}
+
+static void let_go(const struct snapshot *s)
+{
+	for (size_t i = 0; i < s->nthreads; i++)
+		(void)ptrace(PTRACE_DETACH, s->threads[i].tid, 0, 0);
+}
+
+static void copy_range(pid_t pid, struct snapshot *s, taddr lo, taddr hi)
+{
+	void *to = malloc(hi - lo);
+	struct iovec here = { to, hi - lo }, there = { (void *)lo, hi - lo };
+
+	if (!to || process_vm_readv(pid, &here, 1, &there, 1, 0) != (ssize_t)(hi - lo)) {
+		free(to);
+		if (snapshot_add_hole(s, lo, hi) < 0)
+			die("memory");
+		return;
+	}
+	if (snapshot_own(s, to, 0) < 0 || snapshot_add_piece(s, lo, hi - lo, to) < 0)
+		die("memory");
+}
+
+/* Resident pages of @m; those that are swapped out are holes. */
+static void copy_mapping(pid_t pid, int pagemap, struct snapshot *s, const struct mapping *m)
+{
+	const size_t n = (m->hi - m->lo) / SNAPSHOT_PAGE;
+	uint64_t entries[512];
+	taddr from = 0;
+
+	for (size_t i = 0; i <= n; i++) {
+		const taddr at = m->lo + i * SNAPSHOT_PAGE;
+		bool here;
+
+		if (i < n && i % 512 == 0 && pread(pagemap, entries, sizeof(entries), (off_t)(at / SNAPSHOT_PAGE * 8)) <= 0)
+			die("pagemap");
+		here = i < n && entries[i % 512] >> 63;
+		/* a file's page that was not written is the file's */
+		if (here && m->ino && entries[i % 512] >> 61 & 1)
+			here = false;
+		if (i < n && entries[i % 512] >> 62 & 1 && snapshot_add_hole(s, at, at + SNAPSHOT_PAGE) < 0)
+			die("memory");
+		if (here && !from)
+			from = at;
+		if (!here && from) {
+			copy_range(pid, s, from, at);
+			from = 0;
+		}
+	}
+}
+
+static void take_snapshot(pid_t pid, struct snapshot *s)
+{
+	char path[64];
+	int pagemap;
+
+	snapshot_init(s);
+	s->pid = pid;
+	s->live = true;
+	stop_all(pid, s);
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	if (procmaps_read(path, &s->maps) < 0)
+		die(path);
+	snprintf(path, sizeof(path), "/proc/%d/pagemap", (int)pid);
+	pagemap = open(path, O_RDONLY | O_CLOEXEC);
+	if (pagemap < 0)
+		die(path);
+	for (size_t i = 0; i < s->maps.n; i++) {
+		const struct mapping *m = &s->maps.maps[i];
+
+		if (m->perms & MAPPING_WRITE && m->perms & MAPPING_READ && !(m->perms & MAPPING_SHARED))
+			copy_mapping(pid, pagemap, s, m);
+	}
+	close(pagemap);
+	let_go(s);
+	if (snapshot_seal(s) < 0)
+		die("seal");
+}
+
+/* --- the truth --- */
+
+struct known {
+	struct truth_block *blocks;
+	size_t n;
+	uint64_t busy, going[TRUTH_NOTES];
+	size_t ngoing;
+};
+
+static int by_addr(const void *a, const void *b)
+{
+	const struct truth_block *x = a, *y = b;
+
+	return (x->addr > y->addr) - (x->addr < y->addr);
+}
+
+static void read_table(const struct snapshot *s, const struct truth *t, struct known *k)
+{
+	struct truth_block some[256];
+
+	for (uint64_t i = 0; i < t->slots; i += 256) {
+		if (snapshot_kind_at(s, t->table + i * sizeof(*some)) != SNAPSHOT_HERE)
+			continue;
+		if (snapshot_read(s, t->table + i * sizeof(*some), some, sizeof(some)) < 0)
+			die("the truth's table");
+		for (size_t j = 0; j < 256; j++) {
+			if (some[j].addr <= TRUTH_TAKEN)
+				continue;
+			if (k->n % 65536 == 0) {
+				k->blocks = realloc(k->blocks, (k->n + 65536) * sizeof(*k->blocks));
+				if (!k->blocks)
+					die("memory");
+			}
+			k->blocks[k->n++] = some[j];
+		}
+	}
+	if (k->n)
+		qsort(k->blocks, k->n, sizeof(*k->blocks), by_addr);
+}
+
+static void read_truth(const struct snapshot *s, taddr at, struct known *k)
+{
+	static struct truth t;
+
+	memset(k, 0, sizeof(*k));
+	if (snapshot_read(s, at, &t, sizeof(t)) < 0 || t.magic != TRUTH_MAGIC || t.slots % 256 || t.nnotes > TRUTH_NOTES) {
+		errno = EINVAL;
+		die("the truth");
+	}
+	read_table(s, &t, k);
+	for (size_t i = 0; i < t.nnotes; i++) {
+		if (!t.notes[i].busy)
+			continue;
+		k->busy++;
+		if (t.notes[i].addr)
+			k->going[k->ngoing++] = t.notes[i].addr;
+	}
+}
+
+static bool is_going(const struct known *k, uint64_t addr)
+{
+	for (size_t i = 0; i < k->ngoing; i++)
+		if (k->going[i] == addr)
+			return true;
+	return false;
+}
+
+struct difference {
+	uint64_t missing, wrong_size, extra;
+	uint64_t examples[3][EXAMPLES];
+};
+
+static void note(uint64_t *n, uint64_t *examples, uint64_t addr)
+{
+	if (*n < EXAMPLES)
+		examples[*n] = addr;
+	++*n;
+}
+
+static void compare(const struct census *c, const struct known *k, struct difference *d)
+{
+	size_t i = 0, j = 0;
+
+	memset(d, 0, sizeof(*d));
+	while (i < c->nblocks || j < k->n) {
+		const uint64_t seen = i < c->nblocks ? c->blocks[i].addr : UINT64_MAX, is = j < k->n ? k->blocks[j].addr : UINT64_MAX;
+
+		if (seen < is && !is_going(k, seen))
+			note(&d->extra, d->examples[2], seen);
+		if (is < seen && !is_going(k, is))
+			note(&d->missing, d->examples[0], is);
+		if (is == seen && c->blocks[i].size != k->blocks[j].size)
+			note(&d->wrong_size, d->examples[1], is);
+		i += seen <= is;
+		j += is <= seen;
+	}
+}
+
+/* --- output --- */
+
+static void print_text(const char *text)
+{
+	putchar('"');
+	for (; *text; text++)
+		putchar(*text == '"' || *text == '\\' || (unsigned char)*text < ' ' ? '?' : *text);
+	putchar('"');
+}
+
+static void print_sum(const char *name, const struct census_sum *s)
+{
+	printf(", \"%s\": [%" PRIu64 ", %" PRIu64 "]", name, s->blocks, s->bytes);
+}
+
+static void print_arenas(const struct census *c)
+{
+	printf(", \"arenas\": [");
+	for (size_t i = 0; i < c->narenas; i++) {
+		const struct census_arena *a = &c->arenas[i];
+
+		printf("%s{\"at\": %" PRIu64 ", \"system\": %" PRIu64 ", \"walked\": %" PRIu64 ", \"top\": %" PRIu64 ", \"other\": %" PRIu64, i ? ", " : "", a->at,
+		       a->system_bytes, a->walked_bytes, a->top_bytes, a->other_bytes);
+		print_sum("used", &a->used);
+		print_sum("fast", &a->fast);
+		print_sum("tcache", &a->tcache);
+		print_sum("bins", &a->bins);
+		putchar('}');
+	}
+	putchar(']');
+}
+
+static void print_blocks(const char *name, const struct block *b, size_t n)
+{
+	printf(", \"%s\": [", name);
+	for (size_t i = 0; i < n; i++)
+		printf("%s[%" PRIu64 ", %" PRIu64 "]", i ? ", " : "", b[i].addr, b[i].size);
+	putchar(']');
+}
+
+static void print_difference(const struct difference *d, const struct known *k)
+{
+	static const char *const names[] = { "missing", "wrong_size", "extra" };
+	const uint64_t n[] = { d->missing, d->wrong_size, d->extra };
+
+	printf(", \"truth\": {\"blocks\": %zu, \"busy\": %" PRIu64 ", \"going\": %zu, \"allowed\": %" PRIu64, k->n, k->busy, k->ngoing, k->busy * IN_HAND);
+	for (unsigned i = 0; i < 3; i++) {
+		printf(", \"%s\": %" PRIu64 ", \"%s_at\": [", names[i], n[i], names[i]);
+		for (unsigned j = 0; j < n[i] && j < EXAMPLES; j++)
+			printf("%s%" PRIu64, j ? ", " : "", d->examples[i][j]);
+		putchar(']');
+	}
+	putchar('}');
+}
+
+static void print_census(const struct census *c, const struct snapshot *s, double seconds, int tries)
+{
+	printf("{\"known\": %s, \"layout\": ", c->known ? "true" : "false");
+	print_text(c->layout);
+	printf(", \"problems\": %zu, \"problem_at\": %" PRIu64 ", \"problem\": ", c->nproblems, c->problem.at);
+	print_text(c->problem.what);
+	printf(", \"adds_up\": %s, \"tries\": %d, \"seconds\": %.6f, \"threads\": %zu, \"bytes\": %" PRIu64 ", \"blocks\": %zu", census_adds_up(c) ? "true" : "false",
+	       tries, seconds, s->nthreads, s->bytes, c->nblocks);
+	printf(", \"main_arena\": %" PRIu64 ", \"own\": %zu, \"areas\": %zu, \"mmapped_claimed\": [%" PRId64 ", %" PRId64 "], \"foreign\": %" PRIu64 ", \"unseen\": %" PRIu64
+	       ", \"repaired\": %zu, \"between\": %zu", c->main_arena, c->nown, c->nareas, (int64_t)c->mmapped_chunks_claimed, (int64_t)c->mmapped_claimed,
+	       c->foreign_bytes, c->unseen_bytes, c->repaired, c->between);
+	print_sum("mmapped", &c->mmapped);
+	print_arenas(c);
+}
+
+struct wish {
+	pid_t pid;
+	const char *core;
+	taddr truth;
+	unsigned stops, retries;
+	bool blocks;
+};
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void once(const struct wish *w)
+{
+	struct snapshot s;
+	struct core_info info;
+	struct census c;
+	double began;
+
+	for (unsigned tries = 1;; tries++) {
+		if (!w->core)
+			take_snapshot(w->pid, &s);
+		else if (core_open(w->core, &s, &info) < 0)
+			die(info.why);
+		began = now();
+		if (census_take(&s, &c) < 0)
+			die("census");
+		if (census_adds_up(&c) || tries > w->retries) {
+			print_census(&c, &s, now() - began, (int)tries);
+			break;
+		}
+		census_fini(&c);
+		snapshot_fini(&s);
+	}
+	if (w->truth) {
+		struct known k;
+		struct difference d;
+
+		read_truth(&s, w->truth, &k);
+		compare(&c, &k, &d);
+		print_difference(&d, &k);
+		free(k.blocks);
+	}
+	if (w->blocks) {
+		print_blocks("list", c.blocks, c.nblocks);
+		print_blocks("own_list", c.own, c.nown);
+	}
+	puts("}");
+	fflush(stdout);
+	census_fini(&c);
+	snapshot_fini(&s);
+}
+
+int main(int argc, char **argv)
+{
+	struct wish w = { .stops = 1 };
+	int o;
+
+	while ((o = getopt(argc, argv, "t:n:r:bc:")) != -1) {
+		switch (o) {
+		case 't': w.truth = strtoull(optarg, NULL, 0); break;
+		case 'n': w.stops = (unsigned)strtoul(optarg, NULL, 0); break;
+		case 'r': w.retries = (unsigned)strtoul(optarg, NULL, 0); break;
+		case 'b': w.blocks = true; break;
+		case 'c': w.core = optarg; break;
+		default: return 2;
+		}
+	}
+	if (!w.core && optind < argc)
+		w.pid = atoi(argv[optind]);
+	if (!w.core && w.pid <= 0) {
+		fputs("usage: censor [-t ADDRESS] [-n STOPS] [-r RETRIES] [-b] PID | -c FILE\n", stderr);
+		return 2;
+	}
+	srand((unsigned)w.pid);
+	for (unsigned i = 0; i < w.stops; i++) {
+		/* at another moment each time: that is what it is for */
+		if (i)
+			usleep((useconds_t)(rand() % 3000));
+		once(&w);
+	}
+	return 0;
+}

@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * census: a heap of every kind there is, and the truth about it.
+ *
+ *	census MODE [BLOCKS] [THREADS]
+ *
+ *	plain       one thread
+ *	all         threads with blocks of all sizes: tcaches, fastbins, all bins, mapped chunks, memalign's
+ *	sbrk        the same, while somebody else calls sbrk now and then, also for odd sizes
+ *	blocked     the same, with a mapping put right behind the heap, once it has grown
+ *	nobrk       the same, with one there from the start: the main heap is all from mmap
+ *	gone        threads end, their arenas stay, and are taken over by others
+ *	heaps       several heaps for each arena, some of them given back
+ *	load        the same as all, and the threads go on
+ *	small, big  the same as all, with a mapping for each block of 16 KB, or for none
+ *
+ * Orders: "truth" where the table is (census_truth.h); "info" what the allocator says itself; "corrupt WHAT" overwrites something; "end".
+ */
+#include <dlfcn.h>
+#include <inttypes.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "census_truth.h"
+#include "victim.h"
+
+#define MIB (1ull << 20)
+
+/* --- the table --- */
+
+extern void *__libc_malloc(size_t n);
+extern void *__libc_calloc(size_t n, size_t size);
+extern void *__libc_realloc(void *p, size_t n);
+extern void *__libc_memalign(size_t align, size_t n);
+extern void __libc_free(void *p);
+
+static struct truth truth;
+static struct truth_block *table;
+static __thread struct truth_note *my_note;
+
+static void make_table(void)
+{
+	const uint64_t slots = 1u << 24;
+	/* not by mmap(3): a victim of the linker's order, it may not be bound yet */
+	void *p = (void *)syscall(SYS_mmap, NULL, slots * sizeof(*table), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (p == MAP_FAILED)
+		_exit(4);
+	truth.slots = slots;
+	truth.table = (uint64_t)(uintptr_t)p;
+	truth.magic = TRUTH_MAGIC;
+	table = p;
+}
+
+static void begin(void *given_back)
+{
+	if (!table)
+		make_table();
+	if (!my_note) {
+		const uint64_t i = __atomic_fetch_add(&truth.nnotes, 1, __ATOMIC_SEQ_CST);
+
+		if (i >= TRUTH_NOTES)
+			_exit(5);
+		my_note = &truth.notes[i];
+	}
+	my_note->addr = (uint64_t)(uintptr_t)given_back;
+	__atomic_store_n(&my_note->busy, 1, __ATOMIC_SEQ_CST);
+}
+
+static void end(void)
+{
+	__atomic_store_n(&my_note->busy, 0, __ATOMIC_SEQ_CST);
+}
+
+static uint64_t place_of(uint64_t addr)
+{
+	return addr / 16 * 0x9e3779b97f4a7c15u >> 40;
+}
+
+static void *put(void *p)
+{
+	const uint64_t addr = (uint64_t)(uintptr_t)p, mask = truth.slots - 1;
+
+	for (uint64_t i = place_of(addr); p; i++) {
+		struct truth_block *b = &table[i & mask];
+		uint64_t was = __atomic_load_n(&b->addr, __ATOMIC_RELAXED);
+
+		if (was > TRUTH_GONE || !__atomic_compare_exchange_n(&b->addr, &was, TRUTH_TAKEN, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+			continue;
+		b->size = malloc_usable_size(p);
+		__atomic_store_n(&b->addr, addr, __ATOMIC_SEQ_CST);
+		break;
+	}
+	end();
+	return p;
+}
+
+static void take_out(void *p)
+{
+	const uint64_t addr = (uint64_t)(uintptr_t)p, mask = truth.slots - 1;
+
+	begin(p);
+	for (uint64_t i = place_of(addr), n = 0; p; i++, n++) {
+		struct truth_block *b = &table[i & mask];
+
+		if (__atomic_load_n(&b->addr, __ATOMIC_RELAXED) == addr) {
+			__atomic_store_n(&b->addr, TRUTH_GONE, __ATOMIC_SEQ_CST);
+			break;
+		}
+		/* from before the table: what the loader had */
+		if (n > mask)
+			break;
+	}
+}
+
+void *malloc(size_t n)
+{
+	begin(NULL);
+	return put(__libc_malloc(n));
+}
+
+void *calloc(size_t n, size_t size)
+{
+	begin(NULL);
+	return put(__libc_calloc(n, size));
+}
+
+void *memalign(size_t align, size_t n)
+{
+	begin(NULL);
+	return put(__libc_memalign(align, n));
+}
+
+void *aligned_alloc(size_t align, size_t n)
+{
+	return memalign(align, n);
+}
+
+int posix_memalign(void **out, size_t align, size_t n)
+{
+	void *p = memalign(align, n);
+
+	if (p)
+		*out = p;
+	return p ? 0 : ENOMEM;
+}
+
+void *realloc(void *p, size_t n)
+{
+	void *q;
+
+	take_out(p);
+	q = __libc_realloc(p, n);
+	/* refused: it is still there */
+	return put(q || !n ? q : p) == q ? q : NULL;
+}
+
+void free(void *p)
+{
+	take_out(p);
+	__libc_free(p);
+	end();
+}
+
+/* --- threads at work --- */
+
+struct worker {
+	pthread_t thread;
+	uint64_t rng;
+	size_t n;
+	void **slots;
+};
+
+static const char *mode;
+static struct worker *workers;
+static size_t nworkers;
+static volatile bool stop;
+static pthread_barrier_t filled, park;
+
+static bool is(const char *name)
+{
+	return strcmp(mode, name) == 0;
+}
+
+static size_t below(struct worker *w, size_t n)
+{
+	return victim_random(&w->rng) % n;
+}
+
+/* All sizes, mostly small ones. */
+static size_t any_size(struct worker *w)
+{
+	switch (below(w, 512)) {
+	case 0: return below(w, 3) ? 140000 + below(w, 300000) : MIB + below(w, MIB);
+	case 1 ... 4: return 16000 + below(w, 100000);
+	case 5 ... 40: return 1000 + below(w, 8000);
+	default: return below(w, is("big") || is("heaps") ? 1000 : 300);
+	}
+}
+
+static void *any_block(struct worker *w)
+{
+	const size_t n = any_size(w);
+	void *p;
+
+	switch (below(w, 64)) {
+	case 0: p = memalign(16u << below(w, 9), n); break;
+	case 1: p = calloc(1, n); break;
+	case 2: p = below(w, 64) ? malloc(n) : memalign(4096u << below(w, 9), 200000 + n); break;
+	default: p = malloc(n); break;
+	}
+	if (!p)
+		victim_die("an allocation failed");
+	/* not zeros: what a block holds must not look like a head */
+	memset(p, 0x5a, n < 64 ? n : 64);
+	escape(p);
+	return p;
+}
+
+static void one_op(struct worker *w)
+{
+	void **slot = &w->slots[below(w, w->n)];
+	/* another thread's, often: then it is freed into an arena that is not ours */
+	void *p = __atomic_exchange_n(below(w, 4) ? slot : &workers[below(w, nworkers)].slots[below(w, w->n)], NULL, __ATOMIC_SEQ_CST);
+
+	if (p && below(w, 8) == 0)
+		p = realloc(p, any_size(w) + 1);
+	else if (p)
+		free(p), p = NULL;
+	else
+		p = any_block(w);
+	if (p)
+		free(__atomic_exchange_n(slot, p, __ATOMIC_SEQ_CST));
+}
+
+static void foreign_sbrk(struct worker *w)
+{
+	static const intptr_t sizes[] = { 4096, 16, 100000, 24, 8192, 1 };
+	char *p = sbrk(sizes[below(w, 6)]);
+
+	if (p == (char *)-1)
+		return;
+	/* somebody's data: numbers, and what could be heads of chunks */
+	for (uintptr_t at = ((uintptr_t)p + 7) & ~7ull; at + 8 <= (uintptr_t)sbrk(0) && at < (uintptr_t)p + 4096; at += 8)
+		*(uint64_t *)at = at % 64 == 8 ? 0x31 : at % 64 == 24 ? 0 : 7;
+}
+
+/* Nothing more can be had from sbrk. */
+static void block_brk(void)
+{
+	char *end = sbrk(0);
+	char *at = (char *)(((uintptr_t)end + 4095) & ~4095ull);
+
+	if (mmap(at, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) == MAP_FAILED)
+		victim_die("the heap could not be blocked");
+}
+
+static void fill(struct worker *w)
+{
+	for (size_t i = 0; i < w->n; i++) {
+		void *p = any_block(w);
+
+		free(__atomic_exchange_n(&w->slots[i], p, __ATOMIC_SEQ_CST));
+		if (is("sbrk") && w == workers && i % (w->n / 16 + 1) == 0)
+			foreign_sbrk(w);
+		if (is("blocked") && w == workers && i == w->n / 2)
+			block_brk();
+		if (below(w, 4) == 0)
+			one_op(w);
+	}
+	/* holes of all sizes; runs of neighbours too */
+	for (size_t i = 0; i < w->n / 8; i++)
+		free(__atomic_exchange_n(&w->slots[below(w, w->n)], NULL, __ATOMIC_SEQ_CST));
+	for (size_t i = 0; i < w->n / 16; i++)
+		free(__atomic_exchange_n(&w->slots[w->n / 2 + i], NULL, __ATOMIC_SEQ_CST));
+}
+
+/* Many blocks that are all freed again: heaps come, and the last of them go. */
+static void breathe(struct worker *w)
+{
+	const size_t n = 20000;
+	void **all = malloc(n * sizeof(*all));
+
+	for (size_t i = 0; i < n; i++)
+		all[i] = malloc(5000 + below(w, 5000));
+	for (size_t i = n; i--; )
+		if (i % 1000 || i > n / 2)
+			free(all[i]);
+		else
+			free(__atomic_exchange_n(&w->slots[i % w->n], all[i], __ATOMIC_SEQ_CST));
+	free(all);
+}
+
+static void *work(void *arg)
+{
+	struct worker *w = arg;
+
+	fill(w);
+	if (is("heaps"))
+		breathe(w);
+	if (is("gone"))
+		return NULL;
+	pthread_barrier_wait(&filled);
+	/* last touches, so that tcaches and fastbins of this thread have something */
+	for (unsigned i = 0; i < 4000; i++)
+		one_op(w);
+	for (unsigned i = 0; i < 200; i++)
+		free(__atomic_exchange_n(&w->slots[below(w, w->n)], NULL, __ATOMIC_SEQ_CST));
+	while (is("load") && !stop)
+		one_op(w);
+	pthread_barrier_wait(&park);
+	pthread_barrier_wait(&park);
+	return NULL;
+}
+
+static void start(size_t blocks)
+{
+	for (size_t i = 0; i < nworkers; i++) {
+		struct worker *w = &workers[i];
+
+		w->rng = 88172645463325252u + i * 7919;
+		w->n = blocks / nworkers;
+		w->slots = calloc(w->n, sizeof(*w->slots));
+	}
+	for (size_t i = 1; i < nworkers; i++)
+		if (pthread_create(&workers[i].thread, NULL, work, &workers[i]))
+			victim_die("pthread_create");
+}
+
+/* The first worker is the main thread. */
+static void first_worker(void)
+{
+	struct worker *w = &workers[0];
+
+	fill(w);
+	if (is("gone")) {
+		for (size_t i = 1; i < nworkers; i++)
+			pthread_join(workers[i].thread, NULL);
+		return;
+	}
+	if (nworkers > 1)
+		pthread_barrier_wait(&filled);
+	for (unsigned i = 0; i < 4000; i++)
+		one_op(w);
+	if (nworkers > 1 && !is("load"))
+		pthread_barrier_wait(&park);
+}
+
+/* --- orders --- */
+
+static void print_info(void)
+{
+	/* not by name: 2.31 has none */
+	struct mallinfo2 (*info)(void) = (struct mallinfo2 (*)(void))dlsym(RTLD_DEFAULT, "mallinfo2");
+
+	if (info) {
+		struct mallinfo2 m = info();
+
+		printf("{\"arena\": %zu, \"ordblks\": %zu, \"smblks\": %zu, \"hblks\": %zu, \"hblkhd\": %zu, \"fsmblks\": %zu, \"uordblks\": %zu, "
+		       "\"fordblks\": %zu, \"keepcost\": %zu}\n", m.arena, m.ordblks, m.smblks, m.hblks, m.hblkhd, m.fsmblks, m.uordblks, m.fordblks, m.keepcost);
+	} else {
+		printf("{}\n");
+	}
+	fflush(stdout);
+}
+
+/* malloc_info to the file: what it is to print needs memory itself, so this is the last order but "end". */
+static void print_malloc_info(const char *path)
+{
+	FILE *f = fopen(path, "w");
+
+	if (!f || malloc_info(0, f) || fclose(f))
+		victim_die(path);
+	puts("{}");
+	fflush(stdout);
+}
+
+static void *small[3];
+
+/* Overwrite the head of a chunk, a bin's link, a tcache's link, the head of top; say where. */
+static void corrupt(const char *what)
+{
+	uint64_t *p = small[1], *bad = NULL;
+
+	if (strcmp(what, "size") == 0)
+		*(bad = p - 1) = 0x4141414141414140;
+	else if (strcmp(what, "tcache") == 0) {
+		__libc_free(small[1]);
+		*(bad = p) = 0x4242424242424242;
+	} else if (strcmp(what, "bin") == 0) {
+		uint64_t *large = small[2];
+
+		__libc_free(large);
+		*(bad = large) = 0x4343434343434340;
+	} else if (strcmp(what, "top") == 0) {
+		bad = (uint64_t *)((char *)sbrk(0) - 8);
+		/* down to the head that says that it reaches the end */
+		while ((uint64_t)((char *)sbrk(0) - (char *)(bad - 1)) != (*bad & ~7ull))
+			bad--;
+		*bad = 0x4444444444444444;
+	}
+	printf("{\"bad\": %" PRIu64 "}\n", (uint64_t)(uintptr_t)bad);
+	fflush(stdout);
+}
+
+static void orders(void)
+{
+	char line[ORDER_MAX];
+
+	for (;;) {
+		const char *order = victim_order(line);
+
+		if (strcmp(order, "end") == 0)
+			return;
+		if (strcmp(order, "truth") == 0) {
+			printf("{\"truth\": %" PRIu64 "}\n", (uint64_t)(uintptr_t)&truth);
+			fflush(stdout);
+		} else if (strcmp(order, "info") == 0) {
+			print_info();
+		} else if (strncmp(order, "malloc_info ", 12) == 0) {
+			print_malloc_info(order + 12);
+		} else if (strncmp(order, "corrupt ", 8) == 0) {
+			corrupt(order + 8);
+		} else {
+			victim_die(order);
+		}
+	}
+}
+
+int main(int argc, char **argv)
+{
+	size_t blocks = argc > 2 ? strtoull(argv[2], NULL, 0) : 100000;
+
+	mode = argc > 1 ? argv[1] : "all";
+	nworkers = argc > 3 ? strtoull(argv[3], NULL, 0) : 8;
+	if (is("plain"))
+		nworkers = 1;
+	if (is("nobrk"))
+		block_brk();
+	if (is("small"))
+		mallopt(M_MMAP_THRESHOLD, 16384);
+	if (is("big"))
+		mallopt(M_MMAP_THRESHOLD, 32 << 20);
+	workers = calloc(nworkers, sizeof(*workers));
+	pthread_barrier_init(&filled, NULL, (unsigned)nworkers);
+	pthread_barrier_init(&park, NULL, (unsigned)nworkers);
+	start(blocks);
+	first_worker();
+	if (is("gone"))
+		for (size_t i = 1; i < nworkers; i += 2)
+			if (pthread_create(&workers[i].thread, NULL, (void *(*)(void *))(void *)pause, NULL))
+				victim_die("pthread_create");
+	for (unsigned i = 0; i < 3; i++)
+		small[i] = malloc(i == 2 ? 3000 : 600);
+	escape(small[0]);
+	victim_ready();
+	orders();
+	stop = true;
+	_exit(0);
+}
