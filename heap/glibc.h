@@ -159,7 +159,7 @@ static inline uint64_t glibc_mix(taddr at)
 	return at ^ at >> 29;
 }
 
-/* Follow each list of @a both ways, and say where it is wrong; each chunk that it holds is marked in its region's edges, if @mark. */
-void glibc_check_bins(struct glibc *g, size_t a, bool mark);
+/* Follow each list of @a both ways, and say where it is wrong; each chunk that it holds is marked in its region's edges. */
+void glibc_check_bins(struct glibc *g, size_t a);
 
 #endif

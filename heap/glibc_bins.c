@@ -18,7 +18,7 @@ static bool points_back(struct glibc *g, const struct glibc_arena *a, taddr from
 }
 
 /* How many of the ring's links do not hold; the first of them in @bad. */
-static unsigned follow(struct glibc *g, size_t arena, taddr bin, bool mark, taddr *bad)
+static unsigned follow(struct glibc *g, size_t arena, taddr bin, taddr *bad)
 {
 	const struct glibc_arena *a = &g->arenas[arena];
 	taddr at = bin, next;
@@ -41,7 +41,7 @@ static unsigned follow(struct glibc *g, size_t arena, taddr bin, bool mark, tadd
 	}
 }
 
-void glibc_check_bins(struct glibc *g, size_t arena, bool mark)
+void glibc_check_bins(struct glibc *g, size_t arena)
 {
 	const struct glibc_arena *a = &g->arenas[arena];
 	unsigned wrong = 0;
@@ -49,7 +49,7 @@ void glibc_check_bins(struct glibc *g, size_t arena, bool mark)
 
 	for (unsigned i = 0; i < GLIBC_BINS && !g->no_memory; i++) {
 		taddr bad = 0;
-		const unsigned n = follow(g, arena, a->bins + 16 * i - 16, mark, &bad);
+		const unsigned n = follow(g, arena, a->bins + 16 * i - 16, &bad);
 
 		if (n && !wrong)
 			first = bad;

@@ -175,7 +175,7 @@ static void skip_bad(struct walk *w)
 
 	if (!w->a->broken) {
 		w->a->broken = true;
-		glibc_check_bins(w->g, w->r->arena, true);
+		glibc_check_bins(w->g, w->r->arena);
 	}
 	next = next_edge(w, w->at);
 	lose(w, w->at, next);
@@ -341,7 +341,7 @@ static void check_sums(struct glibc *g, size_t i)
 		a->backward += glibc_mix(bk);
 	}
 	if (a->members != a->forward || a->members != a->backward)
-		glibc_check_bins(g, i, false);
+		glibc_check_bins(g, i);
 }
 
 int glibc_walk(struct glibc *g)
