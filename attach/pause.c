@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/pause.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "attach/keeper/procfs.h"
+#include "attach/mirror.h"
+#include "attach/mirror_copy.h"
+#include "attach/resident.h"
+#include "base/fdio.h"
+#include "base/log.h"
+
+#define TRIES 4
+#define EXTRA_LEAST (4u << 20)
+#define BASE_NS 300000		/* a pause of one thread and no memory */
+#define THREAD_NS 20000		/* for each thread: interrupted, woken, asked for its registers, continued */
+#define LIMIT_LEAST_NS 1000000000ull
+#define LIMIT_ANY_NS 10000000000ull	/* where any pause will do */
+#define SLACK_NS 2000000000ull	/* the keeper's answer may come so long after its own limit */
+#define RESUME_TRIES 5
+
+/* One try. */
+struct pause {
+	struct link *link;
+	pid_t pid, tid;			/* tid: a thread that lives, whose files tell of the memory */
+	uint32_t number;		/* of the pause while it lasts */
+	struct mirror mirror;
+	struct resident resident;
+	struct mirror_copy copy;
+	bool copy_open;
+	int mem;
+	uint64_t maps_ns;		/* reading the list took so long */
+	uint64_t limit_ns;
+	uint8_t *vectors;		/* room for all threads' */
+	size_t nvectors, vectors_room;
+	struct snapshot *out;
+	struct pause_had *had;
+};
+
+/* --- prepare --- */
+
+static bool keeper_still_pauses(void *ctx)
+{
+	const struct pause *p = ctx;
+
+	return atomic_load_explicit(&p->link->shared->paused, memory_order_acquire) == p->number;
+}
+
+static int open_files(struct pause *p)
+{
+	char path[64];
+	int r;
+
+	p->tid = procfs_living_thread(p->pid);
+	if (!p->tid)
+		return -ESRCH;
+	r = mirror_open(&p->mirror, p->tid);
+	if (r == 0)
+		r = resident_open(&p->resident, p->tid);
+	if (r < 0)
+		return r;
+	/* only pages without rights need it; where it may not be opened, those are missing */
+	snprintf(path, sizeof(path), "/proc/%d/mem", p->tid);
+	p->mem = open(path, O_RDONLY | O_CLOEXEC);
+	return 0;
+}
+
+static void read_comm(pid_t pid, char comm[16])
+{
+	cleanup_free char *text = NULL;
+	char path[64];
+	size_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+	if (read_whole_file(path, 4096, &text, &n) == 0)
+		snprintf(comm, 16, "%.*s", (int)strcspn(text, "\n"), text);
+}
+
+/* Room for the threads that there are, and a quarter more. */
+static int reserve_threads(struct pause *p)
+{
+	size_t n = atomic_load(&p->link->shared->threads);
+	struct snapshot *s = p->out;
+
+	n += n / 4 + 64;
+	s->threads = malloc(n * sizeof(*s->threads));
+	p->vectors_room = n * PAUSE_VECTORS;
+	p->vectors = malloc(p->vectors_room);
+	if (!s->threads || !p->vectors)
+		return -ENOMEM;
+	s->thread_room = n;
+	memset(s->threads, 0, n * sizeof(*s->threads));
+	memset(p->vectors, 0, p->vectors_room);
+	return 0;
+}
+
+static uint64_t expect(const struct pause *p, const struct mirror_size *size)
+{
+	double bytes_per_s = mirror_copy_speed(&p->copy);
+	uint64_t work = size->bytes * 1e9 / bytes_per_s + size->scan_ns;
+
+	/* a second thread is worth about half of the first: they share the memory */
+	if (mirror_copy_workers() > 1)
+		work = work * 2 / 3;
+	return BASE_NS + p->maps_ns + work + atomic_load(&p->link->shared->threads) * (uint64_t)THREAD_NS;
+}
+
+static void set_limit(struct pause *p, const struct pause_wish *wish)
+{
+	p->limit_ns = wish->limit_ns;
+	if (p->limit_ns)
+		return;
+	p->limit_ns = wish->max_pause_ns ? 4 * wish->max_pause_ns : LIMIT_ANY_NS;
+	if (p->limit_ns < 4 * p->had->expected_ns)
+		p->limit_ns = 4 * p->had->expected_ns;
+	if (p->limit_ns < LIMIT_LEAST_NS)
+		p->limit_ns = LIMIT_LEAST_NS;
+}
+
+static int prepare(struct pause *p, const struct pause_wish *wish)
+{
+	struct mirror_size size;
+	uint64_t start, extra;
+	int r = open_files(p);
+
+	if (r == 0)
+		r = mirror_prepare(&p->mirror);
+	start = link_clock_ns();
+	if (r == 0)
+		r = mirror_read(&p->mirror);
+	p->maps_ns = link_clock_ns() - start;
+	if (r == 0)
+		r = mirror_measure(&p->mirror, &p->resident, &size);
+	if (r < 0)
+		return r;
+	/* what it grows until it stands: an eighth, and twice as much at each try */
+	extra = (size.bytes / 16 + EXTRA_LEAST) << p->had->tries;
+	r = mirror_copy_open(&p->copy, &p->mirror, &p->resident, p->tid, &size, extra);
+	if (r < 0)
+		return r;
+	p->copy_open = true;
+	p->had->expected_ns = expect(p, &size);
+	set_limit(p, wish);
+	if ((wish->max_pause_ns && p->had->expected_ns > wish->max_pause_ns) || p->had->expected_ns > p->limit_ns)
+		return -ETIME;
+	r = reserve_threads(p);
+	return r < 0 ? r : mirror_copy_reserve(&p->copy, p->out);
+}
+
+/* --- while it stands --- */
+
+/* Where one sleeps that could not be stopped: /proc/.../syscall ends in its stack and instruction pointers. */
+static taddr sleeping_at(pid_t pid, pid_t tid)
+{
+	char path[64], buf[256], *sp;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", pid, tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	n = read(fd, buf, sizeof(buf) - 1);
+	close(fd);
+	if (n <= 0)
+		return 0;
+	buf[n] = '\0';
+	sp = strrchr(buf, ' ');
+	if (!sp)
+		return 0;
+	*sp = '\0';
+	sp = strrchr(buf, ' ');
+	return sp ? strtoull(sp, NULL, 16) : 0;
+}
+
+static int add_thread(struct pause *p, const struct paused_thread *from)
+{
+	struct snapshot_thread t = { .tid = from->tid, .known = from->flags & PAUSED_KNOWN };
+
+	if (p->out->nthreads == p->out->thread_room)
+		return -ENOBUFS;
+	t.running = !(from->flags & (PAUSED_KNOWN | PAUSED_ASLEEP));
+	if (t.known) {
+		t.regs = from->regs;
+		t.sp = from->regs.rsp;
+	} else {
+		t.sp = sleeping_at(p->pid, t.tid);
+		p->had->not_stopped++;
+	}
+	if (t.known && from->nvectors && from->nvectors <= PAUSE_VECTORS) {
+		memcpy(p->vectors + p->nvectors, from->vectors, from->nvectors);
+		t.vectors = p->vectors + p->nvectors;
+		t.nvectors = from->nvectors;
+		p->nvectors += (from->nvectors + 63) & ~63u;
+	}
+	p->had->threads++;
+	/* there is room */
+	return snapshot_add_thread(p->out, &t);
+}
+
+static int take_threads(struct pause *p)
+{
+	struct shared *sh = p->link->shared;
+	int64_t n;
+
+	p->had->threads = 0;
+	p->had->not_stopped = 0;
+	sh->paused_next = 0;
+	while ((n = link_call(p->link, COMMAND_NEXT_STOPPED, sh->paused_next, 0, SLACK_NS)) > 0)
+		for (int64_t i = 0; i < n && i < PAUSE_BATCH; i++) {
+			int r = add_thread(p, &sh->paused_batch[i]);
+
+			if (r < 0)
+				return r;
+		}
+	return n;
+}
+
+/* The mappings as they are now; then memory, by the threads that wait for it, and meanwhile registers. */
+static int take_all(struct pause *p)
+{
+	int r = mirror_read(&p->mirror), copied;
+
+	if (r < 0)
+		return r;
+	mirror_copy_begin(&p->copy, p->mem, keeper_still_pauses, p);
+	r = take_threads(p);
+	copied = mirror_copy_end(&p->copy);
+	return copied < 0 ? copied : r;
+}
+
+/*
+ * Whatever has happened, the keeper must have let everybody go before we do anything else. One that does not answer was
+ * stopped by somebody: continued, it does; and it has its own limit.
+ */
+static int64_t let_go(struct link *l)
+{
+	int64_t r = -ETIMEDOUT;
+
+	for (int i = 0; i < RESUME_TRIES; i++) {
+		r = link_call(l, COMMAND_RESUME_ALL, 0, 0, SLACK_NS);
+		if (r != -ETIMEDOUT || atomic_load(&l->shared->seq) == atomic_load(&l->shared->done))
+			break;
+		link_signal(l, SIGCONT);
+	}
+	return r;
+}
+
+static int gone(const struct link *l, int64_t r)
+{
+	return r == -EPIPE && atomic_load(&l->shared->left) == LEFT_ENDED ? -ESRCH : r;
+}
+
+static int stop_and_copy(struct pause *p)
+{
+	struct shared *sh = p->link->shared;
+	int64_t r = link_call(p->link, COMMAND_STOP_ALL, p->limit_ns, 0, p->limit_ns + SLACK_NS), resumed;
+
+	if (r >= 0) {
+		p->number = atomic_load(&sh->paused);
+		r = p->number ? take_all(p) : -ETIMEDOUT;
+		resumed = let_go(p->link);
+		r = r < 0 && r != -ETIMEDOUT ? r : resumed < 0 ? resumed : r;
+	} else if (r == -ETIMEDOUT) {
+		/* not answered, perhaps, and obeyed later */
+		(void)!let_go(p->link);
+	}
+	p->had->had_ns = atomic_load(&sh->pause_ended_ns) - atomic_load(&sh->pause_began_ns);
+	return gone(p->link, r);
+}
+
+/* --- the whole --- */
+
+static int hand_over(struct pause *p)
+{
+	struct snapshot *s = p->out;
+
+	s->pid = p->pid;
+	s->live = true;
+	read_comm(p->pid, s->comm);
+	mirror_give_maps(&p->mirror, &s->maps);
+	mirror_copy_give(&p->copy, s);
+	p->had->bytes = s->bytes;
+	/* room was made */
+	(void)!snapshot_own(s, p->vectors, 0);
+	p->vectors = NULL;
+	return snapshot_seal(s);
+}
+
+static void end_try(struct pause *p)
+{
+	if (p->copy_open)
+		mirror_copy_close(&p->copy);
+	if (p->mem >= 0)
+		close(p->mem);
+	free(p->vectors);
+	resident_close(&p->resident);
+	mirror_close(&p->mirror);
+}
+
+static int try(struct link *l, pid_t pid, const struct pause_wish *wish, struct snapshot *out, struct pause_had *had)
+{
+	struct pause p = {
+		.link = l, .pid = pid, .mirror = MIRROR_INIT, .resident = RESIDENT_INIT, .mem = -1, .out = out, .had = had,
+	};
+	int r;
+
+	snapshot_init(out);
+	r = prepare(&p, wish);
+	if (r == 0) {
+		had->tries++;
+		r = stop_and_copy(&p);
+		log_debug(KEEPER, "pause: %d; expected %.3f ms, had %.3f, %" PRIu64 " bytes, %u threads", r,
+			  had->expected_ns / 1e6, had->had_ns / 1e6, p.copy.used, had->threads);
+	}
+	if (r == 0)
+		r = hand_over(&p);
+	end_try(&p);
+	if (r < 0)
+		snapshot_fini(out);
+	return r;
+}
+
+int pause_and_copy(struct link *l, pid_t pid, const struct pause_wish *wish, struct snapshot *out, struct pause_had *had)
+{
+	int r;
+
+	*had = (struct pause_had){ 0 };
+	snapshot_init(out);
+	if (l->shared->gdb >= 0)
+		return -EOPNOTSUPP;
+	do
+		r = try(l, pid, wish, out, had);
+	while (r == -ENOBUFS && had->tries < TRIES);
+	return r == -ENOBUFS ? -EAGAIN : r;
+}
