@@ -13,7 +13,7 @@
 #include "heap/blockindex.h"
 #include "heap/nodes.h"
 #include "heap/roots.h"
-#include "heap/stacks.h"
+#include "heap/threadstacks.h"
 
 typedef uint64_t __attribute__((may_alias)) word_t;
 
@@ -28,7 +28,7 @@ struct search {
 	size_t limit;
 	struct nodes nodes;
 	struct block_index ix;
-	struct stacks stacks;
+	struct threadstacks stacks;
 	struct roots roots;
 	struct hits begin, inside;
 };
@@ -163,7 +163,7 @@ static int search_init(struct search *q, taddr addr)
 	if (!err)
 		err = block_index_init(&q->ix, q->nodes.blocks, q->nodes.n);
 	if (!err)
-		err = stacks_find(&q->stacks, q->in->snapshot);
+		err = threadstacks_find(&q->stacks, q->in->snapshot);
 	if (!err)
 		err = roots_init(&q->roots, q->in, &q->nodes, &q->stacks);
 	if (err)
@@ -177,7 +177,7 @@ static int search_init(struct search *q, taddr addr)
 static void search_fini(struct search *q)
 {
 	roots_fini(&q->roots);
-	stacks_fini(&q->stacks);
+	threadstacks_fini(&q->stacks);
 	block_index_fini(&q->ix);
 	nodes_fini(&q->nodes);
 	free(q->begin.all);

@@ -16,14 +16,14 @@
 #include "heap/flood.h"
 #include "heap/nodes.h"
 #include "heap/roots.h"
-#include "heap/stacks.h"
+#include "heap/threadstacks.h"
 
 struct run {
 	const struct reach_input *in;
 	struct reach *out;
 	struct nodes nodes;
 	struct block_index ix;
-	struct stacks stacks;
+	struct threadstacks stacks;
 	struct roots roots;
 	uint8_t *state;			/* of the nodes: becomes out->verdict if these are the given blocks */
 	uint32_t *leader;
@@ -40,7 +40,7 @@ static double now(void)
 static void run_fini(struct run *r)
 {
 	roots_fini(&r->roots);
-	stacks_fini(&r->stacks);
+	threadstacks_fini(&r->stacks);
 	block_index_fini(&r->ix);
 	nodes_fini(&r->nodes);
 	free(r->state);
@@ -54,7 +54,7 @@ static int run_init(struct run *r)
 	if (!err)
 		err = block_index_init(&r->ix, r->nodes.blocks, r->nodes.n);
 	if (!err)
-		err = stacks_find(&r->stacks, r->in->snapshot);
+		err = threadstacks_find(&r->stacks, r->in->snapshot);
 	if (!err)
 		err = roots_init(&r->roots, r->in, &r->nodes, &r->stacks);
 	if (err)

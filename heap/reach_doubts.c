@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "heap/stacks.h"
+#include "heap/threadstacks.h"
 
 static void end_sentence(struct strbuf *out, size_t *n)
 {
@@ -79,14 +79,14 @@ static void doubt_shared(const struct snapshot *s, struct strbuf *out, size_t *n
 
 static void doubt_stacks(const struct snapshot *s, struct strbuf *out, size_t *n)
 {
-	struct stacks st;
+	struct threadstacks st;
 
 	if (!s->nthreads) {
 		strbuf_puts(out, "no thread is known: no registers were looked at, and stacks count as roots from end to end");
 		end_sentence(out, n);
 		return;
 	}
-	if (stacks_find(&st, s) < 0)
+	if (threadstacks_find(&st, s) < 0)
 		return;
 	if (st.unknown) {
 		strbuf_printf(out, "of %zu thread%s the registers are not known, or it went on while its memory was copied: what only they hold is "
@@ -102,7 +102,7 @@ static void doubt_stacks(const struct snapshot *s, struct strbuf *out, size_t *n
 		strbuf_puts(out, "the C library's lists of stacks could not be read: stacks of threads that have ended count as roots");
 		end_sentence(out, n);
 	}
-	stacks_fini(&st);
+	threadstacks_fini(&st);
 }
 
 size_t reach_doubts(const struct reach_input *in, struct strbuf *out)

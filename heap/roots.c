@@ -84,7 +84,7 @@ static const struct census *known_census(const struct reach_input *in)
 	return in->census && in->census->known ? in->census : NULL;
 }
 
-static int find_cuts(struct ranges *r, const struct reach_input *in, const struct stacks *stacks, bool areas)
+static int find_cuts(struct ranges *r, const struct reach_input *in, const struct threadstacks *stacks, bool areas)
 {
 	const struct census *c = known_census(in);
 
@@ -122,7 +122,7 @@ static bool heaps_are_known(const struct census *c)
 	return c && !c->nproblems && !c->problem.at;
 }
 
-int roots_init(struct roots *r, const struct reach_input *in, const struct nodes *nodes, const struct stacks *stacks)
+int roots_init(struct roots *r, const struct reach_input *in, const struct nodes *nodes, const struct threadstacks *stacks)
 {
 	const struct census *c = known_census(in);
 	const bool known = heaps_are_known(c);

@@ -16,7 +16,7 @@
 #include "base/cleanup.h"
 #include "heap/nodes.h"
 #include "heap/reach.h"
-#include "heap/stacks.h"
+#include "heap/threadstacks.h"
 
 #define ROOT_MAX (1u << 20)	/* bytes of a stretch */
 
@@ -43,7 +43,7 @@ struct roots {
 };
 
 /* All of the arguments stay as they are while @r is used. 0 or -ENOMEM. */
-must_check int roots_init(struct roots *r, const struct reach_input *in, const struct nodes *nodes, const struct stacks *stacks);
+must_check int roots_init(struct roots *r, const struct reach_input *in, const struct nodes *nodes, const struct threadstacks *stacks);
 void roots_fini(struct roots *r);
 
 /* The next stretch; false: there are no more. Not for several threads at once. */

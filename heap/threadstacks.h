@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stacks: which part of a stack is alive.
+ * threadstacks: which part of a stack is alive.
  *
  *	lo        guard                     sp-128                    pthread          hi
  *	 |--------|  dead: what was called   | frames of now            | struct, TLS    |
@@ -16,8 +16,8 @@
  * All of that is found by what holds: a struct pthread has its own address in its first and third word, and is in a ring of such. What
  * does not hold is not believed, and then the memory is a root: `unsure`.
  */
-#ifndef MM_STACKS_H
-#define MM_STACKS_H
+#ifndef MM_THREADSTACKS_H
+#define MM_THREADSTACKS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,7 +33,7 @@ struct stack {
 	taddr tls, tls_end;		/* thread-local variables and struct pthread; 0: not known. The main thread's are not on its stack */
 };
 
-struct stacks {
+struct threadstacks {
 	struct stack *all;		/* in no order */
 	size_t n, room;
 	struct snapshot_range *dead;
@@ -45,7 +45,7 @@ struct stacks {
 };
 
 /* 0 or -ENOMEM. */
-must_check int stacks_find(struct stacks *st, const struct snapshot *s);
-void stacks_fini(struct stacks *st);
+must_check int threadstacks_find(struct threadstacks *st, const struct snapshot *s);
+void threadstacks_fini(struct threadstacks *st);
 
 #endif

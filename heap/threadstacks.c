@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stacks: see stacks.h. What is known of glibc's struct pthread on x86-64, the same in all versions since 2.3 (the head is fixed for
+ * threadstacks: see stacks.h. What is known of glibc's struct pthread on x86-64, the same in all versions since 2.3 (the head is fixed for
  * the compiler's and debuggers' sake): its own address in words 0 and 2, the DTV's in word 1, a list_t at 0x2c0, the kernel's tid at
  * 0x2d0, which it clears when the thread ends; -1 there: joined. stackblock, stackblock_size and guardsize come in a row, where is looked for.
  * Since 2.34 the heads of the lists of used, user and cached stacks are neighbours in this order in the loader's data; before,
  * somewhere in libpthread's.
  */
-#include "heap/stacks.h"
+#include "heap/threadstacks.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@
 #define TLS_MAX (64u << 20)
 #define HEADS_BEFORE 0x8000u		/* bytes of data about a known head where others may be */
 
-static int add_dead(struct stacks *st, taddr lo, taddr hi)
+static int add_dead(struct threadstacks *st, taddr lo, taddr hi)
 {
 	if (lo >= hi)
 		return 0;
@@ -35,7 +35,7 @@ static int add_dead(struct stacks *st, taddr lo, taddr hi)
 	return 0;
 }
 
-static int add_stack(struct stacks *st, const struct stack *s)
+static int add_stack(struct threadstacks *st, const struct stack *s)
 {
 	if (grow_for(&st->all, st->n, &st->room, sizeof(*st->all)) < 0)
 		return -ENOMEM;
@@ -149,7 +149,7 @@ static void find_tls(const struct snapshot *s, taddr pthread, struct stack *out)
 	}
 }
 
-static int add_living(struct stacks *st, const struct snapshot *s, const struct snapshot_thread *t)
+static int add_living(struct threadstacks *st, const struct snapshot *s, const struct snapshot_thread *t)
 {
 	struct stack k;
 	taddr lowest;
@@ -227,7 +227,7 @@ static bool sp_within(const struct snapshot *s, taddr lo, taddr hi)
 }
 
 /* @cached: somebody has joined it, or nobody can. Otherwise its struct has what pthread_join will give. */
-static int add_ended(struct stacks *st, const struct snapshot *s, taddr pthread, bool cached)
+static int add_ended(struct threadstacks *st, const struct snapshot *s, taddr pthread, bool cached)
 {
 	struct stack k;
 	int err;
@@ -243,7 +243,7 @@ static int add_ended(struct stacks *st, const struct snapshot *s, taddr pthread,
 	return err;
 }
 
-static int add_ring(struct stacks *st, const struct snapshot *s, const struct ring *ring, bool cached)
+static int add_ring(struct threadstacks *st, const struct snapshot *s, const struct ring *ring, bool cached)
 {
 	taddr at = word_at(s, ring->head);
 	int err = 0;
@@ -278,7 +278,7 @@ static bool seems_glibc(const struct snapshot *s)
  * All heads of rings near a known one. Of a ring in which nobody lives and nobody was joined it cannot be told whether it is
  * the cache (of detached ones) or those that wait to be joined, but by its place: behind the user stacks' head it is the cache.
  */
-static int add_rings(struct stacks *st, const struct snapshot *s, taddr head, bool users)
+static int add_rings(struct threadstacks *st, const struct snapshot *s, taddr head, bool users)
 {
 	const taddr from = head > HEADS_BEFORE ? (head - HEADS_BEFORE) & ~UINT64_C(7) : 8;
 	int err = 0;
@@ -296,7 +296,7 @@ static int add_rings(struct stacks *st, const struct snapshot *s, taddr head, bo
 	return err;
 }
 
-static int find_ended(struct stacks *st, const struct snapshot *s)
+static int find_ended(struct threadstacks *st, const struct snapshot *s)
 {
 	struct ring ring;
 
@@ -308,7 +308,7 @@ static int find_ended(struct stacks *st, const struct snapshot *s)
 	return 0;
 }
 
-int stacks_find(struct stacks *st, const struct snapshot *s)
+int threadstacks_find(struct threadstacks *st, const struct snapshot *s)
 {
 	int err = 0;
 
@@ -318,11 +318,11 @@ int stacks_find(struct stacks *st, const struct snapshot *s)
 	if (!err)
 		err = find_ended(st, s);
 	if (err)
-		stacks_fini(st);
+		threadstacks_fini(st);
 	return err;
 }
 
-void stacks_fini(struct stacks *st)
+void threadstacks_fini(struct threadstacks *st)
 {
 	free(st->all);
 	free(st->dead);
