@@ -44,11 +44,14 @@ static void put_hex(const unsigned char *bytes, size_t n, char *text)
 		sprintf(text + 2 * i, "%02x", bytes[i]);
 }
 
-/* The notes of one segment. Each number is below 2^32, so no sum overflows. */
-static void search_notes(const unsigned char *p, uint64_t n, uint64_t align, char *text)
+/* Each number is below 2^32, so no sum overflows. */
+void buildid_in_notes(const void *notes, size_t n, uint64_t p_align, char text[BUILDID_TEXT])
 {
+	const unsigned char *p = notes;
+	const uint64_t align = p_align == 8 ? 8 : 4;
 	Elf64_Nhdr nh;
 
+	text[0] = '\0';
 	for (uint64_t at = 0, name, desc; at < n && n - at >= sizeof(nh); at = round_up(desc + nh.n_descsz, align)) {
 		memcpy(&nh, p + at, sizeof(nh));
 		name = at + sizeof(nh);
@@ -74,7 +77,7 @@ static int read_notes(int fd, const Elf64_Phdr *ph, char *text)
 		return -ENOMEM;
 	r = read_part(fd, notes, ph->p_filesz, ph->p_offset);
 	if (r == 0)
-		search_notes(notes, ph->p_filesz, ph->p_align == 8 ? 8 : 4, text);
+		buildid_in_notes(notes, ph->p_filesz, ph->p_align, text);
 	return r == -EINVAL ? 0 : r;	/* they are not in the file: damaged, or only a part of it */
 }
 

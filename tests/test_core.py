@@ -27,10 +27,10 @@ def filled(seed, size):
     return bytes((i * 13 + i // 256 * 7 + seed) & 255 for i in range(size))
 
 
-def facts(core, *places):
+def facts(core, *places, option=None):
     """What corefacts says of CORE, and of each (address, length)."""
-    args = [str(n) for place in places for n in place]
-    done = subprocess.run([FACTS, core, *args], stdout=subprocess.PIPE, timeout=LIMIT, check=True)
+    args = ([option] if option else []) + [core] + [str(n) for place in places for n in place]
+    done = subprocess.run([FACTS, *args], stdout=subprocess.PIPE, timeout=LIMIT, check=True)
     return json.loads(done.stdout)
 
 
@@ -198,6 +198,34 @@ def test_kernel_with_a_limit(tmp_path):
     assert found["error"] == 0 and found["size"] < found["whole"] and found["cut"] and found["missing"]
     assert bytes.fromhex(found["reads"][0]) == filled(2, 3 * PAGE)
     check_threads(victim, dict(found, maps=facts(core)["maps"]))
+
+
+BUILD_ID = 3    # enum backing_proof
+
+
+def check_backing(victim, core, folder):
+    """The code is the file's, once the file is proved to be it."""
+    program, main = victim.process.args[0], victim.told["main"]
+    without = facts(core, (main, 64))
+    mapping = next(m for m in without["maps"] if m["lo"] <= main < m["hi"])
+    code = program.read_bytes()[mapping["offset"] + main - mapping["lo"]:][:64].hex()
+    assert without["reads"] in (["file"], [code])       # gdb dumps code that lies behind an ELF header
+    found = facts(core, (main, 64), option="--back")
+    assert found["reads"] == [code]
+    assert {f["path"]: f["proof"] for f in found["backing"]}[str(program)] == BUILD_ID
+    copy = shutil.copy(program, folder / "moved")
+    assert facts(core, (main, 64), option=f"--exe={copy}")["reads"] == [code]
+    other = facts(core, (main, 64), option=f"--exe={VICTIMS / 'hot'}")
+    assert other["reads"] == without["reads"]
+    assert {f["path"]: f["why"] for f in other["backing"]}[str(program)].startswith("is another ")
+
+
+def test_gcore_backing(dumped_by_gdb, tmp_path):
+    check_backing(*dumped_by_gdb, tmp_path)
+
+
+def test_kernel_backing(dumped_by_kernel, tmp_path):
+    check_backing(*dumped_by_kernel, tmp_path)
 
 
 def test_compressed(dumped_by_gdb, tmp_path):

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * corefacts CORE [ADDR LENGTH]...: what heap/core.h makes of a core file, as JSON, and the bytes at those addresses: hexadecimal,
- * or what is there instead.
+ * corefacts [--back | --exe=FILE] CORE [ADDR LENGTH]...: what heap/core.h makes of a core file, as JSON, and the bytes at those
+ * addresses: hexadecimal, or what is there instead. --back: with the files behind it (heap/backing.h); --exe: the program's is FILE.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/strbuf.h"
+#include "heap/backing.h"
 #include "heap/core.h"
 
 static const char *const kinds[] = { "here", "zero", "file", "missing", "nothing" };
@@ -63,6 +64,24 @@ static void put_doubts(struct strbuf *sb, const struct core_info *info)
 	strbuf_fini(&all);
 }
 
+static void put_backing(struct strbuf *sb, struct snapshot *s, const struct core_info *info, const char *exe)
+{
+	struct backing_names names = { info->exe, exe };
+	struct backing b;
+
+	if (backing_add(s, backing_open_name, &names, &b))
+		exit(1);
+	strbuf_puts(sb, ", \"backing\": [");
+	for (size_t i = 0; i < b.n; i++) {
+		strbuf_printf(sb, "%s{\"proof\": %d", i ? ", " : "", (int)b.files[i].proof);
+		put_text(sb, "path", b.files[i].path);
+		put_text(sb, "why", b.files[i].why);
+		strbuf_puts(sb, "}");
+	}
+	strbuf_puts(sb, "]");
+	backing_fini(&b);
+}
+
 static void put_bytes(struct strbuf *sb, const struct snapshot *s, taddr at, size_t n)
 {
 	uint8_t *bytes = malloc(n + 1);
@@ -83,8 +102,11 @@ int main(int argc, char **argv)
 	struct strbuf sb = STRBUF_INIT;
 	struct core_info info;
 	struct snapshot s;
+	const char *option = argc > 2 && !strncmp(argv[1], "--", 2) ? argv[1] : NULL;
 	int err;
 
+	argv += option != NULL;
+	argc -= option != NULL;
 	if (argc < 2)
 		return 2;
 	err = core_open(argv[1], &s, &info);
@@ -99,6 +121,8 @@ int main(int argc, char **argv)
 	put_maps(&sb, &s);
 	put_threads(&sb, &s);
 	put_doubts(&sb, &info);
+	if (option && !err)
+		put_backing(&sb, &s, &info, strncmp(option, "--exe=", 6) ? NULL : option + 6);
 	strbuf_puts(&sb, ", \"reads\": [");
 	for (int i = 2; i + 1 < argc; i += 2) {
 		strbuf_puts(&sb, i > 2 ? ", " : "");
