@@ -118,7 +118,9 @@ int reporting_summary(struct reporting *r, struct ledger *l, struct summary *out
 		err = -ENOENT;
 	}
 	out->round = r->round;
-	r->reported = out->ngroups + out->ntwice;
+	r->reported = out->ntwice;
+	for (size_t i = 0; i < out->ngroups; i++)
+		r->reported += out->groups[i].verdict != VERDICT_REACHABLE;
 	for (size_t i = 0; i < out->nrefs; i++)
 		r->reported += summary_refs_suspect(&out->refs[i]);
 	return err;
@@ -129,14 +131,15 @@ static void put_suppressions(const struct summary *s, struct strbuf *sb)
 	size_t number = 1;
 
 	for (size_t i = 0; i < s->ngroups; i++)
-		suppressions_generate(s->groups[i].stack, s->groups[i].depth, SUPPRESS_LEAK, number++, sb);
+		suppressions_generate(s->groups[i].stack, s->groups[i].depth, SUPPRESS_LEAK, s->groups[i].verdict, number++, sb);
 	for (size_t i = 0; i < s->nrefs; i++)
 		if (s->refs[i].ntaken && summary_refs_suspect(&s->refs[i]))
-			suppressions_generate(s->refs[i].taken[0].frames, s->refs[i].taken[0].depth, SUPPRESS_LEAK, number++, sb);
+			suppressions_generate(s->refs[i].taken[0].frames, s->refs[i].taken[0].depth, SUPPRESS_LEAK, VERDICT_UNKNOWN,
+					      number++, sb);
 	for (size_t i = 0; i < s->ntwice; i++)
 		if (s->twice[i].second.depth)
 			suppressions_generate(s->twice[i].second.frames, s->twice[i].second.depth, SUPPRESS_FREE,
-					      number++, sb);
+					      VERDICT_UNKNOWN, number++, sb);
 }
 
 static int put_report(const struct reporting *r, const struct summary *s, struct strbuf *sb)

@@ -29,7 +29,7 @@ struct reporting {
 	struct report_families families;
 	struct lookup lookup;		/* --block-list, --block-at */
 	uint32_t round;			/* of the interim reports: for summary.round */
-	uint64_t reported;		/* groups and double frees of the last report; not of objects that are older and lost references */
+	uint64_t reported;		/* groups and double frees of the last report; not what is still reachable, nor objects that are older and lost references */
 };
 
 /* @path: NULL for stdout. 0 or -errno (said). reporting_close in any case. */

@@ -26,4 +26,7 @@ enum verdict {
 /* As in the JSON report: "definite". */
 const char *verdict_name(enum verdict v);
 
+/* In a sentence, as valgrind says it: "definitely lost". */
+const char *verdict_text(enum verdict v);
+
 #endif

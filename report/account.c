@@ -2,6 +2,7 @@
 #include "report/account.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,6 +32,45 @@ static void add_run(const struct ledger *l, struct summary *s)
 	s->run.stacks_lost = l->counts[MMT_COUNT_STACKS_LOST];
 	s->run.ring_waits = l->counts[MMT_COUNT_RING_WAITS];
 	s->run.stopped_seconds = l->counts[MMT_COUNT_STOPPED_US] / 1e6;
+}
+
+/* --- verdicts --- */
+
+/* What the ledger has of them counts only as a whole. */
+static void say_incomplete(const struct ledger *l, struct summary *s)
+{
+	char why[160];
+
+	snprintf(why, sizeof(why), "the trace has only %" PRIu64 " of %" PRIu64 " of them: it was cut, or damaged, or pieces are missing",
+		 l->look.given < l->look.fact.judged ? l->look.given : l->look.fact.judged, l->look.fact.judged);
+	if (l->look.given > l->look.fact.judged)
+		snprintf(why, sizeof(why), "the trace has some of them twice");
+	s->run.verdicts.why_not = summary_string(s, why);
+}
+
+static void add_verdicts(const struct ledger *l, struct summary *s)
+{
+	const struct fact_look *look = &l->look.fact;
+	struct summary_verdicts *v = &s->run.verdicts;
+
+	v->told = l->look.told;
+	if (!l->look.told)
+		return;
+	v->taken = ledger_judges(l);
+	v->census = look->census;
+	v->why_not = v->taken ? NULL : summary_string(s, look->why_not);
+	if (look->taken && !v->taken)
+		say_incomplete(l, s);
+	v->allocator = summary_string(s, look->allocator);
+	v->expected_s = look->expected_ns / 1e9;
+	v->pause_s = look->had_ns / 1e9;
+	v->bytes = look->bytes;
+	v->threads = look->threads;
+	v->not_stopped = look->not_stopped;
+	for (size_t i = 0; i < VERDICT_COUNT && i < look->nsums; i++)
+		v->all[i] = (struct summary_sum){ look->sums[i].blocks, look->sums[i].bytes };
+	for (size_t i = 0; i < look->ndoubts; i++)
+		summary_add_doubt(s, look->doubts[i]);
 }
 
 /* --- families --- */
@@ -216,6 +256,7 @@ int account_summary(struct ledger *l, const struct groups_options *opt, struct s
 	summary_init(out);
 	add_target(l, out);
 	add_run(l, out);
+	add_verdicts(l, out);
 	out->totals = (struct summary_totals){
 		.allocs = l->allocs, .frees = l->frees, .unmatched_frees = l->unmatched_frees,
 		.double_frees = l->double_frees, .live_blocks = l->held_blocks, .live_bytes = l->held_bytes,

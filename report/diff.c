@@ -79,6 +79,7 @@ static size_t join(const struct diff_sides *sides, size_t from, struct diff_grou
 		bool is_new = sides->all[i].is_new;
 
 		*(is_new ? &in_new : &in_old) = true;
+		g->mixed |= is_new == first->is_new && its->verdict != g->group->verdict;
 		*(is_new ? &g->new_blocks : &g->old_blocks) += its->blocks;
 		*(is_new ? &g->new_bytes : &g->old_bytes) += its->bytes;
 	}

@@ -34,6 +34,7 @@ enum diff_change {
 struct diff_group {
 	enum diff_change change;
 	uint64_t old_blocks, old_bytes, new_blocks, new_bytes;
+	bool mixed;		/* its blocks have other verdicts, too: the worst is the group's */
 	const struct summary_group *group;	/* one that shows the stack: of the new side where it is there */
 };
 

@@ -47,6 +47,8 @@ static void put_change(struct strbuf *sb, const struct diff_group *g)
 	json_number(sb, ", ", "new_bytes", g->new_bytes);
 	json_number(sb, ", ", "wrappers", g->group->wrappers);
 	json_stack(sb, ", ", g->group->stack, g->group->depth, g->group->stack_end);
+	json_string(sb, ", ", "verdict", verdict_name(g->group->verdict));
+	json_bool(sb, ", ", "verdict_mixed", g->mixed);
 	strbuf_putc(sb, '}');
 }
 

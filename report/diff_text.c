@@ -123,6 +123,13 @@ static void put_row(struct strbuf *sb, size_t number, const struct diff_group *g
 	strbuf_putc(sb, '\n');
 }
 
+/* The worst of its blocks, if they have one. */
+static void put_verdict(struct strbuf *sb, const struct summary_group *g, bool mixed)
+{
+	if (g->verdict != VERDICT_UNKNOWN)
+		strbuf_printf(sb, ", %s%s", verdict_text(g->verdict), mixed ? " in part" : "");
+}
+
 static void put_stack(struct strbuf *sb, size_t number, const struct diff_group *g)
 {
 	strbuf_printf(sb, "\n[%zu] ", number);
@@ -130,12 +137,13 @@ static void put_stack(struct strbuf *sb, size_t number, const struct diff_group 
 	strbuf_puts(sb, ": ");
 	put_amount(sb, g->new_bytes, g->new_blocks);
 	if (g->change == DIFF_APPEARED) {
-		strbuf_puts(sb, ", nothing before\n");
+		strbuf_puts(sb, ", nothing before");
 	} else {
 		strbuf_puts(sb, ", before ");
 		put_amount(sb, g->old_bytes, g->old_blocks);
-		strbuf_putc(sb, '\n');
 	}
+	put_verdict(sb, g->group, g->mixed);
+	strbuf_putc(sb, '\n');
 	text_stack(sb, g->group->stack, g->group->depth, g->group->wrappers, g->group->stack_end);
 }
 

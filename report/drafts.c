@@ -3,10 +3,11 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/grow.h"
 
-/* What each stack keeps, whether it matters, and the stacks in the order of their numbers. */
+/* What each stack keeps, by verdict; whether it matters; and the stacks in the order of their numbers. */
 struct stock {
 	struct kept *kept;
 	bool *wanted;
@@ -21,7 +22,8 @@ static struct ledger_book *book_of(const struct drafts *ds)
 void drafts_fini(struct drafts *ds)
 {
 	for (size_t i = 0; i < ds->n; i++)
-		free(ds->all[i].path.frames);
+		if (ds->all[i].first == i)
+			free(ds->all[i].path.frames);
 	free(ds->all);
 	free(ds->of_stack);
 	addrmap_fini(&ds->by_hash);
@@ -68,17 +70,49 @@ static void add_block(struct kept *k, taddr addr, const struct live_block *b)
 	k->bytes += b->size;
 }
 
-static void look_at_blocks(const struct drafts *ds, struct stock *st)
+static size_t slot_of(const struct drafts *ds, uint32_t stack, enum verdict verdict)
+{
+	return (size_t)stack * ds->nverdicts + (ds->nverdicts > 1 ? verdict : 0);
+}
+
+uint32_t drafts_of(const struct drafts *ds, uint32_t stack, enum verdict verdict)
+{
+	return ds->of_stack[slot_of(ds, stack, verdict)];
+}
+
+static void look_at_blocks(struct drafts *ds, struct stock *st)
 {
 	const struct live *live = book_of(ds)->live;
 	struct live_block b;
 	taddr addr;
 
 	for (size_t at = 0; live_next(live, &at, &addr, &b);) {
+		enum verdict verdict = ledger_verdict(ds->ledger, &b);
+		size_t slot = slot_of(ds, b.stack, verdict);
+
+		ds->sums[verdict].blocks++;
+		ds->sums[verdict].bytes += b.size;
 		if (!drafts_wants(ds, b.birth_us))
 			continue;
-		add_block(&st->kept[b.stack], addr, &b);
-		st->wanted[b.stack] = true;
+		add_block(&st->kept[slot], addr, &b);
+		st->wanted[slot] = true;
+	}
+}
+
+static void look_at_leaders(const struct drafts *ds, struct stock *st)
+{
+	struct judged_place place = { 0 };
+	struct judged_block j;
+	struct live_block b;
+
+	while (ledger_next_leader(ds->ledger, &place, &j, &b)) {
+		struct kept *k;
+
+		if (j.family != ds->family || !drafts_wants(ds, b.birth_us))
+			continue;
+		k = &st->kept[slot_of(ds, b.stack, j.verdict)];
+		k->indirect_blocks += j.with_blocks;
+		k->indirect_bytes += j.with_bytes;
 	}
 }
 
@@ -107,37 +141,56 @@ static void add_kept(struct kept *to, const struct kept *k)
 		to->youngest_us = k->youngest_us;
 	to->blocks += k->blocks;
 	to->bytes += k->bytes;
+	to->indirect_blocks += k->indirect_blocks;
+	to->indirect_bytes += k->indirect_bytes;
 }
 
 /* --- stacks to drafts --- */
 
 /*
- * The draft of @path, or NULL; then @h is where it would be found. Who shares a hash without being the same goes to
- * the next free one.
+ * The first draft of @path with @verdict (VERDICT_COUNT: whichever was first), or NULL; then @h is where it would be found. Who
+ * shares a hash without being the same goes to the next free one.
  */
-static struct draft *look_up(struct drafts *ds, const struct path *path, uint32_t skip, uint64_t *h)
+static struct draft *look_up(struct drafts *ds, const struct path *path, uint32_t skip, enum verdict verdict, uint64_t *h)
 {
 	const uint32_t *known;
 
 	for (*h = path_hash(path, skip); (known = addrmap_get(&ds->by_hash, *h)); ++*h) {
 		struct draft *d = &ds->all[*known];
 
-		if (path_same(&d->path, d->skip, path, skip))
+		if (path_same(&d->path, d->skip, path, skip) && (verdict == VERDICT_COUNT || d->verdict == verdict))
 			return d;
 	}
 	return NULL;
 }
 
-/* Takes the path over. NULL on want of memory. */
-static struct draft *new_draft(struct drafts *ds, struct path *path, uint64_t h)
+/* Its index; DEFS_NONE on want of memory. */
+static uint32_t new_draft(struct drafts *ds, struct path path, enum verdict verdict)
 {
 	uint32_t index = ds->n;
 
-	if (grow_for(&ds->all, ds->n, &ds->size, sizeof(*ds->all)) < 0 || addrmap_put(&ds->by_hash, h, &index) < 0)
-		return NULL;
-	ds->all[ds->n] = (struct draft){ .path = *path, .twin = index };
-	path->frames = NULL;
-	return &ds->all[ds->n++];
+	if (grow_for(&ds->all, ds->n, &ds->size, sizeof(*ds->all)) < 0)
+		return DEFS_NONE;
+	ds->all[ds->n++] = (struct draft){ .path = path, .verdict = verdict, .twin = index, .first = index, .next = DEFS_NONE };
+	return index;
+}
+
+/* The draft with @verdict among those of the path whose first one is @first; made, if there is none. */
+static uint32_t of_verdict(struct drafts *ds, uint32_t first, enum verdict verdict)
+{
+	uint32_t last = first, made;
+
+	for (uint32_t i = first; i != DEFS_NONE; i = ds->all[i].next) {
+		if (ds->all[i].verdict == verdict)
+			return i;
+		last = i;
+	}
+	made = new_draft(ds, ds->all[first].path, verdict);
+	if (made == DEFS_NONE)
+		return made;
+	ds->all[made].first = first;
+	ds->all[last].next = made;
+	return made;
 }
 
 /* What the place has counted, kept or not. */
@@ -157,24 +210,63 @@ static int add_place(struct drafts *ds, struct draft *d, uint32_t stack)
 	return 0;
 }
 
-static int draft_stack(struct drafts *ds, uint32_t stack, const struct kept *kept)
+/* The first draft of @path, which is taken over; made, with @verdict, if there is none. DEFS_NONE on want of memory. */
+static uint32_t first_of(struct drafts *ds, struct path *path, enum verdict verdict)
+{
+	struct draft *d;
+	uint32_t index;
+	uint64_t h;
+
+	d = look_up(ds, path, 0, VERDICT_COUNT, &h);
+	if (d)
+		return (uint32_t)(d - ds->all);
+	index = new_draft(ds, *path, verdict);
+	if (index == DEFS_NONE)
+		return index;
+	path->frames = NULL;
+	return addrmap_put(&ds->by_hash, h, &index) < 0 ? DEFS_NONE : index;
+}
+
+static int draft_kept(struct drafts *ds, uint32_t first, uint32_t stack, const struct stock *st)
+{
+	for (uint32_t v = 0; v < ds->nverdicts; v++) {
+		size_t slot = slot_of(ds, stack, v);
+		uint32_t index;
+
+		if (!st->wanted[slot])
+			continue;
+		index = of_verdict(ds, first, v);
+		if (index == DEFS_NONE)
+			return -ENOMEM;
+		ds->of_stack[slot] = index;
+		add_kept(&ds->all[index].kept, &st->kept[slot]);
+	}
+	return 0;
+}
+
+/* The first verdict for which the stack matters; VERDICT_COUNT: it does not. */
+static enum verdict first_wanted(const struct drafts *ds, const struct stock *st, uint32_t stack)
+{
+	for (uint32_t v = 0; v < ds->nverdicts; v++)
+		if (st->wanted[slot_of(ds, stack, v)])
+			return v;
+	return VERDICT_COUNT;
+}
+
+static int draft_stack(struct drafts *ds, uint32_t stack, enum verdict verdict, const struct stock *st)
 {
 	struct path path = { 0 };
-	struct draft *d = NULL;
-	uint64_t h;
+	uint32_t first;
 	int r = path_read(&ds->ledger->defs, ds->same_as, stack, &path);
 
-	if (r == 0) {
-		d = look_up(ds, &path, 0, &h);
-		if (!d)
-			d = new_draft(ds, &path, h);
-	}
+	if (r < 0)
+		return r;
+	first = first_of(ds, &path, verdict);
 	free(path.frames);
-	if (!d)
+	if (first == DEFS_NONE)
 		return -ENOMEM;
-	ds->of_stack[stack] = (uint32_t)(d - ds->all);
-	add_kept(&d->kept, kept);
-	return add_place(ds, d, stack);
+	r = draft_kept(ds, first, stack, st);
+	return r < 0 ? r : add_place(ds, &ds->all[first], stack);
 }
 
 static int draft_all(struct drafts *ds, const struct stock *st)
@@ -182,10 +274,27 @@ static int draft_all(struct drafts *ds, const struct stock *st)
 	size_t n = book_of(ds)->nplaces;
 	int r = 0;
 
-	for (size_t i = 0; i < n && r == 0; i++)
-		if (st->wanted[st->order[i]])
-			r = draft_stack(ds, st->order[i], &st->kept[st->order[i]]);
+	for (size_t i = 0; i < n && r == 0; i++) {
+		enum verdict verdict = first_wanted(ds, st, st->order[i]);
+
+		if (verdict != VERDICT_COUNT)
+			r = draft_stack(ds, st->order[i], verdict, st);
+	}
 	return r;
+}
+
+/* What was counted at the path is told in all its drafts. */
+static void share_counts(struct drafts *ds)
+{
+	for (size_t i = 0; i < ds->n; i++) {
+		struct draft *d = &ds->all[i];
+		const struct draft *first = &ds->all[d->first];
+
+		d->allocs = first->allocs;
+		d->frees = first->frees;
+		d->held_bytes = first->held_bytes;
+		memcpy(d->points, first->points, sizeof(d->points));
+	}
 }
 
 /*
@@ -202,12 +311,12 @@ static int count_empty_places(struct drafts *ds, const struct stock *st)
 		struct draft *d;
 		uint64_t h;
 
-		if (st->wanted[i] || !(book_of(ds)->places[i].allocs || book_of(ds)->places[i].frees))
+		if (first_wanted(ds, st, i) != VERDICT_COUNT || !(book_of(ds)->places[i].allocs || book_of(ds)->places[i].frees))
 			continue;
 		r = path_read(&ds->ledger->defs, ds->same_as, i, &path);
 		if (r < 0)
 			break;
-		d = look_up(ds, &path, 0, &h);
+		d = look_up(ds, &path, 0, VERDICT_COUNT, &h);
 		free(path.frames);
 		if (d)
 			r = add_place(ds, d, i);
@@ -239,7 +348,7 @@ int drafts_merge(struct drafts *ds)
 
 		if (d->hidden)
 			continue;
-		twin = look_up(ds, &d->path, d->skip, &h);
+		twin = look_up(ds, &d->path, d->skip, d->verdict, &h);
 		if (!twin) {
 			r = addrmap_put(&ds->by_hash, h, &i);
 			continue;
@@ -266,7 +375,7 @@ size_t drafts_series(const struct drafts *ds, const struct draft *d, struct grow
 
 static int init_stock(struct drafts *ds, struct stock *st)
 {
-	size_t n = book_of(ds)->nplaces + 1;
+	size_t n = (book_of(ds)->nplaces + 1) * ds->nverdicts;
 
 	st->kept = calloc(n, sizeof(*st->kept));
 	st->wanted = calloc(n, sizeof(*st->wanted));
@@ -285,9 +394,13 @@ static int draft_stock(struct drafts *ds, struct stock *st)
 	if (r < 0)
 		return r;
 	look_at_blocks(ds, st);
+	look_at_leaders(ds, st);
 	look_at_objects(ds, st);
 	r = draft_all(ds, st);
-	return r < 0 ? r : count_empty_places(ds, st);
+	if (r == 0)
+		r = count_empty_places(ds, st);
+	share_counts(ds);
+	return r;
 }
 
 int drafts_make(struct ledger *l, uint32_t family, uint64_t older_than_us, const uint32_t *same_as, struct drafts *out)
@@ -297,6 +410,7 @@ int drafts_make(struct ledger *l, uint32_t family, uint64_t older_than_us, const
 
 	*out = (struct drafts){
 		.ledger = l, .family = family, .older_than_us = older_than_us, .same_as = same_as,
+		.nverdicts = ledger_judges(l) && !l->defs.families[family].refs ? VERDICT_COUNT : 1,
 	};
 	addrmap_init(&out->by_hash, sizeof(uint32_t));
 	r = draft_stock(out, &st);

@@ -2,7 +2,7 @@
 /*
  * drafts: the stacks of one family that matter at the end, those of the same places (report/paths.h) put together,
  * with what was counted there: what will be a group of the report, or of objects a place of one, before it has
- * names.
+ * names. Blocks of one path that got several verdicts are as many drafts; what was counted there is told in each of them.
  *
  * Of blocks these are the stacks that keep some. Of objects those that took or dropped references of one that is
  * still held.
@@ -18,16 +18,19 @@
 #include "report/growth.h"
 #include "report/ledger.h"
 #include "report/paths.h"
+#include "report/summary.h"
 
 /* What a stack, or several, keep. Not of objects: they are no one stack's. */
 struct kept {
 	uint64_t blocks, bytes;
 	uint64_t oldest_us, youngest_us;	/* times of birth; blocks 0: nothing */
 	taddr sample;				/* the oldest block; of several that of the lowest address */
+	uint64_t indirect_blocks, indirect_bytes;	/* lost with these blocks */
 };
 
 struct draft {
 	struct path path;
+	enum verdict verdict;
 	struct kept kept;
 	uint64_t allocs, frees;		/* references taken, dropped */
 	uint64_t held_bytes;		/* at the end, however young; references taken here, on objects that are held */
@@ -35,9 +38,12 @@ struct draft {
 	uint32_t skip;			/* frames at the front that do not tell it from another: wrappers */
 	size_t wrappers;		/* the same in frames as printed */
 	bool hidden;			/* it is no group of its own */
+	bool is_told;			/* of the first of a path: one of its drafts became a group */
 	bool is_group;			/* it became one of the report, */
 	size_t serial;			/* with this number (summary_group.serial) */
 	uint32_t twin;			/* hidden by drafts_merge: which one it became part of; else itself */
+	uint32_t first;			/* of those of its path: it counts for all, and has the frames */
+	uint32_t next;			/* another one of its path; DEFS_NONE: none */
 };
 
 struct drafts {
@@ -47,7 +53,9 @@ struct drafts {
 	const uint32_t *same_as;	/* frame -> the frame that stands for its place */
 	struct draft *all;
 	size_t n, size;
-	uint32_t *of_stack;		/* index of the stack -> index in all; DEFS_NONE: it does not matter */
+	uint32_t *of_stack;		/* drafts_of: by stack and verdict */
+	uint32_t nverdicts;		/* that are told apart: 1 where there are none */
+	struct summary_sum sums[VERDICT_COUNT];	/* all blocks, however young */
 	uint32_t npoints;		/* of the series */
 	struct addrmap by_hash;		/* of the path -> index in all */
 };
@@ -65,6 +73,9 @@ void drafts_fini(struct drafts *ds);
  * 0 or -ENOMEM.
  */
 must_check int drafts_merge(struct drafts *ds);
+
+/* Which one the blocks of this stack with this verdict are in, as index in all; DEFS_NONE: they do not matter. */
+uint32_t drafts_of(const struct drafts *ds, uint32_t stack, enum verdict verdict);
 
 /* Is something born then old enough to be counted? */
 bool drafts_wants(const struct drafts *ds, uint64_t birth_us);

@@ -77,12 +77,14 @@ static void put_frame(struct strbuf *sb, const struct summary_frame *frame)
 	strbuf_puts(sb, frame->inlined ? "_[i]" : "");
 }
 
-static void put_stack(struct strbuf *sb, const struct summary_group *g, bool family)
+static void put_stack(struct strbuf *sb, const struct summary_group *g, const struct folded *f)
 {
-	if (family) {
+	if (f->families) {
 		put_name(sb, g->family ? g->family : "?");
 		strbuf_putc(sb, ';');
 	}
+	if (f->verdicts && g->verdict != VERDICT_UNKNOWN)
+		strbuf_printf(sb, "%s;", verdict_text(g->verdict));
 	if (g->stack_end != STACK_WHOLE)
 		strbuf_puts(sb, g->depth ? "[...];" : "[...]");
 	else if (!g->depth)
@@ -118,7 +120,7 @@ void folded_add(struct folded *f, const struct summary_group *g, uint64_t first,
 	struct folded_line *line = new_line(f);
 	char *stack;
 
-	put_stack(&sb, g, f->families);
+	put_stack(&sb, g, f);
 	stack = strbuf_steal(&sb);
 	if (!line || !stack) {
 		f->err = -ENOMEM;

@@ -25,7 +25,8 @@ struct folded_line {
 struct folded {
 	struct folded_line *lines;
 	size_t n, size;
-	bool families;		/* each stack stands on its family's name */
+	bool families;		/* each stack stands on its family's name, */
+	bool verdicts;		/* and on its verdict, if it has one; false unless set */
 	int err;
 };
 

@@ -55,7 +55,7 @@ static void judge(struct maker *mk, struct draft *d, const struct summary_frame 
 	d->hidden = true;
 	if (!select_wants(mk->opt->select, frames, n))
 		hide(&s->filtered, d);
-	else if (suppressions_match(mk->opt->suppressions, SUPPRESS_LEAK, VERDICT_UNKNOWN, frames, n, d->kept.blocks,
+	else if (suppressions_match(mk->opt->suppressions, SUPPRESS_LEAK, d->verdict, frames, n, d->kept.blocks,
 				    d->kept.bytes))
 		hide(&s->suppressed, d);
 	else
@@ -88,8 +88,9 @@ static int add_group(struct maker *mk, struct draft *d)
 	struct summary_group g = {
 		.family = groups_family_name(mk->ledger, mk->drafts.family),
 		.tag = d->path.tag == DEFS_NONE ? NULL : defs->tags[d->path.tag].text,
-		.blocks = d->kept.blocks, .bytes = d->kept.bytes, .bytes_direct = d->kept.bytes,
-		.allocs = d->allocs, .frees = d->frees, .verdict = VERDICT_UNKNOWN,
+		.blocks = d->kept.blocks, .bytes = d->kept.bytes, .bytes_direct = d->verdict == VERDICT_INDIRECT ? 0 : d->kept.bytes,
+		.allocs = d->allocs, .frees = d->frees, .verdict = d->verdict,
+		.kind = { .indirect_blocks = d->kept.indirect_blocks, .indirect_bytes = d->kept.indirect_bytes },
 		.oldest_s = ledger_age_s(mk->ledger, d->kept.oldest_us),
 		.youngest_s = ledger_age_s(mk->ledger, d->kept.youngest_us),
 		.series = series, .samples = &sample, .nsamples = 1, .wrappers = d->wrappers,
@@ -100,6 +101,8 @@ static int add_group(struct maker *mk, struct draft *d)
 	if (r < 0)
 		return r;
 	g.stack = frames;
+	g.split = mk->drafts.all[d->first].is_told;
+	mk->drafts.all[d->first].is_told = true;
 	g.npoints = drafts_series(&mk->drafts, d, series);
 	growth_judge(series, g.npoints, mk->ledger->now_us / 1e6, d->allocs, d->frees, &g.growth);
 	d->is_group = true;
@@ -129,19 +132,35 @@ static int make_groups(struct maker *mk)
 	return r;
 }
 
-/* For who asks for single blocks: which group each stack is of. */
+static int note_stack(const struct maker *mk, uint32_t stack, enum verdict verdict)
+{
+	const struct drafts *ds = &mk->drafts;
+	uint32_t index = drafts_of(ds, stack, verdict);
+	const struct draft *d = index == DEFS_NONE ? NULL : &ds->all[ds->all[index].twin];
+
+	return d && d->is_group ? lookup_note(mk->opt->lookup, ds->family, stack, verdict, d->serial) : 0;
+}
+
+/* For who asks for single blocks: which group each stack's are of, by their verdicts. */
 static int note_stacks(const struct maker *mk)
 {
 	const struct drafts *ds = &mk->drafts;
 	int r = 0;
 
-	for (uint32_t i = 0; i < mk->ledger->books[ds->family].nplaces && r == 0; i++) {
-		const struct draft *d = ds->of_stack[i] == DEFS_NONE ? NULL : &ds->all[ds->all[ds->of_stack[i]].twin];
-
-		if (d && d->is_group)
-			r = lookup_note(mk->opt->lookup, ds->family, i, d->serial);
-	}
+	for (uint32_t i = 0; i < mk->ledger->books[ds->family].nplaces && r == 0; i++)
+		for (uint32_t v = 0; v < ds->nverdicts && r == 0; v++)
+			r = note_stack(mk, i, v);
 	return r;
+}
+
+static void add_sums(struct maker *mk)
+{
+	struct summary_sum *sums = mk->summary->run.verdicts.watched;
+
+	for (size_t v = 0; v < VERDICT_COUNT && mk->drafts.nverdicts > 1; v++) {
+		sums[v].blocks += mk->drafts.sums[v].blocks;
+		sums[v].bytes += mk->drafts.sums[v].bytes;
+	}
 }
 
 static int add_family(struct ledger *l, const struct groups_options *opt, uint32_t family, const uint32_t *same_as,
@@ -152,6 +171,7 @@ static int add_family(struct ledger *l, const struct groups_options *opt, uint32
 
 	if (r == 0)
 		r = make_groups(&mk);
+	add_sums(&mk);
 	if (r == 0 && opt->lookup)
 		r = note_stacks(&mk);
 	drafts_fini(&mk.drafts);

@@ -75,6 +75,7 @@ static void put_block(struct strbuf *sb, const struct lookup_found *f, taddr add
 	json_address(sb, ", ", "address", f->block.addr);
 	json_number(sb, ", ", "bytes", f->block.bytes);
 	json_number(sb, ", ", "offset", addr - f->block.addr);
+	json_string(sb, ", ", "verdict", verdict_name(f->verdict));
 	put_where(sb, f);
 	put_stack(sb, f->uses);
 	strbuf_putc(sb, '}');

@@ -195,6 +195,11 @@ const struct place *ledger_place(struct ledger *l, uint32_t family, uint32_t sta
 bool ledger_judges(const struct ledger *l);
 /* What the last look said of it. */
 enum verdict ledger_verdict(const struct ledger *l, const struct live_block *b);
+/*
+ * The blocks with which others are lost, of all families: one after the other, @out and the block itself in @b. Begin with a
+ * @place that is all zero.
+ */
+bool ledger_next_leader(const struct ledger *l, struct judged_place *place, struct judged_block *out, struct live_block *b);
 
 /* How old at the ledger's time is what was born then? */
 double ledger_age_s(const struct ledger *l, uint64_t birth_us);

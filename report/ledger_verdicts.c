@@ -37,6 +37,14 @@ enum verdict ledger_verdict(const struct ledger *l, const struct live_block *b)
 	return ledger_judges(l) && b->verdict < VERDICT_COUNT ? b->verdict : VERDICT_UNKNOWN;
 }
 
+bool ledger_next_leader(const struct ledger *l, struct judged_place *place, struct judged_block *out, struct live_block *b)
+{
+	while (ledger_judges(l) && judged_next(&l->look.with, place, out))
+		if (ledger_holds(l, out->family, out->addr, b) && b->verdict == out->verdict)
+			return true;
+	return false;
+}
+
 /* --- a look --- */
 
 static void forget_marks(struct ledger *l)

@@ -28,19 +28,19 @@ void lookup_fini(struct lookup *lk)
 	*lk = (struct lookup){ 0 };
 }
 
-static uint64_t key_of(uint32_t family, uint32_t stack)
+static uint64_t key_of(uint32_t family, uint32_t stack, enum verdict verdict)
 {
-	return (uint64_t)family << 32 | stack;
+	return (uint64_t)family << 40 | (uint64_t)verdict << 32 | stack;
 }
 
-int lookup_note(struct lookup *lk, uint32_t family, uint32_t stack, size_t serial)
+int lookup_note(struct lookup *lk, uint32_t family, uint32_t stack, enum verdict verdict, size_t serial)
 {
-	return addrmap_put(&lk->group_of, key_of(family, stack), &serial);
+	return addrmap_put(&lk->group_of, key_of(family, stack, verdict), &serial);
 }
 
 size_t lookup_group(const struct lookup_search *se, uint32_t family, const struct live_block *b)
 {
-	const size_t *serial = addrmap_get(&se->lk->group_of, key_of(family, b->stack));
+	const size_t *serial = addrmap_get(&se->lk->group_of, key_of(family, b->stack, ledger_verdict(se->ledger, b)));
 
 	if (!serial || !ledger_old_enough(se->ledger, b->birth_us, se->older_than_us))
 		return 0;

@@ -51,6 +51,7 @@ struct lookup_found {
 	bool refs;			/* an object; else a block */
 	bool older, counted;		/* of an object: as in summary_refs */
 	struct lookup_block block;
+	enum verdict verdict;		/* of a block */
 	size_t entry;			/* its number in the family; 0: the report leaves it out */
 	size_t group;			/* index in summary.groups or summary.refs, if there is an entry */
 	struct lookup_use *uses;
@@ -67,7 +68,7 @@ struct lookup_at {
 
 struct lookup {
 	struct lookup_question question;
-	struct addrmap group_of;	/* family and stack -> serial number of the group */
+	struct addrmap group_of;	/* family, verdict and stack -> serial number of the group */
 	char why[320];			/* what is wrong with the question */
 	size_t part;			/* of the list: whose entry it is (report/text_parts.h) */
 	size_t *groups;			/* what the entry is: indices in summary.groups or summary.refs */
@@ -81,8 +82,8 @@ struct lookup {
 void lookup_init(struct lookup *lk, const struct lookup_question *q);	/* what @q points to must outlive @lk */
 void lookup_fini(struct lookup *lk);
 
-/* While groups are made: what stack index @stack of family index @family holds is of the group with this serial number. 0 or -ENOMEM. */
-must_check int lookup_note(struct lookup *lk, uint32_t family, uint32_t stack, size_t serial);
+/* While groups are made: what stack index @stack of family index @family holds, with this verdict, is of the group with this serial number. 0 or -ENOMEM. */
+must_check int lookup_note(struct lookup *lk, uint32_t family, uint32_t stack, enum verdict verdict, size_t serial);
 
 /*
  * Answer, when @s is sorted. Blocks are of their group if they are @older_than_us. Groups of objects list theirs. 0, also if

@@ -40,6 +40,7 @@ static int fill_block(struct lookup_search *se, uint32_t family, const struct lo
 	size_t group = lookup_group(se, family, &h->block);
 
 	out->block = (struct lookup_block){ h->addr, h->block.size, 0, ledger_age_s(se->ledger, h->block.birth_us) };
+	out->verdict = ledger_verdict(se->ledger, &h->block);
 	out->entry = group ? se->entries.of_group[group - 1] : 0;
 	out->group = group ? group - 1 : 0;
 	out->uses = calloc(1, sizeof(*out->uses));

@@ -7,7 +7,7 @@
 #include "report/csv.h"
 
 #define HEAD "family,blocks,bytes,bytes_direct,allocs,frees,oldest_s,youngest_s,verdict," \
-	     "growth,bytes_per_minute,since_s,stack_end," CSV_WHERE ",tag,net"
+	     "growth,bytes_per_minute,since_s,stack_end," CSV_WHERE ",tag,net,indirect_blocks,indirect_bytes"
 
 static void put_group(struct strbuf *sb, const struct summary_group *g)
 {
@@ -27,6 +27,8 @@ static void put_group(struct strbuf *sb, const struct summary_group *g)
 	csv_where(sb, ",", g->stack, g->depth, g->wrappers, g->stack_end);
 	csv_string(sb, ",", g->tag);
 	strbuf_puts(sb, ",");
+	csv_number(sb, ",", g->kind.indirect_blocks);
+	csv_number(sb, ",", g->kind.indirect_bytes);
 	csv_end(sb);
 }
 
@@ -59,7 +61,7 @@ static void put_refs(struct strbuf *sb, const struct summary_refs *r)
 	csv_string(sb, ",", summary_stack_end_name(u->end));
 	csv_where(sb, ",", u->frames, u->depth, u->wrappers, u->end);
 	csv_string(sb, ",", NULL);
-	strbuf_printf(sb, ",%" PRId64, r->net);
+	strbuf_printf(sb, ",%" PRId64 ",0,0", r->net);
 	csv_end(sb);
 }
 

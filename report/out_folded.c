@@ -24,6 +24,7 @@ int out_folded(const struct summary *s, struct strbuf *sb)
 	if (summary_error(s))
 		return summary_error(s);
 	folded_init(&f, folded_families(s));
+	f.verdicts = s->run.verdicts.taken;
 	for (size_t i = 0; i < s->ngroups; i++)
 		folded_add(&f, &s->groups[i], s->groups[i].bytes, 0);
 	for (size_t i = 0; i < s->nrefs; i++)

@@ -55,6 +55,49 @@ static void put_gaps(struct strbuf *sb, const struct summary_run *run)
 	strbuf_putc(sb, ']');
 }
 
+/* --- verdicts --- */
+
+static void put_sums(struct strbuf *sb, const char *name, const struct summary_sum *sums)
+{
+	json_key(sb, ", ", name);
+	for (size_t v = 0; v < VERDICT_COUNT; v++) {
+		json_key(sb, v ? ", " : "{", verdict_name(v));
+		json_number(sb, "{", "blocks", sums[v].blocks);
+		json_number(sb, ", ", "bytes", sums[v].bytes);
+		strbuf_putc(sb, '}');
+	}
+	strbuf_putc(sb, '}');
+}
+
+static void put_text(struct strbuf *sb, const char *name, const char *text)
+{
+	json_key(sb, ", ", name);
+	strbuf_json(sb, text);
+}
+
+static void put_verdicts(struct strbuf *sb, const struct summary_verdicts *v)
+{
+	json_key(sb, ",\n  ", "verdicts");
+	json_bool(sb, "{", "taken", v->taken);
+	put_text(sb, "why_not", v->why_not);
+	json_real(sb, ", ", "pause_seconds", v->pause_s);
+	json_real(sb, ", ", "expected_seconds", v->expected_s);
+	json_number(sb, ", ", "threads", v->threads);
+	json_number(sb, ", ", "not_stopped", v->not_stopped);
+	json_number(sb, ", ", "bytes_copied", v->bytes);
+	json_bool(sb, ", ", "census", v->census);
+	put_text(sb, "allocator", v->allocator);
+	put_sums(sb, "sums", v->all);
+	put_sums(sb, "watched", v->watched);
+	json_key(sb, ", ", "doubts");
+	strbuf_putc(sb, '[');
+	for (size_t i = 0; i < v->ndoubts; i++) {
+		strbuf_puts(sb, i ? ", " : "");
+		strbuf_json(sb, v->doubts[i]);
+	}
+	strbuf_puts(sb, "]}");
+}
+
 static void put_run(struct strbuf *sb, const struct summary_run *run)
 {
 	json_key(sb, ",\n", "run");
@@ -75,6 +118,7 @@ static void put_run(struct strbuf *sb, const struct summary_run *run)
 	json_bool(sb, ", ", "stopped_known", summary_stops_known(run));
 	put_probes(sb, run);
 	put_gaps(sb, run);
+	put_verdicts(sb, &run->verdicts);
 	strbuf_putc(sb, '}');
 }
 
@@ -114,12 +158,6 @@ static void put_growth(struct strbuf *sb, const struct growth *g, const char *ra
 	strbuf_putc(sb, ']');
 }
 
-static void put_text(struct strbuf *sb, const char *name, const char *text)
-{
-	json_key(sb, ", ", name);
-	strbuf_json(sb, text);
-}
-
 static void put_kind(struct strbuf *sb, const struct summary_kind *k)
 {
 	put_text(sb, "label", k->label);
@@ -128,8 +166,6 @@ static void put_kind(struct strbuf *sb, const struct summary_kind *k)
 	put_text(sb, "content", k->content);
 	json_number(sb, ", ", "size_low", k->size_low);
 	json_number(sb, ", ", "size_high", k->size_high);
-	json_number(sb, ", ", "indirect_blocks", k->indirect_blocks);
-	json_number(sb, ", ", "indirect_bytes", k->indirect_bytes);
 }
 
 static void put_group(struct strbuf *sb, const struct summary_group *g, bool scanned)
@@ -145,6 +181,9 @@ static void put_group(struct strbuf *sb, const struct summary_group *g, bool sca
 	json_real(sb, ", ", "oldest_s", g->oldest_s);
 	json_real(sb, ", ", "youngest_s", g->youngest_s);
 	json_string(sb, ", ", "verdict", verdict_name(g->verdict));
+	json_bool(sb, ", ", "split", g->split);
+	json_number(sb, ", ", "indirect_blocks", g->kind.indirect_blocks);
+	json_number(sb, ", ", "indirect_bytes", g->kind.indirect_bytes);
 	if (scanned)
 		put_kind(sb, &g->kind);
 	put_growth(sb, &g->growth, "bytes_per_minute", g->series, g->npoints);

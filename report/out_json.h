@@ -6,9 +6,12 @@
  *	{ "mmattach": {version, schema},
  *	  "target":   {pid, comm, exe, cmdline},
  *	  "run":      {start, seconds, frontend, mode, duty, events, lost: {reason: count}, stacks_cut,
- *	               stacks_lost, ring_waits, stopped_seconds, stopped_known, probes: [{family, rule, module, hits, note}], gaps: [{start, seconds, why}]},
+ *	               stacks_lost, ring_waits, stopped_seconds, stopped_known, probes: [{family, rule, module, hits, note}], gaps: [{start, seconds, why}],
+ *	               verdicts: {taken, why_not, pause_seconds, expected_seconds, threads, not_stopped, bytes_copied, census, allocator,
+ *	                          sums: {verdict: {blocks, bytes}}, watched: the same, doubts: ["..."]}},
  *	  "totals":   {allocs, frees, unmatched_frees, double_frees, live_blocks, live_bytes},
- *	  "groups":   [{family, tag, blocks, bytes, bytes_direct, allocs, frees, oldest_s, youngest_s, verdict,
+ *	  "groups":   [{family, tag, blocks, bytes, bytes_direct, allocs, frees, oldest_s, youngest_s, verdict, split,
+ *	                indirect_blocks, indirect_bytes,
  *	                growth: {shape, bytes_per_minute, since_s}, series: [[seconds, bytes]], samples, wrappers, stack_end,
  *	                stack: [{pc, module, build_id, offset, function, linkage, file, line, inlined}]}],
  *	  "refs":     [{family, noun, objects, net, older, counted, oldest_s, youngest_s,
@@ -27,6 +30,9 @@
  * stack_end: "whole", or why the stack goes on beyond its last frame: "cut", "lost", "deep", "elsewhere".
  * wrappers: so many frames at the front of the stack only pass the allocation on. shape: report/growth.h.
  * linkage is there where it is known and not the function's name. totals count what is suppressed and filtered too.
+ * verdict: base/verdict.h. bytes are the group's own: those that are lost with its blocks are indirect_bytes, and have groups of their own; bytes_direct is 0 in
+ * these. split: allocs, frees, growth and series are the stack's, and another group of it tells them too. sums: all blocks of the process; watched: of these the
+ * watched ones. why_not and allocator may be null.
  * refs: objects of one signature (report/summary.h); taken is most suspect first, and its first place the one whose series that is. object_list is there if it was asked for
  * (--per-object): its counts are in the order of taken and dropped. tag is null where there is none.
  * Groups of a scan (report/out_scan_json.h) have a label and more besides.

@@ -16,6 +16,7 @@
 #define COLUMN_SHARE 7
 #define COLUMN_BLOCKS 9
 #define COLUMN_GROWTH (TEXT_GROWTH_WIDTH + 1)
+#define COLUMN_VERDICT 10
 #define LINE 98
 
 static const struct summary_group *group_at(const struct overview *o, size_t index)
@@ -29,9 +30,19 @@ static struct rows_item item(const struct overview *o, size_t index)
 	const struct growth *g = &group_at(o, index)->growth;
 
 	return (struct rows_item){
+		.lost = summary_is_lost(group_at(o, index)->verdict),
 		.growing = text_timed(o->summary) && text_growing(g), .known = g->shape != GROWTH_UNKNOWN,
 		.rate = g->bytes_per_minute,
 	};
+}
+
+/* Where none of its groups has one, a family has no column for it. */
+static bool has_verdicts(const struct overview *o)
+{
+	for (size_t i = 0; o->summary->run.verdicts.taken && i < o->part.n; i++)
+		if (group_at(o, i)->verdict != VERDICT_UNKNOWN)
+			return true;
+	return false;
 }
 
 int overview_make(const struct summary *s, const struct text_part *part, size_t top, struct overview *o)
@@ -39,6 +50,7 @@ int overview_make(const struct summary *s, const struct text_part *part, size_t 
 	cleanup_free struct rows_item *items = calloc(part->n + 1, sizeof(*items));
 
 	*o = (struct overview){ .summary = s, .part = *part };
+	o->verdicts = has_verdicts(o);
 	if (!items)
 		return -ENOMEM;
 	for (size_t i = 0; i < part->n; i++)
@@ -76,7 +88,7 @@ static size_t where_width(const struct overview *o)
 {
 	size_t others = text_number_width(&o->part) + COLUMN_SHARE + COLUMN_BLOCKS + 2 + COLUMN_GROWTH;
 
-	return LINE - others - (o->part.plain ? 0 : COLUMN_BYTES);
+	return LINE - others - (o->part.plain ? 0 : COLUMN_BYTES) - (o->verdicts ? COLUMN_VERDICT : 0);
 }
 
 static void put_row(const void *ctx, size_t index, struct strbuf *sb)
@@ -90,6 +102,8 @@ static void put_row(const void *ctx, size_t index, struct strbuf *sb)
 	strbuf_puts(sb, "  ");
 	words_left(sb, &cell, text_number_width(&o->part));
 	put_amount(o, g, sb);
+	if (o->verdicts)
+		strbuf_printf(sb, "%-*s", COLUMN_VERDICT, verdict_name(g->verdict));
 	if (text_timed(o->summary)) {
 		text_growth_cell(&cell, o->summary, &course);
 		words_left(sb, &cell, TEXT_GROWTH_WIDTH);
@@ -124,6 +138,8 @@ static void put_heads(const struct overview *o, struct strbuf *sb)
 	if (o->part.plain)
 		strbuf_printf(sb, "%*s", COLUMN_SHARE, "share");
 	strbuf_puts(sb, "  ");
+	if (o->verdicts)
+		strbuf_printf(sb, "%-*s", COLUMN_VERDICT, "verdict");
 	if (text_timed(o->summary))
 		strbuf_printf(sb, "%-*s ", TEXT_GROWTH_WIDTH, "growth");
 	strbuf_puts(sb, "where\n");

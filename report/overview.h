@@ -15,6 +15,7 @@
 struct overview {
 	const struct summary *summary;
 	struct text_part part;
+	bool verdicts;			/* there are some */
 	struct rows rows;		/* indices are those of the part */
 };
 

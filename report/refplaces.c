@@ -53,7 +53,7 @@ void refplaces_fini(struct refplaces *p)
 
 uint32_t refplaces_of(const struct refplaces *p, uint32_t stack)
 {
-	return p->drafts.all[p->drafts.of_stack[stack]].twin;
+	return p->drafts.all[drafts_of(&p->drafts, stack, VERDICT_UNKNOWN)].twin;
 }
 
 /* The own count of one that is older tells of references that nobody saw. */

@@ -8,13 +8,15 @@
 #define ROWS_MAX 10
 #define KEPT_SHARE 3		/* the part that does not grow has a third of the rows for itself */
 
-/* Fastest first; then those of which nothing is known; of equal ones the one that was given first. */
+/* What is lost first; fastest first; then those of which nothing is known; of equal ones the one that was given first. */
 static int compare_growth(const void *pa, const void *pb, void *ctx)
 {
 	const struct rows_item *items = ctx;
 	size_t ia = *(const size_t *)pa, ib = *(const size_t *)pb;
 	const struct rows_item *a = &items[ia], *b = &items[ib];
 
+	if (a->lost != b->lost)
+		return a->lost ? -1 : 1;
 	if (a->known != b->known)
 		return a->known ? -1 : 1;
 	if (a->known && a->rate > b->rate)

@@ -2,8 +2,8 @@
 /*
  * rows: which of many groups a table shows, and which are shown at all.
  *
- * A table has at most ten rows in two parts: what grows, fastest first, and what is kept without growing, in the
- * order in which it was given. Neither part crowds the other out. The groups of the table are among those shown;
+ * A table has at most ten rows in two parts: what grows, what is lost before what is not, of these the fastest first; and what is
+ * kept without growing, in the order in which it was given. Neither part crowds the other out. The groups of the table are among those shown;
  * then come the first of the others.
  */
 #ifndef MM_ROWS_H
@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 
 struct rows_item {
+	bool lost;			/* nobody can give it back any more */
 	bool growing;			/* or perhaps growing */
 	bool known;			/* how it grows */
 	double rate;

@@ -74,16 +74,6 @@ struct scan_answer *scan_add_answer(struct scan_report *r)
 
 /* --- order --- */
 
-static int rank(enum verdict v)
-{
-	static const int ranks[VERDICT_COUNT] = {
-		[VERDICT_DEFINITE] = 0, [VERDICT_POSSIBLE] = 1, [VERDICT_INDIRECT] = 2, [VERDICT_REACHABLE] = 3,
-		[VERDICT_UNKNOWN] = 4,
-	};
-
-	return ranks[v];
-}
-
 static int compare_kinds(const struct summary_kind *a, const struct summary_kind *b)
 {
 	int order = summary_compare_texts(a->label, b->label);
@@ -98,10 +88,10 @@ static int compare_kinds(const struct summary_kind *a, const struct summary_kind
 static int compare_groups(const void *pa, const void *pb)
 {
 	const struct summary_group *a = pa, *b = pb;
-	int order = rank(a->verdict) - rank(b->verdict);
+	int order = summary_rank(a->verdict) - summary_rank(b->verdict);
 
 	if (!order)
-		order = summary_compare_numbers(a->bytes + a->kind.indirect_bytes, b->bytes + b->kind.indirect_bytes);
+		order = summary_compare_numbers(summary_weight(a), summary_weight(b));
 	if (!order)
 		order = summary_compare_numbers(a->blocks, b->blocks);
 	if (!order)
@@ -145,12 +135,7 @@ void scan_account(const struct scan_heap *heap, struct scan_account *out)
 
 const char *scan_verdict_text(enum verdict v)
 {
-	static const char *const texts[VERDICT_COUNT] = {
-		[VERDICT_UNKNOWN] = "in use", [VERDICT_DEFINITE] = "definitely lost", [VERDICT_INDIRECT] = "indirectly lost",
-		[VERDICT_POSSIBLE] = "possibly lost", [VERDICT_REACHABLE] = "still reachable",
-	};
-
-	return texts[v];
+	return v == VERDICT_UNKNOWN ? "in use" : verdict_text(v);
 }
 
 const char *scan_place_name(enum scan_place place)

@@ -49,6 +49,7 @@ void summary_fini(struct summary *s)
 	free(s->run.lost);
 	free(s->run.probes);
 	free(s->run.gaps);
+	free(s->run.verdicts.doubts);
 	texts_fini(&s->strings);
 	memset(s, 0, sizeof(*s));
 }
@@ -128,6 +129,15 @@ void summary_add_gap(struct summary *s, double start_s, double seconds, const ch
 
 	if (slot)
 		*slot = (struct summary_gap){ start_s, seconds, summary_string(s, why) };
+}
+
+void summary_add_doubt(struct summary *s, const char *text)
+{
+	struct summary_verdicts *v = &s->run.verdicts;
+	const char **slot = summary_push(s, &v->doubts, &v->ndoubts, sizeof(*slot));
+
+	if (slot)
+		*slot = summary_string(s, text);
 }
 
 void summary_note(struct summary *s, const char *fmt, ...)
@@ -308,13 +318,35 @@ static int compare_kinds(const struct summary_group *a, const struct summary_gro
 	return order ? order : (int)a->stack_end - (int)b->stack_end;
 }
 
+int summary_rank(enum verdict v)
+{
+	static const int ranks[VERDICT_COUNT] = {
+		[VERDICT_DEFINITE] = 0, [VERDICT_POSSIBLE] = 1, [VERDICT_INDIRECT] = 2, [VERDICT_REACHABLE] = 3,
+		[VERDICT_UNKNOWN] = 4,
+	};
+
+	return ranks[v];
+}
+
+bool summary_is_lost(enum verdict v)
+{
+	return v == VERDICT_DEFINITE || v == VERDICT_POSSIBLE || v == VERDICT_INDIRECT;
+}
+
+uint64_t summary_weight(const struct summary_group *g)
+{
+	return g->bytes + g->kind.indirect_bytes;
+}
+
 static int compare_groups(const void *pa, const void *pb, void *ctx)
 {
 	const struct summary_group *a = pa, *b = pb;
 	int order = summary_compare_families(ctx, a->family, b->family);
 
 	if (!order)
-		order = summary_compare_numbers(a->bytes, b->bytes);
+		order = summary_rank(a->verdict) - summary_rank(b->verdict);
+	if (!order)
+		order = summary_compare_numbers(summary_weight(a), summary_weight(b));
 	if (!order)
 		order = summary_compare_numbers(a->blocks, b->blocks);
 	if (!order)

@@ -57,6 +57,10 @@ struct summary_stack {
 	enum summary_stack_end end;
 };
 
+struct summary_sum {
+	uint64_t blocks, bytes;
+};
+
 /* What was watched together, and what it came to; in the order of the run. */
 struct summary_family {
 	const char *name;
@@ -76,7 +80,7 @@ struct summary_kind {
 	const char *module;		/* path of the file where that is; NULL: not known */
 	uint64_t size_low, size_high;	/* of the blocks that are there */
 	const char *content;		/* what they hold, as it seems; NULL: nothing can be said */
-	uint64_t indirect_blocks, indirect_bytes;	/* of lost ones: what is lost with them, in groups of its own */
+	uint64_t indirect_blocks, indirect_bytes;	/* of lost ones, a watch's too: what is lost with them, in groups of its own */
 };
 
 /* One stack, one tag, one family, one verdict; or one kind and one verdict. */
@@ -84,10 +88,11 @@ struct summary_group {
 	const char *family;
 	const char *tag;		/* what the program itself calls it; NULL: nothing */
 	uint64_t blocks, bytes;		/* kept at the end */
-	uint64_t bytes_direct;		/* of bytes: in blocks that no other kept block holds; all of them without verdicts */
-	uint64_t allocs, frees;		/* over the run */
+	uint64_t bytes_direct;		/* of bytes: in blocks that no other lost block holds: none of indirectly lost ones, else all */
+	uint64_t allocs, frees;		/* over the run, at the stack: the same in all groups of it */
 	double oldest_s, youngest_s;	/* ages of the kept blocks at the end */
 	enum verdict verdict;
+	bool split;			/* the stack's calls, growth and series are told in another group too, which has another verdict */
 	struct growth growth;
 	struct growth_point *series;	/* bytes held, the last point at the run's end */
 	size_t npoints;
@@ -191,6 +196,22 @@ struct summary_gap {
 	const char *why;
 };
 
+/* How it was found out which blocks are still reached. */
+struct summary_verdicts {
+	bool told;			/* somebody looked, or there is a reason why nobody did */
+	bool taken;			/* there are verdicts */
+	bool census;			/* all blocks of the heap took part; else those that were watched */
+	const char *why_not;		/* NULL if they are taken */
+	const char *allocator;		/* what the census knows of it; NULL: nothing */
+	double expected_s, pause_s;
+	uint64_t bytes;			/* copied in the pause */
+	uint32_t threads, not_stopped;
+	struct summary_sum all[VERDICT_COUNT];		/* blocks of the whole process */
+	struct summary_sum watched[VERDICT_COUNT];	/* of these, the watched ones that are kept, hidden or not */
+	const char **doubts;		/* why verdicts may be weaker than they look, a sentence each */
+	size_t ndoubts;
+};
+
 struct summary_target {
 	pid_t pid;
 	const char *comm, *exe;
@@ -215,6 +236,7 @@ struct summary_run {
 	size_t nprobes;
 	struct summary_gap *gaps;
 	size_t ngaps;
+	struct summary_verdicts verdicts;
 };
 
 struct summary_totals {
@@ -270,6 +292,7 @@ void summary_add_arg(struct summary *s, const char *arg);
 void summary_add_lost(struct summary *s, const char *reason, uint64_t count);	/* adds up; 0 is no loss */
 void summary_add_probe(struct summary *s, const struct summary_probe *probe);
 void summary_add_gap(struct summary *s, double start_s, double seconds, const char *why);
+void summary_add_doubt(struct summary *s, const char *text);
 void summary_note(struct summary *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* The family's name must be set. */
@@ -286,11 +309,18 @@ void summary_add_suppression(struct summary *s, const struct summary_suppression
 void summary_add_trace(struct summary *s, const char *path);
 
 /*
- * Families in their order; of each the groups by bytes, most first. Groups of objects: those born while we watched by
+ * Families in their order; of each the groups by verdict (summary_rank), then by bytes, most first. Groups of objects: those born while we watched by
  * their number, then older ones with a count of their own, then older ones without. The same order for the same data.
  * Call it before printing.
  */
 void summary_sort(struct summary *s);
+
+/* Definitely lost ones come first, then those that may be, then what is lost with others, then the rest. */
+int summary_rank(enum verdict v);
+/* Is it lost, or may it be? */
+bool summary_is_lost(enum verdict v);
+/* A lost group's bytes, and those that are lost with it. */
+uint64_t summary_weight(const struct summary_group *g);
 
 /* The family called @name; one without numbers, of blocks, if there is none. */
 const struct summary_family *summary_family(const struct summary *s, const char *name);

@@ -51,8 +51,11 @@ bool suppressions_match(struct suppressions *s, enum suppress_kind kind, enum ve
 /* Those that were used, into @to, in the order of the files. */
 void suppressions_report(const struct suppressions *s, struct summary *to);
 
-/* An entry that would suppress a group with this stack, here and in valgrind: for --gen-suppressions. */
-void suppressions_generate(const struct summary_frame *frames, size_t n, enum suppress_kind kind, size_t number,
-			   struct strbuf *sb);
+/*
+ * An entry that would suppress a group with this stack and verdict, here and in valgrind: for --gen-suppressions. Without a
+ * verdict it means any.
+ */
+void suppressions_generate(const struct summary_frame *frames, size_t n, enum suppress_kind kind, enum verdict verdict,
+			   size_t number, struct strbuf *sb);
 
 #endif

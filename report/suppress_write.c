@@ -59,8 +59,8 @@ static void put_frame(struct strbuf *sb, const struct summary_frame *f)
 		put_glob(sb, "obj", f->module && *f->module ? f->module : "*");
 }
 
-void suppressions_generate(const struct summary_frame *frames, size_t n, enum suppress_kind kind, size_t number,
-			   struct strbuf *sb)
+void suppressions_generate(const struct summary_frame *frames, size_t n, enum suppress_kind kind, enum verdict verdict,
+			   size_t number, struct strbuf *sb)
 {
 	size_t from = wrappers_count(frames, n), to = from;
 	const char *what = kind == SUPPRESS_FREE ? "double free" : "leak";
@@ -78,7 +78,9 @@ void suppressions_generate(const struct summary_frame *frames, size_t n, enum su
 		return;
 	}
 	strbuf_printf(sb, "{\n   %s %zu\n   Memcheck,mmattach:%s\n", what, number, kind == SUPPRESS_FREE ? "Free" : "Leak");
-	strbuf_puts(sb, kind == SUPPRESS_LEAK ? "   match-leak-kinds: all\n   ...\n" : "   ...\n");
+	if (kind == SUPPRESS_LEAK)
+		strbuf_printf(sb, "   match-leak-kinds: %s\n", verdict == VERDICT_UNKNOWN ? "all" : verdict_name(verdict));
+	strbuf_puts(sb, "   ...\n");
 	for (size_t i = from; i < to; i++)
 		put_frame(sb, &frames[i]);
 	strbuf_puts(sb, "}\n");

@@ -13,6 +13,7 @@
 
 #include "report/text_growth.h"
 #include "report/text_parts.h"
+#include "report/text_verdicts.h"
 #include "report/words.h"
 
 #define NAME_WIDTH 10
@@ -29,7 +30,7 @@ static double rate_of_all(const struct summary *s, const struct text_part *part)
 
 	for (size_t i = part->first; i < part->first + part->n; i++) {
 		const struct growth *g = &s->groups[i].growth;
-		if (rises(g) && isfinite(g->bytes_per_minute))
+		if (rises(g) && isfinite(g->bytes_per_minute) && !s->groups[i].split)
 			sum += g->bytes_per_minute;
 	}
 	return sum;
@@ -163,5 +164,7 @@ void text_answer(struct strbuf *sb, const struct summary *s)
 		put_family(sb, s, &part);
 	}
 	put_twice(sb, s);
-	strbuf_puts(sb, "\n\n");
+	strbuf_putc(sb, '\n');
+	text_verdicts_answer(sb, s);
+	strbuf_putc(sb, '\n');
 }

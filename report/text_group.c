@@ -6,6 +6,7 @@
 
 #include "report/text_growth.h"
 #include "report/text_stack.h"
+#include "report/text_verdicts.h"
 #include "report/words.h"
 
 static void put_ages(struct strbuf *sb, const struct summary_group *g)
@@ -43,8 +44,7 @@ void text_group(struct strbuf *sb, const struct summary *s, const struct text_pa
 	strbuf_printf(sb, " of %" PRIu64 " allocated here", g->allocs);
 	if (text_timed(s))
 		put_ages(sb, g);
-	if (g->verdict != VERDICT_UNKNOWN)
-		strbuf_printf(sb, ", %s", verdict_name(g->verdict));
+	text_verdict(sb, g);
 	if (g->tag) {
 		strbuf_puts(sb, ", tag ");
 		strbuf_text(sb, g->tag);

@@ -7,6 +7,7 @@
 
 #include "report/text_parts.h"
 #include "report/text_probes.h"
+#include "report/text_verdicts.h"
 #include "report/words.h"
 
 #define TRACES_SHOWN 3
@@ -203,6 +204,7 @@ void text_head(struct strbuf *sb, const struct summary *s)
 	put_watched(sb, &s->run);
 	put_events(sb, s);
 	put_stopped(sb, &s->run);
+	text_verdicts_head(sb, &s->run.verdicts);
 	if (text_counts_blocks(s))
 		put_totals(sb, &s->totals);
 	for (size_t i = 0; i < s->nfamilies; i++)

@@ -158,6 +158,8 @@ static void put_block(struct strbuf *sb, const struct summary *s, const struct l
 {
 	const struct lookup_use *u = f->uses;
 
+	if (f->verdict != VERDICT_UNKNOWN)
+		strbuf_printf(sb, ", %s", verdict_text(f->verdict));
 	strbuf_puts(sb, ", taken ");
 	if (text_timed(s)) {
 		words_seconds(sb, f->block.age_s);

@@ -53,7 +53,7 @@ static const char whole[] =
 	"\n"
 	"1 more DOUBLE FREE, of which nothing else is known\n"
 	"\n"
-	"[1] 1.0 MiB (94%) in 2 blocks of 599 allocated here, 1.2s to 9s old, definite\n"
+	"[1] 1.0 MiB (94%) in 2 blocks of 599 allocated here, 1.2s to 9s old, definitely lost\n"
 	"    levelled off 5s ago                     |%@@@|\n"
 	"    #0 keep<int> (svc+0x1234, inlined) svc.cc:44\n"
 	"    #1 " EVIL " (svc+0x1234) " EVIL ":92\n"

@@ -57,7 +57,7 @@ static void every_kind_alone(void **state)
 		infos |= 1ull << fact_examples[i].info;
 	}
 	assert_int_equal(kinds, (1ull << MMT_INFO) | ((2ull << MMT_OBJECT) - 2));
-	assert_int_equal(infos, (2ull << MMT_SKIP) - 1);
+	assert_int_equal(infos, (2ull << MMT_JUDGED) - 1);
 }
 
 static void all_in_one_block(void **state)
@@ -230,7 +230,7 @@ static void no_memory_for_lies(void **state)
 static void what_the_encoder_refuses(void **state)
 {
 	const struct fact no_kind = { .kind = 18 }, none = { .kind = 0 }, large = { .kind = 33 };
-	const struct fact no_info = { .kind = MMT_INFO, .info = 20 };
+	const struct fact no_info = { .kind = MMT_INFO, .info = 22 };
 	const struct fact long_series = { .kind = MMT_INFO, .info = MMT_PLACE,
 					  .place = { .points = example_points, .npoints = MMT_SERIES_POINTS + 1 } };
 	struct encoder e;
@@ -281,7 +281,7 @@ static const struct odd odd[] = {
 	ODD("\x00", -ENOTSUP, ""),
 	ODD("\x12", -ENOTSUP, ""),
 	ODD("\x1e", -ENOTSUP, ""),
-	ODD("\x1f\x14\x03" "abc" "\x0c", 0, "12.0 @0\n"),
+	ODD("\x1f\x16\x03" "abc" "\x0c", 0, "12.0 @0\n"),
 	ODD("\x1f\x00\x00\x0c", 0, "12.0 @0\n"),
 	ODD("\x1f\xff\xff\xff\xff\x7f\x00\x0c", 0, "12.0 @0\n"),
 	/* fields of a newer version behind the known ones, and too few */
@@ -295,6 +295,11 @@ static const struct odd odd[] = {
 	ODD("\x1f\x0e\x04\x04" "x\0y", 0, "31.14 @0 \"x\"\n"),
 	/* numbers that do not fit */
 	ODD("\x01\x00\x01\x80\x80\x80\x80\x10", -EPROTO, ""),
+	/* verdicts: more sums than bytes, more blocks, a list that is cut off */
+	ODD("\x1f\x14\x0d\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x05\x00", -EPROTO, ""),
+	ODD("\x1f\x15\x03\x01\x02\x08", -EPROTO, ""),
+	ODD("\x1f\x15\x04\x01\x01\x08\x01", -EPROTO, ""),
+	ODD("\x1f\x15\x04\x09\x01\x08\x00\x0c", 0, "31.21 @0 9: 0x20 0 0\n12.0 @0\n"),
 	ODD("\x1f\x02\x05\x80\x80\x80\x80\x20\x00\x00\x00", -EPROTO, ""),
 	/* so many arguments, names, points cannot be there */
 	ODD("\x1f\x02\x06\x02\x00\x00\x02\x00\x00", 0, "31.2 @0 1 NULL NULL NULL NULL\n"),

@@ -172,8 +172,8 @@ static void equal_ones_have_an_order_too(void **state)
 		summary_add_group(&s, &(struct summary_group){ .family = "a", .bytes = 7, .verdict = VERDICT_DEFINITE });
 		summary_sort(&s);
 		assert_string_equal(s.groups[0].family, "a");
-		assert_int_equal(s.groups[0].verdict, VERDICT_UNKNOWN);
-		assert_int_equal(s.groups[1].verdict, VERDICT_DEFINITE);
+		assert_int_equal(s.groups[0].verdict, VERDICT_DEFINITE);
+		assert_int_equal(s.groups[1].verdict, VERDICT_UNKNOWN);
 		assert_string_equal(s.groups[2].family, "b");
 		assert_string_equal(s.groups[3].family, "c");
 		summary_fini(&s);

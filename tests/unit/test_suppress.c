@@ -256,7 +256,7 @@ static void assert_generated(const struct summary_frame *frames, size_t n, enum 
 	struct strbuf sb = STRBUF_INIT;
 	struct suppressions *s;
 
-	suppressions_generate(frames, n, kind, 3, &sb);
+	suppressions_generate(frames, n, kind, VERDICT_UNKNOWN, 3, &sb);
 	if (want)
 		assert_string_equal(strbuf_str(&sb), want);
 	s = parse(strbuf_str(&sb));
@@ -301,8 +301,8 @@ static void nothing_is_generated_for_nothing(void **state)
 	struct strbuf sb = STRBUF_INIT;
 
 	(void)state;
-	suppressions_generate(session + 1, 1, SUPPRESS_LEAK, 3, &sb);
-	suppressions_generate(NULL, 0, SUPPRESS_LEAK, 4, &sb);
+	suppressions_generate(session + 1, 1, SUPPRESS_LEAK, VERDICT_DEFINITE, 3, &sb);
+	suppressions_generate(NULL, 0, SUPPRESS_LEAK, VERDICT_UNKNOWN, 4, &sb);
 	assert_string_equal(strbuf_str(&sb), "# leak 3 cannot be suppressed: nothing is known of its stack\n"
 					     "# leak 4 cannot be suppressed: nothing is known of its stack\n");
 	strbuf_fini(&sb);
@@ -327,7 +327,7 @@ static int generate(enum suppress_kind kind, char **args)
 	struct summary_frame frames[64];
 	struct strbuf sb = STRBUF_INIT;
 
-	suppressions_generate(frames, read_frames(args, frames), kind, 1, &sb);
+	suppressions_generate(frames, read_frames(args, frames), kind, VERDICT_UNKNOWN, 1, &sb);
 	fputs(strbuf_str(&sb), stdout);
 	strbuf_fini(&sb);
 	return 0;
