@@ -312,7 +312,7 @@ build/bench/unwind: $(B)/bench/unwind.o $(B)/libmm.a
 	@mkdir -p $(@D)
 	$(call say,LD)$(LINK) -lunwind-ptrace $(MM_LDLIBS) $(LDLIBS)
 
-build/bench/events: $(B)/bench/events.o $(B)/libmm.a
+build/bench/events build/bench/flood: build/bench/%: $(B)/bench/%.o $(B)/libmm.a
 	@mkdir -p $(@D)
 	$(call say,LD)$(LINK) $(MM_LDLIBS) $(LDLIBS)
 
@@ -354,4 +354,4 @@ clean:
 .SECONDARY:
 
 -include $(OBJECTS:.o=.d) $(UNIT_SOURCES:%.c=$(B)/%.d) $(FUZZ_SOURCES:%.c=$(B)/%.d) \
-	$(TOOLS:$(B)/tools/%=$(B)/tests/tools/%.d) $(B)/tests/fuzz/driver.d $(B)/bench/unwind.d $(B)/bench/events.d $(wildcard build/victims/*.d build/bench/*.d build/fault/*.d build/real/*.d)
+	$(TOOLS:$(B)/tools/%=$(B)/tests/tools/%.d) $(B)/tests/fuzz/driver.d $(B)/bench/unwind.d $(B)/bench/events.d $(B)/bench/flood.d $(wildcard build/victims/*.d build/bench/*.d build/fault/*.d build/real/*.d)

@@ -32,6 +32,7 @@ enum flood_state {
 	FLOOD_POSSIBLE = 1 << 2,
 	FLOOD_LEADER = 1 << 3,		/* lost, and nothing lost points to it so far */
 	FLOOD_INDIRECT = 1 << 4,
+	FLOOD_PENDING = 1 << 5,		/* to be read yet */
 	FLOOD_NOT_LOST = FLOOD_REACHED | FLOOD_HINTED | FLOOD_POSSIBLE,
 };
 

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #include "heap/blockindex.h"
@@ -17,6 +18,8 @@
 #include "heap/nodes.h"
 #include "heap/roots.h"
 #include "heap/threadstacks.h"
+
+#define LARGE_PAGE (2u << 20)
 
 struct run {
 	const struct reach_input *in;
@@ -47,6 +50,19 @@ static void run_fini(struct run *r)
 	free(r->leader);
 }
 
+/* Zeros, in large pages if there are many of them: they are asked for in no order. free() them. */
+static void *large_zeros(size_t n, size_t size)
+{
+	void *p = NULL;
+
+	if (n * size < 2 * LARGE_PAGE)
+		return calloc(n, size);
+	if (posix_memalign(&p, LARGE_PAGE, n * size) != 0)
+		return NULL;
+	madvise(p, n * size, MADV_HUGEPAGE);
+	return memset(p, 0, n * size);
+}
+
 static int run_init(struct run *r)
 {
 	int err = nodes_init(&r->nodes, r->in);
@@ -59,8 +75,8 @@ static int run_init(struct run *r)
 		err = roots_init(&r->roots, r->in, &r->nodes, &r->stacks);
 	if (err)
 		return err;
-	r->state = calloc(r->nodes.n + 1, sizeof(*r->state));
-	r->leader = calloc(r->nodes.n + 1, sizeof(*r->leader));
+	r->state = large_zeros(r->nodes.n + 1, sizeof(*r->state));
+	r->leader = large_zeros(r->nodes.n + 1, sizeof(*r->leader));
 	return r->state && r->leader ? 0 : -ENOMEM;
 }
 

@@ -20,7 +20,7 @@
 #define DATA 0x600000u
 #define HEAP 0x7f0000000000u
 #define WORDS 512u		/* of the data, as roots */
-#define HEAP_SIZE (1u << 20)
+#define MANY 300000u		/* blocks: enough for sweeps by several threads, which few never need */
 
 /* --- a heap of blocks, and words to put pointers into --- */
 
@@ -29,27 +29,38 @@ struct heap {
 	uint64_t *data, *heap;
 	struct census census;
 	struct census_area area;
-	struct block blocks[1024];
+	struct block *blocks;
+	size_t room, size;
 	struct reach_input in;
 	struct reach r;
 };
 
-static struct heap *heap_new(void)
+static struct heap *heap_for(size_t room, size_t size)
 {
 	struct heap *h = calloc(1, sizeof(*h));
 
 	assert_non_null(h);
+	h->room = room;
+	h->size = size;
+	h->blocks = calloc(room, sizeof(*h->blocks));
+	assert_non_null(h->blocks);
 	example_init(&h->m);
 	h->data = example_map(&h->m, DATA, WORDS * 8, "rw-p", "/bin/target");
-	h->heap = example_map(&h->m, HEAP, HEAP_SIZE, "rw-p", "[heap]");
-	h->area = (struct census_area){ HEAP, HEAP + HEAP_SIZE, 0 };
+	h->heap = example_map(&h->m, HEAP, size, "rw-p", "[heap]");
+	h->area = (struct census_area){ HEAP, HEAP + size, 0 };
 	h->census = (struct census){ .known = true, .blocks = h->blocks, .areas = &h->area, .nareas = 1 };
 	h->in = (struct reach_input){ .snapshot = &h->m.s, .census = &h->census, .blocks = h->blocks, .heuristics = REACH_ALL };
 	return h;
 }
 
+static struct heap *heap_new(void)
+{
+	return heap_for(1024, 1u << 20);
+}
+
 static void heap_free(struct heap *h)
 {
+	free(h->blocks);
 	reach_fini(&h->r);
 	example_fini(&h->m);
 	free(h);
@@ -61,7 +72,7 @@ static size_t add(struct heap *h, uint64_t size)
 	const size_t n = h->census.nblocks;
 	const taddr end = n ? h->blocks[n - 1].addr + h->blocks[n - 1].size : HEAP;
 
-	assert_true(n < 1024);
+	assert_true(n < h->room && end + size + 64 < HEAP + h->size);
 	h->blocks[n] = (struct block){ (end + 16 + 15) & ~UINT64_C(15), size };
 	h->census.nblocks = h->in.nblocks = n + 1;
 	return n;
@@ -172,8 +183,11 @@ static void test_leaders_taken_over_in_a_row(void **state)
 	size_t first = add(h, 24), n = 500;
 
 	(void)state;
-	for (size_t i = 1; i < n; i++)
-		*word_of(h, add(h, 24), 0) = addr(h, i - 1);
+	for (size_t i = 1; i < n; i++) {
+		const size_t taker = add(h, 24);
+
+		*word_of(h, taker, 0) = addr(h, i - 1);
+	}
 	run(h);
 	expect(h, n - 1, VERDICT_DEFINITE);
 	for (size_t i = first; i < n - 1; i++) {
@@ -374,19 +388,26 @@ enum reached { UNREACHED, POSSIBLY, REACHED, INDIRECTLY };
 struct model {
 	struct heap *h;
 	size_t n;
-	enum reached state[1024];
-	bool pending[1024];
-	size_t leader[1024], stack[1024], top;
-	uint64_t indirect[1024];
+	enum reached *state;
+	bool *pending;
+	size_t *leader, *stack, top;
+	uint64_t *indirect;
 };
 
 static size_t model_find(const struct model *m, taddr v)
 {
-	for (size_t i = 0; i < m->n; i++) {
-		const struct block *b = &m->h->blocks[i];
+	size_t lo = 0, hi = m->n;
+
+	while (lo < hi) {
+		const size_t mid = (lo + hi) / 2;
+		const struct block *b = &m->h->blocks[mid];
 
 		if (v >= b->addr && v < b->addr + b->size + !b->size)
-			return i;
+			return mid;
+		if (v < b->addr)
+			hi = mid;
+		else
+			lo = mid + 1;
 	}
 	return SIZE_MAX;
 }
@@ -446,9 +467,15 @@ static void model_go(struct model *m, size_t clique)
 
 static void model_run(struct model *m, struct heap *h)
 {
-	memset(m, 0, sizeof(*m));
 	m->h = h;
 	m->n = h->census.nblocks;
+	m->top = 0;
+	m->state = calloc(m->n, sizeof(*m->state));
+	m->pending = calloc(m->n, sizeof(*m->pending));
+	m->leader = calloc(m->n, sizeof(*m->leader));
+	m->stack = calloc(m->n, sizeof(*m->stack));
+	m->indirect = calloc(m->n, sizeof(*m->indirect));
+	assert_true(m->state && m->pending && m->leader && m->stack && m->indirect);
 	for (size_t i = 0; i < WORDS; i++)
 		model_reach(m, h->data[i], true);
 	model_go(m, SIZE_MAX);
@@ -461,11 +488,21 @@ static void model_run(struct model *m, struct heap *h)
 	}
 }
 
+static void model_fini(struct model *m)
+{
+	free(m->state);
+	free(m->pending);
+	free(m->leader);
+	free(m->stack);
+	free(m->indirect);
+}
+
 static void compare(const struct model *m, const struct heap *h)
 {
 	static const enum verdict as[] = { VERDICT_DEFINITE, VERDICT_POSSIBLE, VERDICT_REACHABLE, VERDICT_INDIRECT };
-	uint64_t indirect[1024] = { 0 };
+	uint64_t *indirect = calloc(m->n, sizeof(*indirect));
 
+	assert_non_null(indirect);
 	for (size_t i = 0; i < m->n; i++) {
 		if (h->r.verdict[i] != as[m->state[i]])
 			fail_msg("block %zu of %zu: %s, not %s", i, m->n, verdict_name(h->r.verdict[i]), verdict_name(as[m->state[i]]));
@@ -475,6 +512,7 @@ static void compare(const struct model *m, const struct heap *h)
 	for (size_t i = 0; i < m->n; i++)
 		if (m->state[i] == UNREACHED)
 			assert_int_equal(indirect[i], m->indirect[i]);
+	free(indirect);
 }
 
 static uint64_t seed = 1;
@@ -504,9 +542,9 @@ static taddr any_pointer(struct heap *h)
 	}
 }
 
-static void fill_any(struct heap *h)
+static void fill_any(struct heap *h, size_t n)
 {
-	const size_t n = 1 + any(any(4) ? 40 : 900), pointers = n * (1 + any(8)) / 3, roots = any(n / 4 + 2);
+	const size_t pointers = n * (1 + any(8)) / 3, roots = any(n / 4 + 2);
 
 	for (size_t i = 0; i < n; i++)
 		add(h, any(8) ? any(12) * 8 : any(3) * 800);
@@ -520,24 +558,62 @@ static void fill_any(struct heap *h)
 		h->data[any(WORDS)] = any_pointer(h);
 }
 
+static void judge_any(struct heap *h, size_t n, unsigned threads)
+{
+	struct model m;
+
+	fill_any(h, n);
+	h->in.heuristics = 0;
+	h->in.threads = threads;
+	run(h);
+	model_run(&m, h);
+	compare(&m, h);
+	model_fini(&m);
+	heap_free(h);
+}
+
 static void test_random_heaps(void **state)
 {
-	struct model *m = malloc(sizeof(*m));
-
 	(void)state;
 	for (int i = 0; i < 3000; i++) {
-		struct heap *h = heap_new();
-
 		seed = (uint64_t)i * 2654435761u + 1;
-		fill_any(h);
-		h->in.heuristics = 0;
-		h->in.threads = 1 + i % 3;
-		run(h);
-		model_run(m, h);
-		compare(m, h);
-		heap_free(h);
+		judge_any(heap_new(), 1 + any(any(4) ? 40 : 900), 1 + (unsigned)i % 3);
 	}
-	free(m);
+}
+
+static void test_large_heaps(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 6; i++) {
+		seed = i * 2654435761u + 7;
+		judge_any(heap_for(MANY, MANY * 256), MANY, 1 + i % 3);
+	}
+}
+
+/* One that was lost and reaches more than any stack holds: the others have their own cliques behind it. */
+static void test_large_clique(void **state)
+{
+	struct heap *h = heap_for(MANY, MANY * 64);
+	const size_t many = 200000;
+
+	(void)state;
+	add(h, many * 8);
+	for (size_t i = 0; i < many; i++) {
+		const size_t with = add(h, 24);
+
+		*word_of(h, 0, i) = addr(h, with);
+	}
+	for (size_t i = 0; i < 100; i++) {
+		const size_t lost = add(h, 24), with = add(h, 24);
+
+		*word_of(h, lost, 0) = addr(h, with);
+	}
+	run(h);
+	assert_int_equal(h->r.sums[VERDICT_DEFINITE].blocks, 101);
+	assert_int_equal(h->r.sums[VERDICT_INDIRECT].blocks, many + 100);
+	assert_int_equal(h->r.leader[many], 0);
+	assert_int_equal(h->r.leader[many + 2], many + 1);
+	heap_free(h);
 }
 
 int main(void)
@@ -555,6 +631,8 @@ int main(void)
 		cmocka_unit_test(test_nothing),
 		cmocka_unit_test(test_who_points),
 		cmocka_unit_test(test_random_heaps),
+		cmocka_unit_test(test_large_heaps),
+		cmocka_unit_test(test_large_clique),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
