@@ -8,11 +8,11 @@
 #include <unistd.h>
 
 #include "attach/reporting.h"
+#include "attach/tracenames.h"
 #include "base/log.h"
 #include "report/diff.h"
 #include "report/groups.h"
 #include "report/import.h"
-#include "report/naming.h"
 #include "report/replay.h"
 #include "report/shrink.h"
 
@@ -29,31 +29,6 @@ static int read_traces(const struct options *opt, const char *const *paths, size
 	return replay_files(paths, n, &replay, l);
 }
 
-/* --- names that the trace does not have: of files of this machine --- */
-
-static int put(void *ctx, const struct fact *f)
-{
-	struct ledger *l = ctx;
-	struct fact now = *f;
-
-	now.time_us = l->now_us;
-	return ledger_take(l, &now);
-}
-
-static int name_frames(const struct options *opt, struct ledger *l, const bool *wanted)
-{
-	const struct naming_options naming = { .debuginfod = opt->debuginfod, .put = put, .ctx = l };
-	struct naming_local *local;
-	struct naming_files files;
-	int r = naming_local_new(&l->defs, &local, &files);
-
-	if (r < 0)
-		return r;
-	r = naming_run(&l->defs, wanted, &files, &naming);
-	naming_local_free(local);
-	return r;
-}
-
 static int name_what_is_reported(const struct options *opt, struct ledger *l)
 {
 	cleanup_free bool *wanted = calloc(l->defs.nframes + 1, sizeof(*wanted));
@@ -62,7 +37,7 @@ static int name_what_is_reported(const struct options *opt, struct ledger *l)
 	if (r == 0)
 		r = groups_wanted(l, wanted);
 	if (r == 0)
-		r = name_frames(opt, l, wanted);
+		r = tracenames_run(l, wanted, opt->debuginfod);
 	if (r < 0)
 		log_error_errno(r, "cannot look up names");
 	return r;
@@ -203,7 +178,7 @@ static int import_cmd(const struct options *opt)
 	else
 		r = import_mtrace(opt->files.all, opt->files.n, &l);
 	if (r == 0 && !opt->raw) {
-		r = name_frames(opt, &l, NULL);
+		r = tracenames_run(&l, NULL, opt->debuginfod);
 		if (r < 0)
 			log_error_errno(r, "cannot look up names");
 	}
