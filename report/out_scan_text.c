@@ -10,7 +10,6 @@
 #include "report/words.h"
 
 #define NAME_WIDTH 40
-#define TABLE_ROWS 10		/* of each verdict */
 #define COLUMN_NUMBER 6
 #define COLUMN_BYTES 10
 #define COLUMN_SHARE 7
@@ -137,18 +136,18 @@ static void put_more(struct strbuf *sb, const struct scan_report *r, size_t from
 	words_size(sb, sum.bytes);
 	strbuf_puts(sb, " in ");
 	words_count(sb, sum.blocks, "block");
-	strbuf_putc(sb, '\n');
+	strbuf_puts(sb, " (--top 0 shows all)\n");
 }
 
-/* The groups of one verdict, from number @i on; the number behind them. */
-static size_t put_section(struct strbuf *sb, const struct scan_report *r, size_t i)
+/* The groups of one verdict, from number @i on, half as many as @top; the number behind them. */
+static size_t put_section(struct strbuf *sb, const struct scan_report *r, size_t top, size_t i)
 {
 	enum verdict v = r->summary.groups[i].verdict;
 	size_t end = i, shown;
 
 	while (end < r->summary.ngroups && r->summary.groups[end].verdict == v)
 		end++;
-	shown = end - i > TABLE_ROWS ? i + TABLE_ROWS : end;
+	shown = top && end - i > (top + 1) / 2 ? i + (top + 1) / 2 : end;
 	strbuf_puts(sb, scan_verdict_text(v));
 	strbuf_puts(sb, v == VERDICT_INDIRECT ? " (with those above, which hold them)\n" : "\n");
 	for (; i < shown; i++)
@@ -158,14 +157,14 @@ static size_t put_section(struct strbuf *sb, const struct scan_report *r, size_t
 	return end;
 }
 
-static void put_table(struct strbuf *sb, const struct scan_report *r)
+static void put_table(struct strbuf *sb, const struct scan_report *r, size_t top)
 {
 	if (!r->summary.ngroups)
 		return;
 	strbuf_printf(sb, "  %-*s%*s%*s%*s  what\n", COLUMN_NUMBER, "", COLUMN_BYTES, "bytes", COLUMN_SHARE, "share",
 		      COLUMN_BLOCKS, "blocks");
 	for (size_t i = 0; i < r->summary.ngroups;)
-		i = put_section(sb, r, i);
+		i = put_section(sb, r, top, i);
 }
 
 /* --- the groups --- */
@@ -225,22 +224,29 @@ static void put_group(struct strbuf *sb, const struct scan_report *r, size_t i)
 		text_stack(sb, g->stack, g->depth, g->wrappers, g->stack_end);
 }
 
+/* Of a size that is in use there is nothing to say that the table does not. */
+static bool tells_more(const struct summary_group *g)
+{
+	return (g->verdict != VERDICT_REACHABLE && g->verdict != VERDICT_UNKNOWN) || !g->kind.label || g->kind.class_name;
+}
+
 static void put_groups(struct strbuf *sb, const struct scan_report *r, size_t top)
 {
-	size_t n = r->summary.ngroups, shown = top && top < n ? top : n;
-	uint64_t bytes = 0;
+	size_t shown = 0, left = 0;
 
-	for (size_t i = 0; i < shown; i++)
-		put_group(sb, r, i);
-	for (size_t i = shown; i < n; i++)
-		bytes += r->summary.groups[i].bytes;
-	if (shown == n)
+	for (size_t i = 0; i < r->summary.ngroups; i++) {
+		if (!tells_more(&r->summary.groups[i]))
+			continue;
+		if (!top || shown++ < top)
+			put_group(sb, r, i);
+		else
+			left++;
+	}
+	if (!left)
 		return;
 	strbuf_putc(sb, '\n');
-	words_count(sb, n - shown, "more group");
-	strbuf_puts(sb, " with ");
-	words_size(sb, bytes);
-	strbuf_puts(sb, " not shown (--top 0 shows all)\n");
+	words_count(sb, left, "more group");
+	strbuf_puts(sb, " not told in full (--top 0 tells all)\n");
 }
 
 int out_scan_text(const struct scan_report *r, size_t top, struct strbuf *sb)
@@ -248,11 +254,10 @@ int out_scan_text(const struct scan_report *r, size_t top, struct strbuf *sb)
 	if (scan_error(r))
 		return scan_error(r);
 	put_answer(sb, r);
-	if (r->nanswers) {
+	if (r->nanswers)
 		text_pointers(sb, r, top);
-	} else {
-		put_table(sb, r);
-	}
+	else
+		put_table(sb, r, top);
 	text_scan_head(sb, r);
 	if (!r->nanswers)
 		put_groups(sb, r, top);

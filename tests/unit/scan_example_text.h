@@ -46,10 +46,9 @@ static const char whole[] =
 	"    1032 bytes each\n"
 	"    holds text: \"evil\\x1b[2J\"\\\\x0a\\xff\xc3\xbc;,\"\n"
 	"\n"
-	"[4] 684 KiB (14%) in 20 blocks, still reachable\n"
-	"    33000 to 37000 bytes each\n"
-	"\n"
-	"1 more group with 800 B not shown (--top 0 shows all)\n";
+	"[5] 800 B (<0.1%) in 4 blocks, still reachable\n"
+	"    200 bytes each\n"
+	"    #0 session_open (svc+0x1234) /src/svc.c:42\n";
 
 /* With --top 0. */
 static const char *const pointed[] = {
