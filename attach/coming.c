@@ -31,6 +31,12 @@ static int find_gdbs_target(struct session *s)
 	return r;
 }
 
+/* Who only looks plants nothing. */
+static bool plants(const struct session *s)
+{
+	return s->opt->command != COMMAND_SCAN;
+}
+
 static int find_target(struct session *s)
 {
 	cleanup_strbuf struct strbuf listing = STRBUF_INIT;
@@ -50,7 +56,7 @@ static int find_target(struct session *s)
 	}
 	diagnose_read_self(&self);
 	if (diagnose_before(&s->target, &self, &d) ||
-	    (!s->opt->lose_sigtrap && diagnose_sigtrap(&s->target, &d))) {
+	    (plants(s) && !s->opt->lose_sigtrap && diagnose_sigtrap(&s->target, &d))) {
 		diagnose_log(&d);
 		return -EPERM;
 	}
@@ -128,7 +134,7 @@ static void say_not_permitted(struct session *s, int err, const char *what)
 	struct diagnose_self self;
 	struct diagnosis d;
 
-	log_error_errno(err, "cannot watch: %s", what);
+	log_error_errno(err, "cannot %s: %s", plants(s) ? "watch" : "scan", what);
 	if (!s->target.pid)
 		return;
 	diagnose_read_self(&self);
@@ -156,7 +162,7 @@ static int open_link(struct session *s, int argc, char **argv)
 		log_error_errno(r, "cannot start the keeper");
 	s->linked = r == 0;
 	if (r == 0)
-		s->link.shared->lose_sigtrap = s->opt->lose_sigtrap;
+		s->link.shared->lose_sigtrap = s->opt->lose_sigtrap || !plants(s);
 	return r;
 }
 
@@ -343,6 +349,26 @@ int come_to_running(struct session *s, int argc, char **argv)
 	if (r == 0)
 		begin_recording(s);
 	else if (r != -ENOENT)
+		say_attach_failed(s, r);
+	return r;
+}
+
+int come_to_look(struct session *s, int argc, char **argv)
+{
+	int r = find_target(s);
+
+	if (r < 0)
+		return r; /* said */
+	r = open_link(s, argc, argv);
+	if (r < 0)
+		return r;
+	targetfs_open(s->target.pid, &s->fs);
+	r = modules_new(s->target.pid, &s->modules);
+	if (r == 0)
+		r = modules_refresh(s->modules, false);
+	if (r == 0)
+		r = seize(s);
+	if (r < 0)
 		say_attach_failed(s, r);
 	return r;
 }

@@ -6,7 +6,7 @@
  *	find it ──▶ keeper ──▶ what is mapped, where traps go ──▶ seize ──▶ plant
  *
  * Until it is seized nothing in the target is touched. A program that we start is seized before its
- * first instruction, and planted when it has been loaded (watch.c, on its exec).
+ * first instruction, and planted when it has been loaded (watch.c, on its exec). A scan ends before the planting.
  */
 #ifndef MM_COMING_H
 #define MM_COMING_H
@@ -60,6 +60,13 @@ struct session {
 
 /* Attach to the running process that the options name. 0 or -errno (said). */
 must_check int come_to_running(struct session *s, int argc, char **argv);
+
+/*
+ * Seize the running process that the options name, and plant nothing: to stop and copy it once (attach/pause.h). What is mapped
+ * is read before. (The fence of seizing is needed all the same: a thread that was being born would not be ours, and could not be
+ * stopped.) 0 or -errno (said).
+ */
+must_check int come_to_look(struct session *s, int argc, char **argv);
 
 /* Start the program that the options name. 0 or -errno (said). */
 must_check int come_to_program(struct session *s, int argc, char **argv);

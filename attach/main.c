@@ -12,6 +12,7 @@
 #include "attach/options.h"
 #include "attach/probes_cmd.h"
 #include "attach/repair.h"
+#include "attach/scan_cmd.h"
 #include "attach/session.h"
 #include "base/log.h"
 
@@ -23,6 +24,8 @@ static int carry_out(const struct options *opt, int argc, char **argv)
 		return session_run(opt, argc, argv);
 	case COMMAND_PROBES:
 		return probes_cmd(opt, stdout);
+	case COMMAND_SCAN:
+		return scan_cmd(opt, argc, argv);
 	case COMMAND_REPAIR:
 		return repair(opt->pid, stdout);
 	case COMMAND_REPORT:

@@ -76,34 +76,39 @@ static bool parse_address(const char **at, taddr *out)
 	return !errno && (!*end || *end == ',');
 }
 
-static int add_address(struct options *o, taddr addr)
+static int add_address(taddr **list, size_t *n, taddr addr)
 {
-	taddr *slot = grow_by_one(&o->block_at, o->nblock_at, sizeof(*slot));
+	taddr *slot = grow_by_one(list, *n, sizeof(*slot));
 
 	if (!slot)
 		return -ENOMEM;
 	*slot = addr;
-	o->nblock_at++;
+	++*n;
 	return 0;
 }
 
-static int refuse_address(const char *arg, struct usage_error *err)
+static int refuse_address(const char *option, const char *arg, struct usage_error *err)
 {
-	usage_refuse(err, "--block-at %.*s: not an address", (int)strcspn(arg, ","), arg);
+	usage_refuse(err, "%s %.*s: not an address", option, (int)strcspn(arg, ","), arg);
 	return usage_advise(err, "write it in hexadecimal: 0x7f12a4003010, several with commas between them");
 }
 
-int option_block_at(struct options *o, const char *arg, struct usage_error *err)
+int option_addresses(const char *option, taddr **list, size_t *n, const char *arg, struct usage_error *err)
 {
 	for (const char *at = arg;; at++) {
 		const char *begin = at;
 		taddr addr;
 
 		if (!parse_address(&at, &addr))
-			return refuse_address(begin, err);
-		if (add_address(o, addr) < 0)
+			return refuse_address(option, begin, err);
+		if (add_address(list, n, addr) < 0)
 			return -ENOMEM;
 		if (!*at)
 			return 0;
 	}
+}
+
+int option_block_at(struct options *o, const char *arg, struct usage_error *err)
+{
+	return option_addresses("--block-at", &o->block_at, &o->nblock_at, arg, err);
 }

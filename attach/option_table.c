@@ -11,6 +11,8 @@
 #include "attach/option_blocks.h"
 #include "attach/option_report.h"
 #include "attach/option_rules.h"
+#include "attach/option_scan.h"
+#include "attach/option_verdicts.h"
 #include "base/duration.h"
 
 #define MAX_STALL_LIMIT_NS 2000000000ull	/* then the keeper gives up anyway */
@@ -233,8 +235,8 @@ static int set_help(struct options *o, const char *arg, struct usage_error *err)
 }
 
 const struct option_line option_table[] = {
-	{ "pid", 'p', "PID", FOR_RULES, set_pid, "the process to watch" },
-	{ "name", 'n', "NAME", FOR_TARGET, set_name, "the same by name; if several have it, they are listed" },
+	{ "pid", 'p', "PID", FOR_RULES | FOR_SCAN, set_pid, "the process to watch, or to scan" },
+	{ "name", 'n', "NAME", FOR_TARGET | FOR_SCAN, set_name, "the same by name; if several have it, they are listed" },
 	{ "duration", 'd', "DURATION", FOR_WATCH, set_duration,
 	  "how long: 30s, 10m, 1h30m; without it: until Ctrl-C,\nSIGTERM, or the target's end" },
 	{ "family", 0, "NAME,...", FOR_RULES | FOR_REPORT | FOR_DIFF, option_family,
@@ -276,19 +278,19 @@ const struct option_line option_table[] = {
 	{ "on-trace-error", 0, "go-on|end", FOR_WATCH, option_on_trace_error,
 	  "when the trace cannot be written (disk full): watch on\nwithout it (default), or end the watch" },
 	{ "interval", 0, "DURATION", FOR_WATCH, option_interval, "an interim report every so often" },
-	{ "format", 0, "text|json|csv|folded", FOR_WATCH | FOR_REPORT | FOR_DIFF, option_format, "form of the report (default text)" },
-	{ "report", 0, "FILE", FOR_WATCH, option_report_file, "write the report there instead of to stdout" },
-	{ "top", 0, "N", FOR_WATCH | FOR_REPORT | FOR_DIFF, option_top, "show the N largest groups (default 20; 0: all)" },
+	{ "format", 0, "text|json|csv|folded", FOR_REPORTS, option_format, "form of the report (default text)" },
+	{ "report", 0, "FILE", FOR_WATCH | FOR_SCAN, option_report_file, "write the report there instead of to stdout" },
+	{ "top", 0, "N", FOR_REPORTS, option_top, "show the N largest groups (default 20; 0: all)" },
 	{ "older-than", 0, "DURATION", FOR_WATCH | FOR_REPORT | FOR_DIFF, option_older_than, "report only blocks, and objects, of that age at least" },
-	{ "min-bytes", 0, "SIZE", FOR_WATCH | FOR_REPORT | FOR_DIFF, option_min_bytes, "report only groups that keep so much memory" },
-	{ "focus", 0, "REGEX", FOR_WATCH | FOR_REPORT | FOR_DIFF, option_focus,
+	{ "min-bytes", 0, "SIZE", FOR_REPORTS, option_min_bytes, "report only groups that keep so much memory" },
+	{ "focus", 0, "REGEX", FOR_REPORTS, option_focus,
 	  "report only stacks with a frame whose function, module or\nsource file matches; may be given again" },
-	{ "ignore", 0, "REGEX", FOR_WATCH | FOR_REPORT | FOR_DIFF, option_ignore, "leave out stacks with such a frame; may be given again" },
-	{ "suppressions", 0, "FILE", FOR_WATCH | FOR_REPORT | FOR_DIFF, option_suppressions,
+	{ "ignore", 0, "REGEX", FOR_REPORTS, option_ignore, "leave out stacks with such a frame; may be given again" },
+	{ "suppressions", 0, "FILE", FOR_REPORTS, option_suppressions,
 	  "leave out what the file names, in valgrind's or\nLeakSanitizer's form; may be given again" },
 	{ "gen-suppressions", 0, NULL, FOR_WATCH | FOR_REPORT, option_gen_suppressions,
 	  "print an entry for each group behind the report, to be\nkept in such a file" },
-	{ "wrappers", 0, "skip|show", FOR_WATCH | FOR_REPORT | FOR_DIFF, option_wrappers,
+	{ "wrappers", 0, "skip|show", FOR_REPORTS, option_wrappers,
 	  "functions that only pass an allocation on (operator new,\nstrdup, xmalloc) at the front of stacks (default skip)" },
 	{ "per-object", 0, NULL, FOR_WATCH | FOR_REPORT, option_per_object,
 	  "of objects with references: list each one behind the groups,\nwith who took and who dropped it" },
@@ -296,7 +298,18 @@ const struct option_line option_table[] = {
 	  "instead of the report, list each block (or object) of its\nentry N, oldest first; --top 0 for more than 20" },
 	{ "block-at", 0, "ADDR,...", FOR_REPORT, option_block_at,
 	  "instead of the report, say in which block each address lies\n(hexadecimal), who took it, and in which entry it is" },
-	{ "error-exitcode", 0, "N", FOR_WATCH | FOR_REPORT, option_error_exitcode, "exit with N if anything is reported" },
+	{ "error-exitcode", 0, "N", FOR_WATCH | FOR_REPORT | FOR_SCAN, option_error_exitcode, "exit with N if anything is reported; of scan: if\nanything is lost" },
+	{ "verdicts", 0, "auto|yes|no", FOR_SCAN, option_verdicts, "find out which blocks are lost (default auto; of scan: yes)" },
+	{ "max-pause", 0, "DURATION", FOR_SCAN, option_max_pause,
+	  "do not stop the process for verdicts if it is expected to\nstand still for longer (of scan: default 1s)" },
+	{ "core", 0, "FILE", FOR_SCAN, option_core, "scan a core file instead of a process" },
+	{ "exe", 0, "FILE", FOR_SCAN, option_exe, "the program that left the core, if it is not where it was" },
+	{ "who-points-at", 0, "ADDR,...", FOR_SCAN, option_who_points_at,
+	  "instead of the report of a scan, say who points at each\naddress, or at the block in which it lies (hexadecimal)" },
+	{ "show", 0, "VERDICT,...", FOR_SCAN, option_show,
+	  "report only blocks with such a verdict: definite,\nindirect, possible, reachable" },
+	{ "with-trace", 0, "TRACE", FOR_SCAN, option_with_trace,
+	  "the trace of a watch of that process: blocks that it saw\nbeing taken get their stacks; may be given again" },
 	{ "json", 0, NULL, FOR_PROBES, set_json, "of a process: the plan of each function as JSON" },
 	{ "maps", 0, "FILE", FOR_IMPORT, option_maps, "what was mapped where, as mmleak saved it: for names" },
 	{ "fds", 0, "HITS,CONTROL,MEM", FOR_GDB, set_fds, "of `mmattach gdb`: what gdbscripts/mmleak.py hands over" },

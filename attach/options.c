@@ -230,13 +230,17 @@ static int refuse_word(struct parser *p, const char *word)
 	size_t n = strlen(word);
 
 	usage_refuse(p->err, "unexpected argument '%s'", word);
+	if (p->o->command == COMMAND_SCAN && option_number(word, INT_MAX, &pid))
+		return usage_advise(p->err, "to scan process %s: mmattach scan -p %s", word, word);
+	if (p->o->command == COMMAND_SCAN)
+		return usage_advise(p->err, "to scan a core file: mmattach scan --core %s; a process by name: -n %s", word, word);
 	if (option_number(word, INT_MAX, &pid))
 		return usage_advise(p->err, "to watch process %s: mmattach -p %s", word, word);
 	if (n > 4 && !strcmp(word + n - 4, ".mmt"))
 		return usage_advise(p->err, "to report from a trace: mmattach report %s", word);
 	if (p->o->command == COMMAND_PROBES)
 		return usage_advise(p->err, "mmattach probes -p PID");
-	return usage_advise(p->err, "commands are report, diff, shrink, import, probes and repair; to watch a running process: "
+	return usage_advise(p->err, "commands are report, diff, shrink, import, scan, probes and repair; to watch a running process: "
 			      "-n %s; to start a program: mmattach -- %s", word, word);
 }
 
@@ -322,10 +326,14 @@ void options_fini(struct options *o)
 	fini_list(&o->suppressions);
 	fini_list(&o->files);
 	free(o->block_family);
+	fini_list(&o->with_traces);
 	free(o->block_at);
+	free(o->who_points_at);
 	o->block_family = NULL;
 	o->block_at = NULL;
 	o->nblock_at = 0;
+	o->who_points_at = NULL;
+	o->nwho_points_at = 0;
 }
 
 static void take_effect(const struct options *o)

@@ -7,6 +7,7 @@
  *	mmattach diff [options] OLD NEW
  *	mmattach shrink TRACE... -o OUT
  *	mmattach import mmleak|mtrace FILE... [--maps FILE] -o OUT
+ *	mmattach scan [options] (-p PID | -n NAME | --core FILE [--exe FILE])
  *	mmattach probes [options] [-p PID | -n NAME]
  *	mmattach repair [options] PID
  *	mmattach gdb --fds N,N,N -p PID [options]	for gdbscripts/mmleak.py alone
@@ -38,12 +39,14 @@
 
 enum command {
 	COMMAND_WATCH, COMMAND_PROBES, COMMAND_REPAIR, COMMAND_REPORT, COMMAND_DIFF, COMMAND_SHRINK, COMMAND_IMPORT,
-	COMMAND_GDB, COMMAND_HELP, COMMAND_VERSION
+	COMMAND_SCAN, COMMAND_GDB, COMMAND_HELP, COMMAND_VERSION
 };
 
 enum report_format { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV, FORMAT_FOLDED };
 
 enum import_kind { IMPORT_NONE, IMPORT_MMLEAK, IMPORT_MTRACE };
+
+enum verdicts_wish { VERDICTS_AUTO, VERDICTS_YES, VERDICTS_NO };
 
 /* An option that may be given again. */
 struct option_list {
@@ -88,6 +91,13 @@ struct options {
 	unsigned long block_entry;	/* of --block-list; 0: not given */
 	taddr *block_at;		/* of --block-at */
 	size_t nblock_at;
+	enum verdicts_wish verdicts;
+	uint64_t max_pause_ns;		/* 0: not given */
+	const char *core, *exe;		/* of scan; NULL: not given */
+	taddr *who_points_at;
+	size_t nwho_points_at;
+	unsigned show;			/* a bit for each enum verdict; 0: all */
+	struct option_list with_traces;
 	int error_exitcode;		/* 0: what is reported is no error */
 	enum import_kind import;
 	bool json;			/* of probes */

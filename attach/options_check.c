@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "attach/option_scan.h"
 #include "attach/option_table.h"
 
 const char *options_command_name(enum command c)
@@ -11,7 +12,7 @@ const char *options_command_name(enum command c)
 	static const char *const names[] = {
 		[COMMAND_WATCH] = "watching", [COMMAND_PROBES] = "probes", [COMMAND_REPAIR] = "repair",
 		[COMMAND_REPORT] = "report", [COMMAND_DIFF] = "diff", [COMMAND_SHRINK] = "shrink", [COMMAND_IMPORT] = "import",
-		[COMMAND_GDB] = "gdb",
+		[COMMAND_SCAN] = "scan", [COMMAND_GDB] = "gdb",
 	};
 
 	return names[c];
@@ -40,7 +41,7 @@ static int check_target(const struct options *o, struct usage_error *err)
 {
 	int given = !!o->pid + !!o->name + !!o->program;
 
-	if (given > 1) {
+	if (given > 1 && !(o->command == COMMAND_SCAN && o->program)) {
 		usage_refuse(err, "%s: only one of them can say what to watch",
 		       !o->program ? "-p and -n" : o->pid ? "-p and --" : "-n and --");
 		return usage_advise(err, "either a running process (-p PID or -n NAME), or a program to start (-- PROGRAM)");
@@ -144,6 +145,8 @@ int options_check(const struct options *o, uint64_t used, struct usage_error *er
 		ret = check_report(o, err);
 	if (ret == 0)
 		ret = check_blocks(o, err);
+	if (ret == 0)
+		ret = option_scan_check(o, err);
 	if (ret == 0 && o->quiet && o->verbose)
 		ret = usage_refuse(err, "-q and -v contradict each other");
 	return ret;

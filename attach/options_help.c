@@ -48,6 +48,7 @@ void options_usage(FILE *out)
 	      "       mmattach diff OLD NEW                  what grew, what appeared, what went\n"
 	      "       mmattach shrink TRACE... -o OUT        keep what is live, and totals\n"
 	      "       mmattach import mmleak|mtrace FILE... [--maps FILE] -o OUT\n"
+	      "       mmattach scan -p PID | --core FILE     what is in use now, and what of it is lost\n"
 	      "       mmattach probes [-p PID | -n NAME]     where traps would go, and what they cost\n"
 	      "       mmattach repair PID                    take out traps that a killed keeper left behind\n", out);
 }
@@ -64,5 +65,6 @@ void options_help(FILE *out)
 	      "  mmattach -p 1234 -d 10m\n"
 	      "  mmattach -n my_service -d 1h --format json --report leaks.json\n"
 	      "  mmattach -p 1234 -d 8h -o svc.mmt --rotate 100M; mmattach report svc.*.mmt\n"
+	      "  mmattach scan -p 1234; mmattach scan --core core.1234 --who-points-at 7f12a4003010\n"
 	      "  mmattach --probe 'alloc pool_get' --probe 'free pool_put' -- ./my_program --its-option\n", out);
 }

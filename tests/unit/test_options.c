@@ -13,6 +13,8 @@
 
 #include <cmocka.h>
 
+#include "base/verdict.h"
+
 #define WORDS 16
 
 /* The command line kept beside what it was parsed to: options point into it. */
@@ -486,12 +488,71 @@ static void test_start(void **state)
 	assert_string_equal(text, "");
 }
 
+static void test_scan(void **state)
+{
+	struct line l = accept("scan", "-p", "12", "--format=json", "--report", "r", "--top=0", "--min-bytes", "4K", "--show",
+			       "definite,possible", "--with-trace=a.mmt", "--with-trace", "b.mmt");
+
+	(void)state;
+	assert_int_equal(l.o.command, COMMAND_SCAN);
+	assert_int_equal(l.o.pid, 12);
+	assert_int_equal(l.o.show, 1u << VERDICT_DEFINITE | 1u << VERDICT_POSSIBLE);
+	assert_int_equal(l.o.with_traces.n, 2);
+	options_fini(&l.o);
+	l = accept("scan", "-n", "svc", "--max-pause=3s", "--verdicts", "yes");
+	assert_int_equal(l.o.max_pause_ns, 3000000000);
+	assert_int_equal(l.o.verdicts, VERDICTS_YES);
+	options_fini(&l.o);
+	l = accept("scan", "--core", "core.1", "--exe=/srv/svc", "--who-points-at", "0x7f00,10", "--who-points-at=20");
+	assert_string_equal(l.o.core, "core.1");
+	assert_string_equal(l.o.exe, "/srv/svc");
+	assert_int_equal(l.o.nwho_points_at, 3);
+	assert_int_equal(l.o.who_points_at[0], 0x7f00);
+	assert_int_equal(l.o.who_points_at[2], 0x20);
+	options_fini(&l.o);
+	options_fini(&l.o);	/* twice does no harm */
+}
+
+static void test_scan_refusals(void **state)
+{
+	(void)state;
+	refuse("nothing to scan", "--core FILE", "scan");
+	refuse("-p and --core", "", "scan", "-p", "1", "--core", "c");
+	refuse("-n and --core", "", "scan", "-n", "x", "--core", "c");
+	refuse("-p and -n", "", "scan", "-p", "1", "-n", "x");
+	refuse("--core is given twice", "", "scan", "--core", "a", "--core", "b");
+	refuse("--core: the file name is empty", "", "scan", "--core=");
+	refuse("--exe goes with --core", "", "scan", "-p", "1", "--exe", "e");
+	refuse("--exe: the file name is empty", "", "scan", "--core", "a", "--exe=");
+	refuse("--max-pause means nothing with --core", "", "scan", "--core", "c", "--max-pause=1s");
+	refuse("--max-pause 0s: it is", "200ms", "scan", "-p", "1", "--max-pause=0s");
+	refuse("--verdicts maybe: it is auto", "", "scan", "-p", "1", "--verdicts=maybe");
+	refuse("--show goes by verdicts", "", "scan", "-p", "1", "--verdicts=no", "--show=definite");
+	refuse("--error-exitcode goes by verdicts", "", "scan", "-p", "1", "--verdicts=no", "--error-exitcode=1");
+	refuse("scan looks at a running process", "", "scan", "--", "prog");
+	refuse("unexpected argument '12'", "mmattach scan -p 12", "scan", "12");
+	refuse("unexpected argument 'core.1'", "--core core.1", "scan", "core.1");
+	refuse("--format folded: it is made of stacks", "csv", "scan", "-p", "1", "--format=folded");
+	refuse("--who-points-at goes with", "", "scan", "-p", "1", "--format=csv", "--who-points-at", "1");
+	refuse("--who-points-at x1: not an address", "hexadecimal", "scan", "-p", "1", "--who-points-at", "12,x1,3");
+	refuse("--show lost: no verdict", "definite", "scan", "-p", "1", "--show", "definite,lost");
+	refuse("--show : no verdict", "definite", "scan", "-p", "1", "--show=");
+	refuse("--show unknown: no verdict", "", "scan", "-p", "1", "--show=unknown");
+	refuse("--with-trace: the file name is empty", "", "scan", "-p", "1", "--with-trace=");
+	refuse("--core means nothing to watching", "", "-p", "1", "--core", "c");
+	refuse("--show means nothing to report", "", "report", "--show", "definite", "x.mmt");
+	refuse("--duration means nothing to scan", "", "scan", "-p", "1", "-d", "1s");
+	refuse("--output means nothing to scan", "", "scan", "-p", "1", "-o", "x");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_defaults),
 		cmocka_unit_test(test_every_option),  cmocka_unit_test(test_stack_options),
 		cmocka_unit_test(test_trace_options),
+		cmocka_unit_test(test_scan),
+		cmocka_unit_test(test_scan_refusals),
 		cmocka_unit_test(test_report_options), cmocka_unit_test(test_single_blocks), cmocka_unit_test(test_probes_as_json),
 		cmocka_unit_test(test_files),
 		cmocka_unit_test(test_rules), cmocka_unit_test(test_refs),

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/scan_live.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "attach/coming.h"
+#include "attach/diagnose.h"
+#include "attach/pause.h"
+#include "attach/room.h"
+#include "base/duration.h"
+#include "base/log.h"
+#include "base/size.h"
+
+static uint64_t max_pause(const struct options *opt)
+{
+	return opt->max_pause_ns ? opt->max_pause_ns : SCAN_MAX_PAUSE_NS;
+}
+
+/* --- why not --- */
+
+static void say_too_long(const struct session *s, const struct pause_had *had)
+{
+	char expected[DURATION_TEXT], most[DURATION_TEXT];
+
+	log_error("cannot scan %d (%s): it would stand still for about %s, and that is more than %s", s->target.pid,
+		  s->target.comm, duration_format(had->expected_ns, expected, sizeof(expected)),
+		  duration_format(max_pause(s->opt), most, sizeof(most)));
+	log_hint("--max-pause %llus allows it; a core made by gcore(1) stops it for longer",
+		 (unsigned long long)(had->expected_ns / 500000000 + 1));
+}
+
+static int say_no_room(const struct session *s, const struct room *room)
+{
+	log_error("cannot scan %d (%s): a copy of it takes %.1f GiB, and %.1f GiB of memory are available", s->target.pid,
+		  s->target.comm, (double)room->needed / (1 << 30), (double)room->available / (1 << 30));
+	log_hint("a core file, made by gcore(1), can be scanned on another machine: mmattach scan --core FILE");
+	return -ENOMEM;
+}
+
+static void say_not_copied(const struct session *s, int err, const struct pause_had *had)
+{
+	struct diagnosis d;
+
+	if (err == -ETIME) {
+		say_too_long(s, had);
+	} else if (err == -ESRCH) {
+		diagnose_vanished(&s->target, &d);
+		diagnose_log(&d);
+	} else if (err == -ETIMEDOUT) {
+		log_error("cannot scan %d (%s): the copy took too long, and it was let go", s->target.pid, s->target.comm);
+		log_hint("a longer --max-pause gives it more time");
+	} else {
+		log_error_errno(err, "cannot scan %d (%s)", s->target.pid, s->target.comm);
+	}
+}
+
+/* --- one pause --- */
+
+static int copy(struct scan *sc, struct session *s, struct pause_had *had)
+{
+	const struct pause_wish wish = { .max_pause_ns = max_pause(sc->opt) };
+	struct room room;
+	int r;
+
+	if (!room_for_copy(s->target.pid, &room))
+		return say_no_room(s, &room);
+	r = pause_and_copy(&s->link, s->target.pid, &wish, &sc->snapshot, had);
+	if (r < 0)
+		say_not_copied(s, r, had);
+	return r;
+}
+
+/* What is still of use when the process was let go. */
+static void take_over(struct scan *sc, struct session *s)
+{
+	modules_free(sc->modules);
+	sc->modules = s->modules;
+	s->modules = NULL;
+	target_fini(&sc->target);
+	sc->target = s->target;
+	s->target = (struct target_info){ 0 };
+}
+
+static int look_once(struct scan *sc, int argc, char **argv, struct pause_had *had)
+{
+	struct session *s = calloc(1, sizeof(*s)); /* too large for a small stack */
+	int r;
+
+	if (!s) {
+		log_error_errno(ENOMEM, "cannot begin");
+		return -ENOMEM;
+	}
+	s->opt = sc->opt;
+	s->signals = s->control = -1;
+	s->fs = (struct targetfs)TARGETFS_INIT;
+	r = come_to_look(s, argc, argv);
+	if (r == 0)
+		r = copy(sc, s, had);
+	if (s->linked) {
+		come_undone(s);
+		link_close(&s->link);
+	}
+	if (r == 0)
+		take_over(sc, s);
+	modules_free(s->modules);
+	targetfs_fini(&s->fs);
+	target_fini(&s->target);
+	free(s);
+	return r;
+}
+
+static int count(struct scan *sc)
+{
+	int r = census_take(&sc->snapshot, &sc->census);
+
+	if (r < 0)
+		log_error_errno(r, "cannot list the blocks of %d", sc->target.pid);
+	return r;
+}
+
+/* --- all --- */
+
+static void note_pause(struct scan *sc, const struct pause_had *had, uint32_t pauses)
+{
+	struct scan_report *r = &sc->report;
+
+	r->pause = (struct scan_pause){
+		.expected_s = (double)had->expected_ns / 1e9, .had_s = (double)had->had_ns / 1e9, .threads = had->threads,
+		.not_stopped = had->not_stopped, .pauses = pauses,
+	};
+	r->summary.run.stopped_seconds += r->pause.had_s;
+}
+
+static void describe(struct scan *sc)
+{
+	struct summary *s = &sc->report.summary;
+
+	summary_set_target(s, sc->target.pid, sc->target.comm, sc->target.exe);
+	for (size_t i = 0; i < sc->target.argc; i++)
+		summary_add_arg(s, sc->target.argv[i]);
+	s->run.frontend = "ptrace";
+}
+
+static int64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
+int scan_live(struct scan *sc, int argc, char **argv)
+{
+	int r;
+
+	for (uint32_t pauses = 1;; pauses++) {
+		struct pause_had had = { 0 };
+
+		sc->report.summary.run.start_ns = now_ns();
+		r = look_once(sc, argc, argv, &had);
+		if (r < 0)
+			return r;
+		note_pause(sc, &had, pauses);
+		r = count(sc);
+		if (r < 0 || !sc->census.known || census_adds_up(&sc->census) || pauses == SCAN_PAUSES)
+			break;
+		log_verbose("the census does not come out even: once more");
+		census_fini(&sc->census);
+		snapshot_fini(&sc->snapshot);
+	}
+	describe(sc);
+	return r;
+}

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT
+/*
+ * held: what a scan finds in a process that it never watched. Before it is ready it has lost carts (a C++ class), each with a list of items that
+ * only the cart pointed to; keeps others in a table; and has one of which only the middle is known. Then threads work on, and others
+ * sleep in the kernel, and count what a stranger would do to them.
+ *
+ *	held THREADS BLOCKS CARTS
+ *
+ * THREADS allocate and release under changing sizes, and check what they wrote. BLOCKS are kept besides, of all sizes. Orders:
+ *
+ *	truth	{"lost_carts", "lost_items", "kept_carts", "kept", "middle", "a_cart", "an_item", "a_kept", "table"}: numbers, and addresses, as text
+ *	rounds	{"rounds"}: what the threads have done until now
+ *	end	{"eintr", "wrong", "rounds"}
+ */
+#include <pthread.h>
+#include <sys/epoll.h>
+
+#include <atomic>
+
+#include "victim.h"
+
+namespace shop {
+
+struct item {
+	item *next = nullptr;
+	uint64_t price = 42;
+	virtual ~item() {}
+	virtual int weight() const { return 1; }
+};
+
+struct cart {
+	item *first = nullptr;
+	char owner[96];
+	cart() { memset(owner, 'o', sizeof(owner)); }
+	virtual ~cart() {}
+};
+
+}
+
+#define MASK 0x5a5a5a5a5a5a5a5aull	/* addresses that we remember point nowhere */
+#define ITEMS 3
+#define KEPT_CARTS 5
+
+shop::cart *kept_carts[KEPT_CARTS];
+static void **kept;
+char *middle;
+static size_t ncarts, nkept;
+static uint64_t a_cart, an_item, a_middle;
+
+static std::atomic<uint64_t> rounds, eintr, wrong;
+static std::atomic<bool> ending;
+
+/* --- what is lost --- */
+
+static __attribute__((noinline)) shop::cart *fill_cart()
+{
+	shop::cart *c = new shop::cart;
+
+	for (int i = 0; i < ITEMS; i++) {
+		shop::item *it = new shop::item;
+
+		it->next = c->first;
+		c->first = it;
+	}
+	return c;
+}
+
+static __attribute__((noinline)) void lose_carts(size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		shop::cart *c = fill_cart();
+
+		escape(c);
+		a_cart = (uint64_t)c ^ MASK;
+		an_item = (uint64_t)c->first ^ MASK;
+	}
+}
+
+static __attribute__((noinline)) void keep(size_t n)
+{
+	uint64_t seed = 88172645463325252ull;
+
+	for (size_t i = 0; i < KEPT_CARTS; i++)
+		kept_carts[i] = fill_cart();
+	kept = static_cast<void **>(malloc(n * sizeof(*kept)));
+	for (size_t i = 0; i < n; i++) {
+		size_t size = 16 + victim_random(&seed) % (i % 64 ? 600 : 9000);
+
+		kept[i] = malloc(size);
+		memset(kept[i], 'k', size);
+	}
+	nkept = n;
+	middle = static_cast<char *>(malloc(777));
+	a_middle = (uint64_t)middle ^ MASK;
+	middle += 100;
+}
+
+/* What the functions above left below us must point at nothing. */
+static __attribute__((noinline)) void scrub()
+{
+	volatile char below[1 << 16];
+
+	for (size_t i = 0; i < sizeof(below); i++)
+		below[i] = 0;
+}
+
+/* --- life --- */
+
+static void work_once(uint64_t *seed)
+{
+	size_t n = 16 + victim_random(seed) % 2000;
+	unsigned char *p = static_cast<unsigned char *>(malloc(n));
+
+	memset(p, (int)(n & 255), n);
+	escape(p);
+	for (size_t i = 0; i < n; i++)
+		if (p[i] != (n & 255))
+			wrong++;
+	free(p);
+}
+
+static void *work(void *arg)
+{
+	uint64_t seed = 1234567 + (uint64_t)(uintptr_t)arg;
+
+	while (!ending) {
+		work_once(&seed);
+		rounds++;
+	}
+	return nullptr;
+}
+
+/* A long sleep, in many ways; nobody may end it early but its own time. */
+static void *sleep_in_epoll(void *)
+{
+	int fd = epoll_create1(0);
+	struct epoll_event e;
+
+	while (!ending)
+		if (epoll_wait(fd, &e, 1, 200) < 0 && errno == EINTR)
+			eintr++;
+	close(fd);
+	return nullptr;
+}
+
+static void *sleep_in_nanosleep(void *)
+{
+	const struct timespec t = { 0, 200000000 };
+
+	while (!ending)
+		if (nanosleep(&t, nullptr) < 0 && errno == EINTR)
+			eintr++;
+	return nullptr;
+}
+
+static void tell_truth()
+{
+	printf("{\"lost_carts\": %zu, \"lost_items\": %zu, \"kept_carts\": %d, \"kept\": %zu, \"middle\": \"%#lx\", \"a_cart\": \"%#lx\", "
+	       "\"an_item\": \"%#lx\", \"a_kept\": \"%p\", \"table\": \"%p\"}\n", ncarts, ncarts * ITEMS, KEPT_CARTS, nkept,
+	       (unsigned long)(a_middle ^ MASK), (unsigned long)(a_cart ^ MASK), (unsigned long)(an_item ^ MASK), kept[nkept / 2],
+	       static_cast<void *>(kept));
+	fflush(stdout);
+	scrub();
+}
+
+int main(int argc, char **argv)
+{
+	size_t nthreads = argc > 1 ? strtoul(argv[1], nullptr, 10) : 1, blocks = argc > 2 ? strtoul(argv[2], nullptr, 10) : 1000;
+	char line[ORDER_MAX];
+	pthread_t t[64];
+	size_t n = 0;
+
+	ncarts = argc > 3 ? strtoul(argv[3], nullptr, 10) : 50;
+	lose_carts(ncarts);
+	keep(blocks ? blocks : 1);
+	scrub();
+	for (; n < nthreads && n < 60; n++)
+		pthread_create(&t[n], nullptr, work, (void *)(uintptr_t)n);
+	pthread_create(&t[n++], nullptr, sleep_in_epoll, nullptr);
+	pthread_create(&t[n++], nullptr, sleep_in_nanosleep, nullptr);
+	victim_ready();
+	while (strcmp(victim_order(line), "end")) {
+		if (!strcmp(line, "truth")) {
+			tell_truth();
+			continue;
+		}
+		printf("{\"rounds\": %lu}\n", (unsigned long)rounds.load());
+		fflush(stdout);
+	}
+	ending = true;
+	while (n)
+		pthread_join(t[--n], nullptr);
+	printf("{\"eintr\": %lu, \"wrong\": %lu, \"rounds\": %lu}\n", (unsigned long)eintr.load(), (unsigned long)wrong.load(),
+	       (unsigned long)rounds.load());
+	return 0;
+}
