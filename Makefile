@@ -72,6 +72,7 @@ ifneq ($(wildcard tests/victims/hot.c),)
 VICTIMS += build/victims/hot_static build/victims/hot_static_pie build/victims/hot_static_stripped
 endif
 VICTIMS += build/victims/paths_static build/victims/paths_static_pie build/victims/cored_static build/victims/cored_static_pie
+VICTIMS += $(addprefix build/victims/classes_,stripped static_stripped nortti)
 VICTIMS += $(foreach level,O0 Os,$(patsubst %,build/victims/%_$(level),paths cpaths sigpaths))
 # Where there is a toolchain.
 RUSTC ?= $(shell command -v rustc)
@@ -179,6 +180,18 @@ build/victims/%_O0: tests/victims/%.cc
 build/victims/%_Os: tests/victims/%.cc
 	@mkdir -p $(@D)
 	$(call say,CXX)$(CXX) -std=gnu++17 $(VICTIM_FLAGS) -Os -MMD -MP -o $@ $<
+
+build/victims/%_stripped: tests/victims/%.cc
+	@mkdir -p $(@D)
+	$(call say,CXX)$(CXX) -std=gnu++17 $(VICTIM_FLAGS) -s -MMD -MP -o $@ $<
+
+build/victims/%_static_stripped: tests/victims/%.cc
+	@mkdir -p $(@D)
+	$(call say,CXX)$(CXX) -std=gnu++17 $(VICTIM_FLAGS) -static -s -MMD -MP -o $@ $<
+
+build/victims/%_nortti: tests/victims/%.cc
+	@mkdir -p $(@D)
+	$(call say,CXX)$(CXX) -std=gnu++17 $(VICTIM_FLAGS) -fno-rtti -MMD -MP -o $@ $<
 
 build/victims/%: tests/victims/%.c
 	@mkdir -p $(@D)

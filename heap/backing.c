@@ -258,6 +258,33 @@ void backing_fini(struct backing *b)
 	*b = (struct backing){ .files = NULL };
 }
 
+static bool segment_at(const struct backing_file *f, uint64_t offset, taddr *vaddr)
+{
+	const uint8_t *bytes = f->bytes;
+	Elf64_Ehdr eh;
+
+	if (!bytes || f->size < sizeof(eh))
+		return false;
+	memcpy(&eh, bytes, sizeof(eh));
+	if (memcmp(eh.e_ident, ELFMAG, SELFMAG) || eh.e_ident[EI_CLASS] != ELFCLASS64 || eh.e_phoff > f->size)
+		return false;
+	for (unsigned i = 0; i < eh.e_phnum && (f->size - eh.e_phoff) / sizeof(Elf64_Phdr) > i; i++) {
+		Elf64_Phdr ph;
+
+		memcpy(&ph, bytes + eh.e_phoff + i * sizeof(ph), sizeof(ph));
+		if (ph.p_type != PT_LOAD || offset < ph.p_offset || offset - ph.p_offset >= ph.p_filesz)
+			continue;
+		*vaddr = ph.p_vaddr + (offset - ph.p_offset);
+		return true;
+	}
+	return false;
+}
+
+bool backing_vaddr(const struct backing_file *f, const struct mapping *m, taddr at, taddr *vaddr)
+{
+	return segment_at(f, m->offset + (at - m->lo), vaddr);
+}
+
 int backing_open_name(void *ctx, const struct mapping *m, bool *certain)
 {
 	const struct backing_names *names = ctx;

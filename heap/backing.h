@@ -59,6 +59,12 @@ void backing_fini(struct backing *b);
 /* What became of the file of @m; NULL for none. */
 const struct backing_file *backing_find(const struct backing *b, const struct mapping *m);
 
+/*
+ * The file's own address (ELF vaddr) of @at in its mapping @m, by the program headers of its contents. false: it is not used, or no
+ * ELF file, or no segment is there.
+ */
+bool backing_vaddr(const struct backing_file *f, const struct mapping *m, taddr at, taddr *vaddr);
+
 /* A backing_open for cores: by name. @ctx is this. */
 struct backing_names {
 	const char *exe_path;	/* the program as the core names it; NULL: not known */

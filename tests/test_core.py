@@ -228,6 +228,34 @@ def test_kernel_backing(dumped_by_kernel, tmp_path):
     check_backing(*dumped_by_kernel, tmp_path)
 
 
+@pytest.mark.parametrize("program", ["classes", "classes_stripped", "classes_static_stripped", "classes_nortti"])
+def test_classes(program, tmp_path):
+    """Each object by its class, whatever symbols there are; and nothing that only looks like one."""
+    victim = Victim(program, tmp_path)
+    gcore(victim, tmp_path / "core")
+    assert victim.end(b"end") == 0
+    blocks = victim.told.values()
+    found = facts(tmp_path / "core", *[b[:2] for b in blocks], option="--classes")
+    assert [(name, cls or "") for name, cls in zip(victim.told, found["classes"])] == \
+        [(name, block[2]) for name, block in victim.told.items()]
+
+
+def test_classes_without_files(tmp_path):
+    """Nothing but symbols could tell, and those are not there: no class, rather than a wrong one."""
+    victim = Victim("classes_nortti", tmp_path)
+    gcore(victim, tmp_path / "core")
+    assert victim.end(b"end") == 0
+    stripped = tmp_path / "stripped"
+    subprocess.run(["strip", "-o", stripped, VICTIMS / "classes_nortti"], timeout=LIMIT, check=True)
+    blocks = {n: b for n, b in victim.told.items() if n != "stream"}
+    # strip changes the ELF header, so that the build id must do
+    done = subprocess.run([FACTS, "--classes", f"--exe={stripped}", tmp_path / "core",
+                           *[str(n) for b in blocks.values() for n in b[:2]]], stdout=subprocess.PIPE, timeout=LIMIT, check=True)
+    found = json.loads(done.stdout)
+    assert {f["path"]: f["proof"] for f in found["backing"]}[str(VICTIMS / "classes_nortti")] == BUILD_ID
+    assert found["classes"] == [None] * len(blocks)
+
+
 def test_compressed(dumped_by_gdb, tmp_path):
     _, core = dumped_by_gdb
     for program, suffix, word in (("zstd", "zst", "unzstd"), ("gzip", "gz", "gunzip"), ("xz", "xz", "unxz")):

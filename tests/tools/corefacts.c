@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * corefacts [--back | --exe=FILE] CORE [ADDR LENGTH]...: what heap/core.h makes of a core file, as JSON, and the bytes at those
+ * corefacts [--back | --classes] [--exe=FILE] CORE [ADDR LENGTH]...: what heap/core.h makes of a core file, as JSON, and the bytes at those
  * addresses: hexadecimal, or what is there instead. --back: with the files behind it (heap/backing.h); --exe: the program's is FILE.
+ * --classes: the same as --back, and each of those is a block: of which class (heap/classify.h).
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,6 +11,7 @@
 
 #include "base/strbuf.h"
 #include "heap/backing.h"
+#include "heap/classify.h"
 #include "heap/core.h"
 
 static const char *const kinds[] = { "here", "zero", "file", "missing", "nothing" };
@@ -64,7 +66,35 @@ static void put_doubts(struct strbuf *sb, const struct core_info *info)
 	strbuf_fini(&all);
 }
 
-static void put_backing(struct strbuf *sb, struct snapshot *s, const struct core_info *info, const char *exe)
+/* The class of each block ADDR LENGTH. */
+static void put_classes(struct strbuf *sb, const struct snapshot *s, const struct backing *b, char **argv)
+{
+	struct classify *c;
+	uint32_t *found;
+	size_t n = 0;
+
+	while (argv[n])
+		n++;
+	found = calloc(n + 1, sizeof(*found));
+	if (!found || classify_new(s, b, &c))
+		exit(1);
+	for (size_t i = 0; i + 1 < n; i += 2) {
+		if (classify_block(c, strtoull(argv[i], NULL, 0), strtoull(argv[i + 1], NULL, 0), &found[i]))
+			exit(1);
+	}
+	if (classify_names(c))
+		exit(1);
+	strbuf_puts(sb, ", \"classes\": [");
+	for (size_t i = 0; i + 1 < n; i += 2) {
+		strbuf_puts(sb, i ? ", " : "");
+		strbuf_json(sb, classify_name(c, found[i]));
+	}
+	strbuf_puts(sb, "]");
+	classify_free(c);
+	free(found);
+}
+
+static void put_backing(struct strbuf *sb, struct snapshot *s, const struct core_info *info, const char *exe, char **blocks)
 {
 	struct backing_names names = { info->exe, exe };
 	struct backing b;
@@ -79,6 +109,8 @@ static void put_backing(struct strbuf *sb, struct snapshot *s, const struct core
 		strbuf_puts(sb, "}");
 	}
 	strbuf_puts(sb, "]");
+	if (blocks)
+		put_classes(sb, s, &b, blocks);
 	backing_fini(&b);
 }
 
@@ -102,11 +134,15 @@ int main(int argc, char **argv)
 	struct strbuf sb = STRBUF_INIT;
 	struct core_info info;
 	struct snapshot s;
-	const char *option = argc > 2 && !strncmp(argv[1], "--", 2) ? argv[1] : NULL;
+	const char *exe = NULL;
+	bool back = false, classes = false;
 	int err;
 
-	argv += option != NULL;
-	argc -= option != NULL;
+	for (; argc > 1 && !strncmp(argv[1], "--", 2); argv++, argc--) {
+		back = true;
+		classes = classes || !strcmp(argv[1], "--classes");
+		exe = strncmp(argv[1], "--exe=", 6) ? exe : argv[1] + 6;
+	}
 	if (argc < 2)
 		return 2;
 	err = core_open(argv[1], &s, &info);
@@ -121,8 +157,8 @@ int main(int argc, char **argv)
 	put_maps(&sb, &s);
 	put_threads(&sb, &s);
 	put_doubts(&sb, &info);
-	if (option && !err)
-		put_backing(&sb, &s, &info, strncmp(option, "--exe=", 6) ? NULL : option + 6);
+	if (back && !err)
+		put_backing(&sb, &s, &info, exe, classes ? argv + 2 : NULL);
 	strbuf_puts(&sb, ", \"reads\": [");
 	for (int i = 2; i + 1 < argc; i += 2) {
 		strbuf_puts(&sb, i > 2 ? ", " : "");
