@@ -4,10 +4,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "attach/keeper/procfs.h"
@@ -124,7 +126,7 @@ static void set_limit(struct pause *p, const struct pause_wish *wish)
 		p->limit_ns = LIMIT_LEAST_NS;
 }
 
-static int prepare(struct pause *p, const struct pause_wish *wish)
+static int prepare_all(struct pause *p, const struct pause_wish *wish)
 {
 	struct mirror_size size;
 	uint64_t start, extra;
@@ -152,6 +154,50 @@ static int prepare(struct pause *p, const struct pause_wish *wish)
 		return -ETIME;
 	r = reserve_threads(p);
 	return r < 0 ? r : mirror_copy_reserve(&p->copy, p->out);
+}
+
+struct preparing {
+	struct pause *pause;
+	const struct pause_wish *wish;
+	int result;
+	atomic_bool done;
+};
+
+static void *prepare_thread(void *arg)
+{
+	struct preparing *g = arg;
+
+	g->result = prepare_all(g->pause, g->wish);
+	atomic_store(&g->done, true);
+	return NULL;
+}
+
+/*
+ * In a thread of its own: it takes seconds where memory is large, or where the target forks all the time (which keeps everybody off its
+ * mappings), and meanwhile somebody must read events: else the keeper takes us for dead.
+ */
+static int prepare(struct pause *p, const struct pause_wish *wish)
+{
+	struct preparing g = { .pause = p, .wish = wish };
+	const struct timespec ms = { 0, 1000000 };
+	sigset_t all, before;
+	pthread_t thread;
+	int r;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	r = -pthread_create(&thread, NULL, prepare_thread, &g);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (r < 0)
+		return r;
+	while (!atomic_load(&g.done)) {
+		link_alive(p->link);
+		if (wish->meanwhile)
+			wish->meanwhile(wish->ctx);
+		nanosleep(&ms, NULL);
+	}
+	pthread_join(thread, NULL);
+	return g.result;
 }
 
 /* --- while it stands --- */

@@ -25,7 +25,9 @@
 
 struct pause_wish {
 	uint64_t max_pause_ns;		/* not begun if it is expected to last longer; 0: whatever it takes */
-	uint64_t limit_ns;		/* ended if it lasts so long; 0: a multiple of max_pause_ns, and at least as much as the target itself could bear */
+	uint64_t limit_ns;		/* ended if it lasts so long; 0: a multiple of what is expected and of max_pause_ns, a second at least */
+	void (*meanwhile)(void *ctx);	/* if not NULL: called every millisecond while it is prepared, which may take seconds: events want to be read */
+	void *ctx;
 };
 
 struct pause_had {
@@ -38,7 +40,8 @@ struct pause_had {
 /*
  * Copy the process that @l's keeper has seized (nothing needs to be planted). @had is filled as far as it came, also on
  * failure. 0; -ETIME: it would take longer than max_pause_ns (had->expected_ns says how long), and nobody was stopped; -ETIMEDOUT as above;
- * -ESRCH the target is gone; -EOPNOTSUPP: gdb is the tracer; -ENOMEM, before anybody was stopped; another -errno. On failure @out is empty.
+ * -ESRCH the target is gone, or has exec'ed; -EOPNOTSUPP: gdb is the tracer; -ENOMEM, before anybody was stopped, also where the machine has so much,
+ * but could not spare it; -EAGAIN: it grew faster than room could be made; -EPIPE: the keeper is gone; another -errno. On failure @out is empty.
  */
 must_check int pause_and_copy(struct link *l, pid_t pid, const struct pause_wish *wish, struct snapshot *out, struct pause_had *had);
 

@@ -75,7 +75,7 @@ static bool ask_active(struct keeper *k)
 	return found;
 }
 
-static void ask_everyone(struct keeper *k)
+void collect_everyone(struct keeper *k)
 {
 	int status;
 	pid_t tid;
@@ -217,7 +217,7 @@ int collect(struct keeper *k, uint64_t max_wait_ns)
 		bool settled = tick && !k->nqueue;
 
 		k->found = 0;
-		ask_everyone(k);
+		collect_everyone(k);
 		if (settled && !k->found && k->now_ns - k->last_found_ns > SCAN_NS)
 			set_settled(k, true);
 	}

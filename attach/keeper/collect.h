@@ -24,6 +24,9 @@ must_check int collect(struct keeper *k, uint64_t max_wait_ns);
 /* Wait for a signal, at most @max_wait_ns, and ask the thread that it names: for a time in which hardly anything happens. As collect. */
 must_check int collect_quietly(struct keeper *k, uint64_t max_wait_ns);
 
+/* Everybody is asked. */
+void collect_everyone(struct keeper *k);
+
 /* Somebody may have stopped unseen: everyone is asked every few milliseconds, until all is quiet. */
 void collect_unsettle(struct keeper *k);
 

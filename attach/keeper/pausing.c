@@ -232,6 +232,8 @@ void pausing_round(struct keeper *k, uint64_t max_wait_ns)
 	uint64_t now = keeper_clock_ns(), left = k->pausing.until_ns > now ? k->pausing.until_ns - now : 0;
 
 	k->news |= collect_quietly(k, left < max_wait_ns ? left : max_wait_ns);
+	/* nobody can have done anything but die; then all have, and one signal tells of them */
+	collect_everyone(k);
 	atomic_fetch_add_explicit(&k->shared->beat, 1, memory_order_relaxed);
 	if (k->now_ns >= k->pausing.until_ns)
 		resume(k);

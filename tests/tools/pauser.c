@@ -101,11 +101,16 @@ static void say_hits(struct pauser *p)
 	p->others = 0;
 }
 
+static void meanwhile(void *ctx)
+{
+	drain(ctx);
+}
+
 /* --- orders --- */
 
 static void order_pause(struct pauser *p, const char *line)
 {
-	struct pause_wish wish = { 0 };
+	struct pause_wish wish = { .meanwhile = meanwhile, .ctx = p };
 	struct pause_had had;
 	int r;
 

@@ -1,0 +1,453 @@
+# SPDX-License-Identifier: MIT
+"""A process stopped once and copied: what is copied is what was there, and the process does not notice.
+
+tests/tools/pauser makes the pauses, with or without traps planted.
+"""
+import json
+import os
+import pathlib
+import random
+import signal
+import threading
+import time
+
+import pytest
+
+from harness import TOP, Program, ended, random_moment, rounds, wait_for
+from untouched import assert_untouched, state_letters, stopped, threads, tracers, wait_untraced
+
+PAUSER = TOP / os.environ.get("MM_BUILD", "build/release") / "tools/pauser"
+PAGE = 4096
+SOON = 3.0  # seconds within which a target is free when whoever paused it is gone, on a machine that is busy
+
+
+class Pauser(Program):
+    def __init__(self, pid, *args):
+        super().__init__([PAUSER, pid, *args])
+        self.target = pid
+        line = self.out.take()
+        assert line, self.said()
+        self.keeper = json.loads(line)["keeper"]
+
+    def say(self, order):
+        self.process.stdin.write(order.encode() + b"\n")
+        self.process.stdin.flush()
+
+    def ask(self, order, limit=30):
+        self.say(order)
+        line = self.out.take(limit)
+        assert line is not None, f"no answer to {order!r}: status {self.process.poll()}, {self.said()}"
+        return json.loads(line)
+
+    def pause(self, *limits):
+        """One that must succeed."""
+        had = self.ask(" ".join(["pause", *map(str, limits)]))
+        assert had["r"] == 0, had
+        return had
+
+    def word(self, address):
+        return self.ask(f"word {address}")["word"]
+
+    def end(self):
+        self.process.stdin.close()
+        assert self.wait() == 0, self.said()
+
+
+@pytest.fixture
+def pauser():
+    """pauser(VICTIM, [watch]): seized, with traps if it is to watch."""
+    started = []
+
+    def start(target, *args):
+        started.append(Pauser(target.pid, *args))
+        return started[-1]
+
+    yield start
+    for p in started:
+        if p.alive():
+            os.kill(p.pid, signal.SIGCONT)
+            p.process.stdin.close()
+            try:
+                p.process.wait(10)
+            except Exception:  # whatever it is, it must not stay
+                p.kill()
+
+
+def resident(pid):
+    """Pages that are there, by mapping, as the kernel counts them (smaps walks the page tables itself)."""
+    found, where = {}, None
+    for line in pathlib.Path(f"/proc/{pid}/smaps").read_text().splitlines():
+        key, _, rest = line.partition(":")
+        if "-" in key.split()[0] and key.split()[0].replace("-", "").isalnum() and not rest.strip().endswith("kB"):
+            where = line.split()[0]
+        elif key in ("Rss", "Anonymous", "Swap"):
+            found[where, key] = int(rest.split()[0])
+    return found
+
+
+def page_tables(pid):
+    for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmPTE"):
+            return int(line.split()[1])
+    return None
+
+
+WAYS = [[], ["watch"]]
+
+
+def ids(args):
+    return "watched" if args else "looked at"
+
+
+# --- what is copied ---
+
+@pytest.mark.parametrize("args", WAYS, ids=ids)
+def test_contents(victim, pauser, args):
+    """Memory is what the victim says, untouched pages are not there, and values that only registers hold are found."""
+    target = victim("still")
+    where = target.ask("where")
+    p = pauser(target, *args)
+    had = p.pause()
+    assert (had["swapped"], had["not_stopped"], had["comm"]) == (0, 0, "still"), had
+    for address, size, checksum in where["blocks"]:
+        assert p.ask(f"sum {address} {size}") == {"sum": checksum}
+    for address, size in where["untouched"]:
+        assert p.ask(f"word {address + size // 2}") == {"word": 0, "kind": 1}
+    assert len(p.ask(f"find {where['kept']}")["regs"]) == 1
+    assert len(p.ask(f"find {where['vector']}")["vectors"]) == 1
+    told = p.ask("threads")
+    assert sorted(t["tid"] for t in told) == sorted(threads(target.pid))
+    assert all(t["known"] and not t["running"] and t["sp"] for t in told)
+    p.end()
+    assert_untouched(target)
+    assert target.end() == {"damaged": 0, "eintr": 0}
+
+
+def test_nothing_becomes_resident(victim, pauser):
+    """Not one page of a sparse mapping, a deep stack or anything else appears by being looked for."""
+    target = victim("still")
+    target.ask("quiet")
+    p = pauser(target)
+    before, tables = resident(target.pid), page_tables(target.pid)
+    for _ in range(20):
+        p.pause()
+    assert (resident(target.pid), page_tables(target.pid)) == (before, tables)
+    p.end()
+    assert_untouched(target)
+    assert target.end()["damaged"] == 0
+
+
+def test_one_moment(victim, pauser):
+    """Two counters that a running thread keeps equal, but for the moment between, are so in each snapshot."""
+    target = victim("still", 4)
+    where = target.ask("where")
+    p = pauser(target)
+    seen = set()
+    for _ in range(rounds(100, 500)):
+        p.pause()
+        for a, b in where["twins"]:
+            first, second = p.word(a), p.word(b)
+            assert first - second in (0, 1), (first, second)
+            seen.add(first)
+    assert len(seen) > 50, "the threads did not run between the pauses"
+    p.end()
+    assert_untouched(target)
+    assert target.end()["damaged"] == 0
+
+
+def test_it_grows(victim, pauser):
+    """More memory than at the last pause, and a mapping that goes away."""
+    target = victim("still")
+    p = pauser(target)
+    small = p.pause()["bytes"]
+    target.ask("grow 64")
+    large = p.pause()["bytes"]
+    assert 63 << 20 < large - small < 66 << 20
+    target.ask("shrink")
+    assert p.pause()["bytes"] < small + (2 << 20)
+    p.end()
+    assert target.end()["damaged"] == 0
+
+
+# --- how long ---
+
+def test_too_long_is_not_begun(victim, pauser):
+    target = victim("still")
+    p = pauser(target)
+    had = p.ask("pause 1000")
+    assert (had["r"], had["had_ns"], had["tries"]) == (-62, 0, 0), had  # ETIME
+    assert had["expected_ns"] > 1000
+    p.pause(10_000_000_000)
+    p.end()
+    assert_untouched(target)
+    assert target.end() == {"damaged": 0, "eintr": 0}
+
+
+# --- it does not notice ---
+
+@pytest.mark.parametrize("args", WAYS, ids=ids)
+def test_storm(victim, pauser, args):
+    """Sleepers of every kind see no EINTR, signals come once, memory and masks are whole."""
+    target = victim("storm", 64)
+    target.say("signals")
+    p = pauser(target, *args)
+    for _ in range(rounds(60, 300)):
+        p.pause()
+        random_moment(0.02)
+    p.end()
+    assert_untouched(target)
+    told = target.end()
+    assert (told["eintr"], told["odd"], told["damaged"], told["lost"], told["doubled"], told["wrong_info"]) == (0,) * 6, told
+    assert told["mask_kept"] and told["sent"] > 0
+
+
+@pytest.mark.parametrize("mode", ["fork", "big", "vfork", "spawn", "system", "exec", "shared", "thread"])
+@pytest.mark.parametrize("args", WAYS, ids=ids)
+def test_makers(victim, pauser, mode, args):
+    """Children and threads are made meanwhile: every one ends as it should, nobody runs in the pause."""
+    target = victim("forker", mode)
+    p = pauser(target, *args)
+    for _ in range(rounds(60, 300)):
+        p.pause()
+        random_moment(0.01)
+    p.end()
+    assert_untouched(target)
+    told = target.end()
+    assert (told["killed"], told["wrong"], told["damaged"]) == (0, 0, 0), told
+    assert told["made"] > 10
+
+
+def test_every_hit_once(victim, pauser):
+    """Hits that a pause comes upon are told after it, once."""
+    target = victim("still")
+    target.ask("quiet")
+    p = pauser(target, "watch")
+    p.ask("hits")
+    for _ in range(rounds(10, 50)):
+        answer = {}
+        order = threading.Thread(target=lambda: answer.update(target.ask("pairs 3000", 120)))
+        order.start()
+        pauses = 0
+        while order.is_alive():
+            p.pause()
+            pauses += 1
+            random_moment(0.005)
+        order.join()
+        assert pauses > 3
+        hits = p.ask("hits")
+        assert (hits["malloc"], hits["free"], hits["dropped"]) == (answer["pairs"], answer["pairs"], 0), hits
+    p.end()
+    assert_untouched(target)
+    assert target.end() == {"damaged": 0, "eintr": 0}
+
+
+def test_stopped_stays_stopped(victim, pauser):
+    target = victim("hot", 3, 5)
+    os.kill(target.pid, signal.SIGSTOP)
+    wait_for(lambda: stopped(target.pid), "it is stopped")
+    p = pauser(target)
+    for _ in range(rounds(20, 100)):
+        had = p.pause()
+        assert (had["threads"], had["not_stopped"]) == (9, 0)
+        assert all(t["known"] for t in p.ask("threads"))
+    p.end()
+    assert_untouched(target, stopped_before=True)
+    os.kill(target.pid, signal.SIGCONT)
+    assert target.rate() > 0
+    assert target.end()["damaged"] == 0
+
+
+def test_stopped_and_continued_meanwhile(victim, pauser):
+    """SIGSTOP and SIGCONT at any moment of a pause: it runs or stands as the last of them says."""
+    target = victim("hot", 3, 5)
+    p = pauser(target)
+    going = threading.Event()
+
+    def stop_and_go():
+        while not going.is_set():
+            os.kill(target.pid, random.choice([signal.SIGSTOP, signal.SIGCONT]))
+            random_moment(0.003)
+
+    other = threading.Thread(target=stop_and_go)
+    other.start()
+    try:
+        for _ in range(rounds(100, 500)):
+            p.pause()
+    finally:
+        going.set()
+        other.join()
+    os.kill(target.pid, signal.SIGSTOP)
+    wait_for(lambda: stopped(target.pid), "it is stopped")
+    p.pause()
+    p.end()
+    assert_untouched(target, stopped_before=True)
+    os.kill(target.pid, signal.SIGCONT)
+    assert target.rate() > 0
+    assert target.end()["damaged"] == 0
+
+
+# --- sudden ends, in the middle of a pause ---
+
+def paused(p):
+    assert p.ask("stop 30000000000")["r"] >= 0
+    assert state_letters(p.target) <= {"t", "T"}, "not everybody stands"
+
+
+@pytest.mark.parametrize("args", WAYS, ids=ids)
+def test_mmattach_killed(victim, pauser, args):
+    target = victim("storm", 32)
+    target.say("signals")
+    for _ in range(rounds(15, 50)):
+        p = pauser(target, *args)
+        paused(p)
+        p.process.kill()
+        p.wait()
+        wait_untraced(target.pid, SOON)
+        assert_untouched(target)
+    told = target.end()
+    assert (told["eintr"], told["odd"], told["damaged"], told["lost"], told["doubled"]) == (0,) * 5, told
+
+
+@pytest.mark.parametrize("args", WAYS, ids=ids)
+def test_killed_at_any_moment(victim, pauser, args):
+    """The same while pauses begin, copy and end."""
+    target = victim("storm", 32)
+    target.say("signals")
+    for _ in range(rounds(15, 50)):
+        p = pauser(target, *args)
+        p.say("pause\n" * 50)
+        random_moment(0.05)
+        p.process.kill()
+        p.wait()
+        wait_untraced(target.pid, SOON)
+        assert_untouched(target)
+    told = target.end()
+    assert (told["eintr"], told["odd"], told["damaged"], told["lost"], told["doubled"]) == (0,) * 5, told
+
+
+@pytest.mark.parametrize("args", WAYS, ids=ids)
+def test_keeper_asked_to_leave(victim, pauser, args):
+    target = victim("storm", 32)
+    target.say("signals")
+    for _ in range(rounds(10, 50)):
+        p = pauser(target, *args)
+        paused(p)
+        os.kill(p.keeper, signal.SIGTERM)
+        wait_untraced(target.pid, SOON)
+        assert_untouched(target)
+        assert p.ask("resume")["r"] < 0
+        assert p.ask("pause")["r"] < 0
+        p.process.stdin.close()
+        p.wait()
+    told = target.end()
+    assert (told["eintr"], told["odd"], told["damaged"], told["lost"], told["doubled"]) == (0,) * 5, told
+
+
+@pytest.mark.parametrize("sig", [signal.SIGSEGV, signal.SIGABRT])
+def test_keeper_crashes(victim, pauser, sig):
+    target = victim("storm", 32)
+    for _ in range(rounds(10, 50)):
+        p = pauser(target, "watch")
+        paused(p)
+        os.kill(p.keeper, sig)
+        wait_untraced(target.pid, SOON)
+        assert_untouched(target)
+        p.process.stdin.close()
+        p.wait()
+    told = target.end()
+    assert (told["eintr"], told["odd"], told["damaged"]) == (0, 0, 0), told
+
+
+def test_keeper_killed(victim, pauser):
+    """With -9 nobody can undo what an interrupt has done to a sleeping call; but all run on."""
+    target = victim("hot", 3, 5)
+    for _ in range(rounds(15, 50)):
+        p = pauser(target)
+        paused(p)
+        os.kill(p.keeper, signal.SIGKILL)
+        wait_untraced(target.pid, SOON)
+        assert_untouched(target)
+        assert p.ask("pause")["r"] < 0
+        p.process.stdin.close()
+        p.wait()
+    assert target.rate() > 0
+    assert target.end()["damaged"] == 0
+
+
+def test_the_limit(victim, pauser):
+    """mmattach is stopped in the middle: the keeper ends the pause, and what comes of it is thrown away."""
+    target = victim("storm", 32)
+    p = pauser(target)
+    for _ in range(rounds(5, 20)):
+        assert p.ask("stop 200000000")["r"] >= 0
+        os.kill(p.pid, signal.SIGSTOP)
+        wait_for(lambda: not state_letters(target.pid) & {"t", "T"}, "it runs again", SOON)
+        os.kill(p.pid, signal.SIGCONT)
+        assert p.ask("resume")["r"] == -110  # ETIMEDOUT
+        p.pause()
+    p.end()
+    assert_untouched(target)
+    told = target.end()
+    assert (told["eintr"], told["odd"], told["damaged"]) == (0, 0, 0), told
+
+
+def test_limit_while_it_copies(victim, pauser):
+    """The whole of it with a limit that is too short: -ETIMEDOUT or -ETIME, and the next one is good."""
+    target = victim("still")
+    target.ask("grow 200")
+    p = pauser(target)
+    for _ in range(5):
+        assert p.ask("pause 0 3000000")["r"] in (-110, -62)
+    p.pause()
+    p.end()
+    assert_untouched(target)
+    assert target.end() == {"damaged": 0, "eintr": 0}
+
+
+def test_keeper_stopped(victim, pauser):
+    """Somebody stops the keeper in the middle: it is continued, and the pause fails or succeeds."""
+    target = victim("hot", 2, 2)
+    p = pauser(target)
+    paused(p)
+    os.kill(p.keeper, signal.SIGSTOP)
+    p.say("resume")
+    time.sleep(0.05)
+    os.kill(p.keeper, signal.SIGCONT)
+    assert json.loads(p.out.take())["r"] == 0
+    p.end()
+    assert_untouched(target)
+    assert target.end()["damaged"] == 0
+
+
+# --- ends of the target ---
+
+def test_target_killed(victim, pauser):
+    for _ in range(rounds(5, 20)):
+        target = victim("hot", 3, 5)
+        p = pauser(target)
+        paused(p)
+        target.process.kill()
+        target.wait()
+        assert p.ask("pause")["r"] < 0
+        p.process.stdin.close()
+        p.wait()
+
+
+@pytest.mark.parametrize("args", WAYS, ids=ids)
+def test_target_execs(victim, pauser, args):
+    """exec while pauses come: a pause is of one program, or fails; the next program runs untouched."""
+    target = victim("reexec")
+    results = set()
+    for _ in range(rounds(10, 50)):
+        p = pauser(target, *args)
+        for _ in range(10):
+            results.add(p.ask("pause")["r"])
+        p.end()
+        assert target.alive()
+        assert not tracers(target.pid)
+    assert 0 in results
+    assert results <= {0, -3, -11, -110}, results  # ESRCH, EAGAIN, ETIMEDOUT
+    target.process.stdin.close()
+    assert target.wait() == 0, target.said()
+    told = json.loads(target.out.all[-1])
+    assert told["execs"] > 5 and told["bad"] == 0, told
