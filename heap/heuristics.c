@@ -61,10 +61,27 @@ static bool in_file(const struct snapshot *s, taddr at, unsigned perms, const st
 	return *out && (*out)->ino && ((*out)->perms & perms) == perms;
 }
 
+/*
+ * gcore leaves a file's unchanged pages out, and with them what rights they had: there every mapping of which the core has nothing and that cannot be
+ * written to may be code.
+ */
+static bool in_code(const struct snapshot *s, taddr at)
+{
+	const struct mapping *m;
+	size_t i;
+
+	if (!in_file(s, at, MAPPING_READ, &m))
+		return false;
+	if (m->perms & MAPPING_EXEC)
+		return true;
+	i = snapshot_piece_from(s, m->lo);
+	return !s->live && m->perms == MAPPING_READ && (i == s->npieces || s->pieces[i].lo >= m->hi);
+}
+
 /* Two functions, and nothing but functions and zeros before the second. */
 static bool is_vtable(const struct snapshot *s, taddr at)
 {
-	const struct mapping *m, *code;
+	const struct mapping *m;
 	int functions = 0;
 	uint64_t word;
 
@@ -73,7 +90,7 @@ static bool is_vtable(const struct snapshot *s, taddr at)
 	for (int i = 0; i < VTABLE_WORDS && m->hi - at >= WORD; i++, at += WORD) {
 		if (snapshot_word(s, at, &word) < 0)
 			return false;
-		if (word && !in_file(s, word, MAPPING_EXEC, &code))
+		if (word && !in_code(s, word))
 			return false;
 		if (word && ++functions == 2)
 			return true;

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * losses: how a victim tells which block comes from where, so that a verdict for each site can be compared with valgrind's.
+ *
+ * Every site is a function of its own, site_NAME, which valgrind sees in its stacks; the victim prints NAME, address and size of each block
+ * as it is born. Nothing of that is kept: a table of them would hold them all. Blocks are zeroed, for valgrind does not take for a pointer
+ * what was never written, while we see what the one before has left.
+ *
+ * Under valgrind the leak check is asked for where the process else waits to be looked at: both see the same moment.
+ */
+#ifndef LOSSES_H
+#define LOSSES_H
+
+#include "victim.h"
+
+#if __has_include(<valgrind/memcheck.h>)
+#include <valgrind/memcheck.h>
+#else
+#define RUNNING_ON_VALGRIND 0
+#define VALGRIND_DO_LEAK_CHECK
+#define VALGRIND_CLO_CHANGE(option)
+#define VALGRIND_STACK_REGISTER(lo, hi) 0
+#endif
+
+#define NOINLINE __attribute__((noinline, noclone))
+
+/* Without stdio, whose buffers are blocks too. */
+static NOINLINE void losses_tell(const char *name, const void *p, size_t size)
+{
+	char line[256];
+	int n = snprintf(line, sizeof(line), "{\"site\": \"%s\", \"addr\": %zu, \"size\": %zu}\n", name, (size_t)p, size);
+
+	if (write(STDOUT_FILENO, line, (size_t)n) != n)
+		victim_die("write");
+}
+
+/* void **site_NAME(size): a block of words, all zeros. */
+#define SITE(name)						\
+	static NOINLINE void **site_##name(size_t size)		\
+	{							\
+		void *p = malloc(size);				\
+								\
+		if (!p)						\
+			victim_die("malloc");			\
+		memset(p, 0, size);				\
+		losses_tell(#name, p, size);			\
+		escape(p);					\
+		return (void **)p;				\
+	}
+
+/* What calls have left in registers that belong to the caller is no loss: nobody else has written there since. */
+static NOINLINE void losses_forget(void)
+{
+	__asm__ volatile("" : : : "rbx", "r12", "r13", "r14", "r15", "memory");
+}
+
+/* The whole of it is dead once this has returned: what was left further down in the stack is overwritten. */
+static NOINLINE void losses_wait(void)
+{
+	char order[ORDER_MAX];
+	char ready[64];
+	int n = snprintf(ready, sizeof(ready), "ready %d\n", (int)getpid());
+	ssize_t got;
+
+	if (RUNNING_ON_VALGRIND) {
+		VALGRIND_DO_LEAK_CHECK;
+		VALGRIND_CLO_CHANGE("--leak-check=no");	/* not once more at the end */
+		_exit(0);
+	}
+	if (write(STDOUT_FILENO, ready, (size_t)n) != n)
+		victim_die("write");
+	do
+		got = read(STDIN_FILENO, order, sizeof(order));
+	while (got < 0 && errno == EINTR);
+}
+
+#endif
