@@ -16,6 +16,8 @@
 #include "report/out_scan_json.h"
 #include "report/out_scan_text.h"
 
+#define MANY 100	/* blocks */
+
 /* --- what there is --- */
 
 static struct scan_sum sum_of(const struct census_sum *s)
@@ -116,6 +118,17 @@ static void note_watched(struct scan *sc)
 		summary_note(&sc->report.summary, "only blocks that the trace knows are judged, whether or not they are still in use");
 }
 
+/* Python, GlusterFS and others begin each block with a header of their own, and hand around what is behind it. */
+static void note_headers(struct scan *sc)
+{
+	const struct scan_sum *possible = &sc->report.sums[VERDICT_POSSIBLE];
+
+	if (possible->blocks < MANY || possible->blocks < sc->report.summary.totals.live_blocks / 4)
+		return;
+	summary_note(&sc->report.summary, "so much is possibly lost because so much is only pointed at behind its beginning: where a "
+		     "program puts a header of its own before each block, that says little");
+}
+
 static int examine(struct scan *sc)
 {
 	int r = choose_blocks(sc);
@@ -129,6 +142,7 @@ static int examine(struct scan *sc)
 		r = scan_classify(sc);
 	if (r == 0)
 		r = scan_groups_add(sc);
+	note_headers(sc);
 	if (r == 0)
 		r = scan_pointers_add(sc);
 	if (r == 0)

@@ -1,30 +1,72 @@
 /* SPDX-License-Identifier: MIT */
 #include "attach/scan_content.h"
 
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+
+static int classify_all(struct scan *sc)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < sc->nblocks && r == 0; i++)
+		r = classify_block(sc->classes, sc->blocks[i].addr, sc->blocks[i].size, &sc->class_of[i]);
+	return r;
+}
+
+/* Only when it was named is it certain that it is a class. */
+static void drop_nameless(struct scan *sc)
+{
+	for (size_t i = 0; i < sc->nblocks; i++)
+		if (sc->class_of[i] != CLASS_NONE && !classify_name(sc->classes, sc->class_of[i]))
+			sc->class_of[i] = CLASS_NONE;
+}
+
 int scan_classify(struct scan *sc)
 {
-	(void)sc;
+	int r;
+
+	sc->class_of = calloc(sc->nblocks + 1, sizeof(*sc->class_of));
+	if (!sc->class_of)
+		return -ENOMEM;
+	r = classify_new(&sc->snapshot, &sc->backing, &sc->classes);
+	if (r == 0)
+		r = classify_all(sc);
+	if (r < 0)
+		return r;
+	r = classify_names(sc->classes);
+	if (r == -ENOMEM)
+		return r;
+	if (r < 0)
+		log_warn_errno(r, "names of C++ classes are as the compiler writes them");
+	drop_nameless(sc);
 	return 0;
 }
 
 void scan_classes_free(struct scan *sc)
 {
-	(void)sc;
+	classify_free(sc->classes);
+	free(sc->class_of);
+	sc->classes = NULL;
+	sc->class_of = NULL;
 }
 
 uint32_t scan_class_of(const struct scan *sc, size_t block)
 {
-	(void)sc;
-	(void)block;
-	return SCAN_NO_CLASS;
+	return sc->class_of ? sc->class_of[block] : CLASS_NONE;
 }
 
-const char *scan_class_name(const struct scan *sc, uint32_t class, const char **module)
+/* The vptr, or behind the length of an array the first one. */
+const char *scan_class_module(const struct scan *sc, size_t block)
 {
-	(void)sc;
-	(void)class;
-	*module = NULL;
-	return NULL;
+	const struct mapping *m = NULL;
+	uint64_t vptr;
+
+	for (uint64_t at = 0; at <= 8 && !(m && *m->path == '/'); at += 8)
+		if (snapshot_word(&sc->snapshot, sc->blocks[block].addr + at, &vptr) == 0)
+			m = procmaps_find(&sc->snapshot.maps, vptr);
+	return m && *m->path == '/' ? m->path : NULL;
 }
 
 void scan_content(const struct scan *sc, const size_t *blocks, size_t n, struct strbuf *out)

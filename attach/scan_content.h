@@ -5,17 +5,15 @@
 
 #include "attach/scan_parts.h"
 
-#define SCAN_NO_CLASS UINT32_MAX
-
 /* Find the classes of all blocks. 0 or -ENOMEM. */
 must_check int scan_classify(struct scan *sc);
 void scan_classes_free(struct scan *sc);
 
-/* The class of block number @block, or SCAN_NO_CLASS. */
+/* The class of block number @block, or CLASS_NONE. */
 uint32_t scan_class_of(const struct scan *sc, size_t block);
 
-/* What it is called; and the path of its file in @module, or NULL there. */
-const char *scan_class_name(const struct scan *sc, uint32_t class, const char **module);
+/* The path of the file that has the vtable of block number @block, or NULL. */
+const char *scan_class_module(const struct scan *sc, size_t block);
 
 /* What these blocks hold, as it seems; nothing if nothing can be said. */
 void scan_content(const struct scan *sc, const size_t *blocks, size_t n, struct strbuf *out);

@@ -101,7 +101,7 @@ static int find_draft(struct maker *mk, size_t i, uint32_t *out)
 	if (stack != SCAN_NO_STACK)
 		return other_draft(mk, BY_STACK, v, stack, out);
 	class = scan_class_of(mk->sc, i);
-	if (class != SCAN_NO_CLASS)
+	if (class != CLASS_NONE)
 		return other_draft(mk, BY_CLASS, v, class, out);
 	return b->size <= SMALL ? small_draft(mk, v, b->size, out) : other_draft(mk, BY_SIZE, v, b->size, out);
 }
@@ -200,7 +200,7 @@ static void put_size(uint64_t size, char *out, size_t n)
 
 const char *scan_size_label(uint64_t size, bool exact, char out[SCAN_SIZE_TEXT])
 {
-	char from[20], to[20];
+	char from[20], to[20] = "";
 	unsigned range = range_of(size);
 
 	if (exact) {
@@ -208,11 +208,9 @@ const char *scan_size_label(uint64_t size, bool exact, char out[SCAN_SIZE_TEXT])
 		return out;
 	}
 	put_size(1ull << range, from, sizeof(from));
-	if (range == 63)
-		snprintf(to, sizeof(to), "more");
-	else
+	if (range < 63)
 		put_size(1ull << (range + 1), to, sizeof(to));
-	snprintf(out, SCAN_SIZE_TEXT, "%s to %s", from, to);
+	snprintf(out, SCAN_SIZE_TEXT, range < 63 ? "%s to %s" : "%s and more", from, to);
 	return out;
 }
 
@@ -254,8 +252,8 @@ static void add_group(struct scan *sc, const struct draft *d, const struct summa
 static void describe(struct scan *sc, const struct draft *d, struct summary_group *g, struct strbuf *content, char label[SCAN_SIZE_TEXT])
 {
 	if (d->kind == BY_CLASS) {
-		g->kind.class_name = scan_class_name(sc, (uint32_t)d->value, &g->kind.module);
-		g->kind.label = g->kind.class_name;
+		g->kind.class_name = g->kind.label = classify_name(sc->classes, (uint32_t)d->value);
+		g->kind.module = scan_class_module(sc, d->samples[0]);
 		return;
 	}
 	if (d->kind == BY_RANGE)
@@ -350,7 +348,8 @@ int scan_groups_add(struct scan *sc)
 	mk->of_block = calloc(sc->nblocks + 1, sizeof(*mk->of_block));
 	if (mk->of_block)
 		r = make(mk);
-	suppressions_report(sc->reporting.suppressions, &sc->report.summary);
+	if (sc->reporting.suppressions)
+		suppressions_report(sc->reporting.suppressions, &sc->report.summary);
 	scan_sort(&sc->report);
 	addrmap_fini(&mk->others);
 	free(mk->of_block);

@@ -2,12 +2,14 @@
 #include "attach/scan_live.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "attach/coming.h"
 #include "attach/diagnose.h"
 #include "attach/pause.h"
+#include "attach/probes/elfimage.h"
 #include "attach/room.h"
 #include "base/duration.h"
 #include "base/log.h"
@@ -111,10 +113,30 @@ static int look_once(struct scan *sc, int argc, char **argv, struct pause_had *h
 	return r;
 }
 
+/* The files of its code were opened while it was there. */
+static int open_file(void *ctx, const struct mapping *m, bool *certain)
+{
+	const struct scan *sc = ctx;
+
+	for (size_t i = 0; i < modules_count(sc->modules); i++) {
+		const struct module *mod = modules_at(sc->modules, i);
+		int fd;
+
+		if (!mod->img || mod->dev != m->dev || mod->ino != m->ino)
+			continue;
+		fd = fcntl(elfimage_fd(mod->img), F_DUPFD_CLOEXEC, 3);
+		*certain = fd >= 0;
+		return fd < 0 ? -errno : fd;
+	}
+	return -ENOENT;
+}
+
 static int count(struct scan *sc)
 {
-	int r = census_take(&sc->snapshot, &sc->census);
+	int r = backing_add(&sc->snapshot, open_file, sc, &sc->backing);
 
+	if (r == 0)
+		r = census_take(&sc->snapshot, &sc->census);
 	if (r < 0)
 		log_error_errno(r, "cannot list the blocks of %d", sc->target.pid);
 	return r;
@@ -168,6 +190,7 @@ int scan_live(struct scan *sc, int argc, char **argv)
 			break;
 		log_verbose("the census does not come out even: once more");
 		census_fini(&sc->census);
+		backing_fini(&sc->backing);
 		snapshot_fini(&sc->snapshot);
 	}
 	describe(sc);

@@ -13,6 +13,7 @@
 #include "attach/target.h"
 #include "heap/backing.h"
 #include "heap/census.h"
+#include "heap/classify.h"
 #include "heap/core.h"
 #include "heap/reach.h"
 #include "heap/snapshot.h"
@@ -31,6 +32,8 @@ struct scan {
 	struct scan_watched watched;	/* --with-trace */
 	const struct block *blocks;	/* what is judged and reported: the census's, or those of the trace */
 	size_t nblocks;
+	struct classify *classes;	/* NULL: not asked yet */
+	uint32_t *class_of;		/* of each block; one that has no name is none */
 	struct reach reach;		/* if report.judged */
 	struct scan_report report;
 };

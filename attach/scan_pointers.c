@@ -24,12 +24,11 @@ static const struct snapshot_thread *thread(const struct scan *sc, pid_t tid)
 
 static void fill_block(struct scan *sc, size_t i, struct scan_block *out)
 {
-	const char *module;
 	uint32_t class = scan_class_of(sc, i);
 
 	*out = (struct scan_block){ .addr = sc->blocks[i].addr, .size = sc->blocks[i].size, .verdict = scan_verdict(sc, i) };
-	if (class != SCAN_NO_CLASS)
-		out->label = summary_string(&sc->report.summary, scan_class_name(sc, class, &module));
+	if (class != CLASS_NONE)
+		out->label = summary_string(&sc->report.summary, classify_name(sc->classes, class));
 }
 
 static void fill_stack(const struct scan *sc, struct scan_pointer *out)

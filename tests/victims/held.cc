@@ -153,14 +153,23 @@ static void *sleep_in_nanosleep(void *)
 	return nullptr;
 }
 
-static void tell_truth()
+static char told[512];
+
+static __attribute__((noinline)) void write_truth()
 {
-	printf("{\"lost_carts\": %zu, \"lost_items\": %zu, \"kept_carts\": %d, \"kept\": %zu, \"middle\": \"%#lx\", \"a_cart\": \"%#lx\", "
+	snprintf(told, sizeof(told), "{\"lost_carts\": %zu, \"lost_items\": %zu, \"kept_carts\": %d, \"kept\": %zu, \"middle\": \"%#lx\", \"a_cart\": \"%#lx\", "
 	       "\"an_item\": \"%#lx\", \"a_kept\": \"%p\", \"table\": \"%p\"}\n", ncarts, ncarts * ITEMS, KEPT_CARTS, nkept,
 	       (unsigned long)(a_middle ^ MASK), (unsigned long)(a_cart ^ MASK), (unsigned long)(an_item ^ MASK), kept[nkept / 2],
 	       static_cast<void *>(kept));
-	fflush(stdout);
+}
+
+/* Who is answered may look at once: no address is left on the stack then. */
+static void tell_truth()
+{
+	write_truth();
 	scrub();
+	fputs(told, stdout);
+	fflush(stdout);
 }
 
 int main(int argc, char **argv)

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: MIT
+"""Run `mmattach scan`, and look into its JSON report."""
+import json
+import re
+import subprocess
+
+from harness import MMATTACH
+
+LIMIT = 120.0
+
+
+class Scanned:
+    def __init__(self, args, done):
+        self.args = args
+        self.status = done.returncode
+        self.out = done.stdout.decode(errors="replace")
+        self.err = done.stderr.decode(errors="replace")
+
+    def json(self, status=0):
+        assert self.status == status, f"{self.args}: status {self.status}: {self.err}"
+        return json.loads(self.out)
+
+
+def scan(*args, form="json", **kwargs):
+    """mmattach scan with @args; kwargs are subprocess.run's."""
+    argv = [str(a) for a in (MMATTACH, "scan", "--format", form, *args)]
+    kwargs.setdefault("stdin", subprocess.DEVNULL)
+    return Scanned(argv, subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=LIMIT, **kwargs))
+
+
+def groups(report, verdict=None, label=None):
+    return [g for g in report["groups"] if (verdict is None or g["verdict"] == verdict) and (label is None or g["label"] == label)]
+
+
+def assert_schema(report):
+    """Every key of the contract, with its type (DESIGN: added to a watch's, never renamed)."""
+    assert list(report)[:13] == ["mmattach", "target", "run", "totals", "groups", "refs", "ref_totals", "double_frees", "suppressed",
+                                 "filtered", "suppressions_used", "notes", "scan"]
+    assert report["mmattach"]["schema"] == 1
+    assert report["run"]["mode"] == "scan"
+    for g in report["groups"]:
+        assert g["verdict"] in ("unknown", "definite", "indirect", "possible", "reachable")
+        assert isinstance(g["label"], str) or g["stack"], g
+        assert g["blocks"] > 0 and g["size_low"] <= g["bytes"] // g["blocks"] <= g["size_high"]
+        assert all(re.fullmatch("0x[0-9a-f]+", s) for s in g["samples"])
+    s = report["scan"]
+    assert sum(v["blocks"] for v in s["verdicts"].values()) == report["totals"]["live_blocks"]
+    assert sum(v["bytes"] for v in s["verdicts"].values()) == report["totals"]["live_bytes"]
+
+
+def assert_adds_up(report):
+    """Blocks, free memory and tops are what the allocator has from the system, in each arena."""
+    heap = report["scan"]["heap"]
+    assert heap["known"], heap["layout"]
+    assert report["scan"]["problems"] == []
+    for a in heap["arenas"]:
+        parts = sum(a[k]["bytes"] for k in ("used", "fast", "tcache", "bins")) + a["top"] + a["other"]
+        assert parts == a["walked"] == a["system"], a
+    assert heap["mmapped"]["claimed"] in (None, heap["mmapped"]["bytes"])
+    assert heap["adds_up"]
+    assert heap["system"] == heap["used"] + heap["free"]["bytes"] + heap["top"] + heap["other"]

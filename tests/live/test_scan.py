@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: MIT
+"""`mmattach scan` of a live process: what it lost before we came is found, what it keeps is not taken for lost, and it never notices."""
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import threading
+
+import pytest
+
+from harness import MMATTACH, VICTIMS, rounds, wait_for
+from scans import assert_adds_up, assert_schema, groups, scan
+from untouched import assert_untouched
+
+CART = "shop::cart"
+ITEM = "shop::item"
+
+
+def sums(report, verdict, label):
+    found = groups(report, verdict, label)
+    return sum(g["blocks"] for g in found)
+
+
+def assert_truth(report, truth):
+    """The carts and items that it lost are lost, no other one is, and what is kept is reached."""
+    assert_schema(report)
+    assert sums(report, "definite", CART) == truth["lost_carts"]
+    assert sums(report, "indirect", ITEM) == truth["lost_items"]
+    assert sums(report, "reachable", CART) == truth["kept_carts"]
+    assert sums(report, "reachable", ITEM) == truth["kept_carts"] * 3
+    lost = groups(report, "definite", CART)[0]
+    assert lost["class"] == CART and lost["class_module"].endswith("/held")
+    assert lost["indirect_blocks"] == truth["lost_items"]
+    assert lost["indirect_bytes"] == sum(g["bytes"] for g in groups(report, "indirect", ITEM))
+    assert report["totals"]["live_blocks"] >= truth["kept"] + 4 * (truth["lost_carts"] + truth["kept_carts"])
+
+
+def end(victim, undisturbed=True):
+    """Its normal end: what it wrote was what it read, and nobody but us disturbed its sleepers."""
+    told = victim.end()
+    assert told["wrong"] == 0, told
+    assert told["eintr"] == 0 or not undisturbed, told
+    assert told["rounds"] > 0
+
+
+def test_what_was_lost_before_we_came(victim):
+    v = victim("held", 2, 2000, 50)
+    truth = v.ask("truth")
+    report = scan("-p", v.pid).json()
+    assert_untouched(v)
+    assert_truth(report, truth)
+    assert_adds_up(report)
+    middle = [g for g in groups(report, "possible") if g["size_low"] == 792]  # usable, of 777
+    assert len(middle) == 1 and truth["middle"] in middle[0]["samples"]
+    assert report["target"]["pid"] == v.pid and report["target"]["comm"] == "held"
+    assert report["scan"]["source"] == "process" and report["scan"]["threads"] == 5
+    assert 0 < report["scan"]["pause_seconds"] < 1
+    end(v)
+
+
+def test_by_name_as_text_and_csv(victim, tmp_path):
+    shutil.copy(VICTIMS / "held", tmp_path / "held_once")
+    v = victim(tmp_path / "held_once", 1, 500, 7)
+    v.ask("truth")
+    text = scan("-n", "held_once", form="text")
+    assert text.status == 0, text.err
+    assert text.out.startswith(f"held_once ({v.pid}) has ")
+    assert "definitely lost\n" in text.out and CART in text.out and "its own figures agree" in text.out
+    csv = scan("-p", v.pid, "--report", tmp_path / "r.csv", form="csv")
+    assert csv.status == 0 and csv.out == ""
+    lines = (tmp_path / "r.csv").read_text().splitlines()
+    assert lines[0].startswith("verdict,label,class") and lines[1].startswith(f'"definite","{CART}","{CART}"')
+    assert_untouched(v)
+    end(v)
+
+
+def test_fifty_in_a_row_of_a_busy_one(victim):
+    v = victim("held", 3, 2000, 20)
+    truth = v.ask("truth")
+    before = v.ask("rounds")["rounds"]
+    for _ in range(rounds(50, 200)):
+        report = scan("-p", v.pid).json()
+        assert_truth(report, truth)
+        assert_adds_up(report)
+        assert report["scan"]["pauses"] <= 3
+        now = v.ask("rounds")["rounds"]
+        assert now > before
+        before = now
+    assert_untouched(v)
+    end(v)
+
+
+def test_filters_and_exit_code(victim):
+    v = victim("held", 1, 500, 7)
+    v.ask("truth")
+    lost = scan("-p", v.pid, "--show", "definite", "--error-exitcode", 9).json(9)
+    assert {g["verdict"] for g in lost["groups"]} == {"definite"}
+    assert lost["filtered"]["blocks"] + sum(g["blocks"] for g in lost["groups"]) == lost["totals"]["live_blocks"]
+    kept = scan("-p", v.pid, "--show", "reachable", "--error-exitcode", 9).json(0)
+    assert {g["verdict"] for g in kept["groups"]} == {"reachable"}
+    large = scan("-p", v.pid, "--min-bytes", "4K").json()
+    assert all(g["bytes"] >= 4096 for g in large["groups"])
+    carts = scan("-p", v.pid, "--focus", "^shop::cart$").json()
+    assert {g["label"] for g in carts["groups"]} == {CART}
+    assert_untouched(v)
+    end(v)
+
+
+def test_without_verdicts(victim):
+    v = victim("held", 1, 500, 7)
+    truth = v.ask("truth")
+    report = scan("-p", v.pid, "--verdicts", "no").json()
+    assert_schema(report)
+    assert not report["scan"]["judged"]
+    assert sums(report, "unknown", CART) == truth["lost_carts"] + truth["kept_carts"]
+    assert scan("-p", v.pid, "--verdicts", "no", "--error-exitcode", 3).status == 2
+    assert_untouched(v)
+    end(v)
+
+
+# --- who points there ---
+
+def answers(v, *addresses, **kwargs):
+    return scan("-p", v.pid, "--who-points-at", ",".join(addresses), **kwargs)
+
+
+def test_who_points_at(victim):
+    v = victim("held", 1, 500, 7)
+    truth = v.ask("truth")
+    cart, item, kept, table = answers(v, truth["a_cart"], truth["an_item"], truth["a_kept"], truth["table"]).json()["pointers"]
+    assert cart["block"]["verdict"] == "definite" and cart["block"]["label"] == CART and cart["total"] == 0
+    assert item["block"]["verdict"] == "indirect" and item["block"]["label"] == ITEM
+    assert [(p["place"], p["block"]["address"], p["block"]["label"]) for p in item["pointers"]] == [("block", truth["a_cart"], CART)]
+    assert item["pointers"][0]["offset"] == 0
+    assert kept["block"]["verdict"] == "reachable"
+    assert any(p["place"] == "block" and p["block"]["address"] == truth["table"] for p in kept["pointers"])
+    assert kept["chain_has_root"] and kept["chain"][-1]["place"] != "block"
+    data = [p for p in table["pointers"] if p["place"] == "data"]
+    assert [p["symbol"] for p in data] == ["_ZL4kept"] and data[0]["module"].endswith("/held")
+    assert_untouched(v)
+    end(v)
+
+
+def test_who_points_at_as_text(victim):
+    v = victim("held", 1, 500, 7)
+    truth = v.ask("truth")
+    told = answers(v, truth["a_cart"], truth["an_item"], "10", form="text")
+    assert told.status == 0, told.err
+    assert f"{truth['a_cart']} is the beginning of a block of " in told.out
+    assert f"block {truth['a_cart']} (" in told.out and "nobody points there" in told.out
+    assert "0x10 is in no block that is in use, but in no mapping of the process" in told.out
+    assert_untouched(v)
+    end(v)
+
+
+# --- with a trace ---
+
+def test_stacks_of_a_watch(victim, tmp_path):
+    v = victim("leaky_service")
+    trace = tmp_path / "t.mmt"
+    done = subprocess.run([MMATTACH, "-p", str(v.pid), "-d", "1s", "-o", trace], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
+    assert done.returncode == 0, done.stderr
+    report = scan("-p", v.pid, "--with-trace", trace).json()
+    assert_schema(report)
+    functions = {f["function"] for g in report["groups"] for f in g["stack"]}
+    assert {"cache_insert", "session_open"} <= functions
+    assert any("stacks are those of the trace" in n for n in report["notes"])
+    other = victim("held", 1, 100, 1)
+    wrong = scan("-p", other.pid, "--with-trace", trace)
+    assert wrong.status == 1 and f"the trace is of process {v.pid}" in wrong.err
+    assert_untouched(v)
+
+
+# --- what goes wrong ---
+
+def test_no_such_process():
+    p = subprocess.Popen(["true"])
+    p.wait()
+    told = scan("-p", p.pid)
+    assert told.status == 1 and str(p.pid) in told.err and told.out == ""
+
+
+def test_ourselves_and_the_kernel():
+    told = scan("-p", 2)
+    kthread = pathlib.Path("/proc/2/comm")
+    assert told.status == 1
+    if kthread.exists() and kthread.read_text() == "kthreadd\n":
+        assert "kernel thread" in told.err
+
+
+def test_not_permitted(victim):
+    if os.geteuid():
+        pytest.skip("needs root, to be somebody else")
+    v = victim("held", 1, 100, 1)
+    told = scan("-p", v.pid, user=65534, group=65534, extra_groups=[], cwd="/")
+    assert told.status == 1 and told.out == ""
+    assert "root" in told.err, told.err
+    assert_untouched(v)
+    end(v)
+
+
+def test_a_tracer_is_named(victim, attach):
+    v = victim("held", 1, 100, 1)
+    attach(v)
+    told = scan("-p", v.pid)
+    assert told.status == 1 and "mmattach" in told.err
+    assert "already" in told.err or "traced" in told.err, told.err
+
+
+def test_a_stopped_one_stays_stopped(victim):
+    v = victim("held", 1, 100, 3)
+    truth = v.ask("truth")
+    os.kill(v.pid, signal.SIGSTOP)
+    assert_truth(scan("-p", v.pid).json(), truth)
+    assert_untouched(v, stopped_before=True)
+    os.kill(v.pid, signal.SIGCONT)
+    end(v, undisturbed=False)  # epoll_wait returns EINTR after a stop, traced or not
+
+
+def test_the_target_is_killed_meanwhile(victim):
+    """At any moment: a report, or a message that says it is gone."""
+    for i in range(rounds(12, 100)):
+        v = victim("held", 2, 4000, 5)
+        killer = threading.Timer(i * 0.004, v.process.kill)
+        killer.start()
+        told = scan("-p", v.pid)
+        killer.join()
+        assert told.status in (0, 1), told.err
+        if told.status:
+            assert told.out == "" and str(v.pid) in told.err, told.err
+        else:
+            assert_schema(json.loads(told.out))
+        v.kill()
+
+
+@pytest.mark.parametrize("sig", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+def test_we_are_killed_meanwhile(victim, sig):
+    """At any moment: the target is as it was."""
+    v = victim("held", 2, 4000, 5)
+    for i in range(rounds(12, 100)):
+        p = subprocess.Popen([MMATTACH, "scan", "-p", str(v.pid)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                             stderr=subprocess.DEVNULL)
+        killer = threading.Timer(i * 0.004, p.send_signal, (sig,))
+        killer.start()
+        p.wait(30)
+        killer.cancel()
+        killer.join()
+        wait_for(lambda: "0" == pathlib.Path(f"/proc/{v.pid}/status").read_text().split("TracerPid:")[1].split()[0], "nobody traces it")
+    assert_untouched(v)
+    end(v)
+
+
+def test_too_long_a_pause(victim):
+    v = victim("held", 1, 100, 1)
+    told = scan("-p", v.pid, "--max-pause", "1ns")
+    assert told.status == 1 and told.out == ""
+    assert "would stand still for about" in told.err and "--max-pause" in told.err
+    assert_untouched(v)
+    end(v)
+
+
+@pytest.mark.parametrize("args, text", [
+    ((), "nothing to scan"),
+    (("-p", "1", "--core", "x"), "only one of them"),
+    (("-p", "1", "--exe", "x"), "--exe goes with --core"),
+    (("--core", "x", "--max-pause", "1s"), "nobody is stopped"),
+    (("-p", "1", "--show", "lost"), "no verdict is called so"),
+])
+def test_wrong_usage(args, text):
+    told = scan(*args)
+    assert told.status == 2 and text in told.err and told.out == ""

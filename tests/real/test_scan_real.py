@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: MIT
+"""Real services scanned twenty times each while they work: what they hold adds up each time, and they go on serving."""
+import pathlib
+
+import pytest
+
+from gluster import Gluster
+from harness import wait_for
+from interpreter import Python
+from openvswitch import Ovs
+from scans import assert_adds_up, assert_schema, scan
+from untouched import assert_untouched
+
+SCANS = 20
+
+
+def maps(pid):
+    return pathlib.Path(f"/proc/{pid}/maps").read_text()
+
+
+@pytest.mark.parametrize("recipe", [Python, Gluster, Ovs])
+def test_twenty_times_under_load(serve, recipe):
+    service = serve(recipe)
+    with service.busy() as served:
+        for _ in range(SCANS):
+            before = len(served)
+            report = scan("-p", service.pid, "--max-pause", "5s").json()
+            assert_schema(report)
+            assert_adds_up(report)
+            assert report["scan"]["judged"]
+            # both begin their blocks with a header and point behind it, so much is possibly lost; nothing is definitely
+            verdicts = report["scan"]["verdicts"]
+            assert verdicts["definite"]["blocks"] + verdicts["indirect"]["blocks"] <= report["totals"]["live_blocks"] // 100
+            assert service.alive(), service.said()
+            wait_for(lambda: len(served) > before, "it serves on", 30)
+    assert_untouched(service)
+
+
+def test_nothing_is_mapped_by_a_scan(serve):
+    """The memory of a service without load is laid out as before: no page, no mapping came from us."""
+    service = serve(Ovs)
+    scan("-p", service.pid).json()
+    before = maps(service.pid)
+    for _ in range(3):
+        scan("-p", service.pid).json()
+    assert maps(service.pid) == before
+    assert_untouched(service)
