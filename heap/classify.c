@@ -107,10 +107,18 @@ const char *classify_name(const struct classify *c, uint32_t class)
 	return k ? k->name ? k->name : k->type : NULL;
 }
 
+const char *classify_module(const struct classify *c, uint32_t class)
+{
+	return class < c->n ? c->classes[class].module : NULL;
+}
+
 /* --- a vtable that was not seen yet --- */
 
-static int add_class(struct classify *c, struct class k, uint32_t *class)
+static int add_class(struct classify *c, struct class k, taddr vptr, uint32_t *class)
 {
+	const struct mapping *m = procmaps_find(&c->s->maps, vptr);
+
+	k.module = m && m->ino ? m->path : NULL;
 	if (c->n >= UINT32_MAX || grow_for(&c->classes, c->n, &c->room, sizeof(*c->classes)) < 0)
 		return -ENOMEM;
 	*class = (uint32_t)c->n;
@@ -119,7 +127,7 @@ static int add_class(struct classify *c, struct class k, uint32_t *class)
 }
 
 /* Several vtables may be of one class: each library can have its own. */
-static int add_named(struct classify *c, const char *name, bool array, uint32_t *class)
+static int add_named(struct classify *c, taddr vptr, const char *name, bool array, uint32_t *class)
 {
 	const char *type = texts_keep(&c->pool, name);
 	uint64_t *number;
@@ -133,7 +141,7 @@ static int add_named(struct classify *c, const char *name, bool array, uint32_t 
 	if (!number)
 		return -ENOMEM;
 	if (fresh) {
-		err = add_class(c, (struct class){ .type = type, .array = array }, class);
+		err = add_class(c, (struct class){ .type = type, .array = array }, vptr, class);
 		*number = err ? CLASS_NONE : *class;
 	}
 	*class = (uint32_t)*number;
@@ -153,7 +161,7 @@ static int add_by_symbol(struct classify *c, taddr vptr, bool array, uint32_t *c
 {
 	struct class k = { .array = array };
 
-	return place_in_file(c, vptr, &k.file, &k.vaddr) ? add_class(c, k, class) : 0;
+	return place_in_file(c, vptr, &k.file, &k.vaddr) ? add_class(c, k, vptr, class) : 0;
 }
 
 static int look(struct classify *c, taddr vptr, bool array, uint32_t *class)
@@ -165,7 +173,7 @@ static int look(struct classify *c, taddr vptr, bool array, uint32_t *class)
 	*class = CLASS_NONE;
 	switch (rtti_look(c, vptr, name)) {
 	case RTTI_NAMED:
-		err = add_named(c, name, array, class);
+		err = add_named(c, vptr, name, array, class);
 		break;
 	case RTTI_WITHOUT:
 		if (addrmap_count(&c->vtables) < SEEN_MAX)

@@ -51,4 +51,7 @@ must_check int classify_names(struct classify *c);
  * until classify_free. */
 const char *classify_name(const struct classify *c, uint32_t class);
 
+/* The path of the mapping in which its vtable lies (the first that was seen), as s->maps has it; NULL: in none of a file's. */
+const char *classify_module(const struct classify *c, uint32_t class);
+
 #endif

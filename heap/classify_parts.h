@@ -18,6 +18,7 @@ struct class {
 	bool array;
 	bool settled;			/* it has its name, or will never have one */
 	const char *name;		/* in the pool */
+	const char *module;		/* of s->maps */
 };
 
 /* The private data of modules: where vtables can be. Sorted. */

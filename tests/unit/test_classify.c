@@ -130,6 +130,9 @@ static void test_named(void **state)
 	assert_string_equal(name(block(class_of("*N12_GLOBAL__N_16HiddenE"))), "(anonymous namespace)::Hidden");
 	assert_null(name(CLASS_NONE));
 	assert_null(name(9999));
+	assert_string_equal(classify_module(c, one), "/x.so");
+	assert_null(classify_module(c, CLASS_NONE));
+	assert_null(classify_module(c, 9999));
 	assert_int_equal(classify_count(c), 4);
 }
 
