@@ -17,7 +17,7 @@ static uint64_t least_request(const struct block *b, bool exact)
 		return b->size;
 	if (b->size <= SMALLEST)
 		return 0;
-	if (b->addr % SNAPSHOT_PAGE == 16)
+	if (b->addr % SNAPSHOT_PAGE == 16 && (b->size + 16) % SNAPSHOT_PAGE == 0)
 		slack = SNAPSHOT_PAGE - 1;	/* pages of its own */
 	return b->size > slack ? b->size - slack : 0;
 }
