@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "heap/content.h"
 
 static int classify_all(struct scan *sc)
 {
@@ -71,8 +72,12 @@ const char *scan_class_module(const struct scan *sc, size_t block)
 
 void scan_content(const struct scan *sc, const size_t *blocks, size_t n, struct strbuf *out)
 {
-	(void)sc;
-	(void)blocks;
-	(void)n;
-	(void)out;
+	struct content all[SCAN_SAMPLES];
+
+	for (size_t i = 0; i < n && i < SCAN_SAMPLES; i++) {
+		const struct block *b = &sc->blocks[blocks[i]];
+
+		content_look(&sc->snapshot, sc->blocks, sc->nblocks, b->addr, b->size, &all[i]);
+	}
+	content_describe(all, n < SCAN_SAMPLES ? n : SCAN_SAMPLES, out);
 }

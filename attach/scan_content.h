@@ -15,7 +15,9 @@ uint32_t scan_class_of(const struct scan *sc, size_t block);
 /* The path of the file that has the vtable of block number @block, or NULL. */
 const char *scan_class_module(const struct scan *sc, size_t block);
 
-/* What these blocks hold, as it seems; nothing if nothing can be said. */
+#define SCAN_SAMPLES 8
+
+/* What these blocks, SCAN_SAMPLES at most, hold, as it seems; nothing if nothing can be said. */
 void scan_content(const struct scan *sc, const size_t *blocks, size_t n, struct strbuf *out);
 
 #endif

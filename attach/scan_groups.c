@@ -25,7 +25,7 @@
 #define SMALL 1032u		/* the largest size of which glibc keeps free ones apart by size (tcache) */
 #define STEP 8u
 #define MANY 16			/* so many blocks of one size, and it is worth a group */
-#define SAMPLES 4
+#define FIRST 4			/* so many samples are the first blocks of a group; the others come from all over it */
 
 enum draft_kind { BY_SIZE, BY_RANGE, BY_CLASS, BY_STACK };
 
@@ -36,7 +36,7 @@ struct draft {
 	uint64_t blocks, bytes;
 	uint64_t indirect_blocks, indirect_bytes;
 	uint64_t low, high;		/* of the sizes */
-	size_t samples[SAMPLES];	/* blocks: the first ones */
+	size_t samples[SCAN_SAMPLES];	/* blocks */
 	size_t nsamples;
 	bool joined;			/* it is part of a range's draft now */
 };
@@ -106,6 +106,15 @@ static int find_draft(struct maker *mk, size_t i, uint32_t *out)
 	return b->size <= SMALL ? small_draft(mk, v, b->size, out) : other_draft(mk, BY_SIZE, v, b->size, out);
 }
 
+/* Behind the first ones those whose number is a power of two: they lie far from each other. */
+static void take_sample(struct draft *d, size_t i)
+{
+	if (d->nsamples < SCAN_SAMPLES)
+		d->samples[d->nsamples++] = i;
+	else if ((d->blocks & (d->blocks - 1)) == 0)
+		d->samples[FIRST + (unsigned)__builtin_ctzll(d->blocks) % (SCAN_SAMPLES - FIRST)] = i;
+}
+
 static void add_block(struct maker *mk, struct draft *d, size_t i)
 {
 	uint64_t size = mk->sc->blocks[i].size;
@@ -114,8 +123,7 @@ static void add_block(struct maker *mk, struct draft *d, size_t i)
 	d->bytes += size;
 	d->low = size < d->low ? size : d->low;
 	d->high = size > d->high ? size : d->high;
-	if (d->nsamples < SAMPLES)
-		d->samples[d->nsamples++] = i;
+	take_sample(d, i);
 }
 
 static int draft_blocks(struct maker *mk)
@@ -165,7 +173,7 @@ static void join(struct draft *to, struct draft *d)
 	to->indirect_bytes += d->indirect_bytes;
 	to->low = d->low < to->low ? d->low : to->low;
 	to->high = d->high > to->high ? d->high : to->high;
-	for (size_t i = 0; i < d->nsamples && to->nsamples < SAMPLES; i++)
+	for (size_t i = 0; i < d->nsamples && to->nsamples < SCAN_SAMPLES; i++)
 		to->samples[to->nsamples++] = d->samples[i];
 	d->joined = true;
 }
@@ -200,7 +208,7 @@ static void put_size(uint64_t size, char *out, size_t n)
 
 const char *scan_size_label(uint64_t size, bool exact, char out[SCAN_SIZE_TEXT])
 {
-	char from[20], to[20] = "";
+	char from[32], to[32] = "";
 	unsigned range = range_of(size);
 
 	if (exact) {
@@ -288,7 +296,7 @@ static int report(struct scan *sc, const struct draft *d)
 {
 	cleanup_strbuf struct strbuf content = STRBUF_INIT;
 	struct summary_stack stack = { 0 };
-	taddr samples[SAMPLES];
+	taddr samples[SCAN_SAMPLES];
 	char label[SCAN_SIZE_TEXT];
 	struct summary_group g = {
 		.family = "libc", .blocks = d->blocks, .bytes = d->bytes, .verdict = d->verdict, .samples = samples,

@@ -12,7 +12,7 @@
 must_check int scan_groups_add(struct scan *sc);
 
 /* "24 bytes", "2 KiB to 4 KiB": what a block of this size is called. */
-#define SCAN_SIZE_TEXT 48
+#define SCAN_SIZE_TEXT 80
 const char *scan_size_label(uint64_t size, bool exact, char out[SCAN_SIZE_TEXT]);
 
 #endif

@@ -3,6 +3,8 @@
 #include "report/out_scan_text.h"
 
 #include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "report/text_pointers.h"
 #include "report/text_scan_head.h"
@@ -90,6 +92,17 @@ static void put_indirect(struct strbuf *sb, const struct summary_kind *k)
 	strbuf_puts(sb, " with them");
 }
 
+/* In the table texts are shown, of anything else only what it is. */
+static void put_content(struct strbuf *sb, const char *content)
+{
+	const char *more = strstr(content, ": ");
+	char kind[WHAT_WIDTH];
+
+	strbuf_puts(sb, ": ");
+	snprintf(kind, sizeof(kind), "%.*s", (int)(more && more[2] != '"' ? more - content : WHAT_WIDTH), content);
+	words_cut(sb, more && more[2] != '"' ? kind : content, WHAT_WIDTH);
+}
+
 static void put_what(struct strbuf *sb, const struct summary_group *g)
 {
 	if (g->kind.label)
@@ -97,10 +110,8 @@ static void put_what(struct strbuf *sb, const struct summary_group *g)
 	else
 		text_where(sb, g, WHAT_WIDTH);
 	put_indirect(sb, &g->kind);
-	if (g->kind.label && !g->kind.class_name && g->kind.content) {
-		strbuf_puts(sb, ": ");
-		words_cut(sb, g->kind.content, WHAT_WIDTH);
-	}
+	if (g->kind.label && !g->kind.class_name && g->kind.content)
+		put_content(sb, g->kind.content);
 }
 
 static void put_row(struct strbuf *sb, const struct scan_report *r, size_t i)

@@ -17,6 +17,8 @@ static void check(const struct options *o)
 	promised(o->command != COMMAND_DIFF || o->files.n == 2);
 	promised((o->command != COMMAND_SHRINK && o->command != COMMAND_IMPORT) || (o->files.n && o->output));
 	promised(o->command != COMMAND_IMPORT || o->import);
+	promised(o->command != COMMAND_SCAN || !!o->pid + !!o->name + !!o->core == 1);
+	promised(o->command == COMMAND_SCAN || (!o->core && !o->exe && !o->nwho_points_at && !o->show));
 	promised(o->block_entry || !o->block_family);
 	promised(o->command == COMMAND_REPORT || (!o->block_entry && !o->nblock_at));
 	promised(o->pid >= 0 && (!o->program || *o->program));

@@ -81,7 +81,7 @@ static void by_size_and_verdict(void **state)
 	assert_int_equal(g->blocks, 6);
 	assert_int_equal(g->bytes, 144);
 	assert_int_equal(g->bytes_direct, 144);
-	assert_int_equal(g->nsamples, 4);
+	assert_int_equal(g->nsamples, 6);
 	assert_int_equal(g->samples[1], 0x110000);
 	assert_int_equal(group(m, VERDICT_DEFINITE, "24 bytes")->samples[0], m->blocks[6].addr);
 	assert_int_equal(m->sc.report.summary.groups[0].verdict, VERDICT_DEFINITE);
