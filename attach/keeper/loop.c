@@ -75,7 +75,7 @@ static void serve_stop(struct keeper *k, struct tracee *t, bool interrupted)
 
 	if (interrupted && tracee_regs(t, &before) == 0) {
 		regs = before;
-		tracee_restart_call(t, &regs);
+		tracee_undo_interrupt(t, &regs, k->now_ns);
 		if (tracee_set_regs(t, &before, &regs) < 0)
 			t->state = TRACEE_RUNNING;
 	}

@@ -197,6 +197,22 @@ int procfs_signals(pid_t tid, struct procfs_signals *out)
 	return 0;
 }
 
+uint64_t procfs_sleeps(pid_t tid)
+{
+	static const char key[] = "\nvoluntary_ctxt_switches:\t";
+	char path[64], buf[4096];
+	const char *p;
+
+	put(put_number(put(path, "/proc/"), tid), "/status");
+	if (slurp(path, buf, sizeof(buf)) < 0)
+		return 0;
+	p = strstr(buf, key);
+	if (!p)
+		return 0;
+	p += sizeof(key) - 1;
+	return parse_number(&p, 10);
+}
+
 struct linux_dirent64 {
 	uint64_t d_ino;
 	int64_t d_off;

@@ -43,6 +43,9 @@ struct procfs_signals {
 /* 0 or -errno. */
 int procfs_signals(pid_t tid, struct procfs_signals *out);
 
+/* How often a thread has gone to sleep so far; 0 if that cannot be told. */
+uint64_t procfs_sleeps(pid_t tid);
+
 /* Call @each for every number in /proc/@pid/task; stops at its first negative return, which is returned; else the sum. */
 int procfs_each_task(pid_t pid, int (*each)(void *ctx, pid_t tid), void *ctx);
 

@@ -9,11 +9,13 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "attach/keeper/procfs.h"
 
 #define RESTARTS 16		/* of one call with a time-out, then it sees an EINTR */
 #define REFUSED_NS 1000000
+#define UNDO_NS 60000000000ull	/* a call whose time-out is not to be seen is started again for so long */
 #define OPTIONS (PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | \
 		 PTRACE_O_TRACEVFORKDONE | PTRACE_O_TRACEEXEC)
 
@@ -286,23 +288,104 @@ bool tracee_may_restart(struct tracee *t, const struct user_regs_struct *r, uint
 	return false;
 }
 
-void tracee_restart_call(const struct tracee *t, struct user_regs_struct *regs)
+/* Has it failed with EINTR, having done nothing, because of us? With a signal on its way EINTR is the truth. */
+static bool is_our_eintr(const struct tracee *t, const struct user_regs_struct *regs)
 {
 	struct procfs_signals s;
 	uint64_t real;
 
 	if ((long long)regs->rax != -EINTR || !only_waits(regs->orig_rax))
-		return;
-	/* with a signal on its way EINTR is the truth; mostly there is none at all, and /proc need not be asked */
-	if (tracee_pending(t, 0, NULL)) {
-		if (procfs_signals(t->tid, &s) < 0)
-			return;
-		real = ~s.blocked & ~s.ignored;
-		if (queued(t, real, 0, NULL) || queued(t, real, PTRACE_PEEKSIGINFO_SHARED, NULL))
-			return;
-	}
+		return false;
+	/* mostly there is none at all, and /proc need not be asked */
+	if (!tracee_pending(t, 0, NULL))
+		return true;
+	if (procfs_signals(t->tid, &s) < 0)
+		return false;
+	real = ~s.blocked & ~s.ignored;
+	return !queued(t, real, 0, NULL) && !queued(t, real, PTRACE_PEEKSIGINFO_SHARED, NULL);
+}
+
+static void start_again(struct user_regs_struct *regs)
+{
 	regs->rax = regs->orig_rax;
 	regs->rip -= 2; /* syscall is two bytes */
+}
+
+void tracee_restart_call(const struct tracee *t, struct user_regs_struct *regs)
+{
+	if (is_our_eintr(t, regs))
+		start_again(regs);
+}
+
+static uint64_t span_at(const struct tracee *t, taddr at)
+{
+	struct timespec ts;
+	struct iovec here = { &ts, sizeof(ts) }, there = { (void *)(uintptr_t)at, sizeof(ts) };
+
+	/* the thread itself has handed it to the kernel a moment ago: it is there */
+	if (!at || process_vm_readv(t->tid, &here, 1, &there, 1, 0) != sizeof(ts) || ts.tv_sec < 0 || ts.tv_sec > 1000000000)
+		return UINT64_MAX;
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+/*
+ * How long a call waits that fails with EINTR after any wake-up (others the kernel restarts itself, for the rest of their time), and what it returns
+ * then. UINT64_MAX: for ever, or that is not to be seen (a socket's time-out).
+ */
+static uint64_t time_limit(const struct tracee *t, const struct user_regs_struct *r, long long *result)
+{
+	*result = 0;
+	switch (r->orig_rax) {
+	case SYS_epoll_wait:
+	case SYS_epoll_pwait:
+		return (int)r->r10 < 0 ? UINT64_MAX : (int)r->r10 * 1000000ull;
+	case SYS_epoll_pwait2:
+		return span_at(t, r->r10);
+	case SYS_semtimedop:
+		*result = -EAGAIN;
+		return span_at(t, r->r10);
+	case SYS_rt_sigtimedwait:
+		*result = -EAGAIN;
+		return span_at(t, r->rdx);
+	default:
+		return UINT64_MAX;
+	}
+}
+
+/*
+ * From one interruption of a call to the next a thread goes to sleep twice: in the call, and in the stop. An event loop makes the same
+ * call at the same place all the time; that is told from one long call by this. Not asked at the first interruption: mostly there is no other.
+ */
+#define SLEEPS_BETWEEN 2
+
+static void note_undone(struct tracee *t, const struct user_regs_struct *r, uint64_t now_ns)
+{
+	uint64_t before = t->undone_sleeps;
+
+	t->undone_sleeps = 0;
+	if (t->undone_rip == r->rip && t->undone_sp == r->rsp)
+		t->undone_sleeps = procfs_sleeps(t->tid);
+	if (!before || !t->undone_sleeps || t->undone_sleeps - before > SLEEPS_BETWEEN)
+		t->undone_ns = now_ns;
+	t->undone_rip = r->rip;
+	t->undone_sp = r->rsp;
+}
+
+void tracee_undo_interrupt(struct tracee *t, struct user_regs_struct *regs, uint64_t now_ns)
+{
+	long long result;
+
+	if (!is_our_eintr(t, regs))
+		return;
+	if (without_end(regs)) {
+		start_again(regs);
+		return;
+	}
+	note_undone(t, regs, now_ns);
+	if (now_ns - t->undone_ns >= time_limit(t, regs, &result))
+		regs->rax = result;
+	else if (now_ns - t->undone_ns < UNDO_NS)
+		start_again(regs);
 }
 
 bool tracee_is_ignored(const struct tracee *t, int sig)

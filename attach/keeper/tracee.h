@@ -68,6 +68,9 @@ struct tracee {
 	uint32_t hits;
 	uint32_t restarts;	/* of the call at: */
 	taddr restart_rip, restart_sp;
+	uint64_t undone_sleeps;	/* how often it had gone to sleep when we last undid what our interrupt did to the call at: */
+	taddr undone_rip, undone_sp;
+	uint64_t undone_ns;	/* when we did so first, for that one call */
 	uint64_t refused_ns;	/* when it was not restarted, to let its time-out be seen */
 	uint16_t calls;		/* innermost open call (calls.h), or NO_CALL */
 	uint64_t seen_ns;	/* when the stop was seen; HELD: since when */
@@ -118,6 +121,13 @@ must_check int tracee_interrupt(struct tracee *t);
  * Other calls may have done something (close has closed), and are left alone.
  */
 void tracee_restart_call(const struct tracee *t, struct user_regs_struct *regs);
+
+/*
+ * The same for a stop that our own interrupt has made, and that may be one of many (pauses): a call with a time-out
+ * waits for all of it again, each time. So one that has waited long enough, where that can be told, is ended as by its time-out; another is
+ * let see an EINTR after a long time.
+ */
+void tracee_undo_interrupt(struct tracee *t, struct user_regs_struct *regs, uint64_t now_ns);
 
 /*
  * A call with a time-out waits for all of it again when it is restarted: under

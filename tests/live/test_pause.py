@@ -201,6 +201,21 @@ def test_storm(victim, pauser, args):
     assert told["mask_kept"] and told["sent"] > 0
 
 
+def test_time_outs_come(victim, pauser):
+    """Calls that would wait anew after each pause end when their time is up, though pauses come faster than that."""
+    target = victim("storm", 40)
+    p = pauser(target)
+    end = time.monotonic() + 4
+    while time.monotonic() < end:
+        p.pause()
+        random_moment(0.01)
+    p.end()
+    told = target.end()
+    assert (told["eintr"], told["odd"], told["damaged"]) == (0, 0, 0), told
+    for kind in "epoll_wait", "semtimedop", "sigtimedwait":
+        assert told["idle_kinds"][kind] >= 20, told
+
+
 @pytest.mark.parametrize("mode", ["fork", "big", "vfork", "spawn", "system", "exec", "shared", "thread"])
 @pytest.mark.parametrize("args", WAYS, ids=ids)
 def test_makers(victim, pauser, mode, args):
@@ -236,6 +251,30 @@ def test_every_hit_once(victim, pauser):
         assert pauses > 3
         hits = p.ask("hits")
         assert (hits["malloc"], hits["free"], hits["dropped"]) == (answer["pairs"], answer["pairs"], 0), hits
+    p.end()
+    assert_untouched(target)
+    assert target.end() == {"damaged": 0, "eintr": 0}
+
+
+def test_in_vfork(victim, pauser):
+    """Who waits for its vfork child cannot be stopped, and does not run; the child, in the same memory, is stopped."""
+    target = victim("still")
+    p = pauser(target)
+    child = target.ask("vfork")["child"]
+    for _ in range(rounds(10, 50)):
+        had = p.pause()
+        assert had["not_stopped"] == 1, had
+        told = p.ask("threads")
+        unknown = [t for t in told if not t["known"]]
+        assert len(unknown) == 1 and not unknown[0]["running"] and unknown[0]["sp"], told
+        assert child in [t["tid"] for t in told if t["known"]]
+    p.end()
+    assert_untouched(target)
+    # found in vfork when it is seized
+    p = pauser(target)
+    assert p.pause()["not_stopped"] == 1
+    assert target.ask("endvfork") == {"status": 7}
+    assert p.pause()["not_stopped"] == 0
     p.end()
     assert_untouched(target)
     assert target.end() == {"damaged": 0, "eintr": 0}

@@ -11,6 +11,7 @@
  *	quiet	{}: from now on the twins rest, so that nothing at all changes
  *	pairs N	{"pairs": N of each of PAIRERS threads}: malloc and free, and then they rest
  *	grow N	{}: N MiB more, touched
+ *	vfork	{"child": pid}: a thread waits for a vfork child, until endvfork: {"status": 7}
  *	thread	{}: a short-lived thread; shrink: {} gives back what grow has taken
  *	end	{"damaged": 0, "eintr": EINTRs seen by the sleepers with values in registers}
  */
@@ -20,6 +21,7 @@
 #include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 
 #include "victim.h"
 
@@ -56,6 +58,10 @@ static _Atomic uint64_t eintr, damaged;
 static pthread_t keepers[2], pairers[PAIRERS];
 static pthread_barrier_t begin_pairs, end_pairs;
 static uint64_t npairs;
+static pthread_t vforker;
+static _Atomic pid_t vforked;
+static atomic_int vfork_status;
+static int vfork_pipe[2];
 static void *grown[64];
 static size_t grown_size[64];
 static unsigned ngrown;
@@ -164,6 +170,24 @@ static void *on_deep_stack(void *arg)
 	while (!ending)
 		usleep(100000);
 	return NULL;
+}
+
+/* Its child says its number through our memory, and ends when it is told to, through a pipe. */
+static void *in_vfork(void *arg)
+{
+	pid_t pid = vfork();
+	int status = 0;
+	char byte;
+
+	if (pid == 0) {
+		vforked = getpid();
+		if (read(vfork_pipe[0], &byte, 1) != 1)
+			_exit(1);
+		_exit(7);
+	}
+	waitpid(pid, &status, 0);
+	vfork_status = WEXITSTATUS(status);
+	return arg;
 }
 
 static void *nothing(void *arg)
@@ -277,6 +301,25 @@ static void shrink(void)
 	printf("{}\n");
 }
 
+static void begin_vfork(void)
+{
+	if (pipe(vfork_pipe) != 0)
+		victim_die("pipe");
+	vforked = 0;
+	vforker = start(in_vfork, NULL, 0);
+	while (!vforked)
+		usleep(1000);
+	printf("{\"child\": %d}\n", vforked);
+}
+
+static void end_vfork(void)
+{
+	if (write(vfork_pipe[1], "", 1) != 1)
+		victim_die("write");
+	pthread_join(vforker, NULL);
+	printf("{\"status\": %d}\n", vfork_status);
+}
+
 static void wake(uint32_t *word)
 {
 	atomic_store((_Atomic uint32_t *)word, 1);
@@ -321,6 +364,10 @@ int main(int argc, char **argv)
 			grow(strtoull(line + 5, NULL, 10));
 		else if (strcmp(line, "shrink") == 0)
 			shrink();
+		else if (strcmp(line, "vfork") == 0)
+			begin_vfork();
+		else if (strcmp(line, "endvfork") == 0)
+			end_vfork();
 		else if (strcmp(line, "thread") == 0) {
 			pthread_join(start(nothing, NULL, 0), NULL);
 			printf("{}\n");
