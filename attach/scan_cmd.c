@@ -147,8 +147,13 @@ static int examine(struct scan *sc)
 		r = scan_pointers_add(sc);
 	if (r == 0)
 		r = scan_error(&sc->report);
-	if (r < 0)
+	if (r < 0) {
 		log_error_errno(r, "cannot make the report");
+	} else if (snapshot_damaged(&sc->snapshot)) {
+		/* zeros were read where memory should have been */
+		log_error("the core file, or a file of the program, was cut short while it was read: nothing that was found is certain");
+		r = -EIO;
+	}
 	return r;
 }
 

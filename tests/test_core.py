@@ -11,6 +11,7 @@ import re
 import resource
 import shutil
 import subprocess
+import time
 
 import pytest
 
@@ -55,6 +56,13 @@ def gcore(victim, core):
     done = subprocess.run(["gdb", "-nx", "-batch", "-p", str(victim.process.pid), "-ex", f"generate-core-file {core}"],
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=LIMIT)
     assert core.exists(), done.stdout.decode(errors="replace")
+
+
+def wait_until(condition):
+    end = time.monotonic() + LIMIT
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
 
 
 def unlimited():
@@ -254,6 +262,42 @@ def test_classes_without_files(tmp_path):
     found = json.loads(done.stdout)
     assert {f["path"]: f["proof"] for f in found["backing"]}[str(VICTIMS / "classes_nortti")] == BUILD_ID
     assert found["classes"] == [None] * len(blocks)
+
+
+def full_pipe():
+    """A pipe that takes nothing more before it is read."""
+    out, into = os.pipe()
+    os.set_blocking(into, False)
+    try:
+        while True:
+            os.write(into, b"." * 4096)
+    except BlockingIOError:
+        os.set_blocking(into, True)
+    return out, into
+
+
+def test_cut_while_it_is_scanned(tmp_path):
+    """The scan waits with a message about a file that is gone, which it cannot get rid of; then its core is cut short."""
+    if not shutil.which("gdb"):
+        pytest.skip("no gdb")
+    program, core = shutil.copy(VICTIMS / "cored", tmp_path / "gone"), tmp_path / "core"
+    victim = Victim(program, tmp_path)
+    gcore(victim, core)
+    assert victim.end(b"end") == 0
+    os.unlink(program)
+    out, into = full_pipe()
+    scan = subprocess.Popen([BUILD / "mmattach", "scan", "-v", "--core", core], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                            stderr=into)
+    os.close(into)
+    wait_until(lambda: pathlib.Path(f"/proc/{scan.pid}/syscall").read_text().startswith("1 0x2 "))
+    os.truncate(core, 8192)
+    with open(out, "rb") as messages:
+        text = messages.read().lstrip(b".")
+    assert b"gone: No such file or directory" in text
+    assert b"cut short while it was read" in text, text
+    assert scan.stdout.read() == b""
+    scan.stdout.close()
+    assert scan.wait(timeout=LIMIT) == 1
 
 
 def test_compressed(dumped_by_gdb, tmp_path):
