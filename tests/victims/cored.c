@@ -26,6 +26,7 @@
 static char data[3 * PAGE] = "not .bss";
 static pid_t tids[THREADS];
 static pthread_barrier_t all;
+static int word;	/* what they sleep on */
 
 /* Byte i of a place of seed s; no page is like another. */
 static void fill(char *p, size_t n, unsigned seed)
@@ -37,7 +38,6 @@ static void fill(char *p, size_t n, unsigned seed)
 /* Here, with its number in two registers, it sleeps: futex(2) on a word that nobody changes. */
 static void *wait_with(void *arg)
 {
-	static int word;
 	register long number __asm__("r12") = 0x7700000000 + (long)arg;
 	register long timeout __asm__("r10") = 0;
 
@@ -51,6 +51,24 @@ static void *wait_with(void *arg)
 				 : "rcx", "r11", "memory", "xmm5");
 	}
 	return NULL;
+}
+
+/* Only then are its registers what they are to be: the kernel says which call it is in, and with what. */
+static void wait_for(pid_t tid)
+{
+	char name[64], line[256], asleep[64];
+	bool is = false;
+
+	snprintf(name, sizeof(name), "/proc/self/task/%d/syscall", (int)tid);
+	snprintf(asleep, sizeof(asleep), "%d %p ", SYS_futex, (void *)&word);
+	while (!is) {
+		FILE *f = fopen(name, "r");
+
+		if (!f)
+			victim_die(name);
+		is = fgets(line, sizeof(line), f) && !strncmp(line, asleep, strlen(asleep));
+		fclose(f);
+	}
 }
 
 static char *map(size_t n, int flags, int fd)
@@ -106,6 +124,8 @@ int main(void)
 			victim_die("pthread_create");
 	}
 	pthread_barrier_wait(&all);
+	for (int i = 0; i < THREADS; i++)
+		wait_for(tids[i]);
 	printf("{");
 	say("heap", heap, 5 * PAGE, 1);
 	say("data", data, sizeof(data), 2);
