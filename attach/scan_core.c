@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/log.h"
+#include "heap/dtvs.h"
 
 static int open_core(struct scan *sc)
 {
@@ -102,6 +103,8 @@ int scan_core(struct scan *sc)
 	if (r < 0)
 		return r;
 	r = census_take(&sc->snapshot, &sc->census);
+	if (r == 0)
+		r = dtvs_set_apart(&sc->snapshot, &sc->census);
 	if (r < 0) {
 		log_error_errno(r, "cannot list the blocks of %s", sc->opt->core);
 		return r;

@@ -13,7 +13,7 @@
 #include "attach/room.h"
 #include "base/duration.h"
 #include "base/log.h"
-#include "base/size.h"
+#include "heap/dtvs.h"
 
 static uint64_t max_pause(const struct options *opt)
 {
@@ -137,6 +137,8 @@ static int count(struct scan *sc)
 
 	if (r == 0)
 		r = census_take(&sc->snapshot, &sc->census);
+	if (r == 0)
+		r = dtvs_set_apart(&sc->snapshot, &sc->census);
 	if (r < 0)
 		log_error_errno(r, "cannot list the blocks of %d", sc->target.pid);
 	return r;

@@ -54,6 +54,7 @@ def test_what_was_lost_before_we_came(victim):
     assert_adds_up(report)
     middle = [g for g in groups(report, "possible") if g["size_low"] == 792]  # usable, of 777
     assert len(middle) == 1 and truth["middle"] in middle[0]["samples"]
+    assert report["scan"]["verdicts"]["possible"]["blocks"] == 1  # the loader's tables of the threads are not the program's
     assert report["target"]["pid"] == v.pid and report["target"]["comm"] == "held"
     assert report["scan"]["source"] == "process" and report["scan"]["threads"] == 5
     assert 0 < report["scan"]["pause_seconds"] < 1

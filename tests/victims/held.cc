@@ -153,6 +153,11 @@ static void *sleep_in_nanosleep(void *)
 	return nullptr;
 }
 
+static void *come_and_go(void *)
+{
+	return nullptr;
+}
+
 static char told[512];
 
 static __attribute__((noinline)) void write_truth()
@@ -183,6 +188,9 @@ int main(int argc, char **argv)
 	lose_carts(ncarts);
 	keep(blocks ? blocks : 1);
 	scrub();
+	/* one that has ended: its stack is kept, and what the loader allocated for it */
+	pthread_create(&t[0], nullptr, come_and_go, nullptr);
+	pthread_join(t[0], nullptr);
 	for (; n < nthreads && n < 60; n++)
 		pthread_create(&t[n], nullptr, work, (void *)(uintptr_t)n);
 	pthread_create(&t[n++], nullptr, sleep_in_epoll, nullptr);
