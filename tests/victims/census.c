@@ -16,7 +16,6 @@
  *
  * Orders: "truth" where the table is (census_truth.h); "info" what the allocator says itself; "corrupt WHAT" overwrites something; "end".
  */
-#include <dlfcn.h>
 #include <inttypes.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -350,30 +349,11 @@ static void first_worker(void)
 
 /* --- orders --- */
 
+/* What the allocator says itself, as XML, up to "</malloc>". Nothing is allocated for it: stdout has its buffer. */
 static void print_info(void)
 {
-	/* not by name: 2.31 has none */
-	struct mallinfo2 (*info)(void) = (struct mallinfo2 (*)(void))dlsym(RTLD_DEFAULT, "mallinfo2");
-
-	if (info) {
-		struct mallinfo2 m = info();
-
-		printf("{\"arena\": %zu, \"ordblks\": %zu, \"smblks\": %zu, \"hblks\": %zu, \"hblkhd\": %zu, \"fsmblks\": %zu, \"uordblks\": %zu, "
-		       "\"fordblks\": %zu, \"keepcost\": %zu}\n", m.arena, m.ordblks, m.smblks, m.hblks, m.hblkhd, m.fsmblks, m.uordblks, m.fordblks, m.keepcost);
-	} else {
-		printf("{}\n");
-	}
-	fflush(stdout);
-}
-
-/* malloc_info to the file: what it is to print needs memory itself, so this is the last order but "end". */
-static void print_malloc_info(const char *path)
-{
-	FILE *f = fopen(path, "w");
-
-	if (!f || malloc_info(0, f) || fclose(f))
-		victim_die(path);
-	puts("{}");
+	if (malloc_info(0, stdout))
+		victim_die("malloc_info");
 	fflush(stdout);
 }
 
@@ -419,8 +399,6 @@ static void orders(void)
 			fflush(stdout);
 		} else if (strcmp(order, "info") == 0) {
 			print_info();
-		} else if (strncmp(order, "malloc_info ", 12) == 0) {
-			print_malloc_info(order + 12);
 		} else if (strncmp(order, "corrupt ", 8) == 0) {
 			corrupt(order + 8);
 		} else {
