@@ -8,6 +8,7 @@
  *	glibc_mapped.c    chunks with a mapping of their own; pieces of a main heap that is not contiguous
  *	glibc_cached.c    chunks that look as if they were in use, and are free: fastbins, tcaches
  *	glibc_walk.c      chunk by chunk
+ *	glibc_repair.c    where a walk finds what cannot be: a thread at work, or a corrupt heap
  *	glibc_bins.c      the lists of free chunks, where the walk finds that they cannot be right
  *
  * Everything that is read may be anything. No loop follows what is read further than the memory that is there, and what was marked once
@@ -64,7 +65,8 @@ struct glibc_arena {
 	bool contiguous;
 	bool busy;			/* somebody may be inside of malloc with it: a chunk may be on its way from one list to another */
 	uint64_t members, forward, backward;	/* sums over free chunks and bins: of their addresses, and of their links' */
-	bool broken;			/* a walk met what it could not follow */
+	unsigned odd;			/* places that only a thread at work explains */
+	bool edges_known;		/* the lists were followed, and edges are marked */
 };
 
 /* Memory that is all chunks, from `first` on. Sorted, none overlaps. */

@@ -8,14 +8,9 @@
  *	at top                                                          the end
  *	16, in use                                                      fenceposts: the end of a piece
  *
- * Where a head cannot be one, the heap is corrupt, and the walk goes on with the next chunk that a bin or a list knows of: what lies
- * between is not seen, and said to be so.
- *
- * A stop may find a thread at work. Cutting a chunk in two is a store to the first's head, then one to the second's: between them, what was
- * in that place before is read as a head. But the neighbour behind both still has the old size in front of it, and so tells where the free
- * chunk was that is being cut: from there on, all is one that is not in use.
+ * What does not fit is glibc_repair.c's.
  */
-#include "heap/glibc.h"
+#include "heap/glibc_walk.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -25,19 +20,6 @@
 
 #define PAGE SNAPSHOT_PAGE
 #define FIRST_BLOCKS (1u << 16)	/* a MiB */
-
-struct walk {
-	struct glibc *g;
-	struct glibc_region *r;
-	struct glibc_arena *a;
-	struct census_arena *out;
-	taddr at;		/* the chunk */
-	uint64_t head;		/* its size and flags */
-	taddr piece;		/* where the piece began */
-	size_t piece_blocks;	/* blocks before it */
-	struct census_sum used, bins;
-	bool done;
-};
 
 /* --- the list of blocks --- */
 
@@ -91,44 +73,62 @@ static void add_area(struct glibc *g, taddr lo, taddr hi, uint32_t arena)
 
 /* --- one chunk --- */
 
-static uint64_t size_of(uint64_t head)
+void walk_take_used(struct walk *w, taddr at, uint64_t size)
 {
-	return head & ~(uint64_t)GLIBC_FLAGS;
-}
-
-static bool is_head(const struct walk *w, taddr at, uint64_t head)
-{
-	const uint64_t size = size_of(head);
-
-	return size >= 16 && !(size % GLIBC_ALIGN) && size <= w->r->hi - at && !(head & GLIBC_MMAPPED) && !(w->r->arena == 0 && head & GLIBC_FOREIGN_ARENA);
-}
-
-static void take_used(struct walk *w, uint64_t size)
-{
-	if (w->r->cached && glibc_bit(w->r->cached, w->r, w->at))
+	if (w->r->cached && glibc_bit(w->r->cached, w->r, at))
 		return;
 	w->used.blocks++;
 	w->used.bytes += size;
-	add_block(w->g, w->at + 16, size - 8);
+	add_block(w->g, at + 16, size - 8);
 }
 
 /* A free one: in the sums, its own address must be there as often as links to it. */
-static void take_free(struct walk *w, uint64_t size)
+void walk_take_free(struct walk *w, taddr at, uint64_t size)
 {
 	uint64_t fd, bk;
 
 	w->bins.blocks++;
 	w->bins.bytes += size;
-	if (!view_word(&w->g->view, w->at + 16, &fd) || !view_word(&w->g->view, w->at + 24, &bk))
+	if (!view_word(&w->g->view, at + 16, &fd) || !view_word(&w->g->view, at + 24, &bk))
 		return;
-	w->a->members += glibc_mix(w->at);
+	w->a->members += glibc_mix(at);
 	w->a->forward += glibc_mix(fd);
 	w->a->backward += glibc_mix(bk);
 }
 
+static void forget_free(struct walk *w, taddr at, uint64_t size)
+{
+	uint64_t fd, bk;
+
+	w->bins.blocks--;
+	w->bins.bytes -= size;
+	if (!view_word(&w->g->view, at + 16, &fd) || !view_word(&w->g->view, at + 24, &bk))
+		return;
+	w->a->members -= glibc_mix(at);
+	w->a->forward -= glibc_mix(fd);
+	w->a->backward -= glibc_mix(bk);
+}
+
+void walk_forget(struct walk *w, taddr from)
+{
+	struct census *c = w->g->c;
+	uint64_t head, next;
+
+	for (; c->nblocks && c->blocks[c->nblocks - 1].addr > from; c->nblocks--) {
+		w->used.blocks--;
+		w->used.bytes -= c->blocks[c->nblocks - 1].size + 8;
+	}
+	for (taddr at = from; at < w->at && view_word(&w->g->view, at + 8, &head); at += walk_size(head)) {
+		if (!view_word(&w->g->view, at + walk_size(head) + 8, &next))
+			next = 0;
+		if (!(next & GLIBC_PREV_INUSE))
+			forget_free(w, at, walk_size(head));
+	}
+}
+
 /* --- ends --- */
 
-/* Everything of the piece has been seen, up to @end. */
+/* The piece is over, at @end. */
 static void end_piece(struct walk *w, taddr end)
 {
 	struct glibc *g = w->g;
@@ -147,76 +147,7 @@ static void end_in_top(struct walk *w, taddr at)
 	w->done = true;
 }
 
-static void lose(struct walk *w, taddr from, taddr to)
-{
-	w->g->c->unseen_bytes += to - from;
-	w->out->walked_bytes -= to - from;
-}
-
-/* The next chunk behind @at that a list of free ones knows of; the region's end: there is none. */
-static taddr next_edge(struct walk *w, taddr at)
-{
-	const uint64_t words = (w->r->hi - w->r->lo) / GLIBC_ALIGN / 64 + 1;
-	uint64_t i = (at - w->r->lo) / GLIBC_ALIGN + 1, mask = ~0ull << i % 64;
-
-	for (uint64_t k = i / 64; k < words; k++, mask = ~0ull) {
-		const uint64_t bits = ((w->r->cached ? w->r->cached[k] : 0) | (w->r->edges ? w->r->edges[k] : 0)) & mask;
-
-		if (bits)
-			return w->r->lo + (k * 64 + (uint64_t)__builtin_ctzll(bits)) * GLIBC_ALIGN;
-	}
-	return w->r->ends_in_top && w->a->top > at && w->a->top < w->r->hi ? w->a->top : w->r->hi;
-}
-
-/* The walk cannot follow: go on where something else knows of a chunk. */
-static void skip_bad(struct walk *w)
-{
-	taddr next;
-
-	if (!w->a->broken) {
-		w->a->broken = true;
-		glibc_check_bins(w->g, w->r->arena);
-	}
-	next = next_edge(w, w->at);
-	lose(w, w->at, next);
-	w->at = next;
-	if (next >= w->r->hi) {
-		end_piece(w, w->r->hi);
-		w->done = true;
-	} else if (!view_word(&w->g->view, next + 8, &w->head)) {
-		w->head = 0;
-	}
-}
-
-static void bad_head(struct walk *w)
-{
-	if (snapshot_kind_at(w->g->s, w->at + 8) == SNAPSHOT_HERE)
-		glibc_problem(w->g, w->at, "corrupt: no chunk has the size %#" PRIx64 ", where one should begin", w->head);
-	else
-		glibc_problem(w->g, w->at, "the heap's memory is not in the snapshot from here on");
-	skip_bad(w);
-}
-
 /* --- pieces of the main heap --- */
-
-/* Do the sizes lead from @at to the top, or to fenceposts? Heads that were seen on ways that led nowhere are marked in @dead. */
-static bool leads_on(struct walk *w, taddr at, uint64_t **dead)
-{
-	unsigned fences = 0;
-	uint64_t head;
-
-	while (at + 16 <= w->r->hi && view_word(&w->g->view, at + 8, &head) && is_head(w, at, head)) {
-		if (at == w->a->top)
-			return true;
-		fences = size_of(head) == 16 ? fences + 1 : 0;
-		if (fences == 2 && (at + 16) % PAGE == 0)
-			return true;
-		if (fences > 3 || !glibc_set_bit(w->g, dead, w->r, at))
-			return false;
-		at += size_of(head);
-	}
-	return false;
-}
 
 /* Behind fenceposts at @at: somebody else's memory, and then our next piece. */
 static void next_piece(struct walk *w, taddr at)
@@ -229,10 +160,11 @@ static void next_piece(struct walk *w, taddr at)
 		/* the memory was fresh: nothing was before the first chunk */
 		if (!view_word(&w->g->view, next, &before) || before || !view_word(&w->g->view, next + 8, &w->head))
 			continue;
-		if (!(w->head & GLIBC_PREV_INUSE) || size_of(w->head) < GLIBC_MINSIZE || !leads_on(w, next, &dead))
+		if (!(w->head & GLIBC_PREV_INUSE) || walk_size(w->head) < GLIBC_MINSIZE || !walk_leads_on(w, next, &dead))
 			continue;
 		w->g->c->foreign_bytes += next - at;
 		w->piece = w->at = next;
+		w->before = 0;
 		free(dead);
 		return;
 	}
@@ -242,13 +174,19 @@ static void next_piece(struct walk *w, taddr at)
 	glibc_problem(w->g, at, "the main heap ends before its top");
 }
 
+void walk_end(struct walk *w)
+{
+	end_piece(w, w->r->hi);
+	w->done = true;
+}
+
 /* Fenceposts are at @w->at: of 16 bytes each; in other heaps, the last of them of none, and the one before it may be a too small rest of top. */
 static void at_fence(struct walk *w)
 {
 	taddr at = w->at;
 	uint64_t head = w->head;
 
-	while (at + 16 <= w->r->hi && size_of(head) == 16 && at - w->at < 64) {
+	while (at + 16 <= w->r->hi && walk_size(head) == 16 && at - w->at < 64) {
 		w->out->other_bytes += 16;
 		at += 16;
 		if (at + 16 > w->r->hi || (w->r->foreign && at % PAGE == 0) || !view_word(&w->g->view, at + 8, &head))
@@ -258,47 +196,53 @@ static void at_fence(struct walk *w)
 		next_piece(w, at);
 	} else {
 		w->out->other_bytes += w->r->hi - at;
-		end_piece(w, w->r->hi);
-		w->done = true;
+		walk_end(w);
 	}
 }
 
 /* --- the walk --- */
 
+/* The chunk at w->at is in use if the next one's @head says so. */
+static void take(struct walk *w, uint64_t size, taddr next, uint64_t head)
+{
+	uint64_t before;
+
+	if (head & GLIBC_PREV_INUSE) {
+		if (walk_size(head) == 0 && next + 16 == w->r->hi && !w->r->ends_in_top)
+			w->out->other_bytes += size;
+		else
+			walk_take_used(w, w->at, size);
+	} else if (!view_word(&w->g->view, next, &before) || before != size) {
+		walk_bad_foot(w, next, before, head);
+		return;
+	} else {
+		walk_take_free(w, w->at, size);
+	}
+	w->before = w->at;
+	w->at = next;
+	w->head = head;
+}
+
 static void step(struct walk *w)
 {
-	struct glibc *g = w->g;
-	const uint64_t size = size_of(w->head);
+	const uint64_t size = walk_size(w->head);
 	const taddr next = w->at + size;
 	uint64_t head;
 
 	if (w->at == w->a->top && w->r->ends_in_top) {
 		end_in_top(w, w->at);
-		return;
-	}
-	if (!is_head(w, w->at, w->head)) {
-		bad_head(w);
-		return;
-	}
-	if (size == 16) {
+	} else if (!walk_is_head(w, w->at, w->head)) {
+		walk_bad_head(w);
+	} else if (size == 16) {
 		at_fence(w);
-		return;
-	}
-	if (next == w->r->hi) {
+	} else if (next == w->r->hi) {
 		/* a chunk that reaches the end is top: as it was, or as it will be */
 		end_in_top(w, w->at);
-		return;
+	} else {
+		if (!view_word(&w->g->view, next + 8, &head))
+			head = 0;
+		take(w, size, next, head);
 	}
-	if (!view_word(&g->view, next + 8, &head))
-		head = 0;
-	if (size_of(head) == 0 && next + 16 == w->r->hi && !w->r->ends_in_top)
-		w->out->other_bytes += size;
-	else if (head & GLIBC_PREV_INUSE)
-		take_used(w, size);
-	else
-		take_free(w, size);
-	w->at = next;
-	w->head = head;
 }
 
 static void walk_region(struct glibc *g, struct glibc_region *r)
@@ -355,7 +299,7 @@ int glibc_walk(struct glibc *g)
 			walk_region(g, r);
 	}
 	for (size_t i = 0; i < g->narenas && !g->no_memory; i++)
-		if (!g->arenas[i].broken)
+		if (!g->arenas[i].edges_known)
 			check_sums(g, i);
 	trim_blocks(g->c);
 	return g->no_memory ? -ENOMEM : 0;

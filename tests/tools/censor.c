@@ -4,8 +4,11 @@
  * its blocks (tests/victims/census_truth.h), how far both differ.
  *
  *	censor [-t ADDRESS] [-n STOPS] [-r RETRIES] [-b] PID | -c FILE
+ *	censor -t ADDRESS -s STEPS PID
  *
  * -b lists the blocks too. With -r, what does not add up is taken again, as a user of the census would.
+ * With -s one thread goes on instruction by instruction, with a census after each: every state that a stop can find. What is wrong is printed,
+ * and a line for all.
  * Truth and heap are read from the same snapshot, so that they are of the same moment.
  */
 #include <errno.h>
@@ -26,8 +29,8 @@
 #include "tests/victims/census_truth.h"
 
 #define EXAMPLES 4u
-/* A thread inside of malloc has a block for its caller, and may carry another from a bin to its cache, or free one that is no list's yet. */
-#define IN_HAND 3u
+/* A thread inside of malloc has a block for its caller, and may carry another from a bin to its cache. */
+#define IN_HAND 2u
 
 static void die(const char *what)
 {
@@ -130,15 +133,14 @@ static void copy_mapping(pid_t pid, int pagemap, struct snapshot *s, const struc
 	}
 }
 
-static void take_snapshot(pid_t pid, struct snapshot *s)
+/* Memory, while all stand. */
+static void copy_memory(pid_t pid, struct snapshot *s)
 {
 	char path[64];
 	int pagemap;
 
-	snapshot_init(s);
 	s->pid = pid;
 	s->live = true;
-	stop_all(pid, s);
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
 	if (procmaps_read(path, &s->maps) < 0)
 		die(path);
@@ -153,16 +155,23 @@ static void take_snapshot(pid_t pid, struct snapshot *s)
 			copy_mapping(pid, pagemap, s, m);
 	}
 	close(pagemap);
-	let_go(s);
 	if (snapshot_seal(s) < 0)
 		die("seal");
+}
+
+static void take_snapshot(pid_t pid, struct snapshot *s)
+{
+	snapshot_init(s);
+	stop_all(pid, s);
+	copy_memory(pid, s);
+	let_go(s);
 }
 
 /* --- the truth --- */
 
 struct known {
 	struct truth_block *blocks;
-	size_t n;
+	size_t n, room;
 	uint64_t busy, going[TRUTH_NOTES];
 	size_t ngoing;
 };
@@ -174,24 +183,33 @@ static int by_addr(const void *a, const void *b)
 	return (x->addr > y->addr) - (x->addr < y->addr);
 }
 
+static void add_known(struct known *k, const struct truth_block *b)
+{
+	if (b->addr <= TRUTH_TAKEN)
+		return;
+	if (k->n == k->room) {
+		k->room = k->room ? 2 * k->room : 4096;
+		k->blocks = realloc(k->blocks, k->room * sizeof(*k->blocks));
+		if (!k->blocks)
+			die("memory");
+	}
+	k->blocks[k->n++] = *b;
+}
+
+/* What of the table was ever touched. */
 static void read_table(const struct snapshot *s, const struct truth *t, struct known *k)
 {
-	struct truth_block some[256];
+	const taddr end = t->table + t->slots * sizeof(struct truth_block);
 
-	for (uint64_t i = 0; i < t->slots; i += 256) {
-		if (snapshot_kind_at(s, t->table + i * sizeof(*some)) != SNAPSHOT_HERE)
-			continue;
-		if (snapshot_read(s, t->table + i * sizeof(*some), some, sizeof(some)) < 0)
-			die("the truth's table");
-		for (size_t j = 0; j < 256; j++) {
-			if (some[j].addr <= TRUTH_TAKEN)
-				continue;
-			if (k->n % 65536 == 0) {
-				k->blocks = realloc(k->blocks, (k->n + 65536) * sizeof(*k->blocks));
-				if (!k->blocks)
-					die("memory");
-			}
-			k->blocks[k->n++] = some[j];
+	for (size_t i = snapshot_piece_from(s, t->table); i < s->npieces && s->pieces[i].lo < end; i++) {
+		const struct snapshot_piece *p = &s->pieces[i];
+		const taddr lo = p->lo > t->table ? p->lo : t->table, hi = p->lo + p->size < end ? p->lo + p->size : end;
+
+		for (taddr at = lo; at + sizeof(struct truth_block) <= hi; at += sizeof(struct truth_block)) {
+			struct truth_block b;
+
+			memcpy(&b, p->bytes + (at - p->lo), sizeof(b));
+			add_known(k, &b);
 		}
 	}
 	if (k->n)
@@ -330,7 +348,7 @@ struct wish {
 	pid_t pid;
 	const char *core;
 	taddr truth;
-	unsigned stops, retries;
+	unsigned stops, retries, steps;
 	bool blocks;
 };
 
@@ -383,16 +401,83 @@ static void once(const struct wish *w)
 	snapshot_fini(&s);
 }
 
+/* --- instruction by instruction --- */
+
+/* What a stop at this instruction gets wrong. */
+struct stepped {
+	uint64_t steps, busy, wrong, repaired, not_adding_up, most_extra;
+};
+
+static void step_once(const struct wish *w, const struct snapshot_thread *threads, size_t n, struct stepped *out)
+{
+	struct snapshot s;
+	struct census c;
+	struct known k;
+	struct difference d;
+
+	snapshot_init(&s);
+	for (size_t i = 0; i < n; i++)
+		if (snapshot_add_thread(&s, &threads[i]) < 0)
+			die("memory");
+	copy_memory(w->pid, &s);
+	if (census_take(&s, &c) < 0)
+		die("census");
+	read_truth(&s, w->truth, &k);
+	compare(&c, &k, &d);
+	out->steps++;
+	out->busy += k.busy;
+	out->repaired += c.repaired;
+	out->not_adding_up += !census_adds_up(&c);
+	if (d.extra > out->most_extra)
+		out->most_extra = d.extra;
+	if (!c.known || d.missing || d.wrong_size || d.extra > k.busy * IN_HAND || c.nproblems) {
+		out->wrong++;
+		print_census(&c, &s, 0, 1);
+		print_difference(&d, &k);
+		printf(", \"step\": %" PRIu64 ", \"rip\": %" PRIu64 "}\n", out->steps, (uint64_t)threads[n - 1].regs.rip);
+	}
+	free(k.blocks);
+	census_fini(&c);
+	snapshot_fini(&s);
+}
+
+/* The thread that was started last goes on by single steps, and the others stand. */
+static void step(const struct wish *w)
+{
+	struct snapshot all;
+	struct snapshot_thread *t;
+	struct stepped out = { 0 };
+
+	snapshot_init(&all);
+	stop_all(w->pid, &all);
+	t = &all.threads[all.nthreads - 1];
+	for (unsigned i = 0; i < w->steps; i++) {
+		struct iovec regs = { &t->regs, sizeof(t->regs) };
+		int status;
+
+		if (ptrace(PTRACE_SINGLESTEP, t->tid, 0, 0) < 0 || waitpid(t->tid, &status, __WALL) != t->tid || !WIFSTOPPED(status))
+			die("step");
+		if (ptrace(PTRACE_GETREGSET, t->tid, 1, &regs) < 0)
+			die("registers");
+		step_once(w, all.threads, all.nthreads, &out);
+	}
+	let_go(&all);
+	snapshot_fini(&all);
+	printf("{\"steps\": %" PRIu64 ", \"busy\": %" PRIu64 ", \"wrong\": %" PRIu64 ", \"repaired\": %" PRIu64 ", \"not_adding_up\": %" PRIu64 ", \"most_extra\": %" PRIu64
+	       "}\n", out.steps, out.busy, out.wrong, out.repaired, out.not_adding_up, out.most_extra);
+}
+
 int main(int argc, char **argv)
 {
 	struct wish w = { .stops = 1 };
 	int o;
 
-	while ((o = getopt(argc, argv, "t:n:r:bc:")) != -1) {
+	while ((o = getopt(argc, argv, "t:n:r:bc:s:")) != -1) {
 		switch (o) {
 		case 't': w.truth = strtoull(optarg, NULL, 0); break;
 		case 'n': w.stops = (unsigned)strtoul(optarg, NULL, 0); break;
 		case 'r': w.retries = (unsigned)strtoul(optarg, NULL, 0); break;
+		case 's': w.steps = (unsigned)strtoul(optarg, NULL, 0); break;
 		case 'b': w.blocks = true; break;
 		case 'c': w.core = optarg; break;
 		default: return 2;
@@ -403,6 +488,10 @@ int main(int argc, char **argv)
 	if (!w.core && w.pid <= 0) {
 		fputs("usage: censor [-t ADDRESS] [-n STOPS] [-r RETRIES] [-b] PID | -c FILE\n", stderr);
 		return 2;
+	}
+	if (w.steps) {
+		step(&w);
+		return 0;
 	}
 	srand((unsigned)w.pid);
 	for (unsigned i = 0; i < w.stops; i++) {

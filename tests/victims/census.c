@@ -12,6 +12,7 @@
  *	gone        threads end, their arenas stay, and are taken over by others
  *	heaps       several heaps for each arena, some of them given back
  *	load        the same as all, and the threads go on
+ *	step        a small heap, and the thread that was started last goes on; with one thread, once it has been told so
  *	small, big  the same as all, with a mapping for each block of 16 KB, or for none
  *
  * Orders: "truth" where the table is (census_truth.h); "info" what the allocator says itself; "corrupt WHAT" overwrites something; "end".
@@ -41,7 +42,7 @@ static __thread struct truth_note *my_note;
 
 static void make_table(void)
 {
-	const uint64_t slots = 1u << 24;
+	const uint64_t slots = 1u << 22;
 	/* not by mmap(3): a victim of the linker's order, it may not be bound yet */
 	void *p = (void *)syscall(SYS_mmap, NULL, slots * sizeof(*table), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
@@ -73,9 +74,10 @@ static void end(void)
 	__atomic_store_n(&my_note->busy, 0, __ATOMIC_SEQ_CST);
 }
 
+/* Neighbours in memory are neighbours in the table, for 64 KB: a small heap touches little of it. */
 static uint64_t place_of(uint64_t addr)
 {
-	return addr / 16 * 0x9e3779b97f4a7c15u >> 40;
+	return (addr >> 16) * 0x9e3779b97f4a7c15u >> 54 << 12 | (addr >> 4 & 4095);
 }
 
 static void *put(void *p)
@@ -307,7 +309,7 @@ static void *work(void *arg)
 		one_op(w);
 	for (unsigned i = 0; i < 200; i++)
 		free(__atomic_exchange_n(&w->slots[below(w, w->n)], NULL, __ATOMIC_SEQ_CST));
-	while (is("load") && !stop)
+	while (!stop && (is("load") || (is("step") && w == &workers[nworkers - 1])))
 		one_op(w);
 	pthread_barrier_wait(&park);
 	pthread_barrier_wait(&park);
@@ -343,7 +345,7 @@ static void first_worker(void)
 		pthread_barrier_wait(&filled);
 	for (unsigned i = 0; i < 4000; i++)
 		one_op(w);
-	if (nworkers > 1 && !is("load"))
+	if (nworkers > 1 && !is("load") && !is("step"))
 		pthread_barrier_wait(&park);
 }
 
@@ -435,6 +437,8 @@ int main(int argc, char **argv)
 	escape(small[0]);
 	victim_ready();
 	orders();
+	while (is("step") && nworkers == 1)
+		one_op(&workers[0]);
 	stop = true;
 	_exit(0);
 }

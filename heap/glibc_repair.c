@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where a walk finds what cannot be.
+ *
+ * Either a thread is at work. It does one thing at a time, with the arena locked, so there is at most one such place, or two for neighbours:
+ *
+ *	a chunk is being cut in two		its head is written, then that of the rest; in between, what was in that place before is read as a
+ *						head. If the chunk had been free, the neighbour behind it still has the old size in front of it, and so tells
+ *						where it began: from there on, all is one that is not in use
+ *	a block is being freed			the neighbour's bit says so already; the size in front of it is not written yet
+ *	memalign, realloc cut something off	the rest has no head for some time: the thread has the neighbour's address in a register
+ *
+ * Or the heap is corrupt. Then the walk goes on with the next chunk that a bin or a list knows of; what lies between is not seen, and said to be so.
+ */
+#include "heap/glibc_walk.h"
+
+#include <stdlib.h>
+
+#define PAGE SNAPSHOT_PAGE
+#define ODD_MOST 2u
+
+static bool known_edge(const struct walk *w, taddr at)
+{
+	return at >= w->r->lo && ((w->r->cached && glibc_bit(w->r->cached, w->r, at)) || (w->r->edges && glibc_bit(w->r->edges, w->r, at)));
+}
+
+bool walk_leads_on(struct walk *w, taddr at, uint64_t **dead)
+{
+	unsigned fences = 0;
+	uint64_t head;
+
+	while (at + 16 <= w->r->hi) {
+		if (at == w->a->top && w->r->ends_in_top)
+			return true;
+		if (!view_word(&w->g->view, at + 8, &head))
+			return false;
+		if (!walk_size(head) && !w->r->ends_in_top && at + 16 == w->r->hi)
+			return true;
+		if (!walk_is_head(w, at, head))
+			return false;
+		if (known_edge(w, at))
+			return true;
+		fences = walk_size(head) == 16 ? fences + 1 : 0;
+		if (fences == 2 && (at + 16) % PAGE == 0)
+			return true;
+		if (fences > 3 || !glibc_set_bit(w->g, dead, w->r, at))
+			return false;
+		at += walk_size(head);
+	}
+	return false;
+}
+
+/* Go on at @next with whatever head is there. */
+static void go_on(struct walk *w, taddr next)
+{
+	w->before = 0;
+	w->at = next;
+	if (!view_word(&w->g->view, next + 8, &w->head))
+		w->head = 0;
+}
+
+/* One of the few places that a thread at work may leave. */
+static bool may_be_work(struct walk *w)
+{
+	return w->a->busy && w->a->odd++ < ODD_MOST;
+}
+
+/* --- a free chunk that is being cut --- */
+
+/* Did the walk come by a chunk at @at? */
+static bool came_by(struct walk *w, taddr at)
+{
+	taddr seen = w->piece;
+	uint64_t head;
+
+	if (at == w->before)
+		return true;
+	while (seen < at && view_word(&w->g->view, seen + 8, &head) && walk_is_head(w, seen, head))
+		seen += walk_size(head);
+	return seen == at;
+}
+
+/* All from @from on to @next is one chunk, and not in use. */
+static void join(struct walk *w, taddr from, taddr next, uint64_t head)
+{
+	walk_forget(w, from);
+	w->bins.blocks++;
+	w->bins.bytes += next - from;
+	w->g->c->repaired++;
+	w->before = from;
+	w->at = next;
+	w->head = head;
+}
+
+/* The chunk before was free and was just cut: is there a neighbour behind the rest who has the old size in front of him? */
+static bool join_cut(struct walk *w)
+{
+	for (taddr next = w->at + GLIBC_ALIGN; w->before && next + GLIBC_MINSIZE <= w->r->hi; next += GLIBC_ALIGN) {
+		uint64_t before, head;
+
+		if (!view_word(&w->g->view, next, &before) || !view_word(&w->g->view, next + 8, &head))
+			continue;
+		if (before == next - w->before && !(head & GLIBC_PREV_INUSE) && walk_is_head(w, next, head)) {
+			join(w, w->before, next, head);
+			return true;
+		}
+	}
+	return false;
+}
+
+void walk_bad_foot(struct walk *w, taddr next, uint64_t before, uint64_t head)
+{
+	const taddr at = w->at;
+	const bool work = may_be_work(w);
+
+	if (before % GLIBC_ALIGN == 0 && before > next - at && before <= next - w->piece && came_by(w, next - before)) {
+		if (!work)
+			glibc_problem(w->g, next - before, "corrupt: what follows does not fit to the size of this chunk (%#" PRIx64 ")", before);
+		join(w, next - before, next, head);
+		return;
+	}
+	if (!work)
+		glibc_problem(w->g, next, "corrupt: the size before this chunk (%#" PRIx64 ") is not that of the free chunk there (%#" PRIx64 ")", before, next - at);
+	walk_take_free(w, at, next - at);
+	w->g->c->repaired++;
+	w->before = at;
+	w->at = next;
+	w->head = head;
+}
+
+/* --- what is cut off has no head yet --- */
+
+static int by_address(const void *a, const void *b)
+{
+	const taddr *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* Places behind w->at that registers of @t have the address of, or are that far from it. */
+static size_t places_in(const struct walk *w, const struct snapshot_thread *t, taddr *out)
+{
+	const uint64_t regs[] = { t->regs.rax, t->regs.rbx, t->regs.rcx, t->regs.rdx, t->regs.rsi, t->regs.rdi, t->regs.rbp, t->regs.r8,
+				  t->regs.r9, t->regs.r10, t->regs.r11, t->regs.r12, t->regs.r13, t->regs.r14, t->regs.r15 };
+	size_t n = 0;
+
+	for (size_t i = 0; t->known && i < sizeof(regs) / sizeof(*regs); i++) {
+		const uint64_t distance = regs[i] & ~(uint64_t)GLIBC_FLAGS;
+
+		out[n++] = regs[i];
+		out[n++] = w->at + distance;
+		out[n++] = w->before + distance;
+	}
+	return n;
+}
+
+/* The nearest place that some register speaks of, from where the sizes lead on; 0: none. */
+static taddr from_registers(struct walk *w)
+{
+	const size_t most = 45 * w->g->s->nthreads;
+	taddr *places = calloc(most + 1, sizeof(*places)), found = 0;
+	uint64_t *dead = NULL;
+	size_t n = 0;
+
+	if (!places) {
+		w->g->no_memory = true;
+		return 0;
+	}
+	for (size_t i = 0; i < w->g->s->nthreads; i++)
+		n += places_in(w, &w->g->s->threads[i], places + n);
+	qsort(places, n, sizeof(*places), by_address);
+	for (size_t i = 0; i < n && !found; i++)
+		if (places[i] % GLIBC_ALIGN == 0 && places[i] > w->at && places[i] + 16 <= w->r->hi && places[i] + 16 > places[i] && walk_leads_on(w, places[i], &dead))
+			found = places[i];
+	free(places);
+	free(dead);
+	return found;
+}
+
+static bool skip_rest(struct walk *w)
+{
+	const taddr next = w->before ? from_registers(w) : 0;
+
+	if (!next)
+		return false;
+	/* the rest is nobody's, and so not in use */
+	w->bins.blocks++;
+	w->bins.bytes += next - w->at;
+	w->g->c->repaired++;
+	go_on(w, next);
+	return true;
+}
+
+/* --- corrupt --- */
+
+/* The next chunk behind @at that a list of free ones knows of; the region's end: there is none. */
+static taddr next_edge(struct walk *w, taddr at)
+{
+	const uint64_t words = (w->r->hi - w->r->lo) / GLIBC_ALIGN / 64 + 1;
+	const uint64_t i = (at - w->r->lo) / GLIBC_ALIGN + 1;
+	uint64_t mask = ~0ull << i % 64;
+
+	for (uint64_t k = i / 64; k < words && (w->r->cached || w->r->edges); k++, mask = ~0ull) {
+		const uint64_t bits = ((w->r->cached ? w->r->cached[k] : 0) | (w->r->edges ? w->r->edges[k] : 0)) & mask;
+
+		if (bits)
+			return w->r->lo + (k * 64 + (uint64_t)__builtin_ctzll(bits)) * GLIBC_ALIGN;
+	}
+	return w->r->ends_in_top && w->a->top > at && w->a->top < w->r->hi ? w->a->top : w->r->hi;
+}
+
+static void lose_to_next_edge(struct walk *w)
+{
+	const taddr next = next_edge(w, w->at);
+
+	w->g->c->unseen_bytes += next - w->at;
+	w->out->walked_bytes -= next - w->at;
+	if (next >= w->r->hi)
+		walk_end(w);
+	else
+		go_on(w, next);
+}
+
+void walk_bad_head(struct walk *w)
+{
+	const bool here = snapshot_kind_at(w->g->s, w->at + 8) == SNAPSHOT_HERE;
+
+	if (!w->a->edges_known) {
+		w->a->edges_known = true;
+		glibc_check_bins(w->g, w->r->arena);
+	}
+	if (here && may_be_work(w) && (join_cut(w) || skip_rest(w)))
+		return;
+	if (here)
+		glibc_problem(w->g, w->at, "corrupt: a chunk should begin here, and none has the size %#" PRIx64, w->head);
+	else
+		glibc_problem(w->g, w->at, "the heap's memory is not in the snapshot from here on");
+	lose_to_next_edge(w);
+}
