@@ -21,6 +21,7 @@ import statistics
 import sys
 
 import events
+import flood
 import in_gdb
 import names
 import real
@@ -196,6 +197,10 @@ def measure_events(plan):
     return [Row(**row) for row in events.rows(plan)]
 
 
+def measure_flood(plan):
+    return [Row(**row) for row in flood.rows(plan)]
+
+
 def measure_gdb(plan):
     return [Row(**row) for row in in_gdb.measure(plan)]
 
@@ -240,7 +245,7 @@ def measure_attach(plan):
 
 MEASUREMENTS = {"pair": measure_pair, "pair30": measure_pair30, "pair1cpu": measure_pair1cpu, "idle": measure_idle,
                 "fair": measure_fair, "lifted": measure_lifted, "attach": measure_attach, "stacks": measure_stacks, "names": measure_names,
-                "events": measure_events, "gdb": measure_gdb, "real": measure_real}
+                "events": measure_events, "flood": measure_flood, "gdb": measure_gdb, "real": measure_real}
 QUICK = ["pair", "fair", "lifted"]
 
 

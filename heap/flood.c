@@ -278,15 +278,11 @@ static void flow(struct walker *w, enum mode mode)
 static inline __attribute__((always_inline)) void sweep_in(struct walker *w, size_t from, size_t to, enum mode mode)
 {
 	const uint64_t each = 0x0101010101010101u * FLOOD_PENDING;
-	uint64_t eight;
 
 	for (size_t i = from; i < to; i++) {
-		if (i % 8 == 0 && i + 8 <= to) {
-			memcpy(&eight, w->state + i, sizeof(eight));
-			if (!(eight & each)) {
-				i += 7;
-				continue;
-			}
+		if (i % 8 == 0 && i + 8 <= to && !(__atomic_load_n((word_t *)(void *)(w->state + i), __ATOMIC_RELAXED) & each)) {
+			i += 7;
+			continue;
 		}
 		if (!(__atomic_load_n(&w->state[i], __ATOMIC_RELAXED) & FLOOD_PENDING))
 			continue;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * verdicts PID | -c CORE: every block of a process's heap, with its verdict, as a line of JSON. The process is paused once, by the keeper, and
- * left again.
+ * verdicts [-q] PID | [-q] -c CORE: every block of a process's heap, with its verdict, as a line of JSON. The process is paused once, by the
+ * keeper, and left again. -q: not the blocks.
  *
  *	{"blocks": [[ADDR, SIZE, "VERDICT", LEADER'S ADDR], ...], "doubts": ["..."], "seconds": 0.1, "census": 0.1, "pause_ns": 1, "bytes": 1}
  */
@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "attach/link.h"
 #include "attach/pause.h"
@@ -20,6 +21,8 @@
 #include "heap/reach.h"
 
 #define CALL_NS 20000000000ull
+
+static bool quiet;
 
 static double now(void)
 {
@@ -58,7 +61,7 @@ static void say(const struct reach_input *in, const struct reach *r, double cens
 	const char *doubt = strbuf_str(&doubts);
 
 	printf("{\"blocks\": [");
-	for (size_t i = 0; i < r->nblocks; i++)
+	for (size_t i = 0; i < r->nblocks && !quiet; i++)
 		printf("%s[%" PRIu64 ", %" PRIu64 ", \"%s\", %" PRIu64 "]", i ? ", " : "", in->blocks[i].addr, in->blocks[i].size,
 		       verdict_name(r->verdict[i]), in->blocks[r->leader[i]].addr);
 	printf("], \"doubts\": [");
@@ -102,19 +105,26 @@ int main(int argc, char **argv)
 	struct core_info info;
 	struct backing backing;
 	struct snapshot s;
-	int err;
+	const char *core = NULL;
+	int err = 0, option;
 
-	if (argc < 2)
+	while ((option = getopt(argc, argv, "qc:")) != -1) {
+		if (option == '?')
+			return 2;
+		quiet |= option == 'q';
+		if (option == 'c')
+			core = optarg;
+	}
+	if (!core && optind == argc)
 		return 2;
 	snapshot_init(&s);
-	if (argc > 2) {
-		err = core_open(argv[2], &s, &info);
-		if (err < 0)
-			die(info.why, err);
-		names.exe_path = info.exe;
-	} else {
-		from_process(atoi(argv[1]), argc, argv, &s, &had);
-	}
+	if (core)
+		err = core_open(core, &s, &info);
+	else
+		from_process(atoi(argv[optind]), argc, argv, &s, &had);
+	if (err < 0)
+		die(info.why, err);
+	names.exe_path = core ? info.exe : NULL;
 	err = backing_add(&s, backing_open_name, &names, &backing);
 	if (err < 0)
 		die("backing", err);
