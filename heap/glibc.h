@@ -9,6 +9,7 @@
  *	glibc_cached.c    chunks that look as if they were in use, and are free: fastbins, tcaches
  *	glibc_walk.c      chunk by chunk
  *	glibc_repair.c    where a walk finds what cannot be: a thread at work, or a corrupt heap
+ *	glibc_late.c      what turns out to be free after the walk: lists that threads have in their hands
  *	glibc_bins.c      the lists of free chunks, where the walk finds that they cannot be right
  *
  * Everything that is read may be anything. No loop follows what is read further than the memory that is there, and what was marked once
@@ -101,6 +102,12 @@ struct glibc {
 	struct glibc_region *regions;
 	size_t nregions, region_room;
 	size_t area_room, own_room;
+	bool walked;
+	taddr *orphans;			/* blocks that may be tcaches which no thread has: glibc_late.c */
+	size_t norphans, orphan_room;
+	taddr *late;			/* blocks that were found to be free after the walk */
+	size_t nlate, late_room;
+	uint64_t key, lost_key;		/* what chunks in tcaches have in their second word; where a list was lost; 0: not known, none */
 	bool no_memory;
 };
 
@@ -148,10 +155,35 @@ static inline bool glibc_bit(const uint64_t *bits, const struct glibc_region *r,
 /* Set the bit of @at in *@bits of @r, made if there is none. false: it was set; or no memory, g->no_memory. */
 bool glibc_set_bit(struct glibc *g, uint64_t **bits, const struct glibc_region *r, taddr at);
 
+/* The size of the chunk at @at, which must lie in a region (@r); 0: it cannot be one. */
+uint64_t glibc_chunk_size(struct glibc *g, taddr at, struct glibc_region **r);
+
+static inline taddr glibc_unmangle(const struct glibc *g, taddr at, uint64_t link)
+{
+	return g->layout.mangled ? link ^ at >> 12 : link;
+}
+
+/* The chunk is free, or the allocator's, though it seems to be in use: counted in @sum. false: it was known already; or no memory, g->no_memory. */
+bool glibc_mark(struct glibc *g, struct glibc_region *r, taddr chunk, uint64_t size, struct census_sum *sum);
+
+/* Is a chunk of that size what a tcache would be in? */
+bool glibc_tcache_size(uint64_t size);
+
+/* If what is at @at is a tcache for sure: mark it and what is in it. 0 or -ENOMEM. */
+must_check int glibc_mark_orphan(struct glibc *g, taddr at);
+
 /* --- glibc_walk.c --- */
 
 /* Everything into the census. 0 or -ENOMEM. */
 must_check int glibc_walk(struct glibc *g);
+
+/* No more blocks will come: give back the room. */
+void glibc_trim_blocks(struct census *c);
+
+/* --- glibc_late.c --- */
+
+/* After the walk: take out of the blocks what is free after all. 0 or -ENOMEM. */
+must_check int glibc_find_late(struct glibc *g);
 
 /* --- glibc_bins.c --- */
 

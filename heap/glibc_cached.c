@@ -32,6 +32,7 @@ struct tcache {
 	uint16_t counts[MOST_BINS];
 	taddr heads[MOST_BINS];
 	size_t filled;			/* lists that are not empty */
+	bool ending;			/* its thread may be giving everything back: lists are emptied, counts stay */
 };
 
 bool glibc_set_bit(struct glibc *g, uint64_t **bits, const struct glibc_region *r, taddr at)
@@ -51,8 +52,7 @@ bool glibc_set_bit(struct glibc *g, uint64_t **bits, const struct glibc_region *
 	return true;
 }
 
-/* The size of the chunk at @at, which must lie in a region; 0: it cannot be one. */
-static uint64_t chunk_size(struct glibc *g, taddr at, struct glibc_region **r)
+uint64_t glibc_chunk_size(struct glibc *g, taddr at, struct glibc_region **r)
 {
 	uint64_t head;
 
@@ -96,18 +96,18 @@ static bool one_fits(struct glibc *g, const struct tcache *t, unsigned i)
 	uint64_t size;
 
 	if (!t->heads[i])
-		return t->form->slots || t->counts[i] <= 1;
+		return t->form->slots || t->ending || t->counts[i] <= 1;
 	if (t->heads[i] % GLIBC_ALIGN || (!t->form->slots && t->counts[i] > UINT16_MAX / 2 + 1))
 		return false;
-	size = chunk_size(g, t->heads[i] - 16, &r);
+	size = glibc_chunk_size(g, t->heads[i] - 16, &r);
 	return size && tcache_bin(t->form, size) == i;
 }
 
 /* Is there a tcache at @at? */
-static bool read_tcache(struct glibc *g, taddr at, struct tcache *t)
+static bool read_tcache(struct glibc *g, taddr at, bool ending, struct tcache *t)
 {
 	struct glibc_region *r;
-	const uint64_t size = chunk_size(g, at - 16, &r);
+	const uint64_t size = glibc_chunk_size(g, at - 16, &r);
 
 	t->form = NULL;
 	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++)
@@ -115,6 +115,7 @@ static bool read_tcache(struct glibc *g, taddr at, struct tcache *t)
 			t->form = &forms[i];
 	t->at = at;
 	t->filled = 0;
+	t->ending = ending;
 	if (!t->form || !read_counts(g, t))
 		return false;
 	for (unsigned i = 0; i < t->form->bins; i++) {
@@ -138,7 +139,7 @@ static void vote_word(struct glibc *g, taddr fs, struct votes *v, size_t i)
 	struct tcache t;
 	uint64_t word;
 
-	if (view_word(&g->view, fs - 8 * i, &word) && word && !(word % GLIBC_ALIGN) && read_tcache(g, word, &t))
+	if (view_word(&g->view, fs - 8 * i, &word) && word && !(word % GLIBC_ALIGN) && read_tcache(g, word, false, &t))
 		v->points[i] += t.filled ? 4 : 1;
 }
 
@@ -193,17 +194,12 @@ static int find_slot(struct glibc *g, uint64_t *distance)
 
 /* --- links --- */
 
-static taddr unmangle(const struct glibc *g, taddr at, uint64_t link)
-{
-	return g->layout.mangled ? link ^ at >> 12 : link;
-}
-
 /* Would @link lead to the end of a list, or to a chunk (@to_chunk bytes before where it points)? */
 static bool plausible(struct glibc *g, uint64_t link, unsigned to_chunk)
 {
 	struct glibc_region *r;
 
-	return !link || (!(link % GLIBC_ALIGN) && chunk_size(g, link - to_chunk, &r));
+	return !link || (!(link % GLIBC_ALIGN) && glibc_chunk_size(g, link - to_chunk, &r));
 }
 
 /* The first link of a list says how all are made, for one reading of it is nonsense. */
@@ -219,51 +215,83 @@ static void learn_mangling(struct glibc *g, taddr link_at, unsigned to_chunk, in
 
 /* --- marking --- */
 
-static struct census_arena *account(struct glibc *g, const struct glibc_region *r)
+/* It was taken for a block of the program's. */
+static bool take_back(struct glibc *g, struct census_arena *out, taddr chunk, uint64_t size)
 {
-	return r->arena == CENSUS_MMAPPED ? NULL : &g->c->arenas[r->arena];
+	if (grow_for(&g->late, g->nlate, &g->late_room, sizeof(*g->late)) < 0) {
+		g->no_memory = true;
+		return false;
+	}
+	g->late[g->nlate++] = chunk + 16;
+	out->used.blocks--;
+	out->used.bytes -= size;
+	return true;
 }
 
-/* It is in a list of @t: for good, and once. */
-static bool mark_in_tcache(struct glibc *g, const struct tcache *t, unsigned i, taddr mem)
+bool glibc_mark(struct glibc *g, struct glibc_region *r, taddr chunk, uint64_t size, struct census_sum *sum)
+{
+	if (!glibc_set_bit(g, &r->cached, r, chunk))
+		return false;
+	sum->blocks++;
+	sum->bytes += size;
+	return !g->walked || take_back(g, &g->c->arenas[r->arena], chunk, size);
+}
+
+/* It is in a list of @t, for good, and once. @link: where the list has its address. */
+static bool mark_in_tcache(struct glibc *g, const struct tcache *t, unsigned i, taddr mem, taddr link)
 {
 	struct glibc_region *r;
-	const uint64_t size = mem % GLIBC_ALIGN ? 0 : chunk_size(g, mem - 16, &r);
+	const uint64_t size = mem % GLIBC_ALIGN ? 0 : glibc_chunk_size(g, mem - 16, &r);
 
 	if (!size || tcache_bin(t->form, size) != i) {
-		glibc_problem(g, mem, "a tcache's list leads to what is no chunk of its size (tcache at " PRItaddr ", list %u)", t->at, i);
+		glibc_problem(g, link, "corrupt: a tcache's list leads from here to what is no chunk of its size (" PRItaddr ", list %u)", mem, i);
 		return false;
 	}
 	if (r->arena == CENSUS_MMAPPED) {
 		r->freed = true;
 		return true;
 	}
-	if (!glibc_set_bit(g, &r->cached, r, mem - 16)) {
-		if (!g->no_memory)
-			glibc_problem(g, mem, "a chunk that is in two free lists, or twice in one (tcache at " PRItaddr ", list %u)", t->at, i);
-		return false;
-	}
-	account(g, r)->tcache.blocks++;
-	account(g, r)->tcache.bytes += size;
-	return true;
+	if (glibc_mark(g, r, mem - 16, size, &g->c->arenas[r->arena].tcache))
+		return true;
+	if (!g->no_memory)
+		glibc_problem(g, mem, "corrupt: a chunk that is in two free lists, or twice in one (tcache at " PRItaddr ", list %u)", t->at, i);
+	return false;
+}
+
+static taddr head_at(const struct tcache *t, unsigned i)
+{
+	return t->at + (taddr)t->form->bins * t->form->count_bytes + 8 * i;
+}
+
+static void check_count(struct glibc *g, const struct tcache *t, unsigned i, uint64_t n)
+{
+	const bool wrong = t->form->slots ? g->param.at && n + t->counts[i] + 1 < g->param.tcache_count : n + 1 < t->counts[i] || n > t->counts[i] + 1u;
+
+	if (wrong && !t->ending)
+		glibc_problem(g, t->at, "corrupt: a tcache's count is not the length of its list (list %u: %" PRIu64 ")", i, n);
 }
 
 static void mark_list(struct glibc *g, const struct tcache *t, unsigned i)
 {
-	uint64_t n = 0, link;
-	taddr mem;
+	taddr link_at = head_at(t, i), mem = t->heads[i];
+	uint64_t n = 0, link, key = 0;
 
-	for (mem = t->heads[i]; mem && mark_in_tcache(g, t, i, mem); n++) {
+	while (mem && mark_in_tcache(g, t, i, mem, link_at)) {
+		n++;
+		/* the first one's may not be written yet */
+		if ((n > 1 || !key) && !view_word(&g->view, mem + 8, &key))
+			key = 0;
 		if (!view_word(&g->view, mem, &link))
-			link = unmangle(g, mem, 0);
-		mem = unmangle(g, mem, link);
+			link = glibc_unmangle(g, mem, 0);
+		link_at = mem;
+		mem = glibc_unmangle(g, mem, link);
 	}
+	if (key)
+		g->key = key;
 	if (mem)
-		return;
-	if (t->form->slots)
-		n += t->counts[i];
-	if (t->form->slots ? g->param.at && n + 1 < g->param.tcache_count : n + 1 < t->counts[i] || n > t->counts[i] + 1u)
-		glibc_problem(g, t->at, "a tcache's count is not the length of its list (list %u: %" PRIu64 ")", i, n);
+		g->lost_key = key ? key : g->key;
+	else
+		check_count(g, t, i, n);
 }
 
 static int add_own(struct glibc *g, taddr at, uint64_t size)
@@ -278,14 +306,16 @@ static int add_own(struct glibc *g, taddr at, uint64_t size)
 static int mark_tcache(struct glibc *g, const struct tcache *t)
 {
 	struct glibc_region *r;
-	const uint64_t size = chunk_size(g, t->at - 16, &r);
+	const uint64_t size = glibc_chunk_size(g, t->at - 16, &r);
 
 	if (r->arena == CENSUS_MMAPPED) {
 		r->freed = true;
 	} else {
-		if (!glibc_set_bit(g, &r->cached, r, t->at - 16))
+		struct census_sum ignored = { 0 };
+
+		if (!glibc_mark(g, r, t->at - 16, size, &ignored))
 			return g->no_memory ? -ENOMEM : 0;
-		account(g, r)->other_bytes += size;
+		g->c->arenas[r->arena].other_bytes += size;
 	}
 	g->layout.tcache = t->form;
 	for (unsigned i = 0; i < t->form->bins; i++)
@@ -306,7 +336,7 @@ static int read_all_tcaches(struct glibc *g, uint64_t distance, struct tcache **
 			continue;
 		if (grow_for(out, *n, &room, sizeof(**out)) < 0)
 			return -ENOMEM;
-		if (read_tcache(g, at, &(*out)[*n]))
+		if (read_tcache(g, at, false, &(*out)[*n]))
 			(*n)++;
 		else if (glibc_region_at(g, at))
 			glibc_problem(g, at, "what a thread has for its tcache is not one (thread %d)", t->tid);
@@ -332,25 +362,26 @@ static int mark_tcaches(struct glibc *g, int *plain, struct tcache **all, size_t
 
 static void mark_fastbin(struct glibc *g, size_t a, unsigned i, taddr chunk)
 {
+	taddr link_at = g->arenas[a].at + g->layout.fastbins + 8 * i;
+
 	while (chunk) {
 		struct glibc_region *r;
-		const uint64_t size = chunk_size(g, chunk, &r);
+		const uint64_t size = glibc_chunk_size(g, chunk, &r);
 		uint64_t link;
 
 		if (!size || size / GLIBC_ALIGN - 2 != i || r->arena != a) {
-			glibc_problem(g, chunk, "a fastbin leads to what is no chunk of its size (list %u of the arena at " PRItaddr ")", i, g->arenas[a].at);
+			glibc_problem(g, link_at, "corrupt: a fastbin leads from here to what is no chunk of its size (" PRItaddr ", list %u)", chunk, i);
 			return;
 		}
-		if (!glibc_set_bit(g, &r->cached, r, chunk)) {
+		if (!glibc_mark(g, r, chunk, size, &g->c->arenas[a].fast)) {
 			if (!g->no_memory)
-				glibc_problem(g, chunk, "a chunk that is in two free lists, or twice in one (fastbin %u of the arena at " PRItaddr ")", i, g->arenas[a].at);
+				glibc_problem(g, chunk, "corrupt: a chunk that is in two free lists, or twice in one (fastbin %u of the arena at " PRItaddr ")", i, g->arenas[a].at);
 			return;
 		}
-		g->c->arenas[a].fast.blocks++;
-		g->c->arenas[a].fast.bytes += size;
-		if (!view_word(&g->view, chunk + 16, &link))
+		link_at = chunk + 16;
+		if (!view_word(&g->view, link_at, &link))
 			return;
-		chunk = unmangle(g, chunk + 16, link);
+		chunk = glibc_unmangle(g, chunk + 16, link);
 	}
 }
 
@@ -374,6 +405,35 @@ static void each_fastbin(struct glibc *g, int *plain)
 				mark_fastbin(g, a, i, head);
 		}
 	}
+}
+
+bool glibc_tcache_size(uint64_t size)
+{
+	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++)
+		if (size == forms[i].chunk || size == forms[i].chunk + 16u)
+			return true;
+	return false;
+}
+
+/* Does the first chunk of a list say that it is in a tcache, and in this one as long as that was said? */
+static bool has_key(struct glibc *g, const struct tcache *t)
+{
+	for (unsigned i = 0; i < t->form->bins; i++) {
+		uint64_t key;
+
+		if (t->heads[i] && view_word(&g->view, t->heads[i] + 8, &key) && (key == t->at || (key && key == g->key)))
+			return true;
+	}
+	return false;
+}
+
+int glibc_mark_orphan(struct glibc *g, taddr at)
+{
+	struct tcache t;
+
+	if (!read_tcache(g, at, true, &t) || !t.filled || !has_key(g, &t))
+		return 0;
+	return mark_tcache(g, &t);
 }
 
 int glibc_mark_cached(struct glibc *g)

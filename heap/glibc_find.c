@@ -204,7 +204,7 @@ static void find_param(struct glibc *g)
 		g->param = (struct glibc_param){ 0 };
 }
 
-/* The thread is in user space, or in one of the calls that malloc makes with an arena locked. */
+/* Is the thread in user space, or in one of the calls that malloc makes in the middle of its work? */
 static bool may_be_in_malloc(const struct snapshot_thread *t)
 {
 	switch (t->known ? (int64_t)t->regs.orig_rax : -1) {
@@ -216,7 +216,6 @@ static bool may_be_in_malloc(const struct snapshot_thread *t)
 	case 25:	/* mremap */
 	case 28:	/* madvise */
 	case 157:	/* prctl: names of mappings */
-	case 202:	/* futex: for the arena's lock */
 		return true;
 	default:
 		return false;

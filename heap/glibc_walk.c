@@ -50,7 +50,7 @@ static void add_block(struct glibc *g, taddr addr, uint64_t size)
 }
 
 /* What was beyond need goes back. */
-static void trim_blocks(struct census *c)
+void glibc_trim_blocks(struct census *c)
 {
 	const size_t bytes = (c->nblocks * sizeof(*c->blocks) + PAGE - 1) & ~(size_t)(PAGE - 1);
 	void *p = bytes ? mremap(c->blocks, c->block_room * sizeof(*c->blocks), bytes, 0) : MAP_FAILED;
@@ -73,6 +73,14 @@ static void add_area(struct glibc *g, taddr lo, taddr hi, uint32_t arena)
 
 /* --- one chunk --- */
 
+static void add_orphan(struct glibc *g, taddr at)
+{
+	if (grow_for(&g->orphans, g->norphans, &g->orphan_room, sizeof(*g->orphans)) < 0)
+		g->no_memory = true;
+	else
+		g->orphans[g->norphans++] = at;
+}
+
 void walk_take_used(struct walk *w, taddr at, uint64_t size)
 {
 	if (w->r->cached && glibc_bit(w->r->cached, w->r, at))
@@ -80,6 +88,8 @@ void walk_take_used(struct walk *w, taddr at, uint64_t size)
 	w->used.blocks++;
 	w->used.bytes += size;
 	add_block(w->g, at + 16, size - 8);
+	if (glibc_tcache_size(size))
+		add_orphan(w->g, at + 16);
 }
 
 /* A free one: in the sums, its own address must be there as often as links to it. */
@@ -139,9 +149,11 @@ static void end_piece(struct walk *w, taddr end)
 	w->out->walked_bytes += end - lo;
 }
 
-/* Top, or what is just becoming it, from @at on. */
+/* Top, or what is just becoming it, from @at on. Its size is not needed, and is wrong while something is being cut off; else it should be right. */
 static void end_in_top(struct walk *w, taddr at)
 {
+	if (!w->a->busy && (w->head & ~(uint64_t)GLIBC_FOREIGN_ARENA) != ((w->r->hi - at) | GLIBC_PREV_INUSE))
+		glibc_problem(w->g, at, "corrupt: the last chunk, top, has the size %#" PRIx64 " instead of %#" PRIx64, w->head, w->r->hi - at);
 	w->out->top_bytes += w->r->hi - at;
 	end_piece(w, w->r->hi);
 	w->done = true;
@@ -207,7 +219,8 @@ static void take(struct walk *w, uint64_t size, taddr next, uint64_t head)
 {
 	uint64_t before;
 
-	if (head & GLIBC_PREV_INUSE) {
+	if (head & GLIBC_PREV_INUSE || next == w->a->top || !walk_is_head(w, next, head)) {
+		/* before top, and before what is no head, the bit says nothing; what is free is joined with top */
 		if (walk_size(head) == 0 && next + 16 == w->r->hi && !w->r->ends_in_top)
 			w->out->other_bytes += size;
 		else
@@ -298,9 +311,9 @@ int glibc_walk(struct glibc *g)
 		else
 			walk_region(g, r);
 	}
+	g->walked = true;
 	for (size_t i = 0; i < g->narenas && !g->no_memory; i++)
 		if (!g->arenas[i].edges_known)
 			check_sums(g, i);
-	trim_blocks(g->c);
 	return g->no_memory ? -ENOMEM : 0;
 }

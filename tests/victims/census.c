@@ -377,10 +377,12 @@ static void corrupt(const char *what)
 		__libc_free(large);
 		*(bad = large) = 0x4343434343434340;
 	} else if (strcmp(what, "top") == 0) {
-		bad = (uint64_t *)((char *)sbrk(0) - 8);
-		/* down to the head that says that it reaches the end */
-		while ((uint64_t)((char *)sbrk(0) - (char *)(bad - 1)) != (*bad & ~7ull))
-			bad--;
+		/* the first head that says that it reaches the end: inside of top there may be more, of what has become part of it */
+		const uint64_t end = (uint64_t)(uintptr_t)sbrk(0);
+
+		bad = (uint64_t *)((uintptr_t)workers & ~4095ull) + 1;
+		while (end - (uint64_t)(uintptr_t)(bad - 1) != (*bad & ~7ull))
+			bad += 2;
 		*bad = 0x4444444444444444;
 	}
 	printf("{\"bad\": %" PRIu64 "}\n", (uint64_t)(uintptr_t)bad);
