@@ -3,7 +3,6 @@
 #include "report/out_scan_text.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "report/text_pointers.h"
@@ -96,11 +95,14 @@ static void put_indirect(struct strbuf *sb, const struct summary_kind *k)
 static void put_content(struct strbuf *sb, const char *content)
 {
 	const char *more = strstr(content, ": ");
-	char kind[WHAT_WIDTH];
+	size_t n = more && more[2] != '"' ? (size_t)(more - content) : strlen(content);
+	cleanup_strbuf struct strbuf shown = STRBUF_INIT;
 
+	strbuf_append(&shown, content, n);
 	strbuf_puts(sb, ": ");
-	snprintf(kind, sizeof(kind), "%.*s", (int)(more && more[2] != '"' ? more - content : WHAT_WIDTH), content);
-	words_cut(sb, more && more[2] != '"' ? kind : content, WHAT_WIDTH);
+	words_cut(sb, strbuf_str(&shown), WHAT_WIDTH);
+	if (shown.err && !sb->err)
+		sb->err = shown.err;
 }
 
 static void put_what(struct strbuf *sb, const struct summary_group *g)
