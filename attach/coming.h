@@ -17,6 +17,7 @@
 #include "attach/backtrace.h"
 #include "attach/interim.h"
 #include "attach/link.h"
+#include "attach/look.h"
 #include "attach/modules.h"
 #include "attach/options.h"
 #include "attach/planting.h"
@@ -48,6 +49,7 @@ struct session {
 	struct watch watch;
 	struct interim interim;
 	struct reporting reporting;
+	struct look look;	/* which blocks are still reached */
 	int signals;
 	int control;		/* gdb's socket for what its user wants, or -1 (gdb.h) */
 	bool under_gdb;		/* gdb is the tracer, now */
@@ -55,7 +57,7 @@ struct session {
 	uint32_t request;	/* the number of the newest one of its */
 	pid_t copy;		/* of ourselves, that has saved the trace so far; 0: none */
 	bool linked, planting_up, tally_up, recorder_up, spawned, allocator_told;
-	uint64_t end_ns;	/* the watch was over then */
+	uint64_t end_ns;	/* the watch was over then; 0: it goes on */
 };
 
 /* Attach to the running process that the options name. 0 or -errno (said). */

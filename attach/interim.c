@@ -72,6 +72,11 @@ bool interim_due(const struct interim *i, uint64_t now_ns)
 	return i->interval_ns && now_ns >= i->next_ns;
 }
 
+bool interim_ready(struct interim *i)
+{
+	return is_free(i);
+}
+
 void interim_tick(struct interim *i, uint64_t now_ns)
 {
 	if (!interim_due(i, now_ns))

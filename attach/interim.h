@@ -24,8 +24,9 @@ struct interim {
 
 void interim_begin(struct interim *i, uint64_t now_ns);
 
-/* Is it time? Then a copy is sent off. */
-bool interim_due(const struct interim *i, uint64_t now_ns);	/* the next tick makes one */
+/* Is it time? Then a copy is sent off, if the one before has ended. */
+bool interim_due(const struct interim *i, uint64_t now_ns);	/* the next tick makes one, */
+bool interim_ready(struct interim *i);				/* or leaves it out: false */
 void interim_tick(struct interim *i, uint64_t now_ns);
 
 /*

@@ -131,6 +131,17 @@ static int check_blocks(const struct options *o, struct usage_error *err)
 	return 0;
 }
 
+static int check_verdicts(const struct options *o, struct usage_error *err)
+{
+	if (o->command == COMMAND_GDB && o->verdicts == VERDICTS_YES) {
+		usage_refuse(err, "--verdicts yes: gdb is the tracer, and only a tracer can stop the process as a whole and let it go again as it was");
+		return usage_advise(err, "mmleak hand-over gives the watch to mmattach itself; or save a core and scan it: generate-core-file, mmattach scan --core FILE");
+	}
+	if (o->command == COMMAND_WATCH && o->verdicts == VERDICTS_NO && o->max_pause_ns)
+		return usage_refuse(err, "--max-pause means nothing with --verdicts no: nobody is stopped");
+	return 0;
+}
+
 int options_check(const struct options *o, uint64_t used, struct usage_error *err)
 {
 	int ret = check_used(o, used, err);
@@ -145,6 +156,8 @@ int options_check(const struct options *o, uint64_t used, struct usage_error *er
 		ret = check_report(o, err);
 	if (ret == 0)
 		ret = check_blocks(o, err);
+	if (ret == 0)
+		ret = check_verdicts(o, err);
 	if (ret == 0)
 		ret = option_scan_check(o, err);
 	if (ret == 0 && o->quiet && o->verbose)

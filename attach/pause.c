@@ -21,6 +21,8 @@
 
 #define TRIES 4
 #define EXTRA_LEAST (4u << 20)
+#define SPEED_MOST 2e10		/* bytes a second, of any machine */
+#define SPEED_USUAL 4e9
 #define BASE_NS 300000		/* a pause of one thread and no memory */
 #define THREAD_NS 20000		/* for each thread: interrupted, woken, asked for its registers, continued */
 #define LIMIT_LEAST_NS 1000000000ull
@@ -142,6 +144,10 @@ static int prepare_all(struct pause *p, const struct pause_wish *wish)
 		r = mirror_measure(&p->mirror, &p->resident, &size);
 	if (r < 0)
 		return r;
+	/* not even room is made for what no machine copies in that time */
+	p->had->expected_ns = size.bytes * 1e9 / SPEED_USUAL;
+	if (wish->max_pause_ns && size.bytes * 1e9 / SPEED_MOST > wish->max_pause_ns)
+		return -ETIME;
 	/* what it grows until it stands: an eighth, and twice as much at each try */
 	extra = (size.bytes / 16 + EXTRA_LEAST) << p->had->tries;
 	r = mirror_copy_open(&p->copy, &p->mirror, &p->resident, p->tid, &size, extra);
@@ -311,6 +317,8 @@ static int stop_and_copy(struct pause *p)
 
 	if (r >= 0) {
 		p->number = atomic_load(&sh->paused);
+		p->had->at_ns = link_clock_ns();
+		p->had->ring_head = atomic_load(&sh->ring.head);
 		r = p->number ? take_all(p) : -ETIMEDOUT;
 		resumed = let_go(p->link);
 		r = r < 0 && r != -ETIMEDOUT ? r : resumed < 0 ? resumed : r;

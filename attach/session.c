@@ -90,6 +90,83 @@ static void ask_objects(struct session *s, uint64_t now_ns)
 		log_warn_errno(r, "the objects' counts are as they were at their last call");
 }
 
+/* --- verdicts --- */
+
+/* Events must be read while room is made for a copy of the target. */
+static void read_events(void *ctx)
+{
+	struct session *s = ctx;
+
+	watch_drain(&s->watch);
+}
+
+/* Is there a family whose blocks are memory? Else nobody is stopped for nothing. */
+static bool any_memory(const struct session *s)
+{
+	for (size_t i = 0; i < s->rules.nfamilies; i++) {
+		const struct rule_family *f = &s->rules.families[i];
+
+		if (!f->refs && (!*f->noun || !strcmp(f->noun, "block")))
+			return true;
+	}
+	return s->opt->verdicts == VERDICTS_YES;
+}
+
+/* The target is stopped, copied, let go; the ledger is brought to the moment when it stood. */
+static void take_look(struct session *s)
+{
+	const struct look_wish wish = {
+		.verdicts = s->opt->verdicts, .max_pause_ns = s->opt->max_pause_ns ? s->opt->max_pause_ns : OPTIONS_MAX_PAUSE_NS,
+		.meanwhile = read_events, .ctx = s,
+	};
+
+	look_take(&s->look, &s->link, s->watch.pid, &wish);
+	if (s->look.state == LOOK_TAKEN)
+		watch_drain_until(&s->watch, s->look.had.ring_head);
+	else if (s->opt->verdicts == VERDICTS_YES)
+		log_warn("no verdicts: %s", s->look.why_not);
+	else
+		log_verbose("no verdicts: %s", s->look.why_not);
+}
+
+/* The memory is not there any more, or cannot be had. */
+static const char *why_no_look(const struct session *s)
+{
+	switch (s->watch.end) {
+	case WATCH_TARGET_ENDED:
+		return "the process had ended, and its memory with it";
+	case WATCH_EXEC:
+		return "the process runs another program now, and what it had before is gone";
+	case WATCH_KEEPER_LEFT:
+	case WATCH_KEEPER_KILLED:
+		return "the keeper was gone";
+	case WATCH_MEMORY:
+		return "we are out of memory";
+	default:
+		return NULL;
+	}
+}
+
+/* At the end of the watch, while traps still stand: what happens behind that moment is no part of it. */
+static void take_last_look(struct session *s)
+{
+	const char *why_not = why_no_look(s);
+
+	if (s->opt->verdicts == VERDICTS_NO || s->watch.end == WATCH_GOES_ON || s->look.state != LOOK_NONE || !any_memory(s))
+		return;
+	watch_drain(&s->watch);
+	if (why_not)
+		look_fail(&s->look, "%s", why_not);
+	else if (!s->recorder.ledger.held_blocks && s->opt->verdicts == VERDICTS_AUTO)
+		look_fail(&s->look, "nothing was kept, so the process was not stopped for them");
+	else
+		take_look(s);
+	if (s->look.state != LOOK_TAKEN)
+		return;
+	s->end_ns = s->look.had.at_ns;
+	s->watch.closed = true;
+}
+
 /* --- interim reports --- */
 
 static int name_frames(struct session *s, bool all)
@@ -111,6 +188,7 @@ static int report_interim(void *ctx, uint32_t round)
 	s->recorder.trace = NULL;
 	ledger_pass(&s->recorder.ledger, recorder_time(&s->recorder, link_clock_ns()));
 	recorder_note(&s->recorder, s->recorder.ledger.now_us, "interim report %u: the watch goes on", round);
+	look_judge(&s->look, &s->recorder, s->opt->exact_sizes);
 	r = ledger_settle(&s->recorder.ledger);
 	if (r == 0)
 		r = name_frames(s, false);
@@ -133,6 +211,14 @@ static void tell_allocator(struct session *s, uint64_t now_ns)
 	s->allocator_told = true;
 }
 
+/* To stop the target every so often is for who has said so. */
+static void prepare_interim(struct session *s, uint64_t now_ns)
+{
+	ask_objects(s, now_ns);
+	if (s->opt->verdicts == VERDICTS_YES && any_memory(s) && interim_ready(&s->interim))
+		take_look(s);
+}
+
 static enum watch_end tick(void *ctx, uint64_t now_ns)
 {
 	struct session *s = ctx;
@@ -142,8 +228,9 @@ static enum watch_end tick(void *ctx, uint64_t now_ns)
 	facts_progress(&s->recorder, &s->watch, now_ns);
 	recorder_tick(&s->recorder, t);
 	if (interim_due(&s->interim, now_ns))
-		ask_objects(s, now_ns);
+		prepare_interim(s, now_ns);
 	interim_tick(&s->interim, now_ns);
+	look_fini(&s->look);
 	if (s->recorder.out_of_memory)
 		return WATCH_MEMORY;
 	return s->recorder.trace_error && (s->opt->end_on_trace_error || s->recorder.wanted.alone) ? WATCH_TRACE : WATCH_GOES_ON;
@@ -192,6 +279,7 @@ static void leave(struct session *s)
 {
 	uint32_t left;
 
+	take_last_look(s);
 	if (s->watch.end == WATCH_KEEPER_KILLED) {
 		say_keeper_killed(s);
 		return;
@@ -200,8 +288,8 @@ static void leave(struct session *s)
 	if (s->watch.link && s->backtrace)
 		watch_drain(&s->watch);
 	if (s->watch.end != WATCH_GOES_ON) {
-		tell_allocator(s, link_clock_ns());
-		ask_objects(s, link_clock_ns());
+		tell_allocator(s, s->end_ns ? s->end_ns : link_clock_ns());
+		ask_objects(s, s->end_ns ? s->end_ns : link_clock_ns());
 	}
 	log_verbose("%" PRIu64 " waits for room in the ring, %.1f ms in all", atomic_load(&s->link.shared->stalls),
 		    atomic_load(&s->link.shared->stall_ns) / 1e6);
@@ -220,6 +308,7 @@ static int make_whole(struct session *s)
 
 	tally_end(&s->tally);
 	facts_end(&s->recorder, &s->watch, s->end_ns);
+	look_judge(&s->look, &s->recorder, s->opt->exact_sizes);
 	r = ledger_settle(&s->recorder.ledger);
 	if (r == 0)
 		r = name_frames(s, s->recorder.trace && !s->opt->raw);
@@ -258,6 +347,8 @@ int session_save(struct session *s, const char *path, void (*done)(struct sessio
 
 	tell_allocator(s, link_clock_ns());
 	ask_objects(s, link_clock_ns());
+	if (s->under_gdb && s->opt->verdicts != VERDICTS_NO)
+		look_fail(&s->look, "gdb is the tracer, and only a tracer can stop the process as a whole and let it go again as it was");
 	/* it has answered, or gdb's user did not wait for it: we must not either, events want to be read */
 	if (s->copy) {
 		kill(s->copy, SIGKILL);
@@ -268,8 +359,10 @@ int session_save(struct session *s, const char *path, void (*done)(struct sessio
 	if (pid < 0)
 		return -errno;
 	s->copy = pid;
-	if (pid > 0)
+	if (pid > 0) {
+		look_fini(&s->look);
 		return 0;
+	}
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() == self)
 		done(s, save(s, path));
@@ -296,7 +389,8 @@ static int report(struct session *s)
 	struct summary summary;
 	int r, trace;
 
-	s->end_ns = link_clock_ns();
+	if (!s->end_ns)
+		s->end_ns = link_clock_ns();
 	r = finish_recording(s);
 	trace = recorder_end(&s->recorder);
 	let_signals_end_us(s);
@@ -313,6 +407,7 @@ static int report(struct session *s)
 
 static void close_session(struct session *s)
 {
+	look_fini(&s->look);
 	if (s->tally_up) {
 		tally_fini(&s->tally);
 		scope_fini(&s->scope);

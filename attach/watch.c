@@ -184,6 +184,8 @@ static void on_gap(struct watch *w, const struct record *rec)
 
 static void handle(struct watch *w, const struct record *rec)
 {
+	if (w->closed)
+		return;
 	switch (rec->kind) {
 	case RECORD_HIT:
 		on_hit(w, (const struct record_hit *)rec);
@@ -226,6 +228,17 @@ void watch_drain(struct watch *w)
 	while ((rec = ring_peek(&w->link->shared->ring))) {
 		handle(w, rec);
 		ring_consume(&w->link->shared->ring, rec);
+	}
+}
+
+void watch_drain_until(struct watch *w, uint64_t head)
+{
+	struct ring *r = &w->link->shared->ring;
+	const struct record *rec;
+
+	while ((int64_t)(head - atomic_load(&r->tail)) > 0 && (rec = ring_peek(r))) {
+		handle(w, rec);
+		ring_consume(r, rec);
 	}
 }
 

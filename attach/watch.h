@@ -68,6 +68,7 @@ struct watch {
 	void (*asked)(void *ctx);
 	void (*moved)(void *ctx, pid_t pid);
 	void *gdb_ctx;
+	bool closed;			/* what comes from now on is no part of the watch any more */
 	enum watch_end end;
 };
 
@@ -82,5 +83,7 @@ void watch_add_gap(struct watch *w, uint64_t start_ns, uint64_t end_ns, const ch
 
 /* What is in the ring by now. */
 void watch_drain(struct watch *w);
+/* What was in it when its head was @head. */
+void watch_drain_until(struct watch *w, uint64_t head);
 
 #endif
