@@ -41,8 +41,8 @@ def rows(plan):
     out = [{"name": "flood", "what": what, "unit": "s", "values": [run["seconds"] for run in runs], "at_most": 15},
            {"name": "flood/memory", "what": "the same: memory a block, its own 16 bytes included", "unit": "bytes",
             "values": [run["bytes_a_block"] for run in runs], "at_most": 40},
-           {"name": "flood/one", "what": "the same with one thread / with several", "values":
-            [flood(1)["seconds"] / run["seconds"] for run in runs]}]
+           {"name": "flood/two", "what": "the same: one thread / two", "values":
+            [flood(1)["seconds"] / flood(2)["seconds"] for _ in runs]}]
     if shutil.which("valgrind"):
         out.append({"name": "flood/valgrind", "what": f"leak check of {BESIDE} blocks: valgrind's / pause, census and flood",
                     "values": [by_valgrind() / by_us() for _ in range(rounds)]})

@@ -54,6 +54,19 @@ static bool all_of_mid(const struct block_index *ix, taddr at, taddr end)
 	return at % size == 0 && end - at >= size && !ix->mids[at >> INDEX_MID_SHIFT];
 }
 
+static int make_searched(struct block_index *ix)
+{
+	if (ix->searched)
+		return 0;
+	ix->searched = calloc(INDEX_MID_LEAVES, sizeof(*ix->searched));
+	if (!ix->searched)
+		return -ENOMEM;
+	ix->memory += INDEX_MID_LEAVES * sizeof(*ix->searched);
+	for (size_t i = 0; i < INDEX_MID_LEAVES; i++)
+		ix->searched[i].words = INDEX_SEARCH;
+	return 0;
+}
+
 /* A block of many leaves: those behind its first have no start, or none yet. */
 static int cover_rest(struct block_index *ix, size_t i)
 {
@@ -64,6 +77,8 @@ static int cover_rest(struct block_index *ix, size_t i)
 		end = UINT64_C(1) << INDEX_TOP_SHIFT;
 	while (at < end) {
 		if (all_of_mid(ix, at, end)) {
+			if (make_searched(ix) < 0)
+				return -ENOMEM;
 			ix->mids[at >> INDEX_MID_SHIFT] = ix->searched;
 			at += UINT64_C(1) << INDEX_MID_SHIFT;
 			continue;
@@ -135,11 +150,8 @@ static int allocate(struct block_index *ix, size_t nleaves)
 	/* each question is another page: without large ones half of the time went into the processor's page walks */
 	madvise(ix->words, ix->words_size, MADV_HUGEPAGE);
 	ix->mids = calloc(INDEX_MIDS, sizeof(*ix->mids));
-	ix->searched = calloc(INDEX_MID_LEAVES, sizeof(*ix->searched));
-	ix->memory = ix->words_size + INDEX_MIDS * sizeof(*ix->mids) + INDEX_MID_LEAVES * sizeof(*ix->searched);
-	for (size_t i = 0; i < INDEX_MID_LEAVES && ix->searched; i++)
-		ix->searched[i].words = INDEX_SEARCH;
-	return ix->mids && ix->searched ? 0 : -ENOMEM;
+	ix->memory = ix->words_size + INDEX_MIDS * sizeof(*ix->mids);
+	return ix->mids ? 0 : -ENOMEM;
 }
 
 int block_index_init(struct block_index *ix, const struct block *blocks, size_t n)

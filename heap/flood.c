@@ -480,12 +480,13 @@ static void team_fini(struct team *t)
 	pthread_mutex_destroy(&t->lock);
 }
 
+/* Half of the processors are left to the target, which goes on meanwhile. */
 static unsigned how_many(unsigned wanted, size_t nblocks)
 {
-	const long here = sysconf(_SC_NPROCESSORS_ONLN);
+	const long half = sysconf(_SC_NPROCESSORS_ONLN) / 2;
 
 	if (!wanted)
-		wanted = nblocks < WORTH_THREADS || here < 1 ? 1 : (unsigned)here;
+		wanted = nblocks < WORTH_THREADS || half < 1 ? 1 : (unsigned)half;
 	return wanted < THREADS_MAX ? wanted : THREADS_MAX;
 }
 

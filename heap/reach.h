@@ -45,7 +45,7 @@ struct reach_input {
 	size_t nquiet;
 	unsigned heuristics;		/* enum reach_heuristic */
 	bool exact;			/* sizes of blocks are what was asked for, not what the allocator made of it: the heuristics look at them */
-	unsigned threads;		/* of ours, to flood with; 0: as many as there are processors, at most 4 */
+	unsigned threads;		/* of ours, to flood with; 0: half as many as there are processors, at most 4 */
 };
 
 struct reach {
