@@ -119,7 +119,7 @@ static void judge(struct reach_input *in, unsigned threads)
 	check(in, &one);
 	in->threads = threads;
 	memset(&two, 0, sizeof(two));
-	if (threads > 1 && reach_run(in, &two) == 0 {
+	if (threads > 1 && reach_run(in, &two) == 0) {
 		promised(memcmp(one.verdict, two.verdict, one.nblocks) == 0);
 		promised(memcmp(one.leader, two.leader, one.nblocks * sizeof(*one.leader)) == 0);
 	}
