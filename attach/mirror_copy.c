@@ -2,47 +2,29 @@
 #include "attach/mirror_copy.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/uio.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "base/fdio.h"
+#include "attach/mirror_room.h"
 
 #define PAGE SNAPSHOT_PAGE
-#define HUGE (2u << 20)
 #define BATCH_PAGES 2048u	/* 8 MiB: so much is looked for at once, and copied by one thread */
 #define BATCH_RUNS 256u
 #define READ_BYTES (1u << 20)
 #define REFUSALS 16u		/* pages of a run that cannot be read, one after the other: the rest is not tried */
-#define TRIAL_BYTES (16u << 20)
-#define SPARE_SHARE 16		/* of the machine's memory: is left to the others */
-
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
-#endif
-
-/* Of the processor, not of the wall: what others take from us meanwhile says nothing. */
-static uint64_t spent_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
-}
 
 /* --- before the stop --- */
 
 int mirror_measure(const struct mirror *m, struct resident *r, struct mirror_size *out)
 {
 	struct resident_run runs[BATCH_RUNS];
-	uint64_t start = spent_ns();
+	uint64_t start = mirror_spent_ns();
 
 	*out = (struct mirror_size){ 0 };
 	for (size_t i = 0; i < m->nranges; i++) {
@@ -58,7 +40,7 @@ int mirror_measure(const struct mirror *m, struct resident *r, struct mirror_siz
 				out->bytes += runs[j].swapped ? 0 : runs[j].hi - runs[j].lo;
 		}
 	}
-	out->scan_ns = spent_ns() - start;
+	out->scan_ns = mirror_spent_ns() - start;
 	return 0;
 }
 
@@ -68,77 +50,6 @@ unsigned mirror_copy_workers(void)
 	unsigned n = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
 
 	return n < MIRROR_WORKERS ? n : MIRROR_WORKERS;
-}
-
-/* Kibibytes behind @key of /proc/meminfo; 0 if it is not there. */
-static uint64_t meminfo(const char *text, const char *key)
-{
-	const char *p = strstr(text, key);
-
-	return p ? strtoull(p + strlen(key), NULL, 10) : 0;
-}
-
-/*
- * A heap that is copied is there twice. Were memory to run out by that, the kernel would look for the largest process to
- * kill, and that is the target. So it is asked first, and if that was wrong, we are to be the one.
- */
-static void offer_ourselves(void)
-{
-	cleanup_close int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-
-	/* where it is not allowed, the asking has to do */
-	if (fd >= 0)
-		(void)!write(fd, "1000", 4);
-}
-
-static bool machine_has(uint64_t bytes)
-{
-	cleanup_free char *text = NULL;
-	uint64_t total, spare;
-	size_t n;
-
-	offer_ourselves();
-	if (read_whole_file("/proc/meminfo", 1u << 20, &text, &n) < 0)
-		return true;
-	total = meminfo(text, "MemTotal:") * 1024;
-	spare = meminfo(text, "MemAvailable:") * 1024;
-	return bytes + total / SPARE_SHARE <= spare;
-}
-
-/* Populated by large pages where there are any. */
-static uint8_t *make_room(uint64_t bytes)
-{
-	uint8_t *all = mmap(NULL, bytes + HUGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0), *p;
-
-	if (all == MAP_FAILED)
-		return NULL;
-	p = (uint8_t *)(((uintptr_t)all + HUGE - 1) & ~(uintptr_t)(HUGE - 1));
-	if (p > all)
-		munmap(all, p - all);
-	if (all + HUGE > p)
-		munmap(p + bytes, all + HUGE - p);
-	/* EINVAL: a kernel without */
-	(void)!madvise(p, bytes, MADV_HUGEPAGE);
-	if (madvise(p, bytes, MADV_POPULATE_WRITE) == 0)
-		return p;
-	if (errno != EINVAL) {
-		munmap(p, bytes);
-		return NULL;
-	}
-	for (uint64_t i = 0; i < bytes; i += PAGE)
-		*(volatile uint8_t *)(p + i) = 0;
-	return p;
-}
-
-double mirror_copy_speed(const struct mirror_copy *c)
-{
-	uint64_t n = c->room_bytes / 2 < TRIAL_BYTES ? c->room_bytes / 2 : TRIAL_BYTES, start;
-	struct iovec here = { c->room, n }, there = { c->room + n, n };
-
-	start = spent_ns();
-	if (process_vm_readv(getpid(), &here, 1, &there, 1, 0) != (ssize_t)n)
-		return 1e9;
-	return n * 1e9 / (spent_ns() - start + 1);
 }
 
 /* --- the copying threads --- */
@@ -289,6 +200,8 @@ static void *worker(void *arg)
 	struct batch b;
 	bool never;
 
+	/* the target waits for it; where it is allowed */
+	(void)setpriority(PRIO_PROCESS, gettid(), -10);
 	pthread_mutex_lock(&c->lock);
 	while (!c->may_go && !c->never)
 		pthread_cond_wait(&c->go, &c->lock);
@@ -346,11 +259,11 @@ int mirror_copy_open(struct mirror_copy *c, const struct mirror *m, struct resid
 	*c = (struct mirror_copy){ .mirror = m, .resident = r, .tid = tid, .mem = -1 };
 	pthread_mutex_init(&c->lock, NULL);
 	pthread_cond_init(&c->go, NULL);
-	c->room_bytes = (size->bytes + extra + HUGE - 1) & ~(uint64_t)(HUGE - 1);
+	c->room_bytes = (size->bytes + extra + MIRROR_ROOM_PAGE - 1) & ~(uint64_t)(MIRROR_ROOM_PAGE - 1);
 	c->piece_room = size->runs + size->runs / 4 + m->nranges + extra / READ_BYTES + 1024;
-	if (!machine_has(c->room_bytes))
+	if (!mirror_room_spared(c->room_bytes))
 		goto fail;
-	c->room = make_room(c->room_bytes);
+	c->room = mirror_room_make(c->room_bytes);
 	c->pieces = malloc(c->piece_room * sizeof(*c->pieces));
 	if (!c->room || !c->pieces)
 		goto fail;

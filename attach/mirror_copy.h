@@ -68,9 +68,6 @@ struct mirror_copy {
 /* Count what is resident in @m's ranges now. 0 or -errno. */
 must_check int mirror_measure(const struct mirror *m, struct resident *r, struct mirror_size *out);
 
-/* Bytes per second and thread, measured on our own memory, into the room. */
-double mirror_copy_speed(const struct mirror_copy *c);
-
 /* How many threads will copy. */
 unsigned mirror_copy_workers(void);
 

@@ -15,6 +15,7 @@
 #include "attach/keeper/procfs.h"
 #include "attach/mirror.h"
 #include "attach/mirror_copy.h"
+#include "attach/mirror_room.h"
 #include "attach/resident.h"
 #include "base/fdio.h"
 #include "base/log.h"
@@ -24,7 +25,7 @@
 #define SPEED_MOST 2e10		/* bytes a second, of any machine */
 #define SPEED_USUAL 4e9
 #define BASE_NS 300000		/* a pause of one thread and no memory */
-#define THREAD_NS 20000		/* for each thread: interrupted, woken, asked for its registers, continued */
+#define THREAD_NS 25000		/* for each thread: interrupted, woken, asked for its registers, continued */
 #define LIMIT_LEAST_NS 1000000000ull
 #define LIMIT_ANY_NS 10000000000ull	/* where any pause will do */
 #define SLACK_NS 2000000000ull	/* the keeper's answer may come so long after its own limit */
@@ -107,7 +108,7 @@ static int reserve_threads(struct pause *p)
 
 static uint64_t expect(const struct pause *p, const struct mirror_size *size)
 {
-	double bytes_per_s = mirror_copy_speed(&p->copy);
+	double bytes_per_s = mirror_room_speed(p->copy.room, p->copy.room_bytes);
 	uint64_t work = size->bytes * 1e9 / bytes_per_s + size->scan_ns;
 
 	/* a second thread is worth about half of the first: they share the memory */
@@ -260,19 +261,21 @@ static int add_thread(struct pause *p, const struct paused_thread *from)
 static int take_threads(struct pause *p)
 {
 	struct shared *sh = p->link->shared;
-	int64_t n;
+	int64_t n = sh->paused_count;
 
 	p->had->threads = 0;
 	p->had->not_stopped = 0;
-	sh->paused_next = 0;
-	while ((n = link_call(p->link, COMMAND_NEXT_STOPPED, sh->paused_next, 0, SLACK_NS)) > 0)
+	for (;;) {
 		for (int64_t i = 0; i < n && i < PAUSE_BATCH; i++) {
 			int r = add_thread(p, &sh->paused_batch[i]);
 
 			if (r < 0)
 				return r;
 		}
-	return n;
+		if (n < 0 || !sh->paused_next)
+			return n < 0 ? n : 0;
+		n = link_call(p->link, COMMAND_NEXT_STOPPED, sh->paused_next, 0, SLACK_NS);
+	}
 }
 
 /* The mappings as they are now; then memory, by the threads that wait for it, and meanwhile registers. */

@@ -24,6 +24,7 @@ import events
 import flood
 import in_gdb
 import names
+import pauses
 import real
 import stacks
 from sides import Bare, Failed, Mmattach, Placement, Target, cpus
@@ -201,6 +202,10 @@ def measure_flood(plan):
     return [Row(**row) for row in flood.rows(plan)]
 
 
+def measure_pauses(plan):
+    return [Row(**row) for row in pauses.rows(plan)]
+
+
 def measure_gdb(plan):
     return [Row(**row) for row in in_gdb.measure(plan)]
 
@@ -245,7 +250,8 @@ def measure_attach(plan):
 
 MEASUREMENTS = {"pair": measure_pair, "pair30": measure_pair30, "pair1cpu": measure_pair1cpu, "idle": measure_idle,
                 "fair": measure_fair, "lifted": measure_lifted, "attach": measure_attach, "stacks": measure_stacks, "names": measure_names,
-                "events": measure_events, "flood": measure_flood, "gdb": measure_gdb, "real": measure_real}
+                "events": measure_events, "flood": measure_flood, "pauses": measure_pauses, "gdb": measure_gdb,
+                "real": measure_real}
 QUICK = ["pair", "fair", "lifted"]
 
 

@@ -248,17 +248,23 @@ static void set_name(int argc, char **argv)
 	}
 }
 
+static void put_into(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	(void)!write(fd, text, strlen(text));
+	close(fd);
+}
+
 /* Every one of these is a help, none a need; where it is not allowed we go on without. */
 static void make_hard_to_kill(void)
 {
-	static const char score[] = "-900";
-	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-
-	if (fd >= 0) {
-		(void)!write(fd, score, sizeof(score) - 1);
-		close(fd);
-	}
+	put_into("/proc/self/oom_score_adj", "-900");
 	setpriority(PRIO_PROCESS, 0, -10);
+	/* where each session has its share of the processors, that counts only within it: and this one is ours alone */
+	put_into("/proc/self/autogroup", "-10");
 	if (mlockall(MCL_CURRENT | MCL_FUTURE) < 0)
 		(void)mlockall(MCL_CURRENT);
 }

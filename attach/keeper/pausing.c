@@ -2,7 +2,6 @@
 #include "attach/keeper/pausing.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <string.h>
 
 #include "attach/keeper/collect.h"
@@ -13,7 +12,7 @@
 #define LOOK_NS 2000000		/* nobody stops for so long: see what the others are doing */
 #define STUCK_NS 20000000	/* asleep without interruption for so long: it is not waited for */
 #define NAP_NS 200000
-#define YIELDS 20		/* passes that find nobody, before the keeper sleeps */
+#define PAUSE_FIRST 64		/* threads whose registers come with the stop; more are asked for while memory is copied */
 
 /* --- stopping --- */
 
@@ -109,28 +108,18 @@ static int why_not_go_on(const struct keeper *k)
 	return k->now_ns >= k->pausing.until_ns ? -ETIMEDOUT : 0;
 }
 
-/* Somebody has to run so that he can stop: give the processor away, later sleep a little. */
-static void wait_for_stops(struct keeper *k, uint32_t passes)
-{
-	if (passes < YIELDS) {
-		sched_yield();
-		k->now_ns = keeper_clock_ns();
-		return;
-	}
-	k->news |= collect_quietly(k, NAP_NS);
-}
-
 static int await_all(struct keeper *k)
 {
 	uint64_t last = k->now_ns;
-	uint32_t looked = 0, passes = 0;
+	uint32_t looked = 0;
 
 	for (;;) {
 		bool found = false;
-		uint32_t left = ask_awaited(k, &found);
+		uint32_t left = ask_awaited(k, &found), before = looked;
 		int r = look_at_stops(k, &looked);
 
 		/* what a stop tells may be that there is one more to wait for */
+		found |= looked != before;
 		if (r < 0 || (!left && !found))
 			return r;
 		k->now_ns = keeper_clock_ns();
@@ -139,14 +128,13 @@ static int await_all(struct keeper *k)
 			return r;
 		if (found) {
 			last = k->now_ns;
-			passes = 0;
 			continue;
 		}
 		if (k->now_ns - last > LOOK_NS) {
 			look_at_awaited(k);
 			last = k->now_ns;
 		}
-		wait_for_stops(k, passes++);
+		k->news |= collect_quietly(k, NAP_NS);
 	}
 }
 
@@ -156,6 +144,47 @@ static uint32_t count_not_stopped(struct keeper *k)
 
 	for (struct tracee *t = threads_first(&k->threads); t; t = threads_next(&k->threads, t))
 		n += t->state == TRACEE_RUNNING && (t->stuck || t->in_vfork);
+	return n;
+}
+
+/* --- registers --- */
+
+static bool has_ended(const struct tracee *t)
+{
+	enum happening what = event_decode(t->status).what;
+
+	return t->state == TRACEE_STOPPED && (what == HAPPENED_EXIT || what == HAPPENED_KILLED);
+}
+
+/* false: there is nothing to tell of it. */
+static bool describe(const struct tracee *t, struct paused_thread *out)
+{
+	int n;
+
+	out->tid = t->tid;
+	out->flags = 0;
+	out->nvectors = 0;
+	if (t->state == TRACEE_RUNNING) {
+		out->flags = t->stuck || t->in_vfork ? PAUSED_ASLEEP : 0;
+		return out->flags; /* else a leader that has ended before the others */
+	}
+	if (has_ended(t) || tracee_regs(t, &out->regs) < 0)
+		return false;
+	out->flags = PAUSED_KNOWN;
+	n = tracee_vectors(t, out->vectors, sizeof(out->vectors));
+	out->nvectors = n > 0 ? n : 0;
+	return true;
+}
+
+static uint32_t fill_batch(struct keeper *k, uint32_t from, uint32_t room)
+{
+	struct shared *sh = k->shared;
+	struct tracee *t;
+	uint32_t n = 0;
+
+	for (t = threads_from(&k->threads, from); t && n < room; t = threads_next(&k->threads, t))
+		n += describe(t, &sh->paused_batch[n]);
+	sh->paused_next = t ? t - k->threads.all : 0;
 	return n;
 }
 
@@ -215,6 +244,8 @@ int64_t pausing_stop(struct keeper *k, uint64_t limit_ns)
 	}
 	if (!++p->number)
 		p->number = 1;
+	/* a small process is done with that: no more is to be asked */
+	k->shared->paused_count = fill_batch(k, 0, PAUSE_FIRST);
 	atomic_store(&k->shared->paused, p->number);
 	return count_not_stopped(k);
 }
@@ -239,45 +270,9 @@ void pausing_round(struct keeper *k, uint64_t max_wait_ns)
 		resume(k);
 }
 
-/* --- registers --- */
-
-static bool has_ended(const struct tracee *t)
-{
-	enum happening what = event_decode(t->status).what;
-
-	return t->state == TRACEE_STOPPED && (what == HAPPENED_EXIT || what == HAPPENED_KILLED);
-}
-
-/* false: there is nothing to tell of it. */
-static bool describe(const struct tracee *t, struct paused_thread *out)
-{
-	int n;
-
-	out->tid = t->tid;
-	out->flags = 0;
-	out->nvectors = 0;
-	if (t->state == TRACEE_RUNNING) {
-		out->flags = t->stuck || t->in_vfork ? PAUSED_ASLEEP : 0;
-		return out->flags; /* else a leader that has ended before the others */
-	}
-	if (has_ended(t) || tracee_regs(t, &out->regs) < 0)
-		return false;
-	out->flags = PAUSED_KNOWN;
-	n = tracee_vectors(t, out->vectors, sizeof(out->vectors));
-	out->nvectors = n > 0 ? n : 0;
-	return true;
-}
-
 int64_t pausing_next(struct keeper *k, uint32_t from)
 {
-	struct shared *sh = k->shared;
-	struct tracee *t;
-	int64_t n = 0;
-
 	if (!k->pausing.on)
 		return -ETIMEDOUT;
-	for (t = threads_from(&k->threads, from); t && n < PAUSE_BATCH; t = threads_next(&k->threads, t))
-		n += describe(t, &sh->paused_batch[n]);
-	sh->paused_next = t ? t - k->threads.all : k->threads.bound;
-	return n;
+	return fill_batch(k, from, PAUSE_BATCH);
 }

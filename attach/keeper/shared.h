@@ -38,8 +38,8 @@ enum command_op {
 	COMMAND_FORGET,		/* arg, arg2: sites whose memory is unmapped: never touched again */
 	COMMAND_RELEASE,	/* arg: tid that is held, arg2: which hold; -ESRCH if that is over */
 	COMMAND_TAKE_OVER,	/* a debugger has let go, nothing is planted: be the tracer from now on (relay.h) */
-	COMMAND_STOP_ALL,	/* arg: ns after which it ends by itself. Every thread (pausing.h); result: how many could not be stopped */
-	COMMAND_NEXT_STOPPED,	/* arg: 0, or paused_next of the last answer: threads of a pause into paused; result: how many, 0: no more */
+	COMMAND_STOP_ALL,	/* arg: ns after which it ends by itself. Every thread (pausing.h), the first of them into paused_batch; result: how many could not be stopped */
+	COMMAND_NEXT_STOPPED,	/* arg: paused_next of the last answer: more of them into paused_batch; result: how many */
 	COMMAND_RESUME_ALL,	/* 0; -ETIMEDOUT: it has ended by itself before */
 	COMMAND_LEAVE,		/* lift, detach, exit: no answer but the keeper's end */
 };
@@ -70,7 +70,7 @@ enum paused_flags {
 	PAUSED_ASLEEP = 1 << 1,	/* it could not be stopped, but sleeps in the kernel, and will stop before it runs again */
 };
 
-#define PAUSE_BATCH 64
+#define PAUSE_BATCH 512
 #define PAUSE_VECTORS 2688	/* XSTATE up to the end of AVX-512's registers; what is behind (tiles) holds no pointers */
 
 struct paused_thread {
@@ -131,7 +131,7 @@ struct shared {
 	/* the pause under way or had last */
 	_Atomic uint32_t paused;	/* its number while everybody stands; 0: none is under way. Memory is copied only as long as it stays the same */
 	_Atomic uint64_t pause_began_ns, pause_ended_ns; /* the first was asked to stop; the last was let go */
-	uint32_t paused_next;
+	uint32_t paused_count, paused_next;	/* what a stop has put into the batch; where to go on, 0: nowhere */
 	struct paused_thread paused_batch[PAUSE_BATCH];
 
 	struct site sites[SHARED_SITES];

@@ -238,19 +238,19 @@ def test_every_hit_once(victim, pauser):
     target.ask("quiet")
     p = pauser(target, "watch")
     p.ask("hits")
+    pauses = 0
     for _ in range(rounds(10, 50)):
         answer = {}
-        order = threading.Thread(target=lambda: answer.update(target.ask("pairs 3000", 120)))
+        order = threading.Thread(target=lambda: answer.update(target.ask("pairs 10000", 120)))
         order.start()
-        pauses = 0
         while order.is_alive():
             p.pause()
             pauses += 1
             random_moment(0.005)
         order.join()
-        assert pauses > 3
         hits = p.ask("hits")
         assert (hits["malloc"], hits["free"], hits["dropped"]) == (answer["pairs"], answer["pairs"], 0), hits
+    assert pauses > 10
     p.end()
     assert_untouched(target)
     assert target.end() == {"damaged": 0, "eintr": 0}
@@ -278,6 +278,23 @@ def test_in_vfork(victim, pauser):
     p.end()
     assert_untouched(target)
     assert target.end() == {"damaged": 0, "eintr": 0}
+
+
+def test_steps(victim, pauser):
+    """A pause in the middle of an instruction that is stepped elsewhere: done once, told once."""
+    target = victim("indirect")
+    p = pauser(target, "watch", "free step_free ptr=arg1", "free sse_free ptr=arg1")
+    for _ in range(rounds(4, 20)):
+        p.ask("hits")
+        target.say("go 2000")
+        while not target.out.all[target.out.taken:]:
+            p.pause()
+        told = json.loads(target.out.take())
+        hits = p.ask("hits")
+        assert (hits["others"], hits["dropped"]) == (told["calls"]["step_free"] + told["calls"]["sse_free"], 0), (hits, told)
+    p.end()
+    assert_untouched(target)
+    assert target.end() == {"ended": True}
 
 
 def test_stopped_stays_stopped(victim, pauser):
@@ -487,6 +504,6 @@ def test_target_execs(victim, pauser, args):
     assert 0 in results
     assert results <= {0, -3, -11, -110}, results  # ESRCH, EAGAIN, ETIMEDOUT
     target.process.stdin.close()
+    told = json.loads(target.out.take())
     assert target.wait() == 0, target.said()
-    told = json.loads(target.out.all[-1])
     assert told["execs"] > 5 and told["bad"] == 0, told

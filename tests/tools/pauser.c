@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pauser PID [watch]: pauses of a process, one an order, for tests and for bench/.
+ * pauser PID [watch [RULE...]]: pauses of a process, one an order, for tests and for bench/.
  *
- * It seizes PID (with "watch", it plants traps on the libc family too), says {"keeper": PID}, and answers each line of stdin
+ * It seizes PID (with "watch", it plants traps too, on the libc family or by the rules), says {"keeper": PID}, and answers each line of stdin
  * with a line of JSON:
  *
  *	pause [MAX_NS [LIMIT_NS]]	pause_and_copy; the snapshot stays until the next one
@@ -10,8 +10,9 @@
  *	sum ADDR SIZE			of the 64-bit words there, each times the one before's sum
  *	find VALUE			threads with it in a register, and in a vector register
  *	threads				what is known of each
+ *	plain				how long process_vm_readv of the same ranges takes, one after the other, into warm memory
  *	stop LIMIT_NS, resume		only that: the keeper's commands
- *	hits				of malloc and free, since the last time
+ *	hits				of malloc, free and others, since the last time
  *	end				leave; end of stdin too
  */
 #include <errno.h>
@@ -21,6 +22,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "attach/keeper/procfs.h"
@@ -47,10 +50,16 @@ struct pauser {
 
 /* --- a watch, without a meaning --- */
 
-static int begin_watch(struct pauser *p)
+static int begin_watch(struct pauser *p, char **rules)
 {
 	const struct plan_options options = { .exact_sizes = false };
-	int r = ruleset_choose(&(struct options){ .pid = p->pid }, &p->rules);
+	struct options opt = { .pid = p->pid, .probes = STRBUF_INIT };
+	int r;
+
+	for (; *rules; rules++)
+		strbuf_printf(&opt.probes, "%s\n", *rules);
+	r = ruleset_choose(&opt, &p->rules);
+	strbuf_fini(&opt.probes);
 
 	if (r == 0)
 		r = modules_new(p->pid, &p->modules);
@@ -199,6 +208,27 @@ static void order_threads(struct pauser *p)
 	printf("]\n");
 }
 
+static void order_plain(struct pauser *p)
+{
+	uint8_t *room = mmap(NULL, p->snapshot.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t at = 0, start;
+	bool ok = room != MAP_FAILED;
+
+	if (ok && madvise(room, p->snapshot.bytes, MADV_HUGEPAGE) == 0)
+		memset(room, 1, p->snapshot.bytes);
+	start = link_clock_ns();
+	for (size_t i = 0; ok && i < p->snapshot.npieces; i++) {
+		const struct snapshot_piece *piece = &p->snapshot.pieces[i];
+		struct iovec here = { room + at, piece->size }, there = { (void *)(uintptr_t)piece->lo, piece->size };
+
+		ok = process_vm_readv(p->pid, &here, 1, &there, 1, 0) == (ssize_t)piece->size;
+		at += piece->size;
+	}
+	printf("{\"ns\": %" PRIu64 "}\n", ok ? link_clock_ns() - start : 0);
+	if (room != MAP_FAILED)
+		munmap(room, p->snapshot.bytes);
+}
+
 static void order_call(struct pauser *p, enum command_op op, const char *arg)
 {
 	printf("{\"r\": %" PRId64 "}\n", link_call(&p->link, op, strtoll(arg, NULL, 0), 0, CALL_NS));
@@ -217,6 +247,8 @@ static bool obey(struct pauser *p, const char *line)
 		order_find(p, line);
 	else if (!strncmp(line, "threads", 7))
 		order_threads(p);
+	else if (!strncmp(line, "plain", 5))
+		order_plain(p);
 	else if (!strncmp(line, "stop ", 5))
 		order_call(p, COMMAND_STOP_ALL, line + 5);
 	else if (!strncmp(line, "resume", 6))
@@ -258,7 +290,7 @@ int main(int argc, char **argv)
 	if (r == 0)
 		r = link_call(&p.link, COMMAND_SEIZE, p.pid, 0, SEIZE_NS);
 	if (r == 0 && argc > 2)
-		r = begin_watch(&p);
+		r = begin_watch(&p, argv + 3);
 	if (r < 0) {
 		fprintf(stderr, "pauser: %s\n", strerror(-r));
 		return 1;
