@@ -176,6 +176,26 @@ def test_stacks_of_a_watch(victim, tmp_path):
 
 # --- what goes wrong ---
 
+@pytest.mark.parametrize("what", ["size", "tcache", "bin", "top"])
+def test_a_corrupt_heap(victim, what):
+    """Said where, after the third time; what can be listed is. The victim would not survive its own end."""
+    v = victim("census", "all", 3000, 2)
+    whole = scan("-p", v.pid).json()
+    assert_adds_up(whole)
+    bad = v.ask(f"corrupt {what}")["bad"]
+    told = scan("-p", v.pid)
+    report = told.json()
+    assert_schema(report)
+    assert report["scan"]["pauses"] == 3 and not report["scan"]["heap"]["adds_up"]
+    assert report["scan"]["problems"] and report["scan"]["problems"][0]["what"]
+    if what in ("size", "top"):
+        assert abs(int(report["scan"]["problems"][0]["address"], 16) - bad) <= 16
+    assert report["totals"]["live_blocks"] > whole["totals"]["live_blocks"] // 4
+    text = scan("-p", v.pid, form="text")
+    assert text.status == 0 and "  CORRUPT   at 0x" in text.out
+    assert_untouched(v)
+
+
 def test_no_such_process():
     p = subprocess.Popen(["true"])
     p.wait()
