@@ -12,6 +12,7 @@ import pytest
 
 from harness import MMATTACH, VICTIMS, rounds, wait_for
 from scans import assert_adds_up, assert_schema, groups, scan
+from test_whole import assert_unharmed
 from untouched import assert_untouched
 
 CART = "shop::cart"
@@ -91,6 +92,26 @@ def test_fifty_in_a_row_of_a_busy_one(victim):
         before = now
     assert_untouched(v)
     end(v)
+
+
+def test_nobody_is_disturbed(victim):
+    """Threads in every kind of sleep, signals with serial numbers: nothing is lost, interrupted or changed by ten scans."""
+    v = victim("storm", 24)
+    v.say("signals")
+    for _ in range(rounds(10, 100)):
+        assert_adds_up(scan("-p", v.pid).json())
+    assert_untouched(v)
+    assert_unharmed(v.end())
+
+
+@pytest.mark.parametrize("mode", ["fork", "vfork", "thread", "spawn"])
+def test_children_and_threads_under_way(victim, mode):
+    v = victim("forker", mode)
+    for _ in range(rounds(10, 100)):
+        assert_adds_up(scan("-p", v.pid).json())
+    assert_untouched(v)
+    told = v.end()
+    assert (told["killed"], told["wrong"], told["damaged"]) == (0, 0, 0), told
 
 
 def test_filters_and_exit_code(victim):
