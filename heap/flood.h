@@ -2,16 +2,12 @@
 /*
  * flood: what the roots reach, and what that reaches.
  *
- *	roots ──start pointers──▶ reachable ──others──▶ hinted ──any pointer──▶ possible          what is left: lost (cliques.h)
+ *	roots ──start pointers──▶ reachable ──others──▶ hinted ──any pointer──▶ possible          what is left: lost
  *
  * Reachable is what a chain of pointers to beginnings leads to (the heuristics' count as such); possible is what
  * only a chain leads to that has another somewhere. So first the one kind is followed to the end, and what the other kind hits on the way is noted;
  * then from all that was noted and not reached meanwhile, by both kinds. Each block is read once, and the result does not depend on any order.
- *
- * Nearly each step is a line of memory that no cache has: the index's word, the block's state, its place, its first bytes.
- * So no step waits for its line: it is asked for, and the step stands in a queue until others before it are done.
- *
- *	words ─probe─▶ [words of the index] ─resolve─▶ [states] ─mark─▶ stack ─▶ [places] ─▶ [contents] ─▶ words
+ * How each block is read is the walkers' (walker.h).
  */
 #ifndef MM_FLOOD_H
 #define MM_FLOOD_H
@@ -42,7 +38,7 @@ struct flood {
 	unsigned heuristics;
 	bool exact;			/* sizes: heuristics.h */
 	uint8_t *state;			/* enum flood_state, for each block; zeros to begin with */
-	uint32_t *leader;		/* for the lost ones: cliques.h */
+	uint32_t *leader;		/* of the lost ones: by flood_lost */
 	uint64_t words;			/* looked at */
 	uint64_t memory;		/* most bytes of the stacks */
 };
@@ -50,7 +46,12 @@ struct flood {
 /* 0 or -ENOMEM. */
 must_check int flood_run(struct flood *f, struct roots *roots, unsigned threads);
 
-/* Behind that: the lost ones, each with the one it is lost with (f->leader; itself: none). */
+/*
+ * Behind that: which of the lost ones are lost with another (FLOOD_INDIRECT). As valgrind goes about it: from each in the order of addresses that nothing
+ * has led to yet, the leader, to all that are lost and nobody's yet; one that led others itself is taken over, and they with it. What is somebody's
+ * already is not gone through again: so a ring has one leader, the first by address, unless a later one points to just that one.
+ * f->leader: who led to it; that one may have been taken over in its turn.
+ */
 must_check int flood_lost(struct flood *f);
 
 #endif
