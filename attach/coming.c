@@ -161,9 +161,11 @@ static int open_link(struct session *s, int argc, char **argv)
 	if (r < 0)
 		log_error_errno(r, "cannot start the keeper");
 	s->linked = r == 0;
-	if (r == 0)
-		s->link.shared->lose_sigtrap = s->opt->lose_sigtrap || !plants(s);
-	return r;
+	if (r < 0)
+		return r;
+	s->link.shared->lose_sigtrap = s->opt->lose_sigtrap || !plants(s);
+	s->link.shared->hold_end = s->hold_end;
+	return 0;
 }
 
 static int stack_of(void *ctx, const struct record_hit *hit, const struct site *at, uint32_t skip, const char *tag,

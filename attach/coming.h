@@ -56,6 +56,7 @@ struct session {
 	int not_taken;		/* -errno: the target could not be taken from gdb */
 	uint32_t request;	/* the number of the newest one of its */
 	pid_t copy;		/* of ourselves, that has saved the trace so far; 0: none */
+	bool hold_end;		/* when the target ends by itself, it is to be looked at before */
 	bool linked, planting_up, tally_up, recorder_up, spawned, allocator_told;
 	uint64_t end_ns;	/* the watch was over then; 0: it goes on */
 };

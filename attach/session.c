@@ -147,12 +147,32 @@ static const char *why_no_look(const struct session *s)
 	}
 }
 
+/* The target is about to end by itself: all that was in the ring before is of before. */
+static void take_look_at_end(void *ctx)
+{
+	struct session *s = ctx;
+	const struct look_wish wish = {
+		.verdicts = s->opt->verdicts, .max_pause_ns = s->opt->max_pause_ns ? s->opt->max_pause_ns : OPTIONS_MAX_PAUSE_NS,
+	};
+
+	if (s->look.state != LOOK_NONE || (!s->recorder.ledger.held_blocks && s->opt->verdicts == VERDICTS_AUTO))
+		return;
+	look_take(&s->look, &s->link, s->watch.pid, &wish);
+	if (s->look.state == LOOK_TAKEN)
+		s->end_ns = s->look.had.at_ns;
+}
+
+static bool wants_verdicts(const struct session *s)
+{
+	return s->opt->verdicts != VERDICTS_NO && any_memory(s);
+}
+
 /* At the end of the watch, while traps still stand: what happens behind that moment is no part of it. */
 static void take_last_look(struct session *s)
 {
 	const char *why_not = why_no_look(s);
 
-	if (s->opt->verdicts == VERDICTS_NO || s->watch.end == WATCH_GOES_ON || s->look.state != LOOK_NONE || !any_memory(s))
+	if (!wants_verdicts(s) || s->watch.end == WATCH_GOES_ON || s->look.state != LOOK_NONE)
 		return;
 	watch_drain(&s->watch);
 	if (why_not)
@@ -212,11 +232,17 @@ static void tell_allocator(struct session *s, uint64_t now_ns)
 }
 
 /* To stop the target every so often is for who has said so. */
-static void prepare_interim(struct session *s, uint64_t now_ns)
+static void make_interim(struct session *s, uint64_t now_ns)
 {
+	/* one that was taken at the target's end stays: that end is in the ring */
+	bool look = s->opt->verdicts == VERDICTS_YES && s->look.state == LOOK_NONE && interim_ready(&s->interim);
+
 	ask_objects(s, now_ns);
-	if (s->opt->verdicts == VERDICTS_YES && any_memory(s) && interim_ready(&s->interim))
+	if (look)
 		take_look(s);
+	interim_tick(&s->interim, now_ns);
+	if (look)
+		look_fini(&s->look);
 }
 
 static enum watch_end tick(void *ctx, uint64_t now_ns)
@@ -228,9 +254,7 @@ static enum watch_end tick(void *ctx, uint64_t now_ns)
 	facts_progress(&s->recorder, &s->watch, now_ns);
 	recorder_tick(&s->recorder, t);
 	if (interim_due(&s->interim, now_ns))
-		prepare_interim(s, now_ns);
-	interim_tick(&s->interim, now_ns);
-	look_fini(&s->look);
+		make_interim(s, now_ns);
 	if (s->recorder.out_of_memory)
 		return WATCH_MEMORY;
 	return s->recorder.trace_error && (s->opt->end_on_trace_error || s->recorder.wanted.alone) ? WATCH_TRACE : WATCH_GOES_ON;
@@ -244,6 +268,8 @@ static void begin(struct session *s)
 		s->watch.end_ns = now + s->opt->duration_ns;
 	s->watch.tick = tick;
 	s->watch.tick_ctx = s;
+	s->watch.ending = take_look_at_end;
+	s->watch.ending_ctx = s;
 	s->interim = (struct interim){ .interval_ns = s->opt->interval_ns, .report = report_interim, .ctx = s };
 	interim_begin(&s->interim, now);
 	if (s->under_gdb) {
@@ -490,6 +516,7 @@ int session_run(const struct options *opt, int argc, char **argv)
 	s->under_gdb = opt->command == COMMAND_GDB;
 	s->fs = (struct targetfs)TARGETFS_INIT;
 	r = ruleset_choose(opt, &s->rules);
+	s->hold_end = r == 0 && wants_verdicts(s);
 	if (r < 0)
 		status = rules_refused(r);
 	else if (open_signals(s) == 0 && reporting_open(&s->reporting, opt, opt->report) == 0 && open_recorder(s) == 0)

@@ -100,6 +100,18 @@ static void on_exec(struct watch *w, const struct record *rec)
 	w->end = WATCH_EXEC; /* leaving lets it go */
 }
 
+static void on_ending(struct watch *w)
+{
+	int64_t r;
+
+	if (w->ending)
+		w->ending(w->ending_ctx);
+	r = link_call(w->link, COMMAND_LET_END, 0, 0, CALL_NS);
+	/* -EPIPE: it was killed meanwhile, and all is over */
+	if (r < 0 && r != -EPIPE)
+		log_warn_errno(r, "the target waits at its end");
+}
+
 /* --- events --- */
 
 /* What the hit read: " load0 0x7f.. load1 null load2 ? load3 "text"". */
@@ -203,6 +215,9 @@ static void handle(struct watch *w, const struct record *rec)
 		break;
 	case RECORD_EXEC:
 		on_exec(w, rec);
+		break;
+	case RECORD_ENDING:
+		on_ending(w);
 		break;
 	case RECORD_END:
 		w->target_status = rec->value;

@@ -63,6 +63,9 @@ struct watch {
 	/* Called every quarter of a second; not WATCH_GOES_ON: it ends. */
 	enum watch_end (*tick)(void *ctx, uint64_t now_ns);
 	void *tick_ctx;
+	/* The target stands at its end, its memory still there; it ends when this returns. */
+	void (*ending)(void *ctx);
+	void *ending_ctx;
 	/* gdb is the tracer: its user wants something (@control, or -1); it has gone on with another process. */
 	int control;
 	void (*asked)(void *ctx);

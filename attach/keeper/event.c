@@ -18,6 +18,8 @@ static enum happening of_ptrace_event(int event, int sig)
 		return HAPPENED_VFORK_DONE;
 	case PTRACE_EVENT_EXEC:
 		return HAPPENED_EXEC;
+	case PTRACE_EVENT_EXIT:
+		return HAPPENED_ENDING;
 	case PTRACE_EVENT_STOP:
 		/* SIGTRAP: an interrupt, or the first stop; the stopping signal: a group stop */
 		return sig == SIGTRAP ? HAPPENED_STOP : HAPPENED_GROUP_STOP;
@@ -48,7 +50,7 @@ const char *happening_name(enum happening what)
 		[HAPPENED_SIGNAL] = "signal", [HAPPENED_GROUP_STOP] = "group stop", [HAPPENED_STOP] = "stop",
 		[HAPPENED_CLONE] = "clone", [HAPPENED_FORK] = "fork", [HAPPENED_VFORK] = "vfork",
 		[HAPPENED_VFORK_DONE] = "vfork done", [HAPPENED_EXEC] = "exec", [HAPPENED_EXIT] = "exit",
-		[HAPPENED_KILLED] = "killed", [HAPPENED_OTHER] = "other",
+		[HAPPENED_KILLED] = "killed", [HAPPENED_ENDING] = "ending", [HAPPENED_OTHER] = "other",
 	};
 
 	return names[what];

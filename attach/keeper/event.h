@@ -25,6 +25,7 @@ enum happening {
 	HAPPENED_EXEC,
 	HAPPENED_EXIT,		/* the thread ended; code in sig */
 	HAPPENED_KILLED,	/* the thread ended by a signal */
+	HAPPENED_ENDING,	/* the thread is about to end, its memory still there (if that was asked for) */
 	HAPPENED_OTHER,		/* a stop that we did not ask for: resumed */
 };
 
@@ -45,6 +46,7 @@ enum record_kind {
 	RECORD_CHILD,		/* a child process was made clean and let go: value = its pid */
 	RECORD_EXEC,		/* the target runs another program now; held until answered */
 	RECORD_END,		/* the last thread of the target is gone; value = wait status of the last */
+	RECORD_ENDING,		/* the whole process is about to end, and held until COMMAND_LET_END: its memory can be copied */
 	RECORD_GAP,		/* hits were dropped, the ring was full; value = for how long, in ns, until now */
 	RECORD_MOVED,		/* gdb has left the process for a copy of it: value = its pid */
 	RECORD_TROUBLE,		/* something failed; value = errno (0: none), site = enum trouble */

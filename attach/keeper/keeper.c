@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "attach/keeper/collect.h"
+#include "attach/keeper/ending.h"
 #include "attach/keeper/hit.h"
 #include "attach/keeper/leave.h"
 #include "attach/keeper/loop.h"
@@ -123,6 +124,8 @@ static int64_t carry_out(struct keeper *k)
 		return pausing_next(k, sh->arg);
 	case COMMAND_RESUME_ALL:
 		return pausing_end(k);
+	case COMMAND_LET_END:
+		return ending_let_go(k);
 	case COMMAND_LEAVE:
 		k->leave_reason = LEFT_ASKED;
 		return 0;

@@ -124,6 +124,10 @@ static void settle(struct keeper *k, struct tracee *t)
 	case HAPPENED_EXEC:
 		settle_exec(k, t);
 		break;
+	case HAPPENED_ENDING:
+		hit_break_off_step(k, t);
+		detach(k, t, 0);
+		break;
 	default:
 		settle_regs(k, t, false, false);
 		detach(k, t, 0);
@@ -142,6 +146,10 @@ static void part(struct keeper *k, struct tracee *t)
 	case TRACEE_HELD:
 		hit_unhold(k, t);
 		t->state = TRACEE_STOPPED;
+		if (t->ending) {
+			detach(k, t, 0);
+			break;
+		}
 		settle_regs(k, t, t->hit_pending, false);
 		detach(k, t, 0);
 		break;

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 
 #include "attach/keeper/collect.h"
+#include "attach/keeper/ending.h"
 #include "attach/keeper/hit.h"
 #include "attach/keeper/newproc.h"
 #include "attach/keeper/pausing.h"
@@ -156,6 +157,10 @@ static bool serve(struct keeper *k, struct tracee *t)
 	case HAPPENED_EXEC:
 		newproc_exec(k, t);
 		return true;
+	case HAPPENED_ENDING:
+		hit_break_off_step(k, t);
+		ending_serve(k, t);
+		return true;
 	case HAPPENED_VFORK_DONE:
 		t->in_vfork = false;
 		go_on(k, t, 0);
@@ -218,7 +223,7 @@ static void release_overdue(struct keeper *k)
 	if (!k->held)
 		return;
 	for (struct tracee *t = threads_first(&k->threads); t; t = threads_next(&k->threads, t))
-		if (t->state == TRACEE_HELD && k->now_ns - t->seen_ns > k->shared->hold_ns) {
+		if (t->state == TRACEE_HELD && !t->ending && k->now_ns - t->seen_ns > k->shared->hold_ns) {
 			atomic_fetch_add_explicit(t->for_stack ? &k->shared->unwalked : &k->shared->overdue, 1,
 						  memory_order_relaxed);
 			hit_release(k, t);
@@ -251,6 +256,7 @@ void loop_round(struct keeper *k, uint64_t max_wait_ns)
 	atomic_fetch_add_explicit(&k->shared->beat, 1, memory_order_relaxed);
 	atomic_store_explicit(&k->shared->threads, k->threads.used - k->others, memory_order_relaxed);
 	watch_end(k);
+	ending_round(k);
 	release_overdue(k);
 	loop_watch_reader(k);
 }

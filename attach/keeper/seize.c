@@ -46,7 +46,7 @@ static int seize_patiently(struct keeper *k, pid_t tid)
 	sigemptyset(&timer);
 	sigaddset(&timer, KEEPER_REAP);
 	sigprocmask(SIG_UNBLOCK, &timer, NULL);
-	r = tracee_seize(tid);
+	r = k->shared->hold_end ? tracee_seize_to_end(tid) : tracee_seize(tid);
 	sigprocmask(SIG_BLOCK, &timer, NULL);
 	for (uint32_t i = 0; i < k->reaped.n; i++)
 		collect_status(k, k->reaped.all[i].tid, k->reaped.all[i].status);

@@ -41,6 +41,7 @@ enum command_op {
 	COMMAND_STOP_ALL,	/* arg: ns after which it ends by itself. Every thread (pausing.h), the first of them into paused_batch; result: how many could not be stopped */
 	COMMAND_NEXT_STOPPED,	/* arg: paused_next of the last answer: more of them into paused_batch; result: how many */
 	COMMAND_RESUME_ALL,	/* 0; -ETIMEDOUT: it has ended by itself before */
+	COMMAND_LET_END,	/* the process that stands at its end may end (ending.h). How many threads were waiting */
 	COMMAND_LEAVE,		/* lift, detach, exit: no answer but the keeper's end */
 };
 
@@ -88,6 +89,7 @@ struct shared {
 	uint64_t max_stall_ns;		/* how long a thread waits for room in the ring */
 	uint64_t silence_ns;		/* the controller reads nothing for so long: the target is let go */
 	uint64_t hold_ns;		/* how long a held thread waits for its answer */
+	bool hold_end;			/* the process is held at its end, for somebody wants to look at its memory (ending.h) */
 	bool lose_sigtrap;		/* the target's own handling of SIGTRAP may be lost */
 	bool scoped;			/* what happens outside of functions of SITE_FAMILY_IN does not count */
 	int bell;			/* eventfd: keeper to controller */

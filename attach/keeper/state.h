@@ -56,6 +56,10 @@ struct keeper {
 	uint32_t nqueue;		/* stopped threads, in the order they are served */
 	uint32_t held;			/* threads that wait for an answer */
 	uint32_t holds;			/* numbers given to holds; 0 is none */
+	uint32_t ending;		/* of these: threads that stand at their end */
+	bool ending_told;		/* the controller knows that all do */
+	uint64_t ending_alive;		/* its sign of life then, or since, */
+	uint64_t ending_alive_ns;	/* and when that was */
 	uint32_t others;		/* tracees that are not threads of the target */
 	uint64_t stall_since_ns;	/* the ring is full since; 0: it is not */
 	uint64_t drop_since_ns;		/* hits are dropped since; 0: they are not */

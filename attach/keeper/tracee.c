@@ -29,6 +29,11 @@ int tracee_seize(pid_t tid)
 	return request(PTRACE_SEIZE, tid, 0, OPTIONS);
 }
 
+int tracee_seize_to_end(pid_t tid)
+{
+	return request(PTRACE_SEIZE, tid, 0, OPTIONS | PTRACE_O_TRACEEXIT);
+}
+
 bool tracee_is_ours(pid_t tid)
 {
 	siginfo_t si;

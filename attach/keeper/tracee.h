@@ -55,6 +55,7 @@ struct tracee {
 	bool fenced;		/* any fork that it makes from now on is traced */
 	bool awaited;		/* a pause waits for its stop */
 	bool stuck;		/* a pause has given it up: it sleeps where nothing interrupts, and stops when it wakes */
+	bool ending;		/* HELD at its end */
 	bool stop_again;	/* taken out of a group stop to serve a hit: must go back */
 	uint8_t mask;		/* enum tracee_mask */
 	uint64_t first_mask;	/* MASK_BLOCKS: the mask when we came */
@@ -84,6 +85,8 @@ struct tracee {
 
 /* 0, -ESRCH (it vanished), -EPERM (also for a zombie, and for one that is ours already), or another -errno. The thread does not stop. */
 must_check int tracee_seize(pid_t tid);
+/* The same; it, and what it makes, also stops when it is about to end (HAPPENED_ENDING). */
+must_check int tracee_seize_to_end(pid_t tid);
 
 /* Is @tid a tracee of ours (or a child), whether in the table or not? */
 bool tracee_is_ours(pid_t tid);

@@ -33,7 +33,7 @@ static enum happening of_event(int event, int sig)
 {
 	static const enum happening known[] = {
 		[1] = HAPPENED_FORK, [2] = HAPPENED_VFORK, [3] = HAPPENED_CLONE, [4] = HAPPENED_EXEC,
-		[5] = HAPPENED_VFORK_DONE, [6] = HAPPENED_OTHER /* exit */, [7] = HAPPENED_OTHER /* seccomp */,
+		[5] = HAPPENED_VFORK_DONE, [6] = HAPPENED_ENDING, [7] = HAPPENED_OTHER /* seccomp */,
 	};
 
 	if (event == 128)
