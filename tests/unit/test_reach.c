@@ -19,6 +19,7 @@
 
 #define DATA 0x600000u
 #define HEAP 0x7f0000000000u
+#define MAIN_STACK 0x7ffc00000000u
 #define WORDS 512u		/* of the data, as roots */
 #define MANY 300000u		/* blocks: enough for sweeps by several threads, which few never need */
 
@@ -381,6 +382,74 @@ static void test_who_points(void **state)
 	heap_free(h);
 }
 
+/* --- what is in doubt --- */
+
+/* The sentences that are said of @h: how many, and whether one has @part. */
+static size_t doubts(struct heap *h, const char *part, bool *said)
+{
+	struct strbuf text = STRBUF_INIT;
+	size_t n, at = 0;
+
+	if (!h->m.s.sealed)
+		example_seal(&h->m);
+	n = reach_doubts(&h->in, &text);
+	*said = false;
+	for (size_t i = 0; i < n; i++, at += strlen(text.s + at) + 1)
+		*said |= strstr(text.s + at, part) != NULL;
+	assert_int_equal(at, text.len);
+	strbuf_fini(&text);
+	return n;
+}
+
+static void test_doubts(void **state)
+{
+	struct heap *h = heap_new();
+	struct snapshot_thread *t = example_thread(&h->m, 1000, MAIN_STACK + 0x800);
+	bool said;
+
+	(void)state;
+	example_map(&h->m, MAIN_STACK, 0x1000, "rw-p", "[stack]");
+	example_gap(&h->m, MAIN_STACK + 0x10000, 0x3000, "r--s", "/cache");	/* nobody writes there */
+	assert_int_equal(doubts(h, "", &said), 0);
+	t->running = true;
+	assert_int_equal(doubts(h, "of 1 thread the registers", &said), 1);
+	assert_true(said);
+	t->running = false;
+	t->sp = DATA + 64;
+	assert_int_equal(doubts(h, "1 thread runs on memory", &said), 1);
+	assert_true(said);
+	h->m.s.swapped = 20u << 20;
+	assert_int_equal(doubts(h, "20 MiB of memory were swapped out", &said), 2);
+	assert_true(said);
+	h->m.s.missing = 1;
+	assert_int_equal(doubts(h, "1 KiB of memory could not be read", &said), 3);
+	assert_true(said);
+	h->census.nproblems = 1;
+	snprintf(h->census.problem.what, sizeof(h->census.problem.what), "a size of 0");
+	assert_int_equal(doubts(h, "a size of 0", &said), 4);
+	assert_true(said);
+	h->in.census = NULL;
+	assert_int_equal(doubts(h, "the allocator's heap is not known", &said), 4);
+	assert_true(said);
+	heap_free(h);
+}
+
+static void test_doubts_of_shared_memory(void **state)
+{
+	struct heap *h = heap_new();
+	bool said;
+
+	(void)state;
+	example_thread(&h->m, 1000, MAIN_STACK + 0x800);
+	example_map(&h->m, MAIN_STACK, 0x1000, "rw-p", "[stack]");
+	example_map(&h->m, MAIN_STACK + 0x10000, 0x1000, "rw-s", "/dev/shm/a");	/* a core's: it is there */
+	example_gap(&h->m, MAIN_STACK + 0x20000, 0x3000, "rw-s", "/dev/shm/b");
+	example_gap(&h->m, MAIN_STACK + 0x30000, 0x3000, "rw-s", "/dev/dri/card0");
+	assert_int_equal(doubts(h, "12 KiB of shared memory", &said), 1);
+	assert_true(said);
+	heap_free(h);
+}
+
 /* --- random heaps, against valgrind's procedure --- */
 
 enum reached { UNREACHED, POSSIBLY, REACHED, INDIRECTLY };
@@ -630,6 +699,8 @@ int main(void)
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_nothing),
 		cmocka_unit_test(test_who_points),
+		cmocka_unit_test(test_doubts),
+		cmocka_unit_test(test_doubts_of_shared_memory),
 		cmocka_unit_test(test_random_heaps),
 		cmocka_unit_test(test_large_heaps),
 		cmocka_unit_test(test_large_clique),
