@@ -61,7 +61,7 @@ static void generate(const struct summary_frame *frames, size_t n)
 	struct strbuf sb = STRBUF_INIT;
 	struct suppressions *s;
 
-	suppressions_generate(frames, n, SUPPRESS_LEAK, 1, &sb);
+	suppressions_generate(frames, n, SUPPRESS_LEAK, VERDICT_UNKNOWN, 1, &sb);
 	s = parse(strbuf_str(&sb), sb.len);
 	promised(s || strbuf_error(&sb));
 	if (s && strbuf_str(&sb)[0] == '{')
