@@ -8,6 +8,7 @@
 
 #include "attach/coming.h"
 #include "attach/diagnose.h"
+#include "attach/linker.h"
 #include "attach/pause.h"
 #include "attach/probes/elfimage.h"
 #include "attach/room.h"
@@ -146,6 +147,16 @@ static int count(struct scan *sc)
 
 /* --- all --- */
 
+/* glibc's may have been used, too: by what was loaded before the other one, or by its own name. */
+static void note_allocator(struct scan *sc)
+{
+	const struct module *m = linker_binds(sc->modules, "malloc");
+
+	if (sc->census.known && m && !module_is_glibc(m))
+		summary_note(&sc->report.summary, "malloc is that of %s, whose blocks are not listed: these are only what glibc's own has "
+			     "given out besides", m->name);
+}
+
 static void note_pause(struct scan *sc, const struct pause_had *had, uint32_t pauses)
 {
 	struct scan_report *r = &sc->report;
@@ -196,5 +207,6 @@ int scan_live(struct scan *sc, int argc, char **argv)
 		snapshot_fini(&sc->snapshot);
 	}
 	describe(sc);
+	note_allocator(sc);
 	return r;
 }

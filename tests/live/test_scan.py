@@ -114,6 +114,33 @@ def test_children_and_threads_under_way(victim, mode):
     assert (told["killed"], told["wrong"], told["damaged"]) == (0, 0, 0), told
 
 
+TWO_ALLOCATORS = """
+import ctypes, sys
+malloc = ctypes.CDLL("libc.so.6").__libc_malloc
+malloc.restype = ctypes.c_void_p
+keep = [malloc(5000) for _ in range(10)]
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_another_allocator_besides():
+    """Its blocks are not listed, and that is said: not only where glibc's malloc was never used."""
+    library = pathlib.Path("/usr/lib/x86_64-linux-gnu/libjemalloc.so.2")
+    if not library.exists():
+        pytest.skip("optional: jemalloc is not installed")
+    program = subprocess.Popen(["/usr/bin/python3", "-c", TWO_ALLOCATORS], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               env=dict(os.environ, LD_PRELOAD=str(library)))
+    try:
+        assert program.stdout.readline() == b"ready\n"
+        report = scan("-p", program.pid).json()
+        assert report["totals"]["live_blocks"] >= 10
+        assert any(n.startswith("malloc is that of libjemalloc.so.2, whose blocks are not listed") for n in report["notes"])
+    finally:
+        program.communicate(timeout=10)
+    assert program.returncode == 0
+
+
 def test_filters_and_exit_code(victim):
     v = victim("held", 1, 500, 7)
     v.ask("truth")
