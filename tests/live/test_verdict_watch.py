@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: MIT
+"""Verdicts of a watch: at its end, at the target's own end, in interim reports, in traces of any form.
+
+The victim (loser.c) loses and keeps blocks as it is told, some of them before anybody watches. What is expected of each of its
+sites is said here; for the victims of tests/live/test_verdicts.py it is what that test's tool says of the same process.
+"""
+import collections
+import json
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+
+from harness import LIMIT, MMATTACH, VICTIMS, ended, wait_for
+from test_verdicts import PROGRAMS, judged_by_us
+from untouched import assert_untouched, wait_untraced
+
+
+OURS = {"loser", "liblosses.so", "libstdc++.so.6", *PROGRAMS}
+
+
+def where(group):
+    """at_NAME or site_NAME of the group's stack, if that is whose block it is."""
+    frames = group["stack"][group["wrappers"]:]
+    if not frames or os.path.basename(frames[0]["module"]) not in OURS:
+        return None
+    return next((f["function"].partition("(")[0].partition("_")[2] for f in frames if f["function"].startswith(("at_", "site_"))), None)
+
+
+def by_site(report):
+    """{site: {verdict: blocks}}"""
+    sites = collections.defaultdict(collections.Counter)
+    for g in report["groups"]:
+        if where(g):
+            sites[where(g)][g["verdict"]] += g["blocks"]
+    return {site: dict(verdicts) for site, verdicts in sites.items()}
+
+
+def assert_sums(report):
+    """All groups together are what is kept, and what the report says of each verdict."""
+    told = report["run"]["verdicts"]["watched"]
+    assert sum(g["bytes"] for g in report["groups"]) == report["totals"]["live_bytes"]
+    for verdict, it in told.items():
+        of = [g for g in report["groups"] if g["verdict"] == verdict]
+        assert (sum(g["blocks"] for g in of), sum(g["bytes"] for g in of)) == (it["blocks"], it["bytes"]), verdict
+    for g in report["groups"]:
+        assert g["bytes_direct"] == (0 if g["verdict"] == "indirect" else g["bytes"])
+
+
+BEFORE = ["lose 30", "keep 5", "head 7", "chain 4"]
+MEANWHILE = ["lose 20", "keep 10", "inside 3", "chain 6", "ends 7", "hangs 1"]
+EXPECTED = {
+    "lose": {"definite": 20}, "keep": {"reachable": 10}, "inside": {"possible": 3}, "chain": {"definite": 6}, "link": {"indirect": 6},
+    "ends": {"indirect": 7}, "hangs": {"reachable": 1},
+}
+
+
+def tell(target, orders):
+    for order in orders:
+        target.ask(order)
+
+
+def watch_loser(victim, watch, *options, **kwargs):
+    target = victim("loser")
+    tell(target, BEFORE)
+    w = watch("-p", target.pid, "--top", "0", *options, **kwargs).wait_watching()
+    tell(target, MEANWHILE)
+    return target, w
+
+
+def test_attached(victim, watch):
+    """Blocks that are older than the watch take part: what hangs on them is judged by them, and they are counted."""
+    target, w = watch_loser(victim, watch)
+    report = w.finish()
+    assert_untouched(target)
+    verdicts = report["run"]["verdicts"]
+    assert verdicts["taken"] and verdicts["why_not"] is None and verdicts["census"]
+    assert 0 < verdicts["pause_seconds"] and verdicts["threads"] == 1 and verdicts["bytes_copied"] > 0
+    assert by_site(report) == EXPECTED
+    assert_sums(report)
+    chain = next(g for g in report["groups"] if where(g) == "chain")
+    link = next(g for g in report["groups"] if where(g) == "link")
+    assert (chain["indirect_blocks"], chain["indirect_bytes"]) == (6, link["bytes"])
+    # 30 older ones, 20 new ones, 7 heads, 10 chains
+    assert verdicts["sums"]["definite"]["blocks"] == 30 + 20 + 7 + 10
+    assert verdicts["sums"]["indirect"]["blocks"] == 7 + 10
+    target.end()
+
+
+def test_pause_is_bounded(victim, watch):
+    for options, taken in ((["--max-pause", "1us"], False), (["--max-pause", "1us", "--verdicts", "yes"], True),
+                           (["--verdicts", "no"], False)):
+        target, w = watch_loser(victim, watch, *options)
+        report = w.finish()
+        verdicts = report["run"]["verdicts"]
+        assert verdicts["taken"] is taken
+        assert by_site(report) == (EXPECTED if taken else {s: {"unknown": sum(v.values())} for s, v in EXPECTED.items()})
+        if "auto" not in options and options[0] == "--max-pause" and not taken:
+            assert "stood still" in verdicts["why_not"] and verdicts["pause_seconds"] == 0 and verdicts["expected_seconds"] > 1e-6
+        assert_untouched(target)
+        target.end()
+
+
+def reported(*args, status=0):
+    done = subprocess.run([MMATTACH, *map(str, args)], capture_output=True, timeout=LIMIT)
+    assert done.returncode == status, done.stderr.decode()
+    return done.stdout
+
+
+def test_traces(victim, watch, tmp_path):
+    """The report of the watch, of its trace, of the trace in pieces, and of these shrunken, is the same; a cut one has no verdicts."""
+    target = victim("loser")
+    tell(target, BEFORE)
+    w = watch("-p", target.pid, "--top", "0", "-o", tmp_path / "t.mmt", "--rotate", "64K").wait_watching()
+    tell(target, [order.split()[0] + " " + str(int(order.split()[1]) * 2000) for order in MEANWHILE if order[:4] in ("lose", "keep", "chai")])
+    live = w.finish()
+    target.end()
+    pieces = sorted(tmp_path.glob("t.*.mmt"))
+    assert len(pieces) > 1
+    expected = {"lose": {"definite": 40000}, "keep": {"reachable": 20000}, "chain": {"definite": 12000}, "link": {"indirect": 12000}}
+    assert by_site(live) == expected
+    assert json.loads(reported("report", "--format", "json", *pieces)) == live
+    small = []
+    for piece in pieces:
+        small.append(tmp_path / f"small.{piece.name}")
+        reported("shrink", piece, "-o", small[-1])
+    assert json.loads(reported("report", "--format", "json", *small)) == live
+    reported("shrink", *small, "-o", tmp_path / "all.mmt")
+    assert json.loads(reported("report", "--format", "json", tmp_path / "all.mmt")) == live
+    # without the last piece, and with the last one cut
+    whole = (tmp_path / "all.mmt").read_bytes()
+    for cut in range(1, 2000, 217):
+        (tmp_path / "cut.mmt").write_bytes(whole[:-cut])
+        report = json.loads(reported("report", "--format", "json", tmp_path / "cut.mmt"))
+        verdicts = report["run"]["verdicts"]
+        assert verdicts["taken"] is (by_site(report) == expected)
+        assert verdicts["taken"] or {g["verdict"] for g in report["groups"]} <= {"unknown"}
+
+
+def test_filters(victim, watch, tmp_path):
+    target, w = watch_loser(victim, watch, "-o", tmp_path / "t.mmt", "--error-exitcode", "9")
+    w.finish(status=9)
+    target.end()
+    (tmp_path / "known").write_text("{\nlost\nMemcheck:Leak\nmatch-leak-kinds: definite,indirect,possible\nfun:*\n}\n")
+    left = json.loads(reported("report", "--format", "json", "--suppressions", tmp_path / "known", "--error-exitcode", "9", tmp_path / "t.mmt"))
+    assert by_site(left) == {"keep": {"reachable": 10}, "hangs": {"reachable": 1}}
+    text = reported("report", tmp_path / "t.mmt").decode()
+    assert "definitely lost" in text and "in 6 blocks with them" in text
+    assert "match-leak-kinds: possible" in reported("report", "--gen-suppressions", tmp_path / "t.mmt").decode()
+
+
+def test_interim(victim, watch, tmp_path):
+    """With `yes`, and then only: the target is stopped for each."""
+    for option, taken in (("yes", True), ("auto", False)):
+        target, w = watch_loser(victim, watch, "--interval", "1s", "--verdicts", option, "-o", tmp_path / f"{option}.mmt")
+        wait_for(lambda: w.out.all.count("}") or any(line.endswith("]}") for line in w.out.all), "an interim report")
+        w.interrupt()
+        assert w.wait() == 0, w.said()
+        reports, text, decoder = [], w.out.text(), json.JSONDecoder()
+        while text.strip():
+            report, at = decoder.raw_decode(text.lstrip())
+            text = text.lstrip()[at:]
+            reports.append(report)
+        assert len(reports) >= 2
+        assert reports[0]["run"]["verdicts"]["taken"] is taken
+        assert by_site(reports[-1]) == EXPECTED
+        if taken:
+            assert by_site(reports[0]) == EXPECTED
+        assert json.loads(reported("report", "--format", "json", "--top", "0", tmp_path / f"{option}.mmt")) == reports[-1]
+        assert_untouched(target)
+        target.end()
+
+
+ENDS = {"exit": 5, "abort": -signal.SIGABRT, "kill": -signal.SIGKILL, "term": -signal.SIGTERM}
+
+
+@pytest.mark.parametrize("how", ENDS)
+@pytest.mark.parametrize("threads", [0, 5])
+def test_target_ends(victim, watch, how, threads):
+    """Its memory is looked at before it is gone, and its status is its own."""
+    target, w = watch_loser(victim, watch)
+    if threads:
+        target.ask(f"threads {threads}")
+    if how in ("kill", "term"):
+        os.kill(target.pid, -ENDS[how])
+    else:
+        target.say(how)
+    report = w.finish(sig=None)
+    assert target.wait() == ENDS[how]
+    verdicts = report["run"]["verdicts"]
+    assert verdicts["taken"], verdicts
+    assert verdicts["threads"] == threads + 1
+    assert by_site(report) == EXPECTED | ({"thread": {"reachable": threads}} if threads else {})
+
+
+def test_one_thread_ends(victim, watch):
+    """Even the first one: the others go on, and it is not held."""
+    target, w = watch_loser(victim, watch)
+    target.ask("threads 3")
+    target.say("leave")
+    wait_for(lambda: open(f"/proc/{target.pid}/stat").read().rpartition(")")[2].split()[0] == "Z", "the first thread has ended", 5)
+    report = w.finish()
+    assert report["run"]["verdicts"]["taken"] and report["run"]["verdicts"]["threads"] == 3
+    assert by_site(report) == EXPECTED | {"thread": {"reachable": 3}}
+    wait_untraced(target.pid, 5)
+    os.kill(target.pid, signal.SIGTERM)
+    assert target.wait() == -signal.SIGTERM
+
+
+@pytest.mark.parametrize("what", [signal.SIGSTOP, signal.SIGKILL])
+def test_nobody_answers_at_its_end(victim, watch, what):
+    """A target that ends is not held by a mmattach that is stopped, or gone."""
+    target, w = watch_loser(victim, watch)
+    os.kill(w.pid, what)
+    began = time.monotonic()
+    target.say("exit")
+    assert target.wait(10) == 5
+    assert time.monotonic() - began < 8
+    os.kill(w.pid, signal.SIGCONT)
+    w.interrupt()
+    wait_for(lambda: ended(w.pid), "it has ended")
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_from_the_start(watch, tmp_path, name):
+    """Of a program that was watched from its start, what the watch says is what the tool says of the very same process."""
+    out = tmp_path / "report"
+    w = watch("--report", out, "--top", "0", "--", VICTIMS / name, *PROGRAMS[name], stdin=subprocess.PIPE)
+    told = {}
+    while True:
+        line = w.out.take()
+        assert line is not None, w.said()
+        if line.startswith("ready"):
+            pid = int(line.split()[1])
+            break
+        block = json.loads(line)
+        told[block["addr"]] = (block["site"], block["size"])
+    w.interrupt()
+    wait_for(out.exists, "the report")
+    wait_untraced(pid, 5)
+    tool, _ = judged_by_us(told, pid)
+    w.process.stdin.write(b"end\n")
+    w.process.stdin.flush()
+    assert w.wait() == 0, w.said()
+    report = json.loads(out.read_text())
+    assert report["run"]["verdicts"]["taken"]
+    ours = by_site(report)
+    assert ours
+    assert ours == {site: dict(v) for site, v in tool.sites.items() if site in ours}
+    assert set(tool.sites) - set(ours) == set(), "sites that the watch has not seen"
