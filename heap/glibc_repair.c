@@ -50,15 +50,6 @@ bool walk_leads_on(struct walk *w, taddr at, uint64_t **dead)
 	return false;
 }
 
-/* Go on at @next with whatever head is there. */
-static void go_on(struct walk *w, taddr next)
-{
-	w->before = 0;
-	w->at = next;
-	if (!view_word(&w->g->view, next + 8, &w->head))
-		w->head = 0;
-}
-
 /* One of the few places that a thread at work may leave. */
 static bool may_be_work(struct walk *w)
 {
@@ -67,29 +58,19 @@ static bool may_be_work(struct walk *w)
 
 /* --- a free chunk that is being cut --- */
 
-/* Did the walk come by a chunk at @at? */
-static bool came_by(struct walk *w, taddr at)
+/* All from @from on to @next is one chunk, and not in use. false: that has been tried, or too much. */
+static bool join(struct walk *w, taddr from, taddr next)
 {
-	taddr seen = w->piece;
-	uint64_t head;
-
-	if (at == w->before)
-		return true;
-	while (seen < at && view_word(&w->g->view, seen + 8, &head) && walk_is_head(w, seen, head))
-		seen += walk_size(head);
-	return seen == at;
-}
-
-/* All from @from on to @next is one chunk, and not in use. */
-static void join(struct walk *w, taddr from, taddr next, uint64_t head)
-{
-	walk_forget(w, from);
-	w->bins.blocks++;
-	w->bins.bytes += next - from;
-	w->g->c->repaired++;
-	w->before = from;
-	w->at = next;
-	w->head = head;
+	for (size_t i = 0; i < w->njoints; i++)
+		if (w->joints[i].from == from)
+			return false;
+	if (w->njoints == WALK_JOINTS)
+		return false;
+	w->joints[w->njoints++] = (struct walk_joint){ from, next };
+	w->again = from < w->at;
+	if (!w->again)
+		walk_go_on(w, w->at);
+	return true;
 }
 
 /* The chunk before was free and was just cut: is there a neighbour behind the rest who has the old size in front of him? */
@@ -100,30 +81,25 @@ static bool join_cut(struct walk *w)
 
 		if (!view_word(&w->g->view, next, &before) || !view_word(&w->g->view, next + 8, &head))
 			continue;
-		if (before == next - w->before && !(head & GLIBC_PREV_INUSE) && walk_is_head(w, next, head)) {
-			join(w, w->before, next, head);
-			return true;
-		}
+		if (before == next - w->before && !(head & GLIBC_PREV_INUSE) && walk_is_head(w, next, head))
+			return join(w, w->before, next);
 	}
 	return false;
 }
 
 void walk_bad_foot(struct walk *w, taddr next, uint64_t before, uint64_t head)
 {
-	const taddr at = w->at;
 	const bool work = may_be_work(w);
 
-	if (before % GLIBC_ALIGN == 0 && before > next - at && before <= next - w->piece && came_by(w, next - before)) {
+	if (before % GLIBC_ALIGN == 0 && before > next - w->at && before <= next - w->piece && join(w, next - before, next)) {
 		if (!work)
 			glibc_problem(w->g, next - before, "corrupt: what follows does not fit to the size of this chunk (%#" PRIx64 ")", before);
-		join(w, next - before, next, head);
 		return;
 	}
 	if (!work)
-		glibc_problem(w->g, next, "corrupt: the size before this chunk (%#" PRIx64 ") is not that of the free chunk there (%#" PRIx64 ")", before, next - at);
-	walk_take_free(w, at, next - at);
-	w->g->c->repaired++;
-	w->before = at;
+		glibc_problem(w->g, next, "corrupt: the size before this chunk (%#" PRIx64 ") is not that of the free chunk there (%#" PRIx64 ")", before, next - w->at);
+	walk_take_free(w, w->at, next - w->at);
+	w->before = w->at;
 	w->at = next;
 	w->head = head;
 }
@@ -181,14 +157,8 @@ static bool skip_rest(struct walk *w)
 {
 	const taddr next = w->before ? from_registers(w) : 0;
 
-	if (!next)
-		return false;
 	/* the rest is nobody's, and so not in use */
-	w->bins.blocks++;
-	w->bins.bytes += next - w->at;
-	w->g->c->repaired++;
-	go_on(w, next);
-	return true;
+	return next && join(w, w->at, next);
 }
 
 /* --- corrupt --- */
@@ -218,7 +188,7 @@ static void lose_to_next_edge(struct walk *w)
 	if (next >= w->r->hi)
 		walk_end(w);
 	else
-		go_on(w, next);
+		walk_go_on(w, next);
 }
 
 void walk_bad_head(struct walk *w)

@@ -81,7 +81,7 @@ static void add_orphan(struct glibc *g, taddr at)
 		g->orphans[g->norphans++] = at;
 }
 
-void walk_take_used(struct walk *w, taddr at, uint64_t size)
+static void take_used(struct walk *w, taddr at, uint64_t size)
 {
 	if (w->r->cached && glibc_bit(w->r->cached, w->r, at))
 		return;
@@ -106,34 +106,28 @@ void walk_take_free(struct walk *w, taddr at, uint64_t size)
 	w->a->backward += glibc_mix(bk);
 }
 
-static void forget_free(struct walk *w, taddr at, uint64_t size)
+void walk_go_on(struct walk *w, taddr next)
 {
-	uint64_t fd, bk;
-
-	w->bins.blocks--;
-	w->bins.bytes -= size;
-	if (!view_word(&w->g->view, at + 16, &fd) || !view_word(&w->g->view, at + 24, &bk))
-		return;
-	w->a->members -= glibc_mix(at);
-	w->a->forward -= glibc_mix(fd);
-	w->a->backward -= glibc_mix(bk);
+	w->before = 0;
+	w->at = next;
+	if (!view_word(&w->g->view, next + 8, &w->head))
+		w->head = 0;
 }
 
-void walk_forget(struct walk *w, taddr from)
+static bool take_joint(struct walk *w)
 {
-	struct census *c = w->g->c;
-	uint64_t head, next;
+	for (size_t i = 0; i < w->njoints; i++) {
+		const struct walk_joint *j = &w->joints[i];
 
-	for (; c->nblocks && c->blocks[c->nblocks - 1].addr > from; c->nblocks--) {
-		w->used.blocks--;
-		w->used.bytes -= c->blocks[c->nblocks - 1].size + 8;
+		if (j->from != w->at)
+			continue;
+		w->bins.blocks++;
+		w->bins.bytes += j->next - j->from;
+		walk_go_on(w, j->next);
+		w->before = j->from;
+		return true;
 	}
-	for (taddr at = from; at < w->at && view_word(&w->g->view, at + 8, &head); at += walk_size(head)) {
-		if (!view_word(&w->g->view, at + walk_size(head) + 8, &next))
-			next = 0;
-		if (!(next & GLIBC_PREV_INUSE))
-			forget_free(w, at, walk_size(head));
-	}
+	return false;
 }
 
 /* --- ends --- */
@@ -224,7 +218,7 @@ static void take(struct walk *w, uint64_t size, taddr next, uint64_t head)
 		if (walk_size(head) == 0 && next + 16 == w->r->hi && !w->r->ends_in_top)
 			w->out->other_bytes += size;
 		else
-			walk_take_used(w, w->at, size);
+			take_used(w, w->at, size);
 	} else if (!view_word(&w->g->view, next, &before) || before != size) {
 		walk_bad_foot(w, next, before, head);
 		return;
@@ -242,7 +236,9 @@ static void step(struct walk *w)
 	const taddr next = w->at + size;
 	uint64_t head;
 
-	if (w->at == w->a->top && w->r->ends_in_top) {
+	if (w->njoints && take_joint(w)) {
+		/* it has been counted */
+	} else if (w->at == w->a->top && w->r->ends_in_top) {
 		end_in_top(w, w->at);
 	} else if (!walk_is_head(w, w->at, w->head)) {
 		walk_bad_head(w);
@@ -258,19 +254,64 @@ static void step(struct walk *w)
 	}
 }
 
+/* Everything that a walk over one region changes, for one that has to be done again. */
+struct before {
+	struct glibc_arena arena;
+	struct census_arena out;
+	size_t nblocks, nareas, norphans;
+	uint64_t foreign, unseen;
+};
+
+static struct before remember(const struct glibc *g, const struct glibc_region *r)
+{
+	const struct census *c = g->c;
+
+	return (struct before){ g->arenas[r->arena], c->arenas[r->arena], c->nblocks, c->nareas, g->norphans, c->foreign_bytes, c->unseen_bytes };
+}
+
+static void restore(struct glibc *g, const struct glibc_region *r, const struct before *b)
+{
+	struct census *c = g->c;
+	struct glibc_arena *a = &g->arenas[r->arena];
+
+	a->members = b->arena.members;
+	a->forward = b->arena.forward;
+	a->backward = b->arena.backward;
+	c->arenas[r->arena] = b->out;
+	c->nblocks = b->nblocks;
+	c->nareas = b->nareas;
+	g->norphans = b->norphans;
+	c->foreign_bytes = b->foreign;
+	c->unseen_bytes = b->unseen;
+}
+
+static void start(struct walk *w, struct glibc *g, struct glibc_region *r)
+{
+	w->used = w->bins = (struct census_sum){ 0 };
+	w->again = false;
+	w->piece = r->first;
+	w->out->other_bytes += r->first - r->lo;
+	walk_go_on(w, r->first);
+	while (!w->done && !w->again && !g->no_memory)
+		step(w);
+}
+
 static void walk_region(struct glibc *g, struct glibc_region *r)
 {
-	struct walk w = { .g = g, .r = r, .a = &g->arenas[r->arena], .out = &g->c->arenas[r->arena], .at = r->first, .piece = r->first };
+	struct walk w = { .g = g, .r = r, .a = &g->arenas[r->arena], .out = &g->c->arenas[r->arena] };
+	const struct before b = remember(g, r);
 
-	if (!view_word(&g->view, w.at + 8, &w.head))
-		w.head = 0;
-	w.out->other_bytes += r->first - r->lo;
-	while (!w.done && !g->no_memory)
-		step(&w);
+	start(&w, g, r);
+	/* at most once for each joint */
+	while (w.again && !g->no_memory) {
+		restore(g, r, &b);
+		start(&w, g, r);
+	}
 	w.out->used.blocks += w.used.blocks;
 	w.out->used.bytes += w.used.bytes;
 	w.out->bins.blocks += w.bins.blocks;
 	w.out->bins.bytes += w.bins.bytes;
+	g->c->repaired += w.njoints;
 }
 
 static void take_mapped(struct glibc *g, const struct glibc_region *r)

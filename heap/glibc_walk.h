@@ -5,6 +5,12 @@
 
 #include "heap/glibc.h"
 
+/* All of [from, next) is one chunk that is not in use, whatever the heads in it say. */
+struct walk_joint {
+	taddr from, next;
+};
+#define WALK_JOINTS 4u
+
 struct walk {
 	struct glibc *g;
 	struct glibc_region *r;
@@ -15,6 +21,9 @@ struct walk {
 	taddr before;		/* the chunk before it; 0: it is the first, or the way was lost */
 	taddr piece;		/* where the piece began */
 	struct census_sum used, bins;
+	struct walk_joint joints[WALK_JOINTS];
+	size_t njoints;
+	bool again;		/* one was found that begins further up: what has been counted since is wrong */
 	bool done;
 };
 
@@ -38,16 +47,15 @@ bool walk_leads_on(struct walk *w, taddr at, uint64_t **dead);
 /* What has no head is at w->at: go on where something else tells of a chunk. */
 void walk_bad_head(struct walk *w);
 
-/* The chunk at w->at is free by the bit in the next one's head, but before that is not its size but @before. Counts it, and goes on with the next. */
+/* The chunk at w->at is free by the bit in @next's @head, but in front of that is not its size but @before. */
 void walk_bad_foot(struct walk *w, taddr next, uint64_t before, uint64_t head);
 
 /* --- glibc_walk.c's, for glibc_repair.c --- */
 
-void walk_take_used(struct walk *w, taddr at, uint64_t size);
 void walk_take_free(struct walk *w, taddr at, uint64_t size);
 
-/* As if the chunks from @from on to w->at had not been met. */
-void walk_forget(struct walk *w, taddr from);
+/* Go on at @next with whatever head is there; what is before it is not known. */
+void walk_go_on(struct walk *w, taddr next);
 
 /* The piece ends with the region; nothing is behind it. */
 void walk_end(struct walk *w);

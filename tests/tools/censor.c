@@ -3,16 +3,17 @@
  * censor: the census of a process or a core file, as a line of JSON for each time that it was taken; and, if the process keeps the truth about
  * its blocks (tests/victims/census_truth.h), how far both differ.
  *
- *	censor [-t ADDRESS] [-n STOPS] [-r RETRIES] [-b] PID | -c FILE
+ *	censor [-t ADDRESS] [-n STOPS] [-r RETRIES] [-b] [-d IMAGE] PID | -c FILE
  *	censor -t ADDRESS -s STEPS PID
  *
- * -b lists the blocks too. With -r, what does not add up is taken again, as a user of the census would.
+ * -b lists the blocks too; -d writes what the fuzzer of the census begins with (heapimage.h). With -r, what does not add up is taken again, as a user of the census would.
  * With -s one thread goes on instruction by instruction, with a census after each: every state that a stop can find. What is wrong is printed,
  * and a line for all.
  * Truth and heap are read from the same snapshot, so that they are of the same moment.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,7 @@
 #include "heap/census.h"
 #include "heap/core.h"
 #include "heap/snapshot.h"
+#include "tests/tools/heapimage.h"
 #include "tests/victims/census_truth.h"
 
 #define EXAMPLES 4u
@@ -346,7 +348,7 @@ static void print_census(const struct census *c, const struct snapshot *s, doubl
 
 struct wish {
 	pid_t pid;
-	const char *core;
+	const char *core, *image;
 	taddr truth;
 	unsigned stops, retries, steps;
 	bool blocks;
@@ -360,45 +362,81 @@ static double now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-static void once(const struct wish *w)
+/* --- as an image for the fuzzer --- */
+
+static void put(FILE *f, char tag, const void *record, size_t n)
 {
-	struct snapshot s;
-	struct core_info info;
-	struct census c;
-	double began;
+	if (fputc(tag, f) == EOF || fwrite(record, n, 1, f) != 1)
+		die("the image");
+}
 
-	for (unsigned tries = 1;; tries++) {
-		if (!w->core)
-			take_snapshot(w->pid, &s);
-		else if (core_open(w->core, &s, &info) < 0)
-			die(info.why);
-		began = now();
-		if (census_take(&s, &c) < 0)
-			die("census");
-		if (census_adds_up(&c) || tries > w->retries) {
-			print_census(&c, &s, now() - began, (int)tries);
-			break;
+/* Runs of words that are not 0. */
+static void dump_words(FILE *f, const struct snapshot *s, taddr lo, taddr hi)
+{
+	uint64_t words[512];
+
+	for (taddr at = lo; at < hi;) {
+		unsigned n = 0;
+
+		while (n < 512 && at + 8 * n < hi && snapshot_word(s, at + 8 * n, &words[n]) == 0 && words[n])
+			n++;
+		if (n) {
+			const struct image_words w = { at, (uint16_t)n };
+
+			put(f, IMAGE_WORDS, &w, sizeof(w));
+			if (fwrite(words, 8, n, f) != n)
+				die("the image");
 		}
-		census_fini(&c);
-		snapshot_fini(&s);
+		at += 8 * (n ? n : 1);
 	}
-	if (w->truth) {
-		struct known k;
-		struct difference d;
+}
 
-		read_truth(&s, w->truth, &k);
-		compare(&c, &k, &d);
-		print_difference(&d, &k);
-		free(k.blocks);
+static void dump_range(FILE *f, const struct snapshot *s, const struct mapping *m, taddr lo, taddr hi)
+{
+	const struct image_mapping im = { lo, (uint16_t)((hi - lo) / SNAPSHOT_PAGE), (uint8_t)m->perms, m->ino != 0 };
+
+	put(f, IMAGE_MAPPING, &im, sizeof(im));
+	dump_words(f, s, lo, hi);
+}
+
+static bool has_area(const struct census *c, const struct mapping *m)
+{
+	for (size_t i = 0; i < c->nareas; i++)
+		if (c->areas[i].lo < m->hi && m->lo < c->areas[i].hi)
+			return true;
+	return false;
+}
+
+/* Where malloc's memory is, and the threads' pointers to their caches. */
+static void dump(const struct snapshot *s, const struct census *c, const char *path)
+{
+	FILE *f = fopen(path, "w");
+
+	if (!f)
+		die(path);
+	for (size_t i = 0; i < s->maps.n; i++) {
+		const struct mapping *m = &s->maps.maps[i];
+		bool whole = has_area(c, m) || (c->main_arena >= m->lo && c->main_arena < m->hi);
+
+		if (!(m->perms & MAPPING_WRITE))
+			continue;
+		if (whole)
+			dump_range(f, s, m, m->lo, m->hi);
+		for (size_t k = 0; k < s->nthreads && !whole; k++) {
+			const taddr fs = s->threads[k].regs.fs_base;
+
+			if (fs > m->lo && fs < m->hi)
+				dump_range(f, s, m, (fs - 200) & ~4095ull, (fs & ~4095ull) + 4096);
+		}
 	}
-	if (w->blocks) {
-		print_blocks("list", c.blocks, c.nblocks);
-		print_blocks("own_list", c.own, c.nown);
+	for (size_t k = 0; k < s->nthreads; k++) {
+		const struct user_regs_struct *r = &s->threads[k].regs;
+		const struct image_thread t = { r->orig_rax, r->fs_base, r->rsp, r->rax, r->rbx, r->rbp };
+
+		put(f, IMAGE_THREAD, &t, sizeof(t));
 	}
-	puts("}");
-	fflush(stdout);
-	census_fini(&c);
-	snapshot_fini(&s);
+	if (fclose(f))
+		die(path);
 }
 
 /* --- instruction by instruction --- */
@@ -407,6 +445,20 @@ static void once(const struct wish *w)
 struct stepped {
 	uint64_t steps, busy, wrong, repaired, not_adding_up, most_extra;
 };
+
+/* Is any thread inside of malloc? Elsewhere nothing changes. */
+static bool any_busy(const struct wish *w)
+{
+	static struct truth t;
+	struct iovec here = { &t, sizeof(t) }, there = { (void *)w->truth, sizeof(t) };
+
+	if (process_vm_readv(w->pid, &here, 1, &there, 1, 0) != sizeof(t) || t.nnotes > TRUTH_NOTES)
+		die("the truth");
+	for (size_t i = 0; i < t.nnotes; i++)
+		if (t.notes[i].busy)
+			return true;
+	return false;
+}
 
 static void step_once(const struct wish *w, const struct snapshot_thread *threads, size_t n, struct stepped *out)
 {
@@ -459,7 +511,8 @@ static void step(const struct wish *w)
 			die("step");
 		if (ptrace(PTRACE_GETREGSET, t->tid, 1, &regs) < 0)
 			die("registers");
-		step_once(w, all.threads, all.nthreads, &out);
+		if (any_busy(w))
+			step_once(w, all.threads, all.nthreads, &out);
 	}
 	let_go(&all);
 	snapshot_fini(&all);
@@ -467,17 +520,61 @@ static void step(const struct wish *w)
 	       "}\n", out.steps, out.busy, out.wrong, out.repaired, out.not_adding_up, out.most_extra);
 }
 
+static void once(const struct wish *w)
+{
+	struct snapshot s;
+	struct core_info info;
+	struct census c;
+	double began;
+
+	for (unsigned tries = 1;; tries++) {
+		if (!w->core)
+			take_snapshot(w->pid, &s);
+		else if (core_open(w->core, &s, &info) < 0)
+			die(info.why);
+		began = now();
+		if (census_take(&s, &c) < 0)
+			die("census");
+		if (census_adds_up(&c) || tries > w->retries) {
+			print_census(&c, &s, now() - began, (int)tries);
+			break;
+		}
+		census_fini(&c);
+		snapshot_fini(&s);
+	}
+	if (w->truth) {
+		struct known k;
+		struct difference d;
+
+		read_truth(&s, w->truth, &k);
+		compare(&c, &k, &d);
+		print_difference(&d, &k);
+		free(k.blocks);
+	}
+	if (w->image)
+		dump(&s, &c, w->image);
+	if (w->blocks) {
+		print_blocks("list", c.blocks, c.nblocks);
+		print_blocks("own_list", c.own, c.nown);
+	}
+	puts("}");
+	fflush(stdout);
+	census_fini(&c);
+	snapshot_fini(&s);
+}
+
 int main(int argc, char **argv)
 {
 	struct wish w = { .stops = 1 };
 	int o;
 
-	while ((o = getopt(argc, argv, "t:n:r:bc:s:")) != -1) {
+	while ((o = getopt(argc, argv, "t:n:r:bc:s:d:")) != -1) {
 		switch (o) {
 		case 't': w.truth = strtoull(optarg, NULL, 0); break;
 		case 'n': w.stops = (unsigned)strtoul(optarg, NULL, 0); break;
 		case 'r': w.retries = (unsigned)strtoul(optarg, NULL, 0); break;
 		case 's': w.steps = (unsigned)strtoul(optarg, NULL, 0); break;
+		case 'd': w.image = optarg; break;
 		case 'b': w.blocks = true; break;
 		case 'c': w.core = optarg; break;
 		default: return 2;
@@ -486,9 +583,12 @@ int main(int argc, char **argv)
 	if (!w.core && optind < argc)
 		w.pid = atoi(argv[optind]);
 	if (!w.core && w.pid <= 0) {
-		fputs("usage: censor [-t ADDRESS] [-n STOPS] [-r RETRIES] [-b] PID | -c FILE\n", stderr);
+		fputs("usage: censor [-t ADDRESS] [-n STOPS] [-r RETRIES] [-s STEPS] [-b] [-d IMAGE] PID | -c FILE\n", stderr);
 		return 2;
 	}
+	/* memory that was touched once is used again for the next copy */
+	mallopt(M_MMAP_THRESHOLD, 1 << 30);
+	mallopt(M_TRIM_THRESHOLD, 1 << 30);
 	if (w.steps) {
 		step(&w);
 		return 0;

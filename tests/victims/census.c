@@ -190,9 +190,11 @@ static size_t below(struct worker *w, size_t n)
 	return victim_random(&w->rng) % n;
 }
 
-/* All sizes, mostly small ones. */
+/* All sizes, mostly small ones; of a great many blocks nearly all. */
 static size_t any_size(struct worker *w)
 {
+	if (w->n >= 100000 && below(w, 64))
+		return below(w, 160);
 	switch (below(w, 512)) {
 	case 0: return below(w, 3) ? 140000 + below(w, 300000) : MIB + below(w, MIB);
 	case 1 ... 4: return 16000 + below(w, 100000);
