@@ -44,7 +44,7 @@
 
 /* What struct tcache_perthread_struct is: told by the size of its chunk. */
 struct glibc_tcache_form {
-	uint16_t chunk;			/* its chunk's size; 16 more where a remainder was too small */
+	uint16_t chunk;			/* its chunk's size, at least */
 	uint8_t bins;
 	uint8_t count_bytes;		/* of each count */
 	uint8_t exact_bins;		/* those for one size each; the others are for powers of two */
@@ -66,6 +66,8 @@ struct glibc_arena {
 	bool contiguous;
 	bool busy;			/* somebody may be inside of malloc with it: a chunk may be on its way from one list to another */
 	uint64_t members, forward, backward;	/* sums over free chunks and bins: of their addresses, and of their links' */
+	taddr last_freed;		/* the first chunk in the first bin */
+	bool cut_tried;			/* it was looked at, whether it is being cut off */
 	unsigned odd;			/* places that only a thread at work explains */
 	bool edges_known;		/* the lists were followed, and edges are marked */
 };
@@ -74,6 +76,7 @@ struct glibc_arena {
 struct glibc_region {
 	taddr lo, first, hi;
 	uint32_t arena;			/* CENSUS_MMAPPED: a chunk of its own, at first */
+	uint32_t lead;			/* bytes before lo that nobody uses: sbrk gave them, and no chunk can begin there */
 	bool ends_in_top;		/* else in fenceposts */
 	bool foreign;			/* somebody else's sbrk may lie between its pieces */
 	bool freed;			/* CENSUS_MMAPPED: in a tcache */
@@ -113,6 +116,10 @@ struct glibc {
 
 /* Something does not hold. The first is kept, all are counted. */
 __attribute__((format(printf, 3, 4))) void glibc_problem(struct glibc *g, taddr at, const char *what, ...);
+
+/* What a thread has in its registers, but for the stack and the place it is at; zeros if they are not known. */
+#define GLIBC_REGS 15u
+void glibc_registers(const struct snapshot_thread *t, uint64_t out[GLIBC_REGS]);
 
 /* --- glibc_find.c --- */
 

@@ -78,6 +78,12 @@ static unsigned tcache_bin(const struct glibc_tcache_form *form, uint64_t size)
 	return form->exact_bins + (unsigned)__builtin_clz(last_exact) - (unsigned)__builtin_clz((uint32_t)size);
 }
 
+/* A chunk is 16 bytes larger where what would be left over is too small for one; and 2.43 asks for 16 too much where another list needed a tcache. */
+static bool is_form(const struct glibc_tcache_form *form, uint64_t size)
+{
+	return size >= form->chunk && size <= form->chunk + 32u;
+}
+
 static bool read_counts(struct glibc *g, struct tcache *t)
 {
 	uint8_t raw[2 * MOST_BINS];
@@ -111,7 +117,7 @@ static bool read_tcache(struct glibc *g, taddr at, bool ending, struct tcache *t
 
 	t->form = NULL;
 	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++)
-		if (size == forms[i].chunk || size == forms[i].chunk + 16u)
+		if (is_form(&forms[i], size))
 			t->form = &forms[i];
 	t->at = at;
 	t->filled = 0;
@@ -410,7 +416,7 @@ static void each_fastbin(struct glibc *g, int *plain)
 bool glibc_tcache_size(uint64_t size)
 {
 	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++)
-		if (size == forms[i].chunk || size == forms[i].chunk + 16u)
+		if (is_form(&forms[i], size))
 			return true;
 	return false;
 }

@@ -175,7 +175,7 @@ static bool is_param(struct glibc *g, taddr at, struct glibc_param *out)
 		if (!view_word(&g->view, at + 8 * i, &w[i]))
 			return false;
 	/* mmapped_mem, max_mmapped_mem, sbrk_base, tcache_bins, tcache_max_bytes, tcache_count, tcache_unsorted_limit */
-	if (w[0] > w[1] || w[0] % GLIBC_ALIGN || w[1] % GLIBC_ALIGN || w[2] % 8 || w[3] > 76 || !w[3] || w[4] < 24 || w[4] > 4u << 20 || w[5] > 65535)
+	if (w[0] > w[1] || w[0] % GLIBC_ALIGN || w[1] % GLIBC_ALIGN || w[3] > 76 || !w[3] || w[4] < 24 || w[4] > 4u << 20 || w[5] > 65535)
 		return false;
 	if (w[2] ? !procmaps_find(&g->s->maps, w[2]) : g->arenas[0].system_mem != 0)
 		return false;
@@ -183,7 +183,10 @@ static bool is_param(struct glibc *g, taddr at, struct glibc_param *out)
 		const int32_t n = half(&g->view, at - 16 - shift), most_allowed = half(&g->view, at - 12 - shift);
 		const int32_t most = half(&g->view, at - 8 - shift), fixed = half(&g->view, at - 4 - shift);
 
-		if (n < 0 || n > most || most_allowed < 0 || fixed < 0 || fixed > 1 || !n != !w[0] || !most != !w[1])
+		if (n < 0 || n > most || most_allowed < 0 || fixed < 0 || fixed > 1 || (n && !w[0]) || !most != !w[1])
+			continue;
+		/* in 2.43 each realloc of such a chunk leaves 16 bytes that nobody has */
+		if (!n && w[0] > w[1] / 2)
 			continue;
 		*out = (struct glibc_param){ at, w[0], w[1], w[2], w[5], n };
 		return true;
@@ -202,6 +205,17 @@ static void find_param(struct glibc *g)
 			g->param = one;
 	if (n != 1)
 		g->param = (struct glibc_param){ 0 };
+}
+
+void glibc_registers(const struct snapshot_thread *t, uint64_t out[GLIBC_REGS])
+{
+	const struct user_regs_struct *r = &t->regs;
+	const uint64_t all[GLIBC_REGS] = { r->rax, r->rbx, r->rcx, r->rdx, r->rsi, r->rdi, r->rbp, r->r8, r->r9, r->r10, r->r11, r->r12, r->r13, r->r14, r->r15 };
+
+	if (t->known)
+		memcpy(out, all, sizeof(all));
+	else
+		memset(out, 0, sizeof(all));
 }
 
 /* Is the thread in user space, or in one of the calls that malloc makes in the middle of its work? */
@@ -238,6 +252,8 @@ static void read_arenas(struct glibc *g)
 
 		if (!view_word(&g->view, a->bins + GLIBC_TOP, &a->top) || !view_word(&g->view, a->bins + GLIBC_SYSTEM_MEM, &a->system_mem))
 			glibc_problem(g, a->at, "the arena is not in the snapshot as a whole");
+		if (!view_word(&g->view, a->bins, &a->last_freed))
+			a->last_freed = 0;
 		if (!view_word(&g->view, a->at & ~7ull, &word))
 			word = 0;
 		a->busy = (uint32_t)word || unlocked;

@@ -49,11 +49,10 @@ static void try_list(struct glibc *g, taddr chunk)
 
 static void try_hands(struct glibc *g, const struct snapshot_thread *t)
 {
-	const uint64_t regs[] = { t->regs.rax, t->regs.rbx, t->regs.rcx, t->regs.rdx, t->regs.rsi, t->regs.rdi, t->regs.rbp, t->regs.r8,
-				  t->regs.r9, t->regs.r10, t->regs.r11, t->regs.r12, t->regs.r13, t->regs.r14, t->regs.r15 };
-	uint64_t word;
+	uint64_t regs[GLIBC_REGS], word;
 
-	for (size_t i = 0; i < sizeof(regs) / sizeof(*regs); i++)
+	glibc_registers(t, regs);
+	for (size_t i = 0; i < GLIBC_REGS; i++)
 		try_list(g, regs[i]);
 	for (size_t i = 0; i < STACK_WORDS && view_word(&g->view, t->sp + 8 * i, &word); i++)
 		try_list(g, word);

@@ -126,7 +126,9 @@ static taddr try_piece(struct search *f, taddr at, taddr end, bool *top)
 
 static int add_piece(struct search *f, taddr at, taddr end, bool top)
 {
-	const struct glibc_region r = { .lo = at, .first = at, .hi = end, .arena = 0, .ends_in_top = top };
+	const bool first = f->g->param.sbrk_base && at - f->g->param.sbrk_base < GLIBC_ALIGN;
+	const uint32_t lead = first ? (uint32_t)(at - f->g->param.sbrk_base) : 0;
+	const struct glibc_region r = { .lo = at, .first = at, .hi = end, .arena = 0, .lead = lead, .ends_in_top = top };
 
 	return glibc_add_region(f->g, &r);
 }

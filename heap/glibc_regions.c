@@ -237,6 +237,7 @@ static int find_main(struct glibc *g)
 	if (!end)
 		end = begin + a->system_mem;
 	r.lo = r.first = (begin + GLIBC_ALIGN - 1) & ~(taddr)(GLIBC_ALIGN - 1);
+	r.lead = (uint32_t)(r.lo - begin);
 	r.hi = mapped_to(g, r.lo, end) & ~(taddr)(GLIBC_ALIGN - 1);
 	if (!begin || r.hi <= r.lo) {
 		glibc_problem(g, a->top, "what the main arena says of its top and its size does not say where its heap begins");

@@ -73,10 +73,42 @@ static bool join(struct walk *w, taddr from, taddr next)
 	return true;
 }
 
-/* The chunk before was free and was just cut: is there a neighbour behind the rest who has the old size in front of him? */
-static bool join_cut(struct walk *w)
+/* Is the chunk at w->at, which a bin says is free, what a free one looks like? */
+static bool looks_free(struct walk *w)
 {
-	for (taddr next = w->at + GLIBC_ALIGN; w->before && next + GLIBC_MINSIZE <= w->r->hi; next += GLIBC_ALIGN) {
+	const taddr next = w->at + walk_size(w->head);
+	uint64_t before, head;
+
+	return walk_is_head(w, w->at, w->head) && view_word(&w->g->view, next, &before) && view_word(&w->g->view, next + 8, &head) &&
+	       before == next - w->at && !(head & GLIBC_PREV_INUSE);
+}
+
+/* Has a thread the chunk at @at in a register, or its block? The one that is being cut is what malloc returns. */
+static bool in_hand(const struct walk *w, taddr at)
+{
+	for (size_t i = 0; i < w->g->s->nthreads; i++) {
+		uint64_t regs[GLIBC_REGS];
+
+		glibc_registers(&w->g->s->threads[i], regs);
+		for (size_t k = 0; k < GLIBC_REGS; k++)
+			if (regs[k] == at || regs[k] == at + 16)
+				return true;
+	}
+	return false;
+}
+
+/*
+ * The rest is put into the bin first, then the heads are written, then the size in front of the neighbour. Of the old chunk, which began with
+ * the chunk before, the neighbour still has the size: that is how he is found.
+ */
+bool walk_cut(struct walk *w)
+{
+	if (w->a->cut_tried || !w->before)
+		return false;
+	w->a->cut_tried = true;
+	if (looks_free(w) || !in_hand(w, w->before))
+		return false;
+	for (taddr next = w->at + GLIBC_ALIGN; next + GLIBC_MINSIZE <= w->r->hi; next += GLIBC_ALIGN) {
 		uint64_t before, head;
 
 		if (!view_word(&w->g->view, next, &before) || !view_word(&w->g->view, next + 8, &head))
@@ -89,14 +121,8 @@ static bool join_cut(struct walk *w)
 
 void walk_bad_foot(struct walk *w, taddr next, uint64_t before, uint64_t head)
 {
-	const bool work = may_be_work(w);
-
-	if (before % GLIBC_ALIGN == 0 && before > next - w->at && before <= next - w->piece && join(w, next - before, next)) {
-		if (!work)
-			glibc_problem(w->g, next - before, "corrupt: what follows does not fit to the size of this chunk (%#" PRIx64 ")", before);
-		return;
-	}
-	if (!work)
+	/* just being freed: the bit is cleared first, the size comes last */
+	if (!may_be_work(w))
 		glibc_problem(w->g, next, "corrupt: the size before this chunk (%#" PRIx64 ") is not that of the free chunk there (%#" PRIx64 ")", before, next - w->at);
 	walk_take_free(w, w->at, next - w->at);
 	w->before = w->at;
@@ -116,11 +142,11 @@ static int by_address(const void *a, const void *b)
 /* Places behind w->at that registers of @t have the address of, or are that far from it. */
 static size_t places_in(const struct walk *w, const struct snapshot_thread *t, taddr *out)
 {
-	const uint64_t regs[] = { t->regs.rax, t->regs.rbx, t->regs.rcx, t->regs.rdx, t->regs.rsi, t->regs.rdi, t->regs.rbp, t->regs.r8,
-				  t->regs.r9, t->regs.r10, t->regs.r11, t->regs.r12, t->regs.r13, t->regs.r14, t->regs.r15 };
+	uint64_t regs[GLIBC_REGS];
 	size_t n = 0;
 
-	for (size_t i = 0; t->known && i < sizeof(regs) / sizeof(*regs); i++) {
+	glibc_registers(t, regs);
+	for (size_t i = 0; i < GLIBC_REGS; i++) {
 		const uint64_t distance = regs[i] & ~(uint64_t)GLIBC_FLAGS;
 
 		out[n++] = regs[i];
@@ -133,7 +159,7 @@ static size_t places_in(const struct walk *w, const struct snapshot_thread *t, t
 /* The nearest place that some register speaks of, from where the sizes lead on; 0: none. */
 static taddr from_registers(struct walk *w)
 {
-	const size_t most = 45 * w->g->s->nthreads;
+	const size_t most = 3 * GLIBC_REGS * w->g->s->nthreads;
 	taddr *places = calloc(most + 1, sizeof(*places)), found = 0;
 	uint64_t *dead = NULL;
 	size_t n = 0;
@@ -193,13 +219,14 @@ static void lose_to_next_edge(struct walk *w)
 
 void walk_bad_head(struct walk *w)
 {
-	const bool here = snapshot_kind_at(w->g->s, w->at + 8) == SNAPSHOT_HERE;
+	uint64_t word;
+	const bool here = view_word(&w->g->view, w->at + 8, &word);
 
 	if (!w->a->edges_known) {
 		w->a->edges_known = true;
 		glibc_check_bins(w->g, w->r->arena);
 	}
-	if (here && may_be_work(w) && (join_cut(w) || skip_rest(w)))
+	if (here && may_be_work(w) && skip_rest(w))
 		return;
 	if (here)
 		glibc_problem(w->g, w->at, "corrupt: a chunk should begin here, and none has the size %#" PRIx64, w->head);

@@ -238,6 +238,8 @@ static void step(struct walk *w)
 
 	if (w->njoints && take_joint(w)) {
 		/* it has been counted */
+	} else if (w->at == w->a->last_freed && w->a->busy && walk_cut(w)) {
+		/* there is a joint now */
 	} else if (w->at == w->a->top && w->r->ends_in_top) {
 		end_in_top(w, w->at);
 	} else if (!walk_is_head(w, w->at, w->head)) {
@@ -290,7 +292,8 @@ static void start(struct walk *w, struct glibc *g, struct glibc_region *r)
 	w->used = w->bins = (struct census_sum){ 0 };
 	w->again = false;
 	w->piece = r->first;
-	w->out->other_bytes += r->first - r->lo;
+	w->out->other_bytes += r->first - r->lo + r->lead;
+	w->out->walked_bytes += r->lead;
 	walk_go_on(w, r->first);
 	while (!w->done && !w->again && !g->no_memory)
 		step(w);

@@ -44,6 +44,9 @@ static inline bool walk_is_head(const struct walk *w, taddr at, uint64_t head)
 /* Do the sizes lead from @at to the top, to fenceposts, or to a chunk that a list knows? Heads on ways that led nowhere are marked in *@dead. */
 bool walk_leads_on(struct walk *w, taddr at, uint64_t **dead);
 
+/* The chunk at w->at was put into the first bin last, by a thread at work: it may be the rest of one that is being cut. true: the walk has to go on with w anew. */
+bool walk_cut(struct walk *w);
+
 /* What has no head is at w->at: go on where something else tells of a chunk. */
 void walk_bad_head(struct walk *w);
 

@@ -511,6 +511,7 @@ static void step(const struct wish *w)
 			die("step");
 		if (ptrace(PTRACE_GETREGSET, t->tid, 1, &regs) < 0)
 			die("registers");
+		t->sp = t->regs.rsp;
 		if (any_busy(w))
 			step_once(w, all.threads, all.nthreads, &out);
 	}
