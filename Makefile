@@ -91,7 +91,7 @@ CLANG ?= clang
 FUZZ_TIME ?= 60
 
 .DELETE_ON_ERROR:
-.PHONY: all check unit units tools victims fault real fuzzers fuzz libfuzzers benches bench demo layers install clean FORCE
+.PHONY: all check unit units tools libcs victims fault real fuzzers fuzz libfuzzers benches bench demo layers install clean FORCE
 
 all: mmattach
 
@@ -146,6 +146,10 @@ tools: $(TOOLS)
 $(B)/tools/%: $(B)/tests/tools/%.o $(B)/libmm.a
 	@mkdir -p $(@D)
 	$(call say,LD)$(LINK) $(MM_LDLIBS) $(LDLIBS)
+
+# Other versions of glibc, from Debian's mirror, and what runs with them. Without the network their tests are skipped, and say so.
+libcs: $(wildcard tests/victims/census*)
+	$(PYTHON) tests/libcs.py get || true
 
 victims: $(VICTIMS)
 
@@ -325,7 +329,7 @@ build/bench/unwind: $(B)/bench/unwind.o $(B)/libmm.a
 	@mkdir -p $(@D)
 	$(call say,LD)$(LINK) -lunwind-ptrace $(MM_LDLIBS) $(LDLIBS)
 
-build/bench/events build/bench/flood: build/bench/%: $(B)/bench/%.o $(B)/libmm.a
+build/bench/census build/bench/events build/bench/flood: build/bench/%: $(B)/bench/%.o $(B)/libmm.a
 	@mkdir -p $(@D)
 	$(call say,LD)$(LINK) $(MM_LDLIBS) $(LDLIBS)
 
@@ -340,7 +344,7 @@ layers:
 check unit: export MM_BUILD = $(B)
 check unit: export ASAN_OPTIONS ?= detect_leaks=0:allocator_may_return_null=1
 
-check: layers all units tools victims fault real fuzzers benches
+check: layers all units tools libcs victims fault real fuzzers benches
 	$(PYTHON) -m pytest -q tests
 
 unit: units
@@ -367,4 +371,4 @@ clean:
 .SECONDARY:
 
 -include $(OBJECTS:.o=.d) $(UNIT_SOURCES:%.c=$(B)/%.d) $(FUZZ_SOURCES:%.c=$(B)/%.d) \
-	$(TOOLS:$(B)/tools/%=$(B)/tests/tools/%.d) $(B)/tests/fuzz/driver.d $(B)/bench/unwind.d $(B)/bench/events.d $(B)/bench/flood.d $(wildcard build/victims/*.d build/bench/*.d build/fault/*.d build/real/*.d)
+	$(TOOLS:$(B)/tools/%=$(B)/tests/tools/%.d) $(B)/tests/fuzz/driver.d $(B)/bench/unwind.d $(B)/bench/events.d $(B)/bench/flood.d $(B)/bench/census.d $(wildcard build/victims/*.d build/bench/*.d build/fault/*.d build/real/*.d)

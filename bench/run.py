@@ -20,6 +20,7 @@ import signal
 import statistics
 import sys
 
+import census
 import events
 import flood
 import in_gdb
@@ -198,6 +199,10 @@ def measure_events(plan):
     return [Row(**row) for row in events.rows(plan)]
 
 
+def measure_census(plan):
+    return [Row(**row) for row in census.rows(plan)]
+
+
 def measure_flood(plan):
     return [Row(**row) for row in flood.rows(plan)]
 
@@ -250,7 +255,7 @@ def measure_attach(plan):
 
 MEASUREMENTS = {"pair": measure_pair, "pair30": measure_pair30, "pair1cpu": measure_pair1cpu, "idle": measure_idle,
                 "fair": measure_fair, "lifted": measure_lifted, "attach": measure_attach, "stacks": measure_stacks, "names": measure_names,
-                "events": measure_events, "flood": measure_flood, "pauses": measure_pauses, "gdb": measure_gdb,
+                "events": measure_events, "census": measure_census, "flood": measure_flood, "pauses": measure_pauses, "gdb": measure_gdb,
                 "real": measure_real}
 QUICK = ["pair", "fair", "lifted"]
 

@@ -149,5 +149,5 @@ bool census_adds_up(const struct census *c)
 	for (size_t i = 0; i < c->narenas; i++)
 		if (!arena_adds_up(c, i))
 			return false;
-	return c->known && !c->nproblems && mapped_add_up(c);
+	return c->known && !c->nproblems && !c->unsure && mapped_add_up(c);
 }

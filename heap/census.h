@@ -71,6 +71,7 @@ struct census {
 	size_t between;			/* threads that may be inside of malloc: what they do is counted by the allocator before or after */
 	uint64_t foreign_bytes;		/* between pieces of the main heap: somebody else's sbrk */
 	uint64_t unseen_bytes;		/* of heaps: behind a corrupt chunk, or not in the snapshot */
+	size_t unsure;			/* places where a thread was at work, and how far that goes was guessed: better taken again */
 	size_t repaired;		/* places where a chunk was just being cut off or joined, and what had been there before was still to be seen */
 	struct census_problem problem;	/* the first */
 	size_t nproblems;

@@ -366,49 +366,66 @@ static int mark_tcaches(struct glibc *g, int *plain, struct tcache **all, size_t
 
 /* --- fastbins --- */
 
-static void mark_fastbin(struct glibc *g, size_t a, unsigned i, taddr chunk)
+/* Where a list is followed: all of an arena's at the same time, a chunk of each in turn, for each next one is elsewhere in memory. */
+struct cursor {
+	taddr chunk, link_at;	/* chunk 0: at its end */
+	unsigned bin;
+};
+
+/* Mark the chunk, and go on to the next one. */
+static void step(struct glibc *g, size_t a, struct cursor *c)
 {
-	taddr link_at = g->arenas[a].at + g->layout.fastbins + 8 * i;
+	const taddr chunk = c->chunk;
+	struct glibc_region *r;
+	const uint64_t size = glibc_chunk_size(g, chunk, &r);
+	uint64_t link;
 
-	while (chunk) {
-		struct glibc_region *r;
-		const uint64_t size = glibc_chunk_size(g, chunk, &r);
-		uint64_t link;
+	c->chunk = 0;
+	if (!size || size / GLIBC_ALIGN - 2 != c->bin || r->arena != a) {
+		glibc_problem(g, c->link_at, "corrupt: a fastbin leads from here to what is no chunk of its size (" PRItaddr ", list %u)", chunk, c->bin);
+		return;
+	}
+	if (!glibc_mark(g, r, chunk, size, &g->c->arenas[a].fast)) {
+		if (!g->no_memory)
+			glibc_problem(g, chunk, "corrupt: a chunk that is in two free lists, or twice in one (fastbin %u of the arena at " PRItaddr ")", c->bin, g->arenas[a].at);
+		return;
+	}
+	c->link_at = chunk + 16;
+	if (!view_word(&g->view, c->link_at, &link))
+		return;
+	c->chunk = glibc_unmangle(g, c->link_at, link);
+	view_prefetch(&g->view, c->chunk + 8);
+}
 
-		if (!size || size / GLIBC_ALIGN - 2 != i || r->arena != a) {
-			glibc_problem(g, link_at, "corrupt: a fastbin leads from here to what is no chunk of its size (" PRItaddr ", list %u)", chunk, i);
-			return;
+static void mark_fastbins(struct glibc *g, size_t a)
+{
+	struct cursor all[GLIBC_FASTBINS];
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < GLIBC_FASTBINS; i++) {
+		const taddr link_at = g->arenas[a].at + g->layout.fastbins + 8 * i;
+		uint64_t head;
+
+		if (view_word(&g->view, link_at, &head) && head)
+			all[n++] = (struct cursor){ head, link_at, i };
+	}
+	while (n) {
+		for (unsigned i = 0; i < n; i++) {
+			step(g, a, &all[i]);
+			if (!all[i].chunk)
+				all[i--] = all[--n];
 		}
-		if (!glibc_mark(g, r, chunk, size, &g->c->arenas[a].fast)) {
-			if (!g->no_memory)
-				glibc_problem(g, chunk, "corrupt: a chunk that is in two free lists, or twice in one (fastbin %u of the arena at " PRItaddr ")", i, g->arenas[a].at);
-			return;
-		}
-		link_at = chunk + 16;
-		if (!view_word(&g->view, link_at, &link))
-			return;
-		chunk = glibc_unmangle(g, chunk + 16, link);
 	}
 }
 
-/* The head of a fastbin; 0: empty. */
-static taddr fastbin(struct glibc *g, size_t a, unsigned i)
-{
-	uint64_t head;
-
-	return g->layout.fastbins && view_word(&g->view, g->arenas[a].at + g->layout.fastbins + 8 * i, &head) ? head : 0;
-}
-
-static void each_fastbin(struct glibc *g, int *plain)
+static void learn_from_fastbins(struct glibc *g, int *plain)
 {
 	for (size_t a = 0; a < g->narenas; a++) {
 		for (unsigned i = 0; i < GLIBC_FASTBINS; i++) {
-			const taddr head = fastbin(g, a, i);
+			uint64_t head;
 
-			if (head && plain)
+			if (view_word(&g->view, g->arenas[a].at + g->layout.fastbins + 8 * i, &head) && head)
 				learn_mangling(g, head + 16, 0, plain);
-			else if (head)
-				mark_fastbin(g, a, i, head);
 		}
 	}
 }
@@ -449,11 +466,13 @@ int glibc_mark_cached(struct glibc *g)
 	int plain = 0, err;
 
 	err = mark_tcaches(g, &plain, &all, &n);
-	each_fastbin(g, &plain);
+	if (g->layout.fastbins)
+		learn_from_fastbins(g, &plain);
 	g->layout.mangled = plain < 0 || !g->layout.fastbins;
 	for (size_t i = 0; i < n && !err; i++)
 		err = mark_tcache(g, &all[i]);
-	each_fastbin(g, NULL);
+	for (size_t a = 0; a < g->narenas && g->layout.fastbins && !err; a++)
+		mark_fastbins(g, a);
 	free(all);
 	return g->no_memory ? -ENOMEM : err;
 }

@@ -83,38 +83,65 @@ static bool looks_free(struct walk *w)
 	       before == next - w->at && !(head & GLIBC_PREV_INUSE);
 }
 
-/* Has a thread the chunk at @at in a register, or its block? The one that is being cut is what malloc returns. */
-static bool in_hand(const struct walk *w, taddr at)
+/* Is a chunk at @next that has the size of all from @from on in front of it, as that of a free one? */
+static bool ends_at(struct walk *w, taddr from, taddr next)
 {
-	for (size_t i = 0; i < w->g->s->nthreads; i++) {
-		uint64_t regs[GLIBC_REGS];
+	uint64_t before, head;
 
-		glibc_registers(&w->g->s->threads[i], regs);
-		for (size_t k = 0; k < GLIBC_REGS; k++)
-			if (regs[k] == at || regs[k] == at + 16)
-				return true;
+	return next % GLIBC_ALIGN == 0 && next > w->at && next < w->r->hi && view_word(&w->g->view, next, &before) && before == next - from &&
+	       view_word(&w->g->view, next + 8, &head) && !(head & GLIBC_PREV_INUSE) && walk_is_head(w, next, head);
+}
+
+/*
+ * A thread that has the chunk before in a register, or its block, for that is what malloc returns; and how large the rest will be.
+ * In @next the end of both; 0: no register says it.
+ */
+static bool in_hand(struct walk *w, const struct snapshot_thread *t, taddr *next)
+{
+	uint64_t regs[GLIBC_REGS];
+	bool has = false;
+
+	glibc_registers(t, regs);
+	*next = 0;
+	for (size_t k = 0; k < GLIBC_REGS; k++)
+		has = has || regs[k] == w->before || regs[k] == w->before + 16;
+	for (size_t k = 0; k < GLIBC_REGS && has && !*next; k++) {
+		const uint64_t size = regs[k] & ~(uint64_t)GLIBC_FLAGS;
+
+		if (ends_at(w, w->before, w->at + size))
+			*next = w->at + size;
+		else if (ends_at(w, w->before, w->before + size))
+			*next = w->before + size;
 	}
-	return false;
+	return has;
+}
+
+/* No register says where it ends: the first place that could be. */
+static taddr look_for_end(struct walk *w)
+{
+	for (taddr next = w->at + GLIBC_ALIGN; next + GLIBC_MINSIZE <= w->r->hi; next += GLIBC_ALIGN)
+		if (ends_at(w, w->before, next))
+			return next;
+	return 0;
 }
 
 /*
  * The rest is put into the bin first, then the heads are written, then the size in front of the neighbour. Of the old chunk, which began with
- * the chunk before, the neighbour still has the size: that is how he is found.
+ * the chunk before, the neighbour still has the size: that is how he is found. What was in that memory before may look like anything.
  */
 bool walk_cut(struct walk *w)
 {
+	taddr next;
+
 	if (w->a->cut_tried || !w->before)
 		return false;
 	w->a->cut_tried = true;
-	if (looks_free(w) || !in_hand(w, w->before))
-		return false;
-	for (taddr next = w->at + GLIBC_ALIGN; next + GLIBC_MINSIZE <= w->r->hi; next += GLIBC_ALIGN) {
-		uint64_t before, head;
-
-		if (!view_word(&w->g->view, next, &before) || !view_word(&w->g->view, next + 8, &head))
+	for (size_t i = 0; i < w->g->s->nthreads; i++) {
+		if (!in_hand(w, &w->g->s->threads[i], &next))
 			continue;
-		if (before == next - w->before && !(head & GLIBC_PREV_INUSE) && walk_is_head(w, next, head))
-			return join(w, w->before, next);
+		if (!next && !looks_free(w))
+			next = look_for_end(w);
+		return next && join(w, w->before, next);
 	}
 	return false;
 }
@@ -183,7 +210,8 @@ static bool skip_rest(struct walk *w)
 {
 	const taddr next = w->before ? from_registers(w) : 0;
 
-	/* the rest is nobody's, and so not in use */
+	/* the rest is nobody's, and so not in use; but whether all of that is the rest is a guess */
+	w->g->c->unsure += !!next;
 	return next && join(w, w->at, next);
 }
 

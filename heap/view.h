@@ -35,4 +35,11 @@ static inline bool view_word(struct view *v, taddr at, uint64_t *out)
 	return true;
 }
 
+/* The word at @at will be asked for soon. */
+static inline void view_prefetch(const struct view *v, taddr at)
+{
+	if (at - v->lo < v->room)
+		__builtin_prefetch(v->bytes + (at - v->lo));
+}
+
 #endif

@@ -182,7 +182,9 @@ def test_random_stops_under_load(version):
         taken = census_of(victim, "-n", stops, "-r", 1)
         assert len(taken) == stops
         for census in taken:
-            assert_as_good_as_can_be(census)
+            if census["adds_up"]:
+                assert_as_good_as_can_be(census)
+        assert sum(not census["adds_up"] for census in taken) <= max(1, stops // 100), "twice in a row"
         assert sum(census["truth"]["busy"] for census in taken) > stops, "threads were at work"
         assert sum(census["tries"] > 1 for census in taken) <= max(1, stops // 20)
 
@@ -198,6 +200,7 @@ def test_after_each_instruction(version, threads):
         *wrong, summary = census_of(victim, "-s", rounds(5000))
         assert wrong == []
         assert summary["steps"] > rounds(5000) / 10 and summary["wrong"] == 0
+        assert summary["not_adding_up"] <= summary["steps"] / 50
 
 
 # Where the census says that it is, beside the word that was overwritten.
