@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "heap/dtvs.h"
 
 #define BLOCKS_LIMIT (UINT32_MAX - 2)	/* as reach has it */
 
@@ -127,6 +128,21 @@ static bool in_heap(const struct census *c, taddr addr)
 	return c->known && !c->nproblems && low < c->nareas && addr >= c->areas[low].lo;
 }
 
+static bool is_loaders(const struct census *c, taddr addr)
+{
+	size_t low = 0, high = c->nown;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (c->own[middle].addr < addr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < c->nown && c->own[low].addr == addr;
+}
+
 static bool is_own_memory(const struct snapshot *s, const struct judging_block *b)
 {
 	const struct mapping *m = procmaps_find(&s->maps, b->addr);
@@ -161,7 +177,10 @@ static void choose_family(struct judging *j, const struct snapshot *s, const str
 
 		if (b->family != family)
 			continue;
-		if (is_stale(j, b, in, &m))
+		if (is_loaders(&j->census, b->addr)) {
+			b->part = JUDGING_LOADERS;
+			b->verdict = VERDICT_REACHABLE;
+		} else if (is_stale(j, b, in, &m))
 			b->part = JUDGING_STALE;
 		else if (takes_part(b, s, &l->defs.families[family], in))
 			b->part = JUDGING_NODE;
@@ -335,6 +354,8 @@ int judging_run(struct judging *j, const struct snapshot *s, const struct ledger
 
 	*j = (struct judging){ .doubts = STRBUF_INIT };
 	r = census_take(s, &j->census);
+	if (r == 0 && j->census.known)
+		r = dtvs_set_apart(s, &j->census);
 	if (r == 0)
 		r = collect(j, l);
 	if (r < 0)

@@ -10,6 +10,7 @@
  * inner one is judged, for it is what the program points to, and the outer one is as well off as the best of
  * those in it.
  *
+ * What the dynamic loader has allocated, the tables of thread-local variables of each thread among it, is in use.
  * A block that the census does not know, where it knows all, was released unseen: it has no verdict, and that is said.
  */
 #ifndef MM_JUDGING_H
@@ -33,6 +34,7 @@ enum judging_part {
 	JUDGING_STALE,			/* the allocator does not know it */
 	JUDGING_NODE,
 	JUDGING_OUTER,			/* others lie in it */
+	JUDGING_LOADERS,		/* the dynamic loader's, or the allocator's own: in use */
 };
 
 struct judging_block {

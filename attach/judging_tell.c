@@ -30,7 +30,7 @@ static int add_up(struct judging *j)
 
 static bool is_of(const struct judging_block *b, uint32_t family, enum verdict verdict)
 {
-	return b->family == family && b->verdict == verdict && (b->part == JUDGING_NODE || b->part == JUDGING_OUTER);
+	return b->family == family && b->verdict == verdict && b->part != JUDGING_NOT && b->part != JUDGING_STALE;
 }
 
 static void put(struct recorder *r, uint32_t family, enum verdict verdict, const struct fact_judged *all, uint32_t n)

@@ -427,6 +427,10 @@ static void test_bad_values(void **state)
 	refuse("1 to 256", "", "-p", "1", "--depth", "257");
 	refuse("cfi, dwfl, libunwind or check", "", "-p", "1", "--unwinder", "gdb");
 	refuse("at most 2s", "100ms", "-p", "1", "--max-stall", "3s");
+	refuse("auto, yes or no", "", "-p", "1", "--verdicts", "perhaps");
+	refuse("nobody is stopped", "", "-p", "1", "--verdicts", "no", "--max-pause", "1s");
+	refuse("gdb is the tracer", "hand-over", "gdb", "-p", "1", "--fds", "3,4,5", "--verdicts", "yes");
+	refuse("means nothing to report", "", "report", "x.mmt", "--verdicts", "yes");
 	refuse("at most 2s", "100ms", "-p", "1", "--max-stall", "0");
 	refuse("text, json", "", "-p", "1", "--format", "xml");
 	refuse("--top many", "", "-p", "1", "--top", "many");

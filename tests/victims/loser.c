@@ -107,7 +107,7 @@ static void *sleeper(void *ready)
 
 static void threads(int n)
 {
-	pthread_barrier_t ready;
+	static pthread_barrier_t ready;	/* they may be still on their way out of it when this returns */
 	pthread_t t;
 
 	pthread_barrier_init(&ready, NULL, (unsigned)n + 1);
