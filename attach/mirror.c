@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "heap/shares.h"
+
 #define LINE_LEAST 40		/* bytes of the shortest line */
 #define TEXT_LIMIT (256u << 20)	/* as in procmaps */
 
@@ -18,7 +20,9 @@ static bool is_kernels(const struct mapping *m)
 
 enum mirror_how mirror_of(const struct mapping *m)
 {
-	if (m->perms & MAPPING_SHARED || is_kernels(m))
+	if (m->perms & MAPPING_SHARED)
+		return share_may_point(m) && m->perms & MAPPING_READ ? MIRROR_SHARED : MIRROR_NOT;
+	if (is_kernels(m))
 		return MIRROR_NOT;
 	if (!(m->perms & MAPPING_READ))
 		return m->ino ? MIRROR_NOT : MIRROR_FORCED;
@@ -49,22 +53,31 @@ static int read_text(struct mirror *m, size_t *n)
 	return -ENOBUFS;
 }
 
-static void add_range(struct mirror *m, const struct mapping *map)
+/* Lines come in the order of addresses, and so do those left out: @left is where to look next. */
+static bool is_left_out(const struct mirror *m, const struct mapping *map, size_t *left)
+{
+	while (*left < m->nleft && m->left[*left].hi <= map->lo)
+		++*left;
+	return *left < m->nleft && m->left[*left].lo < map->hi;
+}
+
+static void add_range(struct mirror *m, const struct mapping *map, size_t *left)
 {
 	enum mirror_how how = mirror_of(map);
 	struct mirror_range *last = m->nranges ? &m->ranges[m->nranges - 1] : NULL;
 
-	if (how == MIRROR_NOT)
+	if (how == MIRROR_NOT || (how == MIRROR_SHARED && is_left_out(m, map, left)))
 		return;
-	if (last && last->hi == map->lo && last->how == how)
+	if (last && last->hi == map->lo && last->how == how && how != MIRROR_SHARED)
 		last->hi = map->hi;
 	else
-		m->ranges[m->nranges++] = (struct mirror_range){ map->lo, map->hi, how };
+		m->ranges[m->nranges++] = (struct mirror_range){ .lo = map->lo, .hi = map->hi, .how = how };
 }
 
 static int parse(struct mirror *m)
 {
 	char *next = m->text;
+	size_t left = 0;
 
 	m->nmaps = 0;
 	m->nranges = 0;
@@ -78,7 +91,7 @@ static int parse(struct mirror *m)
 			return -ENOBUFS;
 		if (procmaps_parse_line(line, &m->maps[m->nmaps]) < 0)
 			return -EINVAL;
-		add_range(m, &m->maps[m->nmaps++]);
+		add_range(m, &m->maps[m->nmaps++], &left);
 	}
 	return m->nmaps ? 0 : -ESRCH;
 }
@@ -98,9 +111,12 @@ static void free_room(struct mirror *m)
 	free(m->text);
 	free(m->maps);
 	free(m->ranges);
+	free(m->left);
 	m->text = NULL;
 	m->maps = NULL;
 	m->ranges = NULL;
+	m->left = NULL;
+	m->nleft = 0;
 	m->text_room = 0;
 	m->maps_room = 0;
 }
@@ -123,7 +139,8 @@ static int make_room(struct mirror *m, size_t bytes)
 	m->text = populated(bytes, 1);
 	m->maps = populated(n, sizeof(*m->maps));
 	m->ranges = populated(n, sizeof(*m->ranges));
-	if (!m->text || !m->maps || !m->ranges) {
+	m->left = populated(n, sizeof(*m->left));
+	if (!m->text || !m->maps || !m->ranges || !m->left) {
 		free_room(m);
 		return -ENOMEM;
 	}
@@ -171,6 +188,46 @@ void mirror_close(struct mirror *m)
 		close(m->maps_fd);
 	free_room(m);
 	*m = (struct mirror)MIRROR_INIT;
+}
+
+/* --- which shared memory --- */
+
+static int by_bytes(const void *a, const void *b)
+{
+	const struct mirror_range *x = a, *y = b;
+
+	return x->bytes != y->bytes ? (x->bytes > y->bytes) - (x->bytes < y->bytes) : (x->lo > y->lo) - (x->lo < y->lo);
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct mirror_range *x = a, *y = b;
+
+	return (x->lo > y->lo) - (x->lo < y->lo);
+}
+
+uint64_t mirror_choose_shares(struct mirror *m, uint64_t budget)
+{
+	uint64_t taken = 0, spared = 0;
+	size_t nshared = m->nleft, kept = 0, n = 0;
+
+	for (size_t i = 0; i < m->nranges; i++)
+		if (m->ranges[i].how == MIRROR_SHARED)
+			m->left[nshared++] = m->ranges[i];
+		else
+			m->ranges[kept++] = m->ranges[i];
+	qsort(m->left, nshared, sizeof(*m->left), by_bytes);
+	while (n < nshared && m->left[n].bytes <= budget - taken)
+		taken += m->left[n++].bytes;
+	for (size_t i = 0; i < n; i++)
+		m->ranges[kept++] = m->left[i];
+	m->nranges = kept;
+	m->nleft = nshared - n;
+	memmove(m->left, m->left + n, m->nleft * sizeof(*m->left));
+	qsort(m->left, m->nleft, sizeof(*m->left), by_address);
+	for (size_t i = 0; i < m->nleft; i++)
+		spared += m->left[i].bytes;
+	return spared;
 }
 
 void mirror_give_maps(struct mirror *m, struct procmaps *out)

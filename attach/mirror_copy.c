@@ -21,15 +21,16 @@
 
 /* --- before the stop --- */
 
-int mirror_measure(const struct mirror *m, struct resident *r, struct mirror_size *out)
+int mirror_measure(struct mirror *m, struct resident *r, struct mirror_size *out)
 {
 	struct resident_run runs[BATCH_RUNS];
 	uint64_t start = mirror_spent_ns();
 
 	*out = (struct mirror_size){ 0 };
 	for (size_t i = 0; i < m->nranges; i++) {
-		const struct mirror_range *range = &m->ranges[i];
+		struct mirror_range *range = &m->ranges[i];
 
+		range->bytes = 0;
 		for (taddr at = range->lo; at < range->hi;) {
 			int n = resident_next(r, &at, range->hi, range->how == MIRROR_WRITTEN, BATCH_PAGES, runs, BATCH_RUNS);
 
@@ -37,8 +38,10 @@ int mirror_measure(const struct mirror *m, struct resident *r, struct mirror_siz
 				return n;
 			out->runs += n;
 			for (int j = 0; j < n; j++)
-				out->bytes += runs[j].swapped ? 0 : runs[j].hi - runs[j].lo;
+				range->bytes += runs[j].swapped ? 0 : runs[j].hi - runs[j].lo;
 		}
+		out->bytes += range->bytes;
+		out->shared += range->how == MIRROR_SHARED ? range->bytes : 0;
 	}
 	out->scan_ns = mirror_spent_ns() - start;
 	return 0;

@@ -38,6 +38,7 @@ struct mirror_piece {
 
 struct mirror_size {
 	uint64_t bytes;		/* resident */
+	uint64_t shared;	/* of these, in shared mappings */
 	uint64_t runs;
 	uint64_t scan_ns;	/* finding that out took so long */
 };
@@ -65,8 +66,8 @@ struct mirror_copy {
 	int error;
 };
 
-/* Count what is resident in @m's ranges now. 0 or -errno. */
-must_check int mirror_measure(const struct mirror *m, struct resident *r, struct mirror_size *out);
+/* Count what is resident in @m's ranges now, of each shared one too. 0 or -errno. */
+must_check int mirror_measure(struct mirror *m, struct resident *r, struct mirror_size *out);
 
 /* How many threads will copy. */
 unsigned mirror_copy_workers(void);

@@ -22,6 +22,8 @@
 
 #define TRIES 4
 #define EXTRA_LEAST (4u << 20)
+#define SHARED_LEAST (64u << 20)	/* so much shared memory is copied where private memory is small, */
+#define SHARED_PART 4		/* and such a part of it where it is large */
 #define SPEED_MOST 2e10		/* bytes a second, of any machine */
 #define SPEED_USUAL 4e9
 #define BASE_NS 300000		/* a pause of one thread and no memory */
@@ -38,6 +40,8 @@ struct pause {
 	uint32_t number;		/* of the pause while it lasts */
 	struct mirror mirror;
 	struct resident resident;
+	struct mirror_size size;
+	uint64_t left_out;		/* of shared memory */
 	struct mirror_copy copy;
 	bool copy_open;
 	int mem;
@@ -106,10 +110,9 @@ static int reserve_threads(struct pause *p)
 	return 0;
 }
 
-static uint64_t expect(const struct pause *p, const struct mirror_size *size)
+static uint64_t expect(const struct pause *p, double bytes_per_s)
 {
-	double bytes_per_s = mirror_room_speed(p->copy.room, p->copy.room_bytes);
-	uint64_t work = size->bytes * 1e9 / bytes_per_s + size->scan_ns;
+	uint64_t work = p->size.bytes * 1e9 / bytes_per_s + p->size.scan_ns;
 
 	/* a second thread is worth about half of the first: they share the memory */
 	if (mirror_copy_workers() > 1)
@@ -129,34 +132,67 @@ static void set_limit(struct pause *p, const struct pause_wish *wish)
 		p->limit_ns = LIMIT_LEAST_NS;
 }
 
-static int prepare_all(struct pause *p, const struct pause_wish *wish)
+static void limit_shares(struct pause *p, uint64_t budget)
 {
-	struct mirror_size size;
-	uint64_t start, extra;
-	int r = open_files(p);
+	uint64_t before = p->left_out;
 
-	if (r == 0)
-		r = mirror_prepare(&p->mirror);
+	p->left_out = mirror_choose_shares(&p->mirror, budget);
+	p->size.bytes -= p->left_out - before;
+	p->size.shared -= p->left_out - before;
+}
+
+static int measure(struct pause *p)
+{
+	uint64_t start, private;
+	int r = mirror_prepare(&p->mirror);
+
 	start = link_clock_ns();
 	if (r == 0)
 		r = mirror_read(&p->mirror);
 	p->maps_ns = link_clock_ns() - start;
 	if (r == 0)
-		r = mirror_measure(&p->mirror, &p->resident, &size);
+		r = mirror_measure(&p->mirror, &p->resident, &p->size);
+	if (r < 0)
+		return r;
+	private = p->size.bytes - p->size.shared;
+	limit_shares(p, private / SHARED_PART > SHARED_LEAST ? private / SHARED_PART : SHARED_LEAST);
+	return 0;
+}
+
+/* How long it will stand. Rather without what others share with it than not at all. */
+static void expect_and_choose(struct pause *p, const struct pause_wish *wish)
+{
+	double bytes_per_s = mirror_room_speed(p->copy.room, p->copy.room_bytes);
+
+	p->had->expected_ns = expect(p, bytes_per_s);
+	if (wish->max_pause_ns && p->had->expected_ns > wish->max_pause_ns && p->size.shared) {
+		limit_shares(p, 0);
+		p->had->expected_ns = expect(p, bytes_per_s);
+	}
+	set_limit(p, wish);
+}
+
+static int prepare_all(struct pause *p, const struct pause_wish *wish)
+{
+	uint64_t private, extra;
+	int r = open_files(p);
+
+	if (r == 0)
+		r = measure(p);
 	if (r < 0)
 		return r;
 	/* not even room is made for what no machine copies in that time */
-	p->had->expected_ns = size.bytes * 1e9 / SPEED_USUAL;
-	if (wish->max_pause_ns && size.bytes * 1e9 / SPEED_MOST > wish->max_pause_ns)
+	private = p->size.bytes - p->size.shared;
+	p->had->expected_ns = private * 1e9 / SPEED_USUAL;
+	if (wish->max_pause_ns && private * 1e9 / SPEED_MOST > wish->max_pause_ns)
 		return -ETIME;
 	/* what it grows until it stands: an eighth, and twice as much at each try */
-	extra = (size.bytes / 16 + EXTRA_LEAST) << p->had->tries;
-	r = mirror_copy_open(&p->copy, &p->mirror, &p->resident, p->tid, &size, extra);
+	extra = (p->size.bytes / 16 + EXTRA_LEAST) << p->had->tries;
+	r = mirror_copy_open(&p->copy, &p->mirror, &p->resident, p->tid, &p->size, extra);
 	if (r < 0)
 		return r;
 	p->copy_open = true;
-	p->had->expected_ns = expect(p, &size);
-	set_limit(p, wish);
+	expect_and_choose(p, wish);
 	if ((wish->max_pause_ns && p->had->expected_ns > wish->max_pause_ns) || p->had->expected_ns > p->limit_ns)
 		return -ETIME;
 	r = reserve_threads(p);
@@ -341,6 +377,7 @@ static int hand_over(struct pause *p)
 
 	s->pid = p->pid;
 	s->live = true;
+	s->left_out = p->left_out;
 	read_comm(p->pid, s->comm);
 	mirror_give_maps(&p->mirror, &s->maps);
 	mirror_copy_give(&p->copy, s);

@@ -5,7 +5,7 @@
  *	prepare     what there is to copy (maps, pagemap), room for it populated, how long it will take: nobody is stopped
  *	            longer than --max-pause expected: not done at all, and said
  *	stop        every thread; registers
- *	copy        resident pages of private writable memory, and no other: process_vm_readv of a page that is not
+ *	copy        resident pages of writable memory (mirror.h), and no other: process_vm_readv of a page that is not
  *	            resident would make it so in the target
  *	resume      as found: calls that were interrupted start again, who was stopped before stays stopped
  *

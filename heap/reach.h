@@ -3,7 +3,7 @@
  * reach: which blocks of a snapshot are still reached, as valgrind's memcheck would say it.
  *
  * Roots: registers of all threads; stacks from sp - 128 on (all of a mapping that is not surely a thread's stack: a coroutine's);
- * all other private writable memory, and what the dynamic loader has allocated, less the heaps, the given blocks, and what
+ * all other writable memory, private and shared (shares.h), and what the dynamic loader has allocated, less the heaps, the given blocks, and what
  * is nobody's pointer: the allocator's own structs, and mmattach's.
  * From there the flood goes by every aligned word. A word that points to a block's beginning reaches it; one that
  * points inside makes it possibly lost, but for valgrind's heuristics: std::string, length64, new[], multiple inheritance.

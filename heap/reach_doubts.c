@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "heap/shares.h"
 #include "heap/threadstacks.h"
 
 static void end_sentence(struct strbuf *out, size_t *n)
@@ -50,30 +51,25 @@ static void doubt_missing(const struct snapshot *s, struct strbuf *out, size_t *
 	}
 }
 
-/* Memory that others can write to as well: usually not copied, for most of it is files, and large. Devices' is nobody's. */
-static bool unseen_share(const struct snapshot *s, const struct mapping *m)
-{
-	const unsigned shared = MAPPING_SHARED | MAPPING_READ | MAPPING_WRITE;
-	size_t i;
-
-	if ((m->perms & shared) != shared || (strncmp(m->path, "/dev/", 5) == 0 && strncmp(m->path, "/dev/shm/", 9) != 0 &&
-					      strncmp(m->path, "/dev/zero", 9) != 0))
-		return false;
-	i = snapshot_piece_from(s, m->lo);
-	return i == s->npieces || s->pieces[i].lo >= m->hi;
-}
-
+/*
+ * What a process has mapped and never used in shared memory has no page in its table, and neither has what was taken away since, nor what it
+ * has from the one that forked it.
+ */
 static void doubt_shared(const struct snapshot *s, struct strbuf *out, size_t *n)
 {
-	uint64_t bytes = 0;
+	const uint64_t unseen = shares_unseen(s);
 
-	for (size_t i = 0; i < s->maps.n; i++)
-		if (unseen_share(s, &s->maps.maps[i]))
-			bytes += s->maps.maps[i].hi - s->maps.maps[i].lo;
-	if (!bytes)
+	if (s->left_out) {
+		amount(out, s->left_out);
+		strbuf_puts(out, " of shared memory were not copied, because it would have taken too long: what only a pointer there holds is taken for lost");
+		end_sentence(out, n);
+	}
+	if (unseen <= s->left_out)
 		return;
-	amount(out, bytes);
-	strbuf_puts(out, " of shared memory were not looked at: what only a pointer there holds is taken for lost");
+	amount(out, unseen - s->left_out);
+	strbuf_puts(out, s->live ? " of shared memory have no page in this process, not used yet or taken away since, and were not looked at"
+				 : " of shared memory are not in the core file");
+	strbuf_puts(out, ": what only a pointer there holds is taken for lost");
 	end_sentence(out, n);
 }
 

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "heap/shares.h"
+
 /* rsp too: valgrind has it, and a stack that is a block is held by it. */
 const char *const root_register_names[ROOT_REGISTERS] = {
 	"rax", "rbx", "rcx", "rdx", "rsi", "rdi", "rbp", "rsp", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",
@@ -28,6 +30,8 @@ bool root_mapping(const struct mapping *m)
 {
 	if (!m)
 		return true;
+	if (m->perms & MAPPING_SHARED)
+		return share_may_point(m);
 	if (strncmp(m->path, "[v", 2) == 0)	/* vdso, vvar, vsyscall */
 		return false;
 	return m->perms & MAPPING_WRITE || !m->ino;

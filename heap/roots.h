@@ -2,7 +2,7 @@
 /*
  * roots: the memory from which everything is reached, stretch by stretch.
  *
- * That is all private memory of the snapshot that can be written to, less heaps, blocks, what is nobody's (`quiet`), the allocator's own
+ * That is all memory of the snapshot that can be written to, less heaps, blocks, what is nobody's (`quiet`), the allocator's own
  * structs, and dead stack; then what lies in the heaps and is a root all the same: the loader's own blocks, and those that hold given
  * ones (nodes.h) around them. Where the census could not see all of the heaps, their gaps are roots: what lies there is not known to be free.
  */

@@ -64,6 +64,7 @@ struct snapshot {
 	uint64_t bytes;			/* of all pieces */
 	uint64_t swapped;		/* bytes of private memory that were swapped out, and so not read */
 	uint64_t missing;		/* bytes of private writable memory that are not here for another reason: cut core, refused, vanished */
+	uint64_t left_out;		/* bytes of shared memory that are in memory, and not here: too many */
 	struct snapshot_range {		/* those, sorted when sealed */
 		taddr lo, hi;
 	} *holes;

@@ -127,9 +127,9 @@ static void order_pause(struct pauser *p, const char *line)
 	snapshot_fini(&p->snapshot);
 	r = pause_and_copy(&p->link, p->pid, &wish, &p->snapshot, &had);
 	printf("{\"r\": %d, \"expected_ns\": %" PRIu64 ", \"had_ns\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"threads\": %u, "
-	       "\"not_stopped\": %u, \"tries\": %u, \"swapped\": %" PRIu64 ", \"missing\": %" PRIu64 ", \"pieces\": %zu, \"comm\": \"%s\"}\n",
+	       "\"not_stopped\": %u, \"tries\": %u, \"swapped\": %" PRIu64 ", \"missing\": %" PRIu64 ", \"left_out\": %" PRIu64 ", \"pieces\": %zu, \"comm\": \"%s\"}\n",
 	       r, had.expected_ns, had.had_ns, had.bytes, had.threads, had.not_stopped, had.tries, p->snapshot.swapped,
-	       p->snapshot.missing, p->snapshot.npieces, p->snapshot.comm);
+	       p->snapshot.missing, p->snapshot.left_out, p->snapshot.npieces, p->snapshot.comm);
 }
 
 static void order_word(struct pauser *p, const char *line)

@@ -445,7 +445,38 @@ static void test_doubts_of_shared_memory(void **state)
 	example_map(&h->m, MAIN_STACK + 0x10000, 0x1000, "rw-s", "/dev/shm/a");	/* a core's: it is there */
 	example_gap(&h->m, MAIN_STACK + 0x20000, 0x3000, "rw-s", "/dev/shm/b");
 	example_gap(&h->m, MAIN_STACK + 0x30000, 0x3000, "rw-s", "/dev/dri/card0");
-	assert_int_equal(doubts(h, "12 KiB of shared memory", &said), 1);
+	assert_int_equal(doubts(h, "12 KiB of shared memory are not in the core file:", &said), 1);
+	assert_true(said);
+	h->m.s.live = true;
+	assert_int_equal(doubts(h, "12 KiB of shared memory have no page in this process,", &said), 1);
+	assert_true(said);
+	h->m.s.left_out = 8192;
+	assert_int_equal(doubts(h, "8 KiB of shared memory were not copied,", &said), 2);
+	assert_true(said);
+	assert_int_equal(doubts(h, "4 KiB of shared memory have no page in this process,", &said), 2);
+	assert_true(said);
+	h->m.s.left_out = 3 * 4096;
+	assert_int_equal(doubts(h, "12 KiB of shared memory were not copied,", &said), 1);
+	assert_true(said);
+	heap_free(h);
+}
+
+/* A piece, a hole, a mapping without rights; what goes beyond a mapping belongs to the next one. */
+static void test_unseen_parts_of_shares(void **state)
+{
+	struct heap *h = heap_new();
+	bool said;
+
+	(void)state;
+	h->m.s.live = true;
+	example_thread(&h->m, 1000, MAIN_STACK + 0x800);
+	example_map(&h->m, MAIN_STACK, 0x1000, "rw-p", "[stack]");
+	example_gap(&h->m, MAIN_STACK + 0x10000, 0x8000, "rw-s", "/memfd:a");
+	assert_int_equal(snapshot_add_piece(&h->m.s, MAIN_STACK + 0x12000, 0x1000, h->data), 0);
+	assert_int_equal(snapshot_add_hole(&h->m.s, MAIN_STACK + 0x13000, MAIN_STACK + 0x14000), 0);
+	assert_int_equal(snapshot_add_hole(&h->m.s, MAIN_STACK + 0x17000, MAIN_STACK + 0x19000), 0);
+	example_gap(&h->m, MAIN_STACK + 0x18000, 0x4000, "---s", "/memfd:a");
+	assert_int_equal(doubts(h, "32 KiB of shared memory", &said), 1);
 	assert_true(said);
 	heap_free(h);
 }
@@ -701,6 +732,7 @@ int main(void)
 		cmocka_unit_test(test_who_points),
 		cmocka_unit_test(test_doubts),
 		cmocka_unit_test(test_doubts_of_shared_memory),
+		cmocka_unit_test(test_unseen_parts_of_shares),
 		cmocka_unit_test(test_random_heaps),
 		cmocka_unit_test(test_large_heaps),
 		cmocka_unit_test(test_large_clique),

@@ -174,7 +174,21 @@ static void which_mappings(void **state)
 	assert_int_equal(how("1000-2000 r--p 00000000 00:00 0 "), MIRROR_ALL);
 	assert_int_equal(how("1000-2000 ---p 00000000 00:00 0 "), MIRROR_FORCED);
 	assert_int_equal(how("1000-2000 ---p 00001000 fe:01 77 /usr/lib/libc.so.6"), MIRROR_NOT);
-	assert_int_equal(how("1000-2000 rw-s 00000000 00:01 5 /dev/shm/x"), MIRROR_NOT);
+	assert_int_equal(how("1000-2000 rw-s 00000000 00:01 5 /dev/shm/x"), MIRROR_SHARED);
+	assert_int_equal(how("1000-2000 r--s 00000000 00:01 5 /dev/zero (deleted)"), MIRROR_SHARED);
+	assert_int_equal(how("1000-2000 ---s 00000000 00:01 5 /dev/zero (deleted)"), MIRROR_NOT);
+	assert_int_equal(how("1000-2000 rw-s 00000000 00:01 5 /SYSV00000000 (deleted)"), MIRROR_SHARED);
+	assert_int_equal(how("1000-2000 rw-s 00000000 00:01 5 /memfd:x (deleted)"), MIRROR_SHARED);
+	assert_int_equal(how("1000-2000 rw-s 00000000 00:0f 5 /anon_hugepage (deleted)"), MIRROR_SHARED);
+	assert_int_equal(how("1000-2000 rw-s 00000000 00:0f 5 /dev/hugepages/rtemap_0"), MIRROR_SHARED);
+	assert_int_equal(how("1000-2000 rw-s 00000000 00:01 5 [anon_shmem:pool]"), MIRROR_SHARED);
+	assert_int_equal(how("1000-2000 rw-s 00000000 fe:01 5 /var/db/data"), MIRROR_SHARED);
+	assert_int_equal(how("1000-2000 r--s 00000000 fe:01 5 /usr/lib/gconv/gconv-modules.cache"), MIRROR_NOT);
+	assert_int_equal(how("1000-2000 rw-s 00000000 00:06 5 /dev/dri/card0"), MIRROR_NOT);
+	assert_int_equal(how("1000-2000 rw-s 00000000 00:15 5 /sys/devices/pci0000:00/0000:00:02.0/resource0"), MIRROR_NOT);
+	assert_int_equal(how("1000-2000 rw-s 00000000 00:0d 5 /dmabuf:buffer"), MIRROR_NOT);
+	assert_int_equal(how("1000-2000 rw-s 00000000 00:0e 5 anon_inode:[io_uring]"), MIRROR_NOT);
+	assert_int_equal(how("1000-2000 rw-s 00000000 00:08 5 socket:[4711]"), MIRROR_NOT);
 	assert_int_equal(how("1000-2000 ---p 00000000 00:06 5 /dev/mem"), MIRROR_NOT);
 	assert_int_equal(how("1000-2000 r--p 00000000 00:00 0 [vvar]"), MIRROR_NOT);
 	assert_int_equal(how("1000-2000 r-xp 00000000 00:00 0 [vdso]"), MIRROR_NOT);
@@ -206,6 +220,45 @@ static void list_that_grows(void **state)
 	munmap(p, 20000 * PAGE);
 }
 
+/* Shared ranges of random sizes and a budget: the smallest are kept, as many as fit, and all others as they were. */
+static void shares_that_fit(void **state)
+{
+	struct mirror_range ranges[40], left[40];
+	struct mirror m = { .maps_fd = -1, .ranges = ranges, .left = left };
+	uint64_t rng = 77;
+
+	(void)state;
+	for (int round = 0; round < 2000; round++) {
+		uint64_t budget = rng % 300, in = 0, out = 0, most_in = 0, least_out = UINT64_MAX;
+		size_t private = 0;
+
+		m.nranges = 40;
+		m.nleft = 0;
+		for (size_t i = 0; i < 40; i++) {
+			rng = rng * 6364136223846793005u + 1442695040888963407u;
+			ranges[i] = (struct mirror_range){ .lo = i * 100, .hi = i * 100 + 50, .how = rng >> 63 ? MIRROR_SHARED : MIRROR_ALL, .bytes = rng >> 33 & 31 };
+			private += ranges[i].how == MIRROR_ALL;
+		}
+		(void)mirror_choose_shares(&m, 2 * budget);
+		out = mirror_choose_shares(&m, budget);
+		assert_int_equal(m.nranges + m.nleft, 40);
+		for (size_t i = 0; i < m.nranges; i++) {
+			private -= ranges[i].how == MIRROR_ALL;
+			in += ranges[i].how == MIRROR_SHARED ? ranges[i].bytes : 0;
+			most_in = ranges[i].how == MIRROR_SHARED && ranges[i].bytes > most_in ? ranges[i].bytes : most_in;
+		}
+		for (size_t i = 0; i < m.nleft; i++) {
+			assert_true(i == 0 || left[i - 1].lo < left[i].lo);
+			least_out = left[i].bytes < least_out ? left[i].bytes : least_out;
+			out -= left[i].bytes;
+		}
+		assert_int_equal(private, 0);
+		assert_int_equal(out, 0);
+		assert_true(in <= budget && most_in <= least_out);
+		assert_true(!m.nleft || in + least_out > budget);
+	}
+}
+
 /* --- copying --- */
 
 static bool yes(void *ctx)
@@ -215,7 +268,7 @@ static bool yes(void *ctx)
 
 static struct mirror one_range(struct mirror_range *range, taddr lo, taddr hi, enum mirror_how how_)
 {
-	*range = (struct mirror_range){ lo, hi, how_ };
+	*range = (struct mirror_range){ .lo = lo, .hi = hi, .how = how_ };
 	return (struct mirror){ .maps_fd = -1, .ranges = range, .nranges = 1 };
 }
 
@@ -317,6 +370,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(touched_pages), cmocka_unit_test(written_pages), cmocka_unit_test(zero_pages),
 		cmocka_unit_test(no_such_process), cmocka_unit_test(which_mappings), cmocka_unit_test(list_that_grows),
+		cmocka_unit_test(shares_that_fit),
 		cmocka_unit_test(copied_as_it_is), cmocka_unit_test(too_much_for_the_room),
 		cmocka_unit_test(pages_that_cannot_be_read),
 	};
