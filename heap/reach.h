@@ -10,8 +10,9 @@
  * Of the lost ones, those that another one points to are indirectly lost; in a ring that nothing points to the
  * first by address stands for all (cliques as valgrind forms them, in the order of addresses).
  *
- * What is not known makes verdicts weaker, never stronger: memory that is not in the snapshot could hold a
- * pointer to anything. reach_doubts says what is missing, a sentence each.
+ * Memory whose meaning is not known counts as a root: less is lost then than is. What only a pointer in memory holds that is not in the
+ * snapshot is taken for lost: that memory could hold pointers to anything, and nothing would be lost. reach_doubts says what is missing, a
+ * sentence each.
  */
 #ifndef MM_REACH_H
 #define MM_REACH_H
