@@ -168,7 +168,14 @@ static void put_kind(struct strbuf *sb, const struct summary_kind *k)
 	json_number(sb, ", ", "size_high", k->size_high);
 }
 
-static void put_group(struct strbuf *sb, const struct summary_group *g, bool scanned)
+static void put_lost_with(struct strbuf *sb, const struct summary_group *g)
+{
+	json_bool(sb, ", ", "split", g->split);
+	json_number(sb, ", ", "indirect_blocks", g->kind.indirect_blocks);
+	json_number(sb, ", ", "indirect_bytes", g->kind.indirect_bytes);
+}
+
+static void put_group(struct strbuf *sb, const struct summary *s, const struct summary_group *g)
 {
 	json_string(sb, "{", "family", g->family);
 	json_key(sb, ", ", "tag");
@@ -181,10 +188,9 @@ static void put_group(struct strbuf *sb, const struct summary_group *g, bool sca
 	json_real(sb, ", ", "oldest_s", g->oldest_s);
 	json_real(sb, ", ", "youngest_s", g->youngest_s);
 	json_string(sb, ", ", "verdict", verdict_name(g->verdict));
-	json_bool(sb, ", ", "split", g->split);
-	json_number(sb, ", ", "indirect_blocks", g->kind.indirect_blocks);
-	json_number(sb, ", ", "indirect_bytes", g->kind.indirect_bytes);
-	if (scanned)
+	if (s->run.verdicts.taken || s->scanned)
+		put_lost_with(sb, g);
+	if (s->scanned)
 		put_kind(sb, &g->kind);
 	put_growth(sb, &g->growth, "bytes_per_minute", g->series, g->npoints);
 	put_samples(sb, g->samples, g->nsamples);
@@ -198,7 +204,7 @@ static void put_groups(struct strbuf *sb, const struct summary *s)
 	strbuf_puts(sb, ",\n\"groups\": [");
 	for (size_t i = 0; i < s->ngroups; i++) {
 		json_next_line(sb, i, "  ");
-		put_group(sb, &s->groups[i], s->scanned);
+		put_group(sb, s, &s->groups[i]);
 	}
 	strbuf_putc(sb, ']');
 }
