@@ -373,7 +373,7 @@ int session_save(struct session *s, const char *path, void (*done)(struct sessio
 
 	tell_allocator(s, link_clock_ns());
 	ask_objects(s, link_clock_ns());
-	if (s->under_gdb && s->opt->verdicts != VERDICTS_NO)
+	if (s->under_gdb && wants_verdicts(s))
 		look_fail(&s->look, "gdb is the tracer, and only a tracer can stop the process as a whole and let it go again as it was");
 	/* it has answered, or gdb's user did not wait for it: we must not either, events want to be read */
 	if (s->copy) {
