@@ -133,7 +133,7 @@ def test_equals_the_truth(version, mode):
         if mode in ("blocked", "nobrk"):
             assert census["areas"] > len(arenas) + census["mmapped"][0], "the main heap is in pieces"
         if mode == "heaps":
-            assert census["bytes"] > 100 << 20
+            assert census["areas"] >= 2 * len(arenas) - 1 + census["mmapped"][0], "at least two for each but the main one"
         if mode == "big":
             assert census["mmapped"] == [0, 0]
         if mode == "gone":
@@ -200,7 +200,7 @@ def test_after_each_instruction(version, threads):
         *wrong, summary = census_of(victim, "-s", rounds(5000))
         assert wrong == []
         assert summary["steps"] > rounds(5000) / 10 and summary["wrong"] == 0
-        assert summary["not_adding_up"] <= summary["steps"] / 50
+        assert summary["not_adding_up"] <= summary["steps"] / 20
 
 
 # Where the census says that it is, beside the word that was overwritten.
