@@ -6,7 +6,8 @@
  *	glibc_find.c      main_arena, the ring of arenas, malloc_par
  *	glibc_regions.c   where there are chunks: the heaps of the arenas, the main heap's pieces
  *	glibc_mapped.c    chunks with a mapping of their own; pieces of a main heap that is not contiguous
- *	glibc_cached.c    chunks that look as if they were in use, and are free: fastbins, tcaches
+ *	glibc_cached.c    chunks that look as if they were in use, and are free: tcaches, and
+ *	glibc_fastbins.c  fastbins
  *	glibc_walk.c      chunk by chunk
  *	glibc_repair.c    where a walk finds what cannot be: a thread at work, or a corrupt heap
  *	glibc_late.c      what turns out to be free after the walk: lists that threads have in their hands
@@ -178,6 +179,16 @@ bool glibc_tcache_size(uint64_t size);
 
 /* If what is at @at is a tcache for sure: mark it and what is in it. 0 or -ENOMEM. */
 must_check int glibc_mark_orphan(struct glibc *g, taddr at);
+
+/* The first link of a list, at @link_at, says how all are made, for one reading of it is nonsense: @plain goes up or down. */
+void glibc_learn_mangling(struct glibc *g, taddr link_at, unsigned to_chunk, int *plain);
+
+/* --- glibc_fastbins.c --- */
+
+void glibc_learn_from_fastbins(struct glibc *g, int *plain);
+
+/* Mark what is in those of the arena number @a. */
+void glibc_mark_fastbins(struct glibc *g, size_t a);
 
 /* --- glibc_walk.c --- */
 

@@ -158,7 +158,6 @@ static void end_in_top(struct walk *w, taddr at)
 /* Behind fenceposts at @at: somebody else's memory, and then our next piece. */
 static void next_piece(struct walk *w, taddr at)
 {
-	uint64_t *dead = NULL;
 	uint64_t before;
 
 	end_piece(w, at);
@@ -166,15 +165,13 @@ static void next_piece(struct walk *w, taddr at)
 		/* the memory was fresh: nothing was before the first chunk */
 		if (!view_word(&w->g->view, next, &before) || before || !view_word(&w->g->view, next + 8, &w->head))
 			continue;
-		if (!(w->head & GLIBC_PREV_INUSE) || walk_size(w->head) < GLIBC_MINSIZE || !walk_leads_on(w, next, &dead))
+		if (!(w->head & GLIBC_PREV_INUSE) || walk_size(w->head) < GLIBC_MINSIZE || !walk_leads_on(w, next, &w->dead))
 			continue;
 		w->g->c->foreign_bytes += next - at;
 		w->piece = w->at = next;
 		w->before = 0;
-		free(dead);
 		return;
 	}
-	free(dead);
 	w->done = true;
 	w->g->c->foreign_bytes += w->r->hi - at;
 	glibc_problem(w->g, at, "the main heap ends before its top");
@@ -297,6 +294,8 @@ static void start(struct walk *w, struct glibc *g, struct glibc_region *r)
 	walk_go_on(w, r->first);
 	while (!w->done && !w->again && !g->no_memory)
 		step(w);
+	free(w->dead);
+	w->dead = NULL;
 }
 
 static void walk_region(struct glibc *g, struct glibc_region *r)

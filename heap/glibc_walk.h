@@ -23,6 +23,7 @@ struct walk {
 	struct census_sum used, bins;
 	struct walk_joint joints[WALK_JOINTS];
 	size_t njoints;
+	uint64_t *dead;		/* a bit for 16 bytes: chunks from where the sizes lead to no piece's end */
 	bool again;		/* one was found that begins further up: what has been counted since is wrong */
 	bool done;
 };
