@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "attach/room.h"
 #include "base/cleanup.h"
 #include "base/fdio.h"
 
@@ -30,14 +31,6 @@ uint64_t mirror_spent_ns(void)
 	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
 }
 
-/* Kibibytes behind @key of /proc/meminfo; 0 if it is not there. */
-static uint64_t meminfo(const char *text, const char *key)
-{
-	const char *p = strstr(text, key);
-
-	return p ? strtoull(p + strlen(key), NULL, 10) : 0;
-}
-
 static void offer_ourselves(void)
 {
 	cleanup_close int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
@@ -54,10 +47,11 @@ bool mirror_room_spared(uint64_t bytes)
 	size_t n;
 
 	offer_ourselves();
-	if (read_whole_file("/proc/meminfo", 1u << 20, &text, &n) < 0)
+	if (bytes > room_in_our_group())
+		return false;
+	if (read_whole_file("/proc/meminfo", 1u << 20, &text, &n) < 0 || !room_find(text, "MemTotal", &total) ||
+	    !room_find(text, "MemAvailable", &spare))
 		return true;
-	total = meminfo(text, "MemTotal:") * 1024;
-	spare = meminfo(text, "MemAvailable:") * 1024;
 	return bytes + total / SPARE_SHARE <= spare;
 }
 

@@ -12,7 +12,7 @@
 uint64_t mirror_spent_ns(void);
 
 /*
- * Has the machine @bytes that nobody misses? A heap that is copied is there twice. Were memory to run out by that, the kernel would look for the
+ * Has the machine, and our control group, @bytes that nobody misses? A heap that is copied is there twice. Were memory to run out by that, the kernel would look for the
  * largest process to kill, and that is the target. So it is asked first; and if that was wrong, we are to be the one: from now on we offer ourselves.
  */
 bool mirror_room_spared(uint64_t bytes);

@@ -5,7 +5,9 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -44,12 +46,58 @@ static void for_nobody(void **state)
 	assert_true(room_for_copy(0x7fffffff, &room));
 }
 
+static void put(const char *folder, const char *name, const char *text)
+{
+	char path[256];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+/* The least that any group above leaves; caches that are given up first are not in the way. */
+static void in_groups(void **state)
+{
+	char root[] = "/tmp/mm-room-XXXXXX", a[64], b[64], v1[64], command[64];
+
+	(void)state;
+	assert_non_null(mkdtemp(root));
+	snprintf(a, sizeof(a), "%s/a", root);
+	snprintf(b, sizeof(b), "%s/a/b", root);
+	snprintf(v1, sizeof(v1), "%s/memory", root);
+	assert_int_equal(mkdir(a, 0700) | mkdir(b, 0700) | mkdir(v1, 0700), 0);
+	assert_true(room_in_group(root, "0::/a/b\n") == UINT64_MAX);
+	put(b, "memory.max", "max\n");
+	put(b, "memory.current", "1000\n");
+	put(a, "memory.max", "5000\n");
+	put(a, "memory.current", "4900\n");
+	assert_int_equal(room_in_group(root, "0::/a/b\n"), 100);
+	put(a, "memory.stat", "anon 900\ninactive_filex 1\ninactive_file 3000\n");
+	assert_int_equal(room_in_group(root, "0::/a/b\n"), 3100);
+	put(b, "memory.max", "1500\n");
+	assert_int_equal(room_in_group(root, "0::/a/b\n"), 500);
+	put(a, "memory.current", "6000\n");
+	put(a, "memory.stat", "");
+	assert_int_equal(room_in_group(root, "0::/a/b\n"), 0);
+	/* version 1, seen from inside of a container: the path is the host's */
+	put(v1, "memory.limit_in_bytes", "700\n");
+	put(v1, "memory.usage_in_bytes", "300\n");
+	assert_int_equal(room_in_group(root, "9:name=systemd:/\n4:memory:/of/the/host\n0::/\n"), 400);
+	assert_true(room_in_group(root, "") == UINT64_MAX);
+	snprintf(command, sizeof(command), "rm -r %s", root);
+	assert_int_equal(system(command), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fields),
 		cmocka_unit_test(for_ourselves),
 		cmocka_unit_test(for_nobody),
+		cmocka_unit_test(in_groups),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
