@@ -35,7 +35,7 @@ struct pause_had {
 	uint64_t at_ns;			/* all stood then; CLOCK_MONOTONIC */
 	uint64_t ring_head;		/* ring.head then: records before it are of before the stop, all of them, and no others */
 	uint64_t bytes;			/* copied in it */
-	uint32_t threads, not_stopped;	/* not_stopped: asleep in the kernel where nothing interrupts */
+	uint32_t threads, not_stopped;	/* not_stopped: asleep in the kernel where nothing interrupts, or where it would be seen */
 	uint32_t tries;			/* a second one where the mappings grew between preparing and stopping */
 };
 

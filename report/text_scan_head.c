@@ -53,7 +53,7 @@ static void put_pause(struct strbuf *sb, const struct scan_report *r)
 	strbuf_puts(sb, ", ");
 	words_count(sb, p->threads, "thread");
 	if (p->not_stopped)
-		strbuf_printf(sb, ", %" PRIu32 " of them not stopped: they slept where nothing interrupts", p->not_stopped);
+		strbuf_printf(sb, ", %" PRIu32 " of them not stopped: they slept in calls that must not be interrupted", p->not_stopped);
 	strbuf_putc(sb, '\n');
 }
 

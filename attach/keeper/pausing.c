@@ -12,6 +12,7 @@
 #define LOOK_NS 2000000		/* nobody stops for so long: see what the others are doing */
 #define STUCK_NS 20000000	/* asleep without interruption for so long: it is not waited for */
 #define NAP_NS 200000
+#define RUNS_NS 1000000		/* one that runs, asked for so long, is taken to do nothing else */
 #define PAUSE_FIRST 64		/* threads whose registers come with the stop; more are asked for while memory is copied */
 
 /* --- stopping --- */
@@ -26,14 +27,52 @@ static void interrupt(struct tracee *t)
 		t->interrupted = was;
 }
 
+static pid_t process_of(const struct keeper *k, const struct tracee *t)
+{
+	return t->guest || !t->known ? t->tid : k->target;
+}
+
+/*
+ * Not in the middle of moving bytes. Nothing tells of one that runs whether it does so in such a call, of which it sleeps most of the
+ * time: so it is asked for a while.
+ */
+static bool may_interrupt(const struct keeper *k, struct tracee *t)
+{
+	enum waiting what = procfs_waits(process_of(k, t), t->tid);
+
+	t->runs = what == WAITS_NOT;
+	return what == WAITS || (t->runs && k->pausing.spared_ns && k->now_ns - k->pausing.spared_ns > RUNS_NS);
+}
+
 static void interrupt_all(struct keeper *k)
 {
 	for (struct tracee *t = threads_first(&k->threads); t; t = threads_next(&k->threads, t)) {
-		t->awaited = false;
 		/* a newborn stops by itself; who waits in vfork cannot be stopped, nor go on before its child does */
-		if (t->state == TRACEE_LISTENING || (t->state == TRACEE_RUNNING && t->known && !t->in_vfork && !t->stuck))
+		bool running = t->state == TRACEE_RUNNING && t->known && !t->in_vfork && !t->stuck;
+
+		t->awaited = false;
+		t->spared = running && !may_interrupt(k, t);
+		if (t->state == TRACEE_LISTENING || (running && !t->spared))
 			interrupt(t);
 	}
+}
+
+/* All others stand. Is there anybody left to wait for, or to be asked again? */
+static bool interrupt_spared(struct keeper *k)
+{
+	bool any = false;
+
+	if (!k->pausing.spared_ns)
+		k->pausing.spared_ns = k->now_ns;
+	for (struct tracee *t = threads_first(&k->threads); t; t = threads_next(&k->threads, t)) {
+		if (!t->spared || t->state != TRACEE_RUNNING)
+			continue;
+		t->spared = !may_interrupt(k, t);
+		if (!t->spared)
+			interrupt(t);
+		any |= !t->spared || t->runs;
+	}
+	return any;
 }
 
 static bool is_awaited(const struct tracee *t)
@@ -88,7 +127,7 @@ static void look_at_awaited(struct keeper *k)
 	bool late = k->now_ns - k->pausing.began_ns > STUCK_NS;
 
 	for (struct tracee *t = threads_first(&k->threads); t; t = threads_next(&k->threads, t)) {
-		pid_t pid = t->guest || !t->known ? t->tid : k->target;
+		pid_t pid = process_of(k, t);
 
 		if (!is_awaited(t) || !t->known)
 			continue;
@@ -120,7 +159,7 @@ static int await_all(struct keeper *k)
 
 		/* what a stop tells may be that there is one more to wait for */
 		found |= looked != before;
-		if (r < 0 || (!left && !found))
+		if (r < 0 || (!left && !found && !interrupt_spared(k)))
 			return r;
 		k->now_ns = keeper_clock_ns();
 		r = why_not_go_on(k);
@@ -143,7 +182,7 @@ static uint32_t count_not_stopped(struct keeper *k)
 	uint32_t n = 0;
 
 	for (struct tracee *t = threads_first(&k->threads); t; t = threads_next(&k->threads, t))
-		n += t->state == TRACEE_RUNNING && (t->stuck || t->in_vfork);
+		n += t->state == TRACEE_RUNNING && (t->stuck || t->in_vfork || t->spared);
 	return n;
 }
 
@@ -166,7 +205,7 @@ static bool describe(const struct tracee *t, struct paused_thread *out)
 	out->nvectors = 0;
 	if (t->state == TRACEE_RUNNING) {
 		out->flags = t->stuck || t->in_vfork ? PAUSED_ASLEEP : 0;
-		return out->flags; /* else a leader that has ended before the others */
+		return out->flags || t->spared; /* else a leader that has ended before the others */
 	}
 	if (has_ended(t) || tracee_regs(t, &out->regs) < 0)
 		return false;
@@ -235,6 +274,7 @@ int64_t pausing_stop(struct keeper *k, uint64_t limit_ns)
 	p->on = true;
 	p->began_ns = k->now_ns;
 	p->until_ns = k->now_ns + limit_ns;
+	p->spared_ns = 0;
 	atomic_store(&k->shared->pause_began_ns, p->began_ns);
 	interrupt_all(k);
 	r = await_all(k);
@@ -250,12 +290,26 @@ int64_t pausing_stop(struct keeper *k, uint64_t limit_ns)
 	return count_not_stopped(k);
 }
 
+/* One that was spared may have gone so far. */
+static bool has_execed(const struct keeper *k)
+{
+	for (uint32_t i = 0; i < k->nqueue; i++) {
+		const struct tracee *t = &k->threads.all[k->queue[i]];
+
+		if (t->state == TRACEE_STOPPED && !t->guest && event_decode(t->status).what == HAPPENED_EXEC)
+			return true;
+	}
+	return false;
+}
+
 int64_t pausing_end(struct keeper *k)
 {
+	bool execed = has_execed(k);
+
 	if (!k->pausing.on)
 		return -ETIMEDOUT;
 	resume(k);
-	return 0;
+	return execed ? -ESRCH : 0;
 }
 
 void pausing_round(struct keeper *k, uint64_t max_wait_ns)

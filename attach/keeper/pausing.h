@@ -13,7 +13,9 @@
  * are stopped, which leave.c knows how to settle.
  *
  * Not stopped are threads that sleep where nothing interrupts (state D; the parent of a vfork): they cannot run before they have stopped,
- * but their registers are not to be had. One that runs, and does not stop, is a failure.
+ * but their registers are not to be had. Nor are those stopped that sleep in the middle of moving bytes (a large write, recv with MSG_WAITALL): they
+ * would be told that they have moved fewer, and many a program takes that for an error. Such a one may wake and run while all others stand; that is
+ * said. One that runs, and does not stop, is a failure.
  */
 #ifndef MM_PAUSING_H
 #define MM_PAUSING_H
@@ -30,7 +32,7 @@ int64_t pausing_stop(struct keeper *k, uint64_t limit_ns);
 /* Fill shared->paused_batch with the next threads, from place @from of the table on (shared->paused_next). How many; -ETIMEDOUT: the pause is over. */
 int64_t pausing_next(struct keeper *k, uint32_t from);
 
-/* Let everybody go. 0; -ETIMEDOUT: that has happened before. */
+/* Let everybody go. 0; -ETIMEDOUT: that has happened before; -ESRCH: another program runs now. */
 int64_t pausing_end(struct keeper *k);
 
 /* A round of the keeper's loop while everybody stands. */

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -75,12 +76,14 @@ static long parse_number(const char **p, int base)
 
 #define RUNNING -2
 
+#define ARGS 6
+
 /*
- * The system call that a thread is blocked in, and its first argument; -1 if
+ * The system call that a thread is blocked in, and its arguments; -1 if
  * it is not blocked in one, or RUNNING. /proc/.../syscall says "running", or the call's
  * number and arguments, or -1 where it sleeps outside of a call.
  */
-static long blocked_in(pid_t pid, pid_t tid, unsigned long *arg)
+static long blocked_in(pid_t pid, pid_t tid, unsigned long arg[ARGS])
 {
 	char path[64], buf[256] = "";
 	const char *p = buf;
@@ -90,10 +93,12 @@ static long blocked_in(pid_t pid, pid_t tid, unsigned long *arg)
 	if (slurp(path, buf, sizeof(buf)) <= 0 || buf[0] < '0' || buf[0] > '9')
 		return buf[0] == 'r' ? RUNNING : -1;
 	nr = parse_number(&p, 10);
-	*arg = 0;
-	if (p[0] == ' ' && p[1] == '0' && p[2] == 'x') {
-		p += 3;
-		*arg = parse_number(&p, 16);
+	for (int i = 0; i < ARGS; i++) {
+		arg[i] = 0;
+		if (p[0] == ' ' && p[1] == '0' && p[2] == 'x') {
+			p += 3;
+			arg[i] = parse_number(&p, 16);
+		}
 	}
 	return nr;
 }
@@ -104,27 +109,58 @@ static long blocked_in(pid_t pid, pid_t tid, unsigned long *arg)
  */
 static bool making_a_process(pid_t pid, pid_t tid)
 {
-	unsigned long arg;
-	long nr = blocked_in(pid, tid, &arg);
+	unsigned long arg[ARGS];
+	long nr = blocked_in(pid, tid, arg);
 
 	return nr == RUNNING || nr == SYS_clone || nr == SYS_fork || nr == SYS_vfork || nr == SYS_clone3;
 }
 
 bool procfs_in_vfork(pid_t pid, pid_t tid, int mem)
 {
-	unsigned long arg;
+	unsigned long arg[ARGS];
 	uint64_t flags = 0;
 
-	switch (blocked_in(pid, tid, &arg)) {
+	switch (blocked_in(pid, tid, arg)) {
 	case SYS_vfork:
 		return true;
 	case SYS_clone:
-		return arg & CLONE_VFORK;
+		return arg[0] & CLONE_VFORK;
 	case SYS_clone3:
 		/* struct clone_args begins with the flags */
-		return pread(mem, &flags, sizeof(flags), (off_t)arg) == sizeof(flags) && (flags & CLONE_VFORK);
+		return pread(mem, &flags, sizeof(flags), (off_t)arg[0]) == sizeof(flags) && (flags & CLONE_VFORK);
 	default:
 		return false;
+	}
+}
+
+enum waiting procfs_waits(pid_t pid, pid_t tid)
+{
+	unsigned long arg[ARGS];
+
+	switch (blocked_in(pid, tid, arg)) {
+	case RUNNING:
+		return WAITS_NOT;
+	case SYS_write:
+	case SYS_writev:
+	case SYS_sendto:
+	case SYS_sendmsg:
+	case SYS_sendmmsg:
+	case SYS_sendfile:
+	case SYS_splice:
+	case SYS_tee:
+	case SYS_vmsplice:
+	case SYS_copy_file_range:
+	case SYS_recvmmsg:
+		return WAITS_MOVING;
+	case SYS_recvfrom:
+		return arg[3] & MSG_WAITALL ? WAITS_MOVING : WAITS;
+	case SYS_recvmsg:
+		return arg[2] & MSG_WAITALL ? WAITS_MOVING : WAITS;
+	case SYS_io_getevents:
+	case SYS_io_pgetevents:
+		return arg[1] > 1 ? WAITS_MOVING : WAITS; /* at least so many */
+	default:
+		return WAITS;
 	}
 }
 

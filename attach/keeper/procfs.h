@@ -33,6 +33,17 @@ bool procfs_uninterruptible(pid_t pid, pid_t tid);
  */
 bool procfs_in_vfork(pid_t pid, pid_t tid, int mem);
 
+/*
+ * Is it blocked, and in a call that may have done a part of what it was asked for (a large write, a receipt that wants all)? Woken, that
+ * would return with that part, and cannot be started again.
+ */
+enum waiting {
+	WAITS_NOT,	/* it runs, or would */
+	WAITS,		/* or it cannot be told */
+	WAITS_MOVING,	/* in such a call */
+};
+enum waiting procfs_waits(pid_t pid, pid_t tid);
+
 /* Signal sets of a thread, bit n-1 for signal n. */
 struct procfs_signals {
 	uint64_t blocked;	/* as it is now, also inside a call that brings its own */

@@ -40,7 +40,7 @@ enum command_op {
 	COMMAND_TAKE_OVER,	/* a debugger has let go, nothing is planted: be the tracer from now on (relay.h) */
 	COMMAND_STOP_ALL,	/* arg: ns after which it ends by itself. Every thread (pausing.h), the first of them into paused_batch; result: how many could not be stopped */
 	COMMAND_NEXT_STOPPED,	/* arg: paused_next of the last answer: more of them into paused_batch; result: how many */
-	COMMAND_RESUME_ALL,	/* 0; -ETIMEDOUT: it has ended by itself before */
+	COMMAND_RESUME_ALL,	/* 0; -ETIMEDOUT: it has ended by itself before; -ESRCH: another program runs now */
 	COMMAND_LET_END,	/* the process that stands at its end may end (ending.h). How many threads were waiting */
 	COMMAND_LEAVE,		/* lift, detach, exit: no answer but the keeper's end */
 };
@@ -65,7 +65,7 @@ enum leave_reason {
 };
 const char *leave_reason_text(enum leave_reason r);
 
-/* A thread of a pause. */
+/* A thread of a pause. Without any of these it could not be stopped, and may have run. */
 enum paused_flags {
 	PAUSED_KNOWN = 1 << 0,	/* it stands, registers are filled in */
 	PAUSED_ASLEEP = 1 << 1,	/* it could not be stopped, but sleeps in the kernel, and will stop before it runs again */

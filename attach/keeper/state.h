@@ -39,6 +39,7 @@ struct pausing {
 	bool on;
 	uint32_t number;
 	uint64_t began_ns, until_ns;
+	uint64_t spared_ns;		/* since when only those are left that were spared; 0: not yet */
 };
 
 struct keeper {

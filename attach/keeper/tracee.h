@@ -54,6 +54,8 @@ struct tracee {
 	bool interrupted;	/* PTRACE_INTERRUPT sent, or a first stop awaited: not seen yet */
 	bool fenced;		/* any fork that it makes from now on is traced */
 	bool awaited;		/* a pause waits for its stop */
+	bool spared;		/* a pause has not interrupted it: it moves bytes, and would be told that it moved fewer; or it */
+	bool runs;		/* ... when it was asked last */
 	bool stuck;		/* a pause has given it up: it sleeps where nothing interrupts, and stops when it wakes */
 	bool ending;		/* HELD at its end */
 	bool stop_again;	/* taken out of a group stop to serve a hit: must go back */

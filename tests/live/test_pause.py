@@ -216,6 +216,28 @@ def test_time_outs_come(victim, pauser):
         assert told["idle_kinds"][kind] >= 20, told
 
 
+@pytest.mark.parametrize("args", WAYS, ids=ids)
+def test_transfers_are_whole(victim, pauser, args):
+    """Who is in the middle of moving bytes is left alone: interrupted, its call would say that it moved fewer. It is said to have run."""
+    target = victim("transfers")
+    p = pauser(target, *args)
+    left, pauses = 0, rounds(40, 200)
+    for _ in range(pauses):
+        had = p.pause()
+        left += had["not_stopped"]
+        told = p.ask("threads")
+        unknown = [t for t in told if not t["known"]]
+        assert len(unknown) == had["not_stopped"] and all(t["running"] and t["sp"] for t in unknown), told
+        assert len(told) == len(threads(target.pid))
+        random_moment(0.02)
+    p.end()
+    assert_untouched(target)
+    told = target.end()
+    # one that waits for a processor all the time that it is asked looks like any that runs; before, each pause cut all five
+    assert sum(told["short"].values()) <= pauses // 20, told
+    assert all(told["full"].values()) and left > 0, (told, left)
+
+
 @pytest.mark.parametrize("mode", ["fork", "big", "vfork", "spawn", "system", "exec", "shared", "thread"])
 @pytest.mark.parametrize("args", WAYS, ids=ids)
 def test_makers(victim, pauser, mode, args):
