@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attach/datasyms.h"
 #include "base/fdio.h"
 
 #define LINKS_MAX 4096
@@ -96,12 +97,17 @@ static taddr find_r_debug(int mem, taddr dynamic)
 	return 0;
 }
 
-/* The struct r_debug that the dynamic linker filled in; false if there is none yet. */
+/*
+ * The struct r_debug that the dynamic linker filled in; false if there is none yet. Where the dynamic linker was started as a program
+ * (ld.so PROGRAM), the kernel says that it is the program, which has no DT_DEBUG but the struct itself.
+ */
 static bool read_r_debug(int mem, const struct aux *aux, const struct module *program, struct r_debug_of_target *out)
 {
 	taddr dynamic = find_dynamic(mem, aux, program->bias);
 	taddr at = dynamic ? find_r_debug(mem, dynamic) : 0;
 
+	if (!at && program->img && datasyms_find(elfimage_elf(program->img), "_r_debug", &at))
+		at += program->bias;
 	return at && read_mem(mem, at, out, sizeof(*out));
 }
 

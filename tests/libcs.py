@@ -27,7 +27,7 @@ SUITES = {"2.31": ["bullseye"], "2.36": ["bookworm"], "2.41": ["trixie"], "2.43"
 OLDEST = "2.31"
 ARCHIVE = "http://archive.debian.org/debian"
 LIMIT = 300
-VICTIMS = ["census"]
+VICTIMS = ["census", "losses"]
 
 
 class NotToBeHad(Exception):

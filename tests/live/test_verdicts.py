@@ -18,7 +18,8 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from harness import TOP, VICTIMS, Program
+import libcs
+from harness import MMATTACH, TOP, VICTIMS, Program
 from untouched import assert_untouched
 
 VERDICTS = TOP / os.environ.get("MM_BUILD", "build/release") / "tools/verdicts"
@@ -45,9 +46,9 @@ class Judged:
     lost: dict
 
 
-def start(name):
+def start(name, command=None):
     """The victim, when it waits, and {address: (site, bytes asked for)}."""
-    program = Program([VICTIMS / name, *PROGRAMS[name]])
+    program = Program(command or [VICTIMS / name, *PROGRAMS[name]])
     told = {}
     while True:
         line = program.out.take()
@@ -129,11 +130,11 @@ def without_exceptions(ours, theirs):
 
 @pytest.fixture
 def waiting():
-    """waiting(NAME): a victim that waits, and its blocks' sites."""
+    """waiting(NAME, [COMMAND]): a victim that waits, and its blocks' sites."""
     started = []
 
-    def begin(name):
-        program, told = start(name)
+    def begin(name, command=None):
+        program, told = start(name, command)
         started.append(program)
         return program, told
 
@@ -169,6 +170,35 @@ def test_from_a_core(waiting, tmp_path, name):
     assert pathlib.Path(tmp_path / "core").exists(), done.stdout + done.stderr
     post_mortem, _ = judged_by_us(told, "-c", tmp_path / "core")
     assert post_mortem == ours
+
+
+def with_libc(name, version):
+    """How the victim is started with that glibc; the C++ one, which is linked with this machine's libraries, needs one that is no older."""
+    if not libcs.there(version):
+        pytest.skip(f"glibc {version} is not there: make libcs (it needs the network)")
+    if name == "losses":
+        return libcs.command(version, name, *PROGRAMS[name])
+    folder = libcs.libraries(version)
+    return [folder / "ld-linux-x86-64.so.2", "--library-path", f"{folder}:/usr/lib/x86_64-linux-gnu", VICTIMS / name]
+
+
+@pytest.mark.parametrize("name,version", [(name, v) for name in PROGRAMS for v in libcs.SUITES if (name, v) != ("cxxlosses", libcs.OLDEST)])
+def test_other_libcs(waiting, name, version):
+    """The same with each glibc, whose threads, stacks and thread-local variables lie elsewhere, as with that of this machine, which is compared with valgrind."""
+    program, told = waiting(name)
+    usual, answer = judged_by_us(told, program.pid)
+    end(program)
+    program, told = waiting(name, with_libc(name, version))
+    ours, other = judged_by_us(told, program.pid)
+    assert ours.sites == usual.sites
+    assert ours.lost == usual.lost
+    assert len(other["doubts"]) == len(answer["doubts"]), other["doubts"]
+    # the loader's and the C library's own: how many there are is their business, but nobody has lost them
+    assert set(ours.others) == {"possible", "reachable"}, ours.others
+    said = subprocess.run([MMATTACH, "scan", "-p", str(program.pid)], capture_output=True, text=True, timeout=120)
+    assert "its own figures agree" in said.stdout and "are not listed" not in said.stdout, said.stdout + said.stderr
+    assert_untouched(program)
+    end(program)
 
 
 def test_again_and_again(waiting):

@@ -319,6 +319,7 @@ static void *holds_in_register(void *arg)
 {
 	(void)arg;
 	hide_in_secret();
+	losses_wipe();
 	__asm__ volatile("mov %0, %%r12\n"
 			 "not %%r12\n"
 			 "xor %%ecx, %%ecx\n"
