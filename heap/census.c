@@ -41,6 +41,14 @@ static int by_address(const void *a, const void *b)
 	return (x->addr > y->addr) - (x->addr < y->addr);
 }
 
+/* Of those whose tcaches are alike links tell, once something was freed. */
+static const char *by_links(const struct glibc_layout *l)
+{
+	if (!l->links_seen)
+		return "2.30 to 2.41";
+	return l->mangled ? "2.32 to 2.41" : "2.30 or 2.31";
+}
+
 /* What the versions differ in. */
 static void name_layout(const struct glibc *g)
 {
@@ -49,7 +57,7 @@ static void name_layout(const struct glibc *g)
 	if (g->layout.bins == 0x68)
 		versions = "2.26 or before";
 	else if (g->layout.fastbins && g->layout.tcache)
-		versions = g->layout.tcache->slots ? "2.42" : g->layout.tcache->count_bytes == 1 ? "2.27 to 2.29" : g->layout.mangled ? "2.32 to 2.41" : "2.30 or 2.31";
+		versions = g->layout.tcache->slots ? "2.42" : g->layout.tcache->count_bytes == 1 ? "2.27 to 2.29" : by_links(&g->layout);
 	else if (g->layout.fastbins)
 		versions = "2.27 to 2.42";
 	snprintf(g->c->layout, sizeof(g->c->layout), "glibc %s", versions);

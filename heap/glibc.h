@@ -58,6 +58,7 @@ struct glibc_layout {
 	uint32_t heap_info;		/* bytes; 0: no other arena, and so not known */
 	uint64_t heap_max;
 	bool mangled;			/* links of fastbins and tcaches: safe-linking */
+	bool links_seen;		/* there are some, so that it is known whether they are */
 	const struct glibc_tcache_form *tcache;	/* NULL: none seen */
 };
 

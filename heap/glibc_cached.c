@@ -404,6 +404,7 @@ int glibc_mark_cached(struct glibc *g)
 	if (g->layout.fastbins)
 		glibc_learn_from_fastbins(g, &plain);
 	g->layout.mangled = plain < 0 || !g->layout.fastbins;
+	g->layout.links_seen = plain != 0;
 	for (size_t i = 0; i < n && !err; i++)
 		err = mark_tcache(g, &all[i]);
 	for (size_t a = 0; a < g->narenas && g->layout.fastbins && !err; a++)

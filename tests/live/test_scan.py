@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -44,6 +45,17 @@ def end(victim, undisturbed=True):
     assert told["wrong"] == 0, told
     assert told["eintr"] == 0 or not undisturbed, told
     assert told["rounds"] > 0
+
+
+@pytest.mark.parametrize("name", ["transfers", "held"])
+def test_the_version_is_not_guessed(victim, name):
+    """Where nothing was freed yet, nothing tells plain links from mangled ones."""
+    v = victim(name)
+    layout = scan("-p", v.pid).json()["scan"]["heap"]["layout"]
+    version = tuple(map(int, re.findall("[0-9]+", os.confstr("CS_GNU_LIBC_VERSION"))))
+    low, *high = (tuple(map(int, n)) for n in re.findall(r"([0-9]+)\.([0-9]+)", layout))
+    assert low <= version[:2] and version[:2] <= (high or [version[:2]])[0], (layout, version)
+    assert_untouched(v)
 
 
 def test_what_was_lost_before_we_came(victim):
