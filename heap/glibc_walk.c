@@ -23,19 +23,39 @@
 
 /* --- the list of blocks --- */
 
-/* Room for more, by the kernel's moving of pages instead of copying. */
+/*
+ * Room for as many blocks as there can be: no memory yet, only addresses, so that nothing has to be moved, and huge pages can be had: with
+ * small ones their faults are most of the time that a census takes. Where not even that can be had: for as many as are usual.
+ */
+static bool reserve_blocks(struct glibc *g)
+{
+	struct census *c = g->c;
+	size_t most = FIRST_BLOCKS;
+
+	for (size_t i = 0; i < g->nregions; i++)
+		most += (g->regions[i].hi - g->regions[i].lo) / (g->regions[i].arena == CENSUS_MMAPPED ? PAGE : GLIBC_MINSIZE) + 1;
+	for (; most >= FIRST_BLOCKS; most /= 2) {
+		void *p = mmap(NULL, most * sizeof(*c->blocks), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+		if (p == MAP_FAILED)
+			continue;
+		(void)madvise(p, most * sizeof(*c->blocks), MADV_HUGEPAGE);
+		c->blocks = p;
+		c->block_room = most;
+		return true;
+	}
+	return false;
+}
+
+/* It is full after all: the kernel moves the pages. */
 static bool grow_blocks(struct census *c)
 {
-	const size_t more = c->block_room ? 2 * c->block_room : FIRST_BLOCKS;
-	void *p = c->blocks ? mremap(c->blocks, c->block_room * sizeof(*c->blocks), more * sizeof(*c->blocks), MREMAP_MAYMOVE)
-			    : mmap(NULL, more * sizeof(*c->blocks), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *p = mremap(c->blocks, c->block_room * sizeof(*c->blocks), 2 * c->block_room * sizeof(*c->blocks), MREMAP_MAYMOVE);
 
 	if (p == MAP_FAILED)
 		return false;
-	/* fewer faults: with small pages they are a third of the time */
-	(void)madvise(p, more * sizeof(*c->blocks), MADV_HUGEPAGE);
 	c->blocks = p;
-	c->block_room = more;
+	c->block_room *= 2;
 	return true;
 }
 
@@ -52,11 +72,13 @@ static void add_block(struct glibc *g, taddr addr, uint64_t size)
 /* What was beyond need goes back. */
 void glibc_trim_blocks(struct census *c)
 {
-	const size_t bytes = (c->nblocks * sizeof(*c->blocks) + PAGE - 1) & ~(size_t)(PAGE - 1);
-	void *p = bytes ? mremap(c->blocks, c->block_room * sizeof(*c->blocks), bytes, 0) : MAP_FAILED;
+	const size_t all = (c->block_room * sizeof(*c->blocks) + PAGE - 1) & ~(size_t)(PAGE - 1);
+	size_t kept = (c->nblocks * sizeof(*c->blocks) + PAGE - 1) & ~(size_t)(PAGE - 1);
 
-	if (p != MAP_FAILED)
-		c->block_room = bytes / sizeof(*c->blocks);
+	/* one page stays, so that there is something to free */
+	kept = kept ? kept : PAGE;
+	if (kept < all && munmap((char *)c->blocks + kept, all - kept) == 0)
+		c->block_room = kept / sizeof(*c->blocks);
 }
 
 static void add_area(struct glibc *g, taddr lo, taddr hi, uint32_t arena)
@@ -346,6 +368,8 @@ static void check_sums(struct glibc *g, size_t i)
 
 int glibc_walk(struct glibc *g)
 {
+	if (!reserve_blocks(g))
+		return -ENOMEM;
 	for (size_t i = 0; i < g->nregions && !g->no_memory; i++) {
 		struct glibc_region *r = &g->regions[i];
 
