@@ -86,7 +86,9 @@ static void put_part(struct strbuf *sb, uint64_t bytes, uint64_t all, const char
 	strbuf_pad(sb, ' ', LEFT);
 	words_size(&cell, bytes);
 	words_right(sb, &cell, COLUMN_BYTES);
-	words_percent(&cell, (double)bytes, (double)all);
+	/* no part of it: what others took is not the allocator's, and a corrupt heap may claim anything */
+	if (bytes <= all)
+		words_percent(&cell, (double)bytes, (double)all);
 	words_right(sb, &cell, COLUMN_SHARE);
 	strbuf_printf(sb, "  %s", what);
 }
@@ -154,7 +156,10 @@ static void put_heap(struct strbuf *sb, const struct scan_report *r)
 	strbuf_puts(sb, ", ");
 	words_size(sb, a.system);
 	strbuf_puts(sb, " from the system");
-	strbuf_puts(sb, heap->adds_up ? "; its own figures agree\n" : "; its own figures and what was found DIFFER\n");
+	strbuf_puts(sb, heap->adds_up ? "; its own figures agree" : "; its own figures and what was found DIFFER");
+	if (heap->mmapped_claimed == UINT64_MAX)
+		strbuf_puts(sb, ", those of blocks with a mapping of their own were not found");
+	strbuf_putc(sb, '\n');
 	put_account(sb, r, &a);
 	put_fragmentation(sb, &a);
 }
