@@ -27,7 +27,7 @@
 #define SPEED_MOST 2e10		/* bytes a second, of any machine */
 #define SPEED_USUAL 4e9
 #define BASE_NS 300000		/* a pause of one thread and no memory */
-#define THREAD_NS 25000		/* for each thread: interrupted, woken, asked for its registers, continued */
+#define THREAD_NS 35000		/* for each thread: what it sleeps in looked up, interrupted, woken, asked for its registers, continued */
 #define LIMIT_LEAST_NS 1000000000ull
 #define LIMIT_ANY_NS 10000000000ull	/* where any pause will do */
 #define SLACK_NS 2000000000ull	/* the keeper's answer may come so long after its own limit */
