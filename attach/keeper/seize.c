@@ -18,8 +18,9 @@
 
 /*
  * PTRACE_SEIZE waits while the process execs, and the exec waits until the
- * other threads, which may be ours already, are reaped. So a timer reaps them
- * from a signal handler, the only code of ours that runs meanwhile; the
+ * other threads, which may be ours already, are reaped; those that are seized
+ * to their end stop once more before it. So a timer lets them end and reaps
+ * them from a signal handler, the only code of ours that runs meanwhile; the
  * request is then restarted by the kernel. Without it target and keeper wait
  * for each other for ever.
  */
@@ -32,6 +33,8 @@ static void reap(int sig)
 
 	(void)sig;
 	while (reaped->n < THREADS_MAX && (tid = waitpid(-1, &status, WNOHANG | __WALL)) > 0) {
+		if (tracee_let_end(tid, status))
+			continue;
 		reaped->all[reaped->n].tid = tid;
 		reaped->all[reaped->n++].status = status;
 	}

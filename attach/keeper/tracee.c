@@ -34,6 +34,15 @@ int tracee_seize_to_end(pid_t tid)
 	return request(PTRACE_SEIZE, tid, 0, OPTIONS | PTRACE_O_TRACEEXIT);
 }
 
+bool tracee_let_end(pid_t tid, int status)
+{
+	if (!WIFSTOPPED(status) || status >> 16 != PTRACE_EVENT_EXIT)
+		return false;
+	/* ESRCH: it has been killed besides */
+	(void)!request(PTRACE_CONT, tid, 0, 0);
+	return true;
+}
+
 bool tracee_is_ours(pid_t tid)
 {
 	siginfo_t si;

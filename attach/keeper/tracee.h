@@ -90,6 +90,9 @@ must_check int tracee_seize(pid_t tid);
 /* The same; it, and what it makes, also stops when it is about to end (HAPPENED_ENDING). */
 must_check int tracee_seize_to_end(pid_t tid);
 
+/* Does @status say that it is about to end? Then let it: for a signal handler, of one that may be in no table yet. */
+bool tracee_let_end(pid_t tid, int status);
+
 /* Is @tid a tracee of ours (or a child), whether in the table or not? */
 bool tracee_is_ours(pid_t tid);
 
