@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: MIT
+"""Memory that is swapped out stays so, and what was not read is said: where the machine has swap.
+
+    dd if=/dev/zero of=swap bs=1M count=64; chmod 600 swap; mkswap swap; swapon swap      (as root)
+"""
+import ctypes
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+from harness import MMATTACH
+from test_pause import PAGE, Pauser, resident
+from test_shares import Shares, shares  # noqa: F401
+from test_verdicts import judged_by_us
+from untouched import assert_untouched
+
+PIDFD_OPEN, PROCESS_MADVISE = 434, 440
+PAGEOUT = 21
+LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+class Range(ctypes.Structure):
+    _fields_ = [("at", ctypes.c_void_p), ("size", ctypes.c_size_t)]
+
+
+def page_out(pid, at, size):
+    """Ask the kernel to swap that out: the process does nothing."""
+    fd = LIBC.syscall(PIDFD_OPEN, pid, 0)
+    assert fd >= 0, os.strerror(ctypes.get_errno())
+    done = LIBC.syscall(PROCESS_MADVISE, fd, ctypes.byref(Range(at, size)), ctypes.c_size_t(1), PAGEOUT, 0)
+    err = ctypes.get_errno()
+    os.close(fd)
+    if done < 0:
+        pytest.skip(f"optional: process_madvise: {os.strerror(err)}")
+
+
+@pytest.fixture(autouse=True)
+def swap():
+    if "SwapFree:              0 kB" in pathlib.Path("/proc/meminfo").read_text():
+        pytest.skip("optional: this machine has no swap")
+
+
+def swapped(pid):
+    return {where: kib for where, kib in resident(pid).items() if where[1] == "Swap" and kib}
+
+
+def test_swapped(victim):
+    """A block that is swapped out is a hole, and the report of a scan, and of a watch, says how much it is."""
+    target = victim("still")
+    target.ask("quiet")
+    at, size, _ = max(target.ask("where")["blocks"], key=lambda b: b[1])
+    page_out(target.pid, at, size)
+    before = resident(target.pid)
+    out = sum(swapped(target.pid).values())
+    assert out == size // 1024, swapped(target.pid)
+    sentence = f"{out} KiB of memory were swapped out and not read: what only a pointer there holds is taken for lost"
+    p = Pauser(target.pid)
+    for _ in range(10):
+        had = p.pause()
+        assert (had["swapped"], had["missing"]) == (size, 0), had
+    assert p.ask(f"word {at + size // 2}") == {"word": None, "kind": 3}
+    p.end()
+    said = subprocess.run([MMATTACH, "scan", "-p", str(target.pid)], capture_output=True, text=True, timeout=60)
+    assert said.returncode == 0, said.stderr
+    assert "NOT READ: swapped out" in said.stdout and sentence in said.stdout, said.stdout
+    assert resident(target.pid) == before
+    assert_untouched(target)  # which reads code that was not there
+    said = subprocess.run([MMATTACH, "-p", str(target.pid), "-d", "0.2s", "--verdicts", "yes"], capture_output=True, text=True, timeout=60)
+    assert said.returncode == 0 and sentence in said.stdout, said.stdout + said.stderr
+    assert sum(swapped(target.pid).values()) == out
+    assert_untouched(target)
+    assert target.end() == {"damaged": 0, "eintr": 0}
+
+
+def test_swapped_out_of_shared_memory(shares):  # noqa: F811
+    """It has no page in the table then, like memory that was never used; and that is said."""
+    target = shares()
+    m = target.maps["anonymous"]
+    page_out(target.pid, m["map"], m["pages"] * PAGE)
+    before = resident(target.pid)
+    ours, answer = judged_by_us(target.told(), target.pid)
+    assert ours.sites["anonymous"] == {"definite": 1}
+    assert ours.sites["sysv"] == {"reachable": 1}
+    unseen = (4 * 8 + 8 + 2 * 16) * PAGE // 1024
+    assert len(answer["doubts"]) == 1 and f"{unseen} KiB of shared memory have no page" in answer["doubts"][0], answer["doubts"]
+    assert resident(target.pid) == before
+    assert_untouched(target)
+    target.end()
