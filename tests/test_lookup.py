@@ -95,8 +95,9 @@ def test_at_as_json(trace):
     inside, nothing, both = got["block_at"]
     outer, inner = inside["blocks"]
     assert outer["stack"][0]["function"] == "large" and inner["stack"][0]["function"] == "many"
-    assert {key: inner[key] for key in list(inner)[:8]} == {
-        "family": "pool", "noun": "block", "address": "0x10200", "bytes": 64, "offset": 16, "age_s": 7, "entry": 1, "group": 3}
+    assert {key: inner[key] for key in list(inner)[:9]} == {
+        "family": "pool", "noun": "block", "address": "0x10200", "bytes": 64, "offset": 16, "age_s": 7, "verdict": "unknown", "entry": 1,
+        "group": 3}
     assert (outer["offset"], outer["entry"], got["groups"][outer["group"]]["bytes"]) == (0x210, 2, 4096)
     assert nothing == {"address": "0x5", "released_twice_s": None, "blocks": [], "objects": []}
     (dict_,) = both["objects"]
