@@ -18,6 +18,15 @@ PATH = [f"path{n}" for n in range(9, -1, -1)]
 OUTERMOST = ["__libc_start_call_main", "__libc_start_main", "_start"]
 
 
+@pytest.fixture
+def attach(watch):
+    """attach(VICTIM, ARG...): a stack is one group here, whatever has become of its blocks."""
+    def start(target, *args, **kwargs):
+        return watch("-p", target.pid, "--verdicts", "no", *args, **kwargs).wait_watching()
+
+    return start
+
+
 def functions(group):
     return [frame["function"] for frame in group["stack"]]
 
