@@ -15,7 +15,7 @@ def is_wrapper(frame):
 
 def test_served_under_load(serve, watch):
     ovs = serve(Ovs)
-    run = watch("-p", ovs.pid).wait_watching()
+    run = watch("-p", ovs.pid, "--verdicts", "no").wait_watching()
     with ovs.busy() as served:
         wait_for(lambda: len(served) >= 60, "load", 60)
     report = run.finish(limit=60)
@@ -28,7 +28,7 @@ def test_served_under_load(serve, watch):
 def test_flows_that_stay_are_found_behind_the_wrappers(serve, watch):
     """Through its own interface: flows nobody deletes, each some blocks, all of them taken through xmalloc & co."""
     ovs = serve(Ovs)
-    run = watch("-p", ovs.pid).wait_watching()
+    run = watch("-p", ovs.pid, "--verdicts", "no").wait_watching()
     flows = 400
     file = ovs.folder / "flows"
     file.write_text("".join(f"priority={i},in_port=1,ip,nw_dst=198.51.{i // 256}.{i % 256},actions=output:2\n"
@@ -49,7 +49,7 @@ def test_a_library_that_leaks_in_it(serve, watch, built, tmp_path):
     ledger = tmp_path / "ledger"
     ovs = serve(Ovs, env={"LD_PRELOAD": str(built("ovs_leak.so")), "MM_LEDGER": str(ledger)})
     before = len(ledger.read_text().splitlines()) if ledger.exists() else 0
-    run = watch("-p", ovs.pid).wait_watching()
+    run = watch("-p", ovs.pid, "--verdicts", "no").wait_watching()
     for _ in range(50):
         ovs.appctl("version")
     report = run.finish()
