@@ -17,7 +17,7 @@
 #include "base/log.h"
 
 #define LEAVE_NS 6000000000ull
-#define SEIZE_NS 10000000000ull
+#define SEIZE_NS 20000000000ull	/* longer than the keeper's own limits (seize.c) */
 
 /* --- the target --- */
 
@@ -77,8 +77,9 @@ void come_undone(struct session *s)
 		link_signal(&s->link, SIGKILL);
 	if (link_leave(&s->link, LEAVE_NS) == 0)
 		return;
-	log_error("the keeper (%d) does not end; the traps are %s", s->link.keeper,
-		  atomic_load(&s->link.shared->left_ns) ? "lifted" : "perhaps not lifted");
+	log_error("the keeper (%d) does not end; %s", s->link.keeper,
+		  !link_any_planted(&s->link) ? "it had planted nothing" :
+		  atomic_load(&s->link.shared->left_ns) ? "the traps are lifted" : "the traps are perhaps not lifted");
 }
 
 static void say_attach_failed(struct session *s, int err)
@@ -113,12 +114,12 @@ static void say_attach_failed(struct session *s, int err)
 		if (err == -ESRCH && now.state != 'Z')
 			diagnose_attach(&now, &self, err, &d);
 		else if (err == -ESRCH)
-			diagnose_vanished(&s->target, &d);
+			diagnose_vanished(&s->target, false, &d);
 		else
 			diagnose_attach(&now, &self, err, &d);
 		target_fini(&now);
 	} else if (r == -ESRCH || r == -ENOENT) {
-		diagnose_vanished(&s->target, &d);
+		diagnose_vanished(&s->target, false, &d);
 	} else {
 		/* it may well be there, only we cannot look: then what failed first is the reason */
 		diagnose_attach(&s->target, &self, err == -ESRCH ? r : err, &d);

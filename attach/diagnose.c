@@ -273,7 +273,7 @@ void diagnose_attach(const struct target_info *t, const struct diagnose_self *se
 	if (err == EPERM || err == EACCES) {
 		diagnose_permission(t, self, out);
 	} else if (err == ESRCH) {
-		diagnose_vanished(t, out);
+		diagnose_vanished(t, true, out);
 	} else if (err == ENOSYS) {
 		say(out, CANNOT "this system has no ptrace", WHO(t));
 		hint(out, "some sandboxes (gVisor, for one) leave it out: run mmattach on the host");
@@ -291,9 +291,14 @@ void diagnose_no_allocator(const struct target_info *t, bool is_static, struct d
 			 " (also 0xADDRESS or MODULE+0xOFFSET instead of NAME)");
 }
 
-void diagnose_vanished(const struct target_info *t, struct diagnosis *out)
+void diagnose_vanished(const struct target_info *t, bool there, struct diagnosis *out)
 {
-	say(out, CANNOT "it ended while we were attaching", WHO(t));
+	if (!there) {
+		say(out, CANNOT "it ended while we were attaching", WHO(t));
+		return;
+	}
+	say(out, CANNOT "it began to run another program while we were attaching", WHO(t));
+	hint(out, "once more, and it is that one that is looked at");
 }
 
 void diagnose_log(const struct diagnosis *d)

@@ -53,15 +53,15 @@ bool diagnose_sigtrap(const struct target_info *t, struct diagnosis *out);
 
 /*
  * Attaching failed with @err (negative or positive errno). Best with facts read again after the
- * failure: another tracer may have been faster.
+ * failure: another tracer may have been faster; of what is not there any more diagnose_vanished tells.
  */
 void diagnose_attach(const struct target_info *t, const struct diagnose_self *self, int err, struct diagnosis *out);
 
 /* None of the functions to watch was found in the target; @is_static: it has no dynamic linker. */
 void diagnose_no_allocator(const struct target_info *t, bool is_static, struct diagnosis *out);
 
-/* It was there, and is not any more. */
-void diagnose_vanished(const struct target_info *t, struct diagnosis *out);
+/* It was there, and is not any more; or, @there, what it was is gone: the process lives, and has begun another program. */
+void diagnose_vanished(const struct target_info *t, bool there, struct diagnosis *out);
 
 /* Say it on stderr. */
 void diagnose_log(const struct diagnosis *d);

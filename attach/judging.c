@@ -115,45 +115,45 @@ static struct manner manner_of(const struct judging *j, uint32_t family)
 /* Does the census know all of the allocator's memory there? */
 static bool in_heap(const struct census *c, taddr addr)
 {
-	size_t low = 0, high = c->nareas;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (c->areas[middle].hi <= addr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return c->known && !c->nproblems && low < c->nareas && addr >= c->areas[low].lo;
+	return c->known && !c->nproblems && census_area_at(c, addr);
 }
 
 static bool is_loaders(const struct census *c, taddr addr)
 {
-	size_t low = 0, high = c->nown;
+	return block_at(c->own, c->nown, addr) < c->nown;
+}
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (c->own[middle].addr < addr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < c->nown && c->own[low].addr == addr;
+static bool is_writable(const struct mapping *m)
+{
+	return (m->perms & (MAPPING_WRITE | MAPPING_SHARED)) == MAPPING_WRITE;
 }
 
 static bool is_own_memory(const struct snapshot *s, const struct judging_block *b)
 {
 	const struct mapping *m = procmaps_find(&s->maps, b->addr);
 
-	return m && b->size && b->addr + b->size > b->addr && (m->perms & (MAPPING_WRITE | MAPPING_SHARED)) == MAPPING_WRITE;
+	return m && b->size && is_writable(m);
 }
 
 /* What is called a block is memory; what has another name is where it lies in a block of malloc's. */
 static bool takes_part(const struct judging_block *b, const struct snapshot *s, const struct defs_family *f, bool in_census)
 {
 	return in_census || ((!f->noun || !strcmp(f->noun, "block")) && is_own_memory(s, b));
+}
+
+/*
+ * So far it can go at most: a rule may take something else for the size. What lies behind the block around it, or behind the memory it is in, would
+ * be no root then.
+ */
+static uint64_t most_of(const struct snapshot *s, const struct judging_block *b, const struct judging_block *in)
+{
+	const struct mapping *m = procmaps_find(&s->maps, b->addr), *last = s->maps.maps + s->maps.n - 1;
+
+	if (in)
+		return in->addr + in->size - b->addr;
+	while (m < last && m[1].lo == m->hi && is_writable(&m[1]))
+		m++;
+	return m->hi - b->addr;
 }
 
 /* A family whose blocks are malloc's own has none inside of these: such a one was released, and its memory is another's by now. */
@@ -180,10 +180,14 @@ static void choose_family(struct judging *j, const struct snapshot *s, const str
 		if (is_loaders(&j->census, b->addr)) {
 			b->part = JUDGING_LOADERS;
 			b->verdict = VERDICT_REACHABLE;
-		} else if (is_stale(j, b, in, &m))
+		} else if (is_stale(j, b, in, &m)) {
 			b->part = JUDGING_STALE;
-		else if (takes_part(b, s, &l->defs.families[family], in))
+		} else if (takes_part(b, s, &l->defs.families[family], in)) {
+			const uint64_t most = most_of(s, b, in);
+
 			b->part = JUDGING_NODE;
+			b->size = b->size < most ? b->size : most;
+		}
 		j->stale += b->part == JUDGING_STALE;
 	}
 }
@@ -354,7 +358,7 @@ int judging_run(struct judging *j, const struct snapshot *s, const struct ledger
 
 	*j = (struct judging){ .doubts = STRBUF_INIT };
 	r = census_take(s, &j->census);
-	if (r == 0 && j->census.known)
+	if (r == 0)
 		r = dtvs_set_apart(s, &j->census);
 	if (r == 0)
 		r = collect(j, l);

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "attach/judging.h"
-#include "attach/room.h"
 #include "base/duration.h"
 #include "base/log.h"
 
@@ -33,6 +32,17 @@ static void too_long(struct look *out, const struct look_wish *wish)
 		  duration_format(wish->max_pause_ns, most, sizeof(most)));
 }
 
+static void no_memory(struct look *out)
+{
+	const struct room *room = &out->had.room;
+	char text[ROOM_TEXT];
+
+	if (room->needed > room->available)
+		look_fail(out, "a copy of the process %s", room_text(room, text));
+	else
+		look_fail(out, "there is not enough memory for a copy of the process");
+}
+
 static void explain(struct look *out, const struct look_wish *wish, int err)
 {
 	switch (err) {
@@ -49,10 +59,10 @@ static void explain(struct look *out, const struct look_wish *wish, int err)
 		look_fail(out, "the process was gone");
 		break;
 	case -ENOMEM:
-		look_fail(out, "there is not enough memory for a copy of the process");
+		no_memory(out);
 		break;
 	case -EOPNOTSUPP:
-		look_fail(out, "gdb is the tracer, and only a tracer can stop the process as a whole and let it go again as it was");
+		look_fail(out, LOOK_UNDER_GDB);
 		break;
 	case -EAGAIN:
 		look_fail(out, "its memory grew faster than it could be copied");
@@ -67,16 +77,10 @@ void look_take(struct look *out, struct link *l, pid_t pid, const struct look_wi
 	const struct pause_wish pause = {
 		.max_pause_ns = wish->verdicts == VERDICTS_AUTO ? wish->max_pause_ns : 0, .meanwhile = wish->meanwhile, .ctx = wish->ctx,
 	};
-	struct room room;
 	int r;
 
 	*out = (struct look){ .state = LOOK_TAKEN };
 	snapshot_init(&out->snapshot);
-	if (l->shared->gdb < 0 && !room_for_copy(pid, &room)) {
-		look_fail(out, "a copy of the process takes %.1f GiB, and %.1f GiB of memory are available",
-			  (double)room.needed / (1 << 30), (double)room.available / (1 << 30));
-		return;
-	}
 	r = pause_and_copy(l, pid, &pause, &out->snapshot, &out->had);
 	if (r < 0)
 		explain(out, wish, r);

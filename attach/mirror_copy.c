@@ -248,8 +248,8 @@ static int start_workers(struct mirror_copy *c)
 		c->nworkers += r == 0;
 	}
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	/* one is enough */
-	return c->nworkers ? 0 : r;
+	/* one is enough; EAGAIN is for want of room for its stack */
+	return c->nworkers ? 0 : r == -EAGAIN ? -ENOMEM : r;
 }
 
 /* --- all of it --- */
@@ -264,8 +264,6 @@ int mirror_copy_open(struct mirror_copy *c, const struct mirror *m, struct resid
 	pthread_cond_init(&c->go, NULL);
 	c->room_bytes = (size->bytes + extra + MIRROR_ROOM_PAGE - 1) & ~(uint64_t)(MIRROR_ROOM_PAGE - 1);
 	c->piece_room = size->runs + size->runs / 4 + m->nranges + extra / READ_BYTES + 1024;
-	if (!mirror_room_spared(c->room_bytes))
-		goto fail;
 	c->room = mirror_room_make(c->room_bytes);
 	c->pieces = malloc(c->piece_room * sizeof(*c->pieces));
 	if (!c->room || !c->pieces)

@@ -3,7 +3,8 @@
  * mirror_copy: the pages that a mirror names, copied out of a process that stands still.
  *
  *	mirror_copy_open     room for the bytes, populated with large pages; the threads that will copy, waiting
- *	mirror_copy_run      (everybody stands) the threads go: one looks for the next few megabytes of resident pages, the others copy
+ *	mirror_copy_begin    (everybody stands) the threads go: one looks for the next few megabytes of resident pages, the others copy
+ *	mirror_copy_end      they are done
  *	mirror_copy_give     pieces and holes into a snapshot, with the memory
  *
  * Copying into fresh memory runs at 0.5 GB/s, into populated memory at 3 and more, in pieces of a mebibyte. So all is made
@@ -72,10 +73,7 @@ must_check int mirror_measure(struct mirror *m, struct resident *r, struct mirro
 /* How many threads will copy. */
 unsigned mirror_copy_workers(void);
 
-/*
- * Room for @size and @extra bytes more; threads. @m, @r and the rest are used until close. 0; -ENOMEM: or the machine has not so much to spare:
- * the target must not be the one that pays for it; -errno.
- */
+/* Room for @size and @extra bytes more; threads. @m, @r and the rest are used until close. 0 or -errno. */
 must_check int mirror_copy_open(struct mirror_copy *c, const struct mirror *m, struct resident *r, pid_t tid,
 				const struct mirror_size *size, uint64_t extra);
 void mirror_copy_close(struct mirror_copy *c);

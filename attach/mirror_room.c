@@ -3,21 +3,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "attach/room.h"
 #include "base/cleanup.h"
-#include "base/fdio.h"
 
 #define PAGE 4096u
 #define TRIAL_BYTES (16u << 20)
 #define SPEED_GUESS 1e9		/* where it cannot be tried */
-#define SPARE_SHARE 16		/* of the machine's memory: is left to the others */
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -31,6 +27,7 @@ uint64_t mirror_spent_ns(void)
 	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
 }
 
+/* To the out-of-memory killer, which would take the target. */
 static void offer_ourselves(void)
 {
 	cleanup_close int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
@@ -40,25 +37,11 @@ static void offer_ourselves(void)
 		(void)!write(fd, "1000", 4);
 }
 
-bool mirror_room_spared(uint64_t bytes)
-{
-	cleanup_free char *text = NULL;
-	uint64_t total, spare;
-	size_t n;
-
-	offer_ourselves();
-	if (bytes > room_in_our_group())
-		return false;
-	if (read_whole_file("/proc/meminfo", 1u << 20, &text, &n) < 0 || !room_find(text, "MemTotal", &total) ||
-	    !room_find(text, "MemAvailable", &spare))
-		return true;
-	return bytes + total / SPARE_SHARE <= spare;
-}
-
 uint8_t *mirror_room_make(uint64_t bytes)
 {
 	uint8_t *all = mmap(NULL, bytes + MIRROR_ROOM_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0), *p;
 
+	offer_ourselves();
 	if (all == MAP_FAILED)
 		return NULL;
 	p = (uint8_t *)(((uintptr_t)all + MIRROR_ROOM_PAGE - 1) & ~(uintptr_t)(MIRROR_ROOM_PAGE - 1));

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "attach/look.h"
 #include "attach/option_scan.h"
 #include "attach/option_table.h"
 
@@ -134,7 +135,7 @@ static int check_blocks(const struct options *o, struct usage_error *err)
 static int check_verdicts(const struct options *o, struct usage_error *err)
 {
 	if (o->command == COMMAND_GDB && o->verdicts == VERDICTS_YES) {
-		usage_refuse(err, "--verdicts yes: gdb is the tracer, and only a tracer can stop the process as a whole and let it go again as it was");
+		usage_refuse(err, "--verdicts yes: " LOOK_UNDER_GDB);
 		return usage_advise(err, "mmleak hand-over gives the watch to mmattach itself; or save a core and scan it: generate-core-file, mmattach scan --core FILE");
 	}
 	if (o->command == COMMAND_WATCH && o->verdicts == VERDICTS_NO && o->max_pause_ns)

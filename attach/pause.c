@@ -188,6 +188,8 @@ static int prepare_all(struct pause *p, const struct pause_wish *wish)
 		return -ETIME;
 	/* what it grows until it stands: an eighth, and twice as much at each try */
 	extra = (p->size.bytes / 16 + EXTRA_LEAST) << p->had->tries;
+	if (!room_for_copy(p->size.bytes + extra, &p->had->room))
+		return -ENOMEM;
 	r = mirror_copy_open(&p->copy, &p->mirror, &p->resident, p->tid, &p->size, extra);
 	if (r < 0)
 		return r;
@@ -232,7 +234,7 @@ static int prepare(struct pause *p, const struct pause_wish *wish)
 	r = -pthread_create(&thread, NULL, prepare_thread, &g);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (r < 0)
-		return r;
+		return r == -EAGAIN ? -ENOMEM : r; /* no room for its stack; what is to be had again is something else here */
 	while (!atomic_load(&g.done)) {
 		link_alive(p->link);
 		if (wish->meanwhile)

@@ -20,6 +20,7 @@
 #include <sys/types.h>
 
 #include "attach/link.h"
+#include "attach/room.h"
 #include "base/cleanup.h"
 #include "heap/snapshot.h"
 
@@ -37,6 +38,7 @@ struct pause_had {
 	uint64_t bytes;			/* copied in it */
 	uint32_t threads, not_stopped;	/* not_stopped: asleep in the kernel where nothing interrupts, or where it would be seen */
 	uint32_t tries;			/* a second one where the mappings grew between preparing and stopping */
+	struct room room;		/* of the last try; of -ENOMEM, less may be available than is needed */
 };
 
 /*

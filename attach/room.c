@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "attach/room.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,8 @@
 #define FILE_MAX (1u << 20)
 #define FOLDER_MAX 1200
 #define OURS (64ull << 20)	/* programs and libraries, names, the report */
+#define TABLES_SHARE 8		/* of a copy: 40 bytes for each block are less than that where blocks have 320 bytes on average */
+#define SPARE_SHARE 16		/* of the machine's memory: is left to the others */
 
 bool room_find(const char *text, const char *key, uint64_t *bytes)
 {
@@ -28,14 +31,6 @@ bool room_find(const char *text, const char *key, uint64_t *bytes)
 		return true;
 	}
 	return false;
-}
-
-static bool read_field(const char *path, const char *key, uint64_t *bytes)
-{
-	cleanup_free char *text = NULL;
-	size_t n;
-
-	return read_whole_file(path, FILE_MAX, &text, &n) == 0 && room_find(text, key, bytes);
 }
 
 static bool read_number(const char *folder, const char *name, uint64_t *out)
@@ -126,7 +121,8 @@ uint64_t room_in_group(const char *root, const char *self)
 	return least;
 }
 
-uint64_t room_in_our_group(void)
+/* What our control group, or one above it, may still take: the process may be in the same one (a container), and a group that has no more may be killed as a whole. */
+static uint64_t left_in_our_group(void)
 {
 	cleanup_free char *text = NULL;
 	size_t n;
@@ -136,18 +132,29 @@ uint64_t room_in_our_group(void)
 	return room_in_group("/sys/fs/cgroup", text);
 }
 
-/* The copy, and an eighth of it for the blocks' tables: 40 bytes for each are less than that where blocks have 320 bytes on average. */
-bool room_for_copy(pid_t pid, struct room *out)
+static uint64_t left_on_machine(void)
 {
-	uint64_t own, group = room_in_our_group();
-	char path[64];
+	cleanup_free char *text = NULL;
+	uint64_t total, available;
+	size_t n;
 
-	*out = (struct room){ 0, 0 };
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	if (!read_field(path, "RssAnon", &own) || !read_field("/proc/meminfo", "MemAvailable", &out->available))
-		return true;
-	if (group < out->available)
-		out->available = group;
-	out->needed = own + own / 8 + OURS;
+	if (read_whole_file("/proc/meminfo", FILE_MAX, &text, &n) < 0 || !room_find(text, "MemTotal", &total) ||
+	    !room_find(text, "MemAvailable", &available))
+		return UINT64_MAX;
+	return available > total / SPARE_SHARE ? available - total / SPARE_SHARE : 0;
+}
+
+bool room_for_copy(uint64_t bytes, struct room *out)
+{
+	uint64_t group = left_in_our_group(), machine = left_on_machine();
+
+	out->needed = bytes + bytes / TABLES_SHARE + OURS;
+	out->available = group < machine ? group : machine;
 	return out->needed <= out->available;
+}
+
+const char *room_text(const struct room *room, char out[ROOM_TEXT])
+{
+	snprintf(out, ROOM_TEXT, "takes %" PRIu64 " MiB, and %" PRIu64 " MiB of memory are available", (room->needed >> 20) + 1, room->available >> 20);
+	return out;
 }

@@ -2,6 +2,7 @@
 #include "attach/scan_cmd.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,9 +21,9 @@
 
 /* --- what there is --- */
 
-static struct scan_sum sum_of(const struct census_sum *s)
+static struct summary_sum sum_of(const struct census_sum *s)
 {
-	return (struct scan_sum){ s->blocks, s->bytes };
+	return (struct summary_sum){ s->blocks, s->bytes };
 }
 
 static void add_arena(struct scan_report *r, const struct census_arena *a)
@@ -50,6 +51,9 @@ static void add_heap(struct scan *sc)
 	r->heap.unseen_bytes = c->unseen_bytes;
 	for (size_t i = 0; i < c->narenas; i++)
 		add_arena(r, &c->arenas[i]);
+	if (c->others)
+		summary_note(&r->summary, "the C library is there more than once (dlmopen), each with a malloc of its own: these are only the blocks of the "
+			     "one that has given out most; %zu more %s %" PRIu64 " bytes from the system", c->others, c->others == 1 ? "has" : "have", c->others_bytes);
 	if (c->nproblems)
 		scan_add_problem(r, c->problem.at, c->problem.what);
 	r->more_problems = c->nproblems ? c->nproblems - 1 : 0;
@@ -121,7 +125,7 @@ static void note_watched(struct scan *sc)
 /* Python, GlusterFS and others begin each block with a header of their own, and hand around what is behind it. */
 static void note_headers(struct scan *sc)
 {
-	const struct scan_sum *possible = &sc->report.sums[VERDICT_POSSIBLE];
+	const struct summary_sum *possible = &sc->report.sums[VERDICT_POSSIBLE];
 
 	if (possible->blocks < MANY || possible->blocks < sc->report.summary.totals.live_blocks / 4)
 		return;
@@ -145,6 +149,7 @@ static int examine(struct scan *sc)
 	note_headers(sc);
 	if (r == 0)
 		r = scan_pointers_add(sc);
+	scan_tell_verdicts(&sc->report);
 	if (r == 0)
 		r = scan_error(&sc->report);
 	if (r < 0) {
@@ -188,12 +193,9 @@ static int look(struct scan *sc, int argc, char **argv)
 /* Something is lost that nobody wanted hidden. */
 static bool any_lost(const struct scan *sc)
 {
-	for (size_t i = 0; i < sc->report.summary.ngroups; i++) {
-		enum verdict v = sc->report.summary.groups[i].verdict;
-
-		if (v == VERDICT_DEFINITE || v == VERDICT_INDIRECT || v == VERDICT_POSSIBLE)
+	for (size_t i = 0; i < sc->report.summary.ngroups; i++)
+		if (summary_is_lost(sc->report.summary.groups[i].verdict))
 			return true;
-	}
 	return false;
 }
 

@@ -58,18 +58,6 @@ uint32_t scan_class_of(const struct scan *sc, size_t block)
 	return sc->class_of ? sc->class_of[block] : CLASS_NONE;
 }
 
-/* The vptr, or behind the length of an array the first one. */
-const char *scan_class_module(const struct scan *sc, size_t block)
-{
-	const struct mapping *m = NULL;
-	uint64_t vptr;
-
-	for (uint64_t at = 0; at <= 8 && !(m && *m->path == '/'); at += 8)
-		if (snapshot_word(&sc->snapshot, sc->blocks[block].addr + at, &vptr) == 0)
-			m = procmaps_find(&sc->snapshot.maps, vptr);
-	return m && *m->path == '/' ? m->path : NULL;
-}
-
 void scan_content(const struct scan *sc, const size_t *blocks, size_t n, struct strbuf *out)
 {
 	struct content all[SCAN_SAMPLES];

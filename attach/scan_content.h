@@ -12,9 +12,6 @@ void scan_classes_free(struct scan *sc);
 /* The class of block number @block, or CLASS_NONE. */
 uint32_t scan_class_of(const struct scan *sc, size_t block);
 
-/* The path of the file that has the vtable of block number @block, or NULL. */
-const char *scan_class_module(const struct scan *sc, size_t block);
-
 #define SCAN_SAMPLES 8
 
 /* What these blocks, SCAN_SAMPLES at most, hold, as it seems; nothing if nothing can be said. */

@@ -261,7 +261,7 @@ static void describe(struct scan *sc, const struct draft *d, struct summary_grou
 {
 	if (d->kind == BY_CLASS) {
 		g->kind.class_name = g->kind.label = classify_name(sc->classes, (uint32_t)d->value);
-		g->kind.module = scan_class_module(sc, d->samples[0]);
+		g->kind.module = classify_module(sc->classes, (uint32_t)d->value);
 		return;
 	}
 	if (d->kind == BY_RANGE)
@@ -320,7 +320,12 @@ static int report(struct scan *sc, const struct draft *d)
 static void add_sums(struct scan *sc, const struct draft *d)
 {
 	struct summary_totals *t = &sc->report.summary.totals;
+	struct summary_sum *watched = &sc->report.summary.run.verdicts.watched[d->verdict];
 
+	if (d->kind == BY_STACK && sc->report.judged) {
+		watched->blocks += d->blocks;
+		watched->bytes += d->bytes;
+	}
 	sc->report.sums[d->verdict].blocks += d->blocks;
 	sc->report.sums[d->verdict].bytes += d->bytes;
 	t->live_blocks += d->blocks;

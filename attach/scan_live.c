@@ -8,10 +8,10 @@
 
 #include "attach/coming.h"
 #include "attach/diagnose.h"
+#include "attach/keeper/procfs.h"
 #include "attach/linker.h"
 #include "attach/pause.h"
 #include "attach/probes/elfimage.h"
-#include "attach/room.h"
 #include "base/duration.h"
 #include "base/log.h"
 #include "heap/dtvs.h"
@@ -34,12 +34,12 @@ static void say_too_long(const struct session *s, const struct pause_had *had)
 		 (unsigned long long)(had->expected_ns / 500000000 + 1));
 }
 
-static int say_no_room(const struct session *s, const struct room *room)
+static void say_no_room(const struct session *s, const struct room *room)
 {
-	log_error("cannot scan %d (%s): a copy of it takes %.1f GiB, and %.1f GiB of memory are available", s->target.pid,
-		  s->target.comm, (double)room->needed / (1 << 30), (double)room->available / (1 << 30));
+	char text[ROOM_TEXT];
+
+	log_error("cannot scan %d (%s): a copy of it %s", s->target.pid, s->target.comm, room_text(room, text));
 	log_hint("a core file, made by gcore(1), can be scanned on another machine: mmattach scan --core FILE");
-	return -ENOMEM;
 }
 
 static void say_not_copied(const struct session *s, int err, const struct pause_had *had)
@@ -48,12 +48,16 @@ static void say_not_copied(const struct session *s, int err, const struct pause_
 
 	if (err == -ETIME) {
 		say_too_long(s, had);
+	} else if (err == -ENOMEM && had->room.needed > had->room.available) {
+		say_no_room(s, &had->room);
 	} else if (err == -ESRCH) {
-		diagnose_vanished(&s->target, &d);
+		diagnose_vanished(&s->target, procfs_living_thread(s->target.pid) != 0, &d);
 		diagnose_log(&d);
 	} else if (err == -ETIMEDOUT) {
 		log_error("cannot scan %d (%s): the copy took too long, and it was let go", s->target.pid, s->target.comm);
 		log_hint("a longer --max-pause gives it more time");
+	} else if (err == -EAGAIN) {
+		log_error("cannot scan %d (%s): its memory grew faster than it could be copied", s->target.pid, s->target.comm);
 	} else {
 		log_error_errno(err, "cannot scan %d (%s)", s->target.pid, s->target.comm);
 	}
@@ -64,12 +68,8 @@ static void say_not_copied(const struct session *s, int err, const struct pause_
 static int copy(struct scan *sc, struct session *s, struct pause_had *had)
 {
 	const struct pause_wish wish = { .max_pause_ns = max_pause(sc->opt) };
-	struct room room;
-	int r;
+	int r = pause_and_copy(&s->link, s->target.pid, &wish, &sc->snapshot, had);
 
-	if (!room_for_copy(s->target.pid, &room))
-		return say_no_room(s, &room);
-	r = pause_and_copy(&s->link, s->target.pid, &wish, &sc->snapshot, had);
 	if (r < 0)
 		say_not_copied(s, r, had);
 	return r;

@@ -118,20 +118,12 @@ void scan_place_data(struct scan *sc, taddr at, struct scan_pointer *out)
 
 /* --- for people --- */
 
-static bool in_heap(const struct scan *sc, taddr addr)
-{
-	for (size_t i = 0; i < sc->census.nareas; i++)
-		if (addr >= sc->census.areas[i].lo && addr < sc->census.areas[i].hi)
-			return true;
-	return false;
-}
-
 const char *scan_place_text(struct scan *sc, taddr addr)
 {
 	const struct mapping *m = procmaps_find(&sc->snapshot.maps, addr);
 	cleanup_strbuf struct strbuf sb = STRBUF_INIT;
 
-	if (in_heap(sc, addr))
+	if (census_area_at(&sc->census, addr))
 		strbuf_puts(&sb, "a part of the heap that is free, or the allocator's own");
 	else if (!m)
 		strbuf_puts(&sb, "no mapping of the process");

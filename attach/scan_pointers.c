@@ -61,23 +61,6 @@ static void fill(struct scan *sc, const struct pointer *p, struct scan_pointer *
 
 /* --- all that point at one address --- */
 
-/* The block in which @addr lies. */
-static bool find_block(const struct scan *sc, taddr addr, size_t *out)
-{
-	size_t lo = 0, hi = sc->nblocks;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (sc->blocks[mid].addr <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	*out = lo - 1;
-	return lo && addr - sc->blocks[lo - 1].addr < (sc->blocks[lo - 1].size ? sc->blocks[lo - 1].size : 1);
-}
-
 static int list(struct scan *sc, const struct pointer *found, size_t n, struct scan_answer *a)
 {
 	a->pointers = calloc(n + 1, sizeof(*a->pointers));
@@ -165,13 +148,14 @@ static int answer(struct scan *sc, taddr addr)
 	const struct reach_input in = scan_reach_input(sc);
 	struct scan_answer *a = scan_add_answer(&sc->report);
 	struct pointer *found = NULL;
-	size_t n = 0, block;
+	const size_t block = block_over(sc->blocks, sc->nblocks, addr);
+	size_t n = 0;
 	int r;
 
 	if (!a)
 		return -ENOMEM;
 	a->addr = addr;
-	a->in_block = find_block(sc, addr, &block);
+	a->in_block = block < sc->nblocks;
 	if (a->in_block)
 		fill_block(sc, block, &a->block);
 	else

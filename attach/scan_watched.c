@@ -27,7 +27,7 @@ int scan_watched_open(const struct options *opt, struct scan_watched *out)
 		return r;
 	r = ledger_settle(&out->ledger);
 	if (r == 0)
-		r = tracenames_run(&out->ledger, NULL, opt->debuginfod);
+		r = tracenames_run(&out->ledger, NULL, false);
 	if (r < 0)
 		log_error_errno(r, "cannot read the trace");
 	return r;
@@ -72,13 +72,6 @@ uint32_t scan_watched_stack(const struct scan_watched *w, const struct block *b)
 
 /* --- as blocks --- */
 
-static int by_address(const void *pa, const void *pb)
-{
-	const struct block *a = pa, *b = pb;
-
-	return (a->addr > b->addr) - (a->addr < b->addr);
-}
-
 static size_t count(const struct ledger *l)
 {
 	size_t n = 0;
@@ -120,7 +113,7 @@ int scan_watched_blocks(struct scan_watched *w)
 	for (size_t i = 0; i < w->ledger.nbooks; i++)
 		if (!w->ledger.defs.families[i].refs && w->ledger.books[i].live)
 			collect(w->ledger.books[i].live, w);
-	qsort(w->blocks, w->nblocks, sizeof(*w->blocks), by_address);
+	qsort(w->blocks, w->nblocks, sizeof(*w->blocks), block_order);
 	drop_overlaps(w);
 	return 0;
 }

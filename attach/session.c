@@ -18,6 +18,7 @@
 #include "attach/livenames.h"
 #include "attach/recount.h"
 #include "attach/repair.h"
+#include "attach/session_look.h"
 #include "base/log.h"
 #include "trace/pieces.h"
 
@@ -90,103 +91,6 @@ static void ask_objects(struct session *s, uint64_t now_ns)
 		log_warn_errno(r, "the objects' counts are as they were at their last call");
 }
 
-/* --- verdicts --- */
-
-/* Events must be read while room is made for a copy of the target. */
-static void read_events(void *ctx)
-{
-	struct session *s = ctx;
-
-	watch_drain(&s->watch);
-}
-
-/* Is there a family whose blocks are memory? Else nobody is stopped for nothing. */
-static bool any_memory(const struct session *s)
-{
-	for (size_t i = 0; i < s->rules.nfamilies; i++) {
-		const struct rule_family *f = &s->rules.families[i];
-
-		if (!f->refs && (!*f->noun || !strcmp(f->noun, "block")))
-			return true;
-	}
-	return s->opt->verdicts == VERDICTS_YES;
-}
-
-/* The target is stopped, copied, let go; the ledger is brought to the moment when it stood. */
-static void take_look(struct session *s)
-{
-	const struct look_wish wish = {
-		.verdicts = s->opt->verdicts, .max_pause_ns = s->opt->max_pause_ns ? s->opt->max_pause_ns : OPTIONS_MAX_PAUSE_NS,
-		.meanwhile = read_events, .ctx = s,
-	};
-
-	look_take(&s->look, &s->link, s->watch.pid, &wish);
-	if (s->look.state == LOOK_TAKEN)
-		watch_drain_until(&s->watch, s->look.had.ring_head);
-	else if (s->opt->verdicts == VERDICTS_YES)
-		log_warn("no verdicts: %s", s->look.why_not);
-	else
-		log_verbose("no verdicts: %s", s->look.why_not);
-}
-
-/* The memory is not there any more, or cannot be had. */
-static const char *why_no_look(const struct session *s)
-{
-	switch (s->watch.end) {
-	case WATCH_TARGET_ENDED:
-		return "the process had ended, and its memory with it";
-	case WATCH_EXEC:
-		return "the process runs another program now, and what it had before is gone";
-	case WATCH_KEEPER_LEFT:
-	case WATCH_KEEPER_KILLED:
-		return "the keeper was gone";
-	case WATCH_MEMORY:
-		return "we are out of memory";
-	default:
-		return NULL;
-	}
-}
-
-/* The target is about to end by itself: all that was in the ring before is of before. */
-static void take_look_at_end(void *ctx)
-{
-	struct session *s = ctx;
-	const struct look_wish wish = {
-		.verdicts = s->opt->verdicts, .max_pause_ns = s->opt->max_pause_ns ? s->opt->max_pause_ns : OPTIONS_MAX_PAUSE_NS,
-	};
-
-	if (s->look.state != LOOK_NONE || (!s->recorder.ledger.held_blocks && s->opt->verdicts == VERDICTS_AUTO))
-		return;
-	look_take(&s->look, &s->link, s->watch.pid, &wish);
-	if (s->look.state == LOOK_TAKEN)
-		s->end_ns = s->look.had.at_ns;
-}
-
-static bool wants_verdicts(const struct session *s)
-{
-	return s->opt->verdicts != VERDICTS_NO && any_memory(s);
-}
-
-/* At the end of the watch, while traps still stand: what happens behind that moment is no part of it. */
-static void take_last_look(struct session *s)
-{
-	const char *why_not = why_no_look(s);
-
-	if (!wants_verdicts(s) || s->watch.end == WATCH_GOES_ON || s->look.state != LOOK_NONE)
-		return;
-	watch_drain(&s->watch);
-	if (why_not)
-		look_fail(&s->look, "%s", why_not);
-	else if (!s->recorder.ledger.held_blocks && s->opt->verdicts == VERDICTS_AUTO)
-		look_fail(&s->look, "nothing was kept, so the process was not stopped for them");
-	else
-		take_look(s);
-	if (s->look.state != LOOK_TAKEN)
-		return;
-	s->end_ns = s->look.had.at_ns;
-	s->watch.closed = true;
-}
-
 /* --- interim reports --- */
 
 static int name_frames(struct session *s, bool all)
@@ -231,15 +135,12 @@ static void tell_allocator(struct session *s, uint64_t now_ns)
 	s->allocator_told = true;
 }
 
-/* To stop the target every so often is for who has said so. */
 static void make_interim(struct session *s, uint64_t now_ns)
 {
-	/* one that was taken at the target's end stays: that end is in the ring */
-	bool look = s->opt->verdicts == VERDICTS_YES && s->look.state == LOOK_NONE && interim_ready(&s->interim);
+	bool look;
 
 	ask_objects(s, now_ns);
-	if (look)
-		take_look(s);
+	look = session_look_interim(s);
 	interim_tick(&s->interim, now_ns);
 	if (look)
 		look_fini(&s->look);
@@ -268,7 +169,7 @@ static void begin(struct session *s)
 		s->watch.end_ns = now + s->opt->duration_ns;
 	s->watch.tick = tick;
 	s->watch.tick_ctx = s;
-	s->watch.ending = take_look_at_end;
+	s->watch.ending = session_look_at_end;
 	s->watch.ending_ctx = s;
 	s->interim = (struct interim){ .interval_ns = s->opt->interval_ns, .report = report_interim, .ctx = s };
 	interim_begin(&s->interim, now);
@@ -305,7 +206,7 @@ static void leave(struct session *s)
 {
 	uint32_t left;
 
-	take_last_look(s);
+	session_look_last(s);
 	if (s->watch.end == WATCH_KEEPER_KILLED) {
 		say_keeper_killed(s);
 		return;
@@ -373,8 +274,8 @@ int session_save(struct session *s, const char *path, void (*done)(struct sessio
 
 	tell_allocator(s, link_clock_ns());
 	ask_objects(s, link_clock_ns());
-	if (s->under_gdb && wants_verdicts(s))
-		look_fail(&s->look, "gdb is the tracer, and only a tracer can stop the process as a whole and let it go again as it was");
+	if (s->under_gdb && session_look_wanted(s))
+		look_fail(&s->look, LOOK_UNDER_GDB);
 	/* it has answered, or gdb's user did not wait for it: we must not either, events want to be read */
 	if (s->copy) {
 		kill(s->copy, SIGKILL);
@@ -516,7 +417,7 @@ int session_run(const struct options *opt, int argc, char **argv)
 	s->under_gdb = opt->command == COMMAND_GDB;
 	s->fs = (struct targetfs)TARGETFS_INIT;
 	r = ruleset_choose(opt, &s->rules);
-	s->hold_end = r == 0 && wants_verdicts(s);
+	s->hold_end = r == 0 && session_look_wanted(s);
 	if (r < 0)
 		status = rules_refused(r);
 	else if (open_signals(s) == 0 && reporting_open(&s->reporting, opt, opt->report) == 0 && open_recorder(s) == 0)

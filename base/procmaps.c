@@ -8,6 +8,7 @@
 #include <sys/sysmacros.h>
 
 #include "base/fdio.h"
+#include "base/upto.h"
 
 #define MAPS_LIMIT (256u << 20)	/* 65,530 mappings (vm.max_map_count) with paths of 4096 bytes */
 
@@ -170,15 +171,7 @@ void procmaps_fini(struct procmaps *pm)
 
 const struct mapping *procmaps_find(const struct procmaps *pm, taddr addr)
 {
-	size_t lo = 0, hi = pm->n;
+	size_t i = UPTO(pm->maps, pm->n, hi, addr);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (addr >= pm->maps[mid].hi)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < pm->n && addr >= pm->maps[lo].lo ? &pm->maps[lo] : NULL;
+	return i < pm->n && addr >= pm->maps[i].lo ? &pm->maps[i] : NULL;
 }

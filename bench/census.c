@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * census BLOCKS ROUNDS: how long a census of that many blocks takes, after the copy. A child has the blocks, of 8 to 160 bytes, one in eight of them freed again, so that
- * all lists have something; its memory is copied once. A line of JSON.
+ * all lists have something, and one in three an object of some C++ class, as far as its vtable tells; its memory is copied once. Then also: how long it takes to
+ * tell the classes. A line of JSON.
  */
 #include <asm/prctl.h>
 #include <errno.h>
@@ -18,6 +19,9 @@
 #include <unistd.h>
 
 #include "heap/census.h"
+#include "heap/classify.h"
+
+#define CLASSES 1000u
 
 static void die(const char *what)
 {
@@ -31,6 +35,25 @@ static double now(clockid_t clock)
 
 	clock_gettime(clock, &t);
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* --- vtables as a C++ compiler makes them, all in data that is copied --- */
+
+static char family_name[] = "N10__cxxabiv117__class_type_infoE";
+static char names[CLASSES][8] = { "4C000" };
+static const void *family_info[2] = { NULL, family_name };
+static const void *family[3] = { NULL, family_info, NULL };
+static const void *infos[CLASSES][2] = { { &family[2], names[0] } };
+static const void *vtables[CLASSES][3] = { { NULL, infos[0], NULL } };
+
+static void make_classes(void)
+{
+	for (unsigned i = 0; i < CLASSES; i++) {
+		snprintf(names[i], sizeof(names[i]), "4C%03u", i);
+		infos[i][0] = &family[2];
+		infos[i][1] = names[i];
+		vtables[i][1] = infos[i];
+	}
 }
 
 /* The blocks; then wait until the other end is closed. */
@@ -52,6 +75,8 @@ static void hold(size_t n, int ready, int stop)
 		if (!blocks[i])
 			die("malloc");
 		*blocks[i] = 1;
+		if (i % 3 == 0)
+			*(const void **)(void *)blocks[i] = &vtables[i / 3 % CLASSES][2];
 	}
 	for (size_t i = 0; i < all; i += 8)
 		free(blocks[i]);
@@ -108,6 +133,26 @@ static double most_memory(void)
 	return (double)usage.ru_maxrss * 1024;
 }
 
+/* Seconds; how many are of some class, in @found. */
+static double tell_classes(const struct snapshot *s, const struct census *c, size_t *found)
+{
+	const double began = now(CLOCK_MONOTONIC);
+	struct classify *classes;
+
+	*found = 0;
+	if (classify_new(s, NULL, &classes) < 0)
+		die("classes");
+	for (size_t i = 0; i < c->nblocks; i++) {
+		uint32_t class;
+
+		if (classify_block(classes, c->blocks[i].addr, c->blocks[i].size, &class) < 0)
+			die("classes");
+		*found += class != CLASS_NONE;
+	}
+	classify_free(classes);
+	return now(CLOCK_MONOTONIC) - began;
+}
+
 int main(int argc, char **argv)
 {
 	const size_t n = argc > 1 ? strtoull(argv[1], NULL, 0) : 10000000;
@@ -119,6 +164,7 @@ int main(int argc, char **argv)
 
 	if (pipe(ready) || pipe(stop))
 		die("pipe");
+	make_classes();
 	pid = fork();
 	if (pid == 0) {
 		close(stop[1]);
@@ -141,6 +187,12 @@ int main(int argc, char **argv)
 			printf("], \"blocks\": %zu, \"free\": %" PRIu64, c.nblocks, c.arenas[0].bins.blocks);
 		if (i == 0 && rounds == 1)
 			printf(", \"bytes_a_block\": %.2f", (most_memory() - before) / (double)c.nblocks);
+		if (i == rounds - 1) {
+			size_t found;
+			const double seconds = tell_classes(&s, &c, &found);
+
+			printf(", \"classes\": %.4f, \"objects\": %zu", seconds, found);
+		}
 		census_fini(&c);
 	}
 	puts("}");

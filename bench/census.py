@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a census costs, after the copy (bench/census.c)."""
+"""What a census costs, after the copy, and the classes of its blocks (bench/census.c)."""
 import json
 import pathlib
 import subprocess
@@ -20,4 +20,6 @@ def rows(plan):
             {"name": "census/cpu", "what": "the same: processor time", "unit": "s",
              "values": [run["rounds"][0]["cpu_seconds"] for run in runs]},
             {"name": "census/memory", "what": "the same: memory a block, its own 16 bytes included", "unit": "bytes",
-             "values": [run["bytes_a_block"] for run in runs], "at_most": 24}]
+             "values": [run["bytes_a_block"] for run in runs], "at_most": 24},
+            {"name": "classes", "what": "classes of these blocks, one in three an object", "unit": "s",
+             "values": [run["classes"] for run in runs], "at_most": 0.5}]

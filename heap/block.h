@@ -3,13 +3,46 @@
 #ifndef MM_BLOCK_H
 #define MM_BLOCK_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/taddr.h"
+#include "base/upto.h"
 
 struct block {
 	taddr addr;	/* what malloc returned */
 	uint64_t size;	/* usable bytes, as malloc_usable_size says */
 };
+
+/* valgrind's rule: a block of no bytes is found as if it had one, else all of them would be lost. */
+static inline bool block_holds(const struct block *b, taddr at)
+{
+	return at - b->addr < (b->size ? b->size : 1);
+}
+
+/* Of the @n blocks the number of the one that holds @at, or @n. */
+static inline size_t block_over(const struct block *all, size_t n, taddr at)
+{
+	const size_t i = UPTO(all, n, addr, at);
+
+	return i && block_holds(&all[i - 1], at) ? i - 1 : n;
+}
+
+/* The same of the one that begins at @at. */
+static inline size_t block_at(const struct block *all, size_t n, taddr at)
+{
+	const size_t i = block_over(all, n, at);
+
+	return i < n && all[i].addr == at ? i : n;
+}
+
+/* For qsort. */
+static inline int block_order(const void *pa, const void *pb)
+{
+	const struct block *a = pa, *b = pb;
+
+	return (a->addr > b->addr) - (a->addr < b->addr);
+}
 
 #endif

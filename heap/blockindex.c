@@ -12,6 +12,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/upto.h"
+
 static taddr end_of(const struct block *b)
 {
 	return b->addr + (b->size ? b->size : 1);
@@ -196,15 +198,7 @@ void block_index_fini(struct block_index *ix)
 
 uint32_t block_index_search(const struct block_index *ix, taddr v)
 {
-	size_t lo = 0, hi = ix->n;
+	const size_t n = UPTO(ix->blocks, ix->n, addr, v);
 
-	while (lo < hi) {
-		const size_t mid = lo + (hi - lo) / 2;
-
-		if (ix->blocks[mid].addr <= v)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo ? (uint32_t)(lo - 1) : BLOCK_NONE;
+	return n ? (uint32_t)(n - 1) : BLOCK_NONE;
 }

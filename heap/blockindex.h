@@ -72,12 +72,6 @@ void block_index_fini(struct block_index *ix);
 /* The last block that begins at or before @v, by halving; BLOCK_NONE if there is none. */
 uint32_t block_index_search(const struct block_index *ix, taddr v);
 
-/* valgrind's rule: a block of no bytes is found as if it had one, else all of them would be lost. */
-static inline bool block_holds(const struct block *b, taddr v)
-{
-	return v - b->addr < (b->size ? b->size : 1);
-}
-
 /* May @v point into a block? If not, it surely does not. */
 static inline bool block_index_probe(const struct block_index *ix, taddr v, struct block_probe *p)
 {

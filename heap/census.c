@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/upto.h"
 #include "heap/glibc.h"
 
 void glibc_problem(struct glibc *g, taddr at, const char *what, ...)
@@ -32,13 +33,6 @@ static void glibc_fini(struct glibc *g)
 	free(g->orphans);
 	free(g->late);
 	free(g->arenas);
-}
-
-static int by_address(const void *a, const void *b)
-{
-	const struct block *x = a, *y = b;
-
-	return (x->addr > y->addr) - (x->addr < y->addr);
 }
 
 /* Of those whose tcaches are alike links tell, once something was freed. */
@@ -100,7 +94,7 @@ static int take(struct glibc *g)
 	if (!err)
 		glibc_trim_blocks(g->c);
 	if (g->c->nown)
-		qsort(g->c->own, g->c->nown, sizeof(*g->c->own), by_address);
+		qsort(g->c->own, g->c->nown, sizeof(*g->c->own), block_order);
 	name_layout(g);
 	return err;
 }
@@ -131,6 +125,13 @@ void census_fini(struct census *c)
 	free(c->areas);
 	free(c->arenas);
 	memset(c, 0, sizeof(*c));
+}
+
+const struct census_area *census_area_at(const struct census *c, taddr at)
+{
+	const size_t i = UPTO(c->areas, c->nareas, hi, at);
+
+	return i < c->nareas && c->areas[i].lo <= at ? &c->areas[i] : NULL;
 }
 
 /* A foreign sbrk is counted by the main arena, but not once sbrk has failed. */

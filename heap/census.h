@@ -54,7 +54,7 @@ struct census_problem {
 
 struct census {
 	bool known;			/* glibc's malloc was found and its layout recognised; else `problem.what` says why not, and nothing else is set */
-	char layout[64];		/* "glibc 2.32 to 2.41: ..." */
+	char layout[64];		/* "glibc 2.32 to 2.41" */
 	taddr main_arena;
 	size_t main_arena_size;
 	struct block *blocks;		/* in use, sorted; those the allocator uses itself (tcaches, arena heads) are not among them */
@@ -68,6 +68,8 @@ struct census {
 	struct census_sum mmapped;	/* chunks with a mapping of their own, which walked */
 	uint64_t mmapped_claimed;	/* mp_.mmapped_mem, what the allocator itself says; UINT64_MAX: not found */
 	uint64_t mmapped_chunks_claimed;	/* mp_.n_mmaps, found with it */
+	size_t others;			/* mallocs of glibc that are in use beside this one (dlmopen): their memory is not listed */
+	uint64_t others_bytes;		/* that they have from the system */
 	size_t between;			/* threads that may be inside of malloc: what they do is counted by the allocator before or after */
 	uint64_t foreign_bytes;		/* between pieces of the main heap: somebody else's sbrk */
 	uint64_t unseen_bytes;		/* of heaps: behind a corrupt chunk, or not in the snapshot */
@@ -80,6 +82,9 @@ struct census {
 /* 0 whatever was found (see `known`, `problem`); -ENOMEM. */
 must_check int census_take(const struct snapshot *s, struct census *out);
 void census_fini(struct census *c);
+
+/* The allocator's extent that holds @at; NULL: none. */
+const struct census_area *census_area_at(const struct census *c, taddr at);
 
 /* Do the allocator's own figures and ours agree, in each arena and for mmapped chunks? */
 bool census_adds_up(const struct census *c);

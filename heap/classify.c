@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/upto.h"
 #include "heap/classify_parts.h"
 
 #define BSS_MAX (1u << 20)	/* of it, this much: programs have copies of libraries' vtables there, and brk(2)'s heap may lie right behind */
@@ -42,21 +43,14 @@ static int find_ranges(struct classify *c)
 
 bool classify_in_module(struct classify *c, taddr at)
 {
-	size_t lo = 0, hi = c->nranges;
+	size_t i;
 
-	if (c->range < hi && at >= c->ranges[c->range].lo && at < c->ranges[c->range].hi)
+	if (c->range < c->nranges && at >= c->ranges[c->range].lo && at < c->ranges[c->range].hi)
 		return true;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (c->ranges[mid].hi <= at)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (lo == c->nranges || c->ranges[lo].lo > at)
+	i = UPTO(c->ranges, c->nranges, hi, at);
+	if (i == c->nranges || c->ranges[i].lo > at)
 		return false;
-	c->range = lo;
+	c->range = i;
 	return true;
 }
 
@@ -67,6 +61,7 @@ int classify_new(const struct snapshot *s, const struct backing *b, struct class
 	if (!c)
 		return -ENOMEM;
 	c->s = s;
+	c->view = view_of(s);
 	c->b = b;
 	texts_init(&c->pool);
 	addrmap_init(&c->vtables, sizeof(uint64_t));
@@ -211,20 +206,6 @@ static int find(struct classify *c, taddr vptr, bool array, uint32_t *class)
 
 /* --- a block --- */
 
-static bool read_word(struct classify *c, taddr at, uint64_t *out)
-{
-	if (at < c->lo || at - c->lo >= c->size || c->size - (at - c->lo) < sizeof(*out)) {
-		c->lo = at;
-		c->bytes = snapshot_bytes(c->s, at, &c->size);
-		if (c->size < sizeof(*out)) {
-			c->size = 0;
-			return !snapshot_word(c->s, at, out);
-		}
-	}
-	memcpy(out, c->bytes + (at - c->lo), sizeof(*out));
-	return true;
-}
-
 static bool is_vptr(struct classify *c, uint64_t word)
 {
 	return word % 8 == 0 && classify_in_module(c, word);
@@ -243,7 +224,7 @@ static bool is_array(struct classify *c, taddr addr, uint64_t size, uint64_t cou
 	for (int i = 0; i < STRIDES_MAX && stride >= 8; i++, stride -= 8) {
 		if (stride * count + 8 + 24 < size)
 			return false;
-		if (read_word(c, addr + 8 + stride, &next) && next == vptr)
+		if (view_word(&c->view, addr + 8 + stride, &next) && next == vptr)
 			return true;
 	}
 	return false;
@@ -254,11 +235,11 @@ int classify_block(struct classify *c, taddr addr, uint64_t size, uint32_t *clas
 	uint64_t first, second;
 
 	*class = CLASS_NONE;
-	if (size < 8 || !read_word(c, addr, &first))
+	if (size < 8 || !view_word(&c->view, addr, &first))
 		return 0;
 	if (is_vptr(c, first))
 		return find(c, first, false, class);
-	if (!first || size < 16 || first > (size - 8) / 8 || !read_word(c, addr + 8, &second) || !is_vptr(c, second) ||
+	if (!first || size < 16 || first > (size - 8) / 8 || !view_word(&c->view, addr + 8, &second) || !is_vptr(c, second) ||
 	    !is_array(c, addr, size, first, second))
 		return 0;
 	return find(c, second, true, class);

@@ -14,6 +14,7 @@
 #include "base/fdio.h"
 #include "base/grow.h"
 #include "base/strbuf.h"
+#include "base/upto.h"
 #include "heap/classify_parts.h"
 #include "heap/jailed.h"
 #include "symbolize/demangle.h"
@@ -111,17 +112,9 @@ static const struct vtables *tables_of(const struct backing_file *file, struct v
 static const char *find_symbol(const struct class *k, struct vtables **all)
 {
 	const struct vtables *t = tables_of(k->file, all);
-	size_t lo = 0, hi = t ? t->n : 0;
+	const size_t n = t ? UPTO(t->v, t->n, lo, k->vaddr) : 0;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (t->v[mid].lo <= k->vaddr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo && k->vaddr < t->v[lo - 1].hi ? t->v[lo - 1].name : NULL;
+	return n && k->vaddr < t->v[n - 1].hi ? t->v[n - 1].name : NULL;
 }
 
 /* "vtable for app::Widget" -> "app::Widget" */

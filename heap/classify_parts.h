@@ -10,6 +10,7 @@
 #include "base/addrmap.h"
 #include "base/texts.h"
 #include "heap/classify.h"
+#include "heap/view.h"
 
 struct class {
 	const char *type;		/* "N3app6WidgetE", in the pool; NULL: a symbol must tell */
@@ -37,9 +38,7 @@ struct classify {
 	struct addrmap types;		/* type in the pool, + 1 for an array -> number */
 	struct addrmap families;	/* vptr of a type_info -> whether it is a class's */
 	struct texts pool;
-	const uint8_t *bytes;		/* the stretch that was last read: from lo on, n bytes */
-	taddr lo;
-	uint64_t size;
+	struct view view;
 	struct recent {
 		taddr key;
 		uint32_t class;

@@ -71,21 +71,6 @@ static size_t find_text(const uint8_t *p, size_t n, struct content *c)
 	return all;
 }
 
-static bool holds_block(const struct block *blocks, size_t n, taddr at)
-{
-	size_t lo = 0, hi = n;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (blocks[mid].addr <= at)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo && at - blocks[lo - 1].addr < blocks[lo - 1].size;
-}
-
 static bool is_stack(const struct snapshot *s, const struct mapping *m)
 {
 	if (!strcmp(m->path, "[stack]"))
@@ -104,12 +89,17 @@ struct looking {
 	struct content *c;
 };
 
+static bool in_block(const struct looking *l, taddr at)
+{
+	return block_over(l->blocks, l->nblocks, at) < l->nblocks;
+}
+
 /* Where does it point? A block may lie in a mapping where a stack is, too; it is the better answer. */
 static void follow(const struct looking *l, uint64_t word, bool first)
 {
 	const struct mapping *m;
 
-	if (holds_block(l->blocks, l->nblocks, word)) {
+	if (in_block(l, word)) {
 		l->c->to_blocks++;
 		return;
 	}
@@ -153,7 +143,7 @@ static bool look_like_string(const struct looking *l, taddr addr, const uint8_t 
 	memcpy(&length, p + 8, 8);
 	memcpy(&room, p + 16, 8);
 	if (!length || (at == addr + 16 ? length > SHORT_STRING : room < length || room <= SHORT_STRING || room >> 40 ||
-					  !holds_block(l->blocks, l->nblocks, at)))
+					  !in_block(l, at)))
 		return false;
 	have = length < sizeof(text) ? length : sizeof(text);
 	if (snapshot_read(l->s, at, text, have) < 0 || snapshot_read(l->s, at + length, &end, 1) < 0 || end)

@@ -19,21 +19,6 @@
 #define DTV_IN_PTHREAD 8
 #define PAIR 16u
 
-static size_t block_at(const struct census *c, taddr addr)
-{
-	size_t lo = 0, hi = c->nblocks;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (c->blocks[mid].addr < addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < c->nblocks && c->blocks[lo].addr == addr ? lo : c->nblocks;
-}
-
 /* The number of the block that is the DTV of the thread with this struct pthread; nblocks: there is none, or it was set apart before. */
 static size_t find_dtv(const struct snapshot *s, const struct census *c, taddr pthread)
 {
@@ -42,7 +27,7 @@ static size_t find_dtv(const struct snapshot *s, const struct census *c, taddr p
 
 	if (!pthread || snapshot_word(s, pthread + DTV_IN_PTHREAD, &dtv) < 0 || dtv < PAIR)
 		return c->nblocks;
-	i = block_at(c, dtv - PAIR);
+	i = block_at(c->blocks, c->nblocks, dtv - PAIR);
 	if (i == c->nblocks || snapshot_word(s, dtv - PAIR, &count) < 0 || count >= UINT64_MAX / PAIR - 2)
 		return c->nblocks;
 	if (c->blocks[i].size == UINT64_MAX || (count + 2) * PAIR > c->blocks[i].size)
@@ -52,26 +37,9 @@ static size_t find_dtv(const struct snapshot *s, const struct census *c, taddr p
 
 static struct census_arena *arena_of(struct census *c, taddr addr)
 {
-	size_t lo = 0, hi = c->nareas;
+	const struct census_area *area = census_area_at(c, addr);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (c->areas[mid].hi <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (lo == c->nareas || addr < c->areas[lo].lo || c->areas[lo].arena >= c->narenas)
-		return NULL;
-	return &c->arenas[c->areas[lo].arena];
-}
-
-static int by_address(const void *pa, const void *pb)
-{
-	const struct block *a = pa, *b = pb;
-
-	return (a->addr > b->addr) - (a->addr < b->addr);
+	return area && area->arena < c->narenas ? &c->arenas[area->arena] : NULL;
 }
 
 /* Block number @i is no longer one of the program's; its place stays, and has no size. */
@@ -106,7 +74,7 @@ static int set_all_apart(const struct snapshot *s, const struct threadstacks *st
 	c->own = own;
 	for (size_t i = 0; i < st->n; i++) {
 		const struct stack *k = &st->all[i];
-		size_t block = find_dtv(s, c, k->pthread ? k->pthread : k->tls);
+		size_t block = find_dtv(s, c, k->self);
 		struct census_arena *arena = block < c->nblocks ? arena_of(c, c->blocks[block].addr) : NULL;
 
 		if (arena)
@@ -114,7 +82,7 @@ static int set_all_apart(const struct snapshot *s, const struct threadstacks *st
 	}
 	if (c->nown == before)
 		return 0;
-	qsort(c->own, c->nown, sizeof(*c->own), by_address);
+	qsort(c->own, c->nown, sizeof(*c->own), block_order);
 	close_gaps(c);
 	return 0;
 }

@@ -3,10 +3,12 @@
  * glibc: the allocator of glibc, as it lies in memory: what the parts of the census share. doc/glibc-heap.md has the layouts, and which version
  * has which.
  *
- *	glibc_find.c      main_arena, the ring of arenas, malloc_par
+ *	glibc_find.c      main_arena, the ring of arenas; which one, if there are several
+ *	glibc_param.c     malloc_par
  *	glibc_regions.c   where there are chunks: the heaps of the arenas, the main heap's pieces
  *	glibc_mapped.c    chunks with a mapping of their own; pieces of a main heap that is not contiguous
- *	glibc_cached.c    chunks that look as if they were in use, and are free: tcaches, and
+ *	glibc_marks.c     which chunks are known to be free, though they look as if they were in use: those in
+ *	glibc_cached.c    tcaches, and
  *	glibc_fastbins.c  fastbins
  *	glibc_walk.c      chunk by chunk
  *	glibc_repair.c    where a walk finds what cannot be: a thread at work, or a corrupt heap
@@ -107,12 +109,14 @@ struct glibc {
 	struct glibc_region *regions;
 	size_t nregions, region_room;
 	size_t area_room, own_room;
+	unsigned looks, looks_before;	/* at what looked like arenas: in this mapping, and in those before it */
 	bool walked;
 	taddr *orphans;			/* blocks that may be tcaches which no thread has: glibc_late.c */
 	size_t norphans, orphan_room;
 	taddr *late;			/* blocks that were found to be free after the walk */
 	size_t nlate, late_room;
-	uint64_t key, lost_key;		/* what chunks in tcaches have in their second word; where a list was lost; 0: not known, none */
+	uint64_t key, lost_key;		/* what chunks in tcaches have in their second word: in sound lists; before the place where one was lost. 0: not known */
+	bool list_lost;
 	bool no_memory;
 };
 
@@ -127,6 +131,11 @@ void glibc_registers(const struct snapshot_thread *t, uint64_t out[GLIBC_REGS]);
 
 /* Find main_arena and all other arenas. 0; -ENOENT: not found, and c->problem says what is there; -ENOMEM. */
 must_check int glibc_find(struct glibc *g);
+
+/* --- glibc_param.c --- */
+
+/* Find struct malloc_par beside the main arena: g->param, zeros if there is not exactly one place. */
+void glibc_find_param(struct glibc *g);
 
 /* --- glibc_regions.c --- */
 
@@ -149,10 +158,7 @@ taddr glibc_plain_end(const struct glibc *g, size_t i);
 /* Add all chunks with mappings of their own, and the main arena's pieces elsewhere. Regions must be sorted, and are afterwards. 0 or -ENOMEM. */
 must_check int glibc_find_mapped(struct glibc *g);
 
-/* --- glibc_cached.c --- */
-
-/* Mark what is in tcaches and fastbins, and the tcaches themselves. 0 or -ENOMEM. */
-must_check int glibc_mark_cached(struct glibc *g);
+/* --- glibc_marks.c --- */
 
 static inline bool glibc_bit(const uint64_t *bits, const struct glibc_region *r, taddr at)
 {
@@ -175,14 +181,19 @@ static inline taddr glibc_unmangle(const struct glibc *g, taddr at, uint64_t lin
 /* The chunk is free, or the allocator's, though it seems to be in use: counted in @sum. false: it was known already; or no memory, g->no_memory. */
 bool glibc_mark(struct glibc *g, struct glibc_region *r, taddr chunk, uint64_t size, struct census_sum *sum);
 
+/* The first link of a list, at @link_at, says how all are made, for one reading of it is nonsense: @plain goes up or down. */
+void glibc_learn_mangling(struct glibc *g, taddr link_at, unsigned to_chunk, int *plain);
+
+/* --- glibc_cached.c --- */
+
+/* Mark what is in tcaches and fastbins, and the tcaches themselves. 0 or -ENOMEM. */
+must_check int glibc_mark_cached(struct glibc *g);
+
 /* Is a chunk of that size what a tcache would be in? */
 bool glibc_tcache_size(uint64_t size);
 
 /* If what is at @at is a tcache for sure: mark it and what is in it. 0 or -ENOMEM. */
 must_check int glibc_mark_orphan(struct glibc *g, taddr at);
-
-/* The first link of a list, at @link_at, says how all are made, for one reading of it is nonsense: @plain goes up or down. */
-void glibc_learn_mangling(struct glibc *g, taddr link_at, unsigned to_chunk, int *plain);
 
 /* --- glibc_fastbins.c --- */
 

@@ -35,34 +35,6 @@ struct tcache {
 	bool ending;			/* its thread may be giving everything back: lists are emptied, counts stay */
 };
 
-bool glibc_set_bit(struct glibc *g, uint64_t **bits, const struct glibc_region *r, taddr at)
-{
-	const uint64_t i = (at - r->lo) / GLIBC_ALIGN;
-
-	if (!*bits) {
-		*bits = calloc((r->hi - r->lo) / GLIBC_ALIGN / 64 + 1, sizeof(**bits));
-		if (!*bits) {
-			g->no_memory = true;
-			return false;
-		}
-	}
-	if ((*bits)[i / 64] >> i % 64 & 1)
-		return false;
-	(*bits)[i / 64] |= 1ull << i % 64;
-	return true;
-}
-
-uint64_t glibc_chunk_size(struct glibc *g, taddr at, struct glibc_region **r)
-{
-	uint64_t head;
-
-	*r = at % GLIBC_ALIGN ? NULL : glibc_region_at(g, at);
-	if (!*r || at < (*r)->first || !view_word(&g->view, at + 8, &head))
-		return 0;
-	head &= ~(uint64_t)GLIBC_FLAGS;
-	return head >= GLIBC_MINSIZE && !(head % GLIBC_ALIGN) && head <= (*r)->hi - at ? head : 0;
-}
-
 /* --- tcaches --- */
 
 /* The list for chunks of @size, or beyond all. */
@@ -198,49 +170,7 @@ static int find_slot(struct glibc *g, uint64_t *distance)
 	return 0;
 }
 
-/* --- links --- */
-
-/* Would @link lead to the end of a list, or to a chunk (@to_chunk bytes before where it points)? */
-static bool plausible(struct glibc *g, uint64_t link, unsigned to_chunk)
-{
-	struct glibc_region *r;
-
-	return !link || (!(link % GLIBC_ALIGN) && glibc_chunk_size(g, link - to_chunk, &r));
-}
-
-void glibc_learn_mangling(struct glibc *g, taddr link_at, unsigned to_chunk, int *plain)
-{
-	uint64_t link;
-
-	if (!view_word(&g->view, link_at, &link))
-		return;
-	*plain += plausible(g, link, to_chunk);
-	*plain -= plausible(g, link ^ link_at >> 12, to_chunk);
-}
-
 /* --- marking --- */
-
-/* It was taken for a block of the program's. */
-static bool take_back(struct glibc *g, struct census_arena *out, taddr chunk, uint64_t size)
-{
-	if (grow_for(&g->late, g->nlate, &g->late_room, sizeof(*g->late)) < 0) {
-		g->no_memory = true;
-		return false;
-	}
-	g->late[g->nlate++] = chunk + 16;
-	out->used.blocks--;
-	out->used.bytes -= size;
-	return true;
-}
-
-bool glibc_mark(struct glibc *g, struct glibc_region *r, taddr chunk, uint64_t size, struct census_sum *sum)
-{
-	if (!glibc_set_bit(g, &r->cached, r, chunk))
-		return false;
-	sum->blocks++;
-	sum->bytes += size;
-	return !g->walked || take_back(g, &g->c->arenas[r->arena], chunk, size);
-}
 
 /* It is in a list of @t, for good, and once. @link: where the list has its address. */
 static bool mark_in_tcache(struct glibc *g, const struct tcache *t, unsigned i, taddr mem, taddr link)
@@ -276,27 +206,36 @@ static void check_count(struct glibc *g, const struct tcache *t, unsigned i, uin
 		glibc_problem(g, t->at, "corrupt: a tcache's count is not the length of its list (list %u: %" PRIu64 ")", i, n);
 }
 
+/*
+ * The key is what chunks have in their second word that lie in a list as they should. From one that was written to after it was freed, which is
+ * why its link leads astray, nothing is taken: what is there are the program's words, and other blocks may have the same (a count of one).
+ */
 static void mark_list(struct glibc *g, const struct tcache *t, unsigned i)
 {
 	taddr link_at = head_at(t, i), mem = t->heads[i];
-	uint64_t n = 0, link, key = 0;
+	uint64_t n = 0, link, key = 0, last = 0;
 
 	while (mem && mark_in_tcache(g, t, i, mem, link_at)) {
+		/* the first one's may not be written yet, but the list went on behind it */
+		if (last)
+			key = last;
 		n++;
-		/* the first one's may not be written yet */
-		if ((n > 1 || !key) && !view_word(&g->view, mem + 8, &key))
-			key = 0;
+		if (!view_word(&g->view, mem + 8, &last))
+			last = 0;
 		if (!view_word(&g->view, mem, &link))
 			link = glibc_unmangle(g, mem, 0);
 		link_at = mem;
 		mem = glibc_unmangle(g, mem, link);
 	}
-	if (key)
-		g->key = key;
-	if (mem)
-		g->lost_key = key ? key : g->key;
-	else
+	if (!mem && last)
+		key = last;
+	if (mem) {
+		g->list_lost = true;
+		g->lost_key = key ? key : g->lost_key;
+	} else {
+		g->key = key ? key : g->key;
 		check_count(g, t, i, n);
+	}
 }
 
 static int add_own(struct glibc *g, taddr at, uint64_t size)

@@ -7,7 +7,8 @@
  * other arenas, which are not in a file's mapping. Behind the bins is `next`, the ring of all arenas: it closes only if the offset of
  * the bins in the struct is guessed right, which tells the version.
  *
- * struct malloc_par is there too; its words hold each other up: sums not above their maxima, a beginning of the heap that is one.
+ * There may be more than one: each namespace of dlmopen has a libc of its own, and a static program the one that its plugins bring. The
+ * one that has given out most is listed; of the others it is said that they are there.
  */
 #include "heap/glibc.h"
 
@@ -20,6 +21,8 @@
 #define PAIR 16u
 #define BINS_BYTES (GLIBC_BINS * PAIR)
 #define ENOUGH_BINS 100u	/* of 127: the others may be on their way, or overwritten */
+#define LOOKS_MAX (1u << 16)	/* at what looks like an arena, in one mapping: a real one takes some hundreds, and one for each other arena */
+#define LOOKS_ALL (1u << 20)	/* in all mappings */
 
 /* What precedes the bins, by version: 2.27 to 2.42; 2.43, without fastbins; 2.26 and before, without have_fastchunks. */
 static const struct {
@@ -57,6 +60,12 @@ static int add_arena(struct glibc *g, taddr at, uint32_t bins)
 	return 0;
 }
 
+/* Memory may be full of what looks like arenas and leads nowhere, from each place for as long as there is more of it. */
+static bool looks_left(const struct glibc *g)
+{
+	return g->looks < LOOKS_MAX && g->looks_before + g->looks < LOOKS_ALL;
+}
+
 /* All arenas from main_arena at @first on, with bins at @bins. 0; -ENOENT: no ring; -ENOMEM. */
 static int follow_ring(struct glibc *g, taddr first, uint32_t bins)
 {
@@ -69,7 +78,8 @@ static int follow_ring(struct glibc *g, taddr first, uint32_t bins)
 	do {
 		bool fresh;
 
-		err = at % 8 || count_bins(&g->view, at + bins) < ENOUGH_BINS ? -ENOENT : 0;
+		g->looks++;
+		err = !looks_left(g) || at % 8 || count_bins(&g->view, at + bins) < ENOUGH_BINS ? -ENOENT : 0;
 		if (!err && (!addrmap_slot(&seen, at, &fresh) || add_arena(g, at, bins) < 0))
 			err = -ENOMEM;
 		if (!err && (!fresh || !view_word(&g->view, at + bins + GLIBC_NEXT, &at)))
@@ -117,14 +127,6 @@ static int try_around(struct glibc *g, taddr at, taddr *bins_end)
 	return err;
 }
 
-/* Has main_arena ever given anything? A glibc beside another allocator has it, but has not used it. */
-static bool used(struct glibc *g)
-{
-	uint64_t system;
-
-	return g->narenas > 1 || (view_word(&g->view, g->arenas[0].bins + GLIBC_SYSTEM_MEM, &system) && system);
-}
-
 /* Look through @m for main_arena. 0, -ENOENT, -ENOMEM. */
 static int search(struct glibc *g, const struct mapping *m)
 {
@@ -133,7 +135,7 @@ static int search(struct glibc *g, const struct mapping *m)
 		taddr at = ((p->lo > m->lo ? p->lo : m->lo) + 7) & ~7ull;
 		taddr end = p->lo + p->size < m->hi ? p->lo + p->size : m->hi;
 
-		for (; at + PAIR <= end; at += 8) {
+		for (; at + PAIR <= end && looks_left(g); at += 8) {
 			uint64_t pair[2];
 			taddr behind;
 			int err;
@@ -154,57 +156,6 @@ static int search(struct glibc *g, const struct mapping *m)
 static bool is_data(const struct mapping *m)
 {
 	return m->ino && m->perms & MAPPING_WRITE && !(m->perms & MAPPING_SHARED);
-}
-
-static int32_t half(struct view *v, taddr at)
-{
-	uint64_t word;
-	const bool high = at % 8;
-
-	if (!view_word(v, at & ~7ull, &word))
-		return -1;
-	return (int32_t)(uint32_t)(high ? word >> 32 : word);
-}
-
-/* The words of struct malloc_par from mmapped_mem on, and the four ints before it, which newer versions have 4 bytes further up. */
-static bool is_param(struct glibc *g, taddr at, struct glibc_param *out)
-{
-	uint64_t w[7];
-
-	for (unsigned i = 0; i < 7; i++)
-		if (!view_word(&g->view, at + 8 * i, &w[i]))
-			return false;
-	/* mmapped_mem, max_mmapped_mem, sbrk_base, tcache_bins, tcache_max_bytes, tcache_count, tcache_unsorted_limit */
-	if (w[0] > w[1] || w[0] % GLIBC_ALIGN || w[1] % GLIBC_ALIGN || w[3] > 76 || !w[3] || w[4] < 24 || w[4] > 4u << 20 || w[5] > 65535)
-		return false;
-	if (w[2] ? !procmaps_find(&g->s->maps, w[2]) : g->arenas[0].system_mem != 0)
-		return false;
-	for (unsigned shift = 0; shift <= 4; shift += 4) {
-		const int32_t n = half(&g->view, at - 16 - shift), most_allowed = half(&g->view, at - 12 - shift);
-		const int32_t most = half(&g->view, at - 8 - shift), fixed = half(&g->view, at - 4 - shift);
-
-		if (n < 0 || n > most || most_allowed < 0 || fixed < 0 || fixed > 1 || (n && !w[0]) || !most != !w[1])
-			continue;
-		/* in 2.43 each realloc of such a chunk leaves 16 bytes that nobody has */
-		if (!n && w[0] > w[1] / 2)
-			continue;
-		*out = (struct glibc_param){ at, w[0], w[1], w[2], w[5], n };
-		return true;
-	}
-	return false;
-}
-
-/* Where struct malloc_par is, if it is exactly one place. */
-static void find_param(struct glibc *g)
-{
-	struct glibc_param one;
-	unsigned n = 0;
-
-	for (taddr at = g->data_lo + 32; at + 56 <= g->data_hi; at += 8)
-		if (is_param(g, at, &one) && !n++)
-			g->param = one;
-	if (n != 1)
-		g->param = (struct glibc_param){ 0 };
 }
 
 void glibc_registers(const struct snapshot_thread *t, uint64_t out[GLIBC_REGS])
@@ -263,29 +214,106 @@ static void read_arenas(struct glibc *g)
 		g->c->between += may_be_in_malloc(&g->s->threads[i]);
 }
 
+/* --- which one --- */
+
+/* A malloc that was found. */
+struct found {
+	struct glibc_arena *arenas;
+	size_t narenas;
+	struct glibc_layout layout;
+	struct glibc_param param;
+	taddr data_lo, data_hi;
+	uint64_t bytes, top_bytes;	/* that it has from the system; of these, what lies unused at its ends */
+	bool used;			/* a glibc beside another allocator may never have given anything */
+};
+
+static uint64_t top_bytes(struct glibc *g, const struct glibc_arena *a)
+{
+	uint64_t top, head;
+
+	if (!view_word(&g->view, a->bins + GLIBC_TOP, &top) || !view_word(&g->view, top + 8, &head))
+		return 0;
+	head &= ~(uint64_t)GLIBC_FLAGS;
+	return head < a->system_mem ? head : a->system_mem;
+}
+
+static struct found weigh(struct glibc *g, const struct mapping *m)
+{
+	struct found f = { .arenas = g->arenas, .narenas = g->narenas, .layout = g->layout, .data_lo = m->lo, .data_hi = m->hi };
+
+	g->data_lo = m->lo;
+	g->data_hi = m->hi;
+	for (size_t i = 0; i < g->narenas; i++) {
+		if (!view_word(&g->view, g->arenas[i].bins + GLIBC_SYSTEM_MEM, &g->arenas[i].system_mem))
+			g->arenas[i].system_mem = 0;
+		f.bytes += g->arenas[i].system_mem;
+		f.top_bytes += top_bytes(g, &g->arenas[i]);
+	}
+	glibc_find_param(g);
+	f.param = g->param;
+	f.used = g->narenas > 1 || f.bytes || f.param.max_mmapped_mem;
+	f.bytes += f.param.mmapped_mem;
+	return f;
+}
+
+static bool is_better(const struct found *f, const struct found *than)
+{
+	if (!than->arenas || f->used != than->used)
+		return !than->arenas || f->used;
+	return f->bytes - f->top_bytes > than->bytes - than->top_bytes;
+}
+
+/* The better one of @best and the one that was just found; the other is counted. */
+static void choose(struct glibc *g, const struct mapping *m, struct found *best)
+{
+	struct found f = weigh(g, m), worse = f;
+
+	if (is_better(&f, best)) {
+		worse = *best;
+		*best = f;
+	}
+	g->c->others += worse.arenas && worse.used;
+	g->c->others_bytes += worse.used ? worse.bytes : 0;
+	free(worse.arenas);
+	g->arenas = NULL;
+	g->narenas = g->arena_room = 0;
+}
+
+static void take(struct glibc *g, const struct found *f)
+{
+	g->arenas = f->arenas;
+	g->narenas = g->arena_room = f->narenas;
+	g->layout = f->layout;
+	g->param = f->param;
+	g->data_lo = f->data_lo;
+	g->data_hi = f->data_hi;
+}
+
 int glibc_find(struct glibc *g)
 {
-	int err = -ENOENT;
+	struct found best = { .arenas = NULL };
 
 	for (size_t i = 0; i < g->s->maps.n; i++) {
 		const struct mapping *m = &g->s->maps.maps[i];
+		int err = is_data(m) ? search(g, m) : -ENOENT;
 
-		err = is_data(m) ? search(g, m) : -ENOENT;
-		if (err == -ENOMEM)
+		g->looks_before += g->looks;
+		g->looks = 0;
+		if (err == -ENOMEM) {
+			free(best.arenas);
 			return err;
-		if (err == 0) {
-			g->data_lo = m->lo;
-			g->data_hi = m->hi;
-			break;
 		}
+		if (err == 0)
+			choose(g, m, &best);
 	}
-	if (err) {
+	free(g->arenas);
+	take(g, &best);
+	if (!g->arenas) {
 		glibc_problem(g, 0, "no malloc of glibc was found in the data of any program or library: another allocator, or one that was never used");
-		return err;
+		return -ENOENT;
 	}
 	read_arenas(g);
-	find_param(g);
-	if (!used(g) && !g->param.max_mmapped_mem) {
+	if (!best.used) {
 		glibc_problem(g, g->arenas[0].at, "glibc's malloc is there, but has never been used: the program has another allocator");
 		return -ENOENT;
 	}

@@ -5,7 +5,8 @@
  *	a tcache that no thread has	its thread ends: it has given up the pointer, and gives back one chunk after the other; or the thread's registers
  *					are not known. A block of just that size, whose words lead to chunks that say they are in a tcache
  *	a fastbin that was taken off	malloc_consolidate takes a whole list from its head, and then has it in a register. Chunks that
- *					lead to each other, from a thread's registers or the end of its stack
+ *					lead to each other and then to nothing, from a thread's registers or the end of its stack;
+ *					what is left there of another list, long after, may begin like one
  *	the rest of a lost list		where a link in a tcache is overwritten: what says of itself that it is in one
  */
 #include "heap/glibc.h"
@@ -13,6 +14,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#define KEY_LEAST UINT32_MAX	/* it is the tcache's address or, since 2.34, random: what is smaller is somebody's number */
 #define STACK_WORDS 96u		/* of malloc_consolidate's frame and those below it */
 
 /* --- fastbins that were taken off --- */
@@ -31,19 +33,35 @@ static taddr link_of(struct glibc *g, taddr chunk)
 	return view_word(&g->view, chunk + 16, &link) ? glibc_unmangle(g, chunk + 16, link) : 1;
 }
 
+/* Does it lead to its end through free chunks only? */
+static bool is_whole(struct glibc *g, size_t arena, taddr chunk, uint64_t size)
+{
+	taddr behind = chunk;
+
+	for (size_t n = 1; chunk; n++) {
+		if (!is_next(g, arena, chunk, size))
+			return false;
+		chunk = link_of(g, chunk);
+		/* half as fast: met again in a ring */
+		if (n % 2 == 0)
+			behind = link_of(g, behind);
+		if (chunk == behind)
+			return false;
+	}
+	return true;
+}
+
 /* If @chunk begins a list, of two at least: a single one would be told from a block by nothing. */
 static void try_list(struct glibc *g, taddr chunk)
 {
 	struct glibc_region *r;
 	const uint64_t size = glibc_chunk_size(g, chunk, &r);
-	taddr next;
 
 	if (!size || size / GLIBC_ALIGN - 2 >= GLIBC_FASTBINS || r->arena == CENSUS_MMAPPED || !g->arenas[r->arena].busy)
 		return;
-	next = link_of(g, chunk);
-	if (!next || !is_next(g, r->arena, next, size) || !is_next(g, r->arena, chunk, size))
+	if (!link_of(g, chunk) || !is_whole(g, r->arena, chunk, size))
 		return;
-	while (chunk && is_next(g, r->arena, chunk, size) && glibc_mark(g, glibc_region_at(g, chunk), chunk, size, &g->c->arenas[r->arena].fast))
+	while (chunk && glibc_mark(g, glibc_region_at(g, chunk), chunk, size, &g->c->arenas[r->arena].fast))
 		chunk = link_of(g, chunk);
 }
 
@@ -71,12 +89,13 @@ static bool any_busy(const struct glibc *g)
 static void find_by_key(struct glibc *g)
 {
 	const struct census *c = g->c;
+	const uint64_t lost = g->lost_key ? g->lost_key : g->key;
 
-	for (size_t i = 0; i < c->nblocks && !g->no_memory; i++) {
+	for (size_t i = 0; i < c->nblocks && lost > KEY_LEAST && !g->no_memory; i++) {
 		struct glibc_region *r;
 		uint64_t key, size;
 
-		if (!view_word(&g->view, c->blocks[i].addr + 8, &key) || key != g->lost_key)
+		if (!view_word(&g->view, c->blocks[i].addr + 8, &key) || key != lost)
 			continue;
 		size = glibc_chunk_size(g, c->blocks[i].addr - 16, &r);
 		if (size && r->arena != CENSUS_MMAPPED)
@@ -115,9 +134,10 @@ int glibc_find_late(struct glibc *g)
 	for (size_t i = 0; i < g->norphans && !err; i++)
 		err = glibc_mark_orphan(g, g->orphans[i]);
 	for (size_t i = 0; i < g->s->nthreads && !err && g->layout.fastbins && any_busy(g); i++)
-		if (g->s->threads[i].known)
+		/* one inside a call waits for the lock, or has just let go of it */
+		if (g->s->threads[i].known && (long long)g->s->threads[i].regs.orig_rax < 0)
 			try_hands(g, &g->s->threads[i]);
-	if (!err && g->lost_key)
+	if (!err && g->list_lost)
 		find_by_key(g);
 	if (g->nlate)
 		take_out(g);

@@ -17,6 +17,7 @@
 #include <errno.h>
 
 #include "base/addrmap.h"
+#include "base/upto.h"
 
 #define PAGE SNAPSHOT_PAGE
 #define HUGE_FLAG 1u
@@ -153,18 +154,24 @@ static taddr next_page(const struct glibc *g, taddr at, taddr end)
 	return at < end ? at : end;
 }
 
+/* Where malloc says that there is none, and nobody is just making one, what looks like one is the program's own. */
+static bool may_be_mapped(const struct glibc *g)
+{
+	return !g->param.at || g->param.n_mmaps || g->param.mmapped_mem || g->c->between;
+}
+
 /* Look at the pages of [at, end), which no region has. */
 static void search_pages(struct search *f, taddr at, taddr end)
 {
 	struct glibc *g = f->g;
-	const bool pieces = !g->arenas[0].contiguous;
+	const bool pieces = !g->arenas[0].contiguous, mapped = may_be_mapped(g);
 
 	for (at = next_page(g, at, end); at < end && !f->err; at = next_page(g, at, end)) {
 		struct own_mapping own;
 		bool top;
 		taddr to;
 
-		if (find_own(&g->view, at, end, &own)) {
+		if (mapped && find_own(&g->view, at, end, &own)) {
 			f->err = add_own(g, at, &own);
 			at += own.total;
 		} else if (pieces && (to = try_piece(f, at, end, &top))) {
@@ -180,17 +187,8 @@ static void search_pages(struct search *f, taddr at, taddr end)
 static void search_between(struct search *f, taddr at, taddr end)
 {
 	struct glibc *g = f->g;
-	size_t i = 0, hi = f->old_regions;
 
-	while (i < hi) {
-		const size_t mid = i + (hi - i) / 2;
-
-		if (g->regions[mid].hi <= at)
-			i = mid + 1;
-		else
-			hi = mid;
-	}
-	for (; at < end && !f->err; i++) {
+	for (size_t i = UPTO(g->regions, f->old_regions, hi, at); at < end && !f->err; i++) {
 		const bool one = i < f->old_regions && g->regions[i].lo < end;
 
 		search_pages(f, at, one ? g->regions[i].lo : end);

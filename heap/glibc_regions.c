@@ -21,6 +21,7 @@
 
 #include "base/addrmap.h"
 #include "base/grow.h"
+#include "base/upto.h"
 
 #define MIB (1ull << 20)
 #define PAGE SNAPSHOT_PAGE
@@ -76,17 +77,9 @@ void glibc_sort_regions(struct glibc *g)
 
 struct glibc_region *glibc_region_at(struct glibc *g, taddr at)
 {
-	size_t lo = 0, hi = g->nregions;
+	const size_t i = UPTO(g->regions, g->nregions, hi, at);
 
-	while (lo < hi) {
-		const size_t mid = lo + (hi - lo) / 2;
-
-		if (g->regions[mid].hi <= at)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < g->nregions && g->regions[lo].lo <= at ? &g->regions[lo] : NULL;
+	return i < g->nregions && g->regions[i].lo <= at ? &g->regions[i] : NULL;
 }
 
 /* --- heaps of other arenas --- */

@@ -41,7 +41,8 @@ bool walk_leads_on(struct walk *w, taddr at, uint64_t **dead)
 		if (known_edge(w, at))
 			return true;
 		fences = walk_size(head) == 16 ? fences + 1 : 0;
-		if (fences == 2 && (at + 16) % PAGE == 0)
+		/* two, and before them what was left of top, if that is too small for a chunk */
+		if (fences >= 2 && (at + 16) % PAGE == 0)
 			return true;
 		if (fences > 3 || !glibc_set_bit(w->g, dead, w->r, at))
 			return false;

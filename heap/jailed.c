@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -21,20 +20,6 @@ static uint64_t now_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-/* The caller's handlers are about the caller; a signal of the terminal is its business too. */
-static void reset_signals(void)
-{
-	static const int terminal[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGTSTP };
-	sigset_t none;
-
-	for (int sig = 1; sig < NSIG; sig++)
-		signal(sig, SIG_DFL);
-	for (size_t i = 0; i < sizeof(terminal) / sizeof(terminal[0]); i++)
-		signal(terminal[i], SIG_IGN);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
 /* Standard streams lead nowhere, FD_OUT to the parent, all others are closed. */
@@ -58,13 +43,8 @@ static bool place_fds(int out)
 	return true;
 }
 
-static void run(void (*work)(void *ctx, int out), void *ctx, uint64_t memory_bytes, unsigned seconds, int out, pid_t parent)
+static void run(void (*work)(void *ctx, int out), void *ctx, uint64_t memory_bytes, unsigned seconds, int out)
 {
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
-		_exit(1);
-	prctl(PR_SET_NAME, "mm-classes");
-	reset_signals();
 	if (!place_fds(out) || jail_limit(memory_bytes, seconds))
 		_exit(1);
 	jail_close();
@@ -74,20 +54,14 @@ static void run(void (*work)(void *ctx, int out), void *ctx, uint64_t memory_byt
 
 int jailed_start(void (*work)(void *ctx, int out), void *ctx, uint64_t memory_bytes, unsigned seconds, struct jailed *out)
 {
-	pid_t parent = getpid();
-	sigset_t all, before;
 	int fds[2], err;
 
 	if (pipe2(fds, O_CLOEXEC))
 		return -errno;
-	/* signals wait meanwhile: the caller's handlers must not run in the new process */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	out->pid = fork();
+	out->pid = jail_fork("mm-classes");
 	if (out->pid == 0)
-		run(work, ctx, memory_bytes, seconds, fds[1], parent);
+		run(work, ctx, memory_bytes, seconds, fds[1]);
 	err = errno;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	close(fds[1]);
 	out->fd = fds[0];
 	out->deadline_ns = now_ns() + seconds * 1000000000ull;

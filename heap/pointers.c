@@ -10,10 +10,7 @@
 #include <string.h>
 
 #include "base/grow.h"
-#include "heap/blockindex.h"
-#include "heap/nodes.h"
-#include "heap/roots.h"
-#include "heap/threadstacks.h"
+#include "heap/ground.h"
 
 typedef uint64_t __attribute__((may_alias)) word_t;
 
@@ -26,13 +23,28 @@ struct search {
 	const struct reach_input *in;
 	taddr lo, hi;			/* the values looked for */
 	size_t limit;
-	struct nodes nodes;
-	struct block_index ix;
-	struct threadstacks stacks;
-	struct roots roots;
+	struct ground ground;
 	struct hits begin, inside;
 };
 
+/* The place of a root: a thread's stack or TLS, or data. */
+static void place_root(const struct search *q, struct pointer *p)
+{
+	for (size_t i = 0; i < q->ground.stacks.n; i++) {
+		const struct stack *k = &q->ground.stacks.all[i];
+
+		if (k->tls && p->at >= k->tls && p->at < k->tls_end)
+			p->place = POINTER_TLS;
+		else if (p->at >= k->lo && p->at < k->hi)
+			p->place = POINTER_STACK;
+		else
+			continue;
+		p->tid = k->tid;
+		return;
+	}
+}
+
+/* Which root it is asked only of those that are listed: there may be many of them, and many threads. */
 static int add(struct search *q, const struct pointer *p)
 {
 	struct hits *h = p->value == q->lo ? &q->begin : &q->inside;
@@ -42,7 +54,10 @@ static int add(struct search *q, const struct pointer *p)
 		return 0;
 	if (grow_for(&h->all, h->n, &h->room, sizeof(*h->all)) < 0)
 		return -ENOMEM;
-	h->all[h->n++] = *p;
+	h->all[h->n] = *p;
+	if (p->place == POINTER_DATA)
+		place_root(q, &h->all[h->n]);
+	h->n++;
 	return 0;
 }
 
@@ -80,43 +95,22 @@ static int search_vectors(struct search *q, const struct snapshot_thread *t)
 	return err;
 }
 
-/* The place of a root: a thread's stack or TLS, or data. */
-static void place_root(const struct search *q, struct pointer *p)
-{
-	p->place = POINTER_DATA;
-	for (size_t i = 0; i < q->stacks.n; i++) {
-		const struct stack *k = &q->stacks.all[i];
-
-		if (k->tls && p->at >= k->tls && p->at < k->tls_end)
-			p->place = POINTER_TLS;
-		else if (p->at >= k->lo && p->at < k->hi)
-			p->place = POINTER_STACK;
-		else
-			continue;
-		p->tid = k->tid;
-		return;
-	}
-}
-
 /* Whose word is it? False: nobody's. */
 static bool place(const struct search *q, struct pointer *p)
 {
-	const uint32_t node = block_index_find(&q->ix, p->at);
+	const uint32_t node = block_index_find(&q->ground.ix, p->at);
 	bool own;
 
 	if (node != BLOCK_NONE) {
-		const uint32_t given = q->nodes.given ? q->nodes.given[node] : node;
+		const uint32_t given = q->ground.nodes.given ? q->ground.nodes.given[node] : node;
 
 		p->place = POINTER_BLOCK;
 		p->block = given == BLOCK_NONE ? POINTER_NO_BLOCK : given;
 		return true;
 	}
-	if (!roots_hold(&q->roots, p->at, &own))
+	if (!roots_hold(&q->ground.roots, p->at, &own))
 		return false;
-	if (own)
-		p->place = POINTER_OWN;
-	else
-		place_root(q, p);
+	p->place = own ? POINTER_OWN : POINTER_DATA;
 	return true;
 }
 
@@ -158,28 +152,19 @@ static int search_all(struct search *q)
 static int search_init(struct search *q, taddr addr)
 {
 	uint32_t node;
-	int err = nodes_init(&q->nodes, q->in);
+	int err = ground_init(&q->ground, q->in);
 
-	if (!err)
-		err = block_index_init(&q->ix, q->nodes.blocks, q->nodes.n);
-	if (!err)
-		err = threadstacks_find(&q->stacks, q->in->snapshot);
-	if (!err)
-		err = roots_init(&q->roots, q->in, &q->nodes, &q->stacks);
 	if (err)
 		return err;
-	node = block_index_find(&q->ix, addr);
-	q->lo = node == BLOCK_NONE ? addr : q->nodes.blocks[node].addr;
-	q->hi = node == BLOCK_NONE ? addr + 1 : q->lo + (q->nodes.blocks[node].size ? q->nodes.blocks[node].size : 1);
+	node = block_index_find(&q->ground.ix, addr);
+	q->lo = node == BLOCK_NONE ? addr : q->ground.nodes.blocks[node].addr;
+	q->hi = node == BLOCK_NONE ? addr + 1 : q->lo + (q->ground.nodes.blocks[node].size ? q->ground.nodes.blocks[node].size : 1);
 	return 0;
 }
 
 static void search_fini(struct search *q)
 {
-	roots_fini(&q->roots);
-	threadstacks_fini(&q->stacks);
-	block_index_fini(&q->ix);
-	nodes_fini(&q->nodes);
+	ground_fini(&q->ground);
 	free(q->begin.all);
 	free(q->inside.all);
 }

@@ -13,21 +13,15 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#include "heap/blockindex.h"
 #include "heap/flood.h"
-#include "heap/nodes.h"
-#include "heap/roots.h"
-#include "heap/threadstacks.h"
+#include "heap/ground.h"
 
 #define LARGE_PAGE (2u << 20)
 
 struct run {
 	const struct reach_input *in;
 	struct reach *out;
-	struct nodes nodes;
-	struct block_index ix;
-	struct threadstacks stacks;
-	struct roots roots;
+	struct ground ground;
 	uint8_t *state;			/* of the nodes: becomes out->verdict if these are the given blocks */
 	uint32_t *leader;
 };
@@ -42,10 +36,7 @@ static double now(void)
 
 static void run_fini(struct run *r)
 {
-	roots_fini(&r->roots);
-	threadstacks_fini(&r->stacks);
-	block_index_fini(&r->ix);
-	nodes_fini(&r->nodes);
+	ground_fini(&r->ground);
 	free(r->state);
 	free(r->leader);
 }
@@ -65,33 +56,27 @@ static void *large_zeros(size_t n, size_t size)
 
 static int run_init(struct run *r)
 {
-	int err = nodes_init(&r->nodes, r->in);
+	int err = ground_init(&r->ground, r->in);
 
-	if (!err)
-		err = block_index_init(&r->ix, r->nodes.blocks, r->nodes.n);
-	if (!err)
-		err = threadstacks_find(&r->stacks, r->in->snapshot);
-	if (!err)
-		err = roots_init(&r->roots, r->in, &r->nodes, &r->stacks);
 	if (err)
 		return err;
-	r->state = large_zeros(r->nodes.n + 1, sizeof(*r->state));
-	r->leader = large_zeros(r->nodes.n + 1, sizeof(*r->leader));
+	r->state = large_zeros(r->ground.nodes.n + 1, sizeof(*r->state));
+	r->leader = large_zeros(r->ground.nodes.n + 1, sizeof(*r->leader));
 	return r->state && r->leader ? 0 : -ENOMEM;
 }
 
 static int flood(struct run *r)
 {
-	struct flood f = { .s = r->in->snapshot, .ix = &r->ix, .heuristics = r->in->heuristics, .exact = r->in->exact, .state = r->state,
+	struct flood f = { .s = r->in->snapshot, .ix = &r->ground.ix, .heuristics = r->in->heuristics, .exact = r->in->exact, .state = r->state,
 			   .leader = r->leader };
-	int err = flood_run(&f, &r->roots, r->in->threads);
+	int err = flood_run(&f, &r->ground.roots, r->in->threads);
 
 	if (!err)
 		err = flood_lost(&f);
 	r->out->words = f.words;
-	r->out->memory = f.memory + r->ix.memory + r->nodes.n * (sizeof(*r->state) + sizeof(*r->leader));
-	if (r->nodes.merged)
-		r->out->memory += r->nodes.n * (sizeof(struct block) + sizeof(uint32_t)) + r->in->nblocks * (sizeof(*r->state) + sizeof(*r->leader));
+	r->out->memory = f.memory + r->ground.ix.memory + r->ground.nodes.n * (sizeof(*r->state) + sizeof(*r->leader));
+	if (r->ground.nodes.merged)
+		r->out->memory += r->ground.nodes.n * (sizeof(struct block) + sizeof(uint32_t)) + r->in->nblocks * (sizeof(*r->state) + sizeof(*r->leader));
 	return err;
 }
 
@@ -122,7 +107,7 @@ static uint32_t last_leader(uint32_t *leader, uint32_t i)
 
 static void judge_nodes(struct run *r)
 {
-	for (uint32_t i = 0; i < r->nodes.n; i++) {
+	for (uint32_t i = 0; i < r->ground.nodes.n; i++) {
 		const enum verdict v = verdict_of(r->state[i]);
 
 		r->state[i] = (uint8_t)v;
@@ -136,7 +121,7 @@ static int hand_over(struct run *r)
 	struct reach *out = r->out;
 
 	out->nblocks = r->in->nblocks;
-	if (!r->nodes.merged) {
+	if (!r->ground.nodes.merged) {
 		out->verdict = r->state;
 		out->leader = r->leader;
 		r->state = NULL;
@@ -147,8 +132,8 @@ static int hand_over(struct run *r)
 	out->leader = calloc(out->nblocks + 1, sizeof(*out->leader));
 	if (!out->verdict || !out->leader)
 		return -ENOMEM;
-	for (size_t i = 0; i < r->nodes.n; i++) {
-		const uint32_t given = r->nodes.given[i], leader = r->nodes.given[r->leader[i]];
+	for (size_t i = 0; i < r->ground.nodes.n; i++) {
+		const uint32_t given = r->ground.nodes.given[i], leader = r->ground.nodes.given[r->leader[i]];
 
 		if (given == BLOCK_NONE)
 			continue;

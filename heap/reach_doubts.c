@@ -34,6 +34,15 @@ static void doubt_census(const struct census *c, struct strbuf *out, size_t *n)
 		strbuf_printf(out, "the heap could not be walked to its end (at " PRItaddr ": %s): what is free in it is not known, and counts as a root",
 			      c->problem.at, c->problem.what);
 		end_sentence(out, n);
+	} else if (!census_adds_up(c)) {
+		strbuf_puts(out, "the allocator's own figures and what was found differ: some of what is called a block may be none, and there may be others");
+		end_sentence(out, n);
+	}
+	if (c && c->known && c->others) {
+		amount(out, c->others_bytes);
+		strbuf_printf(out, " belong to %zu other malloc%s of the C library (dlmopen): all of that counts as a root, so less is found to be lost than is",
+			      c->others, c->others == 1 ? "" : "s");
+		end_sentence(out, n);
 	}
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/upto.h"
 #include "heap/shares.h"
 
 /* rsp too: valgrind has it, and a stack that is a block is held by it. */
@@ -23,8 +24,8 @@ void root_registers(const struct snapshot_thread *t, uint64_t out[ROOT_REGISTERS
 }
 
 /*
- * What is written once and then protected may well hold pointers (a service's configuration); valgrind does not look there, we
- * do if the snapshot has it. A file's private pages that cannot be written to are the loader's: relocated before the first malloc.
+ * What is written once and then protected may well hold pointers (a service's configuration, in a mapping or in its own data); valgrind does
+ * not look there, we do if the snapshot has it. Of a file's pages it has those that were written, most of them by the loader, and of code none.
  */
 bool root_mapping(const struct mapping *m)
 {
@@ -34,7 +35,7 @@ bool root_mapping(const struct mapping *m)
 		return share_may_point(m);
 	if (strncmp(m->path, "[v", 2) == 0)	/* vdso, vvar, vsyscall */
 		return false;
-	return m->perms & MAPPING_WRITE || !m->ino;
+	return m->perms & MAPPING_WRITE || !m->ino || !(m->perms & MAPPING_EXEC);
 }
 
 /* --- cuts --- */
@@ -48,30 +49,6 @@ static void add(struct ranges *r, taddr lo, taddr hi)
 {
 	if (lo < hi)
 		r->all[r->n++] = (struct snapshot_range){ lo, hi };
-}
-
-static int by_lo(const void *a, const void *b)
-{
-	const struct snapshot_range *x = a, *y = b;
-
-	return (x->lo > y->lo) - (x->lo < y->lo);
-}
-
-static void sort_and_join(struct ranges *r)
-{
-	size_t kept = 0;
-
-	if (r->n)
-		qsort(r->all, r->n, sizeof(*r->all), by_lo);
-	for (size_t i = 0; i < r->n; i++) {
-		struct snapshot_range *last = kept ? &r->all[kept - 1] : NULL;
-
-		if (!last || last->hi < r->all[i].lo)
-			r->all[kept++] = r->all[i];
-		else if (last->hi < r->all[i].hi)
-			last->hi = r->all[i].hi;
-	}
-	r->n = kept;
 }
 
 static void add_census(struct ranges *r, const struct census *c, bool areas)
@@ -102,7 +79,7 @@ static int find_cuts(struct ranges *r, const struct reach_input *in, const struc
 		add(r, in->quiet[i].addr, in->quiet[i].addr + in->quiet[i].size);
 	for (size_t i = 0; i < stacks->ndead; i++)
 		add(r, stacks->dead[i].lo, stacks->dead[i].hi);
-	sort_and_join(r);
+	r->n = snapshot_join(r->all, r->n);
 	return 0;
 }
 
@@ -116,7 +93,7 @@ static int find_extra(struct ranges *r, const struct census *c, const struct nod
 		add(r, c->own[i].addr, c->own[i].addr + c->own[i].size);
 	for (size_t i = 0; i < nodes->nholders; i++)
 		add(r, nodes->holders[i].lo, nodes->holders[i].hi);
-	sort_and_join(r);
+	r->n = snapshot_join(r->all, r->n);
 	return 0;
 }
 
@@ -279,17 +256,9 @@ bool roots_next(struct roots *r, struct root *out)
 
 static bool in_ranges(const struct snapshot_range *all, size_t n, taddr at)
 {
-	size_t lo = 0, hi = n;
+	const size_t i = UPTO(all, n, hi, at);
 
-	while (lo < hi) {
-		const size_t mid = lo + (hi - lo) / 2;
-
-		if (all[mid].hi <= at)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < n && all[lo].lo <= at;
+	return i < n && all[i].lo <= at;
 }
 
 bool roots_hold(const struct roots *r, taddr at, bool *own)

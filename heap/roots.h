@@ -55,7 +55,7 @@ bool roots_hold(const struct roots *r, taddr at, bool *own);
 /* May somebody's pointers lie in this mapping? (Of a piece; NULL: no mapping is known.) */
 bool root_mapping(const struct mapping *m);
 
-/* The general registers of @t that valgrind takes for roots; their names in @names. */
+/* The general registers of @t that valgrind takes for roots, and their names. */
 #define ROOT_REGISTERS 16
 void root_registers(const struct snapshot_thread *t, uint64_t out[ROOT_REGISTERS]);
 extern const char *const root_register_names[ROOT_REGISTERS];

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "base/grow.h"
+#include "base/upto.h"
 #include "heap/filemap.h"
 
 void snapshot_init(struct snapshot *s)
@@ -154,67 +155,43 @@ static int sort_and_join(struct snapshot_piece *all, size_t *n)
 	return 0;
 }
 
-/* Those that overlap become one: a search by their ends then finds the right one. */
-static void sort_holes(struct snapshot *s)
+size_t snapshot_join(struct snapshot_range *all, size_t n)
 {
 	size_t kept = 0;
 
-	if (s->nholes)
-		qsort(s->holes, s->nholes, sizeof(*s->holes), by_start);
-	for (size_t i = 0; i < s->nholes; i++) {
-		struct snapshot_range *before = kept ? &s->holes[kept - 1] : NULL;
+	if (n)
+		qsort(all, n, sizeof(*all), by_start);
+	for (size_t i = 0; i < n; i++) {
+		struct snapshot_range *last = kept ? &all[kept - 1] : NULL;
 
-		if (!before || before->hi < s->holes[i].lo)
-			s->holes[kept++] = s->holes[i];
-		else if (before->hi < s->holes[i].hi)
-			before->hi = s->holes[i].hi;
+		if (!last || last->hi < all[i].lo)
+			all[kept++] = all[i];
+		else if (last->hi < all[i].hi)
+			last->hi = all[i].hi;
 	}
-	s->nholes = kept;
+	return kept;
 }
 
 int snapshot_seal(struct snapshot *s)
 {
 	if (sort_and_join(s->pieces, &s->npieces) < 0 || sort_and_join(s->backing, &s->nbacking) < 0)
 		return -EINVAL;
-	sort_holes(s);
+	s->nholes = snapshot_join(s->holes, s->nholes);
 	s->sealed = true;
 	return 0;
 }
 
-/* The first of @n sorted pieces that ends behind @at, or @n. */
+/* The first of @n sorted pieces that ends behind @at, or @n. None is empty, and none overlaps another. */
 static size_t first_behind(const struct snapshot_piece *all, size_t n, taddr at)
 {
-	size_t lo = 0, hi = n;
+	const size_t i = UPTO(all, n, lo, at);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (all[mid].lo + all[mid].size <= at)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return i && at - all[i - 1].lo < all[i - 1].size ? i - 1 : i;
 }
 
 size_t snapshot_piece_from(const struct snapshot *s, taddr at)
 {
 	return first_behind(s->pieces, s->npieces, at);
-}
-
-static size_t first_hole_behind(const struct snapshot *s, taddr at)
-{
-	size_t lo = 0, hi = s->nholes;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (s->holes[mid].hi <= at)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
 }
 
 /* What is from one address on, and how far. */
@@ -248,7 +225,7 @@ static bool holds(const struct snapshot_piece *all, size_t i, size_t n, taddr at
 
 static bool in_hole(const struct snapshot *s, taddr at, struct stretch *st)
 {
-	size_t i = first_hole_behind(s, at);
+	size_t i = UPTO(s->holes, s->nholes, hi, at);
 
 	if (i == s->nholes)
 		return false;

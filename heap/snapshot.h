@@ -133,6 +133,9 @@ must_check int snapshot_word(const struct snapshot *s, taddr at, uint64_t *out);
  */
 bool snapshot_damaged(const struct snapshot *s);
 
+/* Sort @n ranges, and make one of those that overlap or touch: searches by ends and beginnings find the right one then. How many are left. */
+size_t snapshot_join(struct snapshot_range *all, size_t n);
+
 /* The number of the first piece that ends behind @at: npieces if there is none. */
 size_t snapshot_piece_from(const struct snapshot *s, taddr at);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * threadstacks: see stacks.h. What is known of glibc's struct pthread on x86-64, the same in all versions since 2.3 (the head is fixed for
+ * threadstacks: see threadstacks.h. What is known of glibc's struct pthread on x86-64, the same in all versions since 2.3 (the head is fixed for
  * the compiler's and debuggers' sake): its own address in words 0 and 2, the DTV's in word 1, a list_t at 0x2c0, the kernel's tid at
  * 0x2d0, which it clears when the thread ends; -1 there: joined. stackblock, stackblock_size and guardsize come in a row, where is looked for.
  * Since 2.34 the heads of the lists of used, user and cached stacks are neighbours in this order in the loader's data; before,
@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/upto.h"
 
 #define RED_ZONE 128u
 #define PTHREAD_DTV 8u
@@ -21,6 +22,7 @@
 #define PTHREAD_WORDS (0xa00u / 8)	/* no version is longer */
 #define TOP_MAX 0x3000u			/* from the struct to the end of its stack: itself, and padding */
 #define THREADS_MAX 200000u		/* in one ring */
+#define TRIES 8u			/* threads whose ring is gone around: where it is broken, it is for all that are in it */
 #define MODULES_MAX 4096u		/* in a DTV */
 #define TLS_MAX (64u << 20)
 #define HEADS_BEFORE 0x8000u		/* bytes of data about a known head where others may be */
@@ -82,30 +84,81 @@ static bool find_extent(const struct snapshot *s, taddr pthread, struct stack *o
 		n--;	/* the end of the mapping may be nearer */
 	for (size_t i = PTHREAD_TID / 8; i + 3 <= n; i++)
 		if (is_extent(pthread, w + i)) {
-			*out = (struct stack){ .lo = w[i] + w[i + 2], .hi = w[i] + w[i + 1], .pthread = pthread };
+			*out = (struct stack){ .lo = w[i] + w[i + 2], .hi = w[i] + w[i + 1], .pthread = pthread, .self = pthread };
 			return true;
 		}
 	return false;
 }
 
-/* --- living threads --- */
+/* --- where living threads are --- */
 
-/* The lowest sp of all threads that are on it; 0: one of them is not known well enough, or none is. */
-static taddr lowest_sp(const struct snapshot *s, taddr lo, taddr hi)
+struct mark {
+	taddr at;
+};
+
+/* Each list sorted: there may be tens of thousands of threads, and for each is asked who else is on its stack. */
+struct places {
+	struct mark *sps, *doubtful, *bases;	/* of all threads; of those that are not known, or ran; fs_base of those that are known */
+	size_t nsps, ndoubtful, nbases;
+};
+
+static int by_place(const void *a, const void *b)
 {
-	taddr lowest = 0;
+	const struct mark *x = a, *y = b;
 
+	return (x->at > y->at) - (x->at < y->at);
+}
+
+static int places_init(struct places *p, const struct snapshot *s)
+{
+	*p = (struct places){ .sps = calloc(3 * s->nthreads + 1, sizeof(*p->sps)) };
+	if (!p->sps)
+		return -ENOMEM;
+	p->doubtful = p->sps + s->nthreads;
+	p->bases = p->doubtful + s->nthreads;
 	for (size_t i = 0; i < s->nthreads; i++) {
 		const struct snapshot_thread *t = &s->threads[i];
 
-		if (t->sp < lo || t->sp >= hi)
-			continue;
+		p->sps[p->nsps++].at = t->sp;
 		if (!t->known || t->running)
-			return 0;
-		if (!lowest || t->sp < lowest)
-			lowest = t->sp;
+			p->doubtful[p->ndoubtful++].at = t->sp;
+		if (t->known)
+			p->bases[p->nbases++].at = t->regs.fs_base;
 	}
-	return lowest;
+	qsort(p->sps, p->nsps, sizeof(*p->sps), by_place);
+	qsort(p->doubtful, p->ndoubtful, sizeof(*p->doubtful), by_place);
+	qsort(p->bases, p->nbases, sizeof(*p->bases), by_place);
+	return 0;
+}
+
+static void places_fini(struct places *p)
+{
+	free(p->sps);
+}
+
+/* The first that is not below @at. */
+static size_t first_from(const struct mark *all, size_t n, taddr at)
+{
+	return at ? UPTO(all, n, at, at - 1) : 0;
+}
+
+static bool any_within(const struct mark *all, size_t n, taddr lo, taddr hi)
+{
+	const size_t i = first_from(all, n, lo);
+
+	return i < n && all[i].at < hi;
+}
+
+/* --- living threads --- */
+
+/* The lowest sp of all threads that are on it; 0: one of them is not known well enough, or none is. */
+static taddr lowest_sp(const struct places *p, taddr lo, taddr hi)
+{
+	const size_t i = first_from(p->sps, p->nsps, lo);
+
+	if (any_within(p->doubtful, p->ndoubtful, lo, hi))
+		return 0;
+	return i < p->nsps && p->sps[i].at < hi ? p->sps[i].at : 0;
 }
 
 /* The kernel's stack of the main thread: it grows down to where the mapping begins. */
@@ -137,7 +190,7 @@ static void find_tls(const struct snapshot *s, taddr pthread, struct stack *out)
 
 	if (!is_pthread(s, pthread))
 		return;
-	out->tls = pthread;
+	out->self = out->tls = pthread;
 	out->tls_end = pthread + PTHREAD_WORDS * 8;
 	if (out->pthread == pthread && out->tls_end > out->hi)
 		out->tls_end = out->hi;
@@ -149,7 +202,7 @@ static void find_tls(const struct snapshot *s, taddr pthread, struct stack *out)
 	}
 }
 
-static int add_living(struct threadstacks *st, const struct snapshot *s, const struct snapshot_thread *t)
+static int add_living(struct threadstacks *st, const struct snapshot *s, const struct places *p, const struct snapshot_thread *t)
 {
 	struct stack k;
 	taddr lowest;
@@ -167,7 +220,7 @@ static int add_living(struct threadstacks *st, const struct snapshot *s, const s
 	find_tls(s, t->regs.fs_base, &k);
 	if (add_stack(st, &k) < 0)
 		return -ENOMEM;
-	lowest = lowest_sp(s, k.lo, k.hi);
+	lowest = lowest_sp(p, k.lo, k.hi);
 	return lowest > RED_ZONE ? add_dead(st, k.lo, lowest - RED_ZONE) : 0;
 }
 
@@ -210,29 +263,18 @@ static bool walk_ring(const struct snapshot *s, taddr start, struct ring *ring)
 	return false;
 }
 
-static bool is_living(const struct snapshot *s, taddr pthread)
+static bool is_living(const struct places *p, taddr pthread)
 {
-	for (size_t i = 0; i < s->nthreads; i++)
-		if (s->threads[i].known && s->threads[i].regs.fs_base == pthread)
-			return true;
-	return false;
-}
-
-static bool sp_within(const struct snapshot *s, taddr lo, taddr hi)
-{
-	for (size_t i = 0; i < s->nthreads; i++)
-		if (s->threads[i].sp >= lo && s->threads[i].sp < hi)
-			return true;
-	return false;
+	return any_within(p->bases, p->nbases, pthread, pthread + 1);
 }
 
 /* @cached: somebody has joined it, or nobody can. Otherwise its struct has what pthread_join will give. */
-static int add_ended(struct threadstacks *st, const struct snapshot *s, taddr pthread, bool cached)
+static int add_ended(struct threadstacks *st, const struct snapshot *s, const struct places *p, taddr pthread, bool cached)
 {
 	struct stack k;
 	int err;
 
-	if (tid_of(s, pthread) > 0 || is_living(s, pthread) || !find_extent(s, pthread, &k) || sp_within(s, k.lo, k.hi))
+	if (tid_of(s, pthread) > 0 || is_living(p, pthread) || !find_extent(s, pthread, &k) || any_within(p->sps, p->nsps, k.lo, k.hi))
 		return 0;
 	st->ended++;
 	err = add_stack(st, &k);
@@ -243,25 +285,29 @@ static int add_ended(struct threadstacks *st, const struct snapshot *s, taddr pt
 	return err;
 }
 
-static int add_ring(struct threadstacks *st, const struct snapshot *s, const struct ring *ring, bool cached)
+static int add_ring(struct threadstacks *st, const struct snapshot *s, const struct places *p, const struct ring *ring, bool cached)
 {
 	taddr at = word_at(s, ring->head);
 	int err = 0;
 
 	for (size_t i = 0; i < ring->threads && !err; i++, at = word_at(s, at))
-		err = add_ended(st, s, at - PTHREAD_LIST, cached);
+		err = add_ended(st, s, p, at - PTHREAD_LIST, cached);
 	return err;
 }
 
 /* A ring of a living thread: the main one's (of user stacks), or that of the stacks in use. */
 static bool known_ring(const struct snapshot *s, bool of_main, struct ring *out)
 {
-	for (size_t i = 0; i < s->nthreads; i++) {
+	unsigned tried = 0;
+
+	for (size_t i = 0; i < s->nthreads && tried < TRIES; i++) {
 		const struct snapshot_thread *t = &s->threads[i];
 
-		if (t->known && (t->tid == s->pid || !of_main) && is_pthread(s, t->regs.fs_base) &&
-		    walk_ring(s, t->regs.fs_base + PTHREAD_LIST, out))
+		if (!t->known || (t->tid != s->pid && of_main) || !is_pthread(s, t->regs.fs_base))
+			continue;
+		if (walk_ring(s, t->regs.fs_base + PTHREAD_LIST, out))
 			return true;
+		tried++;
 	}
 	return false;
 }
@@ -278,7 +324,7 @@ static bool seems_glibc(const struct snapshot *s)
  * All heads of rings near a known one. Of a ring in which nobody lives and nobody was joined it cannot be told whether it is
  * the cache (of detached ones) or those that wait to be joined, but by its place: behind the user stacks' head it is the cache.
  */
-static int add_rings(struct threadstacks *st, const struct snapshot *s, taddr head, bool users)
+static int add_rings(struct threadstacks *st, const struct snapshot *s, const struct places *p, taddr head, bool users)
 {
 	const taddr from = head > HEADS_BEFORE ? (head - HEADS_BEFORE) & ~UINT64_C(7) : 8;
 	int err = 0;
@@ -291,32 +337,34 @@ static int add_rings(struct threadstacks *st, const struct snapshot *s, taddr he
 			continue;
 		if (!walk_ring(s, at, &ring) || ring.head != at)
 			continue;
-		err = add_ring(st, s, &ring, !ring.living && (ring.joined || (users && at == head + 16)));
+		err = add_ring(st, s, p, &ring, !ring.living && (ring.joined || (users && at == head + 16)));
 	}
 	return err;
 }
 
-static int find_ended(struct threadstacks *st, const struct snapshot *s)
+static int find_ended(struct threadstacks *st, const struct snapshot *s, const struct places *p)
 {
 	struct ring ring;
 
 	if (known_ring(s, true, &ring))
-		return add_rings(st, s, ring.head, true);
+		return add_rings(st, s, p, ring.head, true);
 	if (known_ring(s, false, &ring))
-		return add_rings(st, s, ring.head, false);
+		return add_rings(st, s, p, ring.head, false);
 	st->unsure = seems_glibc(s);
 	return 0;
 }
 
 int threadstacks_find(struct threadstacks *st, const struct snapshot *s)
 {
-	int err = 0;
+	struct places p;
+	int err = places_init(&p, s);
 
 	memset(st, 0, sizeof(*st));
 	for (size_t i = 0; i < s->nthreads && !err; i++)
-		err = add_living(st, s, &s->threads[i]);
+		err = add_living(st, s, &p, &s->threads[i]);
 	if (!err)
-		err = find_ended(st, s);
+		err = find_ended(st, s, &p);
+	places_fini(&p);
 	if (err)
 		threadstacks_fini(st);
 	return err;

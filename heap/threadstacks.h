@@ -30,6 +30,7 @@ struct stack {
 	pid_t tid;			/* 0: a thread that has ended */
 	taddr lo, sp, hi;		/* sp: of a living one. lo and hi are 0: the thread is elsewhere, only its TLS is known */
 	taddr pthread;			/* 0: there is none there: the kernel's [stack] */
+	taddr self;			/* struct pthread, on the stack or not; 0: not known */
 	taddr tls, tls_end;		/* thread-local variables and struct pthread; 0: not known. The main thread's are not on its stack */
 };
 

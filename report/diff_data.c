@@ -39,8 +39,7 @@ static void put_change(struct strbuf *sb, const struct diff_group *g)
 {
 	json_string(sb, "{", "change", diff_change_name(g->change));
 	json_string(sb, ", ", "family", g->group->family);
-	json_key(sb, ", ", "tag");
-	strbuf_json(sb, g->group->tag);
+	json_text(sb, ", ", "tag", g->group->tag);
 	json_number(sb, ", ", "old_blocks", g->old_blocks);
 	json_number(sb, ", ", "old_bytes", g->old_bytes);
 	json_number(sb, ", ", "new_blocks", g->new_blocks);

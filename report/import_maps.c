@@ -9,6 +9,7 @@
 
 #include "base/grow.h"
 #include "base/procmaps.h"
+#include "base/upto.h"
 
 #define FIXED_MAX 0x10000000	/* a program loaded below was linked to that address; others are loaded where there is room */
 
@@ -85,17 +86,9 @@ void import_maps_fini(struct import_maps *m)
 
 const struct import_map *import_maps_find(const struct import_maps *m, taddr addr)
 {
-	size_t lo = 0, hi = m->n;
+	size_t n = UPTO(m->v, m->n, lo, addr);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (m->v[mid].lo <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo && addr < m->v[lo - 1].hi ? &m->v[lo - 1] : NULL;
+	return n && addr < m->v[n - 1].hi ? &m->v[n - 1] : NULL;
 }
 
 /* Its first segment has address 0 in the file, or the one it was linked to. */

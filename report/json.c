@@ -26,6 +26,12 @@ void json_string(struct strbuf *sb, const char *separator, const char *name, con
 	strbuf_json(sb, value ? value : "");
 }
 
+void json_text(struct strbuf *sb, const char *separator, const char *name, const char *value)
+{
+	json_key(sb, separator, name);
+	strbuf_json(sb, value);
+}
+
 void json_number(struct strbuf *sb, const char *separator, const char *name, uint64_t value)
 {
 	json_key(sb, separator, name);
@@ -54,6 +60,28 @@ void json_address(struct strbuf *sb, const char *separator, const char *name, ui
 {
 	json_key(sb, separator, name);
 	strbuf_printf(sb, "\"0x%" PRIx64 "\"", value);
+}
+
+void json_sum(struct strbuf *sb, const char *separator, const char *name, const struct summary_sum *sum)
+{
+	json_key(sb, separator, name);
+	json_number(sb, "{", "blocks", sum->blocks);
+	json_number(sb, ", ", "bytes", sum->bytes);
+	strbuf_putc(sb, '}');
+}
+
+void json_sums(struct strbuf *sb, const char *separator, const char *name, const struct summary_sum sums[VERDICT_COUNT])
+{
+	json_key(sb, separator, name);
+	for (size_t v = 0; v < VERDICT_COUNT; v++)
+		json_sum(sb, v ? ", " : "{", verdict_name(v), &sums[v]);
+	strbuf_putc(sb, '}');
+}
+
+void json_list(struct strbuf *sb, const char *separator, const char *name)
+{
+	json_key(sb, separator, name);
+	strbuf_putc(sb, '[');
 }
 
 void json_next_line(struct strbuf *sb, size_t i, const char *indent)

@@ -20,11 +20,19 @@ void json_begin(struct strbuf *sb);
 void json_key(struct strbuf *sb, const char *separator, const char *name);
 
 void json_string(struct strbuf *sb, const char *separator, const char *name, const char *value);	/* NULL is "" */
+void json_text(struct strbuf *sb, const char *separator, const char *name, const char *value);		/* NULL is null */
 void json_number(struct strbuf *sb, const char *separator, const char *name, uint64_t value);
 void json_signed(struct strbuf *sb, const char *separator, const char *name, int64_t value);
 void json_bool(struct strbuf *sb, const char *separator, const char *name, bool value);
 void json_real(struct strbuf *sb, const char *separator, const char *name, double value);	/* 0 for infinity and NaN */
 void json_address(struct strbuf *sb, const char *separator, const char *name, uint64_t value);
+
+/* {"blocks": N, "bytes": N}; and such a one for each verdict. */
+void json_sum(struct strbuf *sb, const char *separator, const char *name, const struct summary_sum *sum);
+void json_sums(struct strbuf *sb, const char *separator, const char *name, const struct summary_sum sums[VERDICT_COUNT]);
+
+/* "name": [ */
+void json_list(struct strbuf *sb, const char *separator, const char *name);
 
 /* What stands before element @i of a list that has a line for each. */
 void json_next_line(struct strbuf *sb, size_t i, const char *indent);

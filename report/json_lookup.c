@@ -40,8 +40,7 @@ static void put_list(struct strbuf *sb, const struct summary *s)
 
 	text_part(s, lk->part, &part);
 	put_list_of(sb, lk, &part);
-	json_key(sb, ",\n", "block_list");
-	strbuf_putc(sb, '[');
+	json_list(sb, ",\n", "block_list");
 	for (size_t i = 0; i < lk->nlist; i++) {
 		json_next_line(sb, i, "  ");
 		put_listed(sb, &lk->list[i], part.family.refs);
@@ -89,8 +88,7 @@ static void put_object(struct strbuf *sb, const struct lookup_found *f)
 	json_bool(sb, ", ", "older", f->older);
 	json_bool(sb, ", ", "counted", f->counted);
 	put_where(sb, f);
-	json_key(sb, ", ", "uses");
-	strbuf_putc(sb, '[');
+	json_list(sb, ", ", "uses");
 	for (size_t i = 0; i < f->nuses; i++) {
 		json_next_line(sb, i, "     ");
 		json_number(sb, "{", "taken", f->uses[i].taken);
@@ -105,8 +103,7 @@ static void put_found(struct strbuf *sb, const char *name, const struct lookup_a
 {
 	size_t n = 0;
 
-	json_key(sb, ",\n   ", name);
-	strbuf_putc(sb, '[');
+	json_list(sb, ",\n   ", name);
 	for (size_t i = 0; i < at->nfound; i++) {
 		if (at->found[i].refs != refs)
 			continue;
@@ -133,8 +130,7 @@ static void put_at(struct strbuf *sb, const struct lookup_at *at)
 
 static void put_addresses(struct strbuf *sb, const struct lookup *lk)
 {
-	json_key(sb, ",\n", "block_at");
-	strbuf_putc(sb, '[');
+	json_list(sb, ",\n", "block_at");
 	for (size_t i = 0; i < lk->nat; i++) {
 		json_next_line(sb, i, "  ");
 		put_at(sb, &lk->at[i]);

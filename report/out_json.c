@@ -14,8 +14,7 @@ static void put_target(struct strbuf *sb, const struct summary_target *t)
 	json_number(sb, "{", "pid", (uint64_t)t->pid);
 	json_string(sb, ", ", "comm", t->comm);
 	json_string(sb, ", ", "exe", t->exe);
-	json_key(sb, ", ", "cmdline");
-	strbuf_putc(sb, '[');
+	json_list(sb, ", ", "cmdline");
 	for (size_t i = 0; i < t->nargs; i++) {
 		strbuf_puts(sb, i ? ", " : "");
 		strbuf_json(sb, t->cmdline[i]);
@@ -25,8 +24,7 @@ static void put_target(struct strbuf *sb, const struct summary_target *t)
 
 static void put_probes(struct strbuf *sb, const struct summary_run *run)
 {
-	json_key(sb, ", ", "probes");
-	strbuf_putc(sb, '[');
+	json_list(sb, ", ", "probes");
 	for (size_t i = 0; i < run->nprobes; i++) {
 		const struct summary_probe *p = &run->probes[i];
 		json_next_line(sb, i, "  ");
@@ -34,8 +32,7 @@ static void put_probes(struct strbuf *sb, const struct summary_run *run)
 		json_string(sb, ", ", "rule", p->rule);
 		json_string(sb, ", ", "module", p->module);
 		json_number(sb, ", ", "hits", p->hits);
-		json_key(sb, ", ", "note");
-		strbuf_json(sb, p->note);
+		json_text(sb, ", ", "note", p->note);
 		strbuf_putc(sb, '}');
 	}
 	strbuf_putc(sb, ']');
@@ -43,8 +40,7 @@ static void put_probes(struct strbuf *sb, const struct summary_run *run)
 
 static void put_gaps(struct strbuf *sb, const struct summary_run *run)
 {
-	json_key(sb, ", ", "gaps");
-	strbuf_putc(sb, '[');
+	json_list(sb, ", ", "gaps");
 	for (size_t i = 0; i < run->ngaps; i++) {
 		json_next_line(sb, i, "  ");
 		json_real(sb, "{", "start", run->gaps[i].start_s);
@@ -57,40 +53,21 @@ static void put_gaps(struct strbuf *sb, const struct summary_run *run)
 
 /* --- verdicts --- */
 
-static void put_sums(struct strbuf *sb, const char *name, const struct summary_sum *sums)
-{
-	json_key(sb, ", ", name);
-	for (size_t v = 0; v < VERDICT_COUNT; v++) {
-		json_key(sb, v ? ", " : "{", verdict_name(v));
-		json_number(sb, "{", "blocks", sums[v].blocks);
-		json_number(sb, ", ", "bytes", sums[v].bytes);
-		strbuf_putc(sb, '}');
-	}
-	strbuf_putc(sb, '}');
-}
-
-static void put_text(struct strbuf *sb, const char *name, const char *text)
-{
-	json_key(sb, ", ", name);
-	strbuf_json(sb, text);
-}
-
 static void put_verdicts(struct strbuf *sb, const struct summary_verdicts *v)
 {
 	json_key(sb, ",\n  ", "verdicts");
 	json_bool(sb, "{", "taken", v->taken);
-	put_text(sb, "why_not", v->why_not);
+	json_text(sb, ", ", "why_not", v->why_not);
 	json_real(sb, ", ", "pause_seconds", v->pause_s);
 	json_real(sb, ", ", "expected_seconds", v->expected_s);
 	json_number(sb, ", ", "threads", v->threads);
 	json_number(sb, ", ", "not_stopped", v->not_stopped);
 	json_number(sb, ", ", "bytes_copied", v->bytes);
 	json_bool(sb, ", ", "census", v->census);
-	put_text(sb, "allocator", v->allocator);
-	put_sums(sb, "sums", v->all);
-	put_sums(sb, "watched", v->watched);
-	json_key(sb, ", ", "doubts");
-	strbuf_putc(sb, '[');
+	json_text(sb, ", ", "allocator", v->allocator);
+	json_sums(sb, ", ", "sums", v->all);
+	json_sums(sb, ", ", "watched", v->watched);
+	json_list(sb, ", ", "doubts");
 	for (size_t i = 0; i < v->ndoubts; i++) {
 		strbuf_puts(sb, i ? ", " : "");
 		strbuf_json(sb, v->doubts[i]);
@@ -136,8 +113,7 @@ static void put_totals(struct strbuf *sb, const struct summary_totals *t)
 
 static void put_samples(struct strbuf *sb, const taddr *samples, size_t n)
 {
-	json_key(sb, ", ", "samples");
-	strbuf_putc(sb, '[');
+	json_list(sb, ", ", "samples");
 	for (size_t i = 0; i < n; i++)
 		strbuf_printf(sb, "%s\"0x%" PRIx64 "\"", i ? ", " : "", samples[i]);
 	strbuf_putc(sb, ']');
@@ -160,10 +136,10 @@ static void put_growth(struct strbuf *sb, const struct growth *g, const char *ra
 
 static void put_kind(struct strbuf *sb, const struct summary_kind *k)
 {
-	put_text(sb, "label", k->label);
-	put_text(sb, "class", k->class_name);
-	put_text(sb, "class_module", k->module);
-	put_text(sb, "content", k->content);
+	json_text(sb, ", ", "label", k->label);
+	json_text(sb, ", ", "class", k->class_name);
+	json_text(sb, ", ", "class_module", k->module);
+	json_text(sb, ", ", "content", k->content);
 	json_number(sb, ", ", "size_low", k->size_low);
 	json_number(sb, ", ", "size_high", k->size_high);
 }
@@ -178,8 +154,7 @@ static void put_lost_with(struct strbuf *sb, const struct summary_group *g)
 static void put_group(struct strbuf *sb, const struct summary *s, const struct summary_group *g)
 {
 	json_string(sb, "{", "family", g->family);
-	json_key(sb, ", ", "tag");
-	strbuf_json(sb, g->tag);
+	json_text(sb, ", ", "tag", g->tag);
 	json_number(sb, ", ", "blocks", g->blocks);
 	json_number(sb, ", ", "bytes", g->bytes);
 	json_number(sb, ", ", "bytes_direct", g->bytes_direct);
@@ -231,8 +206,7 @@ static void put_use(struct strbuf *sb, const struct summary_use *u, bool taken)
 
 static void put_uses(struct strbuf *sb, const char *name, const struct summary_use *uses, size_t n, bool taken)
 {
-	json_key(sb, ",\n   ", name);
-	strbuf_putc(sb, '[');
+	json_list(sb, ",\n   ", name);
 	for (size_t i = 0; i < n; i++) {
 		json_next_line(sb, i, "   ");
 		put_use(sb, &uses[i], taken);
@@ -242,8 +216,7 @@ static void put_uses(struct strbuf *sb, const char *name, const struct summary_u
 
 static void put_counts_of(struct strbuf *sb, const char *name, const uint64_t *counts, size_t n)
 {
-	json_key(sb, ", ", name);
-	strbuf_putc(sb, '[');
+	json_list(sb, ", ", name);
 	for (size_t i = 0; i < n; i++)
 		strbuf_printf(sb, "%s%" PRIu64, i ? ", " : "", counts[i]);
 	strbuf_putc(sb, ']');
@@ -251,8 +224,7 @@ static void put_counts_of(struct strbuf *sb, const char *name, const uint64_t *c
 
 static void put_objects(struct strbuf *sb, const struct summary_refs *r)
 {
-	json_key(sb, ",\n   ", "object_list");
-	strbuf_putc(sb, '[');
+	json_list(sb, ",\n   ", "object_list");
 	for (size_t i = 0; i < r->nall; i++) {
 		json_next_line(sb, i, "    ");
 		json_address(sb, "{", "address", r->all[i].addr);

@@ -7,20 +7,6 @@
 #include "report/json.h"
 #include "report/out_json.h"
 
-static void put_text(struct strbuf *sb, const char *separator, const char *name, const char *text)
-{
-	json_key(sb, separator, name);
-	strbuf_json(sb, text);
-}
-
-static void put_sum(struct strbuf *sb, const char *separator, const char *name, const struct scan_sum *sum)
-{
-	json_key(sb, separator, name);
-	json_number(sb, "{", "blocks", sum->blocks);
-	json_number(sb, ", ", "bytes", sum->bytes);
-	strbuf_putc(sb, '}');
-}
-
 static void put_memory(struct strbuf *sb, const struct scan_memory *m)
 {
 	json_key(sb, ",\n  ", "memory");
@@ -36,7 +22,7 @@ static void put_mmapped(struct strbuf *sb, const struct scan_heap *heap)
 	json_number(sb, "{", "blocks", heap->mmapped.blocks);
 	json_number(sb, ", ", "bytes", heap->mmapped.bytes);
 	if (heap->mmapped_claimed == UINT64_MAX)
-		put_text(sb, ", ", "claimed", NULL);
+		json_text(sb, ", ", "claimed", NULL);
 	else
 		json_number(sb, ", ", "claimed", heap->mmapped_claimed);
 	strbuf_putc(sb, '}');
@@ -47,10 +33,10 @@ static void put_arena(struct strbuf *sb, const struct scan_arena *a)
 	json_address(sb, "{", "address", a->at);
 	json_number(sb, ", ", "system", a->system_bytes);
 	json_number(sb, ", ", "walked", a->walked_bytes);
-	put_sum(sb, ", ", "used", &a->used);
-	put_sum(sb, ", ", "fast", &a->fast);
-	put_sum(sb, ", ", "tcache", &a->tcache);
-	put_sum(sb, ", ", "bins", &a->bins);
+	json_sum(sb, ", ", "used", &a->used);
+	json_sum(sb, ", ", "fast", &a->fast);
+	json_sum(sb, ", ", "tcache", &a->tcache);
+	json_sum(sb, ", ", "bins", &a->bins);
 	json_number(sb, ", ", "top", a->top_bytes);
 	json_number(sb, ", ", "other", a->other_bytes);
 	strbuf_putc(sb, '}');
@@ -67,14 +53,13 @@ static void put_heap(struct strbuf *sb, const struct scan_heap *heap)
 	json_bool(sb, ", ", "adds_up", heap->adds_up);
 	json_number(sb, ", ", "system", sums.system);
 	json_number(sb, ", ", "used", sums.used);
-	put_sum(sb, ", ", "free", &sums.free);
+	json_sum(sb, ", ", "free", &sums.free);
 	json_number(sb, ", ", "top", sums.tops);
 	json_number(sb, ", ", "other", sums.other);
 	json_number(sb, ", ", "foreign", heap->foreign_bytes);
 	json_number(sb, ", ", "unseen", heap->unseen_bytes);
 	put_mmapped(sb, heap);
-	json_key(sb, ", ", "arenas");
-	strbuf_putc(sb, '[');
+	json_list(sb, ", ", "arenas");
 	for (size_t i = 0; i < heap->narenas; i++) {
 		json_next_line(sb, i, "    ");
 		put_arena(sb, &heap->arenas[i]);
@@ -86,23 +71,18 @@ static void put_verdicts(struct strbuf *sb, const struct scan_report *r)
 {
 	json_bool(sb, ",\n  ", "judged", r->judged);
 	json_string(sb, ", ", "not_judged", r->not_judged);
-	json_key(sb, ", ", "verdicts");
-	for (size_t v = 0; v < VERDICT_COUNT; v++)
-		put_sum(sb, v ? ", " : "{", verdict_name(v), &r->sums[v]);
-	strbuf_putc(sb, '}');
+	json_sums(sb, ", ", "verdicts", r->sums);
 }
 
 static void put_doubts(struct strbuf *sb, const struct scan_report *r)
 {
-	json_key(sb, ",\n  ", "doubts");
-	strbuf_putc(sb, '[');
+	json_list(sb, ",\n  ", "doubts");
 	for (size_t i = 0; i < r->ndoubts; i++) {
 		json_next_line(sb, i, "    ");
 		strbuf_json(sb, r->doubts[i]);
 	}
 	strbuf_putc(sb, ']');
-	json_key(sb, ",\n  ", "problems");
-	strbuf_putc(sb, '[');
+	json_list(sb, ",\n  ", "problems");
 	for (size_t i = 0; i < r->nproblems; i++) {
 		json_next_line(sb, i, "    ");
 		json_address(sb, "{", "address", r->problems[i].at);
@@ -117,7 +97,7 @@ static void put_scan(struct strbuf *sb, const struct scan_report *r)
 {
 	json_key(sb, ",\n", "scan");
 	json_string(sb, "{", "source", r->core ? "core" : "process");
-	put_text(sb, ", ", "core", r->core);
+	json_text(sb, ", ", "core", r->core);
 	json_number(sb, ", ", "threads", r->pause.threads);
 	json_number(sb, ", ", "not_stopped", r->pause.not_stopped);
 	json_number(sb, ", ", "pauses", r->pause.pauses);
@@ -135,14 +115,14 @@ static void put_scan(struct strbuf *sb, const struct scan_report *r)
 static void put_block(struct strbuf *sb, bool there, const struct scan_block *b)
 {
 	if (!there) {
-		put_text(sb, ", ", "block", NULL);
+		json_text(sb, ", ", "block", NULL);
 		return;
 	}
 	json_key(sb, ", ", "block");
 	json_address(sb, "{", "address", b->addr);
 	json_number(sb, ", ", "size", b->size);
 	json_string(sb, ", ", "verdict", verdict_name(b->verdict));
-	put_text(sb, ", ", "label", b->label);
+	json_text(sb, ", ", "label", b->label);
 	strbuf_putc(sb, '}');
 }
 
@@ -154,14 +134,14 @@ static void put_pointer(struct strbuf *sb, const struct scan_pointer *p, taddr t
 	json_signed(sb, ", ", "offset", (int64_t)(p->value - to));
 	put_block(sb, p->place == SCAN_IN_BLOCK, &p->block);
 	json_signed(sb, ", ", "tid", p->tid);
-	put_text(sb, ", ", "register", p->reg);
+	json_text(sb, ", ", "register", p->reg);
 	if (p->sp_known)
 		json_signed(sb, ", ", "from_sp", p->from_sp);
 	else
-		put_text(sb, ", ", "from_sp", NULL);
-	put_text(sb, ", ", "module", p->module);
+		json_text(sb, ", ", "from_sp", NULL);
+	json_text(sb, ", ", "module", p->module);
 	json_address(sb, ", ", "module_offset", p->offset);
-	put_text(sb, ", ", "symbol", p->symbol);
+	json_text(sb, ", ", "symbol", p->symbol);
 	json_number(sb, ", ", "symbol_offset", p->symbol_offset);
 	strbuf_putc(sb, '}');
 }
@@ -172,17 +152,15 @@ static void put_answer(struct strbuf *sb, const struct scan_answer *a)
 
 	json_address(sb, "{", "address", a->addr);
 	put_block(sb, a->in_block, &a->block);
-	put_text(sb, ", ", "where", a->where);
+	json_text(sb, ", ", "where", a->where);
 	json_number(sb, ", ", "total", a->total);
-	json_key(sb, ", ", "pointers");
-	strbuf_putc(sb, '[');
+	json_list(sb, ", ", "pointers");
 	for (size_t i = 0; i < a->n; i++) {
 		json_next_line(sb, i, "    ");
 		put_pointer(sb, &a->pointers[i], to);
 	}
 	strbuf_putc(sb, ']');
-	json_key(sb, ",\n   ", "chain");
-	strbuf_putc(sb, '[');
+	json_list(sb, ",\n   ", "chain");
 	for (size_t i = 0; i < a->chain.n; i++) {
 		json_next_line(sb, i, "    ");
 		put_pointer(sb, &a->chain.links[i], to);
@@ -197,8 +175,7 @@ static void put_answers(struct strbuf *sb, const struct scan_report *r)
 {
 	if (!r->nanswers)
 		return;
-	json_key(sb, ",\n", "pointers");
-	strbuf_putc(sb, '[');
+	json_list(sb, ",\n", "pointers");
 	for (size_t i = 0; i < r->nanswers; i++) {
 		json_next_line(sb, i, "  ");
 		put_answer(sb, &r->answers[i]);

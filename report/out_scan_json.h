@@ -18,7 +18,8 @@
  * label: what the blocks of a group have in common, where no stack is known: a C++ class, then class is it too, or a size; null for groups with
  * a stack. block: {address, size, verdict, label} or null. place: "block", "register", "stack", "data", "tls", "allocator".
  * offset: value less the address that was asked for, or less the beginning of the block that holds it.
- * claimed is null where the allocator's own figure was not found. In "run", mode is "scan", frontend "ptrace" or "core".
+ * claimed is null where the allocator's own figure was not found. In "run", mode is "scan", frontend "ptrace" or "core"; verdicts is what a watch's would be:
+ * its watched are the blocks that have a stack.
  */
 #ifndef MM_OUT_SCAN_JSON_H
 #define MM_OUT_SCAN_JSON_H

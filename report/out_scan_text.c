@@ -8,6 +8,7 @@
 #include "report/text_pointers.h"
 #include "report/text_scan_head.h"
 #include "report/text_stack.h"
+#include "report/text_verdicts.h"
 #include "report/words.h"
 
 #define NAME_WIDTH 40
@@ -24,7 +25,7 @@ static bool any_lost(const struct scan_report *r)
 	return r->sums[VERDICT_DEFINITE].blocks || r->sums[VERDICT_INDIRECT].blocks || r->sums[VERDICT_POSSIBLE].blocks;
 }
 
-static void put_sum(struct strbuf *sb, const struct scan_sum *sum)
+static void put_sum(struct strbuf *sb, const struct summary_sum *sum)
 {
 	if (!sum->blocks) {
 		strbuf_puts(sb, "none");
@@ -79,18 +80,6 @@ static void put_answer(struct strbuf *sb, const struct scan_report *r)
 
 /* --- the table --- */
 
-/* ", and 1.1 MiB in 900 blocks with them" */
-static void put_indirect(struct strbuf *sb, const struct summary_kind *k)
-{
-	if (!k->indirect_blocks)
-		return;
-	strbuf_puts(sb, ", and ");
-	words_size(sb, k->indirect_bytes);
-	strbuf_puts(sb, " in ");
-	words_count(sb, k->indirect_blocks, "block");
-	strbuf_puts(sb, " with them");
-}
-
 /* In the table texts are shown, of anything else only what it is. */
 static void put_content(struct strbuf *sb, const char *content)
 {
@@ -111,7 +100,7 @@ static void put_what(struct strbuf *sb, const struct summary_group *g)
 		words_cut(sb, g->kind.label, WHAT_WIDTH);
 	else
 		text_where(sb, g, WHAT_WIDTH);
-	put_indirect(sb, &g->kind);
+	text_lost_with(sb, g->kind.indirect_bytes, g->kind.indirect_blocks);
 	if (g->kind.label && !g->kind.class_name && g->kind.content)
 		put_content(sb, g->kind.content);
 }
@@ -137,7 +126,7 @@ static void put_row(struct strbuf *sb, const struct scan_report *r, size_t i)
 
 static void put_more(struct strbuf *sb, const struct scan_report *r, size_t from, size_t to)
 {
-	struct scan_sum sum = { 0, 0 };
+	struct summary_sum sum = { 0, 0 };
 
 	if (from >= to)
 		return;
@@ -218,7 +207,7 @@ static void put_group(struct strbuf *sb, const struct scan_report *r, size_t i)
 	words_count(sb, g->blocks, "block");
 	if (r->judged)
 		strbuf_printf(sb, ", %s", scan_verdict_text(g->verdict));
-	put_indirect(sb, &g->kind);
+	text_lost_with(sb, g->kind.indirect_bytes, g->kind.indirect_blocks);
 	strbuf_puts(sb, "\n    ");
 	put_kind(sb, &g->kind);
 	put_samples(sb, g);

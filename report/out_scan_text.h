@@ -2,7 +2,7 @@
 /*
  * out_scan_text: the report of a scan for people. First what is lost, then what else there is:
  *
- *	svc (1234) has 120344 blocks in use, 52.1 MiB: definitely lost 3000 (3.2 MiB), 900 more with them (1.1 MiB), possibly lost none
+ *	svc (1234) has 120344 blocks in use, 52.1 MiB: definitely lost 3000 (3.2 MiB), lost with others 900 (1.1 MiB), possibly lost none
  *
  *	             bytes  share   blocks  what
  *	definitely lost

@@ -72,6 +72,28 @@ struct scan_answer *scan_add_answer(struct scan_report *r)
 	return slot;
 }
 
+/* --- where a watch's report says it --- */
+
+void scan_tell_verdicts(struct scan_report *r)
+{
+	struct summary_verdicts *v = &r->summary.run.verdicts;
+
+	v->told = true;
+	v->taken = r->judged;
+	v->census = r->heap.known;
+	v->why_not = r->judged ? NULL : r->not_judged ? r->not_judged : "it was not asked";
+	v->allocator = r->heap.known ? r->heap.layout : NULL;
+	v->expected_s = r->pause.expected_s;
+	v->pause_s = r->pause.had_s;
+	v->bytes = r->core ? 0 : r->memory.copied;
+	v->threads = r->pause.threads;
+	v->not_stopped = r->pause.not_stopped;
+	for (size_t i = 0; i < r->ndoubts; i++)
+		summary_add_doubt(&r->summary, r->doubts[i]);
+	if (r->judged)
+		memcpy(v->all, r->sums, sizeof(v->all));
+}
+
 /* --- order --- */
 
 static int compare_kinds(const struct summary_kind *a, const struct summary_kind *b)
@@ -109,7 +131,7 @@ void scan_sort(struct scan_report *r)
 
 /* --- sums --- */
 
-static void add(struct scan_sum *to, const struct scan_sum *s)
+static void add(struct summary_sum *to, const struct summary_sum *s)
 {
 	to->blocks += s->blocks;
 	to->bytes += s->bytes;

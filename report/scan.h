@@ -21,10 +21,6 @@
 #include "base/verdict.h"
 #include "report/summary.h"
 
-struct scan_sum {
-	uint64_t blocks, bytes;
-};
-
 /* How the process was stopped and copied. */
 struct scan_pause {
 	double expected_s, had_s;	/* of the last one */
@@ -42,7 +38,7 @@ struct scan_arena {
 	taddr at;
 	uint64_t system_bytes;		/* what it says that it has from the system */
 	uint64_t walked_bytes;		/* what was found in it */
-	struct scan_sum used, fast, tcache, bins;
+	struct summary_sum used, fast, tcache, bins;
 	uint64_t top_bytes, other_bytes;
 };
 
@@ -52,7 +48,7 @@ struct scan_heap {
 	bool adds_up;			/* its own figures and ours agree */
 	struct scan_arena *arenas;
 	size_t narenas;
-	struct scan_sum mmapped;
+	struct summary_sum mmapped;
 	uint64_t mmapped_claimed;	/* what it says itself; UINT64_MAX: that was not found */
 	uint64_t foreign_bytes, unseen_bytes;
 };
@@ -117,7 +113,7 @@ struct scan_report {
 	struct scan_heap heap;
 	bool judged;			/* there are verdicts */
 	const char *not_judged;		/* why there are none */
-	struct scan_sum sums[VERDICT_COUNT];	/* of all blocks, also of those that are hidden */
+	struct summary_sum sums[VERDICT_COUNT];	/* of all blocks, also of those that are hidden */
 	const char **doubts;		/* why verdicts may be weaker than they look, a sentence each */
 	size_t ndoubts;
 	struct scan_problem *problems;
@@ -125,7 +121,6 @@ struct scan_report {
 	uint64_t more_problems;		/* that are not listed */
 	struct scan_answer *answers;
 	size_t nanswers;
-	const char *hidden_by;		/* the options that hide groups, for the text; NULL: "--min-bytes" */
 };
 
 void scan_init(struct scan_report *r);
@@ -139,13 +134,16 @@ void scan_add_arena(struct scan_report *r, const struct scan_arena *arena);
 /* An answer to be filled, or NULL on want of memory. Its lists are malloc's and become the report's. */
 struct scan_answer *scan_add_answer(struct scan_report *r);
 
+/* What is said of verdicts where a watch's report says it (summary.run.verdicts), once all of the above is known. */
+void scan_tell_verdicts(struct scan_report *r);
+
 /* Groups in the order in which they are told: lost ones first, then by what is lost with them. The same order for the same data. */
 void scan_sort(struct scan_report *r);
 
 /* What the allocator has, has given out, and keeps. */
 struct scan_account {
 	uint64_t system, used, tops, other;	/* bytes; used: with the mmapped ones */
-	struct scan_sum free;			/* bins, fastbins, tcaches */
+	struct summary_sum free;			/* bins, fastbins, tcaches */
 };
 void scan_account(const struct scan_heap *heap, struct scan_account *out);
 

@@ -13,9 +13,28 @@
 #define TRACES_SHOWN 3
 #define COMMAND_SHOWN 1000	/* characters */
 
-static void label(struct strbuf *sb, const char *name)
+void text_head_label(struct strbuf *sb, const char *name)
 {
 	strbuf_printf(sb, "  %-9s ", name);
+}
+
+void text_head_line(struct strbuf *sb, const char *name, const char *text)
+{
+	text_head_label(sb, name);
+	strbuf_text(sb, text);
+	strbuf_putc(sb, '\n');
+}
+
+bool text_head_time(struct strbuf *sb, int64_t ns)
+{
+	time_t seconds = ns / 1000000000;
+	char text[64];
+	struct tm tm;
+
+	if (!ns || !localtime_r(&seconds, &tm) || !strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S %z", &tm))
+		return false;
+	strbuf_puts(sb, text);
+	return true;
 }
 
 /* How many bytes of @text its first @max characters are. */
@@ -27,11 +46,6 @@ static size_t first_characters(const char *text, size_t max)
 		if (((unsigned char)text[i] & 0xc0) != 0x80 && max-- == 0)
 			break;
 	return i;
-}
-
-void text_head_label(struct strbuf *sb, const char *name)
-{
-	label(sb, name);
 }
 
 /* All of a command line may be megabytes. */
@@ -49,7 +63,7 @@ void text_head_command(struct strbuf *sb, const struct summary_target *t)
 	if (strbuf_error(&line) && !sb->err)
 		sb->err = strbuf_error(&line);
 	shown = first_characters(strbuf_str(&line), COMMAND_SHOWN);
-	label(sb, "command");
+	text_head_label(sb, "command");
 	strbuf_append(sb, strbuf_str(&line), shown);
 	strbuf_puts(sb, shown < line.len ? " ...\n" : "\n");
 }
@@ -59,7 +73,7 @@ static void put_traces(struct strbuf *sb, const struct summary *s)
 {
 	if (!s->ntraces)
 		return;
-	label(sb, "trace");
+	text_head_label(sb, "trace");
 	for (size_t i = 0; i < s->ntraces; i++) {
 		if (s->ntraces > TRACES_SHOWN && i && i + 1 < s->ntraces)
 			continue;
@@ -74,17 +88,15 @@ static void put_traces(struct strbuf *sb, const struct summary *s)
 /* What other tools wrote down has no times. */
 static void put_watched(struct strbuf *sb, const struct summary_run *run)
 {
-	time_t seconds = run->start_ns / 1000000000;
-	char text[64] = "";
-	struct tm tm;
+	cleanup_strbuf struct strbuf start = STRBUF_INIT;
 
-	label(sb, "watched");
+	text_head_label(sb, "watched");
 	if (run->seconds > 0)
 		words_seconds(sb, run->seconds);
 	else
 		strbuf_puts(sb, "for a time not known");
-	if (run->start_ns && localtime_r(&seconds, &tm) && strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S %z", &tm))
-		strbuf_printf(sb, " from %s", text);
+	if (text_head_time(&start, run->start_ns))
+		strbuf_printf(sb, " from %s", strbuf_str(&start));
 	strbuf_puts(sb, ", ");
 	strbuf_text(sb, run->mode);
 	if (run->duty < 1) {
@@ -102,7 +114,7 @@ static void put_events(struct strbuf *sb, const struct summary *s)
 	const struct summary_run *run = &s->run;
 	uint64_t lost = summary_lost_total(s);
 
-	label(sb, "events");
+	text_head_label(sb, "events");
 	strbuf_printf(sb, "%" PRIu64, run->events);
 	if (run->seconds > 0)
 		strbuf_printf(sb, " (%.0f/s)", (double)run->events / run->seconds);
@@ -130,7 +142,7 @@ static void put_stopped(struct strbuf *sb, const struct summary_run *run)
 {
 	if (!(run->seconds > 0))
 		return;
-	label(sb, "stopped");
+	text_head_label(sb, "stopped");
 	if (!summary_stops_known(run)) {
 		strbuf_puts(sb, "gdb does not say for how long\n");
 		return;
@@ -141,7 +153,7 @@ static void put_stopped(struct strbuf *sb, const struct summary_run *run)
 
 static void put_totals(struct strbuf *sb, const struct summary_totals *t)
 {
-	label(sb, "calls");
+	text_head_label(sb, "calls");
 	words_count(sb, t->allocs, "allocation");
 	strbuf_puts(sb, ", ");
 	words_count(sb, t->frees, "free");
@@ -156,7 +168,7 @@ static void put_totals(struct strbuf *sb, const struct summary_totals *t)
 
 static void put_references(struct strbuf *sb, const struct summary *s, const struct summary_family *f)
 {
-	label(sb, "calls");
+	text_head_label(sb, "calls");
 	if (s->nfamilies > 1) {
 		strbuf_text(sb, f->name);
 		strbuf_puts(sb, ": ");
@@ -167,7 +179,7 @@ static void put_references(struct strbuf *sb, const struct summary *s, const str
 
 static void put_gap(struct strbuf *sb, const struct summary_gap *gap)
 {
-	label(sb, "GAP");
+	text_head_label(sb, "GAP");
 	strbuf_puts(sb, "nothing was seen for ");
 	words_seconds(sb, gap->seconds);
 	strbuf_puts(sb, " from ");
@@ -180,7 +192,7 @@ static void put_gap(struct strbuf *sb, const struct summary_gap *gap)
 void text_head_hidden(struct strbuf *sb, const struct summary_hidden *h, const char *by)
 {
 	if (h->groups) {
-		label(sb, "hidden");
+		text_head_label(sb, "hidden");
 		words_size(sb, h->bytes);
 		strbuf_puts(sb, " in ");
 		words_count(sb, h->blocks, "block");
@@ -189,7 +201,7 @@ void text_head_hidden(struct strbuf *sb, const struct summary_hidden *h, const c
 		strbuf_printf(sb, ", by %s\n", by);
 	}
 	if (h->ref_groups) {
-		label(sb, "hidden");
+		text_head_label(sb, "hidden");
 		words_count(sb, h->objects, "object");
 		strbuf_puts(sb, " of ");
 		words_count(sb, h->ref_groups, "group");
@@ -215,9 +227,6 @@ void text_head(struct strbuf *sb, const struct summary *s)
 	text_head_hidden(sb, &s->filtered, "--older-than, --min-bytes, --focus or --ignore");
 	for (size_t i = 0; i < s->run.ngaps; i++)
 		put_gap(sb, &s->run.gaps[i]);
-	for (size_t i = 0; i < s->nnotes; i++) {
-		label(sb, "note");
-		strbuf_text(sb, s->notes[i]);
-		strbuf_putc(sb, '\n');
-	}
+	for (size_t i = 0; i < s->nnotes; i++)
+		text_head_line(sb, "note", s->notes[i]);
 }

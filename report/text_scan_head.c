@@ -3,7 +3,6 @@
 #include "report/text_scan_head.h"
 
 #include <inttypes.h>
-#include <time.h>
 
 #include "report/text_head.h"
 #include "report/words.h"
@@ -16,13 +15,7 @@
 
 static void put_time(struct strbuf *sb, int64_t start_ns)
 {
-	time_t seconds = start_ns / 1000000000;
-	char text[64] = "";
-	struct tm tm;
-
-	if (start_ns && localtime_r(&seconds, &tm) && strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S %z", &tm))
-		strbuf_puts(sb, text);
-	else
+	if (!text_head_time(sb, start_ns))
 		strbuf_puts(sb, "at a time not known");
 }
 
@@ -181,13 +174,6 @@ static void put_problems(struct strbuf *sb, const struct scan_report *r)
 	}
 }
 
-static void put_sentence(struct strbuf *sb, const char *name, const char *text)
-{
-	text_head_label(sb, name);
-	strbuf_text(sb, text);
-	strbuf_putc(sb, '\n');
-}
-
 void text_scan_head(struct strbuf *sb, const struct scan_report *r)
 {
 	text_head_command(sb, &r->summary.target);
@@ -201,7 +187,7 @@ void text_scan_head(struct strbuf *sb, const struct scan_report *r)
 	text_head_hidden(sb, &r->summary.filtered, "--min-bytes, --show, --focus or --ignore");
 	put_problems(sb, r);
 	for (size_t i = 0; i < r->ndoubts; i++)
-		put_sentence(sb, "doubt", r->doubts[i]);
+		text_head_line(sb, "doubt", r->doubts[i]);
 	for (size_t i = 0; i < r->summary.nnotes; i++)
-		put_sentence(sb, "note", r->summary.notes[i]);
+		text_head_line(sb, "note", r->summary.notes[i]);
 }

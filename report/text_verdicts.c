@@ -14,7 +14,7 @@ static void put_amount(struct strbuf *sb, uint64_t bytes, uint64_t blocks)
 	words_count(sb, blocks, "block");
 }
 
-static void put_with(struct strbuf *sb, uint64_t bytes, uint64_t blocks)
+void text_lost_with(struct strbuf *sb, uint64_t bytes, uint64_t blocks)
 {
 	if (!blocks)
 		return;
@@ -28,7 +28,7 @@ void text_verdict(struct strbuf *sb, const struct summary_group *g)
 	if (g->verdict == VERDICT_UNKNOWN)
 		return;
 	strbuf_printf(sb, ", %s", verdict_text(g->verdict));
-	put_with(sb, g->kind.indirect_bytes, g->kind.indirect_blocks);
+	text_lost_with(sb, g->kind.indirect_bytes, g->kind.indirect_blocks);
 }
 
 /* --- what was watched --- */
@@ -45,7 +45,7 @@ static void put_sum(struct strbuf *sb, const char *separator, const struct summa
 static void put_sums(struct strbuf *sb, const struct summary_sum *sums)
 {
 	put_sum(sb, "", sums, VERDICT_DEFINITE);
-	put_with(sb, sums[VERDICT_INDIRECT].bytes, sums[VERDICT_INDIRECT].blocks);
+	text_lost_with(sb, sums[VERDICT_INDIRECT].bytes, sums[VERDICT_INDIRECT].blocks);
 	put_sum(sb, "; ", sums, VERDICT_POSSIBLE);
 	put_sum(sb, "; ", sums, VERDICT_REACHABLE);
 	if (sums[VERDICT_UNKNOWN].blocks)
@@ -108,9 +108,6 @@ void text_verdicts_head(struct strbuf *sb, const struct summary_verdicts *v)
 		strbuf_text(sb, v->why_not ? v->why_not : "nobody looked");
 		strbuf_putc(sb, '\n');
 	}
-	for (size_t i = 0; i < v->ndoubts; i++) {
-		text_head_label(sb, "doubt");
-		strbuf_text(sb, v->doubts[i]);
-		strbuf_putc(sb, '\n');
-	}
+	for (size_t i = 0; i < v->ndoubts; i++)
+		text_head_line(sb, "doubt", v->doubts[i]);
 }

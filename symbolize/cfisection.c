@@ -13,6 +13,7 @@
 #include <gelf.h>
 #include <stdlib.h>
 
+#include "base/upto.h"
 #include "symbolize/elffile.h"
 
 #define RETURN_ADDRESS 16	/* the column that stands for it on x86-64 */
@@ -286,17 +287,7 @@ void cfi_section_fini(struct cfi_section *s)
 
 size_t cfi_section_upto(const struct cfi_section *s, taddr addr)
 {
-	size_t lo = 0, hi = s->n;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (s->v[mid].lo <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return UPTO(s->v, s->n, lo, addr);
 }
 
 const struct cfi_extent *cfi_section_over(const struct cfi_section *s, taddr addr)

@@ -6,10 +6,12 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <signal.h>
 #include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/fdio.h"
 
@@ -23,6 +25,44 @@
 #ifndef HAS_SHADOW
 #define HAS_SHADOW 0
 #endif
+
+/* The caller's handlers are about the caller; a signal of the terminal is its business too. */
+static void reset_signals(void)
+{
+	static const int terminal[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGTSTP };
+	sigset_t none;
+
+	for (int sig = 1; sig < NSIG; sig++)
+		signal(sig, SIG_DFL);
+	for (size_t i = 0; i < sizeof(terminal) / sizeof(terminal[0]); i++)
+		signal(terminal[i], SIG_IGN);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+pid_t jail_fork(const char *name)
+{
+	pid_t parent = getpid(), pid;
+	sigset_t all, before;
+	int err;
+
+	/* signals wait meanwhile: the caller's handlers must not run in the new process */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	pid = fork();
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() != parent)
+			_exit(1);
+		prctl(PR_SET_NAME, name);
+		reset_signals();
+		return 0;
+	}
+	err = errno;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	errno = err;
+	return pid;
+}
 
 static int limit(int what, uint64_t soft)
 {

@@ -6,8 +6,15 @@
 #define MM_JAIL_H
 
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/cleanup.h"
+
+/*
+ * fork(): in the new process, which is called @name, no handler of ours is left, signals of the terminal are none of its business, and it dies with us.
+ * Its descriptors are ours yet.
+ */
+pid_t jail_fork(const char *name);
 
 /*
  * Limit what this process can use: @memory_bytes of address space beyond what it has, @cpu_seconds,

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/upto.h"
+
 struct perfmap_range {
 	taddr lo, hi;
 	uint32_t name;	/* offset in the text: later lines have larger ones */
@@ -188,15 +190,7 @@ void perfmap_fini(struct perfmap *m)
 
 const char *perfmap_find(const struct perfmap *m, taddr addr)
 {
-	size_t lo = 0, hi = m->n;
+	size_t i = UPTO(m->ranges, m->n, hi, addr);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (m->ranges[mid].hi <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < m->n && m->ranges[lo].lo <= addr ? m->text + m->ranges[lo].name : NULL;
+	return i < m->n && m->ranges[i].lo <= addr ? m->text + m->ranges[i].name : NULL;
 }

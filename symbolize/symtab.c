@@ -9,6 +9,7 @@
 #include <gelf.h>
 #include <string.h>
 
+#include "base/upto.h"
 #include "symbolize/elffile.h"
 #include "symbolize/fdetable.h"
 #include "symbolize/minidebug.h"
@@ -234,22 +235,6 @@ void symtab_free(struct symtab *t)
 	free(t);
 }
 
-/* The number of symbols that begin before or at @addr. */
-static size_t upto(const struct symtab *t, taddr addr)
-{
-	size_t lo = 0, hi = t->n;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (t->v[mid].value <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
-}
-
 static bool is_better(const struct symbol *s, const struct symbol *than)
 {
 	bool global = s->binding >= BOUND_WEAK;
@@ -298,7 +283,7 @@ static const struct symbol *find_sizeless(const struct symtab *t, size_t n, tadd
 
 const char *symtab_find(const struct symtab *t, taddr addr)
 {
-	size_t n = upto(t, addr);
+	size_t n = UPTO(t->v, t->n, value, addr);
 	const struct symbol *s = find_sized(t, n, addr);
 
 	if (!s)

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include "base/fdio.h"
@@ -59,20 +58,6 @@ static void opened(void *ctx)
 	jail_close();
 }
 
-/* The caller's handlers are about the caller; a signal of the terminal is its business too. */
-static void reset_signals(void)
-{
-	static const int terminal[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGTSTP };
-	sigset_t none;
-
-	for (int sig = 1; sig < NSIG; sig++)
-		signal(sig, SIG_DFL);
-	for (size_t i = 0; i < sizeof(terminal) / sizeof(terminal[0]); i++)
-		signal(terminal[i], SIG_IGN);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
 /* Move @fd to a number that none of them will get. */
 static int move_up(int fd)
 {
@@ -123,33 +108,11 @@ static int look_up(const struct worker_job *job)
 	return STATUS_WELL;
 }
 
-static void run(const struct worker_job *job, int out, pid_t parent)
+static void run(const struct worker_job *job, int out)
 {
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
-		_exit(STATUS_REFUSED);
-	prctl(PR_SET_NAME, "mm-names");
-	reset_signals();
 	if (!place_fds(job->file, out) || jail_limit(job->opt->memory_bytes, cpu_seconds(job->opt)))
 		_exit(STATUS_REFUSED);
 	_exit(look_up(job));
-}
-
-/* Signals wait meanwhile: the caller's handlers must not run in the new process. */
-static pid_t fork_quietly(const struct worker_job *job, int out)
-{
-	pid_t parent = getpid(), pid;
-	sigset_t all, before;
-
-	sigfillset(&all);
-	sigprocmask(SIG_SETMASK, &all, &before);
-	pid = fork();
-	if (pid == 0)
-		run(job, out, parent);
-	int err = errno;
-	sigprocmask(SIG_SETMASK, &before, NULL);
-	errno = err;
-	return pid;
 }
 
 int worker_start(const struct worker_job *job, struct worker *out)
@@ -158,7 +121,9 @@ int worker_start(const struct worker_job *job, struct worker *out)
 
 	if (pipe2(fds, O_CLOEXEC))
 		return -errno;
-	out->pid = fork_quietly(job, fds[1]);
+	out->pid = jail_fork("mm-names");
+	if (out->pid == 0)
+		run(job, fds[1]);
 	int err = errno;
 	close(fds[1]);
 	out->fd = fds[0];

@@ -134,18 +134,22 @@ static int get_run(struct decoder *d, struct cursor *in, struct fact *f)
 	return 0;
 }
 
-static int get_arguments(struct decoder *d, struct cursor *in, struct fact *f)
+/* How many texts, and they are d->list; UINT32_MAX: no memory. */
+static uint32_t get_texts(struct decoder *d, struct cursor *in)
 {
 	uint32_t n = get_list(d, in, 1, sizeof(char *));
 	const char **list = d->list;
 
-	if (n == UINT32_MAX)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = 0; n != UINT32_MAX && i < n; i++)
 		list[i] = get_text(d, in);
-	f->target.argc = n;
-	f->target.argv = list;
-	return 0;
+	return n;
+}
+
+static int get_arguments(struct decoder *d, struct cursor *in, struct fact *f)
+{
+	f->target.argc = get_texts(d, in);
+	f->target.argv = d->list;
+	return f->target.argc == UINT32_MAX ? -ENOMEM : 0;
 }
 
 static int get_names(struct decoder *d, struct cursor *in, struct fact *f)
@@ -220,20 +224,6 @@ static void get_sums(struct decoder *d, struct cursor *in)
 	d->look.nsums = n < DECODE_SUMS ? (uint32_t)n : DECODE_SUMS;
 }
 
-static int get_doubts(struct decoder *d, struct cursor *in)
-{
-	uint32_t n = get_list(d, in, 1, sizeof(char *));
-	const char **list = d->list;
-
-	if (n == UINT32_MAX)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < n; i++)
-		list[i] = get_text(d, in);
-	d->look.doubts = list;
-	d->look.ndoubts = n;
-	return 0;
-}
-
 static int get_look(struct decoder *d, struct cursor *in, struct fact *f)
 {
 	struct fact_look *l = &d->look;
@@ -253,8 +243,10 @@ static int get_look(struct decoder *d, struct cursor *in, struct fact *f)
 	l->judged = cursor_varint(in);
 	l->passed = cursor_varint(in);
 	get_sums(d, in);
+	l->ndoubts = get_texts(d, in);
+	l->doubts = d->list;
 	f->look = l;
-	return get_doubts(d, in);
+	return l->ndoubts == UINT32_MAX ? -ENOMEM : 0;
 }
 
 static int get_judged(struct decoder *d, struct cursor *in, struct fact *f)

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "attach/keeper/ending.h"
 
+#include <signal.h>
 #include <sys/syscall.h>
 
 #include "attach/keeper/hit.h"
 #include "attach/keeper/procfs.h"
 
 #define ENDING_NS 30000000000ull
+#define EXEC_LOOK_NS 1000000
 
 static bool is_thread(const struct tracee *t)
 {
@@ -22,35 +24,56 @@ static bool any_lives_on(struct keeper *k)
 	return false;
 }
 
-/* Does only this thread end? What ends a process as a whole is another call, or a signal. */
-static bool ends_alone(struct keeper *k, struct tracee *t)
+enum end {
+	END_ALONE,	/* the others go on */
+	END_OF_ALL,
+	END_UNSAID,	/* of all, or of all but the one that execs: both kill the others in the same way */
+};
+
+static enum end what_ends(struct keeper *k, struct tracee *t)
 {
 	struct user_regs_struct regs;
 	unsigned long code;
 	bool alone;
 
 	if (tracee_regs(t, &regs) < 0 || tracee_event_msg(t, &code) < 0)
-		return true;
-	if ((long long)regs.orig_rax != SYS_exit || code & 0x7f)
-		return false;
+		return END_ALONE;
+	/* seccomp may have killed this thread alone, and nothing tells: nobody may wait for it */
+	if ((code & 0x7f) == SIGSYS)
+		return END_ALONE;
+	if (code & 0x7f)
+		return END_OF_ALL;
+	if ((long long)regs.orig_rax != SYS_exit)
+		return code ? END_OF_ALL : END_UNSAID;
 	t->ending = true; /* not to count itself */
 	alone = any_lives_on(k);
 	t->ending = false;
-	return alone;
+	return alone ? END_ALONE : END_OF_ALL;
+}
+
+static bool is_held(struct keeper *k, struct tracee *t)
+{
+	enum end end;
+
+	if (!k->shared->hold_end || !k->watching || !is_thread(t) || k->ending_told)
+		return false;
+	end = what_ends(k, t);
+	k->ending_sure |= end == END_OF_ALL;
+	return end != END_ALONE;
 }
 
 void ending_serve(struct keeper *k, struct tracee *t)
 {
-	bool held = k->shared->hold_end && k->watching && is_thread(t) && !k->ending_told && !ends_alone(k, t);
-
-	if (!held) {
+	if (!is_held(k, t)) {
 		/* ESRCH: it was killed, and wait will tell */
 		(void)!tracee_cont(t, 0);
 		return;
 	}
 	hit_hold(k, t, false, false);
-	if (!k->ending)
+	if (!k->ending) {
 		k->ending_alive_ns = k->now_ns;
+		k->next_exec_look_ns = k->now_ns;
+	}
 	t->ending = true;
 	k->ending++;
 }
@@ -95,11 +118,28 @@ static bool is_overdue(struct keeper *k)
 	return k->now_ns - k->ending_alive_ns > k->shared->hold_ns || k->now_ns - oldest > ENDING_NS;
 }
 
+/* One that execs waits in that call until the others have ended. Looked for with care: there may be thousands. */
+static bool someone_execs(struct keeper *k)
+{
+	bool found = false;
+
+	if (k->ending_sure || k->now_ns < k->next_exec_look_ns)
+		return false;
+	for (struct tracee *t = threads_first(&k->threads); t && !found; t = threads_next(&k->threads, t))
+		found = is_thread(t) && !t->ending && t->state == TRACEE_RUNNING && procfs_in_exec(k->target, t->tid);
+	k->next_exec_look_ns = k->now_ns + EXEC_LOOK_NS + 4 * (keeper_clock_ns() - k->now_ns);
+	return found;
+}
+
 void ending_round(struct keeper *k)
 {
 	if (!k->ending)
 		return;
 	k->ending = count(k);
+	if (!k->ending_told && someone_execs(k)) {
+		ending_let_go(k);
+		return;
+	}
 	if (!k->ending_told && k->ending && !any_lives_on(k)) {
 		k->ending_told = true;
 		keeper_record(k, RECORD_ENDING, 0, k->target, 0, 0);

@@ -270,6 +270,8 @@ static void make_hard_to_kill(void)
 	put_into("/proc/self/autogroup", "-10");
 	if (mlockall(MCL_CURRENT | MCL_FUTURE) < 0)
 		(void)mlockall(MCL_CURRENT);
+	/* it needs no more memory now; where a control group is killed as a whole, only this spares one of it, and with it the target */
+	put_into("/proc/self/oom_score_adj", "-1000");
 }
 
 static void close_between(unsigned int first, unsigned int last)

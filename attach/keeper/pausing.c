@@ -12,6 +12,7 @@
 #define LOOK_NS 2000000		/* nobody stops for so long: see what the others are doing */
 #define STUCK_NS 20000000	/* asleep without interruption for so long: it is not waited for */
 #define NAP_NS 200000
+#define ROUND_NS 20000000	/* while all stand: see so often whether whoever copies was stopped himself */
 #define RUNS_NS 1000000		/* one that runs, asked for so long, is taken to do nothing else */
 #define PAUSE_FIRST 64		/* threads whose registers come with the stop; more are asked for while memory is copied */
 
@@ -316,11 +317,13 @@ void pausing_round(struct keeper *k, uint64_t max_wait_ns)
 {
 	uint64_t now = keeper_clock_ns(), left = k->pausing.until_ns > now ? k->pausing.until_ns - now : 0;
 
+	if (max_wait_ns > ROUND_NS)
+		max_wait_ns = ROUND_NS;
 	k->news |= collect_quietly(k, left < max_wait_ns ? left : max_wait_ns);
 	/* nobody can have done anything but die; then all have, and one signal tells of them */
 	collect_everyone(k);
 	atomic_fetch_add_explicit(&k->shared->beat, 1, memory_order_relaxed);
-	if (k->now_ns >= k->pausing.until_ns)
+	if (k->now_ns >= k->pausing.until_ns || procfs_stopped(k->controller))
 		resume(k);
 }
 

@@ -9,7 +9,7 @@
  *
  * A pause is nothing but stops that are collected and not served. So what comes together with it needs no care of its own: a hit,
  * a signal, a birth, a group stop is in the queue as ever, and served afterwards as ever; a call that our
- * interrupt has ended starts again (tracee_restart_call); and whatever makes the keeper leave finds threads that
+ * interrupt has ended starts again (tracee_undo_interrupt); and whatever makes the keeper leave finds threads that
  * are stopped, which leave.c knows how to settle.
  *
  * Not stopped are threads that sleep where nothing interrupts (state D; the parent of a vfork): they cannot run before they have stopped,
@@ -23,7 +23,7 @@
 #include "attach/keeper/state.h"
 
 /*
- * Stop everybody; after @limit_ns at most, counted from now, they are let go by pausing_round. How many could not be stopped;
+ * Stop everybody; after @limit_ns at most, counted from now, they are let go by pausing_round; at once, if the controller is stopped. How many could not be stopped;
  * -ESRCH: nothing is seized, it has ended, or it has exec'ed; -EBUSY: there is a pause already; -ETIMEDOUT: not all have stopped within
  * the limit; -ECANCELED: the keeper is to leave. On failure nobody is stopped any more.
  */

@@ -133,6 +133,14 @@ bool procfs_in_vfork(pid_t pid, pid_t tid, int mem)
 	}
 }
 
+bool procfs_in_exec(pid_t pid, pid_t tid)
+{
+	unsigned long arg[ARGS];
+	long nr = blocked_in(pid, tid, arg);
+
+	return nr == SYS_execve || nr == SYS_execveat;
+}
+
 enum waiting procfs_waits(pid_t pid, pid_t tid)
 {
 	unsigned long arg[ARGS];
@@ -196,6 +204,11 @@ enum activity procfs_activity(pid_t pid, pid_t tid)
 	default: /* what cannot be told is taken for the worse, too */
 		return ACTIVITY_BUSY;
 	}
+}
+
+bool procfs_stopped(pid_t pid)
+{
+	return state_letter(pid, pid) == 'T';
 }
 
 bool procfs_uninterruptible(pid_t pid, pid_t tid)

@@ -24,6 +24,9 @@ enum activity {
 /* What thread @tid of process @pid is doing. */
 enum activity procfs_activity(pid_t pid, pid_t tid);
 
+/* Has its first thread been stopped by a signal? Who is traced stops all the time, and is not meant. */
+bool procfs_stopped(pid_t pid);
+
 /* Does it sleep where no signal wakes it, and no interrupt? */
 bool procfs_uninterruptible(pid_t pid, pid_t tid);
 
@@ -32,6 +35,9 @@ bool procfs_uninterruptible(pid_t pid, pid_t tid);
  * since clone3 has its flags in memory.
  */
 bool procfs_in_vfork(pid_t pid, pid_t tid, int mem);
+
+/* Is it blocked in exec: reading the program, or waiting for the other threads to end? */
+bool procfs_in_exec(pid_t pid, pid_t tid);
 
 /*
  * Is it blocked, and in a call that may have done a part of what it was asked for (a large write, a receipt that wants all)? Woken, that

@@ -14,7 +14,9 @@
 
 #define REFUSED_TRIES 20
 #define REAP_NS 5000000
-#define FENCE_NS 3000000000ull	/* for all threads to come out of fork; where dozens want two processors, it is also for their turn to come */
+/* For all threads to come out of fork. Where dozens want two processors, it is also for their turn to come: so it begins anew with each that does. */
+#define FENCE_NS 3000000000ull
+#define FENCE_MOST_NS 15000000000ull
 
 /*
  * PTRACE_SEIZE waits while the process execs, and the exec waits until the
@@ -155,17 +157,19 @@ static int seize_guests(struct keeper *k)
 	return sum;
 }
 
-static bool interrupts_pending(struct keeper *k)
+static uint32_t count_interrupted(struct keeper *k)
 {
+	uint32_t n = 0;
+
 	for (struct tracee *t = threads_first(&k->threads); t; t = threads_next(&k->threads, t))
-		if (t->interrupted)
-			return true;
-	return false;
+		n += t->interrupted;
+	return n;
 }
 
 static int fence(struct keeper *k)
 {
-	uint64_t limit;
+	uint64_t began, last;
+	uint32_t left;
 
 	for (struct tracee *t = threads_first(&k->threads); t; t = threads_next(&k->threads, t)) {
 		pid_t pid = t->guest ? t->tid : k->target;
@@ -177,12 +181,18 @@ static int fence(struct keeper *k)
 		if (procfs_activity(pid, t->tid) == ACTIVITY_BUSY && tracee_interrupt(t) < 0)
 			continue;
 	}
-	limit = keeper_clock_ns() + FENCE_NS;
-	while (interrupts_pending(k)) {
+	began = last = keeper_clock_ns();
+	left = count_interrupted(k);
+	while (left) {
+		uint32_t before = left;
+
 		loop_round(k, 1000000);
 		if (k->leave_reason || k->news & (NEWS_ORPHAN | NEWS_TERM))
 			return -ESRCH;
-		if (keeper_clock_ns() > limit)
+		left = count_interrupted(k);
+		if (left != before)
+			last = k->now_ns;
+		if (k->now_ns - last > FENCE_NS || k->now_ns - began > FENCE_MOST_NS)
 			return -ETIMEDOUT;
 	}
 	return 0;

@@ -58,7 +58,9 @@ struct keeper {
 	uint32_t held;			/* threads that wait for an answer */
 	uint32_t holds;			/* numbers given to holds; 0 is none */
 	uint32_t ending;		/* of these: threads that stand at their end */
-	bool ending_told;		/* the controller knows that all do */
+	bool ending_told;		/* the controller knows that all do; or nobody is held any more */
+	bool ending_sure;		/* the process ends: they do not die for another that execs */
+	uint64_t next_exec_look_ns;	/* when such a one is looked for next */
 	uint64_t ending_alive;		/* its sign of life then, or since, */
 	uint64_t ending_alive_ns;	/* and when that was */
 	uint32_t others;		/* tracees that are not threads of the target */

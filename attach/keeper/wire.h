@@ -9,7 +9,8 @@
  *	                               ◀───────── PLANT seq, places     at any time; gdb looks while it waits for GO,
  *	PLANTED seq, results           ─────────▶                       and while it waits for the program's answers
  *
- * gdb does not go on to the next hit before GO; should it give up waiting, the next hit says so by its number.
+ * A hit's number is one more than that of the last one that was answered. gdb tells no other before GO; if it waits in vain, it ends the watch and tells
+ * none any more. A hit that comes all the same ends the wait for the one before.
  */
 #ifndef MM_WIRE_H
 #define MM_WIRE_H
@@ -28,7 +29,7 @@ enum wire_kind {
 	WIRE_FORGOTTEN = 3,	/* the answer to FORGET of that seq */
 	WIRE_END = 4,		/* the target has ended; value: wait status */
 	WIRE_EXEC = 5,		/* the target runs another program */
-	WIRE_MOVED = 6,		/* gdb follows another process, a copy of it, now; value: its pid; its /proc/PID/mem comes along */
+	WIRE_MOVED = 6,		/* gdb follows another process, a copy of it, now; value: its pid; its /proc/PID/mem comes along; without it, the one before is read on */
 	WIRE_THREAD_END = 7,	/* tid */
 	/* to gdb */
 	WIRE_GO = 101,		/* the hit of that seq is noted; value 1: the watch is over */

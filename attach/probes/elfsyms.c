@@ -14,6 +14,8 @@
 #include <gelf.h>
 #include <string.h>
 
+#include "base/upto.h"
+
 #define VERSION_HIDDEN 0x8000
 
 static const char *version_of(const char *name)
@@ -198,27 +200,11 @@ int elfsyms_find(const struct elfsyms *syms, const char *name, const struct elfs
 	return !best ? -ENOENT : several ? -EEXIST : 0;
 }
 
-/* The number of symbols that start before or at @addr. */
-static size_t count_upto(const struct elfsyms *syms, taddr addr)
-{
-	size_t lo = 0, hi = syms->n;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (syms->v[mid].addr <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
-}
-
 const struct elfsym *elfsyms_at(const struct elfsyms *syms, taddr addr, bool ifunc)
 {
 	const struct elfsym *found = NULL;
 
-	for (size_t i = count_upto(syms, addr); i && syms->v[i - 1].addr == addr; i--) {
+	for (size_t i = UPTO(syms->v, syms->n, addr, addr); i && syms->v[i - 1].addr == addr; i--) {
 		if (!ifunc || syms->v[i - 1].ifunc)
 			found = &syms->v[i - 1];
 	}
@@ -229,7 +215,7 @@ const struct elfsym *elfsyms_over(const struct elfsyms *syms, taddr addr)
 {
 	const struct elfsym *found = NULL;
 
-	for (size_t i = count_upto(syms, addr); i && syms->reach[i - 1] > addr; i--) {
+	for (size_t i = UPTO(syms->v, syms->n, addr, addr); i && syms->reach[i - 1] > addr; i--) {
 		const struct elfsym *sym = &syms->v[i - 1];
 
 		if (found && sym->addr != found->addr)

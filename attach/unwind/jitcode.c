@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/procmaps.h"
+#include "base/upto.h"
 
 #define REST 100	/* times as long as a reading took */
 
@@ -65,17 +66,9 @@ static void read_maps(struct jitcode *j)
 
 static bool find(const struct jitcode *j, taddr addr)
 {
-	size_t lo = 0, hi = j->n;
+	size_t i = UPTO(j->v, j->n, hi, addr);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (j->v[mid].hi <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < j->n && j->v[lo].lo <= addr;
+	return i < j->n && j->v[i].lo <= addr;
 }
 
 bool jitcode_holds(struct jitcode *j, taddr addr)

@@ -15,6 +15,7 @@ import pytest
 
 from faults import SANITIZED, assert_says, assert_unharmed, report
 from harness import FULL, MMATTACH, hits, lost, wait_for
+from scans import scan
 from untouched import assert_untouched, tracers
 
 MB = 1 << 20
@@ -56,6 +57,16 @@ if not SANITIZED:
         target = victim("hot", 2, 3)
         run = watch("-p", target.pid, "-d", "200ms", preexec_fn=limited(resource.RLIMIT_AS, mb * MB))
         assert_works_or_says(run, target, "memory")
+
+    @pytest.mark.parametrize("mb", range(40, 160, 8) if not FULL else range(24, 160))
+    def test_little_memory_for_a_scan(victim, mb):
+        """Whatever there is no room for: the copy, its tables, the stacks of the threads that make it."""
+        target = victim("hot", 2, 3)
+        done = scan("-p", target.pid, preexec_fn=limited(resource.RLIMIT_AS, mb * MB))
+        assert done.status in (0, 1), done.err
+        if done.status == 1:
+            assert_says(done.err, "memory")
+        assert_unharmed(target)
 
     @pytest.mark.parametrize("more", CLOSE)
     def test_just_enough_memory(victim, watch, more):

@@ -43,7 +43,14 @@ def assert_schema(report):
         assert isinstance(g["label"], str) or g["stack"], g
         assert g["blocks"] > 0 and g["size_low"] <= g["bytes"] // g["blocks"] <= g["size_high"]
         assert all(re.fullmatch("0x[0-9a-f]+", s) for s in g["samples"])
-    s = report["scan"]
+    s, run = report["scan"], report["run"]["verdicts"]
+    assert run["taken"] == s["judged"] and (run["why_not"] or "") == s["not_judged"] and run["doubts"] == s["doubts"]
+    assert (run["threads"], run["pause_seconds"], run["census"]) == (s["threads"], s["pause_seconds"], s["heap"]["known"])
+    assert not run["taken"] or run["sums"] == s["verdicts"]
+    for verdict, watched in run["watched"].items():
+        with_stack = [g for g in groups(report, verdict) if g["stack"]]
+        assert watched["blocks"] >= sum(g["blocks"] for g in with_stack) and watched["bytes"] >= sum(g["bytes"] for g in with_stack)
+        assert watched["blocks"] == sum(g["blocks"] for g in with_stack) or not run["taken"] or report["filtered"]["groups"] or report["suppressed"]["groups"]
     assert sum(v["blocks"] for v in s["verdicts"].values()) == report["totals"]["live_blocks"]
     assert sum(v["bytes"] for v in s["verdicts"].values()) == report["totals"]["live_bytes"]
 

@@ -3,6 +3,7 @@
 import json
 import re
 import signal
+import time
 
 import pytest
 
@@ -124,19 +125,35 @@ def test_leader_ended_before(victim, attach, unwinder):
     target.end()
 
 
+EXEC_LIMIT = 0.7  # seconds; a thread held at its end would be let go after one
+
+
 @pytest.mark.parametrize("order", ["exec", "thread_exec"])
 def test_exec(victim, attach, order):
-    """The new program runs unwatched, and nobody's traps are in it."""
+    """The new program runs unwatched, at once, and nobody's traps are in it."""
     for _ in range(rounds(3, 50)):
         target = victim("exits")
         watch = attach(target)
         wait_pairs(target)
+        began = time.monotonic()
         target.say(order)
         target.expect_ready()
+        assert time.monotonic() - began < EXEC_LIMIT
         assert watch.finish(sig=None)["totals"]["allocs"] > 0
         assert target.ask("rate")["pairs"] >= 0
         assert_untouched(target)
         target.end()
+
+
+def test_thread_killed_alone(victim, attach):
+    """By seccomp, which looks like the death of all: whoever joins it does not wait for us."""
+    target = victim("exits")
+    watch = attach(target)
+    for _ in range(3):
+        assert target.ask("kill_thread")["joined_ms"] < EXEC_LIMIT * 1000
+    watch.finish()
+    assert_untouched(target)
+    target.end()
 
 
 def test_duration(victim, attach):

@@ -13,12 +13,13 @@ import time
 
 import pytest
 
-from harness import TOP, Program, ended, random_moment, rounds, wait_for
+from harness import TOP, Program, random_moment, rounds, wait_for
+from test_whole import assert_unharmed
 from untouched import assert_untouched, state_letters, stopped, threads, tracers, wait_untraced
 
 PAUSER = TOP / os.environ.get("MM_BUILD", "build/release") / "tools/pauser"
 PAGE = 4096
-SOON = 3.0  # seconds within which a target is free when whoever paused it is gone, on a machine that is busy
+SOON = 6.0  # seconds within which a target is free when whoever paused it is gone; the keeper gives running threads three (leave.c)
 
 
 class Pauser(Program):
@@ -197,8 +198,8 @@ def test_storm(victim, pauser, args):
     p.end()
     assert_untouched(target)
     told = target.end()
-    assert (told["eintr"], told["odd"], told["damaged"], told["lost"], told["doubled"], told["wrong_info"]) == (0,) * 6, told
-    assert told["mask_kept"] and told["sent"] > 0
+    assert_unharmed(told)
+    assert told["sent"] > 0
 
 
 def test_time_outs_come(victim, pauser):
@@ -371,36 +372,25 @@ def paused(p):
     assert state_letters(p.target) <= {"t", "T"}, "not everybody stands"
 
 
+def at_any_moment(p):
+    """While pauses begin, copy and end."""
+    p.say("pause\n" * 50)
+    random_moment(0.05)
+
+
+@pytest.mark.parametrize("when", [paused, at_any_moment])
 @pytest.mark.parametrize("args", WAYS, ids=ids)
-def test_mmattach_killed(victim, pauser, args):
+def test_mmattach_killed(victim, pauser, args, when):
     target = victim("storm", 32)
     target.say("signals")
     for _ in range(rounds(15, 50)):
         p = pauser(target, *args)
-        paused(p)
+        when(p)
         p.process.kill()
         p.wait()
         wait_untraced(target.pid, SOON)
         assert_untouched(target)
-    told = target.end()
-    assert (told["eintr"], told["odd"], told["damaged"], told["lost"], told["doubled"]) == (0,) * 5, told
-
-
-@pytest.mark.parametrize("args", WAYS, ids=ids)
-def test_killed_at_any_moment(victim, pauser, args):
-    """The same while pauses begin, copy and end."""
-    target = victim("storm", 32)
-    target.say("signals")
-    for _ in range(rounds(15, 50)):
-        p = pauser(target, *args)
-        p.say("pause\n" * 50)
-        random_moment(0.05)
-        p.process.kill()
-        p.wait()
-        wait_untraced(target.pid, SOON)
-        assert_untouched(target)
-    told = target.end()
-    assert (told["eintr"], told["odd"], told["damaged"], told["lost"], told["doubled"]) == (0,) * 5, told
+    assert_unharmed(target.end())
 
 
 @pytest.mark.parametrize("args", WAYS, ids=ids)
@@ -417,8 +407,7 @@ def test_keeper_asked_to_leave(victim, pauser, args):
         assert p.ask("pause")["r"] < 0
         p.process.stdin.close()
         p.wait()
-    told = target.end()
-    assert (told["eintr"], told["odd"], told["damaged"], told["lost"], told["doubled"]) == (0,) * 5, told
+    assert_unharmed(target.end())
 
 
 @pytest.mark.parametrize("sig", [signal.SIGSEGV, signal.SIGABRT])
@@ -452,13 +441,16 @@ def test_keeper_killed(victim, pauser):
     assert target.end()["damaged"] == 0
 
 
-def test_the_limit(victim, pauser):
-    """mmattach is stopped in the middle: the keeper ends the pause, and what comes of it is thrown away."""
+@pytest.mark.parametrize("why", ["it was stopped", "it takes too long"])
+def test_the_limit(victim, pauser, why):
+    """mmattach does not come to an end: the keeper ends the pause, and what comes of it is thrown away."""
     target = victim("storm", 32)
     p = pauser(target)
+    limit = 20 * SOON if why == "it was stopped" else 0.2
     for _ in range(rounds(5, 20)):
-        assert p.ask("stop 200000000")["r"] >= 0
-        os.kill(p.pid, signal.SIGSTOP)
+        assert p.ask(f"stop {int(limit * 1e9)}")["r"] >= 0
+        if why == "it was stopped":
+            os.kill(p.pid, signal.SIGSTOP)
         wait_for(lambda: not state_letters(target.pid) & {"t", "T"}, "it runs again", SOON)
         os.kill(p.pid, signal.SIGCONT)
         assert p.ask("resume")["r"] == -110  # ETIMEDOUT
@@ -483,15 +475,28 @@ def test_limit_while_it_copies(victim, pauser):
 
 
 def test_keeper_stopped(victim, pauser):
-    """Somebody stops the keeper in the middle: it is continued, and the pause fails or succeeds."""
-    target = victim("hot", 2, 2)
+    """Somebody stops the keeper in the middle: mmattach continues it, and the target runs again; the pause fails or succeeds."""
+    target = victim("still")
+    target.ask("grow 300")
     p = pauser(target)
-    paused(p)
-    os.kill(p.keeper, signal.SIGSTOP)
-    p.say("resume")
-    time.sleep(0.05)
-    os.kill(p.keeper, signal.SIGCONT)
-    assert json.loads(p.out.take())["r"] == 0
+    caught = 0
+    for _ in range(20):
+        p.say("pause 0 1000000000")
+        taken = p.out.taken
+        while len(p.out.all) == taken and not state_letters(target.pid) <= {"t", "T"}:
+            pass
+        os.kill(p.keeper, signal.SIGSTOP)
+        wait_for(lambda: stopped(p.keeper) or len(p.out.all) > taken, "the keeper is stopped, or was continued already")
+        in_time = len(p.out.all) == taken and state_letters(target.pid) <= {"t", "T"}
+        assert json.loads(p.out.take())["r"] in (0, -110)  # ETIMEDOUT
+        if in_time:
+            wait_for(lambda: not state_letters(target.pid) & {"t", "T"}, "the target runs again", SOON)
+            caught += 1
+        os.kill(p.keeper, signal.SIGCONT)  # it may have come when all was over
+        if caught == 2:
+            break
+    assert caught, "no stop has come in the middle of a pause"
+    assert p.pause()["not_stopped"] == 0
     p.end()
     assert_untouched(target)
     assert target.end()["damaged"] == 0

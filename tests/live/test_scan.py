@@ -352,3 +352,57 @@ def test_too_long_a_pause(victim):
 def test_wrong_usage(args, text):
     told = scan(*args)
     assert told.status == 2 and text in told.err and told.out == ""
+
+
+@pytest.mark.parametrize("n, size", [(7, 1000), (500, 3000)])
+def test_more_than_one_libc(victim, n, size):
+    """The malloc of another namespace comes first in memory. The one that has given out more is listed, and of the other it is said that it is there."""
+    v = victim("decoys")
+    v.ask(f"namespace {n}")
+    report = scan("-p", v.pid).json()
+    assert_untouched(v)
+    assert_adds_up(report)
+    found = [g for g in report["groups"] if g["size_low"] in (1000, 3000) and g["size_low"] == g["size_high"]]
+    assert {g["size_low"] for g in found} == {size}, found
+    assert sum(g["blocks"] for g in found) == (200 if size == 1000 else n)
+    assert any("belong to 1 other malloc of the C library" in d for d in report["scan"]["doubts"]), report["scan"]["doubts"]
+    assert any("more than once" in n for n in report["notes"])
+    v.end()
+
+
+def test_memory_that_looks_like_arenas_everywhere(victim):
+    """Each place leads to the next, and none anywhere: looked at for a moment, and malloc is found all the same."""
+    v = victim("decoys")
+    v.ask("fill 8")
+    report = scan("-p", v.pid).json()
+    assert_untouched(v)
+    assert_adds_up(report)
+    assert sum(g["blocks"] for g in report["groups"] if g["size_low"] == 1000) == 200
+    v.end()
+
+
+def test_memory_that_looks_like_a_chunk(victim):
+    """Malloc says that it has none: so it is the program's, and holds what it points to. Where there are some, nobody can tell: a doubt says so."""
+    v = victim("decoys")
+    held = v.ask("page")["held"]
+    report = scan("-p", v.pid).json()
+    assert_adds_up(report)
+    assert report["scan"]["doubts"] == []
+    assert sums(report, "reachable", "504 bytes") == held and sums(report, "possible", "504 bytes") == 0
+    v.ask("large")
+    report = scan("-p", v.pid).json()
+    assert_untouched(v)
+    assert not report["scan"]["heap"]["adds_up"] and report["scan"]["heap"]["mmapped"]["blocks"] == 2
+    assert any("own figures and what was found differ" in d for d in report["scan"]["doubts"]), report["scan"]["doubts"]
+    v.end()
+
+
+def test_written_to_after_it_was_freed(victim):
+    """What such a chunk has where a free one would have its key is the program's, and says nothing of other blocks that have the same there."""
+    v = victim("decoys")
+    v.ask("freed 300")
+    report = scan("-p", v.pid).json()
+    assert_untouched(v)
+    assert "tcache" in report["scan"]["problems"][0]["what"], report["scan"]["problems"]
+    assert sums(report, "reachable", "40 bytes") == 300
+    v.end()

@@ -13,6 +13,7 @@ import time
 import pytest
 
 from harness import FULL, LIMIT, lost, wait_for
+from fullpipe import full_pipe
 from untouched import assert_code_whole, assert_untouched, wait_untraced
 
 HANG = 60 if FULL else 5  # seconds for which our side hangs
@@ -99,18 +100,6 @@ def test_messages_that_nobody_reads(victim, watch):
     assert_gap_named(json.loads(run.out.text()))
     assert_untouched(target)
     assert target.end()["damaged"] == 0
-
-
-def full_pipe():
-    """A pipe that holds no further byte."""
-    read_end, write_end = os.pipe()
-    os.set_blocking(write_end, False)
-    try:
-        while True:
-            os.write(write_end, b"x" * 4096)
-    except BlockingIOError:
-        os.set_blocking(write_end, True)
-    return read_end, write_end
 
 
 def test_report_that_nobody_reads(victim, watch):

@@ -34,7 +34,7 @@
 #include "attach/ruleset.h"
 #include "attach/watch.h"
 
-#define SEIZE_NS 10000000000ull
+#define SEIZE_NS 20000000000ull
 #define CALL_NS 20000000000ull
 
 struct pauser {

@@ -40,7 +40,7 @@ static inline void scan_example_heap(struct scan_report *r)
 {
 	r->heap.known = true;
 	r->heap.layout = "glibc 2.32 to 2.41";
-	r->heap.mmapped = (struct scan_sum){ 1, 135168 };
+	r->heap.mmapped = (struct summary_sum){ 1, 135168 };
 	r->heap.mmapped_claimed = 135168;
 	r->heap.unseen_bytes = 4096;
 	scan_add_arena(r, &(struct scan_arena){ .at = 0x7f0000000c60, .system_bytes = 10 << 20, .walked_bytes = 9 << 20,
@@ -95,10 +95,10 @@ static inline void scan_example(struct scan_report *r)
 	r->judged = true;
 	r->summary.totals.live_blocks = 3925;
 	r->summary.totals.live_bytes = (4 << 20) + 700824;
-	r->sums[VERDICT_DEFINITE] = (struct scan_sum){ 3000, 3 << 20 };
-	r->sums[VERDICT_INDIRECT] = (struct scan_sum){ 900, 1 << 20 };
-	r->sums[VERDICT_POSSIBLE] = (struct scan_sum){ 1, 24 };
-	r->sums[VERDICT_REACHABLE] = (struct scan_sum){ 24, 700800 };
+	r->sums[VERDICT_DEFINITE] = (struct summary_sum){ 3000, 3 << 20 };
+	r->sums[VERDICT_INDIRECT] = (struct summary_sum){ 900, 1 << 20 };
+	r->sums[VERDICT_POSSIBLE] = (struct summary_sum){ 1, 24 };
+	r->sums[VERDICT_REACHABLE] = (struct summary_sum){ 24, 700800 };
 	scan_example_groups(&r->summary);
 	scan_example_heap(r);
 	scan_add_doubt(r, "8192 bytes are swapped out: pointers there were not seen");

@@ -197,12 +197,12 @@ static void test_other_failures(void **state)
 
 	(void)state;
 	diagnose_attach(&ordinary, &user, -ESRCH, &d);
-	expect(&d, "cannot attach to 1234 (svc): it ended while we were attaching", "");
+	expect(&d, "cannot attach to 1234 (svc): it began to run another program while we were attaching", "once more");
 	diagnose_attach(&ordinary, &user, ENOSYS, &d);
 	expect(&d, "no ptrace", "host");
 	diagnose_attach(&ordinary, &user, EIO, &d);
 	expect(&d, "cannot attach to 1234 (svc): Input/output error", "");
-	diagnose_vanished(&ordinary, &d);
+	diagnose_vanished(&ordinary, false, &d);
 	expect(&d, "it ended while we were attaching", "");
 }
 

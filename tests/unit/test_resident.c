@@ -334,7 +334,9 @@ static void too_much_for_the_room(void **state)
 	(void)state;
 	memset(p, 1, PAGES * PAGE);
 	assert_int_equal(copy_range(&m, 4u << 20, NULL, &s), -ENOBUFS);
+	snapshot_fini(&s);
 	assert_int_equal(copy_range(&m, 0, &s, &s), -ETIMEDOUT);
+	snapshot_fini(&s);
 	munmap(p, PAGES * PAGE);
 }
 

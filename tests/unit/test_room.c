@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* room: what the kernel's files say of memory, and that a process as small as this has room for a copy. */
+/* room: what the kernel's files say of memory, and that there is room for a small copy, and none for one that is larger than any machine. */
 #include "attach/room.h"
 
 #include <setjmp.h>
@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -28,22 +27,26 @@ static void fields(void **state)
 	assert_false(room_find("", "Bad", &bytes));
 }
 
-static void for_ourselves(void **state)
+static void small_and_large(void **state)
 {
 	struct room room;
 
 	(void)state;
-	assert_true(room_for_copy(getpid(), &room));
-	assert_true(room.needed > 0 && room.available >= room.needed);
+	assert_true(room_for_copy(1 << 20, &room));
+	assert_true(room.needed > 1 << 20 && room.available >= room.needed);
+	assert_false(room_for_copy(1ull << 50, &room));
+	assert_true(room.needed > 1ull << 50 && room.available < room.needed);
 }
 
-/* What cannot be told is no reason to refuse. */
-static void for_nobody(void **state)
+/* However little is lacking. */
+static void as_text(void **state)
 {
-	struct room room;
+	const struct room little = { .needed = (64u << 20) + 1, .available = 64u << 20 }, much = { .needed = 70ull << 30, .available = 3ull << 20 };
+	char text[ROOM_TEXT];
 
 	(void)state;
-	assert_true(room_for_copy(0x7fffffff, &room));
+	assert_string_equal(room_text(&little, text), "takes 65 MiB, and 64 MiB of memory are available");
+	assert_string_equal(room_text(&much, text), "takes 71681 MiB, and 3 MiB of memory are available");
 }
 
 static void put(const char *folder, const char *name, const char *text)
@@ -95,8 +98,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fields),
-		cmocka_unit_test(for_ourselves),
-		cmocka_unit_test(for_nobody),
+		cmocka_unit_test(small_and_large),
+		cmocka_unit_test(as_text),
 		cmocka_unit_test(in_groups),
 	};
 

@@ -2,12 +2,14 @@
 /* threadstacks: threads as glibc leaves them in memory, alive, ended, and not as they should be. */
 #include "heap/threadstacks.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -321,6 +323,94 @@ static void test_tls(void **state)
 	process_free(p);
 }
 
+/* --- many --- */
+
+#define CROWD 20000u
+#define CROWD_STACKS 0x7e0000000000u
+
+/* @n living threads and @n ended ones, a page each; @broken: a link of the living ones leads nowhere. */
+static void crowd_init(struct memory_example *m, size_t n, bool broken)
+{
+	uint64_t *libc, *stacks;
+	taddr last = LIBC + USED, ended = LIBC + CACHE;
+
+	example_init(m);
+	stacks = example_map(m, CROWD_STACKS, 2 * n * 4096, "rw-p", "");
+	libc = example_map(m, LIBC, 0x1000, "rw-p", "/lib/ld.so");
+	for (size_t i = 0; i < 2 * n; i++) {
+		const taddr lo = CROWD_STACKS + i * 4096, pthread = lo + 4096 - STRUCT, link = pthread + 0x2c0;
+		uint64_t *w = stacks + (pthread - CROWD_STACKS) / 8;
+		taddr *before = i % 2 ? &ended : &last;
+		int32_t tid = i % 2 ? -1 : (int32_t)(1001 + i);
+
+		w[0] = w[2] = pthread;
+		memcpy(&w[0x2d0 / 8], &tid, sizeof(tid));
+		w[0x690 / 8] = lo;
+		w[0x698 / 8] = 4096;
+		w[0x2c8 / 8] = *before;
+		*(*before >= LIBC ? libc + (*before - LIBC) / 8 : stacks + (*before - CROWD_STACKS) / 8) = link;
+		*before = link;
+		if (!(i % 2))
+			example_thread(m, tid, lo + 0x400)->regs.fs_base = pthread;
+	}
+	stacks[(last - CROWD_STACKS) / 8] = broken ? last : LIBC + USED;
+	libc[(USED + 8) / 8] = last;
+	stacks[(ended - CROWD_STACKS) / 8] = LIBC + CACHE;
+	libc[(CACHE + 8) / 8] = ended;
+	example_seal(m);
+}
+
+/* Seconds of the processor, the least of three; what was found the last time in @st. */
+static double crowd_find(size_t n, bool broken, struct threadstacks *st)
+{
+	struct memory_example m;
+	double least = 1e9;
+
+	crowd_init(&m, n, broken);
+	for (int i = 0; i < 3; i++) {
+		const clock_t began = clock();
+
+		assert_int_equal(threadstacks_find(st, &m.s), 0);
+		least = fmin(least, (double)(clock() - began) / CLOCKS_PER_SEC);
+		if (i < 2)
+			threadstacks_fini(st);
+	}
+	example_fini(&m);
+	return least;
+}
+
+static void test_crowd(void **state)
+{
+	struct threadstacks st;
+
+	(void)state;
+	crowd_find(CROWD, false, &st);
+	assert_int_equal(st.n, 2 * CROWD);
+	assert_int_equal(st.ended, CROWD);
+	assert_int_equal(st.unknown + st.elsewhere, 0);
+	assert_false(st.unsure);
+	assert_int_equal(st.ndead, 3 * CROWD);	/* below sp; of an ended one around the DTV's address */
+	assert_int_equal(st.dead[0].lo, CROWD_STACKS);
+	assert_int_equal(st.dead[0].hi, CROWD_STACKS + 0x400 - 128);
+	threadstacks_fini(&st);
+}
+
+/* Ten times as many take about ten times as long; each one asked about each other, it was a hundred times. */
+static void test_crowd_in_time(void **state)
+{
+	(void)state;
+	for (int broken = 0; broken < 2; broken++) {
+		struct threadstacks few, many;
+		const double one = crowd_find(CROWD / 10, broken, &few), ten = crowd_find(CROWD, broken, &many);
+
+		assert_int_equal(many.unsure, broken);
+		threadstacks_fini(&few);
+		threadstacks_fini(&many);
+		if (ten > 50 * fmax(one, 0.001))
+			fail_msg("%u threads: %.4f s, %u threads: %.4f s", CROWD / 10, one, CROWD, ten);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -335,6 +425,8 @@ int main(void)
 		cmocka_unit_test(test_lists_not_found),
 		cmocka_unit_test(test_bad_extents),
 		cmocka_unit_test(test_tls),
+		cmocka_unit_test(test_crowd),
+		cmocka_unit_test(test_crowd_in_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,7 +7,8 @@
  *	plain       one thread
  *	all         threads with blocks of all sizes: tcaches, fastbins, all bins, mapped chunks, memalign's
  *	sbrk        the same, while somebody else calls sbrk now and then, also for odd sizes
- *	blocked     the same, with a mapping put right behind the heap, once it has grown
+ *	fences      one thread; what is left of top, when somebody else has called sbrk, is too small for a chunk
+ *	blocked     the same as sbrk, with a mapping put right behind the heap, once it has grown
  *	nobrk       the same, with one there from the start: the main heap is all from mmap
  *	gone        threads end, their arenas stay, and are taken over by others
  *	heaps       several heaps for each arena, some of them given back
@@ -20,6 +21,7 @@
 #include <inttypes.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
@@ -39,6 +41,7 @@ extern void __libc_free(void *p);
 static struct truth truth;
 static struct truth_block *table;
 static __thread struct truth_note *my_note;
+static bool gate;	/* nobody may go into malloc */
 
 static void make_table(void)
 {
@@ -66,7 +69,13 @@ static void begin(void *given_back)
 		my_note = &truth.notes[i];
 	}
 	my_note->addr = (uint64_t)(uintptr_t)given_back;
-	__atomic_store_n(&my_note->busy, 1, __ATOMIC_SEQ_CST);
+	for (;;) {
+		__atomic_store_n(&my_note->busy, 1, __ATOMIC_SEQ_CST);
+		if (!__atomic_load_n(&gate, __ATOMIC_SEQ_CST))
+			return;
+		__atomic_store_n(&my_note->busy, 0, __ATOMIC_SEQ_CST);
+		sched_yield();
+	}
 }
 
 static void end(void)
@@ -238,16 +247,52 @@ static void one_op(struct worker *w)
 		free(__atomic_exchange_n(slot, p, __ATOMIC_SEQ_CST));
 }
 
+/* sbrk is nothing for two threads at a time, and malloc may be in it. */
+static char *sbrk_alone(intptr_t n)
+{
+	char *p;
+
+	__atomic_store_n(&gate, true, __ATOMIC_SEQ_CST);
+	for (uint64_t i = 0; i < __atomic_load_n(&truth.nnotes, __ATOMIC_SEQ_CST) && i < TRUTH_NOTES; i++)
+		while (__atomic_load_n(&truth.notes[i].busy, __ATOMIC_SEQ_CST))
+			sched_yield();
+	p = sbrk(n);
+	__atomic_store_n(&gate, false, __ATOMIC_SEQ_CST);
+	return p;
+}
+
 static void foreign_sbrk(struct worker *w)
 {
 	static const intptr_t sizes[] = { 4096, 16, 100000, 24, 8192, 1 };
-	char *p = sbrk(sizes[below(w, 6)]);
+	const intptr_t n = sizes[below(w, 6)];
+	char *p = sbrk_alone(n);
 
 	if (p == (char *)-1)
 		return;
-	/* somebody's data: numbers, and what could be heads of chunks */
-	for (uintptr_t at = ((uintptr_t)p + 7) & ~7ull; at + 8 <= (uintptr_t)sbrk(0) && at < (uintptr_t)p + 4096; at += 8)
-		*(uint64_t *)at = at % 64 == 8 ? 0x31 : at % 64 == 24 ? 0 : 7;
+	const uintptr_t end = (uintptr_t)p + (uintptr_t)n;
+
+	/* somebody's data: numbers, and what could be heads of chunks, but for the one that would lead to malloc's first: that one could not be told from a block */
+	for (uintptr_t at = ((uintptr_t)p + 7) & ~7ull; at + 8 <= end && at < (uintptr_t)p + 4096; at += 8)
+		*(uint64_t *)at = at % 64 == 8 && at + 64 <= end ? 0x31 : at % 64 == 24 ? 0 : 7;
+}
+
+/*
+ * Top is made so small that, with the fenceposts taken off, 16 bytes are left: they stay where they are. More than once, so that a piece of the heap
+ * that somebody else's memory is in front of ends like this.
+ */
+static void leave_little_tops(struct worker *w)
+{
+	for (size_t i = 0; i + 4 < w->n && i < 12; i += 4) {
+		char *p = malloc(1000);
+		const size_t top = (size_t)((char *)sbrk(0) - p) - malloc_usable_size(p) - 8 + 16;
+
+		w->slots[i] = p;
+		if (p < (char *)sbrk(0))
+			w->slots[i + 1] = malloc(top - 48 - 8);
+		(void)!sbrk(16);
+		w->slots[i + 2] = malloc(200);
+		w->slots[i + 3] = malloc(3000);
+	}
 }
 
 /* Nothing more can be had from sbrk. */
@@ -336,7 +381,10 @@ static void first_worker(void)
 {
 	struct worker *w = &workers[0];
 
-	fill(w);
+	if (is("fences"))
+		leave_little_tops(w);
+	else
+		fill(w);
 	if (is("gone")) {
 		for (size_t i = 1; i < nworkers; i++)
 			pthread_join(workers[i].thread, NULL);
@@ -378,12 +426,12 @@ static void corrupt(const char *what)
 		__libc_free(large);
 		*(bad = large) = 0x4343434343434340;
 	} else if (strcmp(what, "top") == 0) {
-		/* the first head that says that it reaches the end: inside of top there may be more, of what has become part of it */
+		/* from chunk to chunk: in a block there may be an old head of top, which says as well that it reaches the end */
 		const uint64_t end = (uint64_t)(uintptr_t)sbrk(0);
 
 		bad = (uint64_t *)((uintptr_t)workers & ~4095ull) + 1;
 		while (end - (uint64_t)(uintptr_t)(bad - 1) != (*bad & ~7ull))
-			bad += 2;
+			bad += (*bad & ~7ull) / sizeof(*bad);
 		*bad = 0x4444444444444444;
 	}
 	printf("{\"bad\": %" PRIu64 "}\n", (uint64_t)(uintptr_t)bad);
@@ -418,7 +466,7 @@ int main(int argc, char **argv)
 
 	mode = argc > 1 ? argv[1] : "all";
 	nworkers = argc > 3 ? strtoull(argv[3], NULL, 0) : 8;
-	if (is("plain"))
+	if (is("plain") || is("fences"))
 		nworkers = 1;
 	if (is("nobrk"))
 		block_brk();

@@ -8,14 +8,21 @@
  *	leader				the leader alone ends; the others go on
  *	exec, thread_exec		this program again, by the leader or another
  *					thread; "ready PID" is said again
+ *	kill_thread			seccomp kills a new thread, and only that: {"joined_ms"} says how
+ *					long it took until it was gone
  *	rate				{"pairs": so far}
  *	end				{"ended": true}, status 0
  */
 #define _GNU_SOURCE
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
 
 #include "victim.h"
 
@@ -64,6 +71,31 @@ static void go_exec(void)
 	victim_die("execv");
 }
 
+static void *killed(void *arg)
+{
+	static struct sock_filter kill_it[] = { BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_THREAD) };
+	const struct sock_fprog filter = { 1, kill_it };
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter))
+		victim_die("seccomp");
+	syscall(SYS_getppid);
+	victim_die("it lives");
+	return arg;
+}
+
+static void go_kill_thread(void)
+{
+	struct timespec began, ended;
+	pthread_t thread;
+
+	clock_gettime(CLOCK_MONOTONIC, &began);
+	if (pthread_create(&thread, NULL, killed, NULL) != 0 || pthread_join(thread, NULL) != 0)
+		victim_die("a thread to be killed");
+	clock_gettime(CLOCK_MONOTONIC, &ended);
+	printf("{\"joined_ms\": %ld}\n", (ended.tv_sec - began.tv_sec) * 1000 + (ended.tv_nsec - began.tv_nsec) / 1000000);
+	fflush(stdout);
+}
+
 static void go_rate(void)
 {
 	printf("{\"pairs\": %llu}\n", (unsigned long long)pairs);
@@ -80,7 +112,7 @@ static void go_end(void)
 static const struct way ways[] = {
 	{ "exit", true, go_exit }, { "_exit", true, go_exit_now }, { "abort", true, abort },
 	{ "crash", true, go_crash }, { "leader", true, go_leader }, { "exec", true, go_exec },
-	{ "thread_exit", false, go_thread_exit }, { "thread_exec", false, go_exec },
+	{ "thread_exit", false, go_thread_exit }, { "thread_exec", false, go_exec }, { "kill_thread", false, go_kill_thread },
 	{ "rate", false, go_rate }, { "end", false, go_end },
 };
 

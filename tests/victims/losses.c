@@ -156,6 +156,7 @@ SITE(mapped_chain)
 SITE(mapped_lost)
 SITE(in_mmap)
 SITE(in_protected)
+SITE(in_protected_data)
 SITE(in_shared)
 SITE(in_freed)
 SITE(aligned)
@@ -226,6 +227,9 @@ static NOINLINE void hold_by_heuristics(void)
 	held[9] = p + 1;
 }
 
+/* A page of the program's data, of its file. */
+static void *protected_data[512] __attribute__((aligned(4096))) = { protected_data };
+
 static NOINLINE void hold_elsewhere(void)
 {
 	void **map = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -238,6 +242,8 @@ static NOINLINE void hold_elsewhere(void)
 	map[3] = site_in_mmap(24);
 	protect[3] = site_in_protected(24);
 	mprotect(protect, 4096, PROT_READ);
+	protected_data[3] = site_in_protected_data(24);
+	mprotect(protected_data, 4096, PROT_READ);
 	share[3] = site_in_shared(24);
 	freed[20] = site_in_freed(24);
 	escape(freed);

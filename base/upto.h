@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * upto: where an address belongs in a sorted array, by halving.
+ *
+ *	UPTO(maps, n, lo, at)		how many of the n elements begin at or before @at: the last of them may hold it
+ *	UPTO(maps, n, hi, at)		how many end at or before @at: the next one may hold it
+ *
+ * Written once: which of < and <= it is, and which of the two neighbours is meant then, is where such searches go wrong.
+ */
+#ifndef MM_UPTO_H
+#define MM_UPTO_H
+
+#include <stddef.h>
+#include <string.h>
+
+#include "base/taddr.h"
+
+/* How many of the first @n elements of @all have a member @member of at most @at. Sorted by it; the member is a taddr or uint64_t. */
+#define UPTO(all, n, member, at) \
+	upto_count((all), (n), sizeof(*(all)), _Generic((all)->member, uint64_t: offsetof(__typeof__(*(all)), member)), (at))
+
+static inline size_t upto_count(const void *all, size_t n, size_t element, size_t offset, taddr at)
+{
+	size_t lo = 0, hi = n;
+
+	while (lo < hi) {
+		const size_t mid = lo + (hi - lo) / 2;
+		taddr key;
+
+		memcpy(&key, (const char *)all + mid * element + offset, sizeof(key));
+		if (key <= at)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+#endif

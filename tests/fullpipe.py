@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: MIT
+"""A pipe that nobody reads."""
+import os
+
+
+def full_pipe():
+    """A pipe that holds no further byte."""
+    read_end, write_end = os.pipe()
+    os.set_blocking(write_end, False)
+    try:
+        while True:
+            os.write(write_end, b"x" * 4096)
+    except BlockingIOError:
+        os.set_blocking(write_end, True)
+    return read_end, write_end
