@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: MIT
+"""What the documents say is where is there: functions in their files, tests in theirs."""
+import pathlib
+import re
+
+import pytest
+
+TOP = pathlib.Path(__file__).parent.parent
+DOCUMENTS = sorted((TOP / "doc").glob("*.md")) + [TOP / "README.md", TOP / "CONTRIBUTING.md"]
+SOURCES = [p for folder in ("base", "trace", "symbolize", "report", "heap", "attach", "tests", "bench", "gdbscripts", "packs")
+           for p in (TOP / folder).rglob("*") if p.suffix in (".c", ".h", ".cc", ".py")]
+
+# `pausing.c`, `interrupt_all`, `interrupt_spared`: names that stand behind a file's
+CHAIN = re.compile(r"`([\w/]+\.[ch])`((?:,\s+`[a-z]\w*`(?!\s+in\s+`))+)")
+# `take_command` in `options.c`
+WITHIN = re.compile(r"`([a-z]\w*)`\s+in\s+`([\w/]+\.[ch])`")
+# `tests/live/test_pause.py::test_storm`, `::test_steps`
+TESTS = re.compile(r"`([\w/]*\.(?:py|c))::(\w+)[^`]*`((?:(?:,| and)\s+`::\w+[^`]*`)*)")
+
+
+def files_called(name):
+    return [p for p in SOURCES if str(p.relative_to(TOP)) == name or str(p).endswith("/" + name)]
+
+
+def says(files, name):
+    return any(re.search(rf"\b{name}\b", p.read_text(errors="replace")) for p in files)
+
+
+def astray(text):
+    """(what, where it should be) for each name in @text that is not there; and how many there are at all."""
+    named = [(name, m[1]) for m in CHAIN.finditer(text) for name in re.findall(r"`(\w+)`", m[2])]
+    named += [(m[1], m[2]) for m in WITHIN.finditer(text)]
+    named += [(name, m[1]) for m in TESTS.finditer(text) for name in (m[2], *re.findall(r"`::(\w+)", m[3]))]
+    return [(name, where) for name, where in named if not says(files_called(where), name)], len(named)
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: p.name)
+def test_names_are_there(path):
+    assert astray(path.read_text())[0] == []
+
+
+def test_they_are_looked_at():
+    assert astray((TOP / "doc/ARCHITECTURE.md").read_text())[1] > 10
+    assert astray((TOP / "doc/PTRACE-NOTES.md").read_text())[1] > 50
+    gone = "Handled: `loop.c`, `loop_round`, `no_such_function`. Test: `tests/test_layers.py::test_the_tree`, `::test_no_such`."
+    assert astray(gone) == ([("no_such_function", "loop.c"), ("test_no_such", "tests/test_layers.py")], 4)
