@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * estimate: from what was seen while traps stood to what happens all the time, with 95 % intervals.
+ *
+ *	rate		hits / time the trap stood, over rounds. A round ends by time or at the quota's last hit: neither makes the ratio wrong.
+ *			Interval: a gamma distribution's quantiles (Jeffreys), of hits that count less the more they come in bunches, which the
+ *			rounds' residuals h - rate*e tell (quasi-Poisson)
+ *	kept		rate x share that stays; the two intervals are put together on a log scale (MOVER), or where nothing stays, on the plain one
+ *
+ * Where hits come in bunches and rounds end in the middle of one, the rest of the bunch is never seen: the rate is then too low, nobody can
+ * tell by how much, and it is marked `at_least`.
+ */
+#ifndef MM_ESTIMATE_H
+#define MM_ESTIMATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A site's, over all its rounds: what attach/keeper/meter.h counts, h: hits of a round, e: its time in microseconds. */
+struct estimate_rounds {
+	uint64_t rounds, full;		/* full: ended by the quota */
+	uint64_t hits, exposed_us;	/* sums of h, e */
+	uint64_t hits2, hits_exposed, exposed2;	/* of h*h, h*e, e*e */
+};
+
+struct estimate {
+	double value, low, high;
+	bool at_least;			/* it may be any number more */
+};
+
+/* A second: of @seen hits among those of the site (one stack's, or all). No exposure: all is 0, and high infinite. */
+void estimate_rate(const struct estimate_rounds *r, uint64_t seen, struct estimate *out);
+
+/* @rate (a second, a minute, of blocks, of bytes) times a share with its interval. */
+void estimate_kept(const struct estimate *rate, double share, double share_low, double share_high, struct estimate *out);
+
+/* @e in other units: a minute instead of a second, bytes instead of blocks. */
+void estimate_scale(struct estimate *e, double by);
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * survival: how old the blocks of a stack become, of which some were followed. A table of steps of age, and what it says.
+ *
+ *	step	0	1	2	3	...	15
+ *	from	0	3 ms	10 ms	30 ms	...	30,000 s
+ *
+ * Each followed block counts in the steps it has reached: at risk in all of them, gone or unknown in the last one; one that is followed still is at risk and
+ * no more. So the share that goes in a step is gone/at_risk, whenever the blocks were born (Kaplan and Meier).
+ *
+ *	stays		of the old ones (the last tenfold of age) hardly any goes: a leak, unless they live longer than we looked
+ *	goes		hardly any is left, or the old ones go on going
+ *	table		they stay, but none was given out for the last fifth of the run
+ *	unknown		too few or too young
+ *
+ * Blocks that begin alike may be given out again without anybody's noticing, and then seem to stay. At each look some are caught, so that the old ones
+ * go on going, and the verdict is not `stays`. To be sure, count only those that were born after the site stood always.
+ */
+#ifndef MM_SURVIVAL_H
+#define MM_SURVIVAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SURVIVAL_STEPS 16u
+#define SURVIVAL_ENOUGH 8u	/* so many must be at risk, to say something of an age */
+#define SURVIVAL_MIN_AGE_S 3.0	/* `stays` is said of no younger ones */
+
+struct survival_step {
+	uint64_t at_risk, gone, unknown;
+};
+
+enum survival_end { SURVIVAL_STILL, SURVIVAL_GONE, SURVIVAL_LOST };	/* LOST: it cannot be told */
+
+/* number, name in JSON */
+#define SURVIVAL_KINDS(X) X(UNKNOWN, unknown) X(STAYS, stays) X(GOES, goes) X(TABLE, table)
+
+enum survival_kind {
+#define X(upper, lower) SURVIVAL_##upper,
+	SURVIVAL_KINDS(X)
+#undef X
+	SURVIVAL_KIND_COUNT
+};
+
+struct survival {
+	enum survival_kind kind;
+	double share, low, high;	/* of all that are given out, still there at age_s; 95 %. Blocks of unknown fate: gone in low, left out in the others */
+	double age_s;			/* the highest step of which enough were at risk; 0: none */
+	uint64_t followed;		/* in all */
+	uint64_t old;			/* at risk at age_s */
+	double half_s;			/* about half had gone by this age; 0: not so many have */
+};
+
+/* Where a step begins; for SURVIVAL_STEPS and beyond, INFINITY. */
+double survival_age_s(unsigned step);
+
+/* Count a block whose age at its end (or at the last look, STILL) is @age_s. */
+void survival_count(struct survival_step steps[SURVIVAL_STEPS], double age_s, enum survival_end end);
+
+/* @seen: blocks seen when they were given out; @late_seen: of these, in the last fifth of the run. */
+void survival_judge(const struct survival_step steps[SURVIVAL_STEPS], uint64_t seen, uint64_t late_seen, struct survival *out);
+
+const char *survival_name(enum survival_kind kind);
+
+#endif
