@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "attach/keeper/meter.h"
 #include "attach/keeper/ring.h"
 #include "attach/keeper/site.h"
 
@@ -56,7 +57,8 @@ enum command_op {
 	X(LEFT_DENIED, "the target's memory may not be read any more") \
 	X(LEFT_CRASH, "it crashed") \
 	X(LEFT_THREADS, "more threads than it can hold") \
-	X(LEFT_DEBUGGER, "gdb went away")
+	X(LEFT_DEBUGGER, "gdb went away") \
+	X(LEFT_BUDGET, "staying attached cost more than the budget")
 enum leave_reason {
 #define X(name, text) name,
 	LEAVE_REASONS(X)
@@ -92,6 +94,7 @@ struct shared {
 	bool hold_end;			/* the process is held at its end, for somebody wants to look at its memory (ending.h) */
 	bool lose_sigtrap;		/* the target's own handling of SIGTRAP may be lost */
 	bool scoped;			/* what happens outside of functions of SITE_FAMILY_IN does not count */
+	uint32_t budget_ppm;		/* how long threads may stand stopped, together, of any ten seconds; 10000 = 1 %. 0: as long as it takes */
 	int bell;			/* eventfd: keeper to controller */
 	int gdb, gdb_mem;		/* gdb is the tracer: the socket to it, and the target's memory; -1: it is not (relay.h) */
 
@@ -130,6 +133,13 @@ struct shared {
 	_Atomic uint64_t blind_ns;	/* since when nothing was recorded any more: left_ns, or earlier if hits were being dropped */
 	_Atomic uint32_t unlifted;	/* traps that could not be lifted */
 
+	/* with a budget (budget.h) */
+	_Atomic uint64_t spent_ns;	/* how long threads stood stopped, together, with what stopping and going on take */
+	_Atomic uint32_t worst_ten_ppm;	/* of the worst ten seconds so far */
+	_Atomic uint32_t closed;	/* how often all metered traps were lifted, since there was nothing left to spend */
+	_Atomic uint64_t closed_ns;	/* for how long, together, up to the last opening */
+	_Atomic uint32_t open;		/* they may stand now */
+
 	/* the pause under way or had last */
 	_Atomic uint32_t paused;	/* its number while everybody stands; 0: none is under way. Memory is copied only as long as it stays the same */
 	_Atomic uint64_t pause_began_ns, pause_ended_ns; /* the first was asked to stop; the last was let go */
@@ -137,6 +147,7 @@ struct shared {
 	struct paused_thread paused_batch[PAUSE_BATCH];
 
 	struct site sites[SHARED_SITES];
+	struct meter meters[SHARED_SITES];
 	struct ring ring;
 	uint8_t ring_bytes[SHARED_RING];
 };

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/keeper/meter.h"
+
+#include <sched.h>
+
+static uint64_t look(const _Atomic uint64_t *p)
+{
+	return atomic_load_explicit(p, memory_order_relaxed);
+}
+
+static void put(_Atomic uint64_t *p, uint64_t value)
+{
+	atomic_store_explicit(p, value, memory_order_relaxed);
+}
+
+static void copy(const struct meter *m, struct meter_sums *out)
+{
+	out->rounds = look(&m->rounds);
+	out->full = look(&m->full);
+	out->hits = look(&m->hits);
+	out->exposed_us = look(&m->exposed_us);
+	out->hits2 = look(&m->hits2);
+	out->hits_exposed = look(&m->hits_exposed);
+	out->exposed2 = look(&m->exposed2);
+}
+
+void meter_read(const struct meter *m, struct meter_sums *out)
+{
+	/* a keeper that was killed while it wrote leaves it odd: then what is there must do */
+	for (int tries = 0; tries < 1000; tries++) {
+		uint32_t before = atomic_load_explicit(&m->version, memory_order_acquire);
+
+		copy(m, out);
+		atomic_thread_fence(memory_order_acquire);
+		if (!(before & 1) && before == atomic_load_explicit(&m->version, memory_order_relaxed))
+			return;
+		sched_yield();
+	}
+}
+
+/* The keeper is the only one who writes. */
+static void write_all(struct meter *m, const struct meter_sums *s)
+{
+	uint32_t version = atomic_load_explicit(&m->version, memory_order_relaxed);
+
+	atomic_store_explicit(&m->version, version + 1, memory_order_relaxed);
+	atomic_thread_fence(memory_order_release);
+	put(&m->rounds, s->rounds);
+	put(&m->full, s->full);
+	put(&m->hits, s->hits);
+	put(&m->exposed_us, s->exposed_us);
+	put(&m->hits2, s->hits2);
+	put(&m->hits_exposed, s->hits_exposed);
+	put(&m->exposed2, s->exposed2);
+	atomic_store_explicit(&m->version, version + 2, memory_order_release);
+}
+
+void meter_add(struct meter *m, uint64_t hits, uint64_t exposed_us, bool full)
+{
+	struct meter_sums s;
+
+	copy(m, &s);
+	s.rounds++;
+	s.full += full;
+	s.hits += hits;
+	s.exposed_us += exposed_us;
+	s.hits2 += hits * hits;
+	s.hits_exposed += hits * exposed_us;
+	s.exposed2 += exposed_us * exposed_us;
+	write_all(m, &s);
+}
+
+void meter_clear(struct meter *m)
+{
+	write_all(m, &(struct meter_sums){ 0 });
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * meter: how much is seen at one site, where a budget says how often the target may be stopped (metering.h).
+ *
+ *	the controller says	quota hits a round, a round about every period_ms
+ *	the keeper tells	for how long the trap stood, and how often it was hit meanwhile
+ *
+ * From the sums over stretches a rate and its doubt can be told (ratio of hits to exposure, and what the stretches scatter around
+ * it). A stretch is the time from planting the trap to lifting it, ten seconds at most: then the next one begins. A stretch ends when
+ * the quota is reached, at that very hit; or with the round; or when there is nothing left to spend.
+ *
+ * Hits and exposure are those of a target that nobody disturbs: while any of its threads stands stopped because of us no exposure is
+ * counted, and no hit. So a thread that is stopped at each allocation is not taken for a slow one. Every hit that is served has its record,
+ * also one that is not counted here.
+ */
+#ifndef MM_METER_H
+#define MM_METER_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* In shared memory, one for each number of a site. */
+struct meter {
+	/* the controller's, changed at any time: seen at the beginning of the next round, or when the site is planted again */
+	_Atomic uint32_t quota;		/* hits a round, then lifted until the next; 0: as many as come */
+	_Atomic uint32_t period_ms;	/* a round begins about so long after the one before; 0: not metered, it stands always */
+	/* the keeper's */
+	_Atomic uint32_t version;	/* odd while it writes */
+	_Atomic uint64_t rounds;	/* stretches that are over */
+	_Atomic uint64_t full;		/* ended by the quota */
+	_Atomic uint64_t hits, exposed_us;
+	_Atomic uint64_t hits2, hits_exposed, exposed2;	/* sums of h*h, h*e, e*e over stretches, e in µs */
+};
+
+struct meter_sums {
+	uint64_t rounds, full;
+	uint64_t hits, exposed_us;
+	uint64_t hits2, hits_exposed, exposed2;
+};
+
+/* For the controller: all as of one moment. */
+void meter_read(const struct meter *m, struct meter_sums *out);
+
+/* For the keeper: a stretch is over. */
+void meter_add(struct meter *m, uint64_t hits, uint64_t exposed_us, bool full);
+
+/* For the keeper: the number is another site's from now on; what the controller has set stays. */
+void meter_clear(struct meter *m);
+
+#endif
