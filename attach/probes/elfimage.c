@@ -307,6 +307,25 @@ const char *elfimage_slot_symbol(const struct elfimage *img, taddr slot)
 	return elfslots_name(slots_of(img), slot);
 }
 
+const struct elfslot *elfimage_slots(const struct elfimage *img, size_t *n)
+{
+	*n = slots_of(img)->n;
+	return slots_of(img)->v;
+}
+
+bool elfimage_code_segment(const struct elfimage *img, size_t i, struct code_range *range)
+{
+	for (size_t k = 0; k < img->nsegments; k++) {
+		const struct segment *s = &img->segments[k];
+
+		if (s->code && i-- == 0) {
+			*range = (struct code_range){ s->vaddr, s->vaddr + s->filesz };
+			return true;
+		}
+	}
+	return false;
+}
+
 static const struct segment *code_segment(const struct elfimage *img, taddr addr)
 {
 	for (size_t i = 0; i < img->nsegments; i++) {

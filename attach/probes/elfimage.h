@@ -18,6 +18,7 @@
 #include "base/taddr.h"
 
 struct elfimage;
+struct elfslot;
 
 /* A half-open range of code addresses. */
 struct code_range {
@@ -77,6 +78,12 @@ bool elfimage_extent(const struct elfimage *img, taddr addr, struct code_range *
  * it is. NULL if it cannot be told; owned by @img.
  */
 const char *elfimage_slot_symbol(const struct elfimage *img, taddr slot);
+
+/* The slots whose function can be told, by address; the image's. */
+const struct elfslot *elfimage_slots(const struct elfimage *img, size_t *n);
+
+/* The executable segment number @i, as much of it as the file has; false if there are not so many. */
+bool elfimage_code_segment(const struct elfimage *img, size_t i, struct code_range *range);
 
 /* Copy up to @n bytes of code at @addr; the number copied (0 if not in an executable segment). */
 size_t elfimage_code(const struct elfimage *img, taddr addr, void *buf, size_t n);

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * callsites: first the bytes are searched, then what was found is verified.
+ *
+ *	slots     which slots of the global offset table hold a target (relocations)
+ *	goals     where a call goes that goes to a target: its own address, and every `jmp *slot` of such a slot (a PLT stub of
+ *	          whichever kind; endbr64 and bnd before it belong to it)
+ *	calls     e8 rel32 to a goal, ff 15 rel32 through a slot: some bytes in ten megabytes
+ *	verify    of each function with calls all the code (codesweep.h)
+ *
+ * Searching is a matter of memchr; a program of ten megabytes has some thousand calls in as many functions, and only those are decoded.
+ */
+#include "attach/probes/callsites.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "attach/probes/codesweep.h"
+#include "attach/probes/elfslots.h"
+#include "base/grow.h"
+#include "base/upto.h"
+
+#define PIECES 8			/* a file has one executable segment, or two */
+#define PIECE_MAX (512UL << 20)		/* a sparse file can claim gigabytes of code */
+
+/* An address that stands for a target: a slot that holds it, or code that is it. */
+struct goal {
+	taddr addr;
+	uint32_t target;
+};
+
+struct goals {
+	struct goal *v;		/* by address, once sorted */
+	size_t n, room;
+};
+
+/* An executable segment, read. */
+struct piece {
+	taddr lo;
+	uint8_t *code;
+	size_t n;
+};
+
+struct search {
+	const struct elfimage *img;
+	const struct callsite_target *targets;
+	size_t ntargets;
+	struct piece pieces[PIECES];
+	size_t npieces;
+	struct goals slots, goals;
+	struct callsite *found;
+	size_t nfound, room;
+};
+
+static int goals_add(struct goals *g, taddr addr, uint32_t target)
+{
+	int rc = grow_for(&g->v, g->n, &g->room, sizeof(*g->v));
+
+	if (!rc)
+		g->v[g->n++] = (struct goal){ addr, target };
+	return rc;
+}
+
+/* Of one address the target that is named first. */
+static int compare_goals(const void *pa, const void *pb)
+{
+	const struct goal *a = pa, *b = pb;
+
+	if (a->addr != b->addr)
+		return a->addr < b->addr ? -1 : 1;
+	return a->target < b->target ? -1 : a->target > b->target;
+}
+
+static void goals_sort(struct goals *g)
+{
+	if (g->n)
+		qsort(g->v, g->n, sizeof(*g->v), compare_goals);
+}
+
+static const struct goal *goals_find(const struct goals *g, taddr addr)
+{
+	size_t i = addr ? UPTO(g->v, g->n, addr, addr - 1) : g->n;
+
+	return i < g->n && g->v[i].addr == addr ? &g->v[i] : NULL;
+}
+
+static int read_piece(struct search *s, struct code_range range)
+{
+	struct piece *p = &s->pieces[s->npieces];
+	size_t n = range.hi - range.lo;
+
+	if (range.hi <= range.lo || n > PIECE_MAX)
+		return 0;
+	p->code = malloc(n);
+	if (!p->code)
+		return -ENOMEM;
+	p->lo = range.lo;
+	p->n = elfimage_code(s->img, range.lo, p->code, n);
+	s->npieces++;
+	return 0;
+}
+
+static int read_pieces(struct search *s)
+{
+	struct code_range range;
+	int rc = 0;
+
+	for (size_t i = 0; !rc && s->npieces < PIECES && elfimage_code_segment(s->img, i, &range); i++)
+		rc = read_piece(s, range);
+	return rc;
+}
+
+static int32_t rel32(const uint8_t *p)
+{
+	int32_t rel;
+
+	memcpy(&rel, p, sizeof(rel));
+	return rel;
+}
+
+static int find_slots(struct search *s)
+{
+	size_t n;
+	const struct elfslot *slots = elfimage_slots(s->img, &n);
+	int rc = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		for (size_t t = 0; !rc && t < s->ntargets; t++) {
+			if (s->targets[t].name && !strcmp(slots[i].name, s->targets[t].name))
+				rc = goals_add(&s->slots, slots[i].slot, (uint32_t)t);
+		}
+	}
+	goals_sort(&s->slots);
+	return rc;
+}
+
+/* The stub whose `jmp *slot` stands at @at of @p: with what may stand before that. */
+static int add_stub(struct search *s, const struct piece *p, size_t at, uint32_t target)
+{
+	static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	int rc = goals_add(&s->goals, p->lo + at, target);
+
+	if (!rc && at >= 1 && p->code[at - 1] == 0xf2)
+		rc = goals_add(&s->goals, p->lo + --at, target);
+	if (!rc && at >= sizeof(endbr64) && !memcmp(p->code + at - sizeof(endbr64), endbr64, sizeof(endbr64)))
+		rc = goals_add(&s->goals, p->lo + at - sizeof(endbr64), target);
+	return rc;
+}
+
+static int find_stubs(struct search *s, const struct piece *p)
+{
+	const uint8_t *end = p->code + p->n, *at = p->code;
+	int rc = 0;
+
+	for (; !rc && (at = memchr(at, 0xff, (size_t)(end - at))) && end - at >= 6; at++) {
+		size_t i = (size_t)(at - p->code);
+		const struct goal *slot = at[1] == 0x25 ? goals_find(&s->slots, p->lo + i + 6 + (uint64_t)rel32(at + 2)) : NULL;
+
+		if (slot)
+			rc = add_stub(s, p, i, slot->target);
+	}
+	return rc;
+}
+
+static int find_goals(struct search *s)
+{
+	int rc = 0;
+
+	for (size_t t = 0; !rc && t < s->ntargets; t++) {
+		if (s->targets[t].addr)
+			rc = goals_add(&s->goals, s->targets[t].addr, (uint32_t)t);
+	}
+	for (size_t i = 0; !rc && s->slots.n && i < s->npieces; i++)
+		rc = find_stubs(s, &s->pieces[i]);
+	goals_sort(&s->goals);
+	return rc;
+}
+
+static int add_call(struct search *s, taddr ret, uint32_t target)
+{
+	int rc = grow_for(&s->found, s->nfound, &s->room, sizeof(*s->found));
+
+	if (!rc)
+		s->found[s->nfound++] = (struct callsite){ .ret = ret, .target = target };
+	return rc;
+}
+
+/* Calls by address. */
+static int find_direct(struct search *s, const struct piece *p)
+{
+	const uint8_t *end = p->code + p->n, *at = p->code;
+	int rc = 0;
+
+	for (; !rc && (at = memchr(at, 0xe8, (size_t)(end - at))) && end - at >= 5; at++) {
+		taddr ret = p->lo + (size_t)(at - p->code) + 5;
+		const struct goal *goal = goals_find(&s->goals, ret + (uint64_t)rel32(at + 1));
+
+		if (goal)
+			rc = add_call(s, ret, goal->target);
+	}
+	return rc;
+}
+
+/* Calls through a slot. */
+static int find_indirect(struct search *s, const struct piece *p)
+{
+	const uint8_t *end = p->code + p->n, *at = p->code;
+	int rc = 0;
+
+	for (; !rc && (at = memchr(at, 0xff, (size_t)(end - at))) && end - at >= 6; at++) {
+		taddr ret = p->lo + (size_t)(at - p->code) + 6;
+		const struct goal *slot = at[1] == 0x15 ? goals_find(&s->slots, ret + (uint64_t)rel32(at + 2)) : NULL;
+
+		if (slot)
+			rc = add_call(s, ret, slot->target);
+	}
+	return rc;
+}
+
+static int compare_sites(const void *pa, const void *pb)
+{
+	const struct callsite *a = pa, *b = pb;
+
+	return a->ret < b->ret ? -1 : a->ret > b->ret;
+}
+
+static int find_calls(struct search *s)
+{
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < s->npieces; i++) {
+		if (s->goals.n)
+			rc = find_direct(s, &s->pieces[i]);
+		if (!rc && s->slots.n)
+			rc = find_indirect(s, &s->pieces[i]);
+	}
+	if (s->nfound)
+		qsort(s->found, s->nfound, sizeof(*s->found), compare_sites);
+	return rc;
+}
+
+/* The code of @range, if all of it was read. */
+static const uint8_t *code_of(const struct search *s, struct code_range range)
+{
+	for (size_t i = 0; i < s->npieces; i++) {
+		const struct piece *p = &s->pieces[i];
+
+		if (range.lo >= p->lo && range.hi > range.lo && range.lo - p->lo <= p->n && range.hi - range.lo <= p->n - (range.lo - p->lo))
+			return p->code + (range.lo - p->lo);
+	}
+	return NULL;
+}
+
+/* Keep those of the @n calls at @first, all in the function @range, that are really calls. They are moved down to @kept; how many in @nkept. */
+static int keep_calls(struct search *s, struct decoder *d, struct code_range range, size_t first, size_t n, size_t *kept)
+{
+	const uint8_t *code = code_of(s, range);
+	struct codesweep sweep;
+	int rc;
+
+	if (!code)
+		return 0;
+	rc = codesweep_run(d, code, range, &sweep);
+	if (rc)
+		return rc;
+	for (size_t i = first; i < first + n; i++) {
+		struct callsite site = s->found[i];
+
+		if (!codesweep_returns_to(&sweep, site.ret))
+			continue;
+		site.function = range.lo;
+		site.joined = codesweep_jumps_to(&sweep, site.ret);
+		s->found[(*kept)++] = site;
+	}
+	codesweep_fini(&sweep);
+	return 0;
+}
+
+/* The calls are sorted: those of one function follow each other. */
+static int verify(struct search *s, struct decoder *d, size_t *unsure)
+{
+	size_t kept = 0, first = 0;
+	int rc = 0;
+
+	while (!rc && first < s->nfound) {
+		struct code_range range;
+		size_t n = 1;
+
+		if (elfimage_extent(s->img, s->found[first].ret - 1, &range)) {
+			while (first + n < s->nfound && s->found[first + n].ret < range.hi)
+				n++;
+			rc = keep_calls(s, d, range, first, n, &kept);
+		}
+		first += n;
+	}
+	*unsure = s->nfound - kept;
+	s->nfound = kept;
+	return rc;
+}
+
+static void search_fini(struct search *s)
+{
+	for (size_t i = 0; i < s->npieces; i++)
+		free(s->pieces[i].code);
+	free(s->slots.v);
+	free(s->goals.v);
+	free(s->found);
+}
+
+int callsites_find(const struct elfimage *img, struct decoder *d, const struct callsite_target *targets, size_t n, struct callsite **out,
+		   size_t *nout, size_t *unsure)
+{
+	struct search s = { .img = img, .targets = targets, .ntargets = n };
+	size_t ignored;
+	int rc = find_slots(&s);
+
+	if (!rc)
+		rc = read_pieces(&s);
+	if (!rc)
+		rc = find_goals(&s);
+	if (!rc)
+		rc = find_calls(&s);
+	if (!rc)
+		rc = verify(&s, d, unsure ? unsure : &ignored);
+	if (!rc) {
+		*out = s.found;
+		*nout = s.nfound;
+		s.found = NULL;
+	}
+	search_fini(&s);
+	return rc;
+}
