@@ -1,0 +1,572 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sampled: a service that takes and gives back 200,000 blocks a second in 53 places, of which three lose some.
+ *
+ *	-t THREADS	work (1)
+ *	-r RATE		pairs a second, of all threads together (200000)
+ *	-f		work without pause instead, so that the pairs done tell the speed; each is followed by some work of its own
+ *	-b SECONDS	silent for so long, then 50,000 pairs at once, again and again
+ *	-i SECONDS	idle for so long at first
+ *	-d SECONDS	end by itself after so long
+ *	-s SEED		of what is random (1)
+ *	-w		the leak of 160 bytes lies behind the wrapper
+ *	-k KIND		how blocks begin: alike, differ, or mixed (as the sites do)
+ *	-u		blocks that are held are written to now and then
+ *
+ *	truth		of each place: allocations, frees, what is live; and what malloc itself has in use
+ *	pairs		{"pairs", "cpu_ns", "now_ns"}
+ *	gaps		how long the threads stood, second by second (sampled_clock.h)
+ *	end		the truth once more
+ *
+ * Each place is a function site_NAME of its own with its own call of malloc, calloc or realloc, or of victim_alloc, which is a wrapper as xmalloc is. What
+ * they do with a block is their kind:
+ *
+ *	short		given back at once, or soon: it waits in a ring until others have pushed it out
+ *	array		grows by realloc to 64 times its first size, is given back, and begins anew
+ *	cache		an entry lives 1, 5 or 20 seconds
+ *	table		2,000 entries in the first seconds, then no more
+ *	request		given back all together at the end of two seconds
+ *	leak		100 times a second 48 bytes, 10 times 160, once 1,000
+ *
+ * Threads share nothing: each has its own rings and counters, and a lock that is its own but while the truth is told.
+ */
+#define _GNU_SOURCE
+#include <malloc.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "sampled_clock.h"
+#include "victim.h"
+
+#define NOINLINE __attribute__((noipa))	/* not merged with another one that does the same, either */
+#define MAX_THREADS 64
+#define RING 256		/* short blocks that wait */
+#define HELD 4096		/* entries of a cache, of the table, of a request */
+#define TICK_NS 1000000u
+#define BURST 50000u
+#define MIX 1024		/* places to draw from, as often as they are hot */
+#define CPU_WORK 500		/* turns of work after a pair, with -f */
+#define TABLE_ENTRIES 2000u
+
+enum kind { SHORT, ARRAY, CACHE, TABLE, REQUEST, LEAK };
+
+static const char *const kind_names[] = { "short", "array", "cache", "table", "request", "leak" };
+
+/* name, kind, call, bytes, times a second (0: short ones share what is left, by their weight), weight or seconds to live */
+#define SITES(X) \
+	X(parse_line, SHORT, malloc, 120, 0, 200) X(parse_word, SHORT, malloc, 24, 0, 150) X(parse_number, SHORT, malloc, 32, 0, 100) \
+	X(parse_list, SHORT, malloc, 64, 0, 60) X(parse_quote, SHORT, malloc, 40, 0, 40) X(copy_name, SHORT, malloc, 20, 0, 60) \
+	X(copy_path, SHORT, malloc, 90, 0, 40) X(copy_value, SHORT, malloc, 200, 0, 30) X(copy_error, SHORT, malloc, 160, 0, 1) \
+	X(node_left, SHORT, malloc, 48, 0, 30) X(node_right, SHORT, malloc, 48, 0, 30) X(node_leaf, SHORT, malloc, 56, 0, 20) \
+	X(node_root, SHORT, malloc, 72, 0, 3) X(event_read, SHORT, malloc, 96, 0, 30) X(event_write, SHORT, malloc, 96, 0, 20) \
+	X(event_timer, SHORT, malloc, 80, 0, 10) X(event_signal, SHORT, malloc, 80, 0, 1) X(event_close, SHORT, malloc, 64, 0, 4) \
+	X(buffer_small, SHORT, malloc, 256, 0, 20) X(buffer_page, SHORT, malloc, 4096, 0, 4) X(buffer_large, SHORT, malloc, 16000, 0, 1) \
+	X(query_make, SHORT, malloc, 136, 0, 12) X(query_plan, SHORT, malloc, 88, 0, 12) X(query_row, SHORT, malloc, 152, 0, 25) \
+	X(query_cell, SHORT, malloc, 28, 0, 40) X(lock_owner, SHORT, malloc, 16, 0, 6) X(lock_wait, SHORT, malloc, 104, 0, 2) \
+	X(log_line, SHORT, malloc, 220, 0, 8) X(log_head, SHORT, malloc, 44, 0, 8) X(peer_message, SHORT, malloc, 300, 0, 6) \
+	X(peer_answer, SHORT, malloc, 340, 0, 6) X(peer_check, SHORT, malloc, 36, 0, 1) X(option_text, SHORT, malloc, 52, 0, 2) \
+	X(clear_frame, SHORT, calloc, 112, 0, 12) X(clear_slot, SHORT, calloc, 60, 0, 10) X(clear_map, SHORT, calloc, 700, 0, 2) \
+	X(wrapped_key, SHORT, victim_alloc, 26, 0, 20) X(wrapped_item, SHORT, victim_alloc, 68, 0, 15) \
+	X(wrapped_pair, SHORT, victim_alloc, 33, 0, 10) X(wrapped_text, SHORT, victim_alloc, 130, 0, 5) \
+	X(array_bytes, ARRAY, realloc, 64, 0, 8) X(array_words, ARRAY, realloc, 32, 0, 8) X(array_lines, ARRAY, realloc, 100, 0, 4) \
+	X(array_nodes, ARRAY, realloc, 48, 0, 2) \
+	X(cache_session, CACHE, malloc, 240, 500, 1) X(cache_page, CACHE, malloc, 600, 100, 5) X(cache_token, CACHE, victim_alloc, 72, 50, 20) \
+	X(cache_host, CACHE, malloc, 100, 20, 5) X(table_entry, TABLE, malloc, 88, 400, 0) X(request_part, REQUEST, malloc, 128, 200, 2) \
+	X(leak_fast, LEAK, malloc, 48, 100, 0) X(leak_middle, LEAK, malloc, 160, 10, 0) X(leak_slow, LEAK, malloc, 1000, 1, 0)
+
+/* As xmalloc is in many programs. */
+static NOINLINE void *victim_alloc(size_t n)
+{
+	void *p = malloc(n);
+
+	if (!p)
+		victim_die("malloc");
+	escape(p);
+	return p;
+}
+
+#define CALL_malloc malloc(n)
+#define CALL_calloc calloc(1, n)
+#define CALL_realloc realloc(old, n)
+#define CALL_victim_alloc victim_alloc(n)
+#define DEFINE(name, kind, call, bytes, rate, x) \
+	static NOINLINE void *site_##name(size_t n, void *old) \
+	{ \
+		void *p = CALL_##call; \
+\
+		(void)old; \
+		escape(p); \
+		return p; \
+	}
+SITES(DEFINE)
+
+/* The leak of 160 bytes, with -w. */
+static NOINLINE void *site_leak_wrapped(size_t n, void *old)
+{
+	void *p = victim_alloc(n);
+
+	(void)old;
+	escape(p);
+	return p;
+}
+
+static struct site {
+	const char *name, *call;
+	enum kind kind;
+	void *(*take)(size_t n, void *old);
+	unsigned bytes, rate, x;
+} sites[] = {
+#define LIST(name, kind, call, bytes, rate, x) { #name, #call, kind, site_##name, bytes, rate, x },
+	SITES(LIST)
+};
+
+#define NSITES (sizeof(sites) / sizeof(*sites))
+
+struct block {
+	void *at;
+	uint64_t until_ns;	/* a cache's, a request's */
+	unsigned site, size;
+};
+
+/* What one thread has done at one place. */
+struct count {
+	uint64_t allocs, frees, bytes, freed_bytes, chunk_bytes, first_ns;
+};
+
+/* Blocks that are held, the oldest first: at [tail, head) modulo HELD. */
+struct held {
+	struct block v[HELD];
+	unsigned head, tail;
+	double due;		/* blocks that are due, and not taken yet */
+};
+
+struct worker {
+	pthread_t thread;
+	pthread_mutex_t lock;
+	uint64_t rng, pairs, sum;
+	struct clock_log clock;
+	struct count counts[NSITES];
+	struct block ring[RING], arrays[NSITES];
+	struct held held[NSITES];
+};
+
+static struct {
+	unsigned threads, rate, idle_s, seconds;
+	double burst_s;
+	bool full, touched;
+	const char *begin;
+	uint64_t seed;
+} opt = { .threads = 1, .rate = 200000, .begin = "mixed", .seed = 1 };
+
+static struct worker *workers;
+static uint16_t mix[MIX];
+static atomic_bool ending;
+static uint64_t start_ns;
+static size_t in_use_before;
+
+/* --- one block --- */
+
+static bool begins_alike(unsigned site)
+{
+	return opt.begin[0] == 'a' || (opt.begin[0] == 'm' && site % 3 == 0);
+}
+
+/* As real objects begin: a pointer to what all of the kind share, or something of their own. */
+static void fill(struct worker *w, struct block *b)
+{
+	uint64_t head[2] = { (uint64_t)(uintptr_t)&sites[b->site], 1 };
+
+	if (!begins_alike(b->site)) {
+		head[0] = victim_random(&w->rng);
+		head[1] = w->pairs;
+	}
+	memcpy(b->at, head, sizeof(head));
+}
+
+static struct block take(struct worker *w, unsigned site, unsigned size, struct block old)
+{
+	struct block b = { .at = sites[site].take(size, old.at), .site = site, .size = size };
+	struct count *c = &w->counts[site];
+
+	if (!b.at)
+		victim_die("malloc");
+	if (!c->first_ns)
+		c->first_ns = now_ns();
+	c->allocs++;
+	c->bytes += size;
+	c->chunk_bytes += malloc_usable_size(b.at) + 8;
+	w->pairs++;
+	fill(w, &b);
+	return b;
+}
+
+static void forget(struct worker *w, const struct block *b, size_t usable)
+{
+	struct count *c = &w->counts[b->site];
+
+	c->frees++;
+	c->freed_bytes += b->size;
+	c->chunk_bytes -= usable + 8;
+}
+
+static void give(struct worker *w, struct block *b)
+{
+	if (!b->at)
+		return;
+	forget(w, b, malloc_usable_size(b->at));
+	free(b->at);
+	b->at = NULL;
+}
+
+/* --- what becomes of it --- */
+
+static unsigned any_size(struct worker *w, unsigned site)
+{
+	return sites[site].bytes + (unsigned)(victim_random(&w->rng) % 4 * (sites[site].bytes / 8));
+}
+
+static void do_short(struct worker *w, unsigned site)
+{
+	struct block b = take(w, site, any_size(w, site), (struct block){ 0 }), *slot = &w->ring[victim_random(&w->rng) % RING];
+
+	if (site & 1) {
+		give(w, &b);
+		return;
+	}
+	give(w, slot);
+	*slot = b;
+}
+
+static void do_array(struct worker *w, unsigned site)
+{
+	struct block *a = &w->arrays[site], old = *a;
+	size_t usable = old.at ? malloc_usable_size(old.at) : 0;
+
+	if (old.at && old.size >= 64 * sites[site].bytes) {
+		give(w, a);
+		return;
+	}
+	*a = take(w, site, old.at ? 2 * old.size : sites[site].bytes, old);
+	if (old.at)
+		forget(w, &old, usable);
+}
+
+static struct block *held_at(struct held *h, unsigned i)
+{
+	return &h->v[i % HELD];
+}
+
+static void give_old(struct worker *w, struct held *h, uint64_t now)
+{
+	while (h->tail != h->head && held_at(h, h->tail)->until_ns <= now)
+		give(w, held_at(h, h->tail++));
+}
+
+static uint64_t lives_until(const struct site *s, uint64_t now)
+{
+	uint64_t life = (uint64_t)s->x * 1000000000u;
+
+	if (s->kind == TABLE)
+		return UINT64_MAX;
+	return s->kind == CACHE ? now + life : (now / life + 1) * life;
+}
+
+static void keep(struct worker *w, unsigned site, uint64_t now)
+{
+	struct held *h = &w->held[site];
+	struct block b = take(w, site, sites[site].bytes, (struct block){ 0 });
+
+	if (sites[site].kind == LEAK)
+		return;
+	if (h->head - h->tail == HELD)
+		victim_die("more blocks held than there is room for");
+	b.until_ns = lives_until(&sites[site], now);
+	*held_at(h, h->head++) = b;
+}
+
+static void touch(struct worker *w, struct held *h)
+{
+	struct block *b = h->head != h->tail ? held_at(h, h->tail + (unsigned)(victim_random(&w->rng) % (h->head - h->tail))) : NULL;
+
+	if (b && b->at)
+		++*((uint64_t *)b->at + 1);
+}
+
+/* What a place with a rate of its own does in @s seconds. */
+static void do_rated(struct worker *w, unsigned site, double s, uint64_t now)
+{
+	struct held *h = &w->held[site];
+
+	give_old(w, h, now);
+	if (sites[site].kind == TABLE && w->counts[site].allocs >= TABLE_ENTRIES / opt.threads)
+		return;
+	for (h->due += s * sites[site].rate / opt.threads; h->due >= 1; h->due--)
+		keep(w, site, now);
+	if (opt.touched)
+		touch(w, h);
+}
+
+static void do_all_rated(struct worker *w, double s, uint64_t now)
+{
+	for (unsigned i = 0; i < NSITES; i++) {
+		if (sites[i].rate)
+			do_rated(w, i, s, now);
+	}
+}
+
+static void do_one(struct worker *w)
+{
+	unsigned site = mix[victim_random(&w->rng) % MIX];
+
+	if (sites[site].kind == ARRAY)
+		do_array(w, site);
+	else
+		do_short(w, site);
+}
+
+static void work(struct worker *w, unsigned turns)
+{
+	for (unsigned i = 0; i < turns; i++)
+		w->sum += victim_random(&w->rng);
+}
+
+/* --- the threads --- */
+
+static void sleep_until(uint64_t ns)
+{
+	struct timespec t = { (time_t)(ns / 1000000000u), (long)(ns % 1000000000u) };
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR)
+		;
+}
+
+/* As many pairs as are due; how many that is. */
+static unsigned due(uint64_t now, uint64_t since)
+{
+	if (opt.burst_s > 0)
+		return BURST / opt.threads;
+	return (unsigned)((double)(now - since) * opt.rate / opt.threads / 1e9);
+}
+
+/* One piece of work: what is due since @since, or with -f a millisecond's worth. */
+static void piece(struct worker *w, uint64_t since, uint64_t now)
+{
+	uint64_t before = w->pairs, end = now + TICK_NS;
+
+	pthread_mutex_lock(&w->lock);
+	clock_begin(&w->clock);
+	do_all_rated(w, (double)(now - since) / 1e9, now);
+	if (opt.full) {
+		do {
+			do_one(w);
+			work(w, CPU_WORK);
+		} while (clock_look(&w->clock) < end);
+	} else {
+		for (unsigned n = due(now, since); w->pairs - before < n;) {
+			do_one(w);
+			clock_look(&w->clock);
+		}
+	}
+	clock_end(&w->clock);
+	pthread_mutex_unlock(&w->lock);
+}
+
+static void *worker(void *arg)
+{
+	const uint64_t period = opt.burst_s > 0 ? (uint64_t)(opt.burst_s * 1e9) : TICK_NS;
+	uint64_t since = start_ns + opt.idle_s * 1000000000ull, next = since + period;
+	struct worker *w = arg;
+
+	clock_open(&w->clock);
+	if (opt.idle_s)
+		sleep_until(since);
+	for (uint64_t now; !ending; since = now, next += period) {
+		if (!opt.full || opt.burst_s > 0)
+			sleep_until(next);
+		now = now_ns();
+		piece(w, since, now);
+	}
+	return NULL;
+}
+
+/* --- what is told --- */
+
+static void lock_all(bool lock)
+{
+	for (unsigned i = 0; i < opt.threads; i++)
+		(lock ? pthread_mutex_lock : pthread_mutex_unlock)(&workers[i].lock);
+}
+
+static struct count total_of(unsigned site)
+{
+	struct count sum = { 0 };
+
+	for (unsigned i = 0; i < opt.threads; i++) {
+		const struct count *c = &workers[i].counts[site];
+
+		sum.allocs += c->allocs;
+		sum.frees += c->frees;
+		sum.bytes += c->bytes;
+		sum.freed_bytes += c->freed_bytes;
+		sum.chunk_bytes += c->chunk_bytes;
+		if (c->first_ns && (!sum.first_ns || c->first_ns < sum.first_ns))
+			sum.first_ns = c->first_ns;
+	}
+	return sum;
+}
+
+static uint64_t all_pairs(void)
+{
+	uint64_t pairs = 0;
+
+	for (unsigned i = 0; i < opt.threads; i++)
+		pairs += workers[i].pairs;
+	return pairs;
+}
+
+static void tell_site(unsigned i, const struct count *c)
+{
+	printf("%s{\"name\": \"site_%s\", \"kind\": \"%s\", \"call\": \"%s\", \"size\": %u, \"allocs\": %lu, \"frees\": %lu, \"bytes\": %lu, "
+	       "\"live\": %lu, \"live_bytes\": %lu, \"first_ns\": %lu}",
+	       i ? ", " : "", sites[i].name, kind_names[sites[i].kind], sites[i].call, sites[i].bytes, c->allocs, c->frees, c->bytes, c->allocs - c->frees,
+	       c->bytes - c->freed_bytes, c->first_ns);
+}
+
+/* "grown": bytes of chunks that malloc has in use more than at the start; "chunks": as counted here. */
+static void tell_truth(void)
+{
+	struct count c[NSITES];
+	uint64_t pairs, chunks = 0, now;
+	size_t grown;
+
+	lock_all(true);
+	for (unsigned i = 0; i < NSITES; i++)
+		c[i] = total_of(i);
+	pairs = all_pairs();
+	grown = mallinfo2().uordblks + mallinfo2().hblkhd - in_use_before;
+	now = now_ns();
+	lock_all(false);
+	for (unsigned i = 0; i < NSITES; i++)
+		chunks += c[i].chunk_bytes;
+	printf("{\"start_ns\": %lu, \"now_ns\": %lu, \"pairs\": %lu, \"grown\": %zu, \"chunks\": %lu, \"sites\": [", start_ns, now, pairs, grown, chunks);
+	for (unsigned i = 0; i < NSITES; i++)
+		tell_site(i, &c[i]);
+	printf("]}\n");
+}
+
+static void tell_pairs(void)
+{
+	struct timespec cpu;
+	uint64_t pairs;
+
+	lock_all(true);
+	pairs = all_pairs();
+	lock_all(false);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
+	printf("{\"pairs\": %lu, \"cpu_ns\": %lu, \"now_ns\": %lu}\n", pairs, (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec, now_ns());
+}
+
+static void tell_gaps(void)
+{
+	lock_all(true);
+	printf("{\"threads\": [");
+	for (unsigned i = 0; i < opt.threads; i++) {
+		printf("%s", i ? ", " : "");
+		clock_tell(&workers[i].clock);
+	}
+	printf("]}\n");
+	lock_all(false);
+}
+
+/* --- beginning and end --- */
+
+/* Each place as often as its weight says. */
+static void make_mix(void)
+{
+	unsigned sum = 0, at = 0, upto = 0;
+
+	for (unsigned i = 0; i < NSITES; i++)
+		sum += sites[i].rate ? 0 : sites[i].x;
+	for (unsigned i = 0; i < NSITES; i++) {
+		if (sites[i].rate)
+			continue;
+		for (upto += sites[i].x; at * sum < upto * MIX; at++)
+			mix[at] = (uint16_t)i;
+	}
+}
+
+static void wrap_leak(void)
+{
+	for (unsigned i = 0; i < NSITES; i++) {
+		if (!strcmp(sites[i].name, "leak_middle")) {
+			sites[i].name = "leak_wrapped";
+			sites[i].call = "victim_alloc";
+			sites[i].take = site_leak_wrapped;
+		}
+	}
+}
+
+static bool parse(int argc, char **argv)
+{
+	for (int c; (c = getopt(argc, argv, "t:r:fb:i:d:s:wk:u")) != -1;) {
+		switch (c) {
+		case 't': opt.threads = (unsigned)atoi(optarg); break;
+		case 'r': opt.rate = (unsigned)atoi(optarg); break;
+		case 'f': opt.full = true; break;
+		case 'b': opt.burst_s = atof(optarg); break;
+		case 'i': opt.idle_s = (unsigned)atoi(optarg); break;
+		case 'd': opt.seconds = (unsigned)atoi(optarg); break;
+		case 's': opt.seed = strtoull(optarg, NULL, 10); break;
+		case 'w': wrap_leak(); break;
+		case 'k': opt.begin = optarg; break;
+		case 'u': opt.touched = true; break;
+		default: return false;
+		}
+	}
+	return opt.threads >= 1 && opt.threads <= MAX_THREADS && opt.seed && optind == argc;
+}
+
+static void start(void)
+{
+	workers = mmap(NULL, opt.threads * sizeof(*workers), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (workers == MAP_FAILED)
+		victim_die("mmap");
+	start_ns = now_ns();
+	in_use_before = mallinfo2().uordblks + mallinfo2().hblkhd;
+	for (unsigned i = 0; i < opt.threads; i++) {
+		workers[i].rng = opt.seed * 0x9e3779b97f4a7c15u ^ (i + 1);
+		pthread_mutex_init(&workers[i].lock, NULL);
+		if (pthread_create(&workers[i].thread, NULL, worker, &workers[i]))
+			victim_die("pthread_create");
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static char in[4096], out[1 << 16];
+	char line[ORDER_MAX];
+
+	if (!parse(argc, argv))
+		return 2;
+	setvbuf(stdin, in, _IOFBF, sizeof(in));
+	setvbuf(stdout, out, _IOFBF, sizeof(out));
+	make_mix();
+	if (opt.seconds)
+		alarm(opt.seconds);
+	start();
+	victim_ready();
+	while (strcmp(victim_order(line), "end") != 0) {
+		if (!strcmp(line, "truth"))
+			tell_truth();
+		else if (!strcmp(line, "pairs"))
+			tell_pairs();
+		else if (!strcmp(line, "gaps"))
+			tell_gaps();
+		fflush(stdout);
+	}
+	ending = true;
+	for (unsigned i = 0; i < opt.threads; i++)
+		pthread_join(workers[i].thread, NULL);
+	tell_truth();
+	return 0;
+}
