@@ -267,6 +267,35 @@ static int get_judged(struct decoder *d, struct cursor *in, struct fact *f)
 	return 0;
 }
 
+static void get_sample(struct decoder *d, struct cursor *in, struct fact *f)
+{
+	struct fact_sample *its = &d->sample;
+	uint64_t n;
+
+	*its = (struct fact_sample){ .standing = cursor_varint(in) & MMT_SAMPLE_STANDING };
+#define X(field) its->field = cursor_varint(in);
+	FIELDS_OF_SAMPLE(X)
+#undef X
+	n = cursor_varint(in);
+	in->bad |= n > MMT_SAMPLE_STEPS;
+	for (; its->nsteps < n && !in->bad; its->nsteps++) {
+		struct fact_step *step = &its->steps[its->nsteps];
+
+		step->at_risk = cursor_varint(in);
+		step->gone = cursor_varint(in);
+		step->unknown = cursor_varint(in);
+	}
+	f->sample.its = its;
+}
+
+static void get_budget(struct decoder *d, struct cursor *in, struct fact *f)
+{
+#define X(field) d->budget.field = cursor_varint(in);
+	FIELDS_OF_BUDGET(X)
+#undef X
+	f->budget = &d->budget;
+}
+
 /* --- one record --- */
 
 #define KIND(kind, fields) case kind: fields break;
@@ -288,6 +317,8 @@ static int get_judged(struct decoder *d, struct cursor *in, struct fact *f)
 #define USES() err = get_uses(d, in, f);
 #define LOOK() err = get_look(d, in, f);
 #define JUDGED() err = get_judged(d, in, f);
+#define SAMPLE() get_sample(d, in, f);
+#define BUDGET() get_budget(d, in, f);
 
 /* 1; 0: not known, and skipped. What stands behind the known fields is a newer version's. */
 static int get_info(struct decoder *d, struct fact *f)

@@ -28,6 +28,8 @@ struct decoder {
 	size_t list_size;
 	struct fact_look look;	/* of MMT_VERDICTS: too large for every fact */
 	struct fact_sum sums[DECODE_SUMS];
+	struct fact_sample sample;	/* of MMT_SAMPLE, MMT_BUDGET: likewise */
+	struct fact_budget budget;
 };
 
 must_check int decoder_init(struct decoder *d);		/* 0 or -ENOMEM */

@@ -185,6 +185,8 @@ static int need_stacks_of_uses(const struct need *n, const struct fact *f)
 #define USES() err = need_stacks_of_uses(n, f);
 #define LOOK()
 #define JUDGED()
+#define SAMPLE()
+#define BUDGET()
 
 static int need_stacks_of_info(const struct need *n, const struct fact *f)
 {

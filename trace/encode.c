@@ -139,6 +139,27 @@ static void put_judged(struct sink *s, const struct fact *f)
 	}
 }
 
+static void put_sample(struct sink *s, const struct fact_sample *its)
+{
+	sink_varint(s, its->standing ? MMT_SAMPLE_STANDING : 0);
+#define X(field) sink_varint(s, its->field);
+	FIELDS_OF_SAMPLE(X)
+#undef X
+	sink_varint(s, its->nsteps);
+	for (uint32_t i = 0; i < its->nsteps; i++) {
+		sink_varint(s, its->steps[i].at_risk);
+		sink_varint(s, its->steps[i].gone);
+		sink_varint(s, its->steps[i].unknown);
+	}
+}
+
+static void put_budget(struct sink *s, const struct fact_budget *b)
+{
+#define X(field) sink_varint(s, b->field);
+	FIELDS_OF_BUDGET(X)
+#undef X
+}
+
 /* --- one record --- */
 
 #define KIND(kind, fields) case kind: fields break;
@@ -160,6 +181,8 @@ static void put_judged(struct sink *s, const struct fact *f)
 #define USES() put_uses(s, f);
 #define LOOK() put_look(s, f->look);
 #define JUDGED() put_judged(s, f);
+#define SAMPLE() put_sample(s, f->sample.its);
+#define BUDGET() put_budget(s, f->budget);
 
 static int put_info_fields(struct sink *s, const struct fact *f)
 {
@@ -181,6 +204,8 @@ static int put_info(struct sink *s, const struct fact *f)
 	struct sink before = { length, length + sizeof(length), false };
 
 	if (f->info == MMT_PLACE && f->place.npoints > MMT_SERIES_POINTS)
+		return -EINVAL;
+	if (f->info == MMT_SAMPLE && f->sample.its->nsteps > MMT_SAMPLE_STEPS)
 		return -EINVAL;
 	sink_varint(s, f->info);
 	start = s->at;

@@ -27,7 +27,7 @@ void encoder_start(struct encoder *e, uint8_t *payload);
 
 /*
  * Append @f. A time before that of the last record is written as the same. 0; -ENOBUFS: it does not fit any
- * more, the block is as it was; -EINVAL: there is no such kind, or it has more points than a series may.
+ * more, the block is as it was; -EINVAL: there is no such kind, or it has more points than a series, or steps than a sample, may.
  */
 must_check int encoder_put(struct encoder *e, const struct fact *f);
 

@@ -61,6 +61,45 @@ struct fact_look {
 	uint32_t ndoubts;
 };
 
+/* Blocks that were followed, by a step of their age (MMT_SAMPLE_STEPS). */
+struct fact_step {
+	uint64_t at_risk;	/* were there at its beginning */
+	uint64_t gone;		/* went in it */
+	uint64_t unknown;	/* nothing more can be told of them since somewhere in it */
+};
+
+/*
+ * MMT_SAMPLE: of a stack in a sampled run, until now: told again, it takes the place of what was said before. A stack's blocks come
+ * from a site, the call that is trapped, by turns: the trap stands for a round, until so many hits have come (its quota), and
+ * is away for a while. Several stacks may lead to one site.
+ */
+struct fact_sample {
+	uint64_t seen;		/* hits with this stack */
+	uint64_t late_seen;	/* of these, in the last fifth of the run */
+	uint64_t chunk_bytes;	/* of the blocks of `seen`, as the allocator has rounded them */
+	uint64_t site_hits;	/* from here on of its site, in rounds that are over: hits with any stack, */
+	uint64_t rounds, full;	/* rounds; of these, ended by the quota, */
+	uint64_t exposed_us;	/* how long the trap stood, */
+	uint64_t hits2, hits_exposed, exposed2;	/* and sums over the rounds: h*h, h*e, e*e, with e in µs */
+	bool standing;		/* it is trapped always by now */
+	uint32_t nsteps;
+	struct fact_step steps[MMT_SAMPLE_STEPS];
+};
+
+/* MMT_BUDGET: of a sampled run, until now; likewise. */
+struct fact_budget {
+	uint64_t promise_ppm;	/* of the time: 1 % is 10000 */
+	uint64_t spent_us;	/* threads stood still for us, summed over them, */
+	uint64_t wall_us;	/* in so long */
+	uint64_t worst_ppm;	/* of any ten seconds */
+	uint64_t closed, closed_us;	/* so often, and for so long, all traps were away, since the budget was used up */
+	uint64_t sites;		/* calls of allocators that were found in the code; */
+	uint64_t sites_hit;	/* of these so many were hit at all, */
+	uint64_t sites_settled;	/* so many are looked at rarely, since all their blocks go, */
+	uint64_t candidates;	/* and so many may leak */
+	uint64_t unfound;	/* calls that cannot be trapped */
+};
+
 /* MMT_RUN: what is not known is 0 or NULL. */
 struct fact_run {
 	uint8_t id[16];
@@ -137,6 +176,8 @@ struct fact {
 		struct { uint64_t old, twice; } totals;
 		const struct fact_look *look;
 		struct { uint32_t verdict; const struct fact_judged *all; uint32_t n; } judged;
+		struct { uint32_t stack; const struct fact_sample *its; } sample;
+		const struct fact_budget *budget;
 	};
 };
 

@@ -12,7 +12,7 @@
  *	FLAGS(field, bit, other, its)	a varint of flags
  *	FLAG(field, bit)	the same with one
  *	TEXT(field)		a varint, length + 1 or 0 for none, and the bytes
- *	RUN() ARGUMENTS() LIST() POINTS() USES() LOOK() JUDGED()	the ends of seven kinds that are lists
+ *	RUN() ARGUMENTS() LIST() POINTS() USES() LOOK() JUDGED() SAMPLE() BUDGET()	the ends of nine kinds that are lists
  *	SINCE(minor)		what comes behind is not there in files of lower minor versions; then it is 0
  *
  * A field is named as in struct fact. What else of struct fact is in no list here is not written.
@@ -67,6 +67,14 @@
 	KIND(MMT_TAG, U32(tag.number) TEXT(tag.text))							\
 	KIND(MMT_SKIP, TEXT(skip))									\
 	KIND(MMT_VERDICTS, LOOK())									\
-	KIND(MMT_JUDGED, U32(judged.verdict) JUDGED())
+	KIND(MMT_JUDGED, U32(judged.verdict) JUDGED())							\
+	KIND(MMT_SAMPLE, STACK(sample.stack) SAMPLE())							\
+	KIND(MMT_BUDGET, BUDGET())
+
+/* The numbers of struct fact_sample (its flags before them, its steps behind them) and of struct fact_budget. */
+#define FIELDS_OF_SAMPLE(X) X(seen) X(late_seen) X(chunk_bytes) X(site_hits) X(rounds) X(full) X(exposed_us) X(hits2) X(hits_exposed) X(exposed2)
+#define FIELDS_OF_BUDGET(X)										\
+	X(promise_ppm) X(spent_us) X(wall_us) X(worst_ppm) X(closed) X(closed_us) X(sites) X(sites_hit) X(sites_settled)	\
+	X(candidates) X(unfound)
 
 #endif

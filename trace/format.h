@@ -19,7 +19,7 @@
 #define MMT_FILE_MAGIC 0x0a1a0a0d544d4d89
 #define MMT_FILE_HEAD 16
 #define MMT_MAJOR 1
-#define MMT_MINOR 2
+#define MMT_MINOR 3
 
 /*
  * The block head: u32 magic, u32 number (0, 1, ... in each file), u32 length of the payload, u32 length as stored,
@@ -79,6 +79,8 @@
 #define MMT_SKIP 19		/* function: a wrapper; its frames are left out at the front of stacks */
 #define MMT_VERDICTS 20		/* somebody has looked which blocks are still reached: how that went. Verdicts of an earlier look are over */
 #define MMT_JUDGED 21		/* verdict, how many, for each: address, blocks and bytes that are lost with it: of the last look, and of the family */
+#define MMT_SAMPLE 22		/* stack, flags, numbers until now, how many steps, for each: at risk, gone, unknown: of the family; what an estimate needs */
+#define MMT_BUDGET 23		/* numbers until now: what a sampled run has promised to cost, and what it did cost */
 
 /* MMT_RUN */
 #define MMT_RUN_ID 1		/* sixteen random bytes */
@@ -95,7 +97,7 @@
 #define MMT_COUNT_STACKS_LOST 3
 #define MMT_COUNT_RING_WAITS 4
 #define MMT_COUNT_STOPPED_US 5	/* how long threads stood still, summed over them */
-#define MMT_COUNT_DUTY_PPM 6	/* share of the time in which traps stood */
+#define MMT_COUNT_DUTY_PPM 6	/* share of the time in which traps stood; sampled: the mean over sites that were hit */
 
 /* MMT_FAMILY_NAME, kind: what its events are about */
 #define MMT_FAMILY_BLOCKS 0
@@ -115,6 +117,11 @@
 #define MMT_VERDICT_INDIRECT 2
 #define MMT_VERDICT_POSSIBLE 3
 #define MMT_VERDICT_REACHABLE 4
+
+/* MMT_SAMPLE flags */
+#define MMT_SAMPLE_STANDING 1	/* its site is trapped always by now */
+/* At most so many steps of age: the first begins at birth, then 3 ms, 10 ms, 30 ms, 0.1 s, ... */
+#define MMT_SAMPLE_STEPS 16
 
 /* MMT_FRAME flags */
 #define MMT_FRAME_EXACT 1	/* the thread stood at this pc; else it is a return address */

@@ -59,6 +59,26 @@ static inline void any_judged(uint64_t *rng, struct fact *f)
 	f->judged.n = (uint32_t)(any_random(rng) % 7);
 }
 
+static inline const struct fact_sample *any_sample(uint64_t *rng)
+{
+	static struct fact_sample s;
+
+	for (size_t k = 0; k < sizeof(s) / sizeof(uint64_t); k++)
+		((uint64_t *)&s)[k] = any_number(rng);
+	s.standing = any_random(rng) % 2;
+	s.nsteps = (uint32_t)(any_random(rng) % (MMT_SAMPLE_STEPS + 1));
+	return &s;
+}
+
+static inline const struct fact_budget *any_budget(uint64_t *rng)
+{
+	static struct fact_budget b;
+
+	for (size_t k = 0; k < sizeof(b) / sizeof(uint64_t); k++)
+		((uint64_t *)&b)[k] = any_number(rng);
+	return &b;
+}
+
 /* What is a pointer in this kind of information must be one. */
 static inline void any_info(uint64_t *rng, struct fact *f)
 {
@@ -118,6 +138,12 @@ static inline void any_info(uint64_t *rng, struct fact *f)
 		break;
 	case MMT_JUDGED:
 		any_judged(rng, f);
+		break;
+	case MMT_SAMPLE:
+		f->sample.its = any_sample(rng);
+		break;
+	case MMT_BUDGET:
+		f->budget = any_budget(rng);
 		break;
 	case MMT_PLACE:
 		f->place.npoints = (uint32_t)(any_random(rng) % (MMT_SERIES_POINTS + 1));

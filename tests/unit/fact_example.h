@@ -32,6 +32,13 @@ static const struct fact_look example_looks[] = {
 };
 static const struct fact_judged example_judged[] = { { MOST, 0, 0 }, { 0x5010, 3, MOST }, { 0x5028, MOST, 0 }, { 0, 0, 0 } };
 
+static const struct fact_sample example_samples[] = {
+	{ MOST, 1, 2, 3, 4, 5, 6, 7, 8, 9, true, 3, { { MOST, 2, 1 }, { 0 }, { 3, 0, MOST } } },
+	{ .exposed2 = MOST, .nsteps = MMT_SAMPLE_STEPS, .steps = { [MMT_SAMPLE_STEPS - 1] = { 1, 2, 3 } } },
+	{ .standing = true },
+};
+static const struct fact_budget example_budgets[] = { { 10000, 1, 2, 3, 4, 5, 6, 7, 8, 9, MOST }, { MOST, .candidates = 200 } };
+
 #define EVENT(k, ...) { .kind = MMT_##k, .block = { __VA_ARGS__ } }
 #define INFORMATION(k, ...) { .kind = MMT_INFO, .info = MMT_##k, __VA_ARGS__ }
 
@@ -106,6 +113,11 @@ static const struct fact fact_examples[] = {
 	INFORMATION(VERDICTS, .look = &example_looks[1]),
 	INFORMATION(JUDGED, .judged = { MMT_VERDICT_POSSIBLE, example_judged, 4 }),
 	INFORMATION(JUDGED, .judged = { MOST32, example_judged, 0 }),
+	INFORMATION(SAMPLE, .sample = { MOST32, &example_samples[0] }),
+	INFORMATION(SAMPLE, .sample = { 5, &example_samples[1] }),
+	INFORMATION(SAMPLE, .sample = { 0, &example_samples[2] }),
+	INFORMATION(BUDGET, .budget = &example_budgets[0]),
+	INFORMATION(BUDGET, .budget = &example_budgets[1]),
 	{ .kind = MMT_INFO, .info = MMT_END },
 };
 

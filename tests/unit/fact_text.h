@@ -60,6 +60,32 @@ static inline void fact_text_module(struct strbuf *sb, const struct fact *f)
 	fact_text_string(sb, f->module.build_id);
 }
 
+static inline void fact_text_sample(struct strbuf *sb, const struct fact *f)
+{
+	const struct fact_sample *s = f->sample.its;
+	const uint64_t numbers[] = {
+		s->seen, s->late_seen, s->chunk_bytes, s->site_hits, s->rounds, s->full, s->exposed_us, s->hits2, s->hits_exposed, s->exposed2,
+	};
+
+	strbuf_printf(sb, " %u %d:", f->sample.stack, s->standing);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+		strbuf_printf(sb, " %llu", (unsigned long long)numbers[i]);
+	for (uint32_t i = 0; i < s->nsteps; i++)
+		strbuf_printf(sb, " %llu/%llu/%llu", (unsigned long long)s->steps[i].at_risk, (unsigned long long)s->steps[i].gone,
+			      (unsigned long long)s->steps[i].unknown);
+}
+
+static inline void fact_text_budget(struct strbuf *sb, const struct fact_budget *b)
+{
+	const uint64_t numbers[] = {
+		b->promise_ppm, b->spent_us, b->wall_us, b->worst_ppm, b->closed, b->closed_us, b->sites, b->sites_hit, b->sites_settled,
+		b->candidates, b->unfound,
+	};
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+		strbuf_printf(sb, " %llu", (unsigned long long)numbers[i]);
+}
+
 static inline void fact_text_look(struct strbuf *sb, const struct fact_look *l)
 {
 	strbuf_printf(sb, " %u %d %d", l->number, l->taken, l->census);
@@ -160,6 +186,12 @@ static inline void fact_text_info(struct strbuf *sb, const struct fact *f)
 		break;
 	case MMT_JUDGED:
 		fact_text_judged(sb, f);
+		break;
+	case MMT_SAMPLE:
+		fact_text_sample(sb, f);
+		break;
+	case MMT_BUDGET:
+		fact_text_budget(sb, f->budget);
 		break;
 	}
 }

@@ -57,7 +57,7 @@ static void every_kind_alone(void **state)
 		infos |= 1ull << fact_examples[i].info;
 	}
 	assert_int_equal(kinds, (1ull << MMT_INFO) | ((2ull << MMT_OBJECT) - 2));
-	assert_int_equal(infos, (2ull << MMT_JUDGED) - 1);
+	assert_int_equal(infos, (2ull << MMT_BUDGET) - 1);
 }
 
 static void all_in_one_block(void **state)
@@ -230,9 +230,11 @@ static void no_memory_for_lies(void **state)
 static void what_the_encoder_refuses(void **state)
 {
 	const struct fact no_kind = { .kind = 18 }, none = { .kind = 0 }, large = { .kind = 33 };
-	const struct fact no_info = { .kind = MMT_INFO, .info = 22 };
+	const struct fact no_info = { .kind = MMT_INFO, .info = 24 };
 	const struct fact long_series = { .kind = MMT_INFO, .info = MMT_PLACE,
 					  .place = { .points = example_points, .npoints = MMT_SERIES_POINTS + 1 } };
+	const struct fact_sample tall = { .nsteps = MMT_SAMPLE_STEPS + 1 };
+	const struct fact too_old = INFORMATION(SAMPLE, .sample = { 1, &tall });
 	struct encoder e;
 
 	(void)state;
@@ -242,6 +244,7 @@ static void what_the_encoder_refuses(void **state)
 	assert_int_equal(encoder_put(&e, &large), -EINVAL);
 	assert_int_equal(encoder_put(&e, &no_info), -EINVAL);
 	assert_int_equal(encoder_put(&e, &long_series), -EINVAL);
+	assert_int_equal(encoder_put(&e, &too_old), -EINVAL);
 	assert_int_equal(e.n, 0);
 }
 
@@ -281,7 +284,7 @@ static const struct odd odd[] = {
 	ODD("\x00", -ENOTSUP, ""),
 	ODD("\x12", -ENOTSUP, ""),
 	ODD("\x1e", -ENOTSUP, ""),
-	ODD("\x1f\x16\x03" "abc" "\x0c", 0, "12.0 @0\n"),
+	ODD("\x1f\x18\x03" "abc" "\x0c", 0, "12.0 @0\n"),
 	ODD("\x1f\x00\x00\x0c", 0, "12.0 @0\n"),
 	ODD("\x1f\xff\xff\xff\xff\x7f\x00\x0c", 0, "12.0 @0\n"),
 	/* fields of a newer version behind the known ones, and too few */
@@ -308,6 +311,12 @@ static const struct odd odd[] = {
 	ODD("\x1f\x08\x07\x00\x01\x00\x00\x00\x00\x00", 0, "31.8 @0 0: NULL NULL NULL 0 0\n"),
 	ODD("\x1f\x08\x08\x00\x02\x00\x00\x00\x00\x00\x00", -EPROTO, ""),
 	ODD("\x1f\x0f\x26\x00\x00\x00\x00\x21" "123456789012345678901234567890123", -EPROTO, ""),
+	/* a sample: a flag and a number behind the steps are a newer version's; more steps than there may be, or than there are */
+	ODD("\x1f\x16\x13\x04\x7f\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x01\x0b\x0c\x0d" "new\x0c", 0,
+	    "31.22 @0 4 1: 1 2 3 4 5 6 7 8 9 10 11/12/13\n12.0 @0\n"),
+	ODD("\x1f\x16\x0d\x04\x01\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x11", -EPROTO, ""),
+	ODD("\x1f\x16\x0d\x04\x01\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x01", -EPROTO, ""),
+	ODD("\x1f\x17\x0a\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a", -EPROTO, ""),
 	/* a run: keys that are not known are skipped, a value is as long as it says */
 	ODD("\x1f\x01\x09\x63\x02xx\x04\x01p\x05\x00", 0,
 	    "31.1 @0 00000000000000000000000000000000 piece 0 last 0 start 0 \"p\" \"\" NULL\n"),
@@ -357,6 +366,10 @@ static const struct { struct fact fact; const char *bytes; size_t n; } by_hand[]
 	{ INFORMATION(STACK, .stack = { 2, 1, MMT_END_WHOLE, 4 }), BYTES("\x1f\x07\x04\x02\x01\x00\x04") },
 	{ INFORMATION(TAG, .tag = { 3, "char" }), BYTES("\x1f\x12\x06\x03\x05" "char") },
 	{ INFORMATION(SKIP, .skip = "read"), BYTES("\x1f\x13\x05\x05" "read") },
+	{ INFORMATION(SAMPLE, .sample = { 5, &(const struct fact_sample){ 1, 2, 3, 4, 5, 6, 7, 8, 9, 128, true, 2, { { 9, 1, 0 }, { 8, 0, 2 } } } }),
+	  BYTES("\x1f\x16\x14\x05\x01\x01\x02\x03\x04\x05\x06\x07\x08\x09\x80\x01\x02\x09\x01\x00\x08\x00\x02") },
+	{ INFORMATION(BUDGET, .budget = &(const struct fact_budget){ 10000, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 }),
+	  BYTES("\x1f\x17\x0c\x90\x4e\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a") },
 };
 
 static void as_by_hand(void **state)

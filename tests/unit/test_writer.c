@@ -49,7 +49,7 @@ static void every_kind(void **state)
 	for (size_t i = 0; i < FACT_EXAMPLES; i++) {
 		const struct fact *f = &fact_examples[i];
 		if (f->kind != MMT_INFO || (f->info >= MMT_FAMILY_NAME && f->info <= MMT_NAMES) || f->info == MMT_PLACE ||
-		    f->info == MMT_TAG)
+		    f->info == MMT_TAG || f->info == MMT_SAMPLE)
 			continue;
 		assert_int_equal(writer_put(w, f), 0);
 		fact_text(&want, f);
@@ -79,6 +79,30 @@ static void places_have_family_and_stack(void **state)
 	assert_string_equal(strbuf_str(&got.info), "31.15 @0 4 5 0 0: 0 1\n");
 	assert_int_equal(got.family, 3);
 	assert_int_equal(defs_family(&got.defs, 3), 0);
+	assert_true(defs_stack(&got.defs, 4) != DEFS_NONE);
+	tape_fini(&got);
+}
+
+/* A sample, too, names a stack, and is of a family. */
+static void samples_have_family_and_stack(void **state)
+{
+	const struct fact family = { .kind = MMT_FAMILY, .family = 3 };
+	struct fact sample = INFORMATION(SAMPLE, .sample = { 4, &example_samples[0] });
+	struct writer *w = open_writer("t.mmt", 0, false);
+	cleanup_strbuf struct strbuf want = STRBUF_INIT;
+	struct tape got;
+
+	(void)state;
+	tape_init(&got);
+	assert_int_equal(writer_put(w, &family), 0);
+	assert_int_equal(writer_put(w, &sample), 0);
+	fact_text(&want, &sample);
+	sample.sample.stack = EXAMPLE_STACKS;
+	assert_int_equal(writer_put(w, &sample), -EINVAL);
+	assert_int_equal(writer_close(w), 0);
+	assert_int_equal(tape_read(&got, "t.mmt"), 0);
+	assert_int_equal(got.family, 3);
+	assert_string_equal(strbuf_str(&got.info), strbuf_str(&want));
 	assert_true(defs_stack(&got.defs, 4) != DEFS_NONE);
 	tape_fini(&got);
 }
@@ -326,6 +350,7 @@ int main(void)
 		TEST(what_is_put_is_read),
 		TEST(every_kind),
 		TEST(places_have_family_and_stack),
+		TEST(samples_have_family_and_stack),
 		TEST(probes_and_names_have_their_parts),
 		TEST(what_becomes_known),
 		TEST(a_full_block_is_written),
