@@ -9,9 +9,6 @@ double quantile_normal(double p);
 /* Of the gamma distribution with @shape > 0 and scale 1. */
 double quantile_gamma(double p, double shape);
 
-/* Of Student's t with @df >= 1 degrees of freedom. */
-double quantile_t(double p, double df);
-
 /* 95 % for a share, @hits of @n (neither need be whole; @n > 0): Wilson's. */
 void quantile_share(double hits, double n, double *low, double *high);
 

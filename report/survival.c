@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/survival.h"
+
+#include <math.h>
+#include <stddef.h>
+
+#include "report/quantile.h"
+
+#define LATE_STEPS 2u		/* of about a tenfold of age: what goes there is late */
+#define LATE_FEW 0.1		/* no more of the old ones go, where they stay */
+#define LATE_MANY 0.3		/* they go on going */
+#define SHARE_GONE 0.05		/* no more are left, where they go */
+#define SHARE_CHANCE 0.02	/* so few are left that they may be others, who were given the place before the first look */
+#define TABLE_SEEN 15u		/* of so many, three are to be expected in the last fifth */
+
+static const double ages[SURVIVAL_STEPS] = {
+	0, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000, 3000, 10000, 30000,
+};
+
+static const char *const names[] = {
+#define X(upper, lower) [SURVIVAL_##upper] = #lower,
+	SURVIVAL_KINDS(X)
+#undef X
+};
+
+double survival_age_s(unsigned step)
+{
+	return step < SURVIVAL_STEPS ? ages[step] : INFINITY;
+}
+
+const char *survival_name(enum survival_kind kind)
+{
+	return names[kind];
+}
+
+void survival_count(struct survival_step steps[SURVIVAL_STEPS], double age_s, enum survival_end end)
+{
+	unsigned last = 0;
+
+	while (last + 1 < SURVIVAL_STEPS && ages[last + 1] <= age_s)
+		last++;
+	for (unsigned i = 0; i <= last; i++)
+		steps[i].at_risk++;
+	steps[last].gone += end == SURVIVAL_GONE;
+	steps[last].unknown += end == SURVIVAL_LOST;
+}
+
+/* --- the share that is left --- */
+
+/*
+ * The share of those at risk that goes in a step. Who is followed no more, or not yet that long, was at risk for half of it. @lost_are_gone: those of
+ * unknown fate count as gone.
+ */
+static double hazard(const struct survival_step *s, uint64_t at_risk_next, bool lost_are_gone)
+{
+	const uint64_t gone = s->gone + (lost_are_gone ? s->unknown : 0);
+	const uint64_t ended = gone + at_risk_next, others = s->at_risk > ended ? s->at_risk - ended : 0;
+	const double n = (double)s->at_risk - (double)others / 2;
+
+	if (!gone || n <= 0)
+		return 0;
+	return (double)gone < n ? (double)gone / n : 1;
+}
+
+static uint64_t at_risk(const struct survival_step *steps, unsigned step)
+{
+	return step < SURVIVAL_STEPS ? steps[step].at_risk : 0;
+}
+
+struct course {
+	double left[SURVIVAL_STEPS + 1];	/* of all, at the beginning of each step */
+	double n[SURVIVAL_STEPS + 1];		/* of so many it is known */
+	unsigned known;				/* the last step of which enough is known */
+};
+
+/* So many as are at risk now would be, had nobody gone: of so many it is known who is left. If nobody is, it was known of those before. */
+static double known_of(const struct course *c, const struct survival_step *steps, unsigned i)
+{
+	return c->left[i] > 0 ? (double)at_risk(steps, i) / c->left[i] : c->n[i - 1];
+}
+
+static void run_course(const struct survival_step *steps, bool lost_are_gone, struct course *c)
+{
+	*c = (struct course){ .left = { 1 }, .n = { (double)steps[0].at_risk } };
+	for (unsigned i = 1; i <= SURVIVAL_STEPS; i++) {
+		c->left[i] = c->left[i - 1] * (1 - hazard(&steps[i - 1], at_risk(steps, i), lost_are_gone));
+		c->n[i] = known_of(c, steps, i);
+		if (i < SURVIVAL_STEPS && c->known == i - 1 && c->n[i] >= SURVIVAL_ENOUGH)
+			c->known = i;
+	}
+}
+
+/* --- what it says --- */
+
+/* The share of those which reached the step @from that goes in it or later. */
+static double goes_from(const struct survival_step *steps, unsigned from)
+{
+	double stay = 1;
+
+	for (unsigned i = from; i < SURVIVAL_STEPS; i++)
+		stay *= 1 - hazard(&steps[i], at_risk(steps, i + 1), false);
+	return 1 - stay;
+}
+
+static double half_life(const struct course *c)
+{
+	for (unsigned i = 0; i < SURVIVAL_STEPS; i++) {
+		if (c->left[i + 1] > 0.5)
+			continue;
+		/* where the line between both ends of the step, on a logarithmic scale of age, comes down to a half */
+		const double lo = ages[i] > 0 ? ages[i] : ages[1] / 10, hi = i + 1 < SURVIVAL_STEPS ? ages[i + 1] : ages[i] * 3;
+
+		return lo * pow(hi / lo, (c->left[i] - 0.5) / (c->left[i] - c->left[i + 1]));
+	}
+	return 0;
+}
+
+static enum survival_kind kind_of(const struct survival_step *steps, unsigned known, const struct survival *s)
+{
+	const unsigned from = known >= LATE_STEPS ? known - (LATE_STEPS - 1) : 0;
+	const double late = goes_from(steps, from);
+
+	if (s->followed < SURVIVAL_ENOUGH)
+		return SURVIVAL_UNKNOWN;
+	if (s->old >= SURVIVAL_ENOUGH && s->age_s >= SURVIVAL_MIN_AGE_S && late <= LATE_FEW && s->share > SHARE_CHANCE)
+		return SURVIVAL_STAYS;
+	if (s->share <= SHARE_GONE || late >= LATE_MANY)
+		return SURVIVAL_GOES;
+	return SURVIVAL_UNKNOWN;
+}
+
+void survival_judge(const struct survival_step steps[SURVIVAL_STEPS], uint64_t seen, uint64_t late_seen, struct survival *out)
+{
+	struct course known, least;
+	double unused;
+
+	*out = (struct survival){ .followed = steps[0].at_risk, .high = 1 };
+	if (!steps[0].at_risk)
+		return;
+	run_course(steps, false, &known);
+	run_course(steps, true, &least);
+	out->age_s = ages[known.known];
+	out->old = steps[known.known].at_risk;
+	out->share = known.left[known.known];
+	out->half_s = half_life(&known);
+	quantile_share(out->share * known.n[known.known], known.n[known.known], &unused, &out->high);
+	quantile_share(least.left[known.known] * known.n[known.known], known.n[known.known], &out->low, &unused);
+	out->kind = kind_of(steps, known.known, out);
+	if (out->kind == SURVIVAL_STAYS && !late_seen && seen >= TABLE_SEEN)
+		out->kind = SURVIVAL_TABLE;
+}
