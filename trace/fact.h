@@ -77,7 +77,8 @@ struct fact_sample {
 	uint64_t seen;		/* hits with this stack */
 	uint64_t late_seen;	/* of these, in the last fifth of the run */
 	uint64_t chunk_bytes;	/* of the blocks of `seen`, as the allocator has rounded them */
-	uint64_t site_hits;	/* from here on of its site, in rounds that are over: hits with any stack, */
+	uint64_t site_seen;	/* from here on of its site: hits with any stack, counted as `seen` is; */
+	uint64_t site_hits;	/* and in rounds that are over, where nothing disturbed: hits, */
 	uint64_t rounds, full;	/* rounds; of these, ended by the quota, */
 	uint64_t exposed_us;	/* how long the trap stood, */
 	uint64_t hits2, hits_exposed, exposed2;	/* and sums over the rounds: h*h, h*e, e*e, with e in µs */

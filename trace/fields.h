@@ -72,7 +72,9 @@
 	KIND(MMT_BUDGET, BUDGET())
 
 /* The numbers of struct fact_sample (its flags before them, its steps behind them) and of struct fact_budget. */
-#define FIELDS_OF_SAMPLE(X) X(seen) X(late_seen) X(chunk_bytes) X(site_hits) X(rounds) X(full) X(exposed_us) X(hits2) X(hits_exposed) X(exposed2)
+#define FIELDS_OF_SAMPLE(X) 								\
+	X(seen) X(late_seen) X(chunk_bytes) X(site_seen) X(site_hits) X(rounds) X(full) X(exposed_us) X(hits2)	\
+	X(hits_exposed) X(exposed2)
 #define FIELDS_OF_BUDGET(X)										\
 	X(promise_ppm) X(spent_us) X(wall_us) X(worst_ppm) X(closed) X(closed_us) X(sites) X(sites_hit) X(sites_settled)	\
 	X(candidates) X(unfound)
