@@ -5,10 +5,10 @@
  *	slots     which slots of the global offset table hold a target (relocations)
  *	goals     where a call goes that goes to a target: its own address, and every `jmp *slot` of such a slot (a PLT stub of
  *	          whichever kind; endbr64 and bnd before it belong to it)
- *	calls     e8 rel32 to a goal, ff 15 rel32 through a slot: some bytes in ten megabytes
- *	verify    of each function with calls all the code (codesweep.h)
+ *	calls     e8 rel32 to a goal, ff 15 rel32 through a slot
+ *	verify    of each function with such bytes all the code (codesweep.h)
  *
- * Searching is a matter of memchr; a program of ten megabytes has some thousand calls in as many functions, and only those are decoded.
+ * Searching is a matter of memchr; a program of ten megabytes has some thousand calls in as many functions, and only the code of those is looked at.
  */
 #include "attach/probes/callsites.h"
 
@@ -20,6 +20,7 @@
 #include "attach/probes/elfslots.h"
 #include "base/grow.h"
 #include "base/upto.h"
+#include "symbolize/elffile.h"
 
 #define PIECES 8			/* a file has one executable segment, or two */
 #define PIECE_MAX (512UL << 20)		/* a sparse file can claim gigabytes of code */
@@ -44,6 +45,7 @@ struct piece {
 
 struct search {
 	const struct elfimage *img;
+	bool tails;		/* jumps are looked for, not calls */
 	const struct callsite_target *targets;
 	size_t ntargets;
 	struct piece pieces[PIECES];
@@ -186,34 +188,48 @@ static int add_call(struct search *s, taddr ret, uint32_t target)
 	return rc;
 }
 
-/* Calls by address. */
+/* A rel32 at @at of @p ends an instruction that goes to one of @goals: the code or the slots. */
+static int try_rel32(struct search *s, const struct piece *p, size_t at, const struct goals *goals)
+{
+	taddr ret = p->lo + at + 4;
+	const struct goal *goal = goals_find(goals, ret + (uint64_t)rel32(p->code + at));
+
+	return goal ? add_call(s, ret, goal->target) : 0;
+}
+
+/* By address: call, jmp. */
 static int find_direct(struct search *s, const struct piece *p)
 {
 	const uint8_t *end = p->code + p->n, *at = p->code;
 	int rc = 0;
 
-	for (; !rc && (at = memchr(at, 0xe8, (size_t)(end - at))) && end - at >= 5; at++) {
-		taddr ret = p->lo + (size_t)(at - p->code) + 5;
-		const struct goal *goal = goals_find(&s->goals, ret + (uint64_t)rel32(at + 1));
+	for (; !rc && (at = memchr(at, s->tails ? 0xe9 : 0xe8, (size_t)(end - at))) && end - at >= 5; at++)
+		rc = try_rel32(s, p, (size_t)(at - p->code) + 1, &s->goals);
+	return rc;
+}
 
-		if (goal)
-			rc = add_call(s, ret, goal->target);
+/* By address, on a condition. */
+static int find_conditional(struct search *s, const struct piece *p)
+{
+	const uint8_t *end = p->code + p->n, *at = p->code;
+	int rc = 0;
+
+	for (; !rc && (at = memchr(at, 0x0f, (size_t)(end - at))) && end - at >= 6; at++) {
+		if (at[1] >> 4 == 8)
+			rc = try_rel32(s, p, (size_t)(at - p->code) + 2, &s->goals);
 	}
 	return rc;
 }
 
-/* Calls through a slot. */
+/* Through a slot. */
 static int find_indirect(struct search *s, const struct piece *p)
 {
 	const uint8_t *end = p->code + p->n, *at = p->code;
 	int rc = 0;
 
 	for (; !rc && (at = memchr(at, 0xff, (size_t)(end - at))) && end - at >= 6; at++) {
-		taddr ret = p->lo + (size_t)(at - p->code) + 6;
-		const struct goal *slot = at[1] == 0x15 ? goals_find(&s->slots, ret + (uint64_t)rel32(at + 2)) : NULL;
-
-		if (slot)
-			rc = add_call(s, ret, slot->target);
+		if (at[1] == (s->tails ? 0x25 : 0x15))
+			rc = try_rel32(s, p, (size_t)(at - p->code) + 2, &s->slots);
 	}
 	return rc;
 }
@@ -232,6 +248,8 @@ static int find_calls(struct search *s)
 	for (size_t i = 0; !rc && i < s->npieces; i++) {
 		if (s->goals.n)
 			rc = find_direct(s, &s->pieces[i]);
+		if (!rc && s->goals.n && s->tails)
+			rc = find_conditional(s, &s->pieces[i]);
 		if (!rc && s->slots.n)
 			rc = find_indirect(s, &s->pieces[i]);
 	}
@@ -252,33 +270,49 @@ static const uint8_t *code_of(const struct search *s, struct code_range range)
 	return NULL;
 }
 
-/* Keep those of the @n calls at @first, all in the function @range, that are really calls. They are moved down to @kept; how many in @nkept. */
-static int keep_calls(struct search *s, struct decoder *d, struct code_range range, size_t first, size_t n, size_t *kept)
+/* Keep those of the @n calls at @first, all in the function @range, that are really calls. They are moved down to @kept. */
+static int keep_calls(struct search *s, struct code_range range, size_t first, size_t n, size_t *kept)
 {
 	const uint8_t *code = code_of(s, range);
+	size_t before = *kept;
 	struct codesweep sweep;
 	int rc;
 
 	if (!code)
 		return 0;
-	rc = codesweep_run(d, code, range, &sweep);
+	rc = codesweep_run(code, range, &sweep);
 	if (rc)
 		return rc;
 	for (size_t i = first; i < first + n; i++) {
 		struct callsite site = s->found[i];
 
-		if (!codesweep_returns_to(&sweep, site.ret))
+		if (!(s->tails ? codesweep_leaves_before : codesweep_returns_to)(&sweep, site.ret))
 			continue;
 		site.function = range.lo;
 		site.joined = codesweep_jumps_to(&sweep, site.ret);
 		s->found[(*kept)++] = site;
 	}
+	for (size_t i = before; s->tails && i < *kept; i++)
+		s->found[i].joined = sweep.exits > *kept - before;
 	codesweep_fini(&sweep);
 	return 0;
 }
 
+/* true if @addr lies among the stubs of a PLT. */
+static bool in_plt(const struct search *s, taddr addr)
+{
+	static const char *const names[] = { ".plt", ".plt.got", ".plt.sec", ".iplt" };
+	GElf_Shdr sh;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		if (elffile_section(elfimage_elf(s->img), names[i], &sh) && addr - sh.sh_addr < sh.sh_size)
+			return true;
+	}
+	return false;
+}
+
 /* The calls are sorted: those of one function follow each other. */
-static int verify(struct search *s, struct decoder *d, size_t *unsure)
+static int verify(struct search *s, size_t *unsure)
 {
 	size_t kept = 0, first = 0;
 	int rc = 0;
@@ -287,10 +321,10 @@ static int verify(struct search *s, struct decoder *d, size_t *unsure)
 		struct code_range range;
 		size_t n = 1;
 
-		if (elfimage_extent(s->img, s->found[first].ret - 1, &range)) {
-			while (first + n < s->nfound && s->found[first + n].ret < range.hi)
+		if (elfimage_extent(s->img, s->found[first].ret - 1, &range) && !(s->tails && in_plt(s, range.lo))) {
+			while (first + n < s->nfound && s->found[first + n].ret <= range.hi)
 				n++;
-			rc = keep_calls(s, d, range, first, n, &kept);
+			rc = keep_calls(s, range, first, n, &kept);
 		}
 		first += n;
 	}
@@ -308,26 +342,39 @@ static void search_fini(struct search *s)
 	free(s->found);
 }
 
-int callsites_find(const struct elfimage *img, struct decoder *d, const struct callsite_target *targets, size_t n, struct callsite **out,
-		   size_t *nout, size_t *unsure)
+static int search(struct search *s, struct callsite **out, size_t *nout, size_t *unsure)
+{
+	int rc = find_slots(s);
+
+	if (!rc)
+		rc = read_pieces(s);
+	if (!rc)
+		rc = find_goals(s);
+	if (!rc)
+		rc = find_calls(s);
+	if (!rc)
+		rc = verify(s, unsure);
+	if (!rc) {
+		*out = s->found;
+		*nout = s->nfound;
+		s->found = NULL;
+	}
+	search_fini(s);
+	return rc;
+}
+
+int callsites_find(const struct elfimage *img, const struct callsite_target *targets, size_t n, struct callsite **out, size_t *nout, size_t *unsure)
 {
 	struct search s = { .img = img, .targets = targets, .ntargets = n };
 	size_t ignored;
-	int rc = find_slots(&s);
 
-	if (!rc)
-		rc = read_pieces(&s);
-	if (!rc)
-		rc = find_goals(&s);
-	if (!rc)
-		rc = find_calls(&s);
-	if (!rc)
-		rc = verify(&s, d, unsure ? unsure : &ignored);
-	if (!rc) {
-		*out = s.found;
-		*nout = s.nfound;
-		s.found = NULL;
-	}
-	search_fini(&s);
-	return rc;
+	return search(&s, out, nout, unsure ? unsure : &ignored);
+}
+
+int callsites_tails(const struct elfimage *img, const struct callsite_target *targets, size_t n, struct callsite **out, size_t *nout)
+{
+	struct search s = { .img = img, .tails = true, .targets = targets, .ntargets = n };
+	size_t ignored;
+
+	return search(&s, out, nout, &ignored);
 }

@@ -7,7 +7,7 @@
  *
  * A trap there stops one caller of an allocator, not all of them. It is an int3 over the first byte of an instruction, and one
  * inside of an instruction would be the end of the target: a site is told only where the code of the function around,
- * decoded from where that begins, comes to a call that ends there. What only looks like a call in the bytes (data
+ * gone through from where that begins, comes to a call that ends there. What only looks like a call in the bytes (data
  * between functions, the inside of an instruction) is not one; what may be one but cannot be shown to be is counted.
  *
  * Not found: calls through a register or a pointer of the program's own, for nothing in the code tells where they go.
@@ -19,7 +19,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "attach/probes/decode.h"
 #include "attach/probes/elfimage.h"
 #include "base/cleanup.h"
 
@@ -42,7 +41,14 @@ struct callsite {
  * such a call, lie where code may be, and could not be shown to be one.
  * 0 or -ENOMEM; a file that cannot be read has none. @out is the caller's to free.
  */
-must_check int callsites_find(const struct elfimage *img, struct decoder *d, const struct callsite_target *targets, size_t n, struct callsite **out,
-			      size_t *nout, size_t *unsure);
+must_check int callsites_find(const struct elfimage *img, const struct callsite_target *targets, size_t n, struct callsite **out, size_t *nout,
+			      size_t *unsure);
+
+/*
+ * The same for functions that end with a jump to one of @targets (`jmp malloc@plt`): there is nothing behind it to be trapped, but who
+ * calls @function gets the block, and is a site if @function is a target, too. @ret: behind the jump. @joined: the function has other ways out;
+ * what it returns may then be something else. (The stubs of a PLT are no functions.)
+ */
+must_check int callsites_tails(const struct elfimage *img, const struct callsite_target *targets, size_t n, struct callsite **out, size_t *nout);
 
 #endif
