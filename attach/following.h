@@ -4,19 +4,20 @@
  * is stopped, free is not trapped.
  *
  *	add ──▶ looked at after 2 ms ──▶ 3 ──▶ 5 ──▶ ... each age 1.6 times the one before ──▶ ... every 30 s
- *	                │ gone: certain. Told, followed no more		│ unknown: told, followed no more
+ *	                │					    │ both words changed: doubtful ──▶ after some more looks told as unknown
+ *	                └─ gone, which is certain: told		    ◀────────────────────┘ seen to go
  *
  * A look reads the words around the block's head and its first words (heap/chunkstate.h says what they tell), of many blocks in one
  * process_vm_readv. Only pages that are in memory are read (/proc/PID/pagemap): a page that free has given back to the kernel would be made again by our
  * reading, and one that was swapped out would be fetched. The page of its head given back: gone. Swapped out: no look this time.
  *
- * GONE is what only the allocator does, or that the address was given out again. SAME: in use, same size, and words 0 and 1 unchanged since the look before; or
- * one of them changed, where the other tells blocks of this stack apart. Which words do so is learned: in how many of a stack's
- * blocks they are alike. If they are all alike (a type's pointer and a count of 1), words 2 to 5 must not have changed either, and the block is
- * `alike`: it may have been given out again between two looks without our noticing. What helps then is to be told of
- * each address that is given out (following_taken): a site that stands always sees its own.
+ * GONE is what only the allocator does, or that the address was given out again. SAME: in use, same size, and of words 0 and 1 one at least unchanged since the
+ * look before. Whether that word tells blocks of this stack apart is learned (attach/alikeness.h); if it does not (a type's pointer, a count of 1) the
+ * block is `alike`, and may have been given out again between two looks without our noticing. What helps then is to be told of each address that is
+ * given out (following_taken): a site that stands always sees its own. Both words changed: another one has the place, or it was written
+ * to. Most of those are seen to go later, and then what was there before has gone, too.
  *
- * At most FOLLOWING_MAX blocks, 64 bytes each at most. Not thread-safe; over() must not call back.
+ * At most FOLLOWING_MAX blocks, of less than 100 bytes each. Not thread-safe; over() must not call back.
  */
 #ifndef MM_FOLLOWING_H
 #define MM_FOLLOWING_H
@@ -41,9 +42,11 @@ struct followed {
 	uint64_t chunk_size;		/* without flags */
 	uint64_t birth_ns;
 	uint64_t seen_ns;		/* when it was last known to be there: its birth, or the last look at which it was the same */
+	uint64_t ended_ns;		/* when it first was not: had gone, or was doubtful. 0: it is there */
 	uint32_t stack;
 	uint32_t looks;			/* how often it was the same */
 	bool alike;			/* at one of these looks only words that are alike in all blocks of this stack said so */
+	bool doubtful;			/* it may be another one */
 };
 
 struct following_sums {
@@ -68,10 +71,13 @@ must_check int following_new(pid_t pid, uint64_t tcache_key, following_over *ove
 void following_free(struct following *f);	/* tells nothing; NULL is fine */
 
 /*
- * Follow the block at @addr. @head: the word in front of it, as the hit has read it, flags and all. An address that is followed already:
- * that one has gone (over() is called). 0; -ENOSPC: FOLLOWING_MAX; -EINVAL: that is no chunk's head; -ENOMEM.
+ * Follow the block at @addr. @head: the word in front of it, as the hit has read it, flags and all. @words: its first two words as the hit has read
+ * them, of which a look can then tell that free has written over them; NULL: not read (then a block that went before its first look is seldom known
+ * to have gone). @birth_ns, as all times here: CLOCK_MONOTONIC.
+ *
+ * An address that is followed already: that one has gone (over() is called). 0; -ENOSPC: FOLLOWING_MAX; -EINVAL: that is no chunk's head; -ENOMEM.
  */
-must_check int following_add(struct following *f, taddr addr, uint64_t head, uint32_t stack, uint64_t birth_ns);
+must_check int following_add(struct following *f, taddr addr, uint64_t head, const uint64_t words[2], uint32_t stack, uint64_t birth_ns);
 
 /* @addr was just given out, and is not to be followed: whoever was followed there has gone. To be called for each hit that is not followed. true: one was. */
 bool following_taken(struct following *f, taddr addr, uint64_t now_ns);

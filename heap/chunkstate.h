@@ -46,6 +46,7 @@ struct chunkstate {
 	uint16_t hashes[CHUNKSTATE_WORDS];
 	uint8_t nwords;
 	bool link;			/* word 0 looks like a link that was left there: nobody has written to it */
+	bool blank;			/* and word 1 is 0, as malloc leaves it that takes a block from a tcache */
 };
 
 enum chunkstate_use {
@@ -64,7 +65,9 @@ bool chunkstate_mapped(uint64_t head);
 /* @head: as it was when the block was given out. */
 enum chunkstate_use chunkstate_use(const struct chunkstate_look *l, uint64_t head);
 
-/* The chunk before is free, or was when this one was given up: where its head is, to be compared by chunkstate_led(). 0: nothing to ask. */
+/*
+ * The chunk before is free, or was when this one was given up: where its head is, for chunkstate_led(). 0: nothing to ask.
+ */
 taddr chunkstate_before(const struct chunkstate_look *l);
 
 /* Does the chunk before, whose head is @before, lead to this one? */
@@ -75,7 +78,10 @@ bool chunkstate_link(const struct chunkstate_look *l, taddr *to);
 
 void chunkstate_keep(const struct chunkstate_look *l, struct chunkstate *out);
 
-/* Which words are not what they were: bit i for word i, among those that both have; what one of them has not has changed. */
+/* So many words, from the first on, both have. */
+unsigned chunkstate_common(const struct chunkstate *a, const struct chunkstate *b);
+
+/* Which of them are not what they were: bit i for word i. */
 unsigned chunkstate_changed(const struct chunkstate *before, const struct chunkstate *now);
 
 #endif
