@@ -125,7 +125,7 @@ static void merge_family(struct summary_family *to, const struct summary_family 
 static void add_family(const struct ledger *l, uint32_t family, struct summary *s)
 {
 	const struct defs_family *def = &l->defs.families[family];
-	struct summary_family f = { .name = groups_family_name(l, family), .noun = def->noun, .refs = def->refs };
+	struct summary_family f = { .name = groups_family_name(l, family), .noun = def->noun, .refs = def->refs, .ranges = def->ranges };
 	struct summary_family *same;
 
 	if (f.refs)

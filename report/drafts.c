@@ -202,6 +202,7 @@ static int add_place(struct drafts *ds, struct draft *d, uint32_t stack)
 		return stack < book_of(ds)->nplaces ? -ENOMEM : 0;
 	d->allocs += p->allocs;
 	d->frees += p->frees;
+	d->taken += p->taken;
 	d->held_bytes += p->bytes;
 	for (uint32_t i = 0; i < p->series.n && i < MMT_SERIES_POINTS; i++)
 		d->points[i] += series_point(&p->series, i);
@@ -292,6 +293,7 @@ static void share_counts(struct drafts *ds)
 
 		d->allocs = first->allocs;
 		d->frees = first->frees;
+		d->taken = first->taken;
 		d->held_bytes = first->held_bytes;
 		memcpy(d->points, first->points, sizeof(d->points));
 	}
@@ -332,6 +334,7 @@ static void merge(struct draft *to, const struct draft *d)
 	add_kept(&to->kept, &d->kept);
 	to->allocs += d->allocs;
 	to->frees += d->frees;
+	to->taken += d->taken;
 	to->held_bytes += d->held_bytes;
 	for (uint32_t i = 0; i < MMT_SERIES_POINTS; i++)
 		to->points[i] += d->points[i];

@@ -33,6 +33,7 @@ struct draft {
 	enum verdict verdict;
 	struct kept kept;
 	uint64_t allocs, frees;		/* references taken, dropped */
+	uint64_t taken;			/* bytes that were ever allocated */
 	uint64_t held_bytes;		/* at the end, however young; references taken here, on objects that are held */
 	uint64_t points[MMT_SERIES_POINTS];
 	uint32_t skip;			/* frames at the front that do not tell it from another: wrappers */

@@ -66,15 +66,16 @@ static int show(struct maker *mk, struct draft *d)
 {
 	const struct defs *defs = &mk->ledger->defs;
 	cleanup_free struct summary_frame *frames = NULL;
-	size_t n;
+	size_t n, own;
 	int r = expand_path(defs, d->path.frames, d->path.depth, &frames, &n);
 
 	if (r < 0)
 		return r;
 	judge(mk, d, frames, n);
-	wrappers_mark(frames, n, mk->ledger->skips, mk->ledger->nskips);
+	own = defs->families[mk->drafts.family].ranges ? wrappers_allocator(frames, n) : 0;
+	wrappers_mark(frames + own, n - own, mk->ledger->skips, mk->ledger->nskips);
 	if (!mk->opt->keep_wrappers)
-		d->wrappers = wrappers_count(frames, n);
+		d->wrappers = own + wrappers_count(frames + own, n - own);
 	d->skip = expand_frames_within(defs, d->path.frames, d->path.depth, d->wrappers);
 	return 0;
 }
@@ -89,7 +90,8 @@ static int add_group(struct maker *mk, struct draft *d)
 		.family = groups_family_name(mk->ledger, mk->drafts.family),
 		.tag = d->path.tag == DEFS_NONE ? NULL : defs->tags[d->path.tag].text,
 		.blocks = d->kept.blocks, .bytes = d->kept.bytes, .bytes_direct = d->verdict == VERDICT_INDIRECT ? 0 : d->kept.bytes,
-		.allocs = d->allocs, .frees = d->frees, .verdict = d->verdict,
+		.allocs = d->allocs, .frees = d->frees, .bytes_taken = d->taken, .bytes_returned = d->taken - d->held_bytes,
+		.verdict = d->verdict,
 		.kind = { .indirect_blocks = d->kept.indirect_blocks, .indirect_bytes = d->kept.indirect_bytes },
 		.oldest_s = ledger_age_s(mk->ledger, d->kept.oldest_us),
 		.youngest_s = ledger_age_s(mk->ledger, d->kept.youngest_us),

@@ -40,6 +40,7 @@
 
 struct place {
 	uint64_t allocs, frees;		/* of objects: references taken, dropped */
+	uint64_t taken;			/* bytes that were ever allocated; not of objects */
 	uint64_t blocks, bytes;		/* of objects: references taken that are on objects which are there; both the same */
 	struct series series;
 };

@@ -97,6 +97,7 @@ static int take_alloc(struct ledger *l, const struct fact *f)
 	if (r < 0)
 		return r;
 	l->books[l->family].places[b.stack].allocs++;
+	l->books[l->family].places[b.stack].taken += b.size;
 	l->allocs++;
 	return 0;
 }

@@ -275,6 +275,7 @@ static int take_place(struct ledger *l, const struct fact *f)
 		return -ENOMEM;
 	p->allocs += f->place.allocs;
 	p->frees += f->place.frees;
+	p->taken += f->place.bytes;
 	add_totals(l, f->place.allocs, f->place.frees);
 	return f->place.npoints ? series_add(&p->series, f->place.span_us, f->place.points, f->place.npoints) : 0;
 }

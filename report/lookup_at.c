@@ -10,15 +10,17 @@
 #include "report/wrappers.h"
 
 /* The frames become the summary's. */
-static int fill_use(struct lookup_search *se, uint32_t stack, struct lookup_use *out)
+static int fill_use(struct lookup_search *se, uint32_t family, uint32_t stack, struct lookup_use *out)
 {
 	struct summary_stack frames;
+	size_t own;
 	int r = expand_stack(&se->ledger->defs, stack, &frames);
 
 	if (r < 0)
 		return r;
-	wrappers_mark(frames.frames, frames.depth, se->ledger->skips, se->ledger->nskips);
-	out->wrappers = se->keep_wrappers ? 0 : wrappers_count(frames.frames, frames.depth);
+	own = se->ledger->defs.families[family].ranges ? wrappers_allocator(frames.frames, frames.depth) : 0;
+	wrappers_mark(frames.frames + own, frames.depth - own, se->ledger->skips, se->ledger->nskips);
+	out->wrappers = se->keep_wrappers ? 0 : own + wrappers_count(frames.frames + own, frames.depth - own);
 	out->depth = frames.depth;
 	out->end = frames.end;
 	out->frames = summary_keep_stack(se->summary, frames.frames, &out->depth);
@@ -48,7 +50,7 @@ static int fill_block(struct lookup_search *se, uint32_t family, const struct lo
 		return -ENOMEM;
 	out->nuses = 1;
 	out->uses[0].taken = 1;
-	return fill_use(se, h->block.stack, &out->uses[0]);
+	return fill_use(se, family, h->block.stack, &out->uses[0]);
 }
 
 /* --- objects --- */
@@ -76,7 +78,7 @@ static void find_refs(const struct lookup_search *se, struct lookup_found *out)
 	}
 }
 
-static int fill_object(struct lookup_search *se, taddr addr, const struct object *o, struct lookup_found *out)
+static int fill_object(struct lookup_search *se, uint32_t family, taddr addr, const struct object *o, struct lookup_found *out)
 {
 	int r = summary_error(se->summary);
 
@@ -94,7 +96,7 @@ static int fill_object(struct lookup_search *se, taddr addr, const struct object
 
 		u->taken = o->uses[out->nuses].taken;
 		u->dropped = o->uses[out->nuses].dropped;
-		r = fill_use(se, o->uses[out->nuses].stack, u);
+		r = fill_use(se, family, o->uses[out->nuses].stack, u);
 	}
 	return r;
 }
@@ -111,7 +113,7 @@ static int fill_family_at(struct lookup_search *se, uint32_t family, struct look
 		return 0;
 	at->nfound++;
 	fill_family(se, family, out);
-	return o ? fill_object(se, at->addr, o, out) : fill_block(se, family, h, out);
+	return o ? fill_object(se, family, at->addr, o, out) : fill_block(se, family, h, out);
 }
 
 static void find_twice(const struct ledger *l, struct lookup_at *at)

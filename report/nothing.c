@@ -40,6 +40,23 @@ static struct sums add_up(const struct summary *s)
 	return sums;
 }
 
+/* Nothing but where memory grows was watched: that it did not is an answer. */
+static bool only_ranges(const struct summary *s)
+{
+	for (size_t i = 0; i < s->nfamilies; i++)
+		if (!s->families[i].ranges)
+			return false;
+	return s->nfamilies && any_watched(&s->run);
+}
+
+static void put_not_grown(struct strbuf *sb, const struct sums *sums)
+{
+	if (sums->taken)
+		strbuf_puts(sb, "All the memory that it took while it was watched was given back.\n");
+	else
+		strbuf_puts(sb, "It took no memory while it was watched: what it allocated fitted into what it had.\n");
+}
+
 static void put_unseen(struct strbuf *sb, const struct summary *s, const struct sums *sums)
 {
 	if (!any_watched(&s->run))
@@ -82,6 +99,8 @@ void nothing_put(struct strbuf *sb, const struct summary *s)
 
 	if (any_hidden(&s->suppressed) || any_hidden(&s->filtered))
 		strbuf_puts(sb, "All that is kept is hidden by suppressions or by options: see below.\n");
+	else if (!sums.kept && only_ranges(s))
+		put_not_grown(sb, &sums);
 	else if (!sums.taken)
 		put_unseen(sb, s, &sums);
 	else if (!sums.kept)

@@ -160,6 +160,10 @@ static void put_group(struct strbuf *sb, const struct summary *s, const struct s
 	json_number(sb, ", ", "bytes_direct", g->bytes_direct);
 	json_number(sb, ", ", "allocs", g->allocs);
 	json_number(sb, ", ", "frees", g->frees);
+	if (summary_family(s, g->family)->ranges) {
+		json_number(sb, ", ", "bytes_taken", g->bytes_taken);
+		json_number(sb, ", ", "bytes_returned", g->bytes_returned);
+	}
 	json_real(sb, ", ", "oldest_s", g->oldest_s);
 	json_real(sb, ", ", "youngest_s", g->youngest_s);
 	json_string(sb, ", ", "verdict", verdict_name(g->verdict));

@@ -209,6 +209,7 @@ static void put_place(struct shrink *s, uint32_t family, uint32_t stack)
 	f.place.stack = shrink_stack(s, stack);
 	f.place.allocs = p->allocs;
 	f.place.frees = p->frees;
+	f.place.bytes = p->taken;
 	f.place.span_us = series_span_us(&p->series);
 	f.place.points = p->series.points;
 	f.place.npoints = p->series.points ? p->series.n : 0;

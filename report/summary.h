@@ -66,6 +66,7 @@ struct summary_family {
 	const char *name;
 	const char *noun;		/* what one is called: "block", "descriptor", "object" */
 	bool refs;			/* objects with references; else blocks */
+	bool ranges;			/* blocks that are ranges of addresses, of which parts may be released */
 	uint64_t taken, dropped;	/* allocations and releases of known blocks; references */
 	uint64_t kept;			/* blocks; objects whose references do not come to nothing */
 	uint64_t bytes;			/* of blocks */
@@ -90,6 +91,7 @@ struct summary_group {
 	uint64_t blocks, bytes;		/* kept at the end */
 	uint64_t bytes_direct;		/* of bytes: in blocks that no other lost block holds: none of indirectly lost ones, else all */
 	uint64_t allocs, frees;		/* over the run, at the stack: the same in all groups of it */
+	uint64_t bytes_taken, bytes_returned;	/* of ranges, over the run: as allocs and frees */
 	double oldest_s, youngest_s;	/* ages of the kept blocks at the end */
 	enum verdict verdict;
 	bool split;			/* the stack's calls, growth and series are told in another group too, which has another verdict */

@@ -3,6 +3,7 @@
  * text_answer: see text_answer.h.
  *
  *	svc (1234) kept 79 blocks, 1.1 MiB, of 700 allocations in 10s, growing by 384 KiB/min
+ *	svc (1234) grew by 120 MiB in 10s: 874 ranges of 880 that it took, growing by 720 MiB/min
  *	svc (1234) kept 529 dict objects: 529 of 15876 references taken in 10m were not dropped, growing
  */
 #include "report/text_answer.h"
@@ -82,6 +83,18 @@ static void put_blocks(struct strbuf *sb, const struct summary *s, const struct 
 		put_growth(sb, s, part);
 }
 
+/* How much larger the process's memory is, whoever fills it. */
+static void put_ranges(struct strbuf *sb, const struct summary *s, const struct text_part *part)
+{
+	words_size(sb, part->family.bytes);
+	put_time(sb, s, part);
+	strbuf_puts(sb, ": ");
+	text_things(sb, part, part->family.kept);
+	strbuf_printf(sb, " of %" PRIu64 " that it took", part->family.taken);
+	if (text_timed(s) && part->n)
+		put_growth(sb, s, part);
+}
+
 /* The places' rates cannot be added up: several groups may have been taken at one. */
 static void put_growth_of_refs(struct strbuf *sb, const struct summary *s, const struct text_part *part)
 {
@@ -119,6 +132,8 @@ static void put_family(struct strbuf *sb, const struct summary *s, const struct 
 {
 	if (part->family.refs)
 		put_refs(sb, s, part);
+	else if (part->family.ranges)
+		put_ranges(sb, s, part);
 	else
 		put_blocks(sb, s, part);
 }
@@ -153,8 +168,8 @@ void text_answer(struct strbuf *sb, const struct summary *s)
 	strbuf_text(sb, s->target.comm ? s->target.comm : "the process");
 	if (s->target.pid)
 		strbuf_printf(sb, " (%d)", (int)s->target.pid);
-	strbuf_puts(sb, " kept");
 	text_part(s, 0, &part);
+	strbuf_puts(sb, part.family.ranges && !part.several ? " grew by" : " kept");
 	if (part.several) {
 		part.several = false;
 		put_time(sb, s, &part);

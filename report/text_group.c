@@ -33,6 +33,19 @@ static void put_size(struct strbuf *sb, const struct text_part *part, const stru
 	text_things(sb, part, g->blocks);
 }
 
+static void put_taken(struct strbuf *sb, const struct text_part *part, const struct summary_group *g)
+{
+	if (!part->family.ranges) {
+		strbuf_printf(sb, " of %" PRIu64 " allocated here", g->allocs);
+		return;
+	}
+	strbuf_printf(sb, " of %" PRIu64 " taken here, ", g->allocs);
+	words_size(sb, g->bytes_taken);
+	strbuf_puts(sb, " in all, ");
+	words_size(sb, g->bytes_returned);
+	strbuf_puts(sb, " given back");
+}
+
 void text_group(struct strbuf *sb, const struct summary *s, const struct text_part *part, size_t index)
 {
 	const struct summary_group *g = &s->groups[part->first + index];
@@ -41,7 +54,7 @@ void text_group(struct strbuf *sb, const struct summary *s, const struct text_pa
 	text_number(sb, part, index);
 	strbuf_putc(sb, ' ');
 	put_size(sb, part, g);
-	strbuf_printf(sb, " of %" PRIu64 " allocated here", g->allocs);
+	put_taken(sb, part, g);
 	if (text_timed(s))
 		put_ages(sb, g);
 	text_verdict(sb, g);

@@ -12,10 +12,14 @@
 #include <stdbool.h>
 #include <string.h>
 
-static const char *const c_functions[] = {
-	/* allocators themselves, where one is built on another */
+/* Allocators themselves, where one is built on another, or takes memory from the kernel. */
+static const char *const allocators[] = {
 	"malloc", "calloc", "realloc", "reallocarray", "memalign", "aligned_alloc", "posix_memalign", "valloc", "pvalloc",
 	"je_malloc", "je_calloc", "je_realloc", "tc_malloc", "tc_calloc", "tc_realloc", "mi_malloc", "mi_calloc", "mi_realloc",
+	"mallocx", "rallocx",
+};
+
+static const char *const c_functions[] = {
 	/* the C library */
 	"strdup", "strndup", "wcsdup", "asprintf", "vasprintf", "asprintf_chk", "vasprintf_chk", "vasprintf_internal",
 	"getline", "getdelim", "IO_getdelim",
@@ -42,6 +46,8 @@ static const char *const c_functions[] = {
 	"rg_alloc_zeroed", "rg_realloc",
 };
 
+static const char *const operator_new[] = { "_Znw", "_Zna" };
+
 /* operator new; namespace std, also std::allocator, std::string and streams in short; __gnu_cxx. */
 static const char *const cxx_linkage[] = {
 	"_Znw", "_Zna", "_ZNSt", "_ZNKSt", "_ZSt", "_ZNSa", "_ZNKSa", "_ZNSs", "_ZNKSs", "_ZNSb", "_ZNKSb", "_ZNSo", "_ZNSi",
@@ -57,6 +63,7 @@ static const char *const rust_readable[] = {
 
 static const char *const callbacks[] = { "_invoke", "_Invoke", "_M_run", "{lambda", "{closure", "UlvE" };
 
+#define ALLOCATOR_DEPTH 32	/* frames within it */
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 
 static bool begins_with_any(const char *name, const char *const *starts, size_t n)
@@ -84,15 +91,25 @@ static const char *bare(const char *name, size_t *n)
 	return name;
 }
 
-static bool is_c_function(const char *name)
+static bool is_one_of(const char *name, const char *const *list, size_t nlist)
 {
 	size_t n;
 
 	name = bare(name, &n);
-	for (size_t i = 0; i < COUNT(c_functions); i++)
-		if (strlen(c_functions[i]) == n && !memcmp(name, c_functions[i], n))
+	for (size_t i = 0; i < nlist; i++)
+		if (strlen(list[i]) == n && !memcmp(name, list[i], n))
 			return true;
 	return false;
+}
+
+static bool is_allocator(const char *name)
+{
+	return is_one_of(name, allocators, COUNT(allocators));
+}
+
+static bool is_c_function(const char *name)
+{
+	return is_allocator(name) || is_one_of(name, c_functions, COUNT(c_functions));
 }
 
 static bool opens(char c)
@@ -179,6 +196,22 @@ static bool is_skipped(const struct summary_frame *f, const char *const *skips, 
 		if (is_called(f->linkage, skips[i]) || is_called(f->function, skips[i]))
 			return true;
 	return false;
+}
+
+static bool same_file(const struct summary_frame *a, const struct summary_frame *b)
+{
+	return a->module && b->module && !strcmp(a->module, b->module);
+}
+
+size_t wrappers_allocator(const struct summary_frame *frames, size_t n)
+{
+	for (size_t i = 0; i + 1 < n && i < ALLOCATOR_DEPTH && same_file(&frames[0], &frames[i]); i++) {
+		const char *name = frames[i].linkage ? frames[i].linkage : frames[i].function;
+
+		if (name && !frames[i].inlined && (is_allocator(name) || begins_with_any(name, operator_new, COUNT(operator_new))))
+			return i + 1;
+	}
+	return 0;
 }
 
 void wrappers_mark(struct summary_frame *frames, size_t n, const char *const *skips, size_t nskips)

@@ -7,9 +7,17 @@
 #ifndef MM_WRAPPERS_H
 #define MM_WRAPPERS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "report/summary.h"
+
+/*
+ * Of who took memory from the kernel: how many frames at the front are the allocator's own, up to the function that was called for a
+ * block (malloc, operator new). What lies before that needs no names: it is code of the same file. 0: it was no allocator, or nobody
+ * is behind it.
+ */
+size_t wrappers_allocator(const struct summary_frame *frames, size_t n);
 
 /* Mark as wrappers the frames at the front that are of a function in @skips, as the rules of a run name it. */
 void wrappers_mark(struct summary_frame *frames, size_t n, const char *const *skips, size_t nskips);

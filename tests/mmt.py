@@ -47,7 +47,7 @@ INFO = {
     "NODE": "number caller frame", "STACK": "number node end + tag:none", "NAMES": "frame names:names",
     "PROBE": "number family rule:text module:text note:text", "HITS": "probe hits", "LOST": "reason:text count",
     "COUNT": "which value", "GAP": "start_us length_us why:text", "NOTE": "note:text",
-    "PLACE": "stack allocs frees span_us points:points", "TOTALS": "old twice", "END": "",
+    "PLACE": "stack allocs frees span_us points:points + bytes", "TOTALS": "old twice", "END": "",
     "TAG": "number text:text", "SKIP": "function:text",
     "VERDICTS": "look flags why_not:text allocator:text expected_ns had_ns bytes threads not_stopped judged passed sums:sums doubts:texts",
     "JUDGED": "verdict blocks:judged",

@@ -123,20 +123,22 @@ static int know_family(struct defs *d, struct defs_family *have, const struct fa
 	bool named = have->name && *have->name;
 	int err;
 
-	if (named && have->refs != f->family_name.refs)
+	if (named && (have->refs != f->family_name.refs || have->ranges != f->family_name.ranges))
 		return -EINVAL;
 	err = fill_in(d, &have->name, f->family_name.name);
 	if (!err)
 		err = fill_in(d, &have->noun, f->family_name.noun);
-	if (!err)
-		have->refs = f->family_name.refs;
-	return err;
+	if (err)
+		return err;
+	have->refs = f->family_name.refs;
+	have->ranges = f->family_name.ranges;
+	return 0;
 }
 
 static int take_family(struct defs *d, const struct fact *f)
 {
 	uint32_t number = f->family_name.number, known = defs_family(d, number);
-	struct defs_family family = { .number = number, .refs = f->family_name.refs };
+	struct defs_family family = { .number = number, .refs = f->family_name.refs, .ranges = f->family_name.ranges };
 	int err;
 
 	if (known != DEFS_NONE)

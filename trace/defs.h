@@ -70,7 +70,13 @@ struct defs_family {
 	const char *name;
 	const char *noun;	/* what one is called; NULL: the usual */
 	bool refs;		/* objects with references; else blocks */
+	bool ranges;		/* blocks that are ranges of addresses */
 };
+
+static inline bool defs_is_of_blocks(const struct defs_family *f)
+{
+	return !f->refs && !f->ranges;
+}
 
 struct defs_tag {
 	uint32_t number;

@@ -14,6 +14,7 @@ void defs_family_fact(const struct defs *d, uint32_t index, struct fact *f)
 	f->family_name.name = d->families[index].name;
 	f->family_name.noun = d->families[index].noun;
 	f->family_name.refs = d->families[index].refs;
+	f->family_name.ranges = d->families[index].ranges;
 }
 
 void defs_module_fact(const struct defs *d, uint32_t index, struct fact *f)

@@ -147,7 +147,7 @@ struct fact {
 			const char *const *argv;
 			uint32_t argc;
 		} target;
-		struct { uint32_t number; const char *name, *noun; bool refs; } family_name;	/* noun NULL: the usual one */
+		struct { uint32_t number; const char *name, *noun; bool refs, ranges; } family_name;	/* noun NULL: the usual one */
 		struct {
 			uint32_t number;
 			uint32_t file;		/* the same for all modules of one file */
@@ -173,6 +173,7 @@ struct fact {
 			uint64_t span_us;	/* of a point of the series; its first is at the end of the first span */
 			const uint64_t *points;
 			uint32_t npoints;
+			uint64_t bytes;		/* of all allocations */
 		} place;
 		struct { uint64_t old, twice; } totals;
 		const struct fact_look *look;

@@ -47,7 +47,8 @@
 	KIND(MMT_RUN, RUN())										\
 	KIND(MMT_TARGET, SIGNED(target.pid) TEXT(target.comm) TEXT(target.exe) ARGUMENTS())		\
 	KIND(MMT_FAMILY_NAME, U32(family_name.number) TEXT(family_name.name) SINCE(1)			\
-			      FLAG(family_name.refs, MMT_FAMILY_REFS) TEXT(family_name.noun))		\
+			      FLAGS(family_name.refs, MMT_FAMILY_REFS, family_name.ranges, MMT_FAMILY_RANGES)	\
+			      TEXT(family_name.noun))						\
 	KIND(MMT_MODULE, U32(module.number) U32(module.file) U64(module.bias) U64(module.lo)		\
 			 U64(module.hi) TEXT(module.path) TEXT(module.build_id))			\
 	KIND(MMT_FRAME, U32(frame.number) U64(frame.pc) U32(frame.module)				\
@@ -61,7 +62,8 @@
 	KIND(MMT_COUNT, U32(count.which) U64(count.value))						\
 	KIND(MMT_GAP, U64(gap.start_us) U64(gap.length_us) TEXT(gap.why))				\
 	KIND(MMT_NOTE, TEXT(note))									\
-	KIND(MMT_PLACE, STACK(place.stack) U64(place.allocs) U64(place.frees) U64(place.span_us) POINTS()) \
+	KIND(MMT_PLACE, STACK(place.stack) U64(place.allocs) U64(place.frees) U64(place.span_us) POINTS() \
+			SINCE(3) U64(place.bytes))						\
 	KIND(MMT_TOTALS, U64(totals.old) U64(totals.twice))						\
 	KIND(MMT_END, )											\
 	KIND(MMT_TAG, U32(tag.number) TEXT(tag.text))							\

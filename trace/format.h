@@ -72,7 +72,7 @@
 #define MMT_COUNT 12		/* which, value until now */
 #define MMT_GAP 13		/* start, length, why */
 #define MMT_NOTE 14		/* a sentence */
-#define MMT_PLACE 15		/* stack, allocations, releases, series: of what a shrunken trace left out */
+#define MMT_PLACE 15		/* stack, allocations, releases, series, bytes taken: of what a shrunken trace left out */
 #define MMT_TOTALS 16		/* releases of unknown blocks, released twice: likewise */
 #define MMT_END 17		/* the run ended here, as it should */
 #define MMT_TAG 18		/* number, text: what sets stacks with the same frames apart */
@@ -87,7 +87,7 @@
 #define MMT_RUN_PIECE 2		/* this file is piece number N of the run, from 1 */
 #define MMT_RUN_START 3		/* nanoseconds since 1970 */
 #define MMT_RUN_FRONTEND 4	/* "ptrace", "gdb", ... */
-#define MMT_RUN_MODE 5		/* "exact", "sampled" */
+#define MMT_RUN_MODE 5		/* "exact", "sampled", "growth" */
 #define MMT_RUN_WRITER 6	/* name and version of the program that wrote it */
 #define MMT_RUN_LAST 7		/* this file stands for pieces MMT_RUN_PIECE to N */
 
@@ -102,6 +102,7 @@
 /* MMT_FAMILY_NAME, kind: what its events are about */
 #define MMT_FAMILY_BLOCKS 0
 #define MMT_FAMILY_REFS 1	/* objects with references: MMT_REF ... MMT_OBJECT, MMT_FORGET, and no others */
+#define MMT_FAMILY_RANGES 2	/* ranges of addresses: one of which a part was released is forgotten, and what is left of it held */
 
 /* MMT_OBJECT flags */
 #define MMT_OBJECT_OLDER 1	/* it was there before the watch; its net is added to what is known of it */

@@ -102,6 +102,7 @@ static inline void any_info(uint64_t *rng, struct fact *f)
 		f->family_name.name = text;
 		f->family_name.noun = any_text(rng);
 		f->family_name.refs = any_random(rng) % 2;
+		f->family_name.ranges = any_random(rng) % 2;
 		break;
 	case MMT_FRAME:
 		f->frame.exact = any_random(rng) % 2;
@@ -148,6 +149,7 @@ static inline void any_info(uint64_t *rng, struct fact *f)
 	case MMT_PLACE:
 		f->place.npoints = (uint32_t)(any_random(rng) % (MMT_SERIES_POINTS + 1));
 		f->place.points = points;
+		f->place.bytes = any_number(rng);
 		f->place.span_us = any_random(rng) % 2 ? any_number(rng) : (uint64_t)MMT_SERIES_FIRST_US << any_random(rng) % 50;
 		break;
 	}

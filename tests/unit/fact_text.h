@@ -50,6 +50,7 @@ static inline void fact_text_place(struct strbuf *sb, const struct fact *f)
 		      (unsigned long long)f->place.frees, (unsigned long long)f->place.span_us);
 	for (uint32_t i = 0; i < f->place.npoints; i++)
 		strbuf_printf(sb, " %llu", (unsigned long long)f->place.points[i]);
+	strbuf_printf(sb, " %llu", (unsigned long long)f->place.bytes);
 }
 
 static inline void fact_text_module(struct strbuf *sb, const struct fact *f)
@@ -126,7 +127,7 @@ static inline void fact_text_info(struct strbuf *sb, const struct fact *f)
 			fact_text_string(sb, f->target.argv[i]);
 		break;
 	case MMT_FAMILY_NAME:
-		strbuf_printf(sb, " %u %d", f->family_name.number, f->family_name.refs);
+		strbuf_printf(sb, " %u %d %d", f->family_name.number, f->family_name.refs, f->family_name.ranges);
 		fact_text_string(sb, f->family_name.name);
 		fact_text_string(sb, f->family_name.noun);
 		break;

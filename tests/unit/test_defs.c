@@ -303,7 +303,7 @@ static void stacks_with_tags(void **state)
 
 static int kind(uint32_t number, const char *name, bool refs, const char *noun)
 {
-	const struct fact f = INFORMATION(FAMILY_NAME, .family_name = { number, name, noun, refs });
+	const struct fact f = INFORMATION(FAMILY_NAME, .family_name = { number, name, noun, refs, false });
 
 	return defs_take(&d, &f);
 }
@@ -343,7 +343,7 @@ static void out_again(void **state)
 {
 	static const struct fact in[] = {
 		INFORMATION(FAMILY_NAME, .family_name = { .number = 9, .name = "libc" }),
-		INFORMATION(FAMILY_NAME, .family_name = { 7, "dict", "dictionary", true }),
+		INFORMATION(FAMILY_NAME, .family_name = { 7, "dict", "dictionary", true, false }),
 		INFORMATION(MODULE, .module = { 4, 8, 0x1000, 0x2000, 0x3000, "/lib/a", "ab" }),
 		INFORMATION(FRAME, .frame = { 11, 5, 0x2001, true, false }),
 		INFORMATION(FRAME, .frame = { 10, FACT_NONE, 0x99, false, true }),

@@ -483,6 +483,7 @@ static void places_and_totals(void **state)
 	f.place.span_us = MMT_SERIES_FIRST_US;
 	f.place.points = points;
 	f.place.npoints = 20;
+	f.place.bytes = 1000;
 	take(&f);
 	held(B, 19, S1, 3);
 	f = info(MMT_TOTALS);
@@ -491,6 +492,7 @@ static void places_and_totals(void **state)
 	take(&f);
 	assert_totals(11, 9, 3, 2);
 	assert_place(S1, 11, 4, 2, 119);
+	assert_int_equal(ledger_place(&ledger, 0, defs_stack(&ledger.defs, S1))->taken, 1100);
 	p = ledger_place(&ledger, 0, defs_stack(&ledger.defs, S1));
 	for (uint32_t i = 0; i < 20; i++)
 		assert_int_equal(series_point(&p->series, i), i);

@@ -13,7 +13,7 @@
 static int setup_refs(void **state)
 {
 	const struct fact f = {
-		.kind = MMT_INFO, .info = MMT_FAMILY_NAME, .family_name = { REFS, "dict", "dictionary", true },
+		.kind = MMT_INFO, .info = MMT_FAMILY_NAME, .family_name = { REFS, "dict", "dictionary", true, false },
 	};
 
 	setup(state);
@@ -282,7 +282,7 @@ static void the_series_of_references(void **state)
 static void events_of_the_other_kind(void **state)
 {
 	const struct fact blocks = {
-		.kind = MMT_INFO, .info = MMT_FAMILY_NAME, .family_name = { REFS, "dict", "dictionary", false },
+		.kind = MMT_INFO, .info = MMT_FAMILY_NAME, .family_name = { REFS, "dict", "dictionary", false, false },
 	};
 
 	(void)state;

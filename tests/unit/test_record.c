@@ -329,7 +329,7 @@ static const struct odd odd[] = {
 	ODD("\x11\x00\x05\x02\xff\x01\x00", 0, "17.0 @0 0x0 5 1 1 1:\n"),
 	/* what files of version 1.0 have not: a tag, a kind and a noun; and a part of it */
 	ODD("\x1f\x07\x03\x05\x06\x01", 0, "31.7 @0 5 6 1 0\n"),
-	ODD("\x1f\x03\x03\x05\x02g", 0, "31.3 @0 5 0 \"g\" NULL\n"),
+	ODD("\x1f\x03\x03\x05\x02g", 0, "31.3 @0 5 0 0 \"g\" NULL\n"),
 	ODD("\x1f\x03\x04\x05\x02g\x01", -EPROTO, ""),
 	/* so many uses cannot be there; and just so many are */
 	ODD("\x11\x04\x05\x01\x00\x02\x07\x01\x00\x08\x00\x03", 0, "17.0 @0 0x10 5 -1 0 0: 7 +1 -0 8 +0 -3\n"),
@@ -361,7 +361,8 @@ static const struct { struct fact fact; const char *bytes; size_t n; } by_hand[]
 	{ { .kind = MMT_COUNTED, .ref = { .addr = 0x5000, .count = 0 } }, BYTES("\x10\x80\x28\x00") },
 	{ { .kind = MMT_OBJECT, .object = { 0x5000, 1000, -2, true, false, (const struct fact_use[]){ { 5, 3, 0 }, { 6, 0, 255 } }, 2 } },
 	  BYTES("\x11\x80\x28\xe8\x07\x03\x01\x02\x05\x03\x00\x06\x00\xff\x01") },
-	{ INFORMATION(FAMILY_NAME, .family_name = { 1, "dict", "obj", true }), BYTES("\x1f\x03\x0b\x01\x05" "dict" "\x01\x04" "obj") },
+	{ INFORMATION(FAMILY_NAME, .family_name = { 1, "dict", "obj", true, false }), BYTES("\x1f\x03\x0b\x01\x05" "dict" "\x01\x04" "obj") },
+	{ INFORMATION(FAMILY_NAME, .family_name = { 2, "ma", "on", false, true }), BYTES("\x1f\x03\x08\x02\x03" "ma" "\x02\x03" "on") },
 	{ INFORMATION(FRAME, .frame = { 7, FACT_NONE, 16, true, true }), BYTES("\x1f\x05\x04\x07\x10\x00\x03") },
 	{ INFORMATION(STACK, .stack = { 2, 1, MMT_END_WHOLE, 4 }), BYTES("\x1f\x07\x04\x02\x01\x00\x04") },
 	{ INFORMATION(TAG, .tag = { 3, "char" }), BYTES("\x1f\x12\x06\x03\x05" "char") },

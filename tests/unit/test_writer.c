@@ -76,7 +76,7 @@ static void places_have_family_and_stack(void **state)
 	assert_int_equal(writer_put(w, &place), -EINVAL);
 	assert_int_equal(writer_close(w), 0);
 	assert_int_equal(tape_read(&got, "t.mmt"), 0);
-	assert_string_equal(strbuf_str(&got.info), "31.15 @0 4 5 0 0: 0 1\n");
+	assert_string_equal(strbuf_str(&got.info), "31.15 @0 4 5 0 0: 0 1 0\n");
 	assert_int_equal(got.family, 3);
 	assert_int_equal(defs_family(&got.defs, 3), 0);
 	assert_true(defs_stack(&got.defs, 4) != DEFS_NONE);

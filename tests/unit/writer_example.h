@@ -31,7 +31,7 @@ static inline int enter(void **state)
 {
 	defs_init(&defs);
 	define((struct fact)INFORMATION(FAMILY_NAME, .family_name = { .number = 0, .name = "libc" }));
-	define((struct fact)INFORMATION(FAMILY_NAME, .family_name = { 3, "refs", "ref", true }));
+	define((struct fact)INFORMATION(FAMILY_NAME, .family_name = { 3, "refs", "ref", true, false }));
 	define((struct fact)INFORMATION(MODULE, .module = { 0, 0, 0x1000, 0x1000, 0x2000, "/bin/a", "aa" }));
 	define((struct fact)INFORMATION(MODULE, .module = { 1, 1, 0x3000, 0x3000, 0x4000, "/lib/b", "bb" }));
 	define((struct fact)INFORMATION(TAG, .tag = { 0, "first" }));
