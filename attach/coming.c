@@ -348,6 +348,8 @@ int come_to_running(struct session *s, int argc, char **argv)
 	if (r == 0)
 		r = seize(s);
 	if (r == 0)
+		r = tally_ranges_begin(&s->tally, s->target.pid);
+	if (r == 0)
 		r = plant(s);
 	if (r == 0)
 		begin_recording(s);

@@ -50,7 +50,8 @@ static void put_rules(struct recorder *r, const struct ruleset *set)
 		const struct rule_family *family = &set->families[i];
 		const struct fact f = {
 			.kind = MMT_INFO, .info = MMT_FAMILY_NAME, .time_us = r->ledger.now_us,
-			.family_name = { .number = i, .name = family->name, .refs = family->refs, .noun = family->noun },
+			.family_name = { .number = i, .name = family->name, .refs = family->refs, .ranges = family->ranges,
+					 .noun = family->noun },
 		};
 
 		recorder_put(r, &f);
@@ -67,12 +68,21 @@ static void put_rules(struct recorder *r, const struct ruleset *set)
 	}
 }
 
+/* Where nothing is trapped but where memory grows, most allocations are not seen, and nobody claims it. */
+static const char *mode_of(const struct ruleset *set)
+{
+	for (size_t i = 0; i < set->nfamilies; i++)
+		if (!set->families[i].ranges)
+			return "exact";
+	return set->nfamilies ? "growth" : "exact";
+}
+
 void facts_begin(struct recorder *r, const struct target_info *target, const struct ruleset *set, uint64_t start_ns,
 		 int64_t wall_ns, const char *frontend)
 {
 	const struct fact run = {
 		.kind = MMT_INFO, .info = MMT_RUN,
-		.run = { .start_ns = wall_ns, .frontend = frontend, .mode = "exact", .writer = "mmattach " MM_VERSION },
+		.run = { .start_ns = wall_ns, .frontend = frontend, .mode = mode_of(set), .writer = "mmattach " MM_VERSION },
 	};
 	struct fact its;
 

@@ -49,7 +49,7 @@ static int collect(struct judging *j, const struct ledger *l)
 	for (size_t i = 0; i < j->census.nblocks && r == 0; i++)
 		r = add(j, j->census.blocks[i].addr, j->census.blocks[i].size, JUDGING_NONE);
 	for (uint32_t i = 0; i < l->nbooks && r == 0; i++)
-		if (!l->defs.families[i].refs)
+		if (defs_is_of_blocks(&l->defs.families[i]))
 			r = add_family(j, l, i);
 	return r;
 }
@@ -198,7 +198,7 @@ static void choose(struct judging *j, const struct snapshot *s, const struct led
 		if (is_census(&j->blocks[i]))
 			j->blocks[i].part = JUDGING_NODE;
 	for (uint32_t i = 0; i < l->nbooks; i++)
-		if (!l->defs.families[i].refs && (live_count(l->books[i].live) || addrmap_count(&l->aside)))
+		if (defs_is_of_blocks(&l->defs.families[i]) && (live_count(l->books[i].live) || addrmap_count(&l->aside)))
 			choose_family(j, s, l, i);
 }
 

@@ -64,7 +64,7 @@ uint32_t scan_watched_stack(const struct scan_watched *w, const struct block *b)
 	if (!w->there)
 		return SCAN_NO_STACK;
 	for (size_t i = 0; i < w->ledger.nbooks; i++)
-		if (!w->ledger.defs.families[i].refs && w->ledger.books[i].live &&
+		if (defs_is_of_blocks(&w->ledger.defs.families[i]) && w->ledger.books[i].live &&
 		    live_get(w->ledger.books[i].live, b->addr, &held) && fits(&held, b))
 			return held.stack;
 	return SCAN_NO_STACK;
@@ -77,7 +77,7 @@ static size_t count(const struct ledger *l)
 	size_t n = 0;
 
 	for (size_t i = 0; i < l->nbooks; i++)
-		if (!l->defs.families[i].refs && l->books[i].live)
+		if (defs_is_of_blocks(&l->defs.families[i]) && l->books[i].live)
 			n += live_count(l->books[i].live);
 	return n;
 }
@@ -111,7 +111,7 @@ int scan_watched_blocks(struct scan_watched *w)
 	if (!w->blocks)
 		return -ENOMEM;
 	for (size_t i = 0; i < w->ledger.nbooks; i++)
-		if (!w->ledger.defs.families[i].refs && w->ledger.books[i].live)
+		if (defs_is_of_blocks(&w->ledger.defs.families[i]) && w->ledger.books[i].live)
 			collect(w->ledger.books[i].live, w);
 	qsort(w->blocks, w->nblocks, sizeof(*w->blocks), block_order);
 	drop_overlaps(w);

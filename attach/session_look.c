@@ -19,7 +19,7 @@ static bool any_memory(const struct session *s)
 	for (size_t i = 0; i < s->rules.nfamilies; i++) {
 		const struct rule_family *f = &s->rules.families[i];
 
-		if (!f->refs && (!*f->noun || !strcmp(f->noun, "block")))
+		if (!f->refs && !f->ranges && (!*f->noun || !strcmp(f->noun, "block")))
 			return true;
 	}
 	return s->opt->verdicts == VERDICTS_YES;

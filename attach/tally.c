@@ -20,11 +20,24 @@ int tally_init(struct tally *t, struct planting *planting, struct recorder *reco
 	addrmap_init(&t->reallocs, sizeof(struct realloc_open));
 	addrmap_init(&t->outside, 0);
 	addrmap_init(&t->passed, sizeof(struct passed_on));
+	addrmap_init(&t->moves, sizeof(struct range_move));
+	for (size_t i = 0; i < LEDGER_FAMILIES_MAX; i++)
+		ranges_init(&t->ranges[i]);
 	doubts_init(&t->doubts);
 	for (size_t i = 0; i < planting->nrules; i++)
 		if (planting->rules[i].op == RULE_FROM)
 			t->counting = false;
 	return released_new(RELEASED_BYTES, &t->released);
+}
+
+static void moves_fini(struct addrmap *moves)
+{
+	uint64_t key;
+	void *move;
+
+	for (size_t i = 0; addrmap_next(moves, &i, &key, &move);)
+		range_move_fini(move);
+	addrmap_fini(moves);
 }
 
 void tally_fini(struct tally *t)
@@ -33,6 +46,9 @@ void tally_fini(struct tally *t)
 	addrmap_fini(&t->reallocs);
 	addrmap_fini(&t->outside);
 	addrmap_fini(&t->passed);
+	moves_fini(&t->moves);
+	for (size_t i = 0; i < LEDGER_FAMILIES_MAX; i++)
+		ranges_fini(&t->ranges[i]);
 	doubts_fini(&t->doubts);
 }
 
@@ -137,6 +153,11 @@ static bool is_private(const struct tally *t, const struct tallied *x)
 	return !rule_is_scope(x->rule) && t->planting->set->families[x->family].private;
 }
 
+static bool is_of_ranges(const struct tally *t, const struct tallied *x)
+{
+	return !rule_is_scope(x->rule) && t->planting->set->families[x->family].ranges;
+}
+
 static void find_scope(struct tally *t, const struct record_hit *hit, struct tallied *x)
 {
 	enum scope_answer answer = SCOPE_NO;
@@ -171,6 +192,8 @@ static void give_meaning(struct tally *t, const struct tallied *x)
 		break;
 	case RULE_IN:
 		break; /* the keeper knows who is inside */
+	case RULE_PROTECT:
+		break; /* of ranges only */
 	}
 }
 
@@ -193,13 +216,20 @@ void tally_hit(struct tally *t, const struct record_hit *hit)
 	hitvalues_read(hit, s, x.rule, wanted->probe == i, &x.values);
 	if (x.rule->op != RULE_FREE)
 		tally_settle_doubts(t, hit->head.tid, false);
-	give_meaning(t, &x);
+	if (is_of_ranges(t, &x))
+		tally_range(t, &x);
+	else
+		give_meaning(t, &x);
 	t->out_of_memory |= t->scope->out_of_memory;
 }
 
 void tally_thread_end(struct tally *t, uint32_t tid)
 {
+	struct range_move move;
+
 	for (uint64_t family = 0; family < LEDGER_FAMILIES_MAX; family++) {
+		if (addrmap_del(&t->moves, family << 32 | tid, &move))
+			range_move_fini(&move);
 		addrmap_del(&t->reallocs, family << 32 | tid, NULL);
 		addrmap_del(&t->passed, family << 32 | tid, NULL);
 	}

@@ -6,6 +6,7 @@
  *	free	entry			it was released
  *	realloc	opens			the old block is put aside: from here on its address may be another's
  *		closes			failed: it is put back; else it was released and the result is new
+ *	protect	closes			memory may be written from now on, or not any more (families of ranges: tally_ranges.c)
  *	ref, unref			references to an object were taken, dropped
  *	from, until			what is counted begins and ends
  *
@@ -27,6 +28,7 @@
 #include "attach/doubts.h"
 #include "attach/keeper/event.h"
 #include "attach/planting.h"
+#include "attach/ranges.h"
 #include "attach/recorder.h"
 #include "attach/scope.h"
 #include "base/addrmap.h"
@@ -46,6 +48,8 @@ struct tally {
 	struct addrmap reallocs;	/* family and tid -> struct realloc_open */
 	struct addrmap outside;		/* what was taken out of scope and is there: a set of tally_key() */
 	struct addrmap passed;		/* family and tid -> struct passed_on */
+	struct addrmap moves;		/* family and tid -> struct range_move */
+	struct ranges ranges[LEDGER_FAMILIES_MAX];	/* by family: of those that are of ranges */
 	struct doubts doubts;
 	pid_t pid;			/* the target; its first thread does not give back a cache. 0: not known */
 	bool counting;			/* within --from and --until */
@@ -62,6 +66,12 @@ struct tally {
 must_check int tally_init(struct tally *t, struct planting *planting, struct recorder *recorder, struct scope *scope,
 			  tally_stack_of *stack_of, void *stack_ctx);
 void tally_fini(struct tally *t);
+
+/*
+ * What addresses the target has set apart without using them: before anything is trapped, or what happens meanwhile is lost. Only
+ * families of ranges ask. 0 or -errno.
+ */
+must_check int tally_ranges_begin(struct tally *t, pid_t pid);
 
 void tally_hit(struct tally *t, const struct record_hit *hit);
 

@@ -5,6 +5,7 @@
  *	tally.c		which part a hit is for; what is in scope
  *	tally_blocks.c	alloc, realloc, free
  *	tally_size.c	how large a block is
+ *	tally_ranges.c	what all of them are where blocks are ranges of addresses
  *	tally_refs.c	ref, unref
  */
 #ifndef MM_TALLY_PARTS_H
@@ -26,6 +27,15 @@ struct passed_on {
 	taddr addr, sp;			/* rsp where the function was entered */
 	uint32_t probe;
 };
+
+/* What lay in [lo, hi), put aside while it is moved. */
+struct range_move {
+	taddr lo, hi;
+	struct range *parts;
+	size_t n;
+};
+
+void range_move_fini(struct range_move *m);
 
 /* One hit, and what is known about it. */
 struct tallied {
@@ -79,6 +89,7 @@ void tally_alloc(struct tally *t, const struct tallied *x);
 void tally_realloc(struct tally *t, const struct tallied *x);
 void tally_free(struct tally *t, const struct tallied *x);
 void tally_ref(struct tally *t, const struct tallied *x);
+void tally_range(struct tally *t, const struct tallied *x);
 
 /* What was doubtful of thread @tid is what it looked like, or (@ended) the allocator's own doing. */
 void tally_settle_doubts(struct tally *t, uint32_t tid, bool ended);

@@ -20,6 +20,7 @@
 static const char *const op_names[] = {
 	[RULE_ALLOC] = "alloc", [RULE_REALLOC] = "realloc", [RULE_FREE] = "free",   [RULE_REF] = "ref",
 	[RULE_UNREF] = "unref", [RULE_FROM] = "from",	    [RULE_UNTIL] = "until", [RULE_IN] = "in",
+	[RULE_PROTECT] = "protect",
 };
 
 enum { OPS = sizeof(op_names) / sizeof(*op_names) };
@@ -41,7 +42,7 @@ static int parse_op(struct cursor *c, enum rule_op *op)
 			return 0;
 		}
 	}
-	return word_refuse(c, w.at, "expected alloc, realloc, free, ref, unref, from, until or in");
+	return word_refuse(c, w.at, "expected alloc, realloc, free, protect, ref, unref, from, until or in");
 }
 
 static int hex_digit(char c)
@@ -203,6 +204,11 @@ bool rule_is_ref(const struct rule *r)
 	return r->op == RULE_REF || r->op == RULE_UNREF;
 }
 
+bool rule_is_of_ranges(const struct rule *r)
+{
+	return r->op == RULE_PROTECT || r->prot.n || r->was.n || (r->op == RULE_FREE && r->size.n);
+}
+
 bool rule_is_birth(const struct rule *r)
 {
 	return r->op == RULE_REF && expr_is_ret(&r->ptr);
@@ -211,7 +217,7 @@ bool rule_is_birth(const struct rule *r)
 /* Does one of its expressions, the size not among them, ask @question? */
 static bool any_uses(const struct rule *r, bool (*question)(const struct expr *, const struct expr_loads *))
 {
-	const struct expr *const all[] = { &r->ptr, &r->also, &r->old, &r->count, &r->by, &r->tag };
+	const struct expr *const all[] = { &r->ptr, &r->also, &r->old, &r->count, &r->by, &r->tag, &r->prot, &r->was };
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
 		if (question(all[i], &r->loads))

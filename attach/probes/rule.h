@@ -5,6 +5,7 @@
  *	alloc   FUNCTION [ptr=E] [also=E] [size=E] [tag=T] [if=E]... [module=GLOB] [skip=N]		ptr: ret
  *	realloc FUNCTION [old=E] [ptr=E] [size=E] [tag=T] [if=E]... [module=GLOB] [skip=N]	old: arg1, ptr: ret
  *	free    FUNCTION [ptr=E] [if=E]... [module=GLOB]					ptr: arg1
+ *	protect FUNCTION [ptr=E] [size=E] [prot=E] [if=E]... [module=GLOB] [skip=N]	ptr: arg1, size: arg2, prot: arg3
  *	ref     FUNCTION [obj=E] [count=E] [by=E] [if=E]... [module=GLOB] [skip=N]		obj: arg1, by: 1
  *	unref   FUNCTION [obj=E] [count=E] [by=E] [if=E]... [module=GLOB] [skip=N]		the same
  *	from    FUNCTION	counting begins when it is entered
@@ -15,6 +16,7 @@
  * MODULE is a file's base name and may hold * and ?, and BUILDID the first 8 or more hex
  * digits of its build id: what is said by an offset holds for one build only. E is an
  * expression (expr.h), T an expression or str(E), the C string at E. `ref` with obj=ret is an object's birth.
+ * In a family of ranges alloc also takes prot=E, realloc was=E and free size=E; `protect` is there only (attach/tally_ranges.c).
  *
  * All E are computed when the function returns if the rule needs that (alloc, realloc,
  * or one of them says ret), with the arguments it was called with; else when it is entered.
@@ -32,7 +34,7 @@
 #include "base/cleanup.h"
 #include "base/taddr.h"
 
-enum rule_op { RULE_ALLOC, RULE_REALLOC, RULE_FREE, RULE_REF, RULE_UNREF, RULE_FROM, RULE_UNTIL, RULE_IN };
+enum rule_op { RULE_ALLOC, RULE_REALLOC, RULE_FREE, RULE_REF, RULE_UNREF, RULE_FROM, RULE_UNTIL, RULE_IN, RULE_PROTECT };
 
 enum rule_where { WHERE_NAME, WHERE_ADDRESS, WHERE_OFFSET };
 
@@ -52,6 +54,7 @@ struct rule {
 	struct expr ptr;		/* of ref, unref: obj= */
 	struct expr also;		/* a second block that the same call gives out, or n 0 */
 	struct expr size, old, count, by, tag;
+	struct expr prot, was;		/* of ranges: how memory may be used (PROT_...); what was the size of the old one */
 	struct expr ifs[RULE_IFS];	/* all must hold */
 	uint8_t nifs;
 	bool own_condition;		/* if= was given; else 0 is no block and no object */
@@ -82,6 +85,7 @@ const char *rule_op_name(enum rule_op op);
 
 bool rule_is_scope(const struct rule *r);	/* from, until, in */
 bool rule_is_ref(const struct rule *r);		/* ref, unref */
+bool rule_is_of_ranges(const struct rule *r);	/* it says what is said of ranges only */
 bool rule_is_birth(const struct rule *r);	/* ref with obj=ret: the object begins there (obj=ret+0: it was there before) */
 
 /* The function's return is needed, not only its entry. */

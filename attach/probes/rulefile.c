@@ -68,13 +68,18 @@ static struct rule_family *find_family(const struct ruleset *rs, const char *nam
 	return NULL;
 }
 
+static const char *what_of(const struct rule_family *f)
+{
+	return f->refs ? "refs" : f->ranges ? "ranges" : "blocks";
+}
+
 /* The family is @like, which was met before or is new. */
 static int enter_family(struct reader *r, struct word at, const struct rule_family *like, bool noun_given)
 {
 	struct rule_family *f = find_family(r->rs, like->name);
 
-	if (f && f->refs != like->refs)
-		return refuse(r, at, "family %s is of %s elsewhere", f->name, f->refs ? "refs" : "blocks");
+	if (f && (f->refs != like->refs || f->ranges != like->ranges))
+		return refuse(r, at, "family %s is of %s elsewhere", f->name, what_of(f));
 	if (f && noun_given && strcmp(f->noun, like->noun) != 0)
 		return refuse(r, at, "family %s is of=%s elsewhere", f->name, f->noun);
 	if (!f && r->rs->nfamilies == RULESET_MAX)
@@ -112,7 +117,7 @@ static int take_name(struct reader *r, struct word w, const char *what, char *to
 	return 0;
 }
 
-/* family NAME [refs] [of=NOUN] [private] */
+/* family NAME [refs|ranges] [of=NOUN] [private] */
 static int parse_family(struct reader *r, struct cursor at)
 {
 	struct rule_family like = { .noun = "block" };
@@ -123,10 +128,11 @@ static int parse_family(struct reader *r, struct cursor at)
 	if (r->pack)
 		snprintf(like.pack, sizeof(like.pack), "%s", r->pack);
 	for (w = word_next(&at); rc == 0 && w.len; w = word_next(&at)) {
-		if (word_is(w, "refs") && !like.refs) {
-			like.refs = true;
+		if ((word_is(w, "refs") || word_is(w, "ranges")) && !like.refs && !like.ranges) {
+			like.refs = word_is(w, "refs");
+			like.ranges = !like.refs;
 			if (!noun_given)
-				strcpy(like.noun, "object");
+				strcpy(like.noun, like.refs ? "object" : "range");
 		} else if (word_is(w, "private") && !like.private) {
 			like.private = true;
 		} else if (w.len > 3 && !memcmp(w.at, "of=", 3) && !noun_given) {
@@ -134,7 +140,7 @@ static int parse_family(struct reader *r, struct cursor at)
 			rc = take_name(r, (struct word){ w.at + 3, w.len - 3 }, "what one is called", like.noun,
 				       sizeof(like.noun));
 		} else {
-			rc = refuse(r, w, "expected refs, of=NOUN or private, once");
+			rc = refuse(r, w, "expected refs or ranges, of=NOUN or private, once");
 		}
 	}
 	*r->module = '\0';
@@ -213,6 +219,18 @@ static int parse_skip(struct reader *r, struct cursor at)
 	return 0;
 }
 
+/* Nothing but the rule says how long a range is. */
+static int check_range(struct reader *r, struct word op, const struct rule *rule)
+{
+	if (!rule->size.n)
+		return refuse(r, op, "expected size=: how long the range is");
+	if (rule->op == RULE_REALLOC && !rule->was.n)
+		return refuse(r, op, "expected was=: how long the old range is");
+	if (rule->also.n)
+		return refuse(r, op, "also= in family %s, which is of ranges", r->rs->families[r->family].name);
+	return 0;
+}
+
 static int check_kind(struct reader *r, struct word op, const struct rule *rule)
 {
 	const struct rule_family *f = &r->rs->families[r->family];
@@ -223,7 +241,9 @@ static int check_kind(struct reader *r, struct word op, const struct rule *rule)
 	if (!rule_is_ref(rule) && f->refs)
 		return refuse(r, op, "%s in family %s, which is of refs: expected ref or unref", rule_op_name(rule->op),
 			      f->name);
-	return 0;
+	if (rule_is_of_ranges(rule) && !f->ranges)
+		return refuse(r, op, "protect, prot=, was= and size= of free are for ranges: expected family %s ranges", f->name);
+	return f->ranges ? check_range(r, op, rule) : 0;
 }
 
 static int place_in_family(struct reader *r, struct word op, struct rule *rule)

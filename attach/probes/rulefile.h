@@ -3,7 +3,7 @@
  * rulefile: many rules: the text of a pack or of a user's file becomes a rule set.
  *
  *	# what it is for
- *	family NAME [refs] [of=NOUN] [private]	what follows belongs to family NAME: pointers of one family only ever match their own
+ *	family NAME [refs|ranges] [of=NOUN] [private]	what follows belongs to family NAME: pointers of one family only ever match their own
  *	note TEXT			what the reader of a report of that family must know: where its rules see less than all
  *	module GLOB			what follows, until the next `module` or `family`, holds in modules of this base name
  *	skip FUNCTION			its frames at the front of stacks are left out: a wrapper
@@ -30,6 +30,7 @@ struct rule_family {
 	char name[32];
 	char pack[32];		/* where it was named first; "": the user's own */
 	bool refs;		/* of objects with reference counts; else of blocks */
+	bool ranges;		/* its blocks are ranges of addresses, of which a part may be released */
 	bool private;		/* every process has its own, also one that lives in the memory of another */
 	char noun[24];		/* what one of them is called in reports */
 	char note[RULE_NOTE];	/* what its reader must know of it; "" nothing */

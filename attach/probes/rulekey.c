@@ -136,6 +136,7 @@ static int format_skip(const struct key *k, const struct rule *r, char *buf, siz
 }
 
 #define BLOCKS (BIT(RULE_ALLOC) | BIT(RULE_REALLOC))
+#define CALLS (BLOCKS | BIT(RULE_FREE) | BIT(RULE_PROTECT))
 #define REFS (BIT(RULE_REF) | BIT(RULE_UNREF))
 #define VALUE(name) parse_expr, format_expr, offsetof(struct rule, name)
 
@@ -146,13 +147,18 @@ static const struct key keys[] = {
 	{ "ptr", BLOCKS, VALUE(ptr), "ret", false },
 	{ "ptr", BIT(RULE_FREE), VALUE(ptr), "arg1", false },
 	{ "also", BIT(RULE_ALLOC), VALUE(also), NULL, false },
-	{ "size", BLOCKS, VALUE(size), NULL, false },
+	{ "ptr", BIT(RULE_PROTECT), VALUE(ptr), "arg1", false },
+	{ "was", BIT(RULE_REALLOC), VALUE(was), NULL, false },
+	{ "size", BLOCKS | BIT(RULE_FREE), VALUE(size), NULL, false },
+	{ "size", BIT(RULE_PROTECT), VALUE(size), "arg2", false },
+	{ "prot", BIT(RULE_ALLOC), VALUE(prot), NULL, false },
+	{ "prot", BIT(RULE_PROTECT), VALUE(prot), "arg3", false },
 	{ "count", REFS, VALUE(count), NULL, false },
 	{ "by", REFS, VALUE(by), "1", false },
 	{ "tag", BLOCKS, parse_tag, format_expr, offsetof(struct rule, tag), NULL, false },
-	{ "if", BLOCKS | BIT(RULE_FREE) | REFS, parse_if, format_ifs, 0, NULL, true },
-	{ "module", BLOCKS | BIT(RULE_FREE) | REFS, parse_module, format_module, 0, NULL, false },
-	{ "skip", BLOCKS | REFS, parse_skip, format_skip, 0, NULL, false },
+	{ "if", CALLS | REFS, parse_if, format_ifs, 0, NULL, true },
+	{ "module", CALLS | REFS, parse_module, format_module, 0, NULL, false },
+	{ "skip", BLOCKS | BIT(RULE_PROTECT) | REFS, parse_skip, format_skip, 0, NULL, false },
 };
 
 enum { KEYS = sizeof(keys) / sizeof(*keys) };

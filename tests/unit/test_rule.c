@@ -49,6 +49,10 @@ static void test_defaults(void **state)
 	r = parsed("realloc r");
 	assert_expr(r, r.old, "arg1");
 	assert_expr(r, r.ptr, "ret");
+	r = parsed("protect p");
+	assert_expr(r, r.ptr, "arg1");
+	assert_expr(r, r.size, "arg2");
+	assert_expr(r, r.prot, "arg3");
 	r = parsed("ref r");
 	assert_expr(r, r.ptr, "arg1");
 	assert_expr(r, r.by, "1");
@@ -151,7 +155,7 @@ static void test_refused(void **state)
 		{ "alloc malloc tag=str()", 22, "value" },
 		{ "alloc malloc tag=str(5)", 22, "complicated" },
 		{ "alloc malloc tag=str(arg1)+1", 18, "value" },
-		{ "free free size=arg1", 11, "no size=" },
+		{ "free free tag=arg1", 11, "no tag=" },
 		{ "free free skip=1", 11, "no skip=" },
 		{ "ref f ptr=arg1", 7, "no ptr=" },
 		{ "from f ptr=arg1", 8, "no ptr=" },
@@ -328,6 +332,7 @@ static void test_op_names(void **state)
 	assert_string_equal(rule_op_name(RULE_UNTIL), "until");
 	assert_string_equal(rule_op_name(RULE_UNREF), "unref");
 	assert_string_equal(rule_op_name(RULE_IN), "in");
+	assert_string_equal(rule_op_name(RULE_PROTECT), "protect");
 }
 
 int main(void)
