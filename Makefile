@@ -71,7 +71,7 @@ VICTIMS := $(patsubst tests/victims/%.c,build/victims/%,$(filter-out $(VICTIM_LI
 ifneq ($(wildcard tests/victims/hot.c),)
 VICTIMS += build/victims/hot_static build/victims/hot_static_pie build/victims/hot_static_stripped
 endif
-VICTIMS += build/victims/paths_static build/victims/paths_static_pie build/victims/cored_static build/victims/cored_static_pie
+VICTIMS += build/victims/grower_static build/victims/paths_static build/victims/paths_static_pie build/victims/cored_static build/victims/cored_static_pie
 VICTIMS += $(addprefix build/victims/classes_,stripped static_stripped nortti)
 VICTIMS += $(foreach level,O0 Os,$(patsubst %,build/victims/%_$(level),paths cpaths sigpaths))
 # Where there is a toolchain.

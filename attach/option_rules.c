@@ -57,6 +57,15 @@ int option_family(struct options *o, const char *arg, struct usage_error *err)
 	return option_add(&o->families, arg);
 }
 
+/* In other words: --family growth, and nothing else (options_check.c). */
+int option_growth(struct options *o, const char *arg, struct usage_error *err)
+{
+	(void)arg;
+	(void)err;
+	o->growth = true;
+	return option_add(&o->families, "growth");
+}
+
 /* --- scopes: a rule of one word and a function --- */
 
 static int add_scope(struct options *o, const char *verb, const char *arg, struct usage_error *err)

@@ -6,6 +6,7 @@
 #include "attach/options.h"
 
 int option_family(struct options *o, const char *arg, struct usage_error *err);
+int option_growth(struct options *o, const char *arg, struct usage_error *err);
 int option_probe(struct options *o, const char *arg, struct usage_error *err);
 int option_probes(struct options *o, const char *arg, struct usage_error *err);
 int option_ref(struct options *o, const char *arg, struct usage_error *err);

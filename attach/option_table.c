@@ -242,6 +242,9 @@ const struct option_line option_table[] = {
 	{ "family", 0, "NAME,...", FOR_RULES | FOR_REPORT | FOR_DIFF, option_family,
 	  "what to watch: families or packs of rules, as `mmattach\nprobes` lists them (default libc); for report and diff:\n"
 	  "which families to show (default all that were watched)" },
+	{ "growth", 0, NULL, FOR_TARGET, option_growth,
+	  "watch only where memory grows (sbrk, mmap, mprotect, ...) and\nwho was at it: a cost that cannot be measured, and a first\n"
+	  "answer to what fills the heap" },
 	{ "probe", 0, "RULE", FOR_RULES, option_probe,
 	  "watch a function, e.g. 'alloc my_alloc size=arg1' or\n'free my_free'; may be given again" },
 	{ "probes", 0, "FILE", FOR_RULES, option_probes, "the same from a file, a rule a line; may be given again" },

@@ -67,6 +67,7 @@ struct options {
 	struct strbuf probes;		/* of --probe: lines of a rule file */
 	struct strbuf rules;		/* what --ref, --from, --until, --in come to: the same */
 	struct option_list threads, modules;	/* whose calls count; none: everybody's */
+	bool growth;			/* only where memory grows is watched */
 	bool exact_sizes;
 	unsigned stack_bytes;		/* the most that is copied of a stack */
 	unsigned depth;			/* frames of a stack that are kept */

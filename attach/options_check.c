@@ -143,6 +143,30 @@ static int check_verdicts(const struct options *o, struct usage_error *err)
 	return 0;
 }
 
+/* What would mean many more traps, or nothing at all. */
+static const char *against_growth(const struct options *o)
+{
+	if (o->families.n > 1 || o->probes.len || o->probe_files.n || o->rules.len)
+		return "--growth watches nothing but where memory grows";
+	if (o->verdicts == VERDICTS_YES || o->max_pause_ns)
+		return "--growth has no verdicts: ranges of memory are no blocks";
+	if (o->exact_sizes)
+		return "--sizes exact means nothing to --growth: ranges are as large as they are";
+	if (o->free_stacks)
+		return "--free-stacks means nothing to --growth: who gives memory back is not told";
+	return o->per_object ? "--per-object means nothing to --growth: it counts no references" : NULL;
+}
+
+static int check_growth(const struct options *o, struct usage_error *err)
+{
+	const char *why = o->growth ? against_growth(o) : NULL;
+
+	if (!why)
+		return 0;
+	usage_refuse(err, "%s", why);
+	return usage_advise(err, "other rules go with --family growth: --family libc,growth");
+}
+
 int options_check(const struct options *o, uint64_t used, struct usage_error *err)
 {
 	int ret = check_used(o, used, err);
@@ -159,6 +183,8 @@ int options_check(const struct options *o, uint64_t used, struct usage_error *er
 		ret = check_blocks(o, err);
 	if (ret == 0)
 		ret = check_verdicts(o, err);
+	if (ret == 0)
+		ret = check_growth(o, err);
 	if (ret == 0)
 		ret = option_scan_check(o, err);
 	if (ret == 0 && o->quiet && o->verbose)

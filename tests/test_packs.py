@@ -23,6 +23,7 @@ FILES = {
     "ganesha": ["/usr/lib/ganesha/libganesha_nfsd.so"],
     "glib": ["libglib-2.0.so.0", "libgobject-2.0.so.0"],
     "glusterfs": ["libglusterfs.so.0"],
+    "growth": ["libc.so.6"],
     "jemalloc": ["libjemalloc.so.2"],
     "libc": ["libc.so.6"],
     "mimalloc": ["libmimalloc.so.2.0"],
@@ -49,7 +50,7 @@ def functions(pack):
         words = re.sub(r"(^|\s)#.*", "", line).split()
         if words[:1] in (["family"], ["module"]):
             module = words[1] if words[0] == "module" else "*"
-        elif words and words[0] in ("alloc", "realloc", "free", "ref", "unref"):
+        elif words and words[0] in ("alloc", "realloc", "free", "protect", "ref", "unref"):
             yield module, words[1]
 
 
