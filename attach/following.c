@@ -5,55 +5,25 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "attach/alikeness.h"
-#include "attach/following_look.h"
+#include "attach/following_judge.h"
 #include "base/addrmap.h"
 #include "base/grow.h"
-#include "heap/tcachekey.h"
 
 #define MS 1000000u
 #define BATCH 256u		/* blocks that are looked at together */
 #define AGES 23u		/* of the first looks; the others come at the longest distance */
-#define JOINED_MS 500u		/* so long a block must have looked joined: somebody may be just about to write what leads to it */
-#define DOUBTS 8u		/* so many looks at a doubtful one, whether it is seen to go, and then no more */
 #define HIGHEST (1ull << 47)
-
-enum block_flags {
-	BLOCK_MAPPED = 1 << 0,
-	BLOCK_LOOKED = 1 << 1,		/* its state is that of a look; else of its birth, if anything */
-	BLOCK_HEIR = 1 << 2,		/* the one before it at this place was of the same stack: `was` */
-	BLOCK_ALIKE = 1 << 3,
-	BLOCK_JOINED = 1 << 4,		/* it looked so at its last look */
-	BLOCK_DOUBTFUL = 1 << 5,	/* it may be another one, since `seen` and one look */
-};
-
-struct block {
-	taddr addr;
-	uint64_t birth_ns;
-	uint32_t seen_ms;		/* age at which it was last known to be there */
-	uint32_t doubt_ms;		/* age at which it was first doubtful */
-	uint32_t next;			/* number of its next look */
-	uint32_t units;			/* of 16 bytes, its size */
-	uint32_t stack;
-	uint32_t place;			/* in the queue */
-	uint16_t looks;
-	uint16_t was[2];
-	struct chunkstate state;
-	uint8_t doubts;			/* looks since then */
-	uint8_t flags;
-};
 
 struct following {
 	following_over *over;
 	void *ctx;
 	struct gather gather;
-	struct alikeness alikeness;
+	struct following_judge judge;
 	struct addrmap index;		/* address -> number of its block */
-	struct block *blocks;
+	struct followed_block *blocks;
 	uint32_t *queue;		/* numbers of blocks; a heap, by when they are to be looked at */
 	size_t n, room, queue_room;
 	uint64_t ages_ns[AGES];
-	struct tcachekey key;
 	bool lost;
 	struct following_sums sums;
 	struct following_looked looked[BATCH];
@@ -111,23 +81,23 @@ static void down(struct following *f, size_t place)
 
 /* --- the table --- */
 
-static struct block *block_at(const struct following *f, taddr addr)
+static struct followed_block *block_at(const struct following *f, taddr addr)
 {
 	const uint32_t *number = addrmap_get(&f->index, addr);
 
 	return number ? &f->blocks[*number] : NULL;
 }
 
-static void describe(const struct block *b, struct followed *out)
+static void describe(const struct followed_block *b, struct followed *out)
 {
 	*out = (struct followed){
 		.addr = b->addr, .chunk_size = (uint64_t)b->units * 16, .birth_ns = b->birth_ns, .seen_ns = b->birth_ns + (uint64_t)b->seen_ms * MS,
-		.stack = b->stack, .looks = b->looks, .alike = b->flags & BLOCK_ALIKE, .doubtful = b->flags & BLOCK_DOUBTFUL,
-		.ended_ns = b->flags & BLOCK_DOUBTFUL ? b->birth_ns + (uint64_t)b->doubt_ms * MS : 0,
+		.stack = b->stack, .looks = b->looks, .alike = b->flags & FOLLOWED_ALIKE, .doubtful = b->flags & FOLLOWED_DOUBTFUL,
+		.ended_ns = b->flags & FOLLOWED_DOUBTFUL ? b->birth_ns + (uint64_t)b->doubt_ms * MS : 0,
 	};
 }
 
-static void remove_block(struct following *f, struct block *b)
+static void remove_block(struct following *f, struct followed_block *b)
 {
 	const uint32_t number = (uint32_t)(b - f->blocks), last = (uint32_t)--f->n, moved = f->queue[last];
 	const size_t place = b->place;
@@ -145,7 +115,7 @@ static void remove_block(struct following *f, struct block *b)
 	*(uint32_t *)addrmap_get(&f->index, b->addr) = number;
 }
 
-static void end(struct following *f, struct block *b, enum fate fate, uint64_t now_ns)
+static void end(struct following *f, struct followed_block *b, enum fate fate, uint64_t now_ns)
 {
 	struct followed what;
 
@@ -166,21 +136,21 @@ static int make_room(struct following *f)
 	return r < 0 ? r : grow_for(&f->queue, f->n, &f->queue_room, sizeof(*f->queue));
 }
 
-static void begin(struct block *b, taddr addr, uint64_t head, const uint64_t words[2], uint32_t stack, uint64_t birth_ns)
+static void begin(struct followed_block *b, taddr addr, uint64_t head, const uint64_t words[2], uint32_t stack, uint64_t birth_ns)
 {
-	*b = (struct block){
+	*b = (struct followed_block){
 		.addr = addr, .birth_ns = birth_ns, .units = (uint32_t)(chunkstate_size(head) / 16), .stack = stack,
-		.flags = chunkstate_mapped(head) ? BLOCK_MAPPED : 0,
+		.flags = chunkstate_mapped(head) ? FOLLOWED_MAPPED : 0,
 	};
 	if (words)
 		chunkstate_keep(&(struct chunkstate_look){ .block = addr, .words = { words[0], words[1] }, .nwords = 2 }, &b->state);
 }
 
 /* Who was at this place has gone. If it was of the same stack, what they have in common says how much alike such are. */
-static void succeed(struct following *f, struct block *old, struct block *b)
+static void succeed(struct following *f, struct followed_block *old, struct followed_block *b)
 {
-	if (old->stack == b->stack && old->flags & BLOCK_LOOKED && old->state.nwords >= 2) {
-		b->flags |= BLOCK_HEIR;
+	if (old->stack == b->stack && old->flags & FOLLOWED_LOOKED && old->state.nwords >= 2) {
+		b->flags |= FOLLOWED_HEIR;
 		b->was[0] = old->state.hashes[0];
 		b->was[1] = old->state.hashes[1];
 	}
@@ -190,7 +160,7 @@ static void succeed(struct following *f, struct block *old, struct block *b)
 
 int following_add(struct following *f, taddr addr, uint64_t head, const uint64_t words[2], uint32_t stack, uint64_t birth_ns)
 {
-	struct block fresh, *old = block_at(f, addr);
+	struct followed_block fresh, *old = block_at(f, addr);
 	const uint64_t size = chunkstate_size(head);
 	uint32_t number;
 	int r;
@@ -217,7 +187,7 @@ int following_add(struct following *f, taddr addr, uint64_t head, const uint64_t
 
 bool following_taken(struct following *f, taddr addr, uint64_t now_ns)
 {
-	struct block *b = block_at(f, addr);
+	struct followed_block *b = block_at(f, addr);
 
 	if (!b)
 		return false;
@@ -228,7 +198,7 @@ bool following_taken(struct following *f, taddr addr, uint64_t now_ns)
 
 bool following_drop(struct following *f, taddr addr, struct followed *out)
 {
-	struct block *b = block_at(f, addr);
+	struct followed_block *b = block_at(f, addr);
 
 	if (!b)
 		return false;
@@ -264,102 +234,6 @@ uint64_t following_next_ns(const struct following *f)
 	return f->n && !f->lost ? due_ns(f, f->queue[0]) : UINT64_MAX;
 }
 
-/* --- what a look says --- */
-
-/* Word @i is not what it was at the last look, or at birth. */
-static bool has_become(const struct block *b, const struct chunkstate *now, unsigned i)
-{
-	return i < chunkstate_common(&b->state, now) && chunkstate_changed(&b->state, now) & 1u << i;
-}
-
-/* Has free written there since? */
-static bool was_linked(struct following *f, const struct block *b, const struct following_looked *k, const struct chunkstate *now)
-{
-	const bool linked = following_linked(k);
-
-	tcachekey_see(&f->key, &k->look, linked, b->stack);
-	return (has_become(b, now, 1) && tcachekey_is(&f->key, &k->look)) || (has_become(b, now, 0) && linked);
-}
-
-/* Seems to lie in a larger free chunk. It may be that somebody is just changing what is before it, so it must stay so for a while. */
-static bool is_joined(struct block *b, const struct following_looked *k, uint32_t age_ms)
-{
-	const bool before = b->flags & BLOCK_JOINED, now = following_joined(k);
-
-	b->flags = (uint8_t)(now ? b->flags | BLOCK_JOINED : b->flags & ~BLOCK_JOINED);
-	return before && now && age_ms - b->seen_ms >= JOINED_MS;
-}
-
-/* What certainly shows that it has gone: the counter for it, or NULL. */
-static uint64_t *gone_by(struct following *f, struct block *b, const struct following_looked *k, const struct chunkstate *now, uint32_t age_ms)
-{
-	const enum chunkstate_use use = chunkstate_use(&k->look, k->head);
-
-	if (k->absent)
-		return &f->sums.gone_unmapped;
-	if (use == CHUNKSTATE_RESIZED)
-		return &f->sums.gone_resized;
-	if (use == CHUNKSTATE_FREE)
-		return &f->sums.gone_freed;
-	if (use == CHUNKSTATE_UNSEEN)
-		return NULL;
-	if (was_linked(f, b, k, now))
-		return &f->sums.gone_linked;
-	return is_joined(b, k, age_ms) ? &f->sums.gone_joined : NULL;
-}
-
-/* Its first look, with which the others are compared. */
-static void meet(struct following *f, struct block *b, const struct chunkstate *now)
-{
-	const struct chunkstate was = { .hashes = { b->was[0], b->was[1] }, .nwords = 2 };
-
-	alikeness_learn(&f->alikeness, b->stack, now, b->flags & BLOCK_HEIR ? &was : NULL);
-	b->flags |= BLOCK_LOOKED;
-}
-
-/* It is there: the same, or not to be told? */
-static enum fate compare(struct following *f, struct block *b, const struct chunkstate *now, uint32_t age_ms)
-{
-	enum alikeness_same same = ALIKENESS_SAME;
-
-	if (b->flags & BLOCK_LOOKED)
-		same = alikeness_judge(&f->alikeness, b->stack, &b->state, now);
-	else
-		meet(f, b, now);
-	b->state = *now;
-	b->flags |= same == ALIKENESS_ALIKE ? BLOCK_ALIKE : 0;
-	f->sums.alike += same == ALIKENESS_ALIKE;
-	if (b->flags & BLOCK_DOUBTFUL)
-		return ++b->doubts < DOUBTS ? FATE_SAME : FATE_UNKNOWN;
-	if (same == ALIKENESS_DIFFERENT) {
-		b->flags |= BLOCK_DOUBTFUL;
-		b->doubt_ms = age_ms;
-		return FATE_SAME;
-	}
-	b->seen_ms = age_ms;
-	b->looks += b->looks < UINT16_MAX;
-	return FATE_SAME;
-}
-
-/* FATE_SAME also if there is nothing new to say. */
-static enum fate judge(struct following *f, struct block *b, const struct following_looked *k, uint64_t now_ns)
-{
-	const uint32_t age_ms = now_ns > b->birth_ns ? (uint32_t)((now_ns - b->birth_ns) / MS) : 0;
-	struct chunkstate now;
-	uint64_t *why;
-
-	chunkstate_keep(&k->look, &now);
-	why = gone_by(f, b, k, &now, age_ms);
-	if (why) {
-		++*why;
-		return FATE_GONE;
-	}
-	f->sums.swapped += k->away;
-	if (b->flags & BLOCK_JOINED || chunkstate_use(&k->look, k->head) == CHUNKSTATE_UNSEEN)
-		return FATE_SAME;
-	return compare(f, b, &now, age_ms);
-}
-
 /* --- looking --- */
 
 /* Look at the @n blocks whose addresses are in f->looked. @last: and tell their fate, whatever it is. */
@@ -368,18 +242,18 @@ static void look_at(struct following *f, size_t n, bool last, uint64_t now_ns)
 	int r = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		const struct block *b = block_at(f, f->looked[i].addr);
+		const struct followed_block *b = block_at(f, f->looked[i].addr);
 
-		following_ask(&f->looked[i], (uint64_t)b->units * 16 | (b->flags & BLOCK_MAPPED ? 2 : 0));
+		following_ask(&f->looked[i], (uint64_t)b->units * 16 | (b->flags & FOLLOWED_MAPPED ? 2 : 0));
 	}
 	r = f->lost ? -ESRCH : following_read(&f->gather, f->looked, n);
 	f->lost = f->lost || r == -ESRCH || r == -EPERM;
 	for (size_t i = 0; i < n; i++) {
-		struct block *b = block_at(f, f->looked[i].addr);
-		enum fate fate = r < 0 ? FATE_SAME : judge(f, b, &f->looked[i], now_ns);
+		struct followed_block *b = block_at(f, f->looked[i].addr);
+		enum fate fate = r < 0 ? FATE_SAME : following_judge(&f->judge, b, &f->looked[i], now_ns);
 
 		f->sums.looks += r == 0;
-		if (last && fate == FATE_SAME && b->flags & BLOCK_DOUBTFUL)
+		if (last && fate == FATE_SAME && b->flags & FOLLOWED_DOUBTFUL)
 			fate = FATE_UNKNOWN;
 		if (fate != FATE_SAME || last)
 			end(f, b, fate, now_ns);
@@ -398,7 +272,7 @@ static uint64_t busy_ns(void)
 /* The next that is due is put back for its next look; those that were missed are left out. */
 static taddr take_due(struct following *f, uint64_t now_ns)
 {
-	struct block *b = &f->blocks[f->queue[0]];
+	struct followed_block *b = &f->blocks[f->queue[0]];
 
 	while (b->birth_ns + age_ns(f, b->next) <= now_ns)
 		b->next++;
@@ -445,9 +319,10 @@ int following_new(pid_t pid, uint64_t tcache_key, following_over *over, void *ct
 		return -ENOMEM;
 	f->over = over;
 	f->ctx = ctx;
-	f->key = (struct tcachekey){ .value = tcache_key, .given = tcache_key };
+	f->judge.sums = &f->sums;
+	f->judge.key = (struct tcachekey){ .value = tcache_key, .given = tcache_key };
 	addrmap_init(&f->index, sizeof(uint32_t));
-	alikeness_init(&f->alikeness);
+	alikeness_init(&f->judge.alikeness);
 	make_ages(f);
 	r = gather_open(&f->gather, pid);
 	if (r < 0) {
@@ -463,7 +338,7 @@ void following_free(struct following *f)
 	if (!f)
 		return;
 	gather_close(&f->gather);
-	alikeness_fini(&f->alikeness);
+	alikeness_fini(&f->judge.alikeness);
 	addrmap_fini(&f->index);
 	free(f->blocks);
 	free(f->queue);

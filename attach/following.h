@@ -17,7 +17,7 @@
  * given out (following_taken): a site that stands always sees its own. Both words changed: another one has the place, or it was written
  * to. Most of those are seen to go later, and then what was there before has gone, too.
  *
- * At most FOLLOWING_MAX blocks, of less than 100 bytes each. Not thread-safe; over() must not call back.
+ * At most FOLLOWING_MAX blocks, which then take 14 MB. Not thread-safe; over() must not call back.
  */
 #ifndef MM_FOLLOWING_H
 #define MM_FOLLOWING_H
