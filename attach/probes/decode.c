@@ -158,7 +158,8 @@ static void find_target(const cs_insn *in, struct insn *out)
 
 	if (out->flow != FLOW_JUMP && out->flow != FLOW_BRANCH && out->flow != FLOW_CALL)
 		return;
-	if (in->detail->x86.op_count < 1)
+	/* what a far return has is a number of bytes */
+	if (in->detail->x86.op_count < 1 || in->id == X86_INS_RETF || in->id == X86_INS_RETFQ)
 		return;
 	if (op->type == X86_OP_IMM && in->detail->x86.op_count == 1) {
 		out->target_known = true;

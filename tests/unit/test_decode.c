@@ -66,6 +66,7 @@ static void test_flow(void **state)
 		{ "\xcc", 1, FLOW_STOP, false, 0, 0 },
 		{ "\x48\x89\xc3", 3, FLOW_NEXT, false, 0, 0 },
 		{ "\xcb", 1, FLOW_JUMP, false, 0, 0 },	/* a far return goes where we cannot tell */
+		{ "\xca\x08\x00", 3, FLOW_JUMP, false, 0, 0 },
 	};
 
 	(void)state;
