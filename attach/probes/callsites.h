@@ -47,7 +47,8 @@ must_check int callsites_find(const struct elfimage *img, const struct callsite_
 /*
  * The same for functions that end with a jump to one of @targets (`jmp malloc@plt`): there is nothing behind it to be trapped, but who
  * calls @function gets the block, and is a site if @function is a target, too. @ret: behind the jump. @joined: the function has other ways out;
- * what it returns may then be something else. (The stubs of a PLT are no functions.)
+ * what it returns may then be something else. The stubs of a PLT are no functions; and jumps of 8 bits, which there are
+ * only between static functions that lie side by side, are not looked for.
  */
 must_check int callsites_tails(const struct elfimage *img, const struct callsite_target *targets, size_t n, struct callsite **out, size_t *nout);
 

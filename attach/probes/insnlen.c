@@ -35,7 +35,7 @@ static const char one_byte[] =
 	/* 9 */ "..........-....."
 	/* a */ "aaaa....bz......"
 	/* b */ "bbbbbbbbvvvvvvvv"
-	/* c */ "MMw.xxMZe.w..b-."
+	/* c */ "MMw.xxMxe.w..b-."
 	/* d */ "mmmm---.mmmmmmmm"
 	/* e */ "rrrrbbbbRR-r...."
 	/* f */ "p.pp..gG......mm";
@@ -53,7 +53,7 @@ static const char two_bytes[] =
 	/* 8 */ "RRRRRRRRRRRRRRRR"
 	/* 9 */ "mmmmmmmmmmmmmmmm"
 	/* a */ "...mMm--...mMmmm"
-	/* b */ "mmmmmmmmmmMmmmmm"
+	/* b */ "mmmmmmmmm-Mmmmmm"
 	/* c */ "mmMmMMMm........"
 	/* d */ "mmmmmmmmmmmmmmmm"
 	/* e */ "mmmmmmmmmmmmmmmm"
@@ -194,6 +194,19 @@ static bool skip_two_bytes(struct reading *r)
 	return skip_operands(r, two_bytes[opcode]);
 }
 
+/* 8f is pop, or what AMD had for some years: as VEX, of maps 8 (with 8 bits behind), 9, and 10 (with 32). */
+static bool skip_8f(struct reading *r)
+{
+	unsigned map = peek(r) & 0x1f;
+
+	if (!(peek(r) & 0x38))
+		return skip_operands(r, 'm');
+	r->at += 3;
+	if (r->word || r->lock || r->repeat || r->rex || map < 8 || map > 10)
+		return false;
+	return skip_operands(r, "MmZ"[map - 8]);
+}
+
 static bool skip_special(struct reading *r, uint8_t opcode)
 {
 	unsigned map;
@@ -201,8 +214,10 @@ static bool skip_special(struct reading *r, uint8_t opcode)
 	switch (opcode) {
 	case 0x0f:
 		return skip_two_bytes(r);
-	case 0x8f:	/* pop; else something of AMD's that is gone */
-		return !(peek(r) & 0x38) && skip_operands(r, 'm');
+	case 0x8f:
+		return skip_8f(r);
+	case 0xc7:	/* mov; with f8 behind it xbegin, and with 66 its jump is of 16 bits */
+		return !(r->word && peek(r) == 0xf8) && skip_operands(r, 'Z');
 	case 0xc5:
 		r->at++;
 		return skip_vector(r, 1);

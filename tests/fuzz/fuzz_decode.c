@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "attach/probes/decode.h"
+#include "attach/probes/insnlen.h"
 #include "tests/fuzz/fuzz.h"
 
 #define CODE 0x401000u
@@ -75,6 +76,19 @@ static void check_moved(struct decoder *d, const struct insn *in, const uint8_t 
 			 there.writes == in->writes && there.slot == in->slot);
 }
 
+/* What is behind an instruction does not matter, and where both say how long it is they mean the same. */
+static void check_shape(const uint8_t *code, size_t n, const struct insn *in)
+{
+	struct insn_shape shape, alone;
+
+	if (!insn_shape(code, n, &shape))
+		return;
+	promised(shape.len >= 1 && shape.len <= 15 && shape.len <= n && (!shape.jump || !shape.call));
+	promised(insn_shape(code, shape.len, &alone) && alone.len == shape.len && alone.rel == shape.rel && alone.call == shape.call);
+	promised(!in || in->len == shape.len);
+	promised(!in || !in->target_known || in->flow == FLOW_CALL || (shape.jump && in->target == in->addr + in->len + (taddr)(int64_t)shape.rel));
+}
+
 static void check(struct decoder *d, const uint8_t *code, size_t n, struct insn *in)
 {
 	promised(in->len >= 1 && in->len <= 15 && in->len <= n && memchr(in->text, '\0', sizeof(in->text)));
@@ -93,10 +107,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	memset(memory, 0x40, sizeof(memory));
 	for (size_t at = 0; at < size; at += in.len) {
-		if (decode(d, data + at, size - at, CODE + at, &in))
-			in.len = 1;
-		else
+		bool known = decode(d, data + at, size - at, CODE + at, &in) == 0;
+
+		check_shape(data + at, size - at, known ? &in : NULL);
+		if (known)
 			check(d, data + at, size - at, &in);
+		else
+			in.len = 1;
 	}
 	decoder_free(d);
 	return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * elfimage and plan: a file that the target chose, read and planned on by a
+ * elfimage, plan and callsites: a file that the target chose, read and planned on by a
  * process that may be root. It may give nothing, or nonsense; but every site that
  * is planned must be one that the keeper can carry out.
  */
@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <sys/mman.h>
 
+#include "attach/probes/callsites.h"
 #include "attach/probes/elfimage.h"
 #include "attach/probes/plan.h"
 #include "tests/fuzz/fuzz.h"
@@ -98,6 +99,39 @@ static void check_plan(const struct plan *p, struct decoder *d)
 	promised(plan_describe(p, d, 0x1000, text, sizeof(text)) >= 0 && strlen(text) < sizeof(text));
 }
 
+/* Every site follows an instruction in what is code, within the function that it is said to be in. */
+static void check_sites(const struct elfimage *img, const struct callsite *sites, size_t n)
+{
+	uint8_t code;
+
+	for (size_t i = 0; i < n; i++) {
+		promised(sites[i].target < 3 && sites[i].function < sites[i].ret && (!i || sites[i - 1].ret < sites[i].ret));
+		promised(elfimage_code(img, sites[i].ret - 1, &code, 1) == 1);
+	}
+}
+
+static void find_sites(struct elfimage *img)
+{
+	struct callsite_target targets[] = { { "malloc", 0 }, { "calloc", 0 }, { "elsewhere", 0 } };
+	struct callsite *sites;
+	size_t n, unsure;
+	uint64_t size;
+	bool ifunc;
+
+	for (size_t i = 0; i < sizeof(targets) / sizeof(*targets); i++) {
+		if (elfimage_find(img, targets[i].name, &targets[i].addr, &size, &ifunc))
+			targets[i].addr = 0;
+	}
+	if (callsites_find(img, targets, 3, &sites, &n, &unsure) == 0) {
+		check_sites(img, sites, n);
+		free(sites);
+	}
+	if (callsites_tails(img, targets, 3, &sites, &n) == 0) {
+		check_sites(img, sites, n);
+		free(sites);
+	}
+}
+
 /* Which options depends on every byte, so that mutations try them all. */
 static struct plan_options options_from(const uint8_t *data, size_t size)
 {
@@ -161,6 +195,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	look_around(img);
 	plan(img, &opt);
+	find_sites(img);
 	elfimage_close(img);
 	return 0;
 }

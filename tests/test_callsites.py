@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: MIT
+"""callsites, held against objdump on programs and libraries as distributions ship them.
+
+tests/tools/callsites finds the calls of allocators in a file; objdump disassembles the same file from one symbol, or
+one section, to the next. What we find and objdump does not would be a trap inside of an instruction: none may be. What
+we miss is counted. The lengths of instructions are held against objdump's one by one.
+"""
+import collections
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+
+import pytest
+
+TOP = pathlib.Path(__file__).parent.parent
+BUILD = TOP / os.environ.get("MM_BUILD", "build/release")
+TOOL = BUILD / "tools/callsites"
+
+ALLOCATORS = ["malloc", "calloc", "realloc", "memalign", "posix_memalign", "aligned_alloc", "strdup", "_Znwm", "_Znam",
+              "_ZnwmRKSt9nothrow_t", "xmalloc", "xcalloc", "xrealloc", "__gf_malloc", "__gf_calloc", "PyObject_Malloc", "PyMem_Malloc",
+              "CRYPTO_malloc", "CRYPTO_zalloc"]
+LIBRARIES = pathlib.Path("/usr/lib/x86_64-linux-gnu")
+FILES = [pathlib.Path("/usr/bin/python3"), pathlib.Path("/usr/bin/gdb"), LIBRARIES / "libstdc++.so.6", LIBRARIES / "libc.so.6",
+         LIBRARIES / "libcrypto.so.3", LIBRARIES / "libglusterfs.so.0", pathlib.Path("/usr/lib/openvswitch-switch/ovs-vswitchd"),
+         TOP / "build/victims/sampled", TOP / "build/victims/hot_static"]
+MISSING = 0.001  # of objdump's calls: what lies where nothing says that there is a function
+
+INSTRUCTION = re.compile(r"^ *([0-9a-f]+):\t((?:[0-9a-f]{2} )+) *\t?(.*)$")
+DIRECT = re.compile(r"^(?:\S+ )*call +(?:0x)?([0-9a-f]+)\b(?: <(.*)>)?")
+JUMP = re.compile(r"^(?:\S+ )*j[a-z]+ +(?:0x)?([0-9a-f]+)\b(?: <(.*)>)?")
+INDIRECT = re.compile(r"^(?:\S+ )*(call|jmp) +\*.*\(%rip\) +# ([0-9a-f]+)")
+
+# What objdump says of data: prefixes without an instruction; fwait is an instruction that it draws to the next.
+NO_INSTRUCTION = re.compile(r"^(?:[cdefgs]s|addr32|data16|lock|repn?z|rex[.WRXB]*| )+$|^\.byte|\(bad\)")
+
+Listing = collections.namedtuple("Listing", "calls jumps starts encodings")
+
+
+def output(*argv):
+    return subprocess.run([str(a) for a in argv], capture_output=True, text=True, check=True, timeout=300).stdout
+
+
+def defined(path):
+    """Where the file's own allocators are, by name."""
+    found = {}
+    for table in (["-D"], []):
+        for line in subprocess.run(["nm", *table, path], capture_output=True, text=True).stdout.splitlines():
+            words = line.split()
+            name = words[2].partition("@")[0] if len(words) == 3 else None
+            if name in ALLOCATORS and words[1] in "TtWi":
+                found.setdefault(name, int(words[0], 16))
+    return found
+
+
+def slots(path):
+    """The slots of the global offset table that hold an allocator."""
+    found = {}
+    for line in subprocess.run(["objdump", "-R", path], capture_output=True, text=True).stdout.splitlines():
+        words = line.split()
+        if len(words) == 3 and words[1] in ("R_X86_64_JUMP_SLOT", "R_X86_64_GLOB_DAT"):
+            name = words[2].partition("@")[0].partition("+")[0]
+            if name in ALLOCATORS:
+                found[int(words[0], 16)] = name
+    return found
+
+
+def leads_to(text, addresses, held, pattern, word):
+    """Which allocator an instruction goes to, or None."""
+    there = INDIRECT.match(text)
+    if there:
+        return held.get(int(there[2], 16)) if there[1] == word else None
+    there = pattern.match(text)
+    if not there:
+        return None
+    stub = (there[2] or "").partition("@plt")
+    if stub[1] and not stub[2] and stub[0] in ALLOCATORS:
+        return stub[0]
+    return addresses.get(int(there[1], 16))
+
+
+def disassembled(path):
+    """What objdump has: {return address: allocator}, {end of a jump: allocator}, and every encoding."""
+    addresses, held = {at: name for name, at in defined(path).items()}, slots(path)
+    listing = Listing({}, {}, set(), set())
+    with subprocess.Popen(["objdump", "-dw", path], stdout=subprocess.PIPE, text=True) as run:
+        for line in run.stdout:
+            m = INSTRUCTION.match(line)
+            if not m:
+                continue
+            at, code, text = int(m[1], 16), m[2].replace(" ", ""), m[3]
+            listing.starts.add(at)
+            if not NO_INSTRUCTION.search(text) and not code.startswith("9b"):
+                listing.encodings.add(code)
+            if re.match(r"(\S+ )*call ", text):
+                name = leads_to(text, addresses, held, DIRECT, "call")
+                if name:
+                    listing.calls[at + len(code) // 2] = name
+            elif re.match(r"(\S+ )*j[a-z]+ ", text):
+                name = leads_to(text, addresses, held, JUMP, "jmp")
+                if name:
+                    listing.jumps[at + len(code) // 2] = name
+    return listing
+
+
+def found(path):
+    """What we have: ({return address: (allocator, joined)}, {end of a jump: allocator}, unsure, milliseconds)."""
+    own = defined(path)
+    targets = [f"{name}={own[name]:x}" if name in own else name for name in ALLOCATORS]
+    *lines, last = output(TOOL, path, *targets).splitlines()
+    calls, jumps = {}, {}
+    for line in lines:
+        what, ret, _, target, joined = line.split()
+        if what == "call":
+            calls[int(ret, 16)] = (ALLOCATORS[int(target)], joined == "1")
+        else:
+            jumps[int(ret, 16)] = ALLOCATORS[int(target)]
+    return calls, jumps, int(last.split()[1]), float(last.split()[3])
+
+
+@pytest.fixture(scope="module", params=FILES, ids=lambda p: p.name)
+def pair(request):
+    path = request.param.resolve()
+    if not path.exists() or not shutil.which("objdump"):
+        pytest.skip(f"no {path}" if shutil.which("objdump") else "no objdump")
+    return disassembled(path), found(path)
+
+
+def test_no_call_that_is_none(pair):
+    listing, (calls, *_) = pair
+    assert {ret: name for ret, (name, _) in calls.items() if listing.calls.get(ret) != name} == {}
+    assert set(calls) <= listing.starts
+
+
+def test_hardly_a_call_missed(pair):
+    listing, (calls, _, unsure, _) = pair
+    missed = set(listing.calls) - set(calls)
+    assert len(missed) <= MISSING * len(listing.calls), sorted(map(hex, missed))
+    assert unsure <= len(missed) + 1  # what is not shown to be a call is counted
+    assert calls
+
+
+def test_tails_are_jumps(pair):
+    """The jumps of stubs are objdump's, and none of ours."""
+    listing, (_, jumps, *_) = pair
+    assert {ret: name for ret, name in jumps.items() if listing.jumps.get(ret) != name} == {}
+
+
+def test_lengths(pair):
+    """Other bytes behind an instruction change nothing; what we refuse is rare."""
+    encodings = sorted(pair[0].encodings)
+    said = subprocess.run([TOOL, "-l"], input="".join(f"{code}{'c3909090' * 4}\n" for code in encodings), capture_output=True, text=True,
+                          check=True).stdout.split()
+    wrong = [(code, int(n)) for code, n in zip(encodings, said) if int(n) not in (0, len(code) // 2)]
+    refused = [code for code, n in zip(encodings, said) if n == "0"]
+    assert wrong == []
+    assert len(refused) <= MISSING * len(encodings), refused[:50]
