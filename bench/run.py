@@ -23,6 +23,7 @@ import sys
 import census
 import events
 import flood
+import growth
 import in_gdb
 import names
 import pauses
@@ -207,6 +208,10 @@ def measure_flood(plan):
     return [Row(**row) for row in flood.rows(plan)]
 
 
+def measure_growth(plan):
+    return [Row(**row) for row in growth.rows(plan)]
+
+
 def measure_pauses(plan):
     return [Row(**row) for row in pauses.rows(plan)]
 
@@ -255,7 +260,7 @@ def measure_attach(plan):
 
 MEASUREMENTS = {"pair": measure_pair, "pair30": measure_pair30, "pair1cpu": measure_pair1cpu, "idle": measure_idle,
                 "fair": measure_fair, "lifted": measure_lifted, "attach": measure_attach, "stacks": measure_stacks, "names": measure_names,
-                "events": measure_events, "census": measure_census, "flood": measure_flood, "pauses": measure_pauses, "gdb": measure_gdb,
+                "events": measure_events, "census": measure_census, "flood": measure_flood, "growth": measure_growth, "pauses": measure_pauses, "gdb": measure_gdb,
                 "real": measure_real}
 QUICK = ["pair", "fair", "lifted"]
 
