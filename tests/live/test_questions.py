@@ -188,7 +188,7 @@ def families_of(target):
 def test_families_of_a_process(victim):
     target = victim("families")
     found = families_of(target)
-    assert set(found) == {"libc", "fd", "mmap", "thread"}
+    assert set(found) == {"libc", "fd", "growth", "mmap", "thread"}
     assert {module for _, module in found.values()} == {"libc.so.6"}
     target.end()
 

@@ -318,6 +318,9 @@ static void test_bad_rules(void **state)
 	refuse("--until 'f g'", "MODULE+0xOFFSET", "-p", "1", "--until", "f g");
 	refuse("(column 3)", "MODULE+0xOFFSET", "-p", "1", "--in", "f g");
 	refuse("--probe 'family f g'", "--probe 'alloc", "-p", "1", "--probe", "alloc a", "--probe", "family f g");
+	refuse("--growth watches nothing but", "--family libc,growth", "-p", "1", "--growth", "--family", "fd");
+	refuse("--growth has no verdicts", "", "-p", "1", "--growth", "--verdicts", "yes");
+	refuse("--growth means nothing to report", "", "report", "--growth", "x.mmt");
 	refuse("--family 'a,,b'", "mmattach probes", "-p", "1", "--family", "a,,b");
 	refuse("--family ''", "mmattach probes", "-p", "1", "--family", "");
 }

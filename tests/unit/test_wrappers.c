@@ -40,6 +40,35 @@ static void functions_of_c(void **state)
 	assert_wrapper(NULL, NULL, false);
 }
 
+/* What lies between malloc and the kernel may have any name, or none; but it is of the same file, and somebody called. */
+static void an_allocators_own(void **state)
+{
+	const struct summary_frame stack[] = {
+		{ .module = "/libc.so.6" }, { .function = "sysmalloc", .module = "/libc.so.6" }, { .function = "__libc_malloc", .module = "/libc.so.6" },
+		{ .linkage = "_Znwm", .module = "/libstdc++.so" }, { .function = "fill", .module = "/svc" }, { .function = "main", .module = "/svc" },
+	};
+	const struct summary_frame direct[] = {
+		{ .function = "take_pages", .module = "/svc" }, { .function = "std::invoke(int)", .module = "/svc" },
+		{ .function = "main", .module = "/svc" },
+	};
+	const struct summary_frame across[] = {
+		{ .function = "take_pages", .module = "/svc" }, { .function = "malloc", .module = "/libc.so.6" },
+		{ .function = "main", .module = "/svc" },
+	};
+	const struct summary_frame inside[] = { { .function = "malloc" }, { .function = "main" } };
+
+	(void)state;
+	assert_int_equal(wrappers_allocator(stack, 6), 3);
+	assert_int_equal(wrappers_count(stack, 6), 0);
+	assert_int_equal(wrappers_count(stack + 3, 3), 1);
+	assert_int_equal(wrappers_allocator(stack, 3), 0);
+	assert_int_equal(wrappers_allocator(stack, 0), 0);
+	assert_int_equal(wrappers_allocator(stack + 3, 3), 1);
+	assert_int_equal(wrappers_allocator(direct, 3), 0);
+	assert_int_equal(wrappers_allocator(across, 3), 0);
+	assert_int_equal(wrappers_allocator(inside, 2), 0);
+}
+
 static void functions_of_cxx(void **state)
 {
 	(void)state;
@@ -159,6 +188,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(functions_of_c),
+		cmocka_unit_test(an_allocators_own),
 		cmocka_unit_test(functions_of_cxx),
 		cmocka_unit_test(what_calls_back),
 		cmocka_unit_test(functions_of_rust),
