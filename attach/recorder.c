@@ -70,7 +70,9 @@ static int put_head(struct recorder *r, struct writer *w, uint32_t piece)
 		err = runfacts_put_probes(l, l->now_us, w);
 	if (err == 0)
 		err = runfacts_put_look(l, 0, l->now_us, w);
-	return err < 0 ? err : runfacts_put_numbers(l, l->now_us, w);
+	if (err == 0)
+		err = runfacts_put_numbers(l, l->now_us, w);
+	return err < 0 ? err : runfacts_put_samples(l, l->now_us, w);
 }
 
 /* The first file is there before the run begins: recorder_begin puts its head. */

@@ -31,6 +31,7 @@ int ledger_init(struct ledger *l)
 	*l = (struct ledger){ .nowhere = DEFS_NONE };
 	defs_init(&l->defs);
 	addrmap_init(&l->aside, sizeof(struct ledger_aside));
+	ledger_samples_init(&l->samples);
 	addrmap_init(&l->probe_index, sizeof(size_t));
 	addrmap_init(&l->lost_index, sizeof(size_t));
 	addrmap_init(&l->gap_index, sizeof(size_t));
@@ -68,6 +69,7 @@ void ledger_fini(struct ledger *l)
 	free(l->twice);
 	free(l->orphans);
 	ledger_look_fini(&l->look);
+	ledger_samples_fini(&l->samples);
 	addrmap_fini(&l->aside);
 	addrmap_fini(&l->probe_index);
 	addrmap_fini(&l->lost_index);
@@ -94,7 +96,7 @@ static size_t book_memory(const struct ledger_book *book)
 size_t ledger_memory(const struct ledger *l)
 {
 	size_t sum = defs_memory(&l->defs) + addrmap_memory(&l->aside) + l->norphans * sizeof(*l->orphans) +
-		     l->look.with.size + l->look.unknown.size;
+		     l->look.with.size + l->look.unknown.size + ledger_samples_memory(&l->samples);
 
 	for (size_t i = 0; i < l->nbooks; i++)
 		sum += book_memory(&l->books[i]);

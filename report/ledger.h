@@ -28,6 +28,7 @@
 #include "base/addrmap.h"
 #include "base/cleanup.h"
 #include "report/judged.h"
+#include "report/ledger_sample.h"
 #include "report/live.h"
 #include "report/objects.h"
 #include "report/series.h"
@@ -155,6 +156,7 @@ struct ledger {
 	uint64_t held_blocks, held_bytes;
 	uint64_t resizing;		/* blocks that ledger_settle put back */
 	struct ledger_look look;
+	struct ledger_samples samples;
 #define X(name, reason) uint64_t name;
 	LEDGER_DOUBTS(X)
 #undef X

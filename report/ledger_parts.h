@@ -8,6 +8,7 @@
  *	ledger_older.c	events of blocks and objects that this ledger does not know
  *	ledger_run.c	information about the run
  *	ledger_verdicts.c	which blocks are still reached
+ *	ledger_sample.c	what a sampled run says of its stacks
  */
 #ifndef MM_LEDGER_PARTS_H
 #define MM_LEDGER_PARTS_H

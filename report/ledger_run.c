@@ -319,6 +319,11 @@ static int take(struct ledger *l, const struct fact *f)
 		return ledger_take_look(l, f->look);
 	case MMT_JUDGED:
 		return ledger_take_judged(l, f);
+	case MMT_SAMPLE:
+		return ledger_take_sample(l, f);
+	case MMT_BUDGET:
+		ledger_take_budget(l, f->budget);
+		return 0;
 	case MMT_END:
 		l->ended = true;
 		return 0;

@@ -114,3 +114,37 @@ int runfacts_put_numbers(const struct ledger *l, uint64_t time_us, struct writer
 		r = put_counts(l, time_us, w);
 	return r < 0 ? r : put_lost(l, time_us, w);
 }
+
+static int put_family(const struct ledger *l, uint32_t family, uint64_t time_us, struct writer *w)
+{
+	const struct fact f = { .kind = MMT_FAMILY, .time_us = time_us, .family = l->defs.families[family].number };
+
+	return writer_put(w, &f);
+}
+
+static int put_sample(const struct ledger *l, const struct ledger_sample *s, uint64_t time_us, struct writer *w)
+{
+	struct fact f = info(time_us, MMT_SAMPLE);
+	int r = put_family(l, s->family, time_us, w);
+
+	f.sample.stack = l->defs.stacks[s->stack].number;
+	f.sample.its = &s->its;
+	return r < 0 ? r : writer_put(w, &f);
+}
+
+static int put_budget(const struct ledger *l, uint64_t time_us, struct writer *w)
+{
+	struct fact f = info(time_us, MMT_BUDGET);
+
+	f.budget = &l->samples.budget;
+	return l->samples.has_budget ? writer_put(w, &f) : 0;
+}
+
+int runfacts_put_samples(const struct ledger *l, uint64_t time_us, struct writer *w)
+{
+	int r = put_budget(l, time_us, w);
+
+	for (size_t i = 0; i < l->samples.n && r == 0; i++)
+		r = put_sample(l, &l->samples.all[i], time_us, w);
+	return r < 0 || !l->samples.n ? r : put_family(l, l->family, time_us, w);
+}

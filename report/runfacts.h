@@ -25,4 +25,10 @@ must_check int runfacts_put_look(const struct ledger *l, uint64_t passed, uint64
 /* Numbers until now: hits, counts, losses. */
 must_check int runfacts_put_numbers(const struct ledger *l, uint64_t time_us, struct writer *w);
 
+/*
+ * What a sampled run says of its stacks, of all families, and of its budget. Afterwards the writer's family is that of the last fact that @l has
+ * taken, as before.
+ */
+must_check int runfacts_put_samples(const struct ledger *l, uint64_t time_us, struct writer *w);
+
 #endif

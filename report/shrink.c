@@ -4,7 +4,7 @@
  *
  *	head		run, target, families, all frames, probes: at the time of the first fact
  *	orphans		with their times, among them the first of each kind of double free, with the number of them
- *	the rest	at the time of the last fact: numbers until now, gaps, notes; places; blocks put aside; blocks held, objects;
+ *	the rest	at the time of the last fact: numbers until now, samples, gaps, notes; places; blocks put aside; blocks held, objects;
  *			verdicts
  *	totals, end, names
  *
@@ -175,6 +175,13 @@ static void put_numbers(struct shrink *s)
 #undef X
 }
 
+/* Those of a later piece take their place. */
+static void put_samples(struct shrink *s)
+{
+	if (s->err == 0)
+		s->err = runfacts_put_samples(s->l, s->l->now_us, s->w);
+}
+
 static void put_words(struct shrink *s)
 {
 	const struct ledger *l = s->l;
@@ -251,6 +258,7 @@ static void put_all(struct shrink *s)
 	put_head(s);
 	put_orphans_and_twice(s);
 	put_numbers(s);
+	put_samples(s);
 	put_words(s);
 	for (uint32_t i = 0; i < l->nbooks; i++) {
 		shrink_put_family(s, l->now_us, i);
