@@ -120,7 +120,7 @@ int reporting_summary(struct reporting *r, struct ledger *l, struct summary *out
 	out->round = r->round;
 	r->reported = out->ntwice;
 	for (size_t i = 0; i < out->ngroups; i++)
-		r->reported += out->groups[i].verdict != VERDICT_REACHABLE;
+		r->reported += summary_group_suspect(&out->groups[i]);
 	for (size_t i = 0; i < out->nrefs; i++)
 		r->reported += summary_refs_suspect(&out->refs[i]);
 	return err;
@@ -131,7 +131,8 @@ static void put_suppressions(const struct summary *s, struct strbuf *sb)
 	size_t number = 1;
 
 	for (size_t i = 0; i < s->ngroups; i++)
-		suppressions_generate(s->groups[i].stack, s->groups[i].depth, SUPPRESS_LEAK, s->groups[i].verdict, number++, sb);
+		if (!s->groups[i].sampled || summary_group_suspect(&s->groups[i]))
+			suppressions_generate(s->groups[i].stack, s->groups[i].depth, SUPPRESS_LEAK, s->groups[i].verdict, number++, sb);
 	for (size_t i = 0; i < s->nrefs; i++)
 		if (s->refs[i].ntaken && summary_refs_suspect(&s->refs[i]))
 			suppressions_generate(s->refs[i].taken[0].frames, s->refs[i].taken[0].depth, SUPPRESS_LEAK, VERDICT_UNKNOWN,

@@ -25,13 +25,26 @@ static void add_run(const struct ledger *l, struct summary *s)
 		s->run.frontend = summary_string(s, l->run.frontend);
 	if (l->run.mode)
 		s->run.mode = summary_string(s, l->run.mode);
-	if (l->counts[MMT_COUNT_DUTY_PPM])
+	if (l->counts[MMT_COUNT_DUTY_PPM] || ledger_is_sampled(l))
 		s->run.duty = l->counts[MMT_COUNT_DUTY_PPM] / 1e6;
 	s->run.events = l->counts[MMT_COUNT_EVENTS];
 	s->run.stacks_cut = l->counts[MMT_COUNT_STACKS_CUT];
 	s->run.stacks_lost = l->counts[MMT_COUNT_STACKS_LOST];
 	s->run.ring_waits = l->counts[MMT_COUNT_RING_WAITS];
 	s->run.stopped_seconds = l->counts[MMT_COUNT_STOPPED_US] / 1e6;
+}
+
+static void add_budget(const struct ledger *l, struct summary_budget *out)
+{
+	const struct fact_budget *b = &l->samples.budget;
+
+	if (!l->samples.has_budget)
+		return;
+	*out = (struct summary_budget){
+		.told = true, .promise = b->promise_ppm / 1e6, .worst = b->worst_ppm / 1e6, .spent_s = b->spent_us / 1e6,
+		.wall_s = b->wall_us / 1e6, .closed = b->closed, .closed_s = b->closed_us / 1e6, .sites = b->sites, .hit = b->sites_hit,
+		.settled = b->sites_settled, .candidates = b->candidates, .unfound = b->unfound,
+	};
 }
 
 /* --- verdicts --- */
@@ -256,6 +269,7 @@ int account_summary(struct ledger *l, const struct groups_options *opt, struct s
 	summary_init(out);
 	add_target(l, out);
 	add_run(l, out);
+	add_budget(l, &out->run.budget);
 	add_verdicts(l, out);
 	out->totals = (struct summary_totals){
 		.allocs = l->allocs, .frees = l->frees, .unmatched_frees = l->unmatched_frees,

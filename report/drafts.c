@@ -22,8 +22,10 @@ static struct ledger_book *book_of(const struct drafts *ds)
 void drafts_fini(struct drafts *ds)
 {
 	for (size_t i = 0; i < ds->n; i++)
-		if (ds->all[i].first == i)
+		if (ds->all[i].first == i) {
 			free(ds->all[i].path.frames);
+			free(ds->all[i].sampled);
+		}
 	free(ds->all);
 	free(ds->of_stack);
 	addrmap_fini(&ds->by_hash);
@@ -129,6 +131,16 @@ static void look_at_objects(const struct drafts *ds, struct stock *st)
 	}
 }
 
+/* What is told only in numbers has no age. */
+static void look_at_samples(const struct drafts *ds, struct stock *st)
+{
+	const struct ledger_samples *s = &ds->ledger->samples;
+
+	for (size_t i = 0; i < s->n && !ds->older_than_us; i++)
+		if (s->all[i].family == ds->family && s->all[i].its.seen)
+			st->wanted[slot_of(ds, s->all[i].stack, VERDICT_UNKNOWN)] = true;
+}
+
 static void add_kept(struct kept *to, const struct kept *k)
 {
 	if (!k->blocks)
@@ -193,13 +205,37 @@ static uint32_t of_verdict(struct drafts *ds, uint32_t first, enum verdict verdi
 	return made;
 }
 
+static int add_sample(const struct drafts *ds, struct draft *d, uint32_t stack)
+{
+	const struct fact_sample *its = ledger_sample(ds->ledger, ds->family, stack);
+
+	if (!its)
+		return 0;
+	if (!d->sampled)
+		d->sampled = calloc(1, sizeof(*d->sampled));
+	if (!d->sampled)
+		return -ENOMEM;
+	sampled_add(d->sampled, its);
+	return 0;
+}
+
+static bool is_empty(const struct drafts *ds, uint32_t stack)
+{
+	const struct place *p = &book_of(ds)->places[stack];
+
+	return stack >= book_of(ds)->nplaces || !(p->allocs || p->frees || p->blocks);
+}
+
 /* What the place has counted, kept or not. */
 static int add_place(struct drafts *ds, struct draft *d, uint32_t stack)
 {
 	const struct place *p = ledger_place(ds->ledger, ds->family, stack);
+	int r = add_sample(ds, d, stack);
 
+	if (r < 0)
+		return r;
 	if (!p)
-		return stack < book_of(ds)->nplaces ? -ENOMEM : 0;
+		return is_empty(ds, stack) ? 0 : -ENOMEM;
 	d->allocs += p->allocs;
 	d->frees += p->frees;
 	d->taken += p->taken;
@@ -294,6 +330,7 @@ static void share_counts(struct drafts *ds)
 		d->allocs = first->allocs;
 		d->frees = first->frees;
 		d->taken = first->taken;
+		d->sampled = first->sampled;
 		d->held_bytes = first->held_bytes;
 		memcpy(d->points, first->points, sizeof(d->points));
 	}
@@ -328,10 +365,27 @@ static int count_empty_places(struct drafts *ds, const struct stock *st)
 
 /* --- those that look the same --- */
 
+/* Is it the first of its path, which owns what they have in common? */
+static bool is_first(const struct draft *d)
+{
+	return d->first == d->twin;
+}
+
+static void merge_samples(struct draft *to, struct draft *d)
+{
+	if (to->sampled && d->sampled) {
+		sampled_merge(to->sampled, d->sampled);
+	} else if (!to->sampled && is_first(to) && is_first(d)) {
+		to->sampled = d->sampled;
+		d->sampled = NULL;
+	}
+}
+
 /* @d is another's twin: all it has goes there. */
-static void merge(struct draft *to, const struct draft *d)
+static void merge(struct draft *to, struct draft *d)
 {
 	add_kept(&to->kept, &d->kept);
+	merge_samples(to, d);
 	to->allocs += d->allocs;
 	to->frees += d->frees;
 	to->taken += d->taken;
@@ -399,6 +453,7 @@ static int draft_stock(struct drafts *ds, struct stock *st)
 	look_at_blocks(ds, st);
 	look_at_leaders(ds, st);
 	look_at_objects(ds, st);
+	look_at_samples(ds, st);
 	r = draft_all(ds, st);
 	if (r == 0)
 		r = count_empty_places(ds, st);

@@ -4,7 +4,7 @@
  * with what was counted there: what will be a group of the report, or of objects a place of one, before it has
  * names. Blocks of one path that got several verdicts are as many drafts; what was counted there is told in each of them.
  *
- * Of blocks these are the stacks that keep some. Of objects those that took or dropped references of one that is
+ * Of blocks these are the stacks that keep some; of a sampled run also those of which it tells by numbers only, unless an age is asked for. Of objects those that took or dropped references of one that is
  * still held.
  */
 #ifndef MM_DRAFTS_H
@@ -18,6 +18,7 @@
 #include "report/growth.h"
 #include "report/ledger.h"
 #include "report/paths.h"
+#include "report/sampled.h"
 #include "report/summary.h"
 
 /* What a stack, or several, keep. Not of objects: they are no one stack's. */
@@ -34,6 +35,7 @@ struct draft {
 	struct kept kept;
 	uint64_t allocs, frees;		/* references taken, dropped */
 	uint64_t taken;			/* bytes that were ever allocated */
+	struct sampled *sampled;	/* what a sampled run says of its stacks: of all drafts of a path, the first one's; NULL: nothing */
 	uint64_t held_bytes;		/* at the end, however young; references taken here, on objects that are held */
 	uint64_t points[MMT_SERIES_POINTS];
 	uint32_t skip;			/* frames at the front that do not tell it from another: wrappers */

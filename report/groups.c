@@ -80,12 +80,34 @@ static int show(struct maker *mk, struct draft *d)
 	return 0;
 }
 
+/* How it grows is not what the blocks that happen to be followed do. */
+static void add_sample(const struct maker *mk, const struct draft *d, struct summary_sample *its, struct summary_group *g)
+{
+	sampled_judge(d->sampled, its);
+	sampled_growth(its, mk->ledger->now_us / 1e6, &g->growth);
+	g->sampled = its;
+}
+
+/* Of a sampled run its blocks are few of many. */
+static uint64_t kept_bytes(const struct maker *mk, const struct draft *d)
+{
+	struct summary_sample its;
+	uint64_t estimated;
+
+	if (!d->sampled)
+		return d->kept.bytes;
+	sampled_judge(d->sampled, &its);
+	estimated = sampled_kept_bytes(&its, mk->ledger->now_us / 1e6);
+	return estimated > d->kept.bytes ? estimated : d->kept.bytes;
+}
+
 static int add_group(struct maker *mk, struct draft *d)
 {
 	const struct defs *defs = &mk->ledger->defs;
 	struct growth_point series[MMT_SERIES_POINTS + 1];
 	cleanup_free struct summary_frame *frames = NULL;
 	taddr sample = d->kept.sample;
+	struct summary_sample sampled;
 	struct summary_group g = {
 		.family = groups_family_name(mk->ledger, mk->drafts.family),
 		.tag = d->path.tag == DEFS_NONE ? NULL : defs->tags[d->path.tag].text,
@@ -93,9 +115,9 @@ static int add_group(struct maker *mk, struct draft *d)
 		.allocs = d->allocs, .frees = d->frees, .bytes_taken = d->taken, .bytes_returned = d->taken - d->held_bytes,
 		.verdict = d->verdict,
 		.kind = { .indirect_blocks = d->kept.indirect_blocks, .indirect_bytes = d->kept.indirect_bytes },
-		.oldest_s = ledger_age_s(mk->ledger, d->kept.oldest_us),
-		.youngest_s = ledger_age_s(mk->ledger, d->kept.youngest_us),
-		.series = series, .samples = &sample, .nsamples = 1, .wrappers = d->wrappers,
+		.oldest_s = d->kept.blocks ? ledger_age_s(mk->ledger, d->kept.oldest_us) : 0,
+		.youngest_s = d->kept.blocks ? ledger_age_s(mk->ledger, d->kept.youngest_us) : 0,
+		.series = series, .samples = &sample, .nsamples = d->kept.blocks ? 1 : 0, .wrappers = d->wrappers,
 		.stack_end = expand_path_end(defs, d->path.frames, d->path.depth, d->path.end),
 	};
 	int r = expand_path(defs, d->path.frames, d->path.depth, &frames, &g.depth);
@@ -107,6 +129,8 @@ static int add_group(struct maker *mk, struct draft *d)
 	mk->drafts.all[d->first].is_told = true;
 	g.npoints = drafts_series(&mk->drafts, d, series);
 	growth_judge(series, g.npoints, mk->ledger->now_us / 1e6, d->allocs, d->frees, &g.growth);
+	if (d->sampled)
+		add_sample(mk, d, &sampled, &g);
 	d->is_group = true;
 	d->serial = mk->summary->ngroups;
 	summary_add_group(mk->summary, &g);
@@ -126,7 +150,7 @@ static int make_groups(struct maker *mk)
 
 		if (d->hidden)
 			continue;
-		if (d->kept.bytes < mk->opt->min_bytes)
+		if (kept_bytes(mk, d) < mk->opt->min_bytes)
 			hide(&mk->summary->filtered, d);
 		else
 			r = add_group(mk, d);
@@ -229,6 +253,8 @@ int groups_wanted(const struct ledger *l, bool *wanted)
 		for (uint32_t i = 0; i < l->books[b].nplaces; i++)
 			if (l->books[b].places[i].blocks)
 				want_stack(d, i, wanted);
+	for (size_t i = 0; i < l->samples.n; i++)
+		want_stack(d, l->samples.all[i].stack, wanted);
 	for (size_t b = 0; b < l->nbooks; b++)
 		want_objects(d, l->books[b].objects, wanted);
 	for (size_t i = 0; i < l->ntwice; i++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * summary: see summary.h. Lists that grow by doubling, and a pool of strings. Of references: summary_refs.c.
+ Of sampled runs: summary_sampled.c.
  */
 #include "report/summary.h"
 
@@ -27,6 +28,7 @@ void summary_fini(struct summary *s)
 		free(s->groups[i].stack);
 		free(s->groups[i].series);
 		free(s->groups[i].samples);
+		free(s->groups[i].sampled);
 	}
 	for (size_t i = 0; i < s->nrefs; i++)
 		summary_refs_fini(&s->refs[i]);
@@ -242,6 +244,7 @@ void summary_add_group(struct summary *s, const struct summary_group *group)
 	g->kind.content = summary_string(s, group->kind.content);
 	g->stack = summary_copy_stack(s, group->stack, &g->depth);
 	g->series = summary_copy(s, group->series, group->npoints, sizeof(*g->series));
+	g->sampled = summary_copy(s, group->sampled, group->sampled != NULL, sizeof(*g->sampled));
 	g->samples = summary_copy(s, group->samples, group->nsamples, sizeof(*g->samples));
 	g->wrappers = g->depth ? group->wrappers : 0;
 	g->npoints = g->series ? group->npoints : 0;
@@ -343,6 +346,8 @@ static int compare_groups(const void *pa, const void *pb, void *ctx)
 	const struct summary_group *a = pa, *b = pb;
 	int order = summary_compare_families(ctx, a->family, b->family);
 
+	if (!order && (a->sampled || b->sampled))
+		order = summary_compare_sampled(a, b);
 	if (!order)
 		order = summary_rank(a->verdict) - summary_rank(b->verdict);
 	if (!order)

@@ -21,7 +21,9 @@
 #include "base/texts.h"
 #include "base/taddr.h"
 #include "base/verdict.h"
+#include "report/estimate.h"
 #include "report/growth.h"
+#include "report/survival.h"
 
 struct summary_frame {
 	taddr pc;		/* as unwound: the return address, but for the leaf */
@@ -84,6 +86,20 @@ struct summary_kind {
 	uint64_t indirect_blocks, indirect_bytes;	/* of lost ones, a watch's too: what is lost with them, in groups of its own */
 };
 
+/*
+ * Of a group in a sampled run: what is estimated from the hits that were seen and the blocks that were followed, with 95 % intervals
+ * (report/sampled.h). The group's blocks and bytes are those that are followed and still there.
+ */
+struct summary_sample {
+	uint64_t seen, late_seen;	/* allocations; of these, in the last fifth of the run */
+	double bytes_each;		/* of one, as the allocator has rounded it */
+	bool standing;			/* by now none of its allocations goes unseen, but when the budget is used up */
+	struct estimate allocs;		/* a minute */
+	struct estimate kept_blocks, kept_bytes;	/* likewise: what stays of them */
+	struct survival survival;
+	struct survival_step steps[SURVIVAL_STEPS];
+};
+
 /* One stack, one tag, one family, one verdict; or one kind and one verdict. */
 struct summary_group {
 	const char *family;
@@ -105,6 +121,7 @@ struct summary_group {
 	taddr *samples;			/* some of the kept blocks */
 	size_t nsamples;
 	struct summary_kind kind;
+	struct summary_sample *sampled;	/* NULL: the run is not, or nothing is known */
 	size_t serial;			/* how many were added before it: stays with it when the summary is sorted */
 };
 
@@ -198,6 +215,16 @@ struct summary_gap {
 	const char *why;
 };
 
+/* What a sampled run has promised to cost, what it did cost, and how much of the program that sufficed for. */
+struct summary_budget {
+	bool told;
+	double promise, worst;		/* share of the time; of any ten seconds */
+	double spent_s, wall_s;		/* threads stood still, summed over them; in so long */
+	uint64_t closed;		/* times that it was used up; so long nothing was seen: */
+	double closed_s;
+	uint64_t sites, hit, settled, candidates, unfound;	/* as in struct fact_budget */
+};
+
 /* How it was found out which blocks are still reached. */
 struct summary_verdicts {
 	bool told;			/* somebody looked, or there is a reason why nobody did */
@@ -226,7 +253,7 @@ struct summary_run {
 	double seconds;
 	const char *frontend;	/* "ptrace", "gdb" */
 	const char *mode;	/* "exact", "sampled" */
-	double duty;		/* share of the time in which traps stood: 1 when exact */
+	double duty;		/* share of the time in which traps stood: 1 when exact; sampled: the mean over sites that were hit */
 	uint64_t events;
 	uint64_t stacks_cut;	/* stacks longer than what was copied of them */
 	uint64_t stacks_lost;	/* stacks with an outermost frame whose caller nothing tells */
@@ -239,6 +266,7 @@ struct summary_run {
 	struct summary_gap *gaps;
 	size_t ngaps;
 	struct summary_verdicts verdicts;
+	struct summary_budget budget;
 };
 
 struct summary_totals {
@@ -311,7 +339,8 @@ void summary_add_suppression(struct summary *s, const struct summary_suppression
 void summary_add_trace(struct summary *s, const char *path);
 
 /*
- * Families in their order; of each the groups by verdict (summary_rank), then by bytes, most first. Groups of objects: those born while we watched by
+ * Families in their order; of each the groups by verdict (summary_rank), then by bytes, most first; of a sampled run by what becomes of their
+ * blocks (what stays is first), then by estimated kept bytes a minute. Groups of objects: those born while we watched by
  * their number, then older ones with a count of their own, then older ones without. The same order for the same data.
  * Call it before printing.
  */
@@ -323,6 +352,11 @@ int summary_rank(enum verdict v);
 bool summary_is_lost(enum verdict v);
 /* A lost group's bytes, and those that are lost with it. */
 uint64_t summary_weight(const struct summary_group *g);
+
+/* Was only a part of it seen? */
+bool summary_is_sampled(const struct summary_run *run);
+/* Is it, or may it be, a leak: is there something to report? Not what is reached; of a sampled run only what stays. */
+bool summary_group_suspect(const struct summary_group *g);
 
 /* The family called @name; one without numbers, of blocks, if there is none. */
 const struct summary_family *summary_family(const struct summary *s, const char *name);

@@ -24,6 +24,9 @@ int summary_compare_texts(const char *a, const char *b);
 int summary_compare_families(const struct summary *s, const char *a, const char *b);
 int summary_compare_stacks(const struct summary_frame *a, size_t na, const struct summary_frame *b, size_t nb);
 
+/* Groups of a sampled run; of others: the same. */
+int summary_compare_sampled(const struct summary_group *a, const struct summary_group *b);
+
 void summary_sort_refs(struct summary *s);
 void summary_refs_fini(struct summary_refs *r);
 

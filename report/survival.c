@@ -85,7 +85,8 @@ static void run_course(const struct survival_step *steps, bool lost_are_gone, st
 	for (unsigned i = 1; i <= SURVIVAL_STEPS; i++) {
 		c->left[i] = c->left[i - 1] * (1 - hazard(&steps[i - 1], at_risk(steps, i), lost_are_gone));
 		c->n[i] = known_of(c, steps, i);
-		if (i < SURVIVAL_STEPS && c->known == i - 1 && c->n[i] >= SURVIVAL_ENOUGH)
+		/* where nobody is left, all is known */
+		if (i < SURVIVAL_STEPS && c->known == i - 1 && c->left[i - 1] > 0 && c->n[i] >= SURVIVAL_ENOUGH)
 			c->known = i;
 	}
 }
@@ -148,4 +149,14 @@ void survival_judge(const struct survival_step steps[SURVIVAL_STEPS], uint64_t s
 	out->kind = kind_of(steps, known.known, out);
 	if (out->kind == SURVIVAL_STAYS && !late_seen && seen >= TABLE_SEEN)
 		out->kind = SURVIVAL_TABLE;
+}
+
+unsigned survival_left(const struct survival_step steps[SURVIVAL_STEPS], double left[SURVIVAL_STEPS])
+{
+	struct course c;
+
+	run_course(steps, false, &c);
+	for (unsigned i = 0; i <= c.known; i++)
+		left[i] = c.left[i];
+	return c.known + 1;
 }

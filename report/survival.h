@@ -60,6 +60,11 @@ void survival_count(struct survival_step steps[SURVIVAL_STEPS], double age_s, en
 /* @seen: blocks seen when they were given out; @late_seen: of these, in the last fifth of the run. */
 void survival_judge(const struct survival_step steps[SURVIVAL_STEPS], uint64_t seen, uint64_t late_seen, struct survival *out);
 
+/*
+ * The share that is left of all at the beginning of each step, as far as enough is known of it; of how many steps that is so: one at least.
+ */
+unsigned survival_left(const struct survival_step steps[SURVIVAL_STEPS], double left[SURVIVAL_STEPS]);
+
 const char *survival_name(enum survival_kind kind);
 
 #endif
