@@ -56,6 +56,14 @@ void json_real(struct strbuf *sb, const char *separator, const char *name, doubl
 	strbuf_printf(sb, "%.6f", isfinite(value) ? value : 0.0);
 }
 
+void json_real_or_null(struct strbuf *sb, const char *separator, const char *name, double value)
+{
+	if (isfinite(value))
+		json_real(sb, separator, name, value);
+	else
+		json_text(sb, separator, name, NULL);
+}
+
 void json_address(struct strbuf *sb, const char *separator, const char *name, uint64_t value)
 {
 	json_key(sb, separator, name);

@@ -25,6 +25,7 @@ void json_number(struct strbuf *sb, const char *separator, const char *name, uin
 void json_signed(struct strbuf *sb, const char *separator, const char *name, int64_t value);
 void json_bool(struct strbuf *sb, const char *separator, const char *name, bool value);
 void json_real(struct strbuf *sb, const char *separator, const char *name, double value);	/* 0 for infinity and NaN */
+void json_real_or_null(struct strbuf *sb, const char *separator, const char *name, double value);	/* null for infinity and NaN */
 void json_address(struct strbuf *sb, const char *separator, const char *name, uint64_t value);
 
 /* {"blocks": N, "bytes": N}; and such a one for each verdict. */

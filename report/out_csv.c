@@ -3,11 +3,44 @@
 #include "report/out_csv.h"
 
 #include <inttypes.h>
+#include <math.h>
+#include <stdbool.h>
 
 #include "report/csv.h"
 
 #define HEAD "family,blocks,bytes,bytes_direct,allocs,frees,oldest_s,youngest_s,verdict," \
-	     "growth,bytes_per_minute,since_s,stack_end," CSV_WHERE ",tag,net,indirect_blocks,indirect_bytes"
+	     "growth,bytes_per_minute,since_s,stack_end," CSV_WHERE ",tag,net,indirect_blocks,indirect_bytes,"	\
+	     "turnover,seen,followed,allocs_per_minute,kept_bytes_per_minute,kept_bytes_low,kept_bytes_high,share_kept,share_age_s,half_s"
+
+/* What is not known, and what nothing bounds, is an empty cell. */
+static void put_known(struct strbuf *sb, double value, bool known)
+{
+	if (known && isfinite(value))
+		csv_real(sb, ",", value);
+	else
+		strbuf_putc(sb, ',');
+}
+
+/* Empty cells where the run is not sampled. */
+static void put_sample(struct strbuf *sb, const struct summary_sample *s)
+{
+	const struct survival *v = s ? &s->survival : NULL;
+
+	if (!v) {
+		strbuf_puts(sb, ",,,,,,,,,,");
+		return;
+	}
+	csv_string(sb, ",", survival_name(v->kind));
+	csv_number(sb, ",", s->seen);
+	csv_number(sb, ",", v->followed);
+	csv_real(sb, ",", s->allocs.value);
+	csv_real(sb, ",", s->kept_bytes.value);
+	csv_real(sb, ",", s->kept_bytes.low);
+	put_known(sb, s->kept_bytes.high, true);
+	csv_real(sb, ",", v->share);
+	csv_real(sb, ",", v->age_s);
+	put_known(sb, v->half_s, v->half_s > 0);
+}
 
 static void put_group(struct strbuf *sb, const struct summary_group *g)
 {
@@ -29,6 +62,7 @@ static void put_group(struct strbuf *sb, const struct summary_group *g)
 	strbuf_puts(sb, ",");
 	csv_number(sb, ",", g->kind.indirect_blocks);
 	csv_number(sb, ",", g->kind.indirect_bytes);
+	put_sample(sb, g->sampled);
 	csv_end(sb);
 }
 
@@ -62,6 +96,7 @@ static void put_refs(struct strbuf *sb, const struct summary_refs *r)
 	csv_where(sb, ",", u->frames, u->depth, u->wrappers, u->end);
 	csv_string(sb, ",", NULL);
 	strbuf_printf(sb, ",%" PRId64 ",0,0", r->net);
+	put_sample(sb, NULL);
 	csv_end(sb);
 }
 

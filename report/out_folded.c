@@ -3,6 +3,7 @@
 #include "report/out_folded.h"
 
 #include "report/folded.h"
+#include "report/sampled.h"
 
 /* References too many, where they are most suspected to come from. */
 static void add_refs(struct folded *f, const struct summary_refs *r)
@@ -16,6 +17,14 @@ static void add_refs(struct folded *f, const struct summary_refs *r)
 		   r->objects * (uint64_t)r->net, 0);
 }
 
+static void add_group(struct folded *f, const struct summary *s, const struct summary_group *g)
+{
+	uint64_t bytes = g->sampled ? sampled_kept_bytes(g->sampled, s->run.seconds) : g->bytes;
+
+	if (bytes || !g->sampled)
+		folded_add(f, g, bytes, 0);
+}
+
 int out_folded(const struct summary *s, struct strbuf *sb)
 {
 	struct folded f;
@@ -26,7 +35,7 @@ int out_folded(const struct summary *s, struct strbuf *sb)
 	folded_init(&f, folded_families(s));
 	f.verdicts = s->run.verdicts.taken;
 	for (size_t i = 0; i < s->ngroups; i++)
-		folded_add(&f, &s->groups[i], s->groups[i].bytes, 0);
+		add_group(&f, s, &s->groups[i]);
 	for (size_t i = 0; i < s->nrefs; i++)
 		add_refs(&f, &s->refs[i]);
 	r = folded_put(&f, 1, sb);

@@ -7,6 +7,7 @@
 
 #include "report/json.h"
 #include "report/json_lookup.h"
+#include "report/json_sampled.h"
 
 static void put_target(struct strbuf *sb, const struct summary_target *t)
 {
@@ -95,6 +96,7 @@ static void put_run(struct strbuf *sb, const struct summary_run *run)
 	json_bool(sb, ", ", "stopped_known", summary_stops_known(run));
 	put_probes(sb, run);
 	put_gaps(sb, run);
+	json_budget(sb, &run->budget);
 	put_verdicts(sb, &run->verdicts);
 	strbuf_putc(sb, '}');
 }
@@ -171,6 +173,8 @@ static void put_group(struct strbuf *sb, const struct summary *s, const struct s
 		put_lost_with(sb, g);
 	if (s->scanned)
 		put_kind(sb, &g->kind);
+	if (g->sampled)
+		json_sample(sb, g->sampled);
 	put_growth(sb, &g->growth, "bytes_per_minute", g->series, g->npoints);
 	put_samples(sb, g->samples, g->nsamples);
 	json_number(sb, ", ", "wrappers", g->wrappers);

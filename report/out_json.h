@@ -7,11 +7,14 @@
  *	  "target":   {pid, comm, exe, cmdline},
  *	  "run":      {start, seconds, frontend, mode, duty, events, lost: {reason: count}, stacks_cut,
  *	               stacks_lost, ring_waits, stopped_seconds, stopped_known, probes: [{family, rule, module, hits, note}], gaps: [{start, seconds, why}],
+ *	               budget: {promise, spent, worst_ten_seconds, stopped_seconds, closed, closed_seconds, sites, sites_hit, settled, candidates, unfound},
  *	               verdicts: {taken, why_not, pause_seconds, expected_seconds, threads, not_stopped, bytes_copied, census, allocator,
  *	                          sums: {verdict: {blocks, bytes}}, watched: the same, doubts: ["..."]}},
  *	  "totals":   {allocs, frees, unmatched_frees, double_frees, live_blocks, live_bytes},
  *	  "groups":   [{family, tag, blocks, bytes, bytes_direct, allocs, frees, oldest_s, youngest_s, verdict, split,
  *	                indirect_blocks, indirect_bytes,
+ *	                seen, turnover, estimate: {allocs_per_minute, kept_blocks_per_minute, kept_bytes_per_minute, share_kept: [value, low, high], at_least,
+ *	                share_age_s, followed, followed_to_share_age, half_s}, survival: [{age_s, at_risk, gone, unknown}],
  *	                growth: {shape, bytes_per_minute, since_s}, series: [[seconds, bytes]], samples, wrappers, stack_end,
  *	                stack: [{pc, module, build_id, offset, function, linkage, file, line, inlined}]}],
  *	  "refs":     [{family, noun, objects, net, older, counted, oldest_s, youngest_s,
@@ -36,6 +39,11 @@
  * refs: objects of one signature (report/summary.h); taken is most suspect first, and its first place the one whose series that is. object_list is there if it was asked for
  * (--per-object): its counts are in the order of taken and dropped. tag is null where there is none.
  * Groups of a scan (report/out_scan_json.h) have a label and more besides.
+ * Sampled runs (run.mode "sampled") have run.budget, and the members from seen to survival. budget: shares of the time. duty: the mean over sites that were hit. estimate: what is true lies between low and high
+ * in 95 of 100 cases; high is null where nothing bounds it; at_least: hits came in bunches, and it may be any number more. Kept are those that stay as far as is known: share_kept of all, at the age share_age_s, which
+ * followed_to_share_age blocks of those followed have reached. half_s: half had gone by that age; null: not so many have. turnover: "stays" "goes", "table" (stays, but nothing was added in
+ * the last fifth of the run) or "unknown" (report/survival.h). blocks and bytes are those that are followed and still there, growth what follows from turnover and estimate. kept bytes are those of chunks, as the allocator rounds
+ * them.
  * The files that the run was read from are not named: reports of one run are the same, whichever way they are made.
  * Addresses are strings ("0x..."). What is not known is "" or 0, but a
  * probe's note, which is null where there is nothing to say. Always valid
