@@ -88,6 +88,12 @@ static void put_clean(struct strbuf *sb, const struct summary *s, const struct s
 	}
 }
 
+static void put_none_sampled(struct strbuf *sb)
+{
+	strbuf_puts(sb, "No allocation was seen. Either the process did nothing, or it allocates at places that cannot be found in its\n"
+		    "code: without --budget the allocator itself is watched, and every call is seen.\n");
+}
+
 static bool any_hidden(const struct summary_hidden *h)
 {
 	return h->groups || h->ref_groups;
@@ -101,6 +107,8 @@ void nothing_put(struct strbuf *sb, const struct summary *s)
 		strbuf_puts(sb, "All that is kept is hidden by suppressions or by options: see below.\n");
 	else if (!sums.kept && only_ranges(s))
 		put_not_grown(sb, &sums);
+	else if (summary_is_sampled(&s->run))
+		put_none_sampled(sb);
 	else if (!sums.taken)
 		put_unseen(sb, s, &sums);
 	else if (!sums.kept)

@@ -8,6 +8,7 @@
 
 #include "report/text_growth.h"
 #include "report/text_rows.h"
+#include "report/text_sampled.h"
 #include "report/text_stack.h"
 #include "report/words.h"
 
@@ -24,11 +25,24 @@ static const struct summary_group *group_at(const struct overview *o, size_t ind
 	return &o->summary->groups[o->part.first + index];
 }
 
+/* What stays first, then what may. */
+static struct rows_item sampled_item(const struct summary_group *g)
+{
+	const enum survival_kind kind = g->sampled ? g->sampled->survival.kind : SURVIVAL_UNKNOWN;
+
+	return (struct rows_item){
+		.growing = kind == SURVIVAL_STAYS || kind == SURVIVAL_UNKNOWN, .known = kind == SURVIVAL_STAYS,
+		.rate = g->sampled ? g->sampled->kept_bytes.value : 0,
+	};
+}
+
 /* Without times nothing can be said to grow. */
 static struct rows_item item(const struct overview *o, size_t index)
 {
 	const struct growth *g = &group_at(o, index)->growth;
 
+	if (o->sampled)
+		return sampled_item(group_at(o, index));
 	return (struct rows_item){
 		.lost = summary_is_lost(group_at(o, index)->verdict),
 		.growing = text_timed(o->summary) && text_growing(g), .known = g->shape != GROWTH_UNKNOWN,
@@ -49,7 +63,7 @@ int overview_make(const struct summary *s, const struct text_part *part, size_t 
 {
 	cleanup_free struct rows_item *items = calloc(part->n + 1, sizeof(*items));
 
-	*o = (struct overview){ .summary = s, .part = *part };
+	*o = (struct overview){ .summary = s, .part = *part, .sampled = summary_is_sampled(&s->run) };
 	o->verdicts = has_verdicts(o);
 	if (!items)
 		return -ENOMEM;
@@ -88,19 +102,16 @@ static size_t where_width(const struct overview *o)
 {
 	size_t others = text_number_width(&o->part) + COLUMN_SHARE + COLUMN_BLOCKS + 2 + COLUMN_GROWTH;
 
+	if (o->sampled)
+		return LINE - text_number_width(&o->part) - TEXT_SAMPLED_WIDTH - 2;
 	return LINE - others - (o->part.plain ? 0 : COLUMN_BYTES) - (o->verdicts ? COLUMN_VERDICT : 0);
 }
 
-static void put_row(const void *ctx, size_t index, struct strbuf *sb)
+static void put_cells(const struct overview *o, const struct summary_group *g, struct strbuf *sb)
 {
-	const struct overview *o = ctx;
-	const struct summary_group *g = group_at(o, index);
 	const struct text_course course = { &g->growth, g->series, g->npoints, o->part.plain };
 	cleanup_strbuf struct strbuf cell = STRBUF_INIT;
 
-	text_number(&cell, &o->part, index);
-	strbuf_puts(sb, "  ");
-	words_left(sb, &cell, text_number_width(&o->part));
 	put_amount(o, g, sb);
 	if (o->verdicts)
 		strbuf_printf(sb, "%-*s", COLUMN_VERDICT, verdict_name(g->verdict));
@@ -109,15 +120,35 @@ static void put_row(const void *ctx, size_t index, struct strbuf *sb)
 		words_left(sb, &cell, TEXT_GROWTH_WIDTH);
 		strbuf_putc(sb, ' ');
 	}
+}
+
+static void put_row(const void *ctx, size_t index, struct strbuf *sb)
+{
+	const struct overview *o = ctx;
+	const struct summary_group *g = group_at(o, index);
+	cleanup_strbuf struct strbuf cell = STRBUF_INIT;
+
+	text_number(&cell, &o->part, index);
+	strbuf_puts(sb, "  ");
+	words_left(sb, &cell, text_number_width(&o->part));
+	if (o->sampled)
+		text_sampled_cells(sb, g);
+	else
+		put_cells(o, g, sb);
 	text_where(sb, g, where_width(o));
 	strbuf_putc(sb, '\n');
 }
 
+/* Of a sampled run the numbers are in the entries. */
 static void put_more(const void *ctx, const size_t *indices, size_t n, struct strbuf *sb)
 {
 	const struct overview *o = ctx;
 	uint64_t bytes = 0, blocks = 0;
 
+	if (o->sampled) {
+		words_count(sb, n, "place");
+		return;
+	}
 	for (size_t i = 0; i < n; i++) {
 		bytes += group_at(o, indices[i])->bytes;
 		blocks += group_at(o, indices[i])->blocks;
@@ -132,6 +163,11 @@ static void put_more(const void *ctx, const size_t *indices, size_t n, struct st
 static void put_heads(const struct overview *o, struct strbuf *sb)
 {
 	strbuf_printf(sb, "  %-*s", (int)text_number_width(&o->part), "");
+	if (o->sampled) {
+		text_sampled_heads(sb);
+		strbuf_puts(sb, "where\n");
+		return;
+	}
 	if (!o->part.plain)
 		strbuf_printf(sb, "%*s%*s", COLUMN_BYTES, "kept", COLUMN_SHARE, "share");
 	strbuf_printf(sb, "%*s", COLUMN_BLOCKS, o->part.plain ? "kept" : "blocks");
@@ -145,9 +181,11 @@ static void put_heads(const struct overview *o, struct strbuf *sb)
 	strbuf_puts(sb, "where\n");
 }
 
+static const struct text_titles sampled_titles = { "stays", "stays, or may stay", "may stay", "does not grow" };
+
 void overview_put(const struct overview *o, struct strbuf *sb)
 {
-	const struct text_rows rows = { put_row, put_more, o };
+	const struct text_rows rows = { put_row, put_more, o, o->sampled ? &sampled_titles : NULL };
 
 	if (!o->part.n)
 		return;
@@ -167,6 +205,10 @@ void overview_rest(const struct overview *o, struct strbuf *sb)
 	}
 	strbuf_putc(sb, '\n');
 	words_count(sb, o->part.n - o->rows.nshown, "more group");
+	if (o->sampled) {
+		strbuf_puts(sb, " not shown (--top 0 shows all)\n");
+		return;
+	}
 	strbuf_puts(sb, " with ");
 	if (o->part.plain)
 		text_things(sb, &o->part, blocks);

@@ -16,6 +16,7 @@ struct overview {
 	const struct summary *summary;
 	struct text_part part;
 	bool verdicts;			/* there are some */
+	bool sampled;			/* the run is: rows tell estimates (report/text_sampled.h) */
 	struct rows rows;		/* indices are those of the part */
 };
 

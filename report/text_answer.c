@@ -4,6 +4,7 @@
  *
  *	svc (1234) kept 79 blocks, 1.1 MiB, of 700 allocations in 10s, growing by 384 KiB/min
  *	svc (1234) grew by 120 MiB in 10s: 874 ranges of 880 that it took, growing by 720 MiB/min
+ *	svc (1234), sampled for 10m: 2 places keep what they take, together about 1.3 MiB/min (1.0 MiB to 1.6 MiB)
  *	svc (1234) kept 529 dict objects: 529 of 15876 references taken in 10m were not dropped, growing
  */
 #include "report/text_answer.h"
@@ -14,6 +15,7 @@
 
 #include "report/text_growth.h"
 #include "report/text_parts.h"
+#include "report/text_sampled.h"
 #include "report/text_verdicts.h"
 #include "report/words.h"
 
@@ -134,6 +136,8 @@ static void put_family(struct strbuf *sb, const struct summary *s, const struct 
 		put_refs(sb, s, part);
 	else if (part->family.ranges)
 		put_ranges(sb, s, part);
+	else if (summary_is_sampled(&s->run))
+		text_sampled_answer(sb, s, part);
 	else
 		put_blocks(sb, s, part);
 }
@@ -161,6 +165,17 @@ static void put_twice(struct strbuf *sb, const struct summary *s)
 	words_count(sb, s->totals.double_frees, "DOUBLE FREE");
 }
 
+static void put_verb(struct strbuf *sb, const struct summary *s, bool ranges)
+{
+	if (!summary_is_sampled(&s->run)) {
+		strbuf_puts(sb, ranges ? " grew by" : " kept");
+		return;
+	}
+	strbuf_puts(sb, ", sampled for ");
+	words_seconds(sb, s->run.seconds);
+	strbuf_putc(sb, ':');
+}
+
 void text_answer(struct strbuf *sb, const struct summary *s)
 {
 	struct text_part part;
@@ -169,10 +184,11 @@ void text_answer(struct strbuf *sb, const struct summary *s)
 	if (s->target.pid)
 		strbuf_printf(sb, " (%d)", (int)s->target.pid);
 	text_part(s, 0, &part);
-	strbuf_puts(sb, part.family.ranges && !part.several ? " grew by" : " kept");
+	put_verb(sb, s, part.family.ranges && !part.several);
 	if (part.several) {
 		part.several = false;
-		put_time(sb, s, &part);
+		if (!summary_is_sampled(&s->run))
+			put_time(sb, s, &part);
 		put_each(sb, s);
 	} else {
 		strbuf_putc(sb, ' ');

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "report/text_growth.h"
+#include "report/text_sampled.h"
 #include "report/text_stack.h"
 #include "report/text_verdicts.h"
 #include "report/words.h"
@@ -46,13 +47,10 @@ static void put_taken(struct strbuf *sb, const struct text_part *part, const str
 	strbuf_puts(sb, " given back");
 }
 
-void text_group(struct strbuf *sb, const struct summary *s, const struct text_part *part, size_t index)
+static void put_exact(struct strbuf *sb, const struct summary *s, const struct text_part *part, const struct summary_group *g)
 {
-	const struct summary_group *g = &s->groups[part->first + index];
 	const struct text_course course = { &g->growth, g->series, g->npoints, part->plain };
 
-	text_number(sb, part, index);
-	strbuf_putc(sb, ' ');
 	put_size(sb, part, g);
 	put_taken(sb, part, g);
 	if (text_timed(s))
@@ -64,5 +62,17 @@ void text_group(struct strbuf *sb, const struct summary *s, const struct text_pa
 	}
 	strbuf_putc(sb, '\n');
 	text_growth_line(sb, s, &course);
+}
+
+void text_group(struct strbuf *sb, const struct summary *s, const struct text_part *part, size_t index)
+{
+	const struct summary_group *g = &s->groups[part->first + index];
+
+	text_number(sb, part, index);
+	strbuf_putc(sb, ' ');
+	if (summary_is_sampled(&s->run))
+		text_sampled_group(sb, part, g);
+	else
+		put_exact(sb, s, part, g);
 	text_stack(sb, g->stack, g->depth, g->wrappers, g->stack_end);
 }

@@ -5,6 +5,8 @@
  *	[1] 1.3 MiB (61%) in 670 blocks of 700 allocated here, 2s to 4m59s old
  *	    grows by 266 KiB/min                    |..::--==++**##%%@@|
  *	    #0 cache_insert (leaky_service+0x12a4) /src/leaky_service.c:52
+ *
+ * Of a sampled run: report/text_sampled.h.
  */
 #ifndef MM_TEXT_GROUP_H
 #define MM_TEXT_GROUP_H

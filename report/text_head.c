@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <time.h>
 
+#include "report/text_budget.h"
 #include "report/text_parts.h"
 #include "report/text_probes.h"
 #include "report/text_verdicts.h"
@@ -99,7 +100,7 @@ static void put_watched(struct strbuf *sb, const struct summary_run *run)
 		strbuf_printf(sb, " from %s", strbuf_str(&start));
 	strbuf_puts(sb, ", ");
 	strbuf_text(sb, run->mode);
-	if (run->duty < 1) {
+	if (run->duty < 1 && !summary_is_sampled(run)) {
 		strbuf_puts(sb, ", traps stood ");
 		words_percent(sb, run->duty, 1);
 		strbuf_puts(sb, " of the time");
@@ -217,7 +218,9 @@ void text_head(struct strbuf *sb, const struct summary *s)
 	put_events(sb, s);
 	put_stopped(sb, &s->run);
 	text_verdicts_head(sb, &s->run.verdicts);
-	if (text_counts_blocks(s))
+	if (summary_is_sampled(&s->run))
+		text_budget(sb, s);
+	else if (text_counts_blocks(s))
 		put_totals(sb, &s->totals);
 	for (size_t i = 0; i < s->nfamilies; i++)
 		if (s->families[i].refs)

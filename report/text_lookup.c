@@ -215,6 +215,8 @@ static void put_nothing(struct strbuf *sb, const struct summary *s, const struct
 	uint64_t lost = summary_lost_total(s);
 
 	strbuf_printf(sb, PRItaddr " is not in a block that is held: released, or older than the watch, or never one", at->addr);
+	if (summary_is_sampled(&s->run))
+		strbuf_puts(sb, ", or not among the blocks that this sampled run has followed");
 	if (lost)
 		strbuf_printf(sb, ", or its event is among the %" PRIu64 " lost", lost);
 	strbuf_putc(sb, '\n');

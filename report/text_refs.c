@@ -128,7 +128,7 @@ static void put_more(const void *ctx, const size_t *indices, size_t n, struct st
 
 void text_refs_table(const struct text_refs *t, struct strbuf *sb)
 {
-	const struct text_rows rows = { put_row, put_more, t };
+	const struct text_rows rows = { put_row, put_more, t, NULL };
 
 	if (!t->n)
 		return;

@@ -18,16 +18,20 @@ static void put_part(const struct text_rows *t, const char *title, const size_t 
 	strbuf_putc(sb, '\n');
 }
 
-static const char *growing_title(const struct rows *rows)
+static const char *growing_title(const struct text_titles *titles, const struct rows *rows)
 {
 	if (rows->nunknown == rows->ngrowing)
-		return "kept, perhaps growing";
-	return rows->nunknown ? "growing, or perhaps growing" : "growing";
+		return titles->unknown;
+	return rows->nunknown ? titles->both : titles->growing;
 }
 
 void text_rows_put(const struct text_rows *t, const struct rows *rows, bool timed, struct strbuf *sb)
 {
-	put_part(t, growing_title(rows), rows->order, rows->ngrowing, rows->growing_rows, sb);
-	put_part(t, timed ? "kept, but not growing" : "kept", rows->order + rows->ngrowing, rows->nkept, rows->kept_rows,
+	static const struct text_titles untimed = { "growing", "growing, or perhaps growing", "kept, perhaps growing", "kept" };
+	static const struct text_titles usual = { "growing", "growing, or perhaps growing", "kept, perhaps growing", "kept, but not growing" };
+	const struct text_titles *titles = t->titles ? t->titles : timed ? &usual : &untimed;
+
+	put_part(t, growing_title(titles, rows), rows->order, rows->ngrowing, rows->growing_rows, sb);
+	put_part(t, titles->kept, rows->order + rows->ngrowing, rows->nkept, rows->kept_rows,
 		 sb);
 }

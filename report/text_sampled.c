@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/text_sampled.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "report/sampled.h"
+#include "report/words.h"
+
+#define CELL_KEPT 34
+#define CELL_TAKEN (TEXT_SAMPLED_WIDTH - CELL_KEPT - 2)
+
+static const struct summary_sample nothing_told = { .kept_bytes = { .high = INFINITY }, .survival = { .high = 1 } };
+
+static const struct summary_sample *sample_of(const struct summary_group *g)
+{
+	return g->sampled ? g->sampled : &nothing_told;
+}
+
+/* --- estimates --- */
+
+static void put_amount(struct strbuf *sb, double amount, bool plain)
+{
+	const uint64_t whole = amount > 0 ? amount < 1e18 ? (uint64_t)llround(amount) : (uint64_t)1e18 : 0;
+
+	if (!plain)
+		words_size(sb, whole);
+	else if (amount > 0 && amount < 9.95)
+		strbuf_printf(sb, "%.1f", amount);
+	else
+		strbuf_printf(sb, "%" PRIu64, whole);
+}
+
+/* " (921 KiB to 1.5 MiB)". Where more may be is no upper end. */
+static void put_range(struct strbuf *sb, const struct estimate *e, bool plain)
+{
+	strbuf_puts(sb, " (");
+	put_amount(sb, e->low, plain);
+	if (e->at_least || !isfinite(e->high)) {
+		strbuf_puts(sb, " or more)");
+		return;
+	}
+	strbuf_puts(sb, " to ");
+	put_amount(sb, e->high, plain);
+	strbuf_putc(sb, ')');
+}
+
+static void put_estimate(struct strbuf *sb, const struct estimate *e, bool plain)
+{
+	strbuf_puts(sb, e->at_least ? "at least " : "about ");
+	put_amount(sb, e->value, plain);
+	strbuf_puts(sb, "/min");
+	put_range(sb, e, plain);
+}
+
+/* Two digits are as much as is known. */
+static void put_about_seconds(struct strbuf *sb, double seconds)
+{
+	double unit = seconds > 0 ? pow(10, floor(log10(seconds)) - 1) : 1;
+
+	words_seconds(sb, seconds < 60 ? round(seconds / unit) * unit : seconds);
+}
+
+/* --- what becomes of the blocks --- */
+
+static uint64_t sum_of_unknown(const struct summary_sample *its)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < SURVIVAL_STEPS; i++)
+		sum += its->steps[i].unknown;
+	return sum;
+}
+
+/* The first reason that holds. */
+static void put_why_unknown(struct strbuf *sb, const struct summary_sample *its)
+{
+	const struct survival *v = &its->survival;
+	const uint64_t lost = sum_of_unknown(its);
+
+	if (v->followed < SURVIVAL_ENOUGH) {
+		strbuf_puts(sb, v->followed ? "only " : "");
+		words_count(sb, v->followed, "block");
+		strbuf_puts(sb, v->followed == 1 ? " was followed" : " were followed");
+	} else if (lost * 2 >= v->followed) {
+		strbuf_printf(sb, "%" PRIu64 " of the %" PRIu64 " blocks that were followed were written to, and it cannot be told whether they are the same",
+			      lost, v->followed);
+	} else if (v->age_s < SURVIVAL_MIN_AGE_S) {
+		strbuf_printf(sb, "too few of the %" PRIu64 " blocks that were followed have come to an age of ", v->followed);
+		words_seconds(sb, SURVIVAL_MIN_AGE_S);
+	} else {
+		strbuf_puts(sb, "some stay, and some go late");
+	}
+}
+
+static void put_survivors(struct strbuf *sb, const struct survival *v)
+{
+	if (v->share <= 0) {
+		strbuf_puts(sb, "nothing of it is still there after ");
+		words_seconds(sb, v->age_s);
+		strbuf_puts(sb, ", as ");
+		words_count(sb, v->followed, "followed block");
+		strbuf_puts(sb, v->followed == 1 ? " shows" : " show");
+		return;
+	}
+	words_percent(sb, v->share, 1);
+	strbuf_puts(sb, " (");
+	words_percent(sb, v->low, 1);
+	strbuf_puts(sb, " to ");
+	words_percent(sb, v->high, 1);
+	strbuf_puts(sb, ") of it is still there after ");
+	words_seconds(sb, v->age_s);
+	strbuf_puts(sb, ", as ");
+	words_count(sb, v->old, "followed block");
+	strbuf_puts(sb, v->old == 1 ? " of that age shows" : " of that age show");
+}
+
+static int percent_of(double share)
+{
+	return (int)lround(100 * share);
+}
+
+/* "still there after: 3ms 98%, 1s 12%": where it changes, and at the end; if it does. */
+static void put_ages(struct strbuf *sb, const struct summary_sample *its)
+{
+	double left[SURVIVAL_STEPS];
+	unsigned n = survival_left(its->steps, left);
+	int said = -1;
+
+	if (n < 2 || percent_of(left[1]) == percent_of(left[n - 1]))
+		return;
+	strbuf_puts(sb, "    still there after:");
+	for (unsigned i = 1; i < n; i++) {
+		if (percent_of(left[i]) == said && i + 1 < n)
+			continue;
+		strbuf_puts(sb, said < 0 ? " " : ", ");
+		words_seconds(sb, survival_age_s(i));
+		strbuf_putc(sb, ' ');
+		words_percent(sb, left[i], 1);
+		said = percent_of(left[i]);
+	}
+	strbuf_putc(sb, '\n');
+}
+
+/* --- an entry --- */
+
+static void put_first_words(struct strbuf *sb, const struct text_part *part, const struct summary_sample *its)
+{
+	switch (its->survival.kind) {
+	case SURVIVAL_STAYS:
+		strbuf_puts(sb, "keeps ");
+		put_estimate(sb, part->plain ? &its->kept_blocks : &its->kept_bytes, part->plain);
+		break;
+	case SURVIVAL_TABLE:
+		strbuf_puts(sb, "stays, but nothing was added in the last fifth of the watch: a table, or what is needed once");
+		break;
+	case SURVIVAL_GOES:
+		strbuf_puts(sb, "what it takes goes again");
+		if (its->survival.half_s > 0) {
+			strbuf_puts(sb, ": half of it within ");
+			put_about_seconds(sb, its->survival.half_s);
+		} else {
+			strbuf_puts(sb, ", slowly");
+		}
+		break;
+	default:
+		strbuf_puts(sb, "not known whether it stays: ");
+		put_why_unknown(sb, its);
+	}
+	strbuf_putc(sb, '\n');
+}
+
+static void put_taken(struct strbuf *sb, const struct text_part *part, const struct summary_sample *its)
+{
+	strbuf_puts(sb, "    takes ");
+	put_estimate(sb, &its->allocs, true);
+	if (!part->plain) {
+		strbuf_puts(sb, ", ");
+		put_amount(sb, its->bytes_each, false);
+		strbuf_puts(sb, " each");
+	}
+	strbuf_printf(sb, "; %" PRIu64 " seen%s\n", its->seen, its->standing ? ", by now each of them is" : "");
+}
+
+void text_sampled_group(struct strbuf *sb, const struct text_part *part, const struct summary_group *g)
+{
+	const struct summary_sample *its = sample_of(g);
+
+	put_first_words(sb, part, its);
+	put_taken(sb, part, its);
+	if (its->survival.age_s > 0) {
+		strbuf_puts(sb, "    ");
+		put_survivors(sb, &its->survival);
+		strbuf_putc(sb, '\n');
+	}
+	put_ages(sb, its);
+	if (!g->tag)
+		return;
+	strbuf_puts(sb, "    tag ");
+	strbuf_text(sb, g->tag);
+	strbuf_putc(sb, '\n');
+}
+
+/* --- a row --- */
+
+void text_sampled_heads(struct strbuf *sb)
+{
+	strbuf_printf(sb, "  %-*s%*s", CELL_KEPT - 2, "keeps a minute", CELL_TAKEN, "takes/min");
+	strbuf_puts(sb, "  ");
+}
+
+static void put_kept_cell(struct strbuf *sb, const struct summary_sample *its)
+{
+	const struct survival *v = &its->survival;
+
+	switch (v->kind) {
+	case SURVIVAL_STAYS:
+		strbuf_puts(sb, its->kept_bytes.at_least ? ">= " : "");
+		put_amount(sb, its->kept_bytes.value, false);
+		put_range(sb, &its->kept_bytes, false);
+		break;
+	case SURVIVAL_TABLE:
+		strbuf_puts(sb, "nothing more");
+		break;
+	case SURVIVAL_GOES:
+		strbuf_puts(sb, v->half_s > 0 ? "half gone in " : "goes slowly");
+		if (v->half_s > 0)
+			put_about_seconds(sb, v->half_s);
+		break;
+	default:
+		strbuf_puts(sb, "not known");
+		if (!isfinite(its->kept_bytes.high) || its->kept_bytes.at_least)
+			break;
+		strbuf_puts(sb, ", at most ");
+		put_amount(sb, its->kept_bytes.high, false);
+	}
+}
+
+void text_sampled_cells(struct strbuf *sb, const struct summary_group *g)
+{
+	const struct summary_sample *its = sample_of(g);
+	cleanup_strbuf struct strbuf cell = STRBUF_INIT;
+
+	put_kept_cell(&cell, its);
+	strbuf_puts(sb, "  ");
+	words_left(sb, &cell, CELL_KEPT - 2);
+	put_amount(&cell, its->allocs.value, true);
+	words_right(sb, &cell, CELL_TAKEN);
+	strbuf_puts(sb, "  ");
+}
+
+/* --- the answer --- */
+
+struct counted {
+	uint64_t kinds[SURVIVAL_KIND_COUNT];
+	struct estimate kept;	/* bytes a minute, of what stays */
+};
+
+static struct counted count(const struct summary *s, const struct text_part *part)
+{
+	struct counted c = { 0 };
+
+	for (size_t i = part->first; i < part->first + part->n; i++) {
+		const struct summary_sample *its = sample_of(&s->groups[i]);
+
+		c.kinds[its->survival.kind]++;
+		if (its->survival.kind == SURVIVAL_STAYS)
+			sampled_add_estimate(&c.kept, part->plain ? &its->kept_blocks : &its->kept_bytes);
+	}
+	return c;
+}
+
+void text_sampled_answer(struct strbuf *sb, const struct summary *s, const struct text_part *part)
+{
+	const struct counted c = count(s, part);
+	const uint64_t stays = c.kinds[SURVIVAL_STAYS], level = c.kinds[SURVIVAL_TABLE] + c.kinds[SURVIVAL_GOES];
+
+	if (stays) {
+		words_count(sb, stays, "place");
+		strbuf_puts(sb, stays == 1 ? " keeps what it takes, " : " keep what they take, together ");
+		put_estimate(sb, &c.kept, part->plain);
+	} else {
+		strbuf_puts(sb, "no place is known to keep what it takes");
+	}
+	if (c.kinds[SURVIVAL_UNKNOWN])
+		strbuf_printf(sb, "; of %" PRIu64 "%s it is not known", c.kinds[SURVIVAL_UNKNOWN], stays ? " more" : "");
+	if (level)
+		strbuf_printf(sb, "; %" PRIu64 " %s not grow", level, level == 1 ? "does" : "do");
+}
