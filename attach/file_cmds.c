@@ -109,6 +109,19 @@ static int print_diff(const struct options *opt, struct reporting *reporting, co
 	return r;
 }
 
+/* Of a stack at most so many blocks are followed, however many it keeps. */
+static int refuse_sampled(const struct options *opt, const struct summary *old, const struct summary *new)
+{
+	const bool first = summary_is_sampled(&old->run);
+
+	if (!first && !summary_is_sampled(&new->run))
+		return 0;
+	log_error("%s is of a sampled run (--budget), which knows only some of the blocks: what it kept cannot be held against another run",
+		  opt->files.all[first ? 0 : 1]);
+	log_hint("the reports of both say how much each place keeps a minute: mmattach report --format csv");
+	return -EINVAL;
+}
+
 static int diff_summaries(const struct options *opt, struct reporting *reporting, struct summary *old,
 			  struct summary *new)
 {
@@ -117,6 +130,8 @@ static int diff_summaries(const struct options *opt, struct reporting *reporting
 
 	if (r == 0)
 		r = summarize(opt, reporting, &opt->files.all[1], 1, new);
+	if (r == 0)
+		r = refuse_sampled(opt, old, new);
 	if (r < 0)
 		return r;
 	r = diff_make(old, new, &d);

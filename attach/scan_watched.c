@@ -13,6 +13,16 @@
 
 #define SLACK 64	/* usable bytes beyond those asked for, where the trace has exact sizes */
 
+/* Few of a place's blocks would have a stack, and all others be told without: as if they came from elsewhere. */
+static int refuse_sampled(const struct ledger *l)
+{
+	if (!ledger_is_sampled(l))
+		return 0;
+	log_error("the trace is of a sampled run (--budget), which has followed a few blocks of each place only");
+	log_hint("without --with-trace blocks are told by class and size; a trace without --budget knows them all");
+	return -EINVAL;
+}
+
 int scan_watched_open(const struct options *opt, struct scan_watched *out)
 {
 	const struct replay_options replay = { .progress = isatty(STDERR_FILENO) && !opt->quiet };
@@ -25,10 +35,12 @@ int scan_watched_open(const struct options *opt, struct scan_watched *out)
 	r = replay_files(opt->with_traces.all, opt->with_traces.n, &replay, &out->ledger);
 	if (r < 0)
 		return r;
-	r = ledger_settle(&out->ledger);
+	r = refuse_sampled(&out->ledger);
+	if (r == 0)
+		r = ledger_settle(&out->ledger);
 	if (r == 0)
 		r = tracenames_run(&out->ledger, NULL, false);
-	if (r < 0)
+	if (r < 0 && r != -EINVAL)
 		log_error_errno(r, "cannot read the trace");
 	return r;
 }
