@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: MIT
+"""mmt_made: traces by hand, for what no program does just so: tests/mmt.py the other way round, by the same tables of fields.
+
+    trace = Trace(mode="sampled")
+    trace.put("ALLOC", 17, address=0x5000, size=24, stack=3)    # 17 µs after the start; fields that are not named are 0
+    path.write_bytes(trace.bytes())
+
+One block, not packed. Nothing is checked: who wants a trace that makes no sense gets it.
+"""
+import struct
+import zlib
+
+from mmt import EVENTS, INFO, MMT
+
+
+def number(value):
+    data = b""
+    while value > 127:
+        data += bytes([value & 127 | 128])
+        value >>= 7
+    return data + bytes([value])
+
+
+def signed(value):
+    return number(2 * value if value >= 0 else -2 * value - 1)
+
+
+def none(value):
+    return number(0 if value is None else value + 1)
+
+
+def text(value):
+    return number(0) if value is None else number(len(value.encode()) + 1) + value.encode()
+
+
+def texts(values):
+    return number(len(values)) + b"".join(map(text, values))
+
+
+def rows(values):
+    """A list of tuples of numbers."""
+    return number(len(values)) + b"".join(number(field) for row in values for field in row)
+
+
+def names(values):
+    """Of functions alone."""
+    return number(len(values)) + b"".join(text(name) + text(None) + text(None) + number(0) + number(0) for name in values)
+
+
+class Trace:
+    def __init__(self, **run):
+        """RUN as mmt.py tells it: id, piece, start, frontend, mode, writer."""
+        self.payload, self.time_us, self.before, self.nodes = b"", 0, 0, 0
+        value = b""
+        for key, field in {"frontend": "ptrace", "start": 10**18, **run}.items():
+            bits = {int: number, str: str.encode, bytes: bytes}[type(field)](field) if key != "start" else signed(field)
+            value += number(MMT[f"MMT_RUN_{key.upper()}"]) + number(len(bits)) + bits
+        self.record("INFO", 0, number(MMT["MMT_RUN"]) + number(len(value)) + value)
+
+    def record(self, kind, time_us, fields):
+        passed, self.time_us = time_us - self.time_us, time_us
+        self.payload += bytes([MMT["MMT_" + kind] | MMT["MMT_TIME_FOLLOWS"] << MMT["MMT_KIND_BITS"]]) + number(passed) + fields
+
+    def address(self, value):
+        quotient, rest = divmod(value - self.before, 16)
+        self.before = value
+        zigzag = 2 * quotient if quotient >= 0 else -2 * quotient - 1
+        return number(2 * zigzag + (rest != 0)) + (bytes([rest]) if rest else b"")
+
+    def fields(self, table, values):
+        kinds = {"number": number, "signed": signed, "none": none, "text": text, "texts": texts, "names": names, "address": self.address,
+                 "steps": rows, "points": lambda points: rows([(point,) for point in points])}
+        data = b""
+        for field in table.replace("+ ", "").split():
+            name, _, kind = field.partition(":")
+            kind = kind or ("address" if name == "address" else "number")
+            default = {"text": None, "none": None, "texts": [], "names": [], "steps": [], "points": []}.get(kind, 0)
+            data += kinds[kind](values.get(name, default))
+        return data
+
+    def put(self, kind, time_us=None, **values):
+        """A record of KIND, at the time of the one before if none is given."""
+        time_us = self.time_us if time_us is None else time_us
+        if kind in EVENTS:
+            self.record(kind, time_us, self.fields(EVENTS[kind], values))
+            return
+        data = self.fields(INFO[kind], values)
+        self.record("INFO", time_us, number(MMT["MMT_" + kind]) + number(len(data)) + data)
+
+    def stack(self, stack, *functions):
+        """Stack number STACK of these functions, leaf first, each with a frame of its own."""
+        caller = 0
+        for function in reversed(functions):
+            self.put("FRAME", number=self.nodes, pc=0x1000 + self.nodes)
+            self.put("NAMES", frame=self.nodes, names=[function])
+            self.nodes += 1
+            self.put("NODE", number=self.nodes, caller=caller, frame=self.nodes - 1)
+            caller = self.nodes
+        self.put("STACK", number=stack, node=caller)
+
+    def bytes(self):
+        head = struct.pack("<QHH", MMT["MMT_FILE_MAGIC"], MMT["MMT_MAJOR"], MMT["MMT_MINOR"])
+        block = struct.pack("<7I", MMT["MMT_BLOCK_MAGIC"], 0, len(self.payload), len(self.payload), MMT["MMT_CODEC_STORED"], 7,
+                            zlib.crc32(self.payload))
+        return b"".join(part + struct.pack("<I", zlib.crc32(part)) for part in (head, block)) + self.payload

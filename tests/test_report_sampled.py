@@ -1,0 +1,309 @@
+# SPDX-License-Identifier: MIT
+"""Reports of sampled runs, of traces by hand (tests/mmt_made.py): ten minutes of a service with a leak, a cache, a table, and places of which little is known.
+
+What a watch with --budget writes itself is tests/live's; what numbers mean is tests/unit/test_sampled.c's.
+"""
+import csv
+import io
+import json
+import subprocess
+
+import pytest
+
+import mmt
+from mmt_made import Trace
+from test_unit import BUILD
+
+SECOND = 1000000
+RUN = {"id": b"sixteen bytes...", "mode": "sampled"}
+LEAK, CACHE, TABLE, RARE, WRITTEN = range(1, 6)
+FUNCTIONS = {LEAK: "leak", CACHE: "cache", TABLE: "table", RARE: "rare", WRITTEN: "written"}
+STAY = [(200, 0, 0)] * 9 + [(150, 0, 0), (90, 0, 0), (40, 0, 0)]
+GO = [(200, 2, 0), (198, 8, 0), (190, 40, 0), (150, 90, 0), (60, 40, 0), (20, 15, 0), (5, 5, 0)]
+
+
+def mmattach(*args, status=0):
+    result = subprocess.run([BUILD / "mmattach", *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
+    assert result.returncode == status, result.stderr.decode(errors="replace")
+    return result.stdout.decode() if status == 0 else result.stderr.decode()
+
+
+def rounds(per_second, seconds):
+    """A site's sums over rounds of a second in which the trap always stood, as chance has them: h is Poisson's."""
+    hits, squares = per_second * seconds, (per_second + per_second**2) * seconds
+    return {"site_hits": hits, "rounds": seconds, "exposed_us": seconds * SECOND, "hits2": squares, "hits_exposed": hits * SECOND,
+            "exposed2": seconds * SECOND**2}
+
+
+def sample(trace, stack, seen, steps, time_us=600 * SECOND, late_seen=None, size=64, part=1, **site):
+    trace.put("SAMPLE", time_us, stack=stack, seen=seen, late_seen=seen // 5 if late_seen is None else late_seen, chunk_bytes=size * seen,
+              site_seen=seen * part, steps=steps, **(site or rounds(seen * part // 600, 600)))
+
+
+def followed(trace, stack, n, size=56):
+    for i in range(n):
+        trace.put("ALLOC", address=0x10000 * stack + 64 * i, size=size, stack=stack)
+
+
+def begin(**run):
+    trace = Trace(**RUN, **run)
+    trace.put("TARGET", pid=4711, comm="svc", exe="/bin/svc")
+    trace.put("FAMILY_NAME", family=0, name="libc")
+    for stack, function in FUNCTIONS.items():
+        trace.stack(stack, function, "main")
+    return trace
+
+
+def budget(trace):
+    trace.put("BUDGET", promise_ppm=10000, spent_us=3600000, wall_us=600 * SECOND, worst_ppm=8100, closed=3, closed_us=2100000, sites=412,
+              sites_hit=97, sites_settled=80, candidates=5, unfound=18)
+    trace.put("COUNT", which=mmt.MMT["MMT_COUNT_DUTY_PPM"], value=340000)
+
+
+def service():
+    trace = begin()
+    for stack, n in ((LEAK, 200), (CACHE, 3), (TABLE, 60), (RARE, 3)):
+        followed(trace, stack, n)
+    sample(trace, LEAK, 600, STAY, flags=mmt.MMT["MMT_SAMPLE_STANDING"], **rounds(1, 600))
+    sample(trace, CACHE, 60000, GO, size=1024)
+    sample(trace, TABLE, 60, [(60, 0, 0)] * 11, late_seen=0, **rounds(1, 60))
+    sample(trace, RARE, 3, [(3, 0, 0)] * 8, site_hits=3, rounds=600, exposed_us=600 * SECOND, hits2=3, hits_exposed=3 * SECOND, exposed2=600 * SECOND**2)
+    sample(trace, WRITTEN, 600, [(50, 0, 0)] * 6 + [(50, 0, 50)])
+    budget(trace)
+    trace.put("END")
+    return trace
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    path = tmp_path_factory.mktemp("sampled") / "svc.mmt"
+    path.write_bytes(service().bytes())
+    return path
+
+
+@pytest.fixture(scope="module")
+def report(path):
+    return json.loads(mmattach("report", "--format", "json", path))
+
+
+def function(group):
+    return group["stack"][0]["function"]
+
+
+def by_function(report):
+    return {function(group): group for group in report["groups"]}
+
+
+def test_what_was_made_is_decoded(path):
+    records = mmt.read(path)
+    assert sum(record.kind == "ALLOC" for record in records) == 266
+    [leak] = [record.fields for record in records if record.kind == "SAMPLE" and record.fields["stack"] == LEAK]
+    assert (leak["flags"], leak["seen"], leak["site_hits"], leak["hits2"]) == (1, 600, 600, 1200)
+    assert leak["steps"][-1] == {"at_risk": 40, "gone": 0, "unknown": 0}
+
+
+def test_run(report):
+    run = report["run"]
+    assert (run["mode"], run["duty"], run["seconds"]) == ("sampled", 0.34, 600)
+    assert run["budget"] == {"promise": 0.01, "spent": 0.006, "worst_ten_seconds": 0.0081, "stopped_seconds": 3.6, "closed": 3,
+                             "closed_seconds": 2.1, "sites": 412, "sites_hit": 97, "settled": 80, "candidates": 5, "unfound": 18}
+
+
+def test_order(report):
+    """What stays first; of what is not known that which allocates more; what goes last."""
+    assert [(function(group), group["turnover"]) for group in report["groups"]] == [
+        ("leak", "stays"), ("written", "unknown"), ("rare", "unknown"), ("table", "table"), ("cache", "goes")]
+
+
+def test_a_leak(report):
+    leak = by_function(report)["leak"]
+    assert (leak["blocks"], leak["bytes"], leak["seen"]) == (200, 200 * 56, 600)
+    estimate = leak["estimate"]
+    value, low, high = estimate["allocs_per_minute"]
+    assert value == 60 and 54 < low < 57 and 63 < high < 66, "an interval of 600 hits that come by chance"
+    value, low, high = estimate["kept_bytes_per_minute"]
+    assert value == 60 * 64 and 0.85 * value < low < 0.95 * value and 1.05 * value < high < 1.15 * value
+    assert estimate["kept_blocks_per_minute"][0] == 60
+    assert estimate["share_kept"][0] == 1 and estimate["share_kept"][2] == 1 and 0.9 < estimate["share_kept"][1] < 1
+    assert (estimate["share_age_s"], estimate["followed"], estimate["followed_to_share_age"]) == (300, 200, 40)
+    assert (estimate["half_s"], estimate["at_least"]) == (None, False)
+    assert leak["growth"]["shape"] == "grows" and leak["growth"]["bytes_per_minute"] == 3840
+    assert [step["age_s"] for step in leak["survival"]] == [0, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300]
+    assert leak["survival"][9] == {"age_s": 30, "at_risk": 150, "gone": 0, "unknown": 0}
+
+
+def test_a_cache(report):
+    cache = by_function(report)["cache"]
+    estimate = cache["estimate"]
+    assert estimate["allocs_per_minute"][0] == 6000
+    assert estimate["kept_bytes_per_minute"][:2] == [0, 0], "what is left of it is going too"
+    assert 0.03 < estimate["half_s"] < 0.1
+    assert (estimate["share_kept"][:2], estimate["share_age_s"]) == ([0, 0], 3)
+    assert cache["growth"] == {"shape": "level", "bytes_per_minute": 0, "since_s": 0}
+
+
+def test_a_table(report):
+    table = by_function(report)["table"]
+    value, low, high = table["estimate"]["kept_blocks_per_minute"]
+    assert (value, low) == (0, 0) and 0 < high < 30, "none was seen in a fifth of its exposure"
+    assert table["growth"]["shape"] == "level" and table["growth"]["since_s"] == 480
+
+
+def test_nothing_followed_is_a_group_all_the_same(report):
+    written = by_function(report)["written"]
+    assert (written["blocks"], written["samples"], written["oldest_s"]) == (0, [], 0)
+    assert written["survival"][-1] == {"age_s": 1, "at_risk": 50, "gone": 0, "unknown": 50}
+    assert written["growth"]["shape"] == "unknown"
+
+
+def test_words(path):
+    text = mmattach("report", path)
+    first, _, rest = text.partition("\n")
+    assert first.startswith("svc (4711), sampled for 10m: 1 place keeps what it takes, about 3840 B/min (")
+    assert first.endswith("; of 2 more it is not known; 2 do not grow")
+    for words in ("budget    1.0%: 0.6% used, 0.8% in the worst ten seconds\n",
+                  "sampled   412 calls that allocate found in the code, 97 ran, each of which was watched 34% of the time on average; "
+                  "80 rarely by now, as all goes again; 5 closely, as some stays\n",
+                  "not seen  18 calls that cannot be trapped\n", "not seen  anything for 2.1s in all (3 times), as the budget was used up\n",
+                  "followed  266 blocks: 0 went, 266 are still there\n", "numbers   are estimates",
+                  "[1] keeps about 3840 B/min (", "64 B each; 600 seen, by now each of them is\n",
+                  " to 100%) of it is still there after 5m, as 40 followed blocks of that age show\n",
+                  "[2] not known whether it stays: 50 of the 50 blocks that were followed were written to",
+                  "[3] not known whether it stays: only 3 blocks were followed\n",
+                  "[4] stays, but nothing was added in the last fifth of the watch",
+                  "[5] what it takes goes again: half of it within ", "    nothing of it is still there after 3s, as 200 followed blocks show\n    still there after: 3ms 99%, 10ms 95%, 30ms 75%, 100ms 30%"):
+        assert words in rest, words
+    assert "stays, or may stay\n  [1]" in rest and "does not grow\n  [4]" in rest
+
+
+def test_more_than_was_promised(tmp_path):
+    trace = begin()
+    trace.put("BUDGET", promise_ppm=10000, wall_us=SECOND, worst_ppm=10001)
+    (tmp_path / "t.mmt").write_bytes(trace.bytes())
+    text = mmattach("report", tmp_path / "t.mmt")
+    assert "MORE THAN WAS PROMISED" in text
+    assert "No allocation was seen." in text
+
+
+def test_bunches(tmp_path):
+    """Ten at once, and rounds cut in the middle: the interval is wider, and open."""
+    trace = begin()
+    sums = rounds(1, 600)
+    sample(trace, LEAK, 600, STAY, **{**sums, "hits2": 60 * 100, "full": 60})
+    (tmp_path / "t.mmt").write_bytes(trace.bytes())
+    estimate = json.loads(mmattach("report", "--format", "json", tmp_path / "t.mmt"))["groups"][0]["estimate"]
+    value, low, high = estimate["allocs_per_minute"]
+    assert estimate["at_least"] and value == 60 and low < 50 and high > 70
+    assert "[1] keeps at least 3840 B/min (" in mmattach("report", tmp_path / "t.mmt")
+
+
+def test_stacks_share_a_site(tmp_path):
+    """A third of what was seen there is a third of its rate, however many of the hits the meter has counted."""
+    trace = begin()
+    sample(trace, LEAK, 600, STAY, part=3, **rounds(2, 600))
+    (tmp_path / "t.mmt").write_bytes(trace.bytes())
+    [group] = json.loads(mmattach("report", "--format", "json", tmp_path / "t.mmt"))["groups"]
+    assert group["estimate"]["allocs_per_minute"][0] == 40
+
+
+def test_nothing_bounds_what_was_not_watched(tmp_path):
+    trace = begin()
+    sample(trace, RARE, 1, [(1, 0, 0)], site_hits=0)
+    (tmp_path / "t.mmt").write_bytes(trace.bytes())
+    [group] = json.loads(mmattach("report", "--format", "json", tmp_path / "t.mmt"))["groups"]
+    assert group["estimate"]["allocs_per_minute"] == [0, 0, None]
+
+
+def test_csv(path):
+    rows = {row["function"]: row for row in csv.DictReader(io.StringIO(mmattach("report", "--format", "csv", path)))}
+    assert (rows["leak"]["turnover"], rows["leak"]["seen"], rows["leak"]["followed"]) == ("stays", "600", "200")
+    assert float(rows["leak"]["kept_bytes_per_minute"]) == 3840
+    assert float(rows["leak"]["kept_bytes_low"]) < 3840 < float(rows["leak"]["kept_bytes_high"])
+    assert rows["leak"]["half_s"] == "" and 0.03 < float(rows["cache"]["half_s"]) < 0.1
+
+
+def test_folded(path):
+    """Bytes that are estimated to have been kept; where there are none, no line."""
+    lines = dict(line.rsplit(" ", 1) for line in mmattach("report", "--format", "folded", path).splitlines())
+    assert lines["main;leak"] == str(3840 * 10)
+    assert not {"main;cache", "main;table"} & set(lines)
+
+
+def groups_of(*args):
+    return [function(group) for group in json.loads(mmattach("report", "--format", "json", *args))["groups"]]
+
+
+def test_filters(path):
+    assert groups_of("--min-bytes", "38000", path) == ["leak", "written"], "by what is estimated for ten minutes"
+    assert groups_of("--older-than", "9m", path) == ["leak", "rare", "table", "cache"], "followed blocks of that age"
+    assert groups_of("--older-than", "11m", path) == []
+    assert groups_of("--focus", "cache", path) == ["cache"]
+
+
+def test_exit_status(path):
+    """What stays is reported, what is not known is not."""
+    mmattach("report", "--error-exitcode", "3", path, status=3)
+    mmattach("report", "--error-exitcode", "3", "--ignore", "^leak$", path)
+
+
+def test_suppressions(path, tmp_path):
+    made = mmattach("report", "--gen-suppressions", path)
+    assert "fun:leak" in made and "fun:cache" not in made and "fun:rare" not in made
+    (tmp_path / "s").write_text("leak:^leak$\n")
+    text = mmattach("report", "--suppressions", tmp_path / "s", "--error-exitcode", "3", path)
+    assert "no place is known to keep what it takes" in text and "suppressions used" in text
+
+
+def pieces(folder):
+    """The run in two pieces: the second tells all anew."""
+    first, second = begin(piece=1), begin(piece=2)
+    followed(first, LEAK, 100)
+    sample(first, LEAK, 300, [(100, 0, 0)] * 9, time_us=300 * SECOND, **rounds(1, 300))
+    sample(first, RARE, 3, [(3, 0, 0)] * 8, time_us=300 * SECOND, **rounds(1, 3))
+    second.put("TIME", 300 * SECOND)
+    sample(second, RARE, 3, [(3, 0, 0)] * 8, time_us=300 * SECOND, **rounds(1, 3))
+    sample(second, LEAK, 600, STAY, **rounds(1, 600))
+    budget(second)
+    second.put("END")
+    paths = [folder / "svc.0001.mmt", folder / "svc.0002.mmt"]
+    for path, trace in zip(paths, (first, second)):
+        path.write_bytes(trace.bytes())
+    return paths
+
+
+def seen(*paths):
+    report = json.loads(mmattach("report", "--format", "json", *paths))
+    return {function(group): (group["seen"], group["blocks"], group["turnover"]) for group in report["groups"]}
+
+
+def test_pieces(tmp_path):
+    first, second = pieces(tmp_path)
+    assert seen(first, second) == seen(second, first) == {"leak": (600, 100, "stays"), "rare": (3, 0, "unknown")}
+    assert seen(first)["leak"] == (300, 100, "stays")
+    assert seen(second) == {"leak": (600, 0, "stays"), "rare": (3, 0, "unknown")}
+
+
+def test_shrunken(path, tmp_path):
+    """The same report, but for the name of the file; of pieces, each shrunken alone, too."""
+    mmattach("shrink", path, "-o", tmp_path / "small.mmt")
+    assert mmattach("report", "--format", "json", tmp_path / "small.mmt") == mmattach("report", "--format", "json", path)
+    paths = pieces(tmp_path)
+    for i, piece in enumerate(paths):
+        mmattach("shrink", piece, "-o", tmp_path / f"small{i}.mmt")
+    small = [tmp_path / "small0.mmt", tmp_path / "small1.mmt"]
+    assert mmattach("report", "--format", "json", *small) == mmattach("report", "--format", "json", *paths)
+
+
+def test_blocks(path):
+    text = mmattach("report", "--block-list", "1", path)
+    assert "[1] keeps about 3840 B/min" in text and "0x10000" in text and "and 180 more" in text
+    text = mmattach("report", "--block-at", "0x10008,0x99", path)
+    assert "0x10008 lies 8 bytes inside a block of 56 bytes" in text
+    assert "0x99 is not in a block that is held: released, or older than the watch, or never one, or not among the blocks that this sampled run" in text
+
+
+def test_refused(path):
+    told = mmattach("diff", path, path, status=1)
+    assert "svc.mmt is of a sampled run (--budget), which knows only some of the blocks" in told
+    told = mmattach("scan", "--core", "/dev/null", "--with-trace", path, status=1)
+    assert "the trace is of a sampled run (--budget)" in told
