@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: MIT
+"""What becomes of blocks, looked at from outside (attach/following), against the truth.
+
+tests/tools/fates has a child that takes and gives back blocks in 151 places, hands them from thread to thread, ends threads and gives memory back
+to the kernel, and notes when each block died.
+"""
+import json
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+TOP = pathlib.Path(__file__).parent.parent.parent
+FATES = TOP / os.environ.get("MM_BUILD", "build/release") / "tools/fates"
+
+
+@pytest.mark.parametrize("options", [["-t", "1"], ["-t", "3", "-S", "2"], ["-a", "-S", "3"]], ids=["one-thread", "threads", "nobody-stands"])
+def test_fates(options):
+    assert FATES.exists(), f"{FATES} is not built: make tools"
+    run = subprocess.run([FATES, "-s", "14"] + options, stdout=subprocess.PIPE, timeout=120, check=True)
+    said = json.loads(run.stdout)
+
+    # who is told to have gone has, always
+    assert said["gone"] > 1000
+    assert said["gone_wrong"] == 0, said
+    assert all(said["by"][how] for how in ("freed", "resized", "linked", "taken")), said["by"]
+    # few cannot be told
+    assert said["unknown"] < 0.2 * said["followed"], said
+
+    # who is told to be the same is, but for those to which nobody writes
+    same = {begins: [sum(x) for x in zip(*of["same"].values())] for begins, of in said["begins"].items()}
+    for begins, (looks, wrong) in same.items():
+        assert looks > 100 and wrong <= (0.25 if begins == "blank" else 0.05) * looks, (begins, same)
+
+    # no leak is said to go, and nothing to stay that goes
+    for lives, kinds in said["lives"].items():
+        assert kinds["goes" if lives == "forever" else "stays"] == 0, said["lives"]
+    assert said["lives"]["forever"]["stays"] >= 15, said["lives"]
+    for lives in ("moment", "ring", "second"):
+        assert said["lives"][lives]["goes"] >= 0.9 * sum(said["lives"][lives].values()), said["lives"]

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fates: how often attach/following is right, on a child that notes each block's true birth and death (fates_child.h).
+ *
+ *	fates [-s SECONDS] [-t THREADS] [-S SEED] [-a]
+ *
+ * What the child tells of is followed, at most FOLLOW at a time of a place. A place of which three blocks were the same at an age of 3 s stands from then on:
+ * all its births are told (-a: not). Each fate, and what was the same at some ages, is compared with the truth. One line of JSON:
+ *
+ *	followed, unknown	blocks; of those whose fate was told as unknown, unknown_alive were there
+ *	gone, gone_wrong	told as gone; free had not even been called by then
+ *	by			what showed that they had gone
+ *	begins			for each way to begin: "same": at about each age, looks which said it was the same, and how many of them were wrong;
+ *				"gone", "unknown"
+ *	lives			for each way to live, how many places were called what (report/survival)
+ */
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include "attach/following.h"
+#include "base/addrmap.h"
+#include "report/survival.h"
+
+#include "fates_child.h"
+
+#define FOLLOW 200u
+#define AGES 4u
+
+static const double ages_s[AGES] = { 0.1, 1, 10, 30 };
+
+static const char *const begins_names[] = {
+#define X(lower, upper) #lower,
+	BEGINS(X)
+#undef X
+};
+
+static const char *const lives_names[] = {
+#define X(lower, upper, ms, rate) #lower,
+	LIVES(X)
+#undef X
+};
+
+struct result {
+	uint64_t followed, gone, gone_wrong, unknown, unknown_alive, seen;
+	uint64_t same[AGES], wrong[AGES];
+	struct survival_step steps[SURVIVAL_STEPS];
+	unsigned now;
+};
+
+static struct result results[PLACES];
+static struct addrmap truths;	/* address -> number of the truth of who is followed there */
+static uint32_t heard;		/* of what was told */
+
+static struct truth *truth_of(const struct followed *b)
+{
+	const uint32_t *i = addrmap_get(&truths, b->addr);
+
+	if (!i || told->all[*i].birth_ns != b->birth_ns)
+		abort();
+	return &told->all[*i];
+}
+
+static double age_s(const struct followed *b, uint64_t at_ns)
+{
+	return (double)(at_ns - b->birth_ns) / 1e9;
+}
+
+static bool had_died(const struct truth *t, uint64_t at_ns)
+{
+	const uint64_t death = atomic_load(&t->death_ns);
+
+	return death && death <= at_ns;
+}
+
+static void over(void *ctx, const struct followed *b, enum fate fate, uint64_t now)
+{
+	const struct truth *t = truth_of(b);
+	struct result *r = &results[t->place];
+
+	(void)ctx;
+	(void)now;
+	r->now--;
+	r->gone += fate == FATE_GONE;
+	r->gone_wrong += fate == FATE_GONE && !atomic_load(&t->dying_ns);
+	r->unknown += fate == FATE_UNKNOWN;
+	r->unknown_alive += fate == FATE_UNKNOWN && !had_died(t, b->ended_ns);
+	survival_count(r->steps, age_s(b, fate == FATE_SAME ? b->seen_ns : b->ended_ns),
+		       fate == FATE_GONE ? SURVIVAL_GONE : fate == FATE_UNKNOWN ? SURVIVAL_LOST : SURVIVAL_STILL);
+}
+
+/* What was told since is followed, if there is room for more of its place; else it says that an address is another's now. */
+static void hear(struct following *f)
+{
+	for (const uint32_t n = atomic_load(&told->n); heard < n; heard++) {
+		const struct truth *t = &told->all[heard];
+		struct result *r = &results[t->place];
+
+		r->seen++;
+		following_taken(f, t->addr, t->birth_ns);
+		if (r->now >= FOLLOW || addrmap_put(&truths, t->addr, &heard) < 0 ||
+		    following_add(f, t->addr, t->head, t->words, t->place, t->birth_ns) < 0)
+			continue;
+		r->now++;
+		r->followed++;
+	}
+}
+
+static void check_one(const struct followed *b)
+{
+	for (unsigned i = 0; i < AGES; i++) {
+		struct result *r = &results[b->stack];
+
+		if (age_s(b, b->seen_ns) < ages_s[i] / 1.3 || age_s(b, b->seen_ns) >= ages_s[i] * 1.3)
+			continue;
+		r->same[i]++;
+		/* seen_ns is cut to milliseconds */
+		r->wrong[i] += had_died(truth_of(b), b->seen_ns);
+	}
+}
+
+/* What was the same since @since. */
+static void check(const struct following *f, uint64_t since)
+{
+	for (size_t i = 0; i < following_count(f); i++) {
+		struct followed b;
+
+		following_get(f, i, &b);
+		if (b.seen_ns > since && b.looks >= 2 && !b.doubtful)
+			check_one(&b);
+	}
+}
+
+static void find_standing(const struct following *f)
+{
+	unsigned old[PLACES] = { 0 };
+
+	for (size_t i = 0; i < following_count(f); i++) {
+		struct followed b;
+
+		following_get(f, i, &b);
+		if (age_s(&b, b.seen_ns) > 3 && ++old[b.stack] == 3)
+			atomic_store(&told->stands[b.stack], true);
+	}
+}
+
+static void follow(struct following *f, double seconds, bool standing)
+{
+	const struct timespec pause = { 0, 500000 };
+	const uint64_t start = now_ns();
+	uint64_t checked = 0, found = 0;
+
+	for (uint64_t now = start; (double)(now - start) < seconds * 1e9; now = now_ns()) {
+		hear(f);
+		following_poll(f, now);
+		check(f, checked);
+		checked = now;
+		if (standing && now - found > 250000000) {
+			find_standing(f);
+			found = now;
+		}
+		nanosleep(&pause, NULL);
+	}
+	following_end(f, now_ns());
+}
+
+/* --- what came out --- */
+
+static struct result sum_of(int begins)
+{
+	struct result sum = { 0 };
+
+	for (uint32_t i = 0; i < PLACES; i++) {
+		if (begins >= 0 && begins_of(i) != (enum begins)begins)
+			continue;
+		sum.followed += results[i].followed;
+		sum.gone += results[i].gone;
+		sum.gone_wrong += results[i].gone_wrong;
+		sum.unknown += results[i].unknown;
+		sum.unknown_alive += results[i].unknown_alive;
+		for (unsigned j = 0; j < AGES; j++) {
+			sum.same[j] += results[i].same[j];
+			sum.wrong[j] += results[i].wrong[j];
+		}
+	}
+	return sum;
+}
+
+static void print_begins(void)
+{
+	printf("\"begins\": {");
+	for (int b = 0; b < BEGINS_N; b++) {
+		const struct result r = sum_of(b);
+
+		printf("%s\"%s\": {\"gone\": %lu, \"unknown\": %lu, \"same\": {", b ? ", " : "", begins_names[b], r.gone, r.unknown);
+		for (unsigned j = 0; j < AGES; j++)
+			printf("%s\"%g\": [%lu, %lu]", j ? ", " : "", ages_s[j], r.same[j], r.wrong[j]);
+		printf("}}");
+	}
+	printf("}, ");
+}
+
+static void print_lives(void)
+{
+	unsigned kinds[LIVES_N][SURVIVAL_KIND_COUNT] = { { 0 } };
+
+	for (uint32_t i = 0; i < PLACES; i++) {
+		struct survival s;
+
+		survival_judge(results[i].steps, results[i].seen, results[i].seen, &s);
+		kinds[lives_of(i)][s.kind]++;
+	}
+	printf("\"lives\": {");
+	for (unsigned l = 0; l < LIVES_N; l++) {
+		printf("%s\"%s\": {", l ? ", " : "", lives_names[l]);
+		for (unsigned k = 0; k < SURVIVAL_KIND_COUNT; k++)
+			printf("%s\"%s\": %u", k ? ", " : "", survival_name(k), kinds[l][k]);
+		printf("}");
+	}
+	printf("}");
+}
+
+static void print(const struct following_sums *s)
+{
+	const struct result r = sum_of(-1);
+
+	printf("{\"told\": %u, \"followed\": %lu, \"gone\": %lu, \"gone_wrong\": %lu, \"unknown\": %lu, \"unknown_alive\": %lu, ", told->n, r.followed, r.gone,
+	       r.gone_wrong, r.unknown, r.unknown_alive);
+	printf("\"by\": {\"freed\": %lu, \"resized\": %lu, \"joined\": %lu, \"linked\": %lu, \"unmapped\": %lu, \"taken\": %lu}, ", s->gone_freed,
+	       s->gone_resized, s->gone_joined, s->gone_linked, s->gone_unmapped, s->gone_taken);
+	printf("\"looks\": %lu, \"alike\": %lu, \"calls\": %lu, \"busy_us\": %lu, ", s->looks, s->alike, s->calls, s->busy_ns / 1000);
+	print_begins();
+	print_lives();
+	printf("}\n");
+}
+
+int main(int argc, char **argv)
+{
+	double seconds = 20;
+	unsigned threads = 1;
+	uint64_t seed = 1;
+	bool standing = true;
+	struct following *f;
+	pid_t pid;
+
+	for (int c; (c = getopt(argc, argv, "s:t:S:a")) != -1;) {
+		if (c == 's')
+			seconds = atof(optarg);
+		else if (c == 't')
+			threads = (unsigned)atoi(optarg);
+		else if (c == 'S')
+			seed = (uint64_t)atoi(optarg);
+		else if (c == 'a')
+			standing = false;
+		else
+			return 2;
+	}
+	told = mmap(NULL, sizeof(*told), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	addrmap_init(&truths, sizeof(uint32_t));
+	pid = told != MAP_FAILED && threads ? fork() : -1;
+	if (pid == 0)
+		_exit(run_child(threads, seed));
+	if (pid < 0 || following_new(pid, 0, over, NULL, &f) < 0)
+		return 3;
+	follow(f, seconds, standing);
+	print(following_sums(f));
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	following_free(f);
+	addrmap_fini(&truths);
+	return 0;
+}
