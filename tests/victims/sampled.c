@@ -14,8 +14,8 @@
  *	-u		blocks that are held are written to now and then
  *
  *	truth		of each place: allocations, frees, what is live; and what malloc itself has in use
- *	pairs		{"pairs", "cpu_ns", "now_ns"}
- *	gaps		how long the threads stood, second by second (sampled_clock.h)
+ *	pairs		{"pairs", "now_ns", and of all working: "wall_ns", "cpu_ns", "waited_ns", "stood_ns" (sampled_clock.h)}
+ *	gaps		the same second by second, and gaps
  *	end		the truth once more
  *
  * Each place is a function site_NAME of its own with its own call of malloc, calloc or realloc, or of victim_alloc, which is a wrapper as xmalloc is. What
@@ -45,7 +45,7 @@
 #define TICK_NS 1000000u
 #define BURST 50000u
 #define MIX 1024		/* places to draw from, as often as they are hot */
-#define CPU_WORK 500		/* turns of work after a pair, with -f */
+#define CPU_WORK 1500		/* turns of work after a pair, with -f: about four microseconds */
 #define TABLE_ENTRIES 2000u
 
 enum kind { SHORT, ARRAY, CACHE, TABLE, REQUEST, LEAK };
@@ -160,7 +160,7 @@ static struct {
 
 static struct worker *workers;
 static uint16_t mix[MIX];
-static atomic_bool ending;
+static atomic_bool ending, telling;
 static uint64_t start_ns;
 static size_t in_use_before;
 
@@ -353,8 +353,6 @@ static void piece(struct worker *w, uint64_t since, uint64_t now)
 {
 	uint64_t before = w->pairs, end = now + TICK_NS;
 
-	pthread_mutex_lock(&w->lock);
-	clock_begin(&w->clock);
 	do_all_rated(w, (double)(now - since) / 1e9, now);
 	if (opt.full) {
 		do {
@@ -368,7 +366,18 @@ static void piece(struct worker *w, uint64_t since, uint64_t now)
 		}
 	}
 	clock_end(&w->clock);
-	pthread_mutex_unlock(&w->lock);
+}
+
+/* Until the next piece is due, and nobody tells the truth. true if that took any time. */
+static bool rest(uint64_t next)
+{
+	bool slept = telling || !opt.full || opt.burst_s > 0;
+
+	if (!opt.full || opt.burst_s > 0)
+		sleep_until(next);
+	while (telling)
+		usleep(100);
+	return slept;
 }
 
 static void *worker(void *arg)
@@ -380,21 +389,31 @@ static void *worker(void *arg)
 	clock_open(&w->clock);
 	if (opt.idle_s)
 		sleep_until(since);
+	clock_begin(&w->clock);
 	for (uint64_t now; !ending; since = now, next += period) {
-		if (!opt.full || opt.burst_s > 0)
-			sleep_until(next);
+		bool rested = rest(next);
+
+		pthread_mutex_lock(&w->lock);
+		if (rested)
+			clock_begin(&w->clock);
 		now = now_ns();
 		piece(w, since, now);
+		pthread_mutex_unlock(&w->lock);
 	}
 	return NULL;
 }
 
 /* --- what is told --- */
 
+/* Nobody works while it is locked. */
 static void lock_all(bool lock)
 {
+	if (lock)
+		telling = true;
 	for (unsigned i = 0; i < opt.threads; i++)
 		(lock ? pthread_mutex_lock : pthread_mutex_unlock)(&workers[i].lock);
+	if (!lock)
+		telling = false;
 }
 
 static struct count total_of(unsigned site)
@@ -454,28 +473,25 @@ static void tell_truth(void)
 	printf("]}\n");
 }
 
+/* Without stopping anybody, for that would be what is measured: at worst the piece of a millisecond that ends just now is half in it. */
 static void tell_pairs(void)
 {
-	struct timespec cpu;
-	uint64_t pairs;
+	struct clock_second sum = { 0 };
 
-	lock_all(true);
-	pairs = all_pairs();
-	lock_all(false);
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
-	printf("{\"pairs\": %lu, \"cpu_ns\": %lu, \"now_ns\": %lu}\n", pairs, (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec, now_ns());
+	for (unsigned i = 0; i < opt.threads; i++)
+		clock_add(&workers[i].clock, &sum);
+	printf("{\"pairs\": %lu, \"now_ns\": %lu, \"wall_ns\": %lu, \"cpu_ns\": %lu, \"waited_ns\": %lu, \"stood_ns\": %lu}\n", all_pairs(), now_ns(),
+	       sum.wall_ns, sum.cpu_ns, sum.waited_ns, sum.stood_ns);
 }
 
 static void tell_gaps(void)
 {
-	lock_all(true);
 	printf("{\"threads\": [");
 	for (unsigned i = 0; i < opt.threads; i++) {
 		printf("%s", i ? ", " : "");
 		clock_tell(&workers[i].clock);
 	}
 	printf("]}\n");
-	lock_all(false);
 }
 
 /* --- beginning and end --- */
