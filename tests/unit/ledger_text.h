@@ -215,6 +215,41 @@ static inline void text_lists(struct strbuf *sb, const struct ledger *l)
 			      l->twice[i].sample, l->twice[i].time_us);
 }
 
+static inline void text_sample(struct strbuf *sb, const struct ledger *l, const struct ledger_sample *s)
+{
+	const struct fact_sample *i = &s->its;
+	const uint64_t numbers[] = {
+		i->seen, i->late_seen, i->chunk_bytes, i->site_seen, i->site_hits, i->rounds, i->full, i->exposed_us, i->hits2, i->hits_exposed,
+		i->exposed2, i->standing, i->nsteps,
+	};
+
+	strbuf_printf(sb, "sample %u/%ld:", l->defs.families[s->family].number, text_number(l, s->stack));
+	for (size_t k = 0; k < sizeof(numbers) / sizeof(*numbers); k++)
+		strbuf_printf(sb, " %" PRIu64, numbers[k]);
+	for (uint32_t k = 0; k < i->nsteps; k++)
+		strbuf_printf(sb, " %" PRIu64 "/%" PRIu64 "/%" PRIu64, i->steps[k].at_risk, i->steps[k].gone, i->steps[k].unknown);
+	strbuf_putc(sb, '\n');
+}
+
+/* In the order of the numbers of families and stacks. */
+static inline void text_samples(struct strbuf *sb, const struct ledger *l)
+{
+	const struct ledger_samples *s = &l->samples;
+	uint64_t *order = calloc(2 * s->n + 1, sizeof(*order));
+
+	for (size_t i = 0; i < s->n; i++) {
+		order[2 * i] = (uint64_t)l->defs.families[s->all[i].family].number << 32 | l->defs.stacks[s->all[i].stack].number;
+		order[2 * i + 1] = i;
+	}
+	qsort(order, s->n, 2 * sizeof(*order), text_compare);
+	for (size_t i = 0; i < s->n; i++)
+		text_sample(sb, l, &s->all[order[2 * i + 1]]);
+	free(order);
+	if (s->has_budget)
+		strbuf_printf(sb, "budget %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", s->budget.promise_ppm, s->budget.spent_us,
+			      s->budget.wall_us, s->budget.closed, s->budget.unfound);
+}
+
 /* To be freed. */
 static inline char *ledger_text(struct ledger *l)
 {
@@ -223,6 +258,7 @@ static inline char *ledger_text(struct ledger *l)
 	text_run(&sb, l);
 	text_lists(&sb, l);
 	text_look(&sb, l);
+	text_samples(&sb, l);
 	text_books(&sb, l);
 	return strbuf_steal(&sb);
 }

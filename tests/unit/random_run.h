@@ -49,6 +49,7 @@ struct run {
 	struct judgement { uint32_t family; enum verdict verdict; struct fact_judged its; } judged[FAMILIES * (ADDRESSES + KEYS)];
 	size_t njudged, told;		/* by a look; so many were put */
 	uint32_t looks;
+	uint64_t samples;		/* random numbers of what is told of samples: it changes nothing else of a run */
 };
 
 static void put(struct run *r, struct fact f)
@@ -259,6 +260,34 @@ static void put_aside(struct run *r, uint64_t k, uint64_t key)
 		begin_aside(r, k, key);
 }
 
+static uint64_t sample_rnd(struct run *r, uint64_t below)
+{
+	r->samples = r->samples * 6364136223846793005u + 1442695040888963407u;
+	return (r->samples >> 33) % below;
+}
+
+/* Of a stack of the family, or the run's budget. */
+static void put_sample(struct run *r)
+{
+	struct fact_sample its = {
+		.seen = sample_rnd(r, 1000), .chunk_bytes = sample_rnd(r, 99999), .site_seen = sample_rnd(r, 2000), .site_hits = sample_rnd(r, 2000),
+		.rounds = sample_rnd(r, 99), .exposed_us = sample_rnd(r, 1000000), .exposed2 = sample_rnd(r, 99999), .standing = sample_rnd(r, 2),
+		.nsteps = (uint32_t)sample_rnd(r, MMT_SAMPLE_STEPS + 1),
+	};
+	const struct fact_budget budget = { .promise_ppm = 10000, .spent_us = sample_rnd(r, 99), .wall_us = r->now, .unfound = sample_rnd(r, 9) };
+	struct fact f = info(MMT_BUDGET);
+
+	for (uint32_t i = 0; i < its.nsteps; i++)
+		its.steps[i] = (struct fact_step){ sample_rnd(r, 200), sample_rnd(r, 9), sample_rnd(r, 9) };
+	f.budget = &budget;
+	if (!is_of_objects(r->family)) {
+		f.info = MMT_SAMPLE;
+		f.sample.stack = (uint32_t)sample_rnd(r, STACKS);
+		f.sample.its = &its;
+	}
+	put(r, f);
+}
+
 static void put_number(struct run *r)
 {
 	struct fact f = info(MMT_COUNT);
@@ -403,6 +432,8 @@ static void put_any(struct run *r)
 	r->now += rnd(r->step);
 	if (rnd(200) == 0)
 		put_look(r);
+	if (sample_rnd(r, 20) == 0)
+		put_sample(r);
 	if (what < 91 && is_of_objects(r->family))
 		put_ref(r, k % 30);
 	else if (what < 91)

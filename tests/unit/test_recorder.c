@@ -101,6 +101,39 @@ static void both_get_the_same(void **state)
 	ledger_fini(&l);
 }
 
+/* Each piece begins with all that is known of the stacks until then, and what comes behind is of the family that it was. */
+static void each_piece_tells_samples(void **state)
+{
+	const struct fact_sample its = { .seen = 5, .site_seen = 5, .nsteps = 1, .steps = { { 5, 0, 0 } } };
+	const struct fact_budget spent = { .promise_ppm = 10000, .spent_us = 7 };
+	const struct fact other = { .kind = MMT_INFO, .info = MMT_FAMILY_NAME, .family_name = { .number = 3, .name = "other" } };
+	char second[80];
+	struct ledger l;
+
+	(void)state;
+	assert_int_equal(recorder_want_trace(&rec, &(struct recorder_trace){ .path = path, .rotate_bytes = 4096 }), 0);
+	begin();
+	recorder_put(&rec, &other);
+	recorder_put(&rec, &(struct fact){ .kind = MMT_INFO, .info = MMT_SAMPLE, .time_us = 5, .sample = { 0, &its } });
+	recorder_put(&rec, &(struct fact){ .kind = MMT_INFO, .info = MMT_BUDGET, .time_us = 5, .budget = &spent });
+	recorder_put(&rec, &(struct fact){ .kind = MMT_FAMILY, .time_us = 6, .family = 3 });
+	for (uint64_t n = 0; rec.piece < 3 && n < 1000000; n++)
+		alloc(n * n, n * 7 + 10);
+	assert_int_equal(rec.piece, 3);
+	assert_int_equal(recorder_end(&rec), 0);
+	for (int i = 1; i <= 3; i++) {
+		snprintf(second, sizeof(second), "%.*s.%04d.mmt", (int)strlen(path) - 4, path, i);
+		assert_int_equal(replay_files(&(const char *){ second }, 1, &(struct replay_options){ 0 }, &l), 0);
+		assert_int_equal(unlink(second), 0);
+		assert_int_equal(l.samples.n, 1);
+		assert_int_equal(ledger_sample(&l, defs_family(&l.defs, 0), defs_stack(&l.defs, 0))->seen, 5);
+		assert_int_equal(l.samples.budget.spent_us, 7);
+		assert_int_equal(live_count(l.books[defs_family(&l.defs, 3)].live), l.held_blocks);
+		assert_true(l.held_blocks > 0);
+		ledger_fini(&l);
+	}
+}
+
 static void what_has_not_changed_is_not_said_again(void **state)
 {
 	uint64_t before;
@@ -192,6 +225,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(both_get_the_same, setup, teardown),
+		cmocka_unit_test_setup_teardown(each_piece_tells_samples, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_has_not_changed_is_not_said_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_second_later_it_is_in_the_file, setup, teardown),
 		cmocka_unit_test_setup_teardown(cannot_be_written, setup, teardown),
