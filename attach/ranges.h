@@ -7,8 +7,9 @@
  *	                      xxxxx			taken out of B
  *	|--- A ---|      |-B-|     |- B -|  |- C -|
  *
- * Kept in the order of addresses, in one array: a process has some ten thousand mappings at most (vm.max_map_count), and
- * a heap that grows does so at its end. Ranges never overlap and are never empty.
+ * Ranges never overlap and are never empty. They are kept in the order of addresses, some hundred in a leaf, and the leaves in one
+ * array: there may be many, for the arenas of glibc's threads grow by a page at a time, a gigabyte of them by a quarter of a million
+ * ranges, and each in the midst of the others'.
  *
  * Pure: what the ranges mean is tally_ranges' business.
  */
@@ -29,9 +30,13 @@ struct range {
 	uint64_t birth_us;	/* likewise: when */
 };
 
+#define RANGES_LEAF 256
+
+struct ranges_leaf;
+
 struct ranges {
-	struct range *all;
-	size_t n, size;
+	struct ranges_leaf **leaves;
+	size_t n, size;		/* leaves */
 };
 
 void ranges_init(struct ranges *r);

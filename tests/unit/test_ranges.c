@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#define ADDRESSES 200
+#define ADDRESSES 6000	/* more than some leaves */
 
 static struct ranges ranges;
 
@@ -35,14 +35,18 @@ static int add(taddr lo, taddr hi, uint32_t stack)
 
 static void assert_all(size_t n, const taddr (*expected)[3])
 {
-	assert_int_equal(ranges.n, n);
-	for (size_t i = 0; i < n; i++) {
-		assert_int_equal(ranges.all[i].lo, expected[i][0]);
-		assert_int_equal(ranges.all[i].hi, expected[i][1]);
-		assert_int_equal(ranges.all[i].stack, expected[i][2]);
-		assert_int_equal(ranges.all[i].birth_us, expected[i][2]);
-		assert_true(ranges.all[i].held);
+	struct range r;
+	size_t i = 0;
+
+	for (taddr at = 0; ranges_first(&ranges, at, UINT64_MAX, &r); at = r.hi, i++) {
+		assert_true(i < n);
+		assert_int_equal(r.lo, expected[i][0]);
+		assert_int_equal(r.hi, expected[i][1]);
+		assert_int_equal(r.stack, expected[i][2]);
+		assert_int_equal(r.birth_us, expected[i][2]);
+		assert_true(r.held);
 	}
+	assert_int_equal(i, n);
 }
 
 #define ASSERT_ALL(...) \
@@ -78,7 +82,7 @@ static void whole_front_end_middle(void **state)
 	assert_int_equal(clear(120, 140), 1);
 	ASSERT_ALL({ 150, 190, 1 });
 	assert_int_equal(clear(0, UINT64_MAX), 1);
-	assert_int_equal(ranges.n, 0);
+	assert_all(0, NULL);
 }
 
 static void several_at_once(void **state)
@@ -140,11 +144,12 @@ static void assert_as_owned(void)
 {
 	uint32_t found[ADDRESSES] = { 0 };
 
-	for (size_t i = 0; i < ranges.n; i++) {
-		assert_true(ranges.all[i].lo < ranges.all[i].hi);
-		assert_true(!i || ranges.all[i - 1].hi <= ranges.all[i].lo);
-		for (taddr a = ranges.all[i].lo; a < ranges.all[i].hi; a++)
-			found[a] = ranges.all[i].stack;
+	struct range r = { 0 };
+
+	for (taddr at = 0; ranges_first(&ranges, at, UINT64_MAX, &r); at = r.hi) {
+		assert_true(at <= r.lo && r.lo < r.hi && r.hi <= ADDRESSES);
+		for (taddr a = r.lo; a < r.hi; a++)
+			found[a] = r.stack;
 	}
 	assert_memory_equal(found, owner, sizeof(owner));
 }
@@ -157,24 +162,31 @@ static void own(taddr lo, taddr hi, uint32_t whose)
 
 static void any_order(void **state)
 {
+	size_t most = 0;
 	uint64_t rng = 0x2545f4914f6cdd1d;
 
 	(void)state;
 	memset(owner, 0, sizeof(owner));
-	for (uint32_t i = 1; i < 20000; i++) {
+	for (uint32_t i = 1; i < 40000; i++) {
 		rng ^= rng << 13;
 		rng ^= rng >> 7;
 		rng ^= rng << 17;
-		taddr lo = rng % ADDRESSES, hi = lo + 1 + (rng >> 32) % 20;
+		/* mostly short ones, so that there are many; now and then one that clears away leaves */
+		taddr lo = rng % ADDRESSES, hi = lo + 1 + (rng >> 32) % (i % 1000 ? 4 : ADDRESSES / 2);
 
 		if (hi > ADDRESSES)
 			hi = ADDRESSES;
 		clear(lo, hi);
-		if (rng >> 60 & 1)
+		if (rng >> 60 & 3)
 			assert_int_equal(add(lo, hi, i), 0);
-		own(lo, hi, rng >> 60 & 1 ? i : 0);
-		assert_as_owned();
+		own(lo, hi, rng >> 60 & 3 ? i : 0);
+		if (i % 10 == 0)
+			assert_as_owned();
+		most = ranges.n > most ? ranges.n : most;
 	}
+	assert_true(most > 5);
+	clear(0, UINT64_MAX);
+	assert_all(0, NULL);
 }
 
 int main(void)
