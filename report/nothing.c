@@ -54,7 +54,8 @@ static void put_not_grown(struct strbuf *sb, const struct sums *sums)
 	if (sums->taken)
 		strbuf_puts(sb, "All the memory that it took while it was watched was given back.\n");
 	else
-		strbuf_puts(sb, "It took no memory while it was watched: what it allocated fitted into what it had.\n");
+		strbuf_puts(sb, "It took no memory by the functions below while it was watched: what it allocated fitted into what it had,\n"
+			    "or it goes another way (musl's malloc does).\n");
 }
 
 static void put_unseen(struct strbuf *sb, const struct summary *s, const struct sums *sums)

@@ -170,7 +170,7 @@ static void put_heads(const struct overview *o, struct strbuf *sb)
 	}
 	if (!o->part.plain)
 		strbuf_printf(sb, "%*s%*s", COLUMN_BYTES, "kept", COLUMN_SHARE, "share");
-	strbuf_printf(sb, "%*s", COLUMN_BLOCKS, o->part.plain ? "kept" : "blocks");
+	strbuf_printf(sb, "%*s", COLUMN_BLOCKS, o->part.plain ? "kept" : o->part.family.ranges ? "ranges" : "blocks");
 	if (o->part.plain)
 		strbuf_printf(sb, "%*s", COLUMN_SHARE, "share");
 	strbuf_puts(sb, "  ");

@@ -46,6 +46,9 @@ static const char *const c_functions[] = {
 	"rg_alloc_zeroed", "rg_realloc",
 };
 
+/* Files that are nothing else. */
+static const char *const allocator_files[] = { "libjemalloc", "libtcmalloc", "libmimalloc" };
+
 static const char *const operator_new[] = { "_Znw", "_Zna" };
 
 /* operator new; namespace std, also std::allocator, std::string and streams in short; __gnu_cxx. */
@@ -203,12 +206,24 @@ static bool same_file(const struct summary_frame *a, const struct summary_frame 
 	return a->module && b->module && !strcmp(a->module, b->module);
 }
 
+/* In these malloc itself is no frame: it jumps to what does the work. */
+static bool is_allocators_file(const char *path)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+
+	return path && begins_with_any(slash ? slash + 1 : path, allocator_files, COUNT(allocator_files));
+}
+
 size_t wrappers_allocator(const struct summary_frame *frames, size_t n)
 {
+	bool whole = n && is_allocators_file(frames[0].module);
+
 	for (size_t i = 0; i + 1 < n && i < ALLOCATOR_DEPTH && same_file(&frames[0], &frames[i]); i++) {
 		const char *name = frames[i].linkage ? frames[i].linkage : frames[i].function;
 
 		if (name && !frames[i].inlined && (is_allocator(name) || begins_with_any(name, operator_new, COUNT(operator_new))))
+			return i + 1;
+		if (whole && !same_file(&frames[0], &frames[i + 1]))
 			return i + 1;
 	}
 	return 0;

@@ -14,7 +14,8 @@
 
 /*
  * Of who took memory from the kernel: how many frames at the front are the allocator's own, up to the function that was called for a
- * block (malloc, operator new). What lies before that needs no names: it is code of the same file. 0: it was no allocator, or nobody
+ * block (malloc, operator new). What lies before that needs no names: it is code of the same file. Of a library that is nothing but an
+ * allocator all of them. 0: it was no allocator, or nobody
  * is behind it.
  */
 size_t wrappers_allocator(const struct summary_frame *frames, size_t n);

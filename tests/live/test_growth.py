@@ -188,7 +188,7 @@ def test_nothing_grows(victim, watch):
     target.ask("idle")
     w.interrupt()
     assert w.wait() == 0
-    assert "It took no memory while it was watched" in w.out.text()
+    assert "It took no memory by the functions below" in w.out.text()
     w = watch("--growth", "-p", str(target.pid), json_report=False).wait_watching()
     target.ask("map 1")
     target.ask("unmap 1")

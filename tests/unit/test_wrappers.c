@@ -55,6 +55,9 @@ static void an_allocators_own(void **state)
 		{ .function = "take_pages", .module = "/svc" }, { .function = "malloc", .module = "/libc.so.6" },
 		{ .function = "main", .module = "/svc" },
 	};
+	const struct summary_frame jumped[] = {
+		{ .module = "/usr/lib/libjemalloc.so.2" }, { .module = "/usr/lib/libjemalloc.so.2" }, { .function = "fill", .module = "/svc" },
+	};
 	const struct summary_frame inside[] = { { .function = "malloc" }, { .function = "main" } };
 
 	(void)state;
@@ -67,6 +70,8 @@ static void an_allocators_own(void **state)
 	assert_int_equal(wrappers_allocator(direct, 3), 0);
 	assert_int_equal(wrappers_allocator(across, 3), 0);
 	assert_int_equal(wrappers_allocator(inside, 2), 0);
+	assert_int_equal(wrappers_allocator(jumped, 3), 2);
+	assert_int_equal(wrappers_allocator(jumped, 2), 0);
 }
 
 static void functions_of_cxx(void **state)
