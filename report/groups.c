@@ -83,7 +83,7 @@ static int show(struct maker *mk, struct draft *d)
 /* How it grows is not what the blocks that happen to be followed do. */
 static void add_sample(const struct maker *mk, const struct draft *d, struct summary_sample *its, struct summary_group *g)
 {
-	sampled_judge(d->sampled, its);
+	sampled_judge(d->sampled, mk->ledger->now_us / 1e6, its);
 	sampled_growth(its, mk->ledger->now_us / 1e6, &g->growth);
 	g->sampled = its;
 }
@@ -96,7 +96,7 @@ static uint64_t kept_bytes(const struct maker *mk, const struct draft *d)
 
 	if (!d->sampled)
 		return d->kept.bytes;
-	sampled_judge(d->sampled, &its);
+	sampled_judge(d->sampled, mk->ledger->now_us / 1e6, &its);
 	estimated = sampled_kept_bytes(&its, mk->ledger->now_us / 1e6);
 	return estimated > d->kept.bytes ? estimated : d->kept.bytes;
 }

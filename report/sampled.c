@@ -54,7 +54,7 @@ void sampled_add(struct sampled *to, const struct fact_sample *its)
 {
 	struct sampled one = {
 		.seen = its->seen, .late_seen = its->late_seen, .chunk_bytes = its->chunk_bytes, .stacks = 1, .standing = its->standing,
-		.allocs = rate_of(its), .late = late_rate_of(its),
+		.exposed_us = (double)its->exposed_us, .allocs = rate_of(its), .late = late_rate_of(its),
 	};
 
 	for (uint32_t i = 0; i < its->nsteps && i < SURVIVAL_STEPS; i++)
@@ -69,6 +69,7 @@ void sampled_merge(struct sampled *to, const struct sampled *from)
 	to->chunk_bytes += from->chunk_bytes;
 	to->stacks += from->stacks;
 	to->standing += from->standing;
+	to->exposed_us += from->exposed_us;
 	sampled_add_estimate(&to->allocs, &from->allocs);
 	sampled_add_estimate(&to->late, &from->late);
 	for (unsigned i = 0; i < SURVIVAL_STEPS; i++) {
@@ -92,7 +93,13 @@ static void judge_kept(const struct sampled *s, struct summary_sample *out)
 		estimate_scale(&out->kept_bytes, out->bytes_each);
 }
 
-void sampled_judge(const struct sampled *s, struct summary_sample *out)
+/* The part of what their sites gave out that was seen. */
+static double sees_of(const struct sampled *s, double seconds)
+{
+	return s->stacks && seconds > 0 ? fmin(s->exposed_us / s->stacks / (seconds * 1e6), 1) : 1;
+}
+
+void sampled_judge(const struct sampled *s, double seconds, struct summary_sample *out)
 {
 	*out = (struct summary_sample){
 		.seen = s->seen, .late_seen = s->late_seen, .bytes_each = s->seen ? (double)s->chunk_bytes / (double)s->seen : 0,
@@ -101,6 +108,7 @@ void sampled_judge(const struct sampled *s, struct summary_sample *out)
 	for (unsigned i = 0; i < SURVIVAL_STEPS; i++)
 		out->steps[i] = s->steps[i];
 	survival_judge(out->steps, s->seen, s->late_seen, &out->survival);
+	survival_doubt(&out->survival, sees_of(s, seconds));
 	judge_kept(s, out);
 }
 

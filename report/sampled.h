@@ -23,6 +23,7 @@
 struct sampled {
 	uint64_t seen, late_seen, chunk_bytes;
 	uint32_t stacks, standing;
+	double exposed_us;		/* of their sites, added up */
 	struct estimate allocs, late;	/* a minute: over the run, in its last fifth */
 	struct survival_step steps[SURVIVAL_STEPS];
 };
@@ -34,7 +35,8 @@ void sampled_add_estimate(struct estimate *to, const struct estimate *e);
 void sampled_add(struct sampled *to, const struct fact_sample *its);
 void sampled_merge(struct sampled *to, const struct sampled *from);
 
-void sampled_judge(const struct sampled *s, struct summary_sample *out);
+/* In a run of @seconds. */
+void sampled_judge(const struct sampled *s, double seconds, struct summary_sample *out);
 
 /* What it may have kept in a run of @seconds: as is estimated. */
 uint64_t sampled_kept_bytes(const struct summary_sample *its, double seconds);

@@ -7,10 +7,11 @@
 #include "report/quantile.h"
 
 #define LATE_STEPS 2u		/* of about a tenfold of age: what goes there is late */
-#define LATE_FEW 0.1		/* no more of the old ones go, where they stay */
+#define LATE_FEW 0.05		/* no more of the old ones go, where they stay */
 #define LATE_MANY 0.3		/* they go on going */
 #define SHARE_GONE 0.05		/* no more are left, where they go */
 #define SHARE_CHANCE 0.02	/* so few are left that they may be others, who were given the place before the first look */
+#define NOTICED 3.0		/* so many of the old ones would have been seen to be given out again in the time that they are old, had all been */
 #define TABLE_SEEN 15u		/* of so many, three are to be expected in the last fifth */
 
 static const double ages[SURVIVAL_STEPS] = {
@@ -116,16 +117,13 @@ static double half_life(const struct course *c)
 	return 0;
 }
 
-static enum survival_kind kind_of(const struct survival_step *steps, unsigned known, const struct survival *s)
+static enum survival_kind kind_of(const struct survival *s)
 {
-	const unsigned from = known >= LATE_STEPS ? known - (LATE_STEPS - 1) : 0;
-	const double late = goes_from(steps, from);
-
 	if (s->followed < SURVIVAL_ENOUGH)
 		return SURVIVAL_UNKNOWN;
-	if (s->old >= SURVIVAL_ENOUGH && s->age_s >= SURVIVAL_MIN_AGE_S && late <= LATE_FEW && s->share > SHARE_CHANCE)
+	if (s->old >= SURVIVAL_ENOUGH && s->age_s >= SURVIVAL_MIN_AGE_S && s->late <= LATE_FEW && s->share > SHARE_CHANCE)
 		return SURVIVAL_STAYS;
-	if (s->share <= SHARE_GONE || late >= LATE_MANY)
+	if (s->share <= SHARE_GONE || s->late >= LATE_MANY)
 		return SURVIVAL_GOES;
 	return SURVIVAL_UNKNOWN;
 }
@@ -146,7 +144,8 @@ void survival_judge(const struct survival_step steps[SURVIVAL_STEPS], uint64_t s
 	out->half_s = half_life(&known);
 	quantile_share(out->share * known.n[known.known], known.n[known.known], &unused, &out->high);
 	quantile_share(least.left[known.known] * known.n[known.known], known.n[known.known], &out->low, &unused);
-	out->kind = kind_of(steps, known.known, out);
+	out->late = goes_from(steps, known.known >= LATE_STEPS ? known.known - (LATE_STEPS - 1) : 0);
+	out->kind = kind_of(out);
 	if (out->kind == SURVIVAL_STAYS && !late_seen && seen >= TABLE_SEEN)
 		out->kind = SURVIVAL_TABLE;
 }
@@ -159,4 +158,10 @@ unsigned survival_left(const struct survival_step steps[SURVIVAL_STEPS], double 
 	for (unsigned i = 0; i <= c.known; i++)
 		left[i] = c.left[i];
 	return c.known + 1;
+}
+
+void survival_doubt(struct survival *s, double sees)
+{
+	if (s->kind == SURVIVAL_STAYS && ((double)s->old * sees < NOTICED || s->late > LATE_FEW * sees))
+		s->kind = SURVIVAL_UNKNOWN;
 }

@@ -13,8 +13,8 @@
  *	table		they stay, but none was given out for the last fifth of the run
  *	unknown		too few or too young
  *
- * Blocks that begin alike may be given out again without anybody's noticing, and then seem to stay. At each look some are caught, so that the old ones
- * go on going, and the verdict is not `stays`. To be sure, count only those that were born after the site stood always.
+ * A block that begins as those of its kind do may be given back and out again between two looks, and then seems to stay. That is noticed when its address
+ * is seen given out; where only some of those births are seen, most such changes are not: survival_doubt().
  */
 #ifndef MM_SURVIVAL_H
 #define MM_SURVIVAL_H
@@ -49,6 +49,7 @@ struct survival {
 	uint64_t followed;		/* in all */
 	uint64_t old;			/* at risk at age_s */
 	double half_s;			/* about half had gone by this age; 0: not so many have */
+	double late;			/* of the old ones (the last tenfold of age), so many go */
 };
 
 /* Where a step begins; for SURVIVAL_STEPS and beyond, INFINITY. */
@@ -64,6 +65,12 @@ void survival_judge(const struct survival_step steps[SURVIVAL_STEPS], uint64_t s
  * The share that is left of all at the beginning of each step, as far as enough is known of it; of how many steps that is so: one at least.
  */
 unsigned survival_left(const struct survival_step steps[SURVIVAL_STEPS], double left[SURVIVAL_STEPS]);
+
+/*
+ * Only a part @sees (0 to 1) of what the site gives out was seen. `stays` becomes unknown where that a block was given out again would hardly have been
+ * noticed, or where it was noticed more often than is to be had with blocks that stay.
+ */
+void survival_doubt(struct survival *s, double sees);
 
 const char *survival_name(enum survival_kind kind);
 

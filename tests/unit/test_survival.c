@@ -48,6 +48,11 @@ static double one_in_ten_stays(void)
 	return rnd() < 0.1 ? INFINITY : 0.02 * rnd();
 }
 
+static double one_in_thirty_goes(void)
+{
+	return rnd() < 1.0 / 30 ? 20 : INFINITY;
+}
+
 /* One in two hundred places is given to somebody else before the first look, who keeps it. */
 static double taken_over(void)
 {
@@ -160,6 +165,27 @@ static void who_is_lost_sight_of(void **state)
 	assert_kind(play(a_moment, 100, 20, 20, 3), SURVIVAL_GOES);
 }
 
+/* Alike, and given out again at once: who is followed is seen to be replaced as often as births are seen. */
+static void what_is_hardly_seen(void **state)
+{
+	struct survival s;
+
+	(void)state;
+	s = play(forever, 5, 60, 60, 0);
+	survival_doubt(&s, 1);
+	assert_kind(s, SURVIVAL_STAYS);
+	survival_doubt(&s, 0.1);
+	assert_kind(s, SURVIVAL_STAYS);
+	survival_doubt(&s, 0.01);
+	assert_kind(s, SURVIVAL_UNKNOWN);
+	/* one of thirty is seen to go: some do; but where one birth of ten is seen, ten of thirty */
+	s = play(one_in_thirty_goes, 5, 60, 60, 0);
+	survival_doubt(&s, 1);
+	assert_kind(s, SURVIVAL_STAYS);
+	survival_doubt(&s, 0.1);
+	assert_kind(s, SURVIVAL_UNKNOWN);
+}
+
 static void steps_of_age(void **state)
 {
 	struct survival_step steps[SURVIVAL_STEPS] = { { 0 } };
@@ -204,6 +230,7 @@ int main(void)
 		cmocka_unit_test(a_few_that_others_took),
 		cmocka_unit_test(a_table_is_filled_and_stays),
 		cmocka_unit_test(who_is_lost_sight_of),
+		cmocka_unit_test(what_is_hardly_seen),
 		cmocka_unit_test(any_numbers),
 	};
 
