@@ -162,8 +162,8 @@ def test_standing_is_told():
         os.kill(v.pid, signal.SIGCONT)
         after = until(lambda: (c := clocks(v))["wall_ns"] - before["wall_ns"] > 0.5e9 and c, "it goes on")
         thread = v.ask("gaps")["threads"][0]
-    assert 0.5e9 <= after["stood_ns"] - before["stood_ns"] <= after["now_ns"] - before["now_ns"]
-    assert max(second[6] for second in thread["seconds"]) >= 0.5e9
+    assert 0.49e9 <= after["stood_ns"] - before["stood_ns"] <= after["now_ns"] - before["now_ns"]
+    assert max(second["longest_ns"] for second in thread["seconds"]) >= 0.49e9
 
 
 def test_waiting_is_not_standing():
@@ -171,5 +171,5 @@ def test_waiting_is_not_standing():
     with victim("-f", "-t", 2, before=["taskset", "-c", min(map(str, os.sched_getaffinity(0)))]) as v:
         c = until(lambda: (c := clocks(v))["wall_ns"] > 4e9 and c, "two seconds of two threads")
     assert c["waited_ns"] > 0.4 * c["wall_ns"]
-    assert c["stood_ns"] < 0.01 * c["wall_ns"]
-    assert near(c["wall_ns"], c["cpu_ns"] + c["waited_ns"] + c["stood_ns"], 0.02)
+    assert c["stood_ns"] < 0.001 * c["wall_ns"]
+    assert near(c["wall_ns"], c["cpu_ns"] + c["waited_ns"], 0.1)  # the rest is nobody's here: interrupts, the machine below

@@ -14,7 +14,7 @@
  *	-u		blocks that are held are written to now and then
  *
  *	truth		of each place: allocations, frees, what is live; and what malloc itself has in use
- *	pairs		{"pairs", "now_ns", and of all working: "wall_ns", "cpu_ns", "waited_ns", "stood_ns" (sampled_clock.h)}
+ *	pairs		{"pairs", "now_ns", and of all working: "wall_ns", "cpu_ns", "waited_ns", "stood_ns", "stops" (sampled_clock.h)}
  *	gaps		the same second by second, and gaps
  *	end		the truth once more
  *
@@ -45,7 +45,7 @@
 #define TICK_NS 1000000u
 #define BURST 50000u
 #define MIX 1024		/* places to draw from, as often as they are hot */
-#define CPU_WORK 1500		/* turns of work after a pair, with -f: about four microseconds */
+#define CPU_WORK 2600		/* turns of work after a pair, with -f: a thread then makes about 200,000 a second */
 #define TABLE_ENTRIES 2000u
 
 enum kind { SHORT, ARRAY, CACHE, TABLE, REQUEST, LEAK };
@@ -480,8 +480,8 @@ static void tell_pairs(void)
 
 	for (unsigned i = 0; i < opt.threads; i++)
 		clock_add(&workers[i].clock, &sum);
-	printf("{\"pairs\": %lu, \"now_ns\": %lu, \"wall_ns\": %lu, \"cpu_ns\": %lu, \"waited_ns\": %lu, \"stood_ns\": %lu}\n", all_pairs(), now_ns(),
-	       sum.wall_ns, sum.cpu_ns, sum.waited_ns, sum.stood_ns);
+	printf("{\"pairs\": %lu, \"now_ns\": %lu, \"wall_ns\": %lu, \"cpu_ns\": %lu, \"waited_ns\": %lu, \"stood_ns\": %lu, \"stops\": %u}\n", all_pairs(),
+	       now_ns(), sum.wall_ns, sum.cpu_ns, sum.waited_ns, sum.stood_ns, sum.stops);
 }
 
 static void tell_gaps(void)

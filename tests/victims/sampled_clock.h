@@ -2,43 +2,41 @@
 /*
  * How long a busy thread stood, by its own clocks.
  *
- * It looks at the clock after each thing it does. Where more than GAP_NS lie between two looks it did not run: it was stopped, or others had the
- * processor, or what it did took so long. The kernel tells these apart, for each piece of work from beginning to end:
+ * It looks at the clock after each thing it does. Where more than GAP_NS lie between two looks it did not run for a while, and the kernel says why:
  *
- *	stood = wall - cpu - waited	neither running nor waiting for a processor: stopped (or asleep, as long as the truth is told)
- *	waited				ready to run, and others ran (schedstat)
+ *	stood	it went off the processor by itself (voluntary switches), which it never does: it was stopped, or slept in the kernel. What it
+ *		then waited for a processor (schedstat), and what the thing took that it did (the mean of the others), is taken off
+ *	waited	ready to run, and others ran
+ *	else	nothing of the kernel that it could see: an interrupt, a fault, the machine below that ran something else
  *
- * Kept by the second of CLOCK_MONOTONIC in which a piece ended; who wants ten adds ten. Pieces follow each other, and what one of them
- * ends with the next begins with: nothing is between them. Only where a thread sleeps until more is due a piece begins anew.
+ * wall - cpu would not do: on a virtual machine it is some percent that nobody here took. Kept by the second of CLOCK_MONOTONIC;
+ * who wants ten adds ten. Pieces of work follow each other with nothing between; only where a thread sleeps until more is due one begins anew.
  */
 #ifndef SAMPLED_CLOCK_H
 #define SAMPLED_CLOCK_H
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 
 #include "victim.h"
 
-#define GAP_NS 20000u		/* a pair takes a microsecond or two, with a page fault ten */
+#define GAP_NS 9000u		/* a pair takes a microsecond, with its work five */
 #define CLOCK_SECONDS 7200u
 
 /* Sums: of one second, or of all. */
 struct clock_second {
 	uint64_t wall_ns, cpu_ns, waited_ns, stood_ns, gaps_ns, longest_ns;
-	uint32_t gaps;
-};
-
-/* What the clocks say at one moment. */
-struct clock_reading {
-	uint64_t wall, cpu, waited;
+	uint32_t stops, gaps;
 };
 
 struct clock_log {
 	int schedstat;
-	struct clock_reading since;	/* the piece's beginning */
-	uint64_t looked, gaps_ns, longest_ns;
-	uint32_t gaps;
+	uint64_t wall, cpu;		/* when the piece began */
+	uint64_t waited, switches;	/* when they were read last */
+	uint64_t looked, usual_ns;
+	struct clock_second piece;
 	uint64_t first_s;		/* the second of seconds[0] */
 	unsigned n;
 	struct clock_second seconds[CLOCK_SECONDS];
@@ -63,6 +61,14 @@ static inline uint64_t clock_waited(const struct clock_log *c)
 	return waited;
 }
 
+static inline uint64_t clock_switches(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_THREAD, &usage);
+	return (uint64_t)usage.ru_nvcsw;
+}
+
 /* By the thread itself, before the first piece. */
 static inline void clock_open(struct clock_log *c)
 {
@@ -74,48 +80,48 @@ static inline void clock_open(struct clock_log *c)
 		victim_die(path);
 }
 
-/* All three at once: read again if others ran in between, as then they would not be of one moment. */
-static inline struct clock_reading clock_read(const struct clock_log *c)
-{
-	struct clock_reading r;
-	uint64_t before;
-	int tries = 0;
-
-	do {
-		before = now_ns();
-		r.waited = clock_waited(c);
-		r.cpu = clock_cpu();
-		r.wall = now_ns();
-	} while (r.wall - before > GAP_NS && ++tries < 20);
-	return r;
-}
-
 /* A piece begins; what was since the last one ended does not count. */
 static inline void clock_begin(struct clock_log *c)
 {
-	c->since = clock_read(c);
-	c->looked = c->since.wall;
+	c->waited = clock_waited(c);
+	c->switches = clock_switches();
+	c->cpu = clock_cpu();
+	c->wall = c->looked = now_ns();
 }
 
-static inline void clock_note(struct clock_log *c, uint64_t now)
+/* What the kernel says of @gap ns. */
+static inline void clock_explain(struct clock_log *c, uint64_t gap)
 {
-	uint64_t gap = now - c->looked;
+	uint64_t waited = clock_waited(c), switches = clock_switches(), others = waited - c->waited + c->usual_ns;
 
-	c->looked = now;
-	if (gap > GAP_NS) {
-		c->gaps++;
-		c->gaps_ns += gap;
-		if (gap > c->longest_ns)
-			c->longest_ns = gap;
+	c->piece.waited_ns += waited - c->waited;
+	if (switches != c->switches) {
+		c->piece.stops += (uint32_t)(switches - c->switches);
+		c->piece.stood_ns += gap > others ? gap - others : 0;
 	}
+	c->waited = waited;
+	c->switches = switches;
+}
+
+static inline void clock_gap(struct clock_log *c, uint64_t gap)
+{
+	c->piece.gaps++;
+	c->piece.gaps_ns += gap;
+	if (gap > c->piece.longest_ns)
+		c->piece.longest_ns = gap;
+	clock_explain(c, gap);
 }
 
 /* After each thing done; the time. */
 static inline uint64_t clock_look(struct clock_log *c)
 {
-	uint64_t now = now_ns();
+	uint64_t now = now_ns(), gap = now - c->looked;
 
-	clock_note(c, now);
+	c->looked = now;
+	if (gap > GAP_NS)
+		clock_gap(c, gap);
+	else
+		c->usual_ns = (15 * c->usual_ns + gap) / 16;
 	return now;
 }
 
@@ -131,45 +137,48 @@ static inline struct clock_second *clock_second(struct clock_log *c, uint64_t no
 	return &c->seconds[c->n - 1];
 }
 
+static inline void clock_add_to(struct clock_second *sum, const struct clock_second *s)
+{
+	sum->wall_ns += s->wall_ns;
+	sum->cpu_ns += s->cpu_ns;
+	sum->waited_ns += s->waited_ns;
+	sum->stood_ns += s->stood_ns;
+	sum->gaps_ns += s->gaps_ns;
+	sum->gaps += s->gaps;
+	sum->stops += s->stops;
+	if (s->longest_ns > sum->longest_ns)
+		sum->longest_ns = s->longest_ns;
+}
+
 /* A piece ends, and the next begins. */
 static inline void clock_end(struct clock_log *c)
 {
-	struct clock_reading now = clock_read(c);
-	uint64_t wall = now.wall - c->since.wall, cpu = now.cpu - c->since.cpu, waited = now.waited - c->since.waited;
-	struct clock_second *s = clock_second(c, now.wall);
+	uint64_t cpu = clock_cpu(), now = clock_look(c);
 
-	clock_note(c, now.wall);
-	s->wall_ns += wall;
-	s->cpu_ns += cpu;
-	s->waited_ns += waited;
-	s->stood_ns += wall > cpu + waited ? wall - cpu - waited : 0;
-	s->gaps += c->gaps;
-	s->gaps_ns += c->gaps_ns;
-	if (c->longest_ns > s->longest_ns)
-		s->longest_ns = c->longest_ns;
-	c->gaps_ns = c->longest_ns = c->gaps = 0;
-	c->since = now;
+	c->piece.wall_ns = now - c->wall;
+	c->piece.cpu_ns = cpu - c->cpu;
+	clock_add_to(clock_second(c, now), &c->piece);
+	c->piece = (struct clock_second){ 0 };
+	c->cpu = cpu;
+	c->wall = now;
 }
 
 /* All seconds together are added to @sum. */
 static inline void clock_add(const struct clock_log *c, struct clock_second *sum)
 {
-	for (unsigned i = 0; i < c->n; i++) {
-		sum->wall_ns += c->seconds[i].wall_ns;
-		sum->cpu_ns += c->seconds[i].cpu_ns;
-		sum->waited_ns += c->seconds[i].waited_ns;
-		sum->stood_ns += c->seconds[i].stood_ns;
-	}
+	for (unsigned i = 0; i < c->n; i++)
+		clock_add_to(sum, &c->seconds[i]);
 }
 
-/* [[wall, cpu, waited, stood, gaps, gaps_ns, longest], ...] by the second. */
+/* [{...}, ...] by the second. */
 static inline void clock_tell(const struct clock_log *c)
 {
 	printf("{\"first_s\": %lu, \"seconds\": [", c->first_s);
 	for (unsigned i = 0; i < c->n; i++) {
 		const struct clock_second *s = &c->seconds[i];
 
-		printf("%s[%lu, %lu, %lu, %lu, %u, %lu, %lu]", i ? ", " : "", s->wall_ns, s->cpu_ns, s->waited_ns, s->stood_ns, s->gaps, s->gaps_ns, s->longest_ns);
+		printf("%s{\"wall_ns\": %lu, \"cpu_ns\": %lu, \"waited_ns\": %lu, \"stood_ns\": %lu, \"stops\": %u, \"gaps\": %u, \"gaps_ns\": %lu, \"longest_ns\": %lu}",
+		       i ? ", " : "", s->wall_ns, s->cpu_ns, s->waited_ns, s->stood_ns, s->stops, s->gaps, s->gaps_ns, s->longest_ns);
 	}
 	printf("]}");
 }

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: MIT
+"""What --budget costs, by the clocks of the one who pays: tests/victims/sampled, busy without pause, unwatched and watched in turn.
+
+Speed is pairs a second of the time that the thread ran or was stopped. What it waited for a processor because others ran is left out, and
+what the machine below ran something else, for where a machine is shared that is ten times as much as what is measured. How long it was stopped is told by
+the second, so that of any ten seconds the worst can be found; what it "stood" unwatched is taken off. (tests/victims/sampled_clock.h)
+"""
+import statistics
+import time
+
+from pauses import Talk
+from sides import TOP, Mmattach
+
+VICTIM = TOP / "build/victims/sampled"
+PROMISE = 1.0  # percent
+UNWATCHED_S, WATCHED_S = 4, 12  # of a round
+WINDOW = 10
+ROUNDS = 5
+
+
+class Sampling(Mmattach):
+    options = ["--budget", f"{PROMISE:g}%"]
+
+
+class Service(Talk):
+    def __init__(self):
+        super().__init__(VICTIM, "-f")
+        self.pid = int(self.first.split()[1])
+
+    def stretch(self, seconds):
+        """What it did in so many seconds: (pairs a second of running or being stopped, share stopped, pairs a second of wall)."""
+        before = self.ask("pairs")
+        time.sleep(seconds)
+        after = self.ask("pairs")
+        did = {key: after[key] - before[key] for key in after}
+        return (did["pairs"] / (did["cpu_ns"] + did["stood_ns"]) * 1e9, did["stood_ns"] / did["wall_ns"], did["pairs"] / did["wall_ns"] * 1e9)
+
+    def stood(self, since):
+        """Nanoseconds that it stood in each second from @since (of its clock) until now."""
+        thread = self.ask("gaps")["threads"][0]
+        return [second["stood_ns"] for second in thread["seconds"][max(0, since - thread["first_s"]):]]
+
+    def now_s(self):
+        return self.ask("pairs")["now_ns"] // 1_000_000_000
+
+
+def worst(seconds):
+    """The largest share of @WINDOW seconds that follow each other."""
+    return max(sum(seconds[i:i + WINDOW]) for i in range(max(1, len(seconds) - WINDOW + 1))) / (WINDOW * 1e9)
+
+
+def one_round(service):
+    """A stretch unwatched, one watched; what both said, and what the report says of the budget."""
+    alone = service.stretch(UNWATCHED_S)
+    began = service.now_s()
+    with Sampling(service) as tracer:
+        watched = service.stretch(WATCHED_S)
+    return {"alone": alone, "watched": watched, "worst": worst(service.stood(began)), "run": tracer.run}
+
+
+def lost(had, of):
+    """Percent by which the watched one had less."""
+    return 100 * (1 - had["watched"][of] / had["alone"][of])
+
+
+def rows(plan):
+    """The rows of the table, as keyword arguments of run.py's Row."""
+    with Talk(VICTIM, "-f") as warm:
+        warm.ask("pairs")
+    with Service() as service:
+        service.stretch(1)
+        rounds = [one_round(service) for _ in range(min(plan.rounds, ROUNDS))]
+    idle = statistics.median(had["alone"][1] for had in rounds)
+    share = [100 * (had["worst"] - idle) for had in rounds]
+    told = [had["run"]["budget"]["worst_ten_seconds"] for had in rounds]
+    return [
+        {"name": "budget/lost", "what": "--budget 1%, 200,000 pairs a second: speed lost", "unit": "%", "values": [lost(had, 0) for had in rounds],
+         "at_most": 1.5},
+        {"name": "budget/stopped", "what": "the same: stopped in the worst ten seconds", "unit": "%", "values": share, "at_most": PROMISE},
+        {"name": "budget/told", "what": "the same, as mmattach tells it", "unit": "%", "values": told, "at_most": PROMISE},
+        {"name": "budget/wall", "what": "pairs a second of wall lost, whoever had the processor", "unit": "%",
+         "values": [lost(had, 2) for had in rounds]},
+    ]
