@@ -70,6 +70,9 @@ static void hide_ours(const struct traps *ts, const struct site *s, uint8_t *now
 	for (uint32_t i = 1; i < n; i++)
 		if (now[i] == INT3 && trap_find(ts, s->addr + i) != NO_TRAP)
 			now[i] = s->bytes[i];
+	/* other traps are all there is, mostly; where there are many of them, the rest is a long search */
+	if (!memcmp(now + 1, s->bytes + 1, n - 1))
+		return;
 	for (uint32_t i = 0; i < ts->bound; i++)
 		if (has_scratch(&ts->all[i]))
 			hide_step(&ts->all[i], s, now, n);
@@ -108,6 +111,8 @@ static int take_in(struct traps *ts, uint32_t i, const struct site *site, enum t
 		return -EEXIST;
 	ts->all[i].site = *site;
 	ts->all[i].state = state;
+	ts->all[i].shelved = false;
+	ts->all[i].steppers = 0;
 	if (i >= ts->bound)
 		ts->bound = i + 1;
 	enter(ts, i);
@@ -127,7 +132,7 @@ void trap_disown(struct traps *ts, uint32_t i)
 	rehash(ts);
 }
 
-int trap_plant(struct traps *ts, int mem, uint32_t i, const struct site *site)
+int trap_prepare(struct traps *ts, int mem, uint32_t i, const struct site *site)
 {
 	int r = take_in(ts, i, site, TRAP_REFUSED);
 
@@ -138,6 +143,18 @@ int trap_plant(struct traps *ts, int mem, uint32_t i, const struct site *site)
 	r = prepare_scratch(mem, site);
 	if (r < 0)
 		return r;
+	ts->all[i].state = TRAP_LIFTED;
+	ts->all[i].shelved = true;
+	return 0;
+}
+
+int trap_plant(struct traps *ts, int mem, uint32_t i, const struct site *site)
+{
+	int r = trap_prepare(ts, mem, i, site);
+
+	if (r < 0)
+		return r;
+	ts->all[i].shelved = false;
 	/* planted before the write: whatever happens in between, lifting is tried */
 	ts->all[i].state = TRAP_PLANTED;
 	r = write_byte(mem, site->addr, INT3);
@@ -196,6 +213,36 @@ int trap_replant(struct traps *ts, int mem, uint32_t i)
 		return 0;
 	t->state = TRAP_PLANTED;
 	return write_byte(mem, t->site.addr, INT3);
+}
+
+int trap_shelve(struct traps *ts, int mem, uint32_t i)
+{
+	int r = trap_lift(ts, mem, i);
+
+	ts->all[i].shelved = r == 0;
+	return r;
+}
+
+int trap_unshelve(struct traps *ts, int mem, uint32_t i)
+{
+	ts->all[i].shelved = false;
+	return ts->all[i].steppers ? 0 : trap_replant(ts, mem, i);
+}
+
+int trap_step_begin(struct traps *ts, int mem, uint32_t i)
+{
+	ts->all[i].steppers++;
+	return trap_lift(ts, mem, i);
+}
+
+int trap_step_end(struct traps *ts, int mem, uint32_t i)
+{
+	struct trap *t = &ts->all[i];
+
+	/* none: the number was given to another site since */
+	if (!t->steppers || --t->steppers || t->shelved)
+		return 0;
+	return trap_replant(ts, mem, i);
 }
 
 uint32_t trap_lift_all(struct traps *ts, int mem)

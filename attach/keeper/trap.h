@@ -34,6 +34,8 @@ enum trap_state {
 struct trap {
 	struct site site;
 	uint8_t state;	/* enum trap_state */
+	bool shelved;	/* lifted for a while: the end of a step does not plant it again */
+	uint16_t steppers;	/* threads that step in place: it is lifted until the last is done */
 };
 
 struct traps {
@@ -60,6 +62,17 @@ must_check int trap_lift(struct traps *ts, int mem, uint32_t i);
 
 /* Plant a lifted trap again. */
 must_check int trap_replant(struct traps *ts, int mem, uint32_t i);
+
+/* Take @site in as number @i without planting it: shelved. As trap_plant. */
+must_check int trap_prepare(struct traps *ts, int mem, uint32_t i, const struct site *site);
+
+/* Lift it for a while, though it may be lifted for a step already; and plant it again, at the latest when that step is done. 0 or -errno. */
+must_check int trap_shelve(struct traps *ts, int mem, uint32_t i);
+must_check int trap_unshelve(struct traps *ts, int mem, uint32_t i);
+
+/* A thread steps in place over trap @i; and is done, or dead. 0 or -errno. */
+must_check int trap_step_begin(struct traps *ts, int mem, uint32_t i);
+must_check int trap_step_end(struct traps *ts, int mem, uint32_t i);
 
 /* Lift all; the number that could not be. Scratch places are left: see trap_restore_scratch. */
 uint32_t trap_lift_all(struct traps *ts, int mem);

@@ -147,6 +147,55 @@ static void replanted_only_on_the_files_code(void **state)
 	assert_int_equal(traps.all[0].state, TRAP_LIFTED);
 }
 
+static void prepared_and_shelved(void **state)
+{
+	struct site s = site_at(100, 16);
+
+	(void)state;
+	assert_int_equal(trap_prepare(&traps, mem, 0, &s), 0);
+	assert_page(file, NULL, 0);
+	assert_int_equal(trap_find(&traps, at(100)), 0);
+	assert_int_equal(traps.all[0].state, TRAP_LIFTED);
+	assert_int_equal(trap_unshelve(&traps, mem, 0), 0);
+	assert_page(file, (uint32_t[]){ 100 }, 1);
+	assert_int_equal(trap_shelve(&traps, mem, 0), 0);
+	assert_page(file, NULL, 0);
+	assert_int_equal(trap_prepare(&traps, mem, 0, &s), -EEXIST);
+	s = site_at(200, 16);
+	s.bytes[3] ^= 1;
+	assert_int_equal(trap_prepare(&traps, mem, 1, &s), -EILSEQ);
+}
+
+/* While two threads step in place it stays lifted; and afterwards, if it was shelved meanwhile. */
+static void stepped_in_place(void **state)
+{
+	(void)state;
+	assert_int_equal(plant(0, 100, 16), 0);
+	assert_int_equal(trap_step_begin(&traps, mem, 0), 0);
+	assert_int_equal(trap_step_begin(&traps, mem, 0), 0);
+	assert_page(file, NULL, 0);
+	assert_int_equal(trap_step_end(&traps, mem, 0), 0);
+	assert_page(file, NULL, 0);
+	assert_int_equal(trap_step_end(&traps, mem, 0), 0);
+	assert_page(file, (uint32_t[]){ 100 }, 1);
+
+	assert_int_equal(trap_step_begin(&traps, mem, 0), 0);
+	assert_int_equal(trap_shelve(&traps, mem, 0), 0);
+	assert_int_equal(trap_step_end(&traps, mem, 0), 0);
+	assert_page(file, NULL, 0);
+
+	assert_int_equal(trap_unshelve(&traps, mem, 0), 0);
+	assert_int_equal(trap_step_begin(&traps, mem, 0), 0);
+	assert_int_equal(trap_shelve(&traps, mem, 0), 0);
+	assert_int_equal(trap_unshelve(&traps, mem, 0), 0);
+	assert_page(file, NULL, 0); /* not under the one who steps */
+	assert_int_equal(trap_step_end(&traps, mem, 0), 0);
+	assert_page(file, (uint32_t[]){ 100 }, 1);
+	/* an end without a beginning, of a number that was another's */
+	assert_int_equal(trap_step_end(&traps, mem, 0), 0);
+	assert_page(file, (uint32_t[]){ 100 }, 1);
+}
+
 /* Any one byte that is not the file's, at the trap or behind it within what is known. */
 static void wrong_code_is_refused(void **state)
 {
@@ -796,6 +845,8 @@ int main(void)
 		cmocka_unit_test_setup(lifting_twice_is_nothing, setup),
 		cmocka_unit_test_setup(replanted, setup),
 		cmocka_unit_test_setup(replanted_only_on_the_files_code, setup),
+		cmocka_unit_test_setup(prepared_and_shelved, setup),
+		cmocka_unit_test_setup(stepped_in_place, setup),
 		cmocka_unit_test_setup(wrong_code_is_refused, setup),
 		cmocka_unit_test_setup(a_foreign_int3_is_refused, setup),
 		cmocka_unit_test_setup(wrong_code_at_a_known_trap_is_refused, setup),
