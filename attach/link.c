@@ -57,6 +57,7 @@ int link_open(struct link *l, const struct link_settings *set, int argc, char **
 	}
 	l->shared->slice_bytes = set->slice_bytes;
 	l->shared->max_stall_ns = set->max_stall_ns;
+	l->shared->budget_ppm = set->budget_ppm;
 	l->shared->silence_ns = SILENCE_NS;
 	l->shared->hold_ns = HOLD_NS;
 	l->shared->bell = l->bell;

@@ -29,6 +29,7 @@ struct link {
 struct link_settings {
 	uint32_t slice_bytes;
 	uint64_t max_stall_ns;
+	uint32_t budget_ppm;	/* as in struct shared */
 	int gdb, gdb_mem;	/* as in struct shared; -1: the keeper itself is the tracer */
 };
 

@@ -11,6 +11,7 @@
 #define SCAN_NS 4000000		/* everyone is asked so often, unless all is quiet */
 #define RETRY_NS 200000		/* ring full: try again */
 #define KEPT_NS 100000		/* a thread waits for its peers: look for them again */
+#define FEW_THREADS 256		/* all of them are asked within some microseconds */
 #define SPIN_NS 50000
 #define SPIN_LONG_YIELD_NS 1000000
 #define SPIN_BAN_NS 20000000
@@ -31,6 +32,7 @@ static void enqueue(struct keeper *k, struct tracee *t, int status)
 	if (queued)
 		return;
 	t->seen_ns = k->now_ns;
+	t->stopped_ns = k->budget.found_ns;
 	k->queue[k->nqueue++] = t - k->threads.all;
 }
 
@@ -148,6 +150,11 @@ static void set_settled(struct keeper *k, bool settled)
 	k->settled = settled;
 }
 
+static struct timespec span(uint64_t ns)
+{
+	return (struct timespec){ ns / 1000000000, ns % 1000000000 };
+}
+
 static int take_signal(struct keeper *k, const struct timespec *timeout, pid_t *tid, bool *tick)
 {
 	siginfo_t si;
@@ -186,6 +193,46 @@ static uint64_t patience(const struct keeper *k, uint64_t max_wait_ns)
 	return max_wait_ns;
 }
 
+/* Stops that no signal has told of, since another one's was pending: they began no earlier than that one. */
+static void ask_others(struct keeper *k)
+{
+	collect_everyone(k);
+	k->budget.asked_ns = k->now_ns;
+	k->unasked = false;
+}
+
+/*
+ * With a budget nobody may stand unseen, nor for longer than it takes to wake up: there are few stops, so after each signal everybody is asked before
+ * we sleep again. Where that takes long, whom the signal has named is served first. Nor is a processor taken from anybody to look again.
+ */
+static int collect_at_once(struct keeper *k, uint64_t max_wait_ns)
+{
+	struct timespec timeout;
+	uint64_t slept_ns;
+	bool tick = false;
+	pid_t tid = 0;
+	int news;
+
+	k->now_ns = keeper_clock_ns();
+	if (k->unasked)
+		ask_others(k);
+	timeout = span(k->nqueue ? 0 : patience(k, max_wait_ns));
+	slept_ns = k->now_ns;
+	news = take_signal(k, &timeout, &tid, &tick);
+	k->now_ns = keeper_clock_ns();
+	if (tid > 0 || k->now_ns >= k->next_scan_ns) {
+		budget_woken(k, slept_ns);
+		k->unasked = true;
+	} else if (!news && !tick) {
+		k->budget.asked_ns = k->now_ns; /* no signal: nobody has stopped */
+	}
+	if (tid > 0)
+		collect_ask(k, tid);
+	if (k->unasked && k->threads.used <= FEW_THREADS)
+		ask_others(k);
+	return news;
+}
+
 int collect(struct keeper *k, uint64_t max_wait_ns)
 {
 	struct timespec timeout = { 0, 0 };
@@ -193,6 +240,8 @@ int collect(struct keeper *k, uint64_t max_wait_ns)
 	pid_t tid = 0;
 	int news = 0;
 
+	if (k->budget.on)
+		return collect_at_once(k, max_wait_ns);
 	k->now_ns = keeper_clock_ns();
 	/* the only one that is active was let go a moment ago */
 	found = k->threads.nactive > 1 && ask_active(k);
@@ -201,7 +250,7 @@ int collect(struct keeper *k, uint64_t max_wait_ns)
 	if (!found) {
 		uint64_t wait = patience(k, max_wait_ns);
 
-		timeout = (struct timespec){ wait / 1000000000, wait % 1000000000 };
+		timeout = span(wait);
 	}
 	if (!found || k->now_ns >= k->next_signal_ns) {
 		news = take_signal(k, &timeout, &tid, &tick);
@@ -226,12 +275,13 @@ int collect(struct keeper *k, uint64_t max_wait_ns)
 
 int collect_quietly(struct keeper *k, uint64_t max_wait_ns)
 {
-	const struct timespec timeout = { max_wait_ns / 1000000000, max_wait_ns % 1000000000 };
+	const struct timespec timeout = span(max_wait_ns);
 	bool tick = false;
 	pid_t tid = 0;
 	int news = take_signal(k, &timeout, &tid, &tick);
 
 	k->now_ns = keeper_clock_ns();
+	k->budget.found_ns = k->budget.likely_ns = k->now_ns;
 	if (tid > 0)
 		collect_ask(k, tid);
 	return news;

@@ -79,6 +79,11 @@ static bool give_up_waiting(struct keeper *k)
 {
 	if (k->drop_since_ns)
 		return true;
+	/* a sample may be incomplete; what was not recorded has been counted at its site all the same */
+	if (k->budget.on) {
+		k->drop_since_ns = k->now_ns;
+		return true;
+	}
 	if (!k->stall_since_ns) {
 		k->stall_since_ns = k->now_ns;
 		atomic_fetch_add_explicit(&k->shared->stalls, 1, memory_order_relaxed);

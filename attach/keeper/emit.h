@@ -5,7 +5,8 @@
  *
  * Room is asked for first, before anything is noted of the hit: where there is
  * none the thread waits a moment and is served again from the start, and after
- * max_stall hits are dropped and counted, until half of the ring is free.
+ * max_stall hits are dropped and counted, until half of the ring is free. With a
+ * budget nobody waits.
  */
 #ifndef MM_EMIT_H
 #define MM_EMIT_H

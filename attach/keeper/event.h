@@ -97,6 +97,7 @@ struct record_hit {
 	X(TROUBLE_LIFT, "a trap could not be lifted") \
 	X(TROUBLE_EMULATE, "a displaced instruction was stepped in place") \
 	X(TROUBLE_TABLE, "more threads than the table holds") \
+	X(TROUBLE_PLANT, "a trap could not be planted again") \
 	X(TROUBLE_RESUME, "a thread could not be resumed")
 enum trouble {
 #define X(name, text) name,

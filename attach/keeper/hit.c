@@ -66,10 +66,13 @@ static void step_in_place(struct keeper *k, struct tracee *t, uint32_t trap)
 {
 	atomic_fetch_add_explicit(&k->shared->stepped, 1, memory_order_relaxed);
 	t->in_place = true;
-	if (trap_lift(&k->traps, k->mem, trap) < 0)
+	if (trap_step_begin(&k->traps, k->mem, trap) < 0)
 		keeper_record(k, RECORD_TROUBLE, 0, t->tid, TROUBLE_LIFT, EIO);
-	if (tracee_step(t, 0) < 0)
-		t->in_place = false;
+	if (tracee_step(t, 0) == 0)
+		return;
+	t->in_place = false;
+	if (trap_step_end(&k->traps, k->mem, trap) < 0)
+		keeper_record(k, RECORD_TROUBLE, 0, t->tid, TROUBLE_EMULATE, EIO);
 }
 
 static void step(struct keeper *k, struct tracee *t, uint32_t trap, struct user_regs_struct *before,
@@ -134,12 +137,26 @@ void hit_unhold(struct keeper *k, struct tracee *t)
 	atomic_store(&k->shared->hold[t - k->threads.all], 0);
 	atomic_fetch_add_explicit(&k->shared->served_ns, keeper_clock_ns() - t->seen_ns, memory_order_relaxed);
 	k->held--;
+	budget_charge(k, t->stopped_ns, BUDGET_ASKED);
+}
+
+/* Where it stood there is the real instruction now: onto that. */
+static enum hit_result put_back(struct keeper *k, struct tracee *t, struct user_regs_struct *before,
+				struct user_regs_struct *regs)
+{
+	if (tracee_set_regs(t, before, regs) == 0)
+		resume(k, t);
+	else
+		t->state = TRACEE_RUNNING;
+	return HIT_DONE;
 }
 
 static enum hit_result serve_trap(struct keeper *k, struct tracee *t, uint32_t trap,
 				  struct user_regs_struct *before, struct user_regs_struct *regs)
 {
 	struct memory m = { .tid = t->tid, .sp = regs->rsp };
+	/* first: others are on their way to it */
+	bool lifted = metering_hit(k, trap);
 	struct record_hit *rec;
 	enum note_result r = note_hit(k, t, trap, regs, &rec);
 
@@ -149,7 +166,9 @@ static enum hit_result serve_trap(struct keeper *k, struct tracee *t, uint32_t t
 		m.slice = rec->slice;
 		m.slice_len = rec->slice_len;
 	}
-	if (r == NOTE_GO)
+	if (r == NOTE_GO && lifted)
+		(void)put_back(k, t, before, regs);
+	else if (r == NOTE_GO)
 		go_past(k, t, trap, before, regs, &m);
 	keeper_ring_bell(k);
 	return HIT_DONE;
@@ -160,7 +179,7 @@ static void end_step(struct keeper *k, struct tracee *t, struct user_regs_struct
 	const struct site *s = &k->traps.all[t->stepping].site;
 	struct user_regs_struct after = *regs;
 
-	if (t->in_place && !k->leaving && trap_replant(&k->traps, k->mem, t->stepping) < 0)
+	if (t->in_place && !k->leaving && trap_step_end(&k->traps, k->mem, t->stepping) < 0)
 		keeper_record(k, RECORD_TROUBLE, 0, t->tid, TROUBLE_EMULATE, EIO);
 	if (!t->in_place && regs->rip == s->scratch + s->step_len)
 		after.rip = s->addr + s->emu.len;
@@ -195,6 +214,7 @@ enum hit_result hit_serve(struct keeper *k, struct tracee *t)
 		return HIT_DONE;
 	}
 	if (t->stepping != NO_TRAP && tracee_signal_code(t, &code) == 0 && code == TRAP_TRACE) {
+		metering_note(k, t->stepping);
 		end_step(k, t, &before);
 		if (t->state == TRACEE_STOPPED)
 			resume(k, t);
@@ -218,14 +238,10 @@ enum hit_result hit_serve(struct keeper *k, struct tracee *t)
 	}
 	regs = before;
 	regs.rip--;
-	if (k->traps.all[trap].state == TRAP_LIFTED) {
-		/* it ran into the trap before that was lifted: the real instruction stands there now */
-		if (tracee_set_regs(t, &before, &regs) == 0)
-			resume(k, t);
-		else
-			t->state = TRACEE_RUNNING;
-		return HIT_DONE;
-	}
+	metering_note(k, trap);
+	/* it ran into the trap before that was lifted */
+	if (k->traps.all[trap].state == TRAP_LIFTED)
+		return put_back(k, t, &before, &regs);
 	return serve_trap(k, t, trap, &before, &regs);
 }
 

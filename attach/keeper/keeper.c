@@ -80,7 +80,7 @@ static int64_t plant(struct keeper *k, uint32_t first, uint32_t n)
 	if (first > SHARED_SITES || n > SHARED_SITES - first)
 		return -EINVAL;
 	for (uint32_t i = first; i < first + n; i++) {
-		sh->plant_result[i] = trap_plant(&k->traps, k->mem, i, &sh->sites[i]);
+		sh->plant_result[i] = metering_plant(k, i);
 		planted += sh->plant_result[i] == 0;
 	}
 	return planted;
@@ -90,8 +90,10 @@ static int64_t forget(struct keeper *k, uint32_t first, uint32_t n)
 {
 	if (first > SHARED_SITES || n > SHARED_SITES - first)
 		return -EINVAL;
-	for (uint32_t i = first; i < first + n; i++)
+	for (uint32_t i = first; i < first + n; i++) {
+		metering_forget(k, i);
 		trap_forget(&k->traps, k->mem, i);
+	}
 	return 0;
 }
 
@@ -360,6 +362,7 @@ _Noreturn static void keeper_main(struct keeper *k, int argc, char **argv)
 		_exit(1);
 	if (k->shared->gdb >= 0)
 		relay_run(k);
+	budget_init(k);
 	the_keeper = k;
 	run(k);
 }

@@ -26,7 +26,7 @@ static void serve_end(struct keeper *k, struct tracee *t)
 	int status = t->status;
 	pid_t tid = t->tid;
 
-	if (t->stepping != NO_TRAP && t->in_place && trap_replant(&k->traps, k->mem, t->stepping) < 0)
+	if (t->stepping != NO_TRAP && t->in_place && trap_step_end(&k->traps, k->mem, t->stepping) < 0)
 		keeper_record(k, RECORD_TROUBLE, 0, tid, TROUBLE_EMULATE, EIO);
 	if (t->guest)
 		k->others--;
@@ -118,6 +118,9 @@ static bool is_kept(struct keeper *k, struct tracee *t)
 {
 	struct happening_info h = event_decode(t->status);
 
+	/* with a budget that is time which is paid for, and few hit */
+	if (k->budget.on)
+		return false;
 	return h.what == HAPPENED_SIGNAL && h.sig == SIGTRAP && t->stepping == NO_TRAP && fair_keeps(&k->fair, t, k->now_ns);
 }
 
@@ -171,8 +174,26 @@ static bool serve(struct keeper *k, struct tracee *t)
 	}
 }
 
+/* What came of it is charged, if the thread goes on; one that is held is charged then. */
+static bool serve_charged(struct keeper *k, struct tracee *t)
+{
+	bool stopped = WIFSTOPPED(t->status);
+	uint64_t since = t->stopped_ns;
+	bool done;
+
+	if (!k->budget.on)
+		return serve(k, t);
+	budget_serve(k, t);
+	done = serve(k, t);
+	if (done && stopped && t->state != TRACEE_HELD)
+		budget_charge(k, since, k->budget.metered ? BUDGET_METERS : BUDGET_ATTACHED);
+	return done;
+}
+
 void loop_serve(struct keeper *k)
 {
+	pid_t last = 0;
+
 	uint32_t n = k->nqueue, kept = 0;
 	uint64_t seen = 0, served = 0;
 
@@ -191,7 +212,8 @@ void loop_serve(struct keeper *k)
 			continue;
 		}
 		fair_served(t, k->now_ns);
-		if (!serve(k, t)) {
+		last = t->tid;
+		if (!serve_charged(k, t)) {
 			k->queue[kept++] = k->queue[i];
 			continue;
 		}
@@ -201,6 +223,8 @@ void loop_serve(struct keeper *k)
 	for (uint32_t i = n; i < k->nqueue; i++)
 		k->queue[kept++] = k->queue[i];
 	k->nqueue = kept;
+	if (k->budget.on && !kept && !k->held)
+		budget_calm(k, last);
 	if (served)
 		atomic_fetch_add_explicit(&k->shared->served_ns, served * keeper_clock_ns() - seen,
 					  memory_order_relaxed);
@@ -250,9 +274,10 @@ void loop_round(struct keeper *k, uint64_t max_wait_ns)
 		pausing_round(k, max_wait_ns);
 		return;
 	}
-	k->news |= collect(k, max_wait_ns);
+	k->news |= collect(k, metering_patience(k, max_wait_ns));
 
 	loop_serve(k);
+	metering_round(k);
 	atomic_fetch_add_explicit(&k->shared->beat, 1, memory_order_relaxed);
 	atomic_store_explicit(&k->shared->threads, k->threads.used - k->others, memory_order_relaxed);
 	watch_end(k);

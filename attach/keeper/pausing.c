@@ -237,10 +237,13 @@ static void forgive(struct keeper *k)
 
 	for (struct tracee *t = threads_first(&k->threads); t; t = threads_next(&k->threads, t)) {
 		t->awaited = false;
-		if (t->state == TRACEE_HELD)
+		if (t->state == TRACEE_HELD) {
 			t->seen_ns += had;
-		else if (t->state == TRACEE_STOPPED)
+		} else if (t->state == TRACEE_STOPPED) {
 			t->seen_ns = k->now_ns;
+			budget_charge(k, t->stopped_ns, BUDGET_ASKED);
+			t->stopped_ns = k->now_ns;
+		}
 	}
 	if (k->stall_since_ns)
 		k->stall_since_ns = k->now_ns;
@@ -276,6 +279,7 @@ int64_t pausing_stop(struct keeper *k, uint64_t limit_ns)
 	p->began_ns = k->now_ns;
 	p->until_ns = k->now_ns + limit_ns;
 	p->spared_ns = 0;
+	(void)calm_end(&k->budget.calm, 0, k->now_ns);
 	atomic_store(&k->shared->pause_began_ns, p->began_ns);
 	interrupt_all(k);
 	r = await_all(k);

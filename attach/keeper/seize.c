@@ -171,6 +171,8 @@ static int fence(struct keeper *k)
 	uint64_t began, last;
 	uint32_t left;
 
+	/* what stops from here on does so because of us */
+	k->budget.asked_ns = keeper_clock_ns();
 	for (struct tracee *t = threads_first(&k->threads); t; t = threads_next(&k->threads, t)) {
 		pid_t pid = t->guest ? t->tid : k->target;
 

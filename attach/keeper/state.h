@@ -11,9 +11,11 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "attach/keeper/budget.h"
 #include "attach/keeper/calls.h"
 #include "attach/keeper/fair.h"
 #include "attach/keeper/loads.h"
+#include "attach/keeper/metering.h"
 #include "attach/keeper/shared.h"
 #include "attach/keeper/threads.h"
 #include "attach/keeper/trap.h"
@@ -84,6 +86,9 @@ struct keeper {
 	bool leaving;			/* traps are lifted: nothing is recorded any more */
 	uint32_t news;			/* enum collect_news, not dealt with yet */
 	uint32_t leave_reason;		/* to leave at the end of this round; 0: stay */
+	struct budget budget;
+	bool unasked;			/* with a budget: only the thread that a signal has named was asked, not yet the others */
+	struct metering metering;
 	struct traps traps;
 	struct calls calls;
 	struct threads threads;

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * budget: what the target pays, and whether metered traps may stand.
+ *
+ * Every stop of a thread is charged, whatever it was for, from the int3 (or signal, birth, interrupt) until the thread runs again:
+ *
+ *	   int3          we are awake        PTRACE_CONT        it runs
+ *	    |── latency.wake ──|                  |─ latency.restart ─|
+ *	    |─ our delay in the run queue ─|─ serving ─|
+ *
+ * The delay in the run queue is told by /proc/self/schedstat, and charged to every thread that was found stopped then. Where it cannot be
+ * told when a stop began, it began when everybody was last asked. Not charged: a group stop, which is the target's own.
+ *
+ *	open	──── the purse is nearly empty, or the last ten seconds nearly full ────▶	closed: all metered traps are lifted (metering.h)
+ *		◀─── both have enough for a while ───
+ *
+ * "Nearly" is the largest burst of late: what can still come from threads that have run into traps already, all at once. Stops that no
+ * closing avoids (signals, births, the dynamic linker) are counted apart as well. If these alone pass the promise, we must leave.
+ */
+#ifndef MM_BUDGET_H
+#define MM_BUDGET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "attach/keeper/calm.h"
+#include "attach/keeper/latency.h"
+#include "attach/keeper/spending.h"
+
+struct keeper;
+struct tracee;
+
+/* Why a thread was stopped. */
+enum budget_for {
+	BUDGET_METERS,		/* a metered trap: can be avoided */
+	BUDGET_ATTACHED,	/* cannot, as long as we are attached */
+	BUDGET_ASKED,		/* the controller let it wait: it knows what it does */
+};
+
+struct budget {
+	bool on;
+	bool open;
+	struct latency latency;
+	int schedstat;			/* /proc/self/schedstat, or -1 */
+	uint64_t delay_ns;		/* in the run queue, so far */
+	uint64_t asked_ns;		/* when everybody was asked last */
+	uint64_t found_ns;		/* stops that are found now began then, at the earliest: what is charged */
+	uint64_t likely_ns;		/* ... and most likely */
+	struct spending spending;
+	struct ten_seconds attached;	/* of BUDGET_ATTACHED */
+	struct calm calm;
+	uint64_t burst_ns, most_burst_ns; /* spent since it was calm; the largest of late */
+	uint64_t next_fade_ns;
+	uint64_t closed_since_ns;
+	bool metered, counts;		/* of the stop that is being served: it is for a metered trap; it came in the calm */
+};
+
+/* Before the target is seized. */
+void budget_init(struct keeper *k);
+
+/* We have slept from @slept_ns until now, k->now_ns, and are about to ask who has stopped. */
+void budget_woken(struct keeper *k, uint64_t slept_ns);
+
+/* Before @t, which is stopped, is served. */
+void budget_serve(struct keeper *k, const struct tracee *t);
+
+/* A thread that has stood since @since_ns goes on now. */
+void budget_charge(struct keeper *k, uint64_t since_ns, enum budget_for what);
+
+/* Nobody stands any more: @tid was the last. */
+void budget_calm(struct keeper *k, pid_t tid);
+
+/* Once a round: opens or closes, sees whether we must leave. true: it has opened or closed. */
+bool budget_round(struct keeper *k);
+
+#endif

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/keeper/latency.h"
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "attach/keeper/state.h"
+
+#define STOPS 40
+#define LIMIT_NS 100000000ull
+#define RUN_NS 300000ull	/* between two stops: our processor goes idle meanwhile, as it does in a watch */
+#define WAKE_GUESS_NS 40000
+#define RESTART_GUESS_NS 20000
+#define CHILD_STACK 16384
+
+/* The child lives in our memory, so nothing is copied, and nothing of ours becomes copy on write. */
+struct child {
+	_Atomic bool seized;
+	_Atomic uint64_t before_ns, after_ns;	/* its int3 */
+	pid_t parent;
+	_Alignas(16) uint8_t stack[CHILD_STACK];
+};
+
+static void run_for(uint64_t ns)
+{
+	uint64_t until = keeper_clock_ns() + ns;
+
+	while (keeper_clock_ns() < until)
+		;
+}
+
+_Noreturn static int child_main(void *arg)
+{
+	struct child *c = arg;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	while (!atomic_load(&c->seized))
+		if (getppid() != c->parent)
+			syscall(SYS_exit_group, 0);
+		else
+			sched_yield();
+	for (;;) {
+		run_for(RUN_NS);
+		atomic_store(&c->before_ns, keeper_clock_ns());
+		__asm__ volatile("int3");
+		atomic_store(&c->after_ns, keeper_clock_ns());
+	}
+}
+
+/* Until the child has stopped with SIGTRAP; when that was seen, 0: it did not within the limit. */
+static uint64_t await_stop(pid_t pid, uint64_t limit_ns)
+{
+	sigset_t chld;
+	int status;
+
+	/* it alone: a command's signal must not be taken here */
+	sigemptyset(&chld);
+	sigaddset(&chld, SIGCHLD);
+
+	for (;;) {
+		const struct timespec ms = { 0, 1000000 };
+		pid_t got;
+
+		(void)sigtimedwait(&chld, NULL, &ms);
+		got = waitpid(pid, &status, WNOHANG | __WALL);
+		if (got == pid)
+			return WIFSTOPPED(status) && WSTOPSIG(status) == SIGTRAP ? keeper_clock_ns() : 0;
+		if (got < 0 || keeper_clock_ns() > limit_ns)
+			return 0;
+	}
+}
+
+static int by_size(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static void take_medians(struct latency *l, uint64_t *wakes, uint64_t *restarts, size_t n)
+{
+	if (n < STOPS / 4)
+		return;
+	qsort(wakes, n, sizeof(*wakes), by_size);
+	qsort(restarts, n, sizeof(*restarts), by_size);
+	l->wake_ns = wakes[n / 2];
+	l->restart_ns = restarts[n / 2];
+}
+
+static void measure(struct latency *l, struct child *c, pid_t pid)
+{
+	uint64_t wakes[STOPS], restarts[STOPS], limit = keeper_clock_ns() + LIMIT_NS, let_go = 0;
+	struct tracee t = { .tid = pid };
+	size_t n = 0;
+
+	for (int i = 0; i <= STOPS; i++) {
+		uint64_t seen = await_stop(pid, limit);
+
+		if (!seen)
+			break;
+		/* the first one has not been let go yet */
+		if (i) {
+			wakes[n] = seen - atomic_load(&c->before_ns);
+			restarts[n++] = atomic_load(&c->after_ns) - let_go;
+		}
+		let_go = keeper_clock_ns();
+		if (tracee_cont(&t, 0) < 0)
+			break;
+	}
+	take_medians(l, wakes, restarts, n);
+}
+
+void latency_measure(struct latency *l)
+{
+	static struct child c;
+	pid_t pid;
+
+	*l = (struct latency){ WAKE_GUESS_NS, RESTART_GUESS_NS };
+	c.parent = getpid();
+	pid = clone(child_main, c.stack + sizeof(c.stack), CLONE_VM | SIGCHLD, &c);
+	if (pid < 0)
+		return;
+	if (tracee_seize(pid) == 0) {
+		atomic_store(&c.seized, true);
+		measure(l, &c, pid);
+	}
+	kill(pid, SIGKILL);
+	/* its SIGCHLD stays, and finds nobody */
+	(void)waitpid(pid, NULL, __WALL);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * latency: what a stop takes besides our own work, measured on a child of ours before there is a target.
+ *
+ * A thread stands from its int3 on, but we are awake only some microseconds later (in a virtual machine dozens); and let go, it runs only when
+ * its processor has come back to it. Neither can be seen from here when it happens; a child can say when it did what.
+ */
+#ifndef MM_LATENCY_H
+#define MM_LATENCY_H
+
+#include <stdint.h>
+
+struct latency {
+	uint64_t wake_ns;	/* from a thread's int3 until a keeper that slept knows its status */
+	uint64_t restart_ns;	/* from its PTRACE_CONT until it runs */
+};
+
+/* Medians of some dozen stops, within a tenth of a second; guesses where that cannot be done. SIGCHLD is blocked. */
+void latency_measure(struct latency *l);
+
+#endif

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/keeper/metering.h"
+
+#include <errno.h>
+
+#include "attach/keeper/state.h"
+
+#define TURNS 16		/* in one round of the loop */
+#define GRID_NS 2000000ull	/* turns are looked at so often: not a timer for each */
+#define CLOSED_NS 10000000ull	/* and the purse, while it fills */
+#define STRETCH_NS 10000000000ull /* a stretch is no longer: sums of squares have room for weeks */
+#define CROWD 4			/* so many stand at once: not one more at this trap, for a moment */
+#define CROWD_NS 20000000ull
+#define OPENING_NS 10000000ull	/* all sites that were shut begin within so long */
+
+_Static_assert(DUE_MAX == SHARED_SITES, "every site can have a turn");
+
+static struct metered *metered_at(struct keeper *k, uint32_t i)
+{
+	return &k->metering.all[i];
+}
+
+/* xorshift: rounds must not keep step with what the target does, nor with each other */
+static uint64_t random_below(struct metering *m, uint64_t n)
+{
+	m->random = m->random ? m->random : 2463534242u;
+	m->random ^= m->random << 13;
+	m->random ^= m->random >> 17;
+	m->random ^= m->random << 5;
+	return (uint64_t)((unsigned __int128)m->random * n >> 32);
+}
+
+static uint64_t period_ns(const struct keeper *k, uint32_t i)
+{
+	return atomic_load_explicit(&k->shared->meters[i].period_ms, memory_order_relaxed) * 1000000ull;
+}
+
+static void complain(struct keeper *k, enum trouble what, int r)
+{
+	if (r < 0)
+		keeper_record(k, RECORD_TROUBLE, 0, k->target, what, -r);
+}
+
+/* --- stretches and rounds --- */
+
+static void begin_stretch(struct keeper *k, uint32_t i)
+{
+	struct metered *m = metered_at(k, i);
+
+	m->state = METERED_STANDING;
+	m->calm_ns = calm_ns(&k->budget.calm, keeper_clock_ns());
+	m->hits = 0;
+	due_set(&k->metering.due, i, m->round_end_ns < k->now_ns + STRETCH_NS ? m->round_end_ns : k->now_ns + STRETCH_NS);
+}
+
+static void end_stretch(struct keeper *k, uint32_t i, bool full)
+{
+	struct metered *m = metered_at(k, i);
+	uint64_t now = calm_ns(&k->budget.calm, keeper_clock_ns());
+	/* a clock that is put back by a stop that began earlier than it was seen */
+	uint64_t exposed_ns = (now > m->calm_ns ? now - m->calm_ns : 0) + m->rest_ns;
+
+	m->rest_ns = exposed_ns % 1000;
+	meter_add(&k->shared->meters[i], m->hits, exposed_ns / 1000, full);
+}
+
+static void begin_round(struct keeper *k, uint32_t i)
+{
+	struct metered *m = metered_at(k, i);
+	uint64_t period = period_ns(k, i);
+
+	m->quota = atomic_load_explicit(&k->shared->meters[i].quota, memory_order_relaxed);
+	m->left = m->quota;
+	m->round_end_ns = k->now_ns + period * 3 / 4 + random_below(&k->metering, period / 2 + 1);
+}
+
+/* It is not metered any more: it stands always. */
+static void release(struct keeper *k, uint32_t i)
+{
+	metered_at(k, i)->state = METERED_NOT;
+	due_drop(&k->metering.due, i);
+}
+
+static void wait_until(struct keeper *k, uint32_t i, uint64_t at_ns)
+{
+	metered_at(k, i)->state = METERED_WAITING;
+	due_set(&k->metering.due, i, at_ns);
+}
+
+static void shut(struct keeper *k, uint32_t i)
+{
+	metered_at(k, i)->state = METERED_SHUT;
+	due_drop(&k->metering.due, i);
+}
+
+static void plant(struct keeper *k, uint32_t i)
+{
+	int r = trap_unshelve(&k->traps, k->mem, i);
+
+	complain(k, TROUBLE_PLANT, r);
+	if (k->traps.all[i].state == TRAP_PLANTED || k->traps.all[i].steppers) {
+		begin_stretch(k, i);
+		return;
+	}
+	/* somebody has changed the code there: another time, perhaps */
+	k->traps.all[i].shelved = true;
+	wait_until(k, i, metered_at(k, i)->round_end_ns);
+}
+
+/* false: it still stands. Its state is the caller's to set. */
+static bool lift(struct keeper *k, uint32_t i, bool full)
+{
+	int r = trap_shelve(&k->traps, k->mem, i);
+
+	complain(k, TROUBLE_LIFT, r);
+	if (r < 0)
+		return false;
+	end_stretch(k, i, full);
+	return true;
+}
+
+/* --- turns --- */
+
+static void turn_of_lifted(struct keeper *k, uint32_t i)
+{
+	struct metered *m = metered_at(k, i);
+
+	if (!k->budget.open) {
+		shut(k, i);
+		return;
+	}
+	if (k->now_ns >= m->round_end_ns) {
+		if (!period_ns(k, i)) {
+			release(k, i);
+			complain(k, TROUBLE_PLANT, trap_unshelve(&k->traps, k->mem, i));
+			return;
+		}
+		begin_round(k, i);
+	}
+	plant(k, i);
+}
+
+static void turn_of_standing(struct keeper *k, uint32_t i)
+{
+	struct metered *m = metered_at(k, i);
+
+	if (!k->budget.open && lift(k, i, false)) {
+		shut(k, i);
+		return;
+	}
+	end_stretch(k, i, false);
+	if (k->now_ns >= m->round_end_ns) {
+		if (!period_ns(k, i)) {
+			release(k, i);
+			return;
+		}
+		begin_round(k, i);
+	}
+	begin_stretch(k, i);
+}
+
+static void take_turns(struct keeper *k)
+{
+	struct due *d = &k->metering.due;
+
+	for (int n = 0; n < TURNS; n++) {
+		uint32_t i = due_first(d);
+
+		if (i == DUE_NONE || d->at_ns[i] > k->now_ns)
+			return;
+		if (metered_at(k, i)->state == METERED_STANDING)
+			turn_of_standing(k, i);
+		else
+			turn_of_lifted(k, i);
+	}
+}
+
+/* Those that wait do so on; the others' turn is now. */
+static void open_or_close(struct keeper *k)
+{
+	for (uint32_t i = 0; i < k->traps.bound; i++) {
+		uint8_t state = metered_at(k, i)->state;
+
+		if (!k->budget.open && state == METERED_STANDING)
+			due_set(&k->metering.due, i, k->now_ns);
+		if (k->budget.open && state == METERED_SHUT)
+			due_set(&k->metering.due, i, k->now_ns + random_below(&k->metering, OPENING_NS));
+	}
+}
+
+void metering_round(struct keeper *k)
+{
+	if (!k->budget.on)
+		return;
+	if (budget_round(k))
+		open_or_close(k);
+	if (!k->leave_reason)
+		take_turns(k);
+}
+
+uint64_t metering_patience(const struct keeper *k, uint64_t max_ns)
+{
+	const struct due *d = &k->metering.due;
+	uint32_t i = due_first(d);
+	uint64_t at;
+
+	if (!k->budget.on)
+		return max_ns;
+	if (!k->budget.open && max_ns > CLOSED_NS)
+		max_ns = CLOSED_NS;
+	if (i == DUE_NONE)
+		return max_ns;
+	if (d->at_ns[i] <= k->now_ns)
+		return 0;
+	at = (d->at_ns[i] + GRID_NS - 1) / GRID_NS * GRID_NS;
+	return at - k->now_ns < max_ns ? at - k->now_ns : max_ns;
+}
+
+/* --- hits --- */
+
+void metering_note(struct keeper *k, uint32_t trap)
+{
+	if (metered_at(k, trap)->state != METERED_NOT)
+		k->budget.metered = true;
+}
+
+bool metering_hit(struct keeper *k, uint32_t trap)
+{
+	struct metered *m = metered_at(k, trap);
+
+	if (m->state != METERED_STANDING)
+		return false;
+	m->hits += k->budget.counts;
+	if (m->left && !--m->left) {
+		if (!lift(k, trap, true))
+			return false;
+		wait_until(k, trap, m->round_end_ns);
+		return true;
+	}
+	if ((k->budget.open && k->nqueue < CROWD) || !lift(k, trap, false))
+		return false;
+	if (k->budget.open)
+		wait_until(k, trap, k->now_ns + CROWD_NS / 2 + random_below(&k->metering, CROWD_NS));
+	else
+		shut(k, trap);
+	return true;
+}
+
+/* --- the controller's wishes --- */
+
+/* At the latest as soon as a new site's: within a period. */
+static void come_sooner(struct keeper *k, uint32_t i)
+{
+	struct metered *m = metered_at(k, i);
+	uint64_t at = k->now_ns + random_below(&k->metering, period_ns(k, i));
+
+	if (m->state == METERED_SHUT || m->round_end_ns <= at)
+		return;
+	m->round_end_ns = at;
+	if (k->metering.due.at_ns[i] > at)
+		due_set(&k->metering.due, i, at);
+}
+
+static void take_in(struct keeper *k, uint32_t i)
+{
+	struct metered *m = metered_at(k, i);
+
+	*m = (struct metered){ .state = METERED_WAITING };
+	m->round_end_ns = k->now_ns + random_below(&k->metering, period_ns(k, i));
+	due_set(&k->metering.due, i, m->round_end_ns);
+}
+
+/* It stands, and shall be metered from now on. */
+static void take_over(struct keeper *k, uint32_t i)
+{
+	begin_round(k, i);
+	plant(k, i);
+}
+
+int metering_plant(struct keeper *k, uint32_t i)
+{
+	const struct site *site = &k->shared->sites[i];
+	bool known = trap_find(&k->traps, site->addr) == i && k->traps.all[i].state != TRAP_REFUSED;
+	bool wanted = k->budget.on && period_ns(k, i);
+	int r;
+
+	if (!wanted && !(known && metered_at(k, i)->state != METERED_NOT))
+		return trap_plant(&k->traps, k->mem, i, site);
+	if (known) {
+		if (metered_at(k, i)->state == METERED_NOT)
+			take_over(k, i);
+		else
+			come_sooner(k, i);
+		return 0;
+	}
+	r = trap_prepare(&k->traps, k->mem, i, site);
+	if (r < 0)
+		return r;
+	meter_clear(&k->shared->meters[i]);
+	take_in(k, i);
+	return 0;
+}
+
+void metering_forget(struct keeper *k, uint32_t i)
+{
+	if (metered_at(k, i)->state == METERED_STANDING)
+		end_stretch(k, i, false);
+	release(k, i);
+}
+
+void metering_forget_all(struct keeper *k)
+{
+	for (uint32_t i = 0; i < k->traps.bound; i++)
+		metering_forget(k, i);
+}
