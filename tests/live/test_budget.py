@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: MIT
+"""A budget is kept, by the target's own clock; what is counted under it is right; and nothing of the target is harmed.
+
+tests/tools/meterer has traps at malloc's ends stand as a budget allows.
+"""
+import json
+import os
+import pathlib
+import signal
+import time
+
+import pytest
+
+from harness import TOP, Program, random_moment, rounds, wait_for
+from untouched import assert_untouched, wait_untraced
+
+METERER = TOP / os.environ.get("MM_BUILD", "build/release") / "tools/meterer"
+MALLOC = "alloc malloc size=arg1"
+LEFT_ASKED, LEFT_TERM, LEFT_BUDGET = 1, 5, 11
+
+
+class Meterer(Program):
+    """ppm and wishes as the tool takes them."""
+
+    def __init__(self, pid, ppm, quota, period_ms, *rules):
+        super().__init__([METERER, pid, ppm, quota, period_ms, *(rules or [MALLOC])])
+        line = self.out.take()
+        assert line, self.said()
+        self.keeper = json.loads(line)["keeper"]
+
+    def ask(self, line):
+        self.process.stdin.write(line.encode() + b"\n")
+        self.process.stdin.flush()
+        answer = self.out.take()
+        assert answer, self.said()
+        return json.loads(answer)
+
+    def told(self):
+        return self.ask("told")
+
+    def end(self):
+        """What it said last: the sums, and how the keeper has left."""
+        self.process.stdin.close()
+        assert self.wait() == 0, self.said()
+        return self.last_words()
+
+    def last_words(self):
+        self.wait()
+        return [json.loads(line) for line in self.out.text().splitlines()][-2:]
+
+
+@pytest.fixture
+def meterer():
+    """meterer(VICTIM, PPM, QUOTA, PERIOD_MS): seized, its traps metered."""
+    started = []
+
+    def start(target, *args):
+        started.append(Meterer(target.pid, *args))
+        return started[-1]
+
+    yield start
+    for m in started:
+        if m.alive():
+            m.process.stdin.close()
+            try:
+                m.process.wait(10)
+            except Exception:  # whatever it is, it must not stay
+                m.kill()
+
+
+def stood_ns(pid):
+    """How long its threads but the first neither ran nor waited for a processor, since they began. They never sleep: then they were stopped, or the
+    machine itself was."""
+    sum_ns = 0
+    for tid in os.listdir(f"/proc/{pid}/task"):
+        if int(tid) != pid:
+            ran, waited, _ = pathlib.Path(f"/proc/{pid}/task/{tid}/schedstat").read_text().split()
+            sum_ns += time.monotonic_ns() - int(ran) - int(waited)
+    return sum_ns
+
+
+class Share:
+    """The largest share of ten seconds in which threads stood."""
+
+    def __init__(self, pid):
+        self.pid = pid
+        self.seen = []
+
+    def watch(self, seconds):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            self.seen.append((time.monotonic(), stood_ns(self.pid)))
+            time.sleep(0.05)
+        return self
+
+    def worst(self):
+        return max(later - before for at, before in self.seen for then, later in self.seen if at < then <= at + 10) / 10e9
+
+
+@pytest.mark.parametrize("ppm", [1000, 10000, 50000])
+@pytest.mark.parametrize("rate", [200000, 1000000])
+def test_promise_of_one_thread(victim, meterer, rate, ppm):
+    """As many hits as can be paid for: the keeper's account keeps the promise, and the kernel's agrees with it."""
+    target = victim("paced", 1, rate)
+    alone = Share(target.pid).watch(2).worst() * 5  # what others and the machine's owner take, in two seconds
+    m = meterer(target, ppm, 0, 1000)
+    share = Share(target.pid).watch(rounds(12, 60)).worst()
+    told, left = m.end()
+    assert left["left"] == LEFT_ASKED and left["unlifted"] == 0
+    assert told["worst_ten_ppm"] <= ppm, told
+    assert told["closed"] > 0 and told["hits"] > 0, told
+    assert share <= ppm / 1e6 + 2 * alone + 0.001, (share, alone, told)
+    assert_untouched(target)
+    assert target.end()["damaged"] == 0
+
+
+@pytest.mark.parametrize("ppm", [1000, 10000, 50000])
+def test_promise_of_many_threads(victim, meterer, ppm):
+    """All of them run into a trap at once. (What the kernel says of threads that wait for two processors is too coarse here.)"""
+    target = victim("paced", 32, 200000)
+    m = meterer(target, ppm, 0, 1000)
+    time.sleep(rounds(12, 60))
+    told, left = m.end()
+    assert left["left"] == LEFT_ASKED
+    # to attach stops each once, which nothing can spread over time
+    assert told["worst_ten_ppm"] <= max(ppm, 5000), told
+    assert_untouched(target)
+    assert target.end()["damaged"] == 0
+
+
+def test_quota_is_kept(victim, meterer):
+    """A hot site: so many stops a round, and the trap is away for the rest of it."""
+    target = victim("paced", 1, 200000)
+    m = meterer(target, 50000, 4, 200)
+    wait_for(lambda: m.told()["rounds"] >= 20, "twenty rounds")
+    told, _ = m.end()
+    assert told["full"] >= told["rounds"] - 2, told
+    assert told["records"] <= 4 * (told["rounds"] + 2) * 2, told  # of two of malloc's ends at most
+    assert_untouched(target)
+    target.end()
+
+
+def test_rate_is_told(victim, meterer):
+    """Hits by exposure are the rate at which the target does it undisturbed."""
+    target = victim("paced", 1, 500)
+    m = meterer(target, 100000, 0, 500)
+    first = target.ask("pairs")
+    wait_for(lambda: m.told()["hits"] >= 2000, "enough hits", 60)
+    last = target.ask("pairs")
+    told, _ = m.end()
+    rate = (last["pairs"] - first["pairs"]) / (last["ns"] - first["ns"]) * 1e9
+    estimate = told["hits"] / (told["exposed_us"] / 1e6)
+    # it watches the clock, so its hits do not scatter; but it may not run for a while
+    assert 0.7 * rate < estimate < 1.4 * rate, (rate, estimate, told)
+    assert told["hits2"] > 0 and told["hits_exposed"] > 0 and told["exposed2"] > 0
+    target.end()
+
+
+def test_a_rare_site_misses_nothing(victim, meterer):
+    target = victim("paced", 1, 20)
+    m = meterer(target, 50000, 0, 500)
+    wait_for(lambda: m.told()["rounds"] > 2, "it stands")
+    pairs, records = target.ask("pairs")["pairs"], m.told()["records"]
+    wait_for(lambda: target.ask("pairs")["pairs"] > pairs + 40, "forty pairs")
+    pairs, records = target.ask("pairs")["pairs"] - pairs, m.told()["records"] - records
+    assert abs(pairs - records) <= 1
+    target.end()
+
+
+def test_wishes_change(victim, meterer):
+    """At any time; to plant again harms nothing. Without a period a trap stands for good, with one it goes by rounds again."""
+    target = victim("paced", 1, 300)
+    m = meterer(target, 200000, 4, 60000)
+    for quota, period in (0, 200), (2, 100), (0, 0), (1, 60000), (0, 100):
+        assert m.ask(f"wish {quota} {period}") == {"r": 0}
+        if (quota, period) != (1, 60000):
+            before = m.told()["records"]
+            wait_for(lambda: m.told()["records"] > before + 5, f"hits, quota {quota}, period {period}")
+    m.end()
+    assert_untouched(target)
+    assert target.end()["damaged"] == 0
+
+
+def test_too_dear_to_stay(victim, meterer):
+    """Signals alone cost more than the budget: it leaves, and says why."""
+    target = victim("storm", 16)
+    m = meterer(target, 20000, 4, 1000)
+    target.say("signals")
+    assert m.wait(60) == 0, m.said()
+    assert m.last_words()[-1]["left"] == LEFT_BUDGET
+    assert_untouched(target)
+    told = target.end()
+    assert (told["eintr"], told["damaged"], told["lost"], told["doubled"]) == (0, 0, 0, 0)
+
+
+@pytest.mark.parametrize("who", ["mmattach killed", "keeper stopped by name"])
+def test_killed_while_traps_come_and_go(victim, meterer, who):
+    target = victim("hot", 4)
+    for _ in range(rounds(25, 200)):
+        m = meterer(target, 500000, 2, 5)
+        random_moment(0.1)
+        if who == "keeper stopped by name":
+            os.kill(m.keeper, signal.SIGTERM)
+            assert m.last_words()[-1]["left"] == LEFT_TERM
+        else:
+            m.process.kill()
+            m.wait()
+        wait_untraced(target.pid, 1)
+        assert_untouched(target)
+    assert target.rate() > 0
+    assert target.end()["damaged"] == 0
