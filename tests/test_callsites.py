@@ -156,3 +156,47 @@ def test_lengths(pair):
     refused = [code for code, n in zip(encodings, said) if n == "0"]
     assert wrong == []
     assert len(refused) <= MISSING * len(encodings), refused[:50]
+
+
+# How compilers and linkers make calls: lazily, at once, with stubs for tracked branches, without stubs, by address...
+WAYS = ["-O2", "-O2 -Wl,-z,lazy", "-O2 -fcf-protection=full -Wl,-z,ibtplt", "-O2 -fcf-protection=full -Wl,-z,ibtplt,-z,now", "-O2 -Wl,-z,bndplt", "-O2 -fno-plt",
+        "-O2 -no-pie", "-O2 -no-pie -fno-plt", "-O2 -static", "-O2 -static-pie", "-O0", "-Os", "-O2 -flto", "-O2 -fno-asynchronous-unwind-tables -fno-exceptions"]
+
+
+@pytest.fixture(scope="module")
+def compiler():
+    if not shutil.which("cc") or not shutil.which("nm"):
+        pytest.skip("no cc, or no nm")
+    return lambda out, *options: subprocess.run(["cc", "-g", "-pthread", *options, TOP / "tests/victims/sampled.c", "-o", out], check=True, timeout=60)
+
+
+def sites_of(program, symbols):
+    """What the place site_NAME of the victim calls: {its name: allocator}."""
+    names = ["malloc", "calloc", "realloc", "victim_alloc"]
+    *lines, last = output(TOOL, program, *(f"{name}={symbols[name]}" if name in symbols else name for name in names)).splitlines()
+    there = {int(line.split()[2], 16): names[int(line.split()[3])] for line in lines if line.startswith("call")}
+    return {name: there.get(int(at, 16)) for name, at in symbols.items() if name.startswith("site_")}, int(last.split()[1])
+
+
+def symbols_of(program):
+    return {line.split()[2]: line.split()[0] for line in output("nm", program).splitlines() if len(line.split()) == 3}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_ways_of_calling(way, compiler, tmp_path):
+    program = tmp_path / "sampled"
+    compiler(program, *way.split())
+    called, unsure = sites_of(program, symbols_of(program))
+    assert len(called) == 54 and None not in called.values() and unsure == 0
+    assert called["site_parse_line"] == "malloc" and called["site_array_bytes"] == "realloc" and called["site_wrapped_key"] == "victim_alloc"
+
+
+def test_nothing_says_where_functions_are(compiler, tmp_path):
+    """Without FDE and symbol a call is counted, and no site."""
+    program = tmp_path / "sampled"
+    compiler(program, "-O2", "-fno-asynchronous-unwind-tables", "-fno-exceptions")
+    symbols = symbols_of(program)
+    subprocess.run(["strip", program], check=True)
+    called, unsure = sites_of(program, {name: at for name, at in symbols.items() if name.startswith("site_")})
+    assert set(called.values()) == {None}
+    assert unsure >= 47  # those that call malloc, calloc and realloc themselves
