@@ -123,6 +123,14 @@ def test_parts(seen):
     assert got["totals"]["allocs"] == 1 and got["totals"]["frees"] == 2
 
 
+def test_a_storm(seen):
+    """Threads that take, move and give back at once, each other's addresses among them: nothing is lost, nothing is left over."""
+    got, _, grown = seen(["storm 1500"])
+    assert total(got) == grown - 4 * STACK
+    assert hits(got, "realloc mremap") > 10 and hits(got, "free munmap") > 10 and hits(got, "protect mprotect") > 10
+    assert got["totals"]["unmatched_frees"] == got["totals"]["double_frees"] == 0
+
+
 def test_set_apart(seen):
     got, _, grown = seen(["apart"])
     assert got["groups"] == [] and grown == 0

@@ -12,6 +12,7 @@
  *	trim		what lose_some has is released, and the heap is trimmed
  *	pages, cut, drop	take_pages maps 16 pages; 4 in the middle are unmapped; and all the others
  *	apart, use	set_apart sets 1 MiB apart; of that 64 KiB become memory in use_apart
+ *	storm MS	four threads take, resize and release blocks of up to 3 MiB for so long, and end
  *	idle		blocks come and go that the heap has room for
  *
  * Each order is answered with {"heap": how much larger sbrk(0) is than before the first}.
@@ -32,6 +33,8 @@
 #define MAPPED_MAX 64
 #define THREADS_MAX 16
 #define PAGE 4096
+#define STORM_THREADS 4
+#define STORM_HELD 50
 
 static void *leaked[LEAKED_MAX], *mapped[MAPPED_MAX];
 static size_t nleaked, nmapped, growing_size;
@@ -151,6 +154,41 @@ __attribute__((noinline)) static void use_apart(void)
 		victim_die("mprotect");
 }
 
+/* Some of all sizes are held at a time, in turn released, resized and taken. */
+static void *run_storm(void *until)
+{
+	uint64_t rng = (uintptr_t)&rng | 1;
+	void *held[STORM_HELD] = { 0 };
+
+	while (now_ns() < *(uint64_t *)until) {
+		uint64_t r = victim_random(&rng);
+		void **p = &held[r % STORM_HELD];
+		size_t size = (size_t)1 << (r >> 8) % 22, more = (r >> 32) % size;
+
+		if (r >> 63) {
+			free(*p);
+			*p = NULL;
+		} else {
+			*p = realloc(*p, size + more);
+		}
+	}
+	for (int i = 0; i < STORM_HELD; i++)
+		free(held[i]);
+	return NULL;
+}
+
+static void storm(unsigned ms)
+{
+	uint64_t until = now_ns() + ms * 1000000ull;
+	pthread_t t[STORM_THREADS];
+
+	for (int i = 0; i < STORM_THREADS; i++)
+		if (pthread_create(&t[i], NULL, run_storm, &until))
+			victim_die("pthread_create");
+	for (int i = 0; i < STORM_THREADS; i++)
+		pthread_join(t[i], NULL);
+}
+
 static void obey(const char *order)
 {
 	unsigned n = 0;
@@ -167,6 +205,8 @@ static void obey(const char *order)
 		release_mapped(n);
 	else if (sscanf(order, "grow %u", &n) == 1)
 		grow_mapped(n);
+	else if (sscanf(order, "storm %u", &n) == 1)
+		storm(n);
 	else if (!strcmp(order, "hold"))
 		take_growing();
 	else if (!strcmp(order, "trim"))
