@@ -12,7 +12,7 @@ import time
 import pytest
 
 from harness import TOP, Program, random_moment, rounds, wait_for
-from untouched import assert_untouched, wait_untraced
+from untouched import assert_untouched, stopped, wait_untraced
 
 METERER = TOP / os.environ.get("MM_BUILD", "build/release") / "tools/meterer"
 MALLOC = "alloc malloc size=arg1"
@@ -193,6 +193,82 @@ def test_too_dear_to_stay(victim, meterer):
     assert (told["eintr"], told["damaged"], told["lost"], told["doubled"]) == (0, 0, 0, 0)
 
 
+QUICK = 500000, 3, 4  # ppm, quota, period: traps come and go all the time
+
+
+@pytest.mark.parametrize("mode", ["fork", "vfork", "spawn", "exec", "shared", "thread"])
+def test_children(victim, meterer, mode):
+    """Copies are made while traps come and go: none has one."""
+    target = victim("forker", mode)
+    m = meterer(target, *QUICK)
+    made = target.ask("made")["made"]
+    wait_for(lambda: target.ask("made")["made"] >= made + (1000 if mode == "thread" else 100) or not m.alive(), "children", 120)
+    if m.alive():
+        m.end()
+    else:
+        assert m.last_words()[-1]["left"] == LEFT_BUDGET  # a busy machine
+    assert_untouched(target)
+    told = target.end()
+    assert (told["killed"], told["wrong"], told["damaged"]) == (0, 0, 0), told
+
+
+def test_storm(victim, meterer):
+    """Signals, sleepers, threads that block everything."""
+    target = victim("storm", 32)
+    m = meterer(target, *QUICK)
+    wait_for(lambda: m.told()["rounds"] > 100, "a hundred rounds")
+    target.say("signals")
+    random_moment(1.5)
+    m.end()  # if they did not cost too much before that
+    assert_untouched(target)
+    told = target.end()
+    assert (told["eintr"], told["odd"], told["damaged"], told["lost"], told["doubled"]) == (0, 0, 0, 0, 0), told
+
+
+def test_stopped_and_continued(victim, meterer):
+    """The time for which it is stopped by its user is its own."""
+    target = victim("hot", 3, 3)
+    m = meterer(target, *QUICK)
+    for _ in range(5):
+        os.kill(target.pid, signal.SIGSTOP)
+        wait_for(lambda: stopped(target.pid), "it is stopped")
+        spent = m.told()["spent_ns"]
+        random_moment(0.5)
+        assert m.told()["spent_ns"] - spent < 20e6
+        os.kill(target.pid, signal.SIGCONT)
+        assert target.rate() > 0
+    m.end()
+    assert_untouched(target)
+    assert target.end()["damaged"] == 0
+
+
+@pytest.mark.parametrize("order", ["exec", "thread_exec"])
+def test_exec(victim, meterer, order):
+    target = victim("exits")
+    m = meterer(target, *QUICK)
+    wait_for(lambda: m.told()["records"] > 10, "hits")
+    target.say(order)
+    target.expect_ready()
+    assert target.ask("rate")["pairs"] >= 0
+    m.end()
+    assert_untouched(target)
+    target.end()
+
+
+AWKWARD = ["free sse_free", "free step_free"]
+
+
+def test_stepped_over(victim, meterer):
+    """Instructions that are stepped, in padding or in place, while their traps come and go."""
+    target = victim("indirect")
+    m = meterer(target, *QUICK, *AWKWARD)
+    wait_for(lambda: target.ask("go 1000", limit=120)["left"] > 0 and m.told()["records"] > 100, "hits", 120)
+    m.end()
+    assert_untouched(target)
+    assert target.ask("go 50")["left"] > 0
+    target.end()
+
+
 @pytest.mark.parametrize("who", ["mmattach killed", "keeper stopped by name"])
 def test_killed_while_traps_come_and_go(victim, meterer, who):
     target = victim("hot", 4)
@@ -209,3 +285,16 @@ def test_killed_while_traps_come_and_go(victim, meterer, who):
         assert_untouched(target)
     assert target.rate() > 0
     assert target.end()["damaged"] == 0
+
+
+def test_keeper_killed(victim, meterer):
+    """What stands at that moment is put back; what is lifted just then is nobody's. Nobody ran into a trap meanwhile."""
+    target = victim("hot", 0, 4)
+    for _ in range(rounds(25, 200)):
+        m = meterer(target, 10000, 2, 5, "alloc malloc size=arg1", "free free", "alloc calloc size=arg1*arg2")
+        random_moment(0.05)
+        os.kill(m.keeper, signal.SIGKILL)
+        words = m.last_words()
+        assert words[-1]["left"] == 0, words
+        assert_untouched(target)
+    target.end()

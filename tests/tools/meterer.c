@@ -68,13 +68,26 @@ static int begin(struct meterer *m, uint32_t quota, uint32_t period_ms, char **r
 	return r == 0 ? planting_plant(&m->planting) : r;
 }
 
+/* Whoever waits for an answer (the dynamic linker's call-out is none of its sites: that is an exec) goes on at once. */
+static void answer(struct meterer *m, uint32_t tid, int64_t hold)
+{
+	link_forget_all(&m->link);
+	m->nsites = 0;
+	/* -ESRCH: it went on without */
+	(void)!link_call(&m->link, COMMAND_RELEASE, tid, hold, CALL_NS);
+}
+
 static void drain(struct meterer *m)
 {
 	const struct record *rec;
 
 	while ((rec = ring_peek(&m->link.shared->ring))) {
-		m->records += rec->kind == RECORD_HIT;
+		const struct record had = *rec;
+
 		ring_consume(&m->link.shared->ring, rec);
+		m->records += had.kind == RECORD_HIT;
+		if (had.kind == RECORD_EXEC)
+			answer(m, had.tid, had.value);
 	}
 }
 
