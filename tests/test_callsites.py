@@ -159,8 +159,9 @@ def test_lengths(pair):
 
 
 # How compilers and linkers make calls: lazily, at once, with stubs for tracked branches, without stubs, by address...
-WAYS = ["-O2", "-O2 -Wl,-z,lazy", "-O2 -fcf-protection=full -Wl,-z,ibtplt", "-O2 -fcf-protection=full -Wl,-z,ibtplt,-z,now", "-O2 -Wl,-z,bndplt", "-O2 -fno-plt",
-        "-O2 -no-pie", "-O2 -no-pie -fno-plt", "-O2 -static", "-O2 -static-pie", "-O0", "-Os", "-O2 -flto", "-O2 -fno-asynchronous-unwind-tables -fno-exceptions"]
+WAYS = ["-O2", "-O2 -Wl,-z,lazy", "-O2 -fcf-protection=full -Wl,-z,ibtplt", "-O2 -fcf-protection=full -Wl,-z,ibtplt,-z,now",
+        "-O2 -Wl,-z,bndplt", "-O2 -fno-plt", "-O2 -no-pie", "-O2 -no-pie -fno-plt", "-O2 -static", "-O2 -static-pie", "-O0", "-Os", "-O2 -flto",
+        "-O2 -fno-asynchronous-unwind-tables -fno-exceptions"]
 
 
 @pytest.fixture(scope="module")
