@@ -60,6 +60,7 @@ static void put_estimates(struct strbuf *sb, const struct summary_sample *s)
 	json_real(sb, ", ", "share_age_s", v->age_s);
 	json_number(sb, ", ", "followed", v->followed);
 	json_number(sb, ", ", "followed_to_share_age", v->old);
+	json_real(sb, ", ", "share_seen", s->sees);
 	json_real_or_null(sb, ", ", "half_s", v->half_s > 0 ? v->half_s : INFINITY);
 	strbuf_putc(sb, '}');
 }

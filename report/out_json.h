@@ -14,7 +14,7 @@
  *	  "groups":   [{family, tag, blocks, bytes, bytes_direct, allocs, frees, oldest_s, youngest_s, verdict, split,
  *	                indirect_blocks, indirect_bytes,
  *	                seen, turnover, estimate: {allocs_per_minute, kept_blocks_per_minute, kept_bytes_per_minute, share_kept: [value, low, high], at_least,
- *	                share_age_s, followed, followed_to_share_age, half_s}, survival: [{age_s, at_risk, gone, unknown}],
+ *	                share_age_s, followed, followed_to_share_age, share_seen, half_s}, survival: [{age_s, at_risk, gone, unknown}],
  *	                growth: {shape, bytes_per_minute, since_s}, series: [[seconds, bytes]], samples, wrappers, stack_end,
  *	                stack: [{pc, module, build_id, offset, function, linkage, file, line, inlined}]}],
  *	  "refs":     [{family, noun, objects, net, older, counted, oldest_s, youngest_s,
@@ -41,7 +41,7 @@
  * Groups of a scan (report/out_scan_json.h) have a label and more besides.
  * Sampled runs (run.mode "sampled") have run.budget, and the members from seen to survival. budget: shares of the time. duty: the mean over sites that were hit. estimate: what is true lies between low and high
  * in 95 of 100 cases; high is null where nothing bounds it; at_least: hits came in bunches, and it may be any number more. Kept are those that stay as far as is known: share_kept of all, at the age share_age_s, which
- * followed_to_share_age blocks of those followed have reached. half_s: half had gone by that age; null: not so many have. turnover: "stays" "goes", "table" (stays, but nothing was added in
+ * followed_to_share_age blocks of those followed have reached. share_seen: the part of all allocations there that was seen. half_s: half had gone by that age; null: not so many have. turnover: "stays" "goes", "table" (stays, but nothing was added in
  * the last fifth of the run) or "unknown" (report/survival.h). blocks and bytes are those that are followed and still there, growth what follows from turnover and estimate. kept bytes are those of chunks, as the allocator rounds
  * them.
  * The files that the run was read from are not named: reports of one run are the same, whichever way they are made.

@@ -96,6 +96,8 @@ struct summary_sample {
 	bool standing;			/* by now none of its allocations goes unseen, but when the budget is used up */
 	struct estimate allocs;		/* a minute */
 	struct estimate kept_blocks, kept_bytes;	/* likewise: what stays of them */
+	double sees;			/* the part of all allocations there that was seen */
+	bool doubted;			/* what was followed looks as if it stays, but with so few seen that cannot be said (survival_doubt) */
 	struct survival survival;
 	struct survival_step steps[SURVIVAL_STEPS];
 };

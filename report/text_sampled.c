@@ -88,6 +88,10 @@ static void put_why_unknown(struct strbuf *sb, const struct summary_sample *its)
 	} else if (v->age_s < SURVIVAL_MIN_AGE_S) {
 		strbuf_printf(sb, "too few of the %" PRIu64 " blocks that were followed have come to an age of ", v->followed);
 		words_seconds(sb, SURVIVAL_MIN_AGE_S);
+	} else if (its->doubted) {
+		strbuf_puts(sb, "all looks as if it did, but of what it takes only ");
+		words_percent(sb, its->sees, 1);
+		strbuf_puts(sb, " was seen, and others may be in the places of those that were");
 	} else {
 		strbuf_puts(sb, "some stay, and some go late");
 	}
@@ -179,7 +183,9 @@ static void put_taken(struct strbuf *sb, const struct text_part *part, const str
 		put_amount(sb, its->bytes_each, false);
 		strbuf_puts(sb, " each");
 	}
-	strbuf_printf(sb, "; %" PRIu64 " seen%s\n", its->seen, its->standing ? ", by now each of them is" : "");
+	strbuf_printf(sb, "; %" PRIu64 " seen (", its->seen);
+	words_percent(sb, its->sees, 1);
+	strbuf_puts(sb, its->standing && its->sees < 1 ? "), by now each of them is\n" : ")\n");
 }
 
 void text_sampled_group(struct strbuf *sb, const struct text_part *part, const struct summary_group *g)

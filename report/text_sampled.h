@@ -3,7 +3,7 @@
  * text_sampled: groups of a sampled run in the text report. Nothing there is exact, so everything has its bounds, and says what it rests on:
  *
  *	[1] keeps about 1.2 MiB/min (921.0 KiB to 1.5 MiB)
- *	    takes about 412/min (331 to 502), 3072 B each; 120 seen, by now each of them is
+ *	    takes about 412/min (331 to 502), 3072 B each; 120 seen (2.9%), by now each of them is
  *	    100% (96% to 100%) of it is still there after 1m, as 83 followed blocks of that age show
  *	[2] what it takes goes again: half of it within 400ms
  *	    takes about ...

@@ -166,7 +166,7 @@ def test_words(path):
                   "80 rarely by now, as all goes again; 5 closely, as some stays\n",
                   "not seen  18 calls that cannot be trapped\n", "not seen  anything for 2.1s in all (3 times), as the budget was used up\n",
                   "followed  266 blocks: 0 went, 266 are still there\n", "numbers   are estimates",
-                  "[1] keeps about 3840 B/min (", "64 B each; 600 seen, by now each of them is\n",
+                  "[1] keeps about 3840 B/min (", "64 B each; 600 seen (100%)\n", "64 B each; 60 seen (10%)\n",
                   " to 100%) of it is still there after 5m, as 40 followed blocks of that age show\n",
                   "[2] not known whether it stays: 50 of the 50 blocks that were followed were written to",
                   "[3] not known whether it stays: only 3 blocks were followed\n",
@@ -183,6 +183,20 @@ def test_more_than_was_promised(tmp_path):
     text = mmattach("report", tmp_path / "t.mmt")
     assert "MORE THAN WAS PROMISED" in text
     assert "No allocation was seen." in text
+
+
+def test_hardly_seen(tmp_path):
+    """Others may be in the places of the followed blocks; where all are seen by now, and a tenth was, that would have been noticed."""
+    trace = begin()
+    sample(trace, LEAK, 600, STAY, flags=mmt.MMT["MMT_SAMPLE_STANDING"], **rounds(10, 60))
+    sample(trace, CACHE, 600, STAY, **rounds(100, 6))
+    (tmp_path / "t.mmt").write_bytes(trace.bytes())
+    groups = by_function(json.loads(mmattach("report", "--format", "json", tmp_path / "t.mmt")))
+    assert (groups["leak"]["turnover"], groups["leak"]["estimate"]["share_seen"]) == ("stays", 0.1)
+    assert (groups["cache"]["turnover"], groups["cache"]["estimate"]["share_seen"]) == ("unknown", 0.01)
+    text = mmattach("report", tmp_path / "t.mmt")
+    assert "64 B each; 600 seen (10%), by now each of them is\n" in text
+    assert "[2] not known whether it stays: all looks as if it did, but of what it takes only 1.0% was seen, and others may be" in text
 
 
 def test_bunches(tmp_path):
