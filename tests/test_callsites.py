@@ -147,6 +147,11 @@ def test_tails_are_jumps(pair):
     assert {ret: name for ret, name in jumps.items() if listing.jumps.get(ret) != name} == {}
 
 
+def test_quick(pair):
+    """Processor time, the file's tables included: a service has some hundred files, and they are gone through while it runs."""
+    assert pair[1][3] < 500
+
+
 def test_lengths(pair):
     """Other bytes behind an instruction change nothing; what we refuse is rare."""
     encodings = sorted(pair[0].encodings)
