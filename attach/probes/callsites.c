@@ -23,7 +23,7 @@
 #include "symbolize/elffile.h"
 
 #define PIECES 8			/* a file has one executable segment, or two */
-#define PIECE_MAX (512UL << 20)		/* a sparse file can claim gigabytes of code */
+#define CODE_MAX (512UL << 20)		/* of a file: a sparse one can claim gigabytes */
 
 /* An address that stands for a target: a slot that holds it, or code that is it. */
 struct goal {
@@ -49,7 +49,7 @@ struct search {
 	const struct callsite_target *targets;
 	size_t ntargets;
 	struct piece pieces[PIECES];
-	size_t npieces;
+	size_t npieces, nbytes;
 	struct goals slots, goals;
 	struct callsite *found;
 	size_t nfound, room;
@@ -92,7 +92,7 @@ static int read_piece(struct search *s, struct code_range range)
 	struct piece *p = &s->pieces[s->npieces];
 	size_t n = range.hi - range.lo;
 
-	if (range.hi <= range.lo || n > PIECE_MAX)
+	if (range.hi <= range.lo || n > CODE_MAX - s->nbytes)
 		return 0;
 	p->code = malloc(n);
 	if (!p->code)
@@ -100,6 +100,7 @@ static int read_piece(struct search *s, struct code_range range)
 	p->lo = range.lo;
 	p->n = elfimage_code(s->img, range.lo, p->code, n);
 	s->npieces++;
+	s->nbytes += n;
 	return 0;
 }
 
