@@ -139,14 +139,22 @@ static void put_row(const void *ctx, size_t index, struct strbuf *sb)
 	strbuf_putc(sb, '\n');
 }
 
-/* Of a sampled run the numbers are in the entries. */
+static void put_more_sampled(const struct overview *o, const size_t *indices, size_t n, struct strbuf *sb)
+{
+	double per_minute = 0;
+
+	for (size_t i = 0; i < n; i++)
+		per_minute += text_sampled_rate(group_at(o, indices[i]));
+	text_sampled_more(sb, per_minute);
+}
+
 static void put_more(const void *ctx, const size_t *indices, size_t n, struct strbuf *sb)
 {
 	const struct overview *o = ctx;
 	uint64_t bytes = 0, blocks = 0;
 
 	if (o->sampled) {
-		words_count(sb, n, "place");
+		put_more_sampled(o, indices, n, sb);
 		return;
 	}
 	for (size_t i = 0; i < n; i++) {

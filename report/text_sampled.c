@@ -92,13 +92,17 @@ static void put_why_unknown(struct strbuf *sb, const struct summary_sample *its)
 		strbuf_puts(sb, "all looks as if it did, but of what it takes only ");
 		words_percent(sb, its->sees, 1);
 		strbuf_puts(sb, " was seen, and others may be in the places of those that were");
+	} else if (v->old < SURVIVAL_ENOUGH) {
+		strbuf_printf(sb, "most of it goes, and of the rest too few blocks were followed (%" PRIu64 ")", v->old);
 	} else {
 		strbuf_puts(sb, "some stay, and some go late");
 	}
 }
 
-static void put_survivors(struct strbuf *sb, const struct survival *v)
+static void put_survivors(struct strbuf *sb, const struct summary_sample *its)
 {
+	const struct survival *v = &its->survival;
+
 	if (v->share <= 0) {
 		strbuf_puts(sb, "nothing of it is still there after ");
 		words_seconds(sb, v->age_s);
@@ -112,7 +116,7 @@ static void put_survivors(struct strbuf *sb, const struct survival *v)
 	words_percent(sb, v->low, 1);
 	strbuf_puts(sb, " to ");
 	words_percent(sb, v->high, 1);
-	strbuf_puts(sb, ") of it is still there after ");
+	strbuf_puts(sb, its->doubted ? ") of it seems to be still there after " : ") of it is still there after ");
 	words_seconds(sb, v->age_s);
 	strbuf_puts(sb, ", as ");
 	words_count(sb, v->old, "followed block");
@@ -196,7 +200,7 @@ void text_sampled_group(struct strbuf *sb, const struct text_part *part, const s
 	put_taken(sb, part, its);
 	if (its->survival.age_s > 0) {
 		strbuf_puts(sb, "    ");
-		put_survivors(sb, &its->survival);
+		put_survivors(sb, its);
 		strbuf_putc(sb, '\n');
 	}
 	put_ages(sb, its);
@@ -253,6 +257,18 @@ void text_sampled_cells(struct strbuf *sb, const struct summary_group *g)
 	put_amount(&cell, its->allocs.value, true);
 	words_right(sb, &cell, CELL_TAKEN);
 	strbuf_puts(sb, "  ");
+}
+
+double text_sampled_rate(const struct summary_group *g)
+{
+	return sample_of(g)->allocs.value;
+}
+
+void text_sampled_more(struct strbuf *sb, double per_minute)
+{
+	strbuf_puts(sb, "taking about ");
+	put_amount(sb, per_minute, true);
+	strbuf_puts(sb, "/min");
 }
 
 /* --- the answer --- */

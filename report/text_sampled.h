@@ -31,4 +31,8 @@ void text_sampled_group(struct strbuf *sb, const struct text_part *part, const s
 void text_sampled_heads(struct strbuf *sb);
 void text_sampled_cells(struct strbuf *sb, const struct summary_group *g);
 
+/* Of groups without a row: what they take a minute, all together. */
+double text_sampled_rate(const struct summary_group *g);
+void text_sampled_more(struct strbuf *sb, double per_minute);
+
 #endif

@@ -197,6 +197,28 @@ def test_hardly_seen(tmp_path):
     text = mmattach("report", tmp_path / "t.mmt")
     assert "64 B each; 600 seen (10%), by now each of them is\n" in text
     assert "[2] not known whether it stays: all looks as if it did, but of what it takes only 1.0% was seen, and others may be" in text
+    assert " to 100%) of it seems to be still there after 5m" in text
+
+
+def test_few_stay(tmp_path):
+    """Most of it goes; of what does not, two blocks say nothing."""
+    trace = begin()
+    sample(trace, CACHE, 600, [(20, 15, 0), (5, 3, 0)] + [(2, 0, 0)] * 8, **rounds(1, 600))
+    (tmp_path / "t.mmt").write_bytes(trace.bytes())
+    assert ("[1] not known whether it stays: most of it goes, and of the rest too few blocks were followed (2)\n" in
+            mmattach("report", tmp_path / "t.mmt"))
+
+
+def test_rows_of_many(tmp_path):
+    trace = begin()
+    for stack in range(6, 30):
+        trace.stack(stack, f"f{stack}", "main")
+        sample(trace, stack, 600, STAY if stack % 2 else GO, **rounds(1, 600))
+    (tmp_path / "t.mmt").write_bytes(trace.bytes())
+    text = mmattach("report", "--top", "15", tmp_path / "t.mmt")
+    assert "  and 5 more: taking about 300/min\n" in text and "  and 9 more: taking about 540/min\n" in text
+    assert "9 more groups not shown (--top 0 shows all)\n" in text
+    assert text.startswith("svc (4711), sampled for 10m: 12 places keep what they take, together about 45.0 KiB/min (")
 
 
 def test_bunches(tmp_path):
