@@ -2,7 +2,7 @@
 """What --growth costs a busy service (bench/grower.c): a slice watched and two that are not, in turn, again and again.
 
 The second of those that are not watched is the yardstick: between it and the first nothing differs, so what they differ by is
-what the machine makes of such a measurement.
+what the machine makes of such a measurement. That is more than what --growth costs, so the bound is on the time that threads stood still.
 """
 import types
 
@@ -28,7 +28,7 @@ def watched_slice(service):
 
 
 def rows(plan):
-    plain, again, watched, stopped, growths = [], [], [], [], []
+    plain, again, watched = [], [], []
     with Talk(PROGRAMS / "grower") as service:
         slice_of(service)
         for turn in range(plan.rounds + plan.rounds // 2):
@@ -39,7 +39,8 @@ def rows(plan):
     stopped = [1e6 * share for _, share in watched]
     growths = [1000 * told["growths"] / SLICE_MS for told, _ in watched]
     watched = [told["ns_per_pair"] for told, _ in watched]
-    what = f"{1e6 / min(plain):.0f} thousand pairs/s, {growths[0]:.0f} growths/s"
-    return [{"name": "growth", "what": f"--growth / not watched: {what}", "values": [a / b for a, b in zip(watched, plain)], "at_most": 1.03},
+    what = f"{1e6 / min(plain):.0f} thousand pairs/s, {max(growths):.0f} growths/s"
+    return [{"name": "growth", "what": f"--growth / not watched: {what}", "values": [a / b for a, b in zip(watched, plain)]},
             {"name": "growth/noise", "what": "not watched / not watched, as often", "values": [a / b for a, b in zip(again, plain)]},
-            {"name": "growth/stopped", "what": "threads stood still, of a million, attaching included", "values": stopped, "unit": "ppm"}]
+            {"name": "growth/stopped", "what": "threads stood still, of a million, attaching included", "values": stopped, "unit": "ppm",
+             "at_most": 2000}]
