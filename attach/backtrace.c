@@ -101,7 +101,7 @@ static uint32_t walk_depth(const struct backtrace *b, const struct start *st)
 static void find_start(const struct record_hit *hit, const struct site *s, uint32_t skip, struct start *st)
 {
 	*st = (struct start){ .regs = hit->regs, .drop = skip };
-	if (s->flags & SITE_AFTER) {
+	if (s->flags & (SITE_AFTER | SITE_BEHIND)) {
 		st->returned = true;
 		st->at_caller = true;
 		return;

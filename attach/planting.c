@@ -127,28 +127,40 @@ static int add_probe(struct planting *p, const struct module *m, const struct pl
 	return 0;
 }
 
-/* Hand one site over to be planted. -ENOSPC: no number is left. */
-static int add_site(struct planting *p, const struct site *s, taddr bias, const struct site_info *info,
-		    uint16_t rule)
+/* Hand one site over to be planted; its number in @i. -ENOSPC: none is left. */
+static int new_site(struct planting *p, const struct site *s, const struct site_info *info, uint16_t rule, uint32_t *i)
 {
 	struct site *to;
-	uint32_t i;
-	int r = link_new_site(p->link, &i);
+	int r = link_new_site(p->link, i);
 
 	if (r < 0)
 		return r;
-	to = &p->link->shared->sites[i];
+	to = &p->link->shared->sites[*i];
 	*to = *s;
-	site_rebase(to, bias);
+	site_rebase(to, info->module->bias);
 	to->rule = rule;
 	if (p->free_stacks && info->probe != NO_PROBE && p->probes[info->probe].rule->op == RULE_FREE)
 		to->flags |= SITE_SLICE;
 	if (p->hold && (to->flags & SITE_SLICE))
 		to->flags |= SITE_WAIT;
-	p->sites[i] = *info;
-	p->sites[i].chunk = s->loads[SITE_CHUNK].base != SITE_BASE_NONE;
-	p->waiting[p->nwaiting++] = i;
+	p->sites[*i] = *info;
+	p->sites[*i].chunk = s->loads[SITE_CHUNK].base != SITE_BASE_NONE;
+	p->waiting[p->nwaiting++] = *i;
 	return 0;
+}
+
+static int add_site(struct planting *p, const struct site *s, const struct site_info *info, uint16_t rule)
+{
+	uint32_t i;
+
+	return new_site(p, s, info, rule, &i);
+}
+
+int planting_add(struct planting *p, struct module *m, const struct site *s, uint32_t *i)
+{
+	const struct site_info info = { .probe = NO_PROBE, .module = m };
+
+	return new_site(p, s, &info, s->rule, i);
 }
 
 static int take_plan(struct planting *p, struct module *m, const struct plan *plan)
@@ -157,7 +169,7 @@ static int take_plan(struct planting *p, struct module *m, const struct plan *pl
 	int r = add_probe(p, m, plan, module_is_glibc(m), &info.probe);
 
 	for (size_t i = 0; r == 0 && i < plan->nsites; i++) {
-		r = add_site(p, &plan->sites[i], m->bias, &info, plan->rule_index);
+		r = add_site(p, &plan->sites[i], &info, plan->rule_index);
 		if (r == -ENOSPC) {
 			snprintf(p->probes[info.probe].why_not, sizeof(p->probes[0].why_not),
 				 "more traps than can be kept");
@@ -168,11 +180,22 @@ static int take_plan(struct planting *p, struct module *m, const struct plan *pl
 	return r;
 }
 
+int planting_add_probe(struct planting *p, const struct module *m, uint16_t rule, uint32_t *probe)
+{
+	struct plan plan = { .rule = &p->rules[rule], .rule_index = rule, .kind = PLAN_CALLS };
+
+	snprintf(plan.function, sizeof(plan.function), "%s", plan.rule->name);
+	return add_probe(p, m, &plan, module_is_glibc(m), probe);
+}
+
 static int plan_one(struct planting *p, struct module *m)
 {
 	struct plan_set set;
-	int r = planting_plan_module(m, p->decoder, p->rules, p->nrules, &p->options, &set);
+	int r;
 
+	if (p->own.plan)
+		return p->own.plan(p->own.ctx, m);
+	r = planting_plan_module(m, p->decoder, p->rules, p->nrules, &p->options, &set);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; r == 0 && i < set.n; i++)
@@ -216,7 +239,7 @@ int planting_plan_linker(struct planting *p)
 		return -ENOENT;
 	r = plan_entry(info.module->img, p->decoder, addr - info.module->bias, SITE_EMIT | SITE_WAIT | SITE_MODULES,
 		       &s);
-	return r < 0 ? r : add_site(p, &s, info.module->bias, &info, 0);
+	return r < 0 ? r : add_site(p, &s, &info, 0);
 }
 
 /* --- planting --- */
@@ -300,6 +323,8 @@ int planting_forget_gone(struct planting *p)
 		if (!p->link->used[i] || !p->sites[i].module->gone)
 			continue;
 		log_debug(TRAP, "site %u: %s is unmapped", i, p->sites[i].module->name);
+		if (p->own.gone)
+			p->own.gone(p->own.ctx, i);
 		r = link_forget(p->link, i);
 		if (r < 0)
 			return r;
@@ -344,7 +369,7 @@ int planting_return(struct planting *p, taddr ret, uint32_t entry)
 	if (r < 0)
 		return r;
 	info.module = m;
-	r = add_site(p, &s, m->bias, &info, opened->rule);
+	r = add_site(p, &s, &info, opened->rule);
 	return r < 0 ? r : planting_plant(p);
 }
 

@@ -42,6 +42,13 @@ struct site_info {
 	bool chunk;			/* its load SITE_CHUNK is glibc's chunk header; set by planting */
 };
 
+/* Who plans modules in a way of its own, not by the rules' functions; plan NULL: nobody. */
+struct planting_own {
+	int (*plan)(void *ctx, struct module *m);	/* @m is new: planting_add what is wanted of it. 0 or -ENOMEM */
+	void (*gone)(void *ctx, uint32_t site);		/* its module was unmapped: the number is about to be another's */
+	void *ctx;
+};
+
 struct planting {
 	struct link *link;
 	struct modules *modules;
@@ -60,6 +67,7 @@ struct planting {
 	uint64_t lost_returns;		/* calls whose end could not be trapped */
 	bool free_stacks;		/* releases carry a slice of stack too */
 	bool hold;			/* a thread waits where a stack is wanted, until it is released */
+	struct planting_own own;
 };
 
 /* @mem becomes its own. 0 or -errno (then @mem is closed too). */
@@ -73,6 +81,13 @@ must_check int planting_plan_module(const struct module *m, struct decoder *d, c
 
 /* Plan the modules that are mapped and new. 0 or -ENOMEM. Nothing in the target is touched. */
 must_check int planting_plan(struct planting *p);
+
+/*
+ * For who plans in a way of its own. The function of rule number @rule is in @m, and is watched by traps that are no part of it:
+ * its number in @probe. 0 or -ENOMEM. And: site @s of @m (file addresses) waits to be planted, as number @i. 0 or -ENOSPC.
+ */
+must_check int planting_add_probe(struct planting *p, const struct module *m, uint16_t rule, uint32_t *probe);
+must_check int planting_add(struct planting *p, struct module *m, const struct site *s, uint32_t *i);
 
 /* Plan a trap where the dynamic linker calls out when modules come and go. 0 (also for a program without one) or -errno. */
 must_check int planting_plan_linker(struct planting *p);

@@ -31,7 +31,7 @@ static void read_target(struct keeper *k, struct tracee *t, const struct site *s
 			struct record_hit *rec)
 {
 	const struct site *asks = m->flags & RECORD_CLOSES ? &k->traps.all[m->call.trap].site : s;
-	bool ends = s->flags & (SITE_EXIT | SITE_AFTER);
+	bool ends = s->flags & (SITE_EXIT | SITE_AFTER | SITE_BEHIND);
 	uint64_t result = ends ? *emu_reg_slot(&rec->regs, s->result) : 0;
 
 	if (loads_read(keeper_memory(k, t), asks->loads, ends ? &result : NULL, want, rec) == -EPERM)

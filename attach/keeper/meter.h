@@ -25,6 +25,7 @@ struct meter {
 	/* the controller's, changed at any time: seen at the beginning of the next round, or when the site is planted again */
 	_Atomic uint32_t quota;		/* hits a round, then lifted until the next; 0: as many as come */
 	_Atomic uint32_t period_ms;	/* a round begins about so long after the one before; 0: not metered, it stands always */
+	_Atomic uint32_t hold;		/* the next hit is held until the controller answers; the keeper sets it back */
 	/* the keeper's */
 	_Atomic uint32_t version;	/* odd while it writes */
 	_Atomic uint64_t rounds;	/* stretches that are over */

@@ -36,6 +36,7 @@ enum site_flags {
 	SITE_MODULES = 1 << 9,	/* the dynamic linker says: the list of modules changes */
 	SITE_SCOPE = 1 << 10,	/* begins or ends what is counted; no family */
 	SITE_RELEASE = 1 << 12,	/* gives something back: an event, marked, also where SITE_INNER would be silent */
+	SITE_BEHIND = 1 << 13,	/* stands at a return address, whoever was called: the result is there, and the stack begins with the caller */
 	SITE_ALWAYS = 1 << 11,	/* carries its slice also outside of what is counted */
 };
 

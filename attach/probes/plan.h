@@ -14,6 +14,7 @@
  *   no trap     wrappers that reach the memory only through a function
  *               that is trapped itself: by a call (glibc's posix_memalign: seen there, told
  *               apart by the return address) or a jump
+ *   calls       of a sampled watch: traps stand behind the calls of the function (attach/sampling.h), none in it
  *
  * Calls nest within a family (rule.h), and families do not see each other: a function
  * of one that jumps to one of another is two calls, each with an end of its own.
@@ -29,7 +30,7 @@
 #include "attach/probes/elfimage.h"
 #include "attach/probes/rule.h"
 
-enum plan_kind { PLAN_EXITS, PLAN_ENTRY, PLAN_ENTRY_EXITS, PLAN_ENTRY_RETURN, PLAN_WRAPPER, PLAN_NONE };
+enum plan_kind { PLAN_EXITS, PLAN_ENTRY, PLAN_ENTRY_EXITS, PLAN_ENTRY_RETURN, PLAN_WRAPPER, PLAN_CALLS, PLAN_NONE };
 
 #define PLAN_SITES 24
 
@@ -86,6 +87,16 @@ uint16_t plan_family(const struct rule *r);
 must_check int plan_return(struct elfimage *img, struct decoder *d, taddr ret,
 			   const struct plan_options *opt, struct site *out);
 
+/*
+ * A trap behind a call that returns to @ret (known to be one: callsites.h, or body_has_return), for each call that ends there. What
+ * comes out of it is a block of glibc's that begins @delta bytes before the result. 0; -EILSEQ if it cannot be trapped there.
+ */
+must_check int plan_behind(struct elfimage *img, struct decoder *d, taddr ret, const struct plan_options *opt, uint32_t delta,
+			   struct site *out);
+
+/* A hit reads the header in front of such a block (SITE_CHUNK), and its first two words (loads 0 and 1). */
+void plan_block_loads(struct site *s, uint32_t delta);
+
 /* A plain entry site (dynamic linker's notification, scopes) at file address @addr. 0, -EILSEQ or -ENOMEM. */
 must_check int plan_entry(struct elfimage *img, struct decoder *d, taddr addr, uint16_t flags, struct site *out);
 
@@ -95,7 +106,7 @@ void site_rebase(struct site *s, taddr bias);
 /* What a trap there is for: "entry", "exit", "scope"; what becomes of the instruction: "emulated", "stepped in padding", ... */
 const char *plan_site_role(const struct site *s);
 const char *plan_site_how(const struct site *s);
-const char *plan_kind_name(enum plan_kind kind);	/* "exits", "entry", "entry-exits", "entry-return", "wrapper", "none" */
+const char *plan_kind_name(enum plan_kind kind);	/* "exits", "entry", "entry-exits", "entry-return", "wrapper", "calls", "none" */
 
 /*
  * For `mmattach probes`: one line for the function, one for each of its sites

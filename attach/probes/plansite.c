@@ -90,6 +90,28 @@ int plan_return(struct elfimage *img, struct decoder *d, taddr ret, const struct
 	return 0;
 }
 
+int plan_behind(struct elfimage *img, struct decoder *d, taddr ret, const struct plan_options *opt, uint32_t delta,
+		struct site *out)
+{
+	struct place where = { .img = img, .d = d, .shadow_stack = opt->shadow_stack };
+
+	if (place_anyhow(&where, ret, out))
+		return -EILSEQ;
+	out->flags |= SITE_BEHIND | SITE_EMIT | SITE_SLICE;
+	out->result = EMU_RAX;
+	plan_block_loads(out, delta);
+	return 0;
+}
+
+void plan_block_loads(struct site *s, uint32_t delta)
+{
+	const int32_t begin = -(int32_t)delta;
+
+	s->loads[SITE_CHUNK] = (struct site_load){ .base = SITE_BASE_RESULT, .width = 8, .disp = begin - 8 };
+	s->loads[0] = (struct site_load){ .base = SITE_BASE_RESULT, .width = 8, .disp = begin };
+	s->loads[1] = (struct site_load){ .base = SITE_BASE_RESULT, .width = 8, .disp = begin + 8 };
+}
+
 int plan_entry(struct elfimage *img, struct decoder *d, taddr addr, uint16_t flags, struct site *out)
 {
 	struct place where = { .img = img, .d = d };
@@ -139,7 +161,7 @@ const char *plan_kind_name(enum plan_kind kind)
 {
 	static const char *const names[] = {
 		[PLAN_EXITS] = "exits", [PLAN_ENTRY] = "entry", [PLAN_ENTRY_EXITS] = "entry-exits",
-		[PLAN_ENTRY_RETURN] = "entry-return", [PLAN_WRAPPER] = "wrapper", [PLAN_NONE] = "none",
+		[PLAN_ENTRY_RETURN] = "entry-return", [PLAN_WRAPPER] = "wrapper", [PLAN_CALLS] = "calls", [PLAN_NONE] = "none",
 	};
 
 	return names[kind];
