@@ -14,6 +14,7 @@
 #include "attach/linker.h"
 #include "attach/rehearse.h"
 #include "attach/ruleset.h"
+#include "attach/sampling_check.h"
 #include "base/log.h"
 
 #define LEAVE_NS 6000000000ull
@@ -147,6 +148,7 @@ static int open_link(struct session *s, int argc, char **argv)
 {
 	const struct link_settings set = {
 		.slice_bytes = s->opt->stack_bytes, .max_stall_ns = s->opt->max_stall_ns,
+		.budget_ppm = s->opt->budget_ppm,
 		.gdb = s->under_gdb ? s->opt->gdb_fds[0] : -1, .gdb_mem = s->under_gdb ? s->opt->gdb_fds[2] : -1,
 	};
 	const char *what;
@@ -231,6 +233,14 @@ static void say_none_found(const struct session *s)
 	log_hint("a function without a name in the file can be given as 0xADDRESS or MODULE+0xOFFSET; a module that is loaded later is watched once one of the rules is found");
 }
 
+/* With a budget the traps go elsewhere: who decides that must know what is mapped. */
+static int open_sampling(struct session *s)
+{
+	int r = sampling_check_allocator(s->modules);
+
+	return r < 0 ? r : sampling_new(s->target.pid, &s->planting, &s->tally, s->opt->budget_ppm, &s->sampling);
+}
+
 /* Read what is mapped, decide where traps go. Touches nothing. */
 static int plan(struct session *s)
 {
@@ -238,6 +248,8 @@ static int plan(struct session *s)
 	taddr linker;
 	int r = modules_refresh(s->modules, false);
 
+	if (r == 0 && s->opt->budget_ppm)
+		r = open_sampling(s);
 	if (r < 0)
 		return r;
 	/* first: no rule may take its place */
@@ -295,8 +307,10 @@ static void begin_recording(struct session *s)
 	clock_gettime(CLOCK_REALTIME, &now);
 	s->watch.start_ns = link_clock_ns();
 	facts_begin(&s->recorder, &s->target, &s->rules, s->watch.start_ns, now.tv_sec * 1000000000ll + now.tv_nsec,
-		    s->under_gdb ? "gdb" : "ptrace");
+		    s->under_gdb ? "gdb" : "ptrace", s->sampling != NULL);
 	facts_scope(&s->recorder, &s->scope);
+	if (s->sampling)
+		sampling_begin(s->sampling, s->watch.start_ns);
 }
 
 /* Start mode: the process is the program by now. */
@@ -343,8 +357,9 @@ int come_to_running(struct session *s, int argc, char **argv)
 	}
 	prepare_watch(s);
 	r = plan(s);
-	if (r == -ENOENT)
+	if (r == -ENOENT || r == -ENOTSUP)
 		return r; /* said */
+	s->watch.sampling = s->sampling;
 	if (r == 0)
 		r = seize(s);
 	if (r == 0)

@@ -24,6 +24,7 @@
 #include "attach/recorder.h"
 #include "attach/reporting.h"
 #include "attach/ruleset.h"
+#include "attach/sampling.h"
 #include "attach/spawn.h"
 #include "attach/tally.h"
 #include "attach/target.h"
@@ -43,6 +44,7 @@ struct session {
 	struct recorder recorder;
 	struct scope scope;
 	struct tally tally;
+	struct sampling *sampling;	/* with a budget; else NULL */
 	struct backtrace *backtrace;
 	struct spawn spawn;
 	struct spawn_before before;

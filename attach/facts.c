@@ -78,11 +78,11 @@ static const char *mode_of(const struct ruleset *set)
 }
 
 void facts_begin(struct recorder *r, const struct target_info *target, const struct ruleset *set, uint64_t start_ns,
-		 int64_t wall_ns, const char *frontend)
+		 int64_t wall_ns, const char *frontend, bool sampled)
 {
 	const struct fact run = {
 		.kind = MMT_INFO, .info = MMT_RUN,
-		.run = { .start_ns = wall_ns, .frontend = frontend, .mode = mode_of(set), .writer = "mmattach " MM_VERSION },
+		.run = { .start_ns = wall_ns, .frontend = frontend, .mode = sampled ? "sampled" : mode_of(set), .writer = "mmattach " MM_VERSION },
 	};
 	struct fact its;
 

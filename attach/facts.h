@@ -12,9 +12,12 @@
 #include "attach/target.h"
 #include "attach/watch.h"
 
-/* The run begins now. @set: what is watched. @wall_ns: since 1970. @frontend: "ptrace" or "gdb": who takes the hits. */
+/*
+ * The run begins now. @set: what is watched. @wall_ns: since 1970. @frontend: "ptrace" or "gdb": who takes the hits. @sampled: a part is seen, and the
+ * rest estimated.
+ */
 void facts_begin(struct recorder *r, const struct target_info *target, const struct ruleset *set, uint64_t start_ns,
-		 int64_t wall_ns, const char *frontend);
+		 int64_t wall_ns, const char *frontend, bool sampled);
 
 /* What is taken counts only of some threads, or for some modules' code: the reader must know. */
 void facts_scope(struct recorder *r, const struct scope *scope);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "attach/option_blocks.h"
+#include "attach/option_budget.h"
 #include "attach/option_report.h"
 #include "attach/option_rules.h"
 #include "attach/option_scan.h"
@@ -239,6 +240,9 @@ const struct option_line option_table[] = {
 	{ "name", 'n', "NAME", FOR_TARGET | FOR_SCAN, set_name, "the same by name; if several have it, they are listed" },
 	{ "duration", 'd', "DURATION", FOR_WATCH, set_duration,
 	  "how long: 30s, 10m, 1h30m; without it: until Ctrl-C,\nSIGTERM, or the target's end" },
+	{ "budget", 0, "PCT", FOR_WATCH, option_budget,
+	  "cost the target no more than that (1%): threads of it stand\nstill for us for at most such a share of any ten seconds;\n"
+	  "what leaks is then estimated from samples" },
 	{ "family", 0, "NAME,...", FOR_RULES | FOR_REPORT | FOR_DIFF, option_family,
 	  "what to watch: families or packs of rules, as `mmattach\nprobes` lists them (default libc); for report and diff:\n"
 	  "which families to show (default all that were watched)" },

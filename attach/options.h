@@ -62,6 +62,7 @@ struct options {
 	const char *name;		/* NULL: not given */
 	char **program;			/* PROGRAM ARG... and NULL; NULL: not given */
 	uint64_t duration_ns;		/* 0: until it is ended */
+	uint32_t budget_ppm;		/* what the watch may cost the target at most, in millionths of the time; 0: what it takes */
 	struct option_list families;	/* of --family, each NAME,NAME... */
 	struct option_list probe_files;
 	struct strbuf probes;		/* of --probe: lines of a rule file */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "attach/look.h"
+#include "attach/option_budget.h"
 #include "attach/option_scan.h"
 #include "attach/option_table.h"
 
@@ -185,6 +186,8 @@ int options_check(const struct options *o, uint64_t used, struct usage_error *er
 		ret = check_verdicts(o, err);
 	if (ret == 0)
 		ret = check_growth(o, err);
+	if (ret == 0)
+		ret = option_budget_check(o, err);
 	if (ret == 0)
 		ret = option_scan_check(o, err);
 	if (ret == 0 && o->quiet && o->verbose)

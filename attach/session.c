@@ -18,6 +18,7 @@
 #include "attach/livenames.h"
 #include "attach/recount.h"
 #include "attach/repair.h"
+#include "attach/sampling_check.h"
 #include "attach/session_look.h"
 #include "base/log.h"
 #include "trace/pieces.h"
@@ -140,6 +141,8 @@ static void make_interim(struct session *s, uint64_t now_ns)
 	bool look;
 
 	ask_objects(s, now_ns);
+	if (s->sampling)
+		sampling_tell(s->sampling, now_ns);
 	look = session_look_interim(s);
 	interim_tick(&s->interim, now_ns);
 	if (look)
@@ -234,6 +237,8 @@ static int make_whole(struct session *s)
 	int r;
 
 	tally_end(&s->tally);
+	if (s->sampling)
+		sampling_end(s->sampling, s->end_ns);
 	facts_end(&s->recorder, &s->watch, s->end_ns);
 	look_judge(&s->look, &s->recorder, s->opt->exact_sizes);
 	r = ledger_settle(&s->recorder.ledger);
@@ -339,6 +344,7 @@ static void close_session(struct session *s)
 		tally_fini(&s->tally);
 		scope_fini(&s->scope);
 	}
+	sampling_free(s->sampling);
 	backtrace_free(s->backtrace);
 	if (s->planting_up)
 		planting_fini(&s->planting);
@@ -417,6 +423,8 @@ int session_run(const struct options *opt, int argc, char **argv)
 	s->under_gdb = opt->command == COMMAND_GDB;
 	s->fs = (struct targetfs)TARGETFS_INIT;
 	r = ruleset_choose(opt, &s->rules);
+	if (r == 0 && opt->budget_ppm)
+		r = sampling_check_rules(&s->rules);
 	s->hold_end = r == 0 && session_look_wanted(s);
 	if (r < 0)
 		status = rules_refused(r);

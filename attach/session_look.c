@@ -86,7 +86,8 @@ void session_look_at_end(void *ctx)
 
 bool session_look_wanted(const struct session *s)
 {
-	return s->opt->verdicts != VERDICTS_NO && any_memory(s);
+	/* the pause would be no small part of a budget */
+	return s->opt->verdicts != VERDICTS_NO && !s->opt->budget_ppm && any_memory(s);
 }
 
 bool session_look_interim(struct session *s)

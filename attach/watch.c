@@ -47,9 +47,11 @@ static void on_modules(struct watch *w)
 
 	if (r == 0)
 		r = planting_forget_gone(w->planting);
-	if (r == 0)
+	if (w->sampling)
+		sampling_modules_changed(w->sampling);
+	if (r == 0 && !w->sampling)
 		r = planting_plan(w->planting);
-	if (r == 0)
+	if (r == 0 && !w->sampling)
 		r = planting_plant(w->planting);
 	say_failed("cannot follow the change of modules", r);
 	backtrace_modules_changed(w->backtrace);
@@ -159,7 +161,9 @@ static void on_hit(struct watch *w, const struct record_hit *hit)
 		on_modules(w);
 	else if (hit->head.flags & RECORD_HELD && s->flags & SITE_RETURN)
 		on_return_wanted(w, hit);
-	if (!(hit->head.flags & RECORD_SILENT) && (!(hit->head.flags & RECORD_HELD) || (s->flags & SITE_EMIT)))
+	if (w->sampling && !(s->flags & SITE_MODULES))
+		sampling_hit(w->sampling, hit);
+	else if (!(hit->head.flags & RECORD_SILENT) && (!(hit->head.flags & RECORD_HELD) || (s->flags & SITE_EMIT)))
 		tally_hit(w->tally, hit);
 	if (hit->head.flags & RECORD_HELD)
 		release(w, &hit->head);
@@ -208,6 +212,8 @@ static void handle(struct watch *w, const struct record *rec)
 	case RECORD_THREAD_END:
 		log_debug(THREAD, "thread %u ended, status 0x%x", rec->tid, (unsigned int)rec->value);
 		tally_thread_end(w->tally, rec->tid);
+		if (w->sampling)
+			sampling_thread_end(w->sampling, rec->tid);
 		break;
 	case RECORD_CHILD:
 		log_debug(THREAD, "process %d was forked, cleaned and let go", (int)rec->value);
@@ -367,6 +373,8 @@ static int time_left(const struct watch *w, uint64_t now)
 
 	if (w->end_ns && w->end_ns - now < ns)
 		ns = w->end_ns - now;
+	if (w->due_ns && w->due_ns < now + ns)
+		ns = w->due_ns > now ? w->due_ns - now : 0;
 	return ns / 1000000 + 1;
 }
 
@@ -381,6 +389,8 @@ static void run(struct watch *w, bool until_started)
 		if (w->end_ns && now >= w->end_ns && w->end == WATCH_GOES_ON)
 			w->end = WATCH_TIME;
 		look_after_keeper(w, now);
+		if (w->sampling && w->end == WATCH_GOES_ON)
+			w->due_ns = sampling_poll(w->sampling, now);
 		if (now >= next_progress) {
 			show_progress(w, now, false);
 			next_progress = now + PROGRESS_NS;

@@ -16,6 +16,7 @@
 #include "attach/link.h"
 #include "attach/modules.h"
 #include "attach/planting.h"
+#include "attach/sampling.h"
 #include "attach/tally.h"
 
 enum watch_end {
@@ -44,6 +45,7 @@ struct watch {
 	struct modules *modules;
 	struct planting *planting;
 	struct tally *tally;
+	struct sampling *sampling;	/* with a budget: hits are for it, not for the tally. NULL: there is none */
 	struct backtrace *backtrace;
 	pid_t pid;
 	int signals;			/* signalfd of what ends the watch */
@@ -53,6 +55,7 @@ struct watch {
 	uint64_t start_ns, end_ns;	/* end_ns 0: no limit */
 	int target_status;		/* WATCH_TARGET_ENDED: wait status of its last thread */
 	uint64_t children;		/* forked, cleaned, let go */
+	uint64_t due_ns;		/* something of `sampling` is due then; 0: nothing */
 	uint64_t beat, beat_ns;		/* the keeper's last sign of life that we saw, and when */
 	uint64_t troubles;		/* what went wrong in the keeper, already said */
 	struct watch_gap gaps[WATCH_GAPS];

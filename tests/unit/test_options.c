@@ -495,6 +495,48 @@ static void test_start(void **state)
 	assert_string_equal(text, "");
 }
 
+static void test_budget(void **state)
+{
+	static const struct { const char *text; uint32_t ppm; } good[] = {
+		{ "1%", 10000 }, { "1", 10000 }, { "0.5%", 5000 }, { ".05", 500 }, { "50%", 500000 }, { "2.125%", 21250 }, { "01.0%", 10000 },
+	};
+	static const char *const bad[] = { "", "%", ".", "-1", "+1", "1%%", "1 %", " 1", "nonsense", "1e2", "1.2.3", "0.00001", "nan", "0x1" };
+	static const char *const little[] = { "0", "0%", "0.0499%" }, *const much[] = { "50.0001", "51%", "100", "99999999" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++) {
+		struct line l = accept("-p", "1", "--budget", good[i].text);
+
+		assert_int_equal(l.o.budget_ppm, good[i].ppm);
+		options_fini(&l.o);
+	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		refuse("it is a percentage", "--budget 1%", "-p", "1", "--budget", bad[i]);
+	for (size_t i = 0; i < sizeof(little) / sizeof(*little); i++)
+		refuse("nothing can be seen for so little", "from 0.05% on", "-p", "1", "--budget", little[i]);
+	for (size_t i = 0; i < sizeof(much) / sizeof(*much); i++)
+		refuse("50% at most", "every call is seen", "-p", "1", "--budget", much[i]);
+	refuse("means nothing to report", "", "report", "x.mmt", "--budget", "1%");
+	refuse("means nothing to scan", "", "scan", "-p", "1", "--budget", "1%");
+}
+
+static void test_budget_goes_with(void **state)
+{
+	struct line l = accept("-p", "1", "--budget", "1%", "-o", "x.mmt", "--rotate", "1M", "--interval", "10s", "--verdicts", "no", "--family", "libc,cxx");
+
+	(void)state;
+	options_fini(&l.o);
+	refuse("watch it with -p", "", "--budget", "1%", "--", "ls");
+	refuse("no budget bounds", "", "-p", "1", "--budget", "1%", "--verdicts", "yes");
+	refuse("nothing is paused", "", "-p", "1", "--budget", "1%", "--max-pause", "1s");
+	refuse("each call begin", "", "-p", "1", "--budget", "1%", "--sizes", "exact");
+	refuse("each release", "", "-p", "1", "--budget", "1%", "--free-stacks");
+	refuse("fair sample", "", "-p", "1", "--budget", "1%", "--thread", "x");
+	refuse("fair sample", "", "-p", "1", "--budget", "1%", "--module", "x");
+	refuse("makes threads wait", "", "-p", "1", "--budget", "1%", "--unwinder", "dwfl");
+	refuse("as it is", "", "-p", "1", "--budget", "1%", "--growth");
+}
+
 static void test_scan(void **state)
 {
 	struct line l = accept("scan", "-p", "12", "--format=json", "--report", "r", "--top=0", "--min-bytes", "4K", "--show",
@@ -558,6 +600,8 @@ int main(void)
 		cmocka_unit_test(test_defaults),
 		cmocka_unit_test(test_every_option),  cmocka_unit_test(test_stack_options),
 		cmocka_unit_test(test_trace_options),
+		cmocka_unit_test(test_budget),
+		cmocka_unit_test(test_budget_goes_with),
 		cmocka_unit_test(test_scan),
 		cmocka_unit_test(test_scan_refusals),
 		cmocka_unit_test(test_report_options), cmocka_unit_test(test_single_blocks), cmocka_unit_test(test_probes_as_json),

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* sampling_facts: what a sampled watch tells of its stacks and its budget, until now (MMT_SAMPLE, MMT_BUDGET), and of what it could not see. */
+#ifndef MM_SAMPLING_FACTS_H
+#define MM_SAMPLING_FACTS_H
+
+#include <stdint.h>
+
+#include "attach/keeper/shared.h"
+#include "attach/recorder.h"
+#include "attach/sampling_rounds.h"
+#include "attach/sampling_sites.h"
+#include "attach/sampling_stacks.h"
+
+/* The numbers of all stacks that have changed. They have been surveyed. */
+void sampling_facts_stacks(struct recorder *r, const struct sampling_sites *sites, struct sampling_stacks *stacks, uint64_t now_ns);
+
+void sampling_facts_budget(struct recorder *r, const struct sampling_sites *sites, const struct sampling_rounds *rounds,
+			   const struct shared *shared, uint64_t now_ns);
+
+/* What could not be seen, for the reader of the report. At the end. */
+void sampling_facts_notes(struct recorder *r, const struct sampling_sites *sites, const struct sampling_stacks *stacks, uint64_t now_ns);
+
+#endif

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/sampling_parents.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+#define TRIAL_NS 60000000000ull
+#define COMPARE_NS 30000000000ull
+#define COMPARE_HITS 12u
+#define TRIAL_QUOTA 8u
+#define ENOUGH 4u		/* times that the block came out */
+#define TRIES 4u
+#define HEADER_MAX 256u		/* what a wrapper keeps in front of a block */
+#define MORE_OFTEN 2.5		/* it returns so much more often than it is given something: not by chance */
+#define HOLD_NS 8000000ull	/* for so long at most a thread is held */
+#define HOLD_STEP_US 100u
+#define HOLD_SHARE 0.25		/* of the budget */
+#define HOLD_PAUSE_NS 50000000ull
+
+/* What a thread was given when it was held. */
+struct sampling_last {
+	taddr block;
+	uint64_t size;
+};
+
+void sampling_parents_init(struct sampling_parents *p, struct sampling_sites *sites, uint32_t budget_ppm)
+{
+	*p = (struct sampling_parents){ .sites = sites, .budget_ppm = budget_ppm };
+	addrmap_init(&p->last, sizeof(struct sampling_last));
+}
+
+void sampling_parents_fini(struct sampling_parents *p)
+{
+	addrmap_fini(&p->last);
+}
+
+void sampling_parents_thread_end(struct sampling_parents *p, uint32_t tid)
+{
+	addrmap_del(&p->last, tid, NULL);
+}
+
+/* --- beginning and ending a trial --- */
+
+static struct sampling_trial *find_trial(struct sampling_parents *p, taddr function)
+{
+	for (size_t i = 0; i < SAMPLING_TRIALS; i++)
+		if (p->trials[i].function == function)
+			return &p->trials[i];
+	return NULL;
+}
+
+static void end(struct sampling_parents *p, struct sampling_trial *t)
+{
+	for (uint32_t i = 0; i < t->nouter; i++) {
+		struct sampling_site *outer = &p->sites->all[t->outer[i]];
+
+		if (outer->role == SAMPLING_TRIAL)
+			sampling_sites_meter(p->sites, outer, 1, SAMPLING_RESTING_MS);
+	}
+	*t = (struct sampling_trial){ 0 };
+}
+
+/* --- what is seen --- */
+
+/* `call rel32`, `call *slot(%rip)`: its callers can be found. What is called through a pointer only has none that could be. */
+static bool is_direct(const struct sampling_parents *p, taddr caller)
+{
+	const struct module *m = modules_find(p->sites->planting->modules, caller);
+	uint8_t code[6];
+
+	if (!m || m->gone || !m->img || elfimage_code(m->img, caller - m->bias - sizeof(code), code, sizeof(code)) != sizeof(code))
+		return false;
+	return code[1] == 0xe8 || (code[0] == 0xff && code[1] == 0x15);
+}
+
+/* Different callers share the site; or callers of these, and it is hot. */
+static bool pays(const struct sampling_parents *p, struct sampling_site *site, taddr caller)
+{
+	struct meter_sums sums;
+
+	if (!site->caller)
+		site->caller = caller;
+	site->callers |= caller != site->caller;
+	if (site->tries >= TRIES || (!site->callers && site->nstacks < 2) || !is_direct(p, caller))
+		return false;
+	sampling_sites_sums(p->sites, site, &sums);
+	return site->callers || sums.full;
+}
+
+static bool is_outer(const struct sampling_parents *p, const struct sampling_trial *t, taddr caller)
+{
+	for (uint32_t i = 0; i < t->nouter; i++)
+		if (p->sites->all[t->outer[i]].addr == caller)
+			return true;
+	return false;
+}
+
+static void count_caller(struct sampling_trial *t, taddr caller)
+{
+	t->hits++;
+	for (size_t i = 0; i < SAMPLING_CALLERS; i++) {
+		if (t->callers[i].addr && t->callers[i].addr != caller)
+			continue;
+		t->callers[i].addr = caller;
+		t->callers[i].hits++;
+		return;
+	}
+}
+
+void sampling_parents_saw(struct sampling_parents *p, uint32_t i, taddr caller, uint64_t now_ns)
+{
+	struct sampling_site *site = &p->sites->all[i];
+	struct sampling_trial *t = find_trial(p, site->function);
+
+	if (!site->function || !caller || site->role != SAMPLING_TAKES || p->sites->targets->all[site->target].level >= SAMPLING_LEVELS)
+		return;
+	if (t) {
+		count_caller(t, caller);
+		return;
+	}
+	t = find_trial(p, 0);
+	if (!t || !pays(p, site, caller))
+		return;
+	site->tries++;
+	*t = (struct sampling_trial){ .function = site->function, .inner = i, .until_ns = now_ns + TRIAL_NS };
+	log_debug(PLAN, "is what " PRItaddr " takes passed on?", t->function);
+}
+
+/* --- holding a thread until there is a trap where its function returns to --- */
+
+void sampling_parents_hold(struct sampling_parents *p, uint64_t now_ns)
+{
+	if (now_ns < p->next_hold_ns)
+		return;
+	p->next_hold_ns = now_ns + HOLD_PAUSE_NS;
+	for (uint32_t k = 0; k < SAMPLING_TRIALS; k++) {
+		const struct sampling_trial *t = &p->trials[(p->next + k) % SAMPLING_TRIALS];
+
+		if (!t->function || t->comparing || p->sites->all[t->inner].number == SAMPLING_NONE)
+			continue;
+		sampling_sites_hold(p->sites, &p->sites->all[t->inner]);
+		p->next = (p->next + k + 1) % SAMPLING_TRIALS;
+		return;
+	}
+}
+
+/* The keeper plants it as soon as it comes to that. */
+static bool await_trap(const struct sampling_parents *p, taddr addr)
+{
+	uint64_t until_ns = link_clock_ns() + HOLD_NS;
+	uint8_t byte;
+
+	while (pread(p->sites->planting->mem, &byte, 1, (off_t)addr) == 1) {
+		if (byte == 0xcc)
+			return true;
+		if (link_clock_ns() > until_ns)
+			break;
+		usleep(HOLD_STEP_US);
+	}
+	return false;
+}
+
+/* A site behind that call of the function; SAMPLING_NONE: there can be none. */
+static uint32_t outer_at(struct sampling_parents *p, struct sampling_trial *t, taddr caller)
+{
+	uint32_t i = sampling_sites_find_at(p->sites, caller);
+	bool known = i != SAMPLING_NONE && is_outer(p, t, caller);
+
+	if (!known && (t->nouter == SAMPLING_OUTER || sampling_sites_try(p->sites, caller, p->sites->all[t->inner].target, &i) < 0))
+		return SAMPLING_NONE;
+	/* one that is watched for its own sake cannot be tried */
+	if (p->sites->all[i].role != SAMPLING_TRIAL || p->sites->all[i].number == SAMPLING_NONE)
+		return SAMPLING_NONE;
+	if (!known)
+		t->outer[t->nouter++] = i;
+	return i;
+}
+
+static bool plant_outer(struct sampling_parents *p, struct sampling_trial *t, taddr caller)
+{
+	uint32_t i = outer_at(p, t, caller);
+	struct sampling_site *outer;
+	bool stands;
+
+	if (i == SAMPLING_NONE || planting_plant(p->sites->planting) < 0)
+		return false;
+	outer = &p->sites->all[i];
+	sampling_sites_meter(p->sites, outer, TRIAL_QUOTA, 1);
+	stands = link_plant(p->sites->planting->link, &outer->number, 1) == 0 && await_trap(p, outer->addr);
+	/* this round is its last, until the next thread is held */
+	sampling_sites_meter(p->sites, outer, TRIAL_QUOTA, SAMPLING_RESTING_MS);
+	return stands;
+}
+
+int sampling_parents_held(struct sampling_parents *p, uint32_t i, uint32_t tid, taddr block, uint64_t size, taddr caller)
+{
+	const struct sampling_last last = { block, size };
+	struct sampling_trial *t = find_trial(p, p->sites->all[i].function);
+	uint64_t from_ns = link_clock_ns(), held_ns;
+	bool stands = t && t->function && caller && is_direct(p, caller) && plant_outer(p, t, caller);
+
+	held_ns = link_clock_ns() - from_ns;
+	p->next_hold_ns = from_ns + HOLD_PAUSE_NS + (uint64_t)((double)held_ns / (HOLD_SHARE * p->budget_ppm / 1e6));
+	return stands ? addrmap_put(&p->last, tid, &last) : 0;
+}
+
+static void weigh(struct sampling_trial *t, const struct sampling_last *last, taddr result)
+{
+	uint64_t delta = result - last->block;
+
+	if (delta < last->size && delta < HEADER_MAX && (!t->same || delta == t->delta)) {
+		t->delta = (uint32_t)delta;
+		t->same++;
+	} else {
+		t->other++;
+	}
+}
+
+void sampling_parents_came(struct sampling_parents *p, uint32_t i, uint32_t tid, taddr result)
+{
+	taddr addr = p->sites->all[i].addr;
+	struct sampling_last last;
+
+	for (size_t k = 0; k < SAMPLING_TRIALS; k++)
+		if (p->trials[k].function && is_outer(p, &p->trials[k], addr) && addrmap_del(&p->last, tid, &last))
+			weigh(&p->trials[k], &last, result);
+}
+
+/* --- deciding --- */
+
+/* Since the comparison began: how often a second, and how many were seen. */
+static double rate_of(const struct sampling_sites *sites, const struct sampling_site *site, uint64_t *hits)
+{
+	struct meter_sums sums;
+
+	sampling_sites_sums(sites, site, &sums);
+	*hits += sums.hits - site->then.hits;
+	return sampling_sites_rate(&site->then, &sums);
+}
+
+/* How often it is given something, and how often it returns to the callers that were tried. */
+struct frequency {
+	double given, returned;
+	uint64_t given_hits, returned_hits;
+};
+
+static void measure(const struct sampling_parents *p, const struct sampling_trial *t, struct frequency *f)
+{
+	uint64_t by_outer = 0;
+
+	*f = (struct frequency){ 0 };
+	for (size_t i = 0; i < SAMPLING_CALLERS; i++)
+		by_outer += is_outer(p, t, t->callers[i].addr) ? t->callers[i].hits : 0;
+	for (size_t i = 0; i < p->sites->n; i++)
+		if (p->sites->all[i].function == t->function)
+			f->given += rate_of(p->sites, &p->sites->all[i], &f->given_hits);
+	for (uint32_t i = 0; i < t->nouter; i++)
+		f->returned += rate_of(p->sites, &p->sites->all[t->outer[i]], &f->returned_hits);
+	f->given *= t->hits ? (double)by_outer / (double)t->hits : 0;
+}
+
+/* The rounds at its callers began when a thread was about to return there: these say nothing of how often that is. From now on they do. */
+static void compare(struct sampling_parents *p, struct sampling_trial *t, uint64_t now_ns)
+{
+	t->comparing = true;
+	t->until_ns = now_ns + COMPARE_NS;
+	for (size_t i = 0; i < p->sites->n; i++)
+		sampling_sites_sums(p->sites, &p->sites->all[i], &p->sites->all[i].then);
+	for (uint32_t i = 0; i < t->nouter; i++) {
+		struct sampling_site *outer = &p->sites->all[t->outer[i]];
+
+		if (outer->role != SAMPLING_TRIAL || outer->number == SAMPLING_NONE)
+			continue;
+		sampling_sites_meter(p->sites, outer, SAMPLING_QUOTA, SAMPLING_PERIOD_MS);
+		/* at the next round, not in a day */
+		(void)!link_plant(p->sites->planting->link, &outer->number, 1);
+	}
+}
+
+enum answer { NOT_YET, PASSES, DOES_NOT, NOBODY_KNOWS };
+
+static enum answer compared(const struct sampling_parents *p, const struct sampling_trial *t, uint64_t now_ns)
+{
+	struct frequency f;
+
+	measure(p, t, &f);
+	if (f.given_hits < COMPARE_HITS || f.returned_hits < COMPARE_HITS)
+		return now_ns < t->until_ns ? NOT_YET : NOBODY_KNOWS;
+	log_debug(PLAN, PRItaddr " is given %.0f a second, and returns %.0f times", t->function, f.given, f.returned);
+	return f.returned <= MORE_OFTEN * f.given ? PASSES : DOES_NOT;
+}
+
+static enum answer answer(struct sampling_parents *p, struct sampling_trial *t, uint64_t now_ns)
+{
+	if (t->other)
+		return DOES_NOT;
+	if (t->comparing)
+		return compared(p, t, now_ns);
+	if (t->same >= ENOUGH)
+		compare(p, t, now_ns);
+	return now_ns < t->until_ns ? NOT_YET : NOBODY_KNOWS;
+}
+
+/* What @t gets is that of its callers, from now on. false: there can be no more targets. */
+static bool pass_on(struct sampling_parents *p, const struct sampling_trial *t, uint32_t *target)
+{
+	struct sampling_site *inner = &p->sites->all[t->inner];
+	int r;
+
+	if (inner->number == SAMPLING_NONE)
+		return false;
+	r = sampling_targets_pass(p->sites->targets, inner->target, inner->module, t->function - inner->module->bias, t->delta, target);
+	p->no_room += r == -ENOSPC;
+	p->passing += r == 0;
+	if (r == 0)
+		sampling_sites_inner(p->sites, t->function);
+	return r == 0;
+}
+
+bool sampling_parents_decide(struct sampling_parents *p, uint64_t now_ns, taddr *function, uint32_t *target)
+{
+	static const char *const words[] = { [PASSES] = "it passes on", [DOES_NOT] = "it does not pass on", [NOBODY_KNOWS] = "not known" };
+
+	for (size_t i = 0; i < SAMPLING_TRIALS; i++) {
+		struct sampling_trial t = p->trials[i];
+		enum answer a = t.function ? answer(p, &p->trials[i], now_ns) : NOT_YET;
+
+		if (a == NOT_YET)
+			continue;
+		log_debug(PLAN, PRItaddr ": its block came out %u times, %u bytes inside, something else %u times: %s", t.function, t.same, t.delta,
+			  t.other, words[a]);
+		end(p, &p->trials[i]);
+		/* only what was not seen often enough is worth another try */
+		if (a == DOES_NOT)
+			p->sites->all[t.inner].tries = TRIES;
+		*function = t.function;
+		if (a == PASSES && pass_on(p, &t, target))
+			return true;
+	}
+	return false;
+}

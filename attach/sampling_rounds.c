@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/sampling_rounds.h"
+
+#define STOP_NS 30000u		/* before it is known */
+#define KNOWN_RECORDS 200u
+#define SETTLED_BY 8u		/* blocks that have gone */
+#define CANDIDATE_BY 3u		/* blocks that have not */
+
+void sampling_rounds_init(struct sampling_rounds *r, uint32_t budget_ppm)
+{
+	*r = (struct sampling_rounds){ .budget_ppm = budget_ppm, .stop_ns = STOP_NS, .period_ms = SAMPLING_PERIOD_MS };
+}
+
+/*
+ * Nanoseconds of a second that may be spent, of those that the keeper aims at: two thirds of what is promised. On all candidates together; on all that is
+ * hot. The rest is for what is seldom, which is never held back: if it were all planned, each burst would close everything, and the seldom with it.
+ */
+static double for_candidates(const struct sampling_rounds *r)
+{
+	return r->budget_ppm * 1000.0 * 2 / 3 * 0.4;
+}
+
+static double for_hot(const struct sampling_rounds *r)
+{
+	return r->budget_ppm * 1000.0 * 2 / 3 * 0.35;
+}
+
+/* --- what the blocks say --- */
+
+static bool may_leak(const struct sampling_stack *stack)
+{
+	struct survival_step steps[SURVIVAL_STEPS];
+	struct survival verdict;
+
+	if (stack->old < CANDIDATE_BY)
+		return false;
+	sampling_stacks_steps(stack, steps);
+	survival_judge(steps, stack->seen, stack->seen, &verdict);
+	return verdict.kind != SURVIVAL_GOES;
+}
+
+static void gather(struct sampling_rounds *r, struct sampling_sites *sites, const struct sampling_stacks *stacks)
+{
+	for (size_t i = 0; i < sites->n; i++) {
+		sites->all[i].gone = 0;
+		sites->all[i].old = 0;
+		sites->all[i].candidate = false;
+	}
+	for (size_t i = 0; i < stacks->n; i++) {
+		const struct sampling_stack *stack = &stacks->all[i];
+		struct sampling_site *site = &sites->all[stack->site];
+
+		site->gone += stack->gone;
+		site->old += stack->old;
+		site->candidate |= may_leak(stack);
+	}
+	r->candidates = 0;
+	r->settled = 0;
+	for (size_t i = 0; i < sites->n; i++) {
+		const struct sampling_site *site = &sites->all[i];
+
+		r->candidates += sampling_sites_follows(site) && site->candidate;
+		r->settled += sampling_sites_follows(site) && !site->candidate && site->doubled;
+	}
+}
+
+/* --- what that comes to --- */
+
+static double rate_of(const struct sampling_sites *sites, const struct sampling_site *site)
+{
+	const struct meter_sums none = { 0 };
+	struct meter_sums sums;
+
+	sampling_sites_sums(sites, site, &sums);
+	return sampling_sites_rate(&none, &sums);
+}
+
+static void set_candidate(const struct sampling_rounds *r, struct sampling_sites *sites, struct sampling_site *site)
+{
+	double may = for_candidates(r) / r->candidates / (double)r->stop_ns;
+	uint32_t quota = rate_of(sites, site) <= may ? 0 : may > SAMPLING_QUOTA ? (uint32_t)may : SAMPLING_QUOTA;
+
+	/* what hangs on a rate that is measured must not change with each look */
+	if (quota && site->quota && quota < 2 * site->quota && site->quota < 2 * quota && site->period_ms == SAMPLING_PERIOD_MS)
+		return;
+	sampling_sites_meter(sites, site, quota, SAMPLING_PERIOD_MS);
+}
+
+static void set_usual(const struct sampling_rounds *r, struct sampling_sites *sites, struct sampling_site *site)
+{
+	uint64_t period_ms = (uint64_t)r->period_ms << site->doubled;
+
+	if (site->old) {
+		site->doubled = 0;
+		site->gone_then = site->gone;
+	} else if (site->gone >= site->gone_then + SETTLED_BY && period_ms < SAMPLING_RARELY_MS) {
+		site->doubled++;
+		site->gone_then = site->gone;
+	}
+	period_ms = (uint64_t)r->period_ms << site->doubled;
+	sampling_sites_meter(sites, site, SAMPLING_QUOTA, period_ms < SAMPLING_RARELY_MS ? (uint32_t)period_ms : SAMPLING_RARELY_MS);
+}
+
+/* How often can all hot sites have a round? Those whose rounds are as long as is usual, and end by their quota, are what it costs. */
+static uint32_t usual_period(const struct sampling_rounds *r, const struct sampling_sites *sites)
+{
+	double hot = 0, ms;
+
+	for (size_t i = 0; i < sites->n; i++) {
+		const struct sampling_site *site = &sites->all[i];
+
+		hot += sampling_sites_follows(site) && !site->candidate && !site->doubled && rate_of(sites, site) * site->period_ms / 1000 > SAMPLING_QUOTA;
+	}
+	ms = hot * SAMPLING_QUOTA * (double)r->stop_ns / for_hot(r) * 1000;
+	return ms < SAMPLING_PERIOD_MS ? SAMPLING_PERIOD_MS : ms > SAMPLING_RARELY_MS ? SAMPLING_RARELY_MS : (uint32_t)ms;
+}
+
+void sampling_rounds_decide(struct sampling_rounds *r, struct sampling_sites *sites, const struct sampling_stacks *stacks, uint64_t spent_ns,
+			    uint64_t records)
+{
+	if (records >= KNOWN_RECORDS && spent_ns)
+		r->stop_ns = spent_ns / records;
+	gather(r, sites, stacks);
+	r->period_ms = usual_period(r, sites);
+	for (size_t i = 0; i < sites->n; i++) {
+		struct sampling_site *site = &sites->all[i];
+
+		if (!sampling_sites_follows(site))
+			continue;
+		if (site->candidate)
+			set_candidate(r, sites, site);
+		else
+			set_usual(r, sites, site);
+	}
+}
