@@ -84,9 +84,17 @@ static enum fate compare(struct following_judge *j, struct followed_block *b, co
 	return FATE_SAME;
 }
 
+/* Of more than 49 days it is not told how much more. */
+static uint32_t age_of(const struct followed_block *b, uint64_t now_ns)
+{
+	const uint64_t age_ms = now_ns > b->birth_ns ? (now_ns - b->birth_ns) / MS : 0;
+
+	return age_ms < UINT32_MAX ? (uint32_t)age_ms : UINT32_MAX;
+}
+
 enum fate following_judge(struct following_judge *j, struct followed_block *b, const struct following_looked *k, uint64_t now_ns)
 {
-	const uint32_t age_ms = now_ns > b->birth_ns ? (uint32_t)((now_ns - b->birth_ns) / MS) : 0;
+	const uint32_t age_ms = age_of(b, now_ns);
 	struct chunkstate now;
 	uint64_t *why;
 

@@ -10,7 +10,8 @@
 #define LATE_FEW 0.05		/* no more of the old ones go, where they stay */
 #define LATE_MANY 0.3		/* they go on going */
 #define SHARE_GONE 0.05		/* no more are left, where they go */
-#define SHARE_CHANCE 0.02	/* so few are left that they may be others, who were given the place before the first look */
+#define SHARE_CHANCE 0.02	/* so few are left that they may be others, who were given the place before the first look; */
+#define SHARE_NONE 0.005	/* or surely are */
 #define NOTICED 3.0		/* so many of the old ones would have been seen to be given out again in the time that they are old, had all been */
 #define TABLE_SEEN 15u		/* of so many, three are to be expected in the last fifth */
 
@@ -119,10 +120,12 @@ static double half_life(const struct course *c)
 
 static enum survival_kind kind_of(const struct survival *s)
 {
+	const bool some_stay = s->old >= SURVIVAL_ENOUGH && s->age_s >= SURVIVAL_MIN_AGE_S && s->late <= LATE_FEW;
+
 	if (s->followed < SURVIVAL_ENOUGH)
 		return SURVIVAL_UNKNOWN;
-	if (s->old >= SURVIVAL_ENOUGH && s->age_s >= SURVIVAL_MIN_AGE_S && s->late <= LATE_FEW && s->share > SHARE_CHANCE)
-		return SURVIVAL_STAYS;
+	if (some_stay && s->share > SHARE_NONE)
+		return s->share > SHARE_CHANCE ? SURVIVAL_STAYS : SURVIVAL_UNKNOWN;
 	if (s->share <= SHARE_GONE || s->late >= LATE_MANY)
 		return SURVIVAL_GOES;
 	return SURVIVAL_UNKNOWN;

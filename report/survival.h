@@ -11,7 +11,7 @@
  *	stays		of the old ones (the last tenfold of age) hardly any goes: a leak, unless they live longer than we looked
  *	goes		hardly any is left, or the old ones go on going
  *	table		they stay, but none was given out for the last fifth of the run
- *	unknown		too few or too young
+ *	unknown		too few or too young; or some stay, but of so many that they may be others, who have taken the places of short-lived ones
  *
  * A block that begins as those of its kind do may be given back and out again between two looks, and then seems to stay. That is noticed when its address
  * is seen given out; where only some of those births are seen, most such changes are not: survival_doubt().
