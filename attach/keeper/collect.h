@@ -9,6 +9,9 @@
  * are asked one by one before anything else, and everybody on a tick of a few
  * milliseconds, until a tick finds nobody: then all is settled, the next stop
  * raises SIGCHLD, and the keeper sleeps.
+ *
+ * With a budget (budget.h) there are few stops, and each may cost little: then
+ * everybody is asked after each SIGCHLD, and nobody waits for a tick.
  */
 #ifndef MM_COLLECT_H
 #define MM_COLLECT_H

@@ -138,6 +138,7 @@ void hit_unhold(struct keeper *k, struct tracee *t)
 	atomic_fetch_add_explicit(&k->shared->served_ns, keeper_clock_ns() - t->seen_ns, memory_order_relaxed);
 	k->held--;
 	budget_charge(k, t->stopped_ns, BUDGET_ASKED);
+	t->stopped_ns = k->now_ns;
 }
 
 /* Where it stood there is the real instruction now: onto that. */

@@ -14,6 +14,9 @@
  *
  * With functions that must be open (shared->scoped): process_vm_readv where one is, to see that it goes on.
  *
+ * The hit that lifts its trap (metering.h): pread and pwrite of the code before anything else, and one POKEUSER for rip instead of what the
+ * emulation changes.
+ *
  * Rarely: PTRACE_GETSIGINFO at sites where a SIGTRAP from elsewhere could be
  * taken for ours; PTRACE_GETSIGMASK every 64th hit of a thread; a write of the
  * eventfd when the controller sleeps; process_vm_readv/writev where the

@@ -25,6 +25,7 @@ static void detach(struct keeper *k, struct tracee *t, int sig)
 	/* ESRCH: killed; it is not ours any more either way */
 	if (tracee_detach(t, sig) < 0)
 		keeper_record(k, RECORD_TROUBLE, 0, t->tid, TROUBLE_RESUME, ESRCH);
+	budget_charge(k, t->stopped_ns, BUDGET_ASKED);
 	forget(k, t);
 }
 
@@ -179,6 +180,7 @@ static void settle_status(struct keeper *k, pid_t tid, int status)
 	if (!t)
 		return;
 	t->status = status;
+	t->stopped_ns = keeper_clock_ns() - k->budget.latency.wake_ns;
 	settle(k, t);
 }
 
