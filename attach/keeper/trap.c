@@ -274,15 +274,38 @@ void trap_restore_scratch(struct traps *ts, int mem)
 			restore_scratch(mem, &ts->all[i].site);
 }
 
+#define PAGE 4096u
+
+/* The page that was looked at last: traps that follow each other are in one, mostly. */
+struct page {
+	taddr at;	/* 1: none */
+	uint8_t bytes[PAGE];
+};
+
+/* Thousands of sites, and a newborn that waits: a page is read once. false: there is certainly none. */
+static bool may_stand(struct page *p, int mem, taddr addr)
+{
+	taddr at = addr & ~(taddr)(PAGE - 1);
+
+	if (p->at != at) {
+		p->at = at;
+		if (pread(mem, p->bytes, PAGE, (off_t)at) != (ssize_t)PAGE)
+			p->at = 1;
+	}
+	return p->at != at || p->bytes[addr - at] == INT3;
+}
+
 int trap_clean_copy(const struct traps *ts, int mem)
 {
+	struct page page = { .at = 1 };
+
 	for (uint32_t i = 0; i < ts->bound; i++) {
 		const struct trap *t = &ts->all[i];
 		int r;
 
 		if (t->state != TRAP_PLANTED && t->state != TRAP_LIFTED && t->state != TRAP_GONE)
 			continue;
-		r = put_back(ts, mem, &t->site);
+		r = may_stand(&page, mem, t->site.addr) ? put_back(ts, mem, &t->site) : 0;
 		if (r < 0)
 			return r;
 		restore_scratch(mem, &t->site);

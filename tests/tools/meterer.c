@@ -190,7 +190,7 @@ int main(int argc, char **argv)
 	if (r == 0)
 		r = begin(&m, atoi(argv[3]), atoi(argv[4]), argv + 5);
 	if (r < 0) {
-		fprintf(stderr, "meterer: %s\n", strerror(-r));
+		fprintf(stderr, "meterer: %s (%s)\n", strerror(-r), m.link.shared ? leave_reason_text(atomic_load(&m.link.shared->left)) : "not begun");
 		return 1;
 	}
 	printf("{\"keeper\": %d}\n", m.link.keeper);
