@@ -42,7 +42,7 @@
  * Sampled runs (run.mode "sampled") have run.budget, and the members from seen to survival. budget: shares of the time. duty: the mean over sites that were hit. estimate: what is true lies between low and high
  * in 95 of 100 cases; high is null where nothing bounds it; at_least: hits came in bunches, and it may be any number more. Kept are those that stay as far as is known: share_kept of all, at the age share_age_s, which
  * followed_to_share_age blocks of those followed have reached. share_seen: the part of all allocations there that was seen. half_s: half had gone by that age; null: not so many have. turnover: "stays" "goes", "table" (stays, but nothing was added in
- * the last fifth of the run) or "unknown" (report/survival.h). blocks and bytes are those that are followed and still there, growth what follows from turnover and estimate. kept bytes are those of chunks, as the allocator rounds
+ * the last fifth of the run) or "unknown" (report/survival.h). blocks and bytes are those that are followed and still there, allocs, frees and totals count followed ones, growth what follows from turnover and estimate. kept bytes are those of chunks, as the allocator rounds
  * them.
  * The files that the run was read from are not named: reports of one run are the same, whichever way they are made.
  * Addresses are strings ("0x..."). What is not known is "" or 0, but a

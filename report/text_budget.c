@@ -15,7 +15,11 @@ static void put_cost(struct strbuf *sb, const struct summary_budget *b)
 	strbuf_puts(sb, " used, ");
 	words_percent(sb, b->worst, 1);
 	strbuf_puts(sb, " in the worst ten seconds");
-	strbuf_puts(sb, b->worst > b->promise ? ", MORE THAN WAS PROMISED\n" : "\n");
+	if (b->worst > b->promise) {
+		strbuf_puts(sb, ": MORE THAN WAS PROMISED, by ");
+		words_percent(sb, b->worst - b->promise, 1);
+	}
+	strbuf_putc(sb, '\n');
 }
 
 static void put_sites(struct strbuf *sb, const struct summary *s, const struct summary_budget *b)
