@@ -20,6 +20,7 @@ import signal
 import statistics
 import sys
 
+import budget
 import census
 import events
 import flood
@@ -216,6 +217,10 @@ def measure_pauses(plan):
     return [Row(**row) for row in pauses.rows(plan)]
 
 
+def measure_budget(plan):
+    return [Row(**row) for row in budget.rows(plan)]
+
+
 def measure_gdb(plan):
     return [Row(**row) for row in in_gdb.measure(plan)]
 
@@ -260,7 +265,8 @@ def measure_attach(plan):
 
 MEASUREMENTS = {"pair": measure_pair, "pair30": measure_pair30, "pair1cpu": measure_pair1cpu, "idle": measure_idle,
                 "fair": measure_fair, "lifted": measure_lifted, "attach": measure_attach, "stacks": measure_stacks, "names": measure_names,
-                "events": measure_events, "census": measure_census, "flood": measure_flood, "growth": measure_growth, "pauses": measure_pauses, "gdb": measure_gdb,
+                "events": measure_events, "census": measure_census, "flood": measure_flood, "growth": measure_growth, "pauses": measure_pauses,
+                "budget": measure_budget, "gdb": measure_gdb,
                 "real": measure_real}
 QUICK = ["pair", "fair", "lifted"]
 
