@@ -8,11 +8,12 @@
 
 #define LATE_STEPS 2u		/* of about a tenfold of age: what goes there is late */
 #define LATE_FEW 0.05		/* no more of the old ones go, where they stay */
+#define LATE_LOST 0.2		/* nor are more of them lost sight of */
 #define LATE_MANY 0.3		/* they go on going */
 #define SHARE_GONE 0.05		/* no more are left, where they go */
 #define SHARE_CHANCE 0.02	/* so few are left that they may be others, who were given the place before the first look; */
 #define SHARE_NONE 0.005	/* or surely are */
-#define NOTICED 3.0		/* so many of the old ones would have been seen to be given out again in the time that they are old, had all been */
+#define NOTICED 3.0		/* so many are to be expected, if any are given out again: then it is not chance that there is none */
 #define TABLE_SEEN 15u		/* of so many, three are to be expected in the last fifth */
 
 static const double ages[SURVIVAL_STEPS] = {
@@ -95,14 +96,24 @@ static void run_course(const struct survival_step *steps, bool lost_are_gone, st
 
 /* --- what it says --- */
 
-/* The share of those which reached the step @from that goes in it or later. */
-static double goes_from(const struct survival_step *steps, unsigned from)
+/* The share of those which reached the step @from that goes in it or later. @lost_are_gone: or of which it cannot be told. */
+static double goes_from(const struct survival_step *steps, unsigned from, bool lost_are_gone)
 {
 	double stay = 1;
 
 	for (unsigned i = from; i < SURVIVAL_STEPS; i++)
-		stay *= 1 - hazard(&steps[i], at_risk(steps, i + 1), false);
+		stay *= 1 - hazard(&steps[i], at_risk(steps, i + 1), lost_are_gone);
 	return 1 - stay;
+}
+
+/* At least: those that ended in a step count as if they had at its beginning. */
+static double followed_for(const struct survival_step *steps)
+{
+	double sum = 0;
+
+	for (unsigned i = 1; i < SURVIVAL_STEPS; i++)
+		sum += (double)steps[i].at_risk * (ages[i] - ages[i - 1]);
+	return sum;
 }
 
 static double half_life(const struct course *c)
@@ -118,9 +129,10 @@ static double half_life(const struct course *c)
 	return 0;
 }
 
-static enum survival_kind kind_of(const struct survival *s)
+/* @lost: of the old ones, so many go or are lost sight of. */
+static enum survival_kind kind_of(const struct survival *s, double lost)
 {
-	const bool some_stay = s->old >= SURVIVAL_ENOUGH && s->age_s >= SURVIVAL_MIN_AGE_S && s->late <= LATE_FEW;
+	const bool some_stay = s->old >= SURVIVAL_ENOUGH && s->age_s >= SURVIVAL_MIN_AGE_S && s->late <= LATE_FEW && lost <= LATE_LOST;
 
 	if (s->followed < SURVIVAL_ENOUGH)
 		return SURVIVAL_UNKNOWN;
@@ -134,6 +146,7 @@ static enum survival_kind kind_of(const struct survival *s)
 void survival_judge(const struct survival_step steps[SURVIVAL_STEPS], uint64_t seen, uint64_t late_seen, struct survival *out)
 {
 	struct course known, least;
+	unsigned from;
 	double unused;
 
 	*out = (struct survival){ .followed = steps[0].at_risk, .high = 1 };
@@ -147,10 +160,12 @@ void survival_judge(const struct survival_step steps[SURVIVAL_STEPS], uint64_t s
 	out->half_s = half_life(&known);
 	quantile_share(out->share * known.n[known.known], known.n[known.known], &unused, &out->high);
 	quantile_share(least.left[known.known] * known.n[known.known], known.n[known.known], &out->low, &unused);
-	out->late = goes_from(steps, known.known >= LATE_STEPS ? known.known - (LATE_STEPS - 1) : 0);
-	out->kind = kind_of(out);
-	if (out->kind == SURVIVAL_STAYS && !late_seen && seen >= TABLE_SEEN)
-		out->kind = SURVIVAL_TABLE;
+	from = known.known >= LATE_STEPS ? known.known - (LATE_STEPS - 1) : 0;
+	out->late = goes_from(steps, from, false);
+	out->followed_s = followed_for(steps);
+	out->kind = kind_of(out, goes_from(steps, from, true));
+	if (out->kind == SURVIVAL_STAYS && !late_seen)
+		out->kind = seen >= TABLE_SEEN ? SURVIVAL_TABLE : SURVIVAL_UNKNOWN;
 }
 
 unsigned survival_left(const struct survival_step steps[SURVIVAL_STEPS], double left[SURVIVAL_STEPS])
@@ -163,8 +178,14 @@ unsigned survival_left(const struct survival_step steps[SURVIVAL_STEPS], double 
 	return c.known + 1;
 }
 
+/*
+ * Were its blocks given out again after a time t, of as many addresses as it gives out in t, then a followed one would be seen to be given out again, in each
+ * t that it is followed, with the probability @sees.
+ */
 void survival_doubt(struct survival *s, double sees)
 {
-	if (s->kind == SURVIVAL_STAYS && ((double)s->old * sees < NOTICED || s->late > LATE_FEW * sees))
+	const double noticed = s->age_s > 0 ? sees * s->followed_s / (s->age_s / 3) : 0;
+
+	if (s->kind == SURVIVAL_STAYS && (noticed < NOTICED || s->late > LATE_FEW * sees))
 		s->kind = SURVIVAL_UNKNOWN;
 }

@@ -8,10 +8,10 @@
  * Each followed block counts in the steps it has reached: at risk in all of them, gone or unknown in the last one; one that is followed still is at risk and
  * no more. So the share that goes in a step is gone/at_risk, whenever the blocks were born (Kaplan and Meier).
  *
- *	stays		of the old ones (the last tenfold of age) hardly any goes: a leak, unless they live longer than we looked
+ *	stays		of the old ones (the last tenfold of age) hardly any goes or is lost sight of: a leak, unless they live longer than we looked
  *	goes		hardly any is left, or the old ones go on going
  *	table		they stay, but none was given out for the last fifth of the run
- *	unknown		too few or too young; or some stay, but of so many that they may be others, who have taken the places of short-lived ones
+ *	unknown		too few or too young, or too few for a table; or some stay, but of so many that they may be others, who have taken the places of short-lived ones
  *
  * A block that begins as those of its kind do may be given back and out again between two looks, and then seems to stay. That is noticed when its address
  * is seen given out; where only some of those births are seen, most such changes are not: survival_doubt().
@@ -50,6 +50,7 @@ struct survival {
 	uint64_t old;			/* at risk at age_s */
 	double half_s;			/* about half had gone by this age; 0: not so many have */
 	double late;			/* of the old ones (the last tenfold of age), so many go */
+	double followed_s;		/* how long blocks were followed, added up */
 };
 
 /* Where a step begins; for SURVIVAL_STEPS and beyond, INFINITY. */
@@ -67,8 +68,8 @@ void survival_judge(const struct survival_step steps[SURVIVAL_STEPS], uint64_t s
 unsigned survival_left(const struct survival_step steps[SURVIVAL_STEPS], double left[SURVIVAL_STEPS]);
 
 /*
- * Only a part @sees (0 to 1) of what the site gives out was seen. `stays` becomes unknown where that a block was given out again would hardly have been
- * noticed, or where it was noticed more often than is to be had with blocks that stay.
+ * Only a part @sees (0 to 1) of what the site gives out was seen. `stays` becomes unknown where hardly anybody would have noticed that blocks are given out
+ * again, had each lived for a third of the age that they seem to reach; or where it was noticed more often than is to be had with blocks that stay.
  */
 void survival_doubt(struct survival *s, double sees);
 

@@ -126,7 +126,7 @@ static void a_stack_that_stays(void **state)
 	assert_int_equal(sampled_kept_bytes(&out, 600), 38400);
 }
 
-/* A hundred blocks that look the same, of a place of which one call in a hundred was seen: they may have been given out again. */
+/* A hundred blocks that look the same, of a place of which one call in a thousand was seen: they may have been given out again. */
 static void a_stack_hardly_seen(void **state)
 {
 	struct fact_sample s = by_chance(600, 600);
@@ -135,7 +135,7 @@ static void a_stack_hardly_seen(void **state)
 	follow(&s, 100, 9);
 	s.exposed_us /= 10;
 	assert_int_equal(judged(&s, 1).survival.kind, SURVIVAL_STAYS);
-	s.exposed_us /= 10;
+	s.exposed_us /= 100;
 	assert_int_equal(judged(&s, 1).survival.kind, SURVIVAL_UNKNOWN);
 }
 

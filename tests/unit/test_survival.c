@@ -159,6 +159,7 @@ static void a_table_is_filled_and_stays(void **state)
 	(void)state;
 	assert_kind(play(forever, 100, 60, 3, 0), SURVIVAL_TABLE);
 	assert_kind(play(forever, 100, 60, 49, 0), SURVIVAL_STAYS);
+	assert_kind(play(forever, 4, 60, 3, 0), SURVIVAL_UNKNOWN);
 	assert_kind(play(about_ten_seconds, 100, 60, 3, 0), SURVIVAL_GOES);
 }
 
@@ -168,11 +169,14 @@ static void who_is_lost_sight_of(void **state)
 	struct survival s;
 
 	(void)state;
-	s = play(forever, 10, 60, 60, 20);
+	s = play(forever, 10, 60, 60, 50);
 	assert_kind(s, SURVIVAL_STAYS);
-	assert_true(s.share == 1 && s.low < 0.5);
+	assert_true(s.share == 1 && s.low < 0.8);
+	s = play(forever, 10, 60, 60, 10);
+	assert_kind(s, SURVIVAL_UNKNOWN);
+	assert_true(s.share == 1 && s.low < 0.2);
 	s = play(forever, 10, 60, 60, 2);
-	assert_true(s.kind == SURVIVAL_STAYS || s.kind == SURVIVAL_UNKNOWN);
+	assert_kind(s, SURVIVAL_UNKNOWN);
 	assert_true(s.low < 0.01 && s.high == 1);
 	assert_kind(play(a_moment, 100, 20, 20, 3), SURVIVAL_GOES);
 }
@@ -189,6 +193,8 @@ static void what_is_hardly_seen(void **state)
 	survival_doubt(&s, 0.1);
 	assert_kind(s, SURVIVAL_STAYS);
 	survival_doubt(&s, 0.01);
+	assert_kind(s, SURVIVAL_STAYS);
+	survival_doubt(&s, 0.001);
 	assert_kind(s, SURVIVAL_UNKNOWN);
 	/* one of thirty is seen to go: some do; but where one birth of ten is seen, ten of thirty */
 	s = play(one_in_thirty_goes, 5, 60, 60, 0);
