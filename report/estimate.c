@@ -14,6 +14,11 @@ static double max(double a, double b)
 	return a > b ? a : b;
 }
 
+static double square(double x)
+{
+	return x * x;
+}
+
 /*
  * How much more the hits of a round vary than if each came by itself: 1 then, also for rounds that the quota ended (hits - rate * time is a
  * martingale, so its variance is the mean of hits wherever one stops); about n for bunches of n.
@@ -28,33 +33,51 @@ static double dispersion(const struct estimate_rounds *r)
 	return squares / (double)r->hits * (double)r->rounds / (double)(r->rounds - 1);
 }
 
-/* Is it more than chance that hits come in bunches? Each round's share of the dispersion has a variance of about 2, more with few hits. */
-static bool in_bunches(const struct estimate_rounds *r, double phi)
+/* How far the dispersion is from 1 by chance: each round's share of it has a variance of about 2, more with few hits. */
+static double chance(const struct estimate_rounds *r)
 {
 	const double rounds = (double)r->rounds;
 
-	return phi > 1 + 4 * sqrt((2 + rounds / max((double)r->hits, 1)) / rounds);
+	return sqrt((2 + rounds / max((double)r->hits, 1)) / rounds);
+}
+
+/* Is it more than chance that hits come in bunches? */
+static bool in_bunches(const struct estimate_rounds *r, double phi)
+{
+	return phi > 1 + 4 * chance(r);
+}
+
+/*
+ * Of the hits the part by which the rate is to be told. Hits that come evenly, as by a timer, make a round that the quota ends too short: it begins anywhere between
+ * two hits and ends at one, three and a half distances for four hits. By chance one waits as long for the first as for the others; in
+ * between that is (1 + v)/2 distances, where v is how much the distances vary. That is what the dispersion tells, less what it has of the beginnings alone.
+ */
+static double part_that_counts(const struct estimate_rounds *r, double phi)
+{
+	const double quota = (double)r->hits / (double)r->rounds, begins = square(quota / (quota - 0.5)) / (12 * quota);
+
+	if (phi >= 1 - 2 * chance(r) || quota < 1)
+		return 1;
+	/* no round is full without a hit */
+	return max(1 - (double)r->full * (1 - max((phi - begins) / (1 - begins), 0)) / 2 / (double)r->hits, 0.5);
 }
 
 void estimate_rate(const struct estimate_rounds *r, uint64_t seen, struct estimate *out)
 {
 	const double seconds = (double)r->exposed_us / 1e6;
-	double phi, hits;
+	double phi, hits, part;
 
 	*out = (struct estimate){ .high = INFINITY };
 	if (!r->exposed_us)
 		return;
-	phi = max(dispersion(r), 1);
+	phi = dispersion(r);
+	part = part_that_counts(r, phi);
+	phi = max(phi, 1);
 	hits = (double)seen / phi;
-	out->value = (double)seen / seconds;
-	out->low = seen ? quantile_gamma(LOW, hits + 0.5) * phi / seconds : 0;
-	out->high = quantile_gamma(HIGH, hits + 0.5) * phi / seconds;
+	out->value = (double)seen * part / seconds;
+	out->low = seen ? quantile_gamma(LOW, hits + 0.5) * phi * part / seconds : 0;
+	out->high = quantile_gamma(HIGH, hits + 0.5) * phi * part / seconds;
 	out->at_least = seen && (double)r->full > CUT_SHARE * (double)r->rounds && in_bunches(r, phi);
-}
-
-static double square(double x)
-{
-	return x * x;
 }
 
 void estimate_kept(const struct estimate *rate, double share, double share_low, double share_high, struct estimate *out)

@@ -2,7 +2,8 @@
 /*
  * estimate: from what was seen while traps stood to what happens all the time, with 95 % intervals.
  *
- *	rate		hits / time the trap stood, over rounds. A round ends by time or at the quota's last hit: neither makes the ratio wrong.
+ *	rate		hits / time the trap stood, over rounds. A round ends by time or at the quota's last hit: neither makes the ratio wrong where hits come
+ *			by chance; for those that come evenly it is put right.
  *			Interval: a gamma distribution's quantiles (Jeffreys), of hits that count less the more they come in bunches, which the
  *			rounds' residuals h - rate*e tell (quasi-Poisson)
  *	kept		rate x share that stays; the two intervals are put together on a log scale (MOVER), or where nothing stays, on the plain one

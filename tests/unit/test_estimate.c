@@ -29,20 +29,21 @@ struct site {
 	double rate;
 	unsigned bunch, quota;
 	unsigned rounds;
+	bool even;		/* as a timer gives them out; else by chance */
 };
 
 /* One round: until the quota or the time is used up. */
 static void play_round(const struct site *s, struct estimate_rounds *r)
 {
 	const double gap_us = 1e6 * s->bunch / s->rate;
-	double at = -log(rnd()) * gap_us;
+	double at = s->even ? rnd() * gap_us : -log(rnd()) * gap_us;
 	uint64_t h = 0, e;
 
 	while (at < ROUND_US && (!s->quota || h < s->quota)) {
 		h += s->bunch;
 		if (s->quota && h >= s->quota)
 			break;
-		at += -log(rnd()) * gap_us;
+		at += s->even ? gap_us : -log(rnd()) * gap_us;
 	}
 	if (s->quota && h >= s->quota) {
 		h = s->quota;
@@ -98,10 +99,10 @@ static void hits_that_come_by_themselves(void **state)
 	double marked;
 
 	(void)state;
-	assert_between(93, coverage((struct site){ 0.3, 1, 0, 60 }, NULL), 97);
-	assert_between(93, coverage((struct site){ 1, 1, 4, 60 }, NULL), 97);
-	assert_between(93, coverage((struct site){ 3, 1, 0, 60 }, NULL), 97);
-	assert_between(93, coverage((struct site){ 100, 1, 0, 60 }, &marked), 97);
+	assert_between(93, coverage((struct site){ 0.3, 1, 0, 60, false }, NULL), 97);
+	assert_between(93, coverage((struct site){ 1, 1, 4, 60, false }, NULL), 97);
+	assert_between(93, coverage((struct site){ 3, 1, 0, 60, false }, NULL), 97);
+	assert_between(93, coverage((struct site){ 100, 1, 0, 60, false }, &marked), 97);
 	assert_between(0, marked, 0.5);
 }
 
@@ -110,21 +111,40 @@ static void rounds_that_the_quota_ends(void **state)
 	double marked;
 
 	(void)state;
-	assert_between(93, coverage((struct site){ 5, 1, 4, 60 }, &marked), 97);
+	assert_between(93, coverage((struct site){ 5, 1, 4, 60, false }, &marked), 97);
 	assert_between(0, marked, 0.5);
-	assert_between(93, coverage((struct site){ 50, 1, 4, 60 }, &marked), 97);
+	assert_between(93, coverage((struct site){ 50, 1, 4, 60, false }, &marked), 97);
 	assert_between(0, marked, 0.5);
-	assert_between(93, coverage((struct site){ 4000, 1, 4, 200 }, NULL), 97);
+	assert_between(93, coverage((struct site){ 4000, 1, 4, 200, false }, NULL), 97);
+}
+
+/* Ending at a hit makes rounds of even hits shorter than these hits would take: three and a half distances for four. */
+static void even_hits_that_the_quota_ends(void **state)
+{
+	const struct site timer = { 100, 1, 4, 400, true };
+	struct estimate e;
+
+	(void)state;
+	rng = 88172645463325252u;
+	e = play(&timer);
+	assert_between(98, e.value, 103);
+	assert_between(95, coverage((struct site){ 100, 1, 4, 60, true }, NULL), 100);
+	assert_between(95, coverage((struct site){ 10, 1, 4, 60, true }, NULL), 100);
+	assert_between(95, coverage((struct site){ 4000, 1, 4, 200, true }, NULL), 100);
+	assert_between(93, coverage((struct site){ 50, 1, 1, 60, true }, NULL), 100);
+	/* rounds that time ends are as long as they are */
+	assert_between(95, coverage((struct site){ 3, 1, 0, 60, true }, NULL), 100);
+	assert_between(95, coverage((struct site){ 1, 1, 4, 60, true }, NULL), 100);
 }
 
 static void bunches(void **state)
 {
 	(void)state;
-	assert_between(90, coverage((struct site){ 5, 10, 0, 60 }, NULL), 97);
-	assert_between(90, coverage((struct site){ 20, 10, 0, 60 }, NULL), 97);
-	assert_between(90, coverage((struct site){ 100, 10, 0, 120 }, NULL), 97);
+	assert_between(90, coverage((struct site){ 5, 10, 0, 60, false }, NULL), 97);
+	assert_between(90, coverage((struct site){ 20, 10, 0, 60, false }, NULL), 97);
+	assert_between(90, coverage((struct site){ 100, 10, 0, 120, false }, NULL), 97);
 	/* those that end within a quota */
-	assert_between(90, coverage((struct site){ 20, 10, 100, 60 }, NULL), 97);
+	assert_between(90, coverage((struct site){ 20, 10, 100, 60, false }, NULL), 97);
 }
 
 static void bunches_that_the_quota_cuts(void **state)
@@ -132,9 +152,9 @@ static void bunches_that_the_quota_cuts(void **state)
 	double marked;
 
 	(void)state;
-	(void)coverage((struct site){ 20, 10, 4, 60 }, &marked);
+	(void)coverage((struct site){ 20, 10, 4, 60, false }, &marked);
 	assert_between(99, marked, 100);
-	(void)coverage((struct site){ 500, 10, 4, 60 }, &marked);
+	(void)coverage((struct site){ 500, 10, 4, 60, false }, &marked);
 	assert_between(99, marked, 100);
 }
 
@@ -176,7 +196,7 @@ static void one_stack_of_a_site(void **state)
 /* Blocks of which a share stays, counted in a run each: the product's interval. */
 static double coverage_kept(double rate, double share, unsigned followed)
 {
-	const struct site s = { rate, 1, 4, 60 };
+	const struct site s = { rate, 1, 4, 60, false };
 	unsigned held = 0;
 
 	rng = 88172645463325252u;
@@ -233,6 +253,7 @@ int main(void)
 		cmocka_unit_test(quantiles),
 		cmocka_unit_test(hits_that_come_by_themselves),
 		cmocka_unit_test(rounds_that_the_quota_ends),
+		cmocka_unit_test(even_hits_that_the_quota_ends),
 		cmocka_unit_test(bunches),
 		cmocka_unit_test(bunches_that_the_quota_cuts),
 		cmocka_unit_test(nothing_seen),
