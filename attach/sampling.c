@@ -311,7 +311,7 @@ static int take(struct sampling *s, uint32_t site, const struct record_hit *hit,
 	}
 	sampling_parents_saw(&s->parents, site, caller, now_ns);
 	if (hit->head.flags & RECORD_HELD)
-		r = sampling_parents_held(&s->parents, site, hit->head.tid, block, chunkstate_size(words->head), caller);
+		r = sampling_parents_held(&s->parents, site, hit, block, chunkstate_size(words->head), caller);
 	if (r == 0)
 		r = sampling_stacks_find(&s->stacks, number, site, &i);
 	if (r < 0 || is_old(s, site, i, block))
@@ -343,7 +343,7 @@ void sampling_hit(struct sampling *s, const struct record_hit *hit)
 		return;
 	s->records++;
 	if (site->role == SAMPLING_TRIAL) {
-		sampling_parents_came(&s->parents, site - s->sites.all, hit->head.tid, hit->regs.rax);
+		sampling_parents_came(&s->parents, site - s->sites.all, hit);
 		return;
 	}
 	count(s, site);

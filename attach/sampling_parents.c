@@ -2,13 +2,15 @@
 #include "attach/sampling_parents.h"
 
 #include <errno.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/log.h"
 
 #define TRIAL_NS 60000000000ull
-#define COMPARE_NS 30000000000ull
-#define COMPARE_HITS 12u
+#define CHECK_NS 30000000000ull
+#define FRESH 5u		/* times that it was called from there just before */
+#define COMPARE_HITS 24u
 #define TRIAL_QUOTA 8u
 #define ENOUGH 4u		/* times that the block came out */
 #define TRIES 4u
@@ -21,7 +23,7 @@
 
 /* What a thread was given when it was held. */
 struct sampling_last {
-	taddr block;
+	taddr block, sp;
 	uint64_t size;
 };
 
@@ -130,6 +132,12 @@ void sampling_parents_saw(struct sampling_parents *p, uint32_t i, taddr caller, 
 
 /* --- holding a thread until there is a trap where its function returns to --- */
 
+/* In the function, until it is known what comes out; then at its callers. */
+static const struct sampling_site *to_be_held(const struct sampling_parents *p, const struct sampling_trial *t)
+{
+	return t->checking ? &p->sites->all[t->outer[(t->fresh + t->unclear) % t->nouter]] : &p->sites->all[t->inner];
+}
+
 void sampling_parents_hold(struct sampling_parents *p, uint64_t now_ns)
 {
 	if (now_ns < p->next_hold_ns)
@@ -138,12 +146,20 @@ void sampling_parents_hold(struct sampling_parents *p, uint64_t now_ns)
 	for (uint32_t k = 0; k < SAMPLING_TRIALS; k++) {
 		const struct sampling_trial *t = &p->trials[(p->next + k) % SAMPLING_TRIALS];
 
-		if (!t->function || t->comparing || p->sites->all[t->inner].number == SAMPLING_NONE)
+		if (!t->function || to_be_held(p, t)->number == SAMPLING_NONE)
 			continue;
-		sampling_sites_hold(p->sites, &p->sites->all[t->inner]);
+		sampling_sites_hold(p->sites, to_be_held(p, t));
 		p->next = (p->next + k + 1) % SAMPLING_TRIALS;
 		return;
 	}
+}
+
+/* A thread was held since @from_ns: the next one when that is paid for. */
+static void was_held(struct sampling_parents *p, uint64_t from_ns)
+{
+	uint64_t held_ns = link_clock_ns() - from_ns;
+
+	p->next_hold_ns = from_ns + HOLD_PAUSE_NS + (uint64_t)((double)held_ns / (HOLD_SHARE * p->budget_ppm / 1e6));
 }
 
 /* The keeper plants it as soon as it comes to that. */
@@ -194,38 +210,63 @@ static bool plant_outer(struct sampling_parents *p, struct sampling_trial *t, ta
 	return stands;
 }
 
-int sampling_parents_held(struct sampling_parents *p, uint32_t i, uint32_t tid, taddr block, uint64_t size, taddr caller)
+int sampling_parents_held(struct sampling_parents *p, uint32_t i, const struct record_hit *hit, taddr block, uint64_t size, taddr caller)
 {
-	const struct sampling_last last = { block, size };
+	const struct sampling_last last = { block, hit->regs.rsp, size };
 	struct sampling_trial *t = find_trial(p, p->sites->all[i].function);
-	uint64_t from_ns = link_clock_ns(), held_ns;
-	bool stands = t && t->function && caller && is_direct(p, caller) && plant_outer(p, t, caller);
+	uint64_t from_ns = link_clock_ns();
+	bool stands = t && t->function && !t->checking && caller && is_direct(p, caller) && plant_outer(p, t, caller);
 
-	held_ns = link_clock_ns() - from_ns;
-	p->next_hold_ns = from_ns + HOLD_PAUSE_NS + (uint64_t)((double)held_ns / (HOLD_SHARE * p->budget_ppm / 1e6));
-	return stands ? addrmap_put(&p->last, tid, &last) : 0;
+	was_held(p, from_ns);
+	return stands ? addrmap_put(&p->last, hit->head.tid, &last) : 0;
 }
 
-static void weigh(struct sampling_trial *t, const struct sampling_last *last, taddr result)
+static void weigh(struct sampling_trial *t, const struct sampling_last *last, const struct record_hit *hit)
 {
-	uint64_t delta = result - last->block;
+	uint64_t delta = hit->regs.rax - last->block;
+	int64_t depth = (int64_t)(hit->regs.rsp - last->sp) + 8;
 
-	if (delta < last->size && delta < HEADER_MAX && (!t->same || delta == t->delta)) {
-		t->delta = (uint32_t)delta;
-		t->same++;
-	} else {
+	if (delta >= last->size || delta >= HEADER_MAX || (t->same && delta != t->delta)) {
 		t->other++;
+		return;
 	}
+	t->depth = !t->same || t->depth == depth ? depth : 0;
+	t->delta = (uint32_t)delta;
+	t->same++;
 }
 
-void sampling_parents_came(struct sampling_parents *p, uint32_t i, uint32_t tid, taddr result)
+/* The call of malloc in the function has left its return address below the stack, if nothing else was called from there since. */
+static void check(struct sampling_parents *p, struct sampling_trial *t, const struct record_hit *hit)
+{
+	uint64_t word = 0, from_ns = link_clock_ns();
+	struct iovec here = { &word, sizeof(word) }, there = { (void *)(uintptr_t)(hit->regs.rsp - (uint64_t)t->depth), sizeof(word) };
+	uint32_t i;
+
+	if (process_vm_readv((pid_t)hit->head.tid, &here, 1, &there, 1, 0) != sizeof(word))
+		word = 0;
+	i = word ? sampling_sites_find_at(p->sites, word) : SAMPLING_NONE;
+	if (t->depth > 0 && i != SAMPLING_NONE && p->sites->all[i].function == t->function)
+		t->fresh++;
+	else
+		t->unclear++;
+	was_held(p, from_ns);
+}
+
+void sampling_parents_came(struct sampling_parents *p, uint32_t i, const struct record_hit *hit)
 {
 	taddr addr = p->sites->all[i].addr;
 	struct sampling_last last;
 
-	for (size_t k = 0; k < SAMPLING_TRIALS; k++)
-		if (p->trials[k].function && is_outer(p, &p->trials[k], addr) && addrmap_del(&p->last, tid, &last))
-			weigh(&p->trials[k], &last, result);
+	for (size_t k = 0; k < SAMPLING_TRIALS; k++) {
+		struct sampling_trial *t = &p->trials[k];
+
+		if (!t->function || !is_outer(p, t, addr))
+			continue;
+		if (t->checking && hit->head.flags & RECORD_HELD)
+			check(p, t, hit);
+		else if (addrmap_del(&p->last, hit->head.tid, &last))
+			weigh(t, &last, hit);
+	}
 }
 
 /* --- deciding --- */
@@ -262,10 +303,10 @@ static void measure(const struct sampling_parents *p, const struct sampling_tria
 }
 
 /* The rounds at its callers began when a thread was about to return there: these say nothing of how often that is. From now on they do. */
-static void compare(struct sampling_parents *p, struct sampling_trial *t, uint64_t now_ns)
+static void begin_check(struct sampling_parents *p, struct sampling_trial *t, uint64_t now_ns)
 {
-	t->comparing = true;
-	t->until_ns = now_ns + COMPARE_NS;
+	t->checking = true;
+	t->until_ns = now_ns + CHECK_NS;
 	for (size_t i = 0; i < p->sites->n; i++)
 		sampling_sites_sums(p->sites, &p->sites->all[i], &p->sites->all[i].then);
 	for (uint32_t i = 0; i < t->nouter; i++) {
@@ -281,12 +322,14 @@ static void compare(struct sampling_parents *p, struct sampling_trial *t, uint64
 
 enum answer { NOT_YET, PASSES, DOES_NOT, NOBODY_KNOWS };
 
-static enum answer compared(const struct sampling_parents *p, const struct sampling_trial *t, uint64_t now_ns)
+static enum answer checked(const struct sampling_parents *p, const struct sampling_trial *t, uint64_t now_ns)
 {
 	struct frequency f;
 
+	if (t->fresh >= FRESH && !t->unclear)
+		return PASSES;
 	measure(p, t, &f);
-	if (f.given_hits < COMPARE_HITS || f.returned_hits < COMPARE_HITS)
+	if (f.given_hits < COMPARE_HITS || f.returned_hits < COMPARE_HITS || !t->unclear)
 		return now_ns < t->until_ns ? NOT_YET : NOBODY_KNOWS;
 	log_debug(PLAN, PRItaddr " is given %.0f a second, and returns %.0f times", t->function, f.given, f.returned);
 	return f.returned <= MORE_OFTEN * f.given ? PASSES : DOES_NOT;
@@ -296,10 +339,10 @@ static enum answer answer(struct sampling_parents *p, struct sampling_trial *t, 
 {
 	if (t->other)
 		return DOES_NOT;
-	if (t->comparing)
-		return compared(p, t, now_ns);
+	if (t->checking)
+		return checked(p, t, now_ns);
 	if (t->same >= ENOUGH)
-		compare(p, t, now_ns);
+		begin_check(p, t, now_ns);
 	return now_ns < t->until_ns ? NOT_YET : NOBODY_KNOWS;
 }
 
@@ -329,8 +372,8 @@ bool sampling_parents_decide(struct sampling_parents *p, uint64_t now_ns, taddr 
 
 		if (a == NOT_YET)
 			continue;
-		log_debug(PLAN, PRItaddr ": its block came out %u times, %u bytes inside, something else %u times: %s", t.function, t.same, t.delta,
-			  t.other, words[a]);
+		log_debug(PLAN, PRItaddr ": its block came out %u times, %u bytes inside, something else %u times; new %u times, unclear %u: %s",
+			  t.function, t.same, t.delta, t.other, t.fresh, t.unclear, words[a]);
 		end(p, &p->trials[i]);
 		/* only what was not seen often enough is worth another try */
 		if (a == DOES_NOT)

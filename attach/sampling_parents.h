@@ -8,7 +8,8 @@
  * At S all callers of xmalloc are one site, and the rare one that leaks is lost among the others. So it is tried out whether xmalloc passes on what it gets: a
  * thread that is hit at S is held for a moment (meter.h), until a trap stands at A, the return address that its stack shows. When then at A, in this thread,
  * the block just seen at S comes out (or a place so many bytes inside of it: a wrapper that keeps a header in front), several times and never anything else, the
- * function around S passes on, unless it returns more often than it is given something: then it gives out what it has had for long, too. A and all
+ * function around S passes on. Unless it gives out what it has had for long, too: so threads are held at A, and the stack below what is in use there must show that malloc was
+ * called from S just before; or where that was written over, xmalloc must not return more often than it is given something. Then A and all
  * its other callers become sites. S is looked at now and then from then on, for callers that nobody found: a call through a pointer may reach another
  * function the next time, so that there is no trap behind it.
  *
@@ -20,6 +21,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "attach/keeper/event.h"
 #include "attach/sampling_sites.h"
 #include "base/addrmap.h"
 #include "base/cleanup.h"
@@ -38,7 +40,9 @@ struct sampling_trial {
 	uint32_t same, other;	/* what came out was that; was something else */
 	uint64_t hits;		/* at sites in it, meanwhile; */
 	struct { taddr addr; uint64_t hits; } callers[SAMPLING_CALLERS]; /* by its callers, the first that were seen */
-	bool comparing;		/* it was that often enough: how often does it return? */
+	int64_t depth;		/* how far below its caller's stack the word lies that says from where it was given something; 0: not the same each time */
+	bool checking;		/* it was the block often enough: is it always given one? */
+	uint32_t fresh, unclear; /* it had been, as that word says; that word says something else */
 	uint64_t until_ns;
 };
 
@@ -59,11 +63,11 @@ void sampling_parents_fini(struct sampling_parents *p);
 /* Site @i gave out a block, and the function around it was called from @caller (0: not known). */
 void sampling_parents_saw(struct sampling_parents *p, uint32_t i, taddr caller, uint64_t now_ns);
 
-/* The same, and the thread is held: @block, of @size bytes, is what it was given. When this returns it may go on. 0 or -ENOMEM. */
-must_check int sampling_parents_held(struct sampling_parents *p, uint32_t i, uint32_t tid, taddr block, uint64_t size, taddr caller);
+/* The same, and the thread is held, at @hit: @block, of @size bytes, is what it was given. When this returns it may go on. 0 or -ENOMEM. */
+must_check int sampling_parents_held(struct sampling_parents *p, uint32_t i, const struct record_hit *hit, taddr block, uint64_t size, taddr caller);
 
-/* At a site that is tried @result came out. */
-void sampling_parents_came(struct sampling_parents *p, uint32_t i, uint32_t tid, taddr result);
+/* Site @i, which is tried, was hit. The thread may be held. */
+void sampling_parents_came(struct sampling_parents *p, uint32_t i, const struct record_hit *hit);
 
 /*
  * Is something decided? Then @function passes on, and @target is its number; sites in it are inner ones, and its callers are to be found in all modules.

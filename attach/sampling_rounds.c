@@ -5,6 +5,7 @@
 #define KNOWN_RECORDS 200u
 #define SETTLED_BY 8u		/* blocks that have gone */
 #define CANDIDATE_BY 3u		/* blocks that have not */
+#define CANDIDATE_QUOTA 16u
 
 void sampling_rounds_init(struct sampling_rounds *r, uint32_t budget_ppm)
 {
@@ -75,15 +76,23 @@ static double rate_of(const struct sampling_sites *sites, const struct sampling_
 	return sampling_sites_rate(&none, &sums);
 }
 
+/*
+ * What comes evenly is overestimated by rounds that end with their quota: by half a hit, for a round begins between two. So where the budget does not
+ * reach for every call, it is larger quotas, in longer rounds.
+ */
 static void set_candidate(const struct sampling_rounds *r, struct sampling_sites *sites, struct sampling_site *site)
 {
-	double may = for_candidates(r) / r->candidates / (double)r->stop_ns;
-	uint32_t quota = rate_of(sites, site) <= may ? 0 : may > SAMPLING_QUOTA ? (uint32_t)may : SAMPLING_QUOTA;
+	double may = for_candidates(r) / r->candidates / (double)r->stop_ns, ms = CANDIDATE_QUOTA / may * 1000;
+	uint32_t period_ms = ms < SAMPLING_PERIOD_MS ? SAMPLING_PERIOD_MS : ms > SAMPLING_RARELY_MS ? SAMPLING_RARELY_MS : (uint32_t)ms;
+	uint32_t quota = may * period_ms / 1000 > CANDIDATE_QUOTA ? (uint32_t)(may * period_ms / 1000) : CANDIDATE_QUOTA;
 
-	/* what hangs on a rate that is measured must not change with each look */
-	if (quota && site->quota && quota < 2 * site->quota && site->quota < 2 * quota && site->period_ms == SAMPLING_PERIOD_MS)
+	if (rate_of(sites, site) <= may) {
+		sampling_sites_meter(sites, site, 0, SAMPLING_PERIOD_MS);
 		return;
-	sampling_sites_meter(sites, site, quota, SAMPLING_PERIOD_MS);
+	}
+	/* what hangs on measurements must not change with each look */
+	if (site->quota < CANDIDATE_QUOTA || site->period_ms > 2 * period_ms || period_ms > 2 * site->period_ms || quota > 2 * site->quota)
+		sampling_sites_meter(sites, site, quota, period_ms);
 }
 
 static void set_usual(const struct sampling_rounds *r, struct sampling_sites *sites, struct sampling_site *site)

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: MIT
+"""A watch with a budget finds what leaks, says what does not, keeps to its price, and leaves the target as it was.
+
+The victim (sampled.c) takes and gives back blocks in 53 places, of which three leak. Here the budgets are larger than one has in
+earnest, so that it takes seconds and not minutes, whatever else this machine does.
+"""
+import json
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+from harness import MMATTACH, Watch
+from untouched import assert_untouched
+
+RATES = {"site_leak_fast": 100, "site_leak_middle": 10, "site_leak_wrapped": 10, "site_leak_slow": 1}  # a second
+
+
+def leaf(group):
+    return group["stack"][group["wrappers"]]["function"]
+
+
+def by_place(report):
+    """The turnovers that a place's groups were called, by its name."""
+    places = {}
+    for group in report["groups"]:
+        places.setdefault(leaf(group), []).append(group)
+    return places
+
+
+def staying(report):
+    return {name for name, groups in by_place(report).items() if any(g["turnover"] == "stays" for g in groups)}
+
+
+def assert_price_kept(report):
+    budget = report["run"]["budget"]
+    assert report["run"]["mode"] == "sampled"
+    # a thread that is on its way to a trap when all are lifted is seen after it
+    assert budget["worst_ten_seconds"] <= 1.25 * budget["promise"]
+    assert budget["spent"] <= budget["promise"]
+
+
+def assert_rate(report, name):
+    """The interval is for 95 of 100: here so much wider that it holds nearly always. (A thread that was stopped has some of its work left to do.)"""
+    [group] = [g for g in by_place(report)[name] if g["turnover"] == "stays"]
+    value, low, high = group["estimate"]["allocs_per_minute"]
+    assert low <= value and (high is None or value <= high)
+    assert low / 1.6 <= 60 * RATES[name] and (high is None or 60 * RATES[name] <= 1.6 * high), (name, group["estimate"])
+
+
+def kinds(truth):
+    return {place["name"]: place["kind"] for place in truth["sites"]}
+
+
+def watch_for(target, seconds, *args, budget="5%"):
+    watch = Watch("-p", str(target.pid), "--budget", budget, "-d", f"{seconds}s", "--top", "0", *args)
+    return watch.finish(sig=None, limit=seconds + 60)
+
+
+def assert_no_false_leaks(report, target):
+    truth = target.ask("truth")
+    false = {name for name in staying(report) if kinds(truth).get(name) not in ("leak", None)}
+    # 40 seconds are too little to see the end of what lives 20, and of a table that was filled meanwhile
+    assert false <= {"site_cache_token", "site_table_entry"}, false
+
+
+def test_leaks_are_found_and_what_goes_is_not_called_one(victim, tmp_path):
+    target = victim("sampled", "-r", "20000")
+    trace = tmp_path / "t.mmt"
+    report = watch_for(target, 40, "-o", trace)
+    assert_untouched(target)
+    assert_price_kept(report)
+    assert {"site_leak_fast", "site_leak_middle"} <= staying(report)
+    assert_rate(report, "site_leak_fast")
+    assert_rate(report, "site_leak_middle")
+    assert_no_false_leaks(report, target)
+    again = subprocess.run([MMATTACH, "report", "--format", "json", "--top", "0", trace], capture_output=True, check=True)
+    assert json.loads(again.stdout)["groups"] == report["groups"]
+    target.end()
+
+
+def test_eight_threads(victim):
+    target = victim("sampled", "-r", "8000", "-t", "8")
+    report = watch_for(target, 30)
+    assert_untouched(target)
+    assert_price_kept(report)
+    assert "site_leak_fast" in staying(report)
+    assert_no_false_leaks(report, target)
+    target.end()
+
+
+def test_callers_of_a_wrapper_are_told_apart(victim):
+    """One of the places behind victim_alloc leaks: it is a group of its own."""
+    target = victim("sampled", "-r", "3000", "-w")
+    report = watch_for(target, 45, budget="10%")
+    assert_untouched(target)
+    assert_price_kept(report)
+    assert "site_leak_wrapped" in staying(report)
+    assert_rate(report, "site_leak_wrapped")
+    told = {g["stack"][0]["function"] for g in report["groups"] if leaf(g).startswith("site_wrapped")}
+    assert "victim_alloc" not in told, "what was seen inside of the wrapper is forgotten when its callers are watched"
+    target.end()
+
+
+def test_idle_at_first(victim):
+    target = victim("sampled", "-r", "20000", "-i", "8")
+    report = watch_for(target, 35)
+    assert_untouched(target)
+    assert_price_kept(report)
+    assert "site_leak_fast" in staying(report)
+    target.end()
+
+
+def test_pieces_of_a_trace_are_one_run(victim, tmp_path):
+    target = victim("sampled")
+    last = tmp_path / "report.json"
+    watch = Watch("-p", str(target.pid), "--budget", "20%", "-d", "25s", "--top", "0", "--report", last, "-o", tmp_path / "t.mmt", "--rotate", "64K",
+                  "--raw", "--interval", "1s")  # at each interim report all numbers are told
+    assert watch.wait(90) == 0, watch.said()
+    report = json.loads(last.read_text())
+    pieces = sorted(tmp_path.glob("t*.mmt"))
+    assert len(pieces) > 1
+    again = subprocess.run([MMATTACH, "report", "--format", "json", "--top", "0", *pieces], capture_output=True, check=True)
+    got = json.loads(again.stdout)
+    assert got["run"]["budget"] == report["run"]["budget"]
+    assert [(g["seen"], g["turnover"], g["blocks"]) for g in got["groups"]] == [(g["seen"], g["turnover"], g["blocks"]) for g in report["groups"]]
+    assert_untouched(target)
+    target.end()
+
+
+@pytest.mark.parametrize("args, why", [
+    (["--family", "fd"], "family fd: these are no blocks"),
+    (["--family", "gobject"], "references are counted one by one"),
+    (["--family", "growth"], "where memory grows"),
+    (["--family", "mmap"], "no blocks of memory"),
+    (["--probe", "alloc site_x if=arg1>8"], "more is needed than their result"),
+    (["--in", "main"], "the moment when this is reached is not seen"),
+    (["--ref", "a:b"], "references are counted one by one"),
+])
+def test_refused_before_anything_is_touched(victim, args, why):
+    target = victim("sampled", "-r", "1000")
+    run = subprocess.run([MMATTACH, "-p", str(target.pid), "--budget", "1%", *args], capture_output=True, text=True)
+    assert (run.returncode, why in run.stderr) == (2, True), run.stderr
+    assert_untouched(target)
+    target.end()
+
+
+def test_another_allocator_is_refused(victim):
+    library = pathlib.Path("/usr/lib/x86_64-linux-gnu/libjemalloc.so.2")
+    if not library.exists():
+        pytest.skip("optional: jemalloc is not installed")
+    target = victim("sampled", "-r", "1000", env=dict(os.environ, LD_PRELOAD=str(library)))
+    run = subprocess.run([MMATTACH, "-p", str(target.pid), "--budget", "1%"], capture_output=True, text=True)
+    assert run.returncode == 1 and "here malloc is that of libjemalloc.so.2" in run.stderr, run.stderr
+    assert_untouched(target)
+    target.end()
