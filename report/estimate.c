@@ -48,9 +48,10 @@ static bool in_bunches(const struct estimate_rounds *r, double phi)
 }
 
 /*
- * Of the hits the part by which the rate is to be told. Hits that come evenly, as by a timer, make a round that the quota ends too short: it begins anywhere between
- * two hits and ends at one, three and a half distances for four hits. By chance one waits as long for the first as for the others; in
- * between that is (1 + v)/2 distances, where v is how much the distances vary. That is what the dispersion tells, less what it has of the beginnings alone.
+ * Of the hits the part by which the rate is to be told. Hits that come evenly, as by a timer, make a round that the quota ends too short: it begins
+ * anywhere between two hits and ends at one, three and a half distances for four hits. By chance one waits as long for the first as for the
+ * others; in between that is (1 + v)/2 distances, where v is how much the distances vary. That is what the dispersion tells, less what it has
+ * of the beginnings alone.
  */
 static double part_that_counts(const struct estimate_rounds *r, double phi)
 {
