@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "report/drafts_parts.h"
 
 /* What each stack keeps, by verdict; whether it matters; and the stacks in the order of their numbers. */
 struct stock {
@@ -141,7 +142,7 @@ static void look_at_samples(const struct drafts *ds, struct stock *st)
 			st->wanted[slot_of(ds, s->all[i].stack, VERDICT_UNKNOWN)] = true;
 }
 
-static void add_kept(struct kept *to, const struct kept *k)
+void drafts_add_kept(struct kept *to, const struct kept *k)
 {
 	if (!k->blocks)
 		return;
@@ -159,11 +160,7 @@ static void add_kept(struct kept *to, const struct kept *k)
 
 /* --- stacks to drafts --- */
 
-/*
- * The first draft of @path with @verdict (VERDICT_COUNT: whichever was first), or NULL; then @h is where it would be found. Who
- * shares a hash without being the same goes to the next free one.
- */
-static struct draft *look_up(struct drafts *ds, const struct path *path, uint32_t skip, enum verdict verdict, uint64_t *h)
+struct draft *drafts_look_up(struct drafts *ds, const struct path *path, uint32_t skip, enum verdict verdict, uint64_t *h)
 {
 	const uint32_t *known;
 
@@ -254,7 +251,7 @@ static uint32_t first_of(struct drafts *ds, struct path *path, enum verdict verd
 	uint32_t index;
 	uint64_t h;
 
-	d = look_up(ds, path, 0, VERDICT_COUNT, &h);
+	d = drafts_look_up(ds, path, 0, VERDICT_COUNT, &h);
 	if (d)
 		return (uint32_t)(d - ds->all);
 	index = new_draft(ds, *path, verdict);
@@ -276,7 +273,7 @@ static int draft_kept(struct drafts *ds, uint32_t first, uint32_t stack, const s
 		if (index == DEFS_NONE)
 			return -ENOMEM;
 		ds->of_stack[slot] = index;
-		add_kept(&ds->all[index].kept, &st->kept[slot]);
+		drafts_add_kept(&ds->all[index].kept, &st->kept[slot]);
 	}
 	return 0;
 }
@@ -355,7 +352,7 @@ static int count_empty_places(struct drafts *ds, const struct stock *st)
 		r = path_read(&ds->ledger->defs, ds->same_as, i, &path);
 		if (r < 0)
 			break;
-		d = look_up(ds, &path, 0, VERDICT_COUNT, &h);
+		d = drafts_look_up(ds, &path, 0, VERDICT_COUNT, &h);
 		free(path.frames);
 		if (d)
 			r = add_place(ds, d, i);
@@ -363,59 +360,7 @@ static int count_empty_places(struct drafts *ds, const struct stock *st)
 	return r;
 }
 
-/* --- those that look the same --- */
-
-/* Is it the first of its path, which owns what they have in common? */
-static bool is_first(const struct draft *d)
-{
-	return d->first == d->twin;
-}
-
-static void merge_samples(struct draft *to, struct draft *d)
-{
-	if (to->sampled && d->sampled) {
-		sampled_merge(to->sampled, d->sampled);
-	} else if (!to->sampled && is_first(to) && is_first(d)) {
-		to->sampled = d->sampled;
-		d->sampled = NULL;
-	}
-}
-
-/* @d is another's twin: all it has goes there. */
-static void merge(struct draft *to, struct draft *d)
-{
-	add_kept(&to->kept, &d->kept);
-	merge_samples(to, d);
-	to->allocs += d->allocs;
-	to->frees += d->frees;
-	to->taken += d->taken;
-	to->held_bytes += d->held_bytes;
-	for (uint32_t i = 0; i < MMT_SERIES_POINTS; i++)
-		to->points[i] += d->points[i];
-}
-
-int drafts_merge(struct drafts *ds)
-{
-	int r = 0;
-
-	addrmap_clear(&ds->by_hash);
-	for (uint32_t i = 0; i < ds->n && r == 0; i++) {
-		struct draft *d = &ds->all[i], *twin;
-		uint64_t h;
-
-		if (d->hidden)
-			continue;
-		twin = look_up(ds, &d->path, d->skip, d->verdict, &h);
-		if (!twin) {
-			r = addrmap_put(&ds->by_hash, h, &i);
-			continue;
-		}
-		merge(twin, d);
-		d->hidden = true;
-		d->twin = twin->twin;
-	}
-	return r;
-}
+/* --- in time --- */
 
 size_t drafts_series(const struct drafts *ds, const struct draft *d, struct growth_point *points)
 {

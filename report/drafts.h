@@ -4,7 +4,8 @@
  * with what was counted there: what will be a group of the report, or of objects a place of one, before it has
  * names. Blocks of one path that got several verdicts are as many drafts; what was counted there is told in each of them.
  *
- * Of blocks these are the stacks that keep some; of a sampled run also those of which it tells by numbers only, unless an age is asked for. Of objects those that took or dropped references of one that is
+ * Of blocks these are the stacks that keep some; of a sampled run also those of which it tells by numbers only, unless an age is
+ * asked for. Of objects those that took or dropped references of one that is
  * still held.
  */
 #ifndef MM_DRAFTS_H

@@ -39,11 +39,13 @@
  * refs: objects of one signature (report/summary.h); taken is most suspect first, and its first place the one whose series that is. object_list is there if it was asked for
  * (--per-object): its counts are in the order of taken and dropped. tag is null where there is none.
  * Groups of a scan (report/out_scan_json.h) have a label and more besides.
- * Sampled runs (run.mode "sampled") have run.budget, and the members from seen to survival. budget: shares of the time. duty: the mean over sites that were hit. estimate: what is true lies between low and high
- * in 95 of 100 cases; high is null where nothing bounds it; at_least: hits came in bunches, and it may be any number more. Kept are those that stay as far as is known: share_kept of all, at the age share_age_s, which
- * followed_to_share_age blocks of those followed have reached. share_seen: the part of all allocations there that was seen. half_s: half had gone by that age; null: not so many have. turnover: "stays" "goes", "table" (stays, but nothing was added in
- * the last fifth of the run) or "unknown" (report/survival.h). blocks and bytes are those that are followed and still there, allocs, frees and totals count followed ones, growth what follows from turnover and estimate. kept bytes are those of chunks, as the allocator rounds
- * them.
+ * Sampled runs (run.mode "sampled") have run.budget, whose numbers are shares of the time, and of each group the members from seen to survival. duty: the mean
+ * over sites that were hit. estimate: of each number its value, and between which two the true one lies in 95 of 100 cases; the last is null where nothing bounds
+ * it; at_least: hits came in bunches, and it may be any number more. Kept are those that stay as far as is known: share_kept of all, at the age share_age_s, which
+ * followed_to_share_age of the followed blocks have reached. share_seen: the part of all allocations there that was seen. half_s: half had gone by that age; null:
+ * not so many have. turnover: "stays", "goes", "table" (stays, but nothing was added in the last fifth of the run) or "unknown" (report/survival.h). blocks, bytes,
+ * allocs, frees and totals are those of followed blocks; growth is what follows from turnover and estimate. kept bytes are those of chunks, as the allocator
+ * rounds them.
  * The files that the run was read from are not named: reports of one run are the same, whichever way they are made.
  * Addresses are strings ("0x..."). What is not known is "" or 0, but a
  * probe's note, which is null where there is nothing to say. Always valid

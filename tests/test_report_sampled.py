@@ -171,7 +171,8 @@ def test_words(path):
                   "[2] not known whether it stays: 50 of the 50 blocks that were followed were written to",
                   "[3] not known whether it stays: only 3 blocks were followed\n",
                   "[4] stays, but nothing was added in the last fifth of the watch",
-                  "[5] what it takes goes again: half of it within ", "    nothing of it is still there after 3s, as 200 followed blocks show\n    still there after: 3ms 99%, 10ms 95%, 30ms 75%, 100ms 30%"):
+                  "[5] what it takes goes again: half of it within ", "    nothing of it is still there after 3s, as 200 followed blocks show\n",
+                  "    still there after: 3ms 99%, 10ms 95%, 30ms 75%, 100ms 30%"):
         assert words in rest, words
     assert "stays, or may stay\n  [1]" in rest and "does not grow\n  [4]" in rest
 
