@@ -4,6 +4,8 @@
 Speed is pairs a second of the time that the thread ran or was stopped. What it waited for a processor because others ran is left out, and
 what the machine below ran something else, for where a machine is shared that is ten times as much as what is measured. How long it was stopped is told by
 the second, so that of any ten seconds the worst can be found; what it "stood" unwatched is taken off. (tests/victims/sampled_clock.h)
+
+And what is had for it: how often each place allocates as estimated, beside how often it really did.
 """
 import statistics
 import time
@@ -13,7 +15,8 @@ from sides import TOP, Mmattach
 
 VICTIM = TOP / "build/victims/sampled"
 PROMISE = 1.0  # percent
-UNWATCHED_S, WATCHED_S = 4, 12  # of a round
+UNWATCHED_S, WATCHED_S = 3, 12  # of a round
+RATES_S = 30
 WINDOW = 10
 ROUNDS = 5
 
@@ -72,11 +75,39 @@ def lost(had, of):
     return 100 * (1 - had["did"][of] / had["alone"][of])
 
 
+def made(service):
+    """What each place has allocated: {its function: blocks}, and when."""
+    truth = service.ask("truth")
+    return {site["name"]: site["allocs"] for site in truth["sites"]}, truth["now_ns"] / 60e9
+
+
+def estimates(report):
+    """Blocks a minute of each place: {its function: [value, low, high]}; several stacks of one place are added."""
+    sums = {}
+    for group in report["groups"]:
+        place = next((f["function"] for f in group["stack"] if str(f.get("function")).startswith("site_")), None)
+        rate = group["estimate"]["allocs_per_minute"]
+        if place and None not in rate:
+            sums[place] = [a + b for a, b in zip(sums.get(place, [0, 0, 0]), rate)]
+    return sums
+
+
+def compared(service):
+    """(estimate / truth, truth within the interval) of each place that allocated."""
+    before, began = made(service)
+    with Sampling(service) as tracer:
+        time.sleep(RATES_S)
+        after, ended = made(service)
+    rates = {place: (after[place] - before[place]) / (ended - began) for place in after}
+    return [(value / rates[place], low <= rates[place] <= high) for place, (value, low, high) in estimates(tracer.report).items() if rates.get(place)]
+
+
 def rows(plan):
     """The rows of the table, as keyword arguments of run.py's Row."""
     with Service() as service:
         service.stretch(1)
         rounds = all_rounds(service, min(plan.rounds, ROUNDS))
+        places = compared(service)
     idle = statistics.median(had["alone"][1] for had in rounds)
     share = [100 * (had["worst"] - idle) for had in rounds]
     told = [100 * had["run"]["budget"]["worst_ten_seconds"] for had in rounds]
@@ -87,4 +118,7 @@ def rows(plan):
         {"name": "budget/told", "what": "the same, as mmattach tells it", "unit": "%", "values": told, "at_most": PROMISE},
         {"name": "budget/wall", "what": "pairs a second of wall lost, whoever had the processor", "unit": "%",
          "values": [lost(had, 2) for had in rounds]},
+        {"name": "budget/rates", "what": f"{RATES_S} s: allocations a minute of a place, estimated / true", "values": [ratio for ratio, _ in places]},
+        {"name": "budget/intervals", "what": "the same: of the intervals of 95 %, those with the truth in them", "unit": "%",
+         "values": [100 * statistics.mean(inside for _, inside in places)]},
     ]

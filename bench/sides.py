@@ -186,7 +186,8 @@ class Mmattach:
         self.process.stderr.close()
         if status != 0:
             self._fail(f"ended with status {status}")
-        self.run = json.loads(pathlib.Path(self.folder.name, "report").read_text())["run"]
+        self.report = json.loads(pathlib.Path(self.folder.name, "report").read_text())
+        self.run = self.report["run"]
         self.folder.cleanup()
 
 
