@@ -247,6 +247,29 @@ static void quantiles(void **state)
 	assert_between(0.277, high, 0.279);
 }
 
+static uint64_t any(void)
+{
+	const double x = exp(rnd() * 44) - 1;
+
+	return rnd() < 0.1 ? UINT64_MAX : (uint64_t)x;
+}
+
+/* A trace may say anything. */
+static void any_numbers(void **state)
+{
+	rng = 88172645463325252u;
+	(void)state;
+	for (int i = 0; i < 3000; i++) {
+		const struct estimate_rounds r = { any(), any(), any(), any(), any(), any(), any() };
+		struct estimate e, kept;
+
+		estimate_rate(&r, any(), &e);
+		assert_true(e.low >= 0 && e.low <= e.high && e.value >= 0);
+		estimate_kept(&e, rnd(), 0.5 * rnd(), 1, &kept);
+		assert_true(kept.low >= 0 && kept.low <= kept.high && kept.value >= 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -259,6 +282,7 @@ int main(void)
 		cmocka_unit_test(nothing_seen),
 		cmocka_unit_test(one_stack_of_a_site),
 		cmocka_unit_test(what_is_kept),
+		cmocka_unit_test(any_numbers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
