@@ -65,6 +65,13 @@ void budget_woken(struct keeper *k, uint64_t slept_ns)
 	b->found_ns = k->now_ns - slept_ns < b->latency.wake_ns ? asked : b->likely_ns;
 }
 
+void budget_idle(struct keeper *k)
+{
+	/* what we have waited for a processor so far nobody has waited for */
+	k->budget.delay_ns = read_delay(&k->budget);
+	k->budget.asked_ns = k->now_ns;
+}
+
 /* --- what it cost --- */
 
 void budget_serve(struct keeper *k, const struct tracee *t)
@@ -84,7 +91,8 @@ void budget_charge(struct keeper *k, uint64_t since_ns, enum budget_for what)
 		return;
 	ns = now - since_ns + b->latency.restart_ns;
 	spending_take(&b->spending, ns, now);
-	if (what == BUDGET_METERS)
+	/* attaching, which stops all that run, is the first example of what can come at once */
+	if (what != BUDGET_ASKED)
 		b->burst_ns += ns;
 	if (what == BUDGET_ATTACHED && k->watching)
 		ten_seconds_add(&b->attached, ns, now);

@@ -61,6 +61,9 @@ void budget_init(struct keeper *k);
 /* We have slept from @slept_ns until now, k->now_ns, and are about to ask who has stopped. */
 void budget_woken(struct keeper *k, uint64_t slept_ns);
 
+/* We have slept, and nobody has stopped until k->now_ns. */
+void budget_idle(struct keeper *k);
+
 /* Before @t, which is stopped, is served. */
 void budget_serve(struct keeper *k, const struct tracee *t);
 

@@ -224,7 +224,7 @@ static int collect_at_once(struct keeper *k, uint64_t max_wait_ns)
 		budget_woken(k, slept_ns);
 		k->unasked = true;
 	} else if (!news && !tick) {
-		k->budget.asked_ns = k->now_ns; /* no signal: nobody has stopped */
+		budget_idle(k); /* no signal: nobody has stopped */
 	}
 	if (tid > 0)
 		collect_ask(k, tid);

@@ -122,8 +122,9 @@ def test_promise_of_many_threads(victim, meterer, ppm):
     time.sleep(rounds(12, 60))
     told, left = m.end()
     assert left["left"] == LEFT_ASKED
-    # to attach stops each once, which nothing can spread over time
-    assert told["worst_ten_ppm"] <= max(ppm, 5000), told
+    # to attach stops each once, which nothing can spread over time; and a machine that takes the processor away for milliseconds, while
+    # all stand, makes one burst of it that nobody could foresee
+    assert told["worst_ten_ppm"] <= max(2 * ppm, 5000), told
     assert_untouched(target)
     assert target.end()["damaged"] == 0
 
