@@ -225,6 +225,7 @@ int planting_plan(struct planting *p)
 
 int planting_plan_linker(struct planting *p)
 {
+	const uint16_t flags = SITE_EMIT | SITE_MODULES | (p->own.plan ? 0 : SITE_WAIT);
 	struct site_info info = { .probe = NO_PROBE };
 	struct site s;
 	taddr addr;
@@ -237,8 +238,7 @@ int planting_plan_linker(struct planting *p)
 	info.module = modules_find(p->modules, addr);
 	if (!info.module || !info.module->img)
 		return -ENOENT;
-	r = plan_entry(info.module->img, p->decoder, addr - info.module->bias, SITE_EMIT | SITE_WAIT | SITE_MODULES,
-		       &s);
+	r = plan_entry(info.module->img, p->decoder, addr - info.module->bias, flags, &s);
 	return r < 0 ? r : add_site(p, &s, &info, 0);
 }
 

@@ -89,7 +89,7 @@ must_check int planting_plan(struct planting *p);
 must_check int planting_add_probe(struct planting *p, const struct module *m, uint16_t rule, uint32_t *probe);
 must_check int planting_add(struct planting *p, struct module *m, const struct site *s, uint32_t *i);
 
-/* Plan a trap where the dynamic linker calls out when modules come and go. 0 (also for a program without one) or -errno. */
+/* Plan a trap where the dynamic linker calls out when modules come and go; the thread waits there, unless somebody plans in a way of his own. 0 (also for a program without one) or -errno. */
 must_check int planting_plan_linker(struct planting *p);
 
 /* Plant all that is planned and not planted. 0, or -errno if the keeper does not answer. What it refused is said, and kept in why_not. */

@@ -33,7 +33,6 @@ struct sampling {
 	uint32_t *probes;		/* of each rule; NO_PROBE: its function was not found */
 	uint64_t records;
 	uint64_t next_tick_ns, next_decide_ns, next_tell_ns;
-	bool modules_changed;
 };
 
 /* --- modules --- */
@@ -111,22 +110,6 @@ static void module_gone(void *ctx, uint32_t number)
 	struct sampling *s = ctx;
 
 	sampling_sites_gone(&s->sites, number);
-}
-
-void sampling_modules_changed(struct sampling *s)
-{
-	s->modules_changed = true;
-}
-
-static void plan_new(struct sampling *s)
-{
-	int r = planting_plan(s->planting);
-
-	if (r == 0)
-		r = planting_plant(s->planting);
-	if (r < 0 && r != -EPIPE && r != -ESRCH)
-		log_warn_errno(r, "cannot watch new modules");
-	s->modules_changed = false;
 }
 
 /* --- from beginning to end --- */
@@ -379,8 +362,6 @@ static void tick(struct sampling *s, uint64_t now_ns)
 	uint32_t target;
 	taddr function;
 
-	if (s->modules_changed)
-		plan_new(s);
 	while (sampling_parents_decide(&s->parents, now_ns, &function, &target)) {
 		forget_inside(s, function, now_ns);
 		s->tally->out_of_memory |= find_callers(s, target) == -ENOMEM;

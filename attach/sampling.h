@@ -40,9 +40,6 @@ void sampling_hit(struct sampling *s, const struct record_hit *hit);
 
 void sampling_thread_end(struct sampling *s, uint32_t tid);
 
-/* Modules came or went: those that are new are looked through at the next poll. */
-void sampling_modules_changed(struct sampling *s);
-
 /* What is due by now is done. When something is due next (CLOCK_MONOTONIC). */
 uint64_t sampling_poll(struct sampling *s, uint64_t now_ns);
 

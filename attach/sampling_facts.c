@@ -123,7 +123,8 @@ void sampling_facts_notes(struct recorder *r, const struct sampling_sites *sites
 
 	note_unseen_rules(r, sites, t);
 	if (unknown >= 0.0005)
-		recorder_note(r, t, "about %.1f %% of the calls came from where no trap stands behind the call (a call through a pointer, a jump, generated code): of these a part was seen where the allocator returns",
+		recorder_note(r, t, "about %.1f %% of the calls came from where no trap stands behind the call (a call through a pointer, a jump, "
+			      "generated code): of these a part was seen where the allocator returns",
 			      unknown * 100);
 	if (sites->untrapped)
 		recorder_note(r, t, "behind %" PRIu64 " calls of allocators no trap can stand", sites->untrapped);

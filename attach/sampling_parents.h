@@ -5,15 +5,18 @@
  *	main ──▶ site_a ──▶ xmalloc ──▶ malloc
  *	              A ◀─────┘    S ◀────┘
  *
- * At S all callers of xmalloc are one site, and the rare one that leaks is lost among the others. So it is tried out whether xmalloc passes on what it gets: a
- * thread that is hit at S is held for a moment (meter.h), until a trap stands at A, the return address that its stack shows. When then at A, in this thread,
- * the block just seen at S comes out (or a place so many bytes inside of it: a wrapper that keeps a header in front), several times and never anything else, the
- * function around S passes on. Unless it gives out what it has had for long, too: so threads are held at A, and the stack below what is in use there must show that malloc was
- * called from S just before; or where that was written over, xmalloc must not return more often than it is given something. Then A and all
- * its other callers become sites. S is looked at now and then from then on, for callers that nobody found: a call through a pointer may reach another
- * function the next time, so that there is no trap behind it.
+ * At S all callers of xmalloc are one site, and the rare one that leaks is lost among the others. So it is tried out whether xmalloc passes
+ * on what it gets. A thread that is hit at S is held for a moment (meter.h), until a trap stands at A, the return address that its stack
+ * shows. When then at A, in this thread, the block just seen at S comes out (or a place so many bytes inside of it: a wrapper that keeps a
+ * header in front), several times and never anything else, the function around S passes on.
  *
- * It is tried only where it pays: the function is called directly, by several callers, or is hot and these have some. And seldom: a thread that is held is paid for by the budget.
+ * Unless it gives out what it has had for long, too. So threads are held at A, and the stack below what is in use there must show that
+ * malloc was called from S just before; or where that was written over, xmalloc must not return more often than it is given something. Then
+ * A and all its other callers become sites. S is looked at now and then from then on, for callers that nobody found: a call through a
+ * pointer may reach another function the next time, so that there is no trap behind it.
+ *
+ * It is tried only where it pays: the function is called directly, by several callers, or is hot and these have some. And seldom: a thread
+ * that is held is paid for by the budget.
  */
 #ifndef MM_SAMPLING_PARENTS_H
 #define MM_SAMPLING_PARENTS_H

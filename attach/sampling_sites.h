@@ -77,7 +77,10 @@ void sampling_sites_fini(struct sampling_sites *s);
 /* Look through @m for calls of the targets from number @first on, and plan traps behind them. 0 or -ENOMEM. */
 must_check int sampling_sites_find(struct sampling_sites *s, struct module *m, uint32_t first);
 
-/* A trap behind the call that returns to @addr, which was seen, to try out whether what it gets is of target @target. Its index in @i. 0; -EILSEQ, -ENOENT: there can be none; -ENOSPC, -ENOMEM. */
+/*
+ * A trap behind the call that returns to @addr, which was seen, to try out whether what it gets is of target @target. Its index in @i. 0;
+ * -EILSEQ, -ENOENT: there can be none; -ENOSPC, -ENOMEM.
+ */
 must_check int sampling_sites_try(struct sampling_sites *s, taddr addr, uint32_t target, uint32_t *i);
 
 /* A trap where target @target itself returns, as @trap is planned in @m (file addresses). 0; -ENOSPC, -ENOMEM. */

@@ -46,10 +46,11 @@ must_check int sampling_targets_init(struct sampling_targets *t, const struct pl
 void sampling_targets_fini(struct sampling_targets *t);
 
 /*
- * The function at file address @addr of @home passes on the blocks of target @of: what it returns lies @delta bytes inside of a block. Its number in @i. -EEXIST: it is
- * one already; -ENOSPC: there are too many, or it is too many levels up; -ENOMEM.
+ * The function at file address @addr of @home passes on the blocks of target @of: what it returns lies @delta bytes inside of a block. Its
+ * number in @i. -EEXIST: it is one already; -ENOSPC: there are too many, or it is too many levels up; -ENOMEM.
  */
-must_check int sampling_targets_pass(struct sampling_targets *t, uint32_t of, struct module *home, taddr addr, uint32_t delta, uint32_t *i);
+must_check int sampling_targets_pass(struct sampling_targets *t, uint32_t of, struct module *home, taddr addr, uint32_t delta,
+				     uint32_t *i);
 
 /*
  * Functions of @m that end with a jump to a target, from number @first on, and so give back what that returns: they become targets too, and those that

@@ -47,11 +47,9 @@ static void on_modules(struct watch *w)
 
 	if (r == 0)
 		r = planting_forget_gone(w->planting);
-	if (w->sampling)
-		sampling_modules_changed(w->sampling);
-	if (r == 0 && !w->sampling)
+	if (r == 0)
 		r = planting_plan(w->planting);
-	if (r == 0 && !w->sampling)
+	if (r == 0)
 		r = planting_plant(w->planting);
 	say_failed("cannot follow the change of modules", r);
 	backtrace_modules_changed(w->backtrace);
@@ -157,7 +155,9 @@ static void on_hit(struct watch *w, const struct record_hit *hit)
 
 	if (log_debug_on(LOG_EVENT))
 		debug_hit(w, hit);
-	if (s->flags & SITE_MODULES)
+	if (s->flags & SITE_MODULES && w->sampling)
+		w->modules_changed = true; /* nobody waits for it: that would be the target's time */
+	else if (s->flags & SITE_MODULES)
 		on_modules(w);
 	else if (hit->head.flags & RECORD_HELD && s->flags & SITE_RETURN)
 		on_return_wanted(w, hit);
@@ -366,6 +366,17 @@ static void look_after_keeper(struct watch *w, uint64_t now)
 	w->beat_ns = now;
 }
 
+static void poll_sampling(struct watch *w, uint64_t now)
+{
+	/* many may come one after the other */
+	if (w->modules_changed && now >= w->next_modules_ns) {
+		w->modules_changed = false;
+		on_modules(w);
+		w->next_modules_ns = now + TICK_NS;
+	}
+	w->due_ns = sampling_poll(w->sampling, now);
+}
+
 /* Milliseconds until something is due. */
 static int time_left(const struct watch *w, uint64_t now)
 {
@@ -390,7 +401,7 @@ static void run(struct watch *w, bool until_started)
 			w->end = WATCH_TIME;
 		look_after_keeper(w, now);
 		if (w->sampling && w->end == WATCH_GOES_ON)
-			w->due_ns = sampling_poll(w->sampling, now);
+			poll_sampling(w, now);
 		if (now >= next_progress) {
 			show_progress(w, now, false);
 			next_progress = now + PROGRESS_NS;
