@@ -8,10 +8,11 @@ import json
 import os
 import pathlib
 import subprocess
+import time
 
 import pytest
 
-from harness import MMATTACH, Watch
+from harness import MMATTACH, Watch, random_moment
 from untouched import assert_untouched
 
 RATES = {"site_leak_fast": 100, "site_leak_middle": 10, "site_leak_wrapped": 10, "site_leak_slow": 1}  # a second
@@ -115,9 +116,9 @@ def test_idle_at_first(victim):
 def test_pieces_of_a_trace_are_one_run(victim, tmp_path):
     target = victim("sampled")
     last = tmp_path / "report.json"
-    watch = Watch("-p", str(target.pid), "--budget", "20%", "-d", "25s", "--top", "0", "--report", last, "-o", tmp_path / "t.mmt", "--rotate", "64K",
+    watch = Watch("-p", str(target.pid), "--budget", "30%", "-d", "50s", "--top", "0", "--report", last, "-o", tmp_path / "t.mmt", "--rotate", "64K",
                   "--raw", "--interval", "1s")  # at each interim report all numbers are told
-    assert watch.wait(90) == 0, watch.said()
+    assert watch.wait(120) == 0, watch.said()
     report = json.loads(last.read_text())
     pieces = sorted(tmp_path.glob("t*.mmt"))
     assert len(pieces) > 1
@@ -126,6 +127,25 @@ def test_pieces_of_a_trace_are_one_run(victim, tmp_path):
     assert got["run"]["budget"] == report["run"]["budget"]
     assert [(g["seen"], g["turnover"], g["blocks"]) for g in got["groups"]] == [(g["seen"], g["turnover"], g["blocks"]) for g in report["groups"]]
     assert_untouched(target)
+    target.end()
+
+
+def test_modules_that_come_and_go(victim):
+    """Nobody waits for us while they do; what has gone is not touched, what is there still is as it was."""
+    target = victim("dl")
+    watch = Watch("-p", str(target.pid), "--budget", "20%").wait_watching()
+    end = time.monotonic() + 6
+    while time.monotonic() < end:
+        target.ask("open")
+        target.ask("call 25")
+        random_moment(0.4)
+        target.ask("close")
+    target.ask("open")
+    report = watch.finish()
+    assert_price_kept(report)
+    assert_untouched(target)
+    target.ask("call 25")
+    target.ask("close")
     target.end()
 
 
