@@ -48,17 +48,19 @@ static void begin_stretch(struct keeper *k, uint32_t i)
 	struct metered *m = metered_at(k, i);
 
 	m->state = METERED_STANDING;
-	m->calm_ns = calm_ns(&k->budget.calm, keeper_clock_ns());
+	m->begun_ns = keeper_clock_ns();
+	m->stood_ns = 0;
 	m->hits = 0;
 	due_set(&k->metering.due, i, m->round_end_ns < k->now_ns + STRETCH_NS ? m->round_end_ns : k->now_ns + STRETCH_NS);
 }
 
-static void end_stretch(struct keeper *k, uint32_t i, bool full)
+static void end_stretch(struct keeper *k, uint32_t i, uint64_t at_ns, bool full)
 {
 	struct metered *m = metered_at(k, i);
-	uint64_t now = calm_ns(&k->budget.calm, keeper_clock_ns());
-	/* a clock that is put back by a stop that began earlier than it was seen */
-	uint64_t exposed_ns = (now > m->calm_ns ? now - m->calm_ns : 0) + m->rest_ns;
+	uint32_t threads = k->threads.used > k->others ? k->threads.used - k->others : 1;
+	uint64_t until_ns = m->begun_ns + m->stood_ns / threads;
+	/* when a stop began is guessed: it may seem to be before the trap was there */
+	uint64_t exposed_ns = (at_ns > until_ns ? at_ns - until_ns : 0) + m->rest_ns;
 
 	m->rest_ns = exposed_ns % 1000;
 	meter_add(&k->shared->meters[i], m->hits, exposed_ns / 1000, full);
@@ -108,14 +110,14 @@ static void plant(struct keeper *k, uint32_t i)
 }
 
 /* false: it still stands. Its state is the caller's to set. */
-static bool lift(struct keeper *k, uint32_t i, bool full)
+static bool lift(struct keeper *k, uint32_t i, uint64_t at_ns, bool full)
 {
 	int r = trap_shelve(&k->traps, k->mem, i);
 
 	complain(k, TROUBLE_LIFT, r);
 	if (r < 0)
 		return false;
-	end_stretch(k, i, full);
+	end_stretch(k, i, at_ns, full);
 	return true;
 }
 
@@ -144,11 +146,11 @@ static void turn_of_standing(struct keeper *k, uint32_t i)
 {
 	struct metered *m = metered_at(k, i);
 
-	if (!k->budget.open && lift(k, i, false)) {
+	if (!k->budget.open && lift(k, i, keeper_clock_ns(), false)) {
 		shut(k, i);
 		return;
 	}
-	end_stretch(k, i, false);
+	end_stretch(k, i, keeper_clock_ns(), false);
 	if (k->now_ns >= m->round_end_ns) {
 		if (!period_ns(k, i)) {
 			release(k, i);
@@ -221,7 +223,21 @@ uint64_t metering_patience(const struct keeper *k, uint64_t max_ns)
 void metering_note(struct keeper *k, uint32_t trap)
 {
 	if (metered_at(k, trap)->state != METERED_NOT)
-		k->budget.metered = true;
+		k->budget.metered = trap;
+}
+
+void metering_went_on(struct keeper *k)
+{
+	uint32_t trap = k->budget.metered;
+	struct metered *m;
+	uint64_t since = k->budget.likely_ns;
+
+	if (trap == NO_TRAP || metered_at(k, trap)->state != METERED_STANDING)
+		return;
+	m = metered_at(k, trap);
+	if (since < m->begun_ns)
+		since = m->begun_ns;
+	m->stood_ns += keeper_clock_ns() + k->budget.latency.restart_ns - since;
 }
 
 bool metering_hit(struct keeper *k, uint32_t trap)
@@ -230,14 +246,14 @@ bool metering_hit(struct keeper *k, uint32_t trap)
 
 	if (m->state != METERED_STANDING)
 		return false;
-	m->hits += k->budget.counts;
+	m->hits++;
 	if (m->left && !--m->left) {
-		if (!lift(k, trap, true))
+		if (!lift(k, trap, k->budget.likely_ns, true))
 			return false;
 		wait_until(k, trap, m->round_end_ns);
 		return true;
 	}
-	if ((k->budget.open && k->nqueue < CROWD) || !lift(k, trap, false))
+	if ((k->budget.open && k->nqueue < CROWD) || !lift(k, trap, k->budget.likely_ns, false))
 		return false;
 	if (k->budget.open)
 		wait_until(k, trap, k->now_ns + CROWD_NS / 2 + random_below(&k->metering, CROWD_NS));
@@ -304,7 +320,7 @@ int metering_plant(struct keeper *k, uint32_t i)
 void metering_forget(struct keeper *k, uint32_t i)
 {
 	if (metered_at(k, i)->state == METERED_STANDING)
-		end_stretch(k, i, false);
+		end_stretch(k, i, keeper_clock_ns(), false);
 	release(k, i);
 }
 
