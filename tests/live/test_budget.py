@@ -79,6 +79,11 @@ def stood_ns(pid):
     return sum_ns
 
 
+def stolen_ns():
+    """What the machine's owner has taken of its processors."""
+    return int(pathlib.Path("/proc/stat").read_text().split("\n")[0].split()[8]) * 1000000000 // os.sysconf("SC_CLK_TCK")
+
+
 class Share:
     """The largest share of ten seconds in which threads stood."""
 
@@ -103,13 +108,16 @@ def test_promise_of_one_thread(victim, meterer, rate, ppm):
     """As many hits as can be paid for: the keeper's account keeps the promise, and the kernel's agrees with it."""
     target = victim("paced", 1, rate)
     alone = Share(target.pid).watch(2).worst() * 5  # what others and the machine's owner take, in two seconds
+    before = stolen_ns()
     m = meterer(target, ppm, 0, 1000)
     share = Share(target.pid).watch(rounds(12, 60)).worst()
     told, left = m.end()
+    # who is without a processor cannot let a thread go
+    stolen = (stolen_ns() - before) / 10e9
     assert left["left"] == LEFT_ASKED and left["unlifted"] == 0
-    assert told["worst_ten_ppm"] <= ppm, told
+    assert told["worst_ten_ppm"] <= ppm + 1e6 * stolen, (stolen, told)
     assert told["closed"] > 0 and told["hits"] > 0, told
-    assert share <= ppm / 1e6 + 2 * alone + 0.001, (share, alone, told)
+    assert share <= ppm / 1e6 + 2 * alone + stolen + 0.001, (share, alone, stolen, told)
     assert_untouched(target)
     assert target.end()["damaged"] == 0
 
