@@ -198,7 +198,7 @@ def test_after_each_instruction(version, threads):
             victim.process.stdin.write("end\n")
             victim.process.stdin.flush()
         *wrong, summary = census_of(victim, "-s", rounds(5000))
-        assert wrong == []
+        assert wrong == [], json.dumps(wrong)
         assert summary["steps"] > rounds(5000) / 10 and summary["wrong"] == 0
         assert summary["not_adding_up"] <= summary["steps"] / 20
 
