@@ -150,15 +150,18 @@ static void turn_of_standing(struct keeper *k, uint32_t i)
 		shut(k, i);
 		return;
 	}
-	end_stretch(k, i, keeper_clock_ns(), false);
+	/* a module that was loaded again: since when nothing could be seen there is not known */
+	if (!trap_is_lost(&k->traps, k->mem, i))
+		end_stretch(k, i, keeper_clock_ns(), false);
 	if (k->now_ns >= m->round_end_ns) {
 		if (!period_ns(k, i)) {
 			release(k, i);
+			complain(k, TROUBLE_PLANT, trap_unshelve(&k->traps, k->mem, i));
 			return;
 		}
 		begin_round(k, i);
 	}
-	begin_stretch(k, i);
+	plant(k, i);
 }
 
 static void take_turns(struct keeper *k)

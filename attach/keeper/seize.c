@@ -244,6 +244,8 @@ int seize_process(struct keeper *k, pid_t pid)
 	if (!newproc_can_compare())
 		return -EOPNOTSUPP;
 	k->target = pid;
+	/* who stops while the others are seized has done so from here on */
+	k->budget.found_ns = k->budget.likely_ns = keeper_clock_ns();
 	k->mem = procfs_open_mem(pid);
 	if (k->mem < 0) {
 		int r = k->mem;

@@ -103,6 +103,18 @@ static int prepare_scratch(int mem, const struct site *s)
 	return n == s->step_len ? 0 : n < 0 ? -errno : -EIO;
 }
 
+/* Where the file was mapped anew meanwhile its padding is too: what is to be run there is put there again. */
+static bool has_step(int mem, const struct site *s)
+{
+	uint8_t now[SITE_BYTES];
+
+	if (s->emu.op != EMU_NONE || !s->scratch)
+		return true;
+	if (pread(mem, now, s->step_len, (off_t)s->scratch) == s->step_len && !memcmp(now, s->step, s->step_len))
+		return true;
+	return prepare_scratch(mem, s) == 0;
+}
+
 static int take_in(struct traps *ts, uint32_t i, const struct site *site, enum trap_state state)
 {
 	if (i >= SHARED_SITES || !site->nbytes || site->nbytes > SITE_BYTES || site->step_len > SITE_BYTES)
@@ -209,10 +221,20 @@ int trap_replant(struct traps *ts, int mem, uint32_t i)
 {
 	struct trap *t = &ts->all[i];
 
-	if (t->state != TRAP_LIFTED || !is_the_files(ts, mem, &t->site))
+	if (t->state != TRAP_LIFTED || !is_the_files(ts, mem, &t->site) || !has_step(mem, &t->site))
 		return 0;
 	t->state = TRAP_PLANTED;
 	return write_byte(mem, t->site.addr, INT3);
+}
+
+bool trap_is_lost(struct traps *ts, int mem, uint32_t i)
+{
+	struct trap *t = &ts->all[i];
+
+	if (t->state != TRAP_PLANTED || stands(ts, mem, &t->site))
+		return false;
+	t->state = TRAP_LIFTED;
+	return true;
 }
 
 int trap_shelve(struct traps *ts, int mem, uint32_t i)

@@ -60,8 +60,11 @@ void trap_disown(struct traps *ts, uint32_t i);
 /* Put the byte back (twice is fine). 0, also where it is no longer ours; -errno if our int3 is there and cannot be written. */
 must_check int trap_lift(struct traps *ts, int mem, uint32_t i);
 
-/* Plant a lifted trap again. */
+/* Plant a lifted trap again, where the code is the file's; also if the file was mapped anew. */
 must_check int trap_replant(struct traps *ts, int mem, uint32_t i);
+
+/* Is it not there any more, though nobody has lifted it? The file may have been mapped anew. Then it counts as lifted. */
+bool trap_is_lost(struct traps *ts, int mem, uint32_t i);
 
 /* Take @site in as number @i without planting it: shelved. As trap_plant. */
 must_check int trap_prepare(struct traps *ts, int mem, uint32_t i, const struct site *site);

@@ -594,6 +594,46 @@ static void scratch_where_something_else_is_by_now(void **state)
 	assert_page(other, NULL, 0);
 }
 
+/* A plugin that is loaded again lies where it was, and has neither our int3 nor what was put into its padding. */
+static void loaded_again_between_two_rounds(void **state)
+{
+	struct site s = stepped_at(100, 1000);
+	uint8_t want[PAGE];
+
+	(void)state;
+	assert_int_equal(trap_plant(&traps, mem, 0, &s), 0);
+	memcpy(want, page, PAGE);
+	assert_int_equal(trap_shelve(&traps, mem, 0), 0);
+	map_page(file);
+	assert_int_equal(trap_unshelve(&traps, mem, 0), 0);
+	assert_memory_equal(page, want, PAGE);
+	/* and while it stands */
+	assert_false(trap_is_lost(&traps, mem, 0));
+	map_page(file);
+	assert_true(trap_is_lost(&traps, mem, 0));
+	assert_int_equal(trap_unshelve(&traps, mem, 0), 0);
+	assert_memory_equal(page, want, PAGE);
+	assert_int_equal(trap_lift(&traps, mem, 0), 0);
+	trap_restore_scratch(&traps, mem);
+	assert_page(file, NULL, 0);
+}
+
+static void not_planted_again_where_padding_is_another(void **state)
+{
+	struct site s = stepped_at(100, 1000);
+	uint8_t other[PAGE];
+
+	(void)state;
+	assert_int_equal(trap_plant(&traps, mem, 0, &s), 0);
+	assert_int_equal(trap_shelve(&traps, mem, 0), 0);
+	memcpy(other, file, PAGE);
+	other[1001] ^= 1;
+	map_page(other);
+	assert_int_equal(trap_unshelve(&traps, mem, 0), 0);
+	assert_int_equal(traps.all[0].state, TRAP_LIFTED);
+	assert_page(other, NULL, 0);
+}
+
 static void emulated_sites_touch_no_scratch(void **state)
 {
 	struct site s = stepped_at(100, 1000);
@@ -867,6 +907,8 @@ int main(void)
 		cmocka_unit_test_setup(scratch_behind_a_trap, setup),
 		cmocka_unit_test_setup(scratch_is_not_shared, setup),
 		cmocka_unit_test_setup(scratch_where_something_else_is_by_now, setup),
+		cmocka_unit_test_setup(loaded_again_between_two_rounds, setup),
+		cmocka_unit_test_setup(not_planted_again_where_padding_is_another, setup),
 		cmocka_unit_test_setup(emulated_sites_touch_no_scratch, setup),
 		cmocka_unit_test_setup(a_copy_is_cleaned, setup),
 		cmocka_unit_test_setup(a_copy_made_before_lifting, setup),
