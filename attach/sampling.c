@@ -379,12 +379,17 @@ static void decide(struct sampling *s, uint64_t now_ns)
 	s->next_decide_ns = now_ns + DECIDE_NS;
 }
 
-void sampling_tell(struct sampling *s, uint64_t now_ns)
+static void tell(struct sampling *s, uint64_t now_ns, bool all)
 {
 	sampling_stacks_survey(&s->stacks, now_ns);
-	sampling_facts_stacks(s->recorder, &s->sites, &s->stacks, now_ns);
+	sampling_facts_stacks(s->recorder, &s->sites, &s->stacks, now_ns, all);
 	sampling_facts_budget(s->recorder, &s->sites, &s->rounds, s->planting->link->shared, now_ns);
 	s->next_tell_ns = now_ns + TELL_NS;
+}
+
+void sampling_tell(struct sampling *s, uint64_t now_ns)
+{
+	tell(s, now_ns, false);
 }
 
 uint64_t sampling_poll(struct sampling *s, uint64_t now_ns)
@@ -407,6 +412,6 @@ uint64_t sampling_poll(struct sampling *s, uint64_t now_ns)
 void sampling_end(struct sampling *s, uint64_t now_ns)
 {
 	following_end(s->following, now_ns);
-	sampling_tell(s, now_ns);
+	tell(s, now_ns, true);
 	sampling_facts_notes(s->recorder, &s->sites, &s->stacks, now_ns);
 }

@@ -8,21 +8,19 @@
 #include "attach/sampling_check.h"
 
 static void put_stack(struct recorder *r, const struct sampling_sites *sites, const struct sampling_stacks *stacks,
-		      const struct sampling_stack *stack, uint64_t now_ns)
+		      const struct sampling_stack *stack, const struct meter_sums *sums, uint64_t now_ns)
 {
 	const struct sampling_site *site = &sites->all[stack->site];
 	uint32_t family = sites->planting->rules[sites->targets->all[site->target].rule].family;
 	struct survival_step steps[SURVIVAL_STEPS];
-	struct meter_sums sums;
 	struct fact_sample its;
 	struct fact f = { .kind = MMT_INFO, .info = MMT_SAMPLE, .time_us = recorder_time(r, now_ns), .sample = { stack->number, &its } };
 
-	sampling_sites_sums(sites, site, &sums);
 	sampling_stacks_steps(stack, steps);
 	its = (struct fact_sample){
 		.seen = stack->seen, .late_seen = sampling_stacks_late(stacks, stack, now_ns), .chunk_bytes = stack->chunk_bytes,
-		.site_seen = site->records, .site_hits = sums.hits, .rounds = sums.rounds, .full = sums.full, .exposed_us = sums.exposed_us,
-		.hits2 = sums.hits2, .hits_exposed = sums.hits_exposed, .exposed2 = sums.exposed2,
+		.site_seen = site->records, .site_hits = sums->hits, .rounds = sums->rounds, .full = sums->full, .exposed_us = sums->exposed_us,
+		.hits2 = sums->hits2, .hits_exposed = sums->hits_exposed, .exposed2 = sums->exposed2,
 		.standing = site->number != SAMPLING_NONE && !site->quota, .nsteps = MMT_SAMPLE_STEPS,
 	};
 	for (unsigned i = 0; i < MMT_SAMPLE_STEPS; i++)
@@ -30,12 +28,27 @@ static void put_stack(struct recorder *r, const struct sampling_sites *sites, co
 	recorder_put_event(r, family, &f);
 }
 
-void sampling_facts_stacks(struct recorder *r, const struct sampling_sites *sites, struct sampling_stacks *stacks, uint64_t now_ns)
+/*
+ * That nothing came is news, too: a stack that was seen three times in the first ten seconds, and not in the hours after, would be said to come
+ * 18 times a minute. Where the trap stood for an eighth longer since, that is enough, so that it is not told each time.
+ */
+static bool is_news(const struct sampling_stack *stack, const struct meter_sums *sums, bool all)
+{
+	return stack->changed || (stack->seen && (all || sums->exposed_us > stack->told_us + stack->told_us / 8));
+}
+
+void sampling_facts_stacks(struct recorder *r, const struct sampling_sites *sites, struct sampling_stacks *stacks, uint64_t now_ns, bool all)
 {
 	for (size_t i = 0; i < stacks->n; i++) {
-		if (stacks->all[i].changed)
-			put_stack(r, sites, stacks, &stacks->all[i], now_ns);
-		stacks->all[i].changed = false;
+		struct sampling_stack *stack = &stacks->all[i];
+		struct meter_sums sums;
+
+		sampling_sites_sums(sites, &sites->all[stack->site], &sums);
+		if (!is_news(stack, &sums, all))
+			continue;
+		put_stack(r, sites, stacks, stack, &sums, now_ns);
+		stack->changed = false;
+		stack->told_us = sums.exposed_us;
 	}
 }
 
@@ -62,13 +75,21 @@ static void put_duty(struct recorder *r, const struct sampling_sites *sites, uin
 		recorder_count(r, wall_us, MMT_COUNT_DUTY_PPM, (uint64_t)(exposed_us / (double)hit / (double)wall_us * 1e6));
 }
 
+/* Up to now, also where it lasts still. */
+static uint64_t closed_ns(const struct shared *shared, uint64_t now_ns)
+{
+	uint64_t over = atomic_load(&shared->closed_ns), since = atomic_load(&shared->closed_since_ns);
+
+	return over + (since && now_ns > since ? now_ns - since : 0);
+}
+
 void sampling_facts_budget(struct recorder *r, const struct sampling_sites *sites, const struct sampling_rounds *rounds,
 			   const struct shared *shared, uint64_t now_ns)
 {
 	struct fact_budget b = {
 		.promise_ppm = shared->budget_ppm, .spent_us = atomic_load(&shared->spent_ns) / 1000, .wall_us = recorder_time(r, now_ns),
 		.worst_ppm = atomic_load(&shared->worst_ten_ppm), .closed = atomic_load(&shared->closed),
-		.closed_us = atomic_load(&shared->closed_ns) / 1000, .sites_settled = rounds->settled, .candidates = rounds->candidates,
+		.closed_us = closed_ns(shared, now_ns) / 1000, .sites_settled = rounds->settled, .candidates = rounds->candidates,
 		.unfound = sites->untrapped + sites->unfitting,
 	};
 	const struct fact f = { .kind = MMT_INFO, .info = MMT_BUDGET, .time_us = b.wall_us, .budget = &b };

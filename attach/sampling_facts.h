@@ -11,8 +11,8 @@
 #include "attach/sampling_sites.h"
 #include "attach/sampling_stacks.h"
 
-/* The numbers of all stacks that have changed. They have been surveyed. */
-void sampling_facts_stacks(struct recorder *r, const struct sampling_sites *sites, struct sampling_stacks *stacks, uint64_t now_ns);
+/* The numbers of all stacks, or of those that have changed by more than a little. They have been surveyed. */
+void sampling_facts_stacks(struct recorder *r, const struct sampling_sites *sites, struct sampling_stacks *stacks, uint64_t now_ns, bool all);
 
 void sampling_facts_budget(struct recorder *r, const struct sampling_sites *sites, const struct sampling_rounds *rounds,
 			   const struct shared *shared, uint64_t now_ns);

@@ -35,7 +35,8 @@ struct sampling_stack {
 	taddr *held;				/* the blocks that are followed */
 	uint32_t nheld, held_room;
 	uint32_t old;				/* of them: not young any more, as of the last survey */
-	bool changed;				/* since it was told */
+	bool changed;				/* since it was told; */
+	uint64_t told_us;			/* its site had been exposed for so long then */
 };
 
 struct sampling_stacks {

@@ -138,10 +138,12 @@ static void set_open(struct keeper *k, bool open)
 	b->open = open;
 	atomic_store(&k->shared->open, open);
 	if (open) {
-		atomic_fetch_add(&k->shared->closed_ns, k->now_ns - b->closed_since_ns);
+		uint64_t since = atomic_exchange(&k->shared->closed_since_ns, 0);
+
+		atomic_fetch_add(&k->shared->closed_ns, k->now_ns - since);
 		return;
 	}
-	b->closed_since_ns = k->now_ns;
+	atomic_store(&k->shared->closed_since_ns, k->now_ns);
 	atomic_fetch_add(&k->shared->closed, 1);
 }
 

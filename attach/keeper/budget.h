@@ -49,7 +49,6 @@ struct budget {
 	struct ten_seconds attached;	/* of BUDGET_ATTACHED */
 	uint64_t burst_ns, most_burst_ns; /* spent since nobody stood; the largest of late */
 	uint64_t next_fade_ns;
-	uint64_t closed_since_ns;
 	uint32_t metered;		/* the trap for which the stop is that is being served, if that is metered; or NO_TRAP */
 };
 

@@ -137,7 +137,8 @@ struct shared {
 	_Atomic uint64_t spent_ns;	/* how long threads stood stopped, together, with what stopping and going on take */
 	_Atomic uint32_t worst_ten_ppm;	/* of the worst ten seconds so far */
 	_Atomic uint32_t closed;	/* how often all metered traps were lifted, since there was nothing left to spend */
-	_Atomic uint64_t closed_ns;	/* for how long, together, up to the last opening */
+	_Atomic uint64_t closed_ns;	/* for how long, together, up to the last opening; */
+	_Atomic uint64_t closed_since_ns; /* and again since then (CLOCK_MONOTONIC), 0: it is open */
 	_Atomic uint32_t open;		/* they may stand now */
 
 	/* the pause under way or had last */
