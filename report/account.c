@@ -34,13 +34,15 @@ static void add_run(const struct ledger *l, struct summary *s)
 	s->run.stopped_seconds = l->counts[MMT_COUNT_STOPPED_US] / 1e6;
 }
 
-static void add_budget(const struct ledger *l, struct summary_budget *out)
+/* What the budget counts is all that stops cost, also before they are seen and after: one number of that in a report. */
+static void add_budget(const struct ledger *l, struct summary_run *run)
 {
 	const struct fact_budget *b = &l->samples.budget;
 
 	if (!l->samples.has_budget)
 		return;
-	*out = (struct summary_budget){
+	run->stopped_seconds = b->spent_us / 1e6;
+	run->budget = (struct summary_budget){
 		.told = true, .promise = b->promise_ppm / 1e6, .worst = b->worst_ppm / 1e6, .spent_s = b->spent_us / 1e6,
 		.wall_s = b->wall_us / 1e6, .closed = b->closed, .closed_s = b->closed_us / 1e6, .sites = b->sites, .hit = b->sites_hit,
 		.settled = b->sites_settled, .candidates = b->candidates, .unfound = b->unfound,
@@ -269,7 +271,7 @@ int account_summary(struct ledger *l, const struct groups_options *opt, struct s
 	summary_init(out);
 	add_target(l, out);
 	add_run(l, out);
-	add_budget(l, &out->run.budget);
+	add_budget(l, &out->run);
 	add_verdicts(l, out);
 	out->totals = (struct summary_totals){
 		.allocs = l->allocs, .frees = l->frees, .unmatched_frees = l->unmatched_frees,

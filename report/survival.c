@@ -11,8 +11,7 @@
 #define LATE_LOST 0.2		/* nor are more of them lost sight of */
 #define LATE_MANY 0.3		/* they go on going */
 #define SHARE_GONE 0.05		/* no more are left, where they go */
-#define SHARE_CHANCE 0.02	/* so few are left that they may be others, who were given the place before the first look; */
-#define SHARE_NONE 0.005	/* or surely are */
+#define SHARE_NONE 0.005	/* fewer than SURVIVAL_CHANCE surely are others */
 #define NOTICED 3.0		/* so many are to be expected, if any are given out again: then it is not chance that there is none */
 #define TABLE_SEEN 15u		/* of so many, three are to be expected in the last fifth */
 
@@ -129,15 +128,17 @@ static double half_life(const struct course *c)
 	return 0;
 }
 
-/* @lost: of the old ones, so many go or are lost sight of. */
-static enum survival_kind kind_of(const struct survival *s, double lost)
+bool survival_is_still(const struct survival *s)
 {
-	const bool some_stay = s->old >= SURVIVAL_ENOUGH && s->age_s >= SURVIVAL_MIN_AGE_S && s->late <= LATE_FEW && lost <= LATE_LOST;
+	return s->old >= SURVIVAL_ENOUGH && s->age_s >= SURVIVAL_MIN_AGE_S && s->late <= LATE_FEW && s->lost <= LATE_LOST;
+}
 
+static enum survival_kind kind_of(const struct survival *s)
+{
 	if (s->followed < SURVIVAL_ENOUGH)
 		return SURVIVAL_UNKNOWN;
-	if (some_stay && s->share > SHARE_NONE)
-		return s->share > SHARE_CHANCE ? SURVIVAL_STAYS : SURVIVAL_UNKNOWN;
+	if (survival_is_still(s) && s->share > SHARE_NONE)
+		return s->share > SURVIVAL_CHANCE ? SURVIVAL_STAYS : SURVIVAL_UNKNOWN;
 	if (s->share <= SHARE_GONE || s->late >= LATE_MANY)
 		return SURVIVAL_GOES;
 	return SURVIVAL_UNKNOWN;
@@ -163,7 +164,8 @@ void survival_judge(const struct survival_step steps[SURVIVAL_STEPS], uint64_t s
 	from = known.known >= LATE_STEPS ? known.known - (LATE_STEPS - 1) : 0;
 	out->late = goes_from(steps, from, false);
 	out->followed_s = followed_for(steps);
-	out->kind = kind_of(out, goes_from(steps, from, true));
+	out->lost = goes_from(steps, from, true);
+	out->kind = kind_of(out);
 	if (out->kind == SURVIVAL_STAYS && !late_seen)
 		out->kind = seen >= TABLE_SEEN ? SURVIVAL_TABLE : SURVIVAL_UNKNOWN;
 }

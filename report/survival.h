@@ -25,6 +25,7 @@
 #define SURVIVAL_STEPS 16u
 #define SURVIVAL_ENOUGH 8u	/* so many must be at risk, to say something of an age */
 #define SURVIVAL_MIN_AGE_S 3.0	/* `stays` is said of no younger ones */
+#define SURVIVAL_CHANCE 0.02	/* so few are left that they may be others, who were given the place before the first look */
 
 struct survival_step {
 	uint64_t at_risk, gone, unknown;
@@ -50,6 +51,7 @@ struct survival {
 	uint64_t old;			/* at risk at age_s */
 	double half_s;			/* about half had gone by this age; 0: not so many have */
 	double late;			/* of the old ones (the last tenfold of age), so many go */
+	double lost;			/* so many go, or it cannot be told of them any more */
 	double followed_s;		/* how long blocks were followed, added up */
 };
 
@@ -61,6 +63,9 @@ void survival_count(struct survival_step steps[SURVIVAL_STEPS], double age_s, en
 
 /* @seen: blocks seen when they were given out; @late_seen: of these, in the last fifth of the run. */
 void survival_judge(const struct survival_step steps[SURVIVAL_STEPS], uint64_t seen, uint64_t late_seen, struct survival *out);
+
+/* Enough have become old, and hardly any of the old ones goes or is lost sight of. */
+bool survival_is_still(const struct survival *s);
 
 /*
  * The share that is left of all at the beginning of each step, as far as enough is known of it; of how many steps that is so: one at least.

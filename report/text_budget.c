@@ -2,22 +2,57 @@
 #include "report/text_budget.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 #include "report/text_head.h"
 #include "report/words.h"
 
+#define TEN 10.0	/* seconds, in any of which the promise holds */
+
+/* A promise is said as it was given, to four digits: 0.25% is not 0.2%. Nor is what was used of less than one percent. */
+static void put_share(struct strbuf *sb, double share)
+{
+	if (share > 0 && share < 0.01)
+		strbuf_printf(sb, "%.2g%%", 100 * share);
+	else
+		words_percent(sb, share, 1);
+}
+
+static void put_promise(struct strbuf *sb, double promise)
+{
+	const double tenths = 1000 * promise;
+
+	if (fabs(tenths - round(tenths)) < 1e-6)
+		words_percent(sb, promise, 1);
+	else
+		strbuf_printf(sb, "%.4g%%", 100 * promise);
+}
+
+/* In less than ten seconds more of the time may be used than the promise is: attaching takes its part at once. */
+static void put_used(struct strbuf *sb, const struct summary_budget *b)
+{
+	if (b->wall_s > 0 && b->wall_s < TEN) {
+		words_seconds(sb, b->spent_s);
+		strbuf_puts(sb, " used of the ");
+		words_seconds(sb, b->promise * TEN);
+		strbuf_puts(sb, " that any ten seconds have, ");
+	} else {
+		put_share(sb, b->wall_s > 0 ? b->spent_s / b->wall_s : 0);
+		strbuf_puts(sb, " used, ");
+	}
+	put_share(sb, b->worst);
+	strbuf_puts(sb, " in the worst ten seconds");
+}
+
 static void put_cost(struct strbuf *sb, const struct summary_budget *b)
 {
 	text_head_label(sb, "budget");
-	words_percent(sb, b->promise, 1);
+	put_promise(sb, b->promise);
 	strbuf_puts(sb, ": ");
-	words_percent(sb, b->spent_s, b->wall_s);
-	strbuf_puts(sb, " used, ");
-	words_percent(sb, b->worst, 1);
-	strbuf_puts(sb, " in the worst ten seconds");
+	put_used(sb, b);
 	if (b->worst > b->promise) {
 		strbuf_puts(sb, ": MORE THAN WAS PROMISED, by ");
-		words_percent(sb, b->worst - b->promise, 1);
+		put_share(sb, b->worst - b->promise);
 	}
 	strbuf_putc(sb, '\n');
 }
@@ -63,9 +98,9 @@ static void put_followed(struct strbuf *sb, const struct summary_totals *t)
 
 	text_head_label(sb, "followed");
 	words_count(sb, t->allocs, "block");
-	strbuf_printf(sb, ": %" PRIu64 " went, %" PRIu64 " are still there", t->frees, t->live_blocks);
+	strbuf_printf(sb, ": %" PRIu64 " went, %" PRIu64 " %s still there", t->frees, t->live_blocks, t->live_blocks == 1 ? "is" : "are");
 	if (ended < t->allocs)
-		strbuf_printf(sb, ", %" PRIu64 " were given up or lost sight of", t->allocs - ended);
+		strbuf_printf(sb, ", %" PRIu64 " %s given up or lost sight of", t->allocs - ended, t->allocs - ended == 1 ? "was" : "were");
 	strbuf_putc(sb, '\n');
 }
 

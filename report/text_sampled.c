@@ -72,6 +72,16 @@ static uint64_t sum_of_unknown(const struct summary_sample *its)
 	return sum;
 }
 
+/* The old ones do not go, and yet that is not enough to say that they stay. */
+static void put_why_still(struct strbuf *sb, const struct summary_sample *its)
+{
+	if (its->survival.share <= SURVIVAL_CHANCE)
+		strbuf_puts(sb, "hardly any is left, and these may be others, in the places of those that went");
+	else
+		strbuf_printf(sb, "what was followed does, but nothing was added in the last fifth of the watch, and %" PRIu64
+			      " seen are too few to call it a table", its->seen);
+}
+
 /* The first reason that holds. */
 static void put_why_unknown(struct strbuf *sb, const struct summary_sample *its)
 {
@@ -94,6 +104,8 @@ static void put_why_unknown(struct strbuf *sb, const struct summary_sample *its)
 		strbuf_puts(sb, " was seen, and others may be in the places of those that were");
 	} else if (v->old < SURVIVAL_ENOUGH) {
 		strbuf_printf(sb, "most of it goes, and of the rest too few blocks were followed (%" PRIu64 ")", v->old);
+	} else if (survival_is_still(v)) {
+		put_why_still(sb, its);
 	} else {
 		strbuf_puts(sb, "some stay, and some go late");
 	}
@@ -178,10 +190,20 @@ static void put_first_words(struct strbuf *sb, const struct text_part *part, con
 	strbuf_putc(sb, '\n');
 }
 
+/* No upper end, and no hit that counts: its trap has stood for no time that could be counted. */
+static bool is_rate_known(const struct summary_sample *its)
+{
+	return isfinite(its->allocs.high) || its->allocs.value > 0;
+}
+
 static void put_taken(struct strbuf *sb, const struct text_part *part, const struct summary_sample *its)
 {
-	strbuf_puts(sb, "    takes ");
-	put_estimate(sb, &its->allocs, true);
+	if (is_rate_known(its)) {
+		strbuf_puts(sb, "    takes ");
+		put_estimate(sb, &its->allocs, true);
+	} else {
+		strbuf_puts(sb, "    how often it takes is not known, as no round of the trap there has ended");
+	}
 	if (!part->plain) {
 		strbuf_puts(sb, ", ");
 		put_amount(sb, its->bytes_each, false);
@@ -254,7 +276,10 @@ void text_sampled_cells(struct strbuf *sb, const struct summary_group *g)
 	put_kept_cell(&cell, its);
 	strbuf_puts(sb, "  ");
 	words_left(sb, &cell, CELL_KEPT - 2);
-	put_amount(&cell, its->allocs.value, true);
+	if (is_rate_known(its))
+		put_amount(&cell, its->allocs.value, true);
+	else
+		strbuf_putc(&cell, '?');
 	words_right(sb, &cell, CELL_TAKEN);
 	strbuf_puts(sb, "  ");
 }
