@@ -6,7 +6,7 @@
  *	the keeper tells	for how long the trap stood, and how often it was hit meanwhile
  *
  * From the sums over stretches a rate and its doubt can be told (ratio of hits to exposure, and what the stretches scatter around
- * it). A stretch is the time from planting the trap to lifting it, ten seconds at most: then the next one begins. A stretch ends when
+ * it). A stretch is the time from planting the trap to lifting it, two seconds at most: then the next one begins. A stretch ends when
  * the quota is reached, at that very hit; or with the round; or when there is nothing left to spend.
  *
  * Hits and exposure are those of a target that nobody disturbs: while any of its threads stands stopped because of us no exposure is

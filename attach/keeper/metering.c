@@ -8,7 +8,7 @@
 #define TURNS 16		/* in one round of the loop */
 #define GRID_NS 2000000ull	/* turns are looked at so often: not a timer for each */
 #define CLOSED_NS 10000000ull	/* and the purse, while it fills */
-#define STRETCH_NS 10000000000ull /* a stretch is no longer: sums of squares have room for weeks */
+#define STRETCH_NS 2000000000ull /* a stretch is no longer: squares of us add up to what 64 bits hold in a hundred days */
 #define CROWD 4			/* so many stand at once: not one more at this trap, for a moment */
 #define CROWD_NS 20000000ull
 #define OPENING_NS 10000000ull	/* all sites that were shut begin within so long */
