@@ -126,13 +126,15 @@ def test_promise_of_one_thread(victim, meterer, rate, ppm):
 def test_promise_of_many_threads(victim, meterer, ppm):
     """All of them run into a trap at once. (What the kernel says of threads that wait for two processors is too coarse here.)"""
     target = victim("paced", 32, 200000)
+    before = stolen_ns()
     m = meterer(target, ppm, 0, 1000)
     time.sleep(rounds(12, 60))
     told, left = m.end()
+    stolen = (stolen_ns() - before) / 10e9
     assert left["left"] == LEFT_ASKED
-    # to attach stops each once, which nothing can spread over time; and a machine that takes the processor away for milliseconds, while
-    # all stand, makes one burst of it that nobody could foresee
-    assert told["worst_ten_ppm"] <= max(2 * ppm, 5000), told
+    # to attach stops each once, which nothing can spread over time (0.1 % are 0.3 ms for each of the 32); and a machine that takes the processor away
+    # for milliseconds, while all stand, makes one burst of it that nobody could foresee
+    assert told["worst_ten_ppm"] <= max(2 * ppm, 10000) + 32e6 * stolen, (stolen, told)
     assert_untouched(target)
     assert target.end()["damaged"] == 0
 
