@@ -233,11 +233,14 @@ static void take(struct walk *w, uint64_t size, taddr next, uint64_t head)
 	uint64_t before;
 
 	if (head & GLIBC_PREV_INUSE || next == w->a->top || !walk_is_head(w, next, head)) {
+		if (walk_size(head) == 0 && next + 16 == w->r->hi && !w->r->ends_in_top) {
+			/* the rest of a top that was too small to be freed, 32 bytes, and the last fencepost */
+			w->out->other_bytes += size + 16;
+			walk_end(w);
+			return;
+		}
 		/* before top, and before what is no head, the bit says nothing; what is free is joined with top */
-		if (walk_size(head) == 0 && next + 16 == w->r->hi && !w->r->ends_in_top)
-			w->out->other_bytes += size;
-		else
-			take_used(w, w->at, size);
+		take_used(w, w->at, size);
 	} else if (!view_word(&w->g->view, next, &before) || before != size) {
 		walk_bad_foot(w, next, before, head);
 		return;

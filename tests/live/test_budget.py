@@ -227,7 +227,7 @@ def test_storm(victim, meterer):
     """Signals, sleepers, threads that block everything."""
     target = victim("storm", 32)
     m = meterer(target, *QUICK)
-    wait_for(lambda: m.told()["rounds"] > 100, "a hundred rounds")
+    wait_for(lambda: m.told()["rounds"] > 30, "thirty rounds", 90)
     target.say("signals")
     random_moment(1.5)
     m.end()  # if they did not cost too much before that
