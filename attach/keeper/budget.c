@@ -45,6 +45,7 @@ void budget_init(struct keeper *k)
 	b->most_burst_ns = FIRST_BURST * stop_ns(b);
 	b->open = true;
 	atomic_store(&k->shared->open, 1);
+	calm_begin(&b->calm, 0, k->now_ns);
 }
 
 /* --- when a stop began --- */
@@ -73,9 +74,12 @@ void budget_idle(struct keeper *k)
 
 /* --- what it cost --- */
 
-void budget_serve(struct keeper *k)
+void budget_serve(struct keeper *k, const struct tracee *t)
 {
-	k->budget.metered = NO_TRAP;
+	struct budget *b = &k->budget;
+
+	b->metered = false;
+	b->counts = calm_end(&b->calm, t->tid, b->likely_ns);
 }
 
 void budget_charge(struct keeper *k, uint64_t since_ns, enum budget_for what)
@@ -96,10 +100,11 @@ void budget_charge(struct keeper *k, uint64_t since_ns, enum budget_for what)
 	atomic_store_explicit(&k->shared->worst_ten_ppm, b->spending.had.worst_ns / PPM_NS, memory_order_relaxed);
 }
 
-void budget_calm(struct keeper *k)
+void budget_calm(struct keeper *k, pid_t tid)
 {
 	struct budget *b = &k->budget;
 
+	calm_begin(&b->calm, tid, keeper_clock_ns() + b->latency.restart_ns);
 	if (b->burst_ns > b->most_burst_ns)
 		b->most_burst_ns = b->burst_ns;
 	b->burst_ns = 0;

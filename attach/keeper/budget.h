@@ -23,6 +23,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "attach/keeper/calm.h"
 #include "attach/keeper/latency.h"
 #include "attach/keeper/spending.h"
 
@@ -47,9 +48,10 @@ struct budget {
 	uint64_t likely_ns;		/* ... and most likely */
 	struct spending spending;
 	struct ten_seconds attached;	/* of BUDGET_ATTACHED */
-	uint64_t burst_ns, most_burst_ns; /* spent since nobody stood; the largest of late */
+	struct calm calm;
+	uint64_t burst_ns, most_burst_ns; /* spent since it was calm; the largest of late */
 	uint64_t next_fade_ns;
-	uint32_t metered;		/* the trap for which the stop is that is being served, if that is metered; or NO_TRAP */
+	bool metered, counts;		/* of the stop that is being served: it is for a metered trap; it came in the calm */
 };
 
 /* Before the target is seized. */
@@ -61,14 +63,14 @@ void budget_woken(struct keeper *k, uint64_t slept_ns);
 /* We have slept, and nobody has stopped until k->now_ns. */
 void budget_idle(struct keeper *k);
 
-/* Before a thread that is stopped is served. */
-void budget_serve(struct keeper *k);
+/* Before @t, which is stopped, is served. */
+void budget_serve(struct keeper *k, const struct tracee *t);
 
 /* A thread that has stood since @since_ns goes on now. */
 void budget_charge(struct keeper *k, uint64_t since_ns, enum budget_for what);
 
-/* Nobody stands any more. */
-void budget_calm(struct keeper *k);
+/* Nobody stands any more: @tid was the last. */
+void budget_calm(struct keeper *k, pid_t tid);
 
 /* Once a round: opens or closes, sees whether we must leave. true: it has opened or closed. */
 bool budget_round(struct keeper *k);

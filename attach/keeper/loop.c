@@ -183,17 +183,17 @@ static bool serve_charged(struct keeper *k, struct tracee *t)
 
 	if (!k->budget.on)
 		return serve(k, t);
-	budget_serve(k);
+	budget_serve(k, t);
 	done = serve(k, t);
-	if (done && stopped && t->state != TRACEE_HELD) {
-		budget_charge(k, since, k->budget.metered != NO_TRAP ? BUDGET_METERS : BUDGET_ATTACHED);
-		metering_went_on(k);
-	}
+	if (done && stopped && t->state != TRACEE_HELD)
+		budget_charge(k, since, k->budget.metered ? BUDGET_METERS : BUDGET_ATTACHED);
 	return done;
 }
 
 void loop_serve(struct keeper *k)
 {
+	pid_t last = 0;
+
 	uint32_t n = k->nqueue, kept = 0;
 	uint64_t seen = 0, served = 0;
 
@@ -212,6 +212,7 @@ void loop_serve(struct keeper *k)
 			continue;
 		}
 		fair_served(t, k->now_ns);
+		last = t->tid;
 		if (!serve_charged(k, t)) {
 			k->queue[kept++] = k->queue[i];
 			continue;
@@ -223,7 +224,7 @@ void loop_serve(struct keeper *k)
 		k->queue[kept++] = k->queue[i];
 	k->nqueue = kept;
 	if (k->budget.on && !kept && !k->held)
-		budget_calm(k);
+		budget_calm(k, last);
 	if (served)
 		atomic_fetch_add_explicit(&k->shared->served_ns, served * keeper_clock_ns() - seen,
 					  memory_order_relaxed);

@@ -48,19 +48,17 @@ static void begin_stretch(struct keeper *k, uint32_t i)
 	struct metered *m = metered_at(k, i);
 
 	m->state = METERED_STANDING;
-	m->begun_ns = keeper_clock_ns();
-	m->stood_ns = 0;
+	m->calm_ns = calm_ns(&k->budget.calm, keeper_clock_ns());
 	m->hits = 0;
 	due_set(&k->metering.due, i, m->round_end_ns < k->now_ns + STRETCH_NS ? m->round_end_ns : k->now_ns + STRETCH_NS);
 }
 
-static void end_stretch(struct keeper *k, uint32_t i, uint64_t at_ns, bool full)
+static void end_stretch(struct keeper *k, uint32_t i, bool full)
 {
 	struct metered *m = metered_at(k, i);
-	uint32_t threads = k->threads.used > k->others ? k->threads.used - k->others : 1;
-	uint64_t until_ns = m->begun_ns + m->stood_ns / threads;
-	/* when a stop began is guessed: it may seem to be before the trap was there */
-	uint64_t exposed_ns = (at_ns > until_ns ? at_ns - until_ns : 0) + m->rest_ns;
+	uint64_t now = calm_ns(&k->budget.calm, keeper_clock_ns());
+	/* a clock that is put back by a stop that began earlier than it was seen */
+	uint64_t exposed_ns = (now > m->calm_ns ? now - m->calm_ns : 0) + m->rest_ns;
 
 	m->rest_ns = exposed_ns % 1000;
 	meter_add(&k->shared->meters[i], m->hits, exposed_ns / 1000, full);
@@ -110,58 +108,52 @@ static void plant(struct keeper *k, uint32_t i)
 }
 
 /* false: it still stands. Its state is the caller's to set. */
-static bool lift(struct keeper *k, uint32_t i, uint64_t at_ns, bool full)
+static bool lift(struct keeper *k, uint32_t i, bool full)
 {
 	int r = trap_shelve(&k->traps, k->mem, i);
 
 	complain(k, TROUBLE_LIFT, r);
 	if (r < 0)
 		return false;
-	end_stretch(k, i, at_ns, full);
+	end_stretch(k, i, full);
 	return true;
 }
 
 /* --- turns --- */
 
+/* It stands from now on: in the same round, the next, or for good. */
+static void go_on(struct keeper *k, uint32_t i)
+{
+	if (k->now_ns < metered_at(k, i)->round_end_ns) {
+		plant(k, i);
+	} else if (period_ns(k, i)) {
+		begin_round(k, i);
+		plant(k, i);
+	} else {
+		release(k, i);
+		complain(k, TROUBLE_PLANT, trap_unshelve(&k->traps, k->mem, i));
+	}
+}
+
 static void turn_of_lifted(struct keeper *k, uint32_t i)
 {
-	struct metered *m = metered_at(k, i);
-
 	if (!k->budget.open) {
 		shut(k, i);
 		return;
 	}
-	if (k->now_ns >= m->round_end_ns) {
-		if (!period_ns(k, i)) {
-			release(k, i);
-			complain(k, TROUBLE_PLANT, trap_unshelve(&k->traps, k->mem, i));
-			return;
-		}
-		begin_round(k, i);
-	}
-	plant(k, i);
+	go_on(k, i);
 }
 
 static void turn_of_standing(struct keeper *k, uint32_t i)
 {
-	struct metered *m = metered_at(k, i);
-
-	if (!k->budget.open && lift(k, i, keeper_clock_ns(), false)) {
+	if (!k->budget.open && lift(k, i, false)) {
 		shut(k, i);
 		return;
 	}
 	/* a module that was loaded again: since when nothing could be seen there is not known */
 	if (!trap_is_lost(&k->traps, k->mem, i))
-		end_stretch(k, i, keeper_clock_ns(), false);
-	if (k->now_ns >= m->round_end_ns) {
-		if (!period_ns(k, i)) {
-			release(k, i);
-			complain(k, TROUBLE_PLANT, trap_unshelve(&k->traps, k->mem, i));
-			return;
-		}
-		begin_round(k, i);
-	}
-	plant(k, i);
+		end_stretch(k, i, false);
+	go_on(k, i);
 }
 
 static void take_turns(struct keeper *k)
@@ -226,21 +218,7 @@ uint64_t metering_patience(const struct keeper *k, uint64_t max_ns)
 void metering_note(struct keeper *k, uint32_t trap)
 {
 	if (metered_at(k, trap)->state != METERED_NOT)
-		k->budget.metered = trap;
-}
-
-void metering_went_on(struct keeper *k)
-{
-	uint32_t trap = k->budget.metered;
-	struct metered *m;
-	uint64_t since = k->budget.likely_ns;
-
-	if (trap == NO_TRAP || metered_at(k, trap)->state != METERED_STANDING)
-		return;
-	m = metered_at(k, trap);
-	if (since < m->begun_ns)
-		since = m->begun_ns;
-	m->stood_ns += keeper_clock_ns() + k->budget.latency.restart_ns - since;
+		k->budget.metered = true;
 }
 
 bool metering_hit(struct keeper *k, uint32_t trap)
@@ -249,14 +227,14 @@ bool metering_hit(struct keeper *k, uint32_t trap)
 
 	if (m->state != METERED_STANDING)
 		return false;
-	m->hits++;
+	m->hits += k->budget.counts;
 	if (m->left && !--m->left) {
-		if (!lift(k, trap, k->budget.likely_ns, true))
+		if (!lift(k, trap, true))
 			return false;
 		wait_until(k, trap, m->round_end_ns);
 		return true;
 	}
-	if ((k->budget.open && k->nqueue < CROWD) || !lift(k, trap, k->budget.likely_ns, false))
+	if ((k->budget.open && k->nqueue < CROWD) || !lift(k, trap, false))
 		return false;
 	if (k->budget.open)
 		wait_until(k, trap, k->now_ns + CROWD_NS / 2 + random_below(&k->metering, CROWD_NS));
@@ -323,7 +301,7 @@ int metering_plant(struct keeper *k, uint32_t i)
 void metering_forget(struct keeper *k, uint32_t i)
 {
 	if (metered_at(k, i)->state == METERED_STANDING)
-		end_stretch(k, i, keeper_clock_ns(), false);
+		end_stretch(k, i, false);
 	release(k, i);
 }
 

@@ -16,9 +16,6 @@
  * put back onto the real instruction and goes on. Others that ran into it at the same moment are put back as well, when they are seen
  * (hit.c). Over a trap that some thread steps in place nothing is planted; see trap_shelve.
  *
- * The time for which a trap stood is by the clock, less what threads stood at this trap itself: else a site with a million hits a second would look like
- * one with as many as we can serve. One thread's part of that, for the others go on. What others lose of us meanwhile is the budget's share at most.
- *
  * Few traps are planted or lifted in one round of the loop, since threads that have stopped wait meanwhile. Whose turn it is
  * is told by a heap; sites that wait cost nothing.
  */
@@ -37,7 +34,7 @@ struct metered {
 	uint32_t quota, left;		/* of the present round; quota 0: no end */
 	uint64_t round_end_ns;
 	/* of the present stretch, METERED_STANDING */
-	uint64_t begun_ns, stood_ns;	/* so long have threads stood at this very trap, together */
+	uint64_t calm_ns;		/* what that clock showed at its beginning */
 	uint32_t hits;
 	uint32_t rest_ns;		/* of exposure, told in us */
 };
@@ -57,9 +54,6 @@ void metering_forget_all(struct keeper *k);
 
 /* The stop that is served was for @trap, standing or lifted just before. */
 void metering_note(struct keeper *k, uint32_t trap);
-
-/* Its thread goes on. */
-void metering_went_on(struct keeper *k);
 
 /* A thread was stopped by @trap, which stands. true: it is lifted now. */
 bool metering_hit(struct keeper *k, uint32_t trap);
