@@ -141,6 +141,19 @@ void hit_unhold(struct keeper *k, struct tracee *t)
 	t->stopped_ns = k->now_ns;
 }
 
+static bool is_int3(struct tracee *t)
+{
+	int code = 0;
+
+	return tracee_signal_code(t, &code) == 0 && code == SI_INT3;
+}
+
+/* It ran into a trap at @addr before that was forgotten. */
+static bool ran_into_gone(struct keeper *k, struct tracee *t, taddr addr)
+{
+	return is_int3(t) && trap_was_at(&k->traps, k->mem, addr);
+}
+
 /* Where it stood there is the real instruction now: onto that. */
 static enum hit_result put_back(struct keeper *k, struct tracee *t, struct user_regs_struct *before,
 				struct user_regs_struct *regs)
@@ -226,7 +239,11 @@ enum hit_result hit_serve(struct keeper *k, struct tracee *t)
 		if (t->state != TRACEE_STOPPED)
 			return HIT_DONE;
 	}
-	trap = trap_find(&k->traps, before.rip - 1);
+	regs = before;
+	regs.rip--;
+	trap = trap_find(&k->traps, regs.rip);
+	if (trap == NO_TRAP && ran_into_gone(k, t, regs.rip))
+		return put_back(k, t, &before, &regs);
 	if (trap == NO_TRAP || k->traps.all[trap].state == TRAP_REFUSED)
 		return HIT_NOT_OURS;
 	if (k->traps.all[trap].site.flags & SITE_SIGINFO) {
@@ -237,8 +254,6 @@ enum hit_result hit_serve(struct keeper *k, struct tracee *t)
 		if (code != SI_INT3)
 			return HIT_NOT_OURS;
 	}
-	regs = before;
-	regs.rip--;
 	metering_note(k, trap);
 	/* it ran into the trap before that was lifted */
 	if (k->traps.all[trap].state == TRAP_LIFTED)
@@ -267,8 +282,8 @@ void hit_release(struct keeper *k, struct tracee *t)
 	regs.rip--;
 	trap = trap_find(&k->traps, regs.rip);
 	if (trap == NO_TRAP) {
-		/* its module was unmapped under it; nothing to emulate, nothing to return to either */
-		resume(k, t);
+		/* nothing to emulate: the real instruction stands there, or its module was unmapped under it, and there is nothing to return to */
+		(void)put_back(k, t, &before, &regs);
 		return;
 	}
 	go_past(k, t, trap, &before, &regs, &m);
@@ -277,11 +292,8 @@ void hit_release(struct keeper *k, struct tracee *t)
 bool hit_step_back(struct keeper *k, struct tracee *t, struct user_regs_struct *regs)
 {
 	uint32_t trap = trap_find(&k->traps, regs->rip - 1);
-	int code = 0;
 
-	if (trap == NO_TRAP || k->traps.all[trap].state == TRAP_REFUSED)
-		return false;
-	if (tracee_signal_code(t, &code) < 0 || code != SI_INT3)
+	if (trap == NO_TRAP ? !ran_into_gone(k, t, regs->rip - 1) : k->traps.all[trap].state == TRAP_REFUSED || !is_int3(t))
 		return false;
 	regs->rip--;
 	return true;
@@ -303,7 +315,7 @@ bool hit_on_the_way(struct keeper *k, struct tracee *t)
 	int code = 0;
 
 	return tracee_pending(t, SIGTRAP, &code) && code == SI_INT3 && tracee_regs(t, &regs) == 0 &&
-	       trap_find(&k->traps, regs.rip - 1) != NO_TRAP;
+	       (trap_find(&k->traps, regs.rip - 1) != NO_TRAP || trap_was_at(&k->traps, k->mem, regs.rip - 1));
 }
 
 bool hit_step_on_the_way(const struct tracee *t)

@@ -20,6 +20,16 @@ uint32_t trap_find(const struct traps *ts, taddr addr)
 	return NO_TRAP;
 }
 
+bool trap_was_at(const struct traps *ts, int mem, taddr addr)
+{
+	uint8_t now;
+
+	for (uint32_t i = 0; i < ts->bound; i++)
+		if (ts->all[i].state == TRAP_GONE && ts->all[i].site.addr == addr)
+			return pread(mem, &now, 1, (off_t)addr) == 1 && now == ts->all[i].site.bytes[0] && now != INT3;
+	return false;
+}
+
 static void enter(struct traps *ts, uint32_t i)
 {
 	uint32_t s = slot_of(ts->all[i].site.addr);

@@ -48,6 +48,12 @@ struct traps {
 uint32_t trap_find(const struct traps *ts, taddr addr);
 
 /*
+ * Has a trap that is gone stood at @addr, and does the file's code stand there now? Then a thread that has run into an int3 there ran into
+ * ours: its memory was taken for unmapped, and was not.
+ */
+bool trap_was_at(const struct traps *ts, int mem, taddr addr);
+
+/*
  * Plant @site as trap number @i. 0; -EILSEQ the code there is not the file's
  * (not planted); -EEXIST another trap has that address; -errno of the write.
  */

@@ -767,6 +767,24 @@ static void forgotten(void **state)
 	assert_page(file, NULL, 0);
 }
 
+/* Taken for unmapped, and it was not: the code is the file's again, and whoever ran into the trap before can be put back. */
+static void forgotten_but_there(void **state)
+{
+	(void)state;
+	assert_int_equal(plant(0, 100, 16), 0);
+	assert_false(trap_was_at(&traps, mem, at(100)));
+	trap_forget(&traps, mem, 0);
+	assert_page(file, NULL, 0);
+	assert_true(trap_was_at(&traps, mem, at(100)));
+	assert_false(trap_was_at(&traps, mem, at(101)));
+	/* an int3 that stands there now is somebody else's */
+	assert_int_equal(pwrite(mem, "\xcc", 1, (off_t)at(100)), 1);
+	assert_false(trap_was_at(&traps, mem, at(100)));
+	assert_int_equal(munmap(page, PAGE), 0);
+	assert_false(trap_was_at(&traps, mem, at(100)));
+	map_page(file);
+}
+
 static void a_refused_number_is_free_once_forgotten(void **state)
 {
 	struct site s = site_at(100, 16);
@@ -914,6 +932,7 @@ int main(void)
 		cmocka_unit_test_setup(a_copy_made_before_lifting, setup),
 		cmocka_unit_test_setup(a_copy_made_before_planting, setup),
 		cmocka_unit_test_setup(forgotten, setup),
+		cmocka_unit_test_setup(forgotten_but_there, setup),
 		cmocka_unit_test_setup(a_refused_number_is_free_once_forgotten, setup),
 		cmocka_unit_test_setup(all_forgotten, setup),
 		cmocka_unit_test_setup(found_by_address, setup),
