@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "attach/probes/body.h"
+#include "base/grow.h"
 #include "base/log.h"
 
 void sampling_sites_init(struct sampling_sites *s, struct planting *planting, struct sampling_targets *targets)
@@ -164,17 +165,7 @@ void sampling_sites_gone(struct sampling_sites *s, uint32_t number)
 
 static struct sampling_site *grow(struct sampling_sites *s)
 {
-	size_t room = s->room ? 2 * s->room : 256;
-	struct sampling_site *grown;
-
-	if (s->n < s->room)
-		return &s->all[s->n];
-	grown = reallocarray(s->all, room, sizeof(*grown));
-	if (!grown)
-		return NULL;
-	s->all = grown;
-	s->room = room;
-	return &s->all[s->n];
+	return grow_for(&s->all, s->n, &s->room, sizeof(*s->all)) < 0 ? NULL : &s->all[s->n];
 }
 
 /* One that is known at this address: it had a trap before, or is tried out. -ENOENT: none is. */

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
+
 #define FIRST_SPAN_NS 250000000ull
 
 void sampling_stacks_init(struct sampling_stacks *s, struct following *following, uint64_t begin_ns)
@@ -63,17 +65,7 @@ uint64_t sampling_stacks_late(const struct sampling_stacks *s, const struct samp
 
 static struct sampling_stack *grow(struct sampling_stacks *s)
 {
-	size_t room = s->room ? 2 * s->room : 256;
-	struct sampling_stack *grown;
-
-	if (s->n < s->room)
-		return &s->all[s->n];
-	grown = reallocarray(s->all, room, sizeof(*grown));
-	if (!grown)
-		return NULL;
-	s->all = grown;
-	s->room = room;
-	return &s->all[s->n];
+	return grow_for(&s->all, s->n, &s->room, sizeof(*s->all)) < 0 ? NULL : &s->all[s->n];
 }
 
 int sampling_stacks_find(struct sampling_stacks *s, uint32_t number, uint32_t site, uint32_t *i)
