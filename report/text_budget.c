@@ -114,5 +114,6 @@ void text_budget(struct strbuf *sb, const struct summary *s)
 		put_unseen(sb, b);
 	}
 	put_followed(sb, &s->totals);
-	text_head_line(sb, "numbers", "are estimates, as not every call was seen: the true ones lie within the brackets 95 times of 100");
+	text_head_line(sb, "numbers", "are estimates, as not every call was seen: the brackets are for the true ones, 95 times of 100, if calls come evenly; what is called thousands "
+		       "of times a second may be several times as much");
 }
