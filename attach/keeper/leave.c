@@ -135,11 +135,12 @@ static void settle(struct keeper *k, struct tracee *t)
 	}
 }
 
-/* Stopped threads at once; running ones are interrupted; sleeping ones are nobody's business. */
+/* Stopped threads at once; running ones are interrupted, if they go on running; sleeping ones are nobody's business. */
 static void part(struct keeper *k, struct tracee *t)
 {
 	pid_t pid = t->guest ? t->tid : k->target;
 
+	t->spared = false;
 	switch (t->state) {
 	case TRACEE_STOPPED:
 		settle(k, t);
@@ -163,8 +164,10 @@ static void part(struct keeper *k, struct tracee *t)
 		/* past its vfork, waiting for the child: asleep, though /proc shows it inside vfork */
 		if (t->in_vfork || (t->stepping == NO_TRAP && procfs_activity(pid, t->tid) != ACTIVITY_BUSY))
 			break;
-		if (tracee_interrupt(t) < 0)
-			break; /* it ended */
+		if (t->stepping == NO_TRAP)
+			t->spared = true;
+		else
+			(void)!tracee_interrupt(t); /* ESRCH: it ended */
 		break;
 	default:
 		break; /* stopped by SIGSTOP: stays so when we exit */
@@ -193,36 +196,51 @@ static void settle_arrivals(struct keeper *k)
 		settle_status(k, tid, status);
 }
 
-static bool waiting_for_any(struct keeper *k)
+/* One that runs may be in the middle of moving bytes: as when we came (seize.c), it has a while to be seen asleep. */
+static void look_again(struct keeper *k, struct tracee *t, bool late)
 {
-	for (struct tracee *t = threads_first(&k->threads); t; t = threads_next(&k->threads, t))
-		if (t->state == TRACEE_RUNNING && t->interrupted)
-			return true;
-	return false;
+	t->spared = procfs_activity(t->guest ? t->tid : k->target, t->tid) == ACTIVITY_BUSY;
+	if (!late || !t->spared)
+		return;
+	t->spared = false;
+	(void)!tracee_interrupt(t);
+}
+
+static bool waiting_for_any(struct keeper *k, bool late)
+{
+	bool any = false;
+
+	for (struct tracee *t = threads_first(&k->threads); t; t = threads_next(&k->threads, t)) {
+		if (t->state != TRACEE_RUNNING)
+			continue;
+		if (t->spared)
+			look_again(k, t, late);
+		any |= t->interrupted || t->spared;
+	}
+	return any;
 }
 
 static void wait_a_little(struct keeper *k)
 {
-	struct timespec ms = { 0, 1000000 };
+	struct timespec a_little = { 0, SPARE_LOOK_NS };
 	sigset_t chld;
 
 	sigemptyset(&chld);
 	sigaddset(&chld, SIGCHLD);
 	/* whichever it is, or none: everybody is asked next */
-	(void)sigtimedwait(&chld, NULL, &ms);
+	(void)sigtimedwait(&chld, NULL, &a_little);
 	k->now_ns = keeper_clock_ns();
 }
 
 static void part_from_threads(struct keeper *k)
 {
-	uint64_t limit = keeper_clock_ns() + LEAVE_NS;
+	uint64_t began = keeper_clock_ns(), limit = began + LEAVE_NS;
 
 	for (struct tracee *t = threads_first(&k->threads); t; t = threads_next(&k->threads, t))
 		part(k, t);
-	while (waiting_for_any(k) && keeper_clock_ns() < limit) {
+	while (waiting_for_any(k, keeper_clock_ns() - began > SPARE_NS) && keeper_clock_ns() < limit) {
 		settle_arrivals(k);
-		if (waiting_for_any(k))
-			wait_a_little(k);
+		wait_a_little(k);
 	}
 	/* who stopped of its own accord meanwhile, and the newborn */
 	settle_arrivals(k);

@@ -33,16 +33,31 @@ static pid_t process_of(const struct keeper *k, const struct tracee *t)
 	return t->guest || !t->known ? t->tid : k->target;
 }
 
+/* Has it run since it was asked first, and not slept in between, for longer than any such call runs at a stretch? */
+static bool runs_on(const struct keeper *k, struct tracee *t)
+{
+	uint64_t sleeps = procfs_sleeps(t->tid);
+
+	if (!t->runs || t->sleeps != sleeps) {
+		t->runs = true;
+		t->runs_ns = k->now_ns;
+		t->sleeps = sleeps;
+	}
+	return k->now_ns - t->runs_ns > RUNS_NS;
+}
+
 /*
  * Not in the middle of moving bytes. Nothing tells of one that runs whether it does so in such a call, of which it sleeps most of the
- * time: so it is asked for a while.
+ * time: so, once the others stand, it is asked for a while.
  */
 static bool may_interrupt(const struct keeper *k, struct tracee *t)
 {
 	enum waiting what = procfs_waits(process_of(k, t), t->tid);
 
-	t->runs = what == WAITS_NOT;
-	return what == WAITS || (t->runs && k->pausing.spared_ns && k->now_ns - k->pausing.spared_ns > RUNS_NS);
+	if (what == WAITS_NOT && k->pausing.spared_ns)
+		return runs_on(k, t);
+	t->runs = false;
+	return what == WAITS;
 }
 
 static void interrupt_all(struct keeper *k)

@@ -166,6 +166,41 @@ static uint32_t count_interrupted(struct keeper *k)
 	return n;
 }
 
+/* @ask: whoever has run all the time is interrupted. How many are left that have. */
+static uint32_t look_at_busy(struct keeper *k, bool ask)
+{
+	uint32_t n = 0;
+
+	for (struct tracee *t = threads_first(&k->threads); t; t = threads_next(&k->threads, t)) {
+		if (!t->spared)
+			continue;
+		t->spared = t->state == TRACEE_RUNNING && procfs_activity(t->guest ? t->tid : k->target, t->tid) == ACTIVITY_BUSY;
+		n += t->spared;
+		if (!ask || !t->spared)
+			continue;
+		t->spared = false;
+		(void)!tracee_interrupt(t); /* ESRCH: it ended meanwhile */
+	}
+	return n;
+}
+
+/*
+ * Who runs may be in the middle of moving bytes, between two sleeps, and an interruption would cut its call short: so each has a
+ * while to be seen asleep, which is as good.
+ */
+static void interrupt_busy(struct keeper *k)
+{
+	uint64_t until = keeper_clock_ns() + SPARE_NS;
+
+	for (struct tracee *t = threads_first(&k->threads); t; t = threads_next(&k->threads, t)) {
+		t->spared = !t->fenced && !t->in_vfork;
+		t->fenced |= t->spared;
+	}
+	while (look_at_busy(k, false) && keeper_clock_ns() < until && !k->leave_reason)
+		loop_round(k, SPARE_LOOK_NS);
+	look_at_busy(k, true);
+}
+
 static int fence(struct keeper *k)
 {
 	uint64_t began, last;
@@ -173,16 +208,7 @@ static int fence(struct keeper *k)
 
 	/* what stops from here on does so because of us */
 	k->budget.asked_ns = keeper_clock_ns();
-	for (struct tracee *t = threads_first(&k->threads); t; t = threads_next(&k->threads, t)) {
-		pid_t pid = t->guest ? t->tid : k->target;
-
-		if (t->fenced || t->in_vfork)
-			continue;
-		t->fenced = true;
-		/* ESRCH: it ended meanwhile */
-		if (procfs_activity(pid, t->tid) == ACTIVITY_BUSY && tracee_interrupt(t) < 0)
-			continue;
-	}
+	interrupt_busy(k);
 	began = last = keeper_clock_ns();
 	left = count_interrupted(k);
 	while (left) {

@@ -42,6 +42,10 @@ enum tracee_state { TRACEE_FREE, TRACEE_RUNNING, TRACEE_STOPPED, TRACEE_HELD, TR
 
 #define NO_TRAP UINT32_MAX
 
+/* Coming and leaving, one that runs has so long to be seen asleep before it is interrupted, and is looked at so often. */
+#define SPARE_NS 5000000
+#define SPARE_LOOK_NS 200000
+
 /* Wait status of a stop that has nothing to deliver: what a thread is at once its registers were moved past a hit. */
 #define STATUS_SETTLED ((PTRACE_EVENT_STOP << 16) | (SIGTRAP << 8) | 0x7f)
 
@@ -54,8 +58,8 @@ struct tracee {
 	bool interrupted;	/* PTRACE_INTERRUPT sent, or a first stop awaited: not seen yet */
 	bool fenced;		/* any fork that it makes from now on is traced */
 	bool awaited;		/* a pause waits for its stop */
-	bool spared;		/* a pause has not interrupted it: it moves bytes, and would be told that it moved fewer; or it */
-	bool runs;		/* ... when it was asked last */
+	bool spared;		/* not interrupted: it moves bytes, and would be told that it moved fewer; or it */
+	bool runs;		/* ... whenever a pause looked, since */
 	bool stuck;		/* a pause has given it up: it sleeps where nothing interrupts, and stops when it wakes */
 	bool ending;		/* HELD at its end */
 	bool stop_again;	/* taken out of a group stop to serve a hit: must go back */
@@ -71,6 +75,8 @@ struct tracee {
 	uint32_t hits;
 	uint32_t restarts;	/* of the call at: */
 	taddr restart_rip, restart_sp;
+	uint64_t runs_ns;
+	uint64_t sleeps;	/* how often it had gone to sleep by then */
 	uint64_t undone_sleeps;	/* how often it had gone to sleep when we last undid what our interrupt did to the call at: */
 	taddr undone_rip, undone_sp;
 	uint64_t undone_ns;	/* when we did so first, for that one call */

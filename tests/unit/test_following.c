@@ -312,7 +312,7 @@ static void a_mark_is_no_key(void **state)
 	for (unsigned i = 0; i < 6; i++)
 		block(64 + i * 256)[1] = KEY;
 	until(20 * MS);
-	block(64)[0] = 77;
+	block(64)[0] = link_to(64, 8); /* one value in sixteen would look like a link by chance */
 	until(40 * MS);
 	for (unsigned i = 6; i < 12; i++)
 		block(64 + i * 256)[1] = KEY;
