@@ -88,7 +88,7 @@ static void add_sample(const struct maker *mk, const struct draft *d, struct sum
 	g->sampled = its;
 }
 
-/* Of a sampled run its blocks are few of many. */
+/* Of a sampled run its blocks are few of many; of which it is not known whether they stay is not small. */
 static uint64_t kept_bytes(const struct maker *mk, const struct draft *d)
 {
 	struct summary_sample its;
@@ -97,7 +97,7 @@ static uint64_t kept_bytes(const struct maker *mk, const struct draft *d)
 	if (!d->sampled)
 		return d->kept.bytes;
 	sampled_judge(d->sampled, mk->ledger->now_us / 1e6, &its);
-	estimated = sampled_kept_bytes(&its, mk->ledger->now_us / 1e6);
+	estimated = sampled_bytes_to_ask_for(&its, mk->ledger->now_us / 1e6);
 	return estimated > d->kept.bytes ? estimated : d->kept.bytes;
 }
 

@@ -47,14 +47,22 @@ static void put_estimate(struct strbuf *sb, const char *separator, const char *n
 	put_interval(sb, separator, name, e->value, e->low, e->high);
 }
 
+/* Whoever adds up values must not add up what nobody knows. */
+static void put_kept(struct strbuf *sb, const char *name, const struct survival *v, const struct estimate *e)
+{
+	put_interval(sb, ", ", name, v->kind == SURVIVAL_UNKNOWN ? NAN : e->value, e->low, e->high);
+}
+
 static void put_estimates(struct strbuf *sb, const struct summary_sample *s)
 {
 	const struct survival *v = &s->survival;
 
 	json_key(sb, ", ", "estimate");
 	put_estimate(sb, "{", "allocs_per_minute", &s->allocs);
-	put_estimate(sb, ", ", "kept_blocks_per_minute", &s->kept_blocks);
-	put_estimate(sb, ", ", "kept_bytes_per_minute", &s->kept_bytes);
+	put_kept(sb, "kept_blocks_per_minute", v, &s->kept_blocks);
+	put_kept(sb, "kept_bytes_per_minute", v, &s->kept_bytes);
+	put_estimate(sb, ", ", "may_keep_blocks_per_minute", &s->may_keep_blocks);
+	put_estimate(sb, ", ", "may_keep_bytes_per_minute", &s->may_keep_bytes);
 	put_interval(sb, ", ", "share_kept", v->share, v->low, v->high);
 	json_bool(sb, ", ", "at_least", s->allocs.at_least);
 	json_real(sb, ", ", "share_age_s", v->age_s);

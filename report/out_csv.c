@@ -10,7 +10,8 @@
 
 #define HEAD "family,blocks,bytes,bytes_direct,allocs,frees,oldest_s,youngest_s,verdict," \
 	     "growth,bytes_per_minute,since_s,stack_end," CSV_WHERE ",tag,net,indirect_blocks,indirect_bytes,"	\
-	     "turnover,seen,followed,allocs_per_minute,kept_bytes_per_minute,kept_bytes_low,kept_bytes_high,share_kept,share_age_s,half_s"
+	     "turnover,seen,followed,allocs_per_minute,kept_bytes_per_minute,kept_bytes_low,kept_bytes_high,share_kept,share_age_s,half_s,"	\
+	     "at_least,may_keep_bytes_per_minute,bytes_taken,bytes_returned"
 
 /* What is not known, and what nothing bounds, is an empty cell. */
 static void put_known(struct strbuf *sb, double value, bool known)
@@ -27,22 +28,35 @@ static void put_sample(struct strbuf *sb, const struct summary_sample *s)
 	const struct survival *v = s ? &s->survival : NULL;
 
 	if (!v) {
-		strbuf_puts(sb, ",,,,,,,,,,");
+		strbuf_puts(sb, ",,,,,,,,,,,,");
 		return;
 	}
 	csv_string(sb, ",", survival_name(v->kind));
 	csv_number(sb, ",", s->seen);
 	csv_number(sb, ",", v->followed);
 	csv_real(sb, ",", s->allocs.value);
-	csv_real(sb, ",", s->kept_bytes.value);
+	put_known(sb, s->kept_bytes.value, v->kind != SURVIVAL_UNKNOWN);
 	csv_real(sb, ",", s->kept_bytes.low);
 	put_known(sb, s->kept_bytes.high, true);
 	csv_real(sb, ",", v->share);
 	csv_real(sb, ",", v->age_s);
 	put_known(sb, v->half_s, v->half_s > 0);
+	csv_string(sb, ",", s->allocs.at_least ? "true" : "false");
+	csv_real(sb, ",", s->may_keep_bytes.value);
 }
 
-static void put_group(struct strbuf *sb, const struct summary_group *g)
+/* Of ranges: of a group of others they are no numbers. */
+static void put_range(struct strbuf *sb, bool is_range, const struct summary_group *g)
+{
+	if (!is_range) {
+		strbuf_puts(sb, ",,");
+		return;
+	}
+	csv_number(sb, ",", g->bytes_taken);
+	csv_number(sb, ",", g->bytes_returned);
+}
+
+static void put_group(struct strbuf *sb, const struct summary *s, const struct summary_group *g)
 {
 	csv_string(sb, "", g->family);
 	csv_number(sb, ",", g->blocks);
@@ -63,6 +77,7 @@ static void put_group(struct strbuf *sb, const struct summary_group *g)
 	csv_number(sb, ",", g->kind.indirect_blocks);
 	csv_number(sb, ",", g->kind.indirect_bytes);
 	put_sample(sb, g->sampled);
+	put_range(sb, summary_family(s, g->family)->ranges, g);
 	csv_end(sb);
 }
 
@@ -97,6 +112,7 @@ static void put_refs(struct strbuf *sb, const struct summary_refs *r)
 	csv_string(sb, ",", NULL);
 	strbuf_printf(sb, ",%" PRId64 ",0,0", r->net);
 	put_sample(sb, NULL);
+	put_range(sb, false, NULL);
 	csv_end(sb);
 }
 
@@ -107,7 +123,7 @@ int out_csv(const struct summary *s, struct strbuf *sb)
 	strbuf_puts(sb, HEAD);
 	csv_end(sb);
 	for (size_t i = 0; i < s->ngroups; i++)
-		put_group(sb, &s->groups[i]);
+		put_group(sb, s, &s->groups[i]);
 	for (size_t i = 0; i < s->nrefs; i++)
 		put_refs(sb, &s->refs[i]);
 	return strbuf_error(sb);

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* out_csv: a summary as comma-separated values (RFC 4180): a head line, then a line for each group. */
+/*
+ * out_csv: a summary as comma-separated values (RFC 4180): a head line, then a line for each group. Columns are added at the end, never renamed. What they
+ * mean is said in report/out_json.h; a cell is empty where it is not known, and where nothing bounds it: kept_bytes_per_minute of a group of which it is
+ * not known whether it stays, so that the column's sum claims nothing (may_keep_bytes_per_minute has those, too). bytes_taken and bytes_returned: of ranges.
+ */
 #ifndef MM_OUT_CSV_H
 #define MM_OUT_CSV_H
 

@@ -32,7 +32,7 @@ static struct rows_item sampled_item(const struct summary_group *g)
 
 	return (struct rows_item){
 		.growing = kind == SURVIVAL_STAYS || kind == SURVIVAL_UNKNOWN, .known = kind == SURVIVAL_STAYS,
-		.rate = g->sampled ? g->sampled->kept_bytes.value : 0,
+		.rate = g->sampled ? g->sampled->may_keep_bytes.value : 0,
 	};
 }
 

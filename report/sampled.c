@@ -79,18 +79,30 @@ void sampled_merge(struct sampled *to, const struct sampled *from)
 	}
 }
 
+static bool is_known(const struct summary_sample *its)
+{
+	return its->survival.kind != SURVIVAL_UNKNOWN;
+}
+
+static struct estimate at_most(const struct estimate *e)
+{
+	return (struct estimate){ .high = e->high, .at_least = e->at_least };
+}
+
 static void judge_kept(const struct sampled *s, struct summary_sample *out)
 {
 	const struct survival *v = &out->survival;
 	const struct estimate *rate = v->kind == SURVIVAL_TABLE ? &s->late : &s->allocs;
 
-	estimate_kept(rate, v->share, v->low, v->high, &out->kept_blocks);
+	estimate_kept(rate, v->share, v->low, v->high, &out->may_keep_blocks);
 	if (v->kind == SURVIVAL_GOES)
-		out->kept_blocks = (struct estimate){ .high = out->kept_blocks.high };
-	out->kept_bytes = out->kept_blocks;
+		out->may_keep_blocks = (struct estimate){ .high = out->may_keep_blocks.high };
+	out->may_keep_bytes = out->may_keep_blocks;
 	/* of no size at all nothing is known: as much as one likes is not 0 */
 	if (s->seen)
-		estimate_scale(&out->kept_bytes, out->bytes_each);
+		estimate_scale(&out->may_keep_bytes, out->bytes_each);
+	out->kept_blocks = is_known(out) ? out->may_keep_blocks : at_most(&out->may_keep_blocks);
+	out->kept_bytes = is_known(out) ? out->may_keep_bytes : at_most(&out->may_keep_bytes);
 }
 
 /* The part of what their sites gave out that was seen. */
@@ -122,6 +134,17 @@ uint64_t sampled_kept_bytes(const struct summary_sample *its, double seconds)
 	const double bytes = its->kept_bytes.value * seconds / 60;
 
 	return bytes > 0 && bytes < 1e18 ? (uint64_t)bytes : 0;
+}
+
+uint64_t sampled_bytes_to_ask_for(const struct summary_sample *its, double seconds)
+{
+	const double bytes = its->kept_bytes.high * seconds / 60;
+
+	if (its->kept_bytes.at_least)
+		return UINT64_MAX;
+	if (is_known(its))
+		return sampled_kept_bytes(its, seconds);
+	return bytes < 1e18 ? (uint64_t)bytes : UINT64_MAX;
 }
 
 void sampled_growth(const struct summary_sample *its, double seconds, struct growth *out)

@@ -8,9 +8,10 @@
  *
  * What is kept follows from what becomes of the blocks, not from the share alone:
  *
- *	stays, unknown	rate x share
+ *	stays		rate x share
  *	table		the rate in the last fifth of the run, in which none was seen, x share
  *	goes		0; at most rate x share: those that are left are going too
+ *	unknown		nobody knows; at most rate x share. That is what it may keep, and no sum of what is kept has it
  */
 #ifndef MM_SAMPLED_H
 #define MM_SAMPLED_H
@@ -38,8 +39,14 @@ void sampled_merge(struct sampled *to, const struct sampled *from);
 /* In a run of @seconds. */
 void sampled_judge(const struct sampled *s, double seconds, struct summary_sample *out);
 
-/* What it may have kept in a run of @seconds: as is estimated. */
+/* What it has kept in a run of @seconds, as is estimated: nothing, where it is not known whether it keeps any. */
 uint64_t sampled_kept_bytes(const struct summary_sample *its, double seconds);
+
+/*
+ * Who asks for what has kept so much or more is told of it if this is that much: where a rate is a lower bound it may be anything, and where it is not known
+ * whether it stays, all that it may be.
+ */
+uint64_t sampled_bytes_to_ask_for(const struct summary_sample *its, double seconds);
 
 /* How it grows, in the words of other runs, in a run of @seconds: what follows from @its, not from the blocks that happen to be followed. */
 void sampled_growth(const struct summary_sample *its, double seconds, struct growth *out);

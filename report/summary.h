@@ -95,7 +95,8 @@ struct summary_sample {
 	double bytes_each;		/* of one, as the allocator has rounded it */
 	bool standing;			/* by now none of its allocations goes unseen, but when the budget is used up */
 	struct estimate allocs;		/* a minute */
-	struct estimate kept_blocks, kept_bytes;	/* likewise: what stays of them */
+	struct estimate kept_blocks, kept_bytes;	/* likewise: what stays of them. Not known whether it does: 0, and only the high end says something */
+	struct estimate may_keep_blocks, may_keep_bytes;	/* the same; not known whether it stays: as if what was still there did */
 	double sees;			/* the part of all allocations there that was seen */
 	bool doubted;			/* what was followed looks as if it stays, but with so few seen that cannot be said (survival_doubt) */
 	struct survival survival;

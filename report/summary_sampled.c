@@ -42,7 +42,7 @@ int summary_compare_sampled(const struct summary_group *a, const struct summary_
 	int order = rank(a) - rank(b);
 
 	if (!order)
-		order = compare_estimates(of_a->kept_bytes.value, of_b->kept_bytes.value);
+		order = compare_estimates(of_a->may_keep_bytes.value, of_b->may_keep_bytes.value);
 	if (!order)
 		order = compare_estimates(of_a->allocs.value * of_a->bytes_each, of_b->allocs.value * of_b->bytes_each);
 	return order ? order : summary_compare_numbers(of_a->seen, of_b->seen);

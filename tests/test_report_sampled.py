@@ -156,6 +156,20 @@ def test_nothing_followed_is_a_group_all_the_same(report):
     assert written["growth"]["shape"] == "unknown"
 
 
+def test_what_nobody_knows_is_in_no_sum(report):
+    """It may be anything between nothing and all; who wants to know what is possible has numbers of their own."""
+    groups = by_function(report)
+    estimate = groups["written"]["estimate"]
+    for unit, each in (("blocks", 1), ("bytes", 64)):
+        value, low, high = estimate[f"kept_{unit}_per_minute"]
+        assert (value, low) == (None, 0) and 55 * each < high < 70 * each
+        possible = estimate[f"may_keep_{unit}_per_minute"]
+        assert possible[0] == 60 * each and possible[2] == high
+    for name in ("leak", "cache", "table"):
+        assert groups[name]["estimate"]["may_keep_bytes_per_minute"] == groups[name]["estimate"]["kept_bytes_per_minute"]
+    assert sum(group["estimate"]["kept_bytes_per_minute"][0] or 0 for group in groups.values()) == 3840
+
+
 def test_words(path):
     text = mmattach("report", path)
     first, _, rest = text.partition("\n")
@@ -260,6 +274,9 @@ def test_bunches(tmp_path):
     value, low, high = estimate["allocs_per_minute"]
     assert estimate["at_least"] and value == 60 and low < 50 and high > 70
     assert "[1] keeps at least 3840 B/min (" in mmattach("report", tmp_path / "t.mmt")
+    [row] = csv.DictReader(io.StringIO(mmattach("report", "--format", "csv", tmp_path / "t.mmt")))
+    assert row["at_least"] == "true"
+    assert groups_of("--min-bytes", "1G", tmp_path / "t.mmt") == ["leak"], "it may be any number more"
 
 
 def test_stacks_share_a_site(tmp_path):
@@ -284,14 +301,17 @@ def test_csv(path):
     assert (rows["leak"]["turnover"], rows["leak"]["seen"], rows["leak"]["followed"]) == ("stays", "600", "200")
     assert float(rows["leak"]["kept_bytes_per_minute"]) == 3840
     assert float(rows["leak"]["kept_bytes_low"]) < 3840 < float(rows["leak"]["kept_bytes_high"])
+    assert (rows["written"]["kept_bytes_per_minute"], float(rows["written"]["kept_bytes_low"])) == ("", 0)
+    assert float(rows["written"]["may_keep_bytes_per_minute"]) == float(rows["leak"]["may_keep_bytes_per_minute"]) == 3840
+    assert (rows["leak"]["at_least"], rows["leak"]["bytes_taken"], rows["leak"]["bytes_returned"]) == ("false", "", "")
     assert rows["leak"]["half_s"] == "" and 0.03 < float(rows["cache"]["half_s"]) < 0.1
 
 
 def test_folded(path):
-    """Bytes that are estimated to have been kept; where there are none, no line."""
+    """Bytes that are estimated to have been kept; where there are none, or nobody knows, no line."""
     lines = dict(line.rsplit(" ", 1) for line in mmattach("report", "--format", "folded", path).splitlines())
     assert lines["main;leak"] == str(3840 * 10)
-    assert not {"main;cache", "main;table"} & set(lines)
+    assert set(lines) == {"main;leak"}, "what is not known to stay is not claimed to"
 
 
 def groups_of(*args):
@@ -300,6 +320,8 @@ def groups_of(*args):
 
 def test_filters(path):
     assert groups_of("--min-bytes", "38000", path) == ["leak", "written"], "by what is estimated for ten minutes"
+    assert groups_of("--min-bytes", "39000", path) == ["written"], "it may be more than is likely: not known is not small"
+    assert groups_of("--min-bytes", "100K", path) == [], "but not that much"
     assert groups_of("--older-than", "9m", path) == ["leak", "rare", "table", "cache"], "followed blocks of that age"
     assert groups_of("--older-than", "11m", path) == []
     assert groups_of("--focus", "cache", path) == ["cache"]

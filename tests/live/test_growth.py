@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """--growth: who was at it when memory grew, through the whole program: to the byte what /proc/PID/maps says."""
+import csv
+import io
 import json
 import pathlib
 import re
@@ -184,6 +186,9 @@ def test_trace_and_text(victim, attach, tmp_path):
     shrunken = json.loads(report(small))
     for got in (saved, shrunken):
         assert got["groups"] == live["groups"] and got["totals"] == live["totals"] and got["run"]["mode"] == "growth"
+    rows = {row["function"]: row for row in csv.DictReader(io.StringIO(report(trace, form="csv").decode()))}
+    taken = next(g for g in live["groups"] if where(g) == "take_mapped")
+    assert (int(rows["take_mapped"]["bytes_taken"]), int(rows["take_mapped"]["bytes_returned"])) == (taken["bytes_taken"], taken["bytes_returned"])
     text = report(trace, form="text").decode()
     assert re.match(r"grower \(\d+\) grew by \S+ [KM]iB in ", text)
     assert re.search(r" of 3 taken here, 12\.0 MiB in all, 4\.0 MiB given back", text)

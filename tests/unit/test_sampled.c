@@ -219,8 +219,28 @@ static void nothing_is_known(void **state)
 	(void)state;
 	assert_int_equal(out.survival.kind, SURVIVAL_UNKNOWN);
 	assert_true(isinf(out.allocs.high) && isinf(out.kept_bytes.high) && out.kept_bytes.value == 0);
+	assert_int_equal(sampled_bytes_to_ask_for(&out, 600), UINT64_MAX);
 	sampled_growth(&out, 600, &g);
 	assert_int_equal(g.shape, GROWTH_UNKNOWN);
+}
+
+/* Four fifths cannot be told from others any more: as much as all of it may be kept, but nobody says so. */
+static void what_is_not_known_is_not_kept(void **state)
+{
+	struct fact_sample s = by_chance(600, 600);
+	struct summary_sample out;
+
+	(void)state;
+	follow(&s, 100, 9);
+	s.steps[8] = (struct fact_step){ 100, 0, 80 };
+	out = judged(&s, 1);
+	assert_int_equal(out.survival.kind, SURVIVAL_UNKNOWN);
+	assert_true(out.kept_blocks.value == 0 && out.kept_blocks.low == 0 && out.kept_bytes.value == 0 && out.kept_bytes.low == 0);
+	assert_near(out.may_keep_blocks.value, 60);
+	assert_near(out.may_keep_bytes.value, 3840);
+	assert_near(out.kept_bytes.high, out.may_keep_bytes.high);
+	assert_int_equal(sampled_kept_bytes(&out, 600), 0);
+	assert_near((double)sampled_bytes_to_ask_for(&out, 600), floor(out.kept_bytes.high * 10));
 }
 
 /* --- reports of anything --- */
@@ -278,6 +298,7 @@ int main(void)
 		cmocka_unit_test(what_goes_is_not_kept),
 		cmocka_unit_test(a_table),
 		cmocka_unit_test(nothing_is_known),
+		cmocka_unit_test(what_is_not_known_is_not_kept),
 		ledger_test(any_numbers),
 	};
 
