@@ -112,7 +112,10 @@ static int tell_missing(struct replay *r, uint32_t from, uint32_t to, uint64_t u
 	f.gap.length_us = until_us > f.gap.start_us ? until_us - f.gap.start_us : 0;
 	f.gap.why = why;
 	err = ledger_take(r->ledger, &f);
-	return err < 0 ? err : note(r, "%s: blocks that were released meanwhile are still listed as held", why);
+	if (err < 0)
+		return err;
+	return note(r, "%s: blocks that were released meanwhile are still listed as held%s", why,
+		    ledger_is_sampled(r->ledger) ? "; what is estimated does not suffer, each piece has it for the whole run until then" : "");
 }
 
 static int tell_disorder(struct replay *r)
@@ -211,6 +214,16 @@ static int read_file(struct replay *r)
 
 /* --- all --- */
 
+/* Of a sampled run a piece begins with all that was estimated until then, but not with the blocks that were followed until then. */
+static int note_beginning(struct replay *r)
+{
+	if (ledger_is_sampled(r->ledger))
+		return note(r, "the trace begins with piece %u of its run: what is estimated, how old blocks become and the budget are those of the whole run until the trace's "
+			    "end; blocks that are listed, their ages, and how many were followed and went, are those followed since piece %u began",
+			    r->ledger->run.piece, r->ledger->run.piece);
+	return note(r, "the trace begins with piece %u of its run: blocks of before count as older than the watch", r->ledger->run.piece);
+}
+
 static int note_ends(struct replay *r)
 {
 	struct ledger *l = r->ledger;
@@ -218,8 +231,7 @@ static int note_ends(struct replay *r)
 
 	l->own_notes = l->nnotes;
 	if (l->run.piece > 1)
-		err = note(r, "the trace begins with piece %u of its run: blocks of before count as older than the watch",
-			   l->run.piece);
+		err = note_beginning(r);
 	if (err == 0 && !l->ended)
 		err = note(r, "the trace ends at %.1f s without an end: mmattach was killed or is still writing it%s",
 			   (double)l->now_us / 1e6, l->run.piece ? ", or there are later pieces" : "");

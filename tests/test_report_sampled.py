@@ -370,6 +370,30 @@ def test_pieces(tmp_path):
     assert seen(second) == {"leak": (600, 0, "stays"), "rare": (3, 0, "unknown")}
 
 
+def test_what_a_piece_alone_tells(tmp_path):
+    """What is estimated is the whole run's; of the blocks it has its own only, and says so."""
+    first, second = pieces(tmp_path)
+    text = mmattach("report", second)
+    assert "sampled for 10m: 1 place keeps what it takes, about 3840 B/min (" in text
+    assert "followed  0 blocks: 0 went, 0 are still there\n" in text
+    for words in ("begins with piece 2 of its run: what is estimated, how old blocks become and the budget are those of the whole run until the trace's end;",
+                  "and how many were followed and went, are those followed since piece 2 began"):
+        assert words in text
+    assert "older than the watch" not in text
+    assert "begins with piece" not in mmattach("report", first) and "begins with piece" not in mmattach("report", first, second)
+
+
+def test_a_piece_is_missing(tmp_path):
+    first, _ = pieces(tmp_path)
+    third = begin(piece=3)
+    third.put("TIME", 300 * SECOND)
+    sample(third, LEAK, 600, STAY, **rounds(1, 600))
+    third.put("END")
+    (tmp_path / "svc.0003.mmt").write_bytes(third.bytes())
+    text = mmattach("report", first, tmp_path / "svc.0003.mmt")
+    assert "piece 2 of the trace is missing: blocks that were released meanwhile are still listed as held; what is estimated does not suffer" in text
+
+
 def test_shrunken(path, tmp_path):
     """The same report, but for the name of the file; of pieces, each shrunken alone, too."""
     mmattach("shrink", path, "-o", tmp_path / "small.mmt")
