@@ -72,6 +72,8 @@ static const char *why_not(const struct options *o)
 		return "--thread and --module leave out what others take, and what is seen must be a fair sample of all";
 	if (o->unwinder != UNWINDER_CFI)
 		return "another unwinder than our own makes threads wait";
+	if (o->depth < 2 || !o->stack_bytes)
+		return "it must be seen who calls a function that calls malloc, or all callers of a wrapper are one place; with --depth 1 or --stack-bytes 0 nobody is";
 	return NULL;
 }
 

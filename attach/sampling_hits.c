@@ -8,6 +8,7 @@
  *	any other			it counts for its stack, of whose blocks a fair sample is followed
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 #include <sys/uio.h>
 
@@ -43,6 +44,15 @@ static taddr caller_of(const struct sampling *s, uint32_t number, uint32_t skip)
 	uint32_t frames[2];
 
 	return defs_path(d, defs_stack(d, number), frames, skip + 1) > skip ? d->frames[frames[skip]].pc : 0;
+}
+
+static void note_caller(const struct sampling *s, struct sampling_site *site, uint32_t number, taddr caller)
+{
+	const struct defs *d = &s->recorder->ledger.defs;
+	uint32_t stack = defs_stack(d, number);
+
+	site->has_caller |= caller != 0;
+	site->is_cut |= !caller && stack != DEFS_NONE && d->stacks[stack].end == MMT_END_CUT;
 }
 
 static void put_alloc(struct sampling *s, uint32_t i, taddr block, uint64_t head, uint64_t now_ns)
@@ -110,6 +120,7 @@ static int take(struct sampling *s, uint32_t site, const struct record_hit *hit,
 	if (r < 0)
 		return r;
 	caller = caller_of(s, number, s->sites.all[site].function != 0);
+	note_caller(s, &s->sites.all[site], number, caller);
 	if (s->sites.all[site].role == SAMPLING_INNER && seen_elsewhere(s, &s->sites.all[site], caller)) {
 		(void)following_taken(s->following, block, now_ns);
 		return 0;
@@ -157,4 +168,15 @@ void sampling_hit(struct sampling *s, const struct record_hit *hit)
 		s->tally->out_of_memory |= take(s, site - s->sites.all, hit, block, &words) == -ENOMEM;
 	else
 		s->tally->unread_sizes++;
+}
+
+void sampling_hits_notes(struct sampling *s, uint64_t now_ns)
+{
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < s->sites.n; i++)
+		n += s->sites.all[i].is_cut && !s->sites.all[i].has_caller;
+	if (n)
+		recorder_note(s->recorder, recorder_time(s->recorder, now_ns), "who calls the function around it was never seen at %" PRIu32
+			      " places, as too little of the stack was copied (--stack-bytes): if it passes on what it takes, all its callers are one place", n);
 }

@@ -42,4 +42,7 @@ struct planting_own sampling_modules_own(struct sampling *s);
 /* Targets from number @first on are new: their callers, in all modules that were looked through before. 0 or -ENOMEM. */
 must_check int sampling_modules_find_callers(struct sampling *s, uint32_t first);
 
+/* What hits never showed: when all is over. */
+void sampling_hits_notes(struct sampling *s, uint64_t now_ns);
+
 #endif

@@ -46,6 +46,8 @@ struct sampling_site {
 	uint64_t records;		/* hits that came to us: more than a meter counts (meter.h) */
 	uint64_t unknown;		/* inner: of them, by callers that have no trap */
 	uint32_t nstacks;		/* that lead to it */
+	bool has_caller;		/* one of them shows who called the function around it; */
+	bool is_cut;			/* one ends before that, as no more of it was copied */
 	/* sampling_rounds */
 	uint64_t gone, gone_then;	/* blocks: until now, and when its period was last doubled */
 	uint8_t doubled;		/* so often */

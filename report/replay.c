@@ -218,8 +218,8 @@ static int read_file(struct replay *r)
 static int note_beginning(struct replay *r)
 {
 	if (ledger_is_sampled(r->ledger))
-		return note(r, "the trace begins with piece %u of its run: what is estimated, how old blocks become and the budget are those of the whole run until the trace's "
-			    "end; blocks that are listed, their ages, and how many were followed and went, are those followed since piece %u began",
+		return note(r, "the trace begins with piece %u of its run: what is estimated, how old blocks become and the budget are those of the whole run until the "
+			    "trace's end; blocks that are listed, their ages, and how many were followed and went, are those followed since piece %u began",
 			    r->ledger->run.piece, r->ledger->run.piece);
 	return note(r, "the trace begins with piece %u of its run: blocks of before count as older than the watch", r->ledger->run.piece);
 }

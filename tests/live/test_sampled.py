@@ -7,6 +7,7 @@ earnest, so that it takes seconds and not minutes, whatever else this machine do
 import json
 import os
 import pathlib
+import re
 import subprocess
 import time
 
@@ -100,7 +101,18 @@ def test_callers_of_a_wrapper_are_told_apart(victim):
     assert "site_leak_wrapped" in staying(report)
     assert_rate(report, "site_leak_wrapped")
     told = {g["stack"][0]["function"] for g in report["groups"] if leaf(g).startswith("site_wrapped")}
+    assert not [note for note in report["notes"] if "--stack-bytes" in note]
     assert "victim_alloc" not in told, "what was seen inside of the wrapper is forgotten when its callers are watched"
+    target.end()
+
+
+def test_stacks_too_short_for_callers(victim):
+    """Who calls the wrapper cannot be seen: that is said."""
+    target = victim("sampled", "-r", "3000", "-w")
+    report = watch_for(target, 6, "--stack-bytes", "1", budget="20%")
+    assert_untouched(target)
+    [note] = [note for note in report["notes"] if "too little of the stack was copied (--stack-bytes)" in note]
+    assert re.search(r"was never seen at \d+ places", note)
     target.end()
 
 

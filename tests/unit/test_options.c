@@ -535,6 +535,12 @@ static void test_budget_goes_with(void **state)
 	refuse("fair sample", "", "-p", "1", "--budget", "1%", "--module", "x");
 	refuse("makes threads wait", "", "-p", "1", "--budget", "1%", "--unwinder", "dwfl");
 	refuse("as it is", "", "-p", "1", "--budget", "1%", "--growth");
+	refuse("callers of a wrapper are one place", "", "-p", "1", "--budget", "1%", "--depth", "1");
+	refuse("callers of a wrapper are one place", "", "-p", "1", "--budget", "1%", "--stack-bytes", "0");
+	l = accept("-p", "1", "--budget", "1%", "--depth", "2", "--stack-bytes", "1");
+	options_fini(&l.o);
+	l = accept("-p", "1", "--depth", "1", "--stack-bytes", "0");
+	options_fini(&l.o);
 }
 
 static void test_scan(void **state)
