@@ -143,6 +143,9 @@ void newproc_exec(struct keeper *k, struct tracee *t)
 	trap_forget_all(&k->traps);
 	close(k->mem);
 	k->mem = procfs_open_mem(k->target);
+	if (k->traps.maps > 0)
+		close(k->traps.maps);
+	k->traps.maps = procfs_open_maps(k->target);
 	forget_old_threads(k, t);
 	hit_hold(k, t, false, false);
 	keeper_record(k, RECORD_EXEC, RECORD_HELD, t->tid, 0, t->hold);

@@ -362,7 +362,7 @@ pid_t procfs_living_thread(pid_t pid)
 	return r < 0 && r != -ENOENT ? -r : 0;
 }
 
-int procfs_open_mem(pid_t pid)
+static int open_file(pid_t pid, const char *name, int how)
 {
 	pid_t tid = procfs_living_thread(pid);
 	char path[64];
@@ -370,7 +370,17 @@ int procfs_open_mem(pid_t pid)
 
 	if (!tid)
 		return -ENOENT;
-	put(put_number(put(path, "/proc/"), tid), "/mem");
-	fd = open(path, O_RDWR | O_CLOEXEC);
+	put(put_number(put(path, "/proc/"), tid), name);
+	fd = open(path, how | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
+}
+
+int procfs_open_mem(pid_t pid)
+{
+	return open_file(pid, "/mem", O_RDWR);
+}
+
+int procfs_open_maps(pid_t pid)
+{
+	return open_file(pid, "/maps", O_RDONLY);
 }

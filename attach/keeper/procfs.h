@@ -15,6 +15,9 @@ pid_t procfs_living_thread(pid_t pid);
 /* Open the memory of @pid for reading and writing; fd or -errno. */
 int procfs_open_mem(pid_t pid);
 
+/* Open its list of mappings; fd or -errno. */
+int procfs_open_maps(pid_t pid);
+
 enum activity {
 	ACTIVITY_ASLEEP,	/* blocked in the kernel, not in the middle of making a process: safe to leave alone */
 	ACTIVITY_BUSY,		/* runs, may run, is stopped, or is inside fork or clone */

@@ -279,5 +279,6 @@ int seize_process(struct keeper *k, pid_t pid)
 		k->mem = -1;
 		return r == -ENOENT ? -ESRCH : r == -EACCES ? -EPERM : r;
 	}
+	k->traps.maps = procfs_open_maps(pid);
 	return seize_with_timer(k);
 }

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "attach/keeper/codemap.h"
+
 #define INT3 0xcc
 
 static uint32_t slot_of(taddr addr)
@@ -93,7 +95,7 @@ static bool is_the_files(const struct traps *ts, int mem, const struct site *s)
 {
 	uint8_t now[SITE_BYTES];
 
-	if (pread(mem, now, s->nbytes, (off_t)s->addr) != s->nbytes)
+	if (!codemap_is_code(ts->maps, s->addr) || pread(mem, now, s->nbytes, (off_t)s->addr) != s->nbytes)
 		return false;
 	hide_ours(ts, s, now, s->nbytes);
 	return memcmp(now, s->bytes, s->nbytes) == 0;

@@ -4,7 +4,7 @@
  *
  * The keeper's own copy of the sites (same numbers as in shared memory), found
  * by address. Every write is one byte, through /proc/PID/mem, after a look at
- * what stands there: a trap is planted only where the code is the file's, and
+ * what stands there: a trap is planted only where code is mapped and is the file's, and
  * lifted only where an int3 still stands among bytes that are mostly the
  * file's. If a module was unmapped and something else lies there now, nothing
  * is written.
@@ -40,6 +40,7 @@ struct trap {
 
 struct traps {
 	uint32_t bound;			/* all traps at and above it are NONE */
+	int maps;			/* /proc/PID/maps, asked before anything is planted (codemap.h); 0: nobody is */
 	uint16_t slots[TRAP_HASH];	/* open addressing by address: index + 1 */
 	struct trap all[SHARED_SITES];
 };
