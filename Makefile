@@ -7,6 +7,7 @@
 #	make unit         only the unit tests
 #	make fuzz         each parser under libFuzzer for FUZZ_TIME seconds (clang; 60 if not set)
 #	make bench        what a hit costs, in ratios
+#	make soak         a long watch with a budget, for SECONDS (an hour if not set)
 #	make demo         attach to a leaky service and print the report
 #	make install      DESTDIR, prefix
 #
@@ -91,7 +92,7 @@ CLANG ?= clang
 FUZZ_TIME ?= 60
 
 .DELETE_ON_ERROR:
-.PHONY: all check unit units tools libcs victims fault real fuzzers fuzz libfuzzers benches bench demo layers install clean FORCE
+.PHONY: all check unit units tools libcs victims fault real fuzzers fuzz libfuzzers benches bench soak demo layers install clean FORCE
 
 all: mmattach
 
@@ -352,6 +353,11 @@ unit: units
 
 bench: all tools benches build/victims/sampled $(B)/unit/test_names
 	$(PYTHON) bench/run.py
+
+SECONDS ?= 3600
+soak: export MM_BUILD = $(B)
+soak: all build/victims/sampled
+	$(PYTHON) tests/live/soak.py $(SECONDS)
 
 demo: all victims
 	sh demo/demo.sh

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: MIT
+"""A long watch with a budget: what mmattach takes for itself stays flat, and a trace in pieces is told as the run was.
+
+	python3 tests/live/soak.py [SECONDS]		an hour, if not said
+
+tests/victims/sampled leaks all the while. Every now and then the memory of both processes of mmattach is looked at. It may grow
+in the first third, until as many blocks are followed as will be; from then on it must not. MM_BUILD says which variant (harness.py).
+"""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+from harness import MMATTACH, Victim, Watch
+from untouched import assert_untouched
+
+BUDGET = 0.01
+ROTATE = 65536
+MORE_KB = 2048  # tables grow by doubling, and what malloc has had once it keeps
+LOOKS = 60
+
+
+def resident_kb(pid):
+    """0: it has ended."""
+    try:
+        lines = pathlib.Path(f"/proc/{pid}/status").read_text().splitlines()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.startswith("VmRSS:")), 0)
+
+
+def report_of(*pieces):
+    made = subprocess.run([MMATTACH, "report", "--format", "json", "--top", "0", *pieces], capture_output=True, check=True)
+    return json.loads(made.stdout)
+
+
+class Soak:
+    """One run of so many seconds, with its trace in @folder."""
+
+    def __init__(self, folder, seconds, rate=20000):
+        self.folder, self.seconds, self.rate = folder, seconds, rate
+        self.looks = []  # (seconds since the beginning, kB of the controller, kB of the keeper)
+
+    def run(self):
+        target = Victim("sampled", "-r", str(self.rate))
+        try:
+            self.watch(target)
+            assert_untouched(target)
+            target.end()
+        finally:
+            target.kill()
+        self.pieces = sorted(self.folder.glob("t.*.mmt"))
+        return self
+
+    def watch(self, target):
+        last = self.folder / "report.json"
+        interval = max(1, self.seconds // LOOKS)
+        watch = Watch("-p", target.pid, "--budget", f"{100 * BUDGET:g}%", "-d", f"{self.seconds}s", "--top", "0", "--report", last,
+                      "--interval", f"{interval}s", "--raw", "-o", self.folder / "t.mmt", "--rotate", ROTATE).wait_watching()
+        keeper, began = watch.keeper(), time.monotonic()
+        try:
+            while watch.alive() and time.monotonic() - began < self.seconds + 120:
+                self.look(watch.pid, keeper, time.monotonic() - began)
+                time.sleep(interval)
+            assert watch.wait() == 0, watch.said()
+        finally:
+            if watch.alive():
+                watch.interrupt()  # its keeper lets the target go
+                watch.wait()
+        self.report = json.loads(last.read_text())
+
+    def look(self, *who_and_when):
+        controller, keeper, at = who_and_when
+        found = at, resident_kb(controller), resident_kb(keeper)
+        if at < self.seconds and all(found[1:]):
+            self.looks.append(found)
+
+    def memory(self):
+        """(most in the second third, most in the last) of the controller, and of the keeper, in kB."""
+        middle = [look for look in self.looks if 1 / 3 <= look[0] / self.seconds < 2 / 3]
+        late = [look for look in self.looks if look[0] / self.seconds >= 2 / 3]
+        return [(max(look[who] for look in middle), max(look[who] for look in late)) for who in (1, 2)]
+
+    def assert_memory_flat(self):
+        for who, (middle, late) in zip(("controller", "keeper"), self.memory()):
+            assert late <= middle + MORE_KB, f"the {who}'s memory: {middle} kB in the second third, {late} in the last: {self.looks}"
+
+    def assert_pieces_bounded(self):
+        assert len(self.pieces) > 1
+        # names of modules and what is alive are told anew in each, and a block is written whole
+        assert max(piece.stat().st_size for piece in self.pieces) < 3 * ROTATE, [piece.stat().st_size for piece in self.pieces]
+
+    def assert_told_exactly(self):
+        """Of all pieces together: what the run itself has said."""
+        run, told = self.report, report_of(*self.pieces)
+        assert told["run"]["mode"] == run["run"]["mode"] == "sampled"
+        for name in ("duty", "budget", "seconds", "events", "lost"):
+            assert told["run"][name] == run["run"][name], name
+        assert told["totals"] == run["totals"]
+        assert told["groups"] == run["groups"]
+        alone = [report_of(piece) for piece in self.pieces]
+        assert {piece["run"]["mode"] for piece in alone} == {"sampled"}
+        for name in ("allocs", "frees"):
+            assert sum(piece["totals"][name] for piece in alone) == run["totals"][name], name
+
+    def assert_promise_kept(self):
+        budget = self.report["run"]["budget"]
+        assert budget["promise"] == BUDGET
+        assert budget["spent"] <= BUDGET
+
+    def told(self):
+        budget, (controller, keeper) = self.report["run"]["budget"], self.memory()
+        return (f"{self.seconds} s: controller {controller[0]} kB, then {controller[1]}; keeper {keeper[0]} kB, then {keeper[1]}; {len(self.pieces)} pieces, "
+                f"the largest of {max(piece.stat().st_size for piece in self.pieces)} bytes; {100 * budget['spent']:.2f} % used, "
+                f"{100 * budget['worst_ten_seconds']:.2f} % in the worst ten seconds")
+
+
+def soak(folder, seconds):
+    run = Soak(folder, seconds).run()
+    run.assert_memory_flat()
+    run.assert_pieces_bounded()
+    run.assert_told_exactly()
+    run.assert_promise_kept()
+    return run
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory(prefix="mm-soak-") as where:
+        print(soak(pathlib.Path(where), int(sys.argv[1]) if len(sys.argv) > 1 else 3600).told())
