@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "report/json.h"
+#include "report/unknown.h"
 
 void json_budget(struct strbuf *sb, const struct summary_budget *b)
 {
@@ -91,6 +92,7 @@ void json_sample(struct strbuf *sb, const struct summary_sample *s)
 {
 	json_number(sb, ", ", "seen", s->seen);
 	json_string(sb, ", ", "turnover", survival_name(s->survival.kind));
+	json_text(sb, ", ", "why_unknown", s->survival.kind == SURVIVAL_UNKNOWN ? unknown_name(unknown_reason(s)) : NULL);
 	put_estimates(sb, s);
 	put_survival(sb, s->steps);
 }

@@ -13,8 +13,9 @@
  *	  "totals":   {allocs, frees, unmatched_frees, double_frees, live_blocks, live_bytes},
  *	  "groups":   [{family, tag, blocks, bytes, bytes_direct, allocs, frees, oldest_s, youngest_s, verdict, split,
  *	                indirect_blocks, indirect_bytes,
- *	                seen, turnover, estimate: {allocs_per_minute, kept_blocks_per_minute, kept_bytes_per_minute, may_keep_blocks_per_minute,
- *	                may_keep_bytes_per_minute, share_kept: [value, low, high], at_least, share_age_s, followed, followed_to_share_age, share_seen, half_s}, survival: [{age_s, at_risk, gone, unknown}],
+ *	                seen, turnover, why_unknown, estimate: {allocs_per_minute, kept_blocks_per_minute, kept_bytes_per_minute, may_keep_blocks_per_minute,
+ *	                may_keep_bytes_per_minute, share_kept: [value, low, high], at_least, share_age_s, followed, followed_to_share_age,
+ *	                share_seen, half_s}, survival: [{age_s, at_risk, gone, unknown}],
  *	                growth: {shape, bytes_per_minute, since_s}, series: [[seconds, bytes]], samples, wrappers, stack_end,
  *	                stack: [{pc, module, build_id, offset, function, linkage, file, line, inlined}]}],
  *	  "refs":     [{family, noun, objects, net, older, counted, oldest_s, youngest_s,
@@ -45,7 +46,8 @@
  * followed_to_share_age of the followed blocks have reached. Where turnover is "unknown" their value is null, low is 0, and high is as much as it may be: sums over
  * groups have what is known. may_keep_... are the same numbers, but of "unknown" groups those that would be kept if what is still there at share_age_s stayed: sums have
  * what is possible, too. share_seen: the part of all allocations there that was seen. half_s: half had gone by that age; null:
- * not so many have. turnover: "stays", "goes", "table" (stays, but nothing was added in the last fifth of the run) or "unknown" (report/survival.h). blocks, bytes,
+ * not so many have. turnover: "stays", "goes", "table" (stays, but nothing was added in the last fifth of the run) or "unknown" (report/survival.h). why_unknown:
+ * the first reason for that, a word of report/unknown.h; else null. blocks, bytes,
  * allocs, frees and totals are those of followed blocks; growth is what follows from turnover and estimate. kept bytes are those of chunks, as the allocator
  * rounds them.
  * The files that the run was read from are not named: reports of one run are the same, whichever way they are made.

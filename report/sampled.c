@@ -113,8 +113,6 @@ static double sees_of(const struct sampled *s, double seconds)
 
 void sampled_judge(const struct sampled *s, double seconds, struct summary_sample *out)
 {
-	bool stays;
-
 	*out = (struct summary_sample){
 		.seen = s->seen, .late_seen = s->late_seen, .bytes_each = s->seen ? (double)s->chunk_bytes / (double)s->seen : 0,
 		.standing = s->stacks && s->standing == s->stacks, .allocs = s->allocs,
@@ -123,9 +121,7 @@ void sampled_judge(const struct sampled *s, double seconds, struct summary_sampl
 	for (unsigned i = 0; i < SURVIVAL_STEPS; i++)
 		out->steps[i] = s->steps[i];
 	survival_judge(out->steps, s->seen, s->late_seen, &out->survival);
-	stays = out->survival.kind == SURVIVAL_STAYS;
-	survival_doubt(&out->survival, out->sees);
-	out->doubted = stays && out->survival.kind != SURVIVAL_STAYS;
+	out->doubt = survival_doubt(&out->survival, out->sees);
 	judge_kept(s, out);
 }
 

@@ -163,6 +163,7 @@ void survival_judge(const struct survival_step steps[SURVIVAL_STEPS], uint64_t s
 	quantile_share(least.left[known.known] * known.n[known.known], known.n[known.known], &out->low, &unused);
 	from = known.known >= LATE_STEPS ? known.known - (LATE_STEPS - 1) : 0;
 	out->late = goes_from(steps, from, false);
+	out->late_from_s = ages[from];
 	out->followed_s = followed_for(steps);
 	out->lost = goes_from(steps, from, true);
 	out->kind = kind_of(out);
@@ -184,10 +185,13 @@ unsigned survival_left(const struct survival_step steps[SURVIVAL_STEPS], double 
  * Were its blocks given out again after a time t, of as many addresses as it gives out in t, then a followed one would be seen to be given out again, in each
  * t that it is followed, with the probability @sees.
  */
-void survival_doubt(struct survival *s, double sees)
+enum survival_doubt survival_doubt(struct survival *s, double sees)
 {
 	const double noticed = s->age_s > 0 ? sees * s->followed_s / (s->age_s / 3) : 0;
+	const enum survival_doubt doubt = noticed < NOTICED ? SURVIVAL_UNNOTICED : s->late > LATE_FEW * sees ? SURVIVAL_NOTICED : SURVIVAL_SURE;
 
-	if (s->kind == SURVIVAL_STAYS && (noticed < NOTICED || s->late > LATE_FEW * sees))
-		s->kind = SURVIVAL_UNKNOWN;
+	if (s->kind != SURVIVAL_STAYS || doubt == SURVIVAL_SURE)
+		return SURVIVAL_SURE;
+	s->kind = SURVIVAL_UNKNOWN;
+	return doubt;
 }

@@ -50,7 +50,7 @@ struct survival {
 	uint64_t followed;		/* in all */
 	uint64_t old;			/* at risk at age_s */
 	double half_s;			/* about half had gone by this age; 0: not so many have */
-	double late;			/* of the old ones (the last tenfold of age), so many go */
+	double late, late_from_s;	/* of the old ones (the last tenfold of age, which begins at late_from_s), so many go */
 	double lost;			/* so many go, or it cannot be told of them any more */
 	double followed_s;		/* how long blocks were followed, added up */
 };
@@ -74,9 +74,12 @@ unsigned survival_left(const struct survival_step steps[SURVIVAL_STEPS], double 
 
 /*
  * Only a part @sees (0 to 1) of what the site gives out was seen. `stays` becomes unknown where hardly anybody would have noticed that blocks are given out
- * again, had each lived for a third of the age that they seem to reach; or where it was noticed more often than is to be had with blocks that stay.
+ * again, had each lived for a third of the age that they seem to reach (UNNOTICED); or where it was noticed more often than is to be had with
+ * blocks that stay (NOTICED): of those that went unnoticed there are the more.
  */
-void survival_doubt(struct survival *s, double sees);
+enum survival_doubt { SURVIVAL_SURE, SURVIVAL_UNNOTICED, SURVIVAL_NOTICED };
+
+enum survival_doubt survival_doubt(struct survival *s, double sees);
 
 const char *survival_name(enum survival_kind kind);
 

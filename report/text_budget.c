@@ -5,9 +5,11 @@
 #include <math.h>
 
 #include "report/text_head.h"
+#include "report/unknown.h"
 #include "report/words.h"
 
 #define TEN 10.0	/* seconds, in any of which the promise holds */
+#define NEARLY_ALL 0.9	/* of what a place takes: hardly more is to be had */
 
 /* A promise is said as it was given, to four digits: 0.25% is not 0.2%. Nor is what was used of less than one percent. */
 static void put_share(struct strbuf *sb, double share)
@@ -85,10 +87,35 @@ static void put_unseen(struct strbuf *sb, const struct summary_budget *b)
 		text_head_label(sb, "not seen");
 		strbuf_puts(sb, "anything for ");
 		words_seconds(sb, b->closed_s);
-		strbuf_puts(sb, " in all (");
+		strbuf_puts(sb, " in all, ");
+		put_share(sb, b->wall_s > 0 ? b->closed_s / b->wall_s : 1);
+		strbuf_puts(sb, " of the watch (");
 		words_times(sb, (double)b->closed);
 		strbuf_puts(sb, "), as the budget was used up\n");
 	}
+}
+
+/* Who saw all has seen too little of what is seldom; who saw a part only would have seen more for more. */
+static void put_unclear(struct strbuf *sb, const struct summary *s)
+{
+	uint64_t few = 0, in_part = 0;
+
+	for (size_t i = 0; i < s->ngroups; i++) {
+		const struct summary_sample *its = s->groups[i].sampled;
+
+		if (!its || !unknown_for_want(unknown_reason(its)))
+			continue;
+		few++;
+		in_part += its->sees < NEARLY_ALL;
+	}
+	if (!few)
+		return;
+	text_head_label(sb, "unclear");
+	words_count(sb, few, "place");
+	strbuf_puts(sb, " of which too little was seen to know whether it stays: a longer watch would tell");
+	if (in_part)
+		strbuf_printf(sb, ", of %" PRIu64 " a larger --budget, too", in_part);
+	strbuf_putc(sb, '\n');
 }
 
 /* Blocks of which nothing more could be told are neither here nor there. */
@@ -113,7 +140,8 @@ void text_budget(struct strbuf *sb, const struct summary *s)
 		put_sites(sb, s, b);
 		put_unseen(sb, b);
 	}
+	put_unclear(sb, s);
 	put_followed(sb, &s->totals);
 	text_head_line(sb, "numbers", "are estimates, as not every call was seen: the brackets are for the true ones, 95 times of 100, if calls come evenly; what is called thousands "
-		       "of times a second may be several times as much");
+		       "of times a second may be several times as much; a rate that changed is told as it was when traps stood, which need not be its mean");
 }

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "report/sampled.h"
+#include "report/unknown.h"
 #include "report/words.h"
 
 #define CELL_KEPT 34
@@ -63,50 +64,68 @@ static void put_about_seconds(struct strbuf *sb, double seconds)
 
 /* --- what becomes of the blocks --- */
 
-static uint64_t sum_of_unknown(const struct summary_sample *its)
+static void put_lost_sight(struct strbuf *sb, const struct summary_sample *its)
 {
-	uint64_t sum = 0;
-
-	for (unsigned i = 0; i < SURVIVAL_STEPS; i++)
-		sum += its->steps[i].unknown;
-	return sum;
+	strbuf_printf(sb, "%" PRIu64 " of the %" PRIu64 " blocks that were followed were written to, and it cannot be told whether they are the same",
+		      unknown_lost(its), its->survival.followed);
 }
 
-/* The old ones do not go, and yet that is not enough to say that they stay. */
-static void put_why_still(struct strbuf *sb, const struct summary_sample *its)
+/* So few are seen when they are given out, that others may have come in the places of those that are followed. */
+static void put_doubt(struct strbuf *sb, const struct summary_sample *its)
 {
-	if (its->survival.share <= SURVIVAL_CHANCE)
-		strbuf_puts(sb, "hardly any is left, and these may be others, in the places of those that went");
-	else
-		strbuf_printf(sb, "what was followed does, but nothing was added in the last fifth of the watch, and %" PRIu64
-			      " seen are too few to call it a table", its->seen);
-}
-
-/* The first reason that holds. */
-static void put_why_unknown(struct strbuf *sb, const struct summary_sample *its)
-{
-	const struct survival *v = &its->survival;
-	const uint64_t lost = sum_of_unknown(its);
-
-	if (v->followed < SURVIVAL_ENOUGH) {
-		strbuf_puts(sb, v->followed ? "only " : "");
-		words_count(sb, v->followed, "block");
-		strbuf_puts(sb, v->followed == 1 ? " was followed" : " were followed");
-	} else if (lost * 2 >= v->followed) {
-		strbuf_printf(sb, "%" PRIu64 " of the %" PRIu64 " blocks that were followed were written to, and it cannot be told whether they are the same",
-			      lost, v->followed);
-	} else if (v->age_s < SURVIVAL_MIN_AGE_S) {
-		strbuf_printf(sb, "too few of the %" PRIu64 " blocks that were followed have come to an age of ", v->followed);
-		words_seconds(sb, SURVIVAL_MIN_AGE_S);
-	} else if (its->doubted) {
+	if (its->doubt == SURVIVAL_UNNOTICED) {
 		strbuf_puts(sb, "all looks as if it did, but of what it takes only ");
 		words_percent(sb, its->sees, 1);
 		strbuf_puts(sb, " was seen, and others may be in the places of those that were");
-	} else if (v->old < SURVIVAL_ENOUGH) {
-		strbuf_printf(sb, "most of it goes, and of the rest too few blocks were followed (%" PRIu64 ")", v->old);
-	} else if (survival_is_still(v)) {
-		put_why_still(sb, its);
-	} else {
+		return;
+	}
+	strbuf_puts(sb, "nearly all looks as if it did, but ");
+	words_percent(sb, its->survival.late, 1);
+	strbuf_puts(sb, " of the old ones were seen to go, though of what it takes only ");
+	words_percent(sb, its->sees, 1);
+	strbuf_puts(sb, " was seen: more have gone unseen, with others in their places");
+}
+
+static void put_few(struct strbuf *sb, uint64_t followed)
+{
+	strbuf_puts(sb, followed ? "only " : "");
+	words_count(sb, followed, "block");
+	strbuf_puts(sb, followed == 1 ? " was followed" : " were followed");
+}
+
+static void put_young(struct strbuf *sb, uint64_t followed)
+{
+	strbuf_printf(sb, "too few of the %" PRIu64 " blocks that were followed have come to an age of ", followed);
+	words_seconds(sb, SURVIVAL_MIN_AGE_S);
+}
+
+static void put_why_unknown(struct strbuf *sb, const struct summary_sample *its)
+{
+	switch (unknown_reason(its)) {
+	case UNKNOWN_FEW:
+		put_few(sb, its->survival.followed);
+		break;
+	case UNKNOWN_WRITTEN:
+		put_lost_sight(sb, its);
+		break;
+	case UNKNOWN_YOUNG:
+		put_young(sb, its->survival.followed);
+		break;
+	case UNKNOWN_UNNOTICED:
+	case UNKNOWN_NOTICED:
+		put_doubt(sb, its);
+		break;
+	case UNKNOWN_FEW_LEFT:
+		strbuf_printf(sb, "most of it goes, and of the rest too few blocks were followed (%" PRIu64 ")", its->survival.old);
+		break;
+	case UNKNOWN_HARDLY_ANY:
+		strbuf_puts(sb, "hardly any is left, and these may be others, in the places of those that went");
+		break;
+	case UNKNOWN_NO_TABLE:
+		strbuf_printf(sb, "what was followed does, but nothing was added in the last fifth of the watch, and %" PRIu64
+			      " seen are too few to call it a table", its->seen);
+		break;
+	default:
 		strbuf_puts(sb, "some stay, and some go late");
 	}
 }
@@ -128,7 +147,7 @@ static void put_survivors(struct strbuf *sb, const struct summary_sample *its)
 	words_percent(sb, v->low, 1);
 	strbuf_puts(sb, " to ");
 	words_percent(sb, v->high, 1);
-	strbuf_puts(sb, its->doubted ? ") of it seems to be still there after " : ") of it is still there after ");
+	strbuf_puts(sb, its->doubt != SURVIVAL_SURE ? ") of it seems to be still there after " : ") of it is still there after ");
 	words_seconds(sb, v->age_s);
 	strbuf_puts(sb, ", as ");
 	words_count(sb, v->old, "followed block");
@@ -164,6 +183,16 @@ static void put_ages(struct strbuf *sb, const struct summary_sample *its)
 
 /* --- an entry --- */
 
+/* Less than half has gone by the age of which enough is known; but the old ones go on going. */
+static void put_late(struct strbuf *sb, const struct survival *v)
+{
+	strbuf_puts(sb, ", but late: of what came to an age of ");
+	words_seconds(sb, v->late_from_s);
+	strbuf_puts(sb, ", ");
+	words_percent(sb, v->late, 1);
+	strbuf_puts(sb, " went after that");
+}
+
 static void put_first_words(struct strbuf *sb, const struct text_part *part, const struct summary_sample *its)
 {
 	switch (its->survival.kind) {
@@ -180,7 +209,7 @@ static void put_first_words(struct strbuf *sb, const struct text_part *part, con
 			strbuf_puts(sb, ": half of it within ");
 			put_about_seconds(sb, its->survival.half_s);
 		} else {
-			strbuf_puts(sb, ", slowly");
+			put_late(sb, &its->survival);
 		}
 		break;
 	default:
@@ -241,6 +270,19 @@ void text_sampled_heads(struct strbuf *sb)
 	strbuf_puts(sb, "  ");
 }
 
+static void put_goes_cell(struct strbuf *sb, const struct survival *v)
+{
+	if (v->half_s > 0) {
+		strbuf_puts(sb, "half gone in ");
+		put_about_seconds(sb, v->half_s);
+		return;
+	}
+	strbuf_puts(sb, "goes late: ");
+	words_percent(sb, v->late, 1);
+	strbuf_puts(sb, " after ");
+	words_seconds(sb, v->late_from_s);
+}
+
 static void put_kept_cell(struct strbuf *sb, const struct summary_sample *its)
 {
 	const struct survival *v = &its->survival;
@@ -255,9 +297,7 @@ static void put_kept_cell(struct strbuf *sb, const struct summary_sample *its)
 		strbuf_puts(sb, "nothing more");
 		break;
 	case SURVIVAL_GOES:
-		strbuf_puts(sb, v->half_s > 0 ? "half gone in " : "goes slowly");
-		if (v->half_s > 0)
-			put_about_seconds(sb, v->half_s);
+		put_goes_cell(sb, v);
 		break;
 	default:
 		strbuf_puts(sb, "not known");

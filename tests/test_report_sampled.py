@@ -6,6 +6,7 @@ What a watch with --budget writes itself is tests/live's; what numbers mean is t
 import csv
 import io
 import json
+import re
 import subprocess
 
 import pytest
@@ -151,6 +152,7 @@ def test_a_table(report):
 
 def test_nothing_followed_is_a_group_all_the_same(report):
     written = by_function(report)["written"]
+    assert (written["why_unknown"], by_function(report)["rare"]["why_unknown"], by_function(report)["leak"]["why_unknown"]) == ("written", "few", None)
     assert (written["blocks"], written["samples"], written["oldest_s"]) == (0, [], 0)
     assert written["survival"][-1] == {"age_s": 1, "at_risk": 50, "gone": 0, "unknown": 50}
     assert written["growth"]["shape"] == "unknown"
@@ -178,8 +180,9 @@ def test_words(path):
     for words in ("budget    1.0%: 0.6% used, 0.81% in the worst ten seconds\n",
                   "sampled   412 calls that allocate found in the code, 97 ran, each of which was watched 34% of the time on average; "
                   "80 rarely by now, as all goes again; 5 closely, as some stays\n",
-                  "not seen  18 calls that cannot be trapped\n", "not seen  anything for 2.1s in all (3 times), as the budget was used up\n",
+                  "not seen  18 calls that cannot be trapped\n", "not seen  anything for 2.1s in all, 0.35% of the watch (3 times), as the budget was used up\n",
                   "followed  266 blocks: 0 went, 266 are still there\n", "numbers   are estimates",
+                  "a rate that changed is told as it was when traps stood",
                   "[1] keeps about 3840 B/min (", "64 B each; 600 seen (100%)\n", "64 B each; 60 seen (10%)\n",
                   " to 100%) of it is still there after 5m, as 40 followed blocks of that age show\n",
                   "[2] not known whether it stays: 50 of the 50 blocks that were followed were written to",
@@ -241,6 +244,41 @@ def test_hardly_seen(tmp_path):
     assert "64 B each; 600 seen (10%), by now each of them is\n" in text
     assert "[2] not known whether it stays: all looks as if it did, but of what it takes only 1.0% was seen, and others may be" in text
     assert " to 100%) of it seems to be still there after 5m" in text
+
+
+def test_some_are_seen_to_go(tmp_path):
+    """Hardly any of the old ones goes; but for each of those a hundred births were not seen."""
+    trace = begin()
+    sample(trace, LEAK, 600, [(200, 0, 0)] * 10 + [(150, 3, 0), (80, 0, 0)], **rounds(100, 6))
+    (tmp_path / "t.mmt").write_bytes(trace.bytes())
+    text = mmattach("report", tmp_path / "t.mmt")
+    assert re.search(r"not known whether it stays: nearly all looks as if it did, but 2\.\d% of the old ones were seen to go, "
+                     r"though of what it takes only 1\.0% was seen: more have gone unseen, with others in their places\n", text), text
+    assert "only 1.0% was seen, and others may be" not in text
+
+
+def test_what_goes_late(tmp_path):
+    """Less than half is gone by the age that enough have come to: that is not said above "100% is still there"."""
+    trace = begin()
+    sample(trace, CACHE, 600, [(60, 0, 0)] * 8 + [(40, 12, 0), (3, 0, 0)], **rounds(1, 600))
+    (tmp_path / "t.mmt").write_bytes(trace.bytes())
+    [group] = json.loads(mmattach("report", "--format", "json", tmp_path / "t.mmt"))["groups"]
+    assert (group["turnover"], group["estimate"]["share_kept"][0], group["estimate"]["half_s"]) == ("goes", 1, None)
+    text = mmattach("report", "--top", "1", tmp_path / "t.mmt")
+    assert re.search(r"\[1\] what it takes goes again, but late: of what came to an age of 3s, \d+% went after that\n", text), text
+    assert "slowly" not in text
+
+
+def test_places_that_more_would_tell(path, tmp_path):
+    """Of two nothing is known: one was written to, and more of that tells nothing; the other is seldom, and was seen for a part of the time."""
+    assert ("  unclear   1 place of which too little was seen to know whether it stays: a longer watch would tell\n" in mmattach("report", path))
+    trace = begin()
+    sample(trace, RARE, 3, [(3, 0, 0)], **rounds(1, 60))
+    sample(trace, LEAK, 3, [(3, 0, 0)], **rounds(1, 600))
+    sample(trace, CACHE, 600, STAY, **rounds(100, 6))
+    (tmp_path / "t.mmt").write_bytes(trace.bytes())
+    assert "  unclear   3 places of which too little was seen to know whether it stays: a longer watch would tell, of 2 a larger --budget, too\n" in mmattach(
+        "report", tmp_path / "t.mmt")
 
 
 def test_few_stay(tmp_path):

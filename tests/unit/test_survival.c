@@ -188,19 +188,17 @@ static void what_is_hardly_seen(void **state)
 
 	(void)state;
 	s = play(forever, 5, 60, 60, 0);
-	survival_doubt(&s, 1);
+	assert_int_equal(survival_doubt(&s, 1), SURVIVAL_SURE);
+	assert_int_equal(survival_doubt(&s, 0.1), SURVIVAL_SURE);
+	assert_int_equal(survival_doubt(&s, 0.01), SURVIVAL_SURE);
 	assert_kind(s, SURVIVAL_STAYS);
-	survival_doubt(&s, 0.1);
-	assert_kind(s, SURVIVAL_STAYS);
-	survival_doubt(&s, 0.01);
-	assert_kind(s, SURVIVAL_STAYS);
-	survival_doubt(&s, 0.001);
+	assert_int_equal(survival_doubt(&s, 0.001), SURVIVAL_UNNOTICED);
 	assert_kind(s, SURVIVAL_UNKNOWN);
 	/* one of thirty is seen to go: some do; but where one birth of ten is seen, ten of thirty */
 	s = play(one_in_thirty_goes, 5, 60, 60, 0);
-	survival_doubt(&s, 1);
+	assert_int_equal(survival_doubt(&s, 1), SURVIVAL_SURE);
 	assert_kind(s, SURVIVAL_STAYS);
-	survival_doubt(&s, 0.1);
+	assert_int_equal(survival_doubt(&s, 0.1), SURVIVAL_NOTICED);
 	assert_kind(s, SURVIVAL_UNKNOWN);
 }
 
