@@ -12,6 +12,7 @@
 #include "base/fdio.h"
 
 #define LINKS_MAX 4096
+#define NAMESPACES_MAX 16	/* glibc's DL_NNS */
 
 /* What we want of the auxiliary vector; 0 where it does not say. */
 struct aux {
@@ -22,6 +23,8 @@ struct aux {
 struct r_debug_of_target {
 	uint32_t version, pad;
 	uint64_t map, brk;
+	uint32_t state, pad2;	/* 0: RT_CONSISTENT */
+	uint64_t ldbase, next;	/* next: another namespace's, if the version is 2 or more */
 };
 
 struct link_map_of_target {
@@ -126,6 +129,24 @@ int linker_break(const struct modules *ms, taddr *addr)
 	if (*addr && modules_find(ms, *addr))
 		return 0;
 	return module_symbol(aux.base ? modules_find(ms, aux.base) : program, "_dl_debug_state", addr);
+}
+
+bool linker_is_done(const struct modules *ms)
+{
+	cleanup_close int mem = modules_open_mem(ms);
+	struct r_debug_of_target r_debug;
+	struct aux aux;
+	const struct module *program = program_of(ms, &aux);
+
+	if (!program || mem < 0 || !read_r_debug(mem, &aux, program, &r_debug))
+		return true;
+	for (int i = 0; i < NAMESPACES_MAX; i++) {
+		if (r_debug.state)
+			return false;
+		if (r_debug.version < 2 || !r_debug.next || !read_mem(mem, r_debug.next, &r_debug, sizeof(r_debug)))
+			return true;
+	}
+	return true;
 }
 
 static bool exports(const struct module *m, const char *name)

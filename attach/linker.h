@@ -26,6 +26,12 @@ const struct module *linker_program(const struct modules *ms);
 must_check int linker_break(const struct modules *ms, taddr *addr);
 
 /*
+ * Is the linker in the middle of nothing? Between its two calls there things are mapped and unmapped. true where it cannot be told; of namespaces other than
+ * the first only from glibc 2.35 on.
+ */
+bool linker_is_done(const struct modules *ms);
+
+/*
  * The module whose function @name the others call: the first that exports it, in the order in which the linker
  * looks (the main program, what is preloaded, then libraries). A program without a linker has only itself. NULL: none.
  */

@@ -165,6 +165,6 @@ void sampling_end(struct sampling *s, uint64_t now_ns)
 {
 	following_end(s->following, now_ns);
 	tell(s, now_ns, true);
-	sampling_facts_notes(s->recorder, &s->sites, &s->stacks, now_ns);
+	sampling_facts_notes(s->recorder, &s->sites, &s->stacks, s->planting->link->shared, now_ns);
 	sampling_hits_notes(s, now_ns);
 }

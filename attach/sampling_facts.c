@@ -7,6 +7,8 @@
 #include "attach/linker.h"
 #include "attach/sampling_check.h"
 
+#define NOTED_MOVING_NS 1000000000ull
+
 static void put_stack(struct recorder *r, const struct sampling_sites *sites, const struct sampling_stacks *stacks,
 		      const struct sampling_stack *stack, const struct meter_sums *sums, uint64_t now_ns)
 {
@@ -137,9 +139,10 @@ static void note_unseen_rules(struct recorder *r, const struct sampling_sites *s
 	}
 }
 
-void sampling_facts_notes(struct recorder *r, const struct sampling_sites *sites, const struct sampling_stacks *stacks, uint64_t now_ns)
+void sampling_facts_notes(struct recorder *r, const struct sampling_sites *sites, const struct sampling_stacks *stacks,
+			  const struct shared *shared, uint64_t now_ns)
 {
-	uint64_t t = recorder_time(r, now_ns);
+	uint64_t t = recorder_time(r, now_ns), moving_ns = atomic_load(&shared->moving_ns);
 	double unknown = unknown_share(sites);
 
 	note_unseen_rules(r, sites, t);
@@ -147,6 +150,8 @@ void sampling_facts_notes(struct recorder *r, const struct sampling_sites *sites
 		recorder_note(r, t, "about %.1f %% of the calls came from where no trap stands behind the call (a call through a pointer, a jump, "
 			      "generated code): of these a part was seen where the allocator returns",
 			      unknown * 100);
+	if (moving_ns >= NOTED_MOVING_NS)
+		recorder_note(r, t, "while modules came and went no trap was set: for %.0f s in all, which count for no rate", (double)moving_ns / 1e9);
 	if (sites->untrapped)
 		recorder_note(r, t, "behind %" PRIu64 " calls of allocators no trap can stand", sites->untrapped);
 	if (sites->unfitting)

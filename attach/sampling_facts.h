@@ -18,6 +18,7 @@ void sampling_facts_budget(struct recorder *r, const struct sampling_sites *site
 			   const struct shared *shared, uint64_t now_ns);
 
 /* What could not be seen, for the reader of the report. At the end. */
-void sampling_facts_notes(struct recorder *r, const struct sampling_sites *sites, const struct sampling_stacks *stacks, uint64_t now_ns);
+void sampling_facts_notes(struct recorder *r, const struct sampling_sites *sites, const struct sampling_stacks *stacks,
+			  const struct shared *shared, uint64_t now_ns);
 
 #endif

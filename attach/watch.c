@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "attach/keeper/procfs.h"
+#include "attach/linker.h"
 #include "base/duration.h"
 #include "base/log.h"
 
@@ -21,6 +22,8 @@
 #define BUSY_NS 20000000	/* none for so long: sleep until the bell */
 #define PROGRESS_NS 1000000000ull
 #define TICK_NS 250000000ull
+#define LINKER_NS 5000000000ull
+#define MOVING_NS 10000000	/* modules come or go: how often we ask whether the linker is done */
 #define KEEPER_SILENT_NS 1200000000ull
 
 /* --- answers to threads that wait --- */
@@ -155,9 +158,8 @@ static void on_hit(struct watch *w, const struct record_hit *hit)
 
 	if (log_debug_on(LOG_EVENT))
 		debug_hit(w, hit);
-	if (s->flags & SITE_MODULES && w->sampling)
-		w->modules_changed = true; /* nobody waits for it: that would be the target's time */
-	else if (s->flags & SITE_MODULES)
+	/* with a budget nobody waits for it, that would be the target's time: see follow_modules */
+	if (s->flags & SITE_MODULES && !w->sampling)
 		on_modules(w);
 	else if (hit->head.flags & RECORD_HELD && s->flags & SITE_RETURN)
 		on_return_wanted(w, hit);
@@ -366,14 +368,33 @@ static void look_after_keeper(struct watch *w, uint64_t now)
 	w->beat_ns = now;
 }
 
+/*
+ * Until we have looked, with the linker done and calling no more meanwhile, no trap is planted anew (metering.h). So we look soon; but many calls may
+ * come one after the other, and a look takes time: a tenth of ours. A linker that is never done (left by longjmp, or by the end of its thread)
+ * is not waited for.
+ */
+static void follow_modules(struct watch *w, uint64_t now)
+{
+	struct shared *sh = w->link->shared;
+	uint32_t told = atomic_load(&sh->modules_told);
+	uint64_t took;
+
+	if (told != w->modules_told) {
+		w->modules_told = told;
+		w->modules_told_ns = now;
+	}
+	if (told == atomic_load(&sh->modules_seen) || now < w->next_modules_ns ||
+	    (now - w->modules_told_ns < LINKER_NS && !linker_is_done(w->modules)))
+		return;
+	on_modules(w);
+	atomic_store(&sh->modules_seen, told);
+	took = link_clock_ns() - now;
+	w->next_modules_ns = now + (took * 10 < TICK_NS ? took * 10 : TICK_NS);
+}
+
 static void poll_sampling(struct watch *w, uint64_t now)
 {
-	/* many may come one after the other */
-	if (w->modules_changed && now >= w->next_modules_ns) {
-		w->modules_changed = false;
-		on_modules(w);
-		w->next_modules_ns = now + TICK_NS;
-	}
+	follow_modules(w, now);
 	w->due_ns = sampling_poll(w->sampling, now);
 }
 
@@ -386,6 +407,8 @@ static int time_left(const struct watch *w, uint64_t now)
 		ns = w->end_ns - now;
 	if (w->due_ns && w->due_ns < now + ns)
 		ns = w->due_ns > now ? w->due_ns - now : 0;
+	if (w->sampling && atomic_load(&w->link->shared->modules_told) != atomic_load(&w->link->shared->modules_seen) && ns > MOVING_NS)
+		ns = MOVING_NS;
 	return ns / 1000000 + 1;
 }
 

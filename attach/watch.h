@@ -56,8 +56,9 @@ struct watch {
 	int target_status;		/* WATCH_TARGET_ENDED: wait status of its last thread */
 	uint64_t children;		/* forked, cleaned, let go */
 	uint64_t due_ns;		/* something of `sampling` is due then; 0: nothing */
-	bool modules_changed;		/* with `sampling`: they are to be looked through, */
-	uint64_t next_modules_ns;	/* not before then */
+	uint32_t modules_told;		/* with `sampling`: so often the linker has called, */
+	uint64_t modules_told_ns;	/* and that was seen then; */
+	uint64_t next_modules_ns;	/* they are not looked through again before then */
 	uint64_t beat, beat_ns;		/* the keeper's last sign of life that we saw, and when */
 	uint64_t troubles;		/* what went wrong in the keeper, already said */
 	struct watch_gap gaps[WATCH_GAPS];

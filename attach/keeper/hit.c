@@ -68,11 +68,18 @@ static void step_in_place(struct keeper *k, struct tracee *t, uint32_t trap)
 	t->in_place = true;
 	if (trap_step_begin(&k->traps, k->mem, trap) < 0)
 		keeper_record(k, RECORD_TROUBLE, 0, t->tid, TROUBLE_LIFT, EIO);
-	if (tracee_step(t, 0) == 0)
+	if (tracee_step(t, 0) < 0)
+		hit_end_in_place(k, t);
+}
+
+void hit_end_in_place(struct keeper *k, struct tracee *t)
+{
+	if (!t->in_place || t->stepping == NO_TRAP)
 		return;
 	t->in_place = false;
-	if (trap_step_end(&k->traps, k->mem, trap) < 0)
+	if (trap_step_end(&k->traps, k->mem, t->stepping) < 0)
 		keeper_record(k, RECORD_TROUBLE, 0, t->tid, TROUBLE_EMULATE, EIO);
+	metering_stepped(k, t->stepping);
 }
 
 static void step(struct keeper *k, struct tracee *t, uint32_t trap, struct user_regs_struct *before,
@@ -170,10 +177,13 @@ static enum hit_result serve_trap(struct keeper *k, struct tracee *t, uint32_t t
 {
 	struct memory m = { .tid = t->tid, .sp = regs->rsp };
 	/* first: others are on their way to it */
-	bool lifted = metering_hit(k, trap);
+	bool modules = k->traps.all[trap].site.flags & SITE_MODULES, lifted = metering_hit(k, trap);
 	struct record_hit *rec;
-	enum note_result r = note_hit(k, t, trap, regs, &rec);
+	enum note_result r;
 
+	if (modules)
+		metering_modules(k);
+	r = note_hit(k, t, trap, regs, &rec);
 	if (r == NOTE_NO_ROOM)
 		return HIT_NO_ROOM;
 	if (rec) {
@@ -192,12 +202,13 @@ static void end_step(struct keeper *k, struct tracee *t, struct user_regs_struct
 {
 	const struct site *s = &k->traps.all[t->stepping].site;
 	struct user_regs_struct after = *regs;
+	bool displaced = !t->in_place;
 
-	if (t->in_place && !k->leaving && trap_step_end(&k->traps, k->mem, t->stepping) < 0)
-		keeper_record(k, RECORD_TROUBLE, 0, t->tid, TROUBLE_EMULATE, EIO);
-	if (!t->in_place && regs->rip == s->scratch + s->step_len)
+	if (!k->leaving)
+		hit_end_in_place(k, t);
+	if (displaced && regs->rip == s->scratch + s->step_len)
 		after.rip = s->addr + s->emu.len;
-	else if (!t->in_place && regs->rip == s->scratch)
+	else if (displaced && regs->rip == s->scratch)
 		after.rip = s->addr;
 	if (after.rip != s->addr)
 		t->redo = NO_TRAP; /* it was carried out */

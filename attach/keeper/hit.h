@@ -56,6 +56,9 @@ void hit_break_off_step(struct keeper *k, struct tracee *t);
 /* @regs of a thread whose SIGTRAP of ours will not be served: back to the (lifted) trap. true if it stood on one. */
 bool hit_step_back(struct keeper *k, struct tracee *t, struct user_regs_struct *regs);
 
+/* @t steps in place no more: it has, or it is dead, or runs in another memory now. The trap stands again, if it is to. */
+void hit_end_in_place(struct keeper *k, struct tracee *t);
+
 /* @t is stopped with SIGTRAP: is it the end of a step? Then it is settled as one. */
 bool hit_step_done(struct keeper *k, struct tracee *t);
 

@@ -26,8 +26,7 @@ static void serve_end(struct keeper *k, struct tracee *t)
 	int status = t->status;
 	pid_t tid = t->tid;
 
-	if (t->stepping != NO_TRAP && t->in_place && trap_step_end(&k->traps, k->mem, t->stepping) < 0)
-		keeper_record(k, RECORD_TROUBLE, 0, tid, TROUBLE_EMULATE, EIO);
+	hit_end_in_place(k, t);
 	if (t->guest)
 		k->others--;
 	calls_drop(&k->calls, t);

@@ -41,6 +41,11 @@ static void complain(struct keeper *k, enum trouble what, int r)
 		keeper_record(k, RECORD_TROUBLE, 0, k->target, what, -r);
 }
 
+static bool may_plant(const struct keeper *k)
+{
+	return k->budget.open && !k->traps.frozen;
+}
+
 /* --- stretches and rounds --- */
 
 static void begin_stretch(struct keeper *k, uint32_t i)
@@ -93,6 +98,16 @@ static void shut(struct keeper *k, uint32_t i)
 	due_drop(&k->metering.due, i);
 }
 
+/* It could not be planted: as somebody has changed the code there (another time, perhaps), or for nothing may be. */
+static void stand_aside(struct keeper *k, uint32_t i)
+{
+	k->traps.all[i].shelved = true;
+	if (k->traps.frozen)
+		shut(k, i);
+	else
+		wait_until(k, i, metered_at(k, i)->round_end_ns);
+}
+
 static void plant(struct keeper *k, uint32_t i)
 {
 	int r = trap_unshelve(&k->traps, k->mem, i);
@@ -102,9 +117,7 @@ static void plant(struct keeper *k, uint32_t i)
 		begin_stretch(k, i);
 		return;
 	}
-	/* somebody has changed the code there: another time, perhaps */
-	k->traps.all[i].shelved = true;
-	wait_until(k, i, metered_at(k, i)->round_end_ns);
+	stand_aside(k, i);
 }
 
 /* false: it still stands. Its state is the caller's to set. */
@@ -137,7 +150,7 @@ static void go_on(struct keeper *k, uint32_t i)
 
 static void turn_of_lifted(struct keeper *k, uint32_t i)
 {
-	if (!k->budget.open) {
+	if (!may_plant(k)) {
 		shut(k, i);
 		return;
 	}
@@ -180,16 +193,30 @@ static void open_or_close(struct keeper *k)
 
 		if (!k->budget.open && state == METERED_STANDING)
 			due_set(&k->metering.due, i, k->now_ns);
-		if (k->budget.open && state == METERED_SHUT)
+		if (may_plant(k) && state == METERED_SHUT)
 			due_set(&k->metering.due, i, k->now_ns + random_below(&k->metering, OPENING_NS));
 	}
+}
+
+/* true: the controller has looked at them. */
+static bool modules_settled(struct keeper *k)
+{
+	uint32_t failed;
+
+	if (!k->traps.frozen || atomic_load(&k->shared->modules_seen) != atomic_load(&k->shared->modules_told))
+		return false;
+	failed = trap_thaw(&k->traps, k->mem);
+	complain(k, TROUBLE_PLANT, failed ? -EIO : 0);
+	atomic_fetch_add(&k->shared->moving_ns, k->now_ns - k->metering.frozen_ns);
+	return true;
 }
 
 void metering_round(struct keeper *k)
 {
 	if (!k->budget.on)
 		return;
-	if (budget_round(k))
+	/* both, each time */
+	if (budget_round(k) | modules_settled(k))
 		open_or_close(k);
 	if (!k->leave_reason)
 		take_turns(k);
@@ -203,7 +230,7 @@ uint64_t metering_patience(const struct keeper *k, uint64_t max_ns)
 
 	if (!k->budget.on)
 		return max_ns;
-	if (!k->budget.open && max_ns > CLOSED_NS)
+	if (!may_plant(k) && max_ns > CLOSED_NS)
 		max_ns = CLOSED_NS;
 	if (i == DUE_NONE)
 		return max_ns;
@@ -241,6 +268,26 @@ bool metering_hit(struct keeper *k, uint32_t trap)
 	else
 		shut(k, trap);
 	return true;
+}
+
+void metering_stepped(struct keeper *k, uint32_t trap)
+{
+	const struct trap *t = &k->traps.all[trap];
+
+	if (metered_at(k, trap)->state != METERED_STANDING || t->state != TRAP_LIFTED || t->steppers)
+		return;
+	end_stretch(k, trap, false);
+	stand_aside(k, trap);
+}
+
+void metering_modules(struct keeper *k)
+{
+	if (!k->budget.on)
+		return;
+	if (!k->traps.frozen)
+		k->metering.frozen_ns = k->now_ns;
+	trap_freeze(&k->traps);
+	atomic_fetch_add(&k->shared->modules_told, 1);
 }
 
 /* --- the controller's wishes --- */
@@ -300,7 +347,8 @@ int metering_plant(struct keeper *k, uint32_t i)
 
 void metering_forget(struct keeper *k, uint32_t i)
 {
-	if (metered_at(k, i)->state == METERED_STANDING)
+	/* unmapped: since when nothing could be seen there is not known */
+	if (metered_at(k, i)->state == METERED_STANDING && !trap_is_lost(&k->traps, k->mem, i))
 		end_stretch(k, i, false);
 	release(k, i);
 }

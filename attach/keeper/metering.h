@@ -12,6 +12,10 @@
  * Where many threads have run into traps at once, each waits for all that are served before it: so a trap that is hit then is lifted for a moment,
  * and its round goes on afterwards.
  *
+ * Nothing is planted either from the moment that the dynamic linker says that modules come or go until the controller has looked at them: what a plugin's
+ * code was may be unmapped and mapped as anything else meanwhile, by another thread too. What stands already stays; whose turn it is waits as
+ * if the budget were spent.
+ *
  * A round that is over while the trap stands is followed by the next one at once. A trap that is lifted at a hit needs no emulation: the thread is
  * put back onto the real instruction and goes on. Others that ran into it at the same moment are put back as well, when they are seen
  * (hit.c). Over a trap that some thread steps in place nothing is planted; see trap_shelve.
@@ -41,6 +45,7 @@ struct metered {
 
 struct metering {
 	uint32_t random;
+	uint64_t frozen_ns;		/* since when, while the traps are (trap_freeze) */
 	struct due due;
 	struct metered all[SHARED_SITES];
 };
@@ -58,7 +63,13 @@ void metering_note(struct keeper *k, uint32_t trap);
 /* A thread was stopped by @trap, which stands. true: it is lifted now. */
 bool metering_hit(struct keeper *k, uint32_t trap);
 
-/* Once a round of the loop: budget and turns. */
+/* A step in place over @trap is over: it does not stand again, if nothing may be planted now. */
+void metering_stepped(struct keeper *k, uint32_t trap);
+
+/* The dynamic linker says that modules come or go. */
+void metering_modules(struct keeper *k);
+
+/* Once a round of the loop: budget, modules and turns. */
 void metering_round(struct keeper *k);
 
 /* For how long the loop may sleep, at most @max_ns. */

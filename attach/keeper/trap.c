@@ -179,6 +179,8 @@ int trap_plant(struct traps *ts, int mem, uint32_t i, const struct site *site)
 	if (r < 0)
 		return r;
 	ts->all[i].shelved = false;
+	if (ts->frozen)
+		return 0;
 	/* planted before the write: whatever happens in between, lifting is tried */
 	ts->all[i].state = TRAP_PLANTED;
 	r = write_byte(mem, site->addr, INT3);
@@ -233,10 +235,26 @@ int trap_replant(struct traps *ts, int mem, uint32_t i)
 {
 	struct trap *t = &ts->all[i];
 
-	if (t->state != TRAP_LIFTED || !is_the_files(ts, mem, &t->site) || !has_step(mem, &t->site))
+	if (t->state != TRAP_LIFTED || ts->frozen || !is_the_files(ts, mem, &t->site) || !has_step(mem, &t->site))
 		return 0;
 	t->state = TRAP_PLANTED;
 	return write_byte(mem, t->site.addr, INT3);
+}
+
+void trap_freeze(struct traps *ts)
+{
+	ts->frozen = true;
+}
+
+uint32_t trap_thaw(struct traps *ts, int mem)
+{
+	uint32_t failed = 0;
+
+	ts->frozen = false;
+	for (uint32_t i = 0; i < ts->bound; i++)
+		if (ts->all[i].state == TRAP_LIFTED && !ts->all[i].shelved && !ts->all[i].steppers)
+			failed += trap_replant(ts, mem, i) < 0;
+	return failed;
 }
 
 bool trap_is_lost(struct traps *ts, int mem, uint32_t i)

@@ -40,6 +40,7 @@ struct trap {
 
 struct traps {
 	uint32_t bound;			/* all traps at and above it are NONE */
+	bool frozen;			/* nothing is planted: what is mapped may change at any moment */
 	int maps;			/* /proc/PID/maps, asked before anything is planted (codemap.h); 0: nobody is */
 	uint16_t slots[TRAP_HASH];	/* open addressing by address: index + 1 */
 	struct trap all[SHARED_SITES];
@@ -69,6 +70,12 @@ must_check int trap_lift(struct traps *ts, int mem, uint32_t i);
 
 /* Plant a lifted trap again, where the code is the file's; also if the file was mapped anew. */
 must_check int trap_replant(struct traps *ts, int mem, uint32_t i);
+
+/*
+ * From trap_freeze on nothing is planted; what is to stand is lifted until trap_thaw plants it. That one: how many could not be.
+ */
+void trap_freeze(struct traps *ts);
+must_check uint32_t trap_thaw(struct traps *ts, int mem);
 
 /* Is it not there any more, though nobody has lifted it? The file may have been mapped anew. Then it counts as lifted. */
 bool trap_is_lost(struct traps *ts, int mem, uint32_t i);

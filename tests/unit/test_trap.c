@@ -196,6 +196,30 @@ static void stepped_in_place(void **state)
 	assert_page(file, (uint32_t[]){ 100 }, 1);
 }
 
+/* Frozen, nothing is planted: not at first, not again, not at the end of a step. Then what is to stand does. */
+static void frozen_and_thawed(void **state)
+{
+	struct site s = site_at(300, 16);
+
+	(void)state;
+	assert_int_equal(plant(0, 100, 16), 0);
+	assert_int_equal(plant(1, 200, 16), 0);
+	assert_int_equal(trap_step_begin(&traps, mem, 1), 0);
+	assert_int_equal(trap_prepare(&traps, mem, 2, &s), 0);
+	trap_freeze(&traps);
+	assert_page(file, (uint32_t[]){ 100 }, 1); /* what stands stays */
+	assert_int_equal(trap_step_end(&traps, mem, 1), 0);
+	assert_int_equal(plant(3, 400, 16), 0);
+	assert_int_equal(trap_replant(&traps, mem, 2), 0);
+	assert_page(file, (uint32_t[]){ 100 }, 1);
+	assert_int_equal(trap_lift(&traps, mem, 0), 0);
+	assert_page(file, NULL, 0);
+	assert_int_equal(trap_thaw(&traps, mem), 0);
+	assert_page(file, (uint32_t[]){ 100, 200, 400 }, 3); /* 2 was shelved, and is not asked for */
+	assert_int_equal(trap_lift_all(&traps, mem), 0);
+	assert_page(file, NULL, 0);
+}
+
 /* Any one byte that is not the file's, at the trap or behind it within what is known. */
 static void wrong_code_is_refused(void **state)
 {
@@ -905,6 +929,7 @@ int main(void)
 		cmocka_unit_test_setup(replanted_only_on_the_files_code, setup),
 		cmocka_unit_test_setup(prepared_and_shelved, setup),
 		cmocka_unit_test_setup(stepped_in_place, setup),
+		cmocka_unit_test_setup(frozen_and_thawed, setup),
 		cmocka_unit_test_setup(wrong_code_is_refused, setup),
 		cmocka_unit_test_setup(a_foreign_int3_is_refused, setup),
 		cmocka_unit_test_setup(wrong_code_at_a_known_trap_is_refused, setup),
