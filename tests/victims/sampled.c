@@ -458,6 +458,13 @@ static bool parse(int argc, char **argv)
 	return opt.threads >= 1 && opt.threads <= MAX_THREADS && opt.seed && optind == argc;
 }
 
+/* Threads that all began with nothing due would lose their blocks in the same moment, for ever. */
+static void stagger(struct worker *w)
+{
+	for (unsigned i = 0; i < NSITES; i++)
+		w->held[i].due = (double)(victim_random(&w->rng) % 1000) / 1000;
+}
+
 static void start(void)
 {
 	workers = mmap(NULL, opt.threads * sizeof(*workers), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -467,6 +474,7 @@ static void start(void)
 	in_use_before = mallinfo2().uordblks + mallinfo2().hblkhd;
 	for (unsigned i = 0; i < opt.threads; i++) {
 		workers[i].rng = opt.seed * 0x9e3779b97f4a7c15u ^ (i + 1);
+		stagger(&workers[i]);
 		pthread_mutex_init(&workers[i].lock, NULL);
 		if (pthread_create(&workers[i].thread, NULL, worker, &workers[i]))
 			victim_die("pthread_create");
