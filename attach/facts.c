@@ -287,6 +287,7 @@ void facts_progress(struct recorder *r, const struct watch *w, uint64_t now_ns)
 	recorder_count(r, t, MMT_COUNT_STACKS_CUT, w->backtrace->cut);
 	recorder_count(r, t, MMT_COUNT_STACKS_LOST, w->backtrace->lost);
 	recorder_count(r, t, MMT_COUNT_RING_WAITS, atomic_load(&sh->stalls));
+	recorder_count(r, t, MMT_COUNT_LEFT_OUT, w->tally->left_out);
 	recorder_count(r, t, MMT_COUNT_STOPPED_US, atomic_load(&sh->served_ns) / 1000);
 	put_losses(r, w, t);
 	/* the last of a full list may still grow */

@@ -54,6 +54,7 @@ struct tally {
 	pid_t pid;			/* the target; its first thread does not give back a cache. 0: not known */
 	bool counting;			/* within --from and --until */
 	uint64_t events;		/* hits that counted */
+	uint64_t left_out;		/* ranges that were taken out of scope */
 	uint64_t unread_callers;	/* blocks whose place could not be read */
 	uint64_t unread_sizes;		/* blocks whose size could not be read */
 	uint64_t unread_threads;	/* taken by threads that had ended before their names were read (--thread) */

@@ -121,7 +121,10 @@ static void give_back(struct tally *t, const struct tallied *x, taddr lo, taddr 
 static bool is_wanted(struct tally *t, const struct tallied *x, struct range *new)
 {
 	new->birth_us = tally_time(t, x);
-	return x->in_scope && tally_stack(t, x, &new->stack) && tally_caller_counts(t, new->stack);
+	if (x->in_scope && tally_stack(t, x, &new->stack) && tally_caller_counts(t, new->stack))
+		return true;
+	t->left_out++;
+	return false;
 }
 
 /* --- what the call says --- */

@@ -31,6 +31,7 @@ static void add_run(const struct ledger *l, struct summary *s)
 	s->run.stacks_cut = l->counts[MMT_COUNT_STACKS_CUT];
 	s->run.stacks_lost = l->counts[MMT_COUNT_STACKS_LOST];
 	s->run.ring_waits = l->counts[MMT_COUNT_RING_WAITS];
+	s->run.left_out = l->counts[MMT_COUNT_LEFT_OUT];
 	s->run.stopped_seconds = l->counts[MMT_COUNT_STOPPED_US] / 1e6;
 }
 

@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <string.h>
 
 #include "report/diff_parts.h"
 #include "report/text_parts.h"
@@ -25,18 +26,45 @@
 #define COLUMN_WHERE (100 - 2 - COLUMN_NUMBER - COLUMN_DELTA - 2 * (2 + COLUMN_SIDE) - 2 - COLUMN_CHANGE)
 #define UNEQUAL 1.2	/* times of the two watches that make a difference by themselves */
 
-static void put_amount(struct strbuf *sb, uint64_t bytes, uint64_t blocks)
+/* "range", "descriptor"; of several families blocks: nothing else is all of these. */
+static const char *noun_of_all(const struct diff *d)
+{
+	const struct summary *const sides[] = { d->old, d->new };
+	const char *noun = NULL;
+
+	for (size_t k = 0; k < 2; k++)
+		for (size_t i = 0; i < sides[k]->nfamilies; i++) {
+			const struct summary_family *f = &sides[k]->families[i];
+
+			if (f->refs)
+				continue;
+			if (noun && strcmp(noun, f->noun) != 0)
+				return "block";
+			noun = f->noun;
+		}
+	return noun ? noun : "block";
+}
+
+static const char *noun_of(const struct diff *d, const struct diff_group *g)
+{
+	const struct summary_family *f = summary_family(d->new, g->group->family);
+
+	return f->name ? f->noun : summary_family(d->old, g->group->family)->noun;
+}
+
+static void put_amount(struct strbuf *sb, uint64_t bytes, uint64_t blocks, const char *noun)
 {
 	words_size(sb, bytes);
 	strbuf_puts(sb, " in ");
-	words_count(sb, blocks, "block");
+	words_count(sb, blocks, noun);
 }
 
 static void put_totals(struct strbuf *sb, const struct diff *d)
 {
 	const struct summary_totals *old = &d->old->totals, *new = &d->new->totals;
+	const char *noun = noun_of_all(d);
 
-	put_amount(sb, new->live_bytes, new->live_blocks);
+	put_amount(sb, new->live_bytes, new->live_blocks, noun);
 	if (new->live_bytes == old->live_bytes) {
 		strbuf_puts(sb, ", as many bytes as before");
 	} else {
@@ -46,7 +74,7 @@ static void put_totals(struct strbuf *sb, const struct diff *d)
 		strbuf_puts(sb, new->live_bytes > old->live_bytes ? " more than before" : " less than before");
 	}
 	strbuf_puts(sb, " (");
-	put_amount(sb, old->live_bytes, old->live_blocks);
+	put_amount(sb, old->live_bytes, old->live_blocks, noun);
 	strbuf_putc(sb, ')');
 }
 
@@ -130,17 +158,19 @@ static void put_verdict(struct strbuf *sb, const struct summary_group *g, bool m
 		strbuf_printf(sb, ", %s%s", verdict_text(g->verdict), mixed ? " in part" : "");
 }
 
-static void put_stack(struct strbuf *sb, size_t number, const struct diff_group *g)
+static void put_stack(struct strbuf *sb, const struct diff *d, size_t number, const struct diff_group *g)
 {
+	const char *noun = noun_of(d, g);
+
 	strbuf_printf(sb, "\n[%zu] ", number);
 	put_delta(sb, g);
 	strbuf_puts(sb, ": ");
-	put_amount(sb, g->new_bytes, g->new_blocks);
+	put_amount(sb, g->new_bytes, g->new_blocks, noun);
 	if (g->change == DIFF_APPEARED) {
 		strbuf_puts(sb, ", nothing before");
 	} else {
 		strbuf_puts(sb, ", before ");
-		put_amount(sb, g->old_bytes, g->old_blocks);
+		put_amount(sb, g->old_bytes, g->old_blocks, noun);
 	}
 	put_verdict(sb, g->group, g->mixed);
 	strbuf_putc(sb, '\n');
@@ -206,7 +236,7 @@ int diff_text(const struct diff *d, size_t top, struct strbuf *sb)
 		put_table(sb, d, &rows);
 	for (size_t i = 0; i < d->ngroups && number < rows.grown_shown; i++)
 		if (more(&d->groups[i]))
-			put_stack(sb, ++number, &d->groups[i]);
+			put_stack(sb, d, ++number, &d->groups[i]);
 	diff_text_refs(sb, d, top);
 	return strbuf_error(sb);
 }

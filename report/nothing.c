@@ -49,9 +49,12 @@ static bool only_ranges(const struct summary *s)
 	return s->nfamilies && any_watched(&s->run);
 }
 
-static void put_not_grown(struct strbuf *sb, const struct sums *sums)
+static void put_not_grown(struct strbuf *sb, const struct summary *s, const struct sums *sums)
 {
-	if (sums->taken)
+	if (s->run.left_out)
+		strbuf_puts(sb, sums->taken ? "All the memory that was taken by whom was to be watched was given back: what the process kept, others have taken.\n"
+				: "All the memory that the process took while it was watched was taken by others than whom was to be watched.\n");
+	else if (sums->taken)
 		strbuf_puts(sb, "All the memory that it took while it was watched was given back.\n");
 	else
 		strbuf_puts(sb, "It took no memory by the functions below while it was watched: what it allocated fitted into what it had,\n"
@@ -107,7 +110,7 @@ void nothing_put(struct strbuf *sb, const struct summary *s)
 	if (any_hidden(&s->suppressed) || any_hidden(&s->filtered))
 		strbuf_puts(sb, "All that is kept is hidden by suppressions or by options: see below.\n");
 	else if (!sums.kept && only_ranges(s))
-		put_not_grown(sb, &sums);
+		put_not_grown(sb, s, &sums);
 	else if (summary_is_sampled(&s->run))
 		put_none_sampled(sb);
 	else if (!sums.taken)

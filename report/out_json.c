@@ -92,6 +92,8 @@ static void put_run(struct strbuf *sb, const struct summary_run *run)
 	json_number(sb, ", ", "stacks_cut", run->stacks_cut);
 	json_number(sb, ", ", "stacks_lost", run->stacks_lost);
 	json_number(sb, ", ", "ring_waits", run->ring_waits);
+	if (run->left_out)
+		json_number(sb, ", ", "ranges_left_out", run->left_out);
 	json_real(sb, ", ", "stopped_seconds", run->stopped_seconds);
 	json_bool(sb, ", ", "stopped_known", summary_stops_known(run));
 	put_probes(sb, run);

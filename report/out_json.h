@@ -6,7 +6,7 @@
  *	{ "mmattach": {version, schema},
  *	  "target":   {pid, comm, exe, cmdline},
  *	  "run":      {start, seconds, frontend, mode, duty, events, lost: {reason: count}, stacks_cut,
- *	               stacks_lost, ring_waits, stopped_seconds, stopped_known, probes: [{family, rule, module, hits, note}], gaps: [{start, seconds, why}],
+ *	               stacks_lost, ring_waits, ranges_left_out, stopped_seconds, stopped_known, probes: [{family, rule, module, hits, note}], gaps: [{start, seconds, why}],
  *	               budget: {promise, spent, worst_ten_seconds, stopped_seconds, closed, closed_seconds, sites, sites_hit, settled, candidates, unfound},
  *	               verdicts: {taken, why_not, pause_seconds, expected_seconds, threads, not_stopped, bytes_copied, census, allocator,
  *	                          sums: {verdict: {blocks, bytes}}, watched: the same, doubts: ["..."]}},
@@ -52,7 +52,8 @@
  * rounds them.
  * The files that the run was read from are not named: reports of one run are the same, whichever way they are made.
  * Addresses are strings ("0x..."). What is not known is "" or 0, but a
- * probe's note, which is null where there is nothing to say. Always valid
+ * probe's note, which is null where there is nothing to say. ranges_left_out (of memory, taken by others than those who
+ * were to be watched) is there only if there are any. Always valid
  * UTF-8, whatever the target calls itself (base/strbuf.h).
  */
 #ifndef MM_OUT_JSON_H

@@ -261,6 +261,7 @@ struct summary_run {
 	uint64_t stacks_cut;	/* stacks longer than what was copied of them */
 	uint64_t stacks_lost;	/* stacks with an outermost frame whose caller nothing tells */
 	uint64_t ring_waits;	/* times that a thread had to wait because events were not read fast enough */
+	uint64_t left_out;	/* ranges of memory that others took than those who were to be watched */
 	double stopped_seconds;	/* how long its threads stood still because of us, summed over them; see summary_stops_known */
 	struct summary_lost *lost;
 	size_t nlost;

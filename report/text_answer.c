@@ -4,6 +4,7 @@
  *
  *	svc (1234) kept 79 blocks, 1.1 MiB, of 700 allocations in 10s, growing by 384 KiB/min
  *	svc (1234) grew by 120 MiB in 10s: 874 ranges of 880 that it took, growing by 720 MiB/min
+ *	svc (1234): what was watched of it grew by 12.0 MiB in 10s: 3 ranges of 3 that it took, 880 more were taken by others, growing by 72 MiB/min
  *	svc (1234), sampled for 10m: 2 places keep what they take, together about 1.3 MiB/min (1.0 MiB to 1.6 MiB)
  *	svc (1234) kept 529 dict objects: 529 of 15876 references taken in 10m were not dropped, growing
  */
@@ -85,7 +86,7 @@ static void put_blocks(struct strbuf *sb, const struct summary *s, const struct 
 		put_growth(sb, s, part);
 }
 
-/* How much larger the process's memory is, whoever fills it. */
+/* How much larger the process's memory is, whoever fills it: or what of that counted (--thread, --module). */
 static void put_ranges(struct strbuf *sb, const struct summary *s, const struct text_part *part)
 {
 	words_size(sb, part->family.bytes);
@@ -93,6 +94,8 @@ static void put_ranges(struct strbuf *sb, const struct summary *s, const struct 
 	strbuf_puts(sb, ": ");
 	text_things(sb, part, part->family.kept);
 	strbuf_printf(sb, " of %" PRIu64 " that it took", part->family.taken);
+	if (s->run.left_out)
+		strbuf_printf(sb, ", %" PRIu64 " more %s taken by others", s->run.left_out, s->run.left_out == 1 ? "was" : "were");
 	if (text_timed(s) && part->n)
 		put_growth(sb, s, part);
 }
@@ -168,7 +171,7 @@ static void put_twice(struct strbuf *sb, const struct summary *s)
 static void put_verb(struct strbuf *sb, const struct summary *s, bool ranges)
 {
 	if (!summary_is_sampled(&s->run)) {
-		strbuf_puts(sb, ranges ? " grew by" : " kept");
+		strbuf_puts(sb, !ranges ? " kept" : s->run.left_out ? ": what was watched of it grew by" : " grew by");
 		return;
 	}
 	strbuf_puts(sb, ", sampled for ");

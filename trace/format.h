@@ -98,6 +98,7 @@
 #define MMT_COUNT_RING_WAITS 4
 #define MMT_COUNT_STOPPED_US 5	/* how long threads stood still, summed over them */
 #define MMT_COUNT_DUTY_PPM 6	/* share of the time in which traps stood; sampled: the mean over sites that were hit */
+#define MMT_COUNT_LEFT_OUT 7	/* ranges of memory that were taken and did not count: by others than those who were to be watched */
 
 /* MMT_FAMILY_NAME, kind: what its events are about */
 #define MMT_FAMILY_BLOCKS 0

@@ -195,6 +195,41 @@ def test_trace_and_text(victim, attach, tmp_path):
     assert "(through" in text and "#0 take_mapped" in text
 
 
+def test_of_one_thread_only(victim, attach, tmp_path):
+    """What others took is not what the process grew by, and the headline does not say so."""
+    target = victim("grower")
+    trace = tmp_path / "g.mmt"
+    watch = attach(target, "--growth", "--thread", "nobody", "-o", trace)
+    target.ask("map 3")
+    got = watch.finish()
+    assert got["groups"] == [] and got["run"]["ranges_left_out"] == 3
+    assert "was taken by others than whom was to be watched" in report(trace, form="text").decode()
+    watch = attach(target, "--growth", "--thread", str(target.pid), "-o", trace)
+    target.ask("map 2")
+    target.ask("threads 1")
+    got = watch.finish()
+    text = report(trace, form="text").decode()
+    target.end()
+    assert got["run"]["ranges_left_out"] >= 1 and by_place(got)["take_mapped"] == 2 * (4 * MIB + PAGE)
+    left_out = got["run"]["ranges_left_out"]
+    assert re.match(rf"grower \(\d+\): what was watched of it grew by \S+ MiB in \S+: .* that it took, {left_out} more (was|were) taken by others", text), text
+
+
+def test_difference_of_two_runs(victim, attach, tmp_path):
+    """What came and went are ranges, not blocks."""
+    traces = [tmp_path / "old.mmt", tmp_path / "new.mmt"]
+    for trace, orders in zip(traces, (["map 1"], ["map 3"])):
+        target = victim("grower")
+        watch = attach(target, "--growth", "-o", trace)
+        for order in orders:
+            target.ask(order)
+        watch.finish()
+        target.end()
+    text = mmattach("diff", *traces).decode()
+    assert re.match(r"grower kept 12\.0 MiB in 3 ranges, 8\.0 MiB more than before \(4\.0 MiB in 1 range\)", text), text
+    assert "[1] +8.0 MiB: 12.0 MiB in 3 ranges, before 4.0 MiB in 1 range\n" in text and "block" not in text
+
+
 def test_nothing_grows(victim, watch):
     target = victim("grower")
     w = watch("--growth", "-p", str(target.pid), json_report=False).wait_watching()
