@@ -351,7 +351,7 @@ check: layers all units tools libcs victims fault real fuzzers benches
 unit: units
 	$(PYTHON) -m pytest -q tests/test_unit.py
 
-bench: all tools benches build/victims/sampled $(B)/unit/test_names
+bench: all tools benches real build/victims/sampled $(B)/unit/test_names
 	$(PYTHON) bench/run.py
 
 SECONDS ?= 3600

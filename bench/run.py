@@ -29,6 +29,7 @@ import in_gdb
 import names
 import pauses
 import real
+import sampled
 import stacks
 from sides import Bare, Failed, Mmattach, Placement, Target, cpus
 
@@ -42,6 +43,7 @@ class Plan:
 
     rounds: int
     slice_ms: int
+    seconds: int = None  # of a watch that takes minutes; None: as each needs
 
 
 @dataclasses.dataclass
@@ -221,6 +223,14 @@ def measure_budget(plan):
     return [Row(**row) for row in budget.rows(plan)]
 
 
+def measure_seeds(plan):
+    return [Row(**row) for row in sampled.seeds(plan)]
+
+
+def measure_services(plan):
+    return [Row(**row) for row in sampled.services(plan)]
+
+
 def measure_gdb(plan):
     return [Row(**row) for row in in_gdb.measure(plan)]
 
@@ -267,7 +277,8 @@ MEASUREMENTS = {"pair": measure_pair, "pair30": measure_pair30, "pair1cpu": meas
                 "fair": measure_fair, "lifted": measure_lifted, "attach": measure_attach, "stacks": measure_stacks, "names": measure_names,
                 "events": measure_events, "census": measure_census, "flood": measure_flood, "growth": measure_growth, "pauses": measure_pauses,
                 "budget": measure_budget, "gdb": measure_gdb,
-                "real": measure_real}
+                "real": measure_real, "seeds": measure_seeds, "services": measure_services}
+LONG = ["seeds", "services"]  # minutes each: only if asked for
 QUICK = ["pair", "fair", "lifted"]
 
 
@@ -298,12 +309,15 @@ def parse_arguments():
     parser.add_argument("--rounds", type=int, help="slices of each side (9; with --quick 3)")
     parser.add_argument("--only", metavar="NAME", action="append", choices=MEASUREMENTS,
                         help=f"only this measurement, may be repeated: {', '.join(MEASUREMENTS)}")
+    parser.add_argument("--seconds", type=int, help=f"length of each watch of {', '.join(LONG)}, which are measured with --only alone")
     parser.add_argument("--json", metavar="FILE", help="write the rows there as well")
     parser.add_argument("--gate", action="store_true", help="exit 1 if a bound is missed")
     parser.add_argument("--mmattach", metavar="PATH", help="the program to measure (./mmattach)")
     args = parser.parse_args()
     if args.rounds is not None and args.rounds < 1:
         parser.error("--rounds must be at least 1")
+    if args.seconds is not None and args.seconds < 1:
+        parser.error("--seconds must be at least 1")
     return args
 
 
@@ -311,12 +325,12 @@ def main():
     # a shell has what it puts into the background ignore it; what ends a measurement would then not end it
     signal.signal(signal.SIGINT, signal.default_int_handler)
     args = parse_arguments()
-    plan = Plan(rounds=args.rounds or (3 if args.quick else 9), slice_ms=200 if args.quick else 1000)
+    plan = Plan(rounds=args.rounds or (3 if args.quick else 9), slice_ms=200 if args.quick else 1000, seconds=args.seconds)
     if args.mmattach:
         Mmattach.program = args.mmattach
     rows = []
     print_head(plan)
-    for name in args.only or (QUICK if args.quick else MEASUREMENTS):
+    for name in args.only or (QUICK if args.quick else [name for name in MEASUREMENTS if name not in LONG]):
         for row in MEASUREMENTS[name](plan):
             print_row(row)
             rows.append(row)

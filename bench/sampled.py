@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: MIT
+"""What is found with --budget 1%, and is it true: minutes of watching, so only where asked for with --only.
+
+seeds: tests/victims/sampled (200,000 pairs a second, 53 places, three of which leak), ten runs that differ in what is random.
+services: glusterfs and ovs-vswitchd, which lose something while they are busy (tests/real/recipes/lossy.py).
+"""
+import contextlib
+import statistics
+import sys
+import tempfile
+import time
+
+import budget
+import real  # the recipes' folder is on the path from here on
+from pauses import Talk
+from sides import TOP
+
+from lossy import lossy_mount, lossy_switch  # noqa: E402
+from service import missing  # noqa: E402
+
+SEEDS = 10
+SEED_S, SERVICE_S = 45, 180  # of a watch, if not said
+LEAKS = ("site_leak_fast", "site_leak_middle", "site_leak_slow")
+
+
+class Sampling(budget.Sampling):
+    """With the options that a service asks for."""
+
+    def __init__(self, service, *options):
+        self.options = [*budget.Sampling.options, "--top", "0", *options]
+        super().__init__(service)
+
+
+class Service(Talk):
+    def __init__(self, seed):
+        super().__init__(budget.VICTIM, "-s", seed)
+        self.pid = int(self.first.split()[1])
+
+
+def inside(interval, at_least, truth):
+    _, low, high = interval
+    return low <= truth and (at_least or high is None or truth <= high)
+
+
+def told_of(report, place):
+    """Its group, if it is said to stay."""
+    return next((g for g in report["groups"] if g["turnover"] == "stays" and any(f["function"] == place for f in g["stack"])), None)
+
+
+def one_seed(seed, seconds):
+    """Of each leak: None (not found), or whether the truth is in its interval; and the run."""
+    with Service(seed) as service:
+        before, began = budget.made(service)
+        with Sampling(service) as tracer:
+            time.sleep(seconds)
+            after, ended = budget.made(service)
+    had = []
+    for place in LEAKS:
+        group, rate = told_of(tracer.report, place), (after[place] - before[place]) / (ended - began)
+        had.append(group and inside(group["estimate"]["allocs_per_minute"], group["estimate"]["at_least"], rate))
+    return had, tracer.run["budget"]
+
+
+def seeds(plan):
+    """The rows of the table, as keyword arguments of run.py's Row."""
+    seconds = plan.seconds or SEED_S
+    runs = [one_seed(seed, seconds) for seed in range(1, SEEDS + 1)]
+    judged = [had for leaks, _ in runs for had in leaks if had is not None]
+    what = f"--budget 1%, {SEEDS} seeds of {seconds} s"
+    yield {"name": "seeds/found", "what": f"{what}: of the three leaks, found", "values": [sum(had is not None for had in leaks) for leaks, _ in runs]}
+    if judged:
+        yield {"name": "seeds/intervals", "what": "of the intervals of those found, with the truth in them", "unit": "%",
+               "values": [100 * statistics.mean(judged)], "at_least": 90}
+    yield {"name": "seeds/worst", "what": "stopped in the worst ten seconds of all of them, as told", "unit": "%",
+           "values": [100 * max(run["worst_ten_seconds"] for _, run in runs)], "at_most": budget.PROMISE}
+
+
+def busy(begin, seconds):
+    """(the groups of what it loses, the report, blocks lost a minute) of a lossy service."""
+    with contextlib.ExitStack() as stack, tempfile.TemporaryDirectory(prefix="mm-bench-") as folder:
+        def start(recipe, **kwargs):
+            return stack.enter_context(recipe(folder, **kwargs))
+
+        lossy = begin(start, folder, TOP / "build/real")
+
+        def watch():
+            with Sampling(lossy.service, *lossy.options) as tracer:
+                time.sleep(seconds)
+            return tracer.report
+
+        report, a_minute, _ = lossy.during(watch)
+        stack.close()  # the folder is in use until then
+    return lossy.found(report), report, a_minute
+
+
+def rows_of(name, what, begin, seconds):
+    found, report, a_minute = busy(begin, seconds)
+    had = report["run"]["budget"]
+    if found:
+        told = sum(g["estimate"]["allocs_per_minute"][0] for g in found)
+        yield {"name": f"{name}/place", "what": f"{what}, --budget 1%, {seconds} s: the leak's place in the report", "values": [1 + report["groups"].index(found[0])]}
+        yield {"name": f"{name}/rate", "what": "the same: blocks lost a minute, estimated / true", "values": [told / a_minute]}
+    else:
+        print(f"bench: {name}: the leak was not found in {seconds} s", file=sys.stderr)
+    yield {"name": f"{name}/used", "what": "the same: stopped", "unit": "%", "values": [100 * had["spent"]], "at_most": budget.PROMISE}
+    yield {"name": f"{name}/worst", "what": "the same: in the worst ten seconds", "unit": "%", "values": [100 * had["worst_ten_seconds"]],
+           "at_most": budget.PROMISE}
+
+
+def services(plan):
+    """The rows; of what is not installed there is none, and that is said."""
+    for name, what, recipe, begin in [("gluster", "a leaky GlusterFS mount", real.Gluster, lossy_mount), ("ovs", "a leaky ovs-vswitchd", real.Ovs, lossy_switch)]:
+        if missing(*recipe.needs):
+            print(f"bench: not installed: {' '.join(missing(*recipe.needs))}", file=sys.stderr)
+            continue
+        yield from rows_of(name, what, begin, plan.seconds or SERVICE_S)

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: MIT
+"""Services that are busy and lose something (recipes/lossy.py), watched with a budget: it is found, the price is kept, and they serve on.
+
+With 1 % that takes minutes, for a stop there costs a tenth of a millisecond: `make bench` does it (bench/sampled.py). Here the budget is larger.
+"""
+from lossy import EVERY_S, lossy_mount, lossy_switch
+from reports import functions
+from untouched import assert_untouched
+
+SECONDS = 40
+BUDGET = 0.1
+
+
+def watched(lossy, watch):
+    """The report, and how many blocks a minute were lost meanwhile."""
+    def run():
+        return watch("-p", lossy.service.pid, "--budget", f"{100 * BUDGET:g}%", "-d", f"{SECONDS}s", "--top", "0", *lossy.options).finish(
+            sig=None, limit=SECONDS + 60)
+
+    report, a_minute, served = lossy.during(run)
+    assert_untouched(lossy.service)
+    assert served > SECONDS / EVERY_S / 10, "it was served meanwhile"
+    return report, a_minute
+
+
+def assert_price_kept(report):
+    budget = report["run"]["budget"]
+    assert report["run"]["mode"] == "sampled"
+    assert budget["promise"] == BUDGET
+    assert budget["spent"] <= BUDGET and budget["worst_ten_seconds"] <= 1.25 * BUDGET, budget
+
+
+def assert_rate(groups, a_minute):
+    """All @groups together. Wider than the intervals of 95 % are, so that it holds nearly always."""
+    rates = [g["estimate"]["allocs_per_minute"] for g in groups]
+    bounded = all(high is not None for _, _, high in rates) and not any(g["estimate"]["at_least"] for g in groups)
+    assert sum(low for _, low, _ in rates) / 1.6 <= a_minute, (rates, a_minute)
+    assert not bounded or a_minute <= 1.6 * sum(high for _, _, high in rates), (rates, a_minute)
+
+
+def test_a_translator_that_forgets(serve, watch, built, tmp_path):
+    lossy = lossy_mount(serve, tmp_path, built("leaky_xlator.so").parent)
+    report, a_minute = watched(lossy, watch)
+    assert_price_kept(report)
+    found = lossy.found(report)
+    assert found, [functions(g)[:4] for g in report["groups"][:10]]
+    # what an inode that is never given back has in it stays as well, in each translator's own place
+    assert report["groups"].index(found[0]) < 8
+    assert_rate(found[:1], a_minute)
+
+
+def test_a_library_that_forgets(serve, watch, built, tmp_path):
+    lossy = lossy_switch(serve, tmp_path, built("ovs_leak.so").parent)
+    report, a_minute = watched(lossy, watch)
+    assert_price_kept(report)
+    found = lossy.found(report)
+    assert found and report["groups"][0] is found[0], [functions(g)[:4] for g in report["groups"][:10]]
+    assert found[0]["stack"][0]["module"].endswith("/ovs_leak.so")
+    assert_rate(found, a_minute)
