@@ -55,9 +55,12 @@ static struct sampling_trial *find_trial(struct sampling_parents *p, taddr funct
 
 static void end(struct sampling_parents *p, struct sampling_trial *t)
 {
+	/* nobody would answer */
+	sampling_sites_hold(p->sites, &p->sites->all[t->inner], false);
 	for (uint32_t i = 0; i < t->nouter; i++) {
 		struct sampling_site *outer = &p->sites->all[t->outer[i]];
 
+		sampling_sites_hold(p->sites, outer, false);
 		if (outer->role == SAMPLING_TRIAL)
 			sampling_sites_meter(p->sites, outer, 1, SAMPLING_RESTING_MS);
 	}
@@ -148,7 +151,7 @@ void sampling_parents_hold(struct sampling_parents *p, uint64_t now_ns)
 
 		if (!t->function || to_be_held(p, t)->number == SAMPLING_NONE)
 			continue;
-		sampling_sites_hold(p->sites, to_be_held(p, t));
+		sampling_sites_hold(p->sites, to_be_held(p, t), true);
 		p->next = (p->next + k + 1) % SAMPLING_TRIALS;
 		return;
 	}

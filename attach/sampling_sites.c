@@ -51,9 +51,10 @@ void sampling_sites_meter(struct sampling_sites *s, struct sampling_site *site, 
 	atomic_store(&meter_of(s, site)->period_ms, period_ms);
 }
 
-void sampling_sites_hold(struct sampling_sites *s, const struct sampling_site *site)
+void sampling_sites_hold(struct sampling_sites *s, const struct sampling_site *site, bool next)
 {
-	atomic_store(&meter_of(s, site)->hold, 1);
+	if (site->number != SAMPLING_NONE)
+		atomic_store(&meter_of(s, site)->hold, next);
 }
 
 static void add_sums(struct meter_sums *to, const struct meter_sums *more)
@@ -157,6 +158,8 @@ void sampling_sites_gone(struct sampling_sites *s, uint32_t number)
 	if (!site)
 		return;
 	sampling_sites_sums(s, site, &site->before);
+	/* the number is another site's next */
+	sampling_sites_hold(s, site, false);
 	site->number = SAMPLING_NONE;
 	s->of_number[number] = SAMPLING_NONE;
 }

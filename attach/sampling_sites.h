@@ -105,8 +105,8 @@ bool sampling_sites_follows(const struct sampling_site *site);
 
 void sampling_sites_meter(struct sampling_sites *s, struct sampling_site *site, uint32_t quota, uint32_t period_ms);
 
-/* The next thread that is hit there waits until we have seen it. */
-void sampling_sites_hold(struct sampling_sites *s, const struct sampling_site *site);
+/* The next thread that is hit there waits until we have seen it; or (@next false) does so no more. */
+void sampling_sites_hold(struct sampling_sites *s, const struct sampling_site *site, bool next);
 
 /* Hits a second from @before to @to. */
 double sampling_sites_rate(const struct meter_sums *before, const struct meter_sums *to);

@@ -129,6 +129,8 @@ static void forget_old_threads(struct keeper *k, struct tracee *t)
 void newproc_exec(struct keeper *k, struct tracee *t)
 {
 	if (t->guest) {
+		/* in the middle of a step (a system call is one instruction): the trap in the memory that it has left stands again */
+		hit_end_in_place(k, t);
 		/* its memory is its own now, and has no traps */
 		k->others--;
 		let_go(k, t);
