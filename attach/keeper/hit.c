@@ -112,7 +112,7 @@ static void go_past(struct keeper *k, struct tracee *t, uint32_t trap, struct us
 	if (s->emu.op != EMU_NONE)
 		r = emulate(&s->emu, s->addr, regs, &mem);
 	if (r < 0) {
-		step(k, t, trap, before, regs, r == -ENOSYS && s->scratch);
+		step(k, t, trap, before, regs, r == -ENOSYS && s->scratch && trap_prepare_step(&k->traps, k->mem, trap));
 		return;
 	}
 	if (tracee_set_regs(t, before, regs) < 0) {

@@ -60,7 +60,7 @@ static int write_byte(int mem, taddr addr, uint8_t byte)
 
 static bool has_scratch(const struct trap *t)
 {
-	return t->site.emu.op == EMU_NONE && t->site.scratch && t->state != TRAP_NONE && t->state != TRAP_REFUSED;
+	return t->padded && t->state != TRAP_NONE && t->state != TRAP_REFUSED;
 }
 
 /* What @t's instruction, run in padding, has changed of the @n bytes at @s. */
@@ -101,30 +101,30 @@ static bool is_the_files(const struct traps *ts, int mem, const struct site *s)
 	return memcmp(now, s->bytes, s->nbytes) == 0;
 }
 
-static int prepare_scratch(int mem, const struct site *s)
+/* Is the padding for @s as in the file, or has the instruction in it already (@has)? */
+static bool padding_is_ours(int mem, const struct site *s, bool *has)
 {
 	uint8_t now[SITE_BYTES];
-	ssize_t n;
 
+	*has = false;
 	if (s->emu.op != EMU_NONE || !s->scratch)
-		return 0;
-	if (pread(mem, now, s->step_len, (off_t)s->scratch) != s->step_len ||
-	    memcmp(now, s->scratch_bytes, s->step_len) != 0)
-		return -EILSEQ;
-	n = pwrite(mem, s->step, s->step_len, (off_t)s->scratch);
-	return n == s->step_len ? 0 : n < 0 ? -errno : -EIO;
+		return true;
+	if (pread(mem, now, s->step_len, (off_t)s->scratch) != s->step_len)
+		return false;
+	*has = !memcmp(now, s->step, s->step_len);
+	return *has || !memcmp(now, s->scratch_bytes, s->step_len);
 }
 
-/* Where the file was mapped anew meanwhile its padding is too: what is to be run there is put there again. */
-static bool has_step(int mem, const struct site *s)
+bool trap_prepare_step(struct traps *ts, int mem, uint32_t i)
 {
-	uint8_t now[SITE_BYTES];
+	struct trap *t = &ts->all[i];
+	bool has;
 
-	if (s->emu.op != EMU_NONE || !s->scratch)
-		return true;
-	if (pread(mem, now, s->step_len, (off_t)s->scratch) == s->step_len && !memcmp(now, s->step, s->step_len))
-		return true;
-	return prepare_scratch(mem, s) == 0;
+	/* asked each time: the file may have been mapped anew, and its padding with it */
+	if (!padding_is_ours(mem, &t->site, &has))
+		return false;
+	t->padded = true;
+	return has || pwrite(mem, t->site.step, t->site.step_len, (off_t)t->site.scratch) == t->site.step_len;
 }
 
 static int take_in(struct traps *ts, uint32_t i, const struct site *site, enum trap_state state)
@@ -136,6 +136,7 @@ static int take_in(struct traps *ts, uint32_t i, const struct site *site, enum t
 	ts->all[i].site = *site;
 	ts->all[i].state = state;
 	ts->all[i].shelved = false;
+	ts->all[i].padded = false;
 	ts->all[i].steppers = 0;
 	if (i >= ts->bound)
 		ts->bound = i + 1;
@@ -164,9 +165,8 @@ int trap_prepare(struct traps *ts, int mem, uint32_t i, const struct site *site)
 		return r;
 	if (!is_the_files(ts, mem, site))
 		return -EILSEQ;
-	r = prepare_scratch(mem, site);
-	if (r < 0)
-		return r;
+	if (!padding_is_ours(mem, site, &ts->all[i].padded))
+		return -EILSEQ;
 	ts->all[i].state = TRAP_LIFTED;
 	ts->all[i].shelved = true;
 	return 0;
@@ -235,7 +235,7 @@ int trap_replant(struct traps *ts, int mem, uint32_t i)
 {
 	struct trap *t = &ts->all[i];
 
-	if (t->state != TRAP_LIFTED || ts->frozen || !is_the_files(ts, mem, &t->site) || !has_step(mem, &t->site))
+	if (t->state != TRAP_LIFTED || ts->frozen || !is_the_files(ts, mem, &t->site))
 		return 0;
 	t->state = TRAP_PLANTED;
 	return write_byte(mem, t->site.addr, INT3);
@@ -306,11 +306,12 @@ uint32_t trap_lift_all(struct traps *ts, int mem)
 	return failed;
 }
 
-static void restore_scratch(int mem, const struct site *s)
+static void restore_scratch(int mem, const struct trap *t)
 {
+	const struct site *s = &t->site;
 	uint8_t now[SITE_BYTES];
 
-	if (s->emu.op != EMU_NONE || !s->scratch)
+	if (!has_scratch(t))
 		return;
 	if (pread(mem, now, s->step_len, (off_t)s->scratch) != s->step_len ||
 	    memcmp(now, s->step, s->step_len) != 0)
@@ -323,7 +324,7 @@ void trap_restore_scratch(struct traps *ts, int mem)
 {
 	for (uint32_t i = 0; i < ts->bound; i++)
 		if (ts->all[i].state == TRAP_LIFTED)
-			restore_scratch(mem, &ts->all[i].site);
+			restore_scratch(mem, &ts->all[i]);
 }
 
 #define PAGE 4096u
@@ -360,7 +361,7 @@ int trap_clean_copy(const struct traps *ts, int mem)
 		r = may_stand(&page, mem, t->site.addr) ? put_back(ts, mem, &t->site) : 0;
 		if (r < 0)
 			return r;
-		restore_scratch(mem, &t->site);
+		restore_scratch(mem, t);
 	}
 	return 0;
 }

@@ -9,6 +9,9 @@
  * file's. If a module was unmapped and something else lies there now, nothing
  * is written.
  *
+ * Into padding nothing is written before a thread is to step there: metered traps mostly lift themselves, and nobody steps. So there is little to
+ * clean in a copy, and little is left should we be killed.
+ *
  * A lifted trap stays known: a thread may have run into it just before, and
  * its SIGTRAP is still on the way.
  */
@@ -35,6 +38,7 @@ struct trap {
 	struct site site;
 	uint8_t state;	/* enum trap_state */
 	bool shelved;	/* lifted for a while: the end of a step does not plant it again */
+	bool padded;		/* its instruction was put into padding; it is taken out again when nobody can be there any more */
 	uint16_t steppers;	/* threads that step in place: it is lifted until the last is done */
 };
 
@@ -86,6 +90,9 @@ must_check int trap_prepare(struct traps *ts, int mem, uint32_t i, const struct 
 /* Lift it for a while, though it may be lifted for a step already; and plant it again, at the latest when that step is done. 0 or -errno. */
 must_check int trap_shelve(struct traps *ts, int mem, uint32_t i);
 must_check int trap_unshelve(struct traps *ts, int mem, uint32_t i);
+
+/* Before a thread steps trap @i's instruction in padding: is it there? Else it is put there. false: it cannot be, as something else is there. */
+bool trap_prepare_step(struct traps *ts, int mem, uint32_t i);
 
 /* A thread steps in place over trap @i; and is done, or dead. 0 or -errno. */
 must_check int trap_step_begin(struct traps *ts, int mem, uint32_t i);

@@ -8,13 +8,14 @@ import json
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import time
 
 import pytest
 
-from harness import MMATTACH, Watch, random_moment
-from untouched import assert_untouched
+from harness import MMATTACH, Watch, random_moment, wait_for
+from untouched import assert_untouched, code_differences
 
 TOO_YOUNG = {"site_cache_token", "site_table_entry"}  # 40 seconds are too little to see the end of what lives 20, and of a table that was filled meanwhile
 RATES = {"site_leak_fast": 100, "site_leak_middle": 10, "site_leak_wrapped": 10, "site_leak_slow": 1}  # a second
@@ -190,6 +191,17 @@ def test_modules_that_come_and_go(victim):
     target.ask("call 25")
     target.ask("close")
     target.end()
+
+
+def test_keeper_killed(victim):
+    """Nobody has stepped over a trap, so nothing was written into padding: all that stood is put back."""
+    target = victim("sampled", "-r", "20000", "-i", "30")
+    watch = Watch("-p", str(target.pid), "--budget", "20%").wait_watching()
+    wait_for(lambda: len(code_differences(target.pid)) > 20, "traps stand")
+    os.kill(watch.keeper(), signal.SIGKILL)
+    assert watch.wait() == 1
+    assert_untouched(target)
+    target.kill()
 
 
 @pytest.mark.parametrize("args, why", [
