@@ -21,12 +21,6 @@
 #define HOLD_SHARE 0.25		/* of the budget */
 #define HOLD_PAUSE_NS 50000000ull
 
-/* What a thread was given when it was held. */
-struct sampling_last {
-	taddr block, sp;
-	uint64_t size;
-};
-
 void sampling_parents_init(struct sampling_parents *p, struct sampling_sites *sites, uint32_t budget_ppm)
 {
 	*p = (struct sampling_parents){ .sites = sites, .budget_ppm = budget_ppm };

@@ -49,13 +49,19 @@ struct sampling_trial {
 	uint64_t until_ns;
 };
 
+/* What a thread was given when it was held. */
+struct sampling_last {
+	taddr block, sp;
+	uint64_t size;
+};
+
 struct sampling_parents {
 	struct sampling_sites *sites;
 	struct sampling_trial trials[SAMPLING_TRIALS];
 	uint32_t next;		/* the trial whose turn it is to have a thread held */
 	uint64_t next_hold_ns;
 	uint32_t budget_ppm;
-	struct addrmap last;	/* tid -> struct sampling_last: what was given out there when the thread was held */
+	struct addrmap last;	/* tid -> struct sampling_last */
 	uint32_t passing;	/* functions that were found to pass on */
 	uint32_t no_room;	/* and those for which there was none */
 };
