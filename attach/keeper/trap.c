@@ -24,11 +24,17 @@ uint32_t trap_find(const struct traps *ts, taddr addr)
 
 bool trap_was_at(const struct traps *ts, int mem, taddr addr)
 {
+	uint32_t kept = ts->ngone < SHARED_SITES ? ts->ngone : SHARED_SITES;
 	uint8_t now;
 
+	if (pread(mem, &now, 1, (off_t)addr) != 1 || now == INT3)
+		return false;
 	for (uint32_t i = 0; i < ts->bound; i++)
-		if (ts->all[i].state == TRAP_GONE && ts->all[i].site.addr == addr)
-			return pread(mem, &now, 1, (off_t)addr) == 1 && now == ts->all[i].site.bytes[0] && now != INT3;
+		if (ts->all[i].state == TRAP_GONE && ts->all[i].site.addr == addr && ts->all[i].site.bytes[0] == now)
+			return true;
+	for (uint32_t i = 0; i < kept; i++)
+		if (ts->gone[i].addr == addr && ts->gone[i].byte == now)
+			return true;
 	return false;
 }
 
@@ -133,6 +139,8 @@ static int take_in(struct traps *ts, uint32_t i, const struct site *site, enum t
 		return -EINVAL;
 	if ((ts->all[i].state != TRAP_NONE && ts->all[i].state != TRAP_GONE) || trap_find(ts, site->addr) != NO_TRAP)
 		return -EEXIST;
+	if (ts->all[i].state == TRAP_GONE)
+		ts->gone[ts->ngone++ % SHARED_SITES] = (struct trap_gone){ ts->all[i].site.addr, ts->all[i].site.bytes[0] };
 	ts->all[i].site = *site;
 	ts->all[i].state = state;
 	ts->all[i].shelved = false;
@@ -229,6 +237,11 @@ int trap_lift(struct traps *ts, int mem, uint32_t i)
 	if (r == 0)
 		t->state = TRAP_LIFTED;
 	return r;
+}
+
+int trap_lift_found(struct traps *ts, int mem, uint32_t i)
+{
+	return ts->all[i].state == TRAP_LIFTED ? put_back(ts, mem, &ts->all[i].site) : 0;
 }
 
 int trap_replant(struct traps *ts, int mem, uint32_t i)

@@ -42,12 +42,20 @@ struct trap {
 	uint16_t steppers;	/* threads that step in place: it is lifted until the last is done */
 };
 
+/* A trap that is gone, and whose number is another's. */
+struct trap_gone {
+	taddr addr;
+	uint8_t byte;	/* the file's */
+};
+
 struct traps {
 	uint32_t bound;			/* all traps at and above it are NONE */
 	bool frozen;			/* nothing is planted: what is mapped may change at any moment */
 	int maps;			/* /proc/PID/maps, asked before anything is planted (codemap.h); 0: nobody is */
 	uint16_t slots[TRAP_HASH];	/* open addressing by address: index + 1 */
 	struct trap all[SHARED_SITES];
+	uint32_t ngone;			/* in all; the last of them are kept */
+	struct trap_gone gone[SHARED_SITES];
 };
 
 /* The trap at @addr, whatever its state (never NONE), or NO_TRAP. */
@@ -55,7 +63,7 @@ uint32_t trap_find(const struct traps *ts, taddr addr);
 
 /*
  * Has a trap that is gone stood at @addr, and does the file's code stand there now? Then a thread that has run into an int3 there ran into
- * ours: its memory was taken for unmapped, and was not.
+ * ours: its memory was taken for unmapped, and was not. Its number may be another's by now.
  */
 bool trap_was_at(const struct traps *ts, int mem, taddr addr);
 
@@ -71,6 +79,12 @@ void trap_disown(struct traps *ts, uint32_t i);
 
 /* Put the byte back (twice is fine). 0, also where it is no longer ours; -errno if our int3 is there and cannot be written. */
 must_check int trap_lift(struct traps *ts, int mem, uint32_t i);
+
+/*
+ * A thread has run into trap @i, which is lifted: just before that, mostly. Should an int3 stand there all the same, it would do so again and again:
+ * nobody but we has put one there, so it is taken away. As trap_lift.
+ */
+must_check int trap_lift_found(struct traps *ts, int mem, uint32_t i);
 
 /* Plant a lifted trap again, where the code is the file's; also if the file was mapped anew. */
 must_check int trap_replant(struct traps *ts, int mem, uint32_t i);

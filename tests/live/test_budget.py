@@ -280,6 +280,19 @@ def test_stepped_over(victim, meterer):
     target.end()
 
 
+def test_forgotten_while_somebody_ran_into_it(victim, meterer):
+    """A mapping that is taken for gone, and is not: its traps are lifted and forgotten, and their numbers are others' at once. Who had run into one goes on."""
+    target = victim("hot", 4)
+    m = meterer(target, 500000, 3, 2, MALLOC, "free free", "alloc calloc size=arg1*arg2", "realloc realloc size=arg2")
+    assert m.told()["sites"] >= 4
+    for _ in range(rounds(10, 100)):
+        assert m.ask("swap 100") == {"r": 0}
+        assert target.rate() > 0
+    m.end()
+    assert_untouched(target)
+    assert target.end()["damaged"] == 0
+
+
 @pytest.mark.parametrize("who", ["mmattach killed", "keeper stopped by name"])
 def test_killed_while_traps_come_and_go(victim, meterer, who):
     target = victim("hot", 4)

@@ -6,6 +6,7 @@
  *
  *	told			what was spent, and the sums of the site that was hit most
  *	wish QUOTA PERIOD_MS	other wishes; period 0: the traps stand always
+ *	swap N			N times: every other site is forgotten, as if its module had gone, and the others get their numbers
  *	end			leave; end of stdin too
  */
 #include <inttypes.h>
@@ -134,11 +135,42 @@ static void change(struct meterer *m, const char *line)
 	printf("{\"r\": %d}\n", r);
 }
 
+/* Of the sites in @all those of odd or even place, by the first numbers. */
+static int plant_half(struct meterer *m, const struct site *all, size_t odd)
+{
+	size_t n = m->nsites / 2;
+
+	for (size_t i = 0; i < n; i++)
+		m->link.shared->sites[m->sites[i]] = all[2 * i + odd];
+	return link_plant(&m->link, m->sites, n);
+}
+
+static void swap(struct meterer *m, const char *line)
+{
+	static struct site all[SHARED_SITES];
+	unsigned int n = 0;
+	int r = 0;
+
+	sscanf(line, "swap %u", &n);
+	for (size_t i = 0; i < m->nsites; i++)
+		all[i] = m->link.shared->sites[m->sites[i]];
+	for (unsigned int k = 0; r == 0 && k < n; k++) {
+		drain(m);
+		/* the numbers follow each other */
+		r = (int)link_call(&m->link, COMMAND_FORGET, m->sites[0], (int64_t)m->nsites, CALL_NS);
+		if (r == 0)
+			r = plant_half(m, all, k % 2);
+	}
+	printf("{\"r\": %d}\n", r);
+}
+
 /* false: it was the last. */
 static bool obey(struct meterer *m, const char *line)
 {
 	if (!strncmp(line, "told", 4))
 		tell(m);
+	else if (!strncmp(line, "swap ", 5))
+		swap(m, line);
 	else if (!strncmp(line, "wish ", 5))
 		change(m, line);
 	else

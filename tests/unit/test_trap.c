@@ -196,6 +196,36 @@ static void stepped_in_place(void **state)
 	assert_page(file, (uint32_t[]){ 100 }, 1);
 }
 
+/* Whatever has made that so: who runs into it is put back onto it, for ever. */
+static void an_int3_where_a_trap_was_lifted(void **state)
+{
+	const uint8_t int3 = INT3;
+
+	(void)state;
+	assert_int_equal(plant(0, 100, 16), 0);
+	assert_int_equal(trap_lift(&traps, mem, 0), 0);
+	assert_int_equal(trap_lift_found(&traps, mem, 0), 0);
+	assert_page(file, NULL, 0);
+	assert_int_equal(pwrite(mem, &int3, 1, (off_t)at(100)), 1);
+	assert_int_equal(trap_lift_found(&traps, mem, 0), 0);
+	assert_page(file, NULL, 0);
+}
+
+/* The number of one that is gone is another's, again and again. */
+static void gone_and_its_number_another(void **state)
+{
+	(void)state;
+	for (uint32_t offset = 100; offset < 1000; offset += 100) {
+		assert_int_equal(plant(0, offset, 16), 0);
+		trap_forget(&traps, mem, 0);
+	}
+	assert_int_equal(plant(0, 1000, 16), 0);
+	for (uint32_t offset = 100; offset < 1000; offset += 100)
+		assert_true(trap_was_at(&traps, mem, at(offset)));
+	assert_false(trap_was_at(&traps, mem, at(1000)));
+	assert_false(trap_was_at(&traps, mem, at(150)));
+}
+
 /* Frozen, nothing is planted: not at first, not again, not at the end of a step. Then what is to stand does. */
 static void frozen_and_thawed(void **state)
 {
@@ -942,6 +972,8 @@ int main(void)
 		cmocka_unit_test_setup(prepared_and_shelved, setup),
 		cmocka_unit_test_setup(stepped_in_place, setup),
 		cmocka_unit_test_setup(frozen_and_thawed, setup),
+		cmocka_unit_test_setup(an_int3_where_a_trap_was_lifted, setup),
+		cmocka_unit_test_setup(gone_and_its_number_another, setup),
 		cmocka_unit_test_setup(wrong_code_is_refused, setup),
 		cmocka_unit_test_setup(a_foreign_int3_is_refused, setup),
 		cmocka_unit_test_setup(wrong_code_at_a_known_trap_is_refused, setup),
