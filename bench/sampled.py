@@ -38,6 +38,7 @@ class Service(Talk):
 
 
 def inside(interval, at_least, truth):
+    """What is told as a least has no upper end."""
     _, low, high = interval
     return low <= truth and (at_least or high is None or truth <= high)
 
