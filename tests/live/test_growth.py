@@ -79,6 +79,7 @@ def test_who_asks_for_more_at_once_meets_the_end(seen):
     got, heap, _ = seen(["unfair 20000"])
     assert by_place(got)["turn_over"] > 0.9 * heap
     assert any("large" in note for note in got["notes"])
+    assert any("musl's own calls of brk" in note for note in got["notes"]), "a part of its heap, and nobody would know"
 
 
 def test_arenas_of_threads(seen):
