@@ -223,6 +223,10 @@ def measure_budget(plan):
     return [Row(**row) for row in budget.rows(plan)]
 
 
+def measure_rounds(plan):
+    return [Row(**row) for row in budget.many_rounds(plan)]
+
+
 def measure_seeds(plan):
     return [Row(**row) for row in sampled.seeds(plan)]
 
@@ -277,8 +281,8 @@ MEASUREMENTS = {"pair": measure_pair, "pair30": measure_pair30, "pair1cpu": meas
                 "fair": measure_fair, "lifted": measure_lifted, "attach": measure_attach, "stacks": measure_stacks, "names": measure_names,
                 "events": measure_events, "census": measure_census, "flood": measure_flood, "growth": measure_growth, "pauses": measure_pauses,
                 "budget": measure_budget, "gdb": measure_gdb,
-                "real": measure_real, "seeds": measure_seeds, "services": measure_services}
-LONG = ["seeds", "services"]  # minutes each: only if asked for
+                "real": measure_real, "rounds": measure_rounds, "seeds": measure_seeds, "services": measure_services}
+LONG = ["rounds", "seeds", "services"]  # minutes each: only if asked for
 QUICK = ["pair", "fair", "lifted"]
 
 
@@ -308,8 +312,8 @@ def parse_arguments():
     parser.add_argument("--quick", action="store_true", help="some measurements, 3 rounds of 200 ms")
     parser.add_argument("--rounds", type=int, help="slices of each side (9; with --quick 3)")
     parser.add_argument("--only", metavar="NAME", action="append", choices=MEASUREMENTS,
-                        help=f"only this measurement, may be repeated: {', '.join(MEASUREMENTS)}")
-    parser.add_argument("--seconds", type=int, help=f"length of each watch of {', '.join(LONG)}, which are measured with --only alone")
+                        help=f"only this measurement, may be repeated: {', '.join(MEASUREMENTS)} ({', '.join(LONG)}: minutes, and only so)")
+    parser.add_argument("--seconds", type=int, help="length of each watch of seeds (45) and services (180)")
     parser.add_argument("--json", metavar="FILE", help="write the rows there as well")
     parser.add_argument("--gate", action="store_true", help="exit 1 if a bound is missed")
     parser.add_argument("--mmattach", metavar="PATH", help="the program to measure (./mmattach)")
