@@ -7,6 +7,8 @@
 
 #define LOW 0.025
 #define HIGH 0.975
+#define STOP_US 50.0
+#define HOT_US 5000.0		/* from one hit to the next: where stops matter (attach/keeper/pace.h) */
 #define CUT_SHARE 0.02		/* of all rounds: so many must have been ended by the quota before what it cuts off matters */
 
 static double max(double a, double b)
@@ -63,6 +65,20 @@ static double part_that_counts(const struct estimate_rounds *r, double phi)
 	return max(1 - (double)r->full * (1 - max((phi - begins) / (1 - begins), 0)) / 2 / (double)r->hits, 0.5);
 }
 
+/*
+ * When a stop began, and when the thread ran again, is known to so much; hits that follow each other as quickly tell little, and seem to come
+ * at another rate than they do.
+ */
+static void allow_for_stops(const struct estimate_rounds *r, struct estimate *out)
+{
+	const double e = (double)r->exposed_us, stops = STOP_US * (double)r->hits;
+
+	if (e > HOT_US * (double)r->hits)
+		return;
+	out->low *= e / (e + stops);
+	out->high *= e / max(e - stops, e / 4);
+}
+
 void estimate_rate(const struct estimate_rounds *r, uint64_t seen, struct estimate *out)
 {
 	const double seconds = (double)r->exposed_us / 1e6;
@@ -78,6 +94,7 @@ void estimate_rate(const struct estimate_rounds *r, uint64_t seen, struct estima
 	out->value = (double)seen * part / seconds;
 	out->low = seen ? quantile_gamma(LOW, hits + 0.5) * phi * part / seconds : 0;
 	out->high = quantile_gamma(HIGH, hits + 0.5) * phi * part / seconds;
+	allow_for_stops(r, out);
 	out->at_least = seen && (double)r->full > CUT_SHARE * (double)r->rounds && in_bunches(r, phi);
 }
 

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "attach/keeper/state.h"
@@ -29,6 +30,26 @@ static uint64_t stop_ns(const struct budget *b)
 	return b->latency.wake_ns + b->latency.restart_ns;
 }
 
+/* All threads of it together; those that run now are asked. 0: it has ended. */
+static uint64_t target_cpu_ns(const struct keeper *k)
+{
+	/* how the kernel numbers the clock of a process, CPUCLOCK_SCHED */
+	const clockid_t clock = (clockid_t)(~(unsigned)k->target << 3 | 2);
+	struct timespec t;
+
+	return k->target && clock_gettime(clock, &t) == 0 ? (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec : 0;
+}
+
+static struct calm_time now_by_both(const struct keeper *k, uint64_t at_ns)
+{
+	return (struct calm_time){ at_ns, target_cpu_ns(k) };
+}
+
+uint64_t budget_work_ns(const struct keeper *k)
+{
+	return calm_work_ns(&k->budget.calm, target_cpu_ns(k));
+}
+
 void budget_init(struct keeper *k)
 {
 	struct budget *b = &k->budget;
@@ -45,7 +66,8 @@ void budget_init(struct keeper *k)
 	b->most_burst_ns = FIRST_BURST * stop_ns(b);
 	b->open = true;
 	atomic_store(&k->shared->open, 1);
-	calm_begin(&b->calm, 0, k->now_ns);
+	b->calm.stop_cpu_ns = b->latency.cpu_ns;
+	calm_begin(&b->calm, 0, now_by_both(k, k->now_ns));
 }
 
 /* --- when a stop began --- */
@@ -79,7 +101,12 @@ void budget_serve(struct keeper *k, const struct tracee *t)
 	struct budget *b = &k->budget;
 
 	b->metered = false;
-	b->counts = calm_end(&b->calm, t->tid, b->likely_ns);
+	b->counts = calm_end(&b->calm, t->tid, now_by_both(k, b->likely_ns));
+}
+
+void budget_pause(struct keeper *k)
+{
+	(void)calm_end(&k->budget.calm, 0, now_by_both(k, k->now_ns));
 }
 
 void budget_charge(struct keeper *k, uint64_t since_ns, enum budget_for what)
@@ -104,7 +131,7 @@ void budget_calm(struct keeper *k, pid_t tid)
 {
 	struct budget *b = &k->budget;
 
-	calm_begin(&b->calm, tid, keeper_clock_ns() + b->latency.restart_ns);
+	calm_begin(&b->calm, tid, now_by_both(k, keeper_clock_ns() + b->latency.restart_ns));
 	if (b->burst_ns > b->most_burst_ns)
 		b->most_burst_ns = b->burst_ns;
 	b->burst_ns = 0;

@@ -69,8 +69,14 @@ void budget_serve(struct keeper *k, const struct tracee *t);
 /* A thread that has stood since @since_ns goes on now. */
 void budget_charge(struct keeper *k, uint64_t since_ns, enum budget_for what);
 
+/* All are about to be stopped. */
+void budget_pause(struct keeper *k);
+
 /* Nobody stands any more: @tid was the last. */
 void budget_calm(struct keeper *k, pid_t tid);
+
+/* What the target has worked in the calm (calm.h). */
+uint64_t budget_work_ns(const struct keeper *k);
 
 /* Once a round: opens or closes, sees whether we must leave. true: it has opened or closed. */
 bool budget_round(struct keeper *k);

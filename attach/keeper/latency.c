@@ -16,15 +16,25 @@
 #define RUN_NS 300000ull	/* between two stops: our processor goes idle meanwhile, as it does in a watch */
 #define WAKE_GUESS_NS 40000
 #define RESTART_GUESS_NS 20000
+#define CPU_GUESS_NS 10000
 #define CHILD_STACK 16384
 
 /* The child lives in our memory, so nothing is copied, and nothing of ours becomes copy on write. */
 struct child {
 	_Atomic bool seized;
 	_Atomic uint64_t before_ns, after_ns;	/* its int3 */
+	_Atomic uint64_t cpu_ns;		/* what it took of the child's own time */
 	pid_t parent;
 	_Alignas(16) uint8_t stack[CHILD_STACK];
 };
+
+static uint64_t own_cpu_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
 
 static void run_for(uint64_t ns)
 {
@@ -45,10 +55,14 @@ _Noreturn static int child_main(void *arg)
 		else
 			sched_yield();
 	for (;;) {
+		uint64_t cpu;
+
 		run_for(RUN_NS);
+		cpu = own_cpu_ns();
 		atomic_store(&c->before_ns, keeper_clock_ns());
 		__asm__ volatile("int3");
 		atomic_store(&c->after_ns, keeper_clock_ns());
+		atomic_store(&c->cpu_ns, own_cpu_ns() - cpu);
 	}
 }
 
@@ -82,19 +96,21 @@ static int by_size(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-static void take_medians(struct latency *l, uint64_t *wakes, uint64_t *restarts, size_t n)
+static uint64_t median(uint64_t *all, size_t n)
 {
-	if (n < STOPS / 4)
-		return;
-	qsort(wakes, n, sizeof(*wakes), by_size);
-	qsort(restarts, n, sizeof(*restarts), by_size);
-	l->wake_ns = wakes[n / 2];
-	l->restart_ns = restarts[n / 2];
+	qsort(all, n, sizeof(*all), by_size);
+	return all[n / 2];
+}
+
+static uint64_t lower_quartile(uint64_t *all, size_t n)
+{
+	qsort(all, n, sizeof(*all), by_size);
+	return all[n / 4];
 }
 
 static void measure(struct latency *l, struct child *c, pid_t pid)
 {
-	uint64_t wakes[STOPS], restarts[STOPS], limit = keeper_clock_ns() + LIMIT_NS, let_go = 0;
+	uint64_t wakes[STOPS], restarts[STOPS], cpus[STOPS], limit = keeper_clock_ns() + LIMIT_NS, let_go = 0;
 	struct tracee t = { .tid = pid };
 	size_t n = 0;
 
@@ -106,13 +122,15 @@ static void measure(struct latency *l, struct child *c, pid_t pid)
 		/* the first one has not been let go yet */
 		if (i) {
 			wakes[n] = seen - atomic_load(&c->before_ns);
+			cpus[n] = atomic_load(&c->cpu_ns);
 			restarts[n++] = atomic_load(&c->after_ns) - let_go;
 		}
 		let_go = keeper_clock_ns();
 		if (tracee_cont(&t, 0) < 0)
 			break;
 	}
-	take_medians(l, wakes, restarts, n);
+	if (n >= STOPS / 4)
+		*l = (struct latency){ median(wakes, n), median(restarts, n), lower_quartile(cpus, n) };
 }
 
 void latency_measure(struct latency *l)
@@ -120,7 +138,7 @@ void latency_measure(struct latency *l)
 	static struct child c;
 	pid_t pid;
 
-	*l = (struct latency){ WAKE_GUESS_NS, RESTART_GUESS_NS };
+	*l = (struct latency){ WAKE_GUESS_NS, RESTART_GUESS_NS, CPU_GUESS_NS };
 	c.parent = getpid();
 	pid = clone(child_main, c.stack + sizeof(c.stack), CLONE_VM | SIGCHLD, &c);
 	if (pid < 0)

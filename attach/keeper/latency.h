@@ -13,6 +13,7 @@
 struct latency {
 	uint64_t wake_ns;	/* from a thread's int3 until a keeper that slept knows its status */
 	uint64_t restart_ns;	/* from its PTRACE_CONT until it runs */
+	uint64_t cpu_ns;	/* of its own processor's time, before and after */
 };
 
 /* Medians of some dozen stops, within a tenth of a second; guesses where that cannot be done. SIGCHLD is blocked. */

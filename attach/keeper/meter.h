@@ -9,9 +9,10 @@
  * it). A stretch is the time from planting the trap to lifting it, two seconds at most: then the next one begins. A stretch ends when
  * the quota is reached, at that very hit; or with the round; or when there is nothing left to spend.
  *
- * Hits and exposure are those of a target that nobody disturbs: while any of its threads stands stopped because of us no exposure is
- * counted, and no hit. So a thread that is stopped at each allocation is not taken for a slow one. Every hit that is served has its record,
- * also one that is not counted here.
+ * Hits and exposure are those of a target that nobody disturbs. Where the quota is reached within milliseconds, exposure is not for how long the
+ * trap stood, but for how long the target would have taken to come as far (pace.h), and hits while another thread stood because of us are
+ * not counted. So a thread that is stopped at each allocation is not taken for a slow one. Every hit that is served has its record, also one
+ * that is not counted here.
  */
 #ifndef MM_METER_H
 #define MM_METER_H

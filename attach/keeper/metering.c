@@ -11,7 +11,10 @@
 #define STRETCH_NS 2000000000ull /* a stretch is no longer: squares of us add up to what 64 bits hold in a hundred days */
 #define CROWD 4			/* so many stand at once: not one more at this trap, for a moment */
 #define CROWD_NS 20000000ull
-#define OPENING_NS 10000000ull	/* all sites that were shut begin within so long */
+#define HOT_NS 5000000ull	/* from one hit to the next, on average */
+#define HOT_TURN_NS 20000000ull
+#define OPENING_NS 10000000ull	/* all sites that were shut begin within so long, */
+#define OPENING_HOT_NS 400000000ull /* or, those that may be hot, within so long: at once, all threads would stand at one after the other */
 
 _Static_assert(DUE_MAX == SHARED_SITES, "every site can have a turn");
 
@@ -53,20 +56,56 @@ static void begin_stretch(struct keeper *k, uint32_t i)
 	struct metered *m = metered_at(k, i);
 
 	m->state = METERED_STANDING;
-	m->calm_ns = calm_ns(&k->budget.calm, keeper_clock_ns());
-	m->hits = 0;
+	m->began_ns = keeper_clock_ns();
+	m->began_calm_ns = calm_ns(&k->budget.calm, m->began_ns);
+	/* where there is no quota nobody asks for the work */
+	m->began_work_ns = m->quota ? budget_work_ns(k) : 0;
+	m->began_stops = k->budget.calm.stops;
+	m->hits = m->calm_hits = 0;
 	due_set(&k->metering.due, i, m->round_end_ns < k->now_ns + STRETCH_NS ? m->round_end_ns : k->now_ns + STRETCH_NS);
 }
 
+static struct pace_mark pace_now(const struct keeper *k)
+{
+	return (struct pace_mark){ calm_ns(&k->budget.calm, keeper_clock_ns()), k->budget.calm.work_ns };
+}
+
+/*
+ * What a thread has used of a processor is known exactly where it stands, but of one that runs, as when the stretch began, only to a tick of the
+ * scheduler's, which may be longer than the whole stretch: so until the first hit it has worked no more than it can have.
+ */
+static void end_of_doubt(struct keeper *k, struct metered *m)
+{
+	const struct calm *c = &k->budget.calm;
+	uint64_t most = pace_most(&k->metering.pace, pace_now(k), c->sum_ns - m->began_calm_ns);
+
+	if (c->work_ns - m->began_work_ns > most)
+		m->began_work_ns = c->work_ns - most;
+}
+
+static uint64_t worth_ns(struct keeper *k, const struct metered *m, bool full, uint32_t *hits)
+{
+	const struct calm *c = &k->budget.calm;
+	const struct stretch s = {
+		.wall_ns = keeper_clock_ns() - m->began_ns, .calm_ns = c->sum_ns > m->began_calm_ns ? c->sum_ns - m->began_calm_ns : 0,
+		 .work_ns = c->work_ns > m->began_work_ns ? c->work_ns - m->began_work_ns : 0,
+		.stops_cpu_ns = (c->stops - m->began_stops) * c->stop_cpu_ns, .hits = m->hits, .calm_hits = m->calm_hits, .full = full, .hot = m->hot,
+	};
+
+	return pace_worth(&k->metering.pace, &s, pace_now(k), hits);
+}
+
+/* @full: at a hit, so that nobody works. */
 static void end_stretch(struct keeper *k, uint32_t i, bool full)
 {
 	struct metered *m = metered_at(k, i);
-	uint64_t now = calm_ns(&k->budget.calm, keeper_clock_ns());
-	/* a clock that is put back by a stop that began earlier than it was seen */
-	uint64_t exposed_ns = (now > m->calm_ns ? now - m->calm_ns : 0) + m->rest_ns;
+	uint32_t hits;
+	uint64_t exposed_ns = worth_ns(k, m, full, &hits) + m->rest_ns;
 
 	m->rest_ns = exposed_ns % 1000;
-	meter_add(&k->shared->meters[i], m->hits, exposed_ns / 1000, full);
+	if (full)
+		m->hot = exposed_ns < m->hits * (uint64_t)HOT_NS;
+	meter_add(&k->shared->meters[i], hits, exposed_ns / 1000, full);
 }
 
 static void begin_round(struct keeper *k, uint32_t i)
@@ -108,10 +147,35 @@ static void stand_aside(struct keeper *k, uint32_t i)
 		wait_until(k, i, metered_at(k, i)->round_end_ns);
 }
 
+static bool stands_hot(const struct keeper *k, uint32_t i)
+{
+	const struct metered *m = &k->metering.all[i];
+
+	return m->hot && m->state == METERED_STANDING && k->now_ns - m->began_ns < HOT_TURN_NS;
+}
+
+/* Of hot sites one at a time: a thread that stands at each other's traps comes to none. */
+static bool waits_its_turn(struct keeper *k, uint32_t i)
+{
+	struct metering *m = &k->metering;
+
+	if (!metered_at(k, i)->hot || !k->traps.all[i].shelved)
+		return false;
+	if (m->hot != i && stands_hot(k, m->hot)) {
+		wait_until(k, i, k->now_ns + random_below(m, HOT_TURN_NS));
+		return true;
+	}
+	m->hot = i;
+	return false;
+}
+
 static void plant(struct keeper *k, uint32_t i)
 {
-	int r = trap_unshelve(&k->traps, k->mem, i);
+	int r;
 
+	if (waits_its_turn(k, i))
+		return;
+	r = trap_unshelve(&k->traps, k->mem, i);
 	complain(k, TROUBLE_PLANT, r);
 	if (k->traps.all[i].state == TRAP_PLANTED || k->traps.all[i].steppers) {
 		begin_stretch(k, i);
@@ -185,6 +249,11 @@ static void take_turns(struct keeper *k)
 	}
 }
 
+static bool may_be_hot(const struct keeper *k, uint32_t i)
+{
+	return atomic_load_explicit(&k->shared->meters[i].quota, memory_order_relaxed);
+}
+
 /* Those that wait do so on; the others' turn is now. */
 static void open_or_close(struct keeper *k)
 {
@@ -194,7 +263,7 @@ static void open_or_close(struct keeper *k)
 		if (!k->budget.open && state == METERED_STANDING)
 			due_set(&k->metering.due, i, k->now_ns);
 		if (may_plant(k) && state == METERED_SHUT)
-			due_set(&k->metering.due, i, k->now_ns + random_below(&k->metering, OPENING_NS));
+			due_set(&k->metering.due, i, k->now_ns + random_below(&k->metering, may_be_hot(k, i) ? OPENING_HOT_NS : OPENING_NS));
 	}
 }
 
@@ -218,6 +287,8 @@ void metering_round(struct keeper *k)
 	/* both, each time */
 	if (budget_round(k) | modules_settled(k))
 		open_or_close(k);
+	if (pace_due(&k->metering.pace, k->now_ns))
+		pace_note(&k->metering.pace, k->now_ns, (struct pace_mark){ calm_ns(&k->budget.calm, keeper_clock_ns()), budget_work_ns(k) });
 	if (!k->leave_reason)
 		take_turns(k);
 }
@@ -254,7 +325,9 @@ bool metering_hit(struct keeper *k, uint32_t trap)
 
 	if (m->state != METERED_STANDING)
 		return false;
-	m->hits += k->budget.counts;
+	if (!m->hits++)
+		end_of_doubt(k, m);
+	m->calm_hits += k->budget.counts;
 	if (m->left && !--m->left) {
 		if (!lift(k, trap, true))
 			return false;
@@ -328,8 +401,11 @@ int metering_plant(struct keeper *k, uint32_t i)
 	bool wanted = k->budget.on && period_ns(k, i);
 	int r;
 
-	if (!wanted && !(known && metered_at(k, i)->state != METERED_NOT))
+	if (!wanted && !known)
 		return trap_plant(&k->traps, k->mem, i, site);
+	/* its turn came before the command did: it stands for good already */
+	if (!wanted && metered_at(k, i)->state == METERED_NOT)
+		return k->budget.on ? 0 : -EEXIST;
 	if (known) {
 		if (metered_at(k, i)->state == METERED_NOT)
 			take_over(k, i);

@@ -16,6 +16,9 @@
  * code was may be unmapped and mapped as anything else meanwhile, by another thread too. What stands already stays; whose turn it is waits as
  * if the budget were spent.
  *
+ * Of the sites that are hot, whose quota is reached within milliseconds, one stands at a time: else a busy thread would stand at all of them in
+ * turn, and none would be hit as often as it is.
+ *
  * A round that is over while the trap stands is followed by the next one at once. A trap that is lifted at a hit needs no emulation: the thread is
  * put back onto the real instruction and goes on. Others that ran into it at the same moment are put back as well, when they are seen
  * (hit.c). Over a trap that some thread steps in place nothing is planted; see trap_shelve.
@@ -27,6 +30,7 @@
 #define MM_METERING_H
 
 #include "attach/keeper/due.h"
+#include "attach/keeper/pace.h"
 #include "attach/keeper/shared.h"
 
 struct keeper;
@@ -35,11 +39,12 @@ enum metered_state { METERED_NOT, METERED_WAITING, METERED_STANDING, METERED_SHU
 
 struct metered {
 	uint8_t state;
+	bool hot;			/* its last full round was over within milliseconds */
 	uint32_t quota, left;		/* of the present round; quota 0: no end */
 	uint64_t round_end_ns;
 	/* of the present stretch, METERED_STANDING */
-	uint64_t calm_ns;		/* what that clock showed at its beginning */
-	uint32_t hits;
+	uint64_t began_ns, began_calm_ns, began_work_ns, began_stops; /* what the clocks showed (calm.h) */
+	uint32_t hits, calm_hits;
 	uint32_t rest_ns;		/* of exposure, told in us */
 };
 
@@ -47,6 +52,8 @@ struct metering {
 	uint32_t random;
 	uint64_t frozen_ns;		/* since when, while the traps are (trap_freeze) */
 	struct due due;
+	struct pace pace;
+	uint32_t hot;			/* the hot site that stands, or stood last */
 	struct metered all[SHARED_SITES];
 };
 

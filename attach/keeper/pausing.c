@@ -294,7 +294,7 @@ int64_t pausing_stop(struct keeper *k, uint64_t limit_ns)
 	p->began_ns = k->now_ns;
 	p->until_ns = k->now_ns + limit_ns;
 	p->spared_ns = 0;
-	(void)calm_end(&k->budget.calm, 0, k->now_ns);
+	budget_pause(k);
 	atomic_store(&k->shared->pause_began_ns, p->began_ns);
 	interrupt_all(k);
 	r = await_all(k);

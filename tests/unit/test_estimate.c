@@ -115,7 +115,23 @@ static void rounds_that_the_quota_ends(void **state)
 	assert_between(0, marked, 0.5);
 	assert_between(93, coverage((struct site){ 50, 1, 4, 60, false }, &marked), 97);
 	assert_between(0, marked, 0.5);
-	assert_between(93, coverage((struct site){ 4000, 1, 4, 200, false }, NULL), 97);
+}
+
+/* Hits of a loop: when each stop began is not known to better than a part of what lies between them. */
+static void hits_in_quick_succession(void **state)
+{
+	const struct site loop = { 4000, 1, 4, 2000, false }, faster = { 40000, 1, 4, 2000, false };
+	struct estimate e;
+
+	(void)state;
+	assert_between(98, coverage((struct site){ 4000, 1, 4, 200, false }, NULL), 100);
+	rng = 88172645463325252u;
+	e = play(&loop);
+	assert_between(3200, e.low, 3400);
+	assert_between(4800, e.high, 5300);
+	e = play(&faster);
+	assert_between(12000, e.low, 14000);
+	assert_between(155000, e.high, 172000);
 }
 
 /* Ending at a hit makes rounds of even hits shorter than these hits would take: three and a half distances for four. */
@@ -276,6 +292,7 @@ int main(void)
 		cmocka_unit_test(quantiles),
 		cmocka_unit_test(hits_that_come_by_themselves),
 		cmocka_unit_test(rounds_that_the_quota_ends),
+		cmocka_unit_test(hits_in_quick_succession),
 		cmocka_unit_test(even_hits_that_the_quota_ends),
 		cmocka_unit_test(bunches),
 		cmocka_unit_test(bunches_that_the_quota_cuts),
