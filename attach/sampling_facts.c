@@ -71,16 +71,17 @@ static void put_duty(struct recorder *r, const struct sampling_sites *sites, uin
 		if (sites->all[i].role != SAMPLING_TAKES || !sums.hits)
 			continue;
 		hit++;
-		exposed_us += (double)sums.exposed_us;
+		/* what a short round was worth may be more than it lasted */
+		exposed_us += (double)(sums.exposed_us < wall_us ? sums.exposed_us : wall_us);
 	}
 	if (hit && wall_us)
 		recorder_count(r, wall_us, MMT_COUNT_DUTY_PPM, (uint64_t)(exposed_us / (double)hit / (double)wall_us * 1e6));
 }
 
 /* Up to now, also where it lasts still. */
-static uint64_t closed_ns(const struct shared *shared, uint64_t now_ns)
+static uint64_t up_to_now(const _Atomic uint64_t *over_ns, const _Atomic uint64_t *since_ns, uint64_t now_ns)
 {
-	uint64_t over = atomic_load(&shared->closed_ns), since = atomic_load(&shared->closed_since_ns);
+	uint64_t over = atomic_load(over_ns), since = atomic_load(since_ns);
 
 	return over + (since && now_ns > since ? now_ns - since : 0);
 }
@@ -91,7 +92,7 @@ void sampling_facts_budget(struct recorder *r, const struct sampling_sites *site
 	struct fact_budget b = {
 		.promise_ppm = shared->budget_ppm, .spent_us = atomic_load(&shared->spent_ns) / 1000, .wall_us = recorder_time(r, now_ns),
 		.worst_ppm = atomic_load(&shared->worst_ten_ppm), .closed = atomic_load(&shared->closed),
-		.closed_us = closed_ns(shared, now_ns) / 1000, .sites_settled = rounds->settled, .candidates = rounds->candidates,
+		.closed_us = up_to_now(&shared->closed_ns, &shared->closed_since_ns, now_ns) / 1000, .sites_settled = rounds->settled, .candidates = rounds->candidates,
 		.unfound = sites->untrapped + sites->unfitting,
 	};
 	const struct fact f = { .kind = MMT_INFO, .info = MMT_BUDGET, .time_us = b.wall_us, .budget = &b };
@@ -142,7 +143,7 @@ static void note_unseen_rules(struct recorder *r, const struct sampling_sites *s
 void sampling_facts_notes(struct recorder *r, const struct sampling_sites *sites, const struct sampling_stacks *stacks,
 			  const struct shared *shared, uint64_t now_ns)
 {
-	uint64_t t = recorder_time(r, now_ns), moving_ns = atomic_load(&shared->moving_ns);
+	uint64_t t = recorder_time(r, now_ns), moving_ns = up_to_now(&shared->moving_ns, &shared->moving_since_ns, now_ns);
 	double unknown = unknown_share(sites);
 
 	note_unseen_rules(r, sites, t);
@@ -151,7 +152,7 @@ void sampling_facts_notes(struct recorder *r, const struct sampling_sites *sites
 			      "generated code): of these a part was seen where the allocator returns",
 			      unknown * 100);
 	if (moving_ns >= NOTED_MOVING_NS)
-		recorder_note(r, t, "while modules came and went no trap was set: for %.0f s in all, which count for no rate", (double)moving_ns / 1e9);
+		recorder_note(r, t, "while modules came and went no trap was set anew: for %.0f s in all", (double)moving_ns / 1e9);
 	if (sites->untrapped)
 		recorder_note(r, t, "behind %" PRIu64 " calls of allocators no trap can stand", sites->untrapped);
 	if (sites->unfitting)

@@ -123,8 +123,13 @@ static bool is_wanted(struct tally *t, const struct tallied *x, struct range *ne
 	new->birth_us = tally_time(t, x);
 	if (x->in_scope && tally_stack(t, x, &new->stack) && tally_caller_counts(t, new->stack))
 		return true;
-	t->left_out++;
 	return false;
+}
+
+/* It came, to somebody whose stack is not wanted. */
+static void leave_out(struct tally *t, const struct tallied *x)
+{
+	t->left_out += t->counting && !x->unknown;
 }
 
 /* --- what the call says --- */
@@ -164,8 +169,10 @@ static void take(struct tally *t, const struct tallied *x)
 	}
 	/* mapped over what was there: that is gone */
 	(void)clear(t, x, new.lo, new.hi, t->counting ? MMT_FREE : MMT_FORGET);
-	if (new.held && !is_wanted(t, x, &new))
+	if (new.held && !is_wanted(t, x, &new)) {
+		leave_out(t, x);
 		return;
+	}
 	add(t, x, &new);
 	if (new.held)
 		tally_count(t, x);
@@ -183,10 +190,11 @@ static void protect(struct tally *t, const struct tallied *x)
 {
 	struct range was, new = { .held = is_writable(x) };
 	uint64_t lo, size;
-	bool any = false;
+	bool any = false, wanted;
 
-	if (!read_call(t, x, &lo, &size) || (int64_t)size <= 0 || (new.held && !is_wanted(t, x, &new)))
+	if (!read_call(t, x, &lo, &size) || (int64_t)size <= 0)
 		return;
+	wanted = !new.held || is_wanted(t, x, &new);
 	for (taddr at = lo; at < lo + size && ranges_first(ranges_of(t, x), at, lo + size, &was); at = new.hi) {
 		const struct range part = part_of(&was, lo, lo + size);
 
@@ -194,6 +202,10 @@ static void protect(struct tally *t, const struct tallied *x)
 		new.hi = part.hi;
 		if (was.held == new.held)
 			continue;
+		if (!wanted) {
+			leave_out(t, x);
+			return;
+		}
 		(void)clear(t, x, part.lo, part.hi, t->counting ? MMT_FREE : MMT_FORGET);
 		add(t, x, &new);
 		any = true;
@@ -275,8 +287,12 @@ static void moved(struct tally *t, const struct tallied *x, const struct range_m
 
 	(void)clear(t, x, to, to + size, t->counting ? MMT_FREE : MMT_FORGET);
 	put_parts(t, x, m, to, size);
-	if (size <= had || (more.held && !is_wanted(t, x, &more)))
+	if (size <= had)
 		return;
+	if (more.held && !is_wanted(t, x, &more)) {
+		leave_out(t, x);
+		return;
+	}
 	add(t, x, &more);
 	if (more.held)
 		tally_count(t, x);

@@ -43,19 +43,22 @@ static void say_failed(const char *what, int r)
 		log_warn_errno(r, "%s", what);
 }
 
-/* The dynamic linker says that modules come or go. New ones are watched before their code runs. */
-static void on_modules(struct watch *w)
+/* The dynamic linker says that modules come or go. New ones are watched before their code runs. false: nobody knows which are gone. */
+static bool on_modules(struct watch *w)
 {
 	int r = modules_refresh(w->modules, false);
+	bool known;
 
 	if (r == 0)
 		r = planting_forget_gone(w->planting);
+	known = r == 0;
 	if (r == 0)
 		r = planting_plan(w->planting);
 	if (r == 0)
 		r = planting_plant(w->planting);
 	say_failed("cannot follow the change of modules", r);
 	backtrace_modules_changed(w->backtrace);
+	return known;
 }
 
 static void on_return_wanted(struct watch *w, const struct record_hit *hit)
@@ -378,6 +381,7 @@ static void follow_modules(struct watch *w, uint64_t now)
 	struct shared *sh = w->link->shared;
 	uint32_t told = atomic_load(&sh->modules_told);
 	uint64_t took;
+	bool known;
 
 	if (told != w->modules_told) {
 		w->modules_told = told;
@@ -386,10 +390,11 @@ static void follow_modules(struct watch *w, uint64_t now)
 	if (told == atomic_load(&sh->modules_seen) || now < w->next_modules_ns ||
 	    (now - w->modules_told_ns < LINKER_NS && !linker_is_done(w->modules)))
 		return;
-	on_modules(w);
-	atomic_store(&sh->modules_seen, told);
+	known = on_modules(w);
+	if (known)
+		atomic_store(&sh->modules_seen, told);
 	took = link_clock_ns() - now;
-	w->next_modules_ns = now + (took * 10 < TICK_NS ? took * 10 : TICK_NS);
+	w->next_modules_ns = now + (known && took * 10 < TICK_NS ? took * 10 : TICK_NS);
 }
 
 static void poll_sampling(struct watch *w, uint64_t now)

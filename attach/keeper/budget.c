@@ -101,12 +101,13 @@ void budget_serve(struct keeper *k, const struct tracee *t)
 	struct budget *b = &k->budget;
 
 	b->metered = false;
-	b->counts = calm_end(&b->calm, t->tid, now_by_both(k, b->likely_ns));
+	b->counts = b->calm.on && calm_end(&b->calm, t->tid, now_by_both(k, b->likely_ns));
 }
 
 void budget_pause(struct keeper *k)
 {
-	(void)calm_end(&k->budget.calm, 0, now_by_both(k, k->now_ns));
+	if (k->budget.calm.on)
+		(void)calm_end(&k->budget.calm, 0, now_by_both(k, k->now_ns));
 }
 
 void budget_charge(struct keeper *k, uint64_t since_ns, enum budget_for what)
@@ -131,7 +132,9 @@ void budget_calm(struct keeper *k, pid_t tid)
 {
 	struct budget *b = &k->budget;
 
-	calm_begin(&b->calm, tid, now_by_both(k, keeper_clock_ns() + b->latency.restart_ns));
+	/* all threads are asked how long they have run: not without need */
+	if (!b->calm.on)
+		calm_begin(&b->calm, tid, now_by_both(k, keeper_clock_ns() + b->latency.restart_ns));
 	if (b->burst_ns > b->most_burst_ns)
 		b->most_burst_ns = b->burst_ns;
 	b->burst_ns = 0;

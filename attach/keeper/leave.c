@@ -250,6 +250,8 @@ void leave(struct keeper *k, enum leave_reason reason)
 {
 	/* whoever copies memory because all stand must not do so any more */
 	atomic_store(&k->shared->paused, 0);
+	/* nor is anything planted any more, at the end of a step either */
+	trap_freeze(&k->traps);
 	if (k->target && k->mem >= 0) {
 		uint32_t unlifted = trap_lift_all(&k->traps, k->mem);
 

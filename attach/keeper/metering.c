@@ -77,9 +77,9 @@ static struct pace_mark pace_now(const struct keeper *k)
 static void end_of_doubt(struct keeper *k, struct metered *m)
 {
 	const struct calm *c = &k->budget.calm;
-	uint64_t most = pace_most(&k->metering.pace, pace_now(k), c->sum_ns - m->began_calm_ns);
+	uint64_t calm = c->sum_ns > m->began_calm_ns ? c->sum_ns - m->began_calm_ns : 0, most = pace_most(&k->metering.pace, pace_now(k), calm);
 
-	if (c->work_ns - m->began_work_ns > most)
+	if (c->work_ns > m->began_work_ns + most)
 		m->began_work_ns = c->work_ns - most;
 }
 
@@ -151,7 +151,7 @@ static bool stands_hot(const struct keeper *k, uint32_t i)
 {
 	const struct metered *m = &k->metering.all[i];
 
-	return m->hot && m->state == METERED_STANDING && k->now_ns - m->began_ns < HOT_TURN_NS;
+	return m->hot && m->state == METERED_STANDING && k->now_ns < m->began_ns + HOT_TURN_NS;
 }
 
 /* Of hot sites one at a time: a thread that stands at each other's traps comes to none. */
@@ -276,7 +276,7 @@ static bool modules_settled(struct keeper *k)
 		return false;
 	failed = trap_thaw(&k->traps, k->mem);
 	complain(k, TROUBLE_PLANT, failed ? -EIO : 0);
-	atomic_fetch_add(&k->shared->moving_ns, k->now_ns - k->metering.frozen_ns);
+	atomic_fetch_add(&k->shared->moving_ns, k->now_ns - atomic_exchange(&k->shared->moving_since_ns, 0));
 	return true;
 }
 
@@ -358,7 +358,7 @@ void metering_modules(struct keeper *k)
 	if (!k->budget.on)
 		return;
 	if (!k->traps.frozen)
-		k->metering.frozen_ns = k->now_ns;
+		atomic_store(&k->shared->moving_since_ns, k->now_ns);
 	trap_freeze(&k->traps);
 	atomic_fetch_add(&k->shared->modules_told, 1);
 }

@@ -50,7 +50,6 @@ struct metered {
 
 struct metering {
 	uint32_t random;
-	uint64_t frozen_ns;		/* since when, while the traps are (trap_freeze) */
 	struct due due;
 	struct pace pace;
 	uint32_t hot;			/* the hot site that stands, or stood last */

@@ -142,7 +142,8 @@ struct shared {
 	_Atomic uint32_t open;		/* they may stand now */
 	_Atomic uint32_t modules_told;	/* how often the dynamic linker has said so far that modules come or go; as long as it is not modules_seen, */
 	_Atomic uint32_t modules_seen;	/* which the controller sets when it has looked at them, nothing is planted anew: */
-	_Atomic uint64_t moving_ns;	/* for how long that was, together, up to the last time */
+	_Atomic uint64_t moving_ns;	/* for how long that was, together, up to the last time; */
+	_Atomic uint64_t moving_since_ns; /* and again since then, 0: it is over */
 
 	/* the pause under way or had last */
 	_Atomic uint32_t paused;	/* its number while everybody stands; 0: none is under way. Memory is copied only as long as it stays the same */
