@@ -157,7 +157,7 @@ uint64_t sampling_poll(struct sampling *s, uint64_t now_ns)
 	if (now_ns >= s->next_tell_ns)
 		sampling_tell(s, now_ns);
 	/* no thread is held for a trap that does not come */
-	if (!sampling_modules_move(s))
+	if (!shared_modules_move(s->planting->link->shared))
 		sampling_parents_hold(&s->parents, now_ns);
 	next = following_next_ns(s->following);
 	return next < s->next_tick_ns ? next : s->next_tick_ns;

@@ -92,8 +92,8 @@ void sampling_facts_budget(struct recorder *r, const struct sampling_sites *site
 	struct fact_budget b = {
 		.promise_ppm = shared->budget_ppm, .spent_us = atomic_load(&shared->spent_ns) / 1000, .wall_us = recorder_time(r, now_ns),
 		.worst_ppm = atomic_load(&shared->worst_ten_ppm), .closed = atomic_load(&shared->closed),
-		.closed_us = up_to_now(&shared->closed_ns, &shared->closed_since_ns, now_ns) / 1000, .sites_settled = rounds->settled, .candidates = rounds->candidates,
-		.unfound = sites->untrapped + sites->unfitting,
+		.closed_us = up_to_now(&shared->closed_ns, &shared->closed_since_ns, now_ns) / 1000,
+		.sites_settled = rounds->settled, .candidates = rounds->candidates, .unfound = sites->untrapped + sites->unfitting,
 	};
 	const struct fact f = { .kind = MMT_INFO, .info = MMT_BUDGET, .time_us = b.wall_us, .budget = &b };
 

@@ -128,7 +128,7 @@ static int take(struct sampling *s, uint32_t site, const struct record_hit *hit,
 	sampling_parents_saw(&s->parents, site, caller, now_ns);
 	if (hit->head.flags & RECORD_HELD)
 		r = sampling_parents_held(&s->parents, site, hit, block, chunkstate_size(words->head),
-					  sampling_modules_move(s) ? 0 : caller);
+					  shared_modules_move(s->planting->link->shared) ? 0 : caller);
 	if (r == 0)
 		r = sampling_stacks_find(&s->stacks, number, site, &i);
 	if (r < 0 || is_old(s, site, i, block))

@@ -36,14 +36,6 @@ struct sampling {
 void sampling_put(struct sampling *s, const struct sampling_stack *stack, struct fact *f, uint64_t now_ns);
 void sampling_put_forget(struct sampling *s, const struct sampling_stack *stack, taddr addr, uint64_t now_ns);
 
-/* Modules come or go, and nothing is planted until they have been looked at (keeper/metering.h). */
-static inline bool sampling_modules_move(const struct sampling *s)
-{
-	const struct shared *shared = s->planting->link->shared;
-
-	return atomic_load(&shared->modules_told) != atomic_load(&shared->modules_seen);
-}
-
 /* What planting asks when modules come and go. */
 struct planting_own sampling_modules_own(struct sampling *s);
 

@@ -121,9 +121,7 @@ static void give_back(struct tally *t, const struct tallied *x, taddr lo, taddr 
 static bool is_wanted(struct tally *t, const struct tallied *x, struct range *new)
 {
 	new->birth_us = tally_time(t, x);
-	if (x->in_scope && tally_stack(t, x, &new->stack) && tally_caller_counts(t, new->stack))
-		return true;
-	return false;
+	return x->in_scope && tally_stack(t, x, &new->stack) && tally_caller_counts(t, new->stack);
 }
 
 /* It came, to somebody whose stack is not wanted. */

@@ -412,7 +412,7 @@ static int time_left(const struct watch *w, uint64_t now)
 		ns = w->end_ns - now;
 	if (w->due_ns && w->due_ns < now + ns)
 		ns = w->due_ns > now ? w->due_ns - now : 0;
-	if (w->sampling && atomic_load(&w->link->shared->modules_told) != atomic_load(&w->link->shared->modules_seen) && ns > MOVING_NS)
+	if (w->sampling && shared_modules_move(w->link->shared) && ns > MOVING_NS)
 		ns = MOVING_NS;
 	return ns / 1000000 + 1;
 }

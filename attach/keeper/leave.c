@@ -8,6 +8,7 @@
 #include "attach/keeper/hit.h"
 #include "attach/keeper/newproc.h"
 #include "attach/keeper/procfs.h"
+#include "attach/keeper/sparing.h"
 
 #define LEAVE_NS 3000000000ull	/* after that, whoever has not stopped is left to our exit */
 
@@ -196,16 +197,6 @@ static void settle_arrivals(struct keeper *k)
 		settle_status(k, tid, status);
 }
 
-/* One that runs may be in the middle of moving bytes: as when we came (seize.c), it has a while to be seen asleep. */
-static void look_again(struct keeper *k, struct tracee *t, bool late)
-{
-	t->spared = procfs_activity(t->guest ? t->tid : k->target, t->tid) == ACTIVITY_BUSY;
-	if (!late || !t->spared)
-		return;
-	t->spared = false;
-	(void)!tracee_interrupt(t);
-}
-
 static bool waiting_for_any(struct keeper *k, bool late)
 {
 	bool any = false;
@@ -213,16 +204,14 @@ static bool waiting_for_any(struct keeper *k, bool late)
 	for (struct tracee *t = threads_first(&k->threads); t; t = threads_next(&k->threads, t)) {
 		if (t->state != TRACEE_RUNNING)
 			continue;
-		if (t->spared)
-			look_again(k, t, late);
-		any |= t->interrupted || t->spared;
+		any |= (t->spared && sparing_look(k, t, late)) || t->interrupted;
 	}
 	return any;
 }
 
 static void wait_a_little(struct keeper *k)
 {
-	struct timespec a_little = { 0, SPARE_LOOK_NS };
+	struct timespec a_little = { 0, SPARING_LOOK_NS };
 	sigset_t chld;
 
 	sigemptyset(&chld);
@@ -238,7 +227,7 @@ static void part_from_threads(struct keeper *k)
 
 	for (struct tracee *t = threads_first(&k->threads); t; t = threads_next(&k->threads, t))
 		part(k, t);
-	while (waiting_for_any(k, keeper_clock_ns() - began > SPARE_NS) && keeper_clock_ns() < limit) {
+	while (waiting_for_any(k, keeper_clock_ns() - began > SPARING_NS) && keeper_clock_ns() < limit) {
 		settle_arrivals(k);
 		wait_a_little(k);
 	}

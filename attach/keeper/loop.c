@@ -192,7 +192,6 @@ static bool serve_charged(struct keeper *k, struct tracee *t)
 void loop_serve(struct keeper *k)
 {
 	pid_t last = 0;
-
 	uint32_t n = k->nqueue, kept = 0;
 	uint64_t seen = 0, served = 0;
 

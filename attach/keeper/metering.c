@@ -11,7 +11,6 @@
 #define STRETCH_NS 2000000000ull /* a stretch is no longer: squares of us add up to what 64 bits hold in a hundred days */
 #define CROWD 4			/* so many stand at once: not one more at this trap, for a moment */
 #define CROWD_NS 20000000ull
-#define HOT_NS 5000000ull	/* from one hit to the next, on average */
 #define HOT_TURN_NS 20000000ull
 #define OPENING_NS 10000000ull	/* all sites that were shut begin within so long, */
 #define OPENING_HOT_NS 400000000ull /* or, those that may be hot, within so long: at once, all threads would stand at one after the other */
@@ -65,6 +64,12 @@ static void begin_stretch(struct keeper *k, uint32_t i)
 	due_set(&k->metering.due, i, m->round_end_ns < k->now_ns + STRETCH_NS ? m->round_end_ns : k->now_ns + STRETCH_NS);
 }
 
+/* When a stop began is guessed, so a clock may seem to be behind what it has shown. */
+static uint64_t since(uint64_t now, uint64_t then)
+{
+	return now > then ? now - then : 0;
+}
+
 static struct pace_mark pace_now(const struct keeper *k)
 {
 	return (struct pace_mark){ calm_ns(&k->budget.calm, keeper_clock_ns()), k->budget.calm.work_ns };
@@ -77,7 +82,7 @@ static struct pace_mark pace_now(const struct keeper *k)
 static void end_of_doubt(struct keeper *k, struct metered *m)
 {
 	const struct calm *c = &k->budget.calm;
-	uint64_t calm = c->sum_ns > m->began_calm_ns ? c->sum_ns - m->began_calm_ns : 0, most = pace_most(&k->metering.pace, pace_now(k), calm);
+	uint64_t most = pace_most(&k->metering.pace, pace_now(k), since(c->sum_ns, m->began_calm_ns));
 
 	if (c->work_ns > m->began_work_ns + most)
 		m->began_work_ns = c->work_ns - most;
@@ -87,8 +92,7 @@ static uint64_t worth_ns(struct keeper *k, const struct metered *m, bool full, u
 {
 	const struct calm *c = &k->budget.calm;
 	const struct stretch s = {
-		.wall_ns = keeper_clock_ns() - m->began_ns, .calm_ns = c->sum_ns > m->began_calm_ns ? c->sum_ns - m->began_calm_ns : 0,
-		 .work_ns = c->work_ns > m->began_work_ns ? c->work_ns - m->began_work_ns : 0,
+		.wall_ns = keeper_clock_ns() - m->began_ns, .calm_ns = since(c->sum_ns, m->began_calm_ns), .work_ns = since(c->work_ns, m->began_work_ns),
 		.stops_cpu_ns = (c->stops - m->began_stops) * c->stop_cpu_ns, .hits = m->hits, .calm_hits = m->calm_hits, .full = full, .hot = m->hot,
 	};
 
@@ -104,7 +108,7 @@ static void end_stretch(struct keeper *k, uint32_t i, bool full)
 
 	m->rest_ns = exposed_ns % 1000;
 	if (full)
-		m->hot = exposed_ns < m->hits * (uint64_t)HOT_NS;
+		m->hot = exposed_ns < m->hits * PACE_HOT_NS;
 	meter_add(&k->shared->meters[i], hits, exposed_ns / 1000, full);
 }
 
@@ -272,7 +276,7 @@ static bool modules_settled(struct keeper *k)
 {
 	uint32_t failed;
 
-	if (!k->traps.frozen || atomic_load(&k->shared->modules_seen) != atomic_load(&k->shared->modules_told))
+	if (!k->traps.frozen || shared_modules_move(k->shared))
 		return false;
 	failed = trap_thaw(&k->traps, k->mem);
 	complain(k, TROUBLE_PLANT, failed ? -EIO : 0);

@@ -2,7 +2,6 @@
 #include "attach/keeper/pace.h"
 
 #define MARK_NS 1000000000ull
-#define HOT_NS 5000000		/* from one hit to the next, on average: below, stops count */
 #define ENOUGH_NS 20000000	/* of calm: before that nobody knows the pace */
 
 bool pace_due(const struct pace *p, uint64_t now_ns)
@@ -33,7 +32,7 @@ uint64_t pace_most(const struct pace *p, struct pace_mark now, uint64_t calm_ns)
 
 static bool is_hot(const struct stretch *s)
 {
-	return s->full && s->calm_hits && (s->hot || s->wall_ns < s->hits * (uint64_t)HOT_NS);
+	return s->full && s->calm_hits && (s->hot || s->wall_ns < s->hits * PACE_HOT_NS);
 }
 
 uint64_t pace_worth(const struct pace *p, const struct stretch *s, struct pace_mark now, uint32_t *hits)

@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #define PACE_MARKS 4
+#define PACE_HOT_NS 5000000ull	/* from one hit to the next, on average: below, stops matter (report/estimate.c goes by the same) */
 
 struct pace_mark {
 	uint64_t calm_ns, work_ns;

@@ -11,6 +11,7 @@
 #include "attach/keeper/loop.h"
 #include "attach/keeper/newproc.h"
 #include "attach/keeper/procfs.h"
+#include "attach/keeper/sparing.h"
 
 #define REFUSED_TRIES 20
 #define REAP_NS 5000000
@@ -166,39 +167,27 @@ static uint32_t count_interrupted(struct keeper *k)
 	return n;
 }
 
-/* @ask: whoever has run all the time is interrupted. How many are left that have. */
-static uint32_t look_at_busy(struct keeper *k, bool ask)
+/* Is anybody left who has run all the time? */
+static bool any_spared(struct keeper *k, bool late)
 {
-	uint32_t n = 0;
+	bool any = false;
 
-	for (struct tracee *t = threads_first(&k->threads); t; t = threads_next(&k->threads, t)) {
-		if (!t->spared)
-			continue;
-		t->spared = t->state == TRACEE_RUNNING && procfs_activity(t->guest ? t->tid : k->target, t->tid) == ACTIVITY_BUSY;
-		n += t->spared;
-		if (!ask || !t->spared)
-			continue;
-		t->spared = false;
-		(void)!tracee_interrupt(t); /* ESRCH: it ended meanwhile */
-	}
-	return n;
+	for (struct tracee *t = threads_first(&k->threads); t; t = threads_next(&k->threads, t))
+		any |= t->spared && sparing_look(k, t, late);
+	return any;
 }
 
-/*
- * Who runs may be in the middle of moving bytes, between two sleeps, and an interruption would cut its call short: so each has a
- * while to be seen asleep, which is as good.
- */
 static void interrupt_busy(struct keeper *k)
 {
-	uint64_t until = keeper_clock_ns() + SPARE_NS;
+	uint64_t until = keeper_clock_ns() + SPARING_NS;
 
 	for (struct tracee *t = threads_first(&k->threads); t; t = threads_next(&k->threads, t)) {
 		t->spared = !t->fenced && !t->in_vfork;
 		t->fenced |= t->spared;
 	}
-	while (look_at_busy(k, false) && keeper_clock_ns() < until && !k->leave_reason)
-		loop_round(k, SPARE_LOOK_NS);
-	look_at_busy(k, true);
+	while (any_spared(k, false) && keeper_clock_ns() < until && !k->leave_reason)
+		loop_round(k, SPARING_LOOK_NS);
+	(void)any_spared(k, true);
 }
 
 static int fence(struct keeper *k)

@@ -157,4 +157,10 @@ struct shared {
 	uint8_t ring_bytes[SHARED_RING];
 };
 
+/* Modules come or go, and nothing is planted until the controller has looked at them (metering.h). */
+static inline bool shared_modules_move(const struct shared *sh)
+{
+	return atomic_load(&sh->modules_told) != atomic_load(&sh->modules_seen);
+}
+
 #endif

@@ -42,10 +42,6 @@ enum tracee_state { TRACEE_FREE, TRACEE_RUNNING, TRACEE_STOPPED, TRACEE_HELD, TR
 
 #define NO_TRAP UINT32_MAX
 
-/* Coming and leaving, one that runs has so long to be seen asleep before it is interrupted, and is looked at so often. */
-#define SPARE_NS 5000000
-#define SPARE_LOOK_NS 200000
-
 /* Wait status of a stop that has nothing to deliver: what a thread is at once its registers were moved past a hit. */
 #define STATUS_SETTLED ((PTRACE_EVENT_STOP << 16) | (SIGTRAP << 8) | 0x7f)
 

@@ -243,7 +243,7 @@ def test_transfers_are_whole(victim, pauser, args):
 
 @pytest.mark.parametrize("args", WAYS, ids=ids)
 def test_transfers_are_whole_at_both_ends(victim, pauser, args):
-    """Coming and leaving, who runs has a while to be seen asleep. When it was interrupted at once, ten times cut ten to fifteen calls."""
+    """Coming and leaving, who runs has a while to be seen asleep. When it was interrupted at once, twelve times cut 5 to 19 calls."""
     cut = 0
     for _ in range(rounds(10, 50)):
         target = victim("transfers")
