@@ -20,6 +20,8 @@ import subprocess
 import threading
 import time
 
+from whereabouts import whereabouts
+
 TOP = pathlib.Path(__file__).resolve().parents[2]
 MMATTACH = TOP / os.environ.get("MM_BUILD", "build/release") / "mmattach"
 VICTIMS = TOP / "build/victims"
@@ -133,7 +135,7 @@ class Program:
         try:
             return self.process.wait(limit)
         except subprocess.TimeoutExpired:
-            raise AssertionError(f"still running after {limit} s: {' '.join(self.argv)}") from None
+            raise AssertionError(f"still running after {limit} s: {' '.join(self.argv)}\n{whereabouts(self.pid)}") from None
 
     def kill(self):
         """For cleaning up: whatever state it is in."""
@@ -167,8 +169,12 @@ class Victim(Program):
         """Give @order; the answer."""
         self.say(order)
         line = self.out.take(limit)
-        assert line is not None, f"no answer to {order!r}: alive {self.alive()}, status {self.process.poll()}, {self.said()}"
+        assert line is not None, self.silence(order)
         return json.loads(line)
+
+    def silence(self, order):
+        """Why it has not answered @order: it has ended, or where it is."""
+        return f"no answer to {order!r}: status {self.process.poll()}, {self.said()}\n{whereabouts(self.pid)}"
 
     def rate(self):
         """Pairs per second of a hot victim, now."""
