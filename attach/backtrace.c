@@ -149,13 +149,6 @@ static void compare(struct backtrace *b, const struct record_hit *hit, const str
 
 /* --- one stack --- */
 
-/* Does the thread still stand where it was hit? Asked after its memory was read, too: it goes on if we take too long. */
-static bool still_waits(const struct backtrace *b, const struct record_hit *hit)
-{
-	return hit->head.flags & RECORD_HELD &&
-	       atomic_load(&b->shared->hold[hit->thread % SHARED_THREADS]) == hit->head.value;
-}
-
 /* Of a thread that waits: what the slice does not have. */
 static int read_target(void *ctx, taddr addr, void *buf, size_t n)
 {
@@ -183,7 +176,7 @@ static bool walk_waiting(struct backtrace *b, const struct record_hit *hit, cons
 {
 	struct unwind_stack dwfl, libunwind;
 
-	if (!still_waits(b, hit))
+	if (!shared_is_held(b->shared, hit))
 		return false;
 	if (b->dwfl)
 		unwind_dwfl(b->dwfl, &st->regs, st->returned, walk_depth(b, st), &dwfl);
@@ -193,7 +186,7 @@ static bool walk_waiting(struct backtrace *b, const struct record_hit *hit, cons
 		walk_ours(b, hit, st, true, out);
 	else
 		*out = b->dwfl ? dwfl : libunwind;
-	if (!still_waits(b, hit))
+	if (!shared_is_held(b->shared, hit))
 		return false;
 	if (b->which == UNWINDER_CHECK)
 		compare(b, hit, out, &dwfl, &libunwind);

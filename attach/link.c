@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "attach/keeper/keeper.h"
+#include "attach/keeper/trap.h"
 #include "base/log.h"
 
 #define SILENCE_NS 1500000000ull	/* with max_stall and the leaving itself: free again within two seconds */
@@ -41,20 +42,35 @@ static int map_shared(struct shared **out)
 	return 0;
 }
 
+/* All that is needed here: room, what is shared, the bell. */
+static int make_ready(struct link *l)
+{
+	int r;
+
+	l->traps = mmap(NULL, sizeof(*l->traps), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (l->traps == MAP_FAILED)
+		return -ENOMEM;
+	/* the keeper would lock it, too */
+	(void)!madvise(l->traps, sizeof(*l->traps), MADV_DONTFORK);
+	l->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	r = l->bell < 0 ? -errno : map_shared(&l->shared);
+	if (r == 0)
+		return 0;
+	if (l->bell >= 0)
+		close(l->bell);
+	munmap(l->traps, sizeof(*l->traps));
+	return r;
+}
+
 int link_open(struct link *l, const struct link_settings *set, int argc, char **argv)
 {
 	int r;
 
 	memset(l, 0, sizeof(*l));
 	l->keeper_fd = -1;
-	l->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (l->bell < 0)
-		return -errno;
-	r = map_shared(&l->shared);
-	if (r < 0) {
-		close(l->bell);
+	r = make_ready(l);
+	if (r < 0)
 		return r;
-	}
 	l->shared->slice_bytes = set->slice_bytes;
 	l->shared->max_stall_ns = set->max_stall_ns;
 	l->shared->budget_ppm = set->budget_ppm;
@@ -68,6 +84,7 @@ int link_open(struct link *l, const struct link_settings *set, int argc, char **
 	if (r < 0) {
 		munmap(l->shared, sizeof(*l->shared));
 		close(l->bell);
+		munmap(l->traps, sizeof(*l->traps));
 	}
 	return r;
 }
@@ -79,6 +96,7 @@ void link_close(struct link *l)
 	munmap(l->shared, sizeof(*l->shared));
 	close(l->bell);
 	close(l->keeper_fd);
+	munmap(l->traps, sizeof(*l->traps));
 	l->shared = NULL;
 }
 
@@ -135,7 +153,7 @@ static const char *command_name(enum command_op op)
 {
 	static const char *const names[] = {
 		[COMMAND_NONE] = "none", [COMMAND_SEIZE] = "seize", [COMMAND_PLANT] = "plant",
-		[COMMAND_FORGET] = "forget", [COMMAND_RELEASE] = "release", [COMMAND_TAKE_OVER] = "take over",
+		[COMMAND_FORGET] = "forget", [COMMAND_RELEASE] = "release", [COMMAND_LEAD] = "lead", [COMMAND_TAKE_OVER] = "take over",
 		[COMMAND_STOP_ALL] = "stop all", [COMMAND_NEXT_STOPPED] = "next stopped", [COMMAND_RESUME_ALL] = "resume all",
 		[COMMAND_LET_END] = "let end",
 		[COMMAND_LEAVE] = "leave",
@@ -203,6 +221,13 @@ int link_plant(struct link *l, const uint32_t *sites, size_t n)
 	return 0;
 }
 
+bool link_lead(struct link *l, const struct record_hit *hit, uint32_t site)
+{
+	const int64_t where = (int64_t)((uint64_t)site << 32 | (uint32_t)hit->head.value);
+
+	return shared_is_held(l->shared, hit) && link_call(l, COMMAND_LEAD, hit->head.tid, where, CALL_NS) == 1;
+}
+
 bool link_any_planted(const struct link *l)
 {
 	for (uint32_t i = 0; i < l->nsites; i++)
@@ -268,16 +293,14 @@ uint32_t link_emergency_lift(struct link *l, int mem, uint32_t *left)
 	*left = 0;
 	if (l->shared->gdb >= 0)
 		return 0; /* what stands is gdb's */
+	for (uint32_t i = 0; i < l->nsites; i++)
+		if (l->planted[i]) /* what cannot be taken in was not planted either */
+			(void)!trap_adopt(l->traps, i, &l->shared->sites[i]);
 	for (uint32_t i = 0; i < l->nsites; i++) {
-		const struct site *s = &l->shared->sites[i];
-		uint8_t now;
+		int r = trap_lift_left(l->traps, mem, i);
 
-		if (!l->planted[i] || pread(mem, &now, 1, (off_t)s->addr) != 1 || now != 0xcc)
-			continue;
-		if (pwrite(mem, &s->bytes[0], 1, (off_t)s->addr) == 1)
-			lifted++;
-		else
-			++*left;
+		lifted += r > 0;
+		*left += r < 0;
 	}
 	return lifted;
 }

@@ -23,6 +23,7 @@ struct link {
 	uint32_t nsites;	/* all site numbers at and above it are unused */
 	bool used[SHARED_SITES];
 	bool planted[SHARED_SITES];	/* stands, or may stand */
+	struct traps *traps;		/* room for link_emergency_lift: it may be short of memory then */
 };
 
 /* What the keeper is told once and for all. */
@@ -49,6 +50,9 @@ must_check int link_new_site(struct link *l, uint32_t *i);
 /* Plant the sites numbered @sites[0..n); results in shared->plant_result. 0 or -errno of the keeper. */
 must_check int link_plant(struct link *l, const uint32_t *sites, size_t n);
 
+/* The thread that is held at @hit goes on, but first @site, which is metered, has its round. true: its trap stands. */
+bool link_lead(struct link *l, const struct record_hit *hit, uint32_t site);
+
 /* Is any trap planted now? */
 bool link_any_planted(const struct link *l);
 
@@ -74,7 +78,7 @@ void link_alive(struct link *l);
 
 /*
  * The keeper was killed with traps planted: put back what we can through @mem
- * (/proc/PID/mem). @left: traps that still stand. The number put back.
+ * (/proc/PID/mem), as the keeper would have: only where our int3 stands in what is mapped there now. @left: traps that still stand. The number put back.
  */
 uint32_t link_emergency_lift(struct link *l, int mem, uint32_t *left);
 

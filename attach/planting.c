@@ -253,24 +253,22 @@ static void format_bytes(char *buf, size_t size, const uint8_t *bytes, size_t n)
 		at += snprintf(buf + at, size - at, i ? " %02x" : "%02x", bytes[i]);
 }
 
-static void say_refused(struct planting *p, uint32_t i)
+static void say_not_trapped(struct planting *p, uint32_t i, const char *where, const char *why, const char *hint)
+{
+	struct probe *probe = p->sites[i].probe == NO_PROBE ? NULL : &p->probes[p->sites[i].probe];
+
+	log_warn("%s %s: not trapped at %s: %s", probe ? "function" : "the", probe ? probe->function : "dynamic linker", where, why);
+	log_hint("%s; calls that pass it are not seen", hint);
+	if (probe)
+		snprintf(probe->why_not, sizeof(probe->why_not), "not trapped at %.100s: %s", where, why);
+}
+
+static void say_other_code(struct planting *p, uint32_t i, const char *where)
 {
 	const struct site *s = &p->link->shared->sites[i];
-	const struct site_info *info = &p->sites[i];
-	int err = p->link->shared->plant_result[i];
-	char where[256], now_text[40] = "?", file_text[40];
+	char why[128], now_text[40] = "?", file_text[40];
 	uint8_t now[8];
-	char *why = NULL;
 
-	snprintf(where, sizeof(where), "%s+0x%" PRIx64, info->module->name, s->addr - info->module->bias);
-	if (info->probe != NO_PROBE)
-		why = p->probes[info->probe].why_not;
-	if (err != -EILSEQ) {
-		log_warn_errno(err, "cannot plant a trap at %s", where);
-		if (why)
-			snprintf(why, sizeof(p->probes[0].why_not), "no trap at %.100s: %s", where, strerror(-err));
-		return;
-	}
 	if (pread(p->mem, now, 1, (off_t)s->addr) != 1) {
 		log_verbose("no trap at %s: it is not mapped any more", where);
 		return;
@@ -278,15 +276,26 @@ static void say_refused(struct planting *p, uint32_t i)
 	if (pread(p->mem, now, sizeof(now), (off_t)s->addr) == sizeof(now))
 		format_bytes(now_text, sizeof(now_text), now, sizeof(now));
 	format_bytes(file_text, sizeof(file_text), s->bytes, s->nbytes < 8 ? s->nbytes : 8);
-	log_warn("%s %s: not trapped at %s: the code in memory (%s) is not the file's (%s)",
-		 info->probe == NO_PROBE ? "the" : "function",
-		 info->probe == NO_PROBE ? "dynamic linker" : p->probes[info->probe].function, where, now_text,
-		 file_text);
-	log_hint("somebody else's hook or trap is there; calls that pass it are not seen");
-	if (why)
-		snprintf(why, sizeof(p->probes[0].why_not),
-			 "not trapped at %.100s: the code in memory (%s) is not the file's (%s)", where, now_text,
-			 file_text);
+	snprintf(why, sizeof(why), "the code in memory (%s) is not the file's (%s)", now_text, file_text);
+	say_not_trapped(p, i, where, why, "somebody else's hook or trap is there");
+}
+
+static void say_refused(struct planting *p, uint32_t i)
+{
+	const struct site_info *info = &p->sites[i];
+	int err = p->link->shared->plant_result[i];
+	char where[256];
+
+	snprintf(where, sizeof(where), "%s+0x%" PRIx64, info->module->name, p->link->shared->sites[i].addr - info->module->bias);
+	if (err == -EILSEQ) {
+		say_other_code(p, i, where);
+	} else if (err == -ETXTBSY) {
+		say_not_trapped(p, i, where, "its code is mapped shared", "a trap would be written into the file itself");
+	} else {
+		log_warn_errno(err, "cannot plant a trap at %s", where);
+		if (info->probe != NO_PROBE)
+			snprintf(p->probes[info->probe].why_not, sizeof(p->probes[0].why_not), "no trap at %.100s: %s", where, strerror(-err));
+	}
 }
 
 int planting_plant(struct planting *p)

@@ -109,31 +109,38 @@ static void forget_inside(struct sampling *s, taddr function, uint64_t now_ns)
 	}
 }
 
+static void plant_waiting(struct sampling *s)
+{
+	if (s->planting->nwaiting)
+		(void)!planting_plant(s->planting);
+}
+
 static void tick(struct sampling *s, uint64_t now_ns)
 {
 	uint32_t target;
 	taddr function;
 
+	/* the traps of trials that began; before anything is decided of them, for what a number's meter has was another site's until then */
+	plant_waiting(s);
 	while (sampling_parents_decide(&s->parents, now_ns, &function, &target)) {
 		forget_inside(s, function, now_ns);
 		s->tally->out_of_memory |= sampling_modules_find_callers(s, target) == -ENOMEM;
 	}
-	/* the traps of trials that began */
-	if (s->planting->nwaiting)
-		(void)!planting_plant(s->planting);
+	plant_waiting(s);
 	s->next_tick_ns = now_ns + TICK_NS;
 }
 
 static void decide(struct sampling *s, uint64_t now_ns)
 {
-	sampling_stacks_survey(&s->stacks, now_ns);
-	sampling_rounds_decide(&s->rounds, &s->sites, &s->stacks, atomic_load(&s->planting->link->shared->spent_ns), s->records);
+	sampling_sites_note_exposed(&s->sites, now_ns - s->stacks.begin_ns);
+	sampling_stacks_survey(&s->stacks);
+	sampling_rounds_decide(&s->rounds, &s->sites, &s->stacks, atomic_load(&s->planting->link->shared->meters_ns));
 	s->next_decide_ns = now_ns + DECIDE_NS;
 }
 
 static void tell(struct sampling *s, uint64_t now_ns, bool all)
 {
-	sampling_stacks_survey(&s->stacks, now_ns);
+	sampling_stacks_survey(&s->stacks);
 	sampling_facts_stacks(s->recorder, &s->sites, &s->stacks, now_ns, all);
 	sampling_facts_budget(s->recorder, &s->sites, &s->rounds, s->planting->link->shared, now_ns);
 	s->next_tell_ns = now_ns + TELL_NS;

@@ -14,16 +14,18 @@ static void put_stack(struct recorder *r, const struct sampling_sites *sites, co
 {
 	const struct sampling_site *site = &sites->all[stack->site];
 	uint32_t family = sites->planting->rules[sites->targets->all[site->target].rule].family;
+	const uint64_t age_ns = now_ns - stacks->begin_ns;
 	struct survival_step steps[SURVIVAL_STEPS];
 	struct fact_sample its;
 	struct fact f = { .kind = MMT_INFO, .info = MMT_SAMPLE, .time_us = recorder_time(r, now_ns), .sample = { stack->number, &its } };
 
 	sampling_stacks_steps(stack, steps);
 	its = (struct fact_sample){
-		.seen = stack->seen, .late_seen = sampling_stacks_late(stacks, stack, now_ns), .chunk_bytes = stack->chunk_bytes,
+		.seen = stack->seen, .late_seen = (uint64_t)(sampling_spans_late(&stack->when, age_ns) + 0.5), .chunk_bytes = stack->chunk_bytes,
 		.site_seen = site->records, .site_hits = sums->hits, .rounds = sums->rounds, .full = sums->full, .exposed_us = sums->exposed_us,
 		.hits2 = sums->hits2, .hits_exposed = sums->hits_exposed, .exposed2 = sums->exposed2,
 		.standing = site->number != SAMPLING_NONE && !site->quota, .nsteps = MMT_SAMPLE_STEPS,
+		.late_exposed_us = sampling_spans_surely_late(&site->exposed, age_ns),
 	};
 	for (unsigned i = 0; i < MMT_SAMPLE_STEPS; i++)
 		its.steps[i] = (struct fact_step){ steps[i].at_risk, steps[i].gone, steps[i].unknown };

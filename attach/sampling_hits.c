@@ -158,7 +158,6 @@ void sampling_hit(struct sampling *s, const struct record_hit *hit)
 	/* a vfork child's own, or of a module that has gone */
 	if (!site || !hit->regs.rax)
 		return;
-	s->records++;
 	if (site->role == SAMPLING_TRIAL) {
 		sampling_parents_came(&s->parents, site - s->sites.all, hit);
 		return;

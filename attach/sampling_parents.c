@@ -3,8 +3,8 @@
 
 #include <errno.h>
 #include <sys/uio.h>
-#include <unistd.h>
 
+#include "attach/keeper/budget.h"
 #include "base/log.h"
 
 #define TRIAL_NS 60000000000ull
@@ -16,9 +16,6 @@
 #define TRIES 4u
 #define HEADER_MAX 256u		/* what a wrapper keeps in front of a block */
 #define MORE_OFTEN 2.5		/* it returns so much more often than it is given something: not by chance */
-#define HOLD_NS 8000000ull	/* for so long at most a thread is held */
-#define HOLD_STEP_US 100u
-#define HOLD_SHARE 0.25		/* of the budget */
 #define HOLD_PAUSE_NS 50000000ull
 
 void sampling_parents_init(struct sampling_parents *p, struct sampling_sites *sites, uint32_t budget_ppm)
@@ -96,16 +93,30 @@ static bool is_outer(const struct sampling_parents *p, const struct sampling_tri
 	return false;
 }
 
-static void count_caller(struct sampling_trial *t, taddr caller)
+/* true: it was not there before. */
+static bool count_caller(struct sampling_trial *t, taddr caller)
 {
 	t->hits++;
 	for (size_t i = 0; i < SAMPLING_CALLERS; i++) {
 		if (t->callers[i].addr && t->callers[i].addr != caller)
 			continue;
 		t->callers[i].addr = caller;
-		t->callers[i].hits++;
-		return;
+		return !t->callers[i].hits++;
 	}
+	return false;
+}
+
+/* A site behind that call of the function. It is planted at the next look at the trials: while a thread is held, that would be for it to wait for. */
+static void try_caller(struct sampling_parents *p, struct sampling_trial *t, taddr caller)
+{
+	uint32_t i;
+
+	if (t->nouter == SAMPLING_OUTER || is_outer(p, t, caller) || !is_direct(p, caller) ||
+	    sampling_sites_try(p->sites, caller, p->sites->all[t->inner].target, &i) < 0)
+		return;
+	/* one that is watched for its own sake cannot be tried */
+	if (p->sites->all[i].role == SAMPLING_TRIAL && p->sites->all[i].number != SAMPLING_NONE)
+		t->outer[t->nouter++] = i;
 }
 
 void sampling_parents_saw(struct sampling_parents *p, uint32_t i, taddr caller, uint64_t now_ns)
@@ -116,7 +127,8 @@ void sampling_parents_saw(struct sampling_parents *p, uint32_t i, taddr caller, 
 	if (!site->function || !caller || site->role != SAMPLING_TAKES || p->sites->targets->all[site->target].level >= SAMPLING_LEVELS)
 		return;
 	if (t) {
-		count_caller(t, caller);
+		if (count_caller(t, caller) && !t->checking)
+			try_caller(p, t, caller);
 		return;
 	}
 	t = find_trial(p, 0);
@@ -135,15 +147,24 @@ static const struct sampling_site *to_be_held(const struct sampling_parents *p, 
 	return t->checking ? &p->sites->all[t->outer[(t->fresh + t->unclear) % t->nouter]] : &p->sites->all[t->inner];
 }
 
+/* What holds have cost is to be paid for by the time until the next. */
+static bool is_paid(struct sampling_parents *p, uint64_t now_ns)
+{
+	uint64_t held_ns = atomic_load(&p->sites->planting->link->shared->held_ns), more_ns = held_ns - p->held_ns;
+
+	p->held_ns = held_ns;
+	p->next_hold_ns = now_ns + HOLD_PAUSE_NS + (uint64_t)((double)more_ns * BUDGET_HOLDS / (SPENDING_FILL(p->budget_ppm) / 1e6));
+	return !more_ns;
+}
+
 void sampling_parents_hold(struct sampling_parents *p, uint64_t now_ns)
 {
-	if (now_ns < p->next_hold_ns)
+	if (now_ns < p->next_hold_ns || !is_paid(p, now_ns))
 		return;
-	p->next_hold_ns = now_ns + HOLD_PAUSE_NS;
 	for (uint32_t k = 0; k < SAMPLING_TRIALS; k++) {
 		const struct sampling_trial *t = &p->trials[(p->next + k) % SAMPLING_TRIALS];
 
-		if (!t->function || to_be_held(p, t)->number == SAMPLING_NONE)
+		if (!t->function || !t->nouter || to_be_held(p, t)->number == SAMPLING_NONE)
 			continue;
 		sampling_sites_hold(p->sites, to_be_held(p, t), true);
 		p->next = (p->next + k + 1) % SAMPLING_TRIALS;
@@ -151,71 +172,32 @@ void sampling_parents_hold(struct sampling_parents *p, uint64_t now_ns)
 	}
 }
 
-/* A thread was held since @from_ns: the next one when that is paid for. */
-static void was_held(struct sampling_parents *p, uint64_t from_ns)
+/* The trap behind that call of the function; SAMPLING_NONE: there can be none. */
+static uint32_t outer_number(const struct sampling_parents *p, const struct sampling_trial *t, taddr caller)
 {
-	uint64_t held_ns = link_clock_ns() - from_ns;
+	for (uint32_t i = 0; i < t->nouter; i++) {
+		const struct sampling_site *outer = &p->sites->all[t->outer[i]];
 
-	p->next_hold_ns = from_ns + HOLD_PAUSE_NS + (uint64_t)((double)held_ns / (HOLD_SHARE * p->budget_ppm / 1e6));
-}
-
-/* The keeper plants it as soon as it comes to that. */
-static bool await_trap(const struct sampling_parents *p, taddr addr)
-{
-	uint64_t until_ns = link_clock_ns() + HOLD_NS;
-	uint8_t byte;
-
-	while (pread(p->sites->planting->mem, &byte, 1, (off_t)addr) == 1) {
-		if (byte == 0xcc)
-			return true;
-		if (link_clock_ns() > until_ns)
-			break;
-		usleep(HOLD_STEP_US);
+		if (outer->addr == caller && outer->role == SAMPLING_TRIAL)
+			return outer->number;
 	}
-	return false;
+	return SAMPLING_NONE;
 }
 
-/* A site behind that call of the function; SAMPLING_NONE: there can be none. */
-static uint32_t outer_at(struct sampling_parents *p, struct sampling_trial *t, taddr caller)
+/* This round is its last, until the next thread is held. */
+static bool lead_to(struct sampling_parents *p, const struct record_hit *hit, uint32_t number)
 {
-	uint32_t i = sampling_sites_find_at(p->sites, caller);
-	bool known = i != SAMPLING_NONE && is_outer(p, t, caller);
-
-	if (!known && (t->nouter == SAMPLING_OUTER || sampling_sites_try(p->sites, caller, p->sites->all[t->inner].target, &i) < 0))
-		return SAMPLING_NONE;
-	/* one that is watched for its own sake cannot be tried */
-	if (p->sites->all[i].role != SAMPLING_TRIAL || p->sites->all[i].number == SAMPLING_NONE)
-		return SAMPLING_NONE;
-	if (!known)
-		t->outer[t->nouter++] = i;
-	return i;
-}
-
-static bool plant_outer(struct sampling_parents *p, struct sampling_trial *t, taddr caller)
-{
-	uint32_t i = outer_at(p, t, caller);
-	struct sampling_site *outer;
-	bool stands;
-
-	if (i == SAMPLING_NONE || planting_plant(p->sites->planting) < 0)
-		return false;
-	outer = &p->sites->all[i];
-	sampling_sites_meter(p->sites, outer, TRIAL_QUOTA, 1);
-	stands = link_plant(p->sites->planting->link, &outer->number, 1) == 0 && await_trap(p, outer->addr);
-	/* this round is its last, until the next thread is held */
-	sampling_sites_meter(p->sites, outer, TRIAL_QUOTA, SAMPLING_RESTING_MS);
-	return stands;
+	sampling_sites_meter(p->sites, sampling_sites_at(p->sites, number), TRIAL_QUOTA, SAMPLING_RESTING_MS);
+	return link_lead(p->sites->planting->link, hit, number);
 }
 
 int sampling_parents_held(struct sampling_parents *p, uint32_t i, const struct record_hit *hit, taddr block, uint64_t size, taddr caller)
 {
 	const struct sampling_last last = { block, hit->regs.rsp, size };
-	struct sampling_trial *t = find_trial(p, p->sites->all[i].function);
-	uint64_t from_ns = link_clock_ns();
-	bool stands = t && t->function && !t->checking && caller && is_direct(p, caller) && plant_outer(p, t, caller);
+	const struct sampling_trial *t = find_trial(p, p->sites->all[i].function);
+	uint32_t number = t && t->function && !t->checking && caller ? outer_number(p, t, caller) : SAMPLING_NONE;
 
-	was_held(p, from_ns);
-	return stands ? addrmap_put(&p->last, hit->head.tid, &last) : 0;
+	return number != SAMPLING_NONE && lead_to(p, hit, number) ? addrmap_put(&p->last, hit->head.tid, &last) : 0;
 }
 
 static void weigh(struct sampling_trial *t, const struct sampling_last *last, const struct record_hit *hit)
@@ -235,18 +217,20 @@ static void weigh(struct sampling_trial *t, const struct sampling_last *last, co
 /* The call of malloc in the function has left its return address below the stack, if nothing else was called from there since. */
 static void check(struct sampling_parents *p, struct sampling_trial *t, const struct record_hit *hit)
 {
-	uint64_t word = 0, from_ns = link_clock_ns();
+	uint64_t word = 0;
 	struct iovec here = { &word, sizeof(word) }, there = { (void *)(uintptr_t)(hit->regs.rsp - (uint64_t)t->depth), sizeof(word) };
 	uint32_t i;
 
 	if (process_vm_readv((pid_t)hit->head.tid, &here, 1, &there, 1, 0) != sizeof(word))
 		word = 0;
+	/* it went on meanwhile: then what was there says nothing */
+	if (!shared_is_held(p->sites->planting->link->shared, hit))
+		return;
 	i = word ? sampling_sites_find_at(p->sites, word) : SAMPLING_NONE;
 	if (t->depth > 0 && i != SAMPLING_NONE && p->sites->all[i].function == t->function)
 		t->fresh++;
 	else
 		t->unclear++;
-	was_held(p, from_ns);
 }
 
 void sampling_parents_came(struct sampling_parents *p, uint32_t i, const struct record_hit *hit)

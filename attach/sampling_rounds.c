@@ -1,29 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 #include "attach/sampling_rounds.h"
 
+#include "attach/keeper/spending.h"
+
 #define STOP_NS 30000u		/* before it is known */
-#define KNOWN_RECORDS 200u
 #define SETTLED_BY 8u		/* blocks that have gone */
 #define CANDIDATE_BY 3u		/* blocks that have not */
 #define CANDIDATE_QUOTA 16u
 
 void sampling_rounds_init(struct sampling_rounds *r, uint32_t budget_ppm)
 {
-	*r = (struct sampling_rounds){ .budget_ppm = budget_ppm, .stop_ns = STOP_NS, .period_ms = SAMPLING_PERIOD_MS };
+	*r = (struct sampling_rounds){ .budget_ppm = budget_ppm, .stop_ns = STOP_NS };
 }
 
 /*
- * Nanoseconds of a second that may be spent, of those that the keeper aims at: two thirds of what is promised. On all candidates together; on all that is
- * hot. The rest is for what is seldom, which is never held back: if it were all planned, each burst would close everything, and the seldom with it.
+ * Nanoseconds of a second that may be spent on all candidates together, of those that the keeper aims at: two thirds of what is promised. Of the rest
+ * what is seldom has what it takes; and what is hot what that leaves (keeper/turns.h).
  */
 static double for_candidates(const struct sampling_rounds *r)
 {
-	return r->budget_ppm * 1000.0 * 2 / 3 * 0.4;
-}
-
-static double for_hot(const struct sampling_rounds *r)
-{
-	return r->budget_ppm * 1000.0 * 2 / 3 * 0.35;
+	return SPENDING_FILL(r->budget_ppm * 1000.0) * 0.4;
 }
 
 /* --- what the blocks say --- */
@@ -36,7 +32,7 @@ static bool may_leak(const struct sampling_stack *stack)
 	if (stack->old < CANDIDATE_BY)
 		return false;
 	sampling_stacks_steps(stack, steps);
-	survival_judge(steps, stack->seen, stack->seen, &verdict);
+	survival_judge(steps, stack->seen, 0, &verdict);
 	return verdict.kind != SURVIVAL_GOES;
 }
 
@@ -95,9 +91,9 @@ static void set_candidate(const struct sampling_rounds *r, struct sampling_sites
 		sampling_sites_meter(sites, site, quota, period_ms);
 }
 
-static void set_usual(const struct sampling_rounds *r, struct sampling_sites *sites, struct sampling_site *site)
+static void set_usual(struct sampling_sites *sites, struct sampling_site *site)
 {
-	uint64_t period_ms = (uint64_t)r->period_ms << site->doubled;
+	uint64_t period_ms = (uint64_t)SAMPLING_PERIOD_MS << site->doubled;
 
 	if (site->old) {
 		site->doubled = 0;
@@ -106,31 +102,15 @@ static void set_usual(const struct sampling_rounds *r, struct sampling_sites *si
 		site->doubled++;
 		site->gone_then = site->gone;
 	}
-	period_ms = (uint64_t)r->period_ms << site->doubled;
+	period_ms = (uint64_t)SAMPLING_PERIOD_MS << site->doubled;
 	sampling_sites_meter(sites, site, SAMPLING_QUOTA, period_ms < SAMPLING_RARELY_MS ? (uint32_t)period_ms : SAMPLING_RARELY_MS);
 }
 
-/* How often can all hot sites have a round? Those whose rounds are as long as is usual, and end by their quota, are what it costs. */
-static uint32_t usual_period(const struct sampling_rounds *r, const struct sampling_sites *sites)
+void sampling_rounds_decide(struct sampling_rounds *r, struct sampling_sites *sites, const struct sampling_stacks *stacks, uint64_t stop_ns)
 {
-	double hot = 0, ms;
-
-	for (size_t i = 0; i < sites->n; i++) {
-		const struct sampling_site *site = &sites->all[i];
-
-		hot += sampling_sites_follows(site) && !site->candidate && !site->doubled && rate_of(sites, site) * site->period_ms / 1000 > SAMPLING_QUOTA;
-	}
-	ms = hot * SAMPLING_QUOTA * (double)r->stop_ns / for_hot(r) * 1000;
-	return ms < SAMPLING_PERIOD_MS ? SAMPLING_PERIOD_MS : ms > SAMPLING_RARELY_MS ? SAMPLING_RARELY_MS : (uint32_t)ms;
-}
-
-void sampling_rounds_decide(struct sampling_rounds *r, struct sampling_sites *sites, const struct sampling_stacks *stacks, uint64_t spent_ns,
-			    uint64_t records)
-{
-	if (records >= KNOWN_RECORDS && spent_ns)
-		r->stop_ns = spent_ns / records;
+	if (stop_ns)
+		r->stop_ns = stop_ns;
 	gather(r, sites, stacks);
-	r->period_ms = usual_period(r, sites);
 	for (size_t i = 0; i < sites->n; i++) {
 		struct sampling_site *site = &sites->all[i];
 
@@ -139,6 +119,6 @@ void sampling_rounds_decide(struct sampling_rounds *r, struct sampling_sites *si
 		if (site->candidate)
 			set_candidate(r, sites, site);
 		else
-			set_usual(r, sites, site);
+			set_usual(sites, site);
 	}
 }

@@ -7,7 +7,8 @@
  *	candidate	three blocks of one stack are older, and nothing says that such ones go: every call, as far as the part of the budget
  *			reaches that is for all candidates, an equal share for each
  *
- * Where many sites are hot, their rounds are longer from the start, so that they keep to their part of the budget, too.
+ * These are wishes. A round that was over by its quota is followed by the next no sooner than that is paid for (keeper/turns.h): where many sites are hot,
+ * their rounds are longer. Candidates go ahead of that.
  */
 #ifndef MM_SAMPLING_ROUNDS_H
 #define MM_SAMPLING_ROUNDS_H
@@ -20,14 +21,12 @@
 struct sampling_rounds {
 	uint32_t budget_ppm;
 	uint64_t stop_ns;		/* what a hit costs, as far as is known */
-	uint32_t period_ms;		/* of a site that nothing is known of yet */
 	uint32_t candidates, settled;	/* sites */
 };
 
 void sampling_rounds_init(struct sampling_rounds *r, uint32_t budget_ppm);
 
-/* The blocks were surveyed: set the meters. @spent_ns, @records: until now, of all. */
-void sampling_rounds_decide(struct sampling_rounds *r, struct sampling_sites *sites, const struct sampling_stacks *stacks, uint64_t spent_ns,
-			    uint64_t records);
+/* The blocks were surveyed: set the meters. @stop_ns: what a hit costs, of late; 0: not known. */
+void sampling_rounds_decide(struct sampling_rounds *r, struct sampling_sites *sites, const struct sampling_stacks *stacks, uint64_t stop_ns);
 
 #endif

@@ -43,10 +43,15 @@ static struct meter *meter_of(const struct sampling_sites *s, const struct sampl
 
 void sampling_sites_meter(struct sampling_sites *s, struct sampling_site *site, uint32_t quota, uint32_t period_ms)
 {
-	if (site->number == SAMPLING_NONE || (site->quota == quota && site->period_ms == period_ms))
+	/* a thread is held until the trap of a trial stands; and where something stays, what is not seen is lost */
+	const bool ahead = site->candidate || site->role == SAMPLING_TRIAL;
+
+	if (site->number == SAMPLING_NONE || (site->quota == quota && site->period_ms == period_ms && site->ahead == ahead))
 		return;
 	site->quota = quota;
 	site->period_ms = period_ms;
+	site->ahead = ahead;
+	atomic_store(&meter_of(s, site)->ahead, ahead);
 	atomic_store(&meter_of(s, site)->quota, quota);
 	atomic_store(&meter_of(s, site)->period_ms, period_ms);
 }
@@ -93,6 +98,8 @@ static void count_anew(struct sampling_sites *s, struct sampling_site *site)
 	site->before.hits2 -= now.hits2;
 	site->before.hits_exposed -= now.hits_exposed;
 	site->before.exposed2 -= now.exposed2;
+	site->exposed = (struct sampling_spans){ 0 };
+	site->exposed_us = 0;
 	site->records = 0;
 }
 
@@ -101,6 +108,25 @@ double sampling_sites_rate(const struct meter_sums *before, const struct meter_s
 	uint64_t exposed_us = to->exposed_us - before->exposed_us;
 
 	return exposed_us ? (double)(to->hits - before->hits) * 1e6 / (double)exposed_us : 0;
+}
+
+/*
+ * A stretch is told of when it is over (keeper/meter.h). So what a meter has now and had not at the last look is noted for the earliest moment that it
+ * can have been: nobody shall be said to have been watched in a time in which he was not.
+ */
+void sampling_sites_note_exposed(struct sampling_sites *s, uint64_t age_ns)
+{
+	const uint64_t from_ns = s->noted_ns > METER_STRETCH_NS ? s->noted_ns - METER_STRETCH_NS : 0;
+
+	for (size_t i = 0; i < s->n; i++) {
+		struct sampling_site *site = &s->all[i];
+		struct meter_sums sums;
+
+		sampling_sites_sums(s, site, &sums);
+		sampling_spans_add(&site->exposed, from_ns, sums.exposed_us - site->exposed_us);
+		site->exposed_us = sums.exposed_us;
+	}
+	s->noted_ns = age_ns;
 }
 
 /* --- traps --- */

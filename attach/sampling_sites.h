@@ -18,6 +18,7 @@
 
 #include "attach/keeper/meter.h"
 #include "attach/planting.h"
+#include "attach/sampling_spans.h"
 #include "attach/sampling_targets.h"
 #include "base/addrmap.h"
 #include "base/cleanup.h"
@@ -41,8 +42,11 @@ struct sampling_site {
 	enum sampling_role role;
 	bool joined;			/* as in struct callsite */
 	uint32_t delta;			/* where its trap looks for the chunk's header (plan_behind) */
-	uint32_t quota, period_ms;	/* as its meter has them */
+	uint32_t quota, period_ms;	/* as its meter has them, */
+	bool ahead;			/* and this, too */
 	struct meter_sums before;	/* to be added to what its meter says: of traps that it had before */
+	struct sampling_spans exposed;	/* when the trap has stood, in us: not later than that */
+	uint64_t exposed_us;		/* of that so much is known */
 	uint64_t records;		/* hits that came to us: more than a meter counts (meter.h) */
 	uint64_t unknown;		/* inner: of them, by callers that have no trap */
 	uint32_t nstacks;		/* that lead to it */
@@ -67,6 +71,7 @@ struct sampling_sites {
 	struct addrmap by_addr;		/* -> index */
 	struct planting *planting;
 	struct sampling_targets *targets;
+	uint64_t noted_ns;		/* how old the run was when sampling_sites_note_exposed looked last */
 	uint64_t untrapped;		/* calls behind which no trap can stand */
 	uint64_t unfitting;		/* for which there was no number left */
 	uint64_t unsure;		/* what looks like a call, and may be none */
@@ -113,5 +118,8 @@ double sampling_sites_rate(const struct meter_sums *before, const struct meter_s
 
 /* What was counted there since the beginning. */
 void sampling_sites_sums(const struct sampling_sites *s, const struct sampling_site *site, struct meter_sums *out);
+
+/* The run is @age_ns old: note for how long the traps have stood. Now and then: the more often, the more is known. */
+void sampling_sites_note_exposed(struct sampling_sites *s, uint64_t age_ns);
 
 #endif

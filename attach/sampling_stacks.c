@@ -7,11 +7,9 @@
 
 #include "base/grow.h"
 
-#define FIRST_SPAN_NS 250000000ull
-
 void sampling_stacks_init(struct sampling_stacks *s, struct following *following, uint64_t begin_ns)
 {
-	*s = (struct sampling_stacks){ .following = following, .begin_ns = begin_ns, .span_ns = FIRST_SPAN_NS, .random = begin_ns | 1 };
+	*s = (struct sampling_stacks){ .following = following, .begin_ns = begin_ns, .random = begin_ns | 1 };
 	addrmap_init(&s->by_number, sizeof(uint32_t));
 }
 
@@ -21,44 +19,6 @@ void sampling_stacks_fini(struct sampling_stacks *s)
 		free(s->all[i].held);
 	free(s->all);
 	addrmap_fini(&s->by_number);
-}
-
-/* --- when --- */
-
-/* The run has become longer than its spans: each is twice as long from now on. */
-static void double_spans(struct sampling_stacks *s)
-{
-	for (size_t i = 0; i < s->n; i++) {
-		uint64_t *at = s->all[i].at;
-
-		for (uint32_t k = 0; k < SAMPLING_SPANS / 2; k++)
-			at[k] = at[2 * k] + at[2 * k + 1];
-		memset(&at[SAMPLING_SPANS / 2], 0, SAMPLING_SPANS / 2 * sizeof(*at));
-	}
-	s->span_ns *= 2;
-}
-
-static uint32_t span_at(struct sampling_stacks *s, uint64_t now_ns)
-{
-	uint64_t age_ns = now_ns > s->begin_ns ? now_ns - s->begin_ns : 0;
-
-	while (age_ns / s->span_ns >= SAMPLING_SPANS)
-		double_spans(s);
-	return (uint32_t)(age_ns / s->span_ns);
-}
-
-/* A span that is cut counts as if its hits had come evenly. */
-uint64_t sampling_stacks_late(const struct sampling_stacks *s, const struct sampling_stack *stack, uint64_t now_ns)
-{
-	double end = (double)(now_ns - s->begin_ns) / (double)s->span_ns, from = end * 0.8, sum = 0;
-
-	for (uint32_t k = 0; k < SAMPLING_SPANS && k < end; k++) {
-		double hi = k + 1 < end ? k + 1 : end, lo = k > from ? k : from;
-
-		if (hi > lo)
-			sum += (double)stack->at[k] * (hi - lo) / (hi - k);
-	}
-	return (uint64_t)(sum + 0.5);
 }
 
 /* --- stacks --- */
@@ -94,11 +54,9 @@ int sampling_stacks_find(struct sampling_stacks *s, uint32_t number, uint32_t si
 
 void sampling_stacks_see(struct sampling_stacks *s, uint32_t i, uint64_t chunk_bytes, uint64_t now_ns)
 {
-	uint32_t span = span_at(s, now_ns);
-
 	s->all[i].seen++;
 	s->all[i].chunk_bytes += chunk_bytes;
-	s->all[i].at[span]++;
+	sampling_spans_add(&s->all[i].when, now_ns > s->begin_ns ? now_ns - s->begin_ns : 0, 1);
 	s->all[i].changed = true;
 }
 
@@ -202,7 +160,7 @@ bool sampling_stacks_clear(struct sampling_stacks *s, uint32_t i, taddr *addr)
 	}
 	stack->seen = stack->chunk_bytes = stack->gone = 0;
 	stack->old = 0;
-	memset(stack->at, 0, sizeof(stack->at));
+	stack->when = (struct sampling_spans){ 0 };
 	memset(stack->ended, 0, sizeof(stack->ended));
 	memset(stack->now, 0, sizeof(stack->now));
 	return false;
@@ -210,9 +168,8 @@ bool sampling_stacks_clear(struct sampling_stacks *s, uint32_t i, taddr *addr)
 
 /* --- all of them --- */
 
-void sampling_stacks_survey(struct sampling_stacks *s, uint64_t now_ns)
+void sampling_stacks_survey(struct sampling_stacks *s)
 {
-	(void)span_at(s, now_ns);
 	for (size_t i = 0; i < s->n; i++) {
 		memset(s->all[i].now, 0, sizeof(s->all[i].now));
 		s->all[i].old = 0;

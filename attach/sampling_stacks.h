@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "attach/following.h"
+#include "attach/sampling_spans.h"
 #include "base/addrmap.h"
 #include "base/cleanup.h"
 #include "base/taddr.h"
@@ -21,14 +22,13 @@
 
 #define SAMPLING_FOLLOWED 200u
 #define SAMPLING_STACKS 20000u
-#define SAMPLING_SPANS 20u
 #define SAMPLING_OLD_NS 3000000000ull	/* a block of that age is not young any more */
 
 struct sampling_stack {
 	uint32_t number;			/* of the stack */
 	uint32_t site;				/* index */
 	uint64_t seen, chunk_bytes;
-	uint64_t at[SAMPLING_SPANS];		/* of seen: in each span of the run */
+	struct sampling_spans when;		/* they were seen */
 	struct survival_step ended[SURVIVAL_STEPS];	/* of blocks that are not followed any more */
 	struct survival_step now[SURVIVAL_STEPS];	/* and of those that are: as of the last sampling_stacks_survey */
 	uint64_t gone;
@@ -44,7 +44,7 @@ struct sampling_stacks {
 	size_t n, room;
 	struct addrmap by_number;		/* -> index */
 	struct following *following;		/* the caller's */
-	uint64_t begin_ns, span_ns;
+	uint64_t begin_ns;
 	uint64_t unkept;			/* hits of more stacks than can be kept */
 	uint64_t unfollowed;			/* more blocks than can be */
 	uint64_t random;
@@ -77,10 +77,7 @@ void sampling_stacks_over(struct sampling_stacks *s, const struct followed *b, e
 bool sampling_stacks_clear(struct sampling_stacks *s, uint32_t i, taddr *addr);
 
 /* Count what is followed: `now` and `old` of all stacks. */
-void sampling_stacks_survey(struct sampling_stacks *s, uint64_t now_ns);
-
-/* Of what was seen there, how much in the last fifth of the time until @now_ns. */
-uint64_t sampling_stacks_late(const struct sampling_stacks *s, const struct sampling_stack *stack, uint64_t now_ns);
+void sampling_stacks_survey(struct sampling_stacks *s);
 
 /* The steps of ended and followed ones together. */
 void sampling_stacks_steps(const struct sampling_stack *stack, struct survival_step out[SURVIVAL_STEPS]);

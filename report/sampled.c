@@ -39,10 +39,10 @@ static struct estimate rate_of(const struct fact_sample *its)
 	return e;
 }
 
-/* As if the trap had stood as long then as ever; of its rounds then nothing is known. */
+/* Of its rounds then nothing is known. */
 static struct estimate late_rate_of(const struct fact_sample *its)
 {
-	const struct estimate_rounds rounds = { .exposed_us = its->exposed_us / LATE_PART };
+	const struct estimate_rounds rounds = { .exposed_us = its->late_exposed_us };
 	struct estimate e;
 
 	estimate_rate(&rounds, hits_of(its, its->late_seen), &e);
@@ -50,11 +50,17 @@ static struct estimate late_rate_of(const struct fact_sample *its)
 	return e;
 }
 
+static double late_expected(const struct fact_sample *its)
+{
+	return its->exposed_us ? (double)hits_of(its, its->seen) / (double)its->exposed_us * (double)its->late_exposed_us : 0;
+}
+
 void sampled_add(struct sampled *to, const struct fact_sample *its)
 {
 	struct sampled one = {
 		.seen = its->seen, .late_seen = its->late_seen, .chunk_bytes = its->chunk_bytes, .stacks = 1, .standing = its->standing,
 		.exposed_us = (double)its->exposed_us, .allocs = rate_of(its), .late = late_rate_of(its),
+		.late_expected = late_expected(its),
 	};
 
 	for (uint32_t i = 0; i < its->nsteps && i < SURVIVAL_STEPS; i++)
@@ -66,6 +72,7 @@ void sampled_merge(struct sampled *to, const struct sampled *from)
 {
 	to->seen += from->seen;
 	to->late_seen += from->late_seen;
+	to->late_expected += from->late_expected;
 	to->chunk_bytes += from->chunk_bytes;
 	to->stacks += from->stacks;
 	to->standing += from->standing;
@@ -120,7 +127,7 @@ void sampled_judge(const struct sampled *s, double seconds, struct summary_sampl
 	};
 	for (unsigned i = 0; i < SURVIVAL_STEPS; i++)
 		out->steps[i] = s->steps[i];
-	survival_judge(out->steps, s->seen, s->late_seen, &out->survival);
+	survival_judge(out->steps, s->late_seen, s->late_expected, &out->survival);
 	out->doubt = survival_doubt(&out->survival, out->sees);
 	judge_kept(s, out);
 }

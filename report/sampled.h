@@ -26,6 +26,7 @@ struct sampled {
 	uint32_t stacks, standing;
 	double exposed_us;		/* of their sites, added up */
 	struct estimate allocs, late;	/* a minute: over the run, in its last fifth */
+	double late_expected;		/* to be seen then, had it gone on as before */
 	struct survival_step steps[SURVIVAL_STEPS];
 };
 

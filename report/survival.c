@@ -13,7 +13,7 @@
 #define SHARE_GONE 0.05		/* no more are left, where they go */
 #define SHARE_NONE 0.005	/* fewer than SURVIVAL_CHANCE surely are others */
 #define NOTICED 3.0		/* so many are to be expected, if any are given out again: then it is not chance that there is none */
-#define TABLE_SEEN 15u		/* of so many, three are to be expected in the last fifth */
+#define TABLE_EXPECTED 3.0	/* where so many are to be expected, it is not chance that none is seen */
 
 static const double ages[SURVIVAL_STEPS] = {
 	0, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000, 3000, 10000, 30000,
@@ -144,7 +144,7 @@ static enum survival_kind kind_of(const struct survival *s)
 	return SURVIVAL_UNKNOWN;
 }
 
-void survival_judge(const struct survival_step steps[SURVIVAL_STEPS], uint64_t seen, uint64_t late_seen, struct survival *out)
+void survival_judge(const struct survival_step steps[SURVIVAL_STEPS], uint64_t late_seen, double late_expected, struct survival *out)
 {
 	struct course known, least;
 	unsigned from;
@@ -168,7 +168,7 @@ void survival_judge(const struct survival_step steps[SURVIVAL_STEPS], uint64_t s
 	out->lost = goes_from(steps, from, true);
 	out->kind = kind_of(out);
 	if (out->kind == SURVIVAL_STAYS && !late_seen)
-		out->kind = seen >= TABLE_SEEN ? SURVIVAL_TABLE : SURVIVAL_UNKNOWN;
+		out->kind = late_expected >= TABLE_EXPECTED ? SURVIVAL_TABLE : SURVIVAL_UNKNOWN;
 }
 
 unsigned survival_left(const struct survival_step steps[SURVIVAL_STEPS], double left[SURVIVAL_STEPS])

@@ -10,8 +10,8 @@
  *
  *	stays		of the old ones (the last tenfold of age) hardly any goes or is lost sight of: a leak, unless they live longer than we looked
  *	goes		hardly any is left, or the old ones go on going
- *	table		they stay, but none was given out for the last fifth of the run
- *	unknown		too few or too young, or too few for a table; or some stay, but of so many that they may be others, who have taken the places of short-lived ones
+ *	table		they stay, but none was given out for the last fifth of the run, though that would have been seen
+ *	unknown		too few or too young, or too few to be expected for a table; or some stay, but of so many that they may be others, who have taken the places of short-lived ones
  *
  * A block that begins as those of its kind do may be given back and out again between two looks, and then seems to stay. That is noticed when its address
  * is seen given out; where only some of those births are seen, most such changes are not: survival_doubt().
@@ -61,8 +61,8 @@ double survival_age_s(unsigned step);
 /* Count a block whose age at its end (or at the last look, STILL) is @age_s. */
 void survival_count(struct survival_step steps[SURVIVAL_STEPS], double age_s, enum survival_end end);
 
-/* @seen: blocks seen when they were given out; @late_seen: of these, in the last fifth of the run. */
-void survival_judge(const struct survival_step steps[SURVIVAL_STEPS], uint64_t seen, uint64_t late_seen, struct survival *out);
+/* @late_seen: blocks seen when they were given out, in the last fifth of the run; @late_expected: were to be, had that gone on as before. */
+void survival_judge(const struct survival_step steps[SURVIVAL_STEPS], uint64_t late_seen, double late_expected, struct survival *out);
 
 /* Enough have become old, and hardly any of the old ones goes or is lost sight of. */
 bool survival_is_still(const struct survival *s);

@@ -122,8 +122,7 @@ static void put_why_unknown(struct strbuf *sb, const struct summary_sample *its)
 		strbuf_puts(sb, "hardly any is left, and these may be others, in the places of those that went");
 		break;
 	case UNKNOWN_NO_TABLE:
-		strbuf_printf(sb, "what was followed does, but nothing was added in the last fifth of the watch, and %" PRIu64
-			      " seen are too few to call it a table", its->seen);
+		strbuf_puts(sb, "what was followed does, but nothing was seen in the last fifth of the watch, and as far as traps stood then too few were to be expected to call it a table");
 		break;
 	default:
 		strbuf_puts(sb, "some stay, and some go late");

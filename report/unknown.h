@@ -9,7 +9,7 @@
  *	noticed		nearly all seems to stay, but that others took places was noticed too often
  *	few_left	most goes, and those that are left are too few
  *	hardly_any	so few of all stay that they may be others, in the places of those that went
- *	no_table	they stay, and nothing is added by now; but too few were seen to call it a table
+ *	no_table	they stay, and nothing is added by now; but too few were to be expected of late to call it a table
  *	some_late	some stay, and some go late
  */
 #ifndef MM_UNKNOWN_H

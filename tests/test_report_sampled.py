@@ -36,9 +36,11 @@ def rounds(per_second, seconds):
             "exposed2": seconds * SECOND**2}
 
 
-def sample(trace, stack, seen, steps, time_us=600 * SECOND, late_seen=None, size=64, part=1, **site):
+def sample(trace, stack, seen, steps, time_us=600 * SECOND, late_seen=None, late_exposed_us=None, size=64, part=1, **site):
+    site = site or rounds(seen * part // 600, 600)
     trace.put("SAMPLE", time_us, stack=stack, seen=seen, late_seen=seen // 5 if late_seen is None else late_seen, chunk_bytes=size * seen,
-              site_seen=seen * part, steps=steps, **(site or rounds(seen * part // 600, 600)))
+              site_seen=seen * part, steps=steps, **site,
+              late_exposed_us=site.get("exposed_us", 0) // 5 if late_exposed_us is None else late_exposed_us)
 
 
 def followed(trace, stack, n, size=56):
@@ -217,9 +219,20 @@ def test_why_what_does_not_go_is_not_said_to_stay(tmp_path):
     sample(trace, CACHE, 2000, [(1000, 990, 0)] + [(10, 0, 0)] * 10, **rounds(1, 600))
     (tmp_path / "t.mmt").write_bytes(trace.bytes())
     text = mmattach("report", tmp_path / "t.mmt")
-    assert "not known whether it stays: what was followed does, but nothing was added in the last fifth of the watch, and 10 seen are too few" in text
+    assert "not known whether it stays: what was followed does, but nothing was seen in the last fifth of the watch, and as far as traps stood then too few were to be expected" in text
     assert "not known whether it stays: hardly any is left, and these may be others, in the places of those that went\n" in text
     assert "some go late" not in text
+
+
+def test_a_table_must_have_been_watched_of_late(tmp_path):
+    """All traps were away in the last fifth of the run: that nothing was seen says nothing."""
+    for late_s, kind in ((2, "unknown"), (60, "table")):
+        trace = begin()
+        sample(trace, LEAK, 60, [(60, 0, 0)] * 11, late_seen=0, late_exposed_us=late_s * SECOND, **rounds(1, 60))
+        (tmp_path / "t.mmt").write_bytes(trace.bytes())
+        [group] = json.loads(mmattach("report", "--format", "json", tmp_path / "t.mmt"))["groups"]
+        assert group["turnover"] == kind
+        assert group["why_unknown"] == (None if kind == "table" else "no_table")
 
 
 def test_a_rate_that_nothing_tells(tmp_path):

@@ -285,6 +285,7 @@ static void get_sample(struct decoder *d, struct cursor *in, struct fact *f)
 		step->gone = cursor_varint(in);
 		step->unknown = cursor_varint(in);
 	}
+	its->late_exposed_us = cursor_left(in) ? cursor_varint(in) : 0;
 	f->sample.its = its;
 }
 

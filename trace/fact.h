@@ -85,6 +85,7 @@ struct fact_sample {
 	bool standing;		/* it is trapped always by now */
 	uint32_t nsteps;
 	struct fact_step steps[MMT_SAMPLE_STEPS];
+	uint64_t late_exposed_us;	/* of its site: for how long the trap stood in the last fifth of the run, at least */
 };
 
 /* MMT_BUDGET: of a sampled run, until now; likewise. */

@@ -16,6 +16,10 @@
  *
  * "Nearly" is the largest burst of late: what can still come from threads that have run into traps already, all at once. Stops that no
  * closing avoids (signals, births, the dynamic linker) are counted apart as well. If these alone pass the promise, we must leave.
+ *
+ * A hold is a wish of the controller's (meter.h): a thread waits until it has been seen to. The promise comes first. Holds have a purse of their own,
+ * filled with a part of what is promised; none is begun that could not last to its end, and what those under way may still take is kept in reserve. A thread
+ * that waits for longer than that, or until all is closed, goes on without an answer: so it makes no difference to the target what the controller does.
  */
 #ifndef MM_BUDGET_H
 #define MM_BUDGET_H
@@ -26,9 +30,13 @@
 #include "attach/keeper/calm.h"
 #include "attach/keeper/latency.h"
 #include "attach/keeper/spending.h"
+#include "attach/keeper/turns.h"
 
 struct keeper;
 struct tracee;
+
+#define BUDGET_HOLDS 4			/* so many times less than for all may be spent on holds; */
+#define BUDGET_HOLD_NS 8000000ull	/* one is no longer, nor than a third of what there is for them at once */
 
 /* Why a thread was stopped. */
 enum budget_for {
@@ -50,6 +58,10 @@ struct budget {
 	struct ten_seconds attached;	/* of BUDGET_ATTACHED */
 	struct calm calm;
 	uint64_t burst_ns, most_burst_ns; /* spent since it was calm; the largest of late */
+	uint64_t meters_ns;		/* what a stop for a metered trap costs, of late */
+	uint64_t late_ns;		/* spent since it was closed, on who had run into traps before they were lifted */
+	struct spending holds;
+	uint64_t hold_ns;		/* after that a hold is over */
 	uint64_t next_fade_ns;
 	bool metered, counts;		/* of the stop that is being served: it is for a metered trap; it came in the calm */
 };
@@ -72,11 +84,23 @@ void budget_charge(struct keeper *k, uint64_t since_ns, enum budget_for what);
 /* All are about to be stopped. */
 void budget_pause(struct keeper *k);
 
+/* May one more thread wait for the controller? */
+bool budget_may_hold(struct keeper *k);
+
+/* For how long @t, which is HELD, waits for its answer. */
+uint64_t budget_patience_ns(const struct keeper *k, const struct tracee *t);
+
 /* Nobody stands any more: @tid was the last. */
 void budget_calm(struct keeper *k, pid_t tid);
 
 /* What the target has worked in the calm (calm.h). */
 uint64_t budget_work_ns(const struct keeper *k);
+
+/*
+ * What is left for rounds that can wait: what is above half of the purse, so that those that cannot wait are not lifted for their sake. If they come
+ * too @late, for what is seldom takes all there is: what is above where all is lifted.
+ */
+void budget_spare(struct keeper *k, bool late, struct turns_purse *out);
 
 /* Once a round: opens or closes, sees whether we must leave. true: it has opened or closed. */
 bool budget_round(struct keeper *k);

@@ -16,14 +16,14 @@ struct query {
 
 _Static_assert(sizeof(struct query) == 104, "as the kernel has it");
 
-bool codemap_is_code(int maps, taddr addr)
+enum codemap codemap_at(int maps, taddr addr)
 {
 	/* only one that covers the address, and is executable */
 	struct query q = { .size = sizeof(q), .flags = QUERY_EXECUTABLE, .addr = addr };
 
 	if (maps <= 0)
-		return true;
+		return CODEMAP_CODE;
 	if (ioctl(maps, QUERY, &q) < 0)
-		return errno != ENOENT && errno != ESRCH;	/* not known here, or forbidden */
-	return !(q.vma_flags & QUERY_SHARED);
+		return errno == ENOENT || errno == ESRCH ? CODEMAP_OTHER : CODEMAP_CODE; /* not known here, or forbidden */
+	return q.vma_flags & QUERY_SHARED ? CODEMAP_SHARED : CODEMAP_CODE;
 }

@@ -9,14 +9,16 @@
 #ifndef MM_CODEMAP_H
 #define MM_CODEMAP_H
 
-#include <stdbool.h>
-
 #include "base/taddr.h"
 
-/*
- * Executable, and not shared? @maps: /proc/PID/maps, open; 0: there is nobody to ask. true as well where the kernel does not answer such questions: then
- * only what the dynamic linker says of its modules tells (metering.h).
- */
-bool codemap_is_code(int maps, taddr addr);
+enum codemap {
+	CODEMAP_CODE,	/* executable and private; also where there is nobody to ask, or the kernel does not answer such questions: then */
+			/* only what the dynamic linker says of its modules tells (metering.h) */
+	CODEMAP_SHARED,	/* executable, but not private: what is written there is written into the file */
+	CODEMAP_OTHER,	/* nothing, or data */
+};
+
+/* What is mapped at @addr. @maps: /proc/PID/maps, open; 0: there is nobody to ask. */
+enum codemap codemap_at(int maps, taddr addr);
 
 #endif

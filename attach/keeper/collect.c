@@ -21,7 +21,7 @@
 
 static void enqueue(struct keeper *k, struct tracee *t, int status)
 {
-	bool queued = t->state == TRACEE_STOPPED;
+	bool queued = t->state == TRACEE_STOPPED && !t->later;
 
 	if (t->state == TRACEE_HELD)
 		hit_unhold(k, t); /* killed while it was held */
@@ -29,11 +29,29 @@ static void enqueue(struct keeper *k, struct tracee *t, int status)
 	t->status = status;
 	t->awaited = false;
 	t->stuck = false;
+	t->later = false;
 	if (queued)
 		return;
 	t->seen_ns = k->now_ns;
 	t->stopped_ns = k->budget.found_ns;
 	k->queue[k->nqueue++] = t - k->threads.all;
+}
+
+void collect_later(struct keeper *k, struct tracee *t, uint64_t at_ns)
+{
+	t->later = true;
+	if (!k->later_ns || at_ns < k->later_ns)
+		k->later_ns = at_ns;
+}
+
+static void look_at_later(struct keeper *k)
+{
+	if (!k->later_ns || k->now_ns < k->later_ns)
+		return;
+	k->later_ns = 0;
+	for (struct tracee *t = threads_first(&k->threads); t; t = threads_next(&k->threads, t))
+		if (t->later)
+			enqueue(k, t, t->status);
 }
 
 void collect_status(struct keeper *k, pid_t tid, int status)
@@ -184,10 +202,14 @@ static int take_signal(struct keeper *k, const struct timespec *timeout, pid_t *
  */
 static uint64_t patience(const struct keeper *k, uint64_t max_wait_ns)
 {
+	if (k->later_ns && k->later_ns < k->now_ns + max_wait_ns)
+		max_wait_ns = k->later_ns > k->now_ns ? k->later_ns - k->now_ns : 0;
 	if (k->nqueue > k->nkept)
 		return RETRY_NS;
 	if (k->nkept)
 		return KEPT_NS;
+	if (k->held && k->next_overdue_ns < k->now_ns + QUIET_NS)
+		return k->next_overdue_ns > k->now_ns ? k->next_overdue_ns - k->now_ns : 0;
 	if (k->held || k->drop_since_ns)
 		return QUIET_NS;
 	return max_wait_ns;
@@ -240,9 +262,10 @@ int collect(struct keeper *k, uint64_t max_wait_ns)
 	pid_t tid = 0;
 	int news = 0;
 
+	k->now_ns = keeper_clock_ns();
+	look_at_later(k);
 	if (k->budget.on)
 		return collect_at_once(k, max_wait_ns);
-	k->now_ns = keeper_clock_ns();
 	/* the only one that is active was let go a moment ago */
 	found = k->threads.nactive > 1 && ask_active(k);
 	if (!found && k->nqueue == k->nkept)

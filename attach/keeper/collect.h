@@ -39,4 +39,7 @@ bool collect_ask(struct keeper *k, pid_t tid);
 /* A wait status that somebody else has taken from the kernel. */
 void collect_status(struct keeper *k, pid_t tid, int status);
 
+/* @t, which is served, stays stopped and comes into the queue again at @at_ns; or as soon as it is killed. */
+void collect_later(struct keeper *k, struct tracee *t, uint64_t at_ns);
+
 #endif

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <sys/uio.h>
 
+#include "attach/keeper/collect.h"
+#include "attach/keeper/newproc.h"
 #include "attach/keeper/note.h"
 
 #ifndef TRAP_TRACE
@@ -155,13 +157,19 @@ static bool is_int3(struct tracee *t)
 	return tracee_signal_code(t, &code) == 0 && code == SI_INT3;
 }
 
+/* A trap that is forgotten has stood at @addr. In a copy, which has a memory of its own, that is all that can be asked. */
+static bool is_gone_from(const struct keeper *k, const struct tracee *t, taddr addr)
+{
+	return t->unclean ? trap_was_ever_at(&k->traps, addr) : trap_was_at(&k->traps, k->mem, addr);
+}
+
 /* It ran into a trap at @addr before that was forgotten. */
 static bool ran_into_gone(struct keeper *k, struct tracee *t, taddr addr)
 {
-	return is_int3(t) && trap_was_at(&k->traps, k->mem, addr);
+	return is_int3(t) && is_gone_from(k, t, addr);
 }
 
-/* Where it stood there is the real instruction now: onto that. */
+/* On with @regs: where it stood there is the real instruction now, or that was carried out. */
 static enum hit_result put_back(struct keeper *k, struct tracee *t, struct user_regs_struct *before,
 				struct user_regs_struct *regs)
 {
@@ -194,7 +202,8 @@ static enum hit_result serve_trap(struct keeper *k, struct tracee *t, uint32_t t
 		(void)put_back(k, t, before, regs);
 	else if (r == NOTE_GO)
 		go_past(k, t, trap, before, regs, &m);
-	keeper_ring_bell(k);
+	if (r == NOTE_HELD)
+		keeper_ring_for_held(k);
 	return HIT_DONE;
 }
 
@@ -228,6 +237,36 @@ void hit_break_off_step(struct keeper *k, struct tracee *t)
 	end_step(k, t, &regs);
 }
 
+/*
+ * A copy of the memory that could not be cleaned. It can be by now, and is let go; or goes on where that changes no code. Else it waits:
+ * in its memory there is neither the real instruction nor anything that was put into padding. What it does is no hit: its blocks are not the target's.
+ */
+static enum hit_result serve_copy(struct keeper *k, struct tracee *t, struct user_regs_struct *before)
+{
+	struct user_regs_struct regs = *before;
+	struct memory m = { .tid = t->tid };
+	const struct emu_mem mem = { memory_read, memory_write, &m };
+	uint32_t trap = trap_find(&k->traps, before->rip - 1);
+	const struct site *s = trap == NO_TRAP ? NULL : &k->traps.all[trap].site;
+
+	if (!is_int3(t))
+		return HIT_NOT_OURS;
+	switch (newproc_clean_at_trap(k, t, before)) {
+	case COPY_LET_GO:
+		return HIT_DONE;
+	case COPY_OWN_INT3:
+		return HIT_NOT_OURS;
+	default:
+		break;
+	}
+	if (!trap_was_ever_at(&k->traps, before->rip - 1))
+		return HIT_NOT_OURS;
+	if (s && s->emu.op != EMU_NONE && emulate(&s->emu, s->addr, &regs, &mem) == 0)
+		return put_back(k, t, before, &regs);
+	collect_later(k, t, t->clean_next_ns);
+	return HIT_DONE;
+}
+
 enum hit_result hit_serve(struct keeper *k, struct tracee *t)
 {
 	struct user_regs_struct before, regs;
@@ -250,6 +289,8 @@ enum hit_result hit_serve(struct keeper *k, struct tracee *t)
 		if (t->state != TRACEE_STOPPED)
 			return HIT_DONE;
 	}
+	if (t->unclean)
+		return serve_copy(k, t, &before);
 	regs = before;
 	regs.rip--;
 	trap = trap_find(&k->traps, regs.rip);
@@ -329,7 +370,7 @@ bool hit_on_the_way(struct keeper *k, struct tracee *t)
 	int code = 0;
 
 	return tracee_pending(t, SIGTRAP, &code) && code == SI_INT3 && tracee_regs(t, &regs) == 0 &&
-	       (trap_find(&k->traps, regs.rip - 1) != NO_TRAP || trap_was_at(&k->traps, k->mem, regs.rip - 1));
+	       (trap_find(&k->traps, regs.rip - 1) != NO_TRAP || is_gone_from(k, t, regs.rip - 1));
 }
 
 bool hit_step_on_the_way(const struct tracee *t)

@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -37,22 +39,34 @@ uint64_t keeper_clock_ns(void)
 	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
 }
 
+static void ring(struct keeper *k)
+{
+	const uint64_t one = 1;
+
+	/* EAGAIN: the counter is full, which means that it was rung */
+	(void)!write(k->shared->bell, &one, sizeof(one));
+}
+
+void keeper_ring_for_held(struct keeper *k)
+{
+	atomic_store(&k->shared->ring.sleeping, 0);
+	ring(k);
+}
+
 void keeper_ring_bell(struct keeper *k)
 {
 	struct ring *r = &k->shared->ring;
-	const uint64_t one = 1;
 	bool crowded;
 
 	if (!ring_wants_bell(r)) {
 		k->bell_rung = false;
 		return;
 	}
-	crowded = ring_used(r) > r->size / 4;
+	crowded = ring_is_crowded(r);
 	if (!atomic_exchange(&r->sleeping, 0) && (!crowded || k->bell_rung))
 		return;
 	k->bell_rung = crowded;
-	/* EAGAIN: the counter is full, which means that it was rung */
-	(void)!write(k->shared->bell, &one, sizeof(one));
+	ring(k);
 }
 
 void keeper_record(struct keeper *k, enum record_kind kind, uint16_t flags, pid_t tid, uint32_t site, int64_t value)
@@ -97,14 +111,28 @@ static int64_t forget(struct keeper *k, uint32_t first, uint32_t n)
 	return 0;
 }
 
-static int64_t release(struct keeper *k, pid_t tid, uint32_t hold)
+static bool is_held(struct keeper *k, pid_t tid, uint32_t hold)
 {
 	struct tracee *t = threads_find(&k->threads, tid);
 
-	if (!t || t->state != TRACEE_HELD || t->hold != hold)
+	return t && t->state == TRACEE_HELD && t->hold == hold;
+}
+
+static int64_t release(struct keeper *k, pid_t tid, uint32_t hold)
+{
+	if (!is_held(k, tid, hold))
 		return -ESRCH;
-	hit_release(k, t);
+	hit_release(k, threads_find(&k->threads, tid));
 	return 0;
+}
+
+/* It comes to @site next, mostly. */
+static int64_t lead(struct keeper *k, pid_t tid, uint32_t hold, uint32_t site)
+{
+	bool stands = site < SHARED_SITES && is_held(k, tid, hold) && metering_stand(k, site);
+	int64_t r = release(k, tid, hold);
+
+	return r < 0 ? r : stands;
 }
 
 static int64_t carry_out(struct keeper *k)
@@ -120,6 +148,8 @@ static int64_t carry_out(struct keeper *k)
 		return forget(k, sh->arg, sh->arg2);
 	case COMMAND_RELEASE:
 		return release(k, sh->arg, sh->arg2);
+	case COMMAND_LEAD:
+		return lead(k, sh->arg, sh->arg2, sh->arg2 >> 32);
 	case COMMAND_STOP_ALL:
 		return pausing_stop(k, sh->arg);
 	case COMMAND_NEXT_STOPPED:
@@ -140,7 +170,6 @@ static void read_mail(struct keeper *k)
 {
 	struct shared *sh = k->shared;
 	uint32_t seq = atomic_load(&sh->seq);
-	const uint64_t one = 1;
 
 	if (seq == atomic_load(&sh->done))
 		return;
@@ -149,7 +178,7 @@ static void read_mail(struct keeper *k)
 	if (sh->op == COMMAND_SEIZE && sh->result < 0 && !k->leave_reason)
 		k->leave_reason = LEFT_ASKED;
 	atomic_store(&sh->done, seq);
-	(void)!write(sh->bell, &one, sizeof(one));
+	ring(k);
 }
 
 /* --- life --- */
@@ -267,13 +296,39 @@ static void put_into(const char *path, const char *text)
 static void make_hard_to_kill(void)
 {
 	put_into("/proc/self/oom_score_adj", "-900");
-	setpriority(PRIO_PROCESS, 0, -10);
+	setpriority(PRIO_PROCESS, 0, KEEPER_NICE);
 	/* where each session has its share of the processors, that counts only within it: and this one is ours alone */
 	put_into("/proc/self/autogroup", "-10");
 	if (mlockall(MCL_CURRENT | MCL_FUTURE) < 0)
 		(void)mlockall(MCL_CURRENT);
 	/* it needs no more memory now; where a control group is killed as a whole, only this spares one of it, and with it the target */
 	put_into("/proc/self/oom_score_adj", "-1000");
+}
+
+/* Of each second the kernel leaves a part to those that are not in a hurry (sched(7)): not where it is -1. Where it is 0 the others have all of it. */
+static bool others_have_their_part(void)
+{
+	char text[32] = "";
+	int fd = open("/proc/sys/kernel/sched_rt_runtime_us", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+
+	if (fd >= 0)
+		close(fd);
+	return n > 0 && strtol(text, NULL, 10) > 0;
+}
+
+/*
+ * With a budget, what we wait for a processor the target pays for. So we go before all who are not in a hurry by design, for some microseconds at each
+ * stop: we never wait by turning. Where that is not allowed, or nobody would bound us if we did all the same, the budget buys less; and where it has a
+ * limit (RLIMIT_RTTIME) that kills who passes it, it is not worth that.
+ */
+static void run_at_once(void)
+{
+	const struct sched_param least = { .sched_priority = sched_get_priority_min(SCHED_RR) };
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_RTTIME, &limit) == 0 && limit.rlim_cur == RLIM_INFINITY && others_have_their_part())
+		(void)sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &least);
 }
 
 static void close_between(unsigned int first, unsigned int last)
@@ -362,6 +417,8 @@ _Noreturn static void keeper_main(struct keeper *k, int argc, char **argv)
 		_exit(1);
 	if (k->shared->gdb >= 0)
 		relay_run(k);
+	if (k->shared->budget_ppm)
+		run_at_once();
 	budget_init(k);
 	the_keeper = k;
 	run(k);

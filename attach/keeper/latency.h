@@ -16,7 +16,7 @@ struct latency {
 	uint64_t cpu_ns;	/* of its own processor's time, before and after */
 };
 
-/* Medians of some dozen stops, within a tenth of a second; guesses where that cannot be done. SIGCHLD is blocked. */
+/* Means of some dozen stops, within a fifth of a second; guesses where that cannot be done. SIGCHLD is blocked. */
 void latency_measure(struct latency *l);
 
 #endif

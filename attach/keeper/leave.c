@@ -242,7 +242,7 @@ void leave(struct keeper *k, enum leave_reason reason)
 	/* nor is anything planted any more, at the end of a step either */
 	trap_freeze(&k->traps);
 	if (k->target && k->mem >= 0) {
-		uint32_t unlifted = trap_lift_all(&k->traps, k->mem);
+		uint32_t unlifted = trap_lift_all(&k->traps, k->mem) + newproc_clean_rest(k);
 
 		k->leaving = true;
 		atomic_fetch_add(&k->shared->unlifted, unlifted);

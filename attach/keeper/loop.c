@@ -176,7 +176,8 @@ static bool serve(struct keeper *k, struct tracee *t)
 /* What came of it is charged, if the thread goes on; one that is held is charged then. */
 static bool serve_charged(struct keeper *k, struct tracee *t)
 {
-	bool stopped = WIFSTOPPED(t->status);
+	/* what a copy waits for is not what the target pays; it may be gone afterwards */
+	bool counts = WIFSTOPPED(t->status) && !t->unclean;
 	uint64_t since = t->stopped_ns;
 	bool done;
 
@@ -184,7 +185,7 @@ static bool serve_charged(struct keeper *k, struct tracee *t)
 		return serve(k, t);
 	budget_serve(k, t);
 	done = serve(k, t);
-	if (done && stopped && t->state != TRACEE_HELD)
+	if (done && counts && t->state != TRACEE_HELD)
 		budget_charge(k, since, k->budget.metered ? BUDGET_METERS : BUDGET_ATTACHED);
 	return done;
 }
@@ -217,6 +218,8 @@ void loop_serve(struct keeper *k)
 		}
 		seen += since;
 		served++;
+		if (ring_is_crowded(&k->shared->ring))
+			keeper_ring_bell(k);
 	}
 	for (uint32_t i = n; i < k->nqueue; i++)
 		k->queue[kept++] = k->queue[i];
@@ -226,6 +229,8 @@ void loop_serve(struct keeper *k)
 	if (served)
 		atomic_fetch_add_explicit(&k->shared->served_ns, served * keeper_clock_ns() - seen,
 					  memory_order_relaxed);
+	/* who wakes may take our processor: nobody stands waiting for us now */
+	keeper_ring_bell(k);
 }
 
 /* --- limits --- */
@@ -239,17 +244,24 @@ static void watch_end(struct keeper *k)
 	k->leave_reason = LEFT_ENDED;
 }
 
-/* A held thread waits for hold_ns at most, then goes on without an answer. */
+/* A held thread waits for so long at most, then goes on without an answer. */
 static void release_overdue(struct keeper *k)
 {
+	k->next_overdue_ns = UINT64_MAX;
 	if (!k->held)
 		return;
-	for (struct tracee *t = threads_first(&k->threads); t; t = threads_next(&k->threads, t))
-		if (t->state == TRACEE_HELD && !t->ending && k->now_ns - t->seen_ns > k->shared->hold_ns) {
-			atomic_fetch_add_explicit(t->for_stack ? &k->shared->unwalked : &k->shared->overdue, 1,
-						  memory_order_relaxed);
+	for (struct tracee *t = threads_first(&k->threads); t; t = threads_next(&k->threads, t)) {
+		uint64_t until = t->seen_ns + budget_patience_ns(k, t);
+
+		if (t->state != TRACEE_HELD || t->ending)
+			continue;
+		if (k->now_ns >= until) {
+			atomic_fetch_add_explicit(t->for_stack ? &k->shared->unwalked : &k->shared->overdue, 1, memory_order_relaxed);
 			hit_release(k, t);
+		} else if (until < k->next_overdue_ns) {
+			k->next_overdue_ns = until;
 		}
+	}
 }
 
 void loop_watch_reader(struct keeper *k)

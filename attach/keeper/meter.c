@@ -2,6 +2,11 @@
 #include "attach/keeper/meter.h"
 
 #include <sched.h>
+#include <time.h>
+
+#define QUICK_TRIES 100		/* whoever writes is at it now; */
+#define TRIES 600		/* or waits for a processor: 50 ms */
+#define WAIT_NS 100000
 
 static uint64_t look(const _Atomic uint64_t *p)
 {
@@ -26,15 +31,20 @@ static void copy(const struct meter *m, struct meter_sums *out)
 
 void meter_read(const struct meter *m, struct meter_sums *out)
 {
+	const struct timespec t = { .tv_nsec = WAIT_NS };
+
 	/* a keeper that was killed while it wrote leaves it odd: then what is there must do */
-	for (int tries = 0; tries < 1000; tries++) {
+	for (int tries = 0; tries < TRIES; tries++) {
 		uint32_t before = atomic_load_explicit(&m->version, memory_order_acquire);
 
 		copy(m, out);
 		atomic_thread_fence(memory_order_acquire);
 		if (!(before & 1) && before == atomic_load_explicit(&m->version, memory_order_relaxed))
 			return;
-		sched_yield();
+		if (tries < QUICK_TRIES)
+			sched_yield();
+		else
+			nanosleep(&t, NULL);
 	}
 }
 

@@ -6,7 +6,7 @@
  *	the keeper tells	for how long the trap stood, and how often it was hit meanwhile
  *
  * From the sums over stretches a rate and its doubt can be told (ratio of hits to exposure, and what the stretches scatter around
- * it). A stretch is the time from planting the trap to lifting it, two seconds at most: then the next one begins. A stretch ends when
+ * it). A stretch is the time from planting the trap to lifting it, METER_STRETCH_NS at most: then the next one begins. A stretch ends when
  * the quota is reached, at that very hit; or with the round; or when there is nothing left to spend.
  *
  * Hits and exposure are those of a target that nobody disturbs. Where the quota is reached within milliseconds, exposure is not for how long the
@@ -21,12 +21,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define METER_STRETCH_NS 2000000000ull	/* no longer: squares of us add up to what 64 bits hold in a hundred days */
+
 /* In shared memory, one for each number of a site. */
 struct meter {
 	/* the controller's, changed at any time: seen at the beginning of the next round, or when the site is planted again */
 	_Atomic uint32_t quota;		/* hits a round, then lifted until the next; 0: as many as come */
 	_Atomic uint32_t period_ms;	/* a round begins about so long after the one before; 0: not metered, it stands always */
-	_Atomic uint32_t hold;		/* the next hit is held until the controller answers; the keeper sets it back */
+	_Atomic uint32_t ahead;		/* its rounds begin when it is time; 0: and when they are paid for (turns.h) */
+	_Atomic uint32_t hold;		/* the next hit is held until the controller answers, if that can be paid for (budget.h); the keeper sets it back */
 	/* the keeper's */
 	_Atomic uint32_t version;	/* odd while it writes */
 	_Atomic uint64_t rounds;	/* stretches that are over */

@@ -4,13 +4,15 @@
 #include <errno.h>
 
 #include "attach/keeper/state.h"
+#include "attach/keeper/stretches.h"
 
 #define TURNS 16		/* in one round of the loop */
-#define GRID_NS 2000000ull	/* turns are looked at so often: not a timer for each */
+#define LOOK_NS 2000000ull	/* turns are looked at about so often: not a timer for each */
 #define CLOSED_NS 10000000ull	/* and the purse, while it fills */
-#define STRETCH_NS 2000000000ull /* a stretch is no longer: squares of us add up to what 64 bits hold in a hundred days */
 #define CROWD 4			/* so many stand at once: not one more at this trap, for a moment */
 #define CROWD_NS 20000000ull
+#define READY_NS 500000000ull	/* whoever is ready may go ahead by now: looked at so often */
+#define LATE_NS 60000000000ull	/* a round that waits for so long is one of those that cannot wait */
 #define HOT_TURN_NS 20000000ull
 #define OPENING_NS 10000000ull	/* all sites that were shut begin within so long, */
 #define OPENING_HOT_NS 400000000ull /* or, those that may be hot, within so long: at once, all threads would stand at one after the other */
@@ -37,6 +39,16 @@ static uint64_t period_ns(const struct keeper *k, uint32_t i)
 	return atomic_load_explicit(&k->shared->meters[i].period_ms, memory_order_relaxed) * 1000000ull;
 }
 
+static uint32_t quota_of(const struct keeper *k, uint32_t i)
+{
+	return atomic_load_explicit(&k->shared->meters[i].quota, memory_order_relaxed);
+}
+
+static bool goes_ahead(const struct keeper *k, uint32_t i)
+{
+	return atomic_load_explicit(&k->shared->meters[i].ahead, memory_order_relaxed);
+}
+
 static void complain(struct keeper *k, enum trouble what, int r)
 {
 	if (r < 0)
@@ -55,61 +67,17 @@ static void begin_stretch(struct keeper *k, uint32_t i)
 	struct metered *m = metered_at(k, i);
 
 	m->state = METERED_STANDING;
-	m->began_ns = keeper_clock_ns();
-	m->began_calm_ns = calm_ns(&k->budget.calm, m->began_ns);
-	/* where there is no quota nobody asks for the work */
-	m->began_work_ns = m->quota ? budget_work_ns(k) : 0;
-	m->began_stops = k->budget.calm.stops;
-	m->hits = m->calm_hits = 0;
-	due_set(&k->metering.due, i, m->round_end_ns < k->now_ns + STRETCH_NS ? m->round_end_ns : k->now_ns + STRETCH_NS);
+	stretches_begin(k, i);
+	due_set(&k->metering.due, i, m->round_end_ns < k->now_ns + METER_STRETCH_NS ? m->round_end_ns : k->now_ns + METER_STRETCH_NS);
 }
 
-/* When a stop began is guessed, so a clock may seem to be behind what it has shown. */
-static uint64_t since(uint64_t now, uint64_t then)
-{
-	return now > then ? now - then : 0;
-}
-
-static struct pace_mark pace_now(const struct keeper *k)
-{
-	return (struct pace_mark){ calm_ns(&k->budget.calm, keeper_clock_ns()), k->budget.calm.work_ns };
-}
-
-/*
- * What a thread has used of a processor is known exactly where it stands, but of one that runs, as when the stretch began, only to a tick of the
- * scheduler's, which may be longer than the whole stretch: so until the first hit it has worked no more than it can have.
- */
-static void end_of_doubt(struct keeper *k, struct metered *m)
-{
-	const struct calm *c = &k->budget.calm;
-	uint64_t most = pace_most(&k->metering.pace, pace_now(k), since(c->sum_ns, m->began_calm_ns));
-
-	if (c->work_ns > m->began_work_ns + most)
-		m->began_work_ns = c->work_ns - most;
-}
-
-static uint64_t worth_ns(struct keeper *k, const struct metered *m, bool full, uint32_t *hits)
-{
-	const struct calm *c = &k->budget.calm;
-	const struct stretch s = {
-		.wall_ns = keeper_clock_ns() - m->began_ns, .calm_ns = since(c->sum_ns, m->began_calm_ns), .work_ns = since(c->work_ns, m->began_work_ns),
-		.stops_cpu_ns = (c->stops - m->began_stops) * c->stop_cpu_ns, .hits = m->hits, .calm_hits = m->calm_hits, .full = full, .hot = m->hot,
-	};
-
-	return pace_worth(&k->metering.pace, &s, pace_now(k), hits);
-}
-
-/* @full: at a hit, so that nobody works. */
-static void end_stretch(struct keeper *k, uint32_t i, bool full)
+/* No more hits of this round will come. */
+static void settle(struct keeper *k, uint32_t i)
 {
 	struct metered *m = metered_at(k, i);
-	uint32_t hits;
-	uint64_t exposed_ns = worth_ns(k, m, full, &hits) + m->rest_ns;
 
-	m->rest_ns = exposed_ns % 1000;
-	if (full)
-		m->hot = exposed_ns < m->hits * PACE_HOT_NS;
-	meter_add(&k->shared->meters[i], hits, exposed_ns / 1000, full);
+	turns_paid(&k->metering.turns, m->owed);
+	m->owed = 0;
 }
 
 static void begin_round(struct keeper *k, uint32_t i)
@@ -117,7 +85,9 @@ static void begin_round(struct keeper *k, uint32_t i)
 	struct metered *m = metered_at(k, i);
 	uint64_t period = period_ns(k, i);
 
-	m->quota = atomic_load_explicit(&k->shared->meters[i].quota, memory_order_relaxed);
+	settle(k, i);
+	m->full = false;
+	m->quota = quota_of(k, i);
 	m->left = m->quota;
 	m->round_end_ns = k->now_ns + period * 3 / 4 + random_below(&k->metering, period / 2 + 1);
 }
@@ -125,20 +95,34 @@ static void begin_round(struct keeper *k, uint32_t i)
 /* It is not metered any more: it stands always. */
 static void release(struct keeper *k, uint32_t i)
 {
+	settle(k, i);
 	metered_at(k, i)->state = METERED_NOT;
 	due_drop(&k->metering.due, i);
+	turns_drop(&k->metering.turns, i);
 }
 
 static void wait_until(struct keeper *k, uint32_t i, uint64_t at_ns)
 {
 	metered_at(k, i)->state = METERED_WAITING;
+	turns_drop(&k->metering.turns, i);
 	due_set(&k->metering.due, i, at_ns);
+}
+
+static void be_ready(struct keeper *k, uint32_t i)
+{
+	if (metered_at(k, i)->state != METERED_READY)
+		turns_wait(&k->metering.turns, i, k->now_ns);
+	settle(k, i);
+	metered_at(k, i)->state = METERED_READY;
+	/* the controller may wish meanwhile that it goes ahead */
+	due_set(&k->metering.due, i, k->now_ns + READY_NS);
 }
 
 static void shut(struct keeper *k, uint32_t i)
 {
 	metered_at(k, i)->state = METERED_SHUT;
 	due_drop(&k->metering.due, i);
+	turns_drop(&k->metering.turns, i);
 }
 
 /* It could not be planted: as somebody has changed the code there (another time, perhaps), or for nothing may be. */
@@ -196,18 +180,28 @@ static bool lift(struct keeper *k, uint32_t i, bool full)
 	complain(k, TROUBLE_LIFT, r);
 	if (r < 0)
 		return false;
-	end_stretch(k, i, full);
+	stretches_end(k, i, full);
 	return true;
 }
 
 /* --- turns --- */
+
+static bool must_be_paid_for(const struct keeper *k, uint32_t i)
+{
+	const struct metered *m = &k->metering.all[i];
+
+	return (m->full || m->hot) && k->traps.all[i].shelved && !goes_ahead(k, i);
+}
 
 /* It stands from now on: in the same round, the next, or for good. */
 static void go_on(struct keeper *k, uint32_t i)
 {
 	if (k->now_ns < metered_at(k, i)->round_end_ns) {
 		plant(k, i);
+	} else if (period_ns(k, i) && must_be_paid_for(k, i)) {
+		be_ready(k, i);
 	} else if (period_ns(k, i)) {
+		turns_drop(&k->metering.turns, i);
 		begin_round(k, i);
 		plant(k, i);
 	} else {
@@ -218,11 +212,12 @@ static void go_on(struct keeper *k, uint32_t i)
 
 static void turn_of_lifted(struct keeper *k, uint32_t i)
 {
-	if (!may_plant(k)) {
+	if (metered_at(k, i)->state == METERED_READY && must_be_paid_for(k, i))
+		be_ready(k, i);
+	else if (may_plant(k))
+		go_on(k, i);
+	else
 		shut(k, i);
-		return;
-	}
-	go_on(k, i);
 }
 
 static void turn_of_standing(struct keeper *k, uint32_t i)
@@ -233,7 +228,9 @@ static void turn_of_standing(struct keeper *k, uint32_t i)
 	}
 	/* a module that was loaded again: since when nothing could be seen there is not known */
 	if (!trap_is_lost(&k->traps, k->mem, i))
-		end_stretch(k, i, false);
+		stretches_end(k, i, false);
+	/* what has not come in a whole stretch is not counted on any more: others may have their turn */
+	settle(k, i);
 	go_on(k, i);
 }
 
@@ -246,16 +243,38 @@ static void take_turns(struct keeper *k)
 
 		if (i == DUE_NONE || d->at_ns[i] > k->now_ns)
 			return;
+		k->metering.look_ns = k->now_ns + random_below(&k->metering, LOOK_NS);
 		if (metered_at(k, i)->state == METERED_STANDING)
 			turn_of_standing(k, i);
 		else
 			turn_of_lifted(k, i);
 	}
+	/* there are more, and it is their turn */
+	k->metering.look_ns = k->now_ns;
 }
 
-static bool may_be_hot(const struct keeper *k, uint32_t i)
+/* Of those that are ready the first, if it is paid for. A hot one that stands, stands alone. */
+static void take_ready(struct keeper *k)
 {
-	return atomic_load_explicit(&k->shared->meters[i].quota, memory_order_relaxed);
+	struct metering *m = &k->metering;
+	uint32_t i = may_plant(k) ? turns_first(&m->turns, k->now_ns) : DUE_NONE;
+	uint64_t chance_ns = random_below(m, TURNS_CHANCE_NS);
+	struct turns_purse purse;
+	uint32_t hits;
+
+	if (i == DUE_NONE)
+		return;
+	if (stands_hot(k, m->hot)) {
+		m->turns.look_ns = k->now_ns + chance_ns;
+		return;
+	}
+	budget_spare(k, k->now_ns > m->turns.waiting.at_ns[i] + LATE_NS, &purse);
+	hits = quota_of(k, i);
+	if (!turns_begin(&m->turns, k->now_ns, hits, &purse, chance_ns))
+		return;
+	begin_round(k, i);
+	metered_at(k, i)->owed = hits;
+	plant(k, i);
 }
 
 /* Those that wait do so on; the others' turn is now. */
@@ -267,7 +286,7 @@ static void open_or_close(struct keeper *k)
 		if (!k->budget.open && state == METERED_STANDING)
 			due_set(&k->metering.due, i, k->now_ns);
 		if (may_plant(k) && state == METERED_SHUT)
-			due_set(&k->metering.due, i, k->now_ns + random_below(&k->metering, may_be_hot(k, i) ? OPENING_HOT_NS : OPENING_NS));
+			due_set(&k->metering.due, i, k->now_ns + random_below(&k->metering, quota_of(k, i) ? OPENING_HOT_NS : OPENING_NS));
 	}
 }
 
@@ -293,26 +312,32 @@ void metering_round(struct keeper *k)
 		open_or_close(k);
 	if (pace_due(&k->metering.pace, k->now_ns))
 		pace_note(&k->metering.pace, k->now_ns, (struct pace_mark){ calm_ns(&k->budget.calm, keeper_clock_ns()), budget_work_ns(k) });
-	if (!k->leave_reason)
-		take_turns(k);
+	if (k->leave_reason)
+		return;
+	take_turns(k);
+	take_ready(k);
+}
+
+static uint64_t sooner(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
 }
 
 uint64_t metering_patience(const struct keeper *k, uint64_t max_ns)
 {
-	const struct due *d = &k->metering.due;
-	uint32_t i = due_first(d);
-	uint64_t at;
+	const struct metering *m = &k->metering;
+	uint32_t i = due_first(&m->due);
+	uint64_t at = k->now_ns + max_ns;
 
 	if (!k->budget.on)
 		return max_ns;
-	if (!may_plant(k) && max_ns > CLOSED_NS)
-		max_ns = CLOSED_NS;
-	if (i == DUE_NONE)
-		return max_ns;
-	if (d->at_ns[i] <= k->now_ns)
-		return 0;
-	at = (d->at_ns[i] + GRID_NS - 1) / GRID_NS * GRID_NS;
-	return at - k->now_ns < max_ns ? at - k->now_ns : max_ns;
+	if (!may_plant(k))
+		at = sooner(at, k->now_ns + CLOSED_NS);
+	else if (m->turns.waiting.n)
+		at = sooner(at, m->turns.look_ns);
+	if (i != DUE_NONE)
+		at = sooner(at, m->due.at_ns[i] > m->look_ns ? m->due.at_ns[i] : m->look_ns);
+	return at > k->now_ns ? at - k->now_ns : 0;
 }
 
 /* --- hits --- */
@@ -323,16 +348,24 @@ void metering_note(struct keeper *k, uint32_t trap)
 		k->budget.metered = true;
 }
 
+/* One more hit of the round: is it the last that was wished for? */
+static bool is_last(struct keeper *k, struct metered *m)
+{
+	if (m->owed) {
+		turns_paid(&k->metering.turns, 1);
+		m->owed--;
+	}
+	return m->left && !--m->left;
+}
+
 bool metering_hit(struct keeper *k, uint32_t trap)
 {
 	struct metered *m = metered_at(k, trap);
 
 	if (m->state != METERED_STANDING)
 		return false;
-	if (!m->hits++)
-		end_of_doubt(k, m);
-	m->calm_hits += k->budget.counts;
-	if (m->left && !--m->left) {
+	stretches_hit(k, trap);
+	if (is_last(k, m)) {
 		if (!lift(k, trap, true))
 			return false;
 		wait_until(k, trap, m->round_end_ns);
@@ -353,7 +386,7 @@ void metering_stepped(struct keeper *k, uint32_t trap)
 
 	if (metered_at(k, trap)->state != METERED_STANDING || t->state != TRAP_LIFTED || t->steppers)
 		return;
-	end_stretch(k, trap, false);
+	stretches_end(k, trap, false);
 	stand_aside(k, trap);
 }
 
@@ -375,6 +408,8 @@ static void come_sooner(struct keeper *k, uint32_t i)
 	struct metered *m = metered_at(k, i);
 	uint64_t at = k->now_ns + random_below(&k->metering, period_ns(k, i));
 
+	if (m->state == METERED_READY && goes_ahead(k, i))
+		wait_until(k, i, at);
 	if (m->state == METERED_SHUT || m->round_end_ns <= at)
 		return;
 	m->round_end_ns = at;
@@ -396,6 +431,21 @@ static void take_over(struct keeper *k, uint32_t i)
 {
 	begin_round(k, i);
 	plant(k, i);
+}
+
+bool metering_stand(struct keeper *k, uint32_t i)
+{
+	struct metered *m = metered_at(k, i);
+
+	if (m->state == METERED_NOT || !may_plant(k))
+		return false;
+	turns_drop(&k->metering.turns, i);
+	begin_round(k, i);
+	/* nobody is to wait for another hot one */
+	m->hot = false;
+	if (m->state != METERED_STANDING)
+		plant(k, i);
+	return m->state == METERED_STANDING && k->traps.all[i].state == TRAP_PLANTED;
 }
 
 int metering_plant(struct keeper *k, uint32_t i)
@@ -429,7 +479,7 @@ void metering_forget(struct keeper *k, uint32_t i)
 {
 	/* unmapped: since when nothing could be seen there is not known */
 	if (metered_at(k, i)->state == METERED_STANDING && !trap_is_lost(&k->traps, k->mem, i))
-		end_stretch(k, i, false);
+		stretches_end(k, i, false);
 	release(k, i);
 }
 

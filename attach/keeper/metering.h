@@ -3,11 +3,14 @@
  * metering: traps that stand for a while only, as often and as long as the controller wishes (meter.h) and as the budget allows (budget.h).
  *
  *	         round begins                  quota reached, at that hit
- *	WAITING ──────────────▶ STANDING ──────────────────────────────▶ WAITING
+ *	WAITING ──────────────▶ STANDING ──────────────────────────────▶ WAITING ──▶ READY, for its next round to be paid for
  *	   ▲                     │    ▲
  *	   │        budget spent │    │ and there again: the round goes on with what is left of its quota
  *	   │                     ▼    │
  *	   └──── round over ──── SHUT ┘
+ *
+ * The next round of a site whose quota was reached begins when what all others have cost leaves enough for it (turns.h); but where the controller
+ * says that it goes ahead, as soon as it is time. What is called less often stands all the time.
  *
  * Where many threads have run into traps at once, each waits for all that are served before it: so a trap that is hit then is lifted for a moment,
  * and its round goes on afterwards.
@@ -32,15 +35,18 @@
 #include "attach/keeper/due.h"
 #include "attach/keeper/pace.h"
 #include "attach/keeper/shared.h"
+#include "attach/keeper/turns.h"
 
 struct keeper;
 
-enum metered_state { METERED_NOT, METERED_WAITING, METERED_STANDING, METERED_SHUT };
+enum metered_state { METERED_NOT, METERED_WAITING, METERED_READY, METERED_STANDING, METERED_SHUT };
 
 struct metered {
 	uint8_t state;
-	bool hot;			/* its last full round was over within milliseconds */
+	bool full;			/* the quota has ended its last round; */
+	bool hot;			/* and that was over within milliseconds */
 	uint32_t quota, left;		/* of the present round; quota 0: no end */
+	uint32_t owed;			/* in turns.owed: so many of its hits */
 	uint64_t round_end_ns;
 	/* of the present stretch, METERED_STANDING */
 	uint64_t began_ns, began_calm_ns, began_work_ns, began_stops; /* what the clocks showed (calm.h) */
@@ -51,6 +57,8 @@ struct metered {
 struct metering {
 	uint32_t random;
 	struct due due;
+	uint64_t look_ns;		/* whose turn it is is not looked at before */
+	struct turns turns;
 	struct pace pace;
 	uint32_t hot;			/* the hot site that stands, or stood last */
 	struct metered all[SHARED_SITES];
@@ -58,6 +66,9 @@ struct metering {
 
 /* Plant shared->sites[@i], or take it in for its rounds. Known already: its wishes are read again. 0 or as trap_plant. */
 must_check int metering_plant(struct keeper *k, uint32_t i);
+
+/* A round of @i, which is known, begins now, whosever turn it is: somebody is about to come there. Does its trap stand? Not if nothing may be planted. */
+bool metering_stand(struct keeper *k, uint32_t i);
 
 /* Its memory is unmapped; everything is. */
 void metering_forget(struct keeper *k, uint32_t i);

@@ -10,6 +10,10 @@
 #include "attach/keeper/hit.h"
 #include "attach/keeper/procfs.h"
 
+#define INT3 0xcc
+#define NOWHERE 0
+#define AGAIN_NS 10000000	/* a copy that could not be cleaned stands at a trap: it is tried so often */
+
 static bool same_memory(pid_t a, pid_t b)
 {
 	return syscall(SYS_kcmp, a, b, KCMP_VM, 0, 0) == 0;
@@ -52,16 +56,26 @@ static void let_go(struct keeper *k, struct tracee *t)
 	threads_remove(&k->threads, t);
 }
 
-/* Take our traps out of a forked copy. -ESRCH: it was killed. */
-static int clean(struct keeper *k, pid_t pid)
+/* Take our traps out of a forked copy. -ESRCH: it was killed; -EEXIST: clean, but an int3 that is not ours stands at @addr. */
+static int clean(struct keeper *k, pid_t pid, taddr addr)
 {
 	int mem = procfs_open_mem(pid), r;
+	uint8_t now;
 
 	if (mem < 0)
 		return mem == -ENOENT ? -ESRCH : mem;
 	r = trap_clean_copy(&k->traps, mem);
+	if (r == 0 && addr != NOWHERE && (pread(mem, &now, 1, (off_t)addr) != 1 || now == INT3))
+		r = -EEXIST;
 	close(mem);
 	return r;
+}
+
+static void let_copy_go(struct keeper *k, struct tracee *t)
+{
+	keeper_record(k, RECORD_CHILD, 0, t->tid, 0, t->tid);
+	k->others--;
+	let_go(k, t);
 }
 
 bool newproc_first_stop(struct keeper *k, struct tracee *t)
@@ -77,16 +91,49 @@ bool newproc_first_stop(struct keeper *k, struct tracee *t)
 	k->others++;
 	if (newproc_shares_memory(k, t->tid))
 		return true;
-	r = clean(k, t->tid);
+	r = clean(k, t->tid, NOWHERE);
 	if (r < 0 && r != -ESRCH) {
-		/* it cannot be cleaned, so it must not be let go: its hits are served like a guest's */
+		/* it must not be let go */
 		keeper_record(k, RECORD_TROUBLE, 0, t->tid, TROUBLE_CLEAN, -r);
+		t->unclean = true;
+		/* we leave, and it is let go as it is */
+		if (k->leaving)
+			atomic_fetch_add(&k->shared->unlifted, 1);
 		return true;
 	}
-	keeper_record(k, RECORD_CHILD, 0, t->tid, 0, t->tid);
-	k->others--;
-	let_go(k, t);
+	let_copy_go(k, t);
 	return false;
+}
+
+enum copy_state newproc_clean_at_trap(struct keeper *k, struct tracee *t, const struct user_regs_struct *before)
+{
+	struct user_regs_struct regs = *before;
+	int r;
+
+	if (k->now_ns < t->clean_next_ns)
+		return COPY_UNCLEAN;
+	t->clean_next_ns = k->now_ns + AGAIN_NS;
+	regs.rip--;
+	r = clean(k, t->tid, regs.rip);
+	if (r == -EEXIST)
+		return COPY_OWN_INT3;
+	if (r < 0 || tracee_set_regs(t, before, &regs) < 0)
+		return COPY_UNCLEAN;
+	tracee_mend_mask(t, true);
+	let_copy_go(k, t);
+	return COPY_LET_GO;
+}
+
+uint32_t newproc_clean_rest(struct keeper *k)
+{
+	uint32_t n = 0;
+
+	for (struct tracee *t = threads_first(&k->threads); t; t = threads_next(&k->threads, t)) {
+		int r = t->unclean ? clean(k, t->tid, NOWHERE) : 0;
+
+		n += r < 0 && r != -ESRCH;
+	}
+	return n;
 }
 
 void newproc_expect(struct keeper *k, struct tracee *t)
@@ -126,10 +173,27 @@ static void forget_old_threads(struct keeper *k, struct tracee *t)
 	t->interrupted = false;
 }
 
+/* Which of a guest's threads has exec'ed? If not the first, it goes by that one's number now, and the end of its own is never told. */
+static void forget_former(struct keeper *k, const struct tracee *t)
+{
+	unsigned long former;
+	struct tracee *o = tracee_event_msg(t, &former) == 0 ? threads_find(&k->threads, former) : NULL;
+
+	if (!o || o == t || !o->guest)
+		return;
+	hit_end_in_place(k, o);
+	if (o->state == TRACEE_HELD)
+		hit_unhold(k, o);
+	calls_drop(&k->calls, o);
+	threads_remove(&k->threads, o);
+	k->others--;
+}
+
 void newproc_exec(struct keeper *k, struct tracee *t)
 {
 	if (t->guest) {
-		/* in the middle of a step (a system call is one instruction): the trap in the memory that it has left stands again */
+		forget_former(k, t);
+		/* its first thread may have been in the middle of a step, while another execs: the trap in the memory that they have left stands again */
 		hit_end_in_place(k, t);
 		/* its memory is its own now, and has no traps */
 		k->others--;

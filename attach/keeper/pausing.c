@@ -224,7 +224,8 @@ static bool describe(const struct tracee *t, struct paused_thread *out)
 		out->flags = t->stuck || t->in_vfork ? PAUSED_ASLEEP : 0;
 		return out->flags || t->spared; /* else a leader that has ended before the others */
 	}
-	if (has_ended(t) || tracee_regs(t, &out->regs) < 0)
+	/* a copy that could not be cleaned lives in another memory */
+	if (has_ended(t) || t->unclean || tracee_regs(t, &out->regs) < 0)
 		return false;
 	out->flags = PAUSED_KNOWN;
 	n = tracee_vectors(t, out->vectors, sizeof(out->vectors));

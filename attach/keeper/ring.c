@@ -73,7 +73,12 @@ uint64_t ring_used(const struct ring *r)
 	       atomic_load_explicit(&r->tail, memory_order_relaxed);
 }
 
+bool ring_is_crowded(const struct ring *r)
+{
+	return ring_used(r) > r->size / 4;
+}
+
 bool ring_wants_bell(const struct ring *r)
 {
-	return atomic_load(&r->sleeping) || ring_used(r) > r->size / 4;
+	return atomic_load(&r->sleeping) || ring_is_crowded(r);
 }

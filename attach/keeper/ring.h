@@ -45,6 +45,7 @@ const struct record *ring_peek(struct ring *r);
 void ring_consume(struct ring *r, const struct record *rec);
 
 uint64_t ring_used(const struct ring *r);
+bool ring_is_crowded(const struct ring *r);	/* a quarter is used: who reads should be at it */
 bool ring_wants_bell(const struct ring *r);	/* for the producer, after a commit */
 
 #endif

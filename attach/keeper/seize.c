@@ -16,7 +16,7 @@
 #define REFUSED_TRIES 20
 #define REAP_NS 5000000
 /* For all threads to come out of fork. Where dozens want two processors, it is also for their turn to come: so it begins anew with each that does. */
-#define FENCE_NS 3000000000ull
+#define FENCE_NS 8000000000ull
 #define FENCE_MOST_NS 15000000000ull
 
 /*

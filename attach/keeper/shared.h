@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "attach/keeper/event.h"
 #include "attach/keeper/meter.h"
 #include "attach/keeper/ring.h"
 #include "attach/keeper/site.h"
@@ -38,6 +39,7 @@ enum command_op {
 	COMMAND_PLANT,		/* arg: first site, arg2: how many; results per site in plant_result; result: number planted */
 	COMMAND_FORGET,		/* arg, arg2: sites whose memory is unmapped: never touched again */
 	COMMAND_RELEASE,	/* arg: tid that is held, arg2: which hold; -ESRCH if that is over */
+	COMMAND_LEAD,		/* the same, but first a metered site, arg2's upper half, has its round. 1: its trap stands; 0: it cannot now */
 	COMMAND_TAKE_OVER,	/* a debugger has let go, nothing is planted: be the tracer from now on (relay.h) */
 	COMMAND_STOP_ALL,	/* arg: ns after which it ends by itself. Every thread (pausing.h), the first of them into paused_batch; result: how many could not be stopped */
 	COMMAND_NEXT_STOPPED,	/* arg: paused_next of the last answer: more of them into paused_batch; result: how many */
@@ -102,7 +104,7 @@ struct shared {
 	_Atomic uint32_t seq, done;
 	uint32_t op;
 	int64_t arg, arg2, result;
-	int plant_result[SHARED_SITES];	/* 0, or -errno: -EILSEQ the bytes differ, -ENOSPC table full */
+	int plant_result[SHARED_SITES];	/* 0, or -errno: -EILSEQ the bytes differ, -ETXTBSY the code is mapped shared */
 
 	/* the controller's sign of life while it is busy with other things than the ring */
 	_Atomic uint64_t alive;
@@ -135,6 +137,8 @@ struct shared {
 
 	/* with a budget (budget.h) */
 	_Atomic uint64_t spent_ns;	/* how long threads stood stopped, together, with what stopping and going on take */
+	_Atomic uint64_t meters_ns;	/* what a stop for a metered trap costs, of late */
+	_Atomic uint64_t held_ns;	/* of that: of threads that the controller let wait */
 	_Atomic uint32_t worst_ten_ppm;	/* of the worst ten seconds so far */
 	_Atomic uint32_t closed;	/* how often all metered traps were lifted, since there was nothing left to spend */
 	_Atomic uint64_t closed_ns;	/* for how long, together, up to the last opening; */
@@ -156,6 +160,12 @@ struct shared {
 	struct ring ring;
 	uint8_t ring_bytes[SHARED_RING];
 };
+
+/* Does the thread still stand where it was hit? Asked after its memory was read, too: it goes on if nobody answers in time. */
+static inline bool shared_is_held(const struct shared *sh, const struct record_hit *hit)
+{
+	return hit->head.flags & RECORD_HELD && atomic_load(&sh->hold[hit->thread % SHARED_THREADS]) == hit->head.value;
+}
 
 /* Modules come or go, and nothing is planted until the controller has looked at them (metering.h). */
 static inline bool shared_modules_move(const struct shared *sh)

@@ -56,7 +56,7 @@ static void fill(struct spending *s, uint64_t now_ns)
 	uint64_t steps = (now_ns - s->filled_ns) / FILL_NS;
 
 	s->filled_ns += steps * FILL_NS;
-	s->purse_ns += (int64_t)(steps * s->ppm * 2 / 3);
+	s->purse_ns += (int64_t)SPENDING_FILL(steps * s->ppm);
 	if (s->purse_ns > s->purse_most_ns)
 		s->purse_ns = s->purse_most_ns;
 }

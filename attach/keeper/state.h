@@ -20,6 +20,8 @@
 #include "attach/keeper/threads.h"
 #include "attach/keeper/trap.h"
 
+#define KEEPER_NICE (-10)	/* who waits for us, waits for a processor, too */
+
 /* Looking again before sleeping (loop.c), while it pays. */
 struct spin {
 	uint32_t score;			/* how often it found somebody, of 1024 */
@@ -57,7 +59,8 @@ struct keeper {
 	uint64_t now_ns;		/* of this round */
 	uint64_t next_scan_ns;		/* when all threads are asked next */
 	uint32_t nqueue;		/* stopped threads, in the order they are served */
-	uint32_t held;			/* threads that wait for an answer */
+	uint32_t held;			/* threads that wait for an answer, */
+	uint64_t next_overdue_ns;	/* and until when the first of them does */
 	uint32_t holds;			/* numbers given to holds; 0 is none */
 	uint32_t ending;		/* of these: threads that stand at their end */
 	bool ending_told;		/* the controller knows that all do; or nobody is held any more */
@@ -79,6 +82,7 @@ struct keeper {
 	struct spin spin;
 	struct fair fair;
 	struct pausing pausing;
+	uint64_t later_ns;		/* when the first of those that stay stopped (collect_later) is served again; 0: none */
 	uint32_t nkept;			/* of the queue: threads that wait for their peers, not for room in the ring */
 	bool bell_rung;			/* for the present quarter-full */
 	const uint64_t *frames;		/* of the hit that is being noted, where somebody else has walked the stack (relay.h) */
@@ -105,6 +109,9 @@ static inline struct loads_from keeper_memory(const struct keeper *k, const stru
 
 /* Ask for the controller's attention if it sleeps or the ring fills. */
 void keeper_ring_bell(struct keeper *k);
+
+/* A thread waits for it: also if it does not sleep, for it looks at the ring only now and then. */
+void keeper_ring_for_held(struct keeper *k);
 
 /* A record without a payload; not lost silently: counted as dropped if there is no room. */
 void keeper_record(struct keeper *k, enum record_kind kind, uint16_t flags, pid_t tid, uint32_t site, int64_t value);

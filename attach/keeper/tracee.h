@@ -49,6 +49,9 @@ struct tracee {
 	pid_t tid;
 	uint8_t state;		/* enum tracee_state */
 	bool guest;		/* another process that shares the target's memory (vfork) */
+	bool unclean;		/* a guest that is a copy, with our traps in its memory: it could not be cleaned so far */
+	uint64_t clean_next_ns;	/* when that is tried again */
+	bool later;		/* STOPPED, but not in the queue: it is served again after a while (collect_later) */
 	bool known;		/* its first stop was seen, or it was there when we came */
 	bool in_vfork;		/* waits for its vfork child: asleep, and past the copy */
 	bool interrupted;	/* PTRACE_INTERRUPT sent, or a first stop awaited: not seen yet */

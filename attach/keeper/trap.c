@@ -6,8 +6,9 @@
 #include <unistd.h>
 
 #include "attach/keeper/codemap.h"
+#include "attach/keeper/trap_parts.h"
 
-#define INT3 0xcc
+#define MANY_INT3 4		/* a few may be other people's traps; more of them, and nothing of the file's, are what lies between functions */
 
 static uint32_t slot_of(taddr addr)
 {
@@ -22,19 +23,44 @@ uint32_t trap_find(const struct traps *ts, taddr addr)
 	return NO_TRAP;
 }
 
+uint32_t trap_known(const struct traps *ts)
+{
+	return ts->bound + (ts->ngone < SHARED_SITES ? ts->ngone : SHARED_SITES);
+}
+
+const struct trap *trap_known_one(const struct traps *ts, uint32_t i)
+{
+	return i < ts->bound ? &ts->all[i] : &ts->gone[i - ts->bound];
+}
+
+bool trap_was_written(const struct trap *t)
+{
+	return t->state == TRAP_PLANTED || t->state == TRAP_LIFTED || t->state == TRAP_GONE;
+}
+
 bool trap_was_at(const struct traps *ts, int mem, taddr addr)
 {
-	uint32_t kept = ts->ngone < SHARED_SITES ? ts->ngone : SHARED_SITES;
 	uint8_t now;
 
 	if (pread(mem, &now, 1, (off_t)addr) != 1 || now == INT3)
 		return false;
-	for (uint32_t i = 0; i < ts->bound; i++)
-		if (ts->all[i].state == TRAP_GONE && ts->all[i].site.addr == addr && ts->all[i].site.bytes[0] == now)
+	for (uint32_t i = 0; i < trap_known(ts); i++) {
+		const struct trap *t = trap_known_one(ts, i);
+
+		if (t->state == TRAP_GONE && t->site.addr == addr && t->site.bytes[0] == now)
 			return true;
-	for (uint32_t i = 0; i < kept; i++)
-		if (ts->gone[i].addr == addr && ts->gone[i].byte == now)
+	}
+	return false;
+}
+
+bool trap_was_ever_at(const struct traps *ts, taddr addr)
+{
+	for (uint32_t i = 0; i < trap_known(ts); i++) {
+		const struct trap *t = trap_known_one(ts, i);
+
+		if (t->site.addr == addr && trap_was_written(t))
 			return true;
+	}
 	return false;
 }
 
@@ -91,20 +117,23 @@ static void hide_ours(const struct traps *ts, const struct site *s, uint8_t *now
 	/* other traps are all there is, mostly; where there are many of them, the rest is a long search */
 	if (!memcmp(now + 1, s->bytes + 1, n - 1))
 		return;
-	for (uint32_t i = 0; i < ts->bound; i++)
-		if (has_scratch(&ts->all[i]))
-			hide_step(&ts->all[i], s, now, n);
+	for (uint32_t i = 0; i < trap_known(ts); i++)
+		if (has_scratch(trap_known_one(ts, i)))
+			hide_step(trap_known_one(ts, i), s, now, n);
 }
 
-/* Is the code at the site the file's, but for what we did behind it? */
-static bool is_the_files(const struct traps *ts, int mem, const struct site *s)
+/* May a trap be written there: is the code at the site the file's, but for what we did behind it, and the target's own? 0, or as trap_plant. */
+static int check_code(const struct traps *ts, int mem, const struct site *s)
 {
+	enum codemap what = codemap_at(ts->maps, s->addr);
 	uint8_t now[SITE_BYTES];
 
-	if (!codemap_is_code(ts->maps, s->addr) || pread(mem, now, s->nbytes, (off_t)s->addr) != s->nbytes)
-		return false;
+	if (what != CODEMAP_CODE)
+		return what == CODEMAP_SHARED ? -ETXTBSY : -EILSEQ;
+	if (pread(mem, now, s->nbytes, (off_t)s->addr) != s->nbytes)
+		return -EILSEQ;
 	hide_ours(ts, s, now, s->nbytes);
-	return memcmp(now, s->bytes, s->nbytes) == 0;
+	return memcmp(now, s->bytes, s->nbytes) == 0 ? 0 : -EILSEQ;
 }
 
 /* Is the padding for @s as in the file, or has the instruction in it already (@has)? */
@@ -140,7 +169,7 @@ static int take_in(struct traps *ts, uint32_t i, const struct site *site, enum t
 	if ((ts->all[i].state != TRAP_NONE && ts->all[i].state != TRAP_GONE) || trap_find(ts, site->addr) != NO_TRAP)
 		return -EEXIST;
 	if (ts->all[i].state == TRAP_GONE)
-		ts->gone[ts->ngone++ % SHARED_SITES] = (struct trap_gone){ ts->all[i].site.addr, ts->all[i].site.bytes[0] };
+		ts->gone[ts->ngone++ % SHARED_SITES] = ts->all[i];
 	ts->all[i].site = *site;
 	ts->all[i].state = state;
 	ts->all[i].shelved = false;
@@ -154,7 +183,11 @@ static int take_in(struct traps *ts, uint32_t i, const struct site *site, enum t
 
 int trap_adopt(struct traps *ts, uint32_t i, const struct site *site)
 {
-	return take_in(ts, i, site, TRAP_PLANTED);
+	int r = take_in(ts, i, site, TRAP_PLANTED);
+
+	if (r == 0)
+		ts->all[i].padded = site->scratch != 0; /* perhaps */
+	return r;
 }
 
 void trap_disown(struct traps *ts, uint32_t i)
@@ -171,8 +204,9 @@ int trap_prepare(struct traps *ts, int mem, uint32_t i, const struct site *site)
 
 	if (r < 0)
 		return r;
-	if (!is_the_files(ts, mem, site))
-		return -EILSEQ;
+	r = check_code(ts, mem, site);
+	if (r < 0)
+		return r;
 	if (!padding_is_ours(mem, site, &ts->all[i].padded))
 		return -EILSEQ;
 	ts->all[i].state = TRAP_LIFTED;
@@ -199,31 +233,36 @@ int trap_plant(struct traps *ts, int mem, uint32_t i, const struct site *site)
 
 /*
  * Does our int3 stand at the site? Not if something else was mapped there
- * meanwhile, which may have an int3 at the same place; but it is ours also if somebody
- * changed code nearby. So half of the other bytes must be the file's. 1, 0,
- * or -errno if that cannot be told.
+ * meanwhile, which may have an int3 at the same place, or nothing but int3s; but it is ours also if somebody
+ * changed code nearby. So of the other bytes half must be the file's; those that are an int3, which may be a trap, tell nothing, unless all of many
+ * are. 1, 0, or -errno if that cannot be told.
  */
 static int stands(const struct traps *ts, int mem, const struct site *s)
 {
 	uint8_t now[SITE_BYTES];
 	ssize_t n = pread(mem, now, s->nbytes, (off_t)s->addr);
-	int same = 0;
+	int same = 0, other = 0;
 
 	if (n < 0 && errno != EIO && errno != EFAULT)
 		return -errno;
 	if (n <= 0 || now[0] != INT3)
 		return 0; /* unmapped, or put back by somebody else */
 	hide_ours(ts, s, now, (uint32_t)n);
-	for (ssize_t i = 1; i < n; i++)
-		same += now[i] == s->bytes[i] || now[i] == INT3;
-	return 2 * same >= n - 1;
+	for (ssize_t i = 1; i < n; i++) {
+		same += now[i] == s->bytes[i];
+		other += now[i] != s->bytes[i] && now[i] != INT3;
+	}
+	return same >= other && (same || n <= MANY_INT3);
 }
 
-static int put_back(const struct traps *ts, int mem, const struct site *s)
+int trap_put_back(const struct traps *ts, int mem, const struct site *s)
 {
-	int r = stands(ts, mem, s);
+	int r = stands(ts, mem, s), err;
 
-	return r == 1 ? write_byte(mem, s->addr, s->bytes[0]) : r;
+	if (r != 1)
+		return r;
+	err = write_byte(mem, s->addr, s->bytes[0]);
+	return err < 0 ? err : 1;
 }
 
 int trap_lift(struct traps *ts, int mem, uint32_t i)
@@ -233,22 +272,30 @@ int trap_lift(struct traps *ts, int mem, uint32_t i)
 
 	if (t->state != TRAP_PLANTED)
 		return 0;
-	r = put_back(ts, mem, &t->site);
-	if (r == 0)
-		t->state = TRAP_LIFTED;
-	return r;
+	r = trap_put_back(ts, mem, &t->site);
+	if (r < 0)
+		return r;
+	t->state = TRAP_LIFTED;
+	return 0;
+}
+
+int trap_lift_left(struct traps *ts, int mem, uint32_t i)
+{
+	return ts->all[i].state == TRAP_PLANTED ? trap_put_back(ts, mem, &ts->all[i].site) : 0;
 }
 
 int trap_lift_found(struct traps *ts, int mem, uint32_t i)
 {
-	return ts->all[i].state == TRAP_LIFTED ? put_back(ts, mem, &ts->all[i].site) : 0;
+	int r = ts->all[i].state == TRAP_LIFTED ? trap_put_back(ts, mem, &ts->all[i].site) : 0;
+
+	return r < 0 ? r : 0;
 }
 
 int trap_replant(struct traps *ts, int mem, uint32_t i)
 {
 	struct trap *t = &ts->all[i];
 
-	if (t->state != TRAP_LIFTED || ts->frozen || !is_the_files(ts, mem, &t->site))
+	if (t->state != TRAP_LIFTED || ts->frozen || check_code(ts, mem, &t->site) < 0)
 		return 0;
 	t->state = TRAP_PLANTED;
 	return write_byte(mem, t->site.addr, INT3);
@@ -319,7 +366,7 @@ uint32_t trap_lift_all(struct traps *ts, int mem)
 	return failed;
 }
 
-static void restore_scratch(int mem, const struct trap *t)
+void trap_restore_step(int mem, const struct trap *t)
 {
 	const struct site *s = &t->site;
 	uint8_t now[SITE_BYTES];
@@ -337,46 +384,7 @@ void trap_restore_scratch(struct traps *ts, int mem)
 {
 	for (uint32_t i = 0; i < ts->bound; i++)
 		if (ts->all[i].state == TRAP_LIFTED)
-			restore_scratch(mem, &ts->all[i]);
-}
-
-#define PAGE 4096u
-
-/* The page that was looked at last: traps that follow each other are in one, mostly. */
-struct page {
-	taddr at;	/* 1: none */
-	uint8_t bytes[PAGE];
-};
-
-/* Thousands of sites, and a newborn that waits: a page is read once. false: there is certainly none. */
-static bool may_stand(struct page *p, int mem, taddr addr)
-{
-	taddr at = addr & ~(taddr)(PAGE - 1);
-
-	if (p->at != at) {
-		p->at = at;
-		if (pread(mem, p->bytes, PAGE, (off_t)at) != (ssize_t)PAGE)
-			p->at = 1;
-	}
-	return p->at != at || p->bytes[addr - at] == INT3;
-}
-
-int trap_clean_copy(const struct traps *ts, int mem)
-{
-	struct page page = { .at = 1 };
-
-	for (uint32_t i = 0; i < ts->bound; i++) {
-		const struct trap *t = &ts->all[i];
-		int r;
-
-		if (t->state != TRAP_PLANTED && t->state != TRAP_LIFTED && t->state != TRAP_GONE)
-			continue;
-		r = may_stand(&page, mem, t->site.addr) ? put_back(ts, mem, &t->site) : 0;
-		if (r < 0)
-			return r;
-		restore_scratch(mem, t);
-	}
-	return 0;
+			trap_restore_step(mem, &ts->all[i]);
 }
 
 static void forget(struct trap *t)

@@ -42,20 +42,14 @@ struct trap {
 	uint16_t steppers;	/* threads that step in place: it is lifted until the last is done */
 };
 
-/* A trap that is gone, and whose number is another's. */
-struct trap_gone {
-	taddr addr;
-	uint8_t byte;	/* the file's */
-};
-
 struct traps {
 	uint32_t bound;			/* all traps at and above it are NONE */
 	bool frozen;			/* nothing is planted: what is mapped may change at any moment */
 	int maps;			/* /proc/PID/maps, asked before anything is planted (codemap.h); 0: nobody is */
 	uint16_t slots[TRAP_HASH];	/* open addressing by address: index + 1 */
 	struct trap all[SHARED_SITES];
-	uint32_t ngone;			/* in all; the last of them are kept */
-	struct trap_gone gone[SHARED_SITES];
+	uint32_t ngone;			/* how many there were whose numbers are other traps' by now; the last of them are kept */
+	struct trap gone[SHARED_SITES];
 };
 
 /* The trap at @addr, whatever its state (never NONE), or NO_TRAP. */
@@ -67,18 +61,26 @@ uint32_t trap_find(const struct traps *ts, taddr addr);
  */
 bool trap_was_at(const struct traps *ts, int mem, taddr addr);
 
+/* Has one of ours ever stood at @addr, or does so? */
+bool trap_was_ever_at(const struct traps *ts, taddr addr);
+
 /*
- * Plant @site as trap number @i. 0; -EILSEQ the code there is not the file's
+ * Plant @site as trap number @i. 0; -EILSEQ the code there is not the file's, -ETXTBSY it is mapped shared
  * (not planted); -EEXIST another trap has that address; -errno of the write.
  */
 must_check int trap_plant(struct traps *ts, int mem, uint32_t i, const struct site *site);
 
-/* Somebody else, a debugger, has planted @site as number @i, or has taken it away: only the table changes. 0 or as trap_plant. */
+/*
+ * Somebody else, a debugger or a keeper that was killed, has planted @site as number @i, or has taken it away: only the table changes. 0 or as
+ * trap_plant.
+ */
 must_check int trap_adopt(struct traps *ts, uint32_t i, const struct site *site);
 void trap_disown(struct traps *ts, uint32_t i);
 
 /* Put the byte back (twice is fine). 0, also where it is no longer ours; -errno if our int3 is there and cannot be written. */
 must_check int trap_lift(struct traps *ts, int mem, uint32_t i);
+/* The same of one that was adopted: 1 if it stood. All that may stand must be in the table before: what is behind it may be another trap's. */
+must_check int trap_lift_left(struct traps *ts, int mem, uint32_t i);
 
 /*
  * A thread has run into trap @i, which is lifted: just before that, mostly. Should an int3 stand there all the same, it would do so again and again:
@@ -118,7 +120,7 @@ uint32_t trap_lift_all(struct traps *ts, int mem);
 /* Put back the padding in which displaced instructions were run; no thread may be there any more. */
 void trap_restore_scratch(struct traps *ts, int mem);
 
-/* Take every trap, and what displaced steps left, out of another process's copy of the memory. 0 or -errno. */
+/* Take every trap, those that are gone too, and what displaced steps left, out of another process's copy of the memory. 0 or -errno. */
 must_check int trap_clean_copy(const struct traps *ts, int mem);
 
 /* The memory of trap @i is unmapped (if it is not, the trap is lifted): it is only looked for in copies from now on. */

@@ -16,7 +16,7 @@ import pytest
 from faults import SANITIZED, assert_says, assert_unharmed, report
 from harness import FULL, MMATTACH, hits, lost, wait_for
 from scans import scan
-from untouched import assert_untouched, tracers
+from untouched import assert_untouched, state_letters, tracers
 
 MB = 1 << 20
 
@@ -114,6 +114,52 @@ def test_few_open_files_at_start(watch, files):
     status, said = run.wait(), run.err.text()
     assert status in (0, 1), f"status {status}: {said}"
     assert status == 0 or "oo many open files" in said, said
+
+
+STEPPED = ["--probe", "alloc sse_alloc size=arg1", "--probe", "free sse_free", "--probe", "free step_free"]
+
+
+def copy_without_files(target, run, n):
+    """The target forks, and the keeper may open nothing: not the copy's memory either. The child's number."""
+    resource.prlimit(run.keeper(), resource.RLIMIT_NOFILE, (0, resource.prlimit(run.keeper(), resource.RLIMIT_NOFILE)[1]))
+    return target.ask(f"copy {n}")["child"]
+
+
+def allow_files(run):
+    most = resource.prlimit(run.keeper(), resource.RLIMIT_NOFILE)[1]
+    resource.prlimit(run.keeper(), resource.RLIMIT_NOFILE, (most, most))
+
+
+def test_copy_that_cannot_be_cleaned_yet(victim, attach):
+    """It stands where it would have to step, and goes on when it can be cleaned; what it does is not the target's."""
+    target = victim("indirect")
+    run = attach(target, *STEPPED)
+    child = copy_without_files(target, run, 10)
+    wait_for(lambda: state_letters(child) == {"t"}, "the copy stands at a trap")
+    assert tracers(child) == {run.keeper()}
+    allow_files(run)
+    assert json.loads(target.out.take()) == {"status": 0}
+    told = target.ask("go 50")
+    report = run.finish()
+    assert hits(report, "alloc sse_alloc") == told["calls"]["sse_alloc"], report["run"]["probes"]
+    assert "could not be cleaned" in json.dumps(report["notes"]) + run.said(), run.said()
+    assert_untouched(target)
+    target.end()
+
+
+def test_copy_that_is_cleaned_as_we_leave(victim, attach):
+    target = victim("indirect")
+    run = attach(target, *STEPPED)
+    child = copy_without_files(target, run, 10)
+    wait_for(lambda: state_letters(child) == {"t"}, "the copy stands at a trap")
+    os.kill(run.keeper(), signal.SIGSTOP)
+    allow_files(run)
+    run.interrupt()
+    os.kill(run.keeper(), signal.SIGCONT)
+    run.wait()
+    assert json.loads(target.out.take()) == {"status": 0}
+    assert_untouched(target)
+    target.end()
 
 
 # --- an ordinary user ---

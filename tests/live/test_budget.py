@@ -6,13 +6,14 @@ tests/tools/meterer has traps at malloc's ends stand as a budget allows.
 import json
 import os
 import pathlib
+import resource
 import signal
 import time
 
 import pytest
 
 from harness import TOP, Program, random_moment, rounds, wait_for
-from untouched import assert_untouched, stopped, wait_untraced
+from untouched import assert_untouched, state_letters, stopped, wait_untraced
 
 METERER = TOP / os.environ.get("MM_BUILD", "build/release") / "tools/meterer"
 MALLOC = "alloc malloc size=arg1"
@@ -22,8 +23,8 @@ LEFT_ASKED, LEFT_TERM, LEFT_BUDGET = 1, 5, 11
 class Meterer(Program):
     """ppm and wishes as the tool takes them."""
 
-    def __init__(self, pid, ppm, quota, period_ms, *rules):
-        super().__init__([METERER, pid, ppm, quota, period_ms, *(rules or [MALLOC])])
+    def __init__(self, pid, ppm, quota, period_ms, *rules, **kwargs):
+        super().__init__([METERER, pid, ppm, quota, period_ms, *(rules or [MALLOC])], **kwargs)
         line = self.out.take()
         assert line, self.said()
         self.keeper = json.loads(line)["keeper"]
@@ -54,8 +55,8 @@ def meterer():
     """meterer(VICTIM, PPM, QUOTA, PERIOD_MS): seized, its traps metered."""
     started = []
 
-    def start(target, *args):
-        started.append(Meterer(target.pid, *args))
+    def start(target, *args, **kwargs):
+        started.append(Meterer(target.pid, *args, **kwargs))
         return started[-1]
 
     yield start
@@ -202,6 +203,114 @@ def test_too_dear_to_stay(victim, meterer):
     assert_untouched(target)
     told = target.end()
     assert (told["eintr"], told["damaged"], told["lost"], told["doubled"]) == (0, 0, 0, 0)
+
+
+def priority(pid):
+    """(policy, real-time priority)"""
+    return os.sched_getscheduler(pid) & ~os.SCHED_RESET_ON_FORK, os.sched_getparam(pid).sched_priority
+
+
+def may_run_at_once():
+    """Here: it is asked in a process of its own."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
+        except PermissionError:
+            os._exit(1)
+        os._exit(0)
+    limit = pathlib.Path("/proc/sys/kernel/sched_rt_runtime_us")
+    return os.waitpid(pid, 0)[1] == 0 and limit.exists() and int(limit.read_text()) > 0
+
+
+def limited():
+    resource.setrlimit(resource.RLIMIT_RTTIME, (10**9, 10**9))
+
+
+@pytest.mark.parametrize("limit", [None, limited])
+def test_keeper_waits_for_no_processor(victim, meterer, limit):
+    """As far as it may: where the time is limited it would be killed in the end, and the target with it. It is all that runs so."""
+    target = victim("paced", 1, 200)
+    m = meterer(target, 10000, 4, 1000, preexec_fn=limit)
+    assert priority(m.keeper) == ((os.SCHED_RR, 1) if limit is None and may_run_at_once() else (os.SCHED_OTHER, 0))
+    assert priority(m.process.pid) == priority(target.pid) == (os.SCHED_OTHER, 0)
+    m.end()
+    target.end()
+
+
+# --- a copy that cannot be cleaned
+
+def cpu_s(pid):
+    """Processor's time of a process."""
+    user, system = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+
+def test_copy_that_waits_costs_nothing(victim, meterer):
+    """It stands at a trap, and nobody turns round and round for it; nor is what it waits for the target's, that we must leave."""
+    target = victim("indirect")
+    m = meterer(target, 10000, 0, 50, "alloc sse_alloc size=arg1", "free sse_free")
+    time.sleep(0.3)  # by then they stand
+    most = resource.prlimit(m.keeper, resource.RLIMIT_NOFILE)[1]
+    resource.prlimit(m.keeper, resource.RLIMIT_NOFILE, (0, most))
+    child = target.ask("copy 10")["child"]
+    wait_for(lambda: state_letters(child) == {"t"}, "the copy stands at a trap")
+    before, spent = cpu_s(m.keeper), m.told()["spent_ns"]
+    time.sleep(1)
+    assert cpu_s(m.keeper) - before < 0.3
+    resource.prlimit(m.keeper, resource.RLIMIT_NOFILE, (most, most))
+    assert json.loads(target.out.take()) == {"status": 0}
+    assert m.told()["spent_ns"] - spent < 500_000_000
+    told, left = m.end()
+    assert left["left"] == LEFT_ASKED and left["unlifted"] == 0
+    assert_untouched(target)
+    target.end()
+
+
+# --- threads that are to wait, and nobody comes
+
+
+def test_holds_are_within_the_budget(victim, meterer):
+    """Every hit is wished to wait, and there is never an answer: it goes on by itself, and few of them wait at all."""
+    target = victim("paced", 1, 200000)
+    before = stolen_ns()
+    m = meterer(target, 10000, 0, 1000)
+    m.ask("hold")
+    share = Share(target.pid).watch(rounds(12, 60)).worst()
+    told, left = m.end()
+    stolen = (stolen_ns() - before) / 10e9
+    assert left["left"] == LEFT_ASKED
+    assert told["unanswered"] > 5, told
+    assert told["worst_ten_ppm"] <= 10000 + 1e6 * stolen, (stolen, told)
+    assert told["held_ns"] <= 25e6 * rounds(12, 60) / 10, told
+    assert_untouched(target)
+    assert target.end()["damaged"] == 0
+
+
+def held(pid):
+    """Is any thread of it stopped by its tracer?"""
+    return any(pathlib.Path(f"/proc/{pid}/task/{tid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "t" for tid in os.listdir(f"/proc/{pid}/task"))
+
+
+@pytest.mark.parametrize("how", [signal.SIGSTOP, signal.SIGKILL])
+def test_held_and_nobody_there_to_answer(victim, meterer, how):
+    """The only thread that works waits for mmattach, which stands still, or is dead: it goes on before that is noticed."""
+    target = victim("paced", 1, 20000)
+    for _ in range(rounds(8, 60)):
+        m = meterer(target, 100000, 1, 50)
+        m.ask("hold")
+        wait_for(lambda: m.told()["unanswered"], "one waits")
+        random_moment(0.02)
+        os.kill(m.process.pid, how)
+        looks = [held(target.pid) for _ in range(200) if not time.sleep(0.001)]
+        assert looks.count(True) < 100, looks
+        if how == signal.SIGSTOP:
+            os.kill(m.process.pid, signal.SIGCONT)
+            assert m.end()[1]["left"] == LEFT_ASKED
+        m.wait()
+        wait_untraced(target.pid, 1)
+        assert_untouched(target)
+    assert target.end()["damaged"] == 0
 
 
 QUICK = 500000, 3, 4  # ppm, quota, period: traps come and go all the time

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Code in memory that is not the file's is somebody else's: no trap there, the reason said, the rest watched."""
+import json
+import os
+
 import pytest
 
 from harness import hits, lost
@@ -9,11 +12,11 @@ OWN_RULES = ["--probe", "alloc patched_alloc size=arg1", "--probe", "free patche
 CALLS = 200
 
 
-def refused(watch, function):
+def refused(watch, function, why="not the file's"):
     """It is said that @function is not watched, and why."""
     line = watch.err.find(rf"\b{function}\b: not trapped", 5)
     assert line, f"nothing said about {function}: {watch.said()}"
-    assert "not the file's" in line
+    assert why in line
 
 
 @pytest.mark.parametrize("mode", ["own", "int3"])
@@ -32,6 +35,26 @@ def test_own_function(victim, attach, mode):
     assert lost(report) == {}
     assert_untouched(target, but=before)
     assert code_differences(target.pid) == before
+    target.end()
+
+
+def kernel():
+    return tuple(int(n) for n in os.uname().release.split("-")[0].split(".")[:2])
+
+
+@pytest.mark.skipif(kernel() < (6, 11), reason="optional: older kernels are not asked how code is mapped")
+def test_shared_code(victim, attach):
+    """A trap would be written into the file: it is not planted, and nobody else is blamed."""
+    target = victim("patched", "shared")
+    watch = attach(target, *OWN_RULES)
+    refused(watch, "patched_free", "mapped shared")
+    assert "somebody else's hook" not in watch.said()
+    target.ask(f"go {CALLS}")
+    report = watch.finish()
+    assert hits(report, "alloc patched_alloc") == CALLS
+    assert hits(report, "free patched_free") == 0
+    assert "mapped shared" in json.dumps(report["run"]["probes"])
+    assert_untouched(target)
     target.end()
 
 

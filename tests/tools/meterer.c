@@ -6,6 +6,7 @@
  *
  *	told			what was spent, and the sums of the site that was hit most
  *	wish QUOTA PERIOD_MS	other wishes; period 0: the traps stand always
+ *	hold			from now on every thread that is hit is wished to wait, and none gets an answer
  *	swap N			N times: every other site is forgotten, as if its module had gone, and the others get their numbers
  *	end			leave; end of stdin too
  */
@@ -35,6 +36,7 @@ struct meterer {
 	uint32_t sites[SHARED_SITES];
 	size_t nsites;
 	uint64_t records;
+	bool holding;
 };
 
 static void wish(struct meterer *m, uint32_t quota, uint32_t period_ms)
@@ -92,6 +94,12 @@ static void drain(struct meterer *m)
 	}
 }
 
+static void hold(const struct meterer *m)
+{
+	for (size_t i = 0; i < m->nsites; i++)
+		atomic_store(&m->link.shared->meters[m->sites[i]].hold, 1);
+}
+
 /* --- orders --- */
 
 static struct meter_sums busiest(const struct meterer *m)
@@ -116,10 +124,11 @@ static void tell(struct meterer *m)
 	drain(m);
 	printf("{\"spent_ns\": %" PRIu64 ", \"worst_ten_ppm\": %u, \"closed\": %u, \"closed_ns\": %" PRIu64 ", \"open\": %u, \"stops\": %" PRIu64 ", "
 	       "\"dropped\": %" PRIu64 ", \"records\": %" PRIu64 ", \"sites\": %zu, \"rounds\": %" PRIu64 ", \"full\": %" PRIu64 ", \"hits\": %" PRIu64 ", "
-	       "\"exposed_us\": %" PRIu64 ", \"hits2\": %" PRIu64 ", \"hits_exposed\": %" PRIu64 ", \"exposed2\": %" PRIu64 "}\n",
+	       "\"exposed_us\": %" PRIu64 ", \"hits2\": %" PRIu64 ", \"hits_exposed\": %" PRIu64 ", \"exposed2\": %" PRIu64 ", "
+	       "\"held_ns\": %" PRIu64 ", \"unanswered\": %" PRIu64 "}\n",
 	       atomic_load(&sh->spent_ns), atomic_load(&sh->worst_ten_ppm), atomic_load(&sh->closed), atomic_load(&sh->closed_ns),
 	       atomic_load(&sh->open), atomic_load(&sh->stops), atomic_load(&sh->dropped), m->records, m->nsites, s.rounds, s.full, s.hits,
-	       s.exposed_us, s.hits2, s.hits_exposed, s.exposed2);
+	       s.exposed_us, s.hits2, s.hits_exposed, s.exposed2, atomic_load(&sh->held_ns), atomic_load(&sh->unwalked));
 }
 
 static void change(struct meterer *m, const char *line)
@@ -173,6 +182,8 @@ static bool obey(struct meterer *m, const char *line)
 		swap(m, line);
 	else if (!strncmp(line, "wish ", 5))
 		change(m, line);
+	else if (!strncmp(line, "hold", 4))
+		m->holding = puts("{}") > 0;
 	else
 		return false;
 	fflush(stdout);
@@ -189,6 +200,8 @@ static bool serve(struct meterer *m)
 	while (!link_keeper_gone(&m->link)) {
 		drain(m);
 		link_alive(&m->link);
+		if (m->holding)
+			hold(m);
 		if (poll(&ready, 1, 10) > 0 && (!fgets(line, sizeof(line), stdin) || !obey(m, line)))
 			return true;
 	}

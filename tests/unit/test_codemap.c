@@ -17,10 +17,10 @@
 static int maps, file;
 static void *place;
 
-static bool after(int protection, int how)
+static enum codemap after(int protection, int how)
 {
 	assert_ptr_equal(mmap(place, PAGE, protection, how | MAP_FIXED, file, 0), place);
-	return codemap_is_code(maps, (taddr)(uintptr_t)place + 100);
+	return codemap_at(maps, (taddr)(uintptr_t)place + 100);
 }
 
 static void what_is_mapped(void **state)
@@ -28,25 +28,26 @@ static void what_is_mapped(void **state)
 	(void)state;
 	place = mmap(NULL, PAGE, PROT_NONE, MAP_PRIVATE, file, 0);
 	assert_ptr_not_equal(place, MAP_FAILED);
-	if (codemap_is_code(maps, (taddr)(uintptr_t)place))
+	if (codemap_at(maps, (taddr)(uintptr_t)place) == CODEMAP_CODE)
 		skip(); /* a kernel that does not answer */
-	assert_true(after(PROT_READ | PROT_EXEC, MAP_PRIVATE));
-	assert_true(after(PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE));
-	assert_false(after(PROT_READ, MAP_PRIVATE));
-	assert_false(after(PROT_READ | PROT_WRITE, MAP_PRIVATE));
-	assert_false(after(PROT_READ | PROT_WRITE, MAP_SHARED));
-	assert_false(after(PROT_READ | PROT_WRITE | PROT_EXEC, MAP_SHARED));
+	assert_int_equal(after(PROT_READ | PROT_EXEC, MAP_PRIVATE), CODEMAP_CODE);
+	assert_int_equal(after(PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE), CODEMAP_CODE);
+	assert_int_equal(after(PROT_READ, MAP_PRIVATE), CODEMAP_OTHER);
+	assert_int_equal(after(PROT_READ | PROT_WRITE, MAP_PRIVATE), CODEMAP_OTHER);
+	assert_int_equal(after(PROT_READ | PROT_WRITE, MAP_SHARED), CODEMAP_OTHER);
+	assert_int_equal(after(PROT_READ | PROT_WRITE | PROT_EXEC, MAP_SHARED), CODEMAP_SHARED);
+	assert_int_equal(after(PROT_READ | PROT_EXEC, MAP_SHARED), CODEMAP_SHARED);
 	assert_int_equal(munmap(place, PAGE), 0);
-	assert_false(codemap_is_code(maps, (taddr)(uintptr_t)place + 100));
-	assert_true(codemap_is_code(maps, (taddr)(uintptr_t)what_is_mapped));
+	assert_int_equal(codemap_at(maps, (taddr)(uintptr_t)place + 100), CODEMAP_OTHER);
+	assert_int_equal(codemap_at(maps, (taddr)(uintptr_t)what_is_mapped), CODEMAP_CODE);
 }
 
 static void nobody_to_ask(void **state)
 {
 	(void)state;
-	assert_true(codemap_is_code(0, 4096));
-	assert_true(codemap_is_code(-1, 4096));
-	assert_true(codemap_is_code(file, 4096)); /* no list of mappings */
+	assert_int_equal(codemap_at(0, 4096), CODEMAP_CODE);
+	assert_int_equal(codemap_at(-1, 4096), CODEMAP_CODE);
+	assert_int_equal(codemap_at(file, 4096), CODEMAP_CODE); /* no list of mappings */
 }
 
 int main(void)

@@ -81,6 +81,7 @@ static struct fact_sample by_chance(uint64_t hits, uint64_t seconds)
 	return (struct fact_sample){
 		.seen = hits, .late_seen = hits / 5, .chunk_bytes = 64 * hits, .site_seen = hits, .site_hits = hits, .rounds = seconds,
 		.exposed_us = seconds * us, .hits2 = hits + hits * hits / seconds, .hits_exposed = hits * us, .exposed2 = seconds * us * us,
+		.late_exposed_us = seconds * us / 5,
 	};
 }
 
@@ -210,6 +211,28 @@ static void a_table(void **state)
 	assert_near(g.since_s, 480);
 }
 
+/* Traps were away nearly all of the last fifth: that nothing was seen then is no wonder. */
+static void no_table_unless_watched_of_late(void **state)
+{
+	struct fact_sample s = by_chance(600, 600), other;
+	struct summary_sample out;
+
+	(void)state;
+	s.late_seen = 0;
+	follow(&s, 60, 9);
+	s.late_exposed_us = 2900000;
+	out = judged(&s, 1);
+	assert_int_equal(out.survival.kind, SURVIVAL_UNKNOWN);
+	s.late_exposed_us = 3100000;
+	out = judged(&s, 1);
+	assert_int_equal(out.survival.kind, SURVIVAL_TABLE);
+	/* what is known of two stacks adds up */
+	s.late_exposed_us = 1600000;
+	other = s;
+	out = judged((struct fact_sample[]){ s, other }, 2);
+	assert_int_equal(out.survival.kind, SURVIVAL_TABLE);
+}
+
 static void nothing_is_known(void **state)
 {
 	const struct fact_sample s = { .seen = 1, .chunk_bytes = 64 };
@@ -297,6 +320,7 @@ int main(void)
 		cmocka_unit_test(a_part_of_a_site),
 		cmocka_unit_test(what_goes_is_not_kept),
 		cmocka_unit_test(a_table),
+		cmocka_unit_test(no_table_unless_watched_of_late),
 		cmocka_unit_test(nothing_is_known),
 		cmocka_unit_test(what_is_not_known_is_not_kept),
 		ledger_test(any_numbers),

@@ -79,7 +79,7 @@ static const struct fact_sample *told(void)
 static void tell(uint64_t seconds, uint64_t exposed_us, bool all)
 {
 	site.before.exposed_us = exposed_us;
-	sampling_stacks_survey(&stacks, BEGIN + seconds * SECOND);
+	sampling_stacks_survey(&stacks);
 	sampling_facts_stacks(&recorder, &sites, &stacks, BEGIN + seconds * SECOND, all);
 }
 
@@ -158,6 +158,26 @@ static void what_became_of_its_blocks(void **state)
 	assert_true(told()->seen == 4 && told()->late_seen == 1);
 }
 
+/* The trap stood for eight seconds from 10 s on, and always from 100 s on. */
+static void how_long_it_was_watched_of_late(void **state)
+{
+	(void)state;
+	see(1);
+	site.before.exposed_us = 0;
+	for (unsigned now = 1; now <= 100; now++) {
+		site.before.exposed_us += now > 10 && now <= 18 ? 1000000 : 0;
+		sampling_sites_note_exposed(&sites, now * SECOND);
+	}
+	tell(100, site.before.exposed_us, true);
+	assert_true(told()->exposed_us == 8000000 && told()->late_exposed_us == 0);
+	for (unsigned now = 101; now <= 120; now++) {
+		site.before.exposed_us += 1000000;
+		sampling_sites_note_exposed(&sites, now * SECOND);
+	}
+	tell(120, site.before.exposed_us, true);
+	assert_true(told()->late_exposed_us <= 20000000 && told()->late_exposed_us >= 17000000);
+}
+
 int main(void)
 {
 #define facts_test(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -167,6 +187,7 @@ int main(void)
 		facts_test(at_the_end_all_is_told),
 		facts_test(what_is_forgotten_is_told_of_once),
 		facts_test(what_became_of_its_blocks),
+		facts_test(how_long_it_was_watched_of_late),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -53,7 +53,9 @@ static int setup(void **state)
 	(void)state;
 	keeper.shared = calloc(1, sizeof(*keeper.shared));
 	assert_non_null(keeper.shared);
+	memset(keeper.used, 0, sizeof(keeper.used));
 	planting = (struct planting){ .link = &keeper };
+	assert_int_equal(decoder_new(&planting.decoder), 0);
 	assert_int_equal(modules_new(getpid(), &planting.modules), 0);
 	home = modules_find(planting.modules, (taddr)(uintptr_t)tried);
 	assert_true(home && home->img);
@@ -82,6 +84,7 @@ static int teardown(void **state)
 	sampling_parents_fini(&parents);
 	sampling_sites_fini(&sites);
 	sampling_targets_fini(&targets);
+	decoder_free(planting.decoder);
 	modules_free(planting.modules);
 	free(keeper.shared);
 	return 0;
@@ -139,6 +142,51 @@ static void several_direct_callers_are_worth_it(void **state)
 	assert_int_equal(parents.trials[0].hits, 3);
 	assert_true(parents.trials[0].callers[0].addr == one && parents.trials[0].callers[0].hits == 2);
 	assert_true(parents.trials[0].callers[1].addr == other && parents.trials[0].callers[1].hits == 1);
+}
+
+/* As soon as they are seen, and not when a thread waits for it. */
+static void callers_have_a_trap_before_anybody_is_held(void **state)
+{
+	taddr one = tried(), other = other_caller();
+	const struct sampling_trial *t = &parents.trials[0];
+
+	(void)state;
+	sampling_parents_saw(&parents, INNER, one, BEGIN);
+	sampling_parents_saw(&parents, INNER, other, BEGIN);
+	sampling_parents_hold(&parents, BEGIN);
+	assert_int_equal(keeper.shared->meters[0].hold, 0);	/* there is none yet to lead it to */
+	sampling_parents_saw(&parents, INNER, one, BEGIN);
+	assert_int_equal(t->nouter, 1);
+	assert_true(sites.all[t->outer[0]].addr == one && sites.all[t->outer[0]].role == SAMPLING_TRIAL);
+	sampling_parents_saw(&parents, INNER, one, BEGIN);
+	sampling_parents_saw(&parents, INNER, other + 1, BEGIN);	/* behind no call */
+	assert_int_equal(t->nouter, 1);
+	sampling_parents_saw(&parents, INNER, other, BEGIN);
+	assert_int_equal(t->nouter, 2);
+	assert_int_equal(planting.nwaiting, 2);
+	sampling_parents_hold(&parents, BEGIN + SECOND);
+	assert_int_equal(keeper.shared->meters[0].hold, 1);
+}
+
+/* 1 %, of which a quarter may be spent on holds, at two thirds of that rate. */
+static void what_a_hold_has_cost_is_paid_for_before_the_next(void **state)
+{
+	_Atomic uint32_t *hold = &keeper.shared->meters[0].hold;
+
+	(void)state;
+	parents.trials[3] = (struct sampling_trial){
+		.function = sites.all[INNER].function, .inner = INNER, .outer = { OUTER }, .nouter = 1, .until_ns = BEGIN + 60 * SECOND,
+	};
+	sampling_parents_hold(&parents, BEGIN);
+	assert_int_equal(atomic_exchange(hold, 0), 1);
+	sampling_parents_hold(&parents, BEGIN + SECOND / 100);
+	assert_int_equal(*hold, 0);	/* one after the other */
+	atomic_store(&keeper.shared->held_ns, SECOND / 1000);
+	sampling_parents_hold(&parents, BEGIN + SECOND / 10);
+	sampling_parents_hold(&parents, BEGIN + SECOND / 10 + SECOND * 6 / 10);
+	assert_int_equal(*hold, 0);
+	sampling_parents_hold(&parents, BEGIN + SECOND / 10 + SECOND * 7 / 10);
+	assert_int_equal(*hold, 1);
 }
 
 /* Behind no call; of a site that is an inner one already; three levels up; tried often enough. */
@@ -260,6 +308,18 @@ static void counted(uint32_t site, uint64_t hits)
 	sites.all[site].before = (struct meter_sums){ .hits = hits, .exposed_us = 1000000 };
 }
 
+/* It went on before that was read: then what was read says nothing. */
+static void held_no_more(void **state)
+{
+	struct sampling_trial *t = checking();
+
+	(void)state;
+	keeper.shared->hold[0] = 1;
+	held_at_its_caller(t, sites.all[INNER].addr);
+	held_at_its_caller(t, 0x1234);
+	assert_true(!t->fresh && !t->unclear);
+}
+
 /* The stack does not tell: then it is by how often it returns, and how often it is given something. */
 static void where_the_stack_does_not_tell(void **state)
 {
@@ -311,12 +371,15 @@ int main(void)
 #define parents_test(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		parents_test(several_direct_callers_are_worth_it),
+		parents_test(callers_have_a_trap_before_anybody_is_held),
+		parents_test(what_a_hold_has_cost_is_paid_for_before_the_next),
 		parents_test(what_is_not_tried),
 		parents_test(something_else_comes_out),
 		parents_test(a_place_inside_of_it),
 		parents_test(threads_that_were_not_held),
 		parents_test(nobody_came),
 		parents_test(it_was_called_just_before),
+		parents_test(held_no_more),
 		parents_test(where_the_stack_does_not_tell),
 		parents_test(it_returns_what_it_has),
 		parents_test(calls_of_others_do_not_count),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sampling_stacks: a fair sample of a stack's blocks, how much of it is late, and what is counted of those that are over. */
+/* sampling_stacks: a fair sample of a stack's blocks, and what is counted of those that are over. */
 #include "attach/sampling_stacks.h"
 
 #include <errno.h>
@@ -110,7 +110,7 @@ static void what_is_over_is_counted(void **state)
 	assert_int_equal(s.all[i].nheld, 2);
 	assert_true(sampling_stacks_holds(&s, i, address(0)));
 	assert_false(sampling_stacks_holds(&s, i, address(2)));
-	sampling_stacks_survey(&s, BEGIN + 9 * SECOND);
+	sampling_stacks_survey(&s);
 	sampling_stacks_steps(&s.all[i], steps);
 	assert_int_equal(steps[0].at_risk, 3);
 	assert_int_equal(steps[7].at_risk, 1);		/* from 3 s on */
@@ -134,30 +134,6 @@ static void all_is_forgotten(void **state)
 	assert_true(s.all[i].changed);
 }
 
-/* Of what comes evenly a fifth is late, however long it lasts; of what came at first nothing. */
-static void late_is_the_last_fifth(void **state)
-{
-	uint32_t evenly = stack(1), early = stack(2), never_before = stack(3);
-
-	(void)state;
-	for (unsigned n = 0; n < 100000; n++) {
-		uint64_t now_ns = BEGIN + n * (SECOND / 100);
-		double expected = (n + 1) / 5.0;
-
-		sampling_stacks_see(&s, evenly, 48, now_ns);
-		if (n < 1000)
-			sampling_stacks_see(&s, early, 48, now_ns);
-		if (n % 7777 == 7776) {
-			uint64_t late = sampling_stacks_late(&s, &s.all[evenly], now_ns);
-
-			assert_true((double)late > expected * 0.97 - 30 && (double)late < expected * 1.03 + 30);
-		}
-	}
-	sampling_stacks_see(&s, never_before, 48, BEGIN + 1000 * SECOND);
-	assert_int_equal(sampling_stacks_late(&s, &s.all[early], BEGIN + 1000 * SECOND), 0);
-	assert_int_equal(sampling_stacks_late(&s, &s.all[never_before], BEGIN + 1000 * SECOND), 1);
-}
-
 static void there_is_an_end_to_stacks(void **state)
 {
 	uint32_t i;
@@ -176,7 +152,7 @@ int main(void)
 #define WITH(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		WITH(the_same_stack_is_one), WITH(a_sample_is_fair), WITH(what_is_over_is_counted), WITH(all_is_forgotten),
-		WITH(late_is_the_last_fifth), WITH(there_is_an_end_to_stacks),
+		WITH(there_is_an_end_to_stacks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -91,7 +91,7 @@ static struct survival play(life *f, double rate, double run_s, double until_s, 
 		else
 			survival_count(steps, look / 1.6, end);
 	}
-	survival_judge(steps, seen, late, &out);
+	survival_judge(steps, late, (double)seen * 0.2, &out);
 	return out;
 }
 
@@ -229,7 +229,7 @@ static void any_numbers(void **state)
 			steps[j] = (struct survival_step){ (uint64_t)(1 / rnd()) - 1, (uint64_t)(1 / rnd()) - 1, (uint64_t)(1 / rnd()) - 1 };
 		if (i % 7 == 0)
 			steps[rng % SURVIVAL_STEPS] = (struct survival_step){ rng, UINT64_MAX, UINT64_MAX - 1 };
-		survival_judge(steps, rng % 30, rng % 3, &s);
+		survival_judge(steps, rng % 3, (double)(rng % 30) / 5, &s);
 		assert_true(s.kind < SURVIVAL_KIND_COUNT);
 		assert_true(s.share >= 0 && s.share <= 1 && s.low >= 0 && s.low <= 1 && s.high >= 0 && s.high <= 1);
 		assert_true(s.half_s >= 0 && s.age_s >= 0);

@@ -807,6 +807,76 @@ static void a_copy_made_before_planting(void **state)
 	assert_int_equal(verdict(child, go), 0);
 }
 
+/* Copied, and first looked at when the traps had been forgotten, and their numbers been given to others, again and again. */
+static void a_copy_made_before_their_numbers_were_others(void **state)
+{
+	pid_t child;
+	int go;
+
+	(void)state;
+	for (uint32_t i = 0; i < 8; i++)
+		assert_int_equal(plant(i, 100 + 20 * i, 16), 0);
+	child = fork_copy(&go);
+	for (uint32_t turn = 1; turn < 4; turn++)
+		for (uint32_t i = 0; i < 8; i++) {
+			trap_forget(&traps, mem, i);
+			assert_int_equal(plant(i, 1000 * turn + 20 * i, 16), 0);
+		}
+	assert_int_equal(clean(child), 0);
+	assert_int_equal(verdict(child, go), 0);
+	assert_int_equal(trap_lift_all(&traps, mem), 0);
+	assert_page(file, NULL, 0);
+}
+
+/* Unmapped before the copy was made, but for one page of them. */
+static void a_copy_where_little_is_mapped(void **state)
+{
+	uint8_t *high = page + PAGE;
+
+	(void)state;
+	for (uint32_t i = 0; i < 8; i++)
+		assert_int_equal(plant(i, 100 + 20 * i, 16), 0);
+	for (uint32_t i = 0; i < 8; i++) {
+		trap_forget(&traps, mem, i);
+		assert_int_equal(plant(i, 1000 + 20 * i, 16), 0);
+	}
+	/* what they look like in a copy, on the page that is left; on the other nothing is to be read */
+	assert_int_equal(pwrite(mem, &(uint8_t){ INT3 }, 1, (off_t)at(160)), 1);
+	traps.gone[0].site.addr = (taddr)(uintptr_t)high;
+	traps.gone[5].site.addr = (taddr)(uintptr_t)high + 50;
+	assert_int_equal(munmap(high, PAGE), 0);
+	assert_int_equal(trap_clean_copy(&traps, mem), 0);
+	assert_page(file, NULL, 0);
+	assert_ptr_equal(mmap(high, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0), high);
+}
+
+/* The same with an instruction in padding, right behind the trap. */
+static void a_copy_with_a_step_of_one_that_is_gone(void **state)
+{
+	struct site s = site_at(300, 16);
+	pid_t child;
+	int go;
+
+	(void)state;
+	s.emu = (struct emu){ .op = EMU_NONE, .len = 8 };
+	s.scratch = at(301);
+	s.step_len = 15;
+	memcpy(s.scratch_bytes, file + 301, 15);
+	memset(s.step, 0x90, 15);
+	assert_int_equal(trap_plant(&traps, mem, 0, &s), 0);
+	assert_true(trap_prepare_step(&traps, mem, 0));
+	child = fork_copy(&go);
+	assert_int_equal(trap_lift_all(&traps, mem), 0);
+	map_page(file); /* unmapped, and other code there */
+	trap_forget(&traps, mem, 0);
+	assert_int_equal(plant(0, 2000, 16), 0);
+	/* an int3 of the copy's may be ours at the one as at the other */
+	assert_true(trap_was_ever_at(&traps, at(300)) && trap_was_ever_at(&traps, at(2000)));
+	assert_false(trap_was_ever_at(&traps, at(301)));
+	assert_int_equal(clean(child), 0);
+	assert_int_equal(verdict(child, go), 0);
+}
+
 /* --- numbers --- */
 
 static void forgotten(void **state)
@@ -1000,6 +1070,9 @@ int main(void)
 		cmocka_unit_test_setup(a_copy_is_cleaned, setup),
 		cmocka_unit_test_setup(a_copy_made_before_lifting, setup),
 		cmocka_unit_test_setup(a_copy_made_before_planting, setup),
+		cmocka_unit_test_setup(a_copy_made_before_their_numbers_were_others, setup),
+		cmocka_unit_test_setup(a_copy_where_little_is_mapped, setup),
+		cmocka_unit_test_setup(a_copy_with_a_step_of_one_that_is_gone, setup),
 		cmocka_unit_test_setup(forgotten, setup),
 		cmocka_unit_test_setup(forgotten_but_there, setup),
 		cmocka_unit_test_setup(a_refused_number_is_free_once_forgotten, setup),

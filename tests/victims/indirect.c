@@ -11,11 +11,13 @@
  *
  * "go N" lets three threads do N rounds and prints what a report must say:
  * {"allocs", "frees", "live_blocks", "live_bytes", "left": calls that never
- * returned, "calls": {function: n}}.
+ * returned, "calls": {function: n}}. "copy N" has a child, a copy of this, do N of
+ * those that must be stepped: {"child": pid}, and when it has ended {"status": as of wait}.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <setjmp.h>
+#include <sys/wait.h>
 
 #include "victim.h"
 
@@ -262,6 +264,24 @@ static void go(int rounds)
 	print();
 }
 
+static void copy(int rounds)
+{
+	int status = -1;
+	pid_t child = fork();
+
+	if (child == 0) {
+		my_pool = &workers[0].pool;
+		for (int i = 0; i < rounds; i++)
+			use_sse(&workers[0], i % 2);
+		_exit(0);
+	}
+	printf("{\"child\": %d}\n", (int)child);
+	fflush(stdout);
+	waitpid(child, &status, 0);
+	printf("{\"status\": %d}\n", status);
+	fflush(stdout);
+}
+
 int main(void)
 {
 	char line[ORDER_MAX];
@@ -270,6 +290,8 @@ int main(void)
 	while (strcmp(victim_order(line), "end") != 0)
 		if (strncmp(line, "go ", 3) == 0)
 			go(atoi(line + 3));
+		else if (strncmp(line, "copy ", 5) == 0)
+			copy(atoi(line + 5));
 	printf("{\"ended\": true}\n");
 	return 0;
 }

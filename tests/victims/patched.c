@@ -5,6 +5,7 @@
  *	own	patched_free begins with another nop than in the file
  *	int3	patched_free begins with an int3 of this program's own, which
  *		its SIGTRAP handler steps past, as a debugger inside would do
+ *	shared	patched_free is the file's, but its page is mapped shared
  *	libc	libc's free tests its argument with another instruction that
  *		does the same ("ready" is not said if that free looks otherwise)
  *
@@ -13,6 +14,8 @@
  * of this program's own}.
  */
 #define _GNU_SOURCE
+#include <fcntl.h>
+#include <link.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
@@ -46,15 +49,16 @@ __attribute__((noipa)) void slot_free(void *p)
 	used[((uintptr_t)p - (uintptr_t)blocks) / sizeof(blocks[0])] = false;
 }
 
+/* In a page of its own. */
 __asm__(".text\n"
-	".p2align 4\n"
+	".p2align 12\n"
 	".globl patched_free\n"
 	".type patched_free, @function\n"
 	"patched_free:\n"
 	"	.byte 0x0f, 0x1f, 0x40, 0x00\n"	/* nopl 0(%rax) */
 	"	jmp slot_free\n"
 	".size patched_free, . - patched_free\n"
-	".p2align 4\n");
+	".p2align 12\n");
 
 static void patch(void *at, const void *bytes, size_t n)
 {
@@ -92,6 +96,33 @@ static void patch_int3(void)
 	patch((void *)patched_free, "\xcc", 1);
 }
 
+/* Where in the file the code at an address is; 0 to go on. */
+static int find_offset(struct dl_phdr_info *program, size_t size, void *offset)
+{
+	(void)size;
+	for (int i = 0; i < program->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &program->dlpi_phdr[i];
+		uintptr_t at = (uintptr_t)patched_free - program->dlpi_addr - p->p_vaddr;
+
+		if (p->p_type != PT_LOAD || at >= p->p_filesz)
+			continue;
+		*(off_t *)offset = (off_t)(p->p_offset + at);
+		return 1;
+	}
+	return 0;
+}
+
+static void map_shared(void)
+{
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	off_t offset;
+
+	if (!dl_iterate_phdr(find_offset, &offset) ||
+	    mmap((void *)patched_free, 4096, PROT_READ | PROT_EXEC, MAP_SHARED | MAP_FIXED, fd, offset) != (void *)patched_free)
+		victim_die("mapping the code shared");
+	close(fd);
+}
+
 /* test rdi,rdi becomes or rdi,rdi: the same flags, nothing written. */
 static void patch_libc(void)
 {
@@ -125,7 +156,7 @@ int main(int argc, char **argv)
 	static const struct mode {
 		const char *name;
 		void (*patch)(void);
-	} modes[] = { { "own", patch_own }, { "int3", patch_int3 }, { "libc", patch_libc } };
+	} modes[] = { { "own", patch_own }, { "int3", patch_int3 }, { "shared", map_shared }, { "libc", patch_libc } };
 	char line[ORDER_MAX];
 
 	for (size_t i = 0; argc > 1 && i < sizeof(modes) / sizeof(*modes); i++)

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * leave: threads that wait for the controller when we leave, and one that comes to wait only then: nobody will answer any more, and each goes on as
+ * if nothing had been. The process is a child of the test's own, with its own copy of the page that the trap is in.
+ */
+#include "attach/keeper/leave.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "attach/keeper/hit.h"
+#include "traced_child.h"
+
+#define EXITED(status) ((status) << 8)
+
+/* The target of a keeper that watches, with a trap in it; told to do what it is to. */
+static struct tracee *watched(int (*body)(void))
+{
+	struct site s = child_site(0);
+	pid_t child = child_start(body);
+	struct tracee *t;
+
+	child_keeper(child);
+	keeper->target = child;
+	keeper->watching = true;
+	t = child_entry(child);
+	assert_int_equal(trap_plant(&keeper->traps, keeper->mem, 0, &s), 0);
+	board->go = 1;
+	return t;
+}
+
+/* It has stopped, and nobody has asked for that yet. */
+static void await_stop(pid_t child)
+{
+	siginfo_t si;
+
+	assert_int_equal(waitid(P_PID, child, &si, WSTOPPED | WEXITED | WNOWAIT | __WALL), 0);
+	assert_int_equal(si.si_code, CLD_TRAPPED);
+}
+
+/* Left (twice is fine): everybody, and nothing of ours is in its way. */
+static void assert_left(int status)
+{
+	leave(keeper, LEFT_ASKED);
+	assert_int_equal(keeper->held, 0);
+	assert_int_equal(keeper->threads.used, 0);
+	for (uint32_t i = 0; i < SHARED_THREADS; i++)
+		assert_int_equal(keeper->shared->hold[i], 0);
+	assert_int_equal(keeper->shared->unlifted, 0);
+	assert_int_equal(keeper->shared->left, LEFT_ASKED);
+	assert_int_equal(child_verdict(), status);
+	child_no_keeper();
+}
+
+/* At a trap, for somebody to walk its stack. */
+static void one_that_is_held(void **state)
+{
+	struct tracee *t = watched(child_calls);
+	int status;
+
+	(void)state;
+	assert_int_equal(waitpid(t->tid, &status, __WALL), t->tid);
+	t->status = status;
+	hit_hold(keeper, t, true, true);
+	assert_int_equal(keeper->held, 1);
+	assert_left(EXITED(42));
+}
+
+/* At a trap that nobody has served yet. */
+static void one_that_ran_into_a_trap(void **state)
+{
+	(void)state;
+	await_stop(watched(child_calls)->tid);
+	assert_left(EXITED(42));
+}
+
+/* An exec that is seen only when traps are lifted and all are parted from: held as any, and nobody answers. */
+static void a_hold_that_comes_late(void **state)
+{
+	(void)state;
+	await_stop(watched(child_execs)->tid);
+	leave(keeper, LEFT_ASKED);
+	/* the controller is told, should it still read */
+	assert_int_equal(ring_peek(&keeper->shared->ring)->kind, RECORD_EXEC);
+	assert_left(EXITED(0));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_that_is_held),
+		cmocka_unit_test(one_that_ran_into_a_trap),
+		cmocka_unit_test(a_hold_that_comes_late),
+	};
+
+	return cmocka_run_group_tests(tests, child_prepare, NULL);
+}
