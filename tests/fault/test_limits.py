@@ -88,15 +88,15 @@ if not SANITIZED:
 
     def test_memory_runs_out(victim, attach):
         """In the middle of a watch: it ends early, says so, and reports what it has."""
-        target = victim("leaky_service")
+        target = victim("grower")
         run = attach(target, "--stack-bytes", "0")
         size = int(pathlib.Path(f"/proc/{run.pid}/statm").read_text().split()[0]) * PAGE
         resource.prlimit(run.pid, resource.RLIMIT_AS, (size, size))
-        assert run.wait(120) == 1, run.said()
+        wait_for(lambda: target.ask("leak 500") and not run.alive(), "the end for want of memory", 300)
+        assert run.wait() == 1, run.said()
         assert "memory" in run.err.text() + run.out.text()
         assert_untouched(target)
-        target.process.terminate()
-        assert target.wait() == 0 and json.loads(target.out.take())["sessions"] > 0
+        assert target.ask("trim")["heap"] < target.ask("leak 500")["heap"]
 
 
 # --- open files ---
