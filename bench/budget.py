@@ -37,7 +37,7 @@ class Service(Talk):
         time.sleep(seconds)
         after = self.ask("pairs")
         did = {key: after[key] - before[key] for key in after}
-        return (did["pairs"] / (did["cpu_ns"] + did["stood_ns"]) * 1e9, did["stood_ns"] / did["wall_ns"], did["pairs"] / did["wall_ns"] * 1e9)
+        return (did["pairs"] / (did["cpu_ns"] + did["stood_ns"] - did["stood_cpu_ns"]) * 1e9, did["stood_ns"] / did["wall_ns"], did["pairs"] / did["wall_ns"] * 1e9)
 
     def stood(self, since):
         """Nanoseconds that it stood in each second from @since (of its clock) until now."""

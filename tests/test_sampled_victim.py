@@ -166,6 +166,22 @@ def test_standing_is_told():
     assert max(second["longest_ns"] for second in thread["seconds"]) >= 0.49e9
 
 
+def test_no_time_is_told_twice():
+    """What the kernel does to stop it and let it go on is its own processor's time, and it stands meanwhile: of short stops that is a part."""
+    with victim("-f") as v:
+        until(lambda: clocks(v)["pairs"], "pairs are made")
+        before = clocks(v)
+        while (after := clocks(v))["stops"] < before["stops"] + 300:
+            for _ in range(50):
+                os.kill(v.pid, signal.SIGSTOP)
+                time.sleep(0.0002)
+                os.kill(v.pid, signal.SIGCONT)
+                time.sleep(0.0005)
+    did = {key: after[key] - before[key] for key in before}
+    assert did["stood_cpu_ns"] > 1000 * did["stops"]
+    assert did["cpu_ns"] + did["stood_ns"] - did["stood_cpu_ns"] + did["waited_ns"] < 1.002 * did["wall_ns"]
+
+
 def test_waiting_is_not_standing():
     """Two that want one processor wait for half of the time, and stand for none of it."""
     with victim("-f", "-t", 2, before=["taskset", "-c", min(map(str, os.sched_getaffinity(0)))]) as v:

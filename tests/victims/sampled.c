@@ -14,7 +14,7 @@
  *	-u		blocks that are held are written to now and then
  *
  *	truth		of each place: allocations, frees, what is live; and what malloc itself has in use
- *	pairs		{"pairs", "now_ns", and of all working: "wall_ns", "cpu_ns", "waited_ns", "stood_ns", "stops" (sampled_clock.h)}
+ *	pairs		{"pairs", "now_ns", and of all working: "wall_ns", "cpu_ns", "waited_ns", "stood_ns", "stood_cpu_ns", "stops" (sampled_clock.h)}
  *	gaps		the same second by second, and gaps
  *	end		the truth once more
  *
@@ -396,8 +396,8 @@ static void tell_pairs(void)
 
 	for (unsigned i = 0; i < opt.threads; i++)
 		clock_add(&workers[i].clock, &sum);
-	printf("{\"pairs\": %lu, \"now_ns\": %lu, \"wall_ns\": %lu, \"cpu_ns\": %lu, \"waited_ns\": %lu, \"stood_ns\": %lu, \"stops\": %u}\n", all_pairs(),
-	       now_ns(), sum.wall_ns, sum.cpu_ns, sum.waited_ns, sum.stood_ns, sum.stops);
+	printf("{\"pairs\": %lu, \"now_ns\": %lu, \"wall_ns\": %lu, \"cpu_ns\": %lu, \"waited_ns\": %lu, \"stood_ns\": %lu, "
+	       "\"stood_cpu_ns\": %lu, \"stops\": %u}\n", all_pairs(), now_ns(), sum.wall_ns, sum.cpu_ns, sum.waited_ns, sum.stood_ns, sum.stood_cpu_ns, sum.stops);
 }
 
 static void tell_gaps(void)

@@ -9,6 +9,9 @@
  *	waited	ready to run, and others ran
  *	else	nothing of the kernel that it could see: an interrupt, a fault, the machine below that ran something else
  *
+ * What the kernel does in a stop is the thread's own processor's time, and is in both: stood_cpu_ns, so that cpu + stood - stood_cpu is for how long it
+ * was stopped, or could do as it liked.
+ *
  * wall - cpu would not do: on a virtual machine it is some percent that nobody here took. Kept by the second of CLOCK_MONOTONIC;
  * who wants ten adds ten. Pieces of work follow each other with nothing between; only where a thread sleeps until more is due one begins anew.
  */
@@ -27,7 +30,7 @@
 
 /* Sums: of one second, or of all. */
 struct clock_second {
-	uint64_t wall_ns, cpu_ns, waited_ns, stood_ns, gaps_ns, longest_ns;
+	uint64_t wall_ns, cpu_ns, waited_ns, stood_ns, stood_cpu_ns, gaps_ns, longest_ns;
 	uint32_t stops, gaps;
 };
 
@@ -36,6 +39,7 @@ struct clock_log {
 	uint64_t wall, cpu;		/* when the piece began */
 	uint64_t waited, switches;	/* when they were read last */
 	uint64_t looked, usual_ns;
+	uint64_t gap_end, gap_cpu;	/* after the last one */
 	struct clock_second piece;
 	uint64_t first_s;		/* the second of seconds[0] */
 	unsigned n;
@@ -85,19 +89,31 @@ static inline void clock_begin(struct clock_log *c)
 {
 	c->waited = clock_waited(c);
 	c->switches = clock_switches();
-	c->cpu = clock_cpu();
-	c->wall = c->looked = now_ns();
+	c->cpu = c->gap_cpu = clock_cpu();
+	c->wall = c->looked = c->gap_end = now_ns();
+}
+
+/* What it has used of a processor in a gap that ends now: between two of them it runs all the time. */
+static inline uint64_t clock_gap_cpu(struct clock_log *c, uint64_t gap)
+{
+	uint64_t cpu = clock_cpu(), used = cpu - c->gap_cpu, ran = c->looked - gap - c->gap_end;
+
+	c->gap_cpu = cpu;
+	c->gap_end = c->looked;
+	used = used > ran ? used - ran : 0;
+	return used < gap ? used : gap;
 }
 
 /* What the kernel says of @gap ns. */
 static inline void clock_explain(struct clock_log *c, uint64_t gap)
 {
-	uint64_t waited = clock_waited(c), switches = clock_switches(), others = waited - c->waited + c->usual_ns;
+	uint64_t used = clock_gap_cpu(c, gap), waited = clock_waited(c), switches = clock_switches(), others = waited - c->waited + c->usual_ns;
 
 	c->piece.waited_ns += waited - c->waited;
 	if (switches != c->switches) {
 		c->piece.stops += (uint32_t)(switches - c->switches);
 		c->piece.stood_ns += gap > others ? gap - others : 0;
+		c->piece.stood_cpu_ns += gap > others && used > c->usual_ns ? used - c->usual_ns : 0;
 	}
 	c->waited = waited;
 	c->switches = switches;
@@ -143,6 +159,7 @@ static inline void clock_add_to(struct clock_second *sum, const struct clock_sec
 	sum->cpu_ns += s->cpu_ns;
 	sum->waited_ns += s->waited_ns;
 	sum->stood_ns += s->stood_ns;
+	sum->stood_cpu_ns += s->stood_cpu_ns;
 	sum->gaps_ns += s->gaps_ns;
 	sum->gaps += s->gaps;
 	sum->stops += s->stops;
