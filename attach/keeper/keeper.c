@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -305,32 +304,6 @@ static void make_hard_to_kill(void)
 	put_into("/proc/self/oom_score_adj", "-1000");
 }
 
-/* Of each second the kernel leaves a part to those that are not in a hurry (sched(7)): not where it is -1. Where it is 0 the others have all of it. */
-static bool others_have_their_part(void)
-{
-	char text[32] = "";
-	int fd = open("/proc/sys/kernel/sched_rt_runtime_us", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-
-	if (fd >= 0)
-		close(fd);
-	return n > 0 && strtol(text, NULL, 10) > 0;
-}
-
-/*
- * With a budget, what we wait for a processor the target pays for. So we go before all who are not in a hurry by design, for some microseconds at each
- * stop: we never wait by turning. Where that is not allowed, or nobody would bound us if we did all the same, the budget buys less; and where it has a
- * limit (RLIMIT_RTTIME) that kills who passes it, it is not worth that.
- */
-static void run_at_once(void)
-{
-	const struct sched_param least = { .sched_priority = sched_get_priority_min(SCHED_RR) };
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_RTTIME, &limit) == 0 && limit.rlim_cur == RLIM_INFINITY && others_have_their_part())
-		(void)sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &least);
-}
-
 static void close_between(unsigned int first, unsigned int last)
 {
 	if (first <= last)
@@ -417,8 +390,6 @@ _Noreturn static void keeper_main(struct keeper *k, int argc, char **argv)
 		_exit(1);
 	if (k->shared->gdb >= 0)
 		relay_run(k);
-	if (k->shared->budget_ppm)
-		run_at_once();
 	budget_init(k);
 	the_keeper = k;
 	run(k);

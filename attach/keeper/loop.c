@@ -230,7 +230,8 @@ void loop_serve(struct keeper *k)
 		atomic_fetch_add_explicit(&k->shared->served_ns, served * keeper_clock_ns() - seen,
 					  memory_order_relaxed);
 	/* who wakes may take our processor: nobody stands waiting for us now */
-	keeper_ring_bell(k);
+	if (n)
+		keeper_ring_bell(k);
 }
 
 /* --- limits --- */

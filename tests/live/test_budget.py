@@ -23,8 +23,8 @@ LEFT_ASKED, LEFT_TERM, LEFT_BUDGET = 1, 5, 11
 class Meterer(Program):
     """ppm and wishes as the tool takes them."""
 
-    def __init__(self, pid, ppm, quota, period_ms, *rules, **kwargs):
-        super().__init__([METERER, pid, ppm, quota, period_ms, *(rules or [MALLOC])], **kwargs)
+    def __init__(self, pid, ppm, quota, period_ms, *rules):
+        super().__init__([METERER, pid, ppm, quota, period_ms, *(rules or [MALLOC])])
         line = self.out.take()
         assert line, self.said()
         self.keeper = json.loads(line)["keeper"]
@@ -55,8 +55,8 @@ def meterer():
     """meterer(VICTIM, PPM, QUOTA, PERIOD_MS): seized, its traps metered."""
     started = []
 
-    def start(target, *args, **kwargs):
-        started.append(Meterer(target.pid, *args, **kwargs))
+    def start(target, *args):
+        started.append(Meterer(target.pid, *args))
         return started[-1]
 
     yield start
@@ -203,39 +203,6 @@ def test_too_dear_to_stay(victim, meterer):
     assert_untouched(target)
     told = target.end()
     assert (told["eintr"], told["damaged"], told["lost"], told["doubled"]) == (0, 0, 0, 0)
-
-
-def priority(pid):
-    """(policy, real-time priority)"""
-    return os.sched_getscheduler(pid) & ~os.SCHED_RESET_ON_FORK, os.sched_getparam(pid).sched_priority
-
-
-def may_run_at_once():
-    """Here: it is asked in a process of its own."""
-    pid = os.fork()
-    if pid == 0:
-        try:
-            os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
-        except PermissionError:
-            os._exit(1)
-        os._exit(0)
-    limit = pathlib.Path("/proc/sys/kernel/sched_rt_runtime_us")
-    return os.waitpid(pid, 0)[1] == 0 and limit.exists() and int(limit.read_text()) > 0
-
-
-def limited():
-    resource.setrlimit(resource.RLIMIT_RTTIME, (10**9, 10**9))
-
-
-@pytest.mark.parametrize("limit", [None, limited])
-def test_keeper_waits_for_no_processor(victim, meterer, limit):
-    """As far as it may: where the time is limited it would be killed in the end, and the target with it. It is all that runs so."""
-    target = victim("paced", 1, 200)
-    m = meterer(target, 10000, 4, 1000, preexec_fn=limit)
-    assert priority(m.keeper) == ((os.SCHED_RR, 1) if limit is None and may_run_at_once() else (os.SCHED_OTHER, 0))
-    assert priority(m.process.pid) == priority(target.pid) == (os.SCHED_OTHER, 0)
-    m.end()
-    target.end()
 
 
 # --- a copy that cannot be cleaned

@@ -218,6 +218,23 @@ def test_idle_at_first(victim):
     target.end()
 
 
+def switches(pid):
+    """How often it has slept."""
+    return int(re.search(r"^voluntary_ctxt_switches:\s*(\d+)", pathlib.Path(f"/proc/{pid}/status").read_text(), re.M).group(1))
+
+
+def test_traps_that_nobody_meets_wake_nobody(victim):
+    """Hundreds of them have a round a second each; but not each a timer, nor does the controller look because the keeper does."""
+    target = victim("sampled", "-i", "60")
+    watch = Watch("-p", str(target.pid), "--budget", "1%").wait_watching()
+    time.sleep(2)
+    before, began = [switches(pid) for pid in (watch.pid, watch.keeper())], time.monotonic()
+    time.sleep(3)
+    a_second = [(switches(pid) - had) / (time.monotonic() - began) for pid, had in zip((watch.pid, watch.keeper()), before)]
+    assert watch.finish()["run"]["budget"]["sites"] > 300
+    assert a_second[0] < 60 and a_second[1] < 250, a_second
+
+
 def test_pieces_of_a_trace_are_one_run(victim, tmp_path):
     target = victim("sampled")
     last = tmp_path / "report.json"
