@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "attach/keeper/state.h"
+#include "attach/keeper/metering_parts.h"
 #include "attach/keeper/stretches.h"
 
 #define TURNS 16		/* in one round of the loop */
@@ -19,13 +19,12 @@
 
 _Static_assert(DUE_MAX == SHARED_SITES, "every site can have a turn");
 
-static struct metered *metered_at(struct keeper *k, uint32_t i)
+struct metered *metered_at(struct keeper *k, uint32_t i)
 {
 	return &k->metering.all[i];
 }
 
-/* xorshift: rounds must not keep step with what the target does, nor with each other */
-static uint64_t random_below(struct metering *m, uint64_t n)
+uint64_t metering_random_below(struct metering *m, uint64_t n)
 {
 	m->random = m->random ? m->random : 2463534242u;
 	m->random ^= m->random << 13;
@@ -34,7 +33,7 @@ static uint64_t random_below(struct metering *m, uint64_t n)
 	return (uint64_t)((unsigned __int128)m->random * n >> 32);
 }
 
-static uint64_t period_ns(const struct keeper *k, uint32_t i)
+uint64_t metered_period_ns(const struct keeper *k, uint32_t i)
 {
 	return atomic_load_explicit(&k->shared->meters[i].period_ms, memory_order_relaxed) * 1000000ull;
 }
@@ -44,7 +43,7 @@ static uint32_t quota_of(const struct keeper *k, uint32_t i)
 	return atomic_load_explicit(&k->shared->meters[i].quota, memory_order_relaxed);
 }
 
-static bool goes_ahead(const struct keeper *k, uint32_t i)
+bool metered_goes_ahead(const struct keeper *k, uint32_t i)
 {
 	return atomic_load_explicit(&k->shared->meters[i].ahead, memory_order_relaxed);
 }
@@ -55,7 +54,7 @@ static void complain(struct keeper *k, enum trouble what, int r)
 		keeper_record(k, RECORD_TROUBLE, 0, k->target, what, -r);
 }
 
-static bool may_plant(const struct keeper *k)
+bool metering_may_plant(const struct keeper *k)
 {
 	return k->budget.open && !k->traps.frozen;
 }
@@ -80,20 +79,19 @@ static void settle(struct keeper *k, uint32_t i)
 	m->owed = 0;
 }
 
-static void begin_round(struct keeper *k, uint32_t i)
+void metered_begin_round(struct keeper *k, uint32_t i)
 {
 	struct metered *m = metered_at(k, i);
-	uint64_t period = period_ns(k, i);
+	uint64_t period = metered_period_ns(k, i);
 
 	settle(k, i);
 	m->full = false;
 	m->quota = quota_of(k, i);
 	m->left = m->quota;
-	m->round_end_ns = k->now_ns + period * 3 / 4 + random_below(&k->metering, period / 2 + 1);
+	m->round_end_ns = k->now_ns + period * 3 / 4 + metering_random_below(&k->metering, period / 2 + 1);
 }
 
-/* It is not metered any more: it stands always. */
-static void release(struct keeper *k, uint32_t i)
+void metered_release(struct keeper *k, uint32_t i)
 {
 	settle(k, i);
 	metered_at(k, i)->state = METERED_NOT;
@@ -101,7 +99,7 @@ static void release(struct keeper *k, uint32_t i)
 	turns_drop(&k->metering.turns, i);
 }
 
-static void wait_until(struct keeper *k, uint32_t i, uint64_t at_ns)
+void metered_wait_until(struct keeper *k, uint32_t i, uint64_t at_ns)
 {
 	metered_at(k, i)->state = METERED_WAITING;
 	turns_drop(&k->metering.turns, i);
@@ -132,7 +130,7 @@ static void stand_aside(struct keeper *k, uint32_t i)
 	if (k->traps.frozen)
 		shut(k, i);
 	else
-		wait_until(k, i, metered_at(k, i)->round_end_ns);
+		metered_wait_until(k, i, metered_at(k, i)->round_end_ns);
 }
 
 static bool stands_hot(const struct keeper *k, uint32_t i)
@@ -150,14 +148,14 @@ static bool waits_its_turn(struct keeper *k, uint32_t i)
 	if (!metered_at(k, i)->hot || !k->traps.all[i].shelved)
 		return false;
 	if (m->hot != i && stands_hot(k, m->hot)) {
-		wait_until(k, i, k->now_ns + random_below(m, HOT_TURN_NS));
+		metered_wait_until(k, i, k->now_ns + metering_random_below(m, HOT_TURN_NS));
 		return true;
 	}
 	m->hot = i;
 	return false;
 }
 
-static void plant(struct keeper *k, uint32_t i)
+void metered_plant(struct keeper *k, uint32_t i)
 {
 	int r;
 
@@ -190,22 +188,22 @@ static bool must_be_paid_for(const struct keeper *k, uint32_t i)
 {
 	const struct metered *m = &k->metering.all[i];
 
-	return (m->full || m->hot) && k->traps.all[i].shelved && !goes_ahead(k, i);
+	return (m->full || m->hot) && k->traps.all[i].shelved && !metered_goes_ahead(k, i);
 }
 
 /* It stands from now on: in the same round, the next, or for good. */
 static void go_on(struct keeper *k, uint32_t i)
 {
 	if (k->now_ns < metered_at(k, i)->round_end_ns) {
-		plant(k, i);
-	} else if (period_ns(k, i) && must_be_paid_for(k, i)) {
+		metered_plant(k, i);
+	} else if (metered_period_ns(k, i) && must_be_paid_for(k, i)) {
 		be_ready(k, i);
-	} else if (period_ns(k, i)) {
+	} else if (metered_period_ns(k, i)) {
 		turns_drop(&k->metering.turns, i);
-		begin_round(k, i);
-		plant(k, i);
+		metered_begin_round(k, i);
+		metered_plant(k, i);
 	} else {
-		release(k, i);
+		metered_release(k, i);
 		complain(k, TROUBLE_PLANT, trap_unshelve(&k->traps, k->mem, i));
 	}
 }
@@ -214,7 +212,7 @@ static void turn_of_lifted(struct keeper *k, uint32_t i)
 {
 	if (metered_at(k, i)->state == METERED_READY && must_be_paid_for(k, i))
 		be_ready(k, i);
-	else if (may_plant(k))
+	else if (metering_may_plant(k))
 		go_on(k, i);
 	else
 		shut(k, i);
@@ -243,7 +241,7 @@ static void take_turns(struct keeper *k)
 
 		if (i == DUE_NONE || d->at_ns[i] > k->now_ns)
 			return;
-		k->metering.look_ns = k->now_ns + random_below(&k->metering, LOOK_NS);
+		k->metering.look_ns = k->now_ns + metering_random_below(&k->metering, LOOK_NS);
 		if (metered_at(k, i)->state == METERED_STANDING)
 			turn_of_standing(k, i);
 		else
@@ -257,8 +255,8 @@ static void take_turns(struct keeper *k)
 static void take_ready(struct keeper *k)
 {
 	struct metering *m = &k->metering;
-	uint32_t i = may_plant(k) ? turns_first(&m->turns, k->now_ns) : DUE_NONE;
-	uint64_t chance_ns = random_below(m, TURNS_CHANCE_NS);
+	uint32_t i = metering_may_plant(k) ? turns_first(&m->turns, k->now_ns) : DUE_NONE;
+	uint64_t chance_ns = metering_random_below(m, TURNS_CHANCE_NS);
 	struct turns_purse purse;
 	uint32_t hits;
 
@@ -272,9 +270,9 @@ static void take_ready(struct keeper *k)
 	hits = quota_of(k, i);
 	if (!turns_begin(&m->turns, k->now_ns, hits, &purse, chance_ns))
 		return;
-	begin_round(k, i);
+	metered_begin_round(k, i);
 	metered_at(k, i)->owed = hits;
-	plant(k, i);
+	metered_plant(k, i);
 }
 
 /* Those that wait do so on; the others' turn is now. */
@@ -285,8 +283,8 @@ static void open_or_close(struct keeper *k)
 
 		if (!k->budget.open && state == METERED_STANDING)
 			due_set(&k->metering.due, i, k->now_ns);
-		if (may_plant(k) && state == METERED_SHUT)
-			due_set(&k->metering.due, i, k->now_ns + random_below(&k->metering, quota_of(k, i) ? OPENING_HOT_NS : OPENING_NS));
+		if (metering_may_plant(k) && state == METERED_SHUT)
+			due_set(&k->metering.due, i, k->now_ns + metering_random_below(&k->metering, quota_of(k, i) ? OPENING_HOT_NS : OPENING_NS));
 	}
 }
 
@@ -331,7 +329,7 @@ uint64_t metering_patience(const struct keeper *k, uint64_t max_ns)
 
 	if (!k->budget.on)
 		return max_ns;
-	if (!may_plant(k))
+	if (!metering_may_plant(k))
 		at = sooner(at, k->now_ns + CLOSED_NS);
 	else if (m->turns.waiting.n)
 		at = sooner(at, m->turns.look_ns);
@@ -368,13 +366,13 @@ bool metering_hit(struct keeper *k, uint32_t trap)
 	if (is_last(k, m)) {
 		if (!lift(k, trap, true))
 			return false;
-		wait_until(k, trap, m->round_end_ns);
+		metered_wait_until(k, trap, m->round_end_ns);
 		return true;
 	}
 	if ((k->budget.open && k->nqueue < CROWD) || !lift(k, trap, false))
 		return false;
 	if (k->budget.open)
-		wait_until(k, trap, k->now_ns + CROWD_NS / 2 + random_below(&k->metering, CROWD_NS));
+		metered_wait_until(k, trap, k->now_ns + CROWD_NS / 2 + metering_random_below(&k->metering, CROWD_NS));
 	else
 		shut(k, trap);
 	return true;
@@ -398,93 +396,4 @@ void metering_modules(struct keeper *k)
 		atomic_store(&k->shared->moving_since_ns, k->now_ns);
 	trap_freeze(&k->traps);
 	atomic_fetch_add(&k->shared->modules_told, 1);
-}
-
-/* --- the controller's wishes --- */
-
-/* At the latest as soon as a new site's: within a period. */
-static void come_sooner(struct keeper *k, uint32_t i)
-{
-	struct metered *m = metered_at(k, i);
-	uint64_t at = k->now_ns + random_below(&k->metering, period_ns(k, i));
-
-	if (m->state == METERED_READY && goes_ahead(k, i))
-		wait_until(k, i, at);
-	if (m->state == METERED_SHUT || m->round_end_ns <= at)
-		return;
-	m->round_end_ns = at;
-	if (k->metering.due.at_ns[i] > at)
-		due_set(&k->metering.due, i, at);
-}
-
-static void take_in(struct keeper *k, uint32_t i)
-{
-	struct metered *m = metered_at(k, i);
-
-	*m = (struct metered){ .state = METERED_WAITING };
-	m->round_end_ns = k->now_ns + random_below(&k->metering, period_ns(k, i));
-	due_set(&k->metering.due, i, m->round_end_ns);
-}
-
-/* It stands, and shall be metered from now on. */
-static void take_over(struct keeper *k, uint32_t i)
-{
-	begin_round(k, i);
-	plant(k, i);
-}
-
-bool metering_stand(struct keeper *k, uint32_t i)
-{
-	struct metered *m = metered_at(k, i);
-
-	if (m->state == METERED_NOT || !may_plant(k))
-		return false;
-	turns_drop(&k->metering.turns, i);
-	begin_round(k, i);
-	/* nobody is to wait for another hot one */
-	m->hot = false;
-	if (m->state != METERED_STANDING)
-		plant(k, i);
-	return m->state == METERED_STANDING && k->traps.all[i].state == TRAP_PLANTED;
-}
-
-int metering_plant(struct keeper *k, uint32_t i)
-{
-	const struct site *site = &k->shared->sites[i];
-	bool known = trap_find(&k->traps, site->addr) == i && k->traps.all[i].state != TRAP_REFUSED;
-	bool wanted = k->budget.on && period_ns(k, i);
-	int r;
-
-	if (!wanted && !known)
-		return trap_plant(&k->traps, k->mem, i, site);
-	/* its turn came before the command did: it stands for good already */
-	if (!wanted && metered_at(k, i)->state == METERED_NOT)
-		return k->budget.on ? 0 : -EEXIST;
-	if (known) {
-		if (metered_at(k, i)->state == METERED_NOT)
-			take_over(k, i);
-		else
-			come_sooner(k, i);
-		return 0;
-	}
-	r = trap_prepare(&k->traps, k->mem, i, site);
-	if (r < 0)
-		return r;
-	meter_clear(&k->shared->meters[i]);
-	take_in(k, i);
-	return 0;
-}
-
-void metering_forget(struct keeper *k, uint32_t i)
-{
-	/* unmapped: since when nothing could be seen there is not known */
-	if (metered_at(k, i)->state == METERED_STANDING && !trap_is_lost(&k->traps, k->mem, i))
-		stretches_end(k, i, false);
-	release(k, i);
-}
-
-void metering_forget_all(struct keeper *k)
-{
-	for (uint32_t i = 0; i < k->traps.bound; i++)
-		metering_forget(k, i);
 }
