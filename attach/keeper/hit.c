@@ -246,8 +246,7 @@ static enum hit_result serve_copy(struct keeper *k, struct tracee *t, struct use
 	struct user_regs_struct regs = *before;
 	struct memory m = { .tid = t->tid };
 	const struct emu_mem mem = { memory_read, memory_write, &m };
-	uint32_t trap = trap_find(&k->traps, before->rip - 1);
-	const struct site *s = trap == NO_TRAP ? NULL : &k->traps.all[trap].site;
+	const struct site *s;
 
 	if (!is_int3(t))
 		return HIT_NOT_OURS;
@@ -261,6 +260,8 @@ static enum hit_result serve_copy(struct keeper *k, struct tracee *t, struct use
 	}
 	if (!trap_was_ever_at(&k->traps, before->rip - 1))
 		return HIT_NOT_OURS;
+	/* the module may be unloaded by now, and what stands there in the target another one's */
+	s = trap_only_code_at(&k->traps, before->rip - 1);
 	if (s && s->emu.op != EMU_NONE && emulate(&s->emu, s->addr, &regs, &mem) == 0)
 		return put_back(k, t, before, &regs);
 	collect_later(k, t, t->clean_next_ns);
@@ -348,7 +349,7 @@ bool hit_step_back(struct keeper *k, struct tracee *t, struct user_regs_struct *
 {
 	uint32_t trap = trap_find(&k->traps, regs->rip - 1);
 
-	if (trap == NO_TRAP ? !ran_into_gone(k, t, regs->rip - 1) : k->traps.all[trap].state == TRAP_REFUSED || !is_int3(t))
+	if (trap == NO_TRAP || t->unclean ? !ran_into_gone(k, t, regs->rip - 1) : k->traps.all[trap].state == TRAP_REFUSED || !is_int3(t))
 		return false;
 	regs->rip--;
 	return true;

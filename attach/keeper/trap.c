@@ -53,17 +53,6 @@ bool trap_was_at(const struct traps *ts, int mem, taddr addr)
 	return false;
 }
 
-bool trap_was_ever_at(const struct traps *ts, taddr addr)
-{
-	for (uint32_t i = 0; i < trap_known(ts); i++) {
-		const struct trap *t = trap_known_one(ts, i);
-
-		if (t->site.addr == addr && trap_was_written(t))
-			return true;
-	}
-	return false;
-}
-
 static void enter(struct traps *ts, uint32_t i)
 {
 	uint32_t s = slot_of(ts->all[i].site.addr);

@@ -64,6 +64,9 @@ bool trap_was_at(const struct traps *ts, int mem, taddr addr);
 /* Has one of ours ever stood at @addr, or does so? */
 bool trap_was_ever_at(const struct traps *ts, taddr addr);
 
+/* What a copy has there, whenever it was made: the site, if one has stood there and no other code, or NULL. Valid until the next command. */
+const struct site *trap_only_code_at(const struct traps *ts, taddr addr);
+
 /*
  * Plant @site as trap number @i. 0; -EILSEQ the code there is not the file's, -ETXTBSY it is mapped shared
  * (not planted); -EEXIST another trap has that address; -errno of the write.

@@ -4,6 +4,7 @@
  * are lifted or gone since, and those whose numbers are others' by now. So all are looked for.
  */
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "attach/keeper/trap.h"
@@ -52,4 +53,32 @@ int trap_clean_copy(const struct traps *ts, int mem)
 		trap_restore_step(mem, t);
 	}
 	return 0;
+}
+
+static const struct site *next_at(const struct traps *ts, taddr addr, uint32_t *i)
+{
+	while (*i < trap_known(ts)) {
+		const struct trap *t = trap_known_one(ts, (*i)++);
+
+		if (t->site.addr == addr && trap_was_written(t))
+			return &t->site;
+	}
+	return NULL;
+}
+
+bool trap_was_ever_at(const struct traps *ts, taddr addr)
+{
+	uint32_t i = 0;
+
+	return next_at(ts, addr, &i);
+}
+
+const struct site *trap_only_code_at(const struct traps *ts, taddr addr)
+{
+	uint32_t i = 0;
+	const struct site *first = next_at(ts, addr, &i), *other = first;
+
+	while (other && other->nbytes == first->nbytes && !memcmp(other->bytes, first->bytes, first->nbytes))
+		other = next_at(ts, addr, &i);
+	return other ? NULL : first;
 }

@@ -119,15 +119,24 @@ def test_few_open_files_at_start(watch, files):
 STEPPED = ["--probe", "alloc sse_alloc size=arg1", "--probe", "free sse_free", "--probe", "free step_free"]
 
 
-def copy_without_files(target, run, n):
+def copy_without_files(target, run, n, order="copy"):
     """The target forks, and the keeper may open nothing: not the copy's memory either. The child's number."""
     resource.prlimit(run.keeper(), resource.RLIMIT_NOFILE, (0, resource.prlimit(run.keeper(), resource.RLIMIT_NOFILE)[1]))
-    return target.ask(f"copy {n}")["child"]
+    return target.ask(f"{order} {n}")["child"]
 
 
 def allow_files(run):
     most = resource.prlimit(run.keeper(), resource.RLIMIT_NOFILE)[1]
     resource.prlimit(run.keeper(), resource.RLIMIT_NOFILE, (most, most))
+
+
+def leave_with_files(run):
+    """It may open files again, and leaves, before it tries once more what it could not without."""
+    os.kill(run.keeper(), signal.SIGSTOP)
+    allow_files(run)
+    run.interrupt()
+    os.kill(run.keeper(), signal.SIGCONT)
+    run.wait()
 
 
 def test_copy_that_cannot_be_cleaned_yet(victim, attach):
@@ -152,12 +161,46 @@ def test_copy_that_is_cleaned_as_we_leave(victim, attach):
     run = attach(target, *STEPPED)
     child = copy_without_files(target, run, 10)
     wait_for(lambda: state_letters(child) == {"t"}, "the copy stands at a trap")
-    os.kill(run.keeper(), signal.SIGSTOP)
-    allow_files(run)
-    run.interrupt()
-    os.kill(run.keeper(), signal.SIGCONT)
-    run.wait()
+    leave_with_files(run)
     assert json.loads(target.out.take()) == {"status": 0}
+    assert_untouched(target)
+    target.end()
+
+
+@pytest.mark.parametrize("cleaned", ["before its own int3", "at a trap", "as we leave"])
+def test_own_int3_of_a_copy(victim, attach, cleaned):
+    """It handles SIGTRAP, and gets each one of its own, whether it could be cleaned when it ran into it or not; and none of ours."""
+    target = victim("indirect")
+    run = attach(target, *STEPPED)
+    child = copy_without_files(target, run, 10, "own")
+    wait_for(lambda: state_letters(child) == {"S"}, "the copy has had its first, and waits")
+    if cleaned == "before its own int3":
+        allow_files(run)
+    os.kill(child, signal.SIGUSR1)
+    if cleaned != "before its own int3":
+        wait_for(lambda: state_letters(child) == {"t"}, "the copy stands at a trap")
+    if cleaned == "as we leave":
+        leave_with_files(run)
+    else:
+        allow_files(run)
+    assert json.loads(target.out.take()) == {"status": 0}
+    if cleaned != "as we leave":
+        run.finish()
+    assert_untouched(target)
+    target.end()
+
+
+def test_copy_whose_module_is_unloaded(victim, attach):
+    """Not in the copy: it goes on over traps that are forgotten, though it can never be cleaned."""
+    target = victim("dl")
+    target.ask("open")
+    run = attach(target, "--probe", "alloc plug_malloc size=arg1")
+    child = copy_without_files(target, run, 9)
+    wait_for(lambda: state_letters(child) == {"S"}, "the copy waits")
+    target.ask("close")
+    os.kill(child, signal.SIGUSR1)
+    assert target.ask("status") == {"status": 0}
+    assert hits(run.finish(), "alloc plug_malloc") == 0
     assert_untouched(target)
     target.end()
 

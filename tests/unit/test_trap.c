@@ -877,6 +877,32 @@ static void a_copy_with_a_step_of_one_that_is_gone(void **state)
 	assert_int_equal(verdict(child, go), 0);
 }
 
+/* Who has no memory to look at knows the instruction only if no other code has stood there: in the copy it may be either. */
+static void what_a_copy_has_there(void **state)
+{
+	struct site s = site_at(300, 16);
+
+	(void)state;
+	assert_null(trap_only_code_at(&traps, at(300)));
+	assert_int_equal(plant(0, 300, 16), 0);
+	assert_ptr_equal(trap_only_code_at(&traps, at(300)), &traps.all[0].site);
+	/* unloaded, and loaded again */
+	trap_forget(&traps, mem, 0);
+	assert_non_null(trap_only_code_at(&traps, at(300)));
+	assert_int_equal(plant(1, 300, 16), 0);
+	assert_non_null(trap_only_code_at(&traps, at(300)));
+	/* another one in its place: refused, it was never written; planted, it was */
+	trap_forget(&traps, mem, 1);
+	s.bytes[1] ^= 1;
+	assert_int_equal(trap_plant(&traps, mem, 2, &s), -EILSEQ);
+	assert_ptr_equal(trap_only_code_at(&traps, at(300)), &traps.all[0].site);
+	trap_forget(&traps, mem, 2);
+	assert_int_equal(pwrite(mem, &s.bytes[1], 1, (off_t)at(301)), 1);
+	assert_int_equal(trap_plant(&traps, mem, 3, &s), 0);
+	assert_null(trap_only_code_at(&traps, at(300)));
+	assert_true(trap_was_ever_at(&traps, at(300)));
+}
+
 /* --- numbers --- */
 
 static void forgotten(void **state)
@@ -1073,6 +1099,7 @@ int main(void)
 		cmocka_unit_test_setup(a_copy_made_before_their_numbers_were_others, setup),
 		cmocka_unit_test_setup(a_copy_where_little_is_mapped, setup),
 		cmocka_unit_test_setup(a_copy_with_a_step_of_one_that_is_gone, setup),
+		cmocka_unit_test_setup(what_a_copy_has_there, setup),
 		cmocka_unit_test_setup(forgotten, setup),
 		cmocka_unit_test_setup(forgotten_but_there, setup),
 		cmocka_unit_test_setup(a_refused_number_is_free_once_forgotten, setup),

@@ -5,12 +5,16 @@
  *	open		dlopen; its constructor allocates once
  *	call N		N allocations; all but the last are released
  *	close		dlclose
+ *	copy N		a child, a copy of this, that does so when it is sent SIGUSR1; nobody else waits for that: {"child": pid}
+ *	status		when it has ended: {"status": as of wait}
  *	end		{"allocs", "frees", "opens"}: what plug_malloc and plug_free were called for
  *
- * Each order is answered with {"done": true}, so that a test knows where we are.
+ * Each other order is answered with {"done": true}, so that a test knows where we are.
  */
 #include <dlfcn.h>
 #include <libgen.h>
+#include <signal.h>
+#include <sys/wait.h>
 
 #include "victim.h"
 
@@ -53,21 +57,51 @@ static void call_plug(struct plug *plug, int n)
 	}
 }
 
+static pid_t copy(struct plug *plug, int n)
+{
+	sigset_t usr1, before;
+	pid_t child;
+	int sig;
+
+	sigemptyset(&usr1);
+	sigaddset(&usr1, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &usr1, &before);
+	child = fork();
+	if (child == 0) {
+		sigwait(&usr1, &sig);
+		call_plug(plug, n);
+		_exit(0);
+	}
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return child;
+}
+
+static void obey(struct plug *plug, const char *line, const char *program)
+{
+	if (strcmp(line, "open") == 0)
+		open_plug(plug, program);
+	else if (strncmp(line, "call ", 5) == 0)
+		call_plug(plug, atoi(line + 5));
+	else if (strcmp(line, "close") == 0)
+		dlclose(plug->handle);
+	printf("{\"done\": true}\n");
+}
+
 int main(int argc, char **argv)
 {
 	struct plug plug = { 0 };
+	int status = -1;
 	char line[ORDER_MAX];
 
 	(void)argc;
 	victim_ready();
 	while (strcmp(victim_order(line), "end") != 0) {
-		if (strcmp(line, "open") == 0)
-			open_plug(&plug, argv[0]);
-		else if (strncmp(line, "call ", 5) == 0)
-			call_plug(&plug, atoi(line + 5));
-		else if (strcmp(line, "close") == 0)
-			dlclose(plug.handle);
-		printf("{\"done\": true}\n");
+		if (strncmp(line, "copy ", 5) == 0)
+			printf("{\"child\": %d}\n", (int)copy(&plug, atoi(line + 5)));
+		else if (strcmp(line, "status") == 0 && wait(&status) > 0)
+			printf("{\"status\": %d}\n", status);
+		else
+			obey(&plug, line, argv[0]);
 		fflush(stdout);
 	}
 	printf("{\"allocs\": %lu, \"frees\": %lu, \"opens\": %lu}\n", plug.allocs, plug.frees, plug.opens);

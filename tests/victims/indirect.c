@@ -13,10 +13,12 @@
  * {"allocs", "frees", "live_blocks", "live_bytes", "left": calls that never
  * returned, "calls": {function: n}}. "copy N" has a child, a copy of this, do N of
  * those that must be stepped: {"child": pid}, and when it has ended {"status": as of wait}.
+ * "own N" has it handle SIGTRAP, and run an int3 of its own before SIGUSR1 is sent to it, one then, and one after these N: its status is 0 if all three came.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <sys/wait.h>
 
 #include "victim.h"
@@ -264,17 +266,56 @@ static void go(int rounds)
 	print();
 }
 
-static void copy(int rounds)
+static void use_sse_often(int rounds)
 {
-	int status = -1;
-	pid_t child = fork();
+	my_pool = &workers[0].pool;
+	for (int i = 0; i < rounds; i++)
+		use_sse(&workers[0], i % 2);
+}
 
-	if (child == 0) {
-		my_pool = &workers[0].pool;
-		for (int i = 0; i < rounds; i++)
-			use_sse(&workers[0], i % 2);
-		_exit(0);
-	}
+static int copied(int rounds)
+{
+	use_sse_often(rounds);
+	return 0;
+}
+
+static volatile sig_atomic_t own;
+
+static void on_own(int sig)
+{
+	(void)sig;
+	own++;
+}
+
+static int copied_with_own(int rounds)
+{
+	sigset_t usr1;
+	int sig;
+
+	sigemptyset(&usr1);
+	sigaddset(&usr1, SIGUSR1);
+	signal(SIGTRAP, on_own);
+	__asm__ volatile("int3");
+	sigwait(&usr1, &sig);
+	__asm__ volatile("int3");
+	use_sse_often(rounds);
+	__asm__ volatile("int3");
+	return own == 3 ? 0 : 4;
+}
+
+static void copy(int (*what)(int rounds), int rounds)
+{
+	sigset_t usr1, before;
+	int status = -1;
+	pid_t child;
+
+	sigemptyset(&usr1);
+	sigaddset(&usr1, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &usr1, &before);
+	child = fork();
+	if (child == 0)
+		_exit(what(rounds));
+	sigprocmask(SIG_SETMASK, &before, NULL);
 	printf("{\"child\": %d}\n", (int)child);
 	fflush(stdout);
 	waitpid(child, &status, 0);
@@ -291,7 +332,9 @@ int main(void)
 		if (strncmp(line, "go ", 3) == 0)
 			go(atoi(line + 3));
 		else if (strncmp(line, "copy ", 5) == 0)
-			copy(atoi(line + 5));
+			copy(copied, atoi(line + 5));
+		else if (strncmp(line, "own ", 4) == 0)
+			copy(copied_with_own, atoi(line + 4));
 	printf("{\"ended\": true}\n");
 	return 0;
 }
