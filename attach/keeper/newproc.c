@@ -98,7 +98,7 @@ bool newproc_first_stop(struct keeper *k, struct tracee *t)
 		t->unclean = true;
 		/* we leave, and it is let go as it is */
 		if (k->leaving)
-			atomic_fetch_add(&k->shared->unlifted, 1);
+			atomic_fetch_add(&k->shared->uncleaned, 1);
 		return true;
 	}
 	let_copy_go(k, t);

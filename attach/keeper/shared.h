@@ -134,6 +134,7 @@ struct shared {
 	_Atomic uint64_t left_ns;	/* CLOCK_MONOTONIC when the traps were lifted */
 	_Atomic uint64_t blind_ns;	/* since when nothing was recorded any more: left_ns, or earlier if hits were being dropped */
 	_Atomic uint32_t unlifted;	/* traps that could not be lifted */
+	_Atomic uint32_t uncleaned;	/* copies of the memory that were let go with traps, as they could not be cleaned */
 
 	/* with a budget (budget.h) */
 	_Atomic uint64_t spent_ns;	/* how long threads stood stopped, together, with what stopping and going on take */

@@ -205,6 +205,24 @@ def test_copy_whose_module_is_unloaded(victim, attach):
     target.end()
 
 
+UNCLEANED = "1 forked processes could not be cleaned"
+
+
+def test_copy_that_cannot_be_cleaned_as_we_leave(victim, attach):
+    """Nothing can be done for it any more: that is said, and the target itself is whole."""
+    target = victim("indirect")
+    run = attach(target, *STEPPED)
+    child = copy_without_files(target, run, 10)
+    wait_for(lambda: state_letters(child) == {"t"}, "the copy stands at a trap")
+    run.interrupt()
+    assert run.wait() == 0, run.said()
+    notes = report(run)["notes"]
+    assert [n for n in notes if UNCLEANED in n] and not [n for n in notes if "could not be lifted" in n], notes
+    assert_says(run.err.text(), UNCLEANED)
+    assert_untouched(target)
+    target.end()
+
+
 # --- an ordinary user ---
 
 def test_no_locked_memory(ordinary, victim, watch):

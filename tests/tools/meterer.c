@@ -246,6 +246,7 @@ int main(int argc, char **argv)
 		repair(&m);
 	drain(&m);
 	tell(&m);
-	printf("{\"left\": %d, \"unlifted\": %u, \"r\": %d}\n", (int)atomic_load(&m.link.shared->left), atomic_load(&m.link.shared->unlifted), r);
+	printf("{\"left\": %d, \"unlifted\": %u, \"uncleaned\": %u, \"r\": %d}\n", (int)atomic_load(&m.link.shared->left),
+	       atomic_load(&m.link.shared->unlifted), atomic_load(&m.link.shared->uncleaned), r);
 	return r < 0;
 }

@@ -8,6 +8,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <sys/resource.h>
 
 #include <cmocka.h>
 
@@ -88,12 +89,40 @@ static void a_hold_that_comes_late(void **state)
 	assert_left(EXITED(0));
 }
 
+/* Its maker stands where it has forked, and it was not seen yet: it has our trap in its memory. */
+static void a_copy_that_is_just_born(void **state)
+{
+	(void)state;
+	await_stop(watched(child_forks)->tid);
+	leave(keeper, LEFT_ASKED);
+	assert_int_equal(keeper->shared->uncleaned, 0);
+	assert_left(EXITED(42));
+}
+
+/* No more files: its memory cannot be opened. Nobody will try again. */
+static void a_copy_that_cannot_be_cleaned(void **state)
+{
+	struct rlimit files, none;
+
+	(void)state;
+	await_stop(watched(child_forks)->tid);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
+	none = (struct rlimit){ 0, files.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	leave(keeper, LEFT_ASKED);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
+	assert_int_equal(keeper->shared->uncleaned, 1);
+	assert_left(EXITED(7));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_that_is_held),
 		cmocka_unit_test(one_that_ran_into_a_trap),
 		cmocka_unit_test(a_hold_that_comes_late),
+		cmocka_unit_test(a_copy_that_is_just_born),
+		cmocka_unit_test(a_copy_that_cannot_be_cleaned),
 	};
 
 	return cmocka_run_group_tests(tests, child_prepare, NULL);

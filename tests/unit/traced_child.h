@@ -176,4 +176,16 @@ static inline int child_calls(void)
 	return f.call();
 }
 
+/* A copy of it that calls: 42, if that goes well. */
+static inline int child_forks(void)
+{
+	pid_t copy = fork();
+	int status = -1;
+
+	if (copy == 0)
+		_exit(child_calls());
+	waitpid(copy, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 7;
+}
+
 #endif
