@@ -28,21 +28,25 @@ static void say_failed(const char *what, int r)
 		log_warn_errno(r, "%s", what);
 }
 
-bool watch_modules(struct watch *w)
+/* Traps for the modules as they are known now, unless something has failed before (@r). */
+static void plant_anew(struct watch *w, int r, const char *failed)
 {
-	int r = modules_refresh(w->modules, false);
-	bool known;
-
-	if (r == 0)
-		r = planting_forget_gone(w->planting);
-	known = r == 0;
 	if (r == 0)
 		r = planting_plan(w->planting);
 	if (r == 0)
 		r = planting_plant(w->planting);
-	say_failed("cannot follow the change of modules", r);
+	say_failed(failed, r);
 	backtrace_modules_changed(w->backtrace);
-	return known;
+}
+
+bool watch_modules(struct watch *w)
+{
+	int r = modules_refresh(w->modules, false);
+
+	if (r == 0)
+		r = planting_forget_gone(w->planting);
+	plant_anew(w, r, "cannot follow the change of modules");
+	return r == 0;
 }
 
 static void on_return_wanted(struct watch *w, const struct record_hit *hit)
@@ -68,12 +72,7 @@ static void on_first_exec(struct watch *w)
 	r = modules_refresh(w->modules, true);
 	if (r == 0)
 		r = planting_plan_linker(w->planting);
-	if (r == 0)
-		r = planting_plan(w->planting);
-	if (r == 0)
-		r = planting_plant(w->planting);
-	say_failed("cannot watch the program's start", r);
-	backtrace_modules_changed(w->backtrace);
+	plant_anew(w, r, "cannot watch the program's start");
 	w->begin(w->begin_ctx);
 	w->started = true;
 }
