@@ -88,6 +88,13 @@ static void assert_lifts(uint32_t lifted, uint32_t left, const uint8_t *then)
 		assert_memory_equal(page, then, PAGE);
 }
 
+/* Whatever is @there is not ours. */
+static void assert_left_alone(const uint8_t *there)
+{
+	map_page(there);
+	assert_lifts(0, 0, there);
+}
+
 static void what_stands(void **state)
 {
 	(void)state;
@@ -108,8 +115,7 @@ static void what_does_not(void **state)
 	l.planted[1] = false;
 	memcpy(theirs, file, PAGE);
 	theirs[200] = INT3;
-	map_page(theirs);
-	assert_lifts(0, 0, theirs);
+	assert_left_alone(theirs);
 }
 
 /* The instruction that was put into padding, right behind the trap, stays: a thread may be there. */
@@ -141,15 +147,12 @@ static void something_else_by_now(void **state)
 	for (uint32_t i = 0; i < PAGE; i++)
 		other[i] = ~file[i];
 	other[100] = INT3;
-	map_page(other);
-	assert_lifts(0, 0, other);
+	assert_left_alone(other);
 	memset(other, INT3, PAGE);
-	map_page(other);
-	assert_lifts(0, 0, other);
+	assert_left_alone(other);
 	assert_int_equal(munmap(page, PAGE), 0);
 	assert_lifts(0, 0, NULL);
-	map_page(file);
-	assert_lifts(0, 0, file);
+	assert_left_alone(file);
 }
 
 /* Somebody else has changed the code nearby: ours is there all the same. */

@@ -7,14 +7,7 @@
  * entry, realloc's entry and exit, posix_memalign both as a wrapper and as a
  * function with traps of its own, a scope's begin and end.
  */
-#include "attach/tally.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tally_example.h"
 
 enum {
 	MALLOC_RET = 3, MALLOC_ENTRY, MALLOC_AFTER, CALLOC_RET, FREE, REALLOC, REALLOC_RET, MEMALIGN, MEMALIGN_RET,
@@ -36,21 +29,9 @@ static const char *const rule_texts[PROBES] = {
 	[P_UNTIL] = "until end",
 };
 
-static struct rule rules[PROBES];
-
 #define WRAPPER_LO 0x7000ull
 #define WRAPPER_HI 0x7100ull
 
-static struct shared *shared;
-static struct link link_;
-static struct planting planting;
-static struct probe probes[PROBES];
-static struct recorder recorder;
-static struct scope whose;
-static const struct option_list nobody;
-static struct rule_family family = { .name = "libc", .noun = "block" };
-static const struct ruleset set = { .families = &family, .nfamilies = 1 };
-static struct tally tally;
 static const struct record_hit blank;
 
 /* Where the thread is that calls. */
@@ -123,46 +104,24 @@ static int stack_of(void *ctx, const struct record_hit *hit, const struct site *
 	return 0;
 }
 
-static void start(size_t nrules)
+static void start(uint32_t nrules)
 {
-	planting.set = &set;
-	planting.rules = rules;
-	planting.nrules = nrules;
 	nstacks = 0;
-	assert_int_equal(recorder_init(&recorder), 0);
-	scope_init(&whose, 1, NULL, &nobody, &nobody);
-	assert_int_equal(tally_init(&tally, &planting, &recorder, &whose, stack_of, &stacks), 0);
+	example_begin(nrules, stack_of, &stacks);
 }
 
 static int setup(void **state)
 {
 	(void)state;
-	memset(shared->sites, 0, sizeof(shared->sites[0]) * SITES);
-	memset(&planting, 0, sizeof(planting));
-	for (int i = 0; i < PROBES; i++)
-		assert_int_equal(rule_parse(rule_texts[i], &rules[i], &(struct rule_error){ 0 }), 0);
-	for (int i = 0; i < PROBES; i++)
-		probes[i] = (struct probe){ .rule = &rules[i], .kind = PLAN_EXITS };
+	family = (struct rule_family){ .name = "libc", .noun = "block" };
+	example_plan(rule_texts, PROBES);
 	probes[P_WRAPPER].kind = PLAN_WRAPPER;
 	probes[P_WRAPPER].body = (struct code_range){ WRAPPER_LO, WRAPPER_HI };
-	link_.shared = shared;
-	planting.link = &link_;
-	planting.probes = probes;
-	planting.nprobes = PROBES;
 	put_sites();
 	now.tid = 1;
 	now.caller = 0x401000;
 	now.time_ns = 5000;
 	start(P_FROM); /* no scopes */
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	tally_fini(&tally);
-	scope_fini(&whose);
-	recorder_fini(&recorder);
 	return 0;
 }
 
@@ -847,9 +806,7 @@ static void counted_between_from_and_until(void **state)
 	struct made unread = memalign_ends(0, 0xd000, false);
 
 	(void)state;
-	tally_fini(&tally);
-	scope_fini(&whose);
-	recorder_fini(&recorder);
+	example_end();
 	start(PROBES); /* with FROM among the rules counting waits for it */
 	assert_false(tally.counting);
 	malloc_hit(0xa000, 24);
@@ -933,9 +890,7 @@ static void released_within_an_allocation(void **state)
 static void older_than_the_scope(void **state)
 {
 	(void)state;
-	tally_fini(&tally);
-	scope_fini(&whose);
-	recorder_fini(&recorder);
+	example_end();
 	start(PROBES);
 	malloc_hit(0xa000, 24);
 	free_hit(0xa000);
@@ -1027,20 +982,6 @@ static void reallocs_of_what_others_took(void **state)
 	assert_hits(P_REALLOC, 2);
 }
 
-static int open_all(void **state)
-{
-	(void)state;
-	shared = calloc(1, sizeof(*shared));
-	return !shared;
-}
-
-static int close_all(void **state)
-{
-	(void)state;
-	free(shared);
-	return 0;
-}
-
 int main(void)
 {
 #define tally_test(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -1083,5 +1024,5 @@ int main(void)
 		tally_test(reallocs_of_what_others_took),
 	};
 
-	return cmocka_run_group_tests(tests, open_all, close_all);
+	return cmocka_run_group_tests(tests, example_open, example_close);
 }

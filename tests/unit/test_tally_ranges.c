@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* tally_ranges: calls of mmap and the like, made by hand, and which ranges are held by whom, as the ledger has it. */
-#include "attach/tally.h"
+#include "tally_example.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-
-#include <cmocka.h>
 
 enum { SBRK = 3, MMAP, MPROTECT, MREMAP_ENTRY, MREMAP, MUNMAP, SITES };
 enum { P_SBRK, P_MMAP, P_MPROTECT, P_MREMAP, P_MUNMAP, PROBES };
@@ -25,18 +19,6 @@ static const char *const rule_texts[PROBES] = {
 #define RW (PROT_READ | PROT_WRITE)
 #define A 0x10000ull
 #define B 0x50000ull
-
-static struct rule rules[PROBES];
-static struct shared *shared;
-static struct link link_;
-static struct planting planting;
-static struct probe probes[PROBES];
-static struct recorder recorder;
-static struct scope whose;
-static const struct option_list nobody;
-static struct rule_family family = { .name = "growth", .noun = "range", .ranges = true };
-static const struct ruleset set = { .families = &family, .nfamilies = 1 };
-static struct tally tally;
 
 /* The number of the stack that calls; the thread; the time. */
 static struct {
@@ -62,13 +44,8 @@ static void put_site(uint32_t site, uint32_t probe, uint16_t flags)
 static int setup(void **state)
 {
 	(void)state;
-	memset(&planting, 0, sizeof(planting));
-	for (int i = 0; i < PROBES; i++) {
-		assert_int_equal(rule_parse(rule_texts[i], &rules[i], &(struct rule_error){ 0 }), 0);
-		probes[i] = (struct probe){ .rule = &rules[i], .kind = PLAN_EXITS };
-	}
-	link_.shared = shared;
-	planting = (struct planting){ .link = &link_, .probes = probes, .nprobes = PROBES, .set = &set, .rules = rules, .nrules = PROBES };
+	family = (struct rule_family){ .name = "growth", .noun = "range", .ranges = true };
+	example_plan(rule_texts, PROBES);
 	put_site(SBRK, P_SBRK, SITE_EXIT);
 	put_site(MMAP, P_MMAP, SITE_EXIT);
 	put_site(MPROTECT, P_MPROTECT, SITE_EXIT);
@@ -78,17 +55,7 @@ static int setup(void **state)
 	now.stack = 1;
 	now.tid = 1;
 	now.time_ns = 1000;
-	assert_int_equal(recorder_init(&recorder), 0);
-	scope_init(&whose, 1, NULL, &nobody, &nobody);
-	return tally_init(&tally, &planting, &recorder, &whose, stack_of, NULL);
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	tally_fini(&tally);
-	scope_fini(&whose);
-	recorder_fini(&recorder);
+	example_begin(PROBES, stack_of, NULL);
 	return 0;
 }
 
@@ -354,12 +321,6 @@ int main(void)
 		cmocka_unit_test_setup_teardown(an_older_one_is_resized, setup, teardown),
 		cmocka_unit_test_setup_teardown(nonsense_is_survived, setup, teardown),
 	};
-	int failed;
 
-	shared = calloc(1, sizeof(*shared));
-	if (!shared)
-		return 1;
-	failed = cmocka_run_group_tests(tests, NULL, NULL);
-	free(shared);
-	return failed;
+	return cmocka_run_group_tests(tests, example_open, example_close);
 }
