@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* budget: when a thread may be held, and what is kept in reserve. What stops cost by the kernel's account is tests/live/test_budget.py's. */
+/* budget: when a thread may be held, what is kept in reserve, and what is spare. What stops cost by the kernel's account is tests/live/test_budget.py's. */
 #include "attach/keeper/budget.h"
 
 #include <setjmp.h>
@@ -58,6 +58,11 @@ static int teardown(void **state)
 static void charge(uint64_t ns, enum budget_for what)
 {
 	budget_charge(k, keeper_clock_ns() - ns, what);
+}
+
+static void be_full(void)
+{
+	k->budget.spending.purse_ns = k->budget.spending.purse_most_ns;
 }
 
 static uint32_t left_for_holds(void)
@@ -166,10 +171,68 @@ static void what_comes_after_closing_is_remembered(void **state)
 	}
 	charge(20 * MS, BUDGET_ATTACHED);	/* closing would not have spared it */
 	k->budget.burst_ns = 0;
-	k->budget.spending.purse_ns = k->budget.spending.purse_most_ns;
+	be_full();
 	assert_true(budget_round(k));
 	assert_true(k->budget.open);
 	assert_in_range(k->budget.most_burst_ns, 10 * MS, 15 * MS);
+}
+
+static int64_t spare(bool late)
+{
+	struct turns_purse purse;
+
+	budget_spare(k, late, &purse);
+	return purse.spare_ns;
+}
+
+/* And what has come in since: 2 ms in 0.3 s. */
+static void assert_near(int64_t ns, int64_t expected_ns)
+{
+	assert_true(ns >= expected_ns - 1 && ns < expected_ns + 2 * (int64_t)MS);
+}
+
+/* Rounds that can wait have the upper half of the purse; those that have waited for too long all but the largest burst. */
+static void what_rounds_that_wait_may_have(void **state)
+{
+	const int64_t most = PROMISE_NS / 3, burst = 6 * MS;
+	struct turns_purse purse;
+
+	(void)state;
+	k->budget.most_burst_ns = burst;
+	budget_spare(k, false, &purse);
+	assert_int_equal(purse.most_ns, most - (most + burst) / 2);
+	assert_int_equal(purse.stop_ns, k->budget.meters_ns);
+	assert_int_equal(purse.ppm, 6666);	/* two thirds of what was promised */
+	assert_near(spare(false), most - (most + burst) / 2);
+	assert_near(spare(true), most - burst);
+	k->budget.spending.purse_ns -= 20 * MS;
+	assert_near(spare(false), most - (most + burst) / 2 - 20 * (int64_t)MS);
+	assert_near(spare(true), most - burst - 20 * (int64_t)MS);
+	/* a burst like no purse can hold: a quarter of it is theirs all the same, once they are late */
+	be_full();
+	k->budget.most_burst_ns = PROMISE_NS;
+	budget_spare(k, true, &purse);
+	assert_int_equal(purse.most_ns, most - most * 3 / 4);
+}
+
+/* A full purse is none when the last ten seconds have cost nearly what was promised: what must be left there is left by them, too. */
+static void nor_more_than_is_missing_to_the_promise(void **state)
+{
+	const int64_t most = PROMISE_NS / 3, margin = PROMISE_NS / 10;
+	int64_t room;
+
+	(void)state;
+	charge(80 * MS, BUDGET_METERS);
+	k->budget.most_burst_ns = MS;
+	be_full();
+	room = spending_room(&k->budget.spending, keeper_clock_ns()) - margin - most / 8;
+	assert_in_range(room, 4 * MS, 6 * MS);
+	assert_int_equal(spare(false), room);
+	assert_int_equal(spare(true), room);
+	charge(10 * MS, BUDGET_METERS);
+	k->budget.most_burst_ns = MS;
+	be_full();
+	assert_true(spare(true) < 0);
 }
 
 int main(void)
@@ -183,6 +246,8 @@ int main(void)
 		budget_test(how_long_one_waits),
 		budget_test(a_margin_is_left),
 		budget_test(what_comes_after_closing_is_remembered),
+		budget_test(what_rounds_that_wait_may_have),
+		budget_test(nor_more_than_is_missing_to_the_promise),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
