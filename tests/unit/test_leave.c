@@ -5,6 +5,7 @@
  */
 #include "attach/keeper/leave.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -115,6 +116,22 @@ static void a_copy_that_cannot_be_cleaned(void **state)
 	assert_left(EXITED(7));
 }
 
+/* In the target the trap's module was unloaded meanwhile, and of what came to its place nothing could be trapped. The copy goes on where it stands. */
+static void a_copy_at_what_is_refused_by_now(void **state)
+{
+	struct tracee *t = watched(child_calls);
+	struct site other = child_site(0);
+
+	(void)state;
+	await_stop(t->tid);
+	t->guest = t->unclean = true;
+	keeper->others = 1;
+	trap_forget(&keeper->traps, keeper->mem, 0);
+	other.bytes[1] ^= 1;
+	assert_int_equal(trap_plant(&keeper->traps, keeper->mem, 1, &other), -EILSEQ);
+	assert_left(EXITED(42));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -123,6 +140,7 @@ int main(void)
 		cmocka_unit_test(a_hold_that_comes_late),
 		cmocka_unit_test(a_copy_that_is_just_born),
 		cmocka_unit_test(a_copy_that_cannot_be_cleaned),
+		cmocka_unit_test(a_copy_at_what_is_refused_by_now),
 	};
 
 	return cmocka_run_group_tests(tests, child_prepare, NULL);
