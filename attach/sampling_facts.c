@@ -25,7 +25,7 @@ static void put_stack(struct recorder *r, const struct sampling_sites *sites, co
 		.site_seen = site->records, .site_hits = sums->hits, .rounds = sums->rounds, .full = sums->full, .exposed_us = sums->exposed_us,
 		.hits2 = sums->hits2, .hits_exposed = sums->hits_exposed, .exposed2 = sums->exposed2,
 		.standing = site->number != SAMPLING_NONE && !site->quota, .nsteps = MMT_SAMPLE_STEPS,
-		.late_exposed_us = sampling_spans_surely_late(&site->exposed, age_ns),
+		.late_exposed_us = sampling_spans_surely_late(&site->exposed, age_ns), .missed = sums->missed, .stood_us = sums->stood_us,
 	};
 	for (unsigned i = 0; i < MMT_SAMPLE_STEPS; i++)
 		its.steps[i] = (struct fact_step){ steps[i].at_risk, steps[i].gone, steps[i].unknown };

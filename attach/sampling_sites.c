@@ -71,6 +71,8 @@ static void add_sums(struct meter_sums *to, const struct meter_sums *more)
 	to->hits2 += more->hits2;
 	to->hits_exposed += more->hits_exposed;
 	to->exposed2 += more->exposed2;
+	to->missed += more->missed;
+	to->stood_us += more->stood_us;
 }
 
 void sampling_sites_sums(const struct sampling_sites *s, const struct sampling_site *site, struct meter_sums *out)
@@ -98,6 +100,8 @@ static void count_anew(struct sampling_sites *s, struct sampling_site *site)
 	site->before.hits2 -= now.hits2;
 	site->before.hits_exposed -= now.hits_exposed;
 	site->before.exposed2 -= now.exposed2;
+	site->before.missed -= now.missed;
+	site->before.stood_us -= now.stood_us;
 	site->exposed = (struct sampling_spans){ 0 };
 	site->exposed_us = 0;
 	site->records = 0;

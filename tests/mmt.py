@@ -52,7 +52,7 @@ INFO = {
     "VERDICTS": "look flags why_not:text allocator:text expected_ns had_ns bytes threads not_stopped judged passed sums:sums doubts:texts",
     "JUDGED": "verdict blocks:judged",
     "SAMPLE": "stack flags seen late_seen chunk_bytes site_seen site_hits rounds full exposed_us hits2 hits_exposed exposed2 steps:steps "
-              "+ late_exposed_us",
+              "+ late_exposed_us + missed + stood_us",
     "BUDGET": "promise_ppm spent_us wall_us worst_ppm closed closed_us sites sites_hit sites_settled candidates unfound",
 }
 RUN = {"ID": "id", "PIECE": "number", "START": "signed", "FRONTEND": "bytes", "MODE": "bytes", "WRITER": "bytes", "LAST": "number"}

@@ -286,6 +286,8 @@ static void get_sample(struct decoder *d, struct cursor *in, struct fact *f)
 		step->unknown = cursor_varint(in);
 	}
 	its->late_exposed_us = cursor_left(in) ? cursor_varint(in) : 0;
+	its->missed = cursor_left(in) ? cursor_varint(in) : 0;
+	its->stood_us = cursor_left(in) ? cursor_varint(in) : 0;
 	f->sample.its = its;
 }
 

@@ -86,6 +86,7 @@ struct fact_sample {
 	uint32_t nsteps;
 	struct fact_step steps[MMT_SAMPLE_STEPS];
 	uint64_t late_exposed_us;	/* of its site: for how long the trap stood in the last fifth of the run, at least */
+	uint64_t missed, stood_us;	/* hits that are not among those, as they came while a thread stood at a trap; and for how long one stood */
 };
 
 /* MMT_BUDGET: of a sampled run, until now; likewise. */

@@ -310,6 +310,7 @@ enum hit_result hit_serve(struct keeper *k, struct tracee *t)
 	metering_note(k, trap);
 	/* it ran into the trap before that was lifted */
 	if (k->traps.all[trap].state == TRAP_LIFTED) {
+		metering_miss(k, trap);
 		if (trap_lift_found(&k->traps, k->mem, trap) < 0)
 			keeper_record(k, RECORD_TROUBLE, 0, t->tid, TROUBLE_LIFT, EIO);
 		return put_back(k, t, &before, &regs);

@@ -27,6 +27,8 @@ static void copy(const struct meter *m, struct meter_sums *out)
 	out->hits2 = look(&m->hits2);
 	out->hits_exposed = look(&m->hits_exposed);
 	out->exposed2 = look(&m->exposed2);
+	out->missed = look(&m->missed);
+	out->stood_us = look(&m->stood_us);
 }
 
 void meter_read(const struct meter *m, struct meter_sums *out)
@@ -62,6 +64,8 @@ static void write_all(struct meter *m, const struct meter_sums *s)
 	put(&m->hits2, s->hits2);
 	put(&m->hits_exposed, s->hits_exposed);
 	put(&m->exposed2, s->exposed2);
+	put(&m->missed, s->missed);
+	put(&m->stood_us, s->stood_us);
 	atomic_store_explicit(&m->version, version + 2, memory_order_release);
 }
 
@@ -77,6 +81,16 @@ void meter_add(struct meter *m, uint64_t hits, uint64_t exposed_us, bool full)
 	s.hits2 += hits * hits;
 	s.hits_exposed += hits * exposed_us;
 	s.exposed2 += exposed_us * exposed_us;
+	write_all(m, &s);
+}
+
+void meter_miss(struct meter *m, uint64_t hits, uint64_t stood_us)
+{
+	struct meter_sums s;
+
+	copy(m, &s);
+	s.missed += hits;
+	s.stood_us += stood_us;
 	write_all(m, &s);
 }
 

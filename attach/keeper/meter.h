@@ -13,6 +13,9 @@
  * trap stood, but for how long the target would have taken to come as far (pace.h), and hits while another thread stood because of us are
  * not counted. So a thread that is stopped at each allocation is not taken for a slow one. Every hit that is served has its record, also one
  * that is not counted here.
+ *
+ * Not to count them is right where threads come each by itself. Where they meet and then go the same way, all come at once, and one is counted: so it is
+ * noted how many were not (report/estimate.c).
  */
 #ifndef MM_METER_H
 #define MM_METER_H
@@ -36,12 +39,15 @@ struct meter {
 	_Atomic uint64_t full;		/* ended by the quota */
 	_Atomic uint64_t hits, exposed_us;
 	_Atomic uint64_t hits2, hits_exposed, exposed2;	/* sums of h*h, h*e, e*e over stretches, e in µs */
+	_Atomic uint64_t missed;	/* hits that are not counted, as somebody stood; */
+	_Atomic uint64_t stood_us;	/* for how long somebody did, in stretches with hits */
 };
 
 struct meter_sums {
 	uint64_t rounds, full;
 	uint64_t hits, exposed_us;
 	uint64_t hits2, hits_exposed, exposed2;
+	uint64_t missed, stood_us;
 };
 
 /* For the controller: all as of one moment. */
@@ -49,6 +55,9 @@ void meter_read(const struct meter *m, struct meter_sums *out);
 
 /* For the keeper: a stretch is over. */
 void meter_add(struct meter *m, uint64_t hits, uint64_t exposed_us, bool full);
+
+/* For the keeper: so many hits were not counted, somebody stood for so long. */
+void meter_miss(struct meter *m, uint64_t hits, uint64_t stood_us);
 
 /* For the keeper: the number is another site's from now on; what the controller has set stays. */
 void meter_clear(struct meter *m);

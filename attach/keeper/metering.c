@@ -378,6 +378,15 @@ bool metering_hit(struct keeper *k, uint32_t trap)
 	return true;
 }
 
+void metering_miss(struct keeper *k, uint32_t trap)
+{
+	uint8_t state = metered_at(k, trap)->state;
+
+	/* one that has ended a calm had not come with others: a moment later it would have found nothing */
+	if (state != METERED_NOT && state != METERED_STANDING && !k->budget.counts)
+		meter_miss(&k->shared->meters[trap], 1, 0);
+}
+
 void metering_stepped(struct keeper *k, uint32_t trap)
 {
 	const struct trap *t = &k->traps.all[trap];

@@ -80,6 +80,9 @@ void metering_note(struct keeper *k, uint32_t trap);
 /* A thread was stopped by @trap, which stands. true: it is lifted now. */
 bool metering_hit(struct keeper *k, uint32_t trap);
 
+/* A thread had run into @trap before that was lifted: it is not counted. */
+void metering_miss(struct keeper *k, uint32_t trap);
+
 /* A step in place over @trap is over: it does not stand again, if nothing may be planted now. */
 void metering_stepped(struct keeper *k, uint32_t trap);
 

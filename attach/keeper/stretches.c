@@ -59,6 +59,14 @@ static uint64_t worth_ns(struct keeper *k, const struct metered *m, bool full, u
 	return pace_worth(&k->metering.pace, &s, pace_now(k), hits);
 }
 
+/* For how long of it somebody has stood. */
+static uint64_t stood_ns(const struct keeper *k, const struct metered *m)
+{
+	uint64_t now = keeper_clock_ns();
+
+	return since(now - m->began_ns, since(calm_ns(&k->budget.calm, now), m->began_calm_ns));
+}
+
 void stretches_end(struct keeper *k, uint32_t i, bool full)
 {
 	struct metered *m = &k->metering.all[i];
@@ -70,4 +78,6 @@ void stretches_end(struct keeper *k, uint32_t i, bool full)
 	if (full)
 		m->hot = exposed_ns < m->hits * PACE_HOT_NS;
 	meter_add(&k->shared->meters[i], hits, exposed_ns / 1000, full);
+	if (m->hits)
+		meter_miss(&k->shared->meters[i], m->hits - hits, stood_ns(k, m) / 1000);
 }

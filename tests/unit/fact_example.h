@@ -33,7 +33,7 @@ static const struct fact_look example_looks[] = {
 static const struct fact_judged example_judged[] = { { MOST, 0, 0 }, { 0x5010, 3, MOST }, { 0x5028, MOST, 0 }, { 0, 0, 0 } };
 
 static const struct fact_sample example_samples[] = {
-	{ MOST, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, true, 3, { { MOST, 2, 1 }, { 0 }, { 3, 0, MOST } }, MOST },
+	{ MOST, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, true, 3, { { MOST, 2, 1 }, { 0 }, { 3, 0, MOST } }, MOST, 11, MOST },
 	{ .exposed2 = MOST, .nsteps = MMT_SAMPLE_STEPS, .steps = { [MMT_SAMPLE_STEPS - 1] = { 1, 2, 3 } } },
 	{ .standing = true },
 };

@@ -272,7 +272,8 @@ static void put_sample(struct run *r)
 	struct fact_sample its = {
 		.seen = sample_rnd(r, 1000), .chunk_bytes = sample_rnd(r, 99999), .site_seen = sample_rnd(r, 2000), .site_hits = sample_rnd(r, 2000),
 		.rounds = sample_rnd(r, 99), .exposed_us = sample_rnd(r, 1000000), .exposed2 = sample_rnd(r, 99999), .standing = sample_rnd(r, 2),
-		.nsteps = (uint32_t)sample_rnd(r, MMT_SAMPLE_STEPS + 1), .late_exposed_us = sample_rnd(r, 99999),
+		.nsteps = (uint32_t)sample_rnd(r, MMT_SAMPLE_STEPS + 1), .late_exposed_us = sample_rnd(r, 99999), .missed = sample_rnd(r, 99),
+		.stood_us = sample_rnd(r, 9999),
 	};
 	const struct fact_budget budget = { .promise_ppm = 10000, .spent_us = sample_rnd(r, 99), .wall_us = r->now, .unfound = sample_rnd(r, 9) };
 	struct fact f = info(MMT_BUDGET);

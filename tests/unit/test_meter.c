@@ -29,6 +29,22 @@ static void sums(void **state)
 	assert_int_equal(s.exposed2, 1000000 + 40000 + 25000000);
 }
 
+static void what_is_not_counted(void **state)
+{
+	struct meter m = { .quota = 4, .period_ms = 1000 };
+	struct meter_sums s;
+
+	(void)state;
+	meter_add(&m, 1, 1000, true);
+	meter_miss(&m, 3, 150);
+	meter_miss(&m, 1, 0);
+	meter_read(&m, &s);
+	assert_int_equal(s.rounds, 1);
+	assert_int_equal(s.hits, 1);
+	assert_int_equal(s.missed, 4);
+	assert_int_equal(s.stood_us, 150);
+}
+
 static void cleared_but_for_the_wishes(void **state)
 {
 	static const struct meter_sums none;
@@ -37,6 +53,7 @@ static void cleared_but_for_the_wishes(void **state)
 
 	(void)state;
 	meter_add(&m, 3, 1000, true);
+	meter_miss(&m, 1, 20);
 	meter_clear(&m);
 	meter_read(&m, &s);
 	assert_memory_equal(&s, &none, sizeof(s));
@@ -90,6 +107,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sums),
+		cmocka_unit_test(what_is_not_counted),
 		cmocka_unit_test(cleared_but_for_the_wishes),
 		cmocka_unit_test(left_odd),
 		cmocka_unit_test(of_one_moment),

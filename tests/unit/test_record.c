@@ -312,11 +312,13 @@ static const struct odd odd[] = {
 	ODD("\x1f\x08\x08\x00\x02\x00\x00\x00\x00\x00\x00", -EPROTO, ""),
 	ODD("\x1f\x0f\x26\x00\x00\x00\x00\x21" "123456789012345678901234567890123", -EPROTO, ""),
 	/* a sample: a flag and a number behind the steps are a newer version's; more steps than there may be, or than there are */
-	ODD("\x1f\x16\x14\x04\x7f\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x01\x0b\x0c\x0d" "new\x0c", 0,
-	    "31.22 @0 4 1: 1 2 3 4 5 6 7 8 9 10 11 110 11/12/13\n12.0 @0\n"),
-	/* one that does not say how long it was watched of late */
+	ODD("\x1f\x16\x17\x04\x7f\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x01\x0b\x0c\x0d" "\x0e\x0f\x10" "new\x0c", 0,
+	    "31.22 @0 4 1: 1 2 3 4 5 6 7 8 9 10 11 14 15 16 11/12/13\n12.0 @0\n"),
+	/* one that does not say what was missed; nor how long it was watched of late */
+	ODD("\x1f\x16\x12\x04\x01\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x01\x0b\x0c\x0d" "\x0e\x0c", 0,
+	    "31.22 @0 4 1: 1 2 3 4 5 6 7 8 9 10 11 14 0 0 11/12/13\n12.0 @0\n"),
 	ODD("\x1f\x16\x11\x04\x01\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x01\x0b\x0c\x0d" "\x0c", 0,
-	    "31.22 @0 4 1: 1 2 3 4 5 6 7 8 9 10 11 0 11/12/13\n12.0 @0\n"),
+	    "31.22 @0 4 1: 1 2 3 4 5 6 7 8 9 10 11 0 0 0 11/12/13\n12.0 @0\n"),
 	ODD("\x1f\x16\x0e\x04\x01\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x11", -EPROTO, ""),
 	ODD("\x1f\x16\x0e\x04\x01\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x01", -EPROTO, ""),
 	ODD("\x1f\x17\x0a\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a", -EPROTO, ""),
@@ -370,8 +372,8 @@ static const struct { struct fact fact; const char *bytes; size_t n; } by_hand[]
 	{ INFORMATION(STACK, .stack = { 2, 1, MMT_END_WHOLE, 4 }), BYTES("\x1f\x07\x04\x02\x01\x00\x04") },
 	{ INFORMATION(TAG, .tag = { 3, "char" }), BYTES("\x1f\x12\x06\x03\x05" "char") },
 	{ INFORMATION(SKIP, .skip = "read"), BYTES("\x1f\x13\x05\x05" "read") },
-	{ INFORMATION(SAMPLE, .sample = { 5, &(const struct fact_sample){ 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 128, true, 2, { { 9, 1, 0 }, { 8, 0, 2 } }, 12 } }),
-	  BYTES("\x1f\x16\x16\x05\x01\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x80\x01\x02\x09\x01\x00\x08\x00\x02\x0c") },
+	{ INFORMATION(SAMPLE, .sample = { 5, &(const struct fact_sample){ 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 128, true, 2, { { 9, 1, 0 }, { 8, 0, 2 } }, 12, 13, 14 } }),
+	  BYTES("\x1f\x16\x18\x05\x01\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x80\x01\x02\x09\x01\x00\x08\x00\x02\x0c\x0d\x0e") },
 	{ INFORMATION(BUDGET, .budget = &(const struct fact_budget){ 10000, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 }),
 	  BYTES("\x1f\x17\x0c\x90\x4e\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a") },
 };

@@ -178,6 +178,19 @@ static void how_long_it_was_watched_of_late(void **state)
 	assert_true(told()->late_exposed_us <= 20000000 && told()->late_exposed_us >= 17000000);
 }
 
+/* Also of hits that were not counted, as somebody stood. */
+static void what_was_missed(void **state)
+{
+	(void)state;
+	see(1);
+	tell(2, 5000, true);
+	assert_true(told()->missed == 0 && told()->stood_us == 0);
+	site.before.missed = 31;
+	site.before.stood_us = 1700;
+	tell(3, 6000, true);
+	assert_true(told()->missed == 31 && told()->stood_us == 1700);
+}
+
 int main(void)
 {
 #define facts_test(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -188,6 +201,7 @@ int main(void)
 		facts_test(what_is_forgotten_is_told_of_once),
 		facts_test(what_became_of_its_blocks),
 		facts_test(how_long_it_was_watched_of_late),
+		facts_test(what_was_missed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
