@@ -50,6 +50,18 @@ static bool in_bunches(const struct estimate_rounds *r, double phi)
 }
 
 /*
+ * Did far more come while somebody stood than the rate lets expect? Three times as many may, and as many as were counted besides: threads that wake together,
+ * by the clock, are all at work just then, and some of what they do before the first one is seen to stand goes for calm. The rate is told at half then, at
+ * worst. And some by chance: not eight out of nothing.
+ */
+static bool in_lockstep(const struct estimate_rounds *r)
+{
+	const double expected = (double)r->hits / (double)r->exposed_us * (double)r->stood_us;
+
+	return (double)r->missed > 3 * expected + (double)r->hits + 4 * sqrt(expected) + 8;
+}
+
+/*
  * Of the hits the part by which the rate is to be told. Hits that come evenly, as by a timer, make a round that the quota ends too short: it begins
  * anywhere between two hits and ends at one, three and a half distances for four hits. By chance one waits as long for the first as for the
  * others; in between that is (1 + v)/2 distances, where v is how much the distances vary. That is what the dispersion tells, less what it has
@@ -95,7 +107,7 @@ void estimate_rate(const struct estimate_rounds *r, uint64_t seen, struct estima
 	out->low = seen ? quantile_gamma(LOW, hits + 0.5) * phi * part / seconds : 0;
 	out->high = quantile_gamma(HIGH, hits + 0.5) * phi * part / seconds;
 	allow_for_stops(r, out);
-	out->at_least = seen && (double)r->full > CUT_SHARE * (double)r->rounds && in_bunches(r, phi);
+	out->at_least = seen && (((double)r->full > CUT_SHARE * (double)r->rounds && in_bunches(r, phi)) || in_lockstep(r));
 }
 
 void estimate_kept(const struct estimate *rate, double share, double share_low, double share_high, struct estimate *out)

@@ -9,7 +9,8 @@
  *	kept		rate x share that stays; the two intervals are put together on a log scale (MOVER), or where nothing stays, on the plain one
  *
  * Where hits come in bunches and rounds end in the middle of one, the rest of the bunch is never seen: the rate is then too low, nobody can
- * tell by how much, and it is marked `at_least`.
+ * tell by how much, and it is marked `at_least`. So it is where threads come in lockstep, of which one is counted: far more came while it stood than the rate
+ * lets expect.
  */
 #ifndef MM_ESTIMATE_H
 #define MM_ESTIMATE_H
@@ -22,6 +23,7 @@ struct estimate_rounds {
 	uint64_t rounds, full;		/* full: ended by the quota */
 	uint64_t hits, exposed_us;	/* sums of h, e */
 	uint64_t hits2, hits_exposed, exposed2;	/* of h*h, h*e, e*e */
+	uint64_t missed, stood_us;	/* hits that are not among them, as somebody stood stopped; for how long somebody did */
 };
 
 struct estimate {

@@ -30,7 +30,7 @@ static struct estimate rate_of(const struct fact_sample *its)
 {
 	const struct estimate_rounds rounds = {
 		.rounds = its->rounds, .full = its->full, .hits = its->site_hits, .exposed_us = its->exposed_us, .hits2 = its->hits2,
-		.hits_exposed = its->hits_exposed, .exposed2 = its->exposed2,
+		.hits_exposed = its->hits_exposed, .exposed2 = its->exposed2, .missed = its->missed, .stood_us = its->stood_us,
 	};
 	struct estimate e;
 

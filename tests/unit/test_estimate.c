@@ -174,6 +174,50 @@ static void bunches_that_the_quota_cuts(void **state)
 	assert_between(99, marked, 100);
 }
 
+/* So many hits as chance has them: the residuals' squares are the hits. */
+static struct estimate_rounds by_chance(uint64_t rounds, uint64_t full, uint64_t hits, uint64_t exposed_us)
+{
+	return (struct estimate_rounds){
+		.rounds = rounds, .full = full, .hits = hits, .exposed_us = exposed_us, .hits2 = hits + hits * hits / rounds,
+		.hits_exposed = hits * exposed_us / rounds, .exposed2 = exposed_us * exposed_us / rounds,
+	};
+}
+
+/* @r as it is but for what was missed. */
+static bool is_lower_bound(const struct estimate_rounds *r, uint64_t missed, uint64_t stood_us)
+{
+	struct estimate_rounds all = *r;
+	struct estimate e;
+
+	all.missed = missed;
+	all.stood_us = stood_us;
+	estimate_rate(&all, all.hits, &e);
+	return e.at_least;
+}
+
+/* Of four hits that come at once one is counted. Sums as they were seen of threads that meet, and of threads that only wake at the same time. */
+static void threads_in_lockstep(void **state)
+{
+	/* of bunches the rounds tell nothing: one hit in each */
+	const struct estimate_rounds hot = by_chance(20, 20, 20, 20000), once = by_chance(1, 0, 1, 1000000);
+	const struct estimate_rounds wakes = by_chance(30, 30, 85, 139488), counted = by_chance(60, 0, 6000, 60000000);
+
+	(void)state;
+	assert_false(is_lower_bound(&hot, 0, 0)); /* one thread, or a trace that does not know */
+	assert_false(is_lower_bound(&hot, 0, 4000));
+	assert_true(is_lower_bound(&hot, 60, 4000));
+	assert_true(is_lower_bound(&hot, 120, 2000));
+	/* where one stood for as long as nobody did, as many come */
+	assert_false(is_lower_bound(&hot, 20, 20000));
+	assert_false(is_lower_bound(&hot, 60, 20000));
+	/* eight of them, once */
+	assert_false(is_lower_bound(&once, 8, 50));
+	/* paced threads that all wake at each millisecond: told at 0.7 of the truth */
+	assert_false(is_lower_bound(&wakes, 35, 11106));
+	/* where hits are counted one by one, some that came when the trap was just lifted */
+	assert_false(is_lower_bound(&counted, 900, 600000));
+}
+
 static void nothing_seen(void **state)
 {
 	const struct estimate_rounds none = { 0 }, quiet = { .rounds = 60, .exposed_us = 60000000, .exposed2 = 60000000000000 };
@@ -196,7 +240,9 @@ static void nothing_seen(void **state)
 /* A stack's rate is its share of the site's hits. */
 static void one_stack_of_a_site(void **state)
 {
-	const struct estimate_rounds r = { 100, 0, 1000, 100000000, 11000, 1000000000, 100000000000000 };
+	const struct estimate_rounds r = {
+		.rounds = 100, .hits = 1000, .exposed_us = 100000000, .hits2 = 11000, .hits_exposed = 1000000000, .exposed2 = 100000000000000,
+	};
 	struct estimate all, some;
 
 	(void)state;
@@ -276,7 +322,7 @@ static void any_numbers(void **state)
 	rng = 88172645463325252u;
 	(void)state;
 	for (int i = 0; i < 3000; i++) {
-		const struct estimate_rounds r = { any(), any(), any(), any(), any(), any(), any() };
+		const struct estimate_rounds r = { any(), any(), any(), any(), any(), any(), any(), any(), any() };
 		struct estimate e, kept;
 
 		estimate_rate(&r, any(), &e);
@@ -296,6 +342,7 @@ int main(void)
 		cmocka_unit_test(even_hits_that_the_quota_ends),
 		cmocka_unit_test(bunches),
 		cmocka_unit_test(bunches_that_the_quota_cuts),
+		cmocka_unit_test(threads_in_lockstep),
 		cmocka_unit_test(nothing_seen),
 		cmocka_unit_test(one_stack_of_a_site),
 		cmocka_unit_test(what_is_kept),

@@ -233,6 +233,23 @@ static void no_table_unless_watched_of_late(void **state)
 	assert_int_equal(out.survival.kind, SURVIVAL_TABLE);
 }
 
+/* What is lost of a stack that goes in lockstep has no upper end, nor has what it keeps. */
+static void in_lockstep(void **state)
+{
+	struct fact_sample s = by_chance(600, 600);
+	struct summary_sample out;
+
+	(void)state;
+	follow(&s, 60, 9);
+	out = judged(&s, 1);
+	assert_false(out.allocs.at_least || out.kept_bytes.at_least);
+	s.missed = 620;
+	s.stood_us = 60000;
+	out = judged(&s, 1);
+	assert_true(out.allocs.at_least && out.kept_bytes.at_least);
+	assert_int_equal(sampled_bytes_to_ask_for(&out, 600), UINT64_MAX);
+}
+
 static void nothing_is_known(void **state)
 {
 	const struct fact_sample s = { .seen = 1, .chunk_bytes = 64 };
@@ -321,6 +338,7 @@ int main(void)
 		cmocka_unit_test(what_goes_is_not_kept),
 		cmocka_unit_test(a_table),
 		cmocka_unit_test(no_table_unless_watched_of_late),
+		cmocka_unit_test(in_lockstep),
 		cmocka_unit_test(nothing_is_known),
 		cmocka_unit_test(what_is_not_known_is_not_kept),
 		ledger_test(any_numbers),
