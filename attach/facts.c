@@ -354,7 +354,7 @@ static void note_end(struct recorder *r, const struct watch *w, uint64_t t)
 	if (atomic_load(&sh->unlifted))
 		recorder_note(r, t, "%u traps could not be lifted", atomic_load(&sh->unlifted));
 	if (atomic_load(&sh->uncleaned))
-		recorder_note(r, t, "%u forked processes could not be cleaned of traps: where they run into one they die", atomic_load(&sh->uncleaned));
+		recorder_note(r, t, UNCLEANED_TEXT, atomic_load(&sh->uncleaned));
 }
 
 static void note_stacks(struct recorder *r, const struct watch *w, uint64_t t)

@@ -230,7 +230,7 @@ static void leave(struct session *s)
 	if (atomic_load(&s->link.shared->unlifted))
 		log_error("%u traps could not be lifted", atomic_load(&s->link.shared->unlifted));
 	if (atomic_load(&s->link.shared->uncleaned))
-		log_error("%u forked processes could not be cleaned of traps: where they run into one they die", atomic_load(&s->link.shared->uncleaned));
+		log_error(UNCLEANED_TEXT, atomic_load(&s->link.shared->uncleaned));
 }
 
 /* All that the trace and the report need: names, the end. */

@@ -350,7 +350,7 @@ bool hit_step_back(struct keeper *k, struct tracee *t, struct user_regs_struct *
 {
 	uint32_t trap = trap_find(&k->traps, regs->rip - 1);
 
-	if (trap == NO_TRAP || t->unclean ? !ran_into_gone(k, t, regs->rip - 1) : k->traps.all[trap].state == TRAP_REFUSED || !is_int3(t))
+	if ((trap == NO_TRAP || t->unclean) ? !ran_into_gone(k, t, regs->rip - 1) : k->traps.all[trap].state == TRAP_REFUSED || !is_int3(t))
 		return false;
 	regs->rip--;
 	return true;

@@ -241,11 +241,11 @@ void leave(struct keeper *k, enum leave_reason reason)
 	atomic_store(&k->shared->paused, 0);
 	/* nor is anything planted any more, at the end of a step either */
 	trap_freeze(&k->traps);
-	if (k->target && k->mem >= 0) {
+	if (k->target && k->mem >= 0)
 		atomic_fetch_add(&k->shared->unlifted, trap_lift_all(&k->traps, k->mem));
-		atomic_fetch_add(&k->shared->uncleaned, newproc_clean_rest(k));
-		k->leaving = true;
-	}
+	/* copies are there even where the target's own memory cannot be opened any more, after an exec */
+	atomic_fetch_add(&k->shared->uncleaned, newproc_clean_rest(k));
+	k->leaving = true;
 	atomic_store(&k->shared->left_ns, keeper_clock_ns());
 	atomic_store(&k->shared->blind_ns, k->drop_since_ns ? k->drop_since_ns : atomic_load(&k->shared->left_ns));
 	if (k->target) {

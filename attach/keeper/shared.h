@@ -69,6 +69,9 @@ enum leave_reason {
 };
 const char *leave_reason_text(enum leave_reason r);
 
+/* Of shared.uncleaned. */
+#define UNCLEANED_TEXT "%u threads of forked processes were let go with traps that could not be taken out: SIGTRAP awaits them there"
+
 /* A thread of a pause. Without any of these it could not be stopped, and may have run. */
 enum paused_flags {
 	PAUSED_KNOWN = 1 << 0,	/* it stands, registers are filled in */
@@ -134,7 +137,7 @@ struct shared {
 	_Atomic uint64_t left_ns;	/* CLOCK_MONOTONIC when the traps were lifted */
 	_Atomic uint64_t blind_ns;	/* since when nothing was recorded any more: left_ns, or earlier if hits were being dropped */
 	_Atomic uint32_t unlifted;	/* traps that could not be lifted */
-	_Atomic uint32_t uncleaned;	/* copies of the memory that were let go with traps, as they could not be cleaned */
+	_Atomic uint32_t uncleaned;	/* threads of copies of the memory that were let go with traps, as they could not be cleaned */
 
 	/* with a budget (budget.h) */
 	_Atomic uint64_t spent_ns;	/* how long threads stood stopped, together, with what stopping and going on take */

@@ -64,7 +64,7 @@ bool trap_was_at(const struct traps *ts, int mem, taddr addr);
 /* Has one of ours ever stood at @addr, or does so? */
 bool trap_was_ever_at(const struct traps *ts, taddr addr);
 
-/* What a copy has there, whenever it was made: the site, if one has stood there and no other code, or NULL. Valid until the next command. */
+/* What a copy has there, whenever it was made: the site, if one has stood there and certainly no other code, or NULL. Valid until the next command. */
 const struct site *trap_only_code_at(const struct traps *ts, taddr addr);
 
 /*

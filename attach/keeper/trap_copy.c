@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trap_copy: every trap out of another process's copy of the memory. Which of them it has depends on when it was made: those that stand now, those that
+ * trap_copy: what another process's copy of the memory has of traps, and all of them out of it. Which of them it has depends on when it was made: those that stand now, those that
  * are lifted or gone since, and those whose numbers are others' by now. So all are looked for.
  */
 #include <errno.h>
@@ -78,6 +78,9 @@ const struct site *trap_only_code_at(const struct traps *ts, taddr addr)
 	uint32_t i = 0;
 	const struct site *first = next_at(ts, addr, &i), *other = first;
 
+	/* there were more than are remembered */
+	if (ts->ngone > SHARED_SITES)
+		return NULL;
 	while (other && other->nbytes == first->nbytes && !memcmp(other->bytes, first->bytes, first->nbytes))
 		other = next_at(ts, addr, &i);
 	return other ? NULL : first;

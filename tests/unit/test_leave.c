@@ -132,6 +132,22 @@ static void a_copy_at_what_is_refused_by_now(void **state)
 	assert_left(EXITED(42));
 }
 
+/* The target has become a program that we may not look into; its copy has nothing to do with that. */
+static void a_copy_when_the_target_cannot_be_opened(void **state)
+{
+	struct tracee *t = watched(child_calls);
+
+	(void)state;
+	await_stop(t->tid);
+	t->guest = t->unclean = true;
+	keeper->others = 1;
+	close(keeper->mem);
+	keeper->mem = -1;
+	leave(keeper, LEFT_ASKED);
+	assert_int_equal(keeper->shared->uncleaned, 0);
+	assert_left(EXITED(42));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -141,6 +157,7 @@ int main(void)
 		cmocka_unit_test(a_copy_that_is_just_born),
 		cmocka_unit_test(a_copy_that_cannot_be_cleaned),
 		cmocka_unit_test(a_copy_at_what_is_refused_by_now),
+		cmocka_unit_test(a_copy_when_the_target_cannot_be_opened),
 	};
 
 	return cmocka_run_group_tests(tests, child_prepare, NULL);

@@ -901,6 +901,11 @@ static void what_a_copy_has_there(void **state)
 	assert_int_equal(trap_plant(&traps, mem, 3, &s), 0);
 	assert_null(trap_only_code_at(&traps, at(300)));
 	assert_true(trap_was_ever_at(&traps, at(300)));
+	/* once some are forgotten, one of them may have been there */
+	assert_int_equal(plant(4, 200, 16), 0);
+	assert_non_null(trap_only_code_at(&traps, at(200)));
+	traps.ngone = SHARED_SITES + 1;
+	assert_null(trap_only_code_at(&traps, at(200)));
 }
 
 /* --- numbers --- */
