@@ -151,9 +151,14 @@ void sampling_tell(struct sampling *s, uint64_t now_ns)
 	tell(s, now_ns, false);
 }
 
+static uint64_t sooner(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 uint64_t sampling_poll(struct sampling *s, uint64_t now_ns)
 {
-	uint64_t next;
+	uint64_t next = UINT64_MAX;
 
 	if (now_ns >= following_next_ns(s->following))
 		following_poll(s->following, now_ns);
@@ -164,10 +169,11 @@ uint64_t sampling_poll(struct sampling *s, uint64_t now_ns)
 	if (now_ns >= s->next_tell_ns)
 		sampling_tell(s, now_ns);
 	/* no thread is held for a trap that does not come */
-	if (!shared_modules_move(s->planting->link->shared))
+	if (!shared_modules_move(s->planting->link->shared)) {
 		sampling_parents_hold(&s->parents, now_ns);
-	next = following_next_ns(s->following);
-	return next < s->next_tick_ns ? next : s->next_tick_ns;
+		next = sampling_parents_next_ns(&s->parents);
+	}
+	return sooner(next, sooner(following_next_ns(s->following), s->next_tick_ns));
 }
 
 void sampling_end(struct sampling *s, uint64_t now_ns)

@@ -172,6 +172,14 @@ void sampling_parents_hold(struct sampling_parents *p, uint64_t now_ns)
 	}
 }
 
+uint64_t sampling_parents_next_ns(const struct sampling_parents *p)
+{
+	for (uint32_t k = 0; k < SAMPLING_TRIALS; k++)
+		if (p->trials[k].function && p->trials[k].nouter)
+			return p->next_hold_ns;
+	return UINT64_MAX;
+}
+
 /* The trap behind that call of the function; SAMPLING_NONE: there can be none. */
 static uint32_t outer_number(const struct sampling_parents *p, const struct sampling_trial *t, taddr caller)
 {

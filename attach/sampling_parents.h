@@ -87,6 +87,9 @@ bool sampling_parents_decide(struct sampling_parents *p, uint64_t now_ns, taddr 
 /* Have the next thread held, if it is time for that. */
 void sampling_parents_hold(struct sampling_parents *p, uint64_t now_ns);
 
+/* When it will be; UINT64_MAX: nothing is tried out. */
+uint64_t sampling_parents_next_ns(const struct sampling_parents *p);
+
 void sampling_parents_thread_end(struct sampling_parents *p, uint32_t tid);
 
 #endif

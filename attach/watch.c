@@ -215,7 +215,7 @@ static void run(struct watch *w, bool until_started)
 		}
 		if (w->end != WATCH_GOES_ON)
 			break;
-		/* with a budget what comes is little, and seldom worth a look before it has rung */
+		/* with a budget little comes, and it rings when nobody stands any more: that costs less than to look all the time */
 		if (!w->sampling && now - last_event < BUSY_NS)
 			wait_for_news(w, BUSY_MS);
 		else

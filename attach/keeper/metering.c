@@ -7,7 +7,7 @@
 #include "attach/keeper/stretches.h"
 
 #define TURNS 16		/* in one round of the loop */
-#define LOOK_NS 16000000ull	/* turns are looked at twice as often, about: not a timer for each, and hundreds of them may stand */
+#define LOOK_NS 8000000ull	/* turns are looked at twice as often, about: not a timer for each, and hundreds of them may stand */
 #define CLOSED_NS 10000000ull	/* and the purse, while it fills */
 #define CROWD 4			/* so many stand at once: not one more at this trap, for a moment */
 #define CROWD_NS 20000000ull

@@ -26,6 +26,8 @@
  * put back onto the real instruction and goes on. Others that ran into it at the same moment are put back as well, when they are seen
  * (hit.c). Over a trap that some thread steps in place nothing is planted; see trap_shelve.
  *
+ * What the controller asks for (plant, stand, forget) is in metering_wishes.c.
+ *
  * Few traps are planted or lifted in one round of the loop, since threads that have stopped wait meanwhile. Whose turn it is
  * is told by a heap; sites that wait cost nothing.
  */
@@ -80,7 +82,7 @@ void metering_note(struct keeper *k, uint32_t trap);
 /* A thread was stopped by @trap, which stands. true: it is lifted now. */
 bool metering_hit(struct keeper *k, uint32_t trap);
 
-/* A thread had run into @trap before that was lifted: it is not counted. */
+/* A thread had run into @trap before that was lifted: it is not counted. (Nor noted, where that was for a step in place.) */
 void metering_miss(struct keeper *k, uint32_t trap);
 
 /* A step in place over @trap is over: it does not stand again, if nothing may be planted now. */
