@@ -51,8 +51,8 @@ static bool in_bunches(const struct estimate_rounds *r, double phi)
 
 /*
  * Did far more come while somebody stood than the rate lets expect? Three times as many may, and as many as were counted besides: threads that wake together,
- * by the clock, are all at work just then, and some of what they do before the first one is seen to stand goes for calm. The rate is told at half then, at
- * worst. And some by chance: not eight out of nothing.
+ * by the clock, are all at work just then, and some of what they do before the first one is seen to stand goes for calm. And some by chance: not eight out of
+ * nothing. What is not marked is told at 1/(2 + 3 stood/exposed) at worst: half of the truth where stops are far apart.
  */
 static bool in_lockstep(const struct estimate_rounds *r)
 {
@@ -114,7 +114,7 @@ void estimate_kept(const struct estimate *rate, double share, double share_low, 
 {
 	const double value = rate->value * share;
 
-	*out = (struct estimate){ .value = value, .at_least = rate->at_least && share > 0 };
+	*out = (struct estimate){ .value = value, .at_least = rate->at_least && share_high > 0 };
 	if (rate->low > 0 && share_low > 0)
 		out->low = value / exp(hypot(log(rate->value / rate->low), log(share / share_low)));
 	if (isinf(rate->high))

@@ -171,15 +171,19 @@ def test_no_time_is_told_twice():
     with victim("-f") as v:
         until(lambda: clocks(v)["pairs"], "pairs are made")
         before = clocks(v)
-        while (after := clocks(v))["stops"] < before["stops"] + 300:
+
+        def stopped_often():
             for _ in range(50):
                 os.kill(v.pid, signal.SIGSTOP)
                 time.sleep(0.0002)
                 os.kill(v.pid, signal.SIGCONT)
                 time.sleep(0.0005)
+            return (c := clocks(v))["stops"] >= before["stops"] + 300 and c
+
+        after = until(stopped_often, "three hundred stops")
     did = {key: after[key] - before[key] for key in before}
     assert did["stood_cpu_ns"] > 1000 * did["stops"]
-    assert did["cpu_ns"] + did["stood_ns"] - did["stood_cpu_ns"] + did["waited_ns"] < 1.002 * did["wall_ns"]
+    assert did["cpu_ns"] + did["stood_ns"] - did["stood_cpu_ns"] + did["waited_ns"] < 1.005 * did["wall_ns"]
 
 
 def test_waiting_is_not_standing():
