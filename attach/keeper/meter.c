@@ -69,28 +69,29 @@ static void write_all(struct meter *m, const struct meter_sums *s)
 	atomic_store_explicit(&m->version, version + 2, memory_order_release);
 }
 
-void meter_add(struct meter *m, uint64_t hits, uint64_t exposed_us, bool full)
+void meter_add(struct meter *m, const struct meter_stretch *its)
 {
 	struct meter_sums s;
 
 	copy(m, &s);
 	s.rounds++;
-	s.full += full;
-	s.hits += hits;
-	s.exposed_us += exposed_us;
-	s.hits2 += hits * hits;
-	s.hits_exposed += hits * exposed_us;
-	s.exposed2 += exposed_us * exposed_us;
+	s.full += its->full;
+	s.hits += its->hits;
+	s.exposed_us += its->exposed_us;
+	s.hits2 += its->hits * its->hits;
+	s.hits_exposed += its->hits * its->exposed_us;
+	s.exposed2 += its->exposed_us * its->exposed_us;
+	s.missed += its->missed;
+	s.stood_us += its->stood_us;
 	write_all(m, &s);
 }
 
-void meter_miss(struct meter *m, uint64_t hits, uint64_t stood_us)
+void meter_miss(struct meter *m)
 {
 	struct meter_sums s;
 
 	copy(m, &s);
-	s.missed += hits;
-	s.stood_us += stood_us;
+	s.missed++;
 	write_all(m, &s);
 }
 

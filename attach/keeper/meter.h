@@ -53,11 +53,17 @@ struct meter_sums {
 /* For the controller: all as of one moment. */
 void meter_read(const struct meter *m, struct meter_sums *out);
 
-/* For the keeper: a stretch is over. */
-void meter_add(struct meter *m, uint64_t hits, uint64_t exposed_us, bool full);
+struct meter_stretch {
+	uint64_t hits, exposed_us;
+	bool full;			/* ended by the quota */
+	uint64_t missed, stood_us;	/* hits that are not among these; for how long somebody stood, if any came */
+};
 
-/* For the keeper: so many hits were not counted, somebody stood for so long. */
-void meter_miss(struct meter *m, uint64_t hits, uint64_t stood_us);
+/* For the keeper: a stretch is over. */
+void meter_add(struct meter *m, const struct meter_stretch *its);
+
+/* For the keeper: one came when it was over, and is not counted. */
+void meter_miss(struct meter *m);
 
 /* For the keeper: the number is another site's from now on; what the controller has set stays. */
 void meter_clear(struct meter *m);

@@ -384,7 +384,7 @@ void metering_miss(struct keeper *k, uint32_t trap)
 
 	/* one that has ended a calm had not come with others: a moment later it would have found nothing */
 	if (state != METERED_NOT && state != METERED_STANDING && !k->budget.counts)
-		meter_miss(&k->shared->meters[trap], 1, 0);
+		meter_miss(&k->shared->meters[trap]);
 }
 
 void metering_stepped(struct keeper *k, uint32_t trap)

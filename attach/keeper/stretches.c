@@ -77,7 +77,7 @@ void stretches_end(struct keeper *k, uint32_t i, bool full)
 	m->full = full;
 	if (full)
 		m->hot = exposed_ns < m->hits * PACE_HOT_NS;
-	meter_add(&k->shared->meters[i], hits, exposed_ns / 1000, full);
-	if (m->hits)
-		meter_miss(&k->shared->meters[i], m->hits - hits, stood_ns(k, m) / 1000);
+	meter_add(&k->shared->meters[i], &(struct meter_stretch){
+		hits, exposed_ns / 1000, full, m->hits - hits, m->hits ? stood_ns(k, m) / 1000 : 0,
+	});
 }

@@ -16,9 +16,9 @@ static void sums(void **state)
 	struct meter_sums s;
 
 	(void)state;
-	meter_add(&m, 3, 1000, false);
-	meter_add(&m, 4, 200, true);
-	meter_add(&m, 0, 5000, false);
+	meter_add(&m, &(struct meter_stretch){ 3, 1000, false, 0, 0 });
+	meter_add(&m, &(struct meter_stretch){ 4, 200, true, 0, 0 });
+	meter_add(&m, &(struct meter_stretch){ 0, 5000, false, 0, 0 });
 	meter_read(&m, &s);
 	assert_int_equal(s.rounds, 3);
 	assert_int_equal(s.full, 1);
@@ -35,9 +35,8 @@ static void what_is_not_counted(void **state)
 	struct meter_sums s;
 
 	(void)state;
-	meter_add(&m, 1, 1000, true);
-	meter_miss(&m, 3, 150);
-	meter_miss(&m, 1, 0);
+	meter_add(&m, &(struct meter_stretch){ 1, 1000, true, 3, 150 });
+	meter_miss(&m);
 	meter_read(&m, &s);
 	assert_int_equal(s.rounds, 1);
 	assert_int_equal(s.hits, 1);
@@ -52,8 +51,8 @@ static void cleared_but_for_the_wishes(void **state)
 	struct meter_sums s;
 
 	(void)state;
-	meter_add(&m, 3, 1000, true);
-	meter_miss(&m, 1, 20);
+	meter_add(&m, &(struct meter_stretch){ 3, 1000, true, 0, 0 });
+	meter_miss(&m);
 	meter_clear(&m);
 	meter_read(&m, &s);
 	assert_memory_equal(&s, &none, sizeof(s));
@@ -68,7 +67,7 @@ static void left_odd(void **state)
 	struct meter_sums s;
 
 	(void)state;
-	meter_add(&m, 3, 1000, true);
+	meter_add(&m, &(struct meter_stretch){ 3, 1000, true, 0, 0 });
 	atomic_fetch_add(&m.version, 1);
 	meter_read(&m, &s);
 	assert_int_equal(s.hits, 3);
@@ -79,7 +78,7 @@ static void left_odd(void **state)
 static void *write_many(void *arg)
 {
 	for (int i = 0; i < STRETCHES; i++)
-		meter_add(arg, 2, 3, true);
+		meter_add(arg, &(struct meter_stretch){ 2, 3, true, 5, 7 });
 	return NULL;
 }
 
@@ -99,6 +98,8 @@ static void of_one_moment(void **state)
 		assert_int_equal(s.hits2, 4 * s.rounds);
 		assert_int_equal(s.hits_exposed, 6 * s.rounds);
 		assert_int_equal(s.exposed2, 9 * s.rounds);
+		assert_int_equal(s.missed, 5 * s.rounds);
+		assert_int_equal(s.stood_us, 7 * s.rounds);
 	} while (s.rounds < STRETCHES);
 	pthread_join(writer, NULL);
 }
