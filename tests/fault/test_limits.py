@@ -13,6 +13,7 @@ import subprocess
 
 import pytest
 
+from copies import allow_files, copy_at_a_trap, copy_without_files
 from faults import SANITIZED, assert_says, assert_unharmed, report
 from harness import FULL, MMATTACH, hits, lost, wait_for
 from scans import scan
@@ -121,21 +122,10 @@ def test_few_open_files_at_start(watch, files):
 STEPPED = ["--probe", "alloc sse_alloc size=arg1", "--probe", "free sse_free", "--probe", "free step_free"]
 
 
-def copy_without_files(target, run, n, order="copy"):
-    """The target forks, and the keeper may open nothing: not the copy's memory either. The child's number."""
-    resource.prlimit(run.keeper(), resource.RLIMIT_NOFILE, (0, resource.prlimit(run.keeper(), resource.RLIMIT_NOFILE)[1]))
-    return target.ask(f"{order} {n}")["child"]
-
-
-def allow_files(run):
-    most = resource.prlimit(run.keeper(), resource.RLIMIT_NOFILE)[1]
-    resource.prlimit(run.keeper(), resource.RLIMIT_NOFILE, (most, most))
-
-
 def leave_with_files(run):
     """It may open files again, and leaves, before it tries once more what it could not without."""
     os.kill(run.keeper(), signal.SIGSTOP)
-    allow_files(run)
+    allow_files(run.keeper())
     run.interrupt()
     os.kill(run.keeper(), signal.SIGCONT)
     run.wait()
@@ -145,10 +135,9 @@ def test_copy_that_cannot_be_cleaned_yet(victim, attach):
     """It stands where it would have to step, and goes on when it can be cleaned; what it does is not the target's."""
     target = victim("indirect")
     run = attach(target, *STEPPED)
-    child = copy_without_files(target, run, 10)
-    wait_for(lambda: state_letters(child) == {"t"}, "the copy stands at a trap")
+    child = copy_at_a_trap(target, run.keeper())
     assert tracers(child) == {run.keeper()}
-    allow_files(run)
+    allow_files(run.keeper())
     assert json.loads(target.out.take()) == {"status": 0}
     told = target.ask("go 50")
     report = run.finish()
@@ -161,8 +150,7 @@ def test_copy_that_cannot_be_cleaned_yet(victim, attach):
 def test_copy_that_is_cleaned_as_we_leave(victim, attach):
     target = victim("indirect")
     run = attach(target, *STEPPED)
-    child = copy_without_files(target, run, 10)
-    wait_for(lambda: state_letters(child) == {"t"}, "the copy stands at a trap")
+    copy_at_a_trap(target, run.keeper())
     leave_with_files(run)
     assert json.loads(target.out.take()) == {"status": 0}
     assert_untouched(target)
@@ -174,17 +162,17 @@ def test_own_int3_of_a_copy(victim, attach, cleaned):
     """It handles SIGTRAP, and gets each one of its own, whether it could be cleaned when it ran into it or not; and none of ours."""
     target = victim("indirect")
     run = attach(target, *STEPPED)
-    child = copy_without_files(target, run, 10, "own")
+    child = copy_without_files(target, run.keeper(), 10, "own")
     wait_for(lambda: state_letters(child) == {"S"}, "the copy has had its first, and waits")
     if cleaned == "before its own int3":
-        allow_files(run)
+        allow_files(run.keeper())
     os.kill(child, signal.SIGUSR1)
     if cleaned != "before its own int3":
         wait_for(lambda: state_letters(child) == {"t"}, "the copy stands at a trap")
     if cleaned == "as we leave":
         leave_with_files(run)
     else:
-        allow_files(run)
+        allow_files(run.keeper())
     assert json.loads(target.out.take()) == {"status": 0}
     if cleaned != "as we leave":
         run.finish()
@@ -197,7 +185,7 @@ def test_copy_whose_module_is_unloaded(victim, attach):
     target = victim("dl")
     target.ask("open")
     run = attach(target, "--probe", "alloc plug_malloc size=arg1")
-    child = copy_without_files(target, run, 9)
+    child = copy_without_files(target, run.keeper(), 9)
     wait_for(lambda: state_letters(child) == {"S"}, "the copy waits")
     target.ask("close")
     os.kill(child, signal.SIGUSR1)
@@ -214,8 +202,7 @@ def test_copy_that_cannot_be_cleaned_as_we_leave(victim, attach):
     """Nothing can be done for it any more: that is said, and it is true; the target itself is whole."""
     target = victim("indirect")
     run = attach(target, *STEPPED)
-    child = copy_without_files(target, run, 10)
-    wait_for(lambda: state_letters(child) == {"t"}, "the copy stands at a trap")
+    copy_at_a_trap(target, run.keeper())
     run.interrupt()
     assert run.wait() == 0, run.said()
     notes = report(run)["notes"]

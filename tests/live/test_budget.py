@@ -6,12 +6,12 @@ tests/tools/meterer has traps at malloc's ends stand as a budget allows.
 import json
 import os
 import pathlib
-import resource
 import signal
 import time
 
 import pytest
 
+from copies import allow_files, copy_at_a_trap
 from harness import TOP, Program, random_moment, rounds, wait_for
 from untouched import assert_untouched, state_letters, stopped, wait_untraced
 
@@ -213,25 +213,16 @@ def cpu_s(pid):
     return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
-def copy_at_a_trap(target, m):
-    """The target forks, and the keeper may open nothing. The child, and what gives it files again."""
-    time.sleep(0.3)  # by then they stand
-    most = resource.prlimit(m.keeper, resource.RLIMIT_NOFILE)[1]
-    resource.prlimit(m.keeper, resource.RLIMIT_NOFILE, (0, most))
-    child = target.ask("copy 10")["child"]
-    wait_for(lambda: state_letters(child) == {"t"}, "the copy stands at a trap")
-    return child, lambda: resource.prlimit(m.keeper, resource.RLIMIT_NOFILE, (most, most))
-
-
 def test_copy_that_waits_costs_nothing(victim, meterer):
     """It stands at a trap, and nobody turns round and round for it; nor is what it waits for the target's, that we must leave."""
     target = victim("indirect")
     m = meterer(target, 10000, 0, 50, "alloc sse_alloc size=arg1", "free sse_free")
-    _, allow_files = copy_at_a_trap(target, m)
+    time.sleep(0.3)  # by then they stand
+    copy_at_a_trap(target, m.keeper)
     before, spent = cpu_s(m.keeper), m.told()["spent_ns"]
     time.sleep(1)
     assert cpu_s(m.keeper) - before < 0.3
-    allow_files()
+    allow_files(m.keeper)
     assert json.loads(target.out.take()) == {"status": 0}
     assert m.told()["spent_ns"] - spent < 500_000_000
     told, left = m.end()
@@ -245,12 +236,13 @@ def test_copy_whose_trap_is_forgotten(victim, meterer, leaving):
     """While it stands there: its number is another trap's, and the others are known by other numbers. It goes on when it can be cleaned."""
     target = victim("indirect")
     m = meterer(target, 200000, 0, 50, "alloc sse_alloc size=arg1", "free sse_free", "free step_free")
-    child, allow_files = copy_at_a_trap(target, m)
+    time.sleep(0.3)  # by then they stand
+    child = copy_at_a_trap(target, m.keeper)
     assert m.ask("swap 1") == {"r": 0}
     assert state_letters(child) == {"t"}
     if leaving:
         os.kill(m.keeper, signal.SIGSTOP)
-    allow_files()
+    allow_files(m.keeper)
     if leaving:
         os.kill(m.keeper, signal.SIGTERM)
         os.kill(m.keeper, signal.SIGCONT)

@@ -230,6 +230,12 @@ static void nothing_seen(void **state)
 	assert_true(isinf(kept.high));
 	estimate_kept(&e, 0, 0, 0, &kept);
 	assert_true(kept.high == 0);
+	/* what may be any number more may keep any number more, though none of those that were looked at stayed */
+	e.at_least = true;
+	estimate_kept(&e, 0, 0, 0.1, &kept);
+	assert_true(kept.at_least);
+	estimate_kept(&e, 0, 0, 0, &kept);
+	assert_false(kept.at_least);
 	estimate_rate(&quiet, 0, &e);
 	assert_true(e.value == 0 && e.low == 0);
 	assert_between(0.02, e.high, 0.07);

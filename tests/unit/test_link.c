@@ -6,32 +6,11 @@
 #include "attach/link.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "attach/keeper/trap.h"
-
-#define PAGE 4096u
-#define INT3 0xcc
+#include "code_page.h"
 
 static struct link l;
-static uint8_t *page;
-static uint8_t file[PAGE];
-static int mem;
-
-static void map_page(const uint8_t *content)
-{
-	assert_ptr_equal(mmap(page, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0), page);
-	memcpy(page, content, PAGE);
-	assert_int_equal(mprotect(page, PAGE, PROT_READ | PROT_EXEC), 0);
-}
 
 static void *room(size_t n)
 {
@@ -48,12 +27,7 @@ static int setup(void **state)
 	l.shared = room(sizeof(*l.shared));
 	l.shared->gdb = -1;
 	l.traps = room(sizeof(*l.traps));
-	srandom(11);
-	for (uint32_t i = 0; i < PAGE; i++)
-		do
-			file[i] = (uint8_t)random();
-		while (file[i] == INT3);
-	map_page(file);
+	new_file(11);
 	return 0;
 }
 
@@ -70,7 +44,7 @@ static struct site *planted(uint32_t i, uint32_t offset)
 {
 	struct site *s = &l.shared->sites[i];
 
-	*s = (struct site){ .addr = (taddr)(uintptr_t)page + offset, .nbytes = SITE_BYTES, .emu = { .op = EMU_NOP, .len = 1 } };
+	*s = (struct site){ .addr = at(offset), .nbytes = SITE_BYTES, .emu = { .op = EMU_NOP, .len = 1 } };
 	memcpy(s->bytes, file + offset, SITE_BYTES);
 	assert_int_equal(pwrite(mem, &(uint8_t){ INT3 }, 1, (off_t)s->addr), 1);
 	l.planted[i] = true;
@@ -207,7 +181,5 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_is_gdbs, setup, teardown),
 	};
 
-	mem = open("/proc/self/mem", O_RDWR);
-	page = room(PAGE);
-	return mem < 0 ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, open_page, close_page);
 }

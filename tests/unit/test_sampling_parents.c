@@ -154,7 +154,8 @@ static void callers_have_a_trap_before_anybody_is_held(void **state)
 	sampling_parents_saw(&parents, INNER, one, BEGIN);
 	sampling_parents_saw(&parents, INNER, other, BEGIN);
 	sampling_parents_hold(&parents, BEGIN);
-	assert_int_equal(keeper.shared->meters[0].hold, 0);	/* there is none yet to lead it to */
+	assert_int_equal(keeper.shared->meters[0].hold, 0);	/* there is none yet to lead it to, */
+	assert_true(sampling_parents_next_ns(&parents) == UINT64_MAX); /* and nothing to wake for */
 	sampling_parents_saw(&parents, INNER, one, BEGIN);
 	assert_int_equal(t->nouter, 1);
 	assert_true(sites.all[t->outer[0]].addr == one && sites.all[t->outer[0]].role == SAMPLING_TRIAL);
@@ -179,12 +180,14 @@ static void what_a_hold_has_cost_is_paid_for_before_the_next(void **state)
 	};
 	sampling_parents_hold(&parents, BEGIN);
 	assert_int_equal(atomic_exchange(hold, 0), 1);
+	assert_in_range(sampling_parents_next_ns(&parents), BEGIN + SECOND / 100 + 1, BEGIN + SECOND / 10);
 	sampling_parents_hold(&parents, BEGIN + SECOND / 100);
 	assert_int_equal(*hold, 0);	/* one after the other */
 	atomic_store(&keeper.shared->held_ns, SECOND / 1000);
 	sampling_parents_hold(&parents, BEGIN + SECOND / 10);
 	sampling_parents_hold(&parents, BEGIN + SECOND / 10 + SECOND * 6 / 10);
 	assert_int_equal(*hold, 0);
+	assert_in_range(sampling_parents_next_ns(&parents), BEGIN + SECOND * 7 / 10, BEGIN + SECOND * 8 / 10);
 	sampling_parents_hold(&parents, BEGIN + SECOND / 10 + SECOND * 7 / 10);
 	assert_int_equal(*hold, 1);
 }

@@ -1,90 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * trap: on memory of our own, reached as the keeper reaches the target's,
- * through /proc/PID/mem. "The file" is a copy of what stood there at first.
- *
- * After every step all of the page is looked at, not only the byte in question:
- * a byte written where none should be is somebody's death.
- */
-#include "attach/keeper/trap.h"
-
+/* trap: planted, lifted, refused, and found again, in a page of our own (code_page.h). Forked copies are test_trap_copy.c's. */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <cmocka.h>
-
-#include "attach/keeper/procfs.h"
-
-#define PAGE 4096u
-#define INT3 0xcc
-
-static struct traps traps;
-static uint8_t *page;		/* executable, not writable, as code is */
-static uint8_t file[PAGE];	/* what the file says */
-static int mem;
-
-static taddr at(uint32_t offset)
-{
-	return (taddr)(uintptr_t)page + offset;
-}
-
-static void map_page(const uint8_t *content)
-{
-	assert_ptr_equal(mmap(page, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0), page);
-	memcpy(page, content, PAGE);
-	assert_int_equal(mprotect(page, PAGE, PROT_READ | PROT_EXEC), 0);
-}
-
-static int setup(void **state)
-{
-	(void)state;
-	memset(&traps, 0, sizeof(traps));
-	srandom(5);
-	for (uint32_t i = 0; i < PAGE; i++)
-		do
-			file[i] = random();
-		while (file[i] == INT3);
-	map_page(file);
-	return 0;
-}
-
-/* A site of one emulated instruction, @n bytes of the file known. */
-static struct site site_at(uint32_t offset, uint8_t n)
-{
-	struct site s = { .addr = at(offset), .nbytes = n, .emu = { .op = EMU_NOP, .len = 1 } };
-
-	memcpy(s.bytes, file + offset, n);
-	return s;
-}
-
-static int plant(uint32_t i, uint32_t offset, uint8_t n)
-{
-	struct site s = site_at(offset, n);
-
-	return trap_plant(&traps, mem, i, &s);
-}
-
-/* The page is @base's, but for int3 at @n places. */
-static void assert_page(const uint8_t *base, const uint32_t *places, size_t n)
-{
-	static uint8_t want[PAGE];
-
-	memcpy(want, base, PAGE);
-	for (size_t i = 0; i < n; i++)
-		want[places[i]] = INT3;
-	for (uint32_t i = 0; i < PAGE; i++)
-		if (page[i] != want[i])
-			fail_msg("at %u: %02x, not %02x", i, page[i], want[i]);
-}
+#include "trap_page.h"
 
 static void planted_and_lifted(void **state)
 {
@@ -713,201 +633,6 @@ static void emulated_sites_touch_no_scratch(void **state)
 	assert_page(file, NULL, 0);
 }
 
-/* --- a forked copy --- */
-
-/* A child with a copy of the page; it compares it with the file, once told, and exits with what it found. */
-static pid_t fork_copy(int *go)
-{
-	int order[2];
-	pid_t child;
-
-	assert_int_equal(pipe(order), 0);
-	child = fork();
-	assert_true(child >= 0);
-	if (child == 0) {
-		char c;
-
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		close(order[1]);
-		if (read(order[0], &c, 1) != 1)
-			_exit(3);
-		_exit(memcmp(page, file, PAGE) == 0 ? 0 : 1);
-	}
-	close(order[0]);
-	*go = order[1];
-	return child;
-}
-
-static int verdict(pid_t child, int go)
-{
-	int status;
-
-	assert_int_equal(write(go, "x", 1), 1);
-	close(go);
-	assert_int_equal(waitpid(child, &status, 0), child);
-	assert_true(WIFEXITED(status));
-	return WEXITSTATUS(status);
-}
-
-static int clean(pid_t child)
-{
-	int its = procfs_open_mem(child), r;
-
-	assert_true(its >= 0);
-	r = trap_clean_copy(&traps, its);
-	close(its);
-	return r;
-}
-
-static void a_copy_is_cleaned(void **state)
-{
-	uint32_t standing[MANY];
-	pid_t child;
-	int go;
-
-	(void)state;
-	for (uint32_t i = 0; i < MANY; i++) {
-		standing[i] = 64 + 3 * i;
-		assert_int_equal(plant(i, standing[i], 16), 0);
-	}
-	child = fork_copy(&go);
-	assert_int_equal(verdict(child, go), 1); /* without it: dirty */
-	child = fork_copy(&go);
-	assert_int_equal(clean(child), 0);
-	assert_page(file, standing, MANY); /* ours stand as before */
-	assert_int_equal(traps.all[0].state, TRAP_PLANTED);
-	assert_int_equal(verdict(child, go), 0);
-}
-
-/* Copied before we lifted, looked at after: the copy still has them. */
-static void a_copy_made_before_lifting(void **state)
-{
-	pid_t child;
-	int go;
-
-	(void)state;
-	for (uint32_t i = 0; i < 8; i++)
-		assert_int_equal(plant(i, 64 + 3 * i, 16), 0);
-	child = fork_copy(&go);
-	assert_int_equal(trap_lift_all(&traps, mem), 0);
-	assert_int_equal(clean(child), 0);
-	assert_int_equal(verdict(child, go), 0);
-}
-
-/* Copied before we planted: there is nothing in it, and nothing is put there. */
-static void a_copy_made_before_planting(void **state)
-{
-	pid_t child;
-	int go;
-
-	(void)state;
-	child = fork_copy(&go);
-	assert_int_equal(plant(0, 64, 16), 0);
-	assert_int_equal(clean(child), 0);
-	assert_int_equal(verdict(child, go), 0);
-}
-
-/* Copied, and first looked at when the traps had been forgotten, and their numbers been given to others, again and again. */
-static void a_copy_made_before_their_numbers_were_others(void **state)
-{
-	pid_t child;
-	int go;
-
-	(void)state;
-	for (uint32_t i = 0; i < 8; i++)
-		assert_int_equal(plant(i, 100 + 20 * i, 16), 0);
-	child = fork_copy(&go);
-	for (uint32_t turn = 1; turn < 4; turn++)
-		for (uint32_t i = 0; i < 8; i++) {
-			trap_forget(&traps, mem, i);
-			assert_int_equal(plant(i, 1000 * turn + 20 * i, 16), 0);
-		}
-	assert_int_equal(clean(child), 0);
-	assert_int_equal(verdict(child, go), 0);
-	assert_int_equal(trap_lift_all(&traps, mem), 0);
-	assert_page(file, NULL, 0);
-}
-
-/* Unmapped before the copy was made, but for one page of them. */
-static void a_copy_where_little_is_mapped(void **state)
-{
-	uint8_t *high = page + PAGE;
-
-	(void)state;
-	for (uint32_t i = 0; i < 8; i++)
-		assert_int_equal(plant(i, 100 + 20 * i, 16), 0);
-	for (uint32_t i = 0; i < 8; i++) {
-		trap_forget(&traps, mem, i);
-		assert_int_equal(plant(i, 1000 + 20 * i, 16), 0);
-	}
-	/* what they look like in a copy, on the page that is left; on the other nothing is to be read */
-	assert_int_equal(pwrite(mem, &(uint8_t){ INT3 }, 1, (off_t)at(160)), 1);
-	traps.gone[0].site.addr = (taddr)(uintptr_t)high;
-	traps.gone[5].site.addr = (taddr)(uintptr_t)high + 50;
-	assert_int_equal(munmap(high, PAGE), 0);
-	assert_int_equal(trap_clean_copy(&traps, mem), 0);
-	assert_page(file, NULL, 0);
-	assert_ptr_equal(mmap(high, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0), high);
-}
-
-/* The same with an instruction in padding, right behind the trap. */
-static void a_copy_with_a_step_of_one_that_is_gone(void **state)
-{
-	struct site s = site_at(300, 16);
-	pid_t child;
-	int go;
-
-	(void)state;
-	s.emu = (struct emu){ .op = EMU_NONE, .len = 8 };
-	s.scratch = at(301);
-	s.step_len = 15;
-	memcpy(s.scratch_bytes, file + 301, 15);
-	memset(s.step, 0x90, 15);
-	assert_int_equal(trap_plant(&traps, mem, 0, &s), 0);
-	assert_true(trap_prepare_step(&traps, mem, 0));
-	child = fork_copy(&go);
-	assert_int_equal(trap_lift_all(&traps, mem), 0);
-	map_page(file); /* unmapped, and other code there */
-	trap_forget(&traps, mem, 0);
-	assert_int_equal(plant(0, 2000, 16), 0);
-	/* an int3 of the copy's may be ours at the one as at the other */
-	assert_true(trap_was_ever_at(&traps, at(300)) && trap_was_ever_at(&traps, at(2000)));
-	assert_false(trap_was_ever_at(&traps, at(301)));
-	assert_int_equal(clean(child), 0);
-	assert_int_equal(verdict(child, go), 0);
-}
-
-/* Who has no memory to look at knows the instruction only if no other code has stood there: in the copy it may be either. */
-static void what_a_copy_has_there(void **state)
-{
-	struct site s = site_at(300, 16);
-
-	(void)state;
-	assert_null(trap_only_code_at(&traps, at(300)));
-	assert_int_equal(plant(0, 300, 16), 0);
-	assert_ptr_equal(trap_only_code_at(&traps, at(300)), &traps.all[0].site);
-	/* unloaded, and loaded again */
-	trap_forget(&traps, mem, 0);
-	assert_non_null(trap_only_code_at(&traps, at(300)));
-	assert_int_equal(plant(1, 300, 16), 0);
-	assert_non_null(trap_only_code_at(&traps, at(300)));
-	/* another one in its place: refused, it was never written; planted, it was */
-	trap_forget(&traps, mem, 1);
-	s.bytes[1] ^= 1;
-	assert_int_equal(trap_plant(&traps, mem, 2, &s), -EILSEQ);
-	assert_ptr_equal(trap_only_code_at(&traps, at(300)), &traps.all[0].site);
-	trap_forget(&traps, mem, 2);
-	assert_int_equal(pwrite(mem, &s.bytes[1], 1, (off_t)at(301)), 1);
-	assert_int_equal(trap_plant(&traps, mem, 3, &s), 0);
-	assert_null(trap_only_code_at(&traps, at(300)));
-	assert_true(trap_was_ever_at(&traps, at(300)));
-	/* once some are forgotten, one of them may have been there */
-	assert_int_equal(plant(4, 200, 16), 0);
-	assert_non_null(trap_only_code_at(&traps, at(200)));
-	traps.ngone = SHARED_SITES + 1;
-	assert_null(trap_only_code_at(&traps, at(200)));
-}
-
 /* --- numbers --- */
 
 static void forgotten(void **state)
@@ -1047,22 +772,6 @@ static void a_processor_stops_there(void **state)
 	sigaction(SIGTRAP, &before, NULL);
 }
 
-static int open_all(void **state)
-{
-	uint8_t *area = mmap(NULL, 3 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	(void)state;
-	mem = procfs_open_mem(getpid());
-	page = area + PAGE;
-	return area == MAP_FAILED || mem < 0;
-}
-
-static int close_all(void **state)
-{
-	(void)state;
-	return close(mem);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1098,13 +807,6 @@ int main(void)
 		cmocka_unit_test_setup(loaded_again_between_two_rounds, setup),
 		cmocka_unit_test_setup(no_step_where_padding_is_another, setup),
 		cmocka_unit_test_setup(emulated_sites_touch_no_scratch, setup),
-		cmocka_unit_test_setup(a_copy_is_cleaned, setup),
-		cmocka_unit_test_setup(a_copy_made_before_lifting, setup),
-		cmocka_unit_test_setup(a_copy_made_before_planting, setup),
-		cmocka_unit_test_setup(a_copy_made_before_their_numbers_were_others, setup),
-		cmocka_unit_test_setup(a_copy_where_little_is_mapped, setup),
-		cmocka_unit_test_setup(a_copy_with_a_step_of_one_that_is_gone, setup),
-		cmocka_unit_test_setup(what_a_copy_has_there, setup),
 		cmocka_unit_test_setup(forgotten, setup),
 		cmocka_unit_test_setup(forgotten_but_there, setup),
 		cmocka_unit_test_setup(a_refused_number_is_free_once_forgotten, setup),
@@ -1113,5 +815,5 @@ int main(void)
 		cmocka_unit_test_setup(a_processor_stops_there, setup),
 	};
 
-	return cmocka_run_group_tests(tests, open_all, close_all);
+	return cmocka_run_group_tests(tests, open_page, close_page);
 }
