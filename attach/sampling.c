@@ -151,14 +151,9 @@ void sampling_tell(struct sampling *s, uint64_t now_ns)
 	tell(s, now_ns, false);
 }
 
-static uint64_t sooner(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 uint64_t sampling_poll(struct sampling *s, uint64_t now_ns)
 {
-	uint64_t next = UINT64_MAX;
+	uint64_t next = s->next_tick_ns, other;
 
 	if (now_ns >= following_next_ns(s->following))
 		following_poll(s->following, now_ns);
@@ -171,9 +166,11 @@ uint64_t sampling_poll(struct sampling *s, uint64_t now_ns)
 	/* no thread is held for a trap that does not come */
 	if (!shared_modules_move(s->planting->link->shared)) {
 		sampling_parents_hold(&s->parents, now_ns);
-		next = sampling_parents_next_ns(&s->parents);
+		other = sampling_parents_next_ns(&s->parents);
+		next = other < next ? other : next;
 	}
-	return sooner(next, sooner(following_next_ns(s->following), s->next_tick_ns));
+	other = following_next_ns(s->following);
+	return other < next ? other : next;
 }
 
 void sampling_end(struct sampling *s, uint64_t now_ns)

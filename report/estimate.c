@@ -52,7 +52,7 @@ static bool in_bunches(const struct estimate_rounds *r, double phi)
 /*
  * Did far more come while somebody stood than the rate lets expect? Three times as many may, and as many as were counted besides: threads that wake together,
  * by the clock, are all at work just then, and some of what they do before the first one is seen to stand goes for calm. And some by chance: not eight out of
- * nothing. What is not marked is told at 1/(2 + 3 stood/exposed) at worst: half of the truth where stops are far apart.
+ * nothing. What is not marked is told at no less than 1/(2 + 3 stood/exposed), half of the truth where stops are far apart; if only a few were counted, less.
  */
 static bool in_lockstep(const struct estimate_rounds *r)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trap_copy: what another process's copy of the memory has of traps, and all of them out of it. Which of them it has depends on when it was made: those that stand now, those that
- * are lifted or gone since, and those whose numbers are others' by now. So all are looked for.
+ * trap_copy: what another process's copy of the memory has of traps, and all of them out of it. Which of them it has depends on when it was made: those
+ * that stand now, those that are lifted or gone since, and those whose numbers are others' by now. So all are looked for.
  */
 #include <errno.h>
 #include <string.h>
