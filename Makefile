@@ -210,8 +210,12 @@ build/victims/%: tests/victims/%.rs
 	@mkdir -p $(@D)
 	$(call say,RUSTC)$(RUSTC) -O -g -o $@ $<
 
-# What makes system calls fail (tests/fault).
-fault: build/fault/refuse
+# What makes system calls fail, or come late (tests/fault).
+fault: build/fault/refuse build/fault/late.so
+
+build/fault/%.so: tests/fault/%.c
+	@mkdir -p $(@D)
+	$(call say,CC)$(CC) -O2 -g $(WARN) -D_GNU_SOURCE -shared -fPIC -MMD -MP -o $@ $<
 
 build/fault/%: tests/fault/%.c
 	@mkdir -p $(@D)

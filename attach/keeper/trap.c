@@ -111,18 +111,28 @@ static void hide_ours(const struct traps *ts, const struct site *s, uint8_t *now
 			hide_step(trap_known_one(ts, i), s, now, n);
 }
 
+static int check_mapping(const struct traps *ts, const struct site *s)
+{
+	switch (codemap_at(ts->maps, s->addr)) {
+	case CODEMAP_CODE:
+		return 0;
+	case CODEMAP_SHARED:
+		return -ETXTBSY;
+	default:
+		return -EILSEQ;
+	}
+}
+
 /* May a trap be written there: is the code at the site the file's, but for what we did behind it, and the target's own? 0, or as trap_plant. */
 static int check_code(const struct traps *ts, int mem, const struct site *s)
 {
-	enum codemap what = codemap_at(ts->maps, s->addr);
 	uint8_t now[SITE_BYTES];
 
-	if (what != CODEMAP_CODE)
-		return what == CODEMAP_SHARED ? -ETXTBSY : -EILSEQ;
 	if (pread(mem, now, s->nbytes, (off_t)s->addr) != s->nbytes)
 		return -EILSEQ;
 	hide_ours(ts, s, now, s->nbytes);
-	return memcmp(now, s->bytes, s->nbytes) == 0 ? 0 : -EILSEQ;
+	/* the mapping last: it must not change until the trap is written */
+	return memcmp(now, s->bytes, s->nbytes) == 0 ? check_mapping(ts, s) : -EILSEQ;
 }
 
 /* Is the padding for @s as in the file, or has the instruction in it already (@has)? */
@@ -203,6 +213,21 @@ int trap_prepare(struct traps *ts, int mem, uint32_t i, const struct site *site)
 	return 0;
 }
 
+/*
+ * The code was looked at just before. If we had to wait for a processor meanwhile, the same file may be mapped there as data: then it goes out again. 0;
+ * -EILSEQ, -ETXTBSY: so it was; -errno of the write.
+ */
+static int write_trap(const struct traps *ts, int mem, const struct site *s)
+{
+	int r = write_byte(mem, s->addr, INT3);
+
+	if (r == 0)
+		r = check_mapping(ts, s);
+	if (r == -EILSEQ || r == -ETXTBSY)
+		(void)!trap_put_back(ts, mem, s);
+	return r;
+}
+
 int trap_plant(struct traps *ts, int mem, uint32_t i, const struct site *site)
 {
 	int r = trap_prepare(ts, mem, i, site);
@@ -214,7 +239,7 @@ int trap_plant(struct traps *ts, int mem, uint32_t i, const struct site *site)
 		return 0;
 	/* planted before the write: whatever happens in between, lifting is tried */
 	ts->all[i].state = TRAP_PLANTED;
-	r = write_byte(mem, site->addr, INT3);
+	r = write_trap(ts, mem, site);
 	if (r < 0)
 		ts->all[i].state = TRAP_LIFTED;
 	return r;
@@ -283,11 +308,16 @@ int trap_lift_found(struct traps *ts, int mem, uint32_t i)
 int trap_replant(struct traps *ts, int mem, uint32_t i)
 {
 	struct trap *t = &ts->all[i];
+	int r;
 
 	if (t->state != TRAP_LIFTED || ts->frozen || check_code(ts, mem, &t->site) < 0)
 		return 0;
 	t->state = TRAP_PLANTED;
-	return write_byte(mem, t->site.addr, INT3);
+	r = write_trap(ts, mem, &t->site);
+	if (r != -EILSEQ && r != -ETXTBSY)
+		return r;
+	t->state = TRAP_LIFTED;
+	return 0;
 }
 
 void trap_freeze(struct traps *ts)
