@@ -83,6 +83,22 @@ void come_undone(struct session *s)
 		  atomic_load(&s->link.shared->left_ns) ? "the traps are lifted" : "the traps are perhaps not lifted");
 }
 
+/* A thread was waited for in vain; or all are, one after the other. */
+static void say_too_late(const struct session *s)
+{
+	const struct shared *sh = s->link.shared;
+	const pid_t tid = (pid_t)atomic_load(&sh->late);
+	const char state = (char)atomic_load(&sh->late_state);
+
+	if (!tid || state == 'R') {
+		log_error("cannot attach to %d (%s): %s gets no processor", s->target.pid, s->target.comm, tid ? "one of its threads" : "it");
+		log_hint("before traps are set, each thread that runs must come by once; try again when the machine has less to do");
+		return;
+	}
+	log_error("cannot attach to %d (%s): its thread %d (state %c) stays inside fork", s->target.pid, s->target.comm, tid, state);
+	log_hint("a child under way could carry traps that nobody serves; try again when it has finished");
+}
+
 static void say_attach_failed(struct session *s, int err)
 {
 	struct diagnose_self self;
@@ -100,9 +116,7 @@ static void say_attach_failed(struct session *s, int err)
 		return;
 	}
 	if (err == -ETIMEDOUT) {
-		log_error("cannot attach to %d (%s): a thread of it stays inside fork, or gets no processor", s->target.pid,
-			  s->target.comm);
-		log_hint("a child under way could carry traps that nobody serves; try again when it has finished");
+		say_too_late(s);
 		return;
 	}
 	/* our own keeper may still hold it, and must not be taken for the reason */

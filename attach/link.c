@@ -15,6 +15,7 @@
 #include "attach/keeper/keeper.h"
 #include "attach/keeper/trap.h"
 #include "base/log.h"
+#include "base/patience.h"
 
 #define SILENCE_NS 1500000000ull	/* with max_stall and the leaving itself: free again within two seconds */
 #define HOLD_NS 1000000000ull
@@ -134,14 +135,14 @@ static void wait_for_keeper(struct link *l)
 		(void)!read(l->bell, &rings, sizeof(rings));
 }
 
-static int await_done(struct link *l, uint64_t limit)
+static int await_done(struct link *l, struct patience *p, uint64_t limit_ns)
 {
 	struct shared *sh = l->shared;
 
 	while (atomic_load(&sh->done) != atomic_load(&sh->seq)) {
 		if (link_keeper_gone(l) && atomic_load(&sh->done) != atomic_load(&sh->seq))
 			return -EPIPE;
-		if (link_clock_ns() > limit)
+		if (patience_look(p, link_clock_ns()) > limit_ns)
 			return -ETIMEDOUT;
 		link_alive(l);
 		wait_for_keeper(l);
@@ -165,14 +166,14 @@ static const char *command_name(enum command_op op)
 int64_t link_call(struct link *l, enum command_op op, int64_t arg, int64_t arg2, uint64_t limit_ns)
 {
 	struct shared *sh = l->shared;
-	uint64_t limit = link_clock_ns() + limit_ns;
-	int r = await_done(l, limit);
+	struct patience p = patience_begin(link_clock_ns());
+	int r = await_done(l, &p, limit_ns);
 
 	/* an earlier command that took too long must not be overwritten while it is carried out */
 	if (r < 0)
 		return r;
 	send_command(l, op, arg, arg2);
-	r = await_done(l, limit);
+	r = await_done(l, &p, limit_ns);
 	if (r < 0)
 		return r;
 	log_debug(KEEPER, "%s %" PRId64 " %" PRId64 ": %" PRId64, command_name(op), arg, arg2, sh->result);
@@ -268,11 +269,11 @@ int link_take_over(struct link *l)
 
 int link_leave(struct link *l, uint64_t limit_ns)
 {
-	uint64_t limit = link_clock_ns() + limit_ns;
+	struct patience p = patience_begin(link_clock_ns());
 
 	send_command(l, COMMAND_LEAVE, 0, 0);
 	while (!link_keeper_gone(l)) {
-		if (link_clock_ns() > limit)
+		if (patience_look(&p, link_clock_ns()) > limit_ns)
 			return -ETIMEDOUT;
 		wait_for_keeper(l);
 	}

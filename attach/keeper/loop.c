@@ -271,10 +271,10 @@ void loop_watch_reader(struct keeper *k)
 	uint64_t alive = atomic_load_explicit(&k->shared->alive, memory_order_relaxed);
 
 	if (!ring_used(&k->shared->ring) || tail != k->last_tail || alive != k->last_alive) {
-		k->unread_since_ns = k->now_ns;
+		k->unread = patience_begin(k->now_ns);
 		k->last_tail = tail;
 		k->last_alive = alive;
-	} else if (k->now_ns - k->unread_since_ns > k->shared->silence_ns) {
+	} else if (patience_look(&k->unread, k->now_ns) > k->shared->silence_ns) {
 		k->leave_reason = LEFT_SILENT;
 	}
 }

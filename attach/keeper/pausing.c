@@ -264,7 +264,7 @@ static void forgive(struct keeper *k)
 	}
 	if (k->stall_since_ns)
 		k->stall_since_ns = k->now_ns;
-	k->unread_since_ns = k->now_ns;
+	k->unread = patience_begin(k->now_ns);
 }
 
 static void resume(struct keeper *k)

@@ -174,8 +174,7 @@ enum waiting procfs_waits(pid_t pid, pid_t tid)
 
 #define UNKNOWN '?'	/* what cannot be told: no memory, no descriptors */
 
-/* The letter of /proc/PID/task/TID/stat; 'X' if it is not there. */
-static char state_letter(pid_t pid, pid_t tid)
+char procfs_state(pid_t pid, pid_t tid)
 {
 	char path[64], buf[256];
 	const char *p;
@@ -192,7 +191,7 @@ static char state_letter(pid_t pid, pid_t tid)
 
 enum activity procfs_activity(pid_t pid, pid_t tid)
 {
-	switch (state_letter(pid, tid)) {
+	switch (procfs_state(pid, tid)) {
 	case 'S':
 	case 'I':
 		return ACTIVITY_ASLEEP;
@@ -208,12 +207,12 @@ enum activity procfs_activity(pid_t pid, pid_t tid)
 
 bool procfs_stopped(pid_t pid)
 {
-	return state_letter(pid, pid) == 'T';
+	return procfs_state(pid, pid) == 'T';
 }
 
 bool procfs_uninterruptible(pid_t pid, pid_t tid)
 {
-	return state_letter(pid, tid) == 'D';
+	return procfs_state(pid, tid) == 'D';
 }
 
 /* The mask behind @key in /proc/TID/status. */

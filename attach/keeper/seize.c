@@ -158,12 +158,16 @@ static int seize_guests(struct keeper *k)
 	return sum;
 }
 
-static uint32_t count_interrupted(struct keeper *k)
+static uint32_t count_interrupted(struct keeper *k, pid_t *last)
 {
 	uint32_t n = 0;
 
-	for (struct tracee *t = threads_first(&k->threads); t; t = threads_next(&k->threads, t))
-		n += t->interrupted;
+	for (struct tracee *t = threads_first(&k->threads); t; t = threads_next(&k->threads, t)) {
+		if (!t->interrupted)
+			continue;
+		*last = t->tid;
+		n++;
+	}
 	return n;
 }
 
@@ -190,27 +194,36 @@ static void interrupt_busy(struct keeper *k)
 	(void)any_spared(k, true);
 }
 
+static int too_late(struct keeper *k, pid_t tid)
+{
+	atomic_store(&k->shared->late_state, procfs_state(k->target, tid));
+	atomic_store(&k->shared->late, tid);
+	return -ETIMEDOUT;
+}
+
 static int fence(struct keeper *k)
 {
-	uint64_t began, last;
+	struct patience all, last;
 	uint32_t left;
+	pid_t tid = 0;
 
 	/* what stops from here on does so because of us */
 	k->budget.asked_ns = keeper_clock_ns();
 	interrupt_busy(k);
-	began = last = keeper_clock_ns();
-	left = count_interrupted(k);
+	all = last = patience_begin(keeper_clock_ns());
+	left = count_interrupted(k, &tid);
 	while (left) {
 		uint32_t before = left;
 
 		loop_round(k, 1000000);
 		if (k->leave_reason || k->news & (NEWS_ORPHAN | NEWS_TERM))
 			return -ESRCH;
-		left = count_interrupted(k);
+		left = count_interrupted(k, &tid);
 		if (left != before)
-			last = k->now_ns;
-		if (k->now_ns - last > FENCE_NS || k->now_ns - began > FENCE_MOST_NS)
-			return -ETIMEDOUT;
+			last = patience_begin(k->now_ns);
+		/* both, each time */
+		if ((patience_look(&last, k->now_ns) > FENCE_NS) | (patience_look(&all, k->now_ns) > FENCE_MOST_NS))
+			return too_late(k, tid);
 	}
 	return 0;
 }

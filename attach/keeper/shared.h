@@ -136,6 +136,8 @@ struct shared {
 	_Atomic uint32_t left;		/* enum leave_reason, when it has left */
 	_Atomic uint64_t left_ns;	/* CLOCK_MONOTONIC when the traps were lifted */
 	_Atomic uint64_t blind_ns;	/* since when nothing was recorded any more: left_ns, or earlier if hits were being dropped */
+	_Atomic uint32_t late;		/* a thread that was waited for in vain when we came (its state then: */
+	_Atomic uint32_t late_state;	/* as ps shows it), or 0 */
 	_Atomic uint32_t unlifted;	/* traps that could not be lifted */
 	_Atomic uint32_t uncleaned;	/* threads of copies of the memory that were let go with traps, as they could not be cleaned */
 

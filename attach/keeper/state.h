@@ -19,6 +19,7 @@
 #include "attach/keeper/shared.h"
 #include "attach/keeper/threads.h"
 #include "attach/keeper/trap.h"
+#include "base/patience.h"
 
 #define KEEPER_NICE (-10)	/* who waits for us, waits for a processor, too */
 
@@ -71,7 +72,7 @@ struct keeper {
 	uint32_t others;		/* tracees that are not threads of the target */
 	uint64_t stall_since_ns;	/* the ring is full since; 0: it is not */
 	uint64_t drop_since_ns;		/* hits are dropped since; 0: they are not */
-	uint64_t unread_since_ns;	/* events unread and tail where it was since */
+	struct patience unread;		/* events unread and tail where it was since */
 	uint64_t last_tail, last_alive;
 	bool settled;			/* nobody is stopped unseen: the next stop raises SIGCHLD */
 	bool ticking;			/* the timer runs */

@@ -43,12 +43,12 @@ def rounds(usual, full):
 
 def wait_for(condition, what, limit=LIMIT):
     """Wait until @condition() is true; its value. Fails after @limit seconds, naming @what."""
-    end = time.monotonic() + limit
+    patience = Patience(limit)
     while True:
         value = condition()
         if value:
             return value
-        assert time.monotonic() < end, f"not within {limit} s: {what}"
+        assert patience.slice(), f"not within {limit} s: {what}"
         time.sleep(0.003)
 
 
@@ -60,6 +60,21 @@ def random_moment(most):
 def ptrace(request, pid):
     """ptrace without address and data; the error number, 0 if it worked."""
     return 0 if libc.ptrace(request, pid, None, None) == 0 else ctypes.get_errno()
+
+
+class Patience:
+    """So many seconds of our own waiting: where the whole machine stands still for a while, nobody can answer."""
+
+    def __init__(self, limit):
+        self.left = limit
+        self.looked = time.monotonic()
+
+    def slice(self):
+        """For how long to wait now, at most; 0: no longer."""
+        now = time.monotonic()
+        self.left -= min(now - self.looked, 1.0)
+        self.looked = now
+        return min(max(self.left, 0), 0.5)
 
 
 class Lines:
@@ -87,22 +102,24 @@ class Lines:
     def find(self, pattern, limit=LIMIT):
         """The first line, now or later, that matches @pattern; None if the stream ends or time runs out."""
         seen = 0
-        end = time.monotonic() + limit
+        patience = Patience(limit)
         with self.changed:
             while True:
                 for line in self.all[seen:]:
                     if re.search(pattern, line):
                         return line
                 seen = len(self.all)
-                left = end - time.monotonic()
-                if self.ended or left <= 0:
+                left = patience.slice()
+                if self.ended or not left:
                     return None
                 self.changed.wait(left)
 
     def take(self, limit=LIMIT):
         """The next line not taken yet; None if the stream ends or time runs out."""
+        patience = Patience(limit)
         with self.changed:
-            self.changed.wait_for(lambda: len(self.all) > self.taken or self.ended, limit)
+            while len(self.all) == self.taken and not self.ended and (left := patience.slice()):
+                self.changed.wait(left)
             if len(self.all) == self.taken:
                 return None
             self.taken += 1

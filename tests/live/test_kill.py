@@ -2,6 +2,7 @@
 """Sudden death: of mmattach at any moment, and of its keeper. The target lives on."""
 import os
 import signal
+import time
 
 import pytest
 
@@ -89,6 +90,26 @@ def test_keeper_killed_idle_target(victim, attach):
     assert "keeper" in run.said() and "kill" in run.said().lower(), run.said()
     assert_untouched(target)
     target.end()
+
+
+def test_all_stood_still(victim, attach):
+    """As in a virtual machine that is frozen: that mmattach read nothing meanwhile does not mean that it hangs."""
+    target = victim("hot", 2)
+    run = attach(target)
+    keeper = run.keeper()
+    for _ in range(rounds(2, 20)):
+        os.kill(run.pid, signal.SIGSTOP)
+        os.kill(keeper, signal.SIGSTOP)
+        time.sleep(3)
+        os.kill(keeper, signal.SIGCONT)
+        time.sleep(0.1)
+        os.kill(run.pid, signal.SIGCONT)
+        assert target.rate() > 0
+    time.sleep(1)
+    assert run.alive() and not ended(keeper), run.said()
+    assert run.finish()["totals"]["allocs"] > 0
+    assert_untouched(target)
+    assert target.end()["damaged"] == 0
 
 
 def test_keeper_stopped_by_name(victim, attach):
