@@ -1,25 +1,57 @@
 /* SPDX-License-Identifier: MIT */
 #include "attach/sampling_rounds.h"
 
+#include <math.h>
+
 #include "attach/keeper/spending.h"
+#include "report/estimate.h"
 
 #define STOP_NS 30000u		/* before it is known */
 #define SETTLED_BY 8u		/* blocks that have gone */
 #define CANDIDATE_BY 3u		/* blocks that have not */
 #define CANDIDATE_QUOTA 16u
+#define BUNCH_PURSE 4u		/* of what can be spent at once this part may go for a bunch, */
+#define BUNCH_S 10.0		/* and what is due in so long */
+#define LATELY 10u		/* decisions */
+#define PART_LEAST 0.4		/* for candidates, */
+#define PART_MOST 0.8
+#define PART_STEP 1.25		/* so many times more if little is used, or less if nearly all is: */
+#define USED_LITTLE 0.75
+#define USED_UP 0.95
 
 void sampling_rounds_init(struct sampling_rounds *r, uint32_t budget_ppm)
 {
-	*r = (struct sampling_rounds){ .budget_ppm = budget_ppm, .stop_ns = STOP_NS };
+	*r = (struct sampling_rounds){ .budget_ppm = budget_ppm, .stop_ns = STOP_NS, .part = PART_LEAST };
+}
+
+/* Nanoseconds of a second that the keeper aims at: two thirds of what is promised. */
+static double aim(const struct sampling_rounds *r)
+{
+	return SPENDING_FILL(r->budget_ppm * 1000.0);
 }
 
 /*
- * Nanoseconds of a second that may be spent on all candidates together, of those that the keeper aims at: two thirds of what is promised. Of the rest
- * what is seldom has what it takes; and what is hot what that leaves (keeper/turns.h).
+ * What candidates do not get is for what is seldom, and then for what is hot (keeper/turns.h). Once most of that is known to go it is looked at rarely, and
+ * does not use what it may.
  */
-static double for_candidates(const struct sampling_rounds *r)
+static void set_part(struct sampling_rounds *r, const struct sampling_costs *now)
 {
-	return SPENDING_FILL(r->budget_ppm * 1000.0) * 0.4;
+	const double seconds = (double)(now->now_ns - r->then.now_ns) / 1e9, used = (double)(now->spent_ns - r->then.spent_ns) / (aim(r) * seconds);
+
+	if (r->then.now_ns && used < USED_LITTLE)
+		r->part = fmin(r->part * PART_STEP, PART_MOST);
+	else if (r->then.now_ns && used > USED_UP)
+		r->part = fmax(r->part / PART_STEP, PART_LEAST);
+	r->then = *now;
+}
+
+/* As many hits of what comes in bunches as are no risk for others, nor take too long to be due at @share a second: then too little is learned. */
+static uint32_t bunch_quota(const struct sampling_rounds *r, double share)
+{
+	const double purse = (double)SPENDING_PURSE(TEN_SECONDS_NS / 1000000 * r->budget_ppm);
+	const double hits = fmin(purse / BUNCH_PURSE / (double)r->stop_ns, share * BUNCH_S);
+
+	return (uint32_t)fmax(hits, CANDIDATE_QUOTA);
 }
 
 /* --- what the blocks say --- */
@@ -34,6 +66,11 @@ static bool may_leak(const struct sampling_stack *stack)
 	sampling_stacks_steps(stack, steps);
 	survival_judge(steps, stack->seen, 0, &verdict);
 	return verdict.kind != SURVIVAL_GOES;
+}
+
+static bool is_candidate(const struct sampling_site *site)
+{
+	return sampling_sites_follows(site) && site->candidate;
 }
 
 static void gather(struct sampling_rounds *r, struct sampling_sites *sites, const struct sampling_stacks *stacks)
@@ -56,39 +93,99 @@ static void gather(struct sampling_rounds *r, struct sampling_sites *sites, cons
 	for (size_t i = 0; i < sites->n; i++) {
 		const struct sampling_site *site = &sites->all[i];
 
-		r->candidates += sampling_sites_follows(site) && site->candidate;
+		r->candidates += is_candidate(site);
 		r->settled += sampling_sites_follows(site) && !site->candidate && site->doubled;
 	}
 }
 
 /* --- what that comes to --- */
 
-static double rate_of(const struct sampling_sites *sites, const struct sampling_site *site)
+/* What a candidate needs, by what was seen of late. */
+static void look_at_needs(const struct sampling_sites *sites, struct sampling_site *site)
 {
 	const struct meter_sums none = { 0 };
+	struct estimate_rounds rounds;
 	struct meter_sums sums;
 
 	sampling_sites_sums(sites, site, &sums);
-	return sampling_sites_rate(&none, &sums);
+	meter_subtract(&sums, &site->lately[1]);
+	rounds = (struct estimate_rounds){
+		.rounds = sums.rounds, .full = sums.full, .hits = sums.hits, .exposed_us = sums.exposed_us, .hits2 = sums.hits2,
+		.hits_exposed = sums.hits_exposed, .exposed2 = sums.exposed2,
+	};
+	site->bunched = estimate_in_bunches(&rounds);
+	site->needs = estimate_cuts_bunches(&rounds) ? INFINITY : sampling_sites_rate(&none, &sums);
+}
+
+static void forget_what_is_old(struct sampling_sites *sites)
+{
+	for (size_t i = 0; i < sites->n; i++) {
+		struct sampling_site *site = &sites->all[i];
+
+		site->lately[1] = site->lately[0];
+		sampling_sites_sums(sites, site, &site->lately[0]);
+	}
+}
+
+/* What each of those may have that need more, if the others have what they need: @all together, hits a second. Infinite: nobody needs more. */
+static double share_of(const struct sampling_rounds *r, const struct sampling_sites *sites, double all)
+{
+	double share, next = all / r->candidates;
+
+	do {
+		double others = 0;
+		uint32_t want = 0;
+
+		share = next;
+		for (size_t i = 0; i < sites->n; i++) {
+			const struct sampling_site *site = &sites->all[i];
+
+			want += is_candidate(site) && site->needs > share;
+			others += is_candidate(site) && site->needs <= share ? site->needs : 0;
+		}
+		next = want ? (all - others) / want : INFINITY;
+	} while (next > share);
+	return share;
+}
+
+static bool differs(uint32_t a, uint32_t b)
+{
+	return 8ull * a > 9ull * b || 8ull * b > 9ull * a;
 }
 
 /*
  * What comes evenly is overestimated by rounds that end with their quota: by half a hit, for a round begins between two. So where the budget does not
- * reach for every call, it is larger quotas, in longer rounds.
+ * reach for every call, it is larger quotas, in longer rounds. What comes in bunches is underestimated, by what of a bunch is more than the quota.
  */
-static void set_candidate(const struct sampling_rounds *r, struct sampling_sites *sites, struct sampling_site *site)
+static void set_candidate(const struct sampling_rounds *r, struct sampling_sites *sites, struct sampling_site *site, double share)
 {
-	double may = for_candidates(r) / r->candidates / (double)r->stop_ns, ms = CANDIDATE_QUOTA / may * 1000;
-	uint32_t period_ms = ms < SAMPLING_PERIOD_MS ? SAMPLING_PERIOD_MS : ms > SAMPLING_RARELY_MS ? SAMPLING_RARELY_MS : (uint32_t)ms;
-	uint32_t quota = may * period_ms / 1000 > CANDIDATE_QUOTA ? (uint32_t)(may * period_ms / 1000) : CANDIDATE_QUOTA;
+	uint32_t least = site->bunched ? bunch_quota(r, share) : CANDIDATE_QUOTA, period_ms, quota;
+	double ms = least / share * 1000;
 
-	if (rate_of(sites, site) <= may) {
+	if (site->needs <= share) {
 		sampling_sites_meter(sites, site, 0, SAMPLING_PERIOD_MS);
 		return;
 	}
+	period_ms = ms < SAMPLING_PERIOD_MS ? SAMPLING_PERIOD_MS : ms > SAMPLING_RARELY_MS ? SAMPLING_RARELY_MS : (uint32_t)ms;
+	quota = (uint32_t)fmax(share * period_ms / 1000, CANDIDATE_QUOTA);
 	/* what hangs on measurements must not change with each look */
-	if (site->quota < CANDIDATE_QUOTA || site->period_ms > 2 * period_ms || period_ms > 2 * site->period_ms || quota > 2 * site->quota)
+	if (differs(quota, site->quota) || differs(period_ms, site->period_ms))
 		sampling_sites_meter(sites, site, quota, period_ms);
+}
+
+static void set_candidates(const struct sampling_rounds *r, struct sampling_sites *sites)
+{
+	double share;
+
+	for (size_t i = 0; i < sites->n; i++) {
+		if (is_candidate(&sites->all[i]))
+			look_at_needs(sites, &sites->all[i]);
+	}
+	share = share_of(r, sites, aim(r) * r->part / (double)r->stop_ns);
+	for (size_t i = 0; i < sites->n; i++) {
+		if (is_candidate(&sites->all[i]))
+			set_candidate(r, sites, &sites->all[i], share);
+	}
 }
 
 static void set_usual(struct sampling_sites *sites, struct sampling_site *site)
@@ -106,19 +203,21 @@ static void set_usual(struct sampling_sites *sites, struct sampling_site *site)
 	sampling_sites_meter(sites, site, SAMPLING_QUOTA, period_ms < SAMPLING_RARELY_MS ? (uint32_t)period_ms : SAMPLING_RARELY_MS);
 }
 
-void sampling_rounds_decide(struct sampling_rounds *r, struct sampling_sites *sites, const struct sampling_stacks *stacks, uint64_t stop_ns)
+void sampling_rounds_decide(struct sampling_rounds *r, struct sampling_sites *sites, const struct sampling_stacks *stacks, const struct sampling_costs *costs)
 {
-	if (stop_ns)
-		r->stop_ns = stop_ns;
+	if (costs->stop_ns)
+		r->stop_ns = costs->stop_ns;
 	gather(r, sites, stacks);
+	if (r->decided++ % LATELY == 0) {
+		forget_what_is_old(sites);
+		set_part(r, costs);
+	}
+	if (r->candidates)
+		set_candidates(r, sites);
 	for (size_t i = 0; i < sites->n; i++) {
 		struct sampling_site *site = &sites->all[i];
 
-		if (!sampling_sites_follows(site))
-			continue;
-		if (site->candidate)
-			set_candidate(r, sites, site);
-		else
+		if (sampling_sites_follows(site) && !site->candidate)
 			set_usual(sites, site);
 	}
 }

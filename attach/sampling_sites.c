@@ -89,19 +89,12 @@ void sampling_sites_sums(const struct sampling_sites *s, const struct sampling_s
 /* What was counted until now was another thing's: sums wrap. */
 static void count_anew(struct sampling_sites *s, struct sampling_site *site)
 {
-	struct meter_sums now, zero = { 0 };
+	struct meter_sums now;
 
 	meter_read(meter_of(s, site), &now);
-	site->before = zero;
-	site->before.rounds -= now.rounds;
-	site->before.full -= now.full;
-	site->before.hits -= now.hits;
-	site->before.exposed_us -= now.exposed_us;
-	site->before.hits2 -= now.hits2;
-	site->before.hits_exposed -= now.hits_exposed;
-	site->before.exposed2 -= now.exposed2;
-	site->before.missed -= now.missed;
-	site->before.stood_us -= now.stood_us;
+	site->before = (struct meter_sums){ 0 };
+	meter_subtract(&site->before, &now);
+	memset(site->lately, 0, sizeof(site->lately));
 	site->exposed = (struct sampling_spans){ 0 };
 	site->exposed_us = 0;
 	site->records = 0;

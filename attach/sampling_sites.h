@@ -57,6 +57,9 @@ struct sampling_site {
 	uint8_t doubled;		/* so often */
 	uint32_t old;			/* followed blocks that are there and not young any more */
 	bool candidate;
+	struct meter_sums lately[2];	/* what was counted when the last ten seconds began, about; and the ten before */
+	double needs;			/* as a candidate: hits a second that all its calls would take; infinite: nobody knows */
+	bool bunched;			/* they come in bunches */
 	/* sampling_parents */
 	taddr caller;			/* of the function around it: the first that was seen, */
 	bool callers;			/* and there are others */

@@ -43,10 +43,14 @@ static double chance(const struct estimate_rounds *r)
 	return sqrt((2 + rounds / max((double)r->hits, 1)) / rounds);
 }
 
-/* Is it more than chance that hits come in bunches? */
-static bool in_bunches(const struct estimate_rounds *r, double phi)
+bool estimate_in_bunches(const struct estimate_rounds *r)
 {
-	return phi > 1 + 4 * chance(r);
+	return r->exposed_us && r->rounds && dispersion(r) > 1 + 4 * chance(r);
+}
+
+bool estimate_cuts_bunches(const struct estimate_rounds *r)
+{
+	return (double)r->full > CUT_SHARE * (double)r->rounds && estimate_in_bunches(r);
 }
 
 /*
@@ -107,7 +111,7 @@ void estimate_rate(const struct estimate_rounds *r, uint64_t seen, struct estima
 	out->low = seen ? quantile_gamma(LOW, hits + 0.5) * phi * part / seconds : 0;
 	out->high = quantile_gamma(HIGH, hits + 0.5) * phi * part / seconds;
 	allow_for_stops(r, out);
-	out->at_least = seen && (((double)r->full > CUT_SHARE * (double)r->rounds && in_bunches(r, phi)) || in_lockstep(r));
+	out->at_least = seen && (estimate_cuts_bunches(r) || in_lockstep(r));
 }
 
 void estimate_kept(const struct estimate *rate, double share, double share_low, double share_high, struct estimate *out)

@@ -34,6 +34,10 @@ struct estimate {
 /* A second: of @seen hits among those of the site (one stack's, or all). No exposure: all is 0, and high infinite. */
 void estimate_rate(const struct estimate_rounds *r, uint64_t seen, struct estimate *out);
 
+/* Do hits come in bunches, more than by chance? And do rounds end in the middle of them? Then the rate is too low, the more so the smaller the quota. */
+bool estimate_in_bunches(const struct estimate_rounds *r);
+bool estimate_cuts_bunches(const struct estimate_rounds *r);
+
 /* @rate (a second, a minute, of blocks, of bytes) times a share with its interval. */
 void estimate_kept(const struct estimate *rate, double share, double share_low, double share_high, struct estimate *out);
 

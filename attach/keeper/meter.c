@@ -69,6 +69,19 @@ static void write_all(struct meter *m, const struct meter_sums *s)
 	atomic_store_explicit(&m->version, version + 2, memory_order_release);
 }
 
+void meter_subtract(struct meter_sums *from, const struct meter_sums *less)
+{
+	from->rounds -= less->rounds;
+	from->full -= less->full;
+	from->hits -= less->hits;
+	from->exposed_us -= less->exposed_us;
+	from->hits2 -= less->hits2;
+	from->hits_exposed -= less->hits_exposed;
+	from->exposed2 -= less->exposed2;
+	from->missed -= less->missed;
+	from->stood_us -= less->stood_us;
+}
+
 void meter_add(struct meter *m, const struct meter_stretch *its)
 {
 	struct meter_sums s;

@@ -53,6 +53,9 @@ struct meter_sums {
 /* For the controller: all as of one moment. */
 void meter_read(const struct meter *m, struct meter_sums *out);
 
+/* What came since @less. */
+void meter_subtract(struct meter_sums *from, const struct meter_sums *less);
+
 struct meter_stretch {
 	uint64_t hits, exposed_us;
 	bool full;			/* ended by the quota */

@@ -46,7 +46,7 @@ void spending_init(struct spending *s, uint32_t ppm, uint64_t now_ns)
 	memset(s, 0, sizeof(*s));
 	s->ppm = ppm;
 	s->promise_ns = TEN_SECONDS_NS / 1000000 * ppm;
-	s->purse_most_ns = s->promise_ns / 3;
+	s->purse_most_ns = SPENDING_PURSE(s->promise_ns);
 	s->purse_ns = s->purse_most_ns;
 	s->filled_ns = now_ns;
 }

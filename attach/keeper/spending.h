@@ -17,6 +17,7 @@
 #define TEN_SECONDS_NS 10000000000ull
 #define SPENDING_SLOT_NS 10000000ull
 #define SPENDING_FILL(promised) ((promised) * 2 / 3)	/* into the purse */
+#define SPENDING_PURSE(promised) ((promised) / 3)	/* holds that */
 #define SPENDING_SLOTS 1001	/* ten seconds, and the slot in which they begin */
 
 /* What was spent of late. */

@@ -165,9 +165,11 @@ static void bunches(void **state)
 
 static void bunches_that_the_quota_cuts(void **state)
 {
+	const struct estimate_rounds none = { 0 };
 	double marked;
 
 	(void)state;
+	assert_false(estimate_cuts_bunches(&none));
 	(void)coverage((struct site){ 20, 10, 4, 60, false }, &marked);
 	assert_between(99, marked, 100);
 	(void)coverage((struct site){ 500, 10, 4, 60, false }, &marked);

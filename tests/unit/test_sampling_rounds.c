@@ -18,6 +18,7 @@ static struct sampling_sites sites;
 static struct sampling_stacks stacks;
 static struct link keeper;
 static struct planting planting;
+static struct sampling_costs costs;
 
 /* Each site has a stack of its own. */
 static int setup(void **state)
@@ -29,6 +30,7 @@ static int setup(void **state)
 	assert_true(keeper.shared && sites.all && stacks.all);
 	planting.link = &keeper;
 	sampling_rounds_init(&rounds, ONE_PERCENT);
+	costs = (struct sampling_costs){ 0 };
 	return 0;
 }
 
@@ -59,9 +61,18 @@ static void stay(struct sampling_stack *stack, uint64_t n)
 		stack->now[i].at_risk = n;
 }
 
+/* A second later, in which so many ms were spent. */
+static void decide_after(double spent_ms)
+{
+	costs.now_ns += 1000000000;
+	costs.spent_ns += (uint64_t)(spent_ms * 1e6);
+	sampling_rounds_decide(&rounds, &sites, &stacks, &costs);
+}
+
+/* What is aimed at was spent, about. */
 static void decide(void)
 {
-	sampling_rounds_decide(&rounds, &sites, &stacks, 0);
+	decide_after(6);
 }
 
 static void assert_meter(uint32_t i, uint32_t quota, uint32_t period_ms)
@@ -157,24 +168,154 @@ static double cost_of(uint32_t i)
 	return sites.all[i].quota * 1000.0 / sites.all[i].period_ms * (double)rounds.stop_ns / 1e9;
 }
 
-/* All candidates have an equal share of 0.4 of what is aimed at, which is two thirds. */
-static void hot_candidates_share_their_part(void **state)
-{
-	const double part = 0.01 * 2 / 3 * 0.4;
+/* What all candidates may cost together: 0.4 of what is aimed at, which is two thirds. */
+static const double part = 0.01 * 2 / 3 * 0.4;
 
-	(void)state;
-	for (int i = 0; i < 10; i++)
-		stay(add(i < 9 ? 100000 : 1), 20);
-	decide();
-	assert_int_equal(rounds.candidates, 10);
-	for (uint32_t i = 0; i < 9; i++) {
-		assert_true(sites.all[i].quota >= 16);
-		assert_true(cost_of(i) <= 1.01 * part / 10 && cost_of(i) > 0.9 * part / 10);
-	}
-	assert_meter(9, 0, SAMPLING_PERIOD_MS);
+static void assert_costs(uint32_t i, double share)
+{
+	if (cost_of(i) > 1.06 * share || cost_of(i) < 0.88 * share)
+		fail_msg("site %u: %g, not %g", i, cost_of(i), share);
 }
 
-/* A share that is a little larger each second is not set each second: each change ends a round. */
+static void hot_candidates_share_their_part(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 10; i++)
+		stay(add(100000), 20);
+	decide();
+	assert_int_equal(rounds.candidates, 10);
+	for (uint32_t i = 0; i < 10; i++) {
+		assert_true(sites.all[i].quota >= 16);
+		assert_costs(i, part / 10);
+	}
+}
+
+/* 89 hits a second are paid for. 22 are one's share, of which two need less; that makes 29 for one of the others, who needs 28, and 31 for the last. */
+static void who_needs_less_leaves_the_rest(void **state)
+{
+	(void)state;
+	stay(add(100000), 20);
+	stay(add(10), 20);
+	stay(add(20), 20);
+	stay(add(28), 20);
+	add(1000);	/* no candidate */
+	decide();
+	assert_meter(1, 0, SAMPLING_PERIOD_MS);
+	assert_meter(2, 0, SAMPLING_PERIOD_MS);
+	assert_meter(3, 0, SAMPLING_PERIOD_MS);
+	assert_costs(0, part - (10 + 20 + 28) * STOP_NS / 1e9);
+	assert_meter(4, SAMPLING_QUOTA, SAMPLING_PERIOD_MS);
+}
+
+/* Its rounds were ended by sixteen hits at once, after anything between 0 and 3 s. */
+static void cut(uint32_t i)
+{
+	struct meter_sums *sums = &sites.all[i].before;
+
+	*sums = (struct meter_sums){ 0 };
+	for (uint64_t e = 100000; e < 3000000; e += 100000) {
+		sums->rounds++;
+		sums->full++;
+		sums->hits += 16;
+		sums->exposed_us += e;
+		sums->hits2 += 16 * 16;
+		sums->hits_exposed += 16 * e;
+		sums->exposed2 += e * e;
+	}
+}
+
+/* Eleven hits a second by that, but nobody knows of how many each bunch is. The price is the same. */
+static void bunches_have_rounds_as_large_as_can_be_paid_at_once(void **state)
+{
+	(void)state;
+	stay(add(100000), 20);
+	stay(add(100000), 20);
+	stay(add(1), 20);
+	cut(1);
+	decide();
+	assert_costs(0, part / 2);
+	assert_costs(1, part / 2);
+	assert_int_equal(sites.all[0].quota, 43);			/* of a second */
+	assert_in_range(sites.all[1].quota, 270, 277);		/* a quarter of 33 ms */
+	assert_in_range(sites.all[1].period_ms, 6000, 6500);
+	/* once hardly any round is cut, all is seen */
+	sites.all[1].before.rounds = 100 * sites.all[1].before.full;
+	decide();
+	assert_meter(1, 0, SAMPLING_PERIOD_MS);
+}
+
+/* What is due in ten seconds at most: with many of them that is less than can be paid at once, and never less than for any candidate. */
+static void bunches_do_not_wait_for_long(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < 30; i++) {
+		stay(add(1), 20);
+		cut(i);
+	}
+	decide();
+	for (uint32_t i = 0; i < 30; i++) {
+		assert_in_range(sites.all[i].period_ms, 9500, 10000);
+		assert_costs(i, part / 30);
+	}
+	for (uint32_t i = 30; i < SITES; i++) {
+		stay(add(1), 20);
+		cut(i);
+	}
+	decide();
+	assert_in_range(sites.all[SITES - 1].period_ms, 17500, 18500);
+	assert_costs(SITES - 1, part / SITES);
+}
+
+/* A hot one goes on for so many seconds, in each of which so many ms are spent. */
+static void go_on(unsigned seconds, double spent_ms)
+{
+	for (unsigned i = 0; i < seconds; i++) {
+		sites.all[0].before.hits += 100000;
+		sites.all[0].before.exposed_us += 1000000;
+		decide_after(spent_ms);
+	}
+}
+
+/* Others use little: candidates get twice as much, at most. Then so much is used that it is taken from them again. */
+static void what_others_leave_is_the_candidates(void **state)
+{
+	(void)state;
+	stay(add(100000), 20);
+	go_on(1, 6);
+	assert_costs(0, part);
+	go_on(20, 3);
+	assert_costs(0, part * 1.25 * 1.25);
+	go_on(100, 3);
+	assert_costs(0, part * 2);
+	go_on(100, 6);
+	assert_costs(0, part * 2);
+	go_on(100, 6.5);
+	assert_costs(0, part);
+}
+
+/* It was idle, and becomes hot; then it is idle again. */
+static void what_was_half_an_hour_ago_does_not_matter(void **state)
+{
+	struct meter_sums *sums;
+
+	(void)state;
+	stay(add(1), 20);
+	sums = &sites.all[0].before;
+	*sums = (struct meter_sums){ .rounds = 900, .exposed_us = 1800000000, .exposed2 = 3600000000000000 };
+	for (unsigned i = 0; i < 100; i++)
+		decide();
+	assert_meter(0, 0, SAMPLING_PERIOD_MS);
+	sums->rounds += 10;
+	sums->hits += 2000;
+	sums->exposed_us += 10000000;
+	decide();
+	assert_costs(0, part);
+	for (unsigned i = 0; i < 100; i++)
+		decide();
+	assert_meter(0, 0, SAMPLING_PERIOD_MS);
+}
+
+/* A share that is a little larger each second is not set each second. */
 static void a_quota_is_not_changed_for_little(void **state)
 {
 	uint32_t quota, period_ms;
@@ -219,8 +360,10 @@ static void what_a_hit_costs_is_learned(void **state)
 	add(1);
 	decide();
 	assert_int_equal(rounds.stop_ns, STOP_NS);
-	sampling_rounds_decide(&rounds, &sites, &stacks, 70000);
+	costs.stop_ns = 70000;
+	decide();
 	assert_int_equal(rounds.stop_ns, 70000);
+	costs.stop_ns = 0;
 	decide();
 	assert_int_equal(rounds.stop_ns, 70000);
 }
@@ -250,6 +393,11 @@ int main(void)
 		rounds_test(what_stays_is_watched_closely),
 		rounds_test(what_goes_late_is_no_candidate),
 		rounds_test(hot_candidates_share_their_part),
+		rounds_test(who_needs_less_leaves_the_rest),
+		rounds_test(bunches_have_rounds_as_large_as_can_be_paid_at_once),
+		rounds_test(bunches_do_not_wait_for_long),
+		rounds_test(what_others_leave_is_the_candidates),
+		rounds_test(what_was_half_an_hour_ago_does_not_matter),
 		rounds_test(a_quota_is_not_changed_for_little),
 		rounds_test(only_candidates_go_ahead),
 		rounds_test(what_a_hit_costs_is_learned),
