@@ -18,7 +18,7 @@
 #include "base/log.h"
 
 #define LEAVE_NS 6000000000ull
-#define SEIZE_NS 20000000000ull	/* longer than the keeper's own limits (seize.c) */
+#define SEIZE_NS 20000000000ull	/* longer than the keeper's own limits (seize.c), unless it does not get to run */
 
 /* --- the target --- */
 
@@ -90,13 +90,17 @@ static void say_too_late(const struct session *s)
 	const pid_t tid = (pid_t)atomic_load(&sh->late);
 	const char state = (char)atomic_load(&sh->late_state);
 
-	if (!tid || state == 'R') {
-		log_error("cannot attach to %d (%s): %s gets no processor", s->target.pid, s->target.comm, tid ? "one of its threads" : "it");
-		log_hint("before traps are set, each thread that runs must come by once; try again when the machine has less to do");
+	if (tid && state != 'R') {
+		log_error("cannot attach to %d (%s): its thread %d (state %c) has not come by; it may be inside fork", s->target.pid, s->target.comm,
+			  tid, state);
+		log_hint("a child under way could carry traps that nobody serves; try again when it has finished");
 		return;
 	}
-	log_error("cannot attach to %d (%s): its thread %d (state %c) stays inside fork", s->target.pid, s->target.comm, tid, state);
-	log_hint("a child under way could carry traps that nobody serves; try again when it has finished");
+	if (tid)
+		log_error("cannot attach to %d (%s): its thread %d gets no processor", s->target.pid, s->target.comm, tid);
+	else
+		log_error("cannot attach to %d (%s): its threads did not all come by in time", s->target.pid, s->target.comm);
+	log_hint("before traps are set, each thread that runs must come by once; try again when the machine has less to do");
 }
 
 static void say_attach_failed(struct session *s, int err)

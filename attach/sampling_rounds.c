@@ -2,6 +2,7 @@
 #include "attach/sampling_rounds.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "attach/keeper/spending.h"
 #include "report/estimate.h"
@@ -10,9 +11,10 @@
 #define SETTLED_BY 8u		/* blocks that have gone */
 #define CANDIDATE_BY 3u		/* blocks that have not */
 #define CANDIDATE_QUOTA 16u
-#define BUNCH_PURSE 4u		/* of what can be spent at once this part may go for a bunch, */
+#define BUNCH_PURSE 2u		/* of what can be spent at once this part may go for bunches, */
 #define BUNCH_S 10.0		/* and what is due in so long */
-#define LATELY 10u		/* decisions */
+#define LATELY 10u		/* decisions, */
+#define LATELY_ROUNDS 4u	/* and stretches: with fewer nothing is known of a site */
 #define PART_LEAST 0.4		/* for candidates, */
 #define PART_MOST 0.8
 #define PART_STEP 1.25		/* so many times more if little is used, or less if nearly all is: */
@@ -38,18 +40,23 @@ static void set_part(struct sampling_rounds *r, const struct sampling_costs *now
 {
 	const double seconds = (double)(now->now_ns - r->then.now_ns) / 1e9, used = (double)(now->spent_ns - r->then.spent_ns) / (aim(r) * seconds);
 
-	if (r->then.now_ns && used < USED_LITTLE)
+	if (!r->wanted)
+		r->part = PART_LEAST;
+	else if (r->then.now_ns && used < USED_LITTLE)
 		r->part = fmin(r->part * PART_STEP, PART_MOST);
 	else if (r->then.now_ns && used > USED_UP)
 		r->part = fmax(r->part / PART_STEP, PART_LEAST);
 	r->then = *now;
 }
 
-/* As many hits of what comes in bunches as are no risk for others, nor take too long to be due at @share a second: then too little is learned. */
+/*
+ * As many hits of what comes in bunches as are no risk for others, should all such bunches come at once; nor may they take too long to be due at @share a
+ * second, or too little is learned.
+ */
 static uint32_t bunch_quota(const struct sampling_rounds *r, double share)
 {
 	const double purse = (double)SPENDING_PURSE(TEN_SECONDS_NS / 1000000 * r->budget_ppm);
-	const double hits = fmin(purse / BUNCH_PURSE / (double)r->stop_ns, share * BUNCH_S);
+	const double hits = fmin(purse / BUNCH_PURSE / r->bunched / (double)r->stop_ns, share * BUNCH_S);
 
 	return (uint32_t)fmax(hits, CANDIDATE_QUOTA);
 }
@@ -100,7 +107,15 @@ static void gather(struct sampling_rounds *r, struct sampling_sites *sites, cons
 
 /* --- what that comes to --- */
 
-/* What a candidate needs, by what was seen of late. */
+static struct estimate_rounds as_rounds(const struct meter_sums *sums)
+{
+	return (struct estimate_rounds){
+		.rounds = sums->rounds, .full = sums->full, .hits = sums->hits, .exposed_us = sums->exposed_us, .hits2 = sums->hits2,
+		.hits_exposed = sums->hits_exposed, .exposed2 = sums->exposed2,
+	};
+}
+
+/* What a candidate needs by what was seen of late; whether it comes in bunches, by all. */
 static void look_at_needs(const struct sampling_sites *sites, struct sampling_site *site)
 {
 	const struct meter_sums none = { 0 };
@@ -108,22 +123,35 @@ static void look_at_needs(const struct sampling_sites *sites, struct sampling_si
 	struct meter_sums sums;
 
 	sampling_sites_sums(sites, site, &sums);
-	meter_subtract(&sums, &site->lately[1]);
-	rounds = (struct estimate_rounds){
-		.rounds = sums.rounds, .full = sums.full, .hits = sums.hits, .exposed_us = sums.exposed_us, .hits2 = sums.hits2,
-		.hits_exposed = sums.hits_exposed, .exposed2 = sums.exposed2,
-	};
+	rounds = as_rounds(&sums);
 	site->bunched = estimate_in_bunches(&rounds);
-	site->needs = estimate_cuts_bunches(&rounds) ? INFINITY : sampling_sites_rate(&none, &sums);
+	meter_subtract(&sums, &site->lately[1]);
+	rounds = as_rounds(&sums);
+	site->needs = estimate_cuts_bunches(&rounds) || (sums.hits && !sums.exposed_us) ? INFINITY : sampling_sites_rate(&none, &sums);
 }
 
+static bool is_older(const struct meter_sums *a, const struct meter_sums *than)
+{
+	return a->rounds <= than->rounds && a->hits <= than->hits && a->exposed_us <= than->exposed_us;
+}
+
+/* Of who has long rounds little is told: then what is older counts, too. */
 static void forget_what_is_old(struct sampling_sites *sites)
 {
 	for (size_t i = 0; i < sites->n; i++) {
 		struct sampling_site *site = &sites->all[i];
+		struct meter_sums sums;
 
+		if (!sampling_sites_follows(site))
+			continue;
+		sampling_sites_sums(sites, site, &sums);
+		/* its trap was another's when that was noted */
+		if (!is_older(&site->lately[0], &sums))
+			memset(site->lately, 0, sizeof(site->lately));
+		if (sums.rounds < site->lately[0].rounds + LATELY_ROUNDS)
+			continue;
 		site->lately[1] = site->lately[0];
-		sampling_sites_sums(sites, site, &site->lately[0]);
+		site->lately[0] = sums;
 	}
 }
 
@@ -173,7 +201,7 @@ static void set_candidate(const struct sampling_rounds *r, struct sampling_sites
 		sampling_sites_meter(sites, site, quota, period_ms);
 }
 
-static void set_candidates(const struct sampling_rounds *r, struct sampling_sites *sites)
+static void set_candidates(struct sampling_rounds *r, struct sampling_sites *sites)
 {
 	double share;
 
@@ -182,6 +210,10 @@ static void set_candidates(const struct sampling_rounds *r, struct sampling_site
 			look_at_needs(sites, &sites->all[i]);
 	}
 	share = share_of(r, sites, aim(r) * r->part / (double)r->stop_ns);
+	r->wanted = !isinf(share);
+	r->bunched = 0;
+	for (size_t i = 0; i < sites->n; i++)
+		r->bunched += is_candidate(&sites->all[i]) && sites->all[i].bunched && sites->all[i].needs > share;
 	for (size_t i = 0; i < sites->n; i++) {
 		if (is_candidate(&sites->all[i]))
 			set_candidate(r, sites, &sites->all[i], share);
@@ -212,6 +244,7 @@ void sampling_rounds_decide(struct sampling_rounds *r, struct sampling_sites *si
 		forget_what_is_old(sites);
 		set_part(r, costs);
 	}
+	r->wanted = false;
 	if (r->candidates)
 		set_candidates(r, sites);
 	for (size_t i = 0; i < sites->n; i++) {

@@ -18,6 +18,7 @@
 #ifndef MM_SAMPLING_ROUNDS_H
 #define MM_SAMPLING_ROUNDS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "attach/sampling_sites.h"
@@ -34,6 +35,8 @@ struct sampling_rounds {
 	uint32_t budget_ppm;
 	uint32_t decided;		/* so often */
 	double part;			/* of what the keeper aims at, for all candidates together */
+	bool wanted;			/* some need more than they get; */
+	uint32_t bunched;		/* of these: sites that come in bunches */
 	struct sampling_costs then;	/* when that was looked at last */
 	uint64_t stop_ns;		/* what a hit costs, as far as is known */
 	uint32_t candidates, settled;	/* sites */

@@ -62,19 +62,6 @@ void sampling_sites_hold(struct sampling_sites *s, const struct sampling_site *s
 		atomic_store(&meter_of(s, site)->hold, next);
 }
 
-static void add_sums(struct meter_sums *to, const struct meter_sums *more)
-{
-	to->rounds += more->rounds;
-	to->full += more->full;
-	to->hits += more->hits;
-	to->exposed_us += more->exposed_us;
-	to->hits2 += more->hits2;
-	to->hits_exposed += more->hits_exposed;
-	to->exposed2 += more->exposed2;
-	to->missed += more->missed;
-	to->stood_us += more->stood_us;
-}
-
 void sampling_sites_sums(const struct sampling_sites *s, const struct sampling_site *site, struct meter_sums *out)
 {
 	struct meter_sums now;
@@ -83,7 +70,7 @@ void sampling_sites_sums(const struct sampling_sites *s, const struct sampling_s
 	if (site->number == SAMPLING_NONE)
 		return;
 	meter_read(meter_of(s, site), &now);
-	add_sums(out, &now);
+	meter_sum(out, &now);
 }
 
 /* What was counted until now was another thing's: sums wrap. */

@@ -57,7 +57,7 @@ struct sampling_site {
 	uint8_t doubled;		/* so often */
 	uint32_t old;			/* followed blocks that are there and not young any more */
 	bool candidate;
-	struct meter_sums lately[2];	/* what was counted when the last ten seconds began, about; and the ten before */
+	struct meter_sums lately[2];	/* sampling_rounds: what was counted when the last ten seconds or more began; and those before */
 	double needs;			/* as a candidate: hits a second that all its calls would take; infinite: nobody knows */
 	bool bunched;			/* they come in bunches */
 	/* sampling_parents */

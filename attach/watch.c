@@ -135,15 +135,17 @@ static void look_after_keeper(struct watch *w, uint64_t now)
 	if (beat != w->beat || !w->beat_ns) {
 		w->beat = beat;
 		w->beat_ns = now;
+		w->silence = patience_begin(now);
 		return;
 	}
-	if (now - w->beat_ns < KEEPER_SILENT_NS)
+	if (patience_look(&w->silence, now) < KEEPER_SILENT_NS)
 		return;
 	log_warn("the keeper (%d) stood still for %.1f s, and the target with it: continuing it", w->link->keeper,
 		 (now - w->beat_ns) / 1e9);
 	watch_add_gap(w, w->beat_ns, now, "the keeper was stopped");
 	link_signal(w->link, SIGCONT);
 	w->beat_ns = now;
+	w->silence = patience_begin(now);
 }
 
 /*
@@ -160,10 +162,10 @@ static void follow_modules(struct watch *w, uint64_t now)
 
 	if (told != w->modules_told) {
 		w->modules_told = told;
-		w->modules_told_ns = now;
+		w->linker = patience_begin(now);
 	}
 	if (told == atomic_load(&sh->modules_seen) || now < w->next_modules_ns ||
-	    (now - w->modules_told_ns < LINKER_NS && !linker_is_done(w->modules)))
+	    (patience_look(&w->linker, now) < LINKER_NS && !linker_is_done(w->modules)))
 		return;
 	known = watch_modules(w);
 	if (known)

@@ -18,6 +18,7 @@
 #include "attach/planting.h"
 #include "attach/sampling.h"
 #include "attach/tally.h"
+#include "base/patience.h"
 
 enum watch_end {
 	WATCH_GOES_ON,
@@ -57,9 +58,10 @@ struct watch {
 	uint64_t children;		/* forked, cleaned, let go */
 	uint64_t due_ns;		/* something of `sampling` is due then; 0: nothing */
 	uint32_t modules_told;		/* with `sampling`: so often the linker has called, */
-	uint64_t modules_told_ns;	/* and that was seen then; */
+	struct patience linker;		/* and it was waited for since; */
 	uint64_t next_modules_ns;	/* they are not looked through again before then */
-	uint64_t beat, beat_ns;		/* the keeper's last sign of life that we saw, and when */
+	uint64_t beat, beat_ns;		/* the keeper's last sign of life that we saw, and when; */
+	struct patience silence;	/* and it was waited for since */
 	uint64_t troubles;		/* what went wrong in the keeper, already said */
 	struct watch_gap gaps[WATCH_GAPS];
 	size_t ngaps;			/* those beyond the array are added to its last */

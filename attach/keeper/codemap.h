@@ -4,7 +4,8 @@
  *
  * Bytes that are the file's do not tell: when a plugin is closed, the program may map the same file as data at the same place. Written there through
  * /proc/PID/mem, an int3 changes what the program reads, and where the mapping is shared and writable, the file itself. So the kernel is asked of the one
- * mapping (PROCMAP_QUERY, from 6.11 on, 0.6 us); all of /proc/PID/maps would take milliseconds where there are thousands of them.
+ * mapping (PROCMAP_QUERY, from 6.11 on, 0.6 us), just before an int3 is written and again afterwards (trap.c, write_trap); all of /proc/PID/maps would
+ * take milliseconds where there are thousands of them.
  */
 #ifndef MM_CODEMAP_H
 #define MM_CODEMAP_H

@@ -223,11 +223,12 @@ static void wait_a_little(struct keeper *k)
 
 static void part_from_threads(struct keeper *k)
 {
-	uint64_t began = keeper_clock_ns(), limit = began + LEAVE_NS;
+	uint64_t began = keeper_clock_ns();
+	struct patience p = patience_begin(began);
 
 	for (struct tracee *t = threads_first(&k->threads); t; t = threads_next(&k->threads, t))
 		part(k, t);
-	while (waiting_for_any(k, keeper_clock_ns() - began > SPARING_NS) && keeper_clock_ns() < limit) {
+	while (waiting_for_any(k, keeper_clock_ns() - began > SPARING_NS) && patience_look(&p, keeper_clock_ns()) < LEAVE_NS) {
 		settle_arrivals(k);
 		wait_a_little(k);
 	}

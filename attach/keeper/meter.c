@@ -69,6 +69,19 @@ static void write_all(struct meter *m, const struct meter_sums *s)
 	atomic_store_explicit(&m->version, version + 2, memory_order_release);
 }
 
+void meter_sum(struct meter_sums *to, const struct meter_sums *more)
+{
+	to->rounds += more->rounds;
+	to->full += more->full;
+	to->hits += more->hits;
+	to->exposed_us += more->exposed_us;
+	to->hits2 += more->hits2;
+	to->hits_exposed += more->hits_exposed;
+	to->exposed2 += more->exposed2;
+	to->missed += more->missed;
+	to->stood_us += more->stood_us;
+}
+
 void meter_subtract(struct meter_sums *from, const struct meter_sums *less)
 {
 	from->rounds -= less->rounds;

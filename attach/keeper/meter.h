@@ -53,7 +53,8 @@ struct meter_sums {
 /* For the controller: all as of one moment. */
 void meter_read(const struct meter *m, struct meter_sums *out);
 
-/* What came since @less. */
+/* Both together; and what came since @less. */
+void meter_sum(struct meter_sums *to, const struct meter_sums *more);
 void meter_subtract(struct meter_sums *from, const struct meter_sums *less);
 
 struct meter_stretch {

@@ -158,14 +158,14 @@ static int seize_guests(struct keeper *k)
 	return sum;
 }
 
-static uint32_t count_interrupted(struct keeper *k, pid_t *last)
+static uint32_t count_interrupted(struct keeper *k, const struct tracee **last)
 {
 	uint32_t n = 0;
 
 	for (struct tracee *t = threads_first(&k->threads); t; t = threads_next(&k->threads, t)) {
 		if (!t->interrupted)
 			continue;
-		*last = t->tid;
+		*last = t;
 		n++;
 	}
 	return n;
@@ -194,10 +194,10 @@ static void interrupt_busy(struct keeper *k)
 	(void)any_spared(k, true);
 }
 
-static int too_late(struct keeper *k, pid_t tid)
+static int too_late(struct keeper *k, const struct tracee *t)
 {
-	atomic_store(&k->shared->late_state, procfs_state(k->target, tid));
-	atomic_store(&k->shared->late, tid);
+	atomic_store(&k->shared->late_state, procfs_state(t->guest ? t->tid : k->target, t->tid));
+	atomic_store(&k->shared->late, t->tid);
 	return -ETIMEDOUT;
 }
 
@@ -205,25 +205,25 @@ static int fence(struct keeper *k)
 {
 	struct patience all, last;
 	uint32_t left;
-	pid_t tid = 0;
+	const struct tracee *late = NULL;
 
 	/* what stops from here on does so because of us */
 	k->budget.asked_ns = keeper_clock_ns();
 	interrupt_busy(k);
 	all = last = patience_begin(keeper_clock_ns());
-	left = count_interrupted(k, &tid);
+	left = count_interrupted(k, &late);
 	while (left) {
 		uint32_t before = left;
 
 		loop_round(k, 1000000);
 		if (k->leave_reason || k->news & (NEWS_ORPHAN | NEWS_TERM))
 			return -ESRCH;
-		left = count_interrupted(k, &tid);
+		left = count_interrupted(k, &late);
 		if (left != before)
 			last = patience_begin(k->now_ns);
 		/* both, each time */
 		if ((patience_look(&last, k->now_ns) > FENCE_NS) | (patience_look(&all, k->now_ns) > FENCE_MOST_NS))
-			return too_late(k, tid);
+			return too_late(k, late);
 	}
 	return 0;
 }

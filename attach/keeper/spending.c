@@ -65,6 +65,8 @@ void spending_take(struct spending *s, uint64_t ns, uint64_t now_ns)
 {
 	fill(s, now_ns);
 	s->purse_ns -= (int64_t)ns;
+	if (s->purse_ns < -(int64_t)SPENDING_DEBT(s->promise_ns))
+		s->purse_ns = -(int64_t)SPENDING_DEBT(s->promise_ns);
 	ten_seconds_add(&s->had, ns, now_ns);
 }
 

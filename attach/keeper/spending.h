@@ -18,6 +18,7 @@
 #define SPENDING_SLOT_NS 10000000ull
 #define SPENDING_FILL(promised) ((promised) * 2 / 3)	/* into the purse */
 #define SPENDING_PURSE(promised) ((promised) / 3)	/* holds that */
+#define SPENDING_DEBT(promised) ((promised) * 10)	/* paid off in 150 s: a machine that stood still with a thread in a stop is not paid for in hours */
 #define SPENDING_SLOTS 1001	/* ten seconds, and the slot in which they begin */
 
 /* What was spent of late. */
@@ -33,7 +34,7 @@ uint64_t ten_seconds_sum(struct ten_seconds *t, uint64_t now_ns);
 struct spending {
 	uint32_t ppm;
 	uint64_t promise_ns;		/* of ten seconds */
-	int64_t purse_ns, purse_most_ns;
+	int64_t purse_ns, purse_most_ns;	/* no debt is larger than SPENDING_DEBT */
 	uint64_t filled_ns;		/* when it was filled last */
 	struct ten_seconds had;
 };

@@ -214,17 +214,27 @@ int trap_prepare(struct traps *ts, int mem, uint32_t i, const struct site *site)
 }
 
 /*
- * The code was looked at just before. If we had to wait for a processor meanwhile, the same file may be mapped there as data: then it goes out again. 0;
- * -EILSEQ, -ETXTBSY: so it was; -errno of the write.
+ * Plant it where the code was looked at just before. If we had to wait for a processor meanwhile, the same file may be mapped there as data: then it goes
+ * out again. 0; -EILSEQ, -ETXTBSY: so it was; -errno of the write. Only what is certainly not there counts as lifted.
  */
-static int write_trap(const struct traps *ts, int mem, const struct site *s)
+static int write_trap(const struct traps *ts, int mem, struct trap *t)
 {
-	int r = write_byte(mem, s->addr, INT3);
+	int r, back;
 
+	/* planted before the write: whatever happens in between, lifting is tried */
+	t->state = TRAP_PLANTED;
+	r = write_byte(mem, t->site.addr, INT3);
+	if (r < 0) {
+		t->state = TRAP_LIFTED;
+		return r;
+	}
+	r = check_mapping(ts, &t->site);
 	if (r == 0)
-		r = check_mapping(ts, s);
-	if (r == -EILSEQ || r == -ETXTBSY)
-		(void)!trap_put_back(ts, mem, s);
+		return 0;
+	back = trap_put_back(ts, mem, &t->site);
+	if (back < 0)
+		return back;
+	t->state = TRAP_LIFTED;
 	return r;
 }
 
@@ -237,11 +247,9 @@ int trap_plant(struct traps *ts, int mem, uint32_t i, const struct site *site)
 	ts->all[i].shelved = false;
 	if (ts->frozen)
 		return 0;
-	/* planted before the write: whatever happens in between, lifting is tried */
-	ts->all[i].state = TRAP_PLANTED;
-	r = write_trap(ts, mem, site);
-	if (r < 0)
-		ts->all[i].state = TRAP_LIFTED;
+	r = write_trap(ts, mem, &ts->all[i]);
+	/* the caller is told that it does not stand: so nobody else plants it */
+	ts->all[i].shelved = ts->all[i].state == TRAP_LIFTED;
 	return r;
 }
 
@@ -312,12 +320,8 @@ int trap_replant(struct traps *ts, int mem, uint32_t i)
 
 	if (t->state != TRAP_LIFTED || ts->frozen || check_code(ts, mem, &t->site) < 0)
 		return 0;
-	t->state = TRAP_PLANTED;
-	r = write_trap(ts, mem, &t->site);
-	if (r != -EILSEQ && r != -ETXTBSY)
-		return r;
-	t->state = TRAP_LIFTED;
-	return 0;
+	r = write_trap(ts, mem, t);
+	return r == -EILSEQ || r == -ETXTBSY ? 0 : r;
 }
 
 void trap_freeze(struct traps *ts)

@@ -16,6 +16,7 @@ PLUGIN = VICTIMS / "libreload.so"
 @pytest.mark.skipif(SANITIZED, reason="a sanitizer must be the first library")
 def test_code_becomes_data_meanwhile(victim, tmp_path):
     """It is the plugin's file, mapped to be written to (reload.c): an int3 in it would stay, and end whoever loads it next. That took some seconds at most."""
+    assert LATE.exists(), f"{LATE} is not built: make fault"
     shutil.copy(PLUGIN, tmp_path)
     plugin = tmp_path / PLUGIN.name
     target = victim("reload", plugin)

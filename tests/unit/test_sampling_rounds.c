@@ -236,15 +236,20 @@ static void bunches_have_rounds_as_large_as_can_be_paid_at_once(void **state)
 	assert_costs(0, part / 2);
 	assert_costs(1, part / 2);
 	assert_int_equal(sites.all[0].quota, 43);			/* of a second */
-	assert_in_range(sites.all[1].quota, 270, 277);		/* a quarter of 33 ms */
+	assert_in_range(sites.all[1].quota, 430, 444);		/* of ten seconds; half of the purse, 33 ms, would be 555 */
+	assert_in_range(sites.all[1].period_ms, 9900, 10000);
+	cut(0);
+	decide();
+	assert_in_range(sites.all[1].quota, 270, 277);		/* half of the purse, for two */
 	assert_in_range(sites.all[1].period_ms, 6000, 6500);
+	assert_int_equal(sites.all[0].quota, sites.all[1].quota);
 	/* once hardly any round is cut, all is seen */
 	sites.all[1].before.rounds = 100 * sites.all[1].before.full;
 	decide();
 	assert_meter(1, 0, SAMPLING_PERIOD_MS);
 }
 
-/* What is due in ten seconds at most: with many of them that is less than can be paid at once, and never less than for any candidate. */
+/* With many of them it is hardly more at once than for any candidate, and never less. */
 static void bunches_do_not_wait_for_long(void **state)
 {
 	(void)state;
@@ -254,7 +259,7 @@ static void bunches_do_not_wait_for_long(void **state)
 	}
 	decide();
 	for (uint32_t i = 0; i < 30; i++) {
-		assert_in_range(sites.all[i].period_ms, 9500, 10000);
+		assert_in_range(sites.all[i].period_ms, 5900, 6200); /* 18 hits are a thirtieth of half of the purse */
 		assert_costs(i, part / 30);
 	}
 	for (uint32_t i = 30; i < SITES; i++) {
@@ -266,12 +271,18 @@ static void bunches_do_not_wait_for_long(void **state)
 	assert_costs(SITES - 1, part / SITES);
 }
 
-/* A hot one goes on for so many seconds, in each of which so many ms are spent. */
-static void go_on(unsigned seconds, double spent_ms)
+/* The first site is hit @rate times a second for so many seconds, in each of which so many ms are spent. */
+static void go_on(uint64_t rate, unsigned seconds, double spent_ms)
 {
+	struct meter_sums *sums = &sites.all[0].before;
+
 	for (unsigned i = 0; i < seconds; i++) {
-		sites.all[0].before.hits += 100000;
-		sites.all[0].before.exposed_us += 1000000;
+		sums->rounds++;
+		sums->hits += rate;
+		sums->exposed_us += 1000000;
+		sums->hits2 += rate * rate;
+		sums->hits_exposed += rate * 1000000;
+		sums->exposed2 += 1000000000000;
 		decide_after(spent_ms);
 	}
 }
@@ -281,38 +292,75 @@ static void what_others_leave_is_the_candidates(void **state)
 {
 	(void)state;
 	stay(add(100000), 20);
-	go_on(1, 6);
+	go_on(100000, 1, 6);
 	assert_costs(0, part);
-	go_on(20, 3);
+	go_on(100000, 20, 3);
 	assert_costs(0, part * 1.25 * 1.25);
-	go_on(100, 3);
+	go_on(100000, 100, 3);
 	assert_costs(0, part * 2);
-	go_on(100, 6);
+	go_on(100000, 100, 6);
 	assert_costs(0, part * 2);
-	go_on(100, 6.5);
+	go_on(100000, 100, 6.5);
+	assert_costs(0, part);
+}
+
+/* Nobody wants more, or nobody is there who could. */
+static void what_nobody_wants_is_not_kept_for_candidates(void **state)
+{
+	(void)state;
+	stay(add(10), 20);
+	go_on(10, 100, 1);
+	go_on(100000, 1, 1);
+	assert_true(rounds.wanted);
+	assert_costs(0, part);
+	go_on(100000, 100, 3);
+	assert_costs(0, part * 2);
+	stacks.all[0].old = 0;
+	go_on(100000, 20, 3);
+	stay(&stacks.all[0], 20);
+	decide();
 	assert_costs(0, part);
 }
 
 /* It was idle, and becomes hot; then it is idle again. */
 static void what_was_half_an_hour_ago_does_not_matter(void **state)
 {
-	struct meter_sums *sums;
-
 	(void)state;
-	stay(add(1), 20);
-	sums = &sites.all[0].before;
-	*sums = (struct meter_sums){ .rounds = 900, .exposed_us = 1800000000, .exposed2 = 3600000000000000 };
-	for (unsigned i = 0; i < 100; i++)
-		decide();
+	stay(add(0), 20);
+	go_on(0, 1800, 6);
 	assert_meter(0, 0, SAMPLING_PERIOD_MS);
-	sums->rounds += 10;
-	sums->hits += 2000;
-	sums->exposed_us += 10000000;
-	decide();
+	go_on(200, 10, 6);
 	assert_costs(0, part);
-	for (unsigned i = 0; i < 100; i++)
-		decide();
+	go_on(0, 30, 6);
 	assert_meter(0, 0, SAMPLING_PERIOD_MS);
+}
+
+/* A round of it is longer than the time that is looked at: that nothing is told of it does not mean that it is idle. */
+static void nothing_new_is_not_nothing(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < SITES; i++) {
+		stay(add(1), 20);
+		cut(i);
+	}
+	for (unsigned i = 0; i < 60; i++) {
+		decide();
+		assert_costs(0, part / SITES);
+	}
+}
+
+/* The number of its trap was another's when it was looked at first. */
+static void what_was_counted_of_others_is_forgotten(void **state)
+{
+	(void)state;
+	stay(add(0), 20);
+	sites.all[0].before = (struct meter_sums){ .rounds = 1000, .hits = 1000, .exposed_us = 1 };
+	for (unsigned i = 0; i < 11; i++)
+		decide();
+	sites.all[0].before = (struct meter_sums){ 0 };
+	go_on(1, 30, 6);
+	assert_meter(0, 0, SAMPLING_PERIOD_MS);
+	assert_in_range((uint64_t)(100 * sites.all[0].needs), 99, 101);
 }
 
 /* A share that is a little larger each second is not set each second. */
@@ -397,6 +445,9 @@ int main(void)
 		rounds_test(bunches_have_rounds_as_large_as_can_be_paid_at_once),
 		rounds_test(bunches_do_not_wait_for_long),
 		rounds_test(what_others_leave_is_the_candidates),
+		rounds_test(what_nobody_wants_is_not_kept_for_candidates),
+		rounds_test(nothing_new_is_not_nothing),
+		rounds_test(what_was_counted_of_others_is_forgotten),
 		rounds_test(what_was_half_an_hour_ago_does_not_matter),
 		rounds_test(a_quota_is_not_changed_for_little),
 		rounds_test(only_candidates_go_ahead),

@@ -145,6 +145,12 @@ static void debts(void **state)
 	assert_int_equal(left(START + 54 * S), 0);
 	assert_true(left(START + 56 * S) > 0);
 	assert_int_equal(s.had.worst_ns, 400 * MS);
+	/* a minute in which a virtual machine was frozen */
+	begin(10000);
+	take(60 * S, START);
+	assert_int_equal(left(START + 149 * S), 0);
+	assert_true(left(START + 151 * S) > 0);
+	assert_int_equal(s.had.worst_ns, 60 * S);
 }
 
 /* Hours without a look, and looks that come faster than anything is filled in. */
