@@ -91,7 +91,7 @@ static void put_unseen(struct strbuf *sb, const struct summary_budget *b)
 		put_share(sb, b->wall_s > 0 ? b->closed_s / b->wall_s : 1);
 		strbuf_puts(sb, " of the watch (");
 		words_times(sb, (double)b->closed);
-		strbuf_puts(sb, "), as the budget was used up\n");
+		strbuf_puts(sb, "), as the budget was used up or mmattach got no processor\n");
 	}
 }
 

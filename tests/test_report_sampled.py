@@ -182,7 +182,7 @@ def test_words(path):
     for words in ("budget    1.0%: 0.6% used, 0.81% in the worst ten seconds\n",
                   "sampled   412 calls that allocate found in the code, 97 ran, each of which was watched 34% of the time on average; "
                   "80 rarely by now, as all goes again; 5 closely, as some stays\n",
-                  "not seen  18 calls that cannot be trapped\n", "not seen  anything for 2.1s in all, 0.35% of the watch (3 times), as the budget was used up\n",
+                  "not seen  18 calls that cannot be trapped\n", "not seen  anything for 2.1s in all, 0.35% of the watch (3 times), as the budget was used up or mmattach got no processor\n",
                   "followed  266 blocks: 0 went, 266 are still there\n", "numbers   are estimates",
                   "a rate that changed is told as it was when traps stood",
                   "[1] keeps about 3840 B/min (", "64 B each; 600 seen (100%)\n", "64 B each; 60 seen (10%)\n",

@@ -95,7 +95,7 @@ struct fact_budget {
 	uint64_t spent_us;	/* threads stood still for us, summed over them, */
 	uint64_t wall_us;	/* in so long */
 	uint64_t worst_ppm;	/* of any ten seconds */
-	uint64_t closed, closed_us;	/* so often, and for so long, all traps were away, since the budget was used up */
+	uint64_t closed, closed_us;	/* so often, and for so long, all traps were away, since the budget was used up or nobody read */
 	uint64_t sites;		/* calls of allocators that were found in the code; */
 	uint64_t sites_hit;	/* of these so many were hit at all, */
 	uint64_t sites_settled;	/* so many are looked at rarely, since all their blocks go, */

@@ -267,7 +267,7 @@ bool budget_round(struct keeper *k)
 	}
 	if (!k->leave_reason && ten_seconds_sum(&b->attached, now) > b->spending.promise_ns)
 		k->leave_reason = LEFT_BUDGET;
-	if (b->open ? !is_spent(k, b, now) : !is_ample(b, now))
+	if (b->open ? !k->unheard && !is_spent(k, b, now) : k->unheard || !is_ample(b, now))
 		return false;
 	set_open(k, !b->open);
 	return true;

@@ -14,6 +14,8 @@
  *	open	──── the purse is nearly empty, or the last ten seconds nearly full ────▶	closed: all metered traps are lifted (metering.h)
  *		◀─── both have enough for a while ───
  *
+ * So it is closed while nobody reads what was seen (loop_watch_reader).
+ *
  * "Nearly" is the largest burst of late: what can still come from threads that have run into traps already, all at once. Stops that no
  * closing avoids (signals, births, the dynamic linker) are counted apart as well. If these alone pass the promise, we must leave.
  *

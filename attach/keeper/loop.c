@@ -10,6 +10,8 @@
 #include "attach/keeper/newproc.h"
 #include "attach/keeper/pausing.h"
 
+#define UNHEARD 40		/* times silence_ns: so long we stay where nothing stands meanwhile, and what is watched for hours shall not end for it */
+
 /* --- one stop --- */
 
 static void go_on(struct keeper *k, struct tracee *t, int sig)
@@ -270,13 +272,18 @@ void loop_watch_reader(struct keeper *k)
 	uint64_t tail = atomic_load_explicit(&k->shared->ring.tail, memory_order_relaxed);
 	uint64_t alive = atomic_load_explicit(&k->shared->alive, memory_order_relaxed);
 
+	uint64_t silence = patience_look(&k->unread, k->now_ns);
+
 	if (!ring_used(&k->shared->ring) || tail != k->last_tail || alive != k->last_alive) {
 		k->unread = patience_begin(k->now_ns);
 		k->last_tail = tail;
 		k->last_alive = alive;
-	} else if (patience_look(&k->unread, k->now_ns) > k->shared->silence_ns) {
-		k->leave_reason = LEFT_SILENT;
+		k->unheard = false;
+		return;
 	}
+	k->unheard = k->budget.on && silence > k->shared->silence_ns;
+	if (silence > k->shared->silence_ns * (k->budget.on ? UNHEARD : 1))
+		k->leave_reason = LEFT_SILENT;
 }
 
 void loop_round(struct keeper *k, uint64_t max_wait_ns)

@@ -74,6 +74,7 @@ struct keeper {
 	uint64_t drop_since_ns;		/* hits are dropped since; 0: they are not */
 	struct patience unread;		/* events unread and tail where it was since */
 	uint64_t last_tail, last_alive;
+	bool unheard;			/* with a budget: for so long that nothing stands until mmattach reads again */
 	bool settled;			/* nobody is stopped unseen: the next stop raises SIGCHLD */
 	bool ticking;			/* the timer runs */
 	timer_t timer;

@@ -64,7 +64,7 @@ class Soak:
             while watch.alive() and time.monotonic() - began < self.seconds + 120:
                 self.look(watch.pid, keeper, time.monotonic() - began)
                 time.sleep(interval)
-            assert watch.wait() == 0, watch.said()
+            assert watch.wait() == 0 and time.monotonic() - began > self.seconds - interval, watch.said()
         finally:
             if watch.alive():
                 watch.interrupt()  # its keeper lets the target go

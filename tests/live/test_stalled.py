@@ -14,7 +14,7 @@ import pytest
 
 from harness import FULL, LIMIT, lost, wait_for
 from fullpipe import full_pipe
-from untouched import assert_code_whole, assert_untouched, wait_untraced
+from untouched import assert_code_whole, assert_untouched, code_differences, wait_untraced
 
 HANG = 60 if FULL else 5  # seconds for which our side hangs
 BACK = 2.0  # seconds after which the target must be at full speed
@@ -54,6 +54,24 @@ def test_mmattach_stopped(victim, attach, sig):
     assert_gap_named(json.loads(watch.out.text()))
     assert_untouched(target)
     assert target.end()["damaged"] == 0
+
+
+def test_stopped_with_a_budget(victim, attach):
+    """A watch of hours does not end as it gets no processor for seconds: nothing stands meanwhile, and that is said."""
+    target = victim("sampled", "-r", "20000")
+    watch = attach(target, "--budget", "5%")
+    wait_for(lambda: len(code_differences(target.pid)) > 1, "traps stand")
+    os.kill(watch.pid, signal.SIGSTOP)
+    time.sleep(2.5)
+    for _ in range(20):
+        assert len(code_differences(target.pid)) <= 1  # where the dynamic linker tells of modules one stands always
+        time.sleep(0.1)
+    os.kill(watch.pid, signal.SIGCONT)
+    wait_for(lambda: len(code_differences(target.pid)) > 1, "they stand again")
+    report = watch.finish()
+    assert report["run"]["budget"]["closed_seconds"] > 2, report["run"]
+    assert_untouched(target)
+    target.end()
 
 
 def test_stopped_for_a_moment_loses_nothing(victim, attach):

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "attach/keeper/loop.h"
 #include "attach/keeper/state.h"
 
 #define MS 1000000ull
@@ -235,6 +236,56 @@ static void nor_more_than_is_missing_to_the_promise(void **state)
 	assert_true(spare(true) < 0);
 }
 
+static void half_seconds_of_silence(unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		k->now_ns += 500 * MS;
+		loop_watch_reader(k);
+	}
+}
+
+/* What is watched for hours shall not end as mmattach gets no processor for some seconds. */
+static void closed_while_nobody_reads(void **state)
+{
+	(void)state;
+	k->shared->silence_ns = 1500 * MS;
+	k->now_ns = keeper_clock_ns();
+	k->unread = patience_begin(k->now_ns);
+	atomic_store(&k->shared->ring.head, 8);
+	half_seconds_of_silence(3);
+	assert_false(budget_round(k));
+	half_seconds_of_silence(1);
+	assert_true(budget_round(k));
+	assert_false(k->budget.open);
+	half_seconds_of_silence(100);
+	assert_false(budget_round(k));
+	assert_false(k->budget.open);
+	assert_int_equal(k->leave_reason, 0);
+	/* it says that it lives */
+	atomic_store(&k->shared->alive, 1);
+	half_seconds_of_silence(1);
+	assert_true(budget_round(k));
+	assert_true(k->budget.open);
+	half_seconds_of_silence(119);
+	assert_int_equal(k->leave_reason, 0);
+	half_seconds_of_silence(2);
+	assert_int_equal(k->leave_reason, LEFT_SILENT);
+}
+
+/* Without a budget threads are stopped at each call: that cannot wait. */
+static void nobody_reads_and_there_is_no_budget(void **state)
+{
+	(void)state;
+	k->budget.on = false;
+	k->shared->silence_ns = 1500 * MS;
+	k->unread = patience_begin(k->now_ns);
+	atomic_store(&k->shared->ring.head, 8);
+	half_seconds_of_silence(3);
+	assert_int_equal(k->leave_reason, 0);
+	half_seconds_of_silence(1);
+	assert_int_equal(k->leave_reason, LEFT_SILENT);
+}
+
 int main(void)
 {
 #define budget_test(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -248,6 +299,8 @@ int main(void)
 		budget_test(what_comes_after_closing_is_remembered),
 		budget_test(what_rounds_that_wait_may_have),
 		budget_test(nor_more_than_is_missing_to_the_promise),
+		budget_test(closed_while_nobody_reads),
+		budget_test(nobody_reads_and_there_is_no_budget),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
