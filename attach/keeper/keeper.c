@@ -291,12 +291,13 @@ static void put_into(const char *path, const char *text)
 }
 
 /* Every one of these is a help, none a need; where it is not allowed we go on without. */
-static void make_hard_to_kill(void)
+static void make_hard_to_kill(bool own_session)
 {
 	put_into("/proc/self/oom_score_adj", "-900");
 	setpriority(PRIO_PROCESS, 0, KEEPER_NICE);
-	/* where each session has its share of the processors, that counts only within it: and this one is ours alone */
-	put_into("/proc/self/autogroup", "-10");
+	/* where each session has its share of the processors, that counts only within it. Another's session, the target's perhaps, keeps the share it has */
+	if (own_session)
+		put_into("/proc/self/autogroup", "-10");
 	if (mlockall(MCL_CURRENT | MCL_FUTURE) < 0)
 		(void)mlockall(MCL_CURRENT);
 	/* it needs no more memory now; where a control group is killed as a whole, only this spares one of it, and with it the target */
@@ -375,16 +376,17 @@ static void grow_stack(void)
 _Noreturn static void keeper_main(struct keeper *k, int argc, char **argv)
 {
 	struct sigevent tick = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = KEEPER_TICK };
+	bool own_session;
 
 	grow_stack();
-	setsid();
+	own_session = setsid() >= 0;
 	set_name(argc, argv);
 	set_signals(k);
 	if (timer_create(CLOCK_MONOTONIC, &tick, &k->timer) < 0)
 		_exit(1);
 	prctl(PR_SET_PDEATHSIG, KEEPER_ORPHAN);
 	close_files(k);
-	make_hard_to_kill();
+	make_hard_to_kill(own_session);
 	if (chdir("/") < 0)
 		_exit(1);
 	if (k->shared->gdb >= 0)

@@ -5,6 +5,8 @@ Either mmattach cannot watch: it says what is missing and exits with 1. Or it ca
 do without: then the report is right, or names what it lacks. And whichever it is, the
 target goes on as it was found.
 """
+import pathlib
+
 import pytest
 
 from faults import PTRACE, Refused, assert_refuses, assert_says, assert_unharmed, refusal, report
@@ -122,6 +124,18 @@ def test_can_do_without(victim, refused, call, error):
     assert hits(told, "alloc malloc") > 0 and hits(told, "free free") > 0, told
     assert not lost(told), told
     assert_unharmed(target)
+
+
+def test_a_session_that_is_not_ours_keeps_its_share(victim, refused):
+    """The keeper gives its own a larger share of the processors. Without one, the target and all others of the session would have it, for ever."""
+    share = pathlib.Path("/proc/self/autogroup")
+    if not share.exists():
+        pytest.skip("optional: a kernel without shares for sessions")
+    share.write_text("0")
+    before = share.read_text()
+    run = watch_refused(refused, victim("hot", 2, 3), [refusal("setsid", "EPERM")])
+    assert run.wait() == 0, run.said()
+    assert share.read_text() == before
 
 
 @pytest.mark.parametrize("call", ["process_vm_readv", "process_vm_writev"])
