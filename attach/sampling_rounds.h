@@ -9,8 +9,8 @@
  *	in bunches	the same share, but in longer rounds, that let through more at once: what is told is too low by what of a bunch is not seen
  *			(report/estimate.h)
  *
- * What a candidate needs is told by the last ten or twenty seconds: it may have been idle before. What the others leave of the budget becomes the candidates',
- * step by step.
+ * What a candidate needs is told by the last ten seconds or more, four stretches at least: it may have been idle before. What the others leave of the budget
+ * becomes the candidates', if they want it, step by step.
  *
  * These are wishes. A round that was over by its quota is followed by the next no sooner than that is paid for (keeper/turns.h): where many sites are hot,
  * their rounds are longer. Candidates go ahead of that.
