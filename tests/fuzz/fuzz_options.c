@@ -11,6 +11,9 @@
 static void check(const struct options *o)
 {
 	promised(o->stack_bytes <= OPTIONS_STACK_BYTES_MAX && o->max_stall_ns);
+	/* what stands before --help is not looked at as a whole */
+	if (o->command >= COMMAND_HELP)
+		return;
 	promised(o->command != COMMAND_WATCH || !!o->pid + !!o->name + !!o->program == 1);
 	promised(o->command != COMMAND_REPAIR || o->pid > 0);
 	promised(o->command != COMMAND_REPORT || o->files.n);
