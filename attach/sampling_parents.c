@@ -201,11 +201,20 @@ static bool lead_to(struct sampling_parents *p, const struct record_hit *hit, ui
 
 int sampling_parents_held(struct sampling_parents *p, uint32_t i, const struct record_hit *hit, taddr block, uint64_t size, taddr caller)
 {
-	const struct sampling_last last = { block, hit->regs.rsp, size };
+	const struct sampling_last last = { block, hit->regs.rsp, size, hit->head.time_ns };
 	const struct sampling_trial *t = find_trial(p, p->sites->all[i].function);
 	uint32_t number = t && t->function && !t->checking && caller ? outer_number(p, t, caller) : SAMPLING_NONE;
 
 	return number != SAMPLING_NONE && lead_to(p, hit, number) ? addrmap_put(&p->last, hit->head.tid, &last) : 0;
+}
+
+/*
+ * It may have returned unseen, its trap's round being over by then: what comes out at the next one may be of another call. Nobody else was held in between
+ * when it came soon; and nobody is held there any more once it is checked.
+ */
+static bool is_of_that_call(const struct sampling_trial *t, const struct sampling_last *last, const struct record_hit *hit)
+{
+	return !t->checking && hit->head.time_ns - last->time_ns < HOLD_PAUSE_NS;
 }
 
 static void weigh(struct sampling_trial *t, const struct sampling_last *last, const struct record_hit *hit)
@@ -253,7 +262,7 @@ void sampling_parents_came(struct sampling_parents *p, uint32_t i, const struct 
 			continue;
 		if (t->checking && hit->head.flags & RECORD_HELD)
 			check(p, t, hit);
-		else if (addrmap_del(&p->last, hit->head.tid, &last))
+		else if (addrmap_del(&p->last, hit->head.tid, &last) && is_of_that_call(t, &last, hit))
 			weigh(t, &last, hit);
 	}
 }

@@ -52,7 +52,7 @@ struct sampling_trial {
 /* What a thread was given when it was held. */
 struct sampling_last {
 	taddr block, sp;
-	uint64_t size;
+	uint64_t size, time_ns;
 };
 
 struct sampling_parents {

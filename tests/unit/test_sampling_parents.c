@@ -99,15 +99,20 @@ static struct sampling_trial *begin(void)
 	return &parents.trials[3];
 }
 
-/* A thread that was held when it was given the block comes to its caller, with @what. */
-static void comes_out(uint32_t tid, uint64_t what)
+/* A thread that was held when it was given the block comes to its caller, with @what, @after_ns later. */
+static void comes_out_later(uint32_t tid, uint64_t what, uint64_t after_ns)
 {
-	const struct sampling_last last = { BLOCK, SP, SIZE };
-	const struct record_hit hit = { .head.tid = tid, .regs = { .rax = what, .rsp = SP + 0x40 } };
+	const struct sampling_last last = { BLOCK, SP, SIZE, BEGIN };
+	const struct record_hit hit = { .head = { .tid = tid, .time_ns = BEGIN + after_ns }, .regs = { .rax = what, .rsp = SP + 0x40 } };
 
 	if (tid == TID)
 		assert_int_equal(addrmap_put(&parents.last, TID, &last), 0);
 	sampling_parents_came(&parents, OUTER, &hit);
+}
+
+static void comes_out(uint32_t tid, uint64_t what)
+{
+	comes_out_later(tid, what, SECOND / 10000);
 }
 
 /* What is decided by @now_ns: 1 it passes on, 0 it does not, or nobody knows, and the trial is over; -1 not yet. */
@@ -245,7 +250,7 @@ static void a_place_inside_of_it(void **state)
 static void threads_that_were_not_held(void **state)
 {
 	struct sampling_trial *t = begin();
-	const struct sampling_last last = { BLOCK, SP, SIZE };
+	const struct sampling_last last = { BLOCK, SP, SIZE, BEGIN };
 
 	(void)state;
 	comes_out(TID + 1, BLOCK + SIZE);
@@ -253,6 +258,25 @@ static void threads_that_were_not_held(void **state)
 	sampling_parents_thread_end(&parents, TID + 2);
 	comes_out(TID + 2, BLOCK + SIZE);
 	assert_true(!t->same && !t->other);
+}
+
+/* It was led to a trap that was gone again when it came; what it has at the next one says nothing, neither for nor against. */
+static void who_came_out_unseen(void **state)
+{
+	struct sampling_trial *t = begin();
+
+	(void)state;
+	comes_out_later(TID, BLOCK + SIZE, SECOND / 10);
+	comes_out_later(TID, BLOCK, SECOND / 10);
+	assert_true(!t->same && !t->other);
+	assert_int_equal(addrmap_count(&parents.last), 0);
+	t = begin();
+	for (int i = 0; i < 4; i++)
+		comes_out(TID, BLOCK);
+	assert_int_equal(decided(BEGIN), -1);
+	assert_true(t->checking);
+	comes_out(TID, BLOCK + SIZE);
+	assert_int_equal(t->other, 0);
 }
 
 static void nobody_came(void **state)
@@ -380,6 +404,7 @@ int main(void)
 		parents_test(something_else_comes_out),
 		parents_test(a_place_inside_of_it),
 		parents_test(threads_that_were_not_held),
+		parents_test(who_came_out_unseen),
 		parents_test(nobody_came),
 		parents_test(it_was_called_just_before),
 		parents_test(held_no_more),
