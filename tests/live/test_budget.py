@@ -3,6 +3,7 @@
 
 tests/tools/meterer has traps at malloc's ends stand as a budget allows.
 """
+import ctypes
 import json
 import os
 import pathlib
@@ -17,6 +18,7 @@ from untouched import assert_untouched, state_letters, stopped, wait_untraced
 
 METERER = TOP / os.environ.get("MM_BUILD", "build/release") / "tools/meterer"
 MALLOC = "alloc malloc size=arg1"
+SCHED_GETATTR = 315
 LEFT_ASKED, LEFT_TERM, LEFT_BUDGET = 1, 5, 11
 
 
@@ -101,6 +103,30 @@ class Share:
 
     def worst(self):
         return max(later - before for at, before in self.seen for then, later in self.seen if at < then <= at + 10) / 10e9
+
+
+class Turns(ctypes.Structure):
+    """struct sched_attr, as far as it is asked for."""
+    _fields_ = [("size", ctypes.c_uint32), ("policy", ctypes.c_uint32), ("flags", ctypes.c_uint64), ("nice", ctypes.c_int32), ("priority", ctypes.c_uint32),
+                ("runtime", ctypes.c_uint64), ("deadline", ctypes.c_uint64), ("period", ctypes.c_uint64)]
+
+
+def turns_of(pid):
+    attr = Turns()
+    assert ctypes.CDLL(None, use_errno=True).syscall(SCHED_GETATTR, pid, ctypes.byref(attr), ctypes.sizeof(attr), 0) == 0, os.strerror(ctypes.get_errno())
+    return attr
+
+
+def test_turns_of_the_keeper_are_short(victim, meterer):
+    """Whoever stands waits for it: from Linux 6.12 on it need not wait until the turn of who runs is over. The target's are what they were."""
+    target = victim("paced", 1, 1000)
+    before = turns_of(target.pid).runtime
+    keeper = turns_of(meterer(target, 10000, 0, 1000).keeper)
+    assert keeper.nice == -10
+    assert turns_of(target.pid).runtime == before
+    if not before:
+        pytest.skip("optional: a kernel that grants nobody a turn of his own")
+    assert keeper.runtime == 100000
 
 
 @pytest.mark.parametrize("ppm", [1000, 10000, 50000])
