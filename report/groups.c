@@ -17,6 +17,7 @@
 #include "report/expand.h"
 #include "report/growth.h"
 #include "report/refgroups.h"
+#include "report/sampled_others.h"
 #include "report/wrappers.h"
 
 const char *groups_family_name(const struct ledger *l, uint32_t family)
@@ -39,6 +40,7 @@ struct maker {
 	const struct groups_options *opt;
 	struct summary *summary;
 	struct drafts drafts;
+	struct summary_sample *judged;	/* of a sampled run: of each draft that has a sample */
 };
 
 static void hide(struct summary_hidden *h, const struct draft *d)
@@ -81,9 +83,8 @@ static int show(struct maker *mk, struct draft *d)
 }
 
 /* How it grows is not what the blocks that happen to be followed do. */
-static void add_sample(const struct maker *mk, const struct draft *d, struct summary_sample *its, struct summary_group *g)
+static void add_sample(const struct maker *mk, struct summary_sample *its, struct summary_group *g)
 {
-	sampled_judge(d->sampled, mk->ledger->now_us / 1e6, its);
 	sampled_growth(its, mk->ledger->now_us / 1e6, &g->growth);
 	g->sampled = its;
 }
@@ -91,13 +92,11 @@ static void add_sample(const struct maker *mk, const struct draft *d, struct sum
 /* Of a sampled run its blocks are few of many; of which it is not known whether they stay is not small. */
 static uint64_t kept_bytes(const struct maker *mk, const struct draft *d)
 {
-	struct summary_sample its;
 	uint64_t estimated;
 
 	if (!d->sampled)
 		return d->kept.bytes;
-	sampled_judge(d->sampled, mk->ledger->now_us / 1e6, &its);
-	estimated = sampled_bytes_to_ask_for(&its, mk->ledger->now_us / 1e6);
+	estimated = sampled_bytes_to_ask_for(&mk->judged[d - mk->drafts.all], mk->ledger->now_us / 1e6);
 	return estimated > d->kept.bytes ? estimated : d->kept.bytes;
 }
 
@@ -107,7 +106,6 @@ static int add_group(struct maker *mk, struct draft *d)
 	struct growth_point series[MMT_SERIES_POINTS + 1];
 	cleanup_free struct summary_frame *frames = NULL;
 	taddr sample = d->kept.sample;
-	struct summary_sample sampled;
 	struct summary_group g = {
 		.family = groups_family_name(mk->ledger, mk->drafts.family),
 		.tag = d->path.tag == DEFS_NONE ? NULL : defs->tags[d->path.tag].text,
@@ -130,10 +128,36 @@ static int add_group(struct maker *mk, struct draft *d)
 	g.npoints = drafts_series(&mk->drafts, d, series);
 	growth_judge(series, g.npoints, mk->ledger->now_us / 1e6, d->allocs, d->frees, &g.growth);
 	if (d->sampled)
-		add_sample(mk, d, &sampled, &g);
+		add_sample(mk, &mk->judged[d - mk->drafts.all], &g);
 	d->is_group = true;
 	d->serial = mk->summary->ngroups;
 	summary_add_group(mk->summary, &g);
+	return 0;
+}
+
+/* All of them, for what is left of one's may be another's, whether that one is to be shown or not. */
+static int judge_samples(struct maker *mk)
+{
+	const size_t n = mk->drafts.n;
+	cleanup_free struct summary_sample **all = calloc(n + 1, sizeof(struct summary_sample *));
+
+	mk->judged = calloc(n + 1, sizeof(*mk->judged));
+	if (!all || !mk->judged)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		const struct draft *d = &mk->drafts.all[i];
+
+		if (!d->sampled)
+			continue;
+		sampled_judge(d->sampled, mk->ledger->now_us / 1e6, &mk->judged[i]);
+		/* each once: not what has become part of another one, nor what is told of all drafts of a path */
+		if (d->twin == i && d->first == i)
+			all[i] = &mk->judged[i];
+	}
+	sampled_doubt_others(all, n);
+	for (size_t i = 0; i < n; i++)
+		if (mk->drafts.all[i].sampled && all[mk->drafts.all[i].first])
+			mk->judged[i] = *all[mk->drafts.all[i].first];
 	return 0;
 }
 
@@ -145,6 +169,8 @@ static int make_groups(struct maker *mk)
 		r = show(mk, &mk->drafts.all[i]);
 	if (r == 0)
 		r = drafts_merge(&mk->drafts);
+	if (r == 0 && ledger_is_sampled(mk->ledger))
+		r = judge_samples(mk);
 	for (size_t i = 0; i < mk->drafts.n && r == 0; i++) {
 		struct draft *d = &mk->drafts.all[i];
 
@@ -200,6 +226,7 @@ static int add_family(struct ledger *l, const struct groups_options *opt, uint32
 	add_sums(&mk);
 	if (r == 0 && opt->lookup)
 		r = note_stacks(&mk);
+	free(mk.judged);
 	drafts_fini(&mk.drafts);
 	return r;
 }

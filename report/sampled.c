@@ -96,6 +96,12 @@ static struct estimate at_most(const struct estimate *e)
 	return (struct estimate){ .high = e->high, .at_least = e->at_least };
 }
 
+static void put_kept(struct summary_sample *its)
+{
+	its->kept_blocks = is_known(its) ? its->may_keep_blocks : at_most(&its->may_keep_blocks);
+	its->kept_bytes = is_known(its) ? its->may_keep_bytes : at_most(&its->may_keep_bytes);
+}
+
 static void judge_kept(const struct sampled *s, struct summary_sample *out)
 {
 	const struct survival *v = &out->survival;
@@ -108,8 +114,7 @@ static void judge_kept(const struct sampled *s, struct summary_sample *out)
 	/* of no size at all nothing is known: as much as one likes is not 0 */
 	if (s->seen)
 		estimate_scale(&out->may_keep_bytes, out->bytes_each);
-	out->kept_blocks = is_known(out) ? out->may_keep_blocks : at_most(&out->may_keep_blocks);
-	out->kept_bytes = is_known(out) ? out->may_keep_bytes : at_most(&out->may_keep_bytes);
+	put_kept(out);
 }
 
 /* The part of what their sites gave out that was seen. */
@@ -130,6 +135,13 @@ void sampled_judge(const struct sampled *s, double seconds, struct summary_sampl
 	survival_judge(out->steps, s->late_seen, s->late_expected, &out->survival);
 	out->doubt = survival_doubt(&out->survival, out->sees);
 	judge_kept(s, out);
+}
+
+void sampled_doubt(struct summary_sample *its, enum survival_doubt why)
+{
+	its->survival.kind = SURVIVAL_UNKNOWN;
+	its->doubt = why;
+	put_kept(its);
 }
 
 uint64_t sampled_kept_bytes(const struct summary_sample *its, double seconds)

@@ -7,6 +7,7 @@
  *	young		too few have come to an age at which something can be said
  *	unnoticed	all seems to stay, but hardly anybody would have noticed if others were in their places (survival_doubt)
  *	noticed		nearly all seems to stay, but that others took places was noticed too often
+ *	others		little is left of it, and may be of other places, which keep more of about that size (report/sampled_others.h)
  *	few_left	most goes, and those that are left are too few
  *	hardly_any	so few of all stay that they may be others, in the places of those that went
  *	no_table	they stay, and nothing is added by now; but too few were to be expected of late to call it a table
@@ -22,7 +23,7 @@
 /* number, name in JSON */
 #define UNKNOWN_REASONS(X)										\
 	X(NONE, none) X(FEW, few) X(WRITTEN, written) X(YOUNG, young) X(UNNOTICED, unnoticed)		\
-	X(NOTICED, noticed) X(FEW_LEFT, few_left) X(HARDLY_ANY, hardly_any) X(NO_TABLE, no_table) X(SOME_LATE, some_late)
+	X(NOTICED, noticed) X(OTHERS, others) X(FEW_LEFT, few_left) X(HARDLY_ANY, hardly_any) X(NO_TABLE, no_table) X(SOME_LATE, some_late)
 
 enum unknown_reason {
 #define X(upper, lower) UNKNOWN_##upper,

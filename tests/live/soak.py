@@ -20,6 +20,8 @@ BUDGET = 0.01
 ROTATE = 65536
 MORE_KB = 2048  # tables grow by doubling, and what malloc has had once it keeps
 LOOKS = 60
+LONG = 600  # by then what is kept for 20 seconds is known to go
+LEAKS = ["site_leak_fast", "site_leak_middle", "site_leak_slow"]
 
 
 def resident_kb(pid):
@@ -110,6 +112,10 @@ class Soak:
         assert budget["promise"] == BUDGET
         assert budget["spent"] <= BUDGET
 
+    def assert_only_leaks_stay(self):
+        """Those of the victim, all three; whoever gives back at once, into the hands of these, is not one of them."""
+        assert sorted(g["stack"][0]["function"] for g in self.report["groups"] if g["turnover"] == "stays") == LEAKS
+
     def told(self):
         budget, (controller, keeper) = self.report["run"]["budget"], self.memory()
         return (f"{self.seconds} s: controller {controller[0]} kB, then {controller[1]}; keeper {keeper[0]} kB, then {keeper[1]}; {len(self.pieces)} pieces, "
@@ -123,6 +129,8 @@ def soak(folder, seconds):
     run.assert_pieces_bounded()
     run.assert_told_exactly()
     run.assert_promise_kept()
+    if seconds >= LONG:
+        run.assert_only_leaks_stay()
     return run
 
 
