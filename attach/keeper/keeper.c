@@ -4,13 +4,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/sched.h>
-#include <linux/sched/types.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -22,11 +19,11 @@
 #include "attach/keeper/loop.h"
 #include "attach/keeper/pausing.h"
 #include "attach/keeper/procfs.h"
+#include "attach/keeper/prompt.h"
 #include "attach/keeper/relay.h"
 #include "attach/keeper/seize.h"
 
 #define STACK_BYTES (64u << 10)
-#define TURN_NS 100000u		/* the shortest that the kernel grants */
 #define IDLE_NS 500000000ull	/* how often limits are looked at when nothing happens */
 
 /* For the crash handler alone; NULL while a debugger is the tracer: then nothing in the target is ours. */
@@ -293,23 +290,11 @@ static void put_into(const char *path, const char *text)
 	close(fd);
 }
 
-/*
- * Who stands, waits for us. A turn that is as short as can be asked for comes sooner: from Linux 6.12 on whoever wakes with a shorter one than that of who runs
- * need not wait until that one is over; before, it is not looked at.
- */
-static void ask_for_short_turns(void)
-{
-	struct sched_attr attr = { .size = sizeof(attr), .sched_flags = SCHED_FLAG_KEEP_POLICY, .sched_nice = KEEPER_NICE, .sched_runtime = TURN_NS };
-
-	(void)syscall(SYS_sched_setattr, 0, &attr, 0);
-}
-
 /* Every one of these is a help, none a need; where it is not allowed we go on without. */
 static void make_hard_to_kill(bool own_session)
 {
 	put_into("/proc/self/oom_score_adj", "-900");
-	setpriority(PRIO_PROCESS, 0, KEEPER_NICE);
-	ask_for_short_turns();
+	prompt_ask();
 	/* where each session has its share of the processors, that counts only within it. Another's session, the target's perhaps, keeps the share it has */
 	if (own_session)
 		put_into("/proc/self/autogroup", "-10");

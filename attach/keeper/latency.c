@@ -5,11 +5,11 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "attach/keeper/prompt.h"
 #include "attach/keeper/state.h"
 
 #define STOPS 40
@@ -52,7 +52,7 @@ _Noreturn static int child_main(void *arg)
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	/* as ours is; what it waits for a processor, since others want one, is not to be counted */
-	setpriority(PRIO_PROCESS, 0, KEEPER_NICE);
+	prompt_ask_for_share();
 	while (!atomic_load(&c->seized))
 		if (getppid() != c->parent)
 			syscall(SYS_exit_group, 0);

@@ -21,8 +21,6 @@
 #include "attach/keeper/trap.h"
 #include "base/patience.h"
 
-#define KEEPER_NICE (-10)	/* who waits for us, waits for a processor, too */
-
 /* Looking again before sleeping (loop.c), while it pays. */
 struct spin {
 	uint32_t score;			/* how often it found somebody, of 1024 */

@@ -33,6 +33,7 @@ static const struct {
 	CALL(pidfd_send_signal), CALL(memfd_create), CALL(eventfd2), CALL(signalfd4), CALL(timer_create),
 	CALL(timer_settime), CALL(mlockall), CALL(setpriority), CALL(close_range), CALL(clone), CALL(openat),
 	CALL(pwrite64), CALL(prctl), CALL(setsid), CALL(sched_yield), CALL(chdir), CALL(pipe2), CALL(getrandom),
+	CALL(sched_setattr),
 };
 
 struct refusal {

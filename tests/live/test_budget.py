@@ -13,7 +13,7 @@ import time
 import pytest
 
 from copies import allow_files, copy_at_a_trap
-from harness import TOP, Program, random_moment, rounds, wait_for
+from harness import TOP, Program, Watch, random_moment, rounds, wait_for
 from untouched import assert_untouched, state_letters, stopped, wait_untraced
 
 METERER = TOP / os.environ.get("MM_BUILD", "build/release") / "tools/meterer"
@@ -122,11 +122,21 @@ def test_turns_of_the_keeper_are_short(victim, meterer):
     target = victim("paced", 1, 1000)
     before = turns_of(target.pid).runtime
     keeper = turns_of(meterer(target, 10000, 0, 1000).keeper)
-    assert keeper.nice == -10
     assert turns_of(target.pid).runtime == before
     if not before:
         pytest.skip("optional: a kernel that grants nobody a turn of his own")
     assert keeper.runtime == 100000
+
+
+@pytest.mark.parametrize("policy", [os.SCHED_OTHER, os.SCHED_BATCH, os.SCHED_IDLE])
+def test_nobody_goes_before_the_keeper(victim, policy):
+    """Whoever stands waits for it, however mmattach was started."""
+    target = victim("paced", 1, 1000)
+    watch = Watch("-p", target.pid, preexec_fn=lambda: os.sched_setscheduler(0, policy, os.sched_param(0))).wait_watching()
+    assert os.sched_getscheduler(watch.pid) == policy
+    assert os.sched_getscheduler(watch.keeper()) == os.SCHED_OTHER
+    watch.finish()
+    assert_untouched(target)
 
 
 @pytest.mark.parametrize("ppm", [1000, 10000, 50000])
