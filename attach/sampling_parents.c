@@ -5,6 +5,7 @@
 #include <sys/uio.h>
 
 #include "attach/keeper/budget.h"
+#include "attach/keeper/meter.h"
 #include "base/log.h"
 
 #define TRIAL_NS 60000000000ull
@@ -201,7 +202,7 @@ static bool lead_to(struct sampling_parents *p, const struct record_hit *hit, ui
 
 int sampling_parents_held(struct sampling_parents *p, uint32_t i, const struct record_hit *hit, taddr block, uint64_t size, taddr caller)
 {
-	const struct sampling_last last = { block, hit->regs.rsp, size, hit->head.time_ns };
+	const struct sampling_last last = { block, hit->regs.rsp, p->sites->all[i].function, size, hit->head.time_ns };
 	const struct sampling_trial *t = find_trial(p, p->sites->all[i].function);
 	uint32_t number = t && t->function && !t->checking && caller ? outer_number(p, t, caller) : SAMPLING_NONE;
 
@@ -209,21 +210,22 @@ int sampling_parents_held(struct sampling_parents *p, uint32_t i, const struct r
 }
 
 /*
- * It may have returned unseen, its trap's round being over by then: what comes out at the next one may be of another call. Nobody else was held in between
- * when it came soon; and nobody is held there any more once it is checked.
+ * It may have returned unseen, its trap being lifted just then: what comes out when it comes there the next time is of another call. Not if it came
+ * before a trap that was lifted can stand again.
  */
-static bool is_of_that_call(const struct sampling_trial *t, const struct sampling_last *last, const struct record_hit *hit)
+static bool is_of_that_call(const struct sampling_last *last, const struct record_hit *hit)
 {
-	return !t->checking && hit->head.time_ns - last->time_ns < HOLD_PAUSE_NS;
+	return hit->head.time_ns - last->time_ns < METER_AWAY_NS;
 }
 
+/* That the block comes out says the same whenever it does; that another one does only if it is of that call. */
 static void weigh(struct sampling_trial *t, const struct sampling_last *last, const struct record_hit *hit)
 {
 	uint64_t delta = hit->regs.rax - last->block;
 	int64_t depth = (int64_t)(hit->regs.rsp - last->sp) + 8;
 
 	if (delta >= last->size || delta >= HEADER_MAX || (t->same && delta != t->delta)) {
-		t->other++;
+		t->other += is_of_that_call(last, hit);
 		return;
 	}
 	t->depth = !t->same || t->depth == depth ? depth : 0;
@@ -262,7 +264,7 @@ void sampling_parents_came(struct sampling_parents *p, uint32_t i, const struct 
 			continue;
 		if (t->checking && hit->head.flags & RECORD_HELD)
 			check(p, t, hit);
-		else if (addrmap_del(&p->last, hit->head.tid, &last) && is_of_that_call(t, &last, hit))
+		else if (addrmap_del(&p->last, hit->head.tid, &last) && !t->checking && last.function == t->function)
 			weigh(t, &last, hit);
 	}
 }

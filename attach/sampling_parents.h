@@ -51,7 +51,7 @@ struct sampling_trial {
 
 /* What a thread was given when it was held. */
 struct sampling_last {
-	taddr block, sp;
+	taddr block, sp, function;
 	uint64_t size, time_ns;
 };
 

@@ -25,6 +25,7 @@
 #include <stdint.h>
 
 #define METER_STRETCH_NS 2000000000ull	/* no longer: squares of us add up to what 64 bits hold in a hundred days */
+#define METER_AWAY_NS 10000000ull	/* what is lifted within its round does not stand again before that */
 
 /* In shared memory, one for each number of a site. */
 struct meter {

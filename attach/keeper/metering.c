@@ -10,7 +10,7 @@
 #define LOOK_NS 8000000ull	/* turns are looked at twice as often, about: not a timer for each, and hundreds of them may stand */
 #define CLOSED_NS 10000000ull	/* and the purse, while it fills */
 #define CROWD 4			/* so many stand at once: not one more at this trap, for a moment */
-#define CROWD_NS 20000000ull
+#define CROWD_NS (2 * METER_AWAY_NS)
 #define READY_NS 500000000ull	/* whoever is ready may go ahead by now: looked at so often */
 #define LATE_NS 60000000000ull	/* a round that waits for so long is one of those that cannot wait */
 #define HOT_TURN_NS 20000000ull

@@ -102,7 +102,7 @@ static struct sampling_trial *begin(void)
 /* A thread that was held when it was given the block comes to its caller, with @what, @after_ns later. */
 static void comes_out_later(uint32_t tid, uint64_t what, uint64_t after_ns)
 {
-	const struct sampling_last last = { BLOCK, SP, SIZE, BEGIN };
+	const struct sampling_last last = { BLOCK, SP, sites.all[INNER].function, SIZE, BEGIN };
 	const struct record_hit hit = { .head = { .tid = tid, .time_ns = BEGIN + after_ns }, .regs = { .rax = what, .rsp = SP + 0x40 } };
 
 	if (tid == TID)
@@ -250,7 +250,7 @@ static void a_place_inside_of_it(void **state)
 static void threads_that_were_not_held(void **state)
 {
 	struct sampling_trial *t = begin();
-	const struct sampling_last last = { BLOCK, SP, SIZE, BEGIN };
+	const struct sampling_last last = { BLOCK, SP, sites.all[INNER].function, SIZE, BEGIN };
 
 	(void)state;
 	comes_out(TID + 1, BLOCK + SIZE);
@@ -260,16 +260,19 @@ static void threads_that_were_not_held(void **state)
 	assert_true(!t->same && !t->other);
 }
 
-/* It was led to a trap that was gone again when it came; what it has at the next one says nothing, neither for nor against. */
+/* It was led to a trap that was gone again when it came; that it has something else when it comes there the next time says nothing. The block does, whenever. */
 static void who_came_out_unseen(void **state)
 {
 	struct sampling_trial *t = begin();
 
 	(void)state;
-	comes_out_later(TID, BLOCK + SIZE, SECOND / 10);
-	comes_out_later(TID, BLOCK, SECOND / 10);
+	comes_out_later(TID, BLOCK + SIZE, SECOND / 100);
 	assert_true(!t->same && !t->other);
 	assert_int_equal(addrmap_count(&parents.last), 0);
+	comes_out_later(TID, BLOCK, SECOND);
+	assert_true(t->same == 1 && !t->other);
+	comes_out_later(TID, BLOCK + SIZE, SECOND / 100 - 1);
+	assert_int_equal(t->other, 1);
 	t = begin();
 	for (int i = 0; i < 4; i++)
 		comes_out(TID, BLOCK);
@@ -277,6 +280,19 @@ static void who_came_out_unseen(void **state)
 	assert_true(t->checking);
 	comes_out(TID, BLOCK + SIZE);
 	assert_int_equal(t->other, 0);
+}
+
+/* It was held for one function, came out unseen, and comes to a caller of another one that is tried. */
+static void who_was_led_elsewhere(void **state)
+{
+	struct sampling_trial *t = begin();
+	const struct sampling_last last = { BLOCK, SP, sites.all[INNER].function + 64, SIZE, BEGIN };
+	const struct record_hit hit = { .head = { .tid = TID, .time_ns = BEGIN }, .regs = { .rax = BLOCK + SIZE, .rsp = SP } };
+
+	(void)state;
+	assert_int_equal(addrmap_put(&parents.last, TID, &last), 0);
+	sampling_parents_came(&parents, OUTER, &hit);
+	assert_true(!t->same && !t->other);
 }
 
 static void nobody_came(void **state)
@@ -405,6 +421,7 @@ int main(void)
 		parents_test(a_place_inside_of_it),
 		parents_test(threads_that_were_not_held),
 		parents_test(who_came_out_unseen),
+		parents_test(who_was_led_elsewhere),
 		parents_test(nobody_came),
 		parents_test(it_was_called_just_before),
 		parents_test(held_no_more),
