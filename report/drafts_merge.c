@@ -10,9 +10,12 @@ static bool is_first(const struct draft *d)
 
 static void merge_samples(struct draft *to, struct draft *d)
 {
+	/* that of the others of its path is the same one */
+	if (!is_first(d))
+		return;
 	if (to->sampled && d->sampled) {
 		sampled_merge(to->sampled, d->sampled);
-	} else if (!to->sampled && is_first(to) && is_first(d)) {
+	} else if (!to->sampled && is_first(to)) {
 		to->sampled = d->sampled;
 		d->sampled = NULL;
 	}

@@ -20,6 +20,8 @@
 #include "report/sampled_others.h"
 #include "report/wrappers.h"
 
+#define CHUNK_HEAD 8	/* what glibc adds to a block */
+
 const char *groups_family_name(const struct ledger *l, uint32_t family)
 {
 	const char *name = family < l->defs.nfamilies ? l->defs.families[family].name : NULL;
@@ -40,7 +42,7 @@ struct maker {
 	const struct groups_options *opt;
 	struct summary *summary;
 	struct drafts drafts;
-	struct summary_sample *judged;	/* of a sampled run: of each draft that has a sample */
+	struct summary_sample *judged;	/* of each draft that has a sample, as in sampled runs */
 };
 
 static void hide(struct summary_hidden *h, const struct draft *d)
@@ -135,29 +137,41 @@ static int add_group(struct maker *mk, struct draft *d)
 	return 0;
 }
 
-/* All of them, for what is left of one's may be another's, whether that one is to be shown or not. */
+/* Each once: not what has become part of another one, nor what is told of all drafts of a path. */
+static bool is_a_place(const struct drafts *ds, size_t i)
+{
+	return ds->all[i].sampled && ds->all[i].twin == i && ds->all[i].first == i;
+}
+
+/* As the allocator has rounded it. */
+static double bytes_left(const struct draft *d, const struct summary_sample *its)
+{
+	return d->kept.blocks ? (double)d->kept.bytes / (double)d->kept.blocks + CHUNK_HEAD : its->bytes_each;
+}
+
+/* All of the family, for what is left of one's may be another's, whether that one is to be shown or not. */
 static int judge_samples(struct maker *mk)
 {
-	const size_t n = mk->drafts.n;
-	cleanup_free struct summary_sample **all = calloc(n + 1, sizeof(struct summary_sample *));
+	const struct drafts *ds = &mk->drafts;
+	cleanup_free struct sampled_place *places = calloc(ds->n + 1, sizeof(*places));
+	size_t n = 0;
 
-	mk->judged = calloc(n + 1, sizeof(*mk->judged));
-	if (!all || !mk->judged)
+	mk->judged = calloc(ds->n + 1, sizeof(*mk->judged));
+	if (!places || !mk->judged)
 		return -ENOMEM;
-	for (size_t i = 0; i < n; i++) {
-		const struct draft *d = &mk->drafts.all[i];
-
-		if (!d->sampled)
-			continue;
-		sampled_judge(d->sampled, mk->ledger->now_us / 1e6, &mk->judged[i]);
-		/* each once: not what has become part of another one, nor what is told of all drafts of a path */
-		if (d->twin == i && d->first == i)
-			all[i] = &mk->judged[i];
+	for (size_t i = 0; i < ds->n; i++) {
+		if (ds->all[i].sampled)
+			sampled_judge(ds->all[i].sampled, mk->ledger->now_us / 1e6, &mk->judged[i]);
+		if (is_a_place(ds, i))
+			places[n++] = (struct sampled_place){ &mk->judged[i], bytes_left(&ds->all[i], &mk->judged[i]) };
 	}
-	sampled_doubt_others(all, n);
-	for (size_t i = 0; i < n; i++)
-		if (mk->drafts.all[i].sampled && all[mk->drafts.all[i].first])
-			mk->judged[i] = *all[mk->drafts.all[i].first];
+	sampled_doubt_others(places, n);
+	for (size_t i = 0; i < ds->n; i++) {
+		const uint32_t of = ds->all[ds->all[i].first].twin;
+
+		if (ds->all[i].sampled && is_a_place(ds, of))
+			mk->judged[i] = mk->judged[of];
+	}
 	return 0;
 }
 
@@ -169,7 +183,7 @@ static int make_groups(struct maker *mk)
 		r = show(mk, &mk->drafts.all[i]);
 	if (r == 0)
 		r = drafts_merge(&mk->drafts);
-	if (r == 0 && ledger_is_sampled(mk->ledger))
+	if (r == 0)
 		r = judge_samples(mk);
 	for (size_t i = 0; i < mk->drafts.n && r == 0; i++) {
 		struct draft *d = &mk->drafts.all[i];

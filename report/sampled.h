@@ -40,7 +40,7 @@ void sampled_merge(struct sampled *to, const struct sampled *from);
 /* In a run of @seconds. */
 void sampled_judge(const struct sampled *s, double seconds, struct summary_sample *out);
 
-/* What was judged to stay is not known, for this reason. */
+/* What was judged to stay (SURVIVAL_STAYS) is not known, for this reason. */
 void sampled_doubt(struct summary_sample *its, enum survival_doubt why);
 
 /* What it has kept in a run of @seconds, as is estimated: nothing, where it is not known whether it keeps any. */

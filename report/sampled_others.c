@@ -6,52 +6,62 @@
 #include "report/sampled.h"
 
 #define FIRST_LOOK_S 0.005	/* the first looks are after two milliseconds or more (attach/following.h) */
-#define MOST 0.5		/* where more is left, it is not others' only */
-#define KEEPS 0.5		/* who keeps so much counts: those of whom less is left may be others' themselves */
-#define LIKE 2.0		/* times as large, on average: of about that size. A block that is another's has its size */
+#define MOST 0.5		/* where more is left, it is taken for its own, though blocks of who takes right after it would be as many */
+#define MORE 2.0		/* times as much is left of those that count */
+#define LIKE 2.0		/* times as large: of about that size. A block that is another's has its size */
 
-static bool are_alike(const struct summary_sample *a, const struct summary_sample *b)
+static bool are_alike(double a, double b)
 {
-	return a->bytes_each <= LIKE * b->bytes_each && b->bytes_each <= LIKE * a->bytes_each;
+	return a <= LIKE * b && b <= LIKE * a;
 }
 
-/* The share of its blocks that is still there at that age, or when they were last seen. */
+/* The share of its blocks that is still there at that age, or when they were last seen. Too young by then: 0, nothing is known. */
 static double left_at(const struct summary_sample *its, double age_s)
 {
 	double left[SURVIVAL_STEPS];
 	unsigned n = survival_left(its->steps, left), i = 0;
 
+	if (survival_age_s(n - 1) < SURVIVAL_MIN_AGE_S)
+		return 0;
 	while (i + 1 < n && survival_age_s(i + 1) <= age_s)
 		i++;
 	return left[i];
 }
 
-/* A second, at most. */
-static double keeps(const struct summary_sample *its, double age_s)
+/* A minute. Whoever's block was seen when it was given out has ended what was followed there. */
+static struct estimate keeps_unseen(const struct summary_sample *its, double left)
 {
-	const double left = left_at(its, age_s);
+	struct estimate e = its->allocs;
 
-	if (left < KEEPS)
-		return 0;
-	return its->allocs.at_least ? INFINITY : its->allocs.high / 60 * left;
+	if (its->sees >= 1)
+		return (struct estimate){ 0 };
+	if (e.at_least)
+		e.high = INFINITY;
+	estimate_scale(&e, left * (1 - its->sees));
+	return e;
 }
 
-static bool may_be_others(const struct summary_sample *its, struct summary_sample *const *all, size_t n)
+static bool may_be_others(const struct sampled_place *its, const struct sampled_place *all, size_t n)
 {
-	double others = 0;
+	const struct survival *v = &its->its->survival;
+	struct estimate others = { 0 };
 
-	if (its->survival.kind != SURVIVAL_STAYS || its->survival.share > MOST)
+	if (v->kind != SURVIVAL_STAYS || v->share > MOST)
 		return false;
-	for (size_t i = 0; i < n; i++)
-		if (all[i] && all[i] != its && are_alike(all[i], its))
-			others += keeps(all[i], its->survival.age_s);
-	return its->survival.share <= others * FIRST_LOOK_S && its->kept_blocks.low <= others * 60;
+	for (size_t i = 0; i < n; i++) {
+		const double left = &all[i] != its && are_alike(all[i].bytes, its->bytes) ? left_at(all[i].its, v->age_s) : 0;
+		const struct estimate e = keeps_unseen(all[i].its, left);
+
+		if (left >= MORE * v->share)
+			sampled_add_estimate(&others, &e);
+	}
+	return v->share <= others.high / 60 * FIRST_LOOK_S && its->its->kept_blocks.low <= others.high;
 }
 
-void sampled_doubt_others(struct summary_sample *const *all, size_t n)
+void sampled_doubt_others(const struct sampled_place *all, size_t n)
 {
-	/* who is doubted keeps too little to count for another one, so their order does not matter */
+	/* what the others keep is told by their rates and ages, doubted or not: so the order does not matter */
 	for (size_t i = 0; i < n; i++)
-		if (all[i] && may_be_others(all[i], all, n))
-			sampled_doubt(all[i], SURVIVAL_OTHERS);
+		if (may_be_others(&all[i], all, n))
+			sampled_doubt(all[i].its, SURVIVAL_OTHERS);
 }

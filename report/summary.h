@@ -98,7 +98,7 @@ struct summary_sample {
 	struct estimate kept_blocks, kept_bytes;	/* likewise: what stays of them. Not known whether it does: 0, and only the high end says something */
 	struct estimate may_keep_blocks, may_keep_bytes;	/* the same; not known whether it stays: as if what was still there did */
 	double sees;			/* the part of all allocations there that was seen */
-	enum survival_doubt doubt;	/* what was followed looks as if it stays, but with so few seen that cannot be said, for this reason */
+	enum survival_doubt doubt;	/* what was followed looks as if it stays, but that cannot be said, for this reason */
 	struct survival survival;
 	struct survival_step steps[SURVIVAL_STEPS];
 };

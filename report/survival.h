@@ -75,7 +75,7 @@ unsigned survival_left(const struct survival_step steps[SURVIVAL_STEPS], double 
 /*
  * Only a part @sees (0 to 1) of what the site gives out was seen. `stays` becomes unknown where hardly anybody would have noticed that blocks are given out
  * again, had each lived for a third of the age that they seem to reach (UNNOTICED); or where it was noticed more often than is to be had with
- * blocks that stay (NOTICED): of those that went unnoticed there are the more. (OTHERS: what is left may be of other places, report/sampled_others.h.)
+ * blocks that stay (NOTICED): of those that went unnoticed there are the more. OTHERS, that what is left may be of other places, is report/sampled_others.h.
  */
 enum survival_doubt { SURVIVAL_SURE, SURVIVAL_UNNOTICED, SURVIVAL_NOTICED, SURVIVAL_OTHERS };
 

@@ -116,7 +116,7 @@ static void put_why_unknown(struct strbuf *sb, const struct summary_sample *its)
 		put_doubt(sb, its);
 		break;
 	case UNKNOWN_OTHERS:
-		strbuf_puts(sb, "most of it goes, and what is left may be blocks of other places, which keep more of that size: who gives back at once leaves its place to whoever comes next");
+		strbuf_puts(sb, "most of it goes, and what is left may be blocks of other places that take such sizes and keep more of them: who gives back at once leaves its place to whoever comes next");
 		break;
 	case UNKNOWN_FEW_LEFT:
 		strbuf_printf(sb, "most of it goes, and of the rest too few blocks were followed (%" PRIu64 ")", its->survival.old);

@@ -27,10 +27,6 @@ static enum unknown_reason why_still(const struct survival *v)
 	return v->share <= SURVIVAL_CHANCE ? UNKNOWN_HARDLY_ANY : UNKNOWN_NO_TABLE;
 }
 
-static const enum unknown_reason why_doubted[] = {
-	[SURVIVAL_UNNOTICED] = UNKNOWN_UNNOTICED, [SURVIVAL_NOTICED] = UNKNOWN_NOTICED, [SURVIVAL_OTHERS] = UNKNOWN_OTHERS,
-};
-
 enum unknown_reason unknown_reason(const struct summary_sample *its)
 {
 	const struct survival *v = &its->survival;
@@ -39,12 +35,14 @@ enum unknown_reason unknown_reason(const struct summary_sample *its)
 		return UNKNOWN_NONE;
 	if (v->followed < SURVIVAL_ENOUGH)
 		return UNKNOWN_FEW;
+	if (its->doubt == SURVIVAL_OTHERS)
+		return UNKNOWN_OTHERS;
 	if (unknown_lost(its) >= v->followed / 2 + v->followed % 2)
 		return UNKNOWN_WRITTEN;
 	if (v->age_s < SURVIVAL_MIN_AGE_S)
 		return UNKNOWN_YOUNG;
 	if (its->doubt != SURVIVAL_SURE)
-		return why_doubted[its->doubt];
+		return its->doubt == SURVIVAL_UNNOTICED ? UNKNOWN_UNNOTICED : UNKNOWN_NOTICED;
 	if (v->old < SURVIVAL_ENOUGH)
 		return UNKNOWN_FEW_LEFT;
 	return survival_is_still(v) ? why_still(v) : UNKNOWN_SOME_LATE;
