@@ -117,6 +117,8 @@ def rows(plan):
          "at_most": 1.5},
         {"name": "budget/stopped", "what": "the same: stopped in the worst ten seconds", "unit": "%", "values": share, "at_most": PROMISE},
         {"name": "budget/told", "what": "the same, as mmattach tells it", "unit": "%", "values": told, "at_most": PROMISE},
+        {"name": "budget/account", "what": "the same, by the clock of the one who pays / as mmattach tells it", "at_most": 1.15,
+         "values": [own / of_it for own, of_it in zip(share, told)]},
         {"name": "budget/wall", "what": "pairs a second of wall lost, whoever had the processor", "unit": "%",
          "values": [lost(had, 2) for had in rounds]},
         {"name": "budget/rates", "what": f"{RATES_S} s: allocations a minute of a place, estimated / true", "values": [ratio for ratio, _ in places]},

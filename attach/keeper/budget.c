@@ -2,11 +2,9 @@
 #include "attach/keeper/budget.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
-#include <unistd.h>
 
+#include "attach/keeper/procfs.h"
 #include "attach/keeper/state.h"
 
 #define FADE_NS 1000000000ull	/* the largest burst is forgotten by 1/32 so often */
@@ -21,14 +19,9 @@ static int64_t least(int64_t a, int64_t b)
 
 static uint64_t read_delay(const struct budget *b)
 {
-	char text[128], *end;
-	ssize_t n = b->schedstat < 0 ? -1 : pread(b->schedstat, text, sizeof(text) - 1, 0);
+	struct procfs_turns turns;
 
-	if (n <= 0)
-		return b->delay_ns;
-	text[n] = '\0';
-	(void)strtoull(text, &end, 10);
-	return strtoull(end, NULL, 10);
+	return procfs_turns_at(b->schedstat, &turns) ? turns.waited_ns : b->delay_ns;
 }
 
 static uint64_t stop_ns(const struct budget *b)
@@ -64,6 +57,7 @@ void budget_init(struct keeper *k)
 	if (!b->on)
 		return;
 	latency_measure(&b->latency);
+	standing_begin(&b->standing, &b->latency);
 	b->schedstat = open("/proc/self/schedstat", O_RDONLY | O_CLOEXEC);
 	b->delay_ns = read_delay(b);
 	k->now_ns = keeper_clock_ns();
@@ -81,19 +75,24 @@ void budget_init(struct keeper *k)
 
 /* --- when a stop began --- */
 
-void budget_woken(struct keeper *k, uint64_t slept_ns)
+void budget_woken(struct keeper *k, pid_t tid, uint64_t slept_ns)
 {
 	struct budget *b = &k->budget;
-	uint64_t delay, before, asked = b->asked_ns;
+	uint64_t delay, late, before, asked = b->asked_ns;
 
 	if (!b->on)
 		return;
 	delay = read_delay(b);
-	before = delay - b->delay_ns + b->latency.wake_ns;
+	late = delay - b->delay_ns;
+	before = late + b->latency.wake_ns;
 	b->delay_ns = delay;
 	b->likely_ns = k->now_ns - asked < before ? asked : k->now_ns - before;
 	/* the signal was there already: it may have stopped at any time since we asked */
 	b->found_ns = k->now_ns - slept_ns < b->latency.wake_ns ? asked : b->likely_ns;
+	b->woken_by = tid;
+	b->woken_ns = k->now_ns;
+	/* whether we slept is not to be told by what is learned from that */
+	b->awake_ns = k->now_ns - slept_ns < late + b->standing.shown.wake_ns ? 0 : k->now_ns - late;
 }
 
 void budget_idle(struct keeper *k)
@@ -104,6 +103,22 @@ void budget_idle(struct keeper *k)
 }
 
 /* --- what it cost --- */
+
+void budget_hit(struct keeper *k, const struct tracee *t)
+{
+	struct budget *b = &k->budget;
+	uint64_t seen = t->tid == b->woken_by && t->seen_ns == b->woken_ns ? b->awake_ns : 0;
+	struct procfs_turns turns;
+
+	/* others stand, too: they are served first */
+	if (k->nqueue == 1 && standing_wants(&b->standing, t->tid) && procfs_turns(k->target, t->tid, &turns))
+		standing_stopped(&b->standing, t->tid, &turns, seen, &b->latency);
+}
+
+void budget_goes_on(struct keeper *k, pid_t tid)
+{
+	standing_goes_on(&k->budget.standing, tid, keeper_clock_ns());
+}
 
 void budget_serve(struct keeper *k, const struct tracee *t)
 {

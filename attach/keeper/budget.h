@@ -8,6 +8,8 @@
  *	    |── latency.wake ──|                  |─ latency.restart ─|
  *	    |─ our delay in the run queue ─|─ serving ─|
  *
+ * The latencies are what a child has shown at the start, and longer if the target's own threads show that (standing.h).
+ *
  * The delay in the run queue is told by /proc/self/schedstat, and charged to every thread that was found stopped then. Where it cannot be
  * told when a stop began, it began when everybody was last asked. Not charged: a group stop, which is the target's own.
  *
@@ -32,6 +34,7 @@
 #include "attach/keeper/calm.h"
 #include "attach/keeper/latency.h"
 #include "attach/keeper/spending.h"
+#include "attach/keeper/standing.h"
 #include "attach/keeper/turns.h"
 
 struct keeper;
@@ -50,12 +53,16 @@ enum budget_for {
 struct budget {
 	bool on;
 	bool open;
-	struct latency latency;
+	struct latency latency;		/* as learned so far */
+	struct standing standing;
 	int schedstat;			/* /proc/self/schedstat, or -1 */
 	uint64_t delay_ns;		/* in the run queue, so far */
 	uint64_t asked_ns;		/* when everybody was asked last */
 	uint64_t found_ns;		/* stops that are found now began then, at the earliest: what is charged */
 	uint64_t likely_ns;		/* ... and most likely */
+	pid_t woken_by;			/* the thread whose stop has woken us, or 0 */
+	uint64_t woken_ns;		/* when we were awake, */
+	uint64_t awake_ns;		/* and would have been, had we had a processor at once; 0: that cannot be told */
 	struct spending spending;
 	struct ten_seconds attached;	/* of BUDGET_ATTACHED */
 	struct calm calm;
@@ -71,8 +78,8 @@ struct budget {
 /* Before the target is seized. */
 void budget_init(struct keeper *k);
 
-/* We have slept from @slept_ns until now, k->now_ns, and are about to ask who has stopped. */
-void budget_woken(struct keeper *k, uint64_t slept_ns);
+/* We have slept from @slept_ns until now, k->now_ns, and are about to ask who has stopped; @tid has, as the signal says, or 0. */
+void budget_woken(struct keeper *k, pid_t tid, uint64_t slept_ns);
 
 /* We have slept, and nobody has stopped until k->now_ns. */
 void budget_idle(struct keeper *k);
@@ -80,8 +87,14 @@ void budget_idle(struct keeper *k);
 /* Before @t, which is stopped, is served. */
 void budget_serve(struct keeper *k, const struct tracee *t);
 
+/* @t has run into a metered trap, and its registers were read: so it is off its processor, and the kernel's account of it complete. */
+void budget_hit(struct keeper *k, const struct tracee *t);
+
 /* A thread that has stood since @since_ns goes on now. */
 void budget_charge(struct keeper *k, uint64_t since_ns, enum budget_for what);
+
+/* @tid, which was at a metered trap, has gone on. */
+void budget_goes_on(struct keeper *k, pid_t tid);
 
 /* All are about to be stopped. */
 void budget_pause(struct keeper *k);

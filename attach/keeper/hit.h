@@ -17,6 +17,8 @@
  * The hit that lifts its trap (metering.h): pread and pwrite of the code before anything else, and one POKEUSER for rip instead of what the
  * emulation changes.
  *
+ * With a budget, at one hit in eight and the thread's next one: open, pread and close of its schedstat (standing.h).
+ *
  * Rarely: PTRACE_GETSIGINFO at sites where a SIGTRAP from elsewhere could be
  * taken for ours; PTRACE_GETSIGMASK every 64th hit of a thread; a write of the
  * eventfd when the controller sleeps; process_vm_readv/writev where the

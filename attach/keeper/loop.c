@@ -187,9 +187,12 @@ static bool serve_charged(struct keeper *k, struct tracee *t)
 		return serve(k, t);
 	budget_serve(k, t);
 	done = serve(k, t);
-	if (done && counts && t->state != TRACEE_HELD)
-		budget_charge(k, since, k->budget.metered ? BUDGET_METERS : BUDGET_ATTACHED);
-	return done;
+	if (!done || !counts || t->state == TRACEE_HELD)
+		return done;
+	budget_charge(k, since, k->budget.metered ? BUDGET_METERS : BUDGET_ATTACHED);
+	if (k->budget.metered)
+		budget_goes_on(k, t->tid);
+	return true;
 }
 
 void loop_serve(struct keeper *k)

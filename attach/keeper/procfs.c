@@ -261,6 +261,38 @@ uint64_t procfs_sleeps(pid_t tid)
 	return parse_number(&p, 10);
 }
 
+bool procfs_turns_at(int fd, struct procfs_turns *out)
+{
+	char text[128];
+	const char *p = text;
+	ssize_t n = fd < 0 ? -1 : pread(fd, text, sizeof(text) - 1, 0);
+
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	out->ran_ns = parse_number(&p, 10);
+	p += *p == ' ';
+	out->waited_ns = parse_number(&p, 10);
+	p += *p == ' ';
+	out->n = parse_number(&p, 10);
+	/* noughts: nobody counts */
+	return out->n > 0;
+}
+
+bool procfs_turns(pid_t pid, pid_t tid, struct procfs_turns *out)
+{
+	char path[64];
+	bool told;
+	int fd;
+
+	task_path(path, pid, tid, "/schedstat");
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	told = procfs_turns_at(fd, out);
+	if (fd >= 0)
+		close(fd);
+	return told;
+}
+
 struct linux_dirent64 {
 	uint64_t d_ino;
 	int64_t d_off;

@@ -69,6 +69,18 @@ int procfs_signals(pid_t tid, struct procfs_signals *out);
 /* How often a thread has gone to sleep so far; 0 if that cannot be told. */
 uint64_t procfs_sleeps(pid_t tid);
 
+/* How a thread has had processors so far. Of one that runs it is as of some milliseconds ago. */
+struct procfs_turns {
+	uint64_t ran_ns, waited_ns;	/* waited: ready to run, and had none */
+	uint64_t n;			/* how often it was given one */
+};
+
+/* false: not there, or a kernel that does not tell. */
+bool procfs_turns(pid_t pid, pid_t tid, struct procfs_turns *out);
+
+/* The same, of a schedstat that is open. */
+bool procfs_turns_at(int fd, struct procfs_turns *out);
+
 /* Call @each for every number in /proc/@pid/task; stops at its first negative return, which is returned; else the sum. */
 int procfs_each_task(pid_t pid, int (*each)(void *ctx, pid_t tid), void *ctx);
 

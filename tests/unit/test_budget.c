@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* budget: when a thread may be held, what is kept in reserve, and what is spare. What stops cost by the kernel's account is tests/live/test_budget.py's. */
+/* budget: when a thread may be held, what is kept in reserve, what is spare, and what is learned of stops. What stops cost by the kernel's account is tests/live/test_budget.py's. */
 #include "attach/keeper/budget.h"
 
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -286,6 +290,142 @@ static void nobody_reads_and_there_is_no_budget(void **state)
 	assert_int_equal(k->leave_reason, LEFT_SILENT);
 }
 
+/* --- what the target's own threads show --- */
+
+/* A child that runs for a moment whenever it is let go, and stops. */
+static struct tracee runner(void)
+{
+	struct tracee t = { .tid = fork() };
+
+	if (t.tid)
+		return t;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+	for (;;) {
+		uint64_t until = keeper_clock_ns() + MS / 5;
+
+		while (keeper_clock_ns() < until)
+			;
+		raise(SIGSTOP);
+	}
+}
+
+static void await_stop(const struct tracee *t)
+{
+	int status;
+
+	assert_int_equal(waitpid(t->tid, &status, 0), t->tid);
+	assert_true(WIFSTOPPED(status));
+	/* and is off its processor */
+	usleep(1000);
+}
+
+/* It has stopped, and woken us @still_ns after all that it did since it went on. */
+static void wakes(struct tracee *t, const struct procfs_turns *before, uint64_t still_ns)
+{
+	struct budget *b = &k->budget;
+	struct procfs_turns now;
+
+	assert_true(procfs_turns(t->tid, t->tid, &now));
+	k->nqueue = 1;
+	k->now_ns = b->standing.on_ns + now.ran_ns - before->ran_ns + now.waited_ns - before->waited_ns + still_ns;
+	budget_woken(k, t->tid, k->now_ns - 100 * MS);
+	t->seen_ns = k->now_ns;
+}
+
+enum otherwise {
+	AS_IT_SHOULD_BE,
+	ANOTHER_STANDS,
+	ANOTHER_WOKE_US,
+	SEEN_LATER,
+	AWAKE_ALREADY,
+	NOT_LET_GO,
+};
+
+/* It is hit, goes on, and is hit again after a single turn, with 4 ms between that nobody used; what is charged for a stop then. */
+static uint64_t learned(struct tracee *t, enum otherwise what)
+{
+	struct procfs_turns before = { 0 }, after = { 0 };
+
+	/* others may have its processor meanwhile: then there is nothing to compare */
+	for (int i = 0; i < 200 && after.n != before.n + 1; i++) {
+		struct budget *b = &k->budget;
+
+		b->latency = latency;
+		b->latency.still_ns = 2 * MS;
+		standing_begin(&b->standing, &b->latency);
+		b->standing.passed = 100;
+		k->target = t->tid;
+		k->nqueue = 1;
+		budget_hit(k, t);
+		assert_true(procfs_turns(t->tid, t->tid, &before));
+		if (what != NOT_LET_GO)
+			budget_goes_on(k, t->tid);
+		assert_int_equal(ptrace(PTRACE_CONT, t->tid, NULL, NULL), 0);
+		await_stop(t);
+		wakes(t, &before, 4 * MS);
+		assert_true(procfs_turns(t->tid, t->tid, &after));
+		if (what == ANOTHER_STANDS)
+			k->nqueue = 2;
+		if (what == ANOTHER_WOKE_US)
+			b->woken_by = 1;
+		if (what == SEEN_LATER)
+			t->seen_ns++;
+		if (what == AWAKE_ALREADY)
+			budget_woken(k, t->tid, k->now_ns - latency.wake_ns + 1);
+		budget_hit(k, t);
+	}
+	assert_int_equal(after.n, before.n + 1);
+	return k->budget.latency.wake_ns + k->budget.latency.restart_ns;
+}
+
+static void a_stop_costs_what_threads_show(void **state)
+{
+	struct tracee t = runner();
+	uint64_t all[6];
+
+	(void)state;
+	await_stop(&t);
+	for (int i = 0; i < 6; i++)
+		all[i] = learned(&t, (enum otherwise)i);
+	kill(t.tid, SIGKILL);
+	waitpid(t.tid, NULL, 0);
+	assert_true(all[AS_IT_SHOULD_BE] > latency.wake_ns + latency.restart_ns);
+	for (int i = 1; i < 6; i++)
+		assert_int_equal(all[i], latency.wake_ns + latency.restart_ns);
+}
+
+/* The moment at which somebody was stopped, as charged, goes by what was learned; whether we slept by what the child has shown, or it would teach itself. */
+static void what_is_learned_does_not_choose_what_is_learned_from(void **state)
+{
+	struct budget *b = &k->budget;
+
+	(void)state;
+	standing_begin(&b->standing, &latency);
+	b->latency.wake_ns = 4 * latency.wake_ns;
+	k->now_ns = keeper_clock_ns();
+	b->asked_ns = k->now_ns - 10 * MS;
+	budget_woken(k, 7, k->now_ns - 2 * latency.wake_ns);
+	assert_int_equal(b->awake_ns, k->now_ns);
+	assert_int_equal(b->likely_ns, k->now_ns - 4 * latency.wake_ns);
+	assert_int_equal(b->found_ns, k->now_ns - 10 * MS);
+}
+
+/* It is measured on a child; afterwards we may run wherever we might. */
+static void measuring_leaves_nothing(void **state)
+{
+	cpu_set_t before, after;
+	struct latency l;
+
+	(void)state;
+	assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
+	latency_measure(&l);
+	assert_true(l.wake_ns > 0 && l.restart_ns > 0 && l.still_ns < l.wake_ns + l.restart_ns);
+	assert_int_equal(sched_getaffinity(0, sizeof(after), &after), 0);
+	assert_true(CPU_EQUAL(&before, &after));
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+}
+
 int main(void)
 {
 #define budget_test(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -301,6 +441,9 @@ int main(void)
 		budget_test(nor_more_than_is_missing_to_the_promise),
 		budget_test(closed_while_nobody_reads),
 		budget_test(nobody_reads_and_there_is_no_budget),
+		budget_test(a_stop_costs_what_threads_show),
+		budget_test(what_is_learned_does_not_choose_what_is_learned_from),
+		budget_test(measuring_leaves_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
