@@ -118,7 +118,7 @@ static uint64_t mean_of(const uint64_t *all, size_t n)
 
 /*
  * A thread that is busy has a processor of its own, as a rule, and we wake on another one. Where both are on one it takes far less: so the child is
- * kept away from ours, as long as this lasts. @mine: where we may run. false: there is but one, or nobody says.
+ * kept away from ours, as long as this lasts. @mine: where we may run. false: there is but one, or nobody says, and nothing was changed.
  */
 static bool part(pid_t child, cpu_set_t *mine)
 {
@@ -131,7 +131,10 @@ static bool part(pid_t child, cpu_set_t *mine)
 	CPU_CLR(cpu, &there);
 	CPU_ZERO(&here);
 	CPU_SET(cpu, &here);
-	return sched_setaffinity(child, sizeof(there), &there) == 0 && sched_setaffinity(0, sizeof(here), &here) == 0;
+	if (sched_setaffinity(0, sizeof(here), &here) < 0)
+		return false;
+	(void)sched_setaffinity(child, sizeof(there), &there);
+	return true;
 }
 
 /* One stop. */

@@ -23,6 +23,7 @@ static void add(struct standing *s, int64_t still_ns)
 
 	if (still_ns > most)
 		still_ns = most;
+	/* one that waits for our own processor has begun to before we say that it went on */
 	if (still_ns < 0)
 		still_ns = 0;
 	if (s->n < LAST)

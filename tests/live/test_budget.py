@@ -128,12 +128,6 @@ def test_turns_of_the_keeper_are_short(victim, meterer):
     assert keeper.runtime == 100000
 
 
-def test_the_keeper_may_run_wherever_we_may(victim, meterer):
-    """While it measures what stops take it stays on one processor, and its child on the others."""
-    keeper = meterer(victim("paced", 1, 1000), 10000, 0, 1000).keeper
-    assert os.sched_getaffinity(keeper) == os.sched_getaffinity(0)
-
-
 @pytest.mark.parametrize("policy", [os.SCHED_OTHER, os.SCHED_BATCH, os.SCHED_IDLE])
 def test_nobody_goes_before_the_keeper(victim, policy):
     """Whoever stands waits for it, however mmattach was started."""

@@ -2,10 +2,12 @@
 /* budget: when a thread may be held, what is kept in reserve, what is spare, and what is learned of stops. What stops cost by the kernel's account is tests/live/test_budget.py's. */
 #include "attach/keeper/budget.h"
 
+#include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -426,6 +428,54 @@ static void measuring_leaves_nothing(void **state)
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 }
 
+/* Looks at the first thread while that measures. */
+struct look {
+	pid_t tid;
+	_Atomic bool over, parted;
+};
+
+static int note_child(void *list, pid_t child)
+{
+	*(pid_t *)list = child;
+	return 0;
+}
+
+static void *look_on(void *arg)
+{
+	struct look *l = arg;
+	cpu_set_t ours, childs, both;
+
+	while (!l->over) {
+		pid_t child = 0;
+
+		if (procfs_each_child(getpid(), l->tid, note_child, &child) < 0 || !child || sched_getaffinity(child, sizeof(childs), &childs) < 0 ||
+		    sched_getaffinity(l->tid, sizeof(ours), &ours) < 0)
+			continue;
+		CPU_AND(&both, &ours, &childs);
+		if (CPU_COUNT(&ours) == 1 && CPU_COUNT(&both) == 0)
+			l->parted = true;
+	}
+	return NULL;
+}
+
+/* As long as it lasts, the child has another processor than we. */
+static void measuring_keeps_the_child_away(void **state)
+{
+	struct look look = { .tid = getpid() };
+	cpu_set_t mine;
+	pthread_t thread;
+	struct latency l;
+
+	(void)state;
+	assert_int_equal(sched_getaffinity(0, sizeof(mine), &mine), 0);
+	assert_int_equal(pthread_create(&thread, NULL, look_on, &look), 0);
+	for (int i = 0; i < 20 && !look.parted; i++)
+		latency_measure(&l);
+	look.over = true;
+	pthread_join(thread, NULL);
+	assert_true(look.parted || CPU_COUNT(&mine) == 1);
+}
+
 int main(void)
 {
 #define budget_test(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -444,6 +494,7 @@ int main(void)
 		budget_test(a_stop_costs_what_threads_show),
 		budget_test(what_is_learned_does_not_choose_what_is_learned_from),
 		budget_test(measuring_leaves_nothing),
+		budget_test(measuring_keeps_the_child_away),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

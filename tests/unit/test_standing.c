@@ -107,14 +107,14 @@ static void nor_more_than_it_could_be(void **state)
 	assert_in_range(now.wake_ns, 118 * US, 120 * US);
 }
 
-/* A turn's account that is not complete yet says that it was less than nothing. */
+/* Who waits for our own processor has begun to before we say that it went on. */
 static void less_than_nothing_is_nothing(void **state)
 {
 	(void)state;
 	stops(7);
 	standing_goes_on(&s, 7, clock_ns);
 	clock_ns += 100 * US;
-	turns.ran_ns += 400 * US;
+	turns.waited_ns += 400 * US;
 	turns.n++;
 	stops(7);
 	assert_in_range(s.mean_ns, 22 * US, 23 * US);	/* 25 of eight, and one of nothing */
