@@ -358,6 +358,7 @@ static struct keeper *new_keeper(struct shared *shared)
 	k->settled = true;
 	calls_init(&k->calls);
 	fair_init(&k->fair);
+	placement_init(&k->placement, k->now_ns);
 	return k;
 }
 

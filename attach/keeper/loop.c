@@ -299,6 +299,10 @@ void loop_round(struct keeper *k, uint64_t max_wait_ns)
 
 	loop_serve(k);
 	metering_round(k);
+	/* with a budget the keeper never spins, and what a stop takes has been measured where it runs */
+	if (!k->budget.on)
+		placement_round(&k->placement, &k->threads, k->now_ns,
+				atomic_load_explicit(&k->shared->stops, memory_order_relaxed));
 	atomic_fetch_add_explicit(&k->shared->beat, 1, memory_order_relaxed);
 	atomic_store_explicit(&k->shared->threads, k->threads.used - k->others, memory_order_relaxed);
 	watch_end(k);

@@ -174,19 +174,47 @@ enum waiting procfs_waits(pid_t pid, pid_t tid)
 
 #define UNKNOWN '?'	/* what cannot be told: no memory, no descriptors */
 
-char procfs_state(pid_t pid, pid_t tid)
+/* What follows the name in /proc/PID/task/TID/stat, in @buf of @size bytes: from the state on. NULL: *@error says why. */
+static const char *read_stat(pid_t pid, pid_t tid, char *buf, size_t size, ssize_t *error)
 {
-	char path[64], buf[256];
+	char path[64];
 	const char *p;
-	ssize_t n;
 
 	task_path(path, pid, tid, "/stat");
-	n = slurp(path, buf, sizeof(buf));
-	if (n <= 0)
-		return n == -ENOENT || n == -ESRCH ? 'X' : UNKNOWN;
+	*error = slurp(path, buf, size);
+	if (*error <= 0)
+		return NULL;
 	/* the name, in parentheses, may hold anything; it is at most 15 bytes, so the last ')' is in reach */
 	p = strrchr(buf, ')');
-	return p && p[1] ? p[2] : 'X';
+	return p && p[1] ? p + 2 : NULL;
+}
+
+char procfs_state(pid_t pid, pid_t tid)
+{
+	char buf[256];
+	ssize_t error;
+	const char *p = read_stat(pid, tid, buf, sizeof(buf), &error);
+
+	if (!p && error <= 0)
+		return error == -ENOENT || error == -ESRCH ? 'X' : UNKNOWN;
+	return p ? *p : 'X';
+}
+
+#define STAT_STATE 3		/* number of the field in proc(5) */
+#define STAT_PROCESSOR 39
+
+int procfs_processor(pid_t tid)
+{
+	char buf[1024];
+	ssize_t error;
+	const char *p = read_stat(tid, tid, buf, sizeof(buf), &error);
+
+	for (int field = STAT_STATE; p && field < STAT_PROCESSOR; field++) {
+		p = strchr(p, ' ');
+		if (p)
+			p++;
+	}
+	return p && *p >= '0' && *p <= '9' ? (int)parse_number(&p, 10) : -1;
 }
 
 enum activity procfs_activity(pid_t pid, pid_t tid)

@@ -30,6 +30,9 @@ enum activity procfs_activity(pid_t pid, pid_t tid);
 /* The letter of /proc/PID/task/TID/stat: R, S, D, t, ...; X: it is not there; ?: that cannot be told. */
 char procfs_state(pid_t pid, pid_t tid);
 
+/* The processor that thread @tid runs on, or ran on last; -1: not known. */
+int procfs_processor(pid_t tid);
+
 /* Has its first thread been stopped by a signal? Who is traced stops all the time, and is not meant. */
 bool procfs_stopped(pid_t pid);
 

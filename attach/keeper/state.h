@@ -16,12 +16,13 @@
 #include "attach/keeper/fair.h"
 #include "attach/keeper/loads.h"
 #include "attach/keeper/metering.h"
+#include "attach/keeper/placement.h"
 #include "attach/keeper/shared.h"
 #include "attach/keeper/threads.h"
 #include "attach/keeper/trap.h"
 #include "base/patience.h"
 
-/* Looking again before sleeping (loop.c), while it pays. */
+/* Looking again before sleeping (collect.c), while it pays. */
 struct spin {
 	uint32_t score;			/* how often it found somebody, of 1024 */
 	uint32_t skipped;
@@ -80,6 +81,7 @@ struct keeper {
 	uint64_t last_found_ns;
 	uint64_t next_signal_ns;	/* under load: when signals are looked at next */
 	struct spin spin;
+	struct placement placement;
 	struct fair fair;
 	struct pausing pausing;
 	uint64_t later_ns;		/* when the first of those that stay stopped (collect_later) is served again; 0: none */
