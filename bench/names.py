@@ -16,7 +16,7 @@ import time
 
 TOP = pathlib.Path(__file__).parent.parent
 sys.path.insert(0, str(TOP / "tests"))
-import test_addr2line as oracle  # noqa: E402  it knows eu-addr2line's output, and where it is wrong
+import addr2line as oracle  # noqa: E402  it knows eu-addr2line's output, and where it is wrong
 
 FOLDER = TOP / "build/bench/names"
 UNITS, COPIES = 6, 22

@@ -29,11 +29,12 @@ import in_gdb
 import names
 import pauses
 import real
+import redis
 import sampled
 import stacks
-from sides import Bare, Failed, Mmattach, Placement, Target, cpus
+from sides import Bare, Failed, Mmattach, Placement, Quota, Target, cpus
 
-WARM_MS = 100  # first hits find nothing cached, and the scheduler has to settle
+UNTRACED_MS = 100  # first calls find nothing cached
 LIFTED_EVERY = 256  # untraced, looking at the clock costs more than a pair
 
 
@@ -100,10 +101,10 @@ class Side:
         self.shares = []
         self.runs = []
 
-    def measure(self, tracer_class, target, plan, cpu=None):
-        """Attach, one slice, detach; what the target told of the warming up, and of the slice."""
+    def measure(self, tracer_class, target, plan, cpu=None, settled_s=None):
+        """Attach, wait until it has settled, one slice, detach; what the target reported of the time before the slice, and of the slice."""
         with tracer_class(target, cpu) as tracer:
-            warming = target.run(tracer.traps, WARM_MS)
+            warming = target.run(tracer.traps, 1000 * (settled_s or tracer.settled_s))
             with Placement(target, tracer) as placement:
                 result = target.run(tracer.traps, plan.slice_ms)
         self.ns.append(result["ns_per_call"])
@@ -131,12 +132,12 @@ def in_turn(items, turn):
     return items[turn:] + items[:turn]
 
 
-def against_bare(plan, depth=12, cpu=None):
+def against_bare(plan, depth=12, cpu=None, settled_s=None):
     bare, pair = Side("bare"), Side("mmattach")
     with Target(depth=depth, cpu=cpu) as target:
         for turn in range(plan.rounds):
             for side, tracer in in_turn([(bare, Bare), (pair, Mmattach)], turn):
-                side.measure(tracer, target, plan, cpu)
+                side.measure(tracer, target, plan, cpu, settled_s if tracer is Mmattach else None)
     return ratios(pair, bare), placements(bare, pair), pair.runs
 
 
@@ -158,8 +159,33 @@ def measure_pair30(plan):
 
 
 def measure_pair1cpu(plan):
-    values, where, _ = against_bare(plan, cpu=cpus()[0])
-    return [Row("pair1cpu", "12 frames, all on one processor", values, placement=where)]
+    """After ten seconds: a keeper that had learned to spin there took three times as long, from the second second on."""
+    values, where, _ = against_bare(plan, cpu=cpus()[0], settled_s=10)
+    return [Row("pair1cpu", "12 frames, all on one processor, after 10 s", values, at_most=2.8, placement=where)]
+
+
+def measure_cpuset(plan):
+    """A service that has one processor, and mmattach beside it that may use them all, against one bare stop on one processor."""
+    if len(cpus()) < 2:
+        return []
+    bare, pair = Side("bare"), Side("mmattach")
+    with Target(cpu=cpus()[0]) as target:
+        for turn in range(plan.rounds):
+            for side, tracer, cpu in in_turn([(bare, Bare, cpus()[0]), (pair, Mmattach, None)], turn):
+                side.measure(tracer, target, plan, cpu)
+    return [Row("cpuset", "only the target kept to one processor", ratios(pair, bare), at_most=3.2, placement=placements(bare, pair))]
+
+
+def measure_quota(plan):
+    """All in a group that may use half a processor. Slices of two seconds at least: a quota counts by tenths of one."""
+    plan = dataclasses.replace(plan, slice_ms=max(plan.slice_ms, 2000))
+    with Quota(0.5) as group:
+        if not group:
+            print("bench: no control group can be given a quota here", file=sys.stderr)
+            return []
+        with group.inside():
+            values, where, _ = against_bare(plan)
+    return [Row("quota", "12 frames, all within half a processor", values, at_most=3.5, placement=where)]
 
 
 def measure_idle(plan):
@@ -239,6 +265,11 @@ def measure_gdb(plan):
     return [Row(**row) for row in in_gdb.measure(plan)]
 
 
+def measure_redis(plan):
+    """Five rounds at most, as of the other services."""
+    return [Row(**row) for row in redis.rows(dataclasses.replace(plan, rounds=min(plan.rounds, 5)))]
+
+
 def measure_real(plan):
     """Five rounds at most: three sides take turns at each of two services."""
     return [Row(**row) for row in real.measure(dataclasses.replace(plan, rounds=min(plan.rounds, 5)))]
@@ -254,10 +285,10 @@ def measure_lifted(plan):
     values = []
     for _ in range(plan.rounds):
         with Target() as target:
-            target.run("pairs", WARM_MS, LIFTED_EVERY)
+            target.run("pairs", UNTRACED_MS, LIFTED_EVERY)
             before = untraced_ns(target, plan)
             with Mmattach(target):
-                target.run("pairs", WARM_MS)
+                target.run("pairs", 1000 * Mmattach.settled_s)
             values.append(untraced_ns(target, plan) / before)
     return [Row("lifted", "pair after detach / before attach", values, at_most=1.05)]
 
@@ -277,7 +308,8 @@ def measure_attach(plan):
             Row("detach", "from SIGINT to untraced, 3000 threads", leaving, "ms")]
 
 
-MEASUREMENTS = {"pair": measure_pair, "pair30": measure_pair30, "pair1cpu": measure_pair1cpu, "idle": measure_idle,
+MEASUREMENTS = {"pair": measure_pair, "pair30": measure_pair30, "pair1cpu": measure_pair1cpu,
+                "cpuset": measure_cpuset, "quota": measure_quota, "redis": measure_redis, "idle": measure_idle,
                 "fair": measure_fair, "lifted": measure_lifted, "attach": measure_attach, "stacks": measure_stacks, "names": measure_names,
                 "events": measure_events, "census": measure_census, "flood": measure_flood, "growth": measure_growth, "pauses": measure_pauses,
                 "budget": measure_budget, "gdb": measure_gdb,

@@ -5,6 +5,7 @@ A tracer is attached by `with`: its trap stands inside the block, and when the
 block is left the target runs untraced again. What a call costs is told by the
 target itself, in the same way whoever traces.
 """
+import contextlib
 import json
 import os
 import pathlib
@@ -59,6 +60,47 @@ def pinned(cpu):
     return ["taskset", "-c", str(cpu)] if cpu is not None else []
 
 
+class Quota:
+    """A control group whose processes have @share of one processor together; None where such a group cannot be made."""
+
+    PERIOD_US = 100_000
+    ROOTS = [(pathlib.Path("/sys/fs/cgroup/cpu"), {"cpu.cfs_period_us": "{period}", "cpu.cfs_quota_us": "{quota}"}),
+             (pathlib.Path("/sys/fs/cgroup"), {"cpu.max": "{quota} {period}"})]
+
+    def __init__(self, share):
+        self.quota = int(share * self.PERIOD_US)
+
+    def __enter__(self):
+        for root, files in self.ROOTS:
+            self.folder = root / f"mm-bench-{os.getpid()}"
+            try:
+                self.folder.mkdir()
+            except OSError:
+                continue
+            try:
+                for name, text in files.items():
+                    (self.folder / name).write_text(text.format(quota=self.quota, period=self.PERIOD_US))
+                return self
+            except OSError:
+                self.folder.rmdir()
+        return None
+
+    def __exit__(self, *exc):
+        if self.folder.exists():
+            wait_for(lambda: not (self.folder / "cgroup.procs").read_text(), "the control group is empty")
+            self.folder.rmdir()
+
+    @contextlib.contextmanager
+    def inside(self):
+        """What is started in the block is in the group."""
+        me = str(os.getpid())
+        (self.folder / "cgroup.procs").write_text(me)
+        try:
+            yield
+        finally:
+            (self.folder.parent / "cgroup.procs").write_text(me)
+
+
 class Target:
     """bench/target, with @hot threads that work on request among @idle that sleep."""
 
@@ -107,6 +149,7 @@ class Bare:
 
     traps = "bare"
     run = None
+    settled_s = 1  # it learns nothing
 
     def __init__(self, target, cpu=None):
         self.process = subprocess.Popen(
@@ -142,6 +185,7 @@ class Mmattach:
     traps = "pairs"
     program = TOP / "mmattach"
     options = []
+    settled_s = 5  # the keeper learns where to run and when to spin; the first second is not what a watch costs
 
     def __init__(self, target, cpu=None):
         self.target = target

@@ -26,9 +26,8 @@ import subprocess
 
 import pytest
 
-TOP = pathlib.Path(__file__).parent.parent
-BUILD = TOP / os.environ.get("MM_BUILD", "build/release")
-PRINT = BUILD / "unit/test_names"
+from addr2line import (PRINT, TOP, blocks, eu, is_bare, is_gap, is_row, is_same_function, name, place, run, text_of)
+
 LIBC = pathlib.Path("/lib/x86_64-linux-gnu/libc.so.6")
 ADDRESSES = 1500
 FEW = 0.05    # of the addresses may be row, and as many gap
@@ -102,10 +101,6 @@ def need(*tools):
             pytest.skip(f"{'optional: ' if tool == 'rustc' else ''}no {tool} here")
 
 
-def run(*command, check=True, **more):
-    return subprocess.run([str(c) for c in command], check=check, capture_output=True, text=True, **more).stdout
-
-
 @pytest.fixture(scope="module")
 def here(tmp_path_factory):
     """A folder with the sources."""
@@ -136,10 +131,6 @@ def addresses(path):
     raise AssertionError(f"no .text in {path}")
 
 
-def text_of(addrs):
-    return "".join(f"{a:#x}\n" for a in addrs)
-
-
 def ours(path, addrs, root="-", *more, **environment):
     """Of each address: [(function, file, line), ...], innermost first."""
     answers = {}
@@ -147,39 +138,6 @@ def ours(path, addrs, root="-", *more, **environment):
     for line in output.splitlines():
         addr, *fields = line.split("\t")
         answers[int(addr, 16)] = [(fields[i], fields[i + 1], int(fields[i + 2])) for i in range(0, len(fields), 3)]
-    return answers
-
-
-def name(text):
-    return "?" if text == "??" else text
-
-
-def place(text):
-    """(file, line) of FILE:LINE[:COLUMN]."""
-    match = re.fullmatch(r"(.*?):(\d+)(?::\d+)?", text)
-    return name(match[1]), int(match[2])
-
-
-def blocks(output):
-    """The lines that follow each line that is an address."""
-    found = {}
-    for line in output.splitlines():
-        if re.fullmatch(r"0x[0-9a-f]+", line):
-            current = found.setdefault(int(line, 16), [])
-        elif line:
-            current.append(line)
-    return found
-
-
-def eu(path, addrs):
-    """As ours, and where the first function was inlined, or None. Its status is that of the last address."""
-    answers = {}
-    output = run("eu-addr2line", "-a", "-i", "-f", "-C", "-e", path, input=text_of(addrs), check=False)
-    for addr, lines in blocks(output).items():
-        match = re.match(r"(.*?) inlined (?:at|from) (.*?) in ", lines[0])
-        frames = [(name(match[1] if match else lines[0]), *place(lines[1]))]
-        frames += [(name(lines[i]), *place(lines[i + 1])) for i in range(2, len(lines) - 1, 2)]
-        answers[addr] = frames, place(match[2]) if match and ":" in match[2] else None
     return answers
 
 
@@ -195,29 +153,6 @@ def llvm(path, addrs):
                          input=text_of(addrs)))
     found = blocks(re.sub(r" \(discriminator \d+\)", "", output).replace(":?", ":0"))
     return {addr: [(name(f), *place(p)) for f, p in zip(lines[::2], lines[1::2])] for addr, lines in found.items()}
-
-
-def is_row(frames, theirs, called):
-    """The exception `row`."""
-    return frames[0] == theirs[0] and (frames[1][1:] if len(frames) > 1 else None) == called
-
-
-def is_gap(frames, theirs):
-    """The exception `gap`."""
-    return frames == [("?", "?", 0)] and len(theirs) == 1 and theirs[0][0] == "?"
-
-
-def is_same_function(debug, symbol):
-    """What the debug information calls a function, and its symbol: with a scope, parameters, a part's number."""
-    return re.search(r"(^|\W)" + re.escape(re.sub(r"(\(.*| \[clone.*)", "", debug)) + r"($|\W)", symbol)
-
-
-def is_bare(frames, theirs):
-    """The exception `bare`."""
-    ours_last, their_last = frames[-1], theirs[-1]
-    base = re.sub(r"[<(].*", "", their_last[0])
-    return (len(frames) == len(theirs) and frames[:-1] == theirs[:-1] and ours_last[1:] == their_last[1:]
-            and "::" not in base and re.search(r"(^|\W)" + re.escape(base) + r"($|\W)", ours_last[0]))
 
 
 def aliases(path):
