@@ -34,7 +34,10 @@ static const struct plan *planned_already(const struct planning *pl, const struc
 
 #define RULE_TEXT 512
 
-/* aligned_alloc is memalign, open64 is open: a second name for the same thing. */
+/*
+ * aligned_alloc is memalign, open64 is open: a second name for the same thing. Both rules hold in this module, whatever others they
+ * hold in: with "module=libjemalloc*" written behind one of them the calls of jemalloc's malloc mean what the other says.
+ */
 static bool says_the_same(const struct rule *a, const struct rule *b)
 {
 	struct rule other = *b;
@@ -44,6 +47,7 @@ static bool says_the_same(const struct rule *a, const struct rule *b)
 	other.addr = a->addr;
 	memcpy(other.name, a->name, sizeof(other.name));
 	memcpy(other.build_id, a->build_id, sizeof(other.build_id));
+	memcpy(other.module, a->module, sizeof(other.module));
 	rule_format(a, first, sizeof(first));
 	rule_format(&other, second, sizeof(second));
 	return plan_family(a) == plan_family(b) && !strcmp(first, second);

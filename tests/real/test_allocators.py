@@ -51,6 +51,17 @@ def test_preloaded(preloaded, attach, sizes):
     target.end()
 
 
+def test_nothing_is_missed_and_nothing_said(preloaded, attach):
+    """Rules for every malloc and rules for this allocator's mean the same there: no warning, and no function "NOT WATCHED"."""
+    target = preloaded("hot")
+    run = attach(target)
+    assert target.rate() > 0
+    report = run.finish()
+    assert "not watched" not in run.err.text()
+    assert not [probe for probe in report["run"]["probes"] if probe.get("note")]
+    target.end()
+
+
 def test_preloaded_and_left_to_itself(preloaded, attach):
     """It goes on as if nobody had been there, attached to in the middle of its work, again and again."""
     target = preloaded("hot")

@@ -606,6 +606,13 @@ static void test_two_rules_for_one(void **state)
 	assert_int_equal(fix.set.n, 1);
 	PLAN(&plain, "1:alloc t_out_param ptr=*arg1 if=ret==0", "2:alloc __posix_memalign ptr=*arg1 if=ret==0");
 	assert_int_equal(fix.set.n, 2);
+	/* nor the same, once for every module and once for this one; but of another family */
+	PLAN(&plain, "alloc t_two_rets size=arg1", "alloc t_two_rets size=arg1 module=*");
+	assert_int_equal(fix.set.n, 1);
+	PLAN(&plain, "alloc t_two_rets size=arg1 module=*", "alloc t_two_rets size=arg1");
+	assert_int_equal(fix.set.n, 1);
+	PLAN(&plain, "1:alloc t_two_rets size=arg1", "2:alloc t_two_rets size=arg1 module=*");
+	assert_second_refused("t_two_rets", "alloc t_two_rets size=arg1");
 	/* dup2: what was there is closed, and a new one is there */
 	PLAN(&plain, "free t_push", "1:alloc t_push", "in t_push", "until t_push");
 	assert_int_equal(fix.set.n, 4);
