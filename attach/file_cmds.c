@@ -59,8 +59,6 @@ static int summarize(const struct options *opt, struct reporting *reporting, con
 		r = reporting_summary(reporting, &l, out);
 	}
 	ledger_fini(&l);
-	for (size_t i = 0; i < n && r == 0; i++)
-		summary_add_trace(out, paths[i]);
 	return r < 0 ? r : summary_error(out);
 }
 

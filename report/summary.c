@@ -45,7 +45,6 @@ void summary_fini(struct summary *s)
 	free(s->refs);
 	free(s->twice);
 	free(s->suppressions);
-	free(s->traces);
 	free(s->notes);
 	free(s->target.cmdline);
 	free(s->run.lost);
@@ -273,14 +272,6 @@ void summary_add_suppression(struct summary *s, const struct summary_suppression
 	*slot = *used;
 	slot->name = summary_string(s, used->name);
 	slot->where = summary_string(s, used->where);
-}
-
-void summary_add_trace(struct summary *s, const char *path)
-{
-	const char **slot = summary_push(s, &s->traces, &s->ntraces, sizeof(*slot));
-
-	if (slot)
-		*slot = summary_string(s, path);
 }
 
 int summary_compare_numbers(uint64_t a, uint64_t b)

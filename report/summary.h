@@ -302,8 +302,6 @@ struct summary {
 	size_t nsuppressions;
 	struct summary_hidden suppressed;	/* by suppressions */
 	struct summary_hidden filtered;		/* by --older-than, --min-bytes, --focus, --ignore */
-	const char **traces;		/* the files it was read from; none for a live watch */
-	size_t ntraces;
 	const char **notes;		/* what else the reader must know, a sentence each */
 	size_t nnotes;
 	struct summary_frame **stacks;	/* of summary_keep_stack */
@@ -340,7 +338,6 @@ void summary_add_group(struct summary *s, const struct summary_group *group);
 void summary_add_refs(struct summary *s, const struct summary_refs *refs);	/* likewise; the frames of its uses must outlive @s */
 void summary_add_twice(struct summary *s, const struct summary_twice *twice);	/* likewise */
 void summary_add_suppression(struct summary *s, const struct summary_suppression *used);
-void summary_add_trace(struct summary *s, const char *path);
 
 /*
  * Families in their order; of each the groups by verdict (summary_rank), then by bytes, most first; of a sampled run by what becomes of their

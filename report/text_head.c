@@ -11,7 +11,6 @@
 #include "report/text_verdicts.h"
 #include "report/words.h"
 
-#define TRACES_SHOWN 3
 #define COMMAND_SHOWN 1000	/* characters */
 
 void text_head_label(struct strbuf *sb, const char *name)
@@ -67,23 +66,6 @@ void text_head_command(struct strbuf *sb, const struct summary_target *t)
 	text_head_label(sb, "command");
 	strbuf_append(sb, strbuf_str(&line), shown);
 	strbuf_puts(sb, shown < line.len ? " ...\n" : "\n");
-}
-
-/* All of a few; of many the first and the last. */
-static void put_traces(struct strbuf *sb, const struct summary *s)
-{
-	if (!s->ntraces)
-		return;
-	text_head_label(sb, "trace");
-	for (size_t i = 0; i < s->ntraces; i++) {
-		if (s->ntraces > TRACES_SHOWN && i && i + 1 < s->ntraces)
-			continue;
-		strbuf_puts(sb, !i ? "" : s->ntraces > TRACES_SHOWN ? " ... " : ", ");
-		strbuf_text(sb, s->traces[i]);
-	}
-	if (s->ntraces > TRACES_SHOWN)
-		strbuf_printf(sb, " (%zu files)", s->ntraces);
-	strbuf_putc(sb, '\n');
 }
 
 /* What other tools wrote down has no times. */
@@ -213,7 +195,6 @@ void text_head_hidden(struct strbuf *sb, const struct summary_hidden *h, const c
 void text_head(struct strbuf *sb, const struct summary *s)
 {
 	text_head_command(sb, &s->target);
-	put_traces(sb, s);
 	put_watched(sb, &s->run);
 	put_events(sb, s);
 	put_stopped(sb, &s->run);

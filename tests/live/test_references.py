@@ -9,7 +9,7 @@ import re
 import pytest
 
 from harness import lost, rounds, wait_for
-from test_trace import mmattach, pieces_of, report, without_file_names
+from test_trace import mmattach, pieces_of, report
 from untouched import assert_untouched
 
 COUNTED = """family unit refs of=unit
@@ -222,7 +222,7 @@ def test_live_and_from_the_trace(refs, tmp_path, rules, form):
     mmattach("shrink", trace, "-o", small)
     mmattach("shrink", small, "-o", again)
     for saved in (trace, small, again):
-        assert without_file_names(report("--per-object", saved, form=form)) == live
+        assert report("--per-object", saved, form=form) == live
 
 
 @BOTH

@@ -56,21 +56,6 @@ static void no_infinity(void **state)
 	summary_fini(&s);
 }
 
-/* So that reports of the same run are the same, whichever file it came from. */
-static void no_names_of_traces(void **state)
-{
-	struct strbuf sb = STRBUF_INIT;
-	struct summary s;
-
-	(void)state;
-	summary_init(&s);
-	summary_add_trace(&s, "svc.0001.mmt");
-	assert_int_equal(out_json(&s, &sb), 0);
-	assert_null(strstr(strbuf_str(&sb), "svc.0001"));
-	strbuf_fini(&sb);
-	summary_fini(&s);
-}
-
 /* Before 1970, as a damaged trace may say. */
 static void a_start_that_cannot_be(void **state)
 {
@@ -135,7 +120,6 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(empty_lists),
 		cmocka_unit_test(no_infinity),
-		cmocka_unit_test(no_names_of_traces),
 		cmocka_unit_test(a_start_that_cannot_be),
 		cmocka_unit_test(a_summary_with_holes_is_not_printed),
 	};

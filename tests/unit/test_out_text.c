@@ -296,21 +296,6 @@ static void a_long_command(void **state)
 	summary_fini(&s);
 }
 
-static void many_traces(void **state)
-{
-	struct summary s;
-
-	(void)state;
-	summary_init(&s);
-	summary_add_trace(&s, "a.0001.mmt");
-	summary_add_trace(&s, HOSTILE);
-	assert_says(&s, "\n  trace     a.0001.mmt, " EVIL "\n");
-	summary_add_trace(&s, "a.0003.mmt");
-	summary_add_trace(&s, "a.0004.mmt");
-	assert_says(&s, "\n  trace     a.0001.mmt ... a.0004.mmt (4 files)\n");
-	summary_fini(&s);
-}
-
 /* @s has a rule that stands in a module. */
 static void watch_malloc(struct summary *s)
 {
@@ -375,7 +360,6 @@ int main(void)
 		cmocka_unit_test(a_name_goes_before_an_offset),
 		cmocka_unit_test(hostile_numbers),
 		cmocka_unit_test(a_long_command),
-		cmocka_unit_test(many_traces),
 		cmocka_unit_test(nothing_kept_and_why),
 		cmocka_unit_test(nothing_could_be_watched),
 		cmocka_unit_test(a_summary_with_holes_is_not_printed),
