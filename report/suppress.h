@@ -13,7 +13,8 @@
  *
  * Valgrind's stacks begin with the allocator's own function, ours with its caller: a first frame line that means an
  * allocator (it matches malloc, calloc, realloc, operator new, ...) is taken for that one, if the entry does not match our
- * stack as it is. fun: is compared with the readable name too. Where no verdict was made, any kind of leak may be meant.
+ * stack as it is. fun: is compared with the readable name too, and for an inlined function with its own
+ * name, without scopes and arguments, as valgrind prints it. Where no verdict was made, any kind of leak may be meant.
  *
  * One file may hold both forms. Entries for other tools are skipped. What is neither is an error with file and line.
  */

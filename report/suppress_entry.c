@@ -4,7 +4,8 @@
  *
  * Lines are matched as characters of a glob are: each means one frame, "..." any number, and only the last
  * "..." passed ever has to be taken back. Valgrind's stacks have one frame more than ours, the allocator's own function, so a
- * stack is tried as it is, and then with such a frame in front, which has all names that the allocator's functions have.
+ * stack is tried as it is, and then with such a frame in front, which has all names that the allocator's functions have
+ * (strdup is one of them where it calls malloc by a jump).
  */
 #include "report/suppress_entry.h"
 
@@ -12,10 +13,12 @@
 #include <string.h>
 
 #include "report/glob.h"
+#include "report/shortname.h"
 #include "report/words.h"
 
 static const char *const allocators[] = {
-	"malloc", "calloc", "realloc", "memalign", "posix_memalign", "aligned_alloc", "valloc", "reallocarray",
+	"malloc", "calloc", "realloc", "memalign", "posix_memalign", "aligned_alloc", "valloc", "pvalloc", "reallocarray",
+	"strdup", "__strdup", "strndup", "__strndup", "wcsdup",
 	"_Znwm", "_Znam", "_ZnwmRKSt9nothrow_t", "_ZnamRKSt9nothrow_t", "_ZnwmSt11align_val_t", "_ZnamSt11align_val_t",
 	"_ZnwmSt11align_val_tRKSt9nothrow_t", "_ZnamSt11align_val_tRKSt9nothrow_t",
 	"operator new(unsigned long)", "operator new[](unsigned long)", NULL,
@@ -62,6 +65,26 @@ static bool means_source(const struct suppress_line *line, const struct summary_
 	return glob_matches(line->glob, f->file) || glob_matches(line->glob, words_base(f->file));
 }
 
+/*
+ * An inlined function has no symbol, so valgrind names it as DWARF does: without scopes and arguments, "make" or "make<int>".
+ * Compilers write template arguments in different ways, so these are not compared.
+ */
+static bool means_inlined(const char *glob, const char *function)
+{
+	cleanup_strbuf struct strbuf base = STRBUF_INIT;
+	bool templated;
+
+	shortname_base(&base, function, &templated);
+	if (base.err)
+		return false;
+	if (glob_matches(glob, strbuf_str(&base)))
+		return true;
+	if (strncmp(glob, strbuf_str(&base), base.len))
+		return false;
+	glob += base.len;
+	return *glob == '<' || !strncmp(glob, " <", 2);
+}
+
 static bool means_frame(const struct suppress_line *line, const struct summary_frame *f)
 {
 	switch (line->kind) {
@@ -71,7 +94,8 @@ static bool means_frame(const struct suppress_line *line, const struct summary_f
 		return means_source(line, f);
 	default:
 		return (f->linkage && glob_matches(line->glob, f->linkage)) ||
-		       glob_matches(line->glob, f->function ? f->function : UNKNOWN);
+		       glob_matches(line->glob, f->function ? f->function : UNKNOWN) ||
+		       (f->inlined && f->function && means_inlined(line->glob, f->function));
 	}
 }
 

@@ -11,8 +11,11 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "report/shortname.h"
 #include "report/suppress_entry.h"
 #include "report/wrappers.h"
+#include "symbolize/rust_legacy.h"
+#include "symbolize/rust_v0.h"
 
 #define FRAMES_MAX (SUPPRESS_LINES_MAX - 4)
 #define NAME_MAX_BYTES 1000	/* valgrind has a limit for lines */
@@ -51,9 +54,32 @@ static bool says_something(const struct summary_frame *f)
 	return (f->function && *f->function) || (f->module && *f->module);
 }
 
+static bool is_rust(const char *linkage)
+{
+	cleanup_strbuf struct strbuf readable = STRBUF_INIT;
+
+	return rust_legacy(linkage, &readable) || rust_v0(linkage, &readable);
+}
+
+/* As valgrind names it (see means_inlined in suppress_entry.c): whatever template arguments follow. Rust's old mangling leaves them out. */
+static void put_inlined(struct strbuf *sb, const struct summary_frame *f)
+{
+	cleanup_strbuf struct strbuf base = STRBUF_INIT;
+	bool templated;
+
+	shortname_base(&base, f->function, &templated);
+	if (f->linkage && is_rust(f->linkage))
+		strbuf_putc(&base, '*');
+	else if (templated)
+		strbuf_puts(&base, strbuf_str(&base)[base.len - 1] == '<' ? " <*" : "<*");
+	put_glob(sb, "fun", strbuf_str(&base));
+}
+
 static void put_frame(struct strbuf *sb, const struct summary_frame *f)
 {
-	if (f->function && *f->function)
+	if (f->inlined && f->function && *f->function)
+		put_inlined(sb, f);
+	else if (f->function && *f->function)
 		put_glob(sb, "fun", f->linkage && *f->linkage ? f->linkage : f->function);
 	else
 		put_glob(sb, "obj", f->module && *f->module ? f->module : "*");

@@ -102,6 +102,9 @@ static void the_allocators_own_frame(void **state)
 	assert_lines("fun:malloc\nfun:_Z12session_openi", true);
 	assert_lines("fun:_Znwm\nfun:_Z12session_openi", true);
 	assert_lines("fun:*alloc\nfun:_Z12session_openi", true);
+	assert_lines("fun:pvalloc\nfun:_Z12session_openi", true);
+	assert_lines("fun:strdup\nfun:_Z12session_openi", true);
+	assert_lines("fun:__strndup\nfun:_Z12session_openi", true);
 	assert_lines("obj:*/vgpreload_memcheck-*.so\nfun:_Z12session_openi", true);
 	assert_lines("obj:*\nfun:_Z12session_openi\nobj:*\nfun:serve", true);
 	assert_lines("fun:malloc\n...\nfun:main", true);
@@ -308,16 +311,19 @@ static void nothing_is_generated_for_nothing(void **state)
 	strbuf_fini(&sb);
 }
 
+/* FUNCTION[=LINKAGE], and "inlined " before one that is. */
 static size_t read_frames(char **args, struct summary_frame *frames)
 {
 	size_t n = 0;
 
 	for (; args[n] && n < 64; n++) {
-		char *equals = strchr(args[n], '=');
+		bool inlined = !strncmp(args[n], "inlined ", 8);
+		char *equals = strstr(args[n], "=_");
 
 		if (equals)
 			*equals = '\0';
-		frames[n] = (struct summary_frame){ .function = args[n], .linkage = equals ? equals + 1 : NULL };
+		frames[n] = (struct summary_frame){ .function = args[n] + (inlined ? 8 : 0), .linkage = equals ? equals + 1 : NULL,
+						    .inlined = inlined };
 	}
 	return n;
 }
