@@ -147,7 +147,7 @@ static void put_row(struct strbuf *sb, size_t number, const struct diff_group *g
 	strbuf_puts(sb, "  ");
 	strbuf_puts(&cell, diff_change_name(g->change));
 	words_left(sb, &cell, COLUMN_CHANGE);
-	text_where(sb, g->group, COLUMN_WHERE);
+	text_where(sb, g->group, 0, COLUMN_WHERE);
 	strbuf_putc(sb, '\n');
 }
 

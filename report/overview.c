@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "report/apart.h"
 #include "report/text_growth.h"
 #include "report/text_rows.h"
 #include "report/text_sampled.h"
@@ -59,22 +60,45 @@ static bool has_verdicts(const struct overview *o)
 	return false;
 }
 
+/* Only the rows of the table are compared with one another. */
+static int tell_apart(struct overview *o)
+{
+	const struct rows *r = &o->rows;
+	size_t n = 0, *rows = calloc(r->growing_rows + r->kept_rows + 1, sizeof(*rows));
+
+	if (!rows)
+		return -ENOMEM;
+	for (size_t i = 0; i < r->growing_rows; i++)
+		rows[n++] = r->order[i];
+	for (size_t i = 0; i < r->kept_rows; i++)
+		rows[n++] = r->order[r->ngrowing + i];
+	apart_find(&o->summary->groups[o->part.first], rows, n, o->apart);
+	free(rows);
+	return 0;
+}
+
 int overview_make(const struct summary *s, const struct text_part *part, size_t top, struct overview *o)
 {
 	cleanup_free struct rows_item *items = calloc(part->n + 1, sizeof(*items));
+	int r;
 
 	*o = (struct overview){ .summary = s, .part = *part, .sampled = summary_is_sampled(&s->run) };
 	o->verdicts = has_verdicts(o);
 	if (!items)
 		return -ENOMEM;
+	o->apart = calloc(part->n + 1, sizeof(*o->apart));
+	if (!o->apart)
+		return -ENOMEM;
 	for (size_t i = 0; i < part->n; i++)
 		items[i] = item(o, i);
-	return rows_make(items, part->n, top, &o->rows);
+	r = rows_make(items, part->n, top, &o->rows);
+	return r ? r : tell_apart(o);
 }
 
 void overview_fini(struct overview *o)
 {
 	rows_fini(&o->rows);
+	free(o->apart);
 }
 
 /* Things without sizes need no columns for these. */
@@ -135,7 +159,7 @@ static void put_row(const void *ctx, size_t index, struct strbuf *sb)
 		text_sampled_cells(sb, g);
 	else
 		put_cells(o, g, sb);
-	text_where(sb, g, where_width(o));
+	text_where(sb, g, o->apart[index], where_width(o));
 	strbuf_putc(sb, '\n');
 }
 

@@ -12,10 +12,14 @@
 void text_stack(struct strbuf *sb, const struct summary_frame *frames, size_t n, size_t wrappers,
 		enum summary_stack_end end);
 
-/* The first frame behind the wrappers: "session_open svc.c:42", at most @width characters of it. */
-void text_where_of(struct strbuf *sb, const struct summary_frame *frames, size_t n, size_t wrappers, size_t width);
+/*
+ * The first frame behind the wrappers: "session_open svc.c:42", at most @width characters of it, with C++ names shortened
+ * (report/shortname.h). Frame @apart is a caller that tells this stack from others in the same table, "make from serve_users",
+ * or 0; where the first frame has no name, its first caller with one is shown in any case.
+ */
+void text_where_of(struct strbuf *sb, const struct summary_frame *frames, size_t n, size_t wrappers, size_t apart, size_t width);
 
 /* The same of a group, with its tag, if it has one. */
-void text_where(struct strbuf *sb, const struct summary_group *g, size_t width);
+void text_where(struct strbuf *sb, const struct summary_group *g, size_t apart, size_t width);
 
 #endif
