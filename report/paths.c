@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/addrmap.h"
+#include "report/madecode.h"
 
 /* Files have few numbers, offsets 47 bits. */
 static uint64_t place_key(const struct defs *d, const struct defs_frame *f)
@@ -16,15 +17,37 @@ static uint64_t place_key(const struct defs *d, const struct defs_frame *f)
 	return (m ? (f->pc - m->bias) ^ ((uint64_t)m->file + 1) << 47 : f->pc) ^ (uint64_t)f->exact << 63;
 }
 
+/* The name of code that is of no file, where one is known. */
+static const char *made_name(const struct defs *d, const struct defs_frame *f)
+{
+	return f->module == DEFS_NONE && f->nnames ? d->names[f->names].function : NULL;
+}
+
+/* The slot of the frame that stands for @f's place, or where it is to be put; NULL on want of memory. */
+static uint32_t *slot_of(const struct defs *d, struct addrmap *places, struct addrmap *names, const struct defs_frame *f, bool *fresh)
+{
+	const char *name = made_name(d, f);
+	uint32_t *slot;
+
+	if (!name)
+		return addrmap_slot(places, place_key(d, f), fresh);
+	for (uint64_t h = madecode_hash(name);; h++) {
+		slot = addrmap_slot(names, h, fresh);
+		if (!slot || *fresh || madecode_same(made_name(d, &d->frames[*slot]), name))
+			return slot;
+	}
+}
+
 int paths_find_same(const struct defs *d, uint32_t *same_as)
 {
-	struct addrmap first;
+	struct addrmap places, names;
 	int r = 0;
 
-	addrmap_init(&first, sizeof(uint32_t));
+	addrmap_init(&places, sizeof(uint32_t));
+	addrmap_init(&names, sizeof(uint32_t));
 	for (uint32_t f = 0; f < d->nframes && r == 0; f++) {
 		bool fresh;
-		uint32_t *slot = addrmap_slot(&first, place_key(d, &d->frames[f]), &fresh);
+		uint32_t *slot = slot_of(d, &places, &names, &d->frames[f], &fresh);
 
 		if (!slot)
 			r = -ENOMEM;
@@ -32,8 +55,9 @@ int paths_find_same(const struct defs *d, uint32_t *same_as)
 			*slot = f;
 	}
 	for (uint32_t f = 0; f < d->nframes && r == 0; f++)
-		same_as[f] = *(uint32_t *)addrmap_get(&first, place_key(d, &d->frames[f]));
-	addrmap_fini(&first);
+		same_as[f] = *slot_of(d, &places, &names, &d->frames[f], &(bool){ false });
+	addrmap_fini(&places);
+	addrmap_fini(&names);
 	return r;
 }
 

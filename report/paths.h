@@ -3,7 +3,8 @@
  * paths: stacks as the report tells them apart: by the places that they name, in whichever order and wherever their
  * modules were loaded.
  *
- * Two frames are of the same place if they name the same offset of the same file. Of several frames of one place
+ * Two frames are of the same place if they name the same offset of the same file; where code is of no file, if it has the same
+ * name, as a JIT compiler makes a function again elsewhere (report/madecode.h). Of several frames of one place
  * the one with the lowest number stands for all: so the result is the same whichever way the run came.
  */
 #ifndef MM_PATHS_H

@@ -261,6 +261,14 @@ const struct cfi_rule *rules_full(struct rules *r, uint64_t frame)
 	return decode(r, frame, &r->last_full) ? NULL : keep_full(r, frame);
 }
 
+bool rules_is_code(struct rules *r, uint64_t frame)
+{
+	taddr at = pc_of(frame) - !(frame & UNWIND_EXACT);
+	const struct module *m = modules_find(r->ms, at);
+
+	return (m && !m->gone) || !r->jit.pid || jitcode_holds(&r->jit, at);
+}
+
 bool rules_after_call(struct rules *r, taddr pc)
 {
 	const struct module *m = modules_find(r->ms, pc);

@@ -80,6 +80,9 @@ const struct fast_rule *rules_learn(struct rules *r, uint64_t frame);
 /* The whole rule of @frame, or NULL if nothing is known. Valid until the next call. */
 const struct cfi_rule *rules_full(struct rules *r, uint64_t frame);
 
+/* true if @frame is in a module, or in code of no file. If the process is not followed for such (jitcode_follow): always. */
+bool rules_is_code(struct rules *r, uint64_t frame);
+
 /* true if @pc can be a return address: a call comes before it in a module's code, or it is code of no file. */
 bool rules_after_call(struct rules *r, taddr pc);
 

@@ -109,7 +109,8 @@ static int arrive(struct walk *w, taddr pc, bool exact)
 }
 
 /*
- * No table describes this code. A frame pointer is believed if it leads further up
+ * No table describes this code. What is no code at all was no return address either, and is not a frame: other stacks
+ * of the same function have another word there. A frame pointer is believed if it leads further up
  * the stack, beside an address that follows a call. What is saved there may be anything, for who
  * called it need not keep a frame pointer; but not lead down again.
  */
@@ -118,6 +119,10 @@ static int guess(struct walk *w)
 	taddr sp = w->regs.r[FRAME_RSP], bp = w->regs.r[FRAME_RBP];
 	uint64_t saved[2];
 
+	if (w->out->n > 1 && !rules_is_code(&w->u->rules, w->frame)) {
+		w->out->n--;
+		return UNWIND_LOST;
+	}
 	if (!(w->regs.known & FRAME_BIT(FRAME_RBP)) || bp < sp || bp - sp > GUESS_FRAME_MAX)
 		return UNWIND_LOST;
 	if (frame_read(&w->m, bp, saved, sizeof(saved)))

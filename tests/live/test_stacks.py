@@ -463,6 +463,16 @@ def test_made_code(victim, attach):
     target.end()
 
 
+def test_made_code_that_is_made_again(victim, attach):
+    """A function that was compiled twice is one function: its allocations are one group."""
+    target = victim("jit")
+    report = watched(attach, target, "tiers 6")
+    of_tiers = {functions(group)[0]: group["blocks"] for group in report["groups"] if group["blocks"] >= 6}
+    assert sorted(of_tiers.values()) == [6, 12], of_tiers
+    assert "work app.js" in next(name for name, blocks in of_tiers.items() if blocks == 12)
+    target.end()
+
+
 def test_made_code_without_a_frame(victim, attach):
     """Nobody knows who called it: the end is marked, nothing is made up."""
     target = victim("jit")

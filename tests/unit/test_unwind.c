@@ -283,6 +283,14 @@ static void test_code_of_no_file(void **state)
 	/* Memory that is not code is none, though it was asked for just now. */
 	t.stack[3] = (uintptr_t)&t;
 	expect(&t, UNWIND_LOST, 1, false);
+	/* A function with tables, or without, that returns to what is not code: no frame, whatever a frame pointer says. */
+	thread_at(&t, plain_ret)->stack[0] = (uintptr_t)&t;
+	t.regs.rbp = STACK_AT + 16;
+	t.stack[2] = STACK_AT + 64;
+	t.stack[3] = (uintptr_t)plain_return;
+	expect(&t, UNWIND_LOST, 1, false);
+	t.stack[0] = made + 200;
+	expect(&t, UNWIND_LOST, 3, true);
 	assert_int_equal(munmap((void *)(uintptr_t)made, 4096), 0);
 }
 

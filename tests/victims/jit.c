@@ -5,6 +5,7 @@
  *
  *	framed N	the made code keeps a frame pointer: N blocks of 72 bytes
  *	bare N		it does not: N blocks of 88 bytes
+ *	tiers N		a function that was compiled twice, each time elsewhere, and another one: N blocks of 56 bytes by each
  */
 #include <sys/mman.h>
 
@@ -25,6 +26,9 @@ static const unsigned char bare_code[] = {
 	0xc3,
 };
 
+#define TIERS 3
+static const char *const tiers[TIERS] = { "JS:~work app.js:3:10", "JS:*work app.js:3:10", "JS:*other app.js:9:10" };
+
 static made *make(unsigned char *page, const void *code, size_t n)
 {
 	memcpy(page, code, n);
@@ -41,6 +45,8 @@ static void write_map(const unsigned char *page, char *path, size_t size)
 		victim_die(path);
 	fprintf(f, "%lx %zx script:parse line 3\n", (unsigned long)page, sizeof(framed_code));
 	fprintf(f, "%lx %zx script:bare\n", (unsigned long)page + 256, sizeof(bare_code));
+	for (size_t i = 0; i < TIERS; i++)
+		fprintf(f, "%lx %zx %s\n", (unsigned long)page + 512 + 256 * i, sizeof(framed_code), tiers[i]);
 	fclose(f);
 }
 
@@ -48,13 +54,15 @@ int main(void)
 {
 	unsigned char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	char line[ORDER_MAX], path[64];
-	made *framed, *bare;
+	made *framed, *bare, *tier[TIERS];
 	int n;
 
 	if (page == MAP_FAILED)
 		victim_die("mmap");
 	framed = make(page, framed_code, sizeof(framed_code));
 	bare = make(page + 256, bare_code, sizeof(bare_code));
+	for (size_t i = 0; i < TIERS; i++)
+		tier[i] = make(page + 512 + 256 * i, framed_code, sizeof(framed_code));
 	if (mprotect(page, 4096, PROT_READ | PROT_EXEC))
 		victim_die("mprotect");
 	write_map(page, path, sizeof(path));
@@ -66,6 +74,9 @@ int main(void)
 		else if (sscanf(line, "bare %d", &n) == 1)
 			for (int i = 0; i < n; i++)
 				bare(malloc, 88);
+		else if (sscanf(line, "tiers %d", &n) == 1)
+			for (int i = 0; i < TIERS * n; i++)
+				tier[i % TIERS](malloc, 56);
 		printf("{\"done\": true}\n");
 		fflush(stdout);
 	}
