@@ -7,11 +7,15 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/diff_parts.h"
 #include "report/words.h"
+
+#define UNEQUAL 1.2	/* times as long: what leaks differs by that */
+#define TENTH 0.1
 
 /* Separators that no name should have; if one has, two groups are added up that differ in nothing else. */
 static void put_frame(struct strbuf *sb, const struct summary_frame *f)
@@ -53,12 +57,46 @@ static int add_sides(struct diff_sides *sides, const struct summary *s, bool is_
 	return r;
 }
 
+static bool may_grow(const struct growth *g)
+{
+	return g->shape == GROWTH_GROWS || g->shape == GROWTH_SLOWS || g->shape == GROWTH_UNKNOWN;
+}
+
+static bool unequal(double a, double b)
+{
+	return a > 0 && b > 0 && (a > b * UNEQUAL || b > a * UNEQUAL);
+}
+
+double diff_rate(const struct summary *s, uint64_t bytes)
+{
+	return s->run.seconds > 0 ? (double)bytes * 60 / s->run.seconds : 0;
+}
+
+/* How much differs by chance: a tenth, or what twice the root of the smaller number of blocks comes to. */
+static double by_chance(const struct diff_group *g, double expected)
+{
+	uint64_t blocks = g->old_blocks < g->new_blocks ? g->old_blocks : g->new_blocks;
+
+	return expected * (blocks && 2 / sqrt((double)blocks) > TENTH ? 2 / sqrt((double)blocks) : TENTH);
+}
+
+static enum diff_change change_of_rate(const struct diff_group *g)
+{
+	double expected = (double)g->new_bytes - g->change_bytes;
+
+	if (fabs(g->change_bytes) <= by_chance(g, expected))
+		return DIFF_SAME;
+	return g->change_bytes > 0 ? DIFF_GREW : DIFF_SHRANK;
+}
+
 static enum diff_change change_of(const struct diff_group *g, bool in_old, bool in_new)
 {
 	if (!in_old)
 		return DIFF_APPEARED;
 	if (!in_new)
 		return DIFF_WENT;
+	if (g->rated)
+		return change_of_rate(g);
 	if (g->new_bytes != g->old_bytes)
 		return g->new_bytes > g->old_bytes ? DIFF_GREW : DIFF_SHRANK;
 	if (g->new_blocks != g->old_blocks)
@@ -66,8 +104,15 @@ static enum diff_change change_of(const struct diff_group *g, bool in_old, bool 
 	return DIFF_SAME;
 }
 
+static double change_bytes(const struct diff *d, const struct diff_group *g)
+{
+	double scale = g->rated ? d->new->run.seconds / d->old->run.seconds : 1;
+
+	return (double)g->new_bytes - (double)g->old_bytes * scale;
+}
+
 /* Those from @from on with the same key are one group. Where the next one begins. */
-static size_t join(const struct diff_sides *sides, size_t from, struct diff_group *g)
+static size_t join(const struct diff *d, const struct diff_sides *sides, size_t from, struct diff_group *g)
 {
 	const struct diff_side *first = &sides->all[from];
 	bool in_old = false, in_new = false;
@@ -79,10 +124,12 @@ static size_t join(const struct diff_sides *sides, size_t from, struct diff_grou
 		bool is_new = sides->all[i].is_new;
 
 		*(is_new ? &in_new : &in_old) = true;
+		g->rated |= d->by_rate && may_grow(&its->growth);
 		g->mixed |= is_new == first->is_new && its->verdict != g->group->verdict;
 		*(is_new ? &g->new_blocks : &g->old_blocks) += its->blocks;
 		*(is_new ? &g->new_bytes : &g->old_bytes) += its->bytes;
 	}
+	g->change_bytes = change_bytes(d, g);
 	g->change = change_of(g, in_old, in_new);
 	return i;
 }
@@ -103,8 +150,10 @@ static int compare_differences(uint64_t old_a, uint64_t new_a, uint64_t old_b, u
 static int compare_ranked(const void *pa, const void *pb)
 {
 	const struct ranked *a = pa, *b = pb;
-	int order = compare_differences(a->group.old_bytes, a->group.new_bytes, b->group.old_bytes, b->group.new_bytes);
+	int order = (a->group.change_bytes < b->group.change_bytes) - (a->group.change_bytes > b->group.change_bytes);
 
+	if (!order)
+		order = compare_differences(a->group.old_bytes, a->group.new_bytes, b->group.old_bytes, b->group.new_bytes);
 	if (!order)
 		order = compare_differences(a->group.old_blocks, a->group.new_blocks, b->group.old_blocks, b->group.new_blocks);
 	return order ? order : a->rank < b->rank ? -1 : 1;
@@ -128,7 +177,7 @@ static int make_groups(struct diff *d, struct diff_sides *sides)
 {
 	diff_sides_sort(sides);
 	for (size_t i = 0; i < sides->n;)
-		i = join(sides, i, &d->groups[d->ngroups++]);
+		i = join(d, sides, i, &d->groups[d->ngroups++]);
 	return rank_groups(d);
 }
 
@@ -138,7 +187,7 @@ int diff_make(const struct summary *old, const struct summary *new, struct diff 
 	struct diff_sides sides;
 	int r = diff_sides_init(&sides, room);
 
-	*out = (struct diff){ .old = old, .new = new, .groups = calloc(room + 1, sizeof(*out->groups)) };
+	*out = (struct diff){ .old = old, .new = new, .by_rate = unequal(old->run.seconds, new->run.seconds), .groups = calloc(room + 1, sizeof(*out->groups)) };
 	if (!out->groups)
 		r = -ENOMEM;
 	if (r == 0)

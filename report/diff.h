@@ -5,10 +5,15 @@
  * Groups are the same if their stacks name the same functions of modules of the same name (offsets where there is no
  * name); lines and addresses may differ, so that two builds can be compared, tags may not. Several groups of one side
  * that are the same so are added up. Objects with references are the same if the same stacks took and dropped them.
+ *
+ * A longer watch sees more of a leak. Where the two are not equally long (`by_rate`), a group that grows on either side, or may grow,
+ * is compared by what it kept for each minute of its watch; it grew if that is more by a tenth, and by more than chance
+ * makes of so few blocks. What does not grow is compared by bytes, as between watches of one length.
  */
 #ifndef MM_DIFF_H
 #define MM_DIFF_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -34,6 +39,8 @@ enum diff_change {
 struct diff_group {
 	enum diff_change change;
 	uint64_t old_blocks, old_bytes, new_blocks, new_bytes;
+	bool rated;		/* compared by rate */
+	double change_bytes;	/* for the order: new - old; of a rate what it comes to in the new watch */
 	bool mixed;		/* its blocks have other verdicts, too: the worst is the group's */
 	const struct summary_group *group;	/* one that shows the stack: of the new side where it is there */
 };
@@ -48,6 +55,7 @@ struct diff_refs {
 
 struct diff {
 	const struct summary *old, *new;
+	bool by_rate;				/* the watches are not equally long */
 	struct diff_group *groups;		/* grown most first; those that shrank most last */
 	size_t ngroups;
 	struct diff_refs *refs;			/* likewise */
@@ -57,6 +65,9 @@ struct diff {
 /* Both stay the caller's, and must outlive @out. 0 or -ENOMEM. */
 must_check int diff_make(const struct summary *old, const struct summary *new, struct diff *out);
 void diff_fini(struct diff *d);
+
+/* What a group kept, in bytes, for each minute of the watch @s. */
+double diff_rate(const struct summary *s, uint64_t bytes);
 
 const char *diff_change_name(enum diff_change change);
 

@@ -4,7 +4,8 @@
  *
  *	{ "mmattach": {version, schema},
  *	  "old", "new": {pid, comm, start, seconds, live_blocks, live_bytes},
- *	  "changes": [{change, family, tag, old_blocks, old_bytes, new_blocks, new_bytes, wrappers, stack_end, stack}],
+ *	  "changes": [{change, family, tag, old_blocks, old_bytes, new_blocks, new_bytes, wrappers, stack_end, stack,
+ *		       verdict, verdict_mixed, by_rate, old_bytes_per_minute, new_bytes_per_minute}],
  *	  "ref_changes": [{change, family, old_objects, new_objects, wrappers, stack_end, stack}] }
  *
  * The JSON's stacks are as in out_json.h; of objects it is that of the most suspect place. The CSV has the same
@@ -35,7 +36,7 @@ static void put_side(struct strbuf *sb, const char *name, const struct summary *
 	strbuf_putc(sb, '}');
 }
 
-static void put_change(struct strbuf *sb, const struct diff_group *g)
+static void put_change(struct strbuf *sb, const struct diff *d, const struct diff_group *g)
 {
 	json_string(sb, "{", "change", diff_change_name(g->change));
 	json_string(sb, ", ", "family", g->group->family);
@@ -48,6 +49,9 @@ static void put_change(struct strbuf *sb, const struct diff_group *g)
 	json_stack(sb, ", ", g->group->stack, g->group->depth, g->group->stack_end);
 	json_string(sb, ", ", "verdict", verdict_name(g->group->verdict));
 	json_bool(sb, ", ", "verdict_mixed", g->mixed);
+	json_bool(sb, ", ", "by_rate", g->rated);
+	json_real(sb, ", ", "old_bytes_per_minute", diff_rate(d->old, g->old_bytes));
+	json_real(sb, ", ", "new_bytes_per_minute", diff_rate(d->new, g->new_bytes));
 	strbuf_putc(sb, '}');
 }
 
@@ -81,7 +85,7 @@ int diff_json(const struct diff *d, struct strbuf *sb)
 	strbuf_puts(sb, ",\n\"changes\": [");
 	for (size_t i = 0; i < d->ngroups; i++) {
 		json_next_line(sb, i, "  ");
-		put_change(sb, &d->groups[i]);
+		put_change(sb, d, &d->groups[i]);
 	}
 	strbuf_puts(sb, "],\n\"ref_changes\": [");
 	for (size_t i = 0; i < d->nrefs; i++) {

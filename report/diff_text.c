@@ -7,10 +7,13 @@
  *
  *	            change     before        now
  *	  [1]     +1.0 MiB    1.1 MiB    2.1 MiB  grew      cache_insert svc.c:52
+ *
+ * Where the watches are not equally long, rows of what grows have rates in these columns.
  */
 #include "report/diff.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -23,8 +26,8 @@
 #define COLUMN_DELTA 10
 #define COLUMN_SIDE 9
 #define COLUMN_CHANGE 9
+#define RATES_WIDER 4	/* the columns of numbers where some are rates */
 #define COLUMN_WHERE (100 - 2 - COLUMN_NUMBER - COLUMN_DELTA - 2 * (2 + COLUMN_SIDE) - 2 - COLUMN_CHANGE)
-#define UNEQUAL 1.2	/* times of the two watches that make a difference by themselves */
 
 /* "range", "descriptor"; of several families blocks: nothing else is all of these. */
 static const char *noun_of_all(const struct diff *d)
@@ -59,12 +62,27 @@ static void put_amount(struct strbuf *sb, uint64_t bytes, uint64_t blocks, const
 	words_count(sb, blocks, noun);
 }
 
+/* The longer watch has more of what leaks, so the difference would say nothing. */
+static void put_totals_of_times(struct strbuf *sb, const struct diff *d, const char *noun)
+{
+	strbuf_puts(sb, " in ");
+	words_seconds(sb, d->new->run.seconds);
+	strbuf_puts(sb, "; before ");
+	put_amount(sb, d->old->totals.live_bytes, d->old->totals.live_blocks, noun);
+	strbuf_puts(sb, " in ");
+	words_seconds(sb, d->old->run.seconds);
+}
+
 static void put_totals(struct strbuf *sb, const struct diff *d)
 {
 	const struct summary_totals *old = &d->old->totals, *new = &d->new->totals;
 	const char *noun = noun_of_all(d);
 
 	put_amount(sb, new->live_bytes, new->live_blocks, noun);
+	if (d->by_rate) {
+		put_totals_of_times(sb, d, noun);
+		return;
+	}
 	if (new->live_bytes == old->live_bytes) {
 		strbuf_puts(sb, ", as many bytes as before");
 	} else {
@@ -90,23 +108,23 @@ static void put_answer(struct strbuf *sb, const struct diff *d)
 	strbuf_putc(sb, '\n');
 }
 
-/* Who watches longer sees more. */
 static void put_times(struct strbuf *sb, const struct diff *d)
 {
-	double old = d->old->run.seconds, new = d->new->run.seconds;
-
-	if (!(old > 0) || !(new > 0) || (new < old * UNEQUAL && old < new * UNEQUAL))
-		return;
-	strbuf_puts(sb, "the watches were not equally long: ");
-	words_seconds(sb, old);
-	strbuf_puts(sb, " before, ");
-	words_seconds(sb, new);
-	strbuf_puts(sb, " now; what grows all the time differs by that alone\n");
+	if (d->by_rate)
+		strbuf_puts(sb, "the watches were not equally long, so what grows is compared by bytes a minute\n");
 }
 
-static void put_delta(struct strbuf *sb, const struct diff_group *g)
+static void put_rate_change(struct strbuf *sb, double change)
 {
-	if (g->new_bytes == g->old_bytes) {
+	strbuf_putc(sb, change < 0 ? '-' : '+');
+	words_rate(sb, fabs(change), false);
+}
+
+static void put_delta(struct strbuf *sb, const struct diff *d, const struct diff_group *g)
+{
+	if (g->rated) {
+		put_rate_change(sb, diff_rate(d->new, g->new_bytes) - diff_rate(d->old, g->old_bytes));
+	} else if (g->new_bytes == g->old_bytes) {
 		strbuf_puts(sb, "0 B");
 	} else if (g->new_bytes > g->old_bytes) {
 		strbuf_putc(sb, '+');
@@ -115,6 +133,19 @@ static void put_delta(struct strbuf *sb, const struct diff_group *g)
 		strbuf_putc(sb, '-');
 		words_size(sb, g->old_bytes - g->new_bytes);
 	}
+}
+
+static void put_side(struct strbuf *sb, const struct summary *s, uint64_t bytes, bool rated)
+{
+	if (rated)
+		words_rate(sb, diff_rate(s, bytes), false);
+	else
+		words_size(sb, bytes);
+}
+
+static size_t wider(const struct diff *d)
+{
+	return d->by_rate ? RATES_WIDER : 0;
 }
 
 static bool more(const struct diff_group *g)
@@ -128,7 +159,7 @@ static bool less(const struct diff_group *g)
 }
 
 /* Only what has its stack below has a number. */
-static void put_row(struct strbuf *sb, size_t number, const struct diff_group *g)
+static void put_row(struct strbuf *sb, const struct diff *d, size_t number, const struct diff_group *g)
 {
 	cleanup_strbuf struct strbuf cell = STRBUF_INIT;
 
@@ -136,18 +167,18 @@ static void put_row(struct strbuf *sb, size_t number, const struct diff_group *g
 		strbuf_printf(&cell, "[%zu]", number);
 	strbuf_puts(sb, "  ");
 	words_left(sb, &cell, COLUMN_NUMBER);
-	put_delta(&cell, g);
-	words_right(sb, &cell, COLUMN_DELTA);
+	put_delta(&cell, d, g);
+	words_right(sb, &cell, COLUMN_DELTA + wider(d));
 	strbuf_puts(sb, "  ");
-	words_size(&cell, g->old_bytes);
-	words_right(sb, &cell, COLUMN_SIDE);
+	put_side(&cell, d->old, g->old_bytes, g->rated);
+	words_right(sb, &cell, COLUMN_SIDE + wider(d));
 	strbuf_puts(sb, "  ");
-	words_size(&cell, g->new_bytes);
-	words_right(sb, &cell, COLUMN_SIDE);
+	put_side(&cell, d->new, g->new_bytes, g->rated);
+	words_right(sb, &cell, COLUMN_SIDE + wider(d));
 	strbuf_puts(sb, "  ");
 	strbuf_puts(&cell, diff_change_name(g->change));
 	words_left(sb, &cell, COLUMN_CHANGE);
-	text_where(sb, g->group, 0, COLUMN_WHERE);
+	text_where(sb, g->group, 0, COLUMN_WHERE - 3 * wider(d));
 	strbuf_putc(sb, '\n');
 }
 
@@ -163,7 +194,7 @@ static void put_stack(struct strbuf *sb, const struct diff *d, size_t number, co
 	const char *noun = noun_of(d, g);
 
 	strbuf_printf(sb, "\n[%zu] ", number);
-	put_delta(sb, g);
+	put_delta(sb, d, g);
 	strbuf_puts(sb, ": ");
 	put_amount(sb, g->new_bytes, g->new_blocks, noun);
 	if (g->change == DIFF_APPEARED) {
@@ -208,15 +239,15 @@ static void put_table(struct strbuf *sb, const struct diff *d, const struct rows
 {
 	size_t grown = 0, shrunk = 0;
 
-	strbuf_printf(sb, "\n  %-*s%*s  %*s  %*s\n", COLUMN_NUMBER, "", COLUMN_DELTA, "change", COLUMN_SIDE, "before",
-		      COLUMN_SIDE, "now");
+	strbuf_printf(sb, "\n  %-*s%*s  %*s  %*s\n", COLUMN_NUMBER, "", (int)(COLUMN_DELTA + wider(d)), "change",
+		      (int)(COLUMN_SIDE + wider(d)), "before", (int)(COLUMN_SIDE + wider(d)), "now");
 	for (size_t i = 0; i < d->ngroups; i++) {
 		const struct diff_group *g = &d->groups[i];
 
 		if (more(g) && grown++ < rows->grown_shown)
-			put_row(sb, grown, g);
+			put_row(sb, d, grown, g);
 		else if (less(g) && shrunk++ >= rows->shrunk - rows->shrunk_shown)
-			put_row(sb, 0, g);
+			put_row(sb, d, 0, g);
 	}
 	if (rows->grown_shown < rows->grown || rows->shrunk_shown < rows->shrunk)
 		strbuf_printf(sb, "  and %zu more that grew or appeared, %zu that shrank or went (--top 0 shows all)\n",

@@ -197,10 +197,50 @@ static void watches_of_different_length(void **state)
 	new.run.seconds = 60;
 	assert_int_equal(diff_make(&old, &new, &d), 0);
 	assert_int_equal(diff_text(&d, 0, &sb), 0);
-	assert_string_equal(strbuf_str(&sb), "svc kept 0 B in 0 blocks, as many bytes as before (0 B in 0 blocks)\n"
-					     "the watches were not equally long: 10s before, 1m now; what grows all the time differs by that alone\n");
+	assert_string_equal(strbuf_str(&sb), "svc kept 0 B in 0 blocks in 1m; before 0 B in 0 blocks in 10s\n"
+					     "the watches were not equally long, so what grows is compared by bytes a minute\n");
 	strbuf_fini(&sb);
 	finish(&old, &new, &d);
+}
+
+/* A leak of one speed is the same leak in a longer watch; what holds as much as before is the same as well. */
+static void rates_are_compared(void **state)
+{
+	struct strbuf sb = STRBUF_INIT;
+	struct summary old, new;
+	struct diff d;
+
+	(void)state;
+	start(&old, &new);
+	new.run.seconds = 60;
+	add(&old, "constant", 1000, 100000);
+	add(&new, "constant", 6030, 603000);
+	add(&old, "faster", 1000, 100000);
+	add(&new, "faster", 12000, 1200000);
+	add(&old, "slower", 1000, 100000);
+	add(&new, "slower", 2000, 200000);
+	add(&old, "few", 2, 200);
+	add(&new, "few", 9, 900);
+	add(&old, "cache", 10, 5000);
+	add(&new, "cache", 10, 5000);
+	old.groups[4].growth.shape = new.groups[4].growth.shape = GROWTH_LEVEL;
+	add(&new, "appeared", 1, 64);
+	assert_int_equal(diff_make(&old, &new, &d), 0);
+	assert_true(d.by_rate);
+	assert_group(&d, 0, "faster", DIFF_GREW, 100000, 1200000);
+	assert_group(&d, 1, "constant", DIFF_SAME, 100000, 603000);
+	assert_group(&d, 2, "appeared", DIFF_APPEARED, 0, 64);
+	assert_group(&d, 3, "cache", DIFF_SAME, 5000, 5000);
+	assert_group(&d, 4, "few", DIFF_SAME, 200, 900);
+	assert_group(&d, 5, "slower", DIFF_SHRANK, 100000, 200000);
+	assert_int_equal(diff_text(&d, 0, &sb), 0);
+	assert_non_null(strstr(strbuf_str(&sb), "compared by bytes a minute\n"
+			"\n"
+			"                change         before            now\n"
+			"  [1]     +586 KiB/min    586 KiB/min    1.1 MiB/min  grew     faster svc.c:1200000\n"));
+	assert_null(strstr(strbuf_str(&sb), "constant"));
+	finish(&old, &new, &d);
+	strbuf_fini(&sb);
 }
 
 static void for_programs(void **state)
@@ -339,6 +379,7 @@ int main(void)
 		cmocka_unit_test(numbers_of_any_size),
 		cmocka_unit_test(in_words),
 		cmocka_unit_test(watches_of_different_length),
+		cmocka_unit_test(rates_are_compared),
 		cmocka_unit_test(for_programs),
 		cmocka_unit_test(objects_of_the_same_places),
 		cmocka_unit_test(objects_in_words),
