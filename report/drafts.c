@@ -317,7 +317,7 @@ static int draft_all(struct drafts *ds, const struct stock *st)
 	return r;
 }
 
-/* What was counted at the path is told in all its drafts. */
+/* What was counted at the path is the same in all its drafts. */
 static void share_counts(struct drafts *ds)
 {
 	for (size_t i = 0; i < ds->n; i++) {
@@ -329,6 +329,9 @@ static void share_counts(struct drafts *ds)
 		d->taken = first->taken;
 		d->sampled = first->sampled;
 		d->held_bytes = first->held_bytes;
+		d->own_bytes = first->held_bytes;
+		d->own_allocs = first->allocs;
+		d->own_frees = first->frees;
 		memcpy(d->points, first->points, sizeof(d->points));
 	}
 }
@@ -369,7 +372,7 @@ size_t drafts_series(const struct drafts *ds, const struct draft *d, struct grow
 
 	for (uint32_t i = 0; i < n; i++)
 		points[i] = (struct growth_point){ (i + 1) * span_s, d->points[i] };
-	points[n] = (struct growth_point){ ds->ledger->now_us / 1e6, d->held_bytes };
+	points[n] = (struct growth_point){ ds->ledger->now_us / 1e6, d->own_bytes };
 	return n + 1;
 }
 
@@ -403,7 +406,7 @@ static int draft_stock(struct drafts *ds, struct stock *st)
 	if (r == 0)
 		r = count_empty_places(ds, st);
 	share_counts(ds);
-	return r;
+	return r < 0 ? r : drafts_split(ds);
 }
 
 int drafts_make(struct ledger *l, uint32_t family, uint64_t older_than_us, const uint32_t *same_as, struct drafts *out)

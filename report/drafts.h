@@ -2,7 +2,8 @@
 /*
  * drafts: the stacks of one family that matter at the end, those of the same places (report/paths.h) put together,
  * with what was counted there: what will be a group of the report, or of objects a place of one, before it has
- * names. Blocks of one path that got several verdicts are as many drafts; what was counted there is told in each of them.
+ * names. Blocks of one path that got several verdicts are as many drafts: the calls that were counted there are the same in each, how
+ * it grew is its own.
  *
  * Of blocks these are the stacks that keep some; of a sampled run also those of which it tells by numbers only, unless an age is
  * asked for. Of objects those that took or dropped references of one that is
@@ -38,7 +39,9 @@ struct draft {
 	uint64_t taken;			/* bytes that were ever allocated */
 	struct sampled *sampled;	/* what a sampled run says of its stacks: of all drafts of a path, the first one's; NULL: nothing */
 	uint64_t held_bytes;		/* at the end, however young; references taken here, on objects that are held */
-	uint64_t points[MMT_SERIES_POINTS];
+	uint64_t points[MMT_SERIES_POINTS];	/* what was held in time, */
+	uint64_t own_bytes;		/* in the end, */
+	uint64_t own_allocs, own_frees;	/* and the calls that this comes of: where a path has several drafts, of the draft's own blocks */
 	uint32_t skip;			/* frames at the front that do not tell it from another: wrappers */
 	size_t wrappers;		/* the same in frames as printed */
 	bool hidden;			/* it is no group of its own */

@@ -30,6 +30,9 @@ static void merge(struct draft *to, struct draft *d)
 	to->frees += d->frees;
 	to->taken += d->taken;
 	to->held_bytes += d->held_bytes;
+	to->own_bytes += d->own_bytes;
+	to->own_allocs += d->own_allocs;
+	to->own_frees += d->own_frees;
 	for (uint32_t i = 0; i < MMT_SERIES_POINTS; i++)
 		to->points[i] += d->points[i];
 }

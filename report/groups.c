@@ -128,7 +128,7 @@ static int add_group(struct maker *mk, struct draft *d)
 	g.split = mk->drafts.all[d->first].is_told;
 	mk->drafts.all[d->first].is_told = true;
 	g.npoints = drafts_series(&mk->drafts, d, series);
-	growth_judge(series, g.npoints, mk->ledger->now_us / 1e6, d->allocs, d->frees, &g.growth);
+	growth_judge(series, g.npoints, mk->ledger->now_us / 1e6, d->own_allocs, d->own_frees, &g.growth);
 	if (d->sampled)
 		add_sample(mk, &mk->judged[d - mk->drafts.all], &g);
 	d->is_group = true;

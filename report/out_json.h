@@ -35,7 +35,7 @@
  * wrappers: so many frames at the front of the stack only pass the allocation on. shape: report/growth.h.
  * linkage is there where it is known and not the function's name. totals count what is suppressed and filtered too.
  * verdict: base/verdict.h. bytes are the group's own: those that are lost with its blocks are indirect_bytes, and have groups of their own; bytes_direct is 0 in
- * these. Without verdicts there are no indirect_... and no split. split: allocs, frees, growth and series are the stack's, and another group of it tells them too. sums: all blocks of the process; watched: of these the
+ * these. Without verdicts there are no indirect_... and no split. split: allocs and frees are the stack's, and another group of it has them too; growth and series are the group's own. sums: all blocks of the process; watched: of these the
  * watched ones. why_not and allocator may be null.
  * refs: objects of one signature (report/summary.h); taken is most suspect first, and its first place the one whose series that is. object_list is there if it was asked for
  * (--per-object): its counts are in the order of taken and dropped. tag is null where there is none.

@@ -113,7 +113,7 @@ struct summary_group {
 	uint64_t bytes_taken, bytes_returned;	/* of ranges, over the run: as allocs and frees */
 	double oldest_s, youngest_s;	/* ages of the kept blocks at the end */
 	enum verdict verdict;
-	bool split;			/* the stack's calls, growth and series are told in another group too, which has another verdict */
+	bool split;			/* the stack's calls are those of another group too, which has another verdict */
 	struct growth growth;
 	struct growth_point *series;	/* bytes held, the last point at the run's end */
 	size_t npoints;

@@ -34,7 +34,7 @@ static double rate_of_all(const struct summary *s, const struct text_part *part)
 
 	for (size_t i = part->first; i < part->first + part->n; i++) {
 		const struct growth *g = &s->groups[i].growth;
-		if (rises(g) && isfinite(g->bytes_per_minute) && !s->groups[i].split)
+		if (rises(g) && isfinite(g->bytes_per_minute))
 			sum += g->bytes_per_minute;
 	}
 	return sum;

@@ -128,15 +128,60 @@ static void one_stack_and_one_verdict(void **state)
 	assert_group(3, "f1", VERDICT_REACHABLE, 1, 7);
 	assert_int_equal(summary.groups[0].kind.indirect_blocks, 2);
 	assert_int_equal(summary.groups[0].kind.indirect_bytes, 70);
-	/* what was called there is told in both groups of the stack */
+	/* what was called there is the stack's, what is held the group's own */
 	assert_int_equal(summary.groups[0].allocs, 3);
 	assert_int_equal(summary.groups[3].allocs, 3);
-	assert_int_equal(summary.groups[3].series[summary.groups[3].npoints - 1].bytes, 157);
+	assert_int_equal(summary.groups[0].series[summary.groups[0].npoints - 1].bytes, 150);
+	assert_int_equal(summary.groups[3].series[summary.groups[3].npoints - 1].bytes, 7);
 	assert_int_equal(summary.groups[0].split + summary.groups[3].split, 1);
 	assert_int_equal(summary.run.verdicts.watched[VERDICT_DEFINITE].blocks, 2);
 	assert_int_equal(summary.run.verdicts.watched[VERDICT_INDIRECT].bytes, 70);
 	assert_int_equal(summary.run.verdicts.watched[VERDICT_UNKNOWN].blocks, 0);
 	assert_int_equal(summary.run.verdicts.all[VERDICT_DEFINITE].bytes, 3000);
+}
+
+/*
+ * One stack: a block a second is lost, as many come and go, one is possibly lost. What comes and goes does not grow, one
+ * block is no growth, and all together they held what the stack held.
+ */
+static void growth_belongs_to_each_part(void **state)
+{
+	uint64_t parts = 0;
+	struct strbuf sb = STRBUF_INIT;
+
+	(void)state;
+	alloc(B + 0x100000, 500, STACKS + 1);
+	for (uint64_t i = 0; i < 40; i++) {
+		now = i * SECOND + SECOND / 2;
+		alloc(A + i * 0x100, 100, STACKS + 1);
+		alloc(A + 0x10000 + i * 0x100, 30, STACKS + 1);
+		if (i >= 2)
+			simple(MMT_FREE, A + 0x10000 + (i - 2) * 0x100);
+	}
+	look(43);
+	for (uint64_t i = 0; i < 40; i++)
+		judged(VERDICT_DEFINITE, A + i * 0x100, 0, 0);
+	judged(VERDICT_REACHABLE, A + 0x10000 + 38 * 0x100, 0, 0);
+	judged(VERDICT_REACHABLE, A + 0x10000 + 39 * 0x100, 0, 0);
+	judged(VERDICT_POSSIBLE, B + 0x100000, 0, 0);
+	now = 40 * SECOND;
+	ledger_pass(&ledger, now);
+	assert_int_equal(account_summary(&ledger, &options, &summary), 0);
+	assert_int_equal(summary.ngroups, 3);
+	assert_group(0, "f1", VERDICT_DEFINITE, 40, 4000);
+	assert_int_equal(summary.groups[0].growth.shape, GROWTH_GROWS);
+	assert_in_range((uint64_t)summary.groups[0].growth.bytes_per_minute, 5700, 6300);
+	assert_group(1, "f1", VERDICT_POSSIBLE, 1, 500);
+	assert_int_equal(summary.groups[1].growth.shape, GROWTH_ONCE);
+	assert_group(2, "f1", VERDICT_REACHABLE, 2, 60);
+	assert_int_equal(summary.groups[2].growth.shape, GROWTH_ONCE);
+	for (size_t i = 0; i < 3; i++)
+		parts += summary.groups[i].series[20].bytes;
+	assert_int_equal(summary.groups[0].npoints, summary.groups[2].npoints);
+	assert_int_equal(parts, 500 + summary.groups[0].series[20].bytes + 60);
+	assert_int_equal(out_text(&summary, 0, &sb), 0);
+	assert_non_null(strstr(sb.s, "growing by 5"));
+	strbuf_fini(&sb);
 }
 
 /* Blocks that are too young are in no group, and what is lost with them neither. */
@@ -262,6 +307,7 @@ int main(void)
 #define verdict_test(f) cmocka_unit_test_setup_teardown(f, begin, end)
 	const struct CMUnitTest tests[] = {
 		verdict_test(one_stack_and_one_verdict),
+		verdict_test(growth_belongs_to_each_part),
 		verdict_test(older_ones),
 		verdict_test(nothing_of_a_part),
 		verdict_test(in_words),
