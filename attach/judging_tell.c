@@ -43,11 +43,22 @@ static void put(struct recorder *r, uint32_t family, enum verdict verdict, const
 		recorder_put_event(r, family, &f);
 }
 
+/* The address of the lost block by which it counts; 0: there is none. */
+static taddr leader_of(const struct judging *j, uint32_t node)
+{
+	uint32_t leader = j->reach.leader[node];
+
+	return leader == node || leader >= j->nnodes ? 0 : j->nodes[leader].addr;
+}
+
 static struct fact_judged judged_of(const struct judging *j, const struct judging_block *b)
 {
 	struct fact_judged out = { .addr = b->addr };
 
-	if (b->part == JUDGING_NODE && j->with[b->node].blocks) {
+	if (b->part == JUDGING_NODE && b->verdict == VERDICT_INDIRECT) {
+		out.with_bytes = leader_of(j, b->node);
+		out.with_blocks = out.with_bytes != 0;
+	} else if (b->part == JUDGING_NODE && j->with[b->node].blocks) {
 		out.with_blocks = j->with[b->node].blocks;
 		out.with_bytes = j->with[b->node].bytes;
 	}

@@ -15,6 +15,7 @@
 #include "report/words.h"
 
 #define UNEQUAL 1.2	/* times as long: what leaks differs by that */
+#define LEAST_S 1	/* by so much at least: shorter watches say nothing of rates */
 #define TENTH 0.1
 
 /* Separators that no name should have; if one has, two groups are added up that differ in nothing else. */
@@ -57,14 +58,9 @@ static int add_sides(struct diff_sides *sides, const struct summary *s, bool is_
 	return r;
 }
 
-static bool may_grow(const struct growth *g)
-{
-	return g->shape == GROWTH_GROWS || g->shape == GROWTH_SLOWS || g->shape == GROWTH_UNKNOWN;
-}
-
 static bool unequal(double a, double b)
 {
-	return a > 0 && b > 0 && (a > b * UNEQUAL || b > a * UNEQUAL);
+	return a > 0 && b > 0 && (a > b * UNEQUAL || b > a * UNEQUAL) && fabs(a - b) > LEAST_S;
 }
 
 double diff_rate(const struct summary *s, uint64_t bytes)
@@ -124,7 +120,7 @@ static size_t join(const struct diff *d, const struct diff_sides *sides, size_t 
 		bool is_new = sides->all[i].is_new;
 
 		*(is_new ? &in_new : &in_old) = true;
-		g->rated |= d->by_rate && may_grow(&its->growth);
+		g->rated |= d->by_rate && growth_goes_on(&its->growth);
 		g->mixed |= is_new == first->is_new && its->verdict != g->group->verdict;
 		*(is_new ? &g->new_blocks : &g->old_blocks) += its->blocks;
 		*(is_new ? &g->new_bytes : &g->old_bytes) += its->bytes;

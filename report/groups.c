@@ -15,7 +15,9 @@
 
 #include "report/drafts.h"
 #include "report/expand.h"
+#include "report/groupmap.h"
 #include "report/growth.h"
+#include "report/hangs.h"
 #include "report/refgroups.h"
 #include "report/sampled_others.h"
 #include "report/wrappers.h"
@@ -41,6 +43,7 @@ struct maker {
 	struct ledger *ledger;
 	const struct groups_options *opt;
 	struct summary *summary;
+	struct groupmap *groups;
 	struct drafts drafts;
 	struct summary_sample *judged;	/* of each draft that has a sample, as in sampled runs */
 };
@@ -204,10 +207,10 @@ static int note_stack(const struct maker *mk, uint32_t stack, enum verdict verdi
 	uint32_t index = drafts_of(ds, stack, verdict);
 	const struct draft *d = index == DEFS_NONE ? NULL : &ds->all[ds->all[index].twin];
 
-	return d && d->is_group ? lookup_note(mk->opt->lookup, ds->family, stack, verdict, d->serial) : 0;
+	return d && d->is_group ? groupmap_note(mk->groups, ds->family, stack, verdict, d->serial) : 0;
 }
 
-/* For who asks for single blocks: which group each stack's are of, by their verdicts. */
+/* Which group each stack's blocks are of, by their verdicts. */
 static int note_stacks(const struct maker *mk)
 {
 	const struct drafts *ds = &mk->drafts;
@@ -230,15 +233,15 @@ static void add_sums(struct maker *mk)
 }
 
 static int add_family(struct ledger *l, const struct groups_options *opt, uint32_t family, const uint32_t *same_as,
-		      struct summary *s)
+		      struct groupmap *groups, struct summary *s)
 {
-	struct maker mk = { .ledger = l, .opt = opt, .summary = s };
+	struct maker mk = { .ledger = l, .opt = opt, .summary = s, .groups = groups };
 	int r = drafts_make(l, family, opt->older_than_us, same_as, &mk.drafts);
 
 	if (r == 0)
 		r = make_groups(&mk);
 	add_sums(&mk);
-	if (r == 0 && opt->lookup)
+	if (r == 0 && (opt->lookup || ledger_judges(l)))
 		r = note_stacks(&mk);
 	free(mk.judged);
 	drafts_fini(&mk.drafts);
@@ -249,15 +252,20 @@ int groups_add(struct ledger *l, const struct groups_options *opt, struct summar
 {
 	cleanup_free uint32_t *same_as = calloc(l->defs.nframes + 1, sizeof(*same_as));
 	int r = same_as ? paths_find_same(&l->defs, same_as) : -ENOMEM;
+	struct groupmap groups;
 
+	groupmap_init(&groups);
 	for (uint32_t i = 0; i < l->nbooks && r == 0; i++) {
 		if (!groups_wants_family(opt, l, i))
 			continue;
-		r = l->defs.families[i].refs ? refgroups_add(l, opt, i, same_as, s) : add_family(l, opt, i, same_as, s);
+		r = l->defs.families[i].refs ? refgroups_add(l, opt, i, same_as, s) : add_family(l, opt, i, same_as, &groups, s);
 	}
+	if (r == 0)
+		r = hangs_add(&groups, l, opt->older_than_us, s);
 	summary_sort(s);
 	if (r == 0 && opt->lookup)
-		r = lookup_answer(opt->lookup, l, opt->older_than_us, opt->keep_wrappers, s);
+		r = lookup_answer(opt->lookup, l, &groups, opt->older_than_us, opt->keep_wrappers, s);
+	groupmap_fini(&groups);
 	return r;
 }
 

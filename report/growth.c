@@ -6,7 +6,6 @@
 #include "report/growth.h"
 
 #include <math.h>
-#include <stdbool.h>
 
 #include "report/curve.h"
 
@@ -311,8 +310,18 @@ void growth_judge(const struct growth_point *points, size_t n, double seconds, u
 		judge_from_flush(&c, flush, out);
 	else
 		judge(&c, out);
-	if ((out->shape == GROWTH_GROWS || out->shape == GROWTH_SLOWS) && kept < MIN_BLOCKS)
+	if (growth_rises(out) && kept < MIN_BLOCKS)
 		judge_unknown(&c, out);
+}
+
+bool growth_rises(const struct growth *g)
+{
+	return g->shape == GROWTH_GROWS || g->shape == GROWTH_SLOWS;
+}
+
+bool growth_goes_on(const struct growth *g)
+{
+	return growth_rises(g) || g->shape == GROWTH_UNKNOWN;
 }
 
 const char *growth_name(enum growth_shape shape)

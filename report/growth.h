@@ -12,6 +12,7 @@
 #ifndef MM_GROWTH_H
 #define MM_GROWTH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -45,6 +46,10 @@ struct growth {
 /* @points in order of time, the last one at the run's end (@seconds); before the first there was nothing. @allocs, @frees: of the place. */
 void growth_judge(const struct growth_point *points, size_t n, double seconds, uint64_t allocs, uint64_t frees,
 		  struct growth *out);
+
+/* It grows; or it is too early to say that it does not. */
+bool growth_rises(const struct growth *g);
+bool growth_goes_on(const struct growth *g);
 
 const char *growth_name(enum growth_shape shape);
 const char *growth_text(enum growth_shape shape);

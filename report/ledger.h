@@ -122,7 +122,7 @@ struct ledger_look {
 	uint64_t given;			/* blocks that MMT_JUDGED told of: all, when it is as many as were announced */
 	bool marked;			/* some are in the table */
 	uint32_t changes;		/* looks that came after another one */
-	struct judged with;		/* lost blocks that others are lost with */
+	struct judged with;		/* lost blocks that others are lost with; and these, with the address of the first in with_bytes */
 	struct judged unknown;		/* blocks that are not held here, but may be in an earlier piece: with keep_orphans */
 };
 
@@ -203,6 +203,8 @@ enum verdict ledger_verdict(const struct ledger *l, const struct live_block *b);
  * @place that is all zero.
  */
 bool ledger_next_leader(const struct ledger *l, struct judged_place *place, struct judged_block *out, struct live_block *b);
+/* Likewise those that are indirectly lost, where the run says with which block: out->with_bytes is its address. */
+bool ledger_next_hanging(const struct ledger *l, struct judged_place *place, struct judged_block *out, struct live_block *b);
 
 /* How old at the ledger's time is what was born then? */
 double ledger_age_s(const struct ledger *l, uint64_t birth_us);

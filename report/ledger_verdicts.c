@@ -37,12 +37,22 @@ enum verdict ledger_verdict(const struct ledger *l, const struct live_block *b)
 	return ledger_judges(l) && b->verdict < VERDICT_COUNT ? b->verdict : VERDICT_UNKNOWN;
 }
 
-bool ledger_next_leader(const struct ledger *l, struct judged_place *place, struct judged_block *out, struct live_block *b)
+static bool next_with(const struct ledger *l, bool hanging, struct judged_place *place, struct judged_block *out, struct live_block *b)
 {
 	while (ledger_judges(l) && judged_next(&l->look.with, place, out))
-		if (ledger_holds(l, out->family, out->addr, b) && b->verdict == out->verdict)
+		if ((out->verdict == VERDICT_INDIRECT) == hanging && ledger_holds(l, out->family, out->addr, b) && b->verdict == out->verdict)
 			return true;
 	return false;
+}
+
+bool ledger_next_leader(const struct ledger *l, struct judged_place *place, struct judged_block *out, struct live_block *b)
+{
+	return next_with(l, false, place, out, b);
+}
+
+bool ledger_next_hanging(const struct ledger *l, struct judged_place *place, struct judged_block *out, struct live_block *b)
+{
+	return next_with(l, true, place, out, b);
 }
 
 /* --- a look --- */
@@ -152,13 +162,13 @@ static bool mark_aside(struct ledger *l, taddr addr, enum verdict verdict)
 static int judge(struct ledger *l, enum verdict verdict, const struct fact_judged *j)
 {
 	const struct judged_block b = { l->family, verdict, j->addr, j->with_blocks, j->with_bytes };
-	bool leads = b.with_blocks && (verdict == VERDICT_DEFINITE || verdict == VERDICT_POSSIBLE);
+	bool with = b.with_blocks && (verdict == VERDICT_DEFINITE || verdict == VERDICT_POSSIBLE || verdict == VERDICT_INDIRECT);
 
 	l->look.given++;
 	if (!live_judge(l->books[l->family].live, j->addr, verdict) && !mark_aside(l, j->addr, verdict))
 		return ledger_may_be_older(l, l->family, j->addr) ? judged_add(&l->look.unknown, &b) : 0;
 	l->look.marked = true;
-	return leads ? judged_add(&l->look.with, &b) : 0;
+	return with ? judged_add(&l->look.with, &b) : 0;
 }
 
 int ledger_take_judged(struct ledger *l, const struct fact *f)

@@ -11,7 +11,6 @@
 void lookup_init(struct lookup *lk, const struct lookup_question *q)
 {
 	*lk = (struct lookup){ .question = *q };
-	addrmap_init(&lk->group_of, sizeof(size_t));
 }
 
 void lookup_fini(struct lookup *lk)
@@ -24,27 +23,16 @@ void lookup_fini(struct lookup *lk)
 	free(lk->at);
 	free(lk->list);
 	free(lk->groups);
-	addrmap_fini(&lk->group_of);
 	*lk = (struct lookup){ 0 };
-}
-
-static uint64_t key_of(uint32_t family, uint32_t stack, enum verdict verdict)
-{
-	return (uint64_t)family << 40 | (uint64_t)verdict << 32 | stack;
-}
-
-int lookup_note(struct lookup *lk, uint32_t family, uint32_t stack, enum verdict verdict, size_t serial)
-{
-	return addrmap_put(&lk->group_of, key_of(family, stack, verdict), &serial);
 }
 
 size_t lookup_group(const struct lookup_search *se, uint32_t family, const struct live_block *b)
 {
-	const size_t *serial = addrmap_get(&se->lk->group_of, key_of(family, b->stack, ledger_verdict(se->ledger, b)));
+	const size_t *serial = groupmap_find(se->groups, family, b->stack, ledger_verdict(se->ledger, b));
 
 	if (!serial || !ledger_old_enough(se->ledger, b->birth_us, se->older_than_us))
 		return 0;
-	return se->sorted[*serial] + 1;
+	return summary_index(se->summary, *serial) + 1;
 }
 
 /* --- the addresses that are asked for --- */
@@ -118,21 +106,9 @@ static int look_through(struct lookup_search *se, uint32_t family)
 	return r;
 }
 
-static int order_groups(struct lookup_search *se)
-{
-	const struct summary *s = se->summary;
-
-	se->sorted = calloc(s->ngroups + 1, sizeof(*se->sorted));
-	if (!se->sorted)
-		return -ENOMEM;
-	for (size_t i = 0; i < s->ngroups; i++)
-		se->sorted[s->groups[i].serial] = i;
-	return entries_make(s, &se->entries);
-}
-
 static int search(struct lookup_search *se)
 {
-	int r = order_groups(se);
+	int r = entries_make(se->summary, &se->entries);
 
 	if (r == 0)
 		r = make_spots(se);
@@ -147,15 +123,14 @@ static int search(struct lookup_search *se)
 	return r < 0 ? r : lookup_fill_at(se);
 }
 
-int lookup_answer(struct lookup *lk, struct ledger *l, uint64_t older_than_us, bool keep_wrappers, struct summary *s)
+int lookup_answer(struct lookup *lk, struct ledger *l, const struct groupmap *groups, uint64_t older_than_us, bool keep_wrappers, struct summary *s)
 {
 	struct lookup_search se = {
-		.lk = lk, .ledger = l, .older_than_us = older_than_us, .keep_wrappers = keep_wrappers, .summary = s,
+		.lk = lk, .ledger = l, .groups = groups, .older_than_us = older_than_us, .keep_wrappers = keep_wrappers, .summary = s,
 	};
 	int r = summary_error(s) ? summary_error(s) : search(&se);
 
 	entries_fini(&se.entries);
-	free(se.sorted);
 	free(se.spots);
 	free(se.hits);
 	return r < 0 ? r : summary_error(s);

@@ -21,6 +21,7 @@
 #include "base/addrmap.h"
 #include "base/cleanup.h"
 #include "base/taddr.h"
+#include "report/groupmap.h"
 #include "report/ledger.h"
 #include "report/summary.h"
 
@@ -68,7 +69,6 @@ struct lookup_at {
 
 struct lookup {
 	struct lookup_question question;
-	struct addrmap group_of;	/* family, verdict and stack -> serial number of the group */
 	char why[320];			/* what is wrong with the question */
 	size_t part;			/* of the list: whose entry it is (report/text_parts.h) */
 	size_t *groups;			/* what the entry is: indices in summary.groups or summary.refs */
@@ -82,13 +82,10 @@ struct lookup {
 void lookup_init(struct lookup *lk, const struct lookup_question *q);	/* what @q points to must outlive @lk */
 void lookup_fini(struct lookup *lk);
 
-/* While groups are made: what stack index @stack of family index @family holds, with this verdict, is of the group with this serial number. 0 or -ENOMEM. */
-must_check int lookup_note(struct lookup *lk, uint32_t family, uint32_t stack, enum verdict verdict, size_t serial);
-
 /*
- * Answer, when @s is sorted. Blocks are of their group if they are @older_than_us. Groups of objects list theirs. 0, also if
+ * Answer, when @s is sorted; its groups are those of @groups. Blocks are of their group if they are @older_than_us. Groups of objects list theirs. 0, also if
  * there is no such entry: then @why is not empty; -ENOMEM.
  */
-must_check int lookup_answer(struct lookup *lk, struct ledger *l, uint64_t older_than_us, bool keep_wrappers, struct summary *s);
+must_check int lookup_answer(struct lookup *lk, struct ledger *l, const struct groupmap *groups, uint64_t older_than_us, bool keep_wrappers, struct summary *s);
 
 #endif

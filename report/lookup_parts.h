@@ -22,11 +22,11 @@ struct lookup_hit {
 struct lookup_search {
 	struct lookup *lk;
 	const struct ledger *ledger;
+	const struct groupmap *groups;
 	uint64_t older_than_us;
 	bool keep_wrappers;
 	struct summary *summary;
 	struct entries entries;
-	size_t *sorted;			/* serial number of a group -> its index */
 	taddr *spots;			/* addresses that are asked for, ascending, each once */
 	size_t nspots;
 	struct lookup_hit *hits;	/* by spot, by family */

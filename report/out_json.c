@@ -148,6 +148,19 @@ static void put_kind(struct strbuf *sb, const struct summary_kind *k)
 	json_number(sb, ", ", "size_high", k->size_high);
 }
 
+/* Other groups by their index in the list. */
+static void put_hangs(struct strbuf *sb, const struct summary *s, const struct summary_group *g)
+{
+	json_list(sb, ", ", "indirect_groups");
+	for (size_t i = 0; i < g->nhangs; i++) {
+		json_number(sb, i ? ", {" : "{", "group", summary_index(s, g->hangs[i].serial));
+		json_number(sb, ", ", "blocks", g->hangs[i].blocks);
+		json_number(sb, ", ", "bytes", g->hangs[i].bytes);
+		strbuf_putc(sb, '}');
+	}
+	strbuf_putc(sb, ']');
+}
+
 static void put_lost_with(struct strbuf *sb, const struct summary_group *g)
 {
 	json_bool(sb, ", ", "split", g->split);
@@ -173,6 +186,8 @@ static void put_group(struct strbuf *sb, const struct summary *s, const struct s
 	json_string(sb, ", ", "verdict", verdict_name(g->verdict));
 	if (s->run.verdicts.taken || s->scanned)
 		put_lost_with(sb, g);
+	if (s->run.verdicts.taken && !s->scanned)
+		put_hangs(sb, s, g);
 	if (s->scanned)
 		put_kind(sb, &g->kind);
 	if (g->sampled)

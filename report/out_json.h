@@ -12,7 +12,7 @@
  *	                          sums: {verdict: {blocks, bytes}}, watched: the same, doubts: ["..."]}},
  *	  "totals":   {allocs, frees, unmatched_frees, double_frees, live_blocks, live_bytes},
  *	  "groups":   [{family, tag, blocks, bytes, bytes_direct, allocs, frees, oldest_s, youngest_s, verdict, split,
- *	                indirect_blocks, indirect_bytes,
+ *	                indirect_blocks, indirect_bytes, indirect_groups: [{group, blocks, bytes}],
  *	                seen, turnover, why_unknown, estimate: {allocs_per_minute, kept_blocks_per_minute, kept_bytes_per_minute, may_keep_blocks_per_minute,
  *	                may_keep_bytes_per_minute, share_kept: [value, low, high], at_least, share_age_s, followed, followed_to_share_age,
  *	                share_seen, half_s}, survival: [{age_s, at_risk, gone, unknown}],
@@ -35,7 +35,7 @@
  * wrappers: so many frames at the front of the stack only pass the allocation on. shape: report/growth.h.
  * linkage is there where it is known and not the function's name. totals count what is suppressed and filtered too.
  * verdict: base/verdict.h. bytes are the group's own: those that are lost with its blocks are indirect_bytes, and have groups of their own; bytes_direct is 0 in
- * these. Without verdicts there are no indirect_... and no split. split: allocs and frees are the stack's, and another group of it has them too; growth and series are the group's own. sums: all blocks of the process; watched: of these the
+ * these; indirect_groups says which, by their index in groups, as far as that is known. The order of groups is that of the text report, and its numbers. Without verdicts there are no indirect_... and no split. split: allocs and frees are the stack's, and another group of it has them too; growth and series are the group's own. sums: all blocks of the process; watched: of these the
  * watched ones. why_not and allocator may be null.
  * refs: objects of one signature (report/summary.h); taken is most suspect first, and its first place the one whose series that is. object_list is there if it was asked for
  * (--per-object): its counts are in the order of taken and dropped. tag is null where there is none.

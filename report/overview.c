@@ -32,21 +32,22 @@ static struct rows_item sampled_item(const struct summary_group *g)
 	const enum survival_kind kind = g->sampled ? g->sampled->survival.kind : SURVIVAL_UNKNOWN;
 
 	return (struct rows_item){
-		.growing = kind == SURVIVAL_STAYS || kind == SURVIVAL_UNKNOWN, .known = kind == SURVIVAL_STAYS,
+		.part = kind == SURVIVAL_STAYS || kind == SURVIVAL_UNKNOWN ? ROWS_GROWING : ROWS_KEPT, .known = kind == SURVIVAL_STAYS,
 		.rate = g->sampled ? g->sampled->may_keep_bytes.value : 0,
 	};
 }
 
-/* Without times nothing can be said to grow. */
 static struct rows_item item(const struct overview *o, size_t index)
 {
+	static const enum rows_part parts[] = {
+		[SUMMARY_LOST] = ROWS_LOST, [SUMMARY_GROWING] = ROWS_GROWING, [SUMMARY_KEPT] = ROWS_KEPT, [SUMMARY_HELD] = ROWS_NONE,
+	};
 	const struct growth *g = &group_at(o, index)->growth;
 
 	if (o->sampled)
 		return sampled_item(group_at(o, index));
 	return (struct rows_item){
-		.lost = summary_is_lost(group_at(o, index)->verdict),
-		.growing = text_timed(o->summary) && text_growing(g), .known = g->shape != GROWTH_UNKNOWN,
+		.part = parts[summary_section(o->summary, group_at(o, index))], .known = g->shape != GROWTH_UNKNOWN,
 		.rate = g->bytes_per_minute,
 	};
 }
@@ -64,14 +65,13 @@ static bool has_verdicts(const struct overview *o)
 static int tell_apart(struct overview *o)
 {
 	const struct rows *r = &o->rows;
-	size_t n = 0, *rows = calloc(r->growing_rows + r->kept_rows + 1, sizeof(*rows));
+	size_t n = 0, *rows = calloc(r->n + 1, sizeof(*rows));
 
 	if (!rows)
 		return -ENOMEM;
-	for (size_t i = 0; i < r->growing_rows; i++)
-		rows[n++] = r->order[i];
-	for (size_t i = 0; i < r->kept_rows; i++)
-		rows[n++] = r->order[r->ngrowing + i];
+	for (enum rows_part part = 0; part < ROWS_PARTS; part++)
+		for (size_t i = 0; i < r->in_table[part]; i++)
+			rows[n++] = rows_of(r, part)[i];
 	apart_find(&o->summary->groups[o->part.first], rows, n, o->apart);
 	free(rows);
 	return 0;
@@ -146,6 +146,16 @@ static void put_cells(const struct overview *o, const struct summary_group *g, s
 	}
 }
 
+/* What is lost with it has no row of its own, and is what the order goes by, too. */
+static void put_with(struct strbuf *sb, const struct summary_group *g)
+{
+	if (!g->kind.indirect_bytes)
+		return;
+	strbuf_puts(sb, " (+");
+	words_size(sb, g->kind.indirect_bytes);
+	strbuf_putc(sb, ')');
+}
+
 static void put_row(const void *ctx, size_t index, struct strbuf *sb)
 {
 	const struct overview *o = ctx;
@@ -159,7 +169,9 @@ static void put_row(const void *ctx, size_t index, struct strbuf *sb)
 		text_sampled_cells(sb, g);
 	else
 		put_cells(o, g, sb);
-	text_where(sb, g, o->apart[index], where_width(o));
+	put_with(&cell, g);
+	text_where(sb, g, o->apart[index], where_width(o) - words_width(&cell));
+	strbuf_puts(sb, strbuf_str(&cell));
 	strbuf_putc(sb, '\n');
 }
 

@@ -6,17 +6,15 @@
 #include <stdlib.h>
 
 #define ROWS_MAX 10
-#define KEPT_SHARE 3		/* the part that does not grow has a third of the rows for itself */
+#define SHARE 3			/* what grows, and what does not, have a third of the rows for themselves, if they need it */
 
-/* What is lost first; fastest first; then those of which nothing is known; of equal ones the one that was given first. */
+/* Fastest first; then those of which nothing is known; of equal ones the one that was given first. */
 static int compare_growth(const void *pa, const void *pb, void *ctx)
 {
 	const struct rows_item *items = ctx;
 	size_t ia = *(const size_t *)pa, ib = *(const size_t *)pb;
 	const struct rows_item *a = &items[ia], *b = &items[ib];
 
-	if (a->lost != b->lost)
-		return a->lost ? -1 : 1;
 	if (a->known != b->known)
 		return a->known ? -1 : 1;
 	if (a->known && a->rate > b->rate)
@@ -28,17 +26,30 @@ static int compare_growth(const void *pa, const void *pb, void *ctx)
 
 static void divide(struct rows *r, const struct rows_item *items)
 {
-	for (size_t i = 0; i < r->n; i++) {
-		if (!items[i].growing)
+	size_t at = 0;
+
+	for (enum rows_part part = 0; part < ROWS_PARTS; part++) {
+		size_t first = at;
+
+		for (size_t i = 0; i < r->n; i++)
+			if (items[i].part == part)
+				r->order[at++] = i;
+		r->counts[part] = at - first;
+		if (part != ROWS_GROWING || at == first)
 			continue;
-		r->order[r->ngrowing++] = i;
-		r->nunknown += !items[i].known;
+		qsort_r(r->order + first, at - first, sizeof(*r->order), compare_growth, (void *)items);
+		for (size_t i = first; i < at; i++)
+			r->nunknown += !items[r->order[i]].known;
 	}
-	for (size_t i = 0; i < r->n; i++)
-		if (!items[i].growing)
-			r->order[r->ngrowing + r->nkept++] = i;
-	if (r->ngrowing)
-		qsort_r(r->order, r->ngrowing, sizeof(*r->order), compare_growth, (void *)items);
+}
+
+const size_t *rows_of(const struct rows *r, enum rows_part part)
+{
+	const size_t *at = r->order;
+
+	for (enum rows_part i = 0; i < part; i++)
+		at += r->counts[i];
+	return at;
 }
 
 static size_t smaller(size_t a, size_t b)
@@ -49,14 +60,14 @@ static size_t smaller(size_t a, size_t b)
 static void choose(struct rows *r, size_t top)
 {
 	size_t most = top ? smaller(top, ROWS_MAX) : ROWS_MAX;
+	size_t kept = smaller(r->counts[ROWS_KEPT], most / SHARE), growing = smaller(r->counts[ROWS_GROWING], most / SHARE);
 
-	r->growing_rows = smaller(r->ngrowing, most - smaller(r->nkept, most / KEPT_SHARE));
-	r->kept_rows = smaller(r->nkept, most - r->growing_rows);
-	for (size_t i = 0; i < r->growing_rows; i++)
-		r->shown[r->order[i]] = true;
-	for (size_t i = 0; i < r->kept_rows; i++)
-		r->shown[r->order[r->ngrowing + i]] = true;
-	r->nshown = r->growing_rows + r->kept_rows;
+	r->in_table[ROWS_LOST] = smaller(r->counts[ROWS_LOST], most - kept - growing);
+	r->in_table[ROWS_GROWING] = smaller(r->counts[ROWS_GROWING], most - kept - r->in_table[ROWS_LOST]);
+	r->in_table[ROWS_KEPT] = smaller(r->counts[ROWS_KEPT], most - r->in_table[ROWS_LOST] - r->in_table[ROWS_GROWING]);
+	for (enum rows_part part = 0; part < ROWS_PARTS; part++)
+		for (size_t i = 0; i < r->in_table[part]; i++, r->nshown++)
+			r->shown[rows_of(r, part)[i]] = true;
 	for (size_t i = 0; i < r->n && (!top || r->nshown < top); i++) {
 		r->nshown += !r->shown[i];
 		r->shown[i] = true;

@@ -2,9 +2,9 @@
 /*
  * rows: which of many groups a table shows, and which are shown at all.
  *
- * A table has at most ten rows in two parts: what grows, what is lost before what is not, of these the fastest first; and what is
- * kept without growing, in the order in which it was given. Neither part crowds the other out. The groups of the table are among those shown;
- * then come the first of the others.
+ * A table has at most ten rows in three parts: what is lost, in the order in which it was given; what grows, the fastest first; and what
+ * is kept without growing, as given. None crowds the others out. What is told with another one has no row. The groups of the table are among
+ * those shown; then come the first of the others.
  */
 #ifndef MM_ROWS_H
 #define MM_ROWS_H
@@ -14,18 +14,19 @@
 
 #include "base/cleanup.h"
 
+enum rows_part { ROWS_LOST, ROWS_GROWING, ROWS_KEPT, ROWS_PARTS, ROWS_NONE = ROWS_PARTS };
+
 struct rows_item {
-	bool lost;			/* nobody can give it back any more */
-	bool growing;			/* or perhaps growing */
-	bool known;			/* how it grows */
+	enum rows_part part;
+	bool known;			/* ROWS_GROWING: how it grows; else it may grow */
 	double rate;
 };
 
 struct rows {
-	size_t *order;			/* all that grow, then all others, each in the order of its part */
-	size_t ngrowing, nkept;		/* of each part */
+	size_t *order;			/* those of the first part, then those of the next... */
+	size_t counts[ROWS_PARTS];	/* of each part */
+	size_t in_table[ROWS_PARTS];	/* of these, the first ones */
 	size_t nunknown;		/* of those that grow: perhaps only */
-	size_t growing_rows, kept_rows;	/* of these in the table */
 	bool *shown;			/* by index of the item */
 	size_t n, nshown;
 };
@@ -33,5 +34,8 @@ struct rows {
 /* Show @top of the @n items (0: all). 0 or -ENOMEM; rows_fini in any case. */
 must_check int rows_make(const struct rows_item *items, size_t n, size_t top, struct rows *out);
 void rows_fini(struct rows *r);
+
+/* The first of a part in `order`. */
+const size_t *rows_of(const struct rows *r, enum rows_part part);
 
 #endif

@@ -29,6 +29,7 @@ void summary_fini(struct summary *s)
 		free(s->groups[i].series);
 		free(s->groups[i].samples);
 		free(s->groups[i].sampled);
+		free(s->groups[i].hangs);
 	}
 	for (size_t i = 0; i < s->nrefs; i++)
 		summary_refs_fini(&s->refs[i]);
@@ -42,6 +43,7 @@ void summary_fini(struct summary *s)
 	free(s->stacks);
 	free(s->families);
 	free(s->groups);
+	free(s->index_of);
 	free(s->refs);
 	free(s->twice);
 	free(s->suppressions);
@@ -243,11 +245,21 @@ void summary_add_group(struct summary *s, const struct summary_group *group)
 	g->kind.content = summary_string(s, group->kind.content);
 	g->stack = summary_copy_stack(s, group->stack, &g->depth);
 	g->series = summary_copy(s, group->series, group->npoints, sizeof(*g->series));
+	g->hangs = summary_copy(s, group->hangs, group->nhangs, sizeof(*g->hangs));
+	g->nhangs = g->hangs ? group->nhangs : 0;
 	g->sampled = summary_copy(s, group->sampled, group->sampled != NULL, sizeof(*g->sampled));
 	g->samples = summary_copy(s, group->samples, group->nsamples, sizeof(*g->samples));
 	g->wrappers = g->depth ? group->wrappers : 0;
 	g->npoints = g->series ? group->npoints : 0;
 	g->nsamples = g->samples ? group->nsamples : 0;
+}
+
+void summary_add_hang(struct summary *s, struct summary_group *g, const struct summary_hang *hang)
+{
+	struct summary_hang *slot = summary_push(s, &g->hangs, &g->nhangs, sizeof(*slot));
+
+	if (slot)
+		*slot = *hang;
 }
 
 void summary_add_twice(struct summary *s, const struct summary_twice *twice)
@@ -332,6 +344,38 @@ uint64_t summary_weight(const struct summary_group *g)
 	return g->bytes + g->kind.indirect_bytes;
 }
 
+enum summary_section summary_section(const struct summary *s, const struct summary_group *g)
+{
+	bool timed = s->run.seconds > 0;
+
+	if (g->verdict == VERDICT_INDIRECT)
+		return g->held ? SUMMARY_HELD : SUMMARY_LOST;
+	if (g->verdict == VERDICT_DEFINITE || (g->verdict == VERDICT_POSSIBLE && (!timed || growth_rises(&g->growth))))
+		return SUMMARY_LOST;
+	return timed && growth_goes_on(&g->growth) ? SUMMARY_GROWING : SUMMARY_KEPT;
+}
+
+/* What is known to grow before what may, the fastest first. */
+static int compare_rates(const struct growth *a, const struct growth *b)
+{
+	bool known_a = a->shape != GROWTH_UNKNOWN, known_b = b->shape != GROWTH_UNKNOWN;
+
+	if (known_a != known_b)
+		return known_a ? -1 : 1;
+	if (!known_a)
+		return 0;
+	return (a->bytes_per_minute < b->bytes_per_minute) - (a->bytes_per_minute > b->bytes_per_minute);
+}
+
+static int compare_sections(const struct summary *s, const struct summary_group *a, const struct summary_group *b)
+{
+	enum summary_section of_a = summary_section(s, a), of_b = summary_section(s, b);
+
+	if (of_a != of_b)
+		return (int)of_a - (int)of_b;
+	return of_a == SUMMARY_GROWING ? compare_rates(&a->growth, &b->growth) : 0;
+}
+
 static int compare_groups(const void *pa, const void *pb, void *ctx)
 {
 	const struct summary_group *a = pa, *b = pb;
@@ -339,6 +383,8 @@ static int compare_groups(const void *pa, const void *pb, void *ctx)
 
 	if (!order && (a->sampled || b->sampled))
 		order = summary_compare_sampled(a, b);
+	else if (!order)
+		order = compare_sections(ctx, a, b);
 	if (!order)
 		order = summary_rank(a->verdict) - summary_rank(b->verdict);
 	if (!order)
@@ -356,7 +402,18 @@ void summary_sort(struct summary *s)
 {
 	if (s->ngroups)
 		qsort_r(s->groups, s->ngroups, sizeof(*s->groups), compare_groups, s);
+	free(s->index_of);
+	s->index_of = calloc(s->ngroups + 1, sizeof(*s->index_of));
+	if (!s->index_of)
+		s->err = -ENOMEM;
+	for (size_t i = 0; s->index_of && i < s->ngroups; i++)
+		s->index_of[s->groups[i].serial] = i;
 	summary_sort_refs(s);
+}
+
+size_t summary_index(const struct summary *s, size_t serial)
+{
+	return s->index_of[serial];
 }
 
 uint64_t summary_lost_total(const struct summary *s)

@@ -103,6 +103,12 @@ struct summary_sample {
 	struct survival_step steps[SURVIVAL_STEPS];
 };
 
+/* Of a group of lost blocks: so much of another group, indirectly lost, is lost with them. */
+struct summary_hang {
+	size_t serial;			/* of the other group */
+	uint64_t blocks, bytes;
+};
+
 /* One stack, one tag, one family, one verdict; or one kind and one verdict. */
 struct summary_group {
 	const char *family;
@@ -124,6 +130,9 @@ struct summary_group {
 	taddr *samples;			/* some of the kept blocks */
 	size_t nsamples;
 	struct summary_kind kind;
+	struct summary_hang *hangs;	/* most bytes first */
+	size_t nhangs;
+	bool held;			/* it is among the `hangs` of another group */
 	struct summary_sample *sampled;	/* NULL: the run is not, or nothing is known */
 	size_t serial;			/* how many were added before it: stays with it when the summary is sorted */
 };
@@ -290,6 +299,7 @@ struct summary {
 	size_t nfamilies;
 	struct summary_group *groups;
 	size_t ngroups;
+	size_t *index_of;		/* by serial number of a group; of summary_sort */
 	struct summary_refs *refs;
 	size_t nrefs;
 	bool per_object;		/* the objects themselves were asked for */
@@ -334,18 +344,34 @@ void summary_add_family(struct summary *s, const struct summary_family *family);
 const struct summary_frame *summary_keep_stack(struct summary *s, const struct summary_frame *frames, size_t *depth);
 
 /* @group with its stack, series and samples, which stay the caller's. */
+/* @g is a group of @s. Sorted by who calls. */
+void summary_add_hang(struct summary *s, struct summary_group *g, const struct summary_hang *hang);
 void summary_add_group(struct summary *s, const struct summary_group *group);
 void summary_add_refs(struct summary *s, const struct summary_refs *refs);	/* likewise; the frames of its uses must outlive @s */
 void summary_add_twice(struct summary *s, const struct summary_twice *twice);	/* likewise */
 void summary_add_suppression(struct summary *s, const struct summary_suppression *used);
 
 /*
- * Families in their order; of each the groups by verdict (summary_rank), then by bytes, most first; of a sampled run by what becomes of their
+ * Families in their order; of each the groups by section (summary_section): what is lost and what is kept by verdict (summary_rank), then
+ * by bytes with what is lost with them, most first; what grows by its speed. So it is the order of the table. Of a sampled run by what becomes of their
  * blocks (what stays is first), then by estimated kept bytes a minute. Groups of objects: those born while we watched by
  * their number, then older ones with a count of their own, then older ones without. The same order for the same data.
  * Call it before printing.
  */
 void summary_sort(struct summary *s);
+
+/* In which part of a report a group stands, in their order; sampled runs have others. */
+enum summary_section {
+	SUMMARY_LOST,		/* nothing leads to it any more; possibly lost, and grows */
+	SUMMARY_GROWING,	/* or perhaps growing */
+	SUMMARY_KEPT,
+	SUMMARY_HELD,		/* indirectly lost: told with the groups that it hangs on */
+};
+
+enum summary_section summary_section(const struct summary *s, const struct summary_group *g);
+
+/* The index of the group with this serial number, when @s is sorted. */
+size_t summary_index(const struct summary *s, size_t serial);
 
 /* Definitely lost ones come first, then those that may be, then what is lost with others, then the rest. */
 int summary_rank(enum verdict v);

@@ -22,11 +22,6 @@
 
 #define NAME_WIDTH 10
 
-static bool rises(const struct growth *g)
-{
-	return g->shape == GROWTH_GROWS || g->shape == GROWTH_SLOWS;
-}
-
 /* How fast the groups that grow do so, all together. */
 static double rate_of_all(const struct summary *s, const struct text_part *part)
 {
@@ -34,7 +29,7 @@ static double rate_of_all(const struct summary *s, const struct text_part *part)
 
 	for (size_t i = part->first; i < part->first + part->n; i++) {
 		const struct growth *g = &s->groups[i].growth;
-		if (rises(g) && isfinite(g->bytes_per_minute))
+		if (growth_rises(g) && isfinite(g->bytes_per_minute))
 			sum += g->bytes_per_minute;
 	}
 	return sum;
@@ -108,7 +103,7 @@ static void put_growth_of_refs(struct strbuf *sb, const struct summary *s, const
 	for (size_t i = part->first; i < part->first + part->n; i++) {
 		if (s->refs[i].older)
 			continue;
-		rising |= rises(&s->refs[i].growth);
+		rising |= growth_rises(&s->refs[i].growth);
 		unknown |= s->refs[i].growth.shape == GROWTH_UNKNOWN;
 	}
 	if (rising)

@@ -9,11 +9,6 @@
 #define SPARK_WIDTH 32
 #define LINE_WIDTH 40		/* the words before the little picture */
 
-bool text_growing(const struct growth *g)
-{
-	return g->shape == GROWTH_GROWS || g->shape == GROWTH_SLOWS || g->shape == GROWTH_UNKNOWN;
-}
-
 bool text_timed(const struct summary *s)
 {
 	return s->run.seconds > 0;

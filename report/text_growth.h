@@ -14,9 +14,6 @@
 #include "base/strbuf.h"
 #include "report/summary.h"
 
-/* It grows, or it is too early to say that it does not. */
-bool text_growing(const struct growth *g);
-
 /* Was there any time in which something could grow? Not in what other tools wrote down without times. */
 bool text_timed(const struct summary *s);
 

@@ -223,7 +223,7 @@ static void put_rest(struct strbuf *sb, const struct summary_use *uses, size_t f
 /* Not so a cache that is full. */
 static bool misses_a_drop(const struct summary_refs *r)
 {
-	return !r->older && r->net > 0 && r->ntaken && summary_use_share(&r->taken[0]) < MOSTLY && text_growing(&r->growth);
+	return !r->older && r->net > 0 && r->ntaken && summary_use_share(&r->taken[0]) < MOSTLY && growth_goes_on(&r->growth);
 }
 
 static void put_uses(struct strbuf *sb, const struct text_refs *t, const struct summary_refs *r)

@@ -20,7 +20,7 @@ static void put_part(const struct text_rows *t, const char *title, const size_t 
 
 static const char *growing_title(const struct text_titles *titles, const struct rows *rows)
 {
-	if (rows->nunknown == rows->ngrowing)
+	if (rows->nunknown == rows->counts[ROWS_GROWING])
 		return titles->unknown;
 	return rows->nunknown ? titles->both : titles->growing;
 }
@@ -30,8 +30,8 @@ void text_rows_put(const struct text_rows *t, const struct rows *rows, bool time
 	static const struct text_titles untimed = { "growing", "growing, or perhaps growing", "kept, perhaps growing", "kept" };
 	static const struct text_titles usual = { "growing", "growing, or perhaps growing", "kept, perhaps growing", "kept, but not growing" };
 	const struct text_titles *titles = t->titles ? t->titles : timed ? &usual : &untimed;
+	const char *of_parts[ROWS_PARTS] = { "lost", growing_title(titles, rows), titles->kept };
 
-	put_part(t, growing_title(titles, rows), rows->order, rows->ngrowing, rows->growing_rows, sb);
-	put_part(t, titles->kept, rows->order + rows->ngrowing, rows->nkept, rows->kept_rows,
-		 sb);
+	for (enum rows_part part = 0; part < ROWS_PARTS; part++)
+		put_part(t, of_parts[part], rows_of(rows, part), rows->counts[part], rows->in_table[part], sb);
 }

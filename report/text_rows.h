@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * text_rows: the two parts of a table (report/rows.h), with their titles, and what is said of the groups that have
+ * text_rows: the parts of a table (report/rows.h), with their titles, and what is said of the groups that have
  * no row.
  */
 #ifndef MM_TEXT_ROWS_H

@@ -78,7 +78,11 @@
 #define MMT_TAG 18		/* number, text: what sets stacks with the same frames apart */
 #define MMT_SKIP 19		/* function: a wrapper; its frames are left out at the front of stacks */
 #define MMT_VERDICTS 20		/* somebody has looked which blocks are still reached: how that went. Verdicts of an earlier look are over */
-#define MMT_JUDGED 21		/* verdict, how many, for each: address, blocks and bytes that are lost with it: of the last look, and of the family */
+/*
+ * MMT_JUDGED: verdict, how many, for each: address, blocks and bytes that are lost with it: of the last look, and of the family. Of an indirectly
+ * lost one: 1, and for bytes the address of the lost block with which it is lost; or 0, if that is not known.
+ */
+#define MMT_JUDGED 21
 #define MMT_SAMPLE 22		/* stack, flags, numbers until now, how many steps, for each: at risk, gone, unknown: of the family; what an estimate needs */
 #define MMT_BUDGET 23		/* numbers until now: what a sampled run has promised to cost, and what it did cost */
 

@@ -97,8 +97,8 @@ static void run(uint64_t announced)
 	judged(VERDICT_DEFINITE, A, 2, 70);
 	judged(VERDICT_DEFINITE, A + 0x100, 0, 0);
 	judged(VERDICT_REACHABLE, A + 0x200, 0, 0);
-	judged(VERDICT_INDIRECT, B, 0, 0);
-	judged(VERDICT_INDIRECT, B + 0x100, 0, 0);
+	judged(VERDICT_INDIRECT, B, 1, A);
+	judged(VERDICT_INDIRECT, B + 0x100, 1, A);
 	judged(VERDICT_POSSIBLE, B + 0x200, 0, 0);
 	now = 20 * SECOND;
 	ledger_pass(&ledger, now);
@@ -124,16 +124,21 @@ static void one_stack_and_one_verdict(void **state)
 	assert_int_equal(summary.ngroups, 4);
 	assert_group(0, "f1", VERDICT_DEFINITE, 2, 150);
 	assert_group(1, "f3", VERDICT_POSSIBLE, 1, 1000);
-	assert_group(2, "f2", VERDICT_INDIRECT, 2, 70);
-	assert_group(3, "f1", VERDICT_REACHABLE, 1, 7);
+	assert_group(2, "f1", VERDICT_REACHABLE, 1, 7);
+	assert_group(3, "f2", VERDICT_INDIRECT, 2, 70);
+	assert_true(summary.groups[3].held);
+	assert_int_equal(summary.groups[0].nhangs, 1);
+	assert_int_equal(summary_index(&summary, summary.groups[0].hangs[0].serial), 3);
+	assert_int_equal(summary.groups[0].hangs[0].blocks, 2);
+	assert_int_equal(summary.groups[0].hangs[0].bytes, 70);
 	assert_int_equal(summary.groups[0].kind.indirect_blocks, 2);
 	assert_int_equal(summary.groups[0].kind.indirect_bytes, 70);
 	/* what was called there is the stack's, what is held the group's own */
 	assert_int_equal(summary.groups[0].allocs, 3);
-	assert_int_equal(summary.groups[3].allocs, 3);
+	assert_int_equal(summary.groups[2].allocs, 3);
 	assert_int_equal(summary.groups[0].series[summary.groups[0].npoints - 1].bytes, 150);
-	assert_int_equal(summary.groups[3].series[summary.groups[3].npoints - 1].bytes, 7);
-	assert_int_equal(summary.groups[0].split + summary.groups[3].split, 1);
+	assert_int_equal(summary.groups[2].series[summary.groups[2].npoints - 1].bytes, 7);
+	assert_int_equal(summary.groups[0].split + summary.groups[2].split, 1);
 	assert_int_equal(summary.run.verdicts.watched[VERDICT_DEFINITE].blocks, 2);
 	assert_int_equal(summary.run.verdicts.watched[VERDICT_INDIRECT].bytes, 70);
 	assert_int_equal(summary.run.verdicts.watched[VERDICT_UNKNOWN].blocks, 0);
@@ -184,6 +189,55 @@ static void growth_belongs_to_each_part(void **state)
 	strbuf_fini(&sb);
 }
 
+/*
+ * A lost head of 16 bytes holds a list of 5000; 1000 bytes are lost elsewhere, and most is kept in use, growing. The head is the first, its list
+ * has no row, and the entries lead from one to the other.
+ */
+static void the_root_with_what_hangs_on_it_is_first(void **state)
+{
+	static const char *const lines[] = {
+		"lost\n  [1]        16 B  <0.1%        1  definite",
+		"f1 0x2000 (+5000 B)\n  [2]      1000 B",
+		"\ngrowing\n  [3]    11.7 KiB",
+		"    indirectly lost with it\n      5000 B in 100 blocks: [4] f2 0x3000\n",
+		"    lost with\n      5000 B in 100 blocks: [1] f1 0x2000\n",
+	};
+	struct strbuf sb = STRBUF_INIT;
+
+	(void)state;
+	alloc(B + 0x100000, 16, STACKS + 1);
+	alloc(B + 0x100100, 1000, STACKS + 3);
+	for (uint64_t i = 0; i < 100; i++)
+		alloc(A + i * 0x100, 50, STACKS + 2);
+	for (uint64_t i = 0; i < 40; i++) {
+		now = i * SECOND + SECOND / 2;
+		alloc(B + 0x200000 + i * 0x1000, 300, STACKS + 4);
+	}
+	look(142);
+	judged(VERDICT_DEFINITE, B + 0x100000, 100, 5000);
+	judged(VERDICT_DEFINITE, B + 0x100100, 0, 0);
+	for (uint64_t i = 0; i < 100; i++)
+		judged(VERDICT_INDIRECT, A + i * 0x100, 1, B + 0x100000);
+	for (uint64_t i = 0; i < 40; i++)
+		judged(VERDICT_REACHABLE, B + 0x200000 + i * 0x1000, 0, 0);
+	now = 40 * SECOND;
+	ledger_pass(&ledger, now);
+	assert_int_equal(account_summary(&ledger, &options, &summary), 0);
+	assert_group(0, "f1", VERDICT_DEFINITE, 1, 16);
+	assert_group(1, "f3", VERDICT_DEFINITE, 1, 1000);
+	assert_group(2, "f4", VERDICT_REACHABLE, 40, 12000);
+	assert_group(3, "f2", VERDICT_INDIRECT, 100, 5000);
+	assert_int_equal(out_text(&summary, 0, &sb), 0);
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+		if (!strstr(sb.s, lines[i]))
+			fail_msg("%s is not in\n%s", lines[i], sb.s);
+	assert_null(strstr(sb.s, "\n  [4]"));
+	strbuf_reset(&sb);
+	assert_int_equal(out_json(&summary, &sb), 0);
+	assert_non_null(strstr(sb.s, "\"indirect_groups\": [{\"group\": 3, \"blocks\": 100, \"bytes\": 5000}]"));
+	strbuf_fini(&sb);
+}
+
 /* Blocks that are too young are in no group, and what is lost with them neither. */
 static void older_ones(void **state)
 {
@@ -224,7 +278,7 @@ static void in_words(void **state)
 		"possibly lost none; still reachable 40.0 KiB in 400 blocks\n",
 		"  doubt     12 KiB were swapped out\n",
 		"[1] 150 B (12%) in 2 blocks of 3 allocated here, 20s to 20s old, definitely lost, and 70 B in 2 blocks with them\n",
-		"[3] 70 B (5.7%) in 2 blocks of 2 allocated here, 20s to 20s old, indirectly lost\n",
+		"[4] 70 B (5.7%) in 2 blocks of 2 allocated here, 20s to 20s old, indirectly lost\n",
 	};
 	struct strbuf sb = STRBUF_INIT;
 
@@ -296,7 +350,7 @@ static void single_blocks(void **state)
 	run(6);
 	assert_int_equal(lookup.nlist, 2);
 	assert_int_equal(lookup.at[0].found[0].verdict, VERDICT_REACHABLE);
-	assert_int_equal(lookup.at[0].found[0].entry, 4);
+	assert_int_equal(lookup.at[0].found[0].entry, 3);
 	assert_int_equal(lookup.at[1].found[0].verdict, VERDICT_DEFINITE);
 	assert_int_equal(lookup.at[1].found[0].entry, 1);
 	lookup_fini(&lookup);
@@ -308,6 +362,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		verdict_test(one_stack_and_one_verdict),
 		verdict_test(growth_belongs_to_each_part),
+		verdict_test(the_root_with_what_hangs_on_it_is_first),
 		verdict_test(older_ones),
 		verdict_test(nothing_of_a_part),
 		verdict_test(in_words),

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* groupmap: which group of the report the blocks of a stack are in, by their verdict. */
+#ifndef MM_GROUPMAP_H
+#define MM_GROUPMAP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/addrmap.h"
+#include "base/cleanup.h"
+#include "base/verdict.h"
+
+struct groupmap {
+	struct addrmap of;
+};
+
+void groupmap_init(struct groupmap *m);
+void groupmap_fini(struct groupmap *m);
+
+/* What stack index @stack of family index @family holds, with this verdict, is in the group with this serial number. 0 or -ENOMEM. */
+must_check int groupmap_note(struct groupmap *m, uint32_t family, uint32_t stack, enum verdict verdict, size_t serial);
+
+/* Its serial number, or NULL: it is in none. */
+const size_t *groupmap_find(const struct groupmap *m, uint32_t family, uint32_t stack, enum verdict verdict);
+
+#endif
