@@ -324,6 +324,17 @@ void planting_again(struct planting *p)
 			p->waiting[p->nwaiting++] = i;
 }
 
+/* @i is about to be another site's: what was to be planted under it is not. */
+static void drop_waiting(struct planting *p, uint32_t i)
+{
+	size_t n = 0;
+
+	for (size_t k = 0; k < p->nwaiting; k++)
+		if (p->waiting[k] != i)
+			p->waiting[n++] = p->waiting[k];
+	p->nwaiting = n;
+}
+
 int planting_forget_gone(struct planting *p)
 {
 	for (uint32_t i = 0; i < p->link->nsites; i++) {
@@ -334,6 +345,7 @@ int planting_forget_gone(struct planting *p)
 		log_debug(TRAP, "site %u: %s is unmapped", i, p->sites[i].module->name);
 		if (p->own.gone)
 			p->own.gone(p->own.ctx, i);
+		drop_waiting(p, i);
 		r = link_forget(p->link, i);
 		if (r < 0)
 			return r;
