@@ -35,13 +35,19 @@ struct segment {
 	bool code;
 };
 
+/* Padding that was given away, and the instruction that it is for. */
+struct taken {
+	taddr addr, insn;
+	size_t n;
+};
+
 /* What is made on demand; its own struct, as it changes behind const images. */
 struct tables {
 	bool have_syms, have_frames, have_slots;
 	struct elfsyms syms;
 	struct cfi_section frames;
 	struct elfslots slots;
-	taddr *taken;		/* padding given away */
+	struct taken *taken;
 	size_t ntaken;
 };
 
@@ -392,7 +398,7 @@ static bool is_filler(const uint8_t *p, size_t n)
 static bool is_taken(const struct tables *t, taddr addr)
 {
 	for (size_t i = 0; i < t->ntaken; i++) {
-		if (t->taken[i] == addr)
+		if (t->taken[i].addr == addr)
 			return true;
 	}
 	return false;
@@ -423,30 +429,41 @@ static taddr gap_after(const struct elfimage *img, size_t i, size_t n)
 	return lo;
 }
 
-static taddr take(struct tables *t, taddr addr)
+static taddr take(struct tables *t, taddr addr, taddr insn, size_t n)
 {
-	taddr *more = realloc(t->taken, (t->ntaken + 1) * sizeof(*more));
+	struct taken *more = realloc(t->taken, (t->ntaken + 1) * sizeof(*more));
 
 	if (!more)
 		return 0;
 	t->taken = more;
-	t->taken[t->ntaken++] = addr;
+	t->taken[t->ntaken++] = (struct taken){ addr, insn, n };
 	return addr;
 }
 
-taddr elfimage_padding(struct elfimage *img, taddr near, size_t n)
+static taddr taken_for(const struct tables *t, taddr insn, size_t n)
 {
-	size_t frames = frames_of(img)->n, middle = cfi_section_upto(frames_of(img), near);
+	for (size_t i = 0; i < t->ntaken; i++) {
+		if (t->taken[i].insn == insn && t->taken[i].n >= n)
+			return t->taken[i].addr;
+	}
+	return 0;
+}
 
-	if (!n)
-		return 0;
+/* One place for an instruction, however often it is asked: a module that is opened again and again would use up its padding. */
+taddr elfimage_padding(struct elfimage *img, taddr insn, size_t n)
+{
+	size_t frames = frames_of(img)->n, middle = cfi_section_upto(frames_of(img), insn);
+	taddr before = n ? taken_for(img->tables, insn, n) : 0;
+
+	if (!n || before)
+		return before;
 	for (size_t away = 0; away <= frames; away++) {
 		taddr addr = away <= middle ? gap_after(img, middle - away, n) : 0;
 
 		if (!addr && middle + away < frames)
 			addr = gap_after(img, middle + away, n);
 		if (addr)
-			return take(img->tables, addr);
+			return take(img->tables, addr, insn, n);
 	}
 	return 0;
 }

@@ -90,9 +90,9 @@ size_t elfimage_code(const struct elfimage *img, taddr addr, void *buf, size_t n
 
 /*
  * @n bytes of padding (nop forms or int3 or zero between functions, covered
- * by no FDE and no symbol, in an executable segment) near @near, for a displaced step; 0 if there are
- * none. Each call gives another place.
+ * by no FDE and no symbol, in an executable segment) near the instruction at @insn, for a displaced step of it; 0 if
+ * there are none. The same place whenever it is asked for that instruction; each other instruction has another.
  */
-taddr elfimage_padding(struct elfimage *img, taddr near, size_t n);
+taddr elfimage_padding(struct elfimage *img, taddr insn, size_t n);
 
 #endif

@@ -92,7 +92,7 @@ static int fill_scratch(const struct place *p, const struct insn *in, struct sit
 {
 	int len;
 
-	/* Tried in its own place first: padding is scarce, and each piece is given out once. */
+	/* Tried in its own place first: padding is scarce, and a piece that is given out stays so. */
 	if (decode_relocate(p->d, in, out->bytes, in->addr, out->step, sizeof(out->step)) < 0)
 		return -EILSEQ;
 	out->scratch = elfimage_padding(p->img, in->addr, in->len);

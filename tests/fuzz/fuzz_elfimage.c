@@ -49,12 +49,13 @@ static void ask_for_padding(struct elfimage *img, taddr near)
 	uint8_t code[8];
 
 	for (int i = 0; i < PLACES; i++) {
-		given[i] = elfimage_padding(img, near, sizeof(code));
+		given[i] = elfimage_padding(img, near + i, sizeof(code));
 		if (!given[i])
 			return;
 		promised(elfimage_code(img, given[i], code, sizeof(code)) == sizeof(code));
 		for (int j = 0; j < i; j++)
 			promised(given[j] != given[i]);
+		promised(elfimage_padding(img, near + i, sizeof(code)) == given[i]);
 	}
 }
 

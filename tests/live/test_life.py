@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What live processes do: open and close modules, become other programs, end, trap themselves, jump about."""
 import json
+import os
 import re
 import signal
 import time
@@ -8,6 +9,7 @@ import time
 import pytest
 
 from harness import Watch, hits, lost, rounds, wait_for
+from soak import MORE_KB, resident_kb
 from untouched import assert_untouched
 
 PLUG = ["--probe", "alloc plug_malloc size=arg1", "--probe", "free plug_free",
@@ -18,6 +20,10 @@ INDIRECT = [arg for rule in ("alloc tail_alloc size=arg1", "free tail_free", "al
 
 
 # --- modules that come and go ---
+
+def open_files(pid):
+    return len(os.listdir(f"/proc/{pid}/fd"))
+
 
 def test_dlopen(victim, attach):
     """A module that comes while we watch is watched from its constructor on, each time anew."""
@@ -33,6 +39,23 @@ def test_dlopen(victim, attach):
     assert hits(report, "alloc plug_malloc") == told["allocs"]
     assert hits(report, "free plug_free") == told["frees"]
     assert lost(report) == {}
+
+
+def test_opened_a_thousand_times(victim, attach):
+    """Each time it has the padding in which it is stepped that it had before: every call is seen, and nothing grows."""
+    target = victim("dl")
+    watch = attach(target, "--probe", "alloc plug_malloc size=arg1", "--probe", "free plug_step_free", *PLUG[4:])
+    target.ask("cycles 200 3", limit=60)
+    before = resident_kb(watch.pid), resident_kb(watch.keeper()), open_files(watch.pid)
+    target.ask("cycles 1000 3", limit=120)
+    after = resident_kb(watch.pid), resident_kb(watch.keeper()), open_files(watch.pid)
+    report = watch.finish()
+    assert_untouched(target)
+    told = target.end()
+    assert told["opens"] == 1200 and lost(report) == {}, report["run"]
+    assert hits(report, "alloc plug_malloc") == told["allocs"]
+    assert hits(report, "free plug_step_free") == told["frees"]
+    assert after[0] < before[0] + MORE_KB and after[1] < before[1] + MORE_KB and after[2] == before[2], (before, after)
 
 
 def test_detached_while_a_module_is_open(victim, attach):

@@ -257,12 +257,15 @@ static void test_padding(void **state)
 	(void)state;
 	assert_int_equal(elfimage_find(fix.libc, "malloc", &near, &size, &ifunc), 0);
 	for (size_t i = 0; i < 20; i++) {
-		given[i] = elfimage_padding(fix.libc, near, 8);
+		given[i] = elfimage_padding(fix.libc, near + i, 8);
 		assert_padding(given[i], 8);
 		assert_in_range(given[i], near - (1 << 18), near + (1 << 18));
 		for (size_t k = 0; k < i; k++)
 			assert_true(given[k] != given[i]);
 	}
+	/* a module that is opened again has its places again */
+	for (size_t i = 0; i < 20; i++)
+		assert_int_equal(elfimage_padding(fix.libc, near + i, 8), given[i]);
 	assert_padding(elfimage_padding(fix.libc, 0, 1), 1);
 	assert_padding(elfimage_padding(fix.libc, UINT64_MAX, 1), 1);
 	assert_int_equal(elfimage_padding(fix.libc, near, 1000), 0);

@@ -5,6 +5,7 @@
  *	open		dlopen; its constructor allocates once
  *	call N		N allocations; all but the last are released
  *	close		dlclose
+ *	cycles N K	N times: open, K allocations, each released by plug_step_free, close
  *	copy N		a child, a copy of this, that does so when it is sent SIGUSR1; nobody else waits for that: {"child": pid}
  *	status		when it has ended: {"status": as of wait}
  *	end		{"allocs", "frees", "opens"}: what plug_malloc and plug_free were called for
@@ -21,7 +22,7 @@
 struct plug {
 	void *handle;
 	void *(*alloc)(size_t n);
-	void (*free)(void *p);
+	void (*free)(void *p), (*step_free)(void *p);
 	unsigned long allocs, frees, opens;
 };
 
@@ -38,6 +39,7 @@ static void open_plug(struct plug *plug, const char *program)
 	}
 	*(void **)&plug->alloc = dlsym(plug->handle, "plug_malloc");
 	*(void **)&plug->free = dlsym(plug->handle, "plug_free");
+	*(void **)&plug->step_free = dlsym(plug->handle, "plug_step_free");
 	plug->opens++;
 	plug->allocs++;
 }
@@ -55,6 +57,17 @@ static void call_plug(struct plug *plug, int n)
 		plug->free(p);
 		plug->frees++;
 	}
+}
+
+static void cycle(struct plug *plug, const char *program, int n)
+{
+	open_plug(plug, program);
+	for (int i = 0; i < n; i++) {
+		plug->step_free(plug->alloc(16 + (size_t)i));
+		plug->allocs++;
+		plug->frees++;
+	}
+	dlclose(plug->handle);
 }
 
 static pid_t copy(struct plug *plug, int n)
@@ -78,7 +91,12 @@ static pid_t copy(struct plug *plug, int n)
 
 static void obey(struct plug *plug, const char *line, const char *program)
 {
-	if (strcmp(line, "open") == 0)
+	int n, calls;
+
+	if (sscanf(line, "cycles %d %d", &n, &calls) == 2)
+		for (int i = 0; i < n; i++)
+			cycle(plug, program, calls);
+	else if (strcmp(line, "open") == 0)
 		open_plug(plug, program);
 	else if (strncmp(line, "call ", 5) == 0)
 		call_plug(plug, atoi(line + 5));
