@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include "attach/linker.h"
+#include "attach/unread.h"
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "base/version.h"
@@ -372,6 +373,28 @@ static void note_stacks(struct recorder *r, const struct watch *w, uint64_t t)
 			      b->check.compared, r->ledger.defs.nstacks, b->check.oracles_differ, b->check.ours_differs);
 }
 
+struct noting {
+	struct recorder *recorder;
+	uint64_t time_us;
+};
+
+static void put_note(void *ctx, const char *sentence)
+{
+	const struct noting *n = ctx;
+
+	recorder_note(n->recorder, n->time_us, "%s", sentence);
+}
+
+static void note_unread(struct recorder *r, const struct watch *w, uint64_t t)
+{
+	struct noting n = { r, t };
+
+	r->out_of_memory |= unread_tell(w->modules, put_note, &n) < 0;
+	if (w->unfollowed)
+		recorder_note(r, t, "%" PRIu64 " %s the list of modules could not be read (%s): what was loaded then was not watched from its beginning",
+			      w->unfollowed, w->unfollowed == 1 ? "time" : "times", strerror(-w->unfollowed_error));
+}
+
 void facts_end(struct recorder *r, const struct watch *w, uint64_t end_ns)
 {
 	uint64_t t = recorder_time(r, end_ns);
@@ -379,6 +402,7 @@ void facts_end(struct recorder *r, const struct watch *w, uint64_t end_ns)
 	facts_progress(r, w, end_ns);
 	put_missing(r, w->planting, t);
 	note_unused(r, w->planting, t);
+	note_unread(r, w, t);
 	note_losses(r, w, t);
 	put_gaps(r, w, t, w->ngaps);
 	if (left_early(w))

@@ -178,6 +178,7 @@ static void say_why_not(struct modfile *f, int err)
 		reason = "deleted or replaced; only root can read the mapped file";
 	else if (err == -EINVAL)
 		reason = "not a 64-bit x86-64 ELF file";
+	f->unread = err != -EINVAL;
 	snprintf(f->why_not, sizeof(f->why_not), "%s", reason);
 }
 

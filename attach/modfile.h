@@ -39,6 +39,7 @@ struct modfile {
 	bool deleted;
 	struct elfimage *img;	/* NULL: why_not says why */
 	char why_not[96];
+	bool unread;		/* (img NULL) it could not be read, so nothing is known of what is in it */
 	uint8_t build_id[32];
 	size_t build_id_len;
 	struct segment segments[MODFILE_SEGMENTS];

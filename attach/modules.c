@@ -85,6 +85,7 @@ static void describe(struct module *m, const struct modfile *f)
 	m->dev = f->dev;
 	m->ino = f->ino;
 	m->img = f->img;
+	m->unread = f->unread;
 	memcpy(m->why_not, f->why_not, sizeof(m->why_not));
 	memcpy(m->build_id, f->build_id, sizeof(m->build_id));
 	m->build_id_len = f->build_id_len;

@@ -28,6 +28,7 @@ struct module {
 	ino_t ino;
 	struct elfimage *img;	/* NULL: could not be opened; why_not says why; shared by all modules of that file */
 	char why_not[96];
+	bool unread;		/* (img NULL) its file could not be read: it may be ELF all the same */
 	uint8_t build_id[32];
 	size_t build_id_len;
 	bool deleted;		/* the file had been deleted or replaced when we came */

@@ -8,10 +8,12 @@
 #include "attach/diagnose.h"
 #include "attach/modules.h"
 #include "attach/offers.h"
+#include "attach/openfiles.h"
 #include "attach/planting.h"
 #include "attach/probes_json.h"
 #include "attach/ruleset.h"
 #include "attach/target.h"
+#include "attach/unread.h"
 #include "base/log.h"
 #include "packs/packs.h"
 
@@ -86,6 +88,12 @@ static void print_module(struct printing *p, const struct module *m, struct deco
 	}
 }
 
+static void warn(void *ctx, const char *sentence)
+{
+	(void)ctx;
+	log_warn("%s", sentence);
+}
+
 /* The number of modules in which something was found, or -errno. */
 static int print_plans(struct printing *p, const struct target_info *t)
 {
@@ -115,6 +123,8 @@ static int print_plans(struct printing *p, const struct target_info *t)
 		plan_set_fini(&set);
 	}
 	decoder_free(d);
+	if (r == 0)
+		r = unread_tell(ms, warn, NULL);
 	modules_free(ms);
 	return r < 0 ? r : found;
 }
@@ -197,6 +207,7 @@ int probes_cmd(const struct options *opt, FILE *out)
 	struct ruleset rs;
 	int r = ruleset_choose(opt, &rs), status = 0;
 
+	openfiles_raise(NULL);
 	if (r == -ENOMEM)
 		log_error_errno(r, "cannot list the rules");
 	if (r < 0)

@@ -20,6 +20,7 @@
 
 #include "attach/diagnose.h"
 #include "attach/modules.h"
+#include "attach/openfiles.h"
 #include "base/procmaps.h"
 #include "attach/target.h"
 #include "base/fdio.h"
@@ -350,8 +351,10 @@ int repair(pid_t pid, FILE *out)
 {
 	struct target_info t;
 	struct diagnosis why;
-	int err = target_read(pid, &t);
+	int err;
 
+	openfiles_raise(NULL);
+	err = target_read(pid, &t);
 	if (err) {
 		diagnose_lookup(pid, NULL, err, NULL, &why);
 		diagnose_log(&why);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attach/openfiles.h"
 #include "attach/scan_content.h"
 #include "attach/scan_core.h"
 #include "attach/scan_groups.h"
@@ -220,6 +221,7 @@ int scan_cmd(const struct options *opt, int argc, char **argv)
 
 	/* ulimit -f: then writing fails with EFBIG, which is said */
 	signal(SIGXFSZ, SIG_IGN);
+	openfiles_raise(NULL);
 	scan_init(&sc.report);
 	snapshot_init(&sc.snapshot);
 	r = reporting_open(&sc.reporting, opt, opt->report);

@@ -12,6 +12,7 @@
 #include "attach/linker.h"
 #include "attach/pause.h"
 #include "attach/probes/elfimage.h"
+#include "attach/unread.h"
 #include "base/duration.h"
 #include "base/log.h"
 #include "heap/dtvs.h"
@@ -157,6 +158,11 @@ static void note_allocator(struct scan *sc)
 			     "given out besides", m->name);
 }
 
+static void note(void *ctx, const char *sentence)
+{
+	summary_note(ctx, "%s", sentence);
+}
+
 static void note_pause(struct scan *sc, const struct pause_had *had, uint32_t pauses)
 {
 	struct scan_report *r = &sc->report;
@@ -208,5 +214,5 @@ int scan_live(struct scan *sc, int argc, char **argv)
 	}
 	describe(sc);
 	note_allocator(sc);
-	return r;
+	return r < 0 ? r : unread_tell(sc->modules, note, &sc->report.summary);
 }

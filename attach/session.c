@@ -16,6 +16,7 @@
 #include "attach/facts.h"
 #include "attach/gdb.h"
 #include "attach/livenames.h"
+#include "attach/openfiles.h"
 #include "attach/recount.h"
 #include "attach/repair.h"
 #include "attach/sampling_check.h"
@@ -420,6 +421,7 @@ int session_run(const struct options *opt, int argc, char **argv)
 		return 1;
 	}
 	s->opt = opt;
+	openfiles_raise(&s->before.files);
 	s->signals = -1;
 	s->control = opt->command == COMMAND_GDB ? opt->gdb_fds[1] : -1;
 	s->under_gdb = opt->command == COMMAND_GDB;

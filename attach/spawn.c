@@ -8,6 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "attach/openfiles.h"
+
 _Noreturn static void child(char **argv, pid_t tracer, const struct spawn_before *before, int go, int failed)
 {
 	char byte;
@@ -20,6 +22,7 @@ _Noreturn static void child(char **argv, pid_t tracer, const struct spawn_before
 	sigaction(SIGPIPE, &before->pipe, NULL);
 	sigaction(SIGXFSZ, &before->xfsz, NULL);
 	sigprocmask(SIG_SETMASK, &before->mask, NULL);
+	openfiles_restore(&before->files);
 	execvp(argv[0], argv);
 	err = errno;
 	(void)!write(failed, &err, sizeof(err));

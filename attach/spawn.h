@@ -9,6 +9,7 @@
 #define MM_SPAWN_H
 
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "base/cleanup.h"
@@ -24,6 +25,7 @@ struct spawn_before {
 	sigset_t mask;
 	struct sigaction pipe;	/* of SIGPIPE */
 	struct sigaction xfsz;	/* of SIGXFSZ */
+	struct rlimit files;	/* openfiles.h */
 };
 
 /* Fork @argv[0], to be traced by @tracer. It waits. 0 or -errno. */

@@ -55,6 +55,8 @@ struct watch {
 	bool progress;			/* show a line on the terminal */
 	uint64_t start_ns, end_ns;	/* end_ns 0: no limit */
 	int target_status;		/* WATCH_TARGET_ENDED: wait status of its last thread */
+	uint64_t unfollowed;		/* times that the modules could not be looked at when they changed; */
+	int unfollowed_error;		/* the first time for this reason */
 	uint64_t children;		/* forked, cleaned, let go */
 	uint64_t due_ns;		/* something of `sampling` is due then; 0: nothing */
 	uint32_t modules_told;		/* with `sampling`: so often the linker has called, */

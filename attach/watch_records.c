@@ -45,6 +45,9 @@ bool watch_modules(struct watch *w)
 
 	if (r == 0)
 		r = planting_forget_gone(w->planting);
+	/* the target's end is told otherwise */
+	if (r < 0 && r != -ESRCH && r != -EPIPE && w->unfollowed++ == 0)
+		w->unfollowed_error = r;
 	plant_anew(w, r, "cannot follow the change of modules");
 	return r == 0;
 }
