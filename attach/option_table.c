@@ -329,4 +329,5 @@ const struct option_line option_table[] = {
 	{ "help", 'h', NULL, FOR_ALL, set_help, "print this" },
 };
 
+_Static_assert(sizeof(option_table) / sizeof(option_table[0]) <= 64, "which lines were given is a bit each of a uint64_t (options_check.h)");
 const size_t option_count = sizeof(option_table) / sizeof(option_table[0]);

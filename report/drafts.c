@@ -324,6 +324,8 @@ static void share_counts(struct drafts *ds)
 		struct draft *d = &ds->all[i];
 		const struct draft *first = &ds->all[d->first];
 
+		if (d == first)
+			continue;
 		d->allocs = first->allocs;
 		d->frees = first->frees;
 		d->taken = first->taken;
