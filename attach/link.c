@@ -237,15 +237,15 @@ bool link_any_planted(const struct link *l)
 	return false;
 }
 
-int link_forget(struct link *l, uint32_t i)
+int link_forget(struct link *l, uint32_t first, uint32_t n)
 {
-	int64_t r = link_call(l, COMMAND_FORGET, i, 1, CALL_NS);
+	int64_t r = link_call(l, COMMAND_FORGET, first, n, CALL_NS);
 
 	/* unanswered: the trap may still stand, and its number must not become another's */
 	if (r < 0)
 		return r;
-	l->used[i] = false;
-	l->planted[i] = false;
+	memset(&l->used[first], 0, n * sizeof(l->used[0]));
+	memset(&l->planted[first], 0, n * sizeof(l->planted[0]));
 	return 0;
 }
 

@@ -56,8 +56,8 @@ bool link_lead(struct link *l, const struct record_hit *hit, uint32_t site);
 /* Is any trap planted now? */
 bool link_any_planted(const struct link *l);
 
-/* The memory of site @i is unmapped: it is not touched again, its number is free. 0 or -errno. */
-must_check int link_forget(struct link *l, uint32_t i);
+/* The memory of the @n sites from @first on is unmapped: they are not touched again, their numbers are free. 0 or -errno. */
+must_check int link_forget(struct link *l, uint32_t first, uint32_t n);
 
 /* The target exec'ed: all sites are gone, the keeper knows. */
 void link_forget_all(struct link *l);

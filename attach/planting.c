@@ -335,18 +335,25 @@ static void drop_waiting(struct planting *p, uint32_t i)
 	p->nwaiting = n;
 }
 
+static bool is_gone(const struct planting *p, uint32_t i)
+{
+	return i < p->link->nsites && p->link->used[i] && p->sites[i].module->gone;
+}
+
+/* Those whose numbers follow each other are one command to the keeper. */
 int planting_forget_gone(struct planting *p)
 {
-	for (uint32_t i = 0; i < p->link->nsites; i++) {
-		int r;
+	for (uint32_t first = 0, n; first < p->link->nsites; first += n + 1) {
+		int r = 0;
 
-		if (!p->link->used[i] || !p->sites[i].module->gone)
-			continue;
-		log_debug(TRAP, "site %u: %s is unmapped", i, p->sites[i].module->name);
-		if (p->own.gone)
-			p->own.gone(p->own.ctx, i);
-		drop_waiting(p, i);
-		r = link_forget(p->link, i);
+		for (n = 0; is_gone(p, first + n); n++) {
+			log_debug(TRAP, "site %u: %s is unmapped", first + n, p->sites[first + n].module->name);
+			if (p->own.gone)
+				p->own.gone(p->own.ctx, first + n);
+			drop_waiting(p, first + n);
+		}
+		if (n)
+			r = link_forget(p->link, first, n);
 		if (r < 0)
 			return r;
 	}

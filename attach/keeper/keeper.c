@@ -102,10 +102,9 @@ static int64_t forget(struct keeper *k, uint32_t first, uint32_t n)
 {
 	if (first > SHARED_SITES || n > SHARED_SITES - first)
 		return -EINVAL;
-	for (uint32_t i = first; i < first + n; i++) {
+	for (uint32_t i = first; i < first + n; i++)
 		metering_forget(k, i);
-		trap_forget(&k->traps, k->mem, i);
-	}
+	trap_forget(&k->traps, k->mem, first, n);
 	return 0;
 }
 

@@ -249,10 +249,9 @@ static int64_t forget(struct relay *r, uint32_t first, uint32_t n)
 	uint32_t *sites = (uint32_t *)(h + 1);
 
 	*h = (struct wire_head){ .kind = WIRE_FORGET, .seq = r->asked_seq, .value = n };
-	for (uint32_t i = 0; i < n; i++) {
+	for (uint32_t i = 0; i < n; i++)
 		sites[i] = first + i;
-		trap_disown(&r->k->traps, first + i);
-	}
+	trap_disown(&r->k->traps, first, n);
 	tell(r, message, sizeof(*h) + n * sizeof(*sites));
 	return PENDING;
 }

@@ -189,11 +189,18 @@ int trap_adopt(struct traps *ts, uint32_t i, const struct site *site)
 	return r;
 }
 
-void trap_disown(struct traps *ts, uint32_t i)
+/* The end of those from @first on: numbers out of range are none. */
+static uint32_t end_of(uint32_t first, uint32_t n)
 {
-	if (i >= SHARED_SITES)
-		return;
-	ts->all[i].state = TRAP_NONE;
+	return first >= SHARED_SITES ? first : n > SHARED_SITES - first ? SHARED_SITES : first + n;
+}
+
+void trap_disown(struct traps *ts, uint32_t first, uint32_t n)
+{
+	uint32_t end = end_of(first, n);
+
+	for (uint32_t i = first; i < end; i++)
+		ts->all[i].state = TRAP_NONE;
 	rehash(ts);
 }
 
@@ -416,13 +423,16 @@ static void forget(struct trap *t)
 													TRAP_NONE;
 }
 
-void trap_forget(struct traps *ts, int mem, uint32_t i)
+void trap_forget(struct traps *ts, int mem, uint32_t first, uint32_t n)
 {
-	if (i >= SHARED_SITES)
-		return;
-	/* should the caller be wrong, an int3 that nobody knows must not stay; what cannot be read is unmapped */
-	(void)!trap_lift(ts, mem, i);
-	forget(&ts->all[i]);
+	uint32_t end = end_of(first, n);
+
+	for (uint32_t i = first; i < end; i++) {
+		/* should the caller be wrong, an int3 that nobody knows must not stay; what cannot be read is unmapped */
+		(void)!trap_lift(ts, mem, i);
+		forget(&ts->all[i]);
+	}
+	/* once for all: it is a walk over every trap, and a module has thousands of them */
 	rehash(ts);
 }
 

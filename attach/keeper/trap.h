@@ -74,11 +74,11 @@ const struct site *trap_only_code_at(const struct traps *ts, taddr addr);
 must_check int trap_plant(struct traps *ts, int mem, uint32_t i, const struct site *site);
 
 /*
- * Somebody else, a debugger or a keeper that was killed, has planted @site as number @i, or has taken it away: only the table changes. 0 or as
- * trap_plant.
+ * Somebody else, a debugger or a keeper that was killed, has planted @site as number @i, or has taken the @n from number @first on away: only the table
+ * changes. 0 or as trap_plant.
  */
 must_check int trap_adopt(struct traps *ts, uint32_t i, const struct site *site);
-void trap_disown(struct traps *ts, uint32_t i);
+void trap_disown(struct traps *ts, uint32_t first, uint32_t n);
 
 /* Put the byte back (twice is fine). 0, also where it is no longer ours; -errno if our int3 is there and cannot be written. */
 must_check int trap_lift(struct traps *ts, int mem, uint32_t i);
@@ -126,8 +126,8 @@ void trap_restore_scratch(struct traps *ts, int mem);
 /* Take every trap, those that are gone too, and what displaced steps left, out of another process's copy of the memory. 0 or -errno. */
 must_check int trap_clean_copy(const struct traps *ts, int mem);
 
-/* The memory of trap @i is unmapped (if it is not, the trap is lifted): it is only looked for in copies from now on. */
-void trap_forget(struct traps *ts, int mem, uint32_t i);
+/* The memory of the @n traps from number @first on is unmapped (where it is not, the trap is lifted): they are only looked for in copies from now on. */
+void trap_forget(struct traps *ts, int mem, uint32_t first, uint32_t n);
 /* The same for all, lifted already, when the whole memory goes. */
 void trap_forget_all(struct traps *ts);
 

@@ -126,7 +126,7 @@ static void a_copy_at_what_is_refused_by_now(void **state)
 	await_stop(t->tid);
 	t->guest = t->unclean = true;
 	keeper->others = 1;
-	trap_forget(&keeper->traps, keeper->mem, 0);
+	trap_forget(&keeper->traps, keeper->mem, 0, 1);
 	other.bytes[1] ^= 1;
 	assert_int_equal(trap_plant(&keeper->traps, keeper->mem, 1, &other), -EILSEQ);
 	assert_left(EXITED(42));

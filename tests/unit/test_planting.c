@@ -22,14 +22,13 @@ static uint32_t forgotten;	/* commands that forgot something */
 
 static int64_t carry_out(struct shared *sh)
 {
-	if (sh->op == COMMAND_FORGET)
+	if (sh->op == COMMAND_FORGET) {
 		forgotten++;
-	for (uint32_t i = sh->arg; i < sh->arg + sh->arg2; i++) {
-		if (sh->op == COMMAND_PLANT)
-			sh->plant_result[i] = trap_plant(&traps, mem, i, &sh->sites[i]);
-		else
-			trap_forget(&traps, mem, i);
+		trap_forget(&traps, mem, sh->arg, sh->arg2);
+		return 0;
 	}
+	for (uint32_t i = sh->arg; i < sh->arg + sh->arg2; i++)
+		sh->plant_result[i] = trap_plant(&traps, mem, i, &sh->sites[i]);
 	return 0;
 }
 
@@ -130,11 +129,37 @@ static void gone_and_nothing_came(void **state)
 	assert_only_traps_at((uint32_t[]){ 200 }, 1);
 }
 
+/* Numbers in a row are one command: each has the keeper enter all traps anew. */
+static void gone_together(void **state)
+{
+	uint32_t last;
+
+	(void)state;
+	for (uint32_t i = 0; i < 40; i++)
+		add(&gone, 100 + 20 * i);
+	last = add(&stays, 1000);
+	for (uint32_t i = 0; i < 40; i++)
+		add(&gone, 1100 + 20 * i);
+	assert_int_equal(planting_plant(&planting), 0);
+	gone.gone = true;
+	assert_int_equal(planting_forget_gone(&planting), 0);
+	assert_int_equal(forgotten, 2);
+	for (uint32_t i = 0; i < l.nsites; i++) {
+		assert_int_equal(l.used[i], i == last);
+		assert_int_equal(l.planted[i], i == last);
+	}
+	/* they were lifted, for the page is still there; and what stays is found */
+	assert_only_traps_at((uint32_t[]){ 1000 }, 1);
+	assert_int_equal(trap_find(&traps, at(1000)), last);
+	assert_int_equal(trap_find(&traps, at(100)), NO_TRAP);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(gone_while_it_waited, setup, teardown),
 		cmocka_unit_test_setup_teardown(gone_and_nothing_came, setup, teardown),
+		cmocka_unit_test_setup_teardown(gone_together, setup, teardown),
 	};
 
 	return cmocka_run_group_tests_name("planting", tests, open_page, close_page);

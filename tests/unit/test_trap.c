@@ -137,7 +137,7 @@ static void gone_and_its_number_another(void **state)
 	(void)state;
 	for (uint32_t offset = 100; offset < 1000; offset += 100) {
 		assert_int_equal(plant(0, offset, 16), 0);
-		trap_forget(&traps, mem, 0);
+		trap_forget(&traps, mem, 0, 1);
 	}
 	assert_int_equal(plant(0, 1000, 16), 0);
 	for (uint32_t offset = 100; offset < 1000; offset += 100)
@@ -641,13 +641,13 @@ static void forgotten(void **state)
 	assert_int_equal(plant(0, 100, 16), 0);
 	assert_int_equal(plant(1, 200, 16), 0);
 	assert_int_equal(munmap(page, PAGE), 0);
-	trap_forget(&traps, mem, 0);
+	trap_forget(&traps, mem, 0, 1);
 	assert_int_equal(trap_find(&traps, at(100)), NO_TRAP);
 	assert_int_equal(trap_find(&traps, at(200)), 1);
-	trap_forget(&traps, mem, 0);
-	trap_forget(&traps, mem, SHARED_SITES); /* out of range: nothing */
-	trap_forget(&traps, mem, UINT32_MAX);
-	trap_forget(&traps, mem, 1);
+	trap_forget(&traps, mem, 0, 1);
+	trap_forget(&traps, mem, SHARED_SITES, 1); /* out of range: nothing */
+	trap_forget(&traps, mem, UINT32_MAX, 1);
+	trap_forget(&traps, mem, 1, 1);
 	/* mapped again: numbers and addresses are free */
 	map_page(file);
 	assert_int_equal(plant(0, 200, 16), 0);
@@ -665,7 +665,7 @@ static void forgotten_but_there(void **state)
 	(void)state;
 	assert_int_equal(plant(0, 100, 16), 0);
 	assert_false(trap_was_at(&traps, mem, at(100)));
-	trap_forget(&traps, mem, 0);
+	trap_forget(&traps, mem, 0, 1);
 	assert_page(file, NULL, 0);
 	assert_true(trap_was_at(&traps, mem, at(100)));
 	assert_false(trap_was_at(&traps, mem, at(101)));
@@ -685,7 +685,7 @@ static void a_refused_number_is_free_once_forgotten(void **state)
 	s.bytes[3] ^= 1;
 	assert_int_equal(trap_plant(&traps, mem, 0, &s), -EILSEQ);
 	assert_int_equal(plant(0, 100, 16), -EEXIST);
-	trap_forget(&traps, mem, 0);
+	trap_forget(&traps, mem, 0, 1);
 	assert_int_equal(plant(0, 100, 16), 0);
 	assert_int_equal(trap_lift_all(&traps, mem), 0);
 	assert_page(file, NULL, 0);
@@ -728,7 +728,7 @@ static void found_by_address(void **state)
 
 		s.addr = (taddr)(uintptr_t)area + offset_of[i];
 		assert_int_equal(trap_lift(&traps, mem, i), 0);
-		trap_forget(&traps, mem, i);
+		trap_forget(&traps, mem, i, 1);
 		assert_int_equal(trap_find(&traps, s.addr), NO_TRAP);
 		offset_of[i] = 16 * i + random() % 16;
 		s.addr = (taddr)(uintptr_t)area + offset_of[i];

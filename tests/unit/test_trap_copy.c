@@ -114,7 +114,7 @@ static void a_copy_made_before_their_numbers_were_others(void **state)
 	child = fork_copy(&go);
 	for (uint32_t turn = 1; turn < 4; turn++)
 		for (uint32_t i = 0; i < 8; i++) {
-			trap_forget(&traps, mem, i);
+			trap_forget(&traps, mem, i, 1);
 			assert_int_equal(plant(i, 1000 * turn + 20 * i, 16), 0);
 		}
 	assert_int_equal(clean(child), 0);
@@ -132,7 +132,7 @@ static void a_copy_where_little_is_mapped(void **state)
 	for (uint32_t i = 0; i < 8; i++)
 		assert_int_equal(plant(i, 100 + 20 * i, 16), 0);
 	for (uint32_t i = 0; i < 8; i++) {
-		trap_forget(&traps, mem, i);
+		trap_forget(&traps, mem, i, 1);
 		assert_int_equal(plant(i, 1000 + 20 * i, 16), 0);
 	}
 	/* what they look like in a copy, on the page that is left; on the other nothing is to be read */
@@ -163,7 +163,7 @@ static void a_copy_with_a_step_of_one_that_is_gone(void **state)
 	child = fork_copy(&go);
 	assert_int_equal(trap_lift_all(&traps, mem), 0);
 	map_page(file); /* unmapped, and other code there */
-	trap_forget(&traps, mem, 0);
+	trap_forget(&traps, mem, 0, 1);
 	assert_int_equal(plant(0, 2000, 16), 0);
 	/* an int3 of the copy's may be ours at the one as at the other */
 	assert_true(trap_was_ever_at(&traps, at(300)) && trap_was_ever_at(&traps, at(2000)));
@@ -182,16 +182,16 @@ static void what_a_copy_has_there(void **state)
 	assert_int_equal(plant(0, 300, 16), 0);
 	assert_ptr_equal(trap_only_code_at(&traps, at(300)), &traps.all[0].site);
 	/* unloaded, and loaded again */
-	trap_forget(&traps, mem, 0);
+	trap_forget(&traps, mem, 0, 1);
 	assert_non_null(trap_only_code_at(&traps, at(300)));
 	assert_int_equal(plant(1, 300, 16), 0);
 	assert_non_null(trap_only_code_at(&traps, at(300)));
 	/* another one in its place: refused, it was never written; planted, it was */
-	trap_forget(&traps, mem, 1);
+	trap_forget(&traps, mem, 1, 1);
 	s.bytes[1] ^= 1;
 	assert_int_equal(trap_plant(&traps, mem, 2, &s), -EILSEQ);
 	assert_ptr_equal(trap_only_code_at(&traps, at(300)), &traps.all[0].site);
-	trap_forget(&traps, mem, 2);
+	trap_forget(&traps, mem, 2, 1);
 	assert_int_equal(pwrite(mem, &s.bytes[1], 1, (off_t)at(301)), 1);
 	assert_int_equal(trap_plant(&traps, mem, 3, &s), 0);
 	assert_null(trap_only_code_at(&traps, at(300)));
