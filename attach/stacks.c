@@ -75,10 +75,17 @@ static int define_module(struct stacks *s, uint32_t number)
 
 /* --- frames --- */
 
-/* A pc has 47 bits and UNWIND_EXACT; the module goes in between. */
+/* A pc has 47 bits and UNWIND_EXACT; the module goes in between. Of a number, 16 bits: is_place says whether it is that one. */
 static uint64_t place_key(taddr pc, uint32_t module)
 {
 	return pc ^ (uint64_t)(uint16_t)(module + 1) << 47;
+}
+
+static bool is_place(const struct stacks *s, uint32_t frame, uint32_t module)
+{
+	uint32_t has = s->defs->frames[frame].module;
+
+	return module == NO_MODULE ? has == DEFS_NONE : has != DEFS_NONE && has == defs_module(s->defs, module);
 }
 
 static int define_frame(struct stacks *s, taddr pc, uint32_t module)
@@ -102,6 +109,9 @@ static int frame_at(struct stacks *s, taddr pc, uint32_t *frame)
 	uint32_t module = module_of(s, pc), fresh = s->defs->nframes;
 	const uint32_t *known = addrmap_get(&s->by_place, place_key(pc, module));
 
+	/* a frame of the module that had these 16 bits before is needed no more */
+	if (known && !is_place(s, *known, module))
+		known = NULL;
 	*frame = known ? *known : fresh;
 	if (!known && (define_frame(s, pc, module) < 0 || addrmap_put(&s->by_place, place_key(pc, module), &fresh) < 0))
 		return -ENOMEM;
