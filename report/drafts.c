@@ -324,6 +324,9 @@ static void share_counts(struct drafts *ds)
 		struct draft *d = &ds->all[i];
 		const struct draft *first = &ds->all[d->first];
 
+		d->own_bytes = first->held_bytes;
+		d->own_allocs = first->allocs;
+		d->own_frees = first->frees;
 		if (d == first)
 			continue;
 		d->allocs = first->allocs;
@@ -331,9 +334,6 @@ static void share_counts(struct drafts *ds)
 		d->taken = first->taken;
 		d->sampled = first->sampled;
 		d->held_bytes = first->held_bytes;
-		d->own_bytes = first->held_bytes;
-		d->own_allocs = first->allocs;
-		d->own_frees = first->frees;
 		memcpy(d->points, first->points, sizeof(d->points));
 	}
 }
