@@ -342,7 +342,7 @@ static void doubt(struct judging *j, const char *fmt, size_t n)
 
 static int add_doubts(struct judging *j, const struct reach_input *in)
 {
-	j->ndoubts = reach_doubts(in, &j->doubts);
+	j->ndoubts = reach_doubts(in, &j->reach, &j->doubts);
 	if (j->stale)
 		doubt(j, "of the blocks that are listed are not in the allocator's books: their release was not seen, and they have no verdict",
 		      j->stale);
@@ -353,7 +353,7 @@ static int add_doubts(struct judging *j, const struct reach_input *in)
 
 int judging_run(struct judging *j, const struct snapshot *s, const struct ledger *l, bool exact)
 {
-	struct reach_input in = { .snapshot = s, .heuristics = REACH_ALL };
+	struct reach_input in = { .snapshot = s, .heuristics = REACH_ALL | REACH_HEADER };
 	int r;
 
 	*j = (struct judging){ .doubts = STRBUF_INIT };

@@ -84,7 +84,7 @@ static int choose_blocks(struct scan *sc)
 static int add_doubts(struct scan *sc, const struct reach_input *in)
 {
 	cleanup_strbuf struct strbuf doubts = STRBUF_INIT;
-	size_t n = reach_doubts(in, &doubts);
+	size_t n = reach_doubts(in, &sc->reach, &doubts);
 	const char *at = strbuf_str(&doubts);
 
 	if (strbuf_error(&doubts))

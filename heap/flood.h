@@ -18,6 +18,7 @@
 
 #include "base/cleanup.h"
 #include "heap/blockindex.h"
+#include "heap/headers.h"
 #include "heap/roots.h"
 #include "heap/snapshot.h"
 
@@ -36,6 +37,8 @@ struct flood {
 	const struct snapshot *s;
 	const struct block_index *ix;
 	unsigned heuristics;
+	uint32_t headers;		/* distances behind a block's beginning that mean it, too (headers.h) */
+	struct headers behind;		/* of the possibly lost ones */
 	bool exact;			/* sizes: heuristics.h */
 	uint8_t *state;			/* enum flood_state, for each block; zeros to begin with */
 	uint32_t *leader;		/* of the lost ones: by flood_lost */

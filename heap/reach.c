@@ -65,11 +65,43 @@ static int run_init(struct run *r)
 	return r->state && r->leader ? 0 : -ENOMEM;
 }
 
+/* How many the flood has found to be pointed at, but not as a whole. */
+static uint64_t count_possible(const struct run *r)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < r->ground.nodes.n; i++)
+		n += (r->state[i] & FLOOD_NOT_LOST) && !(r->state[i] & FLOOD_REACHED);
+	return n;
+}
+
+/* Again from the beginning with each distance that is recognised, as what these pointers reach may show another. */
+static int flood_with_headers(struct run *r, struct flood *f)
+{
+	struct reach *out = r->out;
+	int err = flood_run(f, &r->ground.roots, r->in->threads);
+
+	while (!err && r->in->heuristics & REACH_HEADER && out->nheaders < REACH_HEADERS) {
+		const uint32_t distance = headers_recognise(&f->behind, r->ground.nodes.n);
+		const uint64_t possible = distance ? count_possible(r) : 0;
+
+		if (!distance)
+			break;
+		f->headers |= 1u << (distance / 8 - 1);
+		f->behind = (struct headers){ .elsewhere = 0 };
+		memset(r->state, 0, r->ground.nodes.n * sizeof(*r->state));
+		roots_rewind(&r->ground.roots);
+		err = flood_run(f, &r->ground.roots, r->in->threads);
+		out->headers[out->nheaders++] = (struct reach_header){ distance, possible - count_possible(r) };
+	}
+	return err;
+}
+
 static int flood(struct run *r)
 {
-	struct flood f = { .s = r->in->snapshot, .ix = &r->ground.ix, .heuristics = r->in->heuristics, .exact = r->in->exact, .state = r->state,
+	struct flood f = { .s = r->in->snapshot, .ix = &r->ground.ix, .heuristics = r->in->heuristics & REACH_ALL, .exact = r->in->exact, .state = r->state,
 			   .leader = r->leader };
-	int err = flood_run(&f, &r->ground.roots, r->in->threads);
+	int err = flood_with_headers(r, &f);
 
 	if (!err)
 		err = flood_lost(&f);

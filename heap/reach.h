@@ -34,7 +34,8 @@ enum reach_heuristic {
 	REACH_LENGTH64 = 1 << 1,
 	REACH_NEWARRAY = 1 << 2,
 	REACH_MULTIPLE = 1 << 3,
-	REACH_ALL = 15,
+	REACH_ALL = 15,			/* valgrind's */
+	REACH_HEADER = 1 << 4,		/* ours: where most blocks have a header (heap/headers.h) */
 };
 
 struct reach_input {
@@ -49,6 +50,8 @@ struct reach_input {
 	unsigned threads;		/* of ours, to flood with; 0: half as many as there are processors, at most 4 */
 };
 
+#define REACH_HEADERS 2	/* at most: a program may use two libraries that do that */
+
 struct reach {
 	uint8_t *verdict;		/* enum verdict, for each block */
 	uint32_t *leader;		/* for each indirectly lost block: the definitely lost one by which it counts; else itself */
@@ -56,6 +59,11 @@ struct reach {
 	struct reach_sum {
 		uint64_t blocks, bytes;
 	} sums[VERDICT_COUNT];
+	struct reach_header {		/* REACH_HEADER: what was recognised */
+		uint32_t distance;
+		uint64_t blocks;	/* that are possibly lost without it */
+	} headers[REACH_HEADERS];
+	unsigned nheaders;
 	uint64_t words;			/* looked at */
 	uint64_t memory;		/* bytes that it took, most at once, besides the snapshot and the blocks */
 	double seconds;
@@ -66,7 +74,7 @@ must_check int reach_run(const struct reach_input *in, struct reach *out);
 void reach_fini(struct reach *r);
 
 /* Why verdicts may be weaker than they look: a sentence each, NUL-terminated, into @out; how many. */
-size_t reach_doubts(const struct reach_input *in, struct strbuf *out);
+size_t reach_doubts(const struct reach_input *in, const struct reach *r, struct strbuf *out);
 
 /* --- who points at an address --- */
 

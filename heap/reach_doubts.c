@@ -2,6 +2,7 @@
 /* reach_doubts: what of the target the flood could not see, or had to take for a root because nobody knew better. */
 #include "heap/reach.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "heap/shares.h"
@@ -110,7 +111,16 @@ static void doubt_stacks(const struct snapshot *s, struct strbuf *out, size_t *n
 	threadstacks_fini(&st);
 }
 
-size_t reach_doubts(const struct reach_input *in, struct strbuf *out)
+static void doubt_headers(const struct reach *r, struct strbuf *out, size_t *n)
+{
+	for (unsigned i = 0; i < r->nheaders; i++) {
+		strbuf_printf(out, "%" PRIu64 " blocks are only pointed at %" PRIu32 " bytes behind their beginning: it is taken for a header that the program puts there, "
+			      "and such a pointer for one to the block", r->headers[i].blocks, r->headers[i].distance);
+		end_sentence(out, n);
+	}
+}
+
+size_t reach_doubts(const struct reach_input *in, const struct reach *r, struct strbuf *out)
 {
 	size_t n = 0;
 
@@ -118,5 +128,6 @@ size_t reach_doubts(const struct reach_input *in, struct strbuf *out)
 	doubt_missing(in->snapshot, out, &n);
 	doubt_shared(in->snapshot, out, &n);
 	doubt_stacks(in->snapshot, out, &n);
+	doubt_headers(r, out, &n);
 	return n;
 }

@@ -254,6 +254,13 @@ bool roots_next(struct roots *r, struct root *out)
 	return next_in_extra(r, out);
 }
 
+void roots_rewind(struct roots *r)
+{
+	r->piece = r->cut = r->node = r->in_extra = 0;
+	r->at = 0;
+	r->extras = false;
+}
+
 static bool in_ranges(const struct snapshot_range *all, size_t n, taddr at)
 {
 	const size_t i = UPTO(all, n, hi, at);

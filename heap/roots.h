@@ -49,6 +49,9 @@ void roots_fini(struct roots *r);
 /* The next stretch; false: there are no more. Not for several threads at once. */
 bool roots_next(struct roots *r, struct root *out);
 
+/* Begin with the first again. */
+void roots_rewind(struct roots *r);
+
 /* Is the word at @at, which is in a piece and no block's, a root? @own as in struct root. */
 bool roots_hold(const struct roots *r, taddr at, bool *own);
 

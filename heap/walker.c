@@ -26,6 +26,7 @@ int walker_init(struct walker *w, struct flood *f)
 void walker_fini(struct walker *w)
 {
 	w->f->words += w->words;
+	headers_add(&w->f->behind, &w->behind);
 	free(w->stack);
 }
 
@@ -57,18 +58,24 @@ static void mark_strong(struct walker *w, const struct walk_resolved *r, uint8_t
 	if (!whole) {
 		if (!block_holds(b, r->v))
 			return;
-		whole = r->v == b->addr || (w->f->heuristics && heuristic_holds(w->s, b, r->v, w->f->heuristics, w->f->exact));
+		whole = r->v == b->addr || headers_has(w->f->headers, r->v - b->addr) ||
+			(w->f->heuristics && heuristic_holds(w->s, b, r->v, w->f->heuristics, w->f->exact));
 	}
-	if (!whole)
-		set(w, r->block, FLOOD_HINTED);
-	else if (set(w, r->block, FLOOD_REACHED))
+	if (!whole && set(w, r->block, FLOOD_HINTED))
+		headers_count(&w->behind, r->v - b->addr);
+	else if (whole && set(w, r->block, FLOOD_REACHED))
 		walker_push(w, r->block);
 }
 
 static void mark_any(struct walker *w, const struct walk_resolved *r, uint8_t state)
 {
-	if (!(state & FLOOD_NOT_LOST) && (r->start || block_holds(&w->blocks[r->block], r->v)) && set(w, r->block, FLOOD_POSSIBLE))
-		walker_push(w, r->block);
+	const struct block *b = &w->blocks[r->block];
+
+	if ((state & FLOOD_NOT_LOST) || !(r->start || block_holds(b, r->v)) || !set(w, r->block, FLOOD_POSSIBLE))
+		return;
+	if (!r->start)
+		headers_count(&w->behind, r->v - b->addr);
+	walker_push(w, r->block);
 }
 
 /* A leader that is pointed to is none any more; all that it points to has been seen. */

@@ -23,6 +23,7 @@
 #include "base/cleanup.h"
 #include "heap/blockindex.h"
 #include "heap/flood.h"
+#include "heap/headers.h"
 
 #define WALKER_QUEUE 32u		/* steps that wait for their line: more than the processor can have under way */
 #define WALKER_STACK (1u << 16)
@@ -63,6 +64,7 @@ struct walker {
 	size_t depth;
 	int64_t pending;		/* marked, less taken, by this one: only the sum over all walkers means something */
 	uint64_t words;
+	struct headers behind;		/* of blocks that are pointed at behind their beginning */
 	struct walk_probed probed[WALKER_QUEUE];
 	struct walk_resolved resolved[WALKER_QUEUE];
 	uint32_t popped[WALKER_QUEUE];

@@ -87,7 +87,7 @@ static int make(struct input *f, const uint8_t *data, size_t size)
 	f->area = (struct census_area){ places[1], places[1] + PLACE, 0 };
 	f->census = (struct census){ .known = true, .blocks = f->census_blocks, .areas = &f->area, .nareas = 1 };
 	f->in = (struct reach_input){ .snapshot = &f->s, .census = &f->census, .blocks = f->blocks, .quiet = &f->quiet, .nquiet = 1,
-				      .heuristics = REACH_ALL };
+				      .heuristics = REACH_ALL | REACH_HEADER };
 	for (size_t i = 0; i + 4 <= size; i += 4)
 		step(f, data + i);
 	return snapshot_seal(&f->s);
@@ -137,7 +137,7 @@ static void ask(const struct reach_input *in)
 		promised(n <= 8 && n <= total);
 		free(p);
 	}
-	reach_doubts(in, &doubts);
+	reach_doubts(in, &(struct reach){ .nheaders = 0 }, &doubts);
 	strbuf_fini(&doubts);
 }
 

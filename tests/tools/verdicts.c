@@ -57,7 +57,7 @@ static void from_process(pid_t pid, int argc, char **argv, struct snapshot *s, s
 static void say(const struct reach_input *in, const struct reach *r, double census, const struct pause_had *had)
 {
 	struct strbuf doubts = STRBUF_INIT;
-	const size_t n = reach_doubts(in, &doubts);
+	const size_t n = reach_doubts(in, r, &doubts);
 	const char *doubt = strbuf_str(&doubts);
 
 	printf("{\"blocks\": [");

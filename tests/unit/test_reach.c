@@ -384,21 +384,26 @@ static void test_who_points(void **state)
 
 /* --- what is in doubt --- */
 
-/* The sentences that are said of @h: how many, and whether one has @part. */
-static size_t doubts(struct heap *h, const char *part, bool *said)
+/* The sentences of @h as @r judged it: how many, and whether one has @part. */
+static size_t doubts_of(struct heap *h, const struct reach *r, const char *part, bool *said)
 {
 	struct strbuf text = STRBUF_INIT;
 	size_t n, at = 0;
 
 	if (!h->m.s.sealed)
 		example_seal(&h->m);
-	n = reach_doubts(&h->in, &text);
+	n = reach_doubts(&h->in, r, &text);
 	*said = false;
 	for (size_t i = 0; i < n; i++, at += strlen(text.s + at) + 1)
 		*said |= strstr(text.s + at, part) != NULL;
 	assert_int_equal(at, text.len);
 	strbuf_fini(&text);
 	return n;
+}
+
+static size_t doubts(struct heap *h, const char *part, bool *said)
+{
+	return doubts_of(h, &(struct reach){ .nheaders = 0 }, part, said);
 }
 
 static void test_doubts(void **state)
@@ -672,6 +677,92 @@ static void judge_any(struct heap *h, size_t n, unsigned threads)
 	heap_free(h);
 }
 
+/* --- headers --- */
+
+/* A chain of @n blocks whose pointers are @behind their beginnings, and one that nothing points to. */
+static struct heap *chain_behind(size_t n, unsigned behind)
+{
+	struct heap *h = heap_for(n + 1, (n + 2) * 128);
+
+	for (size_t i = 0; i < n; i++)
+		add(h, 64);
+	h->data[0] = addr(h, 0) + behind;
+	for (size_t i = 0; i + 1 < n; i++)
+		*word_of(h, i, 4) = addr(h, i + 1) + behind;
+	add(h, 64);
+	h->in.heuristics = REACH_ALL | REACH_HEADER;
+	return h;
+}
+
+/* Most blocks are only pointed at 16 bytes behind their beginning: so much is the program's own header. What nothing points to is lost all the same. */
+static void test_headers_are_recognised(void **state)
+{
+	struct heap *h = chain_behind(300, 16);
+	bool said;
+
+	(void)state;
+	run(h);
+	expect(h, 0, VERDICT_REACHABLE);
+	expect(h, 299, VERDICT_REACHABLE);
+	expect(h, 300, VERDICT_DEFINITE);
+	assert_int_equal(h->r.nheaders, 1);
+	assert_int_equal(h->r.headers[0].distance, 16);
+	assert_int_equal(h->r.headers[0].blocks, 300);
+	doubts_of(h, &h->r, "300 blocks are only pointed at 16 bytes behind", &said);
+	assert_true(said);
+	h->in.heuristics = REACH_ALL;
+	run(h);
+	expect(h, 0, VERDICT_POSSIBLE);
+	expect(h, 299, VERDICT_POSSIBLE);
+	assert_int_equal(h->r.nheaders, 0);
+	heap_free(h);
+}
+
+/* Few blocks, or a small part of all, or pointers to many places: that is no header. */
+static void test_no_headers(void **state)
+{
+	struct heap *few = chain_behind(200, 16), *part = heap_for(1400, 1u << 20), *scattered = chain_behind(400, 16);
+
+	(void)state;
+	run(few);
+	expect(few, 100, VERDICT_POSSIBLE);
+	heap_free(few);
+
+	for (size_t i = 0; i < 1300; i++)
+		add(part, 64);
+	part->data[0] = addr(part, 0) + 16;
+	for (size_t i = 0; i < 1299; i++)
+		*word_of(part, i, 4) = addr(part, i + 1) + (i < 300 ? 16 : 0);
+	for (size_t i = 0; i < 1000 && i + 1 < WORDS; i++)
+		part->data[i + 1] = addr(part, 300 + i);
+	part->in.heuristics = REACH_ALL | REACH_HEADER;
+	run(part);
+	expect(part, 100, VERDICT_POSSIBLE);
+	assert_int_equal(part->r.nheaders, 0);
+	heap_free(part);
+
+	for (size_t i = 0; i + 1 < 400; i++)
+		*word_of(scattered, i, 4) = addr(scattered, i + 1) + 8 * (i % 3 + 1);
+	run(scattered);
+	expect(scattered, 300, VERDICT_POSSIBLE);
+	heap_free(scattered);
+}
+
+/* One library puts 16 bytes before, another 32: the second is seen when the first is known. */
+static void test_two_headers(void **state)
+{
+	struct heap *h = chain_behind(1000, 16);
+
+	(void)state;
+	for (size_t i = 600; i + 1 < 1000; i++)
+		*word_of(h, i, 4) = addr(h, i + 1) + 32;
+	run(h);
+	expect(h, 999, VERDICT_REACHABLE);
+	expect(h, 1000, VERDICT_DEFINITE);
+	assert_int_equal(h->r.nheaders, 2);
+	heap_free(h);
+}
+
 static void test_random_heaps(void **state)
 {
 	(void)state;
@@ -733,6 +824,9 @@ int main(void)
 		cmocka_unit_test(test_doubts),
 		cmocka_unit_test(test_doubts_of_shared_memory),
 		cmocka_unit_test(test_unseen_parts_of_shares),
+		cmocka_unit_test(test_headers_are_recognised),
+		cmocka_unit_test(test_no_headers),
+		cmocka_unit_test(test_two_headers),
 		cmocka_unit_test(test_random_heaps),
 		cmocka_unit_test(test_large_heaps),
 		cmocka_unit_test(test_large_clique),
