@@ -72,6 +72,17 @@ static void explain(struct look *out, const struct look_wish *wish, int err)
 	}
 }
 
+/* Whatever came of it: it is reported. */
+static void add_stood_still(struct look *out)
+{
+	size_t n = strlen(out->why_not);
+	char text[DURATION_TEXT];
+
+	if (out->had.had_ns)
+		snprintf(out->why_not + n, sizeof(out->why_not) - n, "; it stood still for %s",
+			 duration_format(out->had.had_ns, text, sizeof(text)));
+}
+
 void look_take(struct look *out, struct link *l, pid_t pid, const struct look_wish *wish)
 {
 	const struct pause_wish pause = {
@@ -82,8 +93,10 @@ void look_take(struct look *out, struct link *l, pid_t pid, const struct look_wi
 	*out = (struct look){ .state = LOOK_TAKEN };
 	snapshot_init(&out->snapshot);
 	r = pause_and_copy(l, pid, &pause, &out->snapshot, &out->had);
-	if (r < 0)
+	if (r < 0) {
 		explain(out, wish, r);
+		add_stood_still(out);
+	}
 }
 
 void look_fini(struct look *look)

@@ -255,16 +255,17 @@ static int start_workers(struct mirror_copy *c)
 /* --- all of it --- */
 
 int mirror_copy_open(struct mirror_copy *c, const struct mirror *m, struct resident *r, pid_t tid,
-		     const struct mirror_size *size, uint64_t extra)
+		     const struct mirror_size *size, uint64_t extra, uint64_t reserve)
 {
 	int err = -ENOMEM;
 
 	*c = (struct mirror_copy){ .mirror = m, .resident = r, .tid = tid, .mem = -1 };
 	pthread_mutex_init(&c->lock, NULL);
 	pthread_cond_init(&c->go, NULL);
-	c->room_bytes = (size->bytes + extra + MIRROR_ROOM_PAGE - 1) & ~(uint64_t)(MIRROR_ROOM_PAGE - 1);
-	c->piece_room = size->runs + size->runs / 4 + m->nranges + extra / READ_BYTES + 1024;
-	c->room = mirror_room_make(c->room_bytes);
+	c->ready_bytes = (size->bytes + extra + MIRROR_ROOM_PAGE - 1) & ~(uint64_t)(MIRROR_ROOM_PAGE - 1);
+	c->piece_room = size->runs + size->runs / 4 + m->nranges + (extra + reserve) / READ_BYTES + 1024;
+	c->room = mirror_room_make(c->ready_bytes, &reserve);
+	c->room_bytes = c->ready_bytes + reserve;
 	c->pieces = malloc(c->piece_room * sizeof(*c->pieces));
 	if (!c->room || !c->pieces)
 		goto fail;

@@ -8,8 +8,8 @@
  *	mirror_copy_give     pieces and holes into a snapshot, with the memory
  *
  * Copying into fresh memory runs at 0.5 GB/s, into populated memory at 3 and more, in pieces of a mebibyte. So all is made
- * ready before anybody is stopped, with some room to grow; a target that has grown beyond it is let go, and the caller
- * tries again with more.
+ * ready before anybody is stopped, with some room to grow. Behind it are addresses that are not populated: a target that has grown beyond its room
+ * stands still for longer, and need not be stopped twice.
  *
  * Memory is read only while `still` says that everybody stands: should a pause have ended without us (its limit, the keeper's death),
  * a page that is not there any more would be made by reading it.
@@ -52,7 +52,7 @@ struct mirror_copy {
 	bool (*still)(void *ctx);
 	void *ctx;
 	uint8_t *room;
-	uint64_t room_bytes;
+	uint64_t room_bytes, ready_bytes;	/* so many of them are populated */
 	struct mirror_piece *pieces;
 	size_t npieces, piece_room;
 	pthread_t workers[MIRROR_WORKERS];
@@ -73,9 +73,9 @@ must_check int mirror_measure(struct mirror *m, struct resident *r, struct mirro
 /* How many threads will copy. */
 unsigned mirror_copy_workers(void);
 
-/* Room for @size and @extra bytes more; threads. @m, @r and the rest are used until close. 0 or -errno. */
+/* Room for @size and @extra bytes more, and for @reserve that is not made ready; threads. @m, @r and the rest are used until close. 0 or -errno. */
 must_check int mirror_copy_open(struct mirror_copy *c, const struct mirror *m, struct resident *r, pid_t tid,
-				const struct mirror_size *size, uint64_t extra);
+				const struct mirror_size *size, uint64_t extra, uint64_t reserve);
 void mirror_copy_close(struct mirror_copy *c);
 
 /* Let them begin (the process stands, @m is of now), and wait for their end. 0; -ENOBUFS: it did not fit; -ETIMEDOUT: @still said no; -ESRCH; -errno. */

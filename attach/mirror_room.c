@@ -37,11 +37,11 @@ static void offer_ourselves(void)
 		(void)!write(fd, "1000", 4);
 }
 
-uint8_t *mirror_room_make(uint64_t bytes)
+/* So many addresses, from a large page's beginning on. */
+static uint8_t *map(uint64_t bytes)
 {
 	uint8_t *all = mmap(NULL, bytes + MIRROR_ROOM_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0), *p;
 
-	offer_ourselves();
 	if (all == MAP_FAILED)
 		return NULL;
 	p = (uint8_t *)(((uintptr_t)all + MIRROR_ROOM_PAGE - 1) & ~(uintptr_t)(MIRROR_ROOM_PAGE - 1));
@@ -49,12 +49,26 @@ uint8_t *mirror_room_make(uint64_t bytes)
 		munmap(all, p - all);
 	if (all + MIRROR_ROOM_PAGE > p)
 		munmap(p + bytes, all + MIRROR_ROOM_PAGE - p);
+	return p;
+}
+
+uint8_t *mirror_room_make(uint64_t bytes, uint64_t *reserve)
+{
+	uint8_t *p = map(bytes + *reserve);
+
+	offer_ourselves();
+	if (!p && *reserve) {
+		*reserve = 0;
+		p = map(bytes);
+	}
+	if (!p)
+		return NULL;
 	/* EINVAL: a kernel without */
 	(void)!madvise(p, bytes, MADV_HUGEPAGE);
 	if (madvise(p, bytes, MADV_POPULATE_WRITE) == 0)
 		return p;
 	if (errno != EINVAL) {
-		munmap(p, bytes);
+		munmap(p, bytes + *reserve);
 		return NULL;
 	}
 	for (uint64_t i = 0; i < bytes; i += PAGE)

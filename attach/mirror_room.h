@@ -13,8 +13,10 @@ uint64_t mirror_spent_ns(void);
 /*
  * @bytes, a multiple of MIRROR_ROOM_PAGE, populated by large pages where there are any; munmap. NULL: there are not so many. Should memory run out all
  * the same, we are to be the one that is killed for it, and not the target: from now on we offer ourselves.
+ * @reserve: so many bytes behind them are mapped, too, and not populated, so that what has outgrown its room meanwhile still fits, slowly; 0 then,
+ * if there are no addresses for them.
  */
-uint8_t *mirror_room_make(uint64_t bytes);
+uint8_t *mirror_room_make(uint64_t bytes, uint64_t *reserve);
 
 /* Bytes per second at which one thread will fill it, tried on our own memory. */
 double mirror_room_speed(uint8_t *room, uint64_t bytes);

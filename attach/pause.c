@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "attach/busy.h"
 #include "attach/keeper/procfs.h"
 #include "attach/mirror.h"
 #include "attach/mirror_copy.h"
@@ -22,12 +23,15 @@
 
 #define TRIES 4
 #define EXTRA_LEAST (4u << 20)
+#define RESERVE_LEAST (64u << 20)
 #define SHARED_LEAST (64u << 20)	/* so much shared memory is copied where private memory is small, */
 #define SHARED_PART 4		/* and such a part of it where it is large */
+#define LOOKS 4			/* at what runs */
+#define LOOK_EVERY_NS 700000
 #define SPEED_MOST 2e10		/* bytes a second, of any machine */
 #define SPEED_USUAL 4e9
 #define BASE_NS 300000		/* a pause of one thread and no memory */
-#define THREAD_NS 35000		/* for each thread: what it sleeps in looked up, interrupted, woken, asked for its registers, continued */
+#define THREAD_NS 45000		/* for each thread: what it sleeps in looked up, interrupted, woken, asked for its registers, continued */
 #define LIMIT_LEAST_NS 1000000000ull
 #define LIMIT_ANY_NS 10000000000ull	/* where any pause will do */
 #define SLACK_NS 2000000000ull	/* the keeper's answer may come so long after its own limit */
@@ -45,9 +49,10 @@ struct pause {
 	struct mirror_copy copy;
 	bool copy_open;
 	int mem;
+	struct busy busy;
 	uint64_t maps_ns;		/* reading the list took so long */
 	uint64_t limit_ns;
-	uint8_t *vectors;		/* room for all threads' */
+	uint8_t *vectors;		/* room for those of the threads that there were; full, it is the snapshot's, and another is made */
 	size_t nvectors, vectors_room;
 	struct snapshot *out;
 	struct pause_had *had;
@@ -112,12 +117,13 @@ static int reserve_threads(struct pause *p)
 
 static uint64_t expect(const struct pause *p, double bytes_per_s)
 {
+	/*
+	 * A second thread that copies makes up for what the trial has better: its memory was written just before, the target's is all over the place.
+	 * What runs is not the target's alone, and goes on while that stands.
+	 */
 	uint64_t work = p->size.bytes * 1e9 / bytes_per_s + p->size.scan_ns;
 
-	/* a second thread is worth about half of the first: they share the memory */
-	if (mirror_copy_workers() > 1)
-		work = work * 2 / 3;
-	return BASE_NS + p->maps_ns + work + atomic_load(&p->link->shared->threads) * (uint64_t)THREAD_NS;
+	return BASE_NS + p->maps_ns + work + busy_stop_ns(&p->busy, sysconf(_SC_NPROCESSORS_ONLN)) + atomic_load(&p->link->shared->threads) * (uint64_t)THREAD_NS;
 }
 
 static void set_limit(struct pause *p, const struct pause_wish *wish)
@@ -146,6 +152,7 @@ static int measure(struct pause *p)
 	uint64_t start, private;
 	int r = mirror_prepare(&p->mirror);
 
+	busy_look(&p->busy, p->pid);
 	start = link_clock_ns();
 	if (r == 0)
 		r = mirror_read(&p->mirror);
@@ -162,8 +169,12 @@ static int measure(struct pause *p)
 /* How long it will stand. Rather without what others share with it than not at all. */
 static void expect_and_choose(struct pause *p, const struct pause_wish *wish)
 {
-	double bytes_per_s = mirror_room_speed(p->copy.room, p->copy.room_bytes);
+	double bytes_per_s = mirror_room_speed(p->copy.room, p->copy.ready_bytes);
 
+	for (int i = 0; i < LOOKS; i++) {
+		busy_look(&p->busy, p->pid);
+		nanosleep(&(struct timespec){ 0, LOOK_EVERY_NS }, NULL);
+	}
 	p->had->expected_ns = expect(p, bytes_per_s);
 	if (wish->max_pause_ns && p->had->expected_ns > wish->max_pause_ns && p->size.shared) {
 		limit_shares(p, 0);
@@ -174,7 +185,8 @@ static void expect_and_choose(struct pause *p, const struct pause_wish *wish)
 
 static int prepare_all(struct pause *p, const struct pause_wish *wish)
 {
-	uint64_t private, extra;
+	uint64_t private, extra, reserve;
+	struct room spare;
 	int r = open_files(p);
 
 	if (r == 0)
@@ -186,11 +198,15 @@ static int prepare_all(struct pause *p, const struct pause_wish *wish)
 	p->had->expected_ns = private * 1e9 / SPEED_USUAL;
 	if (wish->max_pause_ns && private * 1e9 / SPEED_MOST > wish->max_pause_ns)
 		return -ETIME;
-	/* what it grows until it stands: an eighth, and twice as much at each try */
+	/* what it grows until it stands: a sixteenth, and twice as much at each try */
 	extra = (p->size.bytes / 16 + EXTRA_LEAST) << p->had->tries;
 	if (!room_for_copy(p->size.bytes + extra, &p->had->room))
 		return -ENOMEM;
-	r = mirror_copy_open(&p->copy, &p->mirror, &p->resident, p->tid, &p->size, extra);
+	/* what it grows beyond that; if the machine can spare it */
+	reserve = (p->size.bytes + RESERVE_LEAST) & ~(uint64_t)(MIRROR_ROOM_PAGE - 1);
+	if (!room_for_copy(p->size.bytes + extra + reserve, &spare))
+		reserve = 0;
+	r = mirror_copy_open(&p->copy, &p->mirror, &p->resident, p->tid, &p->size, extra, reserve);
 	if (r < 0)
 		return r;
 	p->copy_open = true;
@@ -271,12 +287,35 @@ static taddr sleeping_at(pid_t pid, pid_t tid)
 	return sp ? strtoull(sp, NULL, 16) : 0;
 }
 
+/* More threads than there was room for: no reason to stop them all once more. */
+static int make_room_for_vectors(struct pause *p)
+{
+	const size_t room = PAUSE_BATCH * PAUSE_VECTORS;
+	uint8_t *more;
+	int r;
+
+	if (p->vectors_room - p->nvectors >= PAUSE_VECTORS)
+		return 0;
+	more = malloc(room);
+	r = more ? snapshot_own(p->out, p->vectors, 0) : -ENOMEM;
+	if (r < 0) {
+		free(more);
+		return r;
+	}
+	p->vectors = more;
+	p->vectors_room = room;
+	p->nvectors = 0;
+	return 0;
+}
+
 static int add_thread(struct pause *p, const struct paused_thread *from)
 {
 	struct snapshot_thread t = { .tid = from->tid, .known = from->flags & PAUSED_KNOWN };
 
-	if (p->out->nthreads == p->out->thread_room)
-		return -ENOBUFS;
+	int r = make_room_for_vectors(p);
+
+	if (r < 0)
+		return r;
 	t.running = !(from->flags & (PAUSED_KNOWN | PAUSED_ASLEEP));
 	if (t.known) {
 		t.regs = from->regs;
@@ -292,7 +331,6 @@ static int add_thread(struct pause *p, const struct paused_thread *from)
 		p->nvectors += (from->nvectors + 63) & ~63u;
 	}
 	p->had->threads++;
-	/* there is room */
 	return snapshot_add_thread(p->out, &t);
 }
 
@@ -351,9 +389,18 @@ static int gone(const struct link *l, int64_t r)
 	return r == -EPIPE && atomic_load(&l->shared->left) == LEFT_ENDED ? -ESRCH : r;
 }
 
+/* Since @before, when the last one began: 0 if none has begun. */
+static uint64_t stood_still(const struct shared *sh, uint64_t before)
+{
+	uint64_t began = atomic_load(&sh->pause_began_ns), ended = atomic_load(&sh->pause_ended_ns);
+
+	return began != before && ended > began ? ended - began : 0;
+}
+
 static int stop_and_copy(struct pause *p)
 {
 	struct shared *sh = p->link->shared;
+	const uint64_t before = atomic_load(&sh->pause_began_ns);
 	int64_t r = link_call(p->link, COMMAND_STOP_ALL, p->limit_ns, 0, p->limit_ns + SLACK_NS), resumed;
 
 	if (r >= 0) {
@@ -367,7 +414,7 @@ static int stop_and_copy(struct pause *p)
 		/* not answered, perhaps, and obeyed later */
 		(void)!let_go(p->link);
 	}
-	p->had->had_ns = atomic_load(&sh->pause_ended_ns) - atomic_load(&sh->pause_began_ns);
+	p->had->had_ns += stood_still(sh, before);
 	return gone(p->link, r);
 }
 
@@ -432,8 +479,9 @@ int pause_and_copy(struct link *l, pid_t pid, const struct pause_wish *wish, str
 	snapshot_init(out);
 	if (l->shared->gdb >= 0)
 		return -EOPNOTSUPP;
+	/* where the time is limited, it is one stop or none */
 	do
 		r = try(l, pid, wish, out, had);
-	while (r == -ENOBUFS && had->tries < TRIES);
+	while (r == -ENOBUFS && had->tries < TRIES && !wish->max_pause_ns);
 	return r == -ENOBUFS ? -EAGAIN : r;
 }

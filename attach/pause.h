@@ -32,12 +32,12 @@ struct pause_wish {
 };
 
 struct pause_had {
-	uint64_t expected_ns, had_ns;	/* from the first thread that stood to the last that was let go */
+	uint64_t expected_ns, had_ns;	/* from the first thread that stood to the last that was let go; of all tries */
 	uint64_t at_ns;			/* all stood then; CLOCK_MONOTONIC */
 	uint64_t ring_head;		/* ring.head then: records before it are of before the stop, all of them, and no others */
 	uint64_t bytes;			/* copied in it */
 	uint32_t threads, not_stopped;	/* not_stopped: asleep in the kernel where nothing interrupts, or where it would be seen */
-	uint32_t tries;			/* a second one where the mappings grew between preparing and stopping */
+	uint32_t tries;			/* a second one where it grew much between preparing and stopping; only where any pause will do */
 	struct room room;		/* of the last try; of -ENOMEM, less may be available than is needed */
 };
 

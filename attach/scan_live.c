@@ -64,6 +64,15 @@ static void say_not_copied(const struct session *s, int err, const struct pause_
 	}
 }
 
+/* Whatever came of it: it is reported. */
+static void say_stood_still(const struct session *s, const struct pause_had *had)
+{
+	char text[DURATION_TEXT];
+
+	if (had->had_ns)
+		log_hint("%d (%s) stood still for %s", s->target.pid, s->target.comm, duration_format(had->had_ns, text, sizeof(text)));
+}
+
 /* --- one pause --- */
 
 static int copy(struct scan *sc, struct session *s, struct pause_had *had)
@@ -71,8 +80,10 @@ static int copy(struct scan *sc, struct session *s, struct pause_had *had)
 	const struct pause_wish wish = { .max_pause_ns = max_pause(sc->opt) };
 	int r = pause_and_copy(&s->link, s->target.pid, &wish, &sc->snapshot, had);
 
-	if (r < 0)
+	if (r < 0) {
 		say_not_copied(s, r, had);
+		say_stood_still(s, had);
+	}
 	return r;
 }
 
@@ -192,6 +203,14 @@ static int64_t now_ns(void)
 	return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 }
 
+/* Another pause like the last one would be within --max-pause with all before it. */
+static bool may_pause_again(const struct scan *sc, const struct pause_had *had)
+{
+	const double longer = (double)(had->had_ns > had->expected_ns ? had->had_ns : had->expected_ns);
+
+	return sc->report.summary.run.stopped_seconds + longer / 1e9 <= (double)max_pause(sc->opt) / 1e9;
+}
+
 int scan_live(struct scan *sc, int argc, char **argv)
 {
 	int r;
@@ -205,7 +224,7 @@ int scan_live(struct scan *sc, int argc, char **argv)
 			return r;
 		note_pause(sc, &had, pauses);
 		r = count(sc);
-		if (r < 0 || !sc->census.known || census_adds_up(&sc->census) || pauses == SCAN_PAUSES)
+		if (r < 0 || !sc->census.known || census_adds_up(&sc->census) || pauses == SCAN_PAUSES || !may_pause_again(sc, &had))
 			break;
 		log_verbose("the census does not come out even: once more");
 		census_fini(&sc->census);

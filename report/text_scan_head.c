@@ -41,8 +41,10 @@ static void put_pause(struct strbuf *sb, const struct scan_report *r)
 	strbuf_puts(sb, " (");
 	words_seconds(sb, p->expected_s);
 	strbuf_puts(sb, " expected)");
-	if (p->pauses > 1)
-		strbuf_printf(sb, ", the last of %" PRIu32 " times", p->pauses);
+	if (p->pauses > 1) {
+		strbuf_printf(sb, ", the last of %" PRIu32 " times, in all ", p->pauses);
+		words_seconds(sb, r->summary.run.stopped_seconds);
+	}
 	strbuf_puts(sb, ", ");
 	words_count(sb, p->threads, "thread");
 	if (p->not_stopped)

@@ -132,13 +132,22 @@ static int64_t lead(struct keeper *k, pid_t tid, uint32_t hold, uint32_t site)
 	return r < 0 ? r : stands;
 }
 
+/* With the answer: the controller makes room for so many threads at once, and the loop's next round may be long in coming where none of them runs. */
+static int64_t seize(struct keeper *k, pid_t pid)
+{
+	int r = seize_process(k, pid);
+
+	atomic_store(&k->shared->threads, k->threads.used - k->others);
+	return r;
+}
+
 static int64_t carry_out(struct keeper *k)
 {
 	struct shared *sh = k->shared;
 
 	switch (sh->op) {
 	case COMMAND_SEIZE:
-		return seize_process(k, sh->arg);
+		return seize(k, sh->arg);
 	case COMMAND_PLANT:
 		return k->target ? plant(k, sh->arg, sh->arg2) : -EINVAL;
 	case COMMAND_FORGET:

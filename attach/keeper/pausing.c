@@ -13,8 +13,6 @@
 #define STUCK_NS 20000000	/* asleep without interruption for so long: it is not waited for */
 #define NAP_NS 200000
 #define ROUND_NS 20000000	/* while all stand: see so often whether whoever copies was stopped himself */
-#define RUNS_NS 1000000		/* one that runs, asked for so long, is taken to do nothing else */
-#define MET_NS 20000000		/* or that is met running each time, for so long while the others stand */
 #define PAUSE_FIRST 64		/* threads whose registers come with the stop; more are asked for while memory is copied */
 
 /* --- stopping --- */
@@ -44,7 +42,7 @@ static bool runs_on(const struct keeper *k, struct tracee *t)
 		t->runs_ns = k->now_ns;
 		t->sleeps = sleeps;
 	}
-	return k->now_ns - t->runs_ns > RUNS_NS || k->now_ns - k->pausing.spared_ns > MET_NS;
+	return k->now_ns - t->runs_ns > PAUSING_RUNS_NS || k->now_ns - k->pausing.spared_ns > PAUSING_MET_NS;
 }
 
 /*

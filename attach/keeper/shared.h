@@ -78,6 +78,9 @@ enum paused_flags {
 	PAUSED_ASLEEP = 1 << 1,	/* it could not be stopped, but sleeps in the kernel, and will stop before it runs again */
 };
 
+/* While the others stand, one that runs is asked again and again (pausing.h): */
+#define PAUSING_RUNS_NS 1000000	/* if it runs for so long without a pause, it is taken to do nothing else */
+#define PAUSING_MET_NS 20000000	/* or if it is met running each time, for so long */
 #define PAUSE_BATCH 512
 #define PAUSE_VECTORS 2688	/* XSTATE up to the end of AVX-512's registers; what is behind (tiles) holds no pointers */
 

@@ -184,6 +184,44 @@ def test_too_long_is_not_begun(victim, pauser):
     assert target.end() == {"damaged": 0, "eintr": 0}
 
 
+def test_crowd_is_stopped_once(victim, pauser):
+    """None of its threads runs, so the keeper's loop has had no round yet when it is first asked how many there are."""
+    target = victim("crowd", 400)
+    for _ in range(rounds(3, 20)):
+        p = pauser(target)
+        had = p.pause()
+        assert (had["tries"], had["threads"]) == (1, 401), had
+        p.end()
+    assert_untouched(target)
+    assert target.end() == {"eintr": 0, "short": 0}
+
+
+def test_crowd_too_large_is_not_stopped(victim, pauser):
+    target = victim("crowd", 3000)
+    for _ in range(3):
+        p = pauser(target)
+        had = p.ask("pause 50000000")
+        assert (had["r"], had["had_ns"], had["tries"]) == (-62, 0, 0), had  # ETIME
+        assert had["expected_ns"] > 50_000_000
+        p.end()
+    assert_untouched(target)
+    target.end()
+
+
+@pytest.mark.parametrize("crowd", [(10, 30, 32), (50, 50, 50), (0, 1, 16)], ids=["32-busy", "50-busy", "one-spins"])
+def test_expected_under_load(victim, pauser, crowd):
+    """What runs makes a pause long: those that sleep must run to stop, and are behind it."""
+    target = victim("crowd", *crowd)
+    ratios = []
+    for _ in range(rounds(3, 10)):
+        p = pauser(target)
+        ratios += [had["expected_ns"] / had["had_ns"] for had in (p.pause() for _ in range(4))]
+        p.end()
+    assert sorted(ratios)[len(ratios) // 4] > 0.5, ratios
+    assert_untouched(target)
+    assert target.end() == {"eintr": 0, "short": 0}
+
+
 # --- it does not notice ---
 
 @pytest.mark.parametrize("args", WAYS, ids=ids)

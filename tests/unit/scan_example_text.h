@@ -21,7 +21,7 @@ static const char whole[] =
 	"  [5]        800 B  <0.1%        4  session_open svc.c:42\n"
 	"\n"
 	"  command   svc evil\\x1b[2J\"\\\\x0a\\xff\xc3\xbc;,\n"
-	"  scanned   2026-01-01 00:00:00 +0000, stood still for 34ms (41ms expected), the last of 2 times, 12 threads, 1 of them not stopped: they slept in calls that must not be interrupted\n"
+	"  scanned   2026-01-01 00:00:00 +0000, stood still for 34ms (41ms expected), the last of 2 times, in all 34ms, 12 threads, 1 of them not stopped: they slept in calls that must not be interrupted\n"
 	"  memory    64.0 MiB copied, 8192 B NOT READ: swapped out, 4096 B could NOT BE READ\n"
 	"  allocator glibc 2.32 to 2.41, 1 arena, 10.1 MiB from the system; its own figures and what was found DIFFER\n"
 	"               5.1 MiB    51%  in use, with its own words of each block; 132 KiB of it in 1 block with a mapping of its own\n"

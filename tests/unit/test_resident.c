@@ -284,7 +284,7 @@ static int copy_range(struct mirror *m, uint64_t less, void *ctx, struct snapsho
 	assert_int_equal(resident_open(&r, getpid()), 0);
 	assert_int_equal(mirror_measure(m, &r, &size), 0);
 	size.bytes -= size.bytes < less ? size.bytes : less;
-	assert_int_equal(mirror_copy_open(&c, m, &r, getpid(), &size, 0), 0);
+	assert_int_equal(mirror_copy_open(&c, m, &r, getpid(), &size, 0, 0), 0);
 	assert_int_equal(mirror_copy_reserve(&c, s), 0);
 	mirror_copy_begin(&c, -1, yes, ctx);
 	err = mirror_copy_end(&c);
