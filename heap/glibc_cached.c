@@ -81,27 +81,37 @@ static bool one_fits(struct glibc *g, const struct tcache *t, unsigned i)
 	return size && tcache_bin(t->form, size) == i;
 }
 
-/* Is there a tcache at @at? */
-static bool read_tcache(struct glibc *g, taddr at, bool ending, struct tcache *t)
+/* A tcache of @form at t->at? */
+static bool read_as(struct glibc *g, const struct glibc_tcache_form *form, struct tcache *t)
 {
-	struct glibc_region *r;
-	const uint64_t size = glibc_chunk_size(g, at - 16, &r);
-
-	t->form = NULL;
-	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++)
-		if (is_form(&forms[i], size))
-			t->form = &forms[i];
-	t->at = at;
+	t->form = form;
 	t->filled = 0;
-	t->ending = ending;
-	if (!t->form || !read_counts(g, t))
+	if (!read_counts(g, t))
 		return false;
-	for (unsigned i = 0; i < t->form->bins; i++) {
+	for (unsigned i = 0; i < form->bins; i++) {
 		if (!one_fits(g, t, i))
 			return false;
 		t->filled += !!t->heads[i];
 	}
 	return true;
+}
+
+/*
+ * Is there a tcache at @at? Of a thread without an arena (none could be made) it is a mapping of its own, whose size says nothing but pages: there it
+ * has the form in which all its lists are lists. An empty one has any.
+ */
+static bool read_tcache(struct glibc *g, taddr at, bool ending, struct tcache *t)
+{
+	struct glibc_region *r;
+	const uint64_t size = glibc_chunk_size(g, at - 16, &r);
+	const bool mapped = r && r->arena == CENSUS_MMAPPED && r->hi - r->lo == SNAPSHOT_PAGE;
+
+	t->at = at;
+	t->ending = ending;
+	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++)
+		if ((mapped || is_form(&forms[i], size)) && read_as(g, &forms[i], t))
+			return true;
+	return false;
 }
 
 /* --- where threads have the pointer to theirs --- */
@@ -117,8 +127,12 @@ static void vote_word(struct glibc *g, taddr fs, struct votes *v, size_t i)
 	struct tcache t;
 	uint64_t word;
 
-	if (view_word(&g->view, fs - 8 * i, &word) && word && !(word % GLIBC_ALIGN) && read_tcache(g, word, false, &t))
-		v->points[i] += t.filled ? 4 : 1;
+	if (!view_word(&g->view, fs - 8 * i, &word) || !word || word % GLIBC_ALIGN || !read_tcache(g, word, false, &t))
+		return;
+	if (t.filled)
+		v->points[i] += 4;
+	else if (!glibc_region_at(g, word) || glibc_region_at(g, word)->arena != CENSUS_MMAPPED)
+		v->points[i]++;	/* any mapped page of zeros could be one */
 }
 
 /* From fs_base down to what is the stack already. */
@@ -261,7 +275,9 @@ static int mark_tcache(struct glibc *g, const struct tcache *t)
 			return g->no_memory ? -ENOMEM : 0;
 		g->c->arenas[r->arena].other_bytes += size;
 	}
-	g->layout.tcache = t->form;
+	/* an empty one with a mapping of its own has any form */
+	if (t->filled || r->arena != CENSUS_MMAPPED)
+		g->layout.tcache = t->form;
 	for (unsigned i = 0; i < t->form->bins; i++)
 		mark_list(g, t, i);
 	return g->no_memory ? -ENOMEM : add_own(g, t->at, size - 8);

@@ -25,7 +25,7 @@ MUSL = TOP / "build/real/allocs_musl_static"
 JEMALLOC = pathlib.Path("/usr/lib/x86_64-linux-gnu/libjemalloc.so.2")
 VERSIONS = list(libcs.SUITES)
 LAYOUTS = {"2.31": "glibc 2.30 or 2.31", "2.36": "glibc 2.32 to 2.41", "2.41": "glibc 2.32 to 2.41", "2.43": "glibc 2.43 or later"}
-MODES = ["plain", "all", "sbrk", "fences", "blocked", "nobrk", "gone", "heaps", "small", "big"]
+MODES = ["plain", "all", "sbrk", "fences", "blocked", "nobrk", "gone", "heaps", "small", "big", "tight"]
 
 
 def rounds(usual):
@@ -120,7 +120,7 @@ def assert_own_accounting(census, info, version):
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("version", VERSIONS)
 def test_equals_the_truth(version, mode):
-    with start(version, mode, 20000) as victim:
+    with start(version, mode, 4000 if mode == "tight" else 20000) as victim:
         info = victim.info()
         [census] = census_of(victim)
         assert census["layout"] == LAYOUTS[version]
@@ -136,6 +136,9 @@ def test_equals_the_truth(version, mode):
             assert census["areas"] >= 2 * len(arenas) - 1 + census["mmapped"][0], "at least two for each but the main one"
         if mode == "big":
             assert census["mmapped"] == [0, 0]
+        if mode == "tight":
+            assert len(arenas) == 1 and census["mmapped"][0] > 300, "no thread but the first has an arena"
+            assert census["own"] >= 4, "each has a tcache all the same"
         if mode == "gone":
             assert len(arenas) > census["own"], "arenas whose threads have ended"
 

@@ -14,6 +14,7 @@
  *	heaps       several heaps for each arena, some of them given back
  *	load        the same as all, and the threads go on
  *	step        a small heap, and the thread that was started last goes on; with one thread, once it has been told so
+ *	tight       the same as all, with so little address space (RLIMIT_AS) that no other arena fits
  *	small, big  the same as all, with a mapping for each block of 16 KB, or for none
  *
  * Orders: "truth" where the table is (census_truth.h); "info" what the allocator says itself; "corrupt WHAT" overwrites something; "end".
@@ -23,6 +24,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 
 #include "census_truth.h"
@@ -202,6 +204,8 @@ static size_t below(struct worker *w, size_t n)
 /* All sizes, mostly small ones; of a great many blocks nearly all. */
 static size_t any_size(struct worker *w)
 {
+	if (is("tight"))
+		return below(w, 3000);
 	if (w->n >= 100000 && below(w, 64))
 		return below(w, 160);
 	switch (below(w, 512)) {
@@ -340,10 +344,27 @@ static void breathe(struct worker *w)
 	free(all);
 }
 
+/* All stacks are there. An arena's heap takes 64 MiB: a thread without one has a mapping for each block. */
+static void leave_little_space(void)
+{
+	char text[64] = "";
+	FILE *f = fopen("/proc/self/statm", "r");
+	struct rlimit limit;
+
+	if (!f || !fgets(text, sizeof(text), f))
+		victim_die("statm");
+	fclose(f);
+	limit.rlim_cur = limit.rlim_max = strtoull(text, NULL, 10) * 4096 + 60 * MIB;
+	if (setrlimit(RLIMIT_AS, &limit))
+		victim_die("setrlimit");
+}
+
 static void *work(void *arg)
 {
 	struct worker *w = arg;
 
+	if (is("tight"))
+		pthread_barrier_wait(&filled);
 	fill(w);
 	if (is("heaps"))
 		breathe(w);
@@ -381,6 +402,10 @@ static void first_worker(void)
 {
 	struct worker *w = &workers[0];
 
+	if (is("tight")) {
+		leave_little_space();
+		pthread_barrier_wait(&filled);
+	}
 	if (is("fences"))
 		leave_little_tops(w);
 	else
