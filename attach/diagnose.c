@@ -121,7 +121,11 @@ static void blame_tracer(const struct target_info *t, struct diagnosis *out)
 	if (!strcmp(t->tracer_comm, TARGET_KEEPER_COMM)) {
 		say(out, CANNOT "another mmattach watches it already (its keeper is process %d)", WHO(t),
 		    (int)t->tracer_pid);
-		hint(out, "wait until that one has finished, or end it with Ctrl-C or SIGTERM");
+		if (t->tracer_parent > 1)
+			hint(out, "kill -USR1 %d makes that one report, with verdicts, and watch on; or wait, or end it with Ctrl-C or SIGTERM",
+			     (int)t->tracer_parent);
+		else
+			hint(out, "wait until that one has finished, or end it with Ctrl-C or SIGTERM");
 		return;
 	}
 	say(out, CANNOT "it is traced already, by process %d (%s)", WHO(t), (int)t->tracer_pid,

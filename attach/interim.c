@@ -67,9 +67,14 @@ static void send_copy(struct interim *i)
 		i->child = pid;
 }
 
+void interim_ask(struct interim *i)
+{
+	i->asked = true;
+}
+
 bool interim_due(const struct interim *i, uint64_t now_ns)
 {
-	return i->interval_ns && now_ns >= i->next_ns;
+	return i->asked || (i->interval_ns && now_ns >= i->next_ns);
 }
 
 bool interim_ready(struct interim *i)
@@ -82,7 +87,8 @@ void interim_tick(struct interim *i, uint64_t now_ns)
 	if (!interim_due(i, now_ns))
 		return;
 	i->round++;
-	while (i->next_ns <= now_ns)
+	i->asked = false;
+	while (i->interval_ns && i->next_ns <= now_ns)
 		i->next_ns += i->interval_ns;
 	if (is_free(i))
 		send_copy(i);

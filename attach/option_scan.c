@@ -84,9 +84,10 @@ static int check_what(const struct options *o, struct usage_error *err)
 	return 0;
 }
 
+/* Of a watch, --error-exitcode is about what is reported, whatever its verdict. */
 static int check_verdicts(const struct options *o, struct usage_error *err)
 {
-	if (o->verdicts != VERDICTS_NO || (!o->show && !o->error_exitcode))
+	if (o->verdicts != VERDICTS_NO || (!o->show && (!o->error_exitcode || o->command != COMMAND_SCAN)))
 		return 0;
 	return usage_refuse(err, "%s goes by verdicts, and --verdicts no makes none", o->show ? "--show" : "--error-exitcode");
 }
@@ -97,6 +98,8 @@ static int check_form(const struct options *o, struct usage_error *err)
 		usage_refuse(err, "--format folded: it is made of stacks, and blocks that nobody watched have none");
 		return usage_advise(err, "text, json and csv have them by class and size");
 	}
+	if (o->report && o->output)
+		return usage_refuse(err, "-o and --report both say where to write the report: one is enough");
 	if (o->nwho_points_at && o->format == FORMAT_CSV)
 		return usage_refuse(err, "--who-points-at goes with --format text and json only");
 	return 0;
@@ -104,12 +107,10 @@ static int check_form(const struct options *o, struct usage_error *err)
 
 int option_scan_check(const struct options *o, struct usage_error *err)
 {
-	int ret;
+	int ret = check_verdicts(o, err);
 
-	if (o->command != COMMAND_SCAN)
-		return 0;
+	if (ret || o->command != COMMAND_SCAN)
+		return ret;
 	ret = check_what(o, err);
-	if (ret == 0)
-		ret = check_verdicts(o, err);
 	return ret ? ret : check_form(o, err);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "attach/option_table.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -61,16 +62,26 @@ int option_add(struct option_list *list, const char *arg)
 	return 0;
 }
 
+/* "1,2", or what pgrep prints. */
+static bool is_list_of_numbers(const char *arg)
+{
+	const size_t first = strspn(arg, "0123456789"), between = strspn(arg + first, ", \n");
+
+	return first && between && isdigit((unsigned char)arg[first + between]) && !arg[strspn(arg, "0123456789, \n")];
+}
+
 static int set_pid(struct options *o, const char *arg, struct usage_error *err)
 {
 	unsigned long pid;
 
 	if (!option_number(arg, INT_MAX, &pid) || !pid) {
 		usage_refuse(err, "-p %s: not a process id", arg);
+		if (is_list_of_numbers(arg))
+			return usage_advise(err, "one process at a time can be watched: run mmattach -p once for each");
 		return usage_advise(err, "a process id is a number, as `ps -e` shows it; to choose by name: -n %s", arg);
 	}
 	if (o->pid && o->pid != (pid_t)pid)
-		return usage_refuse(err, "-p is given twice: one process at a time can be watched");
+		return usage_refuse(err, "-p is given twice: one process at a time can be watched; run mmattach -p once for each");
 	o->pid = (pid_t)pid;
 	return 0;
 }
@@ -231,6 +242,7 @@ static int set_help(struct options *o, const char *arg, struct usage_error *err)
 {
 	(void)arg;
 	(void)err;
+	o->help_about = o->command;
 	o->command = COMMAND_HELP;
 	return 0;
 }
@@ -278,8 +290,8 @@ const struct option_line option_table[] = {
 	  "how long the target may be held while we cannot keep up\n(default 100ms); then events are dropped and counted" },
 	{ "lose-sigtrap", 0, NULL, FOR_WATCH, set_lose_sigtrap,
 	  "watch a target even if it loses its handling of SIGTRAP\nby that (it is refused otherwise)" },
-	{ "output", 'o', "FILE", FOR_LIVE | FOR_FILES, option_output,
-	  "save a trace of the watch, to report from later, elsewhere;\nfor report and diff: write there instead of to stdout" },
+	{ "output", 'o', "FILE", FOR_LIVE | FOR_FILES | FOR_SCAN, option_output,
+	  "save a trace of the watch, to report from later, elsewhere;\nfor report, diff and scan: write there instead of to stdout" },
 	{ "rotate", 0, "SIZE", FOR_WATCH, option_rotate, "begin a new piece of the trace when one has reached SIZE (100M)" },
 	{ "raw", 0, NULL, FOR_LIVE | FOR_IMPORT, option_raw, "leave the names of functions out of the trace" },
 	{ "on-trace-error", 0, "go-on|end", FOR_WATCH, option_on_trace_error,
@@ -315,7 +327,7 @@ const struct option_line option_table[] = {
 	{ "exe", 0, "FILE", FOR_SCAN, option_exe, "the program that left the core, if it is not where it was" },
 	{ "who-points-at", 0, "ADDR,...", FOR_SCAN, option_who_points_at,
 	  "instead of the report of a scan, say who points at each\naddress, or at the block in which it lies (hexadecimal)" },
-	{ "show", 0, "VERDICT,...", FOR_SCAN, option_show,
+	{ "show", 0, "VERDICT,...", FOR_WATCH | FOR_REPORT | FOR_SCAN, option_show,
 	  "report only blocks with such a verdict: definite,\nindirect, possible, reachable" },
 	{ "with-trace", 0, "TRACE", FOR_SCAN, option_with_trace,
 	  "the trace of a watch of that process: blocks that it saw\nbeing taken get their stacks; may be given again" },

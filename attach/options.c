@@ -17,8 +17,11 @@
 #include "attach/option_table.h"
 #include "attach/options_check.h"
 #include "attach/options_help.h"
+#include "base/duration.h"
 #include "base/log.h"
 #include "base/version.h"
+
+#define COMMANDS "report, diff, shrink, import, scan, probes and repair"
 
 struct parser {
 	int argc;
@@ -186,18 +189,38 @@ static int take_repair_pid(struct parser *p, const char *word)
 	return 0;
 }
 
+/* COMMAND_WATCH: none. */
+static enum command command_called(const char *word)
+{
+	for (enum command i = COMMAND_PROBES; i < COMMAND_HELP; i++)
+		if (!strcmp(word, options_command_name(i)))
+			return i;
+	return COMMAND_WATCH;
+}
+
 static bool take_command(struct parser *p, const char *word)
 {
-	if (p->command_given)
+	const enum command c = p->command_given ? COMMAND_WATCH : command_called(word);
+
+	if (c == COMMAND_WATCH)
 		return false;
-	for (size_t i = COMMAND_PROBES; i < COMMAND_HELP; i++) {
-		if (!strcmp(word, options_command_name(i))) {
-			p->o->command = i;
-			p->command_given = true;
-			return true;
-		}
+	p->o->command = c;
+	p->command_given = true;
+	return true;
+}
+
+/* mmattach help [COMMAND] */
+static int take_help(struct parser *p)
+{
+	const char *word = p->at < p->argc ? p->argv[p->at] : NULL;
+
+	p->o->help_about = word ? command_called(word) : COMMAND_WATCH;
+	if (word && p->o->help_about == COMMAND_WATCH) {
+		usage_refuse(p->err, "help %s: there is no such command", word);
+		return usage_advise(p->err, "commands are " COMMANDS);
 	}
-	return false;
+	p->o->command = COMMAND_HELP;
+	return 0;
 }
 
 static int take_file(struct parser *p, const char *word)
@@ -227,9 +250,12 @@ static int take_import_kind(struct parser *p, const char *word)
 static int refuse_word(struct parser *p, const char *word)
 {
 	unsigned long pid;
+	uint64_t ns;
 	size_t n = strlen(word);
 
 	usage_refuse(p->err, "unexpected argument '%s'", word);
+	if (p->o->command == COMMAND_WATCH && (p->o->pid || p->o->name) && !duration_parse(word, &ns) && ns)
+		return usage_advise(p->err, "to watch for that long: -d %s; of more than one process, each wants a mmattach of its own", word);
 	if (p->o->command == COMMAND_SCAN && option_number(word, INT_MAX, &pid))
 		return usage_advise(p->err, "to scan process %s: mmattach scan -p %s", word, word);
 	if (p->o->command == COMMAND_SCAN)
@@ -240,13 +266,14 @@ static int refuse_word(struct parser *p, const char *word)
 		return usage_advise(p->err, "to report from a trace: mmattach report %s", word);
 	if (p->o->command == COMMAND_PROBES)
 		return usage_advise(p->err, "mmattach probes -p PID");
-	return usage_advise(p->err, "commands are report, diff, shrink, import, scan, probes and repair; to watch a running process: "
-			      "-n %s; to start a program: mmattach -- %s", word, word);
+	return usage_advise(p->err, "commands are " COMMANDS "; to watch a running process: -n %s; to start a program: mmattach -- %s", word, word);
 }
 
 /* A word that is no option: a command, a file, or the process to repair. */
 static int take_word(struct parser *p, const char *word)
 {
+	if (!p->command_given && !strcmp(word, "help"))
+		return take_help(p);
 	if (take_command(p, word))
 		return 0;
 	if (p->o->command == COMMAND_REPAIR)
@@ -373,7 +400,6 @@ bool options_start(int argc, char **argv, struct options *out, int *status)
 
 	if (argc <= 1) {
 		options_usage(stderr);
-		fputs("       mmattach --help                        all options\n", stderr);
 		*status = 2;
 		return false;
 	}
@@ -383,7 +409,7 @@ bool options_start(int argc, char **argv, struct options *out, int *status)
 		return false;
 	}
 	if (out->command == COMMAND_HELP)
-		options_help(stdout);
+		options_help(out->help_about, stdout);
 	if (out->command == COMMAND_VERSION)
 		puts("mmattach " MM_VERSION);
 	*status = enable_debug(out) ? 0 : 2;

@@ -10,6 +10,7 @@
  *	mmattach scan [options] (-p PID | -n NAME | --core FILE [--exe FILE])
  *	mmattach probes [options] [-p PID | -n NAME]
  *	mmattach repair [options] PID
+ *	mmattach help [COMMAND]
  *	mmattach gdb --fds N,N,N -p PID [options]	for gdbscripts/mmleak.py alone
  *
  * Every option is a line of one table (options.c), from which parsing and --help are
@@ -57,6 +58,7 @@ struct option_list {
 
 struct options {
 	enum command command;
+	enum command help_about;	/* of COMMAND_HELP; COMMAND_WATCH: everything */
 	pid_t pid;			/* 0: not given */
 	int gdb_fds[3];			/* of COMMAND_GDB: hits, control, memory (keeper/wire.h, gdb.h); the first 0: not given */
 	const char *name;		/* NULL: not given */

@@ -41,25 +41,59 @@ static void help_domains(FILE *out)
 		fprintf(out, "  %-10s %s\n", name, what);
 }
 
-void options_usage(FILE *out)
+static const struct usage {
+	enum command command;
+	const char *form, *what;
+} usages[] = {
+	{ COMMAND_WATCH, "mmattach [options] (-p PID | -n NAME | -- PROGRAM ARG...)", "" },
+	{ COMMAND_REPORT, "mmattach report TRACE...", "the report of a saved watch" },
+	{ COMMAND_DIFF, "mmattach diff OLD NEW", "what grew, what appeared, what went" },
+	{ COMMAND_SHRINK, "mmattach shrink TRACE... -o OUT", "keep what is live, and totals" },
+	{ COMMAND_IMPORT, "mmattach import mmleak|mtrace FILE... [--maps FILE] -o OUT", "" },
+	{ COMMAND_SCAN, "mmattach scan -p PID | --core FILE", "what is in use now, and what of it is lost" },
+	{ COMMAND_PROBES, "mmattach probes [-p PID | -n NAME]", "where traps would go, and what they cost" },
+	{ COMMAND_REPAIR, "mmattach repair PID", "take out traps that a killed keeper left behind" },
+	{ COMMAND_HELP, "mmattach help [COMMAND]", "all options, or those of a command" },
+};
+
+static void usage_line(FILE *out, const struct usage *u, bool first)
 {
-	fputs("usage: mmattach [options] (-p PID | -n NAME | -- PROGRAM ARG...)\n"
-	      "       mmattach report TRACE...               the report of a saved watch\n"
-	      "       mmattach diff OLD NEW                  what grew, what appeared, what went\n"
-	      "       mmattach shrink TRACE... -o OUT        keep what is live, and totals\n"
-	      "       mmattach import mmleak|mtrace FILE... [--maps FILE] -o OUT\n"
-	      "       mmattach scan -p PID | --core FILE     what is in use now, and what of it is lost\n"
-	      "       mmattach probes [-p PID | -n NAME]     where traps would go, and what they cost\n"
-	      "       mmattach repair PID                    take out traps that a killed keeper left behind\n", out);
+	fprintf(out, "%s%-*s%s\n", first ? "usage: " : "       ", *u->what ? 39 : 0, u->form, u->what);
 }
 
-void options_help(FILE *out)
+void options_usage(FILE *out)
 {
+	for (size_t i = 0; i < sizeof(usages) / sizeof(usages[0]); i++)
+		usage_line(out, &usages[i], i == 0);
+}
+
+static void help_options(enum command about, FILE *out)
+{
+	for (size_t i = 0; i < option_count; i++)
+		if (about == COMMAND_WATCH || option_table[i].commands >> about & 1)
+			help_line(out, &option_table[i]);
+}
+
+static void help_command(enum command about, FILE *out)
+{
+	for (size_t i = 0; i < sizeof(usages) / sizeof(usages[0]); i++)
+		if (usages[i].command == about)
+			usage_line(out, &usages[i], true);
+	fputc('\n', out);
+	help_options(about, out);
+	fputs("\nMore: mmattach help, man mmattach\n", out);
+}
+
+void options_help(enum command about, FILE *out)
+{
+	if (about != COMMAND_WATCH) {
+		help_command(about, out);
+		return;
+	}
 	options_usage(out);
 	fputs("\nWatches the allocations and releases of a running process, and says which code keeps\n"
 	      "what it takes. Nothing is loaded into the process; afterwards it goes on as it was.\n\n", out);
-	for (size_t i = 0; i < option_count; i++)
-		help_line(out, &option_table[i]);
+	help_options(about, out);
 	help_domains(out);
 	fputs("\nFor example:\n"
 	      "  mmattach -p 1234 -d 10m\n"

@@ -5,7 +5,9 @@
 
 #include <stdio.h>
 
+#include "attach/options.h"
+
 void options_usage(FILE *out);	/* how it is called, a line for each way */
-void options_help(FILE *out);	/* all */
+void options_help(enum command about, FILE *out);	/* the options of one command; COMMAND_WATCH: all there is */
 
 #endif

@@ -103,13 +103,15 @@ static bool asks_for_blocks(const struct reporting *r)
 int reporting_summary(struct reporting *r, struct ledger *l, struct summary *out)
 {
 	const struct groups_options groups = {
-		.older_than_us = r->opt->older_than_ns / 1000, .min_bytes = r->opt->min_bytes, .select = r->select,
+		.older_than_us = r->opt->older_than_ns / 1000, .min_bytes = r->opt->min_bytes, .show = r->opt->show, .select = r->select,
 		.suppressions = r->suppressions, .keep_wrappers = r->opt->keep_wrappers, .per_object = r->opt->per_object,
 		.families = r->families.names, .nfamilies = r->families.n, .lookup = asks_for_blocks(r) ? &r->lookup : NULL,
 	};
 	int err;
 
 	report_families_check(&r->families, l);
+	if (r->opt->show && !ledger_judges(l))
+		log_warn("--show: there are no verdicts, so everything is shown");
 	err = account_summary(l, &groups, out);
 	if (err < 0)
 		log_error_errno(err, "cannot make the report");

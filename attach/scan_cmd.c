@@ -224,7 +224,7 @@ int scan_cmd(const struct options *opt, int argc, char **argv)
 	openfiles_raise(NULL);
 	scan_init(&sc.report);
 	snapshot_init(&sc.snapshot);
-	r = reporting_open(&sc.reporting, opt, opt->report);
+	r = reporting_open(&sc.reporting, opt, opt->report ? opt->report : opt->output);
 	if (r == 0)
 		r = scan_watched_open(opt, &sc.watched);
 	if (r == 0)

@@ -36,6 +36,7 @@ static int open_signals(struct session *s)
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGUSR1);
 	sigprocmask(SIG_BLOCK, &set, &s->before.mask);
 	sigaction(SIGPIPE, &ignore, &s->before.pipe);
 	/* ulimit -f: then writing fails with EFBIG */
@@ -158,8 +159,11 @@ static enum watch_end tick(void *ctx, uint64_t now_ns)
 	tell_allocator(s, now_ns);
 	facts_progress(&s->recorder, &s->watch, now_ns);
 	recorder_tick(&s->recorder, t);
+	if (s->watch.report_now)
+		interim_ask(&s->interim);
 	if (interim_due(&s->interim, now_ns))
 		make_interim(s, now_ns);
+	s->watch.report_now = false;
 	if (s->recorder.out_of_memory)
 		return WATCH_MEMORY;
 	return s->recorder.trace_error && (s->opt->end_on_trace_error || s->recorder.wanted.alone) ? WATCH_TRACE : WATCH_GOES_ON;
@@ -168,6 +172,7 @@ static enum watch_end tick(void *ctx, uint64_t now_ns)
 static void begin(struct session *s)
 {
 	uint64_t now = link_clock_ns();
+	uint32_t threads = atomic_load(&s->link.shared->threads);
 
 	if (s->opt->duration_ns)
 		s->watch.end_ns = now + s->opt->duration_ns;
@@ -181,8 +186,8 @@ static void begin(struct session *s)
 		gdb_begin(s);
 		return;
 	}
-	log_announce("watching %d (%s), %zu functions, %u threads", s->target.pid, s->target.comm,
-		     s->planting.nprobes, atomic_load(&s->link.shared->threads));
+	log_announce("watching %d (%s), %zu functions, %u thread%s", s->target.pid, s->target.comm,
+		     s->planting.nprobes, threads, threads == 1 ? "" : "s");
 }
 
 /* --- closing --- */

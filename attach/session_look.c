@@ -93,7 +93,9 @@ bool session_look_wanted(const struct session *s)
 bool session_look_interim(struct session *s)
 {
 	/* one that was taken at the target's end stays: that end is in the ring */
-	if (s->opt->verdicts != VERDICTS_YES || s->look.state != LOOK_NONE || !interim_ready(&s->interim))
+	const bool wished = s->opt->verdicts == VERDICTS_YES || (s->watch.report_now && session_look_wanted(s) && !why_no_look(s) && !nothing_kept(s));
+
+	if (!wished || s->look.state != LOOK_NONE || !interim_ready(&s->interim))
 		return false;
 	(void)take_meanwhile(s);
 	return true;

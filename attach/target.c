@@ -136,6 +136,15 @@ static char *read_thread_status(pid_t pid, pid_t tid)
 	return read_proc(pid, name, STATUS_LIMIT, &status, &n) ? NULL : status;
 }
 
+static pid_t parent_of(pid_t pid)
+{
+	char *status = read_thread_status(pid, pid);
+	pid_t parent = status ? (pid_t)strtol(field(status, "PPid"), NULL, 10) : 0;
+
+	free(status);
+	return parent;
+}
+
 /* Threads are traced one by one: ask all of them. */
 static void read_thread(struct target_info *t, pid_t tid)
 {
@@ -161,8 +170,10 @@ static void read_threads(struct target_info *t)
 		if (d->d_name[0] != '.')
 			read_thread(t, (pid_t)strtol(d->d_name, NULL, 10));
 	}
-	if (t->tracer_pid)
+	if (t->tracer_pid) {
 		read_comm(t->tracer_pid, t->tracer_comm, sizeof(t->tracer_comm));
+		t->tracer_parent = parent_of(t->tracer_pid);
+	}
 }
 
 static int read_exe_name(struct target_info *t)
@@ -196,6 +207,22 @@ static int read_bits(pid_t pid)
 	return eh.e_ident[EI_CLASS] == ELFCLASS64 ? 64 : 32;
 }
 
+/*
+ * A process that has written a title over its arguments (nginx, PostgreSQL) leaves the rest of their room full of zeros or spaces: these are
+ * cut off, and what stays ends with a zero. Two zeros at the end can be an empty argument.
+ */
+static size_t cut_padding(char *text, size_t n)
+{
+	size_t end = n;
+
+	while (end && (!text[end - 1] || text[end - 1] == ' '))
+		end--;
+	if (n - end <= 2)
+		return n;
+	text[end] = '\0';
+	return end + 1;
+}
+
 static size_t count_args(const char *text, size_t n)
 {
 	size_t args = n && text[n - 1];
@@ -213,6 +240,7 @@ static int read_argv(struct target_info *t)
 	/* Gone, not ours to read, or unreasonably long: then without. */
 	if (read_proc(t->pid, "cmdline", CMDLINE_LIMIT, &text, &n))
 		n = 0;
+	n = text ? cut_padding(text, n) : 0;
 	t->argc = count_args(text, n);
 	t->argv = calloc(t->argc + 1, sizeof(*t->argv));
 	for (size_t at = 0; t->argv && i < t->argc; at += strlen(t->argv[i++]) + 1) {

@@ -33,6 +33,7 @@ struct target_info {
 	uid_t uid, euid;
 	uint64_t cap_prm;	/* its permitted capabilities */
 	pid_t tracer_pid;	/* who traces it, or one of its threads; 0: nobody */
+	pid_t tracer_parent;	/* its parent; 0: not visible from here */
 	char tracer_comm[TARGET_COMM];
 	unsigned threads;
 	int bits;		/* 64 or 32 by its executable; 0: could not be seen */

@@ -63,6 +63,10 @@ static void on_signal(struct watch *w)
 	struct signalfd_siginfo si;
 
 	if (read(w->signals, &si, sizeof(si)) == sizeof(si)) {
+		if (si.ssi_signo == SIGUSR1) {
+			w->report_now = true;
+			return;
+		}
 		log_verbose("ended by signal %u", si.ssi_signo);
 		w->end = WATCH_SIGNAL;
 	}

@@ -49,7 +49,8 @@ struct watch {
 	struct sampling *sampling;	/* with a budget: hits are for it, not for the tally. NULL: there is none */
 	struct backtrace *backtrace;
 	pid_t pid;
-	int signals;			/* signalfd of what ends the watch */
+	int signals;			/* signalfd of what ends the watch, and of SIGUSR1, */
+	bool report_now;		/* which asks the next tick for an interim report */
 	bool awaiting_exec;		/* start mode: the first exec is the beginning, not the end */
 	bool started;			/* it has come */
 	bool progress;			/* show a line on the terminal */

@@ -170,7 +170,7 @@ void log_warn_errno(int err, const char *fmt, ...)
 
 void log_announce(const char *fmt, ...)
 {
-	FORWARD(LEVEL_ERROR, "", 0);
+	FORWARD(LEVEL_WARN, "", 0);
 }
 
 void log_hint(const char *fmt, ...)

@@ -65,7 +65,7 @@ void log_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_verbose(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /*
- * A line that scripts wait for ("watching 1234 ..."): without prefix, at every level.
+ * A line that scripts wait for ("watching 1234 ..."): without prefix; -q leaves it out.
  */
 void log_announce(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 

@@ -48,6 +48,9 @@ static int refuse_no_elf(struct core *c)
 		if (c->size >= w->n && !memcmp(c->bytes, w->magic, w->n))
 			return refuse(c, w->why, w->what_to_do);
 	}
+	for (size_t i = 0; i < c->size && !c->bytes[i]; i++)
+		if (i + 1 == c->size || i + 1 == 4096)
+			return refuse(c, "begins with zeros: it was not written to its end", "the disk may have been full");
 	return refuse(c, "is no ELF file", "");
 }
 
@@ -63,10 +66,10 @@ static int refuse_machine(struct core *c, unsigned machine)
 
 static int check_header(struct core *c, Elf64_Ehdr *eh)
 {
-	if (c->size < SELFMAG || memcmp(c->bytes, ELFMAG, SELFMAG))
+	if (memcmp(c->bytes, ELFMAG, c->size < SELFMAG ? c->size : SELFMAG))
 		return refuse_no_elf(c);
 	if (c->size < sizeof(*eh))
-		return refuse(c, "is truncated in its first bytes", "");
+		return refuse(c, "is truncated in its first bytes", "the disk was full, or the limit on the size of core files (ulimit -c) too small");
 	memcpy(eh, c->bytes, sizeof(*eh));
 	if (eh->e_ident[EI_DATA] != ELFDATA2LSB)
 		return refuse(c, "is an ELF file of a big-endian machine", "");

@@ -178,6 +178,13 @@ static int judge_samples(struct maker *mk)
 	return 0;
 }
 
+static bool wanted(const struct maker *mk, const struct draft *d)
+{
+	const bool by_verdict = mk->opt->show && mk->drafts.nverdicts > 1;
+
+	return kept_bytes(mk, d) >= mk->opt->min_bytes && (!by_verdict || mk->opt->show >> d->verdict & 1);
+}
+
 static int make_groups(struct maker *mk)
 {
 	int r = 0;
@@ -193,7 +200,7 @@ static int make_groups(struct maker *mk)
 
 		if (d->hidden)
 			continue;
-		if (kept_bytes(mk, d) < mk->opt->min_bytes)
+		if (!wanted(mk, d))
 			hide(&mk->summary->filtered, d);
 		else
 			r = add_group(mk, d);

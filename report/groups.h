@@ -22,6 +22,7 @@
 struct groups_options {
 	uint64_t older_than_us;			/* blocks must be that old; 0: all */
 	uint64_t min_bytes;			/* a group must keep so much; of a sampled run, as is estimated, or may be */
+	unsigned show;				/* a bit for each enum verdict; 0, or where none was made: all */
 	const struct select *select;		/* NULL: all */
 	struct suppressions *suppressions;	/* NULL: none; uses are counted in it */
 	bool keep_wrappers;			/* they are shown, and tell stacks apart */

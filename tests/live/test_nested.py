@@ -11,7 +11,7 @@ RULES = ["family block", "alloc block_new size=arg1+1", "free block_free",
 def test_a_release_within_an_allocation(watch, tmp_path):
     rules, report = tmp_path / "nested.probes", tmp_path / "report"
     rules.write_text("\n".join(RULES))
-    w = watch("-q", "--report", report, "--probes", rules, "--", VICTIMS / "nested")
+    w = watch("--report", report, "--probes", rules, "--", VICTIMS / "nested")
     assert w.wait() == 0, w.said()
     got = json.loads(report.read_text())
     assert {name: got["totals"][name] for name in ("allocs", "frees", "unmatched_frees", "double_frees", "live_blocks")} == {

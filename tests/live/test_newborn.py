@@ -15,7 +15,7 @@ def test_child_of_a_maker_that_execs(watch):
         try:
             ready = family.out.take()
             assert ready.startswith("ready "), ready
-            run = watch("-q", "-p", ready.split()[1], "-d", "20s")
+            run = watch("-p", ready.split()[1], "-d", "20s")
             run.wait_watching()
             family.process.stdin.write(b"go\n")
             family.process.stdin.flush()
@@ -44,7 +44,7 @@ def test_exec_while_attaching(victim, watch):
     """SEIZE waits for an exec, and the exec for threads that only we can reap: nobody may wait for ever."""
     target = victim("reexec")
     for _ in range(rounds(40, 300)):
-        run = watch("-q", "-p", target.pid, "-d", "5ms")
+        run = watch("-p", target.pid, "-d", "5ms")
         # attached, or said that it could not (the program is changing all the time); but done
         assert run.wait(5) in (0, 1), run.said()
     target.process.stdin.close()

@@ -17,7 +17,7 @@ def run(watch, tmp_path):
     """run(PROGRAM, ARG..., options=[...]): (mmattach when it has ended, its report)."""
     def start(*program, options=(), **kwargs):
         report = tmp_path / "report"
-        w = watch("-q", "--report", report, *options, "--", *program, **kwargs)
+        w = watch("--report", report, *options, "--", *program, **kwargs)
         w.wait()
         return w, json.loads(report.read_text()) if report.exists() else None
 

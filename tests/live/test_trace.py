@@ -290,7 +290,7 @@ def test_nobody_reads_the_interim_reports(victim, tmp_path):
     target = victim("sites")
     trace = tmp_path / "t.mmt"
     reader, writer = os.pipe()
-    w = Program([MMATTACH, "-q", "-p", str(target.pid), "-o", trace, "--interval", "1s", "--top", "0"], stdout=writer)
+    w = Program([MMATTACH, "-p", str(target.pid), "-o", trace, "--interval", "1s", "--top", "0"], stdout=writer)
     os.close(writer)
     assert w.err.find(r"^watching"), w.said()
     target.ask("run 60 50")  # three rounds, of a report longer than a pipe
@@ -409,6 +409,39 @@ def test_interim_reports(victim, watch, tmp_path):
     # the trace knows nothing of them
     assert b"interim report" not in report(trace, form="text")
     target.end()
+
+
+def test_an_interim_report_when_asked(victim, watch):
+    """SIGUSR1: a report with verdicts, now, and the watch goes on. That is what a scan advises that finds a watch there."""
+    target = victim("sites")
+    w = watch("-p", target.pid, "--format", "text", json_report=False).wait_watching()
+    target.ask("run 50 50")
+    scan = subprocess.run([MMATTACH, "scan", "-p", str(target.pid)], stderr=subprocess.PIPE, text=True, check=False)
+    assert scan.returncode == 1 and f"kill -USR1 {w.process.pid} " in scan.stderr, scan.stderr
+    os.kill(w.process.pid, signal.SIGUSR1)
+    w.out.find("interim report 1: the watch goes on")
+    target.ask("run 50 50")
+    w.interrupt()
+    assert w.wait() == 0, w.said()
+    first, last = w.out.text().split("interim report 1")[0], w.out.text().split("interim report 1")[1]
+    assert "in a pause of" in first and "in a pause of" in last
+    assert_untouched(target)
+    target.end()
+
+
+def test_one_verdict_only(victim, watch, tmp_path):
+    """--show at the end of a watch, and of its trace: the same groups, and what was left out is said."""
+    target = victim("sites")
+    trace = tmp_path / "t.mmt"
+    w = watch("-p", target.pid, "-o", trace).wait_watching()
+    target.ask("run 50 50")
+    w.finish()
+    target.end()
+    everything = json.loads(report(trace))["groups"]
+    for verdict in {g["verdict"] for g in everything}:
+        shown = json.loads(report("--show", verdict, trace))
+        assert {site_of(g) for g in shown["groups"]} == {site_of(g) for g in everything if g["verdict"] == verdict}
+        assert shown["filtered"]["groups"] == len(everything) - len(shown["groups"])
 
 
 def test_names_that_wish_us_ill(victim, watch, tmp_path):

@@ -430,7 +430,9 @@ static void test_no_core(void **state)
 	put("#!/bin/sh\n", 10);
 	refused(-ENOEXEC, "is no ELF file", NULL);
 	put("\x7f", 1);
-	refused(-ENOEXEC, "is no ELF file", NULL);
+	refused(-ENOEXEC, "is truncated in its first bytes", "ulimit -c");
+	put("\0\0\0\0\0\0\0\0", 8);
+	refused(-ENOEXEC, "begins with zeros: it was not written to its end", "disk");
 	put(ELFMAG "\2\1\1", 7);
 	refused(-ENOEXEC, "is truncated in its first bytes", NULL);
 	unlink("core");

@@ -357,6 +357,15 @@ static void test_commands(void **state)
 	assert_int_equal(l.o.command, COMMAND_REPAIR);
 	l = accept("repair", "--help");
 	assert_int_equal(l.o.command, COMMAND_HELP);
+	assert_int_equal(l.o.help_about, COMMAND_REPAIR);
+	l = accept("help");
+	assert_int_equal(l.o.command, COMMAND_HELP);
+	assert_int_equal(l.o.help_about, COMMAND_WATCH);
+	l = accept("help", "scan");
+	assert_int_equal(l.o.command, COMMAND_HELP);
+	assert_int_equal(l.o.help_about, COMMAND_SCAN);
+	l = accept("scan", "-p", "1", "-o", "x");
+	assert_string_equal(l.o.output, "x");
 	l = accept("--version");
 	assert_int_equal(l.o.command, COMMAND_VERSION);
 }
@@ -364,6 +373,7 @@ static void test_commands(void **state)
 static void test_command_mistakes(void **state)
 {
 	(void)state;
+	refuse("help scanning: there is no such command", "scan", "help", "scanning");
 	refuse("repair needs the id", "mmattach repair PID", "repair");
 	refuse("repair x: not a process id", "ps -e", "repair", "x");
 	refuse("one process at a time", "", "repair", "1", "2");
@@ -383,6 +393,11 @@ static void test_target_mistakes(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		refuse("not a process id", "-n", "-p", bad[i]);
+	refuse("-p 1,2: not a process id", "once for each", "-p", "1,2");
+	refuse("-p 12\n13: not a process id", "once for each", "-p", "12\n13");
+	refuse("unexpected argument '10m'", "-d 10m", "-p", "1", "10m");
+	refuse("unexpected argument '30'", "-d 30", "-p", "1", "30");
+	refuse("unexpected argument '2'", "mmattach -p 2", "2");
 	refuse("-p and -n", "-p PID or -n NAME", "-p", "1", "-n", "x");
 	refuse("-p and --", "a program to start", "-p", "1", "--", "ls");
 	refuse("-n and --", "a program to start", "-n", "x", "--", "ls");
@@ -595,9 +610,10 @@ static void test_scan_refusals(void **state)
 	refuse("--show unknown: no verdict", "", "scan", "-p", "1", "--show=unknown");
 	refuse("--with-trace: the file name is empty", "", "scan", "-p", "1", "--with-trace=");
 	refuse("--core means nothing to watching", "", "-p", "1", "--core", "c");
-	refuse("--show means nothing to report", "", "report", "--show", "definite", "x.mmt");
+	refuse("--show means nothing to diff", "", "diff", "--show", "definite", "x.mmt", "y.mmt");
+	refuse("--show goes by verdicts", "", "-p", "1", "--verdicts=no", "--show=definite");
 	refuse("--duration means nothing to scan", "", "scan", "-p", "1", "-d", "1s");
-	refuse("--output means nothing to scan", "", "scan", "-p", "1", "-o", "x");
+	refuse("-o and --report both", "", "scan", "-p", "1", "-o", "x", "--report", "y");
 }
 
 int main(void)

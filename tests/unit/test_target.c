@@ -195,6 +195,41 @@ static void test_not_dumpable(void **state)
 	end(pid);
 }
 
+/* As nginx (zeros) and PostgreSQL (spaces) leave what was longer than their title. */
+static void title(const char *form, const char *expected)
+{
+	char script[512];
+	struct target_info t;
+	int go[2];
+	char c;
+	pid_t pid;
+
+	snprintf(script, sizeof(script), "exec perl -e '$0 = sprintf(\"%s\"); $| = 1; print \"r\"; sleep 100' aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", form);
+	assert_int_equal(pipe(go), 0);
+	pid = fork();
+	if (pid == 0) {
+		dup2(go[1], 1);
+		execl("/bin/sh", "sh", "-c", script, NULL);
+		_exit(1);
+	}
+	close(go[1]);
+	assert_int_equal(read(go[0], &c, 1), 1);
+	close(go[0]);
+	assert_int_equal(target_read(pid, &t), 0);
+	assert_int_equal(t.argc, 1);
+	assert_string_equal(t.argv[0], expected);
+	target_fini(&t);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static void test_titles(void **state)
+{
+	(void)state;
+	title("svc: worker", "svc: worker");
+	title("svc: worker%s\", \" \" x 9 . \"", "svc: worker");
+}
+
 static void test_zombie(void **state)
 {
 	struct target_info t;
@@ -319,7 +354,7 @@ int main(void)
 		cmocka_unit_test(test_thread_id_leads_to_its_process),
 		cmocka_unit_test(test_tracer_of_one_thread),
 		cmocka_unit_test(test_not_dumpable),
-		cmocka_unit_test(test_zombie),
+		cmocka_unit_test(test_titles), cmocka_unit_test(test_zombie),
 		cmocka_unit_test(test_kernel_thread),
 		cmocka_unit_test(test_hostile_name),
 		cmocka_unit_test(test_find),
