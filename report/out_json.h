@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * out_json: the summary as JSON, schema 1. A contract with other programs:
- * fields are added, never renamed; the schema's number says when meanings change.
+ * fields are added, never renamed; the schema's number says when meanings change. doc/report.schema.json has them all, and tests hold reports against it.
  *
  *	{ "mmattach": {version, schema},
  *	  "target":   {pid, comm, exe, cmdline},

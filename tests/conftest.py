@@ -2,10 +2,13 @@
 """MM_REQUIRE=1 makes a skipped test a failure: a run in which ptrace was forbidden must not look green.
 
 But for reasons that begin with "optional:", of what is tested where it is there: Rust."""
+import json
 import os
 import pathlib
 
 import pytest
+
+import schema
 
 
 AUTOGROUP = pathlib.Path("/proc/self/autogroup")
@@ -22,6 +25,19 @@ def pytest_configure(config):
     """A session may have been given ten times the share of others. Victims would have it, and mmattach, in a session of its own, would starve beside them."""
     config.share_before = AUTOGROUP.read_text().split()[-1:] if AUTOGROUP.exists() else []
     set_share("0")
+
+
+@pytest.fixture(autouse=True)
+def reports_are_as_documented(monkeypatch):
+    """Each JSON document of mmattach that a test reads is held against the schema in doc/."""
+    loads = json.loads
+
+    def checked(text, *args, **kwargs):
+        document = loads(text, *args, **kwargs)
+        if schema.is_ours(document):
+            schema.check(document)
+        return document
+    monkeypatch.setattr(json, "loads", checked)
 
 
 def pytest_unconfigure(config):

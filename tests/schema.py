@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: MIT
+"""doc/report.schema.json, held against what mmattach prints.
+
+check(document) is called for each JSON document of mmattach that any test reads (conftest.py). It takes the schema
+more strictly than it is published: members that it does not name are an error here, for they are not documented.
+"""
+import copy
+import json
+import pathlib
+
+import jsonschema
+
+PATH = pathlib.Path(__file__).parent.parent / "doc/report.schema.json"
+LONG = 12  # of longer lists only both ends are looked at: some reports have thousands of groups
+
+
+def closed(node):
+    """The same schema, with no members but those that it names."""
+    if isinstance(node, dict):
+        node = {key: closed(value) for key, value in node.items()}
+        if "properties" in node:
+            node.setdefault("additionalProperties", False)
+    elif isinstance(node, list):
+        node = [closed(value) for value in node]
+    return node
+
+
+def validators():
+    schema = closed(json.loads(PATH.read_text()))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    parts = {name: {"$ref": f"#/$defs/{name}", "$defs": schema["$defs"]} for name in ("report", "diff", "probes")}
+    return {name: jsonschema.Draft202012Validator(part) for name, part in parts.items()}
+
+
+VALIDATORS = validators()
+
+
+def shortened(node):
+    if isinstance(node, dict):
+        return {key: shortened(value) for key, value in node.items()}
+    if isinstance(node, list):
+        return [shortened(value) for value in (node if len(node) <= 2 * LONG else node[:LONG] + node[-LONG:])]
+    return node
+
+
+def kind_of(document):
+    return "diff" if "changes" in document else "probes" if "plans" in document else "report"
+
+
+def is_ours(document):
+    return isinstance(document, dict) and isinstance(document.get("mmattach"), dict) and "schema" in document["mmattach"]
+
+
+def check(document):
+    """Raises jsonschema.ValidationError, which says where."""
+    VALIDATORS[kind_of(document)].validate(shortened(document))
+
+
+def without(document, *path):
+    """A copy that lacks the member at PATH."""
+    document = copy.deepcopy(document)
+    node = document
+    for step in path[:-1]:
+        node = node[step]
+    del node[path[-1]]
+    return document
