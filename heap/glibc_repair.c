@@ -8,7 +8,9 @@
  *						head. If the chunk had been free, the neighbour behind it still has the old size in front of it, and so tells
  *						where it began: from there on, all is one that is not in use
  *	a block is being freed			the neighbour's bit says so already; the size in front of it is not written yet
- *	memalign, realloc cut something off	the rest has no head for some time: the thread has the neighbour's address in a register
+ *	memalign, realloc cut something off	the rest has no head for some time: the thread has the neighbour's address in a register. What is there
+ *						instead may pass for a head: where a thread has chunk, rest, the rest's size and its end in registers,
+ *						they are believed
  *
  * Or the heap is corrupt. Then the walk goes on with the next chunk that a bin or a list knows of; what lies between is not seen, and said to be so.
  */
@@ -205,6 +207,54 @@ static taddr from_registers(struct walk *w)
 	free(places);
 	free(dead);
 	return found;
+}
+
+/* Has one of the registers @r this value; flags of a size aside if @size? */
+static bool says(const uint64_t r[GLIBC_REGS], uint64_t value, bool size)
+{
+	for (size_t i = 0; i < GLIBC_REGS; i++)
+		if ((size ? r[i] & ~(uint64_t)GLIBC_FLAGS : r[i]) == value)
+			return true;
+	return false;
+}
+
+/* The size of the chunk at @at by its head; 0: it is none of the region. */
+static uint64_t size_at(struct walk *w, taddr at)
+{
+	uint64_t head;
+
+	if (at % GLIBC_ALIGN || at < w->r->first || at >= w->r->hi || !view_word(&w->g->view, at + 8, &head) || !walk_is_head(w, at, head))
+		return 0;
+	return walk_size(head);
+}
+
+/* A thread that has just made the chunk at @at smaller, in @r: is the rest's head not written yet? */
+static void note_rest(struct walk *w, const uint64_t r[GLIBC_REGS], taddr at)
+{
+	const uint64_t kept = size_at(w, at);
+	const taddr rest = at + kept;
+
+	if (!kept || !says(r, rest, false) || w->njoints == WALK_JOINTS)
+		return;
+	for (size_t i = 0; i < GLIBC_REGS; i++) {
+		const taddr end = r[i];
+
+		if (end < rest + GLIBC_MINSIZE || !size_at(w, end) || !says(r, end - rest, true) || size_at(w, rest) == end - rest)
+			continue;
+		w->joints[w->njoints++] = (struct walk_joint){ rest, end };
+		return;
+	}
+}
+
+void walk_note_rests(struct walk *w)
+{
+	for (size_t i = 0; i < w->g->s->nthreads; i++) {
+		uint64_t r[GLIBC_REGS];
+
+		glibc_registers(&w->g->s->threads[i], r);
+		for (size_t k = 0; k < GLIBC_REGS; k++)
+			note_rest(w, r, r[k]);
+	}
 }
 
 static bool skip_rest(struct walk *w)

@@ -328,6 +328,8 @@ static void walk_region(struct glibc *g, struct glibc_region *r)
 	struct walk w = { .g = g, .r = r, .a = &g->arenas[r->arena], .out = &g->c->arenas[r->arena] };
 	const struct before b = remember(g, r);
 
+	if (w.a->busy)
+		walk_note_rests(&w);
 	start(&w, g, r);
 	/* at most once for each joint */
 	while (w.again && !g->no_memory) {

@@ -48,6 +48,9 @@ bool walk_leads_on(struct walk *w, taddr at, uint64_t **dead);
 /* The chunk at w->at was put into the first bin last, by a thread at work: it may be the rest of one that is being cut. true: the walk has to go on with w anew. */
 bool walk_cut(struct walk *w);
 
+/* Before the walk over a region whose arena is at work: joints for what realloc is cutting off right now. */
+void walk_note_rests(struct walk *w);
+
 /* What has no head is at w->at: go on where something else tells of a chunk. */
 void walk_bad_head(struct walk *w);
 

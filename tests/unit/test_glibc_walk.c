@@ -32,6 +32,7 @@ static uint64_t *words;
 static struct census census;
 static struct glibc glibc;
 static uint64_t end;	/* of the chunks that were put there */
+static bool arena_busy;
 
 static int setup(void **state)
 {
@@ -39,6 +40,7 @@ static int setup(void **state)
 	example_init(&m);
 	words = example_map(&m, LO, SIZE, "rw-p", "");
 	end = 0;
+	arena_busy = false;
 	return 0;
 }
 
@@ -90,6 +92,7 @@ static void walk(uint64_t top)
 	assert_true(census.arenas && glibc.arenas);
 	/* there are no bins to compare with */
 	glibc.arenas[0].edges_known = glibc.arenas[1].edges_known = true;
+	glibc.arenas[1].busy = arena_busy;
 	glibc.arenas[1].top = top ? LO + top : LO + (64ull << 20);
 	assert_int_equal(glibc_add_region(&glibc, &r), 0);
 	assert_int_equal(glibc_walk(&glibc), 0);
@@ -183,6 +186,79 @@ static void no_top_where_one_should_be(void **state)
 	assert_true(census.nproblems > 0);
 }
 
+/*
+ * realloc has made the chunk at 0x40 smaller and has not written the head of the rest, at 0xa0, yet: what is there instead is larger than
+ * the rest, and would lead past the block at 0x120.
+ */
+static void put_a_realloc_at_work(uint64_t old_head)
+{
+	put(0x40, IN_USE | OF_OTHER);
+	put(0x60, IN_USE | OF_OTHER);
+	put(0x80, IN_USE | OF_OTHER);
+	put(0x40, IN_USE | OF_OTHER);
+	put(0x40, IN_USE | OF_OTHER);
+	put(SIZE - end, IN_USE);
+	at(0xa0)[1] = old_head;
+}
+
+static void have_registers(taddr chunk, taddr rest, uint64_t size, taddr next)
+{
+	struct snapshot_thread *t = example_thread(&m, 1, LO + SIZE);
+
+	t->regs.orig_rax = (unsigned long long)-1;
+	t->regs.r13 = chunk;
+	t->regs.rsi = rest;
+	t->regs.rdx = size;
+	t->regs.r15 = next;
+}
+
+static void a_rest_without_its_head(void **state)
+{
+	(void)state;
+	put_a_realloc_at_work(0xc0 | IN_USE | OF_OTHER);
+	have_registers(LO + 0x40, LO + 0xa0, 0x80 | IN_USE, LO + 0x120);
+	arena_busy = true;
+	walk(0x1a0);
+	assert_whole(4, 1, SIZE - 0x1a0, 0);
+	assert_int_equal(census.blocks[2].addr, LO + 0x130);
+	assert_int_equal(census.repaired, 1);
+}
+
+/* What is in registers is not enough: the arena must be at work, and all four must be there. */
+static void registers_that_say_less(void **state)
+{
+	(void)state;
+	put_a_realloc_at_work(0xc0 | IN_USE | OF_OTHER);
+	have_registers(LO + 0x40, LO + 0xa0, 0x80 | IN_USE, LO + 0x120);
+	arena_busy = false;
+	walk(0x1a0);
+	assert_whole(4, 0, SIZE - 0x1a0, 0);
+	assert_int_equal(census.blocks[2].addr, LO + 0xb0);
+}
+
+static void no_chunk_in_a_register(void **state)
+{
+	(void)state;
+	put_a_realloc_at_work(0xc0 | IN_USE | OF_OTHER);
+	have_registers(LO, LO + 0xa0, 0x80 | IN_USE, LO + 0x120);
+	arena_busy = true;
+	walk(0x1a0);
+	assert_whole(4, 0, SIZE - 0x1a0, 0);
+	assert_int_equal(census.repaired, 0);
+}
+
+/* Registers that say what the heads say: nothing is under way. */
+static void a_rest_that_has_its_head(void **state)
+{
+	(void)state;
+	put_a_realloc_at_work(0x80 | IN_USE | OF_OTHER);
+	have_registers(LO + 0x40, LO + 0xa0, 0x80 | IN_USE, LO + 0x120);
+	arena_busy = true;
+	walk(0x1a0);
+	assert_whole(5, 0, SIZE - 0x1a0, 0);
+	assert_int_equal(census.repaired, 0);
+}
+
 int main(void)
 {
 #define walk_test(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -193,6 +269,10 @@ int main(void)
 		walk_test(a_free_rest),
 		walk_test(a_head_of_nothing),
 		walk_test(no_top_where_one_should_be),
+		walk_test(a_rest_without_its_head),
+		walk_test(registers_that_say_less),
+		walk_test(no_chunk_in_a_register),
+		walk_test(a_rest_that_has_its_head),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

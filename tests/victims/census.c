@@ -188,6 +188,7 @@ struct worker {
 static const char *mode;
 static struct worker *workers;
 static size_t nworkers;
+static uint64_t seed;
 static volatile bool stop;
 static pthread_barrier_t filled, park;
 
@@ -221,7 +222,7 @@ static void *any_block(struct worker *w)
 	const size_t n = any_size(w);
 	void *p;
 
-	switch (below(w, 64)) {
+	switch (below(w, is("step") ? 8 : 64)) {
 	case 0: p = memalign(16u << below(w, 9), n); break;
 	case 1: p = calloc(1, n); break;
 	case 2: p = below(w, 64) ? malloc(n) : memalign(4096u << below(w, 9), 200000 + n); break;
@@ -388,7 +389,7 @@ static void start(size_t blocks)
 	for (size_t i = 0; i < nworkers; i++) {
 		struct worker *w = &workers[i];
 
-		w->rng = 88172645463325252u + i * 7919;
+		w->rng = 88172645463325252u + i * 7919 + seed * 104729;
 		w->n = blocks / nworkers;
 		w->slots = calloc(w->n, sizeof(*w->slots));
 	}
@@ -491,6 +492,7 @@ int main(int argc, char **argv)
 
 	mode = argc > 1 ? argv[1] : "all";
 	nworkers = argc > 3 ? strtoull(argv[3], NULL, 0) : 8;
+	seed = argc > 4 ? strtoull(argv[4], NULL, 0) : 0;
 	if (is("plain") || is("fences"))
 		nworkers = 1;
 	if (is("nobrk"))
