@@ -290,6 +290,10 @@ void facts_progress(struct recorder *r, const struct watch *w, uint64_t now_ns)
 	recorder_count(r, t, MMT_COUNT_RING_WAITS, atomic_load(&sh->stalls));
 	recorder_count(r, t, MMT_COUNT_LEFT_OUT, w->tally->left_out);
 	recorder_count(r, t, MMT_COUNT_STOPPED_US, atomic_load(&sh->served_ns) / 1000);
+	recorder_count(r, t, MMT_COUNT_THREAD_US, w->thread_ns / 1000);
+	recorder_count(r, t, MMT_COUNT_HITTING_US, w->hitting_ns / 1000);
+	recorder_count(r, t, MMT_COUNT_HITTING_STOPPED_US, atomic_load(&sh->hit_served_ns) / 1000);
+	recorder_count(r, t, MMT_COUNT_HITTING, atomic_load(&sh->have_hit));
 	put_losses(r, w, t);
 	/* the last of a full list may still grow */
 	put_gaps(r, w, t, w->ngaps < WATCH_GAPS ? w->ngaps : WATCH_GAPS - 1);

@@ -157,6 +157,7 @@ static enum watch_end tick(void *ctx, uint64_t now_ns)
 	uint64_t t = recorder_time(&s->recorder, now_ns);
 
 	tell_allocator(s, now_ns);
+	watch_count_threads(&s->watch, now_ns);
 	facts_progress(&s->recorder, &s->watch, now_ns);
 	recorder_tick(&s->recorder, t);
 	if (s->watch.report_now)
@@ -182,6 +183,7 @@ static void begin(struct session *s)
 	s->watch.ending_ctx = s;
 	s->interim = (struct interim){ .interval_ns = s->opt->interval_ns, .report = report_interim, .ctx = s };
 	interim_begin(&s->interim, now);
+	watch_count_threads(&s->watch, now);
 	if (s->under_gdb) {
 		gdb_begin(s);
 		return;
@@ -247,6 +249,7 @@ static int make_whole(struct session *s)
 	tally_end(&s->tally);
 	if (s->sampling)
 		sampling_end(s->sampling, s->end_ns);
+	watch_count_threads(&s->watch, s->end_ns);
 	facts_end(&s->recorder, &s->watch, s->end_ns);
 	look_judge(&s->look, &s->recorder, s->opt->exact_sizes);
 	r = ledger_settle(&s->recorder.ledger);

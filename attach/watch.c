@@ -231,6 +231,21 @@ static void run(struct watch *w, bool until_started)
 		show_progress(w, now, true);
 }
 
+void watch_count_threads(struct watch *w, uint64_t now_ns)
+{
+	const struct shared *sh = w->link->shared;
+	const uint64_t had = w->counted_ns && now_ns > w->counted_ns ? now_ns - w->counted_ns : 0;
+	const uint32_t threads = atomic_load_explicit(&sh->threads, memory_order_relaxed);
+	const uint32_t hitting = atomic_load_explicit(&sh->hitting, memory_order_relaxed);
+
+	/* at the target's end there is none any more */
+	w->thread_ns += had * (threads > w->threads ? threads : w->threads);
+	w->hitting_ns += had * (hitting > w->hitting ? hitting : w->hitting);
+	w->counted_ns = now_ns;
+	w->threads = threads;
+	w->hitting = hitting;
+}
+
 void watch_run(struct watch *w)
 {
 	run(w, false);

@@ -68,6 +68,9 @@ struct watch {
 	uint64_t troubles;		/* what went wrong in the keeper, already said */
 	struct watch_gap gaps[WATCH_GAPS];
 	size_t ngaps;			/* those beyond the array are added to its last */
+	/* The time that threads have had so far, added up by what is there at each tick; of these, of threads that have hit a trap. */
+	uint64_t thread_ns, hitting_ns, counted_ns;	/* up to counted_ns (CLOCK_MONOTONIC; 0: not begun), */
+	uint32_t threads, hitting;			/* when there were so many */
 	/* Start mode: the program is there and trapped, and has not run yet. */
 	void (*begin)(void *ctx);
 	void *begin_ctx;
@@ -87,6 +90,9 @@ struct watch {
 };
 
 /* Read events until the watch ends; why is in w->end. */
+/* Add up thread_ns and hitting_ns until now. */
+void watch_count_threads(struct watch *w, uint64_t now_ns);
+
 void watch_run(struct watch *w);
 
 /* In start mode: until the program's exec has been dealt with, or failed. */

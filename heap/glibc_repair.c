@@ -69,7 +69,7 @@ static bool join(struct walk *w, taddr from, taddr next)
 			return false;
 	if (w->njoints == WALK_JOINTS)
 		return false;
-	w->joints[w->njoints++] = (struct walk_joint){ from, next };
+	w->joints[w->njoints++] = (struct walk_joint){ from, next, 0 };
 	w->again = from < w->at;
 	if (!w->again)
 		walk_go_on(w, w->at);
@@ -241,7 +241,7 @@ static void note_rest(struct walk *w, const uint64_t r[GLIBC_REGS], taddr at)
 
 		if (end < rest + GLIBC_MINSIZE || !size_at(w, end) || !says(r, end - rest, true) || size_at(w, rest) == end - rest)
 			continue;
-		w->joints[w->njoints++] = (struct walk_joint){ rest, end };
+		w->joints[w->njoints++] = (struct walk_joint){ rest, end, at };
 		return;
 	}
 }

@@ -141,7 +141,7 @@ static bool take_joint(struct walk *w)
 	for (size_t i = 0; i < w->njoints; i++) {
 		const struct walk_joint *j = &w->joints[i];
 
-		if (j->from != w->at)
+		if (j->from != w->at || (j->behind && j->behind != w->before))
 			continue;
 		w->bins.blocks++;
 		w->bins.bytes += j->next - j->from;

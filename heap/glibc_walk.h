@@ -5,9 +5,9 @@
 
 #include "heap/glibc.h"
 
-/* All of [from, next) is one chunk that is not in use, whatever the heads in it say. */
+/* All of [from, next) is one chunk that is not in use, whatever the heads in it say; if the way comes there from the chunk `behind` (0: from any). */
 struct walk_joint {
-	taddr from, next;
+	taddr from, next, behind;
 };
 #define WALK_JOINTS 4u
 

@@ -33,6 +33,10 @@ static void add_run(const struct ledger *l, struct summary *s)
 	s->run.ring_waits = l->counts[MMT_COUNT_RING_WAITS];
 	s->run.left_out = l->counts[MMT_COUNT_LEFT_OUT];
 	s->run.stopped_seconds = l->counts[MMT_COUNT_STOPPED_US] / 1e6;
+	s->run.thread_seconds = l->counts[MMT_COUNT_THREAD_US] / 1e6;
+	s->run.hitting = l->counts[MMT_COUNT_HITTING];
+	s->run.hitting_seconds = l->counts[MMT_COUNT_HITTING_US] / 1e6;
+	s->run.hitting_stopped = l->counts[MMT_COUNT_HITTING_STOPPED_US] / 1e6;
 }
 
 /* What the budget counts is all that stops cost, also before they are seen and after: one number of that in a report. */

@@ -96,6 +96,10 @@ static void put_run(struct strbuf *sb, const struct summary_run *run)
 		json_number(sb, ", ", "ranges_left_out", run->left_out);
 	json_real(sb, ", ", "stopped_seconds", run->stopped_seconds);
 	json_bool(sb, ", ", "stopped_known", summary_stops_known(run));
+	json_real(sb, ", ", "thread_seconds", run->thread_seconds);
+	json_number(sb, ", ", "hitting_threads", run->hitting);
+	json_real(sb, ", ", "hitting_seconds", run->hitting_seconds);
+	json_real(sb, ", ", "hitting_stopped_seconds", run->hitting_stopped);
 	put_probes(sb, run);
 	put_gaps(sb, run);
 	json_budget(sb, &run->budget);

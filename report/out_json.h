@@ -6,7 +6,7 @@
  *	{ "mmattach": {version, schema},
  *	  "target":   {pid, comm, exe, cmdline},
  *	  "run":      {start, seconds, frontend, mode, duty, events, lost: {reason: count}, stacks_cut,
- *	               stacks_lost, ring_waits, ranges_left_out, stopped_seconds, stopped_known, probes: [{family, rule, module, hits, note}], gaps: [{start, seconds, why}],
+ *	               stacks_lost, ring_waits, ranges_left_out, stopped_seconds, stopped_known, thread_seconds, hitting_threads, hitting_seconds, hitting_stopped_seconds, probes: [{family, rule, module, hits, note}], gaps: [{start, seconds, why}],
  *	               budget: {promise, spent, worst_ten_seconds, stopped_seconds, closed, closed_seconds, sites, sites_hit, settled, candidates, unfound},
  *	               verdicts: {taken, why_not, pause_seconds, expected_seconds, threads, not_stopped, bytes_copied, census, allocator,
  *	                          sums: {verdict: {blocks, bytes}}, watched: the same, doubts: ["..."]}},

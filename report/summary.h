@@ -271,7 +271,10 @@ struct summary_run {
 	uint64_t stacks_lost;	/* stacks with an outermost frame whose caller nothing tells */
 	uint64_t ring_waits;	/* times that a thread had to wait because events were not read fast enough */
 	uint64_t left_out;	/* ranges of memory that others took than those who were to be watched */
-	double stopped_seconds;	/* how long its threads stood still because of us, summed over them; see summary_stops_known */
+	double stopped_seconds;	/* how long its threads stood still because of us, summed over them; see summary_stops_known; */
+	double thread_seconds;	/* of all the time that they had, added up: 0: not known */
+	uint64_t hitting;	/* threads that called what is watched; */
+	double hitting_seconds, hitting_stopped;	/* of their time since, they stood so long */
 	struct summary_lost *lost;
 	size_t nlost;
 	struct summary_probe *probes;
@@ -311,7 +314,7 @@ struct summary {
 	struct summary_suppression *suppressions;
 	size_t nsuppressions;
 	struct summary_hidden suppressed;	/* by suppressions */
-	struct summary_hidden filtered;		/* by --older-than, --min-bytes, --focus, --ignore */
+	struct summary_hidden filtered;		/* by --older-than, --min-bytes, --show, --focus, --ignore */
 	const char **notes;		/* what else the reader must know, a sentence each */
 	size_t nnotes;
 	struct summary_frame **stacks;	/* of summary_keep_stack */

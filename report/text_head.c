@@ -120,7 +120,32 @@ static void put_events(struct strbuf *sb, const struct summary *s)
 	strbuf_putc(sb, '\n');
 }
 
-/* A sum over threads, which may well be more than the time of the run. */
+/* A share says more than a sum over threads, which may be much longer than the run. */
+static void put_share(struct strbuf *sb, const struct summary_run *run)
+{
+	const double threads = run->thread_seconds / run->seconds;
+
+	if (!(run->thread_seconds > 0)) {
+		strbuf_puts(sb, ", all threads together");
+		return;
+	}
+	strbuf_puts(sb, ", ");
+	words_percent(sb, run->stopped_seconds, run->thread_seconds);
+	strbuf_puts(sb, " of the time");
+	if (threads < 1.5)
+		return;
+	strbuf_puts(sb, " of ");
+	words_count(sb, (uint64_t)(threads + 0.5), "thread");
+	if (run->hitting_seconds > 0 && run->hitting_seconds < 0.9 * run->thread_seconds) {
+		strbuf_puts(sb, "; ");
+		words_percent(sb, run->hitting_stopped, run->hitting_seconds);
+		if (run->hitting == 1)
+			strbuf_puts(sb, " for the one that hit traps");
+		else
+			strbuf_printf(sb, " for the %" PRIu64 " that hit traps", run->hitting);
+	}
+}
+
 static void put_stopped(struct strbuf *sb, const struct summary_run *run)
 {
 	if (!(run->seconds > 0))
@@ -131,7 +156,8 @@ static void put_stopped(struct strbuf *sb, const struct summary_run *run)
 		return;
 	}
 	words_seconds(sb, run->stopped_seconds);
-	strbuf_puts(sb, ", all threads together\n");
+	put_share(sb, run);
+	strbuf_putc(sb, '\n');
 }
 
 static void put_totals(struct strbuf *sb, const struct summary_totals *t)
@@ -208,7 +234,7 @@ void text_head(struct strbuf *sb, const struct summary *s)
 			put_references(sb, s, &s->families[i]);
 	text_probes(sb, s);
 	text_head_hidden(sb, &s->suppressed, "suppressions");
-	text_head_hidden(sb, &s->filtered, "--older-than, --min-bytes, --focus or --ignore");
+	text_head_hidden(sb, &s->filtered, "--older-than, --min-bytes, --show, --focus or --ignore");
 	for (size_t i = 0; i < s->run.ngaps; i++)
 		put_gap(sb, &s->run.gaps[i]);
 	for (size_t i = 0; i < s->nnotes; i++)

@@ -104,6 +104,11 @@
 #define MMT_COUNT_DUTY_PPM 6	/* share of the time in which traps stood; sampled: the mean over sites that were hit */
 #define MMT_COUNT_LEFT_OUT 7	/* ranges of memory that were taken and did not count: by others than those who were to be watched */
 
+#define MMT_COUNT_THREAD_US 8	/* the time of its threads, added up: what MMT_COUNT_STOPPED_US is a part of */
+#define MMT_COUNT_HITTING_US 9	/* the same of those that have called what is watched; */
+#define MMT_COUNT_HITTING_STOPPED_US 10	/* how long these stood still; */
+#define MMT_COUNT_HITTING 11	/* and how many there were */
+
 /* MMT_FAMILY_NAME, kind: what its events are about */
 #define MMT_FAMILY_BLOCKS 0
 #define MMT_FAMILY_REFS 1	/* objects with references: MMT_REF ... MMT_OBJECT, MMT_FORGET, and no others */

@@ -145,6 +145,8 @@ void hit_unhold(struct keeper *k, struct tracee *t)
 {
 	atomic_store(&k->shared->hold[t - k->threads.all], 0);
 	atomic_fetch_add_explicit(&k->shared->served_ns, keeper_clock_ns() - t->seen_ns, memory_order_relaxed);
+	if (t->has_hit)
+		atomic_fetch_add_explicit(&k->shared->hit_served_ns, keeper_clock_ns() - t->seen_ns, memory_order_relaxed);
 	k->held--;
 	budget_charge(k, t->stopped_ns, BUDGET_ASKED);
 	t->stopped_ns = k->now_ns;

@@ -195,11 +195,22 @@ static bool serve_charged(struct keeper *k, struct tracee *t)
 	return true;
 }
 
+/* Stops that end now: how many, and when each was seen, added up. */
+struct served {
+	uint64_t n, seen_ns;
+};
+
+static void add_served(struct served *s, uint64_t seen_ns)
+{
+	s->n++;
+	s->seen_ns += seen_ns;
+}
+
 void loop_serve(struct keeper *k)
 {
 	pid_t last = 0;
 	uint32_t n = k->nqueue, kept = 0;
-	uint64_t seen = 0, served = 0;
+	struct served all = { 0 }, hits = { 0 };
 
 	k->nkept = 0;
 	fair_look(&k->fair, &k->threads, k->now_ns);
@@ -221,8 +232,9 @@ void loop_serve(struct keeper *k)
 			k->queue[kept++] = k->queue[i];
 			continue;
 		}
-		seen += since;
-		served++;
+		add_served(&all, since);
+		if (t->has_hit)
+			add_served(&hits, since);
 		if (ring_is_crowded(&k->shared->ring))
 			keeper_ring_bell(k);
 	}
@@ -231,9 +243,12 @@ void loop_serve(struct keeper *k)
 	k->nqueue = kept;
 	if (k->budget.on && !kept && !k->held)
 		budget_calm(k, last);
-	if (served)
-		atomic_fetch_add_explicit(&k->shared->served_ns, served * keeper_clock_ns() - seen,
-					  memory_order_relaxed);
+	if (all.n) {
+		const uint64_t now = keeper_clock_ns();
+
+		atomic_fetch_add_explicit(&k->shared->served_ns, all.n * now - all.seen_ns, memory_order_relaxed);
+		atomic_fetch_add_explicit(&k->shared->hit_served_ns, hits.n * now - hits.seen_ns, memory_order_relaxed);
+	}
 	/* who wakes may take our processor: nobody stands waiting for us now */
 	if (n)
 		keeper_ring_bell(k);
@@ -305,6 +320,7 @@ void loop_round(struct keeper *k, uint64_t max_wait_ns)
 				atomic_load_explicit(&k->shared->stops, memory_order_relaxed));
 	atomic_fetch_add_explicit(&k->shared->beat, 1, memory_order_relaxed);
 	atomic_store_explicit(&k->shared->threads, k->threads.used - k->others, memory_order_relaxed);
+	atomic_store_explicit(&k->shared->hitting, k->threads.hitting, memory_order_relaxed);
 	watch_end(k);
 	ending_round(k);
 	release_overdue(k);

@@ -71,6 +71,11 @@ enum note_result note_hit(struct keeper *k, struct tracee *t, uint32_t trap, con
 			return NOTE_NO_ROOM;
 	}
 	t->hits++;
+	if (!t->has_hit) {
+		t->has_hit = true;
+		k->threads.hitting++;
+		atomic_fetch_add_explicit(&k->shared->have_hit, 1, memory_order_relaxed);
+	}
 	threads_mark_active(&k->threads, t, k->now_ns);
 	mean_hit(k, t, trap, regs, ret, &meaning);
 	held = room && (ask || waits(s, &meaning) || held_once(k, trap, &meaning));

@@ -131,7 +131,10 @@ struct shared {
 	_Atomic uint64_t unrecorded;	/* records other than hits lost for the same reason */
 	_Atomic uint64_t stalls;	/* times that a thread had to wait for room in the ring */
 	_Atomic uint64_t stall_ns;	/* for how long, together */
-	_Atomic uint64_t served_ns;	/* from seeing a stop to resuming, summed over stops */
+	_Atomic uint64_t served_ns;	/* from seeing a stop to resuming, summed over stops; */
+	_Atomic uint64_t hit_served_ns;	/* of this, that of threads that have ever hit a trap */
+	_Atomic uint32_t have_hit;	/* so many threads have; */
+	_Atomic uint32_t hitting;	/* so many of them are there now */
 	_Atomic uint64_t unopened;	/* calls not followed: nesting too deep or the pool empty */
 	_Atomic uint64_t overdue;	/* held threads that went on without an answer */
 	_Atomic uint64_t unwalked;	/* the same, held only for their stack */

@@ -88,6 +88,7 @@ void threads_remove(struct threads *ts, struct tracee *t)
 	close_gap(ts, find_slot(ts, t->tid));
 	t->state = TRACEE_FREE;
 	ts->used--;
+	ts->hitting -= t->has_hit;
 	while (ts->bound && ts->all[ts->bound - 1].state == TRACEE_FREE)
 		ts->bound--;
 	if (ts->next_free > ts->bound)

@@ -21,7 +21,8 @@
 #define ACTIVE_NS 5000000	/* a thread that has not hit for so long is not active */
 
 struct threads {
-	uint32_t used;			/* tracees that are not FREE */
+	uint32_t used;			/* tracees that are not FREE; */
+	uint32_t hitting;		/* of these, have ever hit */
 	uint32_t bound;			/* all tracees at and above it are FREE */
 	uint32_t next_free;		/* where to look for a free one first */
 	uint32_t nactive;

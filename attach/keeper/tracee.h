@@ -72,6 +72,7 @@ struct tracee {
 	taddr redo_sp;		/* rsp then */
 	int status;		/* STOPPED: wait status, not served yet */
 	uint32_t hits;
+	bool has_hit;		/* ever */
 	uint32_t restarts;	/* of the call at: */
 	taddr restart_rip, restart_sp;
 	uint64_t runs_ns;

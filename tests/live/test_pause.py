@@ -196,6 +196,27 @@ def test_crowd_is_stopped_once(victim, pauser):
     assert target.end() == {"eintr": 0, "short": 0}
 
 
+def test_shares_of_the_time_of_a_crowd(victim, attach):
+    """What stopped_seconds is a part of: the time of all threads, and of those that call."""
+    target = victim("crowd", 400)
+    watch = attach(target)
+    time.sleep(2)
+    run = watch.finish()["run"]
+    assert 401 * 0.9 * run["seconds"] < run["thread_seconds"] < 401 * 1.1 * run["seconds"]
+    assert (run["hitting_threads"], run["hitting_seconds"], run["hitting_stopped_seconds"]) == (0, 0, 0)
+    assert_untouched(target)
+    target.end()
+    target = victim("hot", 3)
+    watch = attach(target)
+    time.sleep(2)
+    run = watch.finish()["run"]
+    assert 4 * 0.9 * run["seconds"] < run["thread_seconds"] < 4 * 1.1 * run["seconds"]
+    assert run["hitting_threads"] == 3
+    assert 3 * 0.7 * run["seconds"] < run["hitting_seconds"] < 3 * 1.1 * run["seconds"]
+    assert 0.2 * run["hitting_seconds"] < run["hitting_stopped_seconds"] <= run["stopped_seconds"] < run["thread_seconds"]
+    target.end()
+
+
 def test_crowd_too_large_is_not_stopped(victim, pauser):
     target = victim("crowd", 3000)
     for _ in range(3):

@@ -6,6 +6,8 @@ hangs; and afterwards the report names the gap.
 """
 import json
 import os
+import pathlib
+import re
 import signal
 import subprocess
 import time
@@ -16,6 +18,7 @@ from harness import FULL, LIMIT, lost, wait_for
 from fullpipe import full_pipe
 from untouched import assert_code_whole, assert_untouched, code_differences, wait_untraced
 
+TOP = pathlib.Path(__file__).resolve().parents[2]
 HANG = 60 if FULL else 5  # seconds for which our side hangs
 BACK = 2.0  # seconds after which the target must be at full speed
 LOOK = 0.8  # and what it takes to see that on a busy machine
@@ -54,6 +57,24 @@ def test_mmattach_stopped(victim, attach, sig):
     assert_gap_named(json.loads(watch.out.text()))
     assert_untouched(target)
     assert target.end()["damaged"] == 0
+
+
+def test_stopped_over_an_idle_target(victim, attach):
+    """Nothing comes, so nothing is unread: it stays attached, and the command in the README frees the target."""
+    target = victim("sites")
+    watch = attach(target)
+    os.kill(watch.pid, signal.SIGSTOP)
+    time.sleep(HANG)
+    assert code_differences(target.pid), "it has left"
+    command = re.search(r"`(kill \$\(awk .*?)`\.", (TOP / "README.md").read_text())[1]
+    subprocess.run(command.replace("/proc/PID/", f"/proc/{target.pid}/"), shell=True, check=True)
+    wait_untraced(target.pid, BACK)
+    assert_untouched(target)
+    target.ask("run 2 1")
+    os.kill(watch.pid, signal.SIGCONT)
+    assert watch.wait() == 0, watch.said()
+    assert any("lifted all traps and left" in line for line in watch.err.all)
+    target.end()
 
 
 def test_stopped_with_a_budget(victim, attach):

@@ -37,7 +37,7 @@ static const char whole[] =
 	"                       0  free my_free  NOT WATCHED: no such function in the target\n"
 	"                       0  free free  in libc.so.6  NOT WATCHED: bytes differ\n"
 	"  hidden    500 B in 5 blocks of 1 group, by suppressions\n"
-	"  hidden    700 B in 7 blocks of 2 groups, by --older-than, --min-bytes, --focus or --ignore\n"
+	"  hidden    700 B in 7 blocks of 2 groups, by --older-than, --min-bytes, --show, --focus or --ignore\n"
 	"  GAP       nothing was seen for 3.5s from 2s on: mmattach was stopped\n"
 	"  note      the keeper was killed by " EVIL "\n"
 	"\n"
@@ -275,6 +275,30 @@ static void hostile_numbers(void **state)
 }
 
 /* Of a command line, 1000 characters, however many bytes these are. */
+/* What threads had of time, and those that call of theirs: an older trace does not say. */
+static void shares_of_the_time(void **state)
+{
+	struct summary s;
+
+	(void)state;
+	summary_init(&s);
+	s.run.seconds = 10;
+	s.run.stopped_seconds = 2;
+	assert_says(&s, "  stopped   2s, all threads together\n");
+	s.run.thread_seconds = 10;
+	s.run.hitting_seconds = 9.9;
+	s.run.hitting_stopped = 2;
+	s.run.hitting = 1;
+	assert_says(&s, "  stopped   2s, 20% of the time\n");
+	s.run.thread_seconds = 40;
+	assert_says(&s, "  stopped   2s, 5.0% of the time of 4 threads; 20% for the one that hit traps\n");
+	s.run.hitting = 2;
+	assert_says(&s, "  stopped   2s, 5.0% of the time of 4 threads; 20% for the 2 that hit traps\n");
+	s.run.hitting_seconds = 39;
+	assert_says(&s, "  stopped   2s, 5.0% of the time of 4 threads\n");
+	summary_fini(&s);
+}
+
 static void a_long_command(void **state)
 {
 	static char arg[3001];
@@ -359,6 +383,7 @@ int main(void)
 		cmocka_unit_test(long_names_are_cut_in_the_table_only),
 		cmocka_unit_test(a_name_goes_before_an_offset),
 		cmocka_unit_test(hostile_numbers),
+		cmocka_unit_test(shares_of_the_time),
 		cmocka_unit_test(a_long_command),
 		cmocka_unit_test(nothing_kept_and_why),
 		cmocka_unit_test(nothing_could_be_watched),
