@@ -70,6 +70,7 @@ void ledger_fini(struct ledger *l)
 	free(l->orphans);
 	ledger_look_fini(&l->look);
 	ledger_samples_fini(&l->samples);
+	memories_fini(&l->memories);
 	addrmap_fini(&l->aside);
 	addrmap_fini(&l->probe_index);
 	addrmap_fini(&l->lost_index);

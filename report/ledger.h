@@ -30,6 +30,7 @@
 #include "report/judged.h"
 #include "report/ledger_sample.h"
 #include "report/live.h"
+#include "report/memories.h"
 #include "report/objects.h"
 #include "report/series.h"
 #include "trace/defs.h"
@@ -157,6 +158,7 @@ struct ledger {
 	uint64_t resizing;		/* blocks that ledger_settle put back */
 	struct ledger_look look;
 	struct ledger_samples samples;
+	struct memories memories;	/* names in the pool */
 #define X(name, reason) uint64_t name;
 	LEDGER_DOUBTS(X)
 #undef X

@@ -288,6 +288,16 @@ static int take_totals(struct ledger *l, const struct fact *f)
 	return 0;
 }
 
+/* --- memory --- */
+
+static int take_memory(struct ledger *l, const struct fact *f)
+{
+	const char *name;
+	int r = keep(l, f->memory.name, &name);
+
+	return r < 0 ? r : memories_add(&l->memories, f->memory.pid, name, &f->memory.point);
+}
+
 /* --- all --- */
 
 static int take(struct ledger *l, const struct fact *f)
@@ -324,6 +334,10 @@ static int take(struct ledger *l, const struct fact *f)
 	case MMT_BUDGET:
 		ledger_take_budget(l, f->budget);
 		return 0;
+	case MMT_MEMORY:
+		return take_memory(l, f);
+	case MMT_RUNTIME:
+		return keep(l, f->runtime, &l->memories.runtime);
 	case MMT_END:
 		l->ended = true;
 		return 0;

@@ -106,12 +106,41 @@ static int put_lost(const struct ledger *l, uint64_t time_us, struct writer *w)
 	return r;
 }
 
+static int put_memory(const struct memory_process *p, uint64_t time_us, struct writer *w)
+{
+	struct fact f = info(time_us, MMT_MEMORY);
+	int r = 0;
+
+	f.memory.pid = p->pid;
+	f.memory.name = p->name;
+	for (uint32_t i = 0; i < p->npoints && r == 0; i++) {
+		f.memory.point = p->points[i];
+		r = writer_put(w, &f);
+	}
+	return r;
+}
+
+static int put_memories(const struct ledger *l, uint64_t time_us, struct writer *w)
+{
+	struct fact f = info(time_us, MMT_RUNTIME);
+	int r = 0;
+
+	f.runtime = l->memories.runtime;
+	if (f.runtime)
+		r = writer_put(w, &f);
+	for (size_t i = 0; i < l->memories.n && r == 0; i++)
+		r = put_memory(&l->memories.all[i], time_us, w);
+	return r;
+}
+
 int runfacts_put_numbers(const struct ledger *l, uint64_t time_us, struct writer *w)
 {
 	int r = put_hits(l, time_us, w);
 
 	if (r == 0)
 		r = put_counts(l, time_us, w);
+	if (r == 0)
+		r = put_memories(l, time_us, w);
 	return r < 0 ? r : put_lost(l, time_us, w);
 }
 

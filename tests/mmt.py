@@ -54,6 +54,7 @@ INFO = {
     "SAMPLE": "stack flags seen late_seen chunk_bytes site_seen site_hits rounds full exposed_us hits2 hits_exposed exposed2 steps:steps "
               "+ late_exposed_us + missed + stood_us",
     "BUDGET": "promise_ppm spent_us wall_us worst_ppm closed closed_us sites sites_hit sites_settled candidates unfound",
+    "MEMORY": "pid:signed name:text at_us anonymous file shared swapped heap", "RUNTIME": "name:text",
 }
 RUN = {"ID": "id", "PIECE": "number", "START": "signed", "FRONTEND": "bytes", "MODE": "bytes", "WRITER": "bytes", "LAST": "number"}
 

@@ -103,6 +103,14 @@ struct fact_budget {
 	uint64_t unfound;	/* calls that cannot be trapped */
 };
 
+/* MMT_MEMORY: what a process had at a moment, in bytes, as the kernel counts it. */
+struct memory_point {
+	uint64_t at_us;		/* since the run's start */
+	uint64_t anonymous, file, shared;	/* resident */
+	uint64_t swapped;
+	uint64_t heap;		/* size of [heap], that of brk; 0: not asked */
+};
+
 /* MMT_RUN: what is not known is 0 or NULL. */
 struct fact_run {
 	uint8_t id[16];
@@ -182,6 +190,8 @@ struct fact {
 		struct { uint32_t verdict; const struct fact_judged *all; uint32_t n; } judged;
 		struct { uint32_t stack; const struct fact_sample *its; } sample;
 		const struct fact_budget *budget;
+		struct { int32_t pid; const char *name; struct memory_point point; } memory;
+		const char *runtime;
 	};
 };
 

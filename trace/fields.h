@@ -71,7 +71,10 @@
 	KIND(MMT_VERDICTS, LOOK())									\
 	KIND(MMT_JUDGED, U32(judged.verdict) JUDGED())							\
 	KIND(MMT_SAMPLE, STACK(sample.stack) SAMPLE())							\
-	KIND(MMT_BUDGET, BUDGET())
+	KIND(MMT_BUDGET, BUDGET())									\
+	KIND(MMT_MEMORY, SIGNED(memory.pid) TEXT(memory.name) U64(memory.point.at_us) U64(memory.point.anonymous)	\
+			 U64(memory.point.file) U64(memory.point.shared) U64(memory.point.swapped) U64(memory.point.heap)) \
+	KIND(MMT_RUNTIME, TEXT(runtime))
 
 /* The numbers of struct fact_sample (its flags before them, its steps behind them) and of struct fact_budget. */
 #define FIELDS_OF_SAMPLE(X) 								\

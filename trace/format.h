@@ -19,7 +19,7 @@
 #define MMT_FILE_MAGIC 0x0a1a0a0d544d4d89
 #define MMT_FILE_HEAD 16
 #define MMT_MAJOR 1
-#define MMT_MINOR 3
+#define MMT_MINOR 4
 
 /*
  * The block head: u32 magic, u32 number (0, 1, ... in each file), u32 length of the payload, u32 length as stored,
@@ -85,6 +85,9 @@
 #define MMT_JUDGED 21
 #define MMT_SAMPLE 22		/* stack, flags, numbers until now, how many steps, for each: at risk, gone, unknown: of the family; what an estimate needs */
 #define MMT_BUDGET 23		/* numbers until now: what a sampled run has promised to cost, and what it did cost */
+
+#define MMT_MEMORY 24		/* pid, name, when, bytes: what a process had of memory then: the one that is watched, or a child of it */
+#define MMT_RUNTIME 25		/* name: the process is run by something that has a heap of its own */
 
 /* MMT_RUN */
 #define MMT_RUN_ID 1		/* sixteen random bytes */

@@ -143,6 +143,14 @@ static inline void any_info(uint64_t *rng, struct fact *f)
 	case MMT_SAMPLE:
 		f->sample.its = any_sample(rng);
 		break;
+	case MMT_MEMORY:
+		f->memory.pid = (int32_t)(any_random(rng) % 8192);
+		f->memory.name = any_random(rng) % 4 ? "worker" : NULL;
+		f->memory.point = (struct memory_point){ any_random(rng) >> any_random(rng) % 64, any_random(rng), any_random(rng), 0, any_random(rng), 0 };
+		break;
+	case MMT_RUNTIME:
+		f->runtime = any_random(rng) % 4 ? "Go" : NULL;
+		break;
 	case MMT_BUDGET:
 		f->budget = any_budget(rng);
 		break;

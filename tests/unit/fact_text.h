@@ -195,6 +195,17 @@ static inline void fact_text_info(struct strbuf *sb, const struct fact *f)
 	case MMT_BUDGET:
 		fact_text_budget(sb, f->budget);
 		break;
+	case MMT_MEMORY:
+		strbuf_printf(sb, " %d", f->memory.pid);
+		fact_text_string(sb, f->memory.name);
+		strbuf_printf(sb, " %llu %llu %llu %llu %llu %llu", (unsigned long long)f->memory.point.at_us,
+			      (unsigned long long)f->memory.point.anonymous, (unsigned long long)f->memory.point.file,
+			      (unsigned long long)f->memory.point.shared, (unsigned long long)f->memory.point.swapped,
+			      (unsigned long long)f->memory.point.heap);
+		break;
+	case MMT_RUNTIME:
+		fact_text_string(sb, f->runtime);
+		break;
 	}
 }
 

@@ -289,10 +289,31 @@ static void put_sample(struct run *r)
 	put(r, f);
 }
 
+/* The same process again and again, and children; a moment may come twice. */
+static void put_memory(struct run *r)
+{
+	struct fact f = info(MMT_MEMORY);
+
+	if (sample_rnd(r, 20) == 0) {
+		f.info = MMT_RUNTIME;
+		f.runtime = sample_rnd(r, 2) ? "CPython" : "Go";
+		put(r, f);
+		return;
+	}
+	f.memory.pid = (int32_t)(sample_rnd(r, 4) ? 1 : sample_rnd(r, 5));
+	f.memory.name = sample_rnd(r, 2) ? "worker" : NULL;
+	f.memory.point = (struct memory_point){ r->now / 2, sample_rnd(r, 99999), sample_rnd(r, 999), sample_rnd(r, 9), sample_rnd(r, 9), sample_rnd(r, 9) };
+	put(r, f);
+}
+
 static void put_number(struct run *r)
 {
 	struct fact f = info(MMT_COUNT);
 
+	if (sample_rnd(r, 4) == 0) {
+		put_memory(r);
+		return;
+	}
 	switch (rnd(5)) {
 	case 0:
 		f.count.which = MMT_COUNT_EVENTS;

@@ -57,7 +57,7 @@ static void every_kind_alone(void **state)
 		infos |= 1ull << fact_examples[i].info;
 	}
 	assert_int_equal(kinds, (1ull << MMT_INFO) | ((2ull << MMT_OBJECT) - 2));
-	assert_int_equal(infos, (2ull << MMT_BUDGET) - 1);
+	assert_int_equal(infos, (2ull << MMT_RUNTIME) - 1);
 }
 
 static void all_in_one_block(void **state)
@@ -230,7 +230,7 @@ static void no_memory_for_lies(void **state)
 static void what_the_encoder_refuses(void **state)
 {
 	const struct fact no_kind = { .kind = 18 }, none = { .kind = 0 }, large = { .kind = 33 };
-	const struct fact no_info = { .kind = MMT_INFO, .info = 24 };
+	const struct fact no_info = { .kind = MMT_INFO, .info = 26 };
 	const struct fact long_series = { .kind = MMT_INFO, .info = MMT_PLACE,
 					  .place = { .points = example_points, .npoints = MMT_SERIES_POINTS + 1 } };
 	const struct fact_sample tall = { .nsteps = MMT_SAMPLE_STEPS + 1 };
@@ -284,7 +284,7 @@ static const struct odd odd[] = {
 	ODD("\x00", -ENOTSUP, ""),
 	ODD("\x12", -ENOTSUP, ""),
 	ODD("\x1e", -ENOTSUP, ""),
-	ODD("\x1f\x18\x03" "abc" "\x0c", 0, "12.0 @0\n"),
+	ODD("\x1f\x1a\x03" "abc" "\x0c", 0, "12.0 @0\n"),
 	ODD("\x1f\x00\x00\x0c", 0, "12.0 @0\n"),
 	ODD("\x1f\xff\xff\xff\xff\x7f\x00\x0c", 0, "12.0 @0\n"),
 	/* fields of a newer version behind the known ones, and too few */
@@ -376,6 +376,8 @@ static const struct { struct fact fact; const char *bytes; size_t n; } by_hand[]
 	  BYTES("\x1f\x16\x18\x05\x01\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x80\x01\x02\x09\x01\x00\x08\x00\x02\x0c\x0d\x0e") },
 	{ INFORMATION(BUDGET, .budget = &(const struct fact_budget){ 10000, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 }),
 	  BYTES("\x1f\x17\x0c\x90\x4e\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a") },
+	{ INFORMATION(MEMORY, .memory = { 3, "w", { 1, 2, 3, 4, 5, 6 } }), BYTES("\x1f\x18\x09\x06\x02" "w" "\x01\x02\x03\x04\x05\x06") },
+	{ INFORMATION(RUNTIME, .runtime = "go"), BYTES("\x1f\x19\x03\x03" "go") },
 };
 
 static void as_by_hand(void **state)

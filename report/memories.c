@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/memories.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static struct memory_process *find(const struct memories *m, int32_t pid)
+{
+	for (size_t i = 0; i < m->n; i++)
+		if (m->all[i].pid == pid)
+			return &m->all[i];
+	return NULL;
+}
+
+static int add_process(struct memories *m, int32_t pid, struct memory_process **out)
+{
+	struct memory_process *grown;
+
+	if (m->n >= MEMORY_PROCESSES)
+		return -EINVAL;
+	grown = reallocarray(m->all, m->n + 1, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	m->all = grown;
+	*out = &m->all[m->n++];
+	**out = (struct memory_process){ .pid = pid };
+	return 0;
+}
+
+/* Every second point goes, but for the last. */
+static void thin(struct memory_process *p)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < p->npoints; i++)
+		if (i % 2 == 0 || i + 1 == p->npoints)
+			p->points[kept++] = p->points[i];
+	p->npoints = kept;
+}
+
+int memories_add(struct memories *m, int32_t pid, const char *name, const struct memory_point *point)
+{
+	struct memory_process *p = find(m, pid);
+	int r = p ? 0 : add_process(m, pid, &p);
+
+	if (r < 0)
+		return r;
+	if (p->npoints && point->at_us <= p->points[p->npoints - 1].at_us)
+		return 0;
+	if (p->npoints == MEMORY_POINTS)
+		thin(p);
+	p->points[p->npoints++] = *point;
+	p->name = name;
+	return 0;
+}
+
+void memories_fini(struct memories *m)
+{
+	free(m->all);
+	*m = (struct memories){ 0 };
+}
+
+const struct memory_process *memories_of(const struct memories *m, int32_t pid)
+{
+	return find(m, pid);
+}
