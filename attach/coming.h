@@ -21,6 +21,7 @@
 #include "attach/modules.h"
 #include "attach/options.h"
 #include "attach/planting.h"
+#include "attach/processes.h"
 #include "attach/recorder.h"
 #include "attach/reporting.h"
 #include "attach/ruleset.h"
@@ -50,6 +51,7 @@ struct session {
 	struct spawn_before before;
 	struct watch watch;
 	struct interim interim;
+	struct processes processes;	/* what it and its children take of memory */
 	struct reporting reporting;
 	struct look look;	/* which blocks are still reached */
 	int signals;

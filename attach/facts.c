@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include "attach/linker.h"
+#include "attach/runtimes.h"
 #include "attach/unread.h"
 #include "base/log.h"
 #include "base/strbuf.h"
@@ -238,8 +239,12 @@ void facts_allocator(struct recorder *r, const struct modules *ms, uint64_t now_
 {
 	const struct module *m = linker_binds(ms, "malloc");
 
+	struct fact f = { .kind = MMT_INFO, .info = MMT_RUNTIME, .time_us = recorder_time(r, now_ns), .runtime = runtimes_find(ms) };
+
 	if (m && !module_is_glibc(m))
 		recorder_note(r, recorder_time(r, now_ns), "malloc is that of %s", m->name);
+	if (f.runtime)
+		recorder_put(r, &f);
 }
 
 /* --- numbers --- */

@@ -158,6 +158,7 @@ static enum watch_end tick(void *ctx, uint64_t now_ns)
 
 	tell_allocator(s, now_ns);
 	watch_count_threads(&s->watch, now_ns);
+	processes_look(&s->processes, &s->recorder, now_ns, false);
 	facts_progress(&s->recorder, &s->watch, now_ns);
 	recorder_tick(&s->recorder, t);
 	if (s->watch.report_now)
@@ -170,6 +171,14 @@ static enum watch_end tick(void *ctx, uint64_t now_ns)
 	return s->recorder.trace_error && (s->opt->end_on_trace_error || s->recorder.wanted.alone) ? WATCH_TRACE : WATCH_GOES_ON;
 }
 
+static void at_end(void *ctx)
+{
+	struct session *s = ctx;
+
+	processes_look(&s->processes, &s->recorder, link_clock_ns(), true);
+	session_look_at_end(s);
+}
+
 static void begin(struct session *s)
 {
 	uint64_t now = link_clock_ns();
@@ -179,11 +188,14 @@ static void begin(struct session *s)
 		s->watch.end_ns = now + s->opt->duration_ns;
 	s->watch.tick = tick;
 	s->watch.tick_ctx = s;
-	s->watch.ending = session_look_at_end;
+	s->watch.ending = at_end;
 	s->watch.ending_ctx = s;
 	s->interim = (struct interim){ .interval_ns = s->opt->interval_ns, .report = report_interim, .ctx = s };
 	interim_begin(&s->interim, now);
 	watch_count_threads(&s->watch, now);
+	s->processes.pid = s->target.pid;
+	if (!s->opt->program)
+		processes_look(&s->processes, &s->recorder, now, false);
 	if (s->under_gdb) {
 		gdb_begin(s);
 		return;
@@ -250,6 +262,8 @@ static int make_whole(struct session *s)
 	if (s->sampling)
 		sampling_end(s->sampling, s->end_ns);
 	watch_count_threads(&s->watch, s->end_ns);
+	if (s->watch.end != WATCH_EXEC)
+		processes_look(&s->processes, &s->recorder, s->end_ns, true);
 	facts_end(&s->recorder, &s->watch, s->end_ns);
 	look_judge(&s->look, &s->recorder, s->opt->exact_sizes);
 	r = ledger_settle(&s->recorder.ledger);

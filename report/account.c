@@ -277,6 +277,9 @@ int account_summary(struct ledger *l, const struct groups_options *opt, struct s
 	add_target(l, out);
 	add_run(l, out);
 	add_budget(l, &out->run);
+	for (size_t i = 0; i < l->memories.n; i++)
+		summary_add_memory(out, &l->memories.all[i]);
+	out->runtime = summary_string(out, l->memories.runtime);
 	add_verdicts(l, out);
 	out->totals = (struct summary_totals){
 		.allocs = l->allocs, .frees = l->frees, .unmatched_frees = l->unmatched_frees,

@@ -7,6 +7,7 @@
 
 #include "report/json.h"
 #include "report/json_lookup.h"
+#include "report/json_memory.h"
 #include "report/json_sampled.h"
 
 static void put_target(struct strbuf *sb, const struct summary_target *t)
@@ -389,6 +390,7 @@ void json_summary(const struct summary *s, struct strbuf *sb)
 	put_target(sb, &s->target);
 	put_run(sb, &s->run);
 	put_totals(sb, &s->totals);
+	json_memory(sb, s);
 	put_groups(sb, s);
 	put_refs(sb, s);
 	put_ref_totals(sb, s);

@@ -48,6 +48,7 @@ void summary_fini(struct summary *s)
 	free(s->twice);
 	free(s->suppressions);
 	free(s->notes);
+	free(s->memories);
 	free(s->target.cmdline);
 	free(s->run.lost);
 	free(s->run.probes);

@@ -23,6 +23,7 @@
 #include "base/verdict.h"
 #include "report/estimate.h"
 #include "report/growth.h"
+#include "report/memories.h"
 #include "report/survival.h"
 
 struct summary_frame {
@@ -285,6 +286,14 @@ struct summary_run {
 	struct summary_budget budget;
 };
 
+/* What a process had of memory, as the kernel says. */
+struct summary_memory {
+	pid_t pid;
+	const char *name;
+	struct memory_point points[MEMORY_POINTS];
+	size_t npoints;			/* one at least */
+};
+
 struct summary_totals {
 	uint64_t allocs, frees;
 	uint64_t unmatched_frees;	/* of blocks older than the run: no error */
@@ -315,6 +324,9 @@ struct summary {
 	size_t nsuppressions;
 	struct summary_hidden suppressed;	/* by suppressions */
 	struct summary_hidden filtered;		/* by --older-than, --min-bytes, --show, --focus, --ignore */
+	struct summary_memory *memories;	/* of the process, and of its children */
+	size_t nmemories;
+	const char *runtime;		/* what runs it, with a heap of its own; NULL: nothing that is known */
 	const char **notes;		/* what else the reader must know, a sentence each */
 	size_t nnotes;
 	struct summary_frame **stacks;	/* of summary_keep_stack */
@@ -416,5 +428,17 @@ size_t summary_like_uses(const struct summary_use *uses, size_t n);
 uint64_t summary_lost_total(const struct summary *s);
 const char *summary_stack_end_name(enum summary_stack_end end);
 const char *summary_stack_end_text(enum summary_stack_end end);	/* a sentence; "" for a whole stack */
+
+/* --- memory (summary_memory.c) --- */
+
+void summary_add_memory(struct summary *s, const struct memory_process *p);
+const struct summary_memory *summary_memory_of_target(const struct summary *s);	/* NULL: it is not known */
+
+/* The last: what was resident; and what of the process's own (anonymous, shared, swapped) there is more than at first. */
+uint64_t summary_memory_rss(const struct summary_memory *m);
+int64_t summary_memory_growth(const struct summary_memory *m);
+
+/* What watched blocks that are kept explain of that; of a sampled run, as is estimated, with what may be kept. */
+uint64_t summary_memory_explained(const struct summary *s);
 
 #endif

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "report/text_growth.h"
+#include "report/text_memory.h"
 #include "report/text_parts.h"
 #include "report/text_sampled.h"
 #include "report/text_verdicts.h"
@@ -195,5 +196,6 @@ void text_answer(struct strbuf *sb, const struct summary *s)
 	put_twice(sb, s);
 	strbuf_putc(sb, '\n');
 	text_verdicts_answer(sb, s);
+	text_memory_answer(sb, s);
 	strbuf_putc(sb, '\n');
 }

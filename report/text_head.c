@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "report/text_budget.h"
+#include "report/text_memory.h"
 #include "report/text_parts.h"
 #include "report/text_probes.h"
 #include "report/text_verdicts.h"
@@ -224,6 +225,7 @@ void text_head(struct strbuf *sb, const struct summary *s)
 	put_watched(sb, &s->run);
 	put_events(sb, s);
 	put_stopped(sb, &s->run);
+	text_memory_head(sb, s);
 	text_verdicts_head(sb, &s->run.verdicts);
 	if (summary_is_sampled(&s->run))
 		text_budget(sb, s);

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * text_memory: what the kernel says of the process's memory beside what was watched, and of its children, which are not watched.
+ *
+ *	resident memory grew by 1.8 MiB meanwhile; watched blocks that are kept explain 3% of that: see memory below
+ *
+ *	nginx (1234) has children, which were not watched:
+ *
+ *	      pid        RSS      growth  process
+ *	     1240   32.1 MiB    +3.2 MiB  nginx: worker process
+ *	  to watch the one that grew most: mmattach -p 1240 -d 10s
+ *
+ *	  memory    RSS 14.1 MiB, +1.8 MiB: anonymous +1.7 MiB, files +100 KiB; watched blocks that are kept: 60.0 KiB (3%)
+ *	            the rest: mmattach --growth -p 1234 names the code that maps memory
+ *	  runtime   CPython: ...
+ *	  children  8, which were not watched: pid 1240 grew most, by 3.2 MiB (mmattach -p 1240)
+ */
+#ifndef MM_TEXT_MEMORY_H
+#define MM_TEXT_MEMORY_H
+
+#include "base/strbuf.h"
+#include "report/summary.h"
+
+/* Below the answer: that what was watched is not what grew; and the children, where they are what matters. */
+void text_memory_answer(struct strbuf *sb, const struct summary *s);
+
+/* Lines of the head. */
+void text_memory_head(struct strbuf *sb, const struct summary *s);
+
+#endif

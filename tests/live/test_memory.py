@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: MIT
+"""What the kernel says of the process's memory, beside what was watched: growth that no watched block explains, children that grow, runtimes with a heap of their own."""
+import json
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from harness import MMATTACH, VICTIMS, Program
+from untouched import assert_untouched
+
+MIB = 1 << 20
+
+
+def text_of(*options):
+    """(text report, JSON of the same watch by its trace)"""
+    trace, *args = options
+    text = subprocess.run([MMATTACH, *map(str, args), "-o", trace], stdout=subprocess.PIPE, text=True, check=True, timeout=60).stdout
+    again = subprocess.run([MMATTACH, "report", trace], stdout=subprocess.PIPE, text=True, check=True).stdout
+    assert text == again, "the report of the trace is that of the watch"
+    done = subprocess.run([MMATTACH, "report", "--format", "json", trace], stdout=subprocess.PIPE, text=True, check=True)
+    return text, json.loads(done.stdout)
+
+
+def of(size, unit):
+    return float(size) * {"B": 1, "KiB": 1024, "MiB": MIB}[unit]
+
+
+def test_growth_that_no_block_explains(victim, tmp_path):
+    """6 MiB a second by mmap, 10 kB by malloc."""
+    target = victim("beside", "maps")
+    text, report = text_of(tmp_path / "t.mmt", "-p", target.pid, "-d", "3s")
+    assert "resident memory grew by" in text.splitlines()[2]
+    assert f"mmattach --growth -p {target.pid}" in text
+    memory = report["memory"]
+    assert 10 * MIB < memory["growth"] < 30 * MIB
+    assert memory["explained"] == report["totals"]["live_bytes"] < memory["growth"] / 100
+    assert memory["last"]["anonymous"] - memory["first"]["anonymous"] > 0.9 * memory["growth"]
+    # over time: a point a second, and it grows from each to the next
+    sizes = [size for _, size in memory["series"]]
+    assert 4 <= len(sizes) <= 6 and sizes == sorted(sizes) and sizes[2] - sizes[1] > MIB
+    # and that advice leads to the code
+    growth = subprocess.run([MMATTACH, "--growth", "-p", str(target.pid), "-d", "2s", "--format", "json"], stdout=subprocess.PIPE, check=True)
+    largest = json.loads(growth.stdout)["groups"][0]
+    assert any(frame["function"] == "map_for_ever" for frame in largest["stack"])
+    assert_untouched(target)
+    target.kill()
+
+
+def test_pages_that_were_there_before(victim, tmp_path):
+    """A large block from before the watch is written: nothing is allocated, and memory grows."""
+    target = victim("beside", "old")
+    text, report = text_of(tmp_path / "t.mmt", "-p", target.pid, "-d", "2s")
+    assert "resident memory grew by" in text and "pages used for the first time" in text
+    assert report["memory"]["explained"] == 0 and report["memory"]["growth"] > 5 * MIB
+    target.kill()
+
+
+def test_growth_that_is_explained(victim, tmp_path):
+    """A leak of blocks: what the kernel says fits to what is kept, and nothing is added to the answer."""
+    target = victim("leaky_service")
+    text, report = text_of(tmp_path / "t.mmt", "-p", target.pid, "-d", "4s")
+    assert "resident memory grew" not in text and "the rest," not in text
+    memory = report["memory"]
+    assert 0.5 * report["totals"]["live_bytes"] < memory["growth"] < 3 * report["totals"]["live_bytes"], memory
+    target.kill()
+
+
+def test_still(victim, tmp_path):
+    target = victim("beside", "still")
+    text, report = text_of(tmp_path / "t.mmt", "-p", target.pid, "-d", "1s")
+    assert re.search(r"^  memory    RSS [\d.]+ [KM]iB: anonymous \+0 B, files \+0 B$", text, re.MULTILINE), text
+    assert report["children"] == [] and report["runtime"] is None
+    assert_untouched(target)
+    target.end()
+
+
+def test_children_come_first(victim, tmp_path):
+    """A master that does nothing, and 12 workers that grow: the one that grows most is the first, with what to type."""
+    target = victim("beside", "children", 12)
+    text, report = text_of(tmp_path / "t.mmt", "-p", target.pid, "-d", "3s")
+    lines = text.splitlines()
+    assert lines[2] == "It has 12 child processes, which were not watched:", text
+    rows = [re.match(r" +(\d+) +([\d.]+) (B|[KM]iB) +\+([\d.]+) (B|[KM]iB)  \S+beside children 12$", line) for line in lines[5:15]]
+    assert all(rows), lines[5:15]
+    grew = [of(row[4], row[5]) for row in rows]
+    assert grew == sorted(grew, reverse=True) and grew[0] > 10 * grew[-1] / 4
+    most = max(report["children"], key=lambda child: child["growth"])
+    assert f"mmattach -p {most['pid']} -d 10s" in text and str(most["pid"]) == rows[0][1]
+    assert len(report["children"]) == 12
+    # and what it says to type finds the leak
+    run = subprocess.run([MMATTACH, "-p", str(most["pid"]), "-d", "1s", "--format", "json"], stdout=subprocess.PIPE, check=True)
+    group = json.loads(run.stdout)["groups"][0]
+    assert any(frame["function"] == "child" for frame in group["stack"])
+    assert_untouched(target)
+    target.end()
+
+
+def test_children_of_a_busy_parent(victim, tmp_path):
+    """A parent that leaks more than its child: that one is a line of the head."""
+    target = victim("beside", "both", 1)
+    text, report = text_of(tmp_path / "t.mmt", "-p", target.pid, "-d", "2s")
+    assert "It has a child" not in text and len(report["children"]) == 1
+    child = report["children"][0]
+    assert re.search(rf"^  children  1, which was not watched: {child['pid']} grew by [\d.]+ [KM]iB \(mmattach -p {child['pid']}\)$", text, re.MULTILINE), text
+    target.kill()
+
+
+PYTHON = """
+import sys, time
+print("ready", flush=True)
+kept = []
+while True:
+    kept.append([str(len(kept)) * 5])
+    time.sleep(0.0005)
+"""
+
+
+@pytest.mark.parametrize("program, name, advice", [
+    (["/usr/bin/python3", "-c", PYTHON], "CPython", "PYTHONMALLOC=malloc"),
+    (["node", "-e", "console.log('ready'); setInterval(() => {}, 10)"], "V8", "heap snapshot"),
+])
+def test_runtimes(program, name, advice, tmp_path):
+    if not shutil.which(program[0]):
+        pytest.skip(f"optional: {program[0]} is not there")
+    target = Program(program)
+    assert target.out.find("^ready")
+    text, report = text_of(tmp_path / "t.mmt", "-p", target.pid, "-d", "1s")
+    assert report["runtime"] == name
+    assert re.search(rf"^  runtime   {name}: .*{advice}", text, re.MULTILINE), text
+    target.kill()
+
+
+def test_a_program_of_go(tmp_path):
+    """Recognised by its table of functions, which the runtime needs: stripped or not."""
+    program = tmp_path / "go"
+    shutil.copy(VICTIMS / "beside", program)
+    table = tmp_path / "table"
+    table.write_bytes(bytes(64))
+    subprocess.run(["objcopy", "--add-section", f".gopclntab={table}", program], check=True)
+    target = Program([program, "still"])
+    assert target.out.find("^ready")
+    _, report = text_of(tmp_path / "t.mmt", "-p", target.pid, "-d", "1s")
+    assert report["runtime"] == "Go"
+    target.kill()
+
+
+def test_a_started_program(tmp_path):
+    """From its beginning: the first look comes when it runs already, and the last before it has gone."""
+    trace = tmp_path / "t.mmt"
+    python = "b = []\nimport time\nfor i in range(20):\n    b.append(bytearray(1 << 20)); time.sleep(0.05)\nimport os; os._exit(0)"
+    subprocess.run([MMATTACH, "-o", trace, "--", "/usr/bin/python3", "-c", python], stdout=subprocess.DEVNULL, check=True, timeout=60)
+    report = json.loads(subprocess.run([MMATTACH, "report", "--format", "json", trace], stdout=subprocess.PIPE, check=True).stdout)
+    assert 5 * MIB < report["memory"]["growth"] < 30 * MIB

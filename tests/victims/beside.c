@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * beside MODE [CHILDREN]: memory that grows where a watch of malloc does not see it.
+ *
+ *	maps		64 KiB are mapped and written, and 100 bytes are allocated, a hundred times a second
+ *	old		blocks from before the watch are written for the first time, 64 KiB a hundred times a second
+ *	children N	N children allocate, the first 10 kB a hundred times a second, the second twice as much, ...; the parent sleeps
+ *	both N		the same, and the parent allocates 100 kB a hundred times a second
+ *	still		nothing happens
+ */
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+
+#include "victim.h"
+
+#define STEP 65536u
+#define STEPS 6000u
+
+static void nap(void)
+{
+	usleep(10000);
+}
+
+static void *keep(size_t n)
+{
+	char *p = malloc(n);
+
+	if (!p)
+		victim_die("malloc");
+	memset(p, 1, n);
+	escape(p);
+	return p;
+}
+
+static void map_for_ever(void)
+{
+	for (;;) {
+		char *p = mmap(NULL, STEP, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		if (p == MAP_FAILED)
+			victim_die("mmap");
+		memset(p, 1, STEP);
+		keep(100);
+		nap();
+	}
+}
+
+static void write_old(char *old)
+{
+	for (unsigned i = 0; i < STEPS; i++) {
+		memset(old + (size_t)i * STEP, 1, STEP);
+		nap();
+	}
+}
+
+static void child(size_t size)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (;;) {
+		keep(size);
+		nap();
+	}
+}
+
+int main(int argc, char **argv)
+{
+	const char *mode = argc > 1 ? argv[1] : "still";
+	const int n = argc > 2 ? atoi(argv[2]) : 0;
+	char line[ORDER_MAX], *old = NULL;
+
+	for (int i = 0; i < n; i++) {
+		const pid_t pid = fork();
+
+		if (pid < 0)
+			victim_die("fork");
+		if (pid == 0)
+			child(10000u * (unsigned)(i + 1));
+	}
+	if (strcmp(mode, "old") == 0)
+		old = malloc((size_t)STEPS * STEP);
+	victim_ready();
+	if (strcmp(mode, "maps") == 0)
+		map_for_ever();
+	if (old)
+		write_old(old);
+	while (strcmp(mode, "both") == 0) {
+		keep(100000);
+		nap();
+	}
+	victim_order(line);
+	puts("{}");
+	return 0;
+}
