@@ -119,6 +119,25 @@ static bool in_hand(struct walk *w, const struct snapshot_thread *t, taddr *next
 	return has;
 }
 
+/*
+ * Nothing is being cut if the chunk at w->at is a free one as it should be, and sizes lead from it to behind @next without coming there: @next is in the middle of
+ * something then, and what is in front of it are old words.
+ */
+static bool leads_past(struct walk *w, taddr next)
+{
+	taddr at = w->at;
+	uint64_t head = w->head;
+
+	if (!looks_free(w))
+		return false;
+	while (at < next && walk_is_head(w, at, head)) {
+		at += walk_size(head);
+		if (at >= w->r->hi || !view_word(&w->g->view, at + 8, &head))
+			break;
+	}
+	return at > next;
+}
+
 /* No register says where it ends: the first place that could be. */
 static taddr look_for_end(struct walk *w)
 {
@@ -144,7 +163,7 @@ bool walk_cut(struct walk *w)
 			continue;
 		if (!next && !looks_free(w))
 			next = look_for_end(w);
-		return next && join(w, w->before, next);
+		return next && !leads_past(w, next) && join(w, w->before, next);
 	}
 	return false;
 }

@@ -33,6 +33,7 @@ static struct census census;
 static struct glibc glibc;
 static uint64_t end;	/* of the chunks that were put there */
 static bool arena_busy;
+static uint64_t last_freed;	/* 0: none */
 
 static int setup(void **state)
 {
@@ -41,6 +42,7 @@ static int setup(void **state)
 	words = example_map(&m, LO, SIZE, "rw-p", "");
 	end = 0;
 	arena_busy = false;
+	last_freed = 0;
 	return 0;
 }
 
@@ -93,6 +95,7 @@ static void walk(uint64_t top)
 	/* there are no bins to compare with */
 	glibc.arenas[0].edges_known = glibc.arenas[1].edges_known = true;
 	glibc.arenas[1].busy = arena_busy;
+	glibc.arenas[1].last_freed = last_freed;
 	glibc.arenas[1].top = top ? LO + top : LO + (64ull << 20);
 	assert_int_equal(glibc_add_region(&glibc, &r), 0);
 	assert_int_equal(glibc_walk(&glibc), 0);
@@ -259,6 +262,33 @@ static void a_rest_that_has_its_head(void **state)
 	assert_int_equal(census.repaired, 0);
 }
 
+/*
+ * A free chunk has been cut in two, and all of it is done: the first part, at 0x40, is what malloc returns, the rest is free. In the middle of a block further up old words
+ * look like the end of what both were, and a register has its distance by chance.
+ */
+static void words_like_the_end_of_a_cut(void **state)
+{
+	struct snapshot_thread *t;
+
+	(void)state;
+	put(0x40, IN_USE | OF_OTHER);
+	put(0x40, IN_USE | OF_OTHER);
+	put(0x60, IN_USE | OF_OTHER);
+	put_after_free(0x60, 0x100);
+	put(SIZE - end, IN_USE);
+	at(0x140)[0] = 0x100;
+	at(0x140)[1] = 0x40 | OF_OTHER;
+	t = example_thread(&m, 1, LO + SIZE);
+	t->regs.orig_rax = (unsigned long long)-1;
+	t->regs.rax = LO + 0x50;
+	t->regs.rbp = 0xc0;
+	arena_busy = true;
+	last_freed = LO + 0x80;
+	walk(0x1e0);
+	assert_whole(3, 1, SIZE - 0x1e0, 0);
+	assert_int_equal(census.repaired, 0);
+}
+
 int main(void)
 {
 #define walk_test(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -273,6 +303,7 @@ int main(void)
 		walk_test(registers_that_say_less),
 		walk_test(no_chunk_in_a_register),
 		walk_test(a_rest_that_has_its_head),
+		walk_test(words_like_the_end_of_a_cut),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
