@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#define SHORTEST_US 250000u
+
 static struct memory_process *find(const struct memories *m, int32_t pid)
 {
 	for (size_t i = 0; i < m->n; i++)
@@ -27,13 +29,23 @@ static int add_process(struct memories *m, int32_t pid, struct memory_process **
 	return 0;
 }
 
-/* Every second point goes, but for the last. */
-static void thin(struct memory_process *p)
+/* Spans are a power of two of the shortest, such that there is room for all until @at_us. */
+static uint64_t span_for(uint64_t at_us)
 {
-	uint32_t kept = 0;
+	uint64_t span = SHORTEST_US;
 
-	for (uint32_t i = 0; i < p->npoints; i++)
-		if (i % 2 == 0 || i + 1 == p->npoints)
+	while (at_us / span >= MEMORY_POINTS - 2)
+		span *= 2;
+	return span;
+}
+
+/* The first point stays, and of each span its last. */
+static void thin(struct memory_process *p, uint64_t span)
+{
+	uint32_t kept = p->npoints ? 1 : 0;
+
+	for (uint32_t i = 1; i < p->npoints; i++)
+		if (i + 1 == p->npoints || p->points[i].at_us / span != p->points[i + 1].at_us / span)
 			p->points[kept++] = p->points[i];
 	p->npoints = kept;
 }
@@ -41,16 +53,19 @@ static void thin(struct memory_process *p)
 int memories_add(struct memories *m, int32_t pid, const char *name, const struct memory_point *point)
 {
 	struct memory_process *p = find(m, pid);
+	uint64_t span;
 	int r = p ? 0 : add_process(m, pid, &p);
 
 	if (r < 0)
 		return r;
 	if (p->npoints && point->at_us <= p->points[p->npoints - 1].at_us)
 		return 0;
-	if (p->npoints == MEMORY_POINTS)
-		thin(p);
-	p->points[p->npoints++] = *point;
 	p->name = name;
+	span = span_for(point->at_us);
+	thin(p, span);
+	if (p->npoints > 1 && p->points[p->npoints - 1].at_us / span == point->at_us / span)
+		p->npoints--;
+	p->points[p->npoints++] = *point;
 	return 0;
 }
 

@@ -2,8 +2,8 @@
 /*
  * memories: how much memory a process had, as the kernel says it, in time (MMT_MEMORY): the process that is watched, and its children.
  *
- * Of each process a few points are kept: when there are too many, every second one goes, the first and the last stay. Points that come again (at
- * the head of a later piece of a trace) change nothing.
+ * Of each process a few points are kept: the first, and the last of each span of time, which become longer as time goes by. So points that come again (at the head
+ * of a later piece of a trace, from a shrunken one) change nothing.
  */
 #ifndef MM_MEMORIES_H
 #define MM_MEMORIES_H

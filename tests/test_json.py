@@ -91,8 +91,8 @@ def test_examples_run(arguments, file, report):
 
 
 def test_what_examples_say(report):
-    of = dict(zip(("definite", "grows", "modules", "stack", "curve", "missed", "job", "watched"), (arguments for arguments, _ in EXAMPLES)))
-    assert len(of) == len(EXAMPLES) == 8
+    of = dict(zip(("definite", "grows", "modules", "stack", "curve", "missed", "job", "memory", "watched"), (arguments for arguments, _ in EXAMPLES)))
+    assert len(of) == len(EXAMPLES) == 9
     large, growing, _ = report["groups"]
     assert jq(of["definite"], report).stdout.split("\t")[0] == str(large["bytes"])
     rows = jq(of["grows"], report).stdout.splitlines()
@@ -104,6 +104,7 @@ def test_what_examples_say(report):
     leaky = copy.deepcopy(report)
     leaky["groups"][0]["growth"]["bytes_per_minute"] = 1048577
     assert jq(of["job"], leaky).returncode == 1
+    assert json.loads(jq(of["memory"], report).stdout) == {"growth": None, "explained": None}
     assert len(jq(of["watched"], report).stdout.splitlines()) == len(report["run"]["probes"])
 
 

@@ -25,7 +25,7 @@ def report():
 
 
 def test_fields(report):
-    assert list(report) == ["mmattach", "target", "run", "totals", "groups", "refs", "ref_totals", "double_frees", "suppressed", "filtered",
+    assert list(report) == ["mmattach", "target", "run", "totals", "runtime", "memory", "children", "groups", "refs", "ref_totals", "double_frees", "suppressed", "filtered",
                             "suppressions_used", "notes"]
     assert report["mmattach"]["schema"] == 1
     assert report["target"] == {"pid": 1234, "comm": "svc", "exe": "/usr/bin/svc", "cmdline": ["svc", HOSTILE]}

@@ -91,6 +91,15 @@ static void assert_says(const struct summary *s, const char *what)
 	free(text);
 }
 
+static void assert_says_not(const struct summary *s, const char *what)
+{
+	char *text = print(s, 0);
+
+	if (strstr(text, what))
+		fail_msg("\"%s\" is in:\n%s", what, text);
+	free(text);
+}
+
 static void line_by_line(void **state)
 {
 	struct summary s;
@@ -299,6 +308,52 @@ static void shares_of_the_time(void **state)
 	summary_fini(&s);
 }
 
+static void add_memory(struct summary *s, pid_t pid, struct memory_point first, struct memory_point last)
+{
+	struct memory_process p = { .pid = pid, .name = "nginx: worker", .points = { first, last }, .npoints = 2 };
+
+	summary_add_memory(s, &p);
+}
+
+/* What the kernel says of memory beside what was watched. */
+static void memory_beside(void **state)
+{
+	struct summary s;
+
+	(void)state;
+	summary_init(&s);
+	summary_set_target(&s, 7, "svc", "/usr/bin/svc");
+	s.run.seconds = 20;
+	s.run.events = 5;
+	s.totals.live_bytes = 1 << 20;
+	add_memory(&s, 7, (struct memory_point){ .anonymous = 5 << 20, .file = 1 << 20, .swapped = 1 << 20, .heap = 100 },
+		   (struct memory_point){ .anonymous = 15 << 20, .file = 1 << 19, .shared = 2 << 20, .heap = 100 });
+	assert_says(&s, "resident memory grew by 11.0 MiB meanwhile; watched blocks that are kept explain 9.1% of that: see memory below\n");
+	assert_says(&s, "  memory    RSS 17.5 MiB: anonymous +10.0 MiB, shared +2.0 MiB, files -512 KiB, swapped -1.0 MiB; watched blocks that are kept: 1.0 MiB (9.1%)\n"
+			"            the rest, 10.0 MiB: pages used for the first time, or mappings that are not malloc's (mmattach --growth -p 7 says whose)\n");
+	s.memories[0].points[1].heap = 6 << 20;
+	assert_says(&s, "the rest, 10.0 MiB: malloc's heap grew, by what was freed since, or lies between blocks (mmattach scan -p 7)\n");
+	s.totals.live_bytes = 9 << 20;
+	assert_says_not(&s, "resident memory grew");
+	assert_says_not(&s, "the rest");
+	add_memory(&s, 8, (struct memory_point){ .anonymous = 1 << 20 }, (struct memory_point){ .anonymous = 3 << 20 });
+	assert_says(&s, "  children  1, which was not watched: 8 grew by 2.0 MiB (mmattach -p 8)\n");
+	add_memory(&s, 9, (struct memory_point){ .anonymous = 1 << 20 }, (struct memory_point){ .anonymous = 1 << 20 });
+	assert_says(&s, "  children  2, which were not watched: 8, the most of them, grew by 2.0 MiB (mmattach -p 8)\n");
+	s.run.events = 0;
+	assert_says(&s, "\nIt has 2 child processes, which were not watched:\n\n"
+			"      pid        RSS      growth  process\n"
+			"        8    3.0 MiB    +2.0 MiB  nginx: worker\n"
+			"        9    1.0 MiB        +0 B  nginx: worker\n"
+			"  to watch the one that grew most: mmattach -p 8 -d 20s\n");
+	assert_says_not(&s, "  children  ");
+	s.runtime = "JVM";
+	assert_says(&s, "  runtime   JVM: Java objects are in a heap that the JVM maps; what native code mallocs is watched: jcmd 7 GC.class_histogram counts them\n");
+	s.runtime = "something else";
+	assert_says_not(&s, "  runtime");
+	summary_fini(&s);
+}
+
 static void a_long_command(void **state)
 {
 	static char arg[3001];
@@ -383,7 +438,7 @@ int main(void)
 		cmocka_unit_test(long_names_are_cut_in_the_table_only),
 		cmocka_unit_test(a_name_goes_before_an_offset),
 		cmocka_unit_test(hostile_numbers),
-		cmocka_unit_test(shares_of_the_time),
+		cmocka_unit_test(shares_of_the_time), cmocka_unit_test(memory_beside),
 		cmocka_unit_test(a_long_command),
 		cmocka_unit_test(nothing_kept_and_why),
 		cmocka_unit_test(nothing_could_be_watched),
