@@ -347,6 +347,7 @@ static void begin_program(void *ctx)
 static void prepare_watch(struct session *s)
 {
 	s->watch = (struct watch){
+		.ending = s->at_end, .ending_ctx = s,
 		.link = &s->link, .modules = s->modules, .planting = &s->planting, .tally = &s->tally,
 		.backtrace = s->backtrace,
 		.pid = s->target.pid, .signals = s->signals, .control = s->control,

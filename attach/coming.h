@@ -53,6 +53,7 @@ struct session {
 	struct interim interim;
 	struct processes processes;	/* what it and its children take of memory */
 	struct reporting reporting;
+	struct look_asked asked;	/* --who-points-at */
 	struct look look;	/* which blocks are still reached */
 	int signals;
 	int control;		/* gdb's socket for what its user wants, or -1 (gdb.h) */
@@ -60,6 +61,7 @@ struct session {
 	int not_taken;		/* -errno: the target could not be taken from gdb */
 	uint32_t request;	/* the number of the newest one of its */
 	pid_t copy;		/* of ourselves, that has saved the trace so far; 0: none */
+	void (*at_end)(void *session);	/* called where the target stands at its end, which may come before the watch has begun */
 	bool hold_end;		/* when the target ends by itself, it is to be looked at before */
 	bool linked, planting_up, tally_up, recorder_up, spawned, allocator_told;
 	uint64_t end_ns;	/* the watch was over then; 0: it goes on */

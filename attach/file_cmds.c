@@ -71,7 +71,7 @@ static int report_cmd(const struct options *opt)
 	if (r == 0) {
 		r = summarize(opt, &reporting, opt->files.all, opt->files.n, &s);
 		if (r == 0)
-			r = reporting_print(&reporting, &s);
+			r = reporting_print(&reporting, &s, "");
 		if (r == 0)
 			status = reporting_status(&reporting);
 		summary_fini(&s);

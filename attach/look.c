@@ -128,7 +128,7 @@ static struct fact_look describe(const struct look *look, const struct recorder 
 	};
 }
 
-void look_judge(struct look *look, struct recorder *r, bool exact)
+void look_judge(struct look *look, struct recorder *r, bool exact, struct look_asked *asked)
 {
 	struct fact_look its;
 	struct judging j;
@@ -139,6 +139,8 @@ void look_judge(struct look *look, struct recorder *r, bool exact)
 		err = judging_run(&j, &look->snapshot, &r->ledger, exact);
 		if (err == 0)
 			err = judging_tell(&j, &its, r);
+		if (err == 0 && asked)
+			err = look_pointers(asked, &j, &look->snapshot, &r->ledger);
 		judging_fini(&j);
 		if (err < 0) {
 			snapshot_fini(&look->snapshot);

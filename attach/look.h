@@ -15,6 +15,7 @@
 #include <sys/types.h>
 
 #include "attach/link.h"
+#include "attach/look_pointers.h"
 #include "attach/options.h"
 #include "attach/pause.h"
 #include "attach/recorder.h"
@@ -49,8 +50,11 @@ void look_take(struct look *out, struct link *l, pid_t pid, const struct look_wi
 /* There is none, because of that. */
 void look_fail(struct look *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Judge what @r's ledger holds, and tell @r what was found; or why there is nothing. @exact: its sizes are those that were asked for. */
-void look_judge(struct look *look, struct recorder *r, bool exact);
+/*
+ * Judge what @r's ledger holds, and tell @r what was found; or why there is nothing. @exact: its sizes are those that were asked for. @asked: what else
+ * is to be answered from the copy; NULL: nothing.
+ */
+void look_judge(struct look *look, struct recorder *r, bool exact, struct look_asked *asked);
 
 void look_fini(struct look *look);
 

@@ -26,8 +26,22 @@ int option_exe(struct options *o, const char *arg, struct usage_error *err)
 	return 0;
 }
 
+static enum verdict verdict_called(const char *name, size_t n)
+{
+	for (enum verdict v = 0; v < VERDICT_COUNT; v++)
+		if (strlen(verdict_name(v)) == n && !strncmp(verdict_name(v), name, n))
+			return v;
+	return VERDICT_COUNT;
+}
+
 int option_who_points_at(struct options *o, const char *arg, struct usage_error *err)
 {
+	const enum verdict v = verdict_called(arg, strlen(arg));
+
+	if (v == VERDICT_POSSIBLE || v == VERDICT_REACHABLE) {
+		o->who_points_at_verdict = v;
+		return 0;
+	}
 	return option_addresses("--who-points-at", &o->who_points_at, &o->nwho_points_at, arg, err);
 }
 
@@ -39,14 +53,6 @@ int option_with_trace(struct options *o, const char *arg, struct usage_error *er
 }
 
 /* --- --show --- */
-
-static enum verdict verdict_called(const char *name, size_t n)
-{
-	for (enum verdict v = 0; v < VERDICT_COUNT; v++)
-		if (strlen(verdict_name(v)) == n && !strncmp(verdict_name(v), name, n))
-			return v;
-	return VERDICT_COUNT;
-}
 
 int option_show(struct options *o, const char *arg, struct usage_error *err)
 {
@@ -85,6 +91,25 @@ static int check_what(const struct options *o, struct usage_error *err)
 }
 
 /* Of a watch, --error-exitcode is about what is reported, whatever its verdict. */
+static int check_pointers(const struct options *o, struct usage_error *err)
+{
+	const bool asked = o->nwho_points_at || o->who_points_at_verdict != VERDICT_UNKNOWN;
+
+	if (!asked)
+		return 0;
+	if (o->command == COMMAND_SCAN && o->who_points_at_verdict != VERDICT_UNKNOWN) {
+		usage_refuse(err, "--who-points-at %s is for a watch, which knows the stacks", verdict_name(o->who_points_at_verdict));
+		return usage_advise(err, "--show %s lists such blocks; --who-points-at ADDR asks for one", verdict_name(o->who_points_at_verdict));
+	}
+	if (o->command == COMMAND_WATCH && o->format != FORMAT_TEXT)
+		return usage_refuse(err, "--who-points-at of a watch goes with the text report only");
+	if (o->command == COMMAND_WATCH && o->verdicts == VERDICTS_NO)
+		return usage_refuse(err, "--who-points-at looks at the memory that verdicts are made from, and --verdicts no takes none");
+	if (o->command == COMMAND_WATCH && o->budget_ppm)
+		return usage_refuse(err, "--who-points-at looks at the memory that verdicts are made from, and a watch with --budget takes none");
+	return 0;
+}
+
 static int check_verdicts(const struct options *o, struct usage_error *err)
 {
 	if (o->verdicts != VERDICTS_NO || (!o->show && (!o->error_exitcode || o->command != COMMAND_SCAN)))
@@ -109,6 +134,8 @@ int option_scan_check(const struct options *o, struct usage_error *err)
 {
 	int ret = check_verdicts(o, err);
 
+	if (ret == 0)
+		ret = check_pointers(o, err);
 	if (ret || o->command != COMMAND_SCAN)
 		return ret;
 	ret = check_what(o, err);

@@ -325,8 +325,9 @@ const struct option_line option_table[] = {
 	  "do not stop the process for verdicts if it is expected to\nstand still for longer (default 200ms; of scan: 1s)" },
 	{ "core", 0, "FILE", FOR_SCAN, option_core, "scan a core file instead of a process" },
 	{ "exe", 0, "FILE", FOR_SCAN, option_exe, "the program that left the core, if it is not where it was" },
-	{ "who-points-at", 0, "ADDR,...", FOR_SCAN, option_who_points_at,
-	  "instead of the report of a scan, say who points at each\naddress, or at the block in which it lies (hexadecimal)" },
+	{ "who-points-at", 0, "ADDR,...|VERDICT", FOR_WATCH | FOR_SCAN, option_who_points_at,
+	  "instead of the report of a scan, what points at each address,\nor at the block in which it lies (hexadecimal); of a watch,\n"
+	  "behind its report, as it was when verdicts were made: also of\nblocks with the verdict possible or reachable, one a stack" },
 	{ "show", 0, "VERDICT,...", FOR_WATCH | FOR_REPORT | FOR_SCAN, option_show,
 	  "report only blocks with such a verdict: definite,\nindirect, possible, reachable" },
 	{ "with-trace", 0, "TRACE", FOR_SCAN, option_with_trace,

@@ -29,6 +29,7 @@
 #include "base/cleanup.h"
 #include "base/strbuf.h"
 #include "base/taddr.h"
+#include "base/verdict.h"
 
 #define OPTIONS_STACK_BYTES 32768
 #define OPTIONS_STACK_BYTES_MAX 131072
@@ -101,6 +102,7 @@ struct options {
 	const char *core, *exe;		/* of scan; NULL: not given */
 	taddr *who_points_at;
 	size_t nwho_points_at;
+	enum verdict who_points_at_verdict;	/* of a watch, instead: blocks that got it; VERDICT_UNKNOWN: not asked */
 	unsigned show;			/* a bit for each enum verdict; 0: all */
 	struct option_list with_traces;
 	int error_exitcode;		/* 0: what is reported is no error */

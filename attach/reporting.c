@@ -181,11 +181,14 @@ int reporting_print_text(struct reporting *r, const char *text, size_t n)
 	return err;
 }
 
-int reporting_print(struct reporting *r, const struct summary *s)
+int reporting_print(struct reporting *r, const struct summary *s, const char *behind)
 {
 	cleanup_strbuf struct strbuf sb = STRBUF_INIT;
 	int err = put_report(r, s, &sb);
 
+	strbuf_puts(&sb, behind);
+	if (err == 0)
+		err = strbuf_error(&sb);
 	if (err == 0)
 		return reporting_print_text(r, strbuf_str(&sb), sb.len);
 	log_error_errno(err, "cannot make the report");

@@ -39,8 +39,8 @@ void reporting_close(struct reporting *r);
 /* What @l adds up to, as the options want it. @out is initialised here; summary_fini in any case. 0 or -errno (said). */
 must_check int reporting_summary(struct reporting *r, struct ledger *l, struct summary *out);
 
-/* Print it; the file appears under its name. 0 or -errno (said). */
-must_check int reporting_print(struct reporting *r, const struct summary *s);
+/* Print it, and the text @behind; the file appears under its name. 0 or -errno (said). */
+must_check int reporting_print(struct reporting *r, const struct summary *s, const char *behind);
 
 /* The same with text that is made already. */
 must_check int reporting_print_text(struct reporting *r, const char *text, size_t n);

@@ -149,7 +149,7 @@ static int examine(struct scan *sc)
 		r = scan_groups_add(sc);
 	note_headers(sc);
 	if (r == 0)
-		r = scan_pointers_add(sc);
+		r = scan_pointers_add(sc, sc->opt->who_points_at, sc->opt->nwho_points_at);
 	scan_tell_verdicts(&sc->report);
 	if (r == 0)
 		r = scan_error(&sc->report);

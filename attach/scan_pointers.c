@@ -169,11 +169,11 @@ static int answer(struct scan *sc, taddr addr)
 	return r;
 }
 
-int scan_pointers_add(struct scan *sc)
+int scan_pointers_add(struct scan *sc, const taddr *addrs, size_t n)
 {
 	int r = 0;
 
-	for (size_t i = 0; i < sc->opt->nwho_points_at && r == 0; i++)
-		r = answer(sc, sc->opt->who_points_at[i]);
+	for (size_t i = 0; i < n && r == 0; i++)
+		r = answer(sc, addrs[i]);
 	return r;
 }

@@ -8,7 +8,7 @@
 
 #include "attach/scan_parts.h"
 
-/* Nothing if nothing was asked. 0 or -ENOMEM. */
-must_check int scan_pointers_add(struct scan *sc);
+/* What points at @addrs. 0 or -ENOMEM. */
+must_check int scan_pointers_add(struct scan *sc, const taddr *addrs, size_t n);
 
 #endif

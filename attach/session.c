@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "attach/coming.h"
+#include "attach/dying.h"
 #include "attach/facts.h"
 #include "attach/gdb.h"
 #include "attach/livenames.h"
@@ -115,7 +116,7 @@ static int report_interim(void *ctx, uint32_t round)
 	s->recorder.trace = NULL;
 	ledger_pass(&s->recorder.ledger, recorder_time(&s->recorder, link_clock_ns()));
 	recorder_note(&s->recorder, s->recorder.ledger.now_us, "interim report %u: the watch goes on", round);
-	look_judge(&s->look, &s->recorder, s->opt->exact_sizes);
+	look_judge(&s->look, &s->recorder, s->opt->exact_sizes, NULL);
 	r = ledger_settle(&s->recorder.ledger);
 	if (r == 0)
 		r = name_frames(s, false);
@@ -126,7 +127,7 @@ static int report_interim(void *ctx, uint32_t round)
 		r = reporting_summary(&reporting, &s->recorder.ledger, &summary);
 	}
 	if (r == 0)
-		r = reporting_print(&reporting, &summary);
+		r = reporting_print(&reporting, &summary, "");
 	return r < 0;
 }
 
@@ -175,8 +176,11 @@ static void at_end(void *ctx)
 {
 	struct session *s = ctx;
 
+	s->processes.pid = s->target.pid;
 	processes_look(&s->processes, &s->recorder, link_clock_ns(), true);
 	session_look_at_end(s);
+	if (s->look.state == LOOK_TAKEN)
+		dying_step_out(&s->look.snapshot, s->modules, s->backtrace->cfi);
 }
 
 static void begin(struct session *s)
@@ -188,8 +192,6 @@ static void begin(struct session *s)
 		s->watch.end_ns = now + s->opt->duration_ns;
 	s->watch.tick = tick;
 	s->watch.tick_ctx = s;
-	s->watch.ending = at_end;
-	s->watch.ending_ctx = s;
 	s->interim = (struct interim){ .interval_ns = s->opt->interval_ns, .report = report_interim, .ctx = s };
 	interim_begin(&s->interim, now);
 	watch_count_threads(&s->watch, now);
@@ -253,6 +255,11 @@ static void leave(struct session *s)
 		log_error(UNCLEANED_TEXT, atomic_load(&s->link.shared->uncleaned));
 }
 
+static bool asks_for_pointers(const struct options *opt)
+{
+	return opt->nwho_points_at || opt->who_points_at_verdict != VERDICT_UNKNOWN;
+}
+
 /* All that the trace and the report need: names, the end. */
 static int make_whole(struct session *s)
 {
@@ -265,7 +272,8 @@ static int make_whole(struct session *s)
 	if (s->watch.end != WATCH_EXEC)
 		processes_look(&s->processes, &s->recorder, s->end_ns, true);
 	facts_end(&s->recorder, &s->watch, s->end_ns);
-	look_judge(&s->look, &s->recorder, s->opt->exact_sizes);
+	s->asked.modules = s->modules;
+	look_judge(&s->look, &s->recorder, s->opt->exact_sizes, asks_for_pointers(s->opt) ? &s->asked : NULL);
 	r = ledger_settle(&s->recorder.ledger);
 	if (r == 0)
 		r = name_frames(s, s->recorder.trace && !s->opt->raw);
@@ -356,7 +364,7 @@ static int report(struct session *s)
 		s->reporting.round = s->interim.round;
 		r = reporting_summary(&s->reporting, &s->recorder.ledger, &summary);
 		if (r == 0)
-			r = reporting_print(&s->reporting, &summary);
+			r = reporting_print(&s->reporting, &summary, strbuf_str(&s->asked.answer));
 		summary_fini(&summary);
 	}
 	return r < 0 ? r : trace;
@@ -365,6 +373,7 @@ static int report(struct session *s)
 static void close_session(struct session *s)
 {
 	look_fini(&s->look);
+	strbuf_fini(&s->asked.answer);
 	if (s->tally_up) {
 		tally_fini(&s->tally);
 		scope_fini(&s->scope);
@@ -452,6 +461,8 @@ int session_run(const struct options *opt, int argc, char **argv)
 	if (r == 0 && opt->budget_ppm)
 		r = sampling_check_rules(&s->rules);
 	s->hold_end = r == 0 && session_look_wanted(s);
+	s->at_end = at_end;
+	s->asked = (struct look_asked){ .opt = opt, .answer = STRBUF_INIT };
 	if (r < 0)
 		status = rules_refused(r);
 	else if (open_signals(s) == 0 && reporting_open(&s->reporting, opt, opt->report) == 0 && open_recorder(s) == 0)

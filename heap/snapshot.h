@@ -37,6 +37,7 @@ struct snapshot_thread {
 	pid_t tid;
 	bool known;			/* regs were read while it stood; else only sp is, if it is not 0 */
 	bool running;			/* it could not be stopped: it ran, or might have run, while the bytes were copied */
+	bool in_call;			/* it has called something that counts no more: nothing below sp is in use */
 	taddr sp;
 	struct user_regs_struct regs;	/* fs_base: its TLS */
 	const uint8_t *vectors;		/* more registers, as the kernel's XSTATE has them; NULL: not known. Owned as pieces are */

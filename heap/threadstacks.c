@@ -205,7 +205,7 @@ static void find_tls(const struct snapshot *s, taddr pthread, struct stack *out)
 static int add_living(struct threadstacks *st, const struct snapshot *s, const struct places *p, const struct snapshot_thread *t)
 {
 	struct stack k;
-	taddr lowest;
+	taddr lowest, zone;
 
 	if (!t->known || t->running) {
 		st->unknown++;
@@ -221,7 +221,8 @@ static int add_living(struct threadstacks *st, const struct snapshot *s, const s
 	if (add_stack(st, &k) < 0)
 		return -ENOMEM;
 	lowest = lowest_sp(p, k.lo, k.hi);
-	return lowest > RED_ZONE ? add_dead(st, k.lo, lowest - RED_ZONE) : 0;
+	zone = t->in_call && lowest == t->sp ? 0 : RED_ZONE;
+	return lowest > zone ? add_dead(st, k.lo, lowest - zone) : 0;
 }
 
 /* --- threads that have ended --- */

@@ -3,6 +3,7 @@
 #include "report/text_head.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <time.h>
 
 #include "report/text_budget.h"
@@ -131,7 +132,8 @@ static void put_share(struct strbuf *sb, const struct summary_run *run)
 		return;
 	}
 	strbuf_puts(sb, ", ");
-	words_percent(sb, run->stopped_seconds, run->thread_seconds);
+	/* a program is held before its watch begins */
+	words_percent(sb, fmin(run->stopped_seconds, run->thread_seconds), run->thread_seconds);
 	strbuf_puts(sb, " of the time");
 	if (threads < 1.5)
 		return;

@@ -290,6 +290,41 @@ static int begin(struct walk *w)
 	return w->frame ? GO_ON : UNWIND_LOST;
 }
 
+static uint64_t known(const struct frame_regs *regs, unsigned reg)
+{
+	return regs->known & FRAME_BIT(reg) ? regs->r[reg] : 0;
+}
+
+/* What a function must give back as it found it, by the numbers of DWARF. */
+static void kept_over_calls(const struct frame_regs *regs, struct user_regs_struct *out)
+{
+	*out = (struct user_regs_struct){
+		.rip = known(regs, FRAME_RIP), .rsp = known(regs, FRAME_RSP), .rbp = known(regs, FRAME_RBP), .rbx = known(regs, 3),
+		.r12 = known(regs, 12), .r13 = known(regs, 13), .r14 = known(regs, 14), .r15 = known(regs, 15),
+	};
+}
+
+bool unwind_out_of(struct unwinder *u, const struct unwind_from *from, bool (*is)(void *ctx, taddr pc), void *ctx, struct user_regs_struct *caller)
+{
+	struct unwind_stack stack;
+	struct walk w = { .u = u, .m = { .from = from }, .out = &stack, .max = UNWIND_MAX };
+	bool found = false;
+	int end = begin(&w);
+
+	while (end == GO_ON) {
+		const taddr pc = (w.frame & ~UNWIND_EXACT) - !(w.frame & UNWIND_EXACT);
+		const struct cfi_rule *rule = rules_full(&u->rules, w.frame);
+		const bool it_is = is(ctx, pc);
+
+		end = rule ? step_whole(&w, rule, ALL) : guess(&w);
+		if (!it_is || end != GO_ON)
+			continue;
+		kept_over_calls(&w.regs, caller);
+		found = caller->rsp != 0;
+	}
+	return found;
+}
+
 void unwind(struct unwinder *u, const struct unwind_from *from, uint32_t max, struct unwind_stack *out)
 {
 	struct walk w = { .u = u, .m = { .from = from }, .out = out, .max = max < UNWIND_MAX ? max : UNWIND_MAX };

@@ -86,6 +86,12 @@ void unwinder_forget(struct unwinder *u);
  */
 void unwind(struct unwinder *u, const struct unwind_from *from, uint32_t max, struct unwind_stack *out);
 
+/*
+ * The registers of who called the outermost function that @is: rip is the return address, and those that a call may change, or that cannot be told, are 0.
+ * false: there is no such function on the stack, or its caller cannot be found.
+ */
+bool unwind_out_of(struct unwinder *u, const struct unwind_from *from, bool (*is)(void *ctx, taddr pc), void *ctx, struct user_regs_struct *caller);
+
 void unwinder_stats(const struct unwinder *u, struct unwind_stats *out);
 
 #endif

@@ -3,13 +3,14 @@
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import termios
 
 import pytest
 
-from harness import LIMIT, MMATTACH, VICTIMS, hits, lost, wait_for
+from harness import LIMIT, MMATTACH, VICTIMS, hits, lost, rounds, wait_for
 
 
 @pytest.fixture
@@ -184,3 +185,39 @@ def test_a_number_that_is_no_process(terminal, victim):
     os.write(t.fd, b"%d\n" % (target.pid + 2**32))
     t.wait_output(b"no process is called")
     target.end()
+
+
+def blocks_by_verdict(report):
+    return sorted((group["verdict"], group["bytes"]) for group in report["groups"])
+
+
+@pytest.mark.parametrize("mode", ["returns", "exits"])
+def test_old_words_at_the_end_are_no_roots(run, mode):
+    """As valgrind says it: words of frames that are gone, where exit's frames are now, keep nothing; what main still has it has."""
+    done = subprocess.run(["valgrind", "--leak-check=full", "--show-leak-kinds=all", VICTIMS / "dying", mode], capture_output=True, text=True, check=False)
+    kinds = {"definitely lost": "definite", "still reachable": "reachable", "indirectly lost": "indirect", "possibly lost": "possible"}
+    expected = sorted((kinds[kind], int(size.replace(",", "")))
+                      for size, kind in re.findall(r"([\d,]+) bytes in 1 blocks are ([a-z ]+) in loss", done.stderr))
+    assert len(expected) == (3 if mode == "returns" else 5)
+    for _ in range(rounds(5, 50)):
+        _, report = run(VICTIMS / "dying", mode, options=["--sizes", "exact"])
+        assert blocks_by_verdict(report) == expected
+
+
+def test_a_program_that_ends_at_once(run):
+    """It may have ended before mmattach says that it watches: verdicts are made all the same."""
+    for _ in range(rounds(30, 300)):
+        _, report = run(VICTIMS / "dying", "returns")
+        assert report["run"]["verdicts"]["why_not"] is None
+        assert [verdict for verdict, _ in blocks_by_verdict(report)] == ["definite"] * 3
+
+
+def test_what_holds_a_block_at_the_end(watch):
+    """When the report can be read, the memory is gone: so it is asked beforehand, by a verdict."""
+    w = watch("--who-points-at", "reachable", "--sizes", "exact", "--", VICTIMS / "dying", "exits", json_report=False)
+    assert w.wait() == 0
+    text = w.out.text()
+    assert re.search(r"\n0x[0-9a-f]+ is the beginning of a block of 2008 bytes, still reachable\n  stack of thread \d+, sp\+0x[0-9a-f]+ +points at its beginning\n", text), text
+    w = watch("--who-points-at", "possible", "--", VICTIMS / "dying", "returns", json_report=False)
+    assert w.wait() == 0
+    assert w.out.text().endswith("\nno block that was watched is possible")

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * dying MODE: what is left at a program's end, and where old words of it stand.
+ *
+ *	returns		three blocks are lost, by a function that had their addresses on its stack in many places; then main returns
+ *	exits		the same, and main calls exit from a function that it has called, with a block in a variable of its own
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#define escape(p) __asm__ volatile("" : "+r"(p) : : "memory")
+#define PLACES 16
+
+__attribute__((noinline)) static void lose(void)
+{
+	char *volatile places[PLACES];
+	char *lost = malloc(1000);
+
+	memset(lost, 0, 1000);
+	for (unsigned i = 0; i < PLACES; i++)
+		places[i] = lost;
+	(void)places;
+}
+
+__attribute__((noinline)) static void leave(void)
+{
+	exit(0);
+}
+
+int main(int argc, char **argv)
+{
+	char *volatile kept = NULL;
+	char *in_register = NULL;
+
+	for (unsigned i = 0; i < 3; i++)
+		lose();
+	if (argc > 1 && strcmp(argv[1], "exits") == 0) {
+		kept = malloc(2000);
+		in_register = malloc(3000);
+		escape(in_register);
+		leave();
+	}
+	/* so that it lives until then */
+	escape(in_register);
+	return kept == in_register ? 0 : 1;
+}
