@@ -27,16 +27,24 @@
 
 /* --- opening --- */
 
-static int open_signals(struct session *s)
+/* What ends a watch. */
+static sigset_t ends(void)
 {
-	const struct sigaction ignore = { .sa_handler = SIG_IGN };
 	sigset_t set;
-	int r;
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGHUP);
+	return set;
+}
+
+static int open_signals(struct session *s)
+{
+	const struct sigaction ignore = { .sa_handler = SIG_IGN };
+	sigset_t set = ends();
+	int r;
+
 	sigaddset(&set, SIGUSR1);
 	sigprocmask(SIG_BLOCK, &set, &s->before.mask);
 	sigaction(SIGPIPE, &ignore, &s->before.pipe);
@@ -227,10 +235,19 @@ static void say_keeper_killed(struct session *s)
 		log_hint("a thread that ran into a trap meanwhile has ended the target; otherwise it goes on");
 }
 
+/* What is readable there from now on is to end what we do: the final report is coming anyway. */
+static void ignore_wishes(struct session *s)
+{
+	const sigset_t set = ends();
+
+	(void)!signalfd(s->signals, &set, 0);
+}
+
 static void leave(struct session *s)
 {
 	uint32_t left;
 
+	ignore_wishes(s);
 	session_look_last(s);
 	if (s->watch.end == WATCH_KEEPER_KILLED) {
 		say_keeper_killed(s);
@@ -346,6 +363,8 @@ static void let_signals_end_us(const struct session *s)
 	/* what has come until now has ended the watch, or the looking up of names */
 	while (read(s->signals, &si, sizeof(si)) == sizeof(si))
 		;
+	/* but that asks for what is coming anyway */
+	signal(SIGUSR1, SIG_IGN);
 	sigprocmask(SIG_SETMASK, &s->before.mask, NULL);
 }
 

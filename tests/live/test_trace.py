@@ -429,6 +429,23 @@ def test_an_interim_report_when_asked(victim, watch):
     target.end()
 
 
+def test_a_storm_of_wishes(victim, watch):
+    """SIGUSR1 every millisecond, until mmattach has ended: the last report is there, with its names."""
+    target = victim("sites")
+    w = watch("-p", target.pid, "-d", "3s", "--format", "text", json_report=False).wait_watching()
+    target.ask("run 5 5")
+    while w.alive():
+        os.kill(w.process.pid, signal.SIGUSR1)
+        time.sleep(0.001)
+    assert w.wait() == 0, w.said()
+    text = w.out.text()
+    assert 1 <= text.count("interim report") < 20, text.count("interim report")
+    last = text[text.rindex("\nsites ("):]
+    assert "interim report" not in last and last.count("level0") > 10, last[:3000]
+    assert_untouched(target)
+    target.end()
+
+
 def test_one_verdict_only(victim, watch, tmp_path):
     """--show at the end of a watch, and of its trace: the same groups, and what was left out is said."""
     target = victim("sites")
