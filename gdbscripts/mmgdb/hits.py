@@ -247,8 +247,7 @@ class Hits:
 
     def stands(self, tid, told):
         """Does the thread stand where it hit, as it was then?"""
-        getregs = self.registers.getregs
-        return getregs is not None and getregs(tid) == 0 and self.same[8:] == told[8:]
+        return self.registers.fetch(tid) and self.same[8:] == told[8:]
 
     def forget_threads(self):
         """Of those that have ended, at a stop: not every gdb tells when they do."""

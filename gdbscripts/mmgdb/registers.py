@@ -4,12 +4,18 @@
 gdb's main thread is the tracer, so it may ask the kernel itself: one call for all of them (13 us, where gdb's own
 way takes 130). The kernel's answer is taken only if its rip is the breakpoint's address, as gdb has set it
 back; else, or without ctypes, gdb is asked for one after the other.
+
+A hit is known again by its registers (hits.Hits.look), so nothing may be in them that can differ between two looks at a thread that has not moved: the
+processor sets the resume flag where a fault has interrupted (an instruction that had to be paged in, or whose page was moved), and clears it at a
+breakpoint. It and the trap flag are left out.
 """
 import gdb
 
 from mmgdb import kernel, wire
 
 U64 = (1 << 64) - 1
+TRAP_FLAG, RESUME_FLAG = 1 << 8, 1 << 16
+LASTING = U64 & ~(TRAP_FLAG | RESUME_FLAG)
 
 
 class Registers:
@@ -21,9 +27,16 @@ class Registers:
         self.getregs = kernel.getregs(out, offset)
         self.read = self.read_by_kernel if self.getregs else self.read_by_gdb
 
+    def fetch(self, tid):
+        """Those of TID as the kernel has them. False: it cannot be asked."""
+        if self.getregs is None or self.getregs(tid):
+            return False
+        self.words[wire.EFLAGS] &= LASTING
+        return True
+
     def read_by_kernel(self, tid, address):
         """Those of TID, which stands at ADDRESS. False: it does not, this is no hit to be counted."""
-        if self.getregs(tid) or self.words[wire.RIP] != address:
+        if not self.fetch(tid) or self.words[wire.RIP] != address:
             return self.read_by_gdb(tid, address)
         return True
 
@@ -36,6 +49,7 @@ class Registers:
         for i, name in enumerate(wire.REGISTERS):
             self.words[i] = self.value(frame, name)
         self.words[wire.RIP] = address
+        self.words[wire.EFLAGS] &= LASTING
         return True
 
     @staticmethod

@@ -21,6 +21,7 @@ WORD = 8
 REGISTERS = ("r15 r14 r13 r12 rbp rbx r11 r10 r9 r8 rax rcx rdx rsi rdi orig_rax rip cs eflags rsp ss "
              "fs_base gs_base ds es fs gs").split()
 RIP = REGISTERS.index("rip")
+EFLAGS = REGISTERS.index("eflags")
 
 EXACT = 1 << 63         # in a frame's pc: it is where the thread is, not where a call returns to
 MESSAGE_MAX = 1 << 18   # more than a socket takes as one datagram
