@@ -3,6 +3,7 @@
 import os
 import pathlib
 import signal
+import subprocess
 import sys
 
 import pytest
@@ -19,6 +20,17 @@ from session import ENVIRONMENT, GDB, Gdb, TerminalGdb, engines, sourced  # noqa
 def gdb_is_there():
     if not GDB:
         pytest.skip("gdb is not installed")
+
+
+@pytest.fixture(scope="session")
+def gdb_calls():
+    """gdb can call functions in a process. gdb 13 cannot where the processor has AMX: it writes back registers of another size than the kernel takes."""
+    sleeper = subprocess.Popen(["sleep", "60"])
+    done = subprocess.run([GDB, "-nx", "-q", "-batch", "-p", str(sleeper.pid), "-ex", "call (int)getpid()"], capture_output=True, text=True, check=False)
+    sleeper.kill()
+    sleeper.wait()
+    if "write extended state" in done.stdout + done.stderr:
+        pytest.skip("optional: this gdb cannot call functions on this processor: " + (done.stdout + done.stderr).splitlines()[-1])
 
 
 @pytest.fixture

@@ -114,6 +114,7 @@ def test_the_trace_cannot_be_written(victim, gdb):
     target.end()
 
 
+@pytest.mark.usefixtures("gdb_calls")
 def test_hand_over_is_refused(victim, started):
     """What gdb has let go may not be ours to take: said so, and what was seen can be reported."""
     target = victim("scopes", LIBRARY)
@@ -155,6 +156,7 @@ def test_played_back(victim, gdb):
     target.end()
 
 
+@pytest.mark.usefixtures("gdb_calls")
 def test_a_checkpoint_in_its_place(victim, gdb):
     """`restart` swaps the process: what the copy takes is not counted, which is said; the watch goes on with the first one."""
     target = victim("families")
@@ -222,6 +224,7 @@ def test_saved_to_a_pipe_without_a_reader(victim, started, tmp_path):
     target.end()
 
 
+@pytest.mark.usefixtures("gdb_calls")
 def test_a_call_where_a_hit_was_told(victim, started):
     """gdb calls a function in a thread that stands on a breakpoint of ours: afterwards it stands there again, and that is no new hit."""
     target = victim("scopes", LIBRARY)

@@ -277,6 +277,7 @@ def test_the_users_own_breakpoint_on_malloc(victim, started):
     target.end()
 
 
+@pytest.mark.usefixtures("gdb_calls")
 def test_calls_from_the_prompt(victim, started):
     """print malloc(10): the target calls it, so it counts."""
     target = victim("scopes", LIBRARY)
