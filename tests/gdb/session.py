@@ -178,19 +178,22 @@ def sourced(gdb):
 
 
 # What differs between two watches of the same calls: when they were, and where things lay.
-TIMES = {"start", "seconds", "stopped_seconds", "stopped_known", "oldest_s", "youngest_s", "time_s", "growth", "first_s", "last_s"}
+TIMES = {"start", "seconds", "stopped_seconds", "stopped_known", "thread_seconds", "hitting_threads", "hitting_seconds",
+         "hitting_stopped_seconds", "oldest_s", "youngest_s", "time_s", "growth", "first_s", "last_s"}
 PLACES = {"pid", "pc", "samples", "sample"}
 WAITS = {"ring_waits"}
+KERNELS = {"memory"}
 
 
 def comparable(report):
-    """@report without what no two watches share: times, pids, addresses, and which frontend it was. Series keep their end."""
+    """@report without what no two watches share: times, pids, addresses, what the kernel says of the memory, and which
+    frontend it was. Series keep their end."""
     if isinstance(report, list):
         return [comparable(item) for item in report]
     if not isinstance(report, dict):
         return report
     kept = {key: comparable(value) for key, value in report.items()
-            if key not in TIMES | PLACES | WAITS | {"frontend", "series"}}
+            if key not in TIMES | PLACES | WAITS | KERNELS | {"frontend", "series"}}
     if "series" in report:
         kept["series_end"] = report["series"][-1][1]
     return kept
