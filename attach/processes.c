@@ -13,8 +13,8 @@
 
 #define EVERY_NS 1000000000ull
 #define STATUS_MAX 65536u
+#define LINE_MAX_BYTES 160u	/* longer ones have a file's name */
 #define MAPS_MAX (16u << 20)
-#define NAME_MAX_BYTES 120u
 #define THREADS_MAX 4096u	/* whose children are looked for */
 
 static char *read_file(pid_t pid, const char *name, size_t most)
@@ -28,14 +28,31 @@ static char *read_file(pid_t pid, const char *name, size_t most)
 
 /* --- one process --- */
 
+/* It has no inode, as a file of that name would. */
+static bool is_heap(const char *line, uint64_t *lo, uint64_t *hi)
+{
+	uint64_t inode;
+	char name[8];
+
+	return sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %*s %*s %" SCNu64 "%*[ ]%7s", lo, hi, &inode, name) == 4 && !inode && !strcmp(name, "[heap]");
+}
+
 static uint64_t heap_size(const char *maps)
 {
-	const char *name = strstr(maps, "[heap]");
+	char line[LINE_MAX_BYTES];
 	uint64_t lo, hi;
 
-	while (name && name > maps && name[-1] != '\n')
-		name--;
-	return name && sscanf(name, "%" SCNx64 "-%" SCNx64, &lo, &hi) == 2 && hi > lo ? hi - lo : 0;
+	/* sscanf measures the whole text that it is given */
+	for (const char *at = maps, *end; *at; at = end + !!*end) {
+		end = strchrnul(at, '\n');
+		if ((size_t)(end - at) >= sizeof(line))
+			continue;
+		memcpy(line, at, (size_t)(end - at));
+		line[end - at] = '\0';
+		if (is_heap(line, &lo, &hi) && hi > lo)
+			return hi - lo;
+	}
+	return 0;
 }
 
 bool processes_parse(const char *status, const char *maps, struct memory_point *out)
@@ -50,8 +67,16 @@ bool processes_parse(const char *status, const char *maps, struct memory_point *
 	return true;
 }
 
-/* Its command line, for workers say there what they are; else its name. */
-static void name_of(pid_t pid, const char *status, char out[NAME_MAX_BYTES])
+bool processes_is_child(const char *status, pid_t of)
+{
+	const char *line = strstr(status, "\nPPid:");
+	int parent;
+
+	return line && sscanf(line, "\nPPid: %d", &parent) == 1 && parent == of;
+}
+
+/* Its command line, for workers say there what they are; else its name. Read once: the kernel locks the process's memory for it. */
+static void read_name(pid_t pid, const char *status, char out[PROCESS_NAME])
 {
 	char path[64], *text = NULL;
 	size_t n = 0;
@@ -61,7 +86,7 @@ static void name_of(pid_t pid, const char *status, char out[NAME_MAX_BYTES])
 	while (n && (!text[n - 1] || text[n - 1] == ' '))
 		n--;
 	if (n) {
-		n = n < NAME_MAX_BYTES ? n : NAME_MAX_BYTES - 1;
+		n = n < PROCESS_NAME ? n : PROCESS_NAME - 1;
 		for (size_t i = 0; i < n; i++)
 			out[i] = text[i] ? text[i] : ' ';
 		out[n] = '\0';
@@ -71,29 +96,60 @@ static void name_of(pid_t pid, const char *status, char out[NAME_MAX_BYTES])
 	free(text);
 }
 
-static void look_at(struct recorder *r, pid_t pid, uint64_t now_ns, bool heap)
+static void record(struct recorder *r, pid_t pid, const char *name, const char *status, const char *maps, uint64_t now_ns)
 {
-	cleanup_free char *status = read_file(pid, "status", STATUS_MAX);
-	cleanup_free char *maps = heap ? read_file(pid, "maps", MAPS_MAX) : NULL;
-	char name[NAME_MAX_BYTES];
 	struct fact f = { .kind = MMT_INFO, .info = MMT_MEMORY, .time_us = recorder_time(r, now_ns), .memory = { .pid = pid, .name = name } };
 
-	if (!status || !processes_parse(status, maps, &f.memory.point))
+	if (!processes_parse(status, maps, &f.memory.point))
 		return;
-	name_of(pid, status, name);
 	f.memory.point.at_us = f.time_us;
 	recorder_put(r, &f);
 }
 
+static void look_at_itself(struct processes *p, struct recorder *r, uint64_t now_ns, bool heap)
+{
+	cleanup_free char *status = read_file(p->pid, "status", STATUS_MAX);
+	cleanup_free char *maps = heap ? read_file(p->pid, "maps", MAPS_MAX) : NULL;
+
+	if (!status)
+		return;
+	if (!p->name[0])
+		read_name(p->pid, status, p->name);
+	record(r, p->pid, p->name, status, maps, now_ns);
+}
+
 /* --- children --- */
+
+/* false: it is gone, or the number is another process's by now. */
+static bool look_at_child(struct process_child *c, pid_t of, struct recorder *r, uint64_t now_ns)
+{
+	cleanup_free char *status = read_file(c->pid, "status", STATUS_MAX);
+
+	if (!status || !processes_is_child(status, of))
+		return false;
+	if (!c->name[0])
+		read_name(c->pid, status, c->name);
+	record(r, c->pid, c->name, status, NULL, now_ns);
+	return true;
+}
+
+static void look_at_children(struct processes *p, struct recorder *r, uint64_t now_ns)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < p->nchildren; i++)
+		if (look_at_child(&p->children[i], p->pid, r, now_ns))
+			p->children[kept++] = p->children[i];
+	p->nchildren = kept;
+}
 
 static void add_child(struct processes *p, pid_t child)
 {
 	for (size_t i = 0; i < p->nchildren; i++)
-		if (p->children[i] == child)
+		if (p->children[i].pid == child)
 			return;
-	if (p->nchildren < PROCESSES_MAX)
-		p->children[p->nchildren++] = child;
+	if (p->nchildren < MEMORY_CHILDREN)
+		p->children[p->nchildren++] = (struct process_child){ .pid = child };
 }
 
 static void find_children_of(struct processes *p, pid_t tid)
@@ -140,8 +196,10 @@ void processes_look(struct processes *p, struct recorder *r, uint64_t now_ns, bo
 		return;
 	p->begun = true;
 	p->next_ns = now_ns + EVERY_NS;
-	find_children(p, ends);
-	look_at(r, p->pid, now_ns, ends);
-	for (size_t i = 0; i < p->nchildren; i++)
-		look_at(r, p->children[i], now_ns, false);
+	look_at_itself(p, r, now_ns, ends);
+	if (ends)
+		find_children(p, true);
+	look_at_children(p, r, now_ns);
+	if (!ends)
+		find_children(p, false);
 }

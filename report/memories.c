@@ -18,8 +18,6 @@ static int add_process(struct memories *m, int32_t pid, struct memory_process **
 {
 	struct memory_process *grown;
 
-	if (m->n >= MEMORY_PROCESSES)
-		return -EINVAL;
 	grown = reallocarray(m->all, m->n + 1, sizeof(*grown));
 	if (!grown)
 		return -ENOMEM;
@@ -54,8 +52,12 @@ int memories_add(struct memories *m, int32_t pid, const char *name, const struct
 {
 	struct memory_process *p = find(m, pid);
 	uint64_t span;
-	int r = p ? 0 : add_process(m, pid, &p);
+	int r = 0;
 
+	if (!p && m->n >= MEMORY_PROCESSES)
+		return 0;
+	if (!p)
+		r = add_process(m, pid, &p);
 	if (r < 0)
 		return r;
 	if (p->npoints && point->at_us <= p->points[p->npoints - 1].at_us)

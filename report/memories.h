@@ -15,7 +15,8 @@
 #include "trace/fact.h"
 
 #define MEMORY_POINTS 64u
-#define MEMORY_PROCESSES 4096u	/* more make no sense: they are left out */
+#define MEMORY_CHILDREN 64u	/* that a watch looks at, at a time */
+#define MEMORY_PROCESSES 4096u	/* later ones are left out */
 
 struct memory_process {
 	int32_t pid;
@@ -30,7 +31,7 @@ struct memories {
 	const char *runtime;		/* MMT_RUNTIME: the caller's; NULL: none is known */
 };
 
-/* @name stays the caller's. 0, -ENOMEM, or -EINVAL for what makes no sense. */
+/* @name stays the caller's. 0 or -ENOMEM. */
 must_check int memories_add(struct memories *m, int32_t pid, const char *name, const struct memory_point *point);
 void memories_fini(struct memories *m);
 

@@ -438,6 +438,9 @@ const struct summary_memory *summary_memory_of_target(const struct summary *s);	
 uint64_t summary_memory_rss(const struct summary_memory *m);
 int64_t summary_memory_growth(const struct summary_memory *m);
 
+/* It was not there any more when the watched process was looked at last. */
+bool summary_memory_ended(const struct summary *s, const struct summary_memory *m);
+
 /* What watched blocks that are kept explain of that; of a sampled run, as is estimated, with what may be kept. */
 uint64_t summary_memory_explained(const struct summary *s);
 

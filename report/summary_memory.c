@@ -42,6 +42,14 @@ int64_t summary_memory_growth(const struct summary_memory *m)
 	return (int64_t)(own(&m->points[m->npoints - 1]) - own(&m->points[0]));
 }
 
+/* Looks are at all of them at once. */
+bool summary_memory_ended(const struct summary *s, const struct summary_memory *m)
+{
+	const struct summary_memory *own = summary_memory_of_target(s);
+
+	return own && m->points[m->npoints - 1].at_us < own->points[own->npoints - 1].at_us;
+}
+
 uint64_t summary_memory_explained(const struct summary *s)
 {
 	double sum = 0;

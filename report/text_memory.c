@@ -37,20 +37,29 @@ static int by_growth(const void *a, const void *b)
 	return (x->pid > y->pid) - (x->pid < y->pid);
 }
 
-/* Those that grew most first; the caller's to free. NULL: there are none (or no memory, which @sb knows then). */
-static const struct summary_memory **children_of(const struct summary *s, size_t *n, struct strbuf *sb)
-{
-	const struct summary_memory **all = calloc(s->nmemories + 1, sizeof(const struct summary_memory *));
+/* Those that are still there, which can be watched. */
+struct children {
+	const struct summary_memory **all;	/* those that grew most first; the caller's to free */
+	size_t n, ended;
+};
 
-	*n = 0;
-	if (!all)
+static struct children children_of(const struct summary *s, struct strbuf *sb)
+{
+	struct children c = { .all = calloc(s->nmemories + 1, sizeof(const struct summary_memory *)) };
+
+	if (!c.all)
 		sb->err = sb->err ? sb->err : -ENOMEM;
-	for (size_t i = 0; all && i < s->nmemories; i++)
-		if (s->memories[i].pid != s->target.pid)
-			all[(*n)++] = &s->memories[i];
-	if (*n)
-		qsort(all, *n, sizeof(const struct summary_memory *), by_growth);
-	return all;
+	for (size_t i = 0; c.all && i < s->nmemories; i++) {
+		if (s->memories[i].pid == s->target.pid)
+			continue;
+		if (summary_memory_ended(s, &s->memories[i]))
+			c.ended++;
+		else
+			c.all[c.n++] = &s->memories[i];
+	}
+	if (c.n)
+		qsort(c.all, c.n, sizeof(const struct summary_memory *), by_growth);
+	return c;
 }
 
 /* Is it the children that matter? Where nothing was called here, or one of them has grown by more than is kept here. */
@@ -84,31 +93,39 @@ static void put_how_long(struct strbuf *sb, const struct summary *s)
 	words_seconds(sb, (double)(uint64_t)seconds);
 }
 
-static void put_children(struct strbuf *sb, const struct summary *s, const struct summary_memory **all, size_t n)
+static void put_ended(struct strbuf *sb, const struct children *c)
 {
-	strbuf_putc(sb, '\n');
-	if (n == 1)
-		strbuf_puts(sb, "It has a child process, which was not watched:\n");
+	if (c->ended)
+		strbuf_printf(sb, " (%zu more ended meanwhile)", c->ended);
+}
+
+static void put_children(struct strbuf *sb, const struct summary *s, const struct children *c)
+{
+	strbuf_puts(sb, "\nIt has ");
+	if (c->n == 1)
+		strbuf_puts(sb, "a child process, which was not watched");
 	else
-		strbuf_printf(sb, "It has %zu child processes, which were not watched:\n", n);
-	strbuf_printf(sb, "\n%*s%*s%*s  process\n", COLUMN_PID, "pid", COLUMN_RSS, "RSS", COLUMN_GROWTH, "growth");
-	for (size_t i = 0; i < n && i < ROWS; i++)
-		put_child(sb, all[i]);
-	if (n > ROWS)
+		strbuf_printf(sb, "%s%zu child processes, which were not watched", c->n < MEMORY_CHILDREN ? "" : "at least ", c->n);
+	put_ended(sb, c);
+	strbuf_printf(sb, ":\n\n%*s%*s%*s  process\n", COLUMN_PID, "pid", COLUMN_RSS, "RSS", COLUMN_GROWTH, "growth");
+	for (size_t i = 0; i < c->n && i < ROWS; i++)
+		put_child(sb, c->all[i]);
+	if (c->n > ROWS)
 		strbuf_printf(sb, "%*s\n", COLUMN_PID, "...");
-	strbuf_printf(sb, "  to watch %s: mmattach -p %d", n == 1 ? "it" : "the one that grew most", (int)all[0]->pid);
+	strbuf_printf(sb, "  to watch %s: mmattach -p %d", c->n == 1 ? "it" : "the one that grew most", (int)c->all[0]->pid);
 	put_how_long(sb, s);
 	strbuf_putc(sb, '\n');
 }
 
-static void put_children_line(struct strbuf *sb, const struct summary_memory **all, size_t n)
+static void put_children_line(struct strbuf *sb, const struct children *c)
 {
 	text_head_label(sb, "children");
-	strbuf_printf(sb, "%zu, which %s not watched", n, n == 1 ? "was" : "were");
-	if (summary_memory_growth(all[0]) > 0) {
-		strbuf_printf(sb, ": %d%s grew by ", (int)all[0]->pid, n == 1 ? "" : ", the most of them,");
-		words_size(sb, (uint64_t)summary_memory_growth(all[0]));
-		strbuf_printf(sb, " (mmattach -p %d)", (int)all[0]->pid);
+	strbuf_printf(sb, "%s%zu, which %s not watched", c->n < MEMORY_CHILDREN ? "" : "at least ", c->n, c->n == 1 ? "was" : "were");
+	put_ended(sb, c);
+	if (summary_memory_growth(c->all[0]) > 0) {
+		strbuf_printf(sb, ": %d%s grew by ", (int)c->all[0]->pid, c->n == 1 ? "" : ", the most of them,");
+		words_size(sb, (uint64_t)summary_memory_growth(c->all[0]));
+		strbuf_printf(sb, " (mmattach -p %d)", (int)c->all[0]->pid);
 	}
 	strbuf_putc(sb, '\n');
 }
@@ -214,8 +231,8 @@ static void put_runtime(struct strbuf *sb, const struct summary *s)
 
 void text_memory_answer(struct strbuf *sb, const struct summary *s)
 {
-	const struct summary_memory *m = summary_memory_of_target(s), **all;
-	size_t n;
+	const struct summary_memory *m = summary_memory_of_target(s);
+	struct children c;
 
 	if (is_unexplained(s, m)) {
 		strbuf_puts(sb, "resident memory grew by ");
@@ -224,22 +241,21 @@ void text_memory_answer(struct strbuf *sb, const struct summary *s)
 		put_explained(sb, s, m);
 		strbuf_puts(sb, " of that: see memory below\n");
 	}
-	all = children_of(s, &n, sb);
-	if (n && children_first(s, all[0]))
-		put_children(sb, s, all, n);
-	free(all);
+	c = children_of(s, sb);
+	if (c.n && children_first(s, c.all[0]))
+		put_children(sb, s, &c);
+	free(c.all);
 }
 
 void text_memory_head(struct strbuf *sb, const struct summary *s)
 {
-	const struct summary_memory *m = summary_memory_of_target(s), **all;
-	size_t n;
+	const struct summary_memory *m = summary_memory_of_target(s);
+	const struct children c = children_of(s, sb);
 
 	if (m)
 		put_memory(sb, s, m);
 	put_runtime(sb, s);
-	all = children_of(s, &n, sb);
-	if (n && !children_first(s, all[0]))
-		put_children_line(sb, all, n);
-	free(all);
+	if (c.n && !children_first(s, c.all[0]))
+		put_children_line(sb, &c);
+	free(c.all);
 }

@@ -107,6 +107,30 @@ def test_children_of_a_busy_parent(victim, tmp_path):
     target.kill()
 
 
+def test_children_that_end(victim, tmp_path):
+    """What can be watched are those that are still there: two of them for ever, 30 at any time that end. The number of a child is not told for another process."""
+    target = victim("beside", "churn", 2)
+    text, report = text_of(tmp_path / "t.mmt", "-p", target.pid, "-d", "4s")
+    said = re.search(r"^It has (\d+) child processes, which were not watched \((\d+) more ended meanwhile\):$", text, re.MULTILINE)
+    assert said, text
+    there, ended = map(int, said.groups())
+    assert 10 <= there <= 40 and ended >= 20 and there + ended == len(report["children"])
+    last = report["memory"]["last"]["at_s"]
+    assert sum(child["last"]["at_s"] == last for child in report["children"]) == there
+    assert_untouched(target)
+    target.kill()
+
+
+def test_children_of_a_moment(victim, tmp_path):
+    """80 children in the watch, none of which is there at two looks: recorded are those of the first look and of the last."""
+    target = victim("beside", "flashes", 1)
+    text, report = text_of(tmp_path / "t.mmt", "-p", target.pid, "-d", "4s")
+    assert 2 <= len(report["children"]) <= 14, text
+    first, last = (report["memory"][end]["at_s"] for end in ("first", "last"))
+    assert all(child["first"]["at_s"] in (first, last) for child in report["children"])
+    target.kill()
+
+
 PYTHON = """
 import sys, time
 print("ready", flush=True)

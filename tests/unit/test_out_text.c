@@ -347,6 +347,18 @@ static void memory_beside(void **state)
 			"        9    1.0 MiB        +0 B  nginx: worker\n"
 			"  to watch the one that grew most: mmattach -p 8 -d 20s\n");
 	assert_says_not(&s, "  children  ");
+	/* those that were not there any more at the last look cannot be watched */
+	add_memory(&s, 10, (struct memory_point){ .anonymous = 1 << 20 }, (struct memory_point){ .anonymous = 9 << 20 });
+	for (size_t i = 0; i < 3; i++)
+		s.memories[i].points[1].at_us = 100;
+	assert_says(&s, "\nIt has 2 child processes, which were not watched (1 more ended meanwhile):\n");
+	assert_says(&s, "the one that grew most: mmattach -p 8 -d 20s\n");
+	s.run.events = 5;
+	assert_says(&s, "  children  2, which were not watched (1 more ended meanwhile): 8, the most of them, grew by 2.0 MiB (mmattach -p 8)\n");
+	s.memories[3].points[1].at_us = 100;
+	for (pid_t pid = 11; pid < 8 + (pid_t)MEMORY_CHILDREN; pid++)
+		add_memory(&s, pid, (struct memory_point){ .anonymous = 1 }, (struct memory_point){ .at_us = 100 });
+	assert_says(&s, "  children  at least 64, which were not watched: 10, the most of them, grew by");
 	s.runtime = "JVM";
 	assert_says(&s, "  runtime   JVM: Java objects are in a heap that the JVM maps; what native code mallocs is watched: jcmd 7 GC.class_histogram counts them\n");
 	s.runtime = "something else";

@@ -6,8 +6,11 @@
  *	old		blocks from before the watch are written for the first time, 64 KiB a hundred times a second
  *	children N	N children allocate, the first 10 kB a hundred times a second, the second twice as much, ...; the parent sleeps
  *	both N		the same, and the parent allocates 100 kB a hundred times a second
+ *	churn N		N children for ever, as above, and one more each 50 ms, which keeps 5 MB a second and ends a second and a half later
+ *	flashes N	the same, but they end after 0.2 s
  *	still		nothing happens
  */
+#include <limits.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -16,6 +19,7 @@
 
 #define STEP 65536u
 #define STEPS 6000u
+#define EVER UINT_MAX
 
 static void nap(void)
 {
@@ -54,12 +58,27 @@ static void write_old(char *old)
 	}
 }
 
-static void child(size_t size)
+static void child(size_t size, unsigned times)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	for (;;) {
+	for (unsigned i = 0; i != times; i++) {
 		keep(size);
 		nap();
+	}
+	_exit(0);
+}
+
+static void churn(unsigned times)
+{
+	signal(SIGCHLD, SIG_IGN);
+	for (unsigned i = 0;; i++) {
+		const pid_t pid = fork();
+
+		if (pid < 0)
+			victim_die("fork");
+		if (pid == 0)
+			child(50000, times);
+		usleep(50000);
 	}
 }
 
@@ -75,7 +94,7 @@ int main(int argc, char **argv)
 		if (pid < 0)
 			victim_die("fork");
 		if (pid == 0)
-			child(10000u * (unsigned)(i + 1));
+			child(10000u * (unsigned)(i + 1), EVER);
 	}
 	if (strcmp(mode, "old") == 0)
 		old = malloc((size_t)STEPS * STEP);
@@ -84,6 +103,10 @@ int main(int argc, char **argv)
 		map_for_ever();
 	if (old)
 		write_old(old);
+	if (strcmp(mode, "churn") == 0)
+		churn(150);
+	if (strcmp(mode, "flashes") == 0)
+		churn(20);
 	while (strcmp(mode, "both") == 0) {
 		keep(100000);
 		nap();
