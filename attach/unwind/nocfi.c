@@ -60,6 +60,15 @@ static bool leaves(const uint8_t *code, size_t n)
 	return is_return(code, n) || begins(code, n, "\xff\x25", 2) || begins(code, n, "\xf2\xff\x25", 3);
 }
 
+/* Also under its name for the old calling convention, asmcgocall.abi0. */
+bool nocfi_changes_stack(const struct elfimage *img, taddr pc)
+{
+	static const char name[] = "runtime.asmcgocall";
+	const char *its = elfimage_symbol_over(img, pc, &(struct code_range){ 0 });
+
+	return its && !strncmp(its, name, sizeof(name) - 1);
+}
+
 bool nocfi_at_return(const struct elfimage *img, taddr pc)
 {
 	uint8_t code[2];

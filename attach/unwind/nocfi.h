@@ -18,6 +18,12 @@
  */
 must_check int nocfi_rule(const struct elfimage *img, taddr pc, bool exact, struct cfi_rule *out);
 
+/*
+ * true if the function around @pc calls on another stack than it was called on, and its tables do not say so: what they lead to is
+ * what other functions left there. Go's way to C.
+ */
+bool nocfi_changes_stack(const struct elfimage *img, taddr pc);
+
 /* true if a `ret` stands at @pc. */
 bool nocfi_at_return(const struct elfimage *img, taddr pc);
 

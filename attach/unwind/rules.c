@@ -189,6 +189,8 @@ static int decode(struct rules *r, uint64_t frame, struct cfi_rule *out)
 		err = cfi_find(c, at - m->bias, out);
 	if (err)
 		err = nocfi_rule(m->img, pc - m->bias, exact, out);
+	else if (!exact && nocfi_changes_stack(m->img, at - m->bias))
+		err = -ENOENT;
 	else if (exact && is_about_to_return(m->img, pc - m->bias, out))
 		say_restored(out);
 	return err;

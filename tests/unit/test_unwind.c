@@ -294,6 +294,35 @@ static void test_code_of_no_file(void **state)
 	assert_int_equal(munmap((void *)(uintptr_t)made, 4096), 0);
 }
 
+/*
+ * Go calls C on another stack, where its scheduler left return addresses: its tables count from that stack's pointer, and each stack of a
+ * leak had another function there.
+ */
+extern const char go_to_c_return[];
+__asm__(".pushsection .text\n"
+	".type \"runtime.asmcgocall.abi0\", @function\n"
+	"\"runtime.asmcgocall.abi0\": .cfi_startproc\n"
+	"	sub $64, %rsp\n"
+	"	.cfi_adjust_cfa_offset 64\n"
+	"	call *%rax\n"
+	"go_to_c_return: add $64, %rsp\n"
+	"	.cfi_adjust_cfa_offset -64\n"
+	"	ret\n"
+	".cfi_endproc\n"
+	".size \"runtime.asmcgocall.abi0\", .-\"runtime.asmcgocall.abi0\"\n"
+	".popsection\n");
+
+static void test_another_stack_that_no_table_tells_of(void **state)
+{
+	struct thread t;
+
+	(void)state;
+	thread_at(&t, plain_ret)->stack[0] = (uintptr_t)go_to_c_return;
+	t.stack[9] = (uintptr_t)plain_return;
+	expect(&t, UNWIND_LOST, 2, false);
+	assert_int_equal(t.st.frames[1], (uintptr_t)go_to_c_return);
+}
+
 /* The kernel's frame where the C library has no tables for its way back (musl). */
 static void test_signal_frame_without_tables(void **state)
 {
@@ -508,6 +537,7 @@ int main(void)
 		cmocka_unit_test(test_frame_pointer),
 		cmocka_unit_test(test_frame_pointers_not_believed),
 		cmocka_unit_test(test_code_of_no_file),
+		cmocka_unit_test(test_another_stack_that_no_table_tells_of),
 		cmocka_unit_test(test_signal_frame_without_tables),
 		cmocka_unit_test(test_memory_beyond_the_slice),
 		cmocka_unit_test(test_ends),
