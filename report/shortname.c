@@ -177,16 +177,45 @@ static bool split(const char *name, struct parts *to)
 	return false;
 }
 
+/* The next character, behind what is in brackets, at most @end. */
+static const char *further(const char *p, const char *end)
+{
+	p = *p == '<' || *p == '(' || *p == '[' ? behind_brackets(p, 0) : p + 1;
+	return p && p < end ? p : end;
+}
+
+static const char *behind_type(const char *p, const char *end)
+{
+	while (p < end && !begins(p, " as "))
+		p = further(p, end);
+	return p;
+}
+
+/* "T::f" for "<T as Trait>::f" and "<T>::f", where T has a name of its own: that has scopes and arguments, too. */
+static bool unwrap(struct strbuf *sb, const char *name)
+{
+	const char *end = *name == '<' ? behind_brackets(name, 0) : NULL, *type;
+	cleanup_strbuf struct strbuf text = STRBUF_INIT;
+	struct parts parts;
+
+	if (!end || !begins(end, "::"))
+		return false;
+	type = behind_type(name + 1, end - 1);
+	strbuf_append(&text, name + 1, (size_t)(type - name) - 1);
+	if (!split(strbuf_str(&text), &parts))
+		return false;
+	strbuf_puts(sb, strbuf_str(&text));
+	strbuf_puts(sb, end);
+	return true;
+}
+
 /* Of "<T as Trait>" the type, of "{lambda(int)#1}" what is outside of the brackets. */
 static void put_part(struct strbuf *sb, const struct part *part)
 {
-	const char *as = NULL;
-
 	if (*part->text == '<') {
-		for (const char *p = part->text + 1; !as && p < part->text + part->plain; p++)
-			if (begins(p, " as "))
-				as = p;
-		strbuf_append(sb, part->text + 1, as ? (size_t)(as - part->text) - 1 : part->plain - 2);
+		const char *end = part->text + part->plain - 1, *type = behind_type(part->text + 1, end);
+
+		strbuf_append(sb, part->text + 1, (size_t)(type - part->text) - 1);
 		return;
 	}
 	if (*part->text == '{' && begins(part->text, "{lambda(")) {
@@ -204,37 +233,93 @@ static bool is_shown(const struct part *part)
 	return !begins(part->text, "(anonymous namespace)");
 }
 
-static size_t length_from(const struct parts *parts, size_t from)
+/* The arguments of a template, each in short; "<" may have a blank or "::" before it. */
+static void put_arguments(struct strbuf *sb, const struct part *part)
+{
+	const char *end = part->text + part->whole - 1, *p = part->text + part->plain;
+
+	p += strspn(p, " :");
+	if (p >= end || *p != '<')
+		return;
+	for (char before = '<'; p < end; before = ',') {
+		cleanup_strbuf struct strbuf text = STRBUF_INIT;
+		const char *from = ++p, *last;
+
+		while (p < end && *p != ',')
+			p = further(p, end);
+		from += strspn(from, " ");
+		for (last = p; last > from && last[-1] == ' '; last--)
+			;
+		strbuf_append(&text, from, last > from ? (size_t)(last - from) : 0);
+		strbuf_puts(sb, before == '<' ? "<" : ", ");
+		shortname(sb, strbuf_str(&text), 0);
+	}
+	strbuf_putc(sb, '>');
+}
+
+static void put_from(struct strbuf *sb, const struct parts *parts, size_t from, bool arguments)
+{
+	bool first = true;
+
+	for (size_t i = from; i < parts->n; i++) {
+		if (!is_shown(&parts->list[i]))
+			continue;
+		strbuf_puts(sb, first ? "" : "::");
+		put_part(sb, &parts->list[i]);
+		if (arguments)
+			put_arguments(sb, &parts->list[i]);
+		first = false;
+	}
+}
+
+static bool fits(const struct parts *parts, size_t from, bool arguments, size_t width)
 {
 	cleanup_strbuf struct strbuf sb = STRBUF_INIT;
 
-	for (size_t i = from; i < parts->n; i++)
-		if (is_shown(&parts->list[i])) {
-			strbuf_puts(&sb, sb.len ? "::" : "");
-			put_part(&sb, &parts->list[i]);
-		}
-	return sb.len;
+	put_from(&sb, parts, from, arguments);
+	return sb.len <= width;
+}
+
+static bool is_unnamed(const struct part *part)
+{
+	return *part->text == '{' || *part->text == '\'';
+}
+
+/* What has no name of its own says nothing without the scope that it is in, and is called in one way only. */
+static void put_short(struct strbuf *sb, struct parts *parts, bool arguments, size_t width)
+{
+	size_t from = 0, least;
+
+	if (parts->n > 2 && begins(parts->list[parts->n - 1].text, "operator()") && is_unnamed(&parts->list[parts->n - 2]) &&
+	    !fits(parts, 0, arguments, width))
+		parts->n--;
+	least = parts->n > 1 && is_unnamed(&parts->list[parts->n - 1]) && width ? 2 : 1;
+	while (from + least < parts->n && !fits(parts, from, arguments, width))
+		from++;
+	put_from(sb, parts, from, arguments);
+}
+
+static void shorten(struct strbuf *sb, const char *name, bool arguments, size_t width)
+{
+	cleanup_strbuf struct strbuf unwrapped = STRBUF_INIT;
+	struct parts parts;
+
+	if (unwrap(&unwrapped, name))
+		shorten(sb, strbuf_str(&unwrapped), arguments, width);
+	else if (split(name, &parts))
+		put_short(sb, &parts, arguments, width);
+	else
+		strbuf_puts(sb, name);
 }
 
 void shortname(struct strbuf *sb, const char *name, size_t width)
 {
-	struct parts parts;
-	size_t from = 0;
-	bool first = true;
+	shorten(sb, name, false, width);
+}
 
-	if (!split(name, &parts)) {
-		strbuf_puts(sb, name);
-		return;
-	}
-	while (from + 1 < parts.n && length_from(&parts, from) > width)
-		from++;
-	for (size_t i = from; i < parts.n; i++) {
-		if (!is_shown(&parts.list[i]))
-			continue;
-		strbuf_puts(sb, first ? "" : "::");
-		put_part(sb, &parts.list[i]);
-		first = false;
-	}
+void shortname_arguments(struct strbuf *sb, const char *name, size_t width)
+{
+	shorten(sb, name, true, width);
 }
 
 void shortname_base(struct strbuf *sb, const char *name, bool *templated)

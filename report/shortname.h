@@ -5,7 +5,7 @@
  *	std::unique_ptr<Req>* shop::Pool<Req>::make<int>(int, char const*) const [clone .isra.0]
  *
  *	short	shop::Pool::make		no return type, arguments, template arguments, anonymous namespaces
- *	tail	Pool::make, make		the same with outer scopes left out, until it fits
+ *	tail	Pool::make, make		the same with outer scopes left out, until it fits; of a lambda it is "serve::{lambda#2}" then
  *	base	make				the function's own name, which is what DWARF has; there with template arguments
  *
  * Written for what the demanglers of C++ and Rust print. A name that is built in another way comes out as it is.
@@ -20,6 +20,9 @@
 
 /* At most @width characters of it, if leaving out outer scopes is enough for that; else the last part, whole. */
 void shortname(struct strbuf *sb, const char *name, size_t width);
+
+/* The same with template arguments, each in short: "Pool<Req>::make<int>". */
+void shortname_arguments(struct strbuf *sb, const char *name, size_t width);
 
 /* @templated: the name goes on with template arguments. */
 void shortname_base(struct strbuf *sb, const char *name, bool *templated);

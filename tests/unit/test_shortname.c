@@ -54,6 +54,11 @@ static const struct {
 	{ "f(std::function<void (int)>, int (*)(char))", "f", "f", false },
 	{ "alloc::vec::Vec<T,A>::push", "alloc::vec::Vec::push", "push", false },
 	{ "<svc::Session as core::clone::Clone>::clone", "svc::Session::clone", "clone", false },
+	{ "<svc::Cache<alloc::vec::Vec<u64>> as svc::Handler>::handle", "svc::Cache::handle", "handle", false },
+	{ "<<svc::A<u8> as svc::B>::C as svc::D<(u8, u16)>>::f", "svc::A::C::f", "f", false },
+	{ "<u8 as alloc::vec::spec_from_elem::SpecFromElem>::from_elem", "u8::from_elem", "from_elem", false },
+	{ "<&dyn core::ops::Fn<(), Output = i32> + Sync as core::ops::FnOnce<()>>::call_once",
+	  "&dyn core::ops::Fn<(), Output = i32> + Sync::call_once", "call_once", false },
 	{ "svc::serve::{{closure}}", "svc::serve::{{closure}}", "{{closure}}", false },
 	{ "svc::fill::<u8>", "svc::fill", "fill", true },
 	/* Not names of C++: nothing is left out. */
@@ -89,6 +94,43 @@ static void outer_scopes_go_first(void **state)
 	check(name, 3, "accept");
 }
 
+/* "operator()" or "{{closure}}" alone could be any of them. */
+static void what_has_no_name_keeps_its_scope(void **state)
+{
+	(void)state;
+	check("shop::serve(int)::{lambda(int)#2}::operator()(int) const", 60, "shop::serve::{lambda#2}::operator()");
+	check("shop::serve(int)::{lambda(int)#2}::operator()(int) const", 30, "shop::serve::{lambda#2}");
+	check("shop::serve(int)::{lambda(int)#2}::operator()(int) const", 17, "serve::{lambda#2}");
+	check("shop::serve(int)::{lambda(int)#2}::operator()(int) const", 5, "serve::{lambda#2}");
+	check("shop::serve(int)::'lambda'(int)::operator()(int) const", 18, "serve::'lambda'");
+	check("svc::io::serve::{{closure}}", 12, "serve::{{closure}}");
+	check("<svc::io::Cache<u8> as svc::io::Handler>::handle", 15, "Cache::handle");
+	check("shop::Matrix::operator()(int, int)", 3, "operator()");
+}
+
+static void check_arguments(const char *name, size_t width, const char *want)
+{
+	struct strbuf out = STRBUF_INIT;
+
+	shortname_arguments(&out, name, width);
+	assert_string_equal(strbuf_str(&out), want);
+	strbuf_fini(&out);
+}
+
+static void arguments_in_short(void **state)
+{
+	(void)state;
+	check_arguments("void shop::Stack<shop::Big>::push(shop::Big)", 60, "shop::Stack<Big>::push");
+	check_arguments("void shop::Stack<shop::Big>::push(shop::Big)", 16, "Stack<Big>::push");
+	check_arguments("std::map<int, std::vector<shop::Big, std::allocator<shop::Big> > >::find<char const*>(int)", 60,
+			"std::map<int, vector>::find<char const*>");
+	check_arguments("std::ostream& std::operator<< <std::char_traits<char> >(std::ostream&, char const*)", 60, "std::operator<<<char_traits>");
+	check_arguments("svc::fill::<svc::io::Page, 4>", 60, "svc::fill<Page, 4>");
+	check_arguments("<svc::Cache<alloc::vec::Vec<u64>> as svc::Handler>::handle", 60, "svc::Cache<Vec>::handle");
+	check_arguments("main", 60, "main");
+	check_arguments("f<>()", 60, "f<>");
+}
+
 /* Every beginning of every name, and brackets without end. */
 static void any_bytes(void **state)
 {
@@ -103,6 +145,7 @@ static void any_bytes(void **state)
 
 			assert_non_null(cut);
 			shortname(&out, cut, 10);
+			shortname_arguments(&out, cut, 10);
 			shortname_base(&out, cut, &templated);
 			assert_int_equal(out.err, 0);
 			free(cut);
@@ -123,6 +166,8 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(known_names),
 		cmocka_unit_test(outer_scopes_go_first),
+		cmocka_unit_test(what_has_no_name_keeps_its_scope),
+		cmocka_unit_test(arguments_in_short),
 		cmocka_unit_test(any_bytes),
 	};
 
