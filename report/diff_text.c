@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "report/diff_parts.h"
@@ -27,6 +28,7 @@
 #define COLUMN_SIDE 9
 #define COLUMN_CHANGE 9
 #define RATES_WIDER 4	/* the columns of numbers where some are rates */
+#define APART_MAX 200	/* rows that are compared with one another */
 #define COLUMN_WHERE (100 - 2 - COLUMN_NUMBER - COLUMN_DELTA - 2 * (2 + COLUMN_SIDE) - 2 - COLUMN_CHANGE)
 
 /* "range", "descriptor"; of several families blocks: nothing else is all of these. */
@@ -159,7 +161,7 @@ static bool less(const struct diff_group *g)
 }
 
 /* Only what has its stack below has a number. */
-static void put_row(struct strbuf *sb, const struct diff *d, size_t number, const struct diff_group *g)
+static void put_row(struct strbuf *sb, const struct diff *d, size_t number, const struct diff_group *g, const struct apart *apart)
 {
 	cleanup_strbuf struct strbuf cell = STRBUF_INIT;
 
@@ -178,7 +180,7 @@ static void put_row(struct strbuf *sb, const struct diff *d, size_t number, cons
 	strbuf_puts(sb, "  ");
 	strbuf_puts(&cell, diff_change_name(g->change));
 	words_left(sb, &cell, COLUMN_CHANGE);
-	text_where(sb, g->group, 0, COLUMN_WHERE - 3 * wider(d));
+	text_where(sb, g->group, apart, COLUMN_WHERE - 3 * wider(d));
 	strbuf_putc(sb, '\n');
 }
 
@@ -235,20 +237,45 @@ static struct rows choose(const struct diff *d, size_t top)
 	return rows;
 }
 
-static void put_table(struct strbuf *sb, const struct diff *d, const struct rows *rows)
+/* Those in the table, in its order. How many. */
+static size_t rows_shown(const struct diff *d, const struct rows *rows, const struct diff_group **out)
 {
-	size_t grown = 0, shrunk = 0;
+	size_t grown = 0, shrunk = 0, n = 0;
 
-	strbuf_printf(sb, "\n  %-*s%*s  %*s  %*s\n", COLUMN_NUMBER, "", (int)(COLUMN_DELTA + wider(d)), "change",
-		      (int)(COLUMN_SIDE + wider(d)), "before", (int)(COLUMN_SIDE + wider(d)), "now");
 	for (size_t i = 0; i < d->ngroups; i++) {
 		const struct diff_group *g = &d->groups[i];
 
-		if (more(g) && grown++ < rows->grown_shown)
-			put_row(sb, d, grown, g);
-		else if (less(g) && shrunk++ >= rows->shrunk - rows->shrunk_shown)
-			put_row(sb, d, 0, g);
+		if ((more(g) && grown++ < rows->grown_shown) || (less(g) && shrunk++ >= rows->shrunk - rows->shrunk_shown))
+			out[n++] = g;
 	}
+	return n;
+}
+
+static void put_rows(struct strbuf *sb, const struct diff *d, const struct rows *rows)
+{
+	cleanup_free const struct diff_group **shown = calloc(d->ngroups + 1, sizeof(*shown));
+	cleanup_free const struct summary_group **groups = calloc(d->ngroups + 1, sizeof(*groups));
+	cleanup_free struct apart *apart = calloc(d->ngroups + 1, sizeof(*apart));
+	size_t n;
+
+	if (!shown || !groups || !apart) {
+		sb->err = sb->err ? sb->err : -ENOMEM;
+		return;
+	}
+	n = rows_shown(d, rows, shown);
+	for (size_t i = 0; i < n; i++)
+		groups[i] = shown[i]->group;
+	if (n <= APART_MAX)
+		apart_find(groups, n, apart);
+	for (size_t i = 0, number = 0; i < n; i++)
+		put_row(sb, d, more(shown[i]) ? ++number : 0, shown[i], &apart[i]);
+}
+
+static void put_table(struct strbuf *sb, const struct diff *d, const struct rows *rows)
+{
+	strbuf_printf(sb, "\n  %-*s%*s  %*s  %*s\n", COLUMN_NUMBER, "", (int)(COLUMN_DELTA + wider(d)), "change",
+		      (int)(COLUMN_SIDE + wider(d)), "before", (int)(COLUMN_SIDE + wider(d)), "now");
+	put_rows(sb, d, rows);
 	if (rows->grown_shown < rows->grown || rows->shrunk_shown < rows->shrunk)
 		strbuf_printf(sb, "  and %zu more that grew or appeared, %zu that shrank or went (--top 0 shows all)\n",
 			      rows->grown - rows->grown_shown, rows->shrunk - rows->shrunk_shown);

@@ -83,7 +83,7 @@ static void put_where(struct strbuf *sb, const struct summary_refs *r)
 	words_cut(&family, r->family, COLUMN_WHERE / 3);
 	strbuf_puts(&family, ": ");
 	strbuf_puts(sb, strbuf_str(&family));
-	text_where_of(sb, u->frames, u->depth, u->wrappers, 0, COLUMN_WHERE - words_width(&family));
+	text_where_of(sb, u->frames, u->depth, u->wrappers, NULL, COLUMN_WHERE - words_width(&family));
 	if (family.err && !sb->err)
 		sb->err = family.err;
 }

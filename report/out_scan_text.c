@@ -99,7 +99,7 @@ static void put_what(struct strbuf *sb, const struct summary_group *g)
 	if (g->kind.label)
 		words_cut(sb, g->kind.label, WHAT_WIDTH);
 	else
-		text_where(sb, g, 0, WHAT_WIDTH);
+		text_where(sb, g, NULL, WHAT_WIDTH);
 	text_lost_with(sb, g->kind.indirect_bytes, g->kind.indirect_blocks);
 	if (g->kind.label && !g->kind.class_name && g->kind.content)
 		put_content(sb, g->kind.content);

@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "report/apart.h"
 #include "report/text_growth.h"
 #include "report/text_rows.h"
 #include "report/text_sampled.h"
@@ -65,15 +64,18 @@ static bool has_verdicts(const struct overview *o)
 static int tell_apart(struct overview *o)
 {
 	const struct rows *r = &o->rows;
-	size_t n = 0, *rows = calloc(r->n + 1, sizeof(*rows));
+	cleanup_free const struct summary_group **rows = calloc(r->n + 1, sizeof(*rows));
+	cleanup_free struct apart *found = calloc(r->n + 1, sizeof(*found));
+	size_t n = 0;
 
-	if (!rows)
+	if (!rows || !found)
 		return -ENOMEM;
 	for (enum rows_part part = 0; part < ROWS_PARTS; part++)
 		for (size_t i = 0; i < r->in_table[part]; i++)
-			rows[n++] = rows_of(r, part)[i];
-	apart_find(&o->summary->groups[o->part.first], rows, n, o->apart);
-	free(rows);
+			rows[n++] = group_at(o, rows_of(r, part)[i]);
+	apart_find(rows, n, found);
+	for (size_t i = 0; i < n; i++)
+		o->apart[rows[i] - group_at(o, 0)] = found[i];
 	return 0;
 }
 
@@ -170,7 +172,7 @@ static void put_row(const void *ctx, size_t index, struct strbuf *sb)
 	else
 		put_cells(o, g, sb);
 	put_with(&cell, g);
-	text_where(sb, g, o->apart[index], where_width(o) - words_width(&cell));
+	text_where(sb, g, &o->apart[index], where_width(o) - words_width(&cell));
 	strbuf_puts(sb, strbuf_str(&cell));
 	strbuf_putc(sb, '\n');
 }

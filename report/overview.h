@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/strbuf.h"
+#include "report/apart.h"
 #include "report/rows.h"
 #include "report/summary.h"
 #include "report/text_parts.h"
@@ -18,7 +19,7 @@ struct overview {
 	bool verdicts;			/* there are some */
 	bool sampled;			/* the run is: rows tell estimates (report/text_sampled.h) */
 	struct rows rows;		/* indices are those of the part */
-	size_t *apart;			/* by index: the frame that tells a row from others with the same function (report/apart.h) */
+	struct apart *apart;		/* by index */
 };
 
 /*

@@ -76,7 +76,7 @@ static void put_entry(struct strbuf *sb, const struct summary *s, const struct t
 		text_number(sb, part, index - part->first);
 		strbuf_putc(sb, ' ');
 	}
-	text_where(sb, &s->groups[index], 0, PLACE_WIDTH);
+	text_where(sb, &s->groups[index], NULL, PLACE_WIDTH);
 	strbuf_putc(sb, '\n');
 }
 

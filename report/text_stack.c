@@ -13,8 +13,24 @@
 #define PLACE_LEAST 12		/* with less room it is left out */
 #define NAME_LEAST 12
 #define FROM " from "		/* before the name of a caller */
+#define THROUGH " through "	/* before that of a wrapper */
+#define BESIDE_LEAST 8		/* with less room it is left out */
+#define UNNAMED_WIDTH 2		/* of "??" */
 #define TAG_WIDTH 20		/* in a table */
 #define WHERE_LEAST 29		/* beside a tag, also where that makes the line longer: a module and offset */
+
+/* What a table shows of a stack. */
+struct shown {
+	const struct summary_frame *first, *beside;	/* beside: NULL for none */
+	const char *word;				/* between them */
+	bool arguments;					/* of the first */
+	bool line;					/* of the one beside it */
+};
+
+static size_t smaller(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
 
 static void put_place(struct strbuf *sb, const struct summary_frame *f)
 {
@@ -79,15 +95,17 @@ static void put_source(struct strbuf *sb, const struct summary_frame *f)
 }
 
 /*
- * How much of @width is for the place, behind a blank: what the function leaves. A source line has a part in any case;
- * an offset says nothing that a name does not say better.
+ * How much of @width is for the place, behind a blank: what the function leaves. A source line has a part in any case, and the place of
+ * code without a name all that it needs; else an offset says nothing that a name does not say better.
  */
-static size_t place_width(const struct strbuf *place, bool is_source, const struct strbuf *name, size_t width)
+static size_t place_width(const struct shown *s, const struct strbuf *place, const struct strbuf *name, size_t width)
 {
 	size_t left = width > words_width(name) + 1 ? width - words_width(name) - 1 : 0;
 	size_t least = width > PLACE_WIDTH + NAME_LEAST ? PLACE_WIDTH : width / 2;
 
-	if (is_source && left < least)
+	if (!s->first->function)
+		least = width > UNNAMED_WIDTH + 1 ? width - UNNAMED_WIDTH - 1 : 0;
+	if ((!s->first->function || (s->first->file && !s->beside)) && left < least)
 		left = least;
 	if (words_width(place) <= left)
 		return words_width(place);
@@ -95,71 +113,98 @@ static size_t place_width(const struct strbuf *place, bool is_source, const stru
 }
 
 /* C++ and Rust have long names; what others have is not touched, it may have a blank or a bracket anywhere. */
-static void put_name(struct strbuf *sb, const struct summary_frame *f, size_t width)
+static void put_name(struct strbuf *sb, const struct summary_frame *f, bool arguments, size_t width)
 {
 	cleanup_strbuf struct strbuf name = STRBUF_INIT;
 
-	if (f->linkage && (!strncmp(f->linkage, "_Z", 2) || !strncmp(f->linkage, "_R", 2)))
-		shortname(&name, f->function, width);
-	else
+	if (!f->function)
+		strbuf_puts(&name, "??");
+	else if (!f->linkage || (strncmp(f->linkage, "_Z", 2) && strncmp(f->linkage, "_R", 2)))
 		strbuf_puts(&name, f->function);
+	else if (arguments)
+		shortname_arguments(&name, f->function, width);
+	else
+		shortname(&name, f->function, width);
 	strbuf_text(sb, strbuf_str(&name));
 	if (name.err && !sb->err)
 		sb->err = name.err;
 }
 
-/* The caller that is named beside the function: where that has no name the first that has one, else @apart, if there is one. */
-static const struct summary_frame *caller_beside(const struct summary_frame *frames, size_t n, size_t wrappers, size_t apart)
+/* Where the first function has no name its first caller with one is beside it, else what tells it apart. */
+static struct shown shown_of(const struct summary_frame *frames, size_t n, size_t wrappers, const struct apart *apart)
 {
-	if (frames[wrappers].function)
-		return apart > wrappers && apart < n && frames[apart].function ? &frames[apart] : NULL;
-	for (size_t i = wrappers + 1; i < n; i++)
-		if (frames[i].function)
-			return &frames[i];
-	return NULL;
-}
+	struct shown s = { .first = &frames[wrappers], .word = FROM };
 
-static void put_names(struct strbuf *sb, const struct summary_frame *f, const struct summary_frame *caller, size_t width)
-{
-	cleanup_strbuf struct strbuf from = STRBUF_INIT;
-	size_t left;
-
-	if (caller) {
-		strbuf_puts(&from, FROM);
-		put_name(&from, caller, width > 2 * strlen(FROM) ? width / 2 - strlen(FROM) : 0);
+	if (!s.first->function) {
+		for (size_t i = wrappers + 1; i < n && !s.beside; i++)
+			s.beside = frames[i].function ? &frames[i] : NULL;
+		return s;
 	}
-	left = width > words_width(&from) ? width - words_width(&from) : 0;
-	if (f->function)
-		put_name(sb, f, left);
-	else
-		strbuf_puts(sb, "??");
-	strbuf_puts(sb, strbuf_str(&from));
-	if (from.err && !sb->err)
-		sb->err = from.err;
+	if (!apart)
+		return s;
+	s.arguments = apart->arguments;
+	if (apart->by == APART_NOTHING || apart->frame >= n || !frames[apart->frame].function)
+		return s;
+	s.beside = &frames[apart->frame];
+	s.line = apart->by == APART_LINE;
+	s.word = apart->by == APART_WRAPPER ? THROUGH : FROM;
+	return s;
 }
 
-void text_where_of(struct strbuf *sb, const struct summary_frame *frames, size_t n, size_t wrappers, size_t apart, size_t width)
+static void put_beside(struct strbuf *sb, const struct shown *s, size_t width)
 {
-	const struct summary_frame *f = wrappers < n ? &frames[wrappers] : NULL;
+	put_name(sb, s->beside, false, width);
+	if (s->line && s->beside->file && s->beside->line > 0)
+		strbuf_printf(sb, ":%d", s->beside->line);
+}
+
+/* Each is cut by itself, so that both can be read; where there is hardly any room for both it is the first alone. */
+static void put_names(struct strbuf *sb, const struct shown *s, size_t width)
+{
+	cleanup_strbuf struct strbuf name = STRBUF_INIT, beside = STRBUF_INIT;
+	size_t room = width > strlen(s->word) ? width - strlen(s->word) : 0, of_name, of_beside;
+
+	if (s->beside) {
+		put_name(&name, s->first, s->arguments, room > NAME_LEAST ? room - NAME_LEAST : 0);
+		of_name = words_width(&name);
+		put_beside(&beside, s, room > of_name ? room - of_name : 0);
+		of_beside = smaller(words_width(&beside), room / 2);
+		of_name = smaller(of_name, room - of_beside);
+		of_beside = room - of_name;
+		if (of_name >= smaller(NAME_LEAST, words_width(&name)) && of_beside >= smaller(BESIDE_LEAST, words_width(&beside))) {
+			words_cut(sb, strbuf_str(&name), of_name);
+			strbuf_puts(sb, s->word);
+			words_cut(sb, strbuf_str(&beside), of_beside);
+			return;
+		}
+		strbuf_reset(&name);
+	}
+	put_name(&name, s->first, s->arguments, width);
+	words_cut(sb, strbuf_str(&name), width);
+}
+
+void text_where_of(struct strbuf *sb, const struct summary_frame *frames, size_t n, size_t wrappers, const struct apart *apart,
+		   size_t width)
+{
 	cleanup_strbuf struct strbuf place = STRBUF_INIT, name = STRBUF_INIT;
-	const struct summary_frame *caller;
+	struct shown s;
 	size_t left;
 
-	if (!f) {
+	if (wrappers >= n) {
 		strbuf_puts(sb, "(no stack)");
 		return;
 	}
-	if (f->file)
-		put_source(&place, f);
+	s = shown_of(frames, n, wrappers, apart);
+	if (s.first->file)
+		put_source(&place, s.first);
 	else
-		put_place(&place, f);
-	caller = caller_beside(frames, n, wrappers, apart);
-	put_names(&name, f, caller, width);
-	left = place_width(&place, f->file && !caller, &name, width);
+		put_place(&place, s.first);
+	put_names(&name, &s, width);
+	left = place_width(&s, &place, &name, width);
 	if (left && words_width(&name) + 1 + left > width) {
 		strbuf_reset(&name);
-		put_names(&name, f, caller, width - left - 1);
-		left = place_width(&place, f->file && !caller, &name, width);
+		put_names(&name, &s, width - left - 1);
+		left = place_width(&s, &place, &name, width);
 	}
 	words_cut(sb, strbuf_str(&name), left ? width - left - 1 : width);
 	if (left) {
@@ -170,7 +215,7 @@ void text_where_of(struct strbuf *sb, const struct summary_frame *frames, size_t
 		sb->err = place.err ? place.err : name.err;
 }
 
-void text_where(struct strbuf *sb, const struct summary_group *g, size_t apart, size_t width)
+void text_where(struct strbuf *sb, const struct summary_group *g, const struct apart *apart, size_t width)
 {
 	cleanup_strbuf struct strbuf tag = STRBUF_INIT;
 

@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "base/strbuf.h"
+#include "report/apart.h"
 #include "report/summary.h"
 
 /* A line for each of the @n frames but the first @wrappers; then how the stack goes on. */
@@ -14,12 +15,13 @@ void text_stack(struct strbuf *sb, const struct summary_frame *frames, size_t n,
 
 /*
  * The first frame behind the wrappers: "session_open svc.c:42", at most @width characters of it, with C++ names shortened
- * (report/shortname.h). Frame @apart is a caller that tells this stack from others in the same table, "make from serve_users",
- * or 0; where the first frame has no name, its first caller with one is shown in any case.
+ * (report/shortname.h). @apart is what tells this stack from others in the same table, "make from serve_users", or NULL;
+ * where the first frame has no name, its place is shown and its first caller with one.
  */
-void text_where_of(struct strbuf *sb, const struct summary_frame *frames, size_t n, size_t wrappers, size_t apart, size_t width);
+void text_where_of(struct strbuf *sb, const struct summary_frame *frames, size_t n, size_t wrappers, const struct apart *apart,
+		   size_t width);
 
 /* The same of a group, with its tag, if it has one. */
-void text_where(struct strbuf *sb, const struct summary_group *g, size_t apart, size_t width);
+void text_where(struct strbuf *sb, const struct summary_group *g, const struct apart *apart, size_t width);
 
 #endif
