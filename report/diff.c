@@ -12,10 +12,12 @@
 #include <string.h>
 
 #include "report/diff_parts.h"
+#include "report/madecode.h"
 #include "report/words.h"
 
-#define UNEQUAL 1.2	/* times as long: what leaks differs by that */
-#define LEAST_S 1	/* by so much at least: shorter watches say nothing of rates */
+#define UNEQUAL 1.03	/* times as long: what leaks differs by that */
+#define LEAST_S 0.25	/* by so much at least */
+#define SHORTEST_S 1	/* shorter watches say nothing of rates */
 #define TENTH 0.1
 
 /* Separators that no name should have; if one has, two groups are added up that differ in nothing else. */
@@ -23,7 +25,9 @@ static void put_frame(struct strbuf *sb, const struct summary_frame *f)
 {
 	strbuf_puts(sb, f->module ? words_base(f->module) : "");
 	strbuf_putc(sb, '\1');
-	if (f->function)
+	if (f->function && !f->module)
+		madecode_put(sb, f->function);
+	else if (f->function)
 		strbuf_puts(sb, f->function);
 	else if (f->module)
 		strbuf_printf(sb, "+0x%" PRIx64, f->offset);
@@ -60,7 +64,7 @@ static int add_sides(struct diff_sides *sides, const struct summary *s, bool is_
 
 static bool unequal(double a, double b)
 {
-	return a > 0 && b > 0 && (a > b * UNEQUAL || b > a * UNEQUAL) && fabs(a - b) > LEAST_S;
+	return a >= SHORTEST_S && b >= SHORTEST_S && (a > b * UNEQUAL || b > a * UNEQUAL) && fabs(a - b) > LEAST_S;
 }
 
 double diff_rate(const struct summary *s, uint64_t bytes)

@@ -53,3 +53,11 @@ bool madecode_same(const char *a, const char *b)
 
 	return pa.a_len == pb.a_len && pa.b_len == pb.b_len && !memcmp(pa.a, pb.a, pa.a_len) && !memcmp(pa.b, pb.b, pa.b_len);
 }
+
+void madecode_put(struct strbuf *sb, const char *name)
+{
+	struct parts p = split(name);
+
+	strbuf_append(sb, p.a, p.a_len);
+	strbuf_append(sb, p.b, p.b_len);
+}

@@ -13,7 +13,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/strbuf.h"
+
 uint64_t madecode_hash(const char *name);
 bool madecode_same(const char *a, const char *b);
+
+/* The name without the mark: of the same function it is always the same. */
+void madecode_put(struct strbuf *sb, const char *name);
 
 #endif

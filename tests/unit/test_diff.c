@@ -119,6 +119,31 @@ static void two_builds(void **state)
 	finish(&old, &new, &d);
 }
 
+/* What a JIT compiler made is the same function in whichever tier a run ended with it. */
+static void another_tier(void **state)
+{
+	struct summary_frame before[] = { { .pc = 1, .function = "JS:~work app.js:3:10" }, { .pc = 2, .module = "/usr/bin/node", .function = "a:*b" } };
+	struct summary_frame after[] = { { .pc = 10, .function = "JS:*work app.js:3:10" }, { .pc = 2, .module = "/usr/bin/node", .function = "a:*b" } };
+	struct summary old, new;
+	struct diff d;
+
+	(void)state;
+	start(&old, &new);
+	add_stack(&old, before, 2, 1, 10);
+	add_stack(&new, after, 2, 1, 15);
+	after[0].function = "JS:*work app.js:4:10";
+	add_stack(&new, after, 2, 1, 7);
+	after[0].function = "JS:*work app.js:3:10";
+	after[1].function = "a:~b";
+	add_stack(&new, after, 2, 1, 6);
+	assert_int_equal(diff_make(&old, &new, &d), 0);
+	assert_int_equal(d.ngroups, 3);
+	assert_group(&d, 0, "JS:*work app.js:4:10", DIFF_APPEARED, 0, 7);
+	assert_group(&d, 1, "JS:*work app.js:3:10", DIFF_APPEARED, 0, 6);
+	assert_group(&d, 2, "JS:*work app.js:3:10", DIFF_GREW, 10, 15);
+	finish(&old, &new, &d);
+}
+
 static void numbers_of_any_size(void **state)
 {
 	struct summary old, new;
@@ -241,6 +266,44 @@ static void rates_are_compared(void **state)
 	assert_null(strstr(strbuf_str(&sb), "constant"));
 	finish(&old, &new, &d);
 	strbuf_fini(&sb);
+}
+
+/* A busy machine makes a watch longer than the other: by a sixth, so much more is kept. But a moment is no difference. */
+static void watches_of_nearly_the_same_length(void **state)
+{
+	static const struct {
+		double seconds;
+		enum diff_change change;
+		bool by_rate;
+	} cases[] = { { 10.02, DIFF_GREW, false }, { 10.2, DIFF_GREW, false }, { 10.5, DIFF_SAME, true }, { 11.6, DIFF_SAME, true } };
+	struct summary old, new;
+	struct diff d;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		start(&old, &new);
+		new.run.seconds = cases[i].seconds;
+		add(&old, "constant", 1000, 100000);
+		add(&new, "constant", 1160, 116000);
+		if (cases[i].by_rate)
+			new.groups[0].bytes = (uint64_t)(10000 * cases[i].seconds);
+		assert_int_equal(diff_make(&old, &new, &d), 0);
+		assert_int_equal(d.by_rate, cases[i].by_rate);
+		assert_int_equal(d.groups[0].change, cases[i].change);
+		finish(&old, &new, &d);
+	}
+	start(&old, &new);
+	old.run.seconds = 1;
+	new.run.seconds = 1.5;
+	assert_int_equal(diff_make(&old, &new, &d), 0);
+	assert_true(d.by_rate);
+	finish(&old, &new, &d);
+	start(&old, &new);
+	old.run.seconds = 0.4;
+	new.run.seconds = 0.9;
+	assert_int_equal(diff_make(&old, &new, &d), 0);
+	assert_false(d.by_rate);
+	finish(&old, &new, &d);
 }
 
 static void for_programs(void **state)
@@ -376,10 +439,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(grown_most_first),
 		cmocka_unit_test(two_builds),
+		cmocka_unit_test(another_tier),
 		cmocka_unit_test(numbers_of_any_size),
 		cmocka_unit_test(in_words),
 		cmocka_unit_test(watches_of_different_length),
 		cmocka_unit_test(rates_are_compared),
+		cmocka_unit_test(watches_of_nearly_the_same_length),
 		cmocka_unit_test(for_programs),
 		cmocka_unit_test(objects_of_the_same_places),
 		cmocka_unit_test(objects_in_words),
