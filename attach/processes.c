@@ -14,6 +14,8 @@
 #define EVERY_NS 1000000000ull
 #define STATUS_MAX 65536u
 #define LINE_MAX_BYTES 160u	/* longer ones have a file's name */
+#define ARENA_HEAP (64ull << 20)
+#define ARENA_LOWEST 0x700000000000ull
 #define MAPS_MAX (16u << 20)
 #define THREADS_MAX 4096u	/* whose children are looked for */
 
@@ -28,31 +30,59 @@ static char *read_file(pid_t pid, const char *name, size_t most)
 
 /* --- one process --- */
 
-/* It has no inode, as a file of that name would. */
-static bool is_heap(const char *line, uint64_t *lo, uint64_t *hi)
-{
-	uint64_t inode;
-	char name[8];
+struct map {
+	uint64_t lo, hi, inode;
+	char perms[8], name[8];
+};
 
-	return sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %*s %*s %" SCNu64 "%*[ ]%7s", lo, hi, &inode, name) == 4 && !inode && !strcmp(name, "[heap]");
-}
-
-static uint64_t heap_size(const char *maps)
+static bool read_map(const char *at, size_t n, struct map *out)
 {
 	char line[LINE_MAX_BYTES];
-	uint64_t lo, hi;
 
+	*out = (struct map){ 0 };
+	if (n >= sizeof(line))
+		return false;
 	/* sscanf measures the whole text that it is given */
-	for (const char *at = maps, *end; *at; at = end + !!*end) {
+	memcpy(line, at, n);
+	line[n] = '\0';
+	return sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %*s %*s %" SCNu64 "%*[ ]%7s", &out->lo, &out->hi, out->perms, &out->inode, out->name) >= 4 &&
+	       out->hi > out->lo;
+}
+
+/* It has no inode, as a file of that name would. */
+static bool is_heap(const struct map *m)
+{
+	return !m->inode && !strcmp(m->name, "[heap]");
+}
+
+/*
+ * A heap of one of glibc's arenas, which threads have: at a multiple of 64 MiB, what is used of it, and behind that what is set apart up to the
+ * next. Go's runtime has the same, but at lower addresses.
+ */
+static bool is_arena(const struct map *m, const struct map *next)
+{
+	const uint64_t end = (m->hi | (ARENA_HEAP - 1)) + 1;
+
+	return m->lo >= ARENA_LOWEST && !(m->lo % ARENA_HEAP) && !m->inode && !m->name[0] && !strcmp(m->perms, "rw-p") &&
+	       next->lo == m->hi && next->hi >= end && !strcmp(next->perms, "---p");
+}
+
+/* Both of malloc's: what it got by brk, and what for other threads. */
+static uint64_t heap_size(const char *maps)
+{
+	struct map before = { 0 }, m;
+	uint64_t sum = 0;
+
+	for (const char *at = maps, *end; *at; at = end + !!*end, before = m) {
 		end = strchrnul(at, '\n');
-		if ((size_t)(end - at) >= sizeof(line))
+		if (!read_map(at, (size_t)(end - at), &m))
 			continue;
-		memcpy(line, at, (size_t)(end - at));
-		line[end - at] = '\0';
-		if (is_heap(line, &lo, &hi) && hi > lo)
-			return hi - lo;
+		if (is_heap(&m))
+			sum += m.hi - m.lo;
+		if (is_arena(&before, &m))
+			sum += before.hi - before.lo;
 	}
-	return 0;
+	return sum;
 }
 
 bool processes_parse(const char *status, const char *maps, struct memory_point *out)

@@ -108,7 +108,7 @@ struct memory_point {
 	uint64_t at_us;		/* since the run's start */
 	uint64_t anonymous, file, shared;	/* resident */
 	uint64_t swapped;
-	uint64_t heap;		/* size of [heap], that of brk; 0: not asked */
+	uint64_t heap;		/* size of malloc's: [heap], and those of other threads; 0: not asked */
 };
 
 /* MMT_RUN: what is not known is 0 or NULL. */

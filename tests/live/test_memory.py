@@ -57,6 +57,17 @@ def test_pages_that_were_there_before(victim, tmp_path):
     target.kill()
 
 
+def test_what_malloc_keeps_for_a_thread(victim, tmp_path):
+    """A thread's peak stays in the heap that malloc has mapped for it: that is malloc's, and free."""
+    target = victim("beside", "peaks")
+    text, report = text_of(tmp_path / "t.mmt", "-p", target.pid, "-d", "4s")
+    first, last = report["memory"]["first"], report["memory"]["last"]
+    assert last["heap"] - first["heap"] > 0.8 * report["memory"]["growth"] > MIB
+    assert "malloc's heap grew" in text or "the rest," not in text, text
+    assert "mappings that are not malloc's" not in text
+    target.kill()
+
+
 def test_growth_that_is_explained(victim, tmp_path):
     """A leak of blocks: what the kernel says fits to what is kept, and nothing is added to the answer."""
     target = victim("leaky_service")
@@ -114,7 +125,7 @@ def test_children_that_end(victim, tmp_path):
     said = re.search(r"^It has (\d+) child processes, which were not watched \((\d+) more ended meanwhile\):$", text, re.MULTILINE)
     assert said, text
     there, ended = map(int, said.groups())
-    assert 10 <= there <= 40 and ended >= 20 and there + ended == len(report["children"])
+    assert 10 <= there <= 64 and ended >= 5 and there + ended == len(report["children"])
     last = report["memory"]["last"]["at_s"]
     assert sum(child["last"]["at_s"] == last for child in report["children"]) == there
     assert_untouched(target)

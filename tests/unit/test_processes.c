@@ -14,6 +14,16 @@
 	"5581f9f1c000-5581f9f1e000 r--p 00000000 fe:00 131 /tmp/ [heap]\n"                                                                                  \
 	"5581fb0e5000-5581fb106000 rw-p 00000000 00:00 0    [heap]\n"
 
+/* An arena of a thread; Go's heap; a mapping that happens to be there, and one without anything behind it. */
+#define ARENAS                                                                                                                                       \
+	"c000000000-c000400000 rw-p 00000000 00:00 0 \n"                                                                                                    \
+	"c000400000-c004000000 ---p 00000000 00:00 0 \n"                                                                                                    \
+	"7f44e8000000-7f44e8030000 rw-p 00000000 00:00 0 \n"                                                                                                \
+	"7f44e8030000-7f44ec000000 ---p 00000000 00:00 0 \n"                                                                                                \
+	"7f44f0000000-7f44f0010000 rw-p 00000000 00:00 0 \n"                                                                                                \
+	"7f44f0010000-7f44f0012000 ---p 00000000 00:00 0 \n"                                                                                                \
+	"7f44f4000000-7f44f4010000 rw-p 00000000 00:00 0 \n"
+
 static void sizes(void **state)
 {
 	struct memory_point p;
@@ -39,6 +49,8 @@ static void heap(void **state)
 	assert_int_equal(p.heap, 0x21000);
 	assert_true(processes_parse(STATUS SIZES, "", &p));
 	assert_int_equal(p.heap, 0);
+	assert_true(processes_parse(STATUS SIZES, MAPS ARENAS, &p));
+	assert_int_equal(p.heap, 0x21000 + 0x30000);
 }
 
 /* A number is given to another process when its own is gone. A name cannot pretend: the kernel writes its newlines as \n. */

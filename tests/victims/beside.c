@@ -4,6 +4,7 @@
  *
  *	maps		64 KiB are mapped and written, and 100 bytes are allocated, a hundred times a second
  *	old		blocks from before the watch are written for the first time, 64 KiB a hundred times a second
+ *	peaks		a thread allocates more and more, 320 KiB a hundred times a second, and releases nearly all again
  *	children N	N children allocate, the first 10 kB a hundred times a second, the second twice as much, ...; the parent sleeps
  *	both N		the same, and the parent allocates 100 kB a hundred times a second
  *	churn N		N children for ever, as above, and one more each 50 ms, which keeps 5 MB a second and ends a second and a half later
@@ -11,6 +12,7 @@
  *	still		nothing happens
  */
 #include <limits.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -58,6 +60,24 @@ static void write_old(char *old)
 	}
 }
 
+/* The last block of each round stays, so that the heap cannot shrink. */
+static void *peak(void *arg)
+{
+	for (size_t n = 512;; n += 512) {
+		char **held = keep(n * sizeof(*held));
+
+		for (size_t i = 0; i < n; i++) {
+			held[i] = keep(3000);
+			if (i % 110 == 0)
+				nap();
+		}
+		for (size_t i = 0; i + 1 < n; i++)
+			free(held[i]);
+		free(held);
+	}
+	return arg;
+}
+
 static void child(size_t size, unsigned times)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -87,6 +107,7 @@ int main(int argc, char **argv)
 	const char *mode = argc > 1 ? argv[1] : "still";
 	const int n = argc > 2 ? atoi(argv[2]) : 0;
 	char line[ORDER_MAX], *old = NULL;
+	pthread_t thread;
 
 	for (int i = 0; i < n; i++) {
 		const pid_t pid = fork();
@@ -99,6 +120,8 @@ int main(int argc, char **argv)
 	if (strcmp(mode, "old") == 0)
 		old = malloc((size_t)STEPS * STEP);
 	victim_ready();
+	if (strcmp(mode, "peaks") == 0 && pthread_create(&thread, NULL, peak, NULL))
+		victim_die("pthread_create");
 	if (strcmp(mode, "maps") == 0)
 		map_for_ever();
 	if (old)
