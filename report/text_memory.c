@@ -78,7 +78,10 @@ static void put_child(struct strbuf *sb, const struct summary_memory *m)
 	words_right(sb, &cell, COLUMN_PID);
 	words_size(&cell, summary_memory_rss(m));
 	words_right(sb, &cell, COLUMN_RSS);
-	put_change(&cell, summary_memory_growth(m));
+	if (m->npoints > 1)
+		put_change(&cell, summary_memory_growth(m));
+	else
+		strbuf_puts(&cell, "seen once");
 	words_right(sb, &cell, COLUMN_GROWTH);
 	strbuf_puts(sb, "  ");
 	words_cut(sb, m->name, NAME_WIDTH);
@@ -99,6 +102,14 @@ static void put_ended(struct strbuf *sb, const struct children *c)
 		strbuf_printf(sb, " (%zu more ended meanwhile)", c->ended);
 }
 
+/* Those that were seen once may have grown by any amount before. */
+static const char *which(const struct children *c)
+{
+	if (c->n == 1)
+		return "it";
+	return summary_memory_growth(c->all[0]) > 0 ? "the one that grew most" : "one of them";
+}
+
 static void put_children(struct strbuf *sb, const struct summary *s, const struct children *c)
 {
 	strbuf_puts(sb, "\nIt has ");
@@ -112,7 +123,7 @@ static void put_children(struct strbuf *sb, const struct summary *s, const struc
 		put_child(sb, c->all[i]);
 	if (c->n > ROWS)
 		strbuf_printf(sb, "%*s\n", COLUMN_PID, "...");
-	strbuf_printf(sb, "  to watch %s: mmattach -p %d", c->n == 1 ? "it" : "the one that grew most", (int)c->all[0]->pid);
+	strbuf_printf(sb, "  to watch %s: mmattach -p %d", which(c), (int)c->all[0]->pid);
 	put_how_long(sb, s);
 	strbuf_putc(sb, '\n');
 }

@@ -347,6 +347,12 @@ static void memory_beside(void **state)
 			"        9    1.0 MiB        +0 B  nginx: worker\n"
 			"  to watch the one that grew most: mmattach -p 8 -d 20s\n");
 	assert_says_not(&s, "  children  ");
+	/* of what was seen once it is not known how it grew */
+	s.memories[1].npoints = 1;
+	assert_says(&s, "        8    1.0 MiB   seen once  nginx: worker\n"
+			"        9    1.0 MiB        +0 B  nginx: worker\n"
+			"  to watch one of them: mmattach -p 8 -d 20s\n");
+	s.memories[1].npoints = 2;
 	/* those that were not there any more at the last look cannot be watched */
 	add_memory(&s, 10, (struct memory_point){ .anonymous = 1 << 20 }, (struct memory_point){ .anonymous = 9 << 20 });
 	for (size_t i = 0; i < 3; i++)
