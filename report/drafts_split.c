@@ -4,13 +4,17 @@
  *
  * The series of a path is counted while it runs, the verdicts come at the end. What is lost was not released: so it was held since
  * its birth, and the blocks that are there say how their part grew. What is left of the path's series is that of
- * the part whose blocks come and go: the one of most blocks that is not lost for certain.
+ * the parts whose blocks come and go, which cannot be told apart by what is there at the end: of what comes and goes that is always young. Where
+ * the left does not grow none of them does, and each has a share of it. Where it does, the one of most blocks has what
+ * the blocks of the others, as they are there, leave.
  */
 #include "report/drafts_parts.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "report/growth.h"
 #include "report/series.h"
 
 struct part {
@@ -54,14 +58,18 @@ static void look_at_births(const struct drafts *ds, struct part *parts)
 			parts[i].points[at] += parts[i].points[at - 1];
 }
 
-/* The part whose blocks come and go; DEFS_NONE: all is lost for certain. */
+static bool is_certain(const struct draft *d)
+{
+	return d->verdict == VERDICT_DEFINITE || d->verdict == VERDICT_INDIRECT;
+}
+
+/* The part of most blocks that is not lost for certain; DEFS_NONE: all is. */
 static uint32_t coming_and_going(const struct drafts *ds, uint32_t first, const struct part *parts)
 {
 	uint32_t best = DEFS_NONE;
 
 	for (uint32_t i = first; i != DEFS_NONE; i = ds->all[i].next)
-		if (ds->all[i].verdict != VERDICT_DEFINITE && ds->all[i].verdict != VERDICT_INDIRECT &&
-		    (best == DEFS_NONE || parts[i].blocks > parts[best].blocks))
+		if (!is_certain(&ds->all[i]) && (best == DEFS_NONE || parts[i].blocks > parts[best].blocks))
 			best = i;
 	return best;
 }
@@ -69,6 +77,15 @@ static uint32_t coming_and_going(const struct drafts *ds, uint32_t first, const 
 static void take_away(uint64_t *from, uint64_t n)
 {
 	*from -= n < *from ? n : *from;
+}
+
+static void take_part(struct draft *left, const struct draft *d)
+{
+	for (size_t at = 0; at < MMT_SERIES_POINTS; at++)
+		take_away(&left->points[at], d->points[at]);
+	take_away(&left->own_bytes, d->own_bytes);
+	take_away(&left->own_allocs, d->own_allocs);
+	take_away(&left->own_frees, d->own_frees);
 }
 
 static void set(struct draft *d, const struct part *p)
@@ -80,24 +97,65 @@ static void set(struct draft *d, const struct part *p)
 	d->own_frees = 0;
 }
 
-/* @whole: the path's, of which @d is what the other parts leave. */
-static void set_rest(struct draft *d, const struct draft *whole, uint32_t rest, const struct drafts *ds, const struct part *parts)
+static uint64_t share(uint64_t n, uint64_t part, uint64_t whole)
 {
-	struct draft left = *whole;
+	return (uint64_t)((unsigned __int128)n * part / whole);
+}
 
-	for (uint32_t i = whole->first; i != DEFS_NONE; i = ds->all[i].next) {
-		if (i == rest)
+/* @p is as much of @left as its bytes are, at any time. */
+static void set_share(struct draft *d, const struct part *p, const struct draft *left)
+{
+	for (size_t i = 0; i < MMT_SERIES_POINTS; i++)
+		d->points[i] = share(left->points[i], p->bytes, left->own_bytes);
+	d->own_bytes = p->bytes;
+	d->own_allocs = share(left->own_allocs, p->bytes, left->own_bytes);
+	d->own_frees = share(left->own_frees, p->bytes, left->own_bytes);
+}
+
+static bool grows(const struct drafts *ds, const struct draft *d)
+{
+	struct growth_point points[MMT_SERIES_POINTS + 1];
+	size_t n = drafts_series(ds, d, points);
+	struct growth g;
+
+	growth_judge(points, n, ds->ledger->now_us / 1e6, d->own_allocs, d->own_frees, &g);
+	return growth_rises(&g);
+}
+
+static void copy(struct draft *d, const struct draft *left)
+{
+	memcpy(d->points, left->points, sizeof(d->points));
+	d->own_bytes = left->own_bytes;
+	d->own_allocs = left->own_allocs;
+	d->own_frees = left->own_frees;
+}
+
+/* @left: the path's. */
+static void split_path(struct drafts *ds, uint32_t first, const struct part *parts, struct draft *left)
+{
+	const uint32_t rest = coming_and_going(ds, first, parts);
+	struct draft all;
+	bool by_births;
+
+	for (uint32_t i = first; i != DEFS_NONE; i = ds->all[i].next)
+		if (is_certain(&ds->all[i])) {
+			set(&ds->all[i], &parts[i]);
+			take_part(left, &ds->all[i]);
+		}
+	if (rest == DEFS_NONE)
+		return;
+	by_births = !left->own_bytes || grows(ds, left);
+	all = *left;
+	for (uint32_t i = first; i != DEFS_NONE; i = ds->all[i].next) {
+		if (is_certain(&ds->all[i]) || i == rest)
 			continue;
-		for (size_t at = 0; at < MMT_SERIES_POINTS; at++)
-			take_away(&left.points[at], parts[i].points[at]);
-		take_away(&left.own_bytes, parts[i].bytes);
-		take_away(&left.own_allocs, parts[i].blocks);
+		if (by_births)
+			set(&ds->all[i], &parts[i]);
+		else
+			set_share(&ds->all[i], &parts[i], &all);
+		take_part(left, &ds->all[i]);
 	}
-	for (size_t at = 0; at < MMT_SERIES_POINTS; at++)
-		d->points[at] = left.points[at];
-	d->own_bytes = left.own_bytes;
-	d->own_allocs = left.own_allocs;
-	d->own_frees = left.own_frees;
+	copy(&ds->all[rest], left);
 }
 
 int drafts_split(struct drafts *ds)
@@ -112,17 +170,9 @@ int drafts_split(struct drafts *ds)
 	look_at_births(ds, parts);
 	for (uint32_t first = 0; first < ds->n; first++) {
 		struct draft whole = ds->all[first];
-		uint32_t rest;
 
-		if (whole.first != first || whole.next == DEFS_NONE)
-			continue;
-		rest = coming_and_going(ds, first, parts);
-		for (uint32_t i = first; i != DEFS_NONE; i = ds->all[i].next) {
-			if (i == rest)
-				set_rest(&ds->all[i], &whole, rest, ds, parts);
-			else
-				set(&ds->all[i], &parts[i]);
-		}
+		if (whole.first == first && whole.next != DEFS_NONE)
+			split_path(ds, first, parts, &whole);
 	}
 	free(parts);
 	return 0;

@@ -190,6 +190,38 @@ static void growth_belongs_to_each_part(void **state)
 }
 
 /*
+ * One stack whose blocks live for ten seconds, 20 of them at a time: a fifth is possibly lost, the rest reachable. Those that are there at
+ * the end are young, of either part, and neither grows.
+ */
+static void what_comes_and_goes_does_not_grow(void **state)
+{
+	struct strbuf sb = STRBUF_INIT;
+
+	(void)state;
+	for (uint64_t i = 0; i < 80; i++) {
+		now = i * SECOND / 2 + 1;
+		alloc(A + i * 0x100, 100, STACKS + 1);
+		if (i >= 20)
+			simple(MMT_FREE, A + (i - 20) * 0x100);
+	}
+	look(20);
+	for (uint64_t i = 60; i < 80; i++)
+		judged(i % 5 ? VERDICT_REACHABLE : VERDICT_POSSIBLE, A + i * 0x100, 0, 0);
+	now = 40 * SECOND;
+	ledger_pass(&ledger, now);
+	assert_int_equal(account_summary(&ledger, &options, &summary), 0);
+	assert_int_equal(summary.ngroups, 2);
+	assert_group(0, "f1", VERDICT_POSSIBLE, 4, 400);
+	assert_group(1, "f1", VERDICT_REACHABLE, 16, 1600);
+	for (size_t i = 0; i < 2; i++)
+		assert_false(growth_rises(&summary.groups[i].growth));
+	assert_int_equal(summary.groups[0].series[30].bytes + summary.groups[1].series[30].bytes, 2000);
+	assert_int_equal(out_text(&summary, 0, &sb), 0);
+	assert_non_null(strstr(sb.s, "not growing now"));
+	strbuf_fini(&sb);
+}
+
+/*
  * A lost head of 16 bytes holds a list of 5000; 1000 bytes are lost elsewhere, and most is kept in use, growing. The head is the first, its list
  * has no row, and the entries lead from one to the other.
  */
@@ -362,6 +394,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		verdict_test(one_stack_and_one_verdict),
 		verdict_test(growth_belongs_to_each_part),
+		verdict_test(what_comes_and_goes_does_not_grow),
 		verdict_test(the_root_with_what_hangs_on_it_is_first),
 		verdict_test(older_ones),
 		verdict_test(nothing_of_a_part),
