@@ -92,7 +92,7 @@ CLANG ?= clang
 FUZZ_TIME ?= 60
 
 .DELETE_ON_ERROR:
-.PHONY: all check unit units tools libcs victims fault real fuzzers fuzz libfuzzers benches bench soak demo layers install clean FORCE
+.PHONY: all check goldens unit units tools libcs victims fault real fuzzers fuzz libfuzzers benches bench soak demo layers install clean FORCE
 
 all: mmattach
 
@@ -354,6 +354,11 @@ check: layers all units tools libcs victims fault real fuzzers benches
 
 unit: units
 	$(PYTHON) -m pytest -q tests/test_unit.py
+
+# The printers are runs made by hand, with hostile names.
+goldens: export MM_BUILD = $(B)
+goldens: all $(addprefix $(B)/unit/,test_out_scan test_out_json test_out_csv)
+	$(PYTHON) tests/golden/run.py
 
 bench: all tools benches real build/victims/sampled $(B)/unit/test_names
 	$(PYTHON) bench/run.py
