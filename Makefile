@@ -50,16 +50,16 @@ else
 say =
 endif
 
-FOLDERS := base trace symbolize report heap packs attach attach/keeper attach/probes attach/unwind
-SOURCES := $(wildcard $(addsuffix /*.c,$(FOLDERS)))
+SOURCES := $(sort $(shell find base trace symbolize report heap packs attach -name '*.c'))
 OBJECTS := $(SOURCES:%.c=$(B)/%.o)
 LIBRARY_OBJECTS := $(filter-out $(B)/attach/main.o,$(OBJECTS)) $(B)/packs/list.o
 
 # The rules that come with the program (packs/packs.h). Of several rules for a function the first counts: libc's.
 PACKS := packs/libc.probes $(filter-out packs/libc.probes,$(sort $(wildcard packs/*.probes)))
 
-UNIT_SOURCES := $(wildcard tests/unit/test_*.c)
-UNITS := $(UNIT_SOURCES:tests/unit/%.c=$(B)/unit/%)
+# tests/unit has the folders of what is tested; the programs are all in one.
+UNIT_SOURCES := $(sort $(shell find tests/unit -name 'test_*.c'))
+UNITS := $(addprefix $(B)/unit/,$(notdir $(UNIT_SOURCES:.c=)))
 TOOLS := $(patsubst tests/tools/%.c,$(B)/tools/%,$(wildcard tests/tools/*.c))
 BENCHES := $(patsubst bench/%.c,build/bench/%,$(wildcard bench/*.c))
 
@@ -137,9 +137,12 @@ $(B)/packs/list.o: $(B)/packs/list.S $(B)/flags
 
 units: $(UNITS)
 
-$(B)/unit/%: $(B)/tests/unit/%.o $(B)/libmm.a
-	@mkdir -p $(@D)
-	$(call say,LD)$(LINK) -lcmocka $(MM_LDLIBS) $(LDLIBS)
+define unit_rule
+$$(B)/unit/$(notdir $(1:.c=)): $$(B)/$(1:.c=.o) $$(B)/libmm.a
+	@mkdir -p $$(@D)
+	$$(call say,LD)$$(LINK) -lcmocka $$(MM_LDLIBS) $$(LDLIBS)
+endef
+$(foreach source,$(UNIT_SOURCES),$(eval $(call unit_rule,$(source))))
 
 # What tests ask our own code with, in programs of their own.
 tools: $(TOOLS)

@@ -7,13 +7,13 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "attach/ask.h"
-#include "attach/file_cmds.h"
-#include "attach/options.h"
-#include "attach/probes_cmd.h"
-#include "attach/repair.h"
-#include "attach/scan_cmd.h"
-#include "attach/session.h"
+#include "attach/cli/ask.h"
+#include "attach/cli/file_cmds.h"
+#include "attach/cli/probes_cmd.h"
+#include "attach/cli/scan_cmd.h"
+#include "attach/control/repair.h"
+#include "attach/options/options.h"
+#include "attach/watch/session.h"
 #include "base/log.h"
 
 static int carry_out(const struct options *opt, int argc, char **argv)

@@ -18,8 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "heap/census.h"
-#include "heap/classify.h"
+#include "heap/classify/classify.h"
+#include "heap/glibc/census.h"
 
 #define CLASSES 1000u
 

@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "report/replay.h"
+#include "report/tracefiles/replay.h"
 #include "trace/writer.h"
 
 #define CLASSES 64

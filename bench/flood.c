@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "heap/reach.h"
+#include "heap/reach/reach.h"
 
 #define HEAP 0x7f0000000000u
 #define DATA 0x600000u

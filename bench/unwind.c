@@ -26,10 +26,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "attach/modules.h"
-#include "attach/unwind/dwfl.h"
-#include "attach/unwind/libunwind.h"
-#include "attach/unwind/unwind.h"
+#include "attach/stacks/unwind/dwfl.h"
+#include "attach/stacks/unwind/libunwind.h"
+#include "attach/stacks/unwind/unwind.h"
+#include "attach/target/modules.h"
 
 #define STACKS 3000
 #define STEPS 28		/* of a walk, so that there are always more than 30 frames */

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/expand.h"
-#include "report/refgroups.h"
-#include "report/wrappers.h"
+#include "report/names/expand.h"
+#include "report/names/wrappers.h"
+#include "report/refs/refgroups.h"
 
 static void add_target(const struct ledger *l, struct summary *s)
 {

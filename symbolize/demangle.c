@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbolize/rust_legacy.h"
-#include "symbolize/rust_v0.h"
+#include "symbolize/rust/rust_legacy.h"
+#include "symbolize/rust/rust_v0.h"
 
 #define NAME_MAX_BYTES (1u << 16)	/* of a mangled name */
 #define TEXT_MAX_BYTES (1u << 16)	/* of what it stands for: nobody reads more */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * demangle: a linker's name as a person writes it: C++ (the C++ library does
- * that), Rust's old mangling (symbolize/rust_legacy.h) and its new one (symbolize/rust_v0.h).
+ * that), Rust's old mangling (symbolize/rust/rust_legacy.h) and its new one (symbolize/rust/rust_v0.h).
  *
  * A short C++ name can stand for gigabytes of text, and the C++ library has no limit for that: who demangles
  * names of others limits the memory of the whole process.

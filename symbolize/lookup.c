@@ -10,12 +10,12 @@
 #include <string.h>
 
 #include "base/strbuf.h"
-#include "symbolize/debugfile.h"
-#include "symbolize/debuginfod.h"
 #include "symbolize/demangle.h"
-#include "symbolize/dwarfnames.h"
-#include "symbolize/elffile.h"
-#include "symbolize/symtab.h"
+#include "symbolize/dwarf/dwarfnames.h"
+#include "symbolize/files/debugfile.h"
+#include "symbolize/files/debuginfod.h"
+#include "symbolize/files/elffile.h"
+#include "symbolize/files/symtab.h"
 
 #define NAME_MAX_BYTES (1u << 16)	/* a longer name is none */
 

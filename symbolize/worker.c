@@ -10,7 +10,7 @@
 #include "base/fdio.h"
 #include "base/strbuf.h"
 #include "symbolize/answer.h"
-#include "symbolize/dwarfnames.h"
+#include "symbolize/dwarf/dwarfnames.h"
 #include "symbolize/jail.h"
 #include "symbolize/lookup.h"
 

@@ -27,7 +27,7 @@ MAY_INCLUDE = {
     "packs": {"packs"},
     "attach/keeper": {"base", "attach/keeper"},
     "attach/probes": {"base", "trace", "symbolize", "attach/keeper", "attach/probes"},
-    "attach/unwind": {"base", "symbolize", "attach/probes", "attach/unwind", "attach/modules.h",
+    "attach/unwind": {"base", "symbolize", "attach/probes", "attach/unwind", "attach/target/modules.h",
                       "attach/keeper/procfs.h"},
     "attach": {"base", "trace", "symbolize", "report", "heap", "packs", "attach", "attach/keeper", "attach/probes",
                "attach/unwind"},

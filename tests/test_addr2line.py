@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Names of thousands of addresses, side by side with eu-addr2line -i -f -C: functions, files, lines, inlined functions.
 
-Ours come from `test_names print FILE` (tests/unit/test_names.c). Every address must get the same answer, but for:
+Ours come from `test_names print FILE` (tests/unit/symbolize/test_names.c). Every address must get the same answer, but for:
 
   row     eu-addr2line looks for the inlined functions (-i) at the address where the line's row begins, not at the one
           that was asked for (it lets dwfl_lineinfo overwrite it). Then the first function, its place, and where it

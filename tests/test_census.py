@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The census (heap/census.h) against the truth that a victim keeps about its own blocks, with four versions of glibc.
+"""The census (heap/glibc/census.h) against the truth that a victim keeps about its own blocks, with four versions of glibc.
 
 tests/tools/censor reads truth and heap from the same snapshot. A block that is there must be listed, with its size, and nothing else may be: what is
 free, in whatever list, never. Only a thread that is inside of malloc at that moment may have up to two chunks in its hands, which belong to nobody.

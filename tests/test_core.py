@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Core files of a process that told what is in it: gcore's and the kernel's, whole and truncated.
 
-The victim (tests/victims/cored.c) says where it has put what; build/VARIANT/tools/corefacts says what heap/core.h finds there.
+The victim (tests/victims/cored.c) says where it has put what; build/VARIANT/tools/corefacts says what heap/snapshot/core.h finds there.
 """
 import json
 import os

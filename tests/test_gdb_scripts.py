@@ -28,7 +28,7 @@ def text_of(module):
 # --- the same fact in C and here ---
 
 def test_kinds_are_those_of_the_relay():
-    enum = re.search(r"enum wire_kind \{(.*?)\};", (TOP / "attach/keeper/wire.h").read_text(), re.S)[1]
+    enum = re.search(r"enum wire_kind \{(.*?)\};", (TOP / "attach/keeper/shared/wire.h").read_text(), re.S)[1]
     kinds = {name: int(number) for name, number in re.findall(r"WIRE_(\w+) = (\d+)", enum)}
     assert len(kinds) == 11
     assert kinds == {name: getattr(wire, name) for name in kinds}
@@ -37,7 +37,7 @@ def test_kinds_are_those_of_the_relay():
 STRUCTS = """
 #include <stddef.h>
 #include <stdio.h>
-#include "attach/keeper/wire.h"
+#include "attach/keeper/shared/wire.h"
 int main(void)
 {
 	printf("%zu %zu %zu %zu %zu %zu %zu", sizeof(struct wire_head), sizeof(struct wire_hit), sizeof(struct wire_place),
@@ -59,7 +59,7 @@ def test_messages_have_the_size_of_the_relays(tmp_path):
 
 def test_version_and_limits_are_the_programs():
     assert re.search(r'^VERSION = (".*")$', text_of("program"), re.M)[1] == define("base/version.h", "MM_VERSION")
-    assert re.search(r"^FRAMES_MAX = (\d+)", text_of("hits"), re.M)[1] == define("attach/keeper/wire.h", "WIRE_FRAMES")
+    assert re.search(r"^FRAMES_MAX = (\d+)", text_of("hits"), re.M)[1] == define("attach/keeper/shared/wire.h", "WIRE_FRAMES")
 
 
 def test_a_plant_is_read_and_answered():

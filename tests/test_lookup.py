@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """--block-list and --block-at of `mmattach report`: the blocks of an entry, and what is at an address, by the command line.
 
-The trace is written by tests/unit/test_lookup.c: families libc, pool and dict; a thousand blocks of one stack; a block of the pool
+The trace is written by tests/unit/report/query/test_lookup.c: families libc, pool and dict; a thousand blocks of one stack; a block of the pool
 within one of libc.
 """
 import json

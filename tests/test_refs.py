@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Reports of references from a saved trace, by the command line: what it picks, lists, and ends with.
 
-The trace is written by tests/unit/test_refgroups.c: 529 of 5292 dicts leak, one lost an older reference; a block, a descriptor.
+The trace is written by tests/unit/report/refs/test_refgroups.c: 529 of 5292 dicts leak, one lost an older reference; a block, a descriptor.
 """
 import json
 import subprocess

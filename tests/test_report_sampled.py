@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Reports of sampled runs, of traces by hand (tests/mmt_made.py): ten minutes of a service with a leak, a cache, a table, and places of which little is known.
 
-What a watch with --budget writes itself is tests/live's; what numbers mean is tests/unit/test_sampled.c's.
+What a watch with --budget writes itself is tests/live's; what numbers mean is tests/unit/report/model/test_sampled.c's.
 """
 import csv
 import io

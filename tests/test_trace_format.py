@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """doc/trace-format.md, trace/format.h and tests/mmt.py say the same.
 
-That the C writer makes the document's example is tests/unit/test_writer.c's to show.
+That the C writer makes the document's example is tests/unit/trace/test_writer.c's to show.
 """
 import pathlib
 import re

@@ -11,7 +11,7 @@ import pytest
 
 TOP = pathlib.Path(__file__).parent.parent
 BUILD = TOP / os.environ.get("MM_BUILD", "build/release")
-NAMES = sorted(source.stem for source in (TOP / "tests/unit").glob("test_*.c"))
+NAMES = sorted(source.stem for source in (TOP / "tests/unit").rglob("test_*.c"))
 
 SKIP = 77
 

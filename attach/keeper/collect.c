@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "attach/keeper/hit.h"
+#include "attach/keeper/traps/hit.h"
 
 #define QUIET_NS 1000000	/* limits are looked at so often while one is running */
 #define SCAN_NS 4000000		/* everyone is asked so often, unless all is quiet */

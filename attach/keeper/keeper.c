@@ -13,15 +13,15 @@
 #include <unistd.h>
 
 #include "attach/keeper/collect.h"
-#include "attach/keeper/ending.h"
-#include "attach/keeper/hit.h"
+#include "attach/keeper/gdb/relay.h"
 #include "attach/keeper/leave.h"
 #include "attach/keeper/loop.h"
-#include "attach/keeper/pausing.h"
+#include "attach/keeper/pause/ending.h"
+#include "attach/keeper/pause/pausing.h"
 #include "attach/keeper/procfs.h"
 #include "attach/keeper/prompt.h"
-#include "attach/keeper/relay.h"
 #include "attach/keeper/seize.h"
+#include "attach/keeper/traps/hit.h"
 
 #define STACK_BYTES (64u << 10)
 #define IDLE_NS 500000000ull	/* how often limits are looked at when nothing happens */

@@ -22,7 +22,7 @@
 
 #include <sys/types.h>
 
-#include "attach/keeper/shared.h"
+#include "attach/keeper/shared/shared.h"
 
 /*
  * Fork the keeper. @shared was mapped MAP_SHARED and filled by the caller.

@@ -5,10 +5,10 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "attach/keeper/hit.h"
 #include "attach/keeper/newproc.h"
 #include "attach/keeper/procfs.h"
 #include "attach/keeper/sparing.h"
+#include "attach/keeper/traps/hit.h"
 
 #define LEAVE_NS 3000000000ull	/* after that, whoever has not stopped is left to our exit */
 

@@ -5,10 +5,10 @@
 #include <sys/wait.h>
 
 #include "attach/keeper/collect.h"
-#include "attach/keeper/ending.h"
-#include "attach/keeper/hit.h"
 #include "attach/keeper/newproc.h"
-#include "attach/keeper/pausing.h"
+#include "attach/keeper/pause/ending.h"
+#include "attach/keeper/pause/pausing.h"
+#include "attach/keeper/traps/hit.h"
 
 #define UNHEARD 40		/* times silence_ns: so long we stay where nothing stands meanwhile, and what is watched for hours shall not end for it */
 

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "attach/keeper/collect.h"
-#include "attach/keeper/hit.h"
 #include "attach/keeper/procfs.h"
+#include "attach/keeper/traps/hit.h"
 
 #define INT3 0xcc
 #define NOWHERE 0

@@ -11,15 +11,15 @@
 #include <stdint.h>
 #include <time.h>
 
-#include "attach/keeper/budget.h"
-#include "attach/keeper/calls.h"
+#include "attach/keeper/budget/budget.h"
+#include "attach/keeper/budget/metering.h"
 #include "attach/keeper/fair.h"
-#include "attach/keeper/loads.h"
-#include "attach/keeper/metering.h"
 #include "attach/keeper/placement.h"
-#include "attach/keeper/shared.h"
+#include "attach/keeper/shared/shared.h"
 #include "attach/keeper/threads.h"
-#include "attach/keeper/trap.h"
+#include "attach/keeper/traps/calls.h"
+#include "attach/keeper/traps/loads.h"
+#include "attach/keeper/traps/trap.h"
 #include "base/patience.h"
 
 /* Looking again before sleeping (collect.c), while it pays. */

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "attach/keeper/calls.h"
+#include "attach/keeper/traps/calls.h"
 
 static uint32_t slot_of(pid_t tid)
 {

@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 
-#include "attach/keeper/shared.h"
+#include "attach/keeper/shared/shared.h"
 #include "attach/keeper/tracee.h"
 
 #define THREADS_MAX SHARED_THREADS

@@ -25,7 +25,7 @@
 #include <sys/types.h>
 #include <sys/user.h>
 
-#include "attach/keeper/site.h"
+#include "attach/keeper/shared/site.h"
 
 /*
  * What is known of a thread's signal mask. A trap in a thread that blocks

@@ -16,11 +16,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "attach/probes/codesweep.h"
-#include "attach/probes/elfslots.h"
+#include "attach/probes/code/codesweep.h"
+#include "attach/probes/code/elfslots.h"
 #include "base/grow.h"
 #include "base/upto.h"
-#include "symbolize/elffile.h"
+#include "symbolize/files/elffile.h"
 
 #define PIECES 8			/* a file has one executable segment, or two */
 #define CODE_MAX (512UL << 20)		/* of a file: a sparse one can claim gigabytes */

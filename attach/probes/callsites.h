@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "attach/probes/elfimage.h"
+#include "attach/probes/code/elfimage.h"
 #include "base/cleanup.h"
 
 /* A function that is called: by its name as imported (PLT, GOT; NULL: by none) and by its address in this very file (0: it is not defined here). */

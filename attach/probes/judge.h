@@ -9,7 +9,7 @@
 #ifndef MM_JUDGE_H
 #define MM_JUDGE_H
 
-#include "attach/probes/body.h"
+#include "attach/probes/code/body.h"
 #include "attach/probes/plan.h"
 
 /* All that is known while one module is planned. bodies[i] and entries[i] go with set->plans[i]. */

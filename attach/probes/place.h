@@ -13,10 +13,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "attach/keeper/site.h"
-#include "attach/probes/body.h"
-#include "attach/probes/decode.h"
-#include "attach/probes/elfimage.h"
+#include "attach/keeper/shared/site.h"
+#include "attach/probes/code/body.h"
+#include "attach/probes/code/decode.h"
+#include "attach/probes/code/elfimage.h"
 #include "base/cleanup.h"
 
 struct place {

@@ -22,7 +22,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "attach/probes/body.h"
+#include "attach/probes/code/body.h"
 #include "attach/probes/judge.h"
 #include "attach/probes/place.h"
 #include "attach/probes/plansite.h"

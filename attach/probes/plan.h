@@ -14,7 +14,7 @@
  *   no trap     wrappers that reach the memory only through a function
  *               that is trapped itself: by a call (glibc's posix_memalign: seen there, told
  *               apart by the return address) or a jump
- *   calls       of a sampled watch: traps stand behind the calls of the function (attach/sampling.h), none in it
+ *   calls       of a sampled watch: traps stand behind the calls of the function (attach/sampling/sampling.h), none in it
  *
  * Calls nest within a family (rule.h), and families do not see each other: a function
  * of one that jumps to one of another is two calls, each with an end of its own.
@@ -25,10 +25,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "attach/keeper/site.h"
-#include "attach/probes/decode.h"
-#include "attach/probes/elfimage.h"
-#include "attach/probes/rule.h"
+#include "attach/keeper/shared/site.h"
+#include "attach/probes/code/decode.h"
+#include "attach/probes/code/elfimage.h"
+#include "attach/rules/rule.h"
 
 enum plan_kind { PLAN_EXITS, PLAN_ENTRY, PLAN_ENTRY_EXITS, PLAN_ENTRY_RETURN, PLAN_WRAPPER, PLAN_CALLS, PLAN_NONE };
 

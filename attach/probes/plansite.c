@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "attach/probes/body.h"
+#include "attach/probes/code/body.h"
 #include "attach/probes/place.h"
 
 void give_reason(struct plan *p, const char *format, ...)

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "attach/probes/body.h"
+#include "attach/probes/code/body.h"
 #include "attach/probes/plansite.h"
 
 /* Two rules for one function want the same instructions if they ask at the same moment. */

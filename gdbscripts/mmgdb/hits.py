@@ -27,7 +27,7 @@ from mmgdb.registers import Registers
 from mmgdb.traps import Traps
 
 SILENCE_S = 5           # an engine that does not answer for so long is as good as dead
-FRAMES_MAX = 256        # as many as the relay takes (attach/keeper/wire.h)
+FRAMES_MAX = 256        # as many as the relay takes (attach/keeper/shared/wire.h)
 THREADS_MAX = 4096      # of those that have ended, too, until a stop
 CALLS_MAX = 4           # calls of functions by gdb, one within the other
 SIGINT = frozenset([signal.SIGINT])

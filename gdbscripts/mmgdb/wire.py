@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """wire: the messages between gdb and the engine's relay, as bytes.
 
-Datagrams, little endian; each begins with kind, seq, value, tid (attach/keeper/wire.h says the same in C).
+Datagrams, little endian; each begins with kind, seq, value, tid (attach/keeper/shared/wire.h says the same in C).
 Nothing here knows gdb.
 """
 import struct

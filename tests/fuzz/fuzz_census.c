@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* census: any memory may come. It ends, what it lists is sorted and lies in its areas, and sums are not more than there is. */
-#include "heap/census.h"
+#include "heap/glibc/census.h"
 
 #include "tests/fuzz/fuzz.h"
 #include "tests/tools/heapimage.h"

@@ -7,9 +7,9 @@
 #include <stdbool.h>
 #include <sys/mman.h>
 
-#include "attach/probes/elfimage.h"
-#include "attach/unwind/cfi.h"
-#include "attach/unwind/frame.h"
+#include "attach/probes/code/elfimage.h"
+#include "attach/stacks/unwind/cfi.h"
+#include "attach/stacks/unwind/frame.h"
 #include "tests/fuzz/fuzz.h"
 
 #define FUNCTIONS_MAX 500

@@ -3,7 +3,7 @@
  * core: a core file of anybody's. Whatever it says, the snapshot is whole: mappings and pieces are sorted, and every piece can be read to
  * its last byte; what cannot be opened says why, and leaves nothing.
  */
-#include "heap/core.h"
+#include "heap/snapshot/core.h"
 
 #include <sys/mman.h>
 

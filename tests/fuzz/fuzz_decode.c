@@ -6,8 +6,8 @@
 #include <errno.h>
 #include <stdbool.h>
 
-#include "attach/probes/decode.h"
-#include "attach/probes/insnlen.h"
+#include "attach/probes/code/decode.h"
+#include "attach/probes/code/insnlen.h"
 #include "tests/fuzz/fuzz.h"
 
 #define CODE 0x401000u

@@ -5,8 +5,8 @@
  */
 #include "symbolize/demangle.h"
 
-#include "symbolize/rust_legacy.h"
-#include "symbolize/rust_v0.h"
+#include "symbolize/rust/rust_legacy.h"
+#include "symbolize/rust/rust_v0.h"
 #include "tests/fuzz/fuzz.h"
 
 #define CXX_MAX 48

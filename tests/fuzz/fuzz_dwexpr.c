@@ -5,7 +5,7 @@
  */
 #include <errno.h>
 
-#include "attach/unwind/dwexpr.h"
+#include "attach/stacks/unwind/dwexpr.h"
 #include "tests/fuzz/fuzz.h"
 
 /* Memory that has something everywhere, but where it has nothing. */

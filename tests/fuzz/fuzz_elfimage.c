@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 
 #include "attach/probes/callsites.h"
-#include "attach/probes/elfimage.h"
+#include "attach/probes/code/elfimage.h"
 #include "attach/probes/plan.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/pack_rules.h"

@@ -5,7 +5,7 @@
  */
 #include <errno.h>
 
-#include "report/importer.h"
+#include "report/import/importer.h"
 #include "tests/fuzz/fuzz.h"
 
 static const char *find_maps(const char *text, const char *end)

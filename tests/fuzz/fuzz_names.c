@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <sys/mman.h>
 
-#include "symbolize/buildid.h"
+#include "symbolize/files/buildid.h"
 #include "symbolize/lookup.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* options: one argument a line. A refusal always says why, and what is accepted says whom it is about. */
-#include "attach/options.h"
+#include "attach/options/options.h"
 
 #include <errno.h>
 

@@ -5,7 +5,7 @@
  *
  * The input is steps of four bytes: which, where, and what (a place, and how far into it).
  */
-#include "heap/reach.h"
+#include "heap/reach/reach.h"
 
 #include <errno.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* rulefile: what is refused is refused with a place that is there; what is taken holds together, and can be selected. */
-#include "attach/probes/rulefile.h"
+#include "attach/rules/rulefile.h"
 
 #include <errno.h>
 

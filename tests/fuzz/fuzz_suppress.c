@@ -3,7 +3,7 @@
  * suppress: what is refused is refused with its place; uses are counted once; and what is generated for frames with
  * any names is taken, and means them.
  */
-#include "report/suppress.h"
+#include "report/suppress/suppress.h"
 
 #include <errno.h>
 

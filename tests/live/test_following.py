@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What becomes of blocks, looked at from outside (attach/following), against the truth.
+"""What becomes of blocks, looked at from outside (attach/sampling/blocks/following), against the truth.
 
 tests/tools/fates has a child that takes and gives back blocks in 151 places, hands them from thread to thread, ends threads and gives memory back
 to the kernel, and notes when each block died.

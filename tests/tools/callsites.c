@@ -14,7 +14,7 @@
 #include <time.h>
 
 #include "attach/probes/callsites.h"
-#include "attach/probes/insnlen.h"
+#include "attach/probes/code/insnlen.h"
 
 static double now_ms(void)
 {

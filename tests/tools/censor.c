@@ -24,9 +24,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "heap/census.h"
-#include "heap/core.h"
-#include "heap/snapshot.h"
+#include "heap/glibc/census.h"
+#include "heap/snapshot/core.h"
+#include "heap/snapshot/snapshot.h"
 #include "tests/tools/heapimage.h"
 #include "tests/victims/census_truth.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * corefacts [--back | --classes] [--exe=FILE] CORE [ADDR LENGTH]...: what heap/core.h makes of a core file, as JSON, and the bytes at those
- * addresses: hexadecimal, or what is there instead. --back: with the files behind it (heap/backing.h); --exe: the program's is FILE.
- * --classes: the same as --back, and each of those is a block: of which class (heap/classify.h).
+ * corefacts [--back | --classes] [--exe=FILE] CORE [ADDR LENGTH]...: what heap/snapshot/core.h makes of a core file, as JSON, and the bytes at those
+ * addresses: hexadecimal, or what is there instead. --back: with the files behind it (heap/snapshot/backing.h); --exe: the program's is FILE.
+ * --classes: the same as --back, and each of those is a block: of which class (heap/classify/classify.h).
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "base/strbuf.h"
-#include "heap/backing.h"
-#include "heap/classify.h"
-#include "heap/core.h"
+#include "heap/classify/classify.h"
+#include "heap/snapshot/backing.h"
+#include "heap/snapshot/core.h"
 
 static const char *const kinds[] = { "here", "zero", "file", "missing", "nothing" };
 

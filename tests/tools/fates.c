@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fates: how often attach/following is right, on a child that notes each block's true birth and death (fates_child.h).
+ * fates: how often attach/sampling/blocks/following is right, on a child that notes each block's true birth and death (fates_child.h).
  *
  *	fates [-s SECONDS] [-t THREADS] [-S SEED] [-a]
  *
@@ -12,16 +12,16 @@
  *	by			what showed that they had gone
  *	begins			for each way to begin: "same": at about each age, looks which said it was the same, and how many of them were wrong;
  *				"gone", "unknown"
- *	lives			for each way to live, how many places were called what (report/survival)
+ *	lives			for each way to live, how many places were called what (report/sampling/survival)
  */
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#include "attach/following.h"
+#include "attach/sampling/blocks/following.h"
 #include "base/addrmap.h"
-#include "report/survival.h"
+#include "report/sampling/survival.h"
 
 #include "fates_child.h"
 

@@ -18,11 +18,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "attach/control/link.h"
+#include "attach/control/planting.h"
 #include "attach/keeper/procfs.h"
-#include "attach/link.h"
-#include "attach/modules.h"
-#include "attach/planting.h"
-#include "attach/ruleset.h"
+#include "attach/options/ruleset.h"
+#include "attach/target/modules.h"
 
 #define SEIZE_NS 20000000000ull
 #define CALL_NS 20000000000ull

@@ -26,13 +26,13 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "attach/control/link.h"
+#include "attach/control/planting.h"
 #include "attach/keeper/procfs.h"
-#include "attach/link.h"
-#include "attach/modules.h"
-#include "attach/pause.h"
-#include "attach/planting.h"
-#include "attach/ruleset.h"
-#include "attach/watch.h"
+#include "attach/options/ruleset.h"
+#include "attach/snapshot/pause.h"
+#include "attach/target/modules.h"
+#include "attach/watch/watch.h"
 
 #define SEIZE_NS 20000000000ull
 #define CALL_NS 20000000000ull

@@ -13,12 +13,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "attach/link.h"
-#include "attach/pause.h"
-#include "heap/backing.h"
-#include "heap/census.h"
-#include "heap/core.h"
-#include "heap/reach.h"
+#include "attach/control/link.h"
+#include "attach/snapshot/pause.h"
+#include "heap/glibc/census.h"
+#include "heap/reach/reach.h"
+#include "heap/snapshot/backing.h"
+#include "heap/snapshot/core.h"
 
 #define CALL_NS 20000000000ull
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "report/ledger.h"
+#include "report/ledger/ledger.h"
 
 #define A 0x5000ull
 #define B 0x6000ull

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "base/strbuf.h"
-#include "report/ledger.h"
+#include "report/ledger/ledger.h"
 
 static long text_number(const struct ledger *l, uint32_t stack)
 {

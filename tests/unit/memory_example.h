@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/strbuf.h"
-#include "heap/snapshot.h"
+#include "heap/snapshot/snapshot.h"
 
 struct memory_example {
 	struct snapshot s;

@@ -3,7 +3,7 @@
 #ifndef MM_TESTS_PACK_RULES_H
 #define MM_TESTS_PACK_RULES_H
 
-#include "attach/probes/rulefile.h"
+#include "attach/rules/rulefile.h"
 #include "packs/packs.h"
 
 /* 0 or -errno; ruleset_fini. */

@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "report/ledger.h"
-#include "report/runfacts.h"
+#include "report/ledger/ledger.h"
+#include "report/tracefiles/runfacts.h"
 #include "trace/writer.h"
 
 #define STACKS 20

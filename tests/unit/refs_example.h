@@ -6,7 +6,7 @@
 #ifndef REFS_EXAMPLE_H
 #define REFS_EXAMPLE_H
 
-#include "report/summary.h"
+#include "report/model/summary.h"
 
 #define GLUSTERFS "/usr/sbin/glusterfsd"
 #define LIBGLUSTERFS "/usr/lib/libglusterfs.so.0.0.1"

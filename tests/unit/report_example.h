@@ -6,7 +6,7 @@
 #ifndef REPORT_EXAMPLE_H
 #define REPORT_EXAMPLE_H
 
-#include "report/summary.h"
+#include "report/model/summary.h"
 
 #define HOSTILE "evil\x1b[2J\"\\\n\xff\xc3\xbc;,"
 #define MODULE "/usr/bin/svc"

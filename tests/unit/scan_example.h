@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/scan.h"
+#include "report/model/scan.h"
 
 #define SCAN_HOSTILE "evil\x1b[2J\"\\\n\xff\xc3\xbc;,"
 

@@ -3,7 +3,7 @@
 #ifndef TALLY_EXAMPLE_H
 #define TALLY_EXAMPLE_H
 
-#include "attach/tally.h"
+#include "attach/events/tally.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,8 +3,8 @@
 #ifndef MM_TRAP_PAGE_H
 #define MM_TRAP_PAGE_H
 
-#include "attach/keeper/trap.h"
-#include "code_page.h"
+#include "attach/keeper/traps/trap.h"
+#include "tests/unit/code_page.h"
 
 static struct traps traps;
 

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/cli/file_cmds.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "attach/reporting/reporting.h"
+#include "attach/reporting/tracenames.h"
+#include "base/log.h"
+#include "report/diff/diff.h"
+#include "report/groups/groups.h"
+#include "report/import/import.h"
+#include "report/tracefiles/replay.h"
+#include "report/tracefiles/shrink.h"
+
+static bool shows_progress(const struct options *opt)
+{
+	return isatty(STDERR_FILENO) && !opt->quiet;
+}
+
+static int read_traces(const struct options *opt, const char *const *paths, size_t n, bool keep_orphans,
+		       struct ledger *l)
+{
+	const struct replay_options replay = { .progress = shows_progress(opt), .keep_orphans = keep_orphans };
+
+	return replay_files(paths, n, &replay, l);
+}
+
+static int name_what_is_reported(const struct options *opt, struct ledger *l)
+{
+	cleanup_free bool *wanted = calloc(l->defs.nframes + 1, sizeof(*wanted));
+	int r = wanted ? ledger_settle(l) : -ENOMEM;
+
+	if (r == 0)
+		r = groups_wanted(l, wanted);
+	if (r == 0)
+		r = tracenames_run(l, wanted, opt->debuginfod);
+	if (r < 0)
+		log_error_errno(r, "cannot look up names");
+	return r;
+}
+
+/* --- report --- */
+
+static int summarize(const struct options *opt, struct reporting *reporting, const char *const *paths, size_t n,
+		     struct summary *out)
+{
+	struct ledger l;
+	int r = read_traces(opt, paths, n, false, &l);
+
+	summary_init(out);
+	if (r == 0)
+		r = name_what_is_reported(opt, &l);
+	if (r == 0) {
+		summary_fini(out);
+		r = reporting_summary(reporting, &l, out);
+	}
+	ledger_fini(&l);
+	return r < 0 ? r : summary_error(out);
+}
+
+static int report_cmd(const struct options *opt)
+{
+	struct reporting reporting;
+	struct summary s;
+	int r = reporting_open(&reporting, opt, opt->output), status = 1;
+
+	if (r == 0) {
+		r = summarize(opt, &reporting, opt->files.all, opt->files.n, &s);
+		if (r == 0)
+			r = reporting_print(&reporting, &s, "");
+		if (r == 0)
+			status = reporting_status(&reporting);
+		summary_fini(&s);
+	}
+	reporting_close(&reporting);
+	return status;
+}
+
+/* --- diff --- */
+
+static int print_diff(const struct options *opt, struct reporting *reporting, const struct diff *d)
+{
+	cleanup_strbuf struct strbuf sb = STRBUF_INIT;
+	int r = -EINVAL;
+
+	switch (opt->format) {
+	case FORMAT_TEXT:
+		r = diff_text(d, opt->top, &sb);
+		break;
+	case FORMAT_JSON:
+		r = diff_json(d, &sb);
+		break;
+	case FORMAT_CSV:
+		r = diff_csv(d, &sb);
+		break;
+	case FORMAT_FOLDED:
+		r = diff_folded(d, &sb);
+		break;
+	}
+	if (r == 0)
+		return reporting_print_text(reporting, strbuf_str(&sb), sb.len);
+	log_error_errno(r, "cannot make the report");
+	return r;
+}
+
+/* Of a stack at most so many blocks are followed, however many it keeps. */
+static int refuse_sampled(const struct options *opt, const struct summary *old, const struct summary *new)
+{
+	const bool first = summary_is_sampled(&old->run);
+
+	if (!first && !summary_is_sampled(&new->run))
+		return 0;
+	log_error("%s is of a sampled run (--budget), which knows only some of the blocks: what it kept cannot be held against another run",
+		  opt->files.all[first ? 0 : 1]);
+	log_hint("the reports of both say how much each place keeps a minute: mmattach report --format csv");
+	return -EINVAL;
+}
+
+static int diff_summaries(const struct options *opt, struct reporting *reporting, struct summary *old,
+			  struct summary *new)
+{
+	struct diff d;
+	int r = summarize(opt, reporting, &opt->files.all[0], 1, old);
+
+	if (r == 0)
+		r = summarize(opt, reporting, &opt->files.all[1], 1, new);
+	if (r == 0)
+		r = refuse_sampled(opt, old, new);
+	if (r < 0)
+		return r;
+	r = diff_make(old, new, &d);
+	if (r < 0) {
+		log_error_errno(r, "cannot make the report");
+		return r;
+	}
+	r = print_diff(opt, reporting, &d);
+	diff_fini(&d);
+	return r;
+}
+
+static int diff_cmd(const struct options *opt)
+{
+	struct summary old, new;
+	struct reporting reporting;
+	int r = reporting_open(&reporting, opt, opt->output);
+
+	if (r == 0) {
+		summary_init(&old);
+		summary_init(&new);
+		r = diff_summaries(opt, &reporting, &old, &new);
+		summary_fini(&old);
+		summary_fini(&new);
+	}
+	reporting_close(&reporting);
+	return r < 0;
+}
+
+/* --- shrink, import --- */
+
+static int write_out(const struct options *opt, struct ledger *l)
+{
+	int r = shrink_write(l, opt->output);
+
+	if (r < 0)
+		log_error_errno(r, "cannot write %s", opt->output);
+	return r;
+}
+
+static int shrink_cmd(const struct options *opt)
+{
+	struct ledger l;
+	int r = read_traces(opt, opt->files.all, opt->files.n, true, &l);
+
+	if (r == 0)
+		r = write_out(opt, &l);
+	ledger_fini(&l);
+	return r < 0;
+}
+
+static int import_cmd(const struct options *opt)
+{
+	struct ledger l;
+	int r;
+
+	if (opt->import == IMPORT_MMLEAK)
+		r = import_mmleak(opt->files.all, opt->files.n, opt->maps, &l);
+	else
+		r = import_mtrace(opt->files.all, opt->files.n, &l);
+	if (r == 0 && !opt->raw) {
+		r = tracenames_run(&l, NULL, opt->debuginfod);
+		if (r < 0)
+			log_error_errno(r, "cannot look up names");
+	}
+	if (r == 0)
+		r = write_out(opt, &l);
+	ledger_fini(&l);
+	return r < 0;
+}
+
+/* --- all --- */
+
+/* What is read must not be written over. (shrink reads all before it writes, and may.) */
+static bool writes_its_input(const struct options *opt)
+{
+	struct stat in, out;
+
+	if (!opt->output || opt->command == COMMAND_SHRINK || stat(opt->output, &out) < 0)
+		return false;
+	for (size_t i = 0; i < opt->files.n; i++) {
+		if (stat(opt->files.all[i], &in) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino) {
+			log_error("%s is to be read, and cannot be written at the same time", opt->output);
+			return true;
+		}
+	}
+	return false;
+}
+
+int file_cmd(const struct options *opt)
+{
+	/* ulimit -f: then writing fails with EFBIG, which is said */
+	signal(SIGXFSZ, SIG_IGN);
+	if (writes_its_input(opt))
+		return 2;
+	switch (opt->command) {
+	case COMMAND_REPORT:
+		return report_cmd(opt);
+	case COMMAND_DIFF:
+		return diff_cmd(opt);
+	case COMMAND_SHRINK:
+		return shrink_cmd(opt);
+	case COMMAND_IMPORT:
+		return import_cmd(opt);
+	default:
+		return 2;
+	}
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * file_cmds: the commands that need no process: report, diff, shrink, import.
+ */
+#ifndef MM_FILE_CMDS_H
+#define MM_FILE_CMDS_H
+
+#include "attach/options/options.h"
+
+/* Carry out opt->command, one of these. The program's exit status. */
+int file_cmd(const struct options *opt);
+
+#endif

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/cli/scan_cmd.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "attach/cli/scan_live.h"
+#include "attach/scan/scan_content.h"
+#include "attach/scan/scan_core.h"
+#include "attach/scan/scan_groups.h"
+#include "attach/scan/scan_pointers.h"
+#include "attach/target/openfiles.h"
+#include "base/log.h"
+#include "report/csv/out_scan_csv.h"
+#include "report/json/out_scan_json.h"
+#include "report/text/scan/out_scan_text.h"
+
+#define MANY 100	/* blocks */
+
+/* --- what there is --- */
+
+static struct summary_sum sum_of(const struct census_sum *s)
+{
+	return (struct summary_sum){ s->blocks, s->bytes };
+}
+
+static void add_arena(struct scan_report *r, const struct census_arena *a)
+{
+	scan_add_arena(r, &(struct scan_arena){
+		.at = a->at, .system_bytes = a->system_bytes, .walked_bytes = a->walked_bytes, .used = sum_of(&a->used),
+		.fast = sum_of(&a->fast), .tcache = sum_of(&a->tcache), .bins = sum_of(&a->bins), .top_bytes = a->top_bytes,
+		.other_bytes = a->other_bytes,
+	});
+}
+
+static void add_heap(struct scan *sc)
+{
+	const struct census *c = &sc->census;
+	struct scan_report *r = &sc->report;
+
+	r->heap.known = c->known;
+	r->heap.layout = summary_string(&r->summary, c->known ? c->layout : c->problem.what);
+	if (!c->known)
+		return;
+	r->heap.adds_up = census_adds_up(c);
+	r->heap.mmapped = sum_of(&c->mmapped);
+	r->heap.mmapped_claimed = c->mmapped_claimed;
+	r->heap.foreign_bytes = c->foreign_bytes;
+	r->heap.unseen_bytes = c->unseen_bytes;
+	for (size_t i = 0; i < c->narenas; i++)
+		add_arena(r, &c->arenas[i]);
+	if (c->others)
+		summary_note(&r->summary, "the C library is there more than once (dlmopen), each with a malloc of its own: these are only the blocks of the "
+			     "one that has given out most; %zu more %s %" PRIu64 " bytes from the system", c->others, c->others == 1 ? "has" : "have", c->others_bytes);
+	if (c->nproblems)
+		scan_add_problem(r, c->problem.at, c->problem.what);
+	r->more_problems = c->nproblems ? c->nproblems - 1 : 0;
+}
+
+static void add_memory(struct scan *sc)
+{
+	const struct snapshot *s = &sc->snapshot;
+
+	sc->report.memory = (struct scan_memory){ .copied = s->bytes, .swapped = s->swapped, .missing = s->missing };
+}
+
+/* Without a census those of the trace are all we know of. */
+static int choose_blocks(struct scan *sc)
+{
+	int r = 0;
+
+	if (!sc->census.known)
+		r = scan_watched_blocks(&sc->watched);
+	sc->blocks = sc->census.known ? sc->census.blocks : sc->watched.blocks;
+	sc->nblocks = sc->census.known ? sc->census.nblocks : sc->watched.nblocks;
+	return r;
+}
+
+/* --- verdicts --- */
+
+static int add_doubts(struct scan *sc, const struct reach_input *in)
+{
+	cleanup_strbuf struct strbuf doubts = STRBUF_INIT;
+	size_t n = reach_doubts(in, &sc->reach, &doubts);
+	const char *at = strbuf_str(&doubts);
+
+	if (strbuf_error(&doubts))
+		return strbuf_error(&doubts);
+	for (; n; n--, at += strlen(at) + 1)
+		scan_add_doubt(&sc->report, at);
+	return 0;
+}
+
+static int judge(struct scan *sc)
+{
+	const struct reach_input in = scan_reach_input(sc);
+	int r;
+
+	if (sc->opt->verdicts == VERDICTS_NO)
+		sc->report.not_judged = "--verdicts no";
+	else if (!sc->nblocks)
+		sc->report.not_judged = "no block is known";
+	if (sc->report.not_judged)
+		return 0;
+	r = reach_run(&in, &sc->reach);
+	if (r == -E2BIG) {
+		sc->report.not_judged = "there are too many blocks";
+		return 0;
+	}
+	sc->report.judged = r == 0;
+	return r == 0 ? add_doubts(sc, &in) : r;
+}
+
+static void note_watched(struct scan *sc)
+{
+	if (sc->watched.there)
+		summary_note(&sc->report.summary, "stacks are those of the trace: a block that was released after it ended, and "
+			     "whose place was given out again with about the same size, is shown with the stack of the earlier one");
+	if (sc->watched.there && !sc->census.known)
+		summary_note(&sc->report.summary, "only blocks that the trace knows are judged, whether or not they are still in use");
+}
+
+/* Python, GlusterFS and others begin each block with a header of their own, and hand around what is behind it. */
+static void note_headers(struct scan *sc)
+{
+	const struct summary_sum *possible = &sc->report.sums[VERDICT_POSSIBLE];
+
+	if (possible->blocks < MANY || possible->blocks < sc->report.summary.totals.live_blocks / 4)
+		return;
+	summary_note(&sc->report.summary, "so much is possibly lost because so much is only pointed at behind its beginning: where a "
+		     "program puts a header of its own before each block, that says little");
+}
+
+static int examine(struct scan *sc)
+{
+	int r = choose_blocks(sc);
+
+	add_heap(sc);
+	add_memory(sc);
+	note_watched(sc);
+	if (r == 0)
+		r = judge(sc);
+	if (r == 0)
+		r = scan_classify(sc);
+	if (r == 0)
+		r = scan_groups_add(sc);
+	note_headers(sc);
+	if (r == 0)
+		r = scan_pointers_add(sc, sc->opt->who_points_at, sc->opt->nwho_points_at);
+	scan_tell_verdicts(&sc->report);
+	if (r == 0)
+		r = scan_error(&sc->report);
+	if (r < 0) {
+		log_error_errno(r, "cannot make the report");
+	} else if (snapshot_damaged(&sc->snapshot)) {
+		/* zeros were read where memory should have been */
+		log_error("the core file, or a file of the program, was cut short while it was read: nothing that was found is certain");
+		r = -EIO;
+	}
+	return r;
+}
+
+/* --- all --- */
+
+static int print(struct scan *sc)
+{
+	cleanup_strbuf struct strbuf sb = STRBUF_INIT;
+	int r = -EINVAL;
+
+	if (sc->opt->format == FORMAT_TEXT)
+		r = out_scan_text(&sc->report, sc->opt->top, &sb);
+	else if (sc->opt->format == FORMAT_JSON)
+		r = out_scan_json(&sc->report, &sb);
+	else if (sc->opt->format == FORMAT_CSV)
+		r = out_scan_csv(&sc->report, &sb);
+	if (r == 0)
+		return reporting_print_text(&sc->reporting, strbuf_str(&sb), sb.len);
+	log_error_errno(r, "cannot make the report");
+	return r;
+}
+
+static int look(struct scan *sc, int argc, char **argv)
+{
+	int r = sc->opt->core ? scan_core(sc) : scan_live(sc, argc, argv);
+
+	if (r < 0)
+		return r;
+	return scan_watched_is_of(&sc->watched, sc->snapshot.pid) ? 0 : -EINVAL;
+}
+
+/* Something is lost that nobody wanted hidden. */
+static bool any_lost(const struct scan *sc)
+{
+	for (size_t i = 0; i < sc->report.summary.ngroups; i++)
+		if (summary_is_lost(sc->report.summary.groups[i].verdict))
+			return true;
+	return false;
+}
+
+static void close_scan(struct scan *sc)
+{
+	scan_classes_free(sc);
+	reach_fini(&sc->reach);
+	census_fini(&sc->census);
+	backing_fini(&sc->backing);
+	snapshot_fini(&sc->snapshot);
+	scan_fini(&sc->report);
+	scan_watched_close(&sc->watched);
+	modules_free(sc->modules);
+	target_fini(&sc->target);
+	reporting_close(&sc->reporting);
+}
+
+int scan_cmd(const struct options *opt, int argc, char **argv)
+{
+	struct scan sc = { .opt = opt };
+	int r;
+
+	/* ulimit -f: then writing fails with EFBIG, which is said */
+	signal(SIGXFSZ, SIG_IGN);
+	openfiles_raise(NULL);
+	scan_init(&sc.report);
+	snapshot_init(&sc.snapshot);
+	r = reporting_open(&sc.reporting, opt, opt->report ? opt->report : opt->output);
+	if (r == 0)
+		r = scan_watched_open(opt, &sc.watched);
+	if (r == 0)
+		r = look(&sc, argc, argv);
+	if (r == 0)
+		r = examine(&sc);
+	if (r == 0)
+		r = print(&sc);
+	r = r < 0 ? 1 : any_lost(&sc) ? opt->error_exitcode : 0;
+	close_scan(&sc);
+	return r;
+}

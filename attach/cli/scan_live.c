@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/cli/scan_live.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "attach/keeper/procfs.h"
+#include "attach/probes/code/elfimage.h"
+#include "attach/snapshot/pause.h"
+#include "attach/target/diagnose.h"
+#include "attach/target/linker.h"
+#include "attach/target/unread.h"
+#include "attach/watch/coming.h"
+#include "base/duration.h"
+#include "base/log.h"
+#include "heap/reach/dtvs.h"
+
+static uint64_t max_pause(const struct options *opt)
+{
+	return opt->max_pause_ns ? opt->max_pause_ns : SCAN_MAX_PAUSE_NS;
+}
+
+/* --- why not --- */
+
+static void say_too_long(const struct session *s, const struct pause_had *had)
+{
+	char expected[DURATION_TEXT], most[DURATION_TEXT];
+
+	log_error("cannot scan %d (%s): it would stand still for about %s, and that is more than %s", s->target.pid,
+		  s->target.comm, duration_format(had->expected_ns, expected, sizeof(expected)),
+		  duration_format(max_pause(s->opt), most, sizeof(most)));
+	log_hint("--max-pause %llus allows it; a core made by gcore(1) stops it for longer",
+		 (unsigned long long)(had->expected_ns / 500000000 + 1));
+}
+
+static void say_no_room(const struct session *s, const struct room *room)
+{
+	char text[ROOM_TEXT];
+
+	log_error("cannot scan %d (%s): a copy of it %s", s->target.pid, s->target.comm, room_text(room, text));
+	log_hint("a core file, made by gcore(1), can be scanned on another machine: mmattach scan --core FILE");
+}
+
+static void say_not_copied(const struct session *s, int err, const struct pause_had *had)
+{
+	struct diagnosis d;
+
+	if (err == -ETIME) {
+		say_too_long(s, had);
+	} else if (err == -ENOMEM && had->room.needed > had->room.available) {
+		say_no_room(s, &had->room);
+	} else if (err == -ESRCH) {
+		diagnose_vanished(&s->target, procfs_living_thread(s->target.pid) != 0, &d);
+		diagnose_log(&d);
+	} else if (err == -ETIMEDOUT) {
+		log_error("cannot scan %d (%s): the copy took too long, and it was let go", s->target.pid, s->target.comm);
+		log_hint("a longer --max-pause gives it more time");
+	} else if (err == -EAGAIN) {
+		log_error("cannot scan %d (%s): its memory grew faster than it could be copied", s->target.pid, s->target.comm);
+	} else {
+		log_error_errno(err, "cannot scan %d (%s)", s->target.pid, s->target.comm);
+	}
+}
+
+/* Whatever came of it: it is reported. */
+static void say_stood_still(const struct session *s, const struct pause_had *had)
+{
+	char text[DURATION_TEXT];
+
+	if (had->had_ns)
+		log_hint("%d (%s) stood still for %s", s->target.pid, s->target.comm, duration_format(had->had_ns, text, sizeof(text)));
+}
+
+/* --- one pause --- */
+
+static int copy(struct scan *sc, struct session *s, struct pause_had *had)
+{
+	const struct pause_wish wish = { .max_pause_ns = max_pause(sc->opt) };
+	int r = pause_and_copy(&s->link, s->target.pid, &wish, &sc->snapshot, had);
+
+	if (r < 0) {
+		say_not_copied(s, r, had);
+		say_stood_still(s, had);
+	}
+	return r;
+}
+
+/* What is still of use when the process was let go. */
+static void take_over(struct scan *sc, struct session *s)
+{
+	modules_free(sc->modules);
+	sc->modules = s->modules;
+	s->modules = NULL;
+	target_fini(&sc->target);
+	sc->target = s->target;
+	s->target = (struct target_info){ 0 };
+}
+
+static int look_once(struct scan *sc, int argc, char **argv, struct pause_had *had)
+{
+	struct session *s = calloc(1, sizeof(*s)); /* too large for a small stack */
+	int r;
+
+	if (!s) {
+		log_error_errno(ENOMEM, "cannot begin");
+		return -ENOMEM;
+	}
+	s->opt = sc->opt;
+	s->signals = s->control = -1;
+	s->fs = (struct targetfs)TARGETFS_INIT;
+	r = come_to_look(s, argc, argv);
+	if (r == 0)
+		r = copy(sc, s, had);
+	if (s->linked) {
+		come_undone(s);
+		link_close(&s->link);
+	}
+	if (r == 0)
+		take_over(sc, s);
+	modules_free(s->modules);
+	targetfs_fini(&s->fs);
+	target_fini(&s->target);
+	free(s);
+	return r;
+}
+
+/* The files of its code were opened while it was there. */
+static int open_file(void *ctx, const struct mapping *m, bool *certain)
+{
+	const struct scan *sc = ctx;
+
+	for (size_t i = 0; i < modules_count(sc->modules); i++) {
+		const struct module *mod = modules_at(sc->modules, i);
+		int fd;
+
+		if (!mod->img || mod->dev != m->dev || mod->ino != m->ino)
+			continue;
+		fd = fcntl(elfimage_fd(mod->img), F_DUPFD_CLOEXEC, 3);
+		*certain = fd >= 0;
+		return fd < 0 ? -errno : fd;
+	}
+	return -ENOENT;
+}
+
+static int count(struct scan *sc)
+{
+	int r = backing_add(&sc->snapshot, open_file, sc, &sc->backing);
+
+	if (r == 0)
+		r = census_take(&sc->snapshot, &sc->census);
+	if (r == 0)
+		r = dtvs_set_apart(&sc->snapshot, &sc->census);
+	if (r < 0)
+		log_error_errno(r, "cannot list the blocks of %d", sc->target.pid);
+	return r;
+}
+
+/* --- all --- */
+
+/* glibc's may have been used, too: by what was loaded before the other one, or by its own name. */
+static void note_allocator(struct scan *sc)
+{
+	const struct module *m = linker_binds(sc->modules, "malloc");
+
+	if (sc->census.known && m && !module_is_glibc(m))
+		summary_note(&sc->report.summary, "malloc is that of %s, whose blocks are not listed: these are only what glibc's own has "
+			     "given out besides", m->name);
+}
+
+static void note(void *ctx, const char *sentence)
+{
+	summary_note(ctx, "%s", sentence);
+}
+
+static void note_pause(struct scan *sc, const struct pause_had *had, uint32_t pauses)
+{
+	struct scan_report *r = &sc->report;
+
+	r->pause = (struct scan_pause){
+		.expected_s = (double)had->expected_ns / 1e9, .had_s = (double)had->had_ns / 1e9, .threads = had->threads,
+		.not_stopped = had->not_stopped, .pauses = pauses,
+	};
+	r->summary.run.stopped_seconds += r->pause.had_s;
+}
+
+static void describe(struct scan *sc)
+{
+	struct summary *s = &sc->report.summary;
+
+	summary_set_target(s, sc->target.pid, sc->target.comm, sc->target.exe);
+	for (size_t i = 0; i < sc->target.argc; i++)
+		summary_add_arg(s, sc->target.argv[i]);
+	s->run.frontend = "ptrace";
+}
+
+static int64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
+/* Another pause like the last one would be within --max-pause with all before it. */
+static bool may_pause_again(const struct scan *sc, const struct pause_had *had)
+{
+	const double longer = (double)(had->had_ns > had->expected_ns ? had->had_ns : had->expected_ns);
+
+	return sc->report.summary.run.stopped_seconds + longer / 1e9 <= (double)max_pause(sc->opt) / 1e9;
+}
+
+int scan_live(struct scan *sc, int argc, char **argv)
+{
+	int r;
+
+	for (uint32_t pauses = 1;; pauses++) {
+		struct pause_had had = { 0 };
+
+		sc->report.summary.run.start_ns = now_ns();
+		r = look_once(sc, argc, argv, &had);
+		if (r < 0)
+			return r;
+		note_pause(sc, &had, pauses);
+		r = count(sc);
+		if (r < 0 || !sc->census.known || census_adds_up(&sc->census) || pauses == SCAN_PAUSES || !may_pause_again(sc, &had))
+			break;
+		log_verbose("the census does not come out even: once more");
+		census_fini(&sc->census);
+		backing_fini(&sc->backing);
+		snapshot_fini(&sc->snapshot);
+	}
+	describe(sc);
+	note_allocator(sc);
+	return r < 0 ? r : unread_tell(sc->modules, note, &sc->report.summary);
+}

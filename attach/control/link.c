@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/control/link.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "attach/keeper/keeper.h"
+#include "attach/keeper/traps/trap.h"
+#include "base/log.h"
+#include "base/patience.h"
+
+#define SILENCE_NS 1500000000ull	/* with max_stall and the leaving itself: free again within two seconds */
+#define HOLD_NS 1000000000ull
+#define CALL_NS 2000000000ull
+
+uint64_t link_clock_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+static int map_shared(struct shared **out)
+{
+	cleanup_close int fd = memfd_create("mmattach", MFD_CLOEXEC);
+	void *p;
+
+	if (fd < 0 || ftruncate(fd, sizeof(struct shared)) < 0)
+		return -errno;
+	p = mmap(NULL, sizeof(struct shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
+	if (p == MAP_FAILED)
+		return -errno;
+	*out = p;
+	return 0;
+}
+
+/* All that is needed here: room, what is shared, the bell. */
+static int make_ready(struct link *l)
+{
+	int r;
+
+	l->traps = mmap(NULL, sizeof(*l->traps), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (l->traps == MAP_FAILED)
+		return -ENOMEM;
+	/* the keeper would lock it, too */
+	(void)!madvise(l->traps, sizeof(*l->traps), MADV_DONTFORK);
+	l->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	r = l->bell < 0 ? -errno : map_shared(&l->shared);
+	if (r == 0)
+		return 0;
+	if (l->bell >= 0)
+		close(l->bell);
+	munmap(l->traps, sizeof(*l->traps));
+	return r;
+}
+
+int link_open(struct link *l, const struct link_settings *set, int argc, char **argv)
+{
+	int r;
+
+	memset(l, 0, sizeof(*l));
+	l->keeper_fd = -1;
+	r = make_ready(l);
+	if (r < 0)
+		return r;
+	l->shared->slice_bytes = set->slice_bytes;
+	l->shared->max_stall_ns = set->max_stall_ns;
+	l->shared->budget_ppm = set->budget_ppm;
+	l->shared->silence_ns = SILENCE_NS;
+	l->shared->hold_ns = HOLD_NS;
+	l->shared->bell = l->bell;
+	l->shared->gdb = set->gdb;
+	l->shared->gdb_mem = set->gdb_mem;
+	ring_init(&l->shared->ring, l->shared->ring_bytes, SHARED_RING);
+	r = keeper_start(l->shared, argc, argv, &l->keeper, &l->keeper_fd);
+	if (r < 0) {
+		munmap(l->shared, sizeof(*l->shared));
+		close(l->bell);
+		munmap(l->traps, sizeof(*l->traps));
+	}
+	return r;
+}
+
+void link_close(struct link *l)
+{
+	if (!l->shared)
+		return;
+	munmap(l->shared, sizeof(*l->shared));
+	close(l->bell);
+	close(l->keeper_fd);
+	munmap(l->traps, sizeof(*l->traps));
+	l->shared = NULL;
+}
+
+void link_signal(struct link *l, int sig)
+{
+	/* ESRCH: it is gone, which the pidfd tells as well */
+	(void)!syscall(SYS_pidfd_send_signal, l->keeper_fd, sig, NULL, 0);
+}
+
+bool link_keeper_gone(const struct link *l)
+{
+	struct pollfd p = { .fd = l->keeper_fd, .events = POLLIN };
+
+	return poll(&p, 1, 0) == 1;
+}
+
+static void send_command(struct link *l, enum command_op op, int64_t arg, int64_t arg2)
+{
+	struct shared *sh = l->shared;
+
+	sh->op = op;
+	sh->arg = arg;
+	sh->arg2 = arg2;
+	atomic_fetch_add(&sh->seq, 1);
+	link_signal(l, KEEPER_MAIL);
+}
+
+/* Wait for the bell or the keeper's end, a little while. */
+static void wait_for_keeper(struct link *l)
+{
+	struct pollfd p[2] = { { .fd = l->bell, .events = POLLIN }, { .fd = l->keeper_fd, .events = POLLIN } };
+	uint64_t rings;
+
+	if (poll(p, 2, 10) > 0 && (p[0].revents & POLLIN))
+		(void)!read(l->bell, &rings, sizeof(rings));
+}
+
+static int await_done(struct link *l, struct patience *p, uint64_t limit_ns)
+{
+	struct shared *sh = l->shared;
+
+	while (atomic_load(&sh->done) != atomic_load(&sh->seq)) {
+		if (link_keeper_gone(l) && atomic_load(&sh->done) != atomic_load(&sh->seq))
+			return -EPIPE;
+		if (patience_look(p, link_clock_ns()) > limit_ns)
+			return -ETIMEDOUT;
+		link_alive(l);
+		wait_for_keeper(l);
+	}
+	return 0;
+}
+
+static const char *command_name(enum command_op op)
+{
+	static const char *const names[] = {
+		[COMMAND_NONE] = "none", [COMMAND_SEIZE] = "seize", [COMMAND_PLANT] = "plant",
+		[COMMAND_FORGET] = "forget", [COMMAND_RELEASE] = "release", [COMMAND_LEAD] = "lead", [COMMAND_TAKE_OVER] = "take over",
+		[COMMAND_STOP_ALL] = "stop all", [COMMAND_NEXT_STOPPED] = "next stopped", [COMMAND_RESUME_ALL] = "resume all",
+		[COMMAND_LET_END] = "let end",
+		[COMMAND_LEAVE] = "leave",
+	};
+
+	return names[op];
+}
+
+int64_t link_call(struct link *l, enum command_op op, int64_t arg, int64_t arg2, uint64_t limit_ns)
+{
+	struct shared *sh = l->shared;
+	struct patience p = patience_begin(link_clock_ns());
+	int r = await_done(l, &p, limit_ns);
+
+	/* an earlier command that took too long must not be overwritten while it is carried out */
+	if (r < 0)
+		return r;
+	send_command(l, op, arg, arg2);
+	r = await_done(l, &p, limit_ns);
+	if (r < 0)
+		return r;
+	log_debug(KEEPER, "%s %" PRId64 " %" PRId64 ": %" PRId64, command_name(op), arg, arg2, sh->result);
+	return sh->result;
+}
+
+int link_new_site(struct link *l, uint32_t *i)
+{
+	for (*i = 0; *i < SHARED_SITES; ++*i) {
+		if (l->used[*i])
+			continue;
+		l->used[*i] = true;
+		if (*i >= l->nsites)
+			l->nsites = *i + 1;
+		return 0;
+	}
+	return -ENOSPC;
+}
+
+static int plant_run(struct link *l, uint32_t first, uint32_t n)
+{
+	int64_t r;
+
+	/* from here on they may stand, whatever the answer */
+	for (uint32_t i = first; i < first + n; i++)
+		l->planted[i] = true;
+	r = link_call(l, COMMAND_PLANT, first, n, CALL_NS);
+	for (uint32_t i = first; r >= 0 && i < first + n; i++)
+		l->planted[i] = l->shared->plant_result[i] == 0;
+	return r < 0 ? r : 0;
+}
+
+int link_plant(struct link *l, const uint32_t *sites, size_t n)
+{
+	for (size_t i = 0; i < n;) {
+		size_t run = 1;
+		int r;
+
+		while (i + run < n && sites[i + run] == sites[i] + run)
+			run++;
+		r = plant_run(l, sites[i], run);
+		if (r < 0)
+			return r;
+		i += run;
+	}
+	return 0;
+}
+
+bool link_lead(struct link *l, const struct record_hit *hit, uint32_t site)
+{
+	const int64_t where = (int64_t)((uint64_t)site << 32 | (uint32_t)hit->head.value);
+
+	return shared_is_held(l->shared, hit) && link_call(l, COMMAND_LEAD, hit->head.tid, where, CALL_NS) == 1;
+}
+
+bool link_any_planted(const struct link *l)
+{
+	for (uint32_t i = 0; i < l->nsites; i++)
+		if (l->planted[i])
+			return true;
+	return false;
+}
+
+int link_forget(struct link *l, uint32_t first, uint32_t n)
+{
+	int64_t r = link_call(l, COMMAND_FORGET, first, n, CALL_NS);
+
+	/* unanswered: the trap may still stand, and its number must not become another's */
+	if (r < 0)
+		return r;
+	memset(&l->used[first], 0, n * sizeof(l->used[0]));
+	memset(&l->planted[first], 0, n * sizeof(l->planted[0]));
+	return 0;
+}
+
+void link_forget_all(struct link *l)
+{
+	memset(l->used, 0, sizeof(l->used));
+	memset(l->planted, 0, sizeof(l->planted));
+	l->nsites = 0;
+}
+
+int link_take_over(struct link *l)
+{
+	int64_t r = link_call(l, COMMAND_TAKE_OVER, 0, 0, CALL_NS);
+
+	if (r < 0)
+		return r;
+	l->shared->gdb = -1;
+	memset(l->planted, 0, sizeof(l->planted));
+	return 0;
+}
+
+int link_leave(struct link *l, uint64_t limit_ns)
+{
+	struct patience p = patience_begin(link_clock_ns());
+
+	send_command(l, COMMAND_LEAVE, 0, 0);
+	while (!link_keeper_gone(l)) {
+		if (patience_look(&p, link_clock_ns()) > limit_ns)
+			return -ETIMEDOUT;
+		wait_for_keeper(l);
+	}
+	/* our child: leave no zombie */
+	waitpid(l->keeper, NULL, WNOHANG);
+	return 0;
+}
+
+void link_alive(struct link *l)
+{
+	atomic_fetch_add_explicit(&l->shared->alive, 1, memory_order_relaxed);
+}
+
+uint32_t link_emergency_lift(struct link *l, int mem, uint32_t *left)
+{
+	uint32_t lifted = 0;
+
+	*left = 0;
+	if (l->shared->gdb >= 0)
+		return 0; /* what stands is gdb's */
+	for (uint32_t i = 0; i < l->nsites; i++)
+		if (l->planted[i]) /* what cannot be taken in was not planted either */
+			(void)!trap_adopt(l->traps, i, &l->shared->sites[i]);
+	for (uint32_t i = 0; i < l->nsites; i++) {
+		int r = trap_lift_left(l->traps, mem, i);
+
+		lifted += r > 0;
+		*left += r < 0;
+	}
+	return lifted;
+}

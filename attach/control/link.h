@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * link: the controller's end of what joins it to the keeper: the shared
+ * mapping, the doorbell, commands, and what to do if the keeper is killed.
+ */
+#ifndef MM_LINK_H
+#define MM_LINK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "attach/keeper/shared/shared.h"
+#include "base/cleanup.h"
+#include "base/taddr.h"
+
+struct link {
+	struct shared *shared;
+	pid_t keeper;
+	int keeper_fd;		/* pidfd: readable when it is gone */
+	int bell;		/* eventfd: readable when it wants our attention */
+	uint32_t nsites;	/* all site numbers at and above it are unused */
+	bool used[SHARED_SITES];
+	bool planted[SHARED_SITES];	/* stands, or may stand */
+	struct traps *traps;		/* room for link_emergency_lift: it may be short of memory then */
+};
+
+/* What the keeper is told once and for all. */
+struct link_settings {
+	uint32_t slice_bytes;
+	uint64_t max_stall_ns;
+	uint32_t budget_ppm;	/* as in struct shared */
+	int gdb, gdb_mem;	/* as in struct shared; -1: the keeper itself is the tracer */
+};
+
+/* Map, fork the keeper. Call it before anything heavy is done. 0 or -errno. */
+must_check int link_open(struct link *l, const struct link_settings *set, int argc, char **argv);
+void link_close(struct link *l);	/* the keeper must be gone, or be on its way */
+
+/*
+ * Have the keeper do @op. Its result; -EPIPE if it is gone, -ETIMEDOUT if it
+ * does not answer within @limit_ns. Events go on piling up in the ring meanwhile: not for long work.
+ */
+must_check int64_t link_call(struct link *l, enum command_op op, int64_t arg, int64_t arg2, uint64_t limit_ns);
+
+/* Room for a site to be planted: its number in @i, to be filled in shared->sites[*i]. -ENOSPC. */
+must_check int link_new_site(struct link *l, uint32_t *i);
+
+/* Plant the sites numbered @sites[0..n); results in shared->plant_result. 0 or -errno of the keeper. */
+must_check int link_plant(struct link *l, const uint32_t *sites, size_t n);
+
+/* The thread that is held at @hit goes on, but first @site, which is metered, has its round. true: its trap stands. */
+bool link_lead(struct link *l, const struct record_hit *hit, uint32_t site);
+
+/* Is any trap planted now? */
+bool link_any_planted(const struct link *l);
+
+/* The memory of the @n sites from @first on is unmapped: they are not touched again, their numbers are free. 0 or -errno. */
+must_check int link_forget(struct link *l, uint32_t first, uint32_t n);
+
+/* The target exec'ed: all sites are gone, the keeper knows. */
+void link_forget_all(struct link *l);
+
+/* gdb has let go of the target: the keeper is its tracer from now on, and nothing is planted. 0 or -errno. */
+must_check int link_take_over(struct link *l);
+
+/* Tell the keeper to leave, and wait for its end. 0; -ETIMEDOUT. Keep reading the ring afterwards. */
+must_check int link_leave(struct link *l, uint64_t limit_ns);
+
+bool link_keeper_gone(const struct link *l);
+
+/* Send the keeper a signal. */
+void link_signal(struct link *l, int sig);
+
+/* Say that we are alive though we do not read the ring just now. */
+void link_alive(struct link *l);
+
+/*
+ * The keeper was killed with traps planted: put back what we can through @mem
+ * (/proc/PID/mem), as the keeper would have: only where our int3 stands in what is mapped there now. @left: traps that still stand. The number put back.
+ */
+uint32_t link_emergency_lift(struct link *l, int mem, uint32_t *left);
+
+uint64_t link_clock_ns(void);
+
+#endif

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * planting: from rules and modules to traps that stand.
+ *
+ * Each module is planned once, when it is first seen (probes/plan); its sites
+ * are moved to where it is loaded and handed to the keeper. What could not be
+ * trapped, and why, is kept for the report: a watch that misses a function
+ * must say so.
+ */
+#ifndef MM_PLANTING_H
+#define MM_PLANTING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "attach/control/link.h"
+#include "attach/control/skips.h"
+#include "attach/probes/plan.h"
+#include "attach/rules/rulefile.h"
+#include "attach/target/modules.h"
+#include "base/cleanup.h"
+
+/* A rule applied to one function of one module. */
+struct probe {
+	const struct rule *rule;
+	const struct module *module;
+	char function[RULE_NAME_MAX];
+	enum plan_kind kind;
+	struct code_range body;		/* runtime addresses */
+	uint64_t hits;			/* counted by whoever reads the ring */
+	bool passes_on;			/* as in struct plan */
+	bool glibc;			/* of glibc's malloc: a thread that ends gives the blocks of its cache to free once more */
+	char why_not[240];		/* "" if it is watched */
+};
+
+#define NO_PROBE UINT32_MAX
+
+/* What the controller knows of a site by its number. */
+struct site_info {
+	uint32_t probe;			/* or NO_PROBE */
+	struct module *module;
+	bool chunk;			/* its load SITE_CHUNK is glibc's chunk header; set by planting */
+};
+
+/* Who plans modules in a way of its own, not by the rules' functions; plan NULL: nobody. */
+struct planting_own {
+	int (*plan)(void *ctx, struct module *m);	/* @m is new: planting_add what is wanted of it. 0 or -ENOMEM */
+	void (*gone)(void *ctx, uint32_t site);		/* its module was unmapped: the number is about to be another's */
+	void *ctx;
+};
+
+struct planting {
+	struct link *link;
+	struct modules *modules;
+	struct decoder *decoder;
+	int mem;			/* /proc/PID/mem, to look at, and for the worst case */
+	struct plan_options options;	/* glibc_chunks is set per module */
+	const struct ruleset *set;	/* the caller's */
+	const struct rule *rules;	/* the set's */
+	size_t nrules;
+	struct skips skips;
+	struct probe *probes;
+	size_t nprobes;
+	struct site_info sites[SHARED_SITES];
+	uint32_t waiting[SHARED_SITES];	/* site numbers that are planned, not planted */
+	size_t nwaiting;
+	uint64_t lost_returns;		/* calls whose end could not be trapped */
+	bool free_stacks;		/* releases carry a slice of stack too */
+	bool hold;			/* a thread waits where a stack is wanted, until it is released */
+	struct planting_own own;
+};
+
+/* @mem becomes its own. 0 or -errno (then @mem is closed too). */
+must_check int planting_init(struct planting *p, struct link *link, struct modules *modules, int mem,
+			     const struct ruleset *set, const struct plan_options *options);
+void planting_fini(struct planting *p);
+
+/* Plan all of @rules that can concern @m (their numbers and addresses are kept); plan_set_fini. 0 or -ENOMEM. */
+must_check int planting_plan_module(const struct module *m, struct decoder *d, const struct rule *rules,
+				    size_t nrules, const struct plan_options *options, struct plan_set *set);
+
+/* Plan the modules that are mapped and new. 0 or -ENOMEM. Nothing in the target is touched. */
+must_check int planting_plan(struct planting *p);
+
+/*
+ * For who plans in a way of its own. The function of rule number @rule is in @m, and is watched by traps that are no part of it:
+ * its number in @probe. 0 or -ENOMEM. And: site @s of @m (file addresses) waits to be planted, as number @i. 0 or -ENOSPC.
+ */
+must_check int planting_add_probe(struct planting *p, const struct module *m, uint16_t rule, uint32_t *probe);
+must_check int planting_add(struct planting *p, struct module *m, const struct site *s, uint32_t *i);
+
+/* Plan a trap where the dynamic linker calls out when modules come and go; the thread waits there, unless somebody plans in a way of his own. 0 (also for a program without one) or -errno. */
+must_check int planting_plan_linker(struct planting *p);
+
+/* Plant all that is planned and not planted. 0, or -errno if the keeper does not answer. What it refused is said, and kept in why_not. */
+must_check int planting_plant(struct planting *p);
+
+/* All that was planted is lifted: plant it again, next time. */
+void planting_again(struct planting *p);
+
+/* Modules were unmapped: their sites are not ours any more. 0 or -errno. */
+must_check int planting_forget_gone(struct planting *p);
+
+/* The target exec'ed: nothing stands any more. @mem: its new memory. */
+void planting_forget_all(struct planting *p, int mem);
+
+/* A trap at return address @ret for calls opened at site @entry. 0; -EILSEQ and the like: it cannot be trapped there. */
+must_check int planting_return(struct planting *p, taddr ret, uint32_t entry);
+
+/* Does any probe that counts allocations or releases stand? */
+bool planting_any(const struct planting *p);
+
+/*
+ * Who called the function that returned to @ret: the wrapper of this family of sites whose body that is
+ * (it has no traps of its own), or NO_PROBE.
+ */
+uint32_t planting_wrapper_at(const struct planting *p, taddr ret, uint16_t family);
+
+#endif

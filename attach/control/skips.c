@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/control/skips.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/grow.h"
+#include "base/log.h"
+
+void skips_init(struct skips *s, const struct rule_skip *all, size_t n)
+{
+	*s = (struct skips){ .all = all, .n = n };
+}
+
+void skips_fini(struct skips *s)
+{
+	free(s->ranges);
+}
+
+void skips_forget(struct skips *s)
+{
+	s->nranges = 0;
+}
+
+/* A module that comes back is where it was. */
+static bool is_known(const struct skips *s, const struct module *m, const struct code_range *file)
+{
+	for (size_t i = 0; i < s->nranges; i++)
+		if (s->ranges[i].module == m && s->ranges[i].at.lo == file->lo + m->bias)
+			return true;
+	return false;
+}
+
+static int add(struct skips *s, const struct module *m, const struct code_range *file)
+{
+	struct skips_range *slot;
+
+	if (is_known(s, m, file))
+		return 0;
+	slot = grow_by_one(&s->ranges, s->nranges, sizeof(*slot));
+	if (!slot)
+		return -ENOMEM;
+	*slot = (struct skips_range){ m, { file->lo + m->bias, file->hi + m->bias } };
+	s->nranges++;
+	return 0;
+}
+
+/* Where in the file of @m it is. false: in another one. A name is looked for in the names of a report. */
+static bool find_place(const struct rule_skip *skip, const struct module *m, taddr *place)
+{
+	char build_id[MODULE_BUILD_ID_TEXT];
+
+	*place = skip->where == WHERE_ADDRESS ? skip->addr - m->bias : skip->addr;
+	switch (skip->where) {
+	case WHERE_ADDRESS:
+		return skip->addr >= m->lo && skip->addr < m->hi;
+	case WHERE_OFFSET:
+		return rule_skip_holds_in(skip, m->name, module_build_id(m, build_id));
+	default:
+		return false;
+	}
+}
+
+static int add_skip(struct skips *s, const struct rule_skip *skip, const struct module *m)
+{
+	struct code_range range;
+	taddr place;
+
+	if (!find_place(skip, m, &place))
+		return 0;
+	if (elfimage_extent(m->img, place, &range))
+		return add(s, m, &range);
+	log_warn("%s+" PRItaddr " is in no function that can be told: it is not left out of stacks", m->name, place);
+	return 0;
+}
+
+int skips_add_module(struct skips *s, const struct module *m)
+{
+	int r = 0;
+
+	for (size_t i = 0; m->img && i < s->n && r == 0; i++)
+		r = add_skip(s, &s->all[i], m);
+	return r;
+}
+
+bool skips_has(void *ctx, taddr addr)
+{
+	const struct skips *s = ctx;
+
+	for (size_t i = 0; i < s->nranges; i++)
+		if (!s->ranges[i].module->gone && addr >= s->ranges[i].at.lo && addr < s->ranges[i].at.hi)
+			return true;
+	return false;
+}

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/events/processes.h"
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "attach/snapshot/room.h"
+#include "base/cleanup.h"
+#include "base/fdio.h"
+
+#define EVERY_NS 1000000000ull
+#define STATUS_MAX 65536u
+#define LINE_MAX_BYTES 160u	/* longer ones have a file's name */
+#define ARENA_HEAP (64ull << 20)
+#define ARENA_LOWEST 0x700000000000ull
+#define MAPS_MAX (16u << 20)
+#define THREADS_MAX 4096u	/* whose children are looked for */
+
+static char *read_file(pid_t pid, const char *name, size_t most)
+{
+	char path[96], *text = NULL;
+	size_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	return read_whole_file(path, most, &text, &n) < 0 ? NULL : text;
+}
+
+/* --- one process --- */
+
+struct map {
+	uint64_t lo, hi, inode;
+	char perms[8], name[8];
+};
+
+static bool read_map(const char *at, size_t n, struct map *out)
+{
+	char line[LINE_MAX_BYTES];
+
+	*out = (struct map){ 0 };
+	if (n >= sizeof(line))
+		return false;
+	/* sscanf measures the whole text that it is given */
+	memcpy(line, at, n);
+	line[n] = '\0';
+	return sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %*s %*s %" SCNu64 "%*[ ]%7s", &out->lo, &out->hi, out->perms, &out->inode, out->name) >= 4 &&
+	       out->hi > out->lo;
+}
+
+/* It has no inode, as a file of that name would. */
+static bool is_heap(const struct map *m)
+{
+	return !m->inode && !strcmp(m->name, "[heap]");
+}
+
+/*
+ * A heap of one of glibc's arenas, which threads have: at a multiple of 64 MiB, what is used of it, and behind that what is set apart up to the
+ * next. Go's runtime has the same, but at lower addresses.
+ */
+static bool is_arena(const struct map *m, const struct map *next)
+{
+	const uint64_t end = (m->hi | (ARENA_HEAP - 1)) + 1;
+
+	return m->lo >= ARENA_LOWEST && !(m->lo % ARENA_HEAP) && !m->inode && !m->name[0] && !strcmp(m->perms, "rw-p") &&
+	       next->lo == m->hi && next->hi >= end && !strcmp(next->perms, "---p");
+}
+
+/* Both of malloc's: what it got by brk, and what for other threads. */
+static uint64_t heap_size(const char *maps)
+{
+	struct map before = { 0 }, m;
+	uint64_t sum = 0;
+
+	for (const char *at = maps, *end; *at; at = end + !!*end, before = m) {
+		end = strchrnul(at, '\n');
+		if (!read_map(at, (size_t)(end - at), &m))
+			continue;
+		if (is_heap(&m))
+			sum += m.hi - m.lo;
+		if (is_arena(&before, &m))
+			sum += before.hi - before.lo;
+	}
+	return sum;
+}
+
+bool processes_parse(const char *status, const char *maps, struct memory_point *out)
+{
+	*out = (struct memory_point){ 0 };
+	if (!room_find(status, "RssAnon", &out->anonymous))
+		return false;
+	(void)room_find(status, "RssFile", &out->file);
+	(void)room_find(status, "RssShmem", &out->shared);
+	(void)room_find(status, "VmSwap", &out->swapped);
+	out->heap = maps ? heap_size(maps) : 0;
+	return true;
+}
+
+bool processes_is_child(const char *status, pid_t of)
+{
+	const char *line = strstr(status, "\nPPid:");
+	int parent;
+
+	return line && sscanf(line, "\nPPid: %d", &parent) == 1 && parent == of;
+}
+
+/* Its command line, for workers say there what they are; else its name. Read once: the kernel locks the process's memory for it. */
+static void read_name(pid_t pid, const char *status, char out[PROCESS_NAME])
+{
+	char path[64], *text = NULL;
+	size_t n = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
+	(void)!read_whole_file(path, STATUS_MAX, &text, &n);
+	while (n && (!text[n - 1] || text[n - 1] == ' '))
+		n--;
+	if (n) {
+		n = n < PROCESS_NAME ? n : PROCESS_NAME - 1;
+		for (size_t i = 0; i < n; i++)
+			out[i] = text[i] ? text[i] : ' ';
+		out[n] = '\0';
+	} else if (sscanf(status, "Name:\t%119[^\n]", out) != 1) {
+		out[0] = '\0';
+	}
+	free(text);
+}
+
+static void record(struct recorder *r, pid_t pid, const char *name, const char *status, const char *maps, uint64_t now_ns)
+{
+	struct fact f = { .kind = MMT_INFO, .info = MMT_MEMORY, .time_us = recorder_time(r, now_ns), .memory = { .pid = pid, .name = name } };
+
+	if (!processes_parse(status, maps, &f.memory.point))
+		return;
+	f.memory.point.at_us = f.time_us;
+	recorder_put(r, &f);
+}
+
+static void look_at_itself(struct processes *p, struct recorder *r, uint64_t now_ns, bool heap)
+{
+	cleanup_free char *status = read_file(p->pid, "status", STATUS_MAX);
+	cleanup_free char *maps = heap ? read_file(p->pid, "maps", MAPS_MAX) : NULL;
+
+	if (!status)
+		return;
+	if (!p->name[0])
+		read_name(p->pid, status, p->name);
+	record(r, p->pid, p->name, status, maps, now_ns);
+}
+
+/* --- children --- */
+
+/* false: it is gone, or the number is another process's by now. */
+static bool look_at_child(struct process_child *c, pid_t of, struct recorder *r, uint64_t now_ns)
+{
+	cleanup_free char *status = read_file(c->pid, "status", STATUS_MAX);
+
+	if (!status || !processes_is_child(status, of))
+		return false;
+	if (!c->name[0])
+		read_name(c->pid, status, c->name);
+	record(r, c->pid, c->name, status, NULL, now_ns);
+	return true;
+}
+
+static void look_at_children(struct processes *p, struct recorder *r, uint64_t now_ns)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < p->nchildren; i++)
+		if (look_at_child(&p->children[i], p->pid, r, now_ns))
+			p->children[kept++] = p->children[i];
+	p->nchildren = kept;
+}
+
+static void add_child(struct processes *p, pid_t child)
+{
+	for (size_t i = 0; i < p->nchildren; i++)
+		if (p->children[i].pid == child)
+			return;
+	if (p->nchildren < MEMORY_CHILDREN)
+		p->children[p->nchildren++] = (struct process_child){ .pid = child };
+}
+
+static void find_children_of(struct processes *p, pid_t tid)
+{
+	char name[64], *end;
+	cleanup_free char *text = NULL;
+
+	snprintf(name, sizeof(name), "task/%d/children", (int)tid);
+	text = read_file(p->pid, name, 1u << 20);
+	for (char *at = text; at && *at; at = end) {
+		const pid_t child = (pid_t)strtol(at, &end, 10);
+
+		if (end == at)
+			return;
+		add_child(p, child);
+	}
+}
+
+static void find_children(struct processes *p, bool of_all_threads)
+{
+	char path[64];
+	cleanup_closedir DIR *dir = NULL;
+	struct dirent *d;
+	unsigned n = 0;
+
+	if (!of_all_threads) {
+		find_children_of(p, p->pid);
+		return;
+	}
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)p->pid);
+	dir = opendir(path);
+	while (dir && n < THREADS_MAX && (d = readdir(dir)))
+		if (d->d_name[0] != '.') {
+			find_children_of(p, (pid_t)strtol(d->d_name, NULL, 10));
+			n++;
+		}
+}
+
+void processes_look(struct processes *p, struct recorder *r, uint64_t now_ns, bool last)
+{
+	const bool ends = last || !p->begun;
+
+	if (!ends && now_ns < p->next_ns)
+		return;
+	p->begun = true;
+	p->next_ns = now_ns + EVERY_NS;
+	look_at_itself(p, r, now_ns, ends);
+	if (ends)
+		find_children(p, true);
+	look_at_children(p, r, now_ns);
+	if (!ends)
+		find_children(p, false);
+}

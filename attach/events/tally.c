@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+/* tally: see tally.h. Here: which function a hit was a call of, what is in scope, and what all kinds have in common. */
+#include "attach/events/tally.h"
+
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "attach/events/tally_parts.h"
+
+#define RELEASED_BYTES (64u << 20)
+
+int tally_init(struct tally *t, struct planting *planting, struct recorder *recorder, struct scope *scope,
+	       tally_stack_of *stack_of, void *stack_ctx)
+{
+	*t = (struct tally){
+		.planting = planting, .recorder = recorder, .scope = scope, .stack_of = stack_of, .stack_ctx = stack_ctx,
+		.counting = true,
+	};
+	addrmap_init(&t->reallocs, sizeof(struct realloc_open));
+	addrmap_init(&t->outside, 0);
+	addrmap_init(&t->passed, sizeof(struct passed_on));
+	addrmap_init(&t->moves, sizeof(struct range_move));
+	for (size_t i = 0; i < LEDGER_FAMILIES_MAX; i++)
+		ranges_init(&t->ranges[i]);
+	doubts_init(&t->doubts);
+	for (size_t i = 0; i < planting->nrules; i++)
+		if (planting->rules[i].op == RULE_FROM)
+			t->counting = false;
+	return released_new(RELEASED_BYTES, &t->released);
+}
+
+static void moves_fini(struct addrmap *moves)
+{
+	uint64_t key;
+	void *move;
+
+	for (size_t i = 0; addrmap_next(moves, &i, &key, &move);)
+		range_move_fini(move);
+	addrmap_fini(moves);
+}
+
+void tally_fini(struct tally *t)
+{
+	released_free(t->released);
+	addrmap_fini(&t->reallocs);
+	addrmap_fini(&t->outside);
+	addrmap_fini(&t->passed);
+	moves_fini(&t->moves);
+	for (size_t i = 0; i < LEDGER_FAMILIES_MAX; i++)
+		ranges_fini(&t->ranges[i]);
+	doubts_fini(&t->doubts);
+}
+
+/* --- what the parts share --- */
+
+uint64_t tally_time(const struct tally *t, const struct tallied *x)
+{
+	return recorder_time(t->recorder, x->hit->head.time_ns);
+}
+
+void tally_put(struct tally *t, const struct tallied *x, const struct fact *f)
+{
+	recorder_put_event(t->recorder, x->family, f);
+}
+
+void tally_count(struct tally *t, const struct tallied *x)
+{
+	x->probe->hits++;
+	t->events++;
+}
+
+void tally_unread(struct tally *t, const struct tallied *x)
+{
+	bool takes = x->rule->op != RULE_FREE && x->rule->op != RULE_UNREF;
+
+	t->unread_values += takes ? x->in_scope : t->counting;
+}
+
+taddr tally_key(const struct tallied *x, taddr addr)
+{
+	return addr ^ (taddr)x->family << 48;
+}
+
+/* Before counting begins, and after it has ended, everything is older or nobody's. */
+void tally_put_outside(struct tally *t, const struct tallied *x, taddr addr)
+{
+	if (t->counting && addrmap_put(&t->outside, tally_key(x, addr), NULL) < 0)
+		t->out_of_memory = true;
+	else if (!t->counting)
+		addrmap_del(&t->outside, tally_key(x, addr), NULL);
+	t->unread_threads += x->unknown;
+}
+
+bool tally_take_outside(struct tally *t, const struct tallied *x, taddr addr)
+{
+	return addrmap_del(&t->outside, tally_key(x, addr), NULL);
+}
+
+bool tally_stack(struct tally *t, const struct tallied *x, uint32_t *number)
+{
+	const char *tag;
+	char buf[HITVALUES_TAG];
+	bool unread = hitvalues_tag(&x->values, buf, &tag) == TAGGED_UNREAD;
+	/* a wrapper was called by whoever wanted the block, and called the function that was hit */
+	uint32_t skip = x->rule->skip + (x->probe->kind == PLAN_WRAPPER);
+
+	t->unread_tags += unread;
+	if (t->stack_of(t->stack_ctx, x->hit, x->site, skip, tag, number) == 0)
+		return true;
+	t->out_of_memory = true;
+	return false;
+}
+
+bool tally_caller_counts(struct tally *t, uint32_t stack)
+{
+	return scope_has_caller(t->scope, &t->recorder->ledger, stack);
+}
+
+taddr tally_caller(const struct record_hit *hit, const struct site *s)
+{
+	taddr ret;
+
+	if (s->flags & SITE_AFTER)
+		return hit->regs.rip;
+	if (hit->slice_len < sizeof(ret))
+		return 0;
+	memcpy(&ret, hit->slice, sizeof(ret));
+	return ret;
+}
+
+/* --- one hit --- */
+
+/* Which function this was a call of. */
+static uint32_t probe_of(const struct tally *t, const struct record_hit *hit, const struct site *s)
+{
+	const struct planting *pl = t->planting;
+	uint32_t wrapper;
+
+	if (hit->head.flags & RECORD_CLOSES)
+		return pl->sites[hit->outer_site].probe;
+	if (hit->head.flags & RECORD_STATIC) {
+		wrapper = planting_wrapper_at(pl, tally_caller(hit, s), s->family);
+		if (wrapper != NO_PROBE)
+			return wrapper;
+	}
+	return pl->sites[hit->head.site].probe;
+}
+
+/* A vfork child shares the target's memory, but not its descriptors. */
+static bool is_private(const struct tally *t, const struct tallied *x)
+{
+	return !rule_is_scope(x->rule) && t->planting->set->families[x->family].private;
+}
+
+static bool is_of_ranges(const struct tally *t, const struct tallied *x)
+{
+	return !rule_is_scope(x->rule) && t->planting->set->families[x->family].ranges;
+}
+
+static void find_scope(struct tally *t, const struct record_hit *hit, struct tallied *x)
+{
+	enum scope_answer answer = SCOPE_NO;
+
+	if (t->counting && !(hit->head.flags & RECORD_OUTSIDE))
+		answer = scope_has_thread(t->scope, hit->head.tid, hit->head.time_ns);
+	x->in_scope = answer == SCOPE_YES;
+	x->unknown = answer == SCOPE_UNKNOWN;
+}
+
+static void give_meaning(struct tally *t, const struct tallied *x)
+{
+	switch (x->rule->op) {
+	case RULE_ALLOC:
+		tally_alloc(t, x);
+		break;
+	case RULE_REALLOC:
+		tally_realloc(t, x);
+		break;
+	case RULE_FREE:
+		tally_free(t, x);
+		break;
+	case RULE_REF:
+	case RULE_UNREF:
+		tally_ref(t, x);
+		break;
+	case RULE_FROM:
+		t->counting = true;
+		break;
+	case RULE_UNTIL:
+		t->counting = false;
+		break;
+	case RULE_IN:
+		break; /* the keeper knows who is inside */
+	case RULE_PROTECT:
+		break; /* of ranges only */
+	}
+}
+
+void tally_hit(struct tally *t, const struct record_hit *hit)
+{
+	const struct site *s = &t->planting->link->shared->sites[hit->head.site];
+	/* what was read is what the site wanted that opened the call, or else the one that was hit */
+	const struct site_info *wanted = &t->planting->sites[hit->outer_site];
+	uint32_t i = probe_of(t, hit, s);
+	struct tallied x = { .hit = hit, .site = s, .chunk = wanted->chunk };
+
+	if (i == NO_PROBE)
+		return;
+	x.probe = &t->planting->probes[i];
+	x.rule = x.probe->rule;
+	x.family = x.rule->family;
+	find_scope(t, hit, &x);
+	if (hit->head.flags & RECORD_GUEST && is_private(t, &x))
+		return;
+	hitvalues_read(hit, s, x.rule, wanted->probe == i, &x.values);
+	if (x.rule->op != RULE_FREE)
+		tally_settle_doubts(t, hit->head.tid, false);
+	if (is_of_ranges(t, &x))
+		tally_range(t, &x);
+	else
+		give_meaning(t, &x);
+	t->out_of_memory |= t->scope->out_of_memory;
+}
+
+void tally_thread_end(struct tally *t, uint32_t tid)
+{
+	struct range_move move;
+
+	for (uint64_t family = 0; family < LEDGER_FAMILIES_MAX; family++) {
+		if (addrmap_del(&t->moves, family << 32 | tid, &move))
+			range_move_fini(&move);
+		addrmap_del(&t->reallocs, family << 32 | tid, NULL);
+		addrmap_del(&t->passed, family << 32 | tid, NULL);
+	}
+	scope_thread_end(t->scope, tid);
+	tally_settle_doubts(t, tid, true);
+}
+
+void tally_gap(struct tally *t)
+{
+	released_clear(t->released);
+}
+
+void tally_end(struct tally *t)
+{
+	uint32_t tid;
+
+	while (doubts_any(&t->doubts, &tid))
+		tally_settle_doubts(t, tid, t->pid && syscall(SYS_tgkill, t->pid, (pid_t)tid, 0) < 0);
+}

@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: MIT */
+/* tally_blocks: blocks given out, resized, released. */
+#include "attach/events/tally_parts.h"
+
+/* One thread may be in a function of several families. */
+static uint64_t thread_key(const struct tallied *x)
+{
+	return (uint64_t)x->family << 32 | x->hit->head.tid;
+}
+
+static bool is_held(const struct tally *t, const struct tallied *x, taddr addr, struct live_block *b)
+{
+	return ledger_holds(&t->recorder->ledger, x->family, addr, b);
+}
+
+/* --- facts --- */
+
+static void put_alloc(struct tally *t, const struct tallied *x, taddr addr, uint64_t size, uint32_t stack)
+{
+	const struct fact f = {
+		.kind = MMT_ALLOC, .time_us = tally_time(t, x), .block = { .addr = addr, .size = size, .stack = stack },
+	};
+
+	released_remove(t->released, tally_key(x, addr));
+	(void)tally_take_outside(t, x, addr);
+	tally_put(t, x, &f);
+}
+
+/* @stack: number + 1 or FACT_NONE. */
+static void put_free(struct tally *t, const struct tallied *x, taddr addr, uint32_t stack)
+{
+	const struct fact f = {
+		.kind = stack == FACT_NONE ? MMT_FREE : MMT_FREE_AT, .time_us = tally_time(t, x),
+		.block = { .addr = addr, .stack = stack == FACT_NONE ? 0 : stack - 1 },
+	};
+
+	tally_put(t, x, &f);
+}
+
+static void put_doubt(struct tally *t, const struct tallied *x, const struct doubt *d)
+{
+	const struct fact f = {
+		.kind = d->again ? MMT_TWICE : MMT_OLD, .time_us = d->time_us,
+		.block = { .addr = d->addr, .stack = d->stack, .first = d->before.stack, .alloc = d->before.alloc },
+	};
+
+	tally_put(t, x, &f);
+}
+
+static void put_aside(struct tally *t, const struct tallied *x, uint32_t kind, taddr addr, uint32_t stack)
+{
+	const struct fact f = {
+		.kind = kind, .time_us = tally_time(t, x),
+		.block = { .addr = addr, .key = thread_key(x), .stack = stack },
+	};
+
+	tally_put(t, x, &f);
+}
+
+/* It was given out again, but that is not to be counted: what we knew of the address is over. */
+static void forget(struct tally *t, const struct tallied *x, taddr addr)
+{
+	const struct fact f = { .kind = MMT_FORGET, .time_us = tally_time(t, x), .block = { .addr = addr } };
+
+	released_remove(t->released, tally_key(x, addr));
+	if (is_held(t, x, addr, NULL))
+		tally_put(t, x, &f);
+	tally_put_outside(t, x, addr);
+}
+
+/* --- blocks that are given out --- */
+
+static void add_block(struct tally *t, const struct tallied *x, taddr ptr)
+{
+	uint32_t stack;
+
+	if (!(x->site->flags & SITE_AFTER) && x->hit->slice_len < sizeof(taddr))
+		t->unread_callers++;
+	if (!tally_stack(t, x, &stack))
+		return;
+	if (!tally_caller_counts(t, stack)) {
+		forget(t, x, ptr);
+		return;
+	}
+	tally_count(t, x);
+	put_alloc(t, x, ptr, tally_size(t, x), stack);
+}
+
+/* What the call gave out; false: nothing, or nobody can know. */
+static bool given_out(struct tally *t, const struct tallied *x, taddr *ptr)
+{
+	enum hitvalues_holds holds;
+
+	/* seen where it is made: the wrapper's own result, and what it makes of it, is not there yet */
+	if (x->probe->kind == PLAN_WRAPPER) {
+		*ptr = hitvalues_result(x->hit, x->site);
+		return *ptr != 0;
+	}
+	holds = hitvalues_hold(&x->values);
+	if (holds == HOLDS_NOT)
+		return false;
+	if (holds == HOLDS_UNREAD || !hitvalues_get(&x->values, &x->rule->ptr, ptr)) {
+		tally_unread(t, x);
+		return false;
+	}
+	/* nothing is at 0, unless the rule says what counts: descriptors begin there */
+	return *ptr || x->rule->own_condition;
+}
+
+/* The second block of the same call. */
+static bool also_given(struct tally *t, const struct tallied *x, taddr *ptr)
+{
+	if (!x->rule->also.n || x->probe->kind == PLAN_WRAPPER)
+		return false;
+	if (hitvalues_get(&x->values, &x->rule->also, ptr))
+		return true;
+	tally_unread(t, x);
+	return false;
+}
+
+static void give(struct tally *t, const struct tallied *x, taddr ptr)
+{
+	if (x->in_scope)
+		add_block(t, x, ptr);
+	else
+		forget(t, x, ptr);
+}
+
+void tally_alloc(struct tally *t, const struct tallied *x)
+{
+	taddr ptr;
+
+	if (x->hit->head.flags & RECORD_OPENS)
+		return;
+	if (!given_out(t, x, &ptr))
+		return;
+	give(t, x, ptr);
+	if (also_given(t, x, &ptr))
+		give(t, x, ptr);
+}
+
+/* --- releases that may be the allocator's own --- */
+
+void tally_settle_doubts(struct tally *t, uint32_t tid, bool ended)
+{
+	struct tallied x = { 0 };
+	struct doubtful d;
+
+	if (!doubts_take(&t->doubts, tid, &d))
+		return;
+	ended &= (pid_t)tid != t->pid;
+	x.probe = &t->planting->probes[d.probe];
+	x.family = x.probe->rule->family;
+	for (size_t i = 0; i < d.n; i++) {
+		if (!ended)
+			put_doubt(t, &x, &d.all[i]);
+		else if (!d.all[i].again)
+			released_remove(t->released, tally_key(&x, d.all[i].addr));
+	}
+	if (ended) {
+		x.probe->hits -= d.n;
+		t->events -= d.n;
+	}
+	doubtful_fini(&d);
+}
+
+/* Who releases: number + 1, or FACT_NONE if that is not wanted. */
+static uint32_t releaser(struct tally *t, const struct tallied *x)
+{
+	uint32_t stack;
+
+	if (!t->planting->free_stacks || !t->counting || !tally_stack(t, x, &stack))
+		return FACT_NONE;
+	return stack + 1;
+}
+
+static void release_held(struct tally *t, const struct tallied *x, taddr ptr, uint32_t by, uint32_t alloc)
+{
+	if (t->counting) {
+		tally_settle_doubts(t, x->hit->head.tid, false);
+		put_free(t, x, ptr, by);
+	} else {
+		forget(t, x, ptr);
+	}
+	released_put(t->released, tally_key(x, ptr), &(struct released_by){ by, alloc });
+}
+
+/* It was not counted when it was taken, nor is it now. */
+static void release_outside(struct tally *t, const struct tallied *x, taddr ptr)
+{
+	tally_settle_doubts(t, x->hit->head.tid, false);
+	released_put(t->released, tally_key(x, ptr), &(struct released_by){ FACT_NONE, FACT_NONE });
+}
+
+static void release_other(struct tally *t, const struct tallied *x, taddr ptr, uint32_t by)
+{
+	struct doubt d = { .addr = ptr, .time_us = tally_time(t, x), .stack = by };
+
+	d.again = released_get(t->released, tally_key(x, ptr), &d.before);
+	if (!d.again)
+		released_put(t->released, tally_key(x, ptr), &(struct released_by){ by, FACT_NONE });
+	if (!t->counting)
+		return;
+	if (!x->probe->glibc)
+		put_doubt(t, x, &d);
+	else if (doubts_add(&t->doubts, x->hit->head.tid, &d, x->probe - t->planting->probes) < 0)
+		t->out_of_memory = true;
+}
+
+/*
+ * CRYPTO_clear_free calls CRYPTO_free: one release. What has been given out since is another one; and so is what
+ * the same function is given, or another one that is not called from within.
+ */
+static bool is_passed_on(struct tally *t, const struct tallied *x, taddr ptr)
+{
+	struct passed_on now = { ptr, x->hit->regs.rsp + x->site->sp_delta,
+				 (uint32_t)(x->probe - t->planting->probes) };
+	const struct passed_on *last = addrmap_get(&t->passed, thread_key(x));
+
+	if (last && last->addr == ptr && last->probe != now.probe && now.sp <= last->sp && !is_held(t, x, ptr, NULL))
+		return true;
+	if (x->probe->passes_on && addrmap_put(&t->passed, thread_key(x), &now) < 0)
+		t->out_of_memory = true;
+	else if (last && !x->probe->passes_on)
+		addrmap_del(&t->passed, thread_key(x), NULL);
+	return false;
+}
+
+void tally_free(struct tally *t, const struct tallied *x)
+{
+	enum hitvalues_holds holds = hitvalues_hold(&x->values);
+	struct live_block b;
+	uint32_t by;
+	taddr ptr;
+
+	if (x->hit->head.flags & RECORD_OPENS || holds == HOLDS_NOT)
+		return;
+	/* an end without a beginning: of another function that ends in the same code (pthread_join's is pthread_tryjoin_np's) */
+	if (!x->values.args && rule_needs_args(x->rule))
+		return;
+	if (holds == HOLDS_UNREAD || !hitvalues_get(&x->values, &x->rule->ptr, &ptr)) {
+		tally_unread(t, x);
+		return;
+	}
+	if ((!ptr && !x->rule->own_condition) || is_passed_on(t, x, ptr))
+		return;
+	if (tally_take_outside(t, x, ptr)) {
+		release_outside(t, x, ptr);
+		return;
+	}
+	/* the allocator's own doing: what a realloc moves, what it gives out next */
+	if (x->hit->head.flags & RECORD_WITHIN && !is_held(t, x, ptr, NULL))
+		return;
+	if (t->counting)
+		tally_count(t, x);
+	by = releaser(t, x);
+	if (is_held(t, x, ptr, &b))
+		release_held(t, x, ptr, by, b.stack + 1);
+	else
+		release_other(t, x, ptr, by);
+}
+
+/* --- realloc --- */
+
+static void look_up_old(struct tally *t, const struct tallied *x, taddr old, struct realloc_open *o)
+{
+	struct live_block b;
+
+	*o = (struct realloc_open){ .addr = old, .was = REALLOC_OLD };
+	if (is_held(t, x, old, &b)) {
+		o->was = REALLOC_HELD;
+		o->alloc = b.stack + 1;
+	} else if (tally_take_outside(t, x, old)) {
+		o->was = REALLOC_OUTSIDE;
+	} else if (released_get(t->released, tally_key(x, old), &o->before)) {
+		o->was = REALLOC_RELEASED;
+	}
+}
+
+/* While it lasts, the old block is nobody's: who releases it meanwhile releases it twice. */
+static void realloc_opens(struct tally *t, const struct tallied *x)
+{
+	struct realloc_open o;
+	taddr old;
+
+	if (!hitvalues_get(&x->values, &x->rule->old, &old) || !old)
+		return;
+	look_up_old(t, x, old, &o);
+	if (o.was == REALLOC_HELD)
+		put_aside(t, x, MMT_ASIDE, old, FACT_NONE);
+	if (o.was != REALLOC_RELEASED)
+		released_put(t->released, tally_key(x, old), &(struct released_by){ FACT_NONE, o.alloc });
+	if (addrmap_put(&t->reallocs, thread_key(x), &o) < 0)
+		t->out_of_memory = true;
+}
+
+static void realloc_failed(struct tally *t, const struct tallied *x, const struct realloc_open *o)
+{
+	if (o->was == REALLOC_HELD)
+		put_aside(t, x, MMT_ASIDE_BACK, o->addr, FACT_NONE);
+	if (o->was == REALLOC_OUTSIDE)
+		tally_put_outside(t, x, o->addr);
+	if (o->was != REALLOC_RELEASED)
+		released_remove(t->released, tally_key(x, o->addr));
+}
+
+/* Nobody counts any more: a block that was held is not, without having been released. */
+static void forget_aside(struct tally *t, const struct tallied *x, taddr addr)
+{
+	put_aside(t, x, MMT_ASIDE_BACK, addr, FACT_NONE);
+	forget(t, x, addr);
+}
+
+/* @by: number + 1 or FACT_NONE. true: it counts. */
+static bool realloc_released(struct tally *t, const struct tallied *x, const struct realloc_open *o, uint32_t by)
+{
+	const struct doubt d = {
+		.addr = o->addr, .time_us = tally_time(t, x), .stack = by, .again = o->was == REALLOC_RELEASED,
+		.before = o->before,
+	};
+	taddr key = tally_key(x, o->addr);
+	struct released_by first;
+	/* unless the address has been given out again meanwhile */
+	bool gone = o->was != REALLOC_RELEASED && released_get(t->released, key, &first);
+
+	if (!t->counting && o->was == REALLOC_HELD)
+		forget_aside(t, x, o->addr);
+	if (gone)
+		released_put(t->released, key, &(struct released_by){ by, o->alloc });
+	if (!t->counting || o->was == REALLOC_OUTSIDE)
+		return false;
+	if (o->was == REALLOC_HELD)
+		put_aside(t, x, MMT_ASIDE_FREED, o->addr, by);
+	else
+		put_doubt(t, x, &d);
+	return true;
+}
+
+/* true: a release that counts. */
+static bool end_realloc(struct tally *t, const struct tallied *x, taddr old, bool released, uint32_t by)
+{
+	struct realloc_open o;
+
+	if (!addrmap_del(&t->reallocs, thread_key(x), &o) || o.addr != old) {
+		/* its beginning was lost */
+		if (!released)
+			return false;
+		look_up_old(t, x, old, &o);
+		if (o.was == REALLOC_HELD) {
+			release_held(t, x, old, by, o.alloc);
+			return t->counting;
+		}
+	}
+	if (released)
+		return realloc_released(t, x, &o, by);
+	realloc_failed(t, x, &o);
+	return false;
+}
+
+/* realloc(old, 0) gives nothing back, and has released the old block all the same. */
+static bool to_nothing(const struct tallied *x)
+{
+	uint64_t size;
+
+	return tally_requested_size(x, &size) && size == 0;
+}
+
+/* The new block. true: it counts. @stack: as far as it is in scope. */
+static bool give_resized(struct tally *t, const struct tallied *x, taddr ptr, uint32_t stack)
+{
+	if (!x->in_scope || !tally_caller_counts(t, stack)) {
+		forget(t, x, ptr);
+		return false;
+	}
+	if (!(x->site->flags & SITE_AFTER) && x->hit->slice_len < sizeof(taddr))
+		t->unread_callers++;
+	put_alloc(t, x, ptr, tally_size(t, x), stack);
+	return true;
+}
+
+/* One stack for both blocks: who resized it. Where neither can need it, it was perhaps not even copied. */
+static bool needs_stack(const struct tally *t, const struct tallied *x)
+{
+	return x->in_scope ||
+	       (t->planting->free_stacks && t->counting && !(x->hit->head.flags & RECORD_OUTSIDE));
+}
+
+static void realloc_closes(struct tally *t, const struct tallied *x)
+{
+	taddr old, ptr = 0;
+	bool made = given_out(t, x, &ptr), done, counts = false;
+	uint32_t stack = 0, by = FACT_NONE;
+
+	if (!hitvalues_get(&x->values, &x->rule->old, &old))
+		old = 0;
+	done = made || (old && to_nothing(x));
+	if (done && needs_stack(t, x)) {
+		if (!tally_stack(t, x, &stack))
+			return;
+		by = t->planting->free_stacks ? stack + 1 : FACT_NONE;
+	}
+	if (old)
+		counts = end_realloc(t, x, old, done, by);
+	if (made)
+		counts |= give_resized(t, x, ptr, stack);
+	if (counts)
+		tally_count(t, x);
+}
+
+void tally_realloc(struct tally *t, const struct tallied *x)
+{
+	if (x->hit->head.flags & RECORD_OPENS)
+		realloc_opens(t, x);
+	else if (x->hit->head.flags & RECORD_CLOSES)
+		realloc_closes(t, x);
+	else
+		tally_alloc(t, x); /* it was under way when we came: the old block is older than us */
+}

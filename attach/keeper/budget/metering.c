@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/keeper/budget/metering.h"
+
+#include <errno.h>
+
+#include "attach/keeper/budget/metering_parts.h"
+#include "attach/keeper/budget/stretches.h"
+
+#define TURNS 16		/* in one round of the loop */
+#define LOOK_NS 8000000ull	/* turns are looked at twice as often, about: not a timer for each, and hundreds of them may stand */
+#define CLOSED_NS 10000000ull	/* and the purse, while it fills */
+#define CROWD 4			/* so many stand at once: not one more at this trap, for a moment */
+#define CROWD_NS (2 * METER_AWAY_NS)
+#define READY_NS 500000000ull	/* whoever is ready may go ahead by now: looked at so often */
+#define LATE_NS 60000000000ull	/* a round that waits for so long is one of those that cannot wait */
+#define HOT_TURN_NS 20000000ull
+#define OPENING_NS 10000000ull	/* all sites that were shut begin within so long, */
+#define OPENING_HOT_NS 400000000ull /* or, those that may be hot, within so long: at once, all threads would stand at one after the other */
+
+_Static_assert(DUE_MAX == SHARED_SITES, "every site can have a turn");
+
+struct metered *metered_at(struct keeper *k, uint32_t i)
+{
+	return &k->metering.all[i];
+}
+
+uint64_t metering_random_below(struct metering *m, uint64_t n)
+{
+	m->random = m->random ? m->random : 2463534242u;
+	m->random ^= m->random << 13;
+	m->random ^= m->random >> 17;
+	m->random ^= m->random << 5;
+	return (uint64_t)((unsigned __int128)m->random * n >> 32);
+}
+
+uint64_t metered_period_ns(const struct keeper *k, uint32_t i)
+{
+	return atomic_load_explicit(&k->shared->meters[i].period_ms, memory_order_relaxed) * 1000000ull;
+}
+
+static uint32_t quota_of(const struct keeper *k, uint32_t i)
+{
+	return atomic_load_explicit(&k->shared->meters[i].quota, memory_order_relaxed);
+}
+
+bool metered_goes_ahead(const struct keeper *k, uint32_t i)
+{
+	return atomic_load_explicit(&k->shared->meters[i].ahead, memory_order_relaxed);
+}
+
+static void complain(struct keeper *k, enum trouble what, int r)
+{
+	if (r < 0)
+		keeper_record(k, RECORD_TROUBLE, 0, k->target, what, -r);
+}
+
+bool metering_may_plant(const struct keeper *k)
+{
+	return k->budget.open && !k->traps.frozen;
+}
+
+/* --- stretches and rounds --- */
+
+static void begin_stretch(struct keeper *k, uint32_t i)
+{
+	struct metered *m = metered_at(k, i);
+
+	m->state = METERED_STANDING;
+	stretches_begin(k, i);
+	due_set(&k->metering.due, i, m->round_end_ns < k->now_ns + METER_STRETCH_NS ? m->round_end_ns : k->now_ns + METER_STRETCH_NS);
+}
+
+/* No more hits of this round will come. */
+static void settle(struct keeper *k, uint32_t i)
+{
+	struct metered *m = metered_at(k, i);
+
+	turns_paid(&k->metering.turns, m->owed);
+	m->owed = 0;
+}
+
+void metered_begin_round(struct keeper *k, uint32_t i)
+{
+	struct metered *m = metered_at(k, i);
+	uint64_t period = metered_period_ns(k, i);
+
+	settle(k, i);
+	m->full = false;
+	m->quota = quota_of(k, i);
+	m->left = m->quota;
+	m->round_end_ns = k->now_ns + period * 3 / 4 + metering_random_below(&k->metering, period / 2 + 1);
+}
+
+void metered_release(struct keeper *k, uint32_t i)
+{
+	settle(k, i);
+	metered_at(k, i)->state = METERED_NOT;
+	due_drop(&k->metering.due, i);
+	turns_drop(&k->metering.turns, i);
+}
+
+void metered_wait_until(struct keeper *k, uint32_t i, uint64_t at_ns)
+{
+	metered_at(k, i)->state = METERED_WAITING;
+	turns_drop(&k->metering.turns, i);
+	due_set(&k->metering.due, i, at_ns);
+}
+
+static void be_ready(struct keeper *k, uint32_t i)
+{
+	if (metered_at(k, i)->state != METERED_READY)
+		turns_wait(&k->metering.turns, i, k->now_ns);
+	settle(k, i);
+	metered_at(k, i)->state = METERED_READY;
+	/* the controller may wish meanwhile that it goes ahead */
+	due_set(&k->metering.due, i, k->now_ns + READY_NS);
+}
+
+static void shut(struct keeper *k, uint32_t i)
+{
+	metered_at(k, i)->state = METERED_SHUT;
+	due_drop(&k->metering.due, i);
+	turns_drop(&k->metering.turns, i);
+}
+
+/* It could not be planted: as somebody has changed the code there (another time, perhaps), or for nothing may be. */
+static void stand_aside(struct keeper *k, uint32_t i)
+{
+	k->traps.all[i].shelved = true;
+	if (k->traps.frozen)
+		shut(k, i);
+	else
+		metered_wait_until(k, i, metered_at(k, i)->round_end_ns);
+}
+
+static bool stands_hot(const struct keeper *k, uint32_t i)
+{
+	const struct metered *m = &k->metering.all[i];
+
+	return m->hot && m->state == METERED_STANDING && k->now_ns < m->began_ns + HOT_TURN_NS;
+}
+
+/* Of hot sites one at a time: a thread that stands at each other's traps comes to none. */
+static bool waits_its_turn(struct keeper *k, uint32_t i)
+{
+	struct metering *m = &k->metering;
+
+	if (!metered_at(k, i)->hot || !k->traps.all[i].shelved)
+		return false;
+	if (m->hot != i && stands_hot(k, m->hot)) {
+		metered_wait_until(k, i, k->now_ns + metering_random_below(m, HOT_TURN_NS));
+		return true;
+	}
+	m->hot = i;
+	return false;
+}
+
+void metered_plant(struct keeper *k, uint32_t i)
+{
+	int r;
+
+	if (waits_its_turn(k, i))
+		return;
+	r = trap_unshelve(&k->traps, k->mem, i);
+	complain(k, TROUBLE_PLANT, r);
+	if (k->traps.all[i].state == TRAP_PLANTED || k->traps.all[i].steppers) {
+		begin_stretch(k, i);
+		return;
+	}
+	stand_aside(k, i);
+}
+
+/* false: it still stands. Its state is the caller's to set. */
+static bool lift(struct keeper *k, uint32_t i, bool full)
+{
+	int r = trap_shelve(&k->traps, k->mem, i);
+
+	complain(k, TROUBLE_LIFT, r);
+	if (r < 0)
+		return false;
+	stretches_end(k, i, full);
+	return true;
+}
+
+/* --- turns --- */
+
+static bool must_be_paid_for(const struct keeper *k, uint32_t i)
+{
+	const struct metered *m = &k->metering.all[i];
+
+	return (m->full || m->hot) && k->traps.all[i].shelved && !metered_goes_ahead(k, i);
+}
+
+/* It stands from now on: in the same round, the next, or for good. */
+static void go_on(struct keeper *k, uint32_t i)
+{
+	if (k->now_ns < metered_at(k, i)->round_end_ns) {
+		metered_plant(k, i);
+	} else if (metered_period_ns(k, i) && must_be_paid_for(k, i)) {
+		be_ready(k, i);
+	} else if (metered_period_ns(k, i)) {
+		turns_drop(&k->metering.turns, i);
+		metered_begin_round(k, i);
+		metered_plant(k, i);
+	} else {
+		metered_release(k, i);
+		complain(k, TROUBLE_PLANT, trap_unshelve(&k->traps, k->mem, i));
+	}
+}
+
+static void turn_of_lifted(struct keeper *k, uint32_t i)
+{
+	if (metered_at(k, i)->state == METERED_READY && must_be_paid_for(k, i))
+		be_ready(k, i);
+	else if (metering_may_plant(k))
+		go_on(k, i);
+	else
+		shut(k, i);
+}
+
+static void turn_of_standing(struct keeper *k, uint32_t i)
+{
+	if (!k->budget.open && lift(k, i, false)) {
+		shut(k, i);
+		return;
+	}
+	/* a module that was loaded again: since when nothing could be seen there is not known */
+	if (!trap_is_lost(&k->traps, k->mem, i))
+		stretches_end(k, i, false);
+	/* what has not come in a whole stretch is not counted on any more: others may have their turn */
+	settle(k, i);
+	go_on(k, i);
+}
+
+static void take_turns(struct keeper *k)
+{
+	struct due *d = &k->metering.due;
+
+	for (int n = 0; n < TURNS; n++) {
+		uint32_t i = due_first(d);
+
+		if (i == DUE_NONE || d->at_ns[i] > k->now_ns)
+			return;
+		k->metering.look_ns = k->now_ns + metering_random_below(&k->metering, LOOK_NS);
+		if (metered_at(k, i)->state == METERED_STANDING)
+			turn_of_standing(k, i);
+		else
+			turn_of_lifted(k, i);
+	}
+	/* there are more, and it is their turn */
+	k->metering.look_ns = k->now_ns;
+}
+
+/* Of those that are ready the first, if it is paid for. A hot one that stands, stands alone. */
+static void take_ready(struct keeper *k)
+{
+	struct metering *m = &k->metering;
+	uint32_t i = metering_may_plant(k) ? turns_first(&m->turns, k->now_ns) : DUE_NONE;
+	uint64_t chance_ns = metering_random_below(m, TURNS_CHANCE_NS);
+	struct turns_purse purse;
+	uint32_t hits;
+
+	if (i == DUE_NONE)
+		return;
+	if (stands_hot(k, m->hot)) {
+		m->turns.look_ns = k->now_ns + chance_ns;
+		return;
+	}
+	budget_spare(k, k->now_ns > m->turns.waiting.at_ns[i] + LATE_NS, &purse);
+	hits = quota_of(k, i);
+	if (!turns_begin(&m->turns, k->now_ns, hits, &purse, chance_ns))
+		return;
+	metered_begin_round(k, i);
+	metered_at(k, i)->owed = hits;
+	metered_plant(k, i);
+}
+
+/* Those that wait do so on; the others' turn is now. */
+static void open_or_close(struct keeper *k)
+{
+	for (uint32_t i = 0; i < k->traps.bound; i++) {
+		uint8_t state = metered_at(k, i)->state;
+
+		if (!k->budget.open && state == METERED_STANDING)
+			due_set(&k->metering.due, i, k->now_ns);
+		if (metering_may_plant(k) && state == METERED_SHUT)
+			due_set(&k->metering.due, i, k->now_ns + metering_random_below(&k->metering, quota_of(k, i) ? OPENING_HOT_NS : OPENING_NS));
+	}
+}
+
+/* true: the controller has looked at them. */
+static bool modules_settled(struct keeper *k)
+{
+	uint32_t failed;
+
+	if (!k->traps.frozen || shared_modules_move(k->shared))
+		return false;
+	failed = trap_thaw(&k->traps, k->mem);
+	complain(k, TROUBLE_PLANT, failed ? -EIO : 0);
+	atomic_fetch_add(&k->shared->moving_ns, k->now_ns - atomic_exchange(&k->shared->moving_since_ns, 0));
+	return true;
+}
+
+void metering_round(struct keeper *k)
+{
+	if (!k->budget.on)
+		return;
+	/* both, each time */
+	if (budget_round(k) | modules_settled(k))
+		open_or_close(k);
+	if (pace_due(&k->metering.pace, k->now_ns))
+		pace_note(&k->metering.pace, k->now_ns, (struct pace_mark){ calm_ns(&k->budget.calm, keeper_clock_ns()), budget_work_ns(k) });
+	if (k->leave_reason)
+		return;
+	take_turns(k);
+	take_ready(k);
+}
+
+static uint64_t sooner(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+uint64_t metering_patience(const struct keeper *k, uint64_t max_ns)
+{
+	const struct metering *m = &k->metering;
+	uint32_t i = due_first(&m->due);
+	uint64_t at = k->now_ns + max_ns;
+
+	if (!k->budget.on)
+		return max_ns;
+	if (!metering_may_plant(k))
+		at = sooner(at, k->now_ns + CLOSED_NS);
+	else if (m->turns.waiting.n)
+		at = sooner(at, m->turns.look_ns);
+	if (i != DUE_NONE)
+		at = sooner(at, m->due.at_ns[i] > m->look_ns ? m->due.at_ns[i] : m->look_ns);
+	return at > k->now_ns ? at - k->now_ns : 0;
+}
+
+/* --- hits --- */
+
+void metering_note(struct keeper *k, uint32_t trap)
+{
+	if (metered_at(k, trap)->state != METERED_NOT)
+		k->budget.metered = true;
+}
+
+/* One more hit of the round: is it the last that was wished for? */
+static bool is_last(struct keeper *k, struct metered *m)
+{
+	if (m->owed) {
+		turns_paid(&k->metering.turns, 1);
+		m->owed--;
+	}
+	return m->left && !--m->left;
+}
+
+bool metering_hit(struct keeper *k, uint32_t trap)
+{
+	struct metered *m = metered_at(k, trap);
+
+	if (m->state != METERED_STANDING)
+		return false;
+	stretches_hit(k, trap);
+	if (is_last(k, m)) {
+		if (!lift(k, trap, true))
+			return false;
+		metered_wait_until(k, trap, m->round_end_ns);
+		return true;
+	}
+	if ((k->budget.open && k->nqueue < CROWD) || !lift(k, trap, false))
+		return false;
+	if (k->budget.open)
+		metered_wait_until(k, trap, k->now_ns + CROWD_NS / 2 + metering_random_below(&k->metering, CROWD_NS));
+	else
+		shut(k, trap);
+	return true;
+}
+
+void metering_miss(struct keeper *k, uint32_t trap)
+{
+	uint8_t state = metered_at(k, trap)->state;
+
+	/* one that has ended a calm had not come with others: a moment later it would have found nothing */
+	if (state != METERED_NOT && state != METERED_STANDING && !k->budget.counts)
+		meter_miss(&k->shared->meters[trap]);
+}
+
+void metering_stepped(struct keeper *k, uint32_t trap)
+{
+	const struct trap *t = &k->traps.all[trap];
+
+	if (metered_at(k, trap)->state != METERED_STANDING || t->state != TRAP_LIFTED || t->steppers)
+		return;
+	stretches_end(k, trap, false);
+	stand_aside(k, trap);
+}
+
+void metering_modules(struct keeper *k)
+{
+	if (!k->budget.on)
+		return;
+	if (!k->traps.frozen)
+		atomic_store(&k->shared->moving_since_ns, k->now_ns);
+	trap_freeze(&k->traps);
+	atomic_fetch_add(&k->shared->modules_told, 1);
+}

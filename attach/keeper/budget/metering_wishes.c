@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/* metering_wishes: what the controller wishes of one site: that it is known, that it comes soon, that it stands now, that it is forgotten. */
+#include <errno.h>
+
+#include "attach/keeper/budget/metering.h"
+#include "attach/keeper/budget/metering_parts.h"
+#include "attach/keeper/budget/stretches.h"
+
+/* At the latest as soon as a new site's: within a period. */
+static void come_sooner(struct keeper *k, uint32_t i)
+{
+	struct metered *m = metered_at(k, i);
+	uint64_t at = k->now_ns + metering_random_below(&k->metering, metered_period_ns(k, i));
+
+	if (m->state == METERED_READY && metered_goes_ahead(k, i))
+		metered_wait_until(k, i, at);
+	if (m->state == METERED_SHUT || m->round_end_ns <= at)
+		return;
+	m->round_end_ns = at;
+	if (k->metering.due.at_ns[i] > at)
+		due_set(&k->metering.due, i, at);
+}
+
+static void take_in(struct keeper *k, uint32_t i)
+{
+	struct metered *m = metered_at(k, i);
+
+	*m = (struct metered){ .state = METERED_WAITING };
+	m->round_end_ns = k->now_ns + metering_random_below(&k->metering, metered_period_ns(k, i));
+	due_set(&k->metering.due, i, m->round_end_ns);
+}
+
+/* It stands, and shall be metered from now on. */
+static void take_over(struct keeper *k, uint32_t i)
+{
+	metered_begin_round(k, i);
+	metered_plant(k, i);
+}
+
+bool metering_stand(struct keeper *k, uint32_t i)
+{
+	struct metered *m = metered_at(k, i);
+
+	if (m->state == METERED_NOT || !metering_may_plant(k))
+		return false;
+	turns_drop(&k->metering.turns, i);
+	metered_begin_round(k, i);
+	/* nobody is to wait for another hot one */
+	m->hot = false;
+	if (m->state != METERED_STANDING)
+		metered_plant(k, i);
+	return m->state == METERED_STANDING && k->traps.all[i].state == TRAP_PLANTED;
+}
+
+int metering_plant(struct keeper *k, uint32_t i)
+{
+	const struct site *site = &k->shared->sites[i];
+	bool known = trap_find(&k->traps, site->addr) == i && k->traps.all[i].state != TRAP_REFUSED;
+	bool wanted = k->budget.on && metered_period_ns(k, i);
+	int r;
+
+	if (!wanted && !known)
+		return trap_plant(&k->traps, k->mem, i, site);
+	/* its turn came before the command did: it stands for good already */
+	if (!wanted && metered_at(k, i)->state == METERED_NOT)
+		return k->budget.on ? 0 : -EEXIST;
+	if (known) {
+		if (metered_at(k, i)->state == METERED_NOT)
+			take_over(k, i);
+		else
+			come_sooner(k, i);
+		return 0;
+	}
+	r = trap_prepare(&k->traps, k->mem, i, site);
+	if (r < 0)
+		return r;
+	meter_clear(&k->shared->meters[i]);
+	take_in(k, i);
+	return 0;
+}
+
+void metering_forget(struct keeper *k, uint32_t i)
+{
+	/* unmapped: since when nothing could be seen there is not known */
+	if (metered_at(k, i)->state == METERED_STANDING && !trap_is_lost(&k->traps, k->mem, i))
+		stretches_end(k, i, false);
+	metered_release(k, i);
+}
+
+void metering_forget_all(struct keeper *k)
+{
+	for (uint32_t i = 0; i < k->traps.bound; i++)
+		metering_forget(k, i);
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/keeper/budget/turns.h"
+
+#define LOOK_NS 100000000ull	/* what is owed may never come: then there is enough sooner */
+
+void turns_wait(struct turns *t, uint32_t i, uint64_t now_ns)
+{
+	due_set(&t->waiting, i, now_ns);
+}
+
+void turns_drop(struct turns *t, uint32_t i)
+{
+	due_drop(&t->waiting, i);
+}
+
+uint32_t turns_first(const struct turns *t, uint64_t now_ns)
+{
+	return now_ns >= t->look_ns ? due_first(&t->waiting) : DUE_NONE;
+}
+
+/* What is missing for @hits more; a round that costs more than there ever is begins when nearly all is there, and nothing else is owed. */
+static int64_t missing_ns(const struct turns *t, uint32_t hits, const struct turns_purse *p)
+{
+	int64_t cost = (int64_t)((t->owed + hits) * p->stop_ns), most = p->most_ns * 3 / 4;
+
+	return (cost > most && !t->owed ? most : cost) - p->spare_ns;
+}
+
+bool turns_begin(struct turns *t, uint64_t now_ns, uint32_t hits, const struct turns_purse *p, uint64_t chance_ns)
+{
+	int64_t missing = missing_ns(t, hits, p);
+	uint64_t comes_ns = missing > 0 && p->ppm ? (uint64_t)missing * 1000000 / p->ppm : 0;
+
+	t->look_ns = now_ns + (comes_ns < LOOK_NS ? comes_ns : LOOK_NS) + chance_ns;
+	if (missing > 0)
+		return false;
+	due_drop(&t->waiting, due_first(&t->waiting));
+	t->owed += hits;
+	return true;
+}
+
+void turns_paid(struct turns *t, uint32_t hits)
+{
+	t->owed -= hits;
+}

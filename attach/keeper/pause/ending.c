@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/keeper/pause/ending.h"
+
+#include <signal.h>
+#include <sys/syscall.h>
+
+#include "attach/keeper/procfs.h"
+#include "attach/keeper/traps/hit.h"
+
+#define ENDING_NS 30000000000ull
+#define EXEC_LOOK_NS 1000000
+
+static bool is_thread(const struct tracee *t)
+{
+	return t->known && !t->guest;
+}
+
+/* A leader that has ended before the others stays in the table until they have. */
+static bool any_lives_on(struct keeper *k)
+{
+	for (struct tracee *t = threads_first(&k->threads); t; t = threads_next(&k->threads, t))
+		if (is_thread(t) && !t->ending && procfs_activity(k->target, t->tid) != ACTIVITY_GONE)
+			return true;
+	return false;
+}
+
+enum end {
+	END_ALONE,	/* the others go on */
+	END_OF_ALL,
+	END_UNSAID,	/* of all, or of all but the one that execs: both kill the others in the same way */
+};
+
+static enum end what_ends(struct keeper *k, struct tracee *t)
+{
+	struct user_regs_struct regs;
+	unsigned long code;
+	bool alone;
+
+	if (tracee_regs(t, &regs) < 0 || tracee_event_msg(t, &code) < 0)
+		return END_ALONE;
+	/* seccomp may have killed this thread alone, and nothing tells: nobody may wait for it */
+	if ((code & 0x7f) == SIGSYS)
+		return END_ALONE;
+	if (code & 0x7f)
+		return END_OF_ALL;
+	if ((long long)regs.orig_rax != SYS_exit)
+		return code ? END_OF_ALL : END_UNSAID;
+	t->ending = true; /* not to count itself */
+	alone = any_lives_on(k);
+	t->ending = false;
+	return alone ? END_ALONE : END_OF_ALL;
+}
+
+static bool is_held(struct keeper *k, struct tracee *t)
+{
+	enum end end;
+
+	if (!k->shared->hold_end || !k->watching || !is_thread(t) || k->ending_told)
+		return false;
+	end = what_ends(k, t);
+	k->ending_sure |= end == END_OF_ALL;
+	return end != END_ALONE;
+}
+
+void ending_serve(struct keeper *k, struct tracee *t)
+{
+	if (!is_held(k, t)) {
+		/* ESRCH: it was killed, and wait will tell */
+		(void)!tracee_cont(t, 0);
+		return;
+	}
+	hit_hold(k, t, false, false);
+	if (!k->ending) {
+		k->ending_alive_ns = k->now_ns;
+		k->next_exec_look_ns = k->now_ns;
+	}
+	t->ending = true;
+	k->ending++;
+}
+
+/* Some may have been killed where they stood. */
+static uint32_t count(struct keeper *k)
+{
+	uint32_t n = 0;
+
+	for (struct tracee *t = threads_first(&k->threads); t; t = threads_next(&k->threads, t))
+		n += t->ending && t->state == TRACEE_HELD;
+	return n;
+}
+
+int64_t ending_let_go(struct keeper *k)
+{
+	int64_t n = 0;
+
+	for (struct tracee *t = threads_first(&k->threads); t; t = threads_next(&k->threads, t)) {
+		if (!t->ending || t->state != TRACEE_HELD)
+			continue;
+		t->ending = false;
+		hit_release(k, t);
+		n++;
+	}
+	k->ending = 0;
+	k->ending_told = true; /* whoever comes later is not held any more */
+	return n;
+}
+
+static bool is_overdue(struct keeper *k)
+{
+	uint64_t alive = atomic_load_explicit(&k->shared->alive, memory_order_relaxed), oldest = k->now_ns;
+
+	if (alive != k->ending_alive) {
+		k->ending_alive = alive;
+		k->ending_alive_ns = k->now_ns;
+	}
+	for (struct tracee *t = threads_first(&k->threads); t; t = threads_next(&k->threads, t))
+		if (t->ending && t->seen_ns < oldest)
+			oldest = t->seen_ns;
+	return k->now_ns - k->ending_alive_ns > k->shared->hold_ns || k->now_ns - oldest > ENDING_NS;
+}
+
+/* One that execs waits in that call until the others have ended. Looked for with care: there may be thousands. */
+static bool someone_execs(struct keeper *k)
+{
+	bool found = false;
+
+	if (k->ending_sure || k->now_ns < k->next_exec_look_ns)
+		return false;
+	for (struct tracee *t = threads_first(&k->threads); t && !found; t = threads_next(&k->threads, t))
+		found = is_thread(t) && !t->ending && t->state == TRACEE_RUNNING && procfs_in_exec(k->target, t->tid);
+	k->next_exec_look_ns = k->now_ns + EXEC_LOOK_NS + 4 * (keeper_clock_ns() - k->now_ns);
+	return found;
+}
+
+void ending_round(struct keeper *k)
+{
+	if (!k->ending)
+		return;
+	k->ending = count(k);
+	if (!k->ending_told && someone_execs(k)) {
+		ending_let_go(k);
+		return;
+	}
+	if (!k->ending_told && k->ending && !any_lives_on(k)) {
+		k->ending_told = true;
+		keeper_record(k, RECORD_ENDING, 0, k->target, 0, 0);
+		keeper_ring_bell(k);
+	}
+	if (is_overdue(k))
+		ending_let_go(k);
+}

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/keeper/pause/pausing.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "attach/keeper/collect.h"
+#include "attach/keeper/loop.h"
+#include "attach/keeper/newproc.h"
+#include "attach/keeper/procfs.h"
+
+#define LOOK_NS 2000000		/* nobody stops for so long: see what the others are doing */
+#define STUCK_NS 20000000	/* asleep without interruption for so long: it is not waited for */
+#define NAP_NS 200000
+#define ROUND_NS 20000000	/* while all stand: see so often whether whoever copies was stopped himself */
+#define PAUSE_FIRST 64		/* threads whose registers come with the stop; more are asked for while memory is copied */
+
+/* --- stopping --- */
+
+static void interrupt(struct tracee *t)
+{
+	bool was = t->interrupted;
+
+	t->awaited = tracee_interrupt(t) == 0; /* else it has ended, and wait will tell */
+	/* in a group stop: if its call has failed, the stopping signal did that, and not we */
+	if (t->state == TRACEE_LISTENING)
+		t->interrupted = was;
+}
+
+static pid_t process_of(const struct keeper *k, const struct tracee *t)
+{
+	return t->guest || !t->known ? t->tid : k->target;
+}
+
+/* Has it run since it was asked first, and not slept in between, for longer than any such call runs at a stretch? */
+static bool runs_on(const struct keeper *k, struct tracee *t)
+{
+	uint64_t sleeps = procfs_sleeps(t->tid);
+
+	if (!t->runs || t->sleeps != sleeps) {
+		t->runs = true;
+		t->runs_ns = k->now_ns;
+		t->sleeps = sleeps;
+	}
+	return k->now_ns - t->runs_ns > PAUSING_RUNS_NS || k->now_ns - k->pausing.spared_ns > PAUSING_MET_NS;
+}
+
+/*
+ * Not in the middle of moving bytes. Nothing tells of one that runs whether it does so in such a call, of which it sleeps most of the
+ * time: so, once the others stand, it is asked for a while.
+ */
+static bool may_interrupt(const struct keeper *k, struct tracee *t)
+{
+	enum waiting what = procfs_waits(process_of(k, t), t->tid);
+
+	if (what == WAITS_NOT && k->pausing.spared_ns)
+		return runs_on(k, t);
+	t->runs = false;
+	return what == WAITS;
+}
+
+static void interrupt_all(struct keeper *k)
+{
+	for (struct tracee *t = threads_first(&k->threads); t; t = threads_next(&k->threads, t)) {
+		/* a newborn stops by itself; who waits in vfork cannot be stopped, nor go on before its child does */
+		bool running = t->state == TRACEE_RUNNING && t->known && !t->in_vfork && !t->stuck;
+
+		t->awaited = false;
+		t->spared = running && !may_interrupt(k, t);
+		if (t->state == TRACEE_LISTENING || (running && !t->spared))
+			interrupt(t);
+	}
+}
+
+/* All others stand. Is there anybody left to wait for, or to be asked again? */
+static bool interrupt_spared(struct keeper *k)
+{
+	bool any = false;
+
+	if (!k->pausing.spared_ns)
+		k->pausing.spared_ns = k->now_ns;
+	for (struct tracee *t = threads_first(&k->threads); t; t = threads_next(&k->threads, t)) {
+		if (!t->spared || t->state != TRACEE_RUNNING)
+			continue;
+		t->spared = !may_interrupt(k, t);
+		if (!t->spared)
+			interrupt(t);
+		any |= !t->spared || t->runs;
+	}
+	return any;
+}
+
+static bool is_awaited(const struct tracee *t)
+{
+	if (t->state == TRACEE_RUNNING)
+		return t->awaited || !t->known;
+	return t->state == TRACEE_LISTENING && t->awaited;
+}
+
+/* Those that do not stand yet are asked, one by one: waitpid(-1) would walk all that do for each of them. How many are left; @found: somebody has stopped. */
+static uint32_t ask_awaited(struct keeper *k, bool *found)
+{
+	uint32_t left = 0;
+
+	for (struct tracee *t = threads_first(&k->threads); t; t = threads_next(&k->threads, t)) {
+		/* one in vfork is not waited for, but its child may have let it go just now */
+		if (!is_awaited(t) && !(t->state == TRACEE_RUNNING && t->in_vfork))
+			continue;
+		if (collect_ask(k, t->tid))
+			*found = true;
+		else
+			left += is_awaited(t);
+	}
+	return left;
+}
+
+/*
+ * Stops that nobody has looked at: a newborn's maker tells of it; a copy is cleaned and let go, it is no part of this.
+ * -ESRCH: another program runs now. Threads may be added to the queue meanwhile.
+ */
+static int look_at_stops(struct keeper *k, uint32_t *looked)
+{
+	for (; *looked < k->nqueue; ++*looked) {
+		struct tracee *t = &k->threads.all[k->queue[*looked]];
+		enum happening what = event_decode(t->status).what;
+
+		if (t->state != TRACEE_STOPPED || what == HAPPENED_EXIT || what == HAPPENED_KILLED)
+			continue;
+		if (what == HAPPENED_EXEC && !t->guest)
+			return -ESRCH;
+		if (!t->known && !newproc_first_stop(k, t))
+			continue;
+		if (what == HAPPENED_CLONE || what == HAPPENED_FORK || what == HAPPENED_VFORK)
+			newproc_expect(k, t);
+	}
+	return 0;
+}
+
+/* Who will not stop, though it was asked to: it has ended, or sleeps without interruption. */
+static void look_at_awaited(struct keeper *k)
+{
+	bool late = k->now_ns - k->pausing.began_ns > STUCK_NS;
+
+	for (struct tracee *t = threads_first(&k->threads); t; t = threads_next(&k->threads, t)) {
+		pid_t pid = process_of(k, t);
+
+		if (!is_awaited(t) || !t->known)
+			continue;
+		if (procfs_activity(pid, t->tid) == ACTIVITY_GONE)
+			t->awaited = false; /* its end is reported, if it is not a leader that waits for the others */
+		else if (late && procfs_uninterruptible(pid, t->tid)) {
+			t->awaited = false;
+			t->stuck = true;
+		}
+	}
+}
+
+static int why_not_go_on(const struct keeper *k)
+{
+	if (k->leave_reason || k->news & (NEWS_ORPHAN | NEWS_TERM))
+		return -ECANCELED;
+	return k->now_ns >= k->pausing.until_ns ? -ETIMEDOUT : 0;
+}
+
+static int await_all(struct keeper *k)
+{
+	uint64_t last = k->now_ns;
+	uint32_t looked = 0;
+
+	for (;;) {
+		bool found = false;
+		uint32_t left = ask_awaited(k, &found), before = looked;
+		int r = look_at_stops(k, &looked);
+
+		/* what a stop tells may be that there is one more to wait for */
+		found |= looked != before;
+		if (r < 0 || (!left && !found && !interrupt_spared(k)))
+			return r;
+		k->now_ns = keeper_clock_ns();
+		r = why_not_go_on(k);
+		if (r < 0)
+			return r;
+		if (found) {
+			last = k->now_ns;
+			continue;
+		}
+		if (k->now_ns - last > LOOK_NS) {
+			look_at_awaited(k);
+			last = k->now_ns;
+		}
+		k->news |= collect_quietly(k, NAP_NS);
+	}
+}
+
+static uint32_t count_not_stopped(struct keeper *k)
+{
+	uint32_t n = 0;
+
+	for (struct tracee *t = threads_first(&k->threads); t; t = threads_next(&k->threads, t))
+		n += t->state == TRACEE_RUNNING && (t->stuck || t->in_vfork || t->spared);
+	return n;
+}
+
+/* --- registers --- */
+
+static bool has_ended(const struct tracee *t)
+{
+	enum happening what = event_decode(t->status).what;
+
+	return t->state == TRACEE_STOPPED && (what == HAPPENED_EXIT || what == HAPPENED_KILLED);
+}
+
+/* false: there is nothing to tell of it. */
+static bool describe(const struct tracee *t, struct paused_thread *out)
+{
+	int n;
+
+	out->tid = t->tid;
+	out->flags = 0;
+	out->nvectors = 0;
+	if (t->state == TRACEE_RUNNING) {
+		out->flags = t->stuck || t->in_vfork ? PAUSED_ASLEEP : 0;
+		return out->flags || t->spared; /* else a leader that has ended before the others */
+	}
+	/* a copy that could not be cleaned lives in another memory */
+	if (has_ended(t) || t->unclean || tracee_regs(t, &out->regs) < 0)
+		return false;
+	out->flags = PAUSED_KNOWN;
+	n = tracee_vectors(t, out->vectors, sizeof(out->vectors));
+	out->nvectors = n > 0 ? n : 0;
+	return true;
+}
+
+static uint32_t fill_batch(struct keeper *k, uint32_t from, uint32_t room)
+{
+	struct shared *sh = k->shared;
+	struct tracee *t;
+	uint32_t n = 0;
+
+	for (t = threads_from(&k->threads, from); t && n < room; t = threads_next(&k->threads, t))
+		n += describe(t, &sh->paused_batch[n]);
+	sh->paused_next = t ? t - k->threads.all : 0;
+	return n;
+}
+
+/* --- going on --- */
+
+/* What waited for anything else has lost no time by it. */
+static void forgive(struct keeper *k)
+{
+	uint64_t had = k->now_ns - k->pausing.began_ns;
+
+	for (struct tracee *t = threads_first(&k->threads); t; t = threads_next(&k->threads, t)) {
+		t->awaited = false;
+		if (t->state == TRACEE_HELD) {
+			t->seen_ns += had;
+		} else if (t->state == TRACEE_STOPPED) {
+			t->seen_ns = k->now_ns;
+			budget_charge(k, t->stopped_ns, BUDGET_ASKED);
+			t->stopped_ns = k->now_ns;
+		}
+	}
+	if (k->stall_since_ns)
+		k->stall_since_ns = k->now_ns;
+	k->unread = patience_begin(k->now_ns);
+}
+
+static void resume(struct keeper *k)
+{
+	struct shared *sh = k->shared;
+
+	atomic_store(&sh->paused, 0);
+	k->pausing.on = false;
+	k->now_ns = keeper_clock_ns();
+	forgive(k);
+	loop_serve(k);
+	k->now_ns = keeper_clock_ns();
+	atomic_store(&sh->pause_ended_ns, k->now_ns);
+	/* somebody may have stopped when nobody asked him */
+	collect_unsettle(k);
+}
+
+int64_t pausing_stop(struct keeper *k, uint64_t limit_ns)
+{
+	struct pausing *p = &k->pausing;
+	int r;
+
+	if (p->on)
+		return -EBUSY;
+	if (!k->watching)
+		return -ESRCH;
+	k->now_ns = keeper_clock_ns();
+	p->on = true;
+	p->began_ns = k->now_ns;
+	p->until_ns = k->now_ns + limit_ns;
+	p->spared_ns = 0;
+	budget_pause(k);
+	atomic_store(&k->shared->pause_began_ns, p->began_ns);
+	interrupt_all(k);
+	r = await_all(k);
+	if (r < 0) {
+		resume(k);
+		return r;
+	}
+	if (!++p->number)
+		p->number = 1;
+	/* a small process is done with that: no more is to be asked */
+	k->shared->paused_count = fill_batch(k, 0, PAUSE_FIRST);
+	atomic_store(&k->shared->paused, p->number);
+	return count_not_stopped(k);
+}
+
+/* One that was spared may have gone so far. */
+static bool has_execed(const struct keeper *k)
+{
+	for (uint32_t i = 0; i < k->nqueue; i++) {
+		const struct tracee *t = &k->threads.all[k->queue[i]];
+
+		if (t->state == TRACEE_STOPPED && !t->guest && event_decode(t->status).what == HAPPENED_EXEC)
+			return true;
+	}
+	return false;
+}
+
+int64_t pausing_end(struct keeper *k)
+{
+	bool execed = has_execed(k);
+
+	if (!k->pausing.on)
+		return -ETIMEDOUT;
+	resume(k);
+	return execed ? -ESRCH : 0;
+}
+
+void pausing_round(struct keeper *k, uint64_t max_wait_ns)
+{
+	uint64_t now = keeper_clock_ns(), left = k->pausing.until_ns > now ? k->pausing.until_ns - now : 0;
+
+	if (max_wait_ns > ROUND_NS)
+		max_wait_ns = ROUND_NS;
+	k->news |= collect_quietly(k, left < max_wait_ns ? left : max_wait_ns);
+	/* nobody can have done anything but die; then all have, and one signal tells of them */
+	collect_everyone(k);
+	atomic_fetch_add_explicit(&k->shared->beat, 1, memory_order_relaxed);
+	if (k->now_ns >= k->pausing.until_ns || procfs_stopped(k->controller))
+		resume(k);
+}
+
+int64_t pausing_next(struct keeper *k, uint32_t from)
+{
+	if (!k->pausing.on)
+		return -ETIMEDOUT;
+	return fill_batch(k, from, PAUSE_BATCH);
+}

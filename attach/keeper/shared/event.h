@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * event: what happened, in two forms.
+ *
+ * For the keeper: what a wait status means (event_decode, pure). For the
+ * controller: the record that the keeper writes into the ring.
+ */
+#ifndef MM_EVENT_H
+#define MM_EVENT_H
+
+#include <stdint.h>
+#include <sys/user.h>
+
+#include "attach/keeper/shared/site.h"
+
+/* What a wait status of a seized thread means. */
+enum happening {
+	HAPPENED_SIGNAL,	/* a signal is about to be delivered; sig says which (SIGTRAP: perhaps a trap of ours) */
+	HAPPENED_GROUP_STOP,	/* the process was stopped by sig; the thread must listen, not run */
+	HAPPENED_STOP,		/* our own interrupt, a new thread's first stop, or the end of a group stop */
+	HAPPENED_CLONE,
+	HAPPENED_FORK,
+	HAPPENED_VFORK,
+	HAPPENED_VFORK_DONE,
+	HAPPENED_EXEC,
+	HAPPENED_EXIT,		/* the thread ended; code in sig */
+	HAPPENED_KILLED,	/* the thread ended by a signal */
+	HAPPENED_ENDING,	/* the thread is about to end, its memory still there (if that was asked for) */
+	HAPPENED_OTHER,		/* a stop that we did not ask for: resumed */
+};
+
+struct happening_info {
+	enum happening what;
+	int sig;
+};
+
+struct happening_info event_decode(int wait_status);
+const char *happening_name(enum happening what);
+
+/* Records of the ring. */
+enum record_kind {
+	RECORD_PAD,		/* fills the end of the ring; never seen by the consumer */
+	RECORD_HIT,		/* a trap was hit: struct record_hit */
+	RECORD_THREAD,		/* a thread was born or found: tid */
+	RECORD_THREAD_END,	/* tid; value = exit status as of wait */
+	RECORD_CHILD,		/* a child process was made clean and let go: value = its pid */
+	RECORD_EXEC,		/* the target runs another program now; held until answered */
+	RECORD_END,		/* the last thread of the target is gone; value = wait status of the last */
+	RECORD_ENDING,		/* the whole process is about to end, and held until COMMAND_LET_END: its memory can be copied */
+	RECORD_GAP,		/* hits were dropped, the ring was full; value = for how long, in ns, until now */
+	RECORD_MOVED,		/* gdb has left the process for a copy of it: value = its pid */
+	RECORD_TROUBLE,		/* something failed; value = errno (0: none), site = enum trouble */
+};
+
+enum record_flags {
+	RECORD_HELD = 1 << 0,	/* the thread waits for COMMAND_RELEASE */
+	RECORD_OPENS = 1 << 1,	/* hit at an entry: a call begins */
+	RECORD_CLOSES = 1 << 2,	/* hit at an exit that closes a call whose entry was seen: args are the entry's */
+	RECORD_STATIC = 1 << 3,	/* hit at an exit of a call that had no entry trap */
+	RECORD_CUT = 1 << 4,	/* the slice is shorter than asked for: the stack ended or could not be read */
+	RECORD_OUTSIDE = 1 << 5, /* the thread was in none of the functions that it must be in to count (SITE_FAMILY_IN) */
+	RECORD_SILENT = 1 << 6,	/* held, to ask for something; the hit itself means nothing: a call within a call */
+	RECORD_FRAMES = 1 << 9,	/* the slice is no stack, but its frames, as somebody else has walked it (keeper/wire.h) */
+	RECORD_WITHIN = 1 << 8,	/* something is given back inside an open call of the family (SITE_RELEASE) */
+	RECORD_GUEST = 1 << 7,	/* by another process that lives in the target's memory (vfork, posix_spawn) */
+};
+
+struct record {
+	uint32_t size;		/* of the whole record, a multiple of 8 */
+	uint16_t kind;
+	uint16_t flags;
+	uint32_t tid;
+	uint32_t site;		/* hit: index of the site that was hit */
+	uint64_t time_ns;	/* CLOCK_MONOTONIC */
+	int64_t value;		/* held: the number of the hold */
+};
+
+struct record_hit {
+	struct record head;
+	uint64_t args[6];		/* at the entry: rdi rsi rdx rcx r8 r9; closing a call: as they were at its entry */
+	uint64_t loads[SITE_LOADS];	/* what was read, as outer_site asked; beyond its width, and where its base was 0: 0 */
+	uint32_t loads_read;		/* bit per load that was read; only these, and the null ones, are filled in */
+	uint32_t loads_null;		/* bit per load whose base was 0 */
+	uint32_t outer_site;		/* closing: the entry's site; else the site that was hit */
+	uint32_t slice_len;		/* bytes of stack from regs.rsp on */
+	uint32_t thread;		/* its place in the keeper's table, for slice_hint; another's when it has ended */
+	uint32_t unused;
+	char text[SITE_TEXT];		/* a load of width 0 that was read: the string, cut if it is longer, with its NUL */
+	struct user_regs_struct regs;	/* as before the displaced instruction: rip is the site */
+	uint8_t slice[];
+};
+
+/* What went wrong in the keeper; record.value is the errno. */
+#define TROUBLES(X) \
+	X(TROUBLE_SEIZE, "a thread could not be seized") \
+	X(TROUBLE_CLEAN, "a child process could not be cleaned of traps") \
+	X(TROUBLE_LIFT, "a trap could not be lifted") \
+	X(TROUBLE_EMULATE, "a displaced instruction was stepped in place") \
+	X(TROUBLE_TABLE, "more threads than the table holds") \
+	X(TROUBLE_PLANT, "a trap could not be planted again") \
+	X(TROUBLE_RESUME, "a thread could not be resumed")
+enum trouble {
+#define X(name, text) name,
+	TROUBLES(X)
+#undef X
+	TROUBLES_END
+};
+const char *trouble_text(enum trouble t);
+
+#endif

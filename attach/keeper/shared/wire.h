@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * wire: what the relay and gdb's Python (gdbscripts/mmgdb/wire.py) say to each other, over a SOCK_SEQPACKET socket:
+ * a message is a datagram, little endian, and begins with struct wire_head.
+ *
+ *	gdb                                       relay
+ *	HIT seq, site, tid, registers  ─────────▶ noted
+ *	                               ◀───────── GO seq: the thread may run on
+ *	                               ◀───────── PLANT seq, places     at any time; gdb looks while it waits for GO,
+ *	PLANTED seq, results           ─────────▶                       and while it waits for the program's answers
+ *
+ * A hit's number is one more than that of the last one that was answered. gdb tells no other before GO; if it waits in vain, it ends the watch and tells
+ * none any more. A hit that comes all the same ends the wait for the one before.
+ */
+#ifndef MM_WIRE_H
+#define MM_WIRE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/user.h>
+
+#include "attach/keeper/shared/site.h"
+#include "base/cleanup.h"
+
+enum wire_kind {
+	/* from gdb */
+	WIRE_HIT = 1,		/* value: site; tid; struct wire_hit */
+	WIRE_PLANTED = 2,	/* the answer to PLANT of that seq; value: how many struct wire_result follow */
+	WIRE_FORGOTTEN = 3,	/* the answer to FORGET of that seq */
+	WIRE_END = 4,		/* the target has ended; value: wait status */
+	WIRE_EXEC = 5,		/* the target runs another program */
+	WIRE_MOVED = 6,		/* gdb follows another process, a copy of it, now; value: its pid; its /proc/PID/mem comes along; without it, the one before is read on */
+	WIRE_THREAD_END = 7,	/* tid */
+	/* to gdb */
+	WIRE_GO = 101,		/* the hit of that seq is noted; value 1: the watch is over */
+	WIRE_PLANT = 102,	/* value: how many struct wire_place follow */
+	WIRE_FORGET = 103,	/* value: how many sites' numbers, 4 bytes each, follow: their memory is unmapped */
+	WIRE_BYE = 104,		/* the watch is over: nothing is to stay planted */
+};
+
+struct wire_head {
+	uint32_t kind;
+	uint32_t seq;
+	uint32_t value;
+	uint32_t tid;
+};
+
+/* Behind it, as many as fit: the stack as gdb unwinds it, 8 bytes a frame; bit 63: the pc is exact. */
+struct wire_hit {
+	struct wire_head head;
+	struct user_regs_struct regs;	/* rip at the site */
+};
+
+struct wire_place {
+	uint32_t site;
+	uint32_t nbytes;
+	uint64_t addr;
+	uint8_t bytes[SITE_BYTES];	/* the code there must begin with these @nbytes */
+};
+
+struct wire_result {
+	uint32_t site;
+	int32_t result;		/* 0, or -errno: -EILSEQ the code is other code */
+};
+
+#define WIRE_FRAMES 256	/* the most of a stack that is taken */
+#define WIRE_MAX (200u << 10)	/* of a message: what a socket takes at once */
+
+/* One message of @n bytes, head included. 0; -EPIPE: nobody is there any more; -errno. Does not wait. */
+must_check int wire_send(int socket, const void *message, size_t n);
+
+/*
+ * The next message into @buf of @size bytes: its length, at least a head; 0: nobody is there any more; -EAGAIN: none has come;
+ * -EPROTO: that was none; -errno. @fd: a descriptor that came with it, the caller's now, or -1.
+ */
+must_check int wire_receive(int socket, void *buf, size_t size, int *fd);
+
+#endif

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/keeper/traps/calls.h"
+
+void calls_init(struct calls *c)
+{
+	c->free = 0;
+	for (uint32_t i = 0; i < CALLS_MAX; i++)
+		c->all[i].next = i + 1 < CALLS_MAX ? i + 1 : NO_CALL;
+}
+
+/* Take out the call that *@link names. */
+static void drop(struct calls *c, uint16_t *link)
+{
+	uint16_t i = *link;
+
+	*link = c->all[i].next;
+	c->all[i].next = c->free;
+	c->free = i;
+}
+
+/* Calls that began below @sp have been left without our seeing it. */
+static void forget_below(struct calls *c, struct tracee *t, taddr sp)
+{
+	while (t->calls != NO_CALL && c->all[t->calls].sp < sp)
+		drop(c, &t->calls);
+}
+
+/* The link to the innermost call of @family at @sp, or NULL. */
+static uint16_t *link_at(struct calls *c, struct tracee *t, taddr sp, uint16_t family)
+{
+	for (uint16_t *l = &t->calls; *l != NO_CALL && c->all[*l].sp == sp; l = &c->all[*l].next)
+		if (c->all[*l].family == family)
+			return l;
+	return NULL;
+}
+
+bool calls_open(struct calls *c, struct tracee *t, const struct call *call, bool *tail)
+{
+	uint16_t *same, i;
+
+	forget_below(c, t, call->sp);
+	same = link_at(c, t, call->sp, call->family);
+	*tail = same && c->all[*same].trap != call->trap;
+	if (*tail) {
+		c->all[*same].ret = call->ret;
+		return true;
+	}
+	/* the same function at the same place again: the first was left by longjmp, and with it what it had jumped to */
+	while (same && link_at(c, t, call->sp, call->family))
+		drop(c, &t->calls);
+	if (c->free == NO_CALL)
+		return false;
+	i = c->free;
+	c->free = c->all[i].next;
+	c->all[i] = *call;
+	c->all[i].next = t->calls;
+	t->calls = i;
+	return true;
+}
+
+bool calls_inside(struct calls *c, struct tracee *t, taddr sp, uint16_t family)
+{
+	forget_below(c, t, sp);
+	for (uint16_t i = t->calls; i != NO_CALL; i = c->all[i].next)
+		if (c->all[i].family == family && c->all[i].sp > sp)
+			return true;
+	return false;
+}
+
+bool calls_close(struct calls *c, struct tracee *t, taddr sp, uint16_t family, struct call *out)
+{
+	uint16_t *link;
+
+	forget_below(c, t, sp);
+	link = link_at(c, t, sp, family);
+	if (!link)
+		return false;
+	*out = c->all[*link];
+	drop(c, link);
+	return true;
+}
+
+bool calls_close_any(struct calls *c, struct tracee *t, taddr sp, taddr ret, struct call *out)
+{
+	forget_below(c, t, sp);
+	for (uint16_t *l = &t->calls; *l != NO_CALL && c->all[*l].sp == sp; l = &c->all[*l].next) {
+		if (c->all[*l].ret && c->all[*l].ret != ret)
+			continue;
+		*out = c->all[*l];
+		drop(c, l);
+		return true;
+	}
+	return false;
+}
+
+uint32_t calls_at(struct calls *c, struct tracee *t, taddr sp)
+{
+	uint32_t n = 0;
+
+	forget_below(c, t, sp);
+	for (uint16_t i = t->calls; i != NO_CALL && c->all[i].sp == sp; i = c->all[i].next)
+		n++;
+	return n;
+}
+
+const struct call *calls_around(struct calls *c, struct tracee *t, taddr sp, uint16_t family)
+{
+	forget_below(c, t, sp);
+	for (uint16_t i = t->calls; i != NO_CALL; i = c->all[i].next)
+		if (c->all[i].family == family)
+			return &c->all[i];
+	return NULL;
+}
+
+void calls_remove(struct calls *c, struct tracee *t, const struct call *call)
+{
+	for (uint16_t *l = &t->calls; *l != NO_CALL; l = &c->all[*l].next) {
+		if (&c->all[*l] == call) {
+			drop(c, l);
+			return;
+		}
+	}
+}
+
+void calls_drop(struct calls *c, struct tracee *t)
+{
+	while (t->calls != NO_CALL)
+		drop(c, &t->calls);
+}

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/keeper/traps/hit.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#include "attach/keeper/collect.h"
+#include "attach/keeper/newproc.h"
+#include "attach/keeper/traps/note.h"
+
+#ifndef TRAP_TRACE
+#define TRAP_TRACE 2
+#endif
+#define SI_INT3 0x80	/* SI_KERNEL: what int3 raises; everything sent by a process is 0 or less */
+
+/* --- memory of the thread, for the displaced instruction --- */
+
+struct memory {
+	pid_t tid;
+	const uint8_t *slice;	/* stack that was read already, from sp on */
+	uint32_t slice_len;
+	taddr sp;
+};
+
+static int memory_read(void *ctx, taddr addr, void *buf, size_t n)
+{
+	const struct memory *m = ctx;
+	struct iovec here = { buf, n }, there = { (void *)(uintptr_t)addr, n };
+
+	if (m->slice && addr >= m->sp && n <= m->slice_len && addr - m->sp <= m->slice_len - n) {
+		memcpy(buf, m->slice + (addr - m->sp), n);
+		return 0;
+	}
+	return process_vm_readv(m->tid, &here, 1, &there, 1, 0) == (ssize_t)n ? 0 : -EFAULT;
+}
+
+/* Not through /proc/PID/mem, which writes over read-only pages and guard pages too. */
+static int memory_write(void *ctx, taddr addr, const void *buf, size_t n)
+{
+	const struct memory *m = ctx;
+	struct iovec here = { (void *)(uintptr_t)buf, n }, there = { (void *)(uintptr_t)addr, n };
+
+	return process_vm_writev(m->tid, &here, 1, &there, 1, 0) == (ssize_t)n ? 0 : -EFAULT;
+}
+
+/* --- going on --- */
+
+static void resume(struct keeper *k, struct tracee *t)
+{
+	int r;
+
+	tracee_mend_mask(t, false);
+	r = tracee_cont(t, 0);
+	if (r < 0 && r != -ESRCH)
+		keeper_record(k, RECORD_TROUBLE, 0, t->tid, TROUBLE_RESUME, -r);
+	/* reported as the group stop that it is (or, if it runs into a trap before, the next time); ESRCH: killed */
+	if (r == 0 && t->stop_again)
+		(void)!tracee_interrupt(t);
+}
+
+/*
+ * No emulation and no padding, or the instruction's own memory access would
+ * fault: let the thread run it where it stands, the trap lifted for that
+ * moment. Others may run past it meanwhile: counted.
+ */
+static void step_in_place(struct keeper *k, struct tracee *t, uint32_t trap)
+{
+	atomic_fetch_add_explicit(&k->shared->stepped, 1, memory_order_relaxed);
+	t->in_place = true;
+	if (trap_step_begin(&k->traps, k->mem, trap) < 0)
+		keeper_record(k, RECORD_TROUBLE, 0, t->tid, TROUBLE_LIFT, EIO);
+	if (tracee_step(t, 0) < 0)
+		hit_end_in_place(k, t);
+}
+
+void hit_end_in_place(struct keeper *k, struct tracee *t)
+{
+	if (!t->in_place || t->stepping == NO_TRAP)
+		return;
+	t->in_place = false;
+	if (trap_step_end(&k->traps, k->mem, t->stepping) < 0)
+		keeper_record(k, RECORD_TROUBLE, 0, t->tid, TROUBLE_EMULATE, EIO);
+	metering_stepped(k, t->stepping);
+}
+
+static void step(struct keeper *k, struct tracee *t, uint32_t trap, struct user_regs_struct *before,
+		 struct user_regs_struct *regs, bool displaced)
+{
+	const struct site *s = &k->traps.all[trap].site;
+
+	t->stepping = trap;
+	t->redo = trap;
+	t->redo_sp = regs->rsp;
+	regs->rip = displaced ? s->scratch : s->addr;
+	if (tracee_set_regs(t, before, regs) < 0) {
+		t->state = TRACEE_RUNNING; /* killed: its end follows */
+		return;
+	}
+	if (displaced)
+		(void)!tracee_step(t, 0); /* gone: its end follows */
+	else
+		step_in_place(k, t, trap);
+}
+
+/* @before: what the thread has (rip behind the int3); @regs: rip at the trap. */
+static void go_past(struct keeper *k, struct tracee *t, uint32_t trap, struct user_regs_struct *before,
+		    struct user_regs_struct *regs, struct memory *m)
+{
+	const struct site *s = &k->traps.all[trap].site;
+	const struct emu_mem mem = { memory_read, memory_write, m };
+	int r = -ENOSYS;
+
+	if (s->emu.op != EMU_NONE)
+		r = emulate(&s->emu, s->addr, regs, &mem);
+	if (r < 0) {
+		step(k, t, trap, before, regs, r == -ENOSYS && s->scratch && trap_prepare_step(&k->traps, k->mem, trap));
+		return;
+	}
+	if (tracee_set_regs(t, before, regs) < 0) {
+		t->state = TRACEE_RUNNING; /* killed: its end follows */
+		return;
+	}
+	t->status = STATUS_SETTLED; /* should we crash right here: there is no SIGTRAP to deliver any more */
+	resume(k, t);
+}
+
+/* --- one hit --- */
+
+void hit_hold(struct keeper *k, struct tracee *t, bool pending, bool for_stack)
+{
+	/* first: should we crash from here on, whoever leaves must know whether it stands on a trap */
+	t->hit_pending = pending;
+	t->state = TRACEE_HELD;
+	t->seen_ns = k->now_ns;
+	t->for_stack = for_stack;
+	if (!++k->holds)
+		k->holds = 1;
+	t->hold = k->holds;
+	atomic_store(&k->shared->hold[t - k->threads.all], t->hold);
+	k->held++;
+}
+
+void hit_unhold(struct keeper *k, struct tracee *t)
+{
+	atomic_store(&k->shared->hold[t - k->threads.all], 0);
+	atomic_fetch_add_explicit(&k->shared->served_ns, keeper_clock_ns() - t->seen_ns, memory_order_relaxed);
+	if (t->has_hit)
+		atomic_fetch_add_explicit(&k->shared->hit_served_ns, keeper_clock_ns() - t->seen_ns, memory_order_relaxed);
+	k->held--;
+	budget_charge(k, t->stopped_ns, BUDGET_ASKED);
+	t->stopped_ns = k->now_ns;
+}
+
+static bool is_int3(struct tracee *t)
+{
+	int code = 0;
+
+	return tracee_signal_code(t, &code) == 0 && code == SI_INT3;
+}
+
+/* A trap that is forgotten has stood at @addr. In a copy, which has a memory of its own, that is all that can be asked. */
+static bool is_gone_from(const struct keeper *k, const struct tracee *t, taddr addr)
+{
+	return t->unclean ? trap_was_ever_at(&k->traps, addr) : trap_was_at(&k->traps, k->mem, addr);
+}
+
+/* It ran into a trap at @addr before that was forgotten. */
+static bool ran_into_gone(struct keeper *k, struct tracee *t, taddr addr)
+{
+	return is_int3(t) && is_gone_from(k, t, addr);
+}
+
+/* On with @regs: where it stood there is the real instruction now, or that was carried out. */
+static enum hit_result put_back(struct keeper *k, struct tracee *t, struct user_regs_struct *before,
+				struct user_regs_struct *regs)
+{
+	if (tracee_set_regs(t, before, regs) == 0)
+		resume(k, t);
+	else
+		t->state = TRACEE_RUNNING;
+	return HIT_DONE;
+}
+
+static enum hit_result serve_trap(struct keeper *k, struct tracee *t, uint32_t trap,
+				  struct user_regs_struct *before, struct user_regs_struct *regs)
+{
+	struct memory m = { .tid = t->tid, .sp = regs->rsp };
+	/* first: others are on their way to it */
+	bool modules = k->traps.all[trap].site.flags & SITE_MODULES, lifted = metering_hit(k, trap);
+	struct record_hit *rec;
+	enum note_result r;
+
+	if (modules)
+		metering_modules(k);
+	r = note_hit(k, t, trap, regs, &rec);
+	if (r == NOTE_NO_ROOM)
+		return HIT_NO_ROOM;
+	if (rec) {
+		m.slice = rec->slice;
+		m.slice_len = rec->slice_len;
+	}
+	if (r == NOTE_GO && lifted)
+		(void)put_back(k, t, before, regs);
+	else if (r == NOTE_GO)
+		go_past(k, t, trap, before, regs, &m);
+	if (r == NOTE_HELD)
+		keeper_ring_for_held(k);
+	return HIT_DONE;
+}
+
+static void end_step(struct keeper *k, struct tracee *t, struct user_regs_struct *regs)
+{
+	const struct site *s = &k->traps.all[t->stepping].site;
+	struct user_regs_struct after = *regs;
+	bool displaced = !t->in_place;
+
+	if (!k->leaving)
+		hit_end_in_place(k, t);
+	if (displaced && regs->rip == s->scratch + s->step_len)
+		after.rip = s->addr + s->emu.len;
+	else if (displaced && regs->rip == s->scratch)
+		after.rip = s->addr;
+	if (after.rip != s->addr)
+		t->redo = NO_TRAP; /* it was carried out */
+	t->in_place = false;
+	t->stepping = NO_TRAP;
+	if (tracee_set_regs(t, regs, &after) < 0)
+		t->state = TRACEE_RUNNING;
+	*regs = after;
+}
+
+void hit_break_off_step(struct keeper *k, struct tracee *t)
+{
+	struct user_regs_struct regs;
+
+	if (t->stepping == NO_TRAP || tracee_regs(t, &regs) < 0)
+		return;
+	end_step(k, t, &regs);
+}
+
+/*
+ * A copy of the memory that could not be cleaned. It can be by now, and is let go; or goes on where that changes no code. Else it waits:
+ * in its memory there is neither the real instruction nor anything that was put into padding. What it does is no hit: its blocks are not the target's.
+ */
+static enum hit_result serve_copy(struct keeper *k, struct tracee *t, struct user_regs_struct *before)
+{
+	struct user_regs_struct regs = *before;
+	struct memory m = { .tid = t->tid };
+	const struct emu_mem mem = { memory_read, memory_write, &m };
+	const struct site *s;
+
+	if (!is_int3(t))
+		return HIT_NOT_OURS;
+	switch (newproc_clean_at_trap(k, t, before)) {
+	case COPY_LET_GO:
+		return HIT_DONE;
+	case COPY_OWN_INT3:
+		return HIT_NOT_OURS;
+	default:
+		break;
+	}
+	if (!trap_was_ever_at(&k->traps, before->rip - 1))
+		return HIT_NOT_OURS;
+	/* the module may be unloaded by now, and what stands there in the target another one's */
+	s = trap_only_code_at(&k->traps, before->rip - 1);
+	if (s && s->emu.op != EMU_NONE && emulate(&s->emu, s->addr, &regs, &mem) == 0)
+		return put_back(k, t, before, &regs);
+	collect_later(k, t, t->clean_next_ns);
+	return HIT_DONE;
+}
+
+enum hit_result hit_serve(struct keeper *k, struct tracee *t)
+{
+	struct user_regs_struct before, regs;
+	uint32_t trap;
+	int code = 0;
+
+	if (tracee_regs(t, &before) < 0) {
+		t->state = TRACEE_RUNNING; /* killed while it was stopped: its end follows */
+		return HIT_DONE;
+	}
+	if (t->stepping != NO_TRAP && tracee_signal_code(t, &code) == 0 && code == TRAP_TRACE) {
+		metering_note(k, t->stepping);
+		end_step(k, t, &before);
+		if (t->state == TRACEE_STOPPED)
+			resume(k, t);
+		return HIT_DONE;
+	}
+	if (t->stepping != NO_TRAP) {
+		end_step(k, t, &before);
+		if (t->state != TRACEE_STOPPED)
+			return HIT_DONE;
+	}
+	if (t->unclean)
+		return serve_copy(k, t, &before);
+	regs = before;
+	regs.rip--;
+	trap = trap_find(&k->traps, regs.rip);
+	if (trap == NO_TRAP && ran_into_gone(k, t, regs.rip))
+		return put_back(k, t, &before, &regs);
+	if (trap == NO_TRAP || k->traps.all[trap].state == TRAP_REFUSED)
+		return HIT_NOT_OURS;
+	if (k->traps.all[trap].site.flags & SITE_SIGINFO) {
+		if (tracee_signal_code(t, &code) < 0) {
+			t->state = TRACEE_RUNNING;
+			return HIT_DONE;
+		}
+		if (code != SI_INT3)
+			return HIT_NOT_OURS;
+	}
+	metering_note(k, trap);
+	if (k->budget.metered)
+		budget_hit(k, t);
+	/* it ran into the trap before that was lifted */
+	if (k->traps.all[trap].state == TRAP_LIFTED) {
+		metering_miss(k, trap);
+		if (trap_lift_found(&k->traps, k->mem, trap) < 0)
+			keeper_record(k, RECORD_TROUBLE, 0, t->tid, TROUBLE_LIFT, EIO);
+		return put_back(k, t, &before, &regs);
+	}
+	return serve_trap(k, t, trap, &before, &regs);
+}
+
+void hit_release(struct keeper *k, struct tracee *t)
+{
+	struct user_regs_struct before, regs;
+	struct memory m = { .tid = t->tid };
+	uint32_t trap;
+
+	hit_unhold(k, t);
+	t->state = TRACEE_STOPPED;
+	if (!t->hit_pending) {
+		resume(k, t);
+		return;
+	}
+	t->hit_pending = false;
+	if (tracee_regs(t, &before) < 0) {
+		t->state = TRACEE_RUNNING;
+		return;
+	}
+	regs = before;
+	regs.rip--;
+	trap = trap_find(&k->traps, regs.rip);
+	if (trap == NO_TRAP) {
+		/* nothing to emulate: the real instruction stands there, or its module was unmapped under it, and there is nothing to return to */
+		(void)put_back(k, t, &before, &regs);
+		return;
+	}
+	go_past(k, t, trap, &before, &regs, &m);
+}
+
+bool hit_step_back(struct keeper *k, struct tracee *t, struct user_regs_struct *regs)
+{
+	uint32_t trap = trap_find(&k->traps, regs->rip - 1);
+
+	if ((trap == NO_TRAP || t->unclean) ? !ran_into_gone(k, t, regs->rip - 1) : k->traps.all[trap].state == TRAP_REFUSED || !is_int3(t))
+		return false;
+	regs->rip--;
+	return true;
+}
+
+bool hit_step_done(struct keeper *k, struct tracee *t)
+{
+	int code = 0;
+
+	if (t->stepping == NO_TRAP || tracee_signal_code(t, &code) < 0 || code != TRAP_TRACE)
+		return false;
+	hit_break_off_step(k, t);
+	return true;
+}
+
+bool hit_on_the_way(struct keeper *k, struct tracee *t)
+{
+	struct user_regs_struct regs;
+	int code = 0;
+
+	return tracee_pending(t, SIGTRAP, &code) && code == SI_INT3 && tracee_regs(t, &regs) == 0 &&
+	       (trap_find(&k->traps, regs.rip - 1) != NO_TRAP || is_gone_from(k, t, regs.rip - 1));
+}
+
+bool hit_step_on_the_way(const struct tracee *t)
+{
+	int code = 0;
+
+	return t->stepping != NO_TRAP && tracee_pending(t, SIGTRAP, &code) && code == TRAP_TRACE;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * trap_copy: what another process's copy of the memory has of traps, and all of them out of it. Which of them it has depends on when it was made: those
+ * that stand now, those that are lifted or gone since, and those whose numbers are others' by now. So all are looked for.
+ */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "attach/keeper/traps/trap.h"
+#include "attach/keeper/traps/trap_parts.h"
+
+#define PAGE 4096u
+
+/* The page that was looked at last: traps that follow each other are in one, mostly. */
+struct page {
+	taddr at;	/* 1: none */
+	bool missing;	/* nothing is mapped there: as where most of those stood that are gone */
+	uint8_t bytes[PAGE];
+};
+
+static void look_at_page(struct page *p, int mem, taddr at)
+{
+	ssize_t n = pread(mem, p->bytes, PAGE, (off_t)at);
+
+	p->missing = n < 0 && (errno == EIO || errno == EFAULT);
+	p->at = p->missing || n == (ssize_t)PAGE ? at : 1;
+}
+
+/* Thousands of sites, and a newborn that waits: a page is read once. false: there is certainly none. */
+static bool may_stand(struct page *p, int mem, taddr addr)
+{
+	taddr at = addr & ~(taddr)(PAGE - 1);
+
+	if (p->at != at)
+		look_at_page(p, mem, at);
+	return p->at != at || (!p->missing && p->bytes[addr - at] == INT3);
+}
+
+int trap_clean_copy(const struct traps *ts, int mem)
+{
+	struct page page = { .at = 1 };
+
+	for (uint32_t i = 0; i < trap_known(ts); i++) {
+		const struct trap *t = trap_known_one(ts, i);
+		int r;
+
+		if (!trap_was_written(t))
+			continue;
+		r = may_stand(&page, mem, t->site.addr) ? trap_put_back(ts, mem, &t->site) : 0;
+		if (r < 0)
+			return r;
+		trap_restore_step(mem, t);
+	}
+	return 0;
+}
+
+static const struct site *next_at(const struct traps *ts, taddr addr, uint32_t *i)
+{
+	while (*i < trap_known(ts)) {
+		const struct trap *t = trap_known_one(ts, (*i)++);
+
+		if (t->site.addr == addr && trap_was_written(t))
+			return &t->site;
+	}
+	return NULL;
+}
+
+bool trap_was_ever_at(const struct traps *ts, taddr addr)
+{
+	uint32_t i = 0;
+
+	return next_at(ts, addr, &i);
+}
+
+const struct site *trap_only_code_at(const struct traps *ts, taddr addr)
+{
+	uint32_t i = 0;
+	const struct site *first = next_at(ts, addr, &i), *other = first;
+
+	/* there were more than are remembered */
+	if (ts->ngone > SHARED_SITES)
+		return NULL;
+	while (other && other->nbytes == first->nbytes && !memcmp(other->bytes, first->bytes, first->nbytes))
+		other = next_at(ts, addr, &i);
+	return other ? NULL : first;
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/options/option_report.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "attach/options/option_table.h"
+#include "base/duration.h"
+#include "base/size.h"
+
+int option_format(struct options *o, const char *arg, struct usage_error *err)
+{
+	static const char *const names[] = {
+		[FORMAT_TEXT] = "text", [FORMAT_JSON] = "json", [FORMAT_CSV] = "csv", [FORMAT_FOLDED] = "folded",
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (!strcmp(arg, names[i])) {
+			o->format = i;
+			return 0;
+		}
+	}
+	return usage_refuse(err, "--format %s: it is text, json, csv or folded", arg);
+}
+
+int option_report_file(struct options *o, const char *arg, struct usage_error *err)
+{
+	if (!*arg)
+		return usage_refuse(err, "--report: the file name is empty");
+	o->report = arg;
+	return 0;
+}
+
+int option_output(struct options *o, const char *arg, struct usage_error *err)
+{
+	if (!*arg)
+		return usage_refuse(err, "-o: the file name is empty");
+	if (o->output)
+		return usage_refuse(err, "-o is given twice");
+	o->output = arg;
+	return 0;
+}
+
+int option_top(struct options *o, const char *arg, struct usage_error *err)
+{
+	unsigned long n;
+
+	if (!option_number(arg, UINT_MAX, &n))
+		return usage_refuse(err, "--top %s: it is a number (0 for all)", arg);
+	o->top = (unsigned)n;
+	return 0;
+}
+
+static int take_duration(const char *option, const char *arg, uint64_t *ns, struct usage_error *err)
+{
+	if (!duration_parse(arg, ns))
+		return 0;
+	usage_refuse(err, "%s %s: not a duration", option, arg);
+	return usage_advise(err, "write it as 30s, 10m or 1h30m");
+}
+
+int option_older_than(struct options *o, const char *arg, struct usage_error *err)
+{
+	return take_duration("--older-than", arg, &o->older_than_ns, err);
+}
+
+int option_interval(struct options *o, const char *arg, struct usage_error *err)
+{
+	int r = take_duration("--interval", arg, &o->interval_ns, err);
+
+	if (r == 0 && o->interval_ns < OPTIONS_INTERVAL_MIN_NS)
+		return usage_refuse(err, "--interval %s: it is 1s at least", arg);
+	return r;
+}
+
+static int take_size(const char *option, const char *arg, uint64_t *bytes, struct usage_error *err)
+{
+	if (!size_parse(arg, bytes))
+		return 0;
+	usage_refuse(err, "%s %s: not a size", option, arg);
+	return usage_advise(err, "write it as 4096, 64K, 100M or 2G");
+}
+
+int option_min_bytes(struct options *o, const char *arg, struct usage_error *err)
+{
+	return take_size("--min-bytes", arg, &o->min_bytes, err);
+}
+
+int option_rotate(struct options *o, const char *arg, struct usage_error *err)
+{
+	int r = take_size("--rotate", arg, &o->rotate_bytes, err);
+
+	if (r == 0 && o->rotate_bytes < OPTIONS_ROTATE_MIN)
+		return usage_refuse(err, "--rotate %s: a piece has 64K at least", arg);
+	return r;
+}
+
+int option_focus(struct options *o, const char *arg, struct usage_error *err)
+{
+	(void)err;
+	return option_add(&o->focus, arg);
+}
+
+int option_ignore(struct options *o, const char *arg, struct usage_error *err)
+{
+	(void)err;
+	return option_add(&o->ignore, arg);
+}
+
+int option_suppressions(struct options *o, const char *arg, struct usage_error *err)
+{
+	(void)err;
+	return option_add(&o->suppressions, arg);
+}
+
+int option_gen_suppressions(struct options *o, const char *arg, struct usage_error *err)
+{
+	(void)arg;
+	(void)err;
+	o->gen_suppressions = true;
+	return 0;
+}
+
+int option_wrappers(struct options *o, const char *arg, struct usage_error *err)
+{
+	if (!strcmp(arg, "show"))
+		o->keep_wrappers = true;
+	else if (!strcmp(arg, "skip"))
+		o->keep_wrappers = false;
+	else
+		return usage_refuse(err, "--wrappers %s: it is either skip or show", arg);
+	return 0;
+}
+
+int option_per_object(struct options *o, const char *arg, struct usage_error *err)
+{
+	(void)arg;
+	(void)err;
+	o->per_object = true;
+	return 0;
+}
+
+int option_error_exitcode(struct options *o, const char *arg, struct usage_error *err)
+{
+	unsigned long n;
+
+	if (!option_number(arg, 255, &n))
+		return usage_refuse(err, "--error-exitcode %s: it is a number from 0 to 255", arg);
+	o->error_exitcode = (int)n;
+	return 0;
+}
+
+int option_raw(struct options *o, const char *arg, struct usage_error *err)
+{
+	(void)arg;
+	(void)err;
+	o->raw = true;
+	return 0;
+}
+
+int option_on_trace_error(struct options *o, const char *arg, struct usage_error *err)
+{
+	if (!strcmp(arg, "go-on"))
+		o->end_on_trace_error = false;
+	else if (!strcmp(arg, "end"))
+		o->end_on_trace_error = true;
+	else
+		return usage_refuse(err, "--on-trace-error %s: it is either go-on or end", arg);
+	return 0;
+}
+
+int option_maps(struct options *o, const char *arg, struct usage_error *err)
+{
+	if (!*arg)
+		return usage_refuse(err, "--maps: the file name is empty");
+	o->maps = arg;
+	return 0;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* option_report: handlers of the options that say what is reported, and where it goes. Lines of option_table name them. */
+#ifndef MM_OPTION_REPORT_H
+#define MM_OPTION_REPORT_H
+
+#include "attach/options/options.h"
+
+typedef int option_handler(struct options *o, const char *arg, struct usage_error *err);
+
+option_handler option_format, option_report_file, option_output, option_top, option_older_than,
+	option_min_bytes, option_focus, option_ignore, option_suppressions, option_gen_suppressions, option_wrappers, option_per_object,
+	option_error_exitcode, option_interval, option_rotate, option_raw, option_on_trace_error, option_maps;
+
+#endif

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/options/option_scan.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "attach/options/option_blocks.h"
+#include "attach/options/option_table.h"
+#include "base/verdict.h"
+
+int option_core(struct options *o, const char *arg, struct usage_error *err)
+{
+	if (!*arg)
+		return usage_refuse(err, "--core: the file name is empty");
+	if (o->core)
+		return usage_refuse(err, "--core is given twice: one core at a time can be scanned");
+	o->core = arg;
+	return 0;
+}
+
+int option_exe(struct options *o, const char *arg, struct usage_error *err)
+{
+	if (!*arg)
+		return usage_refuse(err, "--exe: the file name is empty");
+	o->exe = arg;
+	return 0;
+}
+
+static enum verdict verdict_called(const char *name, size_t n)
+{
+	for (enum verdict v = 0; v < VERDICT_COUNT; v++)
+		if (strlen(verdict_name(v)) == n && !strncmp(verdict_name(v), name, n))
+			return v;
+	return VERDICT_COUNT;
+}
+
+int option_who_points_at(struct options *o, const char *arg, struct usage_error *err)
+{
+	const enum verdict v = verdict_called(arg, strlen(arg));
+
+	if (v == VERDICT_POSSIBLE || v == VERDICT_REACHABLE) {
+		o->who_points_at_verdict = v;
+		return 0;
+	}
+	return option_addresses("--who-points-at", &o->who_points_at, &o->nwho_points_at, arg, err);
+}
+
+int option_with_trace(struct options *o, const char *arg, struct usage_error *err)
+{
+	if (!*arg)
+		return usage_refuse(err, "--with-trace: the file name is empty");
+	return option_add(&o->with_traces, arg);
+}
+
+/* --- --show --- */
+
+int option_show(struct options *o, const char *arg, struct usage_error *err)
+{
+	for (const char *at = arg;; at++) {
+		size_t n = strcspn(at, ",");
+		enum verdict v = verdict_called(at, n);
+
+		if (v == VERDICT_COUNT || v == VERDICT_UNKNOWN) {
+			usage_refuse(err, "--show %.*s: no verdict is called so", (int)n, at);
+			return usage_advise(err, "they are definite, indirect, possible and reachable: --show definite,possible");
+		}
+		o->show |= 1u << v;
+		at += n;
+		if (!*at)
+			return 0;
+	}
+}
+
+/* --- together --- */
+
+static int check_what(const struct options *o, struct usage_error *err)
+{
+	if (o->program)
+		return usage_refuse(err, "scan looks at a running process or a core file: mmattach scan -p PID");
+	if (!o->pid && !o->name && !o->core) {
+		usage_refuse(err, "nothing to scan");
+		return usage_advise(err, "name it: mmattach scan -p PID, -n NAME, or --core FILE");
+	}
+	if (o->core && (o->pid || o->name))
+		return usage_refuse(err, "%s and --core: only one of them can say what to scan", o->pid ? "-p" : "-n");
+	if (o->exe && !o->core)
+		return usage_refuse(err, "--exe goes with --core: of a process it is known which file it runs");
+	if (o->core && o->max_pause_ns)
+		return usage_refuse(err, "--max-pause means nothing with --core: nobody is stopped");
+	return 0;
+}
+
+/* Of a watch, --error-exitcode is about what is reported, whatever its verdict. */
+static int check_pointers(const struct options *o, struct usage_error *err)
+{
+	const bool asked = o->nwho_points_at || o->who_points_at_verdict != VERDICT_UNKNOWN;
+
+	if (!asked)
+		return 0;
+	if (o->command == COMMAND_SCAN && o->who_points_at_verdict != VERDICT_UNKNOWN) {
+		usage_refuse(err, "--who-points-at %s is for a watch, which knows the stacks", verdict_name(o->who_points_at_verdict));
+		return usage_advise(err, "--show %s lists such blocks; --who-points-at ADDR asks for one", verdict_name(o->who_points_at_verdict));
+	}
+	if (o->command == COMMAND_WATCH && o->format != FORMAT_TEXT)
+		return usage_refuse(err, "--who-points-at of a watch goes with the text report only");
+	if (o->command == COMMAND_WATCH && o->verdicts == VERDICTS_NO)
+		return usage_refuse(err, "--who-points-at looks at the memory that verdicts are made from, and --verdicts no takes none");
+	if (o->command == COMMAND_WATCH && o->budget_ppm)
+		return usage_refuse(err, "--who-points-at looks at the memory that verdicts are made from, and a watch with --budget takes none");
+	return 0;
+}
+
+static int check_verdicts(const struct options *o, struct usage_error *err)
+{
+	if (o->verdicts != VERDICTS_NO || (!o->show && (!o->error_exitcode || o->command != COMMAND_SCAN)))
+		return 0;
+	return usage_refuse(err, "%s goes by verdicts, and --verdicts no makes none", o->show ? "--show" : "--error-exitcode");
+}
+
+static int check_form(const struct options *o, struct usage_error *err)
+{
+	if (o->format == FORMAT_FOLDED) {
+		usage_refuse(err, "--format folded: it is made of stacks, and blocks that nobody watched have none");
+		return usage_advise(err, "text, json and csv have them by class and size");
+	}
+	if (o->report && o->output)
+		return usage_refuse(err, "-o and --report both say where to write the report: one is enough");
+	if (o->nwho_points_at && o->format == FORMAT_CSV)
+		return usage_refuse(err, "--who-points-at goes with --format text and json only");
+	return 0;
+}
+
+int option_scan_check(const struct options *o, struct usage_error *err)
+{
+	int ret = check_verdicts(o, err);
+
+	if (ret == 0)
+		ret = check_pointers(o, err);
+	if (ret || o->command != COMMAND_SCAN)
+		return ret;
+	ret = check_what(o, err);
+	return ret ? ret : check_form(o, err);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * option_table: every option, a line each: what it is called, which commands
+ * it is for, what --help says of it, and the handler that takes its argument
+ * into struct options. options.c parses by it.
+ */
+#ifndef MM_OPTION_TABLE_H
+#define MM_OPTION_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "attach/options/options.h"
+
+enum {
+	FOR_WATCH = 1 << COMMAND_WATCH, FOR_PROBES = 1 << COMMAND_PROBES, FOR_REPAIR = 1 << COMMAND_REPAIR,
+	FOR_REPORT = 1 << COMMAND_REPORT, FOR_DIFF = 1 << COMMAND_DIFF, FOR_SHRINK = 1 << COMMAND_SHRINK,
+	FOR_IMPORT = 1 << COMMAND_IMPORT, FOR_GDB = 1 << COMMAND_GDB, FOR_SCAN = 1 << COMMAND_SCAN,
+};
+#define FOR_TARGET (FOR_WATCH | FOR_PROBES)
+#define FOR_FILES (FOR_REPORT | FOR_DIFF | FOR_SHRINK | FOR_IMPORT)
+#define FOR_LIVE (FOR_WATCH | FOR_GDB)
+#define FOR_RULES (FOR_TARGET | FOR_GDB)
+#define FOR_REPORTS (FOR_WATCH | FOR_REPORT | FOR_DIFF | FOR_SCAN)
+#define FOR_ALL (FOR_WATCH | FOR_PROBES | FOR_REPAIR | FOR_FILES | FOR_GDB | FOR_SCAN)
+
+struct option_line {
+	const char *name;	/* long; NULL: only short */
+	char letter;		/* short; 0: only long */
+	const char *arg;	/* what its argument is called; NULL: takes none */
+	unsigned commands;
+	/* 0, -ENOMEM, or -EINVAL with @err filled */
+	int (*handler)(struct options *o, const char *arg, struct usage_error *err);
+	const char *help;
+};
+
+extern const struct option_line option_table[];
+extern const size_t option_count;
+
+/* What is wrong, for `return usage_refuse(...)`: -EINVAL. */
+int usage_refuse(struct usage_error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Behind it: what to do about it; -EINVAL. */
+int usage_advise(struct usage_error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* A plain number of at most @max. */
+bool option_number(const char *s, unsigned long max, unsigned long *out);
+
+/* One more of an option that may be given again. 0 or -ENOMEM. */
+must_check int option_add(struct option_list *list, const char *arg);
+
+#endif

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* option_verdicts: handlers of the options on what is still reached, and what finding it out may cost (see option_table.h). */
+#ifndef MM_OPTION_VERDICTS_H
+#define MM_OPTION_VERDICTS_H
+
+#include "attach/options/options.h"
+
+int option_verdicts(struct options *o, const char *arg, struct usage_error *err);
+int option_max_pause(struct options *o, const char *arg, struct usage_error *err);
+
+#endif

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * options: the command line as plain data.
+ *
+ *	mmattach [options] (-p PID | -n NAME | -- PROGRAM ARG...)
+ *	mmattach report [options] TRACE...
+ *	mmattach diff [options] OLD NEW
+ *	mmattach shrink TRACE... -o OUT
+ *	mmattach import mmleak|mtrace FILE... [--maps FILE] -o OUT
+ *	mmattach scan [options] (-p PID | -n NAME | --core FILE [--exe FILE])
+ *	mmattach probes [options] [-p PID | -n NAME]
+ *	mmattach repair [options] PID
+ *	mmattach help [COMMAND]
+ *	mmattach gdb --fds N,N,N -p PID [options]	for gdbscripts/mmleak.py alone
+ *
+ * Every option is a line of one table (options.c), from which parsing and --help are
+ * made. A line that cannot be understood is refused with what is wrong and
+ * what to write instead; nothing is guessed.
+ */
+#ifndef MM_OPTIONS_H
+#define MM_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "attach/options/unwinders.h"
+#include "base/cleanup.h"
+#include "base/strbuf.h"
+#include "base/taddr.h"
+#include "base/verdict.h"
+
+#define OPTIONS_STACK_BYTES 32768
+#define OPTIONS_STACK_BYTES_MAX 131072
+#define OPTIONS_DEPTH 256
+#define OPTIONS_MAX_STALL_NS 100000000ull
+#define OPTIONS_MAX_PAUSE_NS 200000000ull	/* of a watch */
+#define OPTIONS_TOP 20
+#define OPTIONS_INTERVAL_MIN_NS 1000000000ull
+#define OPTIONS_ROTATE_MIN 65536
+
+enum command {
+	COMMAND_WATCH, COMMAND_PROBES, COMMAND_REPAIR, COMMAND_REPORT, COMMAND_DIFF, COMMAND_SHRINK, COMMAND_IMPORT,
+	COMMAND_SCAN, COMMAND_GDB, COMMAND_HELP, COMMAND_VERSION
+};
+
+enum report_format { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV, FORMAT_FOLDED };
+
+enum import_kind { IMPORT_NONE, IMPORT_MMLEAK, IMPORT_MTRACE };
+
+enum verdicts_wish { VERDICTS_AUTO, VERDICTS_YES, VERDICTS_NO };
+
+/* An option that may be given again. */
+struct option_list {
+	const char **all;
+	size_t n;
+};
+
+struct options {
+	enum command command;
+	enum command help_about;	/* of COMMAND_HELP; COMMAND_WATCH: everything */
+	pid_t pid;			/* 0: not given */
+	int gdb_fds[3];			/* of COMMAND_GDB: hits, control, memory (keeper/wire.h, gdb.h); the first 0: not given */
+	const char *name;		/* NULL: not given */
+	char **program;			/* PROGRAM ARG... and NULL; NULL: not given */
+	uint64_t duration_ns;		/* 0: until it is ended */
+	uint32_t budget_ppm;		/* what the watch may cost the target at most, in millionths of the time; 0: what it takes */
+	struct option_list families;	/* of --family, each NAME,NAME... */
+	struct option_list probe_files;
+	struct strbuf probes;		/* of --probe: lines of a rule file */
+	struct strbuf rules;		/* what --ref, --from, --until, --in come to: the same */
+	struct option_list threads, modules;	/* whose calls count; none: everybody's */
+	bool growth;			/* only where memory grows is watched */
+	bool exact_sizes;
+	unsigned stack_bytes;		/* the most that is copied of a stack */
+	unsigned depth;			/* frames of a stack that are kept */
+	enum unwinders unwinder;
+	bool debuginfod;
+	uint64_t max_stall_ns;
+	bool lose_sigtrap;		/* the target's handler of SIGTRAP may be lost */
+	bool free_stacks;
+	const char *output;		/* -o: the trace, of report and diff the report; NULL: none */
+	uint64_t rotate_bytes;		/* 0: one file */
+	bool raw;			/* no names into the trace */
+	bool end_on_trace_error;	/* if the trace cannot be written, end; else go on without it */
+	uint64_t interval_ns;		/* between interim reports; 0: none */
+	enum report_format format;
+	const char *report;		/* NULL: stdout */
+	unsigned top;			/* groups shown; 0: all */
+	uint64_t older_than_ns, min_bytes;
+	struct option_list focus, ignore, suppressions;
+	bool gen_suppressions;
+	bool keep_wrappers;
+	bool per_object;
+	char *block_family;		/* whose entry block_entry is; NULL: not said */
+	unsigned long block_entry;	/* of --block-list; 0: not given */
+	taddr *block_at;		/* of --block-at */
+	size_t nblock_at;
+	enum verdicts_wish verdicts;
+	uint64_t max_pause_ns;		/* 0: not given */
+	const char *core, *exe;		/* of scan; NULL: not given */
+	taddr *who_points_at;
+	size_t nwho_points_at;
+	enum verdict who_points_at_verdict;	/* of a watch, instead: blocks that got it; VERDICT_UNKNOWN: not asked */
+	unsigned show;			/* a bit for each enum verdict; 0: all */
+	struct option_list with_traces;
+	int error_exitcode;		/* 0: what is reported is no error */
+	enum import_kind import;
+	bool json;			/* of probes */
+	const char *maps;		/* NULL: none */
+	struct option_list files;	/* of report, diff, shrink, import */
+	bool quiet, verbose;
+	const char *debug;		/* NULL: none */
+};
+
+struct usage_error {
+	char text[320];		/* what is wrong */
+	char hint[320];		/* what to do; "" if the text says it */
+};
+
+/*
+ * Parse @argv (kept: @out points into it). 0; -EINVAL with @err filled; -ENOMEM. Looks at nothing
+ * but its arguments. options_fini in any case.
+ */
+must_check int options_parse(int argc, char **argv, struct options *out, struct usage_error *err);
+void options_fini(struct options *o);
+
+/*
+ * The same, with everything that goes with it: errors, --help and --version are
+ * printed, -q, -v and --debug take effect. true: carry out @out->command (one of the first three). false: exit with @status.
+ */
+bool options_start(int argc, char **argv, struct options *out, int *status);
+
+#endif

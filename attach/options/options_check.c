@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/options/options_check.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "attach/options/option_budget.h"
+#include "attach/options/option_scan.h"
+#include "attach/options/option_table.h"
+#include "attach/verdicts/look.h"
+
+const char *options_command_name(enum command c)
+{
+	static const char *const names[] = {
+		[COMMAND_WATCH] = "watching", [COMMAND_PROBES] = "probes", [COMMAND_REPAIR] = "repair",
+		[COMMAND_REPORT] = "report", [COMMAND_DIFF] = "diff", [COMMAND_SHRINK] = "shrink", [COMMAND_IMPORT] = "import",
+		[COMMAND_SCAN] = "scan", [COMMAND_GDB] = "gdb",
+	};
+
+	return names[c];
+}
+
+bool command_takes_files(enum command c)
+{
+	return c == COMMAND_REPORT || c == COMMAND_DIFF || c == COMMAND_SHRINK || c == COMMAND_IMPORT;
+}
+
+/* Options that mean nothing to the command are refused rather than ignored. */
+static int check_used(const struct options *o, uint64_t used, struct usage_error *err)
+{
+	for (size_t i = 0; i < option_count; i++) {
+		if (!(used >> i & 1) || (option_table[i].commands >> o->command & 1))
+			continue;
+		usage_refuse(err, "--%s means nothing to %s", option_table[i].name, options_command_name(o->command));
+		if (o->command == COMMAND_REPAIR && o->pid)
+			usage_advise(err, "mmattach repair %d", (int)o->pid);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int check_target(const struct options *o, struct usage_error *err)
+{
+	int given = !!o->pid + !!o->name + !!o->program;
+
+	if (given > 1 && !(o->command == COMMAND_SCAN && o->program)) {
+		usage_refuse(err, "%s: only one of them can say what to watch",
+		       !o->program ? "-p and -n" : o->pid ? "-p and --" : "-n and --");
+		return usage_advise(err, "either a running process (-p PID or -n NAME), or a program to start (-- PROGRAM)");
+	}
+	if (o->command == COMMAND_PROBES && o->program)
+		return usage_refuse(err, "probes looks at a running process: mmattach probes -p PID");
+	if (o->command == COMMAND_PROBES && o->json && !given)
+		return usage_refuse(err, "--json is about a process: mmattach probes --json -p PID");
+	if (o->command == COMMAND_GDB && (!o->pid || !o->gdb_fds[0])) {
+		usage_refuse(err, "mmattach gdb is started by gdbscripts/mmleak.py");
+		return usage_advise(err, "in gdb: source gdbscripts/mmleak.py, then mmleak start");
+	}
+	if (o->command == COMMAND_REPAIR && o->program)
+		return usage_refuse(err, "repair is for a running process: mmattach repair PID");
+	if (o->command == COMMAND_REPAIR && !o->pid) {
+		usage_refuse(err, "repair needs the id of a process");
+		return usage_advise(err, "mmattach repair PID");
+	}
+	if (o->command == COMMAND_WATCH && !given) {
+		usage_refuse(err, "nothing to watch");
+		return usage_advise(err, "name it: -p PID, -n NAME, or -- PROGRAM ARG...");
+	}
+	return 0;
+}
+
+static int check_trace(const struct options *o, struct usage_error *err)
+{
+	if (o->command == COMMAND_WATCH && !o->output && (o->rotate_bytes || o->raw || o->end_on_trace_error)) {
+		usage_refuse(err, "%s: no trace is written",
+			     o->rotate_bytes ? "--rotate" : o->raw ? "--raw" : "--on-trace-error");
+		return usage_advise(err, "-o FILE saves one");
+	}
+	if (o->command == COMMAND_WATCH && o->output && o->report && !strcmp(o->output, o->report))
+		return usage_refuse(err, "-o and --report name the same file: one is the trace, the other the report");
+	return 0;
+}
+
+static int check_files(const struct options *o, struct usage_error *err)
+{
+	if (!command_takes_files(o->command))
+		return 0;
+	if (o->command == COMMAND_IMPORT && !o->import) {
+		usage_refuse(err, "import what?");
+		return usage_advise(err, "mmattach import mmleak|mtrace FILE... [--maps FILE] -o OUT");
+	}
+	if (o->command == COMMAND_IMPORT && o->import == IMPORT_MTRACE && o->maps)
+		return usage_refuse(err, "--maps means nothing to import mtrace: its lines name the files");
+	if (o->command == COMMAND_DIFF && o->files.n != 2) {
+		usage_refuse(err, "diff compares two traces, and %zu %s given", o->files.n, o->files.n == 1 ? "is" : "are");
+		return usage_advise(err, "mmattach diff OLD NEW; pieces of one run can be put together by mmattach shrink");
+	}
+	if (!o->files.n) {
+		usage_refuse(err, "%s needs the name of a file", options_command_name(o->command));
+		return usage_advise(err, "mmattach %s%s FILE...%s", options_command_name(o->command),
+				    o->import == IMPORT_MMLEAK ? " mmleak" : o->import == IMPORT_MTRACE ? " mtrace" : "",
+				    o->command == COMMAND_REPORT ? "" : " -o OUT");
+	}
+	if ((o->command == COMMAND_SHRINK || o->command == COMMAND_IMPORT) && !o->output) {
+		usage_refuse(err, "%s needs to know where to write", options_command_name(o->command));
+		return usage_advise(err, "-o OUT.mmt");
+	}
+	return 0;
+}
+
+static int check_report(const struct options *o, struct usage_error *err)
+{
+	if (o->gen_suppressions && o->format != FORMAT_TEXT)
+		return usage_refuse(err, "--gen-suppressions goes with the text report only");
+	if (o->per_object && o->format != FORMAT_TEXT && o->format != FORMAT_JSON)
+		return usage_refuse(err, "--per-object goes with --format text and json only");
+	return 0;
+}
+
+/* They are answered instead of the text report, and in the JSON report. */
+static int check_blocks(const struct options *o, struct usage_error *err)
+{
+	const char *option = o->block_entry ? "--block-list" : "--block-at";
+
+	if (!o->block_entry && !o->nblock_at)
+		return 0;
+	if (o->format != FORMAT_TEXT && o->format != FORMAT_JSON)
+		return usage_refuse(err, "%s goes with --format text and json only", option);
+	if (o->gen_suppressions)
+		return usage_refuse(err, "%s and --gen-suppressions: one is about single blocks, the other about the whole report", option);
+	if (o->per_object && o->format == FORMAT_TEXT)
+		return usage_refuse(err, "%s and --per-object: one is about single blocks, the other about the whole report", option);
+	return 0;
+}
+
+static int check_verdicts(const struct options *o, struct usage_error *err)
+{
+	if (o->command == COMMAND_GDB && o->verdicts == VERDICTS_YES) {
+		usage_refuse(err, "--verdicts yes: " LOOK_UNDER_GDB);
+		return usage_advise(err, "mmleak hand-over gives the watch to mmattach itself; or save a core and scan it: generate-core-file, mmattach scan --core FILE");
+	}
+	if (o->command == COMMAND_WATCH && o->verdicts == VERDICTS_NO && o->max_pause_ns)
+		return usage_refuse(err, "--max-pause means nothing with --verdicts no: nobody is stopped");
+	return 0;
+}
+
+/* What would mean many more traps, or nothing at all. */
+static const char *against_growth(const struct options *o)
+{
+	if (o->families.n > 1 || o->probes.len || o->probe_files.n || o->rules.len)
+		return "--growth watches nothing but where memory grows";
+	if (o->verdicts == VERDICTS_YES || o->max_pause_ns)
+		return "--growth has no verdicts: ranges of memory are no blocks";
+	if (o->exact_sizes)
+		return "--sizes exact means nothing to --growth: ranges are as large as they are";
+	if (o->free_stacks)
+		return "--free-stacks means nothing to --growth: who gives memory back is not told";
+	return o->per_object ? "--per-object means nothing to --growth: it counts no references" : NULL;
+}
+
+static int check_growth(const struct options *o, struct usage_error *err)
+{
+	const char *why = o->growth ? against_growth(o) : NULL;
+
+	if (!why)
+		return 0;
+	usage_refuse(err, "%s", why);
+	return usage_advise(err, "other rules go with --family growth: --family libc,growth");
+}
+
+int options_check(const struct options *o, uint64_t used, struct usage_error *err)
+{
+	int ret = check_used(o, used, err);
+
+	if (ret == 0)
+		ret = check_target(o, err);
+	if (ret == 0)
+		ret = check_trace(o, err);
+	if (ret == 0)
+		ret = check_files(o, err);
+	if (ret == 0)
+		ret = check_report(o, err);
+	if (ret == 0)
+		ret = check_blocks(o, err);
+	if (ret == 0)
+		ret = check_verdicts(o, err);
+	if (ret == 0)
+		ret = check_growth(o, err);
+	if (ret == 0)
+		ret = option_budget_check(o, err);
+	if (ret == 0)
+		ret = option_scan_check(o, err);
+	if (ret == 0 && o->quiet && o->verbose)
+		ret = usage_refuse(err, "-q and -v contradict each other");
+	return ret;
+}

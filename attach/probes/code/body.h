@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * body: all the code that a function may run as its own, and every way out of it.
+ *
+ *	entry ─▶ own extent ──jmp──▶ cold part, shared static tail     (followed)
+ *	              │  └────jmp──▶ another function, by symbol or PLT (a way out)
+ *	              └──ret                                           (a way out)
+ *
+ * Code without a global symbol of its own is taken to be a part of whoever jumps
+ * there: so that a stripped file and an unstripped one come out the same.
+ */
+#ifndef MM_BODY_H
+#define MM_BODY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "attach/probes/code/decode.h"
+#include "attach/probes/code/elfimage.h"
+#include "base/cleanup.h"
+
+#define BODY_EXTENTS 8
+
+struct addrs {
+	taddr *v;
+	size_t n, room;
+};
+
+struct body_exit {
+	taddr addr;
+	bool tail;		/* a jump to another function; else a ret */
+	bool conditional;	/* the jump may not be taken */
+	taddr target;		/* tail: in this file, or 0 */
+	const char *name;	/* tail: the function's name, or NULL; the elfimage's */
+};
+
+struct body_call {
+	taddr target;		/* in this file, or 0 */
+	const char *name;	/* through the PLT; the elfimage's */
+};
+
+struct body {
+	struct code_range extents[BODY_EXTENTS];	/* the function's own first */
+	size_t nextents;				/* 0: not even that is known */
+	struct body_exit *exits;
+	size_t nexits, exits_room;
+	struct body_call *calls;
+	size_t ncalls, calls_room;
+	struct addrs starts;	/* of instructions, ascending */
+	struct addrs targets;	/* of jumps within the body, ascending */
+	bool complete;		/* every way out is in exits */
+	char why[120];		/* if not: why, for people */
+};
+
+/*
+ * Look through the function at @entry. @stops: functions that are watched for
+ * themselves, never taken for a part even if they have no symbol. 0 or
+ * -ENOMEM; whatever the code hides makes an incomplete body, not an error.
+ */
+must_check int body_scan(const struct elfimage *img, struct decoder *d, taddr entry, const taddr *stops,
+			 size_t nstops, struct body *out);
+void body_fini(struct body *b);
+
+/* A jump within the body goes to @addr. */
+bool body_jumps_to(const struct body *b, taddr addr);
+
+/* @addr lies in one of the extents. */
+bool body_covers(const struct body *b, taddr addr);
+
+/*
+ * true if an instruction begins at @addr: the code around it, decoded from where it begins, comes to it. false too where
+ * nothing says what lies around it: an int3 in the middle of an instruction, or in data, makes others of them.
+ */
+bool body_has_instruction(const struct elfimage *img, struct decoder *d, taddr addr);
+
+/* true if a call returns to @addr: one ends there, by the same decoding. */
+bool body_has_return(const struct elfimage *img, struct decoder *d, taddr addr);
+
+/* The name of the function that the PLT stub at @addr goes to; NULL if it is no such stub or nobody knows. */
+const char *body_plt_name(const struct elfimage *img, struct decoder *d, taddr addr);
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * codesweep: where the instructions of one function begin, which of them are calls, and where it jumps to.
+ *
+ * One after the other from where the function begins (insnlen.h). Should there be data among the code, the sweep can get out of
+ * step with it; then a jump within the function does not arrive at the beginning of an instruction, and nothing of it is believed.
+ */
+#ifndef MM_CODESWEEP_H
+#define MM_CODESWEEP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "attach/probes/code/elfimage.h"
+#include "base/cleanup.h"
+
+struct codesweep {
+	struct code_range range;
+	uint8_t *marks;		/* of each byte: what is said of its address (codesweep.c) */
+	size_t reached;		/* bytes gone through: what follows is no instruction, or none that is known */
+	size_t exits;		/* instructions that leave it: ret, jumps to elsewhere, in any case or not */
+	bool in_step;		/* every jump arrives at an instruction */
+};
+
+/* @code: all of @range. 0 or -ENOMEM. */
+must_check int codesweep_run(const uint8_t *code, struct code_range range, struct codesweep *out);
+void codesweep_fini(struct codesweep *s);
+
+/* true if a call ends where the instruction at @addr begins. */
+bool codesweep_returns_to(const struct codesweep *s, taddr addr);
+
+/* true if one of its exits ends at @addr. */
+bool codesweep_leaves_before(const struct codesweep *s, taddr addr);
+
+/* true if a jump of the function goes to @addr. */
+bool codesweep_jumps_to(const struct codesweep *s, taddr addr);
+
+#endif

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/reporting/reporting.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "report/account.h"
+#include "report/csv/out_csv.h"
+#include "report/folded/out_folded.h"
+#include "report/json/out_json.h"
+#include "report/text/groups/text_lookup.h"
+#include "report/text/out_text.h"
+
+/* --- opening --- */
+
+typedef int select_add(struct select *s, const char *regex, char *why, size_t why_size);
+
+static int add_regexes(struct reporting *r, const struct option_list *list, select_add *add, const char *option)
+{
+	char why[200];
+	int err = 0;
+
+	for (size_t i = 0; i < list->n && err == 0; i++) {
+		err = add(r->select, list->all[i], why, sizeof(why));
+		if (err == -EINVAL)
+			log_error("%s '%s': %s", option, list->all[i], why);
+		else if (err < 0)
+			log_error_errno(err, "%s '%s'", option, list->all[i]);
+	}
+	return err;
+}
+
+static int read_suppressions(struct reporting *r)
+{
+	const struct option_list *files = &r->opt->suppressions;
+	char why[512];
+	int err = 0;
+
+	for (size_t i = 0; i < files->n && err == 0; i++) {
+		err = suppressions_read(r->suppressions, files->all[i], why, sizeof(why));
+		if (err < 0)
+			log_error("--suppressions: %s", err == -ENOMEM ? strerror(ENOMEM) : why);
+	}
+	return err;
+}
+
+static int open_filters(struct reporting *r)
+{
+	int err = select_new(&r->select);
+
+	if (err == 0)
+		err = suppressions_new(&r->suppressions);
+	if (err == 0)
+		err = report_families_open(r->opt, &r->families);
+	if (err < 0) {
+		log_error_errno(err, "cannot begin");
+		return err;
+	}
+	err = add_regexes(r, &r->opt->focus, select_focus, "--focus");
+	if (err == 0)
+		err = add_regexes(r, &r->opt->ignore, select_ignore, "--ignore");
+	return err < 0 ? err : read_suppressions(r);
+}
+
+int reporting_open(struct reporting *r, const struct options *opt, const char *path)
+{
+	int err;
+
+	const struct lookup_question question = {
+		.entry = opt->block_entry, .family = opt->block_family, .addrs = opt->block_at, .naddrs = opt->nblock_at,
+	};
+	*r = (struct reporting){ .opt = opt, .path = path, .file = OUTFILE_INIT };
+	lookup_init(&r->lookup, &question);
+	err = open_filters(r);
+	if (err < 0 || !path)
+		return err;
+	err = outfile_open(&r->file, path);
+	if (err < 0)
+		log_error_errno(err, "cannot write the report to %s", path);
+	return err;
+}
+
+void reporting_close(struct reporting *r)
+{
+	outfile_abort(&r->file);
+	select_free(r->select);
+	suppressions_free(r->suppressions);
+	report_families_close(&r->families);
+	lookup_fini(&r->lookup);
+	r->select = NULL;
+	r->suppressions = NULL;
+}
+
+/* --- the report --- */
+
+static bool asks_for_blocks(const struct reporting *r)
+{
+	return r->opt->block_entry || r->opt->nblock_at;
+}
+
+int reporting_summary(struct reporting *r, struct ledger *l, struct summary *out)
+{
+	const struct groups_options groups = {
+		.older_than_us = r->opt->older_than_ns / 1000, .min_bytes = r->opt->min_bytes, .show = r->opt->show, .select = r->select,
+		.suppressions = r->suppressions, .keep_wrappers = r->opt->keep_wrappers, .per_object = r->opt->per_object,
+		.families = r->families.names, .nfamilies = r->families.n, .lookup = asks_for_blocks(r) ? &r->lookup : NULL,
+	};
+	int err;
+
+	report_families_check(&r->families, l);
+	if (r->opt->show && !ledger_judges(l))
+		log_warn("--show: there are no verdicts, so everything is shown");
+	err = account_summary(l, &groups, out);
+	if (err < 0)
+		log_error_errno(err, "cannot make the report");
+	if (err == 0 && r->lookup.why[0]) {
+		log_error("--block-list %lu: %s", r->opt->block_entry, r->lookup.why);
+		err = -ENOENT;
+	}
+	out->round = r->round;
+	r->reported = out->ntwice;
+	for (size_t i = 0; i < out->ngroups; i++)
+		r->reported += summary_group_suspect(&out->groups[i]);
+	for (size_t i = 0; i < out->nrefs; i++)
+		r->reported += summary_refs_suspect(&out->refs[i]);
+	return err;
+}
+
+static void put_suppressions(const struct summary *s, struct strbuf *sb)
+{
+	size_t number = 1;
+
+	for (size_t i = 0; i < s->ngroups; i++)
+		if (!s->groups[i].sampled || summary_group_suspect(&s->groups[i]))
+			suppressions_generate(s->groups[i].stack, s->groups[i].depth, SUPPRESS_LEAK, s->groups[i].verdict, number++, sb);
+	for (size_t i = 0; i < s->nrefs; i++)
+		if (s->refs[i].ntaken && summary_refs_suspect(&s->refs[i]))
+			suppressions_generate(s->refs[i].taken[0].frames, s->refs[i].taken[0].depth, SUPPRESS_LEAK, VERDICT_UNKNOWN,
+					      number++, sb);
+	for (size_t i = 0; i < s->ntwice; i++)
+		if (s->twice[i].second.depth)
+			suppressions_generate(s->twice[i].second.frames, s->twice[i].second.depth, SUPPRESS_FREE,
+					      VERDICT_UNKNOWN, number++, sb);
+}
+
+static int put_report(const struct reporting *r, const struct summary *s, struct strbuf *sb)
+{
+	int err = -EINVAL;
+
+	switch (r->opt->format) {
+	case FORMAT_TEXT:
+		err = asks_for_blocks(r) ? text_lookup(s, r->opt->top, sb) : out_text(s, r->opt->top, sb);
+		break;
+	case FORMAT_JSON:
+		err = out_json(s, sb);
+		break;
+	case FORMAT_CSV:
+		err = out_csv(s, sb);
+		break;
+	case FORMAT_FOLDED:
+		err = out_folded(s, sb);
+		break;
+	}
+	if (err == 0 && r->opt->gen_suppressions) {
+		put_suppressions(s, sb);
+		err = strbuf_error(sb);
+	}
+	return err;
+}
+
+int reporting_print_text(struct reporting *r, const char *text, size_t n)
+{
+	int err = write_full(r->path ? r->file.fd : STDOUT_FILENO, text, n);
+
+	if (err == 0 && r->path)
+		err = outfile_commit(&r->file);
+	if (err < 0)
+		log_error_errno(err, "cannot write the report%s%s", r->path ? " to " : "", r->path ? r->path : "");
+	return err;
+}
+
+int reporting_print(struct reporting *r, const struct summary *s, const char *behind)
+{
+	cleanup_strbuf struct strbuf sb = STRBUF_INIT;
+	int err = put_report(r, s, &sb);
+
+	strbuf_puts(&sb, behind);
+	if (err == 0)
+		err = strbuf_error(&sb);
+	if (err == 0)
+		return reporting_print_text(r, strbuf_str(&sb), sb.len);
+	log_error_errno(err, "cannot make the report");
+	return err;
+}
+
+int reporting_status(const struct reporting *r)
+{
+	return r->reported ? r->opt->error_exitcode : 0;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/sampling/blocks/alikeness.h"
+
+#include <stddef.h>
+
+#define WORDS 2u		/* those that free writes over */
+#define FEW 3u			/* comparisons from which on something is known */
+#define MOST 200u		/* then all are halved: what was long ago counts less */
+#define SELDOM 10u		/* alike in one of so many: it tells them apart */
+
+/* Of so many comparisons, so many were alike. */
+struct tried {
+	uint8_t n, alike[WORDS];
+};
+
+struct words {
+	uint16_t last[WORDS];	/* the last block's */
+	bool has_last;
+	struct tried others, heirs;
+};
+
+void alikeness_init(struct alikeness *a)
+{
+	addrmap_init(&a->stacks, sizeof(struct words));
+}
+
+void alikeness_fini(struct alikeness *a)
+{
+	addrmap_fini(&a->stacks);
+}
+
+static void count(struct tried *t, const uint16_t was[WORDS], const uint16_t now[WORDS])
+{
+	if (t->n == MOST) {
+		t->n /= 2;
+		for (unsigned i = 0; i < WORDS; i++)
+			t->alike[i] /= 2;
+	}
+	t->n++;
+	for (unsigned i = 0; i < WORDS; i++)
+		t->alike[i] += was[i] == now[i];
+}
+
+void alikeness_learn(struct alikeness *a, uint32_t stack, const struct chunkstate *now, const struct chunkstate *was)
+{
+	struct words *w = addrmap_get(&a->stacks, stack);
+
+	if (now->nwords < WORDS)
+		return;
+	if (!w && addrmap_count(&a->stacks) < ALIKENESS_STACKS)
+		w = addrmap_slot(&a->stacks, stack, NULL);
+	if (!w)
+		return;
+	if (w->has_last)
+		count(&w->others, w->last, now->hashes);
+	if (was && was->nwords >= WORDS)
+		count(&w->heirs, was->hashes, now->hashes);
+	for (unsigned i = 0; i < WORDS; i++)
+		w->last[i] = now->hashes[i];
+	w->has_last = true;
+}
+
+static bool seldom(const struct tried *t, unsigned word)
+{
+	return t->alike[word] * SELDOM <= t->n;
+}
+
+/* Does the word, which has not changed, tell blocks apart? Not one that was never written to: it is what free has left there. */
+static bool tells(const struct words *w, const struct chunkstate *now, unsigned word)
+{
+	if (!w || w->others.n < FEW || (word == 0 && now->link))
+		return false;
+	return seldom(&w->others, word) && seldom(&w->heirs, word);
+}
+
+enum alikeness_same alikeness_judge(const struct alikeness *a, uint32_t stack, const struct chunkstate *before, const struct chunkstate *now)
+{
+	const struct words *w = addrmap_get(&a->stacks, stack);
+	const unsigned common = chunkstate_common(before, now), changed = chunkstate_changed(before, now);
+	bool kept = false;
+
+	for (unsigned i = 0; i < WORDS && i < common; i++) {
+		if (changed & 1u << i)
+			continue;
+		if (tells(w, now, i))
+			return ALIKENESS_SAME;
+		kept = true;
+	}
+	/* of a blank one nothing was known: it is written to for the first time */
+	return kept || before->blank || !common ? ALIKENESS_ALIKE : ALIKENESS_DIFFERENT;
+}

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/sampling/blocks/following.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "attach/sampling/blocks/following_judge.h"
+#include "base/addrmap.h"
+#include "base/grow.h"
+
+#define MS 1000000u
+#define BATCH 256u		/* blocks that are looked at together */
+#define AGES 23u		/* of the first looks; the others come at the longest distance */
+#define HIGHEST (1ull << 47)
+
+struct following {
+	following_over *over;
+	void *ctx;
+	struct gather gather;
+	struct following_judge judge;
+	struct addrmap index;		/* address -> number of its block */
+	struct followed_block *blocks;
+	uint32_t *queue;		/* numbers of blocks; a heap, by when they are to be looked at */
+	size_t n, room, queue_room;
+	uint64_t ages_ns[AGES];
+	bool lost;
+	struct following_sums sums;
+	struct following_looked looked[BATCH];
+};
+
+/* --- when to look --- */
+
+static void make_ages(struct following *f)
+{
+	double age = FOLLOWING_FIRST_NS;
+
+	for (unsigned i = 0; i < AGES; i++, age *= 1.6)
+		f->ages_ns[i] = (uint64_t)age;
+}
+
+static uint64_t age_ns(const struct following *f, uint32_t look)
+{
+	return look < AGES ? f->ages_ns[look] : f->ages_ns[AGES - 1] + (look - AGES + 1) * (uint64_t)FOLLOWING_LONGEST_NS;
+}
+
+static uint64_t due_ns(const struct following *f, uint32_t number)
+{
+	return f->blocks[number].birth_ns + age_ns(f, f->blocks[number].next);
+}
+
+static void put(struct following *f, size_t place, uint32_t number)
+{
+	f->queue[place] = number;
+	f->blocks[number].place = (uint32_t)place;
+}
+
+static void up(struct following *f, size_t place)
+{
+	const uint32_t number = f->queue[place];
+
+	while (place && due_ns(f, f->queue[(place - 1) / 2]) > due_ns(f, number)) {
+		put(f, place, f->queue[(place - 1) / 2]);
+		place = (place - 1) / 2;
+	}
+	put(f, place, number);
+}
+
+static void down(struct following *f, size_t place)
+{
+	const uint32_t number = f->queue[place];
+
+	for (size_t child; (child = 2 * place + 1) < f->n; place = child) {
+		child += child + 1 < f->n && due_ns(f, f->queue[child + 1]) < due_ns(f, f->queue[child]);
+		if (due_ns(f, f->queue[child]) >= due_ns(f, number))
+			break;
+		put(f, place, f->queue[child]);
+	}
+	put(f, place, number);
+}
+
+/* --- the table --- */
+
+static struct followed_block *block_at(const struct following *f, taddr addr)
+{
+	const uint32_t *number = addrmap_get(&f->index, addr);
+
+	return number ? &f->blocks[*number] : NULL;
+}
+
+static void describe(const struct followed_block *b, struct followed *out)
+{
+	*out = (struct followed){
+		.addr = b->addr, .chunk_size = (uint64_t)b->units * 16, .birth_ns = b->birth_ns, .seen_ns = b->birth_ns + (uint64_t)b->seen_ms * MS,
+		.stack = b->stack, .looks = b->looks, .alike = b->flags & FOLLOWED_ALIKE, .doubtful = b->flags & FOLLOWED_DOUBTFUL,
+		.ended_ns = b->flags & FOLLOWED_DOUBTFUL ? b->birth_ns + (uint64_t)b->doubt_ms * MS : 0,
+	};
+}
+
+static void remove_block(struct following *f, struct followed_block *b)
+{
+	const uint32_t number = (uint32_t)(b - f->blocks), last = (uint32_t)--f->n, moved = f->queue[last];
+	const size_t place = b->place;
+
+	addrmap_del(&f->index, b->addr, NULL);
+	if (place != last) {
+		put(f, place, moved);
+		up(f, place);
+		down(f, f->blocks[moved].place);
+	}
+	if (number == last)
+		return;
+	*b = f->blocks[last];
+	put(f, b->place, number);
+	*(uint32_t *)addrmap_get(&f->index, b->addr) = number;
+}
+
+static void end(struct following *f, struct followed_block *b, enum fate fate, uint64_t now_ns)
+{
+	struct followed what;
+
+	describe(b, &what);
+	if (fate == FATE_GONE && !what.doubtful)
+		what.ended_ns = now_ns;
+	remove_block(f, b);
+	f->sums.gone += fate == FATE_GONE;
+	f->sums.unknown += fate == FATE_UNKNOWN;
+	f->sums.dropped += fate == FATE_SAME;
+	f->over(f->ctx, &what, fate, now_ns);
+}
+
+static int make_room(struct following *f)
+{
+	int r = grow_for(&f->blocks, f->n, &f->room, sizeof(*f->blocks));
+
+	return r < 0 ? r : grow_for(&f->queue, f->n, &f->queue_room, sizeof(*f->queue));
+}
+
+static void begin(struct followed_block *b, taddr addr, uint64_t head, const uint64_t words[2], uint32_t stack, uint64_t birth_ns)
+{
+	*b = (struct followed_block){
+		.addr = addr, .birth_ns = birth_ns, .units = (uint32_t)(chunkstate_size(head) / 16), .stack = stack,
+		.flags = chunkstate_mapped(head) ? FOLLOWED_MAPPED : 0,
+	};
+	if (words)
+		chunkstate_keep(&(struct chunkstate_look){ .block = addr, .words = { words[0], words[1] }, .nwords = 2 }, &b->state);
+}
+
+/* Who was at this place has gone. If it was of the same stack, what they have in common says how much alike such are. */
+static void succeed(struct following *f, struct followed_block *old, struct followed_block *b)
+{
+	if (old->stack == b->stack && old->flags & FOLLOWED_LOOKED && old->state.nwords >= 2) {
+		b->flags |= FOLLOWED_HEIR;
+		b->was[0] = old->state.hashes[0];
+		b->was[1] = old->state.hashes[1];
+	}
+	f->sums.gone_taken++;
+	end(f, old, FATE_GONE, b->birth_ns);
+}
+
+int following_add(struct following *f, taddr addr, uint64_t head, const uint64_t words[2], uint32_t stack, uint64_t birth_ns)
+{
+	struct followed_block fresh, *old = block_at(f, addr);
+	const uint64_t size = chunkstate_size(head);
+	uint32_t number;
+	int r;
+
+	if (!size || size / 16 > UINT32_MAX || addr % 16 || addr < 4096 || addr > HIGHEST - 4096 - size)
+		return -EINVAL;
+	begin(&fresh, addr, head, words, stack, birth_ns);
+	if (old)
+		succeed(f, old, &fresh);
+	if (f->n >= FOLLOWING_MAX)
+		return -ENOSPC;
+	number = (uint32_t)f->n;
+	r = make_room(f);
+	if (r == 0)
+		r = addrmap_put(&f->index, addr, &number);
+	if (r < 0)
+		return r;
+	f->blocks[number] = fresh;
+	put(f, f->n++, number);
+	up(f, number);
+	f->sums.added++;
+	return 0;
+}
+
+bool following_taken(struct following *f, taddr addr, uint64_t now_ns)
+{
+	struct followed_block *b = block_at(f, addr);
+
+	if (!b)
+		return false;
+	f->sums.gone_taken++;
+	end(f, b, FATE_GONE, now_ns);
+	return true;
+}
+
+bool following_drop(struct following *f, taddr addr, struct followed *out)
+{
+	struct followed_block *b = block_at(f, addr);
+
+	if (!b)
+		return false;
+	if (out)
+		describe(b, out);
+	remove_block(f, b);
+	f->sums.dropped++;
+	return true;
+}
+
+size_t following_count(const struct following *f)
+{
+	return f->n;
+}
+
+void following_get(const struct following *f, size_t i, struct followed *out)
+{
+	describe(&f->blocks[i], out);
+}
+
+bool following_lost(const struct following *f)
+{
+	return f->lost;
+}
+
+const struct following_sums *following_sums(const struct following *f)
+{
+	return &f->sums;
+}
+
+uint64_t following_next_ns(const struct following *f)
+{
+	return f->n && !f->lost ? due_ns(f, f->queue[0]) : UINT64_MAX;
+}
+
+/* --- looking --- */
+
+/* Look at the @n blocks whose addresses are in f->looked. @last: and tell their fate, whatever it is. */
+static void look_at(struct following *f, size_t n, bool last, uint64_t now_ns)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct followed_block *b = block_at(f, f->looked[i].addr);
+
+		following_ask(&f->looked[i], (uint64_t)b->units * 16 | (b->flags & FOLLOWED_MAPPED ? 2 : 0));
+	}
+	r = f->lost ? -ESRCH : following_read(&f->gather, f->looked, n);
+	f->lost = f->lost || r == -ESRCH || r == -EPERM;
+	for (size_t i = 0; i < n; i++) {
+		struct followed_block *b = block_at(f, f->looked[i].addr);
+		enum fate fate = r < 0 ? FATE_SAME : following_judge(&f->judge, b, &f->looked[i], now_ns);
+
+		f->sums.looks += r == 0;
+		if (last && fate == FATE_SAME && b->flags & FOLLOWED_DOUBTFUL)
+			fate = FATE_UNKNOWN;
+		if (fate != FATE_SAME || last)
+			end(f, b, fate, now_ns);
+	}
+	f->sums.calls = f->gather.calls;
+}
+
+static uint64_t busy_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* The next that is due is put back for its next look; those that were missed are left out. */
+static taddr take_due(struct following *f, uint64_t now_ns)
+{
+	struct followed_block *b = &f->blocks[f->queue[0]];
+
+	while (b->birth_ns + age_ns(f, b->next) <= now_ns)
+		b->next++;
+	down(f, 0);
+	return b->addr;
+}
+
+void following_poll(struct following *f, uint64_t now_ns)
+{
+	const uint64_t start = busy_ns();
+
+	while (following_next_ns(f) <= now_ns) {
+		size_t n = 0;
+
+		while (n < BATCH && following_next_ns(f) <= now_ns)
+			f->looked[n++].addr = take_due(f, now_ns);
+		look_at(f, n, false, now_ns);
+	}
+	f->sums.busy_ns += busy_ns() - start;
+}
+
+void following_end(struct following *f, uint64_t now_ns)
+{
+	const uint64_t start = busy_ns();
+
+	while (f->n) {
+		size_t n = 0;
+
+		for (; n < BATCH && n < f->n; n++)
+			f->looked[n].addr = f->blocks[f->n - 1 - n].addr;
+		look_at(f, n, true, now_ns);
+	}
+	f->sums.busy_ns += busy_ns() - start;
+}
+
+/* --- all of it --- */
+
+int following_new(pid_t pid, uint64_t tcache_key, following_over *over, void *ctx, struct following **out)
+{
+	struct following *f = calloc(1, sizeof(*f));
+	int r;
+
+	if (!f)
+		return -ENOMEM;
+	f->over = over;
+	f->ctx = ctx;
+	f->judge.sums = &f->sums;
+	f->judge.key = (struct tcachekey){ .value = tcache_key, .given = tcache_key };
+	addrmap_init(&f->index, sizeof(uint32_t));
+	alikeness_init(&f->judge.alikeness);
+	make_ages(f);
+	r = gather_open(&f->gather, pid);
+	if (r < 0) {
+		following_free(f);
+		return r;
+	}
+	*out = f;
+	return 0;
+}
+
+void following_free(struct following *f)
+{
+	if (!f)
+		return;
+	gather_close(&f->gather);
+	alikeness_fini(&f->judge.alikeness);
+	addrmap_fini(&f->index);
+	free(f->blocks);
+	free(f->queue);
+	free(f);
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/sampling/blocks/following_judge.h"
+
+#define MS 1000000u
+#define JOINED_MS 500u		/* so long a block must have looked joined */
+#define DOUBTS 8u		/* so many looks at a doubtful one, whether it is seen to go, and then no more */
+
+/* Word @i is not what it was at the last look, or at birth. */
+static bool has_become(const struct followed_block *b, const struct chunkstate *now, unsigned i)
+{
+	return i < chunkstate_common(&b->state, now) && chunkstate_changed(&b->state, now) & 1u << i;
+}
+
+/* Has free written there since? */
+static bool was_linked(struct following_judge *j, const struct followed_block *b, const struct following_looked *k, const struct chunkstate *now)
+{
+	const bool linked = following_linked(k);
+
+	tcachekey_see(&j->key, &k->look, linked, b->stack);
+	return (has_become(b, now, 1) && tcachekey_is(&j->key, &k->look)) || (has_become(b, now, 0) && linked);
+}
+
+/* Seems to lie in a larger free chunk. It may be that somebody is just changing what is before it, so it must stay so for a while. */
+static bool is_joined(struct followed_block *b, const struct following_looked *k, uint32_t age_ms)
+{
+	if (!following_joined(k)) {
+		b->flags &= (uint8_t)~FOLLOWED_JOINED;
+		return false;
+	}
+	if (!(b->flags & FOLLOWED_JOINED))
+		b->joined_ms = age_ms;
+	b->flags |= FOLLOWED_JOINED;
+	return age_ms - b->joined_ms >= JOINED_MS;
+}
+
+/* What certainly shows that it has gone: the counter for it, or NULL. */
+static uint64_t *gone_by(struct following_judge *j, struct followed_block *b, const struct following_looked *k, const struct chunkstate *now, uint32_t age_ms)
+{
+	const enum chunkstate_use use = chunkstate_use(&k->look, k->head);
+
+	if (k->absent)
+		return &j->sums->gone_unmapped;
+	if (use == CHUNKSTATE_RESIZED)
+		return &j->sums->gone_resized;
+	if (use == CHUNKSTATE_FREE)
+		return &j->sums->gone_freed;
+	if (use == CHUNKSTATE_UNSEEN)
+		return NULL;
+	if (was_linked(j, b, k, now))
+		return &j->sums->gone_linked;
+	return is_joined(b, k, age_ms) ? &j->sums->gone_joined : NULL;
+}
+
+/* Its first look, with which the others are compared. */
+static void meet(struct following_judge *j, struct followed_block *b, const struct chunkstate *now)
+{
+	const struct chunkstate was = { .hashes = { b->was[0], b->was[1] }, .nwords = 2 };
+
+	alikeness_learn(&j->alikeness, b->stack, now, b->flags & FOLLOWED_HEIR ? &was : NULL);
+	b->flags |= FOLLOWED_LOOKED;
+}
+
+/* It is there: the same, or not to be told? */
+static enum fate compare(struct following_judge *j, struct followed_block *b, const struct chunkstate *now, uint32_t age_ms)
+{
+	enum alikeness_same same = ALIKENESS_SAME;
+
+	if (b->flags & FOLLOWED_LOOKED)
+		same = alikeness_judge(&j->alikeness, b->stack, &b->state, now);
+	else
+		meet(j, b, now);
+	b->state = *now;
+	b->flags |= same == ALIKENESS_ALIKE ? FOLLOWED_ALIKE : 0;
+	j->sums->alike += same == ALIKENESS_ALIKE;
+	if (b->flags & FOLLOWED_DOUBTFUL)
+		return ++b->doubts < DOUBTS ? FATE_SAME : FATE_UNKNOWN;
+	if (same == ALIKENESS_DIFFERENT) {
+		b->flags |= FOLLOWED_DOUBTFUL;
+		b->doubt_ms = age_ms;
+		return FATE_SAME;
+	}
+	b->seen_ms = age_ms;
+	b->looks += b->looks < UINT16_MAX;
+	return FATE_SAME;
+}
+
+/* Of more than 49 days it is not told how much more. */
+static uint32_t age_of(const struct followed_block *b, uint64_t now_ns)
+{
+	const uint64_t age_ms = now_ns > b->birth_ns ? (now_ns - b->birth_ns) / MS : 0;
+
+	return age_ms < UINT32_MAX ? (uint32_t)age_ms : UINT32_MAX;
+}
+
+enum fate following_judge(struct following_judge *j, struct followed_block *b, const struct following_looked *k, uint64_t now_ns)
+{
+	const uint32_t age_ms = age_of(b, now_ns);
+	struct chunkstate now;
+	uint64_t *why;
+
+	chunkstate_keep(&k->look, &now);
+	why = gone_by(j, b, k, &now, age_ms);
+	if (why) {
+		++*why;
+		return FATE_GONE;
+	}
+	j->sums->swapped += k->away;
+	if (b->flags & FOLLOWED_JOINED || chunkstate_use(&k->look, k->head) == CHUNKSTATE_UNSEEN)
+		return FATE_SAME;
+	return compare(j, b, &now, age_ms);
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/sampling/sampling.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "attach/sampling/sampling_facts.h"
+#include "attach/sampling/sampling_parts.h"
+
+#define TICK_NS 250000000ull
+#define DECIDE_NS 1000000000ull
+#define TELL_NS 10000000000ull
+
+/* --- from beginning to end --- */
+
+void sampling_put(struct sampling *s, const struct sampling_stack *stack, struct fact *f, uint64_t now_ns)
+{
+	const struct sampling_site *site = &s->sites.all[stack->site];
+
+	f->time_us = recorder_time(s->recorder, now_ns);
+	recorder_put_event(s->recorder, s->planting->rules[s->targets.all[site->target].rule].family, f);
+}
+
+void sampling_put_forget(struct sampling *s, const struct sampling_stack *stack, taddr addr, uint64_t now_ns)
+{
+	struct fact f = { .kind = MMT_FORGET, .block = { .addr = addr } };
+
+	sampling_put(s, stack, &f, now_ns);
+}
+
+/* What became of a block is known. One that is there when all is over stays listed. */
+static void over(void *ctx, const struct followed *b, enum fate fate, uint64_t now_ns)
+{
+	struct sampling *s = ctx;
+	const struct sampling_stack *stack = &s->stacks.all[b->stack];
+	struct fact f = { .kind = MMT_FREE, .block = { .addr = b->addr } };
+
+	if (fate == FATE_GONE)
+		sampling_put(s, stack, &f, now_ns);
+	else if (fate == FATE_UNKNOWN)
+		sampling_put_forget(s, stack, b->addr, now_ns);
+	sampling_stacks_over(&s->stacks, b, fate, now_ns);
+}
+
+int sampling_new(pid_t pid, struct planting *planting, struct tally *tally, uint32_t budget_ppm, struct sampling **out)
+{
+	struct sampling *s = calloc(1, sizeof(*s));
+	int r = -ENOMEM;
+
+	*out = s;
+	if (!s)
+		return r;
+	s->pid = pid;
+	s->planting = planting;
+	s->tally = tally;
+	s->recorder = tally->recorder;
+	sampling_sites_init(&s->sites, planting, &s->targets);
+	sampling_parents_init(&s->parents, &s->sites, budget_ppm);
+	sampling_rounds_init(&s->rounds, budget_ppm);
+	s->probes = calloc(planting->nrules + 1, sizeof(*s->probes));
+	for (size_t i = 0; s->probes && i < planting->nrules; i++)
+		s->probes[i] = NO_PROBE;
+	r = s->probes ? following_new(pid, 0, over, s, &s->following) : -ENOMEM;
+	sampling_stacks_init(&s->stacks, s->following, 0);
+	if (r == 0)
+		r = sampling_targets_init(&s->targets, planting);
+	planting->own = sampling_modules_own(s);
+	return r;
+}
+
+void sampling_free(struct sampling *s)
+{
+	if (!s)
+		return;
+	following_free(s->following);
+	sampling_parents_fini(&s->parents);
+	sampling_stacks_fini(&s->stacks);
+	sampling_sites_fini(&s->sites);
+	sampling_targets_fini(&s->targets);
+	free(s->probes);
+	free(s);
+}
+
+void sampling_begin(struct sampling *s, uint64_t now_ns)
+{
+	s->stacks.begin_ns = now_ns;
+	s->next_tick_ns = now_ns + TICK_NS;
+	s->next_decide_ns = now_ns + DECIDE_NS;
+	s->next_tell_ns = now_ns + TELL_NS;
+}
+
+void sampling_thread_end(struct sampling *s, uint32_t tid)
+{
+	sampling_parents_thread_end(&s->parents, tid);
+}
+
+/* --- as time goes on --- */
+
+/* What was seen inside of the function is seen at its callers from now on: it would be told twice. */
+static void forget_inside(struct sampling *s, taddr function, uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < s->stacks.n; i++) {
+		taddr addr;
+
+		if (s->sites.all[s->stacks.all[i].site].function != function)
+			continue;
+		while (sampling_stacks_clear(&s->stacks, i, &addr))
+			sampling_put_forget(s, &s->stacks.all[i], addr, now_ns);
+	}
+}
+
+static void plant_waiting(struct sampling *s)
+{
+	if (s->planting->nwaiting)
+		(void)!planting_plant(s->planting);
+}
+
+static void tick(struct sampling *s, uint64_t now_ns)
+{
+	uint32_t target;
+	taddr function;
+
+	/* the traps of trials that began; before anything is decided of them, for what a number's meter has was another site's until then */
+	plant_waiting(s);
+	while (sampling_parents_decide(&s->parents, now_ns, &function, &target)) {
+		forget_inside(s, function, now_ns);
+		s->tally->out_of_memory |= sampling_modules_find_callers(s, target) == -ENOMEM;
+	}
+	plant_waiting(s);
+	s->next_tick_ns = now_ns + TICK_NS;
+}
+
+static void decide(struct sampling *s, uint64_t now_ns)
+{
+	struct shared *sh = s->planting->link->shared;
+	const struct sampling_costs costs = { .now_ns = now_ns, .spent_ns = atomic_load(&sh->spent_ns), .stop_ns = atomic_load(&sh->meters_ns) };
+
+	sampling_sites_note_exposed(&s->sites, now_ns - s->stacks.begin_ns);
+	sampling_stacks_survey(&s->stacks);
+	sampling_rounds_decide(&s->rounds, &s->sites, &s->stacks, &costs);
+	s->next_decide_ns = now_ns + DECIDE_NS;
+}
+
+static void tell(struct sampling *s, uint64_t now_ns, bool all)
+{
+	sampling_stacks_survey(&s->stacks);
+	sampling_facts_stacks(s->recorder, &s->sites, &s->stacks, now_ns, all);
+	sampling_facts_budget(s->recorder, &s->sites, &s->rounds, s->planting->link->shared, now_ns);
+	s->next_tell_ns = now_ns + TELL_NS;
+}
+
+void sampling_tell(struct sampling *s, uint64_t now_ns)
+{
+	tell(s, now_ns, false);
+}
+
+uint64_t sampling_poll(struct sampling *s, uint64_t now_ns)
+{
+	uint64_t next = s->next_tick_ns, other;
+
+	if (now_ns >= following_next_ns(s->following))
+		following_poll(s->following, now_ns);
+	if (now_ns >= s->next_tick_ns)
+		tick(s, now_ns);
+	if (now_ns >= s->next_decide_ns)
+		decide(s, now_ns);
+	if (now_ns >= s->next_tell_ns)
+		sampling_tell(s, now_ns);
+	/* no thread is held for a trap that does not come */
+	if (!shared_modules_move(s->planting->link->shared)) {
+		sampling_parents_hold(&s->parents, now_ns);
+		other = sampling_parents_next_ns(&s->parents);
+		next = other < next ? other : next;
+	}
+	other = following_next_ns(s->following);
+	return other < next ? other : next;
+}
+
+void sampling_end(struct sampling *s, uint64_t now_ns)
+{
+	following_end(s->following, now_ns);
+	tell(s, now_ns, true);
+	sampling_facts_notes(s->recorder, &s->sites, &s->stacks, s->planting->link->shared, now_ns);
+	sampling_hits_notes(s, now_ns);
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/sampling/sampling_check.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "attach/target/linker.h"
+#include "base/log.h"
+
+bool sampling_check_is_libcs(const char *name)
+{
+	static const char *const names[] = { "malloc", "calloc", "realloc", "reallocarray", "memalign", "aligned_alloc",
+					     "posix_memalign", "valloc", "pvalloc" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	return false;
+}
+
+bool sampling_check_follows(const struct rule *rule)
+{
+	return (rule->op == RULE_ALLOC || rule->op == RULE_REALLOC) && expr_is_ret(&rule->ptr) && !rule->also.n &&
+	       !rule->nifs;
+}
+
+/* Memory, but not of malloc's heap: there is nothing in front of a block that says what became of it. */
+static bool has_own_heap(const char *pack)
+{
+	static const char *const packs[] = { "dpdk", "mmap", "jemalloc", "tcmalloc", "mimalloc", "python" };
+
+	for (size_t i = 0; pack && i < sizeof(packs) / sizeof(*packs); i++)
+		if (!strcmp(pack, packs[i]))
+			return true;
+	return false;
+}
+
+static const char *why_not_family(const struct rule_family *f)
+{
+	if (f->ranges)
+		return "where memory grows is seldom, and seen each time";
+	if (f->refs)
+		return "references are counted one by one";
+	if (*f->noun && strcmp(f->noun, "block") != 0)
+		return "these are no blocks of memory";
+	if (has_own_heap(f->pack))
+		return "its blocks are not in the heap of glibc's malloc";
+	return NULL;
+}
+
+static int refuse_rule(const struct rule *rule)
+{
+	char text[640];
+
+	rule_format(rule, text, sizeof(text));
+	if (rule_is_scope(rule))
+		log_error("--budget: the moment when this is reached is not seen: %s", text);
+	else
+		log_error("--budget: of this rule's calls more is needed than their result: %s", text);
+	log_hint("without --budget every call is seen");
+	return -EINVAL;
+}
+
+int sampling_check_rules(const struct ruleset *set)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < set->nfamilies; i++) {
+		const char *why = why_not_family(&set->families[i]);
+
+		if (!why)
+			continue;
+		log_error("--budget cannot watch family %s: %s", set->families[i].name, why);
+		log_hint("without --budget every call is seen");
+		return -EINVAL;
+	}
+	for (size_t i = 0; i < set->nrules; i++) {
+		const struct rule *rule = &set->rules[i];
+
+		any |= sampling_check_follows(rule);
+		if (rule_is_scope(rule) || (!rule->builtin && rule->op != RULE_FREE && !sampling_check_follows(rule)))
+			return refuse_rule(rule);
+	}
+	if (any)
+		return 0;
+	log_error("--budget: no function is to be watched whose result is a block");
+	return -EINVAL;
+}
+
+int sampling_check_allocator(const struct modules *ms)
+{
+	const struct module *m = linker_binds(ms, "malloc");
+
+	if (m && module_is_glibc(m))
+		return 0;
+	if (m)
+		log_error("--budget works with glibc's malloc only, and here malloc is that of %s", m->name);
+	else
+		log_error("--budget works with glibc's malloc only, and here nobody knows where malloc is");
+	log_hint("what became of a block is read from the headers that glibc keeps; without --budget every call is seen, whoever's malloc it is");
+	return -ENOTSUP;
+}

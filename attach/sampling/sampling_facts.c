@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/sampling/sampling_facts.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "attach/sampling/sampling_check.h"
+#include "attach/target/linker.h"
+
+#define NOTED_MOVING_NS 1000000000ull
+
+static void put_stack(struct recorder *r, const struct sampling_sites *sites, const struct sampling_stacks *stacks,
+		      const struct sampling_stack *stack, const struct meter_sums *sums, uint64_t now_ns)
+{
+	const struct sampling_site *site = &sites->all[stack->site];
+	uint32_t family = sites->planting->rules[sites->targets->all[site->target].rule].family;
+	const uint64_t age_ns = now_ns - stacks->begin_ns;
+	struct survival_step steps[SURVIVAL_STEPS];
+	struct fact_sample its;
+	struct fact f = { .kind = MMT_INFO, .info = MMT_SAMPLE, .time_us = recorder_time(r, now_ns), .sample = { stack->number, &its } };
+
+	sampling_stacks_steps(stack, steps);
+	its = (struct fact_sample){
+		.seen = stack->seen, .late_seen = (uint64_t)(sampling_spans_late(&stack->when, age_ns) + 0.5), .chunk_bytes = stack->chunk_bytes,
+		.site_seen = site->records, .site_hits = sums->hits, .rounds = sums->rounds, .full = sums->full, .exposed_us = sums->exposed_us,
+		.hits2 = sums->hits2, .hits_exposed = sums->hits_exposed, .exposed2 = sums->exposed2,
+		.standing = site->number != SAMPLING_NONE && !site->quota, .nsteps = MMT_SAMPLE_STEPS,
+		.late_exposed_us = sampling_spans_surely_late(&site->exposed, age_ns), .missed = sums->missed, .stood_us = sums->stood_us,
+	};
+	for (unsigned i = 0; i < MMT_SAMPLE_STEPS; i++)
+		its.steps[i] = (struct fact_step){ steps[i].at_risk, steps[i].gone, steps[i].unknown };
+	recorder_put_event(r, family, &f);
+}
+
+/*
+ * That nothing came is news, too: a stack that was seen three times in the first ten seconds, and not in the hours after, would be said to come
+ * 18 times a minute. Where the trap stood for an eighth longer since, that is enough, so that it is not told each time.
+ */
+static bool is_news(const struct sampling_stack *stack, const struct meter_sums *sums, bool all)
+{
+	return stack->changed || (stack->seen && (all || sums->exposed_us > stack->told_us + stack->told_us / 8));
+}
+
+void sampling_facts_stacks(struct recorder *r, const struct sampling_sites *sites, struct sampling_stacks *stacks, uint64_t now_ns, bool all)
+{
+	for (size_t i = 0; i < stacks->n; i++) {
+		struct sampling_stack *stack = &stacks->all[i];
+		struct meter_sums sums;
+
+		sampling_sites_sums(sites, &sites->all[stack->site], &sums);
+		if (!is_news(stack, &sums, all))
+			continue;
+		put_stack(r, sites, stacks, stack, &sums, now_ns);
+		stack->changed = false;
+		stack->told_us = sums.exposed_us;
+	}
+}
+
+static bool is_known(const struct sampling_site *site)
+{
+	return site->role == SAMPLING_TAKES && site->number != SAMPLING_NONE;
+}
+
+static void put_duty(struct recorder *r, const struct sampling_sites *sites, uint64_t now_ns)
+{
+	uint64_t wall_us = recorder_time(r, now_ns), hit = 0;
+	double exposed_us = 0;
+
+	for (size_t i = 0; i < sites->n; i++) {
+		struct meter_sums sums;
+
+		sampling_sites_sums(sites, &sites->all[i], &sums);
+		if (sites->all[i].role != SAMPLING_TAKES || !sums.hits)
+			continue;
+		hit++;
+		/* what a short round was worth may be more than it lasted */
+		exposed_us += (double)(sums.exposed_us < wall_us ? sums.exposed_us : wall_us);
+	}
+	if (hit && wall_us)
+		recorder_count(r, wall_us, MMT_COUNT_DUTY_PPM, (uint64_t)(exposed_us / (double)hit / (double)wall_us * 1e6));
+}
+
+/* Up to now, also where it lasts still. */
+static uint64_t up_to_now(const _Atomic uint64_t *over_ns, const _Atomic uint64_t *since_ns, uint64_t now_ns)
+{
+	uint64_t over = atomic_load(over_ns), since = atomic_load(since_ns);
+
+	return over + (since && now_ns > since ? now_ns - since : 0);
+}
+
+void sampling_facts_budget(struct recorder *r, const struct sampling_sites *sites, const struct sampling_rounds *rounds,
+			   const struct shared *shared, uint64_t now_ns)
+{
+	struct fact_budget b = {
+		.promise_ppm = shared->budget_ppm, .spent_us = atomic_load(&shared->spent_ns) / 1000, .wall_us = recorder_time(r, now_ns),
+		.worst_ppm = atomic_load(&shared->worst_ten_ppm), .closed = atomic_load(&shared->closed),
+		.closed_us = up_to_now(&shared->closed_ns, &shared->closed_since_ns, now_ns) / 1000,
+		.sites_settled = rounds->settled, .candidates = rounds->candidates, .unfound = sites->untrapped + sites->unfitting,
+	};
+	const struct fact f = { .kind = MMT_INFO, .info = MMT_BUDGET, .time_us = b.wall_us, .budget = &b };
+
+	for (size_t i = 0; i < sites->n; i++) {
+		b.sites += is_known(&sites->all[i]);
+		b.sites_hit += is_known(&sites->all[i]) && sites->all[i].records;
+	}
+	recorder_put(r, &f);
+	put_duty(r, sites, now_ns);
+}
+
+/* --- what was not seen --- */
+
+/* Of the blocks that allocators themselves were seen to return, which share went to callers without a trap? By the rates at which they return. */
+static double unknown_share(const struct sampling_sites *sites)
+{
+	double all = 0, unknown = 0;
+
+	for (size_t i = 0; i < sites->n; i++) {
+		const struct sampling_site *site = &sites->all[i];
+		struct meter_sums sums;
+		double rate;
+
+		/* where malloc returns, not in a function that calls it */
+		if (site->role != SAMPLING_INNER || site->function || !site->records)
+			continue;
+		sampling_sites_sums(sites, site, &sums);
+		rate = sums.exposed_us ? (double)sums.hits / (double)sums.exposed_us : 0;
+		all += rate;
+		unknown += rate * (double)site->unknown / (double)site->records;
+	}
+	return all > 0 ? unknown / all : 0;
+}
+
+static void note_unseen_rules(struct recorder *r, const struct sampling_sites *sites, uint64_t t)
+{
+	const struct planting *p = sites->planting;
+
+	for (size_t i = 0; i < p->nrules; i++) {
+		const struct rule *rule = &p->rules[i];
+
+		if (rule->op == RULE_ALLOC && !sampling_check_follows(rule) && linker_binds(p->modules, rule->name))
+			recorder_note(r, t, "what %s gives out was not seen: behind its calls nothing tells where the block is", rule->name);
+	}
+}
+
+void sampling_facts_notes(struct recorder *r, const struct sampling_sites *sites, const struct sampling_stacks *stacks,
+			  const struct shared *shared, uint64_t now_ns)
+{
+	uint64_t t = recorder_time(r, now_ns), moving_ns = up_to_now(&shared->moving_ns, &shared->moving_since_ns, now_ns);
+	double unknown = unknown_share(sites);
+
+	note_unseen_rules(r, sites, t);
+	if (unknown >= 0.0005)
+		recorder_note(r, t, "about %.1f %% of the calls came from where no trap stands behind the call (a call through a pointer, a jump, "
+			      "generated code): of these a part was seen where the allocator returns",
+			      unknown * 100);
+	if (moving_ns >= NOTED_MOVING_NS)
+		recorder_note(r, t, "while modules came and went no trap was set anew: for %.0f s in all", (double)moving_ns / 1e9);
+	if (sites->untrapped)
+		recorder_note(r, t, "behind %" PRIu64 " calls of allocators no trap can stand", sites->untrapped);
+	if (sites->unfitting)
+		recorder_note(r, t, "%" PRIu64 " calls of allocators have no trap: there is room for %u", sites->unfitting, SHARED_SITES);
+	if (sites->unsure)
+		recorder_note(r, t, "%" PRIu64 " places look like calls of allocators, and may be none: no trap stands there", sites->unsure);
+	recorder_lost(r, t, "stack not kept", stacks->unkept);
+	recorder_lost(r, t, "block not followed", stacks->unfollowed);
+}

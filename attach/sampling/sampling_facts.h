@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* sampling_facts: what a sampled watch tells of its stacks and its budget, until now (MMT_SAMPLE, MMT_BUDGET), and of what it could not see. */
+#ifndef MM_SAMPLING_FACTS_H
+#define MM_SAMPLING_FACTS_H
+
+#include <stdint.h>
+
+#include "attach/events/recorder.h"
+#include "attach/keeper/shared/shared.h"
+#include "attach/sampling/sampling_rounds.h"
+#include "attach/sampling/sampling_sites.h"
+#include "attach/sampling/sampling_stacks.h"
+
+/* The numbers of all stacks, or of those that have changed by more than a little. They have been surveyed. */
+void sampling_facts_stacks(struct recorder *r, const struct sampling_sites *sites, struct sampling_stacks *stacks, uint64_t now_ns, bool all);
+
+void sampling_facts_budget(struct recorder *r, const struct sampling_sites *sites, const struct sampling_rounds *rounds,
+			   const struct shared *shared, uint64_t now_ns);
+
+/* What could not be seen, for the reader of the report. At the end. */
+void sampling_facts_notes(struct recorder *r, const struct sampling_sites *sites, const struct sampling_stacks *stacks,
+			  const struct shared *shared, uint64_t now_ns);
+
+#endif

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sampling_hits: a trap was hit. Which block that is (what a wrapper keeps in front of it is taken off), who asked for it, and whether
+ * it is followed from now on.
+ *
+ *	a function that is tried	sampling_parents
+ *	inside of one that passes on	its caller is watched: the block is seen there. Else it counts here
+ *	any other			it counts for its stack, of whose blocks a fair sample is followed
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#include "attach/sampling/sampling_parts.h"
+#include "heap/glibc/chunkstate.h"
+
+/* What the block began with when it was given out. */
+struct sampling_words {
+	uint64_t head;		/* in front of it */
+	uint64_t first[2];
+	bool first_read;
+};
+
+/* Where it was known only later that a wrapper keeps something in front of the block, the trap has read other words. */
+static bool read_words(const struct sampling *s, const struct sampling_site *site, const struct record_hit *hit, taddr block,
+		       struct sampling_words *out)
+{
+	struct iovec here = { &out->head, sizeof(out->head) }, there = { (void *)(uintptr_t)(block - 8), sizeof(out->head) };
+
+	out->first_read = false;
+	if (site->delta != s->targets.all[site->target].delta)
+		return process_vm_readv(s->pid, &here, 1, &there, 1, 0) == sizeof(out->head) && chunkstate_size(out->head);
+	out->head = hit->loads[SITE_CHUNK];
+	out->first_read = (hit->loads_read & 3) == 3;
+	memcpy(out->first, hit->loads, sizeof(out->first));
+	return hit->loads_read & 1u << SITE_CHUNK && chunkstate_size(out->head);
+}
+
+/* Who called the function around the site, or (@skip 0) the one that returns at it; 0: the stack does not tell. */
+static taddr caller_of(const struct sampling *s, uint32_t number, uint32_t skip)
+{
+	const struct defs *d = &s->recorder->ledger.defs;
+	uint32_t frames[2];
+
+	return defs_path(d, defs_stack(d, number), frames, skip + 1) > skip ? d->frames[frames[skip]].pc : 0;
+}
+
+static void note_caller(const struct sampling *s, struct sampling_site *site, uint32_t number, taddr caller)
+{
+	const struct defs *d = &s->recorder->ledger.defs;
+	uint32_t stack = defs_stack(d, number);
+
+	site->has_caller |= caller != 0;
+	site->is_cut |= !caller && stack != DEFS_NONE && d->stacks[stack].end == MMT_END_CUT;
+}
+
+static void put_alloc(struct sampling *s, uint32_t i, taddr block, uint64_t head, uint64_t now_ns)
+{
+	uint64_t size = chunkstate_size(head);
+	struct fact f = {
+		.kind = MMT_ALLOC,
+		.block = { .addr = block, .size = size - (chunkstate_mapped(head) ? 16 : 8), .stack = s->stacks.all[i].number },
+	};
+
+	sampling_put(s, &s->stacks.all[i], &f, now_ns);
+}
+
+/* Of that stack's blocks this one is to be followed, if there is room. */
+static void follow(struct sampling *s, uint32_t i, taddr block, const struct sampling_words *words, uint64_t now_ns)
+{
+	taddr instead;
+
+	if (!sampling_stacks_wants(&s->stacks, i, &instead)) {
+		(void)following_taken(s->following, block, now_ns);
+		return;
+	}
+	if (instead)
+		sampling_put_forget(s, &s->stacks.all[i], instead, now_ns);
+	if (following_add(s->following, block, words->head, words->first_read ? words->first : NULL, i, now_ns) < 0) {
+		s->stacks.unfollowed++;
+		return;
+	}
+	if (sampling_stacks_hold(&s->stacks, i, block) < 0) {
+		(void)following_drop(s->following, block, NULL);
+		s->tally->out_of_memory = true;
+		return;
+	}
+	put_alloc(s, i, block, words->head, now_ns);
+}
+
+/* In a function that passes on, or malloc itself: is its caller watched? Then the block is seen there. */
+static bool seen_elsewhere(struct sampling *s, struct sampling_site *site, taddr caller)
+{
+	uint32_t at = caller ? sampling_sites_find_at(&s->sites, caller) : SAMPLING_NONE;
+	bool known = at != SAMPLING_NONE && s->sites.all[at].number != SAMPLING_NONE && s->sites.all[at].role != SAMPLING_TRIAL;
+
+	site->unknown += !known;
+	return known;
+}
+
+static int walk(struct sampling *s, const struct record_hit *hit, uint32_t *number)
+{
+	return s->tally->stack_of(s->tally->stack_ctx, hit, &s->planting->link->shared->sites[hit->head.site], 0, NULL, number);
+}
+
+/* A jump may lead behind the call, too: with a block that is there for long. */
+static bool is_old(const struct sampling *s, uint32_t site, uint32_t i, taddr block)
+{
+	return s->sites.all[site].joined && sampling_stacks_holds(&s->stacks, i, block);
+}
+
+static int take(struct sampling *s, uint32_t site, const struct record_hit *hit, taddr block, const struct sampling_words *words)
+{
+	uint64_t now_ns = hit->head.time_ns;
+	uint32_t number, i, known = s->stacks.n;
+	taddr caller;
+	int r = walk(s, hit, &number);
+
+	if (r < 0)
+		return r;
+	caller = caller_of(s, number, s->sites.all[site].function != 0);
+	note_caller(s, &s->sites.all[site], number, caller);
+	if (s->sites.all[site].role == SAMPLING_INNER && seen_elsewhere(s, &s->sites.all[site], caller)) {
+		(void)following_taken(s->following, block, now_ns);
+		return 0;
+	}
+	sampling_parents_saw(&s->parents, site, caller, now_ns);
+	if (hit->head.flags & RECORD_HELD)
+		r = sampling_parents_held(&s->parents, site, hit, block, chunkstate_size(words->head),
+					  shared_modules_move(s->planting->link->shared) ? 0 : caller);
+	if (r == 0)
+		r = sampling_stacks_find(&s->stacks, number, site, &i);
+	if (r < 0 || is_old(s, site, i, block))
+		return r;
+	s->sites.all[site].nstacks += s->stacks.n > known;
+	sampling_stacks_see(&s->stacks, i, chunkstate_size(words->head), now_ns);
+	follow(s, i, block, words, now_ns);
+	return 0;
+}
+
+static void count(struct sampling *s, struct sampling_site *site)
+{
+	uint32_t probe = s->probes[s->targets.all[site->target].rule];
+
+	if (probe != NO_PROBE)
+		s->planting->probes[probe].hits++;
+	site->records++;
+	s->tally->events++;
+}
+
+void sampling_hit(struct sampling *s, const struct record_hit *hit)
+{
+	struct sampling_site *site = sampling_sites_at(&s->sites, hit->head.site);
+	struct sampling_words words;
+	taddr block;
+
+	/* a vfork child's own, or of a module that has gone */
+	if (!site || !hit->regs.rax)
+		return;
+	if (site->role == SAMPLING_TRIAL) {
+		sampling_parents_came(&s->parents, site - s->sites.all, hit);
+		return;
+	}
+	count(s, site);
+	block = hit->regs.rax - s->targets.all[site->target].delta;
+	if (read_words(s, site, hit, block, &words))
+		s->tally->out_of_memory |= take(s, site - s->sites.all, hit, block, &words) == -ENOMEM;
+	else
+		s->tally->unread_sizes++;
+}
+
+void sampling_hits_notes(struct sampling *s, uint64_t now_ns)
+{
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < s->sites.n; i++)
+		n += s->sites.all[i].is_cut && !s->sites.all[i].has_caller;
+	if (n)
+		recorder_note(s->recorder, recorder_time(s->recorder, now_ns), "who calls the function around it was never seen at %" PRIu32
+			      " places, as too little of the stack was copied (--stack-bytes): if it passes on what it takes, all its callers are one place", n);
+}

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/sampling/sampling_parents.h"
+
+#include <errno.h>
+#include <sys/uio.h>
+
+#include "attach/keeper/budget/budget.h"
+#include "attach/keeper/budget/meter.h"
+#include "base/log.h"
+
+#define TRIAL_NS 60000000000ull
+#define CHECK_NS 30000000000ull
+#define FRESH 5u		/* times that it was called from there just before */
+#define COMPARE_HITS 24u
+#define TRIAL_QUOTA 8u
+#define ENOUGH 4u		/* times that the block came out */
+#define TRIES 4u
+#define HEADER_MAX 256u		/* what a wrapper keeps in front of a block */
+#define MORE_OFTEN 2.5		/* it returns so much more often than it is given something: not by chance */
+#define HOLD_PAUSE_NS 50000000ull
+
+void sampling_parents_init(struct sampling_parents *p, struct sampling_sites *sites, uint32_t budget_ppm)
+{
+	*p = (struct sampling_parents){ .sites = sites, .budget_ppm = budget_ppm };
+	addrmap_init(&p->last, sizeof(struct sampling_last));
+}
+
+void sampling_parents_fini(struct sampling_parents *p)
+{
+	addrmap_fini(&p->last);
+}
+
+void sampling_parents_thread_end(struct sampling_parents *p, uint32_t tid)
+{
+	addrmap_del(&p->last, tid, NULL);
+}
+
+/* --- beginning and ending a trial --- */
+
+static struct sampling_trial *find_trial(struct sampling_parents *p, taddr function)
+{
+	for (size_t i = 0; i < SAMPLING_TRIALS; i++)
+		if (p->trials[i].function == function)
+			return &p->trials[i];
+	return NULL;
+}
+
+static void end(struct sampling_parents *p, struct sampling_trial *t)
+{
+	/* nobody would answer */
+	sampling_sites_hold(p->sites, &p->sites->all[t->inner], false);
+	for (uint32_t i = 0; i < t->nouter; i++) {
+		struct sampling_site *outer = &p->sites->all[t->outer[i]];
+
+		sampling_sites_hold(p->sites, outer, false);
+		if (outer->role == SAMPLING_TRIAL)
+			sampling_sites_meter(p->sites, outer, 1, SAMPLING_RESTING_MS);
+	}
+	*t = (struct sampling_trial){ 0 };
+}
+
+/* --- what is seen --- */
+
+/* `call rel32`, `call *slot(%rip)`: its callers can be found. What is called through a pointer only has none that could be. */
+static bool is_direct(const struct sampling_parents *p, taddr caller)
+{
+	const struct module *m = modules_find(p->sites->planting->modules, caller);
+	uint8_t code[6];
+
+	if (!m || m->gone || !m->img || elfimage_code(m->img, caller - m->bias - sizeof(code), code, sizeof(code)) != sizeof(code))
+		return false;
+	return code[1] == 0xe8 || (code[0] == 0xff && code[1] == 0x15);
+}
+
+/* Different callers share the site; or callers of these, and it is hot. */
+static bool pays(const struct sampling_parents *p, struct sampling_site *site, taddr caller)
+{
+	struct meter_sums sums;
+
+	if (!site->caller)
+		site->caller = caller;
+	site->callers |= caller != site->caller;
+	if (site->tries >= TRIES || (!site->callers && site->nstacks < 2) || !is_direct(p, caller))
+		return false;
+	sampling_sites_sums(p->sites, site, &sums);
+	return site->callers || sums.full;
+}
+
+static bool is_outer(const struct sampling_parents *p, const struct sampling_trial *t, taddr caller)
+{
+	for (uint32_t i = 0; i < t->nouter; i++)
+		if (p->sites->all[t->outer[i]].addr == caller)
+			return true;
+	return false;
+}
+
+/* true: it was not there before. */
+static bool count_caller(struct sampling_trial *t, taddr caller)
+{
+	t->hits++;
+	for (size_t i = 0; i < SAMPLING_CALLERS; i++) {
+		if (t->callers[i].addr && t->callers[i].addr != caller)
+			continue;
+		t->callers[i].addr = caller;
+		return !t->callers[i].hits++;
+	}
+	return false;
+}
+
+/* A site behind that call of the function. It is planted at the next look at the trials: while a thread is held, that would be for it to wait for. */
+static void try_caller(struct sampling_parents *p, struct sampling_trial *t, taddr caller)
+{
+	uint32_t i;
+
+	if (t->nouter == SAMPLING_OUTER || is_outer(p, t, caller) || !is_direct(p, caller) ||
+	    sampling_sites_try(p->sites, caller, p->sites->all[t->inner].target, &i) < 0)
+		return;
+	/* one that is watched for its own sake cannot be tried */
+	if (p->sites->all[i].role == SAMPLING_TRIAL && p->sites->all[i].number != SAMPLING_NONE)
+		t->outer[t->nouter++] = i;
+}
+
+void sampling_parents_saw(struct sampling_parents *p, uint32_t i, taddr caller, uint64_t now_ns)
+{
+	struct sampling_site *site = &p->sites->all[i];
+	struct sampling_trial *t = find_trial(p, site->function);
+
+	if (!site->function || !caller || site->role != SAMPLING_TAKES || p->sites->targets->all[site->target].level >= SAMPLING_LEVELS)
+		return;
+	if (t) {
+		if (count_caller(t, caller) && !t->checking)
+			try_caller(p, t, caller);
+		return;
+	}
+	t = find_trial(p, 0);
+	if (!t || !pays(p, site, caller))
+		return;
+	site->tries++;
+	*t = (struct sampling_trial){ .function = site->function, .inner = i, .until_ns = now_ns + TRIAL_NS };
+	log_debug(PLAN, "is what " PRItaddr " takes passed on?", t->function);
+}
+
+/* --- holding a thread until there is a trap where its function returns to --- */
+
+/* In the function, until it is known what comes out; then at its callers. */
+static const struct sampling_site *to_be_held(const struct sampling_parents *p, const struct sampling_trial *t)
+{
+	return t->checking ? &p->sites->all[t->outer[(t->fresh + t->unclear) % t->nouter]] : &p->sites->all[t->inner];
+}
+
+/* What holds have cost is to be paid for by the time until the next. */
+static bool is_paid(struct sampling_parents *p, uint64_t now_ns)
+{
+	uint64_t held_ns = atomic_load(&p->sites->planting->link->shared->held_ns), more_ns = held_ns - p->held_ns;
+
+	p->held_ns = held_ns;
+	p->next_hold_ns = now_ns + HOLD_PAUSE_NS + (uint64_t)((double)more_ns * BUDGET_HOLDS / (SPENDING_FILL(p->budget_ppm) / 1e6));
+	return !more_ns;
+}
+
+void sampling_parents_hold(struct sampling_parents *p, uint64_t now_ns)
+{
+	if (now_ns < p->next_hold_ns || !is_paid(p, now_ns))
+		return;
+	for (uint32_t k = 0; k < SAMPLING_TRIALS; k++) {
+		const struct sampling_trial *t = &p->trials[(p->next + k) % SAMPLING_TRIALS];
+
+		if (!t->function || !t->nouter || to_be_held(p, t)->number == SAMPLING_NONE)
+			continue;
+		sampling_sites_hold(p->sites, to_be_held(p, t), true);
+		p->next = (p->next + k + 1) % SAMPLING_TRIALS;
+		return;
+	}
+}
+
+uint64_t sampling_parents_next_ns(const struct sampling_parents *p)
+{
+	for (uint32_t k = 0; k < SAMPLING_TRIALS; k++)
+		if (p->trials[k].function && p->trials[k].nouter)
+			return p->next_hold_ns;
+	return UINT64_MAX;
+}
+
+/* The trap behind that call of the function; SAMPLING_NONE: there can be none. */
+static uint32_t outer_number(const struct sampling_parents *p, const struct sampling_trial *t, taddr caller)
+{
+	for (uint32_t i = 0; i < t->nouter; i++) {
+		const struct sampling_site *outer = &p->sites->all[t->outer[i]];
+
+		if (outer->addr == caller && outer->role == SAMPLING_TRIAL)
+			return outer->number;
+	}
+	return SAMPLING_NONE;
+}
+
+/* This round is its last, until the next thread is held. */
+static bool lead_to(struct sampling_parents *p, const struct record_hit *hit, uint32_t number)
+{
+	sampling_sites_meter(p->sites, sampling_sites_at(p->sites, number), TRIAL_QUOTA, SAMPLING_RESTING_MS);
+	return link_lead(p->sites->planting->link, hit, number);
+}
+
+int sampling_parents_held(struct sampling_parents *p, uint32_t i, const struct record_hit *hit, taddr block, uint64_t size, taddr caller)
+{
+	const struct sampling_last last = { block, hit->regs.rsp, p->sites->all[i].function, size, hit->head.time_ns };
+	const struct sampling_trial *t = find_trial(p, p->sites->all[i].function);
+	uint32_t number = t && t->function && !t->checking && caller ? outer_number(p, t, caller) : SAMPLING_NONE;
+
+	return number != SAMPLING_NONE && lead_to(p, hit, number) ? addrmap_put(&p->last, hit->head.tid, &last) : 0;
+}
+
+/*
+ * It may have returned unseen, its trap being lifted just then: what comes out when it comes there the next time is of another call. Not if it came
+ * before a trap that was lifted can stand again.
+ */
+static bool is_of_that_call(const struct sampling_last *last, const struct record_hit *hit)
+{
+	return hit->head.time_ns - last->time_ns < METER_AWAY_NS;
+}
+
+/* That the block comes out says the same whenever it does; that another one does only if it is of that call. */
+static void weigh(struct sampling_trial *t, const struct sampling_last *last, const struct record_hit *hit)
+{
+	uint64_t delta = hit->regs.rax - last->block;
+	int64_t depth = (int64_t)(hit->regs.rsp - last->sp) + 8;
+
+	if (delta >= last->size || delta >= HEADER_MAX || (t->same && delta != t->delta)) {
+		t->other += is_of_that_call(last, hit);
+		return;
+	}
+	t->depth = !t->same || t->depth == depth ? depth : 0;
+	t->delta = (uint32_t)delta;
+	t->same++;
+}
+
+/* The call of malloc in the function has left its return address below the stack, if nothing else was called from there since. */
+static void check(struct sampling_parents *p, struct sampling_trial *t, const struct record_hit *hit)
+{
+	uint64_t word = 0;
+	struct iovec here = { &word, sizeof(word) }, there = { (void *)(uintptr_t)(hit->regs.rsp - (uint64_t)t->depth), sizeof(word) };
+	uint32_t i;
+
+	if (process_vm_readv((pid_t)hit->head.tid, &here, 1, &there, 1, 0) != sizeof(word))
+		word = 0;
+	/* it went on meanwhile: then what was there says nothing */
+	if (!shared_is_held(p->sites->planting->link->shared, hit))
+		return;
+	i = word ? sampling_sites_find_at(p->sites, word) : SAMPLING_NONE;
+	if (t->depth > 0 && i != SAMPLING_NONE && p->sites->all[i].function == t->function)
+		t->fresh++;
+	else
+		t->unclear++;
+}
+
+void sampling_parents_came(struct sampling_parents *p, uint32_t i, const struct record_hit *hit)
+{
+	taddr addr = p->sites->all[i].addr;
+	struct sampling_last last;
+
+	for (size_t k = 0; k < SAMPLING_TRIALS; k++) {
+		struct sampling_trial *t = &p->trials[k];
+
+		if (!t->function || !is_outer(p, t, addr))
+			continue;
+		if (t->checking && hit->head.flags & RECORD_HELD)
+			check(p, t, hit);
+		else if (addrmap_del(&p->last, hit->head.tid, &last) && !t->checking && last.function == t->function)
+			weigh(t, &last, hit);
+	}
+}
+
+/* --- deciding --- */
+
+/* Since the comparison began: how often a second, and how many were seen. */
+static double rate_of(const struct sampling_sites *sites, const struct sampling_site *site, uint64_t *hits)
+{
+	struct meter_sums sums;
+
+	sampling_sites_sums(sites, site, &sums);
+	*hits += sums.hits - site->then.hits;
+	return sampling_sites_rate(&site->then, &sums);
+}
+
+/* How often it is given something, and how often it returns to the callers that were tried. */
+struct frequency {
+	double given, returned;
+	uint64_t given_hits, returned_hits;
+};
+
+static void measure(const struct sampling_parents *p, const struct sampling_trial *t, struct frequency *f)
+{
+	uint64_t by_outer = 0;
+
+	*f = (struct frequency){ 0 };
+	for (size_t i = 0; i < SAMPLING_CALLERS; i++)
+		by_outer += is_outer(p, t, t->callers[i].addr) ? t->callers[i].hits : 0;
+	for (size_t i = 0; i < p->sites->n; i++)
+		if (p->sites->all[i].function == t->function)
+			f->given += rate_of(p->sites, &p->sites->all[i], &f->given_hits);
+	for (uint32_t i = 0; i < t->nouter; i++)
+		f->returned += rate_of(p->sites, &p->sites->all[t->outer[i]], &f->returned_hits);
+	f->given *= t->hits ? (double)by_outer / (double)t->hits : 0;
+}
+
+/* The rounds at its callers began when a thread was about to return there: these say nothing of how often that is. From now on they do. */
+static void begin_check(struct sampling_parents *p, struct sampling_trial *t, uint64_t now_ns)
+{
+	t->checking = true;
+	t->until_ns = now_ns + CHECK_NS;
+	for (size_t i = 0; i < p->sites->n; i++)
+		sampling_sites_sums(p->sites, &p->sites->all[i], &p->sites->all[i].then);
+	for (uint32_t i = 0; i < t->nouter; i++) {
+		struct sampling_site *outer = &p->sites->all[t->outer[i]];
+
+		if (outer->role != SAMPLING_TRIAL || outer->number == SAMPLING_NONE)
+			continue;
+		sampling_sites_meter(p->sites, outer, SAMPLING_QUOTA, SAMPLING_PERIOD_MS);
+		/* at the next round, not in a day */
+		(void)!link_plant(p->sites->planting->link, &outer->number, 1);
+	}
+}
+
+enum answer { NOT_YET, PASSES, DOES_NOT, NOBODY_KNOWS };
+
+static enum answer checked(const struct sampling_parents *p, const struct sampling_trial *t, uint64_t now_ns)
+{
+	struct frequency f;
+
+	if (t->fresh >= FRESH && !t->unclear)
+		return PASSES;
+	measure(p, t, &f);
+	if (f.given_hits < COMPARE_HITS || f.returned_hits < COMPARE_HITS || !t->unclear)
+		return now_ns < t->until_ns ? NOT_YET : NOBODY_KNOWS;
+	log_debug(PLAN, PRItaddr " is given %.0f a second, and returns %.0f times", t->function, f.given, f.returned);
+	return f.returned <= MORE_OFTEN * f.given ? PASSES : DOES_NOT;
+}
+
+static enum answer answer(struct sampling_parents *p, struct sampling_trial *t, uint64_t now_ns)
+{
+	if (t->other)
+		return DOES_NOT;
+	if (t->checking)
+		return checked(p, t, now_ns);
+	if (t->same >= ENOUGH)
+		begin_check(p, t, now_ns);
+	return now_ns < t->until_ns ? NOT_YET : NOBODY_KNOWS;
+}
+
+/* What @t gets is that of its callers, from now on. false: there can be no more targets. */
+static bool pass_on(struct sampling_parents *p, const struct sampling_trial *t, uint32_t *target)
+{
+	struct sampling_site *inner = &p->sites->all[t->inner];
+	int r;
+
+	if (inner->number == SAMPLING_NONE)
+		return false;
+	r = sampling_targets_pass(p->sites->targets, inner->target, inner->module, t->function - inner->module->bias, t->delta, target);
+	p->no_room += r == -ENOSPC;
+	p->passing += r == 0;
+	if (r == 0)
+		sampling_sites_inner(p->sites, t->function);
+	return r == 0;
+}
+
+bool sampling_parents_decide(struct sampling_parents *p, uint64_t now_ns, taddr *function, uint32_t *target)
+{
+	static const char *const words[] = { [PASSES] = "it passes on", [DOES_NOT] = "it does not pass on", [NOBODY_KNOWS] = "not known" };
+
+	for (size_t i = 0; i < SAMPLING_TRIALS; i++) {
+		struct sampling_trial t = p->trials[i];
+		enum answer a = t.function ? answer(p, &p->trials[i], now_ns) : NOT_YET;
+
+		if (a == NOT_YET)
+			continue;
+		log_debug(PLAN, PRItaddr ": its block came out %u times, %u bytes inside, something else %u times; new %u times, unclear %u: %s",
+			  t.function, t.same, t.delta, t.other, t.fresh, t.unclear, words[a]);
+		end(p, &p->trials[i]);
+		/* only what was not seen often enough is worth another try */
+		if (a == DOES_NOT)
+			p->sites->all[t.inner].tries = TRIES;
+		*function = t.function;
+		if (a == PASSES && pass_on(p, &t, target))
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/sampling/sampling_rounds.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "attach/keeper/budget/spending.h"
+#include "report/sampling/estimate.h"
+
+#define STOP_NS 30000u		/* before it is known */
+#define SETTLED_BY 8u		/* blocks that have gone */
+#define CANDIDATE_BY 3u		/* blocks that have not */
+#define CANDIDATE_QUOTA 16u
+#define BUNCH_PURSE 2u		/* of what can be spent at once this part may go for bunches, */
+#define BUNCH_S 10.0		/* and what is due in so long */
+#define LATELY 10u		/* decisions, */
+#define LATELY_ROUNDS 4u	/* and stretches: with fewer nothing is known of a site */
+#define PART_LEAST 0.4		/* for candidates, */
+#define PART_MOST 0.8
+#define PART_STEP 1.25		/* so many times more if little is used, or less if nearly all is: */
+#define USED_LITTLE 0.75
+#define USED_UP 0.95
+
+void sampling_rounds_init(struct sampling_rounds *r, uint32_t budget_ppm)
+{
+	*r = (struct sampling_rounds){ .budget_ppm = budget_ppm, .stop_ns = STOP_NS, .part = PART_LEAST };
+}
+
+/* Nanoseconds of a second that the keeper aims at: two thirds of what is promised. */
+static double aim(const struct sampling_rounds *r)
+{
+	return SPENDING_FILL(r->budget_ppm * 1000.0);
+}
+
+/*
+ * What candidates do not get is for what is seldom, and then for what is hot (keeper/turns.h). Once most of that is known to go it is looked at rarely, and
+ * does not use what it may.
+ */
+static void set_part(struct sampling_rounds *r, const struct sampling_costs *now)
+{
+	const double seconds = (double)(now->now_ns - r->then.now_ns) / 1e9, used = (double)(now->spent_ns - r->then.spent_ns) / (aim(r) * seconds);
+
+	if (!r->wanted)
+		r->part = PART_LEAST;
+	else if (r->then.now_ns && used < USED_LITTLE)
+		r->part = fmin(r->part * PART_STEP, PART_MOST);
+	else if (r->then.now_ns && used > USED_UP)
+		r->part = fmax(r->part / PART_STEP, PART_LEAST);
+	r->then = *now;
+}
+
+/*
+ * As many hits of what comes in bunches as are no risk for others, should all such bunches come at once; nor may they take too long to be due at @share a
+ * second, or too little is learned.
+ */
+static uint32_t bunch_quota(const struct sampling_rounds *r, double share)
+{
+	const double purse = (double)SPENDING_PURSE(TEN_SECONDS_NS / 1000000 * r->budget_ppm);
+	const double hits = fmin(purse / BUNCH_PURSE / r->bunched / (double)r->stop_ns, share * BUNCH_S);
+
+	return (uint32_t)fmax(hits, CANDIDATE_QUOTA);
+}
+
+/* --- what the blocks say --- */
+
+static bool may_leak(const struct sampling_stack *stack)
+{
+	struct survival_step steps[SURVIVAL_STEPS];
+	struct survival verdict;
+
+	if (stack->old < CANDIDATE_BY)
+		return false;
+	sampling_stacks_steps(stack, steps);
+	survival_judge(steps, stack->seen, 0, &verdict);
+	return verdict.kind != SURVIVAL_GOES;
+}
+
+static bool is_candidate(const struct sampling_site *site)
+{
+	return sampling_sites_follows(site) && site->candidate;
+}
+
+static void gather(struct sampling_rounds *r, struct sampling_sites *sites, const struct sampling_stacks *stacks)
+{
+	for (size_t i = 0; i < sites->n; i++) {
+		sites->all[i].gone = 0;
+		sites->all[i].old = 0;
+		sites->all[i].candidate = false;
+	}
+	for (size_t i = 0; i < stacks->n; i++) {
+		const struct sampling_stack *stack = &stacks->all[i];
+		struct sampling_site *site = &sites->all[stack->site];
+
+		site->gone += stack->gone;
+		site->old += stack->old;
+		site->candidate |= may_leak(stack);
+	}
+	r->candidates = 0;
+	r->settled = 0;
+	for (size_t i = 0; i < sites->n; i++) {
+		const struct sampling_site *site = &sites->all[i];
+
+		r->candidates += is_candidate(site);
+		r->settled += sampling_sites_follows(site) && !site->candidate && site->doubled;
+	}
+}
+
+/* --- what that comes to --- */
+
+static struct estimate_rounds as_rounds(const struct meter_sums *sums)
+{
+	return (struct estimate_rounds){
+		.rounds = sums->rounds, .full = sums->full, .hits = sums->hits, .exposed_us = sums->exposed_us, .hits2 = sums->hits2,
+		.hits_exposed = sums->hits_exposed, .exposed2 = sums->exposed2,
+	};
+}
+
+/* What a candidate needs by what was seen of late; whether it comes in bunches, by all. */
+static void look_at_needs(const struct sampling_sites *sites, struct sampling_site *site)
+{
+	const struct meter_sums none = { 0 };
+	struct estimate_rounds rounds;
+	struct meter_sums sums;
+
+	sampling_sites_sums(sites, site, &sums);
+	rounds = as_rounds(&sums);
+	site->bunched = estimate_in_bunches(&rounds);
+	meter_subtract(&sums, &site->lately[1]);
+	rounds = as_rounds(&sums);
+	site->needs = estimate_cuts_bunches(&rounds) || (sums.hits && !sums.exposed_us) ? INFINITY : sampling_sites_rate(&none, &sums);
+}
+
+static bool is_older(const struct meter_sums *a, const struct meter_sums *than)
+{
+	return a->rounds <= than->rounds && a->hits <= than->hits && a->exposed_us <= than->exposed_us;
+}
+
+/* Of who has long rounds little is told: then what is older counts, too. */
+static void forget_what_is_old(struct sampling_sites *sites)
+{
+	for (size_t i = 0; i < sites->n; i++) {
+		struct sampling_site *site = &sites->all[i];
+		struct meter_sums sums;
+
+		if (!sampling_sites_follows(site))
+			continue;
+		sampling_sites_sums(sites, site, &sums);
+		/* its trap was another's when that was noted */
+		if (!is_older(&site->lately[0], &sums))
+			memset(site->lately, 0, sizeof(site->lately));
+		if (sums.rounds < site->lately[0].rounds + LATELY_ROUNDS)
+			continue;
+		site->lately[1] = site->lately[0];
+		site->lately[0] = sums;
+	}
+}
+
+/* What each of those may have that need more, if the others have what they need: @all together, hits a second. Infinite: nobody needs more. */
+static double share_of(const struct sampling_rounds *r, const struct sampling_sites *sites, double all)
+{
+	double share, next = all / r->candidates;
+
+	do {
+		double others = 0;
+		uint32_t want = 0;
+
+		share = next;
+		for (size_t i = 0; i < sites->n; i++) {
+			const struct sampling_site *site = &sites->all[i];
+
+			want += is_candidate(site) && site->needs > share;
+			others += is_candidate(site) && site->needs <= share ? site->needs : 0;
+		}
+		next = want ? (all - others) / want : INFINITY;
+	} while (next > share);
+	return share;
+}
+
+static bool differs(uint32_t a, uint32_t b)
+{
+	return 8ull * a > 9ull * b || 8ull * b > 9ull * a;
+}
+
+/*
+ * What comes evenly is overestimated by rounds that end with their quota: by half a hit, for a round begins between two. So where the budget does not
+ * reach for every call, it is larger quotas, in longer rounds. What comes in bunches is underestimated, by what of a bunch is more than the quota.
+ */
+static void set_candidate(const struct sampling_rounds *r, struct sampling_sites *sites, struct sampling_site *site, double share)
+{
+	uint32_t least = site->bunched ? bunch_quota(r, share) : CANDIDATE_QUOTA, period_ms, quota;
+	double ms = least / share * 1000;
+
+	if (site->needs <= share) {
+		sampling_sites_meter(sites, site, 0, SAMPLING_PERIOD_MS);
+		return;
+	}
+	period_ms = ms < SAMPLING_PERIOD_MS ? SAMPLING_PERIOD_MS : ms > SAMPLING_RARELY_MS ? SAMPLING_RARELY_MS : (uint32_t)ms;
+	quota = (uint32_t)fmax(share * period_ms / 1000, CANDIDATE_QUOTA);
+	/* what hangs on measurements must not change with each look */
+	if (differs(quota, site->quota) || differs(period_ms, site->period_ms))
+		sampling_sites_meter(sites, site, quota, period_ms);
+}
+
+static void set_candidates(struct sampling_rounds *r, struct sampling_sites *sites)
+{
+	double share;
+
+	for (size_t i = 0; i < sites->n; i++) {
+		if (is_candidate(&sites->all[i]))
+			look_at_needs(sites, &sites->all[i]);
+	}
+	share = share_of(r, sites, aim(r) * r->part / (double)r->stop_ns);
+	r->wanted = !isinf(share);
+	r->bunched = 0;
+	for (size_t i = 0; i < sites->n; i++)
+		r->bunched += is_candidate(&sites->all[i]) && sites->all[i].bunched && sites->all[i].needs > share;
+	for (size_t i = 0; i < sites->n; i++) {
+		if (is_candidate(&sites->all[i]))
+			set_candidate(r, sites, &sites->all[i], share);
+	}
+}
+
+static void set_usual(struct sampling_sites *sites, struct sampling_site *site)
+{
+	uint64_t period_ms = (uint64_t)SAMPLING_PERIOD_MS << site->doubled;
+
+	if (site->old) {
+		site->doubled = 0;
+		site->gone_then = site->gone;
+	} else if (site->gone >= site->gone_then + SETTLED_BY && period_ms < SAMPLING_RARELY_MS) {
+		site->doubled++;
+		site->gone_then = site->gone;
+	}
+	period_ms = (uint64_t)SAMPLING_PERIOD_MS << site->doubled;
+	sampling_sites_meter(sites, site, SAMPLING_QUOTA, period_ms < SAMPLING_RARELY_MS ? (uint32_t)period_ms : SAMPLING_RARELY_MS);
+}
+
+void sampling_rounds_decide(struct sampling_rounds *r, struct sampling_sites *sites, const struct sampling_stacks *stacks, const struct sampling_costs *costs)
+{
+	if (costs->stop_ns)
+		r->stop_ns = costs->stop_ns;
+	gather(r, sites, stacks);
+	if (r->decided++ % LATELY == 0) {
+		forget_what_is_old(sites);
+		set_part(r, costs);
+	}
+	r->wanted = false;
+	if (r->candidates)
+		set_candidates(r, sites);
+	for (size_t i = 0; i < sites->n; i++) {
+		struct sampling_site *site = &sites->all[i];
+
+		if (sampling_sites_follows(site) && !site->candidate)
+			set_usual(sites, site);
+	}
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/sampling/sampling_stacks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+
+void sampling_stacks_init(struct sampling_stacks *s, struct following *following, uint64_t begin_ns)
+{
+	*s = (struct sampling_stacks){ .following = following, .begin_ns = begin_ns, .random = begin_ns | 1 };
+	addrmap_init(&s->by_number, sizeof(uint32_t));
+}
+
+void sampling_stacks_fini(struct sampling_stacks *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		free(s->all[i].held);
+	free(s->all);
+	addrmap_fini(&s->by_number);
+}
+
+/* --- stacks --- */
+
+static struct sampling_stack *grow(struct sampling_stacks *s)
+{
+	return grow_for(&s->all, s->n, &s->room, sizeof(*s->all)) < 0 ? NULL : &s->all[s->n];
+}
+
+int sampling_stacks_find(struct sampling_stacks *s, uint32_t number, uint32_t site, uint32_t *i)
+{
+	const uint32_t *known = addrmap_get(&s->by_number, number);
+	struct sampling_stack *stack;
+	int r;
+
+	if (known) {
+		*i = *known;
+		return 0;
+	}
+	if (s->n >= SAMPLING_STACKS) {
+		s->unkept++;
+		return -ENOSPC;
+	}
+	*i = s->n;
+	stack = grow(s);
+	r = stack ? addrmap_put(&s->by_number, number, i) : -ENOMEM;
+	if (r < 0)
+		return r;
+	*stack = (struct sampling_stack){ .number = number, .site = site };
+	s->n++;
+	return 0;
+}
+
+void sampling_stacks_see(struct sampling_stacks *s, uint32_t i, uint64_t chunk_bytes, uint64_t now_ns)
+{
+	s->all[i].seen++;
+	s->all[i].chunk_bytes += chunk_bytes;
+	sampling_spans_add(&s->all[i].when, now_ns > s->begin_ns ? now_ns - s->begin_ns : 0, 1);
+	s->all[i].changed = true;
+}
+
+bool sampling_stacks_holds(const struct sampling_stacks *s, uint32_t i, taddr addr)
+{
+	for (uint32_t k = 0; k < s->all[i].nheld; k++)
+		if (s->all[i].held[k] == addr)
+			return true;
+	return false;
+}
+
+/* --- blocks --- */
+
+static uint64_t random_below(struct sampling_stacks *s, uint64_t n)
+{
+	/* xorshift64: chance is all that is asked of it */
+	s->random ^= s->random << 13;
+	s->random ^= s->random >> 7;
+	s->random ^= s->random << 17;
+	return s->random % n;
+}
+
+static void let_go(struct sampling_stack *stack, uint32_t k)
+{
+	stack->held[k] = stack->held[--stack->nheld];
+}
+
+static double age_s(const struct followed *b, uint64_t now_ns)
+{
+	return now_ns > b->birth_ns ? (double)(now_ns - b->birth_ns) / 1e9 : 0;
+}
+
+static void drop(struct sampling_stacks *s, struct sampling_stack *stack, uint32_t k)
+{
+	struct followed b;
+
+	if (following_drop(s->following, stack->held[k], &b))
+		survival_count(stack->ended, age_s(&b, b.seen_ns), SURVIVAL_STILL);
+	let_go(stack, k);
+}
+
+bool sampling_stacks_wants(struct sampling_stacks *s, uint32_t i, taddr *instead)
+{
+	struct sampling_stack *stack = &s->all[i];
+	uint64_t k;
+
+	*instead = 0;
+	if (stack->nheld < SAMPLING_FOLLOWED)
+		return true;
+	k = random_below(s, stack->seen);
+	if (k >= SAMPLING_FOLLOWED)
+		return false;
+	*instead = stack->held[k];
+	drop(s, stack, k);
+	return true;
+}
+
+int sampling_stacks_hold(struct sampling_stacks *s, uint32_t i, taddr addr)
+{
+	struct sampling_stack *stack = &s->all[i];
+
+	if (stack->nheld == stack->held_room) {
+		uint32_t room = stack->held_room ? 2 * stack->held_room : 4;
+		taddr *grown = reallocarray(stack->held, room, sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		stack->held = grown;
+		stack->held_room = room;
+	}
+	stack->held[stack->nheld++] = addr;
+	return 0;
+}
+
+void sampling_stacks_over(struct sampling_stacks *s, const struct followed *b, enum fate fate, uint64_t now_ns)
+{
+	struct sampling_stack *stack = &s->all[b->stack];
+	/* it went some time between the last look at which it was there and the first at which it was not */
+	uint64_t end_ns = fate == FATE_SAME ? b->seen_ns : b->seen_ns + ((b->ended_ns ? b->ended_ns : now_ns) - b->seen_ns) / 2;
+
+	survival_count(stack->ended, age_s(b, end_ns), fate == FATE_GONE ? SURVIVAL_GONE : fate == FATE_SAME ? SURVIVAL_STILL : SURVIVAL_LOST);
+	stack->gone += fate == FATE_GONE;
+	stack->changed = true;
+	for (uint32_t k = 0; k < stack->nheld; k++) {
+		if (stack->held[k] != b->addr)
+			continue;
+		let_go(stack, k);
+		return;
+	}
+}
+
+bool sampling_stacks_clear(struct sampling_stacks *s, uint32_t i, taddr *addr)
+{
+	struct sampling_stack *stack = &s->all[i];
+
+	stack->changed = true;
+	if (stack->nheld) {
+		*addr = stack->held[0];
+		drop(s, stack, 0);
+		return true;
+	}
+	stack->seen = stack->chunk_bytes = stack->gone = 0;
+	stack->old = 0;
+	stack->when = (struct sampling_spans){ 0 };
+	memset(stack->ended, 0, sizeof(stack->ended));
+	memset(stack->now, 0, sizeof(stack->now));
+	return false;
+}
+
+/* --- all of them --- */
+
+void sampling_stacks_survey(struct sampling_stacks *s)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		memset(s->all[i].now, 0, sizeof(s->all[i].now));
+		s->all[i].old = 0;
+	}
+	for (size_t k = 0; k < following_count(s->following); k++) {
+		struct sampling_stack *stack;
+		struct followed b;
+
+		following_get(s->following, k, &b);
+		stack = &s->all[b.stack];
+		survival_count(stack->now, age_s(&b, b.seen_ns), SURVIVAL_STILL);
+		stack->old += b.seen_ns - b.birth_ns >= SAMPLING_OLD_NS;
+		stack->changed = true;
+	}
+}
+
+void sampling_stacks_steps(const struct sampling_stack *stack, struct survival_step out[SURVIVAL_STEPS])
+{
+	for (unsigned i = 0; i < SURVIVAL_STEPS; i++)
+		out[i] = (struct survival_step){
+			.at_risk = stack->ended[i].at_risk + stack->now[i].at_risk,
+			.gone = stack->ended[i].gone + stack->now[i].gone,
+			.unknown = stack->ended[i].unknown + stack->now[i].unknown,
+		};
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/sampling/sampling_targets.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "attach/options/ruleset.h"
+#include "attach/sampling/sampling_check.h"
+#include "attach/target/linker.h"
+
+/* The name by which other files call it; NULL: by none. Another file's function of that name may be the one that is called. */
+static char *imported_name(const struct modules *ms, const struct module *m, taddr addr)
+{
+	const char *name = elfimage_symbol_at(m->img, addr);
+
+	if (!name || !elfimage_is_global(m->img, addr) || linker_binds(ms, name) != m)
+		return NULL;
+	return strdup(name);
+}
+
+static struct sampling_target *add(struct sampling_targets *t)
+{
+	return t->n < SAMPLING_TARGETS ? &t->all[t->n] : NULL;
+}
+
+/* Packs of other allocators name malloc too: theirs. */
+static bool is_others(const struct rule *rule, const struct module *libc)
+{
+	char build_id[MODULE_BUILD_ID_TEXT];
+
+	return rule->where == WHERE_NAME && sampling_check_is_libcs(rule->name) &&
+	       !(libc && rule_holds_in(rule, libc->name, module_build_id(libc, build_id)));
+}
+
+static int add_rule(struct sampling_targets *t, uint16_t i)
+{
+	const struct rule *rule = &t->planting->rules[i];
+	struct sampling_target *to = add(t);
+
+	if (!sampling_check_follows(rule) || is_others(rule, t->libc))
+		return 0;
+	if (!to)
+		return -ENOSPC;
+	*to = (struct sampling_target){ .rule = i };
+	if (rule->where == WHERE_NAME && !(to->name = strdup(rule->name)))
+		return -ENOMEM;
+	t->n++;
+	return 0;
+}
+
+/* --- what is known to pass on: C++ --- */
+
+/* Whoever has operator new of his own has his own blocks. */
+static bool is_cxx_library(const struct module *m)
+{
+	return m && (!strncmp(m->name, "libstdc++", 9) || !strncmp(m->name, "libc++", 6));
+}
+
+static bool has_name(const struct sampling_targets *t, const char *name)
+{
+	for (size_t i = 0; i < t->n; i++)
+		if (t->all[i].name && !strcmp(t->all[i].name, name))
+			return true;
+	return false;
+}
+
+static int find_rule(const struct sampling_targets *t, const char *name, uint16_t *rule)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		if (t->all[i].name && !strcmp(t->all[i].name, name)) {
+			*rule = t->all[i].rule;
+			return 0;
+		}
+	}
+	return -ENOENT;
+}
+
+static int add_cxx(struct sampling_targets *t)
+{
+	struct ruleset packs;
+	uint16_t malloc_rule;
+	int r = find_rule(t, "malloc", &malloc_rule) < 0 ? -ENOENT : ruleset_packs(&packs);
+
+	if (r == -ENOENT)
+		return 0;
+	for (size_t i = 0; r == 0 && i < packs.nrules; i++) {
+		const struct rule *rule = &packs.rules[i];
+		struct sampling_target *to = add(t);
+
+		if (!to || !rule->pack || strcmp(rule->pack, "cxx") != 0 || !sampling_check_follows(rule) || has_name(t, rule->name))
+			continue;
+		*to = (struct sampling_target){ .rule = malloc_rule, .level = 1, .name = strdup(rule->name) };
+		if (to->name)
+			t->n++;
+		else
+			r = -ENOMEM;
+	}
+	ruleset_fini(&packs);
+	return r;
+}
+
+int sampling_targets_init(struct sampling_targets *t, const struct planting *planting)
+{
+	const struct module *cxx = linker_binds(planting->modules, "_Znwm");
+	int r = 0;
+
+	t->planting = planting;
+	t->libc = linker_binds(planting->modules, "malloc");
+	t->n = 0;
+	for (size_t i = 0; r == 0 && i < planting->nrules; i++)
+		r = add_rule(t, i);
+	if (r == 0 && is_cxx_library(cxx))
+		r = add_cxx(t);
+	return r;
+}
+
+void sampling_targets_fini(struct sampling_targets *t)
+{
+	for (size_t i = 0; i < t->n; i++)
+		free(t->all[i].name);
+	t->n = 0;
+}
+
+int sampling_targets_pass(struct sampling_targets *t, uint32_t of, struct module *home, taddr addr, uint32_t delta, uint32_t *i)
+{
+	struct sampling_target *to = add(t);
+
+	if (sampling_targets_at(t, home, addr) != SAMPLING_NONE)
+		return -EEXIST;
+	if (!to || t->all[of].level >= SAMPLING_LEVELS)
+		return -ENOSPC;
+	*to = (struct sampling_target){
+		.home = home, .addr = addr, .rule = t->all[of].rule, .level = t->all[of].level + 1,
+		.delta = delta, .name = imported_name(t->planting->modules, home, addr),
+	};
+	*i = t->n++;
+	return 0;
+}
+
+uint32_t sampling_targets_at(const struct sampling_targets *t, const struct module *m, taddr addr)
+{
+	for (uint32_t i = 0; i < t->n; i++)
+		if (sampling_targets_in(t, i, m) == addr)
+			return i;
+	return SAMPLING_NONE;
+}
+
+/* --- where they are, and how they are called --- */
+
+/* A file may have a `malloc` of its own, of which nobody knows what it gives out. */
+static bool may_have(const struct sampling_targets *t, const struct module *m, const struct rule *rule, const char *name)
+{
+	char build_id[MODULE_BUILD_ID_TEXT];
+
+	if (sampling_check_is_libcs(name))
+		return m == t->libc;
+	return rule_holds_in(rule, m->name, module_build_id(m, build_id));
+}
+
+static taddr rule_in(const struct rule *rule, const struct module *m)
+{
+	char build_id[MODULE_BUILD_ID_TEXT];
+
+	if (rule->where == WHERE_ADDRESS)
+		return rule->addr >= m->lo && rule->addr < m->hi ? rule->addr - m->bias : 0;
+	return rule_holds_in(rule, m->name, module_build_id(m, build_id)) ? rule->addr : 0;
+}
+
+taddr sampling_targets_in(const struct sampling_targets *t, uint32_t i, const struct module *m)
+{
+	const struct sampling_target *target = &t->all[i];
+	const struct rule *rule = &t->planting->rules[target->rule];
+	uint64_t size;
+	bool ifunc;
+	taddr addr;
+
+	if (target->home)
+		return target->home == m ? target->addr : 0;
+	if (!target->name)
+		return rule_in(rule, m);
+	if (target->level ? !is_cxx_library(m) : !may_have(t, m, rule, target->name))
+		return 0;
+	return elfimage_find(m->img, target->name, &addr, &size, &ifunc) == 0 && !ifunc ? addr : 0;
+}
+
+int sampling_targets_for(const struct sampling_targets *t, const struct module *m, struct callsite_target **out)
+{
+	*out = calloc(t->n + 1, sizeof(**out));
+	if (!*out)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < t->n; i++)
+		(*out)[i] = (struct callsite_target){ .name = t->all[i].name, .addr = sampling_targets_in(t, i, m) };
+	return 0;
+}
+
+int sampling_targets_tails(struct sampling_targets *t, struct module *m, uint32_t first)
+{
+	int r = 0;
+
+	while (r == 0 && first < t->n) {
+		cleanup_free struct callsite_target *targets = NULL;
+		cleanup_free struct callsite *found = NULL;
+		uint32_t before = t->n, i;
+		size_t n = 0;
+
+		r = sampling_targets_for(t, m, &targets);
+		if (r == 0)
+			r = callsites_tails(m->img, targets + first, before - first, &found, &n);
+		for (size_t k = 0; r == 0 && k < n; k++) {
+			uint32_t of = first + found[k].target;
+
+			/* one that has other ways out may return what it has had for long */
+			if (!found[k].joined)
+				(void)!sampling_targets_pass(t, of, m, found[k].function, t->all[of].delta, &i);
+		}
+		first = before;
+	}
+	return r;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sampling_targets: the functions behind whose calls a sampled watch looks: those of the run's rules, and those that
+ * pass on what one of these gives them.
+ *
+ *	level 0		malloc, calloc, realloc, ...: a rule names it
+ *	level 1		operator new, xmalloc, __gf_malloc: its result is a block of level 0, or lies so many bytes (delta) inside one
+ *	level 2, 3	the same once more
+ *
+ * A target is known by its name, as other files import it, by its address in the file that has it, or both.
+ */
+#ifndef MM_SAMPLING_TARGETS_H
+#define MM_SAMPLING_TARGETS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "attach/control/planting.h"
+#include "attach/probes/callsites.h"
+#include "attach/target/modules.h"
+#include "base/cleanup.h"
+
+#define SAMPLING_NONE UINT32_MAX
+#define SAMPLING_LEVELS 3
+#define SAMPLING_TARGETS 512
+
+struct sampling_target {
+	char *name;			/* NULL: nobody imports it */
+	const struct module *home;	/* level 1 and above: where it is */
+	taddr addr;			/* its file address there; 0: by its name alone */
+	uint16_t rule;			/* whose blocks these are */
+	uint8_t level;
+	uint32_t delta;			/* the block begins so many bytes before what it returns */
+};
+
+struct sampling_targets {
+	struct sampling_target all[SAMPLING_TARGETS];
+	size_t n;
+	const struct planting *planting;
+	const struct module *libc;	/* whose malloc it is */
+};
+
+/* Those of the rules of @planting whose result is a block; what C++'s library passes on. 0 or -ENOMEM. */
+must_check int sampling_targets_init(struct sampling_targets *t, const struct planting *planting);
+void sampling_targets_fini(struct sampling_targets *t);
+
+/*
+ * The function at file address @addr of @home passes on the blocks of target @of: what it returns lies @delta bytes inside of a block. Its
+ * number in @i. -EEXIST: it is one already; -ENOSPC: there are too many, or it is too many levels up; -ENOMEM.
+ */
+must_check int sampling_targets_pass(struct sampling_targets *t, uint32_t of, struct module *home, taddr addr, uint32_t delta,
+				     uint32_t *i);
+
+/*
+ * Functions of @m that end with a jump to a target, from number @first on, and so give back what that returns: they become targets too, and those that
+ * end with a jump to these. 0 or -ENOMEM.
+ */
+must_check int sampling_targets_tails(struct sampling_targets *t, struct module *m, uint32_t first);
+
+/* Which target begins at file address @addr (not 0) of @m; SAMPLING_NONE: none does. */
+uint32_t sampling_targets_at(const struct sampling_targets *t, const struct module *m, taddr addr);
+
+/* File address of target @i in @m, if it is defined there; else 0. */
+taddr sampling_targets_in(const struct sampling_targets *t, uint32_t i, const struct module *m);
+
+/* How @m calls each of them, for callsites_find. The caller's to free. 0 or -ENOMEM. */
+must_check int sampling_targets_for(const struct sampling_targets *t, const struct module *m, struct callsite_target **out);
+
+#endif

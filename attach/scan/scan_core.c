@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/scan/scan_core.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/log.h"
+#include "heap/reach/dtvs.h"
+
+static int open_core(struct scan *sc)
+{
+	const char *path = sc->opt->core;
+	int r = core_open(path, &sc->snapshot, &sc->core);
+
+	if (r == 0)
+		return 0;
+	if (*sc->core.why)
+		log_error("cannot scan %s: %s", path, sc->core.why);
+	else
+		log_error_errno(r, "cannot scan %s", path);
+	if (*sc->core.what_to_do)
+		log_hint("%s", sc->core.what_to_do);
+	return r;
+}
+
+/* A core does not say when it was made; its file does. */
+static int64_t written_ns(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return 0;
+	return st.st_mtim.tv_sec * INT64_C(1000000000) + st.st_mtim.tv_nsec;
+}
+
+static void describe(struct scan *sc)
+{
+	struct scan_report *r = &sc->report;
+	struct summary *s = &r->summary;
+	char comm[sizeof(sc->snapshot.comm) + 1] = "";
+
+	memcpy(comm, sc->snapshot.comm, sizeof(sc->snapshot.comm));
+	summary_set_target(s, sc->snapshot.pid, *comm ? comm : NULL, sc->opt->exe ? sc->opt->exe : sc->core.exe);
+	if (*sc->core.args)
+		summary_add_arg(s, sc->core.args);
+	s->run.frontend = "core";
+	s->run.start_ns = written_ns(sc->opt->core);
+	r->core = sc->opt->core;
+	r->pause.threads = (uint32_t)sc->snapshot.nthreads;
+}
+
+/* gcore notes that it had stopped it. */
+static bool killed_it(int signal)
+{
+	return signal && signal != SIGSTOP && signal != SIGTRAP;
+}
+
+/* What is cut off, or was never in it, makes verdicts weaker. */
+static void add_doubts(struct scan *sc)
+{
+	cleanup_strbuf struct strbuf doubts = STRBUF_INIT;
+	size_t n = core_doubts(&sc->core, &doubts);
+	const char *at = strbuf_str(&doubts);
+
+	if (strbuf_error(&doubts) && !sc->report.summary.err)
+		sc->report.summary.err = strbuf_error(&doubts);
+	for (; n && !strbuf_error(&doubts); n--, at += strlen(at) + 1)
+		scan_add_doubt(&sc->report, at);
+	if (killed_it(sc->core.signal))
+		summary_note(&sc->report.summary, "it died of signal %d (%s)", sc->core.signal, strsignal(sc->core.signal));
+}
+
+/* The files that were mapped, as far as they are here. One that the user names must be the right one; of others it is said. */
+static int open_files(struct scan *sc)
+{
+	struct backing_names names = { .exe_path = sc->core.exe, .exe = sc->opt->exe };
+	int r = backing_add(&sc->snapshot, backing_open_name, &names, &sc->backing);
+
+	if (r < 0)
+		log_error_errno(r, "cannot scan %s", sc->opt->core);
+	for (size_t i = 0; r == 0 && i < sc->backing.n; i++) {
+		const struct backing_file *f = &sc->backing.files[i];
+
+		if (!*f->why)
+			continue;
+		if (sc->opt->exe && sc->core.exe && !strcmp(f->path, sc->core.exe)) {
+			log_error("--exe %s: it %s", sc->opt->exe, f->why);
+			return -EINVAL;
+		}
+		log_verbose("%s: %s", f->path, f->why);
+	}
+	return r;
+}
+
+int scan_core(struct scan *sc)
+{
+	int r = open_core(sc);
+
+	if (r == 0)
+		r = open_files(sc);
+	if (r < 0)
+		return r;
+	r = census_take(&sc->snapshot, &sc->census);
+	if (r == 0)
+		r = dtvs_set_apart(&sc->snapshot, &sc->census);
+	if (r < 0) {
+		log_error_errno(r, "cannot list the blocks of %s", sc->opt->core);
+		return r;
+	}
+	describe(sc);
+	add_doubts(sc);
+	return 0;
+}

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * scan_groups: see scan_groups.h. There may be twenty million blocks, so they are gone through twice and no more:
+ *
+ *	of_block	each block's draft: by its stack, class, or size; what it adds to it
+ *	indirect	what is indirectly lost counts by the draft of its leader, too
+ *
+ * then only drafts are handled: rare sizes join their range, names, filters, the report. Sizes that the allocator keeps apart
+ * itself (up to SMALL) are found by a table, everything else by a hash.
+ */
+#include "attach/scan/scan_groups.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "attach/scan/scan_content.h"
+#include "base/addrmap.h"
+#include "base/grow.h"
+#include "report/names/expand.h"
+#include "report/names/wrappers.h"
+
+#define SMALL 1032u		/* the largest size of which glibc keeps free ones apart by size (tcache) */
+#define STEP 8u
+#define MANY 16			/* so many blocks of one size, and it is worth a group */
+#define FIRST 4			/* so many samples are the first blocks of a group; the others come from all over it */
+
+enum draft_kind { BY_SIZE, BY_RANGE, BY_CLASS, BY_STACK };
+
+struct draft {
+	enum draft_kind kind;
+	enum verdict verdict;
+	uint64_t value;			/* the size, the range's number, the class, the stack */
+	uint64_t blocks, bytes;
+	uint64_t indirect_blocks, indirect_bytes;
+	uint64_t low, high;		/* of the sizes */
+	size_t samples[SCAN_SAMPLES];	/* blocks */
+	size_t nsamples;
+	bool joined;			/* it is part of a range's draft now */
+};
+
+struct maker {
+	struct scan *sc;
+	struct draft *drafts;
+	size_t ndrafts, room;
+	uint32_t small[VERDICT_COUNT][SMALL / STEP + 1];	/* draft + 1; 0: none yet */
+	struct addrmap others;		/* key of kind, verdict and value -> draft */
+	uint32_t *of_block;
+};
+
+/* --- drafts --- */
+
+static int new_draft(struct maker *mk, enum draft_kind kind, enum verdict v, uint64_t value, uint32_t *out)
+{
+	if (mk->ndrafts >= UINT32_MAX - 1 || grow_for(&mk->drafts, mk->ndrafts, &mk->room, sizeof(*mk->drafts)) < 0)
+		return -ENOMEM;
+	mk->drafts[mk->ndrafts] = (struct draft){ .kind = kind, .verdict = v, .value = value, .low = UINT64_MAX };
+	*out = (uint32_t)mk->ndrafts++;
+	return 0;
+}
+
+static int small_draft(struct maker *mk, enum verdict v, uint64_t size, uint32_t *out)
+{
+	uint32_t *slot = &mk->small[v][size / STEP];
+	int r = 0;
+
+	if (!*slot) {
+		r = new_draft(mk, BY_SIZE, v, size / STEP * STEP, out);
+		*slot = r == 0 ? *out + 1 : 0;
+	}
+	*out = *slot - 1;
+	return r;
+}
+
+static int other_draft(struct maker *mk, enum draft_kind kind, enum verdict v, uint64_t value, uint32_t *out)
+{
+	uint64_t key = (uint64_t)kind << 60 | (uint64_t)v << 56 | (value & (UINT64_MAX >> 8));
+	bool fresh;
+	uint32_t *slot = addrmap_slot(&mk->others, key, &fresh);
+	int r = 0;
+
+	if (!slot)
+		return -ENOMEM;
+	if (fresh) {
+		r = new_draft(mk, kind, v, value, out);
+		if (r == 0)
+			*slot = *out;
+	}
+	*out = *slot;
+	return r;
+}
+
+static int find_draft(struct maker *mk, size_t i, uint32_t *out)
+{
+	const struct block *b = &mk->sc->blocks[i];
+	enum verdict v = scan_verdict(mk->sc, i);
+	uint32_t stack = scan_watched_stack(&mk->sc->watched, b), class;
+
+	if (stack != SCAN_NO_STACK)
+		return other_draft(mk, BY_STACK, v, stack, out);
+	class = scan_class_of(mk->sc, i);
+	if (class != CLASS_NONE)
+		return other_draft(mk, BY_CLASS, v, class, out);
+	return b->size <= SMALL ? small_draft(mk, v, b->size, out) : other_draft(mk, BY_SIZE, v, b->size, out);
+}
+
+/* Behind the first ones those whose number is a power of two: they lie far from each other. */
+static void take_sample(struct draft *d, size_t i)
+{
+	if (d->nsamples < SCAN_SAMPLES)
+		d->samples[d->nsamples++] = i;
+	else if ((d->blocks & (d->blocks - 1)) == 0)
+		d->samples[FIRST + (unsigned)__builtin_ctzll(d->blocks) % (SCAN_SAMPLES - FIRST)] = i;
+}
+
+static void add_block(struct maker *mk, struct draft *d, size_t i)
+{
+	uint64_t size = mk->sc->blocks[i].size;
+
+	d->blocks++;
+	d->bytes += size;
+	d->low = size < d->low ? size : d->low;
+	d->high = size > d->high ? size : d->high;
+	take_sample(d, i);
+}
+
+static int draft_blocks(struct maker *mk)
+{
+	for (size_t i = 0; i < mk->sc->nblocks; i++) {
+		int r = find_draft(mk, i, &mk->of_block[i]);
+
+		if (r < 0)
+			return r;
+		add_block(mk, &mk->drafts[mk->of_block[i]], i);
+	}
+	return 0;
+}
+
+/* What is lost with a lost one counts by it, too. */
+static void add_indirect(struct maker *mk)
+{
+	const struct scan *sc = mk->sc;
+
+	if (!sc->report.judged)
+		return;
+	for (size_t i = 0; i < sc->nblocks; i++) {
+		uint32_t leader = sc->reach.leader[i];
+		struct draft *d;
+
+		if (sc->reach.verdict[i] != VERDICT_INDIRECT || leader >= sc->nblocks || leader == i)
+			continue;
+		d = &mk->drafts[mk->of_block[leader]];
+		d->indirect_blocks++;
+		d->indirect_bytes += sc->blocks[i].size;
+	}
+}
+
+/* --- rare sizes --- */
+
+/* The power of two below: the range's number. */
+static unsigned range_of(uint64_t size)
+{
+	return 63 - (unsigned)__builtin_clzll(size | 1);
+}
+
+static void join(struct draft *to, struct draft *d)
+{
+	to->blocks += d->blocks;
+	to->bytes += d->bytes;
+	to->indirect_blocks += d->indirect_blocks;
+	to->indirect_bytes += d->indirect_bytes;
+	to->low = d->low < to->low ? d->low : to->low;
+	to->high = d->high > to->high ? d->high : to->high;
+	for (size_t i = 0; i < d->nsamples && to->nsamples < SCAN_SAMPLES; i++)
+		to->samples[to->nsamples++] = d->samples[i];
+	d->joined = true;
+}
+
+static int join_rare(struct maker *mk)
+{
+	size_t n = mk->ndrafts;
+
+	for (size_t i = 0; i < n; i++) {
+		uint32_t range;
+		int r;
+
+		if (mk->drafts[i].kind != BY_SIZE || mk->drafts[i].value <= SMALL || mk->drafts[i].blocks >= MANY)
+			continue;
+		r = other_draft(mk, BY_RANGE, mk->drafts[i].verdict, range_of(mk->drafts[i].value), &range);
+		if (r < 0)
+			return r;
+		join(&mk->drafts[range], &mk->drafts[i]);
+	}
+	return 0;
+}
+
+/* --- names --- */
+
+static void put_size(uint64_t size, char *out, size_t n)
+{
+	static const char *const units[] = { "bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+	unsigned unit = range_of(size) / 10;
+
+	snprintf(out, n, "%" PRIu64 " %s", size >> (10 * unit), units[unit]);
+}
+
+const char *scan_size_label(uint64_t size, bool exact, char out[SCAN_SIZE_TEXT])
+{
+	char from[32], to[32] = "";
+	unsigned range = range_of(size);
+
+	if (exact) {
+		snprintf(out, SCAN_SIZE_TEXT, "%" PRIu64 " bytes", size);
+		return out;
+	}
+	put_size(1ull << range, from, sizeof(from));
+	if (range < 63)
+		put_size(1ull << (range + 1), to, sizeof(to));
+	snprintf(out, SCAN_SIZE_TEXT, range < 63 ? "%s to %s" : "%s and more", from, to);
+	return out;
+}
+
+/* --- into the report --- */
+
+static void hide(struct summary_hidden *h, const struct draft *d)
+{
+	h->groups++;
+	h->blocks += d->blocks;
+	h->bytes += d->bytes;
+}
+
+/* --focus and --ignore take a class for a function. */
+static bool wanted(const struct scan *sc, const struct summary_group *g)
+{
+	const struct summary_frame named = { .function = g->kind.class_name, .module = g->kind.module };
+
+	if (sc->opt->show && !(sc->opt->show >> g->verdict & 1))
+		return false;
+	if (g->bytes < sc->opt->min_bytes)
+		return false;
+	return g->depth ? select_wants(sc->reporting.select, g->stack, g->depth) : select_wants(sc->reporting.select, &named, 1);
+}
+
+static void add_group(struct scan *sc, const struct draft *d, const struct summary_group *g)
+{
+	struct summary *s = &sc->report.summary;
+
+	if (!wanted(sc, g))
+		hide(&s->filtered, d);
+	else if (g->depth && suppressions_match(sc->reporting.suppressions, SUPPRESS_LEAK, g->verdict, g->stack, g->depth,
+						g->blocks, g->bytes))
+		hide(&s->suppressed, d);
+	else
+		summary_add_group(s, g);
+}
+
+/* What blocks of one size or class hold, as the first ones of them show. */
+static void describe(struct scan *sc, const struct draft *d, struct summary_group *g, struct strbuf *content, char label[SCAN_SIZE_TEXT])
+{
+	if (d->kind == BY_CLASS) {
+		g->kind.class_name = g->kind.label = classify_name(sc->classes, (uint32_t)d->value);
+		g->kind.module = classify_module(sc->classes, (uint32_t)d->value);
+		return;
+	}
+	if (d->kind == BY_RANGE)
+		g->kind.label = scan_size_label(1ull << d->value, false, label);
+	else if (d->kind == BY_SIZE)
+		g->kind.label = scan_size_label(d->low, true, label);
+	scan_content(sc, d->samples, d->nsamples, content);
+	g->kind.content = content->len ? strbuf_str(content) : NULL;
+}
+
+static int expand(struct scan *sc, const struct draft *d, struct summary_group *g, struct summary_stack *stack)
+{
+	const struct ledger *l = &sc->watched.ledger;
+	int r;
+
+	if (d->kind != BY_STACK)
+		return 0;
+	r = expand_stack(&l->defs, (uint32_t)d->value, stack);
+	if (r < 0)
+		return r;
+	wrappers_mark(stack->frames, stack->depth, l->skips, l->nskips);
+	g->stack = stack->frames;
+	g->depth = stack->depth;
+	g->stack_end = stack->end;
+	g->wrappers = sc->opt->keep_wrappers ? 0 : wrappers_count(stack->frames, stack->depth);
+	if (l->defs.stacks[d->value].tag != DEFS_NONE)
+		g->tag = l->defs.tags[l->defs.stacks[d->value].tag].text;
+	return 0;
+}
+
+static int report(struct scan *sc, const struct draft *d)
+{
+	cleanup_strbuf struct strbuf content = STRBUF_INIT;
+	struct summary_stack stack = { 0 };
+	taddr samples[SCAN_SAMPLES];
+	char label[SCAN_SIZE_TEXT];
+	struct summary_group g = {
+		.family = "libc", .blocks = d->blocks, .bytes = d->bytes, .verdict = d->verdict, .samples = samples,
+		.bytes_direct = d->verdict == VERDICT_INDIRECT ? 0 : d->bytes, .nsamples = d->nsamples,
+		.kind = { .size_low = d->low, .size_high = d->high, .indirect_blocks = d->indirect_blocks,
+			  .indirect_bytes = d->indirect_bytes },
+	};
+	int r = expand(sc, d, &g, &stack);
+
+	for (size_t i = 0; i < d->nsamples; i++)
+		samples[i] = sc->blocks[d->samples[i]].addr;
+	if (r == 0) {
+		describe(sc, d, &g, &content, label);
+		add_group(sc, d, &g);
+		r = strbuf_error(&content);
+	}
+	free(stack.frames);
+	return r;
+}
+
+static void add_sums(struct scan *sc, const struct draft *d)
+{
+	struct summary_totals *t = &sc->report.summary.totals;
+	struct summary_sum *watched = &sc->report.summary.run.verdicts.watched[d->verdict];
+
+	if (d->kind == BY_STACK && sc->report.judged) {
+		watched->blocks += d->blocks;
+		watched->bytes += d->bytes;
+	}
+	sc->report.sums[d->verdict].blocks += d->blocks;
+	sc->report.sums[d->verdict].bytes += d->bytes;
+	t->live_blocks += d->blocks;
+	t->live_bytes += d->bytes;
+}
+
+static int make(struct maker *mk)
+{
+	int r = draft_blocks(mk);
+
+	if (r == 0) {
+		add_indirect(mk);
+		r = join_rare(mk);
+	}
+	for (size_t i = 0; i < mk->ndrafts && r == 0; i++) {
+		if (mk->drafts[i].joined)
+			continue;
+		add_sums(mk->sc, &mk->drafts[i]);
+		r = report(mk->sc, &mk->drafts[i]);
+	}
+	return r;
+}
+
+int scan_groups_add(struct scan *sc)
+{
+	struct maker *mk = calloc(1, sizeof(*mk));
+	int r = -ENOMEM;
+
+	if (!mk)
+		return r;
+	mk->sc = sc;
+	addrmap_init(&mk->others, sizeof(uint32_t));
+	mk->of_block = calloc(sc->nblocks + 1, sizeof(*mk->of_block));
+	if (mk->of_block)
+		r = make(mk);
+	if (sc->reporting.suppressions)
+		suppressions_report(sc->reporting.suppressions, &sc->report.summary);
+	scan_sort(&sc->report);
+	addrmap_fini(&mk->others);
+	free(mk->of_block);
+	free(mk->drafts);
+	free(mk);
+	return r;
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/snapshot/mirror.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "heap/reach/shares.h"
+
+#define LINE_LEAST 40		/* bytes of the shortest line */
+#define TEXT_LIMIT (256u << 20)	/* as in procmaps */
+
+static bool is_kernels(const struct mapping *m)
+{
+	return !strncmp(m->path, "[v", 2) || !strncmp(m->path, "[uprobes]", 9);
+}
+
+enum mirror_how mirror_of(const struct mapping *m)
+{
+	if (m->perms & MAPPING_SHARED)
+		return share_may_point(m) && m->perms & MAPPING_READ ? MIRROR_SHARED : MIRROR_NOT;
+	if (is_kernels(m))
+		return MIRROR_NOT;
+	if (!(m->perms & MAPPING_READ))
+		return m->ino ? MIRROR_NOT : MIRROR_FORCED;
+	if (m->perms & MAPPING_WRITE || !m->ino)
+		return MIRROR_ALL;
+	return m->perms & MAPPING_EXEC ? MIRROR_NOT : MIRROR_WRITTEN;
+}
+
+/* --- reading the list --- */
+
+/* -ENOBUFS if the room is full: whether it was the end is not known then. */
+static int read_text(struct mirror *m, size_t *n)
+{
+	*n = 0;
+	if (lseek(m->maps_fd, 0, SEEK_SET) < 0)
+		return -errno;
+	while (*n + 1 < m->text_room) {
+		ssize_t got = read(m->maps_fd, m->text + *n, m->text_room - 1 - *n);
+
+		if (got < 0)
+			return -errno;
+		if (got == 0) {
+			m->text[*n] = '\0';
+			return memchr(m->text, '\0', *n) ? -EINVAL : 0;
+		}
+		*n += got;
+	}
+	return -ENOBUFS;
+}
+
+/* Lines come in the order of addresses, and so do those left out: @left is where to look next. */
+static bool is_left_out(const struct mirror *m, const struct mapping *map, size_t *left)
+{
+	while (*left < m->nleft && m->left[*left].hi <= map->lo)
+		++*left;
+	return *left < m->nleft && m->left[*left].lo < map->hi;
+}
+
+static void add_range(struct mirror *m, const struct mapping *map, size_t *left)
+{
+	enum mirror_how how = mirror_of(map);
+	struct mirror_range *last = m->nranges ? &m->ranges[m->nranges - 1] : NULL;
+
+	if (how == MIRROR_NOT || (how == MIRROR_SHARED && is_left_out(m, map, left)))
+		return;
+	if (last && last->hi == map->lo && last->how == how && how != MIRROR_SHARED)
+		last->hi = map->hi;
+	else
+		m->ranges[m->nranges++] = (struct mirror_range){ .lo = map->lo, .hi = map->hi, .how = how };
+}
+
+static int parse(struct mirror *m)
+{
+	char *next = m->text;
+	size_t left = 0;
+
+	m->nmaps = 0;
+	m->nranges = 0;
+	while (*next) {
+		char *line = next;
+
+		next += strcspn(next, "\n");
+		if (*next)
+			*next++ = '\0';
+		if (m->nmaps == m->maps_room)
+			return -ENOBUFS;
+		if (procmaps_parse_line(line, &m->maps[m->nmaps]) < 0)
+			return -EINVAL;
+		add_range(m, &m->maps[m->nmaps++], &left);
+	}
+	return m->nmaps ? 0 : -ESRCH;
+}
+
+int mirror_read(struct mirror *m)
+{
+	size_t n;
+	int r = read_text(m, &n);
+
+	return r < 0 ? r : parse(m);
+}
+
+/* --- room --- */
+
+static void free_room(struct mirror *m)
+{
+	free(m->text);
+	free(m->maps);
+	free(m->ranges);
+	free(m->left);
+	m->text = NULL;
+	m->maps = NULL;
+	m->ranges = NULL;
+	m->left = NULL;
+	m->nleft = 0;
+	m->text_room = 0;
+	m->maps_room = 0;
+}
+
+/* Written to, so that it is there when it is needed. */
+static void *populated(size_t n, size_t size)
+{
+	void *p = calloc(n, size);
+
+	if (p)
+		memset(p, 1, n * size);
+	return p;
+}
+
+static int make_room(struct mirror *m, size_t bytes)
+{
+	size_t n = bytes / LINE_LEAST + 64;
+
+	free_room(m);
+	m->text = populated(bytes, 1);
+	m->maps = populated(n, sizeof(*m->maps));
+	m->ranges = populated(n, sizeof(*m->ranges));
+	m->left = populated(n, sizeof(*m->left));
+	if (!m->text || !m->maps || !m->ranges || !m->left) {
+		free_room(m);
+		return -ENOMEM;
+	}
+	m->text_room = bytes;
+	m->maps_room = n;
+	return 0;
+}
+
+int mirror_prepare(struct mirror *m)
+{
+	size_t bytes = m->text_room ? m->text_room : 64u << 10, n = 0;
+	int r = -ENOBUFS;
+
+	while (r == -ENOBUFS) {
+		if (bytes > TEXT_LIMIT)
+			return -EFBIG;
+		r = make_room(m, bytes);
+		if (r == 0)
+			r = read_text(m, &n);
+		if (r == 0)
+			r = parse(m);
+		/* used to two thirds at most */
+		if (r == 0 && n + n / 2 > bytes)
+			r = -ENOBUFS;
+		bytes *= 2;
+	}
+	return r;
+}
+
+int mirror_open(struct mirror *m, pid_t tid)
+{
+	char path[64];
+
+	*m = (struct mirror)MIRROR_INIT;
+	snprintf(path, sizeof(path), "/proc/%d/maps", tid);
+	m->maps_fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (m->maps_fd < 0)
+		return errno == ENOENT ? -ESRCH : -errno;
+	return 0;
+}
+
+void mirror_close(struct mirror *m)
+{
+	if (m->maps_fd >= 0)
+		close(m->maps_fd);
+	free_room(m);
+	*m = (struct mirror)MIRROR_INIT;
+}
+
+/* --- which shared memory --- */
+
+static int by_bytes(const void *a, const void *b)
+{
+	const struct mirror_range *x = a, *y = b;
+
+	return x->bytes != y->bytes ? (x->bytes > y->bytes) - (x->bytes < y->bytes) : (x->lo > y->lo) - (x->lo < y->lo);
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct mirror_range *x = a, *y = b;
+
+	return (x->lo > y->lo) - (x->lo < y->lo);
+}
+
+uint64_t mirror_choose_shares(struct mirror *m, uint64_t budget)
+{
+	uint64_t taken = 0, spared = 0;
+	size_t nshared = m->nleft, kept = 0, n = 0;
+
+	for (size_t i = 0; i < m->nranges; i++)
+		if (m->ranges[i].how == MIRROR_SHARED)
+			m->left[nshared++] = m->ranges[i];
+		else
+			m->ranges[kept++] = m->ranges[i];
+	qsort(m->left, nshared, sizeof(*m->left), by_bytes);
+	while (n < nshared && m->left[n].bytes <= budget - taken)
+		taken += m->left[n++].bytes;
+	for (size_t i = 0; i < n; i++)
+		m->ranges[kept++] = m->left[i];
+	m->nranges = kept;
+	m->nleft = nshared - n;
+	memmove(m->left, m->left + n, m->nleft * sizeof(*m->left));
+	qsort(m->left, m->nleft, sizeof(*m->left), by_address);
+	for (size_t i = 0; i < m->nleft; i++)
+		spared += m->left[i].bytes;
+	return spared;
+}
+
+void mirror_give_maps(struct mirror *m, struct procmaps *out)
+{
+	*out = (struct procmaps){ .maps = m->maps, .n = m->nmaps, .text = m->text };
+	m->maps = NULL;
+	m->text = NULL;
+	free_room(m);
+}

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/snapshot/mirror_copy.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "attach/snapshot/mirror_room.h"
+
+#define PAGE SNAPSHOT_PAGE
+#define BATCH_PAGES 2048u	/* 8 MiB: so much is looked for at once, and copied by one thread */
+#define BATCH_RUNS 256u
+#define READ_BYTES (1u << 20)
+#define REFUSALS 16u		/* pages of a run that cannot be read, one after the other: the rest is not tried */
+
+/* --- before the stop --- */
+
+int mirror_measure(struct mirror *m, struct resident *r, struct mirror_size *out)
+{
+	struct resident_run runs[BATCH_RUNS];
+	uint64_t start = mirror_spent_ns();
+
+	*out = (struct mirror_size){ 0 };
+	for (size_t i = 0; i < m->nranges; i++) {
+		struct mirror_range *range = &m->ranges[i];
+
+		range->bytes = 0;
+		for (taddr at = range->lo; at < range->hi;) {
+			int n = resident_next(r, &at, range->hi, range->how == MIRROR_WRITTEN, BATCH_PAGES, runs, BATCH_RUNS);
+
+			if (n < 0)
+				return n;
+			out->runs += n;
+			for (int j = 0; j < n; j++)
+				range->bytes += runs[j].swapped ? 0 : runs[j].hi - runs[j].lo;
+		}
+		out->bytes += range->bytes;
+		out->shared += range->how == MIRROR_SHARED ? range->bytes : 0;
+	}
+	out->scan_ns = mirror_spent_ns() - start;
+	return 0;
+}
+
+unsigned mirror_copy_workers(void)
+{
+	cpu_set_t set;
+	unsigned n = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
+
+	return n < MIRROR_WORKERS ? n : MIRROR_WORKERS;
+}
+
+/* --- the copying threads --- */
+
+struct batch {
+	struct resident_run runs[BATCH_RUNS];
+	size_t piece[BATCH_RUNS];	/* of each */
+	int n;
+	bool forced;
+};
+
+/* Pieces and room for what was found; under the lock. */
+static int place(struct mirror_copy *c, struct batch *b)
+{
+	for (int i = 0; i < b->n; i++) {
+		const struct resident_run *run = &b->runs[i];
+		uint64_t size = run->hi - run->lo;
+
+		if (c->npieces == c->piece_room || (!run->swapped && size > c->room_bytes - c->used))
+			return -ENOBUFS;
+		b->piece[i] = c->npieces;
+		c->pieces[c->npieces++] = (struct mirror_piece){ run->lo, size, run->swapped ? MIRROR_SWAPPED : c->used };
+		if (!run->swapped)
+			c->used += size;
+	}
+	return 0;
+}
+
+/* The next pages to copy. false: there are none, or it went wrong. */
+static bool next_batch(struct mirror_copy *c, struct batch *b)
+{
+	bool more = false;
+
+	pthread_mutex_lock(&c->lock);
+	while (!c->error && !more && c->range < c->mirror->nranges) {
+		const struct mirror_range *range = &c->mirror->ranges[c->range];
+
+		if (c->at < range->lo)
+			c->at = range->lo;
+		if (c->at >= range->hi) {
+			c->range++;
+			continue;
+		}
+		b->forced = range->how == MIRROR_FORCED;
+		b->n = resident_next(c->resident, &c->at, range->hi, range->how == MIRROR_WRITTEN, BATCH_PAGES, b->runs,
+				     BATCH_RUNS);
+		c->error = b->n < 0 ? b->n : !c->still(c->ctx) ? -ETIMEDOUT : place(c, b);
+		more = b->n > 0;
+	}
+	more = more && !c->error;
+	pthread_mutex_unlock(&c->lock);
+	return more;
+}
+
+static void fail(struct mirror_copy *c, int error)
+{
+	pthread_mutex_lock(&c->lock);
+	if (!c->error)
+		c->error = error;
+	pthread_mutex_unlock(&c->lock);
+}
+
+/* [lo, hi) of a piece could not be read: it is cut in three. */
+static void lose(struct mirror_copy *c, size_t piece, taddr lo, taddr hi)
+{
+	struct mirror_piece p;
+
+	pthread_mutex_lock(&c->lock);
+	p = c->pieces[piece];
+	if (c->piece_room - c->npieces < 2) {
+		c->error = -ENOBUFS;
+	} else {
+		/* what is before stays, what is behind is put where the next loss of it is looked for: in the same place */
+		c->pieces[c->npieces++] = (struct mirror_piece){ lo, hi - lo, MIRROR_MISSING };
+		if (lo > p.lo)
+			c->pieces[c->npieces++] = (struct mirror_piece){ p.lo, lo - p.lo, p.at };
+		c->pieces[piece] = (struct mirror_piece){ hi, p.lo + p.size - hi, p.at + (hi - p.lo) };
+	}
+	pthread_mutex_unlock(&c->lock);
+}
+
+/* Bytes read of the @n at @from into @to; 0 or -errno if there are none. */
+static ssize_t read_some(struct mirror_copy *c, bool forced, taddr from, uint8_t *to, uint64_t n)
+{
+	struct iovec here = { to, n }, there = { (void *)(uintptr_t)from, n };
+	ssize_t got;
+
+	if (forced && c->mem < 0)
+		return -EACCES;
+	if (forced)
+		got = pread(c->mem, to, n, (off_t)from);
+	else
+		got = process_vm_readv(c->tid, &here, 1, &there, 1, 0);
+	return got < 0 ? -errno : got;
+}
+
+/*
+ * One run, from @from on. A page that cannot be read is left out; after some in a row the rest is, since there may be millions
+ * (memory of a device).
+ */
+static void copy_run(struct mirror_copy *c, const struct resident_run *run, size_t piece, uint64_t at, bool forced)
+{
+	unsigned refused = 0;
+
+	for (taddr from = run->lo; from < run->hi;) {
+		uint64_t left = run->hi - from, n = left < READ_BYTES ? left : READ_BYTES;
+		ssize_t got = c->still(c->ctx) ? read_some(c, forced, from, c->room + at + (from - run->lo), n) : -ETIMEDOUT;
+
+		if (got == -ESRCH || got == -ETIMEDOUT || got == -EPERM) {
+			fail(c, got);
+			return;
+		}
+		if (got >= (ssize_t)PAGE) {
+			from += got / PAGE * PAGE;
+			refused = 0;
+			continue;
+		}
+		n = ++refused == REFUSALS ? left : PAGE;
+		lose(c, piece, from, from + n);
+		from += n;
+	}
+}
+
+/* All of a batch by one call, which is how it mostly goes; else run by run. */
+static void copy_batch(struct mirror_copy *c, const struct batch *b)
+{
+	struct iovec there[BATCH_RUNS], here = { NULL, 0 };
+	int n = 0;
+
+	for (int i = 0; i < b->n; i++) {
+		if (b->runs[i].swapped)
+			continue;
+		if (!n)
+			here.iov_base = c->room + c->pieces[b->piece[i]].at;
+		there[n++] = (struct iovec){ (void *)(uintptr_t)b->runs[i].lo, b->runs[i].hi - b->runs[i].lo };
+		here.iov_len += b->runs[i].hi - b->runs[i].lo;
+	}
+	if (!n || (!b->forced && process_vm_readv(c->tid, &here, 1, there, n, 0) == (ssize_t)here.iov_len))
+		return;
+	for (int i = 0; i < b->n; i++)
+		if (!b->runs[i].swapped)
+			copy_run(c, &b->runs[i], b->piece[i], c->pieces[b->piece[i]].at, b->forced);
+}
+
+static void *worker(void *arg)
+{
+	struct mirror_copy *c = arg;
+	struct batch b;
+	bool never;
+
+	/* the target waits for it; where it is allowed */
+	(void)setpriority(PRIO_PROCESS, gettid(), -10);
+	pthread_mutex_lock(&c->lock);
+	while (!c->may_go && !c->never)
+		pthread_cond_wait(&c->go, &c->lock);
+	never = c->never;
+	pthread_mutex_unlock(&c->lock);
+	while (!never && next_batch(c, &b))
+		if (c->still(c->ctx))
+			copy_batch(c, &b);
+		else
+			fail(c, -ETIMEDOUT);
+	return NULL;
+}
+
+static void wave(struct mirror_copy *c, bool never)
+{
+	pthread_mutex_lock(&c->lock);
+	c->may_go = !never;
+	c->never = never;
+	pthread_cond_broadcast(&c->go);
+	pthread_mutex_unlock(&c->lock);
+}
+
+static void join(struct mirror_copy *c)
+{
+	for (unsigned i = 0; i < c->nworkers; i++)
+		pthread_join(c->workers[i], NULL);
+	c->nworkers = 0;
+}
+
+static int start_workers(struct mirror_copy *c)
+{
+	unsigned n = mirror_copy_workers();
+	sigset_t all, before;
+	int r = 0;
+
+	/* the program's signals are the main thread's */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	while (r == 0 && c->nworkers < n) {
+		r = -pthread_create(&c->workers[c->nworkers], NULL, worker, c);
+		c->nworkers += r == 0;
+	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	/* one is enough; EAGAIN is for want of room for its stack */
+	return c->nworkers ? 0 : r == -EAGAIN ? -ENOMEM : r;
+}
+
+/* --- all of it --- */
+
+int mirror_copy_open(struct mirror_copy *c, const struct mirror *m, struct resident *r, pid_t tid,
+		     const struct mirror_size *size, uint64_t extra, uint64_t reserve)
+{
+	int err = -ENOMEM;
+
+	*c = (struct mirror_copy){ .mirror = m, .resident = r, .tid = tid, .mem = -1 };
+	pthread_mutex_init(&c->lock, NULL);
+	pthread_cond_init(&c->go, NULL);
+	c->ready_bytes = (size->bytes + extra + MIRROR_ROOM_PAGE - 1) & ~(uint64_t)(MIRROR_ROOM_PAGE - 1);
+	c->piece_room = size->runs + size->runs / 4 + m->nranges + (extra + reserve) / READ_BYTES + 1024;
+	c->room = mirror_room_make(c->ready_bytes, &reserve);
+	c->room_bytes = c->ready_bytes + reserve;
+	c->pieces = malloc(c->piece_room * sizeof(*c->pieces));
+	if (!c->room || !c->pieces)
+		goto fail;
+	memset(c->pieces, 0, c->piece_room * sizeof(*c->pieces));
+	err = start_workers(c);
+	if (err == 0)
+		return 0;
+fail:
+	mirror_copy_close(c);
+	return err;
+}
+
+void mirror_copy_close(struct mirror_copy *c)
+{
+	wave(c, true);
+	join(c);
+	if (c->room)
+		munmap(c->room, c->room_bytes);
+	free(c->pieces);
+	pthread_mutex_destroy(&c->lock);
+	pthread_cond_destroy(&c->go);
+	*c = (struct mirror_copy){ .mem = -1 };
+}
+
+void mirror_copy_begin(struct mirror_copy *c, int mem, bool (*still)(void *ctx), void *ctx)
+{
+	c->mem = mem;
+	c->still = still;
+	c->ctx = ctx;
+	wave(c, false);
+}
+
+int mirror_copy_end(struct mirror_copy *c)
+{
+	join(c);
+	return c->error;
+}
+
+/* Room for @n entries of @size. */
+static int reserve(void *array, size_t *room, size_t n, size_t size)
+{
+	void **p = array;
+	void *grown = realloc(*p, n * size);
+
+	if (!grown)
+		return -ENOMEM;
+	*p = grown;
+	*room = n;
+	return 0;
+}
+
+int mirror_copy_reserve(const struct mirror_copy *c, struct snapshot *s)
+{
+	int r = reserve(&s->pieces, &s->piece_room, c->piece_room, sizeof(*s->pieces));
+
+	if (r == 0)
+		r = reserve(&s->holes, &s->hole_room, c->piece_room, sizeof(*s->holes));
+	if (r == 0)
+		r = reserve(&s->owned, &s->owned_room, 4, sizeof(*s->owned));
+	return r;
+}
+
+void mirror_copy_give(struct mirror_copy *c, struct snapshot *s)
+{
+	uint64_t used = (c->used + PAGE - 1) & ~(uint64_t)(PAGE - 1);
+
+	/* room was made for all */
+	for (size_t i = 0; i < c->npieces; i++) {
+		const struct mirror_piece *p = &c->pieces[i];
+
+		if (p->at == MIRROR_SWAPPED || p->at == MIRROR_MISSING)
+			(void)!snapshot_add_hole(s, p->lo, p->lo + p->size);
+		else
+			(void)!snapshot_add_piece(s, p->lo, p->size, c->room + p->at);
+		if (p->at == MIRROR_SWAPPED)
+			s->swapped += p->size;
+		else if (p->at == MIRROR_MISSING)
+			s->missing += p->size;
+	}
+	if (used < c->room_bytes)
+		munmap(c->room + used, c->room_bytes - used);
+	if (used)
+		(void)!snapshot_own(s, c->room, used);
+	c->room = NULL;
+}

@@ -1,0 +1,487 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/snapshot/pause.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "attach/keeper/procfs.h"
+#include "attach/snapshot/busy.h"
+#include "attach/snapshot/mirror.h"
+#include "attach/snapshot/mirror_copy.h"
+#include "attach/snapshot/mirror_room.h"
+#include "attach/snapshot/resident.h"
+#include "base/fdio.h"
+#include "base/log.h"
+
+#define TRIES 4
+#define EXTRA_LEAST (4u << 20)
+#define RESERVE_LEAST (64u << 20)
+#define SHARED_LEAST (64u << 20)	/* so much shared memory is copied where private memory is small, */
+#define SHARED_PART 4		/* and such a part of it where it is large */
+#define LOOKS 4			/* at what runs */
+#define LOOK_EVERY_NS 700000
+#define SPEED_MOST 2e10		/* bytes a second, of any machine */
+#define SPEED_USUAL 4e9
+#define BASE_NS 300000		/* a pause of one thread and no memory */
+#define THREAD_NS 45000		/* for each thread: what it sleeps in looked up, interrupted, woken, asked for its registers, continued */
+#define LIMIT_LEAST_NS 1000000000ull
+#define LIMIT_ANY_NS 10000000000ull	/* where any pause will do */
+#define SLACK_NS 2000000000ull	/* the keeper's answer may come so long after its own limit */
+#define RESUME_TRIES 5
+
+/* One try. */
+struct pause {
+	struct link *link;
+	pid_t pid, tid;			/* tid: a thread that lives, whose files tell of the memory */
+	uint32_t number;		/* of the pause while it lasts */
+	struct mirror mirror;
+	struct resident resident;
+	struct mirror_size size;
+	uint64_t left_out;		/* of shared memory */
+	struct mirror_copy copy;
+	bool copy_open;
+	int mem;
+	struct busy busy;
+	uint64_t maps_ns;		/* reading the list took so long */
+	uint64_t limit_ns;
+	uint8_t *vectors;		/* room for those of the threads that there were; full, it is the snapshot's, and another is made */
+	size_t nvectors, vectors_room;
+	struct snapshot *out;
+	struct pause_had *had;
+};
+
+/* --- prepare --- */
+
+static bool keeper_still_pauses(void *ctx)
+{
+	const struct pause *p = ctx;
+
+	return atomic_load_explicit(&p->link->shared->paused, memory_order_acquire) == p->number;
+}
+
+static int open_files(struct pause *p)
+{
+	char path[64];
+	int r;
+
+	p->tid = procfs_living_thread(p->pid);
+	if (!p->tid)
+		return -ESRCH;
+	r = mirror_open(&p->mirror, p->tid);
+	if (r == 0)
+		r = resident_open(&p->resident, p->tid);
+	if (r < 0)
+		return r;
+	/* only pages without rights need it; where it may not be opened, those are missing */
+	snprintf(path, sizeof(path), "/proc/%d/mem", p->tid);
+	p->mem = open(path, O_RDONLY | O_CLOEXEC);
+	return 0;
+}
+
+static void read_comm(pid_t pid, char comm[16])
+{
+	cleanup_free char *text = NULL;
+	char path[64];
+	size_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+	if (read_whole_file(path, 4096, &text, &n) == 0)
+		snprintf(comm, 16, "%.*s", (int)strcspn(text, "\n"), text);
+}
+
+/* Room for the threads that there are, and a quarter more. */
+static int reserve_threads(struct pause *p)
+{
+	size_t n = atomic_load(&p->link->shared->threads);
+	struct snapshot *s = p->out;
+
+	n += n / 4 + 64;
+	s->threads = malloc(n * sizeof(*s->threads));
+	p->vectors_room = n * PAUSE_VECTORS;
+	p->vectors = malloc(p->vectors_room);
+	if (!s->threads || !p->vectors)
+		return -ENOMEM;
+	s->thread_room = n;
+	memset(s->threads, 0, n * sizeof(*s->threads));
+	memset(p->vectors, 0, p->vectors_room);
+	return 0;
+}
+
+static uint64_t expect(const struct pause *p, double bytes_per_s)
+{
+	/*
+	 * A second thread that copies makes up for what the trial has better: its memory was written just before, the target's is all over the place.
+	 * What runs is not the target's alone, and goes on while that stands.
+	 */
+	uint64_t work = p->size.bytes * 1e9 / bytes_per_s + p->size.scan_ns;
+
+	return BASE_NS + p->maps_ns + work + busy_stop_ns(&p->busy, sysconf(_SC_NPROCESSORS_ONLN)) + atomic_load(&p->link->shared->threads) * (uint64_t)THREAD_NS;
+}
+
+static void set_limit(struct pause *p, const struct pause_wish *wish)
+{
+	p->limit_ns = wish->limit_ns;
+	if (p->limit_ns)
+		return;
+	p->limit_ns = wish->max_pause_ns ? 4 * wish->max_pause_ns : LIMIT_ANY_NS;
+	if (p->limit_ns < 4 * p->had->expected_ns)
+		p->limit_ns = 4 * p->had->expected_ns;
+	if (p->limit_ns < LIMIT_LEAST_NS)
+		p->limit_ns = LIMIT_LEAST_NS;
+}
+
+static void limit_shares(struct pause *p, uint64_t budget)
+{
+	uint64_t before = p->left_out;
+
+	p->left_out = mirror_choose_shares(&p->mirror, budget);
+	p->size.bytes -= p->left_out - before;
+	p->size.shared -= p->left_out - before;
+}
+
+static int measure(struct pause *p)
+{
+	uint64_t start, private;
+	int r = mirror_prepare(&p->mirror);
+
+	busy_look(&p->busy, p->pid);
+	start = link_clock_ns();
+	if (r == 0)
+		r = mirror_read(&p->mirror);
+	p->maps_ns = link_clock_ns() - start;
+	if (r == 0)
+		r = mirror_measure(&p->mirror, &p->resident, &p->size);
+	if (r < 0)
+		return r;
+	private = p->size.bytes - p->size.shared;
+	limit_shares(p, private / SHARED_PART > SHARED_LEAST ? private / SHARED_PART : SHARED_LEAST);
+	return 0;
+}
+
+/* How long it will stand. Rather without what others share with it than not at all. */
+static void expect_and_choose(struct pause *p, const struct pause_wish *wish)
+{
+	double bytes_per_s = mirror_room_speed(p->copy.room, p->copy.ready_bytes);
+
+	for (int i = 0; i < LOOKS; i++) {
+		busy_look(&p->busy, p->pid);
+		nanosleep(&(struct timespec){ 0, LOOK_EVERY_NS }, NULL);
+	}
+	p->had->expected_ns = expect(p, bytes_per_s);
+	if (wish->max_pause_ns && p->had->expected_ns > wish->max_pause_ns && p->size.shared) {
+		limit_shares(p, 0);
+		p->had->expected_ns = expect(p, bytes_per_s);
+	}
+	set_limit(p, wish);
+}
+
+static int prepare_all(struct pause *p, const struct pause_wish *wish)
+{
+	uint64_t private, extra, reserve;
+	struct room spare;
+	int r = open_files(p);
+
+	if (r == 0)
+		r = measure(p);
+	if (r < 0)
+		return r;
+	/* not even room is made for what no machine copies in that time */
+	private = p->size.bytes - p->size.shared;
+	p->had->expected_ns = private * 1e9 / SPEED_USUAL;
+	if (wish->max_pause_ns && private * 1e9 / SPEED_MOST > wish->max_pause_ns)
+		return -ETIME;
+	/* what it grows until it stands: a sixteenth, and twice as much at each try */
+	extra = (p->size.bytes / 16 + EXTRA_LEAST) << p->had->tries;
+	if (!room_for_copy(p->size.bytes + extra, &p->had->room))
+		return -ENOMEM;
+	/* what it grows beyond that; if the machine can spare it */
+	reserve = (p->size.bytes + RESERVE_LEAST) & ~(uint64_t)(MIRROR_ROOM_PAGE - 1);
+	if (!room_for_copy(p->size.bytes + extra + reserve, &spare))
+		reserve = 0;
+	r = mirror_copy_open(&p->copy, &p->mirror, &p->resident, p->tid, &p->size, extra, reserve);
+	if (r < 0)
+		return r;
+	p->copy_open = true;
+	expect_and_choose(p, wish);
+	if ((wish->max_pause_ns && p->had->expected_ns > wish->max_pause_ns) || p->had->expected_ns > p->limit_ns)
+		return -ETIME;
+	r = reserve_threads(p);
+	return r < 0 ? r : mirror_copy_reserve(&p->copy, p->out);
+}
+
+struct preparing {
+	struct pause *pause;
+	const struct pause_wish *wish;
+	int result;
+	atomic_bool done;
+};
+
+static void *prepare_thread(void *arg)
+{
+	struct preparing *g = arg;
+
+	g->result = prepare_all(g->pause, g->wish);
+	atomic_store(&g->done, true);
+	return NULL;
+}
+
+/*
+ * In a thread of its own: it takes seconds where memory is large, or where the target forks all the time (which keeps everybody off its
+ * mappings), and meanwhile somebody must read events: else the keeper takes us for dead.
+ */
+static int prepare(struct pause *p, const struct pause_wish *wish)
+{
+	struct preparing g = { .pause = p, .wish = wish };
+	const struct timespec ms = { 0, 1000000 };
+	sigset_t all, before;
+	pthread_t thread;
+	int r;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	r = -pthread_create(&thread, NULL, prepare_thread, &g);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (r < 0)
+		return r == -EAGAIN ? -ENOMEM : r; /* no room for its stack; what is to be had again is something else here */
+	while (!atomic_load(&g.done)) {
+		link_alive(p->link);
+		if (wish->meanwhile)
+			wish->meanwhile(wish->ctx);
+		nanosleep(&ms, NULL);
+	}
+	pthread_join(thread, NULL);
+	return g.result;
+}
+
+/* --- while it stands --- */
+
+/* Where one sleeps that could not be stopped: /proc/.../syscall ends in its stack and instruction pointers. */
+static taddr sleeping_at(pid_t pid, pid_t tid)
+{
+	char path[64], buf[256], *sp;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", pid, tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	n = read(fd, buf, sizeof(buf) - 1);
+	close(fd);
+	if (n <= 0)
+		return 0;
+	buf[n] = '\0';
+	sp = strrchr(buf, ' ');
+	if (!sp)
+		return 0;
+	*sp = '\0';
+	sp = strrchr(buf, ' ');
+	return sp ? strtoull(sp, NULL, 16) : 0;
+}
+
+/* More threads than there was room for: no reason to stop them all once more. */
+static int make_room_for_vectors(struct pause *p)
+{
+	const size_t room = PAUSE_BATCH * PAUSE_VECTORS;
+	uint8_t *more;
+	int r;
+
+	if (p->vectors_room - p->nvectors >= PAUSE_VECTORS)
+		return 0;
+	more = malloc(room);
+	r = more ? snapshot_own(p->out, p->vectors, 0) : -ENOMEM;
+	if (r < 0) {
+		free(more);
+		return r;
+	}
+	p->vectors = more;
+	p->vectors_room = room;
+	p->nvectors = 0;
+	return 0;
+}
+
+static int add_thread(struct pause *p, const struct paused_thread *from)
+{
+	struct snapshot_thread t = { .tid = from->tid, .known = from->flags & PAUSED_KNOWN };
+
+	int r = make_room_for_vectors(p);
+
+	if (r < 0)
+		return r;
+	t.running = !(from->flags & (PAUSED_KNOWN | PAUSED_ASLEEP));
+	if (t.known) {
+		t.regs = from->regs;
+		t.sp = from->regs.rsp;
+	} else {
+		t.sp = sleeping_at(p->pid, t.tid);
+		p->had->not_stopped++;
+	}
+	if (t.known && from->nvectors && from->nvectors <= PAUSE_VECTORS) {
+		memcpy(p->vectors + p->nvectors, from->vectors, from->nvectors);
+		t.vectors = p->vectors + p->nvectors;
+		t.nvectors = from->nvectors;
+		p->nvectors += (from->nvectors + 63) & ~63u;
+	}
+	p->had->threads++;
+	return snapshot_add_thread(p->out, &t);
+}
+
+static int take_threads(struct pause *p)
+{
+	struct shared *sh = p->link->shared;
+	int64_t n = sh->paused_count;
+
+	p->had->threads = 0;
+	p->had->not_stopped = 0;
+	for (;;) {
+		for (int64_t i = 0; i < n && i < PAUSE_BATCH; i++) {
+			int r = add_thread(p, &sh->paused_batch[i]);
+
+			if (r < 0)
+				return r;
+		}
+		if (n < 0 || !sh->paused_next)
+			return n < 0 ? n : 0;
+		n = link_call(p->link, COMMAND_NEXT_STOPPED, sh->paused_next, 0, SLACK_NS);
+	}
+}
+
+/* The mappings as they are now; then memory, by the threads that wait for it, and meanwhile registers. */
+static int take_all(struct pause *p)
+{
+	int r = mirror_read(&p->mirror), copied;
+
+	if (r < 0)
+		return r;
+	mirror_copy_begin(&p->copy, p->mem, keeper_still_pauses, p);
+	r = take_threads(p);
+	copied = mirror_copy_end(&p->copy);
+	return copied < 0 ? copied : r;
+}
+
+/*
+ * Whatever has happened, the keeper must have let everybody go before we do anything else. One that does not answer was
+ * stopped by somebody: continued, it does; and it has its own limit.
+ */
+static int64_t let_go(struct link *l)
+{
+	int64_t r = -ETIMEDOUT;
+
+	for (int i = 0; i < RESUME_TRIES; i++) {
+		r = link_call(l, COMMAND_RESUME_ALL, 0, 0, SLACK_NS);
+		if (r != -ETIMEDOUT || atomic_load(&l->shared->seq) == atomic_load(&l->shared->done))
+			break;
+		link_signal(l, SIGCONT);
+	}
+	return r;
+}
+
+static int gone(const struct link *l, int64_t r)
+{
+	return r == -EPIPE && atomic_load(&l->shared->left) == LEFT_ENDED ? -ESRCH : r;
+}
+
+/* Since @before, when the last one began: 0 if none has begun. */
+static uint64_t stood_still(const struct shared *sh, uint64_t before)
+{
+	uint64_t began = atomic_load(&sh->pause_began_ns), ended = atomic_load(&sh->pause_ended_ns);
+
+	return began != before && ended > began ? ended - began : 0;
+}
+
+static int stop_and_copy(struct pause *p)
+{
+	struct shared *sh = p->link->shared;
+	const uint64_t before = atomic_load(&sh->pause_began_ns);
+	int64_t r = link_call(p->link, COMMAND_STOP_ALL, p->limit_ns, 0, p->limit_ns + SLACK_NS), resumed;
+
+	if (r >= 0) {
+		p->number = atomic_load(&sh->paused);
+		p->had->at_ns = link_clock_ns();
+		p->had->ring_head = atomic_load(&sh->ring.head);
+		r = p->number ? take_all(p) : -ETIMEDOUT;
+		resumed = let_go(p->link);
+		r = r < 0 && r != -ETIMEDOUT ? r : resumed < 0 ? resumed : r;
+	} else if (r == -ETIMEDOUT) {
+		/* not answered, perhaps, and obeyed later */
+		(void)!let_go(p->link);
+	}
+	p->had->had_ns += stood_still(sh, before);
+	return gone(p->link, r);
+}
+
+/* --- the whole --- */
+
+static int hand_over(struct pause *p)
+{
+	struct snapshot *s = p->out;
+
+	s->pid = p->pid;
+	s->live = true;
+	s->left_out = p->left_out;
+	read_comm(p->pid, s->comm);
+	mirror_give_maps(&p->mirror, &s->maps);
+	mirror_copy_give(&p->copy, s);
+	p->had->bytes = s->bytes;
+	/* room was made */
+	(void)!snapshot_own(s, p->vectors, 0);
+	p->vectors = NULL;
+	return snapshot_seal(s);
+}
+
+static void end_try(struct pause *p)
+{
+	if (p->copy_open)
+		mirror_copy_close(&p->copy);
+	if (p->mem >= 0)
+		close(p->mem);
+	free(p->vectors);
+	resident_close(&p->resident);
+	mirror_close(&p->mirror);
+}
+
+static int try(struct link *l, pid_t pid, const struct pause_wish *wish, struct snapshot *out, struct pause_had *had)
+{
+	struct pause p = {
+		.link = l, .pid = pid, .mirror = MIRROR_INIT, .resident = RESIDENT_INIT, .mem = -1, .out = out, .had = had,
+	};
+	int r;
+
+	snapshot_init(out);
+	r = prepare(&p, wish);
+	if (r == 0) {
+		had->tries++;
+		r = stop_and_copy(&p);
+		log_debug(KEEPER, "pause: %d; expected %.3f ms, had %.3f, %" PRIu64 " bytes, %u threads", r,
+			  had->expected_ns / 1e6, had->had_ns / 1e6, p.copy.used, had->threads);
+	}
+	if (r == 0)
+		r = hand_over(&p);
+	end_try(&p);
+	if (r < 0)
+		snapshot_fini(out);
+	return r;
+}
+
+int pause_and_copy(struct link *l, pid_t pid, const struct pause_wish *wish, struct snapshot *out, struct pause_had *had)
+{
+	int r;
+
+	*had = (struct pause_had){ 0 };
+	snapshot_init(out);
+	if (l->shared->gdb >= 0)
+		return -EOPNOTSUPP;
+	/* where the time is limited, it is one stop or none */
+	do
+		r = try(l, pid, wish, out, had);
+	while (r == -ENOBUFS && had->tries < TRIES && !wish->max_pause_ns);
+	return r == -ENOBUFS ? -EAGAIN : r;
+}

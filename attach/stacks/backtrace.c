@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/stacks/backtrace.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#include "base/log.h"
+
+bool backtrace_holds(enum unwinders which)
+{
+	return which != UNWINDER_CFI;
+}
+
+static int open_oracles(struct backtrace *b, pid_t pid)
+{
+	int r = 0;
+
+	if (b->which == UNWINDER_DWFL || b->which == UNWINDER_CHECK)
+		r = unwind_dwfl_new(pid, &b->dwfl);
+	if (r == 0 && (b->which == UNWINDER_LIBUNWIND || b->which == UNWINDER_CHECK))
+		r = unwind_libunwind_new(pid, &b->libunwind);
+	return r;
+}
+
+int backtrace_new(pid_t pid, struct modules *ms, struct shared *shared, struct defs *defs,
+		  const struct backtrace_options *opt, struct backtrace **out)
+{
+	struct backtrace *b = calloc(1, sizeof(*b));
+	int r;
+
+	if (!b)
+		return -ENOMEM;
+	b->which = opt->which;
+	b->shared = shared;
+	b->depth = opt->depth;
+	stacks_init(&b->stacks, ms, defs);
+	slices_init(&b->slices, shared);
+	r = unwinder_new(ms, &b->cfi);
+	if (r == 0) {
+		unwinder_follow_jit(b->cfi, pid);
+		r = open_oracles(b, pid);
+	}
+	if (r < 0) {
+		backtrace_free(b);
+		return r;
+	}
+	*out = b;
+	return 0;
+}
+
+void backtrace_free(struct backtrace *b)
+{
+	if (!b)
+		return;
+	unwinder_free(b->cfi);
+	unwind_dwfl_free(b->dwfl);
+	unwind_libunwind_free(b->libunwind);
+	stacks_fini(&b->stacks);
+	free(b);
+}
+
+void backtrace_modules_changed(struct backtrace *b)
+{
+	unwinder_modules_changed(b->cfi);
+	if (b->dwfl)
+		unwind_dwfl_modules_changed(b->dwfl);
+	if (b->libunwind)
+		unwind_libunwind_modules_changed(b->libunwind);
+	stacks_modules_changed(&b->stacks);
+}
+
+void backtrace_moved(struct backtrace *b, pid_t pid)
+{
+	unwinder_follow_jit(b->cfi, pid);
+	backtrace_modules_changed(b);
+}
+
+void backtrace_forget(struct backtrace *b)
+{
+	unwinder_forget(b->cfi);
+	stacks_modules_changed(&b->stacks);
+}
+
+/* --- where the walk begins --- */
+
+struct start {
+	struct user_regs_struct regs;
+	bool returned;		/* regs are the caller's */
+	bool at_caller;		/* and so is the place of the hit */
+	uint32_t drop;		/* first frames that are watched functions' */
+};
+
+/* Frames that are left out do not count. */
+static uint32_t walk_depth(const struct backtrace *b, const struct start *st)
+{
+	return b->depth + st->drop < UNWIND_MAX ? b->depth + st->drop : UNWIND_MAX;
+}
+
+static void find_start(const struct record_hit *hit, const struct site *s, uint32_t skip, struct start *st)
+{
+	*st = (struct start){ .regs = hit->regs, .drop = skip };
+	if (s->flags & (SITE_AFTER | SITE_BEHIND)) {
+		st->returned = true;
+		st->at_caller = true;
+		return;
+	}
+	/* an exit is a `ret`: what the function had saved it has restored */
+	if (!(s->flags & SITE_EXIT) || s->sp_delta || hit->slice_len < 8) {
+		st->drop++;
+		return;
+	}
+	memcpy(&st->regs.rip, hit->slice, 8);
+	st->regs.rsp += 8;
+	st->returned = true;
+}
+
+/* --- the oracles --- */
+
+static void say_stack(const char *who, const struct unwind_stack *st)
+{
+	for (uint32_t i = 0; i < st->n; i++)
+		log_debug(UNWIND, "  %-9s %2u " PRItaddr "%s", who, i, (taddr)(st->frames[i] & ~UNWIND_EXACT),
+			  st->frames[i] & UNWIND_EXACT ? " exact" : "");
+	log_debug(UNWIND, "  %-9s %s", who, unwind_end_text(st->end));
+}
+
+static bool same(const struct unwind_stack *a, const struct unwind_stack *b)
+{
+	return a->n == b->n && memcmp(a->frames, b->frames, a->n * sizeof(a->frames[0])) == 0;
+}
+
+static void compare(struct backtrace *b, const struct record_hit *hit, const struct unwind_stack *ours,
+		    const struct unwind_stack *dwfl, const struct unwind_stack *libunwind)
+{
+	b->check.compared++;
+	if (!same(dwfl, libunwind))
+		b->check.oracles_differ++;
+	else if (!same(ours, dwfl))
+		b->check.ours_differs++;
+	else
+		return;
+	log_debug(UNWIND, "thread %u, site %u: stacks differ", hit->head.tid, hit->head.site);
+	say_stack("cfi", ours);
+	say_stack("dwfl", dwfl);
+	say_stack("libunwind", libunwind);
+}
+
+/* --- one stack --- */
+
+/* Of a thread that waits: what the slice does not have. */
+static int read_target(void *ctx, taddr addr, void *buf, size_t n)
+{
+	const struct record_hit *hit = ctx;
+	struct iovec here = { buf, n }, there = { (void *)(uintptr_t)addr, n };
+
+	/* by its own number: the process's first thread may have ended */
+	return process_vm_readv(hit->head.tid, &here, 1, &there, 1, 0) == (ssize_t)n ? 0 : -EFAULT;
+}
+
+static void walk_ours(struct backtrace *b, const struct record_hit *hit, const struct start *st, bool waits,
+		      struct unwind_stack *out)
+{
+	const struct unwind_from from = {
+		.regs = &st->regs, .returned = st->returned, .slice = hit->slice, .slice_len = hit->slice_len,
+		.slice_addr = hit->regs.rsp, .read = waits ? read_target : NULL, .ctx = (void *)(uintptr_t)hit,
+	};
+
+	unwind(b->cfi, &from, walk_depth(b, st), out);
+}
+
+/* false: the thread did not wait until the end, and what was found may be anything. */
+static bool walk_waiting(struct backtrace *b, const struct record_hit *hit, const struct start *st,
+			 struct unwind_stack *out)
+{
+	struct unwind_stack dwfl, libunwind;
+
+	if (!shared_is_held(b->shared, hit))
+		return false;
+	if (b->dwfl)
+		unwind_dwfl(b->dwfl, &st->regs, st->returned, walk_depth(b, st), &dwfl);
+	if (b->libunwind)
+		unwind_libunwind(b->libunwind, &st->regs, st->returned, walk_depth(b, st), &libunwind);
+	if (b->which == UNWINDER_CHECK)
+		walk_ours(b, hit, st, true, out);
+	else
+		*out = b->dwfl ? dwfl : libunwind;
+	if (!shared_is_held(b->shared, hit))
+		return false;
+	if (b->which == UNWINDER_CHECK)
+		compare(b, hit, out, &dwfl, &libunwind);
+	return true;
+}
+
+/* Would a longer slice have helped? */
+static enum unwind_end why_cut(const struct record_hit *hit, taddr missed)
+{
+	taddr behind = missed - (hit->regs.rsp + hit->slice_len);
+
+	if (behind >= SLICE_MAX)
+		return UNWIND_ELSEWHERE;
+	/* the memory ended there, not the copy */
+	return hit->head.flags & RECORD_CUT ? UNWIND_LOST : UNWIND_CUT;
+}
+
+/* Walked already, by gdb: the place of the hit first. */
+static void take_frames(const struct backtrace *b, const struct record_hit *hit, const struct start *st,
+			struct unwind_stack *out)
+{
+	uint32_t all = hit->slice_len / sizeof(out->frames[0]), most = walk_depth(b, st);
+	uint32_t first = st->returned && !st->at_caller && all > 1, n = all - first;
+
+	out->n = n < most ? n : most;
+	out->end = n > most ? UNWIND_DEEP : UNWIND_WHOLE;
+	out->guessed = false;
+	memcpy(out->frames, hit->slice + first * sizeof(out->frames[0]), out->n * sizeof(out->frames[0]));
+	if (st->returned)
+		out->frames[0] &= ~UNWIND_EXACT;
+}
+
+static void walk(struct backtrace *b, const struct record_hit *hit, const struct start *st, struct unwind_stack *out)
+{
+	if (hit->head.flags & RECORD_FRAMES) {
+		take_frames(b, hit, st, out);
+		return;
+	}
+	if (backtrace_holds(b->which)) {
+		if (walk_waiting(b, hit, st, out))
+			return;
+		b->too_late++;
+	}
+	walk_ours(b, hit, st, false, out);
+	if (out->end == UNWIND_CUT)
+		out->end = why_cut(hit, out->missed);
+	slices_learn(&b->slices, hit, out->used, out->end == UNWIND_CUT);
+}
+
+static void count(struct backtrace *b, const struct unwind_stack *st)
+{
+	b->cut += st->end == UNWIND_CUT || st->end == UNWIND_ELSEWHERE;
+	b->lost += st->end == UNWIND_LOST;
+	b->guessed += st->guessed;
+}
+
+int backtrace_of(struct backtrace *b, const struct record_hit *hit, const struct site *s, uint32_t skip,
+		 const char *tag, uint32_t *number)
+{
+	uint32_t drop, tagged = FACT_NONE;
+	struct unwind_stack st;
+	struct start start;
+
+	if (tag && stacks_tag(&b->stacks, tag, &tagged) < 0)
+		return -ENOMEM;
+	find_start(hit, s, skip, &start);
+	walk(b, hit, &start, &st);
+	count(b, &st);
+	drop = start.drop < st.n ? start.drop : st.n;
+	return stacks_intern(&b->stacks, st.frames + drop, st.n - drop, st.end, tagged, number);
+}
+
+void backtrace_skip(struct backtrace *b, stacks_skipped *skipped, void *ctx)
+{
+	b->stacks.skipped = skipped;
+	b->stacks.skipped_ctx = ctx;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * frame: from the registers in one frame to those of its caller, by a rule.
+ *
+ * Memory is read through struct frame_memory: the slice that the keeper copied, then the
+ * caller's own function.
+ */
+#ifndef MM_UNWIND_FRAME_H
+#define MM_UNWIND_FRAME_H
+
+#include "attach/stacks/unwind/cfirule.h"
+#include "attach/stacks/unwind/unwind.h"
+
+#define FRAME_BIT(reg) (1u << (reg))
+
+struct frame_memory {
+	const struct unwind_from *from;
+	uint32_t used;		/* so many bytes of the slice were needed */
+	taddr missed;		/* what could not be read last */
+};
+
+/* @n bytes at @addr, from the slice or by the caller's function. 0 or -EFAULT. */
+must_check int frame_read(struct frame_memory *m, taddr addr, void *buf, size_t n);
+
+/* The same from the slice only. */
+bool frame_slice(struct frame_memory *m, taddr addr, void *buf, size_t n);
+
+/*
+ * true if a register that an interrupted function says it saved at @addr is just below its @rsp. Then it has been
+ * popped already, which the tables are not told of, and both the word and the register are what was saved; or it is
+ * kept in the red zone, as compilers of fifteen years ago did, and only the word is.
+ */
+static inline bool frame_below(taddr rsp, taddr addr)
+{
+	return addr < rsp && rsp - addr <= 128;
+}
+
+/* The registers of @regs that are known at the start: all. */
+void frame_begin(const struct user_regs_struct *regs, struct frame_regs *out);
+
+/*
+ * @regs of one frame become its caller's, those in @want (FRAME_BIT, always rip and rsp); the
+ * others are not known then. @exact: the frame was interrupted where it stands, and has not called.
+ *
+ * 0; -ENODATA: needs a register that is not known; -EFAULT: memory that cannot be read;
+ * -EINVAL: a rule that leads nowhere.
+ */
+must_check int frame_step(const struct cfi_rule *rule, bool exact, uint32_t want, struct frame_memory *m,
+			  struct frame_regs *regs);
+
+#endif

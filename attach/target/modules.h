@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * modules: which ELF files are mapped into the target, where, and what they are.
+ *
+ * Read from /proc/PID/maps: a module is a file of which something is mapped
+ * executable, at one load bias. The file is opened when it is first seen (attach/target/modfile.h) and
+ * kept open, so that a module that was unloaded or deleted still has its bytes
+ * and names. Its inode number cannot be given away meanwhile, so device and inode stand for the
+ * file: mapped again, it is not opened again.
+ */
+#ifndef MM_MODULES_H
+#define MM_MODULES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "attach/probes/code/elfimage.h"
+#include "base/cleanup.h"
+#include "base/taddr.h"
+
+struct module {
+	char *path;		/* as /proc/PID/maps says, " (deleted)" taken off */
+	const char *name;	/* base name of path; "[vdso]" */
+	taddr bias;		/* runtime address = file address + bias */
+	taddr lo, hi;		/* from the first to the last mapping of the file around its code */
+	dev_t dev;
+	ino_t ino;
+	struct elfimage *img;	/* NULL: could not be opened; why_not says why; shared by all modules of that file */
+	char why_not[96];
+	bool unread;		/* (img NULL) its file could not be read: it may be ELF all the same */
+	uint8_t build_id[32];
+	size_t build_id_len;
+	bool deleted;		/* the file had been deleted or replaced when we came */
+	bool gone;		/* no longer mapped */
+	bool planned;		/* for the user of this: its probes were planned (false for a new one, and for one that came back) */
+};
+
+struct modules;
+
+/* The modules of @pid as they are now. 0, -ESRCH (no such process, a zombie, a kernel thread), -EACCES, -ENOMEM, ... */
+must_check int modules_new(pid_t pid, struct modules **out);
+void modules_free(struct modules *ms);
+
+/*
+ * Read the mappings again. New modules are added (planned == false), unmapped
+ * ones marked gone; a file mapped again elsewhere is a new module, one mapped again at its
+ * old place is the old module, neither gone nor planned. 0 or -errno (-ESRCH: the target is gone), then
+ * everything is as it was, or in part newer. Forgets everything first if @fresh (the target exec'ed).
+ */
+must_check int modules_refresh(struct modules *ms, bool fresh);
+
+size_t modules_count(const struct modules *ms);
+struct module *modules_at(const struct modules *ms, size_t i);	/* valid until modules_free or a fresh refresh; in order of first sight */
+
+/* The module mapped at @addr now, else the last that was, else NULL. */
+struct module *modules_find(const struct modules *ms, taddr addr);
+
+#define MODULE_BUILD_ID_TEXT (2 * sizeof(((struct module *)0)->build_id) + 1)
+
+/* In lower-case hexadecimal; "" if it has none. Returns @buf. */
+const char *module_build_id(const struct module *m, char buf[MODULE_BUILD_ID_TEXT]);
+
+/*
+ * From now on they are those of @pid, whose memory is read through @mem (the caller's; -1: /proc/PID/mem is opened). It may be the same
+ * process, or one that was forked from it: what is mapped alike there stays the same module. 0 or as modules_refresh.
+ */
+must_check int modules_move(struct modules *ms, pid_t pid, int mem);
+
+/* To read the process's memory: the caller's to close; -1: it may not be opened. */
+int modules_open_mem(const struct modules *ms);
+
+/* A living thread of the process. */
+pid_t modules_pid(const struct modules *ms);
+
+/* Where the function @name of the file itself is in memory. 0 or as elfimage_find. */
+must_check int module_symbol(const struct module *m, const char *name, taddr *addr);
+
+/*
+ * true if @m holds glibc's malloc, so that the word before a block is its chunk header: libc.so.6, or a
+ * static program whose .symtab says so. Preloading another allocator does not change libc.so.6.
+ */
+bool module_is_glibc(const struct module *m);
+
+#endif

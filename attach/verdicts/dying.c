@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/verdicts/dying.h"
+
+#include <string.h>
+#include <sys/syscall.h>
+
+static bool is_exit(void *ctx, taddr pc)
+{
+	const struct module *m = modules_find(ctx, pc);
+	struct code_range range;
+	const char *name = m && m->img ? elfimage_symbol_over(m->img, pc - m->bias, &range) : NULL;
+
+	return name && !strcmp(name, "exit");
+}
+
+static int read_copy(void *ctx, taddr addr, void *buf, size_t n)
+{
+	return snapshot_read(ctx, addr, buf, n);
+}
+
+static void step_out(struct snapshot *s, struct snapshot_thread *t, const struct modules *ms, struct unwinder *u)
+{
+	const struct unwind_from from = { .regs = &t->regs, .slice_addr = t->sp, .read = read_copy, .ctx = s };
+	struct user_regs_struct caller;
+
+	if (!unwind_out_of(u, &from, is_exit, (void *)ms, &caller))
+		return;
+	caller.fs_base = t->regs.fs_base;
+	caller.gs_base = t->regs.gs_base;
+	caller.orig_rax = t->regs.orig_rax;
+	t->regs = caller;
+	t->sp = caller.rsp;
+	t->in_call = true;
+	/* all of these are the callee's to change */
+	t->nvectors = 0;
+}
+
+void dying_step_out(struct snapshot *s, const struct modules *ms, struct unwinder *u)
+{
+	for (size_t i = 0; i < s->nthreads; i++) {
+		struct snapshot_thread *t = &s->threads[i];
+
+		if (t->known && !t->running && t->regs.orig_rax == SYS_exit_group)
+			step_out(s, t, ms, u);
+	}
+}

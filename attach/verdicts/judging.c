@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: MIT */
+/* judging: see judging.h. Telling what was found: judging_tell.c. */
+#include "attach/verdicts/judging.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "heap/reach/dtvs.h"
+
+#define BLOCKS_LIMIT (UINT32_MAX - 2)	/* as reach has it */
+
+/* --- which blocks --- */
+
+static int add(struct judging *j, taddr addr, uint64_t size, uint32_t family)
+{
+	if (grow_for(&j->blocks, j->nblocks, &j->blocks_room, sizeof(*j->blocks)) < 0)
+		return -ENOMEM;
+	j->blocks[j->nblocks++] = (struct judging_block){ .addr = addr, .size = size, .family = family, .node = JUDGING_NONE };
+	return 0;
+}
+
+static int add_family(struct judging *j, const struct ledger *l, uint32_t family)
+{
+	struct live_block b;
+	uint64_t key;
+	void *value;
+	taddr addr;
+	int r = 0;
+
+	for (size_t at = 0; r == 0 && live_next(l->books[family].live, &at, &addr, &b);)
+		r = add(j, addr, b.size, family);
+	/* being resized: still somebody's */
+	for (size_t at = 0; r == 0 && addrmap_next(&l->aside, &at, &key, &value);) {
+		const struct ledger_aside *a = value;
+
+		if (a->held && a->family == family && !ledger_holds(l, family, a->addr, NULL))
+			r = add(j, a->addr, a->block.size, family);
+	}
+	return r;
+}
+
+static int collect(struct judging *j, const struct ledger *l)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < j->census.nblocks && r == 0; i++)
+		r = add(j, j->census.blocks[i].addr, j->census.blocks[i].size, JUDGING_NONE);
+	for (uint32_t i = 0; i < l->nbooks && r == 0; i++)
+		if (defs_is_of_blocks(&l->defs.families[i]))
+			r = add_family(j, l, i);
+	return r;
+}
+
+/* The census's first, then the larger one: who lies in another comes behind it. */
+static int compare(const void *pa, const void *pb)
+{
+	const struct judging_block *a = pa, *b = pb;
+
+	if (a->addr != b->addr)
+		return a->addr < b->addr ? -1 : 1;
+	if ((a->family == JUDGING_NONE) != (b->family == JUDGING_NONE))
+		return a->family == JUDGING_NONE ? -1 : 1;
+	if (a->size != b->size)
+		return a->size > b->size ? -1 : 1;
+	return a->family < b->family ? -1 : a->family > b->family;
+}
+
+/* --- who is what --- */
+
+/* Of a family: blocks at the beginning of one of malloc's, inside of one, and elsewhere. */
+struct manner {
+	size_t same, inside, elsewhere;
+};
+
+static bool is_census(const struct judging_block *b)
+{
+	return b->family == JUDGING_NONE;
+}
+
+static bool holds(const struct judging_block *b, taddr addr)
+{
+	return addr >= b->addr && addr - b->addr < b->size;
+}
+
+/* The census's block that each one begins in or at, while going up; NULL: none. */
+static const struct judging_block *census_at(const struct judging *j, size_t i, const struct judging_block **last)
+{
+	const struct judging_block *b = &j->blocks[i];
+
+	if (is_census(b))
+		*last = b;
+	return *last && holds(*last, b->addr) ? *last : NULL;
+}
+
+static struct manner manner_of(const struct judging *j, uint32_t family)
+{
+	const struct judging_block *last = NULL;
+	struct manner m = { 0 };
+
+	for (size_t i = 0; i < j->nblocks; i++) {
+		const struct judging_block *in = census_at(j, i, &last);
+
+		if (j->blocks[i].family != family)
+			continue;
+		m.same += in && in->addr == j->blocks[i].addr;
+		m.inside += in && in->addr != j->blocks[i].addr;
+		m.elsewhere += !in;
+	}
+	return m;
+}
+
+/* Does the census know all of the allocator's memory there? */
+static bool in_heap(const struct census *c, taddr addr)
+{
+	return c->known && !c->nproblems && census_area_at(c, addr);
+}
+
+static bool is_loaders(const struct census *c, taddr addr)
+{
+	return block_at(c->own, c->nown, addr) < c->nown;
+}
+
+static bool is_writable(const struct mapping *m)
+{
+	return (m->perms & (MAPPING_WRITE | MAPPING_SHARED)) == MAPPING_WRITE;
+}
+
+static bool is_own_memory(const struct snapshot *s, const struct judging_block *b)
+{
+	const struct mapping *m = procmaps_find(&s->maps, b->addr);
+
+	return m && b->size && is_writable(m);
+}
+
+/* What is called a block is memory; what has another name is where it lies in a block of malloc's. */
+static bool takes_part(const struct judging_block *b, const struct snapshot *s, const struct defs_family *f, bool in_census)
+{
+	return in_census || ((!f->noun || !strcmp(f->noun, "block")) && is_own_memory(s, b));
+}
+
+/*
+ * So far it can go at most: a rule may take something else for the size. What lies behind the block around it, or behind the memory it is in, would
+ * be no root then.
+ */
+static uint64_t most_of(const struct snapshot *s, const struct judging_block *b, const struct judging_block *in)
+{
+	const struct mapping *m = procmaps_find(&s->maps, b->addr), *last = s->maps.maps + s->maps.n - 1;
+
+	if (in)
+		return in->addr + in->size - b->addr;
+	while (m < last && m[1].lo == m->hi && is_writable(&m[1]))
+		m++;
+	return m->hi - b->addr;
+}
+
+/* A family whose blocks are malloc's own has none inside of these: such a one was released, and its memory is another's by now. */
+static bool is_stale(const struct judging *j, const struct judging_block *b, const struct judging_block *in, const struct manner *m)
+{
+	if (!j->census.known)
+		return false;
+	if (in)
+		return in->addr != b->addr && m->same > m->inside;
+	return in_heap(&j->census, b->addr);
+}
+
+static void choose_family(struct judging *j, const struct snapshot *s, const struct ledger *l, uint32_t family)
+{
+	const struct manner m = manner_of(j, family);
+	const struct judging_block *last = NULL;
+
+	for (size_t i = 0; i < j->nblocks; i++) {
+		struct judging_block *b = &j->blocks[i];
+		const struct judging_block *in = census_at(j, i, &last);
+
+		if (b->family != family)
+			continue;
+		if (is_loaders(&j->census, b->addr)) {
+			b->part = JUDGING_LOADERS;
+			b->verdict = VERDICT_REACHABLE;
+		} else if (is_stale(j, b, in, &m)) {
+			b->part = JUDGING_STALE;
+		} else if (takes_part(b, s, &l->defs.families[family], in)) {
+			const uint64_t most = most_of(s, b, in);
+
+			b->part = JUDGING_NODE;
+			b->size = b->size < most ? b->size : most;
+		}
+		j->stale += b->part == JUDGING_STALE;
+	}
+}
+
+static void choose(struct judging *j, const struct snapshot *s, const struct ledger *l)
+{
+	for (size_t i = 0; i < j->nblocks; i++)
+		if (is_census(&j->blocks[i]))
+			j->blocks[i].part = JUDGING_NODE;
+	for (uint32_t i = 0; i < l->nbooks; i++)
+		if (defs_is_of_blocks(&l->defs.families[i]) && (live_count(l->books[i].live) || addrmap_count(&l->aside)))
+			choose_family(j, s, l, i);
+}
+
+/* --- the innermost --- */
+
+/* The first from @i on that takes part; nblocks: none. */
+static size_t next_part(const struct judging *j, size_t i)
+{
+	while (i < j->nblocks && j->blocks[i].part != JUDGING_NODE)
+		i++;
+	return i;
+}
+
+/* Of those at one address the first that takes part says how large it is: the allocator knows best. */
+static void make_node(struct judging *j, size_t i)
+{
+	j->nodes[j->nnodes] = (struct block){ j->blocks[i].addr, j->blocks[i].size };
+	j->nnodes++;
+}
+
+/*
+ * From each address to the next: is the next one inside? All blocks of an address are one node, or none is. What is at
+ * one address is told apart from what comes behind it by the address alone.
+ */
+static int make_nodes(struct judging *j)
+{
+	size_t i = next_part(j, 0);
+
+	j->nodes = calloc(j->nblocks + 1, sizeof(*j->nodes));
+	if (!j->nodes)
+		return -ENOMEM;
+	while (i < j->nblocks) {
+		const struct judging_block first = j->blocks[i];
+		size_t from = i, next = i;
+		bool outer;
+
+		while (next < j->nblocks && j->blocks[next].addr == first.addr)
+			next = next_part(j, next + 1);
+		outer = next < j->nblocks && holds(&first, j->blocks[next].addr);
+		for (; i < next; i = next_part(j, i + 1)) {
+			j->blocks[i].part = outer ? JUDGING_OUTER : JUDGING_NODE;
+			j->blocks[i].node = outer ? JUDGING_NONE : (uint32_t)j->nnodes;
+			j->outer += outer;
+		}
+		if (!outer)
+			make_node(j, from);
+	}
+	return j->nnodes < BLOCKS_LIMIT ? 0 : -E2BIG;
+}
+
+/* --- verdicts --- */
+
+/* An outer block that is open while the addresses in it are gone through. */
+struct open_block {
+	size_t block;
+	taddr end;
+	enum verdict best;
+};
+
+struct open_blocks {
+	struct open_block *all;
+	size_t n, size;
+};
+
+static bool is_better(enum verdict a, enum verdict b)
+{
+	static const int ranks[VERDICT_COUNT] = {
+		[VERDICT_UNKNOWN] = 0, [VERDICT_DEFINITE] = 1, [VERDICT_INDIRECT] = 2, [VERDICT_POSSIBLE] = 3, [VERDICT_REACHABLE] = 4,
+	};
+
+	return ranks[a] > ranks[b];
+}
+
+/* Its verdict is that of the blocks in it, and counts for the one in which it lies itself. */
+static void close_last(struct judging *j, struct open_blocks *open)
+{
+	const struct open_block *o = &open->all[--open->n];
+	const taddr addr = j->blocks[o->block].addr;
+
+	for (size_t i = o->block; i < j->nblocks && j->blocks[i].addr == addr; i++)
+		if (j->blocks[i].part == JUDGING_OUTER)
+			j->blocks[i].verdict = o->best;
+	if (open->n && is_better(o->best, open->all[open->n - 1].best))
+		open->all[open->n - 1].best = o->best;
+}
+
+static int open_one(struct judging *j, struct open_blocks *open, size_t i)
+{
+	const struct judging_block *b = &j->blocks[i];
+
+	/* the first of its address has opened already */
+	if (open->n && j->blocks[open->all[open->n - 1].block].addr == b->addr)
+		return 0;
+	if (grow_for(&open->all, open->n, &open->size, sizeof(*open->all)) < 0)
+		return -ENOMEM;
+	open->all[open->n++] = (struct open_block){ i, b->addr + b->size, VERDICT_UNKNOWN };
+	return 0;
+}
+
+static int hand_out(struct judging *j, struct open_blocks *open)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < j->nblocks && r == 0; i++) {
+		struct judging_block *b = &j->blocks[i];
+
+		while (open->n && open->all[open->n - 1].end <= b->addr)
+			close_last(j, open);
+		if (b->part == JUDGING_OUTER)
+			r = open_one(j, open, i);
+		if (b->part != JUDGING_NODE)
+			continue;
+		b->verdict = j->reach.verdict[b->node];
+		if (open->n && is_better(b->verdict, open->all[open->n - 1].best))
+			open->all[open->n - 1].best = b->verdict;
+	}
+	while (open->n)
+		close_last(j, open);
+	return r;
+}
+
+static int judge(struct judging *j, const struct reach_input *in)
+{
+	struct open_blocks open = { 0 };
+	int r = reach_run(in, &j->reach);
+
+	if (r == 0)
+		r = hand_out(j, &open);
+	free(open.all);
+	return r;
+}
+
+/* --- doubts --- */
+
+static void doubt(struct judging *j, const char *fmt, size_t n)
+{
+	strbuf_printf(&j->doubts, "%zu %s", n, fmt);
+	strbuf_putc(&j->doubts, '\0');
+	j->ndoubts++;
+}
+
+static int add_doubts(struct judging *j, const struct reach_input *in)
+{
+	j->ndoubts = reach_doubts(in, &j->reach, &j->doubts);
+	if (j->stale)
+		doubt(j, "of the blocks that are listed are not in the allocator's books: their release was not seen, and they have no verdict",
+		      j->stale);
+	if (j->outer)
+		doubt(j, "blocks hold others that were watched, too: what is around these counts as a root", j->outer);
+	return strbuf_error(&j->doubts);
+}
+
+int judging_run(struct judging *j, const struct snapshot *s, const struct ledger *l, bool exact)
+{
+	struct reach_input in = { .snapshot = s, .heuristics = REACH_ALL | REACH_HEADER };
+	int r;
+
+	*j = (struct judging){ .doubts = STRBUF_INIT };
+	r = census_take(s, &j->census);
+	if (r == 0)
+		r = dtvs_set_apart(s, &j->census);
+	if (r == 0)
+		r = collect(j, l);
+	if (r < 0)
+		return r;
+	if (j->nblocks)
+		qsort(j->blocks, j->nblocks, sizeof(*j->blocks), compare);
+	choose(j, s, l);
+	r = make_nodes(j);
+	if (r < 0)
+		return r;
+	in.census = &j->census;
+	in.blocks = j->nodes;
+	in.nblocks = j->nnodes;
+	/* the census has the sizes of the allocator */
+	in.exact = exact && !j->census.known;
+	r = judge(j, &in);
+	return r < 0 ? r : add_doubts(j, &in);
+}
+
+void judging_fini(struct judging *j)
+{
+	free(j->blocks);
+	free(j->nodes);
+	free(j->with);
+	reach_fini(&j->reach);
+	census_fini(&j->census);
+	strbuf_fini(&j->doubts);
+	*j = (struct judging){ .doubts = STRBUF_INIT };
+}

@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/watch/facts.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "attach/target/linker.h"
+#include "attach/target/runtimes.h"
+#include "attach/target/unread.h"
+#include "base/log.h"
+#include "base/strbuf.h"
+#include "base/version.h"
+
+#define RULE_TEXT 640
+#define ARGS_BYTES (512u << 10)	/* of a command line; a record has a megabyte at most */
+
+/* --- the beginning --- */
+
+/* So many arguments can be kept. */
+static uint32_t count_args(const struct target_info *t)
+{
+	size_t bytes = 0;
+	uint32_t n = 0;
+
+	while (n < t->argc && (bytes += strlen(t->argv[n]) + 4) <= ARGS_BYTES)
+		n++;
+	return n;
+}
+
+static void target_fact(const struct target_info *t, struct fact *f)
+{
+	*f = (struct fact){
+		.kind = MMT_INFO, .info = MMT_TARGET,
+		.target = { .pid = t->pid, .comm = t->comm, .exe = t->exe,
+			    .argv = (const char *const *)t->argv, .argc = count_args(t) },
+	};
+}
+
+static void note_args(struct recorder *r, const struct target_info *t)
+{
+	if (count_args(t) < t->argc)
+		recorder_note(r, r->ledger.now_us, "the command line has %zu arguments; only the first %u are kept",
+			      (size_t)t->argc, count_args(t));
+}
+
+/* What is watched, and what is not to be shown. Families have their index for a number. */
+static void put_rules(struct recorder *r, const struct ruleset *set)
+{
+	for (uint32_t i = 0; i < set->nfamilies; i++) {
+		const struct rule_family *family = &set->families[i];
+		const struct fact f = {
+			.kind = MMT_INFO, .info = MMT_FAMILY_NAME, .time_us = r->ledger.now_us,
+			.family_name = { .number = i, .name = family->name, .refs = family->refs, .ranges = family->ranges,
+					 .noun = family->noun },
+		};
+
+		recorder_put(r, &f);
+		if (*family->note)
+			recorder_note(r, r->ledger.now_us, "family %s: %s", family->name, family->note);
+	}
+	for (size_t i = 0; i < set->nskips; i++) {
+		const struct fact f = {
+			.kind = MMT_INFO, .info = MMT_SKIP, .time_us = r->ledger.now_us, .skip = set->skips[i].name,
+		};
+
+		if (set->skips[i].where == WHERE_NAME)
+			recorder_put(r, &f);
+	}
+}
+
+/* Where nothing is trapped but where memory grows, most allocations are not seen, and nobody claims it. */
+static const char *mode_of(const struct ruleset *set)
+{
+	for (size_t i = 0; i < set->nfamilies; i++)
+		if (!set->families[i].ranges)
+			return "exact";
+	return set->nfamilies ? "growth" : "exact";
+}
+
+void facts_begin(struct recorder *r, const struct target_info *target, const struct ruleset *set, uint64_t start_ns,
+		 int64_t wall_ns, const char *frontend, bool sampled)
+{
+	const struct fact run = {
+		.kind = MMT_INFO, .info = MMT_RUN,
+		.run = { .start_ns = wall_ns, .frontend = frontend, .mode = sampled ? "sampled" : mode_of(set), .writer = "mmattach " MM_VERSION },
+	};
+	struct fact its;
+
+	target_fact(target, &its);
+	recorder_begin(r, start_ns, &run, &its);
+	put_rules(r, set);
+	note_args(r, target);
+}
+
+static void note_scope(struct recorder *r, const char *whose, const struct option_list *names)
+{
+	cleanup_strbuf struct strbuf list = STRBUF_INIT;
+
+	for (size_t i = 0; i < names->n; i++)
+		strbuf_printf(&list, "%s%s", i ? ", " : "", names->all[i]);
+	if (names->n)
+		recorder_note(r, r->ledger.now_us, "only what %s took was counted: %s", whose, strbuf_str(&list));
+}
+
+void facts_scope(struct recorder *r, const struct scope *scope)
+{
+	note_scope(r, "these threads", scope->threads);
+	note_scope(r, "the code of these modules", scope->modules);
+}
+
+/* --- probes --- */
+
+static bool same(const char *a, const char *b)
+{
+	return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static const struct ledger_probe *known_probe(const struct ledger *l, uint32_t number)
+{
+	for (size_t i = 0; i < l->nprobes; i++)
+		if (l->probes[i].number == number)
+			return &l->probes[i];
+	return NULL;
+}
+
+static void put_probe(struct recorder *r, uint64_t time_us, uint32_t number, const struct rule *its, const char *module,
+		      const char *note)
+{
+	const struct ledger_probe *known = known_probe(&r->ledger, number);
+	char rule[RULE_TEXT];
+	const struct fact f = {
+		.kind = MMT_INFO, .info = MMT_PROBE, .time_us = time_us,
+		.probe = { .number = number, .family = its->family, .rule = rule, .module = module, .note = note },
+	};
+
+	rule_format(its, rule, sizeof(rule));
+	if (!known || !same(known->rule, rule) || !same(known->module, module) || !same(known->note, note))
+		recorder_put(r, &f);
+}
+
+static void put_hits(struct recorder *r, uint64_t time_us, uint32_t number, uint64_t hits)
+{
+	const struct ledger_probe *known = known_probe(&r->ledger, number);
+	const struct fact f = {
+		.kind = MMT_INFO, .info = MMT_HITS, .time_us = time_us, .hits = { number, hits },
+	};
+
+	if (known && known->hits != hits)
+		recorder_put(r, &f);
+}
+
+static void put_probes(struct recorder *r, const struct planting *p, uint64_t time_us)
+{
+	for (uint32_t i = 0; i < p->nprobes; i++) {
+		const struct probe *probe = &p->probes[i];
+
+		put_probe(r, time_us, i, probe->rule, probe->module->path, probe->why_not[0] ? probe->why_not : NULL);
+		put_hits(r, time_us, i, probe->hits);
+	}
+}
+
+static bool is_missing(const struct planting *p, const struct rule *rule)
+{
+	if (rule->builtin)
+		return false;
+	for (size_t i = 0; i < p->nprobes; i++)
+		if (p->probes[i].rule == rule)
+			return false;
+	return true;
+}
+
+/* Rules of the user that came to nothing have the numbers behind the probes. */
+static void put_missing(struct recorder *r, const struct planting *p, uint64_t time_us)
+{
+	uint32_t number = p->nprobes;
+
+	for (size_t i = 0; i < p->nrules; i++) {
+		if (is_missing(p, &p->rules[i]))
+			put_probe(r, time_us, number++, &p->rules[i], NULL, "not found in the target");
+	}
+}
+
+void facts_say_missing(const struct watch *w)
+{
+	const struct planting *p = w->planting;
+
+	for (size_t i = 0; i < p->nrules; i++) {
+		char rule[256];
+
+		if (!is_missing(p, &p->rules[i]))
+			continue;
+		rule_format(&p->rules[i], rule, sizeof(rule));
+		log_warn("not found in the target: %s", rule);
+	}
+}
+
+/* --- families of which nothing was seen --- */
+
+struct family_use {
+	size_t found, watched;	/* functions */
+	uint64_t hits;
+};
+
+static struct family_use use_of_family(const struct planting *p, uint32_t family)
+{
+	struct family_use use = { 0 };
+
+	for (size_t i = 0; i < p->nprobes; i++) {
+		const struct probe *probe = &p->probes[i];
+
+		if (rule_is_scope(probe->rule) || probe->rule->family != family)
+			continue;
+		use.found++;
+		use.watched += probe->kind != PLAN_NONE;
+		use.hits += probe->hits;
+	}
+	return use;
+}
+
+static void note_unused(struct recorder *r, const struct planting *p, uint64_t t)
+{
+	for (uint32_t i = 0; i < p->set->nfamilies; i++) {
+		struct family_use use = use_of_family(p, i);
+		const char *name = p->set->families[i].name;
+
+		if (use.hits)
+			continue;
+		if (!use.found)
+			recorder_note(r, t, "family %s: none of its functions is in the target", name);
+		else if (use.watched)
+			recorder_note(r, t, "family %s: nothing was counted at its %zu functions: nobody called them meanwhile, or the calls failed, or they are inlined in this build, or the code goes another way",
+				      name, use.watched);
+	}
+}
+
+void facts_allocator(struct recorder *r, const struct modules *ms, uint64_t now_ns)
+{
+	const struct module *m = linker_binds(ms, "malloc");
+
+	struct fact f = { .kind = MMT_INFO, .info = MMT_RUNTIME, .time_us = recorder_time(r, now_ns), .runtime = runtimes_find(ms) };
+
+	if (m && !module_is_glibc(m))
+		recorder_note(r, recorder_time(r, now_ns), "malloc is that of %s", m->name);
+	if (f.runtime)
+		recorder_put(r, &f);
+}
+
+/* --- numbers --- */
+
+static void put_losses(struct recorder *r, const struct watch *w, uint64_t t)
+{
+	struct shared *sh = w->link->shared;
+
+	recorder_lost(r, t, "ring full", atomic_load(&sh->dropped));
+	recorder_lost(r, t, "call not followed", atomic_load(&sh->unopened));
+	recorder_lost(r, t, "end of a call not seen", w->planting->lost_returns);
+	recorder_lost(r, t, "size not read", w->tally->unread_sizes);
+	recorder_lost(r, t, "caller not read", w->tally->unread_callers);
+	recorder_lost(r, t, "expression not read", w->tally->unread_values);
+	recorder_lost(r, t, "tag not read", w->tally->unread_tags);
+	recorder_lost(r, t, "name of a thread not read", w->tally->unread_threads);
+	recorder_lost(r, t, "went on before new modules or calls were watched", atomic_load(&sh->overdue));
+	recorder_lost(r, t, "news of threads and processes", atomic_load(&sh->unrecorded));
+}
+
+static void put_gap(struct recorder *r, uint64_t t, uint64_t start_ns, uint64_t end_ns, const char *why)
+{
+	uint64_t start = recorder_time(r, start_ns), end = recorder_time(r, end_ns);
+	const struct fact f = {
+		.kind = MMT_INFO, .info = MMT_GAP, .time_us = t,
+		.gap = { .start_us = start, .length_us = end > start ? end - start : 0, .why = why },
+	};
+
+	recorder_put(r, &f);
+}
+
+/* Those that were not put yet. */
+static void put_gaps(struct recorder *r, const struct watch *w, uint64_t t, size_t n)
+{
+	for (size_t i = r->ledger.ngaps; i < n; i++)
+		put_gap(r, t, w->gaps[i].start_ns, w->gaps[i].end_ns, w->gaps[i].why);
+}
+
+void facts_progress(struct recorder *r, const struct watch *w, uint64_t now_ns)
+{
+	struct shared *sh = w->link->shared;
+	uint64_t t = recorder_time(r, now_ns);
+
+	put_probes(r, w->planting, t);
+	recorder_count(r, t, MMT_COUNT_EVENTS, w->tally->events);
+	recorder_count(r, t, MMT_COUNT_STACKS_CUT, w->backtrace->cut);
+	recorder_count(r, t, MMT_COUNT_STACKS_LOST, w->backtrace->lost);
+	recorder_count(r, t, MMT_COUNT_RING_WAITS, atomic_load(&sh->stalls));
+	recorder_count(r, t, MMT_COUNT_LEFT_OUT, w->tally->left_out);
+	recorder_count(r, t, MMT_COUNT_STOPPED_US, atomic_load(&sh->served_ns) / 1000);
+	recorder_count(r, t, MMT_COUNT_THREAD_US, w->thread_ns / 1000);
+	recorder_count(r, t, MMT_COUNT_HITTING_US, w->hitting_ns / 1000);
+	recorder_count(r, t, MMT_COUNT_HITTING_STOPPED_US, atomic_load(&sh->hit_served_ns) / 1000);
+	recorder_count(r, t, MMT_COUNT_HITTING, atomic_load(&sh->have_hit));
+	put_losses(r, w, t);
+	/* the last of a full list may still grow */
+	put_gaps(r, w, t, w->ngaps < WATCH_GAPS ? w->ngaps : WATCH_GAPS - 1);
+}
+
+/* --- the end --- */
+
+static void note_losses(struct recorder *r, const struct watch *w, uint64_t t)
+{
+	struct shared *sh = w->link->shared;
+	uint64_t stepped = atomic_load(&sh->stepped), forgotten = released_forgotten(w->tally->released);
+
+	if (stepped)
+		recorder_note(r, t, "%" PRIu64 " times a trap was lifted for a step: other threads may have run past it unseen",
+			      stepped);
+	if (atomic_load(&sh->dropped) || stepped)
+		recorder_note(r, t, "after lost hits, blocks may be listed as held that were released, and double frees reported that are none");
+	if (forgotten)
+		recorder_note(r, t, "%" PRIu64 " releases were forgotten: if one of these blocks was released again, that counts as an older block's",
+			      forgotten);
+	if (w->children)
+		recorder_note(r, t, "%" PRIu64 " child processes were forked meanwhile; they were not watched",
+			      w->children);
+}
+
+/* The keeper left before it was asked to: from then on, or from when it had begun to drop hits, nothing was seen. */
+static bool left_early(const struct watch *w)
+{
+	uint32_t left = atomic_load(&w->link->shared->left);
+
+	return left != LEFT_NOT && left != LEFT_ASKED && left != LEFT_ENDED;
+}
+
+static void note_end(struct recorder *r, const struct watch *w, uint64_t t)
+{
+	struct shared *sh = w->link->shared;
+
+	switch (w->end) {
+	case WATCH_TARGET_ENDED:
+		if (WIFSIGNALED(w->target_status))
+			recorder_note(r, t, "the target was ended by signal %d", WTERMSIG(w->target_status));
+		else
+			recorder_note(r, t, "the target ended with status %d", WEXITSTATUS(w->target_status));
+		break;
+	case WATCH_EXEC:
+		recorder_note(r, t, "the target runs another program now (exec): the watch ended there");
+		break;
+	case WATCH_KEEPER_KILLED:
+		recorder_note(r, t, "the keeper was killed: the watch ended there");
+		break;
+	case WATCH_MEMORY:
+		recorder_note(r, t, "out of memory: the watch ended early");
+		break;
+	case WATCH_TRACE:
+		recorder_note(r, t, "the trace could not be written: the watch ended there");
+		break;
+	default:
+		break;
+	}
+	if (left_early(w))
+		recorder_note(r, t, "the keeper lifted all traps and left early: %s",
+			      leave_reason_text(atomic_load(&sh->left)));
+	if (atomic_load(&sh->unlifted))
+		recorder_note(r, t, "%u traps could not be lifted", atomic_load(&sh->unlifted));
+	if (atomic_load(&sh->uncleaned))
+		recorder_note(r, t, UNCLEANED_TEXT, atomic_load(&sh->uncleaned));
+}
+
+static void note_stacks(struct recorder *r, const struct watch *w, uint64_t t)
+{
+	const struct backtrace *b = w->backtrace;
+
+	if (b->too_late)
+		recorder_note(r, t, "%" PRIu64 " stacks were walked by our own unwinder: their threads could not wait for the other one",
+			      b->too_late);
+	if (b->guessed)
+		recorder_note(r, t, "%" PRIu64 " stacks run through code without unwind information: the frames behind it were found by frame pointer",
+			      b->guessed);
+	if (b->which == UNWINDER_CHECK)
+		recorder_note(r, t, "unwinders: %" PRIu64 " stacks compared, %zu distinct ones; libdwfl and libunwind differed on %" PRIu64 "; ours differed where they agree on %" PRIu64,
+			      b->check.compared, r->ledger.defs.nstacks, b->check.oracles_differ, b->check.ours_differs);
+}
+
+struct noting {
+	struct recorder *recorder;
+	uint64_t time_us;
+};
+
+static void put_note(void *ctx, const char *sentence)
+{
+	const struct noting *n = ctx;
+
+	recorder_note(n->recorder, n->time_us, "%s", sentence);
+}
+
+static void note_unread(struct recorder *r, const struct watch *w, uint64_t t)
+{
+	struct noting n = { r, t };
+
+	r->out_of_memory |= unread_tell(w->modules, put_note, &n) < 0;
+	if (w->unfollowed)
+		recorder_note(r, t, "%" PRIu64 " %s the list of modules could not be read (%s): what was loaded then was not watched from its beginning",
+			      w->unfollowed, w->unfollowed == 1 ? "time" : "times", strerror(-w->unfollowed_error));
+}
+
+void facts_end(struct recorder *r, const struct watch *w, uint64_t end_ns)
+{
+	uint64_t t = recorder_time(r, end_ns);
+
+	facts_progress(r, w, end_ns);
+	put_missing(r, w->planting, t);
+	note_unused(r, w->planting, t);
+	note_unread(r, w, t);
+	note_losses(r, w, t);
+	put_gaps(r, w, t, w->ngaps);
+	if (left_early(w))
+		put_gap(r, t, atomic_load(&w->link->shared->blind_ns), end_ns,
+			leave_reason_text(atomic_load(&w->link->shared->left)));
+	note_end(r, w, t);
+	note_stacks(r, w, t);
+}
+
+void facts_close(struct recorder *r, uint64_t end_ns)
+{
+	const struct fact end = { .kind = MMT_INFO, .info = MMT_END, .time_us = recorder_time(r, end_ns) };
+
+	recorder_put(r, &end);
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/watch/session_look.h"
+
+#include <string.h>
+
+#include "base/log.h"
+
+/* Events must be read while room is made for a copy of the target. */
+static void read_events(void *ctx)
+{
+	struct session *s = ctx;
+
+	watch_drain(&s->watch);
+}
+
+/* Is there a family whose blocks are memory? Else nobody is stopped for nothing. */
+static bool any_memory(const struct session *s)
+{
+	for (size_t i = 0; i < s->rules.nfamilies; i++) {
+		const struct rule_family *f = &s->rules.families[i];
+
+		if (!f->refs && !f->ranges && (!*f->noun || !strcmp(f->noun, "block")))
+			return true;
+	}
+	return s->opt->verdicts == VERDICTS_YES;
+}
+
+/* The target is stopped, copied, let go. */
+static bool take(struct session *s, void (*meanwhile)(void *ctx))
+{
+	const struct look_wish wish = {
+		.verdicts = s->opt->verdicts, .max_pause_ns = s->opt->max_pause_ns ? s->opt->max_pause_ns : OPTIONS_MAX_PAUSE_NS,
+		.meanwhile = meanwhile, .ctx = s,
+	};
+
+	look_take(&s->look, &s->link, s->watch.pid, &wish);
+	if (s->look.state == LOOK_TAKEN)
+		return true;
+	if (s->opt->verdicts == VERDICTS_YES)
+		log_warn("no verdicts: %s", s->look.why_not);
+	else
+		log_verbose("no verdicts: %s", s->look.why_not);
+	return false;
+}
+
+/* The same while it goes on: the ledger is brought to the moment when it stood. */
+static bool take_meanwhile(struct session *s)
+{
+	if (!take(s, read_events))
+		return false;
+	watch_drain_until(&s->watch, s->look.had.ring_head);
+	return true;
+}
+
+static bool nothing_kept(const struct session *s)
+{
+	return !s->recorder.ledger.held_blocks && s->opt->verdicts == VERDICTS_AUTO;
+}
+
+/* The memory is not there any more, or cannot be had. */
+static const char *why_no_look(const struct session *s)
+{
+	switch (s->watch.end) {
+	case WATCH_TARGET_ENDED:
+		return "the process had ended, and its memory with it";
+	case WATCH_EXEC:
+		return "the process runs another program now, and what it had before is gone";
+	case WATCH_KEEPER_LEFT:
+	case WATCH_KEEPER_KILLED:
+		return "the keeper was gone";
+	case WATCH_MEMORY:
+		return "we are out of memory";
+	default:
+		return NULL;
+	}
+}
+
+/* All that was in the ring before is of before; it must not be read here, for its reader has called. */
+void session_look_at_end(void *ctx)
+{
+	struct session *s = ctx;
+
+	if (s->look.state == LOOK_NONE && !nothing_kept(s) && take(s, NULL))
+		s->end_ns = s->look.had.at_ns;
+}
+
+bool session_look_wanted(const struct session *s)
+{
+	/* the pause would be no small part of a budget */
+	return s->opt->verdicts != VERDICTS_NO && !s->opt->budget_ppm && any_memory(s);
+}
+
+bool session_look_interim(struct session *s)
+{
+	/* one that was taken at the target's end stays: that end is in the ring */
+	const bool wished = s->opt->verdicts == VERDICTS_YES || (s->watch.report_now && session_look_wanted(s) && !why_no_look(s) && !nothing_kept(s));
+
+	if (!wished || s->look.state != LOOK_NONE || !interim_ready(&s->interim))
+		return false;
+	(void)take_meanwhile(s);
+	return true;
+}
+
+void session_look_last(struct session *s)
+{
+	const char *why_not = why_no_look(s);
+
+	if (!session_look_wanted(s) || s->watch.end == WATCH_GOES_ON || s->look.state != LOOK_NONE)
+		return;
+	watch_drain(&s->watch);
+	if (why_not) {
+		look_fail(&s->look, "%s", why_not);
+	} else if (nothing_kept(s)) {
+		look_fail(&s->look, "nothing was kept, so the process was not stopped for them");
+	} else if (take_meanwhile(s)) {
+		s->end_ns = s->look.had.at_ns;
+		s->watch.closed = true;
+	}
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/watch/watch.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "attach/target/linker.h"
+#include "attach/watch/watch_records.h"
+#include "base/duration.h"
+#include "base/log.h"
+
+#define BUSY_MS 1		/* events flow: look so often */
+#define BUSY_NS 20000000	/* none for so long: sleep until the bell */
+#define PROGRESS_NS 1000000000ull
+#define TICK_NS 250000000ull
+#define LINKER_NS 5000000000ull
+#define MOVING_NS 10000000	/* modules come or go: how often we ask whether the linker is done */
+#define KEEPER_SILENT_NS 1200000000ull
+
+/* --- reading --- */
+
+void watch_drain(struct watch *w)
+{
+	const struct record *rec;
+
+	while ((rec = ring_peek(&w->link->shared->ring))) {
+		watch_record(w, rec);
+		ring_consume(&w->link->shared->ring, rec);
+	}
+}
+
+void watch_drain_until(struct watch *w, uint64_t head)
+{
+	struct ring *r = &w->link->shared->ring;
+	const struct record *rec;
+
+	while ((int64_t)(head - atomic_load(&r->tail)) > 0 && (rec = ring_peek(r))) {
+		watch_record(w, rec);
+		ring_consume(r, rec);
+	}
+}
+
+/* Some events; true if there were any. The limit keeps Ctrl-C and -d prompt under load. */
+static bool read_some(struct watch *w)
+{
+	const struct record *rec = NULL;
+	int n;
+
+	for (n = 0; n < 4096 && w->end == WATCH_GOES_ON && (rec = ring_peek(&w->link->shared->ring)); n++) {
+		watch_record(w, rec);
+		ring_consume(&w->link->shared->ring, rec);
+	}
+	return n > 0;
+}
+
+/* --- waiting --- */
+
+static void on_signal(struct watch *w)
+{
+	struct signalfd_siginfo si;
+
+	if (read(w->signals, &si, sizeof(si)) == sizeof(si)) {
+		if (si.ssi_signo == SIGUSR1) {
+			w->report_now = true;
+			return;
+		}
+		log_verbose("ended by signal %u", si.ssi_signo);
+		w->end = WATCH_SIGNAL;
+	}
+}
+
+static void on_keeper_end(struct watch *w)
+{
+	watch_drain(w);
+	if (w->end != WATCH_GOES_ON)
+		return;
+	w->end = atomic_load(&w->link->shared->left) == LEFT_NOT ? WATCH_KEEPER_KILLED : WATCH_KEEPER_LEFT;
+}
+
+static void wait_for_news(struct watch *w, int timeout_ms)
+{
+	struct pollfd p[4] = {
+		{ .fd = w->link->bell, .events = POLLIN },
+		{ .fd = w->link->keeper_fd, .events = POLLIN },
+		{ .fd = w->signals, .events = POLLIN },
+		{ .fd = w->control, .events = POLLIN },
+	};
+	uint64_t rings;
+
+	if (poll(p, 4, timeout_ms) <= 0)
+		return;
+	if (p[0].revents & POLLIN)
+		(void)!read(w->link->bell, &rings, sizeof(rings));
+	if (p[2].revents & POLLIN)
+		on_signal(w);
+	if (p[3].revents)
+		w->asked(w->gdb_ctx);
+	if (p[1].revents & POLLIN && w->end == WATCH_GOES_ON)
+		on_keeper_end(w);
+}
+
+/* Say that we sleep, then look once more: an event in between would not have rung. */
+static void sleep_until_bell(struct watch *w, int timeout_ms)
+{
+	struct ring *r = &w->link->shared->ring;
+
+	atomic_store(&r->sleeping, 1);
+	if (!ring_peek(r))
+		wait_for_news(w, timeout_ms);
+	atomic_store(&r->sleeping, 0);
+}
+
+static void show_progress(struct watch *w, uint64_t now, bool last)
+{
+	struct shared *sh = w->link->shared;
+	const struct ledger *l = &w->tally->recorder->ledger;
+	double seconds = (now - w->start_ns) / 1e9;
+	char elapsed[DURATION_TEXT];
+
+	if (!w->progress)
+		return;
+	duration_format((uint64_t)seconds * 1000000000ull, elapsed, sizeof(elapsed));
+	fprintf(stderr, "\r%s  %" PRIu64 " events  %.0f/s  %" PRIu64 " blocks, %" PRIu64 " bytes held  %.1f %% in stops \033[K%s",
+		elapsed, w->tally->events, seconds > 0 ? w->tally->events / seconds : 0, l->held_blocks,
+		l->held_bytes, seconds > 0 ? atomic_load(&sh->served_ns) / 1e7 / seconds : 0, last ? "\n" : "");
+}
+
+/*
+ * The keeper turns a round twice a second at least. If somebody has stopped it
+ * (SIGSTOP), the target stands still with it: continue it, and say so.
+ */
+static void look_after_keeper(struct watch *w, uint64_t now)
+{
+	uint64_t beat = atomic_load_explicit(&w->link->shared->beat, memory_order_relaxed);
+
+	if (beat != w->beat || !w->beat_ns) {
+		w->beat = beat;
+		w->beat_ns = now;
+		w->silence = patience_begin(now);
+		return;
+	}
+	if (patience_look(&w->silence, now) < KEEPER_SILENT_NS)
+		return;
+	log_warn("the keeper (%d) stood still for %.1f s, and the target with it: continuing it", w->link->keeper,
+		 (now - w->beat_ns) / 1e9);
+	watch_add_gap(w, w->beat_ns, now, "the keeper was stopped");
+	link_signal(w->link, SIGCONT);
+	w->beat_ns = now;
+	w->silence = patience_begin(now);
+}
+
+/*
+ * Until we have looked, with the linker done and calling no more meanwhile, no trap is planted anew (metering.h). So we look soon; but many calls may
+ * come one after the other, and a look takes time: a tenth of ours. A linker that is never done (left by longjmp, or by the end of its thread)
+ * is not waited for.
+ */
+static void follow_modules(struct watch *w, uint64_t now)
+{
+	struct shared *sh = w->link->shared;
+	uint32_t told = atomic_load(&sh->modules_told);
+	uint64_t took;
+	bool known;
+
+	if (told != w->modules_told) {
+		w->modules_told = told;
+		w->linker = patience_begin(now);
+	}
+	if (told == atomic_load(&sh->modules_seen) || now < w->next_modules_ns ||
+	    (patience_look(&w->linker, now) < LINKER_NS && !linker_is_done(w->modules)))
+		return;
+	known = watch_modules(w);
+	if (known)
+		atomic_store(&sh->modules_seen, told);
+	took = link_clock_ns() - now;
+	w->next_modules_ns = now + (known && took * 10 < TICK_NS ? took * 10 : TICK_NS);
+}
+
+static void poll_sampling(struct watch *w, uint64_t now)
+{
+	follow_modules(w, now);
+	w->due_ns = sampling_poll(w->sampling, now);
+}
+
+/* Milliseconds until something is due. */
+static int time_left(const struct watch *w, uint64_t now)
+{
+	uint64_t ns = w->tick ? TICK_NS : PROGRESS_NS;
+
+	if (w->end_ns && w->end_ns - now < ns)
+		ns = w->end_ns - now;
+	if (w->due_ns && w->due_ns < now + ns)
+		ns = w->due_ns > now ? w->due_ns - now : 0;
+	if (w->sampling && shared_modules_move(w->link->shared) && ns > MOVING_NS)
+		ns = MOVING_NS;
+	return ns / 1000000 + 1;
+}
+
+static void run(struct watch *w, bool until_started)
+{
+	uint64_t now = link_clock_ns(), last_event = now, next_progress = now + PROGRESS_NS, next_tick = now + TICK_NS;
+
+	while (w->end == WATCH_GOES_ON && !(until_started && w->started)) {
+		if (read_some(w))
+			last_event = now;
+		now = link_clock_ns();
+		if (w->end_ns && now >= w->end_ns && w->end == WATCH_GOES_ON)
+			w->end = WATCH_TIME;
+		look_after_keeper(w, now);
+		if (w->sampling && w->end == WATCH_GOES_ON)
+			poll_sampling(w, now);
+		if (now >= next_progress) {
+			show_progress(w, now, false);
+			next_progress = now + PROGRESS_NS;
+		}
+		if (w->tick && now >= next_tick && w->end == WATCH_GOES_ON) {
+			w->end = w->tick(w->tick_ctx, now);
+			next_tick = now + TICK_NS;
+		}
+		if (w->end != WATCH_GOES_ON)
+			break;
+		/* with a budget little comes, and it rings when nobody stands any more: that costs less than to look all the time */
+		if (!w->sampling && now - last_event < BUSY_NS)
+			wait_for_news(w, BUSY_MS);
+		else
+			sleep_until_bell(w, time_left(w, now));
+	}
+	if (!until_started)
+		show_progress(w, now, true);
+}
+
+void watch_count_threads(struct watch *w, uint64_t now_ns)
+{
+	const struct shared *sh = w->link->shared;
+	const uint64_t had = w->counted_ns && now_ns > w->counted_ns ? now_ns - w->counted_ns : 0;
+	const uint32_t threads = atomic_load_explicit(&sh->threads, memory_order_relaxed);
+	const uint32_t hitting = atomic_load_explicit(&sh->hitting, memory_order_relaxed);
+
+	/* at the target's end there is none any more */
+	w->thread_ns += had * (threads > w->threads ? threads : w->threads);
+	w->hitting_ns += had * (hitting > w->hitting ? hitting : w->hitting);
+	w->counted_ns = now_ns;
+	w->threads = threads;
+	w->hitting = hitting;
+}
+
+void watch_run(struct watch *w)
+{
+	run(w, false);
+}
+
+void watch_until_started(struct watch *w)
+{
+	run(w, true);
+}

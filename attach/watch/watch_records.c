@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/watch/watch_records.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "attach/keeper/procfs.h"
+#include "base/log.h"
+
+#define CALL_NS 2000000000ull
+
+/* --- answers to threads that wait --- */
+
+static void release(struct watch *w, const struct record *rec)
+{
+	int64_t r = link_call(w->link, COMMAND_RELEASE, rec->tid, rec->value, CALL_NS);
+
+	/* ESRCH: it was killed, or went on because we took too long */
+	if (r < 0 && r != -ESRCH && r != -EPIPE)
+		log_warn_errno(r, "thread %u is not released", rec->tid);
+}
+
+static void say_failed(const char *what, int r)
+{
+	if (r < 0 && r != -EPIPE && r != -ESRCH)
+		log_warn_errno(r, "%s", what);
+}
+
+/* Traps for the modules as they are known now, unless something has failed before (@r). */
+static void plant_anew(struct watch *w, int r, const char *failed)
+{
+	if (r == 0)
+		r = planting_plan(w->planting);
+	if (r == 0)
+		r = planting_plant(w->planting);
+	say_failed(failed, r);
+	backtrace_modules_changed(w->backtrace);
+}
+
+bool watch_modules(struct watch *w)
+{
+	int r = modules_refresh(w->modules, false);
+
+	if (r == 0)
+		r = planting_forget_gone(w->planting);
+	/* the target's end is told otherwise */
+	if (r < 0 && r != -ESRCH && r != -EPIPE && w->unfollowed++ == 0)
+		w->unfollowed_error = r;
+	plant_anew(w, r, "cannot follow the change of modules");
+	return r == 0;
+}
+
+static void on_return_wanted(struct watch *w, const struct record_hit *hit)
+{
+	taddr ret = 0;
+	int r = -EFAULT;
+
+	if (hit->slice_len >= sizeof(ret)) {
+		memcpy(&ret, hit->slice, sizeof(ret));
+		r = planting_return(w->planting, ret, hit->head.site);
+	}
+	if (r < 0 && w->planting->lost_returns++ == 0)
+		log_warn_errno(r, "cannot see calls end at " PRItaddr, ret);
+}
+
+/* The new program: nothing of the old one is there any more. */
+static void on_first_exec(struct watch *w)
+{
+	int r;
+
+	planting_forget_all(w->planting, procfs_open_mem(w->pid));
+	backtrace_forget(w->backtrace);
+	r = modules_refresh(w->modules, true);
+	if (r == 0)
+		r = planting_plan_linker(w->planting);
+	plant_anew(w, r, "cannot watch the program's start");
+	w->begin(w->begin_ctx);
+	w->started = true;
+}
+
+static void on_exec(struct watch *w, const struct record *rec)
+{
+	if (w->awaiting_exec) {
+		w->awaiting_exec = false;
+		on_first_exec(w);
+		release(w, rec);
+		return;
+	}
+	link_forget_all(w->link);
+	w->end = WATCH_EXEC; /* leaving lets it go */
+}
+
+static void on_ending(struct watch *w)
+{
+	int64_t r;
+
+	if (w->ending)
+		w->ending(w->ending_ctx);
+	r = link_call(w->link, COMMAND_LET_END, 0, 0, CALL_NS);
+	/* -EPIPE: it was killed meanwhile, and all is over */
+	if (r < 0 && r != -EPIPE)
+		log_warn_errno(r, "the target waits at its end");
+}
+
+/* --- events --- */
+
+/* What the hit read: " load0 0x7f.. load1 null load2 ? load3 "text"". */
+static void format_loads(const struct site *s, const struct record_hit *hit, char *buf, size_t size)
+{
+	size_t at = 0;
+
+	*buf = '\0';
+	for (uint32_t i = 0; i < SITE_LOADS && at < size; i++) {
+		if (s->loads[i].base == SITE_BASE_NONE)
+			continue;
+		if (hit->loads_null & 1u << i)
+			at += snprintf(buf + at, size - at, " load%u null", i);
+		else if (!(hit->loads_read & 1u << i))
+			at += snprintf(buf + at, size - at, " load%u ?", i);
+		else if (s->loads[i].width)
+			at += snprintf(buf + at, size - at, " load%u 0x%" PRIx64, i, hit->loads[i]);
+		else
+			at += snprintf(buf + at, size - at, " load%u \"%s\"", i, hit->text);
+	}
+	for (char *c = buf; *c; c++)
+		*c = isprint((unsigned char)*c) ? *c : '?';
+}
+
+static void debug_hit(const struct watch *w, const struct record_hit *hit)
+{
+	uint32_t i = w->planting->sites[hit->outer_site].probe;
+	char loads[256];
+
+	format_loads(&w->link->shared->sites[hit->outer_site], hit, loads, sizeof(loads));
+	log_debug(EVENT, "%u %s%s%s%s%s rip " PRItaddr " rax 0x%llx args 0x%" PRIx64 " 0x%" PRIx64 " stack %u%s",
+		  hit->head.tid, i == NO_PROBE ? "linker" : w->planting->probes[i].function,
+		  hit->head.flags & RECORD_OPENS ? " opens" : "", hit->head.flags & RECORD_CLOSES ? " closes" : "",
+		  hit->head.flags & RECORD_HELD ? " held" : "", hit->head.flags & RECORD_OUTSIDE ? " outside" : "",
+		  (taddr)hit->regs.rip, hit->regs.rax, hit->args[0], hit->args[1], hit->slice_len, loads);
+}
+
+static void on_hit(struct watch *w, const struct record_hit *hit)
+{
+	const struct site *s = &w->link->shared->sites[hit->head.site];
+
+	if (log_debug_on(LOG_EVENT))
+		debug_hit(w, hit);
+	/* with a budget nobody waits for it, that would be the target's time: see follow_modules */
+	if (s->flags & SITE_MODULES && !w->sampling)
+		watch_modules(w);
+	else if (hit->head.flags & RECORD_HELD && s->flags & SITE_RETURN)
+		on_return_wanted(w, hit);
+	if (w->sampling && !(s->flags & SITE_MODULES))
+		sampling_hit(w->sampling, hit);
+	else if (!(hit->head.flags & RECORD_SILENT) && (!(hit->head.flags & RECORD_HELD) || (s->flags & SITE_EMIT)))
+		tally_hit(w->tally, hit);
+	if (shared_is_held(w->link->shared, hit))
+		release(w, &hit->head);
+	if (w->tally->out_of_memory || w->tally->recorder->out_of_memory)
+		w->end = WATCH_MEMORY;
+}
+
+static void on_trouble(struct watch *w, const struct record *rec)
+{
+	/* the same a thousand times is one trouble to the reader */
+	if (w->troubles++ >= 5)
+		return;
+	if (rec->value)
+		log_warn_errno(rec->value, "thread %u: %s", rec->tid, trouble_text(rec->site));
+	else
+		log_warn("thread %u: %s", rec->tid, trouble_text(rec->site));
+}
+
+void watch_add_gap(struct watch *w, uint64_t start_ns, uint64_t end_ns, const char *why)
+{
+	if (w->ngaps == WATCH_GAPS)
+		start_ns = w->gaps[--w->ngaps].start_ns;
+	w->gaps[w->ngaps++] = (struct watch_gap){ start_ns, end_ns, why };
+}
+
+static void on_gap(struct watch *w, const struct record *rec)
+{
+	log_warn("hits were dropped for %.1f s: events were not read fast enough", rec->value / 1e9);
+	watch_add_gap(w, rec->time_ns - rec->value, rec->time_ns, "events were not read fast enough, and hits were dropped");
+	tally_gap(w->tally);
+	/* the dynamic linker's word may be among what was lost */
+	watch_modules(w);
+}
+
+void watch_record(struct watch *w, const struct record *rec)
+{
+	if (w->closed)
+		return;
+	switch (rec->kind) {
+	case RECORD_HIT:
+		on_hit(w, (const struct record_hit *)rec);
+		break;
+	case RECORD_THREAD:
+		log_debug(THREAD, "thread %u is new", rec->tid);
+		break;
+	case RECORD_THREAD_END:
+		log_debug(THREAD, "thread %u ended, status 0x%x", rec->tid, (unsigned int)rec->value);
+		tally_thread_end(w->tally, rec->tid);
+		if (w->sampling)
+			sampling_thread_end(w->sampling, rec->tid);
+		break;
+	case RECORD_CHILD:
+		log_debug(THREAD, "process %d was forked, cleaned and let go", (int)rec->value);
+		w->children++;
+		break;
+	case RECORD_EXEC:
+		on_exec(w, rec);
+		break;
+	case RECORD_ENDING:
+		on_ending(w);
+		break;
+	case RECORD_END:
+		w->target_status = rec->value;
+		w->end = WATCH_TARGET_ENDED;
+		break;
+	case RECORD_GAP:
+		on_gap(w, rec);
+		break;
+	case RECORD_MOVED:
+		w->pid = rec->value;
+		w->moved(w->gdb_ctx, w->pid);
+		break;
+	case RECORD_TROUBLE:
+		on_trouble(w, rec);
+		break;
+	}
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* classify_parts: what the files of classify share. For classify*.c only. */
+#ifndef MM_CLASSIFY_PARTS_H
+#define MM_CLASSIFY_PARTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/addrmap.h"
+#include "base/texts.h"
+#include "heap/classify/classify.h"
+#include "heap/snapshot/view.h"
+
+struct class {
+	const char *type;		/* "N3app6WidgetE", in the pool; NULL: a symbol must tell */
+	const struct backing_file *file;	/* then: whose, and where the vtable is in it */
+	taddr vaddr;
+	bool array;
+	bool settled;			/* it has its name, or will never have one */
+	const char *name;		/* in the pool */
+	const char *module;		/* of s->maps */
+};
+
+/* The private data of modules: where vtables can be. Sorted. */
+struct module_range {
+	taddr lo, hi;
+};
+
+struct classify {
+	const struct snapshot *s;
+	const struct backing *b;
+	struct module_range *ranges;
+	size_t nranges, range;		/* range: the last that was found */
+	struct class *classes;
+	size_t n, room;
+	struct addrmap vtables;		/* vptr, + 1 for an array -> number; CLASS_NONE: looked at, and none */
+	struct addrmap types;		/* type in the pool, + 1 for an array -> number */
+	struct addrmap families;	/* vptr of a type_info -> whether it is a class's */
+	struct texts pool;
+	struct view view;
+	struct recent {
+		taddr key;
+		uint32_t class;
+	} recent[256];			/* before the tables */
+};
+
+/* classify_rtti.c: what the vtable's own words say. */
+enum rtti { RTTI_NONE, RTTI_NAMED, RTTI_WITHOUT };	/* RTTI_WITHOUT: may be a vtable of code without type_info */
+#define RTTI_NAME_MAX 4096
+
+/* The class whose primary vtable @vptr points to: its type as the compiler writes it in @name. @c: for its families. */
+enum rtti rtti_look(struct classify *c, taddr vptr, char name[RTTI_NAME_MAX]);
+
+/* Is @at in a module's data? */
+bool classify_in_module(struct classify *c, taddr at);
+
+#endif

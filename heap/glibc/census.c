@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+#include "heap/glibc/census.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/upto.h"
+#include "heap/glibc/glibc.h"
+
+void glibc_problem(struct glibc *g, taddr at, const char *what, ...)
+{
+	va_list args;
+
+	if (g->c->nproblems++)
+		return;
+	g->c->problem.at = at;
+	va_start(args, what);
+	vsnprintf(g->c->problem.what, sizeof(g->c->problem.what), what, args);
+	va_end(args);
+}
+
+static void glibc_fini(struct glibc *g)
+{
+	for (size_t i = 0; i < g->nregions; i++) {
+		free(g->regions[i].cached);
+		free(g->regions[i].edges);
+	}
+	free(g->regions);
+	free(g->orphans);
+	free(g->late);
+	free(g->arenas);
+}
+
+/* Of those whose tcaches are alike links tell, once something was freed. */
+static const char *by_links(const struct glibc_layout *l)
+{
+	if (!l->links_seen)
+		return "2.30 to 2.41";
+	return l->mangled ? "2.32 to 2.41" : "2.30 or 2.31";
+}
+
+/* What the versions differ in. */
+static void name_layout(const struct glibc *g)
+{
+	const char *versions = "2.43 or later";
+
+	if (g->layout.bins == 0x68)
+		versions = "2.26 or before";
+	else if (g->layout.fastbins && g->layout.tcache)
+		versions = g->layout.tcache->slots ? "2.42" : g->layout.tcache->count_bytes == 1 ? "2.27 to 2.29" : by_links(&g->layout);
+	else if (g->layout.fastbins)
+		versions = "2.27 to 2.42";
+	snprintf(g->c->layout, sizeof(g->c->layout), "glibc %s", versions);
+}
+
+static int make_arenas(struct glibc *g)
+{
+	struct census *c = g->c;
+
+	c->known = true;
+	c->main_arena = g->arenas[0].at;
+	c->main_arena_size = g->layout.bins + GLIBC_STATE_END;
+	c->mmapped_claimed = g->param.at ? g->param.mmapped_mem : UINT64_MAX;
+	c->mmapped_chunks_claimed = (uint64_t)g->param.n_mmaps;
+	c->arenas = calloc(g->narenas, sizeof(*c->arenas));
+	if (!c->arenas)
+		return -ENOMEM;
+	c->narenas = g->narenas;
+	for (size_t i = 0; i < g->narenas; i++) {
+		c->arenas[i].at = g->arenas[i].at;
+		c->arenas[i].system_bytes = g->arenas[i].system_mem;
+	}
+	return 0;
+}
+
+static int take(struct glibc *g)
+{
+	int err = make_arenas(g);
+
+	if (!err)
+		err = glibc_find_regions(g);
+	if (!err)
+		err = glibc_find_mapped(g);
+	if (!err)
+		err = glibc_mark_cached(g);
+	if (!err)
+		err = glibc_walk(g);
+	if (!err)
+		err = glibc_find_late(g);
+	if (!err)
+		glibc_trim_blocks(g->c);
+	if (g->c->nown)
+		qsort(g->c->own, g->c->nown, sizeof(*g->c->own), block_order);
+	name_layout(g);
+	return err;
+}
+
+int census_take(const struct snapshot *s, struct census *out)
+{
+	struct glibc g = { .s = s, .c = out, .view = view_of(s) };
+	int err;
+
+	memset(out, 0, sizeof(*out));
+	out->mmapped_claimed = UINT64_MAX;
+	err = glibc_find(&g);
+	if (err == 0)
+		err = take(&g);
+	else if (err == -ENOENT)
+		err = 0;
+	glibc_fini(&g);
+	if (err)
+		census_fini(out);
+	return err;
+}
+
+void census_fini(struct census *c)
+{
+	if (c->blocks)
+		munmap(c->blocks, c->block_room * sizeof(*c->blocks));
+	free(c->own);
+	free(c->areas);
+	free(c->arenas);
+	memset(c, 0, sizeof(*c));
+}
+
+const struct census_area *census_area_at(const struct census *c, taddr at)
+{
+	const size_t i = UPTO(c->areas, c->nareas, hi, at);
+
+	return i < c->nareas && c->areas[i].lo <= at ? &c->areas[i] : NULL;
+}
+
+/* A foreign sbrk is counted by the main arena, but not once sbrk has failed. */
+static bool arena_adds_up(const struct census *c, size_t i)
+{
+	const struct census_arena *a = &c->arenas[i];
+
+	return a->walked_bytes <= a->system_bytes && a->system_bytes <= a->walked_bytes + (i ? 0 : c->foreign_bytes);
+}
+
+/* Each thread that is between mapping and counting may be one chunk's difference. */
+static bool mapped_add_up(const struct census *c)
+{
+	const uint64_t seen = c->mmapped.blocks, claimed = c->mmapped_chunks_claimed;
+
+	if (c->mmapped_claimed == UINT64_MAX)
+		return true;
+	/* bytes are counted too, but not reliably: in 2.43 each realloc of such a chunk adds 16 */
+	return (seen > claimed ? seen - claimed : claimed - seen) <= c->between;
+}
+
+bool census_adds_up(const struct census *c)
+{
+	for (size_t i = 0; i < c->narenas; i++)
+		if (!arena_adds_up(c, i))
+			return false;
+	return c->known && !c->nproblems && !c->unsure && mapped_add_up(c);
+}

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Chunks that are free though the walk cannot see it: those in fastbins and in the threads' caches keep the bit that says "in use".
+ *
+ * A tcache is a chunk like any other, counts and heads of lists, by its size of one of three forms. Its thread has a pointer to it in its
+ * thread-local memory, at the same distance below fs_base in all threads: where most threads have a pointer to what looks like one.
+ *
+ * Links are plain up to 2.31; from 2.32 on they are mixed with the address that they are at. Which of both is told by the lists that are there.
+ *
+ * A stop may come while a list is changed: its count may be one off, its first chunk on its way.
+ */
+#include "heap/glibc/glibc.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/grow.h"
+
+#define TLS_MOST (1u << 20)	/* of static thread-local memory, looked through for the pointer */
+#define VOTERS 16u
+#define MOST_BINS 76u
+
+static const struct glibc_tcache_form forms[] = {
+	{ .chunk = 0x250, .bins = 64, .count_bytes = 1, .exact_bins = 64 },			/* 2.26 to 2.29 */
+	{ .chunk = 0x290, .bins = 64, .count_bytes = 2, .exact_bins = 64 },			/* 2.30 to 2.41 */
+	{ .chunk = 0x300, .bins = 76, .count_bytes = 2, .exact_bins = 64, .slots = true },	/* from 2.42 on */
+};
+
+struct tcache {
+	taddr at;
+	const struct glibc_tcache_form *form;
+	uint16_t counts[MOST_BINS];
+	taddr heads[MOST_BINS];
+	size_t filled;			/* lists that are not empty */
+	bool ending;			/* its thread may be giving everything back: lists are emptied, counts stay */
+};
+
+/* --- tcaches --- */
+
+/* The list for chunks of @size, or beyond all. */
+static unsigned tcache_bin(const struct glibc_tcache_form *form, uint64_t size)
+{
+	const uint64_t i = (size - GLIBC_MINSIZE) / GLIBC_ALIGN;
+	const uint32_t last_exact = GLIBC_MINSIZE + (form->exact_bins - 1u) * GLIBC_ALIGN;
+
+	if (i < form->exact_bins)
+		return (unsigned)i;
+	if (size > UINT32_MAX)
+		return UINT32_MAX;
+	return form->exact_bins + (unsigned)__builtin_clz(last_exact) - (unsigned)__builtin_clz((uint32_t)size);
+}
+
+/* A chunk is 16 bytes larger where what would be left over is too small for one; and 2.43 asks for 16 too much where another list needed a tcache. */
+static bool is_form(const struct glibc_tcache_form *form, uint64_t size)
+{
+	return size >= form->chunk && size <= form->chunk + 32u;
+}
+
+static bool read_counts(struct glibc *g, struct tcache *t)
+{
+	uint8_t raw[2 * MOST_BINS];
+	const size_t n = (size_t)t->form->bins * t->form->count_bytes;
+
+	if (snapshot_read(g->s, t->at, raw, n) < 0 || snapshot_read(g->s, t->at + n, t->heads, t->form->bins * sizeof(taddr)) < 0)
+		return false;
+	for (unsigned i = 0; i < t->form->bins; i++)
+		t->counts[i] = t->form->count_bytes == 1 ? raw[i] : (uint16_t)(raw[2 * i] | raw[2 * i + 1] << 8);
+	return true;
+}
+
+static bool one_fits(struct glibc *g, const struct tcache *t, unsigned i)
+{
+	struct glibc_region *r;
+	uint64_t size;
+
+	if (!t->heads[i])
+		return t->form->slots || t->ending || t->counts[i] <= 1;
+	if (t->heads[i] % GLIBC_ALIGN || (!t->form->slots && t->counts[i] > UINT16_MAX / 2 + 1))
+		return false;
+	size = glibc_chunk_size(g, t->heads[i] - 16, &r);
+	return size && tcache_bin(t->form, size) == i;
+}
+
+/* A tcache of @form at t->at? */
+static bool read_as(struct glibc *g, const struct glibc_tcache_form *form, struct tcache *t)
+{
+	t->form = form;
+	t->filled = 0;
+	if (!read_counts(g, t))
+		return false;
+	for (unsigned i = 0; i < form->bins; i++) {
+		if (!one_fits(g, t, i))
+			return false;
+		t->filled += !!t->heads[i];
+	}
+	return true;
+}
+
+/*
+ * Is there a tcache at @at? Of a thread without an arena (none could be made) it is a mapping of its own, whose size says nothing but pages: there it
+ * has the form in which all its lists are lists. An empty one has any.
+ */
+static bool read_tcache(struct glibc *g, taddr at, bool ending, struct tcache *t)
+{
+	struct glibc_region *r;
+	const uint64_t size = glibc_chunk_size(g, at - 16, &r);
+	const bool mapped = r && r->arena == CENSUS_MMAPPED && r->hi - r->lo == SNAPSHOT_PAGE;
+
+	t->at = at;
+	t->ending = ending;
+	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++)
+		if ((mapped || is_form(&forms[i], size)) && read_as(g, &forms[i], t))
+			return true;
+	return false;
+}
+
+/* --- where threads have the pointer to theirs --- */
+
+/* For each distance below fs_base, in words. */
+struct votes {
+	uint32_t *points;
+	size_t n;
+};
+
+static void vote_word(struct glibc *g, taddr fs, struct votes *v, size_t i)
+{
+	struct tcache t;
+	uint64_t word;
+
+	if (!view_word(&g->view, fs - 8 * i, &word) || !word || word % GLIBC_ALIGN || !read_tcache(g, word, false, &t))
+		return;
+	if (t.filled)
+		v->points[i] += 4;
+	else if (!glibc_region_at(g, word) || glibc_region_at(g, word)->arena != CENSUS_MMAPPED)
+		v->points[i]++;	/* any mapped page of zeros could be one */
+}
+
+/* From fs_base down to what is the stack already. */
+static void vote(struct glibc *g, const struct snapshot_thread *t, struct votes *v)
+{
+	const taddr fs = t->regs.fs_base;
+
+	for (size_t i = 1; i < v->n && 8 * i < fs; i++) {
+		const taddr at = fs - 8 * i;
+
+		if (t->sp <= fs && at < t->sp)
+			return;
+		if (snapshot_kind_at(g->s, at) == SNAPSHOT_NOTHING)
+			return;
+		if (snapshot_kind_at(g->s, at) != SNAPSHOT_HERE) {
+			/* on to the word before this page */
+			i += at % SNAPSHOT_PAGE / 8;
+			continue;
+		}
+		do
+			vote_word(g, fs, v, i);
+		while ((fs - 8 * i) % SNAPSHOT_PAGE && ++i < v->n);
+	}
+}
+
+/* How far below fs_base the pointer is; 0: nobody has one. */
+static int find_slot(struct glibc *g, uint64_t *distance)
+{
+	struct votes v = { .n = TLS_MOST / 8 };
+	size_t best = 0;
+
+	*distance = 0;
+	v.points = calloc(v.n, sizeof(*v.points));
+	if (!v.points)
+		return -ENOMEM;
+	for (size_t i = 0, asked = 0; i < g->s->nthreads && asked < VOTERS; i++) {
+		const struct snapshot_thread *t = &g->s->threads[i];
+
+		if (!t->known || !t->regs.fs_base || t->regs.fs_base % 8)
+			continue;
+		vote(g, t, &v);
+		asked++;
+	}
+	for (size_t i = 1; i < v.n; i++)
+		if (v.points[i] > v.points[best])
+			best = i;
+	*distance = 8 * best;
+	free(v.points);
+	return 0;
+}
+
+/* --- marking --- */
+
+/* It is in a list of @t, for good, and once. @link: where the list has its address. */
+static bool mark_in_tcache(struct glibc *g, const struct tcache *t, unsigned i, taddr mem, taddr link)
+{
+	struct glibc_region *r;
+	const uint64_t size = mem % GLIBC_ALIGN ? 0 : glibc_chunk_size(g, mem - 16, &r);
+
+	if (!size || tcache_bin(t->form, size) != i) {
+		glibc_problem(g, link, "corrupt: a tcache's list leads from here to what is no chunk of its size (" PRItaddr ", list %u)", mem, i);
+		return false;
+	}
+	if (r->arena == CENSUS_MMAPPED) {
+		r->freed = true;
+		return true;
+	}
+	if (glibc_mark(g, r, mem - 16, size, &g->c->arenas[r->arena].tcache))
+		return true;
+	if (!g->no_memory)
+		glibc_problem(g, mem, "corrupt: a chunk that is in two free lists, or twice in one (tcache at " PRItaddr ", list %u)", t->at, i);
+	return false;
+}
+
+static taddr head_at(const struct tcache *t, unsigned i)
+{
+	return t->at + (taddr)t->form->bins * t->form->count_bytes + 8 * i;
+}
+
+static void check_count(struct glibc *g, const struct tcache *t, unsigned i, uint64_t n)
+{
+	const bool wrong = t->form->slots ? g->param.at && n + t->counts[i] + 1 < g->param.tcache_count : n + 1 < t->counts[i] || n > t->counts[i] + 1u;
+
+	if (wrong && !t->ending)
+		glibc_problem(g, t->at, "corrupt: a tcache's count is not the length of its list (list %u: %" PRIu64 ")", i, n);
+}
+
+/*
+ * The key is what chunks have in their second word that lie in a list as they should. From one that was written to after it was freed, which is
+ * why its link leads astray, nothing is taken: what is there are the program's words, and other blocks may have the same (a count of one).
+ */
+static void mark_list(struct glibc *g, const struct tcache *t, unsigned i)
+{
+	taddr link_at = head_at(t, i), mem = t->heads[i];
+	uint64_t n = 0, link, key = 0, last = 0;
+
+	while (mem && mark_in_tcache(g, t, i, mem, link_at)) {
+		/* the first one's may not be written yet, but the list went on behind it */
+		if (last)
+			key = last;
+		n++;
+		if (!view_word(&g->view, mem + 8, &last))
+			last = 0;
+		if (!view_word(&g->view, mem, &link))
+			link = glibc_unmangle(g, mem, 0);
+		link_at = mem;
+		mem = glibc_unmangle(g, mem, link);
+	}
+	if (!mem && last)
+		key = last;
+	if (mem) {
+		g->list_lost = true;
+		g->lost_key = key ? key : g->lost_key;
+	} else {
+		g->key = key ? key : g->key;
+		check_count(g, t, i, n);
+	}
+}
+
+static int add_own(struct glibc *g, taddr at, uint64_t size)
+{
+	if (grow_for(&g->c->own, g->c->nown, &g->own_room, sizeof(*g->c->own)) < 0)
+		return -ENOMEM;
+	g->c->own[g->c->nown++] = (struct block){ at, size };
+	return 0;
+}
+
+/* The tcache itself is the allocator's: marked as not the program's. */
+static int mark_tcache(struct glibc *g, const struct tcache *t)
+{
+	struct glibc_region *r;
+	const uint64_t size = glibc_chunk_size(g, t->at - 16, &r);
+
+	if (r->arena == CENSUS_MMAPPED) {
+		r->freed = true;
+	} else {
+		struct census_sum ignored = { 0 };
+
+		if (!glibc_mark(g, r, t->at - 16, size, &ignored))
+			return g->no_memory ? -ENOMEM : 0;
+		g->c->arenas[r->arena].other_bytes += size;
+	}
+	/* an empty one with a mapping of its own has any form */
+	if (t->filled || r->arena != CENSUS_MMAPPED)
+		g->layout.tcache = t->form;
+	for (unsigned i = 0; i < t->form->bins; i++)
+		mark_list(g, t, i);
+	return g->no_memory ? -ENOMEM : add_own(g, t->at, size - 8);
+}
+
+/* Each thread's tcache, read; more than one thread may say the same. */
+static int read_all_tcaches(struct glibc *g, uint64_t distance, struct tcache **out, size_t *n)
+{
+	size_t room = 0;
+
+	for (size_t i = 0; distance && i < g->s->nthreads; i++) {
+		const struct snapshot_thread *t = &g->s->threads[i];
+		uint64_t at;
+
+		if (!t->known || t->regs.fs_base <= distance || !view_word(&g->view, t->regs.fs_base - distance, &at) || !at)
+			continue;
+		if (grow_for(out, *n, &room, sizeof(**out)) < 0)
+			return -ENOMEM;
+		if (read_tcache(g, at, false, &(*out)[*n]))
+			(*n)++;
+		else if (glibc_region_at(g, at))
+			glibc_problem(g, at, "what a thread has for its tcache is not one (thread %d)", t->tid);
+	}
+	return 0;
+}
+
+static int mark_tcaches(struct glibc *g, int *plain, struct tcache **all, size_t *n)
+{
+	uint64_t distance;
+	int err = find_slot(g, &distance);
+
+	if (!err)
+		err = read_all_tcaches(g, distance, all, n);
+	for (size_t i = 0; i < *n && !err; i++)
+		for (unsigned k = 0; k < (*all)[i].form->bins; k++)
+			if ((*all)[i].heads[k])
+				glibc_learn_mangling(g, (*all)[i].heads[k], 16, plain);
+	return err;
+}
+
+/* --- all --- */
+
+bool glibc_tcache_size(uint64_t size)
+{
+	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++)
+		if (is_form(&forms[i], size))
+			return true;
+	return false;
+}
+
+/* Does the first chunk of a list say that it is in a tcache, and in this one as long as that was said? */
+static bool has_key(struct glibc *g, const struct tcache *t)
+{
+	for (unsigned i = 0; i < t->form->bins; i++) {
+		uint64_t key;
+
+		if (t->heads[i] && view_word(&g->view, t->heads[i] + 8, &key) && (key == t->at || (key && key == g->key)))
+			return true;
+	}
+	return false;
+}
+
+int glibc_mark_orphan(struct glibc *g, taddr at)
+{
+	struct tcache t;
+
+	if (!read_tcache(g, at, true, &t) || !t.filled || !has_key(g, &t))
+		return 0;
+	return mark_tcache(g, &t);
+}
+
+int glibc_mark_cached(struct glibc *g)
+{
+	struct tcache *all = NULL;
+	size_t n = 0;
+	int plain = 0, err;
+
+	err = mark_tcaches(g, &plain, &all, &n);
+	if (g->layout.fastbins)
+		glibc_learn_from_fastbins(g, &plain);
+	g->layout.mangled = plain < 0 || !g->layout.fastbins;
+	g->layout.links_seen = plain != 0;
+	for (size_t i = 0; i < n && !err; i++)
+		err = mark_tcache(g, &all[i]);
+	for (size_t a = 0; a < g->narenas && g->layout.fastbins && !err; a++)
+		glibc_mark_fastbins(g, a);
+	free(all);
+	return g->no_memory ? -ENOMEM : err;
+}

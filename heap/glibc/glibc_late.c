@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What turns out to be free after the walk.
+ *
+ *	a tcache that no thread has	its thread ends: it has given up the pointer, and gives back one chunk after the other; or the thread's registers
+ *					are not known. A block of just that size, whose words lead to chunks that say they are in a tcache
+ *	a fastbin that was taken off	malloc_consolidate takes a whole list from its head, and then has it in a register. Chunks that
+ *					lead to each other and then to nothing, from a thread's registers or the end of its stack;
+ *					what is left there of another list, long after, may begin like one
+ *	the rest of a lost list		where a link in a tcache is overwritten: what says of itself that it is in one
+ */
+#include "heap/glibc/glibc.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define KEY_LEAST UINT32_MAX	/* it is the tcache's address or, since 2.34, random: what is smaller is somebody's number */
+#define STACK_WORDS 96u		/* of malloc_consolidate's frame and those below it */
+
+/* --- fastbins that were taken off --- */
+
+static bool is_next(struct glibc *g, size_t arena, taddr chunk, uint64_t size)
+{
+	struct glibc_region *r;
+
+	return glibc_chunk_size(g, chunk, &r) == size && r->arena == arena && !(r->cached && glibc_bit(r->cached, r, chunk));
+}
+
+static taddr link_of(struct glibc *g, taddr chunk)
+{
+	uint64_t link;
+
+	return view_word(&g->view, chunk + 16, &link) ? glibc_unmangle(g, chunk + 16, link) : 1;
+}
+
+/* Does it lead to its end through free chunks only? */
+static bool is_whole(struct glibc *g, size_t arena, taddr chunk, uint64_t size)
+{
+	taddr behind = chunk;
+
+	for (size_t n = 1; chunk; n++) {
+		if (!is_next(g, arena, chunk, size))
+			return false;
+		chunk = link_of(g, chunk);
+		/* half as fast: met again in a ring */
+		if (n % 2 == 0)
+			behind = link_of(g, behind);
+		if (chunk == behind)
+			return false;
+	}
+	return true;
+}
+
+/* If @chunk begins a list, of two at least: a single one would be told from a block by nothing. */
+static void try_list(struct glibc *g, taddr chunk)
+{
+	struct glibc_region *r;
+	const uint64_t size = glibc_chunk_size(g, chunk, &r);
+
+	if (!size || size / GLIBC_ALIGN - 2 >= GLIBC_FASTBINS || r->arena == CENSUS_MMAPPED || !g->arenas[r->arena].busy)
+		return;
+	if (!link_of(g, chunk) || !is_whole(g, r->arena, chunk, size))
+		return;
+	while (chunk && glibc_mark(g, glibc_region_at(g, chunk), chunk, size, &g->c->arenas[r->arena].fast))
+		chunk = link_of(g, chunk);
+}
+
+static void try_hands(struct glibc *g, const struct snapshot_thread *t)
+{
+	uint64_t regs[GLIBC_REGS], word;
+
+	glibc_registers(t, regs);
+	for (size_t i = 0; i < GLIBC_REGS; i++)
+		try_list(g, regs[i]);
+	for (size_t i = 0; i < STACK_WORDS && view_word(&g->view, t->sp + 8 * i, &word); i++)
+		try_list(g, word);
+}
+
+static bool any_busy(const struct glibc *g)
+{
+	for (size_t i = 0; i < g->narenas; i++)
+		if (g->arenas[i].busy)
+			return true;
+	return false;
+}
+
+/* --- the rest of a lost list --- */
+
+static void find_by_key(struct glibc *g)
+{
+	const struct census *c = g->c;
+	const uint64_t lost = g->lost_key ? g->lost_key : g->key;
+
+	for (size_t i = 0; i < c->nblocks && lost > KEY_LEAST && !g->no_memory; i++) {
+		struct glibc_region *r;
+		uint64_t key, size;
+
+		if (!view_word(&g->view, c->blocks[i].addr + 8, &key) || key != lost)
+			continue;
+		size = glibc_chunk_size(g, c->blocks[i].addr - 16, &r);
+		if (size && r->arena != CENSUS_MMAPPED)
+			(void)glibc_mark(g, r, c->blocks[i].addr - 16, size, &g->c->arenas[r->arena].tcache);
+	}
+}
+
+/* --- out of the blocks --- */
+
+static int by_address(const void *a, const void *b)
+{
+	const taddr *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static void take_out(struct glibc *g)
+{
+	struct census *c = g->c;
+	size_t kept = 0, late = 0;
+
+	qsort(g->late, g->nlate, sizeof(*g->late), by_address);
+	for (size_t i = 0; i < c->nblocks; i++) {
+		while (late < g->nlate && g->late[late] < c->blocks[i].addr)
+			late++;
+		if (late == g->nlate || g->late[late] != c->blocks[i].addr)
+			c->blocks[kept++] = c->blocks[i];
+	}
+	c->nblocks = kept;
+}
+
+int glibc_find_late(struct glibc *g)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < g->norphans && !err; i++)
+		err = glibc_mark_orphan(g, g->orphans[i]);
+	for (size_t i = 0; i < g->s->nthreads && !err && g->layout.fastbins && any_busy(g); i++)
+		/* one inside a call waits for the lock, or has just let go of it */
+		if (g->s->threads[i].known && (long long)g->s->threads[i].regs.orig_rax < 0)
+			try_hands(g, &g->s->threads[i]);
+	if (!err && g->list_lost)
+		find_by_key(g);
+	if (g->nlate)
+		take_out(g);
+	return g->no_memory ? -ENOMEM : err;
+}

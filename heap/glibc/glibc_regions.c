@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where there are chunks.
+ *
+ *	other arenas    heaps at multiples of 64 MiB (4 huge pages, with glibc.malloc.hugetlb=2 before 2.43):
+ *
+ *	                | heap_info | malloc_state | chunks ... | top |           the only heap, or
+ *	                | heap_info | malloc_state | chunks ... | fenceposts |    the first, and behind it
+ *	                | heap_info | chunks ...                | top |           the last
+ *
+ *	main arena      what sbrk gave, [sbrk_base, sbrk_base + system_mem); a foreign sbrk in between counts. Once sbrk has failed, what
+ *	                mmap gave instead, anywhere (glibc_mapped.c).
+ *
+ * Heaps are looked for wherever one could be, not by their `prev` alone: a heap goes before top points away from it (heap_trim), and
+ * a corrupt link would hide the others.
+ */
+#include "heap/glibc/glibc.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/addrmap.h"
+#include "base/grow.h"
+#include "base/upto.h"
+
+#define MIB (1ull << 20)
+#define PAGE SNAPSHOT_PAGE
+
+bool glibc_plain(const struct mapping *m)
+{
+	return m->perms & MAPPING_WRITE && !(m->perms & MAPPING_SHARED) && (!m->ino || strstr(m->path, "anon_hugepage"));
+}
+
+taddr glibc_plain_end(const struct glibc *g, size_t i)
+{
+	const struct mapping *m = g->s->maps.maps;
+
+	while (i + 1 < g->s->maps.n && m[i + 1].lo == m[i].hi && glibc_plain(&m[i + 1]))
+		i++;
+	return m[i].hi;
+}
+
+int glibc_add_region(struct glibc *g, const struct glibc_region *r)
+{
+	if (grow_for(&g->regions, g->nregions, &g->region_room, sizeof(*g->regions)) < 0)
+		return -ENOMEM;
+	g->regions[g->nregions++] = *r;
+	return 0;
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct glibc_region *x = a, *y = b;
+
+	return (x->lo > y->lo) - (x->lo < y->lo);
+}
+
+/* What overlaps cannot both be; the first one stays. */
+void glibc_sort_regions(struct glibc *g)
+{
+	size_t kept = 0;
+
+	if (g->nregions)
+		qsort(g->regions, g->nregions, sizeof(*g->regions), by_address);
+	for (size_t i = 0; i < g->nregions; i++) {
+		struct glibc_region *r = &g->regions[i];
+
+		if (kept && g->regions[kept - 1].hi > r->lo) {
+			glibc_problem(g, r->lo, "a heap lies inside of another one");
+			free(r->cached);
+			continue;
+		}
+		g->regions[kept++] = *r;
+	}
+	g->nregions = kept;
+}
+
+struct glibc_region *glibc_region_at(struct glibc *g, taddr at)
+{
+	const size_t i = UPTO(g->regions, g->nregions, hi, at);
+
+	return i < g->nregions && g->regions[i].lo <= at ? &g->regions[i] : NULL;
+}
+
+/* --- heaps of other arenas --- */
+
+/* Do the heaps that hold the arenas' tops belong to them, if heaps are @max apart? */
+static bool fits_heap_max(struct glibc *g, uint64_t max)
+{
+	for (size_t i = 1; i < g->narenas; i++) {
+		uint64_t owner;
+
+		if (g->arenas[i].at % max != g->layout.heap_info)
+			return false;
+		/* if it cannot be read it is just being unmapped */
+		if (view_word(&g->view, g->arenas[i].top & ~(max - 1), &owner) && owner != g->arenas[i].at)
+			return false;
+	}
+	return true;
+}
+
+/* Arenas lie behind the heap_info of their first heap: that tells its size, and how far heaps are apart. */
+static bool learn_heap_layout(struct glibc *g)
+{
+	static const uint64_t most[] = { 64 * MIB, 8 * MIB, 4096 * MIB };
+
+	g->layout.heap_info = (uint32_t)(g->arenas[1].at % PAGE);
+	for (size_t i = 0; i < sizeof(most) / sizeof(*most); i++) {
+		if (fits_heap_max(g, most[i])) {
+			g->layout.heap_max = most[i];
+			return g->layout.heap_info == 0x20 || g->layout.heap_info == 0x30;
+		}
+	}
+	/* some top is wrong: it will be said where it is met */
+	g->layout.heap_max = 64 * MIB;
+	return g->layout.heap_info == 0x20 || g->layout.heap_info == 0x30;
+}
+
+/* Where the first chunk is: behind the arena, if it is in this heap. */
+static taddr first_chunk(const struct glibc *g, taddr heap, taddr arena)
+{
+	if (arena != heap + g->layout.heap_info)
+		return heap + g->layout.heap_info;
+	return (arena + g->layout.bins + GLIBC_STATE_END + GLIBC_ALIGN - 1) & ~(taddr)(GLIBC_ALIGN - 1);
+}
+
+/* Is there a heap of the arena number @a at @at, in memory that ends at @end? */
+static int try_heap(struct glibc *g, taddr at, taddr end, size_t a)
+{
+	const struct glibc_arena *arena = &g->arenas[a];
+	struct glibc_region r = { .lo = at, .arena = (uint32_t)a };
+	uint64_t prev, size;
+
+	if (!view_word(&g->view, at + 8, &prev) || !view_word(&g->view, at + 16, &size))
+		return 0;
+	if (!size || size % PAGE || size > g->layout.heap_max || size > end - at || prev % g->layout.heap_max) {
+		glibc_problem(g, at, "the heap of an arena has an impossible size or predecessor (%#" PRIx64 ", %#" PRIx64 ")", size, prev);
+		return 0;
+	}
+	r.hi = at + size;
+	r.first = first_chunk(g, at, arena->at);
+	r.ends_in_top = arena->top >= r.first && arena->top < r.hi;
+	if (r.first >= r.hi)
+		return 0;
+	return glibc_add_region(g, &r);
+}
+
+/* All heaps in the mapping number @i. */
+static int heaps_in(struct glibc *g, const struct addrmap *by_arena, size_t i)
+{
+	const struct mapping *m = &g->s->maps.maps[i];
+	const uint64_t max = g->layout.heap_max;
+	const taddr end = glibc_plain_end(g, i);
+	int err = 0;
+
+	for (taddr at = (m->lo + max - 1) & ~(max - 1); at < m->hi && at >= m->lo && !err; at += max) {
+		const size_t *a;
+		uint64_t owner;
+
+		if (!view_word(&g->view, at, &owner))
+			continue;
+		a = addrmap_get(by_arena, owner);
+		if (a && *a)
+			err = try_heap(g, at, end, *a);
+	}
+	return err;
+}
+
+static int find_heaps(struct glibc *g)
+{
+	struct addrmap by_arena;
+	int err = 0;
+
+	addrmap_init(&by_arena, sizeof(size_t));
+	for (size_t i = 0; i < g->narenas && !err; i++)
+		err = addrmap_put(&by_arena, g->arenas[i].at, &i);
+	for (size_t i = 0; i < g->s->maps.n && !err; i++)
+		if (glibc_plain(&g->s->maps.maps[i]))
+			err = heaps_in(g, &by_arena, i);
+	addrmap_fini(&by_arena);
+	return err;
+}
+
+/* --- the main heap --- */
+
+/* The end of top, if its head is one. It is not while a chunk is being cut off, or the heap just shrinks. */
+static taddr top_end(struct glibc *g, const struct glibc_arena *a)
+{
+	uint64_t head;
+
+	if (!view_word(&g->view, a->top + 8, &head) || (head & GLIBC_FLAGS) != GLIBC_PREV_INUSE)
+		return 0;
+	head &= ~(uint64_t)GLIBC_FLAGS;
+	if (head < GLIBC_MINSIZE || a->top + head < a->top || (a->top + head) % PAGE || !procmaps_find(&g->s->maps, a->top + head - 1))
+		return 0;
+	return a->top + head;
+}
+
+/* Where the main heap begins: where malloc says so, or else as far below its end as it has memory. */
+static taddr main_begin(const struct glibc *g, taddr end)
+{
+	const struct glibc_arena *a = &g->arenas[0];
+
+	if (g->param.sbrk_base && g->param.sbrk_base <= a->top)
+		return g->param.sbrk_base;
+	return end > a->system_mem && end - a->system_mem <= a->top ? end - a->system_mem : 0;
+}
+
+/* How far mappings that touch go on from @at, at most to @end. */
+static taddr mapped_to(const struct glibc *g, taddr at, taddr end)
+{
+	const struct mapping *m = procmaps_find(&g->s->maps, at);
+	const struct mapping *last = g->s->maps.maps + g->s->maps.n - 1;
+
+	if (!m)
+		return at;
+	while (m->hi < end && m < last && m[1].lo == m->hi)
+		m++;
+	return m->hi < end ? m->hi : end;
+}
+
+static int find_main(struct glibc *g)
+{
+	const struct glibc_arena *a = &g->arenas[0];
+	struct glibc_region r = { .arena = 0, .ends_in_top = true, .foreign = true };
+	taddr end = top_end(g, a), begin = main_begin(g, end);
+
+	if (a->top == a->bins + GLIBC_TOP || !a->contiguous)
+		return 0;
+	if (!end)
+		end = begin + a->system_mem;
+	r.lo = r.first = (begin + GLIBC_ALIGN - 1) & ~(taddr)(GLIBC_ALIGN - 1);
+	r.lead = (uint32_t)(r.lo - begin);
+	r.hi = mapped_to(g, r.lo, end) & ~(taddr)(GLIBC_ALIGN - 1);
+	if (!begin || r.hi <= r.lo) {
+		glibc_problem(g, a->top, "what the main arena says of its top and its size does not say where its heap begins");
+		return 0;
+	}
+	if (r.hi != end || r.hi <= a->top)
+		glibc_problem(g, a->top, "the main heap does not reach its top");
+	return glibc_add_region(g, &r);
+}
+
+int glibc_find_regions(struct glibc *g)
+{
+	int err = 0;
+
+	if (g->narenas > 1) {
+		if (learn_heap_layout(g))
+			err = find_heaps(g);
+		else
+			glibc_problem(g, g->arenas[1].at, "an arena that does not lie at the beginning of a heap");
+	}
+	if (!err)
+		err = find_main(g);
+	glibc_sort_regions(g);
+	return err;
+}

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where a walk finds what cannot be.
+ *
+ * Either a thread is at work. It does one thing at a time, with the arena locked, so there is at most one such place, or two for neighbours:
+ *
+ *	a chunk is being cut in two		its head is written, then that of the rest; in between, what was in that place before is read as a
+ *						head. If the chunk had been free, the neighbour behind it still has the old size in front of it, and so tells
+ *						where it began: from there on, all is one that is not in use
+ *	a block is being freed			the neighbour's bit says so already; the size in front of it is not written yet
+ *	memalign, realloc cut something off	the rest has no head for some time: the thread has the neighbour's address in a register. What is there
+ *						instead may pass for a head: where a thread has chunk, rest, the rest's size and its end in registers,
+ *						they are believed
+ *
+ * Or the heap is corrupt. Then the walk goes on with the next chunk that a bin or a list knows of; what lies between is not seen, and said to be so.
+ */
+#include "heap/glibc/glibc_walk.h"
+
+#include <stdlib.h>
+
+#define PAGE SNAPSHOT_PAGE
+#define ODD_MOST 2u
+
+static bool known_edge(const struct walk *w, taddr at)
+{
+	return at >= w->r->lo && ((w->r->cached && glibc_bit(w->r->cached, w->r, at)) || (w->r->edges && glibc_bit(w->r->edges, w->r, at)));
+}
+
+bool walk_leads_on(struct walk *w, taddr at, uint64_t **dead)
+{
+	unsigned fences = 0;
+	uint64_t head;
+
+	while (at + 16 <= w->r->hi) {
+		if (at == w->a->top && w->r->ends_in_top)
+			return true;
+		if (!view_word(&w->g->view, at + 8, &head))
+			return false;
+		if (!walk_size(head) && !w->r->ends_in_top && at + 16 == w->r->hi)
+			return true;
+		if (!walk_is_head(w, at, head))
+			return false;
+		if (known_edge(w, at))
+			return true;
+		fences = walk_size(head) == 16 ? fences + 1 : 0;
+		/* two, and before them what was left of top, if that is too small for a chunk */
+		if (fences >= 2 && (at + 16) % PAGE == 0)
+			return true;
+		if (fences > 3 || !glibc_set_bit(w->g, dead, w->r, at))
+			return false;
+		at += walk_size(head);
+	}
+	return false;
+}
+
+/* One of the few places that a thread at work may leave. */
+static bool may_be_work(struct walk *w)
+{
+	return w->a->busy && w->a->odd++ < ODD_MOST;
+}
+
+/* --- a free chunk that is being cut --- */
+
+/* All from @from on to @next is one chunk, and not in use. false: that has been tried, or too much. */
+static bool join(struct walk *w, taddr from, taddr next)
+{
+	for (size_t i = 0; i < w->njoints; i++)
+		if (w->joints[i].from == from)
+			return false;
+	if (w->njoints == WALK_JOINTS)
+		return false;
+	w->joints[w->njoints++] = (struct walk_joint){ from, next, 0 };
+	w->again = from < w->at;
+	if (!w->again)
+		walk_go_on(w, w->at);
+	return true;
+}
+
+/* Is the chunk at w->at, which a bin says is free, what a free one looks like? */
+static bool looks_free(struct walk *w)
+{
+	const taddr next = w->at + walk_size(w->head);
+	uint64_t before, head;
+
+	return walk_is_head(w, w->at, w->head) && view_word(&w->g->view, next, &before) && view_word(&w->g->view, next + 8, &head) &&
+	       before == next - w->at && !(head & GLIBC_PREV_INUSE);
+}
+
+/* Is a chunk at @next that has the size of all from @from on in front of it, as that of a free one? */
+static bool ends_at(struct walk *w, taddr from, taddr next)
+{
+	uint64_t before, head;
+
+	return next % GLIBC_ALIGN == 0 && next > w->at && next < w->r->hi && view_word(&w->g->view, next, &before) && before == next - from &&
+	       view_word(&w->g->view, next + 8, &head) && !(head & GLIBC_PREV_INUSE) && walk_is_head(w, next, head);
+}
+
+/*
+ * A thread that has the chunk before in a register, or its block, for that is what malloc returns; and how large the rest will be.
+ * In @next the end of both; 0: no register says it.
+ */
+static bool in_hand(struct walk *w, const struct snapshot_thread *t, taddr *next)
+{
+	uint64_t regs[GLIBC_REGS];
+	bool has = false;
+
+	glibc_registers(t, regs);
+	*next = 0;
+	for (size_t k = 0; k < GLIBC_REGS; k++)
+		has = has || regs[k] == w->before || regs[k] == w->before + 16;
+	for (size_t k = 0; k < GLIBC_REGS && has && !*next; k++) {
+		const uint64_t size = regs[k] & ~(uint64_t)GLIBC_FLAGS;
+
+		if (ends_at(w, w->before, w->at + size))
+			*next = w->at + size;
+		else if (ends_at(w, w->before, w->before + size))
+			*next = w->before + size;
+	}
+	return has;
+}
+
+/*
+ * Nothing is being cut if the chunk at w->at is a free one as it should be, and sizes lead from it to behind @next without coming there: @next is in the middle of
+ * something then, and what is in front of it are old words.
+ */
+static bool leads_past(struct walk *w, taddr next)
+{
+	taddr at = w->at;
+	uint64_t head = w->head;
+
+	if (!looks_free(w))
+		return false;
+	while (at < next && walk_is_head(w, at, head)) {
+		at += walk_size(head);
+		if (at >= w->r->hi || !view_word(&w->g->view, at + 8, &head))
+			break;
+	}
+	return at > next;
+}
+
+/* No register says where it ends: the first place that could be. */
+static taddr look_for_end(struct walk *w)
+{
+	for (taddr next = w->at + GLIBC_ALIGN; next + GLIBC_MINSIZE <= w->r->hi; next += GLIBC_ALIGN)
+		if (ends_at(w, w->before, next))
+			return next;
+	return 0;
+}
+
+/*
+ * The rest is put into the bin first, then the heads are written, then the size in front of the neighbour. Of the old chunk, which began with
+ * the chunk before, the neighbour still has the size: that is how he is found. What was in that memory before may look like anything.
+ */
+bool walk_cut(struct walk *w)
+{
+	taddr next;
+
+	if (w->a->cut_tried || !w->before)
+		return false;
+	w->a->cut_tried = true;
+	for (size_t i = 0; i < w->g->s->nthreads; i++) {
+		if (!in_hand(w, &w->g->s->threads[i], &next))
+			continue;
+		if (!next && !looks_free(w))
+			next = look_for_end(w);
+		return next && !leads_past(w, next) && join(w, w->before, next);
+	}
+	return false;
+}
+
+void walk_bad_foot(struct walk *w, taddr next, uint64_t before, uint64_t head)
+{
+	/* just being freed: the bit is cleared first, the size comes last */
+	if (!may_be_work(w))
+		glibc_problem(w->g, next, "corrupt: the size before this chunk (%#" PRIx64 ") is not that of the free chunk there (%#" PRIx64 ")", before, next - w->at);
+	walk_take_free(w, w->at, next - w->at);
+	w->before = w->at;
+	w->at = next;
+	w->head = head;
+}
+
+/* --- what is cut off has no head yet --- */
+
+static int by_address(const void *a, const void *b)
+{
+	const taddr *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* Places behind w->at that registers of @t have the address of, or are that far from it. */
+static size_t places_in(const struct walk *w, const struct snapshot_thread *t, taddr *out)
+{
+	uint64_t regs[GLIBC_REGS];
+	size_t n = 0;
+
+	glibc_registers(t, regs);
+	for (size_t i = 0; i < GLIBC_REGS; i++) {
+		const uint64_t distance = regs[i] & ~(uint64_t)GLIBC_FLAGS;
+
+		out[n++] = regs[i];
+		out[n++] = w->at + distance;
+		out[n++] = w->before + distance;
+	}
+	return n;
+}
+
+/* The nearest place that some register speaks of, from where the sizes lead on; 0: none. */
+static taddr from_registers(struct walk *w)
+{
+	const size_t most = 3 * GLIBC_REGS * w->g->s->nthreads;
+	taddr *places = calloc(most + 1, sizeof(*places)), found = 0;
+	uint64_t *dead = NULL;
+	size_t n = 0;
+
+	if (!places) {
+		w->g->no_memory = true;
+		return 0;
+	}
+	for (size_t i = 0; i < w->g->s->nthreads; i++)
+		n += places_in(w, &w->g->s->threads[i], places + n);
+	qsort(places, n, sizeof(*places), by_address);
+	for (size_t i = 0; i < n && !found; i++)
+		if (places[i] % GLIBC_ALIGN == 0 && places[i] > w->at && places[i] + 16 <= w->r->hi && places[i] + 16 > places[i] && walk_leads_on(w, places[i], &dead))
+			found = places[i];
+	free(places);
+	free(dead);
+	return found;
+}
+
+/* Has one of the registers @r this value; flags of a size aside if @size? */
+static bool says(const uint64_t r[GLIBC_REGS], uint64_t value, bool size)
+{
+	for (size_t i = 0; i < GLIBC_REGS; i++)
+		if ((size ? r[i] & ~(uint64_t)GLIBC_FLAGS : r[i]) == value)
+			return true;
+	return false;
+}
+
+/* The size of the chunk at @at by its head; 0: it is none of the region. */
+static uint64_t size_at(struct walk *w, taddr at)
+{
+	uint64_t head;
+
+	if (at % GLIBC_ALIGN || at < w->r->first || at >= w->r->hi || !view_word(&w->g->view, at + 8, &head) || !walk_is_head(w, at, head))
+		return 0;
+	return walk_size(head);
+}
+
+/* A thread that has just made the chunk at @at smaller, in @r: is the rest's head not written yet? */
+static void note_rest(struct walk *w, const uint64_t r[GLIBC_REGS], taddr at)
+{
+	const uint64_t kept = size_at(w, at);
+	const taddr rest = at + kept;
+
+	if (!kept || !says(r, rest, false) || w->njoints == WALK_JOINTS)
+		return;
+	for (size_t i = 0; i < GLIBC_REGS; i++) {
+		const taddr end = r[i];
+
+		if (end < rest + GLIBC_MINSIZE || !size_at(w, end) || !says(r, end - rest, true) || size_at(w, rest) == end - rest)
+			continue;
+		w->joints[w->njoints++] = (struct walk_joint){ rest, end, at };
+		return;
+	}
+}
+
+void walk_note_rests(struct walk *w)
+{
+	for (size_t i = 0; i < w->g->s->nthreads; i++) {
+		uint64_t r[GLIBC_REGS];
+
+		glibc_registers(&w->g->s->threads[i], r);
+		for (size_t k = 0; k < GLIBC_REGS; k++)
+			note_rest(w, r, r[k]);
+	}
+}
+
+static bool skip_rest(struct walk *w)
+{
+	const taddr next = w->before ? from_registers(w) : 0;
+
+	/* the rest is nobody's, and so not in use; but whether all of that is the rest is a guess */
+	w->g->c->unsure += !!next;
+	return next && join(w, w->at, next);
+}
+
+/* --- corrupt --- */
+
+/* The next chunk behind @at that a list of free ones knows of; the region's end: there is none. */
+static taddr next_edge(struct walk *w, taddr at)
+{
+	const uint64_t words = (w->r->hi - w->r->lo) / GLIBC_ALIGN / 64 + 1;
+	const uint64_t i = (at - w->r->lo) / GLIBC_ALIGN + 1;
+	uint64_t mask = ~0ull << i % 64;
+
+	for (uint64_t k = i / 64; k < words && (w->r->cached || w->r->edges); k++, mask = ~0ull) {
+		const uint64_t bits = ((w->r->cached ? w->r->cached[k] : 0) | (w->r->edges ? w->r->edges[k] : 0)) & mask;
+
+		if (bits)
+			return w->r->lo + (k * 64 + (uint64_t)__builtin_ctzll(bits)) * GLIBC_ALIGN;
+	}
+	return w->r->ends_in_top && w->a->top > at && w->a->top < w->r->hi ? w->a->top : w->r->hi;
+}
+
+static void lose_to_next_edge(struct walk *w)
+{
+	const taddr next = next_edge(w, w->at);
+
+	w->g->c->unseen_bytes += next - w->at;
+	w->out->walked_bytes -= next - w->at;
+	if (next >= w->r->hi)
+		walk_end(w);
+	else
+		walk_go_on(w, next);
+}
+
+void walk_bad_head(struct walk *w)
+{
+	uint64_t word;
+	const bool here = view_word(&w->g->view, w->at + 8, &word);
+
+	if (!w->a->edges_known) {
+		w->a->edges_known = true;
+		glibc_check_bins(w->g, w->r->arena);
+	}
+	if (here && may_be_work(w) && skip_rest(w))
+		return;
+	if (here)
+		glibc_problem(w->g, w->at, "corrupt: a chunk should begin here, and none has the size %#" PRIx64, w->head);
+	else
+		glibc_problem(w->g, w->at, "the heap's memory is not in the snapshot from here on");
+	lose_to_next_edge(w);
+}

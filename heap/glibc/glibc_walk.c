@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Chunk by chunk: each one's size leads to the next, whose head says whether this one is in use.
+ *
+ *	head   size | in use    what the bit of the next says           what it is
+ *	any                     in use, and no free list has it         a block of the program's
+ *	any                     free                                    in a bin: its size again before the next head
+ *	at top                                                          the end
+ *	16, in use                                                      fenceposts: the end of a piece
+ *
+ * What does not fit is glibc_repair.c's.
+ */
+#include "heap/glibc/glibc_walk.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "base/grow.h"
+
+#define PAGE SNAPSHOT_PAGE
+#define FIRST_BLOCKS (1u << 16)	/* a MiB */
+
+/* --- the list of blocks --- */
+
+/*
+ * Room for as many blocks as there can be: no memory yet, only addresses, so that nothing has to be moved, and huge pages can be had: with
+ * small ones their faults are most of the time that a census takes. Where not even that can be had: for as many as are usual.
+ */
+static bool reserve_blocks(struct glibc *g)
+{
+	struct census *c = g->c;
+	size_t most = FIRST_BLOCKS;
+
+	for (size_t i = 0; i < g->nregions; i++)
+		most += (g->regions[i].hi - g->regions[i].lo) / (g->regions[i].arena == CENSUS_MMAPPED ? PAGE : GLIBC_MINSIZE) + 1;
+	for (; most >= FIRST_BLOCKS; most /= 2) {
+		void *p = mmap(NULL, most * sizeof(*c->blocks), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+		if (p == MAP_FAILED)
+			continue;
+		(void)madvise(p, most * sizeof(*c->blocks), MADV_HUGEPAGE);
+		c->blocks = p;
+		c->block_room = most;
+		return true;
+	}
+	return false;
+}
+
+/* It is full after all: the kernel moves the pages. */
+static bool grow_blocks(struct census *c)
+{
+	void *p = mremap(c->blocks, c->block_room * sizeof(*c->blocks), 2 * c->block_room * sizeof(*c->blocks), MREMAP_MAYMOVE);
+
+	if (p == MAP_FAILED)
+		return false;
+	c->blocks = p;
+	c->block_room *= 2;
+	return true;
+}
+
+static void add_block(struct glibc *g, taddr addr, uint64_t size)
+{
+	struct census *c = g->c;
+
+	if (c->nblocks == c->block_room && !grow_blocks(c))
+		g->no_memory = true;
+	else
+		c->blocks[c->nblocks++] = (struct block){ addr, size };
+}
+
+/* What was beyond need goes back. */
+void glibc_trim_blocks(struct census *c)
+{
+	const size_t all = (c->block_room * sizeof(*c->blocks) + PAGE - 1) & ~(size_t)(PAGE - 1);
+	size_t kept = (c->nblocks * sizeof(*c->blocks) + PAGE - 1) & ~(size_t)(PAGE - 1);
+
+	/* one page stays, so that there is something to free */
+	kept = kept ? kept : PAGE;
+	if (kept < all && munmap((char *)c->blocks + kept, all - kept) == 0)
+		c->block_room = kept / sizeof(*c->blocks);
+}
+
+static void add_area(struct glibc *g, taddr lo, taddr hi, uint32_t arena)
+{
+	struct census *c = g->c;
+
+	if (lo >= hi)
+		return;
+	if (grow_for(&c->areas, c->nareas, &g->area_room, sizeof(*c->areas)) < 0)
+		g->no_memory = true;
+	else
+		c->areas[c->nareas++] = (struct census_area){ lo, hi, arena };
+}
+
+/* --- one chunk --- */
+
+static void add_orphan(struct glibc *g, taddr at)
+{
+	if (grow_for(&g->orphans, g->norphans, &g->orphan_room, sizeof(*g->orphans)) < 0)
+		g->no_memory = true;
+	else
+		g->orphans[g->norphans++] = at;
+}
+
+static void take_used(struct walk *w, taddr at, uint64_t size)
+{
+	if (w->r->cached && glibc_bit(w->r->cached, w->r, at))
+		return;
+	w->used.blocks++;
+	w->used.bytes += size;
+	add_block(w->g, at + 16, size - 8);
+	if (glibc_tcache_size(size))
+		add_orphan(w->g, at + 16);
+}
+
+/* A free one: in the sums, its own address must be there as often as links to it. */
+void walk_take_free(struct walk *w, taddr at, uint64_t size)
+{
+	uint64_t fd, bk;
+
+	w->bins.blocks++;
+	w->bins.bytes += size;
+	if (!view_word(&w->g->view, at + 16, &fd) || !view_word(&w->g->view, at + 24, &bk))
+		return;
+	w->a->members += glibc_mix(at);
+	w->a->forward += glibc_mix(fd);
+	w->a->backward += glibc_mix(bk);
+}
+
+void walk_go_on(struct walk *w, taddr next)
+{
+	w->before = 0;
+	w->at = next;
+	if (!view_word(&w->g->view, next + 8, &w->head))
+		w->head = 0;
+}
+
+static bool take_joint(struct walk *w)
+{
+	for (size_t i = 0; i < w->njoints; i++) {
+		const struct walk_joint *j = &w->joints[i];
+
+		if (j->from != w->at || (j->behind && j->behind != w->before))
+			continue;
+		w->bins.blocks++;
+		w->bins.bytes += j->next - j->from;
+		walk_go_on(w, j->next);
+		w->before = j->from;
+		return true;
+	}
+	return false;
+}
+
+/* --- ends --- */
+
+/* The piece is over, at @end. */
+static void end_piece(struct walk *w, taddr end)
+{
+	struct glibc *g = w->g;
+	/* the beginning of a heap is the allocator's too */
+	const taddr lo = w->piece == w->r->first ? w->r->lo : w->piece;
+
+	add_area(g, lo, end, w->r->arena);
+	w->out->walked_bytes += end - lo;
+}
+
+/* Top, or what is just becoming it, from @at on. Its size is not needed, and is wrong while something is being cut off; else it should be right. */
+static void end_in_top(struct walk *w, taddr at)
+{
+	if (!w->a->busy && (w->head & ~(uint64_t)GLIBC_FOREIGN_ARENA) != ((w->r->hi - at) | GLIBC_PREV_INUSE))
+		glibc_problem(w->g, at, "corrupt: the last chunk, top, has the size %#" PRIx64 " instead of %#" PRIx64, w->head, w->r->hi - at);
+	w->out->top_bytes += w->r->hi - at;
+	end_piece(w, w->r->hi);
+	w->done = true;
+}
+
+/* --- pieces of the main heap --- */
+
+/* Behind fenceposts at @at: somebody else's memory, and then our next piece. */
+static void next_piece(struct walk *w, taddr at)
+{
+	uint64_t before;
+
+	end_piece(w, at);
+	for (taddr next = at; next + GLIBC_MINSIZE <= w->r->hi && !w->g->no_memory; next += GLIBC_ALIGN) {
+		/* the memory was fresh: nothing was before the first chunk */
+		if (!view_word(&w->g->view, next, &before) || before || !view_word(&w->g->view, next + 8, &w->head))
+			continue;
+		if (!(w->head & GLIBC_PREV_INUSE) || walk_size(w->head) < GLIBC_MINSIZE || !walk_leads_on(w, next, &w->dead))
+			continue;
+		w->g->c->foreign_bytes += next - at;
+		w->piece = w->at = next;
+		w->before = 0;
+		return;
+	}
+	w->done = true;
+	w->g->c->foreign_bytes += w->r->hi - at;
+	glibc_problem(w->g, at, "the main heap ends before its top");
+}
+
+void walk_end(struct walk *w)
+{
+	end_piece(w, w->r->hi);
+	w->done = true;
+}
+
+/* Fenceposts are at @w->at: of 16 bytes each; in other heaps, the last of them of none, and the one before it may be a too small rest of top. */
+static void at_fence(struct walk *w)
+{
+	taddr at = w->at;
+	uint64_t head = w->head;
+
+	while (at + 16 <= w->r->hi && walk_size(head) == 16 && at - w->at < 64) {
+		w->out->other_bytes += 16;
+		at += 16;
+		if (at + 16 > w->r->hi || (w->r->foreign && at % PAGE == 0) || !view_word(&w->g->view, at + 8, &head))
+			break;
+	}
+	if (at < w->r->hi && w->r->foreign) {
+		next_piece(w, at);
+	} else {
+		w->out->other_bytes += w->r->hi - at;
+		walk_end(w);
+	}
+}
+
+/* --- the walk --- */
+
+/* The chunk at w->at is in use if the next one's @head says so. */
+static void take(struct walk *w, uint64_t size, taddr next, uint64_t head)
+{
+	uint64_t before;
+
+	if (head & GLIBC_PREV_INUSE || next == w->a->top || !walk_is_head(w, next, head)) {
+		if (walk_size(head) == 0 && next + 16 == w->r->hi && !w->r->ends_in_top) {
+			/* the rest of a top that was too small to be freed, 32 bytes, and the last fencepost */
+			w->out->other_bytes += size + 16;
+			walk_end(w);
+			return;
+		}
+		/* before top, and before what is no head, the bit says nothing; what is free is joined with top */
+		take_used(w, w->at, size);
+	} else if (!view_word(&w->g->view, next, &before) || before != size) {
+		walk_bad_foot(w, next, before, head);
+		return;
+	} else {
+		walk_take_free(w, w->at, size);
+	}
+	w->before = w->at;
+	w->at = next;
+	w->head = head;
+}
+
+static void step(struct walk *w)
+{
+	const uint64_t size = walk_size(w->head);
+	const taddr next = w->at + size;
+	uint64_t head;
+
+	if (w->njoints && take_joint(w)) {
+		/* it has been counted */
+	} else if (w->at == w->a->last_freed && w->a->busy && walk_cut(w)) {
+		/* there is a joint now */
+	} else if (w->at == w->a->top && w->r->ends_in_top) {
+		end_in_top(w, w->at);
+	} else if (!walk_is_head(w, w->at, w->head)) {
+		walk_bad_head(w);
+	} else if (size == 16) {
+		at_fence(w);
+	} else if (next == w->r->hi) {
+		/* a chunk that reaches the end is top: as it was, or as it will be */
+		end_in_top(w, w->at);
+	} else {
+		if (!view_word(&w->g->view, next + 8, &head))
+			head = 0;
+		take(w, size, next, head);
+	}
+}
+
+/* Everything that a walk over one region changes, for one that has to be done again. */
+struct before {
+	struct glibc_arena arena;
+	struct census_arena out;
+	size_t nblocks, nareas, norphans;
+	uint64_t foreign, unseen;
+};
+
+static struct before remember(const struct glibc *g, const struct glibc_region *r)
+{
+	const struct census *c = g->c;
+
+	return (struct before){ g->arenas[r->arena], c->arenas[r->arena], c->nblocks, c->nareas, g->norphans, c->foreign_bytes, c->unseen_bytes };
+}
+
+static void restore(struct glibc *g, const struct glibc_region *r, const struct before *b)
+{
+	struct census *c = g->c;
+	struct glibc_arena *a = &g->arenas[r->arena];
+
+	a->members = b->arena.members;
+	a->forward = b->arena.forward;
+	a->backward = b->arena.backward;
+	c->arenas[r->arena] = b->out;
+	c->nblocks = b->nblocks;
+	c->nareas = b->nareas;
+	g->norphans = b->norphans;
+	c->foreign_bytes = b->foreign;
+	c->unseen_bytes = b->unseen;
+}
+
+static void start(struct walk *w, struct glibc *g, struct glibc_region *r)
+{
+	w->used = w->bins = (struct census_sum){ 0 };
+	w->again = false;
+	w->piece = r->first;
+	w->out->other_bytes += r->first - r->lo + r->lead;
+	w->out->walked_bytes += r->lead;
+	walk_go_on(w, r->first);
+	while (!w->done && !w->again && !g->no_memory)
+		step(w);
+	free(w->dead);
+	w->dead = NULL;
+}
+
+static void walk_region(struct glibc *g, struct glibc_region *r)
+{
+	struct walk w = { .g = g, .r = r, .a = &g->arenas[r->arena], .out = &g->c->arenas[r->arena] };
+	const struct before b = remember(g, r);
+
+	if (w.a->busy)
+		walk_note_rests(&w);
+	start(&w, g, r);
+	/* at most once for each joint */
+	while (w.again && !g->no_memory) {
+		restore(g, r, &b);
+		start(&w, g, r);
+	}
+	w.out->used.blocks += w.used.blocks;
+	w.out->used.bytes += w.used.bytes;
+	w.out->bins.blocks += w.bins.blocks;
+	w.out->bins.bytes += w.bins.bytes;
+	g->c->repaired += w.njoints;
+}
+
+static void take_mapped(struct glibc *g, const struct glibc_region *r)
+{
+	add_area(g, r->lo, r->hi, CENSUS_MMAPPED);
+	g->c->mmapped.blocks++;
+	g->c->mmapped.bytes += r->hi - r->lo;
+	if (!r->freed)
+		add_block(g, r->first + 16, r->usable);
+}
+
+/* Is each free chunk linked to as often as it is there? If not, the lists are followed, and say where. */
+static void check_sums(struct glibc *g, size_t i)
+{
+	struct glibc_arena *a = &g->arenas[i];
+
+	for (unsigned k = 0; k < GLIBC_BINS; k++) {
+		const taddr bin = a->bins + 16 * k;
+		uint64_t fd = 0, bk = 0;
+
+		if (!view_word(&g->view, bin, &fd) || !view_word(&g->view, bin + 8, &bk))
+			return;
+		a->members += glibc_mix(bin - 16);
+		a->forward += glibc_mix(fd);
+		a->backward += glibc_mix(bk);
+	}
+	if (a->members != a->forward || a->members != a->backward)
+		glibc_check_bins(g, i);
+}
+
+int glibc_walk(struct glibc *g)
+{
+	if (!reserve_blocks(g))
+		return -ENOMEM;
+	for (size_t i = 0; i < g->nregions && !g->no_memory; i++) {
+		struct glibc_region *r = &g->regions[i];
+
+		if (r->arena == CENSUS_MMAPPED)
+			take_mapped(g, r);
+		else
+			walk_region(g, r);
+	}
+	g->walked = true;
+	for (size_t i = 0; i < g->narenas && !g->no_memory; i++)
+		if (!g->arenas[i].edges_known)
+			check_sums(g, i);
+	return g->no_memory ? -ENOMEM : 0;
+}

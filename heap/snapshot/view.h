@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * view: words of a snapshot, read one behind the other. It remembers the piece in which it was last: a walk over a heap finds
+ * nearly all of its words there. Each reader has its own.
+ */
+#ifndef MM_VIEW_H
+#define MM_VIEW_H
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "heap/snapshot/snapshot.h"
+
+struct view {
+	const struct snapshot *s;
+	taddr lo;
+	uint64_t room;		/* words may begin at lo + 0 .. room - 1 */
+	const uint8_t *bytes;
+};
+
+static inline struct view view_of(const struct snapshot *s)
+{
+	return (struct view){ s, 0, 0, NULL };
+}
+
+/* Where no piece begins or ends inside of the word, and there is one. */
+bool view_turn(struct view *v, taddr at);
+
+/* The word at @at, of any alignment. false: not known. */
+static inline bool view_word(struct view *v, taddr at, uint64_t *out)
+{
+	if (at - v->lo >= v->room && !view_turn(v, at))
+		return snapshot_word(v->s, at, out) == 0;
+	memcpy(out, v->bytes + (at - v->lo), sizeof(*out));
+	return true;
+}
+
+/* The word at @at will be asked for soon. */
+static inline void view_prefetch(const struct view *v, taddr at)
+{
+	if (at - v->lo < v->room)
+		__builtin_prefetch(v->bytes + (at - v->lo));
+}
+
+#endif

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/* out_csv: see out_csv.h. */
+#include "report/csv/out_csv.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdbool.h>
+
+#include "report/csv/csv.h"
+
+#define HEAD "family,blocks,bytes,bytes_direct,allocs,frees,oldest_s,youngest_s,verdict," \
+	     "growth,bytes_per_minute,since_s,stack_end," CSV_WHERE ",tag,net,indirect_blocks,indirect_bytes,"	\
+	     "turnover,seen,followed,allocs_per_minute,kept_bytes_per_minute,kept_bytes_low,kept_bytes_high,share_kept,share_age_s,half_s,"	\
+	     "at_least,may_keep_bytes_per_minute,bytes_taken,bytes_returned"
+
+/* What is not known, and what nothing bounds, is an empty cell. */
+static void put_known(struct strbuf *sb, double value, bool known)
+{
+	if (known && isfinite(value))
+		csv_real(sb, ",", value);
+	else
+		strbuf_putc(sb, ',');
+}
+
+/* Empty cells where the run is not sampled. */
+static void put_sample(struct strbuf *sb, const struct summary_sample *s)
+{
+	const struct survival *v = s ? &s->survival : NULL;
+
+	if (!v) {
+		strbuf_puts(sb, ",,,,,,,,,,,,");
+		return;
+	}
+	csv_string(sb, ",", survival_name(v->kind));
+	csv_number(sb, ",", s->seen);
+	csv_number(sb, ",", v->followed);
+	csv_real(sb, ",", s->allocs.value);
+	put_known(sb, s->kept_bytes.value, v->kind != SURVIVAL_UNKNOWN);
+	csv_real(sb, ",", s->kept_bytes.low);
+	put_known(sb, s->kept_bytes.high, true);
+	csv_real(sb, ",", v->share);
+	csv_real(sb, ",", v->age_s);
+	put_known(sb, v->half_s, v->half_s > 0);
+	csv_string(sb, ",", s->allocs.at_least ? "true" : "false");
+	csv_real(sb, ",", s->may_keep_bytes.value);
+}
+
+/* Of ranges: of a group of others they are no numbers. */
+static void put_range(struct strbuf *sb, bool is_range, const struct summary_group *g)
+{
+	if (!is_range) {
+		strbuf_puts(sb, ",,");
+		return;
+	}
+	csv_number(sb, ",", g->bytes_taken);
+	csv_number(sb, ",", g->bytes_returned);
+}
+
+static void put_group(struct strbuf *sb, const struct summary *s, const struct summary_group *g)
+{
+	csv_string(sb, "", g->family);
+	csv_number(sb, ",", g->blocks);
+	csv_number(sb, ",", g->bytes);
+	csv_number(sb, ",", g->bytes_direct);
+	csv_number(sb, ",", g->allocs);
+	csv_number(sb, ",", g->frees);
+	csv_real(sb, ",", g->oldest_s);
+	csv_real(sb, ",", g->youngest_s);
+	csv_string(sb, ",", verdict_name(g->verdict));
+	csv_string(sb, ",", growth_name(g->growth.shape));
+	csv_real(sb, ",", g->growth.bytes_per_minute);
+	csv_real(sb, ",", g->growth.since_s);
+	csv_string(sb, ",", summary_stack_end_name(g->stack_end));
+	csv_where(sb, ",", g->stack, g->depth, g->wrappers, g->stack_end);
+	csv_string(sb, ",", g->tag);
+	strbuf_puts(sb, ",");
+	csv_number(sb, ",", g->kind.indirect_blocks);
+	csv_number(sb, ",", g->kind.indirect_bytes);
+	put_sample(sb, g->sampled);
+	put_range(sb, summary_family(s, g->family)->ranges, g);
+	csv_end(sb);
+}
+
+static uint64_t sum(const struct summary_use *uses, size_t n)
+{
+	uint64_t all = 0;
+
+	for (size_t i = 0; i < n; i++)
+		all += uses[i].count;
+	return all;
+}
+
+/* Of objects, in the columns of blocks: how many, references taken and dropped on them, and where they are most suspected. */
+static void put_refs(struct strbuf *sb, const struct summary_refs *r)
+{
+	static const struct summary_use none;
+	const struct summary_use *u = r->ntaken ? r->taken : r->ndropped ? r->dropped : &none;
+
+	csv_string(sb, "", r->family);
+	csv_number(sb, ",", r->objects);
+	strbuf_puts(sb, ",0,0");
+	csv_number(sb, ",", sum(r->taken, r->ntaken));
+	csv_number(sb, ",", sum(r->dropped, r->ndropped));
+	csv_real(sb, ",", r->oldest_s);
+	csv_real(sb, ",", r->youngest_s);
+	csv_string(sb, ",", verdict_name(VERDICT_UNKNOWN));
+	csv_string(sb, ",", growth_name(r->growth.shape));
+	csv_real(sb, ",", r->growth.bytes_per_minute);
+	csv_real(sb, ",", r->growth.since_s);
+	csv_string(sb, ",", summary_stack_end_name(u->end));
+	csv_where(sb, ",", u->frames, u->depth, u->wrappers, u->end);
+	csv_string(sb, ",", NULL);
+	strbuf_printf(sb, ",%" PRId64 ",0,0", r->net);
+	put_sample(sb, NULL);
+	put_range(sb, false, NULL);
+	csv_end(sb);
+}
+
+int out_csv(const struct summary *s, struct strbuf *sb)
+{
+	if (summary_error(s))
+		return summary_error(s);
+	strbuf_puts(sb, HEAD);
+	csv_end(sb);
+	for (size_t i = 0; i < s->ngroups; i++)
+		put_group(sb, s, &s->groups[i]);
+	for (size_t i = 0; i < s->nrefs; i++)
+		put_refs(sb, &s->refs[i]);
+	return strbuf_error(sb);
+}

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * diff_text: a difference for people. First what changed in all; then a table, grown most first; then the stacks
+ * of what grew and what appeared. Of objects with references: diff_text_refs.c.
+ *
+ *	svc kept 3.1 MiB in 300 blocks, 1.0 MiB more than before (2.1 MiB in 200 blocks)
+ *
+ *	            change     before        now
+ *	  [1]     +1.0 MiB    1.1 MiB    2.1 MiB  grew      cache_insert svc.c:52
+ *
+ * Where the watches are not equally long, rows of what grows have rates in these columns.
+ */
+#include "report/diff/diff.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/diff/diff_parts.h"
+#include "report/model/text_parts.h"
+#include "report/model/words.h"
+#include "report/text/groups/text_stack.h"
+
+#define COLUMN_NUMBER 6
+#define COLUMN_DELTA 10
+#define COLUMN_SIDE 9
+#define COLUMN_CHANGE 9
+#define RATES_WIDER 4	/* the columns of numbers where some are rates */
+#define APART_MAX 200	/* rows that are compared with one another */
+#define COLUMN_WHERE (100 - 2 - COLUMN_NUMBER - COLUMN_DELTA - 2 * (2 + COLUMN_SIDE) - 2 - COLUMN_CHANGE)
+
+/* "range", "descriptor"; of several families blocks: nothing else is all of these. */
+static const char *noun_of_all(const struct diff *d)
+{
+	const struct summary *const sides[] = { d->old, d->new };
+	const char *noun = NULL;
+
+	for (size_t k = 0; k < 2; k++)
+		for (size_t i = 0; i < sides[k]->nfamilies; i++) {
+			const struct summary_family *f = &sides[k]->families[i];
+
+			if (f->refs)
+				continue;
+			if (noun && strcmp(noun, f->noun) != 0)
+				return "block";
+			noun = f->noun;
+		}
+	return noun ? noun : "block";
+}
+
+static const char *noun_of(const struct diff *d, const struct diff_group *g)
+{
+	const struct summary_family *f = summary_family(d->new, g->group->family);
+
+	return f->name ? f->noun : summary_family(d->old, g->group->family)->noun;
+}
+
+static void put_amount(struct strbuf *sb, uint64_t bytes, uint64_t blocks, const char *noun)
+{
+	words_size(sb, bytes);
+	strbuf_puts(sb, " in ");
+	words_count(sb, blocks, noun);
+}
+
+/* The longer watch has more of what leaks, so the difference would say nothing. */
+static void put_totals_of_times(struct strbuf *sb, const struct diff *d, const char *noun)
+{
+	strbuf_puts(sb, " in ");
+	words_seconds(sb, d->new->run.seconds);
+	strbuf_puts(sb, "; before ");
+	put_amount(sb, d->old->totals.live_bytes, d->old->totals.live_blocks, noun);
+	strbuf_puts(sb, " in ");
+	words_seconds(sb, d->old->run.seconds);
+}
+
+static void put_totals(struct strbuf *sb, const struct diff *d)
+{
+	const struct summary_totals *old = &d->old->totals, *new = &d->new->totals;
+	const char *noun = noun_of_all(d);
+
+	put_amount(sb, new->live_bytes, new->live_blocks, noun);
+	if (d->by_rate) {
+		put_totals_of_times(sb, d, noun);
+		return;
+	}
+	if (new->live_bytes == old->live_bytes) {
+		strbuf_puts(sb, ", as many bytes as before");
+	} else {
+		strbuf_puts(sb, ", ");
+		words_size(sb, new->live_bytes > old->live_bytes ? new->live_bytes - old->live_bytes
+								 : old->live_bytes - new->live_bytes);
+		strbuf_puts(sb, new->live_bytes > old->live_bytes ? " more than before" : " less than before");
+	}
+	strbuf_puts(sb, " (");
+	put_amount(sb, old->live_bytes, old->live_blocks, noun);
+	strbuf_putc(sb, ')');
+}
+
+static void put_answer(struct strbuf *sb, const struct diff *d)
+{
+	bool blocks = text_counts_blocks(d->old) || text_counts_blocks(d->new);
+
+	strbuf_text(sb, d->new->target.comm ? d->new->target.comm : "the process");
+	strbuf_puts(sb, " kept ");
+	if (blocks)
+		put_totals(sb, d);
+	diff_text_refs_answer(sb, d, blocks ? "; " : "");
+	strbuf_putc(sb, '\n');
+}
+
+static void put_times(struct strbuf *sb, const struct diff *d)
+{
+	if (d->by_rate)
+		strbuf_puts(sb, "the watches were not equally long, so what grows is compared by bytes a minute\n");
+}
+
+static void put_rate_change(struct strbuf *sb, double change)
+{
+	strbuf_putc(sb, change < 0 ? '-' : '+');
+	words_rate(sb, fabs(change), false);
+}
+
+static void put_delta(struct strbuf *sb, const struct diff *d, const struct diff_group *g)
+{
+	if (g->rated) {
+		put_rate_change(sb, diff_rate(d->new, g->new_bytes) - diff_rate(d->old, g->old_bytes));
+	} else if (g->new_bytes == g->old_bytes) {
+		strbuf_puts(sb, "0 B");
+	} else if (g->new_bytes > g->old_bytes) {
+		strbuf_putc(sb, '+');
+		words_size(sb, g->new_bytes - g->old_bytes);
+	} else {
+		strbuf_putc(sb, '-');
+		words_size(sb, g->old_bytes - g->new_bytes);
+	}
+}
+
+static void put_side(struct strbuf *sb, const struct summary *s, uint64_t bytes, bool rated)
+{
+	if (rated)
+		words_rate(sb, diff_rate(s, bytes), false);
+	else
+		words_size(sb, bytes);
+}
+
+static size_t wider(const struct diff *d)
+{
+	return d->by_rate ? RATES_WIDER : 0;
+}
+
+static bool more(const struct diff_group *g)
+{
+	return g->change == DIFF_GREW || g->change == DIFF_APPEARED;
+}
+
+static bool less(const struct diff_group *g)
+{
+	return g->change == DIFF_SHRANK || g->change == DIFF_WENT;
+}
+
+/* Only what has its stack below has a number. */
+static void put_row(struct strbuf *sb, const struct diff *d, size_t number, const struct diff_group *g, const struct apart *apart)
+{
+	cleanup_strbuf struct strbuf cell = STRBUF_INIT;
+
+	if (more(g))
+		strbuf_printf(&cell, "[%zu]", number);
+	strbuf_puts(sb, "  ");
+	words_left(sb, &cell, COLUMN_NUMBER);
+	put_delta(&cell, d, g);
+	words_right(sb, &cell, COLUMN_DELTA + wider(d));
+	strbuf_puts(sb, "  ");
+	put_side(&cell, d->old, g->old_bytes, g->rated);
+	words_right(sb, &cell, COLUMN_SIDE + wider(d));
+	strbuf_puts(sb, "  ");
+	put_side(&cell, d->new, g->new_bytes, g->rated);
+	words_right(sb, &cell, COLUMN_SIDE + wider(d));
+	strbuf_puts(sb, "  ");
+	strbuf_puts(&cell, diff_change_name(g->change));
+	words_left(sb, &cell, COLUMN_CHANGE);
+	text_where(sb, g->group, apart, COLUMN_WHERE - 3 * wider(d));
+	strbuf_putc(sb, '\n');
+}
+
+/* The worst of its blocks, if they have one. */
+static void put_verdict(struct strbuf *sb, const struct summary_group *g, bool mixed)
+{
+	if (g->verdict != VERDICT_UNKNOWN)
+		strbuf_printf(sb, ", %s%s", verdict_text(g->verdict), mixed ? " in part" : "");
+}
+
+static void put_stack(struct strbuf *sb, const struct diff *d, size_t number, const struct diff_group *g)
+{
+	const char *noun = noun_of(d, g);
+
+	strbuf_printf(sb, "\n[%zu] ", number);
+	put_delta(sb, d, g);
+	strbuf_puts(sb, ": ");
+	put_amount(sb, g->new_bytes, g->new_blocks, noun);
+	if (g->change == DIFF_APPEARED) {
+		strbuf_puts(sb, ", nothing before");
+	} else {
+		strbuf_puts(sb, ", before ");
+		put_amount(sb, g->old_bytes, g->old_blocks, noun);
+	}
+	put_verdict(sb, g->group, g->mixed);
+	strbuf_putc(sb, '\n');
+	text_stack(sb, g->group->stack, g->group->depth, g->group->wrappers, g->group->stack_end);
+}
+
+/* So many rows of either sort. Those that shrank most are the last of the list. */
+struct rows {
+	size_t grown, shrunk;		/* there are */
+	size_t grown_shown, shrunk_shown;
+};
+
+static size_t smaller(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/* What shrank has a third of the table for itself, so that neither crowds the other out. */
+static struct rows choose(const struct diff *d, size_t top)
+{
+	struct rows rows = { 0 };
+
+	for (size_t i = 0; i < d->ngroups; i++) {
+		rows.grown += more(&d->groups[i]);
+		rows.shrunk += less(&d->groups[i]);
+	}
+	if (!top)
+		top = d->ngroups;
+	rows.grown_shown = smaller(rows.grown, top - smaller(rows.shrunk, top / 3));
+	rows.shrunk_shown = smaller(rows.shrunk, top - rows.grown_shown);
+	return rows;
+}
+
+/* Those in the table, in its order. How many. */
+static size_t rows_shown(const struct diff *d, const struct rows *rows, const struct diff_group **out)
+{
+	size_t grown = 0, shrunk = 0, n = 0;
+
+	for (size_t i = 0; i < d->ngroups; i++) {
+		const struct diff_group *g = &d->groups[i];
+
+		if ((more(g) && grown++ < rows->grown_shown) || (less(g) && shrunk++ >= rows->shrunk - rows->shrunk_shown))
+			out[n++] = g;
+	}
+	return n;
+}
+
+static void put_rows(struct strbuf *sb, const struct diff *d, const struct rows *rows)
+{
+	cleanup_free const struct diff_group **shown = calloc(d->ngroups + 1, sizeof(*shown));
+	cleanup_free const struct summary_group **groups = calloc(d->ngroups + 1, sizeof(*groups));
+	cleanup_free struct apart *apart = calloc(d->ngroups + 1, sizeof(*apart));
+	size_t n;
+
+	if (!shown || !groups || !apart) {
+		sb->err = sb->err ? sb->err : -ENOMEM;
+		return;
+	}
+	n = rows_shown(d, rows, shown);
+	for (size_t i = 0; i < n; i++)
+		groups[i] = shown[i]->group;
+	if (n <= APART_MAX)
+		apart_find(groups, n, apart);
+	for (size_t i = 0, number = 0; i < n; i++)
+		put_row(sb, d, more(shown[i]) ? ++number : 0, shown[i], &apart[i]);
+}
+
+static void put_table(struct strbuf *sb, const struct diff *d, const struct rows *rows)
+{
+	strbuf_printf(sb, "\n  %-*s%*s  %*s  %*s\n", COLUMN_NUMBER, "", (int)(COLUMN_DELTA + wider(d)), "change",
+		      (int)(COLUMN_SIDE + wider(d)), "before", (int)(COLUMN_SIDE + wider(d)), "now");
+	put_rows(sb, d, rows);
+	if (rows->grown_shown < rows->grown || rows->shrunk_shown < rows->shrunk)
+		strbuf_printf(sb, "  and %zu more that grew or appeared, %zu that shrank or went (--top 0 shows all)\n",
+			      rows->grown - rows->grown_shown, rows->shrunk - rows->shrunk_shown);
+}
+
+int diff_text(const struct diff *d, size_t top, struct strbuf *sb)
+{
+	struct rows rows = choose(d, top);
+	size_t number = 0;
+
+	if (summary_error(d->old) || summary_error(d->new))
+		return -ENOMEM;
+	put_answer(sb, d);
+	put_times(sb, d);
+	if (rows.grown || rows.shrunk)
+		put_table(sb, d, &rows);
+	for (size_t i = 0; i < d->ngroups && number < rows.grown_shown; i++)
+		if (more(&d->groups[i]))
+			put_stack(sb, d, ++number, &d->groups[i]);
+	diff_text_refs(sb, d, top);
+	return strbuf_error(sb);
+}

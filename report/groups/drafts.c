@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/groups/drafts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "report/groups/drafts_parts.h"
+
+/* What each stack keeps, by verdict; whether it matters; and the stacks in the order of their numbers. */
+struct stock {
+	struct kept *kept;
+	bool *wanted;
+	uint32_t *order;
+};
+
+static struct ledger_book *book_of(const struct drafts *ds)
+{
+	return &ds->ledger->books[ds->family];
+}
+
+void drafts_fini(struct drafts *ds)
+{
+	for (size_t i = 0; i < ds->n; i++)
+		if (ds->all[i].first == i) {
+			free(ds->all[i].path.frames);
+			free(ds->all[i].sampled);
+		}
+	free(ds->all);
+	free(ds->of_stack);
+	addrmap_fini(&ds->by_hash);
+}
+
+static int compare_numbers(const void *a, const void *b, void *ctx)
+{
+	const struct defs *d = ctx;
+	uint32_t na = d->stacks[*(const uint32_t *)a].number, nb = d->stacks[*(const uint32_t *)b].number;
+
+	return na < nb ? -1 : na > nb;
+}
+
+/* In a whole run they are in order already; a part of one may have come in another order. */
+static int order_stacks(struct drafts *ds, struct stock *st)
+{
+	size_t n = book_of(ds)->nplaces;
+
+	st->order = calloc(n + 1, sizeof(*st->order));
+	if (!st->order)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++)
+		st->order[i] = i;
+	qsort_r(st->order, n, sizeof(*st->order), compare_numbers, &ds->ledger->defs);
+	return 0;
+}
+
+/* --- what blocks and objects say --- */
+
+bool drafts_wants(const struct drafts *ds, uint64_t birth_us)
+{
+	return ledger_old_enough(ds->ledger, birth_us, ds->older_than_us);
+}
+
+static void add_block(struct kept *k, taddr addr, const struct live_block *b)
+{
+	if (!k->blocks || b->birth_us < k->oldest_us || (b->birth_us == k->oldest_us && addr < k->sample)) {
+		k->oldest_us = b->birth_us;
+		k->sample = addr;
+	}
+	if (!k->blocks || b->birth_us > k->youngest_us)
+		k->youngest_us = b->birth_us;
+	k->blocks++;
+	k->bytes += b->size;
+}
+
+static size_t slot_of(const struct drafts *ds, uint32_t stack, enum verdict verdict)
+{
+	return (size_t)stack * ds->nverdicts + (ds->nverdicts > 1 ? verdict : 0);
+}
+
+uint32_t drafts_of(const struct drafts *ds, uint32_t stack, enum verdict verdict)
+{
+	return ds->of_stack[slot_of(ds, stack, verdict)];
+}
+
+static void look_at_blocks(struct drafts *ds, struct stock *st)
+{
+	const struct live *live = book_of(ds)->live;
+	struct live_block b;
+	taddr addr;
+
+	for (size_t at = 0; live_next(live, &at, &addr, &b);) {
+		enum verdict verdict = ledger_verdict(ds->ledger, &b);
+		size_t slot = slot_of(ds, b.stack, verdict);
+
+		ds->sums[verdict].blocks++;
+		ds->sums[verdict].bytes += b.size;
+		if (!drafts_wants(ds, b.birth_us))
+			continue;
+		add_block(&st->kept[slot], addr, &b);
+		st->wanted[slot] = true;
+	}
+}
+
+static void look_at_leaders(const struct drafts *ds, struct stock *st)
+{
+	struct judged_place place = { 0 };
+	struct judged_block j;
+	struct live_block b;
+
+	while (ledger_next_leader(ds->ledger, &place, &j, &b)) {
+		struct kept *k;
+
+		if (j.family != ds->family || !drafts_wants(ds, b.birth_us))
+			continue;
+		k = &st->kept[slot_of(ds, b.stack, j.verdict)];
+		k->indirect_blocks += j.with_blocks;
+		k->indirect_bytes += j.with_bytes;
+	}
+}
+
+static void look_at_objects(const struct drafts *ds, struct stock *st)
+{
+	const struct object *o;
+	taddr addr;
+
+	for (size_t at = 0; objects_next(book_of(ds)->objects, &at, &addr, &o);) {
+		if (!drafts_wants(ds, o->birth_us))
+			continue;
+		for (uint32_t i = 0; i < o->nuses; i++)
+			st->wanted[o->uses[i].stack] = true;
+	}
+}
+
+/* What is told only in numbers has no age. */
+static void look_at_samples(const struct drafts *ds, struct stock *st)
+{
+	const struct ledger_samples *s = &ds->ledger->samples;
+
+	for (size_t i = 0; i < s->n && !ds->older_than_us; i++)
+		if (s->all[i].family == ds->family && s->all[i].its.seen)
+			st->wanted[slot_of(ds, s->all[i].stack, VERDICT_UNKNOWN)] = true;
+}
+
+void drafts_add_kept(struct kept *to, const struct kept *k)
+{
+	if (!k->blocks)
+		return;
+	if (!to->blocks || k->oldest_us < to->oldest_us || (k->oldest_us == to->oldest_us && k->sample < to->sample)) {
+		to->oldest_us = k->oldest_us;
+		to->sample = k->sample;
+	}
+	if (!to->blocks || k->youngest_us > to->youngest_us)
+		to->youngest_us = k->youngest_us;
+	to->blocks += k->blocks;
+	to->bytes += k->bytes;
+	to->indirect_blocks += k->indirect_blocks;
+	to->indirect_bytes += k->indirect_bytes;
+}
+
+/* --- stacks to drafts --- */
+
+struct draft *drafts_look_up(struct drafts *ds, const struct path *path, uint32_t skip, enum verdict verdict, uint64_t *h)
+{
+	const uint32_t *known;
+
+	for (*h = path_hash(path, skip); (known = addrmap_get(&ds->by_hash, *h)); ++*h) {
+		struct draft *d = &ds->all[*known];
+
+		if (path_same(&d->path, d->skip, path, skip) && (verdict == VERDICT_COUNT || d->verdict == verdict))
+			return d;
+	}
+	return NULL;
+}
+
+/* Its index; DEFS_NONE on want of memory. */
+static uint32_t new_draft(struct drafts *ds, struct path path, enum verdict verdict)
+{
+	uint32_t index = ds->n;
+
+	if (grow_for(&ds->all, ds->n, &ds->size, sizeof(*ds->all)) < 0)
+		return DEFS_NONE;
+	ds->all[ds->n++] = (struct draft){ .path = path, .verdict = verdict, .twin = index, .first = index, .next = DEFS_NONE };
+	return index;
+}
+
+/* The draft with @verdict among those of the path whose first one is @first; made, if there is none. */
+static uint32_t of_verdict(struct drafts *ds, uint32_t first, enum verdict verdict)
+{
+	uint32_t last = first, made;
+
+	for (uint32_t i = first; i != DEFS_NONE; i = ds->all[i].next) {
+		if (ds->all[i].verdict == verdict)
+			return i;
+		last = i;
+	}
+	made = new_draft(ds, ds->all[first].path, verdict);
+	if (made == DEFS_NONE)
+		return made;
+	ds->all[made].first = first;
+	ds->all[last].next = made;
+	return made;
+}
+
+static int add_sample(const struct drafts *ds, struct draft *d, uint32_t stack)
+{
+	const struct fact_sample *its = ledger_sample(ds->ledger, ds->family, stack);
+
+	if (!its)
+		return 0;
+	if (!d->sampled)
+		d->sampled = calloc(1, sizeof(*d->sampled));
+	if (!d->sampled)
+		return -ENOMEM;
+	sampled_add(d->sampled, its);
+	return 0;
+}
+
+static bool is_empty(const struct drafts *ds, uint32_t stack)
+{
+	const struct place *p = &book_of(ds)->places[stack];
+
+	return stack >= book_of(ds)->nplaces || !(p->allocs || p->frees || p->blocks);
+}
+
+/* What the place has counted, kept or not. */
+static int add_place(struct drafts *ds, struct draft *d, uint32_t stack)
+{
+	const struct place *p = ledger_place(ds->ledger, ds->family, stack);
+	int r = add_sample(ds, d, stack);
+
+	if (r < 0)
+		return r;
+	if (!p)
+		return is_empty(ds, stack) ? 0 : -ENOMEM;
+	d->allocs += p->allocs;
+	d->frees += p->frees;
+	d->taken += p->taken;
+	d->held_bytes += p->bytes;
+	for (uint32_t i = 0; i < p->series.n && i < MMT_SERIES_POINTS; i++)
+		d->points[i] += series_point(&p->series, i);
+	if (p->series.n > ds->npoints)
+		ds->npoints = p->series.n;
+	return 0;
+}
+
+/* The first draft of @path, which is taken over; made, with @verdict, if there is none. DEFS_NONE on want of memory. */
+static uint32_t first_of(struct drafts *ds, struct path *path, enum verdict verdict)
+{
+	struct draft *d;
+	uint32_t index;
+	uint64_t h;
+
+	d = drafts_look_up(ds, path, 0, VERDICT_COUNT, &h);
+	if (d)
+		return (uint32_t)(d - ds->all);
+	index = new_draft(ds, *path, verdict);
+	if (index == DEFS_NONE)
+		return index;
+	path->frames = NULL;
+	return addrmap_put(&ds->by_hash, h, &index) < 0 ? DEFS_NONE : index;
+}
+
+static int draft_kept(struct drafts *ds, uint32_t first, uint32_t stack, const struct stock *st)
+{
+	for (uint32_t v = 0; v < ds->nverdicts; v++) {
+		size_t slot = slot_of(ds, stack, v);
+		uint32_t index;
+
+		if (!st->wanted[slot])
+			continue;
+		index = of_verdict(ds, first, v);
+		if (index == DEFS_NONE)
+			return -ENOMEM;
+		ds->of_stack[slot] = index;
+		drafts_add_kept(&ds->all[index].kept, &st->kept[slot]);
+	}
+	return 0;
+}
+
+/* The first verdict for which the stack matters; VERDICT_COUNT: it does not. */
+static enum verdict first_wanted(const struct drafts *ds, const struct stock *st, uint32_t stack)
+{
+	for (uint32_t v = 0; v < ds->nverdicts; v++)
+		if (st->wanted[slot_of(ds, stack, v)])
+			return v;
+	return VERDICT_COUNT;
+}
+
+static int draft_stack(struct drafts *ds, uint32_t stack, enum verdict verdict, const struct stock *st)
+{
+	struct path path = { 0 };
+	uint32_t first;
+	int r = path_read(&ds->ledger->defs, ds->same_as, stack, &path);
+
+	if (r < 0)
+		return r;
+	first = first_of(ds, &path, verdict);
+	free(path.frames);
+	if (first == DEFS_NONE)
+		return -ENOMEM;
+	r = draft_kept(ds, first, stack, st);
+	return r < 0 ? r : add_place(ds, &ds->all[first], stack);
+}
+
+static int draft_all(struct drafts *ds, const struct stock *st)
+{
+	size_t n = book_of(ds)->nplaces;
+	int r = 0;
+
+	for (size_t i = 0; i < n && r == 0; i++) {
+		enum verdict verdict = first_wanted(ds, st, st->order[i]);
+
+		if (verdict != VERDICT_COUNT)
+			r = draft_stack(ds, st->order[i], verdict, st);
+	}
+	return r;
+}
+
+/* What was counted at the path is the same in all its drafts. */
+static void share_counts(struct drafts *ds)
+{
+	for (size_t i = 0; i < ds->n; i++) {
+		struct draft *d = &ds->all[i];
+		const struct draft *first = &ds->all[d->first];
+
+		d->own_bytes = first->held_bytes;
+		d->own_allocs = first->allocs;
+		d->own_frees = first->frees;
+		if (d == first)
+			continue;
+		d->allocs = first->allocs;
+		d->frees = first->frees;
+		d->taken = first->taken;
+		d->sampled = first->sampled;
+		d->held_bytes = first->held_bytes;
+		memcpy(d->points, first->points, sizeof(d->points));
+	}
+}
+
+/*
+ * What a stack has given back counts as well, where another stack of the same path still keeps something. Frames of
+ * a path that keeps nothing need no names.
+ */
+static int count_empty_places(struct drafts *ds, const struct stock *st)
+{
+	size_t n = book_of(ds)->nplaces;
+	int r = 0;
+
+	for (uint32_t i = 0; i < n && r == 0; i++) {
+		struct path path;
+		struct draft *d;
+		uint64_t h;
+
+		if (first_wanted(ds, st, i) != VERDICT_COUNT || !(book_of(ds)->places[i].allocs || book_of(ds)->places[i].frees))
+			continue;
+		r = path_read(&ds->ledger->defs, ds->same_as, i, &path);
+		if (r < 0)
+			break;
+		d = drafts_look_up(ds, &path, 0, VERDICT_COUNT, &h);
+		free(path.frames);
+		if (d)
+			r = add_place(ds, d, i);
+	}
+	return r;
+}
+
+/* --- in time --- */
+
+size_t drafts_series(const struct drafts *ds, const struct draft *d, struct growth_point *points)
+{
+	double span_s = series_span(ds->ledger->now_us) / 1e6;
+	uint32_t n = ds->npoints < MMT_SERIES_POINTS ? ds->npoints : MMT_SERIES_POINTS;
+
+	for (uint32_t i = 0; i < n; i++)
+		points[i] = (struct growth_point){ (i + 1) * span_s, d->points[i] };
+	points[n] = (struct growth_point){ ds->ledger->now_us / 1e6, d->own_bytes };
+	return n + 1;
+}
+
+/* --- all --- */
+
+static int init_stock(struct drafts *ds, struct stock *st)
+{
+	size_t n = (book_of(ds)->nplaces + 1) * ds->nverdicts;
+
+	st->kept = calloc(n, sizeof(*st->kept));
+	st->wanted = calloc(n, sizeof(*st->wanted));
+	ds->of_stack = calloc(n, sizeof(*ds->of_stack));
+	if (!st->kept || !st->wanted || !ds->of_stack)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		ds->of_stack[i] = DEFS_NONE;
+	return order_stacks(ds, st);
+}
+
+static int draft_stock(struct drafts *ds, struct stock *st)
+{
+	int r = init_stock(ds, st);
+
+	if (r < 0)
+		return r;
+	look_at_blocks(ds, st);
+	look_at_leaders(ds, st);
+	look_at_objects(ds, st);
+	look_at_samples(ds, st);
+	r = draft_all(ds, st);
+	if (r == 0)
+		r = count_empty_places(ds, st);
+	share_counts(ds);
+	return r < 0 ? r : drafts_split(ds);
+}
+
+int drafts_make(struct ledger *l, uint32_t family, uint64_t older_than_us, const uint32_t *same_as, struct drafts *out)
+{
+	struct stock st = { 0 };
+	int r;
+
+	*out = (struct drafts){
+		.ledger = l, .family = family, .older_than_us = older_than_us, .same_as = same_as,
+		.nverdicts = ledger_judges(l) && !l->defs.families[family].refs ? VERDICT_COUNT : 1,
+	};
+	addrmap_init(&out->by_hash, sizeof(uint32_t));
+	r = draft_stock(out, &st);
+	free(st.kept);
+	free(st.wanted);
+	free(st.order);
+	return r;
+}

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * groups: see groups.h. For each family:
+ *
+ *	drafts		stacks of the same places (drafts.c)
+ *	shown		named; what is suppressed or filtered goes; where the wrappers end
+ *	merged		those that look the same without their wrappers are one
+ *	groups		judged by how they grew
+ */
+#include "report/groups/groups.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/groups/drafts.h"
+#include "report/groups/hangs.h"
+#include "report/model/groupmap.h"
+#include "report/model/growth.h"
+#include "report/model/sampled_others.h"
+#include "report/names/expand.h"
+#include "report/names/wrappers.h"
+#include "report/refs/refgroups.h"
+
+#define CHUNK_HEAD 8	/* what glibc adds to a block */
+
+const char *groups_family_name(const struct ledger *l, uint32_t family)
+{
+	const char *name = family < l->defs.nfamilies ? l->defs.families[family].name : NULL;
+
+	return name ? name : "unnamed";
+}
+
+bool groups_wants_family(const struct groups_options *opt, const struct ledger *l, uint32_t family)
+{
+	for (size_t i = 0; i < opt->nfamilies; i++)
+		if (!strcmp(opt->families[i], groups_family_name(l, family)))
+			return true;
+	return !opt->nfamilies;
+}
+
+struct maker {
+	struct ledger *ledger;
+	const struct groups_options *opt;
+	struct summary *summary;
+	struct groupmap *groups;
+	struct drafts drafts;
+	struct summary_sample *judged;	/* of each draft that has a sample, as in sampled runs */
+};
+
+static void hide(struct summary_hidden *h, const struct draft *d)
+{
+	h->groups++;
+	h->blocks += d->kept.blocks;
+	h->bytes += d->kept.bytes;
+}
+
+static void judge(struct maker *mk, struct draft *d, const struct summary_frame *frames, size_t n)
+{
+	struct summary *s = mk->summary;
+
+	d->hidden = true;
+	if (!select_wants(mk->opt->select, frames, n))
+		hide(&s->filtered, d);
+	else if (suppressions_match(mk->opt->suppressions, SUPPRESS_LEAK, d->verdict, frames, n, d->kept.blocks,
+				    d->kept.bytes))
+		hide(&s->suppressed, d);
+	else
+		d->hidden = false;
+}
+
+static int show(struct maker *mk, struct draft *d)
+{
+	const struct defs *defs = &mk->ledger->defs;
+	cleanup_free struct summary_frame *frames = NULL;
+	size_t n, own;
+	int r = expand_path(defs, d->path.frames, d->path.depth, &frames, &n);
+
+	if (r < 0)
+		return r;
+	judge(mk, d, frames, n);
+	own = defs->families[mk->drafts.family].ranges ? wrappers_allocator(frames, n) : 0;
+	wrappers_mark(frames + own, n - own, mk->ledger->skips, mk->ledger->nskips);
+	if (!mk->opt->keep_wrappers)
+		d->wrappers = own + wrappers_count(frames + own, n - own);
+	d->skip = expand_frames_within(defs, d->path.frames, d->path.depth, d->wrappers);
+	return 0;
+}
+
+/* How it grows is not what the blocks that happen to be followed do. */
+static void add_sample(const struct maker *mk, struct summary_sample *its, struct summary_group *g)
+{
+	sampled_growth(its, mk->ledger->now_us / 1e6, &g->growth);
+	g->sampled = its;
+}
+
+/* Of a sampled run its blocks are few of many; of which it is not known whether they stay is not small. */
+static uint64_t kept_bytes(const struct maker *mk, const struct draft *d)
+{
+	uint64_t estimated;
+
+	if (!d->sampled)
+		return d->kept.bytes;
+	estimated = sampled_bytes_to_ask_for(&mk->judged[d - mk->drafts.all], mk->ledger->now_us / 1e6);
+	return estimated > d->kept.bytes ? estimated : d->kept.bytes;
+}
+
+static int add_group(struct maker *mk, struct draft *d)
+{
+	const struct defs *defs = &mk->ledger->defs;
+	struct growth_point series[MMT_SERIES_POINTS + 1];
+	cleanup_free struct summary_frame *frames = NULL;
+	taddr sample = d->kept.sample;
+	struct summary_group g = {
+		.family = groups_family_name(mk->ledger, mk->drafts.family),
+		.tag = d->path.tag == DEFS_NONE ? NULL : defs->tags[d->path.tag].text,
+		.blocks = d->kept.blocks, .bytes = d->kept.bytes, .bytes_direct = d->verdict == VERDICT_INDIRECT ? 0 : d->kept.bytes,
+		.allocs = d->allocs, .frees = d->frees, .bytes_taken = d->taken, .bytes_returned = d->taken - d->held_bytes,
+		.verdict = d->verdict,
+		.kind = { .indirect_blocks = d->kept.indirect_blocks, .indirect_bytes = d->kept.indirect_bytes },
+		.oldest_s = d->kept.blocks ? ledger_age_s(mk->ledger, d->kept.oldest_us) : 0,
+		.youngest_s = d->kept.blocks ? ledger_age_s(mk->ledger, d->kept.youngest_us) : 0,
+		.series = series, .samples = &sample, .nsamples = d->kept.blocks ? 1 : 0, .wrappers = d->wrappers,
+		.stack_end = expand_path_end(defs, d->path.frames, d->path.depth, d->path.end),
+	};
+	int r = expand_path(defs, d->path.frames, d->path.depth, &frames, &g.depth);
+
+	if (r < 0)
+		return r;
+	g.stack = frames;
+	g.split = mk->drafts.all[d->first].is_told;
+	mk->drafts.all[d->first].is_told = true;
+	g.npoints = drafts_series(&mk->drafts, d, series);
+	growth_judge(series, g.npoints, mk->ledger->now_us / 1e6, d->own_allocs, d->own_frees, &g.growth);
+	if (d->sampled)
+		add_sample(mk, &mk->judged[d - mk->drafts.all], &g);
+	d->is_group = true;
+	d->serial = mk->summary->ngroups;
+	summary_add_group(mk->summary, &g);
+	return 0;
+}
+
+/* Each once: not what has become part of another one, nor what is told of all drafts of a path. */
+static bool is_a_place(const struct drafts *ds, size_t i)
+{
+	return ds->all[i].sampled && ds->all[i].twin == i && ds->all[i].first == i;
+}
+
+/* As the allocator has rounded it. */
+static double bytes_left(const struct draft *d, const struct summary_sample *its)
+{
+	return d->kept.blocks ? (double)d->kept.bytes / (double)d->kept.blocks + CHUNK_HEAD : its->bytes_each;
+}
+
+/* All of the family, for what is left of one's may be another's, whether that one is to be shown or not. */
+static int judge_samples(struct maker *mk)
+{
+	const struct drafts *ds = &mk->drafts;
+	cleanup_free struct sampled_place *places = calloc(ds->n + 1, sizeof(*places));
+	size_t n = 0;
+
+	mk->judged = calloc(ds->n + 1, sizeof(*mk->judged));
+	if (!places || !mk->judged)
+		return -ENOMEM;
+	for (size_t i = 0; i < ds->n; i++) {
+		if (ds->all[i].sampled)
+			sampled_judge(ds->all[i].sampled, mk->ledger->now_us / 1e6, &mk->judged[i]);
+		if (is_a_place(ds, i))
+			places[n++] = (struct sampled_place){ &mk->judged[i], bytes_left(&ds->all[i], &mk->judged[i]) };
+	}
+	sampled_doubt_others(places, n);
+	for (size_t i = 0; i < ds->n; i++) {
+		const uint32_t of = ds->all[ds->all[i].first].twin;
+
+		if (ds->all[i].sampled && is_a_place(ds, of))
+			mk->judged[i] = mk->judged[of];
+	}
+	return 0;
+}
+
+static bool wanted(const struct maker *mk, const struct draft *d)
+{
+	const bool by_verdict = mk->opt->show && mk->drafts.nverdicts > 1;
+
+	return kept_bytes(mk, d) >= mk->opt->min_bytes && (!by_verdict || mk->opt->show >> d->verdict & 1);
+}
+
+static int make_groups(struct maker *mk)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < mk->drafts.n && r == 0; i++)
+		r = show(mk, &mk->drafts.all[i]);
+	if (r == 0)
+		r = drafts_merge(&mk->drafts);
+	if (r == 0)
+		r = judge_samples(mk);
+	for (size_t i = 0; i < mk->drafts.n && r == 0; i++) {
+		struct draft *d = &mk->drafts.all[i];
+
+		if (d->hidden)
+			continue;
+		if (!wanted(mk, d))
+			hide(&mk->summary->filtered, d);
+		else
+			r = add_group(mk, d);
+	}
+	return r;
+}
+
+static int note_stack(const struct maker *mk, uint32_t stack, enum verdict verdict)
+{
+	const struct drafts *ds = &mk->drafts;
+	uint32_t index = drafts_of(ds, stack, verdict);
+	const struct draft *d = index == DEFS_NONE ? NULL : &ds->all[ds->all[index].twin];
+
+	return d && d->is_group ? groupmap_note(mk->groups, ds->family, stack, verdict, d->serial) : 0;
+}
+
+/* Which group each stack's blocks are of, by their verdicts. */
+static int note_stacks(const struct maker *mk)
+{
+	const struct drafts *ds = &mk->drafts;
+	int r = 0;
+
+	for (uint32_t i = 0; i < mk->ledger->books[ds->family].nplaces && r == 0; i++)
+		for (uint32_t v = 0; v < ds->nverdicts && r == 0; v++)
+			r = note_stack(mk, i, v);
+	return r;
+}
+
+static void add_sums(struct maker *mk)
+{
+	struct summary_sum *sums = mk->summary->run.verdicts.watched;
+
+	for (size_t v = 0; v < VERDICT_COUNT && mk->drafts.nverdicts > 1; v++) {
+		sums[v].blocks += mk->drafts.sums[v].blocks;
+		sums[v].bytes += mk->drafts.sums[v].bytes;
+	}
+}
+
+static int add_family(struct ledger *l, const struct groups_options *opt, uint32_t family, const uint32_t *same_as,
+		      struct groupmap *groups, struct summary *s)
+{
+	struct maker mk = { .ledger = l, .opt = opt, .summary = s, .groups = groups };
+	int r = drafts_make(l, family, opt->older_than_us, same_as, &mk.drafts);
+
+	if (r == 0)
+		r = make_groups(&mk);
+	add_sums(&mk);
+	if (r == 0 && (opt->lookup || ledger_judges(l)))
+		r = note_stacks(&mk);
+	free(mk.judged);
+	drafts_fini(&mk.drafts);
+	return r;
+}
+
+int groups_add(struct ledger *l, const struct groups_options *opt, struct summary *s)
+{
+	cleanup_free uint32_t *same_as = calloc(l->defs.nframes + 1, sizeof(*same_as));
+	int r = same_as ? paths_find_same(&l->defs, same_as) : -ENOMEM;
+	struct groupmap groups;
+
+	groupmap_init(&groups);
+	for (uint32_t i = 0; i < l->nbooks && r == 0; i++) {
+		if (!groups_wants_family(opt, l, i))
+			continue;
+		r = l->defs.families[i].refs ? refgroups_add(l, opt, i, same_as, s) : add_family(l, opt, i, same_as, &groups, s);
+	}
+	if (r == 0)
+		r = hangs_add(&groups, l, opt->older_than_us, s);
+	summary_sort(s);
+	if (r == 0 && opt->lookup)
+		r = lookup_answer(opt->lookup, l, &groups, opt->older_than_us, opt->keep_wrappers, s);
+	groupmap_fini(&groups);
+	return r;
+}
+
+/* --- which names are needed --- */
+
+static void want_stack(const struct defs *d, uint32_t stack, bool *wanted)
+{
+	uint32_t node = stack == DEFS_NONE ? DEFS_NONE : d->stacks[stack].node;
+
+	for (; node != DEFS_NONE; node = d->nodes[node].caller)
+		wanted[d->nodes[node].frame] = true;
+}
+
+/* Who dropped references keeps nothing, and is shown all the same. */
+static void want_objects(const struct defs *d, const struct objects *objects, bool *wanted)
+{
+	const struct object *o;
+	taddr addr;
+
+	for (size_t at = 0; objects_next(objects, &at, &addr, &o);)
+		for (uint32_t i = 0; i < o->nuses; i++)
+			want_stack(d, o->uses[i].stack, wanted);
+}
+
+int groups_wanted(const struct ledger *l, bool *wanted)
+{
+	const struct defs *d = &l->defs;
+	cleanup_free uint32_t *same_as = calloc(d->nframes + 1, sizeof(*same_as));
+	int r = same_as ? paths_find_same(d, same_as) : -ENOMEM;
+
+	if (r < 0)
+		return r;
+	for (size_t b = 0; b < l->nbooks; b++)
+		for (uint32_t i = 0; i < l->books[b].nplaces; i++)
+			if (l->books[b].places[i].blocks)
+				want_stack(d, i, wanted);
+	for (size_t i = 0; i < l->samples.n; i++)
+		want_stack(d, l->samples.all[i].stack, wanted);
+	for (size_t b = 0; b < l->nbooks; b++)
+		want_objects(d, l->books[b].objects, wanted);
+	for (size_t i = 0; i < l->ntwice; i++) {
+		want_stack(d, l->twice[i].second, wanted);
+		want_stack(d, l->twice[i].first, wanted);
+		want_stack(d, l->twice[i].alloc, wanted);
+	}
+	/* a group prints the frame that stands for the place */
+	for (uint32_t f = 0; f < d->nframes; f++)
+		if (wanted[f])
+			wanted[same_as[f]] = true;
+	return 0;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * json: members of objects, for whoever prints JSON. The separator before a member is an argument, so no state says whether it
+ * is the first. Always valid UTF-8 (base/strbuf.h).
+ */
+#ifndef MM_JSON_H
+#define MM_JSON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/strbuf.h"
+#include "report/model/summary.h"
+
+/* What every JSON file of ours begins with: {"mmattach": {version, schema}. */
+void json_begin(struct strbuf *sb);
+
+/* "name": as the first or a further member of an object. */
+void json_key(struct strbuf *sb, const char *separator, const char *name);
+
+void json_string(struct strbuf *sb, const char *separator, const char *name, const char *value);	/* NULL is "" */
+void json_text(struct strbuf *sb, const char *separator, const char *name, const char *value);		/* NULL is null */
+void json_number(struct strbuf *sb, const char *separator, const char *name, uint64_t value);
+void json_signed(struct strbuf *sb, const char *separator, const char *name, int64_t value);
+void json_bool(struct strbuf *sb, const char *separator, const char *name, bool value);
+void json_real(struct strbuf *sb, const char *separator, const char *name, double value);	/* 0 for infinity and NaN */
+void json_real_or_null(struct strbuf *sb, const char *separator, const char *name, double value);	/* null for infinity and NaN */
+void json_address(struct strbuf *sb, const char *separator, const char *name, uint64_t value);
+
+/* {"blocks": N, "bytes": N}; and such a one for each verdict. */
+void json_sum(struct strbuf *sb, const char *separator, const char *name, const struct summary_sum *sum);
+void json_sums(struct strbuf *sb, const char *separator, const char *name, const struct summary_sum sums[VERDICT_COUNT]);
+
+/* "name": [ */
+void json_list(struct strbuf *sb, const char *separator, const char *name);
+
+/* What stands before element @i of a list that has a line for each. */
+void json_next_line(struct strbuf *sb, size_t i, const char *indent);
+
+/* "start": "2026-01-01T00:00:00.250Z" */
+void json_start(struct strbuf *sb, const char *separator, int64_t start_ns);
+
+/* The members "stack_end" and "stack". */
+void json_stack(struct strbuf *sb, const char *separator, const struct summary_frame *frames, size_t n,
+		enum summary_stack_end end);
+
+#endif

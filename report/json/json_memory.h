@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* json_memory: what the kernel says of the process's memory, and of its children's (report/json/out_json.h has the members). */
+#ifndef MM_JSON_MEMORY_H
+#define MM_JSON_MEMORY_H
+
+#include "base/strbuf.h"
+#include "report/model/summary.h"
+
+void json_memory(struct strbuf *sb, const struct summary *s);
+
+#endif

@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: MIT */
+/* out_json: see out_json.h. A function for each object of the schema. */
+#include "report/json/out_json.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "report/json/json.h"
+#include "report/json/json_lookup.h"
+#include "report/json/json_memory.h"
+#include "report/json/json_sampled.h"
+
+static void put_target(struct strbuf *sb, const struct summary_target *t)
+{
+	json_key(sb, ",\n", "target");
+	json_number(sb, "{", "pid", (uint64_t)t->pid);
+	json_string(sb, ", ", "comm", t->comm);
+	json_string(sb, ", ", "exe", t->exe);
+	json_list(sb, ", ", "cmdline");
+	for (size_t i = 0; i < t->nargs; i++) {
+		strbuf_puts(sb, i ? ", " : "");
+		strbuf_json(sb, t->cmdline[i]);
+	}
+	strbuf_puts(sb, "]}");
+}
+
+static void put_probes(struct strbuf *sb, const struct summary_run *run)
+{
+	json_list(sb, ", ", "probes");
+	for (size_t i = 0; i < run->nprobes; i++) {
+		const struct summary_probe *p = &run->probes[i];
+		json_next_line(sb, i, "  ");
+		json_string(sb, "{", "family", p->family);
+		json_string(sb, ", ", "rule", p->rule);
+		json_string(sb, ", ", "module", p->module);
+		json_number(sb, ", ", "hits", p->hits);
+		json_text(sb, ", ", "note", p->note);
+		strbuf_putc(sb, '}');
+	}
+	strbuf_putc(sb, ']');
+}
+
+static void put_gaps(struct strbuf *sb, const struct summary_run *run)
+{
+	json_list(sb, ", ", "gaps");
+	for (size_t i = 0; i < run->ngaps; i++) {
+		json_next_line(sb, i, "  ");
+		json_real(sb, "{", "start", run->gaps[i].start_s);
+		json_real(sb, ", ", "seconds", run->gaps[i].seconds);
+		json_string(sb, ", ", "why", run->gaps[i].why);
+		strbuf_putc(sb, '}');
+	}
+	strbuf_putc(sb, ']');
+}
+
+/* --- verdicts --- */
+
+static void put_verdicts(struct strbuf *sb, const struct summary_verdicts *v)
+{
+	json_key(sb, ",\n  ", "verdicts");
+	json_bool(sb, "{", "taken", v->taken);
+	json_text(sb, ", ", "why_not", v->why_not);
+	json_real(sb, ", ", "pause_seconds", v->pause_s);
+	json_real(sb, ", ", "expected_seconds", v->expected_s);
+	json_number(sb, ", ", "threads", v->threads);
+	json_number(sb, ", ", "not_stopped", v->not_stopped);
+	json_number(sb, ", ", "bytes_copied", v->bytes);
+	json_bool(sb, ", ", "census", v->census);
+	json_text(sb, ", ", "allocator", v->allocator);
+	json_sums(sb, ", ", "sums", v->all);
+	json_sums(sb, ", ", "watched", v->watched);
+	json_list(sb, ", ", "doubts");
+	for (size_t i = 0; i < v->ndoubts; i++) {
+		strbuf_puts(sb, i ? ", " : "");
+		strbuf_json(sb, v->doubts[i]);
+	}
+	strbuf_puts(sb, "]}");
+}
+
+static void put_run(struct strbuf *sb, const struct summary_run *run)
+{
+	json_key(sb, ",\n", "run");
+	json_start(sb, "{", run->start_ns);
+	json_real(sb, ", ", "seconds", run->seconds);
+	json_string(sb, ", ", "frontend", run->frontend);
+	json_string(sb, ", ", "mode", run->mode);
+	json_real(sb, ", ", "duty", run->duty);
+	json_number(sb, ", ", "events", run->events);
+	json_key(sb, ", ", "lost");
+	for (size_t i = 0; i < run->nlost; i++)
+		json_number(sb, i ? ", " : "{", run->lost[i].reason, run->lost[i].count);
+	strbuf_puts(sb, run->nlost ? "}" : "{}");
+	json_number(sb, ", ", "stacks_cut", run->stacks_cut);
+	json_number(sb, ", ", "stacks_lost", run->stacks_lost);
+	json_number(sb, ", ", "ring_waits", run->ring_waits);
+	if (run->left_out)
+		json_number(sb, ", ", "ranges_left_out", run->left_out);
+	json_real(sb, ", ", "stopped_seconds", run->stopped_seconds);
+	json_bool(sb, ", ", "stopped_known", summary_stops_known(run));
+	json_real(sb, ", ", "thread_seconds", run->thread_seconds);
+	json_number(sb, ", ", "hitting_threads", run->hitting);
+	json_real(sb, ", ", "hitting_seconds", run->hitting_seconds);
+	json_real(sb, ", ", "hitting_stopped_seconds", run->hitting_stopped);
+	put_probes(sb, run);
+	put_gaps(sb, run);
+	json_budget(sb, &run->budget);
+	put_verdicts(sb, &run->verdicts);
+	strbuf_putc(sb, '}');
+}
+
+static void put_totals(struct strbuf *sb, const struct summary_totals *t)
+{
+	json_key(sb, ",\n", "totals");
+	json_number(sb, "{", "allocs", t->allocs);
+	json_number(sb, ", ", "frees", t->frees);
+	json_number(sb, ", ", "unmatched_frees", t->unmatched_frees);
+	json_number(sb, ", ", "double_frees", t->double_frees);
+	json_number(sb, ", ", "live_blocks", t->live_blocks);
+	json_number(sb, ", ", "live_bytes", t->live_bytes);
+	strbuf_putc(sb, '}');
+}
+
+static void put_samples(struct strbuf *sb, const taddr *samples, size_t n)
+{
+	json_list(sb, ", ", "samples");
+	for (size_t i = 0; i < n; i++)
+		strbuf_printf(sb, "%s\"0x%" PRIx64 "\"", i ? ", " : "", samples[i]);
+	strbuf_putc(sb, ']');
+}
+
+/* @rate: what it is called there. */
+static void put_growth(struct strbuf *sb, const struct growth *g, const char *rate, const struct growth_point *series,
+		       size_t n)
+{
+	json_key(sb, ", ", "growth");
+	json_string(sb, "{", "shape", growth_name(g->shape));
+	json_real(sb, ", ", rate, g->bytes_per_minute);
+	json_real(sb, ", ", "since_s", g->since_s);
+	strbuf_puts(sb, "}, \"series\": [");
+	for (size_t i = 0; i < n; i++)
+		strbuf_printf(sb, "%s[%.6f, %" PRIu64 "]", i ? ", " : "", isfinite(series[i].seconds) ? series[i].seconds : 0.0,
+			      series[i].bytes);
+	strbuf_putc(sb, ']');
+}
+
+static void put_kind(struct strbuf *sb, const struct summary_kind *k)
+{
+	json_text(sb, ", ", "label", k->label);
+	json_text(sb, ", ", "class", k->class_name);
+	json_text(sb, ", ", "class_module", k->module);
+	json_text(sb, ", ", "content", k->content);
+	json_number(sb, ", ", "size_low", k->size_low);
+	json_number(sb, ", ", "size_high", k->size_high);
+}
+
+/* Other groups by their index in the list. */
+static void put_hangs(struct strbuf *sb, const struct summary *s, const struct summary_group *g)
+{
+	json_list(sb, ", ", "indirect_groups");
+	for (size_t i = 0; i < g->nhangs; i++) {
+		json_number(sb, i ? ", {" : "{", "group", summary_index(s, g->hangs[i].serial));
+		json_number(sb, ", ", "blocks", g->hangs[i].blocks);
+		json_number(sb, ", ", "bytes", g->hangs[i].bytes);
+		strbuf_putc(sb, '}');
+	}
+	strbuf_putc(sb, ']');
+}
+
+static void put_lost_with(struct strbuf *sb, const struct summary_group *g)
+{
+	json_bool(sb, ", ", "split", g->split);
+	json_number(sb, ", ", "indirect_blocks", g->kind.indirect_blocks);
+	json_number(sb, ", ", "indirect_bytes", g->kind.indirect_bytes);
+}
+
+static void put_group(struct strbuf *sb, const struct summary *s, const struct summary_group *g)
+{
+	json_string(sb, "{", "family", g->family);
+	json_text(sb, ", ", "tag", g->tag);
+	json_number(sb, ", ", "blocks", g->blocks);
+	json_number(sb, ", ", "bytes", g->bytes);
+	json_number(sb, ", ", "bytes_direct", g->bytes_direct);
+	json_number(sb, ", ", "allocs", g->allocs);
+	json_number(sb, ", ", "frees", g->frees);
+	if (summary_family(s, g->family)->ranges) {
+		json_number(sb, ", ", "bytes_taken", g->bytes_taken);
+		json_number(sb, ", ", "bytes_returned", g->bytes_returned);
+	}
+	json_real(sb, ", ", "oldest_s", g->oldest_s);
+	json_real(sb, ", ", "youngest_s", g->youngest_s);
+	json_string(sb, ", ", "verdict", verdict_name(g->verdict));
+	if (s->run.verdicts.taken || s->scanned)
+		put_lost_with(sb, g);
+	if (s->run.verdicts.taken && !s->scanned)
+		put_hangs(sb, s, g);
+	if (s->scanned)
+		put_kind(sb, &g->kind);
+	if (g->sampled)
+		json_sample(sb, g->sampled);
+	put_growth(sb, &g->growth, "bytes_per_minute", g->series, g->npoints);
+	put_samples(sb, g->samples, g->nsamples);
+	json_number(sb, ", ", "wrappers", g->wrappers);
+	json_stack(sb, ", ", g->stack, g->depth, g->stack_end);
+	strbuf_putc(sb, '}');
+}
+
+static void put_groups(struct strbuf *sb, const struct summary *s)
+{
+	strbuf_puts(sb, ",\n\"groups\": [");
+	for (size_t i = 0; i < s->ngroups; i++) {
+		json_next_line(sb, i, "  ");
+		put_group(sb, s, &s->groups[i]);
+	}
+	strbuf_putc(sb, ']');
+}
+
+/* --- references --- */
+
+static void put_use(struct strbuf *sb, const struct summary_use *u, bool taken)
+{
+	json_real(sb, "{", "per_object", u->per_object);
+	json_number(sb, ", ", "count", u->count);
+	if (taken) {
+		json_number(sb, ", ", "kept", u->kept);
+		json_number(sb, ", ", "taken_in_all", u->taken_in_all);
+		json_number(sb, ", ", "several", u->several);
+		json_number(sb, ", ", "as_many", u->as_many);
+		json_string(sb, ", ", "module", u->module);
+		json_number(sb, ", ", "module_taken", u->module_taken);
+		json_number(sb, ", ", "module_dropped", u->module_dropped);
+	}
+	json_number(sb, ", ", "wrappers", u->wrappers);
+	json_stack(sb, ", ", u->frames, u->depth, u->end);
+	strbuf_putc(sb, '}');
+}
+
+static void put_uses(struct strbuf *sb, const char *name, const struct summary_use *uses, size_t n, bool taken)
+{
+	json_list(sb, ",\n   ", name);
+	for (size_t i = 0; i < n; i++) {
+		json_next_line(sb, i, "   ");
+		put_use(sb, &uses[i], taken);
+	}
+	strbuf_putc(sb, ']');
+}
+
+static void put_counts_of(struct strbuf *sb, const char *name, const uint64_t *counts, size_t n)
+{
+	json_list(sb, ", ", name);
+	for (size_t i = 0; i < n; i++)
+		strbuf_printf(sb, "%s%" PRIu64, i ? ", " : "", counts[i]);
+	strbuf_putc(sb, ']');
+}
+
+static void put_objects(struct strbuf *sb, const struct summary_refs *r)
+{
+	json_list(sb, ",\n   ", "object_list");
+	for (size_t i = 0; i < r->nall; i++) {
+		json_next_line(sb, i, "    ");
+		json_address(sb, "{", "address", r->all[i].addr);
+		json_real(sb, ", ", "age_s", r->all[i].age_s);
+		put_counts_of(sb, "taken", r->all[i].counts, r->ntaken);
+		put_counts_of(sb, "dropped", r->all[i].counts + r->ntaken, r->ndropped);
+		strbuf_putc(sb, '}');
+	}
+	strbuf_putc(sb, ']');
+}
+
+static void put_refs_group(struct strbuf *sb, const struct summary_refs *r, bool per_object)
+{
+	json_string(sb, "{", "family", r->family);
+	json_string(sb, ", ", "noun", r->noun);
+	json_number(sb, ", ", "objects", r->objects);
+	json_signed(sb, ", ", "net", r->net);
+	json_bool(sb, ", ", "older", r->older);
+	json_bool(sb, ", ", "counted", r->counted);
+	json_real(sb, ", ", "oldest_s", r->oldest_s);
+	json_real(sb, ", ", "youngest_s", r->youngest_s);
+	put_growth(sb, &r->growth, "references_per_minute", r->series, r->npoints);
+	put_samples(sb, r->samples, r->nsamples);
+	put_uses(sb, "taken", r->taken, r->ntaken, true);
+	put_uses(sb, "dropped", r->dropped, r->ndropped, false);
+	if (per_object)
+		put_objects(sb, r);
+	strbuf_putc(sb, '}');
+}
+
+static void put_refs(struct strbuf *sb, const struct summary *s)
+{
+	strbuf_puts(sb, ",\n\"refs\": [");
+	for (size_t i = 0; i < s->nrefs; i++) {
+		json_next_line(sb, i, "  ");
+		put_refs_group(sb, &s->refs[i], s->per_object);
+	}
+	strbuf_putc(sb, ']');
+}
+
+static void put_ref_totals(struct strbuf *sb, const struct summary *s)
+{
+	size_t n = 0;
+
+	strbuf_puts(sb, ",\n\"ref_totals\": [");
+	for (size_t i = 0; i < s->nfamilies; i++) {
+		const struct summary_family *f = &s->families[i];
+
+		if (!f->refs)
+			continue;
+		json_next_line(sb, n++, "  ");
+		json_string(sb, "{", "family", f->name);
+		json_number(sb, ", ", "taken", f->taken);
+		json_number(sb, ", ", "dropped", f->dropped);
+		json_number(sb, ", ", "objects", f->kept);
+		strbuf_putc(sb, '}');
+	}
+	strbuf_putc(sb, ']');
+}
+
+/* --- what is not among the groups --- */
+
+static void put_side(struct strbuf *sb, const char *name, const struct summary_stack *stack)
+{
+	json_key(sb, ",\n   ", name);
+	json_stack(sb, "{", stack->frames, stack->depth, stack->end);
+	strbuf_putc(sb, '}');
+}
+
+static void put_double_frees(struct strbuf *sb, const struct summary *s)
+{
+	strbuf_puts(sb, ",\n\"double_frees\": [");
+	for (size_t i = 0; i < s->ntwice; i++) {
+		const struct summary_twice *t = &s->twice[i];
+		json_next_line(sb, i, "  ");
+		json_string(sb, "{", "family", t->family);
+		json_number(sb, ", ", "count", t->count);
+		json_address(sb, ", ", "sample", t->sample);
+		json_real(sb, ", ", "time_s", t->time_s);
+		put_side(sb, "second", &t->second);
+		put_side(sb, "first", &t->first);
+		put_side(sb, "alloc", &t->alloc);
+		strbuf_putc(sb, '}');
+	}
+	strbuf_putc(sb, ']');
+}
+
+static void put_counts(struct strbuf *sb, const char *separator, uint64_t groups, uint64_t blocks, uint64_t bytes)
+{
+	json_number(sb, separator, "groups", groups);
+	json_number(sb, ", ", "blocks", blocks);
+	json_number(sb, ", ", "bytes", bytes);
+}
+
+static void put_hidden_by(struct strbuf *sb, const char *name, const struct summary_hidden *h)
+{
+	json_key(sb, ",\n", name);
+	put_counts(sb, "{", h->groups, h->blocks, h->bytes);
+	json_number(sb, ", ", "ref_groups", h->ref_groups);
+	json_number(sb, ", ", "objects", h->objects);
+	strbuf_putc(sb, '}');
+}
+
+static void put_hidden(struct strbuf *sb, const struct summary *s)
+{
+	put_hidden_by(sb, "suppressed", &s->suppressed);
+	put_hidden_by(sb, "filtered", &s->filtered);
+	strbuf_puts(sb, ",\n\"suppressions_used\": [");
+	for (size_t i = 0; i < s->nsuppressions; i++) {
+		const struct summary_suppression *used = &s->suppressions[i];
+		json_next_line(sb, i, "  ");
+		json_string(sb, "{", "name", used->name);
+		json_string(sb, ", ", "where", used->where);
+		put_counts(sb, ", ", used->groups, used->blocks, used->bytes);
+		strbuf_putc(sb, '}');
+	}
+	strbuf_putc(sb, ']');
+}
+
+static void put_notes(struct strbuf *sb, const struct summary *s)
+{
+	strbuf_puts(sb, ",\n\"notes\": [");
+	for (size_t i = 0; i < s->nnotes; i++) {
+		json_next_line(sb, i, "  ");
+		strbuf_json(sb, s->notes[i]);
+	}
+	strbuf_putc(sb, ']');
+}
+
+void json_summary(const struct summary *s, struct strbuf *sb)
+{
+	json_begin(sb);
+	put_target(sb, &s->target);
+	put_run(sb, &s->run);
+	put_totals(sb, &s->totals);
+	json_memory(sb, s);
+	put_groups(sb, s);
+	put_refs(sb, s);
+	put_ref_totals(sb, s);
+	put_double_frees(sb, s);
+	put_hidden(sb, s);
+	put_notes(sb, s);
+	json_lookup(s, sb);
+}
+
+int out_json(const struct summary *s, struct strbuf *sb)
+{
+	if (summary_error(s))
+		return summary_error(s);
+	json_summary(s, sb);
+	strbuf_puts(sb, "}\n");
+	return strbuf_error(sb);
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/* out_scan_json: see out_scan_json.h. */
+#include "report/json/out_scan_json.h"
+
+#include <inttypes.h>
+
+#include "report/json/json.h"
+#include "report/json/out_json.h"
+
+static void put_memory(struct strbuf *sb, const struct scan_memory *m)
+{
+	json_key(sb, ",\n  ", "memory");
+	json_number(sb, "{", "copied", m->copied);
+	json_number(sb, ", ", "swapped", m->swapped);
+	json_number(sb, ", ", "missing", m->missing);
+	strbuf_putc(sb, '}');
+}
+
+static void put_mmapped(struct strbuf *sb, const struct scan_heap *heap)
+{
+	json_key(sb, ", ", "mmapped");
+	json_number(sb, "{", "blocks", heap->mmapped.blocks);
+	json_number(sb, ", ", "bytes", heap->mmapped.bytes);
+	if (heap->mmapped_claimed == UINT64_MAX)
+		json_text(sb, ", ", "claimed", NULL);
+	else
+		json_number(sb, ", ", "claimed", heap->mmapped_claimed);
+	strbuf_putc(sb, '}');
+}
+
+static void put_arena(struct strbuf *sb, const struct scan_arena *a)
+{
+	json_address(sb, "{", "address", a->at);
+	json_number(sb, ", ", "system", a->system_bytes);
+	json_number(sb, ", ", "walked", a->walked_bytes);
+	json_sum(sb, ", ", "used", &a->used);
+	json_sum(sb, ", ", "fast", &a->fast);
+	json_sum(sb, ", ", "tcache", &a->tcache);
+	json_sum(sb, ", ", "bins", &a->bins);
+	json_number(sb, ", ", "top", a->top_bytes);
+	json_number(sb, ", ", "other", a->other_bytes);
+	strbuf_putc(sb, '}');
+}
+
+static void put_heap(struct strbuf *sb, const struct scan_heap *heap)
+{
+	struct scan_account sums;
+
+	scan_account(heap, &sums);
+	json_key(sb, ",\n  ", "heap");
+	json_bool(sb, "{", "known", heap->known);
+	json_string(sb, ", ", "layout", heap->layout);
+	json_bool(sb, ", ", "adds_up", heap->adds_up);
+	json_number(sb, ", ", "system", sums.system);
+	json_number(sb, ", ", "used", sums.used);
+	json_sum(sb, ", ", "free", &sums.free);
+	json_number(sb, ", ", "top", sums.tops);
+	json_number(sb, ", ", "other", sums.other);
+	json_number(sb, ", ", "foreign", heap->foreign_bytes);
+	json_number(sb, ", ", "unseen", heap->unseen_bytes);
+	put_mmapped(sb, heap);
+	json_list(sb, ", ", "arenas");
+	for (size_t i = 0; i < heap->narenas; i++) {
+		json_next_line(sb, i, "    ");
+		put_arena(sb, &heap->arenas[i]);
+	}
+	strbuf_puts(sb, "]}");
+}
+
+static void put_verdicts(struct strbuf *sb, const struct scan_report *r)
+{
+	json_bool(sb, ",\n  ", "judged", r->judged);
+	json_string(sb, ", ", "not_judged", r->not_judged);
+	json_sums(sb, ", ", "verdicts", r->sums);
+}
+
+static void put_doubts(struct strbuf *sb, const struct scan_report *r)
+{
+	json_list(sb, ",\n  ", "doubts");
+	for (size_t i = 0; i < r->ndoubts; i++) {
+		json_next_line(sb, i, "    ");
+		strbuf_json(sb, r->doubts[i]);
+	}
+	strbuf_putc(sb, ']');
+	json_list(sb, ",\n  ", "problems");
+	for (size_t i = 0; i < r->nproblems; i++) {
+		json_next_line(sb, i, "    ");
+		json_address(sb, "{", "address", r->problems[i].at);
+		json_string(sb, ", ", "what", r->problems[i].what);
+		strbuf_putc(sb, '}');
+	}
+	strbuf_putc(sb, ']');
+	json_number(sb, ", ", "more_problems", r->more_problems);
+}
+
+static void put_scan(struct strbuf *sb, const struct scan_report *r)
+{
+	json_key(sb, ",\n", "scan");
+	json_string(sb, "{", "source", r->core ? "core" : "process");
+	json_text(sb, ", ", "core", r->core);
+	json_number(sb, ", ", "threads", r->pause.threads);
+	json_number(sb, ", ", "not_stopped", r->pause.not_stopped);
+	json_number(sb, ", ", "pauses", r->pause.pauses);
+	json_real(sb, ", ", "pause_seconds", r->pause.had_s);
+	json_real(sb, ", ", "expected_seconds", r->pause.expected_s);
+	put_memory(sb, &r->memory);
+	put_heap(sb, &r->heap);
+	put_verdicts(sb, r);
+	put_doubts(sb, r);
+	strbuf_putc(sb, '}');
+}
+
+/* --- who points there --- */
+
+static void put_block(struct strbuf *sb, bool there, const struct scan_block *b)
+{
+	if (!there) {
+		json_text(sb, ", ", "block", NULL);
+		return;
+	}
+	json_key(sb, ", ", "block");
+	json_address(sb, "{", "address", b->addr);
+	json_number(sb, ", ", "size", b->size);
+	json_string(sb, ", ", "verdict", verdict_name(b->verdict));
+	json_text(sb, ", ", "label", b->label);
+	strbuf_putc(sb, '}');
+}
+
+static void put_pointer(struct strbuf *sb, const struct scan_pointer *p, taddr to)
+{
+	json_string(sb, "{", "place", scan_place_name(p->place));
+	json_address(sb, ", ", "at", p->at);
+	json_address(sb, ", ", "value", p->value);
+	json_signed(sb, ", ", "offset", (int64_t)(p->value - to));
+	put_block(sb, p->place == SCAN_IN_BLOCK, &p->block);
+	json_signed(sb, ", ", "tid", p->tid);
+	json_text(sb, ", ", "register", p->reg);
+	if (p->sp_known)
+		json_signed(sb, ", ", "from_sp", p->from_sp);
+	else
+		json_text(sb, ", ", "from_sp", NULL);
+	json_text(sb, ", ", "module", p->module);
+	json_address(sb, ", ", "module_offset", p->offset);
+	json_text(sb, ", ", "symbol", p->symbol);
+	json_number(sb, ", ", "symbol_offset", p->symbol_offset);
+	strbuf_putc(sb, '}');
+}
+
+static void put_answer(struct strbuf *sb, const struct scan_answer *a)
+{
+	taddr to = a->in_block ? a->block.addr : a->addr;
+
+	json_address(sb, "{", "address", a->addr);
+	put_block(sb, a->in_block, &a->block);
+	json_text(sb, ", ", "where", a->where);
+	json_number(sb, ", ", "total", a->total);
+	json_list(sb, ", ", "pointers");
+	for (size_t i = 0; i < a->n; i++) {
+		json_next_line(sb, i, "    ");
+		put_pointer(sb, &a->pointers[i], to);
+	}
+	strbuf_putc(sb, ']');
+	json_list(sb, ",\n   ", "chain");
+	for (size_t i = 0; i < a->chain.n; i++) {
+		json_next_line(sb, i, "    ");
+		put_pointer(sb, &a->chain.links[i], to);
+		to = a->chain.links[i].block.addr;
+	}
+	strbuf_putc(sb, ']');
+	json_bool(sb, ", ", "chain_has_root", a->chain.root);
+	strbuf_putc(sb, '}');
+}
+
+static void put_answers(struct strbuf *sb, const struct scan_report *r)
+{
+	if (!r->nanswers)
+		return;
+	json_list(sb, ",\n", "pointers");
+	for (size_t i = 0; i < r->nanswers; i++) {
+		json_next_line(sb, i, "  ");
+		put_answer(sb, &r->answers[i]);
+	}
+	strbuf_putc(sb, ']');
+}
+
+int out_scan_json(const struct scan_report *r, struct strbuf *sb)
+{
+	if (scan_error(r))
+		return scan_error(r);
+	json_summary(&r->summary, sb);
+	put_scan(sb, r);
+	put_answers(sb, r);
+	strbuf_puts(sb, "}\n");
+	return strbuf_error(sb);
+}

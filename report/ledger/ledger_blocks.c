@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ledger_blocks: events, and of those of blocks who holds what. Each changes a block, its place and the totals alike.
+ *
+ * The totals are the sums over all places, and what no place has: releases of older blocks, and double ones. A
+ * place's series is brought to now before its bytes change.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/ledger/ledger_parts.h"
+
+static int reserve_places(struct ledger_book *book, uint32_t stack)
+{
+	size_t size = book->places_size ? book->places_size : 64;
+
+	while (size <= stack)
+		size *= 2;
+	if (size > book->places_size) {
+		struct place *bigger = reallocarray(book->places, size, sizeof(*bigger));
+
+		if (!bigger)
+			return -ENOMEM;
+		book->places = bigger;
+		book->places_size = size;
+	}
+	memset(&book->places[book->nplaces], 0, (stack + 1 - book->nplaces) * sizeof(*book->places));
+	book->nplaces = stack + 1;
+	return 0;
+}
+
+struct place *ledger_place_now(struct ledger *l, uint32_t family, uint32_t stack)
+{
+	struct ledger_book *book = &l->books[family];
+	struct place *p;
+
+	if (stack >= book->nplaces && reserve_places(book, stack) < 0)
+		return NULL;
+	p = &book->places[stack];
+	return series_advance(&p->series, l->now_us, p->bytes) < 0 ? NULL : p;
+}
+
+static void hold(struct ledger *l, struct place *p, uint64_t size)
+{
+	p->blocks++;
+	p->bytes += size;
+	l->held_blocks++;
+	l->held_bytes += size;
+}
+
+static void let_go(struct ledger *l, struct place *p, uint64_t size)
+{
+	p->blocks--;
+	p->bytes -= size;
+	l->held_blocks--;
+	l->held_bytes -= size;
+}
+
+/* A block that was held and is out of the table by now. Its place in @out, if it is wanted. */
+static int leave(struct ledger *l, const struct live_block *b, struct place **out)
+{
+	struct place *p = ledger_place_now(l, l->family, b->stack);
+
+	if (!p)
+		return -ENOMEM;
+	let_go(l, p, b->size);
+	if (out)
+		*out = p;
+	return 0;
+}
+
+static int enter(struct ledger *l, taddr addr, const struct live_block *b)
+{
+	struct place *p = ledger_place_now(l, l->family, b->stack);
+	struct live_block old;
+	int r = p ? live_put(l->books[l->family].live, addr, b, &old) : -ENOMEM;
+
+	if (r < 0)
+		return r;
+	hold(l, p, b->size);
+	if (r == 0)
+		return ledger_older_displaced(l, addr, b->stack);
+	l->displaced++;
+	return leave(l, &old, NULL);
+}
+
+/* --- events --- */
+
+static int take_alloc(struct ledger *l, const struct fact *f)
+{
+	struct live_block b = { .size = f->block.size, .birth_us = l->now_us };
+	int r = ledger_stack(l, f->block.stack, &b.stack);
+
+	if (r == 0)
+		r = enter(l, f->block.addr, &b);
+	if (r < 0)
+		return r;
+	l->books[l->family].places[b.stack].allocs++;
+	l->books[l->family].places[b.stack].taken += b.size;
+	l->allocs++;
+	return 0;
+}
+
+static int take_held(struct ledger *l, const struct fact *f)
+{
+	struct live_block b = {
+		.size = f->block.size, .birth_us = f->block.birth_us < l->now_us ? f->block.birth_us : l->now_us,
+	};
+	int r = ledger_stack(l, f->block.stack, &b.stack);
+
+	return r < 0 ? r : enter(l, f->block.addr, &b);
+}
+
+static int take_free(struct ledger *l, taddr addr)
+{
+	struct live_block b;
+	struct place *p;
+
+	if (!live_take(l->books[l->family].live, addr, &b))
+		return ledger_older_released(l, addr);
+	if (leave(l, &b, &p) < 0)
+		return -ENOMEM;
+	p->frees++;
+	l->frees++;
+	return 0;
+}
+
+static int take_forget(struct ledger *l, taddr addr)
+{
+	struct live_block b;
+
+	if (!live_take(l->books[l->family].live, addr, &b))
+		return ledger_older_forgotten(l, addr);
+	return leave(l, &b, NULL);
+}
+
+/* --- aside --- */
+
+static int take_aside(struct ledger *l, const struct fact *f)
+{
+	struct ledger_aside a = { .addr = f->block.addr, .family = l->family };
+	int r;
+
+	a.held = live_take(l->books[l->family].live, a.addr, &a.block);
+	r = a.held ? leave(l, &a.block, NULL) : ledger_older_aside(l, a.addr, f->block.key, &a);
+	/* of one that is there already the end was lost */
+	return r < 0 ? r : addrmap_put(&l->aside, f->block.key, &a);
+}
+
+static int take_aside_freed(struct ledger *l, uint64_t key)
+{
+	struct ledger_aside a;
+
+	if (!addrmap_del(&l->aside, key, &a))
+		return ledger_older_aside_freed(l, key, NULL);
+	if (!a.held)
+		return ledger_older_aside_freed(l, key, &a);
+	l->books[a.family].places[a.block.stack].frees++;
+	l->frees++;
+	return 0;
+}
+
+/* What a realloc had taken out goes back in, unless another block is there by now. */
+static int put_back(struct ledger *l, const struct ledger_aside *a)
+{
+	uint32_t family = l->family;
+	int r;
+
+	if (live_get(l->books[a->family].live, a->addr, NULL)) {
+		l->nonsense++;
+		return 0;
+	}
+	l->family = a->family;
+	r = enter(l, a->addr, &a->block);
+	l->family = family;
+	return r;
+}
+
+static int take_aside_back(struct ledger *l, uint64_t key)
+{
+	struct ledger_aside a;
+
+	if (!addrmap_del(&l->aside, key, &a))
+		return ledger_older_aside_back(l, key, NULL);
+	if (!a.held)
+		return ledger_older_aside_back(l, key, &a);
+	return put_back(l, &a);
+}
+
+static void take_family(struct ledger *l, uint32_t number)
+{
+	uint32_t index = defs_family(&l->defs, number);
+
+	if (index == DEFS_NONE)
+		l->undefined++;
+	l->family = index == DEFS_NONE ? 0 : index;
+}
+
+static bool is_of_objects(const struct ledger *l)
+{
+	return l->defs.families[l->family].refs;
+}
+
+/* The families of what was put aside are known by its key. */
+static bool fits_family(const struct ledger *l, uint32_t kind)
+{
+	switch (kind) {
+	case MMT_FAMILY:
+	case MMT_TIME:
+	case MMT_FORGET:
+	case MMT_ASIDE_FREED:
+	case MMT_ASIDE_BACK:
+		return true;
+	case MMT_REF:
+	case MMT_UNREF:
+	case MMT_BORN:
+	case MMT_COUNTED:
+	case MMT_OBJECT:
+		return is_of_objects(l);
+	default:
+		return !is_of_objects(l);
+	}
+}
+
+static int take_event(struct ledger *l, const struct fact *f)
+{
+	switch (f->kind) {
+	case MMT_ALLOC:
+		return take_alloc(l, f);
+	case MMT_FREE:
+	case MMT_FREE_AT:
+		return take_free(l, f->block.addr);
+	case MMT_OLD:
+		l->frees++;
+		l->unmatched_frees++;
+		return 0;
+	case MMT_TWICE:
+		return ledger_take_twice(l, f);
+	case MMT_ASIDE:
+		return take_aside(l, f);
+	case MMT_ASIDE_FREED:
+		return take_aside_freed(l, f->block.key);
+	case MMT_ASIDE_BACK:
+		return take_aside_back(l, f->block.key);
+	case MMT_FORGET:
+		return is_of_objects(l) ? ledger_forget_object(l, f->block.addr) : take_forget(l, f->block.addr);
+	case MMT_HELD:
+		return take_held(l, f);
+	case MMT_FAMILY:
+		take_family(l, f->family);
+		return 0;
+	case MMT_REF:
+	case MMT_UNREF:
+	case MMT_BORN:
+	case MMT_COUNTED:
+	case MMT_OBJECT:
+		return ledger_take_ref(l, f);
+	case MMT_TIME:
+		return 0;
+	default:
+		l->nonsense++;
+		return 0;
+	}
+}
+
+int ledger_take_event(struct ledger *l, const struct fact *f)
+{
+	if (fits_family(l, f->kind))
+		return take_event(l, f);
+	l->nonsense++;
+	return 0;
+}
+
+int ledger_settle(struct ledger *l)
+{
+	struct addrmap *aside = &l->aside;
+	uint64_t key;
+	void *value;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && addrmap_next(aside, &i, &key, &value);) {
+		const struct ledger_aside *a = value;
+
+		/* given out again meanwhile: then it was released, and its end was not seen */
+		if (!a->held || live_get(l->books[a->family].live, a->addr, NULL))
+			continue;
+		r = put_back(l, a);
+		l->resizing++;
+	}
+	addrmap_clear(aside);
+	return r;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ledger_parts: what the parts of the ledger have in common; for them alone.
+ *
+ *	ledger.c	what it is as a whole, time, and which part takes which fact
+ *	ledger_blocks.c	events: who holds what
+ *	ledger_refs.c	events: which objects have references
+ *	ledger_older.c	events of blocks and objects that this ledger does not know
+ *	ledger_run.c	information about the run
+ *	ledger_verdicts.c	which blocks are still reached
+ *	ledger_sample.c	what a sampled run says of its stacks
+ */
+#ifndef MM_LEDGER_PARTS_H
+#define MM_LEDGER_PARTS_H
+
+#include "base/cleanup.h"
+#include "report/ledger/ledger.h"
+
+/* The index of stack @number; that of the stack without frames (and counted) if it is not defined. 0 or -ENOMEM. */
+must_check int ledger_stack(struct ledger *l, uint32_t number, uint32_t *index);
+
+/* The same of "number + 1 or 0". */
+must_check int ledger_stack_or_none(struct ledger *l, uint32_t number_and_one, uint32_t *index);
+
+/* The place, made if there was none, its series brought to now: before anything of it changes. NULL on want of memory. */
+must_check struct place *ledger_place_now(struct ledger *l, uint32_t family, uint32_t stack);
+
+/* Events: 0 or -ENOMEM. */
+must_check int ledger_take_event(struct ledger *l, const struct fact *f);
+
+/* Those of objects: MMT_REF ... MMT_OBJECT, and MMT_FORGET, in a family of them. */
+must_check int ledger_take_ref(struct ledger *l, const struct fact *f);
+must_check int ledger_forget_object(struct ledger *l, taddr addr);
+
+/* @addr was given out, and nothing was held there. */
+must_check int ledger_older_displaced(struct ledger *l, taddr addr, uint32_t stack);
+
+/* A release, or another end, of a block that is not held here. */
+must_check int ledger_older_released(struct ledger *l, taddr addr);
+must_check int ledger_older_forgotten(struct ledger *l, taddr addr);
+must_check int ledger_older_aside(struct ledger *l, taddr addr, uint64_t key, struct ledger_aside *a);
+must_check int ledger_older_aside_freed(struct ledger *l, uint64_t key, const struct ledger_aside *a);	/* @a NULL: not known */
+must_check int ledger_older_aside_back(struct ledger *l, uint64_t key, const struct ledger_aside *a);
+
+/*
+ * An event of an object: MMT_REF, UNREF, BORN, COUNTED. 1: the object may be an earlier piece's, the event was kept; 0: it is
+ * this ledger's own; -ENOMEM. @ends: what was there before is over, in any case.
+ */
+must_check int ledger_older_ref(struct ledger *l, const struct fact *f, uint32_t stack, bool ends);
+
+/* MMT_OBJECT: from now on what is at @addr is this ledger's own. 0 or -ENOMEM. */
+must_check int ledger_older_object(struct ledger *l, taddr addr, bool older);
+
+/* Facts of MMT_INFO: 0 or -ENOMEM. */
+must_check int ledger_take_info(struct ledger *l, const struct fact *f);
+must_check int ledger_take_twice(struct ledger *l, const struct fact *f);
+
+/* MMT_VERDICTS, MMT_JUDGED: 0; -ENOMEM; -EINVAL: it contradicts what is known; -ENOSPC. */
+must_check int ledger_take_look(struct ledger *l, const struct fact_look *look);
+must_check int ledger_take_judged(struct ledger *l, const struct fact *f);
+void ledger_look_fini(struct ledger_look *look);
+
+/* May there be a block, or an object, of an earlier piece at @addr? */
+bool ledger_may_be_older(const struct ledger *l, uint32_t family, taddr addr);
+
+#endif

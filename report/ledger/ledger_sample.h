@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ledger_sample: what a sampled run says of its stacks, and of its budget, in numbers until now (MMT_SAMPLE, MMT_BUDGET): the last ones
+ * count. What they come to is judged when a report is made (report/model/sampled.h), so that it is the same whoever applies the facts, piece by piece or
+ * all at once.
+ */
+#ifndef MM_LEDGER_SAMPLE_H
+#define MM_LEDGER_SAMPLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/addrmap.h"
+#include "base/cleanup.h"
+#include "trace/fact.h"
+
+#define LEDGER_SAMPLES_MAX 200000	/* stacks; a run that follows blocks of a tenth of that is a large one */
+
+struct ledger;
+
+struct ledger_sample {
+	uint32_t family, stack;		/* indices */
+	struct fact_sample its;
+};
+
+struct ledger_samples {
+	struct ledger_sample *all;	/* in the order in which they were first told */
+	size_t n, size;
+	struct addrmap index;		/* family and stack -> where in all */
+	struct fact_budget budget;
+	bool has_budget;
+};
+
+void ledger_samples_init(struct ledger_samples *s);
+void ledger_samples_fini(struct ledger_samples *s);
+size_t ledger_samples_memory(const struct ledger_samples *s);
+
+/* Facts. 0; -ENOMEM; -EINVAL: the family is one of objects; -ENOSPC. A stack that was never defined is counted, and left out. */
+must_check int ledger_take_sample(struct ledger *l, const struct fact *f);
+void ledger_take_budget(struct ledger *l, const struct fact_budget *budget);
+
+/* Of a stack, by indices; NULL: nothing was told. */
+const struct fact_sample *ledger_sample(const struct ledger *l, uint32_t family, uint32_t stack);
+
+/* Does the run say that it is sampled? */
+bool ledger_is_sampled(const struct ledger *l);
+
+#endif

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * growth: see growth.h, and curve.h for what it looks at. With all shares there are lower bounds for what counts: a few
+ * per cent up and down is how programs breathe.
+ */
+#include "report/model/growth.h"
+
+#include <math.h>
+
+#include "report/model/curve.h"
+
+#define LAST_PART (1 / 3.)	/* of the run: what counts as "now" */
+#define HARDLY 0.04		/* of what is held: added in the last part, it is not growth */
+#define FALLEN 0.7		/* of the most there was: less than that has fallen */
+#define TOO_LATE 0.15		/* of the run: what came later than that cannot be judged */
+#define AT_ONCE 0.1		/* of the run */
+#define MIN_SECONDS 1.
+#define MIN_POINTS 8
+#define MIN_BLOCKS 4		/* kept, or growth may be chance */
+
+/* Since when it is about what it is at the end. */
+static double level_since(const struct curve *c)
+{
+	double now = (double)curve_last(c), swing = 1.1 * curve_breath(c), slack = 0.01 * now;
+
+	if (swing > slack && swing < 0.4 * now && !curve_only_rises(c))
+		slack = swing;
+	return curve_above(c, now - slack);
+}
+
+/* The longest time in which the floor stood still, between two times at which it rose, until @seconds. */
+static double longest_rest(const struct curve *c, double seconds)
+{
+	double rose = -1, longest = 0, step = 0.01 * (double)curve_last(c);
+	uint64_t at = c->base < curve_floor(c, 0) ? c->base : curve_floor(c, 0);
+
+	for (size_t i = 0; i < c->n && c->p[i].seconds <= seconds; i++) {
+		uint64_t least = curve_floor(c, i);
+
+		if ((double)(least - at) < step)
+			continue;
+		if (rose >= 0 && c->p[i].seconds - rose > longest)
+			longest = c->p[i].seconds - rose;
+		rose = c->p[i].seconds;
+		at = least;
+	}
+	return longest;
+}
+
+/* It rests for longer now than it has before: that is no leak that comes in steps. */
+static bool has_come_to_rest(const struct curve *c, double since)
+{
+	return c->end - since >= TOO_LATE * (c->end - c->start) && c->end - since > 2.5 * longest_rest(c, since);
+}
+
+/*
+ * A little, but without pause: in the last half the floor rose in most spans, and not much less in the last quarter than in
+ * the one before. Beside what was there at the start that may be hardly anything, and a leak all the same.
+ */
+static bool creeps(const struct curve *c)
+{
+	size_t half = curve_point(c, curve_later(c, 0.5)), rises = 0;
+	double before = (double)curve_floor(c, curve_point(c, curve_later(c, 0.25))) - (double)curve_floor(c, half);
+	double last = (double)curve_last(c) - (double)curve_floor(c, curve_point(c, curve_later(c, 0.25)));
+
+	for (size_t i = half; i + 1 < c->n; i++)
+		rises += curve_floor(c, i + 1) > curve_floor(c, i);
+	return rises * 10 >= (c->n - half) * 6 && last >= before / 2 && before + last >= 0.001 * (double)curve_last(c) &&
+	       curve_added(c, curve_later(c, 0.5)) > 0;
+}
+
+/* --- the shapes --- */
+
+static double per_minute(double bytes, double seconds)
+{
+	return seconds > 0 ? bytes * 60 / seconds : 0;
+}
+
+static bool judge_once(const struct curve *c, struct growth *out)
+{
+	double now = (double)curve_last(c), from = curve_below(c, 0.05 * now), to = curve_above(c, 0.95 * now);
+	double run = c->end - c->start, few = 3.01 * (c->p[0].seconds - c->start);
+
+	if (to - from > (AT_ONCE * run > few ? AT_ONCE * run : few) || c->end - to < TOO_LATE * run)
+		return false;
+	if ((double)curve_top(c, c->end) > 1.05 * now || creeps(c))
+		return false;
+	out->shape = GROWTH_ONCE;
+	out->since_s = to;
+	return true;
+}
+
+/* What was there after a tenth of the run is not of its growth: programs load things as they start. */
+static double fair_share(const struct curve *c)
+{
+	double gained = (double)curve_last(c) - curve_bytes(c, curve_later(c, 1 - AT_ONCE));
+
+	return gained * LAST_PART / (1 - AT_ONCE);
+}
+
+/* The most that came to the floor within one span of the last part. */
+static double largest_jump(const struct curve *c)
+{
+	uint64_t largest = 0;
+
+	for (size_t i = curve_point(c, curve_later(c, LAST_PART)); i + 1 < c->n; i++) {
+		uint64_t jump = curve_floor(c, i + 1) - curve_floor(c, i);
+
+		if (jump > largest)
+			largest = jump;
+	}
+	return (double)largest;
+}
+
+/* Where blocks come and go, by chance some more may have come; or a large one, but not as much in the part before. */
+static bool may_be_chance(const struct curve *c, double added)
+{
+	size_t before = curve_point(c, curve_later(c, 2 * LAST_PART)), now = curve_point(c, curve_later(c, LAST_PART));
+
+	if (!(c->chance > 0))
+		return false;
+	if (added < c->chance)
+		return true;
+	return largest_jump(c) > 0.5 * added && (double)(curve_floor(c, now) - curve_floor(c, before)) < 0.5 * added;
+}
+
+/* Beside what is held, beside how it went up and down before, and beside what comes of itself. */
+static bool is_hardly_anything(const struct curve *c, double added)
+{
+	if (added < HARDLY * (double)curve_last(c))
+		return true;
+	return !curve_only_rises(c) && (added < 1.5 * curve_breath(c) || may_be_chance(c, added));
+}
+
+/* Nothing that can be said yet: then how much it is over all of the run. */
+static void judge_unknown(const struct curve *c, struct growth *out)
+{
+	*out = (struct growth){
+		.shape = GROWTH_UNKNOWN,
+		.bytes_per_minute = c->end < MIN_SECONDS ? 0 : per_minute((double)curve_last(c), c->end),
+	};
+}
+
+/* It rose to the very end, if only by what may be chance: that is not level, and not enough to be called growth. */
+static bool rose_to_the_end(const struct curve *c, double since)
+{
+	return since > curve_later(c, TOO_LATE);
+}
+
+/* Falls of at least @by within a span that ends at one of the points from number @from to before @to. */
+static size_t falls_between(const struct curve *c, size_t from, size_t to, double by)
+{
+	size_t falls = 0;
+
+	for (size_t i = from ? from : 1; i < to; i++)
+		falls += (double)c->p[i - 1].bytes - (double)c->p[i].bytes >= by;
+	return falls;
+}
+
+/* The most that came within one span, which is how far a peak may have been missed. */
+static double largest_rise(const struct curve *c)
+{
+	double largest = 0;
+
+	for (size_t i = 1; i < c->n; i++)
+		largest = fmax(largest, (double)c->p[i].bytes - (double)c->p[i - 1].bytes);
+	return largest;
+}
+
+struct bounds {
+	double least, most;
+};
+
+static struct bounds bounds_between(const struct curve *c, size_t from, size_t to)
+{
+	struct bounds b = { INFINITY, 0 };
+
+	for (size_t i = from; i < to; i++) {
+		b.least = fmin(b.least, (double)c->p[i].bytes);
+		b.most = fmax(b.most, (double)c->p[i].bytes);
+	}
+	return b;
+}
+
+/*
+ * Filled and emptied again and again, between the same bounds in both halves of the run: that it is being filled when
+ * the run ends says nothing. So the sessions of a server, which it looks through every few seconds for those that are over.
+ */
+static bool swings(const struct curve *c, double *since)
+{
+	size_t half = curve_point(c, curve_later(c, 0.5)), first = 0;
+	double height = curve_breath(c), slack = fmin(largest_rise(c), height / 2);
+	struct bounds before, now = bounds_between(c, half, c->n);
+	size_t falls_before, falls_now;
+
+	while (first < half && (double)c->p[first].bytes < now.most - slack)
+		first++;
+	before = bounds_between(c, first, half);
+	falls_before = falls_between(c, first, half, height / 2);
+	falls_now = falls_between(c, half, c->n, height / 2);
+	if (!falls_before || !falls_now || falls_before + falls_now < 3)
+		return false;
+	*since = c->p[first].seconds;
+	return now.most < before.most + slack && now.least < before.least + slack;
+}
+
+static void judge_rising(const struct curve *c, struct growth *out)
+{
+	double from = curve_later(c, LAST_PART), since = level_since(c), added = curve_added(c, from);
+	bool hardly = is_hardly_anything(c, added);
+
+	if (!creeps(c) && hardly && rose_to_the_end(c, since) && !swings(c, &since)) {
+		judge_unknown(c, out);
+		return;
+	}
+	if (!creeps(c) && (hardly || has_come_to_rest(c, since))) {
+		out->shape = GROWTH_LEVEL;
+		out->since_s = since;
+		return;
+	}
+	out->shape = added >= fair_share(c) / 2 ? GROWTH_GROWS : GROWTH_SLOWS;
+	out->bytes_per_minute = per_minute((double)curve_last(c) - curve_bytes(c, from), c->end - from);
+}
+
+static uint64_t most_held_on(const struct curve *c)
+{
+	uint64_t most = c->base;
+
+	for (size_t i = 0; i < c->n; i++)
+		if (curve_held(c, i) > most)
+			most = curve_held(c, i);
+	return most;
+}
+
+static void judge_falling(const struct curve *c, struct growth *out)
+{
+	uint64_t most = curve_top(c, c->end);
+	double peak = c->start;
+	size_t i = 0;
+
+	/* what it began with may be the most: a flush that went on */
+	while (i < c->n && c->p[i].bytes != most)
+		i++;
+	if (i < c->n)
+		peak = c->p[i].seconds;
+	*out = (struct growth){
+		.shape = GROWTH_FALLS,
+		.bytes_per_minute = per_minute((double)curve_last(c) - (double)most, c->end - peak),
+	};
+}
+
+/* Where the last time lies at which it had gone down to less than half; c->n: it never did. */
+static size_t last_flush(const struct curve *c)
+{
+	uint64_t most = c->base;
+	size_t flush = c->n;
+
+	for (size_t i = 0; i < c->n; i++) {
+		if (c->p[i].bytes >= most / 2 + most % 2) {
+			most = c->p[i].bytes > most ? c->p[i].bytes : most;
+			continue;
+		}
+		most = c->p[i].bytes;
+		flush = i;
+	}
+	return flush;
+}
+
+static void judge(const struct curve *c, struct growth *out)
+{
+	double now = (double)curve_last(c);
+
+	if (now < FALLEN * (double)most_held_on(c))
+		judge_falling(c, out);
+	else if (curve_below(c, 0.05 * now) > curve_later(c, TOO_LATE))
+		judge_unknown(c, out);
+	else if (!judge_once(c, out))
+		judge_rising(c, out);
+}
+
+/* What went as the run began was for the start; what has come since is judged. What is given back again and again falls. */
+static void judge_from_flush(const struct curve *c, size_t flush, struct growth *out)
+{
+	const struct curve rest = {
+		&c->p[flush + 1], c->n - flush - 1, c->p[flush].seconds, c->end, c->p[flush].bytes, c->chance,
+	};
+
+	if (rest.start > c->start + (c->end - c->start) * LAST_PART || rest.n < MIN_POINTS)
+		judge_falling(c, out);
+	else
+		judge(&rest, out);
+}
+
+void growth_judge(const struct growth_point *points, size_t n, double seconds, uint64_t allocs, uint64_t frees,
+		  struct growth *out)
+{
+	struct curve c = { points, n, 0, n ? points[n - 1].seconds : 0, 0, 0 };
+	uint64_t kept = allocs > frees ? allocs - frees : 0;
+	size_t flush;
+
+	*out = (struct growth){ .shape = GROWTH_UNKNOWN };
+	if (!n || !curve_top(&c, c.end))
+		return;
+	if (kept)
+		c.chance = 2 * sqrt((double)(frees < kept ? frees : kept)) * (double)curve_last(&c) / (double)kept;
+	flush = last_flush(&c);
+	if (seconds < MIN_SECONDS || n < MIN_POINTS)
+		judge_unknown(&c, out);
+	else if (flush < n)
+		judge_from_flush(&c, flush, out);
+	else
+		judge(&c, out);
+	if (growth_rises(out) && kept < MIN_BLOCKS)
+		judge_unknown(&c, out);
+}
+
+bool growth_rises(const struct growth *g)
+{
+	return g->shape == GROWTH_GROWS || g->shape == GROWTH_SLOWS;
+}
+
+bool growth_goes_on(const struct growth *g)
+{
+	return growth_rises(g) || g->shape == GROWTH_UNKNOWN;
+}
+
+const char *growth_name(enum growth_shape shape)
+{
+	static const char *const names[] = {
+#define X(upper, lower, text) #lower,
+		GROWTH_SHAPES(X)
+#undef X
+	};
+
+	return names[shape];
+}
+
+const char *growth_text(enum growth_shape shape)
+{
+	static const char *const texts[] = {
+#define X(upper, lower, text) text,
+		GROWTH_SHAPES(X)
+#undef X
+	};
+
+	return texts[shape];
+}

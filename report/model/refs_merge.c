@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/* refs_merge: see refs_merge.h. */
+#include "report/model/refs_merge.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/addrmap.h"
+#include "base/grow.h"
+
+/* Groups of one signature: how many there are, and the entry that they become. */
+struct kin {
+	size_t groups;
+	size_t entry;		/* + 1; 0: none yet */
+};
+
+static int count_kin(const struct summary_refs *refs, size_t n, struct addrmap *kin)
+{
+	for (size_t i = 0; i < n; i++) {
+		bool fresh;
+		struct kin *k = addrmap_slot(kin, refs[i].signature, &fresh);
+
+		if (!k)
+			return -ENOMEM;
+		if (fresh)
+			*k = (struct kin){ 0 };
+		k->groups++;
+	}
+	return 0;
+}
+
+static struct summary_use *own(const struct summary_use *uses, size_t n)
+{
+	struct summary_use *copy = calloc(n + 1, sizeof(*copy));
+
+	for (size_t i = 0; copy && i < n; i++)
+		copy[i] = uses[i];
+	return copy;
+}
+
+static int add_net(struct refs_entry *e, const struct summary_refs *r)
+{
+	struct refs_net *net = grow_by_one(&e->nets, e->nnets, sizeof(*net));
+
+	if (!net)
+		return -ENOMEM;
+	*net = (struct refs_net){ r->net, r->objects };
+	e->nnets++;
+	e->least = e->nnets == 1 || r->net < e->least ? r->net : e->least;
+	e->most = e->nnets == 1 || r->net > e->most ? r->net : e->most;
+	return 0;
+}
+
+/* Its uses are copied, since numbers are added to them; what they point to stays the group's. */
+static int begin(struct refs_entry *e, const struct summary_refs *r, size_t order)
+{
+	*e = (struct refs_entry){ .refs = *r, .order = order };
+	e->refs.taken = own(r->taken, r->ntaken);
+	e->refs.dropped = own(r->dropped, r->ndropped);
+	return e->refs.taken && e->refs.dropped ? add_net(e, r) : -ENOMEM;
+}
+
+static void add_use(struct summary_use *to, const struct summary_use *from)
+{
+	to->count += from->count;
+	to->module_taken += from->module_taken;
+	to->module_dropped += from->module_dropped;
+}
+
+static void add_uses(struct summary_use *to, size_t n, const struct summary_use *from, size_t nfrom)
+{
+	for (size_t i = 0; i < n; i++)
+		for (size_t j = 0; j < nfrom; j++)
+			if (to[i].place == from[j].place)
+				add_use(&to[i], &from[j]);
+}
+
+static void per_object(struct summary_use *uses, size_t n, uint64_t objects)
+{
+	for (size_t i = 0; i < n; i++)
+		uses[i].per_object = objects ? (double)uses[i].count / (double)objects : 0;
+}
+
+static int join(struct refs_entry *e, const struct summary_refs *r)
+{
+	struct summary_refs *to = &e->refs;
+
+	to->objects += r->objects;
+	to->growth.bytes_per_minute += r->growth.bytes_per_minute;
+	to->oldest_s = r->oldest_s > to->oldest_s ? r->oldest_s : to->oldest_s;
+	to->youngest_s = r->youngest_s < to->youngest_s ? r->youngest_s : to->youngest_s;
+	add_uses(to->taken, to->ntaken, r->taken, r->ntaken);
+	add_uses(to->dropped, to->ndropped, r->dropped, r->ndropped);
+	per_object(to->taken, to->ntaken, to->objects);
+	per_object(to->dropped, to->ndropped, to->objects);
+	return add_net(e, r);
+}
+
+static int take(const struct summary_refs *r, size_t order, struct addrmap *kin, struct refs_entry *all, size_t *n)
+{
+	struct kin *k = addrmap_get(kin, r->signature);
+	bool apart = !r->signature || k->groups <= REFS_MERGE_FEW;
+
+	if (!apart && k->entry)
+		return join(&all[k->entry - 1], r);
+	k->entry = ++*n;
+	return begin(&all[*n - 1], r, order);
+}
+
+/* Several together may be more than those that stood before them. What comes last comes last all the same. */
+static int compare(const void *pa, const void *pb)
+{
+	const struct refs_entry *a = pa, *b = pb;
+	int rank_a = summary_refs_rank(&a->refs), rank_b = summary_refs_rank(&b->refs);
+
+	if (rank_a != rank_b)
+		return rank_a - rank_b;
+	if (a->refs.objects != b->refs.objects)
+		return a->refs.objects > b->refs.objects ? -1 : 1;
+	return a->order < b->order ? -1 : a->order > b->order;
+}
+
+int refs_merge(const struct summary *s, size_t first, size_t n, struct refs_entry **out, size_t *nout)
+{
+	const struct summary_refs *refs = n ? &s->refs[first] : NULL;
+	struct addrmap kin;
+	int r;
+
+	*nout = 0;
+	*out = calloc(n + 1, sizeof(**out));
+	addrmap_init(&kin, sizeof(struct kin));
+	r = *out ? count_kin(refs, n, &kin) : -ENOMEM;
+	for (size_t i = 0; i < n && r == 0; i++)
+		r = take(&refs[i], i, &kin, *out, nout);
+	if (r == 0 && n)
+		qsort(*out, *nout, sizeof(**out), compare);
+	addrmap_fini(&kin);
+	return r;
+}
+
+void refs_merge_fini(struct refs_entry *all, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		free(all[i].refs.taken);
+		free(all[i].refs.dropped);
+		free(all[i].nets);
+	}
+	free(all);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * refs_merge: groups of objects as people read them: where more than a few differ in their net count only, as the
+ * objects of a cache do, they are one entry that says which counts there are. Other readers get the groups as they
+ * are.
+ */
+#ifndef MM_REFS_MERGE_H
+#define MM_REFS_MERGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/cleanup.h"
+#include "report/model/summary.h"
+
+#define REFS_MERGE_FEW 3	/* so many stay apart */
+
+struct refs_net {
+	int64_t net;
+	uint64_t objects;
+};
+
+struct refs_entry {
+	struct summary_refs refs;	/* the largest group; numbers are those of all */
+	struct refs_net *nets;		/* which there are, most objects first */
+	size_t nnets;
+	int64_t least, most;
+	size_t order;			/* where the largest group stood */
+};
+
+/*
+ * The groups [first, first + n) of the sorted summary @s, which must outlive it, in their order. 0 or -ENOMEM;
+ * refs_merge_fini in any case.
+ */
+must_check int refs_merge(const struct summary *s, size_t first, size_t n, struct refs_entry **out, size_t *nout);
+void refs_merge_fini(struct refs_entry *all, size_t n);
+
+#endif

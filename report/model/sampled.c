@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/model/sampled.h"
+
+#include <math.h>
+
+#define LATE_PART 5	/* late is the last fifth */
+
+_Static_assert(SURVIVAL_STEPS == MMT_SAMPLE_STEPS, "steps of age");
+
+/* Their deviations add up like sides of a right angle. */
+void sampled_add_estimate(struct estimate *to, const struct estimate *e)
+{
+	const double low = hypot(to->value - to->low, e->value - e->low), high = hypot(to->high - to->value, e->high - e->value);
+
+	to->value += e->value;
+	to->low = fmax(to->value - low, 0);
+	to->high = to->value + high;
+	to->at_least |= e->at_least;
+}
+
+/* Of the hits that the meter of the site has counted, the part of this stack. */
+static uint64_t hits_of(const struct fact_sample *its, uint64_t seen)
+{
+	const double share = its->site_seen > seen ? (double)seen / (double)its->site_seen : 1;
+
+	return seen ? (uint64_t)llround(fmin(share * (double)its->site_hits, 1e18)) : 0;
+}
+
+static struct estimate rate_of(const struct fact_sample *its)
+{
+	const struct estimate_rounds rounds = {
+		.rounds = its->rounds, .full = its->full, .hits = its->site_hits, .exposed_us = its->exposed_us, .hits2 = its->hits2,
+		.hits_exposed = its->hits_exposed, .exposed2 = its->exposed2, .missed = its->missed, .stood_us = its->stood_us,
+	};
+	struct estimate e;
+
+	estimate_rate(&rounds, hits_of(its, its->seen), &e);
+	estimate_scale(&e, 60);
+	return e;
+}
+
+/* Of its rounds then nothing is known. */
+static struct estimate late_rate_of(const struct fact_sample *its)
+{
+	const struct estimate_rounds rounds = { .exposed_us = its->late_exposed_us };
+	struct estimate e;
+
+	estimate_rate(&rounds, hits_of(its, its->late_seen), &e);
+	estimate_scale(&e, 60);
+	return e;
+}
+
+static double late_expected(const struct fact_sample *its)
+{
+	return its->exposed_us ? (double)hits_of(its, its->seen) / (double)its->exposed_us * (double)its->late_exposed_us : 0;
+}
+
+void sampled_add(struct sampled *to, const struct fact_sample *its)
+{
+	struct sampled one = {
+		.seen = its->seen, .late_seen = its->late_seen, .chunk_bytes = its->chunk_bytes, .stacks = 1, .standing = its->standing,
+		.exposed_us = (double)its->exposed_us, .allocs = rate_of(its), .late = late_rate_of(its),
+		.late_expected = late_expected(its),
+	};
+
+	for (uint32_t i = 0; i < its->nsteps && i < SURVIVAL_STEPS; i++)
+		one.steps[i] = (struct survival_step){ its->steps[i].at_risk, its->steps[i].gone, its->steps[i].unknown };
+	sampled_merge(to, &one);
+}
+
+void sampled_merge(struct sampled *to, const struct sampled *from)
+{
+	to->seen += from->seen;
+	to->late_seen += from->late_seen;
+	to->late_expected += from->late_expected;
+	to->chunk_bytes += from->chunk_bytes;
+	to->stacks += from->stacks;
+	to->standing += from->standing;
+	to->exposed_us += from->exposed_us;
+	sampled_add_estimate(&to->allocs, &from->allocs);
+	sampled_add_estimate(&to->late, &from->late);
+	for (unsigned i = 0; i < SURVIVAL_STEPS; i++) {
+		to->steps[i].at_risk += from->steps[i].at_risk;
+		to->steps[i].gone += from->steps[i].gone;
+		to->steps[i].unknown += from->steps[i].unknown;
+	}
+}
+
+static bool is_known(const struct summary_sample *its)
+{
+	return its->survival.kind != SURVIVAL_UNKNOWN;
+}
+
+static struct estimate at_most(const struct estimate *e)
+{
+	return (struct estimate){ .high = e->high, .at_least = e->at_least };
+}
+
+static void put_kept(struct summary_sample *its)
+{
+	its->kept_blocks = is_known(its) ? its->may_keep_blocks : at_most(&its->may_keep_blocks);
+	its->kept_bytes = is_known(its) ? its->may_keep_bytes : at_most(&its->may_keep_bytes);
+}
+
+static void judge_kept(const struct sampled *s, struct summary_sample *out)
+{
+	const struct survival *v = &out->survival;
+	const struct estimate *rate = v->kind == SURVIVAL_TABLE ? &s->late : &s->allocs;
+
+	estimate_kept(rate, v->share, v->low, v->high, &out->may_keep_blocks);
+	if (v->kind == SURVIVAL_GOES)
+		out->may_keep_blocks = (struct estimate){ .high = out->may_keep_blocks.high };
+	out->may_keep_bytes = out->may_keep_blocks;
+	/* of no size at all nothing is known: as much as one likes is not 0 */
+	if (s->seen)
+		estimate_scale(&out->may_keep_bytes, out->bytes_each);
+	put_kept(out);
+}
+
+/* The part of what their sites gave out that was seen. */
+static double sees_of(const struct sampled *s, double seconds)
+{
+	return s->stacks && seconds > 0 ? fmin(s->exposed_us / s->stacks / (seconds * 1e6), 1) : 1;
+}
+
+void sampled_judge(const struct sampled *s, double seconds, struct summary_sample *out)
+{
+	*out = (struct summary_sample){
+		.seen = s->seen, .late_seen = s->late_seen, .bytes_each = s->seen ? (double)s->chunk_bytes / (double)s->seen : 0,
+		.standing = s->stacks && s->standing == s->stacks, .allocs = s->allocs,
+		.sees = sees_of(s, seconds),
+	};
+	for (unsigned i = 0; i < SURVIVAL_STEPS; i++)
+		out->steps[i] = s->steps[i];
+	survival_judge(out->steps, s->late_seen, s->late_expected, &out->survival);
+	out->doubt = survival_doubt(&out->survival, out->sees);
+	judge_kept(s, out);
+}
+
+void sampled_doubt(struct summary_sample *its, enum survival_doubt why)
+{
+	its->survival.kind = SURVIVAL_UNKNOWN;
+	its->doubt = why;
+	put_kept(its);
+}
+
+uint64_t sampled_kept_bytes(const struct summary_sample *its, double seconds)
+{
+	const double bytes = its->kept_bytes.value * seconds / 60;
+
+	return bytes > 0 && bytes < 1e18 ? (uint64_t)bytes : 0;
+}
+
+uint64_t sampled_bytes_to_ask_for(const struct summary_sample *its, double seconds)
+{
+	const double bytes = its->kept_bytes.high * seconds / 60;
+
+	if (its->kept_bytes.at_least)
+		return UINT64_MAX;
+	if (is_known(its))
+		return sampled_kept_bytes(its, seconds);
+	return bytes < 1e18 ? (uint64_t)bytes : UINT64_MAX;
+}
+
+void sampled_growth(const struct summary_sample *its, double seconds, struct growth *out)
+{
+	switch (its->survival.kind) {
+	case SURVIVAL_STAYS:
+		*out = (struct growth){ .shape = GROWTH_GROWS, .bytes_per_minute = its->kept_bytes.value };
+		break;
+	case SURVIVAL_TABLE:
+		*out = (struct growth){ .shape = GROWTH_LEVEL, .since_s = seconds - seconds / LATE_PART };
+		break;
+	case SURVIVAL_GOES:
+		*out = (struct growth){ .shape = GROWTH_LEVEL };
+		break;
+	default:
+		*out = (struct growth){ .shape = GROWTH_UNKNOWN };
+	}
+}

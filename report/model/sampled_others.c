@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/model/sampled_others.h"
+
+#include <math.h>
+
+#include "report/model/sampled.h"
+
+#define FIRST_LOOK_S 0.005	/* the first looks are after two milliseconds or more (attach/sampling/blocks/following.h) */
+#define MOST 0.5		/* where more is left, it is taken for its own, though blocks of who takes right after it would be as many */
+#define MORE 2.0		/* times as much is left of those that count */
+#define LIKE 2.0		/* times as large: of about that size. A block that is another's has its size */
+
+static bool are_alike(double a, double b)
+{
+	return a <= LIKE * b && b <= LIKE * a;
+}
+
+/* The share of its blocks that is still there at that age, or when they were last seen. Too young by then: 0, nothing is known. */
+static double left_at(const struct summary_sample *its, double age_s)
+{
+	double left[SURVIVAL_STEPS];
+	unsigned n = survival_left(its->steps, left), i = 0;
+
+	if (survival_age_s(n - 1) < SURVIVAL_MIN_AGE_S)
+		return 0;
+	while (i + 1 < n && survival_age_s(i + 1) <= age_s)
+		i++;
+	return left[i];
+}
+
+/* A minute. Whoever's block was seen when it was given out has ended what was followed there. */
+static struct estimate keeps_unseen(const struct summary_sample *its, double left)
+{
+	struct estimate e = its->allocs;
+
+	if (its->sees >= 1)
+		return (struct estimate){ 0 };
+	if (e.at_least)
+		e.high = INFINITY;
+	estimate_scale(&e, left * (1 - its->sees));
+	return e;
+}
+
+static bool may_be_others(const struct sampled_place *its, const struct sampled_place *all, size_t n)
+{
+	const struct survival *v = &its->its->survival;
+	struct estimate others = { 0 };
+
+	if (v->kind != SURVIVAL_STAYS || v->share > MOST)
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		const double left = &all[i] != its && are_alike(all[i].bytes, its->bytes) ? left_at(all[i].its, v->age_s) : 0;
+		const struct estimate e = keeps_unseen(all[i].its, left);
+
+		if (left >= MORE * v->share)
+			sampled_add_estimate(&others, &e);
+	}
+	return v->share <= others.high / 60 * FIRST_LOOK_S && its->its->kept_blocks.low <= others.high;
+}
+
+void sampled_doubt_others(const struct sampled_place *all, size_t n)
+{
+	/* what the others keep is told by their rates and ages, doubted or not: so the order does not matter */
+	for (size_t i = 0; i < n; i++)
+		if (may_be_others(&all[i], all, n))
+			sampled_doubt(all[i].its, SURVIVAL_OTHERS);
+}

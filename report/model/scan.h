@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * scan: what a process held at one moment, as plain data: all that the report of a scan says, and nothing about how it
+ * was found. attach/scan*.c fill it, out_scan_*.c print it.
+ *
+ * It is a summary (report/model/summary.h) whose groups were not watched while they came about: blocks of one C++ class, or
+ * of about one size, with one verdict; or, where a trace of a watch was at hand, of one stack. Beside it stands what the
+ * allocator itself accounts for, so that what is lost can be told from what is merely free, and how well all was seen.
+ *
+ * Strings live in the summary's pool. Want of memory is sticky there: fill everything, then ask scan_error.
+ */
+#ifndef MM_SCAN_H
+#define MM_SCAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/taddr.h"
+#include "base/verdict.h"
+#include "report/model/summary.h"
+
+/* How the process was stopped and copied. */
+struct scan_pause {
+	double expected_s, had_s;	/* of the last one */
+	uint32_t threads, not_stopped;
+	uint32_t pauses;		/* more than one where the first census did not come out even */
+};
+
+struct scan_memory {
+	uint64_t copied;		/* bytes: of a core, those that are in it */
+	uint64_t swapped, missing;	/* private writable memory that could not be read */
+};
+
+/* Sums of one arena; bytes are those of chunks, with the allocator's headers. */
+struct scan_arena {
+	taddr at;
+	uint64_t system_bytes;		/* what it says that it has from the system */
+	uint64_t walked_bytes;		/* what was found in it */
+	struct summary_sum used, fast, tcache, bins;
+	uint64_t top_bytes, other_bytes;
+};
+
+struct scan_heap {
+	bool known;			/* the C library's allocator, and its layout */
+	const char *layout;		/* which one; if it is not known, why */
+	bool adds_up;			/* its own figures and ours agree */
+	struct scan_arena *arenas;
+	size_t narenas;
+	struct summary_sum mmapped;
+	uint64_t mmapped_claimed;	/* what it says itself; UINT64_MAX: that was not found */
+	uint64_t foreign_bytes, unseen_bytes;
+};
+
+/* Where the heap is corrupt. */
+struct scan_problem {
+	taddr at;
+	const char *what;
+};
+
+/* --- who points at an address --- */
+
+/* A block that somebody points at, or from. */
+struct scan_block {
+	taddr addr;
+	uint64_t size;
+	enum verdict verdict;
+	const char *label;		/* its class, or NULL */
+};
+
+enum scan_place {
+	SCAN_IN_BLOCK, SCAN_IN_REGISTER, SCAN_ON_STACK, SCAN_IN_DATA, SCAN_IN_TLS, SCAN_IN_ALLOCATOR
+};
+
+struct scan_pointer {
+	enum scan_place place;
+	taddr at;			/* where it stands; 0 in a register */
+	taddr value;
+	struct scan_block block;	/* SCAN_IN_BLOCK: the one that holds it */
+	pid_t tid;			/* of registers, stacks, TLS; 0: not known */
+	const char *reg;
+	bool sp_known;
+	int64_t from_sp;		/* on a stack: at - sp */
+	const char *module;		/* SCAN_IN_DATA: path of the file; NULL: memory of no file */
+	uint64_t offset;		/* in the module: as in its ELF file */
+	const char *symbol;		/* the variable there; NULL: not known */
+	uint64_t symbol_offset;
+};
+
+/* One way from a root to the block, shortest first seen: each is pointed at by the next. */
+struct scan_chain {
+	struct scan_pointer *links;	/* the first points at the block in question */
+	size_t n;
+	bool root;			/* the last one is in no block: it is why all of them are reached */
+};
+
+struct scan_answer {
+	taddr addr;			/* that was asked for */
+	bool in_block;
+	struct scan_block block;
+	const char *where;		/* if it is in no block: what it is in; NULL: nothing */
+	struct scan_pointer *pointers;	/* those to the beginning first */
+	size_t n, total;		/* listed, found */
+	struct scan_chain chain;
+};
+
+struct scan_report {
+	struct summary summary;
+	const char *core;		/* the file; NULL: a process */
+	struct scan_pause pause;	/* of a process */
+	struct scan_memory memory;
+	struct scan_heap heap;
+	bool judged;			/* there are verdicts */
+	const char *not_judged;		/* why there are none */
+	struct summary_sum sums[VERDICT_COUNT];	/* of all blocks, also of those that are hidden */
+	const char **doubts;		/* why verdicts may be weaker than they look, a sentence each */
+	size_t ndoubts;
+	struct scan_problem *problems;
+	size_t nproblems;
+	uint64_t more_problems;		/* that are not listed */
+	struct scan_answer *answers;
+	size_t nanswers;
+};
+
+void scan_init(struct scan_report *r);
+void scan_fini(struct scan_report *r);
+int scan_error(const struct scan_report *r);
+
+/* The texts are copied. */
+void scan_add_doubt(struct scan_report *r, const char *text);
+void scan_add_problem(struct scan_report *r, taddr at, const char *what);
+void scan_add_arena(struct scan_report *r, const struct scan_arena *arena);
+/* An answer to be filled, or NULL on want of memory. Its lists are malloc's and become the report's. */
+struct scan_answer *scan_add_answer(struct scan_report *r);
+
+/* What is said of verdicts where a watch's report says it (summary.run.verdicts), once all of the above is known. */
+void scan_tell_verdicts(struct scan_report *r);
+
+/* Groups in the order in which they are told: lost ones first, then by what is lost with them. The same order for the same data. */
+void scan_sort(struct scan_report *r);
+
+/* What the allocator has, has given out, and keeps. */
+struct scan_account {
+	uint64_t system, used, tops, other;	/* bytes; used: with the mmapped ones */
+	struct summary_sum free;			/* bins, fastbins, tcaches */
+};
+void scan_account(const struct scan_heap *heap, struct scan_account *out);
+
+/* "definitely lost", as valgrind says it. */
+const char *scan_verdict_text(enum verdict v);
+/* "block", "register", ...: as in the JSON report. */
+const char *scan_place_name(enum scan_place place);
+
+#endif

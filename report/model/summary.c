@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * summary: see summary.h. Lists that grow by doubling, and a pool of strings. Of references: summary_refs.c.
+ Of sampled runs: summary_sampled.c.
+ */
+#include "report/model/summary.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "report/model/summary_parts.h"
+
+void summary_init(struct summary *s)
+{
+	*s = (struct summary){
+		.run = { .frontend = "ptrace", .mode = "exact", .duty = 1 },
+	};
+	texts_init(&s->strings);
+}
+
+void summary_fini(struct summary *s)
+{
+	for (size_t i = 0; i < s->ngroups; i++) {
+		free(s->groups[i].stack);
+		free(s->groups[i].series);
+		free(s->groups[i].samples);
+		free(s->groups[i].sampled);
+		free(s->groups[i].hangs);
+	}
+	for (size_t i = 0; i < s->nrefs; i++)
+		summary_refs_fini(&s->refs[i]);
+	for (size_t i = 0; i < s->ntwice; i++) {
+		free(s->twice[i].second.frames);
+		free(s->twice[i].first.frames);
+		free(s->twice[i].alloc.frames);
+	}
+	for (size_t i = 0; i < s->nstacks; i++)
+		free(s->stacks[i]);
+	free(s->stacks);
+	free(s->families);
+	free(s->groups);
+	free(s->index_of);
+	free(s->refs);
+	free(s->twice);
+	free(s->suppressions);
+	free(s->notes);
+	free(s->memories);
+	free(s->target.cmdline);
+	free(s->run.lost);
+	free(s->run.probes);
+	free(s->run.gaps);
+	free(s->run.verdicts.doubts);
+	texts_fini(&s->strings);
+	memset(s, 0, sizeof(*s));
+}
+
+int summary_error(const struct summary *s)
+{
+	return s->err;
+}
+
+void *summary_push(struct summary *s, void *array, size_t *n, size_t size)
+{
+	void *room = s->err ? NULL : grow_by_one(array, *n, size);
+
+	if (room)
+		++*n;
+	else
+		s->err = -ENOMEM;
+	return room;
+}
+
+const char *summary_string(struct summary *s, const char *text)
+{
+	const char *kept = texts_keep(&s->strings, text);
+
+	if (text && !kept)
+		s->err = -ENOMEM;
+	return kept;
+}
+
+void summary_set_target(struct summary *s, pid_t pid, const char *comm, const char *exe)
+{
+	s->target.pid = pid;
+	s->target.comm = summary_string(s, comm);
+	s->target.exe = summary_string(s, exe);
+}
+
+void summary_add_arg(struct summary *s, const char *arg)
+{
+	const char **slot = summary_push(s, &s->target.cmdline, &s->target.nargs, sizeof(*slot));
+
+	if (slot)
+		*slot = summary_string(s, arg);
+}
+
+void summary_add_lost(struct summary *s, const char *reason, uint64_t count)
+{
+	if (!count)
+		return;
+	for (size_t i = 0; i < s->run.nlost; i++) {
+		if (!strcmp(s->run.lost[i].reason, reason)) {
+			s->run.lost[i].count += count;
+			return;
+		}
+	}
+	const char *kept = summary_string(s, reason);
+	struct summary_lost *slot = summary_push(s, &s->run.lost, &s->run.nlost, sizeof(*slot));
+	if (slot)
+		*slot = (struct summary_lost){ kept, count };
+}
+
+void summary_add_probe(struct summary *s, const struct summary_probe *probe)
+{
+	struct summary_probe *slot = summary_push(s, &s->run.probes, &s->run.nprobes, sizeof(*slot));
+
+	if (!slot)
+		return;
+	*slot = *probe;
+	slot->family = summary_string(s, probe->family);
+	slot->rule = summary_string(s, probe->rule);
+	slot->module = summary_string(s, probe->module);
+	slot->note = summary_string(s, probe->note);
+}
+
+void summary_add_gap(struct summary *s, double start_s, double seconds, const char *why)
+{
+	struct summary_gap *slot = summary_push(s, &s->run.gaps, &s->run.ngaps, sizeof(*slot));
+
+	if (slot)
+		*slot = (struct summary_gap){ start_s, seconds, summary_string(s, why) };
+}
+
+void summary_add_doubt(struct summary *s, const char *text)
+{
+	struct summary_verdicts *v = &s->run.verdicts;
+	const char **slot = summary_push(s, &v->doubts, &v->ndoubts, sizeof(*slot));
+
+	if (slot)
+		*slot = summary_string(s, text);
+}
+
+void summary_note(struct summary *s, const char *fmt, ...)
+{
+	char *text;
+	va_list ap;
+
+	va_start(ap, fmt);
+	int len = vasprintf(&text, fmt, ap);
+	va_end(ap);
+	if (len < 0) {
+		s->err = -ENOMEM;
+		return;
+	}
+	const char **slot = summary_push(s, &s->notes, &s->nnotes, sizeof(*slot));
+	if (slot)
+		*slot = summary_string(s, text);
+	free(text);
+}
+
+void *summary_copy(struct summary *s, const void *array, size_t n, size_t size)
+{
+	void *p = n ? reallocarray(NULL, n, size) : NULL;
+
+	if (p)
+		memcpy(p, array, n * size);
+	else if (n)
+		s->err = -ENOMEM;
+	return p;
+}
+
+static void keep_frame_strings(struct summary *s, struct summary_frame *f)
+{
+	f->module = summary_string(s, f->module);
+	f->build_id = summary_string(s, f->build_id);
+	f->function = summary_string(s, f->function);
+	f->linkage = summary_string(s, f->linkage);
+	f->file = summary_string(s, f->file);
+}
+
+struct summary_frame *summary_copy_stack(struct summary *s, const struct summary_frame *frames, size_t *depth)
+{
+	struct summary_frame *own = summary_copy(s, frames, *depth, sizeof(*own));
+
+	*depth = own ? *depth : 0;
+	for (size_t i = 0; i < *depth; i++)
+		keep_frame_strings(s, &own[i]);
+	return own;
+}
+
+const struct summary_frame *summary_keep_stack(struct summary *s, const struct summary_frame *frames, size_t *depth)
+{
+	struct summary_frame **slot = summary_push(s, &s->stacks, &s->nstacks, sizeof(*slot));
+
+	if (!slot) {
+		*depth = 0;
+		return NULL;
+	}
+	*slot = summary_copy_stack(s, frames, depth);
+	return *slot;
+}
+
+void summary_add_family(struct summary *s, const struct summary_family *family)
+{
+	struct summary_family *slot = summary_push(s, &s->families, &s->nfamilies, sizeof(*slot));
+
+	if (!slot)
+		return;
+	*slot = *family;
+	slot->name = summary_string(s, family->name);
+	slot->noun = summary_string(s, family->noun ? family->noun : family->refs ? "object" : "block");
+}
+
+bool summary_stops_known(const struct summary_run *run)
+{
+	return strcmp(run->frontend, "gdb") != 0;
+}
+
+const struct summary_family *summary_family(const struct summary *s, const char *name)
+{
+	static const struct summary_family none = { .name = "", .noun = "block" };
+
+	for (size_t i = 0; name && i < s->nfamilies; i++)
+		if (s->families[i].name && !strcmp(s->families[i].name, name))
+			return &s->families[i];
+	return &none;
+}
+
+void summary_add_group(struct summary *s, const struct summary_group *group)
+{
+	struct summary_group *g = summary_push(s, &s->groups, &s->ngroups, sizeof(*g));
+
+	if (!g)
+		return;
+	*g = *group;
+	g->serial = s->ngroups - 1;
+	g->family = summary_string(s, group->family);
+	g->tag = summary_string(s, group->tag);
+	g->kind.label = summary_string(s, group->kind.label);
+	g->kind.class_name = summary_string(s, group->kind.class_name);
+	g->kind.module = summary_string(s, group->kind.module);
+	g->kind.content = summary_string(s, group->kind.content);
+	g->stack = summary_copy_stack(s, group->stack, &g->depth);
+	g->series = summary_copy(s, group->series, group->npoints, sizeof(*g->series));
+	g->hangs = summary_copy(s, group->hangs, group->nhangs, sizeof(*g->hangs));
+	g->nhangs = g->hangs ? group->nhangs : 0;
+	g->sampled = summary_copy(s, group->sampled, group->sampled != NULL, sizeof(*g->sampled));
+	g->samples = summary_copy(s, group->samples, group->nsamples, sizeof(*g->samples));
+	g->wrappers = g->depth ? group->wrappers : 0;
+	g->npoints = g->series ? group->npoints : 0;
+	g->nsamples = g->samples ? group->nsamples : 0;
+}
+
+void summary_add_hang(struct summary *s, struct summary_group *g, const struct summary_hang *hang)
+{
+	struct summary_hang *slot = summary_push(s, &g->hangs, &g->nhangs, sizeof(*slot));
+
+	if (slot)
+		*slot = *hang;
+}
+
+void summary_add_twice(struct summary *s, const struct summary_twice *twice)
+{
+	struct summary_twice *t = summary_push(s, &s->twice, &s->ntwice, sizeof(*t));
+
+	if (!t)
+		return;
+	*t = *twice;
+	t->family = summary_string(s, twice->family);
+	t->second.frames = summary_copy_stack(s, twice->second.frames, &t->second.depth);
+	t->first.frames = summary_copy_stack(s, twice->first.frames, &t->first.depth);
+	t->alloc.frames = summary_copy_stack(s, twice->alloc.frames, &t->alloc.depth);
+}
+
+void summary_add_suppression(struct summary *s, const struct summary_suppression *used)
+{
+	struct summary_suppression *slot = summary_push(s, &s->suppressions, &s->nsuppressions, sizeof(*slot));
+
+	if (!slot)
+		return;
+	*slot = *used;
+	slot->name = summary_string(s, used->name);
+	slot->where = summary_string(s, used->where);
+}
+
+int summary_compare_numbers(uint64_t a, uint64_t b)
+{
+	return a < b ? 1 : a > b ? -1 : 0;
+}
+
+int summary_compare_texts(const char *a, const char *b)
+{
+	return strcmp(a ? a : "", b ? b : "");
+}
+
+int summary_compare_families(const struct summary *s, const char *a, const char *b)
+{
+	const struct summary_family *of_a = summary_family(s, a), *of_b = summary_family(s, b);
+
+	return of_a < of_b ? -1 : of_a > of_b;
+}
+
+int summary_compare_stacks(const struct summary_frame *a, size_t na, const struct summary_frame *b, size_t nb)
+{
+	int order = 0;
+
+	for (size_t i = 0; !order && i < na && i < nb; i++)
+		order = summary_compare_numbers(b[i].pc, a[i].pc);
+	return order ? order : summary_compare_numbers(nb, na);
+}
+
+/* Names only decide between groups that are the same otherwise: two families may share a stack. */
+static int compare_kinds(const struct summary_group *a, const struct summary_group *b)
+{
+	int order = summary_compare_texts(a->family, b->family);
+
+	if (!order)
+		order = summary_compare_texts(a->tag, b->tag);
+	if (!order)
+		order = (int)a->verdict - (int)b->verdict;
+	return order ? order : (int)a->stack_end - (int)b->stack_end;
+}
+
+int summary_rank(enum verdict v)
+{
+	static const int ranks[VERDICT_COUNT] = {
+		[VERDICT_DEFINITE] = 0, [VERDICT_POSSIBLE] = 1, [VERDICT_INDIRECT] = 2, [VERDICT_REACHABLE] = 3,
+		[VERDICT_UNKNOWN] = 4,
+	};
+
+	return ranks[v];
+}
+
+bool summary_is_lost(enum verdict v)
+{
+	return v == VERDICT_DEFINITE || v == VERDICT_POSSIBLE || v == VERDICT_INDIRECT;
+}
+
+uint64_t summary_weight(const struct summary_group *g)
+{
+	return g->bytes + g->kind.indirect_bytes;
+}
+
+enum summary_section summary_section(const struct summary *s, const struct summary_group *g)
+{
+	bool timed = s->run.seconds > 0;
+
+	if (g->verdict == VERDICT_INDIRECT)
+		return g->held ? SUMMARY_HELD : SUMMARY_LOST;
+	if (g->verdict == VERDICT_DEFINITE || (g->verdict == VERDICT_POSSIBLE && (!timed || growth_rises(&g->growth))))
+		return SUMMARY_LOST;
+	return timed && growth_goes_on(&g->growth) ? SUMMARY_GROWING : SUMMARY_KEPT;
+}
+
+/* What is known to grow before what may, the fastest first. */
+static int compare_rates(const struct growth *a, const struct growth *b)
+{
+	bool known_a = a->shape != GROWTH_UNKNOWN, known_b = b->shape != GROWTH_UNKNOWN;
+
+	if (known_a != known_b)
+		return known_a ? -1 : 1;
+	if (!known_a)
+		return 0;
+	return (a->bytes_per_minute < b->bytes_per_minute) - (a->bytes_per_minute > b->bytes_per_minute);
+}
+
+static int compare_sections(const struct summary *s, const struct summary_group *a, const struct summary_group *b)
+{
+	enum summary_section of_a = summary_section(s, a), of_b = summary_section(s, b);
+
+	if (of_a != of_b)
+		return (int)of_a - (int)of_b;
+	return of_a == SUMMARY_GROWING ? compare_rates(&a->growth, &b->growth) : 0;
+}
+
+static int compare_groups(const void *pa, const void *pb, void *ctx)
+{
+	const struct summary_group *a = pa, *b = pb;
+	int order = summary_compare_families(ctx, a->family, b->family);
+
+	if (!order && (a->sampled || b->sampled))
+		order = summary_compare_sampled(a, b);
+	else if (!order)
+		order = compare_sections(ctx, a, b);
+	if (!order)
+		order = summary_rank(a->verdict) - summary_rank(b->verdict);
+	if (!order)
+		order = summary_compare_numbers(summary_weight(a), summary_weight(b));
+	if (!order)
+		order = summary_compare_numbers(a->blocks, b->blocks);
+	if (!order)
+		order = summary_compare_numbers(a->allocs, b->allocs);
+	if (!order)
+		order = summary_compare_stacks(a->stack, a->depth, b->stack, b->depth);
+	return order ? order : compare_kinds(a, b);
+}
+
+void summary_sort(struct summary *s)
+{
+	if (s->ngroups)
+		qsort_r(s->groups, s->ngroups, sizeof(*s->groups), compare_groups, s);
+	free(s->index_of);
+	s->index_of = calloc(s->ngroups + 1, sizeof(*s->index_of));
+	if (!s->index_of)
+		s->err = -ENOMEM;
+	for (size_t i = 0; s->index_of && i < s->ngroups; i++)
+		s->index_of[s->groups[i].serial] = i;
+	summary_sort_refs(s);
+}
+
+size_t summary_index(const struct summary *s, size_t serial)
+{
+	return s->index_of[serial];
+}
+
+uint64_t summary_lost_total(const struct summary *s)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < s->run.nlost; i++)
+		sum += s->run.lost[i].count;
+	return sum;
+}
+
+const char *summary_stack_end_name(enum summary_stack_end end)
+{
+	static const char *const names[] = {
+#define X(upper, lower, text) #lower,
+		SUMMARY_STACK_ENDS(X)
+#undef X
+	};
+
+	return names[end];
+}
+
+const char *summary_stack_end_text(enum summary_stack_end end)
+{
+	static const char *const texts[] = {
+#define X(upper, lower, text) text,
+		SUMMARY_STACK_ENDS(X)
+#undef X
+	};
+
+	return texts[end];
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* What the kernel says of memory, beside what was watched: see summary.h. */
+#include <math.h>
+
+#include "report/model/summary.h"
+#include "report/model/summary_parts.h"
+
+void summary_add_memory(struct summary *s, const struct memory_process *p)
+{
+	struct summary_memory *m = summary_push(s, &s->memories, &s->nmemories, sizeof(*m));
+
+	if (!m)
+		return;
+	*m = (struct summary_memory){ .pid = p->pid, .name = summary_string(s, p->name), .npoints = p->npoints };
+	for (uint32_t i = 0; i < p->npoints; i++)
+		m->points[i] = p->points[i];
+}
+
+const struct summary_memory *summary_memory_of_target(const struct summary *s)
+{
+	for (size_t i = 0; i < s->nmemories; i++)
+		if (s->memories[i].pid == s->target.pid)
+			return &s->memories[i];
+	return NULL;
+}
+
+uint64_t summary_memory_rss(const struct summary_memory *m)
+{
+	const struct memory_point *last = &m->points[m->npoints - 1];
+
+	return last->anonymous + last->file + last->shared;
+}
+
+/* Without what is a file's: the kernel can drop that. */
+static uint64_t own(const struct memory_point *p)
+{
+	return p->anonymous + p->shared + p->swapped;
+}
+
+int64_t summary_memory_growth(const struct summary_memory *m)
+{
+	return (int64_t)(own(&m->points[m->npoints - 1]) - own(&m->points[0]));
+}
+
+/* Looks are at all of them at once. */
+bool summary_memory_ended(const struct summary *s, const struct summary_memory *m)
+{
+	const struct summary_memory *own = summary_memory_of_target(s);
+
+	return own && m->points[m->npoints - 1].at_us < own->points[own->npoints - 1].at_us;
+}
+
+uint64_t summary_memory_explained(const struct summary *s)
+{
+	double sum = 0;
+
+	if (!summary_is_sampled(&s->run))
+		return s->totals.live_bytes;
+	for (size_t i = 0; i < s->ngroups; i++)
+		if (s->groups[i].sampled && isfinite(s->groups[i].sampled->may_keep_bytes.value))
+			sum += s->groups[i].sampled->may_keep_bytes.value * s->run.seconds / 60;
+	return sum > 0 && sum < 1e18 ? (uint64_t)sum : 0;
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * summary_refs: groups of objects with references: copied, and put in their order.
+ *
+ * The heart of it is which place is suspected. An object that leaks was taken at several places, most of them
+ * innocent: what they take on other objects is dropped again. So the first are the places of whose references, on
+ * any object of the run, the largest share is still held. Where every object has been through the same places, many
+ * have as large a share, or nearly. Of these comes first
+ *
+ *	that which follows the objects: took 2 where 2 are too many, and 3 where 3 are. One that every object goes
+ *	through once says nothing that way where one is too many, so only several count;
+ *	that of which all is held;
+ *	that whose module dropped the smallest part of what it took on these objects: who takes and drops in turn is
+ *	even, also if others forget.
+ */
+#include <stdlib.h>
+
+#include "report/model/summary_parts.h"
+
+#define CLEARLY 1.5	/* a share so many times as large is another one */
+
+void summary_refs_fini(struct summary_refs *r)
+{
+	for (size_t i = 0; i < r->nall; i++)
+		free(r->all[i].counts);
+	free(r->series);
+	free(r->samples);
+	free(r->taken);
+	free(r->dropped);
+	free(r->all);
+}
+
+static struct summary_use *copy_taken(struct summary *s, const struct summary_refs *r)
+{
+	struct summary_use *own = summary_copy(s, r->taken, r->ntaken, sizeof(*own));
+
+	for (size_t i = 0; own && i < r->ntaken; i++)
+		own[i].module = summary_string(s, own[i].module);
+	return own;
+}
+
+static struct summary_object *copy_objects(struct summary *s, const struct summary_refs *r, size_t *n)
+{
+	struct summary_object *own = summary_copy(s, r->all, *n, sizeof(*own));
+
+	*n = own ? *n : 0;
+	for (size_t i = 0; i < *n; i++)
+		own[i].counts = summary_copy(s, r->all[i].counts, r->ntaken + r->ndropped, sizeof(*own[i].counts));
+	return own;
+}
+
+void summary_add_refs(struct summary *s, const struct summary_refs *refs)
+{
+	struct summary_refs *r = summary_push(s, &s->refs, &s->nrefs, sizeof(*r));
+
+	if (!r)
+		return;
+	*r = *refs;
+	r->family = summary_string(s, refs->family);
+	r->noun = summary_string(s, refs->noun ? refs->noun : "object");
+	r->series = summary_copy(s, refs->series, refs->npoints, sizeof(*r->series));
+	r->samples = summary_copy(s, refs->samples, refs->nsamples, sizeof(*r->samples));
+	r->npoints = r->series ? refs->npoints : 0;
+	r->nsamples = r->samples ? refs->nsamples : 0;
+	r->taken = copy_taken(s, refs);
+	r->dropped = summary_copy(s, refs->dropped, refs->ndropped, sizeof(*r->dropped));
+	r->ntaken = r->taken ? refs->ntaken : 0;
+	r->ndropped = r->dropped ? refs->ndropped : 0;
+	r->all = copy_objects(s, refs, &r->nall);
+}
+
+bool summary_refs_relative(const struct summary_refs *r)
+{
+	return r->older && !r->counted;
+}
+
+bool summary_refs_suspect(const struct summary_refs *r)
+{
+	return !summary_refs_relative(r) || r->net > 0;
+}
+
+double summary_use_share(const struct summary_use *u)
+{
+	return u->taken_in_all ? (double)u->kept / (double)u->taken_in_all : 0;
+}
+
+double summary_use_module_share(const struct summary_use *u)
+{
+	if (u->module_dropped >= u->module_taken)
+		return 0;
+	return (double)(u->module_taken - u->module_dropped) / (double)u->module_taken;
+}
+
+bool summary_use_follows(const struct summary_use *u)
+{
+	return 2 * u->as_many > u->several;
+}
+
+static bool is_near(const struct summary_use *u, double largest_share)
+{
+	return summary_use_share(u) * CLEARLY > largest_share;
+}
+
+static int compare_shares(double a, double b)
+{
+	return a < b ? 1 : a > b ? -1 : 0;
+}
+
+/* Of two that have about the same share. */
+static int compare_near(const struct summary_use *a, const struct summary_use *b)
+{
+	int order = summary_use_follows(b) - summary_use_follows(a);
+
+	if (!order)
+		order = (summary_use_share(b) >= 1) - (summary_use_share(a) >= 1);
+	if (!order)
+		order = compare_shares(summary_use_module_share(a), summary_use_module_share(b));
+	return order;
+}
+
+static int compare_uses(const void *pa, const void *pb, void *ctx)
+{
+	const struct summary_use *a = pa, *b = pb;
+	double largest = *(const double *)ctx;
+	int order = is_near(b, largest) - is_near(a, largest);
+
+	if (!order && is_near(a, largest))
+		order = compare_near(a, b);
+	if (!order)
+		order = compare_shares(summary_use_share(a), summary_use_share(b));
+	if (!order)
+		order = summary_compare_numbers(a->count, b->count);
+	if (!order)
+		order = summary_compare_stacks(a->frames, a->depth, b->frames, b->depth);
+	return order ? order : (int)a->end - (int)b->end;
+}
+
+static double largest_share(const struct summary_use *uses, size_t n)
+{
+	double largest = 0;
+
+	for (size_t i = 0; i < n; i++)
+		largest = summary_use_share(&uses[i]) > largest ? summary_use_share(&uses[i]) : largest;
+	return largest;
+}
+
+void summary_sort_uses(struct summary_use *uses, size_t n)
+{
+	double largest = largest_share(uses, n);
+
+	if (n)
+		qsort_r(uses, n, sizeof(*uses), compare_uses, &largest);
+}
+
+size_t summary_near_uses(const struct summary_use *uses, size_t n)
+{
+	double largest = largest_share(uses, n);
+	size_t near = 0;
+
+	while (near < n && is_near(&uses[near], largest))
+		near++;
+	return near;
+}
+
+size_t summary_like_uses(const struct summary_use *uses, size_t n)
+{
+	size_t like = 0, near = summary_near_uses(uses, n);
+
+	for (; like < near; like++) {
+		const struct summary_use *u = &uses[like];
+
+		if (summary_use_follows(u) != summary_use_follows(uses))
+			break;
+		if (summary_use_module_share(u) * CLEARLY <= summary_use_module_share(uses) && summary_use_module_share(uses) > 0)
+			break;
+	}
+	return like;
+}
+
+int summary_refs_rank(const struct summary_refs *r)
+{
+	if (!r->older)
+		return r->net > 0 ? 0 : 1;
+	if (r->counted)
+		return 2;
+	return r->net > 0 ? 3 : 4;
+}
+
+static int compare_lists(const struct summary_use *a, size_t na, const struct summary_use *b, size_t nb)
+{
+	int order = 0;
+
+	for (size_t i = 0; !order && i < na && i < nb; i++)
+		order = summary_compare_stacks(a[i].frames, a[i].depth, b[i].frames, b[i].depth);
+	for (size_t i = 0; !order && i < na && i < nb; i++)
+		order = (int)a[i].end - (int)b[i].end;
+	return order ? order : summary_compare_numbers(nb, na);
+}
+
+static int compare_refs(const void *pa, const void *pb, void *ctx)
+{
+	const struct summary_refs *a = pa, *b = pb;
+	int order = summary_compare_families(ctx, a->family, b->family);
+
+	if (!order)
+		order = summary_refs_rank(a) - summary_refs_rank(b);
+	if (!order)
+		order = summary_compare_numbers(a->objects, b->objects);
+	if (!order)
+		order = a->net < b->net ? 1 : a->net > b->net ? -1 : 0;
+	if (!order)
+		order = compare_lists(a->taken, a->ntaken, b->taken, b->ntaken);
+	if (!order)
+		order = compare_lists(a->dropped, a->ndropped, b->dropped, b->ndropped);
+	if (!order)
+		order = summary_compare_texts(a->family, b->family);
+	return order ? order : (int)a->counted - (int)b->counted;
+}
+
+void summary_sort_refs(struct summary *s)
+{
+	if (s->nrefs)
+		qsort_r(s->refs, s->nrefs, sizeof(*s->refs), compare_refs, s);
+}

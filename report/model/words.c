@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/* words: see words.h. */
+#include "report/model/words.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/duration.h"
+
+#define ELLIPSIS 3	/* "..." */
+
+void words_count(struct strbuf *sb, uint64_t n, const char *what)
+{
+	strbuf_printf(sb, "%" PRIu64 " %s%s", n, what, n == 1 ? "" : "s");
+}
+
+void words_size(struct strbuf *sb, uint64_t bytes)
+{
+	static const char *const units[] = { "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+	double n = (double)bytes / 1024;
+	size_t unit = 0;
+
+	if (bytes < 10000) {
+		strbuf_printf(sb, "%" PRIu64 " B", bytes);
+		return;
+	}
+	for (; n >= 1024 && unit < 5; unit++)
+		n /= 1024;
+	strbuf_printf(sb, "%.*f %s", n < 100 ? 1 : 0, n, units[unit]);
+}
+
+/* Few things are told to the tenth. */
+static void put_plain_rate(struct strbuf *sb, double rate)
+{
+	if (rate > 0 && rate < 0.1)
+		strbuf_puts(sb, "<0.1");
+	else
+		strbuf_printf(sb, "%.*f", rate > 0 && rate < 9.95 ? 1 : 0, rate < 1e19 ? rate : 1e19);
+}
+
+void words_rate(struct strbuf *sb, double per_minute, bool plain)
+{
+	double rate = isfinite(per_minute) ? fabs(per_minute) : 0;
+
+	if (plain)
+		put_plain_rate(sb, rate);
+	else if (rate > 0 && rate < 1)
+		strbuf_puts(sb, "<1 B");
+	else
+		words_size(sb, rate < 1e19 ? (uint64_t)rate : UINT64_MAX);
+	strbuf_puts(sb, "/min");
+}
+
+void words_times(struct strbuf *sb, double times)
+{
+	if (!isfinite(times) || times < 0 || times > 1e19)
+		times = 0;
+	if (times == 1)
+		strbuf_puts(sb, "once");
+	else if (times == 2)
+		strbuf_puts(sb, "twice");
+	else if (times > 0 && times < 0.05)
+		strbuf_puts(sb, "<0.1 times");
+	else
+		strbuf_printf(sb, "%.*f times", times == floor(times) ? 0 : 1, times);
+}
+
+void words_seconds(struct strbuf *sb, double seconds)
+{
+	char text[DURATION_TEXT];
+	uint64_t ns = seconds > 0 && seconds < 9e9 ? (uint64_t)(seconds * 1e9) : 0;
+
+	strbuf_puts(sb, duration_format(ns, text, sizeof(text)));
+}
+
+void words_percent(struct strbuf *sb, double part, double whole)
+{
+	double p = whole > 0 ? 100 * part / whole : 0;
+
+	if (p > 0 && p < 0.1)
+		strbuf_puts(sb, "<0.1%");
+	else
+		strbuf_printf(sb, "%.*f%%", p > 0 && p < 9.95 ? 1 : 0, p);
+}
+
+static bool begins_character(char c)
+{
+	return ((unsigned char)c & 0xc0) != 0x80;
+}
+
+size_t words_width(const struct strbuf *cell)
+{
+	size_t n = 0;
+
+	for (const char *p = strbuf_str(cell); *p; p++)
+		n += begins_character(*p);
+	return n;
+}
+
+/* Where the character number @n of @text begins. */
+static size_t offset_of(const char *text, size_t n)
+{
+	size_t i = 0;
+
+	for (; text[i]; i++)
+		if (begins_character(text[i]) && n-- == 0)
+			break;
+	return i;
+}
+
+static void take_error(struct strbuf *sb, const struct strbuf *from)
+{
+	if (from->err && !sb->err)
+		sb->err = from->err;
+}
+
+void words_cut(struct strbuf *sb, const char *name, size_t width)
+{
+	cleanup_strbuf struct strbuf safe = STRBUF_INIT;
+	size_t n, head, tail;
+
+	strbuf_text(&safe, name);
+	take_error(sb, &safe);
+	n = words_width(&safe);
+	if (n <= width) {
+		strbuf_puts(sb, strbuf_str(&safe));
+		return;
+	}
+	head = width > ELLIPSIS ? (width - ELLIPSIS + 1) / 2 : 0;
+	tail = width > ELLIPSIS + head ? width - ELLIPSIS - head : 0;
+	strbuf_append(sb, strbuf_str(&safe), offset_of(strbuf_str(&safe), head));
+	strbuf_pad(sb, '.', width < ELLIPSIS ? width : ELLIPSIS);
+	strbuf_puts(sb, strbuf_str(&safe) + offset_of(strbuf_str(&safe), n - tail));
+}
+
+void words_right(struct strbuf *sb, struct strbuf *cell, size_t width)
+{
+	size_t n = words_width(cell);
+
+	strbuf_pad(sb, ' ', n < width ? width - n : 0);
+	strbuf_puts(sb, strbuf_str(cell));
+	take_error(sb, cell);
+	strbuf_reset(cell);
+}
+
+void words_left(struct strbuf *sb, struct strbuf *cell, size_t width)
+{
+	size_t n = words_width(cell);
+
+	strbuf_puts(sb, strbuf_str(cell));
+	strbuf_pad(sb, ' ', n < width ? width - n : 0);
+	take_error(sb, cell);
+	strbuf_reset(cell);
+}
+
+const char *words_base(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lookup_parts: what the files of the lookup have in common; for them alone.
+ *
+ *	lookup.c	the pass through the table
+ *	lookup_list.c	which entry is meant, and its list
+ *	lookup_at.c	what is said of an address
+ */
+#ifndef MM_LOOKUP_PARTS_H
+#define MM_LOOKUP_PARTS_H
+
+#include "report/model/entries.h"
+#include "report/query/lookup.h"
+
+/* A block of one family in which an asked address lies. */
+struct lookup_hit {
+	bool held;
+	taddr addr;
+	struct live_block block;
+};
+
+struct lookup_search {
+	struct lookup *lk;
+	const struct ledger *ledger;
+	const struct groupmap *groups;
+	uint64_t older_than_us;
+	bool keep_wrappers;
+	struct summary *summary;
+	struct entries entries;
+	taddr *spots;			/* addresses that are asked for, ascending, each once */
+	size_t nspots;
+	struct lookup_hit *hits;	/* by spot, by family */
+	size_t list_size;
+};
+
+/* The group of a block as index in summary.groups + 1; 0: of none. */
+size_t lookup_group(const struct lookup_search *se, uint32_t family, const struct live_block *b);
+
+/* The first spot that is not below @addr. */
+size_t lookup_first_spot(const struct lookup_search *se, taddr addr);
+
+/* Find the entry that is meant, and what it is; else @why is filled. 0 or -ENOMEM. */
+must_check int lookup_find_entry(struct lookup_search *se);
+/* A block that is held: perhaps it is of the list. 0 or -ENOMEM. */
+must_check int lookup_list_block(struct lookup_search *se, uint32_t family, taddr addr, const struct live_block *b);
+/* The objects of the list, and its order. 0 or -ENOMEM. */
+must_check int lookup_end_list(struct lookup_search *se);
+
+/* What was found of each address. 0 or -ENOMEM. */
+must_check int lookup_fill_at(struct lookup_search *se);
+
+#endif

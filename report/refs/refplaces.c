@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/* refplaces: see refplaces.h. */
+#include "report/refs/refplaces.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "report/model/growth.h"
+#include "report/names/expand.h"
+#include "report/names/wrappers.h"
+
+static int name(struct refplaces *p, const struct groups_options *opt, struct draft *d, struct refplace *place,
+		struct summary *s)
+{
+	const struct ledger *l = p->drafts.ledger;
+	cleanup_free struct summary_frame *frames = NULL;
+	int r = expand_path(&l->defs, d->path.frames, d->path.depth, &frames, &place->depth);
+
+	if (r < 0)
+		return r;
+	wrappers_mark(frames, place->depth, l->skips, l->nskips);
+	place->frames = summary_keep_stack(s, frames, &place->depth);
+	if (!opt->keep_wrappers)
+		d->wrappers = wrappers_count(place->frames, place->depth);
+	d->skip = expand_frames_within(&l->defs, d->path.frames, d->path.depth, d->wrappers);
+	return refowners_find(&p->owners, place->frames, place->depth, d->wrappers, &place->owner);
+}
+
+int refplaces_make(struct ledger *l, const struct groups_options *opt, uint32_t family, const uint32_t *same_as,
+		   struct summary *s, struct refplaces *out)
+{
+	int r;
+
+	out->all = NULL;
+	refowners_init(&out->owners, l, family);
+	r = drafts_make(l, family, opt->older_than_us, same_as, &out->drafts);
+	if (r < 0)
+		return r;
+	out->all = calloc(out->drafts.n + 1, sizeof(*out->all));
+	if (!out->all)
+		return -ENOMEM;
+	for (size_t i = 0; i < out->drafts.n && r == 0; i++)
+		r = name(out, opt, &out->drafts.all[i], &out->all[i], s);
+	return r < 0 ? r : drafts_merge(&out->drafts);
+}
+
+void refplaces_fini(struct refplaces *p)
+{
+	free(p->all);
+	refowners_fini(&p->owners);
+	drafts_fini(&p->drafts);
+}
+
+uint32_t refplaces_of(const struct refplaces *p, uint32_t stack)
+{
+	return p->drafts.all[drafts_of(&p->drafts, stack, VERDICT_UNKNOWN)].twin;
+}
+
+/* The own count of one that is older tells of references that nobody saw. */
+void refplaces_look(struct refplaces *p, const struct sig_object *o)
+{
+	if (o->net < 2 || (o->older && o->counted))
+		return;
+	for (uint32_t i = 0; i < o->nuses; i++) {
+		struct refplace *place = &p->all[o->uses[i].place];
+
+		place->several += o->uses[i].taken != 0;
+		place->as_many += o->uses[i].taken == (uint64_t)o->net;
+	}
+}
+
+struct summary_use refplaces_dropped(const struct refplaces *p, uint32_t place, uint64_t count, uint64_t objects)
+{
+	const struct draft *d = &p->drafts.all[place];
+
+	return (struct summary_use){
+		.place = place, .count = count, .per_object = (double)count / (double)objects,
+		.frames = p->all[place].frames, .depth = p->all[place].depth, .wrappers = d->wrappers,
+		.end = expand_path_end(&p->drafts.ledger->defs, d->path.frames, d->path.depth, d->path.end),
+	};
+}
+
+struct summary_use refplaces_taken(const struct refplaces *p, uint32_t place, uint64_t count, uint64_t objects)
+{
+	struct summary_use use = refplaces_dropped(p, place, count, objects);
+
+	use.taken_in_all = p->drafts.all[place].allocs;
+	use.kept = p->drafts.all[place].held_bytes;
+	use.several = p->all[place].several;
+	use.as_many = p->all[place].as_many;
+	return use;
+}
+
+size_t refplaces_growth(const struct refplaces *p, uint32_t place, struct growth_point *series, struct growth *out)
+{
+	const struct draft *d = &p->drafts.all[place];
+	size_t n = drafts_series(&p->drafts, d, series);
+
+	growth_judge(series, n, p->drafts.ledger->now_us / 1e6, d->allocs,
+		     d->allocs > d->held_bytes ? d->allocs - d->held_bytes : 0, out);
+	return n;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * refplaces: the places of a family of objects, with names: where references were taken or dropped of an object
+ * that is still held. A place is a number, the same for all stacks that name it, whatever wrappers are at their
+ * front.
+ */
+#ifndef MM_REFPLACES_H
+#define MM_REFPLACES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "report/groups/drafts.h"
+#include "report/groups/groups.h"
+#include "report/ledger/ledger.h"
+#include "report/model/summary.h"
+#include "report/refs/refowners.h"
+#include "report/refs/signatures.h"
+
+struct refplace {
+	const struct summary_frame *frames;	/* the summary's */
+	size_t depth;
+	uint32_t owner;			/* whose place it is: a number of refowners */
+	uint64_t several, as_many;	/* as in a summary_use */
+};
+
+struct refplaces {
+	struct drafts drafts;
+	struct refowners owners;
+	struct refplace *all;		/* by number: the draft's index */
+};
+
+/* The frames go to @s, which keeps them. 0 or -ENOMEM; refplaces_fini in any case. */
+must_check int refplaces_make(struct ledger *l, const struct groups_options *opt, uint32_t family,
+			      const uint32_t *same_as, struct summary *s, struct refplaces *out);
+void refplaces_fini(struct refplaces *p);
+
+/* Of the stack with this index. */
+uint32_t refplaces_of(const struct refplaces *p, uint32_t stack);
+
+/* A held object, for the numbers that are of all of them. */
+void refplaces_look(struct refplaces *p, const struct sig_object *o);
+
+/*
+ * What the place took: @count references on @objects of a group. For what it dropped the numbers of all objects say
+ * nothing.
+ */
+struct summary_use refplaces_taken(const struct refplaces *p, uint32_t place, uint64_t count, uint64_t objects);
+struct summary_use refplaces_dropped(const struct refplaces *p, uint32_t place, uint64_t count, uint64_t objects);
+
+/* How what it took and is still held grew; @series has room for MMT_SERIES_POINTS + 1. How many points. */
+size_t refplaces_growth(const struct refplaces *p, uint32_t place, struct growth_point *series, struct growth *out);
+
+#endif

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/* text_growth: see text_growth.h. */
+#include "report/text/groups/text_growth.h"
+
+#include <math.h>
+
+#include "report/model/words.h"
+
+#define SPARK_WIDTH 32
+#define LINE_WIDTH 40		/* the words before the little picture */
+
+bool text_timed(const struct summary *s)
+{
+	return s->run.seconds > 0;
+}
+
+static void put_since(struct strbuf *sb, const struct summary *s, const struct growth *g)
+{
+	words_seconds(sb, s->run.seconds - g->since_s);
+	strbuf_puts(sb, " ago");
+}
+
+void text_growth_cell(struct strbuf *sb, const struct summary *s, const struct text_course *c)
+{
+	switch (c->growth->shape) {
+	case GROWTH_GROWS:
+	case GROWTH_SLOWS:
+		strbuf_putc(sb, '+');
+		words_rate(sb, c->growth->bytes_per_minute, c->plain);
+		strbuf_puts(sb, c->growth->shape == GROWTH_SLOWS ? ", slowing" : "");
+		break;
+	case GROWTH_LEVEL:
+		strbuf_puts(sb, "levelled off ");
+		put_since(sb, s, c->growth);
+		break;
+	case GROWTH_ONCE:
+		strbuf_puts(sb, "at once, ");
+		put_since(sb, s, c->growth);
+		break;
+	default:
+		strbuf_puts(sb, growth_text(c->growth->shape));
+	}
+}
+
+static void put_words(struct strbuf *sb, const struct summary *s, const struct growth *g, bool plain)
+{
+	strbuf_puts(sb, growth_text(g->shape));
+	switch (g->shape) {
+	case GROWTH_SLOWS:
+	case GROWTH_GROWS:
+	case GROWTH_FALLS:
+		if (g->bytes_per_minute == 0)
+			break;
+		strbuf_puts(sb, g->shape == GROWTH_SLOWS ? ", by " : " by ");
+		words_rate(sb, g->bytes_per_minute, plain);
+		strbuf_puts(sb, g->shape == GROWTH_SLOWS ? " now" : "");
+		break;
+	case GROWTH_LEVEL:
+	case GROWTH_ONCE:
+		strbuf_puts(sb, g->shape == GROWTH_ONCE ? ", " : " ");
+		put_since(sb, s, g);
+		break;
+	default:
+		strbuf_puts(sb, " whether it grows");
+	}
+}
+
+/* Bytes held at @seconds: those of the last point until then. */
+static uint64_t held_at(const struct text_course *c, double seconds, size_t *i)
+{
+	while (*i + 1 < c->npoints && c->series[*i + 1].seconds <= seconds)
+		++*i;
+	return c->series[*i].seconds <= seconds ? c->series[*i].bytes : 0;
+}
+
+/* What is more than nothing is never blank. */
+static void put_spark(struct strbuf *sb, const struct text_course *c)
+{
+	static const char shades[] = " .:-=+*#%@";
+	size_t width = c->npoints < SPARK_WIDTH ? c->npoints : SPARK_WIDTH, at = 0;
+	double end = c->series[c->npoints - 1].seconds;
+	uint64_t max = 1;
+
+	for (size_t i = 0; i < c->npoints; i++)
+		max = c->series[i].bytes > max ? c->series[i].bytes : max;
+	strbuf_putc(sb, '|');
+	for (size_t i = 0; i < width; i++) {
+		uint64_t bytes = held_at(c, i + 1 == width ? end : end * (double)(i + 1) / (double)width, &at);
+		int shade = (int)ceil((double)bytes / (double)max * (sizeof(shades) - 2));
+		strbuf_putc(sb, shades[shade < 0 ? 0 : shade > 9 ? 9 : shade]);
+	}
+	strbuf_putc(sb, '|');
+}
+
+void text_growth_line(struct strbuf *sb, const struct summary *s, const struct text_course *c)
+{
+	cleanup_strbuf struct strbuf words = STRBUF_INIT;
+
+	if (!text_timed(s))
+		return;
+	put_words(&words, s, c->growth, c->plain);
+	strbuf_puts(sb, "    ");
+	if (c->npoints > 1) {
+		words_left(sb, &words, LINE_WIDTH);
+		put_spark(sb, c);
+	} else {
+		words_left(sb, &words, 0);
+	}
+	strbuf_putc(sb, '\n');
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * text_growth: how a group grew, in the words of the text report: what goes on growing must read differently, at a
+ * glance, from what came and stayed.
+ *
+ *	grows by 15.6 MiB/min                      |..::--==++**##%%@@|
+ *	levelled off 40s ago                       |+%@@@@@@@@@@@@@@@@|
+ */
+#ifndef MM_TEXT_GROWTH_H
+#define MM_TEXT_GROWTH_H
+
+#include <stdbool.h>
+
+#include "base/strbuf.h"
+#include "report/model/summary.h"
+
+/* Was there any time in which something could grow? Not in what other tools wrote down without times. */
+bool text_timed(const struct summary *s);
+
+/* How something went, and in what it is counted. */
+struct text_course {
+	const struct growth *growth;
+	const struct growth_point *series;
+	size_t npoints;
+	bool plain;		/* things; else bytes */
+};
+
+/* In few words, for a table: "+15.6 MiB/min". At most TEXT_GROWTH_WIDTH characters. */
+#define TEXT_GROWTH_WIDTH 23
+void text_growth_cell(struct strbuf *sb, const struct summary *s, const struct text_course *c);
+
+/* A line of the detail. */
+void text_growth_line(struct strbuf *sb, const struct summary *s, const struct text_course *c);
+
+#endif

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+/* text_lookup: see text_lookup.h. */
+#include "report/text/groups/text_lookup.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "report/model/text_parts.h"
+#include "report/model/words.h"
+#include "report/query/lookup.h"
+#include "report/text/groups/text_group.h"
+#include "report/text/groups/text_growth.h"
+#include "report/text/groups/text_refs.h"
+#include "report/text/groups/text_stack.h"
+
+#define COLUMN_ADDRESS 24
+#define COLUMN_AMOUNT 12
+#define COLUMN_AGE 11
+
+/* --- an entry and its list --- */
+
+static void put_heads(struct strbuf *sb, const struct summary *s, const struct text_part *part)
+{
+	strbuf_printf(sb, "\n%*s", COLUMN_ADDRESS, "address");
+	if (part->family.refs)
+		strbuf_printf(sb, "%*s", COLUMN_AMOUNT, "net");
+	else if (!part->plain)
+		strbuf_printf(sb, "%*s", COLUMN_AMOUNT, "bytes");
+	if (text_timed(s))
+		strbuf_printf(sb, "%*s", COLUMN_AGE, "age");
+	strbuf_putc(sb, '\n');
+}
+
+static void put_row(struct strbuf *sb, const struct summary *s, const struct text_part *part, const struct lookup_block *b)
+{
+	cleanup_strbuf struct strbuf cell = STRBUF_INIT;
+
+	strbuf_printf(&cell, PRItaddr, b->addr);
+	words_right(sb, &cell, COLUMN_ADDRESS);
+	if (part->family.refs)
+		strbuf_printf(sb, "%*" PRId64, COLUMN_AMOUNT, b->net);
+	else if (!part->plain)
+		strbuf_printf(sb, "%*" PRIu64, COLUMN_AMOUNT, b->bytes);
+	if (text_timed(s)) {
+		words_seconds(&cell, b->age_s);
+		words_right(sb, &cell, COLUMN_AGE);
+	}
+	strbuf_putc(sb, '\n');
+}
+
+static void put_rest(struct strbuf *sb, const struct text_part *part, const struct lookup_block *rest, size_t n)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < n; i++)
+		bytes += rest[i].bytes;
+	strbuf_printf(sb, "    and %zu more", n);
+	if (!part->plain) {
+		strbuf_puts(sb, ", ");
+		words_size(sb, bytes);
+	}
+	strbuf_puts(sb, " (--top 0 lists them all)\n");
+}
+
+static int put_refs_entry(struct strbuf *sb, const struct summary *s, const struct text_part *part, size_t top, size_t index)
+{
+	struct text_refs refs;
+	int r = text_refs_make(s, part, top, &refs);
+
+	if (r == 0)
+		text_refs_entry(&refs, index, sb);
+	text_refs_fini(&refs);
+	return r;
+}
+
+static int put_list(struct strbuf *sb, const struct summary *s, size_t top)
+{
+	const struct lookup *lk = s->lookup;
+	size_t shown = top && top < lk->nlist ? top : lk->nlist, index = lk->question.entry - 1;
+	struct text_part part;
+	int r = 0;
+
+	text_part(s, lk->part, &part);
+	if (part.family.refs)
+		r = put_refs_entry(sb, s, &part, top, index);
+	else
+		text_group(sb, s, &part, index);
+	put_heads(sb, s, &part);
+	for (size_t i = 0; i < shown; i++)
+		put_row(sb, s, &part, &lk->list[i]);
+	if (shown < lk->nlist)
+		put_rest(sb, &part, lk->list + shown, lk->nlist - shown);
+	return r;
+}
+
+/* --- addresses --- */
+
+static bool has_size(const struct lookup_found *f)
+{
+	return !f->refs && (!strcmp(f->noun, "block") || f->block.bytes > 1);
+}
+
+static void put_noun(struct strbuf *sb, const struct lookup_found *f)
+{
+	strbuf_puts(sb, *f->noun && strchr("aeiou", *f->noun) ? "an " : "a ");
+	strbuf_text(sb, f->noun);
+	if (has_size(f)) {
+		strbuf_puts(sb, " of ");
+		words_count(sb, f->block.bytes, "byte");
+	}
+}
+
+static void put_family(struct strbuf *sb, const struct summary *s, const struct lookup_found *f)
+{
+	if (s->nfamilies < 2 && f->entry)
+		return;
+	strbuf_puts(sb, " (");
+	strbuf_text(sb, f->family);
+	strbuf_putc(sb, ')');
+}
+
+static void put_place(struct strbuf *sb, const struct summary *s, taddr addr, const struct lookup_found *f)
+{
+	strbuf_printf(sb, PRItaddr " ", addr);
+	if (addr == f->block.addr) {
+		strbuf_puts(sb, has_size(f) ? "is the beginning of " : "is ");
+		put_noun(sb, f);
+		put_family(sb, s, f);
+		return;
+	}
+	strbuf_puts(sb, "lies ");
+	words_count(sb, addr - f->block.addr, "byte");
+	strbuf_puts(sb, " inside ");
+	put_noun(sb, f);
+	put_family(sb, s, f);
+	strbuf_printf(sb, " at " PRItaddr, f->block.addr);
+}
+
+static void put_entry(struct strbuf *sb, const struct summary *s, const struct lookup_found *f)
+{
+	struct text_part part;
+
+	if (!f->entry) {
+		strbuf_puts(sb, "    in no entry: the report's options leave it out\n");
+		return;
+	}
+	strbuf_puts(sb, "    entry ");
+	for (size_t i = 0; i < text_parts(s); i++) {
+		text_part(s, i, &part);
+		if (f->group >= part.first && f->group < part.first + part.n && part.family.refs == f->refs)
+			text_number(sb, &part, f->entry - 1);
+	}
+	strbuf_putc(sb, '\n');
+}
+
+static void put_block(struct strbuf *sb, const struct summary *s, const struct lookup_found *f)
+{
+	const struct lookup_use *u = f->uses;
+
+	if (f->verdict != VERDICT_UNKNOWN)
+		strbuf_printf(sb, ", %s", verdict_text(f->verdict));
+	strbuf_puts(sb, ", taken ");
+	if (text_timed(s)) {
+		words_seconds(sb, f->block.age_s);
+		strbuf_puts(sb, " ago ");
+	}
+	strbuf_puts(sb, "by:\n");
+	text_stack(sb, u->frames, u->depth, u->wrappers, u->end);
+}
+
+static void put_use(struct strbuf *sb, const struct lookup_use *u)
+{
+	strbuf_puts(sb, "  ");
+	if (u->taken) {
+		strbuf_puts(sb, "taken ");
+		words_times(sb, (double)u->taken);
+	}
+	strbuf_puts(sb, u->taken && u->dropped ? ", " : "");
+	if (u->dropped) {
+		strbuf_puts(sb, "dropped ");
+		words_times(sb, (double)u->dropped);
+	}
+	strbuf_putc(sb, '\n');
+	text_stack(sb, u->frames, u->depth, u->wrappers, u->end);
+}
+
+static void put_object(struct strbuf *sb, const struct summary *s, const struct lookup_found *f)
+{
+	strbuf_puts(sb, f->older ? " older than the watch" : "");
+	strbuf_printf(sb, ", net %s%" PRId64, f->older && !f->counted && f->block.net > 0 ? "+" : "", f->block.net);
+	if (text_timed(s)) {
+		strbuf_puts(sb, ", first seen ");
+		words_seconds(sb, f->block.age_s);
+		strbuf_puts(sb, " ago");
+	}
+	strbuf_puts(sb, f->nuses ? ":\n" : "\n");
+	for (size_t i = 0; i < f->nuses; i++)
+		put_use(sb, &f->uses[i]);
+}
+
+static void put_found(struct strbuf *sb, const struct summary *s, taddr addr, const struct lookup_found *f)
+{
+	put_place(sb, s, addr, f);
+	if (f->refs)
+		put_object(sb, s, f);
+	else
+		put_block(sb, s, f);
+	put_entry(sb, s, f);
+}
+
+/* Why that may be: a trace has nothing of what was there before. */
+static void put_nothing(struct strbuf *sb, const struct summary *s, const struct lookup_at *at)
+{
+	uint64_t lost = summary_lost_total(s);
+
+	strbuf_printf(sb, PRItaddr " is not in a block that is held: released, or older than the watch, or never one", at->addr);
+	if (summary_is_sampled(&s->run))
+		strbuf_puts(sb, ", or not among the blocks that this sampled run has followed");
+	if (lost)
+		strbuf_printf(sb, ", or its event is among the %" PRIu64 " lost", lost);
+	strbuf_putc(sb, '\n');
+}
+
+static void put_at(struct strbuf *sb, const struct summary *s, const struct lookup_at *at)
+{
+	for (size_t i = 0; i < at->nfound; i++)
+		put_found(sb, s, at->addr, &at->found[i]);
+	if (!at->nfound)
+		put_nothing(sb, s, at);
+	if (!at->twice)
+		return;
+	strbuf_puts(sb, "    a block there was released twice, the second time ");
+	words_seconds(sb, at->twice_s);
+	strbuf_puts(sb, " into the watch\n");
+}
+
+int text_lookup(const struct summary *s, size_t top, struct strbuf *sb)
+{
+	const struct lookup *lk = s->lookup;
+	int r = summary_error(s);
+
+	if (r == 0 && lk->question.entry)
+		r = put_list(sb, s, top);
+	for (size_t i = 0; i < lk->nat && r == 0; i++) {
+		if (i || lk->question.entry)
+			strbuf_putc(sb, '\n');
+		put_at(sb, s, &lk->at[i]);
+	}
+	return r < 0 ? r : strbuf_error(sb);
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/* text_refs: see text_refs.h; here the table, and what is shown. */
+#include "report/text/groups/text_refs.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/model/words.h"
+#include "report/text/groups/text_growth.h"
+#include "report/text/groups/text_rows.h"
+#include "report/text/groups/text_stack.h"
+
+/* Widths of the columns; what is left of a line of 100 characters is for the last. */
+#define COLUMN_OBJECTS 9
+#define COLUMN_NET 9
+#define COLUMN_HELD 7
+#define COLUMN_GROWTH (TEXT_GROWTH_WIDTH + 1)
+#define LINE 98
+
+#define DROPPED "only dropped: "
+
+static struct rows_item item(const struct summary *s, const struct refs_entry *e)
+{
+	const struct growth *g = &e->refs.growth;
+
+	return (struct rows_item){
+		.part = text_timed(s) && !e->refs.older && growth_goes_on(g) ? ROWS_GROWING : ROWS_KEPT, .known = g->shape != GROWTH_UNKNOWN,
+		.rate = g->bytes_per_minute,
+	};
+}
+
+int text_refs_make(const struct summary *s, const struct text_part *part, size_t top, struct text_refs *t)
+{
+	cleanup_free struct rows_item *items = NULL;
+	int r;
+
+	*t = (struct text_refs){ .summary = s, .part = *part, .all = !top };
+	r = refs_merge(s, part->first, part->n, &t->entries, &t->n);
+	if (r < 0)
+		return r;
+	items = calloc(t->n + 1, sizeof(*items));
+	if (!items)
+		return -ENOMEM;
+	for (size_t i = 0; i < t->n; i++)
+		items[i] = item(s, &t->entries[i]);
+	return rows_make(items, t->n, top, &t->rows);
+}
+
+void text_refs_fini(struct text_refs *t)
+{
+	refs_merge_fini(t->entries, t->n);
+	rows_fini(&t->rows);
+	t->entries = NULL;
+	t->n = 0;
+}
+
+/* --- the table --- */
+
+static void put_net(const struct refs_entry *e, struct strbuf *cell)
+{
+	const char *sign = summary_refs_relative(&e->refs) ? "+" : "";
+
+	strbuf_printf(cell, "%s%" PRId64, e->least > 0 ? sign : "", e->least);
+	if (e->most != e->least)
+		strbuf_printf(cell, "..%" PRId64, e->most);
+}
+
+static void put_course(const struct text_refs *t, const struct refs_entry *e, struct strbuf *cell)
+{
+	const struct text_course course = { &e->refs.growth, e->refs.series, e->refs.npoints, true };
+
+	if (e->refs.older)
+		strbuf_puts(cell, "older than the watch");
+	else
+		text_growth_cell(cell, t->summary, &course);
+}
+
+static void put_where(const struct text_refs *t, const struct refs_entry *e, struct strbuf *sb)
+{
+	const struct summary_use *u = e->refs.ntaken ? e->refs.taken : e->refs.ndropped ? e->refs.dropped : NULL;
+	size_t width = LINE - text_number_width(&t->part) - COLUMN_OBJECTS - COLUMN_NET - COLUMN_HELD - 2 - COLUMN_GROWTH;
+
+	if (!u) {
+		strbuf_puts(sb, "(no stack)");
+		return;
+	}
+	if (!e->refs.ntaken)
+		strbuf_puts(sb, DROPPED);
+	text_where_of(sb, u->frames, u->depth, u->wrappers, NULL, e->refs.ntaken ? width : width - strlen(DROPPED));
+}
+
+static void put_row(const void *ctx, size_t index, struct strbuf *sb)
+{
+	const struct text_refs *t = ctx;
+	const struct refs_entry *e = &t->entries[index];
+	cleanup_strbuf struct strbuf cell = STRBUF_INIT;
+
+	text_number(&cell, &t->part, index);
+	strbuf_puts(sb, "  ");
+	words_left(sb, &cell, text_number_width(&t->part));
+	strbuf_printf(sb, "%*" PRIu64, COLUMN_OBJECTS, e->refs.objects);
+	put_net(e, &cell);
+	words_right(sb, &cell, COLUMN_NET);
+	if (e->refs.ntaken)
+		words_percent(&cell, summary_use_share(e->refs.taken), 1);
+	words_right(sb, &cell, COLUMN_HELD);
+	strbuf_puts(sb, "  ");
+	if (text_timed(t->summary)) {
+		put_course(t, e, &cell);
+		words_left(sb, &cell, TEXT_GROWTH_WIDTH);
+		strbuf_putc(sb, ' ');
+	}
+	put_where(t, e, sb);
+	strbuf_putc(sb, '\n');
+}
+
+static void put_more(const void *ctx, const size_t *indices, size_t n, struct strbuf *sb)
+{
+	const struct text_refs *t = ctx;
+	uint64_t objects = 0;
+
+	for (size_t i = 0; i < n; i++)
+		objects += t->entries[indices[i]].refs.objects;
+	text_things(sb, &t->part, objects);
+}
+
+void text_refs_table(const struct text_refs *t, struct strbuf *sb)
+{
+	const struct text_rows rows = { put_row, put_more, t, NULL };
+
+	if (!t->n)
+		return;
+	strbuf_printf(sb, "  %-*s%*s%*s%*s  ", (int)text_number_width(&t->part), "", COLUMN_OBJECTS, "objects", COLUMN_NET,
+		      "net", COLUMN_HELD, "held");
+	if (text_timed(t->summary))
+		strbuf_printf(sb, "%-*s ", TEXT_GROWTH_WIDTH, "growth");
+	strbuf_puts(sb, "taken by\n");
+	text_rows_put(&rows, &t->rows, text_timed(t->summary), sb);
+}
+
+/* --- entries --- */
+
+static void put_rest(const struct text_refs *t, struct strbuf *sb)
+{
+	uint64_t objects = 0;
+
+	if (t->rows.nshown == t->n)
+		return;
+	for (size_t i = 0; i < t->n; i++)
+		objects += t->rows.shown[i] ? 0 : t->entries[i].refs.objects;
+	strbuf_putc(sb, '\n');
+	words_count(sb, t->n - t->rows.nshown, "more group");
+	strbuf_puts(sb, " with ");
+	text_things(sb, &t->part, objects);
+	strbuf_puts(sb, " not shown (--top 0 shows all)\n");
+}
+
+void text_refs_details(const struct text_refs *t, struct strbuf *sb)
+{
+	for (size_t i = 0; i < t->n; i++)
+		if (t->rows.shown[i]) {
+			strbuf_putc(sb, '\n');
+			text_refs_entry(t, i, sb);
+		}
+	put_rest(t, sb);
+}

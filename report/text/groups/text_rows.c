@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* text_rows: see text_rows.h. */
+#include "report/text/groups/text_rows.h"
+
+static void put_part(const struct text_rows *t, const char *title, const size_t *indices, size_t n, size_t rows,
+		     struct strbuf *sb)
+{
+	if (!n)
+		return;
+	strbuf_printf(sb, "%s\n", title);
+	for (size_t i = 0; i < rows; i++)
+		t->row(t->ctx, indices[i], sb);
+	if (rows < n) {
+		strbuf_printf(sb, "  and %zu more: ", n - rows);
+		t->more(t->ctx, indices + rows, n - rows, sb);
+		strbuf_putc(sb, '\n');
+	}
+	strbuf_putc(sb, '\n');
+}
+
+static const char *growing_title(const struct text_titles *titles, const struct rows *rows)
+{
+	if (rows->nunknown == rows->counts[ROWS_GROWING])
+		return titles->unknown;
+	return rows->nunknown ? titles->both : titles->growing;
+}
+
+void text_rows_put(const struct text_rows *t, const struct rows *rows, bool timed, struct strbuf *sb)
+{
+	static const struct text_titles untimed = { "growing", "growing, or perhaps growing", "kept, perhaps growing", "kept" };
+	static const struct text_titles usual = { "growing", "growing, or perhaps growing", "kept, perhaps growing", "kept, but not growing" };
+	const struct text_titles *titles = t->titles ? t->titles : timed ? &usual : &untimed;
+	const char *of_parts[ROWS_PARTS] = { "lost", growing_title(titles, rows), titles->kept };
+
+	for (enum rows_part part = 0; part < ROWS_PARTS; part++)
+		put_part(t, of_parts[part], rows_of(rows, part), rows->counts[part], rows->in_table[part], sb);
+}

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/text/groups/text_sampled.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "report/model/sampled.h"
+#include "report/model/unknown.h"
+#include "report/model/words.h"
+
+#define CELL_KEPT 34
+#define CELL_TAKEN (TEXT_SAMPLED_WIDTH - CELL_KEPT - 2)
+
+static const struct summary_sample nothing_told = { .kept_bytes = { .high = INFINITY }, .survival = { .high = 1 } };
+
+static const struct summary_sample *sample_of(const struct summary_group *g)
+{
+	return g->sampled ? g->sampled : &nothing_told;
+}
+
+/* --- estimates --- */
+
+static void put_amount(struct strbuf *sb, double amount, bool plain)
+{
+	const uint64_t whole = amount > 0 ? amount < 1e18 ? (uint64_t)llround(amount) : (uint64_t)1e18 : 0;
+
+	if (!plain)
+		words_size(sb, whole);
+	else if (amount > 0 && amount < 9.95)
+		strbuf_printf(sb, "%.1f", amount);
+	else
+		strbuf_printf(sb, "%" PRIu64, whole);
+}
+
+/* " (921 KiB to 1.5 MiB)". Where more may be is no upper end. */
+static void put_range(struct strbuf *sb, const struct estimate *e, bool plain)
+{
+	strbuf_puts(sb, " (");
+	put_amount(sb, e->low, plain);
+	if (e->at_least || !isfinite(e->high)) {
+		strbuf_puts(sb, " or more)");
+		return;
+	}
+	strbuf_puts(sb, " to ");
+	put_amount(sb, e->high, plain);
+	strbuf_putc(sb, ')');
+}
+
+static void put_estimate(struct strbuf *sb, const struct estimate *e, bool plain)
+{
+	strbuf_puts(sb, e->at_least ? "at least " : "about ");
+	put_amount(sb, e->value, plain);
+	strbuf_puts(sb, "/min");
+	put_range(sb, e, plain);
+}
+
+/* Two digits are as much as is known. */
+static void put_about_seconds(struct strbuf *sb, double seconds)
+{
+	double unit = seconds > 0 ? pow(10, floor(log10(seconds)) - 1) : 1;
+
+	words_seconds(sb, seconds < 60 ? round(seconds / unit) * unit : seconds);
+}
+
+/* --- what becomes of the blocks --- */
+
+static void put_lost_sight(struct strbuf *sb, const struct summary_sample *its)
+{
+	strbuf_printf(sb, "%" PRIu64 " of the %" PRIu64 " blocks that were followed were written to, and it cannot be told whether they are the same",
+		      unknown_lost(its), its->survival.followed);
+}
+
+/* So few are seen when they are given out, that others may have come in the places of those that are followed. */
+static void put_doubt(struct strbuf *sb, const struct summary_sample *its)
+{
+	if (its->doubt == SURVIVAL_UNNOTICED) {
+		strbuf_puts(sb, "all looks as if it did, but of what it takes only ");
+		words_percent(sb, its->sees, 1);
+		strbuf_puts(sb, " was seen, and others may be in the places of those that were");
+		return;
+	}
+	strbuf_puts(sb, "nearly all looks as if it did, but ");
+	words_percent(sb, its->survival.late, 1);
+	strbuf_puts(sb, " of the old ones were seen to go, though of what it takes only ");
+	words_percent(sb, its->sees, 1);
+	strbuf_puts(sb, " was seen: more have gone unseen, with others in their places");
+}
+
+static void put_few(struct strbuf *sb, uint64_t followed)
+{
+	strbuf_puts(sb, followed ? "only " : "");
+	words_count(sb, followed, "block");
+	strbuf_puts(sb, followed == 1 ? " was followed" : " were followed");
+}
+
+static void put_young(struct strbuf *sb, uint64_t followed)
+{
+	strbuf_printf(sb, "too few of the %" PRIu64 " blocks that were followed have come to an age of ", followed);
+	words_seconds(sb, SURVIVAL_MIN_AGE_S);
+}
+
+static void put_why_unknown(struct strbuf *sb, const struct summary_sample *its)
+{
+	switch (unknown_reason(its)) {
+	case UNKNOWN_FEW:
+		put_few(sb, its->survival.followed);
+		break;
+	case UNKNOWN_WRITTEN:
+		put_lost_sight(sb, its);
+		break;
+	case UNKNOWN_YOUNG:
+		put_young(sb, its->survival.followed);
+		break;
+	case UNKNOWN_UNNOTICED:
+	case UNKNOWN_NOTICED:
+		put_doubt(sb, its);
+		break;
+	case UNKNOWN_OTHERS:
+		strbuf_puts(sb, "most of it goes, and what is left may be blocks of other places that take such sizes and keep more of them: who gives back at once leaves its place to whoever comes next");
+		break;
+	case UNKNOWN_FEW_LEFT:
+		strbuf_printf(sb, "most of it goes, and of the rest too few blocks were followed (%" PRIu64 ")", its->survival.old);
+		break;
+	case UNKNOWN_HARDLY_ANY:
+		strbuf_puts(sb, "hardly any is left, and these may be others, in the places of those that went");
+		break;
+	case UNKNOWN_NO_TABLE:
+		strbuf_puts(sb, "what was followed does, but nothing was seen in the last fifth of the watch, and as far as traps stood then too few were to be expected to call it a table");
+		break;
+	default:
+		strbuf_puts(sb, "some stay, and some go late");
+	}
+}
+
+static void put_survivors(struct strbuf *sb, const struct summary_sample *its)
+{
+	const struct survival *v = &its->survival;
+
+	if (v->share <= 0) {
+		strbuf_puts(sb, "nothing of it is still there after ");
+		words_seconds(sb, v->age_s);
+		strbuf_puts(sb, ", as ");
+		words_count(sb, v->followed, "followed block");
+		strbuf_puts(sb, v->followed == 1 ? " shows" : " show");
+		return;
+	}
+	words_percent(sb, v->share, 1);
+	strbuf_puts(sb, " (");
+	words_percent(sb, v->low, 1);
+	strbuf_puts(sb, " to ");
+	words_percent(sb, v->high, 1);
+	strbuf_puts(sb, its->doubt != SURVIVAL_SURE ? ") of it seems to be still there after " : ") of it is still there after ");
+	words_seconds(sb, v->age_s);
+	strbuf_puts(sb, ", as ");
+	words_count(sb, v->old, "followed block");
+	strbuf_puts(sb, v->old == 1 ? " of that age shows" : " of that age show");
+}
+
+static int percent_of(double share)
+{
+	return (int)lround(100 * share);
+}
+
+/* "still there after: 3ms 98%, 1s 12%": where it changes, and at the end; if it does. */
+static void put_ages(struct strbuf *sb, const struct summary_sample *its)
+{
+	double left[SURVIVAL_STEPS];
+	unsigned n = survival_left(its->steps, left);
+	int said = -1;
+
+	if (n < 2 || percent_of(left[1]) == percent_of(left[n - 1]))
+		return;
+	strbuf_puts(sb, "    still there after:");
+	for (unsigned i = 1; i < n; i++) {
+		if (percent_of(left[i]) == said && i + 1 < n)
+			continue;
+		strbuf_puts(sb, said < 0 ? " " : ", ");
+		words_seconds(sb, survival_age_s(i));
+		strbuf_putc(sb, ' ');
+		words_percent(sb, left[i], 1);
+		said = percent_of(left[i]);
+	}
+	strbuf_putc(sb, '\n');
+}
+
+/* --- an entry --- */
+
+/* Less than half has gone by the age of which enough is known; but the old ones go on going. */
+static void put_late(struct strbuf *sb, const struct survival *v)
+{
+	strbuf_puts(sb, ", but late: of what came to an age of ");
+	words_seconds(sb, v->late_from_s);
+	strbuf_puts(sb, ", ");
+	words_percent(sb, v->late, 1);
+	strbuf_puts(sb, " went after that");
+}
+
+static void put_first_words(struct strbuf *sb, const struct text_part *part, const struct summary_sample *its)
+{
+	switch (its->survival.kind) {
+	case SURVIVAL_STAYS:
+		strbuf_puts(sb, "keeps ");
+		put_estimate(sb, part->plain ? &its->kept_blocks : &its->kept_bytes, part->plain);
+		break;
+	case SURVIVAL_TABLE:
+		strbuf_puts(sb, "stays, but nothing was added in the last fifth of the watch: a table, or what is needed once");
+		break;
+	case SURVIVAL_GOES:
+		strbuf_puts(sb, "what it takes goes again");
+		if (its->survival.half_s > 0) {
+			strbuf_puts(sb, ": half of it within ");
+			put_about_seconds(sb, its->survival.half_s);
+		} else {
+			put_late(sb, &its->survival);
+		}
+		break;
+	default:
+		strbuf_puts(sb, "not known whether it stays: ");
+		put_why_unknown(sb, its);
+	}
+	strbuf_putc(sb, '\n');
+}
+
+/* No upper end, and no hit that counts: its trap has stood for no time that could be counted. */
+static bool is_rate_known(const struct summary_sample *its)
+{
+	return isfinite(its->allocs.high) || its->allocs.value > 0;
+}
+
+static void put_taken(struct strbuf *sb, const struct text_part *part, const struct summary_sample *its)
+{
+	if (is_rate_known(its)) {
+		strbuf_puts(sb, "    takes ");
+		put_estimate(sb, &its->allocs, true);
+	} else {
+		strbuf_puts(sb, "    how often it takes is not known, as no round of the trap there has ended");
+	}
+	if (!part->plain) {
+		strbuf_puts(sb, ", ");
+		put_amount(sb, its->bytes_each, false);
+		strbuf_puts(sb, " each");
+	}
+	strbuf_printf(sb, "; %" PRIu64 " seen (", its->seen);
+	words_percent(sb, its->sees, 1);
+	strbuf_puts(sb, its->standing && its->sees < 1 ? "), by now each of them is\n" : ")\n");
+}
+
+void text_sampled_group(struct strbuf *sb, const struct text_part *part, const struct summary_group *g)
+{
+	const struct summary_sample *its = sample_of(g);
+
+	put_first_words(sb, part, its);
+	put_taken(sb, part, its);
+	if (its->survival.age_s > 0) {
+		strbuf_puts(sb, "    ");
+		put_survivors(sb, its);
+		strbuf_putc(sb, '\n');
+	}
+	put_ages(sb, its);
+	if (!g->tag)
+		return;
+	strbuf_puts(sb, "    tag ");
+	strbuf_text(sb, g->tag);
+	strbuf_putc(sb, '\n');
+}
+
+/* --- a row --- */
+
+void text_sampled_heads(struct strbuf *sb)
+{
+	strbuf_printf(sb, "  %-*s%*s", CELL_KEPT - 2, "keeps a minute", CELL_TAKEN, "takes/min");
+	strbuf_puts(sb, "  ");
+}
+
+static void put_goes_cell(struct strbuf *sb, const struct survival *v)
+{
+	if (v->half_s > 0) {
+		strbuf_puts(sb, "half gone in ");
+		put_about_seconds(sb, v->half_s);
+		return;
+	}
+	strbuf_puts(sb, "goes late: ");
+	words_percent(sb, v->late, 1);
+	strbuf_puts(sb, " after ");
+	words_seconds(sb, v->late_from_s);
+}
+
+static void put_kept_cell(struct strbuf *sb, const struct summary_sample *its)
+{
+	const struct survival *v = &its->survival;
+
+	switch (v->kind) {
+	case SURVIVAL_STAYS:
+		strbuf_puts(sb, its->kept_bytes.at_least ? ">= " : "");
+		put_amount(sb, its->kept_bytes.value, false);
+		put_range(sb, &its->kept_bytes, false);
+		break;
+	case SURVIVAL_TABLE:
+		strbuf_puts(sb, "nothing more");
+		break;
+	case SURVIVAL_GOES:
+		put_goes_cell(sb, v);
+		break;
+	default:
+		strbuf_puts(sb, "not known");
+		if (!isfinite(its->kept_bytes.high) || its->kept_bytes.at_least)
+			break;
+		strbuf_puts(sb, ", at most ");
+		put_amount(sb, its->kept_bytes.high, false);
+	}
+}
+
+void text_sampled_cells(struct strbuf *sb, const struct summary_group *g)
+{
+	const struct summary_sample *its = sample_of(g);
+	cleanup_strbuf struct strbuf cell = STRBUF_INIT;
+
+	put_kept_cell(&cell, its);
+	strbuf_puts(sb, "  ");
+	words_left(sb, &cell, CELL_KEPT - 2);
+	if (is_rate_known(its))
+		put_amount(&cell, its->allocs.value, true);
+	else
+		strbuf_putc(&cell, '?');
+	words_right(sb, &cell, CELL_TAKEN);
+	strbuf_puts(sb, "  ");
+}
+
+double text_sampled_rate(const struct summary_group *g)
+{
+	return sample_of(g)->allocs.value;
+}
+
+void text_sampled_more(struct strbuf *sb, double per_minute)
+{
+	strbuf_puts(sb, "taking about ");
+	put_amount(sb, per_minute, true);
+	strbuf_puts(sb, "/min");
+}
+
+/* --- the answer --- */
+
+struct counted {
+	uint64_t kinds[SURVIVAL_KIND_COUNT];
+	struct estimate kept;	/* bytes a minute, of what stays */
+};
+
+static struct counted count(const struct summary *s, const struct text_part *part)
+{
+	struct counted c = { 0 };
+
+	for (size_t i = part->first; i < part->first + part->n; i++) {
+		const struct summary_sample *its = sample_of(&s->groups[i]);
+
+		c.kinds[its->survival.kind]++;
+		if (its->survival.kind == SURVIVAL_STAYS)
+			sampled_add_estimate(&c.kept, part->plain ? &its->kept_blocks : &its->kept_bytes);
+	}
+	return c;
+}
+
+void text_sampled_answer(struct strbuf *sb, const struct summary *s, const struct text_part *part)
+{
+	const struct counted c = count(s, part);
+	const uint64_t stays = c.kinds[SURVIVAL_STAYS], level = c.kinds[SURVIVAL_TABLE] + c.kinds[SURVIVAL_GOES];
+
+	if (stays) {
+		words_count(sb, stays, "place");
+		strbuf_puts(sb, stays == 1 ? " keeps what it takes, " : " keep what they take, together ");
+		put_estimate(sb, &c.kept, part->plain);
+	} else {
+		strbuf_puts(sb, "no place is known to keep what it takes");
+	}
+	if (c.kinds[SURVIVAL_UNKNOWN])
+		strbuf_printf(sb, "; of %" PRIu64 "%s it is not known", c.kinds[SURVIVAL_UNKNOWN], stays ? " more" : "");
+	if (level)
+		strbuf_printf(sb, "; %" PRIu64 " %s not grow", level, level == 1 ? "does" : "do");
+}

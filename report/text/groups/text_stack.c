@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+/* text_stack: see text_stack.h. */
+#include "report/text/groups/text_stack.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "report/model/words.h"
+#include "report/names/shortname.h"
+
+#define WRAPPERS_WIDTH 86	/* all their names together */
+#define PLACE_WIDTH 26		/* file and line in a table; the function has the rest */
+#define PLACE_LEAST 12		/* with less room it is left out */
+#define NAME_LEAST 12
+#define FROM " from "		/* before the name of a caller */
+#define THROUGH " through "	/* before that of a wrapper */
+#define BESIDE_LEAST 8		/* with less room it is left out */
+#define UNNAMED_WIDTH 2		/* of "??" */
+#define TAG_WIDTH 20		/* in a table */
+#define WHERE_LEAST 29		/* beside a tag, also where that makes the line longer: a module and offset */
+
+/* What a table shows of a stack. */
+struct shown {
+	const struct summary_frame *first, *beside;	/* beside: NULL for none */
+	const char *word;				/* between them */
+	bool arguments;					/* of the first */
+	bool line;					/* of the one beside it */
+};
+
+static size_t smaller(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+static void put_place(struct strbuf *sb, const struct summary_frame *f)
+{
+	if (f->module) {
+		strbuf_text(sb, words_base(f->module));
+		strbuf_printf(sb, "+0x%" PRIx64, f->offset);
+	} else {
+		strbuf_printf(sb, PRItaddr, f->pc);
+	}
+}
+
+static void put_frame(struct strbuf *sb, size_t i, const struct summary_frame *f)
+{
+	strbuf_printf(sb, "    #%zu ", i);
+	strbuf_text(sb, f->function ? f->function : "??");
+	strbuf_puts(sb, " (");
+	put_place(sb, f);
+	strbuf_puts(sb, f->inlined ? ", inlined)" : ")");
+	if (f->file) {
+		strbuf_putc(sb, ' ');
+		strbuf_text(sb, f->file);
+		if (f->line > 0)
+			strbuf_printf(sb, ":%d", f->line);
+	}
+	strbuf_putc(sb, '\n');
+}
+
+/* So that they are not missed in the stack. */
+static void put_wrappers(struct strbuf *sb, const struct summary_frame *frames, size_t n)
+{
+	cleanup_strbuf struct strbuf names = STRBUF_INIT;
+
+	for (size_t i = n; i; i--) {
+		strbuf_puts(&names, i < n ? ", " : "");
+		strbuf_puts(&names, frames[i - 1].function ? frames[i - 1].function : "??");
+	}
+	strbuf_puts(sb, "    (through ");
+	words_cut(sb, strbuf_str(&names), WRAPPERS_WIDTH);
+	strbuf_puts(sb, ")\n");
+	if (names.err && !sb->err)
+		sb->err = names.err;
+}
+
+void text_stack(struct strbuf *sb, const struct summary_frame *frames, size_t n, size_t wrappers,
+		enum summary_stack_end end)
+{
+	if (wrappers)
+		put_wrappers(sb, frames, wrappers);
+	for (size_t i = wrappers; i < n; i++)
+		put_frame(sb, i - wrappers, &frames[i]);
+	if (end != STACK_WHOLE)
+		strbuf_printf(sb, "    ... %s\n", summary_stack_end_text(end));
+	else if (!n)
+		strbuf_puts(sb, "    (no stack)\n");
+}
+
+static void put_source(struct strbuf *sb, const struct summary_frame *f)
+{
+	strbuf_text(sb, words_base(f->file));
+	if (f->line > 0)
+		strbuf_printf(sb, ":%d", f->line);
+}
+
+/*
+ * How much of @width is for the place, behind a blank: what the function leaves. A source line has a part in any case, and the place of
+ * code without a name all that it needs; else an offset says nothing that a name does not say better.
+ */
+static size_t place_width(const struct shown *s, const struct strbuf *place, const struct strbuf *name, size_t width)
+{
+	size_t left = width > words_width(name) + 1 ? width - words_width(name) - 1 : 0;
+	size_t least = width > PLACE_WIDTH + NAME_LEAST ? PLACE_WIDTH : width / 2;
+
+	if (!s->first->function)
+		least = width > UNNAMED_WIDTH + 1 ? width - UNNAMED_WIDTH - 1 : 0;
+	if ((!s->first->function || (s->first->file && !s->beside)) && left < least)
+		left = least;
+	if (words_width(place) <= left)
+		return words_width(place);
+	return left < PLACE_LEAST ? 0 : left;
+}
+
+/* C++ and Rust have long names; what others have is not touched, it may have a blank or a bracket anywhere. */
+static void put_name(struct strbuf *sb, const struct summary_frame *f, bool arguments, size_t width)
+{
+	cleanup_strbuf struct strbuf name = STRBUF_INIT;
+
+	if (!f->function)
+		strbuf_puts(&name, "??");
+	else if (!f->linkage || (strncmp(f->linkage, "_Z", 2) && strncmp(f->linkage, "_R", 2)))
+		strbuf_puts(&name, f->function);
+	else if (arguments)
+		shortname_arguments(&name, f->function, width);
+	else
+		shortname(&name, f->function, width);
+	strbuf_text(sb, strbuf_str(&name));
+	if (name.err && !sb->err)
+		sb->err = name.err;
+}
+
+/* Where the first function has no name its first caller with one is beside it, else what tells it apart. */
+static struct shown shown_of(const struct summary_frame *frames, size_t n, size_t wrappers, const struct apart *apart)
+{
+	struct shown s = { .first = &frames[wrappers], .word = FROM };
+
+	if (!s.first->function) {
+		for (size_t i = wrappers + 1; i < n && !s.beside; i++)
+			s.beside = frames[i].function ? &frames[i] : NULL;
+		return s;
+	}
+	if (!apart)
+		return s;
+	s.arguments = apart->arguments;
+	if (apart->by == APART_NOTHING || apart->frame >= n || !frames[apart->frame].function)
+		return s;
+	s.beside = &frames[apart->frame];
+	s.line = apart->by == APART_LINE;
+	s.word = apart->by == APART_WRAPPER ? THROUGH : FROM;
+	return s;
+}
+
+static void put_beside(struct strbuf *sb, const struct shown *s, size_t width)
+{
+	put_name(sb, s->beside, false, width);
+	if (s->line && s->beside->file && s->beside->line > 0)
+		strbuf_printf(sb, ":%d", s->beside->line);
+}
+
+/* Each is cut by itself, so that both can be read; where there is hardly any room for both it is the first alone. */
+static void put_names(struct strbuf *sb, const struct shown *s, size_t width)
+{
+	cleanup_strbuf struct strbuf name = STRBUF_INIT, beside = STRBUF_INIT;
+	size_t room = width > strlen(s->word) ? width - strlen(s->word) : 0, of_name, of_beside;
+
+	if (s->beside) {
+		put_name(&name, s->first, s->arguments, room > NAME_LEAST ? room - NAME_LEAST : 0);
+		of_name = words_width(&name);
+		put_beside(&beside, s, room > of_name ? room - of_name : 0);
+		of_beside = smaller(words_width(&beside), room / 2);
+		of_name = smaller(of_name, room - of_beside);
+		of_beside = room - of_name;
+		if (of_name >= smaller(NAME_LEAST, words_width(&name)) && of_beside >= smaller(BESIDE_LEAST, words_width(&beside))) {
+			words_cut(sb, strbuf_str(&name), of_name);
+			strbuf_puts(sb, s->word);
+			words_cut(sb, strbuf_str(&beside), of_beside);
+			return;
+		}
+		strbuf_reset(&name);
+	}
+	put_name(&name, s->first, s->arguments, width);
+	words_cut(sb, strbuf_str(&name), width);
+}
+
+void text_where_of(struct strbuf *sb, const struct summary_frame *frames, size_t n, size_t wrappers, const struct apart *apart,
+		   size_t width)
+{
+	cleanup_strbuf struct strbuf place = STRBUF_INIT, name = STRBUF_INIT;
+	struct shown s;
+	size_t left;
+
+	if (wrappers >= n) {
+		strbuf_puts(sb, "(no stack)");
+		return;
+	}
+	s = shown_of(frames, n, wrappers, apart);
+	if (s.first->file)
+		put_source(&place, s.first);
+	else
+		put_place(&place, s.first);
+	put_names(&name, &s, width);
+	left = place_width(&s, &place, &name, width);
+	if (left && words_width(&name) + 1 + left > width) {
+		strbuf_reset(&name);
+		put_names(&name, &s, width - left - 1);
+		left = place_width(&s, &place, &name, width);
+	}
+	words_cut(sb, strbuf_str(&name), left ? width - left - 1 : width);
+	if (left) {
+		strbuf_putc(sb, ' ');
+		words_cut(sb, strbuf_str(&place), left);
+	}
+	if ((place.err || name.err) && !sb->err)
+		sb->err = place.err ? place.err : name.err;
+}
+
+void text_where(struct strbuf *sb, const struct summary_group *g, const struct apart *apart, size_t width)
+{
+	cleanup_strbuf struct strbuf tag = STRBUF_INIT;
+
+	if (g->tag) {
+		strbuf_puts(&tag, " <");
+		words_cut(&tag, g->tag, TAG_WIDTH);
+		strbuf_putc(&tag, '>');
+	}
+	if (tag.len)
+		width = width > WHERE_LEAST + words_width(&tag) ? width - words_width(&tag) : WHERE_LEAST;
+	text_where_of(sb, g->stack, g->depth, g->wrappers, apart, width);
+	strbuf_puts(sb, strbuf_str(&tag));
+	if (tag.err && !sb->err)
+		sb->err = tag.err;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* text_stack: stacks in the text reports: as lines, and the one frame of them that is called "where". */
+#ifndef MM_TEXT_STACK_H
+#define MM_TEXT_STACK_H
+
+#include <stddef.h>
+
+#include "base/strbuf.h"
+#include "report/model/summary.h"
+#include "report/names/apart.h"
+
+/* A line for each of the @n frames but the first @wrappers; then how the stack goes on. */
+void text_stack(struct strbuf *sb, const struct summary_frame *frames, size_t n, size_t wrappers,
+		enum summary_stack_end end);
+
+/*
+ * The first frame behind the wrappers: "session_open svc.c:42", at most @width characters of it, with C++ names shortened
+ * (report/names/shortname.h). @apart is what tells this stack from others in the same table, "make from serve_users", or NULL;
+ * where the first frame has no name, its place is shown and its first caller with one.
+ */
+void text_where_of(struct strbuf *sb, const struct summary_frame *frames, size_t n, size_t wrappers, const struct apart *apart,
+		   size_t width);
+
+/* The same of a group, with its tag, if it has one. */
+void text_where(struct strbuf *sb, const struct summary_group *g, const struct apart *apart, size_t width);
+
+#endif

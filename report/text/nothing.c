@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/* nothing: see nothing.h. The first reason that holds is the one that is given; what was missed is said besides. */
+#include "report/text/nothing.h"
+
+#include <stdbool.h>
+
+#include "report/model/words.h"
+
+#define SHORT_SECONDS 30
+
+static bool any_watched(const struct summary_run *run)
+{
+	for (size_t i = 0; i < run->nprobes; i++)
+		if (run->probes[i].module && !run->probes[i].note)
+			return true;
+	return run->nprobes == 0;
+}
+
+/* What all families together came to. */
+struct sums {
+	bool blocks, refs;		/* there are such families */
+	uint64_t taken, dropped, kept;
+};
+
+static struct sums add_up(const struct summary *s)
+{
+	struct sums sums = { !s->nfamilies, false, s->totals.allocs, s->totals.frees + s->totals.unmatched_frees,
+			     s->totals.live_blocks };
+
+	for (size_t i = 0; i < s->nfamilies; i++) {
+		const struct summary_family *f = &s->families[i];
+
+		*(f->refs ? &sums.refs : &sums.blocks) = true;
+		if (!f->refs)
+			continue;
+		sums.taken += f->taken;
+		sums.dropped += f->dropped;
+		sums.kept += f->kept;
+	}
+	return sums;
+}
+
+/* Nothing but where memory grows was watched: that it did not is an answer. */
+static bool only_ranges(const struct summary *s)
+{
+	for (size_t i = 0; i < s->nfamilies; i++)
+		if (!s->families[i].ranges)
+			return false;
+	return s->nfamilies && any_watched(&s->run);
+}
+
+static void put_not_grown(struct strbuf *sb, const struct summary *s, const struct sums *sums)
+{
+	if (s->run.left_out)
+		strbuf_puts(sb, sums->taken ? "All the memory that was taken by whom was to be watched was given back: what the process kept, others have taken.\n"
+				: "All the memory that the process took while it was watched was taken by others than whom was to be watched.\n");
+	else if (sums->taken)
+		strbuf_puts(sb, "All the memory that it took while it was watched was given back.\n");
+	else
+		strbuf_puts(sb, "It took no memory by the functions below while it was watched: what it allocated fitted into what it had,\n"
+			    "or it goes another way (musl's malloc does).\n");
+}
+
+static void put_unseen(struct strbuf *sb, const struct summary *s, const struct sums *sums)
+{
+	if (!any_watched(&s->run))
+		strbuf_puts(sb, "None of the functions below could be watched, so nothing was seen. If the process has another allocator,\n"
+			    "name its functions with --probe; `mmattach probes -p PID` shows what is found in a process.\n");
+	else if (sums->dropped && sums->blocks)
+		strbuf_puts(sb, "Blocks were released, but none was allocated while it was watched: watch for longer (-d).\n");
+	else if (sums->dropped)
+		strbuf_puts(sb, "References were dropped, but none was taken while it was watched: watch for longer (-d).\n");
+	else if (sums->blocks)
+		strbuf_puts(sb, "None of the watched functions was called. Either the process did nothing, or it allocates in another\n"
+			    "way: `mmattach probes -p PID` shows what is found in it, and --probe names other functions.\n");
+	else
+		strbuf_puts(sb, "None of the watched functions was called. Either the process did nothing, or it takes references in\n"
+			    "another way: `mmattach probes -p PID` shows what is found in it, and --probe names other functions.\n");
+}
+
+static void put_clean(struct strbuf *sb, const struct summary *s, const struct sums *sums)
+{
+	if (!sums->refs)
+		strbuf_puts(sb, "All that was allocated while it was watched was released again.\n");
+	else if (!sums->blocks)
+		strbuf_puts(sb, "All references that were taken while it was watched were dropped again.\n");
+	else
+		strbuf_puts(sb, "All that was allocated while it was watched was released again, and all references were dropped.\n");
+	if (s->run.seconds > 0 && s->run.seconds < SHORT_SECONDS) {
+		words_seconds(sb, s->run.seconds);
+		strbuf_puts(sb, " is not long, though: a slow leak shows only in a longer watch (-d 10m).\n");
+	}
+}
+
+static void put_none_sampled(struct strbuf *sb)
+{
+	strbuf_puts(sb, "No allocation was seen. Either the process did nothing, or it allocates at places that cannot be found in its\n"
+		    "code: without --budget the allocator itself is watched, and every call is seen.\n");
+}
+
+static bool any_hidden(const struct summary_hidden *h)
+{
+	return h->groups || h->ref_groups;
+}
+
+void nothing_put(struct strbuf *sb, const struct summary *s)
+{
+	const struct sums sums = add_up(s);
+
+	if (any_hidden(&s->suppressed) || any_hidden(&s->filtered))
+		strbuf_puts(sb, "All that is kept is hidden by suppressions or by options: see below.\n");
+	else if (!sums.kept && only_ranges(s))
+		put_not_grown(sb, s, &sums);
+	else if (summary_is_sampled(&s->run))
+		put_none_sampled(sb);
+	else if (!sums.taken)
+		put_unseen(sb, s, &sums);
+	else if (!sums.kept)
+		put_clean(sb, s, &sums);
+	if (summary_lost_total(s) || s->run.ngaps)
+		strbuf_puts(sb, "Some of what it did was missed, and what was allocated then is not here: see below.\n");
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/* out_text: see out_text.h. The order of things; each part has a file of its own. */
+#include "report/text/out_text.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "report/model/text_parts.h"
+#include "report/model/words.h"
+#include "report/text/groups/text_group.h"
+#include "report/text/groups/text_objects.h"
+#include "report/text/groups/text_refs.h"
+#include "report/text/nothing.h"
+#include "report/text/overview.h"
+#include "report/text/text_answer.h"
+#include "report/text/text_head.h"
+#include "report/text/text_twice.h"
+
+static void put_groups(struct strbuf *sb, const struct overview *o)
+{
+	for (size_t i = 0; i < o->part.n; i++)
+		if (o->rows.shown[i]) {
+			strbuf_putc(sb, '\n');
+			text_group(sb, o->summary, &o->part, i);
+		}
+	overview_rest(o, sb);
+}
+
+static void put_suppressions(struct strbuf *sb, const struct summary *s)
+{
+	cleanup_strbuf struct strbuf cell = STRBUF_INIT;
+
+	if (s->nsuppressions)
+		strbuf_puts(sb, "\nsuppressions used\n     groups     blocks      bytes\n");
+	for (size_t i = 0; i < s->nsuppressions; i++) {
+		const struct summary_suppression *used = &s->suppressions[i];
+		strbuf_printf(sb, "  %9" PRIu64 "  %9" PRIu64 "  ", used->groups, used->blocks);
+		words_size(&cell, used->bytes);
+		words_right(sb, &cell, 9);
+		strbuf_puts(sb, "  ");
+		strbuf_text(sb, used->name);
+		strbuf_puts(sb, " (");
+		strbuf_text(sb, used->where);
+		strbuf_puts(sb, ")\n");
+	}
+}
+
+/* What is shown of each family: its groups of blocks, or of objects. */
+struct shown {
+	struct overview blocks;
+	struct text_refs refs;
+	bool is_refs;
+};
+
+static int make_shown(const struct summary *s, size_t top, struct shown *all)
+{
+	struct text_part part;
+	int r = 0;
+
+	for (size_t i = 0; i < text_parts(s) && r == 0; i++) {
+		text_part(s, i, &part);
+		all[i].is_refs = part.family.refs;
+		if (all[i].is_refs)
+			r = text_refs_make(s, &part, top, &all[i].refs);
+		else
+			r = overview_make(s, &part, top, &all[i].blocks);
+	}
+	return r;
+}
+
+static void free_shown(const struct summary *s, struct shown *all)
+{
+	for (size_t i = 0; all && i < text_parts(s); i++) {
+		overview_fini(&all[i].blocks);
+		text_refs_fini(&all[i].refs);
+	}
+	free(all);
+}
+
+static void put_tables(struct strbuf *sb, const struct summary *s, const struct shown *all)
+{
+	for (size_t i = 0; i < text_parts(s); i++) {
+		if (all[i].is_refs)
+			text_refs_table(&all[i].refs, sb);
+		else
+			overview_put(&all[i].blocks, sb);
+	}
+	if (!s->ngroups && !s->nrefs) {
+		nothing_put(sb, s);
+		strbuf_putc(sb, '\n');
+	}
+}
+
+static void put_all(struct strbuf *sb, const struct summary *s, size_t top, const struct shown *all)
+{
+	text_answer(sb, s);
+	put_tables(sb, s, all);
+	text_head(sb, s);
+	text_twice(sb, s, top);
+	for (size_t i = 0; i < text_parts(s); i++) {
+		if (all[i].is_refs)
+			text_refs_details(&all[i].refs, sb);
+		else
+			put_groups(sb, &all[i].blocks);
+	}
+	put_suppressions(sb, s);
+	if (s->per_object)
+		text_objects(sb, s);
+}
+
+int out_text(const struct summary *s, size_t top, struct strbuf *sb)
+{
+	struct shown *all = NULL;
+	int r = summary_error(s);
+
+	if (r < 0)
+		return r;
+	all = calloc(text_parts(s), sizeof(*all));
+	r = all ? make_shown(s, top, all) : -ENOMEM;
+	if (r == 0)
+		put_all(sb, s, top, all);
+	free_shown(s, all);
+	return r < 0 ? r : strbuf_error(sb);
+}

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+/* overview: see overview.h. */
+#include "report/text/overview.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "report/model/words.h"
+#include "report/text/groups/text_growth.h"
+#include "report/text/groups/text_rows.h"
+#include "report/text/groups/text_sampled.h"
+#include "report/text/groups/text_stack.h"
+
+/* Widths of the columns; what is left of a line of 100 characters is for the last. */
+#define COLUMN_BYTES 9
+#define COLUMN_SHARE 7
+#define COLUMN_BLOCKS 9
+#define COLUMN_GROWTH (TEXT_GROWTH_WIDTH + 1)
+#define COLUMN_VERDICT 10
+#define LINE 98
+
+static const struct summary_group *group_at(const struct overview *o, size_t index)
+{
+	return &o->summary->groups[o->part.first + index];
+}
+
+/* What stays first, then what may. */
+static struct rows_item sampled_item(const struct summary_group *g)
+{
+	const enum survival_kind kind = g->sampled ? g->sampled->survival.kind : SURVIVAL_UNKNOWN;
+
+	return (struct rows_item){
+		.part = kind == SURVIVAL_STAYS || kind == SURVIVAL_UNKNOWN ? ROWS_GROWING : ROWS_KEPT, .known = kind == SURVIVAL_STAYS,
+		.rate = g->sampled ? g->sampled->may_keep_bytes.value : 0,
+	};
+}
+
+static struct rows_item item(const struct overview *o, size_t index)
+{
+	static const enum rows_part parts[] = {
+		[SUMMARY_LOST] = ROWS_LOST, [SUMMARY_GROWING] = ROWS_GROWING, [SUMMARY_KEPT] = ROWS_KEPT, [SUMMARY_HELD] = ROWS_NONE,
+	};
+	const struct growth *g = &group_at(o, index)->growth;
+
+	if (o->sampled)
+		return sampled_item(group_at(o, index));
+	return (struct rows_item){
+		.part = parts[summary_section(o->summary, group_at(o, index))], .known = g->shape != GROWTH_UNKNOWN,
+		.rate = g->bytes_per_minute,
+	};
+}
+
+/* Where none of its groups has one, a family has no column for it. */
+static bool has_verdicts(const struct overview *o)
+{
+	for (size_t i = 0; o->summary->run.verdicts.taken && i < o->part.n; i++)
+		if (group_at(o, i)->verdict != VERDICT_UNKNOWN)
+			return true;
+	return false;
+}
+
+/* Only the rows of the table are compared with one another. */
+static int tell_apart(struct overview *o)
+{
+	const struct rows *r = &o->rows;
+	cleanup_free const struct summary_group **rows = calloc(r->n + 1, sizeof(*rows));
+	cleanup_free struct apart *found = calloc(r->n + 1, sizeof(*found));
+	size_t n = 0;
+
+	if (!rows || !found)
+		return -ENOMEM;
+	for (enum rows_part part = 0; part < ROWS_PARTS; part++)
+		for (size_t i = 0; i < r->in_table[part]; i++)
+			rows[n++] = group_at(o, rows_of(r, part)[i]);
+	apart_find(rows, n, found);
+	for (size_t i = 0; i < n; i++)
+		o->apart[rows[i] - group_at(o, 0)] = found[i];
+	return 0;
+}
+
+int overview_make(const struct summary *s, const struct text_part *part, size_t top, struct overview *o)
+{
+	cleanup_free struct rows_item *items = calloc(part->n + 1, sizeof(*items));
+	int r;
+
+	*o = (struct overview){ .summary = s, .part = *part, .sampled = summary_is_sampled(&s->run) };
+	o->verdicts = has_verdicts(o);
+	if (!items)
+		return -ENOMEM;
+	o->apart = calloc(part->n + 1, sizeof(*o->apart));
+	if (!o->apart)
+		return -ENOMEM;
+	for (size_t i = 0; i < part->n; i++)
+		items[i] = item(o, i);
+	r = rows_make(items, part->n, top, &o->rows);
+	return r ? r : tell_apart(o);
+}
+
+void overview_fini(struct overview *o)
+{
+	rows_fini(&o->rows);
+	free(o->apart);
+}
+
+/* Things without sizes need no columns for these. */
+static void put_amount(const struct overview *o, const struct summary_group *g, struct strbuf *sb)
+{
+	double all = (double)(o->part.plain ? o->part.family.kept : o->part.family.bytes);
+	cleanup_strbuf struct strbuf cell = STRBUF_INIT;
+
+	if (!o->part.plain) {
+		words_size(&cell, g->bytes);
+		words_right(sb, &cell, COLUMN_BYTES);
+		words_percent(&cell, (double)g->bytes, all);
+		words_right(sb, &cell, COLUMN_SHARE);
+	}
+	strbuf_printf(&cell, "%" PRIu64, g->blocks);
+	words_right(sb, &cell, COLUMN_BLOCKS);
+	if (o->part.plain) {
+		words_percent(&cell, (double)g->blocks, all);
+		words_right(sb, &cell, COLUMN_SHARE);
+	}
+	strbuf_puts(sb, "  ");
+}
+
+static size_t where_width(const struct overview *o)
+{
+	size_t others = text_number_width(&o->part) + COLUMN_SHARE + COLUMN_BLOCKS + 2 + COLUMN_GROWTH;
+
+	if (o->sampled)
+		return LINE - text_number_width(&o->part) - TEXT_SAMPLED_WIDTH - 2;
+	return LINE - others - (o->part.plain ? 0 : COLUMN_BYTES) - (o->verdicts ? COLUMN_VERDICT : 0);
+}
+
+static void put_cells(const struct overview *o, const struct summary_group *g, struct strbuf *sb)
+{
+	const struct text_course course = { &g->growth, g->series, g->npoints, o->part.plain };
+	cleanup_strbuf struct strbuf cell = STRBUF_INIT;
+
+	put_amount(o, g, sb);
+	if (o->verdicts)
+		strbuf_printf(sb, "%-*s", COLUMN_VERDICT, verdict_name(g->verdict));
+	if (text_timed(o->summary)) {
+		text_growth_cell(&cell, o->summary, &course);
+		words_left(sb, &cell, TEXT_GROWTH_WIDTH);
+		strbuf_putc(sb, ' ');
+	}
+}
+
+/* What is lost with it has no row of its own, and is what the order goes by, too. */
+static void put_with(struct strbuf *sb, const struct summary_group *g)
+{
+	if (!g->kind.indirect_bytes)
+		return;
+	strbuf_puts(sb, " (+");
+	words_size(sb, g->kind.indirect_bytes);
+	strbuf_putc(sb, ')');
+}
+
+static void put_row(const void *ctx, size_t index, struct strbuf *sb)
+{
+	const struct overview *o = ctx;
+	const struct summary_group *g = group_at(o, index);
+	cleanup_strbuf struct strbuf cell = STRBUF_INIT;
+
+	text_number(&cell, &o->part, index);
+	strbuf_puts(sb, "  ");
+	words_left(sb, &cell, text_number_width(&o->part));
+	if (o->sampled)
+		text_sampled_cells(sb, g);
+	else
+		put_cells(o, g, sb);
+	put_with(&cell, g);
+	text_where(sb, g, &o->apart[index], where_width(o) - words_width(&cell));
+	strbuf_puts(sb, strbuf_str(&cell));
+	strbuf_putc(sb, '\n');
+}
+
+static void put_more_sampled(const struct overview *o, const size_t *indices, size_t n, struct strbuf *sb)
+{
+	double per_minute = 0;
+
+	for (size_t i = 0; i < n; i++)
+		per_minute += text_sampled_rate(group_at(o, indices[i]));
+	text_sampled_more(sb, per_minute);
+}
+
+static void put_more(const void *ctx, const size_t *indices, size_t n, struct strbuf *sb)
+{
+	const struct overview *o = ctx;
+	uint64_t bytes = 0, blocks = 0;
+
+	if (o->sampled) {
+		put_more_sampled(o, indices, n, sb);
+		return;
+	}
+	for (size_t i = 0; i < n; i++) {
+		bytes += group_at(o, indices[i])->bytes;
+		blocks += group_at(o, indices[i])->blocks;
+	}
+	if (!o->part.plain) {
+		words_size(sb, bytes);
+		strbuf_puts(sb, " in ");
+	}
+	text_things(sb, &o->part, blocks);
+}
+
+static void put_heads(const struct overview *o, struct strbuf *sb)
+{
+	strbuf_printf(sb, "  %-*s", (int)text_number_width(&o->part), "");
+	if (o->sampled) {
+		text_sampled_heads(sb);
+		strbuf_puts(sb, "where\n");
+		return;
+	}
+	if (!o->part.plain)
+		strbuf_printf(sb, "%*s%*s", COLUMN_BYTES, "kept", COLUMN_SHARE, "share");
+	strbuf_printf(sb, "%*s", COLUMN_BLOCKS, o->part.plain ? "kept" : o->part.family.ranges ? "ranges" : "blocks");
+	if (o->part.plain)
+		strbuf_printf(sb, "%*s", COLUMN_SHARE, "share");
+	strbuf_puts(sb, "  ");
+	if (o->verdicts)
+		strbuf_printf(sb, "%-*s", COLUMN_VERDICT, "verdict");
+	if (text_timed(o->summary))
+		strbuf_printf(sb, "%-*s ", TEXT_GROWTH_WIDTH, "growth");
+	strbuf_puts(sb, "where\n");
+}
+
+static const struct text_titles sampled_titles = { "stays", "stays, or may stay", "may stay", "does not grow" };
+
+void overview_put(const struct overview *o, struct strbuf *sb)
+{
+	const struct text_rows rows = { put_row, put_more, o, o->sampled ? &sampled_titles : NULL };
+
+	if (!o->part.n)
+		return;
+	put_heads(o, sb);
+	text_rows_put(&rows, &o->rows, text_timed(o->summary), sb);
+}
+
+void overview_rest(const struct overview *o, struct strbuf *sb)
+{
+	uint64_t bytes = 0, blocks = 0;
+
+	if (o->rows.nshown == o->part.n)
+		return;
+	for (size_t i = 0; i < o->part.n; i++) {
+		bytes += o->rows.shown[i] ? 0 : group_at(o, i)->bytes;
+		blocks += o->rows.shown[i] ? 0 : group_at(o, i)->blocks;
+	}
+	strbuf_putc(sb, '\n');
+	words_count(sb, o->part.n - o->rows.nshown, "more group");
+	if (o->sampled) {
+		strbuf_puts(sb, " not shown (--top 0 shows all)\n");
+		return;
+	}
+	strbuf_puts(sb, " with ");
+	if (o->part.plain)
+		text_things(sb, &o->part, blocks);
+	else
+		words_size(sb, bytes);
+	strbuf_puts(sb, " not shown (--top 0 shows all)\n");
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * overview: the table of a family's groups of blocks at the top of the text report, and which of them are shown at
+ * all (report/model/rows.h).
+ */
+#ifndef MM_OVERVIEW_H
+#define MM_OVERVIEW_H
+
+#include "base/cleanup.h"
+#include "base/strbuf.h"
+#include "report/model/rows.h"
+#include "report/model/summary.h"
+#include "report/model/text_parts.h"
+#include "report/names/apart.h"
+
+struct overview {
+	const struct summary *summary;
+	struct text_part part;
+	bool verdicts;			/* there are some */
+	bool sampled;			/* the run is: rows tell estimates (report/text/groups/text_sampled.h) */
+	struct rows rows;		/* indices are those of the part */
+	struct apart *apart;		/* by index */
+};
+
+/*
+ * Of a part of the sorted summary @s, which must outlive it, show @top groups (0: all). 0 or -ENOMEM; overview_fini
+ * in any case.
+ */
+must_check int overview_make(const struct summary *s, const struct text_part *part, size_t top, struct overview *o);
+void overview_fini(struct overview *o);
+
+/* Append the table to @sb; nothing if there are no groups. */
+void overview_put(const struct overview *o, struct strbuf *sb);
+
+/* The line below the groups on those that are not shown, if there are any. */
+void overview_rest(const struct overview *o, struct strbuf *sb);
+
+#endif

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+/* out_scan_text: see out_scan_text.h. The answer, the table, the groups; the rest is in files of its own. */
+#include "report/text/scan/out_scan_text.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "report/model/words.h"
+#include "report/text/groups/text_stack.h"
+#include "report/text/groups/text_verdicts.h"
+#include "report/text/scan/text_pointers.h"
+#include "report/text/scan/text_scan_head.h"
+
+#define NAME_WIDTH 40
+#define COLUMN_NUMBER 6
+#define COLUMN_BYTES 10
+#define COLUMN_SHARE 7
+#define COLUMN_BLOCKS 9
+#define WHAT_WIDTH 64
+#define CLASS_WIDTH 200
+#define SAMPLES 4
+
+static bool any_lost(const struct scan_report *r)
+{
+	return r->sums[VERDICT_DEFINITE].blocks || r->sums[VERDICT_INDIRECT].blocks || r->sums[VERDICT_POSSIBLE].blocks;
+}
+
+static void put_sum(struct strbuf *sb, const struct summary_sum *sum)
+{
+	if (!sum->blocks) {
+		strbuf_puts(sb, "none");
+		return;
+	}
+	strbuf_printf(sb, "%" PRIu64 " (", sum->blocks);
+	words_size(sb, sum->bytes);
+	strbuf_putc(sb, ')');
+}
+
+static void put_losses(struct strbuf *sb, const struct scan_report *r)
+{
+	if (!r->judged) {
+		strbuf_puts(sb, "; which of them are lost is not known: ");
+		strbuf_text(sb, r->not_judged ? r->not_judged : "it was not asked");
+		return;
+	}
+	if (!any_lost(r)) {
+		strbuf_puts(sb, ", none of them lost");
+		return;
+	}
+	strbuf_puts(sb, ": definitely lost ");
+	put_sum(sb, &r->sums[VERDICT_DEFINITE]);
+	if (r->sums[VERDICT_INDIRECT].blocks) {
+		strbuf_puts(sb, ", lost with others ");
+		put_sum(sb, &r->sums[VERDICT_INDIRECT]);
+	}
+	strbuf_puts(sb, ", possibly lost ");
+	put_sum(sb, &r->sums[VERDICT_POSSIBLE]);
+}
+
+static void put_answer(struct strbuf *sb, const struct scan_report *r)
+{
+	const struct summary *s = &r->summary;
+
+	words_cut(sb, s->target.comm ? s->target.comm : "the process", NAME_WIDTH);
+	if (s->target.pid)
+		strbuf_printf(sb, " (%d)", (int)s->target.pid);
+	if (!r->heap.known && !s->totals.live_blocks) {
+		strbuf_puts(sb, ": its blocks cannot be listed: ");
+		strbuf_text(sb, r->heap.layout);
+		strbuf_puts(sb, "\n\n");
+		return;
+	}
+	strbuf_puts(sb, r->core ? " had " : " has ");
+	words_count(sb, s->totals.live_blocks, "block");
+	strbuf_puts(sb, " in use, ");
+	words_size(sb, s->totals.live_bytes);
+	put_losses(sb, r);
+	strbuf_puts(sb, "\n\n");
+}
+
+/* --- the table --- */
+
+/* In the table texts are shown, of anything else only what it is. */
+static void put_content(struct strbuf *sb, const char *content)
+{
+	const char *more = strstr(content, ": ");
+	size_t n = more && more[2] != '"' ? (size_t)(more - content) : strlen(content);
+	cleanup_strbuf struct strbuf shown = STRBUF_INIT;
+
+	strbuf_append(&shown, content, n);
+	strbuf_puts(sb, ": ");
+	words_cut(sb, strbuf_str(&shown), WHAT_WIDTH);
+	if (shown.err && !sb->err)
+		sb->err = shown.err;
+}
+
+static void put_what(struct strbuf *sb, const struct summary_group *g)
+{
+	if (g->kind.label)
+		words_cut(sb, g->kind.label, WHAT_WIDTH);
+	else
+		text_where(sb, g, NULL, WHAT_WIDTH);
+	text_lost_with(sb, g->kind.indirect_bytes, g->kind.indirect_blocks);
+	if (g->kind.label && !g->kind.class_name && g->kind.content)
+		put_content(sb, g->kind.content);
+}
+
+static void put_row(struct strbuf *sb, const struct scan_report *r, size_t i)
+{
+	const struct summary_group *g = &r->summary.groups[i];
+	cleanup_strbuf struct strbuf cell = STRBUF_INIT;
+
+	strbuf_printf(&cell, "[%zu]", i + 1);
+	strbuf_puts(sb, "  ");
+	words_left(sb, &cell, COLUMN_NUMBER);
+	words_size(&cell, g->bytes);
+	words_right(sb, &cell, COLUMN_BYTES);
+	words_percent(&cell, (double)g->bytes, (double)r->summary.totals.live_bytes);
+	words_right(sb, &cell, COLUMN_SHARE);
+	strbuf_printf(&cell, "%" PRIu64, g->blocks);
+	words_right(sb, &cell, COLUMN_BLOCKS);
+	strbuf_puts(sb, "  ");
+	put_what(sb, g);
+	strbuf_putc(sb, '\n');
+}
+
+static void put_more(struct strbuf *sb, const struct scan_report *r, size_t from, size_t to)
+{
+	struct summary_sum sum = { 0, 0 };
+
+	if (from >= to)
+		return;
+	for (size_t i = from; i < to; i++) {
+		sum.blocks += r->summary.groups[i].blocks;
+		sum.bytes += r->summary.groups[i].bytes;
+	}
+	strbuf_printf(sb, "  and %zu more: ", to - from);
+	words_size(sb, sum.bytes);
+	strbuf_puts(sb, " in ");
+	words_count(sb, sum.blocks, "block");
+	strbuf_puts(sb, " (--top 0 shows all)\n");
+}
+
+/* The groups of one verdict, from number @i on, half as many as @top; the number behind them. */
+static size_t put_section(struct strbuf *sb, const struct scan_report *r, size_t top, size_t i)
+{
+	enum verdict v = r->summary.groups[i].verdict;
+	size_t end = i, shown;
+
+	while (end < r->summary.ngroups && r->summary.groups[end].verdict == v)
+		end++;
+	shown = top && end - i > (top + 1) / 2 ? i + (top + 1) / 2 : end;
+	strbuf_puts(sb, scan_verdict_text(v));
+	strbuf_puts(sb, v == VERDICT_INDIRECT ? " (with those above, which hold them)\n" : "\n");
+	for (; i < shown; i++)
+		put_row(sb, r, i);
+	put_more(sb, r, i, end);
+	strbuf_putc(sb, '\n');
+	return end;
+}
+
+static void put_table(struct strbuf *sb, const struct scan_report *r, size_t top)
+{
+	if (!r->summary.ngroups)
+		return;
+	strbuf_printf(sb, "  %-*s%*s%*s%*s  what\n", COLUMN_NUMBER, "", COLUMN_BYTES, "bytes", COLUMN_SHARE, "share",
+		      COLUMN_BLOCKS, "blocks");
+	for (size_t i = 0; i < r->summary.ngroups;)
+		i = put_section(sb, r, top, i);
+}
+
+/* --- the groups --- */
+
+static void put_kind(struct strbuf *sb, const struct summary_kind *k)
+{
+	if (k->class_name) {
+		strbuf_puts(sb, "C++ class ");
+		words_cut(sb, k->class_name, CLASS_WIDTH);
+		if (k->module) {
+			strbuf_puts(sb, " (");
+			strbuf_text(sb, words_base(k->module));
+			strbuf_putc(sb, ')');
+		}
+		strbuf_puts(sb, ", ");
+	}
+	strbuf_printf(sb, "%" PRIu64, k->size_low);
+	if (k->size_high != k->size_low)
+		strbuf_printf(sb, " to %" PRIu64, k->size_high);
+	strbuf_puts(sb, " bytes each");
+}
+
+static void put_samples(struct strbuf *sb, const struct summary_group *g)
+{
+	for (size_t i = 0; i < g->nsamples && i < SAMPLES; i++)
+		strbuf_printf(sb, "%s" PRItaddr, i ? ", " : g->blocks > g->nsamples ? ", for example " : ": ", g->samples[i]);
+}
+
+static void put_group(struct strbuf *sb, const struct scan_report *r, size_t i)
+{
+	const struct summary_group *g = &r->summary.groups[i];
+
+	strbuf_printf(sb, "\n[%zu] ", i + 1);
+	words_size(sb, g->bytes);
+	strbuf_puts(sb, " (");
+	words_percent(sb, (double)g->bytes, (double)r->summary.totals.live_bytes);
+	strbuf_puts(sb, ") in ");
+	words_count(sb, g->blocks, "block");
+	if (r->judged)
+		strbuf_printf(sb, ", %s", scan_verdict_text(g->verdict));
+	text_lost_with(sb, g->kind.indirect_bytes, g->kind.indirect_blocks);
+	strbuf_puts(sb, "\n    ");
+	put_kind(sb, &g->kind);
+	put_samples(sb, g);
+	strbuf_putc(sb, '\n');
+	if (g->kind.content) {
+		strbuf_puts(sb, "    holds ");
+		words_cut(sb, g->kind.content, CLASS_WIDTH);
+		strbuf_putc(sb, '\n');
+	}
+	if (g->tag) {
+		strbuf_puts(sb, "    tag ");
+		strbuf_text(sb, g->tag);
+		strbuf_putc(sb, '\n');
+	}
+	if (!g->kind.label)
+		text_stack(sb, g->stack, g->depth, g->wrappers, g->stack_end);
+}
+
+/* Of a size that is in use there is nothing to say that the table does not. */
+static bool tells_more(const struct summary_group *g)
+{
+	return (g->verdict != VERDICT_REACHABLE && g->verdict != VERDICT_UNKNOWN) || !g->kind.label || g->kind.class_name;
+}
+
+static void put_groups(struct strbuf *sb, const struct scan_report *r, size_t top)
+{
+	size_t shown = 0, left = 0;
+
+	for (size_t i = 0; i < r->summary.ngroups; i++) {
+		if (!tells_more(&r->summary.groups[i]))
+			continue;
+		if (!top || shown++ < top)
+			put_group(sb, r, i);
+		else
+			left++;
+	}
+	if (!left)
+		return;
+	strbuf_putc(sb, '\n');
+	words_count(sb, left, "more group");
+	strbuf_puts(sb, " not told in full (--top 0 tells all)\n");
+}
+
+int out_scan_text(const struct scan_report *r, size_t top, struct strbuf *sb)
+{
+	if (scan_error(r))
+		return scan_error(r);
+	put_answer(sb, r);
+	if (r->nanswers)
+		text_pointers(sb, r, top);
+	else
+		put_table(sb, r, top);
+	text_scan_head(sb, r);
+	if (!r->nanswers)
+		put_groups(sb, r, top);
+	return strbuf_error(sb);
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/* text_pointers: see text_pointers.h. */
+#include "report/text/scan/text_pointers.h"
+
+#include <inttypes.h>
+
+#include "report/model/words.h"
+
+#define LABEL_WIDTH 60
+#define PLACE_WIDTH 64
+
+/* "520 bytes, Session, definitely lost" */
+static void put_block(struct strbuf *sb, const struct scan_block *b)
+{
+	strbuf_printf(sb, "%" PRIu64 " byte%s", b->size, b->size == 1 ? "" : "s");
+	if (b->label) {
+		strbuf_puts(sb, ", ");
+		words_cut(sb, b->label, LABEL_WIDTH);
+	}
+	if (b->verdict != VERDICT_UNKNOWN)
+		strbuf_printf(sb, ", %s", scan_verdict_text(b->verdict));
+}
+
+static void put_offset(struct strbuf *sb, int64_t offset)
+{
+	uint64_t n = offset < 0 ? -(uint64_t)offset : (uint64_t)offset;
+
+	strbuf_printf(sb, "%c0x%" PRIx64, offset < 0 ? '-' : '+', n);
+}
+
+static void put_data(struct strbuf *sb, const struct scan_pointer *p)
+{
+	if (!p->module) {
+		strbuf_printf(sb, "memory at " PRItaddr, p->at);
+		return;
+	}
+	strbuf_puts(sb, "data of ");
+	strbuf_text(sb, words_base(p->module));
+	strbuf_printf(sb, "+0x%" PRIx64, p->offset);
+	if (!p->symbol)
+		return;
+	strbuf_puts(sb, " (");
+	words_cut(sb, p->symbol, LABEL_WIDTH);
+	if (p->symbol_offset)
+		strbuf_printf(sb, "+%" PRIu64, p->symbol_offset);
+	strbuf_putc(sb, ')');
+}
+
+static void put_thread(struct strbuf *sb, const struct scan_pointer *p)
+{
+	if (p->tid)
+		strbuf_printf(sb, " of thread %d", (int)p->tid);
+}
+
+static void put_place(struct strbuf *sb, const struct scan_pointer *p)
+{
+	switch (p->place) {
+	case SCAN_IN_BLOCK:
+		strbuf_printf(sb, "block " PRItaddr " (", p->block.addr);
+		put_block(sb, &p->block);
+		strbuf_printf(sb, ") +%" PRIu64, p->at - p->block.addr);
+		break;
+	case SCAN_IN_REGISTER:
+		strbuf_printf(sb, "register %s", p->reg ? p->reg : "?");
+		put_thread(sb, p);
+		break;
+	case SCAN_ON_STACK:
+		strbuf_puts(sb, "stack");
+		put_thread(sb, p);
+		strbuf_puts(sb, p->sp_known ? ", sp" : "");
+		if (p->sp_known)
+			put_offset(sb, p->from_sp);
+		break;
+	case SCAN_IN_TLS:
+		strbuf_puts(sb, "thread-local memory");
+		put_thread(sb, p);
+		strbuf_printf(sb, " at " PRItaddr, p->at);
+		break;
+	case SCAN_IN_DATA:
+		put_data(sb, p);
+		break;
+	case SCAN_IN_ALLOCATOR:
+		strbuf_printf(sb, "the allocator's or the loader's own memory at " PRItaddr, p->at);
+		break;
+	}
+}
+
+static void put_pointer(struct strbuf *sb, const struct scan_pointer *p, taddr to, const char *indent)
+{
+	cleanup_strbuf struct strbuf cell = STRBUF_INIT;
+
+	strbuf_puts(sb, indent);
+	put_place(&cell, p);
+	words_left(sb, &cell, PLACE_WIDTH);
+	if (p->value == to)
+		strbuf_puts(sb, "  points at its beginning\n");
+	else
+		strbuf_printf(sb, "  points %" PRIu64 " bytes inside\n", p->value - to);
+}
+
+static void put_what(struct strbuf *sb, const struct scan_answer *a)
+{
+	strbuf_printf(sb, PRItaddr, a->addr);
+	if (a->in_block) {
+		if (a->addr == a->block.addr)
+			strbuf_puts(sb, " is the beginning of a block of ");
+		else
+			strbuf_printf(sb, " is %" PRIu64 " bytes inside of the block at " PRItaddr " of ",
+				      a->addr - a->block.addr, a->block.addr);
+		put_block(sb, &a->block);
+	} else {
+		strbuf_puts(sb, " is in no block that is in use");
+		strbuf_puts(sb, a->where ? ", but in " : "");
+		strbuf_text(sb, a->where);
+	}
+	strbuf_putc(sb, '\n');
+}
+
+static void put_chain(struct strbuf *sb, const struct scan_chain *c, taddr to)
+{
+	if (c->n < 2)
+		return;
+	strbuf_puts(sb, c->root ? "  it is reached so:\n" : "  and so on, from who holds it:\n");
+	for (size_t i = 0; i < c->n; i++) {
+		put_pointer(sb, &c->links[i], to, "    ");
+		to = c->links[i].block.addr;
+	}
+}
+
+static void put_answer(struct strbuf *sb, const struct scan_answer *a, size_t top)
+{
+	taddr to = a->in_block ? a->block.addr : a->addr;
+	size_t shown = top && top < a->n ? top : a->n;
+
+	put_what(sb, a);
+	for (size_t i = 0; i < shown; i++)
+		put_pointer(sb, &a->pointers[i], to, "  ");
+	if (!a->total)
+		strbuf_puts(sb, "  nobody points there\n");
+	if (a->total > shown)
+		strbuf_printf(sb, "  and %zu more pointers%s\n", a->total - shown, shown < a->n ? " (--top 0 shows more)" : "");
+	put_chain(sb, &a->chain, to);
+}
+
+void text_pointers(struct strbuf *sb, const struct scan_report *r, size_t top)
+{
+	for (size_t i = 0; i < r->nanswers; i++) {
+		put_answer(sb, &r->answers[i], top);
+		strbuf_putc(sb, '\n');
+	}
+}

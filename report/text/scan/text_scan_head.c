@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/* text_scan_head: see text_scan_head.h. A function for each line. */
+#include "report/text/scan/text_scan_head.h"
+
+#include <inttypes.h>
+
+#include "report/model/words.h"
+#include "report/text/text_head.h"
+
+#define COLUMN_BYTES 10
+#define COLUMN_SHARE 7
+#define LEFT 12			/* where the text of a line begins */
+#define MUCH 0.25		/* so much of the heap free is worth a sentence */
+#define MUCH_BYTES (1u << 20)
+
+static void put_time(struct strbuf *sb, int64_t start_ns)
+{
+	if (!text_head_time(sb, start_ns))
+		strbuf_puts(sb, "at a time not known");
+}
+
+static void put_core(struct strbuf *sb, const struct scan_report *r)
+{
+	text_head_label(sb, "core");
+	strbuf_text(sb, r->core);
+	strbuf_puts(sb, ", written ");
+	put_time(sb, r->summary.run.start_ns);
+	strbuf_puts(sb, ", ");
+	words_count(sb, r->pause.threads, "thread");
+	strbuf_putc(sb, '\n');
+}
+
+static void put_pause(struct strbuf *sb, const struct scan_report *r)
+{
+	const struct scan_pause *p = &r->pause;
+
+	text_head_label(sb, "scanned");
+	put_time(sb, r->summary.run.start_ns);
+	strbuf_puts(sb, ", stood still for ");
+	words_seconds(sb, p->had_s);
+	strbuf_puts(sb, " (");
+	words_seconds(sb, p->expected_s);
+	strbuf_puts(sb, " expected)");
+	if (p->pauses > 1) {
+		strbuf_printf(sb, ", the last of %" PRIu32 " times, in all ", p->pauses);
+		words_seconds(sb, r->summary.run.stopped_seconds);
+	}
+	strbuf_puts(sb, ", ");
+	words_count(sb, p->threads, "thread");
+	if (p->not_stopped)
+		strbuf_printf(sb, ", %" PRIu32 " of them not stopped: they slept in calls that must not be interrupted", p->not_stopped);
+	strbuf_putc(sb, '\n');
+}
+
+static void put_memory(struct strbuf *sb, const struct scan_report *r)
+{
+	const struct scan_memory *m = &r->memory;
+
+	text_head_label(sb, "memory");
+	words_size(sb, m->copied);
+	strbuf_puts(sb, r->core ? " in the file" : " copied");
+	if (m->swapped) {
+		strbuf_puts(sb, ", ");
+		words_size(sb, m->swapped);
+		strbuf_puts(sb, " NOT READ: swapped out");
+	}
+	if (m->missing) {
+		strbuf_puts(sb, ", ");
+		words_size(sb, m->missing);
+		strbuf_puts(sb, r->core ? " MISSING: the core is not whole" : " could NOT BE READ");
+	}
+	strbuf_putc(sb, '\n');
+}
+
+/* --- the allocator's own account --- */
+
+static void put_part(struct strbuf *sb, uint64_t bytes, uint64_t all, const char *what)
+{
+	cleanup_strbuf struct strbuf cell = STRBUF_INIT;
+
+	strbuf_pad(sb, ' ', LEFT);
+	words_size(&cell, bytes);
+	words_right(sb, &cell, COLUMN_BYTES);
+	/* no part of it: what others took is not the allocator's, and a corrupt heap may claim anything */
+	if (bytes <= all)
+		words_percent(&cell, (double)bytes, (double)all);
+	words_right(sb, &cell, COLUMN_SHARE);
+	strbuf_printf(sb, "  %s", what);
+}
+
+static void put_used(struct strbuf *sb, const struct scan_report *r, const struct scan_account *a)
+{
+	const struct scan_heap *heap = &r->heap;
+
+	put_part(sb, a->used, a->system, "in use, with its own words of each block");
+	if (heap->mmapped.blocks) {
+		strbuf_puts(sb, "; ");
+		words_size(sb, heap->mmapped.bytes);
+		strbuf_puts(sb, " of it in ");
+		words_count(sb, heap->mmapped.blocks, "block");
+		strbuf_puts(sb, " with a mapping of its own");
+	}
+	strbuf_putc(sb, '\n');
+}
+
+static void put_account(struct strbuf *sb, const struct scan_report *r, const struct scan_account *a)
+{
+	put_used(sb, r, a);
+	put_part(sb, a->free.bytes, a->system, "free, between blocks, in ");
+	words_count(sb, a->free.blocks, "piece");
+	strbuf_putc(sb, '\n');
+	put_part(sb, a->tops, a->system, "free, at the ends of its heaps\n");
+	if (a->other)
+		put_part(sb, a->other, a->system, "its own\n");
+	if (r->heap.unseen_bytes)
+		put_part(sb, r->heap.unseen_bytes, a->system, "NOT SEEN: behind what is corrupt, or not there to be read\n");
+	if (r->heap.foreign_bytes)
+		put_part(sb, r->heap.foreign_bytes, a->system, "between its pieces, taken by somebody else (sbrk)\n");
+}
+
+/* What makes the process large, if it is not what its blocks hold. */
+static void put_fragmentation(struct strbuf *sb, const struct scan_account *a)
+{
+	uint64_t free_bytes = a->free.bytes + a->tops;
+
+	if (free_bytes < MUCH_BYTES || (double)free_bytes < MUCH * (double)a->system)
+		return;
+	text_head_label(sb, "free");
+	words_percent(sb, (double)free_bytes, (double)a->system);
+	strbuf_puts(sb, " of what it has from the system is in no block: ");
+	strbuf_puts(sb, a->free.bytes > a->tops ? "freed, but between blocks that are in use: fragmentation, and no leak\n" :
+						  "freed, and not given back to the system yet: no leak\n");
+}
+
+static void put_heap(struct strbuf *sb, const struct scan_report *r)
+{
+	const struct scan_heap *heap = &r->heap;
+	struct scan_account a;
+
+	text_head_label(sb, "allocator");
+	if (!heap->known)
+		strbuf_puts(sb, "NOT KNOWN: ");
+	strbuf_text(sb, heap->layout);
+	if (!heap->known) {
+		strbuf_putc(sb, '\n');
+		return;
+	}
+	scan_account(heap, &a);
+	strbuf_puts(sb, ", ");
+	words_count(sb, heap->narenas, "arena");
+	strbuf_puts(sb, ", ");
+	words_size(sb, a.system);
+	strbuf_puts(sb, " from the system");
+	strbuf_puts(sb, heap->adds_up ? "; its own figures agree" : "; its own figures and what was found DIFFER");
+	if (heap->mmapped_claimed == UINT64_MAX)
+		strbuf_puts(sb, ", those of blocks with a mapping of their own were not found");
+	strbuf_putc(sb, '\n');
+	put_account(sb, r, &a);
+	put_fragmentation(sb, &a);
+}
+
+/* --- what is wrong --- */
+
+static void put_problems(struct strbuf *sb, const struct scan_report *r)
+{
+	for (size_t i = 0; i < r->nproblems; i++) {
+		text_head_label(sb, "CORRUPT");
+		strbuf_puts(sb, "at ");
+		strbuf_printf(sb, PRItaddr ": ", r->problems[i].at);
+		strbuf_text(sb, r->problems[i].what);
+		strbuf_putc(sb, '\n');
+	}
+	if (r->more_problems) {
+		text_head_label(sb, "CORRUPT");
+		strbuf_printf(sb, "and %" PRIu64 " more such places\n", r->more_problems);
+	}
+}
+
+void text_scan_head(struct strbuf *sb, const struct scan_report *r)
+{
+	text_head_command(sb, &r->summary.target);
+	if (r->core)
+		put_core(sb, r);
+	else
+		put_pause(sb, r);
+	put_memory(sb, r);
+	put_heap(sb, r);
+	text_head_hidden(sb, &r->summary.suppressed, "suppressions");
+	text_head_hidden(sb, &r->summary.filtered, "--min-bytes, --show, --focus or --ignore");
+	put_problems(sb, r);
+	for (size_t i = 0; i < r->ndoubts; i++)
+		text_head_line(sb, "doubt", r->doubts[i]);
+	for (size_t i = 0; i < r->summary.nnotes; i++)
+		text_head_line(sb, "note", r->summary.notes[i]);
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/text/text_budget.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "report/model/unknown.h"
+#include "report/model/words.h"
+#include "report/text/text_head.h"
+
+#define TEN 10.0	/* seconds, in any of which the promise holds */
+#define NEARLY_ALL 0.9	/* of what a place takes: hardly more is to be had */
+
+/* A promise is said as it was given, to four digits: 0.25% is not 0.2%. Nor is what was used of less than one percent. */
+static void put_share(struct strbuf *sb, double share)
+{
+	if (share > 0 && share < 0.01)
+		strbuf_printf(sb, "%.2g%%", 100 * share);
+	else
+		words_percent(sb, share, 1);
+}
+
+static void put_promise(struct strbuf *sb, double promise)
+{
+	const double tenths = 1000 * promise;
+
+	if (fabs(tenths - round(tenths)) < 1e-6)
+		words_percent(sb, promise, 1);
+	else
+		strbuf_printf(sb, "%.4g%%", 100 * promise);
+}
+
+/* In less than ten seconds more of the time may be used than the promise is: attaching takes its part at once. */
+static void put_used(struct strbuf *sb, const struct summary_budget *b)
+{
+	if (b->wall_s > 0 && b->wall_s < TEN) {
+		words_seconds(sb, b->spent_s);
+		strbuf_puts(sb, " used of the ");
+		words_seconds(sb, b->promise * TEN);
+		strbuf_puts(sb, " that any ten seconds have, ");
+	} else {
+		put_share(sb, b->wall_s > 0 ? b->spent_s / b->wall_s : 0);
+		strbuf_puts(sb, " used, ");
+	}
+	put_share(sb, b->worst);
+	strbuf_puts(sb, " in the worst ten seconds");
+}
+
+static void put_cost(struct strbuf *sb, const struct summary_budget *b)
+{
+	text_head_label(sb, "budget");
+	put_promise(sb, b->promise);
+	strbuf_puts(sb, ": ");
+	put_used(sb, b);
+	if (b->worst > b->promise) {
+		strbuf_puts(sb, ": MORE THAN WAS PROMISED, by ");
+		put_share(sb, b->worst - b->promise);
+	}
+	strbuf_putc(sb, '\n');
+}
+
+static void put_sites(struct strbuf *sb, const struct summary *s, const struct summary_budget *b)
+{
+	text_head_label(sb, "sampled");
+	words_count(sb, b->sites, "call");
+	strbuf_printf(sb, " that allocate%s found in the code, %" PRIu64 " ran", b->sites == 1 ? "s" : "", b->hit);
+	if (b->hit) {
+		strbuf_puts(sb, ", each of which was watched ");
+		words_percent(sb, s->run.duty, 1);
+		strbuf_puts(sb, " of the time on average");
+	}
+	if (b->settled)
+		strbuf_printf(sb, "; %" PRIu64 " rarely by now, as all goes again", b->settled);
+	if (b->candidates)
+		strbuf_printf(sb, "; %" PRIu64 " closely, as some stays", b->candidates);
+	strbuf_putc(sb, '\n');
+}
+
+static void put_unseen(struct strbuf *sb, const struct summary_budget *b)
+{
+	if (b->unfound) {
+		text_head_label(sb, "not seen");
+		words_count(sb, b->unfound, "call");
+		strbuf_puts(sb, " that cannot be trapped\n");
+	}
+	if (b->closed) {
+		text_head_label(sb, "not seen");
+		strbuf_puts(sb, "anything for ");
+		words_seconds(sb, b->closed_s);
+		strbuf_puts(sb, " in all, ");
+		put_share(sb, b->wall_s > 0 ? b->closed_s / b->wall_s : 1);
+		strbuf_puts(sb, " of the watch (");
+		words_times(sb, (double)b->closed);
+		strbuf_puts(sb, "), as the budget was used up or mmattach got no processor\n");
+	}
+}
+
+/* Who saw all has seen too little of what is seldom; who saw a part only would have seen more for more. */
+static void put_unclear(struct strbuf *sb, const struct summary *s)
+{
+	uint64_t few = 0, in_part = 0;
+
+	for (size_t i = 0; i < s->ngroups; i++) {
+		const struct summary_sample *its = s->groups[i].sampled;
+
+		if (!its || !unknown_for_want(unknown_reason(its)))
+			continue;
+		few++;
+		in_part += its->sees < NEARLY_ALL;
+	}
+	if (!few)
+		return;
+	text_head_label(sb, "unclear");
+	words_count(sb, few, "place");
+	strbuf_puts(sb, " of which too little was seen to know whether it stays: a longer watch would tell");
+	if (in_part)
+		strbuf_printf(sb, ", of %" PRIu64 " a larger --budget, too", in_part);
+	strbuf_putc(sb, '\n');
+}
+
+/* Blocks of which nothing more could be told are neither here nor there. */
+static void put_followed(struct strbuf *sb, const struct summary_totals *t)
+{
+	const uint64_t ended = t->frees + t->live_blocks;
+
+	text_head_label(sb, "followed");
+	words_count(sb, t->allocs, "block");
+	strbuf_printf(sb, ": %" PRIu64 " went, %" PRIu64 " %s still there", t->frees, t->live_blocks, t->live_blocks == 1 ? "is" : "are");
+	if (ended < t->allocs)
+		strbuf_printf(sb, ", %" PRIu64 " %s given up or lost sight of", t->allocs - ended, t->allocs - ended == 1 ? "was" : "were");
+	strbuf_putc(sb, '\n');
+}
+
+void text_budget(struct strbuf *sb, const struct summary *s)
+{
+	const struct summary_budget *b = &s->run.budget;
+
+	if (b->told) {
+		put_cost(sb, b);
+		put_sites(sb, s, b);
+		put_unseen(sb, b);
+	}
+	put_unclear(sb, s);
+	put_followed(sb, &s->totals);
+	text_head_line(sb, "numbers", "are estimates, as not every call was seen: the brackets are for the true ones, 95 times of 100, if calls come evenly; what is called thousands "
+		       "of times a second may be several times as much; a rate that changed is told as it was when traps stood, which need not be its mean");
+}

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT */
+/* text_head: see text_head.h. A function for each line. */
+#include "report/text/text_head.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <time.h>
+
+#include "report/model/text_parts.h"
+#include "report/model/words.h"
+#include "report/text/groups/text_verdicts.h"
+#include "report/text/text_budget.h"
+#include "report/text/text_memory.h"
+#include "report/text/text_probes.h"
+
+#define COMMAND_SHOWN 1000	/* characters */
+
+void text_head_label(struct strbuf *sb, const char *name)
+{
+	strbuf_printf(sb, "  %-9s ", name);
+}
+
+void text_head_line(struct strbuf *sb, const char *name, const char *text)
+{
+	text_head_label(sb, name);
+	strbuf_text(sb, text);
+	strbuf_putc(sb, '\n');
+}
+
+bool text_head_time(struct strbuf *sb, int64_t ns)
+{
+	time_t seconds = ns / 1000000000;
+	char text[64];
+	struct tm tm;
+
+	if (!ns || !localtime_r(&seconds, &tm) || !strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S %z", &tm))
+		return false;
+	strbuf_puts(sb, text);
+	return true;
+}
+
+/* How many bytes of @text its first @max characters are. */
+static size_t first_characters(const char *text, size_t max)
+{
+	size_t i = 0;
+
+	for (; text[i]; i++)
+		if (((unsigned char)text[i] & 0xc0) != 0x80 && max-- == 0)
+			break;
+	return i;
+}
+
+/* All of a command line may be megabytes. */
+void text_head_command(struct strbuf *sb, const struct summary_target *t)
+{
+	cleanup_strbuf struct strbuf line = STRBUF_INIT;
+	size_t shown;
+
+	for (size_t i = 0; i < t->nargs && line.len <= 4 * COMMAND_SHOWN; i++) {
+		strbuf_puts(&line, i ? " " : "");
+		strbuf_text(&line, t->cmdline[i]);
+	}
+	if (!t->nargs)
+		strbuf_text(&line, t->exe ? t->exe : "not known");
+	if (strbuf_error(&line) && !sb->err)
+		sb->err = strbuf_error(&line);
+	shown = first_characters(strbuf_str(&line), COMMAND_SHOWN);
+	text_head_label(sb, "command");
+	strbuf_append(sb, strbuf_str(&line), shown);
+	strbuf_puts(sb, shown < line.len ? " ...\n" : "\n");
+}
+
+/* What other tools wrote down has no times. */
+static void put_watched(struct strbuf *sb, const struct summary_run *run)
+{
+	cleanup_strbuf struct strbuf start = STRBUF_INIT;
+
+	text_head_label(sb, "watched");
+	if (run->seconds > 0)
+		words_seconds(sb, run->seconds);
+	else
+		strbuf_puts(sb, "for a time not known");
+	if (text_head_time(&start, run->start_ns))
+		strbuf_printf(sb, " from %s", strbuf_str(&start));
+	strbuf_puts(sb, ", ");
+	strbuf_text(sb, run->mode);
+	if (run->duty < 1 && !summary_is_sampled(run)) {
+		strbuf_puts(sb, ", traps stood ");
+		words_percent(sb, run->duty, 1);
+		strbuf_puts(sb, " of the time");
+	}
+	strbuf_puts(sb, ", by ");
+	strbuf_text(sb, run->frontend);
+	strbuf_putc(sb, '\n');
+}
+
+static void put_events(struct strbuf *sb, const struct summary *s)
+{
+	const struct summary_run *run = &s->run;
+	uint64_t lost = summary_lost_total(s);
+
+	text_head_label(sb, "events");
+	strbuf_printf(sb, "%" PRIu64, run->events);
+	if (run->seconds > 0)
+		strbuf_printf(sb, " (%.0f/s)", (double)run->events / run->seconds);
+	strbuf_puts(sb, lost ? ", LOST " : ", none lost");
+	for (size_t i = 0; i < run->nlost; i++) {
+		strbuf_printf(sb, "%s%" PRIu64 " (", i ? ", " : "", run->lost[i].count);
+		strbuf_text(sb, run->lost[i].reason);
+		strbuf_putc(sb, ')');
+	}
+	if (run->stacks_cut) {
+		strbuf_puts(sb, ", ");
+		words_count(sb, run->stacks_cut, "stack");
+		strbuf_puts(sb, " cut short");
+	}
+	if (run->stacks_lost) {
+		strbuf_puts(sb, ", ");
+		words_count(sb, run->stacks_lost, "stack");
+		strbuf_puts(sb, " not followed to the end");
+	}
+	strbuf_putc(sb, '\n');
+}
+
+/* A share says more than a sum over threads, which may be much longer than the run. */
+static void put_share(struct strbuf *sb, const struct summary_run *run)
+{
+	const double threads = run->thread_seconds / run->seconds;
+
+	if (!(run->thread_seconds > 0)) {
+		strbuf_puts(sb, ", all threads together");
+		return;
+	}
+	strbuf_puts(sb, ", ");
+	/* a program is held before its watch begins */
+	words_percent(sb, fmin(run->stopped_seconds, run->thread_seconds), run->thread_seconds);
+	strbuf_puts(sb, " of the time");
+	if (threads < 1.5)
+		return;
+	strbuf_puts(sb, " of ");
+	words_count(sb, (uint64_t)(threads + 0.5), "thread");
+	if (run->hitting_seconds > 0 && run->hitting_seconds < 0.9 * run->thread_seconds) {
+		strbuf_puts(sb, "; ");
+		words_percent(sb, run->hitting_stopped, run->hitting_seconds);
+		if (run->hitting == 1)
+			strbuf_puts(sb, " for the one that hit traps");
+		else
+			strbuf_printf(sb, " for the %" PRIu64 " that hit traps", run->hitting);
+	}
+}
+
+static void put_stopped(struct strbuf *sb, const struct summary_run *run)
+{
+	if (!(run->seconds > 0))
+		return;
+	text_head_label(sb, "stopped");
+	if (!summary_stops_known(run)) {
+		strbuf_puts(sb, "gdb does not say for how long\n");
+		return;
+	}
+	words_seconds(sb, run->stopped_seconds);
+	put_share(sb, run);
+	strbuf_putc(sb, '\n');
+}
+
+static void put_totals(struct strbuf *sb, const struct summary_totals *t)
+{
+	text_head_label(sb, "calls");
+	words_count(sb, t->allocs, "allocation");
+	strbuf_puts(sb, ", ");
+	words_count(sb, t->frees, "free");
+	if (t->unmatched_frees)
+		strbuf_printf(sb, ", %" PRIu64 " of blocks older than the watch", t->unmatched_frees);
+	if (t->double_frees) {
+		strbuf_puts(sb, ", ");
+		words_count(sb, t->double_frees, "DOUBLE FREE");
+	}
+	strbuf_putc(sb, '\n');
+}
+
+static void put_references(struct strbuf *sb, const struct summary *s, const struct summary_family *f)
+{
+	text_head_label(sb, "calls");
+	if (s->nfamilies > 1) {
+		strbuf_text(sb, f->name);
+		strbuf_puts(sb, ": ");
+	}
+	words_count(sb, f->taken, "reference");
+	strbuf_printf(sb, " taken, %" PRIu64 " dropped\n", f->dropped);
+}
+
+static void put_gap(struct strbuf *sb, const struct summary_gap *gap)
+{
+	text_head_label(sb, "GAP");
+	strbuf_puts(sb, "nothing was seen for ");
+	words_seconds(sb, gap->seconds);
+	strbuf_puts(sb, " from ");
+	words_seconds(sb, gap->start_s);
+	strbuf_puts(sb, gap->why ? " on: " : " on");
+	strbuf_text(sb, gap->why);
+	strbuf_putc(sb, '\n');
+}
+
+void text_head_hidden(struct strbuf *sb, const struct summary_hidden *h, const char *by)
+{
+	if (h->groups) {
+		text_head_label(sb, "hidden");
+		words_size(sb, h->bytes);
+		strbuf_puts(sb, " in ");
+		words_count(sb, h->blocks, "block");
+		strbuf_puts(sb, " of ");
+		words_count(sb, h->groups, "group");
+		strbuf_printf(sb, ", by %s\n", by);
+	}
+	if (h->ref_groups) {
+		text_head_label(sb, "hidden");
+		words_count(sb, h->objects, "object");
+		strbuf_puts(sb, " of ");
+		words_count(sb, h->ref_groups, "group");
+		strbuf_printf(sb, ", by %s\n", by);
+	}
+}
+
+void text_head(struct strbuf *sb, const struct summary *s)
+{
+	text_head_command(sb, &s->target);
+	put_watched(sb, &s->run);
+	put_events(sb, s);
+	put_stopped(sb, &s->run);
+	text_memory_head(sb, s);
+	text_verdicts_head(sb, &s->run.verdicts);
+	if (summary_is_sampled(&s->run))
+		text_budget(sb, s);
+	else if (text_counts_blocks(s))
+		put_totals(sb, &s->totals);
+	for (size_t i = 0; i < s->nfamilies; i++)
+		if (s->families[i].refs)
+			put_references(sb, s, &s->families[i]);
+	text_probes(sb, s);
+	text_head_hidden(sb, &s->suppressed, "suppressions");
+	text_head_hidden(sb, &s->filtered, "--older-than, --min-bytes, --show, --focus or --ignore");
+	for (size_t i = 0; i < s->run.ngaps; i++)
+		put_gap(sb, &s->run.gaps[i]);
+	for (size_t i = 0; i < s->nnotes; i++)
+		text_head_line(sb, "note", s->notes[i]);
+}

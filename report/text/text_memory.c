@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/text/text_memory.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/model/text_parts.h"
+#include "report/model/words.h"
+#include "report/text/text_head.h"
+
+#define MUCH (1u << 20)		/* growth that is worth a sentence */
+#define ROWS 10u
+#define COLUMN_PID 9
+#define COLUMN_RSS 11
+#define COLUMN_GROWTH 12
+#define NAME_WIDTH 60
+
+static void put_change(struct strbuf *sb, int64_t bytes)
+{
+	strbuf_putc(sb, bytes < 0 ? '-' : '+');
+	words_size(sb, (uint64_t)(bytes < 0 ? -bytes : bytes));
+}
+
+/* --- children --- */
+
+static int by_growth(const void *a, const void *b)
+{
+	const struct summary_memory *x = *(const struct summary_memory *const *)a, *y = *(const struct summary_memory *const *)b;
+	const int64_t gx = summary_memory_growth(x), gy = summary_memory_growth(y);
+
+	if (gx != gy)
+		return gx < gy ? 1 : -1;
+	if (summary_memory_rss(x) != summary_memory_rss(y))
+		return summary_memory_rss(x) < summary_memory_rss(y) ? 1 : -1;
+	return (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+/* Those that are still there, which can be watched. */
+struct children {
+	const struct summary_memory **all;	/* those that grew most first; the caller's to free */
+	size_t n, ended;
+};
+
+static struct children children_of(const struct summary *s, struct strbuf *sb)
+{
+	struct children c = { .all = calloc(s->nmemories + 1, sizeof(const struct summary_memory *)) };
+
+	if (!c.all)
+		sb->err = sb->err ? sb->err : -ENOMEM;
+	for (size_t i = 0; c.all && i < s->nmemories; i++) {
+		if (s->memories[i].pid == s->target.pid)
+			continue;
+		if (summary_memory_ended(s, &s->memories[i]))
+			c.ended++;
+		else
+			c.all[c.n++] = &s->memories[i];
+	}
+	if (c.n)
+		qsort(c.all, c.n, sizeof(const struct summary_memory *), by_growth);
+	return c;
+}
+
+/* Is it the children that matter? Where nothing was called here, or one of them has grown by more than is kept here. */
+static bool children_first(const struct summary *s, const struct summary_memory *most)
+{
+	const int64_t grew = summary_memory_growth(most);
+
+	return !s->run.events || (grew >= MUCH && (uint64_t)grew > s->totals.live_bytes);
+}
+
+static void put_child(struct strbuf *sb, const struct summary_memory *m)
+{
+	cleanup_strbuf struct strbuf cell = STRBUF_INIT;
+
+	strbuf_printf(&cell, "%d", (int)m->pid);
+	words_right(sb, &cell, COLUMN_PID);
+	words_size(&cell, summary_memory_rss(m));
+	words_right(sb, &cell, COLUMN_RSS);
+	if (m->npoints > 1)
+		put_change(&cell, summary_memory_growth(m));
+	else
+		strbuf_puts(&cell, "seen once");
+	words_right(sb, &cell, COLUMN_GROWTH);
+	strbuf_puts(sb, "  ");
+	words_cut(sb, m->name, NAME_WIDTH);
+	strbuf_putc(sb, '\n');
+}
+
+static void put_how_long(struct strbuf *sb, const struct summary *s)
+{
+	const double seconds = s->run.seconds < 10 ? 10 : s->run.seconds;
+
+	strbuf_puts(sb, " -d ");
+	words_seconds(sb, (double)(uint64_t)seconds);
+}
+
+static void put_ended(struct strbuf *sb, const struct children *c)
+{
+	if (c->ended)
+		strbuf_printf(sb, " (%zu more ended meanwhile)", c->ended);
+}
+
+/* Those that were seen once may have grown by any amount before. */
+static const char *which(const struct children *c)
+{
+	if (c->n == 1)
+		return "it";
+	return summary_memory_growth(c->all[0]) > 0 ? "the one that grew most" : "one of them";
+}
+
+static void put_children(struct strbuf *sb, const struct summary *s, const struct children *c)
+{
+	strbuf_puts(sb, "\nIt has ");
+	if (c->n == 1)
+		strbuf_puts(sb, "a child process, which was not watched");
+	else
+		strbuf_printf(sb, "%s%zu child processes, which were not watched", c->n < MEMORY_CHILDREN ? "" : "at least ", c->n);
+	put_ended(sb, c);
+	strbuf_printf(sb, ":\n\n%*s%*s%*s  process\n", COLUMN_PID, "pid", COLUMN_RSS, "RSS", COLUMN_GROWTH, "growth");
+	for (size_t i = 0; i < c->n && i < ROWS; i++)
+		put_child(sb, c->all[i]);
+	if (c->n > ROWS)
+		strbuf_printf(sb, "%*s\n", COLUMN_PID, "...");
+	strbuf_printf(sb, "  to watch %s: mmattach -p %d", which(c), (int)c->all[0]->pid);
+	put_how_long(sb, s);
+	strbuf_putc(sb, '\n');
+}
+
+static void put_children_line(struct strbuf *sb, const struct children *c)
+{
+	text_head_label(sb, "children");
+	strbuf_printf(sb, "%s%zu, which %s not watched", c->n < MEMORY_CHILDREN ? "" : "at least ", c->n, c->n == 1 ? "was" : "were");
+	put_ended(sb, c);
+	if (summary_memory_growth(c->all[0]) > 0) {
+		strbuf_printf(sb, ": %d%s grew by ", (int)c->all[0]->pid, c->n == 1 ? "" : ", the most of them,");
+		words_size(sb, (uint64_t)summary_memory_growth(c->all[0]));
+		strbuf_printf(sb, " (mmattach -p %d)", (int)c->all[0]->pid);
+	}
+	strbuf_putc(sb, '\n');
+}
+
+/* --- what is explained --- */
+
+/* What of the growth nothing explains is worth a sentence. Other processes' blocks, and objects, explain nothing. */
+static bool is_unexplained(const struct summary *s, const struct summary_memory *m)
+{
+	const int64_t grew = m ? summary_memory_growth(m) : 0;
+
+	return grew >= MUCH && text_counts_blocks(s) && summary_memory_explained(s) < (uint64_t)grew / 2;
+}
+
+static void put_explained(struct strbuf *sb, const struct summary *s, const struct summary_memory *m)
+{
+	words_percent(sb, (double)summary_memory_explained(s), (double)summary_memory_growth(m));
+}
+
+/* Malloc's own heap grew with it. */
+static bool is_heap(const struct summary_memory *m, uint64_t rest)
+{
+	const struct memory_point *first = &m->points[0], *last = &m->points[m->npoints - 1];
+
+	return first->heap && last->heap > first->heap && last->heap - first->heap >= rest / 2;
+}
+
+static void put_rest(struct strbuf *sb, const struct summary *s, const struct summary_memory *m)
+{
+	const uint64_t rest = (uint64_t)summary_memory_growth(m) - summary_memory_explained(s);
+
+	text_head_label(sb, "");
+	strbuf_puts(sb, "the rest, ");
+	words_size(sb, rest);
+	if (is_heap(m, rest))
+		strbuf_printf(sb, ": malloc's heap grew, by what was freed since, or lies between blocks (mmattach scan -p %d)\n", (int)m->pid);
+	else
+		strbuf_printf(sb, ": pages used for the first time, or mappings that are not malloc's (mmattach --growth -p %d says whose)\n", (int)m->pid);
+}
+
+static void put_memory(struct strbuf *sb, const struct summary *s, const struct summary_memory *m)
+{
+	const struct memory_point *first = &m->points[0], *last = &m->points[m->npoints - 1];
+
+	text_head_label(sb, "memory");
+	strbuf_puts(sb, "RSS ");
+	words_size(sb, summary_memory_rss(m));
+	if (m->npoints > 1) {
+		strbuf_puts(sb, ": anonymous ");
+		put_change(sb, (int64_t)(last->anonymous - first->anonymous));
+		if (last->shared != first->shared) {
+			strbuf_puts(sb, ", shared ");
+			put_change(sb, (int64_t)(last->shared - first->shared));
+		}
+		strbuf_puts(sb, ", files ");
+		put_change(sb, (int64_t)(last->file - first->file));
+		if (last->swapped != first->swapped) {
+			strbuf_puts(sb, ", swapped ");
+			put_change(sb, (int64_t)(last->swapped - first->swapped));
+		}
+	}
+	if (summary_memory_growth(m) >= MUCH && text_counts_blocks(s)) {
+		strbuf_puts(sb, "; watched blocks that are kept: ");
+		words_size(sb, summary_memory_explained(s));
+		strbuf_puts(sb, " (");
+		put_explained(sb, s, m);
+		strbuf_putc(sb, ')');
+	}
+	strbuf_putc(sb, '\n');
+	if (is_unexplained(s, m))
+		put_rest(sb, s, m);
+}
+
+/* --- what runs it --- */
+
+static const struct advice {
+	const char *runtime, *text, *what_to_do;
+} advices[] = {
+	{ "CPython", "small objects are in arenas that Python maps, not in malloc's blocks", "PYTHONMALLOC=malloc at its start shows each; or tracemalloc" },
+	{ "JVM", "Java objects are in a heap that the JVM maps; what native code mallocs is watched", "jcmd %d GC.class_histogram counts them" },
+	{ "Go", "Go's objects are in a heap that its runtime maps; what cgo mallocs is watched", "net/http/pprof and go tool pprof show it" },
+	{ "V8", "JavaScript objects are in V8's heap, which it maps; what native code mallocs is watched", "a heap snapshot shows them (node --heapsnapshot-signal)" },
+};
+
+static void put_runtime(struct strbuf *sb, const struct summary *s)
+{
+	for (size_t i = 0; s->runtime && i < sizeof(advices) / sizeof(*advices); i++) {
+		const struct advice *a = &advices[i];
+		const char *pid = strstr(a->what_to_do, "%d");
+
+		if (strcmp(s->runtime, a->runtime))
+			continue;
+		text_head_label(sb, "runtime");
+		strbuf_printf(sb, "%s: %s: ", a->runtime, a->text);
+		strbuf_append(sb, a->what_to_do, pid ? (size_t)(pid - a->what_to_do) : strlen(a->what_to_do));
+		if (pid)
+			strbuf_printf(sb, "%d%s", (int)s->target.pid, pid + 2);
+		strbuf_putc(sb, '\n');
+	}
+}
+
+/* --- all --- */
+
+void text_memory_answer(struct strbuf *sb, const struct summary *s)
+{
+	const struct summary_memory *m = summary_memory_of_target(s);
+	struct children c;
+
+	if (is_unexplained(s, m)) {
+		strbuf_puts(sb, "resident memory grew by ");
+		words_size(sb, (uint64_t)summary_memory_growth(m));
+		strbuf_puts(sb, " meanwhile; watched blocks that are kept explain ");
+		put_explained(sb, s, m);
+		strbuf_puts(sb, " of that: see memory below\n");
+	}
+	c = children_of(s, sb);
+	if (c.n && children_first(s, c.all[0]))
+		put_children(sb, s, &c);
+	free(c.all);
+}
+
+void text_memory_head(struct strbuf *sb, const struct summary *s)
+{
+	const struct summary_memory *m = summary_memory_of_target(s);
+	const struct children c = children_of(s, sb);
+
+	if (m)
+		put_memory(sb, s, m);
+	put_runtime(sb, s);
+	if (c.n && !children_first(s, c.all[0]))
+		put_children_line(sb, &c);
+	free(c.all);
+}

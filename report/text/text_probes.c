@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+/* text_probes: see text_probes.h. */
+#include "report/text/text_probes.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "report/model/words.h"
+
+#define FEW 3		/* rules of a family that were never called have a line each */
+#define MANY 1000	/* no run has as many, but a file may say so: these are not compared with each other */
+#define INDENT 12	/* as the head's other lines */
+#define LINE 100
+
+/* Two words: what the call does, and the function. */
+struct rule_head {
+	const char *name;		/* in the rule */
+	size_t name_len, len;		/* of the name; of both, from the rule's beginning */
+};
+
+static struct rule_head head_of(const struct summary_probe *p)
+{
+	struct rule_head h;
+	size_t verb = strcspn(p->rule, " ");
+
+	h.name = p->rule + verb + strspn(p->rule + verb, " ");
+	h.name_len = strcspn(h.name, " ");
+	h.len = (size_t)(h.name - p->rule) + h.name_len;
+	return h;
+}
+
+static bool is_watched(const struct summary_probe *p)
+{
+	return p->module && !p->note;
+}
+
+static bool is_never_called(const struct summary_probe *p)
+{
+	return is_watched(p) && !p->hits;
+}
+
+static bool same_family(const struct summary_probe *a, const struct summary_probe *b)
+{
+	return a->family && b->family ? strcmp(a->family, b->family) == 0 : a->family == b->family;
+}
+
+/* No pack has these: attach/rules/rulefile.h. Scopes have no family. */
+static bool is_of_the_user(const struct summary_probe *p)
+{
+	return !p->family || strcmp(p->family, "own") == 0 || strcmp(p->family, "own-refs") == 0;
+}
+
+static bool same_name(const struct summary_probe *a, const struct summary_probe *b)
+{
+	struct rule_head ha = head_of(a), hb = head_of(b);
+
+	return ha.name_len == hb.name_len && memcmp(ha.name, hb.name, ha.name_len) == 0;
+}
+
+/* --- one rule --- */
+
+static bool are_many(const struct summary_run *run)
+{
+	return run->nprobes > MANY;
+}
+
+/* Is there one that cannot be told from @p by its function? */
+static bool has_double(const struct summary_run *run, const struct summary_probe *p)
+{
+	if (are_many(run))
+		return true;
+	for (size_t i = 0; i < run->nprobes; i++) {
+		const struct summary_probe *q = &run->probes[i];
+
+		if (q != p && same_family(p, q) && same_name(p, q) && strcmp(p->rule, q->rule) != 0)
+			return true;
+	}
+	return false;
+}
+
+static void put_rule(struct strbuf *sb, const struct summary *s, const struct summary_probe *p)
+{
+	cleanup_strbuf struct strbuf rule = STRBUF_INIT;
+	bool whole = is_of_the_user(p) || has_double(&s->run, p);
+
+	if (p->family && s->nfamilies > 1) {
+		strbuf_text(sb, p->family);
+		strbuf_puts(sb, ": ");
+	}
+	strbuf_append(&rule, p->rule, whole ? strlen(p->rule) : head_of(p).len);
+	strbuf_text(sb, strbuf_str(&rule));
+	if (rule.err && !sb->err)
+		sb->err = rule.err;
+}
+
+/* A rule that sees nothing is the commonest reason for a report that says nothing. */
+static void put_probe(struct strbuf *sb, const struct summary *s, const struct summary_probe *p)
+{
+	strbuf_pad(sb, ' ', INDENT);
+	if (is_never_called(p))
+		strbuf_puts(sb, "none counted  ");
+	else
+		strbuf_printf(sb, "%12" PRIu64 "  ", p->hits);
+	put_rule(sb, s, p);
+	if (p->module) {
+		strbuf_puts(sb, "  in ");
+		strbuf_text(sb, words_base(p->module));
+	}
+	if (!is_watched(p)) {
+		strbuf_puts(sb, "  NOT WATCHED: ");
+		strbuf_text(sb, p->note ? p->note : "no such function in the target");
+	}
+	strbuf_putc(sb, '\n');
+}
+
+/* --- those of a family that were never called --- */
+
+/* One function may stand in several modules, and have several rules. */
+static bool is_first_never_called(const struct summary_run *run, size_t index)
+{
+	const struct summary_probe *p = &run->probes[index];
+
+	for (size_t i = 0; i < index; i++)
+		if (is_never_called(&run->probes[i]) && same_family(p, &run->probes[i]) && same_name(p, &run->probes[i]))
+			return false;
+	return is_never_called(p);
+}
+
+static size_t count_never_called(const struct summary_run *run, const struct summary_probe *of)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < run->nprobes; i++)
+		n += same_family(of, &run->probes[i]) && is_first_never_called(run, i);
+	return n;
+}
+
+/* @word behind what is on the line, or on a new one. */
+static void put_word(struct strbuf *sb, const struct strbuf *word, size_t *column)
+{
+	size_t begin = INDENT + strlen("none counted  "), width = words_width(word);
+
+	if (*column > begin && *column + 1 + width > LINE) {
+		strbuf_putc(sb, '\n');
+		strbuf_pad(sb, ' ', begin);
+		*column = begin;
+	} else if (*column > begin) {
+		strbuf_putc(sb, ' ');
+		++*column;
+	}
+	strbuf_puts(sb, strbuf_str(word));
+	*column += width;
+	if (word->err && !sb->err)
+		sb->err = word->err;
+}
+
+static void put_name(struct strbuf *sb, const struct summary_probe *p, bool last, size_t *column)
+{
+	cleanup_strbuf struct strbuf name = STRBUF_INIT, word = STRBUF_INIT;
+	struct rule_head h = head_of(p);
+
+	strbuf_append(&name, h.name, h.name_len);
+	strbuf_text(&word, strbuf_str(&name));
+	strbuf_puts(&word, last ? "" : ",");
+	put_word(sb, &word, column);
+}
+
+static void put_never_called(struct strbuf *sb, const struct summary_run *run, const struct summary_probe *of, size_t n)
+{
+	cleanup_strbuf struct strbuf tail = STRBUF_INIT;
+	size_t column = INDENT + strlen("none counted  "), at = 0;
+
+	strbuf_pad(sb, ' ', INDENT);
+	strbuf_puts(sb, "none counted  ");
+	for (size_t i = 0; i < run->nprobes; i++)
+		if (same_family(of, &run->probes[i]) && is_first_never_called(run, i))
+			put_name(sb, &run->probes[i], ++at == n, &column);
+	strbuf_printf(&tail, "(%zu of family ", n);
+	strbuf_text(&tail, of->family);
+	strbuf_putc(&tail, ')');
+	put_word(sb, &tail, &column);
+	strbuf_putc(sb, '\n');
+}
+
+/* --- all --- */
+
+/* That of @first, which is its first rule. */
+static void put_family(struct strbuf *sb, const struct summary *s, const struct summary_probe *first)
+{
+	size_t never = count_never_called(&s->run, first);
+	bool fold = never > FEW && !is_of_the_user(first);
+
+	for (size_t i = 0; i < s->run.nprobes; i++) {
+		const struct summary_probe *p = &s->run.probes[i];
+
+		if (same_family(first, p) && !(fold && is_never_called(p)))
+			put_probe(sb, s, p);
+	}
+	if (fold)
+		put_never_called(sb, &s->run, first, never);
+}
+
+static bool is_first_of_family(const struct summary_run *run, size_t index)
+{
+	for (size_t i = 0; i < index; i++)
+		if (same_family(&run->probes[i], &run->probes[index]))
+			return false;
+	return true;
+}
+
+void text_probes(struct strbuf *sb, const struct summary *s)
+{
+	for (size_t i = 0; i < s->run.nprobes; i++)
+		if (are_many(&s->run))
+			put_probe(sb, s, &s->run.probes[i]);
+		else if (is_first_of_family(&s->run, i))
+			put_family(sb, s, &s->run.probes[i]);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* text_twice: see text_twice.h. */
+#include "report/text/text_twice.h"
+
+#include <inttypes.h>
+
+#include "report/model/words.h"
+#include "report/names/wrappers.h"
+#include "report/text/groups/text_stack.h"
+
+static void put_side(struct strbuf *sb, const char *what, const struct summary_stack *stack)
+{
+	if (!stack->depth)
+		return;
+	strbuf_printf(sb, "  %s\n", what);
+	text_stack(sb, stack->frames, stack->depth, wrappers_count(stack->frames, stack->depth), stack->end);
+}
+
+static void put_one(struct strbuf *sb, const struct summary *s, const struct summary_twice *t)
+{
+	strbuf_printf(sb, "\nDOUBLE FREE of " PRItaddr, t->sample);
+	if (s->run.seconds > 0) {
+		strbuf_puts(sb, ", ");
+		words_seconds(sb, t->time_s);
+		strbuf_puts(sb, " after the start");
+	}
+	if (t->count > 1)
+		strbuf_printf(sb, ", the first of %" PRIu64 " in the same way", t->count);
+	strbuf_putc(sb, '\n');
+	put_side(sb, "released again by", &t->second);
+	put_side(sb, "released first by", &t->first);
+	put_side(sb, "allocated by", &t->alloc);
+	if (!t->second.depth && !t->first.depth)
+		strbuf_puts(sb, "  who released it is not known: --free-stacks tells\n");
+}
+
+/* Only so many different ones are kept, so there may be more than all of @s->twice together. */
+void text_twice(struct strbuf *sb, const struct summary *s, size_t top)
+{
+	size_t shown = top && top < s->ntwice ? top : s->ntwice;
+	uint64_t told = 0;
+
+	for (size_t i = 0; i < shown; i++) {
+		put_one(sb, s, &s->twice[i]);
+		told += s->twice[i].count;
+	}
+	if (told >= s->totals.double_frees)
+		return;
+	strbuf_putc(sb, '\n');
+	words_count(sb, s->totals.double_frees - told, shown ? "more DOUBLE FREE" : "DOUBLE FREE");
+	strbuf_puts(sb, shown < s->ntwice ? " not shown (--top 0 shows all that are known)\n"
+					  : ", of which nothing else is known\n");
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runfacts: what a ledger knows of its run, said again as facts: for the head and the end of each piece of a trace, and for
+ * a shrunken one. All are put at @time_us. 0 or -errno of the writer.
+ */
+#ifndef MM_RUNFACTS_H
+#define MM_RUNFACTS_H
+
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "report/ledger/ledger.h"
+#include "trace/writer.h"
+
+/* The run and its target; @piece and @last as in fact_run. */
+must_check int runfacts_put_run(const struct ledger *l, uint32_t piece, uint32_t last, uint64_t time_us,
+				struct writer *w);
+
+/* What was watched: the probes, and the functions that are left out of stacks. */
+must_check int runfacts_put_probes(const struct ledger *l, uint64_t time_us, struct writer *w);
+
+/* The last look, if there was one; @passed as in struct fact_look. */
+must_check int runfacts_put_look(const struct ledger *l, uint64_t passed, uint64_t time_us, struct writer *w);
+
+/* Numbers until now: hits, counts, losses. */
+must_check int runfacts_put_numbers(const struct ledger *l, uint64_t time_us, struct writer *w);
+
+/*
+ * What a sampled run says of its stacks, of all families, and of its budget. Afterwards the writer's family is that of the last fact that @l has
+ * taken, as before.
+ */
+must_check int runfacts_put_samples(const struct ledger *l, uint64_t time_us, struct writer *w);
+
+#endif

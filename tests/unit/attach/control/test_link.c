@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * link: what is put back when the keeper was killed, on memory of our own. All of the page is looked at each time: whoever runs there is no longer
+ * watched, and a byte too many is as bad as one too few.
+ */
+#include "attach/control/link.h"
+
+#include <fcntl.h>
+
+#include "attach/keeper/traps/trap.h"
+#include "tests/unit/code_page.h"
+
+static struct link l;
+
+static void *room(size_t n)
+{
+	void *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	assert_ptr_not_equal(p, MAP_FAILED);
+	return p;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	memset(&l, 0, sizeof(l));
+	l.shared = room(sizeof(*l.shared));
+	l.shared->gdb = -1;
+	l.traps = room(sizeof(*l.traps));
+	new_file(11);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	munmap(l.shared, sizeof(*l.shared));
+	munmap(l.traps, sizeof(*l.traps));
+	return 0;
+}
+
+/* A site at @offset, the keeper's int3 in its place. */
+static struct site *planted(uint32_t i, uint32_t offset)
+{
+	struct site *s = &l.shared->sites[i];
+
+	*s = (struct site){ .addr = at(offset), .nbytes = SITE_BYTES, .emu = { .op = EMU_NOP, .len = 1 } };
+	memcpy(s->bytes, file + offset, SITE_BYTES);
+	assert_int_equal(pwrite(mem, &(uint8_t){ INT3 }, 1, (off_t)s->addr), 1);
+	l.planted[i] = true;
+	l.nsites = i + 1 > l.nsites ? i + 1 : l.nsites;
+	return s;
+}
+
+static void assert_lifts(uint32_t lifted, uint32_t left, const uint8_t *then)
+{
+	uint32_t stand;
+
+	assert_int_equal(link_emergency_lift(&l, mem, &stand), lifted);
+	assert_int_equal(stand, left);
+	if (then)
+		assert_memory_equal(page, then, PAGE);
+}
+
+/* Whatever is @there is not ours. */
+static void assert_left_alone(const uint8_t *there)
+{
+	map_page(there);
+	assert_lifts(0, 0, there);
+}
+
+static void what_stands(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < 100; i++)
+		planted(3 * i, 64 + i % 3 + 9 * i);
+	assert_lifts(100, 0, file);
+	assert_lifts(0, 0, file);
+}
+
+/* Lifted already, or refused: whose int3 stands there we do not know. */
+static void what_does_not(void **state)
+{
+	uint8_t theirs[PAGE];
+
+	(void)state;
+	planted(0, 100);
+	planted(1, 200);
+	l.planted[1] = false;
+	memcpy(theirs, file, PAGE);
+	theirs[200] = INT3;
+	assert_left_alone(theirs);
+}
+
+/* The instruction that was put into padding, right behind the trap, stays: a thread may be there. */
+static void with_a_step_behind_it(void **state)
+{
+	uint8_t then[PAGE];
+	struct site *s;
+
+	(void)state;
+	s = planted(0, 100);
+	s->emu = (struct emu){ .op = EMU_NONE, .len = 15 };
+	s->scratch = s->addr + 1;
+	s->step_len = 15;
+	memcpy(s->scratch_bytes, file + 101, 15);
+	memset(s->step, 0x90, 15);
+	assert_int_equal(pwrite(mem, s->step, 15, (off_t)s->scratch), 15);
+	memcpy(then, file, PAGE);
+	memset(then + 101, 0x90, 15);
+	assert_lifts(1, 0, then);
+}
+
+/* Unmapped, and something else is there by now: with an int3 at that very address, or of nothing else (what lies between its functions). */
+static void something_else_by_now(void **state)
+{
+	uint8_t other[PAGE];
+
+	(void)state;
+	planted(0, 100);
+	for (uint32_t i = 0; i < PAGE; i++)
+		other[i] = ~file[i];
+	other[100] = INT3;
+	assert_left_alone(other);
+	memset(other, INT3, PAGE);
+	assert_left_alone(other);
+	assert_int_equal(munmap(page, PAGE), 0);
+	assert_lifts(0, 0, NULL);
+	assert_left_alone(file);
+}
+
+/* Somebody else has changed the code nearby: ours is there all the same. */
+static void changed_nearby(void **state)
+{
+	uint8_t then[PAGE];
+
+	(void)state;
+	planted(0, 100);
+	memcpy(then, file, PAGE);
+	memset(then + 109, INT3, 7);
+	assert_int_equal(pwrite(mem, then + 109, 7, (off_t)(uintptr_t)page + 109), 7);
+	assert_lifts(1, 0, then);
+}
+
+static void not_to_be_written(void **state)
+{
+	int reads = open("/proc/self/mem", O_RDONLY), writes = mem;
+	uint8_t then[PAGE];
+
+	(void)state;
+	planted(0, 100);
+	planted(1, 300);
+	memcpy(then, page, PAGE);
+	mem = reads;
+	assert_lifts(0, 2, then);
+	mem = writes;
+	close(reads);
+	assert_lifts(2, 0, file);
+}
+
+static void what_is_gdbs(void **state)
+{
+	uint8_t then[PAGE];
+
+	(void)state;
+	planted(0, 100);
+	memcpy(then, page, PAGE);
+	l.shared->gdb = 5;
+	assert_lifts(0, 0, then);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(what_stands, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_does_not, setup, teardown),
+		cmocka_unit_test_setup_teardown(with_a_step_behind_it, setup, teardown),
+		cmocka_unit_test_setup_teardown(something_else_by_now, setup, teardown),
+		cmocka_unit_test_setup_teardown(changed_nearby, setup, teardown),
+		cmocka_unit_test_setup_teardown(not_to_be_written, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_is_gdbs, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, open_page, close_page);
+}

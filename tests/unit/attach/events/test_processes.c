@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/events/processes.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#define STATUS "Name:\tPPid: 9\\nPPid:\t9\nUmask:\t0022\nState:\tS (sleeping)\nTgid:\t70\nPid:\t70\nPPid:\t7\nVmRSS:\t 100 kB\n"
+#define SIZES "RssAnon:\t      96 kB\nRssFile:\t    1404 kB\nRssShmem:\t       4 kB\nVmSwap:\t 8 kB\n"
+#define MAPS                                                                                                                                         \
+	"5581f9f1c000-5581f9f1e000 r--p 00000000 fe:00 131 /tmp/ [heap]\n"                                                                                  \
+	"5581fb0e5000-5581fb106000 rw-p 00000000 00:00 0    [heap]\n"
+
+/* An arena of a thread; Go's heap; a mapping that happens to be there, and one without anything behind it. */
+#define ARENAS                                                                                                                                       \
+	"c000000000-c000400000 rw-p 00000000 00:00 0 \n"                                                                                                    \
+	"c000400000-c004000000 ---p 00000000 00:00 0 \n"                                                                                                    \
+	"7f44e8000000-7f44e8030000 rw-p 00000000 00:00 0 \n"                                                                                                \
+	"7f44e8030000-7f44ec000000 ---p 00000000 00:00 0 \n"                                                                                                \
+	"7f44f0000000-7f44f0010000 rw-p 00000000 00:00 0 \n"                                                                                                \
+	"7f44f0010000-7f44f0012000 ---p 00000000 00:00 0 \n"                                                                                                \
+	"7f44f4000000-7f44f4010000 rw-p 00000000 00:00 0 \n"
+
+static void sizes(void **state)
+{
+	struct memory_point p;
+
+	(void)state;
+	assert_true(processes_parse(STATUS SIZES, NULL, &p));
+	assert_int_equal(p.anonymous, 96 << 10);
+	assert_int_equal(p.file, 1404 << 10);
+	assert_int_equal(p.shared, 4 << 10);
+	assert_int_equal(p.swapped, 8 << 10);
+	assert_int_equal(p.heap, 0);
+	/* a zombie has none */
+	assert_false(processes_parse(STATUS, NULL, &p));
+	assert_false(processes_parse("", NULL, &p));
+}
+
+static void heap(void **state)
+{
+	struct memory_point p;
+
+	(void)state;
+	assert_true(processes_parse(STATUS SIZES, MAPS, &p));
+	assert_int_equal(p.heap, 0x21000);
+	assert_true(processes_parse(STATUS SIZES, "", &p));
+	assert_int_equal(p.heap, 0);
+	assert_true(processes_parse(STATUS SIZES, MAPS ARENAS, &p));
+	assert_int_equal(p.heap, 0x21000 + 0x30000);
+}
+
+/* A number is given to another process when its own is gone. A name cannot pretend: the kernel writes its newlines as \n. */
+static void whose_child(void **state)
+{
+	(void)state;
+	assert_true(processes_is_child(STATUS SIZES, 7));
+	assert_false(processes_is_child(STATUS SIZES, 9));
+	assert_false(processes_is_child(STATUS SIZES, 70));
+	assert_false(processes_is_child("", 0));
+	assert_false(processes_is_child("Name:\tx\nPPid:", 0));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sizes),
+		cmocka_unit_test(heap),
+		cmocka_unit_test(whose_child),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

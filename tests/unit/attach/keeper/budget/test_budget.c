@@ -1,0 +1,501 @@
+/* SPDX-License-Identifier: MIT */
+/* budget: when a thread may be held, what is kept in reserve, what is spare, and what is learned of stops. What stops cost by the kernel's account is tests/live/test_budget.py's. */
+#include "attach/keeper/budget/budget.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "attach/keeper/loop.h"
+#include "attach/keeper/state.h"
+
+#define MS 1000000ull
+#define PROMISE_NS (100 * MS)	/* 1 % of ten seconds */
+
+static const struct latency latency = { .wake_ns = 40000, .restart_ns = 20000, .cpu_ns = 10000 };
+static struct keeper *k;
+
+static void begin(uint32_t ppm)
+{
+	k->shared->budget_ppm = ppm;
+	k->shared->hold_ns = 1000 * MS;
+	budget_init(k);
+	close(k->budget.schedstat);
+	/* not this machine's, which are ten times as long on some */
+	k->budget.latency = latency;
+	k->budget.meters_ns = latency.wake_ns + latency.restart_ns;
+	k->budget.most_burst_ns = 8 * k->budget.meters_ns;
+}
+
+static int setup(void **state)
+{
+	sigset_t chld;
+
+	(void)state;
+	sigemptyset(&chld);
+	sigaddset(&chld, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &chld, NULL);
+	k = calloc(1, sizeof(*k));
+	assert_non_null(k);
+	k->shared = calloc(1, sizeof(*k->shared));
+	assert_non_null(k->shared);
+	begin(10000);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	free(k->shared);
+	free(k);
+	return 0;
+}
+
+static void charge(uint64_t ns, enum budget_for what)
+{
+	budget_charge(k, keeper_clock_ns() - ns, what);
+}
+
+static void be_full(void)
+{
+	k->budget.spending.purse_ns = k->budget.spending.purse_most_ns;
+}
+
+static uint32_t left_for_holds(void)
+{
+	uint32_t n = 0;
+
+	while (budget_may_hold(k) && n < 100) {
+		k->held++;
+		n++;
+	}
+	k->held = 0;
+	return n;
+}
+
+/* So many as could all last to their ends. */
+static void holds_have_a_purse(void **state)
+{
+	uint32_t n = left_for_holds();
+
+	(void)state;
+	assert_int_equal(k->budget.hold_ns, PROMISE_NS / BUDGET_HOLDS / 3 / 3);
+	assert_int_equal(n, 2);	/* and what it takes to wake up */
+	charge(3 * MS, BUDGET_ASKED);
+	assert_int_equal(left_for_holds(), 1);
+	charge(5 * MS, BUDGET_ASKED);
+	assert_int_equal(left_for_holds(), 0);
+	assert_true(k->budget.open);
+	assert_false(budget_round(k));	/* the others have theirs */
+	assert_in_range(atomic_load(&k->shared->held_ns), 8 * MS, 9 * MS);
+}
+
+static void holds_are_as_short_as_the_promise_is_small(void **state)
+{
+	(void)state;
+	begin(1000);
+	assert_in_range(k->budget.hold_ns, 200000, PROMISE_NS / 10 / BUDGET_HOLDS / 9);
+	assert_true(left_for_holds() >= 1);
+	begin(100000);
+	assert_int_equal(k->budget.hold_ns, BUDGET_HOLD_NS);
+}
+
+static void no_hold_when_little_is_left(void **state)
+{
+	(void)state;
+	charge(28 * MS, BUDGET_METERS);	/* of the 33 in the purse */
+	budget_calm(k, 1);
+	k->budget.most_burst_ns = MS;
+	assert_false(budget_round(k));
+	assert_int_equal(left_for_holds(), 1);
+	charge(2 * MS, BUDGET_METERS);
+	assert_int_equal(left_for_holds(), 0);
+}
+
+/* What is under way will be paid for: so it closes sooner. */
+static void holds_under_way_are_in_the_reserve(void **state)
+{
+	(void)state;
+	charge(30 * MS, BUDGET_METERS);
+	k->budget.most_burst_ns = MS;
+	assert_false(budget_round(k));
+	k->held = 1;
+	assert_true(budget_round(k));
+	assert_false(k->budget.open);
+	k->held = 0;
+	assert_int_equal(left_for_holds(), 0);
+}
+
+/* For a hit that somebody wishes to see; what must have an answer waits longer. */
+static void how_long_one_waits(void **state)
+{
+	struct tracee wished = { .for_stack = true }, exec = { 0 };
+
+	(void)state;
+	assert_int_equal(budget_patience_ns(k, &wished), k->budget.hold_ns);
+	assert_int_equal(budget_patience_ns(k, &exec), k->shared->hold_ns);
+	k->budget.open = false;
+	assert_int_equal(budget_patience_ns(k, &wished), 0);
+	assert_int_equal(budget_patience_ns(k, &exec), k->shared->hold_ns);
+}
+
+/* Near to the promise it is closed with so much left that a delay like no other before fits in. */
+static void a_margin_is_left(void **state)
+{
+	(void)state;
+	k->budget.spending.purse_ns = (int64_t)PROMISE_NS;	/* it is not the purse that closes */
+	k->budget.spending.purse_most_ns = (int64_t)PROMISE_NS;
+	k->budget.most_burst_ns = MS;
+	charge(88 * MS, BUDGET_METERS);
+	k->budget.most_burst_ns = MS;
+	assert_false(budget_round(k));
+	charge(3 * MS, BUDGET_METERS);
+	assert_true(budget_round(k));
+	assert_in_range(k->budget.spending.had.sum_ns, 91 * MS, 93 * MS);
+}
+
+/* Who ran into traps before they were lifted is what the next closing has to leave room for. */
+static void what_comes_after_closing_is_remembered(void **state)
+{
+	(void)state;
+	charge(34 * MS, BUDGET_METERS);
+	assert_true(budget_round(k));
+	k->budget.burst_ns = k->budget.most_burst_ns = 0;
+	for (int i = 0; i < 10; i++) {
+		charge(MS, BUDGET_METERS);
+		budget_calm(k, 1);
+	}
+	charge(20 * MS, BUDGET_ATTACHED);	/* closing would not have spared it */
+	k->budget.burst_ns = 0;
+	be_full();
+	assert_true(budget_round(k));
+	assert_true(k->budget.open);
+	assert_in_range(k->budget.most_burst_ns, 10 * MS, 15 * MS);
+}
+
+static int64_t spare(bool late)
+{
+	struct turns_purse purse;
+
+	budget_spare(k, late, &purse);
+	return purse.spare_ns;
+}
+
+/* And what has come in since: 2 ms in 0.3 s. */
+static void assert_near(int64_t ns, int64_t expected_ns)
+{
+	assert_true(ns >= expected_ns - 1 && ns < expected_ns + 2 * (int64_t)MS);
+}
+
+/* Rounds that can wait have the upper half of the purse; those that have waited for too long all but the largest burst. */
+static void what_rounds_that_wait_may_have(void **state)
+{
+	const int64_t most = PROMISE_NS / 3, burst = 6 * MS;
+	struct turns_purse purse;
+
+	(void)state;
+	k->budget.most_burst_ns = burst;
+	budget_spare(k, false, &purse);
+	assert_int_equal(purse.most_ns, most - (most + burst) / 2);
+	assert_int_equal(purse.stop_ns, k->budget.meters_ns);
+	assert_int_equal(purse.ppm, 6666);	/* two thirds of what was promised */
+	assert_near(spare(false), most - (most + burst) / 2);
+	assert_near(spare(true), most - burst);
+	k->budget.spending.purse_ns -= 20 * MS;
+	assert_near(spare(false), most - (most + burst) / 2 - 20 * (int64_t)MS);
+	assert_near(spare(true), most - burst - 20 * (int64_t)MS);
+	/* a burst like no purse can hold: a quarter of it is theirs all the same, once they are late */
+	be_full();
+	k->budget.most_burst_ns = PROMISE_NS;
+	budget_spare(k, true, &purse);
+	assert_int_equal(purse.most_ns, most - most * 3 / 4);
+}
+
+/* A full purse is none when the last ten seconds have cost nearly what was promised: what must be left there is left by them, too. */
+static void nor_more_than_is_missing_to_the_promise(void **state)
+{
+	const int64_t most = PROMISE_NS / 3, margin = PROMISE_NS / 10;
+	int64_t room;
+
+	(void)state;
+	charge(80 * MS, BUDGET_METERS);
+	k->budget.most_burst_ns = MS;
+	be_full();
+	room = spending_room(&k->budget.spending, keeper_clock_ns()) - margin - most / 8;
+	assert_in_range(room, 1, 6 * MS);
+	assert_int_equal(spare(false), room);
+	assert_int_equal(spare(true), room);
+	charge(10 * MS, BUDGET_METERS);
+	k->budget.most_burst_ns = MS;
+	be_full();
+	assert_true(spare(true) < 0);
+}
+
+static void half_seconds_of_silence(unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		k->now_ns += 500 * MS;
+		loop_watch_reader(k);
+	}
+}
+
+/* What is watched for hours shall not end as mmattach gets no processor for some seconds. */
+static void closed_while_nobody_reads(void **state)
+{
+	(void)state;
+	k->shared->silence_ns = 1500 * MS;
+	k->now_ns = keeper_clock_ns();
+	k->unread = patience_begin(k->now_ns);
+	atomic_store(&k->shared->ring.head, 8);
+	half_seconds_of_silence(3);
+	assert_false(budget_round(k));
+	half_seconds_of_silence(1);
+	assert_true(budget_round(k));
+	assert_false(k->budget.open);
+	half_seconds_of_silence(100);
+	assert_false(budget_round(k));
+	assert_false(k->budget.open);
+	assert_int_equal(k->leave_reason, 0);
+	/* it says that it lives */
+	atomic_store(&k->shared->alive, 1);
+	half_seconds_of_silence(1);
+	assert_true(budget_round(k));
+	assert_true(k->budget.open);
+	half_seconds_of_silence(119);
+	assert_int_equal(k->leave_reason, 0);
+	half_seconds_of_silence(2);
+	assert_int_equal(k->leave_reason, LEFT_SILENT);
+}
+
+/* Without a budget threads are stopped at each call: that cannot wait. */
+static void nobody_reads_and_there_is_no_budget(void **state)
+{
+	(void)state;
+	k->budget.on = false;
+	k->shared->silence_ns = 1500 * MS;
+	k->unread = patience_begin(k->now_ns);
+	atomic_store(&k->shared->ring.head, 8);
+	half_seconds_of_silence(3);
+	assert_int_equal(k->leave_reason, 0);
+	half_seconds_of_silence(1);
+	assert_int_equal(k->leave_reason, LEFT_SILENT);
+}
+
+/* --- what the target's own threads show --- */
+
+/* A child that runs for a moment whenever it is let go, and stops. */
+static struct tracee runner(void)
+{
+	struct tracee t = { .tid = fork() };
+
+	if (t.tid)
+		return t;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+	for (;;) {
+		uint64_t until = keeper_clock_ns() + MS / 5;
+
+		while (keeper_clock_ns() < until)
+			;
+		raise(SIGSTOP);
+	}
+}
+
+static void await_stop(const struct tracee *t)
+{
+	int status;
+
+	assert_int_equal(waitpid(t->tid, &status, 0), t->tid);
+	assert_true(WIFSTOPPED(status));
+	/* and is off its processor */
+	usleep(1000);
+}
+
+/* It has stopped, and woken us @still_ns after all that it did since it went on. */
+static void wakes(struct tracee *t, const struct procfs_turns *before, uint64_t still_ns)
+{
+	struct budget *b = &k->budget;
+	struct procfs_turns now;
+
+	assert_true(procfs_turns(t->tid, t->tid, &now));
+	k->nqueue = 1;
+	k->now_ns = b->standing.on_ns + now.ran_ns - before->ran_ns + now.waited_ns - before->waited_ns + still_ns;
+	budget_woken(k, t->tid, k->now_ns - 100 * MS);
+	t->seen_ns = k->now_ns;
+}
+
+enum otherwise {
+	AS_IT_SHOULD_BE,
+	ANOTHER_STANDS,
+	ANOTHER_WOKE_US,
+	SEEN_LATER,
+	AWAKE_ALREADY,
+	NOT_LET_GO,
+};
+
+/* It is hit, goes on, and is hit again after a single turn, with 4 ms between that nobody used; what is charged for a stop then. */
+static uint64_t learned(struct tracee *t, enum otherwise what)
+{
+	struct procfs_turns before = { 0 }, after = { 0 };
+
+	/* others may have its processor meanwhile: then there is nothing to compare */
+	for (int i = 0; i < 200 && after.n != before.n + 1; i++) {
+		struct budget *b = &k->budget;
+
+		b->latency = latency;
+		b->latency.still_ns = 2 * MS;
+		standing_begin(&b->standing, &b->latency);
+		b->standing.passed = 100;
+		k->target = t->tid;
+		k->nqueue = 1;
+		budget_hit(k, t);
+		assert_true(procfs_turns(t->tid, t->tid, &before));
+		if (what != NOT_LET_GO)
+			budget_goes_on(k, t->tid);
+		assert_int_equal(ptrace(PTRACE_CONT, t->tid, NULL, NULL), 0);
+		await_stop(t);
+		wakes(t, &before, 4 * MS);
+		assert_true(procfs_turns(t->tid, t->tid, &after));
+		if (what == ANOTHER_STANDS)
+			k->nqueue = 2;
+		if (what == ANOTHER_WOKE_US)
+			b->woken_by = 1;
+		if (what == SEEN_LATER)
+			t->seen_ns++;
+		if (what == AWAKE_ALREADY)
+			budget_woken(k, t->tid, k->now_ns - latency.wake_ns + 1);
+		budget_hit(k, t);
+	}
+	assert_int_equal(after.n, before.n + 1);
+	return k->budget.latency.wake_ns + k->budget.latency.restart_ns;
+}
+
+static void a_stop_costs_what_threads_show(void **state)
+{
+	struct tracee t = runner();
+	uint64_t all[6];
+
+	(void)state;
+	await_stop(&t);
+	for (int i = 0; i < 6; i++)
+		all[i] = learned(&t, (enum otherwise)i);
+	kill(t.tid, SIGKILL);
+	waitpid(t.tid, NULL, 0);
+	assert_true(all[AS_IT_SHOULD_BE] > latency.wake_ns + latency.restart_ns);
+	for (int i = 1; i < 6; i++)
+		assert_int_equal(all[i], latency.wake_ns + latency.restart_ns);
+}
+
+/* The moment at which somebody was stopped, as charged, goes by what was learned; whether we slept by what the child has shown, or it would teach itself. */
+static void what_is_learned_does_not_choose_what_is_learned_from(void **state)
+{
+	struct budget *b = &k->budget;
+
+	(void)state;
+	standing_begin(&b->standing, &latency);
+	b->latency.wake_ns = 4 * latency.wake_ns;
+	k->now_ns = keeper_clock_ns();
+	b->asked_ns = k->now_ns - 10 * MS;
+	budget_woken(k, 7, k->now_ns - 2 * latency.wake_ns);
+	assert_int_equal(b->awake_ns, k->now_ns);
+	assert_int_equal(b->likely_ns, k->now_ns - 4 * latency.wake_ns);
+	assert_int_equal(b->found_ns, k->now_ns - 10 * MS);
+}
+
+/* It is measured on a child; afterwards we may run wherever we might. */
+static void measuring_leaves_nothing(void **state)
+{
+	cpu_set_t before, after;
+	struct latency l;
+
+	(void)state;
+	assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
+	latency_measure(&l);
+	assert_true(l.wake_ns > 0 && l.restart_ns > 0 && l.still_ns < l.wake_ns + l.restart_ns);
+	assert_int_equal(sched_getaffinity(0, sizeof(after), &after), 0);
+	assert_true(CPU_EQUAL(&before, &after));
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+}
+
+/* Looks at the first thread while that measures. */
+struct look {
+	pid_t tid;
+	_Atomic bool over, parted;
+};
+
+static int note_child(void *list, pid_t child)
+{
+	*(pid_t *)list = child;
+	return 0;
+}
+
+static void *look_on(void *arg)
+{
+	struct look *l = arg;
+	cpu_set_t ours, childs, both;
+
+	while (!l->over) {
+		pid_t child = 0;
+
+		if (procfs_each_child(getpid(), l->tid, note_child, &child) < 0 || !child || sched_getaffinity(child, sizeof(childs), &childs) < 0 ||
+		    sched_getaffinity(l->tid, sizeof(ours), &ours) < 0)
+			continue;
+		CPU_AND(&both, &ours, &childs);
+		if (CPU_COUNT(&ours) == 1 && CPU_COUNT(&both) == 0)
+			l->parted = true;
+	}
+	return NULL;
+}
+
+/* As long as it lasts, the child has another processor than we. */
+static void measuring_keeps_the_child_away(void **state)
+{
+	struct look look = { .tid = getpid() };
+	cpu_set_t mine;
+	pthread_t thread;
+	struct latency l;
+
+	(void)state;
+	assert_int_equal(sched_getaffinity(0, sizeof(mine), &mine), 0);
+	assert_int_equal(pthread_create(&thread, NULL, look_on, &look), 0);
+	for (int i = 0; i < 20 && !look.parted; i++)
+		latency_measure(&l);
+	look.over = true;
+	pthread_join(thread, NULL);
+	assert_true(look.parted || CPU_COUNT(&mine) == 1);
+}
+
+int main(void)
+{
+#define budget_test(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		budget_test(holds_have_a_purse),
+		budget_test(holds_are_as_short_as_the_promise_is_small),
+		budget_test(no_hold_when_little_is_left),
+		budget_test(holds_under_way_are_in_the_reserve),
+		budget_test(how_long_one_waits),
+		budget_test(a_margin_is_left),
+		budget_test(what_comes_after_closing_is_remembered),
+		budget_test(what_rounds_that_wait_may_have),
+		budget_test(nor_more_than_is_missing_to_the_promise),
+		budget_test(closed_while_nobody_reads),
+		budget_test(nobody_reads_and_there_is_no_budget),
+		budget_test(a_stop_costs_what_threads_show),
+		budget_test(what_is_learned_does_not_choose_what_is_learned_from),
+		budget_test(measuring_leaves_nothing),
+		budget_test(measuring_keeps_the_child_away),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

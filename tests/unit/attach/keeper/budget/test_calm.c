@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/* calm: the time in which nobody stands stopped, and whose stops are in it. */
+#include "attach/keeper/budget/calm.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+static struct calm_time at(uint64_t ns)
+{
+	return (struct calm_time){ ns, 0 };
+}
+
+static void goes_while_nobody_stands(void **state)
+{
+	struct calm c = { 0 };
+
+	(void)state;
+	assert_int_equal(calm_ns(&c, 500), 0);
+	calm_begin(&c, 1, at(1000));
+	assert_int_equal(calm_ns(&c, 1100), 100);
+	assert_true(calm_end(&c, 2, at(1300)));
+	assert_int_equal(calm_ns(&c, 9000), 300);
+	calm_begin(&c, 2, at(2000));
+	calm_begin(&c, 3, at(2500)); /* it is calm already */
+	assert_int_equal(calm_ns(&c, 3000), 1300);
+}
+
+static void one_ends_it(void **state)
+{
+	struct calm c = { 0 };
+
+	(void)state;
+	calm_begin(&c, 1, at(1000));
+	assert_true(calm_end(&c, 2, at(1500)));
+	assert_false(calm_end(&c, 3, at(1500)));
+	assert_false(calm_end(&c, 4, at(1800)));
+	assert_int_equal(calm_ns(&c, 2000), 500);
+}
+
+/* A stop that is seen only now, but was before the last one went on. */
+static void late_stops_do_not_count(void **state)
+{
+	struct calm c = { 0 };
+
+	(void)state;
+	calm_begin(&c, 1, at(1000));
+	assert_false(calm_end(&c, 2, at(990)));
+	assert_int_equal(calm_ns(&c, 5000), 0);
+	/* the one that went on last has run, however early it seems to have stopped again */
+	calm_begin(&c, 1, at(2000));
+	assert_true(calm_end(&c, 1, at(1990)));
+	assert_int_equal(calm_ns(&c, 5000), 0);
+}
+
+/* It may begin a moment from now: a thread needs some time to go on. */
+static void begins_later(void **state)
+{
+	struct calm c = { 0 };
+
+	(void)state;
+	calm_begin(&c, 1, at(1000));
+	assert_int_equal(calm_ns(&c, 900), 0);
+	assert_int_equal(calm_ns(&c, 1001), 1);
+}
+
+/* What a stop itself takes of the target's time is half before it stands, and half when it goes on. */
+static void work_is_what_is_left(void **state)
+{
+	struct calm c = { .stop_cpu_ns = 20 };
+
+	(void)state;
+	calm_begin(&c, 1, (struct calm_time){ 1000, 0 }); /* not known yet */
+	assert_true(calm_end(&c, 1, (struct calm_time){ 2000, 5000 }));
+	assert_int_equal(c.work_ns, 0);
+	calm_begin(&c, 1, (struct calm_time){ 3000, 6000 });
+	assert_int_equal(calm_work_ns(&c, 6005), 0);
+	assert_int_equal(calm_work_ns(&c, 6110), 100);
+	assert_true(calm_end(&c, 1, (struct calm_time){ 4000, 6320 }));
+	assert_int_equal(c.work_ns, 300);
+	/* what others work while one stands is not counted, as their hits are not */
+	calm_begin(&c, 1, (struct calm_time){ 5000, 9000 });
+	assert_true(calm_end(&c, 1, (struct calm_time){ 5001, 9005 }));
+	assert_int_equal(c.work_ns, 300);
+	assert_int_equal(c.stops, 3);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(goes_while_nobody_stands),
+		cmocka_unit_test(one_ends_it),
+		cmocka_unit_test(late_stops_do_not_count),
+		cmocka_unit_test(begins_later),
+		cmocka_unit_test(work_is_what_is_left),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/* metering: what stands, and from when on, as the budget closes and opens. The clock of the rounds is the test's, the code a page of its own. */
+#include "attach/keeper/budget/metering.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "attach/keeper/state.h"
+
+#define MS 1000000ull
+#define PAGE 4096u
+#define INT3 0xcc
+#define NOP 0x90
+#define SITES 64u
+#define HOT 48u			/* the first of them have a quota */
+#define PERIOD_MS 1000
+#define AT_ONCE 16u		/* turns in one round of the loop */
+#define LOOKS (2 * 16 * MS)	/* turns are looked at so often: that much later, at most */
+
+static struct keeper *k;
+static uint8_t *page;
+
+static void *room(size_t n)
+{
+	void *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	assert_ptr_not_equal(p, MAP_FAILED);
+	return p;
+}
+
+static void be_rich(bool rich)
+{
+	struct spending *s = &k->budget.spending;
+
+	s->purse_ns = rich ? s->purse_most_ns : -s->purse_most_ns;
+}
+
+static void know(uint32_t i)
+{
+	struct site *s = &k->shared->sites[i];
+
+	*s = (struct site){ .addr = (taddr)(uintptr_t)page + 32 * i, .nbytes = SITE_BYTES, .emu = { .op = EMU_NOP, .len = 1 } };
+	memset(s->bytes, NOP, SITE_BYTES);
+	k->shared->meters[i].period_ms = PERIOD_MS;
+	k->shared->meters[i].quota = i < HOT ? 4 : 0;
+	assert_int_equal(metering_plant(k, i), 0);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	k = room(sizeof(*k));
+	k->shared = room(sizeof(*k->shared));
+	page = room(PAGE);
+	memset(page, NOP, PAGE);
+	assert_int_equal(mprotect(page, PAGE, PROT_READ | PROT_EXEC), 0);
+	k->mem = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
+	assert_true(k->mem >= 0);
+	k->now_ns = keeper_clock_ns();
+	k->budget.on = k->budget.open = true;
+	k->budget.schedstat = -1;
+	spending_init(&k->budget.spending, 10000, k->now_ns);
+	for (uint32_t i = 0; i < SITES; i++)
+		know(i);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	close(k->mem);
+	munmap(page, PAGE);
+	munmap(k->shared, sizeof(*k->shared));
+	munmap(k, sizeof(*k));
+	return 0;
+}
+
+static uint32_t standing(void)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < SITES; i++) {
+		bool is = k->metering.all[i].state == METERED_STANDING;
+
+		assert_int_equal(page[32 * i], is ? INT3 : NOP);
+		n += is;
+	}
+	return n;
+}
+
+static void go_on_for(uint64_t ns)
+{
+	for (uint64_t end = k->now_ns + ns; k->now_ns < end; k->now_ns += MS) {
+		uint32_t before = standing();
+
+		metering_round(k);
+		assert_true(standing() <= before + AT_ONCE);
+	}
+}
+
+/* The purse was empty for so long that everybody's turn has come: all are shut. */
+static void close_all(void)
+{
+	be_rich(false);
+	metering_round(k);
+	assert_false(k->budget.open);
+	go_on_for(2 * PERIOD_MS * MS);
+	assert_int_equal(standing(), 0);
+	for (uint32_t i = 0; i < SITES; i++)
+		assert_int_equal(k->metering.all[i].state, METERED_SHUT);
+}
+
+static void a_new_site_comes_within_a_period(void **state)
+{
+	(void)state;
+	assert_int_equal(standing(), 0);
+	go_on_for(PERIOD_MS * MS / 2);
+	assert_in_range(standing(), SITES / 4, SITES * 3 / 4);
+	go_on_for(PERIOD_MS * MS / 2 + LOOKS);
+	assert_int_equal(standing(), SITES);
+}
+
+static void none_stands_when_it_is_closed(void **state)
+{
+	(void)state;
+	go_on_for(PERIOD_MS * MS + LOOKS);
+	assert_int_equal(standing(), SITES);
+	be_rich(false);
+	metering_round(k);
+	go_on_for(LOOKS + SITES / AT_ONCE * MS);
+	assert_int_equal(standing(), 0);
+	close_all();
+}
+
+/* Those that may be hot not all at once, the others with no delay to speak of. */
+static void all_begin_soon_after_it_opens(void **state)
+{
+	uint32_t early = 0;
+
+	(void)state;
+	close_all();
+	be_rich(true);
+	metering_round(k);
+	assert_true(k->budget.open);
+	for (uint32_t i = 0; i < SITES; i++) {
+		uint64_t in_ns = k->metering.due.at_ns[i] - k->now_ns;
+
+		assert_true(due_has(&k->metering.due, i));
+		assert_true(in_ns < (i < HOT ? 400 * MS : 10 * MS));
+		early += i < HOT && in_ns < 100 * MS;
+	}
+	assert_in_range(early, HOT / 8, HOT / 2);
+	go_on_for(10 * MS + LOOKS);
+	assert_in_range(standing(), SITES - HOT, SITES - HOT / 2);
+	go_on_for(390 * MS);
+	assert_int_equal(standing(), SITES);
+}
+
+/* Modules come or go: it opens, but nothing begins until they have been looked at. */
+static void not_while_modules_move(void **state)
+{
+	(void)state;
+	close_all();
+	metering_modules(k);
+	be_rich(true);
+	go_on_for(500 * MS);
+	assert_true(k->budget.open);
+	assert_int_equal(standing(), 0);
+	atomic_store(&k->shared->modules_seen, atomic_load(&k->shared->modules_told));
+	go_on_for(400 * MS + LOOKS);
+	assert_int_equal(standing(), SITES);
+}
+
+int main(void)
+{
+#define metering_test(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		metering_test(a_new_site_comes_within_a_period),
+		metering_test(none_stands_when_it_is_closed),
+		metering_test(all_begin_soon_after_it_opens),
+		metering_test(not_while_modules_move),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

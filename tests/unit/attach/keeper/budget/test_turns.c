@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/* turns: whose round begins, in which order, and that no more is begun than is paid for. */
+#include "attach/keeper/budget/turns.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define US 1000ll
+#define MS 1000000ll
+#define S 1000000000ll
+#define QUOTA 4u
+
+static struct turns turns;
+
+/* Of 1 %, 6.7 ms come in a second; a stop is 50 us. */
+static struct turns_purse purse(int64_t spare_ns)
+{
+	return (struct turns_purse){ .spare_ns = spare_ns, .most_ns = 16 * MS, .ppm = 6667, .stop_ns = 50 * US };
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	memset(&turns, 0, sizeof(turns));
+	return 0;
+}
+
+static bool begins(uint64_t now_ns, int64_t spare_ns)
+{
+	const struct turns_purse p = purse(spare_ns);
+
+	return turns_begin(&turns, now_ns, QUOTA, &p, 0);
+}
+
+static void the_longest_first(void **state)
+{
+	(void)state;
+	assert_int_equal(turns_first(&turns, 10), DUE_NONE);
+	turns_wait(&turns, 7, 2);
+	turns_wait(&turns, 3, 3);
+	turns_wait(&turns, 9, 1);
+	turns_wait(&turns, 5, 0);
+	turns_drop(&turns, 5);
+	assert_int_equal(turns_first(&turns, 10), 9);
+	assert_true(begins(10, 10 * MS));
+	assert_int_equal(turns_first(&turns, 10), 7);
+	assert_true(begins(10, 10 * MS));
+	assert_int_equal(turns_first(&turns, 10), 3);
+}
+
+/* Four hits are 200 us: exactly that must be there, on top of what is owed already. */
+static void what_is_owed_is_not_spent_twice(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < 3; i++)
+		turns_wait(&turns, i, i);
+	assert_false(begins(10, 200 * US - 1));
+	assert_int_equal(turns_first(&turns, S), 0);
+	assert_true(begins(S, 200 * US));
+	assert_false(begins(S, 200 * US));
+	assert_false(begins(S, 400 * US - 1));
+	/* two have come, and have been paid from the purse */
+	turns_paid(&turns, 2);
+	assert_true(begins(2 * S, 300 * US));
+	assert_int_equal(turns.owed, 6);
+	turns_paid(&turns, 6);
+	assert_int_equal(turns.owed, 0);
+}
+
+/* Nobody asks again before what is missing has come in: 100 us in 15 ms; and the moment is left to chance. */
+static void it_waits_for_what_is_missing(void **state)
+{
+	const struct turns_purse p = purse(100 * US);
+
+	(void)state;
+	turns_wait(&turns, 1, 0);
+	assert_false(turns_begin(&turns, S, QUOTA, &p, 3 * MS));
+	assert_int_equal(turns_first(&turns, S + 17 * MS), DUE_NONE);
+	assert_int_equal(turns_first(&turns, S + 19 * MS), 1);
+	/* far in debt: rounds of others may end without their hits */
+	assert_false(begins(2 * S, -100 * MS));
+	assert_int_equal(turns_first(&turns, 2 * S + 100 * MS), 1);
+}
+
+/* The next one is not begun in the same moment, either. */
+static void one_after_the_other(void **state)
+{
+	const struct turns_purse p = purse(10 * MS);
+
+	(void)state;
+	turns_wait(&turns, 1, 0);
+	turns_wait(&turns, 2, 0);
+	assert_true(turns_begin(&turns, S, QUOTA, &p, 2 * MS));
+	assert_int_equal(turns_first(&turns, S + 1 * MS), DUE_NONE);
+	assert_int_equal(turns_first(&turns, S + 2 * MS), 2);
+}
+
+/* A small budget, slow stops: a round costs more than there ever is. It begins all the same, alone. */
+static void a_round_that_is_too_dear(void **state)
+{
+	struct turns_purse p = { .most_ns = 100 * US, .ppm = 333, .stop_ns = 50 * US };
+
+	(void)state;
+	turns_wait(&turns, 1, 0);
+	turns_wait(&turns, 2, 0);
+	p.spare_ns = 74 * US;
+	assert_false(turns_begin(&turns, S, QUOTA, &p, 0));
+	p.spare_ns = 75 * US;
+	assert_true(turns_begin(&turns, S, QUOTA, &p, 0));
+	p.spare_ns = 100 * US;
+	assert_false(turns_begin(&turns, S, QUOTA, &p, 0));
+}
+
+/* Fifty sites whose round is over by its quota at once, and begins anew a second later: what they take is what comes in, each gets as much. */
+static void fifty_hot_sites_share_what_comes_in(void **state)
+{
+	enum { SITES = 50, SECONDS = 100 };
+	uint64_t back[SITES] = { 0 };	/* when its turn comes */
+	uint32_t rounds[SITES] = { 0 }, all = 0;
+	int64_t spare = 0;
+
+	(void)state;
+	for (int64_t now = 1; now < SECONDS * S; now += MS) {
+		uint32_t i;
+
+		spare += 6667;	/* a millisecond's */
+		for (i = 0; i < SITES; i++)
+			if (back[i] && back[i] <= (uint64_t)now) {
+				turns_wait(&turns, i, back[i]);
+				back[i] = 0;
+			}
+		for (i = 0; now == 1 && i < SITES; i++)
+			turns_wait(&turns, i, 1);
+		i = turns_first(&turns, (uint64_t)now);
+		if (i == DUE_NONE || !begins((uint64_t)now, spare))
+			continue;
+		/* they are dearer than was thought */
+		spare -= QUOTA * 80 * US;
+		turns_paid(&turns, QUOTA);
+		rounds[i]++;
+		all++;
+		back[i] = (uint64_t)(now + S);
+	}
+	assert_true(spare > -400 * US);
+	assert_in_range(all * QUOTA * 80 * US / MS, 640, 667);	/* of 667 ms */
+	for (uint32_t i = 0; i < SITES; i++)
+		assert_in_range(rounds[i], all / SITES - 1, all / SITES + 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(the_longest_first, setup),
+		cmocka_unit_test_setup(what_is_owed_is_not_spent_twice, setup),
+		cmocka_unit_test_setup(it_waits_for_what_is_missing, setup),
+		cmocka_unit_test_setup(one_after_the_other, setup),
+		cmocka_unit_test_setup(a_round_that_is_too_dear, setup),
+		cmocka_unit_test_setup(fifty_hot_sites_share_what_comes_in, setup),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

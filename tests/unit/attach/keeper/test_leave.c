@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * leave: threads that wait for the controller when we leave, and one that comes to wait only then: nobody will answer any more, and each goes on as
+ * if nothing had been. The process is a child of the test's own, with its own copy of the page that the trap is in.
+ */
+#include "attach/keeper/leave.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <sys/resource.h>
+
+#include <cmocka.h>
+
+#include "attach/keeper/traps/hit.h"
+#include "tests/unit/traced_child.h"
+
+#define EXITED(status) ((status) << 8)
+
+/* The target of a keeper that watches, with a trap in it; told to do what it is to. */
+static struct tracee *watched(int (*body)(void))
+{
+	struct site s = child_site(0);
+	pid_t child = child_start(body);
+	struct tracee *t;
+
+	child_keeper(child);
+	keeper->target = child;
+	keeper->watching = true;
+	t = child_entry(child);
+	assert_int_equal(trap_plant(&keeper->traps, keeper->mem, 0, &s), 0);
+	board->go = 1;
+	return t;
+}
+
+/* It has stopped, and nobody has asked for that yet. */
+static void await_stop(pid_t child)
+{
+	siginfo_t si;
+
+	assert_int_equal(waitid(P_PID, child, &si, WSTOPPED | WEXITED | WNOWAIT | __WALL), 0);
+	assert_int_equal(si.si_code, CLD_TRAPPED);
+}
+
+/* Left (twice is fine): everybody, and nothing of ours is in its way. */
+static void assert_left(int status)
+{
+	leave(keeper, LEFT_ASKED);
+	assert_int_equal(keeper->held, 0);
+	assert_int_equal(keeper->threads.used, 0);
+	for (uint32_t i = 0; i < SHARED_THREADS; i++)
+		assert_int_equal(keeper->shared->hold[i], 0);
+	assert_int_equal(keeper->shared->unlifted, 0);
+	assert_int_equal(keeper->shared->left, LEFT_ASKED);
+	assert_int_equal(child_verdict(), status);
+	child_no_keeper();
+}
+
+/* At a trap, for somebody to walk its stack. */
+static void one_that_is_held(void **state)
+{
+	struct tracee *t = watched(child_calls);
+	int status;
+
+	(void)state;
+	assert_int_equal(waitpid(t->tid, &status, __WALL), t->tid);
+	t->status = status;
+	hit_hold(keeper, t, true, true);
+	assert_int_equal(keeper->held, 1);
+	assert_left(EXITED(42));
+}
+
+/* At a trap that nobody has served yet. */
+static void one_that_ran_into_a_trap(void **state)
+{
+	(void)state;
+	await_stop(watched(child_calls)->tid);
+	assert_left(EXITED(42));
+}
+
+/* An exec that is seen only when traps are lifted and all are parted from: held as any, and nobody answers. */
+static void a_hold_that_comes_late(void **state)
+{
+	(void)state;
+	await_stop(watched(child_execs)->tid);
+	leave(keeper, LEFT_ASKED);
+	/* the controller is told, should it still read */
+	assert_int_equal(ring_peek(&keeper->shared->ring)->kind, RECORD_EXEC);
+	assert_left(EXITED(0));
+}
+
+/* Its maker stands where it has forked, and it was not seen yet: it has our trap in its memory. */
+static void a_copy_that_is_just_born(void **state)
+{
+	(void)state;
+	await_stop(watched(child_forks)->tid);
+	leave(keeper, LEFT_ASKED);
+	assert_int_equal(keeper->shared->uncleaned, 0);
+	assert_left(EXITED(42));
+}
+
+/* No more files: its memory cannot be opened. Nobody will try again. */
+static void a_copy_that_cannot_be_cleaned(void **state)
+{
+	struct rlimit files, none;
+
+	(void)state;
+	await_stop(watched(child_forks)->tid);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
+	none = (struct rlimit){ 0, files.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	leave(keeper, LEFT_ASKED);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
+	assert_int_equal(keeper->shared->uncleaned, 1);
+	assert_left(EXITED(7));
+}
+
+/* In the target the trap's module was unloaded meanwhile, and of what came to its place nothing could be trapped. The copy goes on where it stands. */
+static void a_copy_at_what_is_refused_by_now(void **state)
+{
+	struct tracee *t = watched(child_calls);
+	struct site other = child_site(0);
+
+	(void)state;
+	await_stop(t->tid);
+	t->guest = t->unclean = true;
+	keeper->others = 1;
+	trap_forget(&keeper->traps, keeper->mem, 0, 1);
+	other.bytes[1] ^= 1;
+	assert_int_equal(trap_plant(&keeper->traps, keeper->mem, 1, &other), -EILSEQ);
+	assert_left(EXITED(42));
+}
+
+/* The target has become a program that we may not look into; its copy has nothing to do with that. */
+static void a_copy_when_the_target_cannot_be_opened(void **state)
+{
+	struct tracee *t = watched(child_calls);
+
+	(void)state;
+	await_stop(t->tid);
+	t->guest = t->unclean = true;
+	keeper->others = 1;
+	close(keeper->mem);
+	keeper->mem = -1;
+	leave(keeper, LEFT_ASKED);
+	assert_int_equal(keeper->shared->uncleaned, 0);
+	assert_left(EXITED(42));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_that_is_held),
+		cmocka_unit_test(one_that_ran_into_a_trap),
+		cmocka_unit_test(a_hold_that_comes_late),
+		cmocka_unit_test(a_copy_that_is_just_born),
+		cmocka_unit_test(a_copy_that_cannot_be_cleaned),
+		cmocka_unit_test(a_copy_at_what_is_refused_by_now),
+		cmocka_unit_test(a_copy_when_the_target_cannot_be_opened),
+	};
+
+	return cmocka_run_group_tests(tests, child_prepare, NULL);
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/* sampling_facts: which stacks are told of again, and when: a change is news, and so is that for long nothing came. */
+#include "attach/sampling/sampling_facts.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define SECOND 1000000000ull
+#define BEGIN (7 * SECOND)
+#define STACK 5u
+
+static struct recorder recorder;
+static struct sampling_targets targets;
+static struct sampling_sites sites;
+static struct sampling_stacks stacks;
+static struct sampling_site site;
+static struct following *following;
+static struct planting planting;
+static struct rule rule;
+
+static void over(void *ctx, const struct followed *b, enum fate fate, uint64_t now_ns)
+{
+	(void)ctx;
+	sampling_stacks_over(&stacks, b, fate, now_ns);
+}
+
+static int setup(void **state)
+{
+	static const struct fact run = { .kind = MMT_INFO, .info = MMT_RUN, .run = { .mode = "sampled" } };
+	static const struct fact target = { .kind = MMT_INFO, .info = MMT_TARGET, .target = { .pid = 77 } };
+	static const struct fact family = { .kind = MMT_INFO, .info = MMT_FAMILY_NAME, .family_name = { .number = 0, .name = "libc" } };
+	static const struct fact stack = { .kind = MMT_INFO, .info = MMT_STACK, .stack = { .number = STACK } };
+
+	(void)state;
+	assert_int_equal(recorder_init(&recorder), 0);
+	recorder_begin(&recorder, BEGIN, &run, &target);
+	recorder_put(&recorder, &family);
+	recorder_put(&recorder, &stack);
+	planting.rules = &rule;
+	planting.nrules = 1;
+	targets.n = 1;
+	/* no trap: what it counted is all in `before` */
+	site = (struct sampling_site){ .number = SAMPLING_NONE, .role = SAMPLING_TAKES, .before = { .exposed_us = 1000 } };
+	sites = (struct sampling_sites){ .all = &site, .n = 1, .planting = &planting, .targets = &targets };
+	assert_int_equal(following_new(getpid(), 0, over, NULL, &following), 0);
+	sampling_stacks_init(&stacks, following, BEGIN);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	sampling_stacks_fini(&stacks);
+	following_free(following);
+	recorder_fini(&recorder);
+	return 0;
+}
+
+static void see(uint64_t seconds)
+{
+	uint32_t i;
+
+	assert_int_equal(sampling_stacks_find(&stacks, STACK, 0, &i), 0);
+	sampling_stacks_see(&stacks, i, 64, BEGIN + seconds * SECOND);
+	site.records++;
+	site.before.hits++;
+}
+
+static const struct fact_sample *told(void)
+{
+	return ledger_sample(&recorder.ledger, defs_family(&recorder.ledger.defs, 0), defs_stack(&recorder.ledger.defs, STACK));
+}
+
+static void tell(uint64_t seconds, uint64_t exposed_us, bool all)
+{
+	site.before.exposed_us = exposed_us;
+	sampling_stacks_survey(&stacks);
+	sampling_facts_stacks(&recorder, &sites, &stacks, BEGIN + seconds * SECOND, all);
+}
+
+static void a_change_is_told_once(void **state)
+{
+	(void)state;
+	see(1);
+	tell(10, 1000, false);
+	assert_non_null(told());
+	assert_true(told()->seen == 1 && told()->site_seen == 1 && told()->site_hits == 1 && told()->chunk_bytes == 64 && told()->exposed_us == 1000);
+	tell(20, 1001, false);
+	assert_int_equal(told()->exposed_us, 1000);
+	see(21);
+	tell(30, 1001, false);
+	assert_true(told()->seen == 2 && told()->site_hits == 2 && told()->exposed_us == 1001);
+}
+
+/* The trap stood for more than an eighth longer, and nothing came: the rate is lower than what was told. */
+static void that_nothing_came_is_news(void **state)
+{
+	(void)state;
+	see(1);
+	tell(10, 1000, false);
+	tell(20, 1125, false);
+	assert_int_equal(told()->exposed_us, 1000);
+	tell(30, 1126, false);
+	assert_int_equal(told()->exposed_us, 1126);
+	tell(40, 1126 + 1126 / 8, false);
+	assert_int_equal(told()->exposed_us, 1126);
+}
+
+static void at_the_end_all_is_told(void **state)
+{
+	(void)state;
+	see(1);
+	tell(10, 1000, false);
+	tell(11, 1001, true);
+	assert_int_equal(told()->exposed_us, 1001);
+}
+
+/* What a stack had while it was inside of a function that passes on is forgotten: that is told, and then no more. */
+static void what_is_forgotten_is_told_of_once(void **state)
+{
+	taddr addr;
+
+	(void)state;
+	see(1);
+	tell(10, 1000, false);
+	assert_false(sampling_stacks_clear(&stacks, 0, &addr));
+	tell(20, 1001, false);
+	assert_int_equal(told()->seen, 0);
+	tell(30, 9000, true);
+	assert_int_equal(told()->exposed_us, 1001);
+}
+
+/* What became of its blocks is counted in the steps of age; what is late is what came in the last fifth. */
+static void what_became_of_its_blocks(void **state)
+{
+	struct followed gone = { .addr = 0x10000 };
+
+	(void)state;
+	for (unsigned n = 0; n < 4; n++) {
+		see(1 + 30 * n);
+		assert_int_equal(following_add(following, 0x10000 + 64 * n, 0x41, NULL, 0, BEGIN + (1 + 30 * n) * SECOND), 0);
+		assert_int_equal(sampling_stacks_hold(&stacks, 0, 0x10000 + 64 * n), 0);
+	}
+	/* it was there at 4 s, and not at 6: gone at 5 s, in the step from 3 s on; nobody has looked at the others yet */
+	assert_true(following_drop(following, gone.addr, NULL));
+	gone.birth_ns = BEGIN + SECOND;
+	gone.seen_ns = gone.birth_ns + 4 * SECOND;
+	sampling_stacks_over(&stacks, &gone, FATE_GONE, gone.birth_ns + 6 * SECOND);
+	tell(100, 1000, false);
+	assert_int_equal(survival_age_s(7), 3);
+	assert_true(told()->steps[0].at_risk == 4 && told()->steps[0].gone == 0);
+	assert_true(told()->steps[7].at_risk == 1 && told()->steps[7].gone == 1 && told()->steps[8].at_risk == 0);
+	assert_true(told()->seen == 4 && told()->late_seen == 1);
+}
+
+/* The trap stood for eight seconds from 10 s on, and always from 100 s on. */
+static void how_long_it_was_watched_of_late(void **state)
+{
+	(void)state;
+	see(1);
+	site.before.exposed_us = 0;
+	for (unsigned now = 1; now <= 100; now++) {
+		site.before.exposed_us += now > 10 && now <= 18 ? 1000000 : 0;
+		sampling_sites_note_exposed(&sites, now * SECOND);
+	}
+	tell(100, site.before.exposed_us, true);
+	assert_true(told()->exposed_us == 8000000 && told()->late_exposed_us == 0);
+	for (unsigned now = 101; now <= 120; now++) {
+		site.before.exposed_us += 1000000;
+		sampling_sites_note_exposed(&sites, now * SECOND);
+	}
+	tell(120, site.before.exposed_us, true);
+	assert_true(told()->late_exposed_us <= 20000000 && told()->late_exposed_us >= 17000000);
+}
+
+/* Also of hits that were not counted, as somebody stood. */
+static void what_was_missed(void **state)
+{
+	(void)state;
+	see(1);
+	tell(2, 5000, true);
+	assert_true(told()->missed == 0 && told()->stood_us == 0);
+	site.before.missed = 31;
+	site.before.stood_us = 1700;
+	tell(3, 6000, true);
+	assert_true(told()->missed == 31 && told()->stood_us == 1700);
+}
+
+int main(void)
+{
+#define facts_test(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		facts_test(a_change_is_told_once),
+		facts_test(that_nothing_came_is_news),
+		facts_test(at_the_end_all_is_told),
+		facts_test(what_is_forgotten_is_told_of_once),
+		facts_test(what_became_of_its_blocks),
+		facts_test(how_long_it_was_watched_of_late),
+		facts_test(what_was_missed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

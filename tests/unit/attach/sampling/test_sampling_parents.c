@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sampling_parents: when a trial begins, what it makes of what comes out, and what it decides. The process whose code and stacks are looked at is this one;
+ * that a thread is held until a trap stands is tests/live/test_sampled.py's.
+ */
+#include "attach/sampling/sampling_parents.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define SECOND 1000000000ull
+#define BEGIN (100 * SECOND)
+#define BLOCK 0x5000ull
+#define SIZE 64u
+#define SP 0x7000ull
+#define TID 7u
+
+static struct sampling_parents parents;
+static struct sampling_targets targets;
+static struct sampling_sites sites;
+static struct planting planting;
+static struct link keeper;
+static struct module *home;
+
+/* The function that is tried; it is called directly, from here. */
+__attribute__((noinline)) static taddr tried(void)
+{
+	__asm__ volatile("");
+	return (taddr)(uintptr_t)__builtin_return_address(0);
+}
+
+__attribute__((noinline)) static taddr other_caller(void)
+{
+	taddr at = tried();
+
+	__asm__ volatile("");
+	return at;
+}
+
+enum { INNER, OUTER, SITES };
+
+static int setup(void **state)
+{
+	const struct sampling_site inner = { .addr = (taddr)(uintptr_t)tried + 1, .function = (taddr)(uintptr_t)tried, .number = 0, .role = SAMPLING_TAKES };
+	const struct sampling_site outer = { .addr = 0x1000, .number = SAMPLING_NONE, .role = SAMPLING_TRIAL };
+
+	(void)state;
+	keeper.shared = calloc(1, sizeof(*keeper.shared));
+	assert_non_null(keeper.shared);
+	memset(keeper.used, 0, sizeof(keeper.used));
+	planting = (struct planting){ .link = &keeper };
+	assert_int_equal(decoder_new(&planting.decoder), 0);
+	assert_int_equal(modules_new(getpid(), &planting.modules), 0);
+	home = modules_find(planting.modules, (taddr)(uintptr_t)tried);
+	assert_true(home && home->img);
+	memset(&targets, 0, sizeof(targets));
+	targets.planting = &planting;
+	targets.n = 1;
+	/* somewhere else than the function */
+	targets.all[0].home = home;
+	targets.all[0].addr = 1;
+	sampling_sites_init(&sites, &planting, &targets);
+	sites.all = calloc(SITES, sizeof(*sites.all));
+	assert_non_null(sites.all);
+	sites.all[INNER] = inner;
+	sites.all[INNER].module = home;
+	sites.all[OUTER] = outer;
+	sites.n = SITES;
+	for (uint32_t i = 0; i < SITES; i++)
+		assert_int_equal(addrmap_put(&sites.by_addr, sites.all[i].addr, &i), 0);
+	sampling_parents_init(&parents, &sites, 10000);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	sampling_parents_fini(&parents);
+	sampling_sites_fini(&sites);
+	sampling_targets_fini(&targets);
+	decoder_free(planting.decoder);
+	modules_free(planting.modules);
+	free(keeper.shared);
+	return 0;
+}
+
+/* A trial under way: one caller has a trap. */
+static struct sampling_trial *begin(void)
+{
+	parents.trials[3] = (struct sampling_trial){
+		.function = sites.all[INNER].function, .inner = INNER, .outer = { OUTER }, .nouter = 1, .until_ns = BEGIN + 60 * SECOND,
+	};
+	return &parents.trials[3];
+}
+
+/* A thread that was held when it was given the block comes to its caller, with @what, @after_ns later. */
+static void comes_out_later(uint32_t tid, uint64_t what, uint64_t after_ns)
+{
+	const struct sampling_last last = { BLOCK, SP, sites.all[INNER].function, SIZE, BEGIN };
+	const struct record_hit hit = { .head = { .tid = tid, .time_ns = BEGIN + after_ns }, .regs = { .rax = what, .rsp = SP + 0x40 } };
+
+	if (tid == TID)
+		assert_int_equal(addrmap_put(&parents.last, TID, &last), 0);
+	sampling_parents_came(&parents, OUTER, &hit);
+}
+
+static void comes_out(uint32_t tid, uint64_t what)
+{
+	comes_out_later(tid, what, SECOND / 10000);
+}
+
+/* What is decided by @now_ns: 1 it passes on, 0 it does not, or nobody knows, and the trial is over; -1 not yet. */
+static int decided(uint64_t now_ns)
+{
+	taddr function = 0;
+	uint32_t target = 0;
+	bool passes = sampling_parents_decide(&parents, now_ns, &function, &target);
+
+	assert_true(!passes || (function == sites.all[INNER].function && target == 1));
+	return passes ? 1 : parents.trials[3].function ? -1 : 0;
+}
+
+/* --- when it begins --- */
+
+static void several_direct_callers_are_worth_it(void **state)
+{
+	taddr one = tried(), other = other_caller();
+
+	(void)state;
+	sampling_parents_saw(&parents, INNER, one, BEGIN);
+	assert_int_equal(parents.trials[0].function, 0);	/* of one caller it makes no difference */
+	sampling_parents_saw(&parents, INNER, 0, BEGIN);
+	assert_int_equal(parents.trials[0].function, 0);	/* who it is must be known */
+	sampling_parents_saw(&parents, INNER, other, BEGIN);
+	assert_int_equal(parents.trials[0].function, sites.all[INNER].function);
+	assert_int_equal(sites.all[INNER].tries, 1);
+	/* from now on it is counted whose calls they are */
+	sampling_parents_saw(&parents, INNER, one, BEGIN);
+	sampling_parents_saw(&parents, INNER, one, BEGIN);
+	sampling_parents_saw(&parents, INNER, other, BEGIN);
+	assert_int_equal(parents.trials[0].hits, 3);
+	assert_true(parents.trials[0].callers[0].addr == one && parents.trials[0].callers[0].hits == 2);
+	assert_true(parents.trials[0].callers[1].addr == other && parents.trials[0].callers[1].hits == 1);
+}
+
+/* As soon as they are seen, and not when a thread waits for it. */
+static void callers_have_a_trap_before_anybody_is_held(void **state)
+{
+	taddr one = tried(), other = other_caller();
+	const struct sampling_trial *t = &parents.trials[0];
+
+	(void)state;
+	sampling_parents_saw(&parents, INNER, one, BEGIN);
+	sampling_parents_saw(&parents, INNER, other, BEGIN);
+	sampling_parents_hold(&parents, BEGIN);
+	assert_int_equal(keeper.shared->meters[0].hold, 0);	/* there is none yet to lead it to, */
+	assert_true(sampling_parents_next_ns(&parents) == UINT64_MAX); /* and nothing to wake for */
+	sampling_parents_saw(&parents, INNER, one, BEGIN);
+	assert_int_equal(t->nouter, 1);
+	assert_true(sites.all[t->outer[0]].addr == one && sites.all[t->outer[0]].role == SAMPLING_TRIAL);
+	sampling_parents_saw(&parents, INNER, one, BEGIN);
+	sampling_parents_saw(&parents, INNER, other + 1, BEGIN);	/* behind no call */
+	assert_int_equal(t->nouter, 1);
+	sampling_parents_saw(&parents, INNER, other, BEGIN);
+	assert_int_equal(t->nouter, 2);
+	assert_int_equal(planting.nwaiting, 2);
+	sampling_parents_hold(&parents, BEGIN + SECOND);
+	assert_int_equal(keeper.shared->meters[0].hold, 1);
+}
+
+/* 1 %, of which a quarter may be spent on holds, at two thirds of that rate. */
+static void what_a_hold_has_cost_is_paid_for_before_the_next(void **state)
+{
+	_Atomic uint32_t *hold = &keeper.shared->meters[0].hold;
+
+	(void)state;
+	parents.trials[3] = (struct sampling_trial){
+		.function = sites.all[INNER].function, .inner = INNER, .outer = { OUTER }, .nouter = 1, .until_ns = BEGIN + 60 * SECOND,
+	};
+	sampling_parents_hold(&parents, BEGIN);
+	assert_int_equal(atomic_exchange(hold, 0), 1);
+	assert_in_range(sampling_parents_next_ns(&parents), BEGIN + SECOND / 100 + 1, BEGIN + SECOND / 10);
+	sampling_parents_hold(&parents, BEGIN + SECOND / 100);
+	assert_int_equal(*hold, 0);	/* one after the other */
+	atomic_store(&keeper.shared->held_ns, SECOND / 1000);
+	sampling_parents_hold(&parents, BEGIN + SECOND / 10);
+	sampling_parents_hold(&parents, BEGIN + SECOND / 10 + SECOND * 6 / 10);
+	assert_int_equal(*hold, 0);
+	assert_in_range(sampling_parents_next_ns(&parents), BEGIN + SECOND * 7 / 10, BEGIN + SECOND * 8 / 10);
+	sampling_parents_hold(&parents, BEGIN + SECOND / 10 + SECOND * 7 / 10);
+	assert_int_equal(*hold, 1);
+}
+
+/* Behind no call; of a site that is an inner one already; three levels up; tried often enough. */
+static void what_is_not_tried(void **state)
+{
+	taddr one = tried(), other = other_caller();
+
+	(void)state;
+	sampling_parents_saw(&parents, INNER, one + 1, BEGIN);
+	sampling_parents_saw(&parents, INNER, other + 1, BEGIN);
+	assert_int_equal(parents.trials[0].function, 0);
+	sites.all[INNER].role = SAMPLING_INNER;
+	sampling_parents_saw(&parents, INNER, other, BEGIN);
+	assert_int_equal(parents.trials[0].function, 0);
+	sites.all[INNER].role = SAMPLING_TAKES;
+	targets.all[0].level = SAMPLING_LEVELS;
+	sampling_parents_saw(&parents, INNER, other, BEGIN);
+	assert_int_equal(parents.trials[0].function, 0);
+	targets.all[0].level = 0;
+	sites.all[INNER].tries = 4;
+	sampling_parents_saw(&parents, INNER, other, BEGIN);
+	assert_int_equal(parents.trials[0].function, 0);
+}
+
+/* --- what comes out --- */
+
+static void something_else_comes_out(void **state)
+{
+	(void)state;
+	begin();
+	comes_out(TID, BLOCK);
+	comes_out(TID, BLOCK);
+	comes_out(TID, BLOCK + SIZE);
+	assert_int_equal(decided(BEGIN), 0);
+	assert_int_equal(sites.all[INNER].tries, 4);	/* for good */
+	assert_int_equal(sites.all[INNER].role, SAMPLING_TAKES);
+}
+
+/* A header before it is as long each time. */
+static void a_place_inside_of_it(void **state)
+{
+	struct sampling_trial *t = begin();
+
+	(void)state;
+	comes_out(TID, BLOCK + 16);
+	comes_out(TID, BLOCK + 16);
+	assert_true(t->same == 2 && t->delta == 16 && !t->other);
+	comes_out(TID, BLOCK + 32);
+	assert_true(t->same == 2 && t->other == 1);
+}
+
+/* Who was not held when it was given something says nothing; nor does one who has ended. */
+static void threads_that_were_not_held(void **state)
+{
+	struct sampling_trial *t = begin();
+	const struct sampling_last last = { BLOCK, SP, sites.all[INNER].function, SIZE, BEGIN };
+
+	(void)state;
+	comes_out(TID + 1, BLOCK + SIZE);
+	assert_int_equal(addrmap_put(&parents.last, TID + 2, &last), 0);
+	sampling_parents_thread_end(&parents, TID + 2);
+	comes_out(TID + 2, BLOCK + SIZE);
+	assert_true(!t->same && !t->other);
+}
+
+/* It was led to a trap that was gone again when it came; that it has something else when it comes there the next time says nothing. The block does, whenever. */
+static void who_came_out_unseen(void **state)
+{
+	struct sampling_trial *t = begin();
+
+	(void)state;
+	comes_out_later(TID, BLOCK + SIZE, SECOND / 100);
+	assert_true(!t->same && !t->other);
+	assert_int_equal(addrmap_count(&parents.last), 0);
+	comes_out_later(TID, BLOCK, SECOND);
+	assert_true(t->same == 1 && !t->other);
+	comes_out_later(TID, BLOCK + SIZE, SECOND / 100 - 1);
+	assert_int_equal(t->other, 1);
+	t = begin();
+	for (int i = 0; i < 4; i++)
+		comes_out(TID, BLOCK);
+	assert_int_equal(decided(BEGIN), -1);
+	assert_true(t->checking);
+	comes_out(TID, BLOCK + SIZE);
+	assert_int_equal(t->other, 0);
+}
+
+/* It was held for one function, came out unseen, and comes to a caller of another one that is tried. */
+static void who_was_led_elsewhere(void **state)
+{
+	struct sampling_trial *t = begin();
+	const struct sampling_last last = { BLOCK, SP, sites.all[INNER].function + 64, SIZE, BEGIN };
+	const struct record_hit hit = { .head = { .tid = TID, .time_ns = BEGIN }, .regs = { .rax = BLOCK + SIZE, .rsp = SP } };
+
+	(void)state;
+	assert_int_equal(addrmap_put(&parents.last, TID, &last), 0);
+	sampling_parents_came(&parents, OUTER, &hit);
+	assert_true(!t->same && !t->other);
+}
+
+static void nobody_came(void **state)
+{
+	(void)state;
+	begin();
+	comes_out(TID, BLOCK);
+	assert_int_equal(decided(BEGIN + 59 * SECOND), -1);
+	assert_int_equal(decided(BEGIN + 61 * SECOND), 0);
+	assert_int_equal(sites.all[INNER].tries, 0);	/* it is worth another try */
+}
+
+/* --- is it always given something before? --- */
+
+static struct sampling_trial *checking(void)
+{
+	struct sampling_trial *t = begin();
+
+	for (int i = 0; i < 4; i++)
+		comes_out(TID, BLOCK);
+	assert_int_equal(decided(BEGIN), -1);
+	assert_true(t->checking);
+	return t;
+}
+
+/* @below: what lies where the call in the function would have left its return address. */
+static void held_at_its_caller(const struct sampling_trial *t, taddr below)
+{
+	const taddr stack[64] = { [32 - 9] = below };
+	const struct record_hit hit = {
+		.head = { .tid = (uint32_t)getpid(), .flags = RECORD_HELD }, .regs = { .rax = BLOCK, .rsp = (uintptr_t)&stack[32] },
+	};
+
+	assert_int_equal(t->depth, 9 * 8);
+	sampling_parents_came(&parents, OUTER, &hit);
+}
+
+static void it_was_called_just_before(void **state)
+{
+	struct sampling_trial *t = checking();
+
+	(void)state;
+	for (int i = 0; i < 4; i++)
+		held_at_its_caller(t, sites.all[INNER].addr);
+	assert_int_equal(decided(BEGIN + SECOND), -1);
+	held_at_its_caller(t, sites.all[INNER].addr);
+	assert_int_equal(decided(BEGIN + SECOND), 1);
+	assert_int_equal(sites.all[INNER].role, SAMPLING_INNER);
+	assert_true(targets.n == 2 && targets.all[1].home == home && targets.all[1].addr == sites.all[INNER].function - home->bias);
+	assert_true(targets.all[1].level == 1 && targets.all[1].delta == 0);
+	assert_int_equal(parents.passing, 1);
+}
+
+static void counted(uint32_t site, uint64_t hits)
+{
+	sites.all[site].before = (struct meter_sums){ .hits = hits, .exposed_us = 1000000 };
+}
+
+/* It went on before that was read: then what was read says nothing. */
+static void held_no_more(void **state)
+{
+	struct sampling_trial *t = checking();
+
+	(void)state;
+	keeper.shared->hold[0] = 1;
+	held_at_its_caller(t, sites.all[INNER].addr);
+	held_at_its_caller(t, 0x1234);
+	assert_true(!t->fresh && !t->unclear);
+}
+
+/* The stack does not tell: then it is by how often it returns, and how often it is given something. */
+static void where_the_stack_does_not_tell(void **state)
+{
+	struct sampling_trial *t = checking();
+
+	(void)state;
+	held_at_its_caller(t, 0x1234);
+	assert_true(t->unclear == 1 && !t->fresh);
+	t->hits = t->callers[0].hits = 40;
+	t->callers[0].addr = sites.all[OUTER].addr;
+	counted(INNER, 23);
+	counted(OUTER, 40);
+	assert_int_equal(decided(BEGIN + SECOND), -1);	/* too few to compare */
+	counted(INNER, 40);
+	assert_int_equal(decided(BEGIN + SECOND), 1);
+}
+
+static void it_returns_what_it_has(void **state)
+{
+	struct sampling_trial *t = checking();
+
+	(void)state;
+	held_at_its_caller(t, 0x1234);
+	t->hits = t->callers[0].hits = 40;
+	t->callers[0].addr = sites.all[OUTER].addr;
+	counted(INNER, 40);
+	counted(OUTER, 101);
+	assert_int_equal(decided(BEGIN + SECOND), 0);
+	assert_int_equal(sites.all[INNER].tries, 4);
+}
+
+/* Half of its calls are by others: of those it is given for them nothing returns here. */
+static void calls_of_others_do_not_count(void **state)
+{
+	struct sampling_trial *t = checking();
+
+	(void)state;
+	held_at_its_caller(t, 0x1234);
+	t->hits = 40;
+	t->callers[0].hits = 10;
+	t->callers[0].addr = sites.all[OUTER].addr;
+	counted(INNER, 100);
+	counted(OUTER, 100);
+	assert_int_equal(decided(BEGIN + SECOND), 0);
+}
+
+int main(void)
+{
+#define parents_test(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		parents_test(several_direct_callers_are_worth_it),
+		parents_test(callers_have_a_trap_before_anybody_is_held),
+		parents_test(what_a_hold_has_cost_is_paid_for_before_the_next),
+		parents_test(what_is_not_tried),
+		parents_test(something_else_comes_out),
+		parents_test(a_place_inside_of_it),
+		parents_test(threads_that_were_not_held),
+		parents_test(who_came_out_unseen),
+		parents_test(who_was_led_elsewhere),
+		parents_test(nobody_came),
+		parents_test(it_was_called_just_before),
+		parents_test(held_no_more),
+		parents_test(where_the_stack_does_not_tell),
+		parents_test(it_returns_what_it_has),
+		parents_test(calls_of_others_do_not_count),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/* sampling_spans: whatever the length of a run, it is known what came in its last fifth, but for the part of a span. */
+#include "attach/sampling/sampling_spans.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#define SECOND 1000000000ull
+
+/* What comes evenly, ten times a second, for @seconds. */
+static struct sampling_spans evenly(unsigned from_s, unsigned to_s)
+{
+	struct sampling_spans s = { 0 };
+
+	for (unsigned tenth = 10 * from_s; tenth < 10 * to_s; tenth++)
+		sampling_spans_add(&s, tenth * SECOND / 10, 1);
+	return s;
+}
+
+static void a_fifth_of_what_comes_evenly(void **state)
+{
+	(void)state;
+	for (unsigned seconds = 1; seconds < 5000; seconds = 2 * seconds + 1) {
+		const struct sampling_spans s = evenly(0, seconds);
+		const double late = sampling_spans_late(&s, seconds * SECOND), fifth = 10.0 * seconds / 5;
+
+		assert_true(late > fifth * 0.8 - 1 && late < fifth * 1.2 + 1);
+	}
+}
+
+static void what_ended_before(void **state)
+{
+	const struct sampling_spans early = evenly(0, 600), late = evenly(850, 1000);
+
+	(void)state;
+	assert_true(sampling_spans_late(&early, 1000 * SECOND) == 0);
+	assert_true(sampling_spans_late(&late, 1000 * SECOND) == 1500);
+	assert_int_equal(sampling_spans_surely_late(&early, 1000 * SECOND), 0);
+	/* it has gone on for so long since that nothing of it is late */
+	assert_true(sampling_spans_late(&late, 100000 * SECOND) == 0);
+}
+
+/* It stood in the first part of a span that is cut: nobody knows that, so nothing of the span is said to be late. */
+static void what_is_surely_late(void **state)
+{
+	const struct sampling_spans s = evenly(768, 790), after = evenly(832, 900);	/* spans of 64 s */
+
+	(void)state;
+	assert_true(sampling_spans_late(&s, 1000 * SECOND) > 0);
+	assert_int_equal(sampling_spans_surely_late(&s, 1000 * SECOND), 0);
+	assert_int_equal(sampling_spans_surely_late(&after, 1000 * SECOND), 680);
+}
+
+static void nothing_at_all(void **state)
+{
+	const struct sampling_spans s = { 0 };
+
+	(void)state;
+	assert_true(sampling_spans_late(&s, 0) == 0);
+	assert_true(sampling_spans_late(&s, 3600 * SECOND) == 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_fifth_of_what_comes_evenly),
+		cmocka_unit_test(what_ended_before),
+		cmocka_unit_test(what_is_surely_late),
+		cmocka_unit_test(nothing_at_all),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/* sampling_stacks: a fair sample of a stack's blocks, and what is counted of those that are over. */
+#include "attach/sampling/sampling_stacks.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define SECOND 1000000000ull
+#define BEGIN 7000000000ull
+#define HEAD 0x31u	/* a chunk of 48 bytes, in use */
+
+static struct following *following;
+static struct sampling_stacks s;
+
+static void over(void *ctx, const struct followed *b, enum fate fate, uint64_t now_ns)
+{
+	(void)ctx;
+	sampling_stacks_over(&s, b, fate, now_ns);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	assert_int_equal(following_new(getpid(), 0, over, NULL, &following), 0);
+	sampling_stacks_init(&s, following, BEGIN);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	sampling_stacks_fini(&s);
+	following_free(following);
+	return 0;
+}
+
+static uint32_t stack(uint32_t number)
+{
+	uint32_t i;
+
+	assert_int_equal(sampling_stacks_find(&s, number, 3, &i), 0);
+	return i;
+}
+
+static taddr address(unsigned n)
+{
+	return 0x10000000 + 48ull * n;
+}
+
+/* As the watch does with a hit. */
+static bool hit(uint32_t i, unsigned n, uint64_t now_ns)
+{
+	taddr instead;
+
+	sampling_stacks_see(&s, i, 48, now_ns);
+	if (!sampling_stacks_wants(&s, i, &instead))
+		return false;
+	assert_int_equal(following_add(following, address(n), HEAD, NULL, i, now_ns), 0);
+	assert_int_equal(sampling_stacks_hold(&s, i, address(n)), 0);
+	return true;
+}
+
+static void the_same_stack_is_one(void **state)
+{
+	(void)state;
+	assert_int_equal(stack(17), 0);
+	assert_int_equal(stack(18), 1);
+	assert_int_equal(stack(17), 0);
+	assert_int_equal(s.all[1].number, 18);
+	assert_int_equal(s.all[1].site, 3);
+}
+
+/* The n-th block is as likely to be in it as the first. */
+static void a_sample_is_fair(void **state)
+{
+	uint32_t i = stack(1);
+	unsigned in_half = 0;
+
+	(void)state;
+	for (unsigned n = 0; n < 20000; n++)
+		(void)hit(i, n, BEGIN + n * 1000000ull);
+	assert_int_equal(s.all[i].nheld, SAMPLING_FOLLOWED);
+	assert_int_equal(following_count(following), SAMPLING_FOLLOWED);
+	assert_int_equal(s.all[i].seen, 20000);
+	assert_int_equal(s.all[i].chunk_bytes, 20000 * 48);
+	for (uint32_t k = 0; k < s.all[i].nheld; k++)
+		in_half += s.all[i].held[k] < address(10000);
+	/* 100 +- 7 */
+	assert_in_range(in_half, 65, 135);
+	/* those that made room for another were followed as long as they were */
+	assert_true(s.all[i].ended[0].at_risk > SAMPLING_FOLLOWED);
+	assert_int_equal(s.all[i].ended[0].gone, 0);
+}
+
+static void what_is_over_is_counted(void **state)
+{
+	uint32_t i = stack(1);
+	struct survival_step steps[SURVIVAL_STEPS];
+
+	(void)state;
+	assert_true(hit(i, 0, BEGIN));
+	assert_true(hit(i, 1, BEGIN));
+	assert_true(hit(i, 0, BEGIN + 8 * SECOND));	/* its address is another's: the first has gone, half of that time after it was seen */
+	assert_int_equal(s.all[i].gone, 1);
+	assert_int_equal(s.all[i].nheld, 2);
+	assert_true(sampling_stacks_holds(&s, i, address(0)));
+	assert_false(sampling_stacks_holds(&s, i, address(2)));
+	sampling_stacks_survey(&s);
+	sampling_stacks_steps(&s.all[i], steps);
+	assert_int_equal(steps[0].at_risk, 3);
+	assert_int_equal(steps[7].at_risk, 1);		/* from 3 s on */
+	assert_int_equal(steps[7].gone, 1);
+}
+
+static void all_is_forgotten(void **state)
+{
+	uint32_t i = stack(1);
+	unsigned told = 0;
+	taddr addr;
+
+	(void)state;
+	for (unsigned n = 0; n < 5; n++)
+		assert_true(hit(i, n, BEGIN));
+	while (sampling_stacks_clear(&s, i, &addr))
+		told++;
+	assert_int_equal(told, 5);
+	assert_int_equal(following_count(following), 0);
+	assert_int_equal(s.all[i].seen + s.all[i].chunk_bytes + s.all[i].ended[0].at_risk, 0);
+	assert_true(s.all[i].changed);
+}
+
+static void there_is_an_end_to_stacks(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	for (uint32_t n = 0; n < SAMPLING_STACKS; n++)
+		assert_int_equal(sampling_stacks_find(&s, n, 0, &i), 0);
+	assert_int_equal(sampling_stacks_find(&s, SAMPLING_STACKS, 0, &i), -ENOSPC);
+	assert_int_equal(s.unkept, 1);
+	assert_int_equal(sampling_stacks_find(&s, 5, 0, &i), 0);
+	assert_int_equal(i, 5);
+}
+
+int main(void)
+{
+#define WITH(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		WITH(the_same_stack_is_one), WITH(a_sample_is_fair), WITH(what_is_over_is_counted), WITH(all_is_forgotten),
+		WITH(there_is_an_end_to_stacks),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/* heuristics: each of valgrind's, with sizes as asked for and as an allocator makes them. */
+#include "heap/reach/heuristics.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "heap/reach/reach.h"
+#include "tests/unit/memory_example.h"
+
+#define HEAP 0x7f0000000000u
+#define DATA 0x7f0000010000u	/* a file's, read only: tables */
+#define CODE 0x7f0000020000u
+
+struct place {
+	struct memory_example m;
+	uint64_t *heap, *data;
+};
+
+static int setup(void **state)
+{
+	struct place *p = calloc(1, sizeof(*p));
+
+	example_init(&p->m);
+	p->m.s.live = true;
+	p->heap = example_map(&p->m, HEAP, 0x4000, "rw-p", "[heap]");
+	p->data = example_map(&p->m, DATA, 0x1000, "r--p", "/lib/x.so");
+	example_gap(&p->m, CODE, 0x1000, "r-xp", "/lib/x.so");
+	example_seal(&p->m);
+	*state = p;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct place *p = *state;
+
+	example_fini(&p->m);
+	free(p);
+	return 0;
+}
+
+static bool holds(struct place *p, uint64_t size, uint64_t offset, unsigned which, bool exact)
+{
+	const struct block b = { HEAP + 16, size };
+
+	return heuristic_holds(&p->m.s, &b, b.addr + offset, which, exact);
+}
+
+static void test_string(void **state)
+{
+	struct place *p = *state;
+
+	p->heap[2] = 5;		/* length */
+	p->heap[3] = 20;	/* capacity: 45 bytes were asked for, 56 given */
+	assert_true(holds(p, 45, 24, REACH_STDSTRING, true));
+	assert_false(holds(p, 46, 24, REACH_STDSTRING, true));
+	assert_true(holds(p, 56, 24, REACH_STDSTRING, false));
+	assert_false(holds(p, 72, 24, REACH_STDSTRING, false));
+	assert_false(holds(p, 40, 24, REACH_STDSTRING, false));
+	assert_false(holds(p, 56, 32, REACH_STDSTRING, false));
+	assert_false(holds(p, 56, 24, REACH_ALL & ~REACH_STDSTRING, false));
+	p->heap[2] = 21;
+	assert_false(holds(p, 45, 24, REACH_STDSTRING, true));
+	p->heap[3] = UINT64_MAX - 20;	/* with 24 and 1 it would be small again */
+	assert_false(holds(p, 24, 24, REACH_STDSTRING, false));
+}
+
+static void test_length(void **state)
+{
+	struct place *p = *state;
+
+	p->heap[2] = 32;	/* 40 were asked for */
+	assert_true(holds(p, 40, 8, REACH_LENGTH64, true));
+	assert_false(holds(p, 41, 8, REACH_LENGTH64, true));
+	assert_true(holds(p, 40, 8, REACH_LENGTH64, false));
+	assert_false(holds(p, 56, 8, REACH_LENGTH64, false));
+	assert_false(holds(p, 40, 16, REACH_LENGTH64, false));
+	p->heap[2] = 0;
+	assert_false(holds(p, 8, 8, REACH_LENGTH64, true));
+	p->heap[2] = UINT64_MAX;
+	assert_false(holds(p, 24, 8, REACH_LENGTH64, false));
+}
+
+static void test_array(void **state)
+{
+	struct place *p = *state;
+
+	p->heap[2] = 7;		/* elements of 40: 288, given 296 */
+	assert_true(holds(p, 288, 8, REACH_NEWARRAY, true));
+	assert_false(holds(p, 289, 8, REACH_NEWARRAY, true));
+	assert_true(holds(p, 296, 8, REACH_NEWARRAY, false));
+	assert_false(holds(p, 296, 16, REACH_NEWARRAY, false));
+	p->heap[2] = 0;
+	assert_false(holds(p, 296, 8, REACH_NEWARRAY, false));
+	p->heap[2] = 100;	/* of one byte it would be 108, of two 208 */
+	assert_false(holds(p, 296, 8, REACH_NEWARRAY, false));
+	p->heap[2] = UINT64_MAX;
+	assert_false(holds(p, 24, 8, REACH_NEWARRAY, false));
+}
+
+/* A chunk of its own: what was asked for may be a page less. */
+static void test_pages(void **state)
+{
+	struct place *p = *state;
+
+	p->heap[2] = 1 << 18;
+	assert_true(holds(p, (1 << 18) + 4080, 8, REACH_LENGTH64, false));
+	assert_false(holds(p, (1 << 18) + 4096 + 4080, 8, REACH_LENGTH64, false));
+	assert_false(holds(p, (1 << 18) + 2000, 8, REACH_LENGTH64, false));
+}
+
+static void test_parts(void **state)
+{
+	struct place *p = *state;
+
+	p->data[2] = CODE + 16;
+	p->data[3] = 0;
+	p->data[4] = CODE + 32;
+	p->data[10] = CODE + 48;
+	p->data[11] = CODE + 64;
+	p->heap[2] = DATA + 16;
+	p->heap[5] = DATA + 80;
+	assert_true(holds(p, 56, 24, REACH_MULTIPLE, false));
+	assert_false(holds(p, 56, 32, REACH_MULTIPLE, false));
+	assert_false(holds(p, 56, 20, REACH_MULTIPLE, false));
+	p->data[11] = HEAP;	/* not code */
+	assert_false(holds(p, 56, 24, REACH_MULTIPLE, false));
+	p->data[11] = 0;	/* one function is no table */
+	for (size_t i = 12; i < 512; i++)
+		p->data[i] = 0;
+	assert_false(holds(p, 56, 24, REACH_MULTIPLE, false));
+	p->heap[5] = DATA + 4096 - 8;	/* the last word of the mapping */
+	p->data[511] = CODE;
+	assert_false(holds(p, 56, 24, REACH_MULTIPLE, false));
+	p->heap[5] = 24;		/* a number */
+	assert_false(holds(p, 56, 24, REACH_MULTIPLE, false));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_string, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_length, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_array, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_pages, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_parts, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

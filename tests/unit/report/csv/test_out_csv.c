@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * out_csv: no name can break a line, a cell, or be a formula. With the argument
+ * "print" (or "print-refs") it prints the example, which tests/test_report.py then reads.
+ */
+#include "report/csv/out_csv.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/refs_example.h"
+#include "tests/unit/report_example.h"
+
+static void cell(const char *name, const char *want)
+{
+	struct strbuf sb = STRBUF_INIT;
+
+	strbuf_csv(&sb, name);
+	assert_string_equal(strbuf_str(&sb), want);
+	strbuf_fini(&sb);
+}
+
+static void cells_are_safe(void **state)
+{
+	(void)state;
+	cell(NULL, "\"\"");
+	cell("", "\"\"");
+	cell("f<a, b>(\"x\")", "\"f<a, b>(\"\"x\"\")\"");
+	cell("a\r\nb\tc\x01", "\"a\\x0d\\x0ab\\x09c\\x01\"");
+	cell("\xff\xc3\xbc", "\"\\xff\xc3\xbc\"");
+	cell("=1+1", "\"'=1+1\"");
+	cell("+f", "\"'+f\"");
+	cell("-[NSObject init]", "\"'-[NSObject init]\"");
+	cell("@SUM(A1)", "\"'@SUM(A1)\"");
+	cell("  =1", "\"'  =1\"");
+	cell("operator=", "\"operator=\"");
+	cell("\"=1", "\"\"\"=1\"");
+}
+
+static void a_line_for_each_group(void **state)
+{
+	struct strbuf sb = STRBUF_INIT;
+	struct summary s;
+	size_t lines = 0;
+
+	(void)state;
+	report_example(&s);
+	assert_int_equal(out_csv(&s, &sb), 0);
+	for (size_t i = 0; i < sb.len; i++) {
+		lines += sb.s[i] == '\n';
+		assert_true(sb.s[i] != '\n' || sb.s[i - 1] == '\r');
+	}
+	assert_int_equal(lines, 1 + s.ngroups);
+	assert_non_null(strstr(strbuf_str(&sb), "\r\n\"libc\",1,24,24,1,0,9.500000,9.500000,\"unknown\",\"unknown\",0.000000,0.000000,"
+						"\"whole\",\"\",\"\",0,\"\",\"0x0\",\"\",\"\",,0,0,,,,,,,,,,,,,,\r\n"));
+	strbuf_fini(&sb);
+	summary_fini(&s);
+}
+
+static void a_summary_with_holes_is_not_printed(void **state)
+{
+	struct strbuf sb = STRBUF_INIT;
+	struct summary s;
+
+	(void)state;
+	summary_init(&s);
+	s.err = -ENOMEM;
+	assert_int_equal(out_csv(&s, &sb), -ENOMEM);
+	assert_int_equal(sb.len, 0);
+	summary_fini(&s);
+}
+
+static int print_example(void (*make)(struct summary *s))
+{
+	struct strbuf sb = STRBUF_INIT;
+	struct summary s;
+
+	make(&s);
+	int err = out_csv(&s, &sb);
+	fputs(strbuf_str(&sb), stdout);
+	strbuf_fini(&sb);
+	summary_fini(&s);
+	return err ? 1 : 0;
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(cells_are_safe),
+		cmocka_unit_test(a_line_for_each_group),
+		cmocka_unit_test(a_summary_with_holes_is_not_printed),
+	};
+
+	if (argc > 1 && !strcmp(argv[1], "print"))
+		return print_example(report_example);
+	if (argc > 1 && !strcmp(argv[1], "print-refs"))
+		return print_example(families_example);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: MIT */
+/* sampled: what a ledger keeps of samples, and what those of a group come to; whole reports are tests/test_report_sampled.py's. */
+#include "report/model/sampled.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/account.h"
+#include "report/csv/out_csv.h"
+#include "report/folded/out_folded.h"
+#include "report/json/out_json.h"
+#include "report/text/out_text.h"
+#include "tests/unit/any_fact.h"
+#include "tests/unit/ledger_facts.h"
+
+/* --- the ledger --- */
+
+static void tell(uint32_t stack, const struct fact_sample *its)
+{
+	struct fact f = { .kind = MMT_INFO, .info = MMT_SAMPLE, .time_us = now, .sample = { stack, its } };
+
+	take(&f);
+}
+
+static uint32_t index_of(uint32_t stack)
+{
+	return defs_stack(&ledger.defs, stack);
+}
+
+static void the_last_one_counts(void **state)
+{
+	(void)state;
+	tell(S1, &(struct fact_sample){ .seen = 5, .nsteps = 2, .steps = { { 5, 1, 0 }, { 4, 0, 0 } } });
+	tell(S2, &(struct fact_sample){ .seen = 7 });
+	tell(S1, &(struct fact_sample){ .seen = 6, .nsteps = 1, .steps = { { 6, 1, 0 } } });
+	assert_int_equal(ledger.samples.n, 2);
+	assert_int_equal(ledger_sample(&ledger, 0, index_of(S1))->seen, 6);
+	assert_int_equal(ledger_sample(&ledger, 0, index_of(S1))->steps[1].at_risk, 0);
+	assert_int_equal(ledger_sample(&ledger, 0, index_of(S2))->seen, 7);
+	assert_null(ledger_sample(&ledger, 0, index_of(0)));
+	assert_null(ledger_sample(&ledger, 1, index_of(S1)));
+	assert_int_equal(ledger.nonsense, 0);
+}
+
+static void families_are_apart(void **state)
+{
+	(void)state;
+	define_family(3, "fd");
+	tell(S1, &(struct fact_sample){ .seen = 5 });
+	family(3);
+	tell(S1, &(struct fact_sample){ .seen = 9 });
+	assert_int_equal(ledger_sample(&ledger, 0, index_of(S1))->seen, 5);
+	assert_int_equal(ledger_sample(&ledger, 1, index_of(S1))->seen, 9);
+}
+
+/* A stack that is not defined has no blocks whose estimate one could print; objects have no sites. */
+static void what_makes_no_sense(void **state)
+{
+	struct fact objects = { .kind = MMT_INFO, .info = MMT_FAMILY_NAME, .family_name = { 4, "dict", NULL, .refs = true } };
+
+	(void)state;
+	tell(STACKS + 7, &(struct fact_sample){ .seen = 5 });
+	assert_int_equal(ledger.undefined, 1);
+	assert_int_equal(ledger.samples.n, 0);
+	take(&objects);
+	family(4);
+	tell(S1, &(struct fact_sample){ .seen = 5 });
+	assert_int_equal(ledger.nonsense, 1);
+	assert_int_equal(ledger.samples.n, 0);
+}
+
+/* --- what samples come to --- */
+
+/* @hits in so many rounds of a second, in which the trap always stood, as chance has them; of blocks of 64 bytes. */
+static struct fact_sample by_chance(uint64_t hits, uint64_t seconds)
+{
+	const uint64_t us = 1000000;
+
+	return (struct fact_sample){
+		.seen = hits, .late_seen = hits / 5, .chunk_bytes = 64 * hits, .site_seen = hits, .site_hits = hits, .rounds = seconds,
+		.exposed_us = seconds * us, .hits2 = hits + hits * hits / seconds, .hits_exposed = hits * us, .exposed2 = seconds * us * us,
+		.late_exposed_us = seconds * us / 5,
+	};
+}
+
+static void follow(struct fact_sample *s, uint64_t n, uint32_t steps)
+{
+	for (s->nsteps = 0; s->nsteps < steps; s->nsteps++)
+		s->steps[s->nsteps] = (struct fact_step){ n, 0, 0 };
+}
+
+static struct summary_sample judged(const struct fact_sample *samples, size_t n)
+{
+	struct sampled sum = { 0 };
+	struct summary_sample out;
+
+	for (size_t i = 0; i < n; i++)
+		sampled_add(&sum, &samples[i]);
+	sampled_judge(&sum, 600, &out);
+	return out;
+}
+
+static void assert_near(double got, double want)
+{
+	if (fabs(got - want) > 1e-6 * fabs(want))
+		fail_msg("%.9g instead of %.9g", got, want);
+}
+
+static void a_stack_that_stays(void **state)
+{
+	struct fact_sample s = by_chance(600, 600);
+	struct summary_sample out;
+
+	(void)state;
+	s.standing = true;
+	follow(&s, 100, 9);
+	out = judged(&s, 1);
+	assert_int_equal(out.survival.kind, SURVIVAL_STAYS);
+	assert_true(out.standing);
+	assert_near(out.allocs.value, 60);
+	assert_near(out.kept_blocks.value, 60);
+	assert_near(out.kept_bytes.value, 3840);
+	assert_near(out.kept_bytes.low, 64 * out.kept_blocks.low);
+	assert_true(out.kept_blocks.low < out.allocs.low);	/* the share is in doubt, too */
+	assert_int_equal(sampled_kept_bytes(&out, 600), 38400);
+}
+
+/* A hundred blocks that look the same, of a place of which one call in a thousand was seen: they may have been given out again. */
+static void a_stack_hardly_seen(void **state)
+{
+	struct fact_sample s = by_chance(600, 600);
+
+	(void)state;
+	follow(&s, 100, 9);
+	s.exposed_us /= 10;
+	assert_int_equal(judged(&s, 1).survival.kind, SURVIVAL_STAYS);
+	s.exposed_us /= 100;
+	assert_int_equal(judged(&s, 1).survival.kind, SURVIVAL_UNKNOWN);
+}
+
+/* Two places that look the same are one group: rates add up, their doubts as sides of a right angle; blocks are counted together. */
+static void several_stacks(void **state)
+{
+	struct fact_sample s[2] = { by_chance(600, 600), by_chance(600, 600) };
+	struct summary_sample one, both;
+
+	(void)state;
+	follow(&s[0], 5, 9);
+	follow(&s[1], 5, 9);
+	s[0].standing = true;
+	one = judged(s, 1);
+	both = judged(s, 2);
+	assert_int_equal(one.survival.kind, SURVIVAL_UNKNOWN);	/* of five little can be said, */
+	assert_int_equal(both.survival.kind, SURVIVAL_STAYS);	/* of ten it can */
+	assert_near(both.allocs.value, 2 * one.allocs.value);
+	assert_near(both.allocs.high - both.allocs.value, sqrt(2) * (one.allocs.high - one.allocs.value));
+	assert_near(both.allocs.value - both.allocs.low, sqrt(2) * (one.allocs.value - one.allocs.low));
+	assert_int_equal(both.seen, 1200);
+	assert_int_equal(both.steps[3].at_risk, 10);
+	assert_true(one.standing && !both.standing);
+}
+
+static void a_part_of_a_site(void **state)
+{
+	struct fact_sample s = by_chance(600, 600);
+
+	(void)state;
+	s.seen = 200;	/* of 800 that were told of, of which the meter has 600 */
+	s.site_seen = 800;
+	assert_near(judged(&s, 1).allocs.value, 15);
+	s.site_seen = 0;	/* who does not say has seen nobody else */
+	assert_near(judged(&s, 1).allocs.value, 60);
+}
+
+static void what_goes_is_not_kept(void **state)
+{
+	struct fact_sample s = by_chance(6000, 600);
+	struct summary_sample out;
+	struct growth g;
+
+	(void)state;
+	s.nsteps = 3;
+	s.steps[0] = (struct fact_step){ 100, 10, 0 };
+	s.steps[1] = (struct fact_step){ 90, 60, 0 };
+	s.steps[2] = (struct fact_step){ 30, 30, 0 };
+	out = judged(&s, 1);
+	assert_int_equal(out.survival.kind, SURVIVAL_GOES);
+	assert_true(out.kept_bytes.value == 0 && out.kept_bytes.low == 0 && out.kept_bytes.high > 0);
+	assert_int_equal(sampled_kept_bytes(&out, 600), 0);
+	sampled_growth(&out, 600, &g);
+	assert_int_equal(g.shape, GROWTH_LEVEL);
+}
+
+static void a_table(void **state)
+{
+	struct fact_sample s = by_chance(60, 600);
+	struct summary_sample out;
+	struct growth g;
+
+	(void)state;
+	s.late_seen = 0;
+	follow(&s, 60, 9);
+	out = judged(&s, 1);
+	assert_int_equal(out.survival.kind, SURVIVAL_TABLE);
+	assert_true(out.kept_blocks.value == 0 && out.kept_blocks.low == 0);
+	assert_true(out.kept_blocks.high > 0.5 && out.kept_blocks.high < 2);	/* two or three in 120 s go unseen by chance, no more */
+	sampled_growth(&out, 600, &g);
+	assert_int_equal(g.shape, GROWTH_LEVEL);
+	assert_near(g.since_s, 480);
+}
+
+/* Traps were away nearly all of the last fifth: that nothing was seen then is no wonder. */
+static void no_table_unless_watched_of_late(void **state)
+{
+	struct fact_sample s = by_chance(600, 600), other;
+	struct summary_sample out;
+
+	(void)state;
+	s.late_seen = 0;
+	follow(&s, 60, 9);
+	s.late_exposed_us = 2900000;
+	out = judged(&s, 1);
+	assert_int_equal(out.survival.kind, SURVIVAL_UNKNOWN);
+	s.late_exposed_us = 3100000;
+	out = judged(&s, 1);
+	assert_int_equal(out.survival.kind, SURVIVAL_TABLE);
+	/* what is known of two stacks adds up */
+	s.late_exposed_us = 1600000;
+	other = s;
+	out = judged((struct fact_sample[]){ s, other }, 2);
+	assert_int_equal(out.survival.kind, SURVIVAL_TABLE);
+}
+
+/* What is lost of a stack that goes in lockstep has no upper end, nor has what it keeps. */
+static void in_lockstep(void **state)
+{
+	struct fact_sample s = by_chance(600, 600);
+	struct summary_sample out;
+
+	(void)state;
+	follow(&s, 60, 9);
+	out = judged(&s, 1);
+	assert_false(out.allocs.at_least || out.kept_bytes.at_least);
+	s.missed = 620;
+	s.stood_us = 60000;
+	out = judged(&s, 1);
+	assert_true(out.allocs.at_least && out.kept_bytes.at_least);
+	assert_int_equal(sampled_bytes_to_ask_for(&out, 600), UINT64_MAX);
+}
+
+static void nothing_is_known(void **state)
+{
+	const struct fact_sample s = { .seen = 1, .chunk_bytes = 64 };
+	struct summary_sample out = judged(&s, 1);
+	struct growth g;
+
+	(void)state;
+	assert_int_equal(out.survival.kind, SURVIVAL_UNKNOWN);
+	assert_true(isinf(out.allocs.high) && isinf(out.kept_bytes.high) && out.kept_bytes.value == 0);
+	assert_int_equal(sampled_bytes_to_ask_for(&out, 600), UINT64_MAX);
+	sampled_growth(&out, 600, &g);
+	assert_int_equal(g.shape, GROWTH_UNKNOWN);
+}
+
+/* Four fifths cannot be told from others any more: as much as all of it may be kept, but nobody says so. */
+static void what_is_not_known_is_not_kept(void **state)
+{
+	struct fact_sample s = by_chance(600, 600);
+	struct summary_sample out;
+
+	(void)state;
+	follow(&s, 100, 9);
+	s.steps[8] = (struct fact_step){ 100, 0, 80 };
+	out = judged(&s, 1);
+	assert_int_equal(out.survival.kind, SURVIVAL_UNKNOWN);
+	assert_true(out.kept_blocks.value == 0 && out.kept_blocks.low == 0 && out.kept_bytes.value == 0 && out.kept_bytes.low == 0);
+	assert_near(out.may_keep_blocks.value, 60);
+	assert_near(out.may_keep_bytes.value, 3840);
+	assert_near(out.kept_bytes.high, out.may_keep_bytes.high);
+	assert_int_equal(sampled_kept_bytes(&out, 600), 0);
+	assert_near((double)sampled_bytes_to_ask_for(&out, 600), floor(out.kept_bytes.high * 10));
+}
+
+/* --- reports of anything --- */
+
+static void print_all(const struct groups_options *opt)
+{
+	struct strbuf sb = STRBUF_INIT;
+	struct summary s;
+
+	assert_int_equal(account_summary(&ledger, opt, &s), 0);
+	assert_true(s.ngroups > 0);
+	assert_int_equal(out_json(&s, &sb), 0);
+	assert_null(strstr(strbuf_str(&sb), "nan"));
+	assert_null(strstr(strbuf_str(&sb), "inf"));
+	strbuf_reset(&sb);
+	assert_int_equal(out_text(&s, 0, &sb), 0);
+	assert_null(strstr(strbuf_str(&sb), "nan"));
+	assert_null(strstr(strbuf_str(&sb), "inf"));
+	assert_int_equal(out_csv(&s, &sb), 0);
+	assert_int_equal(out_folded(&s, &sb), 0);
+	strbuf_fini(&sb);
+	summary_fini(&s);
+}
+
+/* Numbers that no run has: reports come about all the same. */
+static void any_numbers(void **state)
+{
+	static const struct fact run = { .kind = MMT_INFO, .info = MMT_RUN, .run = { .mode = "sampled" } };
+	uint64_t rng = 4242;
+
+	(void)state;
+	take(&run);
+	for (int round = 0; round < 300; round++) {
+		struct fact f = { .kind = MMT_INFO, .info = MMT_BUDGET, .time_us = now += 100000, .budget = any_budget(&rng) };
+
+		take(&f);
+		for (uint32_t i = 0; i < STACKS; i++)
+			tell(i, any_sample(&rng));
+		alloc(16 * any_number(&rng), 32, (uint32_t)(any_random(&rng) % STACKS));
+		print_all(&(struct groups_options){ .min_bytes = any_random(&rng) % 2 });
+	}
+}
+
+int main(void)
+{
+#define ledger_test(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		ledger_test(the_last_one_counts),
+		ledger_test(families_are_apart),
+		ledger_test(what_makes_no_sense),
+		cmocka_unit_test(a_stack_that_stays),
+		cmocka_unit_test(a_stack_hardly_seen),
+		cmocka_unit_test(several_stacks),
+		cmocka_unit_test(a_part_of_a_site),
+		cmocka_unit_test(what_goes_is_not_kept),
+		cmocka_unit_test(a_table),
+		cmocka_unit_test(no_table_unless_watched_of_late),
+		cmocka_unit_test(in_lockstep),
+		cmocka_unit_test(nothing_is_known),
+		cmocka_unit_test(what_is_not_known_is_not_kept),
+		ledger_test(any_numbers),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/* sampled_others: tables of tests/victims/sampled at 20,000 pairs a second, watched for 2,850 s with 1 %, and what is changed in them. */
+#include "report/model/sampled_others.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "report/model/sampled.h"
+#include "report/model/unknown.h"
+
+#define SECONDS 2850.0
+
+/* 48 to 66 bytes, given back at once; who takes the place next may be the leak of 48. */
+static const struct survival_step short_lived[SURVIVAL_STEPS] = {
+	{ 12334, 6093, 9 }, { 6232, 1084, 219 }, { 4927, 2101, 670 }, { 2156, 881, 529 }, { 744, 117, 121 }, { 506, 0, 0 }, { 506, 0, 0 },
+	{ 506, 0, 0 }, { 505, 136, 137 }, { 221, 0, 0 }, { 217, 0, 0 }, { 210, 0, 0 }, { 174, 0, 0 },
+};
+static const struct survival_step leak[SURVIVAL_STEPS] = {
+	{ 1098, 0, 0 }, { 1098, 0, 0 }, { 1096, 0, 0 }, { 1096, 0, 0 }, { 1092, 0, 0 }, { 1092, 0, 0 }, { 1092, 0, 0 }, { 1086, 0, 0 },
+	{ 1032, 0, 0 }, { 910, 0, 0 }, { 655, 0, 0 }, { 435, 0, 0 }, { 201, 0, 0 },
+};
+/* 1 s, and hot enough to be in everybody's way */
+static const struct survival_step cache[SURVIVAL_STEPS] = {
+	{ 900, 0, 0 }, { 900, 0, 0 }, { 900, 0, 0 }, { 900, 0, 0 }, { 900, 0, 0 }, { 900, 0, 0 }, { 900, 890, 0 }, { 10, 10, 0 },
+};
+
+/* Three of ten are forgotten, the others go at once */
+static const struct survival_step partial[SURVIVAL_STEPS] = {
+	{ 3000, 2100, 0 }, { 900, 0, 0 }, { 900, 0, 0 }, { 900, 0, 0 }, { 900, 0, 0 }, { 900, 0, 0 }, { 900, 0, 0 }, { 900, 0, 0 },
+	{ 900, 0, 0 }, { 800, 0, 0 }, { 600, 0, 0 }, { 400, 0, 0 }, { 200, 0, 0 },
+};
+
+#define PLACES 101u
+
+static struct summary_sample its[PLACES];
+static struct sampled_place places[PLACES];
+static size_t nplaces;
+
+/* @steps: of a place that takes @rate a minute, of @bytes each, of which so much is seen. */
+static struct summary_sample *place_seen(const struct survival_step *steps, double rate, double bytes, double sees)
+{
+	struct sampled s = {
+		.seen = 15000, .late_seen = 3000, .chunk_bytes = 15000 * 64, .stacks = 1, .exposed_us = sees * SECONDS * 1e6,
+		.allocs = { rate, rate * 0.95, rate * 1.05, false }, .late_expected = 3000,
+	};
+	struct summary_sample *one = &its[nplaces];
+
+	memcpy(s.steps, steps, sizeof(s.steps));
+	sampled_judge(&s, SECONDS, one);
+	places[nplaces++] = (struct sampled_place){ one, bytes };
+	return one;
+}
+
+static struct summary_sample *place(const struct survival_step *steps, double rate, double bytes)
+{
+	return place_seen(steps, rate, bytes, 0.05);
+}
+
+/* The first of all. */
+static struct summary_sample *of_short_lived(double rate)
+{
+	struct summary_sample *one;
+
+	nplaces = 0;
+	one = place(short_lived, rate, 66);
+	assert_int_equal(one->survival.kind, SURVIVAL_STAYS);	/* taken by itself */
+	assert_true(one->survival.share > SURVIVAL_CHANCE && one->kept_blocks.low > 0);
+	return one;
+}
+
+static enum survival_kind doubted(const struct summary_sample *one)
+{
+	sampled_doubt_others(places, nplaces);
+	return one->survival.kind;
+}
+
+/* Beside one other place. */
+static enum survival_kind beside(const struct survival_step *steps, double rate, double bytes)
+{
+	const struct summary_sample *one = of_short_lived(29307);
+
+	place(steps, rate, bytes);
+	return doubted(one);
+}
+
+static void blocks_of_a_leak(void **state)
+{
+	struct summary_sample *one = of_short_lived(29307), *other = place(leak, 5998, 64);
+	const struct estimate may_keep = one->may_keep_bytes;
+
+	(void)state;
+	assert_int_equal(doubted(one), SURVIVAL_UNKNOWN);
+	assert_int_equal(unknown_reason(one), UNKNOWN_OTHERS);
+	assert_string_equal(unknown_name(UNKNOWN_OTHERS), "others");
+	assert_false(unknown_for_want(UNKNOWN_OTHERS));
+	assert_true(one->kept_bytes.value == 0 && one->kept_bytes.low == 0 && one->kept_bytes.high == may_keep.high);
+	assert_true(one->may_keep_bytes.value == may_keep.value);
+	/* the leak is what it was */
+	assert_int_equal(other->survival.kind, SURVIVAL_STAYS);
+	assert_true(other->kept_blocks.value > 5900);
+}
+
+/* One that leaks three of ten counts, one that leaks no more than this one does not. */
+static void blocks_of_one_that_leaks_some(void **state)
+{
+	(void)state;
+	assert_int_equal(beside(partial, 20000, 64), SURVIVAL_UNKNOWN);
+	assert_int_equal(its[1].survival.kind, SURVIVAL_STAYS);
+	assert_int_equal(beside(short_lived, 60000, 64), SURVIVAL_STAYS);
+	assert_int_equal(its[1].survival.kind, SURVIVAL_STAYS);
+}
+
+/* One call in fifteen forgets its block, and nobody else's explain it. */
+static void its_own(void **state)
+{
+	struct survival_step few[SURVIVAL_STEPS] = { { 7, 0, 0 } }, young[SURVIVAL_STEPS] = { { 900, 0, 0 }, { 900, 0, 900 } };
+
+	(void)state;
+	assert_int_equal(doubted(of_short_lived(29307)), SURVIVAL_STAYS);	/* nobody else */
+	assert_int_equal(beside(leak, 5998, 200), SURVIVAL_STAYS);	/* these are larger, */
+	assert_int_equal(beside(leak, 600, 64), SURVIVAL_STAYS);	/* far too few, */
+	assert_int_equal(beside(cache, 60000, 64), SURVIVAL_STAYS);	/* gone again at that age, */
+	assert_int_equal(beside(few, 60000, 64), SURVIVAL_STAYS);	/* nobody knows whether they stay: hardly any were followed, */
+	assert_int_equal(beside(young, 60000, 64), SURVIVAL_STAYS);	/* or all were written to */
+}
+
+/* Each block of the other place that is seen when it is given out ends what was followed there. */
+static void what_was_seen_is_nobody_elses(void **state)
+{
+	struct summary_sample *one = of_short_lived(29307);
+
+	(void)state;
+	place_seen(leak, 5998, 64, 0.98);
+	assert_int_equal(doubted(one), SURVIVAL_STAYS);
+	one = of_short_lived(29307);
+	place_seen(leak, 5998, 64, 1);
+	its[1].allocs.at_least = true;
+	assert_int_equal(doubted(one), SURVIVAL_STAYS);
+}
+
+/* It keeps more than all others: these cannot be others'. */
+static void more_than_the_others_have(void **state)
+{
+	struct summary_sample *one = of_short_lived(29307 * 30);
+
+	(void)state;
+	place(leak, 5998, 64);
+	assert_int_equal(doubted(one), SURVIVAL_STAYS);
+}
+
+/* A hundred slow ones together, but each with a bound of its own: what is most for each is not most for all. */
+static void many_are_added_up(void **state)
+{
+	struct summary_sample *one = of_short_lived(29307);
+
+	(void)state;
+	for (int i = 0; i < 100; i++)
+		place(leak, 60, 64);
+	assert_int_equal(doubted(one), SURVIVAL_UNKNOWN);
+	one = of_short_lived(29307);
+	for (int i = 0; i < 100; i++) {
+		place(leak, 3, 64);
+		its[i + 1].allocs.high = 30;
+	}
+	assert_int_equal(doubted(one), SURVIVAL_STAYS);
+}
+
+/* How many the other keeps nobody knows. */
+static void of_which_nothing_bounds_the_rate(void **state)
+{
+	struct summary_sample *one = of_short_lived(29307);
+
+	(void)state;
+	place(leak, 600, 64)->allocs.at_least = true;
+	assert_int_equal(doubted(one), SURVIVAL_UNKNOWN);
+}
+
+/* A leak of all that it takes is taken for one, be there what may. */
+static void where_most_is_left(void **state)
+{
+	(void)state;
+	nplaces = 0;
+	place(leak, 600, 64);
+	place(leak, 600000, 64);
+	assert_int_equal(doubted(&its[0]), SURVIVAL_STAYS);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(blocks_of_a_leak),
+		cmocka_unit_test(blocks_of_one_that_leaks_some),
+		cmocka_unit_test(its_own),
+		cmocka_unit_test(what_was_seen_is_nobody_elses),
+		cmocka_unit_test(more_than_the_others_have),
+		cmocka_unit_test(many_are_added_up),
+		cmocka_unit_test(of_which_nothing_bounds_the_rate),
+		cmocka_unit_test(where_most_is_left),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

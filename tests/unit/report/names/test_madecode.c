@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* madecode: the same function in another tier has the same name, another one has not. */
+#include "report/names/madecode.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+static void same(const char *a, const char *b, bool want)
+{
+	assert_int_equal(madecode_same(a, b), want);
+	assert_int_equal(madecode_same(b, a), want);
+	assert_int_equal(madecode_hash(a) == madecode_hash(b), want);
+}
+
+static void tiers(void **state)
+{
+	(void)state;
+	same("JS:~work app.js:3:10", "JS:*work app.js:3:10", true);
+	same("JS:^work app.js:3:10", "JS:+work app.js:3:10", true);
+	same("LazyCompile:*work app.js:3", "LazyCompile:~work app.js:3", true);
+	same("void [svc] Cache::Add()[Tier0]", "void [svc] Cache::Add()[OptimizedTier1]", true);
+	same("Interpreter", "Interpreter", true);
+	same("", "", true);
+}
+
+static void others(void **state)
+{
+	(void)state;
+	same("JS:*work app.js:3:10", "JS:*work app.js:4:10", false);
+	same("JS:*work", "Script:*work", false);
+	same("a::*b", "a::b", false);
+	same("int[] Sort(int[])", "int[] Sort(int[]", false);
+	same("f[2]", "f", false);
+	same("Lsvc/Cache;::add", "Lsvc/Cache;::remove", false);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = { cmocka_unit_test(tiers), cmocka_unit_test(others) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The report of a scan, in its three forms. With the argument "json" or "csv" it prints the example (with "pointers"
+ * behind it: the one with answers), which tests/test_report_scan.py then reads.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "report/csv/out_scan_csv.h"
+#include "report/json/out_scan_json.h"
+#include "report/text/scan/out_scan_text.h"
+#include "tests/unit/scan_example.h"
+
+typedef int printer(const struct scan_report *r, struct strbuf *sb);
+
+static int text(const struct scan_report *r, struct strbuf *sb)
+{
+	return out_scan_text(r, 4, sb);
+}
+
+static int print_example(printer *print, bool pointers)
+{
+	struct strbuf sb = STRBUF_INIT;
+	struct scan_report r;
+	int err;
+
+	scan_example(&r);
+	if (pointers)
+		scan_example_pointers(&r);
+	err = print(&r, &sb);
+	fputs(strbuf_str(&sb), stdout);
+	strbuf_fini(&sb);
+	scan_fini(&r);
+	return err ? 1 : 0;
+}
+
+#include "tests/unit/scan_example_text.h"
+
+static void prints(const struct scan_report *r, size_t top, const char *want)
+{
+	struct strbuf sb = STRBUF_INIT;
+
+	assert_int_equal(out_scan_text(r, top, &sb), 0);
+	if (want)
+		assert_string_equal(strbuf_str(&sb), want);
+	strbuf_fini(&sb);
+}
+
+static void has(const struct scan_report *r, const char *part)
+{
+	struct strbuf sb = STRBUF_INIT;
+
+	assert_int_equal(out_scan_text(r, 0, &sb), 0);
+	if (!strstr(strbuf_str(&sb), part))
+		fail_msg("'%s' is not in:\n%s", part, strbuf_str(&sb));
+	strbuf_fini(&sb);
+}
+
+static void the_whole_text(void **state)
+{
+	struct scan_report r;
+
+	(void)state;
+	setenv("TZ", "UTC", 1);
+	scan_example(&r);
+	prints(&r, 4, whole);
+	scan_fini(&r);
+}
+
+static void who_points_where(void **state)
+{
+	struct scan_report r;
+
+	(void)state;
+	scan_example(&r);
+	scan_example_pointers(&r);
+	for (size_t i = 0; i < sizeof(pointed) / sizeof(pointed[0]); i++)
+		has(&r, pointed[i]);
+	scan_fini(&r);
+}
+
+static void nothing_lost(void **state)
+{
+	struct scan_report r;
+
+	(void)state;
+	scan_init(&r);
+	r.heap.known = true;
+	r.heap.layout = "glibc 2.36";
+	r.heap.adds_up = true;
+	r.judged = true;
+	r.summary.totals.live_blocks = 1;
+	r.summary.totals.live_bytes = 24;
+	has(&r, "the process has 1 block in use, 24 B, none of them lost\n");
+	has(&r, "its own figures agree, those of blocks with a mapping of their own were not found\n");
+	r.heap.mmapped_claimed = 0;
+	has(&r, "its own figures agree\n");
+	r.judged = false;
+	r.not_judged = "--verdicts no";
+	has(&r, "; which of them are lost is not known: --verdicts no\n");
+	r.heap.known = false;
+	r.heap.layout = "musl";
+	r.summary.totals.live_blocks = 0;
+	has(&r, "the process: its blocks cannot be listed: musl\n");
+	has(&r, "NOT KNOWN: musl\n");
+	scan_fini(&r);
+}
+
+/* Free memory is told from lost memory, and the two ways of being free from each other. */
+static void free_is_no_leak(void **state)
+{
+	struct scan_arena a = { .system_bytes = 100 << 20, .used = { 1, 10 << 20 }, .bins = { 9, 80 << 20 }, .top_bytes = 10 << 20 };
+	struct scan_report r;
+
+	(void)state;
+	scan_init(&r);
+	r.heap.known = true;
+	scan_add_arena(&r, &a);
+	has(&r, "90% of what it has from the system is in no block: freed, but between blocks that are in use: fragmentation, and no leak\n");
+	r.heap.arenas[0].bins.bytes = 10 << 20;
+	r.heap.arenas[0].top_bytes = 80 << 20;
+	has(&r, "not given back to the system yet: no leak\n");
+	r.heap.arenas[0].used.bytes = 95 << 20;
+	r.heap.arenas[0].bins.bytes = r.heap.arenas[0].top_bytes = 1 << 20;
+	prints(&r, 0, NULL);
+	r.heap.foreign_bytes = 300 << 20;
+	has(&r, "300 MiB         between its pieces, taken by somebody else");
+	scan_fini(&r);
+}
+
+static void a_core_is_called_one(void **state)
+{
+	struct scan_report r;
+
+	(void)state;
+	scan_init(&r);
+	r.core = "core.17";
+	r.heap.known = true;
+	r.memory.missing = 1 << 20;
+	r.pause.threads = 3;
+	has(&r, "  core      core.17, written at a time not known, 3 threads\n");
+	has(&r, "1.0 MiB MISSING: the core is not whole\n");
+	has(&r, "the process had 0 blocks in use");
+	scan_fini(&r);
+}
+
+/* Lost ones first, whatever their size, and by all that is lost with them. */
+static void order(void **state)
+{
+	struct scan_report r;
+
+	(void)state;
+	scan_init(&r);
+	summary_add_group(&r.summary, &(struct summary_group){ .bytes = 900, .verdict = VERDICT_REACHABLE });
+	summary_add_group(&r.summary, &(struct summary_group){ .bytes = 700, .verdict = VERDICT_INDIRECT });
+	summary_add_group(&r.summary, &(struct summary_group){ .bytes = 500, .verdict = VERDICT_DEFINITE });
+	summary_add_group(&r.summary, &(struct summary_group){ .bytes = 100, .verdict = VERDICT_DEFINITE, .kind = { .indirect_bytes = 600 } });
+	summary_add_group(&r.summary, &(struct summary_group){ .bytes = 800, .verdict = VERDICT_POSSIBLE });
+	scan_sort(&r);
+	assert_int_equal(r.summary.groups[0].bytes, 100);
+	assert_int_equal(r.summary.groups[1].bytes, 500);
+	assert_int_equal(r.summary.groups[2].verdict, VERDICT_POSSIBLE);
+	assert_int_equal(r.summary.groups[3].verdict, VERDICT_INDIRECT);
+	assert_int_equal(r.summary.groups[4].verdict, VERDICT_REACHABLE);
+	scan_fini(&r);
+}
+
+static void a_scan_with_holes_is_not_printed(void **state)
+{
+	static printer *const all[] = { text, out_scan_json, out_scan_csv };
+	struct strbuf sb = STRBUF_INIT;
+	struct scan_report r;
+
+	(void)state;
+	scan_init(&r);
+	r.summary.err = -ENOMEM;
+	for (size_t i = 0; i < 3; i++)
+		assert_int_equal(all[i](&r, &sb), -ENOMEM);
+	assert_int_equal(sb.len, 0);
+	scan_fini(&r);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_whole_text),
+		cmocka_unit_test(who_points_where),
+		cmocka_unit_test(nothing_lost),
+		cmocka_unit_test(free_is_no_leak),
+		cmocka_unit_test(a_core_is_called_one),
+		cmocka_unit_test(order),
+		cmocka_unit_test(a_scan_with_holes_is_not_printed),
+	};
+
+	if (argc > 1)
+		return print_example(!strcmp(argv[1], "json") ? out_scan_json : !strcmp(argv[1], "csv") ? out_scan_csv : text, argc > 2);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: MIT */
+/* out_text: the report of a known run, line by line; what is shown of many groups; what is said where there is nothing. */
+#include "report/text/out_text.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/report_example.h"
+
+#define EVIL "evil\\x1b[2J\"\\\\x0a\\xff\xc3\xbc;,"
+
+static const char whole[] =
+	"svc (1234) kept 79 blocks, 1.1 MiB, of 700 allocations in 10s, growing by 384 KiB/min; 5 DOUBLE FREEs\n"
+	"\n"
+	"             kept  share   blocks  growth                  where\n"
+	"lost\n"
+	"  [1]     1.0 MiB    94%        2  levelled off 5s ago     keep<int> svc.cc:44\n"
+	"\n"
+	"growing, or perhaps growing\n"
+	"  [2]    64.0 KiB   5.9%       64  +384 KiB/min            session_open session.cc:120\n"
+	"  [3]        24 B  <0.1%        1  too short to say        (no stack)\n"
+	"\n"
+	"  command   svc " EVIL "\n"
+	"  watched   10s from 2026-01-01 00:00:00 +0000, exact, by ptrace\n"
+	"  events    1000 (100/s), LOST 7 (ring full), 1 (no memory), 1 stack cut short, 2 stacks not followed to the end\n"
+	"  stopped   500ms, all threads together\n"
+	"  calls     700 allocations, 621 frees, 3 of blocks older than the watch, 5 DOUBLE FREEs\n"
+	"                     600  alloc malloc  in libc.so.6\n"
+	"            none counted  alloc valloc  in libc.so.6\n"
+	"                       0  free my_free  NOT WATCHED: no such function in the target\n"
+	"                       0  free free  in libc.so.6  NOT WATCHED: bytes differ\n"
+	"  hidden    500 B in 5 blocks of 1 group, by suppressions\n"
+	"  hidden    700 B in 7 blocks of 2 groups, by --older-than, --min-bytes, --show, --focus or --ignore\n"
+	"  GAP       nothing was seen for 3.5s from 2s on: mmattach was stopped\n"
+	"  note      the keeper was killed by " EVIL "\n"
+	"\n"
+	"DOUBLE FREE of 0x55558000, 4.5s after the start, the first of 3 in the same way\n"
+	"  released again by\n"
+	"    #0 main (svc+0x2222) svc.cc:7\n"
+	"  allocated by\n"
+	"    #0 main (svc+0x2222) svc.cc:7\n"
+	"    ... the stack goes on: nothing tells who called this\n"
+	"\n"
+	"DOUBLE FREE of 0x55558100, 6s after the start\n"
+	"  who released it is not known: --free-stacks tells\n"
+	"\n"
+	"1 more DOUBLE FREE, of which nothing else is known\n"
+	"\n"
+	"[1] 1.0 MiB (94%) in 2 blocks of 599 allocated here, 1.2s to 9s old, definitely lost\n"
+	"    levelled off 5s ago                     |%@@@|\n"
+	"    #0 keep<int> (svc+0x1234, inlined) svc.cc:44\n"
+	"    #1 " EVIL " (svc+0x1234) " EVIL ":92\n"
+	"    #2 ?? (0x7f0000000001)\n"
+	"    ... the stack goes on: more of it was not copied (--stack-bytes)\n"
+	"\n"
+	"[2] 64.0 KiB (5.9%) in 64 blocks of 65 allocated here, 100ms to 8.5s old\n"
+	"    grows by 384 KiB/min                    | -++*@|\n"
+	"    (through std::allocator<int>::allocate(unsigned long), operator new(unsigned long))\n"
+	"    #0 session_open (svc+0x3333) /src/svc/session.cc:120\n"
+	"    #1 main (svc+0x2222) svc.cc:7\n"
+	"\n"
+	"[3] 24 B (<0.1%) in 1 block of 1 allocated here, 9.5s old\n"
+	"    too short to say whether it grows\n"
+	"    (no stack)\n"
+	"\n"
+	"suppressions used\n"
+	"     groups     blocks      bytes\n"
+	"          1          5      500 B  " EVIL " (known.supp:3)\n";
+
+static char *print(const struct summary *s, size_t top)
+{
+	struct strbuf sb = STRBUF_INIT;
+
+	assert_int_equal(out_text(s, top, &sb), 0);
+	return strbuf_steal(&sb);
+}
+
+static void assert_says(const struct summary *s, const char *what)
+{
+	char *text = print(s, 0);
+
+	if (!strstr(text, what))
+		fail_msg("\"%s\" is not in:\n%s", what, text);
+	free(text);
+}
+
+static void assert_says_not(const struct summary *s, const char *what)
+{
+	char *text = print(s, 0);
+
+	if (strstr(text, what))
+		fail_msg("\"%s\" is in:\n%s", what, text);
+	free(text);
+}
+
+static void line_by_line(void **state)
+{
+	struct summary s;
+	char *text;
+
+	(void)state;
+	report_example(&s);
+	text = print(&s, 0);
+	assert_string_equal(text, whole);
+	free(text);
+	text = print(&s, 3);
+	assert_string_equal(text, whole);
+	free(text);
+	summary_fini(&s);
+}
+
+static void without_times(void **state)
+{
+	struct summary s;
+	char *text;
+
+	(void)state;
+	report_example(&s);
+	s.run.seconds = 0;
+	s.run.start_ns = 0;
+	text = print(&s, 0);
+	assert_non_null(strstr(text, "of 700 allocations; 5 DOUBLE FREEs\n"));
+	assert_non_null(strstr(text, "\nlost\n  [1]     1.0 MiB    94%        2  keep<int> svc.cc:44\n"));
+	assert_non_null(strstr(text, "  watched   for a time not known, exact, by ptrace\n"));
+	assert_null(strstr(text, "grow"));
+	assert_null(strstr(text, " old\n"));
+	assert_null(strstr(text, "1970"));
+	free(text);
+	summary_fini(&s);
+}
+
+/* Group i has (100 - i) KiB; its function is called after its shape and number. */
+static void add_groups(struct summary *s, enum growth_shape shape, size_t from, size_t n)
+{
+	for (size_t i = from; i < from + n; i++) {
+		char name[64];
+		struct summary_frame frame = { .pc = i + 1, .function = name, .file = "a.c", .line = (int)i };
+
+		snprintf(name, sizeof(name), "%s_%zu", growth_name(shape), i);
+		summary_add_group(s, &(struct summary_group){ .blocks = 1, .bytes = (100 - i) * 1024, .allocs = 1, .stack = &frame,
+							      .depth = 1, .growth = { shape, 1000.0 * (double)i, 3 } });
+		s->totals.live_blocks++;
+		s->totals.live_bytes += (100 - i) * 1024;
+	}
+}
+
+static size_t count(const char *text, const char *what)
+{
+	size_t n = 0;
+
+	for (const char *p = text; (p = strstr(p, what)); p++)
+		n++;
+	return n;
+}
+
+/* What does not grow has its rows although there are more that grow; the fastest is first; what is in the table is in detail too. */
+static void of_many_the_table_shows_ten(void **state)
+{
+	struct summary s;
+	char *text;
+
+	(void)state;
+	summary_init(&s);
+	s.run.seconds = 60;
+	add_groups(&s, GROWTH_LEVEL, 0, 20);
+	add_groups(&s, GROWTH_GROWS, 20, 20);
+	summary_sort(&s);
+	text = print(&s, 12);
+	assert_non_null(strstr(text, "\ngrowing\n  [1]    61.0 KiB   1.9%        1  +38.1 KiB/min           grows_39 a.c:39\n"));
+	assert_non_null(strstr(text, "grows_33 a.c:33\n  and 13 more: 962 KiB in 13 blocks\n"));
+	assert_non_null(strstr(text, "\nkept, but not growing\n  [21]    100 KiB   3.1%        1  levelled off 57s ago    level_0 a.c\n"));
+	assert_non_null(strstr(text, "level_2 a.c:2\n  and 17 more: 1.5 MiB in 17 blocks\n"));
+	assert_int_equal(count(text, "#0 grows_"), 9);
+	assert_int_equal(count(text, "#0 level_"), 3);
+	assert_non_null(strstr(text, "\n28 more groups with "));
+	free(text);
+	text = print(&s, 1);
+	assert_int_equal(count(text, "#0 "), 1);
+	assert_int_equal(count(text, "#0 grows_39"), 1);
+	free(text);
+	text = print(&s, 0);
+	assert_int_equal(count(text, "#0 "), 40);
+	assert_null(strstr(text, "not shown"));
+	free(text);
+	summary_fini(&s);
+}
+
+/* Each shape in its own words, so that nobody takes a cache that is full for a leak. */
+static void shapes_read_differently(void **state)
+{
+	static const struct { enum growth_shape shape; const char *answer, *cell, *line; } wants[] = {
+		{ GROWTH_GROWS, "growing by 977 KiB/min\n", "  +977 KiB/min  ", "\n    grows by 977 KiB/min\n" },
+		{ GROWTH_SLOWS, "growing by 977 KiB/min\n", "  +977 KiB/min, slowing  ", "\n    grows more slowly, by 977 KiB/min now\n" },
+		{ GROWTH_LEVEL, "not growing now\n", "  levelled off 57s ago  ", "\n    levelled off 57s ago\n" },
+		{ GROWTH_ONCE, "not growing now\n", "  at once, 57s ago  ", "\n    came at once, 57s ago\n" },
+		{ GROWTH_FALLS, "not growing now\n", "  falls  ", "\n    falls by 977 KiB/min\n" },
+		{ GROWTH_UNKNOWN, "too short to say whether it grows\n", "  too short to say  ", "\n    too short to say whether it grows\n" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wants) / sizeof(wants[0]); i++) {
+		struct summary s;
+
+		summary_init(&s);
+		s.run.seconds = 60;
+		add_groups(&s, wants[i].shape, 0, 1);
+		s.groups[0].growth.bytes_per_minute = 1e6;
+		assert_says(&s, wants[i].answer);
+		assert_says(&s, wants[i].cell);
+		assert_says(&s, wants[i].line);
+		summary_fini(&s);
+	}
+}
+
+static void long_names_are_cut_in_the_table_only(void **state)
+{
+	static char name[3000], file[300];
+	struct summary_frame frame = { .pc = 1, .function = name, .file = file, .line = 123456 };
+	struct summary s;
+	char *text, *row;
+
+	(void)state;
+	for (size_t i = 0; i + 2 < sizeof(name); i += 2)
+		memcpy(name + i, "\xc3\xbc", 2);
+	memset(file, 'f', sizeof(file) - 1);
+	summary_init(&s);
+	s.run.seconds = 60;
+	summary_add_group(&s, &(struct summary_group){ .blocks = UINT64_MAX, .bytes = UINT64_MAX, .stack = &frame, .depth = 1 });
+	text = print(&s, 0);
+	row = strstr(text, "  [1] ");
+	assert_non_null(row);
+	row[strcspn(row, "\n")] = '\0';
+	assert_non_null(strstr(row, "\xc3\xbc...\xc3\xbc"));
+	assert_non_null(strstr(row, "ff...ff"));
+	assert_non_null(strstr(row, "ff:123456"));
+	assert_non_null(strstr(row + strlen(row) + 1, name));
+	assert_true(count(row, "\xc3\xbc") < 30);
+	free(text);
+	summary_fini(&s);
+}
+
+/* Of a function without a source line, and beside a tag: its name goes before the module and offset. */
+static void a_name_goes_before_an_offset(void **state)
+{
+	struct summary_frame frame = { .pc = 1, .function = "inode_table_prune_all", .module = "/lib/libglusterfs.so.0", .offset = 0x35143 };
+	struct summary s;
+
+	(void)state;
+	summary_init(&s);
+	s.run.seconds = 60;
+	summary_add_group(&s, &(struct summary_group){ .blocks = 1, .bytes = 1, .stack = &frame, .depth = 1, .tag = "gf_common_mt_inode_ctx",
+						       .growth = { GROWTH_FALLS, 0, 0 } });
+	assert_says(&s, "  falls                   inode_table_prune_all <gf_common...node_ctx>\n");
+	assert_says(&s, "\n    falls\n");
+	s.groups[0].stack[0].function = NULL;
+	assert_says(&s, "  falls                   ?? libglusterfs.so.0+0x35143 <gf_common...node_ctx>\n");
+	s.groups[0].stack[0].function = "get";
+	s.groups[0].tag = NULL;
+	assert_says(&s, "  falls                   get libglusterfs.so.0+0x35143\n");
+	summary_fini(&s);
+}
+
+static void hostile_numbers(void **state)
+{
+	struct growth_point series[] = { { -1e300, UINT64_MAX }, { 0, 1 }, { 0.0 / 0.0, 5 }, { 1e300 * 1e300, UINT64_MAX } };
+	struct summary s;
+
+	(void)state;
+	summary_init(&s);
+	s.run.seconds = 1e300;
+	s.run.start_ns = INT64_MIN;
+	summary_add_group(&s, &(struct summary_group){ .bytes = UINT64_MAX, .oldest_s = -1, .series = series, .npoints = 4,
+						      .growth = { GROWTH_GROWS, 1e300 * 1e300, -1e300 } });
+	assert_says(&s, "[1] 16.0 EiB (0%) in 0 blocks of 0 allocated here");
+	assert_says(&s, "    grows by 0 B/min");
+	summary_fini(&s);
+}
+
+/* Of a command line, 1000 characters, however many bytes these are. */
+/* What threads had of time, and those that call of theirs: an older trace does not say. */
+static void shares_of_the_time(void **state)
+{
+	struct summary s;
+
+	(void)state;
+	summary_init(&s);
+	s.run.seconds = 10;
+	s.run.stopped_seconds = 2;
+	assert_says(&s, "  stopped   2s, all threads together\n");
+	s.run.thread_seconds = 10;
+	s.run.hitting_seconds = 9.9;
+	s.run.hitting_stopped = 2;
+	s.run.hitting = 1;
+	assert_says(&s, "  stopped   2s, 20% of the time\n");
+	s.run.thread_seconds = 40;
+	assert_says(&s, "  stopped   2s, 5.0% of the time of 4 threads; 20% for the one that hit traps\n");
+	s.run.hitting = 2;
+	assert_says(&s, "  stopped   2s, 5.0% of the time of 4 threads; 20% for the 2 that hit traps\n");
+	s.run.hitting_seconds = 39;
+	assert_says(&s, "  stopped   2s, 5.0% of the time of 4 threads\n");
+	summary_fini(&s);
+}
+
+static void add_memory(struct summary *s, pid_t pid, struct memory_point first, struct memory_point last)
+{
+	struct memory_process p = { .pid = pid, .name = "nginx: worker", .points = { first, last }, .npoints = 2 };
+
+	summary_add_memory(s, &p);
+}
+
+/* What the kernel says of memory beside what was watched. */
+static void memory_beside(void **state)
+{
+	struct summary s;
+
+	(void)state;
+	summary_init(&s);
+	summary_set_target(&s, 7, "svc", "/usr/bin/svc");
+	s.run.seconds = 20;
+	s.run.events = 5;
+	s.totals.live_bytes = 1 << 20;
+	add_memory(&s, 7, (struct memory_point){ .anonymous = 5 << 20, .file = 1 << 20, .swapped = 1 << 20, .heap = 100 },
+		   (struct memory_point){ .anonymous = 15 << 20, .file = 1 << 19, .shared = 2 << 20, .heap = 100 });
+	assert_says(&s, "resident memory grew by 11.0 MiB meanwhile; watched blocks that are kept explain 9.1% of that: see memory below\n");
+	assert_says(&s, "  memory    RSS 17.5 MiB: anonymous +10.0 MiB, shared +2.0 MiB, files -512 KiB, swapped -1.0 MiB; watched blocks that are kept: 1.0 MiB (9.1%)\n"
+			"            the rest, 10.0 MiB: pages used for the first time, or mappings that are not malloc's (mmattach --growth -p 7 says whose)\n");
+	s.memories[0].points[1].heap = 6 << 20;
+	assert_says(&s, "the rest, 10.0 MiB: malloc's heap grew, by what was freed since, or lies between blocks (mmattach scan -p 7)\n");
+	s.totals.live_bytes = 9 << 20;
+	assert_says_not(&s, "resident memory grew");
+	assert_says_not(&s, "the rest");
+	add_memory(&s, 8, (struct memory_point){ .anonymous = 1 << 20 }, (struct memory_point){ .anonymous = 3 << 20 });
+	assert_says(&s, "  children  1, which was not watched: 8 grew by 2.0 MiB (mmattach -p 8)\n");
+	add_memory(&s, 9, (struct memory_point){ .anonymous = 1 << 20 }, (struct memory_point){ .anonymous = 1 << 20 });
+	assert_says(&s, "  children  2, which were not watched: 8, the most of them, grew by 2.0 MiB (mmattach -p 8)\n");
+	s.run.events = 0;
+	assert_says(&s, "\nIt has 2 child processes, which were not watched:\n\n"
+			"      pid        RSS      growth  process\n"
+			"        8    3.0 MiB    +2.0 MiB  nginx: worker\n"
+			"        9    1.0 MiB        +0 B  nginx: worker\n"
+			"  to watch the one that grew most: mmattach -p 8 -d 20s\n");
+	assert_says_not(&s, "  children  ");
+	/* of what was seen once it is not known how it grew */
+	s.memories[1].npoints = 1;
+	assert_says(&s, "        8    1.0 MiB   seen once  nginx: worker\n"
+			"        9    1.0 MiB        +0 B  nginx: worker\n"
+			"  to watch one of them: mmattach -p 8 -d 20s\n");
+	s.memories[1].npoints = 2;
+	/* those that were not there any more at the last look cannot be watched */
+	add_memory(&s, 10, (struct memory_point){ .anonymous = 1 << 20 }, (struct memory_point){ .anonymous = 9 << 20 });
+	for (size_t i = 0; i < 3; i++)
+		s.memories[i].points[1].at_us = 100;
+	assert_says(&s, "\nIt has 2 child processes, which were not watched (1 more ended meanwhile):\n");
+	assert_says(&s, "the one that grew most: mmattach -p 8 -d 20s\n");
+	s.run.events = 5;
+	assert_says(&s, "  children  2, which were not watched (1 more ended meanwhile): 8, the most of them, grew by 2.0 MiB (mmattach -p 8)\n");
+	s.memories[3].points[1].at_us = 100;
+	for (pid_t pid = 11; pid < 8 + (pid_t)MEMORY_CHILDREN; pid++)
+		add_memory(&s, pid, (struct memory_point){ .anonymous = 1 }, (struct memory_point){ .at_us = 100 });
+	assert_says(&s, "  children  at least 64, which were not watched: 10, the most of them, grew by");
+	s.runtime = "JVM";
+	assert_says(&s, "  runtime   JVM: Java objects are in a heap that the JVM maps; what native code mallocs is watched: jcmd 7 GC.class_histogram counts them\n");
+	s.runtime = "something else";
+	assert_says_not(&s, "  runtime");
+	summary_fini(&s);
+}
+
+static void a_long_command(void **state)
+{
+	static char arg[3001];
+	char wanted[1200];
+	struct summary s;
+
+	(void)state;
+	for (size_t i = 0; i + 2 < sizeof(arg); i += 2)
+		memcpy(arg + i, "\xc3\xbc", 2);
+	summary_init(&s);
+	for (size_t i = 0; i < 996; i += 3)
+		summary_add_arg(&s, "ab");
+	s.run.seconds = 60;
+	assert_says(&s, "ab ab\n  watched");
+	for (size_t i = 0; i < 5000; i++)
+		summary_add_arg(&s, arg);
+	snprintf(wanted, sizeof(wanted), "ab %.8s ...\n  watched", arg);
+	assert_says(&s, wanted);
+	summary_fini(&s);
+}
+
+/* @s has a rule that stands in a module. */
+static void watch_malloc(struct summary *s)
+{
+	summary_init(s);
+	s->run.seconds = 10;
+	summary_add_probe(s, &(struct summary_probe){ "libc", "alloc malloc", "/lib/libc.so.6", 0, NULL });
+}
+
+static void nothing_kept_and_why(void **state)
+{
+	struct summary s;
+
+	(void)state;
+	watch_malloc(&s);
+	assert_says(&s, "the process kept 0 blocks, 0 B, of 0 allocations in 10s\n\nNone of the watched functions was called.");
+	assert_says(&s, "none lost");
+	s.totals.unmatched_frees = 1;
+	assert_says(&s, "\n\nBlocks were released, but none was allocated while it was watched");
+	s.totals.allocs = s.totals.frees = 9;
+	assert_says(&s, "was released again.\n10s is not long, though");
+	s.run.seconds = 600;
+	assert_says(&s, "was released again.\n\n  command");
+	summary_add_lost(&s, "ring full", 1);
+	assert_says(&s, "was released again.\nSome of what it did was missed");
+	s.filtered.groups = 1;
+	assert_says(&s, "All that is kept is hidden");
+	summary_fini(&s);
+}
+
+static void nothing_could_be_watched(void **state)
+{
+	struct summary s;
+
+	(void)state;
+	summary_init(&s);
+	summary_add_probe(&s, &(struct summary_probe){ "libc", "alloc my_malloc", NULL, 0, NULL });
+	assert_says(&s, "None of the functions below could be watched");
+	summary_fini(&s);
+}
+
+static void a_summary_with_holes_is_not_printed(void **state)
+{
+	struct strbuf sb = STRBUF_INIT;
+	struct summary s;
+
+	(void)state;
+	report_example(&s);
+	s.err = -ENOMEM;
+	assert_int_equal(out_text(&s, 0, &sb), -ENOMEM);
+	assert_int_equal(sb.len, 0);
+	summary_fini(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(line_by_line),
+		cmocka_unit_test(without_times),
+		cmocka_unit_test(of_many_the_table_shows_ten),
+		cmocka_unit_test(shapes_read_differently),
+		cmocka_unit_test(long_names_are_cut_in_the_table_only),
+		cmocka_unit_test(a_name_goes_before_an_offset),
+		cmocka_unit_test(hostile_numbers),
+		cmocka_unit_test(shares_of_the_time), cmocka_unit_test(memory_beside),
+		cmocka_unit_test(a_long_command),
+		cmocka_unit_test(nothing_kept_and_why),
+		cmocka_unit_test(nothing_could_be_watched),
+		cmocka_unit_test(a_summary_with_holes_is_not_printed),
+	};
+
+	setenv("TZ", "UTC", 1);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
