@@ -7,7 +7,7 @@
 #include "attach/options/option_budget.h"
 #include "attach/options/option_scan.h"
 #include "attach/options/option_table.h"
-#include "attach/verdicts/look.h"
+#include "attach/options/option_verdicts.h"
 
 const char *options_command_name(enum command c)
 {
@@ -136,7 +136,7 @@ static int check_blocks(const struct options *o, struct usage_error *err)
 static int check_verdicts(const struct options *o, struct usage_error *err)
 {
 	if (o->command == COMMAND_GDB && o->verdicts == VERDICTS_YES) {
-		usage_refuse(err, "--verdicts yes: " LOOK_UNDER_GDB);
+		usage_refuse(err, "--verdicts yes: " VERDICTS_UNDER_GDB);
 		return usage_advise(err, "mmleak hand-over gives the watch to mmattach itself; or save a core and scan it: generate-core-file, mmattach scan --core FILE");
 	}
 	if (o->command == COMMAND_WATCH && o->verdicts == VERDICTS_NO && o->max_pause_ns)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "attach/options/option_verdicts.h"
 #include "attach/verdicts/judging.h"
 #include "base/duration.h"
 #include "base/log.h"
@@ -62,7 +63,7 @@ static void explain(struct look *out, const struct look_wish *wish, int err)
 		no_memory(out);
 		break;
 	case -EOPNOTSUPP:
-		look_fail(out, LOOK_UNDER_GDB);
+		look_fail(out, VERDICTS_UNDER_GDB);
 		break;
 	case -EAGAIN:
 		look_fail(out, "its memory grew faster than it could be copied");

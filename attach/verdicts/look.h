@@ -22,8 +22,6 @@
 #include "base/cleanup.h"
 #include "heap/snapshot/snapshot.h"
 
-#define LOOK_UNDER_GDB "gdb is the tracer, and only a tracer can stop the process as a whole and let it go again as it was"
-
 enum look_state {
 	LOOK_NONE,		/* nobody has looked, and nobody was to */
 	LOOK_TAKEN,

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "attach/control/repair.h"
+#include "attach/options/option_verdicts.h"
 #include "attach/sampling/sampling_check.h"
 #include "attach/target/openfiles.h"
 #include "attach/verdicts/dying.h"
@@ -330,7 +331,7 @@ int session_save(struct session *s, const char *path, void (*done)(struct sessio
 	tell_allocator(s, link_clock_ns());
 	ask_objects(s, link_clock_ns());
 	if (s->under_gdb && session_look_wanted(s))
-		look_fail(&s->look, LOOK_UNDER_GDB);
+		look_fail(&s->look, VERDICTS_UNDER_GDB);
 	/* it has answered, or gdb's user did not wait for it: we must not either, events want to be read */
 	if (s->copy) {
 		kill(s->copy, SIGKILL);
