@@ -6,7 +6,7 @@
 
 #include "report/model/unknown.h"
 #include "report/model/words.h"
-#include "report/text/text_head.h"
+#include "report/text/groups/text_label.h"
 
 #define TEN 10.0	/* seconds, in any of which the promise holds */
 #define NEARLY_ALL 0.9	/* of what a place takes: hardly more is to be had */
@@ -48,7 +48,7 @@ static void put_used(struct strbuf *sb, const struct summary_budget *b)
 
 static void put_cost(struct strbuf *sb, const struct summary_budget *b)
 {
-	text_head_label(sb, "budget");
+	text_label(sb, "budget");
 	put_promise(sb, b->promise);
 	strbuf_puts(sb, ": ");
 	put_used(sb, b);
@@ -61,7 +61,7 @@ static void put_cost(struct strbuf *sb, const struct summary_budget *b)
 
 static void put_sites(struct strbuf *sb, const struct summary *s, const struct summary_budget *b)
 {
-	text_head_label(sb, "sampled");
+	text_label(sb, "sampled");
 	words_count(sb, b->sites, "call");
 	strbuf_printf(sb, " that allocate%s found in the code, %" PRIu64 " ran", b->sites == 1 ? "s" : "", b->hit);
 	if (b->hit) {
@@ -79,12 +79,12 @@ static void put_sites(struct strbuf *sb, const struct summary *s, const struct s
 static void put_unseen(struct strbuf *sb, const struct summary_budget *b)
 {
 	if (b->unfound) {
-		text_head_label(sb, "not seen");
+		text_label(sb, "not seen");
 		words_count(sb, b->unfound, "call");
 		strbuf_puts(sb, " that cannot be trapped\n");
 	}
 	if (b->closed) {
-		text_head_label(sb, "not seen");
+		text_label(sb, "not seen");
 		strbuf_puts(sb, "anything for ");
 		words_seconds(sb, b->closed_s);
 		strbuf_puts(sb, " in all, ");
@@ -110,7 +110,7 @@ static void put_unclear(struct strbuf *sb, const struct summary *s)
 	}
 	if (!few)
 		return;
-	text_head_label(sb, "unclear");
+	text_label(sb, "unclear");
 	words_count(sb, few, "place");
 	strbuf_puts(sb, " of which too little was seen to know whether it stays: a longer watch would tell");
 	if (in_part)
@@ -123,7 +123,7 @@ static void put_followed(struct strbuf *sb, const struct summary_totals *t)
 {
 	const uint64_t ended = t->frees + t->live_blocks;
 
-	text_head_label(sb, "followed");
+	text_label(sb, "followed");
 	words_count(sb, t->allocs, "block");
 	strbuf_printf(sb, ": %" PRIu64 " went, %" PRIu64 " %s still there", t->frees, t->live_blocks, t->live_blocks == 1 ? "is" : "are");
 	if (ended < t->allocs)
@@ -142,6 +142,6 @@ void text_budget(struct strbuf *sb, const struct summary *s)
 	}
 	put_unclear(sb, s);
 	put_followed(sb, &s->totals);
-	text_head_line(sb, "numbers", "are estimates, as not every call was seen: the brackets are for the true ones, 95 times of 100, if calls come evenly; what is called thousands "
+	text_label_line(sb, "numbers", "are estimates, as not every call was seen: the brackets are for the true ones, 95 times of 100, if calls come evenly; what is called thousands "
 		       "of times a second may be several times as much; a rate that changed is told as it was when traps stood, which need not be its mean");
 }

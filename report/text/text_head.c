@@ -8,24 +8,13 @@
 
 #include "report/model/text_parts.h"
 #include "report/model/words.h"
+#include "report/text/groups/text_label.h"
 #include "report/text/groups/text_verdicts.h"
 #include "report/text/text_budget.h"
 #include "report/text/text_memory.h"
 #include "report/text/text_probes.h"
 
 #define COMMAND_SHOWN 1000	/* characters */
-
-void text_head_label(struct strbuf *sb, const char *name)
-{
-	strbuf_printf(sb, "  %-9s ", name);
-}
-
-void text_head_line(struct strbuf *sb, const char *name, const char *text)
-{
-	text_head_label(sb, name);
-	strbuf_text(sb, text);
-	strbuf_putc(sb, '\n');
-}
 
 bool text_head_time(struct strbuf *sb, int64_t ns)
 {
@@ -65,7 +54,7 @@ void text_head_command(struct strbuf *sb, const struct summary_target *t)
 	if (strbuf_error(&line) && !sb->err)
 		sb->err = strbuf_error(&line);
 	shown = first_characters(strbuf_str(&line), COMMAND_SHOWN);
-	text_head_label(sb, "command");
+	text_label(sb, "command");
 	strbuf_append(sb, strbuf_str(&line), shown);
 	strbuf_puts(sb, shown < line.len ? " ...\n" : "\n");
 }
@@ -75,7 +64,7 @@ static void put_watched(struct strbuf *sb, const struct summary_run *run)
 {
 	cleanup_strbuf struct strbuf start = STRBUF_INIT;
 
-	text_head_label(sb, "watched");
+	text_label(sb, "watched");
 	if (run->seconds > 0)
 		words_seconds(sb, run->seconds);
 	else
@@ -99,7 +88,7 @@ static void put_events(struct strbuf *sb, const struct summary *s)
 	const struct summary_run *run = &s->run;
 	uint64_t lost = summary_lost_total(s);
 
-	text_head_label(sb, "events");
+	text_label(sb, "events");
 	strbuf_printf(sb, "%" PRIu64, run->events);
 	if (run->seconds > 0)
 		strbuf_printf(sb, " (%.0f/s)", (double)run->events / run->seconds);
@@ -153,7 +142,7 @@ static void put_stopped(struct strbuf *sb, const struct summary_run *run)
 {
 	if (!(run->seconds > 0))
 		return;
-	text_head_label(sb, "stopped");
+	text_label(sb, "stopped");
 	if (!summary_stops_known(run)) {
 		strbuf_puts(sb, "gdb does not say for how long\n");
 		return;
@@ -165,7 +154,7 @@ static void put_stopped(struct strbuf *sb, const struct summary_run *run)
 
 static void put_totals(struct strbuf *sb, const struct summary_totals *t)
 {
-	text_head_label(sb, "calls");
+	text_label(sb, "calls");
 	words_count(sb, t->allocs, "allocation");
 	strbuf_puts(sb, ", ");
 	words_count(sb, t->frees, "free");
@@ -180,7 +169,7 @@ static void put_totals(struct strbuf *sb, const struct summary_totals *t)
 
 static void put_references(struct strbuf *sb, const struct summary *s, const struct summary_family *f)
 {
-	text_head_label(sb, "calls");
+	text_label(sb, "calls");
 	if (s->nfamilies > 1) {
 		strbuf_text(sb, f->name);
 		strbuf_puts(sb, ": ");
@@ -191,7 +180,7 @@ static void put_references(struct strbuf *sb, const struct summary *s, const str
 
 static void put_gap(struct strbuf *sb, const struct summary_gap *gap)
 {
-	text_head_label(sb, "GAP");
+	text_label(sb, "GAP");
 	strbuf_puts(sb, "nothing was seen for ");
 	words_seconds(sb, gap->seconds);
 	strbuf_puts(sb, " from ");
@@ -204,7 +193,7 @@ static void put_gap(struct strbuf *sb, const struct summary_gap *gap)
 void text_head_hidden(struct strbuf *sb, const struct summary_hidden *h, const char *by)
 {
 	if (h->groups) {
-		text_head_label(sb, "hidden");
+		text_label(sb, "hidden");
 		words_size(sb, h->bytes);
 		strbuf_puts(sb, " in ");
 		words_count(sb, h->blocks, "block");
@@ -213,7 +202,7 @@ void text_head_hidden(struct strbuf *sb, const struct summary_hidden *h, const c
 		strbuf_printf(sb, ", by %s\n", by);
 	}
 	if (h->ref_groups) {
-		text_head_label(sb, "hidden");
+		text_label(sb, "hidden");
 		words_count(sb, h->objects, "object");
 		strbuf_puts(sb, " of ");
 		words_count(sb, h->ref_groups, "group");
@@ -242,5 +231,5 @@ void text_head(struct strbuf *sb, const struct summary *s)
 	for (size_t i = 0; i < s->run.ngaps; i++)
 		put_gap(sb, &s->run.gaps[i]);
 	for (size_t i = 0; i < s->nnotes; i++)
-		text_head_line(sb, "note", s->notes[i]);
+		text_label_line(sb, "note", s->notes[i]);
 }

@@ -15,8 +15,6 @@
 void text_head(struct strbuf *sb, const struct summary *s);
 
 /* Lines of it, for other reports that have the like. */
-void text_head_label(struct strbuf *sb, const char *name);	/* begins a line: "  command   " */
-void text_head_line(struct strbuf *sb, const char *name, const char *text);	/* all of it; the text may be the target's */
 bool text_head_time(struct strbuf *sb, int64_t ns);		/* "2026-11-21 01:46:28 +0000"; false, and nothing, if it is not known: 0 */
 void text_head_command(struct strbuf *sb, const struct summary_target *t);
 void text_head_hidden(struct strbuf *sb, const struct summary_hidden *h, const char *by);	/* none if nothing is hidden */

@@ -8,7 +8,7 @@
 
 #include "report/model/text_parts.h"
 #include "report/model/words.h"
-#include "report/text/text_head.h"
+#include "report/text/groups/text_label.h"
 
 #define MUCH (1u << 20)		/* growth that is worth a sentence */
 #define ROWS 10u
@@ -130,7 +130,7 @@ static void put_children(struct strbuf *sb, const struct summary *s, const struc
 
 static void put_children_line(struct strbuf *sb, const struct children *c)
 {
-	text_head_label(sb, "children");
+	text_label(sb, "children");
 	strbuf_printf(sb, "%s%zu, which %s not watched", c->n < MEMORY_CHILDREN ? "" : "at least ", c->n, c->n == 1 ? "was" : "were");
 	put_ended(sb, c);
 	if (summary_memory_growth(c->all[0]) > 0) {
@@ -168,7 +168,7 @@ static void put_rest(struct strbuf *sb, const struct summary *s, const struct su
 {
 	const uint64_t rest = (uint64_t)summary_memory_growth(m) - summary_memory_explained(s);
 
-	text_head_label(sb, "");
+	text_label(sb, "");
 	strbuf_puts(sb, "the rest, ");
 	words_size(sb, rest);
 	if (is_heap(m, rest))
@@ -181,7 +181,7 @@ static void put_memory(struct strbuf *sb, const struct summary *s, const struct 
 {
 	const struct memory_point *first = &m->points[0], *last = &m->points[m->npoints - 1];
 
-	text_head_label(sb, "memory");
+	text_label(sb, "memory");
 	strbuf_puts(sb, "RSS ");
 	words_size(sb, summary_memory_rss(m));
 	if (m->npoints > 1) {
@@ -229,7 +229,7 @@ static void put_runtime(struct strbuf *sb, const struct summary *s)
 
 		if (strcmp(s->runtime, a->runtime))
 			continue;
-		text_head_label(sb, "runtime");
+		text_label(sb, "runtime");
 		strbuf_printf(sb, "%s: %s: ", a->runtime, a->text);
 		strbuf_append(sb, a->what_to_do, pid ? (size_t)(pid - a->what_to_do) : strlen(a->what_to_do));
 		if (pid)

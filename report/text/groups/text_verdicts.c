@@ -5,7 +5,7 @@
 #include <inttypes.h>
 
 #include "report/model/words.h"
-#include "report/text/text_head.h"
+#include "report/text/groups/text_label.h"
 
 static void put_amount(struct strbuf *sb, uint64_t bytes, uint64_t blocks)
 {
@@ -83,7 +83,7 @@ static void put_heap(struct strbuf *sb, const struct summary_verdicts *v)
 
 	for (size_t i = 0; i < VERDICT_COUNT; i++)
 		blocks += v->all[i].blocks;
-	text_head_label(sb, "heap");
+	text_label(sb, "heap");
 	if (v->allocator) {
 		strbuf_text(sb, v->allocator);
 		strbuf_puts(sb, "; ");
@@ -99,7 +99,7 @@ void text_verdicts_head(struct strbuf *sb, const struct summary_verdicts *v)
 {
 	if (!v->told)
 		return;
-	text_head_label(sb, "verdicts");
+	text_label(sb, "verdicts");
 	if (v->taken) {
 		put_pause(sb, v);
 		put_heap(sb, v);
@@ -109,5 +109,5 @@ void text_verdicts_head(struct strbuf *sb, const struct summary_verdicts *v)
 		strbuf_putc(sb, '\n');
 	}
 	for (size_t i = 0; i < v->ndoubts; i++)
-		text_head_line(sb, "doubt", v->doubts[i]);
+		text_label_line(sb, "doubt", v->doubts[i]);
 }

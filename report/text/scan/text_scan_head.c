@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "report/model/words.h"
+#include "report/text/groups/text_label.h"
 #include "report/text/text_head.h"
 
 #define COLUMN_BYTES 10
@@ -21,7 +22,7 @@ static void put_time(struct strbuf *sb, int64_t start_ns)
 
 static void put_core(struct strbuf *sb, const struct scan_report *r)
 {
-	text_head_label(sb, "core");
+	text_label(sb, "core");
 	strbuf_text(sb, r->core);
 	strbuf_puts(sb, ", written ");
 	put_time(sb, r->summary.run.start_ns);
@@ -34,7 +35,7 @@ static void put_pause(struct strbuf *sb, const struct scan_report *r)
 {
 	const struct scan_pause *p = &r->pause;
 
-	text_head_label(sb, "scanned");
+	text_label(sb, "scanned");
 	put_time(sb, r->summary.run.start_ns);
 	strbuf_puts(sb, ", stood still for ");
 	words_seconds(sb, p->had_s);
@@ -56,7 +57,7 @@ static void put_memory(struct strbuf *sb, const struct scan_report *r)
 {
 	const struct scan_memory *m = &r->memory;
 
-	text_head_label(sb, "memory");
+	text_label(sb, "memory");
 	words_size(sb, m->copied);
 	strbuf_puts(sb, r->core ? " in the file" : " copied");
 	if (m->swapped) {
@@ -125,7 +126,7 @@ static void put_fragmentation(struct strbuf *sb, const struct scan_account *a)
 
 	if (free_bytes < MUCH_BYTES || (double)free_bytes < MUCH * (double)a->system)
 		return;
-	text_head_label(sb, "free");
+	text_label(sb, "free");
 	words_percent(sb, (double)free_bytes, (double)a->system);
 	strbuf_puts(sb, " of what it has from the system is in no block: ");
 	strbuf_puts(sb, a->free.bytes > a->tops ? "freed, but between blocks that are in use: fragmentation, and no leak\n" :
@@ -137,7 +138,7 @@ static void put_heap(struct strbuf *sb, const struct scan_report *r)
 	const struct scan_heap *heap = &r->heap;
 	struct scan_account a;
 
-	text_head_label(sb, "allocator");
+	text_label(sb, "allocator");
 	if (!heap->known)
 		strbuf_puts(sb, "NOT KNOWN: ");
 	strbuf_text(sb, heap->layout);
@@ -164,14 +165,14 @@ static void put_heap(struct strbuf *sb, const struct scan_report *r)
 static void put_problems(struct strbuf *sb, const struct scan_report *r)
 {
 	for (size_t i = 0; i < r->nproblems; i++) {
-		text_head_label(sb, "CORRUPT");
+		text_label(sb, "CORRUPT");
 		strbuf_puts(sb, "at ");
 		strbuf_printf(sb, PRItaddr ": ", r->problems[i].at);
 		strbuf_text(sb, r->problems[i].what);
 		strbuf_putc(sb, '\n');
 	}
 	if (r->more_problems) {
-		text_head_label(sb, "CORRUPT");
+		text_label(sb, "CORRUPT");
 		strbuf_printf(sb, "and %" PRIu64 " more such places\n", r->more_problems);
 	}
 }
@@ -189,7 +190,7 @@ void text_scan_head(struct strbuf *sb, const struct scan_report *r)
 	text_head_hidden(sb, &r->summary.filtered, "--min-bytes, --show, --focus or --ignore");
 	put_problems(sb, r);
 	for (size_t i = 0; i < r->ndoubts; i++)
-		text_head_line(sb, "doubt", r->doubts[i]);
+		text_label_line(sb, "doubt", r->doubts[i]);
 	for (size_t i = 0; i < r->summary.nnotes; i++)
-		text_head_line(sb, "note", r->summary.notes[i]);
+		text_label_line(sb, "note", r->summary.notes[i]);
 }
