@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/account.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/groups/hangs.h"
+#include "report/groups/paths.h"
 #include "report/names/expand.h"
 #include "report/names/wrappers.h"
 #include "report/refs/refgroups.h"
@@ -145,7 +148,7 @@ static void merge_family(struct summary_family *to, const struct summary_family 
 static void add_family(const struct ledger *l, uint32_t family, struct summary *s)
 {
 	const struct defs_family *def = &l->defs.families[family];
-	struct summary_family f = { .name = groups_family_name(l, family), .noun = def->noun, .refs = def->refs, .ranges = def->ranges };
+	struct summary_family f = { .name = ledger_family_name(l, family), .noun = def->noun, .refs = def->refs, .ranges = def->ranges };
 	struct summary_family *same;
 
 	if (f.refs)
@@ -199,7 +202,7 @@ static void add_probes(const struct ledger *l, const struct groups_options *opt,
 		if (p->family != DEFS_NONE && !groups_wants_family(opt, l, p->family))
 			continue;
 		summary_add_probe(s, &(struct summary_probe){
-			.family = p->family == DEFS_NONE ? NULL : groups_family_name(l, p->family), .rule = p->rule, .module = p->module, .hits = p->hits,
+			.family = p->family == DEFS_NONE ? NULL : ledger_family_name(l, p->family), .rule = p->rule, .module = p->module, .hits = p->hits,
 			.note = p->note,
 		});
 	}
@@ -242,7 +245,7 @@ static int add_twice(const struct ledger *l, const struct ledger_twice *t, struc
 		     struct summary *s)
 {
 	struct summary_twice out = {
-		.family = groups_family_name(l, t->family), .count = t->count, .sample = t->sample, .time_s = t->time_us / 1e6,
+		.family = ledger_family_name(l, t->family), .count = t->count, .sample = t->sample, .time_s = t->time_us / 1e6,
 	};
 	int r = expand_marked(l, t->second, &out.second);
 
@@ -266,6 +269,37 @@ static int add_all_twice(const struct ledger *l, const struct groups_options *op
 	for (size_t i = 0; i < l->ntwice && r == 0; i++)
 		if (groups_wants_family(opt, l, l->twice[i].family))
 			r = add_twice(l, &l->twice[i], opt->suppressions, s);
+	return r;
+}
+
+static int add_their_groups(struct ledger *l, const struct groups_options *opt, const uint32_t *same_as, struct groupmap *groups, struct summary *s)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; i < l->nbooks && r == 0; i++) {
+		if (!groups_wants_family(opt, l, i))
+			continue;
+		r = l->defs.families[i].refs ? refgroups_add(l, opt, i, same_as, s) : groups_add_family(l, opt, i, same_as, groups, s);
+	}
+	return r;
+}
+
+/* The groups of all families, sorted, and the answer to what was asked. */
+static int add_groups(struct ledger *l, const struct groups_options *opt, struct summary *s)
+{
+	cleanup_free uint32_t *same_as = calloc(l->defs.nframes + 1, sizeof(*same_as));
+	int r = same_as ? paths_find_same(&l->defs, same_as) : -ENOMEM;
+	struct groupmap groups;
+
+	groupmap_init(&groups);
+	if (r == 0)
+		r = add_their_groups(l, opt, same_as, &groups, s);
+	if (r == 0)
+		r = hangs_add(&groups, l, opt->older_than_us, s);
+	summary_sort(s);
+	if (r == 0 && opt->lookup)
+		r = lookup_answer(opt->lookup, l, &groups, opt->older_than_us, opt->keep_wrappers, s);
+	groupmap_fini(&groups);
 	return r;
 }
 
@@ -294,7 +328,7 @@ int account_summary(struct ledger *l, const struct groups_options *opt, struct s
 	out->per_object = opt->per_object;
 	out->lookup = opt->lookup;
 	if (r == 0)
-		r = groups_add(l, opt, out);
+		r = add_groups(l, opt, out);
 	if (opt->suppressions)
 		suppressions_report(opt->suppressions, out);
 	return r < 0 ? r : summary_error(out);

@@ -14,27 +14,18 @@
 #include <string.h>
 
 #include "report/groups/drafts.h"
-#include "report/groups/hangs.h"
 #include "report/model/groupmap.h"
 #include "report/model/growth.h"
 #include "report/model/sampled_others.h"
 #include "report/names/expand.h"
 #include "report/names/wrappers.h"
-#include "report/refs/refgroups.h"
 
 #define CHUNK_HEAD 8	/* what glibc adds to a block */
-
-const char *groups_family_name(const struct ledger *l, uint32_t family)
-{
-	const char *name = family < l->defs.nfamilies ? l->defs.families[family].name : NULL;
-
-	return name ? name : "unnamed";
-}
 
 bool groups_wants_family(const struct groups_options *opt, const struct ledger *l, uint32_t family)
 {
 	for (size_t i = 0; i < opt->nfamilies; i++)
-		if (!strcmp(opt->families[i], groups_family_name(l, family)))
+		if (!strcmp(opt->families[i], ledger_family_name(l, family)))
 			return true;
 	return !opt->nfamilies;
 }
@@ -112,7 +103,7 @@ static int add_group(struct maker *mk, struct draft *d)
 	cleanup_free struct summary_frame *frames = NULL;
 	taddr sample = d->kept.sample;
 	struct summary_group g = {
-		.family = groups_family_name(mk->ledger, mk->drafts.family),
+		.family = ledger_family_name(mk->ledger, mk->drafts.family),
 		.tag = d->path.tag == DEFS_NONE ? NULL : defs->tags[d->path.tag].text,
 		.blocks = d->kept.blocks, .bytes = d->kept.bytes, .bytes_direct = d->verdict == VERDICT_INDIRECT ? 0 : d->kept.bytes,
 		.allocs = d->allocs, .frees = d->frees, .bytes_taken = d->taken, .bytes_returned = d->taken - d->held_bytes,
@@ -239,7 +230,7 @@ static void add_sums(struct maker *mk)
 	}
 }
 
-static int add_family(struct ledger *l, const struct groups_options *opt, uint32_t family, const uint32_t *same_as,
+int groups_add_family(struct ledger *l, const struct groups_options *opt, uint32_t family, const uint32_t *same_as,
 		      struct groupmap *groups, struct summary *s)
 {
 	struct maker mk = { .ledger = l, .opt = opt, .summary = s, .groups = groups };
@@ -252,27 +243,6 @@ static int add_family(struct ledger *l, const struct groups_options *opt, uint32
 		r = note_stacks(&mk);
 	free(mk.judged);
 	drafts_fini(&mk.drafts);
-	return r;
-}
-
-int groups_add(struct ledger *l, const struct groups_options *opt, struct summary *s)
-{
-	cleanup_free uint32_t *same_as = calloc(l->defs.nframes + 1, sizeof(*same_as));
-	int r = same_as ? paths_find_same(&l->defs, same_as) : -ENOMEM;
-	struct groupmap groups;
-
-	groupmap_init(&groups);
-	for (uint32_t i = 0; i < l->nbooks && r == 0; i++) {
-		if (!groups_wants_family(opt, l, i))
-			continue;
-		r = l->defs.families[i].refs ? refgroups_add(l, opt, i, same_as, s) : add_family(l, opt, i, same_as, &groups, s);
-	}
-	if (r == 0)
-		r = hangs_add(&groups, l, opt->older_than_us, s);
-	summary_sort(s);
-	if (r == 0 && opt->lookup)
-		r = lookup_answer(opt->lookup, l, &groups, opt->older_than_us, opt->keep_wrappers, s);
-	groupmap_fini(&groups);
 	return r;
 }
 

@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "report/ledger/ledger.h"
+#include "report/model/groupmap.h"
 #include "report/model/summary.h"
 #include "report/query/lookup.h"
 #include "report/query/select.h"
@@ -32,17 +33,16 @@ struct groups_options {
 	size_t nfamilies;			/* 0: all */
 };
 
-/* What the family with this index is called: something also where the run does not say it. */
-const char *groups_family_name(const struct ledger *l, uint32_t family);
 bool groups_wants_family(const struct groups_options *opt, const struct ledger *l, uint32_t family);
 
 /* Set @wanted[i] (of defs.nframes) for each frame of a stack that the report will show. 0 or -ENOMEM. */
 must_check int groups_wanted(const struct ledger *l, bool *wanted);
 
 /*
- * Add the groups of @l, of blocks and of objects, to @s, sorted, and what was hidden; answer what was asked. 0 or
- * -ENOMEM.
+ * Add the groups of one family of blocks to @s, and what was hidden; @groups gets which blocks are in which group. @same_as: of each frame the one that
+ * stands for its place (paths.h). 0 or -ENOMEM.
  */
-must_check int groups_add(struct ledger *l, const struct groups_options *opt, struct summary *s);
+must_check int groups_add_family(struct ledger *l, const struct groups_options *opt, uint32_t family, const uint32_t *same_as,
+				 struct groupmap *groups, struct summary *s);
 
 #endif

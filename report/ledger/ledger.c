@@ -202,6 +202,13 @@ int ledger_take(struct ledger *l, const struct fact *f)
 
 /* --- questions --- */
 
+const char *ledger_family_name(const struct ledger *l, uint32_t family)
+{
+	const char *name = family < l->defs.nfamilies ? l->defs.families[family].name : NULL;
+
+	return name ? name : "unnamed";
+}
+
 bool ledger_holds(const struct ledger *l, uint32_t family, taddr addr, struct live_block *out)
 {
 	return family < l->nbooks && live_get(l->books[family].live, addr, out);

@@ -187,6 +187,9 @@ void ledger_pass(struct ledger *l, uint64_t now_us);
  */
 must_check int ledger_settle(struct ledger *l);
 
+/* What the family with this index is called: something also where the run does not say it. */
+const char *ledger_family_name(const struct ledger *l, uint32_t family);
+
 /* Is a block held at @addr in family index @family? */
 bool ledger_holds(const struct ledger *l, uint32_t family, taddr addr, struct live_block *out);
 

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/groups/groups.h"
 #include "report/names/expand.h"
 #include "report/names/wrappers.h"
 #include "report/query/lookup_parts.h"
@@ -33,7 +32,7 @@ static void fill_family(struct lookup_search *se, uint32_t family, struct lookup
 	const struct defs_family *f = &se->ledger->defs.families[family];
 
 	out->refs = f->refs;
-	out->family = summary_string(se->summary, groups_family_name(se->ledger, family));
+	out->family = summary_string(se->summary, ledger_family_name(se->ledger, family));
 	out->noun = summary_string(se->summary, f->noun ? f->noun : f->refs ? "object" : "block");
 }
 

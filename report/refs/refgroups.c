@@ -279,7 +279,7 @@ static int add_group(struct maker *mk, uint32_t index)
 	struct growth_point series[MMT_SERIES_POINTS + 1];
 	taddr samples[SIGNATURE_SAMPLES];
 	struct summary_refs out = {
-		.family = groups_family_name(mk->ledger, mk->family), .noun = f->noun, .objects = g->objects,
+		.family = ledger_family_name(mk->ledger, mk->family), .noun = f->noun, .objects = g->objects,
 		.net = g->net, .older = g->older, .counted = g->counted, .signature = g->kin,
 		.oldest_s = ledger_age_s(mk->ledger, g->oldest_us),
 		.youngest_s = ledger_age_s(mk->ledger, g->youngest_us), .samples = samples, .nsamples = g->nsamples,
