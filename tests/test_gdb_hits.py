@@ -4,7 +4,9 @@
 gdb is a stand-in here: threads with registers, a breakpoint that one of them stands on. The real one: tests/gdb.
 """
 import importlib
+import os
 import pathlib
+import signal
 import socket
 import sys
 import types
@@ -120,3 +122,40 @@ def test_told_and_interrupted_before_the_step(session, flag):
     threads[0].registers["eflags"] &= ~flag
     hits.tell(SITE, ADDRESS)
     assert seen == [(SITE, 1001)]
+
+
+@pytest.mark.parametrize("first", ["before", "while it is told"])
+def test_a_second_key_while_the_first_is_served(session, first):
+    """Ctrl-C, and another one while the hit is told because of that or after it: no hit of the trap is lost, then or later, and gdb gets both."""
+    hits, threads, gdb, seen = session
+    given_back = []
+    send = hits.sock.send
+
+    def press():
+        os.kill(os.getpid(), signal.SIGINT)
+
+    def send_and_press(message):
+        send(message)
+        hits.sock.send = send
+        press()
+
+    def give_back(what):
+        given_back.append(what)
+        if len(given_back) == 1:
+            press()
+
+    gdb.post_event = give_back
+    step = hits.server(SITE, ADDRESS)
+    if first == "before":
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+        press()     # comes when the generator lets SIGINT in: its hit is told by then
+    else:
+        hits.sock.send = send_and_press
+    for i in range(3):
+        threads[0].registers["rdi"] = 0x5000 + i
+        try:
+            assert step() is False
+        except KeyboardInterrupt:
+            pytest.fail("raised where gdb calls: the generator has ended")
+    assert seen == [(SITE, 1001)] * 3
+    assert len(given_back) == 2

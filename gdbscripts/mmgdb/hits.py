@@ -8,6 +8,7 @@ Ctrl-C can raise KeyboardInterrupt between any two bytecodes. A hit must be told
   * each trap has a generator, and gdb calls its __next__: what is pending is raised where the generator goes on, which is
     inside its `try`, and not at the beginning of a function, where nobody could catch it;
   * SIGINT is blocked while the hit is told. If it came before, nothing has been told yet; if after, all has;
+  * one Ctrl-C after the other can come so: with a generator that has ended gdb would stop at each hit of that trap from then on;
   * the Ctrl-C is given back to gdb as if it came only now (signals.give_back).
 
 The relay may have orders between a HIT and its GO (dlopen, return addresses), and, rarely, at any other time:
@@ -74,11 +75,18 @@ class Hits:
 
     def serve(self, site, address):
         """The generator behind it."""
-        answer, told = False, True
+        answer, told, taken = False, True, False
         mask, block, unblock, sigint, tell = _signal.pthread_sigmask, signal.SIG_BLOCK, signal.SIG_UNBLOCK, SIGINT, self.tell
         while True:
             try:
                 while True:
+                    if taken:
+                        mask(block, sigint)
+                        if not told:
+                            answer = tell(site, address)
+                        told, taken = True, False
+                        signals.give_back()
+                        mask(unblock, sigint)
                     told = False
                     yield answer
                     mask(block, sigint)
@@ -86,12 +94,8 @@ class Hits:
                     told = True
                     mask(unblock, sigint)
             except KeyboardInterrupt:
-                mask(block, sigint)
-                if not told:
-                    answer = tell(site, address)
-                told = True
-                signals.give_back()
-                mask(unblock, sigint)
+                # nothing more here: the next Ctrl-C may be raised as soon as SIGINT is let in, and outside of `try` it would end the generator
+                taken = True
 
     def tell(self, site, address):
         """Tell a hit of the selected thread. Whether the process shall stop. What fails here must not end the generator, with SIGINT blocked."""
