@@ -90,7 +90,6 @@ static int check_what(const struct options *o, struct usage_error *err)
 	return 0;
 }
 
-/* Of a watch, --error-exitcode is about what is reported, whatever its verdict. */
 static int check_pointers(const struct options *o, struct usage_error *err)
 {
 	const bool asked = o->nwho_points_at || o->who_points_at_verdict != VERDICT_UNKNOWN;
@@ -110,6 +109,7 @@ static int check_pointers(const struct options *o, struct usage_error *err)
 	return 0;
 }
 
+/* Of a watch, --error-exitcode is about what is reported, whatever its verdict. */
 static int check_verdicts(const struct options *o, struct usage_error *err)
 {
 	if (o->verdicts != VERDICTS_NO || (!o->show && (!o->error_exitcode || o->command != COMMAND_SCAN)))

@@ -89,10 +89,10 @@ struct watch {
 	enum watch_end end;
 };
 
-/* Read events until the watch ends; why is in w->end. */
 /* Add up thread_ns and hitting_ns until now. */
 void watch_count_threads(struct watch *w, uint64_t now_ns);
 
+/* Read events until the watch ends; why is in w->end. */
 void watch_run(struct watch *w);
 
 /* In start mode: until the program's exec has been dealt with, or failed. */
