@@ -57,6 +57,16 @@ static void put_losses(struct strbuf *sb, const struct scan_report *r)
 	put_sum(sb, &r->sums[VERDICT_POSSIBLE]);
 }
 
+/* What was looked for may be in what a core lost when it was cut off: that comes before any other reason. */
+static void put_missing(struct strbuf *sb, const struct scan_report *r)
+{
+	if (!r->core || !r->memory.missing)
+		return;
+	strbuf_puts(sb, "the core is not whole, ");
+	words_size(sb, r->memory.missing);
+	strbuf_puts(sb, " of memory are missing; in the rest, ");
+}
+
 static void put_answer(struct strbuf *sb, const struct scan_report *r)
 {
 	const struct summary *s = &r->summary;
@@ -66,6 +76,7 @@ static void put_answer(struct strbuf *sb, const struct scan_report *r)
 		strbuf_printf(sb, " (%d)", (int)s->target.pid);
 	if (!r->heap.known && !s->totals.live_blocks) {
 		strbuf_puts(sb, ": its blocks cannot be listed: ");
+		put_missing(sb, r);
 		strbuf_text(sb, r->heap.layout);
 		strbuf_puts(sb, "\n\n");
 		return;

@@ -109,6 +109,12 @@ static void nothing_lost(void **state)
 	r.heap.layout = "musl";
 	r.summary.totals.live_blocks = 0;
 	has(&r, "the process: its blocks cannot be listed: musl\n");
+	r.memory.missing = 4096;
+	has(&r, "the process: its blocks cannot be listed: musl\n");
+	r.core = "cut.core";
+	has(&r, "the process: its blocks cannot be listed: the core is not whole, 4096 B of memory are missing; in the rest, musl\n");
+	r.core = NULL;
+	r.memory.missing = 0;
 	has(&r, "NOT KNOWN: musl\n");
 	scan_fini(&r);
 }
