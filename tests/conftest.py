@@ -30,14 +30,15 @@ def pytest_configure(config):
 @pytest.fixture(autouse=True)
 def reports_are_as_documented(monkeypatch):
     """Each JSON document of mmattach that a test reads is held against the schema in doc/."""
-    loads = json.loads
+    raw_decode = json.JSONDecoder.raw_decode
 
-    def checked(text, *args, **kwargs):
-        document = loads(text, *args, **kwargs)
+    def checked(self, *args, **kwargs):
+        """What json.loads comes to, and what is called where a document stands within other text."""
+        document, end = raw_decode(self, *args, **kwargs)
         if schema.is_ours(document):
             schema.check(document)
-        return document
-    monkeypatch.setattr(json, "loads", checked)
+        return document, end
+    monkeypatch.setattr(json.JSONDecoder, "raw_decode", checked)
 
 
 def pytest_unconfigure(config):

@@ -44,9 +44,12 @@ def members(node, path=()):
 
 
 def test_all_reports_are_looked_at():
-    """json.loads itself, in any test."""
+    """json.loads itself, in any test, and what takes one report out of much text: those of --interval, and of gdb."""
+    broken = '{"mmattach": {"version": "1", "schema": 1}, "groups": []}'
     with pytest.raises(jsonschema.ValidationError):
-        json.loads('{"mmattach": {"version": "1", "schema": 1}, "groups": []}')
+        json.loads(broken)
+    with pytest.raises(jsonschema.ValidationError):
+        json.JSONDecoder().raw_decode("report: " + broken, 8)
     assert json.loads('{"groups": []}') == {"groups": []}
 
 
