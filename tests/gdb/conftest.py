@@ -33,6 +33,14 @@ def gdb_calls():
         pytest.skip("optional: this gdb cannot call functions on this processor: " + (done.stdout + done.stderr).splitlines()[-1])
 
 
+@pytest.fixture(scope="session")
+def watchpoints():
+    """Whether the processor's debug registers work: some virtual machines take what is written to them, and no watchpoint ever stops a program."""
+    done = subprocess.run([GDB, "-nx", "-q", "-batch", "-ex", "starti", "-ex", "watch -l *(long *)($sp-8)", "-ex", "continue", "/bin/true"],
+                          capture_output=True, text=True, check=False)
+    return "Old value" in done.stdout
+
+
 @pytest.fixture
 def plain_gdb(victim, tmp_path):
     """plain_gdb(ARG...): gdb without the scripts. Whatever the test leaves of it and its engine is ended before the victims are."""

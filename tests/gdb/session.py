@@ -187,7 +187,7 @@ KERNELS = {"memory"}
 
 def comparable(report):
     """@report without what no two watches share: times, pids, addresses, what the kernel says of the memory, and which
-    frontend it was. Series keep their end."""
+    frontend it was. Series keep their end. Groups stand in an order of their own: a report's follows how they grew in time."""
     if isinstance(report, list):
         return [comparable(item) for item in report]
     if not isinstance(report, dict):
@@ -196,4 +196,6 @@ def comparable(report):
             if key not in TIMES | PLACES | WAITS | KERNELS | {"frontend", "series"}}
     if "series" in report:
         kept["series_end"] = report["series"][-1][1]
+    if isinstance(kept.get("groups"), list):
+        kept["groups"].sort(key=lambda group: json.dumps(group, sort_keys=True))
     return kept

@@ -13,12 +13,14 @@ from test_exact import MARKS, assert_equal, calls_seen
 from test_scopes import LIBRARY, assert_totals
 from untouched import assert_code_whole, assert_untouched
 
+WATCH_MARK, BREAK_AT_MARK = "watch mark", "break mark_begin"
+
 # Two breakpoints, a watchpoint, two displays. The one in take goes on by itself; the one in inside is passed twice.
 FURNITURE = [
     "set $seen = 0",
     "break take", "commands 1\nsilent\nset $seen = $seen + 1\ncontinue\nend",
     "break inside if depth > 1", "ignore 2 1",
-    "watch mark",
+    WATCH_MARK,
     "display mark", "display/i $pc",
     "set width 111", "set print elements 77", "set scheduler-locking step", "set print frame-arguments none",
     "set confirm on", "set pagination on", "handle SIGUSR1 nostop noprint",
@@ -60,17 +62,17 @@ def select(session, thread, frame):
     session.do(f"frame {frame}")
 
 
-def furnished(session):
+def furnished(session, watchpoints):
     for command in FURNITURE:
-        session.do(command)
+        session.do(BREAK_AT_MARK if command == WATCH_MARK and not watchpoints else command)
     select(session, 3, 2)
 
 
-def test_nothing_of_the_session_is_disturbed(victim, gdb):
+def test_nothing_of_the_session_is_disturbed(victim, gdb, watchpoints):
     """Before, while it is watched, after: the same picture. And the user's own hits are as many as they must be."""
     target = victim("scopes", LIBRARY)
     session = gdb(target)
-    furnished(session)
+    furnished(session, watchpoints)
     before = picture(session)
     for command in ("start", "status", "report", "save /dev/null", "reset", "report --format json"):
         session.mmleak(command)
