@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -123,25 +124,55 @@ static void written_pages(void **state)
 	close(fd);
 }
 
-/* Read, but never written: the kernel's page of zeros stands there, and by the ioctl that can be told. */
+/* Kilobytes of our mapping that begins at @p that have frames of their own: the kernel's page of zeros is not counted. */
+static unsigned long own_kilobytes(const volatile void *p)
+{
+	FILE *f = fopen("/proc/self/smaps", "re");
+	char line[512], begin[32];
+	unsigned long kb = 0;
+	bool in_it = false;
+
+	assert_non_null(f);
+	snprintf(begin, sizeof(begin), "%lx-", (unsigned long)(uintptr_t)p);
+	while (fgets(line, sizeof(line), f)) {
+		in_it |= !strncmp(line, begin, strlen(begin));
+		if (in_it && sscanf(line, "Rss: %lu kB", &kb) == 1)
+			break;
+	}
+	fclose(f);
+	assert_true(in_it);
+	return kb;
+}
+
+/*
+ * Read, but never written: the kernel's page of zeros stands there, and by the ioctl that can be told. There are kernels that
+ * give each page that is read a frame of its own (a 6.18 for small virtual machines): then all of them are there, as any other.
+ */
 static void zero_pages(void **state)
 {
 	struct resident_run runs[64];
-	volatile uint8_t *p = map(8);
+	uint8_t *all = map(10);	/* the first and the last without rights: the mapping has no neighbour to join */
+	volatile uint8_t *p = all + PAGE;
+	unsigned long own;
 	struct resident r;
 	uint8_t sum = 0;
 
 	(void)state;
+	assert_int_equal(mprotect(all, PAGE, PROT_NONE), 0);
+	assert_int_equal(mprotect(all + 9 * PAGE, PAGE, PROT_NONE), 0);
 	for (int i = 0; i < 8; i++)
 		sum += p[i * PAGE];
+	own = own_kilobytes(p);
+	assert_true(own == 0 || own == 8 * PAGE / 1024);
 	p[2 * PAGE] = sum + 1;
 	assert_int_equal(resident_open(&r, getpid()), 0);
 	if (r.scan) {
 		assert_int_equal(runs_of(&r, (taddr)(uintptr_t)p, (taddr)(uintptr_t)p + 8 * PAGE, false, 64, 64, runs), 1);
-		assert_int_equal(runs[0].lo, (taddr)(uintptr_t)p + 2 * PAGE);
+		assert_int_equal(runs[0].lo, (taddr)(uintptr_t)p + (own ? 0 : 2 * PAGE));
+		assert_int_equal(runs[0].hi, (taddr)(uintptr_t)p + (own ? 8 * PAGE : 3 * PAGE));
 	}
 	resident_close(&r);
-	munmap((void *)p, 8 * PAGE);
+	munmap(all, 10 * PAGE);
 }
 
 static void no_such_process(void **state)
