@@ -124,8 +124,8 @@ int place_anyhow(const struct place *p, taddr addr, struct site *out)
 
 	if (!place_emulated(p, addr, out) || !place_displaced(p, addr, out))
 		return 0;
-	/* A system call may sleep: stepped in place it would keep the trap lifted as long. */
-	if (!decode_site(p, addr, out, &in) || in.syscall || in.flow == FLOW_STOP)
+	/* A system call may sleep: stepped in place it would keep the trap lifted as long. So would one behind what loses the step. */
+	if (!decode_site(p, addr, out, &in) || in.syscall || in.loses_step || in.flow == FLOW_STOP)
 		return -EILSEQ;
 	if (writes_memory(&in.emu) || deserts_shadow_stack(p, &in.emu))
 		out->emu = (struct emu){ .op = EMU_NONE, .len = in.len };

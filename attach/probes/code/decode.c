@@ -236,6 +236,7 @@ int decode(struct decoder *d, const uint8_t *code, size_t n, taddr addr, struct 
 	out->flow = flow_of(d);
 	out->writes = registers_written(d);
 	out->syscall = enters_kernel(d);
+	out->loses_step = in->id == X86_INS_CPUID;
 	out->padding = is_nop(in) || in->id == X86_INS_INT3;
 	find_target(in, out);
 	find_sp_change(in, out);
@@ -250,7 +251,7 @@ int decode(struct decoder *d, const uint8_t *code, size_t n, taddr addr, struct 
  * What behaves the same elsewhere under a single step: no jump, nothing that
  * enters the kernel, nothing that shows or clears the trap flag (pushf,
  * popf), holds the trap back by one instruction (a load of ss), takes several
- * steps (rep), or may be emulated by the kernel, which forgets the step (sgdt and its like, UMIP).
+ * steps (rep), or may be emulated by the kernel or a hypervisor, which forget the step (sgdt and its like, UMIP; cpuid).
  */
 static bool can_be_displaced(struct decoder *d)
 {
@@ -263,6 +264,7 @@ static bool can_be_displaced(struct decoder *d)
 	if (flow_of(d) != FLOW_NEXT || enters_kernel(d) || in_group(d, CS_GRP_PRIVILEGE))
 		return false;
 	switch (in->id) {
+	case X86_INS_CPUID:
 	case X86_INS_PUSHF:
 	case X86_INS_PUSHFD:
 	case X86_INS_PUSHFQ:

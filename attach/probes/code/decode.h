@@ -39,6 +39,7 @@ struct insn {
 	int32_t sp_change;	/* e.g. push -8 */
 	bool padding;		/* a nop form or int3 */
 	bool syscall;		/* enters the kernel: never to be displaced */
+	bool loses_step;	/* a step over it may end one instruction late (cpuid under a hypervisor): never to be stepped */
 	struct emu emu;		/* op EMU_NONE if it cannot be emulated */
 	char text[64];		/* "push r12" for people */
 };

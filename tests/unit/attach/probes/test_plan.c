@@ -63,9 +63,10 @@ FUNCTION(t_returns, "call t_two_rets\n .globl t_after_test\n t_after_test: test 
 	 ".globl t_after_store\n t_after_store: mov %rax,(%rbx)\n call t_two_rets\n"
 	 ".globl t_after_load\n t_after_load: mov (%rbx),%rcx\n call t_two_rets\n"
 	 ".globl t_after_syscall\n t_after_syscall: syscall\n call t_two_rets\n"
+	 ".globl t_after_cpuid\n t_after_cpuid: cpuid\n call t_two_rets\n"
 	 ".globl t_after_rip\n t_after_rip: lea t_constant(%rip),%rax\n ret\n"
 	 ".type t_after_test,@function\n .type t_after_store,@function\n .type t_after_load,@function\n"
-	 ".type t_after_syscall,@function\n .type t_after_rip,@function\n");
+	 ".type t_after_syscall,@function\n .type t_after_cpuid,@function\n .type t_after_rip,@function\n");
 FUNCTION(t_resolver, "lea t_two_rets(%rip),%rax\n ret\n .globl t_ifunc\n .type t_ifunc,@gnu_indirect_function\n .set t_ifunc,t_resolver\n");
 asm(".pushsection .rodata\n.balign 16\nt_constant: .quad 1,2\n.popsection\n");
 
@@ -730,6 +731,8 @@ static void test_return(void **state)
 	assert_int_equal(plan_return(fix.self, fix.d, address_of("t_after_load"), &plain, &s), 0);
 	assert_displaced(&s, address_of("t_after_load"), 3);
 	assert_int_equal(plan_return(fix.self, fix.d, address_of("t_after_syscall"), &plain, &s), -EILSEQ);
+	/* a step over it could end behind the call that follows */
+	assert_int_equal(plan_return(fix.self, fix.d, address_of("t_after_cpuid"), &plain, &s), -EILSEQ);
 	assert_int_equal(plan_return(fix.self, fix.d, 0x10, &plain, &s), -EILSEQ);
 	/* an instruction, but not behind a call; the middle of one */
 	assert_int_equal(plan_return(fix.self, fix.d, address_of("t_after_test") + 3, &plain, &s), -EILSEQ);

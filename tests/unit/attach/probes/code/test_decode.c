@@ -213,6 +213,7 @@ static void test_relocate_refused(void **state)
 		{ "\x8e\xd0", 2 },				/* mov ss: holds the trap back */
 		{ "\xf3\xa4", 2 }, { "\xf2\xae", 2 },		/* many steps */
 		{ "\x0f\x01\xe0", 3 }, { "\x0f\x01\x07", 3 },	/* smsw, sgdt: by the kernel's grace */
+		{ "\x0f\xa2", 2 },				/* cpuid: by a hypervisor's */
 		{ "\x67\x48\x8b\x05\x10\x00\x00\x00", 8 },	/* [eip + 16] */
 		{ "\xc7\xf8\x00\x00\x00\x00", 6 },		/* xbegin */
 	};
