@@ -16,6 +16,7 @@
 #include "attach/keeper/gdb/relay.h"
 #include "attach/keeper/leave.h"
 #include "attach/keeper/loop.h"
+#include "attach/keeper/notify.h"
 #include "attach/keeper/pause/ending.h"
 #include "attach/keeper/pause/pausing.h"
 #include "attach/keeper/procfs.h"
@@ -28,59 +29,6 @@
 
 /* For the crash handler alone; NULL while a debugger is the tracer: then nothing in the target is ours. */
 static struct keeper *the_keeper;
-
-uint64_t keeper_clock_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
-}
-
-static void ring(struct keeper *k)
-{
-	const uint64_t one = 1;
-
-	/* EAGAIN: the counter is full, which means that it was rung */
-	(void)!write(k->shared->bell, &one, sizeof(one));
-}
-
-void keeper_ring_for_held(struct keeper *k)
-{
-	atomic_store(&k->shared->ring.sleeping, 0);
-	ring(k);
-}
-
-void keeper_ring_bell(struct keeper *k)
-{
-	struct ring *r = &k->shared->ring;
-	bool crowded;
-
-	if (!ring_wants_bell(r)) {
-		k->bell_rung = false;
-		return;
-	}
-	crowded = ring_is_crowded(r);
-	if (!atomic_exchange(&r->sleeping, 0) && (!crowded || k->bell_rung))
-		return;
-	k->bell_rung = crowded;
-	ring(k);
-}
-
-void keeper_record(struct keeper *k, enum record_kind kind, uint16_t flags, pid_t tid, uint32_t site, int64_t value)
-{
-	struct record *rec = ring_reserve(&k->shared->ring, sizeof(*rec));
-
-	if (!rec) {
-		atomic_fetch_add_explicit(&k->shared->unrecorded, 1, memory_order_relaxed);
-		return;
-	}
-	*rec = (struct record){
-		.kind = kind, .flags = flags, .tid = tid, .site = site, .time_ns = k->now_ns, .value = value,
-	};
-	ring_commit(&k->shared->ring, rec, sizeof(*rec));
-	keeper_ring_bell(k);
-}
 
 /* --- commands --- */
 
@@ -184,7 +132,7 @@ static void read_mail(struct keeper *k)
 	if (sh->op == COMMAND_SEIZE && sh->result < 0 && !k->leave_reason)
 		k->leave_reason = LEFT_ASKED;
 	atomic_store(&sh->done, seq);
-	ring(k);
+	notify_ring(k);
 }
 
 /* --- life --- */

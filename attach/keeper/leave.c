@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "attach/keeper/newproc.h"
+#include "attach/keeper/notify.h"
 #include "attach/keeper/procfs.h"
 #include "attach/keeper/sparing.h"
 #include "attach/keeper/traps/hit.h"
@@ -25,7 +26,7 @@ static void detach(struct keeper *k, struct tracee *t, int sig)
 {
 	/* ESRCH: killed; it is not ours any more either way */
 	if (tracee_detach(t, sig) < 0)
-		keeper_record(k, RECORD_TROUBLE, 0, t->tid, TROUBLE_RESUME, ESRCH);
+		notify_record(k, RECORD_TROUBLE, 0, t->tid, TROUBLE_RESUME, ESRCH);
 	budget_charge(k, t->stopped_ns, BUDGET_ASKED);
 	forget(k, t);
 }

@@ -6,6 +6,7 @@
 
 #include "attach/keeper/collect.h"
 #include "attach/keeper/newproc.h"
+#include "attach/keeper/notify.h"
 #include "attach/keeper/pause/ending.h"
 #include "attach/keeper/pause/pausing.h"
 #include "attach/keeper/traps/hit.h"
@@ -19,7 +20,7 @@ static void go_on(struct keeper *k, struct tracee *t, int sig)
 	int r = tracee_cont(t, sig);
 
 	if (r < 0 && r != -ESRCH)
-		keeper_record(k, RECORD_TROUBLE, 0, t->tid, TROUBLE_RESUME, -r);
+		notify_record(k, RECORD_TROUBLE, 0, t->tid, TROUBLE_RESUME, -r);
 }
 
 static void serve_end(struct keeper *k, struct tracee *t)
@@ -36,7 +37,7 @@ static void serve_end(struct keeper *k, struct tracee *t)
 	if (guest)
 		return;
 	k->last_status = status;
-	keeper_record(k, RECORD_THREAD_END, 0, tid, 0, status);
+	notify_record(k, RECORD_THREAD_END, 0, tid, 0, status);
 }
 
 /*
@@ -236,7 +237,7 @@ void loop_serve(struct keeper *k)
 		if (t->has_hit)
 			add_served(&hits, since);
 		if (ring_is_crowded(&k->shared->ring))
-			keeper_ring_bell(k);
+			notify_bell(k);
 	}
 	for (uint32_t i = n; i < k->nqueue; i++)
 		k->queue[kept++] = k->queue[i];
@@ -251,7 +252,7 @@ void loop_serve(struct keeper *k)
 	}
 	/* who wakes may take our processor: nobody stands waiting for us now */
 	if (n)
-		keeper_ring_bell(k);
+		notify_bell(k);
 }
 
 /* --- limits --- */
@@ -261,7 +262,7 @@ static void watch_end(struct keeper *k)
 {
 	if (!k->watching || k->leave_reason || k->threads.used > k->others)
 		return;
-	keeper_record(k, RECORD_END, 0, k->target, 0, k->last_status);
+	notify_record(k, RECORD_END, 0, k->target, 0, k->last_status);
 	k->leave_reason = LEFT_ENDED;
 }
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "attach/keeper/collect.h"
+#include "attach/keeper/notify.h"
 #include "attach/keeper/procfs.h"
 #include "attach/keeper/traps/hit.h"
 
@@ -51,7 +52,7 @@ static void let_go(struct keeper *k, struct tracee *t)
 	int r = tracee_detach(t, 0);
 
 	if (r < 0 && r != -ESRCH)
-		keeper_record(k, RECORD_TROUBLE, 0, t->tid, TROUBLE_RESUME, -r);
+		notify_record(k, RECORD_TROUBLE, 0, t->tid, TROUBLE_RESUME, -r);
 	calls_drop(&k->calls, t);
 	threads_remove(&k->threads, t);
 }
@@ -73,7 +74,7 @@ static int clean(struct keeper *k, pid_t pid, taddr addr)
 
 static void let_copy_go(struct keeper *k, struct tracee *t)
 {
-	keeper_record(k, RECORD_CHILD, 0, t->tid, 0, t->tid);
+	notify_record(k, RECORD_CHILD, 0, t->tid, 0, t->tid);
 	k->others--;
 	let_go(k, t);
 }
@@ -84,7 +85,7 @@ bool newproc_first_stop(struct keeper *k, struct tracee *t)
 
 	t->known = true;
 	if (is_thread_of(k->target, t->tid)) {
-		keeper_record(k, RECORD_THREAD, 0, t->tid, 0, 0);
+		notify_record(k, RECORD_THREAD, 0, t->tid, 0, 0);
 		return true;
 	}
 	t->guest = true;
@@ -94,7 +95,7 @@ bool newproc_first_stop(struct keeper *k, struct tracee *t)
 	r = clean(k, t->tid, NOWHERE);
 	if (r < 0 && r != -ESRCH) {
 		/* it must not be let go */
-		keeper_record(k, RECORD_TROUBLE, 0, t->tid, TROUBLE_CLEAN, -r);
+		notify_record(k, RECORD_TROUBLE, 0, t->tid, TROUBLE_CLEAN, -r);
 		t->unclean = true;
 		/* we leave, and it is let go as it is */
 		if (k->leaving)
@@ -214,6 +215,6 @@ void newproc_exec(struct keeper *k, struct tracee *t)
 	k->traps.maps = procfs_open_maps(k->target);
 	forget_old_threads(k, t);
 	hit_hold(k, t, false, false);
-	keeper_record(k, RECORD_EXEC, RECORD_HELD, t->tid, 0, t->hold);
-	keeper_ring_bell(k);
+	notify_record(k, RECORD_EXEC, RECORD_HELD, t->tid, 0, t->hold);
+	notify_bell(k);
 }

@@ -102,20 +102,17 @@ struct keeper {
 	struct reaped reaped;
 };
 
-uint64_t keeper_clock_ns(void);
+static inline uint64_t keeper_clock_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
 
 static inline struct loads_from keeper_memory(const struct keeper *k, const struct tracee *t)
 {
 	return (struct loads_from){ t->tid, k->read_mem };
 }
-
-/* Ask for the controller's attention if it sleeps or the ring fills. */
-void keeper_ring_bell(struct keeper *k);
-
-/* A thread waits for it: also if it does not sleep, for it looks at the ring only now and then. */
-void keeper_ring_for_held(struct keeper *k);
-
-/* A record without a payload; not lost silently: counted as dropped if there is no room. */
-void keeper_record(struct keeper *k, enum record_kind kind, uint16_t flags, pid_t tid, uint32_t site, int64_t value);
 
 #endif

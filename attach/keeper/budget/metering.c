@@ -5,6 +5,7 @@
 
 #include "attach/keeper/budget/metering_parts.h"
 #include "attach/keeper/budget/stretches.h"
+#include "attach/keeper/notify.h"
 
 #define TURNS 16		/* in one round of the loop */
 #define LOOK_NS 8000000ull	/* turns are looked at twice as often, about: not a timer for each, and hundreds of them may stand */
@@ -51,7 +52,7 @@ bool metered_goes_ahead(const struct keeper *k, uint32_t i)
 static void complain(struct keeper *k, enum trouble what, int r)
 {
 	if (r < 0)
-		keeper_record(k, RECORD_TROUBLE, 0, k->target, what, -r);
+		notify_record(k, RECORD_TROUBLE, 0, k->target, what, -r);
 }
 
 bool metering_may_plant(const struct keeper *k)

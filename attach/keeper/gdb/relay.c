@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "attach/keeper/loop.h"
+#include "attach/keeper/notify.h"
 #include "attach/keeper/procfs.h"
 #include "attach/keeper/shared/wire.h"
 #include "attach/keeper/traps/hit.h"
@@ -69,7 +70,7 @@ static void note(struct relay *r)
 	enum note_result result = note_hit(r->k, r->waiting, r->trap, &r->regs, &rec);
 
 	r->no_room = result == NOTE_NO_ROOM;
-	keeper_ring_bell(r->k);
+	notify_bell(r->k);
 	if (result == NOTE_GO)
 		go_on(r);
 }
@@ -161,7 +162,7 @@ static void forget_thread(struct relay *r, struct tracee *t)
 		return;
 	calls_drop(&r->k->calls, t);
 	threads_remove(&r->k->threads, t);
-	keeper_record(r->k, RECORD_THREAD_END, 0, tid, 0, 0);
+	notify_record(r->k, RECORD_THREAD_END, 0, tid, 0, 0);
 }
 
 static void forget_threads(struct relay *r)
@@ -205,7 +206,7 @@ static void on_moved(struct relay *r, pid_t pid, int mem)
 	}
 	forget_threads(r);
 	k->target = pid;
-	keeper_record(k, RECORD_MOVED, 0, pid, 0, pid);
+	notify_record(k, RECORD_MOVED, 0, pid, 0, pid);
 }
 
 /* --- commands of the controller --- */
@@ -213,12 +214,11 @@ static void on_moved(struct relay *r, pid_t pid, int mem)
 static void answer(struct relay *r, int64_t result)
 {
 	struct shared *sh = r->k->shared;
-	const uint64_t one = 1;
 
 	r->asked = false;
 	sh->result = result;
 	atomic_store(&sh->done, r->asked_seq);
-	(void)!write(sh->bell, &one, sizeof(one));
+	notify_ring(r->k);
 }
 
 static bool is_range(int64_t first, int64_t n)
@@ -343,11 +343,11 @@ static void on_message(struct relay *r, size_t n, int fd)
 			answer(r, 0);
 		break;
 	case WIRE_END:
-		keeper_record(r->k, RECORD_END, 0, r->k->target, 0, h->value);
+		notify_record(r->k, RECORD_END, 0, r->k->target, 0, h->value);
 		r->k->leave_reason = LEFT_ENDED;
 		break;
 	case WIRE_EXEC:
-		keeper_record(r->k, RECORD_EXEC, 0, r->k->target, 0, 0);
+		notify_record(r->k, RECORD_EXEC, 0, r->k->target, 0, 0);
 		break;
 	case WIRE_MOVED:
 		on_moved(r, h->value, fd);

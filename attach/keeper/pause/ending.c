@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/syscall.h>
 
+#include "attach/keeper/notify.h"
 #include "attach/keeper/procfs.h"
 #include "attach/keeper/traps/hit.h"
 
@@ -142,8 +143,8 @@ void ending_round(struct keeper *k)
 	}
 	if (!k->ending_told && k->ending && !any_lives_on(k)) {
 		k->ending_told = true;
-		keeper_record(k, RECORD_ENDING, 0, k->target, 0, 0);
-		keeper_ring_bell(k);
+		notify_record(k, RECORD_ENDING, 0, k->target, 0, 0);
+		notify_bell(k);
 	}
 	if (is_overdue(k))
 		ending_let_go(k);

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "attach/keeper/notify.h"
+
 /* Somebody else has walked the stack. Where its return address is wanted, the stack itself is. */
 static bool has_frames(const struct keeper *k, const struct site *s)
 {
@@ -107,7 +109,7 @@ static void end_dropping(struct keeper *k)
 	uint64_t gap = k->now_ns - k->drop_since_ns;
 
 	k->drop_since_ns = 0;
-	keeper_record(k, RECORD_GAP, 0, 0, 0, gap);
+	notify_record(k, RECORD_GAP, 0, 0, 0, gap);
 }
 
 int emit_make_room(struct keeper *k, uint32_t size, struct record_hit **rec)

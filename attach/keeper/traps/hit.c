@@ -7,6 +7,7 @@
 
 #include "attach/keeper/collect.h"
 #include "attach/keeper/newproc.h"
+#include "attach/keeper/notify.h"
 #include "attach/keeper/traps/note.h"
 
 #ifndef TRAP_TRACE
@@ -53,7 +54,7 @@ static void resume(struct keeper *k, struct tracee *t)
 	tracee_mend_mask(t, false);
 	r = tracee_cont(t, 0);
 	if (r < 0 && r != -ESRCH)
-		keeper_record(k, RECORD_TROUBLE, 0, t->tid, TROUBLE_RESUME, -r);
+		notify_record(k, RECORD_TROUBLE, 0, t->tid, TROUBLE_RESUME, -r);
 	/* reported as the group stop that it is (or, if it runs into a trap before, the next time); ESRCH: killed */
 	if (r == 0 && t->stop_again)
 		(void)!tracee_interrupt(t);
@@ -69,7 +70,7 @@ static void step_in_place(struct keeper *k, struct tracee *t, uint32_t trap)
 	atomic_fetch_add_explicit(&k->shared->stepped, 1, memory_order_relaxed);
 	t->in_place = true;
 	if (trap_step_begin(&k->traps, k->mem, trap) < 0)
-		keeper_record(k, RECORD_TROUBLE, 0, t->tid, TROUBLE_LIFT, EIO);
+		notify_record(k, RECORD_TROUBLE, 0, t->tid, TROUBLE_LIFT, EIO);
 	if (tracee_step(t, 0) < 0)
 		hit_end_in_place(k, t);
 }
@@ -80,7 +81,7 @@ void hit_end_in_place(struct keeper *k, struct tracee *t)
 		return;
 	t->in_place = false;
 	if (trap_step_end(&k->traps, k->mem, t->stepping) < 0)
-		keeper_record(k, RECORD_TROUBLE, 0, t->tid, TROUBLE_EMULATE, EIO);
+		notify_record(k, RECORD_TROUBLE, 0, t->tid, TROUBLE_EMULATE, EIO);
 	metering_stepped(k, t->stepping);
 }
 
@@ -205,7 +206,7 @@ static enum hit_result serve_trap(struct keeper *k, struct tracee *t, uint32_t t
 	else if (r == NOTE_GO)
 		go_past(k, t, trap, before, regs, &m);
 	if (r == NOTE_HELD)
-		keeper_ring_for_held(k);
+		notify_for_held(k);
 	return HIT_DONE;
 }
 
@@ -316,7 +317,7 @@ enum hit_result hit_serve(struct keeper *k, struct tracee *t)
 	if (k->traps.all[trap].state == TRAP_LIFTED) {
 		metering_miss(k, trap);
 		if (trap_lift_found(&k->traps, k->mem, trap) < 0)
-			keeper_record(k, RECORD_TROUBLE, 0, t->tid, TROUBLE_LIFT, EIO);
+			notify_record(k, RECORD_TROUBLE, 0, t->tid, TROUBLE_LIFT, EIO);
 		return put_back(k, t, &before, &regs);
 	}
 	return serve_trap(k, t, trap, &before, &regs);

@@ -305,7 +305,7 @@ static uint64_t soak_random(uint64_t *x)
 	return *x;
 }
 
-/* As keeper_ring_bell does. */
+/* As notify_bell does. */
 static void ring_the_bell(struct soak *s, int bell)
 {
 	const uint64_t one = 1;
