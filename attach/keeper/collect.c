@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "attach/keeper/traps/hit.h"
+#include "attach/keeper/hold.h"
 
 #define QUIET_NS 1000000	/* limits are looked at so often while one is running */
 #define SCAN_NS 4000000		/* everyone is asked so often, unless all is quiet */
@@ -24,7 +24,7 @@ static void enqueue(struct keeper *k, struct tracee *t, int status)
 	bool queued = t->state == TRACEE_STOPPED && !t->later;
 
 	if (t->state == TRACEE_HELD)
-		hit_unhold(k, t); /* killed while it was held */
+		hold_end(k, t); /* killed while it was held */
 	t->state = TRACEE_STOPPED;
 	t->status = status;
 	t->awaited = false;

@@ -14,7 +14,7 @@
  * takes no signal from a terminal, allocates nothing after its start, parses
  * nothing, and does no stdio.
  *
- * Reading order: state.h, tracee.h, loop.c (wait, collect, serve), hit.c (one
+ * Reading order: state.h, tracee.h, loop.c, collect.c (wait), serve.c, hit.c (one
  * hit), newproc.c, seize.c, leave.c.
  */
 #ifndef MM_KEEPER_H

@@ -5,11 +5,13 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "attach/keeper/hold.h"
 #include "attach/keeper/newproc.h"
 #include "attach/keeper/notify.h"
 #include "attach/keeper/procfs.h"
 #include "attach/keeper/sparing.h"
 #include "attach/keeper/traps/hit.h"
+#include "attach/keeper/traps/step.h"
 
 #define LEAVE_NS 3000000000ull	/* after that, whoever has not stopped is left to our exit */
 
@@ -37,7 +39,7 @@ static bool settle_regs(struct keeper *k, struct tracee *t, bool at_trap, bool i
 	struct user_regs_struct before, regs;
 	bool moved = false;
 
-	hit_break_off_step(k, t);
+	step_break_off(k, t);
 	if (tracee_regs(t, &before) < 0)
 		return false;
 	regs = before;
@@ -52,7 +54,7 @@ static bool settle_regs(struct keeper *k, struct tracee *t, bool at_trap, bool i
 
 static void settle_stop(struct keeper *k, struct tracee *t)
 {
-	if ((hit_on_the_way(k, t) || hit_step_on_the_way(t)) && tracee_cont(t, 0) == 0) {
+	if ((hit_on_the_way(k, t) || step_on_the_way(t)) && tracee_cont(t, 0) == 0) {
 		t->interrupted = true; /* the drain race: the SIGTRAP comes at once, wait for it */
 		return;
 	}
@@ -62,7 +64,7 @@ static void settle_stop(struct keeper *k, struct tracee *t)
 
 static void settle_signal(struct keeper *k, struct tracee *t, int sig)
 {
-	bool ours = sig == SIGTRAP && (hit_step_done(k, t) || settle_regs(k, t, true, false));
+	bool ours = sig == SIGTRAP && (step_settle(k, t) || settle_regs(k, t, true, false));
 
 	if (!ours)
 		settle_regs(k, t, false, tracee_is_ignored(t, sig));
@@ -95,7 +97,7 @@ static void settle_exec(struct keeper *k, struct tracee *t)
 	newproc_exec(k, t);
 	if (t->state != TRACEE_HELD)
 		return;
-	hit_unhold(k, t);
+	hold_end(k, t);
 	detach(k, t, 0);
 }
 
@@ -128,7 +130,7 @@ static void settle(struct keeper *k, struct tracee *t)
 		settle_exec(k, t);
 		break;
 	case HAPPENED_ENDING:
-		hit_break_off_step(k, t);
+		step_break_off(k, t);
 		detach(k, t, 0);
 		break;
 	default:
@@ -148,7 +150,7 @@ static void part(struct keeper *k, struct tracee *t)
 		settle(k, t);
 		break;
 	case TRACEE_HELD:
-		hit_unhold(k, t);
+		hold_end(k, t);
 		t->state = TRACEE_STOPPED;
 		if (t->ending) {
 			detach(k, t, 0);

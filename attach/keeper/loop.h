@@ -17,9 +17,6 @@
  */
 void loop_round(struct keeper *k, uint64_t max_wait_ns);
 
-/* Serve each thread of the queue once: what a round does, but for the waiting and the limits. */
-void loop_serve(struct keeper *k);
-
 /*
  * Unread events, and neither the tail nor the sign of life has moved for silence_ns: the controller is stopped, hangs, or gets no processor, and we must
  * leave. With a budget all traps are lifted until it reads again, and we leave after a minute.

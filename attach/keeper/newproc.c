@@ -7,9 +7,10 @@
 #include <unistd.h>
 
 #include "attach/keeper/collect.h"
+#include "attach/keeper/hold.h"
 #include "attach/keeper/notify.h"
 #include "attach/keeper/procfs.h"
-#include "attach/keeper/traps/hit.h"
+#include "attach/keeper/traps/step.h"
 
 #define INT3 0xcc
 #define NOWHERE 0
@@ -162,7 +163,7 @@ static void forget_old_threads(struct keeper *k, struct tracee *t)
 		if (o == t || o->guest || !o->known)
 			continue;
 		if (o->state == TRACEE_HELD)
-			hit_unhold(k, o);
+			hold_end(k, o);
 		calls_drop(&k->calls, o);
 		threads_remove(&k->threads, o);
 	}
@@ -182,9 +183,9 @@ static void forget_former(struct keeper *k, const struct tracee *t)
 
 	if (!o || o == t || !o->guest)
 		return;
-	hit_end_in_place(k, o);
+	step_end_in_place(k, o);
 	if (o->state == TRACEE_HELD)
-		hit_unhold(k, o);
+		hold_end(k, o);
 	calls_drop(&k->calls, o);
 	threads_remove(&k->threads, o);
 	k->others--;
@@ -195,7 +196,7 @@ void newproc_exec(struct keeper *k, struct tracee *t)
 	if (t->guest) {
 		forget_former(k, t);
 		/* its first thread may have been in the middle of a step, while another execs: the trap in the memory that they have left stands again */
-		hit_end_in_place(k, t);
+		step_end_in_place(k, t);
 		/* its memory is its own now, and has no traps */
 		k->others--;
 		let_go(k, t);
@@ -214,7 +215,7 @@ void newproc_exec(struct keeper *k, struct tracee *t)
 		close(k->traps.maps);
 	k->traps.maps = procfs_open_maps(k->target);
 	forget_old_threads(k, t);
-	hit_hold(k, t, false, false);
+	hold_begin(k, t, false, false);
 	notify_record(k, RECORD_EXEC, RECORD_HELD, t->tid, 0, t->hold);
 	notify_bell(k);
 }

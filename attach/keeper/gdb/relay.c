@@ -10,11 +10,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "attach/keeper/hold.h"
 #include "attach/keeper/loop.h"
 #include "attach/keeper/notify.h"
-#include "attach/keeper/procfs.h"
 #include "attach/keeper/shared/wire.h"
-#include "attach/keeper/traps/hit.h"
 #include "attach/keeper/traps/note.h"
 
 #define IDLE_MS 500
@@ -98,7 +97,7 @@ static void take_frames(struct relay *r, const struct wire_hit *hit, size_t byte
 static void give_up(struct relay *r)
 {
 	if (r->waiting->state == TRACEE_HELD) {
-		hit_unhold(r->k, r->waiting);
+		hold_end(r->k, r->waiting);
 		r->waiting->state = TRACEE_RUNNING;
 	}
 	if (r->no_room)
@@ -131,7 +130,7 @@ static void on_hit(struct relay *r, const struct wire_hit *hit, size_t n)
 /* The controller has let it go, or has taken too long. */
 static void release_waiting(struct relay *r)
 {
-	hit_unhold(r->k, r->waiting);
+	hold_end(r->k, r->waiting);
 	r->waiting->state = TRACEE_RUNNING;
 	go_on(r);
 }

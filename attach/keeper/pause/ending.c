@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/syscall.h>
 
+#include "attach/keeper/hold.h"
 #include "attach/keeper/notify.h"
 #include "attach/keeper/procfs.h"
 #include "attach/keeper/traps/hit.h"
@@ -70,7 +71,7 @@ void ending_serve(struct keeper *k, struct tracee *t)
 		(void)!tracee_cont(t, 0);
 		return;
 	}
-	hit_hold(k, t, false, false);
+	hold_begin(k, t, false, false);
 	if (!k->ending) {
 		k->ending_alive_ns = k->now_ns;
 		k->next_exec_look_ns = k->now_ns;

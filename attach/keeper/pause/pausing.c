@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "attach/keeper/collect.h"
-#include "attach/keeper/loop.h"
 #include "attach/keeper/newproc.h"
 #include "attach/keeper/procfs.h"
+#include "attach/keeper/serve.h"
 
 #define LOOK_NS 2000000		/* nobody stops for so long: see what the others are doing */
 #define STUCK_NS 20000000	/* asleep without interruption for so long: it is not waited for */
@@ -273,7 +273,7 @@ static void resume(struct keeper *k)
 	k->pausing.on = false;
 	k->now_ns = keeper_clock_ns();
 	forgive(k);
-	loop_serve(k);
+	serve_queue(k);
 	k->now_ns = keeper_clock_ns();
 	atomic_store(&sh->pause_ended_ns, k->now_ns);
 	/* somebody may have stopped when nobody asked him */

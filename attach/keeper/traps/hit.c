@@ -6,13 +6,12 @@
 #include <sys/uio.h>
 
 #include "attach/keeper/collect.h"
+#include "attach/keeper/hold.h"
 #include "attach/keeper/newproc.h"
 #include "attach/keeper/notify.h"
 #include "attach/keeper/traps/note.h"
+#include "attach/keeper/traps/step.h"
 
-#ifndef TRAP_TRACE
-#define TRAP_TRACE 2
-#endif
 #define SI_INT3 0x80	/* SI_KERNEL: what int3 raises; everything sent by a process is 0 or less */
 
 /* --- memory of the thread, for the displaced instruction --- */
@@ -60,50 +59,6 @@ static void resume(struct keeper *k, struct tracee *t)
 		(void)!tracee_interrupt(t);
 }
 
-/*
- * No emulation and no padding, or the instruction's own memory access would
- * fault: let the thread run it where it stands, the trap lifted for that
- * moment. Others may run past it meanwhile: counted.
- */
-static void step_in_place(struct keeper *k, struct tracee *t, uint32_t trap)
-{
-	atomic_fetch_add_explicit(&k->shared->stepped, 1, memory_order_relaxed);
-	t->in_place = true;
-	if (trap_step_begin(&k->traps, k->mem, trap) < 0)
-		notify_record(k, RECORD_TROUBLE, 0, t->tid, TROUBLE_LIFT, EIO);
-	if (tracee_step(t, 0) < 0)
-		hit_end_in_place(k, t);
-}
-
-void hit_end_in_place(struct keeper *k, struct tracee *t)
-{
-	if (!t->in_place || t->stepping == NO_TRAP)
-		return;
-	t->in_place = false;
-	if (trap_step_end(&k->traps, k->mem, t->stepping) < 0)
-		notify_record(k, RECORD_TROUBLE, 0, t->tid, TROUBLE_EMULATE, EIO);
-	metering_stepped(k, t->stepping);
-}
-
-static void step(struct keeper *k, struct tracee *t, uint32_t trap, struct user_regs_struct *before,
-		 struct user_regs_struct *regs, bool displaced)
-{
-	const struct site *s = &k->traps.all[trap].site;
-
-	t->stepping = trap;
-	t->redo = trap;
-	t->redo_sp = regs->rsp;
-	regs->rip = displaced ? s->scratch : s->addr;
-	if (tracee_set_regs(t, before, regs) < 0) {
-		t->state = TRACEE_RUNNING; /* killed: its end follows */
-		return;
-	}
-	if (displaced)
-		(void)!tracee_step(t, 0); /* gone: its end follows */
-	else
-		step_in_place(k, t, trap);
-}
-
 /* @before: what the thread has (rip behind the int3); @regs: rip at the trap. */
 static void go_past(struct keeper *k, struct tracee *t, uint32_t trap, struct user_regs_struct *before,
 		    struct user_regs_struct *regs, struct memory *m)
@@ -115,7 +70,7 @@ static void go_past(struct keeper *k, struct tracee *t, uint32_t trap, struct us
 	if (s->emu.op != EMU_NONE)
 		r = emulate(&s->emu, s->addr, regs, &mem);
 	if (r < 0) {
-		step(k, t, trap, before, regs, r == -ENOSYS && s->scratch && trap_prepare_step(&k->traps, k->mem, trap));
+		step_begin(k, t, trap, before, regs, r == -ENOSYS && s->scratch && trap_prepare_step(&k->traps, k->mem, trap));
 		return;
 	}
 	if (tracee_set_regs(t, before, regs) < 0) {
@@ -127,31 +82,6 @@ static void go_past(struct keeper *k, struct tracee *t, uint32_t trap, struct us
 }
 
 /* --- one hit --- */
-
-void hit_hold(struct keeper *k, struct tracee *t, bool pending, bool for_stack)
-{
-	/* first: should we crash from here on, whoever leaves must know whether it stands on a trap */
-	t->hit_pending = pending;
-	t->state = TRACEE_HELD;
-	t->seen_ns = k->now_ns;
-	t->for_stack = for_stack;
-	if (!++k->holds)
-		k->holds = 1;
-	t->hold = k->holds;
-	atomic_store(&k->shared->hold[t - k->threads.all], t->hold);
-	k->held++;
-}
-
-void hit_unhold(struct keeper *k, struct tracee *t)
-{
-	atomic_store(&k->shared->hold[t - k->threads.all], 0);
-	atomic_fetch_add_explicit(&k->shared->served_ns, keeper_clock_ns() - t->seen_ns, memory_order_relaxed);
-	if (t->has_hit)
-		atomic_fetch_add_explicit(&k->shared->hit_served_ns, keeper_clock_ns() - t->seen_ns, memory_order_relaxed);
-	k->held--;
-	budget_charge(k, t->stopped_ns, BUDGET_ASKED);
-	t->stopped_ns = k->now_ns;
-}
 
 static bool is_int3(struct tracee *t)
 {
@@ -210,36 +140,6 @@ static enum hit_result serve_trap(struct keeper *k, struct tracee *t, uint32_t t
 	return HIT_DONE;
 }
 
-static void end_step(struct keeper *k, struct tracee *t, struct user_regs_struct *regs)
-{
-	const struct site *s = &k->traps.all[t->stepping].site;
-	struct user_regs_struct after = *regs;
-	bool displaced = !t->in_place;
-
-	if (!k->leaving)
-		hit_end_in_place(k, t);
-	if (displaced && regs->rip == s->scratch + s->step_len)
-		after.rip = s->addr + s->emu.len;
-	else if (displaced && regs->rip == s->scratch)
-		after.rip = s->addr;
-	if (after.rip != s->addr)
-		t->redo = NO_TRAP; /* it was carried out */
-	t->in_place = false;
-	t->stepping = NO_TRAP;
-	if (tracee_set_regs(t, regs, &after) < 0)
-		t->state = TRACEE_RUNNING;
-	*regs = after;
-}
-
-void hit_break_off_step(struct keeper *k, struct tracee *t)
-{
-	struct user_regs_struct regs;
-
-	if (t->stepping == NO_TRAP || tracee_regs(t, &regs) < 0)
-		return;
-	end_step(k, t, &regs);
-}
-
 /*
  * A copy of the memory that could not be cleaned. It can be by now, and is let go; or goes on where that changes no code. Else it waits:
  * in its memory there is neither the real instruction nor anything that was put into padding. What it does is no hit: its blocks are not the target's.
@@ -281,15 +181,15 @@ enum hit_result hit_serve(struct keeper *k, struct tracee *t)
 		t->state = TRACEE_RUNNING; /* killed while it was stopped: its end follows */
 		return HIT_DONE;
 	}
-	if (t->stepping != NO_TRAP && tracee_signal_code(t, &code) == 0 && code == TRAP_TRACE) {
+	if (step_is_done(t)) {
 		metering_note(k, t->stepping);
-		end_step(k, t, &before);
+		step_end(k, t, &before);
 		if (t->state == TRACEE_STOPPED)
 			resume(k, t);
 		return HIT_DONE;
 	}
 	if (t->stepping != NO_TRAP) {
-		end_step(k, t, &before);
+		step_end(k, t, &before);
 		if (t->state != TRACEE_STOPPED)
 			return HIT_DONE;
 	}
@@ -329,7 +229,7 @@ void hit_release(struct keeper *k, struct tracee *t)
 	struct memory m = { .tid = t->tid };
 	uint32_t trap;
 
-	hit_unhold(k, t);
+	hold_end(k, t);
 	t->state = TRACEE_STOPPED;
 	if (!t->hit_pending) {
 		resume(k, t);
@@ -361,16 +261,6 @@ bool hit_step_back(struct keeper *k, struct tracee *t, struct user_regs_struct *
 	return true;
 }
 
-bool hit_step_done(struct keeper *k, struct tracee *t)
-{
-	int code = 0;
-
-	if (t->stepping == NO_TRAP || tracee_signal_code(t, &code) < 0 || code != TRAP_TRACE)
-		return false;
-	hit_break_off_step(k, t);
-	return true;
-}
-
 bool hit_on_the_way(struct keeper *k, struct tracee *t)
 {
 	struct user_regs_struct regs;
@@ -378,11 +268,4 @@ bool hit_on_the_way(struct keeper *k, struct tracee *t)
 
 	return tracee_pending(t, SIGTRAP, &code) && code == SI_INT3 && tracee_regs(t, &regs) == 0 &&
 	       (trap_find(&k->traps, regs.rip - 1) != NO_TRAP || is_gone_from(k, t, regs.rip - 1));
-}
-
-bool hit_step_on_the_way(const struct tracee *t)
-{
-	int code = 0;
-
-	return t->stepping != NO_TRAP && tracee_pending(t, SIGTRAP, &code) && code == TRAP_TRACE;
 }

@@ -41,39 +41,13 @@ enum hit_result hit_serve(struct keeper *k, struct tracee *t);
 /* The answer for a thread that was held at a hit has come, or comes no more: carry out the displaced instruction and go on. */
 void hit_release(struct keeper *k, struct tracee *t);
 
-/*
- * @t, which is stopped, waits for the controller from now on (state HELD; @pending: at a trap whose instruction was not
- * carried out), or does so no longer: then its state is the
- * caller's to set. Before it runs again hit_unhold must be called, for others may be reading its memory.
- */
-void hit_hold(struct keeper *k, struct tracee *t, bool pending, bool for_stack);
-void hit_unhold(struct keeper *k, struct tracee *t);
-
-/*
- * @t is stopped for another reason in the middle of a step: make it as if the
- * displaced instruction was not begun, or is done.
- */
-void hit_break_off_step(struct keeper *k, struct tracee *t);
-
 /* @regs of a thread whose SIGTRAP of ours will not be served: back to the (lifted) trap. true if it stood on one. */
 bool hit_step_back(struct keeper *k, struct tracee *t, struct user_regs_struct *regs);
-
-/* @t steps in place no more: it has, or it is dead, or runs in another memory now. The trap stands again, if it is to. */
-void hit_end_in_place(struct keeper *k, struct tracee *t);
-
-/* @t is stopped with SIGTRAP: is it the end of a step? Then it is settled as one. */
-bool hit_step_done(struct keeper *k, struct tracee *t);
 
 /*
  * @t is stopped for another reason, but ran into a trap just before: its
  * SIGTRAP is still queued. Detached now, it would die of it.
  */
 bool hit_on_the_way(struct keeper *k, struct tracee *t);
-
-/*
- * @t is stopped for another reason, but its step is done, and the SIGTRAP that says so still queued: broken off now, that SIGTRAP would be taken
- * for another hit, or for the target's own. Continued, it comes at once.
- */
-bool hit_step_on_the_way(const struct tracee *t);
 
 #endif

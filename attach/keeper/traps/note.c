@@ -3,8 +3,8 @@
 
 #include <errno.h>
 
+#include "attach/keeper/hold.h"
 #include "attach/keeper/traps/emit.h"
-#include "attach/keeper/traps/hit.h"
 
 /* The return address of a call that begins, where it is needed: to plant a trap there, or to know later whether it was left. */
 static taddr return_address(const struct keeper *k, const struct tracee *t, const struct site *s, const struct user_regs_struct *regs)
@@ -83,7 +83,7 @@ enum note_result note_hit(struct keeper *k, struct tracee *t, uint32_t trap, con
 		atomic_fetch_add_explicit(&k->shared->dropped, 1, memory_order_relaxed);
 	if (room && (meaning.emit || held)) {
 		if (held)
-			hit_hold(k, t, true, !ask && !(s->flags & SITE_MODULES));
+			hold_begin(k, t, true, !ask && !(s->flags & SITE_MODULES));
 		emit_hit(k, t, trap, regs, &meaning, room, want, held);
 		*rec = room;
 	}

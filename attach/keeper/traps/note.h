@@ -13,7 +13,7 @@
 
 enum note_result {
 	NOTE_GO,	/* noted, or nothing to note: the thread may go on */
-	NOTE_HELD,	/* noted; it waits for the controller (hit_hold was called) */
+	NOTE_HELD,	/* noted; it waits for the controller (hold_begin was called) */
 	NOTE_NO_ROOM,	/* the ring is full: nothing was done, ask again later */
 };
 

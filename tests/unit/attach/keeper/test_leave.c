@@ -3,6 +3,7 @@
  * leave: threads that wait for the controller when we leave, and one that comes to wait only then: nobody will answer any more, and each goes on as
  * if nothing had been. The process is a child of the test's own, with its own copy of the page that the trap is in.
  */
+#include "attach/keeper/hold.h"
 #include "attach/keeper/leave.h"
 
 #include <errno.h>
@@ -13,7 +14,6 @@
 
 #include <cmocka.h>
 
-#include "attach/keeper/traps/hit.h"
 #include "tests/unit/traced_child.h"
 
 #define EXITED(status) ((status) << 8)
@@ -66,7 +66,7 @@ static void one_that_is_held(void **state)
 	(void)state;
 	assert_int_equal(waitpid(t->tid, &status, __WALL), t->tid);
 	t->status = status;
-	hit_hold(keeper, t, true, true);
+	hold_begin(keeper, t, true, true);
 	assert_int_equal(keeper->held, 1);
 	assert_left(EXITED(42));
 }

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "attach/keeper/traps/hit.h"
+#include "attach/keeper/traps/step.h"
 #include "tests/unit/traced_child.h"
 
 #define TRAP_AT 1
@@ -80,7 +80,7 @@ static void not_under_another_who_steps(void **state)
 	other->stepping = 0;
 	newproc_exec(keeper, t);
 	assert_int_equal(page[TRAP_AT], code[TRAP_AT]);
-	hit_end_in_place(keeper, other);
+	step_end_in_place(keeper, other);
 	assert_int_equal(page[TRAP_AT], INT3);
 	assert_let_go(child);
 }

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/keeper/hold.h"
+
+void hold_begin(struct keeper *k, struct tracee *t, bool pending, bool for_stack)
+{
+	/* first: should we crash from here on, whoever leaves must know whether it stands on a trap */
+	t->hit_pending = pending;
+	t->state = TRACEE_HELD;
+	t->seen_ns = k->now_ns;
+	t->for_stack = for_stack;
+	if (!++k->holds)
+		k->holds = 1;
+	t->hold = k->holds;
+	atomic_store(&k->shared->hold[t - k->threads.all], t->hold);
+	k->held++;
+}
+
+void hold_end(struct keeper *k, struct tracee *t)
+{
+	atomic_store(&k->shared->hold[t - k->threads.all], 0);
+	atomic_fetch_add_explicit(&k->shared->served_ns, keeper_clock_ns() - t->seen_ns, memory_order_relaxed);
+	if (t->has_hit)
+		atomic_fetch_add_explicit(&k->shared->hit_served_ns, keeper_clock_ns() - t->seen_ns, memory_order_relaxed);
+	k->held--;
+	budget_charge(k, t->stopped_ns, BUDGET_ASKED);
+	t->stopped_ns = k->now_ns;
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/keeper/serve.h"
+
+#include <errno.h>
+#include <sys/wait.h>
+
+#include "attach/keeper/newproc.h"
+#include "attach/keeper/notify.h"
+#include "attach/keeper/pause/ending.h"
+#include "attach/keeper/traps/hit.h"
+#include "attach/keeper/traps/step.h"
+
+static void go_on(struct keeper *k, struct tracee *t, int sig)
+{
+	int r = tracee_cont(t, sig);
+
+	if (r < 0 && r != -ESRCH)
+		notify_record(k, RECORD_TROUBLE, 0, t->tid, TROUBLE_RESUME, -r);
+}
+
+static void serve_end(struct keeper *k, struct tracee *t)
+{
+	bool guest = t->guest || !t->known;
+	int status = t->status;
+	pid_t tid = t->tid;
+
+	step_end_in_place(k, t);
+	if (t->guest)
+		k->others--;
+	calls_drop(&k->calls, t);
+	threads_remove(&k->threads, t);
+	if (guest)
+		return;
+	k->last_status = status;
+	notify_record(k, RECORD_THREAD_END, 0, tid, 0, status);
+}
+
+/*
+ * A signal that the target ignores does not reach an untraced thread at all. A
+ * traced one is woken by it, and would see EINTR because of us.
+ */
+static void restart_if_ignored(const struct keeper *k, struct tracee *t, int sig)
+{
+	struct user_regs_struct before, regs;
+
+	if (tracee_regs(t, &before) < 0 || (long long)before.rax != -EINTR || !tracee_is_ignored(t, sig))
+		return;
+	regs = before;
+	if (tracee_may_restart(t, &regs, k->now_ns))
+		tracee_restart_call(t, &regs);
+	if (tracee_set_regs(t, &before, &regs) < 0)
+		t->state = TRACEE_RUNNING;
+}
+
+static bool serve_signal(struct keeper *k, struct tracee *t, int sig)
+{
+	if (sig == SIGTRAP) {
+		enum hit_result r = hit_serve(k, t);
+
+		if (r != HIT_NOT_OURS)
+			return r == HIT_DONE;
+	}
+	step_break_off(k, t);
+	restart_if_ignored(k, t, sig);
+	go_on(k, t, sig);
+	return true;
+}
+
+/* The end of a group stop, a newborn's first, or our own interrupt. */
+static void serve_stop(struct keeper *k, struct tracee *t, bool interrupted)
+{
+	struct user_regs_struct regs, before;
+
+	if (interrupted && tracee_regs(t, &before) == 0) {
+		regs = before;
+		tracee_undo_interrupt(t, &regs, k->now_ns);
+		if (tracee_set_regs(t, &before, &regs) < 0)
+			t->state = TRACEE_RUNNING;
+	}
+	if (!step_on_the_way(t))
+		step_break_off(k, t);
+	go_on(k, t, 0);
+}
+
+/*
+ * The process was stopped: the thread must stay so, but it may have run into a
+ * trap just before. Listening with that SIGTRAP in its queue, it would die of
+ * it when it is continued after we have left; so serve the hit first.
+ */
+static void serve_group_stop(struct keeper *k, struct tracee *t)
+{
+	bool step = step_on_the_way(t);
+
+	if (!step)
+		step_break_off(k, t);
+	if (step || hit_on_the_way(k, t)) {
+		t->stop_again = true;
+		go_on(k, t, 0);
+	} else if (tracee_listen(t) < 0) {
+		t->state = TRACEE_RUNNING;
+	}
+}
+
+static void serve_birth(struct keeper *k, struct tracee *t)
+{
+	newproc_expect(k, t);
+	go_on(k, t, 0);
+}
+
+/*
+ * A hit may wait for the thread's peers; other stops tell of what the process does, and never wait. Nor does the end of
+ * a step: the trap may be lifted for it.
+ */
+static bool is_kept(struct keeper *k, struct tracee *t)
+{
+	struct happening_info h = event_decode(t->status);
+
+	/* with a budget that is time which is paid for, and few hit */
+	if (k->budget.on)
+		return false;
+	return h.what == HAPPENED_SIGNAL && h.sig == SIGTRAP && t->stepping == NO_TRAP && fair_keeps(&k->fair, t, k->now_ns);
+}
+
+/* false: it could not be served now (no room in the ring). */
+static bool serve(struct keeper *k, struct tracee *t)
+{
+	struct happening_info h = event_decode(t->status);
+	bool interrupted = t->interrupted;
+
+	/* whichever stop comes first, the kernel takes it for the answer to our interrupt too */
+	t->interrupted = false;
+	if (h.what == HAPPENED_STOP || h.what == HAPPENED_GROUP_STOP)
+		t->stop_again = false;
+	if (h.what == HAPPENED_EXIT || h.what == HAPPENED_KILLED) {
+		serve_end(k, t);
+		return true;
+	}
+	if (!t->known && !newproc_first_stop(k, t))
+		return true;
+	switch (h.what) {
+	case HAPPENED_SIGNAL:
+		return serve_signal(k, t, h.sig);
+	case HAPPENED_GROUP_STOP:
+		serve_group_stop(k, t);
+		return true;
+	case HAPPENED_STOP:
+		serve_stop(k, t, interrupted);
+		return true;
+	case HAPPENED_VFORK:
+		t->in_vfork = true;
+		serve_birth(k, t);
+		return true;
+	case HAPPENED_CLONE:
+	case HAPPENED_FORK:
+		serve_birth(k, t);
+		return true;
+	case HAPPENED_EXEC:
+		newproc_exec(k, t);
+		return true;
+	case HAPPENED_ENDING:
+		step_break_off(k, t);
+		ending_serve(k, t);
+		return true;
+	case HAPPENED_VFORK_DONE:
+		t->in_vfork = false;
+		go_on(k, t, 0);
+		return true;
+	default:
+		go_on(k, t, 0);
+		return true;
+	}
+}
+
+/* What came of it is charged, if the thread goes on; one that is held is charged then. */
+static bool serve_charged(struct keeper *k, struct tracee *t)
+{
+	/* what a copy waits for is not what the target pays; it may be gone afterwards */
+	bool counts = WIFSTOPPED(t->status) && !t->unclean;
+	uint64_t since = t->stopped_ns;
+	bool done;
+
+	if (!k->budget.on)
+		return serve(k, t);
+	budget_serve(k, t);
+	done = serve(k, t);
+	if (!done || !counts || t->state == TRACEE_HELD)
+		return done;
+	budget_charge(k, since, k->budget.metered ? BUDGET_METERS : BUDGET_ATTACHED);
+	if (k->budget.metered)
+		budget_goes_on(k, t->tid);
+	return true;
+}
+
+/* --- all of them --- */
+
+/* Stops that end now: how many, and when each was seen, added up. */
+struct served {
+	uint64_t n, seen_ns;
+};
+
+static void add_served(struct served *s, uint64_t seen_ns)
+{
+	s->n++;
+	s->seen_ns += seen_ns;
+}
+
+void serve_queue(struct keeper *k)
+{
+	pid_t last = 0;
+	uint32_t n = k->nqueue, kept = 0;
+	struct served all = { 0 }, hits = { 0 };
+
+	k->nkept = 0;
+	fair_look(&k->fair, &k->threads, k->now_ns);
+	/* births may append to the queue while it is served: those wait for the next round */
+	for (uint32_t i = 0; i < n; i++) {
+		struct tracee *t = &k->threads.all[k->queue[i]];
+		uint64_t since = t->seen_ns;
+
+		if (t->state != TRACEE_STOPPED)
+			continue;
+		if (is_kept(k, t)) {
+			k->queue[kept++] = k->queue[i];
+			k->nkept++;
+			continue;
+		}
+		fair_served(t, k->now_ns);
+		last = t->tid;
+		if (!serve_charged(k, t)) {
+			k->queue[kept++] = k->queue[i];
+			continue;
+		}
+		add_served(&all, since);
+		if (t->has_hit)
+			add_served(&hits, since);
+		if (ring_is_crowded(&k->shared->ring))
+			notify_bell(k);
+	}
+	for (uint32_t i = n; i < k->nqueue; i++)
+		k->queue[kept++] = k->queue[i];
+	k->nqueue = kept;
+	if (k->budget.on && !kept && !k->held)
+		budget_calm(k, last);
+	if (all.n) {
+		const uint64_t now = keeper_clock_ns();
+
+		atomic_fetch_add_explicit(&k->shared->served_ns, all.n * now - all.seen_ns, memory_order_relaxed);
+		atomic_fetch_add_explicit(&k->shared->hit_served_ns, hits.n * now - hits.seen_ns, memory_order_relaxed);
+	}
+	/* who wakes may take our processor: nobody stands waiting for us now */
+	if (n)
+		notify_bell(k);
+}
