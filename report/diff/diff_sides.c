@@ -1,9 +1,35 @@
 /* SPDX-License-Identifier: MIT */
+/* diff_sides: things of both sides, and the text by which they are the same (diff_parts.h). */
 #include "report/diff/diff_parts.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "report/model/words.h"
+#include "report/names/madecode.h"
+
+/* Separators that no name should have; if one has, two groups are added up that differ in nothing else. */
+static void put_frame(struct strbuf *sb, const struct summary_frame *f)
+{
+	strbuf_puts(sb, f->module ? words_base(f->module) : "");
+	strbuf_putc(sb, '\1');
+	if (f->function && !f->module)
+		madecode_put(sb, f->function);
+	else if (f->function)
+		strbuf_puts(sb, f->function);
+	else if (f->module)
+		strbuf_printf(sb, "+0x%" PRIx64, f->offset);
+	strbuf_putc(sb, '\2');
+}
+
+/* Code in no file is somewhere else in each run, so only that it is there counts. */
+void diff_key_frames(struct strbuf *sb, const struct summary_frame *frames, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		put_frame(sb, &frames[i]);
+}
 
 int diff_sides_init(struct diff_sides *s, size_t size)
 {
