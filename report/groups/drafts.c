@@ -73,16 +73,6 @@ static void add_block(struct kept *k, taddr addr, const struct live_block *b)
 	k->bytes += b->size;
 }
 
-static size_t slot_of(const struct drafts *ds, uint32_t stack, enum verdict verdict)
-{
-	return (size_t)stack * ds->nverdicts + (ds->nverdicts > 1 ? verdict : 0);
-}
-
-uint32_t drafts_of(const struct drafts *ds, uint32_t stack, enum verdict verdict)
-{
-	return ds->of_stack[slot_of(ds, stack, verdict)];
-}
-
 static void look_at_blocks(struct drafts *ds, struct stock *st)
 {
 	const struct live *live = book_of(ds)->live;
@@ -91,7 +81,7 @@ static void look_at_blocks(struct drafts *ds, struct stock *st)
 
 	for (size_t at = 0; live_next(live, &at, &addr, &b);) {
 		enum verdict verdict = ledger_verdict(ds->ledger, &b);
-		size_t slot = slot_of(ds, b.stack, verdict);
+		size_t slot = drafts_slot(ds, b.stack, verdict);
 
 		ds->sums[verdict].blocks++;
 		ds->sums[verdict].bytes += b.size;
@@ -113,7 +103,7 @@ static void look_at_leaders(const struct drafts *ds, struct stock *st)
 
 		if (j.family != ds->family || !drafts_wants(ds, b.birth_us))
 			continue;
-		k = &st->kept[slot_of(ds, b.stack, j.verdict)];
+		k = &st->kept[drafts_slot(ds, b.stack, j.verdict)];
 		k->indirect_blocks += j.with_blocks;
 		k->indirect_bytes += j.with_bytes;
 	}
@@ -139,39 +129,10 @@ static void look_at_samples(const struct drafts *ds, struct stock *st)
 
 	for (size_t i = 0; i < s->n && !ds->older_than_us; i++)
 		if (s->all[i].family == ds->family && s->all[i].its.seen)
-			st->wanted[slot_of(ds, s->all[i].stack, VERDICT_UNKNOWN)] = true;
-}
-
-void drafts_add_kept(struct kept *to, const struct kept *k)
-{
-	if (!k->blocks)
-		return;
-	if (!to->blocks || k->oldest_us < to->oldest_us || (k->oldest_us == to->oldest_us && k->sample < to->sample)) {
-		to->oldest_us = k->oldest_us;
-		to->sample = k->sample;
-	}
-	if (!to->blocks || k->youngest_us > to->youngest_us)
-		to->youngest_us = k->youngest_us;
-	to->blocks += k->blocks;
-	to->bytes += k->bytes;
-	to->indirect_blocks += k->indirect_blocks;
-	to->indirect_bytes += k->indirect_bytes;
+			st->wanted[drafts_slot(ds, s->all[i].stack, VERDICT_UNKNOWN)] = true;
 }
 
 /* --- stacks to drafts --- */
-
-struct draft *drafts_look_up(struct drafts *ds, const struct path *path, uint32_t skip, enum verdict verdict, uint64_t *h)
-{
-	const uint32_t *known;
-
-	for (*h = path_hash(path, skip); (known = addrmap_get(&ds->by_hash, *h)); ++*h) {
-		struct draft *d = &ds->all[*known];
-
-		if (path_same(&d->path, d->skip, path, skip) && (verdict == VERDICT_COUNT || d->verdict == verdict))
-			return d;
-	}
-	return NULL;
-}
 
 /* Its index; DEFS_NONE on want of memory. */
 static uint32_t new_draft(struct drafts *ds, struct path path, enum verdict verdict)
@@ -264,7 +225,7 @@ static uint32_t first_of(struct drafts *ds, struct path *path, enum verdict verd
 static int draft_kept(struct drafts *ds, uint32_t first, uint32_t stack, const struct stock *st)
 {
 	for (uint32_t v = 0; v < ds->nverdicts; v++) {
-		size_t slot = slot_of(ds, stack, v);
+		size_t slot = drafts_slot(ds, stack, v);
 		uint32_t index;
 
 		if (!st->wanted[slot])
@@ -282,7 +243,7 @@ static int draft_kept(struct drafts *ds, uint32_t first, uint32_t stack, const s
 static enum verdict first_wanted(const struct drafts *ds, const struct stock *st, uint32_t stack)
 {
 	for (uint32_t v = 0; v < ds->nverdicts; v++)
-		if (st->wanted[slot_of(ds, stack, v)])
+		if (st->wanted[drafts_slot(ds, stack, v)])
 			return v;
 	return VERDICT_COUNT;
 }
@@ -363,19 +324,6 @@ static int count_empty_places(struct drafts *ds, const struct stock *st)
 			r = add_place(ds, d, i);
 	}
 	return r;
-}
-
-/* --- in time --- */
-
-size_t drafts_series(const struct drafts *ds, const struct draft *d, struct growth_point *points)
-{
-	double span_s = series_span(ds->ledger->now_us) / 1e6;
-	uint32_t n = ds->npoints < MMT_SERIES_POINTS ? ds->npoints : MMT_SERIES_POINTS;
-
-	for (uint32_t i = 0; i < n; i++)
-		points[i] = (struct growth_point){ (i + 1) * span_s, d->points[i] };
-	points[n] = (struct growth_point){ ds->ledger->now_us / 1e6, d->own_bytes };
-	return n + 1;
 }
 
 /* --- all --- */

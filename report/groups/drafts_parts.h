@@ -4,12 +4,15 @@
  *
  *	drafts.c	from stacks to drafts
  *	drafts_split.c	from what was counted at a path to its drafts
- *	drafts_merge.c	from drafts that look the same to one
+ *	drafts_table.c	drafts that are there: found, added up, and from those that look the same to one
  */
 #ifndef MM_DRAFTS_PARTS_H
 #define MM_DRAFTS_PARTS_H
 
 #include "report/groups/drafts.h"
+
+/* Where of_stack has the blocks of this stack with this verdict. */
+size_t drafts_slot(const struct drafts *ds, uint32_t stack, enum verdict verdict);
 
 /* @k goes to @to as well. */
 void drafts_add_kept(struct kept *to, const struct kept *k);

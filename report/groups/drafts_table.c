@@ -1,6 +1,67 @@
 /* SPDX-License-Identifier: MIT */
-/* drafts_merge: drafts that do not differ behind their wrappers are one (drafts_parts.h). */
+/*
+ * drafts_table: the drafts that are there: found by stack or path, how each grew; those that do not differ behind their
+ * wrappers become one.
+ */
 #include "report/groups/drafts_parts.h"
+
+#include "report/ledger/series.h"
+
+/* --- found --- */
+
+size_t drafts_slot(const struct drafts *ds, uint32_t stack, enum verdict verdict)
+{
+	return (size_t)stack * ds->nverdicts + (ds->nverdicts > 1 ? verdict : 0);
+}
+
+uint32_t drafts_of(const struct drafts *ds, uint32_t stack, enum verdict verdict)
+{
+	return ds->of_stack[drafts_slot(ds, stack, verdict)];
+}
+
+struct draft *drafts_look_up(struct drafts *ds, const struct path *path, uint32_t skip, enum verdict verdict, uint64_t *h)
+{
+	const uint32_t *known;
+
+	for (*h = path_hash(path, skip); (known = addrmap_get(&ds->by_hash, *h)); ++*h) {
+		struct draft *d = &ds->all[*known];
+
+		if (path_same(&d->path, d->skip, path, skip) && (verdict == VERDICT_COUNT || d->verdict == verdict))
+			return d;
+	}
+	return NULL;
+}
+
+/* --- in time --- */
+
+size_t drafts_series(const struct drafts *ds, const struct draft *d, struct growth_point *points)
+{
+	double span_s = series_span(ds->ledger->now_us) / 1e6;
+	uint32_t n = ds->npoints < MMT_SERIES_POINTS ? ds->npoints : MMT_SERIES_POINTS;
+
+	for (uint32_t i = 0; i < n; i++)
+		points[i] = (struct growth_point){ (i + 1) * span_s, d->points[i] };
+	points[n] = (struct growth_point){ ds->ledger->now_us / 1e6, d->own_bytes };
+	return n + 1;
+}
+
+/* --- together --- */
+
+void drafts_add_kept(struct kept *to, const struct kept *k)
+{
+	if (!k->blocks)
+		return;
+	if (!to->blocks || k->oldest_us < to->oldest_us || (k->oldest_us == to->oldest_us && k->sample < to->sample)) {
+		to->oldest_us = k->oldest_us;
+		to->sample = k->sample;
+	}
+	if (!to->blocks || k->youngest_us > to->youngest_us)
+		to->youngest_us = k->youngest_us;
+	to->blocks += k->blocks;
+	to->bytes += k->bytes;
+	to->indirect_blocks += k->indirect_blocks;
+	to->indirect_bytes += k->indirect_bytes;
+}
 
 /* Is it the first of its path, which owns what they have in common? */
 static bool is_first(const struct draft *d)
