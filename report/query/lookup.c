@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* lookup: see lookup.h; here the pass through the table. */
+/* lookup: see lookup.h; here the pass through the table, and what is said of an address. */
 #include "report/query/lookup.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/names/expand.h"
+#include "report/names/wrappers.h"
 #include "report/query/lookup_parts.h"
 
 void lookup_init(struct lookup *lk, const struct lookup_question *q)
@@ -26,7 +28,8 @@ void lookup_fini(struct lookup *lk)
 	*lk = (struct lookup){ 0 };
 }
 
-size_t lookup_group(const struct lookup_search *se, uint32_t family, const struct live_block *b)
+/* The group of a block as index in summary.groups + 1; 0: of none. */
+static size_t group_of(const struct lookup_search *se, uint32_t family, const struct live_block *b)
 {
 	const size_t *serial = groupmap_find(se->groups, family, b->stack, ledger_verdict(se->ledger, b));
 
@@ -62,7 +65,8 @@ static int make_spots(struct lookup_search *se)
 	return se->hits ? 0 : -ENOMEM;
 }
 
-size_t lookup_first_spot(const struct lookup_search *se, taddr addr)
+/* The first spot that is not below @addr. */
+static size_t first_spot(const struct lookup_search *se, taddr addr)
 {
 	size_t low = 0, high = se->nspots;
 
@@ -82,7 +86,7 @@ static void hit_spots(struct lookup_search *se, uint32_t family, taddr addr, con
 {
 	uint64_t extent = b->size ? b->size : 1;
 
-	for (size_t i = lookup_first_spot(se, addr); i < se->nspots && se->spots[i] - addr < extent; i++) {
+	for (size_t i = first_spot(se, addr); i < se->nspots && se->spots[i] - addr < extent; i++) {
 		struct lookup_hit *h = &se->hits[i * se->ledger->nbooks + family];
 
 		if (!h->held || addr > h->addr)
@@ -90,18 +94,162 @@ static void hit_spots(struct lookup_search *se, uint32_t family, taddr addr, con
 	}
 }
 
+/* --- what is said of an address: which blocks and objects are there, who took them, and in which entry they are --- */
+
+/* The frames become the summary's. */
+static int fill_use(struct lookup_search *se, uint32_t family, uint32_t stack, struct lookup_use *out)
+{
+	struct summary_stack frames;
+	size_t own;
+	int r = expand_stack(&se->ledger->defs, stack, &frames);
+
+	if (r < 0)
+		return r;
+	own = se->ledger->defs.families[family].ranges ? wrappers_allocator(frames.frames, frames.depth) : 0;
+	wrappers_mark(frames.frames + own, frames.depth - own, se->ledger->skips, se->ledger->nskips);
+	out->wrappers = se->keep_wrappers ? 0 : own + wrappers_count(frames.frames + own, frames.depth - own);
+	out->depth = frames.depth;
+	out->end = frames.end;
+	out->frames = summary_keep_stack(se->summary, frames.frames, &out->depth);
+	free(frames.frames);
+	return summary_error(se->summary);
+}
+
+static void fill_family(struct lookup_search *se, uint32_t family, struct lookup_found *out)
+{
+	const struct defs_family *f = &se->ledger->defs.families[family];
+
+	out->refs = f->refs;
+	out->family = summary_string(se->summary, ledger_family_name(se->ledger, family));
+	out->noun = summary_string(se->summary, f->noun ? f->noun : f->refs ? "object" : "block");
+}
+
+static int fill_block(struct lookup_search *se, uint32_t family, const struct lookup_hit *h, struct lookup_found *out)
+{
+	size_t group = group_of(se, family, &h->block);
+
+	out->block = (struct lookup_block){ h->addr, h->block.size, 0, ledger_age_s(se->ledger, h->block.birth_us) };
+	out->verdict = ledger_verdict(se->ledger, &h->block);
+	out->entry = group ? se->entries.of_group[group - 1] : 0;
+	out->group = group ? group - 1 : 0;
+	out->uses = calloc(1, sizeof(*out->uses));
+	if (!out->uses)
+		return -ENOMEM;
+	out->nuses = 1;
+	out->uses[0].taken = 1;
+	return fill_use(se, family, h->block.stack, &out->uses[0]);
+}
+
+static int compare_objects(const void *pa, const void *pb)
+{
+	const struct summary_object *a = pa, *b = pb;
+
+	return a->addr < b->addr ? -1 : a->addr > b->addr;
+}
+
+/* Each group has its objects by address. */
+static void find_refs(const struct lookup_search *se, struct lookup_found *out)
+{
+	const struct summary_object key = { .addr = out->block.addr };
+	const struct summary *s = se->summary;
+
+	for (size_t i = 0; i < s->nrefs && !out->entry; i++) {
+		const struct summary_refs *r = &s->refs[i];
+
+		if (!r->nall || strcmp(r->family, out->family) || !bsearch(&key, r->all, r->nall, sizeof(key), compare_objects))
+			continue;
+		out->entry = se->entries.of_refs[i];
+		out->group = i;
+	}
+}
+
+static int fill_object(struct lookup_search *se, uint32_t family, taddr addr, const struct object *o, struct lookup_found *out)
+{
+	int r = summary_error(se->summary);
+
+	if (r < 0)
+		return r;
+	out->block = (struct lookup_block){ addr, 0, o->net, ledger_age_s(se->ledger, o->birth_us) };
+	out->older = o->older;
+	out->counted = o->counted;
+	find_refs(se, out);
+	out->uses = calloc(o->nuses + 1, sizeof(*out->uses));
+	if (!out->uses)
+		return -ENOMEM;
+	for (; out->nuses < o->nuses && r == 0; out->nuses++) {
+		struct lookup_use *u = &out->uses[out->nuses];
+
+		u->taken = o->uses[out->nuses].taken;
+		u->dropped = o->uses[out->nuses].dropped;
+		r = fill_use(se, family, o->uses[out->nuses].stack, u);
+	}
+	return r;
+}
+
+static int fill_family_at(struct lookup_search *se, uint32_t family, struct lookup_at *at)
+{
+	const struct lookup_hit *h = &se->hits[first_spot(se, at->addr) * se->ledger->nbooks + family];
+	const struct object *o = ledger_object(se->ledger, family, at->addr);
+	struct lookup_found *out = &at->found[at->nfound];
+
+	if (!h->held && !o)
+		return 0;
+	at->nfound++;
+	fill_family(se, family, out);
+	return o ? fill_object(se, family, at->addr, o, out) : fill_block(se, family, h, out);
+}
+
+static void find_twice(const struct ledger *l, struct lookup_at *at)
+{
+	for (size_t i = 0; i < l->ntwice && !at->twice; i++) {
+		at->twice = l->twice[i].sample == at->addr;
+		at->twice_s = l->twice[i].time_us / 1e6;
+	}
+}
+
+static int fill(struct lookup_search *se, struct lookup_at *at)
+{
+	int r = 0;
+
+	at->found = calloc(se->ledger->nbooks, sizeof(*at->found));
+	if (!at->found)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < se->ledger->nbooks && r == 0; i++)
+		r = fill_family_at(se, i, at);
+	find_twice(se->ledger, at);
+	return r;
+}
+
+static int fill_at(struct lookup_search *se)
+{
+	const struct lookup_question *q = &se->lk->question;
+	struct lookup *lk = se->lk;
+	int r = 0;
+
+	lk->at = calloc(q->naddrs + 1, sizeof(*lk->at));
+	if (!lk->at)
+		return -ENOMEM;
+	for (; lk->nat < q->naddrs && r == 0; lk->nat++) {
+		lk->at[lk->nat].addr = q->addrs[lk->nat];
+		r = fill(se, &lk->at[lk->nat]);
+	}
+	return r;
+}
+
 /* --- the pass --- */
 
 static int look_through(struct lookup_search *se, uint32_t family)
 {
 	const struct live *live = se->ledger->books[family].live;
+	size_t listed = lookup_lists_blocks(se);
 	struct live_block b;
 	taddr addr;
 	int r = 0;
 
 	for (size_t at = 0; r == 0 && live_next(live, &at, &addr, &b);) {
 		hit_spots(se, family, addr, &b);
-		r = lookup_list_block(se, family, addr, &b);
+		if (listed && group_of(se, family, &b) == listed)
+			r = lookup_list_block(se, addr, &b);
 	}
 	return r;
 }
@@ -120,7 +268,7 @@ static int search(struct lookup_search *se)
 		r = look_through(se, i);
 	if (r == 0)
 		r = lookup_end_list(se);
-	return r < 0 ? r : lookup_fill_at(se);
+	return r < 0 ? r : fill_at(se);
 }
 
 int lookup_answer(struct lookup *lk, struct ledger *l, const struct groupmap *groups, uint64_t older_than_us, bool keep_wrappers, struct summary *s)

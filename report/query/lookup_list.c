@@ -140,12 +140,13 @@ static bool lists_objects(const struct lookup_search *se)
 	return part.family.refs;
 }
 
-int lookup_list_block(struct lookup_search *se, uint32_t family, taddr addr, const struct live_block *b)
+size_t lookup_lists_blocks(const struct lookup_search *se)
 {
-	const struct lookup *lk = se->lk;
+	return se->lk->ngroups && !lists_objects(se) ? se->lk->groups[0] + 1 : 0;
+}
 
-	if (!lk->ngroups || lists_objects(se) || lookup_group(se, family, b) != lk->groups[0] + 1)
-		return 0;
+int lookup_list_block(struct lookup_search *se, taddr addr, const struct live_block *b)
+{
 	return add(se, &(struct lookup_block){ addr, b->size, 0, ledger_age_s(se->ledger, b->birth_us) });
 }
 

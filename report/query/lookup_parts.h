@@ -2,9 +2,8 @@
 /*
  * lookup_parts: what the files of the lookup have in common; for them alone.
  *
- *	lookup.c	the pass through the table
+ *	lookup.c	the pass through the table, and what is said of an address
  *	lookup_list.c	which entry is meant, and its list
- *	lookup_at.c	what is said of an address
  */
 #ifndef MM_LOOKUP_PARTS_H
 #define MM_LOOKUP_PARTS_H
@@ -33,20 +32,13 @@ struct lookup_search {
 	size_t list_size;
 };
 
-/* The group of a block as index in summary.groups + 1; 0: of none. */
-size_t lookup_group(const struct lookup_search *se, uint32_t family, const struct live_block *b);
-
-/* The first spot that is not below @addr. */
-size_t lookup_first_spot(const struct lookup_search *se, taddr addr);
-
 /* Find the entry that is meant, and what it is; else @why is filled. 0 or -ENOMEM. */
 must_check int lookup_find_entry(struct lookup_search *se);
-/* A block that is held: perhaps it is of the list. 0 or -ENOMEM. */
-must_check int lookup_list_block(struct lookup_search *se, uint32_t family, taddr addr, const struct live_block *b);
+/* The group whose blocks are listed, as index in summary.groups + 1; 0: no blocks are. */
+size_t lookup_lists_blocks(const struct lookup_search *se);
+/* A block that is held, and of the list. 0 or -ENOMEM. */
+must_check int lookup_list_block(struct lookup_search *se, taddr addr, const struct live_block *b);
 /* The objects of the list, and its order. 0 or -ENOMEM. */
 must_check int lookup_end_list(struct lookup_search *se);
-
-/* What was found of each address. 0 or -ENOMEM. */
-must_check int lookup_fill_at(struct lookup_search *se);
 
 #endif
