@@ -25,26 +25,6 @@
 #include "report/tracefiles/runfacts.h"
 #include "report/tracefiles/shrink_parts.h"
 
-void shrink_put(struct shrink *s, const struct fact *f)
-{
-	if (s->err == 0)
-		s->err = writer_put(s->w, f);
-}
-
-void shrink_put_family(struct shrink *s, uint64_t time_us, uint32_t index)
-{
-	const struct fact f = {
-		.kind = MMT_FAMILY, .time_us = time_us, .family = s->l->defs.families[index].number,
-	};
-
-	shrink_put(s, &f);
-}
-
-uint32_t shrink_stack(const struct shrink *s, uint32_t index)
-{
-	return s->l->defs.stacks[index].number;
-}
-
 static struct fact info(uint64_t time_us, uint32_t what)
 {
 	return (struct fact){ .kind = MMT_INFO, .info = what, .time_us = time_us };

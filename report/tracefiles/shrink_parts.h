@@ -19,13 +19,25 @@ struct shrink {
 };
 
 /* Nothing happens any more once something has failed. */
-void shrink_put(struct shrink *s, const struct fact *f);
+static inline void shrink_put(struct shrink *s, const struct fact *f)
+{
+	if (s->err == 0)
+		s->err = writer_put(s->w, f);
+}
 
 /* What comes is of the family with this index. */
-void shrink_put_family(struct shrink *s, uint64_t time_us, uint32_t index);
+static inline void shrink_put_family(struct shrink *s, uint64_t time_us, uint32_t index)
+{
+	const struct fact f = { .kind = MMT_FAMILY, .time_us = time_us, .family = s->l->defs.families[index].number };
+
+	shrink_put(s, &f);
+}
 
 /* The number of the stack with this index. */
-uint32_t shrink_stack(const struct shrink *s, uint32_t index);
+static inline uint32_t shrink_stack(const struct shrink *s, uint32_t index)
+{
+	return s->l->defs.stacks[index].number;
+}
 
 /* What a family holds, in the order of addresses, at the time of the last fact. */
 void shrink_put_blocks(struct shrink *s, uint32_t family);
