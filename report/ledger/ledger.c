@@ -106,36 +106,6 @@ size_t ledger_memory(const struct ledger *l)
 
 /* --- definitions --- */
 
-/* A stack without frames. A number that a run is not going to use; if a file does all the same, then the one before. */
-static int define_nowhere(struct ledger *l)
-{
-	struct fact f = { .kind = MMT_INFO, .info = MMT_STACK, .stack = { UINT32_MAX - 1, 0, MMT_END_LOST, FACT_NONE } };
-	int r;
-
-	while ((r = defs_take(&l->defs, &f)) == -EINVAL)
-		f.stack.number--;
-	l->nowhere = defs_stack(&l->defs, f.stack.number);
-	return r < 0 || l->nowhere == DEFS_NONE ? -ENOMEM : 0;
-}
-
-int ledger_stack(struct ledger *l, uint32_t number, uint32_t *index)
-{
-	*index = defs_stack(&l->defs, number);
-	if (*index != DEFS_NONE)
-		return 0;
-	if (l->nowhere == DEFS_NONE && define_nowhere(l) < 0)
-		return -ENOMEM;
-	l->undefined++;
-	*index = l->nowhere;
-	return 0;
-}
-
-int ledger_stack_or_none(struct ledger *l, uint32_t number_and_one, uint32_t *index)
-{
-	*index = DEFS_NONE;
-	return number_and_one == FACT_NONE ? 0 : ledger_stack(l, number_and_one - 1, index);
-}
-
 /* Has anything happened in it that says of what kind it is? */
 static bool has_events(const struct ledger *l, uint32_t family)
 {
@@ -209,16 +179,6 @@ const char *ledger_family_name(const struct ledger *l, uint32_t family)
 	return name ? name : "unnamed";
 }
 
-bool ledger_holds(const struct ledger *l, uint32_t family, taddr addr, struct live_block *out)
-{
-	return family < l->nbooks && live_get(l->books[family].live, addr, out);
-}
-
-const struct object *ledger_object(const struct ledger *l, uint32_t family, taddr addr)
-{
-	return family < l->nbooks ? objects_get(l->books[family].objects, addr) : NULL;
-}
-
 double ledger_age_s(const struct ledger *l, uint64_t birth_us)
 {
 	return birth_us < l->now_us ? (l->now_us - birth_us) / 1e6 : 0;
@@ -227,16 +187,4 @@ double ledger_age_s(const struct ledger *l, uint64_t birth_us)
 bool ledger_old_enough(const struct ledger *l, uint64_t birth_us, uint64_t least_us)
 {
 	return !least_us || (birth_us <= l->now_us && l->now_us - birth_us >= least_us);
-}
-
-const struct place *ledger_place(struct ledger *l, uint32_t family, uint32_t stack)
-{
-	struct place *p;
-
-	if (family >= l->nbooks || stack >= l->books[family].nplaces)
-		return NULL;
-	p = &l->books[family].places[stack];
-	if (!p->allocs && !p->frees && !p->blocks && !p->series.points)
-		return NULL;
-	return series_advance(&p->series, l->now_us, p->bytes) < 0 ? NULL : p;
 }

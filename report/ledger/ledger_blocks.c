@@ -6,40 +6,8 @@
  * place's series is brought to now before its bytes change.
  */
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "report/ledger/ledger_parts.h"
-
-static int reserve_places(struct ledger_book *book, uint32_t stack)
-{
-	size_t size = book->places_size ? book->places_size : 64;
-
-	while (size <= stack)
-		size *= 2;
-	if (size > book->places_size) {
-		struct place *bigger = reallocarray(book->places, size, sizeof(*bigger));
-
-		if (!bigger)
-			return -ENOMEM;
-		book->places = bigger;
-		book->places_size = size;
-	}
-	memset(&book->places[book->nplaces], 0, (stack + 1 - book->nplaces) * sizeof(*book->places));
-	book->nplaces = stack + 1;
-	return 0;
-}
-
-struct place *ledger_place_now(struct ledger *l, uint32_t family, uint32_t stack)
-{
-	struct ledger_book *book = &l->books[family];
-	struct place *p;
-
-	if (stack >= book->nplaces && reserve_places(book, stack) < 0)
-		return NULL;
-	p = &book->places[stack];
-	return series_advance(&p->series, l->now_us, p->bytes) < 0 ? NULL : p;
-}
 
 static void hold(struct ledger *l, struct place *p, uint64_t size)
 {

@@ -3,6 +3,7 @@
  * ledger_parts: what the parts of the ledger have in common; for them alone.
  *
  *	ledger.c	what it is as a whole, time, and which part takes which fact
+ *	ledger_books.c	stacks and places of the books, and what is in them
  *	ledger_blocks.c	events: who holds what
  *	ledger_refs.c	events: which objects have references
  *	ledger_older.c	events of blocks and objects that this ledger does not know
