@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * summary: see summary.h. Lists that grow by doubling, and a pool of strings. Of references: summary_refs.c.
- Of sampled runs: summary_sampled.c.
- */
+/* summary: see summary.h. Lists that grow by doubling, and a pool of strings. In which order: summary_order.c; of references: summary_refs.c. */
 #include "report/model/summary.h"
 
 #include <errno.h>
@@ -22,6 +19,17 @@ void summary_init(struct summary *s)
 	texts_init(&s->strings);
 }
 
+static void refs_fini(struct summary_refs *r)
+{
+	for (size_t i = 0; i < r->nall; i++)
+		free(r->all[i].counts);
+	free(r->series);
+	free(r->samples);
+	free(r->taken);
+	free(r->dropped);
+	free(r->all);
+}
+
 void summary_fini(struct summary *s)
 {
 	for (size_t i = 0; i < s->ngroups; i++) {
@@ -32,7 +40,7 @@ void summary_fini(struct summary *s)
 		free(s->groups[i].hangs);
 	}
 	for (size_t i = 0; i < s->nrefs; i++)
-		summary_refs_fini(&s->refs[i]);
+		refs_fini(&s->refs[i]);
 	for (size_t i = 0; i < s->ntwice; i++) {
 		free(s->twice[i].second.frames);
 		free(s->twice[i].first.frames);
@@ -287,136 +295,6 @@ void summary_add_suppression(struct summary *s, const struct summary_suppression
 	slot->where = summary_string(s, used->where);
 }
 
-int summary_compare_numbers(uint64_t a, uint64_t b)
-{
-	return a < b ? 1 : a > b ? -1 : 0;
-}
-
-int summary_compare_texts(const char *a, const char *b)
-{
-	return strcmp(a ? a : "", b ? b : "");
-}
-
-int summary_compare_families(const struct summary *s, const char *a, const char *b)
-{
-	const struct summary_family *of_a = summary_family(s, a), *of_b = summary_family(s, b);
-
-	return of_a < of_b ? -1 : of_a > of_b;
-}
-
-int summary_compare_stacks(const struct summary_frame *a, size_t na, const struct summary_frame *b, size_t nb)
-{
-	int order = 0;
-
-	for (size_t i = 0; !order && i < na && i < nb; i++)
-		order = summary_compare_numbers(b[i].pc, a[i].pc);
-	return order ? order : summary_compare_numbers(nb, na);
-}
-
-/* Names only decide between groups that are the same otherwise: two families may share a stack. */
-static int compare_kinds(const struct summary_group *a, const struct summary_group *b)
-{
-	int order = summary_compare_texts(a->family, b->family);
-
-	if (!order)
-		order = summary_compare_texts(a->tag, b->tag);
-	if (!order)
-		order = (int)a->verdict - (int)b->verdict;
-	return order ? order : (int)a->stack_end - (int)b->stack_end;
-}
-
-int summary_rank(enum verdict v)
-{
-	static const int ranks[VERDICT_COUNT] = {
-		[VERDICT_DEFINITE] = 0, [VERDICT_POSSIBLE] = 1, [VERDICT_INDIRECT] = 2, [VERDICT_REACHABLE] = 3,
-		[VERDICT_UNKNOWN] = 4,
-	};
-
-	return ranks[v];
-}
-
-bool summary_is_lost(enum verdict v)
-{
-	return v == VERDICT_DEFINITE || v == VERDICT_POSSIBLE || v == VERDICT_INDIRECT;
-}
-
-uint64_t summary_weight(const struct summary_group *g)
-{
-	return g->bytes + g->kind.indirect_bytes;
-}
-
-enum summary_section summary_section(const struct summary *s, const struct summary_group *g)
-{
-	bool timed = s->run.seconds > 0;
-
-	if (g->verdict == VERDICT_INDIRECT)
-		return g->held ? SUMMARY_HELD : SUMMARY_LOST;
-	if (g->verdict == VERDICT_DEFINITE || (g->verdict == VERDICT_POSSIBLE && (!timed || growth_rises(&g->growth))))
-		return SUMMARY_LOST;
-	return timed && growth_goes_on(&g->growth) ? SUMMARY_GROWING : SUMMARY_KEPT;
-}
-
-/* What is known to grow before what may, the fastest first. */
-static int compare_rates(const struct growth *a, const struct growth *b)
-{
-	bool known_a = a->shape != GROWTH_UNKNOWN, known_b = b->shape != GROWTH_UNKNOWN;
-
-	if (known_a != known_b)
-		return known_a ? -1 : 1;
-	if (!known_a)
-		return 0;
-	return (a->bytes_per_minute < b->bytes_per_minute) - (a->bytes_per_minute > b->bytes_per_minute);
-}
-
-static int compare_sections(const struct summary *s, const struct summary_group *a, const struct summary_group *b)
-{
-	enum summary_section of_a = summary_section(s, a), of_b = summary_section(s, b);
-
-	if (of_a != of_b)
-		return (int)of_a - (int)of_b;
-	return of_a == SUMMARY_GROWING ? compare_rates(&a->growth, &b->growth) : 0;
-}
-
-static int compare_groups(const void *pa, const void *pb, void *ctx)
-{
-	const struct summary_group *a = pa, *b = pb;
-	int order = summary_compare_families(ctx, a->family, b->family);
-
-	if (!order && (a->sampled || b->sampled))
-		order = summary_compare_sampled(a, b);
-	else if (!order)
-		order = compare_sections(ctx, a, b);
-	if (!order)
-		order = summary_rank(a->verdict) - summary_rank(b->verdict);
-	if (!order)
-		order = summary_compare_numbers(summary_weight(a), summary_weight(b));
-	if (!order)
-		order = summary_compare_numbers(a->blocks, b->blocks);
-	if (!order)
-		order = summary_compare_numbers(a->allocs, b->allocs);
-	if (!order)
-		order = summary_compare_stacks(a->stack, a->depth, b->stack, b->depth);
-	return order ? order : compare_kinds(a, b);
-}
-
-void summary_sort(struct summary *s)
-{
-	if (s->ngroups)
-		qsort_r(s->groups, s->ngroups, sizeof(*s->groups), compare_groups, s);
-	free(s->index_of);
-	s->index_of = calloc(s->ngroups + 1, sizeof(*s->index_of));
-	if (!s->index_of)
-		s->err = -ENOMEM;
-	for (size_t i = 0; s->index_of && i < s->ngroups; i++)
-		s->index_of[s->groups[i].serial] = i;
-	summary_sort_refs(s);
-}
-
-size_t summary_index(const struct summary *s, size_t serial)
-{
-	return s->index_of[serial];
-}
-
 uint64_t summary_lost_total(const struct summary *s)
 {
 	uint64_t sum = 0;
@@ -424,26 +302,4 @@ uint64_t summary_lost_total(const struct summary *s)
 	for (size_t i = 0; i < s->run.nlost; i++)
 		sum += s->run.lost[i].count;
 	return sum;
-}
-
-const char *summary_stack_end_name(enum summary_stack_end end)
-{
-	static const char *const names[] = {
-#define X(upper, lower, text) #lower,
-		SUMMARY_STACK_ENDS(X)
-#undef X
-	};
-
-	return names[end];
-}
-
-const char *summary_stack_end_text(enum summary_stack_end end)
-{
-	static const char *const texts[] = {
-#define X(upper, lower, text) text,
-		SUMMARY_STACK_ENDS(X)
-#undef X
-	};
-
-	return texts[end];
 }

@@ -23,42 +23,9 @@
 #include "base/verdict.h"
 #include "report/ledger/memories.h"
 #include "report/model/growth.h"
+#include "report/model/stack.h"
 #include "report/sampling/estimate.h"
 #include "report/sampling/survival.h"
-
-struct summary_frame {
-	taddr pc;		/* as unwound: the return address, but for the leaf */
-	const char *module;	/* path of the file */
-	const char *build_id;	/* hexadecimal */
-	uint64_t offset;	/* of pc in the module, as in its ELF file */
-	const char *function;	/* readable */
-	const char *linkage;	/* as the linker knows it; NULL: the same, or not known */
-	const char *file;	/* source */
-	int line;		/* 0: not known */
-	bool inlined;		/* has no frame of its own; the one below it in the list does */
-	bool wrapper;		/* the run's rules say that it only passes things on */
-};
-
-/* How a stack ends at its outer side; the names are those of the JSON report. */
-#define SUMMARY_STACK_ENDS(X)							\
-	X(WHOLE, whole, "")							\
-	X(CUT, cut, "the stack goes on: more of it was not copied (--stack-bytes)")	\
-	X(LOST, lost, "the stack goes on: nothing tells who called this")	\
-	X(DEEP, deep, "the stack goes on (--depth)")				\
-	X(ELSEWHERE, elsewhere, "the stack goes on in other memory, which was not copied (--unwinder dwfl sees it)")
-
-enum summary_stack_end {
-#define X(upper, lower, text) STACK_##upper,
-	SUMMARY_STACK_ENDS(X)
-#undef X
-	STACK_END_COUNT
-};
-
-struct summary_stack {
-	struct summary_frame *frames;	/* leaf first */
-	size_t depth;
-	enum summary_stack_end end;
-};
 
 struct summary_sum {
 	uint64_t blocks, bytes;
@@ -426,8 +393,6 @@ size_t summary_near_uses(const struct summary_use *uses, size_t n);
 size_t summary_like_uses(const struct summary_use *uses, size_t n);
 
 uint64_t summary_lost_total(const struct summary *s);
-const char *summary_stack_end_name(enum summary_stack_end end);
-const char *summary_stack_end_text(enum summary_stack_end end);	/* a sentence; "" for a whole stack */
 
 /* --- memory (summary_memory.c) --- */
 

@@ -19,17 +19,6 @@
 
 #define CLEARLY 1.5	/* a share so many times as large is another one */
 
-void summary_refs_fini(struct summary_refs *r)
-{
-	for (size_t i = 0; i < r->nall; i++)
-		free(r->all[i].counts);
-	free(r->series);
-	free(r->samples);
-	free(r->taken);
-	free(r->dropped);
-	free(r->all);
-}
-
 static struct summary_use *copy_taken(struct summary *s, const struct summary_refs *r)
 {
 	struct summary_use *own = summary_copy(s, r->taken, r->ntaken, sizeof(*own));
@@ -184,41 +173,4 @@ int summary_refs_rank(const struct summary_refs *r)
 	if (r->counted)
 		return 2;
 	return r->net > 0 ? 3 : 4;
-}
-
-static int compare_lists(const struct summary_use *a, size_t na, const struct summary_use *b, size_t nb)
-{
-	int order = 0;
-
-	for (size_t i = 0; !order && i < na && i < nb; i++)
-		order = summary_compare_stacks(a[i].frames, a[i].depth, b[i].frames, b[i].depth);
-	for (size_t i = 0; !order && i < na && i < nb; i++)
-		order = (int)a[i].end - (int)b[i].end;
-	return order ? order : summary_compare_numbers(nb, na);
-}
-
-static int compare_refs(const void *pa, const void *pb, void *ctx)
-{
-	const struct summary_refs *a = pa, *b = pb;
-	int order = summary_compare_families(ctx, a->family, b->family);
-
-	if (!order)
-		order = summary_refs_rank(a) - summary_refs_rank(b);
-	if (!order)
-		order = summary_compare_numbers(a->objects, b->objects);
-	if (!order)
-		order = a->net < b->net ? 1 : a->net > b->net ? -1 : 0;
-	if (!order)
-		order = compare_lists(a->taken, a->ntaken, b->taken, b->ntaken);
-	if (!order)
-		order = compare_lists(a->dropped, a->ndropped, b->dropped, b->ndropped);
-	if (!order)
-		order = summary_compare_texts(a->family, b->family);
-	return order ? order : (int)a->counted - (int)b->counted;
-}
-
-void summary_sort_refs(struct summary *s)
-{
-	if (s->nrefs)
-		qsort_r(s->refs, s->nrefs, sizeof(*s->refs), compare_refs, s);
 }
