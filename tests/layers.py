@@ -7,7 +7,7 @@
     base <- attach/keeper                         the tracer includes nothing else
     all of these <- attach
 
-Within report the model does not know a format: report/text, json, csv, folded and diff are made from it, not it from them.
+Within report the model does not know a format: each has a folder, report/text, json, csv, folded, and is made from it, not it from them.
 Within attach the folders stand in the order of the table: each includes those before it, as far as it needs them.
 
 Every #include "..." is by path from the top and names a file that is there. Headers do not include each other in a circle, and files
@@ -27,6 +27,7 @@ HEAP = "heap heap/*"
 KEEPER = "attach/keeper attach/keeper/*"
 SHARED = "attach/keeper/shared attach/keeper/traps/emulate.h"     # what controller and keeper say to each other
 MODEL = "base trace report/sampling report/ledger report/model"
+FORMAT = f"{MODEL} report/names report/query report/diff report/formats.h"
 
 # What each folder may include besides itself: folders, patterns of them, or single headers.
 MAY_INCLUDE = {
@@ -52,16 +53,14 @@ MAY_INCLUDE = {
     "report/query": f"{MODEL} report/names",
     "report/groups": f"{MODEL} report/names report/suppress report/query",
     "report/refs": f"{MODEL} report/names report/suppress report/query report/groups",
-    "report/csv": MODEL,
-    "report/folded": MODEL,
-    "report/json": f"{MODEL} report/query",
+    "report/diff": f"{MODEL} report/names",
     "report/text/groups": f"{MODEL} report/names report/query",
-    "report/text": f"{MODEL} report/names report/query report/text/groups",
-    "report/text/scan": f"{MODEL} report/names report/text report/text/groups",
-    "report/diff": f"{MODEL} report/names report/csv report/folded report/json report/text/groups",
+    "report/text": f"{FORMAT} report/text/groups",
+    "report/text/scan": f"{FORMAT} report/text report/text/groups",
     "report/tracefiles": "base trace report/ledger",
     "report/import": "base trace report/ledger symbolize",
     "report": f"{MODEL} report/names report/suppress report/query report/groups report/refs",
+    "report/*": FORMAT,     # csv, folded, json, and whichever format comes
 
     "attach/keeper": "base " + KEEPER,
     "attach/keeper/*": "base " + KEEPER,

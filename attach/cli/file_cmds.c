@@ -10,9 +10,13 @@
 #include "attach/reporting/reporting.h"
 #include "attach/reporting/tracenames.h"
 #include "base/log.h"
+#include "report/csv/out_csv.h"
 #include "report/diff/diff.h"
+#include "report/folded/out_folded.h"
 #include "report/groups/groups.h"
 #include "report/import/import.h"
+#include "report/json/out_diff_json.h"
+#include "report/text/out_diff_text.h"
 #include "report/tracefiles/replay.h"
 #include "report/tracefiles/shrink.h"
 
@@ -89,16 +93,16 @@ static int print_diff(const struct options *opt, struct reporting *reporting, co
 
 	switch (opt->format) {
 	case FORMAT_TEXT:
-		r = diff_text(d, opt->top, &sb);
+		r = out_diff_text(d, opt->top, &sb);
 		break;
 	case FORMAT_JSON:
-		r = diff_json(d, &sb);
+		r = out_diff_json(d, 0, &sb);
 		break;
 	case FORMAT_CSV:
-		r = diff_csv(d, &sb);
+		r = out_diff_csv(d, 0, &sb);
 		break;
 	case FORMAT_FOLDED:
-		r = diff_folded(d, &sb);
+		r = out_diff_folded(d, 0, &sb);
 		break;
 	}
 	if (r == 0)

@@ -14,7 +14,7 @@
 #include "attach/scan/scan_pointers.h"
 #include "attach/target/openfiles.h"
 #include "base/log.h"
-#include "report/csv/out_scan_csv.h"
+#include "report/csv/out_csv.h"
 #include "report/json/out_scan_json.h"
 #include "report/text/scan/out_scan_text.h"
 
@@ -173,9 +173,9 @@ static int print(struct scan *sc)
 	if (sc->opt->format == FORMAT_TEXT)
 		r = out_scan_text(&sc->report, sc->opt->top, &sb);
 	else if (sc->opt->format == FORMAT_JSON)
-		r = out_scan_json(&sc->report, &sb);
+		r = out_scan_json(&sc->report, 0, &sb);
 	else if (sc->opt->format == FORMAT_CSV)
-		r = out_scan_csv(&sc->report, &sb);
+		r = out_scan_csv(&sc->report, 0, &sb);
 	if (r == 0)
 		return reporting_print_text(&sc->reporting, strbuf_str(&sb), sb.len);
 	log_error_errno(r, "cannot make the report");

@@ -154,13 +154,13 @@ static int put_report(const struct reporting *r, const struct summary *s, struct
 		err = asks_for_blocks(r) ? text_lookup(s, r->opt->top, sb) : out_text(s, r->opt->top, sb);
 		break;
 	case FORMAT_JSON:
-		err = out_json(s, sb);
+		err = out_json(s, 0, sb);
 		break;
 	case FORMAT_CSV:
-		err = out_csv(s, sb);
+		err = out_csv(s, 0, sb);
 		break;
 	case FORMAT_FOLDED:
-		err = out_folded(s, sb);
+		err = out_folded(s, 0, sb);
 		break;
 	}
 	if (err == 0 && r->opt->gen_suppressions) {

@@ -116,8 +116,9 @@ static void put_refs(struct strbuf *sb, const struct summary_refs *r)
 	csv_end(sb);
 }
 
-int out_csv(const struct summary *s, struct strbuf *sb)
+int out_csv(const struct summary *s, size_t top, struct strbuf *sb)
 {
+	(void)top;
 	if (summary_error(s))
 		return summary_error(s);
 	strbuf_puts(sb, HEAD);
@@ -126,5 +127,84 @@ int out_csv(const struct summary *s, struct strbuf *sb)
 		put_group(sb, s, &s->groups[i]);
 	for (size_t i = 0; i < s->nrefs; i++)
 		put_refs(sb, &s->refs[i]);
+	return strbuf_error(sb);
+}
+
+/* --- a difference --- */
+
+static void put_diff_refs(struct strbuf *sb, const struct diff_refs *d)
+{
+	const struct summary_use *u = diff_refs_use(d->refs);
+
+	csv_string(sb, "", diff_change_name(d->change));
+	csv_string(sb, ",", d->refs->family);
+	csv_number(sb, ",", d->old_objects);
+	strbuf_puts(sb, ",0");
+	csv_number(sb, ",", d->new_objects);
+	strbuf_puts(sb, ",0");
+	csv_where(sb, ",", u->frames, u->depth, u->wrappers, u->end);
+	csv_string(sb, ",", NULL);
+	csv_end(sb);
+}
+
+int out_diff_csv(const struct diff *d, size_t top, struct strbuf *sb)
+{
+	(void)top;
+	if (diff_error(d))
+		return diff_error(d);
+	strbuf_puts(sb, "change,family,old_blocks,old_bytes,new_blocks,new_bytes," CSV_WHERE ",tag");
+	csv_end(sb);
+	for (size_t i = 0; i < d->ngroups; i++) {
+		const struct diff_group *g = &d->groups[i];
+
+		csv_string(sb, "", diff_change_name(g->change));
+		csv_string(sb, ",", g->group->family);
+		csv_number(sb, ",", g->old_blocks);
+		csv_number(sb, ",", g->old_bytes);
+		csv_number(sb, ",", g->new_blocks);
+		csv_number(sb, ",", g->new_bytes);
+		csv_where(sb, ",", g->group->stack, g->group->depth, g->group->wrappers, g->group->stack_end);
+		csv_string(sb, ",", g->group->tag);
+		csv_end(sb);
+	}
+	for (size_t i = 0; i < d->nrefs; i++)
+		put_diff_refs(sb, &d->refs[i]);
+	return strbuf_error(sb);
+}
+
+/* --- a scan --- */
+
+#define SCAN_HEAD "verdict,label,class,class_module,blocks,bytes,indirect_blocks,indirect_bytes,size_low,size_high,content,sample," \
+	     "stack_end," CSV_WHERE ",tag"
+
+static void put_scan_group(struct strbuf *sb, const struct summary_group *g)
+{
+	csv_string(sb, "", verdict_name(g->verdict));
+	csv_string(sb, ",", g->kind.label);
+	csv_string(sb, ",", g->kind.class_name);
+	csv_string(sb, ",", g->kind.module);
+	csv_number(sb, ",", g->blocks);
+	csv_number(sb, ",", g->bytes);
+	csv_number(sb, ",", g->kind.indirect_blocks);
+	csv_number(sb, ",", g->kind.indirect_bytes);
+	csv_number(sb, ",", g->kind.size_low);
+	csv_number(sb, ",", g->kind.size_high);
+	csv_string(sb, ",", g->kind.content);
+	strbuf_printf(sb, ",\"0x%" PRIx64 "\"", g->nsamples ? g->samples[0] : 0);
+	csv_string(sb, ",", summary_stack_end_name(g->stack_end));
+	csv_where(sb, ",", g->stack, g->depth, g->wrappers, g->stack_end);
+	csv_string(sb, ",", g->tag);
+	csv_end(sb);
+}
+
+int out_scan_csv(const struct scan_report *r, size_t top, struct strbuf *sb)
+{
+	(void)top;
+	if (scan_error(r))
+		return scan_error(r);
+	strbuf_puts(sb, SCAN_HEAD);
+	csv_end(sb);
+	for (size_t i = 0; i < r->summary.ngroups; i++)
+		put_scan_group(sb, &r->summary.groups[i]);
 	return strbuf_error(sb);
 }

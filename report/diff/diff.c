@@ -197,3 +197,8 @@ const char *diff_change_name(enum diff_change change)
 
 	return names[change];
 }
+
+int diff_error(const struct diff *d)
+{
+	return summary_error(d->old) || summary_error(d->new) ? -ENOMEM : 0;
+}

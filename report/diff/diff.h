@@ -71,11 +71,10 @@ double diff_rate(const struct summary *s, uint64_t bytes);
 
 const char *diff_change_name(enum diff_change change);
 
-/* Append to @sb. 0 or -ENOMEM. @top: so many groups at most, 0: all; a third of them are kept free for what shrank. */
-must_check int diff_text(const struct diff *d, size_t top, struct strbuf *sb);
-must_check int diff_json(const struct diff *d, struct strbuf *sb);
-must_check int diff_csv(const struct diff *d, struct strbuf *sb);
-/* Folded stacks (report/folded/folded.h) with two columns, old and new, for flame graphs of differences. */
-must_check int diff_folded(const struct diff *d, struct strbuf *sb);
+/* 0, or -ENOMEM: a side is not whole, do not print it as if it were. */
+int diff_error(const struct diff *d);
+
+/* The stack that stands for objects: that of the most suspect place; one without frames, if none took or dropped any. */
+const struct summary_use *diff_refs_use(const struct summary_refs *r);
 
 #endif

@@ -134,3 +134,10 @@ int diff_refs_make(struct diff *d)
 	diff_sides_fini(&sides);
 	return r;
 }
+
+const struct summary_use *diff_refs_use(const struct summary_refs *r)
+{
+	static const struct summary_use none;
+
+	return r->ntaken ? r->taken : r->ndropped ? r->dropped : &none;
+}

@@ -25,11 +25,12 @@ static void add_group(struct folded *f, const struct summary *s, const struct su
 		folded_add(f, g, bytes, 0);
 }
 
-int out_folded(const struct summary *s, struct strbuf *sb)
+int out_folded(const struct summary *s, size_t top, struct strbuf *sb)
 {
 	struct folded f;
 	int r;
 
+	(void)top;
 	if (summary_error(s))
 		return summary_error(s);
 	folded_init(&f, folded_families(s));
@@ -39,6 +40,35 @@ int out_folded(const struct summary *s, struct strbuf *sb)
 	for (size_t i = 0; i < s->nrefs; i++)
 		add_refs(&f, &s->refs[i]);
 	r = folded_put(&f, 1, sb);
+	folded_fini(&f);
+	return r;
+}
+
+/* --- a difference --- */
+
+static void add_diff_refs(struct folded *f, const struct diff_refs *d)
+{
+	const struct summary_use *u = diff_refs_use(d->refs);
+
+	folded_add(f, &(struct summary_group){ .family = d->refs->family, .stack = (struct summary_frame *)u->frames,
+					       .depth = u->depth, .wrappers = u->wrappers, .stack_end = u->end },
+		   d->old_objects, d->new_objects);
+}
+
+int out_diff_folded(const struct diff *d, size_t top, struct strbuf *sb)
+{
+	struct folded f;
+	int r;
+
+	(void)top;
+	if (diff_error(d))
+		return diff_error(d);
+	folded_init(&f, folded_families(d->old) || folded_families(d->new));
+	for (size_t i = 0; i < d->ngroups; i++)
+		folded_add(&f, d->groups[i].group, d->groups[i].old_bytes, d->groups[i].new_bytes);
+	for (size_t i = 0; i < d->nrefs; i++)
+		add_diff_refs(&f, &d->refs[i]);
+	r = folded_put(&f, 2, sb);
 	folded_fini(&f);
 	return r;
 }

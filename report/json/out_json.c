@@ -400,8 +400,9 @@ void json_summary(const struct summary *s, struct strbuf *sb)
 	json_lookup(s, sb);
 }
 
-int out_json(const struct summary *s, struct strbuf *sb)
+int out_json(const struct summary *s, size_t top, struct strbuf *sb)
 {
+	(void)top;
 	if (summary_error(s))
 		return summary_error(s);
 	json_summary(s, sb);

@@ -66,8 +66,8 @@
 #include "base/strbuf.h"
 #include "report/model/summary.h"
 
-/* Append the report. 0, or -ENOMEM also if the summary itself is not whole. */
-must_check int out_json(const struct summary *s, struct strbuf *sb);
+/* Append the report, all of it whatever @top is. 0, or -ENOMEM also if the summary itself is not whole. */
+must_check int out_json(const struct summary *s, size_t top, struct strbuf *sb);
 
 /* The same without the closing brace, for who has more members to add (report/json/out_scan_json.h). */
 void json_summary(const struct summary *s, struct strbuf *sb);

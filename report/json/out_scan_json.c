@@ -183,8 +183,9 @@ static void put_answers(struct strbuf *sb, const struct scan_report *r)
 	strbuf_putc(sb, ']');
 }
 
-int out_scan_json(const struct scan_report *r, struct strbuf *sb)
+int out_scan_json(const struct scan_report *r, size_t top, struct strbuf *sb)
 {
+	(void)top;
 	if (scan_error(r))
 		return scan_error(r);
 	json_summary(&r->summary, sb);

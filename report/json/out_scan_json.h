@@ -28,7 +28,7 @@
 #include "base/strbuf.h"
 #include "report/model/scan.h"
 
-/* Append the report. 0, or -ENOMEM also if the scan itself is not whole. */
-must_check int out_scan_json(const struct scan_report *r, struct strbuf *sb);
+/* Append the report, all of it whatever @top is. 0, or -ENOMEM also if the scan itself is not whole. */
+must_check int out_scan_json(const struct scan_report *r, size_t top, struct strbuf *sb);
 
 #endif

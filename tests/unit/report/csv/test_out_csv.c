@@ -52,7 +52,7 @@ static void a_line_for_each_group(void **state)
 
 	(void)state;
 	report_example(&s);
-	assert_int_equal(out_csv(&s, &sb), 0);
+	assert_int_equal(out_csv(&s, 0, &sb), 0);
 	for (size_t i = 0; i < sb.len; i++) {
 		lines += sb.s[i] == '\n';
 		assert_true(sb.s[i] != '\n' || sb.s[i - 1] == '\r');
@@ -72,7 +72,7 @@ static void a_summary_with_holes_is_not_printed(void **state)
 	(void)state;
 	summary_init(&s);
 	s.err = -ENOMEM;
-	assert_int_equal(out_csv(&s, &sb), -ENOMEM);
+	assert_int_equal(out_csv(&s, 0, &sb), -ENOMEM);
 	assert_int_equal(sb.len, 0);
 	summary_fini(&s);
 }
@@ -83,7 +83,7 @@ static int print_example(void (*make)(struct summary *s))
 	struct summary s;
 
 	make(&s);
-	int err = out_csv(&s, &sb);
+	int err = out_csv(&s, 0, &sb);
 	fputs(strbuf_str(&sb), stdout);
 	strbuf_fini(&sb);
 	summary_fini(&s);

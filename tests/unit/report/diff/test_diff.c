@@ -13,6 +13,11 @@
 
 #include <cmocka.h>
 
+#include "report/csv/out_csv.h"
+#include "report/folded/out_folded.h"
+#include "report/json/out_diff_json.h"
+#include "report/text/out_diff_text.h"
+
 #define HOSTILE "evil\x1b[2J\"\n\xff;,\1\2"
 
 static void add_stack(struct summary *s, const struct summary_frame *stack, size_t n, uint64_t blocks, uint64_t bytes)
@@ -192,7 +197,7 @@ static void assert_text(size_t top, const char *want, bool whole)
 
 	example(&old, &new);
 	assert_int_equal(diff_make(&old, &new, &d), 0);
-	assert_int_equal(diff_text(&d, top, &sb), 0);
+	assert_int_equal(out_diff_text(&d, top, &sb), 0);
 	if (whole)
 		assert_string_equal(strbuf_str(&sb), want);
 	else if (!strstr(strbuf_str(&sb), want))
@@ -221,7 +226,7 @@ static void watches_of_different_length(void **state)
 	start(&old, &new);
 	new.run.seconds = 60;
 	assert_int_equal(diff_make(&old, &new, &d), 0);
-	assert_int_equal(diff_text(&d, 0, &sb), 0);
+	assert_int_equal(out_diff_text(&d, 0, &sb), 0);
 	assert_string_equal(strbuf_str(&sb), "svc kept 0 B in 0 blocks in 1m; before 0 B in 0 blocks in 10s\n"
 					     "the watches were not equally long, so what grows is compared by bytes a minute\n");
 	strbuf_fini(&sb);
@@ -258,7 +263,7 @@ static void rates_are_compared(void **state)
 	assert_group(&d, 3, "cache", DIFF_SAME, 5000, 5000);
 	assert_group(&d, 4, "few", DIFF_SAME, 200, 900);
 	assert_group(&d, 5, "slower", DIFF_SHRANK, 100000, 200000);
-	assert_int_equal(diff_text(&d, 0, &sb), 0);
+	assert_int_equal(out_diff_text(&d, 0, &sb), 0);
 	assert_non_null(strstr(strbuf_str(&sb), "compared by bytes a minute\n"
 			"\n"
 			"                change         before            now\n"
@@ -315,17 +320,17 @@ static void for_programs(void **state)
 	(void)state;
 	example(&old, &new);
 	assert_int_equal(diff_make(&old, &new, &d), 0);
-	assert_int_equal(diff_json(&d, &sb), 0);
+	assert_int_equal(out_diff_json(&d, 0, &sb), 0);
 	assert_non_null(strstr(strbuf_str(&sb), "\n\"new\": {\"pid\": 12, \"comm\": \"svc\", \"start\": \"1970-01-01T00:00:00.000Z\", "
 						"\"seconds\": 10.000000, \"live_blocks\": 27, \"live_bytes\": 20596},\n"));
 	assert_non_null(strstr(strbuf_str(&sb), "\n  {\"change\": \"grew\", \"family\": \"libc\", \"tag\": null, \"old_blocks\": 2, \"old_bytes\": 2000, "
 						"\"new_blocks\": 20, \"new_bytes\": 20000, \"wrappers\": 0, \"stack_end\": \"whole\", \"stack\": [\n"));
 	assert_non_null(strstr(strbuf_str(&sb), "\"function\": \"evil\\u001b[2J\\\"\\n\xef\xbf\xbd;,\\u0001\\u0002\""));
 	strbuf_reset(&sb);
-	assert_int_equal(diff_csv(&d, &sb), 0);
+	assert_int_equal(out_diff_csv(&d, 0, &sb), 0);
 	assert_non_null(strstr(strbuf_str(&sb), "\r\n\"went\",\"libc\",1,30000,0,0,\"went\",\"svc.c\",30000,\"/usr/bin/svc\",\"0x7530\",\"went < main\",\"\"\r\n"));
 	strbuf_reset(&sb);
-	assert_int_equal(diff_folded(&d, &sb), 0);
+	assert_int_equal(out_diff_folded(&d, 0, &sb), 0);
 	assert_string_equal(strbuf_str(&sb), "main;appeared 0 64\nmain;evil\\x1b[2J\"\\x0a\\xff:,\\x01\\x02 0 32\nmain;grew 2000 20000\n"
 					     "main;same 100 100\nmain;shrank 500 400\nmain;went 30000 0\n");
 	strbuf_fini(&sb);
@@ -392,7 +397,7 @@ static void objects_in_words(void **state)
 	(void)state;
 	start_refs(&old, &new);
 	assert_int_equal(diff_make(&old, &new, &d), 0);
-	assert_int_equal(diff_text(&d, 1, &sb), 0);
+	assert_int_equal(out_diff_text(&d, 1, &sb), 0);
 	assert_string_equal(strbuf_str(&sb), "svc kept 536 dict objects, 27 more than before (509)\n"
 					     "\n"
 					     "objects with references\n"
@@ -403,14 +408,14 @@ static void objects_in_words(void **state)
 					     "[1] +20: 529 dict objects, before 509; most suspect of who took references:\n"
 					     "    #0 birth (svc+0x1)\n");
 	strbuf_reset(&sb);
-	assert_int_equal(diff_json(&d, &sb), 0);
+	assert_int_equal(out_diff_json(&d, 0, &sb), 0);
 	assert_non_null(strstr(strbuf_str(&sb), "\"ref_changes\": [\n  {\"change\": \"grew\", \"family\": \"dict\", "
 						"\"old_objects\": 509, \"new_objects\": 529, \"wrappers\": 0, "));
 	strbuf_reset(&sb);
-	assert_int_equal(diff_csv(&d, &sb), 0);
+	assert_int_equal(out_diff_csv(&d, 0, &sb), 0);
 	assert_non_null(strstr(strbuf_str(&sb), "\r\n\"grew\",\"dict\",509,0,529,0,\"birth\",\"\",0,\"/old/svc\",\"0x1\",\"birth\",\"\"\r\n"));
 	strbuf_reset(&sb);
-	assert_int_equal(diff_folded(&d, &sb), 0);
+	assert_int_equal(out_diff_folded(&d, 0, &sb), 0);
 	assert_string_equal(strbuf_str(&sb), "birth 509 529\nleak 0 14\n");
 	strbuf_fini(&sb);
 	finish(&old, &new, &d);
@@ -426,10 +431,10 @@ static void a_summary_with_holes_is_not_printed(void **state)
 	example(&old, &new);
 	old.err = -ENOMEM;
 	assert_int_equal(diff_make(&old, &new, &d), 0);
-	assert_int_equal(diff_text(&d, 0, &sb), -ENOMEM);
-	assert_int_equal(diff_json(&d, &sb), -ENOMEM);
-	assert_int_equal(diff_csv(&d, &sb), -ENOMEM);
-	assert_int_equal(diff_folded(&d, &sb), -ENOMEM);
+	assert_int_equal(out_diff_text(&d, 0, &sb), -ENOMEM);
+	assert_int_equal(out_diff_json(&d, 0, &sb), -ENOMEM);
+	assert_int_equal(out_diff_csv(&d, 0, &sb), -ENOMEM);
+	assert_int_equal(out_diff_folded(&d, 0, &sb), -ENOMEM);
 	assert_int_equal(sb.len, 0);
 	finish(&old, &new, &d);
 }

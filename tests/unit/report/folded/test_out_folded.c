@@ -18,7 +18,7 @@ static void assert_folded(struct summary *s, const char *want)
 {
 	struct strbuf sb = STRBUF_INIT;
 
-	assert_int_equal(out_folded(s, &sb), 0);
+	assert_int_equal(out_folded(s, 0, &sb), 0);
 	assert_string_equal(strbuf_str(&sb), want);
 	strbuf_fini(&sb);
 	summary_fini(s);
@@ -120,7 +120,7 @@ static void a_summary_with_holes_is_not_printed(void **state)
 	(void)state;
 	summary_init(&s);
 	s.err = -ENOMEM;
-	assert_int_equal(out_folded(&s, &sb), -ENOMEM);
+	assert_int_equal(out_folded(&s, 0, &sb), -ENOMEM);
 	assert_int_equal(sb.len, 0);
 	summary_fini(&s);
 }

@@ -26,7 +26,7 @@ static void empty_lists(void **state)
 
 	(void)state;
 	summary_init(&s);
-	assert_int_equal(out_json(&s, &sb), 0);
+	assert_int_equal(out_json(&s, 0, &sb), 0);
 	assert_non_null(strstr(strbuf_str(&sb), "\"schema\": 1}"));
 	assert_non_null(strstr(strbuf_str(&sb), "\"cmdline\": []"));
 	assert_non_null(strstr(strbuf_str(&sb), "\"lost\": {}"));
@@ -48,7 +48,7 @@ static void no_infinity(void **state)
 	s.run.stopped_seconds = (double)NAN;
 	summary_add_group(&s, &(struct summary_group){ .series = &point, .npoints = 1,
 						      .growth = { GROWTH_GROWS, (double)INFINITY, (double)NAN } });
-	assert_int_equal(out_json(&s, &sb), 0);
+	assert_int_equal(out_json(&s, 0, &sb), 0);
 	assert_non_null(strstr(strbuf_str(&sb), "\"bytes_per_minute\": 0.000000, \"since_s\": 0.000000}, \"series\": [[0.000000, 1]]"));
 	assert_non_null(strstr(strbuf_str(&sb), "\"seconds\": 0.000000"));
 	assert_non_null(strstr(strbuf_str(&sb), "\"stopped_seconds\": 0.000000"));
@@ -65,11 +65,11 @@ static void a_start_that_cannot_be(void **state)
 	(void)state;
 	summary_init(&s);
 	s.run.start_ns = -1;
-	assert_int_equal(out_json(&s, &sb), 0);
+	assert_int_equal(out_json(&s, 0, &sb), 0);
 	assert_non_null(strstr(strbuf_str(&sb), "\"start\": \"1970-01-01T00:00:00.000Z\""));
 	s.run.start_ns = -1000000;
 	strbuf_reset(&sb);
-	assert_int_equal(out_json(&s, &sb), 0);
+	assert_int_equal(out_json(&s, 0, &sb), 0);
 	assert_non_null(strstr(strbuf_str(&sb), "\"start\": \"1969-12-31T23:59:59.999Z\""));
 	strbuf_fini(&sb);
 	summary_fini(&s);
@@ -83,7 +83,7 @@ static void a_summary_with_holes_is_not_printed(void **state)
 	(void)state;
 	summary_init(&s);
 	s.err = -ENOMEM;
-	assert_int_equal(out_json(&s, &sb), -ENOMEM);
+	assert_int_equal(out_json(&s, 0, &sb), -ENOMEM);
 	assert_int_equal(sb.len, 0);
 	summary_fini(&s);
 }
@@ -108,7 +108,7 @@ static int print_example(void (*make)(struct summary *s))
 	struct summary s;
 
 	make(&s);
-	int err = out_json(&s, &sb);
+	int err = out_json(&s, 0, &sb);
 	fputs(strbuf_str(&sb), stdout);
 	strbuf_fini(&sb);
 	summary_fini(&s);

@@ -292,15 +292,15 @@ static void print_all(const struct groups_options *opt)
 
 	assert_int_equal(account_summary(&ledger, opt, &s), 0);
 	assert_true(s.ngroups > 0);
-	assert_int_equal(out_json(&s, &sb), 0);
+	assert_int_equal(out_json(&s, 0, &sb), 0);
 	assert_null(strstr(strbuf_str(&sb), "nan"));
 	assert_null(strstr(strbuf_str(&sb), "inf"));
 	strbuf_reset(&sb);
 	assert_int_equal(out_text(&s, 0, &sb), 0);
 	assert_null(strstr(strbuf_str(&sb), "nan"));
 	assert_null(strstr(strbuf_str(&sb), "inf"));
-	assert_int_equal(out_csv(&s, &sb), 0);
-	assert_int_equal(out_folded(&s, &sb), 0);
+	assert_int_equal(out_csv(&s, 0, &sb), 0);
+	assert_int_equal(out_folded(&s, 0, &sb), 0);
 	strbuf_fini(&sb);
 	summary_fini(&s);
 }

@@ -265,7 +265,7 @@ static void the_root_with_what_hangs_on_it_is_first(void **state)
 			fail_msg("%s is not in\n%s", lines[i], sb.s);
 	assert_null(strstr(sb.s, "\n  [4]"));
 	strbuf_reset(&sb);
-	assert_int_equal(out_json(&summary, &sb), 0);
+	assert_int_equal(out_json(&summary, 0, &sb), 0);
 	assert_non_null(strstr(sb.s, "\"indirect_groups\": [{\"group\": 3, \"blocks\": 100, \"bytes\": 5000}]"));
 	strbuf_fini(&sb);
 }
@@ -329,18 +329,18 @@ static void for_programs(void **state)
 
 	(void)state;
 	run(6);
-	assert_int_equal(out_json(&summary, &sb), 0);
+	assert_int_equal(out_json(&summary, 0, &sb), 0);
 	assert_non_null(strstr(sb.s, "\"verdicts\": {\"taken\": true, \"why_not\": null, \"pause_seconds\": 0.012000, \"expected_seconds\": 0.010000, "
 				     "\"threads\": 3, \"not_stopped\": 1, \"bytes_copied\": 1048576, \"census\": true, \"allocator\": \"glibc 2.41\", "
 				     "\"sums\": {\"unknown\": {\"blocks\": 0, \"bytes\": 0}, \"definite\": {\"blocks\": 30, \"bytes\": 3000}"));
 	assert_non_null(strstr(sb.s, "\"doubts\": [\"12 KiB were swapped out\"]}"));
 	assert_non_null(strstr(sb.s, "\"verdict\": \"definite\", \"split\": false, \"indirect_blocks\": 2, \"indirect_bytes\": 70"));
 	strbuf_reset(&sb);
-	assert_int_equal(out_csv(&summary, &sb), 0);
+	assert_int_equal(out_csv(&summary, 0, &sb), 0);
 	assert_non_null(strstr(sb.s, "\"definite\""));
 	assert_non_null(strstr(sb.s, ",\"\",,2,70,,,,,,,,,,,,,,\r\n"));
 	strbuf_reset(&sb);
-	assert_int_equal(out_folded(&summary, &sb), 0);
+	assert_int_equal(out_folded(&summary, 0, &sb), 0);
 	assert_string_equal(sb.s, "definitely lost;f1 150\nindirectly lost;f2 70\npossibly lost;f3 1000\nstill reachable;f1 7\n");
 	strbuf_fini(&sb);
 }

@@ -549,7 +549,7 @@ static char *print(struct ledger *l)
 
 	options.per_object = true;
 	assert_int_equal(account_summary(l, &options, &s), 0);
-	assert_int_equal(out_json(&s, &sb), 0);
+	assert_int_equal(out_json(&s, 0, &sb), 0);
 	assert_int_equal(out_text(&s, 0, &sb), 0);
 	summary_fini(&s);
 	return strbuf_steal(&sb);

@@ -13,17 +13,12 @@
 
 #include <cmocka.h>
 
-#include "report/csv/out_scan_csv.h"
+#include "report/csv/out_csv.h"
 #include "report/json/out_scan_json.h"
 #include "report/text/scan/out_scan_text.h"
 #include "tests/unit/scan_example.h"
 
-typedef int printer(const struct scan_report *r, struct strbuf *sb);
-
-static int text(const struct scan_report *r, struct strbuf *sb)
-{
-	return out_scan_text(r, 4, sb);
-}
+typedef int printer(const struct scan_report *r, size_t top, struct strbuf *sb);
 
 static int print_example(printer *print, bool pointers)
 {
@@ -34,7 +29,7 @@ static int print_example(printer *print, bool pointers)
 	scan_example(&r);
 	if (pointers)
 		scan_example_pointers(&r);
-	err = print(&r, &sb);
+	err = print(&r, 4, &sb);
 	fputs(strbuf_str(&sb), stdout);
 	strbuf_fini(&sb);
 	scan_fini(&r);
@@ -180,7 +175,7 @@ static void order(void **state)
 
 static void a_scan_with_holes_is_not_printed(void **state)
 {
-	static printer *const all[] = { text, out_scan_json, out_scan_csv };
+	static printer *const all[] = { out_scan_text, out_scan_json, out_scan_csv };
 	struct strbuf sb = STRBUF_INIT;
 	struct scan_report r;
 
@@ -188,7 +183,7 @@ static void a_scan_with_holes_is_not_printed(void **state)
 	scan_init(&r);
 	r.summary.err = -ENOMEM;
 	for (size_t i = 0; i < 3; i++)
-		assert_int_equal(all[i](&r, &sb), -ENOMEM);
+		assert_int_equal(all[i](&r, 4, &sb), -ENOMEM);
 	assert_int_equal(sb.len, 0);
 	scan_fini(&r);
 }
@@ -206,6 +201,6 @@ int main(int argc, char **argv)
 	};
 
 	if (argc > 1)
-		return print_example(!strcmp(argv[1], "json") ? out_scan_json : !strcmp(argv[1], "csv") ? out_scan_csv : text, argc > 2);
+		return print_example(!strcmp(argv[1], "json") ? out_scan_json : !strcmp(argv[1], "csv") ? out_scan_csv : out_scan_text, argc > 2);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,24 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * diff_text: a difference for people. First what changed in all; then a table, grown most first; then the stacks
- * of what grew and what appeared. Of objects with references: diff_text_refs.c.
- *
- *	svc kept 3.1 MiB in 300 blocks, 1.0 MiB more than before (2.1 MiB in 200 blocks)
- *
- *	            change     before        now
- *	  [1]     +1.0 MiB    1.1 MiB    2.1 MiB  grew      cache_insert svc.c:52
- *
- * Where the watches are not equally long, rows of what grows have rates in these columns.
- */
-#include "report/diff/diff.h"
+/* out_diff_text: see out_diff_text.h. */
+#include "report/text/out_diff_text.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/diff/diff_parts.h"
 #include "report/model/text_parts.h"
 #include "report/model/words.h"
 #include "report/text/groups/text_stack.h"
@@ -98,6 +88,33 @@ static void put_totals(struct strbuf *sb, const struct diff *d)
 	strbuf_putc(sb, ')');
 }
 
+static void put_refs_family(struct strbuf *sb, const struct summary_family *old, const struct summary_family *new)
+{
+	const struct text_part part = { .family = *new };
+
+	text_things(sb, &part, new->kept);
+	if (new->kept == old->kept)
+		strbuf_puts(sb, ", as many as before");
+	else if (new->kept > old->kept)
+		strbuf_printf(sb, ", %" PRIu64 " more than before (%" PRIu64 ")", new->kept - old->kept, old->kept);
+	else
+		strbuf_printf(sb, ", %" PRIu64 " less than before (%" PRIu64 ")", old->kept - new->kept, old->kept);
+}
+
+/* "529 dict objects, 20 more than before (509)" of each such family; @separator stands before the first. */
+static void put_refs_answer(struct strbuf *sb, const struct diff *d, const char *separator)
+{
+	for (size_t i = 0; i < d->new->nfamilies; i++) {
+		const struct summary_family *new = &d->new->families[i];
+
+		if (!new->refs)
+			continue;
+		strbuf_puts(sb, separator);
+		put_refs_family(sb, summary_family(d->old, new->name), new);
+		separator = "; ";
+	}
+}
+
 static void put_answer(struct strbuf *sb, const struct diff *d)
 {
 	bool blocks = text_counts_blocks(d->old) || text_counts_blocks(d->new);
@@ -106,7 +123,7 @@ static void put_answer(struct strbuf *sb, const struct diff *d)
 	strbuf_puts(sb, " kept ");
 	if (blocks)
 		put_totals(sb, d);
-	diff_text_refs_answer(sb, d, blocks ? "; " : "");
+	put_refs_answer(sb, d, blocks ? "; " : "");
 	strbuf_putc(sb, '\n');
 }
 
@@ -281,13 +298,111 @@ static void put_table(struct strbuf *sb, const struct diff *d, const struct rows
 			      rows->grown - rows->grown_shown, rows->shrunk - rows->shrunk_shown);
 }
 
-int diff_text(const struct diff *d, size_t top, struct strbuf *sb)
+/* --- objects with references --- */
+
+static bool changed_refs(const struct diff_refs *r)
+{
+	return r->change != DIFF_SAME;
+}
+
+static bool more_refs(const struct diff_refs *r)
+{
+	return r->change == DIFF_GREW || r->change == DIFF_APPEARED;
+}
+
+static void put_refs_delta(struct strbuf *cell, const struct diff_refs *r)
+{
+	if (r->new_objects >= r->old_objects)
+		strbuf_printf(cell, "+%" PRIu64, r->new_objects - r->old_objects);
+	else
+		strbuf_printf(cell, "-%" PRIu64, r->old_objects - r->new_objects);
+}
+
+static void put_refs_where(struct strbuf *sb, const struct summary_refs *r)
+{
+	const struct summary_use *u = diff_refs_use(r);
+	cleanup_strbuf struct strbuf family = STRBUF_INIT;
+
+	words_cut(&family, r->family, COLUMN_WHERE / 3);
+	strbuf_puts(&family, ": ");
+	strbuf_puts(sb, strbuf_str(&family));
+	text_where_of(sb, u->frames, u->depth, u->wrappers, NULL, COLUMN_WHERE - words_width(&family));
+	if (family.err && !sb->err)
+		sb->err = family.err;
+}
+
+static void put_refs_row(struct strbuf *sb, size_t number, const struct diff_refs *r)
+{
+	cleanup_strbuf struct strbuf cell = STRBUF_INIT;
+
+	if (more_refs(r))
+		strbuf_printf(&cell, "[%zu]", number);
+	strbuf_puts(sb, "  ");
+	words_left(sb, &cell, COLUMN_NUMBER);
+	put_refs_delta(&cell, r);
+	words_right(sb, &cell, COLUMN_DELTA);
+	strbuf_printf(sb, "  %*" PRIu64 "  %*" PRIu64 "  ", COLUMN_SIDE, r->old_objects, COLUMN_SIDE, r->new_objects);
+	strbuf_puts(&cell, diff_change_name(r->change));
+	words_left(sb, &cell, COLUMN_CHANGE);
+	put_refs_where(sb, r->refs);
+	strbuf_putc(sb, '\n');
+}
+
+/* Of the @n that changed the first @top. */
+static void put_refs_table(struct strbuf *sb, const struct diff *d, size_t n, size_t top)
+{
+	size_t number = 0;
+
+	strbuf_printf(sb, "\nobjects with references\n  %-*s%*s  %*s  %*s\n", COLUMN_NUMBER, "", COLUMN_DELTA, "change",
+		      COLUMN_SIDE, "before", COLUMN_SIDE, "now");
+	for (size_t i = 0; i < d->nrefs && (!top || number < top); i++)
+		if (changed_refs(&d->refs[i]))
+			put_refs_row(sb, ++number, &d->refs[i]);
+	if (number < n)
+		strbuf_printf(sb, "  and %zu more (--top 0 shows all)\n", n - number);
+}
+
+static void put_refs_detail(struct strbuf *sb, const struct diff *d, size_t number, const struct diff_refs *r)
+{
+	const struct text_part part = { .family = *summary_family(d->new, r->refs->family) };
+	const struct summary_use *u = diff_refs_use(r->refs);
+
+	strbuf_printf(sb, "\n[%zu] ", number);
+	put_refs_delta(sb, r);
+	strbuf_puts(sb, ": ");
+	text_things(sb, &part, r->new_objects);
+	if (r->change == DIFF_APPEARED)
+		strbuf_puts(sb, ", none before");
+	else
+		strbuf_printf(sb, ", before %" PRIu64, r->old_objects);
+	strbuf_puts(sb, r->refs->ntaken ? "; most suspect of who took references:\n" : "; dropped by:\n");
+	text_stack(sb, u->frames, u->depth, u->wrappers, u->end);
+}
+
+/* The table of objects, and the most suspect places of those that grew; @top of them, 0: all. */
+static void put_all_refs(struct strbuf *sb, const struct diff *d, size_t top)
+{
+	size_t n = 0, number = 0;
+
+	for (size_t i = 0; i < d->nrefs; i++)
+		n += changed_refs(&d->refs[i]);
+	if (!n)
+		return;
+	put_refs_table(sb, d, n, top);
+	for (size_t i = 0; i < d->nrefs && (!top || number < top); i++)
+		if (more_refs(&d->refs[i]))
+			put_refs_detail(sb, d, ++number, &d->refs[i]);
+}
+
+/* --- all --- */
+
+int out_diff_text(const struct diff *d, size_t top, struct strbuf *sb)
 {
 	struct rows rows = choose(d, top);
 	size_t number = 0;
 
-	if (summary_error(d->old) || summary_error(d->new))
-		return -ENOMEM;
+	if (diff_error(d))
+		return diff_error(d);
 	put_answer(sb, d);
 	put_times(sb, d);
 	if (rows.grown || rows.shrunk)
@@ -295,6 +410,6 @@ int diff_text(const struct diff *d, size_t top, struct strbuf *sb)
 	for (size_t i = 0; i < d->ngroups && number < rows.grown_shown; i++)
 		if (more(&d->groups[i]))
 			put_stack(sb, d, ++number, &d->groups[i]);
-	diff_text_refs(sb, d, top);
+	put_all_refs(sb, d, top);
 	return strbuf_error(sb);
 }
