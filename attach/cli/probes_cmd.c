@@ -9,6 +9,7 @@
 #include "attach/cli/probes_json.h"
 #include "attach/control/planting.h"
 #include "attach/options/ruleset.h"
+#include "attach/rules/ruletext.h"
 #include "attach/target/diagnose.h"
 #include "attach/target/modules.h"
 #include "attach/target/openfiles.h"

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "attach/rules/ruletext.h"
 #include "report/json/json.h"
 
 void probes_json_begin(struct probes_json *j, const struct target_info *t)

@@ -7,6 +7,7 @@
 
 #include "attach/probes/code/body.h"
 #include "attach/probes/plansite.h"
+#include "attach/rules/ruletext.h"
 
 /* Two rules for one function want the same instructions if they ask at the same moment. */
 enum moment { MOMENT_SWITCH, MOMENT_INSIDE, MOMENT_ENTRY, MOMENT_END };

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attach/rules/ruletext.h"
 #include "attach/rules/ruleword.h"
 
 #define BLANKS " \t\r"

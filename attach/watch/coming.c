@@ -10,6 +10,7 @@
 
 #include "attach/keeper/procfs.h"
 #include "attach/options/ruleset.h"
+#include "attach/rules/ruletext.h"
 #include "attach/sampling/sampling_check.h"
 #include "attach/target/diagnose.h"
 #include "attach/target/linker.h"

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "attach/rules/ruletext.h"
 #include "attach/target/linker.h"
 #include "attach/target/runtimes.h"
 #include "attach/target/unread.h"

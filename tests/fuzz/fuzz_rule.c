@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* rule: what is parsed and written out again means the same; what is refused is refused with a place and a reason. */
-#include "attach/rules/rule.h"
+#include "attach/rules/ruletext.h"
 
 #include "tests/fuzz/fuzz.h"
 

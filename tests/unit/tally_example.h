@@ -4,6 +4,7 @@
 #define TALLY_EXAMPLE_H
 
 #include "attach/events/tally.h"
+#include "attach/rules/ruletext.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

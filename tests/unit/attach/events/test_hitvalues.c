@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* hitvalues: what rules come to, at hits made by hand: read, null, not read, and without the call's beginning. */
 #include "attach/events/hitvalues.h"
+#include "attach/rules/ruletext.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

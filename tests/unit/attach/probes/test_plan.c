@@ -6,6 +6,7 @@
  * of its symbols, so nothing here depends on where we are loaded.
  */
 #include "attach/probes/plan.h"
+#include "attach/rules/ruletext.h"
 #include "tests/unit/pack_rules.h"
 
 #include <dlfcn.h>

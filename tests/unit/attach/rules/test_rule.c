@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* rule: what is parsed, what is refused and where, and back to text. */
-#include "attach/rules/rule.h"
+#include "attach/rules/ruletext.h"
 
 #include <errno.h>
 #include <setjmp.h>

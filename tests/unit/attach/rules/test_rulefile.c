@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "attach/rules/ruletext.h"
 #include "packs/packs.h"
 
 static struct ruleset rs;

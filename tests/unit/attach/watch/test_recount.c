@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* recount: objects of our own are asked for their counts. */
+#include "attach/rules/ruletext.h"
 #include "attach/watch/recount.h"
 
 #include <errno.h>
