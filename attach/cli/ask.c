@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "attach/cli/offers.h"
-#include "attach/options/option_table.h"
+#include "attach/options/option_arg.h"
 #include "attach/target/diagnose.h"
 #include "attach/target/target.h"
 #include "base/duration.h"

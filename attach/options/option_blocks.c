@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "attach/options/option_table.h"
+#include "attach/options/option_arg.h"
 #include "base/grow.h"
 
 /* --- --block-list --- */

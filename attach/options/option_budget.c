@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "attach/options/option_table.h"
+#include "attach/options/option_arg.h"
 
 #define LEAST_PPM 500u		/* less is used up by being there */
 #define MOST_PPM 500000u

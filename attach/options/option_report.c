@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "attach/options/option_table.h"
+#include "attach/options/option_arg.h"
 #include "base/duration.h"
 #include "base/size.h"
 
@@ -115,14 +115,6 @@ int option_suppressions(struct options *o, const char *arg, struct usage_error *
 	return option_add(&o->suppressions, arg);
 }
 
-int option_gen_suppressions(struct options *o, const char *arg, struct usage_error *err)
-{
-	(void)arg;
-	(void)err;
-	o->gen_suppressions = true;
-	return 0;
-}
-
 int option_wrappers(struct options *o, const char *arg, struct usage_error *err)
 {
 	if (!strcmp(arg, "show"))
@@ -134,14 +126,6 @@ int option_wrappers(struct options *o, const char *arg, struct usage_error *err)
 	return 0;
 }
 
-int option_per_object(struct options *o, const char *arg, struct usage_error *err)
-{
-	(void)arg;
-	(void)err;
-	o->per_object = true;
-	return 0;
-}
-
 int option_error_exitcode(struct options *o, const char *arg, struct usage_error *err)
 {
 	unsigned long n;
@@ -149,14 +133,6 @@ int option_error_exitcode(struct options *o, const char *arg, struct usage_error
 	if (!option_number(arg, 255, &n))
 		return usage_refuse(err, "--error-exitcode %s: it is a number from 0 to 255", arg);
 	o->error_exitcode = (int)n;
-	return 0;
-}
-
-int option_raw(struct options *o, const char *arg, struct usage_error *err)
-{
-	(void)arg;
-	(void)err;
-	o->raw = true;
 	return 0;
 }
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "attach/options/option_table.h"
+#include "attach/options/option_arg.h"
 #include "attach/rules/rulefile.h"
 
 /* Add @line to @lines, and parse all of them. -EINVAL with @why filled: they are as before. */

@@ -4,8 +4,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "attach/options/option_arg.h"
 #include "attach/options/option_blocks.h"
-#include "attach/options/option_table.h"
+#include "base/duration.h"
 #include "base/verdict.h"
 
 int option_core(struct options *o, const char *arg, struct usage_error *err)
@@ -43,6 +44,28 @@ int option_who_points_at(struct options *o, const char *arg, struct usage_error 
 		return 0;
 	}
 	return option_addresses("--who-points-at", &o->who_points_at, &o->nwho_points_at, arg, err);
+}
+
+int option_verdicts(struct options *o, const char *arg, struct usage_error *err)
+{
+	static const char *const names[] = { [VERDICTS_AUTO] = "auto", [VERDICTS_YES] = "yes", [VERDICTS_NO] = "no" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (!strcmp(arg, names[i])) {
+			o->verdicts = i;
+			return 0;
+		}
+	}
+	return usage_refuse(err, "--verdicts %s: it is auto, yes or no", arg);
+}
+
+int option_max_pause(struct options *o, const char *arg, struct usage_error *err)
+{
+	if (duration_parse(arg, &o->max_pause_ns) || !o->max_pause_ns) {
+		usage_refuse(err, "--max-pause %s: it is a duration, and more than nothing", arg);
+		return usage_advise(err, "for example --max-pause 200ms");
+	}
+	return 0;
 }
 
 int option_with_trace(struct options *o, const char *arg, struct usage_error *err)

@@ -2,65 +2,20 @@
 #include "attach/options/option_table.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "attach/options/option_arg.h"
 #include "attach/options/option_blocks.h"
 #include "attach/options/option_budget.h"
 #include "attach/options/option_report.h"
 #include "attach/options/option_rules.h"
 #include "attach/options/option_scan.h"
-#include "attach/options/option_verdicts.h"
 #include "base/duration.h"
 
 #define MAX_STALL_LIMIT_NS 2000000000ull	/* then the keeper gives up anyway */
-
-int usage_refuse(struct usage_error *err, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(err->text, sizeof(err->text), fmt, ap);
-	va_end(ap);
-	err->hint[0] = '\0';
-	return -EINVAL;
-}
-
-int usage_advise(struct usage_error *err, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(err->hint, sizeof(err->hint), fmt, ap);
-	va_end(ap);
-	return -EINVAL;
-}
-
-bool option_number(const char *s, unsigned long max, unsigned long *out)
-{
-	char *end;
-
-	if (*s < '0' || *s > '9')
-		return false;
-	errno = 0;
-	*out = strtoul(s, &end, 10);
-	return !errno && !*end && *out <= max;
-}
-
-int option_add(struct option_list *list, const char *arg)
-{
-	const char **grown = reallocarray(list->all, list->n + 1, sizeof(*grown));
-
-	if (!grown)
-		return -ENOMEM;
-	list->all = grown;
-	list->all[list->n++] = arg;
-	return 0;
-}
 
 /* "1,2", or what pgrep prints. */
 static bool is_list_of_numbers(const char *arg)
@@ -156,38 +111,6 @@ static int set_unwinder(struct options *o, const char *arg, struct usage_error *
 	return usage_refuse(err, "--unwinder %s: it is cfi, dwfl, libunwind or check", arg);
 }
 
-static int set_debuginfod(struct options *o, const char *arg, struct usage_error *err)
-{
-	(void)arg;
-	(void)err;
-	o->debuginfod = true;
-	return 0;
-}
-
-static int set_json(struct options *o, const char *arg, struct usage_error *err)
-{
-	(void)arg;
-	(void)err;
-	o->json = true;
-	return 0;
-}
-
-static int set_free_stacks(struct options *o, const char *arg, struct usage_error *err)
-{
-	(void)arg;
-	(void)err;
-	o->free_stacks = true;
-	return 0;
-}
-
-static int set_lose_sigtrap(struct options *o, const char *arg, struct usage_error *err)
-{
-	(void)arg;
-	(void)err;
-	o->lose_sigtrap = true;
-	return 0;
-}
-
 static int set_max_stall(struct options *o, const char *arg, struct usage_error *err)
 {
 	if (duration_parse(arg, &o->max_stall_ns) || !o->max_stall_ns || o->max_stall_ns > MAX_STALL_LIMIT_NS) {
@@ -214,22 +137,6 @@ static int set_debug(struct options *o, const char *arg, struct usage_error *err
 	return 0;
 }
 
-static int set_quiet(struct options *o, const char *arg, struct usage_error *err)
-{
-	(void)arg;
-	(void)err;
-	o->quiet = true;
-	return 0;
-}
-
-static int set_verbose(struct options *o, const char *arg, struct usage_error *err)
-{
-	(void)arg;
-	(void)err;
-	o->verbose = true;
-	return 0;
-}
-
 static int set_version(struct options *o, const char *arg, struct usage_error *err)
 {
 	(void)arg;
@@ -247,99 +154,103 @@ static int set_help(struct options *o, const char *arg, struct usage_error *err)
 	return 0;
 }
 
+#define FLAG(name) NULL, offsetof(struct options, name)
+
 const struct option_line option_table[] = {
-	{ "pid", 'p', "PID", FOR_RULES | FOR_SCAN, set_pid, "the process to watch, or to scan" },
-	{ "name", 'n', "NAME", FOR_TARGET | FOR_SCAN, set_name, "the same by name; if several have it, they are listed" },
-	{ "duration", 'd', "DURATION", FOR_WATCH, set_duration,
+	{ "pid", 'p', "PID", FOR_RULES | FOR_SCAN, set_pid, 0, "the process to watch, or to scan" },
+	{ "name", 'n', "NAME", FOR_TARGET | FOR_SCAN, set_name, 0, "the same by name; if several have it, they are listed" },
+	{ "duration", 'd', "DURATION", FOR_WATCH, set_duration, 0,
 	  "how long: 30s, 10m, 1h30m; without it: until Ctrl-C,\nSIGTERM, or the target's end" },
-	{ "budget", 0, "PCT", FOR_WATCH, option_budget,
+	{ "budget", 0, "PCT", FOR_WATCH, option_budget, 0,
 	  "cost the target no more than that (1%): threads of it stand\nstill for us for at most such a share of any ten seconds;\n"
 	  "what leaks is then estimated from samples" },
-	{ "family", 0, "NAME,...", FOR_RULES | FOR_REPORT | FOR_DIFF, option_family,
+	{ "family", 0, "NAME,...", FOR_RULES | FOR_REPORT | FOR_DIFF, option_family, 0,
 	  "what to watch: families or packs of rules, as `mmattach\nprobes` lists them (default libc); for report and diff:\n"
 	  "which families to show (default all that were watched)" },
-	{ "growth", 0, NULL, FOR_TARGET, option_growth,
+	{ "growth", 0, NULL, FOR_TARGET, option_growth, 0,
 	  "watch only where memory grows (sbrk, mmap, mprotect, ...) and\nwho was at it: a cost that cannot be measured, and a first\n"
 	  "answer to what fills the heap" },
-	{ "probe", 0, "RULE", FOR_RULES, option_probe,
+	{ "probe", 0, "RULE", FOR_RULES, option_probe, 0,
 	  "watch a function, e.g. 'alloc my_alloc size=arg1' or\n'free my_free'; may be given again" },
-	{ "probes", 0, "FILE", FOR_RULES, option_probes, "the same from a file, a rule a line; may be given again" },
-	{ "ref", 0, "REF:UNREF[:argN][:count=+OFF/BYTES][:birth=F,...]", FOR_RULES, option_ref,
+	{ "probes", 0, "FILE", FOR_RULES, option_probes, 0, "the same from a file, a rule a line; may be given again" },
+	{ "ref", 0, "REF:UNREF[:argN][:count=+OFF/BYTES][:birth=F,...]", FOR_RULES, option_ref, 0,
 	  "watch references: functions that take and drop one; which\nargument the object is (1), where in it its own count lies,\n"
 	  "and which functions return a new one; may be given again" },
-	{ "in", 0, "FUNC", FOR_RULES, option_in, "count only what happens inside FUNC; may be given again" },
-	{ "from", 0, "FUNC", FOR_RULES, option_from, "begin to count when FUNC is entered" },
-	{ "until", 0, "FUNC", FOR_RULES, option_until, "stop counting when FUNC is entered" },
-	{ "thread", 0, "TID|NAME", FOR_LIVE, option_thread,
+	{ "in", 0, "FUNC", FOR_RULES, option_in, 0, "count only what happens inside FUNC; may be given again" },
+	{ "from", 0, "FUNC", FOR_RULES, option_from, 0, "begin to count when FUNC is entered" },
+	{ "until", 0, "FUNC", FOR_RULES, option_until, 0, "stop counting when FUNC is entered" },
+	{ "thread", 0, "TID|NAME", FOR_LIVE, option_thread, 0,
 	  "count only what threads of this number or name take (* and ?\nin a name); may be given again" },
-	{ "module", 0, "GLOB", FOR_LIVE, option_module,
+	{ "module", 0, "GLOB", FOR_LIVE, option_module, 0,
 	  "count only what code of such a module takes ('lib*.so*'):\nthe caller's, behind wrappers; may be given again" },
-	{ "sizes", 0, "usable|exact", FOR_RULES, set_sizes,
+	{ "sizes", 0, "usable|exact", FOR_RULES, set_sizes, 0,
 	  "sizes as the allocator keeps them (default), or as they\nwere asked for (one more stop for each allocation)" },
-	{ "stack-bytes", 0, "N", FOR_LIVE, set_stack_bytes,
+	{ "stack-bytes", 0, "N", FOR_LIVE, set_stack_bytes, 0,
 	  "the most that is copied of a stack, 0 to 131072 (default\n32768); how much is needed is learned for each thread" },
-	{ "depth", 0, "N", FOR_LIVE, set_depth, "frames of a stack that are kept, 1 to 256 (default 256)" },
-	{ "unwinder", 0, "cfi|dwfl|libunwind|check", FOR_LIVE, set_unwinder,
+	{ "depth", 0, "N", FOR_LIVE, set_depth, 0, "frames of a stack that are kept, 1 to 256 (default 256)" },
+	{ "unwinder", 0, "cfi|dwfl|libunwind|check", FOR_LIVE, set_unwinder, 0,
 	  "who walks the stacks: we, while the target runs (cfi, the\ndefault), or libdwfl or libunwind, while the thread waits\n"
 	  "(much slower); check: all three, and say where they differ" },
-	{ "free-stacks", 0, NULL, FOR_LIVE, set_free_stacks,
+	{ "free-stacks", 0, NULL, FOR_LIVE, FLAG(free_stacks),
 	  "note who releases, too: of a double free both stacks are\nshown (each release costs as much as an allocation)" },
-	{ "debuginfod", 0, NULL, FOR_LIVE | FOR_REPORT | FOR_DIFF | FOR_IMPORT, set_debuginfod,
+	{ "debuginfod", 0, NULL, FOR_LIVE | FOR_REPORT | FOR_DIFF | FOR_IMPORT, FLAG(debuginfod),
 	  "ask the debuginfod servers of DEBUGINFOD_URLS for debug files,\nafter the watch" },
-	{ "max-stall", 0, "DURATION", FOR_LIVE, set_max_stall,
+	{ "max-stall", 0, "DURATION", FOR_LIVE, set_max_stall, 0,
 	  "how long the target may be held while we cannot keep up\n(default 100ms); then events are dropped and counted" },
-	{ "lose-sigtrap", 0, NULL, FOR_WATCH, set_lose_sigtrap,
+	{ "lose-sigtrap", 0, NULL, FOR_WATCH, FLAG(lose_sigtrap),
 	  "watch a target even if it loses its handling of SIGTRAP\nby that (it is refused otherwise)" },
-	{ "output", 'o', "FILE", FOR_LIVE | FOR_FILES | FOR_SCAN, option_output,
+	{ "output", 'o', "FILE", FOR_LIVE | FOR_FILES | FOR_SCAN, option_output, 0,
 	  "save a trace of the watch, to report from later, elsewhere;\nfor report, diff and scan: write there instead of to stdout" },
-	{ "rotate", 0, "SIZE", FOR_WATCH, option_rotate, "begin a new piece of the trace when one has reached SIZE (100M)" },
-	{ "raw", 0, NULL, FOR_LIVE | FOR_IMPORT, option_raw, "leave the names of functions out of the trace" },
-	{ "on-trace-error", 0, "go-on|end", FOR_WATCH, option_on_trace_error,
+	{ "rotate", 0, "SIZE", FOR_WATCH, option_rotate, 0, "begin a new piece of the trace when one has reached SIZE (100M)" },
+	{ "raw", 0, NULL, FOR_LIVE | FOR_IMPORT, FLAG(raw), "leave the names of functions out of the trace" },
+	{ "on-trace-error", 0, "go-on|end", FOR_WATCH, option_on_trace_error, 0,
 	  "when the trace cannot be written (disk full): watch on\nwithout it (default), or end the watch" },
-	{ "interval", 0, "DURATION", FOR_WATCH, option_interval, "an interim report every so often" },
-	{ "format", 0, "text|json|csv|folded", FOR_REPORTS, option_format, "form of the report (default text)" },
-	{ "report", 0, "FILE", FOR_WATCH | FOR_SCAN, option_report_file, "write the report there instead of to stdout" },
-	{ "top", 0, "N", FOR_REPORTS, option_top, "show the N largest groups (default 20; 0: all)" },
-	{ "older-than", 0, "DURATION", FOR_WATCH | FOR_REPORT | FOR_DIFF, option_older_than, "report only blocks, and objects, of that age at least" },
-	{ "min-bytes", 0, "SIZE", FOR_REPORTS, option_min_bytes, "report only groups that keep so much memory" },
-	{ "focus", 0, "REGEX", FOR_REPORTS, option_focus,
+	{ "interval", 0, "DURATION", FOR_WATCH, option_interval, 0, "an interim report every so often" },
+	{ "format", 0, "text|json|csv|folded", FOR_REPORTS, option_format, 0, "form of the report (default text)" },
+	{ "report", 0, "FILE", FOR_WATCH | FOR_SCAN, option_report_file, 0, "write the report there instead of to stdout" },
+	{ "top", 0, "N", FOR_REPORTS, option_top, 0, "show the N largest groups (default 20; 0: all)" },
+	{ "older-than", 0, "DURATION", FOR_WATCH | FOR_REPORT | FOR_DIFF, option_older_than, 0,
+	  "report only blocks, and objects, of that age at least" },
+	{ "min-bytes", 0, "SIZE", FOR_REPORTS, option_min_bytes, 0, "report only groups that keep so much memory" },
+	{ "focus", 0, "REGEX", FOR_REPORTS, option_focus, 0,
 	  "report only stacks with a frame whose function, module or\nsource file matches; may be given again" },
-	{ "ignore", 0, "REGEX", FOR_REPORTS, option_ignore, "leave out stacks with such a frame; may be given again" },
-	{ "suppressions", 0, "FILE", FOR_REPORTS, option_suppressions,
+	{ "ignore", 0, "REGEX", FOR_REPORTS, option_ignore, 0, "leave out stacks with such a frame; may be given again" },
+	{ "suppressions", 0, "FILE", FOR_REPORTS, option_suppressions, 0,
 	  "leave out what the file names, in valgrind's or\nLeakSanitizer's form; may be given again" },
-	{ "gen-suppressions", 0, NULL, FOR_WATCH | FOR_REPORT, option_gen_suppressions,
+	{ "gen-suppressions", 0, NULL, FOR_WATCH | FOR_REPORT, FLAG(gen_suppressions),
 	  "print an entry for each group behind the report, to be\nkept in such a file" },
-	{ "wrappers", 0, "skip|show", FOR_REPORTS, option_wrappers,
+	{ "wrappers", 0, "skip|show", FOR_REPORTS, option_wrappers, 0,
 	  "functions that only pass an allocation on (operator new,\nstrdup, xmalloc) at the front of stacks (default skip)" },
-	{ "per-object", 0, NULL, FOR_WATCH | FOR_REPORT, option_per_object,
+	{ "per-object", 0, NULL, FOR_WATCH | FOR_REPORT, FLAG(per_object),
 	  "of objects with references: list each one behind the groups,\nwith who took and who dropped it" },
-	{ "block-list", 0, "[FAMILY:]N", FOR_REPORT, option_block_list,
+	{ "block-list", 0, "[FAMILY:]N", FOR_REPORT, option_block_list, 0,
 	  "instead of the report, list each block (or object) of its\nentry N, oldest first; --top 0 for more than 20" },
-	{ "block-at", 0, "ADDR,...", FOR_REPORT, option_block_at,
+	{ "block-at", 0, "ADDR,...", FOR_REPORT, option_block_at, 0,
 	  "instead of the report, say in which block each address lies\n(hexadecimal), who took it, and in which entry it is" },
-	{ "error-exitcode", 0, "N", FOR_WATCH | FOR_REPORT | FOR_SCAN, option_error_exitcode, "exit with N if anything is reported; of scan: if\nanything is lost" },
-	{ "verdicts", 0, "auto|yes|no", FOR_LIVE | FOR_SCAN, option_verdicts,
+	{ "error-exitcode", 0, "N", FOR_WATCH | FOR_REPORT | FOR_SCAN, option_error_exitcode, 0,
+	  "exit with N if anything is reported; of scan: if\nanything is lost" },
+	{ "verdicts", 0, "auto|yes|no", FOR_LIVE | FOR_SCAN, option_verdicts, 0,
 	  "find out at the end which blocks are lost, for which the\nprocess is stopped once (default auto: if it stands still for\n"
 	  "no longer than --max-pause); yes: at any length, and at each\n--interval too; of scan: default yes" },
-	{ "max-pause", 0, "DURATION", FOR_WATCH | FOR_SCAN, option_max_pause,
+	{ "max-pause", 0, "DURATION", FOR_WATCH | FOR_SCAN, option_max_pause, 0,
 	  "do not stop the process for verdicts if it is expected to\nstand still for longer (default 200ms; of scan: 1s)" },
-	{ "core", 0, "FILE", FOR_SCAN, option_core, "scan a core file instead of a process" },
-	{ "exe", 0, "FILE", FOR_SCAN, option_exe, "the program that left the core, if it is not where it was" },
-	{ "who-points-at", 0, "ADDR,...|VERDICT", FOR_WATCH | FOR_SCAN, option_who_points_at,
+	{ "core", 0, "FILE", FOR_SCAN, option_core, 0, "scan a core file instead of a process" },
+	{ "exe", 0, "FILE", FOR_SCAN, option_exe, 0, "the program that left the core, if it is not where it was" },
+	{ "who-points-at", 0, "ADDR,...|VERDICT", FOR_WATCH | FOR_SCAN, option_who_points_at, 0,
 	  "instead of the report of a scan, what points at each address,\nor at the block in which it lies (hexadecimal); of a watch,\n"
 	  "behind its report, as it was when verdicts were made: also of\nblocks with the verdict possible or reachable, one a stack" },
-	{ "show", 0, "VERDICT,...", FOR_WATCH | FOR_REPORT | FOR_SCAN, option_show,
+	{ "show", 0, "VERDICT,...", FOR_WATCH | FOR_REPORT | FOR_SCAN, option_show, 0,
 	  "report only blocks with such a verdict: definite,\nindirect, possible, reachable" },
-	{ "with-trace", 0, "TRACE", FOR_SCAN, option_with_trace,
+	{ "with-trace", 0, "TRACE", FOR_SCAN, option_with_trace, 0,
 	  "the trace of a watch of that process: blocks that it saw\nbeing taken get their stacks; may be given again" },
-	{ "json", 0, NULL, FOR_PROBES, set_json, "of a process: the plan of each function as JSON" },
-	{ "maps", 0, "FILE", FOR_IMPORT, option_maps, "what was mapped where, as mmleak saved it: for names" },
-	{ "fds", 0, "HITS,CONTROL,MEM", FOR_GDB, set_fds, "of `mmattach gdb`: what gdbscripts/mmleak.py hands over" },
-	{ "quiet", 'q', NULL, FOR_ALL, set_quiet, "no messages but errors" },
-	{ "verbose", 'v', NULL, FOR_ALL, set_verbose, "more messages" },
-	{ "debug", 0, "DOMAIN,...", FOR_ALL, set_debug, "print what happens inside; domains are listed below" },
-	{ "version", 'V', NULL, FOR_ALL, set_version, "print the version" },
-	{ "help", 'h', NULL, FOR_ALL, set_help, "print this" },
+	{ "json", 0, NULL, FOR_PROBES, FLAG(json), "of a process: the plan of each function as JSON" },
+	{ "maps", 0, "FILE", FOR_IMPORT, option_maps, 0, "what was mapped where, as mmleak saved it: for names" },
+	{ "fds", 0, "HITS,CONTROL,MEM", FOR_GDB, set_fds, 0, "of `mmattach gdb`: what gdbscripts/mmleak.py hands over" },
+	{ "quiet", 'q', NULL, FOR_ALL, FLAG(quiet), "no messages but errors" },
+	{ "verbose", 'v', NULL, FOR_ALL, FLAG(verbose), "more messages" },
+	{ "debug", 0, "DOMAIN,...", FOR_ALL, set_debug, 0, "print what happens inside; domains are listed below" },
+	{ "version", 'V', NULL, FOR_ALL, set_version, 0, "print the version" },
+	{ "help", 'h', NULL, FOR_ALL, set_help, 0, "print this" },
 };
 
 _Static_assert(sizeof(option_table) / sizeof(option_table[0]) <= 64, "which lines were given is a bit each of a uint64_t (options_check.h)");

@@ -31,21 +31,11 @@ struct option_line {
 	unsigned commands;
 	/* 0, -ENOMEM, or -EINVAL with @err filled */
 	int (*handler)(struct options *o, const char *arg, struct usage_error *err);
+	size_t flag;		/* handler NULL: which bool in struct options becomes true */
 	const char *help;
 };
 
 extern const struct option_line option_table[];
 extern const size_t option_count;
-
-/* What is wrong, for `return usage_refuse(...)`: -EINVAL. */
-int usage_refuse(struct usage_error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Behind it: what to do about it; -EINVAL. */
-int usage_advise(struct usage_error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-/* A plain number of at most @max. */
-bool option_number(const char *s, unsigned long max, unsigned long *out);
-
-/* One more of an option that may be given again. 0 or -ENOMEM. */
-must_check int option_add(struct option_list *list, const char *arg);
 
 #endif

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attach/options/option_arg.h"
 #include "attach/options/option_table.h"
 #include "attach/options/options_check.h"
 #include "attach/options/options_help.h"
@@ -122,7 +123,10 @@ static int apply(struct parser *p, const struct option_line *line, const char *s
 	if (line->arg && !arg)
 		return refuse_missing(p, line, shown);
 	p->used |= 1ull << (line - option_table);
-	return line->handler(p->o, arg, p->err);
+	if (line->handler)
+		return line->handler(p->o, arg, p->err);
+	*(bool *)((char *)p->o + line->flag) = true;
+	return 0;
 }
 
 /* --name, --name=ARG, --name ARG */
@@ -223,18 +227,6 @@ static int take_help(struct parser *p)
 	return 0;
 }
 
-static int take_file(struct parser *p, const char *word)
-{
-	struct option_list *files = &p->o->files;
-	const char **grown = reallocarray(files->all, files->n + 1, sizeof(*grown));
-
-	if (!grown)
-		return -ENOMEM;
-	files->all = grown;
-	files->all[files->n++] = word;
-	return 0;
-}
-
 /* The first word behind import. */
 static int take_import_kind(struct parser *p, const char *word)
 {
@@ -281,7 +273,7 @@ static int take_word(struct parser *p, const char *word)
 	if (p->o->command == COMMAND_IMPORT && !p->o->import)
 		return take_import_kind(p, word);
 	if (command_takes_files(p->o->command))
-		return take_file(p, word);
+		return option_add(&p->o->files, word);
 	return refuse_word(p, word);
 }
 
@@ -293,7 +285,7 @@ static int take_rest(struct parser *p)
 	if (!command_takes_files(p->o->command))
 		return take_program(p);
 	while (!err && p->at < p->argc)
-		err = take_file(p, p->argv[p->at++]);
+		err = option_add(&p->o->files, p->argv[p->at++]);
 	return err;
 }
 

@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <string.h>
 
+#include "attach/options/option_arg.h"
 #include "attach/options/option_budget.h"
 #include "attach/options/option_scan.h"
 #include "attach/options/option_table.h"
-#include "attach/options/option_verdicts.h"
 
 const char *options_command_name(enum command c)
 {

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "attach/options/option_verdicts.h"
+#include "attach/options/option_scan.h"
 #include "attach/verdicts/judging.h"
 #include "base/duration.h"
 #include "base/log.h"

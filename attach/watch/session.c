@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "attach/control/repair.h"
-#include "attach/options/option_verdicts.h"
+#include "attach/options/option_scan.h"
 #include "attach/sampling/sampling_check.h"
 #include "attach/target/openfiles.h"
 #include "attach/verdicts/dying.h"
