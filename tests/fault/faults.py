@@ -68,7 +68,7 @@ def assert_refuses(run, target, *patterns):
 def assert_unharmed(target):
     """As it was found, at work, and with its own checks right at its normal end."""
     assert_untouched(target)
-    assert target.rate() > 0
+    target.wait_working()
     told = target.end()
     assert told["damaged"] == 0
 

@@ -39,7 +39,7 @@ def test_the_engine_is_stopped(victim, impatient, whom):
     for one in whom:
         os.kill(pids[one], signal.SIGSTOP)
     wait_for(lambda: not engines(session.pid), "the watch is over")
-    assert target.rate() > 0
+    target.wait_working()
     session.stop()
     assert "nothing is being watched" in session.mmleak("status")
     wait_for(lambda: ended(pids["relay"]), "the relay has ended")

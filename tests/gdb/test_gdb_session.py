@@ -4,11 +4,10 @@ stepping, Ctrl-C. And whatever the user does, every call is counted, once."""
 import json
 import random
 import re
-import time
 
 import pytest
 
-from harness import lost, rounds, wait_for
+from harness import lost, random_moment, rounds, wait_for
 from test_exact import MARKS, assert_equal, calls_seen
 from test_scopes import LIBRARY, assert_totals
 from untouched import assert_code_whole, assert_untouched
@@ -183,7 +182,7 @@ def test_interrupted(victim, started, meanwhile, times):
     session.go()
     target.say(f"go {random.getrandbits(40)}")
     for _ in range(rounds(times, 500)):
-        time.sleep(random.uniform(0.001, 0.04))
+        random_moment(0.04)
         stops.append(session.stop())
         meanwhile(session)
         session.go()

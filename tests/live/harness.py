@@ -4,6 +4,7 @@
 A Victim says "ready PID", takes orders, answers with JSON. A Watch is one run
 of mmattach: it has attached when its line "watching PID" is there. Nothing
 here sleeps for a fixed time: what is waited for is a condition, with a limit.
+What is to last for so long (a load, a hang) says so: last_for.
 
 MM_BUILD   folder of the variant to test, build/release if not set
 MM_LOOPS   multiplies how often repeated tests repeat (0.2, 3)
@@ -50,6 +51,17 @@ def wait_for(condition, what, limit=LIMIT):
             return value
         assert patience.slice(), f"not within {limit} s: {what}"
         time.sleep(0.003)
+
+
+def last_for(seconds):
+    """Let @seconds go by for their own sake: how long a load, a hang or a look lasts is what is tested. Never to wait until something has happened."""
+    time.sleep(seconds)
+
+
+def slept_so_often(pid, tid=None):
+    """How often a thread has given up its processor by itself: asleep, or stopped."""
+    status = pathlib.Path(f"/proc/{pid}/task/{tid or pid}/status").read_text()
+    return int(re.search(r"^voluntary_ctxt_switches:\s*(\d+)", status, re.M).group(1))
 
 
 def random_moment(most):
@@ -196,6 +208,10 @@ class Victim(Program):
     def rate(self):
         """Pairs per second of a hot victim, now."""
         return self.ask("rate")["rate"]
+
+    def wait_working(self):
+        """Pairs are made now. On a busy machine a look may find it without a processor."""
+        wait_for(lambda: self.rate() > 0, "it works")
 
     def end(self, status=0):
         """Its normal end: what it says about what it has seen."""

@@ -77,7 +77,7 @@ def test_traced_already(victim):
     assert ptrace(PTRACE_SEIZE, target.pid) == 0
     assert_says(fails("-p", target.pid), "traced", rf"\b{os.getpid()}\b")
     assert tracers(target.pid) == {os.getpid()}
-    assert target.rate() > 0
+    target.wait_working()
     target.kill()
 
 
@@ -143,7 +143,7 @@ def test_no_allocator_found(victim):
     target = victim("hot_static_stripped", 1)
     assert_says(fails("-p", target.pid), "no allocator", "--probe", "0x|address")
     assert_untouched(target)
-    assert target.rate() > 0
+    target.wait_working()
     target.end()
 
 
@@ -171,17 +171,22 @@ def test_unknown_function(victim):
 
 # --- whom to watch, by name ---
 
+def odd_name():
+    """Of this process of ours alone: others may run the same test."""
+    return f"mm-odd-{os.getpid()}"
+
+
 @pytest.fixture
 def named(tmp_path, victim):
     """named(): a victim whose name no other process has."""
-    path = tmp_path / "mm-odd-name"
+    path = tmp_path / odd_name()
     shutil.copy(VICTIMS / "hot", path)
     return lambda: victim(str(path), 1)
 
 
 def test_name(named, watch):
     target = named()
-    run = watch("-n", "mm-odd-name").wait_watching()
+    run = watch("-n", odd_name()).wait_watching()
     assert re.match(rf"watching {target.pid}\b", run.err.find("^watching"))
     run.finish()
     assert_untouched(target)
@@ -190,7 +195,7 @@ def test_name(named, watch):
 
 def test_ambiguous_name(named):
     both = [named(), named()]
-    assert_says(fails("-n", "mm-odd-name"), *(rf"\b{t.pid}\b" for t in both))
+    assert_says(fails("-n", odd_name()), *(rf"\b{t.pid}\b" for t in both))
     for target in both:
         assert_untouched(target)
         target.end()

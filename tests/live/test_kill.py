@@ -2,11 +2,10 @@
 """Sudden death: of mmattach at any moment, and of its keeper. The target lives on."""
 import os
 import signal
-import time
 
 import pytest
 
-from harness import ended, random_moment, rounds, wait_for
+from harness import ended, last_for, random_moment, rounds, slept_so_often, wait_for
 from untouched import assert_code_whole, assert_untouched, code_differences, wait_untraced
 
 ALL_GONE = 1.0  # seconds after its death within which every trap is lifted
@@ -27,7 +26,7 @@ def test_killed_at_random_moments(victim, watch):
         run.wait()
         assert_let_go(target)
         if turn % 5 == 0:
-            assert target.rate() > 0
+            target.wait_working()
     assert target.end()["damaged"] == 0
 
 
@@ -100,12 +99,13 @@ def test_all_stood_still(victim, attach):
     for _ in range(rounds(2, 20)):
         os.kill(run.pid, signal.SIGSTOP)
         os.kill(keeper, signal.SIGSTOP)
-        time.sleep(3)
+        last_for(3)
+        before = slept_so_often(keeper)
         os.kill(keeper, signal.SIGCONT)
-        time.sleep(0.1)
+        wait_for(lambda: slept_so_often(keeper) > before + 1, "the keeper has looked about")
         os.kill(run.pid, signal.SIGCONT)
-        assert target.rate() > 0
-    time.sleep(1)
+        target.wait_working()
+    last_for(1)  # in which it could end
     assert run.alive() and not ended(keeper), run.said()
     assert run.finish()["totals"]["allocs"] > 0
     assert_untouched(target)

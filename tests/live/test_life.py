@@ -255,7 +255,7 @@ def test_indirect_detached_in_the_middle(victim, attach):
 def test_static(victim, attach, name):
     target = victim(name, 2)
     watch = attach(target)
-    assert target.rate() > 0
+    target.wait_working()
     report = watch.finish()
     assert hits(report, "alloc malloc") > 0 and hits(report, "free free") > 0
     assert_untouched(target)

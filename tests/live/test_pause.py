@@ -199,17 +199,13 @@ def test_crowd_is_stopped_once(victim, pauser):
 def test_shares_of_the_time_of_a_crowd(victim, attach):
     """What stopped_seconds is a part of: the time of all threads, and of those that call."""
     target = victim("crowd", 400)
-    watch = attach(target)
-    time.sleep(2)
-    run = watch.finish()["run"]
+    run = attach(target, "-d", "2s").finish(sig=None)["run"]
     assert 401 * 0.9 * run["seconds"] < run["thread_seconds"] < 401 * 1.1 * run["seconds"]
     assert (run["hitting_threads"], run["hitting_seconds"], run["hitting_stopped_seconds"]) == (0, 0, 0)
     assert_untouched(target)
     target.end()
     target = victim("hot", 3)
-    watch = attach(target)
-    time.sleep(2)
-    run = watch.finish()["run"]
+    run = attach(target, "-d", "2s").finish(sig=None)["run"]
     assert 4 * 0.9 * run["seconds"] < run["thread_seconds"] < 4 * 1.1 * run["seconds"]
     assert run["hitting_threads"] == 3
     assert 3 * 0.7 * run["seconds"] < run["hitting_seconds"] < 3 * 1.1 * run["seconds"]
@@ -408,7 +404,7 @@ def test_stopped_stays_stopped(victim, pauser):
     p.end()
     assert_untouched(target, stopped_before=True)
     os.kill(target.pid, signal.SIGCONT)
-    assert target.rate() > 0
+    target.wait_working()
     assert target.end()["damaged"] == 0
 
 
@@ -437,7 +433,7 @@ def test_stopped_and_continued_meanwhile(victim, pauser):
     p.end()
     assert_untouched(target, stopped_before=True)
     os.kill(target.pid, signal.SIGCONT)
-    assert target.rate() > 0
+    target.wait_working()
     assert target.end()["damaged"] == 0
 
 
@@ -513,7 +509,7 @@ def test_keeper_killed(victim, pauser):
         assert p.ask("pause")["r"] < 0
         p.process.stdin.close()
         p.wait()
-    assert target.rate() > 0
+    target.wait_working()
     assert target.end()["damaged"] == 0
 
 

@@ -16,7 +16,7 @@ import time
 import pytest
 
 import mmt
-from harness import MMATTACH, Watch, random_moment, wait_for
+from harness import MMATTACH, Watch, last_for, random_moment, slept_so_often, wait_for
 from untouched import assert_untouched, code_differences
 
 TOO_YOUNG = {"site_cache_token", "site_table_entry"}  # 40 seconds are too little to see the end of what lives 20, and of a table that was filled meanwhile
@@ -262,21 +262,23 @@ def test_idle_at_first(victim):
     target.end()
 
 
-def switches(pid):
-    """How often it has slept."""
-    return int(re.search(r"^voluntary_ctxt_switches:\s*(\d+)", pathlib.Path(f"/proc/{pid}/status").read_text(), re.M).group(1))
+def wakings(pids, seconds):
+    """How often a second each was woken meanwhile."""
+    before, began = [slept_so_often(pid) for pid in pids], time.monotonic()
+    last_for(seconds)
+    return [(slept_so_often(pid) - had) / (time.monotonic() - began) for pid, had in zip(pids, before)]
 
 
 def test_traps_that_nobody_meets_wake_nobody(victim):
     """Hundreds of them have a round a second each; but not each a timer, nor does the controller look because the keeper does."""
     target = victim("sampled", "-i", "60")
     watch = Watch("-p", str(target.pid), "--budget", "1%").wait_watching()
-    time.sleep(2)
-    before, began = [switches(pid) for pid in (watch.pid, watch.keeper())], time.monotonic()
-    time.sleep(3)
-    a_second = [(switches(pid) - had) / (time.monotonic() - began) for pid, had in zip((watch.pid, watch.keeper()), before)]
-    assert watch.finish()["run"]["budget"]["sites"] > 300
+    for _ in range(4):  # the first rounds, in which much is made known, are over soon
+        a_second = wakings((watch.pid, watch.keeper()), 3)
+        if a_second[0] < 60 and a_second[1] < 250:
+            break
     assert a_second[0] < 60 and a_second[1] < 250, a_second
+    assert watch.finish()["run"]["budget"]["sites"] > 300
 
 
 def test_pieces_of_a_trace_are_one_run(victim, tmp_path):

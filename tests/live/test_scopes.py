@@ -7,11 +7,10 @@ release of an older block, no second release, no stack that was cut.
 import pathlib
 import re
 import subprocess
-import time
 
 import pytest
 
-from harness import VICTIMS, lost, rounds, wait_for
+from harness import VICTIMS, last_for, lost, rounds, wait_for
 from untouched import assert_untouched
 
 LIBRARY = VICTIMS / "libscope.so"
@@ -61,8 +60,7 @@ def tid(number):
 
 def after_a_second():
     """Names are looked up again when a second has passed."""
-    begin = time.monotonic()
-    wait_for(lambda: time.monotonic() > begin + 1.1, "a second")
+    last_for(1.1)
 
 
 # --- inside ---

@@ -7,11 +7,10 @@ import re
 import shutil
 import signal
 import subprocess
-import time
 
 import pytest
 
-from harness import VICTIMS, Victim, wait_for
+from harness import VICTIMS, Victim, slept_so_often, wait_for
 from untouched import assert_untouched, wait_untraced
 
 PATH = [f"path{n}" for n in range(9, -1, -1)]
@@ -156,7 +155,8 @@ def test_who_could_not_wait(victim, attach, unwinder):
     target.say("walk 3000")
     wait_for(lambda: thread_state(target.pid) == "t", "it waits for its stack")
     os.kill(run.pid, signal.SIGSTOP)
-    time.sleep(1.25)
+    before = slept_so_often(target.pid)
+    wait_for(lambda: slept_so_often(target.pid) > before + 1, "it has gone on without, more than once")
     os.kill(run.pid, signal.SIGCONT)
     target.out.take(120)
     report = run.finish(limit=120)

@@ -14,7 +14,7 @@ import time
 
 import pytest
 
-from harness import FULL, LIMIT, lost, wait_for
+from harness import FULL, LIMIT, last_for, lost, wait_for
 from fullpipe import full_pipe
 from untouched import assert_code_whole, assert_untouched, code_differences, wait_untraced
 
@@ -64,7 +64,7 @@ def test_stopped_over_an_idle_target(victim, attach):
     target = victim("sites")
     watch = attach(target)
     os.kill(watch.pid, signal.SIGSTOP)
-    time.sleep(HANG)
+    last_for(HANG)
     assert code_differences(target.pid), "it has left"
     command = re.search(r"`(kill \$\(awk .*?)`\.", (TOP / "README.md").read_text())[1]
     subprocess.run(command.replace("/proc/PID/", f"/proc/{target.pid}/"), shell=True, check=True)
@@ -83,10 +83,10 @@ def test_stopped_with_a_budget(victim, attach):
     watch = attach(target, "--budget", "5%")
     wait_for(lambda: len(code_differences(target.pid)) > 1, "traps stand")
     os.kill(watch.pid, signal.SIGSTOP)
-    time.sleep(2.5)
+    wait_for(lambda: len(code_differences(target.pid)) <= 1, "all are lifted", BACK + LOOK)  # but where the dynamic linker tells of modules
     for _ in range(20):
-        assert len(code_differences(target.pid)) <= 1  # where the dynamic linker tells of modules one stands always
-        time.sleep(0.1)
+        assert len(code_differences(target.pid)) <= 1, "one was planted while nobody reads"
+        last_for(0.1)
     os.kill(watch.pid, signal.SIGCONT)
     wait_for(lambda: len(code_differences(target.pid)) > 1, "they stand again")
     report = watch.finish()
@@ -104,7 +104,7 @@ def test_stopped_for_a_moment_loses_nothing(victim, attach):
         wait_for(lambda: open(f"/proc/{watch.pid}/stat").read().rpartition(")")[2].split()[0] == "T", "stopped")
         target.rate()
         os.kill(watch.pid, signal.SIGCONT)
-        assert target.rate() > 0
+        target.wait_working()
     report = watch.finish()
     assert lost(report) == {} and report["totals"]["allocs"] > 0
     assert_untouched(target)
@@ -164,7 +164,7 @@ def test_keeper_stopped(victim, attach):
     os.kill(watch.keeper(), signal.SIGSTOP)
     since = time.monotonic()
     wait_for(lambda: watch.alive() and any("stood still" in line for line in watch.err.all), "said that it stood still", 5)
-    assert target.rate() > 0
+    target.wait_working()
     assert time.monotonic() - since < 5
     assert_gap_named(watch.finish())
     assert_untouched(target)

@@ -28,7 +28,7 @@ def test_stopped_before(victim, attach, sig):
     watch.finish()
     assert_untouched(target, stopped_before=True)
     os.kill(target.pid, signal.SIGCONT)
-    assert target.rate() > 0
+    target.wait_working()
     assert_untouched(target)
     assert target.end()["damaged"] == 0
 
@@ -39,7 +39,7 @@ def test_stopped_before_and_continued_under_watch(victim, attach):
     wait_stopped(target)
     watch = attach(target)
     os.kill(target.pid, signal.SIGCONT)
-    assert target.rate() > 0
+    target.wait_working()
     assert watch.finish()["totals"]["allocs"] > 0
     assert_untouched(target)
     assert target.end()["damaged"] == 0
@@ -55,7 +55,7 @@ def test_stopped_and_continued_under_watch(victim, attach, sig):
         wait_stopped(target)
         os.kill(target.pid, signal.SIGCONT)
         assert parent_sees(target, os.WCONTINUED).si_status == signal.SIGCONT
-        assert target.rate() > 0
+        target.wait_working()
     watch.finish()
     assert_untouched(target)
     assert target.end()["damaged"] == 0
@@ -69,7 +69,7 @@ def test_stopped_under_watch_stays_so(victim, attach):
     watch.finish()
     assert_untouched(target, stopped_before=True)
     os.kill(target.pid, signal.SIGCONT)
-    assert target.rate() > 0
+    target.wait_working()
     assert target.end()["damaged"] == 0
 
 

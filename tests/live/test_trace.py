@@ -14,7 +14,7 @@ import time
 
 import pytest
 
-from harness import MMATTACH, VICTIMS, Program, lost, rounds, wait_for
+from harness import MMATTACH, VICTIMS, Program, last_for, lost, rounds, wait_for
 from untouched import assert_untouched
 
 ROUNDS, MS = 48, 45
@@ -309,9 +309,8 @@ def test_killed_in_the_middle(victim, watch, tmp_path):
     trace = tmp_path / "t.mmt"
     w = watch("-p", target.pid, "-o", trace).wait_watching()
     target.ask("run 10 20")
-    early = time.monotonic()
     first = target.ask("run 1 1")
-    wait_for(lambda: time.monotonic() - early > 1.3, "a second goes by")
+    last_for(1.3)  # a second and what it takes to write
     target.say("run 1000 2")
     wait_for(lambda: trace.stat().st_size > 0, "a trace")
     w.process.send_signal(signal.SIGKILL)
@@ -436,7 +435,7 @@ def test_a_storm_of_wishes(victim, watch):
     target.ask("run 5 5")
     while w.alive():
         os.kill(w.process.pid, signal.SIGUSR1)
-        time.sleep(0.001)
+        last_for(0.001)
     assert w.wait() == 0, w.said()
     text = w.out.text()
     assert 1 <= text.count("interim report") < 20, text.count("interim report")

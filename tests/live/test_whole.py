@@ -58,7 +58,7 @@ def test_a_thousand_idle_threads(victim, attach):
     wait_for(lambda: len(threads(target.pid)) == 1003, "all threads are there")
     for _ in range(rounds(3, 20)):
         watch = attach(target)
-        assert target.rate() > 0
+        target.wait_working()
         watch.finish()
         assert_untouched(target)
     assert target.end()["damaged"] == 0

@@ -6,7 +6,7 @@ import random
 import pytest
 
 from harness import hits, lost, rounds
-from untouched import assert_untouched
+from untouched import assert_untouched, threads
 
 LIBRARIES = pathlib.Path("/usr/lib/x86_64-linux-gnu")
 PRELOADED = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4", "mimalloc": "libmimalloc.so.2"}
@@ -45,7 +45,7 @@ def test_preloaded(preloaded, attach, sizes):
     for _ in range(rounds(2, 20)):
         run = attach(target, "--sizes", sizes, *MARKS)
         told = target.ask(f"go {random.getrandbits(40)}", limit=120)
-        assert_equal(run.finish(), told)
+        assert_equal(run.finish(limit=120), told)
         assert_untouched(target)
         target.ask("churn")
     target.end()
@@ -55,7 +55,7 @@ def test_nothing_is_missed_and_nothing_said(preloaded, attach):
     """Rules for every malloc and rules for this allocator's mean the same there: no warning, and no function "NOT WATCHED"."""
     target = preloaded("hot")
     run = attach(target)
-    assert target.rate() > 0
+    target.wait_working()
     report = run.finish()
     assert "not watched" not in run.err.text()
     assert not [probe for probe in report["run"]["probes"] if probe.get("note")]
@@ -67,11 +67,11 @@ def test_preloaded_and_left_to_itself(preloaded, attach):
     target = preloaded("hot")
     for _ in range(rounds(5, 100)):
         run = attach(target)
-        assert target.rate() > 0
+        target.wait_working()
         report = run.finish()
         assert hits(report, "free") > 0
-        # of a call that was under way when we came, only the end was seen
-        assert lost(report) in ({}, {"size not read": 1})
+        # of a call that was under way in a thread when we came, only the end was seen
+        assert lost(report).pop("size not read", 0) < len(threads(target.pid)) and set(lost(report)) <= {"size not read"}, lost(report)
         assert_untouched(target)
     assert target.end()["damaged"] == 0
 
@@ -82,6 +82,6 @@ def test_linked_otherwise(victim, attach, built, name):
     for turn in range(rounds(2, 20)):
         run = attach(target, "--sizes", "exact", *MARKS)
         told = target.ask(f"go {OPS + turn}", limit=120)
-        assert_equal(run.finish(), told)
+        assert_equal(run.finish(limit=120), told)
         assert_untouched(target)
     target.end()

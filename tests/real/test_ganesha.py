@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: MIT
 """nfs-ganesha under NFS load: it serves on, what it keeps for its sessions is seen for what it is, stacks are whole."""
-import time
-
 import pytest
 
 from ganesha import Ganesha
-from harness import lost
+from harness import last_for, lost
 from reports import blocks, of_family, whole_share
 from untouched import assert_untouched
 
@@ -30,7 +28,7 @@ def modules(group):
 def test_it_serves_on_and_session_state_is_young(ganesha, watch):
     run = watch("-p", ganesha.pid).wait_watching()
     with ganesha.busy(every=EVERY) as served:
-        time.sleep(SECONDS)
+        last_for(SECONDS)
         report = run.finish(limit=60)
     assert len(served) >= SECONDS  # each of them two sessions and a file
     assert lost(report) == {}

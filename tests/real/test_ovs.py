@@ -17,7 +17,7 @@ def test_served_under_load(serve, watch):
     ovs = serve(Ovs)
     run = watch("-p", ovs.pid, "--verdicts", "no").wait_watching()
     with ovs.busy() as served:
-        wait_for(lambda: len(served) >= 60, "load", 60)
+        wait_for(lambda: len(served) >= 60, "load", 180)
     report = run.finish(limit=60)
     assert lost(report) == {}
     assert whole_share(report) > 0.999
