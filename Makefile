@@ -348,12 +348,16 @@ build/bench/%: bench/%.c
 layers:
 	$(PYTHON) tests/layers.py
 
+# Tests mostly wait, so more of them than processors run at a time; those that measure time do not (tests/conftest.py).
+TEST_JOBS ?= 6
+SIDE_BY_SIDE = $(shell $(PYTHON) -c 'import xdist' 2>/dev/null && echo --numprocesses=$(TEST_JOBS) --dist=loadgroup)
+
 # LeakSanitizer fails in a process that is traced, and some tests want an allocation to fail.
 check unit: export MM_BUILD = $(B)
 check unit: export ASAN_OPTIONS ?= detect_leaks=0:allocator_may_return_null=1
 
 check: layers all units tools libcs victims fault real fuzzers benches
-	$(PYTHON) -m pytest -q tests
+	$(PYTHON) -m pytest -q $(SIDE_BY_SIDE) tests
 
 unit: units
 	$(PYTHON) -m pytest -q tests/test_unit.py

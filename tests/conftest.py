@@ -1,7 +1,13 @@
 # SPDX-License-Identifier: MIT
 """MM_REQUIRE=1 makes a skipped test a failure: a run in which ptrace was forbidden must not look green.
 
-But for reasons that begin with "optional:", of what is tested where it is there: Rust."""
+But for reasons that begin with "optional:", of what is tested where it is there: Rust.
+
+With several workers (pytest-xdist, --dist loadgroup) tests run side by side, but for two kinds. Those marked `alone` measure
+time, and run when no other test does. Of those marked `crowd`, whose threads or children all want the processors, one runs at
+a time. Without xdist all run one after the other."""
+import contextlib
+import fcntl
 import json
 import os
 import pathlib
@@ -12,6 +18,8 @@ import schema
 
 
 AUTOGROUP = pathlib.Path("/proc/self/autogroup")
+TESTS = pathlib.Path(__file__).parent
+LOCK = TESTS.parent / "build/tests.lock"  # held by each worker for a test: shared, or alone
 
 
 def set_share(nice):
@@ -23,8 +31,52 @@ def set_share(nice):
 
 def pytest_configure(config):
     """A session may have been given ten times the share of others. Victims would have it, and mmattach, in a session of its own, would starve beside them."""
+    config.addinivalue_line("markers", "alone: measures time: no other test runs meanwhile")
+    config.addinivalue_line("markers", "crowd: a crowd that wants the processors: no other such test runs meanwhile")
     config.share_before = AUTOGROUP.read_text().split()[-1:] if AUTOGROUP.exists() else []
     set_share("0")
+
+
+def group(item):
+    """alone, crowd, or None: what is in none runs beside all but the first."""
+    return next((name for name in ("alone", "crowd") if item.get_closest_marker(name)), None)
+
+
+def turn(item):
+    """The long ones first, and small ones fill what is left; those that run alone when the others are done."""
+    if group(item):
+        return {"crowd": 0, "alone": 4}[group(item)]
+    return {"real": 1, "live": 2}.get(item.path.parent.name, 3)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config, items):
+    if not config.pluginmanager.hasplugin("xdist"):
+        return
+    for item in filter(group, items):
+        item.add_marker(pytest.mark.xdist_group(group(item)))  # one worker takes them all
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        items.sort(key=turn)
+
+
+@contextlib.contextmanager
+def held(how):
+    fd = os.open(LOCK, os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        fcntl.flock(fd, how)
+        yield
+    finally:
+        fcntl.flock(fd, fcntl.LOCK_UN)  # a child of the test's may have the descriptor, too
+        os.close(fd)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_protocol(item):
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        yield
+        return
+    with held(fcntl.LOCK_EX if group(item) == "alone" else fcntl.LOCK_SH):
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -30,8 +30,8 @@ def corpus(name):
     return sorted(files)
 
 
-def run(name, count, files):
-    program, last = BUILD / "fuzz" / f"fuzz_{name}", BUILD / "fuzz" / f"{name}.last"
+def run(folder, name, count, files):
+    program, last = BUILD / "fuzz" / f"fuzz_{name}", folder / "last"
     assert program.exists(), f"{program} is not built: make fuzzers"
     env = dict(os.environ, ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "") +
                ":detect_leaks=1:allocator_may_return_null=1:hard_rss_limit_mb=1024")
@@ -43,18 +43,18 @@ def run(name, count, files):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_corpus(name):
-    run(name, 0, corpus(name))
+def test_corpus(tmp_path, name):
+    run(tmp_path, name, 0, corpus(name))
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_changed(name):
-    run(name, COUNT, corpus(name))
+def test_changed(tmp_path, name):
+    run(tmp_path, name, COUNT, corpus(name))
 
 
 @pytest.mark.parametrize("program", [p.name for p in PROGRAMS])
-def test_changed_program(program):
+def test_changed_program(tmp_path, program):
     path = next(p for p in PROGRAMS if p.name == program)
     if not path.exists() and path == LIBC:
         pytest.skip(f"no {LIBC} here")
-    run("elfimage", LARGE, [path])
+    run(tmp_path, "elfimage", LARGE, [path])

@@ -139,6 +139,7 @@ def test_nobody_goes_before_the_keeper(victim, policy):
     assert_untouched(target)
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("ppm", [1000, 10000, 50000])
 @pytest.mark.parametrize("rate", [200000, 1000000])
 def test_promise_of_one_thread(victim, meterer, rate, ppm):
@@ -159,6 +160,7 @@ def test_promise_of_one_thread(victim, meterer, rate, ppm):
     assert target.end()["damaged"] == 0
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("ppm", [1000, 10000, 50000])
 def test_promise_of_many_threads(victim, meterer, ppm):
     """All of them run into a trap at once. (What the kernel says of threads that wait for two processors is too coarse here.)"""
@@ -177,6 +179,7 @@ def test_promise_of_many_threads(victim, meterer, ppm):
     assert target.end()["damaged"] == 0
 
 
+@pytest.mark.alone
 def test_quota_is_kept(victim, meterer):
     """A hot site: so many stops a round, and the trap is away for the rest of it."""
     target = victim("paced", 1, 200000)
@@ -230,6 +233,7 @@ def test_wishes_change(victim, meterer):
     assert target.end()["damaged"] == 0
 
 
+@pytest.mark.crowd
 def test_too_dear_to_stay(victim, meterer):
     """Signals alone cost more than the budget: it leaves, and says why."""
     target = victim("storm", 16)
@@ -295,6 +299,7 @@ def test_copy_whose_trap_is_forgotten(victim, meterer, leaving):
 # --- threads that are to wait, and nobody comes
 
 
+@pytest.mark.alone
 def test_holds_are_within_the_budget(victim, meterer):
     """Every hit is wished to wait, and there is never an answer: it goes on by itself, and few of them wait at all."""
     target = victim("paced", 1, 200000)
@@ -357,6 +362,7 @@ def test_children(victim, meterer, mode):
     assert (told["killed"], told["wrong"], told["damaged"]) == (0, 0, 0), told
 
 
+@pytest.mark.crowd
 def test_storm(victim, meterer):
     """Signals, sleepers, threads that block everything."""
     target = victim("storm", 32)

@@ -151,6 +151,7 @@ def test_leader_ended_before(victim, attach, unwinder):
 EXEC_LIMIT = 0.7  # seconds; a thread held at its end would be let go after one
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("order", ["exec", "thread_exec"])
 def test_exec(victim, attach, order):
     """The new program runs unwatched, at once, and nobody's traps are in it."""
@@ -168,6 +169,7 @@ def test_exec(victim, attach, order):
         target.end()
 
 
+@pytest.mark.alone
 def test_thread_killed_alone(victim, attach):
     """By seccomp, which looks like the death of all: whoever joins it does not wait for us."""
     target = victim("exits")
@@ -179,6 +181,7 @@ def test_thread_killed_alone(victim, attach):
     target.end()
 
 
+@pytest.mark.alone
 def test_duration(victim, attach):
     target = victim("hot", 1)
     report = attach(target, "-d", "1s").finish(sig=None)

@@ -18,6 +18,7 @@ from test_whole import assert_unharmed
 from untouched import assert_untouched, state_letters, stopped, threads, tracers, wait_untraced
 
 PAUSER = TOP / os.environ.get("MM_BUILD", "build/release") / "tools/pauser"
+pytestmark = pytest.mark.crowd
 PAGE = 4096
 SOON = 6.0  # seconds within which a target is free when whoever paused it is gone; the keeper gives running threads three (leave.c)
 
@@ -196,6 +197,7 @@ def test_crowd_is_stopped_once(victim, pauser):
     assert target.end() == {"eintr": 0, "short": 0}
 
 
+@pytest.mark.alone
 def test_shares_of_the_time_of_a_crowd(victim, attach):
     """What stopped_seconds is a part of: the time of all threads, and of those that call."""
     target = victim("crowd", 400)
@@ -225,6 +227,7 @@ def test_crowd_too_large_is_not_stopped(victim, pauser):
     target.end()
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("crowd", [(10, 30, 32), (50, 50, 50), (0, 1, 16)], ids=["32-busy", "50-busy", "one-spins"])
 def test_expected_under_load(victim, pauser, crowd):
     """What runs makes a pause long: those that sleep must run to stop, and are behind it."""
