@@ -173,7 +173,7 @@ def look_about(session):
     session.do(f"thread {random.randint(1, 9)}")
 
 
-@pytest.mark.parametrize("meanwhile, times", [(nothing, 50), (look_about, 25)])
+@pytest.mark.parametrize("meanwhile, times", [(nothing, 20), (look_about, 10)])
 def test_interrupted(victim, started, meanwhile, times):
     """In the middle of load: each Ctrl-C stops the target, and no call is lost or counted twice."""
     target = victim("exact", 200)

@@ -326,7 +326,7 @@ def held(pid):
 def test_held_and_nobody_there_to_answer(victim, meterer, how):
     """The only thread that works waits for mmattach, which stands still, or is dead: it goes on before that is noticed."""
     target = victim("paced", 1, 20000)
-    for _ in range(rounds(8, 60)):
+    for _ in range(rounds(4, 60)):
         m = meterer(target, 100000, 1, 50)
         m.ask("hold")
         wait_for(lambda: m.told()["unanswered"], "one waits")
@@ -425,7 +425,7 @@ def test_forgotten_while_somebody_ran_into_it(victim, meterer):
     target = victim("hot", 4)
     m = meterer(target, 500000, 3, 2, MALLOC, "free free", "alloc calloc size=arg1*arg2", "realloc realloc size=arg2")
     assert m.told()["sites"] >= 4
-    for _ in range(rounds(10, 100)):
+    for _ in range(rounds(5, 100)):
         assert m.ask("swap 100") == {"r": 0}
         target.wait_working()
     m.end()
@@ -436,7 +436,7 @@ def test_forgotten_while_somebody_ran_into_it(victim, meterer):
 @pytest.mark.parametrize("who", ["mmattach killed", "keeper stopped by name"])
 def test_killed_while_traps_come_and_go(victim, meterer, who):
     target = victim("hot", 4)
-    for _ in range(rounds(25, 200)):
+    for _ in range(rounds(10, 200)):
         m = meterer(target, 500000, 2, 5)
         random_moment(0.1)
         if who == "keeper stopped by name":
@@ -454,7 +454,7 @@ def test_killed_while_traps_come_and_go(victim, meterer, who):
 def test_keeper_killed(victim, meterer):
     """What stands at that moment is put back; what is lifted just then is nobody's. Nobody ran into a trap meanwhile."""
     target = victim("hot", 0, 4)
-    for _ in range(rounds(25, 200)):
+    for _ in range(rounds(10, 200)):
         m = meterer(target, 10000, 2, 5, "alloc malloc size=arg1", "free free", "alloc calloc size=arg1*arg2")
         random_moment(0.05)
         os.kill(m.keeper, signal.SIGKILL)

@@ -64,7 +64,7 @@ def small_alignments_joined(calls):
 @pytest.mark.parametrize("sizes, size", [("usable", "live_usable"), ("exact", "live_requested")])
 def test_attached_while_running(victim, attach, sizes, size):
     target = victim("exact", OPS)
-    for _ in range(rounds(10, 50)):
+    for _ in range(rounds(4, 50)):
         watch = attach(target, "--sizes", sizes, *MARKS)
         told = target.ask(f"go {random.getrandbits(40)}", limit=120)
         report = watch.finish()
@@ -79,7 +79,7 @@ def test_attached_while_running(victim, attach, sizes, size):
 
 
 def test_started(watch, tmp_path):
-    for turn in range(rounds(10, 50)):
+    for turn in range(rounds(4, 50)):
         report_file = tmp_path / f"report.{turn}"
         run = watch("--report", report_file, *MARKS, "--", "build/victims/exact", OPS, stdin=-1)
         run.wait_watching()

@@ -20,7 +20,7 @@ def assert_let_go(target):
 @pytest.mark.crowd
 def test_killed_at_random_moments(victim, watch):
     target = victim("hot", 4)
-    for turn in range(rounds(80, 500)):
+    for turn in range(rounds(30, 500)):
         run = watch("-p", target.pid)
         random_moment(0.4)
         run.process.kill()
@@ -35,7 +35,7 @@ def test_killed_at_random_moments(victim, watch):
 def test_killed_once_planted(victim, attach):
     """The same when it is certain that traps stand and are being hit."""
     target = victim("hot", 4)
-    for _ in range(rounds(50, 300)):
+    for _ in range(rounds(20, 300)):
         run = attach(target)
         random_moment(0.05)
         run.process.kill()
@@ -49,7 +49,7 @@ def test_killed_under_the_storm(victim, attach):
     """Nor does a sleeper see an EINTR, or a signal get lost, when the keeper leaves on its own."""
     target = victim("storm", 64)
     target.say("signals")
-    for _ in range(rounds(15, 100)):
+    for _ in range(rounds(8, 100)):
         run = attach(target)
         random_moment(0.1)
         run.process.kill()

@@ -10,7 +10,7 @@ from untouched import assert_untouched
 
 def test_child_of_a_maker_that_execs(watch):
     """Forked, and its maker exec'ed before it ran: it has our traps in its memory, and must be cleaned all the same."""
-    for _ in range(rounds(8, 50)):
+    for _ in range(rounds(5, 50)):
         family = Program([VICTIMS / "forkexec"])
         try:
             ready = family.out.take()
@@ -43,7 +43,7 @@ def test_ignored_signals_interrupt_nothing(victim, attach, cycles):
 def test_exec_while_attaching(victim, watch):
     """SEIZE waits for an exec, and the exec for threads that only we can reap: nobody may wait for ever."""
     target = victim("reexec")
-    for _ in range(rounds(40, 300)):
+    for _ in range(rounds(20, 300)):
         run = watch("-p", target.pid, "-d", "5ms")
         # attached, or said that it could not (the program is changing all the time); but done
         assert run.wait() in (0, 1), run.said()

@@ -95,7 +95,7 @@ def test_fifty_in_a_row_of_a_busy_one(victim):
     v = victim("held", 3, 2000, 20)
     truth = v.ask("truth")
     before = v.ask("rounds")["rounds"]
-    for _ in range(rounds(50, 200)):
+    for _ in range(rounds(20, 200)):
         report = scan("-p", v.pid).json()
         assert_truth(report, truth)
         assert_adds_up(report)
@@ -112,7 +112,7 @@ def test_nobody_is_disturbed(victim):
     """Threads in every kind of sleep, signals with serial numbers: nothing is lost, interrupted or changed by ten scans."""
     v = victim("storm", 24)
     v.say("signals")
-    for _ in range(rounds(10, 100)):
+    for _ in range(rounds(5, 100)):
         assert_adds_up(scan("-p", v.pid).json())
     assert_untouched(v)
     assert_unharmed(v.end())
@@ -121,7 +121,7 @@ def test_nobody_is_disturbed(victim):
 @pytest.mark.parametrize("mode", ["fork", "vfork", "thread", "spawn"])
 def test_children_and_threads_under_way(victim, mode):
     v = victim("forker", mode)
-    for _ in range(rounds(10, 100)):
+    for _ in range(rounds(5, 100)):
         assert_adds_up(scan("-p", v.pid).json())
     assert_untouched(v)
     told = v.end()

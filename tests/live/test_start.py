@@ -199,14 +199,14 @@ def test_old_words_at_the_end_are_no_roots(run, mode):
     expected = sorted((kinds[kind], int(size.replace(",", "")))
                       for size, kind in re.findall(r"([\d,]+) bytes in 1 blocks are ([a-z ]+) in loss", done.stderr))
     assert len(expected) == (3 if mode == "returns" else 5)
-    for _ in range(rounds(5, 50)):
+    for _ in range(rounds(3, 50)):
         _, report = run(VICTIMS / "dying", mode, options=["--sizes", "exact"])
         assert blocks_by_verdict(report) == expected
 
 
 def test_a_program_that_ends_at_once(run):
     """It may have ended before mmattach says that it watches: verdicts are made all the same."""
-    for _ in range(rounds(30, 300)):
+    for _ in range(rounds(12, 300)):
         _, report = run(VICTIMS / "dying", "returns")
         assert report["run"]["verdicts"]["why_not"] is None
         assert [verdict for verdict, _ in blocks_by_verdict(report)] == ["definite"] * 3

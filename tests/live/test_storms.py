@@ -27,7 +27,7 @@ def assert_all_well(told):
 @pytest.mark.parametrize("mode", CHILDREN + ["thread"])
 def test_across_attach_and_detach(victim, attach, mode):
     target = victim("forker", mode)
-    for _ in range(rounds(8, 50)):
+    for _ in range(rounds(4, 50)):
         watch = attach(target)
         random_moment(0.3)
         watch.finish()
@@ -50,7 +50,7 @@ def test_under_watch(victim, attach, mode):
 def test_killed_in_the_middle(victim, attach, mode):
     """kill -9 of mmattach while children are being made: they are cleaned all the same."""
     target = victim("forker", mode)
-    for _ in range(rounds(8, 50)):
+    for _ in range(rounds(4, 50)):
         run = attach(target)
         random_moment(0.2)
         run.process.kill()

@@ -334,7 +334,7 @@ def test_damaged(victim, watch, tmp_path):
     everything = json.loads(out)
     chance = random.Random(4)
     last = None
-    for cut in sorted(chance.randrange(16, len(whole)) for _ in range(rounds(40, 400))):
+    for cut in sorted(chance.randrange(16, len(whole)) for _ in range(rounds(25, 400))):
         bad.write_bytes(whole[:cut])
         got = json.loads(report(bad))
         # behind the end there are only names
@@ -343,7 +343,7 @@ def test_damaged(victim, watch, tmp_path):
         assert last is None or got["totals"]["allocs"] >= last["totals"]["allocs"]
         last = got
     assert last["totals"]["allocs"] > 0.5 * everything["totals"]["allocs"]
-    for _ in range(rounds(40, 400)):
+    for _ in range(rounds(25, 400)):
         at = chance.randrange(16, len(whole))
         bad.write_bytes(whole[:at] + bytes([whole[at] ^ chance.randrange(1, 256)]) + whole[at + 1:])
         got = json.loads(report(bad))

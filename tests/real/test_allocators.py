@@ -65,7 +65,7 @@ def test_nothing_is_missed_and_nothing_said(preloaded, attach):
 def test_preloaded_and_left_to_itself(preloaded, attach):
     """It goes on as if nobody had been there, attached to in the middle of its work, again and again."""
     target = preloaded("hot")
-    for _ in range(rounds(5, 100)):
+    for _ in range(rounds(3, 100)):
         run = attach(target)
         target.wait_working()
         report = run.finish()

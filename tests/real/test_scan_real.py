@@ -5,13 +5,13 @@ import pathlib
 import pytest
 
 from gluster import Gluster
-from harness import wait_for
+from harness import rounds, wait_for
 from interpreter import Python
 from openvswitch import Ovs
 from scans import assert_adds_up, assert_schema, scan
 from untouched import assert_untouched
 
-SCANS = 20
+SCANS = rounds(6, 20)
 
 
 def maps(pid):
