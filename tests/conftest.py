@@ -4,7 +4,7 @@
 But for reasons that begin with "optional:", of what is tested where it is there: Rust.
 
 With several workers (pytest-xdist, --dist loadgroup) tests run side by side, but for two kinds. Those marked `alone` measure
-time, and run when no other test does. Of those marked `crowd`, whose threads or children all want the processors, one runs at
+time, and run when no other test does. Of those marked `crowd`, whose threads or children all want the processors, two run at
 a time. Without xdist all run one after the other."""
 import contextlib
 import fcntl
@@ -18,8 +18,8 @@ import schema
 
 
 AUTOGROUP = pathlib.Path("/proc/self/autogroup")
-TESTS = pathlib.Path(__file__).parent
-LOCK = TESTS.parent / "build/tests.lock"  # held by each worker for a test: shared, or alone
+CROWDS = 2
+LOCK = pathlib.Path(__file__).parents[1] / "build/tests.lock"  # held by each worker for a test: shared, or alone
 
 
 def set_share(nice):
@@ -32,20 +32,20 @@ def set_share(nice):
 def pytest_configure(config):
     """A session may have been given ten times the share of others. Victims would have it, and mmattach, in a session of its own, would starve beside them."""
     config.addinivalue_line("markers", "alone: measures time: no other test runs meanwhile")
-    config.addinivalue_line("markers", "crowd: a crowd that wants the processors: no other such test runs meanwhile")
+    config.addinivalue_line("markers", "crowd: a crowd that wants the processors: few of these run at a time")
     config.share_before = AUTOGROUP.read_text().split()[-1:] if AUTOGROUP.exists() else []
     set_share("0")
 
 
-def group(item):
-    """alone, crowd, or None: what is in none runs beside all but the first."""
+def kind(item):
+    """alone, crowd, or None: what is neither runs beside all but the first."""
     return next((name for name in ("alone", "crowd") if item.get_closest_marker(name)), None)
 
 
 def turn(item):
     """The long ones first, and small ones fill what is left; those that run alone when the others are done."""
-    if group(item):
-        return {"crowd": 0, "alone": 4}[group(item)]
+    if kind(item):
+        return {"crowd": 0, "alone": 4}[kind(item)]
     return {"real": 1, "live": 2}.get(item.path.parent.name, 3)
 
 
@@ -53,8 +53,9 @@ def turn(item):
 def pytest_collection_modifyitems(config, items):
     if not config.pluginmanager.hasplugin("xdist"):
         return
-    for item in filter(group, items):
-        item.add_marker(pytest.mark.xdist_group(group(item)))  # one worker takes them all
+    for i, item in enumerate(filter(kind, items)):
+        # a group is one worker's
+        item.add_marker(pytest.mark.xdist_group("alone" if kind(item) == "alone" else f"crowd{i % CROWDS}"))
     if "PYTEST_XDIST_WORKER" in os.environ:
         items.sort(key=turn)
 
@@ -75,7 +76,7 @@ def pytest_runtest_protocol(item):
     if "PYTEST_XDIST_WORKER" not in os.environ:
         yield
         return
-    with held(fcntl.LOCK_EX if group(item) == "alone" else fcntl.LOCK_SH):
+    with held(fcntl.LOCK_EX if kind(item) == "alone" else fcntl.LOCK_SH):
         yield
 
 

@@ -376,6 +376,7 @@ def test_storm(victim, meterer):
     assert (told["eintr"], told["odd"], told["damaged"], told["lost"], told["doubled"]) == (0, 0, 0, 0, 0), told
 
 
+@pytest.mark.alone
 def test_stopped_and_continued(victim, meterer):
     """The time for which it is stopped by its user is its own."""
     target = victim("hot", 3, 3)

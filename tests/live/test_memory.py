@@ -87,6 +87,7 @@ def test_still(victim, tmp_path):
     target.end()
 
 
+@pytest.mark.alone
 def test_children_come_first(victim, tmp_path):
     """A master that does nothing, and 12 workers that grow: the one that grows most is the first, with what to type."""
     target = victim("beside", "children", 12)

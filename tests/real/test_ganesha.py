@@ -30,7 +30,7 @@ def test_it_serves_on_and_session_state_is_young(ganesha, watch):
     with ganesha.busy(every=EVERY) as served:
         last_for(SECONDS)
         report = run.finish(limit=60)
-    assert len(served) >= SECONDS  # each of them two sessions and a file
+    assert len(served) >= SECONDS / 4  # each of them two sessions and a file; ten times as much where nothing else runs
     assert lost(report) == {}
     assert_untouched(ganesha)
 

@@ -3,7 +3,7 @@
 
 With 1 % that takes minutes, for a stop there costs a tenth of a millisecond: `make bench` does it (bench/sampled.py). Here the budget is larger.
 """
-from lossy import EVERY_S, lossy_mount, lossy_switch
+from lossy import lossy_mount, lossy_switch
 from reports import functions
 from untouched import assert_untouched
 
@@ -19,7 +19,7 @@ def watched(lossy, watch):
 
     report, a_minute, served = lossy.during(run)
     assert_untouched(lossy.service)
-    assert served > SECONDS / EVERY_S / 10, "it was served meanwhile"
+    assert served > SECONDS, "it was served meanwhile"
     return report, a_minute
 
 
