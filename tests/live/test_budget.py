@@ -128,6 +128,7 @@ def test_turns_of_the_keeper_are_short(victim, meterer):
     assert keeper.runtime == 100000
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("policy", [os.SCHED_OTHER, os.SCHED_BATCH, os.SCHED_IDLE])
 def test_nobody_goes_before_the_keeper(victim, policy):
     """Whoever stands waits for it, however mmattach was started."""

@@ -13,7 +13,7 @@ from harness import hits, lost, rounds
 from untouched import assert_untouched
 
 MARKS = ["--from", "mm_mark_begin", "--until", "mm_mark_end"]
-OPS = 1200  # of each of the eight threads
+OPS = rounds(600, 1200)  # of each of the eight threads
 
 
 def assert_equal(report, told, size="live_usable"):

@@ -228,10 +228,11 @@ def test_live_and_from_the_trace(refs, tmp_path, rules, form):
 @BOTH
 def test_rotated(refs, tmp_path, rules):
     trace = tmp_path / "t.mmt"
-    _, _, watch = refs(rules, "make 9", ["run 30000", "more 4", "quiet 9", "threads 3 6000", "less 6", "hidden 3"], "-o", trace,
+    _, _, watch = refs(rules, "make 9", [f"run {rounds(15000, 30000)}", "more 4", "quiet 9", f"threads 3 {rounds(3000, 6000)}", "less 6", "hidden 3"], "-o", trace,
                        "--rotate", "64K", "--top", "0", "--per-object")
     live = watch.process_output()
     pieces = pieces_of(trace)
+    assert len(pieces) > 3
     assert report("--per-object", *pieces) == live
     small = [tmp_path / f"small.{piece.name}" for piece in pieces]
     for piece, its in zip(pieces, small):

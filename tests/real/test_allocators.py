@@ -11,7 +11,7 @@ from untouched import assert_untouched, threads
 LIBRARIES = pathlib.Path("/usr/lib/x86_64-linux-gnu")
 PRELOADED = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4", "mimalloc": "libmimalloc.so.2"}
 MARKS = ["--from", "mm_mark_begin", "--until", "mm_mark_end"]
-OPS = 1000  # of each thread
+OPS = rounds(400, 1000)  # of each thread
 
 
 @pytest.fixture(params=PRELOADED)

@@ -3,10 +3,13 @@
 
 With 1 % that takes minutes, for a stop there costs a tenth of a millisecond: `make bench` does it (bench/sampled.py). Here the budget is larger.
 """
+import pytest
+
 from lossy import lossy_mount, lossy_switch
 from reports import functions
 from untouched import assert_untouched
 
+pytestmark = pytest.mark.alone
 SECONDS = 40
 BUDGET = 0.1
 
@@ -19,7 +22,7 @@ def watched(lossy, watch):
 
     report, a_minute, served = lossy.during(run)
     assert_untouched(lossy.service)
-    assert served > SECONDS, "it was served meanwhile"
+    assert served > SECONDS / 4, "it was served meanwhile"
     return report, a_minute
 
 

@@ -55,7 +55,7 @@ class Ganesha(Service):
         return f"nfs://127.0.0.1/x{path}?version=4&nfsport={PORT}"
 
     def client(self, pid, *command, check=True):
-        return run("nsenter", "-t", pid, "-n", *command, check=check, timeout=30)
+        return run("nsenter", "-t", pid, "-n", *command, check=check, timeout=120)
 
     def answers(self, process):
         listed = self.client(process.pid, "sh", "-c", 'nfs-ls "$1" && echo listed', "sh", self.url(), check=False)

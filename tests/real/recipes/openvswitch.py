@@ -38,7 +38,7 @@ class Ovs(Service):
         return process
 
     def call(self, *command):
-        return run(*command, env=self.env, timeout=30)
+        return run(*command, env=self.env, timeout=120)
 
     def appctl(self, *command):
         return self.call("ovs-appctl", "-t", self.control, *command)

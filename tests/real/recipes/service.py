@@ -22,7 +22,7 @@ def missing(*needs):
     return [need for need in needs if not (os.path.exists(need) if os.path.isabs(need) else shutil.which(need))]
 
 
-def run(*command, check=True, timeout=20, **kwargs):
+def run(*command, check=True, timeout=120, **kwargs):
     """Run @command to its end; what it printed."""
     done = subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL, capture_output=True, text=True,
                           errors="replace", timeout=timeout, **kwargs)
