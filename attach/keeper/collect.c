@@ -33,7 +33,7 @@ static void enqueue(struct keeper *k, struct tracee *t, int status)
 	if (queued)
 		return;
 	t->seen_ns = k->now_ns;
-	t->stopped_ns = k->budget.found_ns;
+	t->stopped_ns = k->began.found_ns;
 	k->queue[k->nqueue++] = t - k->threads.all;
 }
 
@@ -219,7 +219,7 @@ static uint64_t patience(const struct keeper *k, uint64_t max_wait_ns)
 static void ask_others(struct keeper *k)
 {
 	collect_everyone(k);
-	k->budget.asked_ns = k->now_ns;
+	k->began.asked_ns = k->now_ns;
 	k->unasked = false;
 }
 
@@ -243,10 +243,10 @@ static int collect_at_once(struct keeper *k, uint64_t max_wait_ns)
 	news = take_signal(k, &timeout, &tid, &tick);
 	k->now_ns = keeper_clock_ns();
 	if (tid > 0 || k->now_ns >= k->next_scan_ns) {
-		budget_woken(k, tid, slept_ns);
+		cost_woken(k, tid, slept_ns);
 		k->unasked = true;
 	} else if (!news && !tick) {
-		budget_idle(k); /* no signal: nobody has stopped */
+		cost_idle(k); /* no signal: nobody has stopped */
 	}
 	if (tid > 0)
 		collect_ask(k, tid);
@@ -264,7 +264,7 @@ int collect(struct keeper *k, uint64_t max_wait_ns)
 
 	k->now_ns = keeper_clock_ns();
 	look_at_later(k);
-	if (k->budget.on)
+	if (k->paid)
 		return collect_at_once(k, max_wait_ns);
 	/* the only one that is active was let go a moment ago */
 	found = k->threads.nactive > 1 && ask_active(k);
@@ -304,7 +304,7 @@ int collect_quietly(struct keeper *k, uint64_t max_wait_ns)
 	int news = take_signal(k, &timeout, &tid, &tick);
 
 	k->now_ns = keeper_clock_ns();
-	k->budget.found_ns = k->budget.likely_ns = k->now_ns;
+	k->began.found_ns = k->began.likely_ns = k->now_ns;
 	if (tid > 0)
 		collect_ask(k, tid);
 	return news;

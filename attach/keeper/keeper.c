@@ -348,7 +348,7 @@ _Noreturn static void keeper_main(struct keeper *k, int argc, char **argv)
 		_exit(1);
 	if (k->shared->gdb >= 0)
 		relay_run(k);
-	budget_init(k);
+	cost_init(k);
 	the_keeper = k;
 	run(k);
 }

@@ -26,7 +26,7 @@ static void release_overdue(struct keeper *k)
 	if (!k->held)
 		return;
 	for (struct tracee *t = threads_first(&k->threads); t; t = threads_next(&k->threads, t)) {
-		uint64_t until = t->seen_ns + budget_patience_ns(k, t);
+		uint64_t until = t->seen_ns + cost_patience_ns(k, t);
 
 		if (t->state != TRACEE_HELD || t->ending)
 			continue;
@@ -53,8 +53,8 @@ void loop_watch_reader(struct keeper *k)
 		k->unheard = false;
 		return;
 	}
-	k->unheard = k->budget.on && silence > k->shared->silence_ns;
-	if (silence > k->shared->silence_ns * (k->budget.on ? UNHEARD : 1))
+	k->unheard = k->paid && silence > k->shared->silence_ns;
+	if (silence > k->shared->silence_ns * (k->paid ? UNHEARD : 1))
 		k->leave_reason = LEFT_SILENT;
 }
 
@@ -69,7 +69,7 @@ void loop_round(struct keeper *k, uint64_t max_wait_ns)
 	serve_queue(k);
 	metering_round(k);
 	/* with a budget the keeper never spins, and what a stop takes has been measured where it runs */
-	if (!k->budget.on)
+	if (!k->paid)
 		placement_round(&k->placement, &k->threads, k->now_ns,
 				atomic_load_explicit(&k->shared->stops, memory_order_relaxed));
 	atomic_fetch_add_explicit(&k->shared->beat, 1, memory_order_relaxed);

@@ -208,7 +208,7 @@ static int fence(struct keeper *k)
 	const struct tracee *late = NULL;
 
 	/* what stops from here on does so because of us */
-	k->budget.asked_ns = keeper_clock_ns();
+	k->began.asked_ns = keeper_clock_ns();
 	interrupt_busy(k);
 	all = last = patience_begin(keeper_clock_ns());
 	left = count_interrupted(k, &late);
@@ -273,7 +273,7 @@ int seize_process(struct keeper *k, pid_t pid)
 		return -EOPNOTSUPP;
 	k->target = pid;
 	/* who stops while the others are seized has done so from here on */
-	k->budget.found_ns = k->budget.likely_ns = keeper_clock_ns();
+	k->began.found_ns = k->began.likely_ns = keeper_clock_ns();
 	k->mem = procfs_open_mem(pid);
 	if (k->mem < 0) {
 		int r = k->mem;

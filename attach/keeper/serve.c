@@ -116,7 +116,7 @@ static bool is_kept(struct keeper *k, struct tracee *t)
 	struct happening_info h = event_decode(t->status);
 
 	/* with a budget that is time which is paid for, and few hit */
-	if (k->budget.on)
+	if (k->paid)
 		return false;
 	return h.what == HAPPENED_SIGNAL && h.sig == SIGTRAP && t->stepping == NO_TRAP && fair_keeps(&k->fair, t, k->now_ns);
 }
@@ -179,15 +179,15 @@ static bool serve_charged(struct keeper *k, struct tracee *t)
 	uint64_t since = t->stopped_ns;
 	bool done;
 
-	if (!k->budget.on)
+	if (!k->paid)
 		return serve(k, t);
-	budget_serve(k, t);
+	cost_serve(k, t);
 	done = serve(k, t);
 	if (!done || !counts || t->state == TRACEE_HELD)
 		return done;
-	budget_charge(k, since, k->budget.metered ? BUDGET_METERS : BUDGET_ATTACHED);
-	if (k->budget.metered)
-		budget_goes_on(k, t->tid);
+	cost_charge(k, since, k->budget.cost.metered ? COST_METERS : COST_ATTACHED);
+	if (k->budget.cost.metered)
+		cost_goes_on(k, t->tid);
 	return true;
 }
 
@@ -239,8 +239,8 @@ void serve_queue(struct keeper *k)
 	for (uint32_t i = n; i < k->nqueue; i++)
 		k->queue[kept++] = k->queue[i];
 	k->nqueue = kept;
-	if (k->budget.on && !kept && !k->held)
-		budget_calm(k, last);
+	if (k->paid && !kept && !k->held)
+		cost_calm(k, last);
 	if (all.n) {
 		const uint64_t now = keeper_clock_ns();
 

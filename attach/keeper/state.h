@@ -12,7 +12,6 @@
 #include <time.h>
 
 #include "attach/keeper/budget/budget.h"
-#include "attach/keeper/budget/metering.h"
 #include "attach/keeper/fair.h"
 #include "attach/keeper/placement.h"
 #include "attach/keeper/shared/shared.h"
@@ -27,6 +26,13 @@ struct spin {
 	uint32_t score;			/* how often it found somebody, of 1024 */
 	uint32_t skipped;
 	uint64_t ban_ns, banned_until_ns;
+};
+
+/* When the stops that are found now began. */
+struct began {
+	uint64_t asked_ns;		/* everybody was asked last */
+	uint64_t found_ns;		/* at the earliest; */
+	uint64_t likely_ns;		/* ... and most likely */
 };
 
 /* Wait statuses collected by a signal handler while PTRACE_SEIZE waits. */
@@ -73,10 +79,11 @@ struct keeper {
 	uint64_t drop_since_ns;		/* hits are dropped since; 0: they are not */
 	struct patience unread;		/* events unread and tail where it was since */
 	uint64_t last_tail, last_alive;
-	bool unheard;			/* with a budget: for so long that nothing stands until mmattach reads again */
+	bool unheard;			/* where it is paid: for so long that nothing stands until mmattach reads again */
 	bool settled;			/* nobody is stopped unseen: the next stop raises SIGCHLD */
 	bool ticking;			/* the timer runs */
 	timer_t timer;
+	struct began began;
 	uint32_t found;			/* stops collected by the present scan */
 	uint64_t last_found_ns;
 	uint64_t next_signal_ns;	/* under load: when signals are looked at next */
@@ -92,9 +99,9 @@ struct keeper {
 	bool leaving;			/* traps are lifted: nothing is recorded any more */
 	uint32_t news;			/* enum collect_news, not dealt with yet */
 	uint32_t leave_reason;		/* to leave at the end of this round; 0: stay */
+	bool paid;			/* with a budget the time that threads stand is paid for: they are found at once, and none waits for its peers or for room */
+	bool unasked;			/* then: only the thread that a signal has named was asked, not yet the others */
 	struct budget budget;
-	bool unasked;			/* with a budget: only the thread that a signal has named was asked, not yet the others */
-	struct metering metering;
 	struct traps traps;
 	struct calls calls;
 	struct threads threads;

@@ -83,7 +83,7 @@ struct tracee {
 	uint64_t refused_ns;	/* when it was not restarted, to let its time-out be seen */
 	uint16_t calls;		/* innermost open call (calls.h), or NO_CALL */
 	uint64_t seen_ns;	/* when the stop was seen; HELD: since when */
-	uint64_t stopped_ns;	/* with a budget: since when it stands, as far as that can be told (budget.h) */
+	uint64_t stopped_ns;	/* with a budget: since when it stands, as far as that can be told (cost.h) */
 	uint32_t hold;		/* HELD: the number of this hold, so that a late answer does not end another one */
 	bool for_stack;		/* HELD: only for somebody to walk its stack */
 	uint64_t last_hit_ns;

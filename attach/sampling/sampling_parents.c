@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <sys/uio.h>
 
-#include "attach/keeper/budget/budget.h"
+#include "attach/keeper/budget/cost.h"
 #include "attach/keeper/budget/meter.h"
 #include "base/log.h"
 
@@ -154,7 +154,7 @@ static bool is_paid(struct sampling_parents *p, uint64_t now_ns)
 	uint64_t held_ns = atomic_load(&p->sites->planting->link->shared->held_ns), more_ns = held_ns - p->held_ns;
 
 	p->held_ns = held_ns;
-	p->next_hold_ns = now_ns + HOLD_PAUSE_NS + (uint64_t)((double)more_ns * BUDGET_HOLDS / (SPENDING_FILL(p->budget_ppm) / 1e6));
+	p->next_hold_ns = now_ns + HOLD_PAUSE_NS + (uint64_t)((double)more_ns * COST_HOLDS / (SPENDING_FILL(p->budget_ppm) / 1e6));
 	return !more_ns;
 }
 

@@ -6,7 +6,7 @@
  *	              A ◀─────┘    S ◀────┘
  *
  * At S all callers of xmalloc are one site, and the rare one that leaks is lost among the others. So it is tried out whether xmalloc passes
- * on what it gets. A thread that is hit at S is held for a moment (budget.h), until a trap stands at A, the return address that its stack
+ * on what it gets. A thread that is hit at S is held for a moment (cost.h), until a trap stands at A, the return address that its stack
  * shows. When then at A, in this thread, the block just seen at S comes out (or a place so many bytes inside of it: a wrapper that keeps a
  * header in front), several times and never anything else, the function around S passes on.
  *

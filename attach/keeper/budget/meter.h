@@ -33,7 +33,7 @@ struct meter {
 	_Atomic uint32_t quota;		/* hits a round, then lifted until the next; 0: as many as come */
 	_Atomic uint32_t period_ms;	/* a round begins about so long after the one before; 0: not metered, it stands always */
 	_Atomic uint32_t ahead;		/* its rounds begin when it is time; 0: and when they are paid for (turns.h) */
-	_Atomic uint32_t hold;		/* the next hit is held until the controller answers, if that can be paid for (budget.h); the keeper sets it back */
+	_Atomic uint32_t hold;		/* the next hit is held until the controller answers, if that can be paid for (cost.h); the keeper sets it back */
 	/* the keeper's */
 	_Atomic uint32_t version;	/* odd while it writes */
 	_Atomic uint64_t rounds;	/* stretches that are over */

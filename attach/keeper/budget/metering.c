@@ -22,7 +22,7 @@ _Static_assert(DUE_MAX == SHARED_SITES, "every site can have a turn");
 
 struct metered *metered_at(struct keeper *k, uint32_t i)
 {
-	return &k->metering.all[i];
+	return &k->budget.metering.all[i];
 }
 
 uint64_t metering_random_below(struct metering *m, uint64_t n)
@@ -57,7 +57,7 @@ static void complain(struct keeper *k, enum trouble what, int r)
 
 bool metering_may_plant(const struct keeper *k)
 {
-	return k->budget.open && !k->traps.frozen;
+	return k->budget.cost.open && !k->traps.frozen;
 }
 
 /* --- stretches and rounds --- */
@@ -68,7 +68,7 @@ static void begin_stretch(struct keeper *k, uint32_t i)
 
 	m->state = METERED_STANDING;
 	stretches_begin(k, i);
-	due_set(&k->metering.due, i, m->round_end_ns < k->now_ns + METER_STRETCH_NS ? m->round_end_ns : k->now_ns + METER_STRETCH_NS);
+	due_set(&k->budget.metering.due, i, m->round_end_ns < k->now_ns + METER_STRETCH_NS ? m->round_end_ns : k->now_ns + METER_STRETCH_NS);
 }
 
 /* No more hits of this round will come. */
@@ -76,7 +76,7 @@ static void settle(struct keeper *k, uint32_t i)
 {
 	struct metered *m = metered_at(k, i);
 
-	turns_paid(&k->metering.turns, m->owed);
+	turns_paid(&k->budget.metering.turns, m->owed);
 	m->owed = 0;
 }
 
@@ -89,39 +89,39 @@ void metered_begin_round(struct keeper *k, uint32_t i)
 	m->full = false;
 	m->quota = quota_of(k, i);
 	m->left = m->quota;
-	m->round_end_ns = k->now_ns + period * 3 / 4 + metering_random_below(&k->metering, period / 2 + 1);
+	m->round_end_ns = k->now_ns + period * 3 / 4 + metering_random_below(&k->budget.metering, period / 2 + 1);
 }
 
 void metered_release(struct keeper *k, uint32_t i)
 {
 	settle(k, i);
 	metered_at(k, i)->state = METERED_NOT;
-	due_drop(&k->metering.due, i);
-	turns_drop(&k->metering.turns, i);
+	due_drop(&k->budget.metering.due, i);
+	turns_drop(&k->budget.metering.turns, i);
 }
 
 void metered_wait_until(struct keeper *k, uint32_t i, uint64_t at_ns)
 {
 	metered_at(k, i)->state = METERED_WAITING;
-	turns_drop(&k->metering.turns, i);
-	due_set(&k->metering.due, i, at_ns);
+	turns_drop(&k->budget.metering.turns, i);
+	due_set(&k->budget.metering.due, i, at_ns);
 }
 
 static void be_ready(struct keeper *k, uint32_t i)
 {
 	if (metered_at(k, i)->state != METERED_READY)
-		turns_wait(&k->metering.turns, i, k->now_ns);
+		turns_wait(&k->budget.metering.turns, i, k->now_ns);
 	settle(k, i);
 	metered_at(k, i)->state = METERED_READY;
 	/* the controller may wish meanwhile that it goes ahead */
-	due_set(&k->metering.due, i, k->now_ns + READY_NS);
+	due_set(&k->budget.metering.due, i, k->now_ns + READY_NS);
 }
 
 static void shut(struct keeper *k, uint32_t i)
 {
 	metered_at(k, i)->state = METERED_SHUT;
-	due_drop(&k->metering.due, i);
-	turns_drop(&k->metering.turns, i);
+	due_drop(&k->budget.metering.due, i);
+	turns_drop(&k->budget.metering.turns, i);
 }
 
 /* It could not be planted: as somebody has changed the code there (another time, perhaps), or for nothing may be. */
@@ -136,7 +136,7 @@ static void stand_aside(struct keeper *k, uint32_t i)
 
 static bool stands_hot(const struct keeper *k, uint32_t i)
 {
-	const struct metered *m = &k->metering.all[i];
+	const struct metered *m = &k->budget.metering.all[i];
 
 	return m->hot && m->state == METERED_STANDING && k->now_ns < m->began_ns + HOT_TURN_NS;
 }
@@ -144,7 +144,7 @@ static bool stands_hot(const struct keeper *k, uint32_t i)
 /* Of hot sites one at a time: a thread that stands at each other's traps comes to none. */
 static bool waits_its_turn(struct keeper *k, uint32_t i)
 {
-	struct metering *m = &k->metering;
+	struct metering *m = &k->budget.metering;
 
 	if (!metered_at(k, i)->hot || !k->traps.all[i].shelved)
 		return false;
@@ -187,7 +187,7 @@ static bool lift(struct keeper *k, uint32_t i, bool full)
 
 static bool must_be_paid_for(const struct keeper *k, uint32_t i)
 {
-	const struct metered *m = &k->metering.all[i];
+	const struct metered *m = &k->budget.metering.all[i];
 
 	return (m->full || m->hot) && k->traps.all[i].shelved && !metered_goes_ahead(k, i);
 }
@@ -200,7 +200,7 @@ static void go_on(struct keeper *k, uint32_t i)
 	} else if (metered_period_ns(k, i) && must_be_paid_for(k, i)) {
 		be_ready(k, i);
 	} else if (metered_period_ns(k, i)) {
-		turns_drop(&k->metering.turns, i);
+		turns_drop(&k->budget.metering.turns, i);
 		metered_begin_round(k, i);
 		metered_plant(k, i);
 	} else {
@@ -221,7 +221,7 @@ static void turn_of_lifted(struct keeper *k, uint32_t i)
 
 static void turn_of_standing(struct keeper *k, uint32_t i)
 {
-	if (!k->budget.open && lift(k, i, false)) {
+	if (!k->budget.cost.open && lift(k, i, false)) {
 		shut(k, i);
 		return;
 	}
@@ -235,27 +235,27 @@ static void turn_of_standing(struct keeper *k, uint32_t i)
 
 static void take_turns(struct keeper *k)
 {
-	struct due *d = &k->metering.due;
+	struct due *d = &k->budget.metering.due;
 
 	for (int n = 0; n < TURNS; n++) {
 		uint32_t i = due_first(d);
 
 		if (i == DUE_NONE || d->at_ns[i] > k->now_ns)
 			return;
-		k->metering.look_ns = k->now_ns + metering_random_below(&k->metering, LOOK_NS);
+		k->budget.metering.look_ns = k->now_ns + metering_random_below(&k->budget.metering, LOOK_NS);
 		if (metered_at(k, i)->state == METERED_STANDING)
 			turn_of_standing(k, i);
 		else
 			turn_of_lifted(k, i);
 	}
 	/* there are more, and it is their turn */
-	k->metering.look_ns = k->now_ns;
+	k->budget.metering.look_ns = k->now_ns;
 }
 
 /* Of those that are ready the first, if it is paid for. A hot one that stands, stands alone. */
 static void take_ready(struct keeper *k)
 {
-	struct metering *m = &k->metering;
+	struct metering *m = &k->budget.metering;
 	uint32_t i = metering_may_plant(k) ? turns_first(&m->turns, k->now_ns) : DUE_NONE;
 	uint64_t chance_ns = metering_random_below(m, TURNS_CHANCE_NS);
 	struct turns_purse purse;
@@ -267,7 +267,7 @@ static void take_ready(struct keeper *k)
 		m->turns.look_ns = k->now_ns + chance_ns;
 		return;
 	}
-	budget_spare(k, k->now_ns > m->turns.waiting.at_ns[i] + LATE_NS, &purse);
+	cost_spare(k, k->now_ns > m->turns.waiting.at_ns[i] + LATE_NS, &purse);
 	hits = quota_of(k, i);
 	if (!turns_begin(&m->turns, k->now_ns, hits, &purse, chance_ns))
 		return;
@@ -282,10 +282,10 @@ static void open_or_close(struct keeper *k)
 	for (uint32_t i = 0; i < k->traps.bound; i++) {
 		uint8_t state = metered_at(k, i)->state;
 
-		if (!k->budget.open && state == METERED_STANDING)
-			due_set(&k->metering.due, i, k->now_ns);
+		if (!k->budget.cost.open && state == METERED_STANDING)
+			due_set(&k->budget.metering.due, i, k->now_ns);
 		if (metering_may_plant(k) && state == METERED_SHUT)
-			due_set(&k->metering.due, i, k->now_ns + metering_random_below(&k->metering, quota_of(k, i) ? OPENING_HOT_NS : OPENING_NS));
+			due_set(&k->budget.metering.due, i, k->now_ns + metering_random_below(&k->budget.metering, quota_of(k, i) ? OPENING_HOT_NS : OPENING_NS));
 	}
 }
 
@@ -304,13 +304,13 @@ static bool modules_settled(struct keeper *k)
 
 void metering_round(struct keeper *k)
 {
-	if (!k->budget.on)
+	if (!k->paid)
 		return;
 	/* both, each time */
-	if (budget_round(k) | modules_settled(k))
+	if (cost_round(k) | modules_settled(k))
 		open_or_close(k);
-	if (pace_due(&k->metering.pace, k->now_ns))
-		pace_note(&k->metering.pace, k->now_ns, (struct pace_mark){ calm_ns(&k->budget.calm, keeper_clock_ns()), budget_work_ns(k) });
+	if (pace_due(&k->budget.metering.pace, k->now_ns))
+		pace_note(&k->budget.metering.pace, k->now_ns, (struct pace_mark){ calm_ns(&k->budget.cost.calm, keeper_clock_ns()), cost_work_ns(k) });
 	if (k->leave_reason)
 		return;
 	take_turns(k);
@@ -324,11 +324,11 @@ static uint64_t sooner(uint64_t a, uint64_t b)
 
 uint64_t metering_patience(const struct keeper *k, uint64_t max_ns)
 {
-	const struct metering *m = &k->metering;
+	const struct metering *m = &k->budget.metering;
 	uint32_t i = due_first(&m->due);
 	uint64_t at = k->now_ns + max_ns;
 
-	if (!k->budget.on)
+	if (!k->paid)
 		return max_ns;
 	if (!metering_may_plant(k))
 		at = sooner(at, k->now_ns + CLOSED_NS);
@@ -344,14 +344,14 @@ uint64_t metering_patience(const struct keeper *k, uint64_t max_ns)
 void metering_note(struct keeper *k, uint32_t trap)
 {
 	if (metered_at(k, trap)->state != METERED_NOT)
-		k->budget.metered = true;
+		k->budget.cost.metered = true;
 }
 
 /* One more hit of the round: is it the last that was wished for? */
 static bool is_last(struct keeper *k, struct metered *m)
 {
 	if (m->owed) {
-		turns_paid(&k->metering.turns, 1);
+		turns_paid(&k->budget.metering.turns, 1);
 		m->owed--;
 	}
 	return m->left && !--m->left;
@@ -370,10 +370,10 @@ bool metering_hit(struct keeper *k, uint32_t trap)
 		metered_wait_until(k, trap, m->round_end_ns);
 		return true;
 	}
-	if ((k->budget.open && k->nqueue < CROWD) || !lift(k, trap, false))
+	if ((k->budget.cost.open && k->nqueue < CROWD) || !lift(k, trap, false))
 		return false;
-	if (k->budget.open)
-		metered_wait_until(k, trap, k->now_ns + CROWD_NS / 2 + metering_random_below(&k->metering, CROWD_NS));
+	if (k->budget.cost.open)
+		metered_wait_until(k, trap, k->now_ns + CROWD_NS / 2 + metering_random_below(&k->budget.metering, CROWD_NS));
 	else
 		shut(k, trap);
 	return true;
@@ -384,7 +384,7 @@ void metering_miss(struct keeper *k, uint32_t trap)
 	uint8_t state = metered_at(k, trap)->state;
 
 	/* one that has ended a calm had not come with others: a moment later it would have found nothing */
-	if (state != METERED_NOT && state != METERED_STANDING && !k->budget.counts)
+	if (state != METERED_NOT && state != METERED_STANDING && !k->budget.cost.counts)
 		meter_miss(&k->shared->meters[trap]);
 }
 
@@ -400,7 +400,7 @@ void metering_stepped(struct keeper *k, uint32_t trap)
 
 void metering_modules(struct keeper *k)
 {
-	if (!k->budget.on)
+	if (!k->paid)
 		return;
 	if (!k->traps.frozen)
 		atomic_store(&k->shared->moving_since_ns, k->now_ns);

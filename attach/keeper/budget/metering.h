@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * metering: traps that stand for a while only, as often and as long as the controller wishes (meter.h) and as the budget allows (budget.h).
+ * metering: traps that stand for a while only, as often and as long as the controller wishes (meter.h) and as the budget allows (cost.h).
  *
  *	         round begins                  quota reached, at that hit
  *	WAITING ──────────────▶ STANDING ──────────────────────────────▶ WAITING ──▶ READY, for its next round to be paid for

@@ -10,15 +10,15 @@
 static void come_sooner(struct keeper *k, uint32_t i)
 {
 	struct metered *m = metered_at(k, i);
-	uint64_t at = k->now_ns + metering_random_below(&k->metering, metered_period_ns(k, i));
+	uint64_t at = k->now_ns + metering_random_below(&k->budget.metering, metered_period_ns(k, i));
 
 	if (m->state == METERED_READY && metered_goes_ahead(k, i))
 		metered_wait_until(k, i, at);
 	if (m->state == METERED_SHUT || m->round_end_ns <= at)
 		return;
 	m->round_end_ns = at;
-	if (k->metering.due.at_ns[i] > at)
-		due_set(&k->metering.due, i, at);
+	if (k->budget.metering.due.at_ns[i] > at)
+		due_set(&k->budget.metering.due, i, at);
 }
 
 static void take_in(struct keeper *k, uint32_t i)
@@ -26,8 +26,8 @@ static void take_in(struct keeper *k, uint32_t i)
 	struct metered *m = metered_at(k, i);
 
 	*m = (struct metered){ .state = METERED_WAITING };
-	m->round_end_ns = k->now_ns + metering_random_below(&k->metering, metered_period_ns(k, i));
-	due_set(&k->metering.due, i, m->round_end_ns);
+	m->round_end_ns = k->now_ns + metering_random_below(&k->budget.metering, metered_period_ns(k, i));
+	due_set(&k->budget.metering.due, i, m->round_end_ns);
 }
 
 /* It stands, and shall be metered from now on. */
@@ -43,7 +43,7 @@ bool metering_stand(struct keeper *k, uint32_t i)
 
 	if (m->state == METERED_NOT || !metering_may_plant(k))
 		return false;
-	turns_drop(&k->metering.turns, i);
+	turns_drop(&k->budget.metering.turns, i);
 	metered_begin_round(k, i);
 	/* nobody is to wait for another hot one */
 	m->hot = false;
@@ -56,14 +56,14 @@ int metering_plant(struct keeper *k, uint32_t i)
 {
 	const struct site *site = &k->shared->sites[i];
 	bool known = trap_find(&k->traps, site->addr) == i && k->traps.all[i].state != TRAP_REFUSED;
-	bool wanted = k->budget.on && metered_period_ns(k, i);
+	bool wanted = k->paid && metered_period_ns(k, i);
 	int r;
 
 	if (!wanted && !known)
 		return trap_plant(&k->traps, k->mem, i, site);
 	/* its turn came before the command did: it stands for good already */
 	if (!wanted && metered_at(k, i)->state == METERED_NOT)
-		return k->budget.on ? 0 : -EEXIST;
+		return k->paid ? 0 : -EEXIST;
 	if (known) {
 		if (metered_at(k, i)->state == METERED_NOT)
 			take_over(k, i);

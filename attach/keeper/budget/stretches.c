@@ -5,13 +5,13 @@
 
 void stretches_begin(struct keeper *k, uint32_t i)
 {
-	struct metered *m = &k->metering.all[i];
+	struct metered *m = &k->budget.metering.all[i];
 
 	m->began_ns = keeper_clock_ns();
-	m->began_calm_ns = calm_ns(&k->budget.calm, m->began_ns);
+	m->began_calm_ns = calm_ns(&k->budget.cost.calm, m->began_ns);
 	/* where there is no quota nobody asks for the work */
-	m->began_work_ns = m->quota ? budget_work_ns(k) : 0;
-	m->began_stops = k->budget.calm.stops;
+	m->began_work_ns = m->quota ? cost_work_ns(k) : 0;
+	m->began_stops = k->budget.cost.calm.stops;
 	m->hits = m->calm_hits = 0;
 }
 
@@ -23,7 +23,7 @@ static uint64_t since(uint64_t now, uint64_t then)
 
 static struct pace_mark pace_now(const struct keeper *k)
 {
-	return (struct pace_mark){ calm_ns(&k->budget.calm, keeper_clock_ns()), k->budget.calm.work_ns };
+	return (struct pace_mark){ calm_ns(&k->budget.cost.calm, keeper_clock_ns()), k->budget.cost.calm.work_ns };
 }
 
 /*
@@ -32,8 +32,8 @@ static struct pace_mark pace_now(const struct keeper *k)
  */
 static void end_of_doubt(struct keeper *k, struct metered *m)
 {
-	const struct calm *c = &k->budget.calm;
-	uint64_t most = pace_most(&k->metering.pace, pace_now(k), since(c->sum_ns, m->began_calm_ns));
+	const struct calm *c = &k->budget.cost.calm;
+	uint64_t most = pace_most(&k->budget.metering.pace, pace_now(k), since(c->sum_ns, m->began_calm_ns));
 
 	if (c->work_ns > m->began_work_ns + most)
 		m->began_work_ns = c->work_ns - most;
@@ -41,22 +41,22 @@ static void end_of_doubt(struct keeper *k, struct metered *m)
 
 void stretches_hit(struct keeper *k, uint32_t i)
 {
-	struct metered *m = &k->metering.all[i];
+	struct metered *m = &k->budget.metering.all[i];
 
 	if (!m->hits++)
 		end_of_doubt(k, m);
-	m->calm_hits += k->budget.counts;
+	m->calm_hits += k->budget.cost.counts;
 }
 
 static uint64_t worth_ns(struct keeper *k, const struct metered *m, bool full, uint32_t *hits)
 {
-	const struct calm *c = &k->budget.calm;
+	const struct calm *c = &k->budget.cost.calm;
 	const struct stretch s = {
 		.wall_ns = keeper_clock_ns() - m->began_ns, .calm_ns = since(c->sum_ns, m->began_calm_ns), .work_ns = since(c->work_ns, m->began_work_ns),
 		.stops_cpu_ns = (c->stops - m->began_stops) * c->stop_cpu_ns, .hits = m->hits, .calm_hits = m->calm_hits, .full = full, .hot = m->hot,
 	};
 
-	return pace_worth(&k->metering.pace, &s, pace_now(k), hits);
+	return pace_worth(&k->budget.metering.pace, &s, pace_now(k), hits);
 }
 
 /* For how long of it somebody has stood. */
@@ -64,12 +64,12 @@ static uint64_t stood_ns(const struct keeper *k, const struct metered *m)
 {
 	uint64_t now = keeper_clock_ns();
 
-	return since(now - m->began_ns, since(calm_ns(&k->budget.calm, now), m->began_calm_ns));
+	return since(now - m->began_ns, since(calm_ns(&k->budget.cost.calm, now), m->began_calm_ns));
 }
 
 void stretches_end(struct keeper *k, uint32_t i, bool full)
 {
-	struct metered *m = &k->metering.all[i];
+	struct metered *m = &k->budget.metering.all[i];
 	uint32_t hits;
 	uint64_t exposed_ns = worth_ns(k, m, full, &hits) + m->rest_ns;
 

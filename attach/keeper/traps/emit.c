@@ -82,7 +82,7 @@ static bool give_up_waiting(struct keeper *k)
 	if (k->drop_since_ns)
 		return true;
 	/* a sample may be incomplete; what was not recorded has been counted at its site all the same */
-	if (k->budget.on) {
+	if (k->paid) {
 		k->drop_since_ns = k->now_ns;
 		return true;
 	}

@@ -211,8 +211,8 @@ enum hit_result hit_serve(struct keeper *k, struct tracee *t)
 			return HIT_NOT_OURS;
 	}
 	metering_note(k, trap);
-	if (k->budget.metered)
-		budget_hit(k, t);
+	if (k->budget.cost.metered)
+		cost_hit(k, t);
 	/* it ran into the trap before that was lifted */
 	if (k->traps.all[trap].state == TRAP_LIFTED) {
 		metering_miss(k, trap);

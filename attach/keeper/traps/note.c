@@ -46,7 +46,7 @@ static bool held_once(struct keeper *k, uint32_t trap, const struct meaning *m)
 {
 	_Atomic uint32_t *hold = &k->shared->meters[trap].hold;
 
-	return m->emit && atomic_load_explicit(hold, memory_order_relaxed) && budget_may_hold(k) && atomic_exchange(hold, 0);
+	return m->emit && atomic_load_explicit(hold, memory_order_relaxed) && cost_may_hold(k) && atomic_exchange(hold, 0);
 }
 
 enum note_result note_hit(struct keeper *k, struct tracee *t, uint32_t trap, const struct user_regs_struct *regs,

@@ -38,7 +38,7 @@ static void *room(size_t n)
 
 static void be_rich(bool rich)
 {
-	struct spending *s = &k->budget.spending;
+	struct spending *s = &k->budget.cost.spending;
 
 	s->purse_ns = rich ? s->purse_most_ns : -s->purse_most_ns;
 }
@@ -65,9 +65,9 @@ static int setup(void **state)
 	k->mem = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
 	assert_true(k->mem >= 0);
 	k->now_ns = keeper_clock_ns();
-	k->budget.on = k->budget.open = true;
-	k->budget.schedstat = -1;
-	spending_init(&k->budget.spending, 10000, k->now_ns);
+	k->paid = k->budget.cost.open = true;
+	k->budget.cost.schedstat = -1;
+	spending_init(&k->budget.cost.spending, 10000, k->now_ns);
 	for (uint32_t i = 0; i < SITES; i++)
 		know(i);
 	return 0;
@@ -88,7 +88,7 @@ static uint32_t standing(void)
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < SITES; i++) {
-		bool is = k->metering.all[i].state == METERED_STANDING;
+		bool is = k->budget.metering.all[i].state == METERED_STANDING;
 
 		assert_int_equal(page[32 * i], is ? INT3 : NOP);
 		n += is;
@@ -111,11 +111,11 @@ static void close_all(void)
 {
 	be_rich(false);
 	metering_round(k);
-	assert_false(k->budget.open);
+	assert_false(k->budget.cost.open);
 	go_on_for(2 * PERIOD_MS * MS);
 	assert_int_equal(standing(), 0);
 	for (uint32_t i = 0; i < SITES; i++)
-		assert_int_equal(k->metering.all[i].state, METERED_SHUT);
+		assert_int_equal(k->budget.metering.all[i].state, METERED_SHUT);
 }
 
 static void a_new_site_comes_within_a_period(void **state)
@@ -149,11 +149,11 @@ static void all_begin_soon_after_it_opens(void **state)
 	close_all();
 	be_rich(true);
 	metering_round(k);
-	assert_true(k->budget.open);
+	assert_true(k->budget.cost.open);
 	for (uint32_t i = 0; i < SITES; i++) {
-		uint64_t in_ns = k->metering.due.at_ns[i] - k->now_ns;
+		uint64_t in_ns = k->budget.metering.due.at_ns[i] - k->now_ns;
 
-		assert_true(due_has(&k->metering.due, i));
+		assert_true(due_has(&k->budget.metering.due, i));
 		assert_true(in_ns < (i < HOT ? 400 * MS : 10 * MS));
 		early += i < HOT && in_ns < 100 * MS;
 	}
@@ -172,7 +172,7 @@ static void not_while_modules_move(void **state)
 	metering_modules(k);
 	be_rich(true);
 	go_on_for(500 * MS);
-	assert_true(k->budget.open);
+	assert_true(k->budget.cost.open);
 	assert_int_equal(standing(), 0);
 	atomic_store(&k->shared->modules_seen, atomic_load(&k->shared->modules_told));
 	go_on_for(400 * MS + LOOKS);

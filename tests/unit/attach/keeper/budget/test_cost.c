@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* budget: when a thread may be held, what is kept in reserve, what is spare, and what is learned of stops. What stops cost by the kernel's account is tests/live/test_budget.py's. */
-#include "attach/keeper/budget/budget.h"
+/* cost: when a thread may be held, what is kept in reserve, what is spare, and what is learned of stops. What stops cost by the kernel's account is tests/live/test_budget.py's. */
+#include "attach/keeper/budget/cost.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -30,12 +30,12 @@ static void begin(uint32_t ppm)
 {
 	k->shared->budget_ppm = ppm;
 	k->shared->hold_ns = 1000 * MS;
-	budget_init(k);
-	close(k->budget.schedstat);
+	cost_init(k);
+	close(k->budget.cost.schedstat);
 	/* not this machine's, which are ten times as long on some */
-	k->budget.latency = latency;
-	k->budget.meters_ns = latency.wake_ns + latency.restart_ns;
-	k->budget.most_burst_ns = 8 * k->budget.meters_ns;
+	k->budget.cost.latency = latency;
+	k->budget.cost.meters_ns = latency.wake_ns + latency.restart_ns;
+	k->budget.cost.most_burst_ns = 8 * k->budget.cost.meters_ns;
 }
 
 static int setup(void **state)
@@ -62,21 +62,21 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void charge(uint64_t ns, enum budget_for what)
+static void charge(uint64_t ns, enum cost_of what)
 {
-	budget_charge(k, keeper_clock_ns() - ns, what);
+	cost_charge(k, keeper_clock_ns() - ns, what);
 }
 
 static void be_full(void)
 {
-	k->budget.spending.purse_ns = k->budget.spending.purse_most_ns;
+	k->budget.cost.spending.purse_ns = k->budget.cost.spending.purse_most_ns;
 }
 
 static uint32_t left_for_holds(void)
 {
 	uint32_t n = 0;
 
-	while (budget_may_hold(k) && n < 100) {
+	while (cost_may_hold(k) && n < 100) {
 		k->held++;
 		n++;
 	}
@@ -90,14 +90,14 @@ static void holds_have_a_purse(void **state)
 	uint32_t n = left_for_holds();
 
 	(void)state;
-	assert_int_equal(k->budget.hold_ns, PROMISE_NS / BUDGET_HOLDS / 3 / 3);
+	assert_int_equal(k->budget.cost.hold_ns, PROMISE_NS / COST_HOLDS / 3 / 3);
 	assert_int_equal(n, 2);	/* and what it takes to wake up */
-	charge(3 * MS, BUDGET_ASKED);
+	charge(3 * MS, COST_ASKED);
 	assert_int_equal(left_for_holds(), 1);
-	charge(5 * MS, BUDGET_ASKED);
+	charge(5 * MS, COST_ASKED);
 	assert_int_equal(left_for_holds(), 0);
-	assert_true(k->budget.open);
-	assert_false(budget_round(k));	/* the others have theirs */
+	assert_true(k->budget.cost.open);
+	assert_false(cost_round(k));	/* the others have theirs */
 	assert_in_range(atomic_load(&k->shared->held_ns), 8 * MS, 9 * MS);
 }
 
@@ -105,21 +105,21 @@ static void holds_are_as_short_as_the_promise_is_small(void **state)
 {
 	(void)state;
 	begin(1000);
-	assert_in_range(k->budget.hold_ns, 200000, PROMISE_NS / 10 / BUDGET_HOLDS / 9);
+	assert_in_range(k->budget.cost.hold_ns, 200000, PROMISE_NS / 10 / COST_HOLDS / 9);
 	assert_true(left_for_holds() >= 1);
 	begin(100000);
-	assert_int_equal(k->budget.hold_ns, BUDGET_HOLD_NS);
+	assert_int_equal(k->budget.cost.hold_ns, COST_HOLD_NS);
 }
 
 static void no_hold_when_little_is_left(void **state)
 {
 	(void)state;
-	charge(28 * MS, BUDGET_METERS);	/* of the 33 in the purse */
-	budget_calm(k, 1);
-	k->budget.most_burst_ns = MS;
-	assert_false(budget_round(k));
+	charge(28 * MS, COST_METERS);	/* of the 33 in the purse */
+	cost_calm(k, 1);
+	k->budget.cost.most_burst_ns = MS;
+	assert_false(cost_round(k));
 	assert_int_equal(left_for_holds(), 1);
-	charge(2 * MS, BUDGET_METERS);
+	charge(2 * MS, COST_METERS);
 	assert_int_equal(left_for_holds(), 0);
 }
 
@@ -127,12 +127,12 @@ static void no_hold_when_little_is_left(void **state)
 static void holds_under_way_are_in_the_reserve(void **state)
 {
 	(void)state;
-	charge(30 * MS, BUDGET_METERS);
-	k->budget.most_burst_ns = MS;
-	assert_false(budget_round(k));
+	charge(30 * MS, COST_METERS);
+	k->budget.cost.most_burst_ns = MS;
+	assert_false(cost_round(k));
 	k->held = 1;
-	assert_true(budget_round(k));
-	assert_false(k->budget.open);
+	assert_true(cost_round(k));
+	assert_false(k->budget.cost.open);
 	k->held = 0;
 	assert_int_equal(left_for_holds(), 0);
 }
@@ -143,52 +143,52 @@ static void how_long_one_waits(void **state)
 	struct tracee wished = { .for_stack = true }, exec = { 0 };
 
 	(void)state;
-	assert_int_equal(budget_patience_ns(k, &wished), k->budget.hold_ns);
-	assert_int_equal(budget_patience_ns(k, &exec), k->shared->hold_ns);
-	k->budget.open = false;
-	assert_int_equal(budget_patience_ns(k, &wished), 0);
-	assert_int_equal(budget_patience_ns(k, &exec), k->shared->hold_ns);
+	assert_int_equal(cost_patience_ns(k, &wished), k->budget.cost.hold_ns);
+	assert_int_equal(cost_patience_ns(k, &exec), k->shared->hold_ns);
+	k->budget.cost.open = false;
+	assert_int_equal(cost_patience_ns(k, &wished), 0);
+	assert_int_equal(cost_patience_ns(k, &exec), k->shared->hold_ns);
 }
 
 /* Near to the promise it is closed with so much left that a delay like no other before fits in. */
 static void a_margin_is_left(void **state)
 {
 	(void)state;
-	k->budget.spending.purse_ns = (int64_t)PROMISE_NS;	/* it is not the purse that closes */
-	k->budget.spending.purse_most_ns = (int64_t)PROMISE_NS;
-	k->budget.most_burst_ns = MS;
-	charge(88 * MS, BUDGET_METERS);
-	k->budget.most_burst_ns = MS;
-	assert_false(budget_round(k));
-	charge(3 * MS, BUDGET_METERS);
-	assert_true(budget_round(k));
-	assert_in_range(k->budget.spending.had.sum_ns, 91 * MS, 93 * MS);
+	k->budget.cost.spending.purse_ns = (int64_t)PROMISE_NS;	/* it is not the purse that closes */
+	k->budget.cost.spending.purse_most_ns = (int64_t)PROMISE_NS;
+	k->budget.cost.most_burst_ns = MS;
+	charge(88 * MS, COST_METERS);
+	k->budget.cost.most_burst_ns = MS;
+	assert_false(cost_round(k));
+	charge(3 * MS, COST_METERS);
+	assert_true(cost_round(k));
+	assert_in_range(k->budget.cost.spending.had.sum_ns, 91 * MS, 93 * MS);
 }
 
 /* Who ran into traps before they were lifted is what the next closing has to leave room for. */
 static void what_comes_after_closing_is_remembered(void **state)
 {
 	(void)state;
-	charge(34 * MS, BUDGET_METERS);
-	assert_true(budget_round(k));
-	k->budget.burst_ns = k->budget.most_burst_ns = 0;
+	charge(34 * MS, COST_METERS);
+	assert_true(cost_round(k));
+	k->budget.cost.burst_ns = k->budget.cost.most_burst_ns = 0;
 	for (int i = 0; i < 10; i++) {
-		charge(MS, BUDGET_METERS);
-		budget_calm(k, 1);
+		charge(MS, COST_METERS);
+		cost_calm(k, 1);
 	}
-	charge(20 * MS, BUDGET_ATTACHED);	/* closing would not have spared it */
-	k->budget.burst_ns = 0;
+	charge(20 * MS, COST_ATTACHED);	/* closing would not have spared it */
+	k->budget.cost.burst_ns = 0;
 	be_full();
-	assert_true(budget_round(k));
-	assert_true(k->budget.open);
-	assert_in_range(k->budget.most_burst_ns, 10 * MS, 15 * MS);
+	assert_true(cost_round(k));
+	assert_true(k->budget.cost.open);
+	assert_in_range(k->budget.cost.most_burst_ns, 10 * MS, 15 * MS);
 }
 
 static int64_t spare(bool late)
 {
 	struct turns_purse purse;
 
-	budget_spare(k, late, &purse);
+	cost_spare(k, late, &purse);
 	return purse.spare_ns;
 }
 
@@ -205,20 +205,20 @@ static void what_rounds_that_wait_may_have(void **state)
 	struct turns_purse purse;
 
 	(void)state;
-	k->budget.most_burst_ns = burst;
-	budget_spare(k, false, &purse);
+	k->budget.cost.most_burst_ns = burst;
+	cost_spare(k, false, &purse);
 	assert_int_equal(purse.most_ns, most - (most + burst) / 2);
-	assert_int_equal(purse.stop_ns, k->budget.meters_ns);
+	assert_int_equal(purse.stop_ns, k->budget.cost.meters_ns);
 	assert_int_equal(purse.ppm, 6666);	/* two thirds of what was promised */
 	assert_near(spare(false), most - (most + burst) / 2);
 	assert_near(spare(true), most - burst);
-	k->budget.spending.purse_ns -= 20 * MS;
+	k->budget.cost.spending.purse_ns -= 20 * MS;
 	assert_near(spare(false), most - (most + burst) / 2 - 20 * (int64_t)MS);
 	assert_near(spare(true), most - burst - 20 * (int64_t)MS);
 	/* a burst like no purse can hold: a quarter of it is theirs all the same, once they are late */
 	be_full();
-	k->budget.most_burst_ns = PROMISE_NS;
-	budget_spare(k, true, &purse);
+	k->budget.cost.most_burst_ns = PROMISE_NS;
+	cost_spare(k, true, &purse);
 	assert_int_equal(purse.most_ns, most - most * 3 / 4);
 }
 
@@ -229,15 +229,15 @@ static void nor_more_than_is_missing_to_the_promise(void **state)
 	int64_t room;
 
 	(void)state;
-	charge(80 * MS, BUDGET_METERS);
-	k->budget.most_burst_ns = MS;
+	charge(80 * MS, COST_METERS);
+	k->budget.cost.most_burst_ns = MS;
 	be_full();
-	room = spending_room(&k->budget.spending, keeper_clock_ns()) - margin - most / 8;
+	room = spending_room(&k->budget.cost.spending, keeper_clock_ns()) - margin - most / 8;
 	assert_in_range(room, 1, 6 * MS);
 	assert_int_equal(spare(false), room);
 	assert_int_equal(spare(true), room);
-	charge(10 * MS, BUDGET_METERS);
-	k->budget.most_burst_ns = MS;
+	charge(10 * MS, COST_METERS);
+	k->budget.cost.most_burst_ns = MS;
 	be_full();
 	assert_true(spare(true) < 0);
 }
@@ -259,19 +259,19 @@ static void closed_while_nobody_reads(void **state)
 	k->unread = patience_begin(k->now_ns);
 	atomic_store(&k->shared->ring.head, 8);
 	half_seconds_of_silence(3);
-	assert_false(budget_round(k));
+	assert_false(cost_round(k));
 	half_seconds_of_silence(1);
-	assert_true(budget_round(k));
-	assert_false(k->budget.open);
+	assert_true(cost_round(k));
+	assert_false(k->budget.cost.open);
 	half_seconds_of_silence(100);
-	assert_false(budget_round(k));
-	assert_false(k->budget.open);
+	assert_false(cost_round(k));
+	assert_false(k->budget.cost.open);
 	assert_int_equal(k->leave_reason, 0);
 	/* it says that it lives */
 	atomic_store(&k->shared->alive, 1);
 	half_seconds_of_silence(1);
-	assert_true(budget_round(k));
-	assert_true(k->budget.open);
+	assert_true(cost_round(k));
+	assert_true(k->budget.cost.open);
 	half_seconds_of_silence(119);
 	assert_int_equal(k->leave_reason, 0);
 	half_seconds_of_silence(2);
@@ -282,7 +282,7 @@ static void closed_while_nobody_reads(void **state)
 static void nobody_reads_and_there_is_no_budget(void **state)
 {
 	(void)state;
-	k->budget.on = false;
+	k->paid = false;
 	k->shared->silence_ns = 1500 * MS;
 	k->unread = patience_begin(k->now_ns);
 	atomic_store(&k->shared->ring.head, 8);
@@ -325,13 +325,13 @@ static void await_stop(const struct tracee *t)
 /* It has stopped, and woken us @still_ns after all that it did since it went on. */
 static void wakes(struct tracee *t, const struct procfs_turns *before, uint64_t still_ns)
 {
-	struct budget *b = &k->budget;
+	struct cost *c = &k->budget.cost;
 	struct procfs_turns now;
 
 	assert_true(procfs_turns(t->tid, t->tid, &now));
 	k->nqueue = 1;
-	k->now_ns = b->standing.on_ns + now.ran_ns - before->ran_ns + now.waited_ns - before->waited_ns + still_ns;
-	budget_woken(k, t->tid, k->now_ns - 100 * MS);
+	k->now_ns = c->standing.on_ns + now.ran_ns - before->ran_ns + now.waited_ns - before->waited_ns + still_ns;
+	cost_woken(k, t->tid, k->now_ns - 100 * MS);
 	t->seen_ns = k->now_ns;
 }
 
@@ -351,18 +351,18 @@ static uint64_t learned(struct tracee *t, enum otherwise what)
 
 	/* others may have its processor meanwhile: then there is nothing to compare */
 	for (int i = 0; i < 200 && after.n != before.n + 1; i++) {
-		struct budget *b = &k->budget;
+		struct cost *c = &k->budget.cost;
 
-		b->latency = latency;
-		b->latency.still_ns = 2 * MS;
-		standing_begin(&b->standing, &b->latency);
-		b->standing.passed = 100;
+		c->latency = latency;
+		c->latency.still_ns = 2 * MS;
+		standing_begin(&c->standing, &c->latency);
+		c->standing.passed = 100;
 		k->target = t->tid;
 		k->nqueue = 1;
-		budget_hit(k, t);
+		cost_hit(k, t);
 		assert_true(procfs_turns(t->tid, t->tid, &before));
 		if (what != NOT_LET_GO)
-			budget_goes_on(k, t->tid);
+			cost_goes_on(k, t->tid);
 		assert_int_equal(ptrace(PTRACE_CONT, t->tid, NULL, NULL), 0);
 		await_stop(t);
 		wakes(t, &before, 4 * MS);
@@ -370,15 +370,15 @@ static uint64_t learned(struct tracee *t, enum otherwise what)
 		if (what == ANOTHER_STANDS)
 			k->nqueue = 2;
 		if (what == ANOTHER_WOKE_US)
-			b->woken_by = 1;
+			c->woken_by = 1;
 		if (what == SEEN_LATER)
 			t->seen_ns++;
 		if (what == AWAKE_ALREADY)
-			budget_woken(k, t->tid, k->now_ns - latency.wake_ns + 1);
-		budget_hit(k, t);
+			cost_woken(k, t->tid, k->now_ns - latency.wake_ns + 1);
+		cost_hit(k, t);
 	}
 	assert_int_equal(after.n, before.n + 1);
-	return k->budget.latency.wake_ns + k->budget.latency.restart_ns;
+	return k->budget.cost.latency.wake_ns + k->budget.cost.latency.restart_ns;
 }
 
 static void a_stop_costs_what_threads_show(void **state)
@@ -400,17 +400,17 @@ static void a_stop_costs_what_threads_show(void **state)
 /* The moment at which somebody was stopped, as charged, goes by what was learned; whether we slept by what the child has shown, or it would teach itself. */
 static void what_is_learned_does_not_choose_what_is_learned_from(void **state)
 {
-	struct budget *b = &k->budget;
+	struct cost *c = &k->budget.cost;
 
 	(void)state;
-	standing_begin(&b->standing, &latency);
-	b->latency.wake_ns = 4 * latency.wake_ns;
+	standing_begin(&c->standing, &latency);
+	c->latency.wake_ns = 4 * latency.wake_ns;
 	k->now_ns = keeper_clock_ns();
-	b->asked_ns = k->now_ns - 10 * MS;
-	budget_woken(k, 7, k->now_ns - 2 * latency.wake_ns);
-	assert_int_equal(b->awake_ns, k->now_ns);
-	assert_int_equal(b->likely_ns, k->now_ns - 4 * latency.wake_ns);
-	assert_int_equal(b->found_ns, k->now_ns - 10 * MS);
+	k->began.asked_ns = k->now_ns - 10 * MS;
+	cost_woken(k, 7, k->now_ns - 2 * latency.wake_ns);
+	assert_int_equal(c->awake_ns, k->now_ns);
+	assert_int_equal(k->began.likely_ns, k->now_ns - 4 * latency.wake_ns);
+	assert_int_equal(k->began.found_ns, k->now_ns - 10 * MS);
 }
 
 /* It is measured on a child; afterwards we may run wherever we might. */

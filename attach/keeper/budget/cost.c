@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/keeper/budget/cost.h"
+
+#include <fcntl.h>
+#include <time.h>
+
+#include "attach/keeper/procfs.h"
+#include "attach/keeper/state.h"
+
+#define FADE_NS 1000000000ull	/* the largest burst is forgotten by 1/32 so often */
+#define FIRST_BURST 8		/* stops: as long as nothing is known */
+#define PPM_NS (TEN_SECONDS_NS / 1000000)
+#define MARGIN 10		/* this part of the promise is kept for a single delay of ours that is longer than any before */
+
+static int64_t least(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint64_t read_delay(const struct cost *c)
+{
+	struct procfs_turns turns;
+
+	return procfs_turns_at(c->schedstat, &turns) ? turns.waited_ns : c->delay_ns;
+}
+
+static uint64_t stop_ns(const struct cost *c)
+{
+	return c->latency.wake_ns + c->latency.restart_ns;
+}
+
+/* All threads of it together; those that run now are asked. 0: it has ended. */
+static uint64_t target_cpu_ns(const struct keeper *k)
+{
+	/* how the kernel numbers the clock of a process, CPUCLOCK_SCHED */
+	const clockid_t clock = (clockid_t)(~(unsigned)k->target << 3 | 2);
+	struct timespec t;
+
+	return k->target && clock_gettime(clock, &t) == 0 ? (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec : 0;
+}
+
+static struct calm_time now_by_both(const struct keeper *k, uint64_t at_ns)
+{
+	return (struct calm_time){ at_ns, target_cpu_ns(k) };
+}
+
+uint64_t cost_work_ns(const struct keeper *k)
+{
+	return calm_work_ns(&k->budget.cost.calm, target_cpu_ns(k));
+}
+
+void cost_init(struct keeper *k)
+{
+	struct cost *c = &k->budget.cost;
+
+	k->paid = k->shared->budget_ppm;
+	if (!k->paid)
+		return;
+	latency_measure(&c->latency);
+	standing_begin(&c->standing, &c->latency);
+	c->schedstat = open("/proc/self/schedstat", O_RDONLY | O_CLOEXEC);
+	c->delay_ns = read_delay(c);
+	k->now_ns = keeper_clock_ns();
+	spending_init(&c->spending, k->shared->budget_ppm, k->now_ns);
+	c->meters_ns = stop_ns(c);
+	spending_init(&c->holds, k->shared->budget_ppm / COST_HOLDS, k->now_ns);
+	c->hold_ns = (uint64_t)least(c->holds.purse_most_ns / 3, COST_HOLD_NS);
+	k->began.asked_ns = k->now_ns;
+	c->most_burst_ns = FIRST_BURST * stop_ns(c);
+	c->open = true;
+	atomic_store(&k->shared->open, 1);
+	c->calm.stop_cpu_ns = c->latency.cpu_ns;
+	calm_begin(&c->calm, 0, now_by_both(k, k->now_ns));
+}
+
+/* --- when a stop began --- */
+
+void cost_woken(struct keeper *k, pid_t tid, uint64_t slept_ns)
+{
+	struct cost *c = &k->budget.cost;
+	uint64_t delay, late, before, asked = k->began.asked_ns;
+
+	if (!k->paid)
+		return;
+	delay = read_delay(c);
+	late = delay - c->delay_ns;
+	before = late + c->latency.wake_ns;
+	c->delay_ns = delay;
+	k->began.likely_ns = k->now_ns - asked < before ? asked : k->now_ns - before;
+	/* the signal was there already: it may have stopped at any time since we asked */
+	k->began.found_ns = k->now_ns - slept_ns < c->latency.wake_ns ? asked : k->began.likely_ns;
+	c->woken_by = tid;
+	c->woken_ns = k->now_ns;
+	/* whether we slept is not to be told by what is learned from that */
+	c->awake_ns = k->now_ns - slept_ns < late + c->standing.shown.wake_ns ? 0 : k->now_ns - late;
+}
+
+void cost_idle(struct keeper *k)
+{
+	/* what we have waited for a processor so far nobody has waited for */
+	k->budget.cost.delay_ns = read_delay(&k->budget.cost);
+	k->began.asked_ns = k->now_ns;
+}
+
+/* --- what it cost --- */
+
+void cost_hit(struct keeper *k, const struct tracee *t)
+{
+	struct cost *c = &k->budget.cost;
+	uint64_t seen = t->tid == c->woken_by && t->seen_ns == c->woken_ns ? c->awake_ns : 0;
+	struct procfs_turns turns;
+
+	/* others stand, too: they are served first */
+	if (k->nqueue == 1 && standing_wants(&c->standing, t->tid) && procfs_turns(k->target, t->tid, &turns))
+		standing_stopped(&c->standing, t->tid, &turns, seen, &c->latency);
+}
+
+void cost_goes_on(struct keeper *k, pid_t tid)
+{
+	standing_goes_on(&k->budget.cost.standing, tid, keeper_clock_ns());
+}
+
+void cost_serve(struct keeper *k, const struct tracee *t)
+{
+	struct cost *c = &k->budget.cost;
+
+	c->metered = false;
+	c->counts = c->calm.on && calm_end(&c->calm, t->tid, now_by_both(k, k->began.likely_ns));
+}
+
+void cost_pause(struct keeper *k)
+{
+	if (k->budget.cost.calm.on)
+		(void)calm_end(&k->budget.cost.calm, 0, now_by_both(k, k->now_ns));
+}
+
+/* What one for a metered trap costs on average, of the last dozens. */
+static void learn_stop(struct keeper *k, uint64_t ns)
+{
+	struct cost *c = &k->budget.cost;
+
+	c->meters_ns = (15 * c->meters_ns + ns) / 16;
+	atomic_store_explicit(&k->shared->meters_ns, c->meters_ns, memory_order_relaxed);
+}
+
+void cost_charge(struct keeper *k, uint64_t since_ns, enum cost_of what)
+{
+	struct cost *c = &k->budget.cost;
+	uint64_t now = keeper_clock_ns(), ns;
+
+	if (!k->paid)
+		return;
+	ns = now - since_ns + c->latency.restart_ns;
+	spending_take(&c->spending, ns, now);
+	if (what == COST_ASKED) {
+		spending_take(&c->holds, ns, now);
+		atomic_fetch_add_explicit(&k->shared->held_ns, ns, memory_order_relaxed);
+	} else {
+		/* attaching, which stops all that run, is the first example of what can come at once */
+		c->burst_ns += ns;
+	}
+	if (what == COST_METERS)
+		learn_stop(k, ns);
+	if (what == COST_METERS && !c->open)
+		c->late_ns += ns;
+	if (what == COST_ATTACHED && k->watching)
+		ten_seconds_add(&c->attached, ns, now);
+	atomic_fetch_add_explicit(&k->shared->spent_ns, ns, memory_order_relaxed);
+	atomic_store_explicit(&k->shared->worst_ten_ppm, c->spending.had.worst_ns / PPM_NS, memory_order_relaxed);
+}
+
+void cost_calm(struct keeper *k, pid_t tid)
+{
+	struct cost *c = &k->budget.cost;
+
+	/* all threads are asked how long they have run: not without need */
+	if (!c->calm.on)
+		calm_begin(&c->calm, tid, now_by_both(k, keeper_clock_ns() + c->latency.restart_ns));
+	if (c->burst_ns > c->most_burst_ns)
+		c->most_burst_ns = c->burst_ns;
+	c->burst_ns = 0;
+}
+
+/* --- whether traps may stand --- */
+
+/* What @n holds may take together, to their ends. */
+static int64_t holds_ns(const struct cost *c, uint32_t n)
+{
+	return (int64_t)(n * (c->hold_ns + stop_ns(c)));
+}
+
+/* Kept of the last ten seconds for what comes at once. */
+static int64_t reserve_ns(const struct cost *c)
+{
+	int64_t burst = (int64_t)c->most_burst_ns * 3 / 2, margin = (int64_t)c->spending.promise_ns / MARGIN;
+
+	return burst > margin ? burst : margin;
+}
+
+/* Bursts that are nearly as large as what may be spent at all must not close us for ever: then a full purse, or ten quiet seconds, must do. */
+static bool is_spent(const struct keeper *k, struct cost *c, uint64_t now)
+{
+	struct spending *s = &c->spending;
+	int64_t held = holds_ns(c, k->held);
+
+	return spending_purse(s, now) < least((int64_t)c->most_burst_ns + held, s->purse_most_ns * 3 / 4) ||
+	       spending_room(s, now) < least(reserve_ns(c) + held, s->promise_ns * 3 / 4);
+}
+
+/* A wish has no such claim. */
+bool cost_may_hold(struct keeper *k)
+{
+	struct cost *c = &k->budget.cost;
+	uint64_t now = keeper_clock_ns();
+	int64_t held = holds_ns(c, k->held + 1);
+
+	return c->open && spending_purse(&c->holds, now) >= held && spending_purse(&c->spending, now) >= (int64_t)c->most_burst_ns + held &&
+	       spending_room(&c->spending, now) >= reserve_ns(c) + held;
+}
+
+uint64_t cost_patience_ns(const struct keeper *k, const struct tracee *t)
+{
+	const struct cost *c = &k->budget.cost;
+
+	if (!k->paid || !t->for_stack)
+		return k->shared->hold_ns;
+	return c->open ? c->hold_ns : 0;
+}
+
+/* Not more than a few are worth: what is hot waits for its part by itself (cost_spare), and the others shall not wait for that. */
+static bool is_ample(struct cost *c, uint64_t now)
+{
+	struct spending *s = &c->spending;
+	int64_t burst = c->most_burst_ns;
+
+	return spending_purse(s, now) >= least(s->purse_most_ns / 8 + burst, s->purse_most_ns) &&
+	       spending_room(s, now) >= least(reserve_ns(c) + burst / 2 + s->purse_most_ns / 8, s->promise_ns * 19 / 20);
+}
+
+void cost_spare(struct keeper *k, bool late, struct turns_purse *out)
+{
+	uint64_t now = keeper_clock_ns();
+	struct spending *s = &k->budget.cost.spending;
+	int64_t burst = least(k->budget.cost.most_burst_ns, s->purse_most_ns * 3 / 4);
+	int64_t kept = late ? burst : (s->purse_most_ns + burst) / 2;
+	int64_t purse = spending_purse(s, now) - kept, room = spending_room(s, now) - reserve_ns(&k->budget.cost) - s->purse_most_ns / 8;
+
+	*out = (struct turns_purse){
+		.spare_ns = least(purse, room), .most_ns = s->purse_most_ns - kept, .ppm = SPENDING_FILL(s->ppm), .stop_ns = k->budget.cost.meters_ns,
+	};
+}
+
+static void set_open(struct keeper *k, bool open)
+{
+	struct cost *c = &k->budget.cost;
+
+	c->open = open;
+	atomic_store(&k->shared->open, open);
+	if (open) {
+		uint64_t since = atomic_exchange(&k->shared->closed_since_ns, 0);
+
+		atomic_fetch_add(&k->shared->closed_ns, k->now_ns - since);
+		if (c->late_ns > c->most_burst_ns)
+			c->most_burst_ns = c->late_ns;
+		c->late_ns = 0;
+		return;
+	}
+	atomic_store(&k->shared->closed_since_ns, k->now_ns);
+	atomic_fetch_add(&k->shared->closed, 1);
+}
+
+bool cost_round(struct keeper *k)
+{
+	struct cost *c = &k->budget.cost;
+	uint64_t now = keeper_clock_ns();
+
+	if (!k->paid)
+		return false;
+	if (now >= c->next_fade_ns) {
+		c->most_burst_ns -= c->most_burst_ns / 32;
+		c->next_fade_ns = now + FADE_NS;
+	}
+	if (!k->leave_reason && ten_seconds_sum(&c->attached, now) > c->spending.promise_ns)
+		k->leave_reason = LEFT_BUDGET;
+	if (c->open ? !k->unheard && !is_spent(k, c, now) : k->unheard || !is_ample(c, now))
+		return false;
+	set_open(k, !c->open);
+	return true;
+}
