@@ -243,10 +243,10 @@ static int collect_at_once(struct keeper *k, uint64_t max_wait_ns)
 	news = take_signal(k, &timeout, &tid, &tick);
 	k->now_ns = keeper_clock_ns();
 	if (tid > 0 || k->now_ns >= k->next_scan_ns) {
-		cost_woken(k, tid, slept_ns);
+		budget_woken(k, tid, slept_ns);
 		k->unasked = true;
 	} else if (!news && !tick) {
-		cost_idle(k); /* no signal: nobody has stopped */
+		budget_idle(k); /* no signal: nobody has stopped */
 	}
 	if (tid > 0)
 		collect_ask(k, tid);

@@ -22,6 +22,5 @@ void hold_end(struct keeper *k, struct tracee *t)
 	if (t->has_hit)
 		atomic_fetch_add_explicit(&k->shared->hit_served_ns, keeper_clock_ns() - t->seen_ns, memory_order_relaxed);
 	k->held--;
-	cost_charge(k, t->stopped_ns, COST_ASKED);
-	t->stopped_ns = k->now_ns;
+	budget_waited(k, t);
 }

@@ -40,7 +40,7 @@ static int64_t plant(struct keeper *k, uint32_t first, uint32_t n)
 	if (first > SHARED_SITES || n > SHARED_SITES - first)
 		return -EINVAL;
 	for (uint32_t i = first; i < first + n; i++) {
-		sh->plant_result[i] = metering_plant(k, i);
+		sh->plant_result[i] = budget_plant(k, i);
 		planted += sh->plant_result[i] == 0;
 	}
 	return planted;
@@ -50,8 +50,7 @@ static int64_t forget(struct keeper *k, uint32_t first, uint32_t n)
 {
 	if (first > SHARED_SITES || n > SHARED_SITES - first)
 		return -EINVAL;
-	for (uint32_t i = first; i < first + n; i++)
-		metering_forget(k, i);
+	budget_forget(k, first, n);
 	trap_forget(&k->traps, k->mem, first, n);
 	return 0;
 }
@@ -74,7 +73,7 @@ static int64_t release(struct keeper *k, pid_t tid, uint32_t hold)
 /* It comes to @site next, mostly. */
 static int64_t lead(struct keeper *k, pid_t tid, uint32_t hold, uint32_t site)
 {
-	bool stands = site < SHARED_SITES && is_held(k, tid, hold) && metering_stand(k, site);
+	bool stands = site < SHARED_SITES && is_held(k, tid, hold) && budget_stand(k, site);
 	int64_t r = release(k, tid, hold);
 
 	return r < 0 ? r : stands;
@@ -348,7 +347,7 @@ _Noreturn static void keeper_main(struct keeper *k, int argc, char **argv)
 		_exit(1);
 	if (k->shared->gdb >= 0)
 		relay_run(k);
-	cost_init(k);
+	budget_begin(k);
 	the_keeper = k;
 	run(k);
 }

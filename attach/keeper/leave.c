@@ -29,7 +29,7 @@ static void detach(struct keeper *k, struct tracee *t, int sig)
 	/* ESRCH: killed; it is not ours any more either way */
 	if (tracee_detach(t, sig) < 0)
 		notify_record(k, RECORD_TROUBLE, 0, t->tid, TROUBLE_RESUME, ESRCH);
-	cost_charge(k, t->stopped_ns, COST_ASKED);
+	budget_waited(k, t);
 	forget(k, t);
 }
 
@@ -187,7 +187,7 @@ static void settle_status(struct keeper *k, pid_t tid, int status)
 	if (!t)
 		return;
 	t->status = status;
-	t->stopped_ns = keeper_clock_ns() - k->budget.cost.latency.wake_ns;
+	t->stopped_ns = budget_stopped_ns(k);
 	settle(k, t);
 }
 

@@ -26,7 +26,7 @@ static void release_overdue(struct keeper *k)
 	if (!k->held)
 		return;
 	for (struct tracee *t = threads_first(&k->threads); t; t = threads_next(&k->threads, t)) {
-		uint64_t until = t->seen_ns + cost_patience_ns(k, t);
+		uint64_t until = t->seen_ns + budget_hold_ns(k, t);
 
 		if (t->state != TRACEE_HELD || t->ending)
 			continue;
@@ -64,10 +64,10 @@ void loop_round(struct keeper *k, uint64_t max_wait_ns)
 		pausing_round(k, max_wait_ns);
 		return;
 	}
-	k->news |= collect(k, metering_patience(k, max_wait_ns));
+	k->news |= collect(k, budget_sleep_ns(k, max_wait_ns));
 
 	serve_queue(k);
-	metering_round(k);
+	budget_round(k);
 	/* with a budget the keeper never spins, and what a stop takes has been measured where it runs */
 	if (!k->paid)
 		placement_round(&k->placement, &k->threads, k->now_ns,

@@ -207,7 +207,7 @@ void newproc_exec(struct keeper *k, struct tracee *t)
 	/* guests may still live in the old memory, which k->mem still names */
 	atomic_fetch_add(&k->shared->unlifted, trap_lift_all(&k->traps, k->mem));
 	trap_restore_scratch(&k->traps, k->mem);
-	metering_forget_all(k);
+	budget_forget(k, 0, k->traps.bound);
 	trap_forget_all(&k->traps);
 	close(k->mem);
 	k->mem = procfs_open_mem(k->target);

@@ -181,13 +181,11 @@ static bool serve_charged(struct keeper *k, struct tracee *t)
 
 	if (!k->paid)
 		return serve(k, t);
-	cost_serve(k, t);
+	budget_serve(k, t);
 	done = serve(k, t);
 	if (!done || !counts || t->state == TRACEE_HELD)
 		return done;
-	cost_charge(k, since, k->budget.cost.metered ? COST_METERS : COST_ATTACHED);
-	if (k->budget.cost.metered)
-		cost_goes_on(k, t->tid);
+	budget_served(k, t, since);
 	return true;
 }
 
@@ -240,7 +238,7 @@ void serve_queue(struct keeper *k)
 		k->queue[kept++] = k->queue[i];
 	k->nqueue = kept;
 	if (k->paid && !kept && !k->held)
-		cost_calm(k, last);
+		budget_calm(k, last);
 	if (all.n) {
 		const uint64_t now = keeper_clock_ns();
 

@@ -72,9 +72,8 @@ must_check int metering_plant(struct keeper *k, uint32_t i);
 /* A round of @i, which is known, begins now, whosever turn it is: somebody is about to come there. Does its trap stand? Not if nothing may be planted. */
 bool metering_stand(struct keeper *k, uint32_t i);
 
-/* Its memory is unmapped; everything is. */
+/* Its memory is unmapped. */
 void metering_forget(struct keeper *k, uint32_t i);
-void metering_forget_all(struct keeper *k);
 
 /* The stop that is served was for @trap, standing or lifted just before. */
 void metering_note(struct keeper *k, uint32_t trap);

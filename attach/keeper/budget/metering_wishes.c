@@ -86,9 +86,3 @@ void metering_forget(struct keeper *k, uint32_t i)
 		stretches_end(k, i, false);
 	metered_release(k, i);
 }
-
-void metering_forget_all(struct keeper *k)
-{
-	for (uint32_t i = 0; i < k->traps.bound; i++)
-		metering_forget(k, i);
-}

@@ -256,8 +256,7 @@ static void forgive(struct keeper *k)
 			t->seen_ns += had;
 		} else if (t->state == TRACEE_STOPPED) {
 			t->seen_ns = k->now_ns;
-			cost_charge(k, t->stopped_ns, COST_ASKED);
-			t->stopped_ns = k->now_ns;
+			budget_waited(k, t);
 		}
 	}
 	if (k->stall_since_ns)
@@ -294,7 +293,7 @@ int64_t pausing_stop(struct keeper *k, uint64_t limit_ns)
 	p->began_ns = k->now_ns;
 	p->until_ns = k->now_ns + limit_ns;
 	p->spared_ns = 0;
-	cost_pause(k);
+	budget_pause(k);
 	atomic_store(&k->shared->pause_began_ns, p->began_ns);
 	interrupt_all(k);
 	r = await_all(k);

@@ -117,13 +117,17 @@ static enum hit_result serve_trap(struct keeper *k, struct tracee *t, uint32_t t
 				  struct user_regs_struct *before, struct user_regs_struct *regs)
 {
 	struct memory m = { .tid = t->tid, .sp = regs->rsp };
-	/* first: others are on their way to it */
-	bool modules = k->traps.all[trap].site.flags & SITE_MODULES, lifted = metering_hit(k, trap);
+	/* both before anything else */
+	bool was_lifted = k->traps.all[trap].state == TRAP_LIFTED, lifted = budget_hit(k, t, trap);
 	struct record_hit *rec;
 	enum note_result r;
 
-	if (modules)
-		metering_modules(k);
+	/* it ran into the trap before that was lifted */
+	if (was_lifted) {
+		if (trap_lift_found(&k->traps, k->mem, trap) < 0)
+			notify_record(k, RECORD_TROUBLE, 0, t->tid, TROUBLE_LIFT, EIO);
+		return put_back(k, t, before, regs);
+	}
 	r = note_hit(k, t, trap, regs, &rec);
 	if (r == NOTE_NO_ROOM)
 		return HIT_NO_ROOM;
@@ -182,7 +186,7 @@ enum hit_result hit_serve(struct keeper *k, struct tracee *t)
 		return HIT_DONE;
 	}
 	if (step_is_done(t)) {
-		metering_note(k, t->stepping);
+		(void)budget_hit(k, t, t->stepping);
 		step_end(k, t, &before);
 		if (t->state == TRACEE_STOPPED)
 			resume(k, t);
@@ -209,16 +213,6 @@ enum hit_result hit_serve(struct keeper *k, struct tracee *t)
 		}
 		if (code != SI_INT3)
 			return HIT_NOT_OURS;
-	}
-	metering_note(k, trap);
-	if (k->budget.cost.metered)
-		cost_hit(k, t);
-	/* it ran into the trap before that was lifted */
-	if (k->traps.all[trap].state == TRAP_LIFTED) {
-		metering_miss(k, trap);
-		if (trap_lift_found(&k->traps, k->mem, trap) < 0)
-			notify_record(k, RECORD_TROUBLE, 0, t->tid, TROUBLE_LIFT, EIO);
-		return put_back(k, t, &before, &regs);
 	}
 	return serve_trap(k, t, trap, &before, &regs);
 }

@@ -41,14 +41,6 @@ static bool waits(const struct site *s, const struct meaning *m)
 	return s->flags & SITE_WAIT && m->emit && (!m->outside || s->flags & SITE_ALWAYS);
 }
 
-/* The controller wants to see just this one wait (meter.h). */
-static bool held_once(struct keeper *k, uint32_t trap, const struct meaning *m)
-{
-	_Atomic uint32_t *hold = &k->shared->meters[trap].hold;
-
-	return m->emit && atomic_load_explicit(hold, memory_order_relaxed) && cost_may_hold(k) && atomic_exchange(hold, 0);
-}
-
 enum note_result note_hit(struct keeper *k, struct tracee *t, uint32_t trap, const struct user_regs_struct *regs,
 			  struct record_hit **rec)
 {
@@ -78,7 +70,7 @@ enum note_result note_hit(struct keeper *k, struct tracee *t, uint32_t trap, con
 	}
 	threads_mark_active(&k->threads, t, k->now_ns);
 	mean_hit(k, t, trap, regs, ret, &meaning);
-	held = room && (ask || waits(s, &meaning) || held_once(k, trap, &meaning));
+	held = room && (ask || waits(s, &meaning) || (meaning.emit && budget_wants_hold(k, trap)));
 	if (meaning.emit && !room)
 		atomic_fetch_add_explicit(&k->shared->dropped, 1, memory_order_relaxed);
 	if (room && (meaning.emit || held)) {

@@ -31,7 +31,7 @@ void step_end_in_place(struct keeper *k, struct tracee *t)
 	t->in_place = false;
 	if (trap_step_end(&k->traps, k->mem, t->stepping) < 0)
 		notify_record(k, RECORD_TROUBLE, 0, t->tid, TROUBLE_EMULATE, EIO);
-	metering_stepped(k, t->stepping);
+	budget_stepped(k, t->stepping);
 }
 
 void step_begin(struct keeper *k, struct tracee *t, uint32_t trap, struct user_regs_struct *before,
