@@ -55,7 +55,7 @@ MAY_INCLUDE = {
     "report/refs": f"{MODEL} report/names report/suppress report/query report/groups",
     "report/diff": f"{MODEL} report/names",
     "report/text/groups": f"{MODEL} report/names report/query",
-    "report/text": f"{FORMAT} report/text/groups",
+    "report/text": f"{FORMAT} report/text/groups report/text/scan/out_scan_text.h",
     "report/text/scan": f"{FORMAT} report/text report/text/groups",
     "report/tracefiles": "base trace report/ledger",
     "report/import": "base trace report/ledger symbolize",
@@ -65,7 +65,7 @@ MAY_INCLUDE = {
     "attach/keeper": "base " + KEEPER,
     "attach/keeper/*": "base " + KEEPER,
     "attach/rules": "base",
-    "attach/options": "base packs report/ledger attach/rules",
+    "attach/options": "base packs report/ledger report/formats.h attach/rules",
     "attach/probes/code": f"base {SYMBOLIZE} {SHARED}",
     "attach/probes": f"base {SYMBOLIZE} {SHARED} attach/rules attach/probes/code",
     "attach/target": f"base report/ledger {SYMBOLIZE} attach/keeper/procfs.h attach/probes attach/probes/code",
@@ -78,7 +78,7 @@ MAY_INCLUDE = {
     "attach/sampling/blocks": f"base {HEAP}",
     "attach/sampling": f"base trace {HEAP} report/sampling {SHARED} attach/keeper/budget attach/rules attach/options attach/probes attach/probes/code "
                        "attach/target attach/control attach/events attach/sampling/blocks",
-    "attach/reporting": "base trace report report/* report/text/groups attach/rules attach/options",
+    "attach/reporting": "base trace report report/* attach/rules attach/options",
     "attach/scan": f"base trace report report/* {SYMBOLIZE} {HEAP} attach/options attach/probes/code attach/target attach/reporting",
     "attach/verdicts": f"base trace report report/* report/text/scan {HEAP} attach/options attach/target attach/control attach/stacks/unwind attach/snapshot "
                        "attach/events attach/scan",

@@ -10,13 +10,9 @@
 #include "attach/reporting/reporting.h"
 #include "attach/reporting/tracenames.h"
 #include "base/log.h"
-#include "report/csv/out_csv.h"
 #include "report/diff/diff.h"
-#include "report/folded/out_folded.h"
 #include "report/groups/groups.h"
 #include "report/import/import.h"
-#include "report/json/out_diff_json.h"
-#include "report/text/out_diff_text.h"
 #include "report/tracefiles/replay.h"
 #include "report/tracefiles/shrink.h"
 
@@ -89,22 +85,8 @@ static int report_cmd(const struct options *opt)
 static int print_diff(const struct options *opt, struct reporting *reporting, const struct diff *d)
 {
 	cleanup_strbuf struct strbuf sb = STRBUF_INIT;
-	int r = -EINVAL;
+	int r = opt->format->diff(d, opt->top, &sb);
 
-	switch (opt->format) {
-	case FORMAT_TEXT:
-		r = out_diff_text(d, opt->top, &sb);
-		break;
-	case FORMAT_JSON:
-		r = out_diff_json(d, 0, &sb);
-		break;
-	case FORMAT_CSV:
-		r = out_diff_csv(d, 0, &sb);
-		break;
-	case FORMAT_FOLDED:
-		r = out_diff_folded(d, 0, &sb);
-		break;
-	}
 	if (r == 0)
 		return reporting_print_text(reporting, strbuf_str(&sb), sb.len);
 	log_error_errno(r, "cannot make the report");

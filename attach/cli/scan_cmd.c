@@ -14,9 +14,6 @@
 #include "attach/scan/scan_pointers.h"
 #include "attach/target/openfiles.h"
 #include "base/log.h"
-#include "report/csv/out_csv.h"
-#include "report/json/out_scan_json.h"
-#include "report/text/scan/out_scan_text.h"
 
 #define MANY 100	/* blocks */
 
@@ -168,14 +165,8 @@ static int examine(struct scan *sc)
 static int print(struct scan *sc)
 {
 	cleanup_strbuf struct strbuf sb = STRBUF_INIT;
-	int r = -EINVAL;
+	int r = sc->opt->format->scan(&sc->report, sc->opt->top, &sb);
 
-	if (sc->opt->format == FORMAT_TEXT)
-		r = out_scan_text(&sc->report, sc->opt->top, &sb);
-	else if (sc->opt->format == FORMAT_JSON)
-		r = out_scan_json(&sc->report, 0, &sb);
-	else if (sc->opt->format == FORMAT_CSV)
-		r = out_scan_csv(&sc->report, 0, &sb);
 	if (r == 0)
 		return reporting_print_text(&sc->reporting, strbuf_str(&sb), sb.len);
 	log_error_errno(r, "cannot make the report");

@@ -10,21 +10,6 @@
 #include "base/duration.h"
 #include "base/size.h"
 
-int option_format(struct options *o, const char *arg, struct usage_error *err)
-{
-	static const char *const names[] = {
-		[FORMAT_TEXT] = "text", [FORMAT_JSON] = "json", [FORMAT_CSV] = "csv", [FORMAT_FOLDED] = "folded",
-	};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (!strcmp(arg, names[i])) {
-			o->format = i;
-			return 0;
-		}
-	}
-	return usage_refuse(err, "--format %s: it is text, json, csv or folded", arg);
-}
-
 int option_report_file(struct options *o, const char *arg, struct usage_error *err)
 {
 	if (!*arg)

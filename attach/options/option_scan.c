@@ -6,6 +6,7 @@
 
 #include "attach/options/option_arg.h"
 #include "attach/options/option_blocks.h"
+#include "attach/options/option_format.h"
 #include "base/duration.h"
 #include "base/verdict.h"
 
@@ -123,8 +124,8 @@ static int check_pointers(const struct options *o, struct usage_error *err)
 		usage_refuse(err, "--who-points-at %s is for a watch, which knows the stacks", verdict_name(o->who_points_at_verdict));
 		return usage_advise(err, "--show %s lists such blocks; --who-points-at ADDR asks for one", verdict_name(o->who_points_at_verdict));
 	}
-	if (o->command == COMMAND_WATCH && o->format != FORMAT_TEXT)
-		return usage_refuse(err, "--who-points-at of a watch goes with the text report only");
+	if (o->command == COMMAND_WATCH && option_format_check_can(o, report_format_for_people, "--who-points-at of a watch", err))
+		return -EINVAL;
 	if (o->command == COMMAND_WATCH && o->verdicts == VERDICTS_NO)
 		return usage_refuse(err, "--who-points-at looks at the memory that verdicts are made from, and --verdicts no takes none");
 	if (o->command == COMMAND_WATCH && o->budget_ppm)
@@ -142,15 +143,11 @@ static int check_verdicts(const struct options *o, struct usage_error *err)
 
 static int check_form(const struct options *o, struct usage_error *err)
 {
-	if (o->format == FORMAT_FOLDED) {
-		usage_refuse(err, "--format folded: it is made of stacks, and blocks that nobody watched have none");
-		return usage_advise(err, "text, json and csv have them by class and size");
-	}
+	if (option_format_check(o, err))
+		return -EINVAL;
 	if (o->report && o->output)
 		return usage_refuse(err, "-o and --report both say where to write the report: one is enough");
-	if (o->nwho_points_at && o->format == FORMAT_CSV)
-		return usage_refuse(err, "--who-points-at goes with --format text and json only");
-	return 0;
+	return o->nwho_points_at ? option_format_check_can(o, report_format_has_singles, "--who-points-at", err) : 0;
 }
 
 int option_scan_check(const struct options *o, struct usage_error *err)

@@ -10,6 +10,7 @@
 #include "attach/options/option_arg.h"
 #include "attach/options/option_blocks.h"
 #include "attach/options/option_budget.h"
+#include "attach/options/option_format.h"
 #include "attach/options/option_report.h"
 #include "attach/options/option_rules.h"
 #include "attach/options/option_scan.h"
@@ -206,7 +207,7 @@ const struct option_line option_table[] = {
 	{ "on-trace-error", 0, "go-on|end", FOR_WATCH, option_on_trace_error, 0,
 	  "when the trace cannot be written (disk full): watch on\nwithout it (default), or end the watch" },
 	{ "interval", 0, "DURATION", FOR_WATCH, option_interval, 0, "an interim report every so often" },
-	{ "format", 0, "text|json|csv|folded", FOR_REPORTS, option_format, 0, "form of the report (default text)" },
+	{ "format", 0, REPORT_FORMAT_ALTERNATIVES, FOR_REPORTS, option_format, 0, "form of the report (default text)" },
 	{ "report", 0, "FILE", FOR_WATCH | FOR_SCAN, option_report_file, 0, "write the report there instead of to stdout" },
 	{ "top", 0, "N", FOR_REPORTS, option_top, 0, "show the N largest groups (default 20; 0: all)" },
 	{ "older-than", 0, "DURATION", FOR_WATCH | FOR_REPORT | FOR_DIFF, option_older_than, 0,

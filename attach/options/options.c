@@ -316,7 +316,7 @@ int options_parse(int argc, char **argv, struct options *out, struct usage_error
 	*out = (struct options){
 		.stack_bytes = OPTIONS_STACK_BYTES, .depth = OPTIONS_DEPTH,
 		.max_stall_ns = OPTIONS_MAX_STALL_NS,
-		.top = OPTIONS_TOP, .probes = STRBUF_INIT, .rules = STRBUF_INIT,
+		.format = REPORT_FORMAT_DEFAULT, .top = OPTIONS_TOP, .probes = STRBUF_INIT, .rules = STRBUF_INIT,
 	};
 	*err = (struct usage_error){ "", "" };
 	ret = parse_all(&p);

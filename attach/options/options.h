@@ -30,6 +30,7 @@
 #include "base/strbuf.h"
 #include "base/taddr.h"
 #include "base/verdict.h"
+#include "report/formats.h"
 
 #define OPTIONS_STACK_BYTES 32768
 #define OPTIONS_STACK_BYTES_MAX 131072
@@ -44,8 +45,6 @@ enum command {
 	COMMAND_WATCH, COMMAND_PROBES, COMMAND_REPAIR, COMMAND_REPORT, COMMAND_DIFF, COMMAND_SHRINK, COMMAND_IMPORT,
 	COMMAND_SCAN, COMMAND_GDB, COMMAND_HELP, COMMAND_VERSION
 };
-
-enum report_format { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV, FORMAT_FOLDED };
 
 enum import_kind { IMPORT_NONE, IMPORT_MMLEAK, IMPORT_MTRACE };
 
@@ -85,7 +84,7 @@ struct options {
 	bool raw;			/* no names into the trace */
 	bool end_on_trace_error;	/* if the trace cannot be written, end; else go on without it */
 	uint64_t interval_ns;		/* between interim reports; 0: none */
-	enum report_format format;
+	const struct report_format *format;
 	const char *report;		/* NULL: stdout */
 	unsigned top;			/* groups shown; 0: all */
 	uint64_t older_than_ns, min_bytes;

@@ -6,6 +6,7 @@
 
 #include "attach/options/option_arg.h"
 #include "attach/options/option_budget.h"
+#include "attach/options/option_format.h"
 #include "attach/options/option_scan.h"
 #include "attach/options/option_table.h"
 
@@ -110,11 +111,11 @@ static int check_files(const struct options *o, struct usage_error *err)
 
 static int check_report(const struct options *o, struct usage_error *err)
 {
-	if (o->gen_suppressions && o->format != FORMAT_TEXT)
-		return usage_refuse(err, "--gen-suppressions goes with the text report only");
-	if (o->per_object && o->format != FORMAT_TEXT && o->format != FORMAT_JSON)
-		return usage_refuse(err, "--per-object goes with --format text and json only");
-	return 0;
+	if (o->command != COMMAND_SCAN && option_format_check(o, err))
+		return -EINVAL;
+	if (o->gen_suppressions && option_format_check_can(o, report_format_for_people, "--gen-suppressions", err))
+		return -EINVAL;
+	return o->per_object ? option_format_check_can(o, report_format_has_singles, "--per-object", err) : 0;
 }
 
 /* They are answered instead of the text report, and in the JSON report. */
@@ -124,11 +125,11 @@ static int check_blocks(const struct options *o, struct usage_error *err)
 
 	if (!o->block_entry && !o->nblock_at)
 		return 0;
-	if (o->format != FORMAT_TEXT && o->format != FORMAT_JSON)
-		return usage_refuse(err, "%s goes with --format text and json only", option);
+	if (option_format_check_can(o, report_format_has_singles, option, err))
+		return -EINVAL;
 	if (o->gen_suppressions)
 		return usage_refuse(err, "%s and --gen-suppressions: one is about single blocks, the other about the whole report", option);
-	if (o->per_object && o->format == FORMAT_TEXT)
+	if (o->per_object && o->format->for_people)
 		return usage_refuse(err, "%s and --per-object: one is about single blocks, the other about the whole report", option);
 	return 0;
 }

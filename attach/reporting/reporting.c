@@ -7,11 +7,6 @@
 
 #include "base/log.h"
 #include "report/account.h"
-#include "report/csv/out_csv.h"
-#include "report/folded/out_folded.h"
-#include "report/json/out_json.h"
-#include "report/text/groups/text_lookup.h"
-#include "report/text/out_text.h"
 
 /* --- opening --- */
 
@@ -147,22 +142,8 @@ static void put_suppressions(const struct summary *s, struct strbuf *sb)
 
 static int put_report(const struct reporting *r, const struct summary *s, struct strbuf *sb)
 {
-	int err = -EINVAL;
+	int err = r->opt->format->watch(s, r->opt->top, sb);
 
-	switch (r->opt->format) {
-	case FORMAT_TEXT:
-		err = asks_for_blocks(r) ? text_lookup(s, r->opt->top, sb) : out_text(s, r->opt->top, sb);
-		break;
-	case FORMAT_JSON:
-		err = out_json(s, 0, sb);
-		break;
-	case FORMAT_CSV:
-		err = out_csv(s, 0, sb);
-		break;
-	case FORMAT_FOLDED:
-		err = out_folded(s, 0, sb);
-		break;
-	}
 	if (err == 0 && r->opt->gen_suppressions) {
 		put_suppressions(s, sb);
 		err = strbuf_error(sb);

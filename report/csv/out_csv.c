@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "report/csv/csv.h"
+#include "report/formats.h"
 
 #define HEAD "family,blocks,bytes,bytes_direct,allocs,frees,oldest_s,youngest_s,verdict," \
 	     "growth,bytes_per_minute,since_s,stack_end," CSV_WHERE ",tag,net,indirect_blocks,indirect_bytes,"	\
@@ -208,3 +209,9 @@ int out_scan_csv(const struct scan_report *r, size_t top, struct strbuf *sb)
 		put_scan_group(sb, &r->summary.groups[i]);
 	return strbuf_error(sb);
 }
+
+/* --- all --- */
+
+const struct report_format report_format_csv = {
+	.name = "csv", .watch = out_csv, .diff = out_diff_csv, .scan = out_scan_csv,
+};

@@ -3,6 +3,7 @@
 #include "report/folded/out_folded.h"
 
 #include "report/folded/folded.h"
+#include "report/formats.h"
 #include "report/model/sampled.h"
 
 /* References too many, where they are most suspected to come from. */
@@ -72,3 +73,9 @@ int out_diff_folded(const struct diff *d, size_t top, struct strbuf *sb)
 	folded_fini(&f);
 	return r;
 }
+
+/* --- all --- */
+
+const struct report_format report_format_folded = {
+	.name = "folded", .watch = out_folded, .diff = out_diff_folded, .why_not = "it is made of stacks, and blocks that nobody watched have none",
+};

@@ -77,7 +77,7 @@ static void test_defaults(void **state)
 	assert_int_equal(l.o.unwinder, UNWINDER_CFI);
 	assert_false(l.o.debuginfod);
 	assert_int_equal(l.o.max_stall_ns, 100000000);
-	assert_int_equal(l.o.format, FORMAT_TEXT);
+	assert_ptr_equal(l.o.format, &report_format_text);
 	assert_null(l.o.report);
 	assert_int_equal(l.o.top, 20);
 	assert_false(l.o.quiet || l.o.verbose);
@@ -96,7 +96,7 @@ static void test_every_option(void **state)
 	assert_true(l.o.exact_sizes);
 	assert_int_equal(l.o.stack_bytes, 16384);
 	assert_int_equal(l.o.max_stall_ns, 50000000);
-	assert_int_equal(l.o.format, FORMAT_JSON);
+	assert_ptr_equal(l.o.format, &report_format_json);
 	assert_string_equal(l.o.report, "-out");
 	assert_int_equal(l.o.top, 0);
 	assert_true(l.o.verbose);
@@ -152,7 +152,7 @@ static void test_report_options(void **state)
 			       "--ignore", "c", "--suppressions", "s", "--wrappers=show", "x.mmt");
 
 	(void)state;
-	assert_int_equal(l.o.format, FORMAT_CSV);
+	assert_ptr_equal(l.o.format, &report_format_csv);
 	assert_int_equal(l.o.older_than_ns, 300000000000ull);
 	assert_int_equal(l.o.min_bytes, 4096);
 	assert_int_equal(l.o.focus.n, 2);

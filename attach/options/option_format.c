@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/options/option_format.h"
+
+#include "attach/options/option_arg.h"
+
+static int refuse_name(const char *arg, struct usage_error *err)
+{
+	cleanup_strbuf struct strbuf names = STRBUF_INIT;
+
+	report_formats_list(&names, report_format_any, " or ");
+	return usage_refuse(err, "--format %s: it is %s", arg, strbuf_str(&names));
+}
+
+int option_format(struct options *o, const char *arg, struct usage_error *err)
+{
+	const struct report_format *f = report_format_find(arg);
+
+	if (!f)
+		return refuse_name(arg, err);
+	o->format = f;
+	return 0;
+}
+
+/* Is it one that has a report of what the command finds? */
+static report_format_is *fits(enum command command)
+{
+	switch (command) {
+	case COMMAND_SCAN:
+		return report_format_of_scan;
+	case COMMAND_DIFF:
+		return report_format_of_diff;
+	default:
+		return report_format_of_watch;
+	}
+}
+
+int option_format_check(const struct options *o, struct usage_error *err)
+{
+	cleanup_strbuf struct strbuf names = STRBUF_INIT;
+	const char *why = o->format->why_not;
+
+	if (fits(o->command)(o->format))
+		return 0;
+	report_formats_list(&names, fits(o->command), " and ");
+	usage_refuse(err, "--format %s: %s", o->format->name, why ? why : "it has no such report");
+	return usage_advise(err, o->command == COMMAND_SCAN ? "%s have them by class and size" : "%s have it", strbuf_str(&names));
+}
+
+int option_format_check_can(const struct options *o, report_format_is *can, const char *option, struct usage_error *err)
+{
+	cleanup_strbuf struct strbuf names = STRBUF_INIT;
+
+	if (can(o->format))
+		return 0;
+	report_formats_list(&names, can, " and ");
+	if (can == report_format_for_people)
+		return usage_refuse(err, "%s goes with the %s report only", option, strbuf_str(&names));
+	return usage_refuse(err, "%s goes with --format %s only", option, strbuf_str(&names));
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/formats.h"
+
+#include <string.h>
+
+const struct report_format *const report_formats[] = {
+#define X(name) &report_format_##name,
+	REPORT_FORMATS(X)
+#undef X
+	NULL
+};
+
+const struct report_format *report_format_find(const char *name)
+{
+	const struct report_format *const *f = report_formats;
+
+	while (*f && strcmp((*f)->name, name) != 0)
+		f++;
+	return *f;
+}
+
+void report_formats_list(struct strbuf *sb, report_format_is *is, const char *last)
+{
+	size_t left = 0, n = 0;
+
+	for (size_t i = 0; report_formats[i]; i++)
+		left += is(report_formats[i]);
+	for (size_t i = 0; report_formats[i]; i++) {
+		if (!is(report_formats[i]))
+			continue;
+		strbuf_puts(sb, !n++ ? "" : left == 1 ? last : ", ");
+		strbuf_puts(sb, report_formats[i]->name);
+		left--;
+	}
+}
+
+bool report_format_any(const struct report_format *f)
+{
+	return f;
+}
+
+bool report_format_of_watch(const struct report_format *f)
+{
+	return f->watch;
+}
+
+bool report_format_of_diff(const struct report_format *f)
+{
+	return f->diff;
+}
+
+bool report_format_of_scan(const struct report_format *f)
+{
+	return f->scan;
+}
+
+bool report_format_for_people(const struct report_format *f)
+{
+	return f->for_people;
+}
+
+bool report_format_has_singles(const struct report_format *f)
+{
+	return f->has_singles;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/* formats: found by name, listed in words; and whoever lacks a report says why. */
+#include "report/formats.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+static void assert_list(report_format_is *is, const char *last, const char *want)
+{
+	struct strbuf sb = STRBUF_INIT;
+
+	report_formats_list(&sb, is, last);
+	assert_string_equal(strbuf_str(&sb), want);
+	strbuf_fini(&sb);
+}
+
+static bool is_no_format(const struct report_format *f)
+{
+	return !f;
+}
+
+static void they_are_listed_in_words(void **state)
+{
+	(void)state;
+	assert_list(report_format_for_people, " and ", "text");
+	assert_list(report_format_has_singles, " and ", "text and json");
+	assert_list(report_format_of_scan, " and ", "text, json and csv");
+	assert_list(report_format_any, " or ", "text, json, csv or folded");
+	assert_list(is_no_format, " and ", "");
+	assert_string_equal(REPORT_FORMAT_ALTERNATIVES, "text|json|csv|folded");
+}
+
+static void each_is_found_by_its_name(void **state)
+{
+	(void)state;
+	assert_ptr_equal(REPORT_FORMAT_DEFAULT, &report_format_text);
+	for (size_t i = 0; report_formats[i]; i++)
+		assert_ptr_equal(report_format_find(report_formats[i]->name), report_formats[i]);
+	assert_null(report_format_find("jso"));
+	assert_null(report_format_find(""));
+}
+
+static void what_one_lacks_has_a_reason(void **state)
+{
+	(void)state;
+	for (size_t i = 0; report_formats[i]; i++)
+		if (!report_formats[i]->watch || !report_formats[i]->diff || !report_formats[i]->scan)
+			assert_non_null(report_formats[i]->why_not);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(they_are_listed_in_words),
+		cmocka_unit_test(each_is_found_by_its_name),
+		cmocka_unit_test(what_one_lacks_has_a_reason),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
