@@ -19,7 +19,8 @@
 	X(text)			\
 	X(json)			\
 	X(csv)			\
-	X(folded)
+	X(folded)		\
+	/* a new one above */
 
 struct summary;
 struct diff;
