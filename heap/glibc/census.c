@@ -2,7 +2,6 @@
 #include "heap/glibc/census.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,30 +9,6 @@
 
 #include "base/upto.h"
 #include "heap/glibc/glibc.h"
-
-void glibc_problem(struct glibc *g, taddr at, const char *what, ...)
-{
-	va_list args;
-
-	if (g->c->nproblems++)
-		return;
-	g->c->problem.at = at;
-	va_start(args, what);
-	vsnprintf(g->c->problem.what, sizeof(g->c->problem.what), what, args);
-	va_end(args);
-}
-
-static void glibc_fini(struct glibc *g)
-{
-	for (size_t i = 0; i < g->nregions; i++) {
-		free(g->regions[i].cached);
-		free(g->regions[i].edges);
-	}
-	free(g->regions);
-	free(g->orphans);
-	free(g->late);
-	free(g->arenas);
-}
 
 /* Of those whose tcaches are alike links tell, once something was freed. */
 static const char *by_links(const struct glibc_layout *l)

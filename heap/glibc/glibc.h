@@ -3,8 +3,7 @@
  * glibc: the allocator of glibc, as it lies in memory: what the parts of the census share. doc/glibc-heap.md has the layouts, and which version
  * has which.
  *
- *	glibc_find.c      main_arena, the ring of arenas; which one, if there are several
- *	glibc_param.c     malloc_par
+ *	glibc_find.c      main_arena, the ring of arenas, malloc_par; which one, if there are several
  *	glibc_regions.c   where there are chunks: the heaps of the arenas, the main heap's pieces
  *	glibc_mapped.c    chunks with a mapping of their own; pieces of a main heap that is not contiguous
  *	glibc_marks.c     which chunks are known to be free, though they look as if they were in use: those in
@@ -120,6 +119,8 @@ struct glibc {
 	bool no_memory;
 };
 
+/* --- glibc.c, which calls none of the others --- */
+
 /* Something does not hold. The first is kept, all are counted. */
 __attribute__((format(printf, 3, 4))) void glibc_problem(struct glibc *g, taddr at, const char *what, ...);
 
@@ -127,15 +128,12 @@ __attribute__((format(printf, 3, 4))) void glibc_problem(struct glibc *g, taddr 
 #define GLIBC_REGS 15u
 void glibc_registers(const struct snapshot_thread *t, uint64_t out[GLIBC_REGS]);
 
+void glibc_fini(struct glibc *g);
+
 /* --- glibc_find.c --- */
 
 /* Find main_arena and all other arenas. 0; -ENOENT: not found, and c->problem says what is there; -ENOMEM. */
 must_check int glibc_find(struct glibc *g);
-
-/* --- glibc_param.c --- */
-
-/* Find struct malloc_par beside the main arena: g->param, zeros if there is not exactly one place. */
-void glibc_find_param(struct glibc *g);
 
 /* --- glibc_regions.c --- */
 
