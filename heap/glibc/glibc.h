@@ -10,6 +10,7 @@
  *	glibc_cached.c    tcaches, and
  *	glibc_fastbins.c  fastbins
  *	glibc_walk.c      chunk by chunk
+ *	glibc_take.c      what is taken down of them: blocks, areas, sums
  *	glibc_repair.c    where a walk finds what cannot be: a thread at work, or a corrupt heap
  *	glibc_late.c      what turns out to be free after the walk: lists that threads have in their hands
  *	glibc_bins.c      the lists of free chunks, where the walk finds that they cannot be right
@@ -204,6 +205,8 @@ void glibc_mark_fastbins(struct glibc *g, size_t a);
 
 /* Everything into the census. 0 or -ENOMEM. */
 must_check int glibc_walk(struct glibc *g);
+
+/* --- glibc_take.c --- */
 
 /* No more blocks will come: give back the room. */
 void glibc_trim_blocks(struct census *c);

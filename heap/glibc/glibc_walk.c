@@ -14,84 +14,10 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 
 #include "base/grow.h"
 
 #define PAGE SNAPSHOT_PAGE
-#define FIRST_BLOCKS (1u << 16)	/* a MiB */
-
-/* --- the list of blocks --- */
-
-/*
- * Room for as many blocks as there can be: no memory yet, only addresses, so that nothing has to be moved, and huge pages can be had: with
- * small ones their faults are most of the time that a census takes. Where not even that can be had: for as many as are usual.
- */
-static bool reserve_blocks(struct glibc *g)
-{
-	struct census *c = g->c;
-	size_t most = FIRST_BLOCKS;
-
-	for (size_t i = 0; i < g->nregions; i++)
-		most += (g->regions[i].hi - g->regions[i].lo) / (g->regions[i].arena == CENSUS_MMAPPED ? PAGE : GLIBC_MINSIZE) + 1;
-	for (; most >= FIRST_BLOCKS; most /= 2) {
-		void *p = mmap(NULL, most * sizeof(*c->blocks), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-		if (p == MAP_FAILED)
-			continue;
-		(void)madvise(p, most * sizeof(*c->blocks), MADV_HUGEPAGE);
-		c->blocks = p;
-		c->block_room = most;
-		return true;
-	}
-	return false;
-}
-
-/* It is full after all: the kernel moves the pages. */
-static bool grow_blocks(struct census *c)
-{
-	void *p = mremap(c->blocks, c->block_room * sizeof(*c->blocks), 2 * c->block_room * sizeof(*c->blocks), MREMAP_MAYMOVE);
-
-	if (p == MAP_FAILED)
-		return false;
-	c->blocks = p;
-	c->block_room *= 2;
-	return true;
-}
-
-static void add_block(struct glibc *g, taddr addr, uint64_t size)
-{
-	struct census *c = g->c;
-
-	if (c->nblocks == c->block_room && !grow_blocks(c))
-		g->no_memory = true;
-	else
-		c->blocks[c->nblocks++] = (struct block){ addr, size };
-}
-
-/* What was beyond need goes back. */
-void glibc_trim_blocks(struct census *c)
-{
-	const size_t all = (c->block_room * sizeof(*c->blocks) + PAGE - 1) & ~(size_t)(PAGE - 1);
-	size_t kept = (c->nblocks * sizeof(*c->blocks) + PAGE - 1) & ~(size_t)(PAGE - 1);
-
-	/* one page stays, so that there is something to free */
-	kept = kept ? kept : PAGE;
-	if (kept < all && munmap((char *)c->blocks + kept, all - kept) == 0)
-		c->block_room = kept / sizeof(*c->blocks);
-}
-
-static void add_area(struct glibc *g, taddr lo, taddr hi, uint32_t arena)
-{
-	struct census *c = g->c;
-
-	if (lo >= hi)
-		return;
-	if (grow_for(&c->areas, c->nareas, &g->area_room, sizeof(*c->areas)) < 0)
-		g->no_memory = true;
-	else
-		c->areas[c->nareas++] = (struct census_area){ lo, hi, arena };
-}
 
 /* --- one chunk --- */
 
@@ -109,31 +35,9 @@ static void take_used(struct walk *w, taddr at, uint64_t size)
 		return;
 	w->used.blocks++;
 	w->used.bytes += size;
-	add_block(w->g, at + 16, size - 8);
+	take_block(w->g, at + 16, size - 8);
 	if (glibc_tcache_size(size))
 		add_orphan(w->g, at + 16);
-}
-
-/* A free one: in the sums, its own address must be there as often as links to it. */
-void walk_take_free(struct walk *w, taddr at, uint64_t size)
-{
-	uint64_t fd, bk;
-
-	w->bins.blocks++;
-	w->bins.bytes += size;
-	if (!view_word(&w->g->view, at + 16, &fd) || !view_word(&w->g->view, at + 24, &bk))
-		return;
-	w->a->members += glibc_mix(at);
-	w->a->forward += glibc_mix(fd);
-	w->a->backward += glibc_mix(bk);
-}
-
-void walk_go_on(struct walk *w, taddr next)
-{
-	w->before = 0;
-	w->at = next;
-	if (!view_word(&w->g->view, next + 8, &w->head))
-		w->head = 0;
 }
 
 static bool take_joint(struct walk *w)
@@ -154,24 +58,13 @@ static bool take_joint(struct walk *w)
 
 /* --- ends --- */
 
-/* The piece is over, at @end. */
-static void end_piece(struct walk *w, taddr end)
-{
-	struct glibc *g = w->g;
-	/* the beginning of a heap is the allocator's too */
-	const taddr lo = w->piece == w->r->first ? w->r->lo : w->piece;
-
-	add_area(g, lo, end, w->r->arena);
-	w->out->walked_bytes += end - lo;
-}
-
 /* Top, or what is just becoming it, from @at on. Its size is not needed, and is wrong while something is being cut off; else it should be right. */
 static void end_in_top(struct walk *w, taddr at)
 {
 	if (!w->a->busy && (w->head & ~(uint64_t)GLIBC_FOREIGN_ARENA) != ((w->r->hi - at) | GLIBC_PREV_INUSE))
 		glibc_problem(w->g, at, "corrupt: the last chunk, top, has the size %#" PRIx64 " instead of %#" PRIx64, w->head, w->r->hi - at);
 	w->out->top_bytes += w->r->hi - at;
-	end_piece(w, w->r->hi);
+	walk_end_piece(w, w->r->hi);
 	w->done = true;
 }
 
@@ -182,7 +75,7 @@ static void next_piece(struct walk *w, taddr at)
 {
 	uint64_t before;
 
-	end_piece(w, at);
+	walk_end_piece(w, at);
 	for (taddr next = at; next + GLIBC_MINSIZE <= w->r->hi && !w->g->no_memory; next += GLIBC_ALIGN) {
 		/* the memory was fresh: nothing was before the first chunk */
 		if (!view_word(&w->g->view, next, &before) || before || !view_word(&w->g->view, next + 8, &w->head))
@@ -197,12 +90,6 @@ static void next_piece(struct walk *w, taddr at)
 	w->done = true;
 	w->g->c->foreign_bytes += w->r->hi - at;
 	glibc_problem(w->g, at, "the main heap ends before its top");
-}
-
-void walk_end(struct walk *w)
-{
-	end_piece(w, w->r->hi);
-	w->done = true;
 }
 
 /* Fenceposts are at @w->at: of 16 bytes each; in other heaps, the last of them of none, and the one before it may be a too small rest of top. */
@@ -345,11 +232,11 @@ static void walk_region(struct glibc *g, struct glibc_region *r)
 
 static void take_mapped(struct glibc *g, const struct glibc_region *r)
 {
-	add_area(g, r->lo, r->hi, CENSUS_MMAPPED);
+	take_area(g, r->lo, r->hi, CENSUS_MMAPPED);
 	g->c->mmapped.blocks++;
 	g->c->mmapped.bytes += r->hi - r->lo;
 	if (!r->freed)
-		add_block(g, r->first + 16, r->usable);
+		take_block(g, r->first + 16, r->usable);
 }
 
 /* Is each free chunk linked to as often as it is there? If not, the lists are followed, and say where. */
@@ -373,7 +260,7 @@ static void check_sums(struct glibc *g, size_t i)
 
 int glibc_walk(struct glibc *g)
 {
-	if (!reserve_blocks(g))
+	if (!take_reserve(g))
 		return -ENOMEM;
 	for (size_t i = 0; i < g->nregions && !g->no_memory; i++) {
 		struct glibc_region *r = &g->regions[i];

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* glibc_walk: where a walk over a region stands. glibc_walk.c walks, glibc_repair.c finds the way again. */
+/*
+ * glibc_walk: where a walk over a region stands. glibc_walk.c walks, glibc_repair.c finds the way again, and both take down what they see
+ * by glibc_take.c.
+ */
 #ifndef MM_GLIBC_WALK_H
 #define MM_GLIBC_WALK_H
 
@@ -42,6 +45,40 @@ static inline bool walk_is_head(const struct walk *w, taddr at, uint64_t head)
 	       !(w->r->arena == 0 && head & GLIBC_FOREIGN_ARENA);
 }
 
+/* --- glibc_take.c --- */
+
+/* Room for all blocks that there can be. false: no memory. */
+bool take_reserve(struct glibc *g);
+
+/* It is full after all: more room, or false. */
+bool take_grow(struct census *c);
+
+/* A block of the program's, an arena's memory, into the census; what there is no memory for: g->no_memory. */
+static inline void take_block(struct glibc *g, taddr addr, uint64_t size)
+{
+	struct census *c = g->c;
+
+	if (c->nblocks == c->block_room && !take_grow(c))
+		g->no_memory = true;
+	else
+		c->blocks[c->nblocks++] = (struct block){ addr, size };
+}
+
+void take_area(struct glibc *g, taddr lo, taddr hi, uint32_t arena);
+
+void walk_take_free(struct walk *w, taddr at, uint64_t size);
+
+/* Go on at @next with whatever head is there; what is before it is not known. */
+void walk_go_on(struct walk *w, taddr next);
+
+/* The piece is over, at @end. */
+void walk_end_piece(struct walk *w, taddr end);
+
+/* The piece ends with the region; nothing is behind it. */
+void walk_end(struct walk *w);
+
+/* --- glibc_repair.c --- */
+
 /* Do the sizes lead from @at to the top, to fenceposts, or to a chunk that a list knows? Heads on ways that led nowhere are marked in *@dead. */
 bool walk_leads_on(struct walk *w, taddr at, uint64_t **dead);
 
@@ -56,15 +93,5 @@ void walk_bad_head(struct walk *w);
 
 /* The chunk at w->at is free by the bit in @next's @head, but in front of that is not its size but @before. */
 void walk_bad_foot(struct walk *w, taddr next, uint64_t before, uint64_t head);
-
-/* --- glibc_walk.c's, for glibc_repair.c --- */
-
-void walk_take_free(struct walk *w, taddr at, uint64_t size);
-
-/* Go on at @next with whatever head is there; what is before it is not known. */
-void walk_go_on(struct walk *w, taddr next);
-
-/* The piece ends with the region; nothing is behind it. */
-void walk_end(struct walk *w);
 
 #endif
