@@ -7,8 +7,7 @@
  *	glibc_regions.c   where there are chunks: the heaps of the arenas, the main heap's pieces
  *	glibc_mapped.c    chunks with a mapping of their own; pieces of a main heap that is not contiguous
  *	glibc_marks.c     which chunks are known to be free, though they look as if they were in use: those in
- *	glibc_cached.c    tcaches, and
- *	glibc_fastbins.c  fastbins
+ *	glibc_cached.c    tcaches and fastbins
  *	glibc_walk.c      chunk by chunk
  *	glibc_take.c      what is taken down of them: blocks, areas, sums
  *	glibc_repair.c    where a walk finds what cannot be: a thread at work, or a corrupt heap
@@ -193,13 +192,6 @@ bool glibc_tcache_size(uint64_t size);
 
 /* If what is at @at is a tcache for sure: mark it and what is in it. 0 or -ENOMEM. */
 must_check int glibc_mark_orphan(struct glibc *g, taddr at);
-
-/* --- glibc_fastbins.c --- */
-
-void glibc_learn_from_fastbins(struct glibc *g, int *plain);
-
-/* Mark what is in those of the arena number @a. */
-void glibc_mark_fastbins(struct glibc *g, size_t a);
 
 /* --- glibc_walk.c --- */
 
