@@ -10,49 +10,10 @@
 #include <string.h>
 
 #include "base/grow.h"
-#include "base/upto.h"
 #include "heap/classify/classify_parts.h"
 
-#define BSS_MAX (1u << 20)	/* of it, this much: programs have copies of libraries' vtables there, and brk(2)'s heap may lie right behind */
 #define SEEN_MAX (1u << 20)	/* addresses that were looked at and kept; beyond that they are looked at each time */
 #define STRIDES_MAX 4
-
-/* Mappings of files, and the beginning of what follows one without a file. Neighbours become one. */
-static int find_ranges(struct classify *c)
-{
-	const struct procmaps *maps = &c->s->maps;
-
-	c->ranges = calloc(maps->n + 1, sizeof(*c->ranges));
-	if (!c->ranges)
-		return -ENOMEM;
-	for (size_t i = 0; i < maps->n; i++) {
-		const struct mapping *m = &maps->maps[i], *before = i ? m - 1 : NULL;
-		struct module_range *last = c->nranges ? &c->ranges[c->nranges - 1] : NULL;
-		bool bss = !m->ino && before && before->ino && before->hi == m->lo;
-		taddr hi = bss && m->hi - m->lo > BSS_MAX ? m->lo + BSS_MAX : m->hi;
-
-		if (m->perms & MAPPING_SHARED || (!m->ino && !bss))
-			continue;
-		if (last && last->hi == m->lo)
-			last->hi = hi;
-		else
-			c->ranges[c->nranges++] = (struct module_range){ m->lo, hi };
-	}
-	return 0;
-}
-
-bool classify_in_module(struct classify *c, taddr at)
-{
-	size_t i;
-
-	if (c->range < c->nranges && at >= c->ranges[c->range].lo && at < c->ranges[c->range].hi)
-		return true;
-	i = UPTO(c->ranges, c->nranges, hi, at);
-	if (i == c->nranges || c->ranges[i].lo > at)
-		return false;
-	c->range = i;
-	return true;
-}
 
 int classify_new(const struct snapshot *s, const struct backing *b, struct classify **out)
 {
@@ -68,7 +29,7 @@ int classify_new(const struct snapshot *s, const struct backing *b, struct class
 	addrmap_init(&c->types, sizeof(uint64_t));
 	addrmap_init(&c->families, sizeof(uint64_t));
 	/* number 0 is CLASS_NONE */
-	if (find_ranges(c) < 0 || grow_for(&c->classes, 0, &c->room, sizeof(*c->classes)) < 0) {
+	if (rtti_find_ranges(c) < 0 || grow_for(&c->classes, 0, &c->room, sizeof(*c->classes)) < 0) {
 		classify_free(c);
 		return -ENOMEM;
 	}
@@ -208,7 +169,7 @@ static int find(struct classify *c, taddr vptr, bool array, uint32_t *class)
 
 static bool is_vptr(struct classify *c, uint64_t word)
 {
-	return word % 8 == 0 && classify_in_module(c, word);
+	return word % 8 == 0 && rtti_in_module(c, word);
 }
 
 /*

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/addrmap.h"
+#include "base/cleanup.h"
 #include "base/texts.h"
 #include "heap/classify/classify.h"
 #include "heap/snapshot/view.h"
@@ -45,14 +46,18 @@ struct classify {
 	} recent[256];			/* before the tables */
 };
 
-/* classify_rtti.c: what the vtable's own words say. */
+/* --- classify_rtti.c: where vtables can be, and what their own words say --- */
+
+/* Which memory is a module's data. 0 or -ENOMEM. */
+must_check int rtti_find_ranges(struct classify *c);
+
+/* Is @at in a module's data? */
+bool rtti_in_module(struct classify *c, taddr at);
+
 enum rtti { RTTI_NONE, RTTI_NAMED, RTTI_WITHOUT };	/* RTTI_WITHOUT: may be a vtable of code without type_info */
 #define RTTI_NAME_MAX 4096
 
 /* The class whose primary vtable @vptr points to: its type as the compiler writes it in @name. @c: for its families. */
 enum rtti rtti_look(struct classify *c, taddr vptr, char name[RTTI_NAME_MAX]);
-
-/* Is @at in a module's data? */
-bool classify_in_module(struct classify *c, taddr at);
 
 #endif

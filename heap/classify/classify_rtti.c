@@ -5,13 +5,58 @@
  * What proves a type_info to be one is what its own vtable says of itself: its type_info is named __class_type_info, or one of the
  * two derived from it. So neither libstdc++'s symbols nor libc++abi's are needed, and static programs are no exception.
  */
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
+#include "base/upto.h"
 #include "heap/classify/classify_parts.h"
 
+#define BSS_MAX (1u << 20)	/* of it, this much: programs have copies of libraries' vtables there, and brk(2)'s heap may lie right behind */
 #define SLOT 8u
 #define FAMILIES_MAX 4096	/* there are three in each C++ library; the target might show us any number */
+
+/* --- where vtables can be --- */
+
+/* Mappings of files, and the beginning of what follows one without a file. Neighbours become one. */
+int rtti_find_ranges(struct classify *c)
+{
+	const struct procmaps *maps = &c->s->maps;
+
+	c->ranges = calloc(maps->n + 1, sizeof(*c->ranges));
+	if (!c->ranges)
+		return -ENOMEM;
+	for (size_t i = 0; i < maps->n; i++) {
+		const struct mapping *m = &maps->maps[i], *before = i ? m - 1 : NULL;
+		struct module_range *last = c->nranges ? &c->ranges[c->nranges - 1] : NULL;
+		bool bss = !m->ino && before && before->ino && before->hi == m->lo;
+		taddr hi = bss && m->hi - m->lo > BSS_MAX ? m->lo + BSS_MAX : m->hi;
+
+		if (m->perms & MAPPING_SHARED || (!m->ino && !bss))
+			continue;
+		if (last && last->hi == m->lo)
+			last->hi = hi;
+		else
+			c->ranges[c->nranges++] = (struct module_range){ m->lo, hi };
+	}
+	return 0;
+}
+
+bool rtti_in_module(struct classify *c, taddr at)
+{
+	size_t i;
+
+	if (c->range < c->nranges && at >= c->ranges[c->range].lo && at < c->ranges[c->range].hi)
+		return true;
+	i = UPTO(c->ranges, c->nranges, hi, at);
+	if (i == c->nranges || c->ranges[i].lo > at)
+		return false;
+	c->range = i;
+	return true;
+}
+
+/* --- what their words say --- */
 
 static bool word(const struct classify *c, taddr at, uint64_t *out)
 {
@@ -98,8 +143,8 @@ enum rtti rtti_look(struct classify *c, taddr vptr, char name[RTTI_NAME_MAX])
 	if (vptr < 2 * SLOT || !word(c, vptr - 2 * SLOT, &top) || top || !word(c, vptr - SLOT, &info))
 		return RTTI_NONE;
 	if (!info)
-		return word(c, vptr, &function) && classify_in_module(c, function) ? RTTI_WITHOUT : RTTI_NONE;
-	if (!classify_in_module(c, info) || !word(c, info, &family) || !is_family(c, family))
+		return word(c, vptr, &function) && rtti_in_module(c, function) ? RTTI_WITHOUT : RTTI_NONE;
+	if (!rtti_in_module(c, info) || !word(c, info, &family) || !is_family(c, family))
 		return RTTI_NONE;
 	return read_type(c, info, name) ? RTTI_NAMED : RTTI_NONE;
 }
