@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* tally: see tally.h. Here: which function a hit was a call of, what is in scope, and what all kinds have in common. */
+/* tally: see tally.h. Here: which function a hit was a call of, what is in scope, and which part it is for. */
 #include "attach/events/tally.h"
 
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "attach/events/tally_parts.h"
+#include "attach/events/tally_blocks.h"
+#include "attach/events/tally_ranges.h"
+#include "attach/events/tally_refs.h"
 
 #define RELEASED_BYTES (64u << 20)
 
@@ -52,83 +53,6 @@ void tally_fini(struct tally *t)
 	doubts_fini(&t->doubts);
 }
 
-/* --- what the parts share --- */
-
-uint64_t tally_time(const struct tally *t, const struct tallied *x)
-{
-	return recorder_time(t->recorder, x->hit->head.time_ns);
-}
-
-void tally_put(struct tally *t, const struct tallied *x, const struct fact *f)
-{
-	recorder_put_event(t->recorder, x->family, f);
-}
-
-void tally_count(struct tally *t, const struct tallied *x)
-{
-	x->probe->hits++;
-	t->events++;
-}
-
-void tally_unread(struct tally *t, const struct tallied *x)
-{
-	bool takes = x->rule->op != RULE_FREE && x->rule->op != RULE_UNREF;
-
-	t->unread_values += takes ? x->in_scope : t->counting;
-}
-
-taddr tally_key(const struct tallied *x, taddr addr)
-{
-	return addr ^ (taddr)x->family << 48;
-}
-
-/* Before counting begins, and after it has ended, everything is older or nobody's. */
-void tally_put_outside(struct tally *t, const struct tallied *x, taddr addr)
-{
-	if (t->counting && addrmap_put(&t->outside, tally_key(x, addr), NULL) < 0)
-		t->out_of_memory = true;
-	else if (!t->counting)
-		addrmap_del(&t->outside, tally_key(x, addr), NULL);
-	t->unread_threads += x->unknown;
-}
-
-bool tally_take_outside(struct tally *t, const struct tallied *x, taddr addr)
-{
-	return addrmap_del(&t->outside, tally_key(x, addr), NULL);
-}
-
-bool tally_stack(struct tally *t, const struct tallied *x, uint32_t *number)
-{
-	const char *tag;
-	char buf[HITVALUES_TAG];
-	bool unread = hitvalues_tag(&x->values, buf, &tag) == TAGGED_UNREAD;
-	/* a wrapper was called by whoever wanted the block, and called the function that was hit */
-	uint32_t skip = x->rule->skip + (x->probe->kind == PLAN_WRAPPER);
-
-	t->unread_tags += unread;
-	if (t->stack_of(t->stack_ctx, x->hit, x->site, skip, tag, number) == 0)
-		return true;
-	t->out_of_memory = true;
-	return false;
-}
-
-bool tally_caller_counts(struct tally *t, uint32_t stack)
-{
-	return scope_has_caller(t->scope, &t->recorder->ledger, stack);
-}
-
-taddr tally_caller(const struct record_hit *hit, const struct site *s)
-{
-	taddr ret;
-
-	if (s->flags & SITE_AFTER)
-		return hit->regs.rip;
-	if (hit->slice_len < sizeof(ret))
-		return 0;
-	memcpy(&ret, hit->slice, sizeof(ret));
-	return ret;
-}
-
 /* --- one hit --- */
 
 /* Which function this was a call of. */
@@ -140,7 +64,7 @@ static uint32_t probe_of(const struct tally *t, const struct record_hit *hit, co
 	if (hit->head.flags & RECORD_CLOSES)
 		return pl->sites[hit->outer_site].probe;
 	if (hit->head.flags & RECORD_STATIC) {
-		wrapper = planting_wrapper_at(pl, tally_caller(hit, s), s->family);
+		wrapper = planting_wrapper_at(pl, tallied_caller(hit, s), s->family);
 		if (wrapper != NO_PROBE)
 			return wrapper;
 	}

@@ -68,12 +68,6 @@ must_check int tally_init(struct tally *t, struct planting *planting, struct rec
 			  tally_stack_of *stack_of, void *stack_ctx);
 void tally_fini(struct tally *t);
 
-/*
- * What addresses the target has set apart without using them: before anything is trapped, or what happens meanwhile is lost. Only
- * families of ranges ask. 0 or -errno.
- */
-must_check int tally_ranges_begin(struct tally *t, pid_t pid);
-
 void tally_hit(struct tally *t, const struct record_hit *hit);
 
 /* A thread ended: a realloc that it had begun is over. */

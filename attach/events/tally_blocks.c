@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tally_blocks: blocks given out, resized, released. */
-#include "attach/events/tally_parts.h"
+#include "attach/events/tally_blocks.h"
 
 /* One thread may be in a function of several families. */
 static uint64_t thread_key(const struct tallied *x)
@@ -18,23 +17,23 @@ static bool is_held(const struct tally *t, const struct tallied *x, taddr addr, 
 static void put_alloc(struct tally *t, const struct tallied *x, taddr addr, uint64_t size, uint32_t stack)
 {
 	const struct fact f = {
-		.kind = MMT_ALLOC, .time_us = tally_time(t, x), .block = { .addr = addr, .size = size, .stack = stack },
+		.kind = MMT_ALLOC, .time_us = tallied_time(t, x), .block = { .addr = addr, .size = size, .stack = stack },
 	};
 
-	released_remove(t->released, tally_key(x, addr));
-	(void)tally_take_outside(t, x, addr);
-	tally_put(t, x, &f);
+	released_remove(t->released, tallied_key(x, addr));
+	(void)tallied_take_outside(t, x, addr);
+	tallied_put(t, x, &f);
 }
 
 /* @stack: number + 1 or FACT_NONE. */
 static void put_free(struct tally *t, const struct tallied *x, taddr addr, uint32_t stack)
 {
 	const struct fact f = {
-		.kind = stack == FACT_NONE ? MMT_FREE : MMT_FREE_AT, .time_us = tally_time(t, x),
+		.kind = stack == FACT_NONE ? MMT_FREE : MMT_FREE_AT, .time_us = tallied_time(t, x),
 		.block = { .addr = addr, .stack = stack == FACT_NONE ? 0 : stack - 1 },
 	};
 
-	tally_put(t, x, &f);
+	tallied_put(t, x, &f);
 }
 
 static void put_doubt(struct tally *t, const struct tallied *x, const struct doubt *d)
@@ -44,28 +43,28 @@ static void put_doubt(struct tally *t, const struct tallied *x, const struct dou
 		.block = { .addr = d->addr, .stack = d->stack, .first = d->before.stack, .alloc = d->before.alloc },
 	};
 
-	tally_put(t, x, &f);
+	tallied_put(t, x, &f);
 }
 
 static void put_aside(struct tally *t, const struct tallied *x, uint32_t kind, taddr addr, uint32_t stack)
 {
 	const struct fact f = {
-		.kind = kind, .time_us = tally_time(t, x),
+		.kind = kind, .time_us = tallied_time(t, x),
 		.block = { .addr = addr, .key = thread_key(x), .stack = stack },
 	};
 
-	tally_put(t, x, &f);
+	tallied_put(t, x, &f);
 }
 
 /* It was given out again, but that is not to be counted: what we knew of the address is over. */
 static void forget(struct tally *t, const struct tallied *x, taddr addr)
 {
-	const struct fact f = { .kind = MMT_FORGET, .time_us = tally_time(t, x), .block = { .addr = addr } };
+	const struct fact f = { .kind = MMT_FORGET, .time_us = tallied_time(t, x), .block = { .addr = addr } };
 
-	released_remove(t->released, tally_key(x, addr));
+	released_remove(t->released, tallied_key(x, addr));
 	if (is_held(t, x, addr, NULL))
-		tally_put(t, x, &f);
-	tally_put_outside(t, x, addr);
+		tallied_put(t, x, &f);
+	tallied_put_outside(t, x, addr);
 }
 
 /* --- blocks that are given out --- */
@@ -76,14 +75,14 @@ static void add_block(struct tally *t, const struct tallied *x, taddr ptr)
 
 	if (!(x->site->flags & SITE_AFTER) && x->hit->slice_len < sizeof(taddr))
 		t->unread_callers++;
-	if (!tally_stack(t, x, &stack))
+	if (!tallied_stack(t, x, &stack))
 		return;
-	if (!tally_caller_counts(t, stack)) {
+	if (!tallied_caller_counts(t, stack)) {
 		forget(t, x, ptr);
 		return;
 	}
-	tally_count(t, x);
-	put_alloc(t, x, ptr, tally_size(t, x), stack);
+	tallied_count(t, x);
+	put_alloc(t, x, ptr, tallied_size(t, x), stack);
 }
 
 /* What the call gave out; false: nothing, or nobody can know. */
@@ -100,7 +99,7 @@ static bool given_out(struct tally *t, const struct tallied *x, taddr *ptr)
 	if (holds == HOLDS_NOT)
 		return false;
 	if (holds == HOLDS_UNREAD || !hitvalues_get(&x->values, &x->rule->ptr, ptr)) {
-		tally_unread(t, x);
+		tallied_unread(t, x);
 		return false;
 	}
 	/* nothing is at 0, unless the rule says what counts: descriptors begin there */
@@ -114,7 +113,7 @@ static bool also_given(struct tally *t, const struct tallied *x, taddr *ptr)
 		return false;
 	if (hitvalues_get(&x->values, &x->rule->also, ptr))
 		return true;
-	tally_unread(t, x);
+	tallied_unread(t, x);
 	return false;
 }
 
@@ -155,7 +154,7 @@ void tally_settle_doubts(struct tally *t, uint32_t tid, bool ended)
 		if (!ended)
 			put_doubt(t, &x, &d.all[i]);
 		else if (!d.all[i].again)
-			released_remove(t->released, tally_key(&x, d.all[i].addr));
+			released_remove(t->released, tallied_key(&x, d.all[i].addr));
 	}
 	if (ended) {
 		x.probe->hits -= d.n;
@@ -169,7 +168,7 @@ static uint32_t releaser(struct tally *t, const struct tallied *x)
 {
 	uint32_t stack;
 
-	if (!t->planting->free_stacks || !t->counting || !tally_stack(t, x, &stack))
+	if (!t->planting->free_stacks || !t->counting || !tallied_stack(t, x, &stack))
 		return FACT_NONE;
 	return stack + 1;
 }
@@ -182,23 +181,23 @@ static void release_held(struct tally *t, const struct tallied *x, taddr ptr, ui
 	} else {
 		forget(t, x, ptr);
 	}
-	released_put(t->released, tally_key(x, ptr), &(struct released_by){ by, alloc });
+	released_put(t->released, tallied_key(x, ptr), &(struct released_by){ by, alloc });
 }
 
 /* It was not counted when it was taken, nor is it now. */
 static void release_outside(struct tally *t, const struct tallied *x, taddr ptr)
 {
 	tally_settle_doubts(t, x->hit->head.tid, false);
-	released_put(t->released, tally_key(x, ptr), &(struct released_by){ FACT_NONE, FACT_NONE });
+	released_put(t->released, tallied_key(x, ptr), &(struct released_by){ FACT_NONE, FACT_NONE });
 }
 
 static void release_other(struct tally *t, const struct tallied *x, taddr ptr, uint32_t by)
 {
-	struct doubt d = { .addr = ptr, .time_us = tally_time(t, x), .stack = by };
+	struct doubt d = { .addr = ptr, .time_us = tallied_time(t, x), .stack = by };
 
-	d.again = released_get(t->released, tally_key(x, ptr), &d.before);
+	d.again = released_get(t->released, tallied_key(x, ptr), &d.before);
 	if (!d.again)
-		released_put(t->released, tally_key(x, ptr), &(struct released_by){ by, FACT_NONE });
+		released_put(t->released, tallied_key(x, ptr), &(struct released_by){ by, FACT_NONE });
 	if (!t->counting)
 		return;
 	if (!x->probe->glibc)
@@ -239,12 +238,12 @@ void tally_free(struct tally *t, const struct tallied *x)
 	if (!x->values.args && rule_needs_args(x->rule))
 		return;
 	if (holds == HOLDS_UNREAD || !hitvalues_get(&x->values, &x->rule->ptr, &ptr)) {
-		tally_unread(t, x);
+		tallied_unread(t, x);
 		return;
 	}
 	if ((!ptr && !x->rule->own_condition) || is_passed_on(t, x, ptr))
 		return;
-	if (tally_take_outside(t, x, ptr)) {
+	if (tallied_take_outside(t, x, ptr)) {
 		release_outside(t, x, ptr);
 		return;
 	}
@@ -252,7 +251,7 @@ void tally_free(struct tally *t, const struct tallied *x)
 	if (x->hit->head.flags & RECORD_WITHIN && !is_held(t, x, ptr, NULL))
 		return;
 	if (t->counting)
-		tally_count(t, x);
+		tallied_count(t, x);
 	by = releaser(t, x);
 	if (is_held(t, x, ptr, &b))
 		release_held(t, x, ptr, by, b.stack + 1);
@@ -270,9 +269,9 @@ static void look_up_old(struct tally *t, const struct tallied *x, taddr old, str
 	if (is_held(t, x, old, &b)) {
 		o->was = REALLOC_HELD;
 		o->alloc = b.stack + 1;
-	} else if (tally_take_outside(t, x, old)) {
+	} else if (tallied_take_outside(t, x, old)) {
 		o->was = REALLOC_OUTSIDE;
-	} else if (released_get(t->released, tally_key(x, old), &o->before)) {
+	} else if (released_get(t->released, tallied_key(x, old), &o->before)) {
 		o->was = REALLOC_RELEASED;
 	}
 }
@@ -289,7 +288,7 @@ static void realloc_opens(struct tally *t, const struct tallied *x)
 	if (o.was == REALLOC_HELD)
 		put_aside(t, x, MMT_ASIDE, old, FACT_NONE);
 	if (o.was != REALLOC_RELEASED)
-		released_put(t->released, tally_key(x, old), &(struct released_by){ FACT_NONE, o.alloc });
+		released_put(t->released, tallied_key(x, old), &(struct released_by){ FACT_NONE, o.alloc });
 	if (addrmap_put(&t->reallocs, thread_key(x), &o) < 0)
 		t->out_of_memory = true;
 }
@@ -299,9 +298,9 @@ static void realloc_failed(struct tally *t, const struct tallied *x, const struc
 	if (o->was == REALLOC_HELD)
 		put_aside(t, x, MMT_ASIDE_BACK, o->addr, FACT_NONE);
 	if (o->was == REALLOC_OUTSIDE)
-		tally_put_outside(t, x, o->addr);
+		tallied_put_outside(t, x, o->addr);
 	if (o->was != REALLOC_RELEASED)
-		released_remove(t->released, tally_key(x, o->addr));
+		released_remove(t->released, tallied_key(x, o->addr));
 }
 
 /* Nobody counts any more: a block that was held is not, without having been released. */
@@ -315,10 +314,10 @@ static void forget_aside(struct tally *t, const struct tallied *x, taddr addr)
 static bool realloc_released(struct tally *t, const struct tallied *x, const struct realloc_open *o, uint32_t by)
 {
 	const struct doubt d = {
-		.addr = o->addr, .time_us = tally_time(t, x), .stack = by, .again = o->was == REALLOC_RELEASED,
+		.addr = o->addr, .time_us = tallied_time(t, x), .stack = by, .again = o->was == REALLOC_RELEASED,
 		.before = o->before,
 	};
-	taddr key = tally_key(x, o->addr);
+	taddr key = tallied_key(x, o->addr);
 	struct released_by first;
 	/* unless the address has been given out again meanwhile */
 	bool gone = o->was != REALLOC_RELEASED && released_get(t->released, key, &first);
@@ -362,19 +361,19 @@ static bool to_nothing(const struct tallied *x)
 {
 	uint64_t size;
 
-	return tally_requested_size(x, &size) && size == 0;
+	return tallied_requested_size(x, &size) && size == 0;
 }
 
 /* The new block. true: it counts. @stack: as far as it is in scope. */
 static bool give_resized(struct tally *t, const struct tallied *x, taddr ptr, uint32_t stack)
 {
-	if (!x->in_scope || !tally_caller_counts(t, stack)) {
+	if (!x->in_scope || !tallied_caller_counts(t, stack)) {
 		forget(t, x, ptr);
 		return false;
 	}
 	if (!(x->site->flags & SITE_AFTER) && x->hit->slice_len < sizeof(taddr))
 		t->unread_callers++;
-	put_alloc(t, x, ptr, tally_size(t, x), stack);
+	put_alloc(t, x, ptr, tallied_size(t, x), stack);
 	return true;
 }
 
@@ -395,7 +394,7 @@ static void realloc_closes(struct tally *t, const struct tallied *x)
 		old = 0;
 	done = made || (old && to_nothing(x));
 	if (done && needs_stack(t, x)) {
-		if (!tally_stack(t, x, &stack))
+		if (!tallied_stack(t, x, &stack))
 			return;
 		by = t->planting->free_stacks ? stack + 1 : FACT_NONE;
 	}
@@ -404,7 +403,7 @@ static void realloc_closes(struct tally *t, const struct tallied *x)
 	if (made)
 		counts |= give_resized(t, x, ptr, stack);
 	if (counts)
-		tally_count(t, x);
+		tallied_count(t, x);
 }
 
 void tally_realloc(struct tally *t, const struct tallied *x)

@@ -1,18 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * tally_ranges: ranges of addresses that are taken, given back in parts, moved: memory as the kernel knows it.
- *
- *	alloc	a range begins, and ends what was there before; of a negative size: so much below ptr is given back (sbrk)
- *	protect	what was only set apart (memory that nobody may write: PROT_NONE) becomes somebody's, or the other way round; memory
- *		that could be written before stays whose it was, and that of nobody that is known nobody's
- *	realloc	opens: the old range is out of the table, for another thread may get its addresses before the call has ended
- *		closes: what there was goes on at the new place, older as before; what came to it is new
- *	free	it is given back, or a part of it
- *
- * In the ledger a range is a block that begins where the range does. Facts know no parts: a range of which a part is given
- * back is forgotten, and what is left of it is held again, as old as it is. So a release counts once its last part has gone.
- */
-#include "attach/events/tally_parts.h"
+#include "attach/events/tally_ranges.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -32,20 +19,20 @@ static struct ranges *ranges_of(struct tally *t, const struct tallied *x)
 static void put(struct tally *t, const struct tallied *x, uint32_t kind, const struct range *r)
 {
 	const struct fact f = {
-		.kind = kind, .time_us = tally_time(t, x),
+		.kind = kind, .time_us = tallied_time(t, x),
 		.block = { .addr = r->lo, .size = r->hi - r->lo, .stack = r->stack, .birth_us = r->birth_us },
 	};
 
 	if (r->held)
-		tally_put(t, x, &f);
+		tallied_put(t, x, &f);
 }
 
 static void put_end(struct tally *t, const struct tallied *x, uint32_t kind, const struct range *r)
 {
-	const struct fact f = { .kind = kind, .time_us = tally_time(t, x), .block = { .addr = r->lo } };
+	const struct fact f = { .kind = kind, .time_us = tallied_time(t, x), .block = { .addr = r->lo } };
 
 	if (r->held)
-		tally_put(t, x, &f);
+		tallied_put(t, x, &f);
 }
 
 /* [@lo, @hi) was taken out of @was. @kind: what that is if nothing is left. */
@@ -114,14 +101,14 @@ static void add(struct tally *t, const struct tallied *x, struct range *new)
 static void give_back(struct tally *t, const struct tallied *x, taddr lo, taddr hi)
 {
 	if (clear(t, x, lo, hi, t->counting ? MMT_FREE : MMT_FORGET) && t->counting)
-		tally_count(t, x);
+		tallied_count(t, x);
 }
 
 /* Whose stack it is, and does that count? */
 static bool is_wanted(struct tally *t, const struct tallied *x, struct range *new)
 {
-	new->birth_us = tally_time(t, x);
-	return x->in_scope && tally_stack(t, x, &new->stack) && tally_caller_counts(t, new->stack);
+	new->birth_us = tallied_time(t, x);
+	return x->in_scope && tallied_stack(t, x, &new->stack) && tallied_caller_counts(t, new->stack);
 }
 
 /* It came, to somebody whose stack is not wanted. */
@@ -141,7 +128,7 @@ static bool read_call(struct tally *t, const struct tallied *x, uint64_t *ptr, u
 		return false;
 	if (holds == HOLDS && hitvalues_get(&x->values, &x->rule->ptr, ptr) && hitvalues_get(&x->values, &x->rule->size, size))
 		return true;
-	tally_unread(t, x);
+	tallied_unread(t, x);
 	return false;
 }
 
@@ -173,7 +160,7 @@ static void take(struct tally *t, const struct tallied *x)
 	}
 	add(t, x, &new);
 	if (new.held)
-		tally_count(t, x);
+		tallied_count(t, x);
 }
 
 static void release(struct tally *t, const struct tallied *x)
@@ -209,7 +196,7 @@ static void protect(struct tally *t, const struct tallied *x)
 		any = true;
 	}
 	if (any && (t->counting || new.held))
-		tally_count(t, x);
+		tallied_count(t, x);
 }
 
 /* --- moving --- */
@@ -293,7 +280,7 @@ static void moved(struct tally *t, const struct tallied *x, const struct range_m
 	}
 	add(t, x, &more);
 	if (more.held)
-		tally_count(t, x);
+		tallied_count(t, x);
 }
 
 static void move_closes(struct tally *t, const struct tallied *x)
@@ -302,7 +289,7 @@ static void move_closes(struct tally *t, const struct tallied *x)
 	uint64_t to, size;
 
 	if (!addrmap_del(&t->moves, thread_key(x), &m)) {
-		tally_unread(t, x);
+		tallied_unread(t, x);
 		return;
 	}
 	if (read_call(t, x, &to, &size))

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * tally_refs: references taken and dropped. Where the rule says where the object keeps its count, that is the truth: read at
- * the entry it is the count before the call, read at the return the count after it.
- */
-#include "attach/events/tally_parts.h"
+#include "attach/events/tally_refs.h"
 
 #define BY_MAX UINT32_MAX	/* more at once is no number of references, but rubbish in a register */
 
@@ -34,30 +30,30 @@ static bool count_after(const struct tallied *x, uint64_t by, uint64_t *out)
 /* It is not to be followed: unless it was already, nothing is known of it. */
 static void leave_out(struct tally *t, const struct tallied *x, taddr obj)
 {
-	const struct fact f = { .kind = MMT_FORGET, .time_us = tally_time(t, x), .block = { .addr = obj } };
+	const struct fact f = { .kind = MMT_FORGET, .time_us = tallied_time(t, x), .block = { .addr = obj } };
 
 	if (is_known(t, x, obj))
-		tally_put(t, x, &f);
-	tally_put_outside(t, x, obj);
+		tallied_put(t, x, &f);
+	tallied_put_outside(t, x, obj);
 }
 
 /* It drops what was taken out of scope, or passes on what happens there: unless somebody in scope holds the object. */
 static bool is_others(struct tally *t, const struct tallied *x, taddr obj)
 {
-	return !x->in_scope || (x->rule->op == RULE_UNREF && addrmap_get(&t->outside, tally_key(x, obj)));
+	return !x->in_scope || (x->rule->op == RULE_UNREF && addrmap_get(&t->outside, tallied_key(x, obj)));
 }
 
 void tally_ref(struct tally *t, const struct tallied *x)
 {
 	const struct rule *r = x->rule;
 	bool birth = rule_is_birth(r);
-	struct fact f = { .kind = r->op == RULE_UNREF ? MMT_UNREF : birth ? MMT_BORN : MMT_REF, .time_us = tally_time(t, x) };
+	struct fact f = { .kind = r->op == RULE_UNREF ? MMT_UNREF : birth ? MMT_BORN : MMT_REF, .time_us = tallied_time(t, x) };
 
 	if (x->hit->head.flags & RECORD_OPENS || hitvalues_hold(&x->values) == HOLDS_NOT)
 		return;
 	if (hitvalues_hold(&x->values) == HOLDS_UNREAD || !hitvalues_get(&x->values, &r->ptr, &f.ref.addr) ||
 	    !hitvalues_get(&x->values, &r->by, &f.ref.by) || f.ref.by > BY_MAX || !count_after(x, f.ref.by, &f.ref.count)) {
-		tally_unread(t, x);
+		tallied_unread(t, x);
 		return;
 	}
 	if ((!f.ref.addr && !r->own_condition) || !f.ref.by)
@@ -69,14 +65,14 @@ void tally_ref(struct tally *t, const struct tallied *x)
 		leave_out(t, x, f.ref.addr);
 		return;
 	}
-	if (!tally_stack(t, x, &f.ref.stack))
+	if (!tallied_stack(t, x, &f.ref.stack))
 		return;
-	if (!tally_caller_counts(t, f.ref.stack) && (birth || !is_known(t, x, f.ref.addr))) {
+	if (!tallied_caller_counts(t, f.ref.stack) && (birth || !is_known(t, x, f.ref.addr))) {
 		leave_out(t, x, f.ref.addr);
 		return;
 	}
 	if (birth)
-		(void)tally_take_outside(t, x, f.ref.addr);
-	tally_count(t, x);
-	tally_put(t, x, &f);
+		(void)tallied_take_outside(t, x, f.ref.addr);
+	tallied_count(t, x);
+	tallied_put(t, x, &f);
 }

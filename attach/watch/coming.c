@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "attach/events/tally_ranges.h"
 #include "attach/keeper/procfs.h"
 #include "attach/options/ruleset.h"
 #include "attach/rules/ruletext.h"

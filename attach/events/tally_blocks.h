@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* tally_blocks: alloc, realloc and free of blocks. For tally.c. */
+#ifndef MM_TALLY_BLOCKS_H
+#define MM_TALLY_BLOCKS_H
+
+#include "attach/events/tallied.h"
+
+/* The old block of a realloc under way. */
+struct realloc_open {
+	taddr addr;
+	uint32_t alloc;			/* who had got it: number + 1 or FACT_NONE */
+	struct released_by before;
+	enum { REALLOC_HELD, REALLOC_OLD, REALLOC_RELEASED, REALLOC_OUTSIDE } was;
+};
+
+/* The last release of a thread, by a function that may call another one to do it. */
+struct passed_on {
+	taddr addr, sp;			/* rsp where the function was entered */
+	uint32_t probe;
+};
+
+void tally_alloc(struct tally *t, const struct tallied *x);
+void tally_realloc(struct tally *t, const struct tallied *x);
+void tally_free(struct tally *t, const struct tallied *x);
+
+/* What was doubtful of thread @tid is what it looked like, or (@ended) the allocator's own doing. */
+void tally_settle_doubts(struct tally *t, uint32_t tid, bool ended);
+
+#endif
