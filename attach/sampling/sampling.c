@@ -13,21 +13,6 @@
 
 /* --- from beginning to end --- */
 
-void sampling_put(struct sampling *s, const struct sampling_stack *stack, struct fact *f, uint64_t now_ns)
-{
-	const struct sampling_site *site = &s->sites.all[stack->site];
-
-	f->time_us = recorder_time(s->recorder, now_ns);
-	recorder_put_event(s->recorder, s->planting->rules[s->targets.all[site->target].rule].family, f);
-}
-
-void sampling_put_forget(struct sampling *s, const struct sampling_stack *stack, taddr addr, uint64_t now_ns)
-{
-	struct fact f = { .kind = MMT_FORGET, .block = { .addr = addr } };
-
-	sampling_put(s, stack, &f, now_ns);
-}
-
 /* What became of a block is known. One that is there when all is over stays listed. */
 static void over(void *ctx, const struct followed *b, enum fate fate, uint64_t now_ns)
 {
@@ -36,9 +21,9 @@ static void over(void *ctx, const struct followed *b, enum fate fate, uint64_t n
 	struct fact f = { .kind = MMT_FREE, .block = { .addr = b->addr } };
 
 	if (fate == FATE_GONE)
-		sampling_put(s, stack, &f, now_ns);
+		sampling_facts_block(s->recorder, &s->sites, stack, &f, now_ns);
 	else if (fate == FATE_UNKNOWN)
-		sampling_put_forget(s, stack, b->addr, now_ns);
+		sampling_facts_forget(s->recorder, &s->sites, stack, b->addr, now_ns);
 	sampling_stacks_over(&s->stacks, b, fate, now_ns);
 }
 
@@ -105,7 +90,7 @@ static void forget_inside(struct sampling *s, taddr function, uint64_t now_ns)
 		if (s->sites.all[s->stacks.all[i].site].function != function)
 			continue;
 		while (sampling_stacks_clear(&s->stacks, i, &addr))
-			sampling_put_forget(s, &s->stacks.all[i], addr, now_ns);
+			sampling_facts_forget(s->recorder, &s->sites, &s->stacks.all[i], addr, now_ns);
 	}
 }
 
@@ -181,5 +166,4 @@ void sampling_end(struct sampling *s, uint64_t now_ns)
 	following_end(s->following, now_ns);
 	tell(s, now_ns, true);
 	sampling_facts_notes(s->recorder, &s->sites, &s->stacks, s->planting->link->shared, now_ns);
-	sampling_hits_notes(s, now_ns);
 }

@@ -9,11 +9,31 @@
 
 #define NOTED_MOVING_NS 1000000000ull
 
+static uint32_t family_of(const struct sampling_sites *sites, const struct sampling_stack *stack)
+{
+	return sites->planting->rules[sites->targets->all[sites->all[stack->site].target].rule].family;
+}
+
+void sampling_facts_block(struct recorder *r, const struct sampling_sites *sites, const struct sampling_stack *stack, struct fact *f,
+			  uint64_t now_ns)
+{
+	f->time_us = recorder_time(r, now_ns);
+	recorder_put_event(r, family_of(sites, stack), f);
+}
+
+void sampling_facts_forget(struct recorder *r, const struct sampling_sites *sites, const struct sampling_stack *stack, taddr addr,
+			   uint64_t now_ns)
+{
+	struct fact f = { .kind = MMT_FORGET, .block = { .addr = addr } };
+
+	sampling_facts_block(r, sites, stack, &f, now_ns);
+}
+
 static void put_stack(struct recorder *r, const struct sampling_sites *sites, const struct sampling_stacks *stacks,
 		      const struct sampling_stack *stack, const struct meter_sums *sums, uint64_t now_ns)
 {
 	const struct sampling_site *site = &sites->all[stack->site];
-	uint32_t family = sites->planting->rules[sites->targets->all[site->target].rule].family;
+	uint32_t family = family_of(sites, stack);
 	const uint64_t age_ns = now_ns - stacks->begin_ns;
 	struct survival_step steps[SURVIVAL_STEPS];
 	struct fact_sample its;
@@ -142,6 +162,18 @@ static void note_unseen_rules(struct recorder *r, const struct sampling_sites *s
 	}
 }
 
+/* What hits never showed. */
+static void note_without_caller(struct recorder *r, const struct sampling_sites *sites, uint64_t t)
+{
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < sites->n; i++)
+		n += sites->all[i].is_cut && !sites->all[i].has_caller;
+	if (n)
+		recorder_note(r, t, "who calls the function around it was never seen at %" PRIu32
+			      " places, as too little of the stack was copied (--stack-bytes): if it passes on what it takes, all its callers are one place", n);
+}
+
 void sampling_facts_notes(struct recorder *r, const struct sampling_sites *sites, const struct sampling_stacks *stacks,
 			  const struct shared *shared, uint64_t now_ns)
 {
@@ -163,4 +195,5 @@ void sampling_facts_notes(struct recorder *r, const struct sampling_sites *sites
 		recorder_note(r, t, "%" PRIu64 " places look like calls of allocators, and may be none: no trap stands there", sites->unsure);
 	recorder_lost(r, t, "stack not kept", stacks->unkept);
 	recorder_lost(r, t, "block not followed", stacks->unfollowed);
+	note_without_caller(r, sites, t);
 }

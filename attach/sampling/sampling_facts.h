@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* sampling_facts: what a sampled watch tells of its stacks and its budget, until now (MMT_SAMPLE, MMT_BUDGET), and of what it could not see. */
+/*
+ * sampling_facts: what a sampled watch puts on record: of the blocks that it follows; of its stacks and its budget, until now (MMT_SAMPLE,
+ * MMT_BUDGET); of what it could not see.
+ */
 #ifndef MM_SAMPLING_FACTS_H
 #define MM_SAMPLING_FACTS_H
 
@@ -10,6 +13,12 @@
 #include "attach/sampling/sampling_rounds.h"
 #include "attach/sampling/sampling_sites.h"
 #include "attach/sampling/sampling_stacks.h"
+
+/* An event of a followed block of that stack; that the one at @addr is followed no more. */
+void sampling_facts_block(struct recorder *r, const struct sampling_sites *sites, const struct sampling_stack *stack, struct fact *f,
+			  uint64_t now_ns);
+void sampling_facts_forget(struct recorder *r, const struct sampling_sites *sites, const struct sampling_stack *stack, taddr addr,
+			   uint64_t now_ns);
 
 /* The numbers of all stacks, or of those that have changed by more than a little. They have been surveyed. */
 void sampling_facts_stacks(struct recorder *r, const struct sampling_sites *sites, struct sampling_stacks *stacks, uint64_t now_ns, bool all);

@@ -8,10 +8,10 @@
  *	any other			it counts for its stack, of whose blocks a fair sample is followed
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <string.h>
 #include <sys/uio.h>
 
+#include "attach/sampling/sampling_facts.h"
 #include "attach/sampling/sampling_parts.h"
 #include "heap/glibc/chunkstate.h"
 
@@ -63,7 +63,7 @@ static void put_alloc(struct sampling *s, uint32_t i, taddr block, uint64_t head
 		.block = { .addr = block, .size = size - (chunkstate_mapped(head) ? 16 : 8), .stack = s->stacks.all[i].number },
 	};
 
-	sampling_put(s, &s->stacks.all[i], &f, now_ns);
+	sampling_facts_block(s->recorder, &s->sites, &s->stacks.all[i], &f, now_ns);
 }
 
 /* Of that stack's blocks this one is to be followed, if there is room. */
@@ -76,7 +76,7 @@ static void follow(struct sampling *s, uint32_t i, taddr block, const struct sam
 		return;
 	}
 	if (instead)
-		sampling_put_forget(s, &s->stacks.all[i], instead, now_ns);
+		sampling_facts_forget(s->recorder, &s->sites, &s->stacks.all[i], instead, now_ns);
 	if (following_add(s->following, block, words->head, words->first_read ? words->first : NULL, i, now_ns) < 0) {
 		s->stacks.unfollowed++;
 		return;
@@ -168,15 +168,4 @@ void sampling_hit(struct sampling *s, const struct record_hit *hit)
 		s->tally->out_of_memory |= take(s, site - s->sites.all, hit, block, &words) == -ENOMEM;
 	else
 		s->tally->unread_sizes++;
-}
-
-void sampling_hits_notes(struct sampling *s, uint64_t now_ns)
-{
-	uint32_t n = 0;
-
-	for (size_t i = 0; i < s->sites.n; i++)
-		n += s->sites.all[i].is_cut && !s->sites.all[i].has_caller;
-	if (n)
-		recorder_note(s->recorder, recorder_time(s->recorder, now_ns), "who calls the function around it was never seen at %" PRIu32
-			      " places, as too little of the stack was copied (--stack-bytes): if it passes on what it takes, all its callers are one place", n);
 }

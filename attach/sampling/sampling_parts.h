@@ -31,17 +31,10 @@ struct sampling {
 	uint64_t next_tick_ns, next_decide_ns, next_tell_ns;
 };
 
-/* An event of a block of that stack; that the one at @addr is followed no more. */
-void sampling_put(struct sampling *s, const struct sampling_stack *stack, struct fact *f, uint64_t now_ns);
-void sampling_put_forget(struct sampling *s, const struct sampling_stack *stack, taddr addr, uint64_t now_ns);
-
 /* What planting asks when modules come and go. */
 struct planting_own sampling_modules_own(struct sampling *s);
 
 /* Targets from number @first on are new: their callers, in all modules that were looked through before. 0 or -ENOMEM. */
 must_check int sampling_modules_find_callers(struct sampling *s, uint32_t first);
-
-/* What hits never showed: when all is over. */
-void sampling_hits_notes(struct sampling *s, uint64_t now_ns);
 
 #endif
