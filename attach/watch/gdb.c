@@ -11,7 +11,7 @@
 
 #include "attach/keeper/procfs.h"
 #include "attach/watch/facts.h"
-#include "attach/watch/session.h"
+#include "attach/watch/session_record.h"
 #include "base/duration.h"
 #include "base/log.h"
 #include "report/ledger/objects.h"
@@ -85,7 +85,7 @@ static void status(struct session *s, char *arg)
 
 static void save(struct session *s, char *arg)
 {
-	int r = session_save(s, arg, answer);
+	int r = session_record_save(s, arg, answer);
 
 	if (r < 0)
 		answer(s, r);

@@ -6,23 +6,19 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "attach/control/repair.h"
-#include "attach/options/option_scan.h"
 #include "attach/sampling/sampling_check.h"
 #include "attach/target/openfiles.h"
 #include "attach/verdicts/dying.h"
 #include "attach/watch/coming.h"
 #include "attach/watch/facts.h"
 #include "attach/watch/gdb.h"
-#include "attach/watch/livenames.h"
-#include "attach/watch/recount.h"
 #include "attach/watch/session_look.h"
+#include "attach/watch/session_record.h"
 #include "base/log.h"
 #include "trace/pieces.h"
 
@@ -93,25 +89,7 @@ static int open_recorder(struct session *s)
 	return r;
 }
 
-/* The objects know best how many references they have. One that has exec'ed or ended has none that we could ask. */
-static void ask_objects(struct session *s, uint64_t now_ns)
-{
-	int r = 0;
-
-	if (s->watch.end != WATCH_TARGET_ENDED && s->watch.end != WATCH_EXEC)
-		r = recount(&s->recorder, &s->planting, recorder_time(&s->recorder, now_ns));
-	if (r < 0 && r != -ESRCH)
-		log_warn_errno(r, "the objects' counts are as they were at their last call");
-}
-
 /* --- interim reports --- */
-
-static int name_frames(struct session *s, bool all)
-{
-	const struct livenames_options opt = { .debuginfod = s->opt->debuginfod, .stop = s->signals, .all = all };
-
-	return livenames_run(&s->recorder, s->modules, &s->fs, &opt);
-}
 
 /* In a copy of ourselves: nothing that is done here reaches the watch. */
 static int report_interim(void *ctx, uint32_t round)
@@ -128,7 +106,7 @@ static int report_interim(void *ctx, uint32_t round)
 	look_judge(&s->look, &s->recorder, s->opt->exact_sizes, NULL);
 	r = ledger_settle(&s->recorder.ledger);
 	if (r == 0)
-		r = name_frames(s, false);
+		r = session_record_names(s, false);
 	if (r == 0)
 		r = reporting_open(&reporting, s->opt, s->opt->report);
 	if (r == 0) {
@@ -140,19 +118,11 @@ static int report_interim(void *ctx, uint32_t round)
 	return r < 0;
 }
 
-/* Not before the linker of a new program has looked around: at the first tick, or in a shorter watch at its end. */
-static void tell_allocator(struct session *s, uint64_t now_ns)
-{
-	if (!s->allocator_told)
-		facts_allocator(&s->recorder, s->modules, now_ns);
-	s->allocator_told = true;
-}
-
 static void make_interim(struct session *s, uint64_t now_ns)
 {
 	bool look;
 
-	ask_objects(s, now_ns);
+	session_record_objects(s, now_ns);
 	if (s->sampling)
 		sampling_tell(s->sampling, now_ns);
 	look = session_look_interim(s);
@@ -166,7 +136,7 @@ static enum watch_end tick(void *ctx, uint64_t now_ns)
 	struct session *s = ctx;
 	uint64_t t = recorder_time(&s->recorder, now_ns);
 
-	tell_allocator(s, now_ns);
+	session_record_allocator(s, now_ns);
 	watch_count_threads(&s->watch, now_ns);
 	processes_look(&s->processes, &s->recorder, now_ns, false);
 	facts_progress(&s->recorder, &s->watch, now_ns);
@@ -258,8 +228,8 @@ static void leave(struct session *s)
 	if (s->watch.link && s->backtrace)
 		watch_drain(&s->watch);
 	if (s->watch.end != WATCH_GOES_ON) {
-		tell_allocator(s, s->end_ns ? s->end_ns : link_clock_ns());
-		ask_objects(s, s->end_ns ? s->end_ns : link_clock_ns());
+		session_record_allocator(s, s->end_ns ? s->end_ns : link_clock_ns());
+		session_record_objects(s, s->end_ns ? s->end_ns : link_clock_ns());
 	}
 	log_verbose("%" PRIu64 " waits for room in the ring, %.1f ms in all", atomic_load(&s->link.shared->stalls),
 		    atomic_load(&s->link.shared->stall_ns) / 1e6);
@@ -273,84 +243,11 @@ static void leave(struct session *s)
 		log_error(UNCLEANED_TEXT, atomic_load(&s->link.shared->uncleaned));
 }
 
-static bool asks_for_pointers(const struct options *opt)
-{
-	return opt->nwho_points_at || opt->who_points_at_verdict != VERDICT_UNKNOWN;
-}
-
-/* All that the trace and the report need: names, the end. */
-static int make_whole(struct session *s)
-{
-	int r;
-
-	tally_end(&s->tally);
-	if (s->sampling)
-		sampling_end(s->sampling, s->end_ns);
-	watch_count_threads(&s->watch, s->end_ns);
-	if (s->watch.end != WATCH_EXEC)
-		processes_look(&s->processes, &s->recorder, s->end_ns, true);
-	facts_end(&s->recorder, &s->watch, s->end_ns);
-	s->asked.modules = s->modules;
-	look_judge(&s->look, &s->recorder, s->opt->exact_sizes, asks_for_pointers(s->opt) ? &s->asked : NULL);
-	r = ledger_settle(&s->recorder.ledger);
-	if (r == 0)
-		r = name_frames(s, s->recorder.trace && !s->opt->raw);
-	facts_close(&s->recorder, s->end_ns);
-	if (r == 0 && s->recorder.out_of_memory)
-		r = -ENOMEM;
-	if (r < 0)
-		log_error_errno(r, "cannot make the report");
-	return r;
-}
-
 static int finish_recording(struct session *s)
 {
 	interim_end(&s->interim, s->signals);
 	facts_say_missing(&s->watch);
-	return make_whole(s);
-}
-
-/* --- under gdb: the trace so far --- */
-
-static int save(struct session *s, const char *path)
-{
-	int r = recorder_move(&s->recorder, path), whole;
-
-	if (r < 0)
-		return r;
-	s->end_ns = link_clock_ns();
-	whole = make_whole(s);
-	r = recorder_end(&s->recorder);
-	return whole < 0 ? whole : r;
-}
-
-int session_save(struct session *s, const char *path, void (*done)(struct session *s, int r))
-{
-	pid_t self = getpid(), pid;
-
-	tell_allocator(s, link_clock_ns());
-	ask_objects(s, link_clock_ns());
-	if (s->under_gdb && session_look_wanted(s))
-		look_fail(&s->look, VERDICTS_UNDER_GDB);
-	/* it has answered, or gdb's user did not wait for it: we must not either, events want to be read */
-	if (s->copy) {
-		kill(s->copy, SIGKILL);
-		waitpid(s->copy, NULL, 0);
-	}
-	s->copy = 0;
-	pid = fork();
-	if (pid < 0)
-		return -errno;
-	s->copy = pid;
-	if (pid > 0) {
-		look_fini(&s->look);
-		return 0;
-	}
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() == self)
-		done(s, save(s, path));
-	/* not exit: what is buffered is the parent's */
-	_exit(0);
+	return session_record_end(s);
 }
 
 /*

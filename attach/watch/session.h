@@ -16,15 +16,7 @@
 #include "attach/options/options.h"
 #include "base/cleanup.h"
 
-struct session;
-
 /* Watch as @opt says; the exit status. */
 must_check int session_run(const struct options *opt, int argc, char **argv);
-
-/*
- * A whole trace of the watch so far, under @path, while it goes on: made by a copy of ourselves, which calls
- * @done with 0 or -errno (said) when it has. 0, or -errno if there is no copy.
- */
-must_check int session_save(struct session *s, const char *path, void (*done)(struct session *s, int r));
 
 #endif
