@@ -28,6 +28,7 @@ MMATTACH = TOP / os.environ.get("MM_BUILD", "build/release") / "mmattach"
 VICTIMS = TOP / "build/victims"
 FULL = os.environ.get("MM_FULL") == "1"
 LOOPS = float(os.environ.get("MM_LOOPS", "1"))
+BESIDE_OTHERS = "PYTEST_XDIST_WORKER" in os.environ  # other tests take the processors meanwhile, but for a test that is marked alone
 LIMIT = 60.0  # seconds for what should take one: the machine may be busy
 
 PTRACE_DETACH = 17
