@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * note: one hit, from the thread's registers to records in the ring: room first,
- * then what it means (mean.h), then what its rule reads (emit.h). Whether the
+ * note: one hit, from the thread's registers to records in the ring: registers,
+ * arguments, what its rule reads (loads.h), a slice of stack.
+ *
+ * Room is asked for first, before anything is noted of the hit: where there is
+ * none the thread waits a moment and is served again from the start, and after
+ * max_stall hits are dropped and counted, until half of the ring is free. With a
+ * budget nobody waits. Then what the hit means (mean.h), then the record. Whether the
  * thread must wait for the controller's answer comes out of it; how a thread
  * goes on, or waits, is the caller's: the keeper's own traps (hit.h) and those
  * that a debugger plants (relay.h) differ only in that.
