@@ -9,7 +9,6 @@
 #include "attach/keeper/newproc.h"
 #include "attach/keeper/notify.h"
 #include "attach/keeper/procfs.h"
-#include "attach/keeper/sparing.h"
 #include "attach/keeper/traps/hit.h"
 #include "attach/keeper/traps/step.h"
 
@@ -207,7 +206,7 @@ static bool waiting_for_any(struct keeper *k, bool late)
 	for (struct tracee *t = threads_first(&k->threads); t; t = threads_next(&k->threads, t)) {
 		if (t->state != TRACEE_RUNNING)
 			continue;
-		any |= (t->spared && sparing_look(k, t, late)) || t->interrupted;
+		any |= (t->spared && tracee_spare(t, t->guest ? t->tid : k->target, late)) || t->interrupted;
 	}
 	return any;
 }

@@ -11,7 +11,6 @@
 #include "attach/keeper/loop.h"
 #include "attach/keeper/newproc.h"
 #include "attach/keeper/procfs.h"
-#include "attach/keeper/sparing.h"
 
 #define REFUSED_TRIES 20
 #define REAP_NS 5000000
@@ -177,7 +176,7 @@ static bool any_spared(struct keeper *k, bool late)
 	bool any = false;
 
 	for (struct tracee *t = threads_first(&k->threads); t; t = threads_next(&k->threads, t))
-		any |= t->spared && sparing_look(k, t, late);
+		any |= t->spared && tracee_spare(t, t->guest ? t->tid : k->target, late);
 	return any;
 }
 

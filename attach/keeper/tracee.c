@@ -89,6 +89,16 @@ int tracee_interrupt(struct tracee *t)
 	return r;
 }
 
+bool tracee_spare(struct tracee *t, pid_t pid, bool late)
+{
+	bool runs = t->state == TRACEE_RUNNING && procfs_activity(pid, t->tid) == ACTIVITY_BUSY;
+
+	t->spared = runs && !late;
+	if (runs && late)
+		(void)!tracee_interrupt(t); /* ESRCH: it has ended meanwhile */
+	return t->spared;
+}
+
 int tracee_regs(const struct tracee *t, struct user_regs_struct *regs)
 {
 	return request(PTRACE_GETREGS, t->tid, 0, (uintptr_t)regs);

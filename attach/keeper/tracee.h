@@ -42,6 +42,9 @@ enum tracee_state { TRACEE_FREE, TRACEE_RUNNING, TRACEE_STOPPED, TRACEE_HELD, TR
 
 #define NO_TRAP UINT32_MAX
 
+#define SPARING_NS 5000000		/* after that it is interrupted (tracee_spare) */
+#define SPARING_LOOK_NS 200000		/* it is looked at so often */
+
 /* Wait status of a stop that has nothing to deliver: what a thread is at once its registers were moved past a hit. */
 #define STATUS_SETTLED ((PTRACE_EVENT_STOP << 16) | (SIGTRAP << 8) | 0x7f)
 
@@ -129,6 +132,13 @@ void tracee_note_mask(struct tracee *t, uint64_t blocked);
 
 /* This one needs it running. -ESRCH if it is gone. */
 must_check int tracee_interrupt(struct tracee *t);
+
+/*
+ * Coming and leaving, each thread must be seen asleep or be interrupted once. One that runs may be in the middle of moving bytes, between two sleeps of one
+ * call, which an interruption would cut short: so each has a while to be seen asleep, which is as good. @t, t->spared and of process @pid, is looked at again;
+ * @late: it has had its while. true: it still runs, and is still spared.
+ */
+bool tracee_spare(struct tracee *t, pid_t pid, bool late);
 
 /*
  * The thread was interrupted by us and not by a signal: if that made a system
