@@ -20,7 +20,7 @@
 #include "attach/keeper/pause/ending.h"
 #include "attach/keeper/pause/pausing.h"
 #include "attach/keeper/procfs.h"
-#include "attach/keeper/prompt.h"
+#include "attach/keeper/sched/prompt.h"
 #include "attach/keeper/seize.h"
 #include "attach/keeper/traps/hit.h"
 

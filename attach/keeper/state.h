@@ -12,8 +12,8 @@
 #include <time.h>
 
 #include "attach/keeper/budget/budget.h"
-#include "attach/keeper/fair.h"
-#include "attach/keeper/placement.h"
+#include "attach/keeper/sched/fair.h"
+#include "attach/keeper/sched/placement.h"
 #include "attach/keeper/shared/shared.h"
 #include "attach/keeper/threads.h"
 #include "attach/keeper/traps/calls.h"

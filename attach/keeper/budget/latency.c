@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "attach/keeper/prompt.h"
+#include "attach/keeper/sched/prompt.h"
 #include "attach/keeper/state.h"
 
 #define STOPS 40

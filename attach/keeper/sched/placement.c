@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "attach/keeper/placement.h"
+#include "attach/keeper/sched/placement.h"
 
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* placement: where the keeper runs, and when it may spin. A busy child stands for the thread that hits; time and stops are ours. */
-#include "attach/keeper/placement.h"
+#include "attach/keeper/sched/placement.h"
 
 #include <setjmp.h>
 #include <signal.h>

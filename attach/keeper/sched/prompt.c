@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "attach/keeper/prompt.h"
+#include "attach/keeper/sched/prompt.h"
 
 #include <linux/sched.h>
 #include <linux/sched/types.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* fair: who waits for whom, and for how long at most. */
-#include "attach/keeper/fair.h"
+#include "attach/keeper/sched/fair.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

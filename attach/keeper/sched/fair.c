@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "attach/keeper/fair.h"
+#include "attach/keeper/sched/fair.h"
 
 #include <unistd.h>
 
