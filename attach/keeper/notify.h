@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * notify: what the keeper reports to the controller: records in the ring, and the doorbell (an eventfd) to have them read.
+ * notify: what the keeper reports to the controller: records in the ring, and the doorbell (an eventfd) to have
+ * them read.
  */
 #ifndef MM_NOTIFY_H
 #define MM_NOTIFY_H

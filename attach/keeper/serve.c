@@ -108,8 +108,8 @@ static void serve_birth(struct keeper *k, struct tracee *t)
 }
 
 /*
- * A hit may wait for the thread's peers; other stops tell of what the process does, and never wait. Nor does the end of
- * a step: the trap may be lifted for it.
+ * A hit may wait for the thread's peers; other stops tell of what the process does, and never wait.
+ * Nor does the end of a step: the trap may be lifted for it.
  */
 static bool is_kept(struct keeper *k, struct tracee *t)
 {

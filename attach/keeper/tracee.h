@@ -134,9 +134,10 @@ void tracee_note_mask(struct tracee *t, uint64_t blocked);
 must_check int tracee_interrupt(struct tracee *t);
 
 /*
- * Coming and leaving, each thread must be seen asleep or be interrupted once. One that runs may be in the middle of moving bytes, between two sleeps of one
- * call, which an interruption would cut short: so each has a while to be seen asleep, which is as good. @t, t->spared and of process @pid, is looked at again;
- * @late: it has had its while. true: it still runs, and is still spared.
+ * Coming and leaving, each thread must be seen asleep or be interrupted once. One that runs may be in
+ * the middle of moving bytes, between two sleeps of one call, which an interruption would cut short:
+ * so each has a while to be seen asleep, which is as good. @t, t->spared and of process @pid, is
+ * looked at again; @late: it has had its while. true: it still runs, and is still spared.
  */
 bool tracee_spare(struct tracee *t, pid_t pid, bool late);
 

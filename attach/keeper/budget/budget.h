@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * budget: all that the rest of the keeper says to a budget, and asks it. Behind it are the account of what stops cost (cost.h), and the traps
- * that are planted only as often as that allows (metering.h). Without a budget these do what is done for traps that are planted always: mostly nothing.
+ * budget: all that the rest of the keeper says to a budget, and asks it. Behind it are the account of what
+ * stops cost (cost.h), and the traps that are planted only as often as that allows (metering.h). Without a
+ * budget these do what is done for traps that are planted always: mostly nothing.
  *
  *	sites	budget_plant, budget_stand, budget_forget	what the controller wants
- *	stops	budget_woken, budget_idle			when they began, as far as that can be told
- *		budget_serve, budget_hit, budget_served		one, from before it is served until its thread goes on
- *		budget_waited					one for which the controller let the thread wait
+ *	stops	budget_woken, budget_idle			when they began, as far as can be told
+ *		budget_serve, budget_hit, budget_served		one, from before it is served until it is over
+ *		budget_waited					one in which the thread waited for the controller
  *		budget_wants_hold, budget_hold_ns		shall it wait, and how long
  *	time	budget_sleep_ns, budget_round			when a site is due, and that it is seen to
  *		budget_calm, budget_pause			no thread is stopped; all are about to be
@@ -25,16 +26,25 @@ struct budget {
 /* Before the target is seized. Sets k->paid where there is a budget. */
 void budget_begin(struct keeper *k);
 
-/* Plant shared->sites[@i], or take it in for its rounds. Known already: its wishes are read again. 0 or as trap_plant. */
+/*
+ * Plant shared->sites[@i], or take it in for its rounds. Known already: its wishes are read again. 0
+ * or as trap_plant.
+ */
 must_check int budget_plant(struct keeper *k, uint32_t i);
 
-/* A round of @i, which is known, begins now: a thread is about to come there. Is its trap planted? Not if nothing may be. */
+/*
+ * A round of @i, which is known, begins now: a thread is about to come there. Is its trap planted? Not
+ * if nothing may be.
+ */
 bool budget_stand(struct keeper *k, uint32_t i);
 
 /* The memory of the @n sites from @first on is unmapped. */
 void budget_forget(struct keeper *k, uint32_t first, uint32_t n);
 
-/* We have slept from @slept_ns until now, k->now_ns, and are about to ask who has stopped; @tid has, as the signal says, or 0. Sets k->began. */
+/*
+ * We have slept from @slept_ns until now, k->now_ns, and are about to ask who has stopped; @tid has,
+ * as the signal says, or 0. Sets k->began.
+ */
 void budget_woken(struct keeper *k, pid_t tid, uint64_t slept_ns);
 
 /* We have slept, and no thread has stopped until k->now_ns. */
@@ -47,8 +57,8 @@ uint64_t budget_stopped_ns(const struct keeper *k);
 void budget_serve(struct keeper *k, const struct tracee *t);
 
 /*
- * @t, its registers read, is at @trap: it has run into it, or (t->stepping) has run its instruction in a step.
- * true: the trap is lifted by now, by this hit or before.
+ * @t, its registers read, is at @trap: it has run into it, or (t->stepping) has run its instruction in
+ * a step. true: the trap is lifted by now, by this hit or before.
  */
 bool budget_hit(struct keeper *k, const struct tracee *t, uint32_t trap);
 
@@ -58,10 +68,16 @@ void budget_served(struct keeper *k, const struct tracee *t, uint64_t since_ns);
 /* A step in place over @trap is over: it is not planted again, if nothing may be now. */
 void budget_stepped(struct keeper *k, uint32_t trap);
 
-/* @t has waited for the controller since t->stopped_ns, and does so no longer: from now on it stands for another reason. */
+/*
+ * @t has waited for the controller since t->stopped_ns, and does so no longer: from now on it stands
+ * for another reason.
+ */
 void budget_waited(struct keeper *k, struct tracee *t);
 
-/* The hit of @trap that is being noted: does the controller want to see just this one wait, and can that be paid for? Asked once. */
+/*
+ * The hit of @trap that is being noted: does the controller want to see just this one wait, and can
+ * that be paid for? Asked once.
+ */
 bool budget_wants_hold(struct keeper *k, uint32_t trap);
 
 /* For how long @t, which is HELD, waits for its answer. */
