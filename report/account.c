@@ -232,7 +232,7 @@ static void add_losses(const struct ledger *l, struct summary *s)
 		summary_note(s, "%" PRIu64 " facts of the trace contradict others, and were left out", l->nonsense);
 }
 
-static int expand_marked(const struct ledger *l, uint32_t stack, struct summary_stack *out)
+static int expand_marked(const struct ledger *l, uint32_t stack, struct stack_view *out)
 {
 	int r = expand_stack(&l->defs, stack, out);
 

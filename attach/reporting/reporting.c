@@ -123,21 +123,24 @@ int reporting_summary(struct reporting *r, struct ledger *l, struct summary *out
 	return err;
 }
 
+static void put_suppression(struct strbuf *sb, const struct stack_view *stack, enum suppress_kind kind, enum verdict verdict, size_t number)
+{
+	suppressions_generate(stack->frames, stack->depth, kind, verdict, number, sb);
+}
+
 static void put_suppressions(const struct summary *s, struct strbuf *sb)
 {
 	size_t number = 1;
 
 	for (size_t i = 0; i < s->ngroups; i++)
 		if (!s->groups[i].sampled || summary_group_suspect(&s->groups[i]))
-			suppressions_generate(s->groups[i].stack, s->groups[i].depth, SUPPRESS_LEAK, s->groups[i].verdict, number++, sb);
+			put_suppression(sb, &s->groups[i].stack, SUPPRESS_LEAK, s->groups[i].verdict, number++);
 	for (size_t i = 0; i < s->nrefs; i++)
 		if (s->refs[i].ntaken && summary_refs_suspect(&s->refs[i]))
-			suppressions_generate(s->refs[i].taken[0].frames, s->refs[i].taken[0].depth, SUPPRESS_LEAK, VERDICT_UNKNOWN,
-					      number++, sb);
+			put_suppression(sb, &s->refs[i].taken[0].stack, SUPPRESS_LEAK, VERDICT_UNKNOWN, number++);
 	for (size_t i = 0; i < s->ntwice; i++)
 		if (s->twice[i].second.depth)
-			suppressions_generate(s->twice[i].second.frames, s->twice[i].second.depth, SUPPRESS_FREE,
-					      VERDICT_UNKNOWN, number++, sb);
+			put_suppression(sb, &s->twice[i].second, SUPPRESS_FREE, VERDICT_UNKNOWN, number++);
 }
 
 static int put_report(const struct reporting *r, const struct summary *s, struct strbuf *sb)

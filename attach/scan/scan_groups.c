@@ -240,7 +240,7 @@ static bool wanted(const struct scan *sc, const struct summary_group *g)
 		return false;
 	if (g->bytes < sc->opt->min_bytes)
 		return false;
-	return g->depth ? select_wants(sc->reporting.select, g->stack, g->depth) : select_wants(sc->reporting.select, &named, 1);
+	return g->stack.depth ? select_wants(sc->reporting.select, g->stack.frames, g->stack.depth) : select_wants(sc->reporting.select, &named, 1);
 }
 
 static void add_group(struct scan *sc, const struct draft *d, const struct summary_group *g)
@@ -249,7 +249,7 @@ static void add_group(struct scan *sc, const struct draft *d, const struct summa
 
 	if (!wanted(sc, g))
 		hide(&s->filtered, d);
-	else if (g->depth && suppressions_match(sc->reporting.suppressions, SUPPRESS_LEAK, g->verdict, g->stack, g->depth,
+	else if (g->stack.depth && suppressions_match(sc->reporting.suppressions, SUPPRESS_LEAK, g->verdict, g->stack.frames, g->stack.depth,
 						g->blocks, g->bytes))
 		hide(&s->suppressed, d);
 	else
@@ -272,7 +272,7 @@ static void describe(struct scan *sc, const struct draft *d, struct summary_grou
 	g->kind.content = content->len ? strbuf_str(content) : NULL;
 }
 
-static int expand(struct scan *sc, const struct draft *d, struct summary_group *g, struct summary_stack *stack)
+static int expand(struct scan *sc, const struct draft *d, struct summary_group *g, struct stack_view *stack)
 {
 	const struct ledger *l = &sc->watched.ledger;
 	int r;
@@ -283,10 +283,8 @@ static int expand(struct scan *sc, const struct draft *d, struct summary_group *
 	if (r < 0)
 		return r;
 	wrappers_mark(stack->frames, stack->depth, l->skips, l->nskips);
-	g->stack = stack->frames;
-	g->depth = stack->depth;
-	g->stack_end = stack->end;
-	g->wrappers = sc->opt->keep_wrappers ? 0 : wrappers_count(stack->frames, stack->depth);
+	stack->wrappers = sc->opt->keep_wrappers ? 0 : wrappers_count(stack->frames, stack->depth);
+	g->stack = *stack;
 	if (l->defs.stacks[d->value].tag != DEFS_NONE)
 		g->tag = l->defs.tags[l->defs.stacks[d->value].tag].text;
 	return 0;
@@ -295,7 +293,7 @@ static int expand(struct scan *sc, const struct draft *d, struct summary_group *
 static int report(struct scan *sc, const struct draft *d)
 {
 	cleanup_strbuf struct strbuf content = STRBUF_INIT;
-	struct summary_stack stack = { 0 };
+	struct stack_view stack = { 0 };
 	taddr samples[SCAN_SAMPLES];
 	char label[SCAN_SIZE_TEXT];
 	struct summary_group g = {

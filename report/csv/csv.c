@@ -38,32 +38,30 @@ static void put_name(struct strbuf *sb, const struct summary_frame *f)
 		strbuf_printf(sb, PRItaddr, f->pc);
 }
 
-static void put_stack(struct strbuf *sb, const char *separator, const struct summary_frame *frames, size_t n,
-		      enum summary_stack_end end)
+static void put_stack(struct strbuf *sb, const char *separator, const struct stack_view *stack)
 {
 	cleanup_strbuf struct strbuf names = STRBUF_INIT;
 
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < stack->depth; i++) {
 		strbuf_puts(&names, i ? " < " : "");
-		put_name(&names, &frames[i]);
+		put_name(&names, &stack->frames[i]);
 	}
-	if (end != STACK_WHOLE)
-		strbuf_puts(&names, n ? " < ..." : "...");
+	if (stack->end != STACK_WHOLE)
+		strbuf_puts(&names, stack->depth ? " < ..." : "...");
 	csv_string(sb, separator, strbuf_str(&names));
 	if (names.err && !sb->err)
 		sb->err = names.err;
 }
 
-void csv_where(struct strbuf *sb, const char *separator, const struct summary_frame *frames, size_t n, size_t wrappers,
-	       enum summary_stack_end end)
+void csv_where(struct strbuf *sb, const char *separator, const struct stack_view *stack)
 {
 	static const struct summary_frame none;
-	const struct summary_frame *f = wrappers < n ? &frames[wrappers] : &none;
+	const struct summary_frame *f = stack->wrappers < stack->depth ? &stack->frames[stack->wrappers] : &none;
 
 	csv_string(sb, separator, f->function);
 	csv_string(sb, ",", f->file);
 	csv_number(sb, ",", f->line > 0 ? (uint64_t)f->line : 0);
 	csv_string(sb, ",", f->module);
 	strbuf_printf(sb, ",\"0x%" PRIx64 "\"", f->module ? f->offset : f->pc);
-	put_stack(sb, ",", frames, n, end);
+	put_stack(sb, ",", stack);
 }

@@ -17,7 +17,6 @@ void csv_end(struct strbuf *sb);
 #define CSV_WHERE "function,file,line,module,offset,stack"
 
 /* The frame behind the wrappers, which the report calls "where", and the whole stack in one cell: names, leaf first, between them " < ". */
-void csv_where(struct strbuf *sb, const char *separator, const struct summary_frame *frames, size_t n, size_t wrappers,
-	       enum summary_stack_end end);
+void csv_where(struct strbuf *sb, const char *separator, const struct stack_view *stack);
 
 #endif

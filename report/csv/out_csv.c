@@ -71,8 +71,8 @@ static void put_group(struct strbuf *sb, const struct summary *s, const struct s
 	csv_string(sb, ",", growth_name(g->growth.shape));
 	csv_real(sb, ",", g->growth.bytes_per_minute);
 	csv_real(sb, ",", g->growth.since_s);
-	csv_string(sb, ",", summary_stack_end_name(g->stack_end));
-	csv_where(sb, ",", g->stack, g->depth, g->wrappers, g->stack_end);
+	csv_string(sb, ",", summary_stack_end_name(g->stack.end));
+	csv_where(sb, ",", &g->stack);
 	csv_string(sb, ",", g->tag);
 	strbuf_puts(sb, ",");
 	csv_number(sb, ",", g->kind.indirect_blocks);
@@ -108,8 +108,8 @@ static void put_refs(struct strbuf *sb, const struct summary_refs *r)
 	csv_string(sb, ",", growth_name(r->growth.shape));
 	csv_real(sb, ",", r->growth.bytes_per_minute);
 	csv_real(sb, ",", r->growth.since_s);
-	csv_string(sb, ",", summary_stack_end_name(u->end));
-	csv_where(sb, ",", u->frames, u->depth, u->wrappers, u->end);
+	csv_string(sb, ",", summary_stack_end_name(u->stack.end));
+	csv_where(sb, ",", &u->stack);
 	csv_string(sb, ",", NULL);
 	strbuf_printf(sb, ",%" PRId64 ",0,0", r->net);
 	put_sample(sb, NULL);
@@ -143,7 +143,7 @@ static void put_diff_refs(struct strbuf *sb, const struct diff_refs *d)
 	strbuf_puts(sb, ",0");
 	csv_number(sb, ",", d->new_objects);
 	strbuf_puts(sb, ",0");
-	csv_where(sb, ",", u->frames, u->depth, u->wrappers, u->end);
+	csv_where(sb, ",", &u->stack);
 	csv_string(sb, ",", NULL);
 	csv_end(sb);
 }
@@ -164,7 +164,7 @@ int out_diff_csv(const struct diff *d, size_t top, struct strbuf *sb)
 		csv_number(sb, ",", g->old_bytes);
 		csv_number(sb, ",", g->new_blocks);
 		csv_number(sb, ",", g->new_bytes);
-		csv_where(sb, ",", g->group->stack, g->group->depth, g->group->wrappers, g->group->stack_end);
+		csv_where(sb, ",", &g->group->stack);
 		csv_string(sb, ",", g->group->tag);
 		csv_end(sb);
 	}
@@ -192,8 +192,8 @@ static void put_scan_group(struct strbuf *sb, const struct summary_group *g)
 	csv_number(sb, ",", g->kind.size_high);
 	csv_string(sb, ",", g->kind.content);
 	strbuf_printf(sb, ",\"0x%" PRIx64 "\"", g->nsamples ? g->samples[0] : 0);
-	csv_string(sb, ",", summary_stack_end_name(g->stack_end));
-	csv_where(sb, ",", g->stack, g->depth, g->wrappers, g->stack_end);
+	csv_string(sb, ",", summary_stack_end_name(g->stack.end));
+	csv_where(sb, ",", &g->stack);
 	csv_string(sb, ",", g->tag);
 	csv_end(sb);
 }

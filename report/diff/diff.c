@@ -25,7 +25,7 @@ static char *make_key(const struct summary_group *g)
 	strbuf_putc(&sb, '\2');
 	strbuf_puts(&sb, g->tag ? g->tag : "");
 	strbuf_putc(&sb, '\2');
-	diff_key_frames(&sb, g->stack, g->depth);
+	diff_key_stack(&sb, &g->stack);
 	return strbuf_steal(&sb);
 }
 

@@ -7,7 +7,7 @@
 #include "report/diff/diff.h"
 
 /* What makes two stacks the same, as text. */
-void diff_key_frames(struct strbuf *sb, const struct summary_frame *frames, size_t n);
+void diff_key_stack(struct strbuf *sb, const struct stack_view *stack);
 
 /* Fill in d->refs. 0 or -ENOMEM. */
 must_check int diff_refs_make(struct diff *d);

@@ -19,7 +19,7 @@ static char *key_of_use(const struct summary_use *u)
 {
 	struct strbuf sb = STRBUF_INIT;
 
-	diff_key_frames(&sb, u->frames, u->depth);
+	diff_key_stack(&sb, &u->stack);
 	return strbuf_steal(&sb);
 }
 

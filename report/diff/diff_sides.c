@@ -25,10 +25,10 @@ static void put_frame(struct strbuf *sb, const struct summary_frame *f)
 }
 
 /* Code in no file is somewhere else in each run, so only that it is there counts. */
-void diff_key_frames(struct strbuf *sb, const struct summary_frame *frames, size_t n)
+void diff_key_stack(struct strbuf *sb, const struct stack_view *stack)
 {
-	for (size_t i = 0; i < n; i++)
-		put_frame(sb, &frames[i]);
+	for (size_t i = 0; i < stack->depth; i++)
+		put_frame(sb, &stack->frames[i]);
 }
 
 int diff_sides_init(struct diff_sides *s, size_t size)

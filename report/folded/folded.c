@@ -85,13 +85,13 @@ static void put_stack(struct strbuf *sb, const struct summary_group *g, const st
 	}
 	if (f->verdicts && g->verdict != VERDICT_UNKNOWN)
 		strbuf_printf(sb, "%s;", verdict_text(g->verdict));
-	if (g->stack_end != STACK_WHOLE)
-		strbuf_puts(sb, g->depth ? "[...];" : "[...]");
-	else if (!g->depth)
+	if (g->stack.end != STACK_WHOLE)
+		strbuf_puts(sb, g->stack.depth ? "[...];" : "[...]");
+	else if (!g->stack.depth)
 		strbuf_puts(sb, "[no stack]");
-	for (size_t i = g->depth; i > g->wrappers; i--) {
-		put_frame(sb, &g->stack[i - 1]);
-		strbuf_puts(sb, i - 1 > g->wrappers ? ";" : "");
+	for (size_t i = g->stack.depth; i > g->stack.wrappers; i--) {
+		put_frame(sb, &g->stack.frames[i - 1]);
+		strbuf_puts(sb, i - 1 > g->stack.wrappers ? ";" : "");
 	}
 	if (g->tag) {
 		strbuf_puts(sb, ";<");

@@ -13,8 +13,7 @@ static void add_refs(struct folded *f, const struct summary_refs *r)
 
 	if (!r->ntaken || r->net <= 0)
 		return;
-	folded_add(f, &(struct summary_group){ .family = r->family, .stack = (struct summary_frame *)u->frames, .depth = u->depth,
-					       .wrappers = u->wrappers, .stack_end = u->end },
+	folded_add(f, &(struct summary_group){ .family = r->family, .stack = u->stack },
 		   r->objects * (uint64_t)r->net, 0);
 }
 
@@ -51,8 +50,7 @@ static void add_diff_refs(struct folded *f, const struct diff_refs *d)
 {
 	const struct summary_use *u = diff_refs_use(d->refs);
 
-	folded_add(f, &(struct summary_group){ .family = d->refs->family, .stack = (struct summary_frame *)u->frames,
-					       .depth = u->depth, .wrappers = u->wrappers, .stack_end = u->end },
+	folded_add(f, &(struct summary_group){ .family = d->refs->family, .stack = u->stack },
 		   d->old_objects, d->new_objects);
 }
 

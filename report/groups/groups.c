@@ -111,14 +111,14 @@ static int add_group(struct maker *mk, struct draft *d)
 		.kind = { .indirect_blocks = d->kept.indirect_blocks, .indirect_bytes = d->kept.indirect_bytes },
 		.oldest_s = d->kept.blocks ? ledger_age_s(mk->ledger, d->kept.oldest_us) : 0,
 		.youngest_s = d->kept.blocks ? ledger_age_s(mk->ledger, d->kept.youngest_us) : 0,
-		.series = series, .samples = &sample, .nsamples = d->kept.blocks ? 1 : 0, .wrappers = d->wrappers,
-		.stack_end = expand_path_end(defs, d->path.frames, d->path.depth, d->path.end),
+		.series = series, .samples = &sample, .nsamples = d->kept.blocks ? 1 : 0,
+		.stack = { .wrappers = d->wrappers, .end = expand_path_end(defs, d->path.frames, d->path.depth, d->path.end) },
 	};
-	int r = expand_path(defs, d->path.frames, d->path.depth, &frames, &g.depth);
+	int r = expand_path(defs, d->path.frames, d->path.depth, &frames, &g.stack.depth);
 
 	if (r < 0)
 		return r;
-	g.stack = frames;
+	g.stack.frames = frames;
 	g.split = mk->drafts.all[d->first].is_told;
 	mk->drafts.all[d->first].is_told = true;
 	g.npoints = drafts_series(&mk->drafts, d, series);

@@ -127,15 +127,14 @@ static void put_frame(struct strbuf *sb, const struct summary_frame *f)
 	strbuf_puts(sb, f->inlined ? "true}" : "false}");
 }
 
-void json_stack(struct strbuf *sb, const char *separator, const struct summary_frame *frames, size_t n,
-		enum summary_stack_end end)
+void json_stack(struct strbuf *sb, const char *separator, const struct stack_view *stack)
 {
-	json_string(sb, separator, "stack_end", summary_stack_end_name(end));
+	json_string(sb, separator, "stack_end", summary_stack_end_name(stack->end));
 	json_key(sb, ", ", "stack");
 	strbuf_putc(sb, '[');
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < stack->depth; i++) {
 		json_next_line(sb, i, "    ");
-		put_frame(sb, &frames[i]);
+		put_frame(sb, &stack->frames[i]);
 	}
 	strbuf_putc(sb, ']');
 }

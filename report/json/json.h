@@ -42,7 +42,6 @@ void json_next_line(struct strbuf *sb, size_t i, const char *indent);
 void json_start(struct strbuf *sb, const char *separator, int64_t start_ns);
 
 /* The members "stack_end" and "stack". */
-void json_stack(struct strbuf *sb, const char *separator, const struct summary_frame *frames, size_t n,
-		enum summary_stack_end end);
+void json_stack(struct strbuf *sb, const char *separator, const struct stack_view *stack);
 
 #endif

@@ -63,8 +63,8 @@ static void put_where(struct strbuf *sb, const struct lookup_found *f)
 
 static void put_stack(struct strbuf *sb, const struct lookup_use *u)
 {
-	json_number(sb, ", ", "wrappers", u->wrappers);
-	json_stack(sb, ", ", u->frames, u->depth, u->end);
+	json_number(sb, ", ", "wrappers", u->stack.wrappers);
+	json_stack(sb, ", ", &u->stack);
 }
 
 static void put_block(struct strbuf *sb, const struct lookup_found *f, taddr addr)

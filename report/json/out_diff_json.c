@@ -25,8 +25,8 @@ static void put_change(struct strbuf *sb, const struct diff *d, const struct dif
 	json_number(sb, ", ", "old_bytes", g->old_bytes);
 	json_number(sb, ", ", "new_blocks", g->new_blocks);
 	json_number(sb, ", ", "new_bytes", g->new_bytes);
-	json_number(sb, ", ", "wrappers", g->group->wrappers);
-	json_stack(sb, ", ", g->group->stack, g->group->depth, g->group->stack_end);
+	json_number(sb, ", ", "wrappers", g->group->stack.wrappers);
+	json_stack(sb, ", ", &g->group->stack);
 	json_string(sb, ", ", "verdict", verdict_name(g->group->verdict));
 	json_bool(sb, ", ", "verdict_mixed", g->mixed);
 	json_bool(sb, ", ", "by_rate", g->rated);
@@ -43,8 +43,8 @@ static void put_ref_change(struct strbuf *sb, const struct diff_refs *d)
 	json_string(sb, ", ", "family", d->refs->family);
 	json_number(sb, ", ", "old_objects", d->old_objects);
 	json_number(sb, ", ", "new_objects", d->new_objects);
-	json_number(sb, ", ", "wrappers", u->wrappers);
-	json_stack(sb, ", ", u->frames, u->depth, u->end);
+	json_number(sb, ", ", "wrappers", u->stack.wrappers);
+	json_stack(sb, ", ", &u->stack);
 	strbuf_putc(sb, '}');
 }
 

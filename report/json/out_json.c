@@ -199,8 +199,8 @@ static void put_group(struct strbuf *sb, const struct summary *s, const struct s
 		json_sample(sb, g->sampled);
 	put_growth(sb, &g->growth, "bytes_per_minute", g->series, g->npoints);
 	put_samples(sb, g->samples, g->nsamples);
-	json_number(sb, ", ", "wrappers", g->wrappers);
-	json_stack(sb, ", ", g->stack, g->depth, g->stack_end);
+	json_number(sb, ", ", "wrappers", g->stack.wrappers);
+	json_stack(sb, ", ", &g->stack);
 	strbuf_putc(sb, '}');
 }
 
@@ -229,8 +229,8 @@ static void put_use(struct strbuf *sb, const struct summary_use *u, bool taken)
 		json_number(sb, ", ", "module_taken", u->module_taken);
 		json_number(sb, ", ", "module_dropped", u->module_dropped);
 	}
-	json_number(sb, ", ", "wrappers", u->wrappers);
-	json_stack(sb, ", ", u->frames, u->depth, u->end);
+	json_number(sb, ", ", "wrappers", u->stack.wrappers);
+	json_stack(sb, ", ", &u->stack);
 	strbuf_putc(sb, '}');
 }
 
@@ -317,10 +317,10 @@ static void put_ref_totals(struct strbuf *sb, const struct summary *s)
 
 /* --- what is not among the groups --- */
 
-static void put_side(struct strbuf *sb, const char *name, const struct summary_stack *stack)
+static void put_side(struct strbuf *sb, const char *name, const struct stack_view *stack)
 {
 	json_key(sb, ",\n   ", name);
-	json_stack(sb, "{", stack->frames, stack->depth, stack->end);
+	json_stack(sb, "{", stack);
 	strbuf_putc(sb, '}');
 }
 

@@ -120,7 +120,7 @@ static int compare_groups(const void *pa, const void *pb)
 		order = compare_kinds(&a->kind, &b->kind);
 	if (!order)
 		order = summary_compare_texts(a->tag, b->tag);
-	return order ? order : summary_compare_stacks(a->stack, a->depth, b->stack, b->depth);
+	return order ? order : stack_compare(&a->stack, &b->stack);
 }
 
 void scan_sort(struct scan_report *r)

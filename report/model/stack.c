@@ -28,11 +28,11 @@ static int compare_numbers(uint64_t a, uint64_t b)
 	return a < b ? -1 : a > b;
 }
 
-int summary_compare_stacks(const struct summary_frame *a, size_t na, const struct summary_frame *b, size_t nb)
+int stack_compare(const struct stack_view *a, const struct stack_view *b)
 {
 	int order = 0;
 
-	for (size_t i = 0; !order && i < na && i < nb; i++)
-		order = compare_numbers(a[i].pc, b[i].pc);
-	return order ? order : compare_numbers(na, nb);
+	for (size_t i = 0; !order && i < a->depth && i < b->depth; i++)
+		order = compare_numbers(a->frames[i].pc, b->frames[i].pc);
+	return order ? order : compare_numbers(a->depth, b->depth);
 }

@@ -37,16 +37,18 @@ enum summary_stack_end {
 	STACK_END_COUNT
 };
 
-struct summary_stack {
+/* Whoever has one says whether the frames are its own, or borrowed. */
+struct stack_view {
 	struct summary_frame *frames;	/* leaf first */
 	size_t depth;
 	enum summary_stack_end end;
+	size_t wrappers;		/* frames at the front that are the allocator's, and not printed; less than depth, or 0 */
 };
 
 const char *summary_stack_end_name(enum summary_stack_end end);
 const char *summary_stack_end_text(enum summary_stack_end end);	/* a sentence; "" for a whole stack */
 
 /* By addresses, the leaf's first; of two that begin alike the shorter first. For an order that is the same for the same data. */
-int summary_compare_stacks(const struct summary_frame *a, size_t na, const struct summary_frame *b, size_t nb);
+int stack_compare(const struct stack_view *a, const struct stack_view *b);
 
 #endif

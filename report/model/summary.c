@@ -33,7 +33,7 @@ static void refs_fini(struct summary_refs *r)
 void summary_fini(struct summary *s)
 {
 	for (size_t i = 0; i < s->ngroups; i++) {
-		free(s->groups[i].stack);
+		free(s->groups[i].stack.frames);
 		free(s->groups[i].series);
 		free(s->groups[i].samples);
 		free(s->groups[i].sampled);
@@ -190,26 +190,28 @@ static void keep_frame_strings(struct summary *s, struct summary_frame *f)
 	f->file = summary_string(s, f->file);
 }
 
-struct summary_frame *summary_copy_stack(struct summary *s, const struct summary_frame *frames, size_t *depth)
+struct stack_view summary_copy_stack(struct summary *s, const struct stack_view *stack)
 {
-	struct summary_frame *own = summary_copy(s, frames, *depth, sizeof(*own));
+	struct stack_view own = *stack;
 
-	*depth = own ? *depth : 0;
-	for (size_t i = 0; i < *depth; i++)
-		keep_frame_strings(s, &own[i]);
+	own.frames = summary_copy(s, stack->frames, stack->depth, sizeof(*own.frames));
+	if (!own.frames)
+		own.depth = own.wrappers = 0;
+	for (size_t i = 0; i < own.depth; i++)
+		keep_frame_strings(s, &own.frames[i]);
 	return own;
 }
 
-const struct summary_frame *summary_keep_stack(struct summary *s, const struct summary_frame *frames, size_t *depth)
+struct stack_view summary_keep_stack(struct summary *s, const struct stack_view *stack)
 {
 	struct summary_frame **slot = summary_push(s, &s->stacks, &s->nstacks, sizeof(*slot));
+	struct stack_view own = { .end = stack->end };
 
-	if (!slot) {
-		*depth = 0;
-		return NULL;
-	}
-	*slot = summary_copy_stack(s, frames, depth);
-	return *slot;
+	if (!slot)
+		return own;
+	own = summary_copy_stack(s, stack);
+	*slot = own.frames;
+	return own;
 }
 
 void summary_add_family(struct summary *s, const struct summary_family *family)
@@ -252,13 +254,12 @@ void summary_add_group(struct summary *s, const struct summary_group *group)
 	g->kind.class_name = summary_string(s, group->kind.class_name);
 	g->kind.module = summary_string(s, group->kind.module);
 	g->kind.content = summary_string(s, group->kind.content);
-	g->stack = summary_copy_stack(s, group->stack, &g->depth);
+	g->stack = summary_copy_stack(s, &group->stack);
 	g->series = summary_copy(s, group->series, group->npoints, sizeof(*g->series));
 	g->hangs = summary_copy(s, group->hangs, group->nhangs, sizeof(*g->hangs));
 	g->nhangs = g->hangs ? group->nhangs : 0;
 	g->sampled = summary_copy(s, group->sampled, group->sampled != NULL, sizeof(*g->sampled));
 	g->samples = summary_copy(s, group->samples, group->nsamples, sizeof(*g->samples));
-	g->wrappers = g->depth ? group->wrappers : 0;
 	g->npoints = g->series ? group->npoints : 0;
 	g->nsamples = g->samples ? group->nsamples : 0;
 }
@@ -279,9 +280,9 @@ void summary_add_twice(struct summary *s, const struct summary_twice *twice)
 		return;
 	*t = *twice;
 	t->family = summary_string(s, twice->family);
-	t->second.frames = summary_copy_stack(s, twice->second.frames, &t->second.depth);
-	t->first.frames = summary_copy_stack(s, twice->first.frames, &t->first.depth);
-	t->alloc.frames = summary_copy_stack(s, twice->alloc.frames, &t->alloc.depth);
+	t->second = summary_copy_stack(s, &twice->second);
+	t->first = summary_copy_stack(s, &twice->first);
+	t->alloc = summary_copy_stack(s, &twice->alloc);
 }
 
 void summary_add_suppression(struct summary *s, const struct summary_suppression *used)

@@ -91,10 +91,7 @@ struct summary_group {
 	struct growth growth;
 	struct growth_point *series;	/* bytes held, the last point at the run's end */
 	size_t npoints;
-	struct summary_frame *stack;	/* leaf first */
-	size_t depth;
-	size_t wrappers;		/* so many frames at the front are wrappers of the allocator, and not printed; less than depth, or 0 */
-	enum summary_stack_end stack_end;
+	struct stack_view stack;
 	taddr *samples;			/* some of the kept blocks */
 	size_t nsamples;
 	struct summary_kind kind;
@@ -116,10 +113,7 @@ struct summary_use {
 	uint64_t as_many;		/* of these: it took just as many as are too many */
 	const char *module;		/* whose place it is (report/refs/refowners.h); NULL: not known */
 	uint64_t module_taken, module_dropped;	/* by all places of that, on all objects of the group */
-	const struct summary_frame *frames;	/* leaf first; borrowed, many groups have the same: summary_keep_stack */
-	size_t depth;
-	size_t wrappers;		/* as in a group */
-	enum summary_stack_end end;
+	struct stack_view stack;	/* borrowed, many groups have the same: summary_keep_stack */
 };
 
 /* An object of a group: for each use of the group, those that took and then those that dropped, how often. */
@@ -160,7 +154,7 @@ struct summary_twice {
 	uint64_t count;
 	taddr sample;			/* the first of them */
 	double time_s;			/* of that */
-	struct summary_stack second, first, alloc;	/* depth 0: not known (--free-stacks) */
+	struct stack_view second, first, alloc;	/* depth 0: not known (--free-stacks) */
 };
 
 /* A suppression that was used. */
@@ -322,8 +316,8 @@ void summary_note(struct summary *s, const char *fmt, ...) __attribute__((format
 /* The family's name must be set. */
 void summary_add_family(struct summary *s, const struct summary_family *family);
 
-/* A copy of these frames that lives as long as @s; NULL, and @depth 0, if there are none, and on want of memory. */
-const struct summary_frame *summary_keep_stack(struct summary *s, const struct summary_frame *frames, size_t *depth);
+/* A copy whose frames live as long as @s; without frames if there are none, and on want of memory. */
+struct stack_view summary_keep_stack(struct summary *s, const struct stack_view *stack);
 
 /* @group with its stack, series and samples, which stay the caller's. */
 /* @g is a group of @s. Sorted by who calls. */

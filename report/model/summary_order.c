@@ -104,7 +104,7 @@ static int compare_kinds(const struct summary_group *a, const struct summary_gro
 		order = summary_compare_texts(a->tag, b->tag);
 	if (!order)
 		order = (int)a->verdict - (int)b->verdict;
-	return order ? order : (int)a->stack_end - (int)b->stack_end;
+	return order ? order : (int)a->stack.end - (int)b->stack.end;
 }
 
 /* What is known to grow before what may, the fastest first. */
@@ -146,7 +146,7 @@ static int compare_groups(const void *pa, const void *pb, void *ctx)
 	if (!order)
 		order = summary_compare_numbers(a->allocs, b->allocs);
 	if (!order)
-		order = summary_compare_stacks(a->stack, a->depth, b->stack, b->depth);
+		order = stack_compare(&a->stack, &b->stack);
 	return order ? order : compare_kinds(a, b);
 }
 
@@ -157,9 +157,9 @@ static int compare_lists(const struct summary_use *a, size_t na, const struct su
 	int order = 0;
 
 	for (size_t i = 0; !order && i < na && i < nb; i++)
-		order = summary_compare_stacks(a[i].frames, a[i].depth, b[i].frames, b[i].depth);
+		order = stack_compare(&a[i].stack, &b[i].stack);
 	for (size_t i = 0; !order && i < na && i < nb; i++)
-		order = (int)a[i].end - (int)b[i].end;
+		order = (int)a[i].stack.end - (int)b[i].stack.end;
 	return order ? order : summary_compare_numbers(nb, na);
 }
 

@@ -16,8 +16,8 @@ void *summary_push(struct summary *s, void *array, size_t *n, size_t size);
 /* NULL for nothing, and on want of memory. */
 void *summary_copy(struct summary *s, const void *array, size_t n, size_t size);
 
-/* @depth becomes 0 where there is no memory. */
-struct summary_frame *summary_copy_stack(struct summary *s, const struct summary_frame *frames, size_t *depth);
+/* With frames of its own, for free; it has none where there is no memory. */
+struct stack_view summary_copy_stack(struct summary *s, const struct stack_view *stack);
 
 /* The larger number first. */
 static inline int summary_compare_numbers(uint64_t a, uint64_t b)

@@ -120,8 +120,8 @@ static int compare_uses(const void *pa, const void *pb, void *ctx)
 	if (!order)
 		order = summary_compare_numbers(a->count, b->count);
 	if (!order)
-		order = summary_compare_stacks(a->frames, a->depth, b->frames, b->depth);
-	return order ? order : (int)a->end - (int)b->end;
+		order = stack_compare(&a->stack, &b->stack);
+	return order ? order : (int)a->stack.end - (int)b->stack.end;
 }
 
 static double largest_share(const struct summary_use *uses, size_t n)

@@ -42,10 +42,10 @@ static bool same_row(const struct summary_group *a, const struct summary_group *
 {
 	const struct summary_frame *fa, *fb;
 
-	if (a->wrappers >= a->depth || b->wrappers >= b->depth)
+	if (a->stack.wrappers >= a->stack.depth || b->stack.wrappers >= b->stack.depth)
 		return false;
-	fa = &a->stack[a->wrappers];
-	fb = &b->stack[b->wrappers];
+	fa = &a->stack.frames[a->stack.wrappers];
+	fb = &b->stack.frames[b->stack.wrappers];
 	return same_line(fa, fb) && same_text(a->tag, b->tag) && same_short_name(fa, fb);
 }
 
@@ -57,28 +57,28 @@ static bool same_place(const struct summary_frame *a, const struct summary_frame
 }
 
 /* The first caller of @a that is not as in @b; 0: there is none. */
-static size_t first_other(const struct summary_group *a, const struct summary_group *b, same_frames *same)
+static size_t first_other(const struct stack_view *a, const struct stack_view *b, same_frames *same)
 {
 	for (size_t i = 1; a->wrappers + i < a->depth; i++)
-		if (b->wrappers + i >= b->depth || !same(&a->stack[a->wrappers + i], &b->stack[b->wrappers + i]))
+		if (b->wrappers + i >= b->depth || !same(&a->frames[a->wrappers + i], &b->frames[b->wrappers + i]))
 			return a->wrappers + i;
 	return 0;
 }
 
 /* false: the one's wrappers are the last of the other's. */
-static bool other_wrapper(const struct summary_group *a, const struct summary_group *b, size_t *frame)
+static bool other_wrapper(const struct stack_view *a, const struct stack_view *b, size_t *frame)
 {
 	for (size_t i = 1; i <= a->wrappers; i++)
-		if (i > b->wrappers || !same_short_name(&a->stack[a->wrappers - i], &b->stack[b->wrappers - i])) {
+		if (i > b->wrappers || !same_short_name(&a->frames[a->wrappers - i], &b->frames[b->wrappers - i])) {
 			*frame = a->wrappers - i;
 			return true;
 		}
 	return false;
 }
 
-static struct apart from_other(const struct summary_group *a, const struct summary_group *b)
+static struct apart from_other(const struct stack_view *a, const struct stack_view *b)
 {
-	struct apart out = { .arguments = !same_function(&a->stack[a->wrappers], &b->stack[b->wrappers]) };
+	struct apart out = { .arguments = !same_function(&a->frames[a->wrappers], &b->frames[b->wrappers]) };
 
 	if (out.arguments)
 		return out;
@@ -104,7 +104,7 @@ void apart_find(const struct summary_group *const *rows, size_t n, struct apart 
 
 			if (i == j || !same_row(rows[i], rows[j]))
 				continue;
-			other = from_other(rows[i], rows[j]);
+			other = from_other(&rows[i]->stack, &rows[j]->stack);
 			out[i].arguments |= other.arguments;
 			if (other.by < out[i].by || (other.by == out[i].by && other.frame <= out[i].frame))
 				continue;

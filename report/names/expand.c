@@ -84,12 +84,12 @@ enum summary_stack_end expand_path_end(const struct defs *d, const uint32_t *pat
 	return expand_frames_within(d, path, n, EXPAND_MAX) < n ? STACK_DEEP : expand_end(end);
 }
 
-int expand_stack(const struct defs *d, uint32_t stack, struct summary_stack *out)
+int expand_stack(const struct defs *d, uint32_t stack, struct stack_view *out)
 {
 	cleanup_free uint32_t *path = NULL;
 	uint32_t n;
 
-	*out = (struct summary_stack){ .end = STACK_WHOLE };
+	*out = (struct stack_view){ .end = STACK_WHOLE };
 	if (stack == DEFS_NONE)
 		return 0;
 	n = defs_path(d, stack, NULL, 0);

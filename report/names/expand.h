@@ -22,7 +22,7 @@ must_check int expand_path(const struct defs *d, const uint32_t *path, uint32_t 
 uint32_t expand_frames_within(const struct defs *d, const uint32_t *path, uint32_t n, size_t shown);
 
 /* The stack with index @stack (DEFS_NONE: none). Free out->frames. 0 or -ENOMEM. */
-must_check int expand_stack(const struct defs *d, uint32_t stack, struct summary_stack *out);
+must_check int expand_stack(const struct defs *d, uint32_t stack, struct stack_view *out);
 
 enum summary_stack_end expand_end(uint8_t end);
 

@@ -97,21 +97,19 @@ static void hit_spots(struct lookup_search *se, uint32_t family, taddr addr, con
 /* --- what is said of an address: which blocks and objects are there, who took them, and in which entry they are --- */
 
 /* The frames become the summary's. */
-static int fill_use(struct lookup_search *se, uint32_t family, uint32_t stack, struct lookup_use *out)
+static int fill_use(struct lookup_search *se, uint32_t family, uint32_t stack_index, struct lookup_use *out)
 {
-	struct summary_stack frames;
+	struct stack_view stack;
 	size_t own;
-	int r = expand_stack(&se->ledger->defs, stack, &frames);
+	int r = expand_stack(&se->ledger->defs, stack_index, &stack);
 
 	if (r < 0)
 		return r;
-	own = se->ledger->defs.families[family].ranges ? wrappers_allocator(frames.frames, frames.depth) : 0;
-	wrappers_mark(frames.frames + own, frames.depth - own, se->ledger->skips, se->ledger->nskips);
-	out->wrappers = se->keep_wrappers ? 0 : own + wrappers_count(frames.frames + own, frames.depth - own);
-	out->depth = frames.depth;
-	out->end = frames.end;
-	out->frames = summary_keep_stack(se->summary, frames.frames, &out->depth);
-	free(frames.frames);
+	own = se->ledger->defs.families[family].ranges ? wrappers_allocator(stack.frames, stack.depth) : 0;
+	wrappers_mark(stack.frames + own, stack.depth - own, se->ledger->skips, se->ledger->nskips);
+	stack.wrappers = se->keep_wrappers ? 0 : own + wrappers_count(stack.frames + own, stack.depth - own);
+	out->stack = summary_keep_stack(se->summary, &stack);
+	free(stack.frames);
 	return summary_error(se->summary);
 }
 

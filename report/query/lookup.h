@@ -41,9 +41,7 @@ struct lookup_block {
 
 /* A stack that took a block; or what a stack did to an object. */
 struct lookup_use {
-	const struct summary_frame *frames;	/* the summary's */
-	size_t depth, wrappers;
-	enum summary_stack_end end;
+	struct stack_view stack;	/* the summary's */
 	uint64_t taken, dropped;
 };
 

@@ -142,8 +142,8 @@ static bool is_wanted(const struct maker *mk, const struct sig_group *g)
 	for (uint32_t i = 0; i < g->nuses; i++) {
 		const struct refplace *place = &mk->places.all[g->uses[i].place];
 
-		focused |= select_focuses(mk->opt->select, place->frames, place->depth);
-		if (g->uses[i].taken && select_ignores(mk->opt->select, place->frames, place->depth))
+		focused |= select_focuses(mk->opt->select, place->stack.frames, place->stack.depth);
+		if (g->uses[i].taken && select_ignores(mk->opt->select, place->stack.frames, place->stack.depth))
 			return false;
 	}
 	return focused || (!g->nuses && select_focuses(mk->opt->select, NULL, 0));
@@ -154,8 +154,8 @@ static bool is_suppressed(const struct maker *mk, const struct sig_group *g)
 	for (uint32_t i = 0; i < g->nuses; i++) {
 		const struct refplace *place = &mk->places.all[g->uses[i].place];
 
-		if (g->uses[i].taken && suppressions_match(mk->opt->suppressions, SUPPRESS_LEAK, VERDICT_UNKNOWN, place->frames,
-							   place->depth, g->objects, 0))
+		if (g->uses[i].taken && suppressions_match(mk->opt->suppressions, SUPPRESS_LEAK, VERDICT_UNKNOWN, place->stack.frames,
+							   place->stack.depth, g->objects, 0))
 			return true;
 	}
 	return false;

@@ -36,17 +36,17 @@ static bool has_watched_functions(const struct refowners *o, const char *module)
 	return false;
 }
 
-static const char *owner(const struct refowners *o, const struct summary_frame *frames, size_t depth, size_t wrappers)
+static const char *owner(const struct refowners *o, const struct stack_view *stack)
 {
-	for (size_t i = wrappers; i < depth; i++)
-		if (!has_watched_functions(o, frames[i].module))
-			return frames[i].module;
-	return wrappers < depth ? frames[wrappers].module : NULL;
+	for (size_t i = stack->wrappers; i < stack->depth; i++)
+		if (!has_watched_functions(o, stack->frames[i].module))
+			return stack->frames[i].module;
+	return stack->wrappers < stack->depth ? stack->frames[stack->wrappers].module : NULL;
 }
 
-int refowners_find(struct refowners *o, const struct summary_frame *frames, size_t depth, size_t wrappers, uint32_t *out)
+int refowners_find(struct refowners *o, const struct stack_view *stack, uint32_t *out)
 {
-	const char *module = owner(o, frames, depth, wrappers);
+	const char *module = owner(o, stack);
 	const char **one;
 
 	for (*out = 0; *out < o->n; ++*out)

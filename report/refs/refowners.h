@@ -27,7 +27,6 @@ void refowners_init(struct refowners *o, const struct ledger *l, uint32_t family
 void refowners_fini(struct refowners *o);
 
 /* The number of whose place this is, in @out: the same for the same module. @frames' texts must outlive @o. 0 or -ENOMEM. */
-must_check int refowners_find(struct refowners *o, const struct summary_frame *frames, size_t depth, size_t wrappers,
-			      uint32_t *out);
+must_check int refowners_find(struct refowners *o, const struct stack_view *stack, uint32_t *out);
 
 #endif

@@ -13,17 +13,18 @@ static int name(struct refplaces *p, const struct groups_options *opt, struct dr
 		struct summary *s)
 {
 	const struct ledger *l = p->drafts.ledger;
-	cleanup_free struct summary_frame *frames = NULL;
-	int r = expand_path(&l->defs, d->path.frames, d->path.depth, &frames, &place->depth);
+	struct stack_view stack = { .end = expand_path_end(&l->defs, d->path.frames, d->path.depth, d->path.end) };
+	int r = expand_path(&l->defs, d->path.frames, d->path.depth, &stack.frames, &stack.depth);
 
 	if (r < 0)
 		return r;
-	wrappers_mark(frames, place->depth, l->skips, l->nskips);
-	place->frames = summary_keep_stack(s, frames, &place->depth);
-	if (!opt->keep_wrappers)
-		d->wrappers = wrappers_count(place->frames, place->depth);
+	wrappers_mark(stack.frames, stack.depth, l->skips, l->nskips);
+	stack.wrappers = opt->keep_wrappers ? 0 : wrappers_count(stack.frames, stack.depth);
+	place->stack = summary_keep_stack(s, &stack);
+	free(stack.frames);
+	d->wrappers = place->stack.wrappers;
 	d->skip = expand_frames_within(&l->defs, d->path.frames, d->path.depth, d->wrappers);
-	return refowners_find(&p->owners, place->frames, place->depth, d->wrappers, &place->owner);
+	return refowners_find(&p->owners, &place->stack, &place->owner);
 }
 
 int refplaces_make(struct ledger *l, const struct groups_options *opt, uint32_t family, const uint32_t *same_as,
@@ -71,12 +72,9 @@ void refplaces_look(struct refplaces *p, const struct sig_object *o)
 
 struct summary_use refplaces_dropped(const struct refplaces *p, uint32_t place, uint64_t count, uint64_t objects)
 {
-	const struct draft *d = &p->drafts.all[place];
-
 	return (struct summary_use){
 		.place = place, .count = count, .per_object = (double)count / (double)objects,
-		.frames = p->all[place].frames, .depth = p->all[place].depth, .wrappers = d->wrappers,
-		.end = expand_path_end(&p->drafts.ledger->defs, d->path.frames, d->path.depth, d->path.end),
+		.stack = p->all[place].stack,
 	};
 }
 

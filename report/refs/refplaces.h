@@ -19,8 +19,7 @@
 #include "report/refs/signatures.h"
 
 struct refplace {
-	const struct summary_frame *frames;	/* the summary's */
-	size_t depth;
+	struct stack_view stack;	/* the summary's */
 	uint32_t owner;			/* whose place it is: a number of refowners */
 	uint64_t several, as_many;	/* as in a summary_use */
 };

@@ -224,7 +224,7 @@ static void put_stack(struct strbuf *sb, const struct diff *d, size_t number, co
 	}
 	put_verdict(sb, g->group, g->mixed);
 	strbuf_putc(sb, '\n');
-	text_stack(sb, g->group->stack, g->group->depth, g->group->wrappers, g->group->stack_end);
+	text_stack(sb, &g->group->stack);
 }
 
 /* So many rows of either sort. Those that shrank most are the last of the list. */
@@ -326,7 +326,7 @@ static void put_refs_where(struct strbuf *sb, const struct summary_refs *r)
 	words_cut(&family, r->family, COLUMN_WHERE / 3);
 	strbuf_puts(&family, ": ");
 	strbuf_puts(sb, strbuf_str(&family));
-	text_where_of(sb, u->frames, u->depth, u->wrappers, NULL, COLUMN_WHERE - words_width(&family));
+	text_where_of(sb, &u->stack, NULL, COLUMN_WHERE - words_width(&family));
 	if (family.err && !sb->err)
 		sb->err = family.err;
 }
@@ -376,7 +376,7 @@ static void put_refs_detail(struct strbuf *sb, const struct diff *d, size_t numb
 	else
 		strbuf_printf(sb, ", before %" PRIu64, r->old_objects);
 	strbuf_puts(sb, r->refs->ntaken ? "; most suspect of who took references:\n" : "; dropped by:\n");
-	text_stack(sb, u->frames, u->depth, u->wrappers, u->end);
+	text_stack(sb, &u->stack);
 }
 
 /* The table of objects, and the most suspect places of those that grew; @top of them, 0: all. */

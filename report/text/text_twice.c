@@ -8,12 +8,15 @@
 #include "report/names/wrappers.h"
 #include "report/text/groups/text_stack.h"
 
-static void put_side(struct strbuf *sb, const char *what, const struct summary_stack *stack)
+static void put_side(struct strbuf *sb, const char *what, const struct stack_view *stack)
 {
+	struct stack_view shown = *stack;
+
 	if (!stack->depth)
 		return;
+	shown.wrappers = wrappers_count(stack->frames, stack->depth);
 	strbuf_printf(sb, "  %s\n", what);
-	text_stack(sb, stack->frames, stack->depth, wrappers_count(stack->frames, stack->depth), stack->end);
+	text_stack(sb, &shown);
 }
 
 static void put_one(struct strbuf *sb, const struct summary *s, const struct summary_twice *t)

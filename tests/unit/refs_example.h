@@ -36,7 +36,7 @@ static inline struct summary_use example_use(uint32_t place, uint64_t count, uin
 {
 	return (struct summary_use){
 		.place = place, .count = count, .per_object = (double)count / (double)objects, .taken_in_all = in_all,
-		.kept = kept, .frames = frames, .depth = depth,
+		.kept = kept, .stack = { frames, depth },
 	};
 }
 
@@ -52,7 +52,7 @@ static inline void add_leaked_dicts(struct summary *s)
 	struct growth_point series[] = { { 150, 130 }, { 300, 262 }, { 450, 397 }, { 600, 529 } };
 	taddr samples[] = { 0x7f0a00001010, 0x7f0a00001080 };
 
-	taken[2].wrappers = 1;
+	taken[2].stack.wrappers = 1;
 	summary_sort_uses(taken, 3);
 	summary_sort_uses(dropped, 2);
 	summary_add_refs(s, &(struct summary_refs){
@@ -129,10 +129,10 @@ static inline void families_example(struct summary *s)
 							 .dropped = 2800, .kept = 43, .older = 1, .net = 112 });
 	summary_add_group(s, &(struct summary_group){ .family = "fd", .blocks = 12, .bytes = 12, .allocs = 40, .frees = 28,
 						      .oldest_s = 9, .youngest_s = 1, .growth = { GROWTH_GROWS, 1.2, 0 },
-						      .stack = &frame, .depth = 1 });
+						      .stack = { &frame, 1 } });
 	summary_add_group(s, &(struct summary_group){ .family = "libc", .tag = "gf_common_mt_strdup", .blocks = 70, .bytes = 4087,
 						      .allocs = 700, .frees = 630, .oldest_s = 9, .youngest_s = 1,
-						      .growth = { GROWTH_LEVEL, 0, 300 }, .stack = &frame, .depth = 1 });
+						      .growth = { GROWTH_LEVEL, 0, 300 }, .stack = { &frame, 1 } });
 	add_cached_inodes(s);
 	add_old_dicts(s);
 	add_leaked_dicts(s);

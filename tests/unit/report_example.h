@@ -31,7 +31,7 @@ static inline void add_level(struct summary *s)
 	summary_add_group(s, &(struct summary_group){
 		.family = "libc", .blocks = 2, .bytes = 1048576, .bytes_direct = 1048576, .allocs = 599, .frees = 597,
 		.oldest_s = 9, .youngest_s = 1.25, .verdict = VERDICT_DEFINITE, .growth = { GROWTH_LEVEL, 0, 5 },
-		.series = series, .npoints = 4, .stack = stack, .depth = 3, .stack_end = STACK_CUT, .samples = samples,
+		.series = series, .npoints = 4, .stack = { stack, 3, .end = STACK_CUT }, .samples = samples,
 		.nsamples = 2 });
 }
 
@@ -52,7 +52,7 @@ static inline void add_growing(struct summary *s)
 	summary_add_group(s, &(struct summary_group){
 		.family = "libc", .blocks = 64, .bytes = 65536, .bytes_direct = 65536, .allocs = 65, .frees = 1,
 		.oldest_s = 8.5, .youngest_s = 0.1, .growth = { GROWTH_GROWS, 393216, 0 }, .series = series, .npoints = 6,
-		.stack = stack, .depth = 4, .wrappers = 2 });
+		.stack = { stack, 4, .wrappers = 2 } });
 }
 
 static inline void add_twice(struct summary *s)

@@ -33,7 +33,7 @@ static inline void scan_example_groups(struct summary *s)
 	summary_add_group(s, &(struct summary_group){ .family = "libc", .blocks = 20, .bytes = 700000, .bytes_direct = 700000,
 		.verdict = VERDICT_REACHABLE, .kind = { .label = "32 KiB to 64 KiB", .size_low = 33000, .size_high = 37000 } });
 	summary_add_group(s, &(struct summary_group){ .family = "libc", .blocks = 4, .bytes = 800, .bytes_direct = 800,
-		.verdict = VERDICT_REACHABLE, .stack = stack, .depth = 1, .kind = { .size_low = 200, .size_high = 200 } });
+		.verdict = VERDICT_REACHABLE, .stack = { stack, 1 }, .kind = { .size_low = 200, .size_high = 200 } });
 }
 
 static inline void scan_example_heap(struct scan_report *r)

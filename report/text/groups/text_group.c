@@ -128,7 +128,7 @@ void text_group(struct strbuf *sb, const struct summary *s, const struct text_pa
 		text_sampled_group(sb, part, g);
 	else
 		put_exact(sb, s, part, g);
-	text_stack(sb, g->stack, g->depth, g->wrappers, g->stack_end);
+	text_stack(sb, &g->stack);
 	put_hangs(sb, s, part, g);
 	put_holders(sb, s, part, g);
 }

@@ -166,7 +166,7 @@ static void put_block(struct strbuf *sb, const struct summary *s, const struct l
 		strbuf_puts(sb, " ago ");
 	}
 	strbuf_puts(sb, "by:\n");
-	text_stack(sb, u->frames, u->depth, u->wrappers, u->end);
+	text_stack(sb, &u->stack);
 }
 
 static void put_use(struct strbuf *sb, const struct lookup_use *u)
@@ -182,7 +182,7 @@ static void put_use(struct strbuf *sb, const struct lookup_use *u)
 		words_times(sb, (double)u->dropped);
 	}
 	strbuf_putc(sb, '\n');
-	text_stack(sb, u->frames, u->depth, u->wrappers, u->end);
+	text_stack(sb, &u->stack);
 }
 
 static void put_object(struct strbuf *sb, const struct summary *s, const struct lookup_found *f)

@@ -25,10 +25,10 @@ static void put_frame(struct strbuf *sb, const struct summary_frame *f)
 static void put_trace(struct strbuf *sb, const struct summary_object *o, const struct summary_use *u, uint64_t count)
 {
 	strbuf_printf(sb, "\nptr : %" PRIx64 "\n", o->addr);
-	for (size_t i = u->wrappers; i < u->depth; i++)
-		put_frame(sb, &u->frames[i]);
-	if (u->end != STACK_WHOLE)
-		strbuf_printf(sb, "... %s\n", summary_stack_end_text(u->end));
+	for (size_t i = u->stack.wrappers; i < u->stack.depth; i++)
+		put_frame(sb, &u->stack.frames[i]);
+	if (u->stack.end != STACK_WHOLE)
+		strbuf_printf(sb, "... %s\n", summary_stack_end_text(u->stack.end));
 	if (count > 1)
 		strbuf_printf(sb, "(%" PRIu64 " times)\n", count);
 }

@@ -88,7 +88,7 @@ static void put_where(const struct text_refs *t, const struct refs_entry *e, str
 	}
 	if (!e->refs.ntaken)
 		strbuf_puts(sb, DROPPED);
-	text_where_of(sb, u->frames, u->depth, u->wrappers, NULL, e->refs.ntaken ? width : width - strlen(DROPPED));
+	text_where_of(sb, &u->stack, NULL, e->refs.ntaken ? width : width - strlen(DROPPED));
 }
 
 static void put_row(const void *ctx, size_t index, struct strbuf *sb)

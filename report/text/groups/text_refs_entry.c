@@ -190,7 +190,7 @@ static void put_taken(struct strbuf *sb, const struct summary_refs *r, size_t su
 	put_share(sb, u);
 	if (index < suspects && suspects < near)
 		put_reason(sb, u, near);
-	text_stack(sb, u->frames, u->depth, u->wrappers, u->end);
+	text_stack(sb, &u->stack);
 }
 
 static void put_dropped(struct strbuf *sb, const struct summary_use *u)
@@ -198,7 +198,7 @@ static void put_dropped(struct strbuf *sb, const struct summary_use *u)
 	strbuf_puts(sb, "  dropped ");
 	words_times(sb, u->per_object);
 	strbuf_puts(sb, " each\n");
-	text_stack(sb, u->frames, u->depth, u->wrappers, u->end);
+	text_stack(sb, &u->stack);
 }
 
 static size_t shown(const struct text_refs *t, size_t n, size_t suspects)

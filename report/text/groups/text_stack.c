@@ -74,16 +74,15 @@ static void put_wrappers(struct strbuf *sb, const struct summary_frame *frames, 
 		sb->err = names.err;
 }
 
-void text_stack(struct strbuf *sb, const struct summary_frame *frames, size_t n, size_t wrappers,
-		enum summary_stack_end end)
+void text_stack(struct strbuf *sb, const struct stack_view *stack)
 {
-	if (wrappers)
-		put_wrappers(sb, frames, wrappers);
-	for (size_t i = wrappers; i < n; i++)
-		put_frame(sb, i - wrappers, &frames[i]);
-	if (end != STACK_WHOLE)
-		strbuf_printf(sb, "    ... %s\n", summary_stack_end_text(end));
-	else if (!n)
+	if (stack->wrappers)
+		put_wrappers(sb, stack->frames, stack->wrappers);
+	for (size_t i = stack->wrappers; i < stack->depth; i++)
+		put_frame(sb, i - stack->wrappers, &stack->frames[i]);
+	if (stack->end != STACK_WHOLE)
+		strbuf_printf(sb, "    ... %s\n", summary_stack_end_text(stack->end));
+	else if (!stack->depth)
 		strbuf_puts(sb, "    (no stack)\n");
 }
 
@@ -131,19 +130,20 @@ static void put_name(struct strbuf *sb, const struct summary_frame *f, bool argu
 }
 
 /* Where the first function has no name its first caller with one is beside it, else what tells it apart. */
-static struct shown shown_of(const struct summary_frame *frames, size_t n, size_t wrappers, const struct apart *apart)
+static struct shown shown_of(const struct stack_view *stack, const struct apart *apart)
 {
-	struct shown s = { .first = &frames[wrappers], .word = FROM };
+	const struct summary_frame *frames = stack->frames;
+	struct shown s = { .first = &frames[stack->wrappers], .word = FROM };
 
 	if (!s.first->function) {
-		for (size_t i = wrappers + 1; i < n && !s.beside; i++)
+		for (size_t i = stack->wrappers + 1; i < stack->depth && !s.beside; i++)
 			s.beside = frames[i].function ? &frames[i] : NULL;
 		return s;
 	}
 	if (!apart)
 		return s;
 	s.arguments = apart->arguments;
-	if (apart->by == APART_NOTHING || apart->frame >= n || !frames[apart->frame].function)
+	if (apart->by == APART_NOTHING || apart->frame >= stack->depth || !frames[apart->frame].function)
 		return s;
 	s.beside = &frames[apart->frame];
 	s.line = apart->by == APART_LINE;
@@ -183,18 +183,17 @@ static void put_names(struct strbuf *sb, const struct shown *s, size_t width)
 	words_cut(sb, strbuf_str(&name), width);
 }
 
-void text_where_of(struct strbuf *sb, const struct summary_frame *frames, size_t n, size_t wrappers, const struct apart *apart,
-		   size_t width)
+void text_where_of(struct strbuf *sb, const struct stack_view *stack, const struct apart *apart, size_t width)
 {
 	cleanup_strbuf struct strbuf place = STRBUF_INIT, name = STRBUF_INIT;
 	struct shown s;
 	size_t left;
 
-	if (wrappers >= n) {
+	if (stack->wrappers >= stack->depth) {
 		strbuf_puts(sb, "(no stack)");
 		return;
 	}
-	s = shown_of(frames, n, wrappers, apart);
+	s = shown_of(stack, apart);
 	if (s.first->file)
 		put_source(&place, s.first);
 	else
@@ -226,7 +225,7 @@ void text_where(struct strbuf *sb, const struct summary_group *g, const struct a
 	}
 	if (tag.len)
 		width = width > WHERE_LEAST + words_width(&tag) ? width - words_width(&tag) : WHERE_LEAST;
-	text_where_of(sb, g->stack, g->depth, g->wrappers, apart, width);
+	text_where_of(sb, &g->stack, apart, width);
 	strbuf_puts(sb, strbuf_str(&tag));
 	if (tag.err && !sb->err)
 		sb->err = tag.err;

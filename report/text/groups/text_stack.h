@@ -9,17 +9,15 @@
 #include "report/model/summary.h"
 #include "report/names/apart.h"
 
-/* A line for each of the @n frames but the first @wrappers; then how the stack goes on. */
-void text_stack(struct strbuf *sb, const struct summary_frame *frames, size_t n, size_t wrappers,
-		enum summary_stack_end end);
+/* A line for each frame behind the wrappers; then how the stack goes on. */
+void text_stack(struct strbuf *sb, const struct stack_view *stack);
 
 /*
  * The first frame behind the wrappers: "session_open svc.c:42", at most @width characters of it, with C++ names shortened
  * (report/names/shortname.h). @apart is what tells this stack from others in the same table, "make from serve_users", or NULL;
  * where the first frame has no name, its place is shown and its first caller with one.
  */
-void text_where_of(struct strbuf *sb, const struct summary_frame *frames, size_t n, size_t wrappers, const struct apart *apart,
-		   size_t width);
+void text_where_of(struct strbuf *sb, const struct stack_view *stack, const struct apart *apart, size_t width);
 
 /* The same of a group, with its tag, if it has one. */
 void text_where(struct strbuf *sb, const struct summary_group *g, const struct apart *apart, size_t width);

@@ -234,7 +234,7 @@ static void put_group(struct strbuf *sb, const struct scan_report *r, size_t i)
 		strbuf_putc(sb, '\n');
 	}
 	if (!g->kind.label)
-		text_stack(sb, g->stack, g->depth, g->wrappers, g->stack_end);
+		text_stack(sb, &g->stack);
 }
 
 /* Of a size that is in use there is nothing to say that the table does not. */

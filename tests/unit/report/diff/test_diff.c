@@ -23,7 +23,7 @@
 static void add_stack(struct summary *s, const struct summary_frame *stack, size_t n, uint64_t blocks, uint64_t bytes)
 {
 	summary_add_group(s, &(struct summary_group){ .family = "libc", .blocks = blocks, .bytes = bytes,
-						      .stack = (struct summary_frame *)stack, .depth = n });
+						      .stack = { (struct summary_frame *)stack, n } });
 	s->totals.live_blocks += blocks;
 	s->totals.live_bytes += bytes;
 }
@@ -70,7 +70,7 @@ static void example(struct summary *old, struct summary *new)
 static void assert_group(const struct diff *d, size_t i, const char *function, enum diff_change change, uint64_t before, uint64_t now)
 {
 	assert_true(i < d->ngroups);
-	assert_string_equal(d->groups[i].group->stack[0].function, function);
+	assert_string_equal(d->groups[i].group->stack.frames[0].function, function);
 	assert_string_equal(diff_change_name(d->groups[i].change), diff_change_name(change));
 	assert_int_equal(d->groups[i].old_bytes, before);
 	assert_int_equal(d->groups[i].new_bytes, now);
@@ -348,10 +348,10 @@ static struct summary_frame places[] = {
 static void add_objects(struct summary *s, int64_t net, uint64_t objects, bool turn, bool dropped)
 {
 	struct summary_use taken[] = {
-		{ .count = 1, .taken_in_all = turn ? 1 : 9, .kept = 1, .frames = &places[0], .depth = 1 },
-		{ .count = 1, .taken_in_all = turn ? 9 : 1, .kept = 1, .frames = &places[1], .depth = 1 },
+		{ .count = 1, .taken_in_all = turn ? 1 : 9, .kept = 1, .stack = { &places[0], 1 } },
+		{ .count = 1, .taken_in_all = turn ? 9 : 1, .kept = 1, .stack = { &places[1], 1 } },
 	};
-	struct summary_use drop = { .count = 1, .frames = &places[2], .depth = 1 };
+	struct summary_use drop = { .count = 1, .stack = { &places[2], 1 } };
 
 	summary_sort_uses(taken, 2);
 	summary_add_refs(s, &(struct summary_refs){ .family = "dict", .objects = objects, .net = net, .taken = taken, .ntaken = 2,

@@ -39,7 +39,7 @@ static void add(struct summary *s, const char *family, const char *leaf, const c
 {
 	struct summary_frame stack[] = { { .pc = bytes, .function = leaf }, { .pc = bytes, .function = root } };
 
-	summary_add_group(s, &(struct summary_group){ .family = family, .bytes = bytes, .stack = stack, .depth = 2 });
+	summary_add_group(s, &(struct summary_group){ .family = family, .bytes = bytes, .stack = { stack, 2 } });
 }
 
 static void the_same_stacks_are_added_up_and_sorted(void **state)
@@ -86,7 +86,7 @@ static void nameless_code(void **state)
 
 	(void)state;
 	summary_init(&s);
-	summary_add_group(&s, &(struct summary_group){ .bytes = 5, .stack = &frame, .depth = 1 });
+	summary_add_group(&s, &(struct summary_group){ .bytes = 5, .stack = { &frame, 1 } });
 	assert_folded(&s, "a:b.so+0x34 5\n");
 }
 
@@ -107,8 +107,8 @@ static void tags_are_leaves(void **state)
 
 	(void)state;
 	summary_init(&s);
-	summary_add_group(&s, &(struct summary_group){ .bytes = 5, .tag = "t;1", .stack = &frame, .depth = 1 });
-	summary_add_group(&s, &(struct summary_group){ .bytes = 6, .stack = &frame, .depth = 1 });
+	summary_add_group(&s, &(struct summary_group){ .bytes = 5, .tag = "t;1", .stack = { &frame, 1 } });
+	summary_add_group(&s, &(struct summary_group){ .bytes = 6, .stack = { &frame, 1 } });
 	assert_folded(&s, "f 6\nf;<t:1> 5\n");
 }
 

@@ -18,7 +18,7 @@ static void what_is_given_is_copied(void **state)
 	char name[] = "worker", file[] = "/bin/x";
 	struct summary_frame stack[] = { { .pc = 1, .function = name, .module = file, .line = 7 }, { .pc = 2 } };
 	taddr samples[] = { 0x10, 0x20 };
-	struct summary_group group = { .family = "libc", .blocks = 1, .stack = stack, .depth = 2,
+	struct summary_group group = { .family = "libc", .blocks = 1, .stack = { stack, 2 },
 				       .samples = samples, .nsamples = 2 };
 
 	(void)state;
@@ -32,9 +32,9 @@ static void what_is_given_is_copied(void **state)
 	stack[0].line = samples[0] = 0;
 	group.blocks = 0;
 
-	assert_string_equal(s.groups[0].stack[0].function, "worker");
-	assert_int_equal(s.groups[0].stack[0].line, 7);
-	assert_null(s.groups[0].stack[1].function);
+	assert_string_equal(s.groups[0].stack.frames[0].function, "worker");
+	assert_int_equal(s.groups[0].stack.frames[0].line, 7);
+	assert_null(s.groups[0].stack.frames[1].function);
 	assert_int_equal(s.groups[0].samples[0], 0x10);
 	assert_int_equal(s.groups[0].blocks, 1);
 	assert_string_equal(s.target.comm, "worker");
@@ -56,7 +56,7 @@ static void series_and_double_frees_are_copied(void **state)
 
 	(void)state;
 	summary_init(&s);
-	summary_add_group(&s, &(struct summary_group){ .series = series, .npoints = 2, .stack = &frame, .depth = 1, .wrappers = 0 });
+	summary_add_group(&s, &(struct summary_group){ .series = series, .npoints = 2, .stack = { &frame, 1 } });
 	summary_add_twice(&s, &twice);
 	summary_add_suppression(&s, &(struct summary_suppression){ name, linkage, 1, 2, 3 });
 	memset(name, '!', sizeof(name) - 1);
@@ -65,7 +65,7 @@ static void series_and_double_frees_are_copied(void **state)
 
 	assert_int_equal(s.groups[0].npoints, 2);
 	assert_int_equal(s.groups[0].series[1].bytes, 200);
-	assert_string_equal(s.groups[0].stack[0].linkage, "_Zworker");
+	assert_string_equal(s.groups[0].stack.frames[0].linkage, "_Zworker");
 	assert_string_equal(s.twice[0].family, "worker");
 	assert_int_equal(s.twice[0].count, 3);
 	assert_int_equal(s.twice[0].second.end, STACK_CUT);
@@ -133,7 +133,7 @@ static void add_numbers(struct summary *s, uint64_t bytes, uint64_t blocks, tadd
 {
 	struct summary_frame frame = { .pc = pc };
 
-	summary_add_group(s, &(struct summary_group){ .bytes = bytes, .blocks = blocks, .stack = &frame, .depth = 1 });
+	summary_add_group(s, &(struct summary_group){ .bytes = bytes, .blocks = blocks, .stack = { &frame, 1 } });
 }
 
 static void most_bytes_first(void **state)
@@ -151,7 +151,7 @@ static void most_bytes_first(void **state)
 	add_numbers(&s, 10, 2, 5);
 	summary_sort(&s);
 	for (size_t i = 0; i < 5; i++)
-		assert_int_equal(s.groups[i].stack[0].pc, want[i]);
+		assert_int_equal(s.groups[i].stack.frames[0].pc, want[i]);
 	summary_fini(&s);
 }
 
@@ -229,16 +229,16 @@ static void stacks_are_kept(void **state)
 {
 	char name[] = "worker";
 	struct summary_frame frame = { .pc = 1, .function = name };
-	const struct summary_frame *kept;
-	size_t depth = 1, none = 0;
+	struct stack_view kept;
 	struct summary s;
 
 	(void)state;
 	summary_init(&s);
-	kept = summary_keep_stack(&s, &frame, &depth);
+	kept = summary_keep_stack(&s, &(struct stack_view){ .frames = &frame, .depth = 1 });
 	memset(name, '!', sizeof(name) - 1);
-	assert_string_equal(kept[0].function, "worker");
-	assert_null(summary_keep_stack(&s, NULL, &none));
+	assert_int_equal(kept.depth, 1);
+	assert_string_equal(kept.frames[0].function, "worker");
+	assert_null(summary_keep_stack(&s, &(struct stack_view){ 0 }).frames);
 	assert_int_equal(summary_error(&s), 0);
 	summary_fini(&s);
 }
@@ -247,13 +247,13 @@ static void want_of_memory_is_sticky(void **state)
 {
 	struct summary s;
 	struct summary_frame frame = { .pc = 1 };
-	struct summary_group group = { .stack = &frame, .depth = SIZE_MAX / sizeof(frame) / 2 };
+	struct summary_group group = { .stack = { &frame, SIZE_MAX / sizeof(frame) / 2 } };
 
 	(void)state;
 	summary_init(&s);
 	summary_add_group(&s, &group);
 	assert_int_equal(summary_error(&s), -ENOMEM);
-	group.depth = 1;
+	group.stack.depth = 1;
 	summary_add_group(&s, &group);
 	assert_int_equal(summary_error(&s), -ENOMEM);
 	summary_fini(&s);

@@ -110,7 +110,7 @@ static void assert_group(size_t i, const char *where, enum verdict verdict, uint
 	const struct summary_group *g = &summary.groups[i];
 
 	assert_true(i < summary.ngroups);
-	assert_string_equal(g->stack[0].function, where);
+	assert_string_equal(g->stack.frames[0].function, where);
 	assert_int_equal(g->verdict, verdict);
 	assert_int_equal(g->blocks, blocks);
 	assert_int_equal(g->bytes, bytes);
@@ -363,7 +363,7 @@ static void suppressed_by_kind(void **state)
 	assert_group(1, "f1", VERDICT_REACHABLE, 1, 7);
 	assert_int_equal(summary.suppressed.blocks, 4);
 	assert_false(summary.groups[1].split);
-	suppressions_generate(summary.groups[0].stack, 1, SUPPRESS_LEAK, VERDICT_POSSIBLE, 1, &sb);
+	suppressions_generate(summary.groups[0].stack.frames, 1, SUPPRESS_LEAK, VERDICT_POSSIBLE, 1, &sb);
 	assert_non_null(strstr(sb.s, "   match-leak-kinds: possible\n"));
 	strbuf_fini(&sb);
 	suppressions_free(s);

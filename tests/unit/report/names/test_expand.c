@@ -35,7 +35,7 @@ static void define_stack(uint32_t depth, uint32_t nnames)
 
 static void assert_expanded(uint32_t depth, uint32_t nnames, size_t wanted, enum summary_stack_end end)
 {
-	struct summary_stack stack;
+	struct stack_view stack;
 
 	define_stack(depth, nnames);
 	assert_int_equal(expand_stack(&defs, 0, &stack), 0);

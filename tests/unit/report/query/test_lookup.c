@@ -144,7 +144,7 @@ static void the_oldest_is_first(void **state)
 	assert_int_equal(lookup.list[1].addr, 0x1000);
 	assert_true(lookup.list[1].age_s == 7);
 	assert_int_equal(lookup.ngroups, 1);
-	assert_string_equal(summary.groups[lookup.groups[0]].stack[0].function, "small");
+	assert_string_equal(summary.groups[lookup.groups[0]].stack.frames[0].function, "small");
 	forget();
 }
 
@@ -257,13 +257,13 @@ static void through_wrappers(void **state)
 	assert_int_equal(summary.ngroups, 1);
 	assert_int_equal(lookup.nlist, 2);
 	assert_int_equal(lookup.at[0].found[0].entry, 1);
-	assert_int_equal(lookup.at[0].found[0].uses[0].wrappers, 1);
+	assert_int_equal(lookup.at[0].found[0].uses[0].stack.wrappers, 1);
 	forget();
 	options.keep_wrappers = true;
 	ask(&(struct lookup_question){ .entry = 1, .addrs = &addr, .naddrs = 1 });
 	assert_int_equal(summary.ngroups, 2);
 	assert_int_equal(lookup.nlist, 1);
-	assert_int_equal(lookup.at[0].found[0].uses[0].wrappers, 0);
+	assert_int_equal(lookup.at[0].found[0].uses[0].stack.wrappers, 0);
 	forget();
 }
 
@@ -292,7 +292,7 @@ static void inside_and_outside(void **state)
 	assert_int_equal(f->entry, 2);
 	assert_int_equal(f->group, 1);
 	assert_int_equal(f->nuses, 1);
-	assert_string_equal(f->uses[0].frames[0].function, "small");
+	assert_string_equal(f->uses[0].stack.frames[0].function, "small");
 	assert_int_equal(found(0, 1)->block.addr, 0x2000);
 	assert_int_equal(found(4, 1)->block.addr, 0x2000);
 	assert_int_equal(found(5, 1)->block.addr, 0x2000);
@@ -338,7 +338,7 @@ static void where_the_report_leaves_it_out(void **state)
 	options.nfamilies = 1;
 	ask(&(struct lookup_question){ .addrs = addrs, .naddrs = 3 });
 	assert_int_equal(found(0, 1)->entry, 0);
-	assert_string_equal(found(0, 1)->uses[0].frames[0].function, "small");
+	assert_string_equal(found(0, 1)->uses[0].stack.frames[0].function, "small");
 	assert_int_equal(found(1, 2)[0].entry, 0);
 	assert_int_equal(found(1, 2)[1].entry, 1);
 	assert_int_equal(found(2, 2)[1].entry, 0);

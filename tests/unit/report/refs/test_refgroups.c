@@ -148,7 +148,7 @@ static void summarize(struct summary *s)
 
 static const char *leaf(const struct summary_use *u)
 {
-	return u->frames[u->wrappers].function;
+	return u->stack.frames[u->stack.wrappers].function;
 }
 
 /* Every tenth of the objects is taken once more. @turn: in another order. */
@@ -421,8 +421,8 @@ static void frames_that_the_run_marks(void **state)
 	define_stack(200, 200, FACT_NONE);
 	take((struct fact){ .kind = MMT_ALLOC, .block = { .addr = 1, .size = 10, .stack = 200 } });
 	summarize(&s);
-	assert_int_equal(s.groups[0].wrappers, 1);
-	assert_string_equal(s.groups[0].stack[1].function, "user");
+	assert_int_equal(s.groups[0].stack.wrappers, 1);
+	assert_string_equal(s.groups[0].stack.frames[1].function, "user");
 	summary_fini(&s);
 }
 

@@ -41,8 +41,9 @@ static int teardown(void **state)
 static const char *owner(const struct summary_frame *frames, size_t n, size_t wrappers)
 {
 	uint32_t number = 99;
+	const struct stack_view stack = { .frames = (struct summary_frame *)frames, .depth = n, .wrappers = wrappers };
 
-	assert_int_equal(refowners_find(&owners, frames, n, wrappers, &number), 0);
+	assert_int_equal(refowners_find(&owners, &stack, &number), 0);
 	assert_true(number < owners.n);
 	return owners.all[number];
 }
@@ -91,7 +92,7 @@ static void the_same_number_for_the_same(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < 5; i++)
-		assert_int_equal(refowners_find(&owners, &frames[i], 1, 0, &numbers[i]), 0);
+		assert_int_equal(refowners_find(&owners, &(struct stack_view){ .frames = (struct summary_frame *)&frames[i], .depth = 1 }, &numbers[i]), 0);
 	assert_int_equal(numbers[0], numbers[2]);
 	assert_int_equal(numbers[3], numbers[4]);
 	assert_int_not_equal(numbers[0], numbers[1]);

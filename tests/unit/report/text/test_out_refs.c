@@ -460,8 +460,8 @@ static void each_object(void **state)
 	struct summary s;
 
 	(void)state;
-	taken.wrappers = 1;
-	dropped.end = STACK_LOST;
+	taken.stack.wrappers = 1;
+	dropped.stack.end = STACK_LOST;
 	refs_example_run(&s);
 	s.per_object = true;
 	s.round = 2;

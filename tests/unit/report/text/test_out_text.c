@@ -144,8 +144,8 @@ static void add_groups(struct summary *s, enum growth_shape shape, size_t from, 
 		struct summary_frame frame = { .pc = i + 1, .function = name, .file = "a.c", .line = (int)i };
 
 		snprintf(name, sizeof(name), "%s_%zu", growth_name(shape), i);
-		summary_add_group(s, &(struct summary_group){ .blocks = 1, .bytes = (100 - i) * 1024, .allocs = 1, .stack = &frame,
-							      .depth = 1, .growth = { shape, 1000.0 * (double)i, 3 } });
+		summary_add_group(s, &(struct summary_group){ .blocks = 1, .bytes = (100 - i) * 1024, .allocs = 1, .stack = { &frame, 1 },
+						      .growth = { shape, 1000.0 * (double)i, 3 } });
 		s->totals.live_blocks++;
 		s->totals.live_bytes += (100 - i) * 1024;
 	}
@@ -232,7 +232,7 @@ static void long_names_are_cut_in_the_table_only(void **state)
 	memset(file, 'f', sizeof(file) - 1);
 	summary_init(&s);
 	s.run.seconds = 60;
-	summary_add_group(&s, &(struct summary_group){ .blocks = UINT64_MAX, .bytes = UINT64_MAX, .stack = &frame, .depth = 1 });
+	summary_add_group(&s, &(struct summary_group){ .blocks = UINT64_MAX, .bytes = UINT64_MAX, .stack = { &frame, 1 } });
 	text = print(&s, 0);
 	row = strstr(text, "  [1] ");
 	assert_non_null(row);
@@ -255,13 +255,13 @@ static void a_name_goes_before_an_offset(void **state)
 	(void)state;
 	summary_init(&s);
 	s.run.seconds = 60;
-	summary_add_group(&s, &(struct summary_group){ .blocks = 1, .bytes = 1, .stack = &frame, .depth = 1, .tag = "gf_common_mt_inode_ctx",
+	summary_add_group(&s, &(struct summary_group){ .blocks = 1, .bytes = 1, .stack = { &frame, 1 }, .tag = "gf_common_mt_inode_ctx",
 						       .growth = { GROWTH_FALLS, 0, 0 } });
 	assert_says(&s, "  falls                   inode_table_prune_all <gf_common...node_ctx>\n");
 	assert_says(&s, "\n    falls\n");
-	s.groups[0].stack[0].function = NULL;
+	s.groups[0].stack.frames[0].function = NULL;
 	assert_says(&s, "  falls                   ?? libglusterfs.so.0+0x35143 <gf_common...node_ctx>\n");
-	s.groups[0].stack[0].function = "get";
+	s.groups[0].stack.frames[0].function = "get";
 	s.groups[0].tag = NULL;
 	assert_says(&s, "  falls                   get libglusterfs.so.0+0x35143\n");
 	summary_fini(&s);

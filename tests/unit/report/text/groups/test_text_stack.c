@@ -17,9 +17,10 @@
 
 static void check_apart(const struct summary_frame *frames, size_t n, size_t wrappers, const struct apart *apart, size_t width, const char *want)
 {
+	const struct stack_view stack = { .frames = (struct summary_frame *)frames, .depth = n, .wrappers = wrappers };
 	struct strbuf out = STRBUF_INIT;
 
-	text_where_of(&out, frames, n, wrappers, apart, width);
+	text_where_of(&out, &stack, apart, width);
 	assert_string_equal(strbuf_str(&out), want);
 	assert_true(words_width(&out) <= width);
 	strbuf_fini(&out);
@@ -104,7 +105,7 @@ static void what_tells_apart(void **state)
 
 static struct summary_group group(struct summary_frame *stack, size_t depth, size_t wrappers)
 {
-	return (struct summary_group){ .stack = stack, .depth = depth, .wrappers = wrappers };
+	return (struct summary_group){ .stack = { stack, depth, .wrappers = wrappers } };
 }
 
 static void is(const struct apart *a, enum apart_by by, size_t frame, bool arguments)
