@@ -158,6 +158,30 @@ struct rust_ident rust_read_ident(struct rust_parser *r)
 	return id;
 }
 
+/* Hexadecimal digits up to '_'; @n of them without the leading zeros. */
+const char *rust_read_hex(struct rust_parser *r, size_t *n)
+{
+	const char *s = r->p;
+
+	while (isdigit((unsigned char)rust_peek(r)) || (rust_peek(r) >= 'a' && rust_peek(r) <= 'f'))
+		r->p++;
+	*n = (size_t)(r->p - s);
+	if (!rust_eat(r, '_'))
+		rust_fail(r);
+	for (; *n && *s == '0'; s++)
+		--*n;
+	return s;
+}
+
+uint64_t rust_hex_value(const char *s, size_t n)
+{
+	uint64_t v = 0;
+
+	for (; n; n--, s++)
+		v = v << 4 | (uint64_t)rust_base62_digit(*s);
+	return v;
+}
+
 void rust_print_ident(struct rust_parser *r, const struct rust_ident *id)
 {
 	cleanup_strbuf struct strbuf text = STRBUF_INIT;

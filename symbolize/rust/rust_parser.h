@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rust_parser: what the parts of rust_v0 share: a parser by recursive descent that
+ * rust_parser: what rust_v0 reads and prints with: a parser by recursive descent that
  * prints as it reads.
  *
  * Each part of a name begins with a letter that says what it is. An error is sticky, and
@@ -44,6 +44,8 @@ uint64_t rust_read_base62(struct rust_parser *r);	/* "_" is 0, "0_" is 1, "1_" i
 uint64_t rust_read_optional(struct rust_parser *r, char tag);	/* the number behind @tag, plus 1; 0 without it */
 struct rust_ident rust_read_ident(struct rust_parser *r);
 struct rust_ident rust_read_plain_ident(struct rust_parser *r);	/* without disambiguator */
+const char *rust_read_hex(struct rust_parser *r, size_t *n);	/* digits up to '_'; @n of them without the leading zeros */
+uint64_t rust_hex_value(const char *s, size_t n);
 
 /* Printing. */
 void rust_put(struct rust_parser *r, const char *s);
@@ -62,14 +64,5 @@ size_t rust_print_list(struct rust_parser *r, void (*item)(struct rust_parser *r
 
 /* Behind a B that was just read: print with @print what another place of the name stands for. */
 void rust_print_back(struct rust_parser *r, void (*print)(struct rust_parser *r, bool arg), bool arg);
-
-/* rust_v0.c; @in_value: generic arguments are written ::<...> */
-void rust_print_path(struct rust_parser *r, bool in_value);
-void rust_print_path_of(struct rust_parser *r, char tag, bool in_value);	/* its letter is already read */
-void rust_print_generic_arg(struct rust_parser *r);
-
-/* rust_type.c */
-void rust_print_type(struct rust_parser *r);
-void rust_print_const(struct rust_parser *r);
 
 #endif

@@ -1,20 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* rust_v0: see rust_v0.h. The path that a name is, and paths within; types are in rust_type.c. */
+/* rust_v0: see rust_v0.h. A grammar that goes around in circles: paths have types in them, types paths, and both constants. */
 #include "symbolize/rust/rust_v0.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "symbolize/rust/rust_parser.h"
 
-void rust_print_generic_arg(struct rust_parser *r)
+static void print_type(struct rust_parser *r);
+static void print_const(struct rust_parser *r);
+static void print_path(struct rust_parser *r, bool in_value);	/* @in_value: generic arguments are written ::<...> */
+
+/* --- paths --- */
+
+static void print_generic_arg(struct rust_parser *r)
 {
 	if (rust_eat(r, 'L'))
 		rust_print_lifetime(r, rust_read_base62(r));
 	else if (rust_eat(r, 'K'))
-		rust_print_const(r);
+		print_const(r);
 	else
-		rust_print_type(r);
+		print_type(r);
 }
 
 /* The path of an impl block: says only where it stands. */
@@ -22,7 +29,7 @@ static void skip_impl_path(struct rust_parser *r)
 {
 	r->silent++;
 	rust_read_optional(r, 's');
-	rust_print_path(r, false);
+	print_path(r, false);
 	r->silent--;
 }
 
@@ -32,10 +39,10 @@ static void print_qualified(struct rust_parser *r, char tag)
 	if (tag != 'Y')
 		skip_impl_path(r);
 	rust_put(r, "<");
-	rust_print_type(r);
+	print_type(r);
 	if (tag != 'M') {
 		rust_put(r, " as ");
-		rust_print_path(r, false);
+		print_path(r, false);
 	}
 	rust_put(r, ">");
 }
@@ -62,7 +69,7 @@ static void print_nested(struct rust_parser *r, bool in_value)
 
 	if (!isalpha((unsigned char)space))
 		rust_fail(r);
-	rust_print_path(r, in_value);
+	print_path(r, in_value);
 	id = rust_read_ident(r);
 	if (isupper((unsigned char)space)) {
 		print_special(r, space, &id);
@@ -74,13 +81,13 @@ static void print_nested(struct rust_parser *r, bool in_value)
 
 static void print_generic(struct rust_parser *r, bool in_value)
 {
-	rust_print_path(r, in_value);
+	print_path(r, in_value);
 	rust_put(r, in_value ? "::<" : "<");
-	rust_print_list(r, rust_print_generic_arg, ", ");
+	rust_print_list(r, print_generic_arg, ", ");
 	rust_put(r, ">");
 }
 
-void rust_print_path_of(struct rust_parser *r, char tag, bool in_value)
+static void print_path_of(struct rust_parser *r, char tag, bool in_value)
 {
 	struct rust_ident id;
 
@@ -101,27 +108,303 @@ void rust_print_path_of(struct rust_parser *r, char tag, bool in_value)
 		print_generic(r, in_value);
 		break;
 	case 'B':
-		rust_print_back(r, rust_print_path, in_value);
+		rust_print_back(r, print_path, in_value);
 		break;
 	default:
 		rust_fail(r);
 	}
 }
 
-void rust_print_path(struct rust_parser *r, bool in_value)
+static void print_path(struct rust_parser *r, bool in_value)
 {
 	if (!rust_enter(r))
 		return;
-	rust_print_path_of(r, rust_next(r), in_value);
+	print_path_of(r, rust_next(r), in_value);
 	rust_leave(r);
 }
+
+/* --- types --- */
+
+static void print_type_back(struct rust_parser *r, bool arg)
+{
+	(void)arg;
+	print_type(r);
+}
+
+static void print_const_back(struct rust_parser *r, bool arg)
+{
+	(void)arg;
+	print_const(r);
+}
+
+static const char *basic_type(char tag)
+{
+	static const char *const names[26] = {
+		['b' - 'a'] = "bool", ['c' - 'a'] = "char", ['e' - 'a'] = "str", ['u' - 'a'] = "()",
+		['a' - 'a'] = "i8", ['s' - 'a'] = "i16", ['l' - 'a'] = "i32", ['x' - 'a'] = "i64", ['n' - 'a'] = "i128",
+		['h' - 'a'] = "u8", ['t' - 'a'] = "u16", ['m' - 'a'] = "u32", ['y' - 'a'] = "u64", ['o' - 'a'] = "u128",
+		['i' - 'a'] = "isize", ['j' - 'a'] = "usize", ['f' - 'a'] = "f32", ['d' - 'a'] = "f64",
+		['z' - 'a'] = "!", ['p' - 'a'] = "_", ['v' - 'a'] = "...",
+	};
+
+	return islower((unsigned char)tag) ? names[tag - 'a'] : NULL;
+}
+
+static void print_reference(struct rust_parser *r, bool mutable)
+{
+	rust_put(r, "&");
+	if (rust_eat(r, 'L')) {
+		uint64_t lifetime = rust_read_base62(r);
+
+		if (lifetime) {
+			rust_print_lifetime(r, lifetime);
+			rust_put(r, " ");
+		}
+	}
+	rust_put(r, mutable ? "mut " : "");
+	print_type(r);
+}
+
+static void print_array(struct rust_parser *r, bool sized)
+{
+	rust_put(r, "[");
+	print_type(r);
+	if (sized) {
+		rust_put(r, "; ");
+		print_const(r);
+	}
+	rust_put(r, "]");
+}
+
+static void print_tuple(struct rust_parser *r)
+{
+	rust_put(r, "(");
+	if (rust_print_list(r, print_type, ", ") == 1)
+		rust_put(r, ",");
+	rust_put(r, ")");
+}
+
+/* extern "C": an ABI is written with '_' for '-'. */
+static void print_abi(struct rust_parser *r)
+{
+	struct rust_ident id = { .s = "C", .n = 1 };
+
+	if (!rust_eat(r, 'K'))
+		return;
+	if (!rust_eat(r, 'C'))
+		id = rust_read_plain_ident(r);
+	rust_put(r, "extern \"");
+	for (size_t i = 0; i < id.n; i++)
+		rust_put_n(r, id.s[i] == '_' ? "-" : &id.s[i], 1);
+	rust_put(r, "\" ");
+}
+
+static void print_function(struct rust_parser *r)
+{
+	uint64_t bound = rust_print_binder(r);
+
+	if (rust_eat(r, 'U'))
+		rust_put(r, "unsafe ");
+	print_abi(r);
+	rust_put(r, "fn(");
+	rust_print_list(r, print_type, ", ");
+	rust_put(r, ")");
+	if (!rust_eat(r, 'u')) {
+		rust_put(r, " -> ");
+		print_type(r);
+	}
+	r->lifetimes -= bound;
+}
+
+static bool print_open_path(struct rust_parser *r);
+
+static void print_open_path_back(struct rust_parser *r, bool arg)
+{
+	(void)arg;
+	if (print_open_path(r))
+		rust_put(r, ">");
+}
+
+/* A path whose <...> is left open for more. A reference back closes it: what comes behind opens its own. */
+static bool print_open_path(struct rust_parser *r)
+{
+	if (rust_eat(r, 'B')) {
+		rust_print_back(r, print_open_path_back, false);
+		return false;
+	}
+	if (!rust_eat(r, 'I')) {
+		print_path(r, false);
+		return false;
+	}
+	print_path(r, false);
+	rust_put(r, "<");
+	rust_print_list(r, print_generic_arg, ", ");
+	return true;
+}
+
+/* Trait<T, Item = U> */
+static void print_trait(struct rust_parser *r)
+{
+	bool open = print_open_path(r);
+
+	while (rust_eat(r, 'p')) {
+		struct rust_ident id = rust_read_plain_ident(r);
+
+		rust_put(r, open ? ", " : "<");
+		open = true;
+		rust_print_ident(r, &id);
+		rust_put(r, " = ");
+		print_type(r);
+	}
+	if (open)
+		rust_put(r, ">");
+}
+
+static void print_dyn(struct rust_parser *r)
+{
+	uint64_t bound, lifetime;
+
+	rust_put(r, "dyn ");
+	bound = rust_print_binder(r);
+	rust_print_list(r, print_trait, " + ");
+	r->lifetimes -= bound;
+	if (!rust_eat(r, 'L'))
+		rust_fail(r);
+	lifetime = rust_read_base62(r);
+	if (lifetime) {
+		rust_put(r, " + ");
+		rust_print_lifetime(r, lifetime);
+	}
+}
+
+static void print_type_of(struct rust_parser *r, char tag)
+{
+	switch (tag) {
+	case 'R':
+	case 'Q':
+		print_reference(r, tag == 'Q');
+		break;
+	case 'P':
+	case 'O':
+		rust_put(r, tag == 'P' ? "*const " : "*mut ");
+		print_type(r);
+		break;
+	case 'A':
+	case 'S':
+		print_array(r, tag == 'A');
+		break;
+	case 'T':
+		print_tuple(r);
+		break;
+	case 'F':
+		print_function(r);
+		break;
+	case 'D':
+		print_dyn(r);
+		break;
+	case 'B':
+		rust_print_back(r, print_type_back, false);
+		break;
+	default:
+		print_path_of(r, tag, false);
+	}
+}
+
+static void print_type(struct rust_parser *r)
+{
+	const char *basic;
+	char tag;
+
+	if (!rust_enter(r))
+		return;
+	tag = rust_next(r);
+	basic = basic_type(tag);
+	if (basic)
+		rust_put(r, basic);
+	else
+		print_type_of(r, tag);
+	rust_leave(r);
+}
+
+/* --- constants --- */
+
+static void print_integer(struct rust_parser *r, bool is_signed)
+{
+	bool negative = is_signed && rust_eat(r, 'n');
+	size_t n;
+	const char *s = rust_read_hex(r, &n);
+
+	if (r->failed)
+		return;
+	rust_put(r, negative ? "-" : "");
+	if (n <= 16) {
+		rust_put_number(r, rust_hex_value(s, n));
+	} else {
+		rust_put(r, "0x");
+		rust_put_n(r, s, n);
+	}
+}
+
+static void print_bool(struct rust_parser *r)
+{
+	size_t n;
+	const char *s = rust_read_hex(r, &n);
+
+	if (r->failed || n > 1 || (n && *s != '1'))
+		rust_fail(r);
+	rust_put(r, n ? "true" : "false");
+}
+
+static void print_char(struct rust_parser *r)
+{
+	size_t n;
+	const char *s = rust_read_hex(r, &n);
+	char text[24];
+	uint64_t c;
+
+	if (r->failed || n > 6) {
+		rust_fail(r);
+		return;
+	}
+	c = rust_hex_value(s, n);
+	snprintf(text, sizeof(text), c >= ' ' && c < 0x7f ? "'%c'" : "'\\u{%x}'", (unsigned)c);
+	rust_put(r, text);
+}
+
+static void print_const_of(struct rust_parser *r, char tag)
+{
+	if (tag == 'p')
+		rust_put(r, "_");
+	else if (tag == 'b')
+		print_bool(r);
+	else if (tag == 'c')
+		print_char(r);
+	else if (tag == 'B')
+		rust_print_back(r, print_const_back, false);
+	else if (tag && strchr("hmtoyj", tag))
+		print_integer(r, false);
+	else if (tag && strchr("aslxni", tag))
+		print_integer(r, true);
+	else
+		rust_fail(r);
+}
+
+static void print_const(struct rust_parser *r)
+{
+	if (!rust_enter(r))
+		return;
+	print_const_of(r, rust_next(r));
+	rust_leave(r);
+}
+
+/* --- a name --- */
 
 /* Behind the path: the crate that made this copy, and what LLVM adds. */
 static void read_rest(struct rust_parser *r)
 {
 	if (isupper((unsigned char)rust_peek(r))) {
 		r->silent++;
-		rust_print_path(r, false);
+		print_path(r, false);
 		r->silent--;
 	}
 	if (r->failed || r->p == r->end)
@@ -141,7 +424,7 @@ bool rust_v0(const char *name, struct strbuf *out)
 		return false;
 	r.p = r.s;
 	r.end = r.s + strlen(r.s);
-	rust_print_path(&r, true);
+	print_path(&r, true);
 	read_rest(&r);
 	if (r.failed || strbuf_error(&text) || !text.len)
 		return false;
