@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "symbolize/dwarf/units.h"
 
 #define DEPTH_MAX 256
@@ -88,17 +89,7 @@ static size_t claim(struct scopes *s, Dwarf_Die *die, const struct place *at, ui
 
 static int reserve_scope(struct scopes *s)
 {
-	size_t room = s->room ? 2 * s->room : 256;
-	struct scope *more;
-
-	if (s->n < s->room)
-		return 0;
-	more = room < SCOPE_NONE ? realloc(s->v, room * sizeof(*more)) : NULL;
-	if (!more)
-		return -ENOMEM;
-	s->v = more;
-	s->room = room;
-	return 0;
+	return s->n < SCOPE_NONE ? grow_for(&s->v, s->n, &s->room, sizeof(*s->v)) : -ENOMEM;
 }
 
 static void enter_code(struct scopes *s, Dwarf_Die *die, int tag, const struct place *at)

@@ -13,6 +13,7 @@
 #include <gelf.h>
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "base/upto.h"
 #include "symbolize/files/elffile.h"
 
@@ -137,15 +138,8 @@ static bool read_extent(const struct cfi_section *s, const Dwarf_FDE *fde, int e
 
 static int add(struct cfi_section *s, size_t *room, struct cfi_extent f)
 {
-	if (s->n == *room) {
-		size_t more = *room ? 2 * *room : 256;
-		struct cfi_extent *v = realloc(s->v, more * sizeof(*v));
-
-		if (!v)
-			return -ENOMEM;
-		s->v = v;
-		*room = more;
-	}
+	if (grow_for(&s->v, s->n, room, sizeof(*s->v)) < 0)
+		return -ENOMEM;
 	s->v[s->n++] = f;
 	return 0;
 }

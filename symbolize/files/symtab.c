@@ -9,6 +9,7 @@
 #include <gelf.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/upto.h"
 #include "symbolize/files/elffile.h"
 #include "symbolize/files/fdetable.h"
@@ -101,15 +102,8 @@ static bool is_code(const struct symtab *t, const GElf_Sym *sym)
 
 static int add_symbol(struct symtab *t, const GElf_Sym *sym, const char *name)
 {
-	if (t->n == t->room) {
-		size_t room = t->room ? 2 * t->room : 1024;
-		struct symbol *more = realloc(t->v, room * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		t->v = more;
-		t->room = room;
-	}
+	if (grow_for(&t->v, t->n, &t->room, sizeof(*t->v)) < 0)
+		return -ENOMEM;
 	t->v[t->n] = (struct symbol){
 		.value = sym->st_value, .size = sym->st_size, .name = name, .order = (uint32_t)t->n,
 		.binding = (uint8_t)binding_of(sym),
