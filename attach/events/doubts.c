@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/grow.h"
+
 void doubts_init(struct doubts *d)
 {
 	addrmap_init(&d->threads, sizeof(struct doubtful));
@@ -19,23 +21,11 @@ void doubts_fini(struct doubts *d)
 	addrmap_fini(&d->threads);
 }
 
-static int grow(struct doubtful *t)
-{
-	size_t size = t->size ? 2 * t->size : 16;
-	struct doubt *all = realloc(t->all, size * sizeof(*all));
-
-	if (!all)
-		return -ENOMEM;
-	t->all = all;
-	t->size = size;
-	return 0;
-}
-
 int doubts_add(struct doubts *d, uint32_t tid, const struct doubt *a, uint32_t probe)
 {
 	struct doubtful *t = addrmap_slot(&d->threads, tid, NULL);
 
-	if (!t || (t->n == t->size && grow(t) < 0))
+	if (!t || grow_for(&t->all, t->n, &t->size, sizeof(*t->all)) < 0)
 		return -ENOMEM;
 	t->all[t->n++] = *a;
 	t->probe = probe;

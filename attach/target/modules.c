@@ -18,6 +18,7 @@
 
 #include "attach/keeper/procfs.h"
 #include "attach/target/modfile.h"
+#include "base/grow.h"
 #include "base/log.h"
 #include "base/procmaps.h"
 
@@ -38,25 +39,18 @@ struct modules {
 	size_t nfiles;
 };
 
-/* One more pointer for @list of @n. NULL on want of memory: @list is then as it was. */
-static void *grown(void *list, size_t n)
-{
-	/* Doubled at each power of two, so that growing costs little and needs no capacity field. */
-	return n & (n - 1) ? list : realloc(list, (n ? 2 * n : 1) * sizeof(void *));
-}
-
 static int add_file(struct modules *ms, const struct mapping *map, struct modfile **out)
 {
-	struct modfile **files = grown(ms->files, ms->nfiles);
+	struct modfile **file = grow_by_one(&ms->files, ms->nfiles, sizeof(*file));
 	int err;
 
-	if (!files)
+	if (!file)
 		return -ENOMEM;
-	ms->files = files;
 	err = modfile_new(ms->pid, map, out);
 	if (err)
 		return err;
-	files[ms->nfiles++] = *out;
+	*file = *out;
+	ms->nfiles++;
 	return 0;
 }
 
@@ -94,18 +88,18 @@ static void describe(struct module *m, const struct modfile *f)
 
 static int add_entry(struct modules *ms, const struct modfile *f, taddr bias, struct entry **out)
 {
-	struct entry **entries = grown(ms->entries, ms->nentries);
+	struct entry **entry = grow_by_one(&ms->entries, ms->nentries, sizeof(*entry));
 
-	if (!entries)
+	if (!entry)
 		return -ENOMEM;
-	ms->entries = entries;
 	*out = calloc(1, sizeof(**out));
 	if (!*out)
 		return -ENOMEM;
 	describe(&(*out)->m, f);
 	(*out)->m.bias = bias;
 	(*out)->file = f;
-	entries[ms->nentries++] = *out;
+	*entry = *out;
+	ms->nentries++;
 	log_debug(MODULE, "%s: bias " PRItaddr "%s%s", f->path, bias, f->img ? "" : ", not used: ", f->why_not);
 	return 0;
 }

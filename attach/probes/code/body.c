@@ -16,6 +16,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/grow.h"
+
 #define EXTENT_MAX (256UL << 10)	/* a longer function is left to its return address */
 
 struct scan {
@@ -27,24 +29,9 @@ struct scan {
 	struct body *out;
 };
 
-static int grow(void **v, size_t n, size_t *room, size_t size)
-{
-	size_t want = *room ? 2 * *room : 64;
-	void *more;
-
-	if (n < *room)
-		return 0;
-	more = realloc(*v, want * size);
-	if (!more)
-		return -ENOMEM;
-	*v = more;
-	*room = want;
-	return 0;
-}
-
 static int addrs_add(struct addrs *a, taddr addr)
 {
-	int rc = grow((void **)&a->v, a->n, &a->room, sizeof(*a->v));
+	int rc = grow_for(&a->v, a->n, &a->room, sizeof(*a->v));
 
 	if (!rc)
 		a->v[a->n++] = addr;
@@ -122,7 +109,7 @@ const char *body_plt_name(const struct elfimage *img, struct decoder *d, taddr a
 static int add_exit(struct scan *s, struct body_exit e)
 {
 	struct body *b = s->out;
-	int rc = grow((void **)&b->exits, b->nexits, &b->exits_room, sizeof(*b->exits));
+	int rc = grow_for(&b->exits, b->nexits, &b->exits_room, sizeof(*b->exits));
 
 	if (!rc)
 		b->exits[b->nexits++] = e;
@@ -147,7 +134,7 @@ static int add_call(struct scan *s, const struct insn *in)
 		call.name = body_plt_name(s->img, s->d, in->target);
 	if (!call.name && !in->target_known)
 		return 0;
-	rc = grow((void **)&b->calls, b->ncalls, &b->calls_room, sizeof(*b->calls));
+	rc = grow_for(&b->calls, b->ncalls, &b->calls_room, sizeof(*b->calls));
 	if (!rc)
 		b->calls[b->ncalls++] = call;
 	return rc;
