@@ -175,7 +175,11 @@ static int print(struct scan *sc)
 
 static int look(struct scan *sc, int argc, char **argv)
 {
-	int r = sc->opt->core ? scan_core(sc) : scan_live(sc, argc, argv);
+	const struct scan_live live = {
+		.opt = sc->opt, .target = &sc->target, .modules = &sc->modules, .snapshot = &sc->snapshot, .backing = &sc->backing,
+		.census = &sc->census, .report = &sc->report,
+	};
+	int r = sc->opt->core ? scan_core(sc) : scan_live(&live, argc, argv);
 
 	if (r < 0)
 		return r;

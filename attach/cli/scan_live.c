@@ -3,19 +3,23 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <time.h>
 
 #include "attach/keeper/procfs.h"
+#include "attach/options/options.h"
 #include "attach/probes/code/elfimage.h"
 #include "attach/snapshot/pause.h"
 #include "attach/target/diagnose.h"
 #include "attach/target/linker.h"
+#include "attach/target/modules.h"
 #include "attach/target/unread.h"
-#include "attach/watch/coming.h"
+#include "attach/watch/attached.h"
 #include "base/duration.h"
 #include "base/log.h"
+#include "heap/glibc/census.h"
 #include "heap/reach/dtvs.h"
+#include "heap/snapshot/backing.h"
+#include "report/model/scan.h"
 
 static uint64_t max_pause(const struct options *opt)
 {
@@ -24,115 +28,104 @@ static uint64_t max_pause(const struct options *opt)
 
 /* --- why not --- */
 
-static void say_too_long(const struct session *s, const struct pause_had *had)
+static void say_too_long(const struct attached *a, const struct pause_had *had)
 {
 	char expected[DURATION_TEXT], most[DURATION_TEXT];
 
-	log_error("cannot scan %d (%s): it would stand still for about %s, and that is more than %s", s->target.pid,
-		  s->target.comm, duration_format(had->expected_ns, expected, sizeof(expected)),
-		  duration_format(max_pause(s->opt), most, sizeof(most)));
+	log_error("cannot scan %d (%s): it would stand still for about %s, and that is more than %s", a->target.pid,
+		  a->target.comm, duration_format(had->expected_ns, expected, sizeof(expected)),
+		  duration_format(max_pause(a->opt), most, sizeof(most)));
 	log_hint("--max-pause %llus allows it; a core made by gcore(1) stops it for longer",
 		 (unsigned long long)(had->expected_ns / 500000000 + 1));
 }
 
-static void say_no_room(const struct session *s, const struct room *room)
+static void say_no_room(const struct attached *a, const struct room *room)
 {
 	char text[ROOM_TEXT];
 
-	log_error("cannot scan %d (%s): a copy of it %s", s->target.pid, s->target.comm, room_text(room, text));
+	log_error("cannot scan %d (%s): a copy of it %s", a->target.pid, a->target.comm, room_text(room, text));
 	log_hint("a core file, made by gcore(1), can be scanned on another machine: mmattach scan --core FILE");
 }
 
-static void say_not_copied(const struct session *s, int err, const struct pause_had *had)
+static void say_not_copied(const struct attached *a, int err, const struct pause_had *had)
 {
 	struct diagnosis d;
 
 	if (err == -ETIME) {
-		say_too_long(s, had);
+		say_too_long(a, had);
 	} else if (err == -ENOMEM && had->room.needed > had->room.available) {
-		say_no_room(s, &had->room);
+		say_no_room(a, &had->room);
 	} else if (err == -ESRCH) {
-		diagnose_vanished(&s->target, procfs_living_thread(s->target.pid) != 0, &d);
+		diagnose_vanished(&a->target, procfs_living_thread(a->target.pid) != 0, &d);
 		diagnose_log(&d);
 	} else if (err == -ETIMEDOUT) {
-		log_error("cannot scan %d (%s): the copy took too long, and it was let go", s->target.pid, s->target.comm);
+		log_error("cannot scan %d (%s): the copy took too long, and it was let go", a->target.pid, a->target.comm);
 		log_hint("a longer --max-pause gives it more time");
 	} else if (err == -EAGAIN) {
-		log_error("cannot scan %d (%s): its memory grew faster than it could be copied", s->target.pid, s->target.comm);
+		log_error("cannot scan %d (%s): its memory grew faster than it could be copied", a->target.pid, a->target.comm);
 	} else {
-		log_error_errno(err, "cannot scan %d (%s)", s->target.pid, s->target.comm);
+		log_error_errno(err, "cannot scan %d (%s)", a->target.pid, a->target.comm);
 	}
 }
 
 /* Whatever came of it: it is reported. */
-static void say_stood_still(const struct session *s, const struct pause_had *had)
+static void say_stood_still(const struct attached *a, const struct pause_had *had)
 {
 	char text[DURATION_TEXT];
 
 	if (had->had_ns)
-		log_hint("%d (%s) stood still for %s", s->target.pid, s->target.comm, duration_format(had->had_ns, text, sizeof(text)));
+		log_hint("%d (%s) stood still for %s", a->target.pid, a->target.comm, duration_format(had->had_ns, text, sizeof(text)));
 }
 
 /* --- one pause --- */
 
-static int copy(struct scan *sc, struct session *s, struct pause_had *had)
+static int copy(const struct scan_live *sc, struct attached *a, struct pause_had *had)
 {
 	const struct pause_wish wish = { .max_pause_ns = max_pause(sc->opt) };
-	int r = pause_and_copy(&s->link, s->target.pid, &wish, &sc->snapshot, had);
+	int r = pause_and_copy(&a->link, a->target.pid, &wish, sc->snapshot, had);
 
 	if (r < 0) {
-		say_not_copied(s, r, had);
-		say_stood_still(s, had);
+		say_not_copied(a, r, had);
+		say_stood_still(a, had);
 	}
 	return r;
 }
 
 /* What is still of use when the process was let go. */
-static void take_over(struct scan *sc, struct session *s)
+static void take_over(const struct scan_live *sc, struct attached *a)
 {
-	modules_free(sc->modules);
-	sc->modules = s->modules;
-	s->modules = NULL;
-	target_fini(&sc->target);
-	sc->target = s->target;
-	s->target = (struct target_info){ 0 };
+	modules_free(*sc->modules);
+	*sc->modules = a->modules;
+	a->modules = NULL;
+	target_fini(sc->target);
+	*sc->target = a->target;
+	a->target = (struct target_info){ 0 };
 }
 
-static int look_once(struct scan *sc, int argc, char **argv, struct pause_had *had)
+static int look_once(const struct scan_live *sc, int argc, char **argv, struct pause_had *had)
 {
-	struct session *s = calloc(1, sizeof(*s)); /* too large for a small stack */
+	struct attached a = ATTACHED_INIT;
 	int r;
 
-	if (!s) {
-		log_error_errno(ENOMEM, "cannot begin");
-		return -ENOMEM;
-	}
-	s->opt = sc->opt;
-	s->signals = s->control = -1;
-	s->fs = (struct targetfs)TARGETFS_INIT;
-	r = come_to_look(s, argc, argv);
+	a.opt = sc->opt;
+	r = attached_look(&a, argc, argv);
 	if (r == 0)
-		r = copy(sc, s, had);
-	if (s->linked) {
-		come_undone(s);
-		link_close(&s->link);
-	}
+		r = copy(sc, &a, had);
+	if (a.linked)
+		attached_undo(&a);
 	if (r == 0)
-		take_over(sc, s);
-	modules_free(s->modules);
-	targetfs_fini(&s->fs);
-	target_fini(&s->target);
-	free(s);
+		take_over(sc, &a);
+	attached_close(&a);
 	return r;
 }
 
 /* The files of its code were opened while it was there. */
 static int open_file(void *ctx, const struct mapping *m, bool *certain)
 {
-	const struct scan *sc = ctx;
+	const struct modules *ms = ctx;
 
-	for (size_t i = 0; i < modules_count(sc->modules); i++) {
-		const struct module *mod = modules_at(sc->modules, i);
+	for (size_t i = 0; i < modules_count(ms); i++) {
+		const struct module *mod = modules_at(ms, i);
 		int fd;
 
 		if (!mod->img || mod->dev != m->dev || mod->ino != m->ino)
@@ -144,28 +137,28 @@ static int open_file(void *ctx, const struct mapping *m, bool *certain)
 	return -ENOENT;
 }
 
-static int count(struct scan *sc)
+static int count(const struct scan_live *sc)
 {
-	int r = backing_add(&sc->snapshot, open_file, sc, &sc->backing);
+	int r = backing_add(sc->snapshot, open_file, *sc->modules, sc->backing);
 
 	if (r == 0)
-		r = census_take(&sc->snapshot, &sc->census);
+		r = census_take(sc->snapshot, sc->census);
 	if (r == 0)
-		r = dtvs_set_apart(&sc->snapshot, &sc->census);
+		r = dtvs_set_apart(sc->snapshot, sc->census);
 	if (r < 0)
-		log_error_errno(r, "cannot list the blocks of %d", sc->target.pid);
+		log_error_errno(r, "cannot list the blocks of %d", sc->target->pid);
 	return r;
 }
 
 /* --- all --- */
 
 /* glibc's may have been used, too: by what was loaded before the other one, or by its own name. */
-static void note_allocator(struct scan *sc)
+static void note_allocator(const struct scan_live *sc)
 {
-	const struct module *m = linker_binds(sc->modules, "malloc");
+	const struct module *m = linker_binds(*sc->modules, "malloc");
 
-	if (sc->census.known && m && !module_is_glibc(m))
-		summary_note(&sc->report.summary, "malloc is that of %s, whose blocks are not listed: these are only what glibc's own has "
+	if (sc->census->known && m && !module_is_glibc(m))
+		summary_note(&sc->report->summary, "malloc is that of %s, whose blocks are not listed: these are only what glibc's own has "
 			     "given out besides", m->name);
 }
 
@@ -174,9 +167,9 @@ static void note(void *ctx, const char *sentence)
 	summary_note(ctx, "%s", sentence);
 }
 
-static void note_pause(struct scan *sc, const struct pause_had *had, uint32_t pauses)
+static void note_pause(const struct scan_live *sc, const struct pause_had *had, uint32_t pauses)
 {
-	struct scan_report *r = &sc->report;
+	struct scan_report *r = sc->report;
 
 	r->pause = (struct scan_pause){
 		.expected_s = (double)had->expected_ns / 1e9, .had_s = (double)had->had_ns / 1e9, .threads = had->threads,
@@ -185,13 +178,13 @@ static void note_pause(struct scan *sc, const struct pause_had *had, uint32_t pa
 	r->summary.run.stopped_seconds += r->pause.had_s;
 }
 
-static void describe(struct scan *sc)
+static void describe(const struct scan_live *sc)
 {
-	struct summary *s = &sc->report.summary;
+	struct summary *s = &sc->report->summary;
 
-	summary_set_target(s, sc->target.pid, sc->target.comm, sc->target.exe);
-	for (size_t i = 0; i < sc->target.argc; i++)
-		summary_add_arg(s, sc->target.argv[i]);
+	summary_set_target(s, sc->target->pid, sc->target->comm, sc->target->exe);
+	for (size_t i = 0; i < sc->target->argc; i++)
+		summary_add_arg(s, sc->target->argv[i]);
 	s->run.frontend = "ptrace";
 }
 
@@ -204,34 +197,34 @@ static int64_t now_ns(void)
 }
 
 /* Another pause like the last one would be within --max-pause with all before it. */
-static bool may_pause_again(const struct scan *sc, const struct pause_had *had)
+static bool may_pause_again(const struct scan_live *sc, const struct pause_had *had)
 {
 	const double longer = (double)(had->had_ns > had->expected_ns ? had->had_ns : had->expected_ns);
 
-	return sc->report.summary.run.stopped_seconds + longer / 1e9 <= (double)max_pause(sc->opt) / 1e9;
+	return sc->report->summary.run.stopped_seconds + longer / 1e9 <= (double)max_pause(sc->opt) / 1e9;
 }
 
-int scan_live(struct scan *sc, int argc, char **argv)
+int scan_live(const struct scan_live *sc, int argc, char **argv)
 {
 	int r;
 
 	for (uint32_t pauses = 1;; pauses++) {
 		struct pause_had had = { 0 };
 
-		sc->report.summary.run.start_ns = now_ns();
+		sc->report->summary.run.start_ns = now_ns();
 		r = look_once(sc, argc, argv, &had);
 		if (r < 0)
 			return r;
 		note_pause(sc, &had, pauses);
 		r = count(sc);
-		if (r < 0 || !sc->census.known || census_adds_up(&sc->census) || pauses == SCAN_PAUSES || !may_pause_again(sc, &had))
+		if (r < 0 || !sc->census->known || census_adds_up(sc->census) || pauses == SCAN_PAUSES || !may_pause_again(sc, &had))
 			break;
 		log_verbose("the census does not come out even: once more");
-		census_fini(&sc->census);
-		backing_fini(&sc->backing);
-		snapshot_fini(&sc->snapshot);
+		census_fini(sc->census);
+		backing_fini(sc->backing);
+		snapshot_fini(sc->snapshot);
 	}
 	describe(sc);
 	note_allocator(sc);
-	return r < 0 ? r : unread_tell(sc->modules, note, &sc->report.summary);
+	return r < 0 ? r : unread_tell(*sc->modules, note, &sc->report->summary);
 }

@@ -8,12 +8,31 @@
 #ifndef MM_SCAN_LIVE_H
 #define MM_SCAN_LIVE_H
 
-#include "attach/scan/scan_parts.h"
+#include "base/cleanup.h"
+
+struct backing;
+struct census;
+struct modules;
+struct options;
+struct scan_report;
+struct snapshot;
+struct target_info;
 
 #define SCAN_PAUSES 3
 #define SCAN_MAX_PAUSE_NS 1000000000ull
 
-/* Fill sc->target, modules, snapshot, census, and of the report what is known then. The process is free again. 0 or -errno (said). */
-must_check int scan_live(struct scan *sc, int argc, char **argv);
+/* Where what is found goes; all zero at first. */
+struct scan_live {
+	const struct options *opt;
+	struct target_info *target;
+	struct modules **modules;	/* its files, opened while it was there */
+	struct snapshot *snapshot;
+	struct backing *backing;	/* the files of its mappings */
+	struct census *census;
+	struct scan_report *report;	/* what is known then */
+};
+
+/* The process is free again. 0 or -errno (said). */
+must_check int scan_live(const struct scan_live *sc, int argc, char **argv);
 
 #endif

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attach/events/recorder.h"
 #include "attach/snapshot/room.h"
 #include "base/cleanup.h"
 #include "base/fdio.h"

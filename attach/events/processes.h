@@ -14,8 +14,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "attach/events/recorder.h"
 #include "report/ledger/memories.h"
+
+struct recorder;
 
 #define PROCESS_NAME 120u
 

@@ -5,7 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attach/options/options.h"
+#include "attach/target/modules.h"
 #include "base/fdio.h"
+#include "report/ledger/ledger.h"
 #include "report/names/wrappers.h"
 #include "report/suppress/glob.h"
 

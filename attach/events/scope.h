@@ -16,11 +16,12 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "attach/options/options.h"
-#include "attach/target/modules.h"
 #include "base/addrmap.h"
 #include "base/cleanup.h"
-#include "report/ledger/ledger.h"
+
+struct ledger;
+struct modules;
+struct option_list;
 
 struct scope {
 	pid_t pid;

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attach/options/options.h"
+#include "attach/rules/rulefile.h"
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "packs/packs.h"

@@ -8,9 +8,10 @@
 
 #include <stdbool.h>
 
-#include "attach/options/options.h"
-#include "attach/rules/rulefile.h"
 #include "base/cleanup.h"
+
+struct options;
+struct ruleset;
 
 /* All rules of all packs; ruleset_fini whatever comes back. 0 or -ENOMEM. */
 must_check int ruleset_packs(struct ruleset *out);

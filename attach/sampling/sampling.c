@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "attach/events/tally.h"
 #include "attach/sampling/sampling_facts.h"
 #include "attach/sampling/sampling_parts.h"
 

@@ -21,10 +21,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "attach/control/planting.h"
-#include "attach/events/tally.h"
-#include "attach/keeper/shared/event.h"
 #include "base/cleanup.h"
+
+struct planting;
+struct record_hit;
+struct tally;
 
 struct sampling;
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "attach/rules/rulefile.h"
 #include "attach/rules/ruletext.h"
 #include "attach/target/linker.h"
 #include "base/log.h"

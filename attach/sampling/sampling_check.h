@@ -10,10 +10,11 @@
 
 #include <stdbool.h>
 
-#include "attach/options/options.h"
-#include "attach/rules/rulefile.h"
-#include "attach/target/modules.h"
 #include "base/cleanup.h"
+
+struct modules;
+struct rule;
+struct ruleset;
 
 /* Can blocks of this rule be seen behind its calls: is it an allocation, and the result all that it needs? */
 bool sampling_check_follows(const struct rule *rule);

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
+#include "attach/events/tally.h"
 #include "attach/sampling/sampling_facts.h"
 #include "attach/sampling/sampling_parts.h"
 #include "heap/glibc/chunkstate.h"

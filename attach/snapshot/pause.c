@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "attach/control/link.h"
 #include "attach/keeper/procfs.h"
 #include "attach/snapshot/busy.h"
 #include "attach/snapshot/mirror.h"

@@ -19,10 +19,11 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "attach/control/link.h"
 #include "attach/snapshot/room.h"
 #include "base/cleanup.h"
-#include "heap/snapshot/snapshot.h"
+
+struct link;
+struct snapshot;
 
 struct pause_wish {
 	uint64_t max_pause_ns;		/* not begun if it is expected to last longer; 0: whatever it takes */

@@ -14,6 +14,7 @@
 
 #include "attach/keeper/procfs.h"
 #include "base/fdio.h"
+#include "symbolize/perfmap.h"
 
 #define STATUS_MAX 65536
 

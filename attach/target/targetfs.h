@@ -13,7 +13,8 @@
 #include <sys/types.h>
 
 #include "base/cleanup.h"
-#include "symbolize/perfmap.h"
+
+struct perfmap;
 
 struct targetfs {
 	int root;		/* -1: could not be opened */

@@ -4,6 +4,10 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "attach/stacks/unwind/unwind.h"
+#include "attach/target/modules.h"
+#include "heap/snapshot/snapshot.h"
+
 static bool is_exit(void *ctx, taddr pc)
 {
 	const struct module *m = modules_find(ctx, pc);

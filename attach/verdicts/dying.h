@@ -8,9 +8,9 @@
 #ifndef MM_DYING_H
 #define MM_DYING_H
 
-#include "attach/stacks/unwind/unwind.h"
-#include "attach/target/modules.h"
-#include "heap/snapshot/snapshot.h"
+struct modules;
+struct snapshot;
+struct unwinder;
 
 /* Threads of @s in exit_group get the registers and the stack of exit's caller. Where that cannot be found they stay as they are. */
 void dying_step_out(struct snapshot *s, const struct modules *ms, struct unwinder *u);

@@ -8,6 +8,7 @@
 
 #include "attach/options/option_scan.h"
 #include "attach/verdicts/judging.h"
+#include "attach/verdicts/look_pointers.h"
 #include "base/duration.h"
 #include "base/log.h"
 

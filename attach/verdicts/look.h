@@ -14,13 +14,14 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "attach/control/link.h"
-#include "attach/events/recorder.h"
 #include "attach/options/options.h"
 #include "attach/snapshot/pause.h"
-#include "attach/verdicts/look_pointers.h"
 #include "base/cleanup.h"
 #include "heap/snapshot/snapshot.h"
+
+struct link;
+struct look_asked;
+struct recorder;
 
 enum look_state {
 	LOOK_NONE,		/* nobody has looked, and nobody was to */

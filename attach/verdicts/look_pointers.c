@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "attach/scan/scan_pointers.h"
+#include "attach/verdicts/judging.h"
 #include "report/text/scan/text_pointers.h"
 
 #define STACKS 10u	/* whose blocks are asked for by a verdict */

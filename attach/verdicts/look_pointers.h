@@ -7,11 +7,14 @@
 #ifndef MM_LOOK_POINTERS_H
 #define MM_LOOK_POINTERS_H
 
-#include "attach/options/options.h"
-#include "attach/target/modules.h"
-#include "attach/verdicts/judging.h"
 #include "base/cleanup.h"
 #include "base/strbuf.h"
+
+struct judging;
+struct ledger;
+struct modules;
+struct options;
+struct snapshot;
 
 struct look_asked {
 	const struct options *opt;

@@ -6,10 +6,18 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "attach/control/planting.h"
+#include "attach/events/recorder.h"
+#include "attach/events/tally.h"
+#include "attach/keeper/shared/shared.h"
+#include "attach/options/options.h"
 #include "attach/rules/ruletext.h"
+#include "attach/stacks/backtrace.h"
 #include "attach/target/linker.h"
 #include "attach/target/runtimes.h"
+#include "attach/target/target.h"
 #include "attach/target/unread.h"
+#include "attach/watch/watch.h"
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "base/version.h"

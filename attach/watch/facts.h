@@ -7,10 +7,15 @@
 #ifndef MM_FACTS_H
 #define MM_FACTS_H
 
-#include "attach/events/recorder.h"
-#include "attach/rules/rulefile.h"
-#include "attach/target/target.h"
-#include "attach/watch/watch.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct modules;
+struct recorder;
+struct ruleset;
+struct scope;
+struct target_info;
+struct watch;
 
 /*
  * The run begins now. @set: what is watched. @wall_ns: since 1970. @frontend: "ptrace" or "gdb": who takes the hits. @sampled: a part is seen, and the

@@ -9,8 +9,16 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "attach/control/planting.h"
+#include "attach/events/recorder.h"
+#include "attach/events/scope.h"
+#include "attach/events/tally.h"
 #include "attach/keeper/procfs.h"
+#include "attach/stacks/backtrace.h"
+#include "attach/target/modules.h"
+#include "attach/watch/coming.h"
 #include "attach/watch/facts.h"
+#include "attach/watch/session.h"
 #include "attach/watch/session_record.h"
 #include "base/duration.h"
 #include "base/log.h"
@@ -48,7 +56,7 @@ static void answer(struct session *s, int r)
 
 static uint64_t lost(const struct session *s)
 {
-	const struct ledger *l = &s->recorder.ledger;
+	const struct ledger *l = &s->recorder->ledger;
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < l->nlost; i++)
@@ -58,7 +66,7 @@ static uint64_t lost(const struct session *s)
 
 static uint64_t objects(const struct session *s)
 {
-	const struct ledger *l = &s->recorder.ledger;
+	const struct ledger *l = &s->recorder->ledger;
 	uint64_t sum = 0;
 
 	for (uint32_t i = 0; i < l->nbooks; i++)
@@ -69,17 +77,17 @@ static uint64_t objects(const struct session *s)
 
 static void status(struct session *s, char *arg)
 {
-	const struct ledger *l = &s->recorder.ledger;
+	const struct ledger *l = &s->recorder->ledger;
 	uint64_t now = link_clock_ns();
 	char text[512];
 
 	(void)arg;
-	facts_progress(&s->recorder, &s->watch, now);
+	facts_progress(s->recorder, &s->watch, now);
 	snprintf(text, sizeof(text),
 		 "ok pid %d\nseconds %.3f\nevents %" PRIu64 "\nblocks %" PRIu64 "\nbytes %" PRIu64 "\nobjects %" PRIu64
 		 "\nfunctions %zu\nlost %" PRIu64 "\nstacks_cut %" PRIu64,
-		 s->target.pid, (now - s->watch.start_ns) / 1e9, s->tally.events, l->held_blocks, l->held_bytes,
-		 objects(s), s->planting.nprobes, lost(s), s->backtrace->cut);
+		 s->at.target.pid, (now - s->watch.start_ns) / 1e9, s->tally->events, l->held_blocks, l->held_bytes,
+		 objects(s), s->planting->nprobes, lost(s), s->backtrace->cut);
 	reply(s, text);
 }
 
@@ -101,7 +109,7 @@ static void end(struct session *s, char *arg)
 static void quit(struct session *s, char *arg)
 {
 	(void)arg;
-	link_signal(&s->link, SIGCONT);
+	link_signal(&s->at.link, SIGCONT);
 	_exit(0);
 }
 
@@ -120,15 +128,15 @@ static void hand_over(struct session *s, char *arg)
 	}
 	r = come_over(s);
 	watch_add_gap(&s->watch, since, link_clock_ns(), "the target went from gdb to mmattach");
-	tally_gap(&s->tally);
+	tally_gap(s->tally);
 	if (r < 0) {
 		s->not_taken = r;
 		s->watch.end = WATCH_ASKED;
 		return; /* gdb_end answers */
 	}
-	recorder_note(&s->recorder, recorder_time(&s->recorder, link_clock_ns()), "gdb has handed the watch over to mmattach");
+	recorder_note(s->recorder, recorder_time(s->recorder, link_clock_ns()), "gdb has handed the watch over to mmattach");
 	s->watch.end_ns = duration ? link_clock_ns() + duration : 0;
-	snprintf(text, sizeof(text), "ok watching %d", s->target.pid);
+	snprintf(text, sizeof(text), "ok watching %d", s->at.target.pid);
 	reply(s, text);
 }
 
@@ -163,7 +171,7 @@ static void on_end(struct session *s)
 	close(s->control);
 	s->control = -1;
 	s->watch.control = -1;
-	if (s->under_gdb)
+	if (s->at.under_gdb)
 		s->watch.end = WATCH_ASKED;
 }
 
@@ -191,16 +199,16 @@ static void on_moved(void *ctx, pid_t pid)
 	struct session *s = ctx;
 	int mem = procfs_open_mem(pid), r;
 
-	recorder_note(&s->recorder, recorder_time(&s->recorder, link_clock_ns()),
-		      "from here on it is process %d that was watched, forked by %d: gdb followed it", pid, s->target.pid);
-	s->target.pid = pid;
-	s->tally.pid = pid;
-	s->scope.pid = pid;
+	recorder_note(s->recorder, recorder_time(s->recorder, link_clock_ns()),
+		      "from here on it is process %d that was watched, forked by %d: gdb followed it", pid, s->at.target.pid);
+	s->at.target.pid = pid;
+	s->tally->pid = pid;
+	s->scope->pid = pid;
 	/* -1: we may not read it; what the first process's memory says is no answer */
-	if (s->planting.mem >= 0)
-		close(s->planting.mem);
-	s->planting.mem = mem;
-	r = modules_move(s->modules, pid, mem);
+	if (s->planting->mem >= 0)
+		close(s->planting->mem);
+	s->planting->mem = mem;
+	r = modules_move(s->at.modules, pid, mem);
 	if (r < 0)
 		log_warn_errno(r, "cannot follow gdb to process %d", pid);
 	backtrace_moved(s->backtrace, pid);
@@ -215,7 +223,7 @@ void gdb_begin(struct session *s)
 	s->watch.asked = on_control;
 	s->watch.moved = on_moved;
 	s->watch.gdb_ctx = s;
-	snprintf(text, sizeof(text), "ready %zu functions, %u threads", s->planting.nprobes, s->target.threads);
+	snprintf(text, sizeof(text), "ready %zu functions, %u threads", s->planting->nprobes, s->at.target.threads);
 	say(s, text);
 }
 

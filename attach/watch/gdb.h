@@ -18,7 +18,7 @@
 #ifndef MM_GDB_H
 #define MM_GDB_H
 
-#include "attach/watch/coming.h"
+struct session;
 
 /* Its breakpoints stand: say so, and listen. */
 void gdb_begin(struct session *s);

@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "attach/events/recorder.h"
+#include "attach/target/modules.h"
+#include "attach/target/targetfs.h"
 #include "report/groups/groups.h"
 #include "report/names/naming.h"
 #include "symbolize/perfmap.h"

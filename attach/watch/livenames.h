@@ -9,10 +9,11 @@
 
 #include <stdbool.h>
 
-#include "attach/events/recorder.h"
-#include "attach/target/modules.h"
-#include "attach/target/targetfs.h"
 #include "base/cleanup.h"
+
+struct modules;
+struct recorder;
+struct targetfs;
 
 struct livenames_options {
 	bool debuginfod;

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "attach/control/planting.h"
+#include "attach/events/recorder.h"
 #include "report/ledger/objects.h"
 
 #define COUNT_MAX (1u << 24)	/* more references than anybody holds */

@@ -13,9 +13,10 @@
 
 #include <stdint.h>
 
-#include "attach/control/planting.h"
-#include "attach/events/recorder.h"
 #include "base/cleanup.h"
+
+struct planting;
+struct recorder;
 
 /* What differs is put as facts. The target is not stopped; it is read through @p->mem. 0; -ENOMEM; -ESRCH and the like: it cannot be asked any more. */
 must_check int recount(struct recorder *r, const struct planting *p, uint64_t time_us);

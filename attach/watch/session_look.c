@@ -1,9 +1,43 @@
 /* SPDX-License-Identifier: MIT */
 #include "attach/watch/session_look.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "attach/events/recorder.h"
+#include "attach/options/options.h"
+#include "attach/stacks/backtrace.h"
+#include "attach/verdicts/dying.h"
+#include "attach/verdicts/look.h"
+#include "attach/verdicts/look_pointers.h"
+#include "attach/watch/session.h"
 #include "base/log.h"
+
+int session_look_open(struct session *s)
+{
+	s->look = calloc(1, sizeof(*s->look));
+	s->asked = calloc(1, sizeof(*s->asked));
+	if (!s->look || !s->asked)
+		return -ENOMEM;
+	*s->asked = (struct look_asked){ .opt = s->opt, .answer = STRBUF_INIT };
+	return 0;
+}
+
+void session_look_drop(struct session *s)
+{
+	look_fini(s->look);
+}
+
+void session_look_close(struct session *s)
+{
+	if (s->look)
+		look_fini(s->look);
+	if (s->asked)
+		strbuf_fini(&s->asked->answer);
+	free(s->look);
+	free(s->asked);
+}
 
 /* Events must be read while room is made for a copy of the target. */
 static void read_events(void *ctx)
@@ -33,13 +67,13 @@ static bool take(struct session *s, void (*meanwhile)(void *ctx))
 		.meanwhile = meanwhile, .ctx = s,
 	};
 
-	look_take(&s->look, &s->link, s->watch.pid, &wish);
-	if (s->look.state == LOOK_TAKEN)
+	look_take(s->look, &s->at.link, s->watch.pid, &wish);
+	if (s->look->state == LOOK_TAKEN)
 		return true;
 	if (s->opt->verdicts == VERDICTS_YES)
-		log_warn("no verdicts: %s", s->look.why_not);
+		log_warn("no verdicts: %s", s->look->why_not);
 	else
-		log_verbose("no verdicts: %s", s->look.why_not);
+		log_verbose("no verdicts: %s", s->look->why_not);
 	return false;
 }
 
@@ -48,13 +82,13 @@ static bool take_meanwhile(struct session *s)
 {
 	if (!take(s, read_events))
 		return false;
-	watch_drain_until(&s->watch, s->look.had.ring_head);
+	watch_drain_until(&s->watch, s->look->had.ring_head);
 	return true;
 }
 
 static bool nothing_kept(const struct session *s)
 {
-	return !s->recorder.ledger.held_blocks && s->opt->verdicts == VERDICTS_AUTO;
+	return !s->recorder->ledger.held_blocks && s->opt->verdicts == VERDICTS_AUTO;
 }
 
 /* The memory is not there any more, or cannot be had. */
@@ -80,8 +114,10 @@ void session_look_at_end(void *ctx)
 {
 	struct session *s = ctx;
 
-	if (s->look.state == LOOK_NONE && !nothing_kept(s) && take(s, NULL))
-		s->end_ns = s->look.had.at_ns;
+	if (s->look->state == LOOK_NONE && !nothing_kept(s) && take(s, NULL))
+		s->end_ns = s->look->had.at_ns;
+	if (s->look->state == LOOK_TAKEN)
+		dying_step_out(&s->look->snapshot, s->at.modules, s->backtrace->cfi);
 }
 
 bool session_look_wanted(const struct session *s)
@@ -95,7 +131,7 @@ bool session_look_interim(struct session *s)
 	/* one that was taken at the target's end stays: that end is in the ring */
 	const bool wished = s->opt->verdicts == VERDICTS_YES || (s->watch.report_now && session_look_wanted(s) && !why_no_look(s) && !nothing_kept(s));
 
-	if (!wished || s->look.state != LOOK_NONE || !interim_ready(&s->interim))
+	if (!wished || s->look->state != LOOK_NONE || !interim_ready(&s->interim))
 		return false;
 	(void)take_meanwhile(s);
 	return true;
@@ -105,15 +141,15 @@ void session_look_last(struct session *s)
 {
 	const char *why_not = why_no_look(s);
 
-	if (!session_look_wanted(s) || s->watch.end == WATCH_GOES_ON || s->look.state != LOOK_NONE)
+	if (!session_look_wanted(s) || s->watch.end == WATCH_GOES_ON || s->look->state != LOOK_NONE)
 		return;
 	watch_drain(&s->watch);
 	if (why_not) {
-		look_fail(&s->look, "%s", why_not);
+		look_fail(s->look, "%s", why_not);
 	} else if (nothing_kept(s)) {
-		look_fail(&s->look, "nothing was kept, so the process was not stopped for them");
+		look_fail(s->look, "nothing was kept, so the process was not stopped for them");
 	} else if (take_meanwhile(s)) {
-		s->end_ns = s->look.had.at_ns;
+		s->end_ns = s->look->had.at_ns;
 		s->watch.closed = true;
 	}
 }

@@ -11,7 +11,15 @@
 #ifndef MM_SESSION_LOOK_H
 #define MM_SESSION_LOOK_H
 
-#include "attach/watch/coming.h"
+#include <stdbool.h>
+
+#include "base/cleanup.h"
+
+struct session;
+
+/* 0 or -ENOMEM. session_look_close in any case. */
+must_check int session_look_open(struct session *s);
+void session_look_close(struct session *s);
 
 /* Are there to be verdicts, and blocks that can have one? Else nobody is stopped for nothing. */
 bool session_look_wanted(const struct session *s);
@@ -22,7 +30,8 @@ void session_look_at_end(void *ctx);
 /* At the end of the watch, unless the target's own came first. */
 void session_look_last(struct session *s);
 
-/* Before an interim report. true: s->look is of it alone, the caller's to end (look_fini) when the copy that makes the report is under way. */
+/* Before an interim report. true: s->look is of it alone, the caller's to drop when the copy that makes the report is under way. */
 bool session_look_interim(struct session *s);
+void session_look_drop(struct session *s);
 
 #endif

@@ -3,24 +3,75 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "attach/control/planting.h"
+#include "attach/events/recorder.h"
+#include "attach/events/tally.h"
 #include "attach/options/option_scan.h"
-#include "attach/watch/coming.h"
+#include "attach/sampling/sampling.h"
+#include "attach/verdicts/look.h"
+#include "attach/verdicts/look_pointers.h"
 #include "attach/watch/facts.h"
 #include "attach/watch/livenames.h"
 #include "attach/watch/recount.h"
+#include "attach/watch/session.h"
 #include "attach/watch/session_look.h"
 #include "base/log.h"
+#include "trace/pieces.h"
+
+/* Pieces of an older run must not be taken for ours later. */
+static int look_for_pieces(const struct options *opt)
+{
+	uint32_t piece;
+	int r = opt->rotate_bytes && piece_possible(opt->output) ? piece_first_there(opt->output, &piece) : -ENOENT;
+
+	if (r == -ENOENT || (r == 0 && !piece))
+		return 0;
+	if (r < 0)
+		return r;
+	log_error("a piece number %u of %s is there already, of an older run", piece, opt->output);
+	log_hint("move the older pieces away, or choose another name");
+	return -EEXIST;
+}
+
+int session_record_open(struct session *s)
+{
+	const struct recorder_trace trace = {
+		.path = s->opt->output, .rotate_bytes = s->opt->rotate_bytes, .raw = s->opt->raw,
+		.alone = s->opt->command == COMMAND_GDB,
+	};
+	int r = trace.path ? look_for_pieces(s->opt) : 0;
+
+	if (r < 0)
+		return r;
+	s->recorder = calloc(1, sizeof(*s->recorder));
+	r = s->recorder ? recorder_init(s->recorder) : -ENOMEM;
+	if (r < 0)
+		log_error_errno(r, "cannot begin");
+	else if (trace.path)
+		r = recorder_want_trace(s->recorder, &trace);
+	return r;
+}
+
+void session_record_close(struct session *s)
+{
+	if (s->recorder)
+		recorder_fini(s->recorder);
+	free(s->recorder);
+}
+
+/* --- as time goes on --- */
 
 void session_record_objects(struct session *s, uint64_t now_ns)
 {
 	int r = 0;
 
 	if (s->watch.end != WATCH_TARGET_ENDED && s->watch.end != WATCH_EXEC)
-		r = recount(&s->recorder, &s->planting, recorder_time(&s->recorder, now_ns));
+		r = recount(s->recorder, s->planting, recorder_time(s->recorder, now_ns));
 	if (r < 0 && r != -ESRCH)
 		log_warn_errno(r, "the objects' counts are as they were at their last call");
 }
@@ -29,42 +80,72 @@ int session_record_names(struct session *s, bool all)
 {
 	const struct livenames_options opt = { .debuginfod = s->opt->debuginfod, .stop = s->signals, .all = all };
 
-	return livenames_run(&s->recorder, s->modules, &s->fs, &opt);
+	return livenames_run(s->recorder, s->at.modules, &s->at.fs, &opt);
 }
 
 void session_record_allocator(struct session *s, uint64_t now_ns)
 {
 	if (!s->allocator_told)
-		facts_allocator(&s->recorder, s->modules, now_ns);
+		facts_allocator(s->recorder, s->at.modules, now_ns);
 	s->allocator_told = true;
 }
+
+void session_record_tick(struct session *s, uint64_t now_ns)
+{
+	const uint64_t t = recorder_time(s->recorder, now_ns);
+
+	session_record_allocator(s, now_ns);
+	watch_count_threads(&s->watch, now_ns);
+	processes_look(&s->processes, s->recorder, now_ns, false);
+	facts_progress(s->recorder, &s->watch, now_ns);
+	recorder_tick(s->recorder, t);
+}
+
+enum watch_end session_record_may_go_on(const struct session *s)
+{
+	const struct recorder *r = s->recorder;
+
+	if (r->out_of_memory)
+		return WATCH_MEMORY;
+	return r->trace_error && (s->opt->end_on_trace_error || r->wanted.alone) ? WATCH_TRACE : WATCH_GOES_ON;
+}
+
+/* --- the end --- */
 
 static bool asks_for_pointers(const struct options *opt)
 {
 	return opt->nwho_points_at || opt->who_points_at_verdict != VERDICT_UNKNOWN;
 }
 
-int session_record_end(struct session *s)
+static int make_whole(struct session *s)
 {
 	int r;
 
-	tally_end(&s->tally);
+	tally_end(s->tally);
 	if (s->sampling)
 		sampling_end(s->sampling, s->end_ns);
 	watch_count_threads(&s->watch, s->end_ns);
 	if (s->watch.end != WATCH_EXEC)
-		processes_look(&s->processes, &s->recorder, s->end_ns, true);
-	facts_end(&s->recorder, &s->watch, s->end_ns);
-	s->asked.modules = s->modules;
-	look_judge(&s->look, &s->recorder, s->opt->exact_sizes, asks_for_pointers(s->opt) ? &s->asked : NULL);
-	r = ledger_settle(&s->recorder.ledger);
+		processes_look(&s->processes, s->recorder, s->end_ns, true);
+	facts_end(s->recorder, &s->watch, s->end_ns);
+	s->asked->modules = s->at.modules;
+	look_judge(s->look, s->recorder, s->opt->exact_sizes, asks_for_pointers(s->opt) ? s->asked : NULL);
+	r = ledger_settle(&s->recorder->ledger);
 	if (r == 0)
-		r = session_record_names(s, s->recorder.trace && !s->opt->raw);
-	facts_close(&s->recorder, s->end_ns);
-	if (r == 0 && s->recorder.out_of_memory)
+		r = session_record_names(s, s->recorder->trace && !s->opt->raw);
+	facts_close(s->recorder, s->end_ns);
+	if (r == 0 && s->recorder->out_of_memory)
 		r = -ENOMEM;
 	if (r < 0)
 		log_error_errno(r, "cannot make the report");
+	return r;
+}
+
+int session_record_end(struct session *s, int *trace)
+{
+	const int r = make_whole(s);
+
+	*trace = recorder_end(s->recorder);
 	return r;
 }
 
@@ -72,13 +153,12 @@ int session_record_end(struct session *s)
 
 static int save(struct session *s, const char *path)
 {
-	int r = recorder_move(&s->recorder, path), whole;
+	int r = recorder_move(s->recorder, path), whole;
 
 	if (r < 0)
 		return r;
 	s->end_ns = link_clock_ns();
-	whole = session_record_end(s);
-	r = recorder_end(&s->recorder);
+	whole = session_record_end(s, &r);
 	return whole < 0 ? whole : r;
 }
 
@@ -88,8 +168,8 @@ int session_record_save(struct session *s, const char *path, void (*done)(struct
 
 	session_record_allocator(s, link_clock_ns());
 	session_record_objects(s, link_clock_ns());
-	if (s->under_gdb && session_look_wanted(s))
-		look_fail(&s->look, VERDICTS_UNDER_GDB);
+	if (s->at.under_gdb && session_look_wanted(s))
+		look_fail(s->look, VERDICTS_UNDER_GDB);
 	/* it has answered, or gdb's user did not wait for it: we must not either, events want to be read */
 	if (s->copy) {
 		kill(s->copy, SIGKILL);
@@ -101,7 +181,7 @@ int session_record_save(struct session *s, const char *path, void (*done)(struct
 		return -errno;
 	s->copy = pid;
 	if (pid > 0) {
-		look_fini(&s->look);
+		session_look_drop(s);
 		return 0;
 	}
 	prctl(PR_SET_PDEATHSIG, SIGKILL);

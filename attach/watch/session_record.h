@@ -6,9 +6,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "attach/watch/watch.h"
 #include "base/cleanup.h"
 
 struct session;
+
+/* There is to be one, and a trace if the options say so. 0 or -errno (said). session_record_close in any case. */
+must_check int session_record_open(struct session *s);
+void session_record_close(struct session *s);
+
+/* Numbers and lists that go up with time. */
+void session_record_tick(struct session *s, uint64_t now_ns);
+
+/* Unless memory is short, or the trace cannot be written and the user wants to end then. */
+enum watch_end session_record_may_go_on(const struct session *s);
 
 /* The objects know best how many references they have. One that has exec'ed or ended has none that we could ask. */
 void session_record_objects(struct session *s, uint64_t now_ns);
@@ -19,8 +30,8 @@ void session_record_allocator(struct session *s, uint64_t now_ns);
 /* Names of the frames that the report shows, or of @all. 0 or -errno. */
 must_check int session_record_names(struct session *s, bool all);
 
-/* All that the trace and the report need: names, the end. 0 or -errno (said). */
-must_check int session_record_end(struct session *s);
+/* All that the trace and the report need: names, the end. 0 or -errno (said); @trace: the same, of writing it. */
+must_check int session_record_end(struct session *s, int *trace);
 
 /*
  * A whole trace of the watch so far, under @path, while it goes on: made by a copy of ourselves, which calls

@@ -7,6 +7,9 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "attach/control/link.h"
+#include "attach/events/tally.h"
+#include "attach/sampling/sampling.h"
 #include "attach/target/linker.h"
 #include "attach/watch/watch_records.h"
 #include "base/duration.h"

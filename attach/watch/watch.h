@@ -10,15 +10,18 @@
 #define MM_WATCH_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
-#include "attach/control/link.h"
-#include "attach/control/planting.h"
-#include "attach/events/tally.h"
-#include "attach/sampling/sampling.h"
-#include "attach/stacks/backtrace.h"
-#include "attach/target/modules.h"
 #include "base/patience.h"
+
+struct backtrace;
+struct link;
+struct modules;
+struct planting;
+struct sampling;
+struct tally;
 
 enum watch_end {
 	WATCH_GOES_ON,

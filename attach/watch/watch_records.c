@@ -6,7 +6,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "attach/control/link.h"
+#include "attach/control/planting.h"
+#include "attach/events/tally.h"
 #include "attach/keeper/procfs.h"
+#include "attach/sampling/sampling.h"
+#include "attach/stacks/backtrace.h"
+#include "attach/target/modules.h"
+#include "attach/watch/watch.h"
 #include "base/log.h"
 
 #define CALL_NS 2000000000ull

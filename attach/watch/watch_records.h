@@ -8,7 +8,8 @@
 
 #include <stdbool.h>
 
-#include "attach/watch/watch.h"
+struct record;
+struct watch;
 
 /* The next record. If it ends the watch, w->end says so. */
 void watch_record(struct watch *w, const struct record *rec);

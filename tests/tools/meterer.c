@@ -21,8 +21,10 @@
 #include "attach/control/link.h"
 #include "attach/control/planting.h"
 #include "attach/keeper/procfs.h"
+#include "attach/options/options.h"
 #include "attach/options/ruleset.h"
 #include "attach/target/modules.h"
+#include "base/strbuf.h"
 
 #define SEIZE_NS 20000000000ull
 #define CALL_NS 20000000000ull

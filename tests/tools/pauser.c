@@ -29,10 +29,13 @@
 #include "attach/control/link.h"
 #include "attach/control/planting.h"
 #include "attach/keeper/procfs.h"
+#include "attach/options/options.h"
 #include "attach/options/ruleset.h"
 #include "attach/snapshot/pause.h"
 #include "attach/target/modules.h"
 #include "attach/watch/watch.h"
+#include "base/strbuf.h"
+#include "heap/snapshot/snapshot.h"
 
 #define SEIZE_NS 20000000000ull
 #define CALL_NS 20000000000ull

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* scope: threads by number and name, asked of our own threads; callers behind wrappers, in a ledger made by hand. */
 #include "attach/events/scope.h"
+#include "attach/options/options.h"
+#include "report/ledger/ledger.h"
 
 #include <pthread.h>
 #include <setjmp.h>

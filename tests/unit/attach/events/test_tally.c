@@ -7,6 +7,7 @@
  * entry, realloc's entry and exit, posix_memalign both as a wrapper and as a
  * function with traps of its own, a scope's begin and end.
  */
+#include "attach/options/options.h"
 #include "tests/unit/tally_example.h"
 
 enum {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* tally_ranges: calls of mmap and the like, made by hand, and which ranges are held by whom, as the ledger has it. */
+#include "attach/options/options.h"
 #include "tests/unit/tally_example.h"
 
 #include <sys/mman.h>

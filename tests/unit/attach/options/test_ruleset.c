@@ -11,6 +11,8 @@
 
 #include <cmocka.h>
 
+#include "attach/options/options.h"
+#include "attach/rules/rulefile.h"
 #include "report/ledger/ledger.h"
 
 static struct options opt;

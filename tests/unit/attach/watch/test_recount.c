@@ -17,6 +17,8 @@
 
 #include <cmocka.h>
 
+#include "attach/control/planting.h"
+#include "attach/events/recorder.h"
 #include "report/ledger/objects.h"
 
 #define PAGE 4096

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/watch/attached.h"
+
+#include <errno.h>
+#include <signal.h>
+
+#include "attach/options/options.h"
+#include "attach/target/diagnose.h"
+#include "attach/target/modules.h"
+#include "attach/target/rehearse.h"
+#include "base/log.h"
+#include "base/strbuf.h"
+
+#define LEAVE_NS 6000000000ull
+#define SEIZE_NS 20000000000ull	/* longer than the keeper's own limits (seize.c), unless it does not get to run */
+
+/* --- the target --- */
+
+/* gdb has it, and knows what it does. */
+static int find_gdbs(struct attached *a)
+{
+	int r = target_read(a->opt->pid, &a->target);
+
+	if (r < 0)
+		log_error_errno(r, "cannot watch %d", a->opt->pid);
+	return r;
+}
+
+/* Who only looks plants nothing. */
+static bool plants(const struct attached *a)
+{
+	return a->opt->command != COMMAND_SCAN;
+}
+
+static int find_own(struct attached *a)
+{
+	cleanup_strbuf struct strbuf listing = STRBUF_INIT;
+	struct diagnose_self self;
+	struct diagnosis d;
+	pid_t pid = a->opt->pid;
+	int r = 0;
+
+	if (a->opt->name)
+		r = target_find(a->opt->name, &pid, &listing);
+	if (r == 0)
+		r = target_read(pid, &a->target);
+	if (r < 0) {
+		diagnose_lookup(a->opt->pid, a->opt->name, r, strbuf_str(&listing), &d);
+		diagnose_log(&d);
+		return r;
+	}
+	diagnose_read_self(&self);
+	if (diagnose_before(&a->target, &self, &d) ||
+	    (plants(a) && !a->opt->lose_sigtrap && diagnose_sigtrap(&a->target, &d))) {
+		diagnose_log(&d);
+		return -EPERM;
+	}
+	return 0;
+}
+
+int attached_find(struct attached *a)
+{
+	return a->under_gdb ? find_gdbs(a) : find_own(a);
+}
+
+/*
+ * Have the keeper leave. One that does not answer is continued, in case that
+ * somebody stopped it; if that does not help, and nothing was ever planted, it
+ * can be killed without harm, which frees whoever waits for it.
+ */
+void attached_undo(struct attached *a)
+{
+	if (link_leave(&a->link, LEAVE_NS) == 0)
+		return;
+	link_signal(&a->link, SIGCONT);
+	if (!link_any_planted(&a->link))
+		link_signal(&a->link, SIGKILL);
+	if (link_leave(&a->link, LEAVE_NS) == 0)
+		return;
+	log_error("the keeper (%d) does not end; %s", a->link.keeper,
+		  !link_any_planted(&a->link) ? "it had planted nothing" :
+		  atomic_load(&a->link.shared->left_ns) ? "the traps are lifted" : "the traps are perhaps not lifted");
+}
+
+/* A thread was waited for in vain; or all are, one after the other. */
+static void say_too_late(const struct attached *a)
+{
+	const struct shared *sh = a->link.shared;
+	const pid_t tid = (pid_t)atomic_load(&sh->late);
+	const char state = (char)atomic_load(&sh->late_state);
+
+	if (tid && state != 'R') {
+		log_error("cannot attach to %d (%s): its thread %d (state %c) has not come by; it may be inside fork", a->target.pid, a->target.comm,
+			  tid, state);
+		log_hint("a child under way could carry traps that nobody serves; try again when it has finished");
+		return;
+	}
+	if (tid)
+		log_error("cannot attach to %d (%s): its thread %d gets no processor", a->target.pid, a->target.comm, tid);
+	else
+		log_error("cannot attach to %d (%s): its threads did not all come by in time", a->target.pid, a->target.comm);
+	log_hint("before traps are set, each thread that runs must come by once; try again when the machine has less to do");
+}
+
+void attached_say_failed(struct attached *a, int err)
+{
+	struct diagnose_self self;
+	struct target_info now;
+	struct diagnosis d;
+	int r;
+
+	if (err == -EOPNOTSUPP) {
+		log_error("cannot attach to %d (%s): kcmp is not there", a->target.pid, a->target.comm);
+		log_hint("the kernel must have CONFIG_KCMP, and a container's seccomp filter must let the system call through");
+		return;
+	}
+	if (err == -EPIPE) {
+		log_error("cannot attach to %d (%s): the keeper ended at once", a->target.pid, a->target.comm);
+		return;
+	}
+	if (err == -ETIMEDOUT) {
+		say_too_late(a);
+		return;
+	}
+	/* our own keeper may still hold it, and must not be taken for the reason */
+	if (a->linked)
+		attached_undo(a);
+	diagnose_read_self(&self);
+	/* another tracer may have been faster, or it may have ended */
+	r = target_read(a->target.pid, &now);
+	if (r == 0) {
+		if (err == -ESRCH && now.state != 'Z')
+			diagnose_attach(&now, &self, err, &d);
+		else if (err == -ESRCH)
+			diagnose_vanished(&a->target, false, &d);
+		else
+			diagnose_attach(&now, &self, err, &d);
+		target_fini(&now);
+	} else if (r == -ESRCH || r == -ENOENT) {
+		diagnose_vanished(&a->target, false, &d);
+	} else {
+		/* it may well be there, only we cannot look: then what failed first is the reason */
+		diagnose_attach(&a->target, &self, err == -ESRCH ? r : err, &d);
+	}
+	diagnose_log(&d);
+}
+
+/* Before there is a keeper. The usual reasons have their own words. */
+void attached_say_not_permitted(struct attached *a, int err, const char *what)
+{
+	struct diagnose_self self;
+	struct diagnosis d;
+
+	log_error_errno(err, "cannot %s: %s", plants(a) ? "watch" : "scan", what);
+	if (!a->target.pid)
+		return;
+	diagnose_read_self(&self);
+	diagnose_attach(&a->target, &self, err, &d);
+	diagnose_log(&d);
+}
+
+int attached_open(struct attached *a, int argc, char **argv)
+{
+	const struct link_settings set = {
+		.slice_bytes = a->opt->stack_bytes, .max_stall_ns = a->opt->max_stall_ns,
+		.budget_ppm = a->opt->budget_ppm,
+		.gdb = a->under_gdb ? a->opt->gdb_fds[0] : -1, .gdb_mem = a->under_gdb ? a->opt->gdb_fds[2] : -1,
+	};
+	const char *what;
+	/* where gdb is the tracer, we need not be able to */
+	int r = a->under_gdb ? 0 : rehearse(&what);
+
+	if (r < 0) {
+		attached_say_not_permitted(a, r, what);
+		return r;
+	}
+	r = link_open(&a->link, &set, argc, argv);
+
+	if (r < 0)
+		log_error_errno(r, "cannot start the keeper");
+	a->linked = r == 0;
+	if (r < 0)
+		return r;
+	a->link.shared->lose_sigtrap = a->opt->lose_sigtrap || !plants(a);
+	return 0;
+}
+
+int attached_seize(struct attached *a)
+{
+	return link_call(&a->link, COMMAND_SEIZE, a->target.pid, 0, SEIZE_NS);
+}
+
+int attached_look(struct attached *a, int argc, char **argv)
+{
+	int r = attached_find(a);
+
+	if (r < 0)
+		return r; /* said */
+	r = attached_open(a, argc, argv);
+	if (r < 0)
+		return r;
+	targetfs_open(a->target.pid, &a->fs);
+	r = modules_new(a->target.pid, &a->modules);
+	if (r == 0)
+		r = modules_refresh(a->modules, false);
+	if (r == 0)
+		r = attached_seize(a);
+	if (r < 0)
+		attached_say_failed(a, r);
+	return r;
+}
+
+void attached_close(struct attached *a)
+{
+	modules_free(a->modules);
+	if (a->linked)
+		link_close(&a->link);
+	targetfs_fini(&a->fs);
+	target_fini(&a->target);
+}
