@@ -13,6 +13,7 @@
 
 #include "attach/probes/code/body.h"
 #include "attach/probes/place.h"
+#include "base/libcs.h"
 
 void give_reason(struct plan *p, const char *format, ...)
 {
@@ -37,17 +38,13 @@ uint16_t plan_family(const struct rule *r)
 
 static bool is_heap_function(const char *name)
 {
-	static const char *const names[] = { "malloc", "calloc", "realloc", "reallocarray", "memalign", "aligned_alloc",
-					     "posix_memalign", "valloc", "pvalloc" };
 	static const char *const prefixes[] = { "", "__libc_", "__" };
 
 	for (size_t k = 0; k < sizeof(prefixes) / sizeof(*prefixes); k++) {
 		size_t len = strlen(prefixes[k]);
 
-		for (size_t i = 0; !strncmp(name, prefixes[k], len) && i < sizeof(names) / sizeof(*names); i++) {
-			if (!strcmp(name + len, names[i]))
-				return true;
-		}
+		if (!strncmp(name, prefixes[k], len) && libcs_allocator(name + len))
+			return true;
 	}
 	return false;
 }

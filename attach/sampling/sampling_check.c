@@ -9,17 +9,6 @@
 #include "attach/target/linker.h"
 #include "base/log.h"
 
-bool sampling_check_is_libcs(const char *name)
-{
-	static const char *const names[] = { "malloc", "calloc", "realloc", "reallocarray", "memalign", "aligned_alloc",
-					     "posix_memalign", "valloc", "pvalloc" };
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (!strcmp(name, names[i]))
-			return true;
-	return false;
-}
-
 bool sampling_check_follows(const struct rule *rule)
 {
 	return (rule->op == RULE_ALLOC || rule->op == RULE_REALLOC) && expr_is_ret(&rule->ptr) && !rule->also.n &&

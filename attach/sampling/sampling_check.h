@@ -19,9 +19,6 @@ struct ruleset;
 /* Can blocks of this rule be seen behind its calls: is it an allocation, and the result all that it needs? */
 bool sampling_check_follows(const struct rule *rule);
 
-/* Is it one of the C library's own: malloc, calloc, ...? */
-bool sampling_check_is_libcs(const char *name);
-
 /* 0, or -EINVAL (said): these rules cannot be watched so. */
 must_check int sampling_check_rules(const struct ruleset *set);
 

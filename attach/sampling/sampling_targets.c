@@ -8,6 +8,7 @@
 #include "attach/options/ruleset.h"
 #include "attach/sampling/sampling_check.h"
 #include "attach/target/linker.h"
+#include "base/libcs.h"
 
 /* The name by which other files call it; NULL: by none. Another file's function of that name may be the one that is called. */
 static char *imported_name(const struct modules *ms, const struct module *m, taddr addr)
@@ -29,7 +30,7 @@ static bool is_others(const struct rule *rule, const struct module *libc)
 {
 	char build_id[MODULE_BUILD_ID_TEXT];
 
-	return rule->where == WHERE_NAME && sampling_check_is_libcs(rule->name) &&
+	return rule->where == WHERE_NAME && libcs_allocator(rule->name) &&
 	       !(libc && rule_holds_in(rule, libc->name, module_build_id(libc, build_id)));
 }
 
@@ -153,7 +154,7 @@ static bool may_have(const struct sampling_targets *t, const struct module *m, c
 {
 	char build_id[MODULE_BUILD_ID_TEXT];
 
-	if (sampling_check_is_libcs(name))
+	if (libcs_allocator(name))
 		return m == t->libc;
 	return rule_holds_in(rule, m->name, module_build_id(m, build_id));
 }
