@@ -18,8 +18,10 @@ import schema
 
 
 AUTOGROUP = pathlib.Path("/proc/self/autogroup")
+HERE = pathlib.Path(__file__).parent
+SINGLE = {"test_unit", "test_census", "test_fuzz"}  # of the files right here those whose tests share nothing
 CROWDS = 2
-LOCK = pathlib.Path(__file__).parents[1] / "build/tests.lock"  # held by each worker for a test: shared, or alone
+LOCK = HERE.parent / "build/tests.lock"  # held by each worker for a test: shared, or alone
 
 
 def set_share(nice):
@@ -42,20 +44,30 @@ def kind(item):
     return next((name for name in ("alone", "crowd") if item.get_closest_marker(name)), None)
 
 
+def group(item, number):
+    """What one worker takes as a whole; None: whoever is free takes it."""
+    if kind(item):
+        return "alone" if kind(item) == "alone" else f"crowd{number % CROWDS}"
+    # what such a file makes once for all its tests, it would make in each worker
+    return item.path.stem if item.path.parent == HERE and item.path.stem not in SINGLE else None
+
+
 def turn(item):
     """The long ones first, and small ones fill what is left; those that run alone when the others are done."""
     if kind(item):
         return {"crowd": 0, "alone": 4}[kind(item)]
-    return {"real": 1, "live": 2}.get(item.path.parent.name, 3)
+    if item.path.parent == HERE:
+        return 3 if item.path.stem in SINGLE else 1
+    return 2 if item.path.parent.name != "real" else 1
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
     if not config.pluginmanager.hasplugin("xdist"):
         return
-    for i, item in enumerate(filter(kind, items)):
-        # a group is one worker's
-        item.add_marker(pytest.mark.xdist_group("alone" if kind(item) == "alone" else f"crowd{i % CROWDS}"))
+    for i, item in enumerate(items):
+        if group(item, i):
+            item.add_marker(pytest.mark.xdist_group(group(item, i)))
     if "PYTEST_XDIST_WORKER" in os.environ:
         items.sort(key=turn)
 

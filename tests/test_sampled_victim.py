@@ -86,6 +86,7 @@ def test_truth_adds_up(threads):
             assert site["live_bytes"] >= site["live"] * site["size"]
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("options", [(), ("-t", 2, "-s", 7), ("-b", 0.25)], ids=["even", "two threads", "bursts"])
 def test_rates(options):
     def as_wanted():
@@ -147,17 +148,23 @@ def test_idle_then_hot():
     assert min(s["first_ns"] for s in truth["sites"] if s["first_ns"]) >= truth["start_ns"] + 2_000_000_000
 
 
+def letters(pid):
+    """The states of its threads: one that waits for a processor is stopped only when it has one."""
+    return {(task / "stat").read_text().rpartition(")")[2].split()[0] for task in pathlib.Path(f"/proc/{pid}/task").iterdir()}
+
+
 def clocks(v):
     return v.ask("pairs")
 
 
+@pytest.mark.alone
 def test_standing_is_told():
     """Stopped for half a second, it says so; that is a gap, too, and no waiting."""
     with victim("-f") as v:
         until(lambda: clocks(v)["pairs"], "pairs are made")
         before = clocks(v)
         os.kill(v.pid, signal.SIGSTOP)
-        until(lambda: pathlib.Path(f"/proc/{v.pid}/stat").read_text().rpartition(")")[2].split()[0] == "T", "stopped")
+        until(lambda: letters(v.pid) == {"T"}, "stopped")
         time.sleep(0.5)
         os.kill(v.pid, signal.SIGCONT)
         after = until(lambda: (c := clocks(v))["stood_ns"] - before["stood_ns"] > 0.49e9 and c, "it goes on, and has noticed")
@@ -166,6 +173,7 @@ def test_standing_is_told():
     assert max(second["longest_ns"] for second in thread["seconds"]) >= 0.49e9
 
 
+@pytest.mark.alone
 def test_no_time_is_told_twice():
     """What the kernel does to stop it and let it go on is its own processor's time, and it stands meanwhile: of short stops that is a part."""
     with victim("-f") as v:
@@ -186,6 +194,7 @@ def test_no_time_is_told_twice():
     assert did["cpu_ns"] + did["stood_ns"] - did["stood_cpu_ns"] + did["waited_ns"] < 1.005 * did["wall_ns"]
 
 
+@pytest.mark.alone
 def test_waiting_is_not_standing():
     """Two that want one processor wait for half of the time, and stand for none of it."""
     with victim("-f", "-t", 2, before=["taskset", "-c", min(map(str, os.sched_getaffinity(0)))]) as v:
