@@ -345,8 +345,8 @@ build/bench/%: bench/%.c
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) -O2 -g -pthread $(WARN) -D_GNU_SOURCE -MMD -MP -o $@ $<
 
-layers:
-	$(PYTHON) tests/layers.py
+layers: $(LIBRARY_OBJECTS)
+	$(PYTHON) tests/layers.py . $(B)
 
 # Tests mostly wait, so more of them than processors run at a time; those that measure time do not (tests/conftest.py).
 TEST_JOBS ?= 6
