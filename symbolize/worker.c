@@ -11,8 +11,8 @@
 #include "base/strbuf.h"
 #include "symbolize/answer.h"
 #include "symbolize/dwarf/dwarfnames.h"
+#include "symbolize/elfnames.h"
 #include "symbolize/jail.h"
-#include "symbolize/lookup.h"
 
 #define FLUSH_BYTES 32768
 #define CPU_SECONDS_MIN 10
@@ -95,11 +95,11 @@ static int look_up(const struct worker_job *job)
 {
 	struct strbuf sb = STRBUF_INIT;
 	struct names_file file = { FD_FILE, job->file->path, job->file->root < 0 ? -1 : FD_ROOT };
-	struct lookup l = {
+	struct elfnames l = {
 		.file = &file, .opt = job->opt, .dwarf = job->dwarf, .addrs = job->addrs, .n = job->n,
 		.take = take, .note = note, .alive = alive, .opened = opened, .ctx = &sb,
 	};
-	int rc = lookup_run(&l);
+	int rc = elfnames_run(&l);
 
 	if (rc)
 		return rc == -ENOMEM ? STATUS_NO_MEMORY : STATUS_REFUSED;

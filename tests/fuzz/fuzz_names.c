@@ -6,8 +6,8 @@
 #include <errno.h>
 #include <sys/mman.h>
 
+#include "symbolize/elfnames.h"
 #include "symbolize/files/buildid.h"
-#include "symbolize/lookup.h"
 #include "tests/fuzz/fuzz.h"
 
 #define ADDRESSES 512	/* from each place where small files have their code */
@@ -62,7 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct names_file file = { fd, NULL, -1 };
 	struct taken taken = { .n = 0 };
 	taddr addrs[2 * ADDRESSES];
-	struct lookup l = {
+	struct elfnames l = {
 		.file = &file, .opt = &opt, .dwarf = true, .addrs = addrs, .n = 2 * ADDRESSES,
 		.take = take, .note = note, .alive = nothing, .opened = nothing, .ctx = &taken,
 	};
@@ -73,7 +73,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		addrs[i] = 0x1000 + i * STEP;
 		addrs[ADDRESSES + i] = 0x401000 + i * STEP;
 	}
-	promised(lookup_run(&l) || taken.n == l.n);
+	promised(elfnames_run(&l) || taken.n == l.n);
 	check_build_id(fd);
 	return 0;
 }

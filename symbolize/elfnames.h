@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lookup: open a file and what belongs to it, and name addresses in it. Runs in a
+ * elfnames: open a file and what belongs to it, and name addresses in it. Runs in a
  * helper process (symbolize/worker.h): what it reads may crash it, or never end.
  */
-#ifndef MM_LOOKUP_H
-#define MM_LOOKUP_H
+#ifndef MM_ELFNAMES_H
+#define MM_ELFNAMES_H
 
 #include "base/cleanup.h"
 #include "symbolize/names.h"
 
-struct lookup {
+struct elfnames {
 	const struct names_file *file;
 	const struct names_options *opt;
 	bool dwarf;		/* read debug information, not only symbols */
@@ -23,6 +23,6 @@ struct lookup {
 };
 
 /* Each address is taken once. 0; -ENOMEM: then some were not; -EINVAL, -EIO: not an ELF file, then none was. */
-must_check int lookup_run(const struct lookup *l);
+must_check int elfnames_run(const struct elfnames *l);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lookup: see lookup.h. The addresses are sorted, the debug information names
+ * elfnames: see elfnames.h. The addresses are sorted, the debug information names
  * what it can, the symbols the rest; then names are made readable.
  */
-#include "symbolize/lookup.h"
+#include "symbolize/elfnames.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -38,7 +38,7 @@ struct files {
 };
 
 struct state {
-	const struct lookup *l;
+	const struct elfnames *l;
 	struct files files;
 	struct symtab *symbols;
 	struct wanted *wanted;
@@ -61,7 +61,7 @@ static bool has_symbols(Elf *elf)
 	return elffile_section(elf, ".symtab", &sh);
 }
 
-static int fetch(const struct lookup *l, Elf *elf, struct elffile *out)
+static int fetch(const struct elfnames *l, Elf *elf, struct elffile *out)
 {
 	struct build_id id;
 
@@ -70,7 +70,7 @@ static int fetch(const struct lookup *l, Elf *elf, struct elffile *out)
 }
 
 /* Symbols may be there too that the file itself lacks. */
-static void open_debug(const struct lookup *l, struct files *f)
+static void open_debug(const struct elfnames *l, struct files *f)
 {
 	Elf *elf = f->elf.elf;
 	int rc = -ENOENT;
@@ -83,7 +83,7 @@ static void open_debug(const struct lookup *l, struct files *f)
 		f->debug = (struct elffile)ELFFILE_INIT;
 }
 
-static int open_files(const struct lookup *l, struct files *f)
+static int open_files(const struct elfnames *l, struct files *f)
 {
 	int rc;
 
@@ -246,7 +246,7 @@ static int run(struct state *s)
 	return 0;
 }
 
-int lookup_run(const struct lookup *l)
+int elfnames_run(const struct elfnames *l)
 {
 	struct state s = { .l = l };
 	int rc = open_files(l, &s.files);
