@@ -200,7 +200,7 @@ static void prepare_watch(struct session *s)
 		.ending = s->at_end, .ending_ctx = s,
 		.link = &s->at.link, .modules = s->at.modules, .planting = s->planting, .tally = s->tally,
 		.backtrace = s->backtrace,
-		.pid = s->at.target.pid, .signals = s->signals, .control = s->control,
+		.pid = s->at.target.pid, .signals = s->signals, .control = s->gdb.control,
 		.progress = isatty(STDERR_FILENO) && !s->opt->quiet,
 		.start_ns = link_clock_ns(),
 	};

@@ -32,14 +32,14 @@
 static void say(const struct session *s, const char *text)
 {
 	/* nobody there: that is seen when its end is read */
-	(void)!send(s->control, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT);
+	(void)!send(s->gdb.control, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 static void reply(const struct session *s, const char *text)
 {
 	char numbered[ANSWER_MAX];
 
-	snprintf(numbered, sizeof(numbered), "%" PRIu32 " %s", s->request, text);
+	snprintf(numbered, sizeof(numbered), "%" PRIu32 " %s", s->gdb.request, text);
 	say(s, numbered);
 }
 
@@ -130,7 +130,7 @@ static void hand_over(struct session *s, char *arg)
 	watch_add_gap(&s->watch, since, link_clock_ns(), "the target went from gdb to mmattach");
 	tally_gap(s->tally);
 	if (r < 0) {
-		s->not_taken = r;
+		s->gdb.not_taken = r;
 		s->watch.end = WATCH_ASKED;
 		return; /* gdb_end answers */
 	}
@@ -151,7 +151,7 @@ static void on_request(struct session *s, char *text)
 {
 	char *word, *arg;
 
-	s->request = strtoul(text, &word, 10);
+	s->gdb.request = strtoul(text, &word, 10);
 	word += *word == ' ';
 	arg = strchr(word, ' ');
 	if (arg)
@@ -168,8 +168,8 @@ static void on_request(struct session *s, char *text)
 /* gdb has ended. If it was the tracer, that was all; else the watch was handed over, and goes on. */
 static void on_end(struct session *s)
 {
-	close(s->control);
-	s->control = -1;
+	close(s->gdb.control);
+	s->gdb.control = -1;
 	s->watch.control = -1;
 	if (s->at.under_gdb)
 		s->watch.end = WATCH_ASKED;
@@ -179,7 +179,7 @@ static void on_control(void *ctx)
 {
 	struct session *s = ctx;
 	char text[REQUEST_MAX];
-	ssize_t n = recv(s->control, text, sizeof(text) - 1, MSG_DONTWAIT);
+	ssize_t n = recv(s->gdb.control, text, sizeof(text) - 1, MSG_DONTWAIT);
 
 	/* what gdb's Python has told before it asked is in the ring already, and belongs to the answer */
 	if (n > 0)
@@ -229,6 +229,6 @@ void gdb_begin(struct session *s)
 
 void gdb_end(struct session *s, int r)
 {
-	if (s->control >= 0)
-		answer(s, s->not_taken < 0 ? s->not_taken : r);
+	if (s->gdb.control >= 0)
+		answer(s, s->gdb.not_taken < 0 ? s->gdb.not_taken : r);
 }

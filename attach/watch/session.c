@@ -255,7 +255,7 @@ int session_run(const struct options *opt, int argc, char **argv)
 	s->opt = opt;
 	openfiles_raise(&s->before.files);
 	s->signals = -1;
-	s->control = opt->command == COMMAND_GDB ? opt->gdb_fds[1] : -1;
+	s->gdb.control = opt->command == COMMAND_GDB ? opt->gdb_fds[1] : -1;
 	s->at = (struct attached)ATTACHED_INIT;
 	s->at.opt = opt;
 	s->at.under_gdb = opt->command == COMMAND_GDB;

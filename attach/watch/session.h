@@ -54,12 +54,14 @@ struct session {
 	struct processes processes;	/* what it and its children take of memory */
 	struct reporting *reporting;
 	struct look_asked *asked;	/* --who-points-at */
-	struct look *look;	/* which blocks are still reached */
+	struct look *look;		/* which blocks are still reached */
 	int signals;
-	int control;		/* gdb's socket for what its user wants, or -1 (gdb.h) */
-	int not_taken;		/* -errno: the target could not be taken from gdb */
-	uint32_t request;	/* the number of the newest one of its */
-	pid_t copy;		/* of ourselves, that has saved the trace so far; 0: none */
+	struct {
+		int control;		/* its socket for what its user wants, or -1 (gdb.h) */
+		uint32_t request;	/* the number of the newest one of its */
+		int not_taken;		/* -errno: the target could not be taken from it */
+		pid_t copy;		/* of ourselves, that has saved the trace so far; 0: none */
+	} gdb;
 	void (*at_end)(void *session);	/* called where the target stands at its end, which may come before the watch has begun */
 	bool hold_end;		/* when the target ends by itself, it is to be looked at before */
 	bool spawned, allocator_told;

@@ -171,15 +171,15 @@ int session_record_save(struct session *s, const char *path, void (*done)(struct
 	if (s->at.under_gdb && session_look_wanted(s))
 		look_fail(s->look, VERDICTS_UNDER_GDB);
 	/* it has answered, or gdb's user did not wait for it: we must not either, events want to be read */
-	if (s->copy) {
-		kill(s->copy, SIGKILL);
-		waitpid(s->copy, NULL, 0);
+	if (s->gdb.copy) {
+		kill(s->gdb.copy, SIGKILL);
+		waitpid(s->gdb.copy, NULL, 0);
 	}
-	s->copy = 0;
+	s->gdb.copy = 0;
 	pid = fork();
 	if (pid < 0)
 		return -errno;
-	s->copy = pid;
+	s->gdb.copy = pid;
 	if (pid > 0) {
 		session_look_drop(s);
 		return 0;
