@@ -348,9 +348,9 @@ build/bench/%: bench/%.c
 layers: $(LIBRARY_OBJECTS)
 	$(PYTHON) tests/layers.py . $(B)
 
-# Tests mostly wait, so more of them than processors run at a time; those that measure time do not (tests/conftest.py).
-TEST_JOBS ?= 6
-SIDE_BY_SIDE = $(shell $(PYTHON) -c 'import xdist' 2>/dev/null && echo --numprocesses=$(TEST_JOBS) --dist=loadgroup)
+# Tests mostly wait, so more of them than processors may run at a time; those that measure time do not (tests/conftest.py).
+TEST_JOBS ?= 1
+SIDE_BY_SIDE = $(if $(filter-out 1,$(TEST_JOBS)),--numprocesses=$(TEST_JOBS) --dist=loadgroup)
 
 # LeakSanitizer fails in a process that is traced, and some tests want an allocation to fail.
 check unit: export MM_BUILD = $(B)
