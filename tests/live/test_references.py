@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from harness import lost, rounds, wait_for
+from harness import lost, wait_for
 from test_trace import mmattach, pieces_of, report
 from untouched import assert_untouched
 
@@ -228,7 +228,7 @@ def test_live_and_from_the_trace(refs, tmp_path, rules, form):
 @BOTH
 def test_rotated(refs, tmp_path, rules):
     trace = tmp_path / "t.mmt"
-    _, _, watch = refs(rules, "make 9", [f"run {rounds(15000, 30000)}", "more 4", "quiet 9", f"threads 3 {rounds(3000, 6000)}", "less 6", "hidden 3"], "-o", trace,
+    _, _, watch = refs(rules, "make 9", ["run 30000", "more 4", "quiet 9", "threads 3 6000", "less 6", "hidden 3"], "-o", trace,
                        "--rotate", "64K", "--top", "0", "--per-object")
     live = watch.process_output()
     pieces = pieces_of(trace)
