@@ -12,7 +12,6 @@ the same files, and then mmattach's report against them: block by block counts a
 import collections
 import gzip
 import json
-import pathlib
 import re
 import subprocess
 

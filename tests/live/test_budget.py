@@ -307,7 +307,7 @@ def test_holds_are_within_the_budget(victim, meterer):
     before = stolen_ns()
     m = meterer(target, 10000, 0, 1000)
     m.ask("hold")
-    share = Share(target.pid).watch(rounds(12, 60)).worst()
+    last_for(rounds(12, 60))
     told, left = m.end()
     stolen = (stolen_ns() - before) / 10e9
     assert left["left"] == LEFT_ASKED

@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 
-from harness import VICTIMS, last_for, lost, rounds, wait_for
+from harness import VICTIMS, last_for, lost, rounds
 from untouched import assert_untouched
 
 LIBRARY = VICTIMS / "libscope.so"

@@ -93,39 +93,64 @@ static inline void clock_begin(struct clock_log *c)
 	c->wall = c->looked = c->gap_end = now_ns();
 }
 
-/* What it has used of a processor in a gap that ends now: between two of them it runs all the time. */
-static inline uint64_t clock_gap_cpu(struct clock_log *c, uint64_t gap)
-{
-	uint64_t cpu = clock_cpu(), used = cpu - c->gap_cpu, ran = c->looked - gap - c->gap_end;
+/* What the kernel says at @at. */
+struct clock_reading {
+	uint64_t at, cpu, waited, switches;
+};
 
-	c->gap_cpu = cpu;
-	c->gap_end = c->looked;
+/* Where the thread was stopped while it read, some of it is from before the stop: it reads again. */
+static inline struct clock_reading clock_read(const struct clock_log *c)
+{
+	struct clock_reading r;
+
+	for (int tries = 0; tries < 4; tries++) {
+		r.at = now_ns();
+		r.cpu = clock_cpu();
+		r.waited = clock_waited(c);
+		r.switches = clock_switches();
+		if (now_ns() - r.at <= GAP_NS)
+			break;
+	}
+	return r;
+}
+
+/* What it has used of a processor in the @gap ns that end with @r: between two gaps it runs all the time. */
+static inline uint64_t clock_gap_cpu(struct clock_log *c, const struct clock_reading *r, uint64_t gap)
+{
+	uint64_t used = r->cpu - c->gap_cpu, ran = r->at - gap - c->gap_end;
+
+	c->gap_cpu = r->cpu;
+	c->gap_end = r->at;
 	used = used > ran ? used - ran : 0;
 	return used < gap ? used : gap;
 }
 
-/* What the kernel says of @gap ns. */
-static inline void clock_explain(struct clock_log *c, uint64_t gap)
+static inline void clock_explain(struct clock_log *c, const struct clock_reading *r, uint64_t gap)
 {
-	uint64_t used = clock_gap_cpu(c, gap), waited = clock_waited(c), switches = clock_switches(), others = waited - c->waited + c->usual_ns;
+	uint64_t used = clock_gap_cpu(c, r, gap), waited = r->waited - c->waited, others = waited + c->usual_ns;
 
-	c->piece.waited_ns += waited - c->waited;
-	if (switches != c->switches) {
-		c->piece.stops += (uint32_t)(switches - c->switches);
+	c->piece.waited_ns += waited;
+	if (r->switches != c->switches) {
+		c->piece.stops += (uint32_t)(r->switches - c->switches);
 		c->piece.stood_ns += gap > others ? gap - others : 0;
 		c->piece.stood_cpu_ns += gap > others && used > c->usual_ns ? used - c->usual_ns : 0;
 	}
-	c->waited = waited;
-	c->switches = switches;
+	c->waited = r->waited;
+	c->switches = r->switches;
 }
 
-static inline void clock_gap(struct clock_log *c, uint64_t gap)
+/* Longer than GAP_NS since the last look. */
+static inline void clock_gap(struct clock_log *c)
 {
+	struct clock_reading r = clock_read(c);
+	uint64_t gap = r.at - c->looked;
+
+	c->looked = r.at;
 	c->piece.gaps++;
 	c->piece.gaps_ns += gap;
 	if (gap > c->piece.longest_ns)
 		c->piece.longest_ns = gap;
-	clock_explain(c, gap);
+	clock_explain(c, &r, gap);
 }
 
 /* After each thing done; the time. */
@@ -133,12 +158,13 @@ static inline uint64_t clock_look(struct clock_log *c)
 {
 	uint64_t now = now_ns(), gap = now - c->looked;
 
-	c->looked = now;
-	if (gap > GAP_NS)
-		clock_gap(c, gap);
-	else
+	if (gap > GAP_NS) {
+		clock_gap(c);
+	} else {
+		c->looked = now;
 		c->usual_ns = (15 * c->usual_ns + gap) / 16;
-	return now;
+	}
+	return c->looked;
 }
 
 static inline struct clock_second *clock_second(struct clock_log *c, uint64_t now)
