@@ -37,11 +37,13 @@ static void add_heap(struct scan *sc)
 {
 	const struct census *c = &sc->census;
 	struct scan_report *r = &sc->report;
+	struct summary_verdicts *v = &r->summary.run.verdicts;
 
-	r->heap.known = c->known;
+	r->heap.known = v->census = c->known;
 	r->heap.layout = summary_string(&r->summary, c->known ? c->layout : c->problem.what);
 	if (!c->known)
 		return;
+	v->allocator = r->heap.layout;
 	r->heap.adds_up = census_adds_up(c);
 	r->heap.mmapped = sum_of(&c->mmapped);
 	r->heap.mmapped_claimed = c->mmapped_claimed;
@@ -62,6 +64,8 @@ static void add_memory(struct scan *sc)
 	const struct snapshot *s = &sc->snapshot;
 
 	sc->report.memory = (struct scan_memory){ .copied = s->bytes, .swapped = s->swapped, .missing = s->missing };
+	if (!sc->report.core)
+		sc->report.summary.run.verdicts.bytes = s->bytes;
 }
 
 /* Without a census those of the trace are all we know of. */
@@ -87,27 +91,28 @@ static int add_doubts(struct scan *sc, const struct reach_input *in)
 	if (strbuf_error(&doubts))
 		return strbuf_error(&doubts);
 	for (; n; n--, at += strlen(at) + 1)
-		scan_add_doubt(&sc->report, at);
+		summary_add_doubt(&sc->report.summary, at);
 	return 0;
 }
 
 static int judge(struct scan *sc)
 {
 	const struct reach_input in = scan_reach_input(sc);
+	struct summary_verdicts *v = &sc->report.summary.run.verdicts;
 	int r;
 
 	if (sc->opt->verdicts == VERDICTS_NO)
-		sc->report.not_judged = "--verdicts no";
+		v->why_not = "--verdicts no";
 	else if (!sc->nblocks)
-		sc->report.not_judged = "no block is known";
-	if (sc->report.not_judged)
+		v->why_not = "no block is known";
+	if (v->why_not)
 		return 0;
 	r = reach_run(&in, &sc->reach);
 	if (r == -E2BIG) {
-		sc->report.not_judged = "there are too many blocks";
+		v->why_not = "there are too many blocks";
 		return 0;
 	}
-	sc->report.judged = r == 0;
+	v->taken = r == 0;
 	return r == 0 ? add_doubts(sc, &in) : r;
 }
 
@@ -123,7 +128,7 @@ static void note_watched(struct scan *sc)
 /* Python, GlusterFS and others begin each block with a header of their own, and hand around what is behind it. */
 static void note_headers(struct scan *sc)
 {
-	const struct summary_sum *possible = &sc->report.sums[VERDICT_POSSIBLE];
+	const struct summary_sum *possible = &sc->report.summary.run.verdicts.all[VERDICT_POSSIBLE];
 
 	if (possible->blocks < MANY || possible->blocks < sc->report.summary.totals.live_blocks / 4)
 		return;
@@ -147,7 +152,6 @@ static int examine(struct scan *sc)
 	note_headers(sc);
 	if (r == 0)
 		r = scan_pointers_add(sc, sc->opt->who_points_at, sc->opt->nwho_points_at);
-	scan_tell_verdicts(&sc->report);
 	if (r == 0)
 		r = scan_error(&sc->report);
 	if (r < 0) {

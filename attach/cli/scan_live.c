@@ -169,13 +169,14 @@ static void note(void *ctx, const char *sentence)
 
 static void note_pause(const struct scan_live *sc, const struct pause_had *had, uint32_t pauses)
 {
-	struct scan_report *r = sc->report;
+	struct summary_verdicts *v = &sc->report->summary.run.verdicts;
 
-	r->pause = (struct scan_pause){
-		.expected_s = (double)had->expected_ns / 1e9, .had_s = (double)had->had_ns / 1e9, .threads = had->threads,
-		.not_stopped = had->not_stopped, .pauses = pauses,
-	};
-	r->summary.run.stopped_seconds += r->pause.had_s;
+	v->expected_s = (double)had->expected_ns / 1e9;
+	v->pause_s = (double)had->had_ns / 1e9;
+	v->threads = had->threads;
+	v->not_stopped = had->not_stopped;
+	sc->report->pauses = pauses;
+	sc->report->summary.run.stopped_seconds += v->pause_s;
 }
 
 static void describe(const struct scan_live *sc)

@@ -48,7 +48,7 @@ static void describe(struct scan *sc)
 	s->run.frontend = "core";
 	s->run.start_ns = written_ns(sc->opt->core);
 	r->core = sc->opt->core;
-	r->pause.threads = (uint32_t)sc->snapshot.nthreads;
+	s->run.verdicts.threads = (uint32_t)sc->snapshot.nthreads;
 }
 
 /* gcore notes that it had stopped it. */
@@ -67,7 +67,7 @@ static void add_doubts(struct scan *sc)
 	if (strbuf_error(&doubts) && !sc->report.summary.err)
 		sc->report.summary.err = strbuf_error(&doubts);
 	for (; n && !strbuf_error(&doubts); n--, at += strlen(at) + 1)
-		scan_add_doubt(&sc->report, at);
+		summary_add_doubt(&sc->report.summary, at);
 	if (killed_it(sc->core.signal))
 		summary_note(&sc->report.summary, "it died of signal %d (%s)", sc->core.signal, strsignal(sc->core.signal));
 }

@@ -143,7 +143,7 @@ static void add_indirect(struct maker *mk)
 {
 	const struct scan *sc = mk->sc;
 
-	if (!sc->report.judged)
+	if (!sc->report.summary.run.verdicts.taken)
 		return;
 	for (size_t i = 0; i < sc->nblocks; i++) {
 		uint32_t leader = sc->reach.leader[i];
@@ -320,12 +320,12 @@ static void add_sums(struct scan *sc, const struct draft *d)
 	struct summary_totals *t = &sc->report.summary.totals;
 	struct summary_sum *watched = &sc->report.summary.run.verdicts.watched[d->verdict];
 
-	if (d->kind == BY_STACK && sc->report.judged) {
+	if (d->kind == BY_STACK && sc->report.summary.run.verdicts.taken) {
 		watched->blocks += d->blocks;
 		watched->bytes += d->bytes;
 	}
-	sc->report.sums[d->verdict].blocks += d->blocks;
-	sc->report.sums[d->verdict].bytes += d->bytes;
+	sc->report.summary.run.verdicts.all[d->verdict].blocks += d->blocks;
+	sc->report.summary.run.verdicts.all[d->verdict].bytes += d->bytes;
 	t->live_blocks += d->blocks;
 	t->live_bytes += d->bytes;
 }

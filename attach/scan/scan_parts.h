@@ -34,7 +34,7 @@ struct scan {
 	size_t nblocks;
 	struct classify *classes;	/* NULL: not asked yet */
 	uint32_t *class_of;		/* of each block; one that has no name is none */
-	struct reach reach;		/* if report.judged */
+	struct reach reach;		/* if there are verdicts */
 	struct scan_report report;
 };
 
@@ -49,7 +49,7 @@ static inline struct reach_input scan_reach_input(const struct scan *sc)
 
 static inline enum verdict scan_verdict(const struct scan *sc, size_t block)
 {
-	return sc->report.judged ? sc->reach.verdict[block] : VERDICT_UNKNOWN;
+	return sc->report.summary.run.verdicts.taken ? sc->reach.verdict[block] : VERDICT_UNKNOWN;
 }
 
 #endif

@@ -79,7 +79,7 @@ int look_pointers(struct look_asked *asked, struct judging *j, const struct snap
 	if (asked->opt->who_points_at_verdict != VERDICT_UNKNOWN)
 		choose_by_verdict(j, l, asked->opt->who_points_at_verdict, &c);
 	scan_init(&sc.report);
-	sc.report.judged = true;
+	sc.report.summary.run.verdicts.taken = true;
 	r = scan_pointers_add(&sc, asked->opt->who_points_at, asked->opt->nwho_points_at);
 	if (r == 0)
 		r = scan_pointers_add(&sc, c.addr, c.n);

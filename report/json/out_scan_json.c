@@ -67,19 +67,19 @@ static void put_heap(struct strbuf *sb, const struct scan_heap *heap)
 	strbuf_puts(sb, "]}");
 }
 
-static void put_verdicts(struct strbuf *sb, const struct scan_report *r)
+static void put_verdicts(struct strbuf *sb, const struct summary_verdicts *v)
 {
-	json_bool(sb, ",\n  ", "judged", r->judged);
-	json_string(sb, ", ", "not_judged", r->not_judged);
-	json_sums(sb, ", ", "verdicts", r->sums);
+	json_bool(sb, ",\n  ", "judged", v->taken);
+	json_string(sb, ", ", "not_judged", v->why_not);
+	json_sums(sb, ", ", "verdicts", v->all);
 }
 
 static void put_doubts(struct strbuf *sb, const struct scan_report *r)
 {
 	json_list(sb, ",\n  ", "doubts");
-	for (size_t i = 0; i < r->ndoubts; i++) {
+	for (size_t i = 0; i < r->summary.run.verdicts.ndoubts; i++) {
 		json_next_line(sb, i, "    ");
-		strbuf_json(sb, r->doubts[i]);
+		strbuf_json(sb, r->summary.run.verdicts.doubts[i]);
 	}
 	strbuf_putc(sb, ']');
 	json_list(sb, ",\n  ", "problems");
@@ -95,17 +95,19 @@ static void put_doubts(struct strbuf *sb, const struct scan_report *r)
 
 static void put_scan(struct strbuf *sb, const struct scan_report *r)
 {
+	const struct summary_verdicts *v = &r->summary.run.verdicts;
+
 	json_key(sb, ",\n", "scan");
 	json_string(sb, "{", "source", r->core ? "core" : "process");
 	json_text(sb, ", ", "core", r->core);
-	json_number(sb, ", ", "threads", r->pause.threads);
-	json_number(sb, ", ", "not_stopped", r->pause.not_stopped);
-	json_number(sb, ", ", "pauses", r->pause.pauses);
-	json_real(sb, ", ", "pause_seconds", r->pause.had_s);
-	json_real(sb, ", ", "expected_seconds", r->pause.expected_s);
+	json_number(sb, ", ", "threads", v->threads);
+	json_number(sb, ", ", "not_stopped", v->not_stopped);
+	json_number(sb, ", ", "pauses", r->pauses);
+	json_real(sb, ", ", "pause_seconds", v->pause_s);
+	json_real(sb, ", ", "expected_seconds", v->expected_s);
 	put_memory(sb, &r->memory);
 	put_heap(sb, &r->heap);
-	put_verdicts(sb, r);
+	put_verdicts(sb, v);
 	put_doubts(sb, r);
 	strbuf_putc(sb, '}');
 }

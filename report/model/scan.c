@@ -13,6 +13,7 @@ void scan_init(struct scan_report *r)
 	*r = (struct scan_report){ .heap = { .mmapped_claimed = UINT64_MAX } };
 	summary_init(&r->summary);
 	r->summary.run.mode = "scan";
+	r->summary.run.verdicts.told = true;
 	r->summary.scanned = true;
 }
 
@@ -27,7 +28,6 @@ void scan_fini(struct scan_report *r)
 	for (size_t i = 0; i < r->nanswers; i++)
 		fini_answer(&r->answers[i]);
 	free(r->answers);
-	free(r->doubts);
 	free(r->problems);
 	free(r->heap.arenas);
 	summary_fini(&r->summary);
@@ -37,14 +37,6 @@ void scan_fini(struct scan_report *r)
 int scan_error(const struct scan_report *r)
 {
 	return summary_error(&r->summary);
-}
-
-void scan_add_doubt(struct scan_report *r, const char *text)
-{
-	const char **slot = summary_push(&r->summary, &r->doubts, &r->ndoubts, sizeof(*slot));
-
-	if (slot)
-		*slot = summary_string(&r->summary, text);
 }
 
 void scan_add_problem(struct scan_report *r, taddr at, const char *what)
@@ -70,28 +62,6 @@ struct scan_answer *scan_add_answer(struct scan_report *r)
 	if (slot)
 		*slot = (struct scan_answer){ 0 };
 	return slot;
-}
-
-/* --- where a watch's report says it --- */
-
-void scan_tell_verdicts(struct scan_report *r)
-{
-	struct summary_verdicts *v = &r->summary.run.verdicts;
-
-	v->told = true;
-	v->taken = r->judged;
-	v->census = r->heap.known;
-	v->why_not = r->judged ? NULL : r->not_judged ? r->not_judged : "it was not asked";
-	v->allocator = r->heap.known ? r->heap.layout : NULL;
-	v->expected_s = r->pause.expected_s;
-	v->pause_s = r->pause.had_s;
-	v->bytes = r->core ? 0 : r->memory.copied;
-	v->threads = r->pause.threads;
-	v->not_stopped = r->pause.not_stopped;
-	for (size_t i = 0; i < r->ndoubts; i++)
-		summary_add_doubt(&r->summary, r->doubts[i]);
-	if (r->judged)
-		memcpy(v->all, r->sums, sizeof(v->all));
 }
 
 /* --- order --- */

@@ -4,8 +4,9 @@
  * was found. attach/scan*.c fill it, out_scan_*.c print it.
  *
  * It is a summary (report/model/summary.h) whose groups were not watched while they came about: blocks of one C++ class, or
- * of about one size, with one verdict; or, where a trace of a watch was at hand, of one stack. Beside it stands what the
- * allocator itself accounts for, so that what is lost can be told from what is merely free, and how well all was seen.
+ * of about one size, with one verdict; or, where a trace of a watch was at hand, of one stack. The pause, verdicts and doubts are
+ * the summary's (run.verdicts), as a watch's are. Beside it stands what the allocator itself accounts for, so that what is lost can
+ * be told from what is merely free.
  *
  * Strings live in the summary's pool. Want of memory is sticky there: fill everything, then ask scan_error.
  */
@@ -20,13 +21,6 @@
 #include "base/taddr.h"
 #include "base/verdict.h"
 #include "report/model/summary.h"
-
-/* How the process was stopped and copied. */
-struct scan_pause {
-	double expected_s, had_s;	/* of the last one */
-	uint32_t threads, not_stopped;
-	uint32_t pauses;		/* more than one where the first census did not come out even */
-};
 
 struct scan_memory {
 	uint64_t copied;		/* bytes: of a core, those that are in it */
@@ -108,14 +102,9 @@ struct scan_answer {
 struct scan_report {
 	struct summary summary;
 	const char *core;		/* the file; NULL: a process */
-	struct scan_pause pause;	/* of a process */
+	uint32_t pauses;		/* of a process: more than one where the first census did not come out even */
 	struct scan_memory memory;
 	struct scan_heap heap;
-	bool judged;			/* there are verdicts */
-	const char *not_judged;		/* why there are none */
-	struct summary_sum sums[VERDICT_COUNT];	/* of all blocks, also of those that are hidden */
-	const char **doubts;		/* why verdicts may be weaker than they look, a sentence each */
-	size_t ndoubts;
 	struct scan_problem *problems;
 	size_t nproblems;
 	uint64_t more_problems;		/* that are not listed */
@@ -128,14 +117,10 @@ void scan_fini(struct scan_report *r);
 int scan_error(const struct scan_report *r);
 
 /* The texts are copied. */
-void scan_add_doubt(struct scan_report *r, const char *text);
 void scan_add_problem(struct scan_report *r, taddr at, const char *what);
 void scan_add_arena(struct scan_report *r, const struct scan_arena *arena);
 /* An answer to be filled, or NULL on want of memory. Its lists are malloc's and become the report's. */
 struct scan_answer *scan_add_answer(struct scan_report *r);
-
-/* What is said of verdicts where a watch's report says it (summary.run.verdicts), once all of the above is known. */
-void scan_tell_verdicts(struct scan_report *r);
 
 /* Groups in the order in which they are told: lost ones first, then by what is lost with them. The same order for the same data. */
 void scan_sort(struct scan_report *r);

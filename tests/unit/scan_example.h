@@ -84,24 +84,30 @@ static inline void scan_example_pointers(struct scan_report *r)
 
 static inline void scan_example(struct scan_report *r)
 {
+	struct summary_verdicts *v = &r->summary.run.verdicts;
+
 	scan_init(r);
 	summary_set_target(&r->summary, 1234, "svc", "/usr/bin/svc");
 	summary_add_arg(&r->summary, "svc");
 	summary_add_arg(&r->summary, SCAN_HOSTILE);
 	r->summary.run.start_ns = INT64_C(1767225600250000000);	/* 2026-01-01T00:00:00.25Z */
 	r->summary.run.stopped_seconds = 0.034;
-	r->pause = (struct scan_pause){ .expected_s = 0.041, .had_s = 0.034, .threads = 12, .not_stopped = 1, .pauses = 2 };
+	v->expected_s = 0.041;
+	v->pause_s = 0.034;
+	v->threads = 12;
+	v->not_stopped = 1;
+	r->pauses = 2;
 	r->memory = (struct scan_memory){ 64 << 20, 8192, 4096 };
-	r->judged = true;
+	v->taken = true;
 	r->summary.totals.live_blocks = 3925;
 	r->summary.totals.live_bytes = (4 << 20) + 700824;
-	r->sums[VERDICT_DEFINITE] = (struct summary_sum){ 3000, 3 << 20 };
-	r->sums[VERDICT_INDIRECT] = (struct summary_sum){ 900, 1 << 20 };
-	r->sums[VERDICT_POSSIBLE] = (struct summary_sum){ 1, 24 };
-	r->sums[VERDICT_REACHABLE] = (struct summary_sum){ 24, 700800 };
+	v->all[VERDICT_DEFINITE] = (struct summary_sum){ 3000, 3 << 20 };
+	v->all[VERDICT_INDIRECT] = (struct summary_sum){ 900, 1 << 20 };
+	v->all[VERDICT_POSSIBLE] = (struct summary_sum){ 1, 24 };
+	v->all[VERDICT_REACHABLE] = (struct summary_sum){ 24, 700800 };
 	scan_example_groups(&r->summary);
 	scan_example_heap(r);
-	scan_add_doubt(r, "8192 bytes are swapped out: pointers there were not seen");
+	summary_add_doubt(&r->summary, "8192 bytes are swapped out: pointers there were not seen");
 	summary_note(&r->summary, "of %s", SCAN_HOSTILE);
 	r->summary.filtered = (struct summary_hidden){ .groups = 1, .blocks = 2, .bytes = 99 };
 	scan_sort(r);

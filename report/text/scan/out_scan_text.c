@@ -20,9 +20,9 @@
 #define CLASS_WIDTH 200
 #define SAMPLES 4
 
-static bool any_lost(const struct scan_report *r)
+static bool any_lost(const struct summary_verdicts *v)
 {
-	return r->sums[VERDICT_DEFINITE].blocks || r->sums[VERDICT_INDIRECT].blocks || r->sums[VERDICT_POSSIBLE].blocks;
+	return v->all[VERDICT_DEFINITE].blocks || v->all[VERDICT_INDIRECT].blocks || v->all[VERDICT_POSSIBLE].blocks;
 }
 
 static void put_sum(struct strbuf *sb, const struct summary_sum *sum)
@@ -36,25 +36,25 @@ static void put_sum(struct strbuf *sb, const struct summary_sum *sum)
 	strbuf_putc(sb, ')');
 }
 
-static void put_losses(struct strbuf *sb, const struct scan_report *r)
+static void put_losses(struct strbuf *sb, const struct summary_verdicts *v)
 {
-	if (!r->judged) {
+	if (!v->taken) {
 		strbuf_puts(sb, "; which of them are lost is not known: ");
-		strbuf_text(sb, r->not_judged ? r->not_judged : "it was not asked");
+		strbuf_text(sb, v->why_not ? v->why_not : "it was not asked");
 		return;
 	}
-	if (!any_lost(r)) {
+	if (!any_lost(v)) {
 		strbuf_puts(sb, ", none of them lost");
 		return;
 	}
 	strbuf_puts(sb, ": definitely lost ");
-	put_sum(sb, &r->sums[VERDICT_DEFINITE]);
-	if (r->sums[VERDICT_INDIRECT].blocks) {
+	put_sum(sb, &v->all[VERDICT_DEFINITE]);
+	if (v->all[VERDICT_INDIRECT].blocks) {
 		strbuf_puts(sb, ", lost with others ");
-		put_sum(sb, &r->sums[VERDICT_INDIRECT]);
+		put_sum(sb, &v->all[VERDICT_INDIRECT]);
 	}
 	strbuf_puts(sb, ", possibly lost ");
-	put_sum(sb, &r->sums[VERDICT_POSSIBLE]);
+	put_sum(sb, &v->all[VERDICT_POSSIBLE]);
 }
 
 /* What was looked for may be in what a core lost when it was cut off: that comes before any other reason. */
@@ -85,7 +85,7 @@ static void put_answer(struct strbuf *sb, const struct scan_report *r)
 	words_count(sb, s->totals.live_blocks, "block");
 	strbuf_puts(sb, " in use, ");
 	words_size(sb, s->totals.live_bytes);
-	put_losses(sb, r);
+	put_losses(sb, &s->run.verdicts);
 	strbuf_puts(sb, "\n\n");
 }
 
@@ -216,7 +216,7 @@ static void put_group(struct strbuf *sb, const struct scan_report *r, size_t i)
 	words_percent(sb, (double)g->bytes, (double)r->summary.totals.live_bytes);
 	strbuf_puts(sb, ") in ");
 	words_count(sb, g->blocks, "block");
-	if (r->judged)
+	if (r->summary.run.verdicts.taken)
 		strbuf_printf(sb, ", %s", scan_verdict_text(g->verdict));
 	text_lost_with(sb, g->kind.indirect_bytes, g->kind.indirect_blocks);
 	strbuf_puts(sb, "\n    ");

@@ -27,29 +27,29 @@ static void put_core(struct strbuf *sb, const struct scan_report *r)
 	strbuf_puts(sb, ", written ");
 	put_time(sb, r->summary.run.start_ns);
 	strbuf_puts(sb, ", ");
-	words_count(sb, r->pause.threads, "thread");
+	words_count(sb, r->summary.run.verdicts.threads, "thread");
 	strbuf_putc(sb, '\n');
 }
 
 static void put_pause(struct strbuf *sb, const struct scan_report *r)
 {
-	const struct scan_pause *p = &r->pause;
+	const struct summary_verdicts *v = &r->summary.run.verdicts;
 
 	text_label(sb, "scanned");
 	put_time(sb, r->summary.run.start_ns);
 	strbuf_puts(sb, ", stood still for ");
-	words_seconds(sb, p->had_s);
+	words_seconds(sb, v->pause_s);
 	strbuf_puts(sb, " (");
-	words_seconds(sb, p->expected_s);
+	words_seconds(sb, v->expected_s);
 	strbuf_puts(sb, " expected)");
-	if (p->pauses > 1) {
-		strbuf_printf(sb, ", the last of %" PRIu32 " times, in all ", p->pauses);
+	if (r->pauses > 1) {
+		strbuf_printf(sb, ", the last of %" PRIu32 " times, in all ", r->pauses);
 		words_seconds(sb, r->summary.run.stopped_seconds);
 	}
 	strbuf_puts(sb, ", ");
-	words_count(sb, p->threads, "thread");
-	if (p->not_stopped)
-		strbuf_printf(sb, ", %" PRIu32 " of them not stopped: they slept in calls that must not be interrupted", p->not_stopped);
+	words_count(sb, v->threads, "thread");
+	if (v->not_stopped)
+		strbuf_printf(sb, ", %" PRIu32 " of them not stopped: they slept in calls that must not be interrupted", v->not_stopped);
 	strbuf_putc(sb, '\n');
 }
 
@@ -189,8 +189,8 @@ void text_scan_head(struct strbuf *sb, const struct scan_report *r)
 	text_head_hidden(sb, &r->summary.suppressed, "suppressions");
 	text_head_hidden(sb, &r->summary.filtered, "--min-bytes, --show, --focus or --ignore");
 	put_problems(sb, r);
-	for (size_t i = 0; i < r->ndoubts; i++)
-		text_label_line(sb, "doubt", r->doubts[i]);
+	for (size_t i = 0; i < r->summary.run.verdicts.ndoubts; i++)
+		text_label_line(sb, "doubt", r->summary.run.verdicts.doubts[i]);
 	for (size_t i = 0; i < r->summary.nnotes; i++)
 		text_label_line(sb, "note", r->summary.notes[i]);
 }

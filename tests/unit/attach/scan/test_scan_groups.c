@@ -30,9 +30,8 @@ static struct made *begin(void)
 	m->sc.blocks = m->blocks;
 	m->sc.reach.verdict = m->verdict;
 	m->sc.reach.leader = m->leader;
-	m->sc.report.judged = true;
 	scan_init(&m->sc.report);
-	m->sc.report.judged = true;
+	m->sc.report.summary.run.verdicts.taken = true;
 	return m;
 }
 
@@ -86,7 +85,7 @@ static void by_size_and_verdict(void **state)
 	assert_int_equal(group(m, VERDICT_DEFINITE, "24 bytes")->samples[0], m->blocks[6].addr);
 	assert_int_equal(m->sc.report.summary.groups[0].verdict, VERDICT_DEFINITE);
 	assert_int_equal(m->sc.report.summary.totals.live_blocks, 8);
-	assert_int_equal(m->sc.report.sums[VERDICT_REACHABLE].bytes, 184);
+	assert_int_equal(m->sc.report.summary.run.verdicts.all[VERDICT_REACHABLE].bytes, 184);
 	end(m);
 }
 

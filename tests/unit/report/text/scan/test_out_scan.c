@@ -90,15 +90,15 @@ static void nothing_lost(void **state)
 	r.heap.known = true;
 	r.heap.layout = "glibc 2.36";
 	r.heap.adds_up = true;
-	r.judged = true;
+	r.summary.run.verdicts.taken = true;
 	r.summary.totals.live_blocks = 1;
 	r.summary.totals.live_bytes = 24;
 	has(&r, "the process has 1 block in use, 24 B, none of them lost\n");
 	has(&r, "its own figures agree, those of blocks with a mapping of their own were not found\n");
 	r.heap.mmapped_claimed = 0;
 	has(&r, "its own figures agree\n");
-	r.judged = false;
-	r.not_judged = "--verdicts no";
+	r.summary.run.verdicts.taken = false;
+	r.summary.run.verdicts.why_not = "--verdicts no";
 	has(&r, "; which of them are lost is not known: --verdicts no\n");
 	r.heap.known = false;
 	r.heap.layout = "musl";
@@ -145,7 +145,7 @@ static void a_core_is_called_one(void **state)
 	r.core = "core.17";
 	r.heap.known = true;
 	r.memory.missing = 1 << 20;
-	r.pause.threads = 3;
+	r.summary.run.verdicts.threads = 3;
 	has(&r, "  core      core.17, written at a time not known, 3 threads\n");
 	has(&r, "1.0 MiB MISSING: the core is not whole\n");
 	has(&r, "the process had 0 blocks in use");
