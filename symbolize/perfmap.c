@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/minheap.h"
 #include "base/upto.h"
 
 struct perfmap_range {
@@ -23,7 +24,7 @@ struct sweep {
 	struct perfmap_range *lines;	/* sorted by lo */
 	size_t n, next;			/* lines[next] is the first not reached */
 	uint32_t *heap;			/* of indices of lines, the largest name on top */
-	size_t nheap;
+	uint32_t nheap;
 	struct perfmap_range *out;
 	size_t nout;
 };
@@ -94,38 +95,30 @@ static int compare_lines(const void *pa, const void *pb)
 	return a->lo < b->lo ? -1 : a->lo > b->lo;
 }
 
-static bool is_later(const struct sweep *s, size_t i, size_t j)
+/* Of two lines the later one is true. */
+static bool before(const void *ctx, uint32_t a, uint32_t b)
 {
-	return s->lines[s->heap[i]].name > s->lines[s->heap[j]].name;
+	const struct sweep *s = ctx;
+
+	return s->lines[a].name > s->lines[b].name;
 }
 
-static void swap(struct sweep *s, size_t i, size_t j)
+static void settle(struct sweep *s, uint32_t place)
 {
-	uint32_t t = s->heap[i];
-
-	s->heap[i] = s->heap[j];
-	s->heap[j] = t;
+	minheap_settle(&(struct minheap){ s->heap, s->nheap, before, NULL, s }, place);
 }
 
 static void push(struct sweep *s, size_t line)
 {
-	size_t i = s->nheap++;
-
-	s->heap[i] = (uint32_t)line;
-	for (; i && is_later(s, i, (i - 1) / 2); i = (i - 1) / 2)
-		swap(s, i, (i - 1) / 2);
+	s->heap[s->nheap++] = (uint32_t)line;
+	settle(s, s->nheap - 1);
 }
 
 static void pop(struct sweep *s)
 {
 	s->heap[0] = s->heap[--s->nheap];
-	for (size_t i = 0, child; (child = 2 * i + 1) < s->nheap; i = child) {
-		if (child + 1 < s->nheap && is_later(s, child + 1, child))
-			child++;
-		if (!is_later(s, child, i))
-			break;
-		swap(s, i, child);
-	}
+	if (s->nheap)
+		settle(s, 0);
 }
 
 /* Go on from @at to where something changes. */

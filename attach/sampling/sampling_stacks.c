@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/random.h"
 
 void sampling_stacks_init(struct sampling_stacks *s, struct following *following, uint64_t begin_ns)
 {
@@ -70,15 +71,6 @@ bool sampling_stacks_holds(const struct sampling_stacks *s, uint32_t i, taddr ad
 
 /* --- blocks --- */
 
-static uint64_t random_below(struct sampling_stacks *s, uint64_t n)
-{
-	/* xorshift64: chance is all that is asked of it */
-	s->random ^= s->random << 13;
-	s->random ^= s->random >> 7;
-	s->random ^= s->random << 17;
-	return s->random % n;
-}
-
 static void let_go(struct sampling_stack *stack, uint32_t k)
 {
 	stack->held[k] = stack->held[--stack->nheld];
@@ -106,7 +98,7 @@ bool sampling_stacks_wants(struct sampling_stacks *s, uint32_t i, taddr *instead
 	*instead = 0;
 	if (stack->nheld < SAMPLING_FOLLOWED)
 		return true;
-	k = random_below(s, stack->seen);
+	k = random_below(&s->random, stack->seen);
 	if (k >= SAMPLING_FOLLOWED)
 		return false;
 	*instead = stack->held[k];

@@ -1,49 +1,36 @@
 /* SPDX-License-Identifier: MIT */
 #include "attach/keeper/budget/due.h"
 
-static void put(struct due *d, uint32_t place, uint16_t i)
-{
-	d->heap[place] = i;
-	d->place[i] = place + 1;
-}
+#include "base/minheap.h"
 
-static bool before(const struct due *d, uint16_t a, uint16_t b)
+static bool before(const void *ctx, uint32_t a, uint32_t b)
 {
+	const struct due *d = ctx;
+
 	return d->at_ns[a] < d->at_ns[b];
 }
 
-static void up(struct due *d, uint32_t place, uint16_t i)
+static void moved(void *ctx, uint32_t i, uint32_t place)
 {
-	while (place && before(d, i, d->heap[(place - 1) / 2])) {
-		put(d, place, d->heap[(place - 1) / 2]);
-		place = (place - 1) / 2;
-	}
-	put(d, place, i);
+	((struct due *)ctx)->place[i] = (uint16_t)(place + 1);
 }
 
-static void down(struct due *d, uint32_t place, uint16_t i)
+static void settle(struct due *d, uint32_t place)
 {
-	for (uint32_t child; (child = 2 * place + 1) < d->n; place = child) {
-		if (child + 1 < d->n && before(d, d->heap[child + 1], d->heap[child]))
-			child++;
-		if (!before(d, d->heap[child], i))
-			break;
-		put(d, place, d->heap[child]);
-	}
-	put(d, place, i);
+	minheap_settle(&(struct minheap){ d->heap, d->n, before, moved, d }, place);
 }
 
 void due_set(struct due *d, uint32_t i, uint64_t at_ns)
 {
 	due_drop(d, i);
 	d->at_ns[i] = at_ns;
-	up(d, d->n++, i);
+	d->heap[d->n++] = i;
+	settle(d, d->n - 1);
 }
 
 void due_drop(struct due *d, uint32_t i)
 {
-	uint32_t place = d->place[i];
-	uint16_t last;
+	uint32_t place = d->place[i], last;
 
 	if (!place)
 		return;
@@ -51,9 +38,8 @@ void due_drop(struct due *d, uint32_t i)
 	last = d->heap[--d->n];
 	if (last == i)
 		return;
-	/* the last one takes its place, and moves whichever way it must */
-	down(d, place - 1, last);
-	up(d, d->place[last] - 1, last);
+	d->heap[place - 1] = last;
+	settle(d, place - 1);
 }
 
 bool due_has(const struct due *d, uint32_t i)

@@ -13,7 +13,7 @@
 
 struct due {
 	uint32_t n;
-	uint16_t heap[DUE_MAX];		/* numbers, the first to come at 0 */
+	uint32_t heap[DUE_MAX];		/* numbers, the first to come at 0 */
 	uint16_t place[DUE_MAX];	/* in heap, + 1; 0: it is not in there */
 	uint64_t at_ns[DUE_MAX];
 };

@@ -6,6 +6,7 @@
 #include "attach/keeper/budget/metering_parts.h"
 #include "attach/keeper/budget/stretches.h"
 #include "attach/keeper/notify.h"
+#include "base/random.h"
 
 #define TURNS 16		/* in one round of the loop */
 #define LOOK_NS 8000000ull	/* turns are looked at twice as often, about: not a timer for each, and hundreds of them may stand */
@@ -23,15 +24,6 @@ _Static_assert(DUE_MAX == SHARED_SITES, "every site can have a turn");
 struct metered *metered_at(struct keeper *k, uint32_t i)
 {
 	return &k->budget.metering.all[i];
-}
-
-uint64_t metering_random_below(struct metering *m, uint64_t n)
-{
-	m->random = m->random ? m->random : 2463534242u;
-	m->random ^= m->random << 13;
-	m->random ^= m->random >> 17;
-	m->random ^= m->random << 5;
-	return (uint64_t)((unsigned __int128)m->random * n >> 32);
 }
 
 uint64_t metered_period_ns(const struct keeper *k, uint32_t i)
@@ -89,7 +81,7 @@ void metered_begin_round(struct keeper *k, uint32_t i)
 	m->full = false;
 	m->quota = quota_of(k, i);
 	m->left = m->quota;
-	m->round_end_ns = k->now_ns + period * 3 / 4 + metering_random_below(&k->budget.metering, period / 2 + 1);
+	m->round_end_ns = k->now_ns + period * 3 / 4 + random_below(&k->budget.metering.random, period / 2 + 1);
 }
 
 void metered_release(struct keeper *k, uint32_t i)
@@ -149,7 +141,7 @@ static bool waits_its_turn(struct keeper *k, uint32_t i)
 	if (!metered_at(k, i)->hot || !k->traps.all[i].shelved)
 		return false;
 	if (m->hot != i && stands_hot(k, m->hot)) {
-		metered_wait_until(k, i, k->now_ns + metering_random_below(m, HOT_TURN_NS));
+		metered_wait_until(k, i, k->now_ns + random_below(&m->random, HOT_TURN_NS));
 		return true;
 	}
 	m->hot = i;
@@ -242,7 +234,7 @@ static void take_turns(struct keeper *k)
 
 		if (i == DUE_NONE || d->at_ns[i] > k->now_ns)
 			return;
-		k->budget.metering.look_ns = k->now_ns + metering_random_below(&k->budget.metering, LOOK_NS);
+		k->budget.metering.look_ns = k->now_ns + random_below(&k->budget.metering.random, LOOK_NS);
 		if (metered_at(k, i)->state == METERED_STANDING)
 			turn_of_standing(k, i);
 		else
@@ -257,7 +249,7 @@ static void take_ready(struct keeper *k)
 {
 	struct metering *m = &k->budget.metering;
 	uint32_t i = metering_may_plant(k) ? turns_first(&m->turns, k->now_ns) : DUE_NONE;
-	uint64_t chance_ns = metering_random_below(m, TURNS_CHANCE_NS);
+	uint64_t chance_ns = random_below(&m->random, TURNS_CHANCE_NS);
 	struct turns_purse purse;
 	uint32_t hits;
 
@@ -285,7 +277,7 @@ static void open_or_close(struct keeper *k)
 		if (!k->budget.cost.open && state == METERED_STANDING)
 			due_set(&k->budget.metering.due, i, k->now_ns);
 		if (metering_may_plant(k) && state == METERED_SHUT)
-			due_set(&k->budget.metering.due, i, k->now_ns + metering_random_below(&k->budget.metering, quota_of(k, i) ? OPENING_HOT_NS : OPENING_NS));
+			due_set(&k->budget.metering.due, i, k->now_ns + random_below(&k->budget.metering.random, quota_of(k, i) ? OPENING_HOT_NS : OPENING_NS));
 	}
 }
 
@@ -373,7 +365,7 @@ bool metering_hit(struct keeper *k, uint32_t trap)
 	if ((k->budget.cost.open && k->nqueue < CROWD) || !lift(k, trap, false))
 		return false;
 	if (k->budget.cost.open)
-		metered_wait_until(k, trap, k->now_ns + CROWD_NS / 2 + metering_random_below(&k->budget.metering, CROWD_NS));
+		metered_wait_until(k, trap, k->now_ns + CROWD_NS / 2 + random_below(&k->budget.metering.random, CROWD_NS));
 	else
 		shut(k, trap);
 	return true;

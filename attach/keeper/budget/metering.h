@@ -57,7 +57,7 @@ struct metered {
 };
 
 struct metering {
-	uint32_t random;
+	uint64_t random;		/* rounds must not keep step with what the target does, nor with each other */
 	struct due due;
 	uint64_t look_ns;		/* whose turn it is is not looked at before */
 	struct turns turns;

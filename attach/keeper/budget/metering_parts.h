@@ -5,9 +5,6 @@
 
 #include "attach/keeper/state.h"
 
-/* xorshift: rounds must not keep step with what the target does, nor with each other. */
-uint64_t metering_random_below(struct metering *m, uint64_t n);
-
 bool metering_may_plant(const struct keeper *k);
 
 struct metered *metered_at(struct keeper *k, uint32_t i);

@@ -5,12 +5,13 @@
 #include "attach/keeper/budget/metering.h"
 #include "attach/keeper/budget/metering_parts.h"
 #include "attach/keeper/budget/stretches.h"
+#include "base/random.h"
 
 /* At the latest as soon as a new site's: within a period. */
 static void come_sooner(struct keeper *k, uint32_t i)
 {
 	struct metered *m = metered_at(k, i);
-	uint64_t at = k->now_ns + metering_random_below(&k->budget.metering, metered_period_ns(k, i));
+	uint64_t at = k->now_ns + random_below(&k->budget.metering.random, metered_period_ns(k, i));
 
 	if (m->state == METERED_READY && metered_goes_ahead(k, i))
 		metered_wait_until(k, i, at);
@@ -26,7 +27,7 @@ static void take_in(struct keeper *k, uint32_t i)
 	struct metered *m = metered_at(k, i);
 
 	*m = (struct metered){ .state = METERED_WAITING };
-	m->round_end_ns = k->now_ns + metering_random_below(&k->budget.metering, metered_period_ns(k, i));
+	m->round_end_ns = k->now_ns + random_below(&k->budget.metering.random, metered_period_ns(k, i));
 	due_set(&k->budget.metering.due, i, m->round_end_ns);
 }
 

@@ -8,6 +8,7 @@
 #include "attach/sampling/blocks/following_judge.h"
 #include "base/addrmap.h"
 #include "base/grow.h"
+#include "base/minheap.h"
 
 #define MS 1000000u
 #define BATCH 256u		/* blocks that are looked at together */
@@ -49,34 +50,19 @@ static uint64_t due_ns(const struct following *f, uint32_t number)
 	return f->blocks[number].birth_ns + age_ns(f, f->blocks[number].next);
 }
 
-static void put(struct following *f, size_t place, uint32_t number)
+static bool before(const void *ctx, uint32_t a, uint32_t b)
 {
-	f->queue[place] = number;
-	f->blocks[number].place = (uint32_t)place;
+	return due_ns(ctx, a) < due_ns(ctx, b);
 }
 
-static void up(struct following *f, size_t place)
+static void moved(void *ctx, uint32_t number, uint32_t place)
 {
-	const uint32_t number = f->queue[place];
-
-	while (place && due_ns(f, f->queue[(place - 1) / 2]) > due_ns(f, number)) {
-		put(f, place, f->queue[(place - 1) / 2]);
-		place = (place - 1) / 2;
-	}
-	put(f, place, number);
+	((struct following *)ctx)->blocks[number].place = place;
 }
 
-static void down(struct following *f, size_t place)
+static void settle(struct following *f, uint32_t place)
 {
-	const uint32_t number = f->queue[place];
-
-	for (size_t child; (child = 2 * place + 1) < f->n; place = child) {
-		child += child + 1 < f->n && due_ns(f, f->queue[child + 1]) < due_ns(f, f->queue[child]);
-		if (due_ns(f, f->queue[child]) >= due_ns(f, number))
-			break;
-		put(f, place, f->queue[child]);
-	}
-	put(f, place, number);
+	minheap_settle(&(struct minheap){ f->queue, (uint32_t)f->n, before, moved, f }, place);
 }
 
 /* --- the table --- */
@@ -99,19 +85,17 @@ static void describe(const struct followed_block *b, struct followed *out)
 
 static void remove_block(struct following *f, struct followed_block *b)
 {
-	const uint32_t number = (uint32_t)(b - f->blocks), last = (uint32_t)--f->n, moved = f->queue[last];
-	const size_t place = b->place;
+	const uint32_t number = (uint32_t)(b - f->blocks), last = (uint32_t)--f->n, place = b->place;
 
 	addrmap_del(&f->index, b->addr, NULL);
 	if (place != last) {
-		put(f, place, moved);
-		up(f, place);
-		down(f, f->blocks[moved].place);
+		f->queue[place] = f->queue[last];
+		settle(f, place);
 	}
 	if (number == last)
 		return;
 	*b = f->blocks[last];
-	put(f, b->place, number);
+	f->queue[b->place] = number;
 	*(uint32_t *)addrmap_get(&f->index, b->addr) = number;
 }
 
@@ -179,8 +163,8 @@ int following_add(struct following *f, taddr addr, uint64_t head, const uint64_t
 	if (r < 0)
 		return r;
 	f->blocks[number] = fresh;
-	put(f, f->n++, number);
-	up(f, number);
+	f->queue[f->n++] = number;
+	settle(f, number);
 	f->sums.added++;
 	return 0;
 }
@@ -276,7 +260,7 @@ static taddr take_due(struct following *f, uint64_t now_ns)
 
 	while (b->birth_ns + age_ns(f, b->next) <= now_ns)
 		b->next++;
-	down(f, 0);
+	settle(f, 0);
 	return b->addr;
 }
 
