@@ -348,9 +348,9 @@ build/bench/%: bench/%.c
 layers: $(LIBRARY_OBJECTS)
 	$(PYTHON) tests/layers.py . $(B)
 
-# Tests mostly wait, so more of them than processors may run at a time; those that measure time do not (tests/conftest.py).
-TEST_JOBS ?= 1
-SIDE_BY_SIDE = $(if $(filter-out 1,$(TEST_JOBS)),--numprocesses=$(TEST_JOBS) --dist=loadgroup)
+# What watches live processes runs one after the other, and what needs only a processor beside it (tests/conftest.py); TEST_JOBS=1: all in a row.
+TEST_JOBS ?= 2
+SIDE_BY_SIDE = $(if $(filter-out 1,$(TEST_JOBS)),$(shell $(PYTHON) -c 'import xdist' 2>/dev/null && echo --numprocesses=2 --dist=loadgroup))
 
 # LeakSanitizer fails in a process that is traced, and some tests want an allocation to fail.
 check unit: export MM_BUILD = $(B)

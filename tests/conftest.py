@@ -3,14 +3,15 @@
 
 But for reasons that begin with "optional:", of what is tested where it is there: Rust.
 
-With several workers (pytest-xdist, --dist loadgroup) tests run side by side, but for two kinds. Those marked `alone` measure
-time, and run when no other test does. Of those marked `crowd`, whose threads or children all want the processors, two run at
-a time. Without xdist all run one after the other."""
+With two workers (pytest-xdist, --dist loadgroup) one runs all tests that watch a live process, one after the other, and the
+other runs beside it, at a lower priority, what needs nothing but a processor: it hardly disturbs. While a test that is marked
+`alone`, as it measures time, nothing else runs at all. Without xdist all run one after the other."""
 import contextlib
 import fcntl
 import json
 import os
 import pathlib
+import signal
 
 import pytest
 
@@ -20,8 +21,9 @@ import schema
 AUTOGROUP = pathlib.Path("/proc/self/autogroup")
 HERE = pathlib.Path(__file__).parent
 SINGLE = {"test_unit", "test_census", "test_fuzz"}  # of the files right here those whose tests share nothing
-CROWDS = 2
+BESIDE = 10  # how nice it is, what runs beside live tests
 LOCK = HERE.parent / "build/tests.lock"  # held by each worker for a test: shared, or alone
+WORKER = "PYTEST_XDIST_WORKER" in os.environ
 
 
 def set_share(nice):
@@ -31,45 +33,59 @@ def set_share(nice):
         pass
 
 
+def take_signals_as_usual():
+    """A shell starts what it puts into the background with these ignored, and what we start would inherit it."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
 def pytest_configure(config):
     """A session may have been given ten times the share of others. Victims would have it, and mmattach, in a session of its own, would starve beside them."""
+    take_signals_as_usual()
+    if WORKER:
+        os.setsid()  # a share of its own
     config.addinivalue_line("markers", "alone: measures time: no other test runs meanwhile")
-    config.addinivalue_line("markers", "crowd: a crowd that wants the processors: few of these run at a time")
     config.share_before = AUTOGROUP.read_text().split()[-1:] if AUTOGROUP.exists() else []
     set_share("0")
 
 
-def kind(item):
-    """alone, crowd, or None: what is neither runs beside all but the first."""
-    return next((name for name in ("alone", "crowd") if item.get_closest_marker(name)), None)
+def is_alone(item):
+    return item.get_closest_marker("alone") is not None
 
 
-def group(item, number):
+def is_live(item):
+    return is_alone(item) or item.path.parent != HERE
+
+
+def group(item):
     """What one worker takes as a whole; None: whoever is free takes it."""
-    if kind(item):
-        return "alone" if kind(item) == "alone" else f"crowd{number % CROWDS}"
+    if is_live(item):
+        return "live"
     # what such a file makes once for all its tests, it would make in each worker
-    return item.path.stem if item.path.parent == HERE and item.path.stem not in SINGLE else None
+    return item.path.stem if item.path.stem not in SINGLE else None
 
 
 def turn(item):
-    """The long ones first, and small ones fill what is left; those that run alone when the others are done."""
-    if kind(item):
-        return {"crowd": 0, "alone": 4}[kind(item)]
-    if item.path.parent == HERE:
-        return 3 if item.path.stem in SINGLE else 1
-    return 2 if item.path.parent.name != "real" else 1
+    """The live ones take longest; of these, those that run alone when the others are done. Small ones fill what is left."""
+    return (1 if is_alone(item) else 0) if is_live(item) else 3 if item.path.stem in SINGLE else 2
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
     if not config.pluginmanager.hasplugin("xdist"):
         return
-    for i, item in enumerate(items):
-        if group(item, i):
-            item.add_marker(pytest.mark.xdist_group(group(item, i)))
-    if "PYTEST_XDIST_WORKER" in os.environ:
+    for item in items:
+        if group(item):
+            item.add_marker(pytest.mark.xdist_group(group(item)))
+    if WORKER:
         items.sort(key=turn)
+
+
+def be_nice(nice):
+    set_share(str(nice))
+    with contextlib.suppress(PermissionError):
+        os.setpriority(os.PRIO_PROCESS, 0, nice)
 
 
 @contextlib.contextmanager
@@ -85,10 +101,11 @@ def held(how):
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_protocol(item):
-    if "PYTEST_XDIST_WORKER" not in os.environ:
+    if not WORKER:
         yield
         return
-    with held(fcntl.LOCK_EX if kind(item) == "alone" else fcntl.LOCK_SH):
+    be_nice(0 if is_live(item) else BESIDE)
+    with held(fcntl.LOCK_EX if is_alone(item) else fcntl.LOCK_SH):
         yield
 
 

@@ -26,16 +26,8 @@ def may_trace():
         child.wait()
 
 
-def take_signals_as_usual():
-    """A shell starts what it puts into the background with these ignored, and what we start would inherit it."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
-
-
 @pytest.fixture(scope="session", autouse=True)
 def ready_to_run():
-    take_signals_as_usual()
     assert MMATTACH.exists(), f"{MMATTACH} is not built: make"
     assert (VICTIMS / "hot").exists(), "the victims are not built: make victims"
     if not may_trace():

@@ -234,7 +234,6 @@ def test_wishes_change(victim, meterer):
     assert target.end()["damaged"] == 0
 
 
-@pytest.mark.crowd
 def test_too_dear_to_stay(victim, meterer):
     """Signals alone cost more than the budget: it leaves, and says why."""
     target = victim("storm", 16)
@@ -363,7 +362,6 @@ def test_children(victim, meterer, mode):
     assert (told["killed"], told["wrong"], told["damaged"]) == (0, 0, 0), told
 
 
-@pytest.mark.crowd
 def test_storm(victim, meterer):
     """Signals, sleepers, threads that block everything."""
     target = victim("storm", 32)

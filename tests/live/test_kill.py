@@ -17,7 +17,6 @@ def assert_let_go(target):
     assert_untouched(target)
 
 
-@pytest.mark.crowd
 def test_killed_at_random_moments(victim, watch):
     target = victim("hot", 4)
     for turn in range(rounds(30, 500)):
@@ -31,7 +30,6 @@ def test_killed_at_random_moments(victim, watch):
     assert target.end()["damaged"] == 0
 
 
-@pytest.mark.crowd
 def test_killed_once_planted(victim, attach):
     """The same when it is certain that traps stand and are being hit."""
     target = victim("hot", 4)
@@ -44,7 +42,6 @@ def test_killed_once_planted(victim, attach):
     assert target.end()["damaged"] == 0
 
 
-@pytest.mark.crowd
 def test_killed_under_the_storm(victim, attach):
     """Nor does a sleeper see an EINTR, or a signal get lost, when the keeper leaves on its own."""
     target = victim("storm", 64)

@@ -18,7 +18,6 @@ from test_whole import assert_unharmed
 from untouched import assert_untouched, state_letters, stopped, threads, tracers, wait_untraced
 
 PAUSER = TOP / os.environ.get("MM_BUILD", "build/release") / "tools/pauser"
-pytestmark = pytest.mark.crowd
 PAGE = 4096
 SOON = 6.0  # seconds within which a target is free when whoever paused it is gone; the keeper gives running threads three (leave.c)
 

@@ -90,7 +90,6 @@ def test_by_name_as_text_and_csv(victim, tmp_path):
     end(v)
 
 
-@pytest.mark.crowd
 def test_fifty_in_a_row_of_a_busy_one(victim):
     v = victim("held", 3, 2000, 20)
     truth = v.ask("truth")
@@ -107,7 +106,6 @@ def test_fifty_in_a_row_of_a_busy_one(victim):
     end(v)
 
 
-@pytest.mark.crowd
 def test_nobody_is_disturbed(victim):
     """Threads in every kind of sleep, signals with serial numbers: nothing is lost, interrupted or changed by ten scans."""
     v = victim("storm", 24)

@@ -5,7 +5,6 @@ import pytest
 from harness import random_moment, rounds, wait_for
 from untouched import assert_untouched, wait_untraced
 
-pytestmark = pytest.mark.crowd
 CHILDREN = ["fork", "big", "vfork", "spawn", "system", "exec", "shared"]
 
 

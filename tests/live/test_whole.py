@@ -9,7 +9,6 @@ import pytest
 from harness import random_moment, rounds, wait_for
 from untouched import assert_untouched, threads
 
-pytestmark = pytest.mark.crowd
 UNHARMED = {"eintr": 0, "odd": 0, "damaged": 0, "lost": 0, "doubled": 0, "wrong_info": 0, "mask_kept": True}
 
 
