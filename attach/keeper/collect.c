@@ -60,7 +60,7 @@ void collect_status(struct keeper *k, pid_t tid, int status)
 
 	k->found++;
 	k->last_found_ns = k->now_ns;
-	atomic_fetch_add_explicit(&k->shared->stops, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&k->shared->counts.stops, 1, memory_order_relaxed);
 	if (!t && !WIFSTOPPED(status))
 		return; /* a newborn that was killed before it ran */
 	if (!t)
@@ -210,7 +210,7 @@ static uint64_t patience(const struct keeper *k, uint64_t max_wait_ns)
 		return KEPT_NS;
 	if (k->held && k->next_overdue_ns < k->now_ns + QUIET_NS)
 		return k->next_overdue_ns > k->now_ns ? k->next_overdue_ns - k->now_ns : 0;
-	if (k->held || k->drop_since_ns)
+	if (k->held || k->reader.drop_since_ns)
 		return QUIET_NS;
 	return max_wait_ns;
 }

@@ -309,7 +309,7 @@ static struct keeper *new_keeper(struct shared *shared)
 	k->mem = -1;
 	k->read_mem = -1;
 	k->now_ns = keeper_clock_ns();
-	k->unread = patience_begin(k->now_ns);
+	k->reader.unread = patience_begin(k->now_ns);
 	k->settled = true;
 	calls_init(&k->calls);
 	fair_init(&k->fair);

@@ -241,20 +241,20 @@ static void part_from_threads(struct keeper *k)
 void leave(struct keeper *k, enum leave_reason reason)
 {
 	/* whoever copies memory because all stand must not do so any more */
-	atomic_store(&k->shared->paused, 0);
+	atomic_store(&k->shared->pause.number, 0);
 	/* nor is anything planted any more, at the end of a step either */
 	trap_freeze(&k->traps);
 	if (k->target && k->mem >= 0)
-		atomic_fetch_add(&k->shared->unlifted, trap_lift_all(&k->traps, k->mem));
+		atomic_fetch_add(&k->shared->end.unlifted, trap_lift_all(&k->traps, k->mem));
 	/* copies are there even where the target's own memory cannot be opened any more, after an exec */
-	atomic_fetch_add(&k->shared->uncleaned, newproc_clean_rest(k));
+	atomic_fetch_add(&k->shared->end.uncleaned, newproc_clean_rest(k));
 	k->leaving = true;
-	atomic_store(&k->shared->left_ns, keeper_clock_ns());
-	atomic_store(&k->shared->blind_ns, k->drop_since_ns ? k->drop_since_ns : atomic_load(&k->shared->left_ns));
+	atomic_store(&k->shared->end.at_ns, keeper_clock_ns());
+	atomic_store(&k->shared->end.blind_ns, k->reader.drop_since_ns ? k->reader.drop_since_ns : atomic_load(&k->shared->end.at_ns));
 	if (k->target) {
 		part_from_threads(k);
 		if (k->mem >= 0)
 			trap_restore_scratch(&k->traps, k->mem);
 	}
-	atomic_store(&k->shared->left, reason);
+	atomic_store(&k->shared->end.left, reason);
 }

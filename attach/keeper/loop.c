@@ -31,7 +31,7 @@ static void release_overdue(struct keeper *k)
 		if (t->state != TRACEE_HELD || t->ending)
 			continue;
 		if (k->now_ns >= until) {
-			atomic_fetch_add_explicit(t->for_stack ? &k->shared->unwalked : &k->shared->overdue, 1, memory_order_relaxed);
+			atomic_fetch_add_explicit(t->for_stack ? &k->shared->counts.unwalked : &k->shared->counts.overdue, 1, memory_order_relaxed);
 			hit_release(k, t);
 		} else if (until < k->next_overdue_ns) {
 			k->next_overdue_ns = until;
@@ -44,16 +44,16 @@ void loop_watch_reader(struct keeper *k)
 	uint64_t tail = atomic_load_explicit(&k->shared->ring.tail, memory_order_relaxed);
 	uint64_t alive = atomic_load_explicit(&k->shared->alive, memory_order_relaxed);
 
-	uint64_t silence = patience_look(&k->unread, k->now_ns);
+	uint64_t silence = patience_look(&k->reader.unread, k->now_ns);
 
-	if (!ring_used(&k->shared->ring) || tail != k->last_tail || alive != k->last_alive) {
-		k->unread = patience_begin(k->now_ns);
-		k->last_tail = tail;
-		k->last_alive = alive;
-		k->unheard = false;
+	if (!ring_used(&k->shared->ring) || tail != k->reader.last_tail || alive != k->reader.last_alive) {
+		k->reader.unread = patience_begin(k->now_ns);
+		k->reader.last_tail = tail;
+		k->reader.last_alive = alive;
+		k->reader.unheard = false;
 		return;
 	}
-	k->unheard = k->paid && silence > k->shared->silence_ns;
+	k->reader.unheard = k->paid && silence > k->shared->silence_ns;
 	if (silence > k->shared->silence_ns * (k->paid ? UNHEARD : 1))
 		k->leave_reason = LEFT_SILENT;
 }
@@ -71,10 +71,10 @@ void loop_round(struct keeper *k, uint64_t max_wait_ns)
 	/* with a budget the keeper never spins, and what a stop takes has been measured where it runs */
 	if (!k->paid)
 		placement_round(&k->placement, &k->threads, k->now_ns,
-				atomic_load_explicit(&k->shared->stops, memory_order_relaxed));
+				atomic_load_explicit(&k->shared->counts.stops, memory_order_relaxed));
 	atomic_fetch_add_explicit(&k->shared->beat, 1, memory_order_relaxed);
 	atomic_store_explicit(&k->shared->threads, k->threads.used - k->others, memory_order_relaxed);
-	atomic_store_explicit(&k->shared->hitting, k->threads.hitting, memory_order_relaxed);
+	atomic_store_explicit(&k->shared->counts.hitting, k->threads.hitting, memory_order_relaxed);
 	watch_end(k);
 	ending_round(k);
 	release_overdue(k);

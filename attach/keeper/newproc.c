@@ -100,7 +100,7 @@ bool newproc_first_stop(struct keeper *k, struct tracee *t)
 		t->unclean = true;
 		/* we leave, and it is let go as it is */
 		if (k->leaving)
-			atomic_fetch_add(&k->shared->uncleaned, 1);
+			atomic_fetch_add(&k->shared->end.uncleaned, 1);
 		return true;
 	}
 	let_copy_go(k, t);
@@ -205,7 +205,7 @@ void newproc_exec(struct keeper *k, struct tracee *t)
 	/* copies of the old memory that have not stopped yet, and whose makers died before they could tell of them */
 	(void)procfs_each_child(k->target, k->target, adopt, k);
 	/* guests may still live in the old memory, which k->mem still names */
-	atomic_fetch_add(&k->shared->unlifted, trap_lift_all(&k->traps, k->mem));
+	atomic_fetch_add(&k->shared->end.unlifted, trap_lift_all(&k->traps, k->mem));
 	trap_restore_scratch(&k->traps, k->mem);
 	budget_forget(k, 0, k->traps.bound);
 	trap_forget_all(&k->traps);

@@ -23,13 +23,13 @@ void notify_bell(struct keeper *k)
 	bool crowded;
 
 	if (!ring_wants_bell(r)) {
-		k->bell_rung = false;
+		k->reader.bell_rung = false;
 		return;
 	}
 	crowded = ring_is_crowded(r);
-	if (!atomic_exchange(&r->sleeping, 0) && (!crowded || k->bell_rung))
+	if (!atomic_exchange(&r->sleeping, 0) && (!crowded || k->reader.bell_rung))
 		return;
-	k->bell_rung = crowded;
+	k->reader.bell_rung = crowded;
 	notify_ring(k);
 }
 
@@ -38,7 +38,7 @@ void notify_record(struct keeper *k, enum record_kind kind, uint16_t flags, pid_
 	struct record *rec = ring_reserve(&k->shared->ring, sizeof(*rec));
 
 	if (!rec) {
-		atomic_fetch_add_explicit(&k->shared->unrecorded, 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(&k->shared->counts.unrecorded, 1, memory_order_relaxed);
 		return;
 	}
 	*rec = (struct record){

@@ -195,8 +195,8 @@ static void interrupt_busy(struct keeper *k)
 
 static int too_late(struct keeper *k, const struct tracee *t)
 {
-	atomic_store(&k->shared->late_state, procfs_state(t->guest ? t->tid : k->target, t->tid));
-	atomic_store(&k->shared->late, t->tid);
+	atomic_store(&k->shared->end.late_state, procfs_state(t->guest ? t->tid : k->target, t->tid));
+	atomic_store(&k->shared->end.late, t->tid);
 	return -ETIMEDOUT;
 }
 

@@ -242,8 +242,8 @@ void serve_queue(struct keeper *k)
 	if (all.n) {
 		const uint64_t now = keeper_clock_ns();
 
-		atomic_fetch_add_explicit(&k->shared->served_ns, all.n * now - all.seen_ns, memory_order_relaxed);
-		atomic_fetch_add_explicit(&k->shared->hit_served_ns, hits.n * now - hits.seen_ns, memory_order_relaxed);
+		atomic_fetch_add_explicit(&k->shared->counts.served_ns, all.n * now - all.seen_ns, memory_order_relaxed);
+		atomic_fetch_add_explicit(&k->shared->counts.hit_served_ns, hits.n * now - hits.seen_ns, memory_order_relaxed);
 	}
 	/* who wakes may take our processor: nobody stands waiting for us now */
 	if (n)

@@ -44,6 +44,31 @@ struct reaped {
 	} all[THREADS_MAX];
 };
 
+/* Of the held threads, those that stand at their end (ending.h). */
+struct ending {
+	uint32_t threads;
+	bool told;			/* the controller knows that all do; or nobody is held any more */
+	bool sure;			/* the process ends: they do not die for another that execs */
+	uint64_t next_look_ns;		/* when such a one is looked for next */
+	uint64_t alive, alive_ns;	/* the controller's sign of life then, or since, and when that was */
+};
+
+/* Does the controller read what the ring has? */
+struct reader {
+	uint64_t stall_since_ns;	/* the ring is full since; 0: it is not */
+	uint64_t drop_since_ns;		/* hits are dropped since; 0: they are not */
+	struct patience unread;		/* events unread and tail where it was since */
+	uint64_t last_tail, last_alive;
+	bool unheard;			/* where it is paid: for so long that nothing stands until mmattach reads again */
+	bool bell_rung;			/* for the present quarter-full */
+};
+
+/* The stack of the hit that is being noted, where gdb has walked it (relay.h). */
+struct walked {
+	const uint64_t *frames;
+	uint32_t n;			/* 0: it has not */
+};
+
 /* All threads stand, so that memory can be copied (pausing.h). */
 struct pausing {
 	bool on;
@@ -68,18 +93,9 @@ struct keeper {
 	uint32_t held;			/* threads that wait for an answer, */
 	uint64_t next_overdue_ns;	/* and until when the first of them does */
 	uint32_t holds;			/* numbers given to holds; 0 is none */
-	uint32_t ending;		/* of these: threads that stand at their end */
-	bool ending_told;		/* the controller knows that all do; or nobody is held any more */
-	bool ending_sure;		/* the process ends: they do not die for another that execs */
-	uint64_t next_exec_look_ns;	/* when such a one is looked for next */
-	uint64_t ending_alive;		/* its sign of life then, or since, */
-	uint64_t ending_alive_ns;	/* and when that was */
+	struct ending ending;
 	uint32_t others;		/* tracees that are not threads of the target */
-	uint64_t stall_since_ns;	/* the ring is full since; 0: it is not */
-	uint64_t drop_since_ns;		/* hits are dropped since; 0: they are not */
-	struct patience unread;		/* events unread and tail where it was since */
-	uint64_t last_tail, last_alive;
-	bool unheard;			/* where it is paid: for so long that nothing stands until mmattach reads again */
+	struct reader reader;
 	bool settled;			/* nobody is stopped unseen: the next stop raises SIGCHLD */
 	bool ticking;			/* the timer runs */
 	timer_t timer;
@@ -93,9 +109,7 @@ struct keeper {
 	struct pausing pausing;
 	uint64_t later_ns;		/* when the first of those that stay stopped (collect_later) is served again; 0: none */
 	uint32_t nkept;			/* of the queue: threads that wait for their peers, not for room in the ring */
-	bool bell_rung;			/* for the present quarter-full */
-	const uint64_t *frames;		/* of the hit that is being noted, where somebody else has walked the stack (relay.h) */
-	uint32_t nframes;		/* 0: nobody has */
+	struct walked walked;
 	bool leaving;			/* traps are lifted: nothing is recorded any more */
 	uint32_t news;			/* enum collect_news, not dealt with yet */
 	uint32_t leave_reason;		/* to leave at the end of this round; 0: stay */

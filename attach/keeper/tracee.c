@@ -301,13 +301,13 @@ bool tracee_may_restart(struct tracee *t, const struct user_regs_struct *r, uint
 		return true;
 	if (now_ns - t->refused_ns < REFUSED_NS)
 		return false; /* another signal of the same moment: the thread has not run since */
-	if (t->restart_rip != r->rip || t->restart_sp != r->rsp)
-		t->restarts = 0;
-	t->restart_rip = r->rip;
-	t->restart_sp = r->rsp;
-	if (++t->restarts < RESTARTS)
+	if (t->restart.rip != r->rip || t->restart.sp != r->rsp)
+		t->restart.n = 0;
+	t->restart.rip = r->rip;
+	t->restart.sp = r->rsp;
+	if (++t->restart.n < RESTARTS)
 		return true;
-	t->restarts = 0;
+	t->restart.n = 0;
 	t->refused_ns = now_ns;
 	return false;
 }
@@ -384,15 +384,15 @@ static uint64_t time_limit(const struct tracee *t, const struct user_regs_struct
 
 static void note_undone(struct tracee *t, const struct user_regs_struct *r, uint64_t now_ns)
 {
-	uint64_t before = t->undone_sleeps;
+	uint64_t before = t->undone.sleeps;
 
-	t->undone_sleeps = 0;
-	if (t->undone_rip == r->rip && t->undone_sp == r->rsp)
-		t->undone_sleeps = procfs_sleeps(t->tid);
-	if (!before || !t->undone_sleeps || t->undone_sleeps - before > SLEEPS_BETWEEN)
-		t->undone_ns = now_ns;
-	t->undone_rip = r->rip;
-	t->undone_sp = r->rsp;
+	t->undone.sleeps = 0;
+	if (t->undone.rip == r->rip && t->undone.sp == r->rsp)
+		t->undone.sleeps = procfs_sleeps(t->tid);
+	if (!before || !t->undone.sleeps || t->undone.sleeps - before > SLEEPS_BETWEEN)
+		t->undone.ns = now_ns;
+	t->undone.rip = r->rip;
+	t->undone.sp = r->rsp;
 }
 
 void tracee_undo_interrupt(struct tracee *t, struct user_regs_struct *regs, uint64_t now_ns)
@@ -406,9 +406,9 @@ void tracee_undo_interrupt(struct tracee *t, struct user_regs_struct *regs, uint
 		return;
 	}
 	note_undone(t, regs, now_ns);
-	if (now_ns - t->undone_ns >= time_limit(t, regs, &result))
+	if (now_ns - t->undone.ns >= time_limit(t, regs, &result))
 		regs->rax = result;
-	else if (now_ns - t->undone_ns < UNDO_NS)
+	else if (now_ns - t->undone.ns < UNDO_NS)
 		start_again(regs);
 }
 

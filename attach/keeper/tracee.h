@@ -76,13 +76,17 @@ struct tracee {
 	int status;		/* STOPPED: wait status, not served yet */
 	uint32_t hits;
 	bool has_hit;		/* ever */
-	uint32_t restarts;	/* of the call at: */
-	taddr restart_rip, restart_sp;
+	struct {
+		uint32_t n;
+		taddr rip, sp;
+	} restart;		/* so often, of the call there */
 	uint64_t runs_ns;
 	uint64_t sleeps;	/* how often it had gone to sleep by then */
-	uint64_t undone_sleeps;	/* how often it had gone to sleep when we last undid what our interrupt did to the call at: */
-	taddr undone_rip, undone_sp;
-	uint64_t undone_ns;	/* when we did so first, for that one call */
+	struct {
+		taddr rip, sp;
+		uint64_t sleeps;	/* how often it had gone to sleep when we last did so */
+		uint64_t ns;	/* when we did so first */
+	} undone;		/* what our interrupt did to the call there */
 	uint64_t refused_ns;	/* when it was not restarted, to let its time-out be seen */
 	uint16_t calls;		/* innermost open call (calls.h), or NO_CALL */
 	uint64_t seen_ns;	/* when the stop was seen; HELD: since when */

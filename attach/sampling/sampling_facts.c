@@ -112,9 +112,9 @@ void sampling_facts_budget(struct recorder *r, const struct sampling_sites *site
 			   const struct shared *shared, uint64_t now_ns)
 {
 	struct fact_budget b = {
-		.promise_ppm = shared->budget_ppm, .spent_us = atomic_load(&shared->spent_ns) / 1000, .wall_us = recorder_time(r, now_ns),
-		.worst_ppm = atomic_load(&shared->worst_ten_ppm), .closed = atomic_load(&shared->closed),
-		.closed_us = up_to_now(&shared->closed_ns, &shared->closed_since_ns, now_ns) / 1000,
+		.promise_ppm = shared->budget_ppm, .spent_us = atomic_load(&shared->budget.spent_ns) / 1000, .wall_us = recorder_time(r, now_ns),
+		.worst_ppm = atomic_load(&shared->budget.worst_ten_ppm), .closed = atomic_load(&shared->budget.closed),
+		.closed_us = up_to_now(&shared->budget.closed_ns, &shared->budget.closed_since_ns, now_ns) / 1000,
 		.sites_settled = rounds->settled, .candidates = rounds->candidates, .unfound = sites->untrapped + sites->unfitting,
 	};
 	const struct fact f = { .kind = MMT_INFO, .info = MMT_BUDGET, .time_us = b.wall_us, .budget = &b };
@@ -177,7 +177,7 @@ static void note_without_caller(struct recorder *r, const struct sampling_sites 
 void sampling_facts_notes(struct recorder *r, const struct sampling_sites *sites, const struct sampling_stacks *stacks,
 			  const struct shared *shared, uint64_t now_ns)
 {
-	uint64_t t = recorder_time(r, now_ns), moving_ns = up_to_now(&shared->moving_ns, &shared->moving_since_ns, now_ns);
+	uint64_t t = recorder_time(r, now_ns), moving_ns = up_to_now(&shared->modules.ns, &shared->modules.since_ns, now_ns);
 	double unknown = unknown_share(sites);
 
 	note_unseen_rules(r, sites, t);

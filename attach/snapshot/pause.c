@@ -65,7 +65,7 @@ static bool keeper_still_pauses(void *ctx)
 {
 	const struct pause *p = ctx;
 
-	return atomic_load_explicit(&p->link->shared->paused, memory_order_acquire) == p->number;
+	return atomic_load_explicit(&p->link->shared->pause.number, memory_order_acquire) == p->number;
 }
 
 static int open_files(struct pause *p)
@@ -338,20 +338,20 @@ static int add_thread(struct pause *p, const struct paused_thread *from)
 static int take_threads(struct pause *p)
 {
 	struct shared *sh = p->link->shared;
-	int64_t n = sh->paused_count;
+	int64_t n = sh->pause.count;
 
 	p->had->threads = 0;
 	p->had->not_stopped = 0;
 	for (;;) {
 		for (int64_t i = 0; i < n && i < PAUSE_BATCH; i++) {
-			int r = add_thread(p, &sh->paused_batch[i]);
+			int r = add_thread(p, &sh->pause.batch[i]);
 
 			if (r < 0)
 				return r;
 		}
-		if (n < 0 || !sh->paused_next)
+		if (n < 0 || !sh->pause.next)
 			return n < 0 ? n : 0;
-		n = link_call(p->link, COMMAND_NEXT_STOPPED, sh->paused_next, 0, SLACK_NS);
+		n = link_call(p->link, COMMAND_NEXT_STOPPED, sh->pause.next, 0, SLACK_NS);
 	}
 }
 
@@ -387,13 +387,13 @@ static int64_t let_go(struct link *l)
 
 static int gone(const struct link *l, int64_t r)
 {
-	return r == -EPIPE && atomic_load(&l->shared->left) == LEFT_ENDED ? -ESRCH : r;
+	return r == -EPIPE && atomic_load(&l->shared->end.left) == LEFT_ENDED ? -ESRCH : r;
 }
 
 /* Since @before, when the last one began: 0 if none has begun. */
 static uint64_t stood_still(const struct shared *sh, uint64_t before)
 {
-	uint64_t began = atomic_load(&sh->pause_began_ns), ended = atomic_load(&sh->pause_ended_ns);
+	uint64_t began = atomic_load(&sh->pause.began_ns), ended = atomic_load(&sh->pause.ended_ns);
 
 	return began != before && ended > began ? ended - began : 0;
 }
@@ -401,11 +401,11 @@ static uint64_t stood_still(const struct shared *sh, uint64_t before)
 static int stop_and_copy(struct pause *p)
 {
 	struct shared *sh = p->link->shared;
-	const uint64_t before = atomic_load(&sh->pause_began_ns);
+	const uint64_t before = atomic_load(&sh->pause.began_ns);
 	int64_t r = link_call(p->link, COMMAND_STOP_ALL, p->limit_ns, 0, p->limit_ns + SLACK_NS), resumed;
 
 	if (r >= 0) {
-		p->number = atomic_load(&sh->paused);
+		p->number = atomic_load(&sh->pause.number);
 		p->had->at_ns = link_clock_ns();
 		p->had->ring_head = atomic_load(&sh->ring.head);
 		r = p->number ? take_all(p) : -ETIMEDOUT;

@@ -79,15 +79,15 @@ void attached_undo(struct attached *a)
 		return;
 	log_error("the keeper (%d) does not end; %s", a->link.keeper,
 		  !link_any_planted(&a->link) ? "it had planted nothing" :
-		  atomic_load(&a->link.shared->left_ns) ? "the traps are lifted" : "the traps are perhaps not lifted");
+		  atomic_load(&a->link.shared->end.at_ns) ? "the traps are lifted" : "the traps are perhaps not lifted");
 }
 
 /* A thread was waited for in vain; or all are, one after the other. */
 static void say_too_late(const struct attached *a)
 {
 	const struct shared *sh = a->link.shared;
-	const pid_t tid = (pid_t)atomic_load(&sh->late);
-	const char state = (char)atomic_load(&sh->late_state);
+	const pid_t tid = (pid_t)atomic_load(&sh->end.late);
+	const char state = (char)atomic_load(&sh->end.late_state);
 
 	if (tid && state != 'R') {
 		log_error("cannot attach to %d (%s): its thread %d (state %c) has not come by; it may be inside fork", a->target.pid, a->target.comm,

@@ -262,16 +262,16 @@ static void put_losses(struct recorder *r, const struct watch *w, uint64_t t)
 {
 	struct shared *sh = w->link->shared;
 
-	recorder_lost(r, t, "ring full", atomic_load(&sh->dropped));
-	recorder_lost(r, t, "call not followed", atomic_load(&sh->unopened));
+	recorder_lost(r, t, "ring full", atomic_load(&sh->counts.dropped));
+	recorder_lost(r, t, "call not followed", atomic_load(&sh->counts.unopened));
 	recorder_lost(r, t, "end of a call not seen", w->planting->lost_returns);
 	recorder_lost(r, t, "size not read", w->tally->unread_sizes);
 	recorder_lost(r, t, "caller not read", w->tally->unread_callers);
 	recorder_lost(r, t, "expression not read", w->tally->unread_values);
 	recorder_lost(r, t, "tag not read", w->tally->unread_tags);
 	recorder_lost(r, t, "name of a thread not read", w->tally->unread_threads);
-	recorder_lost(r, t, "went on before new modules or calls were watched", atomic_load(&sh->overdue));
-	recorder_lost(r, t, "news of threads and processes", atomic_load(&sh->unrecorded));
+	recorder_lost(r, t, "went on before new modules or calls were watched", atomic_load(&sh->counts.overdue));
+	recorder_lost(r, t, "news of threads and processes", atomic_load(&sh->counts.unrecorded));
 }
 
 static void put_gap(struct recorder *r, uint64_t t, uint64_t start_ns, uint64_t end_ns, const char *why)
@@ -301,13 +301,13 @@ void facts_progress(struct recorder *r, const struct watch *w, uint64_t now_ns)
 	recorder_count(r, t, MMT_COUNT_EVENTS, w->tally->events);
 	recorder_count(r, t, MMT_COUNT_STACKS_CUT, w->backtrace->cut);
 	recorder_count(r, t, MMT_COUNT_STACKS_LOST, w->backtrace->lost);
-	recorder_count(r, t, MMT_COUNT_RING_WAITS, atomic_load(&sh->stalls));
+	recorder_count(r, t, MMT_COUNT_RING_WAITS, atomic_load(&sh->counts.stalls));
 	recorder_count(r, t, MMT_COUNT_LEFT_OUT, w->tally->left_out);
-	recorder_count(r, t, MMT_COUNT_STOPPED_US, atomic_load(&sh->served_ns) / 1000);
+	recorder_count(r, t, MMT_COUNT_STOPPED_US, atomic_load(&sh->counts.served_ns) / 1000);
 	recorder_count(r, t, MMT_COUNT_THREAD_US, w->thread_ns / 1000);
 	recorder_count(r, t, MMT_COUNT_HITTING_US, w->hitting_ns / 1000);
-	recorder_count(r, t, MMT_COUNT_HITTING_STOPPED_US, atomic_load(&sh->hit_served_ns) / 1000);
-	recorder_count(r, t, MMT_COUNT_HITTING, atomic_load(&sh->have_hit));
+	recorder_count(r, t, MMT_COUNT_HITTING_STOPPED_US, atomic_load(&sh->counts.hit_served_ns) / 1000);
+	recorder_count(r, t, MMT_COUNT_HITTING, atomic_load(&sh->counts.have_hit));
 	put_losses(r, w, t);
 	/* the last of a full list may still grow */
 	put_gaps(r, w, t, w->ngaps < WATCH_GAPS ? w->ngaps : WATCH_GAPS - 1);
@@ -318,12 +318,12 @@ void facts_progress(struct recorder *r, const struct watch *w, uint64_t now_ns)
 static void note_losses(struct recorder *r, const struct watch *w, uint64_t t)
 {
 	struct shared *sh = w->link->shared;
-	uint64_t stepped = atomic_load(&sh->stepped), forgotten = released_forgotten(w->tally->released);
+	uint64_t stepped = atomic_load(&sh->counts.stepped), forgotten = released_forgotten(w->tally->released);
 
 	if (stepped)
 		recorder_note(r, t, "%" PRIu64 " times a trap was lifted for a step: other threads may have run past it unseen",
 			      stepped);
-	if (atomic_load(&sh->dropped) || stepped)
+	if (atomic_load(&sh->counts.dropped) || stepped)
 		recorder_note(r, t, "after lost hits, blocks may be listed as held that were released, and double frees reported that are none");
 	if (forgotten)
 		recorder_note(r, t, "%" PRIu64 " releases were forgotten: if one of these blocks was released again, that counts as an older block's",
@@ -336,7 +336,7 @@ static void note_losses(struct recorder *r, const struct watch *w, uint64_t t)
 /* The keeper left before it was asked to: from then on, or from when it had begun to drop hits, nothing was seen. */
 static bool left_early(const struct watch *w)
 {
-	uint32_t left = atomic_load(&w->link->shared->left);
+	uint32_t left = atomic_load(&w->link->shared->end.left);
 
 	return left != LEFT_NOT && left != LEFT_ASKED && left != LEFT_ENDED;
 }
@@ -369,11 +369,11 @@ static void note_end(struct recorder *r, const struct watch *w, uint64_t t)
 	}
 	if (left_early(w))
 		recorder_note(r, t, "the keeper lifted all traps and left early: %s",
-			      leave_reason_text(atomic_load(&sh->left)));
-	if (atomic_load(&sh->unlifted))
-		recorder_note(r, t, "%u traps could not be lifted", atomic_load(&sh->unlifted));
-	if (atomic_load(&sh->uncleaned))
-		recorder_note(r, t, UNCLEANED_TEXT, atomic_load(&sh->uncleaned));
+			      leave_reason_text(atomic_load(&sh->end.left)));
+	if (atomic_load(&sh->end.unlifted))
+		recorder_note(r, t, "%u traps could not be lifted", atomic_load(&sh->end.unlifted));
+	if (atomic_load(&sh->end.uncleaned))
+		recorder_note(r, t, UNCLEANED_TEXT, atomic_load(&sh->end.uncleaned));
 }
 
 static void note_stacks(struct recorder *r, const struct watch *w, uint64_t t)
@@ -424,8 +424,8 @@ void facts_end(struct recorder *r, const struct watch *w, uint64_t end_ns)
 	note_losses(r, w, t);
 	put_gaps(r, w, t, w->ngaps);
 	if (left_early(w))
-		put_gap(r, t, atomic_load(&w->link->shared->blind_ns), end_ns,
-			leave_reason_text(atomic_load(&w->link->shared->left)));
+		put_gap(r, t, atomic_load(&w->link->shared->end.blind_ns), end_ns,
+			leave_reason_text(atomic_load(&w->link->shared->end.left)));
 	note_end(r, w, t);
 	note_stacks(r, w, t);
 }

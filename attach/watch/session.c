@@ -140,16 +140,16 @@ static void leave(struct session *s)
 		session_record_allocator(s, s->end_ns ? s->end_ns : link_clock_ns());
 		session_record_objects(s, s->end_ns ? s->end_ns : link_clock_ns());
 	}
-	log_verbose("%" PRIu64 " waits for room in the ring, %.1f ms in all", atomic_load(&s->at.link.shared->stalls),
-		    atomic_load(&s->at.link.shared->stall_ns) / 1e6);
-	left = atomic_load(&s->at.link.shared->left);
+	log_verbose("%" PRIu64 " waits for room in the ring, %.1f ms in all", atomic_load(&s->at.link.shared->counts.stalls),
+		    atomic_load(&s->at.link.shared->counts.stall_ns) / 1e6);
+	left = atomic_load(&s->at.link.shared->end.left);
 	if (left != LEFT_NOT && left != LEFT_ASKED && left != LEFT_ENDED)
 		log_error("the keeper lifted all traps and left: %s",
 			  leave_reason_text(left));
-	if (atomic_load(&s->at.link.shared->unlifted))
-		log_error("%u traps could not be lifted", atomic_load(&s->at.link.shared->unlifted));
-	if (atomic_load(&s->at.link.shared->uncleaned))
-		log_error(UNCLEANED_TEXT, atomic_load(&s->at.link.shared->uncleaned));
+	if (atomic_load(&s->at.link.shared->end.unlifted))
+		log_error("%u traps could not be lifted", atomic_load(&s->at.link.shared->end.unlifted));
+	if (atomic_load(&s->at.link.shared->end.uncleaned))
+		log_error(UNCLEANED_TEXT, atomic_load(&s->at.link.shared->end.uncleaned));
 }
 
 /*

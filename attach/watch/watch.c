@@ -80,7 +80,7 @@ static void on_keeper_end(struct watch *w)
 	watch_drain(w);
 	if (w->end != WATCH_GOES_ON)
 		return;
-	w->end = atomic_load(&w->link->shared->left) == LEFT_NOT ? WATCH_KEEPER_KILLED : WATCH_KEEPER_LEFT;
+	w->end = atomic_load(&w->link->shared->end.left) == LEFT_NOT ? WATCH_KEEPER_KILLED : WATCH_KEEPER_LEFT;
 }
 
 static void wait_for_news(struct watch *w, int timeout_ms)
@@ -128,7 +128,7 @@ static void show_progress(struct watch *w, uint64_t now, bool last)
 	duration_format((uint64_t)seconds * 1000000000ull, elapsed, sizeof(elapsed));
 	fprintf(stderr, "\r%s  %" PRIu64 " events  %.0f/s  %" PRIu64 " blocks, %" PRIu64 " bytes held  %.1f %% in stops \033[K%s",
 		elapsed, w->tally->events, seconds > 0 ? w->tally->events / seconds : 0, l->held_blocks,
-		l->held_bytes, seconds > 0 ? atomic_load(&sh->served_ns) / 1e7 / seconds : 0, last ? "\n" : "");
+		l->held_bytes, seconds > 0 ? atomic_load(&sh->counts.served_ns) / 1e7 / seconds : 0, last ? "\n" : "");
 }
 
 /*
@@ -163,7 +163,7 @@ static void look_after_keeper(struct watch *w, uint64_t now)
 static void follow_modules(struct watch *w, uint64_t now)
 {
 	struct shared *sh = w->link->shared;
-	uint32_t told = atomic_load(&sh->modules_told);
+	uint32_t told = atomic_load(&sh->modules.told);
 	uint64_t took;
 	bool known;
 
@@ -171,12 +171,12 @@ static void follow_modules(struct watch *w, uint64_t now)
 		w->modules_told = told;
 		w->linker = patience_begin(now);
 	}
-	if (told == atomic_load(&sh->modules_seen) || now < w->next_modules_ns ||
+	if (told == atomic_load(&sh->modules.seen) || now < w->next_modules_ns ||
 	    (patience_look(&w->linker, now) < LINKER_NS && !linker_is_done(w->modules)))
 		return;
 	known = watch_modules(w);
 	if (known)
-		atomic_store(&sh->modules_seen, told);
+		atomic_store(&sh->modules.seen, told);
 	took = link_clock_ns() - now;
 	w->next_modules_ns = now + (known && took * 10 < TICK_NS ? took * 10 : TICK_NS);
 }
@@ -239,7 +239,7 @@ void watch_count_threads(struct watch *w, uint64_t now_ns)
 	const struct shared *sh = w->link->shared;
 	const uint64_t had = w->counted_ns && now_ns > w->counted_ns ? now_ns - w->counted_ns : 0;
 	const uint32_t threads = atomic_load_explicit(&sh->threads, memory_order_relaxed);
-	const uint32_t hitting = atomic_load_explicit(&sh->hitting, memory_order_relaxed);
+	const uint32_t hitting = atomic_load_explicit(&sh->counts.hitting, memory_order_relaxed);
 
 	/* at the target's end there is none any more */
 	w->thread_ns += had * (threads > w->threads ? threads : w->threads);

@@ -29,7 +29,7 @@ enum watch_end {
 	WATCH_SIGNAL,		/* Ctrl-C, SIGTERM, SIGHUP */
 	WATCH_TARGET_ENDED,
 	WATCH_EXEC,		/* the target runs another program now */
-	WATCH_KEEPER_LEFT,	/* the keeper left of itself: shared->left says why */
+	WATCH_KEEPER_LEFT,	/* the keeper left of itself: shared->end.left says why */
 	WATCH_KEEPER_KILLED,	/* it was killed, and its traps stood */
 	WATCH_MEMORY,		/* out of memory */
 	WATCH_ASKED,		/* gdb's user has ended it */

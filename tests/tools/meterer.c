@@ -128,9 +128,9 @@ static void tell(struct meterer *m)
 	       "\"dropped\": %" PRIu64 ", \"records\": %" PRIu64 ", \"sites\": %zu, \"rounds\": %" PRIu64 ", \"full\": %" PRIu64 ", \"hits\": %" PRIu64 ", "
 	       "\"exposed_us\": %" PRIu64 ", \"hits2\": %" PRIu64 ", \"hits_exposed\": %" PRIu64 ", \"exposed2\": %" PRIu64 ", "
 	       "\"held_ns\": %" PRIu64 ", \"unanswered\": %" PRIu64 "}\n",
-	       atomic_load(&sh->spent_ns), atomic_load(&sh->worst_ten_ppm), atomic_load(&sh->closed), atomic_load(&sh->closed_ns),
-	       atomic_load(&sh->open), atomic_load(&sh->stops), atomic_load(&sh->dropped), m->records, m->nsites, s.rounds, s.full, s.hits,
-	       s.exposed_us, s.hits2, s.hits_exposed, s.exposed2, atomic_load(&sh->held_ns), atomic_load(&sh->unwalked));
+	       atomic_load(&sh->budget.spent_ns), atomic_load(&sh->budget.worst_ten_ppm), atomic_load(&sh->budget.closed), atomic_load(&sh->budget.closed_ns),
+	       atomic_load(&sh->budget.open), atomic_load(&sh->counts.stops), atomic_load(&sh->counts.dropped), m->records, m->nsites, s.rounds, s.full, s.hits,
+	       s.exposed_us, s.hits2, s.hits_exposed, s.exposed2, atomic_load(&sh->budget.held_ns), atomic_load(&sh->counts.unwalked));
 }
 
 static void change(struct meterer *m, const char *line)
@@ -215,7 +215,7 @@ static void repair(struct meterer *m)
 {
 	uint32_t left, lifted;
 
-	if (atomic_load(&m->link.shared->left))
+	if (atomic_load(&m->link.shared->end.left))
 		return;
 	lifted = link_emergency_lift(&m->link, m->planting.mem, &left);
 	printf("{\"lifted\": %u, \"unlifted\": %u}\n", lifted, left);
@@ -237,7 +237,7 @@ int main(int argc, char **argv)
 	if (r == 0)
 		r = begin(&m, atoi(argv[3]), atoi(argv[4]), argv + 5);
 	if (r < 0) {
-		fprintf(stderr, "meterer: %s (%s)\n", strerror(-r), m.link.shared ? leave_reason_text(atomic_load(&m.link.shared->left)) : "not begun");
+		fprintf(stderr, "meterer: %s (%s)\n", strerror(-r), m.link.shared ? leave_reason_text(atomic_load(&m.link.shared->end.left)) : "not begun");
 		return 1;
 	}
 	printf("{\"keeper\": %d}\n", m.link.keeper);
@@ -248,7 +248,7 @@ int main(int argc, char **argv)
 		repair(&m);
 	drain(&m);
 	tell(&m);
-	printf("{\"left\": %d, \"unlifted\": %u, \"uncleaned\": %u, \"r\": %d}\n", (int)atomic_load(&m.link.shared->left),
-	       atomic_load(&m.link.shared->unlifted), atomic_load(&m.link.shared->uncleaned), r);
+	printf("{\"left\": %d, \"unlifted\": %u, \"uncleaned\": %u, \"r\": %d}\n", (int)atomic_load(&m.link.shared->end.left),
+	       atomic_load(&m.link.shared->end.unlifted), atomic_load(&m.link.shared->end.uncleaned), r);
 	return r < 0;
 }

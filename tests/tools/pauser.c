@@ -107,7 +107,7 @@ static void say_hits(struct pauser *p)
 {
 	drain(p);
 	printf("{\"malloc\": %" PRIu64 ", \"free\": %" PRIu64 ", \"others\": %" PRIu64 ", \"dropped\": %" PRIu64 ", \"stepped\": %" PRIu64 "}\n",
-	       p->mallocs, p->frees, p->others, atomic_load(&p->link.shared->dropped), atomic_load(&p->link.shared->stepped));
+	       p->mallocs, p->frees, p->others, atomic_load(&p->link.shared->counts.dropped), atomic_load(&p->link.shared->counts.stepped));
 	p->mallocs = 0;
 	p->frees = 0;
 	p->others = 0;
@@ -303,7 +303,7 @@ int main(int argc, char **argv)
 	serve(&p);
 	r = link_leave(&p.link, CALL_NS);
 	drain(&p);
-	printf("{\"left\": %d, \"r\": %d}\n", (int)atomic_load(&p.link.shared->left), r);
+	printf("{\"left\": %d, \"r\": %d}\n", (int)atomic_load(&p.link.shared->end.left), r);
 	snapshot_fini(&p.snapshot);
 	return r < 0;
 }

@@ -68,7 +68,7 @@ void cost_init(struct keeper *k)
 	k->began.asked_ns = k->now_ns;
 	c->most_burst_ns = FIRST_BURST * stop_ns(c);
 	c->open = true;
-	atomic_store(&k->shared->open, 1);
+	atomic_store(&k->shared->budget.open, 1);
 	c->calm.stop_cpu_ns = c->latency.cpu_ns;
 	calm_begin(&c->calm, 0, now_by_both(k, k->now_ns));
 }
@@ -140,7 +140,7 @@ static void learn_stop(struct keeper *k, uint64_t ns)
 	struct cost *c = &k->budget.cost;
 
 	c->meters_ns = (15 * c->meters_ns + ns) / 16;
-	atomic_store_explicit(&k->shared->meters_ns, c->meters_ns, memory_order_relaxed);
+	atomic_store_explicit(&k->shared->budget.meters_ns, c->meters_ns, memory_order_relaxed);
 }
 
 void cost_charge(struct keeper *k, uint64_t since_ns, enum cost_of what)
@@ -154,7 +154,7 @@ void cost_charge(struct keeper *k, uint64_t since_ns, enum cost_of what)
 	spending_take(&c->spending, ns, now);
 	if (what == COST_ASKED) {
 		spending_take(&c->holds, ns, now);
-		atomic_fetch_add_explicit(&k->shared->held_ns, ns, memory_order_relaxed);
+		atomic_fetch_add_explicit(&k->shared->budget.held_ns, ns, memory_order_relaxed);
 	} else {
 		/* attaching, which stops all that run, is the first example of what can come at once */
 		c->burst_ns += ns;
@@ -165,8 +165,8 @@ void cost_charge(struct keeper *k, uint64_t since_ns, enum cost_of what)
 		c->late_ns += ns;
 	if (what == COST_ATTACHED && k->watching)
 		ten_seconds_add(&c->attached, ns, now);
-	atomic_fetch_add_explicit(&k->shared->spent_ns, ns, memory_order_relaxed);
-	atomic_store_explicit(&k->shared->worst_ten_ppm, c->spending.had.worst_ns / PPM_NS, memory_order_relaxed);
+	atomic_fetch_add_explicit(&k->shared->budget.spent_ns, ns, memory_order_relaxed);
+	atomic_store_explicit(&k->shared->budget.worst_ten_ppm, c->spending.had.worst_ns / PPM_NS, memory_order_relaxed);
 }
 
 void cost_calm(struct keeper *k, pid_t tid)
@@ -255,18 +255,18 @@ static void set_open(struct keeper *k, bool open)
 	struct cost *c = &k->budget.cost;
 
 	c->open = open;
-	atomic_store(&k->shared->open, open);
+	atomic_store(&k->shared->budget.open, open);
 	if (open) {
-		uint64_t since = atomic_exchange(&k->shared->closed_since_ns, 0);
+		uint64_t since = atomic_exchange(&k->shared->budget.closed_since_ns, 0);
 
-		atomic_fetch_add(&k->shared->closed_ns, k->now_ns - since);
+		atomic_fetch_add(&k->shared->budget.closed_ns, k->now_ns - since);
 		if (c->late_ns > c->most_burst_ns)
 			c->most_burst_ns = c->late_ns;
 		c->late_ns = 0;
 		return;
 	}
-	atomic_store(&k->shared->closed_since_ns, k->now_ns);
-	atomic_fetch_add(&k->shared->closed, 1);
+	atomic_store(&k->shared->budget.closed_since_ns, k->now_ns);
+	atomic_fetch_add(&k->shared->budget.closed, 1);
 }
 
 bool cost_round(struct keeper *k)
@@ -282,7 +282,7 @@ bool cost_round(struct keeper *k)
 	}
 	if (!k->leave_reason && ten_seconds_sum(&c->attached, now) > c->spending.promise_ns)
 		k->leave_reason = LEFT_BUDGET;
-	if (c->open ? !k->unheard && !is_spent(k, c, now) : k->unheard || !is_ample(c, now))
+	if (c->open ? !k->reader.unheard && !is_spent(k, c, now) : k->reader.unheard || !is_ample(c, now))
 		return false;
 	set_open(k, !c->open);
 	return true;

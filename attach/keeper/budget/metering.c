@@ -290,7 +290,7 @@ static bool modules_settled(struct keeper *k)
 		return false;
 	failed = trap_thaw(&k->traps, k->mem);
 	complain(k, TROUBLE_PLANT, failed ? -EIO : 0);
-	atomic_fetch_add(&k->shared->moving_ns, k->now_ns - atomic_exchange(&k->shared->moving_since_ns, 0));
+	atomic_fetch_add(&k->shared->modules.ns, k->now_ns - atomic_exchange(&k->shared->modules.since_ns, 0));
 	return true;
 }
 
@@ -395,7 +395,7 @@ void metering_modules(struct keeper *k)
 	if (!k->paid)
 		return;
 	if (!k->traps.frozen)
-		atomic_store(&k->shared->moving_since_ns, k->now_ns);
+		atomic_store(&k->shared->modules.since_ns, k->now_ns);
 	trap_freeze(&k->traps);
-	atomic_fetch_add(&k->shared->modules_told, 1);
+	atomic_fetch_add(&k->shared->modules.told, 1);
 }

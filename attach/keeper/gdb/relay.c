@@ -89,8 +89,8 @@ static void take_frames(struct relay *r, const struct wire_hit *hit, size_t byte
 	if (bytes > sizeof(r->frames))
 		bytes = sizeof(r->frames);
 	memcpy(r->frames, hit + 1, bytes);
-	r->k->frames = r->frames;
-	r->k->nframes = bytes / sizeof(r->frames[0]);
+	r->k->walked.frames = r->frames;
+	r->k->walked.n = bytes / sizeof(r->frames[0]);
 }
 
 /* gdb did not wait for the answer, and comes with the next one. */
@@ -101,7 +101,7 @@ static void give_up(struct relay *r)
 		r->waiting->state = TRACEE_RUNNING;
 	}
 	if (r->no_room)
-		atomic_fetch_add_explicit(&r->k->shared->dropped, 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(&r->k->shared->counts.dropped, 1, memory_order_relaxed);
 	r->no_room = false;
 	r->waiting = NULL;
 }
@@ -122,7 +122,7 @@ static void on_hit(struct relay *r, const struct wire_hit *hit, size_t n)
 		go_on(r);
 		return;
 	}
-	atomic_fetch_add_explicit(&k->shared->stops, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&k->shared->counts.stops, 1, memory_order_relaxed);
 	take_frames(r, hit, n - sizeof(*hit));
 	note(r);
 }
@@ -147,7 +147,7 @@ static void release_overdue(struct relay *r)
 	/* while gdb plants nobody takes too long */
 	if (!is_held(r) || r->asked || r->k->now_ns - r->waiting->seen_ns < sh->hold_ns)
 		return;
-	atomic_fetch_add_explicit(r->waiting->for_stack ? &sh->unwalked : &sh->overdue, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(r->waiting->for_stack ? &sh->counts.unwalked : &sh->counts.overdue, 1, memory_order_relaxed);
 	release_waiting(r);
 }
 
@@ -477,9 +477,9 @@ _Noreturn static void end(struct relay *r)
 	if (r->waiting)
 		go_on(r);
 	tell_head(r, WIRE_BYE, 0, 0);
-	atomic_store(&sh->left_ns, k->now_ns);
-	atomic_store(&sh->blind_ns, k->drop_since_ns ? k->drop_since_ns : k->now_ns);
-	atomic_store(&sh->left, k->leave_reason);
+	atomic_store(&sh->end.at_ns, k->now_ns);
+	atomic_store(&sh->end.blind_ns, k->reader.drop_since_ns ? k->reader.drop_since_ns : k->now_ns);
+	atomic_store(&sh->end.left, k->leave_reason);
 	_exit(0);
 }
 
@@ -498,8 +498,8 @@ static void become_keeper(struct relay *r)
 		close(k->read_mem);
 	k->read_mem = -1;
 	k->target = 0;
-	k->frames = NULL;
-	k->nframes = 0;
+	k->walked.frames = NULL;
+	k->walked.n = 0;
 }
 
 void relay_run(struct keeper *k)

@@ -57,10 +57,10 @@ static bool is_held(struct keeper *k, struct tracee *t)
 {
 	enum end end;
 
-	if (!k->shared->hold_end || !k->watching || !is_thread(t) || k->ending_told)
+	if (!k->shared->hold_end || !k->watching || !is_thread(t) || k->ending.told)
 		return false;
 	end = what_ends(k, t);
-	k->ending_sure |= end == END_OF_ALL;
+	k->ending.sure |= end == END_OF_ALL;
 	return end != END_ALONE;
 }
 
@@ -72,12 +72,12 @@ void ending_serve(struct keeper *k, struct tracee *t)
 		return;
 	}
 	hold_begin(k, t, false, false);
-	if (!k->ending) {
-		k->ending_alive_ns = k->now_ns;
-		k->next_exec_look_ns = k->now_ns;
+	if (!k->ending.threads) {
+		k->ending.alive_ns = k->now_ns;
+		k->ending.next_look_ns = k->now_ns;
 	}
 	t->ending = true;
-	k->ending++;
+	k->ending.threads++;
 }
 
 /* Some may have been killed where they stood. */
@@ -101,8 +101,8 @@ int64_t ending_let_go(struct keeper *k)
 		hit_release(k, t);
 		n++;
 	}
-	k->ending = 0;
-	k->ending_told = true; /* whoever comes later is not held any more */
+	k->ending.threads = 0;
+	k->ending.told = true; /* whoever comes later is not held any more */
 	return n;
 }
 
@@ -110,14 +110,14 @@ static bool is_overdue(struct keeper *k)
 {
 	uint64_t alive = atomic_load_explicit(&k->shared->alive, memory_order_relaxed), oldest = k->now_ns;
 
-	if (alive != k->ending_alive) {
-		k->ending_alive = alive;
-		k->ending_alive_ns = k->now_ns;
+	if (alive != k->ending.alive) {
+		k->ending.alive = alive;
+		k->ending.alive_ns = k->now_ns;
 	}
 	for (struct tracee *t = threads_first(&k->threads); t; t = threads_next(&k->threads, t))
 		if (t->ending && t->seen_ns < oldest)
 			oldest = t->seen_ns;
-	return k->now_ns - k->ending_alive_ns > k->shared->hold_ns || k->now_ns - oldest > ENDING_NS;
+	return k->now_ns - k->ending.alive_ns > k->shared->hold_ns || k->now_ns - oldest > ENDING_NS;
 }
 
 /* One that execs waits in that call until the others have ended. Looked for with care: there may be thousands. */
@@ -125,25 +125,25 @@ static bool someone_execs(struct keeper *k)
 {
 	bool found = false;
 
-	if (k->ending_sure || k->now_ns < k->next_exec_look_ns)
+	if (k->ending.sure || k->now_ns < k->ending.next_look_ns)
 		return false;
 	for (struct tracee *t = threads_first(&k->threads); t && !found; t = threads_next(&k->threads, t))
 		found = is_thread(t) && !t->ending && t->state == TRACEE_RUNNING && procfs_in_exec(k->target, t->tid);
-	k->next_exec_look_ns = k->now_ns + EXEC_LOOK_NS + 4 * (keeper_clock_ns() - k->now_ns);
+	k->ending.next_look_ns = k->now_ns + EXEC_LOOK_NS + 4 * (keeper_clock_ns() - k->now_ns);
 	return found;
 }
 
 void ending_round(struct keeper *k)
 {
-	if (!k->ending)
+	if (!k->ending.threads)
 		return;
-	k->ending = count(k);
-	if (!k->ending_told && someone_execs(k)) {
+	k->ending.threads = count(k);
+	if (!k->ending.told && someone_execs(k)) {
 		ending_let_go(k);
 		return;
 	}
-	if (!k->ending_told && k->ending && !any_lives_on(k)) {
-		k->ending_told = true;
+	if (!k->ending.told && k->ending.threads && !any_lives_on(k)) {
+		k->ending.told = true;
 		notify_record(k, RECORD_ENDING, 0, k->target, 0, 0);
 		notify_bell(k);
 	}

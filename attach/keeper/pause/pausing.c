@@ -238,8 +238,8 @@ static uint32_t fill_batch(struct keeper *k, uint32_t from, uint32_t room)
 	uint32_t n = 0;
 
 	for (t = threads_from(&k->threads, from); t && n < room; t = threads_next(&k->threads, t))
-		n += describe(t, &sh->paused_batch[n]);
-	sh->paused_next = t ? t - k->threads.all : 0;
+		n += describe(t, &sh->pause.batch[n]);
+	sh->pause.next = t ? t - k->threads.all : 0;
 	return n;
 }
 
@@ -259,22 +259,22 @@ static void forgive(struct keeper *k)
 			budget_waited(k, t);
 		}
 	}
-	if (k->stall_since_ns)
-		k->stall_since_ns = k->now_ns;
-	k->unread = patience_begin(k->now_ns);
+	if (k->reader.stall_since_ns)
+		k->reader.stall_since_ns = k->now_ns;
+	k->reader.unread = patience_begin(k->now_ns);
 }
 
 static void resume(struct keeper *k)
 {
 	struct shared *sh = k->shared;
 
-	atomic_store(&sh->paused, 0);
+	atomic_store(&sh->pause.number, 0);
 	k->pausing.on = false;
 	k->now_ns = keeper_clock_ns();
 	forgive(k);
 	serve_queue(k);
 	k->now_ns = keeper_clock_ns();
-	atomic_store(&sh->pause_ended_ns, k->now_ns);
+	atomic_store(&sh->pause.ended_ns, k->now_ns);
 	/* somebody may have stopped when nobody asked him */
 	collect_unsettle(k);
 }
@@ -294,7 +294,7 @@ int64_t pausing_stop(struct keeper *k, uint64_t limit_ns)
 	p->until_ns = k->now_ns + limit_ns;
 	p->spared_ns = 0;
 	budget_pause(k);
-	atomic_store(&k->shared->pause_began_ns, p->began_ns);
+	atomic_store(&k->shared->pause.began_ns, p->began_ns);
 	interrupt_all(k);
 	r = await_all(k);
 	if (r < 0) {
@@ -304,8 +304,8 @@ int64_t pausing_stop(struct keeper *k, uint64_t limit_ns)
 	if (!++p->number)
 		p->number = 1;
 	/* a small process is done with that: no more is to be asked */
-	k->shared->paused_count = fill_batch(k, 0, PAUSE_FIRST);
-	atomic_store(&k->shared->paused, p->number);
+	k->shared->pause.count = fill_batch(k, 0, PAUSE_FIRST);
+	atomic_store(&k->shared->pause.number, p->number);
 	return count_not_stopped(k);
 }
 

@@ -29,7 +29,7 @@
  */
 int64_t pausing_stop(struct keeper *k, uint64_t limit_ns);
 
-/* Fill shared->paused_batch with the next threads, from place @from of the table on (shared->paused_next). How many; -ETIMEDOUT: the pause is over. */
+/* Fill shared->pause.batch with the next threads, from place @from of the table on (shared->pause.next). How many; -ETIMEDOUT: the pause is over. */
 int64_t pausing_next(struct keeper *k, uint32_t from);
 
 /* Let everybody go. 0; -ETIMEDOUT: that has happened before; -ESRCH: another program runs now. */

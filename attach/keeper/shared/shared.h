@@ -41,8 +41,8 @@ enum command_op {
 	COMMAND_RELEASE,	/* arg: tid that is held, arg2: which hold; -ESRCH if that is over */
 	COMMAND_LEAD,		/* the same, but first a metered site, arg2's upper half, has its round. 1: its trap stands; 0: it cannot now */
 	COMMAND_TAKE_OVER,	/* a debugger has let go, nothing is planted: be the tracer from now on (relay.h) */
-	COMMAND_STOP_ALL,	/* arg: ns after which it ends by itself. Every thread (pausing.h), the first of them into paused_batch; result: how many could not be stopped */
-	COMMAND_NEXT_STOPPED,	/* arg: paused_next of the last answer: more of them into paused_batch; result: how many */
+	COMMAND_STOP_ALL,	/* arg: ns after which it ends by itself. Every thread (pausing.h), the first of them into pause.batch; result: how many could not be stopped */
+	COMMAND_NEXT_STOPPED,	/* arg: pause.next of the last answer: more of them into pause.batch; result: how many */
 	COMMAND_RESUME_ALL,	/* 0; -ETIMEDOUT: it has ended by itself before; -ESRCH: another program runs now */
 	COMMAND_LET_END,	/* the process that stands at its end may end (ending.h). How many threads were waiting */
 	COMMAND_LEAVE,		/* lift, detach, exit: no answer but the keeper's end */
@@ -69,7 +69,7 @@ enum leave_reason {
 };
 const char *leave_reason_text(enum leave_reason r);
 
-/* Of shared.uncleaned. */
+/* Of shared.end.uncleaned. */
 #define UNCLEANED_TEXT "%u threads of forked processes were let go with traps that could not be taken out: SIGTRAP awaits them there"
 
 /* A thread of a pause. Without any of these it could not be stopped, and may have run. */
@@ -91,6 +91,62 @@ struct paused_thread {
 	uint32_t unused;
 	struct user_regs_struct regs;
 	uint8_t vectors[PAUSE_VECTORS];
+};
+
+/* What the keeper has counted. */
+struct shared_counts {
+	_Atomic uint64_t stops;		/* of any kind */
+	_Atomic uint64_t dropped;	/* hits lost because the ring was full */
+	_Atomic uint64_t unrecorded;	/* records other than hits lost for the same reason */
+	_Atomic uint64_t stalls;	/* times that a thread had to wait for room in the ring */
+	_Atomic uint64_t stall_ns;	/* for how long, together */
+	_Atomic uint64_t served_ns;	/* from seeing a stop to resuming, summed over stops; */
+	_Atomic uint64_t hit_served_ns;	/* of this, that of threads that have ever hit a trap */
+	_Atomic uint32_t have_hit;	/* so many threads have; */
+	_Atomic uint32_t hitting;	/* so many of them are there now */
+	_Atomic uint64_t unopened;	/* calls not followed: nesting too deep or the pool empty */
+	_Atomic uint64_t overdue;	/* held threads that went on without an answer */
+	_Atomic uint64_t unwalked;	/* the same, held only for their stack */
+	_Atomic uint64_t stepped;	/* steps in place: other threads may have run past the trap meanwhile */
+};
+
+/* How it has left. */
+struct shared_end {
+	_Atomic uint32_t left;		/* enum leave_reason, when it has */
+	_Atomic uint64_t at_ns;		/* CLOCK_MONOTONIC when the traps were lifted */
+	_Atomic uint64_t blind_ns;	/* since when nothing was recorded any more: at_ns, or earlier if hits were being dropped */
+	_Atomic uint32_t late;		/* a thread that was waited for in vain when we came (its state then: */
+	_Atomic uint32_t late_state;	/* as ps shows it), or 0 */
+	_Atomic uint32_t unlifted;	/* traps that could not be lifted */
+	_Atomic uint32_t uncleaned;	/* threads of copies of the memory that were let go with traps, as they could not be cleaned */
+};
+
+/* With a budget (budget.h). */
+struct shared_budget {
+	_Atomic uint64_t spent_ns;	/* how long threads stood stopped, together, with what stopping and going on take */
+	_Atomic uint64_t meters_ns;	/* what a stop for a metered trap costs, of late */
+	_Atomic uint64_t held_ns;	/* of that: of threads that the controller let wait */
+	_Atomic uint32_t worst_ten_ppm;	/* of the worst ten seconds so far */
+	_Atomic uint32_t closed;	/* how often all metered traps were lifted, since there was nothing left to spend */
+	_Atomic uint64_t closed_ns;	/* for how long, together, up to the last opening; */
+	_Atomic uint64_t closed_since_ns; /* and again since then (CLOCK_MONOTONIC), 0: it is open */
+	_Atomic uint32_t open;		/* they may stand now */
+};
+
+/* The dynamic linker says that modules come or go: until the controller has looked at them, nothing is planted anew. */
+struct shared_modules {
+	_Atomic uint32_t told;		/* how often it has said so */
+	_Atomic uint32_t seen;		/* of these, up to which the controller has looked */
+	_Atomic uint64_t ns;		/* for how long nothing was planted, together, up to the last time; */
+	_Atomic uint64_t since_ns;	/* and again since then, 0: it is over */
+};
+
+/* The pause under way, or had last. */
+struct shared_pause {
+	_Atomic uint32_t number;	/* while everybody stands; 0: none is under way. Memory is copied only as long as it stays the same */
+	_Atomic uint64_t began_ns, ended_ns;	/* the first was asked to stop; the last was let go */
+	uint32_t count, next;		/* what a stop has put into the batch; where to go on, 0: nowhere */
+	struct paused_thread batch[PAUSE_BATCH];
 };
 
 struct shared {
@@ -126,46 +182,11 @@ struct shared {
 	/* the keeper's counters */
 	_Atomic uint64_t beat;		/* rounds: it is alive */
 	_Atomic uint32_t threads;	/* now */
-	_Atomic uint64_t stops;		/* of any kind */
-	_Atomic uint64_t dropped;	/* hits lost because the ring was full */
-	_Atomic uint64_t unrecorded;	/* records other than hits lost for the same reason */
-	_Atomic uint64_t stalls;	/* times that a thread had to wait for room in the ring */
-	_Atomic uint64_t stall_ns;	/* for how long, together */
-	_Atomic uint64_t served_ns;	/* from seeing a stop to resuming, summed over stops; */
-	_Atomic uint64_t hit_served_ns;	/* of this, that of threads that have ever hit a trap */
-	_Atomic uint32_t have_hit;	/* so many threads have; */
-	_Atomic uint32_t hitting;	/* so many of them are there now */
-	_Atomic uint64_t unopened;	/* calls not followed: nesting too deep or the pool empty */
-	_Atomic uint64_t overdue;	/* held threads that went on without an answer */
-	_Atomic uint64_t unwalked;	/* the same, held only for their stack */
-	_Atomic uint64_t stepped;	/* steps in place: other threads may have run past the trap meanwhile */
-	_Atomic uint32_t left;		/* enum leave_reason, when it has left */
-	_Atomic uint64_t left_ns;	/* CLOCK_MONOTONIC when the traps were lifted */
-	_Atomic uint64_t blind_ns;	/* since when nothing was recorded any more: left_ns, or earlier if hits were being dropped */
-	_Atomic uint32_t late;		/* a thread that was waited for in vain when we came (its state then: */
-	_Atomic uint32_t late_state;	/* as ps shows it), or 0 */
-	_Atomic uint32_t unlifted;	/* traps that could not be lifted */
-	_Atomic uint32_t uncleaned;	/* threads of copies of the memory that were let go with traps, as they could not be cleaned */
-
-	/* with a budget (budget.h) */
-	_Atomic uint64_t spent_ns;	/* how long threads stood stopped, together, with what stopping and going on take */
-	_Atomic uint64_t meters_ns;	/* what a stop for a metered trap costs, of late */
-	_Atomic uint64_t held_ns;	/* of that: of threads that the controller let wait */
-	_Atomic uint32_t worst_ten_ppm;	/* of the worst ten seconds so far */
-	_Atomic uint32_t closed;	/* how often all metered traps were lifted, since there was nothing left to spend */
-	_Atomic uint64_t closed_ns;	/* for how long, together, up to the last opening; */
-	_Atomic uint64_t closed_since_ns; /* and again since then (CLOCK_MONOTONIC), 0: it is open */
-	_Atomic uint32_t open;		/* they may stand now */
-	_Atomic uint32_t modules_told;	/* how often the dynamic linker has said so far that modules come or go; as long as it is not modules_seen, */
-	_Atomic uint32_t modules_seen;	/* which the controller sets when it has looked at them, nothing is planted anew: */
-	_Atomic uint64_t moving_ns;	/* for how long that was, together, up to the last time; */
-	_Atomic uint64_t moving_since_ns; /* and again since then, 0: it is over */
-
-	/* the pause under way or had last */
-	_Atomic uint32_t paused;	/* its number while everybody stands; 0: none is under way. Memory is copied only as long as it stays the same */
-	_Atomic uint64_t pause_began_ns, pause_ended_ns; /* the first was asked to stop; the last was let go */
-	uint32_t paused_count, paused_next;	/* what a stop has put into the batch; where to go on, 0: nowhere */
-	struct paused_thread paused_batch[PAUSE_BATCH];
+	struct shared_counts counts;
+	struct shared_end end;
+	struct shared_budget budget;
+	struct shared_modules modules;
+	struct shared_pause pause;
 
 	struct site sites[SHARED_SITES];
 	struct meter meters[SHARED_SITES];
@@ -182,7 +203,7 @@ static inline bool shared_is_held(const struct shared *sh, const struct record_h
 /* Modules come or go, and nothing is planted until the controller has looked at them (metering.h). */
 static inline bool shared_modules_move(const struct shared *sh)
 {
-	return atomic_load(&sh->modules_told) != atomic_load(&sh->modules_seen);
+	return atomic_load(&sh->modules.told) != atomic_load(&sh->modules.seen);
 }
 
 #endif

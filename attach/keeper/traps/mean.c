@@ -45,7 +45,7 @@ static void mean_entry(struct keeper *k, struct tracee *t, uint32_t trap, const 
 	bool inside = calls_inside(&k->calls, t, call.sp, s->family), tail;
 
 	if (!calls_open(&k->calls, t, &call, &tail)) {
-		atomic_fetch_add_explicit(&k->shared->unopened, 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(&k->shared->counts.unopened, 1, memory_order_relaxed);
 		return;
 	}
 	m->emit = (s->flags & SITE_EMIT) && !inside && !tail;

@@ -17,36 +17,36 @@
  */
 static bool give_up_waiting(struct keeper *k)
 {
-	if (k->drop_since_ns)
+	if (k->reader.drop_since_ns)
 		return true;
 	/* a sample may be incomplete; what was not recorded has been counted at its site all the same */
 	if (k->paid) {
-		k->drop_since_ns = k->now_ns;
+		k->reader.drop_since_ns = k->now_ns;
 		return true;
 	}
-	if (!k->stall_since_ns) {
-		k->stall_since_ns = k->now_ns;
-		atomic_fetch_add_explicit(&k->shared->stalls, 1, memory_order_relaxed);
+	if (!k->reader.stall_since_ns) {
+		k->reader.stall_since_ns = k->now_ns;
+		atomic_fetch_add_explicit(&k->shared->counts.stalls, 1, memory_order_relaxed);
 	}
-	if (k->now_ns - k->stall_since_ns < k->shared->max_stall_ns)
+	if (k->now_ns - k->reader.stall_since_ns < k->shared->max_stall_ns)
 		return false;
-	k->drop_since_ns = k->now_ns;
+	k->reader.drop_since_ns = k->now_ns;
 	return true;
 }
 
 static void end_stall(struct keeper *k)
 {
-	if (!k->stall_since_ns)
+	if (!k->reader.stall_since_ns)
 		return;
-	atomic_fetch_add_explicit(&k->shared->stall_ns, k->now_ns - k->stall_since_ns, memory_order_relaxed);
-	k->stall_since_ns = 0;
+	atomic_fetch_add_explicit(&k->shared->counts.stall_ns, k->now_ns - k->reader.stall_since_ns, memory_order_relaxed);
+	k->reader.stall_since_ns = 0;
 }
 
 static void end_dropping(struct keeper *k)
 {
-	uint64_t gap = k->now_ns - k->drop_since_ns;
+	uint64_t gap = k->now_ns - k->reader.drop_since_ns;
 
-	k->drop_since_ns = 0;
+	k->reader.drop_since_ns = 0;
 	notify_record(k, RECORD_GAP, 0, 0, 0, gap);
 }
 
@@ -56,11 +56,11 @@ static int make_room(struct keeper *k, uint32_t size, struct record_hit **rec)
 	struct ring *ring = &k->shared->ring;
 
 	*rec = NULL;
-	if (k->drop_since_ns && ring_used(ring) < ring->size / 2) {
+	if (k->reader.drop_since_ns && ring_used(ring) < ring->size / 2) {
 		end_stall(k);
 		end_dropping(k);
 	}
-	if (!k->drop_since_ns)
+	if (!k->reader.drop_since_ns)
 		*rec = (struct record_hit *)ring_reserve(ring, size);
 	if (*rec) {
 		end_stall(k);
@@ -74,7 +74,7 @@ static int make_room(struct keeper *k, uint32_t size, struct record_hit **rec)
 /* Somebody else has walked the stack. Where its return address is wanted, the stack itself is. */
 static bool has_frames(const struct keeper *k, const struct site *s)
 {
-	return k->nframes && !(s->flags & SITE_RETURN);
+	return k->walked.n && !(s->flags & SITE_RETURN);
 }
 
 /* Bytes of stack to make room for. Ask once: the controller may change the hint at any time. */
@@ -86,7 +86,7 @@ static uint32_t stack_wanted(const struct keeper *k, const struct tracee *t, con
 	if (!(s->flags & SITE_SLICE))
 		return held ? 8 : 0;
 	if (has_frames(k, s))
-		return k->nframes * sizeof(k->frames[0]);
+		return k->walked.n * sizeof(k->walked.frames[0]);
 	hint = atomic_load_explicit(&k->shared->slice_hint[t - k->threads.all], memory_order_relaxed);
 	want = hint >> 32 == (uint32_t)t->tid ? (uint32_t)hint : most;
 	if (want > most)
@@ -132,7 +132,7 @@ static void emit(struct keeper *k, struct tracee *t, uint32_t trap, const struct
 		read_target(k, t, s, m, 0, rec);
 		rec->slice_len = want;
 		rec->head.flags |= RECORD_FRAMES;
-		memcpy(rec->slice, k->frames, want);
+		memcpy(rec->slice, k->walked.frames, want);
 	} else {
 		read_target(k, t, s, m, want, rec);
 	}
@@ -166,7 +166,7 @@ static void emit_more(struct keeper *k, struct tracee *t, uint32_t trap, const s
 		if (rec)
 			emit(k, t, trap, regs, m, rec, want, false);
 		else
-			atomic_fetch_add_explicit(&k->shared->dropped, 1, memory_order_relaxed);
+			atomic_fetch_add_explicit(&k->shared->counts.dropped, 1, memory_order_relaxed);
 	}
 }
 
@@ -201,13 +201,13 @@ enum note_result note_hit(struct keeper *k, struct tracee *t, uint32_t trap, con
 	if (!t->has_hit) {
 		t->has_hit = true;
 		k->threads.hitting++;
-		atomic_fetch_add_explicit(&k->shared->have_hit, 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(&k->shared->counts.have_hit, 1, memory_order_relaxed);
 	}
 	threads_mark_active(&k->threads, t, k->now_ns);
 	mean_hit(k, t, trap, regs, ret, &meaning);
 	held = room && (ask || waits(s, &meaning) || (meaning.emit && budget_wants_hold(k, trap)));
 	if (meaning.emit && !room)
-		atomic_fetch_add_explicit(&k->shared->dropped, 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(&k->shared->counts.dropped, 1, memory_order_relaxed);
 	if (room && (meaning.emit || held)) {
 		if (held)
 			hold_begin(k, t, true, !ask && !(s->flags & SITE_MODULES));

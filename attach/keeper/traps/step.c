@@ -16,7 +16,7 @@
  */
 static void step_in_place(struct keeper *k, struct tracee *t, uint32_t trap)
 {
-	atomic_fetch_add_explicit(&k->shared->stepped, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&k->shared->counts.stepped, 1, memory_order_relaxed);
 	t->in_place = true;
 	if (trap_step_begin(&k->traps, k->mem, trap) < 0)
 		notify_record(k, RECORD_TROUBLE, 0, t->tid, TROUBLE_LIFT, EIO);

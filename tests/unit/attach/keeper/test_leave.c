@@ -51,8 +51,8 @@ static void assert_left(int status)
 	assert_int_equal(keeper->threads.used, 0);
 	for (uint32_t i = 0; i < SHARED_THREADS; i++)
 		assert_int_equal(keeper->shared->hold[i], 0);
-	assert_int_equal(keeper->shared->unlifted, 0);
-	assert_int_equal(keeper->shared->left, LEFT_ASKED);
+	assert_int_equal(keeper->shared->end.unlifted, 0);
+	assert_int_equal(keeper->shared->end.left, LEFT_ASKED);
 	assert_int_equal(child_verdict(), status);
 	child_no_keeper();
 }
@@ -96,7 +96,7 @@ static void a_copy_that_is_just_born(void **state)
 	(void)state;
 	await_stop(watched(child_forks)->tid);
 	leave(keeper, LEFT_ASKED);
-	assert_int_equal(keeper->shared->uncleaned, 0);
+	assert_int_equal(keeper->shared->end.uncleaned, 0);
 	assert_left(EXITED(42));
 }
 
@@ -112,7 +112,7 @@ static void a_copy_that_cannot_be_cleaned(void **state)
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
 	leave(keeper, LEFT_ASKED);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
-	assert_int_equal(keeper->shared->uncleaned, 1);
+	assert_int_equal(keeper->shared->end.uncleaned, 1);
 	assert_left(EXITED(7));
 }
 
@@ -144,7 +144,7 @@ static void a_copy_when_the_target_cannot_be_opened(void **state)
 	close(keeper->mem);
 	keeper->mem = -1;
 	leave(keeper, LEFT_ASKED);
-	assert_int_equal(keeper->shared->uncleaned, 0);
+	assert_int_equal(keeper->shared->end.uncleaned, 0);
 	assert_left(EXITED(42));
 }
 

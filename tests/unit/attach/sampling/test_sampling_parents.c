@@ -188,7 +188,7 @@ static void what_a_hold_has_cost_is_paid_for_before_the_next(void **state)
 	assert_in_range(sampling_parents_next_ns(&parents), BEGIN + SECOND / 100 + 1, BEGIN + SECOND / 10);
 	sampling_parents_hold(&parents, BEGIN + SECOND / 100);
 	assert_int_equal(*hold, 0);	/* one after the other */
-	atomic_store(&keeper.shared->held_ns, SECOND / 1000);
+	atomic_store(&keeper.shared->budget.held_ns, SECOND / 1000);
 	sampling_parents_hold(&parents, BEGIN + SECOND / 10);
 	sampling_parents_hold(&parents, BEGIN + SECOND / 10 + SECOND * 6 / 10);
 	assert_int_equal(*hold, 0);

@@ -98,7 +98,7 @@ static void holds_have_a_purse(void **state)
 	assert_int_equal(left_for_holds(), 0);
 	assert_true(k->budget.cost.open);
 	assert_false(cost_round(k));	/* the others have theirs */
-	assert_in_range(atomic_load(&k->shared->held_ns), 8 * MS, 9 * MS);
+	assert_in_range(atomic_load(&k->shared->budget.held_ns), 8 * MS, 9 * MS);
 }
 
 static void holds_are_as_short_as_the_promise_is_small(void **state)
@@ -256,7 +256,7 @@ static void closed_while_nobody_reads(void **state)
 	(void)state;
 	k->shared->silence_ns = 1500 * MS;
 	k->now_ns = keeper_clock_ns();
-	k->unread = patience_begin(k->now_ns);
+	k->reader.unread = patience_begin(k->now_ns);
 	atomic_store(&k->shared->ring.head, 8);
 	half_seconds_of_silence(3);
 	assert_false(cost_round(k));
@@ -284,7 +284,7 @@ static void nobody_reads_and_there_is_no_budget(void **state)
 	(void)state;
 	k->paid = false;
 	k->shared->silence_ns = 1500 * MS;
-	k->unread = patience_begin(k->now_ns);
+	k->reader.unread = patience_begin(k->now_ns);
 	atomic_store(&k->shared->ring.head, 8);
 	half_seconds_of_silence(3);
 	assert_int_equal(k->leave_reason, 0);

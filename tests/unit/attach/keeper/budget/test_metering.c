@@ -174,7 +174,7 @@ static void not_while_modules_move(void **state)
 	go_on_for(500 * MS);
 	assert_true(k->budget.cost.open);
 	assert_int_equal(standing(), 0);
-	atomic_store(&k->shared->modules_seen, atomic_load(&k->shared->modules_told));
+	atomic_store(&k->shared->modules.seen, atomic_load(&k->shared->modules.told));
 	go_on_for(400 * MS + LOOKS);
 	assert_int_equal(standing(), SITES);
 }

@@ -200,7 +200,7 @@ static void assert_ends(enum leave_reason why)
 	struct pollfd p = { .fd = relay_fd, .events = POLLIN };
 
 	assert_int_equal(poll(&p, 1, LIMIT_MS), 1);
-	assert_int_equal(atomic_load(&sh->left), why);
+	assert_int_equal(atomic_load(&sh->end.left), why);
 }
 
 static int teardown(void **state)
@@ -314,7 +314,7 @@ static void nobody_waits_for_ever(void **state)
 	plant(0, 1);
 	hit(1, 0);
 	assert_go(1);
-	assert_int_equal(atomic_load(&sh->overdue), 1);
+	assert_int_equal(atomic_load(&sh->counts.overdue), 1);
 }
 
 static void a_hit_that_gdb_gives_up(void **state)
@@ -348,18 +348,18 @@ static void a_full_ring(void **state)
 	(void)state;
 	set_site(0, SITE_EMIT | SITE_SLICE);
 	plant(0, 1);
-	while (atomic_load(&sh->dropped) < 3) {
+	while (atomic_load(&sh->counts.dropped) < 3) {
 		hit(++seq, 0);
 		assert_go(seq);
 		assert_true(seq < 1000000);
 	}
-	assert_int_equal(atomic_load(&sh->stalls), 1);
+	assert_int_equal(atomic_load(&sh->counts.stalls), 1);
 	while (ring_peek(&sh->ring))
 		ring_consume(&sh->ring, ring_peek(&sh->ring));
 	hit(++seq, 0);
 	assert_go(seq);
 	assert_int_equal(next_record()->kind, RECORD_GAP);
-	assert_int_equal(atomic_load(&sh->dropped), 3);
+	assert_int_equal(atomic_load(&sh->counts.dropped), 3);
 }
 
 static void frames_that_gdb_walked(void **state)
@@ -459,7 +459,7 @@ static void the_keeper_takes_over(void **state)
 	for (int ms = 0; ms < LIMIT_MS && atomic_load(&sh->beat) < beat + 2; ms++)
 		poll(NULL, 0, 1);
 	assert_int_equal(atomic_load(&sh->threads), 0);
-	assert_int_equal(atomic_load(&sh->left), LEFT_NOT);
+	assert_int_equal(atomic_load(&sh->end.left), LEFT_NOT);
 	send_command(COMMAND_LEAVE, 0, 0);
 	assert_ends(LEFT_ASKED);
 }
