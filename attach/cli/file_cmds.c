@@ -37,7 +37,7 @@ static int name_what_is_reported(const struct options *opt, struct ledger *l)
 	if (r == 0)
 		r = groups_wanted(l, wanted);
 	if (r == 0)
-		r = tracenames_run(l, wanted, opt->debuginfod);
+		r = tracenames_run(l, wanted, opt->stacks.debuginfod);
 	if (r < 0)
 		log_error_errno(r, "cannot look up names");
 	return r;
@@ -85,7 +85,7 @@ static int report_cmd(const struct options *opt)
 static int print_diff(const struct options *opt, struct reporting *reporting, const struct diff *d)
 {
 	cleanup_strbuf struct strbuf sb = STRBUF_INIT;
-	int r = opt->format->diff(d, opt->top, &sb);
+	int r = opt->format->diff(d, opt->shown.top, &sb);
 
 	if (r == 0)
 		return reporting_print_text(reporting, strbuf_str(&sb), sb.len);
@@ -176,8 +176,8 @@ static int import_cmd(const struct options *opt)
 		r = import_mmleak(opt->files.all, opt->files.n, opt->maps, &l);
 	else
 		r = import_mtrace(opt->files.all, opt->files.n, &l);
-	if (r == 0 && !opt->raw) {
-		r = tracenames_run(&l, NULL, opt->debuginfod);
+	if (r == 0 && !opt->trace.raw) {
+		r = tracenames_run(&l, NULL, opt->stacks.debuginfod);
 		if (r < 0)
 			log_error_errno(r, "cannot look up names");
 	}

@@ -100,7 +100,7 @@ static int print_plans(struct printing *p, const struct target_info *t)
 {
 	const struct ruleset *rs = p->rules;
 	const struct plan_options options = {
-		.exact_sizes = p->opt->exact_sizes, .shadow_stack = t->shadow_stack,
+		.exact_sizes = p->opt->what.exact_sizes, .shadow_stack = t->shadow_stack,
 	};
 	struct decoder *d = NULL;
 	struct modules *ms;
@@ -190,7 +190,7 @@ static int probes_of(const struct options *opt, const struct ruleset *rs, FILE *
 	if (find(opt, &t) < 0)
 		return 1;
 	r = print_all(&p, &t);
-	if (r == 0 && (opt->families.n || ruleset_is_own(rs))) {
+	if (r == 0 && (opt->what.families.n || ruleset_is_own(rs))) {
 		log_error("nothing in %d (%s) to watch by these rules", t.pid, t.comm);
 	} else if (r == 0) {
 		diagnose_no_allocator(&t, false, &d);
@@ -215,7 +215,7 @@ int probes_cmd(const struct options *opt, FILE *out)
 		return r == -EINVAL ? 2 : 1;
 	if (opt->pid || opt->name)
 		status = probes_of(opt, &rs, out);
-	else if (opt->families.n || ruleset_is_own(&rs))
+	else if (opt->what.families.n || ruleset_is_own(&rs))
 		list_rules(&rs, out);
 	else
 		status = list_packs(out) < 0;

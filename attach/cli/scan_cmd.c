@@ -151,7 +151,7 @@ static int examine(struct scan *sc)
 		r = scan_groups_add(sc);
 	note_headers(sc);
 	if (r == 0)
-		r = scan_pointers_add(sc, sc->opt->who_points_at, sc->opt->nwho_points_at);
+		r = scan_pointers_add(sc, sc->opt->single.who_points_at, sc->opt->single.nwho_points_at);
 	if (r == 0)
 		r = scan_error(&sc->report);
 	if (r < 0) {
@@ -169,7 +169,7 @@ static int examine(struct scan *sc)
 static int print(struct scan *sc)
 {
 	cleanup_strbuf struct strbuf sb = STRBUF_INIT;
-	int r = sc->opt->format->scan(&sc->report, sc->opt->top, &sb);
+	int r = sc->opt->format->scan(&sc->report, sc->opt->shown.top, &sb);
 
 	if (r == 0)
 		return reporting_print_text(&sc->reporting, strbuf_str(&sb), sb.len);

@@ -43,15 +43,15 @@ int option_block_list(struct options *o, const char *arg, struct usage_error *er
 
 	if (!text)
 		return -ENOMEM;
-	if (o->block_entry)
+	if (o->single.block_entry)
 		return usage_refuse(err, "--block-list is given twice: one entry at a time is listed");
 	if (!option_number(number, UINT_MAX, &entry) || !entry || number == text + 1)
 		return refuse_entry(arg, err);
-	o->block_entry = entry;
+	o->single.block_entry = entry;
 	if (number == text)
 		return 0;
 	number[-1] = '\0';
-	o->block_family = text;
+	o->single.block_family = text;
 	text = NULL;
 	return 0;
 }
@@ -110,5 +110,5 @@ int option_addresses(const char *option, taddr **list, size_t *n, const char *ar
 
 int option_block_at(struct options *o, const char *arg, struct usage_error *err)
 {
-	return option_addresses("--block-at", &o->block_at, &o->nblock_at, arg, err);
+	return option_addresses("--block-at", &o->single.block_at, &o->single.nblock_at, arg, err);
 }

@@ -54,7 +54,7 @@ int option_budget(struct options *o, const char *arg, struct usage_error *err)
 
 static const char *why_not(const struct options *o)
 {
-	if (o->growth)
+	if (o->what.growth)
 		return "--growth costs next to nothing as it is, and sees each time that memory grows";
 	if (o->command == COMMAND_GDB)
 		return "under gdb the traps are gdb's, and none is lifted in time";
@@ -64,15 +64,15 @@ static const char *why_not(const struct options *o)
 		return "--verdicts yes stops the process for as long as a copy of it takes, which no budget bounds";
 	if (o->max_pause_ns)
 		return "nothing is paused, so --max-pause means nothing";
-	if (o->exact_sizes)
+	if (o->what.exact_sizes)
 		return "--sizes exact needs to see each call begin, and only where it returns is there a trap";
 	if (o->free_stacks)
 		return "--free-stacks needs to see each release, and none is trapped";
-	if (o->threads.n || o->modules.n)
+	if (o->what.threads.n || o->what.modules.n)
 		return "--thread and --module leave out what others take, and what is seen must be a fair sample of all";
-	if (o->unwinder != UNWINDER_CFI)
+	if (o->stacks.unwinder != UNWINDER_CFI)
 		return "another unwinder than our own makes threads wait";
-	if (o->depth < 2 || !o->stack_bytes)
+	if (o->stacks.depth < 2 || !o->stacks.bytes)
 		return "it must be seen who calls a function that calls malloc, or all callers of a wrapper are one place; with --depth 1 or --stack-bytes 0 nobody is";
 	return NULL;
 }

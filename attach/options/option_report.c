@@ -34,7 +34,7 @@ int option_top(struct options *o, const char *arg, struct usage_error *err)
 
 	if (!option_number(arg, UINT_MAX, &n))
 		return usage_refuse(err, "--top %s: it is a number (0 for all)", arg);
-	o->top = (unsigned)n;
+	o->shown.top = (unsigned)n;
 	return 0;
 }
 
@@ -48,7 +48,7 @@ static int take_duration(const char *option, const char *arg, uint64_t *ns, stru
 
 int option_older_than(struct options *o, const char *arg, struct usage_error *err)
 {
-	return take_duration("--older-than", arg, &o->older_than_ns, err);
+	return take_duration("--older-than", arg, &o->shown.older_than_ns, err);
 }
 
 int option_interval(struct options *o, const char *arg, struct usage_error *err)
@@ -70,14 +70,14 @@ static int take_size(const char *option, const char *arg, uint64_t *bytes, struc
 
 int option_min_bytes(struct options *o, const char *arg, struct usage_error *err)
 {
-	return take_size("--min-bytes", arg, &o->min_bytes, err);
+	return take_size("--min-bytes", arg, &o->shown.min_bytes, err);
 }
 
 int option_rotate(struct options *o, const char *arg, struct usage_error *err)
 {
-	int r = take_size("--rotate", arg, &o->rotate_bytes, err);
+	int r = take_size("--rotate", arg, &o->trace.rotate_bytes, err);
 
-	if (r == 0 && o->rotate_bytes < OPTIONS_ROTATE_MIN)
+	if (r == 0 && o->trace.rotate_bytes < OPTIONS_ROTATE_MIN)
 		return usage_refuse(err, "--rotate %s: a piece has 64K at least", arg);
 	return r;
 }
@@ -85,27 +85,27 @@ int option_rotate(struct options *o, const char *arg, struct usage_error *err)
 int option_focus(struct options *o, const char *arg, struct usage_error *err)
 {
 	(void)err;
-	return option_add(&o->focus, arg);
+	return option_add(&o->shown.focus, arg);
 }
 
 int option_ignore(struct options *o, const char *arg, struct usage_error *err)
 {
 	(void)err;
-	return option_add(&o->ignore, arg);
+	return option_add(&o->shown.ignore, arg);
 }
 
 int option_suppressions(struct options *o, const char *arg, struct usage_error *err)
 {
 	(void)err;
-	return option_add(&o->suppressions, arg);
+	return option_add(&o->shown.suppressions, arg);
 }
 
 int option_wrappers(struct options *o, const char *arg, struct usage_error *err)
 {
 	if (!strcmp(arg, "show"))
-		o->keep_wrappers = true;
+		o->shown.keep_wrappers = true;
 	else if (!strcmp(arg, "skip"))
-		o->keep_wrappers = false;
+		o->shown.keep_wrappers = false;
 	else
 		return usage_refuse(err, "--wrappers %s: it is either skip or show", arg);
 	return 0;
@@ -124,9 +124,9 @@ int option_error_exitcode(struct options *o, const char *arg, struct usage_error
 int option_on_trace_error(struct options *o, const char *arg, struct usage_error *err)
 {
 	if (!strcmp(arg, "go-on"))
-		o->end_on_trace_error = false;
+		o->trace.end_on_error = false;
 	else if (!strcmp(arg, "end"))
-		o->end_on_trace_error = true;
+		o->trace.end_on_error = true;
 	else
 		return usage_refuse(err, "--on-trace-error %s: it is either go-on or end", arg);
 	return 0;

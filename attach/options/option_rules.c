@@ -34,7 +34,7 @@ static int add_line(struct strbuf *lines, const char *line, struct rulefile_erro
 int option_probe(struct options *o, const char *arg, struct usage_error *err)
 {
 	struct rulefile_error why;
-	int ret = add_line(&o->probes, arg, &why);
+	int ret = add_line(&o->what.probes, arg, &why);
 
 	if (ret != -EINVAL)
 		return ret;
@@ -45,7 +45,7 @@ int option_probe(struct options *o, const char *arg, struct usage_error *err)
 int option_probes(struct options *o, const char *arg, struct usage_error *err)
 {
 	(void)err;
-	return option_add(&o->probe_files, arg);
+	return option_add(&o->what.probe_files, arg);
 }
 
 int option_family(struct options *o, const char *arg, struct usage_error *err)
@@ -54,7 +54,7 @@ int option_family(struct options *o, const char *arg, struct usage_error *err)
 		usage_refuse(err, "--family '%s': a name is empty", arg);
 		return usage_advise(err, "`mmattach probes` lists those there are; for example --family libc,fd");
 	}
-	return option_add(&o->families, arg);
+	return option_add(&o->what.families, arg);
 }
 
 /* In other words: --family growth, and nothing else (options_check.c). */
@@ -62,8 +62,8 @@ int option_growth(struct options *o, const char *arg, struct usage_error *err)
 {
 	(void)arg;
 	(void)err;
-	o->growth = true;
-	return option_add(&o->families, "growth");
+	o->what.growth = true;
+	return option_add(&o->what.families, "growth");
 }
 
 /* --- scopes: a rule of one word and a function --- */
@@ -76,7 +76,7 @@ static int add_scope(struct options *o, const char *verb, const char *arg, struc
 	int ret;
 
 	strbuf_printf(&line, "%s %s", verb, arg);
-	ret = strbuf_error(&line) ? -ENOMEM : add_line(&o->rules, strbuf_str(&line), &why);
+	ret = strbuf_error(&line) ? -ENOMEM : add_line(&o->what.rules, strbuf_str(&line), &why);
 	if (ret != -EINVAL)
 		return ret;
 	usage_refuse(err, "--%s '%s': %s (column %zu)", verb, arg, why.message,
@@ -214,7 +214,7 @@ int option_ref(struct options *o, const char *arg, struct usage_error *err)
 	strbuf_printf(&lines, "\nunref %.*s obj=%s", r.unref_len, r.unref, object);
 	write_count(&r, object, &lines);
 	write_births(&r, &lines);
-	ret = strbuf_error(&lines) ? -ENOMEM : add_line(&o->rules, strbuf_str(&lines), &why);
+	ret = strbuf_error(&lines) ? -ENOMEM : add_line(&o->what.rules, strbuf_str(&lines), &why);
 	if (ret != -EINVAL)
 		return ret;
 	usage_refuse(err, "--ref '%s': %s", arg, why.message);
@@ -227,7 +227,7 @@ int option_thread(struct options *o, const char *arg, struct usage_error *err)
 {
 	if (!*arg)
 		return usage_refuse(err, "--thread: the name is empty");
-	return option_add(&o->threads, arg);
+	return option_add(&o->what.threads, arg);
 }
 
 int option_module(struct options *o, const char *arg, struct usage_error *err)
@@ -236,5 +236,5 @@ int option_module(struct options *o, const char *arg, struct usage_error *err)
 		usage_refuse(err, "--module '%s': not the name of a module", arg);
 		return usage_advise(err, "it is a file's base name, in which * and ? may stand: --module 'libfoo.so*'");
 	}
-	return option_add(&o->modules, arg);
+	return option_add(&o->what.modules, arg);
 }

@@ -41,10 +41,10 @@ int option_who_points_at(struct options *o, const char *arg, struct usage_error 
 	const enum verdict v = verdict_called(arg, strlen(arg));
 
 	if (v == VERDICT_POSSIBLE || v == VERDICT_REACHABLE) {
-		o->who_points_at_verdict = v;
+		o->single.who_points_at_verdict = v;
 		return 0;
 	}
-	return option_addresses("--who-points-at", &o->who_points_at, &o->nwho_points_at, arg, err);
+	return option_addresses("--who-points-at", &o->single.who_points_at, &o->single.nwho_points_at, arg, err);
 }
 
 int option_verdicts(struct options *o, const char *arg, struct usage_error *err)
@@ -88,7 +88,7 @@ int option_show(struct options *o, const char *arg, struct usage_error *err)
 			usage_refuse(err, "--show %.*s: no verdict is called so", (int)n, at);
 			return usage_advise(err, "they are definite, indirect, possible and reachable: --show definite,possible");
 		}
-		o->show |= 1u << v;
+		o->shown.verdicts |= 1u << v;
 		at += n;
 		if (!*at)
 			return 0;
@@ -116,13 +116,13 @@ static int check_what(const struct options *o, struct usage_error *err)
 
 static int check_pointers(const struct options *o, struct usage_error *err)
 {
-	const bool asked = o->nwho_points_at || o->who_points_at_verdict != VERDICT_UNKNOWN;
+	const bool asked = o->single.nwho_points_at || o->single.who_points_at_verdict != VERDICT_UNKNOWN;
 
 	if (!asked)
 		return 0;
-	if (o->command == COMMAND_SCAN && o->who_points_at_verdict != VERDICT_UNKNOWN) {
-		usage_refuse(err, "--who-points-at %s is for a watch, which knows the stacks", verdict_name(o->who_points_at_verdict));
-		return usage_advise(err, "--show %s lists such blocks; --who-points-at ADDR asks for one", verdict_name(o->who_points_at_verdict));
+	if (o->command == COMMAND_SCAN && o->single.who_points_at_verdict != VERDICT_UNKNOWN) {
+		usage_refuse(err, "--who-points-at %s is for a watch, which knows the stacks", verdict_name(o->single.who_points_at_verdict));
+		return usage_advise(err, "--show %s lists such blocks; --who-points-at ADDR asks for one", verdict_name(o->single.who_points_at_verdict));
 	}
 	if (o->command == COMMAND_WATCH && option_format_check_can(o, report_format_for_people, "--who-points-at of a watch", err))
 		return -EINVAL;
@@ -136,9 +136,9 @@ static int check_pointers(const struct options *o, struct usage_error *err)
 /* Of a watch, --error-exitcode is about what is reported, whatever its verdict. */
 static int check_verdicts(const struct options *o, struct usage_error *err)
 {
-	if (o->verdicts != VERDICTS_NO || (!o->show && (!o->error_exitcode || o->command != COMMAND_SCAN)))
+	if (o->verdicts != VERDICTS_NO || (!o->shown.verdicts && (!o->error_exitcode || o->command != COMMAND_SCAN)))
 		return 0;
-	return usage_refuse(err, "%s goes by verdicts, and --verdicts no makes none", o->show ? "--show" : "--error-exitcode");
+	return usage_refuse(err, "%s goes by verdicts, and --verdicts no makes none", o->shown.verdicts ? "--show" : "--error-exitcode");
 }
 
 static int check_form(const struct options *o, struct usage_error *err)
@@ -147,7 +147,7 @@ static int check_form(const struct options *o, struct usage_error *err)
 		return -EINVAL;
 	if (o->report && o->output)
 		return usage_refuse(err, "-o and --report both say where to write the report: one is enough");
-	return o->nwho_points_at ? option_format_check_can(o, report_format_has_singles, "--who-points-at", err) : 0;
+	return o->single.nwho_points_at ? option_format_check_can(o, report_format_has_singles, "--who-points-at", err) : 0;
 }
 
 int option_scan_check(const struct options *o, struct usage_error *err)

@@ -68,9 +68,9 @@ static int set_duration(struct options *o, const char *arg, struct usage_error *
 static int set_sizes(struct options *o, const char *arg, struct usage_error *err)
 {
 	if (!strcmp(arg, "exact"))
-		o->exact_sizes = true;
+		o->what.exact_sizes = true;
 	else if (!strcmp(arg, "usable"))
-		o->exact_sizes = false;
+		o->what.exact_sizes = false;
 	else
 		return usage_refuse(err, "--sizes %s: it is either usable or exact", arg);
 	return 0;
@@ -82,7 +82,7 @@ static int set_stack_bytes(struct options *o, const char *arg, struct usage_erro
 
 	if (!option_number(arg, OPTIONS_STACK_BYTES_MAX, &n))
 		return usage_refuse(err, "--stack-bytes %s: it is a number from 0 to %d", arg, OPTIONS_STACK_BYTES_MAX);
-	o->stack_bytes = (unsigned)n;
+	o->stacks.bytes = (unsigned)n;
 	return 0;
 }
 
@@ -92,7 +92,7 @@ static int set_depth(struct options *o, const char *arg, struct usage_error *err
 
 	if (!option_number(arg, OPTIONS_DEPTH, &n) || !n)
 		return usage_refuse(err, "--depth %s: it is a number from 1 to %d", arg, OPTIONS_DEPTH);
-	o->depth = (unsigned)n;
+	o->stacks.depth = (unsigned)n;
 	return 0;
 }
 
@@ -105,7 +105,7 @@ static int set_unwinder(struct options *o, const char *arg, struct usage_error *
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		if (!strcmp(arg, names[i])) {
-			o->unwinder = i;
+			o->stacks.unwinder = i;
 			return 0;
 		}
 	}
@@ -194,7 +194,7 @@ const struct option_line option_table[] = {
 	  "(much slower); check: all three, and say where they differ" },
 	{ "free-stacks", 0, NULL, FOR_LIVE, FLAG(free_stacks),
 	  "note who releases, too: of a double free both stacks are\nshown (each release costs as much as an allocation)" },
-	{ "debuginfod", 0, NULL, FOR_LIVE | FOR_REPORT | FOR_DIFF | FOR_IMPORT, FLAG(debuginfod),
+	{ "debuginfod", 0, NULL, FOR_LIVE | FOR_REPORT | FOR_DIFF | FOR_IMPORT, FLAG(stacks.debuginfod),
 	  "ask the debuginfod servers of DEBUGINFOD_URLS for debug files,\nafter the watch" },
 	{ "max-stall", 0, "DURATION", FOR_LIVE, set_max_stall, 0,
 	  "how long the target may be held while we cannot keep up\n(default 100ms); then events are dropped and counted" },
@@ -203,7 +203,7 @@ const struct option_line option_table[] = {
 	{ "output", 'o', "FILE", FOR_LIVE | FOR_FILES | FOR_SCAN, option_output, 0,
 	  "save a trace of the watch, to report from later, elsewhere;\nfor report, diff and scan: write there instead of to stdout" },
 	{ "rotate", 0, "SIZE", FOR_WATCH, option_rotate, 0, "begin a new piece of the trace when one has reached SIZE (100M)" },
-	{ "raw", 0, NULL, FOR_LIVE | FOR_IMPORT, FLAG(raw), "leave the names of functions out of the trace" },
+	{ "raw", 0, NULL, FOR_LIVE | FOR_IMPORT, FLAG(trace.raw), "leave the names of functions out of the trace" },
 	{ "on-trace-error", 0, "go-on|end", FOR_WATCH, option_on_trace_error, 0,
 	  "when the trace cannot be written (disk full): watch on\nwithout it (default), or end the watch" },
 	{ "interval", 0, "DURATION", FOR_WATCH, option_interval, 0, "an interim report every so often" },
@@ -218,11 +218,11 @@ const struct option_line option_table[] = {
 	{ "ignore", 0, "REGEX", FOR_REPORTS, option_ignore, 0, "leave out stacks with such a frame; may be given again" },
 	{ "suppressions", 0, "FILE", FOR_REPORTS, option_suppressions, 0,
 	  "leave out what the file names, in valgrind's or\nLeakSanitizer's form; may be given again" },
-	{ "gen-suppressions", 0, NULL, FOR_WATCH | FOR_REPORT, FLAG(gen_suppressions),
+	{ "gen-suppressions", 0, NULL, FOR_WATCH | FOR_REPORT, FLAG(shown.gen_suppressions),
 	  "print an entry for each group behind the report, to be\nkept in such a file" },
 	{ "wrappers", 0, "skip|show", FOR_REPORTS, option_wrappers, 0,
 	  "functions that only pass an allocation on (operator new,\nstrdup, xmalloc) at the front of stacks (default skip)" },
-	{ "per-object", 0, NULL, FOR_WATCH | FOR_REPORT, FLAG(per_object),
+	{ "per-object", 0, NULL, FOR_WATCH | FOR_REPORT, FLAG(shown.per_object),
 	  "of objects with references: list each one behind the groups,\nwith who took and who dropped it" },
 	{ "block-list", 0, "[FAMILY:]N", FOR_REPORT, option_block_list, 0,
 	  "instead of the report, list each block (or object) of its\nentry N, oldest first; --top 0 for more than 20" },

@@ -314,9 +314,8 @@ int options_parse(int argc, char **argv, struct options *out, struct usage_error
 	int ret;
 
 	*out = (struct options){
-		.stack_bytes = OPTIONS_STACK_BYTES, .depth = OPTIONS_DEPTH,
-		.max_stall_ns = OPTIONS_MAX_STALL_NS,
-		.format = REPORT_FORMAT_DEFAULT, .top = OPTIONS_TOP, .probes = STRBUF_INIT, .rules = STRBUF_INIT,
+		.what = { .probes = STRBUF_INIT, .rules = STRBUF_INIT }, .stacks = { .bytes = OPTIONS_STACK_BYTES, .depth = OPTIONS_DEPTH },
+		.max_stall_ns = OPTIONS_MAX_STALL_NS, .format = REPORT_FORMAT_DEFAULT, .shown.top = OPTIONS_TOP,
 	};
 	*err = (struct usage_error){ "", "" };
 	ret = parse_all(&p);
@@ -334,25 +333,25 @@ static void fini_list(struct option_list *list)
 
 void options_fini(struct options *o)
 {
-	strbuf_fini(&o->probes);
-	strbuf_fini(&o->rules);
-	fini_list(&o->families);
-	fini_list(&o->probe_files);
-	fini_list(&o->threads);
-	fini_list(&o->modules);
-	fini_list(&o->focus);
-	fini_list(&o->ignore);
-	fini_list(&o->suppressions);
+	strbuf_fini(&o->what.probes);
+	strbuf_fini(&o->what.rules);
+	fini_list(&o->what.families);
+	fini_list(&o->what.probe_files);
+	fini_list(&o->what.threads);
+	fini_list(&o->what.modules);
+	fini_list(&o->shown.focus);
+	fini_list(&o->shown.ignore);
+	fini_list(&o->shown.suppressions);
 	fini_list(&o->files);
-	free(o->block_family);
+	free(o->single.block_family);
 	fini_list(&o->with_traces);
-	free(o->block_at);
-	free(o->who_points_at);
-	o->block_family = NULL;
-	o->block_at = NULL;
-	o->nblock_at = 0;
-	o->who_points_at = NULL;
-	o->nwho_points_at = 0;
+	free(o->single.block_at);
+	free(o->single.who_points_at);
+	o->single.block_family = NULL;
+	o->single.block_at = NULL;
+	o->single.nblock_at = 0;
+	o->single.who_points_at = NULL;
+	o->single.nwho_points_at = 0;
 }
 
 static void take_effect(const struct options *o)

@@ -56,6 +56,52 @@ struct option_list {
 	size_t n;
 };
 
+/* What is watched. */
+struct options_what {
+	struct option_list families;	/* of --family, each NAME,NAME... */
+	struct option_list probe_files;
+	struct strbuf probes;		/* of --probe: lines of a rule file */
+	struct strbuf rules;		/* what --ref, --from, --until, --in come to: the same */
+	struct option_list threads, modules;	/* whose calls count; none: everybody's */
+	bool growth;			/* only where memory grows is watched */
+	bool exact_sizes;
+};
+
+struct options_stacks {
+	unsigned bytes;			/* the most that is copied of one */
+	unsigned depth;			/* frames of one that are kept */
+	enum unwinders unwinder;
+	bool debuginfod;
+};
+
+struct options_trace {
+	uint64_t rotate_bytes;		/* 0: one file */
+	bool raw;			/* no names into it */
+	bool end_on_error;		/* if it cannot be written, end; else go on without it */
+};
+
+/* Of all that was found. */
+struct options_shown {
+	unsigned top;			/* groups; 0: all */
+	uint64_t older_than_ns, min_bytes;
+	struct option_list focus, ignore, suppressions;
+	bool gen_suppressions;
+	bool keep_wrappers;
+	bool per_object;
+	unsigned verdicts;		/* a bit for each enum verdict; 0: all */
+};
+
+/* What is asked of single blocks. */
+struct options_single {
+	char *block_family;		/* whose entry block_entry is; NULL: not said */
+	unsigned long block_entry;	/* of --block-list; 0: not given */
+	taddr *block_at;		/* of --block-at */
+	size_t nblock_at;
+	taddr *who_points_at;
+	size_t nwho_points_at;
+	enum verdict who_points_at_verdict;	/* of a watch, instead: blocks that got it; VERDICT_UNKNOWN: not asked */
+};
+
 struct options {
 	enum command command;
 	enum command help_about;	/* of COMMAND_HELP; COMMAND_WATCH: everything */
@@ -65,44 +111,21 @@ struct options {
 	char **program;			/* PROGRAM ARG... and NULL; NULL: not given */
 	uint64_t duration_ns;		/* 0: until it is ended */
 	uint32_t budget_ppm;		/* what the watch may cost the target at most, in millionths of the time; 0: what it takes */
-	struct option_list families;	/* of --family, each NAME,NAME... */
-	struct option_list probe_files;
-	struct strbuf probes;		/* of --probe: lines of a rule file */
-	struct strbuf rules;		/* what --ref, --from, --until, --in come to: the same */
-	struct option_list threads, modules;	/* whose calls count; none: everybody's */
-	bool growth;			/* only where memory grows is watched */
-	bool exact_sizes;
-	unsigned stack_bytes;		/* the most that is copied of a stack */
-	unsigned depth;			/* frames of a stack that are kept */
-	enum unwinders unwinder;
-	bool debuginfod;
+	struct options_what what;
+	struct options_stacks stacks;
 	uint64_t max_stall_ns;
 	bool lose_sigtrap;		/* the target's handler of SIGTRAP may be lost */
 	bool free_stacks;
 	const char *output;		/* -o: the trace, of report and diff the report; NULL: none */
-	uint64_t rotate_bytes;		/* 0: one file */
-	bool raw;			/* no names into the trace */
-	bool end_on_trace_error;	/* if the trace cannot be written, end; else go on without it */
+	struct options_trace trace;
 	uint64_t interval_ns;		/* between interim reports; 0: none */
 	const struct report_format *format;
 	const char *report;		/* NULL: stdout */
-	unsigned top;			/* groups shown; 0: all */
-	uint64_t older_than_ns, min_bytes;
-	struct option_list focus, ignore, suppressions;
-	bool gen_suppressions;
-	bool keep_wrappers;
-	bool per_object;
-	char *block_family;		/* whose entry block_entry is; NULL: not said */
-	unsigned long block_entry;	/* of --block-list; 0: not given */
-	taddr *block_at;		/* of --block-at */
-	size_t nblock_at;
+	struct options_shown shown;
+	struct options_single single;
 	enum verdicts_wish verdicts;
 	uint64_t max_pause_ns;		/* 0: not given */
 	const char *core, *exe;		/* of scan; NULL: not given */
-	taddr *who_points_at;
-	size_t nwho_points_at;
-	enum verdict who_points_at_verdict;	/* of a watch, instead: blocks that got it; VERDICT_UNKNOWN: not asked */
-	unsigned show;			/* a bit for each enum verdict; 0: all */
 	struct option_list with_traces;
 	int error_exitcode;		/* 0: what is reported is no error */
 	enum import_kind import;

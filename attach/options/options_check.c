@@ -72,9 +72,9 @@ static int check_target(const struct options *o, struct usage_error *err)
 
 static int check_trace(const struct options *o, struct usage_error *err)
 {
-	if (o->command == COMMAND_WATCH && !o->output && (o->rotate_bytes || o->raw || o->end_on_trace_error)) {
+	if (o->command == COMMAND_WATCH && !o->output && (o->trace.rotate_bytes || o->trace.raw || o->trace.end_on_error)) {
 		usage_refuse(err, "%s: no trace is written",
-			     o->rotate_bytes ? "--rotate" : o->raw ? "--raw" : "--on-trace-error");
+			     o->trace.rotate_bytes ? "--rotate" : o->trace.raw ? "--raw" : "--on-trace-error");
 		return usage_advise(err, "-o FILE saves one");
 	}
 	if (o->command == COMMAND_WATCH && o->output && o->report && !strcmp(o->output, o->report))
@@ -113,23 +113,23 @@ static int check_report(const struct options *o, struct usage_error *err)
 {
 	if (o->command != COMMAND_SCAN && option_format_check(o, err))
 		return -EINVAL;
-	if (o->gen_suppressions && option_format_check_can(o, report_format_for_people, "--gen-suppressions", err))
+	if (o->shown.gen_suppressions && option_format_check_can(o, report_format_for_people, "--gen-suppressions", err))
 		return -EINVAL;
-	return o->per_object ? option_format_check_can(o, report_format_has_singles, "--per-object", err) : 0;
+	return o->shown.per_object ? option_format_check_can(o, report_format_has_singles, "--per-object", err) : 0;
 }
 
 /* They are answered instead of the text report, and in the JSON report. */
 static int check_blocks(const struct options *o, struct usage_error *err)
 {
-	const char *option = o->block_entry ? "--block-list" : "--block-at";
+	const char *option = o->single.block_entry ? "--block-list" : "--block-at";
 
-	if (!o->block_entry && !o->nblock_at)
+	if (!o->single.block_entry && !o->single.nblock_at)
 		return 0;
 	if (option_format_check_can(o, report_format_has_singles, option, err))
 		return -EINVAL;
-	if (o->gen_suppressions)
+	if (o->shown.gen_suppressions)
 		return usage_refuse(err, "%s and --gen-suppressions: one is about single blocks, the other about the whole report", option);
-	if (o->per_object && o->format->for_people)
+	if (o->shown.per_object && o->format->for_people)
 		return usage_refuse(err, "%s and --per-object: one is about single blocks, the other about the whole report", option);
 	return 0;
 }
@@ -148,20 +148,20 @@ static int check_verdicts(const struct options *o, struct usage_error *err)
 /* What would mean many more traps, or nothing at all. */
 static const char *against_growth(const struct options *o)
 {
-	if (o->families.n > 1 || o->probes.len || o->probe_files.n || o->rules.len)
+	if (o->what.families.n > 1 || o->what.probes.len || o->what.probe_files.n || o->what.rules.len)
 		return "--growth watches nothing but where memory grows";
 	if (o->verdicts == VERDICTS_YES || o->max_pause_ns)
 		return "--growth has no verdicts: ranges of memory are no blocks";
-	if (o->exact_sizes)
+	if (o->what.exact_sizes)
 		return "--sizes exact means nothing to --growth: ranges are as large as they are";
 	if (o->free_stacks)
 		return "--free-stacks means nothing to --growth: who gives memory back is not told";
-	return o->per_object ? "--per-object means nothing to --growth: it counts no references" : NULL;
+	return o->shown.per_object ? "--per-object means nothing to --growth: it counts no references" : NULL;
 }
 
 static int check_growth(const struct options *o, struct usage_error *err)
 {
-	const char *why = o->growth ? against_growth(o) : NULL;
+	const char *why = o->what.growth ? against_growth(o) : NULL;
 
 	if (!why)
 		return 0;

@@ -77,12 +77,12 @@ static int add_own(const struct options *opt, struct ruleset *rs)
 {
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < opt->probe_files.n; i++)
-		r = add_file(rs, opt->probe_files.all[i]);
+	for (size_t i = 0; r == 0 && i < opt->what.probe_files.n; i++)
+		r = add_file(rs, opt->what.probe_files.all[i]);
 	if (r == 0)
-		r = add_text(rs, "--probe", NULL, strbuf_str(&opt->probes), opt->probes.len);
+		r = add_text(rs, "--probe", NULL, strbuf_str(&opt->what.probes), opt->what.probes.len);
 	if (r == 0)
-		r = add_text(rs, "options", NULL, strbuf_str(&opt->rules), opt->rules.len);
+		r = add_text(rs, "options", NULL, strbuf_str(&opt->what.rules), opt->what.rules.len);
 	return r;
 }
 
@@ -183,10 +183,10 @@ int ruleset_choose(const struct options *opt, struct ruleset *out)
 	*out = (struct ruleset){ 0 };
 	if (r == 0)
 		r = add_own(opt, &all);
-	if (r == 0 && !opt->families.n && !ruleset_is_own(&all))
+	if (r == 0 && !opt->what.families.n && !ruleset_is_own(&all))
 		r = choose_named(&libc, &all, out);
 	else if (r == 0)
-		r = choose_named(&opt->families, &all, out);
+		r = choose_named(&opt->what.families, &all, out);
 	if (r == 0)
 		r = check_families(out);
 	ruleset_fini(&all);

@@ -56,11 +56,11 @@ int report_families_open(const struct options *opt, struct report_families *out)
 	int r;
 
 	*out = (struct report_families){ .text = STRBUF_INIT };
-	if (!opt->families.n || (opt->command != COMMAND_REPORT && opt->command != COMMAND_DIFF))
+	if (!opt->what.families.n || (opt->command != COMMAND_REPORT && opt->command != COMMAND_DIFF))
 		return 0;
 	r = ruleset_packs(&out->packs);
 	if (r == 0)
-		r = split(&opt->families, out);
+		r = split(&opt->what.families, out);
 	for (size_t i = 0; i < out->ngiven && r == 0; i++)
 		r = add_meant(out, out->given[i]);
 	return r;

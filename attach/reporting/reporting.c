@@ -29,7 +29,7 @@ static int add_regexes(struct reporting *r, const struct option_list *list, sele
 
 static int read_suppressions(struct reporting *r)
 {
-	const struct option_list *files = &r->opt->suppressions;
+	const struct option_list *files = &r->opt->shown.suppressions;
 	char why[512];
 	int err = 0;
 
@@ -53,9 +53,9 @@ static int open_filters(struct reporting *r)
 		log_error_errno(err, "cannot begin");
 		return err;
 	}
-	err = add_regexes(r, &r->opt->focus, select_focus, "--focus");
+	err = add_regexes(r, &r->opt->shown.focus, select_focus, "--focus");
 	if (err == 0)
-		err = add_regexes(r, &r->opt->ignore, select_ignore, "--ignore");
+		err = add_regexes(r, &r->opt->shown.ignore, select_ignore, "--ignore");
 	return err < 0 ? err : read_suppressions(r);
 }
 
@@ -64,7 +64,7 @@ int reporting_open(struct reporting *r, const struct options *opt, const char *p
 	int err;
 
 	const struct lookup_question question = {
-		.entry = opt->block_entry, .family = opt->block_family, .addrs = opt->block_at, .naddrs = opt->nblock_at,
+		.entry = opt->single.block_entry, .family = opt->single.block_family, .addrs = opt->single.block_at, .naddrs = opt->single.nblock_at,
 	};
 	*r = (struct reporting){ .opt = opt, .path = path, .file = OUTFILE_INIT };
 	lookup_init(&r->lookup, &question);
@@ -92,26 +92,26 @@ void reporting_close(struct reporting *r)
 
 static bool asks_for_blocks(const struct reporting *r)
 {
-	return r->opt->block_entry || r->opt->nblock_at;
+	return r->opt->single.block_entry || r->opt->single.nblock_at;
 }
 
 int reporting_summary(struct reporting *r, struct ledger *l, struct summary *out)
 {
 	const struct groups_options groups = {
-		.older_than_us = r->opt->older_than_ns / 1000, .min_bytes = r->opt->min_bytes, .show = r->opt->show, .select = r->select,
-		.suppressions = r->suppressions, .keep_wrappers = r->opt->keep_wrappers, .per_object = r->opt->per_object,
+		.older_than_us = r->opt->shown.older_than_ns / 1000, .min_bytes = r->opt->shown.min_bytes, .show = r->opt->shown.verdicts, .select = r->select,
+		.suppressions = r->suppressions, .keep_wrappers = r->opt->shown.keep_wrappers, .per_object = r->opt->shown.per_object,
 		.families = r->families.names, .nfamilies = r->families.n, .lookup = asks_for_blocks(r) ? &r->lookup : NULL,
 	};
 	int err;
 
 	report_families_check(&r->families, l);
-	if (r->opt->show && !ledger_judges(l))
+	if (r->opt->shown.verdicts && !ledger_judges(l))
 		log_warn("--show: there are no verdicts, so everything is shown");
 	err = account_summary(l, &groups, out);
 	if (err < 0)
 		log_error_errno(err, "cannot make the report");
 	if (err == 0 && r->lookup.why[0]) {
-		log_error("--block-list %lu: %s", r->opt->block_entry, r->lookup.why);
+		log_error("--block-list %lu: %s", r->opt->single.block_entry, r->lookup.why);
 		err = -ENOENT;
 	}
 	out->round = r->round;
@@ -145,9 +145,9 @@ static void put_suppressions(const struct summary *s, struct strbuf *sb)
 
 static int put_report(const struct reporting *r, const struct summary *s, struct strbuf *sb)
 {
-	int err = r->opt->format->watch(s, r->opt->top, sb);
+	int err = r->opt->format->watch(s, r->opt->shown.top, sb);
 
-	if (err == 0 && r->opt->gen_suppressions) {
+	if (err == 0 && r->opt->shown.gen_suppressions) {
 		put_suppressions(s, sb);
 		err = strbuf_error(sb);
 	}

@@ -236,9 +236,9 @@ static bool wanted(const struct scan *sc, const struct summary_group *g)
 {
 	const struct summary_frame named = { .function = g->kind.class_name, .module = g->kind.module };
 
-	if (sc->opt->show && !(sc->opt->show >> g->verdict & 1))
+	if (sc->opt->shown.verdicts && !(sc->opt->shown.verdicts >> g->verdict & 1))
 		return false;
-	if (g->bytes < sc->opt->min_bytes)
+	if (g->bytes < sc->opt->shown.min_bytes)
 		return false;
 	return g->stack.depth ? select_wants(sc->reporting.select, g->stack.frames, g->stack.depth) : select_wants(sc->reporting.select, &named, 1);
 }
@@ -283,7 +283,7 @@ static int expand(struct scan *sc, const struct draft *d, struct summary_group *
 	if (r < 0)
 		return r;
 	wrappers_mark(stack->frames, stack->depth, l->skips, l->nskips);
-	stack->wrappers = sc->opt->keep_wrappers ? 0 : wrappers_count(stack->frames, stack->depth);
+	stack->wrappers = sc->opt->shown.keep_wrappers ? 0 : wrappers_count(stack->frames, stack->depth);
 	g->stack = *stack;
 	if (l->defs.stacks[d->value].tag != DEFS_NONE)
 		g->tag = l->defs.tags[l->defs.stacks[d->value].tag].text;

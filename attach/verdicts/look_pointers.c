@@ -76,20 +76,20 @@ int look_pointers(struct look_asked *asked, struct judging *j, const struct snap
 	struct chosen c = { .n = 0 };
 	int r;
 
-	if (asked->opt->who_points_at_verdict != VERDICT_UNKNOWN)
-		choose_by_verdict(j, l, asked->opt->who_points_at_verdict, &c);
+	if (asked->opt->single.who_points_at_verdict != VERDICT_UNKNOWN)
+		choose_by_verdict(j, l, asked->opt->single.who_points_at_verdict, &c);
 	scan_init(&sc.report);
 	sc.report.summary.run.verdicts.taken = true;
-	r = scan_pointers_add(&sc, asked->opt->who_points_at, asked->opt->nwho_points_at);
+	r = scan_pointers_add(&sc, asked->opt->single.who_points_at, asked->opt->single.nwho_points_at);
 	if (r == 0)
 		r = scan_pointers_add(&sc, c.addr, c.n);
 	if (r == 0)
 		r = scan_error(&sc.report);
 	if (r == 0 && sc.report.nanswers) {
 		strbuf_puts(&asked->answer, "\n");
-		text_pointers(&asked->answer, &sc.report, asked->opt->top);
-	} else if (r == 0 && asked->opt->who_points_at_verdict != VERDICT_UNKNOWN) {
-		strbuf_printf(&asked->answer, "\nno block that was watched is %s\n", verdict_name(asked->opt->who_points_at_verdict));
+		text_pointers(&asked->answer, &sc.report, asked->opt->shown.top);
+	} else if (r == 0 && asked->opt->single.who_points_at_verdict != VERDICT_UNKNOWN) {
+		strbuf_printf(&asked->answer, "\nno block that was watched is %s\n", verdict_name(asked->opt->single.who_points_at_verdict));
 	}
 	scan_fini(&sc.report);
 	return r < 0 ? r : strbuf_error(&asked->answer);

@@ -64,9 +64,9 @@ static int make_parts(struct session *s, int mem, const struct plan_options *opt
 
 static int open_planting(struct session *s)
 {
-	const struct backtrace_options stacks = { .which = s->opt->unwinder, .depth = s->opt->depth };
+	const struct backtrace_options stacks = { .which = s->opt->stacks.unwinder, .depth = s->opt->stacks.depth };
 	const struct plan_options options = {
-		.exact_sizes = s->opt->exact_sizes, .shadow_stack = s->at.target.shadow_stack,
+		.exact_sizes = s->opt->what.exact_sizes, .shadow_stack = s->at.target.shadow_stack,
 	};
 	int mem = s->at.under_gdb ? fcntl(s->opt->gdb_fds[2], F_DUPFD_CLOEXEC, 3) : procfs_open_mem(s->at.target.pid), r;
 
@@ -76,9 +76,9 @@ static int open_planting(struct session *s)
 	r = make_parts(s, mem, &options);
 	if (r < 0)
 		return r;
-	s->planting->hold = backtrace_holds(s->opt->unwinder);
+	s->planting->hold = backtrace_holds(s->opt->stacks.unwinder);
 	s->planting->free_stacks = s->opt->free_stacks;
-	scope_init(s->scope, s->at.target.pid, s->at.modules, &s->opt->threads, &s->opt->modules);
+	scope_init(s->scope, s->at.target.pid, s->at.modules, &s->opt->what.threads, &s->opt->what.modules);
 	r = tally_init(s->tally, s->planting, s->recorder, s->scope, stack_of, s);
 	s->tally->pid = s->at.target.pid;
 	targetfs_open(s->at.target.pid, &s->at.fs);
@@ -93,8 +93,8 @@ static int open_planting(struct session *s)
 /* The functions that the user named are not there. */
 static void say_none_found(const struct session *s)
 {
-	for (size_t i = 0; i < s->opt->families.n; i++)
-		log_error("nothing in %d (%s) to watch of --family %s", s->at.target.pid, s->at.target.comm, s->opt->families.all[i]);
+	for (size_t i = 0; i < s->opt->what.families.n; i++)
+		log_error("nothing in %d (%s) to watch of --family %s", s->at.target.pid, s->at.target.comm, s->opt->what.families.all[i]);
 	for (size_t i = 0; i < s->rules.nrules; i++) {
 		char rule[256];
 
@@ -132,7 +132,7 @@ static int plan(struct session *s)
 	r = planting_plan(s->planting);
 	if (r < 0)
 		return r;
-	if (!planting_any(s->planting) && (s->opt->families.n || ruleset_is_own(&s->rules))) {
+	if (!planting_any(s->planting) && (s->opt->what.families.n || ruleset_is_own(&s->rules))) {
 		say_none_found(s);
 		return -ENOENT;
 	}

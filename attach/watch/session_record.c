@@ -27,7 +27,7 @@
 static int look_for_pieces(const struct options *opt)
 {
 	uint32_t piece;
-	int r = opt->rotate_bytes && piece_possible(opt->output) ? piece_first_there(opt->output, &piece) : -ENOENT;
+	int r = opt->trace.rotate_bytes && piece_possible(opt->output) ? piece_first_there(opt->output, &piece) : -ENOENT;
 
 	if (r == -ENOENT || (r == 0 && !piece))
 		return 0;
@@ -41,7 +41,7 @@ static int look_for_pieces(const struct options *opt)
 int session_record_open(struct session *s)
 {
 	const struct recorder_trace trace = {
-		.path = s->opt->output, .rotate_bytes = s->opt->rotate_bytes, .raw = s->opt->raw,
+		.path = s->opt->output, .rotate_bytes = s->opt->trace.rotate_bytes, .raw = s->opt->trace.raw,
 		.alone = s->opt->command == COMMAND_GDB,
 	};
 	int r = trace.path ? look_for_pieces(s->opt) : 0;
@@ -78,7 +78,7 @@ void session_record_objects(struct session *s, uint64_t now_ns)
 
 int session_record_names(struct session *s, bool all)
 {
-	const struct livenames_options opt = { .debuginfod = s->opt->debuginfod, .stop = s->signals, .all = all };
+	const struct livenames_options opt = { .debuginfod = s->opt->stacks.debuginfod, .stop = s->signals, .all = all };
 
 	return livenames_run(s->recorder, s->at.modules, &s->at.fs, &opt);
 }
@@ -107,14 +107,14 @@ enum watch_end session_record_may_go_on(const struct session *s)
 
 	if (r->out_of_memory)
 		return WATCH_MEMORY;
-	return r->trace_error && (s->opt->end_on_trace_error || r->wanted.alone) ? WATCH_TRACE : WATCH_GOES_ON;
+	return r->trace_error && (s->opt->trace.end_on_error || r->wanted.alone) ? WATCH_TRACE : WATCH_GOES_ON;
 }
 
 /* --- the end --- */
 
 static bool asks_for_pointers(const struct options *opt)
 {
-	return opt->nwho_points_at || opt->who_points_at_verdict != VERDICT_UNKNOWN;
+	return opt->single.nwho_points_at || opt->single.who_points_at_verdict != VERDICT_UNKNOWN;
 }
 
 static int make_whole(struct session *s)
@@ -129,10 +129,10 @@ static int make_whole(struct session *s)
 		processes_look(&s->processes, s->recorder, s->end_ns, true);
 	facts_end(s->recorder, &s->watch, s->end_ns);
 	s->asked->modules = s->at.modules;
-	look_judge(s->look, s->recorder, s->opt->exact_sizes, asks_for_pointers(s->opt) ? s->asked : NULL);
+	look_judge(s->look, s->recorder, s->opt->what.exact_sizes, asks_for_pointers(s->opt) ? s->asked : NULL);
 	r = ledger_settle(&s->recorder->ledger);
 	if (r == 0)
-		r = session_record_names(s, s->recorder->trace && !s->opt->raw);
+		r = session_record_names(s, s->recorder->trace && !s->opt->trace.raw);
 	facts_close(s->recorder, s->end_ns);
 	if (r == 0 && s->recorder->out_of_memory)
 		r = -ENOMEM;

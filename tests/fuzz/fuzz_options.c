@@ -10,7 +10,7 @@
 
 static void check(const struct options *o)
 {
-	promised(o->stack_bytes <= OPTIONS_STACK_BYTES_MAX && o->max_stall_ns);
+	promised(o->stacks.bytes <= OPTIONS_STACK_BYTES_MAX && o->max_stall_ns);
 	/* what stands before --help is not looked at as a whole */
 	if (o->command >= COMMAND_HELP)
 		return;
@@ -21,9 +21,9 @@ static void check(const struct options *o)
 	promised((o->command != COMMAND_SHRINK && o->command != COMMAND_IMPORT) || (o->files.n && o->output));
 	promised(o->command != COMMAND_IMPORT || o->import);
 	promised(o->command != COMMAND_SCAN || !!o->pid + !!o->name + !!o->core == 1);
-	promised(o->command == COMMAND_SCAN || (!o->core && !o->exe && !o->nwho_points_at && !o->show));
-	promised(o->block_entry || !o->block_family);
-	promised(o->command == COMMAND_REPORT || (!o->block_entry && !o->nblock_at));
+	promised(o->command == COMMAND_SCAN || (!o->core && !o->exe && !o->single.nwho_points_at && !o->shown.verdicts));
+	promised(o->single.block_entry || !o->single.block_family);
+	promised(o->command == COMMAND_REPORT || (!o->single.block_entry && !o->single.nblock_at));
 	promised(o->pid >= 0 && (!o->program || *o->program));
 }
 

@@ -52,13 +52,13 @@ static void wish(struct meterer *m, uint32_t quota, uint32_t period_ms)
 static int begin(struct meterer *m, uint32_t quota, uint32_t period_ms, char **rules)
 {
 	const struct plan_options options = { .exact_sizes = false };
-	struct options opt = { .pid = m->pid, .probes = STRBUF_INIT };
+	struct options opt = { .pid = m->pid, .what.probes = STRBUF_INIT };
 	int r;
 
 	for (; *rules; rules++)
-		strbuf_printf(&opt.probes, "%s\n", *rules);
+		strbuf_printf(&opt.what.probes, "%s\n", *rules);
 	r = ruleset_choose(&opt, &m->rules);
-	strbuf_fini(&opt.probes);
+	strbuf_fini(&opt.what.probes);
 	if (r == 0)
 		r = modules_new(m->pid, &m->modules);
 	if (r == 0)

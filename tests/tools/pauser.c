@@ -56,13 +56,13 @@ struct pauser {
 static int begin_watch(struct pauser *p, char **rules)
 {
 	const struct plan_options options = { .exact_sizes = false };
-	struct options opt = { .pid = p->pid, .probes = STRBUF_INIT };
+	struct options opt = { .pid = p->pid, .what.probes = STRBUF_INIT };
 	int r;
 
 	for (; *rules; rules++)
-		strbuf_printf(&opt.probes, "%s\n", *rules);
+		strbuf_printf(&opt.what.probes, "%s\n", *rules);
 	r = ruleset_choose(&opt, &p->rules);
-	strbuf_fini(&opt.probes);
+	strbuf_fini(&opt.what.probes);
 
 	if (r == 0)
 		r = modules_new(p->pid, &p->modules);

@@ -70,16 +70,16 @@ static void test_defaults(void **state)
 	assert_null(l.o.name);
 	assert_null(l.o.program);
 	assert_int_equal(l.o.duration_ns, 0);
-	assert_int_equal(l.o.probes.len + l.o.rules.len + l.o.families.n + l.o.probe_files.n, 0);
-	assert_false(l.o.exact_sizes);
-	assert_int_equal(l.o.stack_bytes, 32768);
-	assert_int_equal(l.o.depth, 256);
-	assert_int_equal(l.o.unwinder, UNWINDER_CFI);
-	assert_false(l.o.debuginfod);
+	assert_int_equal(l.o.what.probes.len + l.o.what.rules.len + l.o.what.families.n + l.o.what.probe_files.n, 0);
+	assert_false(l.o.what.exact_sizes);
+	assert_int_equal(l.o.stacks.bytes, 32768);
+	assert_int_equal(l.o.stacks.depth, 256);
+	assert_int_equal(l.o.stacks.unwinder, UNWINDER_CFI);
+	assert_false(l.o.stacks.debuginfod);
 	assert_int_equal(l.o.max_stall_ns, 100000000);
 	assert_ptr_equal(l.o.format, &report_format_text);
 	assert_null(l.o.report);
-	assert_int_equal(l.o.top, 20);
+	assert_int_equal(l.o.shown.top, 20);
 	assert_false(l.o.quiet || l.o.verbose);
 	assert_null(l.o.debug);
 	options_fini(&l.o);
@@ -93,12 +93,12 @@ static void test_every_option(void **state)
 	(void)state;
 	assert_string_equal(l.o.name, "svc");
 	assert_int_equal(l.o.duration_ns, 5400ull * 1000000000);
-	assert_true(l.o.exact_sizes);
-	assert_int_equal(l.o.stack_bytes, 16384);
+	assert_true(l.o.what.exact_sizes);
+	assert_int_equal(l.o.stacks.bytes, 16384);
 	assert_int_equal(l.o.max_stall_ns, 50000000);
 	assert_ptr_equal(l.o.format, &report_format_json);
 	assert_string_equal(l.o.report, "-out");
-	assert_int_equal(l.o.top, 0);
+	assert_int_equal(l.o.shown.top, 0);
 	assert_true(l.o.verbose);
 	assert_false(l.o.quiet);
 	assert_string_equal(l.o.debug, "event,trap");
@@ -113,9 +113,9 @@ static void test_stack_options(void **state)
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		struct line l = accept("-p", "1", "--depth=30", "--unwinder", names[i], "--debuginfod");
 
-		assert_int_equal(l.o.depth, 30);
-		assert_int_equal(l.o.unwinder, UNWINDER_CFI + i);
-		assert_true(l.o.debuginfod);
+		assert_int_equal(l.o.stacks.depth, 30);
+		assert_int_equal(l.o.stacks.unwinder, UNWINDER_CFI + i);
+		assert_true(l.o.stacks.debuginfod);
 		options_fini(&l.o);
 	}
 }
@@ -127,8 +127,8 @@ static void test_trace_options(void **state)
 
 	(void)state;
 	assert_string_equal(l.o.output, "t.mmt");
-	assert_int_equal(l.o.rotate_bytes, 100 << 20);
-	assert_true(l.o.raw && l.o.end_on_trace_error && l.o.free_stacks);
+	assert_int_equal(l.o.trace.rotate_bytes, 100 << 20);
+	assert_true(l.o.trace.raw && l.o.trace.end_on_error && l.o.free_stacks);
 	assert_int_equal(l.o.interval_ns, 10000000000ull);
 	assert_int_equal(l.o.error_exitcode, 3);
 	options_fini(&l.o);
@@ -153,21 +153,21 @@ static void test_report_options(void **state)
 
 	(void)state;
 	assert_ptr_equal(l.o.format, &report_format_csv);
-	assert_int_equal(l.o.older_than_ns, 300000000000ull);
-	assert_int_equal(l.o.min_bytes, 4096);
-	assert_int_equal(l.o.focus.n, 2);
-	assert_string_equal(l.o.focus.all[1], "b");
-	assert_int_equal(l.o.ignore.n, 1);
-	assert_string_equal(l.o.suppressions.all[0], "s");
-	assert_true(l.o.keep_wrappers);
+	assert_int_equal(l.o.shown.older_than_ns, 300000000000ull);
+	assert_int_equal(l.o.shown.min_bytes, 4096);
+	assert_int_equal(l.o.shown.focus.n, 2);
+	assert_string_equal(l.o.shown.focus.all[1], "b");
+	assert_int_equal(l.o.shown.ignore.n, 1);
+	assert_string_equal(l.o.shown.suppressions.all[0], "s");
+	assert_true(l.o.shown.keep_wrappers);
 	options_fini(&l.o);
 	l = accept("report", "--gen-suppressions", "--wrappers", "skip", "x.mmt");
-	assert_true(l.o.gen_suppressions);
-	assert_false(l.o.keep_wrappers);
+	assert_true(l.o.shown.gen_suppressions);
+	assert_false(l.o.shown.keep_wrappers);
 	options_fini(&l.o);
 	l = accept("report", "--per-object", "--family", "dict,fd", "x.mmt");
-	assert_true(l.o.per_object);
-	assert_string_equal(l.o.families.all[0], "dict,fd");
+	assert_true(l.o.shown.per_object);
+	assert_string_equal(l.o.what.families.all[0], "dict,fd");
 	options_fini(&l.o);
 	refuse("--per-object goes with --format text and json", "", "report", "--per-object", "--format=csv", "x");
 	refuse("--wrappers maybe: it is either", "", "report", "--wrappers", "maybe", "x");
@@ -181,21 +181,21 @@ static void test_single_blocks(void **state)
 	struct line l = accept("report", "--block-list", "3", "--block-at", "0x7f00AbC,10", "--block-at=ffffffffffffffff", "x.mmt");
 
 	(void)state;
-	assert_int_equal(l.o.block_entry, 3);
-	assert_null(l.o.block_family);
-	assert_int_equal(l.o.nblock_at, 3);
-	assert_int_equal(l.o.block_at[0], 0x7f00abc);
-	assert_int_equal(l.o.block_at[1], 0x10);
-	assert_int_equal(l.o.block_at[2], UINT64_MAX);
+	assert_int_equal(l.o.single.block_entry, 3);
+	assert_null(l.o.single.block_family);
+	assert_int_equal(l.o.single.nblock_at, 3);
+	assert_int_equal(l.o.single.block_at[0], 0x7f00abc);
+	assert_int_equal(l.o.single.block_at[1], 0x10);
+	assert_int_equal(l.o.single.block_at[2], UINT64_MAX);
 	options_fini(&l.o);
 	for (const char *const *same = (const char *const []){ "fd:3", "fd 3", "[fd 3]", "[fd:3]", NULL }; *same; same++) {
 		l = accept("report", "--format=json", "--per-object", "--block-list", *same, "x.mmt");
-		assert_int_equal(l.o.block_entry, 3);
-		assert_string_equal(l.o.block_family, "fd");
+		assert_int_equal(l.o.single.block_entry, 3);
+		assert_string_equal(l.o.single.block_family, "fd");
 		options_fini(&l.o);
 	}
 	l = accept("report", "--block-list", "[3]", "x.mmt");
-	assert_int_equal(l.o.block_entry, 3);
+	assert_int_equal(l.o.single.block_entry, 3);
 	options_fini(&l.o);
 	for (const char *const *bad = (const char *const []){ "0", "-1", "", "[", "[]", "[3", "3]", "fd", "fd:", ":3", "3:fd", "3x", "fd:0", NULL };
 	     *bad; bad++)
@@ -269,15 +269,15 @@ static void test_rules(void **state)
 			       "free my_free", "--until=lib.so+0x10");
 
 	(void)state;
-	assert_string_equal(strbuf_str(&l.o.probes), "alloc my_alloc size=arg2\nfree my_free\n");
-	assert_string_equal(strbuf_str(&l.o.rules), "from start_it\nuntil lib.so+0x10\n");
+	assert_string_equal(strbuf_str(&l.o.what.probes), "alloc my_alloc size=arg2\nfree my_free\n");
+	assert_string_equal(strbuf_str(&l.o.what.rules), "from start_it\nuntil lib.so+0x10\n");
 	options_fini(&l.o);
 	l = accept("-p", "1", "--in", "work", "--family", "libc,fd", "--family=gf", "--probes", "my.probes");
-	assert_string_equal(strbuf_str(&l.o.rules), "in work\n");
-	assert_int_equal(l.o.families.n, 2);
-	assert_string_equal(l.o.families.all[0], "libc,fd");
-	assert_int_equal(l.o.probe_files.n, 1);
-	assert_string_equal(l.o.probe_files.all[0], "my.probes");
+	assert_string_equal(strbuf_str(&l.o.what.rules), "in work\n");
+	assert_int_equal(l.o.what.families.n, 2);
+	assert_string_equal(l.o.what.families.all[0], "libc,fd");
+	assert_int_equal(l.o.what.probe_files.n, 1);
+	assert_string_equal(l.o.what.probe_files.all[0], "my.probes");
 	options_fini(&l.o);
 }
 
@@ -285,7 +285,7 @@ static void assert_ref(const char *arg, const char *lines)
 {
 	struct line l = accept("-p", "1", "--ref", arg);
 
-	assert_string_equal(strbuf_str(&l.o.rules), lines);
+	assert_string_equal(strbuf_str(&l.o.what.rules), lines);
 	options_fini(&l.o);
 }
 
@@ -566,7 +566,7 @@ static void test_scan(void **state)
 	(void)state;
 	assert_int_equal(l.o.command, COMMAND_SCAN);
 	assert_int_equal(l.o.pid, 12);
-	assert_int_equal(l.o.show, 1u << VERDICT_DEFINITE | 1u << VERDICT_POSSIBLE);
+	assert_int_equal(l.o.shown.verdicts, 1u << VERDICT_DEFINITE | 1u << VERDICT_POSSIBLE);
 	assert_int_equal(l.o.with_traces.n, 2);
 	options_fini(&l.o);
 	l = accept("scan", "-n", "svc", "--max-pause=3s", "--verdicts", "yes");
@@ -576,9 +576,9 @@ static void test_scan(void **state)
 	l = accept("scan", "--core", "core.1", "--exe=/srv/svc", "--who-points-at", "0x7f00,10", "--who-points-at=20");
 	assert_string_equal(l.o.core, "core.1");
 	assert_string_equal(l.o.exe, "/srv/svc");
-	assert_int_equal(l.o.nwho_points_at, 3);
-	assert_int_equal(l.o.who_points_at[0], 0x7f00);
-	assert_int_equal(l.o.who_points_at[2], 0x20);
+	assert_int_equal(l.o.single.nwho_points_at, 3);
+	assert_int_equal(l.o.single.who_points_at[0], 0x7f00);
+	assert_int_equal(l.o.single.who_points_at[2], 0x20);
 	options_fini(&l.o);
 	options_fini(&l.o);	/* twice does no harm */
 }

@@ -136,8 +136,8 @@ static void what_options_hide(void **state)
 	struct made *m = begin();
 
 	(void)state;
-	m->opt.show = 1u << VERDICT_DEFINITE;
-	m->opt.min_bytes = 100;
+	m->opt.shown.verdicts = 1u << VERDICT_DEFINITE;
+	m->opt.shown.min_bytes = 100;
 	add(m, 64, VERDICT_DEFINITE, 0);
 	add(m, 128, VERDICT_DEFINITE, 0);
 	add(m, 128, VERDICT_REACHABLE, 0);
