@@ -177,7 +177,7 @@ def test_children_without_pause(victim, started, mode):
     session.do("detach")
     assert_untouched(target)
     told = target.end()
-    assert (told["killed"], told["wrong"], told["damaged"]) == (0, 0, 0)
+    assert (told["killed"], told["wrong"], told["damaged"]) == (0, 0, 0), told
 
 
 def test_the_target_becomes_another_program(victim, started):
