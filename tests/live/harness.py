@@ -28,7 +28,6 @@ MMATTACH = TOP / os.environ.get("MM_BUILD", "build/release") / "mmattach"
 VICTIMS = TOP / "build/victims"
 FULL = os.environ.get("MM_FULL") == "1"
 LOOPS = float(os.environ.get("MM_LOOPS", "1"))
-BESIDE_OTHERS = "PYTEST_XDIST_WORKER" in os.environ  # other tests take the processors meanwhile, but for a test that is marked alone
 LIMIT = 60.0  # seconds for what should take one: the machine may be busy
 
 PTRACE_DETACH = 17
@@ -41,6 +40,11 @@ libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_
 def rounds(usual, full):
     """How often to repeat: @usual in everyday runs, @full with MM_FULL=1."""
     return full if FULL else max(1, round(usual * LOOPS))
+
+
+def everyday(usual, full):
+    """Which variants of a test to run: likewise."""
+    return full if FULL else usual
 
 
 def wait_for(condition, what, limit=LIMIT):

@@ -4,6 +4,7 @@
 tests/tools/meterer has traps at malloc's ends stand as a budget allows.
 """
 import ctypes
+import itertools
 import json
 import os
 import pathlib
@@ -13,7 +14,7 @@ import time
 import pytest
 
 from copies import allow_files, copy_at_a_trap
-from harness import TOP, Program, Watch, last_for, random_moment, rounds, wait_for
+from harness import TOP, Program, Watch, everyday, last_for, random_moment, rounds, wait_for
 from untouched import assert_untouched, code_differences, state_letters, stopped, wait_untraced
 
 METERER = TOP / os.environ.get("MM_BUILD", "build/release") / "tools/meterer"
@@ -141,8 +142,7 @@ def test_nobody_goes_before_the_keeper(victim, policy):
 
 
 @pytest.mark.alone
-@pytest.mark.parametrize("ppm", [1000, 10000, 50000])
-@pytest.mark.parametrize("rate", [200000, 1000000])
+@pytest.mark.parametrize("rate, ppm", everyday([(1000000, 1000), (200000, 10000), (1000000, 50000)], itertools.product([200000, 1000000], [1000, 10000, 50000])))
 def test_promise_of_one_thread(victim, meterer, rate, ppm):
     """As many hits as can be paid for: the keeper's account keeps the promise, and the kernel's agrees with it."""
     target = victim("paced", 1, rate)
@@ -162,7 +162,7 @@ def test_promise_of_one_thread(victim, meterer, rate, ppm):
 
 
 @pytest.mark.alone
-@pytest.mark.parametrize("ppm", [1000, 10000, 50000])
+@pytest.mark.parametrize("ppm", everyday([1000, 50000], [1000, 10000, 50000]))
 def test_promise_of_many_threads(victim, meterer, ppm):
     """All of them run into a trap at once. (What the kernel says of threads that wait for two processors is too coarse here.)"""
     target = victim("paced", 32, 200000)

@@ -29,7 +29,7 @@ def assert_whole(target, plugin, told):
 def test_the_file_as_data(reloader, order):
     target, plugin = reloader
     watch = Watch("-p", target.pid, "--budget", "20%").wait_watching()
-    ms = 1000 * rounds(15, 120)
+    ms = 1000 * rounds(8, 120)
     told = target.ask(f"{order} {ms}", limit=ms / 1000 + 60)
     assert told["turns"] > ms / 1000, told
     watch.finish()

@@ -5,5 +5,5 @@ from soak import soak
 
 
 def test_memory_stays_and_pieces_add_up(tmp_path):
-    run = soak(tmp_path, max(60, rounds(70, 3600)))
+    run = soak(tmp_path, max(60, rounds(60, 3600)))
     assert len(run.looks) > 20

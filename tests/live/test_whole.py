@@ -22,7 +22,7 @@ def test_cycles(victim, attach, signals):
     if signals:
         target.say("signals")
     seen = 0
-    for _ in range(rounds(10, 300)):
+    for _ in range(rounds(5, 300)):
         watch = attach(target)
         random_moment(0.15)
         seen += watch.finish()["totals"]["allocs"]

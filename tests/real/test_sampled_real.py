@@ -3,11 +3,13 @@
 
 With 1 % that takes minutes, for a stop there costs a tenth of a millisecond: `make bench` does it (bench/sampled.py). Here the budget is larger.
 """
-from harness import BESIDE_OTHERS
+import pytest
+
 from lossy import lossy_mount, lossy_switch
 from reports import functions
 from untouched import assert_untouched
 
+pytestmark = pytest.mark.alone
 SECONDS = 40
 BUDGET = 0.1
 
@@ -29,7 +31,7 @@ def assert_price_kept(report):
     assert report["run"]["mode"] == "sampled"
     assert budget["promise"] == BUDGET
     assert budget["spent"] <= BUDGET, budget
-    assert budget["worst_ten_seconds"] <= 1.25 * BUDGET or BESIDE_OTHERS, budget
+    assert budget["worst_ten_seconds"] <= 1.25 * BUDGET, budget
 
 
 def assert_rate(groups, a_minute):
