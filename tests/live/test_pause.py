@@ -232,7 +232,7 @@ def test_expected_under_load(victim, pauser, crowd):
     """What runs makes a pause long: those that sleep must run to stop, and are behind it."""
     target = victim("crowd", *crowd)
     ratios = []
-    for _ in range(rounds(2, 10)):
+    for _ in range(rounds(1, 10)):
         p = pauser(target)
         ratios += [had["expected_ns"] / had["had_ns"] for had in (p.pause() for _ in range(4))]
         p.end()

@@ -286,7 +286,7 @@ def test_traps_that_nobody_meets_wake_nobody(victim):
 def test_pieces_of_a_trace_are_one_run(victim, tmp_path):
     target = victim("sampled")
     last = tmp_path / "report.json"
-    watch = Watch("-p", str(target.pid), "--budget", "30%", "-d", "50s", "--top", "0", "--report", last, "-o", tmp_path / "t.mmt", "--rotate", "64K",
+    watch = Watch("-p", str(target.pid), "--budget", "30%", "-d", "30s", "--top", "0", "--report", last, "-o", tmp_path / "t.mmt", "--rotate", "64K",
                   "--raw", "--interval", "1s")  # at each interim report all numbers are told
     assert watch.wait(120) == 0, watch.said()
     report = json.loads(last.read_text())
