@@ -348,7 +348,7 @@ build/bench/%: bench/%.c
 layers: $(LIBRARY_OBJECTS)
 	$(PYTHON) tests/layers.py . $(B)
 
-# What watches live processes runs one after the other, and what needs only a processor beside it (tests/conftest.py); TEST_JOBS=1: all in a row.
+# What watches live processes runs one after the other, and what needs only a processor beside it (tests/conftest.py); TEST_JOBS=1: all in a row, anything else: these two.
 TEST_JOBS ?= 2
 SIDE_BY_SIDE = $(if $(filter-out 1,$(TEST_JOBS)),$(shell $(PYTHON) -c 'import xdist' 2>/dev/null && echo --numprocesses=2 --dist=loadgroup))
 

@@ -4,7 +4,7 @@
 But for reasons that begin with "optional:", of what is tested where it is there: Rust.
 
 With two workers (pytest-xdist, --dist loadgroup) one runs all tests that watch a live process, one after the other, and the
-other runs beside it, at a lower priority, what needs nothing but a processor: it hardly disturbs. While a test that is marked
+other runs beside it, at a lower priority, what needs nothing but a processor. While a test that is marked
 `alone`, as it measures time, nothing else runs at all. Without xdist all run one after the other."""
 import contextlib
 import fcntl

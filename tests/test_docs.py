@@ -14,6 +14,9 @@ SOURCES = [p for folder in ("base", "trace", "symbolize", "report", "heap", "att
 CHAIN = re.compile(r"`([\w/]+\.[ch])`((?:,\s+`[a-z]\w*`(?!\s+in\s+`))+)")
 # `take_command` in `options.c`
 WITHIN = re.compile(r"`([a-z]\w*)`\s+in\s+`([\w/]+\.[ch])`")
+# pause/pausing.c; what the kernel, glibc or the build has is not ours
+PATHS = re.compile(r"(?<![\w/.<*\"-])((?:[a-z_0-9]+/)+[a-z_0-9]+\.(?:c|h))\b")
+OTHERS = re.compile(r"(include/)?(linux|uapi)/|include/|malloc/(malloc|arena)\.c|build/")
 # `tests/live/test_pause.py::test_storm`, `::test_steps`
 TESTS = re.compile(r"`([\w/]*\.(?:py|c))::(\w+)[^`]*`((?:(?:,| and)\s+`::\w+[^`]*`)*)")
 
@@ -44,3 +47,20 @@ def test_they_are_looked_at():
     assert astray((TOP / "doc/PTRACE-NOTES.md").read_text())[1] > 50
     gone = "Handled: `loop.c`, `loop_round`, `no_such_function`. Test: `tests/test_layers.py::test_the_tree`, `::test_no_such`."
     assert astray(gone) == ([("no_such_function", "loop.c"), ("test_no_such", "tests/test_layers.py")], 4)
+
+
+def strays(text):
+    """Paths in @text, of code of ours as it seems, that no file has."""
+    named = {m[1] for line in text.splitlines() if "#include" not in line for m in PATHS.finditer(line)}
+    return sorted(name for name in named if not OTHERS.match(name) and not files_called(name))
+
+
+def test_paths_are_there():
+    """In comments, too: files move, and what names them stays."""
+    files = [p for p in (*SOURCES, *DOCUMENTS) if p.name not in ("test_layers.py", "test_docs.py")]
+    wrong = {str(p.relative_to(TOP)): found for p in files if (found := strays(p.read_text(errors="replace")))}
+    assert not wrong
+
+
+def test_a_stray_is_found():
+    assert strays("see keeper/pausing.h, keeper/pause/pausing.h, linux/fs.h") == ["keeper/pausing.h"]

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * scope: whose calls count: those of some threads (--thread), those made by the code of some modules (--module). Without
- * either, everybody's. (--in, --from and --until are rules: probes/rule.h.)
+ * either, everybody's. (--in, --from and --until are rules: rules/rule.h.)
  *
  * What is taken must be in scope; what was taken in scope and is given back always counts, whoever does it.
  *

@@ -17,10 +17,12 @@ void hold_begin(struct keeper *k, struct tracee *t, bool pending, bool for_stack
 
 void hold_end(struct keeper *k, struct tracee *t)
 {
+	struct shared_counts *counts = &k->shared->counts;
+
 	atomic_store(&k->shared->hold[t - k->threads.all], 0);
-	atomic_fetch_add_explicit(&k->shared->counts.served_ns, keeper_clock_ns() - t->seen_ns, memory_order_relaxed);
+	atomic_fetch_add_explicit(&counts->served_ns, keeper_clock_ns() - t->seen_ns, memory_order_relaxed);
 	if (t->has_hit)
-		atomic_fetch_add_explicit(&k->shared->counts.hit_served_ns, keeper_clock_ns() - t->seen_ns, memory_order_relaxed);
+		atomic_fetch_add_explicit(&counts->hit_served_ns, keeper_clock_ns() - t->seen_ns, memory_order_relaxed);
 	k->held--;
 	budget_waited(k, t);
 }

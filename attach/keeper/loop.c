@@ -22,6 +22,8 @@ static void watch_end(struct keeper *k)
 /* A held thread waits for so long at most, then goes on without an answer. */
 static void release_overdue(struct keeper *k)
 {
+	struct shared_counts *counts = &k->shared->counts;
+
 	k->next_overdue_ns = UINT64_MAX;
 	if (!k->held)
 		return;
@@ -31,7 +33,8 @@ static void release_overdue(struct keeper *k)
 		if (t->state != TRACEE_HELD || t->ending)
 			continue;
 		if (k->now_ns >= until) {
-			atomic_fetch_add_explicit(t->for_stack ? &k->shared->counts.unwalked : &k->shared->counts.overdue, 1, memory_order_relaxed);
+			atomic_fetch_add_explicit(t->for_stack ? &counts->unwalked : &counts->overdue, 1,
+						  memory_order_relaxed);
 			hit_release(k, t);
 		} else if (until < k->next_overdue_ns) {
 			k->next_overdue_ns = until;

@@ -240,10 +240,11 @@ void serve_queue(struct keeper *k)
 	if (k->paid && !kept && !k->held)
 		budget_calm(k, last);
 	if (all.n) {
+		struct shared_counts *counts = &k->shared->counts;
 		const uint64_t now = keeper_clock_ns();
 
-		atomic_fetch_add_explicit(&k->shared->counts.served_ns, all.n * now - all.seen_ns, memory_order_relaxed);
-		atomic_fetch_add_explicit(&k->shared->counts.hit_served_ns, hits.n * now - hits.seen_ns, memory_order_relaxed);
+		atomic_fetch_add_explicit(&counts->served_ns, all.n * now - all.seen_ns, memory_order_relaxed);
+		atomic_fetch_add_explicit(&counts->hit_served_ns, hits.n * now - hits.seen_ns, memory_order_relaxed);
 	}
 	/* who wakes may take our processor: nobody stands waiting for us now */
 	if (n)

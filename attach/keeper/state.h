@@ -47,7 +47,7 @@ struct reaped {
 /* Of the held threads, those that stand at their end (ending.h). */
 struct ending {
 	uint32_t threads;
-	bool told;			/* the controller knows that all do; or nobody is held any more */
+	bool told;			/* the controller knows that all do; or no thread is held any more */
 	bool sure;			/* the process ends: they do not die for another that execs */
 	uint64_t next_look_ns;		/* when such a one is looked for next */
 	uint64_t alive, alive_ns;	/* the controller's sign of life then, or since, and when that was */
@@ -59,7 +59,7 @@ struct reader {
 	uint64_t drop_since_ns;		/* hits are dropped since; 0: they are not */
 	struct patience unread;		/* events unread and tail where it was since */
 	uint64_t last_tail, last_alive;
-	bool unheard;			/* where it is paid: for so long that nothing stands until mmattach reads again */
+	bool unheard;			/* with a budget: for so long that no trap stands until mmattach reads again */
 	bool bell_rung;			/* for the present quarter-full */
 };
 

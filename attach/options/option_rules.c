@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * option_rules: all of them become lines of a rule file (probes/rulefile.h), which are
+ * option_rules: all of them become lines of a rule file (rules/rulefile.h), which are
  * parsed at once, so that what is wrong is said by the option's name; ruleset.c
  * takes them from there.
  */

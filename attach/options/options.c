@@ -314,7 +314,8 @@ int options_parse(int argc, char **argv, struct options *out, struct usage_error
 	int ret;
 
 	*out = (struct options){
-		.what = { .probes = STRBUF_INIT, .rules = STRBUF_INIT }, .stacks = { .bytes = OPTIONS_STACK_BYTES, .depth = OPTIONS_DEPTH },
+		.what = { .probes = STRBUF_INIT, .rules = STRBUF_INIT },
+		.stacks = { .bytes = OPTIONS_STACK_BYTES, .depth = OPTIONS_DEPTH },
 		.max_stall_ns = OPTIONS_MAX_STALL_NS, .format = REPORT_FORMAT_DEFAULT, .shown.top = OPTIONS_TOP,
 	};
 	*err = (struct usage_error){ "", "" };

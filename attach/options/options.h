@@ -106,7 +106,7 @@ struct options {
 	enum command command;
 	enum command help_about;	/* of COMMAND_HELP; COMMAND_WATCH: everything */
 	pid_t pid;			/* 0: not given */
-	int gdb_fds[3];			/* of COMMAND_GDB: hits, control, memory (keeper/wire.h, gdb.h); the first 0: not given */
+	int gdb_fds[3];			/* of COMMAND_GDB: hits, control, memory (keeper/shared/wire.h, gdb.h); the first 0: not given */
 	const char *name;		/* NULL: not given */
 	char **program;			/* PROGRAM ARG... and NULL; NULL: not given */
 	uint64_t duration_ns;		/* 0: until it is ended */

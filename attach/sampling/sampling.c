@@ -202,7 +202,9 @@ static void tick(struct sampling *s, uint64_t now_ns)
 static void decide(struct sampling *s, uint64_t now_ns)
 {
 	struct shared *sh = s->planting->link->shared;
-	const struct sampling_costs costs = { .now_ns = now_ns, .spent_ns = atomic_load(&sh->budget.spent_ns), .stop_ns = atomic_load(&sh->budget.meters_ns) };
+	const struct sampling_costs costs = {
+		.now_ns = now_ns, .spent_ns = atomic_load(&sh->budget.spent_ns), .stop_ns = atomic_load(&sh->budget.meters_ns),
+	};
 
 	sampling_sites_note_exposed(&s->sites, now_ns - s->stacks.begin_ns);
 	sampling_stacks_survey(&s->stacks);

@@ -177,7 +177,8 @@ static void note_without_caller(struct recorder *r, const struct sampling_sites 
 void sampling_facts_notes(struct recorder *r, const struct sampling_sites *sites, const struct sampling_stacks *stacks,
 			  const struct shared *shared, uint64_t now_ns)
 {
-	uint64_t t = recorder_time(r, now_ns), moving_ns = up_to_now(&shared->modules.ns, &shared->modules.since_ns, now_ns);
+	uint64_t moving_ns = up_to_now(&shared->modules.ns, &shared->modules.since_ns, now_ns);
+	uint64_t t = recorder_time(r, now_ns);
 	double unknown = unknown_share(sites);
 
 	note_unseen_rules(r, sites, t);

@@ -151,7 +151,8 @@ static const struct sampling_site *to_be_held(const struct sampling_parents *p, 
 /* What holds have cost is to be paid for by the time until the next. */
 static bool is_paid(struct sampling_parents *p, uint64_t now_ns)
 {
-	uint64_t held_ns = atomic_load(&p->sites->planting->link->shared->budget.held_ns), more_ns = held_ns - p->held_ns;
+	uint64_t held_ns = atomic_load(&p->sites->planting->link->shared->budget.held_ns);
+	uint64_t more_ns = held_ns - p->held_ns;
 
 	p->held_ns = held_ns;
 	p->next_hold_ns = now_ns + HOLD_PAUSE_NS + (uint64_t)((double)more_ns * COST_HOLDS / (SPENDING_FILL(p->budget_ppm) / 1e6));

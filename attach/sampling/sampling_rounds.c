@@ -33,7 +33,7 @@ static double aim(const struct sampling_rounds *r)
 }
 
 /*
- * What candidates do not get is for what is seldom, and then for what is hot (keeper/turns.h). Once most of that is known to go it is looked at rarely, and
+ * What candidates do not get is for what is seldom, and then for what is hot (keeper/budget/turns.h). Once most of that is known to go it is looked at rarely, and
  * does not use what it may.
  */
 static void set_part(struct sampling_rounds *r, const struct sampling_costs *now)

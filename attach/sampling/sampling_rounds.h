@@ -12,7 +12,7 @@
  * What a candidate needs is told by the last ten seconds or more, four stretches at least: it may have been idle before. What the others leave of the budget
  * becomes the candidates', if they want it, step by step.
  *
- * These are wishes. A round that was over by its quota is followed by the next no sooner than that is paid for (keeper/turns.h): where many sites are hot,
+ * These are wishes. A round that was over by its quota is followed by the next no sooner than that is paid for (keeper/budget/turns.h): where many sites are hot,
  * their rounds are longer. Candidates go ahead of that.
  */
 #ifndef MM_SAMPLING_ROUNDS_H

@@ -95,7 +95,7 @@ double sampling_sites_rate(const struct meter_sums *before, const struct meter_s
 }
 
 /*
- * A stretch is told of when it is over (keeper/meter.h). So what a meter has now and had not at the last look is noted for the earliest moment that it
+ * A stretch is told of when it is over (keeper/budget/meter.h). So what a meter has now and had not at the last look is noted for the earliest moment that it
  * can have been: nobody shall be said to have been watched in a time in which he was not.
  */
 void sampling_sites_note_exposed(struct sampling_sites *s, uint64_t age_ns)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sampling_sites: the places where calls of allocators return to, each with a trap of its own that is metered (keeper/meter.h).
+ * sampling_sites: the places where calls of allocators return to, each with a trap of its own that is metered (keeper/budget/meter.h).
  *
  *	takes	what comes out of it is a block that somebody wants
  *	inner	it lies in a function that passes its blocks on, and its callers are watched; or it is where malloc itself returns. Looked at now

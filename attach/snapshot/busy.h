@@ -3,7 +3,7 @@
  * busy: how long it takes, beyond what each thread costs, until all threads of a process stand: that depends on what else wants to run.
  *
  *	asleep		interrupted at once; but to stop it must run, and waits for a processor behind all that run
- *	running		it may be in the middle of moving bytes, so it is asked only when the others stand (keeper/pausing.h): for PAUSING_RUNS_NS if it
+ *	running		it may be in the middle of moving bytes, so it is asked only when the others stand (keeper/pause/pausing.h): for PAUSING_RUNS_NS if it
  *			does nothing else, for up to PAUSING_MET_NS if it sleeps between
  *
  * Looked at a few times, for what runs changes from millisecond to millisecond; the most that was seen counts. On two processors 30 threads that

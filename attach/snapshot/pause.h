@@ -9,7 +9,7 @@
  *	            resident would make it so in the target
  *	resume      as found: calls that were interrupted start again, who was stopped before stays stopped
  *
- * The keeper stops and resumes (keeper/pausing.h), for it is the tracer; if we die meanwhile, it resumes and leaves.
+ * The keeper stops and resumes (keeper/pause/pausing.h), for it is the tracer; if we die meanwhile, it resumes and leaves.
  * Should a pause last longer than its limit, the keeper ends it by itself, and the snapshot is thrown away: -ETIMEDOUT.
  */
 #ifndef MM_PAUSE_H

@@ -3,7 +3,7 @@
  * session_look: when a watch looks which of its blocks are still reached (look.h).
  *
  *	at its end			before the keeper leaves, traps standing: what happens behind that moment is no part of the watch
- *	at the target's own end		all its threads stand where they are about to end (keeper/ending.h)
+ *	at the target's own end		all its threads stand where they are about to end (keeper/pause/ending.h)
  *	at an interim report		with --verdicts yes: to stop the target every so often is for who has said so
  *
  * What came of it is in s->look; the report judges it, and says why where there is nothing.

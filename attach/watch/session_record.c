@@ -27,7 +27,8 @@
 static int look_for_pieces(const struct options *opt)
 {
 	uint32_t piece;
-	int r = opt->trace.rotate_bytes && piece_possible(opt->output) ? piece_first_there(opt->output, &piece) : -ENOENT;
+	bool in_pieces = opt->trace.rotate_bytes && piece_possible(opt->output);
+	int r = in_pieces ? piece_first_there(opt->output, &piece) : -ENOENT;
 
 	if (r == -ENOENT || (r == 0 && !piece))
 		return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * scan: what a process held at one moment, as plain data: all that the report of a scan says, and nothing about how it
- * was found. attach/scan*.c fill it, out_scan_*.c print it.
+ * was found. attach/scan/ fills it, out_scan_*.c print it.
  *
  * It is a summary (report/model/summary.h) whose groups were not watched while they came about: blocks of one C++ class, or
  * of about one size, with one verdict; or, where a trace of a watch was at hand, of one stack. The pause, verdicts and doubts are

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * meterer PID PPM QUOTA PERIOD_MS [RULE...]: traps that stand as a budget allows (keeper/metering.h), on the libc family or by the rules, for tests.
+ * meterer PID PPM QUOTA PERIOD_MS [RULE...]: traps that stand as a budget allows (keeper/budget/metering.h), on the libc family or by the rules, for tests.
  *
  * It seizes PID, has its traps metered, says {"keeper": PID}, and answers each line of stdin with a line of JSON:
  *

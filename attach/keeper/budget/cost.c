@@ -166,7 +166,8 @@ void cost_charge(struct keeper *k, uint64_t since_ns, enum cost_of what)
 	if (what == COST_ATTACHED && k->watching)
 		ten_seconds_add(&c->attached, ns, now);
 	atomic_fetch_add_explicit(&k->shared->budget.spent_ns, ns, memory_order_relaxed);
-	atomic_store_explicit(&k->shared->budget.worst_ten_ppm, c->spending.had.worst_ns / PPM_NS, memory_order_relaxed);
+	atomic_store_explicit(&k->shared->budget.worst_ten_ppm, c->spending.had.worst_ns / PPM_NS,
+			      memory_order_relaxed);
 }
 
 void cost_calm(struct keeper *k, pid_t tid)

@@ -268,6 +268,14 @@ static void take_ready(struct keeper *k)
 	metered_plant(k, i);
 }
 
+/* Its turn comes by chance. */
+static void begin_within(struct keeper *k, uint32_t i, uint64_t ns)
+{
+	struct metering *m = &k->budget.metering;
+
+	due_set(&m->due, i, k->now_ns + random_below(&m->random, ns));
+}
+
 /* Those that wait do so on; the others' turn is now. */
 static void open_or_close(struct keeper *k)
 {
@@ -277,7 +285,7 @@ static void open_or_close(struct keeper *k)
 		if (!k->budget.cost.open && state == METERED_STANDING)
 			due_set(&k->budget.metering.due, i, k->now_ns);
 		if (metering_may_plant(k) && state == METERED_SHUT)
-			due_set(&k->budget.metering.due, i, k->now_ns + random_below(&k->budget.metering.random, quota_of(k, i) ? OPENING_HOT_NS : OPENING_NS));
+			begin_within(k, i, quota_of(k, i) ? OPENING_HOT_NS : OPENING_NS);
 	}
 }
 
@@ -365,7 +373,8 @@ bool metering_hit(struct keeper *k, uint32_t trap)
 	if ((k->budget.cost.open && k->nqueue < CROWD) || !lift(k, trap, false))
 		return false;
 	if (k->budget.cost.open)
-		metered_wait_until(k, trap, k->now_ns + CROWD_NS / 2 + random_below(&k->budget.metering.random, CROWD_NS));
+		metered_wait_until(k, trap,
+				   k->now_ns + CROWD_NS / 2 + random_below(&k->budget.metering.random, CROWD_NS));
 	else
 		shut(k, trap);
 	return true;

@@ -147,7 +147,8 @@ static void release_overdue(struct relay *r)
 	/* while gdb plants nobody takes too long */
 	if (!is_held(r) || r->asked || r->k->now_ns - r->waiting->seen_ns < sh->hold_ns)
 		return;
-	atomic_fetch_add_explicit(r->waiting->for_stack ? &sh->counts.unwalked : &sh->counts.overdue, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(r->waiting->for_stack ? &sh->counts.unwalked : &sh->counts.overdue, 1,
+				  memory_order_relaxed);
 	release_waiting(r);
 }
 

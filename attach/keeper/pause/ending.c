@@ -102,7 +102,7 @@ int64_t ending_let_go(struct keeper *k)
 		n++;
 	}
 	k->ending.threads = 0;
-	k->ending.told = true; /* whoever comes later is not held any more */
+	k->ending.told = true; /* a thread that comes later is not held */
 	return n;
 }
 

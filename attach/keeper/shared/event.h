@@ -60,7 +60,7 @@ enum record_flags {
 	RECORD_CUT = 1 << 4,	/* the slice is shorter than asked for: the stack ended or could not be read */
 	RECORD_OUTSIDE = 1 << 5, /* the thread was in none of the functions that it must be in to count (SITE_FAMILY_IN) */
 	RECORD_SILENT = 1 << 6,	/* held, to ask for something; the hit itself means nothing: a call within a call */
-	RECORD_FRAMES = 1 << 9,	/* the slice is no stack, but its frames, as somebody else has walked it (keeper/wire.h) */
+	RECORD_FRAMES = 1 << 9,	/* the slice is no stack, but its frames, as somebody else has walked it (keeper/shared/wire.h) */
 	RECORD_WITHIN = 1 << 8,	/* something is given back inside an open call of the family (SITE_RELEASE) */
 	RECORD_GUEST = 1 << 7,	/* by another process that lives in the target's memory (vfork, posix_spawn) */
 };

@@ -114,20 +114,20 @@ struct shared_counts {
 struct shared_end {
 	_Atomic uint32_t left;		/* enum leave_reason, when it has */
 	_Atomic uint64_t at_ns;		/* CLOCK_MONOTONIC when the traps were lifted */
-	_Atomic uint64_t blind_ns;	/* since when nothing was recorded any more: at_ns, or earlier if hits were being dropped */
+	_Atomic uint64_t blind_ns;	/* since when nothing was recorded: at_ns, or earlier if hits were dropped */
 	_Atomic uint32_t late;		/* a thread that was waited for in vain when we came (its state then: */
 	_Atomic uint32_t late_state;	/* as ps shows it), or 0 */
 	_Atomic uint32_t unlifted;	/* traps that could not be lifted */
-	_Atomic uint32_t uncleaned;	/* threads of copies of the memory that were let go with traps, as they could not be cleaned */
+	_Atomic uint32_t uncleaned;	/* threads of copies of the memory, let go with traps that could not be taken out */
 };
 
 /* With a budget (budget.h). */
 struct shared_budget {
-	_Atomic uint64_t spent_ns;	/* how long threads stood stopped, together, with what stopping and going on take */
+	_Atomic uint64_t spent_ns;	/* how long threads were stopped, together, stopping and going on included */
 	_Atomic uint64_t meters_ns;	/* what a stop for a metered trap costs, of late */
-	_Atomic uint64_t held_ns;	/* of that: of threads that the controller let wait */
+	_Atomic uint64_t held_ns;	/* of spent_ns: of threads that the controller let wait */
 	_Atomic uint32_t worst_ten_ppm;	/* of the worst ten seconds so far */
-	_Atomic uint32_t closed;	/* how often all metered traps were lifted, since there was nothing left to spend */
+	_Atomic uint32_t closed;	/* how often all metered traps were lifted, as nothing was left to spend */
 	_Atomic uint64_t closed_ns;	/* for how long, together, up to the last opening; */
 	_Atomic uint64_t closed_since_ns; /* and again since then (CLOCK_MONOTONIC), 0: it is open */
 	_Atomic uint32_t open;		/* they may stand now */
@@ -143,7 +143,7 @@ struct shared_modules {
 
 /* The pause under way, or had last. */
 struct shared_pause {
-	_Atomic uint32_t number;	/* while everybody stands; 0: none is under way. Memory is copied only as long as it stays the same */
+	_Atomic uint32_t number;	/* while all threads are stopped; 0: none is under way. Memory is copied only while it is the same */
 	_Atomic uint64_t began_ns, ended_ns;	/* the first was asked to stop; the last was let go */
 	uint32_t count, next;		/* what a stop has put into the batch; where to go on, 0: nowhere */
 	struct paused_thread batch[PAUSE_BATCH];

@@ -38,7 +38,8 @@ static void end_stall(struct keeper *k)
 {
 	if (!k->reader.stall_since_ns)
 		return;
-	atomic_fetch_add_explicit(&k->shared->counts.stall_ns, k->now_ns - k->reader.stall_since_ns, memory_order_relaxed);
+	atomic_fetch_add_explicit(&k->shared->counts.stall_ns, k->now_ns - k->reader.stall_since_ns,
+				  memory_order_relaxed);
 	k->reader.stall_since_ns = 0;
 }
 

@@ -384,7 +384,7 @@ static void a_quota_is_not_changed_for_little(void **state)
 	assert_true(cost_of(0) > 2 * quota * 1000.0 / period_ms * STOP_NS / 1e9);
 }
 
-/* How long their rounds really are is the keeper's matter (keeper/turns.h), which knows what they cost. Candidates go ahead. */
+/* How long their rounds really are is the keeper's matter (keeper/budget/turns.h), which knows what they cost. Candidates go ahead. */
 static void only_candidates_go_ahead(void **state)
 {
 	(void)state;
