@@ -25,7 +25,7 @@ class Events:
 
     def connect(self):
         for name in LOOKS:
-            self.add(name, lambda _: self.watch.check_exec())
+            self.add(name, self.files_changed)
         self.add("exited", self.exited)
         self.add("stop", self.stopped)
         self.add("stop", self.look_for_checkpoint)
@@ -57,6 +57,10 @@ class Events:
         if pid == self.watch.pid:
             self.watch.hits.send(wire.head(wire.THREAD_END, tid=tid))
 
+    def files_changed(self, _):
+        self.watch.unwinders.look()
+        self.watch.check_exec()
+
     def modified(self, breakpoint):
         self.watch.hits.traps.modified(breakpoint)
         self.watch.check_exec()
@@ -87,6 +91,7 @@ class Events:
             self.watch.gone(gdb.convenience_variable("_exitcode"))
             return
         with Held():
+            self.watch.unwinders.look()
             self.watch.look(False)
 
     def quitting(self, _):

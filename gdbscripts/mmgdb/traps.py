@@ -59,15 +59,18 @@ class Traps:
         return 0
 
     def forget(self, sites):
-        self.clean_newborn([site for site in sites if site in self.all])
-        for site in sites:
-            trap = self.all.pop(site, None)
-            if trap is not None and trap.is_valid():
+        """A thread that runs may fork before the last is deleted: what is born by then is cleaned, too."""
+        traps = [self.all[site] for site in sites if site in self.all]
+        self.clean_newborn(traps)
+        for trap in traps:
+            self.all.pop(trap.site, None)
+            if trap.is_valid():
                 trap.delete()
+        self.clean_newborn(traps)
 
-    def clean_newborn(self, sites=None):
-        """The process has stopped (all), or these are about to be deleted."""
-        traps = [self.all[site] for site in (self.all if sites is None else sites)]
+    def clean_newborn(self, traps=None):
+        """The process has stopped (all), or these are being deleted."""
+        traps = self.all.values() if traps is None else traps
         newborn.clean(self.pid, {i.pid for i in gdb.inferiors()}, [(trap.address, trap.code) for trap in traps])
 
     def remove_all(self):

@@ -19,6 +19,7 @@ from mmgdb.engine import LONG_S, Engine, Gone
 from mmgdb.events import Events
 from mmgdb.hits import FRAMES_MAX, Hits
 from mmgdb.signals import Held
+from mmgdb.unwinders import Unwinders
 
 
 class Watch:
@@ -43,6 +44,7 @@ class Watch:
         self.hits = self.engine.hits = Hits(self.engine.hits_sock, self.pid, self.number, self.relay_ends)
         self.hits.depth = frames_wanted(words)
         self.events = Events(self)
+        self.unwinders = Unwinders()
 
     def start(self):
         """Plant. What the engine says when it is ready; gdb.GdbError if it could not."""
@@ -61,6 +63,7 @@ class Watch:
             raise
         with Held():
             self.ready = True
+            self.unwinders.look()
             self.look(True)
         return text
 
@@ -99,6 +102,7 @@ class Watch:
         with Held():
             self.over = self.hits.ended = True
             self.events.disconnect()
+            self.unwinders.restore()
             self.hits.traps.remove_all()
         try:
             return self.engine.ask(request) if request else ""

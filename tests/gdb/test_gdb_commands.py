@@ -221,6 +221,51 @@ def test_gdbs_own_unwinder(scopes, gdb):
     leave_untouched(session, scopes)
 
 
+# gdb's own function for unwinders in Python, counted; and an unwinder of the user's, which takes no frame.
+COUNT = """python
+asked, seen, gdbs = [], [], gdb._execute_unwinders
+def counting(frame):
+    asked.append(1)
+    return gdbs(frame)
+gdb._execute_unwinders = counting
+class Users:
+    name, enabled = "users", True
+    def __call__(self, frame):
+        seen.append(1)
+end
+"""
+
+
+def counted(session, name):
+    return int(session.do(f"python print(len({name}))"))
+
+
+def test_no_python_of_gdbs_own_while_the_target_runs(scopes, gdb):
+    """
+    A Ctrl-C that is raised in it has gdb drop the event it is at: a thread that has just forked, and its child, stay stopped. It is
+    there again as soon as there is an unwinder that needs it, and after the watch.
+    """
+    session = gdb(scopes)
+    session.do(COUNT)
+    session.do("maint flush register-cache")
+    session.do("backtrace 1")
+    session.mmleak("start")
+    before = counted(session, "asked")
+    assert before > 0
+    session.during(scopes, "0 keep 5")
+    session.during(scopes, "0 keep 5")
+    assert counted(session, "asked") == before
+    session.do("python gdb.frame_unwinders.append(Users())")
+    session.during(scopes, "0 keep 5")
+    assert counted(session, "asked") > before and counted(session, "seen") > 0
+    session.do("python gdb.frame_unwinders.pop()")
+    session.during(scopes, "0 keep 5")
+    assert [group["blocks"] for group in session.report()["groups"]] == [20]
+    session.mmleak("stop")
+    assert session.do("python print(gdb._execute_unwinders is counting)") == "True"
+    leave_untouched(session, scopes)
+
+
 def stacks(got):
     found = [[frame["function"] for frame in group["stack"]] for group in got["groups"]]
     return sorted(names[:names.index("main") + 1] if "main" in names else names for names in found)

@@ -170,7 +170,8 @@ def test_children_without_pause(victim, started, mode):
         session.go()
         made = target.ask("made")["made"]
         wait_for(lambda: target.ask("made")["made"] >= made + 4, "children")
-        session.stop()
+        said = session.stop()
+        assert "Quit" not in said, said
         session.mmleak("stop")
         got = session.report()
         assert got["totals"]["allocs"] > 0 and lost(got) == {}
