@@ -14,9 +14,6 @@
 #include "symbolize/files/buildid.h"
 #include "symbolize/files/safeopen.h"
 
-#define HEADERS_MAX 128
-#define NOTES_MAX 4096
-
 static bool is_backed(const struct mapping *m)
 {
 	return m->ino && !(m->perms & MAPPING_SHARED);
@@ -110,33 +107,25 @@ static struct look look_at(const struct adding *a, const struct backing_file *f)
 	return l;
 }
 
-/* Notes in memory, where their segment lies in the first mapping. */
-static void read_notes(const struct look *l, const Elf64_Phdr *ph, char id[BUILDID_TEXT])
+/* buildid_reader: what lies in the mapping of its beginning is as in the file. */
+static int read_mapped(void *ctx, void *buf, size_t n, uint64_t offset)
 {
-	uint8_t notes[NOTES_MAX];
+	const struct look *l = ctx;
+	uint64_t size = l->first->hi - l->first->lo;
 
-	if (ph->p_filesz > sizeof(notes) || ph->p_offset > l->first->hi - l->first->lo ||
-	    snapshot_read(l->s, l->first->lo + ph->p_offset, notes, ph->p_filesz) < 0)
-		return;
-	buildid_in_notes(notes, ph->p_filesz, ph->p_align, id);
+	if (offset > size || n > size - offset)
+		return -EINVAL;
+	return snapshot_read(l->s, l->first->lo + offset, buf, n) < 0 ? -EINVAL : 0;
 }
 
 /* The ELF header and build id that are in memory; false: no ELF header is there. */
-static bool read_memory(const struct look *l, Elf64_Ehdr *eh, char id[BUILDID_TEXT])
+static bool read_memory(struct look *l, Elf64_Ehdr *eh, char id[BUILDID_TEXT])
 {
-	Elf64_Phdr ph;
-
 	id[0] = '\0';
 	if (!l->first || snapshot_read(l->s, l->first->lo, eh, sizeof(*eh)) < 0 || memcmp(eh->e_ident, ELFMAG, SELFMAG))
 		return false;
-	if (eh->e_phoff > l->first->hi - l->first->lo || eh->e_phentsize != sizeof(ph))
-		return true;
-	for (unsigned i = 0; !id[0] && i < eh->e_phnum && i < HEADERS_MAX; i++) {
-		if (snapshot_read(l->s, l->first->lo + eh->e_phoff + i * sizeof(ph), &ph, sizeof(ph)) < 0)
-			break;
-		if (ph.p_type == PT_NOTE)
-			read_notes(l, &ph, id);
-	}
+	if (buildid_by(read_mapped, l, eh, id) < 0)
+		id[0] = '\0';
 	return true;
 }
 
@@ -154,7 +143,7 @@ static bool is_deleted(const char *path)
 	return n > k && !strcmp(path + n - k, suffix);
 }
 
-static enum backing_proof prove(struct backing_file *f, int fd, const struct look *l)
+static enum backing_proof prove(struct backing_file *f, int fd, struct look *l)
 {
 	char here[BUILDID_TEXT], there[BUILDID_TEXT];
 	Elf64_Ehdr memory, file;

@@ -13,14 +13,13 @@
 #define HEADERS_MAX 512
 #define NOTES_MAX 65536		/* bytes of one segment */
 
-/* @n bytes at @offset, no less. */
-static int read_part(int fd, void *buf, size_t n, uint64_t offset)
+static int read_fd(void *ctx, void *buf, size_t n, uint64_t offset)
 {
 	ssize_t got;
 
 	if (offset > INT64_MAX)
 		return -EINVAL;
-	got = pread_full(fd, buf, n, (off_t)offset);
+	got = pread_full(*(int *)ctx, buf, n, (off_t)offset);
 	return got < 0 ? (int)got : (size_t)got == n ? 0 : -EINVAL;
 }
 
@@ -28,7 +27,7 @@ static bool is_ours(const Elf64_Ehdr *eh)
 {
 	return !memcmp(eh->e_ident, ELFMAG, SELFMAG) && eh->e_ident[EI_CLASS] == ELFCLASS64 &&
 	       eh->e_ident[EI_DATA] == ELFDATA2LSB && eh->e_machine == EM_X86_64 &&
-	       (eh->e_type == ET_EXEC || eh->e_type == ET_DYN) && eh->e_phentsize == sizeof(Elf64_Phdr);
+	       (eh->e_type == ET_EXEC || eh->e_type == ET_DYN);
 }
 
 static uint64_t round_up(uint64_t n, uint64_t align)
@@ -45,13 +44,11 @@ static void put_hex(const unsigned char *bytes, size_t n, char *text)
 }
 
 /* Each number is below 2^32, so no sum overflows. */
-void buildid_in_notes(const void *notes, size_t n, uint64_t p_align, char text[BUILDID_TEXT])
+static void find_in_notes(const unsigned char *p, size_t n, uint64_t p_align, char *text)
 {
-	const unsigned char *p = notes;
 	const uint64_t align = p_align == 8 ? 8 : 4;
 	Elf64_Nhdr nh;
 
-	text[0] = '\0';
 	for (uint64_t at = 0, name, desc; at < n && n - at >= sizeof(nh); at = round_up(desc + nh.n_descsz, align)) {
 		memcpy(&nh, p + at, sizeof(nh));
 		name = at + sizeof(nh);
@@ -65,7 +62,7 @@ void buildid_in_notes(const void *notes, size_t n, uint64_t p_align, char text[B
 	}
 }
 
-static int read_notes(int fd, const Elf64_Phdr *ph, char *text)
+static int read_notes(buildid_reader *read, void *ctx, const Elf64_Phdr *ph, char *text)
 {
 	cleanup_free unsigned char *notes = NULL;
 	int r;
@@ -75,26 +72,34 @@ static int read_notes(int fd, const Elf64_Phdr *ph, char *text)
 	notes = malloc(ph->p_filesz + 1);
 	if (!notes)
 		return -ENOMEM;
-	r = read_part(fd, notes, ph->p_filesz, ph->p_offset);
+	r = read(ctx, notes, ph->p_filesz, ph->p_offset);
 	if (r == 0)
-		buildid_in_notes(notes, ph->p_filesz, ph->p_align, text);
+		find_in_notes(notes, ph->p_filesz, ph->p_align, text);
 	return r == -EINVAL ? 0 : r;	/* they are not in the file: damaged, or only a part of it */
+}
+
+int buildid_by(buildid_reader *read, void *ctx, const Elf64_Ehdr *eh, char text[BUILDID_TEXT])
+{
+	int r = eh->e_phentsize == sizeof(Elf64_Phdr) ? 0 : -EINVAL;
+
+	text[0] = '\0';
+	for (unsigned i = 0; r == 0 && !text[0] && i < eh->e_phnum && i < HEADERS_MAX; i++) {
+		Elf64_Phdr ph;
+
+		r = read(ctx, &ph, sizeof(ph), eh->e_phoff + i * sizeof(ph));
+		if (r == 0 && ph.p_type == PT_NOTE)
+			r = read_notes(read, ctx, &ph, text);
+	}
+	return r;
 }
 
 int buildid_read(int fd, char text[BUILDID_TEXT])
 {
 	Elf64_Ehdr eh;
-	int r = read_part(fd, &eh, sizeof(eh), 0);
+	int r = read_fd(&fd, &eh, sizeof(eh), 0);
 
 	text[0] = '\0';
-	if (r == 0 && !is_ours(&eh))
-		r = -EINVAL;
-	for (unsigned i = 0; r == 0 && !text[0] && i < eh.e_phnum && i < HEADERS_MAX; i++) {
-		Elf64_Phdr ph;
-
-		r = read_part(fd, &ph, sizeof(ph), eh.e_phoff + i * sizeof(ph));
-		if (r == 0 && ph.p_type == PT_NOTE)
-			r = read_notes(fd, &ph, text);
-	}
-	return r;
+	if (r < 0)
+		return r;
+	return is_ours(&eh) ? buildid_by(read_fd, &fd, &eh, text) : -EINVAL;
 }

@@ -2,12 +2,14 @@
 /*
  * buildid: the build id of an ELF file, as hexadecimal text.
  *
- * Only its program headers and notes are looked at, copied by pread and of bounded size: so a file of somebody
- * else can be asked in the caller's own process, whatever happens to it meanwhile.
+ * Only its program headers and notes are looked at, copied and of bounded size: so a file of somebody
+ * else can be asked in the caller's own process, whatever happens to it meanwhile; and so can what is mapped of one in another
+ * process, or in a core.
  */
 #ifndef MM_BUILDID_H
 #define MM_BUILDID_H
 
+#include <elf.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,7 +20,10 @@
 /* 0, "" if it has none; -EINVAL: no 64-bit x86-64 ELF file; -ENOMEM; -errno of reading. */
 must_check int buildid_read(int fd, char text[BUILDID_TEXT]);
 
-/* The same from the @n bytes of one PT_NOTE segment, aligned as @p_align says; "" if it is not among them. */
-void buildid_in_notes(const void *notes, size_t n, uint64_t p_align, char text[BUILDID_TEXT]);
+/* @n bytes, no less, from @offset of the file. -EINVAL: it has not as many. */
+typedef int buildid_reader(void *ctx, void *buf, size_t n, uint64_t offset);
+
+/* The same of a file that @read reads, whose header is @eh. */
+must_check int buildid_by(buildid_reader *read, void *ctx, const Elf64_Ehdr *eh, char text[BUILDID_TEXT]);
 
 #endif
