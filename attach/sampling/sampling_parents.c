@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+#include "attach/keeper/budget/spending.h"
 #include "attach/sampling/sampling_parents.h"
 
 #include <errno.h>
 #include <sys/uio.h>
 
-#include "attach/keeper/budget/cost.h"
 #include "attach/keeper/budget/meter.h"
 #include "base/log.h"
 
@@ -17,6 +17,7 @@
 #define TRIES 4u
 #define HEADER_MAX 256u		/* what a wrapper keeps in front of a block */
 #define MORE_OFTEN 2.5		/* it returns so much more often than it is given something: not by chance */
+#define HOLDS_PART 4		/* of what may be spent goes to holds, at most */
 #define HOLD_PAUSE_NS 50000000ull
 
 void sampling_parents_init(struct sampling_parents *p, struct sampling_sites *sites, uint32_t budget_ppm)
@@ -155,7 +156,7 @@ static bool is_paid(struct sampling_parents *p, uint64_t now_ns)
 	uint64_t more_ns = held_ns - p->held_ns;
 
 	p->held_ns = held_ns;
-	p->next_hold_ns = now_ns + HOLD_PAUSE_NS + (uint64_t)((double)more_ns * COST_HOLDS / (SPENDING_FILL(p->budget_ppm) / 1e6));
+	p->next_hold_ns = now_ns + HOLD_PAUSE_NS + (uint64_t)((double)more_ns * HOLDS_PART / (SPENDING_FILL(p->budget_ppm) / 1e6));
 	return !more_ns;
 }
 

@@ -63,8 +63,7 @@ void cost_init(struct keeper *k)
 	k->now_ns = keeper_clock_ns();
 	spending_init(&c->spending, k->shared->budget_ppm, k->now_ns);
 	c->meters_ns = stop_ns(c);
-	spending_init(&c->holds, k->shared->budget_ppm / COST_HOLDS, k->now_ns);
-	c->hold_ns = (uint64_t)least(c->holds.purse_most_ns / 3, COST_HOLD_NS);
+	c->hold_ns = (uint64_t)least(c->spending.purse_most_ns / COST_HOLDS, COST_HOLD_NS);
 	k->began.asked_ns = k->now_ns;
 	c->most_burst_ns = FIRST_BURST * stop_ns(c);
 	c->open = true;
@@ -152,13 +151,10 @@ void cost_charge(struct keeper *k, uint64_t since_ns, enum cost_of what)
 		return;
 	ns = now - since_ns + c->latency.restart_ns;
 	spending_take(&c->spending, ns, now);
-	if (what == COST_ASKED) {
-		spending_take(&c->holds, ns, now);
+	if (what == COST_ASKED)
 		atomic_fetch_add_explicit(&k->shared->budget.held_ns, ns, memory_order_relaxed);
-	} else {
-		/* attaching, which stops all that run, is the first example of what can come at once */
+	else	/* attaching, which stops all that run, is the first example of what can come at once */
 		c->burst_ns += ns;
-	}
 	if (what == COST_METERS)
 		learn_stop(k, ns);
 	if (what == COST_METERS && !c->open)
@@ -215,7 +211,7 @@ bool cost_may_hold(struct keeper *k)
 	uint64_t now = keeper_clock_ns();
 	int64_t held = holds_ns(c, k->held + 1);
 
-	return c->open && spending_purse(&c->holds, now) >= held && spending_purse(&c->spending, now) >= (int64_t)c->most_burst_ns + held &&
+	return c->open && spending_purse(&c->spending, now) >= (int64_t)c->most_burst_ns + held &&
 	       spending_room(&c->spending, now) >= reserve_ns(c) + held;
 }
 

@@ -21,9 +21,10 @@
  * "Nearly" is the largest burst of late: what can still come from threads that have run into traps already, all at once. Stops that no
  * closing avoids (signals, births, the dynamic linker) are counted apart as well. If these alone pass the promise, we must leave.
  *
- * A hold is a wish of the controller's (meter.h): a thread waits until it has been seen to. The promise comes first. Holds have a purse of their own,
- * filled with a part of what is promised; none is begun that could not last to its end, and what those under way may still take is kept in reserve. A thread
- * that waits for longer than that, or until all is closed, goes on without an answer: so it makes no difference to the target what the controller does.
+ * A hold is a wish of the controller's (meter.h): a thread waits until it has been seen to. The promise comes first: none is begun that could not last to
+ * its end, and what those under way may still take is kept in reserve. A thread that waits for longer than that, or until all is closed, goes on without an
+ * answer: so it makes no difference to the target what the controller does. How much of the budget goes to holds the controller decides
+ * (sampling_parents.c).
  */
 #ifndef MM_COST_H
 #define MM_COST_H
@@ -40,8 +41,8 @@
 struct keeper;
 struct tracee;
 
-#define COST_HOLDS 4			/* so many times less than for all may be spent on holds; */
-#define COST_HOLD_NS 8000000ull	/* one is no longer, nor than a third of what there is for them at once */
+#define COST_HOLDS 12			/* a hold is no longer than this part of what may be spent at once, */
+#define COST_HOLD_NS 8000000ull	/* nor than that */
 
 /* Why a thread was stopped. */
 enum cost_of {
@@ -65,7 +66,6 @@ struct cost {
 	uint64_t burst_ns, most_burst_ns; /* spent since it was calm; the largest of late */
 	uint64_t meters_ns;		/* what a stop for a metered trap costs, of late */
 	uint64_t late_ns;		/* spent since it was closed, on who had run into traps before they were lifted */
-	struct spending holds;
 	uint64_t hold_ns;		/* after that a hold is over */
 	uint64_t next_fade_ns;
 	bool metered, counts;		/* of the stop that is being served: it is for a metered trap; it came in the calm */
