@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * main: from the command line to what it asks for.
+ * main: reads the command line and runs the command it names.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -39,8 +39,8 @@ static int carry_out(const struct options *opt, int argc, char **argv)
 }
 
 /*
- * Started with stdin, stdout or stderr closed: what we open must not take their
- * numbers. Opened the wrong way round: a report to a stdout that was closed is an error, not lost in silence.
+ * If we were started with stdin, stdout or stderr closed, files that we open must not get their numbers. They
+ * are opened the wrong way round, so that a report to a closed stdout is an error and is not lost in silence.
  */
 static void fill_stdio(void)
 {
@@ -49,7 +49,7 @@ static void fill_stdio(void)
 			return;
 }
 
-/* What was printed may not have been written: the disk is full, nobody reads. */
+/* What was printed may not have been written: the disk is full, or the pipe has no reader. */
 static int flush_results(int status)
 {
 	if (!fflush(stdout) && !ferror(stdout))
@@ -58,7 +58,7 @@ static int flush_results(int status)
 	return status ? status : 1;
 }
 
-/* @nargs, @args: the command line; @argc, @argv: ours, whose memory shows what we are. */
+/* @nargs, @args: the command line; @argc, @argv: our own, whose memory shows what this process is (in ps). */
 static int start(int nargs, char **args, int argc, char **argv)
 {
 	struct options opt;

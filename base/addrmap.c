@@ -52,7 +52,7 @@ size_t addrmap_memory(const struct addrmap *m)
 	return slots(m) * (sizeof(*m->keys) + m->stride) + slots(m) / 8;
 }
 
-/* Where @key would like to be (the finalizer of splitmix64). */
+/* The preferred slot of @key (the finalizer of splitmix64). */
 static size_t home(const struct addrmap *m, uint64_t key)
 {
 	uint64_t x = key ^ m->seed;
@@ -166,8 +166,8 @@ void *addrmap_get(const struct addrmap *m, uint64_t key)
 }
 
 /*
- * Close the gap at @hole: an entry further on that had to pass it on its way from home moves
- * into it and leaves a gap of its own, until a free slot is met.
+ * Close the gap at @hole: a later entry that was displaced past it from its home slot moves into it and
+ * leaves a gap of its own, until a free slot is met.
  */
 static void shift_back(struct addrmap *m, size_t hole)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * addrmap: the only hash table. Key: a 64-bit number (an address, a thread, an
- * index); value: a fixed number of bytes of the caller's choice, 0 for a set.
+ * addrmap: the only hash table. Key: a 64-bit number (an address, a thread, an index); value: a fixed number
+ * of bytes of the caller's choice, 0 for a set.
  *
  *	struct addrmap live;
  *	addrmap_init(&live, sizeof(struct block));
@@ -9,10 +9,9 @@
  *	struct block *b = addrmap_get(&live, ptr);
  *	addrmap_del(&live, ptr);
  *
- * Open addressing, linear probing, at most 3/4 full; a deletion shifts
- * back what was displaced (no tombstones, so a table that lives for days under
- * churn stays as fast as a new one). Grows by doubling, shrinks never. Keys come
- * from the target, so the hash takes a random seed per table: nobody can choose
+ * Open addressing, linear probing, at most 3/4 full; a deletion shifts back what was displaced (no
+ * tombstones, so a table that lives for days under churn stays as fast as a new one). Grows by doubling,
+ * never shrinks. Keys come from the target, so the hash takes a random seed per table: a target cannot choose
  * addresses that collide.
  *
  * All keys are allowed, 0 too. Not thread-safe.
@@ -50,18 +49,18 @@ size_t addrmap_memory(const struct addrmap *m);		/* bytes allocated */
 must_check int addrmap_put(struct addrmap *m, uint64_t key, const void *value);
 
 /*
- * The value of @key, made (zeros) if it is new; aligned to 8 if the size is a multiple of 8.
- * NULL on want of memory. @fresh, if not NULL, says whether it is new. Valid until the next put, slot or del.
+ * The value of @key, made (zeros) if it is new; aligned to 8 if the size is a multiple of 8. NULL if memory
+ * is short. @fresh, if not NULL, says whether it is new. Valid until the next put, slot or del.
  */
 must_check void *addrmap_slot(struct addrmap *m, uint64_t key, bool *fresh);
 
 /* The value of @key, or NULL. Valid until the next put, slot or del. For a set: not NULL if it is in. */
 void *addrmap_get(const struct addrmap *m, uint64_t key);
 
-/* Take @key out, its value into @value if that is not NULL. false if it was not there. */
+/* Remove @key, its value into @value if that is not NULL. false if it was not there. */
 bool addrmap_del(struct addrmap *m, uint64_t key, void *value);
 
-/* Take all out, keep the memory. */
+/* Remove all keys; the memory stays allocated. */
 void addrmap_clear(struct addrmap *m);
 
 /*

@@ -44,7 +44,7 @@ static inline void cleanup_fclose_ptr(FILE **f)
 #define cleanup_closedir __attribute__((cleanup(cleanup_closedir_ptr)))
 #define cleanup_fclose __attribute__((cleanup(cleanup_fclose_ptr)))
 
-/* What touches the target must not fail unseen. */
+/* Errors of what touches the target must not be ignored. */
 #define must_check __attribute__((warn_unused_result))
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fdio: see fdio.h. A result file: by what stands under its name already, one
- * of three ways to open it; one way to finish it.
+ * fdio: see fdio.h. A result file is opened in one of three ways, depending on what its name refers to
+ * already, and finished in one way.
  */
 #include "base/fdio.h"
 
@@ -125,7 +125,7 @@ static int open_folder(struct outfile *of, const char *path)
 	return of->dirfd < 0 ? -errno : 0;
 }
 
-/* Could somebody else have laid a symbolic link into this folder for us? */
+/* Could another user have put a symbolic link into this folder? */
 static bool others_may_write(int dirfd)
 {
 	struct stat st;
@@ -133,10 +133,7 @@ static bool others_may_write(int dirfd)
 	return fstat(dirfd, &st) || (st.st_mode & S_IWOTH) || (st.st_uid != geteuid() && st.st_uid != 0);
 }
 
-/*
- * O_NONBLOCK only for the opening: a FIFO that nobody reads is an error
- * (-ENXIO), not a wait without end.
- */
+/* O_NONBLOCK only for the opening: a FIFO without a reader is an error (-ENXIO), not an endless wait. */
 static int open_in_place(struct outfile *of, int flags)
 {
 	of->fd = openat(of->dirfd, of->name, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | flags);
@@ -148,7 +145,10 @@ static int open_in_place(struct outfile *of, int flags)
 	return 0;
 }
 
-/* Somebody else's FIFO or device, where others can put one, would read what is ours, or let us wait for ever. */
+/*
+ * Another user's FIFO or device, in a folder where others can put one, could read our data, or make us wait
+ * for ever.
+ */
 static int open_special(struct outfile *of, uid_t owner)
 {
 	if (owner != geteuid() && owner != 0 && others_may_write(of->dirfd))
@@ -205,7 +205,7 @@ int outfile_open(struct outfile *of, const char *path)
 	return err;
 }
 
-/* close(2) says here what a full disk, or a quota, kept back until now. */
+/* close(2) reports the errors of a full disk or a quota that were delayed until now. */
 static int finish(struct outfile *of)
 {
 	int err = close(of->fd) ? -errno : 0;

@@ -21,25 +21,25 @@ must_check int write_full(int fd, const void *buf, size_t n);
 must_check ssize_t pread_full(int fd, void *buf, size_t n, off_t offset);
 
 /*
- * The whole of @fd, from where it stands, into memory of its own (free it), with
- * a NUL behind the @n bytes. For files whose size is not known beforehand, as
- * in /proc. 0; -EFBIG if there are more than @limit bytes; -ENOMEM; -errno of read.
+ * The whole of @fd, from its current offset, into memory of its own (free it), with a NUL behind the @n
+ * bytes. For files whose size is not known beforehand, as in /proc. 0; -EFBIG if there are more than @limit
+ * bytes; -ENOMEM; -errno of read.
  */
 must_check int read_whole_fd(int fd, size_t limit, char **out, size_t *n);
 
 /*
- * The same by name, below directory @dirfd (AT_FDCWD: the current one). Opened
- * O_NONBLOCK|O_NOCTTY, so that a FIFO in the way cannot hold us.
+ * The same by name, below directory @dirfd (AT_FDCWD: the current one). Opened O_NONBLOCK|O_NOCTTY, so that a
+ * FIFO of that name cannot block us.
  */
 must_check int read_whole_file_at(int dirfd, const char *path, size_t limit, char **out, size_t *n);
 must_check int read_whole_file(const char *path, size_t limit, char **out, size_t *n);
 
 /*
- * A result file in the making, mode 0600. Under a name that is free, or a regular
- * file's, it is written under a temporary name in the same folder and renamed
- * by outfile_commit. A device or FIFO (/dev/null) is written in place, and so is
- * what a symbolic link leads to (/dev/stdout), but only if nobody else could have laid the
- * link: in a folder that others can write it is refused with -ELOOP; and somebody else's device or FIFO there with -EPERM.
+ * A result file in the making, mode 0600. Under a name that is free, or a regular file's, it is written under
+ * a temporary name in the same folder and renamed by outfile_commit. A device or FIFO (/dev/null) is written
+ * in place, and so is the target of a symbolic link (/dev/stdout), but only if no other user could have made
+ * the link or file: in a folder that others can write, a link is refused with -ELOOP, and another user's
+ * device or FIFO with -EPERM.
  */
 struct outfile {
 	int fd;		/* write here; -1 when not open */
@@ -53,13 +53,13 @@ struct outfile {
 /* 0 or -errno; on failure there is nothing to abort. */
 must_check int outfile_open(struct outfile *of, const char *path);
 
-/* Everything is written: let it appear under its name. 0 or -errno, then as outfile_abort. */
+/* Everything is written: give it its name. 0 or -errno; after an error it is aborted. */
 must_check int outfile_commit(struct outfile *of);
 
-/* Throw it away. Does nothing after a commit. */
+/* Discard it. Does nothing after a commit. */
 void outfile_abort(struct outfile *of);
 
-/* All three for @n bytes that are there already. */
+/* Open, write and commit @n bytes at once. */
 must_check int write_whole_file(const char *path, const void *buf, size_t n);
 
 #endif

@@ -13,8 +13,8 @@
 #define GROW_FIRST 64
 
 /*
- * Let *@array (the address of a pointer; *@size elements of @element bytes) have an element number @n. 0, or
- * -ENOMEM: then it is as it was. What is new is not set.
+ * Grow *@array (the address of a pointer; *@size elements of @element bytes) so that it has an element number
+ * @n. 0, or -ENOMEM: then it is unchanged. New elements are not initialised.
  */
 must_check static inline int grow_for(void *array, size_t n, size_t *size, size_t element)
 {
@@ -35,8 +35,8 @@ must_check static inline int grow_for(void *array, size_t n, size_t *size, size_
 }
 
 /*
- * Room for an element number @n behind the others of *@array, which doubles at powers of two: for lists that keep no
- * size. NULL on want of memory: then it is as it was. @n is the caller's to raise.
+ * Room for an element number @n at the end of *@array, which doubles at powers of two: for lists that have no
+ * size field. NULL if memory is short: then it is unchanged. The caller increments @n.
  */
 must_check static inline void *grow_by_one(void *array, size_t n, size_t element)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* libcs: what the C library calls its own functions that give out memory. */
+/* libcs: the names of the C library's own functions that allocate memory. */
 #ifndef MM_LIBCS_H
 #define MM_LIBCS_H
 
 #include <stdbool.h>
 
-/* malloc, calloc, ...; not what reaches them, as strdup does. */
+/* malloc, calloc, ...; not functions that call them, as strdup does. */
 bool libcs_allocator(const char *name);
 
 #endif

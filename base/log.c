@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * log: see log.h. One buffer on the stack, filled, defused, written.
- */
+/* log: see log.h. One buffer on the stack: filled, control characters replaced, written. */
 #include "base/log.h"
 
 #include <errno.h>
@@ -86,7 +84,9 @@ bool log_debug_on(enum log_domain domain)
 	return debug_domains >> domain & 1;
 }
 
-/* C0, DEL, and C1 in its UTF-8 form: the target's names end up here, and must not drive the terminal. */
+/*
+ * C0, DEL, and C1 in its UTF-8 form: the target's names are printed here, and must not control the terminal.
+ */
 static void defuse(char *s)
 {
 	for (unsigned char *p = (unsigned char *)s; *p; p++) {

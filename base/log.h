@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * log: what we tell the user, on stderr, one write(2) per message.
+ * log: our messages to the user, on stderr, one write(2) per message.
  *
  *	mmattach: cannot attach to 1234: Operation not permitted
  *	mmattach: hint: run as root, or as the user of that process
  *
- * A message is lower case: what failed, subject, reason; log_hint follows where
- * the user can do something about it. Debug messages belong to a domain and
- * are printed only if --debug names it: that log is the bug report.
+ * A message is lower case: what failed, subject, reason; log_hint follows if the user can do something about
+ * it. Debug messages belong to a domain and are printed only if --debug names it: that log is the bug report.
  *
- * Every function here keeps errno, so a failed call can be logged before it is
- * returned. Nothing is allocated or locked: safe wherever write(2) is.
- * A message longer than LOG_LINE_MAX is cut, never split; control characters
- * in it (a target may choose its own name) are shown as '?'.
+ * Every function here preserves errno, so a failed call can be logged before it is returned. Nothing is
+ * allocated or locked: safe wherever write(2) is. A message longer than LOG_LINE_MAX is cut, never split;
+ * control characters in it (a target may choose its own name) are shown as '?'.
  */
 #ifndef MM_LOG_H
 #define MM_LOG_H
@@ -45,8 +43,8 @@ void log_set_quiet(void);	/* only errors */
 void log_set_verbose(void);	/* log_verbose too */
 
 /*
- * Switch on the domains in @names ("event,trap"; "all"). 0, or -EINVAL with the
- * name that is none in @bad (cut to @n bytes); then nothing is changed.
+ * Switch on the domains in @names ("event,trap"; "all"). 0, or -EINVAL with the unknown name in @bad (cut to
+ * @n bytes); then nothing is changed.
  */
 int log_debug_enable(const char *names, char *bad, size_t n);
 
@@ -69,7 +67,7 @@ void log_verbose(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
  */
 void log_announce(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* What the user can do about the error or warning just logged; silent where that was silent. */
+/* What the user can do about the error or warning just logged; not printed if that was not. */
 void log_hint(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* "FMT: strerror(err)"; @err may be positive or negative. */
@@ -78,7 +76,7 @@ void log_warn_errno(int err, const char *fmt, ...) __attribute__((format(printf,
 
 void log_debug_print(enum log_domain domain, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* The arguments are not evaluated where the domain is off: log_debug(TRAP, "planted at ..."). */
+/* The arguments are not evaluated if the domain is off: log_debug(TRAP, "planted at ..."). */
 #define log_debug(domain, ...)						\
 	do {								\
 		if (log_debug_on(LOG_##domain))				\

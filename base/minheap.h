@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * minheap: numbers in an array that is the caller's, the first to come at its beginning.
+ * minheap: a heap of numbers in an array of the caller's, the first of them at its beginning.
  *
  *	add	items[n++] = x, minheap_settle(n - 1)
  *	remove	items[place] = items[--n], minheap_settle(place); nothing if it was the last in the array
- *	change	what decides the order is another now: minheap_settle(place)
+ *	change	the key of an item is different now: minheap_settle(place)
  */
 #ifndef MM_MINHEAP_H
 #define MM_MINHEAP_H
@@ -16,11 +16,12 @@ struct minheap {
 	uint32_t *items;
 	uint32_t n;
 	bool (*before)(const void *ctx, uint32_t a, uint32_t b);
-	void (*moved)(void *ctx, uint32_t item, uint32_t place);	/* it stands there now; NULL: it is not asked where one stands */
+	/* @item is at @place now; NULL: places are not tracked */
+	void (*moved)(void *ctx, uint32_t item, uint32_t place);
 	void *ctx;
 };
 
-/* Of all but items[@place] each is where it belongs; move that one to where it does. */
+/* All items but items[@place] are in order; move that one to where it belongs. */
 void minheap_settle(const struct minheap *h, uint32_t place);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* procmaps: see procmaps.h. The text is kept once; each line is cut out of it and parsed in place. */
+/* procmaps: see procmaps.h. The text is stored once; each line is cut out of it and parsed in place. */
 #include "base/procmaps.h"
 
 #include <errno.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* random: numbers by chance (xorshift64), the same for the same seed; nothing secret may hang on them. */
+/* random: pseudo-random numbers (xorshift64), the same for the same seed; not for secrets. */
 #ifndef MM_RANDOM_H
 #define MM_RANDOM_H
 
 #include <stdint.h>
 
-#define RANDOM_SEED 88172645463325252ull	/* of a state that is zero: the generator would stay there */
+#define RANDOM_SEED 88172645463325252ull	/* replaces a state of zero: the generator would stay there */
 
 /* The next number below @n, which is not 0. */
 static inline uint64_t random_below(uint64_t *state, uint64_t n)

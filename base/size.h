@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 
-/* 0 or -EINVAL: it is none, or does not fit. "KiB" and "KB" mean K, small letters too. */
+/* 0 or -EINVAL: it is no size, or does not fit. "KiB" and "KB" mean K, small letters too. */
 must_check int size_parse(const char *text, uint64_t *bytes);
 
 #endif

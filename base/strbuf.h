@@ -7,9 +7,9 @@
  *	if (strbuf_error(&sb)) ...
  *	strbuf_fini(&sb);
  *
- * Want of memory is sticky: once an append failed, further ones do nothing and
- * strbuf_error says -ENOMEM. So a writer appends a whole report and asks once.
- * What is there stays a valid, NUL-terminated string throughout.
+ * An error is sticky: once an append has failed for lack of memory, further ones do nothing and strbuf_error
+ * returns -ENOMEM. So a writer appends a whole report and checks once. What was appended stays a valid,
+ * NUL-terminated string throughout.
  */
 #ifndef MM_STRBUF_H
 #define MM_STRBUF_H
@@ -36,10 +36,10 @@ const char *strbuf_str(const struct strbuf *sb);
 
 int strbuf_error(const struct strbuf *sb);
 
-/* The string becomes the caller's (free it) and @sb empty; NULL on want of memory. */
+/* The caller takes over the string (free it), and @sb becomes empty; NULL if memory is short. */
 char *strbuf_steal(struct strbuf *sb);
 
-/* Forget the contents and the error, keep the memory. */
+/* Discard the contents and the error; the memory stays allocated. */
 void strbuf_reset(struct strbuf *sb);
 
 void strbuf_append(struct strbuf *sb, const void *data, size_t n);

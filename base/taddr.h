@@ -2,8 +2,8 @@
 /*
  * taddr: an address in the target.
  *
- * Never a pointer: the compiler then refuses the most natural bug of this
- * program, dereferencing somebody else's memory.
+ * Never a pointer: the compiler then refuses the most natural bug of this program, dereferencing another
+ * process's memory.
  */
 #ifndef MM_TADDR_H
 #define MM_TADDR_H

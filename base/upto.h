@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * upto: where an address belongs in a sorted array, by halving.
+ * upto: where an address belongs in a sorted array, by binary search.
  *
- *	UPTO(maps, n, lo, at)		how many of the n elements begin at or before @at: the last of them may hold it
- *	UPTO(maps, n, hi, at)		how many end at or before @at: the next one may hold it
+ *	UPTO(maps, n, lo, at)		how many of the n elements begin at or before @at: the last of
+ *					them may contain it
+ *	UPTO(maps, n, hi, at)		how many end at or before @at: the next one may contain it
  *
- * Written once: which of < and <= it is, and which of the two neighbours is meant then, is where such searches go wrong.
+ * Written once, because such searches go wrong in the choice of < or <=, and of the neighbour that is meant.
  */
 #ifndef MM_UPTO_H
 #define MM_UPTO_H
@@ -15,7 +16,10 @@
 
 #include "base/taddr.h"
 
-/* How many of the first @n elements of @all have a member @member of at most @at. Sorted by it; the member is a taddr or uint64_t. */
+/*
+ * How many of the first @n elements of @all, sorted by member @member, have at most @at there. The member is
+ * a taddr or uint64_t.
+ */
 #define UPTO(all, n, member, at) \
 	upto_count((all), (n), sizeof(*(all)), _Generic((all)->member, uint64_t: offsetof(__typeof__(*(all)), member)), (at))
 

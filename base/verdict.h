@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * verdict: what becomes of a block that nobody has given back.
+ * verdict: whether a block that was not freed is still reachable.
  *
- * As valgrind says it: whoever still has a pointer to its beginning, and is reached himself, reaches it; a block to
- * which only some inner place is pointed may be lost; one that nobody points to is lost; and what only lost
- * blocks point to is lost with them. The names are those of the JSON report; the numbers are those of the trace.
+ * As in valgrind: a block is reachable if something that is reachable itself has a pointer to its beginning;
+ * a block with pointers only to its inside is possibly lost; a block without pointers to it is lost; and what
+ * only lost blocks point to is lost with them. The names are those of the JSON report; the numbers are those
+ * of the trace.
  */
 #ifndef MM_VERDICT_H
 #define MM_VERDICT_H

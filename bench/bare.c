@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bare: the yardstick. The least a ptracer can do per stop, of the target's
- * one hot thread in bare_hit(): wait, read the registers, write them, go on.
+ * bare: the reference. The least a ptracer can do per stop, for the target's one hot thread in bare_hit():
+ * wait, read the registers, write them, continue.
  *
- *	bare PID TID ADDRESS	prints "ready" when the trap stands; SIGINT ends it,
- *				and it prints what it saw
+ *	bare PID TID ADDRESS	prints "ready" when the trap is planted; SIGINT ends it,
+ *				and it prints its counts
  *
- * What a hit of mmattach costs is only ever given as a multiple of this, in
- * the same run and on the same target: microseconds differ by machine, by load
- * and by which processor each side happens to sit on. ADDRESS must be a
- * one-byte nop, so that going past it is setting rip.
+ * The cost of a hit of mmattach is only ever given as a multiple of this, in the same run and on the same
+ * target: microseconds differ by machine, by load and by the processors on which the two sides happen to run.
+ * ADDRESS must be a one-byte nop, so that a thread gets past it by setting rip.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +25,7 @@
 
 static volatile sig_atomic_t over;
 
-/* Again in a second: the signal may come just before waitpid begins to sleep. */
+/* Again after a second: the signal may come just before waitpid begins to sleep. */
 static void on_end(int sig)
 {
 	(void)sig;
@@ -58,7 +57,7 @@ static int set_pc(pid_t tid, uint64_t pc)
 	return ptrace(PTRACE_SETREGS, tid, 0, &regs) ? -errno : 0;
 }
 
-/* true if the stop is the SIGTRAP of an int3, ours: the target has no other. */
+/* true if the stop is the SIGTRAP of an int3. It is ours: the target has no other. */
 static bool is_hit(int status)
 {
 	return WIFSTOPPED(status) && status >> 8 == SIGTRAP;
@@ -71,7 +70,7 @@ static int go_on(pid_t tid, int status)
 	return ptrace(PTRACE_CONT, tid, 0, sig) ? -errno : 0;
 }
 
-/* Until on_end: what is measured. */
+/* The measured loop; it runs until on_end. */
 static int serve(pid_t tid, uint64_t addr, uint64_t *hits)
 {
 	int status, err;
@@ -106,9 +105,9 @@ static bool trap_pending(pid_t tid)
 }
 
 /*
- * The trap is lifted: stop the thread, and let it go where it would be without
- * us. A stop by PTRACE_INTERRUPT can be reported while the SIGTRAP of a hit is
- * still queued; detached then, the target would die of it.
+ * The trap is lifted: stop the thread, and let it continue where it would be without us. A stop by
+ * PTRACE_INTERRUPT can be reported while the SIGTRAP of a hit is still queued; if we detached then, the
+ * SIGTRAP would kill the target.
  */
 static int leave(pid_t tid, uint64_t addr)
 {

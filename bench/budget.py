@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""What --budget costs, by the clocks of the one who pays: tests/victims/sampled, busy without pause, unwatched and watched in turn.
+"""The cost of --budget, by the clocks of the watched program: tests/victims/sampled, busy without pause,
+alternately unwatched and watched.
 
-Speed is pairs a second of the time that the thread ran or was stopped. What it waited for a processor because others ran is left out, and
-what the machine below ran something else, for where a machine is shared that is ten times as much as what is measured. How long it was stopped is told by
-the second, so that of any ten seconds the worst can be found; what it "stood" unwatched is taken off. (tests/victims/sampled_clock.h)
+Speed is pairs per second of the time that the thread ran or was stopped. Time in which it waited for a
+processor because other programs ran is left out, and so is time in which the host of a virtual machine ran
+something else: on a shared machine that is ten times what is measured. The stopped time is given for each
+second, so that the worst ten seconds can be found; what is counted as stopped while unwatched is subtracted.
+(tests/victims/sampled_clock.h)
 
-And what is had for it: how often each place allocates as estimated, beside how often it really did.
+And what it yields: the estimated allocation rate of each allocation site, beside the true rate.
 """
 import statistics
 import time
@@ -19,7 +22,8 @@ UNWATCHED_S, WATCHED_S = 3, 12  # of a round
 RATES_S = 30
 WINDOW = 10
 ROUNDS = 5
-MANY = 4  # times as many rounds as elsewhere: what others do to the machine averages out
+# times as many rounds as elsewhere: what other programs do to the machine averages out
+MANY = 4
 
 
 class Sampling(Mmattach):
@@ -32,7 +36,8 @@ class Service(Talk):
         self.pid = int(self.first.split()[1])
 
     def stretch(self, seconds):
-        """What it did in so many seconds: (pairs a second of running or being stopped, share stopped, pairs a second of wall)."""
+        """What it did in so many seconds: (pairs a second of running or being stopped, share stopped, pairs a
+        second of wall time)."""
         before = self.ask("pairs")
         time.sleep(seconds)
         after = self.ask("pairs")
@@ -40,7 +45,7 @@ class Service(Talk):
         return (did["pairs"] / (did["cpu_ns"] + did["stood_ns"] - did["stood_cpu_ns"]) * 1e9, did["stood_ns"] / did["wall_ns"], did["pairs"] / did["wall_ns"] * 1e9)
 
     def stood(self, since):
-        """Nanoseconds that it stood in each second from @since (of its clock) until now."""
+        """Nanoseconds that it was stopped in each second from @since (by its clock) until now."""
         thread = self.ask("gaps")["threads"][0]
         return [second["stood_ns"] for second in thread["seconds"][max(0, since - thread["first_s"]):]]
 
@@ -49,12 +54,13 @@ class Service(Talk):
 
 
 def worst(seconds):
-    """The largest share of @WINDOW seconds that follow each other."""
+    """The largest share in any @WINDOW consecutive seconds."""
     return max(sum(seconds[i:i + WINDOW]) for i in range(max(1, len(seconds) - WINDOW + 1))) / (WINDOW * 1e9)
 
 
 def watched(service):
-    """A stretch watched: what the service did, the worst of its ten seconds, and what the report says of the budget."""
+    """A watched period: what the service did, its worst ten seconds, and what the report says about the
+    budget."""
     began = service.now_s()
     with Sampling(service) as tracer:
         did = service.stretch(WATCHED_S)
@@ -62,7 +68,8 @@ def watched(service):
 
 
 def all_rounds(service, n):
-    """Watched stretches, each with the unwatched ones before and after it: a machine that is shared gets faster and slower all the time."""
+    """Watched periods, each with the unwatched ones before and after it: a shared machine gets faster and
+    slower all the time."""
     alone, rounds = service.stretch(UNWATCHED_S), []
     for _ in range(n):
         had = watched(service)
@@ -72,18 +79,19 @@ def all_rounds(service, n):
 
 
 def lost(had, of):
-    """Percent by which the watched one had less."""
+    """By how many percent the watched service did less."""
     return 100 * (1 - had["did"][of] / had["alone"][of])
 
 
 def made(service):
-    """What each place has allocated: {its function: blocks}, and when."""
+    """What each site has allocated: {its function: blocks}, and when."""
     truth = service.ask("truth")
     return {site["name"]: site["allocs"] for site in truth["sites"]}, truth["now_ns"] / 60e9
 
 
 def estimates(report):
-    """Blocks a minute of each place: {its function: [value, low, high]}; several stacks of one place are added."""
+    """Blocks a minute of each site: {its function: [value, low, high]}; several stacks of one site are
+    added."""
     sums = {}
     for group in report["groups"]:
         place = next((f["function"] for f in group["stack"] if str(f.get("function")).startswith("site_")), None)
@@ -94,7 +102,7 @@ def estimates(report):
 
 
 def compared(service):
-    """(estimate / truth, truth within the interval) of each place that allocated."""
+    """(estimate / truth, truth within the interval) of each site that allocated."""
     before, began = made(service)
     with Sampling(service) as tracer:
         time.sleep(RATES_S)
@@ -128,7 +136,7 @@ def rows(plan):
 
 
 def many_rounds(plan):
-    """The row of rows() that is least certain, by many more rounds: a quarter of a minute each."""
+    """The least certain row of rows(), with many more rounds: each takes a quarter of a minute."""
     with Service() as service:
         service.stretch(1)
         rounds = all_rounds(service, MANY * plan.rounds)

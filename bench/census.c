@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * census BLOCKS ROUNDS: how long a census of that many blocks takes, after the copy. A child has the blocks, of 8 to 160 bytes, one in eight of them freed again, so that
- * all lists have something, and one in three an object of some C++ class, as far as its vtable tells; its memory is copied once. Then also: how long it takes to
- * tell the classes. A line of JSON.
+ * census BLOCKS ROUNDS: how long a census of that many blocks takes, after the copy. A child has the blocks,
+ * of 8 to 160 bytes. One in eight has been freed again, so that no free list is empty, and one in three is an
+ * object of some C++ class, as far as its vtable tells. The child's memory is copied once. Then it also
+ * measures how long finding the classes takes. Prints a line of JSON.
  */
 #include <asm/prctl.h>
 #include <errno.h>
@@ -56,7 +57,7 @@ static void make_classes(void)
 	}
 }
 
-/* The blocks; then wait until the other end is closed. */
+/* Allocate the blocks; then wait until the other end of @stop is closed. */
 static void hold(size_t n, int ready, int stop)
 {
 	const size_t all = n + n / 7;
@@ -111,7 +112,7 @@ static void copy(struct snapshot *s, pid_t pid)
 	char path[64];
 
 	snapshot_init(s);
-	/* after a fork it is where ours is; it waits in read */
+	/* after a fork its value is the same as ours; the thread waits in read */
 	syscall(SYS_arch_prctl, ARCH_GET_FS, &t.regs.fs_base);
 	t.regs.orig_rax = SYS_read;
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
@@ -124,7 +125,7 @@ static void copy(struct snapshot *s, pid_t pid)
 		die("seal");
 }
 
-/* Most memory that this process ever had, in bytes. */
+/* The peak memory of this process, in bytes. */
 static double most_memory(void)
 {
 	struct rusage usage;
@@ -133,7 +134,7 @@ static double most_memory(void)
 	return (double)usage.ru_maxrss * 1024;
 }
 
-/* Seconds; how many are of some class, in @found. */
+/* Returns seconds; in @found how many blocks have a class. */
 static double tell_classes(const struct snapshot *s, const struct census *c, size_t *found)
 {
 	const double began = now(CLOCK_MONOTONIC);

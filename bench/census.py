@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a census costs, after the copy, and the classes of its blocks (bench/census.c)."""
+"""The cost of a census, after the copy, and of finding the classes of its blocks (bench/census.c)."""
 import json
 import pathlib
 import subprocess
@@ -13,7 +13,8 @@ def census():
 
 
 def rows(plan):
-    """The rows of the table, as keyword arguments of run.py's Row. Each is the first census of a process: it has all the faults."""
+    """The rows of the table, as keyword arguments of run.py's Row. Each is the first census of a process: it
+    includes all page faults."""
     runs = [census() for _ in range(min(plan.rounds, 5))]
     what = f"census of {BLOCKS // 1_000_000} million blocks, after the copy"
     return [{"name": "census", "what": what, "unit": "s", "values": [run["rounds"][0]["seconds"] for run in runs], "at_most": 0.5},

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * events: what an event costs behind the stop: in the ledger, in a trace, and when it is read again; without a target.
+ * events: the cost of an event after the stop: in the ledger, in a trace, and when it is read again. There is
+ * no target.
  *
  *	events EVENTS LIVE STACKS TRACE [HEAPTRACK]	prints one JSON object
  *
- * A made-up program gives out and releases blocks: LIVE of them are held once it has started, most
- * die young, some never do; sizes are skewed, and addresses are handed out again, latest first, as malloc does. The same
- * events run through nothing, through a ledger, and through a ledger and a trace file; each in a process of its own, so that
- * its memory is its own. Then the trace is read. Times are processor times per event, less what making the event took.
+ * A synthetic program allocates and frees blocks: LIVE of them are live once it has started, most are freed
+ * early, some never. Sizes are skewed, and addresses are reused, latest first, as malloc does. The same
+ * events go through nothing, through a ledger, and through a ledger and a trace file; each in a separate
+ * process, so that its memory is its own. Then the trace is read. Times are processor times per event, minus
+ * the time for generating the event.
  *
  * HEAPTRACK gets the same events in heaptrack's format, for heaptrack_print.
  */
@@ -28,7 +30,7 @@
 #define CLASSES 64
 #define DEPTH 18
 #define FUNCTIONS 2000
-#define YOUNG 1000		/* of so many latest blocks most victims come */
+#define YOUNG 1000		/* most freed blocks are among this many latest ones */
 #define LEAK_ONE_IN 5000	/* of all blocks */
 
 static void die(const char *what)
@@ -45,7 +47,7 @@ static void must(int err, const char *what)
 	die(what);
 }
 
-/* --- the made-up program --- */
+/* --- the synthetic program --- */
 
 struct block {
 	taddr addr;
@@ -56,7 +58,7 @@ struct program {
 	uint64_t rng, made, events, now_us;
 	uint32_t nstacks;
 	size_t live, wanted;
-	struct block *blocks;		/* those that may die; the latest are at the end */
+	struct block *blocks;		/* those that may be freed; the latest are at the end */
 	struct { taddr *addrs; size_t n, size; } idle[CLASSES];
 	taddr top;			/* of the heap */
 };
@@ -82,10 +84,11 @@ static void program_init(struct program *p, uint64_t events, size_t wanted, uint
 	p->blocks = calloc(wanted + 2, sizeof(*p->blocks));
 	if (!p->blocks)
 		die("memory");
-	memset(p->blocks, 1, (wanted + 2) * sizeof(*p->blocks)); /* it is there before memory is measured */
+	/* so that it is resident before memory is measured */
+	memset(p->blocks, 1, (wanted + 2) * sizeof(*p->blocks));
 }
 
-/* Half of all blocks have at most 64 bytes, a few thousands of them. */
+/* Half of all blocks have at most 64 bytes, a few have thousands. */
 static uint32_t any_class(struct program *p)
 {
 	uint64_t a = rnd(p, CLASSES), b = rnd(p, CLASSES), c = rnd(p, CLASSES);
@@ -131,7 +134,7 @@ static uint32_t class_of(uint32_t size)
 	return class;
 }
 
-/* A few stacks make most blocks. */
+/* A few stacks allocate most blocks. */
 static uint32_t any_stack(struct program *p)
 {
 	uint64_t u = rnd(p, 1 << 20);
@@ -160,7 +163,7 @@ static void make_free(struct program *p, struct event *e)
 	take_address(p, class_of(e->b.size), e->b.addr);
 }
 
-/* While it starts, two of three are allocations; then as many as releases. */
+/* While it starts, two of three events are allocations; afterwards there are as many allocations as frees. */
 static bool program_next(struct program *p, struct event *e)
 {
 	if (p->made++ == p->events)
@@ -207,7 +210,10 @@ static void define_functions(struct ledger *l)
 	}
 }
 
-/* Node number n of stack s: s * DEPTH + n, n from 1 at the outer end; the outer third is shared by all. */
+/*
+ * Node number n of stack s: s * DEPTH + n, n counts from 1 at the outer end; the outer third is shared by all
+ * stacks.
+ */
 static uint32_t function_of(uint32_t stack, uint32_t depth)
 {
 	return depth <= DEPTH / 3 ? depth : (stack * 31 + depth * 7) % FUNCTIONS;
@@ -233,8 +239,8 @@ static void define_stacks(struct ledger *l, uint32_t nstacks)
 struct result {
 	uint64_t ns;			/* processor time */
 	uint64_t peak_blocks, end_blocks;
-	uint64_t memory;		/* of the ledger's table and all, at the end */
-	uint64_t rss_grown;		/* the process' peak, less what it was before */
+	uint64_t memory;		/* of the ledger's table and everything else, at the end */
+	uint64_t rss_grown;		/* the process' peak, minus its RSS before */
 	uint64_t file_bytes, raw_bytes;
 	uint64_t wall_ns;
 };
@@ -247,7 +253,7 @@ static uint64_t clock_ns(clockid_t clock)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* "VmHWM" or "VmRSS" of us, in bytes. */
+/* "VmHWM" or "VmRSS" of this process, in bytes. */
 static uint64_t status_bytes(const char *what)
 {
 	FILE *f = fopen("/proc/self/status", "re");
@@ -349,7 +355,7 @@ static void read_trace(const struct plan *plan, struct result *out)
 	out->rss_grown = status_bytes("VmHWM");
 }
 
-/* In a child, so that each begins with the same memory. */
+/* In a child, so that each measurement begins with the same memory. */
 static void measure(const struct plan *plan, enum through what, struct result *shared)
 {
 	pid_t pid = fork();
@@ -382,7 +388,7 @@ static void write_heaptrack_stacks(FILE *f, uint32_t nstacks)
 	for (uint32_t s = 0; s < nstacks; s++)
 		for (uint32_t n = 1; n <= DEPTH; n++)
 			fprintf(f, "t %x %x\n", function_of(s, n) + 1, n == 1 ? 0 : s * DEPTH + n - 1);
-	fprintf(f, "a 0 1\n"); /* its reader takes what equals number 0 for short-lived */
+	fprintf(f, "a 0 1\n"); /* its reader takes blocks of allocation number 0 for short-lived */
 }
 
 static uint32_t allocation_info(FILE *f, struct addrmap *infos, const struct block *b)

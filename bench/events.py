@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What an event costs behind the stop: bench/events.c, which has no target.
+"""The cost of an event after the stop: bench/events.c, which has no target.
 
-A hundred million events through the ledger and a trace; then ten million, reported by mmattach and by heaptrack_print
-from the same events in each one's own format.
+A hundred million events through the ledger and a trace; then ten million, reported by mmattach and by
+heaptrack_print from the same events, each in its own format.
 """
 import json
 import pathlib
@@ -24,7 +24,7 @@ def made(events, held, *more):
     return json.loads(done.stdout)
 
 
-# By a small process of its own: a child's peak memory begins with that of who forked it.
+# In a small separate process: a child's peak memory starts with that of the process that forked it.
 TIMER = """
 import resource, subprocess, sys, time
 began = time.monotonic()
@@ -34,14 +34,14 @@ print(time.monotonic() - began, resource.getrusage(resource.RUSAGE_CHILDREN).ru_
 
 
 def timed(command):
-    """(seconds, peak MB) of a program whose output nobody reads."""
+    """(seconds, peak MB) of a program whose output is discarded."""
     words = [sys.executable, "-c", TIMER, *(str(word) for word in command)]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
     return tuple(float(word) for word in done.stdout.split())
 
 
 def side_by_side(rounds):
-    """[(ours, heaptrack_print's)], each (seconds, MB); theirs None where it is not installed."""
+    """[(ours, heaptrack_print's)], each (seconds, MB); theirs is None if it is not installed."""
     other = shutil.which("heaptrack_print")
     theirs = [FOLDER / "events.heaptrack"] if other else []
     made(FEWER, HELD_OF_FEWER, *theirs)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The flood over a heap that is made up: @blocks blocks in @bytes of memory, each word of them a pointer to a random block with a
- * chance of one in eight (one in sixteen of those to its inside), one block in a thousand a root. So nearly every step is a line that no cache has.
+ * The flood over a synthetic heap: @blocks blocks in @bytes of memory. Each word is with a probability of one
+ * in eight a pointer to a random block (one in sixteen of those points inside it); one block in a thousand is
+ * a root. So nearly every step is a cache miss.
  *
  *	flood BLOCKS MEBIBYTES THREADS		one line of JSON
  */
@@ -42,7 +43,10 @@ static void *map(size_t size)
 	return p;
 }
 
-/* Sizes as glibc makes them: 24, 40, 56, ...; many small ones and a few large, the mean so that all of it is used. */
+/*
+ * Sizes as in glibc: 24, 40, 56, ...; many small ones and a few large ones, with a mean that uses all of the
+ * memory.
+ */
 static size_t make_blocks(struct block *blocks, size_t n, uint64_t bytes)
 {
 	const uint64_t mean = bytes / n;

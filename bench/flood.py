@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What verdicts cost: a flood over a heap that is made up (bench/flood.c), and the leak check beside valgrind's on the same program (holder.c)."""
+"""The cost of verdicts: a flood over a synthetic heap (bench/flood.c), and the leak check compared with
+valgrind's on the same program (holder.c)."""
 import json
 import pathlib
 import shutil
@@ -8,7 +9,7 @@ import subprocess
 TOP = pathlib.Path(__file__).parent.parent
 FLOOD, HOLDER, VERDICTS = TOP / "build/bench/flood", TOP / "build/bench/holder", TOP / "build/release/tools/verdicts"
 BLOCKS, MEBIBYTES = 20_000_000, 4096
-BESIDE = 300_000  # blocks of the program that both judge: valgrind needs minutes for millions
+BESIDE = 300_000  # blocks of the program that both check: valgrind needs minutes for millions
 
 
 def flood(threads):
@@ -17,14 +18,14 @@ def flood(threads):
 
 
 def by_valgrind():
-    """Seconds of its leak check alone, told by the program."""
+    """Seconds of its leak check alone, as printed by the program."""
     done = subprocess.run(["valgrind", "-q", "--leak-check=full", "--show-leak-kinds=all", "--log-file=/dev/null", HOLDER, str(BESIDE)],
                           capture_output=True, text=True, check=True)
     return json.loads(done.stdout)["seconds"]
 
 
 def by_us():
-    """Seconds from the process in the pause to the verdicts: copy, census, flood."""
+    """Seconds from the start of the pause to the verdicts: copy, census, flood."""
     with subprocess.Popen([HOLDER, str(BESIDE)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as program:
         pid = int(program.stdout.readline().split()[1])
         done = subprocess.run([VERDICTS, "-q", str(pid)], capture_output=True, text=True, check=True)

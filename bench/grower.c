@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * grower: a service that is busy, allocates 200,000 times a second, and leaks: what does it cost to watch where its heap grows?
+ * grower: a busy service that allocates 200,000 times a second, and leaks. It measures the cost of watching
+ * where its heap grows.
  *
- * Between two pairs of malloc and free it computes, for so long that there are about 200,000 pairs a second where nothing
- * disturbs; how much that is, is found out once, at the start. One pair in a hundred keeps 672 bytes instead, so that the heap
- * grows (by 132 KiB) ten times a second.
+ * Between two pairs of malloc and free it computes for as long as gives about 200,000 pairs a second if
+ * undisturbed; how long that is, is measured once, at the start. Every hundredth time it leaks a block of 672
+ * bytes instead, so that the heap grows (by 132 KiB) ten times a second.
  *
- * It prints its pid, and answers each line of stdin, a number of milliseconds, with one line of JSON: what it did in that time.
+ * It prints its pid, and answers each line of stdin, a number of milliseconds, with one line of JSON: what it
+ * did in that time.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -72,7 +74,10 @@ static double run(clockid_t clock, uint64_t ns, unsigned rounds)
 	return (double)(now_ns(clock) - start) / (double)done;
 }
 
-/* By its own time, and the fastest of some tries: others on the machine only ever make it slower. */
+/*
+ * Measured in its own processor time, as the fastest of some tries: other processes on the machine can only
+ * make it slower.
+ */
 static unsigned find_rounds(void)
 {
 	double best = 1e9;

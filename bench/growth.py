@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""What --growth costs a busy service (bench/grower.c): a slice watched and two that are not, in turn, again and again.
+"""What --growth costs a busy service (bench/grower.c): one slice watched and two unwatched, in rotation,
+again and again.
 
-The second of those that are not watched is the yardstick: between it and the first nothing differs, so what they differ by is
-what the machine makes of such a measurement. That is more than what --growth costs, so the bound is on the time that threads stood still, beside
-what it takes one process to wake another and to be woken by it, which is from 0.05 to 0.5 ms on machines that share processors.
+The second unwatched slice is the reference: it is the same as the first, so their difference is the machine's
+noise. The noise is larger than the cost of --growth, so the bound is on the time that threads were stopped,
+relative to the time one process needs to wake another and to be woken by it, which is 0.05 to 0.5 ms on
+machines that share processors.
 """
 import os
 import statistics
@@ -26,7 +28,7 @@ def slice_of(service):
 
 
 def watched_slice(service):
-    """The slice, and how long threads stood still in it, from what the whole watch says."""
+    """The slice, and the share of the time that threads were stopped, as reported for the whole watch."""
     with Growth(types.SimpleNamespace(pid=int(service.first))) as tracer:
         told = slice_of(service)
     return told, tracer.run["stopped_seconds"] / tracer.run["seconds"]
@@ -44,7 +46,8 @@ def busy_for(seconds):
 
 
 def round_trip():
-    """Seconds from waking a process that sleeps until it has woken us; the median of some, with a while in between as there is between growths."""
+    """Seconds from waking a sleeping process until it has woken us; the median of some, with some busy time
+    in between, as between growths."""
     (orders, order), (answers, reply) = os.pipe(), os.pipe()
     pid = os.fork()
     if pid == 0:

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * heavy MIB: a process with much memory that does nothing: a heap of small and middling blocks, and large mappings, all
- * written to. Half of each; besides a mapping of as much again of which every 64th page is there. Prints "ready PID"; ends with its stdin.
+ * heavy MIB: a process with much memory that does nothing. Half of MIB is a heap of small and medium blocks,
+ * half a large mapping, all written to; besides there is a mapping of MIB of which every 64th page is
+ * resident. Prints "ready PID"; ends with its stdin.
  */
 #include <stdint.h>
 #include <stdio.h>

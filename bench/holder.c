@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program with many blocks, most of them reached, to be judged by valgrind and by us.
+ * holder: a program with many blocks, most of them reachable, to be checked by valgrind and by us.
  *
  *	holder BLOCKS
  *
- * Under valgrind it says {"seconds": S}, what its leak check has taken, from within; else "ready PID", and waits for its stdin.
+ * Under valgrind it runs the leak check itself and prints {"seconds": S}, the time it took; otherwise it
+ * prints "ready PID" and waits for its stdin to end.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -43,7 +44,10 @@ static double now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* Each points to two that are older; every tenth is in no list, and so are those that only such ones point to. */
+/*
+ * Each block points to two older ones. Every tenth is in no list, so blocks reachable only through such
+ * blocks are leaked, too.
+ */
 static void fill(size_t n)
 {
 	void ***all = calloc(n, sizeof(*all));

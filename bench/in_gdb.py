@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""What a hit costs under gdbscripts/mmleak.py, beside a Python breakpoint that does nothing (in_gdb_bare.py).
+"""The cost of a hit under gdbscripts/mmleak.py, compared with a Python breakpoint that does nothing
+(in_gdb_bare.py).
 
-Both in one gdb and on one target, a slice each in turn, at the same addresses: those where the watch has its breakpoints. What
-gdb itself needs for a stop is then the same for both, and many times what either script adds.
+Both are measured in one gdb and on one target, alternating in slices, at the same addresses: those where the
+watch has its breakpoints. gdb's own cost of a stop is then the same for both, and many times what either
+script adds.
 """
 import pathlib
 import re
@@ -15,7 +17,7 @@ sys.path[1:1] = [str(TOP / "tests/live"), str(TOP / "tests/gdb")]
 from session import GDB, SCRIPT, Gdb  # noqa: E402  it knows how to talk to gdb
 
 WARM_MS = 100
-EVERY = 10  # pairs between two looks at the clock
+EVERY = 10  # pairs between two readings of the clock
 
 
 def attached(target):
@@ -26,13 +28,13 @@ def attached(target):
 
 
 def planted(gdb):
-    """Where the watch has its breakpoints: the internal ones that are not gdb's own."""
+    """The addresses of the watch's breakpoints: the internal ones that are not gdb's own."""
     lines = gdb.do("maint info breakpoints").splitlines()
     return re.findall(r"^-\d+\s+breakpoint\s+keep\s+y\s+(0x[0-9a-f]+)", "\n".join(lines), re.M)
 
 
 def slice_ns(gdb, target, ms):
-    """What a pair costs with the breakpoints that there are."""
+    """The cost of a pair with the breakpoints as they are."""
     gdb.go()
     target.run("pairs", WARM_MS, EVERY)
     told = target.run("pairs", ms, EVERY)
@@ -41,7 +43,7 @@ def slice_ns(gdb, target, ms):
 
 
 def watched_ns(gdb, target, ms):
-    """Under a watch; and the addresses of its breakpoints."""
+    """The cost of a pair under a watch; and the addresses of its breakpoints."""
     said = gdb.mmleak("start")
     addresses = planted(gdb)
     if not addresses:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs inside gdb: breakpoints whose stop() does nothing, which is the least that any script in gdb costs."""
+"""Runs inside gdb: breakpoints whose stop() does nothing, which is the least cost of any script in gdb."""
 import gdb
 
 

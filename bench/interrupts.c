@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * interrupts PID: what it costs at the least to have all threads of a process stand still, and know their registers:
- * PTRACE_INTERRUPT for each, wait for each, PTRACE_GETREGS, PTRACE_CONT. Prints nanoseconds for each line of stdin;
- * ends with it. Calls that the interrupts break off are not mended: the target must not mind.
+ * interrupts PID: the least cost of stopping all threads of a process and reading their registers:
+ * PTRACE_INTERRUPT for each, wait for each, PTRACE_GETREGS, PTRACE_CONT. Prints nanoseconds for each line of
+ * stdin; ends with it. System calls that the interrupts break off are not restarted: the target must tolerate
+ * that.
  */
 #include <dirent.h>
 #include <errno.h>

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What names cost: 20,000 addresses of a file with 200 MB of debug information, beside eu-addr2line.
+"""The cost of names: 20,000 addresses of a file with 200 MB of debug information, compared with eu-addr2line.
 
 The file is made once (build/bench/names): a few large C++ units, each linked many times under other symbol
-names, for compiling as many different ones would take a quarter of an hour. It is never run. eu-addr2line is
-given the first addresses of a shuffled list only: it takes minutes for all.
+names, because compiling as many different ones would take a quarter of an hour. It is never run. eu-addr2line
+gets only the first addresses of a shuffled list: for all it would take minutes.
 """
 import bisect
 import os
@@ -83,7 +83,7 @@ def make_copies(number):
 
 
 def large_file():
-    """The file, made if it is not there."""
+    """The path of the file, which is made if it does not exist."""
     path = FOLDER / "large.so"
     if path.exists():
         return path
@@ -91,7 +91,7 @@ def large_file():
     for number in range(UNITS):
         make_copies(number)
     copies = [(number, copy) for number in range(UNITS) for copy in range(COPIES)]
-    # the one symbol that may not be left open in a shared object
+    # the one symbol that must not be undefined in a shared object
     handles = [f"-Wl,--defsym,c{copy}_{number}___dso_handle=0" for number, copy in copies]
     subprocess.run(["gcc", "-shared", "-nostdlib", "-Wl,--unresolved-symbols=ignore-all,-z,notext", *handles, "-o", "large.tmp",
                     *(f"u{number}_{copy}.o" for number, copy in copies)], check=True, cwd=FOLDER, stderr=subprocess.DEVNULL)
@@ -107,7 +107,7 @@ def debug_mb(path):
 
 
 def addresses(path):
-    """ADDRESSES of them, shuffled, in proportion to the functions' sizes."""
+    """ADDRESSES addresses, shuffled, distributed in proportion to the functions' sizes."""
     symbols = subprocess.run(["nm", "-S", "--defined-only", path], capture_output=True, text=True, check=True).stdout
     functions = [(int(at, 16), int(size, 16)) for at, size in re.findall(r"^(\w+) (\w+) [tTwW] ", symbols, re.M)]
     ends, total = [], 0
@@ -140,7 +140,7 @@ def ours(path, addrs):
 
 
 def differing(mine, theirs):
-    """Of @theirs, those that are neither the same nor an exception that tests/test_addr2line.py explains."""
+    """How many of @theirs are neither the same nor an exception that tests/test_addr2line.py explains."""
     def explained(frames, eu):
         return (frames == eu[0] or oracle.is_row(frames, *eu) or oracle.is_gap(frames, eu[0])
                 or oracle.is_bare(frames, eu[0]))

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What a pause costs: its copy beside a plain one of the same ranges, and its stop beside bare interrupts.
+"""The cost of a pause: its copy compared with a plain copy of the same ranges, and its stop compared with
+bare interrupts.
 
-tests/tools/pauser makes the pauses. The plain copy is one process_vm_readv loop over what the pause has copied, into
-memory that is warm, while the target runs (and does nothing).
+tests/tools/pauser makes the pauses. The plain copy is one process_vm_readv loop over what the pause has
+copied, into memory that is resident already, while the target runs (and does nothing).
 """
 import json
 import pathlib
@@ -12,7 +13,7 @@ from sides import PROGRAMS, TOP, Failed, Target, end, read_line
 
 PAUSER = TOP / "build/release/tools/pauser"
 MIB = 1024
-PAUSES = 7  # in a round: others on the machine can only add to the least of them
+PAUSES = 7  # in a round; the least counts: other processes on the machine can only add to it
 
 
 class Talk:
@@ -58,7 +59,8 @@ def pause(pauser):
 
 
 def copying(rounds):
-    """(copy / plain, expected / had, pages that became resident) of each round."""
+    """For each round: (speed of the pause / of the plain copy, expected / actual time, pages that became
+    resident, GB/s)."""
     out = []
     with Talk(PROGRAMS / "heavy", MIB) as target:
         pid = int(target.first.split()[1])
@@ -74,7 +76,7 @@ def copying(rounds):
 
 
 def stopping(idle, rounds):
-    """Pause / bare interrupts of a target with @idle threads that sleep."""
+    """(ns of the pause, ns of bare interrupts) for a target with @idle threads that sleep."""
     out = []
     with Target(hot=1, idle=idle) as target:
         for _ in range(rounds):

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Real services under full watching: how much slower their load is served, beside bpftrace doing the like.
+"""Real services under full watching: how much slower their load is served, compared with bpftrace doing
+similar work.
 
-Three sides take turns at one running service: nobody, mmattach (family libc),
-and bpftrace with a map of live blocks and their stacks, as far as the kernel
-can walk them. A value is the load served by nobody's turn, over that of the
-other's turn in the same round. The load is made by one client that waits for
-each answer, so a value is what a caller of the service would feel.
+Three sides alternate at one running service: no tracer, mmattach (family libc), and bpftrace with a map of
+live blocks and their stacks, as far as the kernel can unwind them. A value is the load served without a
+tracer over the load served under the tracer in the same round. The load comes from one client that waits for
+each answer, so a value is what a caller of the service would notice.
 """
 import contextlib
 import os
@@ -42,18 +42,18 @@ END { print(@allocs); clear(@live); clear(@size); clear(@allocs); }
 
 
 def nobody(_):
-    """The service as it is."""
+    """The service without a tracer."""
     return contextlib.nullcontext()
 
 
 class Watched(Mmattach):
-    """mmattach; glusterfs has a handler for SIGTRAP, without which it goes on as well."""
+    """mmattach. glusterfs has a handler for SIGTRAP, and works without it as well."""
 
     options = ["--lose-sigtrap"]
 
 
 class Bpftrace:
-    """Kernel probes on the same functions."""
+    """Uprobes on the same functions."""
 
     def __init__(self, service):
         environment = {**os.environ, "BPFTRACE_MAP_KEYS_MAX": "1000000"}
@@ -88,7 +88,7 @@ class Bpftrace:
 
 
 class BenchOvs(Ovs):
-    """Its load is one that its daemon is busy with, not the start of the controller's programs."""
+    """Its load is one that keeps its daemon busy, not the start of the controller's programs."""
 
     FLOWS = 200
 
@@ -106,13 +106,13 @@ class BenchOvs(Ovs):
 
 
 def rate(service, seconds):
-    """Pieces of load a second."""
+    """Units of load per second."""
     begin = time.monotonic()
     return service.load(seconds) / (time.monotonic() - begin)
 
 
 def turns(service, sides, plan):
-    """{side: [rate of each round]}, in an order that changes."""
+    """{side: [rate of each round]}, in a rotating order."""
     rates = {side: [] for side in sides}
     for turn in range(plan.rounds):
         at = turn % len(sides)
@@ -133,7 +133,7 @@ def rows_of(name, what, recipe, sides, plan):
 
 
 def measure(plan):
-    """The rows; of what is not installed there is none, and that is said."""
+    """The rows. A service that is not installed has none, and a message says so."""
     sides = [Watched, Bpftrace]
     if not shutil.which("bpftrace"):
         print("bench: bpftrace is not installed", file=sys.stderr)

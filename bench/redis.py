@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""redis under full watching: how many fewer SETs it serves. jemalloc, one thread that does nothing but hit, and a client beside it.
+"""redis under full watching: how many fewer SETs it serves. It uses jemalloc; one thread that hits all the
+time, and a client beside it.
 
-Once as the kernel places everything, once with the server on one processor, as in a container that has one.
-Load is redis-benchmark on a unix socket; served is what the server itself counts.
+Once with the kernel's own placement, once with the server on one processor, as in a container that has one.
+The load is redis-benchmark on a unix socket; the server's own counter is read.
 """
 import contextlib
 import pathlib
@@ -18,7 +19,8 @@ QUIET = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": su
 
 
 class Redis:
-    """A server without a network, on @cpu if that is one, and a client that sets keys all the time."""
+    """A server without a network, on the processor @cpu if given, and a client that sets keys all the
+    time."""
 
     def __init__(self, folder, cpu=None):
         self.socket = f"{folder}/redis.sock"
@@ -52,7 +54,7 @@ class Redis:
 
 
 def rates(redis, plan):
-    """[(alone, watched), ...]: each watch after the keeper has settled."""
+    """[(alone, watched), ...]: each watch is measured after the keeper has settled."""
     seconds = plan.slice_ms / 1000
     for _ in range(plan.rounds):
         alone = redis.rate(seconds)

@@ -2,13 +2,11 @@
 # SPDX-License-Identifier: MIT
 """What mmattach costs, as ratios.
 
-Microseconds say little: the same stop costs 4 where tracer and target share a
-processor and 70 where each has to wake an idle one. So everything is measured
-side by side in one run: a slice with one side, a slice with the other, again
-and again, and the ratio is taken within a round. Printed are the median and
-quartiles of the rounds, and the placement: how often a hot thread sat on the
-processor of its tracer. Where the placement of two sides differs much, so will
-the ratio; the row `pair1cpu` has everything on one processor.
+Microseconds say little: the same stop costs 4 if tracer and target share a processor and 70 if each has to
+wake an idle one. So everything is measured side by side in one run: a slice with one side, a slice with the
+other, again and again, and the ratio is taken within a round. The output has the median and quartiles of the
+rounds, and the placement: how often a hot thread was on the processor of its tracer. Where the placement of
+two sides differs much, so does the ratio; the row `pair1cpu` has everything on one processor.
 """
 import argparse
 import contextlib
@@ -34,8 +32,8 @@ import sampled
 import stacks
 from sides import Bare, Failed, Mmattach, Placement, Quota, Target, cpus
 
-UNTRACED_MS = 100  # first calls find nothing cached
-LIFTED_EVERY = 256  # untraced, looking at the clock costs more than a pair
+UNTRACED_MS = 100  # the first calls run with cold caches
+LIFTED_EVERY = 256  # without a tracer, reading the clock costs more than a pair
 
 
 @dataclasses.dataclass
@@ -44,7 +42,7 @@ class Plan:
 
     rounds: int
     slice_ms: int
-    seconds: int = None  # of a watch that takes minutes; None: as each needs
+    seconds: int = None  # of a watch that takes minutes; None: the default of each
 
 
 @dataclasses.dataclass
@@ -102,7 +100,8 @@ class Side:
         self.runs = []
 
     def measure(self, tracer_class, target, plan, cpu=None, settled_s=None):
-        """Attach, wait until it has settled, one slice, detach; what the target reported of the time before the slice, and of the slice."""
+        """Attach, wait until it has settled, one slice, detach. Returns what the target reported for the time
+        before the slice, and for the slice."""
         with tracer_class(target, cpu) as tracer:
             warming = target.run(tracer.traps, 1000 * (settled_s or tracer.settled_s))
             with Placement(target, tracer) as placement:
@@ -127,7 +126,7 @@ def ratios(numerator, denominator):
 
 
 def in_turn(items, turn):
-    """@items beginning with another one each time, so that none always profits from its place."""
+    """@items beginning with another one each time, so that none always profits from its position."""
     turn %= len(items)
     return items[turn:] + items[:turn]
 
@@ -142,7 +141,7 @@ def against_bare(plan, depth=12, cpu=None, settled_s=None):
 
 
 def not_kept_up(runs):
-    """Times that a thread waited because the controller was behind, and stacks that were not whole."""
+    """How often a thread waited because the controller was behind, and the number of incomplete stacks."""
     return [run["ring_waits"] + run["stacks_cut"] + run["stacks_lost"] for run in runs]
 
 
@@ -159,13 +158,15 @@ def measure_pair30(plan):
 
 
 def measure_pair1cpu(plan):
-    """After ten seconds: a keeper that had learned to spin there took three times as long, from the second second on."""
+    """After ten seconds: a keeper that had learned to spin there took three times as long, from the second
+    second on."""
     values, where, _ = against_bare(plan, cpu=cpus()[0], settled_s=10)
     return [Row("pair1cpu", "12 frames, all on one processor, after 10 s", values, at_most=2.8, placement=where)]
 
 
 def measure_cpuset(plan):
-    """A service that has one processor, and mmattach beside it that may use them all, against one bare stop on one processor."""
+    """A service restricted to one processor, and mmattach beside it that may use all, against one bare stop
+    on one processor."""
     if len(cpus()) < 2:
         return []
     bare, pair = Side("bare"), Side("mmattach")
@@ -177,7 +178,8 @@ def measure_cpuset(plan):
 
 
 def measure_quota(plan):
-    """All in a group that may use half a processor. Slices of two seconds at least: a quota counts by tenths of one."""
+    """All in a group that may use half a processor. Slices of at least two seconds, because a quota is
+    accounted in tenths of a second."""
     plan = dataclasses.replace(plan, slice_ms=max(plan.slice_ms, 2000))
     with Quota(0.5) as group:
         if not group:
@@ -189,7 +191,7 @@ def measure_quota(plan):
 
 
 def measure_idle(plan):
-    """Threads that only sleep must not make a hit dearer."""
+    """Threads that only sleep must not make a hit more expensive."""
     sides = [(idle, Side(f"{idle} idle")) for idle in (0, 1000, 3000)]
     with contextlib.ExitStack() as stack:
         targets = {idle: stack.enter_context(Target(idle=idle)) for idle, _ in sides}
@@ -204,7 +206,8 @@ def measure_idle(plan):
 
 
 def measure_fair(plan):
-    """The longest wait is looked for in the first moments as well: there a thread's first hit can be overlooked."""
+    """The longest wait is looked for in the first moments as well: a thread's first hit could be missed
+    there."""
     side, served, longest = Side("mmattach"), [], []
     with Target(hot=8, idle=1000) as target:
         for _ in range(plan.rounds):
@@ -266,22 +269,23 @@ def measure_gdb(plan):
 
 
 def measure_redis(plan):
-    """Five rounds at most, as of the other services."""
+    """Five rounds at most, as for the other services."""
     return [Row(**row) for row in redis.rows(dataclasses.replace(plan, rounds=min(plan.rounds, 5)))]
 
 
 def measure_real(plan):
-    """Five rounds at most: three sides take turns at each of two services."""
+    """Five rounds at most: three sides alternate at each of two services."""
     return [Row(**row) for row in real.measure(dataclasses.replace(plan, rounds=min(plan.rounds, 5)))]
 
 
 def untraced_ns(target, plan):
-    """A pair's cost with nobody attached: the best of five slices, for others on the machine can only add to it."""
+    """A pair's cost without a tracer: the best of five slices, because other processes on the machine can
+    only add to it."""
     return min(target.run("pairs", plan.slice_ms // 5, LIFTED_EVERY)["ns_per_call"] for _ in range(5))
 
 
 def measure_lifted(plan):
-    """A target that was never attached to, against the same one afterwards."""
+    """A target that was never attached to, compared with the same one after detaching."""
     values = []
     for _ in range(plan.rounds):
         with Target() as target:
@@ -294,7 +298,7 @@ def measure_lifted(plan):
 
 
 def measure_attach(plan):
-    """Coming and leaving while the hot thread works; leaving ends when the last thread is released."""
+    """Attaching and detaching while the hot thread works; detaching ends when the last thread is released."""
     coming, leaving = [], []
     with Target(idle=3000) as target:
         for _ in range(plan.rounds):
@@ -358,7 +362,8 @@ def parse_arguments():
 
 
 def main():
-    # a shell has what it puts into the background ignore it; what ends a measurement would then not end it
+    # a shell starts background jobs with SIGINT ignored, and the children would inherit that; then
+    # measurements could not be ended
     signal.signal(signal.SIGINT, signal.default_int_handler)
     args = parse_arguments()
     plan = Plan(rounds=args.rounds or (3 if args.quick else 9), slice_ms=200 if args.quick else 1000, seconds=args.seconds)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What is found with --budget 1%, and is it true: minutes of watching, so only where asked for with --only.
+"""What --budget 1% finds, and whether it is true: minutes of watching, so it runs only if named with --only.
 
-seeds: tests/victims/sampled (200,000 pairs a second, 53 places, three of which leak), ten runs that differ in what is random.
-services: glusterfs and ovs-vswitchd, which lose something while they are busy (tests/real/recipes/lossy.py).
+seeds: tests/victims/sampled (200,000 pairs a second, 53 allocation sites, three of which leak), ten runs with
+different random seeds. services: glusterfs and ovs-vswitchd, which leak while they are busy
+(tests/real/recipes/lossy.py).
 """
 import contextlib
 import statistics
@@ -11,7 +12,7 @@ import tempfile
 import time
 
 import budget
-import real  # the recipes' folder is on the path from here on
+import real  # from here on the recipes' folder is on the path
 from pauses import Talk
 from sides import TOP
 
@@ -19,12 +20,12 @@ from lossy import lossy_mount, lossy_switch  # noqa: E402
 from service import missing  # noqa: E402
 
 SEEDS = 10
-SEED_S, SERVICE_S = 45, 180  # of a watch, if not said
+SEED_S, SERVICE_S = 45, 180  # of a watch, unless given
 LEAKS = ("site_leak_fast", "site_leak_middle", "site_leak_slow")
 
 
 class Sampling(budget.Sampling):
-    """With the options that a service asks for."""
+    """With the options that a service needs."""
 
     def __init__(self, service, *options):
         self.options = [*budget.Sampling.options, "--top", "0", *options]
@@ -38,18 +39,18 @@ class Service(Talk):
 
 
 def inside(interval, at_least, truth):
-    """What is told as a least has no upper end."""
+    """An estimate that is only a lower bound has no upper end."""
     _, low, high = interval
     return low <= truth and (at_least or high is None or truth <= high)
 
 
 def told_of(report, place):
-    """Its group, if it is said to stay."""
+    """The group of @place, if it is reported as leaking."""
     return next((g for g in report["groups"] if g["turnover"] == "stays" and any(f["function"] == place for f in g["stack"])), None)
 
 
 def one_seed(seed, seconds):
-    """Of each leak: None (not found), or whether the truth is in its interval; and the run."""
+    """For each leak: None (not found), or whether the truth is in its interval; and the run."""
     with Service(seed) as service:
         before, began = budget.made(service)
         with Sampling(service) as tracer:
@@ -77,7 +78,7 @@ def seeds(plan):
 
 
 def busy(begin, seconds):
-    """(the groups of what it loses, the report, blocks lost a minute) of a lossy service."""
+    """(the groups of its leak, the report, blocks leaked a minute) of a lossy service."""
     with contextlib.ExitStack() as stack, tempfile.TemporaryDirectory(prefix="mm-bench-") as folder:
         def start(recipe, **kwargs):
             return stack.enter_context(recipe(folder, **kwargs))
@@ -109,7 +110,7 @@ def rows_of(name, what, begin, seconds):
 
 
 def services(plan):
-    """The rows; of what is not installed there is none, and that is said."""
+    """The rows. A service that is not installed has none, and a message says so."""
     for name, what, recipe, begin in [("gluster", "a leaky GlusterFS mount", real.Gluster, lossy_mount), ("ovs", "a leaky ovs-vswitchd", real.Ovs, lossy_switch)]:
         if missing(*recipe.needs):
             print(f"bench: not installed: {' '.join(missing(*recipe.needs))}", file=sys.stderr)

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The sides of a measurement: the target, who traces it, and where they ran.
+"""The sides of a measurement: the target, its tracer, and where they ran.
 
-A tracer is attached by `with`: its trap stands inside the block, and when the
-block is left the target runs untraced again. What a call costs is told by the
-target itself, in the same way whoever traces.
+A tracer is attached by `with`: its trap is planted inside the block, and after the block the target runs
+untraced again. The target itself measures what a call costs, in the same way for all tracers.
 """
 import contextlib
 import json
@@ -26,7 +25,7 @@ class Failed(Exception):
 
 
 def wait_for(condition, what):
-    """Wait until @condition() is true; its value."""
+    """Wait until @condition() is true; returns its value."""
     end = time.monotonic() + LIMIT
     while True:
         value = condition()
@@ -47,7 +46,7 @@ def read_line(stream, what):
 
 
 def end(process):
-    """Wait for @process, which has been told to end; kill it if it does not."""
+    """Wait for @process, which has been asked to end; kill it if it does not."""
     try:
         return process.wait(LIMIT)
     except subprocess.TimeoutExpired:
@@ -56,12 +55,13 @@ def end(process):
 
 
 def pinned(cpu):
-    """The words before a command that keep it on the processor @cpu, if that is one."""
+    """The words before a command that restrict it to the processor @cpu, if given."""
     return ["taskset", "-c", str(cpu)] if cpu is not None else []
 
 
 class Quota:
-    """A control group whose processes have @share of one processor together; None where such a group cannot be made."""
+    """A control group whose processes together may use @share of one processor; None where such a group
+    cannot be made."""
 
     PERIOD_US = 100_000
     ROOTS = [(pathlib.Path("/sys/fs/cgroup/cpu"), {"cpu.cfs_period_us": "{period}", "cpu.cfs_quota_us": "{quota}"}),
@@ -92,7 +92,7 @@ class Quota:
 
     @contextlib.contextmanager
     def inside(self):
-        """What is started in the block is in the group."""
+        """Processes started in the block are in the group."""
         me = str(os.getpid())
         (self.folder / "cgroup.procs").write_text(me)
         try:
@@ -130,7 +130,7 @@ class Target:
         self.process.stdin.write(b"%s %d %d\n" % (what.encode(), ms, every))
 
     def result(self):
-        """What they say of it, when they are done."""
+        """Their result, when they are done."""
         return self._answer()
 
     def run(self, what, ms, every=1):
@@ -139,7 +139,7 @@ class Target:
 
 
 def tracer_of(pid):
-    """Who traces it, or 0."""
+    """The pid of its tracer, or 0."""
     status = pathlib.Path(f"/proc/{pid}/status").read_text(errors="replace")
     return int(status.split("TracerPid:")[1].split()[0])
 
@@ -171,7 +171,7 @@ class Bare:
 
 
 def gone(pid):
-    """true if the process @pid has ended, waited for or not: it traces nobody any more."""
+    """true if the process @pid has ended, waited for or not: it traces no process any more."""
     try:
         stat = pathlib.Path(f"/proc/{pid}/stat").read_text(errors="replace")
     except (FileNotFoundError, ProcessLookupError):
@@ -180,12 +180,14 @@ def gone(pid):
 
 
 class Mmattach:
-    """mmattach, attached to @target; knows how long coming and leaving took, and then what it reports of its run."""
+    """mmattach, attached to @target; records how long attaching and detaching took, and then the report of
+    its run."""
 
     traps = "pairs"
     program = TOP / "mmattach"
     options = []
-    settled_s = 5  # the keeper learns where to run and when to spin; the first second is not what a watch costs
+    # the keeper learns where to run and when to spin; the first second is not typical of a watch
+    settled_s = 5
 
     def __init__(self, target, cpu=None):
         self.target = target
@@ -242,7 +244,7 @@ def last_cpu(task):
 
 
 class Placement:
-    """How often, while the block runs, a hot thread sat on the tracer's processor: .share."""
+    """How often, while the block runs, a hot thread was on the tracer's processor: .share."""
 
     PERIOD = 0.02
 
@@ -259,7 +261,7 @@ class Placement:
                 keeper = last_cpu(self.keeper)
                 same = sum(last_cpu(task) == keeper for task in self.hot)
             except (FileNotFoundError, ProcessLookupError):
-                return  # who measures will say that it ended
+                return  # the measurement itself will report that it ended
             self.same += same
             self.samples += len(self.hot)
 

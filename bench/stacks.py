@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What a stack costs: ours against libunwind-ptrace and libdwfl, on the same stacks (bench/unwind.c).
+"""The cost of a stack: ours compared with libunwind-ptrace and libdwfl, on the same stacks (bench/unwind.c).
 
-Each round is one run of the program, and each ratio is taken within it. "libunwind-ptrace" is that library as it
-comes; "--unwinder libunwind" the same unwinder with accessors that need no ptrace.
+Each round is one run of the program, and each ratio is taken within it. "libunwind-ptrace" is that library as
+shipped; "--unwinder libunwind" is the same unwinder with accessors that need no ptrace.
 """
 import json
 import pathlib
@@ -13,7 +13,7 @@ PROGRAM = pathlib.Path(__file__).parent.parent / "build/bench/unwind"
 OTHERS = {"libunwind_ptrace": "libunwind-ptrace", "libunwind": "--unwinder libunwind", "dwfl": "libdwfl"}
 MUST = {"12": None, "30": 100.0, "stream": 60.0}
 WHAT = {"12": "12 frames", "30": "30 frames", "stream": "thousands of stacks"}
-BOUND = ("libunwind_ptrace", "dwfl")    # those that the bounds are about
+BOUND = ("libunwind_ptrace", "dwfl")    # the bounds apply to these
 
 
 def run_once():

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * target: the program that is measured, by itself: what one call costs is seen
- * where it is paid, with the same clock whoever traces.
+ * target: the program that is measured. It measures its own calls: where their cost is paid, and with the
+ * same clock for all tracers.
  *
- *	target HOT IDLE DEPTH	HOT threads that work on request, IDLE ones asleep
- *				in the kernel for good
+ *	target HOT IDLE DEPTH	HOT threads that work on request, IDLE threads that sleep
+ *				in the kernel all the time
  *
- * It prints one line (its pid, the hot threads' tids, the address of bare_hit),
- * and then answers each line of stdin with one line of JSON:
+ * It prints one line (its pid, the hot threads' tids, the address of bare_hit), and then answers each line of
+ * stdin with one line of JSON:
  *
  *	pairs MS EVERY	malloc and free in every hot thread for MS milliseconds,
- *			looking at the clock after EVERY pairs
+ *			reading the clock after every EVERY pairs
  *	bare MS EVERY	the same with a call of bare_hit instead of a pair
  *
- * A stack is DEPTH frames deep at the call, each of a function of its own and
- * with some locals, as in other people's programs. Ends with its stdin.
+ * The stack is DEPTH frames deep at the call. Each frame is of a different function and has some locals, as
+ * in real programs. Ends with its stdin.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -41,13 +41,13 @@ struct worker {
 	struct job *job;
 	void (*frames)(struct worker *w);
 	pid_t tid;
-	int cpu;		/* where it ran last */
+	int cpu;		/* the processor it ran on last */
 	uint64_t calls;
 	uint64_t elapsed_ns;
-	uint64_t longest_ns;	/* between two looks at the clock */
+	uint64_t longest_ns;	/* between two readings of the clock */
 } __attribute__((aligned(64)));
 
-/* What the yardstick traps: one byte to go past, then the return. */
+/* The function that bench/bare traps: one byte to get past, then the return. */
 void bare_hit(void);
 __asm__(".text\n"
 	".globl bare_hit\n"
@@ -95,7 +95,7 @@ static __attribute__((noinline)) void work(struct worker *w)
 	w->cpu = sched_getcpu();
 }
 
-/* The volatile load after the call keeps it from becoming a jump. */
+/* The volatile load after the call prevents a tail call. */
 #define FRAME(n, below) \
 static __attribute__((noinline)) void frame##n(struct worker *w) \
 { \
@@ -132,7 +132,7 @@ FRAME(24, frame23)
 FRAME(25, frame24)
 FRAME(26, frame25)
 
-/* A stack has these, and besides them hot_main and the two of the C library that start a thread. */
+/* The stack has these, and also hot_main and the two frames of the C library that start a thread. */
 static void (*const frames[])(struct worker *w) = {
 	work, frame1, frame2, frame3, frame4, frame5, frame6, frame7, frame8, frame9, frame10, frame11, frame12, frame13,
 	frame14, frame15, frame16, frame17, frame18, frame19, frame20, frame21, frame22, frame23, frame24, frame25, frame26,

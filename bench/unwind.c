@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unwind: what one stack costs, ours and others', on the very same stacks.
+ * unwind: the cost of one stack, with our unwinder and others, on the very same stacks.
  *
  *	unwind		prints one JSON object: nanoseconds per stack
  *
- * A child walks at random through functions of many shapes and stops at the end of each walk. There all
- * are asked for its stack, one after the other: libunwind-ptrace as it comes
- * (its own accessors, so ptrace; caching on), libunwind and libdwfl as --unwinder has them, and
- * ours from the registers and a copy of the stack. That all found the same is checked.
+ * A child calls functions of many shapes at random and stops at the end of each walk. There all unwinders are
+ * run on its stack, one after the other: libunwind-ptrace as shipped (its own accessors, so ptrace; caching
+ * on), libunwind and libdwfl as in --unwinder, and ours from the registers and a copy of the stack. It is
+ * checked that all results are the same.
  *
- *	12, 30		one stack, again and again, so many frames of it
- *	stream		thousands of different stacks: the others' median; ours in passes over all of
- *			the copies, megabytes by now, so that they are not all in the processor's cache
+ *	12, 30		one stack, repeatedly, up to so many frames of it
+ *	stream		thousands of different stacks: the median of the others; ours in passes over all the
+ *			copies, which by then are megabytes, so that they are not all in the processor's cache
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -34,8 +34,8 @@
 #define STACKS 3000
 #define STEPS 28		/* of a walk, so that there are always more than 30 frames */
 #define SLICE (16u << 10)
-#define REPEATS 400		/* of one stack, by the others */
-#define BATCH 200		/* of one stack, by ours, between two looks at the clock */
+#define REPEATS 400		/* of one stack, for the others */
+#define BATCH 200		/* of one stack, for ours, between two readings of the clock */
 #define PASSES 15
 
 enum who { OURS, UPT, LIBUNWIND, DWFL, WHO };
@@ -65,7 +65,7 @@ struct walk {
 
 static void step(struct walk *w);
 
-/* A function with a frame of its own size and more or fewer registers to save. */
+/* A function with a frame of a different size and a different number of registers to save. */
 #define SHAPE(name, size, keeps)							\
 	static __attribute__((noinline, noclone)) void name(struct walk *w)		\
 	{										\
@@ -220,7 +220,7 @@ static void open_bench(struct bench *b)
 	unw_set_caching_policy(b->space, UNW_CACHE_GLOBAL);
 }
 
-/* To the end of the next walk. */
+/* Continue to the end of the next walk. */
 static void go_on(struct bench *b, struct copy *c)
 {
 	uint8_t slice[SLICE];
@@ -261,7 +261,7 @@ static uint64_t median(uint64_t *v, size_t n)
 	return v[n / 2];
 }
 
-/* Nanoseconds for the same stack again and again; the first time is not counted. */
+/* Nanoseconds for the same stack, repeatedly; the first time is not counted. */
 static double repeat(struct bench *b, enum who who, const struct copy *c, uint32_t max)
 {
 	static uint64_t took[REPEATS];
@@ -315,7 +315,7 @@ static void meet_all(struct bench *b, size_t i)
 	b->frames += st[OURS].n;
 }
 
-/* Ours over all the copies, per stack. */
+/* Ours over all the copies; time per stack. */
 static uint64_t pass(struct bench *b)
 {
 	uint64_t start = now_ns();

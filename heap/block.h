@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* block: memory that an allocator has given out: what the census lists and the flood judges. Sorted by address, none overlaps. */
+/*
+ * block: memory that an allocator has given out: the census lists blocks, the flood gives them verdicts.
+ * Sorted by address; no two overlap.
+ */
 #ifndef MM_BLOCK_H
 #define MM_BLOCK_H
 
@@ -12,16 +15,16 @@
 
 struct block {
 	taddr addr;	/* what malloc returned */
-	uint64_t size;	/* usable bytes, as malloc_usable_size says */
+	uint64_t size;	/* usable bytes, as malloc_usable_size returns them */
 };
 
-/* valgrind's rule: a block of no bytes is found as if it had one, else all of them would be lost. */
+/* valgrind's rule: a block of no bytes counts as one byte; otherwise all of them would be lost. */
 static inline bool block_holds(const struct block *b, taddr at)
 {
 	return at - b->addr < (b->size ? b->size : 1);
 }
 
-/* Of the @n blocks the number of the one that holds @at, or @n. */
+/* The index of the one of @n blocks that contains @at, or @n. */
 static inline size_t block_over(const struct block *all, size_t n, taddr at)
 {
 	const size_t i = UPTO(all, n, addr, at);
@@ -29,7 +32,7 @@ static inline size_t block_over(const struct block *all, size_t n, taddr at)
 	return i && block_holds(&all[i - 1], at) ? i - 1 : n;
 }
 
-/* The same of the one that begins at @at. */
+/* The index of the block that begins at @at, or @n. */
 static inline size_t block_at(const struct block *all, size_t n, taddr at)
 {
 	const size_t i = block_over(all, n, at);

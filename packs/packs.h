@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * packs: the rules that come with the program: the files *.probes of this folder,
- * as text. The Makefile puts them in; a new file needs nothing else. Their first line
+ * as text. The Makefile embeds them; a new file needs nothing else. Their first line
  * is a comment that says what they are for.
  */
 #ifndef MM_PACKS_H

@@ -42,7 +42,10 @@ static void add_run(const struct ledger *l, struct summary *s)
 	s->run.hitting_stopped = l->counts[MMT_COUNT_HITTING_STOPPED_US] / 1e6;
 }
 
-/* What the budget counts is all that stops cost, also before they are seen and after: one number of that in a report. */
+/*
+ * The budget counts the whole cost of a stop, also before the stop is seen and after it. A report has only
+ * one number for that.
+ */
 static void add_budget(const struct ledger *l, struct summary_run *run)
 {
 	const struct fact_budget *b = &l->samples.budget;
@@ -59,7 +62,7 @@ static void add_budget(const struct ledger *l, struct summary_run *run)
 
 /* --- verdicts --- */
 
-/* What the ledger has of them counts only as a whole. */
+/* Verdicts count only if the ledger has all of them. */
 static void say_incomplete(const struct ledger *l, struct summary *s)
 {
 	char why[160];
@@ -125,7 +128,7 @@ static void count_references(const struct ledger *l, uint32_t family, struct sum
 	refgroups_count(l, family, f);
 }
 
-/* Two of one name, which only a damaged run has, are told as one. */
+/* Two families of one name, which only a damaged run has, are reported as one. */
 static struct summary_family *same_family(struct summary *s, const struct summary_family *f)
 {
 	for (size_t i = 0; i < s->nfamilies; i++)
@@ -144,7 +147,7 @@ static void merge_family(struct summary_family *to, const struct summary_family 
 	to->net += f->net;
 }
 
-/* A family that was neither watched nor seen says nothing. */
+/* A family without probes and without events is left out. */
 static void add_family(const struct ledger *l, uint32_t family, struct summary *s)
 {
 	const struct defs_family *def = &l->defs.families[family];
@@ -171,7 +174,10 @@ static void add_families(const struct ledger *l, const struct groups_options *op
 			add_family(l, i, s);
 }
 
-/* Of the families that are wanted only. Which family an older block was of that was released, nobody has noted. */
+/*
+ * Totals of the wanted families only. The family of a freed block that is older than the watch was not
+ * recorded.
+ */
 static void narrow_totals(const struct ledger *l, struct summary *s)
 {
 	s->totals = (struct summary_totals){ 0 };
@@ -284,7 +290,7 @@ static int add_their_groups(struct ledger *l, const struct groups_options *opt, 
 	return r;
 }
 
-/* The groups of all families, sorted, and the answer to what was asked. */
+/* The groups of all families, sorted, and the answer to the lookup. */
 static int add_groups(struct ledger *l, const struct groups_options *opt, struct summary *s)
 {
 	cleanup_free uint32_t *same_as = calloc(l->defs.nframes + 1, sizeof(*same_as));

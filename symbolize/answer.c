@@ -35,7 +35,7 @@ static void put_frame(struct strbuf *sb, const struct names_frame *f)
 		strbuf_append(sb, f->file, head.file);
 }
 
-/* Without its names if not even that fits: there must be one. */
+/* The last frame must be sent: without its names if they do not fit. */
 static struct names_frame last_frame(const struct names_frame *f)
 {
 	if (frame_size(f) <= ANSWER_BYTES_MAX)
@@ -79,7 +79,7 @@ void answer_put(struct strbuf *sb, enum answer_kind kind)
 	strbuf_append(sb, &head, sizeof(head));
 }
 
-/* Take a string of @length bytes from @p; false if it is none. */
+/* Take a string of @length bytes from @p; false if it is not a valid string. */
 static bool read_string(const char **p, const char *end, uint32_t length, const char **out)
 {
 	*out = NULL;

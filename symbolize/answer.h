@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * answer: what a helper process says about addresses, as bytes in a pipe. Who
- * reads them does not trust them: a hostile file may have taken the helper over.
+ * answer: what a helper process reports about addresses, as bytes in a pipe. The reader does not trust them:
+ * a hostile file may have taken over the helper.
  *
  *	record: head (kind, index, count, size), then size bytes:
- *		ANSWER_FRAMES	count frames for address number index: head (line, lengths), function, linkage name, file
- *		ANSWER_NOTE	a text: what was in the way
- *		ANSWER_ALIVE	nothing: still at work
- *		ANSWER_DONE	nothing: all was said
+ *		ANSWER_FRAMES	count frames for address number index: head (line, lengths), function, linkage
+ *				name, file
+ *		ANSWER_NOTE	a text: what went wrong
+ *		ANSWER_ALIVE	nothing: the helper is still working
+ *		ANSWER_DONE	nothing: all answers have been sent
  *
- * Strings have their NUL with them; length 0 is no string.
+ * Strings include their NUL; length 0 means no string.
  */
 #ifndef MM_ANSWER_H
 #define MM_ANSWER_H
@@ -29,7 +30,7 @@ struct answer_head {
 	uint32_t size, unused;
 };
 
-/* A record that was read; all points into the bytes it was read from, and @frames. */
+/* A record that was read. All pointers lead into the bytes it was read from, or to @frames. */
 struct answer {
 	enum answer_kind kind;
 	size_t index;
@@ -44,8 +45,8 @@ void answer_put_note(struct strbuf *sb, const char *text);
 void answer_put(struct strbuf *sb, enum answer_kind kind);
 
 /*
- * Read the record at @data. @frames has room for ANSWER_FRAMES_MAX. The number of bytes it takes; 0: it is not
- * there as a whole; -EINVAL: it is none.
+ * Read the record at @data. @frames has room for ANSWER_FRAMES_MAX. Returns the number of bytes of the
+ * record; 0: it is incomplete; -EINVAL: it is not a valid record.
  */
 must_check ssize_t answer_read(const char *data, size_t n, struct names_frame *frames, struct answer *out);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* demangle: see demangle.h. Rust's old mangling looks like C++ but for the hash at its end, so it is tried first. */
+/*
+ * demangle: see demangle.h. Rust's old mangling differs from C++ only by the hash at its end, so it is tried
+ * first.
+ */
 #include "symbolize/demangle.h"
 
 #include <stdlib.h>
@@ -9,7 +12,7 @@
 #include "symbolize/rust/rust_v0.h"
 
 #define NAME_MAX_BYTES (1u << 16)	/* of a mangled name */
-#define TEXT_MAX_BYTES (1u << 16)	/* of what it stands for: nobody reads more */
+#define TEXT_MAX_BYTES (1u << 16)	/* of the demangled name: longer ones are of no use to a reader */
 
 /* The C++ runtime's own, with C linkage (cxxabi.h is for C++ only). */
 extern char *__cxa_demangle(const char *name, char *buf, size_t *n, int *status);

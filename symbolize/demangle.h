@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * demangle: a linker's name as a person writes it: C++ (the C++ library does
- * that), Rust's old mangling (symbolize/rust/rust_legacy.h) and its new one (symbolize/rust/rust_v0.h).
+ * demangle: turns a linker's name into the form used in source code: C++ (by the C++ library), Rust's old
+ * mangling (symbolize/rust/rust_legacy.h) and its new one (symbolize/rust/rust_v0.h).
  *
- * A short C++ name can stand for gigabytes of text, and the C++ library has no limit for that: who demangles
- * names of others limits the memory of the whole process.
+ * A short C++ name can expand to gigabytes of text, and the C++ library has no limit for that: a caller that
+ * demangles names from untrusted files must limit the memory of its whole process.
  */
 #ifndef MM_DEMANGLE_H
 #define MM_DEMANGLE_H

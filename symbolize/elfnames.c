@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * elfnames: see elfnames.h. The addresses are sorted, the debug information names
- * what it can, the symbols the rest; then names are made readable.
+ * elfnames: see elfnames.h. The addresses are sorted; the debug information names as many as it can, symbols
+ * the rest; then names are demangled.
  */
 #include "symbolize/elfnames.h"
 
@@ -17,14 +17,14 @@
 #include "symbolize/files/elffile.h"
 #include "symbolize/files/symtab.h"
 
-#define NAME_MAX_BYTES (1u << 16)	/* a longer name is none */
+#define NAME_MAX_BYTES (1u << 16)	/* a longer one is ignored */
 
 struct wanted {
 	taddr addr;
 	size_t i;	/* in the caller's order */
 };
 
-/* Names of the frames of one answer: offsets while the text still grows. */
+/* Names of the frames of one answer: offsets while the text is still growing. */
 struct text {
 	struct strbuf buf;
 	size_t function[DWARF_FRAMES_MAX], linkage[DWARF_FRAMES_MAX], file[DWARF_FRAMES_MAX];
@@ -69,7 +69,7 @@ static int fetch(const struct elfnames *l, Elf *elf, struct elffile *out)
 	return debuginfod_open(&id, l->alive, l->ctx, out);
 }
 
-/* Symbols may be there too that the file itself lacks. */
+/* The debug file may also have symbols that the file itself lacks. */
 static void open_debug(const struct elfnames *l, struct files *f)
 {
 	Elf *elf = f->elf.elf;
@@ -108,7 +108,7 @@ static void close_files(struct files *f)
 	elffile_close(&f->elf);
 }
 
-/* Append a string with its NUL; where it begins. */
+/* Append a string with its NUL; returns where it begins. */
 static size_t add_text(struct strbuf *buf, const char *dir, const char *s)
 {
 	size_t at = buf->len;
@@ -124,7 +124,10 @@ static size_t add_text(struct strbuf *buf, const char *dir, const char *s)
 	return at;
 }
 
-/* Frame @j is called @name, made readable; @symbol is what the linker calls it, NULL if it has no other name for it. */
+/*
+ * Frame @j is called @name, demangled; @symbol is what the linker calls it, NULL if it has no other name for
+ * it.
+ */
 static void add_function(struct state *s, size_t j, const char *name, const char *symbol)
 {
 	struct text *text = &s->text;
@@ -153,8 +156,8 @@ static bool is_mangled(const char *name)
 }
 
 /*
- * Of functions that no other file can name (a lambda's, say) compilers tell only the bare name, "operator()"; the symbol
- * has the whole of it.
+ * For functions that no other file can name (a lambda's, say) compilers write only the bare name,
+ * "operator()", in the debug information; the symbol has the full name.
  */
 static void add_outermost(struct state *s, size_t k, size_t j, const struct dwarf_frame *from)
 {

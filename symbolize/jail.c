@@ -26,7 +26,7 @@
 #define HAS_SHADOW 0
 #endif
 
-/* The caller's handlers are about the caller; a signal of the terminal is its business too. */
+/* The caller's handlers must not run here, and signals of the terminal are for the caller. */
 static void reset_signals(void)
 {
 	static const int terminal[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGTSTP };
@@ -46,7 +46,7 @@ pid_t jail_fork(const char *name)
 	sigset_t all, before;
 	int err;
 
-	/* signals wait meanwhile: the caller's handlers must not run in the new process */
+	/* signals are blocked meanwhile: the caller's handlers must not run in the new process */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	pid = fork();
@@ -74,7 +74,7 @@ static int limit(int what, uint64_t soft)
 	return setrlimit(what, &l) ? -errno : 0;
 }
 
-/* Address space in use, in bytes; 0 if that cannot be told. */
+/* Address space in use, in bytes; 0 if not known. */
 static uint64_t address_space(void)
 {
 	cleanup_free char *text = NULL;
@@ -85,7 +85,7 @@ static uint64_t address_space(void)
 	return strtoull(text, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* The address sanitizer's terabytes of shadow are address space too: no limit there. */
+/* The address sanitizer's terabytes of shadow are address space too: then there is no limit. */
 int jail_limit(uint64_t memory_bytes, uint64_t cpu_seconds)
 {
 	uint64_t now = address_space();
@@ -102,7 +102,7 @@ int jail_limit(uint64_t memory_bytes, uint64_t cpu_seconds)
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 1),			\
 	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 
-/* On each line: if it is that call, allow it, else go on. */
+/* On each line: if it is that call, allow it, else continue. */
 static const struct sock_filter filter[] = {
 	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0),

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * jail: a process about to read a file that may be hostile gives away what it will not need.
- */
+/* jail: a process that is about to read a possibly hostile file gives up all rights that it will not need. */
 #ifndef MM_JAIL_H
 #define MM_JAIL_H
 
@@ -11,8 +9,8 @@
 #include "base/cleanup.h"
 
 /*
- * fork(): in the new process, which is called @name, no handler of ours is left, signals of the terminal are none of its business, and it dies with us.
- * Its descriptors are ours yet.
+ * fork(). The new process is called @name, has none of our signal handlers, ignores signals of the terminal,
+ * and is killed when we end. It still has our open descriptors.
  */
 pid_t jail_fork(const char *name);
 
@@ -23,9 +21,9 @@ pid_t jail_fork(const char *name);
 must_check int jail_limit(uint64_t memory_bytes, uint64_t cpu_seconds);
 
 /*
- * From now on no file can be opened, nothing executed, no other process touched: only the
- * system calls of reading, computing and writing are left, the others fail with EPERM.
- * A kernel without seccomp leaves it at no open files.
+ * From now on no file can be opened, no program executed, no other process touched: only the system calls for
+ * reading, computing and writing remain, all others fail with EPERM. On a kernel without seccomp the only
+ * effect is that no file can be opened.
  */
 void jail_close(void);
 

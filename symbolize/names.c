@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * names: see names.h. The side that asks: start a helper, take what it says, stop it.
+ * names: see names.h. The requesting side: start a helper, take its answers, stop it.
  *
  *	with debug information ──▶ all answered
  *	        │ crash, limit
@@ -22,7 +22,7 @@
 #include "symbolize/worker.h"
 
 #define READ_BYTES (1u << 18)
-#define WORDS_MAX 1000	/* notes and words of being alive are no answers: not for ever */
+#define WORDS_MAX 1000	/* limit for notes and ALIVE records: they are not answers */
 
 struct request {
 	const struct names_file *file;
@@ -33,14 +33,14 @@ struct request {
 	size_t why_size;
 	size_t n;
 	bool *answered;
-	taddr *addrs;		/* asked of the helper at work: those not answered yet */
+	taddr *addrs;		/* sent to the running helper: those not answered yet */
 	size_t *index;		/* of them, in the caller's order */
 	size_t asked;
 	unsigned words;
 	uint64_t deadline;	/* of the next record */
 };
 
-/* What has been read of a helper and not yet taken. */
+/* What has been read from a helper and not processed yet. */
 struct inbox {
 	char *bytes;
 	size_t n, room;
@@ -54,7 +54,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* The first thing in the way is the one that is said. */
+/* Only the first problem is reported. */
 static void say(struct request *r, const char *what)
 {
 	if (r->why_size && !r->why[0])
@@ -81,7 +81,7 @@ static int wait_readable(int fd, int stop, uint64_t deadline)
 	}
 }
 
-/* Read some more: the number of bytes, 0 at the end, -errno. */
+/* Read more: the number of bytes, 0 at the end, -errno. */
 static ssize_t receive(struct inbox *in, int fd)
 {
 	ssize_t got;
@@ -104,7 +104,7 @@ static ssize_t receive(struct inbox *in, int fd)
 	return got;
 }
 
-/* One record. 0, 1 if it was the last, -EINVAL if it cannot be. */
+/* One record. 0, 1 if it was the last, -EINVAL if it is not valid. */
 static int take_record(struct request *r, const struct answer *a)
 {
 	r->deadline = now_ns() + r->opt->limit_ns;
@@ -127,7 +127,7 @@ static int take_record(struct request *r, const struct answer *a)
 	}
 }
 
-/* All whole records in @in. As take_record. */
+/* All whole records in @in. Returns the same as take_record. */
 static int take_records(struct request *r, struct inbox *in)
 {
 	struct names_frame frames[ANSWER_FRAMES_MAX];
@@ -148,7 +148,7 @@ static int take_records(struct request *r, struct inbox *in)
 	return rc;
 }
 
-/* 0 when it said that all is said; -ETIMEDOUT; -EPIPE when it ended before; -EINVAL; -ENOMEM. */
+/* 0 after ANSWER_DONE; -ETIMEDOUT; -EPIPE if the helper ended before; -EINVAL; -ENOMEM. */
 static int listen_to(struct request *r, int fd)
 {
 	struct inbox in = { NULL, 0, 0 };
@@ -196,7 +196,10 @@ static const char *failure(int rc, enum worker_end end)
 	}
 }
 
-/* Ask one helper for all that is not answered yet. 0, also if it failed; -errno if it could not be started or heard. */
+/*
+ * Ask one helper for all addresses not answered yet. 0, also if it failed; -errno if it could not be started
+ * or read.
+ */
 static int ask(struct request *r, const taddr *addrs, bool dwarf)
 {
 	struct worker_job job = { .file = r->file, .opt = r->opt, .dwarf = dwarf };
@@ -220,7 +223,7 @@ static int ask(struct request *r, const taddr *addrs, bool dwarf)
 	return 0;
 }
 
-/* What is left has no names. */
+/* The remaining addresses have no names. */
 static void take_rest(struct request *r)
 {
 	const struct names_frame nothing = { 0 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * perfmap: see perfmap.h. The lines are sorted by address; then a sweep over the
- * addresses keeps the lines that cover the place it is at in a heap, the last
- * line of the file on top: it owns the addresses up to the next change.
+ * perfmap: see perfmap.h. The lines are sorted by address. Then a sweep over the addresses holds the lines
+ * that cover the current address in a heap, with the last line of the file on top: that line owns the
+ * addresses up to the next change.
  */
 #include "symbolize/perfmap.h"
 
@@ -95,7 +95,7 @@ static int compare_lines(const void *pa, const void *pb)
 	return a->lo < b->lo ? -1 : a->lo > b->lo;
 }
 
-/* Of two lines the later one is true. */
+/* Of two lines the later one is right. */
 static bool before(const void *ctx, uint32_t a, uint32_t b)
 {
 	const struct sweep *s = ctx;
@@ -121,7 +121,7 @@ static void pop(struct sweep *s)
 		settle(s, 0);
 }
 
-/* Go on from @at to where something changes. */
+/* Advance from @at to the next change. */
 static taddr step(struct sweep *s, taddr at)
 {
 	const struct perfmap_range *top;
@@ -139,7 +139,7 @@ static taddr step(struct sweep *s, taddr at)
 	return hi;
 }
 
-/* Each line begins once and ends once: at most two ranges for one. */
+/* Each line begins once and ends once: at most two ranges per line. */
 static int sweep(struct sweep *s)
 {
 	if (s->n)

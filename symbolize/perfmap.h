@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * perfmap: names of code that a running program made itself, from the map it
- * writes for perf (/tmp/perf-PID.map): lines of "START SIZE name", hexadecimal.
+ * perfmap: names of code that a running program generated itself, from the map it writes for perf
+ * (/tmp/perf-PID.map): lines of "START SIZE name", in hexadecimal.
  *
- * A compiler reuses memory and only ever appends, so a later line is right where it
- * overlaps earlier ones. What is no such line is skipped; of very many lines
- * the last PERFMAP_LINES_MAX count. Pure.
+ * A compiler reuses memory and only ever appends to the map, so where lines overlap the later one is right.
+ * Lines of another form are skipped; of a longer map only the last PERFMAP_LINES_MAX lines count. Pure.
  */
 #ifndef MM_PERFMAP_H
 #define MM_PERFMAP_H
@@ -26,13 +25,13 @@ struct perfmap {
 };
 
 /*
- * @text: the map, @n bytes of malloc and a NUL behind them; it becomes the perfmap's, and is freed if this
- * fails. 0; -EFBIG: more than PERFMAP_BYTES_MAX; -ENOMEM. perfmap_fini is fine after a failure.
+ * @text: the map, @n bytes from malloc and a NUL behind them. The perfmap takes it over; it is freed on
+ * failure. 0; -EFBIG: more than PERFMAP_BYTES_MAX; -ENOMEM. perfmap_fini may be called after a failure.
  */
 must_check int perfmap_parse(char *text, size_t n, struct perfmap *out);
 void perfmap_fini(struct perfmap *m);
 
-/* What the code at @addr is called, or NULL. Valid until perfmap_fini. */
+/* The name of the code at @addr, or NULL. Valid until perfmap_fini. */
 const char *perfmap_find(const struct perfmap *m, taddr addr);
 
 #endif

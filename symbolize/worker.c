@@ -16,9 +16,9 @@
 
 #define FLUSH_BYTES 32768
 #define CPU_SECONDS_MIN 10
-#define CPU_FACTOR 10	/* of the limit without an answer: for the whole file */
+#define CPU_FACTOR 10	/* times the limit without an answer: for the whole file */
 
-/* Where the descriptors are in the new process; all above are closed. */
+/* The descriptors' numbers in the new process; all higher ones are closed. */
 enum { FD_OUT = 3, FD_FILE, FD_ROOT, FDS };
 
 enum { STATUS_WELL, STATUS_REFUSED, STATUS_NO_MEMORY = DWARF_NO_MEMORY };
@@ -58,13 +58,13 @@ static void opened(void *ctx)
 	jail_close();
 }
 
-/* Move @fd to a number that none of them will get. */
+/* Move @fd to a number above all of these. */
 static int move_up(int fd)
 {
 	return fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, FDS);
 }
 
-/* Copied above first: one may stand where another goes. */
+/* All are copied to higher numbers first: one may have the number that another needs. */
 static bool place_fds(const struct names_file *file, int out)
 {
 	int from[FDS] = { -1, -1, -1, move_up(out), move_up(file->fd), move_up(file->root) };

@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "symbolize/names.h"
 
-/* What is asked. The arrays are read by the new process, as they are at worker_start. */
+/* The request. The new process reads the arrays as they are when worker_start is called. */
 struct worker_job {
 	const struct names_file *file;
 	const struct names_options *opt;
@@ -31,7 +31,7 @@ enum worker_end { WORKER_WELL, WORKER_REFUSED, WORKER_NO_MEMORY, WORKER_NO_TIME,
 /* 0 or -errno of pipe and fork. */
 must_check int worker_start(const struct worker_job *job, struct worker *out);
 
-/* Kill it, if it still lives, and wait for it. */
+/* Kill the worker if it is still alive, and wait for it. */
 enum worker_end worker_stop(struct worker *w);
 
 #endif

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""eu-addr2line's output, and where its answers differ from ours for a reason: is_row, is_gap and is_bare are the exceptions that
-test_addr2line.py explains. Without pytest: bench/names.py asks it as well.
+"""eu-addr2line's output, and where its answers differ from ours for a reason: is_row, is_gap and is_bare are
+the exceptions that test_addr2line.py explains. It does not import pytest, because bench/names.py uses it as
+well.
 """
 import os
 import pathlib
@@ -42,7 +43,8 @@ def blocks(output):
 
 
 def eu(path, addrs):
-    """As ours, and where the first function was inlined, or None. Its status is that of the last address."""
+    """The same form as ours, and where the first function was inlined, or None. Its exit status is that of
+    the last address."""
     answers = {}
     output = run("eu-addr2line", "-a", "-i", "-f", "-C", "-e", path, input=text_of(addrs), check=False)
     for addr, lines in blocks(output).items():
@@ -64,7 +66,8 @@ def is_gap(frames, theirs):
 
 
 def is_same_function(debug, symbol):
-    """What the debug information calls a function, and its symbol: with a scope, parameters, a part's number."""
+    """The function's name in the debug information, and its symbol: with a scope, parameters, a part's
+    number."""
     return re.search(r"(^|\W)" + re.escape(re.sub(r"(\(.*| \[clone.*)", "", debug)) + r"($|\W)", symbol)
 
 

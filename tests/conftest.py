@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT
 """MM_REQUIRE=1 makes a skipped test a failure: a run in which ptrace was forbidden must not look green.
 
-But for reasons that begin with "optional:", of what is tested where it is there: Rust.
+Reasons that begin with "optional:" are an exception: they are for what is tested only where it is installed,
+as Rust.
 
-With two workers (pytest-xdist, --dist loadgroup) one runs all tests that watch a live process, one after the other, and the
-other runs beside it, at a lower priority, what needs nothing but a processor. While a test that is marked
-`alone`, as it measures time, nothing else runs at all. Without xdist all run one after the other."""
+With two workers (pytest-xdist, --dist loadgroup) one runs all tests that watch a live process, one after the
+other; the other runs, at the same time and with a lower priority, the tests that need nothing but a
+processor. While a test that is marked `alone`, because it measures time, is running, nothing else runs at
+all. Without xdist all run one after the other."""
 import contextlib
 import fcntl
 import json
@@ -20,28 +22,30 @@ import schema
 
 AUTOGROUP = pathlib.Path("/proc/self/autogroup")
 HERE = pathlib.Path(__file__).parent
-SINGLE = {"test_unit", "test_census", "test_fuzz"}  # of the files right here those whose tests share nothing
-BESIDE = 10  # how nice it is, what runs beside live tests
-LOCK = HERE.parent / "build/tests.lock"  # held by each worker for a test: shared, or alone
+# of the files in this folder, those whose tests share nothing
+SINGLE = {"test_unit", "test_census", "test_fuzz"}
+BESIDE = 10  # the nice value of tests that run beside live tests
+LOCK = HERE.parent / "build/tests.lock"  # locked by each worker for a test: shared, or exclusively
 WORKER = "PYTEST_XDIST_WORKER" in os.environ
 
 
 def set_share(nice):
     try:
         AUTOGROUP.write_text(nice)
-    except OSError:  # a kernel without it, or not allowed
+    except OSError:  # a kernel without autogroups, or no permission
         pass
 
 
 def take_signals_as_usual():
-    """A shell starts what it puts into the background with these ignored, and what we start would inherit it."""
+    """A shell starts background jobs with these ignored, and the processes we start would inherit that."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def pytest_configure(config):
-    """A session may have been given ten times the share of others. Victims would have it, and mmattach, in a session of its own, would starve beside them."""
+    """A session may have been given ten times the share of others. Victims would inherit it, and mmattach, in
+    a session of its own, would starve beside them."""
     take_signals_as_usual()
     if WORKER:
         os.setsid()  # a share of its own
@@ -59,15 +63,16 @@ def is_live(item):
 
 
 def group(item):
-    """What one worker takes as a whole; None: whoever is free takes it."""
+    """The tests that one worker takes as a whole; None: any free worker takes it."""
     if is_live(item):
         return "live"
-    # what such a file makes once for all its tests, it would make in each worker
+    # what such a file makes once for all its tests would otherwise be made in each worker
     return item.path.stem if item.path.stem not in SINGLE else None
 
 
 def turn(item):
-    """The live ones take longest; of these, those that run alone when the others are done. Small ones fill what is left."""
+    """The order: live tests take longest, so they come first; the live ones that run alone come after the
+    other live ones. Small ones fill the rest."""
     return (1 if is_alone(item) else 0) if is_live(item) else 3 if item.path.stem in SINGLE else 2
 
 
@@ -95,7 +100,7 @@ def held(how):
         fcntl.flock(fd, how)
         yield
     finally:
-        fcntl.flock(fd, fcntl.LOCK_UN)  # a child of the test's may have the descriptor, too
+        fcntl.flock(fd, fcntl.LOCK_UN)  # a child of the test may have inherited the descriptor
         os.close(fd)
 
 
@@ -111,11 +116,11 @@ def pytest_runtest_protocol(item):
 
 @pytest.fixture(autouse=True)
 def reports_are_as_documented(monkeypatch):
-    """Each JSON document of mmattach that a test reads is held against the schema in doc/."""
+    """Each JSON document of mmattach that a test reads is checked against the schema in doc/."""
     raw_decode = json.JSONDecoder.raw_decode
 
     def checked(self, *args, **kwargs):
-        """What json.loads comes to, and what is called where a document stands within other text."""
+        """json.loads ends up here, and it is called directly for a document inside other text."""
         document, end = raw_decode(self, *args, **kwargs)
         if schema.is_ours(document):
             schema.check(document)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""A pipe that nobody reads."""
+"""A pipe without a reader."""
 import os
 
 
 def full_pipe():
-    """A pipe that holds no further byte."""
+    """A pipe that is full."""
     read_end, write_end = os.pipe()
     os.set_blocking(write_end, False)
     try:

@@ -1,18 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""layers: which folder may include which, and no circle anywhere.
+"""layers: which folder may include which, and that there are no circles.
 
     base <- trace <- symbolize <- report          never includes attach
-    base <- symbolize <- heap                     memory of a moment, live or a core's: knows nothing of attaching
+    base <- symbolize <- heap                     a process' memory, or a core's: no attaching
     base <- attach/keeper                         the tracer includes nothing else
     all of these <- attach
 
-Within report the model does not know a format: each has a folder, report/text, json, csv, folded, and is made from it, not it from them.
-Within attach the folders stand in the order of the table: each includes those before it, as far as it needs them.
+Within report the model knows no format: each format has a folder, report/text, json, csv, folded, and is
+built from the model. Within attach the folders are in the order of the table: each includes those before it,
+as far as it needs them.
 
-Every #include "..." is by path from the top and names a file that is there. Headers do not include each other in a circle, and files
-(a .c with its header) do not call each other in one; of calls the objects tell, so they are looked at only where OBJECTS is given.
-Prints a line for each breach and exits 1.
+Every #include "..." is by path from the top and names a file that exists. Headers do not include each other
+in a circle, and files (a .c with its header) do not call each other in one. Calls are read from the objects,
+so they are checked only if OBJECTS is given. Prints a line for each breach and exits 1.
 
     layers.py [TOP [OBJECTS]]       OBJECTS: the folder of a variant, build/release
 """
@@ -25,7 +26,7 @@ import sys
 SYMBOLIZE = "symbolize symbolize/*"
 HEAP = "heap heap/*"
 KEEPER = "attach/keeper attach/keeper/*"
-SHARED = "attach/keeper/shared attach/keeper/traps/emulate.h"     # what controller and keeper say to each other
+SHARED = "attach/keeper/shared attach/keeper/traps/emulate.h"     # interface of controller and keeper
 MODEL = "base trace report/sampling report/ledger report/model"
 FORMAT = f"{MODEL} report/names report/query report/diff report/formats.h"
 
@@ -60,7 +61,7 @@ MAY_INCLUDE = {
     "report/tracefiles": "base trace report/ledger",
     "report/import": "base trace report/ledger symbolize",
     "report": f"{MODEL} report/names report/suppress report/query report/groups report/refs",
-    "report/*": FORMAT,     # csv, folded, json, and whichever format comes
+    "report/*": FORMAT,     # csv, folded, json, and any format added later
 
     "attach/keeper": "base " + KEEPER,
     "attach/keeper/*": "base " + KEEPER,
@@ -95,7 +96,7 @@ def folder_of(path):
 
 
 def allowed(folder):
-    """The patterns of FOLDER, or None: it is in no layer."""
+    """The patterns of FOLDER, or None if it is in no layer."""
     for known, patterns in MAY_INCLUDE.items():
         if fnmatch.fnmatchcase(folder, known):
             return [folder, *patterns.split()]
@@ -124,7 +125,7 @@ def includes(top):
 
 
 def circles(graph):
-    """The sets of nodes that reach each other in GRAPH, {node: {node, ...}}; Tarjan's way."""
+    """The sets of nodes that reach each other in GRAPH, {node: {node, ...}}; Tarjan's algorithm."""
     found, index, low, path = [], {}, {}, []
 
     def visit(node):
@@ -150,7 +151,7 @@ def circles(graph):
 
 
 def calls(objects):
-    """{file: {file: [name, ...]}}: what each object needs of which other one, by nm."""
+    """{file: {file: [name, ...]}}: which symbols each object needs from which other one, by nm."""
     defined, needed = {}, {}
     for tree in sorted({name.split("/")[0] for name in MAY_INCLUDE}):
         for path in sorted((objects / tree).rglob("*.o")):

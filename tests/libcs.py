@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: MIT
 """libcs: other versions of glibc, as Debian has them, to run victims with.
 
-    libcs.py get     fetch libc6 of each version and unpack it below build/libcs, build what runs with all of them
-    libcs.py list    which there are
+    libcs.py get     fetch libc6 of each version, unpack it below build/libcs, and build the victims
+    libcs.py list    the versions that are there
 
-apt itself fetches, and so checks signatures and sums, from the mirror that this machine is set up for, with lists and a cache of its own
-below build/libcs: nothing is installed. What was fetched is written down in build/libcs/VERSION/what.json: suite, version, sum.
+apt itself fetches them, so signatures and checksums are verified, from the mirror that this machine uses,
+with separate lists and a separate cache below build/libcs: nothing is installed. What was fetched is recorded
+in build/libcs/VERSION/what.json: suite, version, checksum.
 
-A victim is linked with the oldest libc, so that the same program runs with each, started by that libc's own ld.so.
+A victim is linked with the oldest libc, so the same program runs with each, started by that libc's own ld.so.
 """
 import hashlib
 import json
@@ -31,11 +32,11 @@ VICTIMS = ["census", "losses"]
 
 
 class NotToBeHad(Exception):
-    """This version cannot be fetched, and why."""
+    """This version cannot be fetched; the message says why."""
 
 
 def mirrors():
-    """Where this machine gets Debian from, and where Debian keeps what is old."""
+    """The mirrors that this machine uses, and Debian's archive of old versions."""
     found = []
     for file in [pathlib.Path("/etc/apt/sources.list"), *sorted(pathlib.Path("/etc/apt/sources.list.d").glob("*"))]:
         if file.is_file():
@@ -44,7 +45,8 @@ def mirrors():
 
 
 def apt(folder, *command, cwd=None):
-    """One command of apt's, with its own lists, cache and sources below FOLDER. Its output; or raises."""
+    """Run one of apt's commands, with its own lists, cache and sources below FOLDER. Returns its output, or
+    raises."""
     options = {"Dir::Etc::SourceList": folder / "sources.list", "Dir::Etc::SourceParts": "/dev/null", "Dir::State::Lists": folder / "lists",
                "Dir::State::Status": folder / "status", "Dir::Cache": folder / "cache", "Acquire::Languages": "none",
                "Acquire::Retries": 3, "APT::Sandbox::User": "", "APT::Architecture": "amd64", "APT::Architectures": "amd64"}
@@ -59,7 +61,7 @@ def apt(folder, *command, cwd=None):
 
 
 def use_suite(folder, mirror, suite):
-    """Let apt in FOLDER know the packages of SUITE at MIRROR."""
+    """Make the packages of SUITE at MIRROR known to apt in FOLDER."""
     shutil.rmtree(folder, ignore_errors=True)
     for name in ["lists/partial", "cache/archives/partial"]:
         (folder / name).mkdir(parents=True)
@@ -69,13 +71,14 @@ def use_suite(folder, mirror, suite):
 
 
 def candidate(folder):
-    """Which version of libc6 apt would take."""
+    """The version of libc6 that apt would install."""
     found = re.search(r"Candidate: (\S+)", apt(folder, "apt-cache", "policy", "libc6"))
     return found[1] if found else ""
 
 
 def fetch_into(folder, version, mirror, suite):
-    """libc6 VERSION from SUITE, and what a program is linked with for the oldest, unpacked in FOLDER/root."""
+    """libc6 VERSION from SUITE, unpacked in FOLDER/root; for the oldest also the files for linking a program
+    with it."""
     use_suite(folder / "apt", mirror, suite)
     has = candidate(folder / "apt")
     if not has.startswith(version + "-"):
@@ -92,7 +95,7 @@ def fetch_into(folder, version, mirror, suite):
 
 
 def fetch(version):
-    """Have VERSION below build/libcs; or raises, with what each suite said."""
+    """Make VERSION available below build/libcs, or raise with the error of each suite."""
     final, part = FOLDER / version, FOLDER / f"{version}.part"
     if (final / "what.json").exists():
         return
@@ -113,7 +116,7 @@ def fetch(version):
 
 
 def libraries(version):
-    """Where its libraries are; the loader is among them."""
+    """The folder of its libraries, which include the loader."""
     for place in ["usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu"]:
         folder = FOLDER / version / "root" / place
         if (folder / "libc.so.6").exists():
@@ -122,7 +125,7 @@ def libraries(version):
 
 
 def command(version, victim, *arguments):
-    """How VICTIM is started with that libc."""
+    """The command that starts VICTIM with that libc."""
     folder = libraries(version)
     return [folder / "ld-linux-x86-64.so.2", "--library-path", folder, FOLDER / "bin" / victim, *arguments]
 
@@ -133,12 +136,12 @@ def there(version):
 
 
 def built_from(name):
-    """Which files, to build it anew when one changes."""
+    """The source files of the victim: it is rebuilt when one changes."""
     return [TOP / f"tests/victims/{name}.c", *sorted((TOP / "tests/victims").glob("*.h"))]
 
 
 def build(name):
-    """The victim, linked with the oldest libc by hand: gcc would take this machine's."""
+    """Build the victim, linked with the oldest libc explicitly: gcc would use this machine's."""
     to = FOLDER / "bin" / name
     if to.exists() and all(file.stat().st_mtime <= to.stat().st_mtime for file in built_from(name)):
         return
@@ -154,7 +157,7 @@ def build(name):
 
 
 def get():
-    """All that can be had. What could not is said, and the exit status tells."""
+    """Fetch all versions. Those that could not be fetched are reported, and the exit status is 1."""
     missing = 0
     for version in SUITES:
         try:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""mmt: trace files in Python, written from doc/trace-format.md alone, to hold against the C.
+"""mmt: trace files in Python, written from doc/trace-format.md alone, for comparison with the C code.
 
     for record in mmt.read("svc.mmt"):
-        print(record)           # Record(kind="ALLOC", time_us=17, fields={"address": 0x5000, "size": 24, "stack": 3})
+        print(record)   # Record(kind="ALLOC", time_us=17, fields={"address": 0x5000, "size": 24, "stack": 3})
 
-What is not as the document says is an Error; a reader that goes on behind damage is the C's business.
-As a program it prints the records of its arguments.
+Anything that does not follow the document is an Error; only the C reader continues after damage. As a program
+it prints the records of its arguments.
 """
 import collections
 import importlib.util
@@ -33,7 +33,8 @@ def load_constants():
 
 MMT = load_constants()
 
-# In the document's words and order. A type is "number" where none is said. From a "+" on older files do not have it: None.
+# In the document's words and order. The type is "number" if none is given. Fields after a "+" are missing in
+# older files: None.
 EVENTS = {
     "ALLOC": "address size stack", "FREE": "address", "FREE_AT": "address stack", "OLD": "address stack:none",
     "TWICE": "address stack:none first:none alloc:none more", "ASIDE": "key address", "ASIDE_FREED": "key stack:none",
@@ -130,7 +131,7 @@ class Cursor:
         return [{"at_risk": self.number(), "gone": self.number(), "unknown": self.number()} for _ in range(self.number())]
 
     def judged(self):
-        """With a chain of addresses of their own."""
+        """The addresses have their own chain of differences."""
         self.before, found = 0, []
         for _ in range(self.number()):
             block = {"address": self.address(), "with_blocks": self.number(), "with_bytes": 0}

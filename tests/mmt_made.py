@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""mmt_made: traces by hand, for what no program does just so: tests/mmt.py the other way round, by the same tables of fields.
+"""mmt_made: synthetic traces, for cases that no program produces exactly: the inverse of tests/mmt.py, by the
+same tables of fields.
 
     trace = Trace(mode="sampled")
-    trace.put("ALLOC", 17, address=0x5000, size=24, stack=3)    # 17 µs after the start; fields that are not named are 0
+    trace.put("ALLOC", 17, address=0x5000, size=24, stack=3)    # 17 µs after the start; other fields are 0
     path.write_bytes(trace.bytes())
 
-One block, not packed. Nothing is checked: who wants a trace that makes no sense gets it.
+One block, not compressed. Nothing is checked: a caller may also make a trace that makes no sense.
 """
 import struct
 import zlib
@@ -43,13 +44,13 @@ def rows(values):
 
 
 def names(values):
-    """Of functions alone."""
+    """Of functions only."""
     return number(len(values)) + b"".join(text(name) + text(None) + text(None) + number(0) + number(0) for name in values)
 
 
 class Trace:
     def __init__(self, **run):
-        """RUN as mmt.py tells it: id, piece, start, frontend, mode, writer."""
+        """RUN: the fields as in mmt.py: id, piece, start, frontend, mode, writer."""
         self.payload, self.time_us, self.before, self.nodes = b"", 0, 0, 0
         value = b""
         for key, field in {"frontend": "ptrace", "start": 10**18, **run}.items():
@@ -79,7 +80,7 @@ class Trace:
         return data
 
     def put(self, kind, time_us=None, **values):
-        """A record of KIND, at the time of the one before if none is given."""
+        """A record of KIND; its time is that of the record before if none is given."""
         time_us = self.time_us if time_us is None else time_us
         if kind in EVENTS:
             self.record(kind, time_us, self.fields(EVENTS[kind], values))
@@ -88,7 +89,7 @@ class Trace:
         self.record("INFO", time_us, number(MMT["MMT_" + kind]) + number(len(data)) + data)
 
     def stack(self, stack, *functions):
-        """Stack number STACK of these functions, leaf first, each with a frame of its own."""
+        """Stack number STACK of these functions, leaf first, each with its own frame."""
         caller = 0
         for function in reversed(functions):
             self.put("FRAME", number=self.nodes, pc=0x1000 + self.nodes)

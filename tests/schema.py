@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""doc/report.schema.json, held against what mmattach prints.
+"""doc/report.schema.json, checked against what mmattach prints.
 
-check(document) is called for each JSON document of mmattach that any test reads (conftest.py). It takes the schema
-more strictly than it is published: members that it does not name are an error here, for they are not documented.
+check(document) is called for each JSON document of mmattach that any test reads (conftest.py). It applies the
+schema more strictly than it is published: members that the schema does not name are an error here, because
+they are not documented.
 """
 import copy
 import json
@@ -11,11 +12,11 @@ import pathlib
 import jsonschema
 
 PATH = pathlib.Path(__file__).parent.parent / "doc/report.schema.json"
-LONG = 12  # of longer lists only both ends are looked at: some reports have thousands of groups
+LONG = 12  # of longer lists only both ends are checked: some reports have thousands of groups
 
 
 def closed(node):
-    """The same schema, with no members but those that it names."""
+    """The same schema, allowing only the members that it names."""
     if isinstance(node, dict):
         node = {key: closed(value) for key, value in node.items()}
         if "properties" in node:
@@ -52,7 +53,7 @@ def is_ours(document):
 
 
 def check(document):
-    """Raises jsonschema.ValidationError, which says where."""
+    """Raises jsonschema.ValidationError, which contains the position."""
     VALIDATORS[kind_of(document)].validate(shortened(document))
 
 

@@ -1,21 +1,23 @@
 # SPDX-License-Identifier: MIT
-"""Names of thousands of addresses, side by side with eu-addr2line -i -f -C: functions, files, lines, inlined functions.
+"""Names of thousands of addresses, compared with eu-addr2line -i -f -C: functions, files, lines, inlined
+functions.
 
-Ours come from `test_names print FILE` (tests/unit/symbolize/test_names.c). Every address must get the same answer, but for:
+Ours come from `test_names print FILE` (tests/unit/symbolize/test_names.c). Every address must get the same
+answer, with these exceptions:
 
-  row     eu-addr2line looks for the inlined functions (-i) at the address where the line's row begins, not at the one
-          that was asked for (it lets dwfl_lineinfo overwrite it). Then the first function, its place, and where it
-          was called, which it prints first, must be ours; and that may be so for few addresses only.
-  gap     in the padding behind a unit's code eu-addr2line goes on with the unit's last line. We say nothing.
-  bare    of a function that no other file can name (a lambda's) the debug information has the bare name; we take the symbol,
-          which has all of it.
-  unseen  eu-addr2line does not see some inlined functions, or no debug information at all: libdw's dwarf_getscopes
-          gives up where the inlined function's origin is in another unit (LTO), or when the function itself is in
-          a namespace (all of Rust), and without .debug_aranges (clang) it finds no unit. Then llvm-symbolizer must
-          say what we say. It takes the outermost name from the symbol table (so: with parameters), and
-          invents a file where there is no line.
+  row     eu-addr2line looks up the inlined functions (-i) at the address where the line's row begins, not at
+          the requested address (it lets dwfl_lineinfo overwrite it). Then the first function, its position,
+          and where it was called, which it prints first, must be ours; and this is allowed for few addresses.
+  gap     in the padding after a unit's code eu-addr2line repeats the unit's last line. We give no answer.
+  bare    for a function that no other file can name (a lambda's) the debug information has only the bare
+          name; we use the symbol, which has the full name.
+  unseen  eu-addr2line misses some inlined functions, or all debug information: libdw's dwarf_getscopes
+          gives up if the inlined function's origin is in another unit (LTO), or if the function itself is in
+          a namespace (all of Rust), and without .debug_aranges (clang) it finds no unit. Then
+          llvm-symbolizer must give the same answer as we. It takes the outermost name from the symbol table
+          (so: with parameters), and invents a file where there is no line.
 
-Rust's names are decoded by c++filt for that. Files are built here; a missing tool skips its part.
+Rust's names are demangled by c++filt for that. Files are built here; a missing tool skips its part.
 """
 import os
 import pathlib
@@ -30,9 +32,9 @@ from addr2line import (PRINT, TOP, blocks, eu, is_bare, is_gap, is_row, is_same_
 
 LIBC = pathlib.Path("/lib/x86_64-linux-gnu/libc.so.6")
 ADDRESSES = 1500
-FEW = 0.05    # of the addresses may be row, and as many gap
+FEW = 0.05    # this share of the addresses may be row, and as many gap
 
-# What c++filt prints of Rust's names, and we do not.
+# Parts of Rust's names that c++filt prints and we do not.
 CRATE_HASH = r"\[[0-9a-f]+\](?=[:>, )]|$)"
 FUNCTION_HASH = r"::h[0-9a-f]{16}(?!\w)"
 CONSTANT_TYPE = r"(?<=[\w']): (?:bool|char|[iu](?:8|16|32|64|128|size))(?=[],>])"
@@ -132,7 +134,7 @@ def addresses(path):
 
 
 def ours(path, addrs, root="-", *more, **environment):
-    """Of each address: [(function, file, line), ...], innermost first."""
+    """For each address: [(function, file, line), ...], innermost first."""
     answers = {}
     output = run(PRINT, "print", path, root, *more, input=text_of(addrs), env={**os.environ, **environment})
     for line in output.splitlines():
@@ -147,7 +149,7 @@ def decoded(text):
 
 
 def llvm(path, addrs):
-    """As ours, names as the linker has them decoded by c++filt."""
+    """The same form as ours, with linkage names demangled by c++filt."""
     need("llvm-symbolizer", "c++filt")
     output = decoded(run("llvm-symbolizer", "-a", "-i", "-f=linkage", "--no-demangle", "--output-style=GNU", "-e", path,
                          input=text_of(addrs)))
@@ -156,7 +158,7 @@ def llvm(path, addrs):
 
 
 def aliases(path):
-    """Pairs of names of one function: compilers fold functions with the same code into one."""
+    """Pairs of names of one function: compilers merge functions with the same code."""
     names_at = {}
     for line in decoded(run("nm", path)).splitlines():
         addr, _, name_there = line.partition(" ")
@@ -212,7 +214,7 @@ def test_inlined_are_there():
 
 
 def test_libc():
-    """Functions, files and lines too if its debug file is installed (libc6-dbg)."""
+    """Functions; files and lines too if its debug file is installed (libc6-dbg)."""
     if not LIBC.exists():
         pytest.skip(f"no {LIBC} here")
     compare(LIBC)
@@ -230,7 +232,8 @@ def test_lto(here):
 
 
 def test_split(here):
-    """The .dwo is not opened: lines are in the file itself, functions come from its symbols. eu-addr2line says the same."""
+    """The .dwo is not opened: lines are in the file itself, functions come from its symbols. eu-addr2line
+    gives the same."""
     path = compiled(here, "split", "g++", "-O2", "-gsplit-dwarf")
     for dwo in here.glob("*.dwo"):
         dwo.unlink()
@@ -308,7 +311,7 @@ def test_debug_file_by_build_id(stripped, tmp_path):
 
 
 def test_debug_file_of_another_build(stripped, tmp_path, here):
-    """By the right name, with a build-id that is not the file's: not believed."""
+    """It has the right name, but another build-id than the file: it must not be used."""
     whole, without, _ = stripped
     other = compiled(here, "other", "g++", "-O0", "-Wl,--build-id=sha1")
     lay(tmp_path, build_id_path(whole), other)
@@ -329,7 +332,7 @@ def test_debug_file_by_link(stripped, tmp_path, folder):
 
 
 def test_debuginfod(stripped, tmp_path):
-    """Only if asked for, and only what has the right build-id."""
+    """Used only on request, and only a file with the right build-id."""
     whole, without, debug = stripped
     find, mark = tmp_path / "debuginfod-find", tmp_path / "was-run"
     find.write_text(f"""#!/bin/sh\necho "$@" >> {mark}\necho {debug}\n""")

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""callsites, held against objdump on programs and libraries as distributions ship them.
+"""callsites, compared with objdump on programs and libraries as distributions ship them.
 
-tests/tools/callsites finds the calls of allocators in a file; objdump disassembles the same file from one symbol, or
-one section, to the next. What we find and objdump does not would be a trap inside of an instruction: none may be. What
-we miss is counted. The lengths of instructions are held against objdump's one by one.
+tests/tools/callsites finds the calls of allocators in a file; objdump disassembles the same file from one
+symbol, or one section, to the next. A call that we find and objdump does not would put a trap inside an
+instruction: there must be none. Calls that we miss are counted. The lengths of instructions are compared with
+objdump's one by one.
 """
 import collections
 import os
@@ -25,14 +26,15 @@ LIBRARIES = pathlib.Path("/usr/lib/x86_64-linux-gnu")
 FILES = [pathlib.Path("/usr/bin/python3"), pathlib.Path("/usr/bin/gdb"), LIBRARIES / "libstdc++.so.6", LIBRARIES / "libc.so.6",
          LIBRARIES / "libcrypto.so.3", LIBRARIES / "libglusterfs.so.0", pathlib.Path("/usr/lib/openvswitch-switch/ovs-vswitchd"),
          TOP / "build/victims/sampled", TOP / "build/victims/hot_static"]
-MISSING = 0.001  # of objdump's calls: what lies where nothing says that there is a function
+MISSING = 0.001  # of objdump's calls: code where nothing marks a function
 
 INSTRUCTION = re.compile(r"^ *([0-9a-f]+):\t((?:[0-9a-f]{2} )+) *\t?(.*)$")
 DIRECT = re.compile(r"^(?:\S+ )*call +(?:0x)?([0-9a-f]+)\b(?: <(.*)>)?")
 JUMP = re.compile(r"^(?:\S+ )*j[a-z]+ +(?:0x)?([0-9a-f]+)\b(?: <(.*)>)?")
 INDIRECT = re.compile(r"^(?:\S+ )*(call|jmp) +\*.*\(%rip\) +# ([0-9a-f]+)")
 
-# What objdump says of data: prefixes without an instruction; fwait is an instruction that it draws to the next.
+# objdump's output for data: prefixes without an instruction; fwait is an instruction that it joins to the
+# next one.
 NO_INSTRUCTION = re.compile(r"^(?:[cdefgs]s|addr32|data16|lock|repn?z|rex[.WRXB]*| )+$|^\.byte|\(bad\)")
 
 Listing = collections.namedtuple("Listing", "calls jumps starts encodings")
@@ -43,7 +45,7 @@ def output(*argv):
 
 
 def defined(path):
-    """Where the file's own allocators are, by name."""
+    """The addresses of the file's own allocators, by name."""
     found = {}
     for table in (["-D"], []):
         for line in subprocess.run(["nm", *table, path], capture_output=True, text=True).stdout.splitlines():
@@ -55,7 +57,7 @@ def defined(path):
 
 
 def slots(path):
-    """The slots of the global offset table that hold an allocator."""
+    """The slots of the global offset table that refer to an allocator."""
     found = {}
     for line in subprocess.run(["objdump", "-R", path], capture_output=True, text=True).stdout.splitlines():
         words = line.split()
@@ -67,7 +69,7 @@ def slots(path):
 
 
 def leads_to(text, addresses, held, pattern, word):
-    """Which allocator an instruction goes to, or None."""
+    """The allocator that an instruction calls or jumps to, or None."""
     there = INDIRECT.match(text)
     if there:
         return held.get(int(there[2], 16)) if there[1] == word else None
@@ -81,7 +83,7 @@ def leads_to(text, addresses, held, pattern, word):
 
 
 def disassembled(path):
-    """What objdump has: {return address: allocator}, {end of a jump: allocator}, and every encoding."""
+    """objdump's result: {return address: allocator}, {end of a jump: allocator}, and every encoding."""
     addresses, held = {at: name for name, at in defined(path).items()}, slots(path)
     listing = Listing({}, {}, set(), set())
     with subprocess.Popen(["objdump", "-dw", path], stdout=subprocess.PIPE, text=True) as run:
@@ -105,7 +107,8 @@ def disassembled(path):
 
 
 def found(path):
-    """What we have: ({return address: (allocator, joined)}, {end of a jump: allocator}, unsure, milliseconds)."""
+    """Our result: ({return address: (allocator, joined)}, {end of a jump: allocator}, unsure,
+    milliseconds)."""
     own = defined(path)
     targets = [f"{name}={own[name]:x}" if name in own else name for name in ALLOCATORS]
     *lines, last = output(TOOL, path, *targets).splitlines()
@@ -137,23 +140,24 @@ def test_hardly_a_call_missed(pair):
     listing, (calls, _, unsure, _) = pair
     missed = set(listing.calls) - set(calls)
     assert len(missed) <= MISSING * len(listing.calls), sorted(map(hex, missed))
-    assert unsure <= len(missed) + 1  # what is not shown to be a call is counted
+    assert unsure <= len(missed) + 1  # candidates that cannot be shown to be calls are counted
     assert calls
 
 
 def test_tails_are_jumps(pair):
-    """The jumps of stubs are objdump's, and none of ours."""
+    """Each jump of a stub that we find is one of objdump's."""
     listing, (_, jumps, *_) = pair
     assert {ret: name for ret, name in jumps.items() if listing.jumps.get(ret) != name} == {}
 
 
 def test_quick(pair):
-    """Processor time, the file's tables included: a service has some hundred files, and they are gone through while it runs."""
+    """Processor time, including reading the file's tables: a service has some hundred files, and they are
+    processed while it runs."""
     assert pair[1][3] < 500
 
 
 def test_lengths(pair):
-    """Other bytes behind an instruction change nothing; what we refuse is rare."""
+    """Other bytes after an instruction do not change its length; refused instructions are rare."""
     encodings = sorted(pair[0].encodings)
     said = subprocess.run([TOOL, "-l"], input="".join(f"{code}{'c3909090' * 4}\n" for code in encodings), capture_output=True, text=True,
                           check=True).stdout.split()
@@ -163,7 +167,8 @@ def test_lengths(pair):
     assert len(refused) <= MISSING * len(encodings), refused[:50]
 
 
-# How compilers and linkers make calls: lazily, at once, with stubs for tracked branches, without stubs, by address...
+# The ways compilers and linkers make calls: lazily, at once, with stubs for tracked branches, without stubs,
+# by address...
 WAYS = ["-O2", "-O2 -Wl,-z,lazy", "-O2 -fcf-protection=full -Wl,-z,ibtplt", "-O2 -fcf-protection=full -Wl,-z,ibtplt,-z,now",
         "-O2 -Wl,-z,bndplt", "-O2 -fno-plt", "-O2 -no-pie", "-O2 -no-pie -fno-plt", "-O2 -static", "-O2 -static-pie", "-O0", "-Os", "-O2 -flto",
         "-O2 -fno-asynchronous-unwind-tables -fno-exceptions"]
@@ -177,7 +182,7 @@ def compiler():
 
 
 def sites_of(program, symbols):
-    """What the place site_NAME of the victim calls: {its name: allocator}."""
+    """The allocator that each function site_NAME of the victim calls: {its name: allocator}."""
     names = ["malloc", "calloc", "realloc", "victim_alloc"]
     *lines, last = output(TOOL, program, *(f"{name}={symbols[name]}" if name in symbols else name for name in names)).splitlines()
     there = {int(line.split()[2], 16): names[int(line.split()[3])] for line in lines if line.startswith("call")}
@@ -198,11 +203,11 @@ def test_ways_of_calling(way, compiler, tmp_path):
 
 
 def test_nothing_says_where_functions_are(compiler, tmp_path):
-    """Without FDE and symbol a call is counted, and no site."""
+    """Without FDE and symbol a call is counted, but gives no site."""
     program = tmp_path / "sampled"
     compiler(program, "-O2", "-fno-asynchronous-unwind-tables", "-fno-exceptions")
     symbols = symbols_of(program)
     subprocess.run(["strip", program], check=True)
     called, unsure = sites_of(program, {name: at for name, at in symbols.items() if name.startswith("site_")})
     assert set(called.values()) == {None}
-    assert unsure >= 47  # those that call malloc, calloc and realloc themselves
+    assert unsure >= 47  # the functions that call malloc, calloc and realloc themselves

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""The census (heap/glibc/census.h) against the truth that a victim keeps about its own blocks, with four versions of glibc.
+"""The census (heap/glibc/census.h), compared with a victim's own record of its blocks, with four versions of
+glibc.
 
-tests/tools/censor reads truth and heap from the same snapshot. A block that is there must be listed, with its size, and nothing else may be: what is
-free, in whatever list, never. Only a thread that is inside of malloc at that moment may have up to two chunks in its hands, which belong to nobody.
+tests/tools/censor reads the record and the heap from the same snapshot. Each live block must be listed, with
+its size, and nothing else: never a free chunk, in whatever list. Only a thread that is inside malloc at that
+moment may hold up to two chunks that are neither live nor in a list.
 """
 import json
 import os
@@ -54,7 +56,7 @@ class Victim:
         return self.process.stdout.readline()
 
     def info(self):
-        """What malloc_info says, as XML."""
+        """malloc_info's output, as XML."""
         text = self.ask("info")
         while "</malloc>" not in text:
             line = self.process.stdout.readline()
@@ -83,7 +85,7 @@ def census_of(victim, *arguments):
 
 
 def assert_exact(census):
-    """Nothing moves: what is listed is the truth."""
+    """The victim is idle: the census must be equal to its record."""
     truth = census["truth"]
     assert census["known"] and census["problems"] == 0, census["problem"]
     assert truth["busy"] == 0 and truth["blocks"] > 0
@@ -97,14 +99,14 @@ def total(element, kind):
 
 
 def assert_own_accounting(census, info, version):
-    """Each arena's sums are what malloc_info says, in the same order, for both follow the ring."""
+    """Each arena's sums equal malloc_info's, in the same order, because both follow the ring of arenas."""
     heaps = info.findall("heap")
     assert len(heaps) == len(census["arenas"])
     for heap, arena in zip(heaps, census["arenas"]):
         assert total(heap, "fast") == arena["fast"]
         count, size = total(heap, "rest")
         assert count == arena["bins"][0] + (arena["top"] > 0)
-        # older ones add each size with its flag
+        # older ones add each size including its flag bit
         assert size - arena["bins"][1] - arena["top"] in (0, arena["bins"][0])
         assert int(heap.find("./system[@type='current']").get("size")) == arena["system"]
         parts = sum(arena[name][1] for name in ("used", "fast", "tcache", "bins"))
@@ -145,7 +147,7 @@ def test_equals_the_truth(version, mode):
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_million_blocks(version):
-    """Eight threads; every kind of list has something in it."""
+    """Eight threads; no list is empty."""
     with start(version, "all", 2600000, 8) as victim:
         info = victim.info()
         [census] = census_of(victim)
@@ -170,7 +172,7 @@ def test_tunables(version, tunables):
 
 
 def assert_as_good_as_can_be(census):
-    """At any moment: all that is there, and nothing else but what threads have in their hands."""
+    """At any moment: all live blocks, and nothing else except the chunks that threads hold inside malloc."""
     truth = census["truth"]
     assert census["known"] and census["problems"] == 0, (census["problem"], hex(census["problem_at"]))
     assert truth["missing"] == 0 and truth["wrong_size"] == 0 and truth["extra"] <= truth["allowed"], truth
@@ -179,7 +181,8 @@ def assert_as_good_as_can_be(census):
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_random_stops_under_load(version):
-    """All threads go on; a quarter of 500 stops for each version. What does not add up may be taken once more, which is rare."""
+    """All threads keep running; a quarter of 500 stops for each version. A census that does not add up may be
+    taken once more, which is rare."""
     stops = rounds(125)
     with start(version, "load", 20000, 8) as victim:
         taken = census_of(victim, "-n", stops, "-r", 1)
@@ -195,7 +198,8 @@ def test_random_stops_under_load(version):
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("version", VERSIONS)
 def test_after_each_instruction(version, threads):
-    """Every state that a stop can find in malloc, realloc, memalign and free: in the main arena without its lock, and in another one."""
+    """Every state that a stop can find in malloc, realloc, memalign and free: in the main arena without its
+    lock, and in another one."""
     with start(version, "step", 100, threads) as victim:
         if threads == 1:
             victim.process.stdin.write("end\n")
@@ -206,7 +210,7 @@ def test_after_each_instruction(version, threads):
         assert summary["not_adding_up"] <= summary["steps"] / 20
 
 
-# Where the census says that it is, beside the word that was overwritten.
+# The position that the census reports, relative to the word that was overwritten.
 CORRUPT = {"size": -8, "tcache": 0, "bin": -16, "top": -8}
 
 
@@ -219,7 +223,8 @@ def test_corrupt(version, what):
         assert census["known"] and census["problems"] > 0 and census["problem"].startswith("corrupt: ")
         assert census["problem_at"] == bad + CORRUPT[what], (hex(census["problem_at"]), census["problem"])
         assert not census["adds_up"]
-        # nothing that is free; and of what is there only what lies behind the place, up to the next chunk that is known
+        # no free chunk is listed; and missing are only live blocks after that position, up to the next known
+        # chunk
         assert census["truth"]["extra"] == 0 and census["truth"]["wrong_size"] == 0
         assert census["truth"]["missing"] * 32 <= census["unseen"] + 32 * (what in ("tcache", "bin"))
 
@@ -255,7 +260,7 @@ def test_musl_is_not_known():
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_jemalloc_is_not_known(version):
-    """It is there beside glibc's, which has never been asked for anything."""
+    """It is loaded beside glibc's malloc, which has never been called."""
     if not JEMALLOC.exists():
         pytest.skip("no libjemalloc2")
     if version == "2.31":

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Core files of a process that told what is in it: gcore's and the kernel's, whole and truncated.
+"""Core files of a process that printed what is in it: gcore's and the kernel's, complete and truncated.
 
-The victim (tests/victims/cored.c) says where it has put what; build/VARIANT/tools/corefacts says what heap/snapshot/core.h finds there.
+The victim (tests/victims/cored.c) prints where it has put what; build/VARIANT/tools/corefacts prints what
+heap/snapshot/core.h finds there.
 """
 import json
 import os
@@ -22,23 +23,23 @@ BUILD = TOP / os.environ.get("MM_BUILD", "build/release")
 FACTS = BUILD / "tools/corefacts"
 VICTIMS = TOP / "build/victims"
 PAGE = 4096
-LIMIT = 60      # seconds for anything
+LIMIT = 60      # seconds, for any single step
 
 
 def filled(seed, size):
-    """What the victim's fill() writes."""
+    """The bytes that the victim's fill() writes."""
     return bytes((i * 13 + i // 256 * 7 + seed) & 255 for i in range(size))
 
 
 def facts(core, *places, option=None):
-    """What corefacts says of CORE, and of each (address, length)."""
+    """corefacts' output for CORE, and for each (address, length)."""
     args = ([option] if option else []) + [core] + [str(n) for place in places for n in place]
     done = subprocess.run([FACTS, *args], stdout=subprocess.PIPE, timeout=LIMIT, check=True)
     return json.loads(done.stdout)
 
 
 class Victim:
-    """One that stands and waits; what it said is in TOLD."""
+    """A victim that waits for orders; TOLD has what it printed."""
 
     def __init__(self, name, folder, before=None):
         self.process = subprocess.Popen([VICTIMS / name], cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -140,11 +141,12 @@ def check_threads(victim, found):
 
 
 def check_not_there(victim, core):
-    """What a core has not is never zeros: what was kept out of it, and files that several share."""
+    """What is not in a core must never be read as zeros: memory excluded from the core, and shared file
+    mappings."""
     told = victim.told
     found = facts(core, (told["hidden"]["at"], 8), (told["shared"]["at"], 8), (told["untouched"]["at"], 32 * PAGE))
     assert found["reads"][0] in ("missing", "nothing")
-    assert found["reads"][1] in ("missing", filled(7, 8).hex())     # deleted ones are dumped
+    assert found["reads"][1] in ("missing", filled(7, 8).hex())     # deleted files are dumped
     assert found["reads"][2] in ("missing", "00" * 32 * PAGE)
     if found["reads"][0] == "missing":
         assert found["left_out"] >= told["hidden"]["size"] and found["missing"] == found["left_out"]
@@ -169,7 +171,7 @@ def test_kernel(dumped_by_kernel):
 
 
 def cut_anywhere(victim, core, folder):
-    """At 50 lengths: what is read is right, what is not is known to be missing."""
+    """Truncated at 50 lengths: all that is read is right, the rest is known to be missing."""
     told, size = victim.told, core.stat().st_size
     names = ["heap", "data", "stack", "touched3", "touched9"]
     places = [(told[n]["at"] + p, PAGE // 2) for n in names for p in range(0, told[n]["size"], PAGE // 2)]
@@ -214,12 +216,12 @@ BUILD_ID = 3    # enum backing_proof
 
 
 def check_backing(victim, core, folder):
-    """The code is the file's, once the file is proved to be it."""
+    """Code is read from the file, once that is proved to be the same file."""
     program, main = victim.process.args[0], victim.told["main"]
     without = facts(core, (main, 64))
     mapping = next(m for m in without["maps"] if m["lo"] <= main < m["hi"])
     code = program.read_bytes()[mapping["offset"] + main - mapping["lo"]:][:64].hex()
-    assert without["reads"] in (["file"], [code])       # gdb dumps code that lies behind an ELF header
+    assert without["reads"] in (["file"], [code])       # gdb dumps code that follows an ELF header
     found = facts(core, (main, 64), option="--back")
     assert found["reads"] == [code]
     assert {f["path"]: f["proof"] for f in found["backing"]}[str(program)] == BUILD_ID
@@ -240,7 +242,8 @@ def test_kernel_backing(dumped_by_kernel, tmp_path):
 
 @pytest.mark.parametrize("program", ["classes", "classes_stripped", "classes_static_stripped", "classes_nortti"])
 def test_classes(program, tmp_path):
-    """Each object by its class, whatever symbols there are; and nothing that only looks like one."""
+    """Each object is found with its class, whatever symbols there are; and nothing that only looks like an
+    object."""
     victim = Victim(program, tmp_path)
     gcore(victim, tmp_path / "core")
     assert victim.end(b"end") == 0
@@ -251,14 +254,15 @@ def test_classes(program, tmp_path):
 
 
 def test_classes_without_files(tmp_path):
-    """Nothing but symbols could tell, and those are not there: no class, rather than a wrong one."""
+    """Only symbols could identify the classes, and there are none: the result is no class, rather than a
+    wrong one."""
     victim = Victim("classes_nortti", tmp_path)
     gcore(victim, tmp_path / "core")
     assert victim.end(b"end") == 0
     stripped = tmp_path / "stripped"
     subprocess.run(["strip", "-o", stripped, VICTIMS / "classes_nortti"], timeout=LIMIT, check=True)
     blocks = {n: b for n, b in victim.told.items() if n != "stream"}
-    # strip changes the ELF header, so that the build id must do
+    # strip changes the ELF header, so only the build id can prove it
     done = subprocess.run([FACTS, "--classes", f"--exe={stripped}", tmp_path / "core",
                            *[str(n) for b in blocks.values() for n in b[:2]]], stdout=subprocess.PIPE, timeout=LIMIT, check=True)
     found = json.loads(done.stdout)
@@ -267,7 +271,8 @@ def test_classes_without_files(tmp_path):
 
 
 def test_cut_while_it_is_scanned(tmp_path):
-    """The scan waits with a message about a file that is gone, which it cannot get rid of; then its core is cut short."""
+    """The scan blocks writing a message about a file that is gone, because its stderr is full; then its core
+    is truncated."""
     if not shutil.which("gdb"):
         pytest.skip("no gdb")
     program, core = shutil.copy(VICTIMS / "cored", tmp_path / "gone"), tmp_path / "core"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the documents say is where is there: functions in their files, tests in theirs."""
+"""The functions and tests that the documents name exist in the files that they name."""
 import pathlib
 import re
 
@@ -10,11 +10,11 @@ DOCUMENTS = sorted((TOP / "doc").glob("*.md")) + [TOP / "README.md", TOP / "CONT
 SOURCES = [p for folder in ("base", "trace", "symbolize", "report", "heap", "attach", "tests", "bench", "gdbscripts", "packs")
            for p in (TOP / folder).rglob("*") if p.suffix in (".c", ".h", ".cc", ".py")]
 
-# `pausing.c`, `interrupt_all`, `interrupt_spared`: names that stand behind a file's
+# `pausing.c`, `interrupt_all`, `interrupt_spared`: names that follow a file's
 CHAIN = re.compile(r"`([\w/]+\.[ch])`((?:,\s+`[a-z]\w*`(?!\s+in\s+`))+)")
 # `take_command` in `options.c`
 WITHIN = re.compile(r"`([a-z]\w*)`\s+in\s+`([\w/]+\.[ch])`")
-# pause/pausing.c; what the kernel, glibc or the build has is not ours
+# pause/pausing.c; files of the kernel, glibc or the build are not ours
 PATHS = re.compile(r"(?<![\w/.<*\"-])((?:[a-z_0-9]+/)+[a-z_0-9]+\.(?:c|h))\b")
 OTHERS = re.compile(r"(include/)?(linux|uapi)/|include/|malloc/(malloc|arena)\.c|build/")
 # `tests/live/test_pause.py::test_storm`, `::test_steps`
@@ -30,7 +30,8 @@ def says(files, name):
 
 
 def astray(text):
-    """(what, where it should be) for each name in @text that is not there; and how many there are at all."""
+    """(name, the file it should be in) for each name in @text that does not exist; and how many names there
+    are in all."""
     named = [(name, m[1]) for m in CHAIN.finditer(text) for name in re.findall(r"`(\w+)`", m[2])]
     named += [(m[1], m[2]) for m in WITHIN.finditer(text)]
     named += [(name, m[1]) for m in TESTS.finditer(text) for name in (m[2], *re.findall(r"`::(\w+)", m[3]))]
@@ -50,13 +51,13 @@ def test_they_are_looked_at():
 
 
 def strays(text):
-    """Paths in @text, of code of ours as it seems, that no file has."""
+    """Paths in @text that look like our code but name no file."""
     named = {m[1] for line in text.splitlines() if "#include" not in line for m in PATHS.finditer(line)}
     return sorted(name for name in named if not OTHERS.match(name) and not files_called(name))
 
 
 def test_paths_are_there():
-    """In comments, too: files move, and what names them stays."""
+    """In comments, too: files get moved, and the comments that name them must follow."""
     files = [p for p in (*SOURCES, *DOCUMENTS) if p.name not in ("test_layers.py", "test_docs.py")]
     wrong = {str(p.relative_to(TOP)): found for p in files if (found := strays(p.read_text(errors="replace")))}
     assert not wrong

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Each fuzzer (tests/fuzz) over its corpus, and over changes of it that are the same in every run.
+"""Each fuzzer (tests/fuzz) over its corpus, and over mutations of it that are the same in every run.
 
-The corpus is tests/fuzz/corpus/NAME (text) and build/fuzz/seeds/NAME (ELF files and code,
-built); fuzz_elfimage also gets whole programs. What fails is kept: the message
-says how to run it again. `make fuzz` looks further, with libFuzzer.
+The corpus is tests/fuzz/corpus/NAME (text) and build/fuzz/seeds/NAME (ELF files and code, built);
+fuzz_elfimage also gets whole programs. A failing input is saved: the message says how to run it again. `make
+fuzz` looks further, with libFuzzer.
 """
 import os
 import pathlib
@@ -16,7 +16,7 @@ TOP = pathlib.Path(__file__).parent.parent
 BUILD = TOP / os.environ.get("MM_BUILD", "build/release")
 NAMES = sorted(source.stem.removeprefix("fuzz_") for source in (TOP / "tests/fuzz").glob("fuzz_*.c"))
 SEED = 1
-COUNT = 500     # changed inputs for each file of the corpus
+COUNT = 500     # mutated inputs for each file of the corpus
 LARGE = 20      # the same for a file of megabytes
 SECONDS = 120   # for all of them: usually less than one, with sanitizers less than ten
 

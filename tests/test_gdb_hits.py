@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""gdbscripts/mmgdb/hits.py, told of stops in an order that a real gdb comes to once in thousands of Ctrl-Cs: each hit reaches the engine once.
+"""gdbscripts/mmgdb/hits.py, with stops in an order that a real gdb produces once in thousands of Ctrl-Cs:
+each hit must reach the engine once.
 
-gdb is a stand-in here: threads with registers, a breakpoint that one of them stands on. The real one: tests/gdb.
+gdb is a stand-in here: threads with registers, and a breakpoint that one of them is at. Tests with the real
+gdb: tests/gdb.
 """
 import importlib
 import pathlib
@@ -49,7 +51,8 @@ def stand_in(threads):
 
 @pytest.fixture
 def session(monkeypatch):
-    """(hits, threads, gdb, seen): a watch of two threads, and the sites and threads that the engine is told of."""
+    """(hits, threads, gdb, seen): a watch of two threads, and the sites and threads whose hits were reported
+    to the engine."""
     threads = [Thread(1001, rip=ADDRESS, rdi=0x5000, eflags=0x246), Thread(1002, rip=0x4000, eflags=0x246)]
     gdb = stand_in(threads)
     monkeypatch.setitem(sys.modules, "gdb", gdb)
@@ -69,7 +72,7 @@ def session(monkeypatch):
         return 0
 
     class Socket:
-        """The engine answers at once."""
+        """The engine, which answers at once."""
         def send(self, message):
             engine_got = wire.HEAD.unpack_from(message)
             seen.append((engine_got[2], engine_got[3]))
@@ -89,9 +92,11 @@ def session(monkeypatch):
 
 @pytest.mark.parametrize("flag", [0, RESUME_FLAG, TRAP_FLAG])
 def test_stopped_on_a_trap_that_it_then_runs_into(session, flag):
-    """Ctrl-C stops a thread that is about to hit: the hit is told. Another thread is continued, and that one runs into the trap: it is the same hit.
+    """Ctrl-C stops a thread that is about to hit: the hit is reported. Another thread is continued, and the
+    first one runs into the trap: it is the same hit.
 
-    It was stopped by a fault at the instruction: the processor has set the resume flag, which is gone at the breakpoint.
+    It was stopped by a fault at the instruction: the processor has set the resume flag, which is clear at the
+    breakpoint.
     """
     hits, threads, gdb, seen = session
     threads[0].registers["eflags"] |= flag
@@ -103,7 +108,7 @@ def test_stopped_on_a_trap_that_it_then_runs_into(session, flag):
     gdb.selected = threads[0]
     assert hits.tell(SITE, ADDRESS) is False
     assert seen == [(SITE, 1001)], "the same hit, told twice"
-    # what comes after it is another one
+    # the next one is another hit
     threads[0].registers["rdi"] = 0x6000
     hits.tell(SITE, ADDRESS)
     assert len(seen) == 2
@@ -111,7 +116,8 @@ def test_stopped_on_a_trap_that_it_then_runs_into(session, flag):
 
 @pytest.mark.parametrize("flag", [0, RESUME_FLAG])
 def test_told_and_interrupted_before_the_step(session, flag):
-    """Ctrl-C comes when a hit has been told and gdb has not stepped over it yet; another thread is continued."""
+    """Ctrl-C comes when a hit has been reported and gdb has not stepped over it yet; another thread is
+    continued."""
     hits, threads, gdb, seen = session
     hits.tell(SITE, ADDRESS)
     threads[0].registers["eflags"] |= flag
@@ -126,13 +132,15 @@ def test_told_and_interrupted_before_the_step(session, flag):
 
 @pytest.mark.parametrize("first", ["before", "while it is told"])
 def test_a_second_key_while_the_first_is_served(session, first):
-    """Ctrl-C, and another one while the hit is told because of that or after it: no hit of the trap is lost, then or later, and gdb gets both."""
+    """Ctrl-C, and another one while the first one's hit is reported, or after that: no hit of the trap is
+    lost, then or later, and gdb gets both."""
     hits, threads, gdb, seen = session
     given_back = []
     send = hits.sock.send
 
     def press():
-        signal.pthread_kill(threading.get_ident(), signal.SIGINT)  # the process has other threads where tests run side by side
+        # with parallel tests the process has other threads, so the signal must be sent to this one
+        signal.pthread_kill(threading.get_ident(), signal.SIGINT)
 
     def send_and_press(message):
         send(message)
@@ -148,7 +156,7 @@ def test_a_second_key_while_the_first_is_served(session, first):
     step = hits.server(SITE, ADDRESS)
     if first == "before":
         signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-        press()     # comes when the generator lets SIGINT in: its hit is told by then
+        press()     # pending until the generator unblocks SIGINT: its hit is reported by then
     else:
         hits.sock.send = send_and_press
     for i in range(3):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The parts of gdbscripts/ that run without gdb: the wire against the C half of it, words, the search for pointers."""
+"""The parts of gdbscripts/ that run without gdb: the wire compared with its C half, words, the search for
+pointers."""
 import ctypes
 import mmap
 import os
@@ -25,7 +26,7 @@ def text_of(module):
     return (SCRIPTS / "mmgdb" / (module + ".py")).read_text()
 
 
-# --- the same fact in C and here ---
+# --- the same facts in C and here ---
 
 def test_kinds_are_those_of_the_relay():
     enum = re.search(r"enum wire_kind \{(.*?)\};", (TOP / "attach/keeper/shared/wire.h").read_text(), re.S)[1]
@@ -88,7 +89,7 @@ def test_no_durations(text):
 
 
 def test_the_program_takes_the_same_durations():
-    """What words.seconds takes is handed on to it (hand-over -d)."""
+    """The durations that words.seconds accepts are forwarded to it (hand-over -d)."""
     program = TOP / os.environ.get("MM_BUILD", "build/release") / "mmattach"
     for text in "30s", "1h30m", "1.5s", "7", "1s1m", "5q", ".5s", "1m7":
         said = subprocess.run([program, "-p", "1", "-d", text, "--format", "none"], stderr=subprocess.PIPE, text=True, timeout=10).stderr
@@ -154,7 +155,8 @@ def resident_pages(start, n):
 
 
 def test_what_is_not_resident_is_not_touched():
-    """A search of ourselves: pages that were never written are found by nobody, and are not there afterwards either."""
+    """A search of this process: pages that were never written are not found, and are not resident afterwards
+    either."""
     pages = 3 * memory.ENTRIES
     with mmap.mmap(-1, pages * memory.PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as room:
         room.madvise(mmap.MADV_NOHUGEPAGE)

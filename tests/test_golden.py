@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is printed and written for the inputs of tests/golden is what it was, to the byte: make goldens."""
+"""The outputs for the inputs of tests/golden are the same as before, to the byte: make goldens."""
 import pathlib
 import sys
 

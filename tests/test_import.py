@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: MIT
 """`mmattach import` on files of the old tools (tests/data/import): the totals are those of their own scripts.
 
-What mmleak-shrink and mtrace(1) do is here a second time, in a few lines. These are first held against what the real ones wrote of
-the same files, and then mmattach's report against them: block by block counts and bytes for each caller. The files:
+mmleak-shrink and mtrace(1) are reimplemented here in a few lines. First these are compared with the output of
+the real ones for the same files, and then mmattach's report is compared with them: counts and bytes for each
+caller, block by block. The files:
 
-  mmleak-vm.12354.*   four threads, seven leaking callers: dump, what mmleak-shrink left of it, maps, the HTML of mmleak-panda
+  mmleak-vm.12354.*   four threads, seven leaking callers: dump, mmleak-shrink's output, maps,
+                      mmleak-panda's HTML
   mmleak-vm.3595.*    nfs-ganesha under load, 325,338 lines
   mmleak-vm.2484*.*   a process that forked: the child's exit wrote lines of the parent a second time
-  mtrace.log, mt2.log, and what mtrace(1) says of them (.out)
+  mtrace.log, mt2.log, and mtrace(1)'s output for them (.out)
 """
 import collections
 import gzip
@@ -47,7 +49,7 @@ def by_caller(live):
 
 
 def reported(run, place):
-    """The same of a report; PLACE makes a caller of the frame."""
+    """The same from a report; PLACE makes a caller of the frame."""
     return {place(group["stack"][-1]): (group["blocks"], group["bytes"]) for group in run["groups"] if group["blocks"]}
 
 
@@ -58,7 +60,8 @@ def pc(frame):
 # --- mmleak ---
 
 def shrink(lines):
-    """mmleak-shrink: (releases of unknown blocks, blocks still there), as {address: caller} and {address: (caller, size)}."""
+    """mmleak-shrink: (frees of unknown blocks, live blocks), as {address: caller} and {address: (caller,
+    size)}."""
     released, live = {}, {}
     for line in lines:
         address, caller, *size = line.split()
@@ -122,7 +125,7 @@ def test_mmleak_without_maps(raw, tmp_path):
 
 
 def test_mmleak_sorted(raw, tmp_path):
-    """As for mmleak.py: by address, else in the old order. Nothing differs."""
+    """As for mmleak.py: sorted by address, otherwise in the old order. The result is the same."""
     lines = sorted(DUMP.read_text().splitlines(keepends=True), key=lambda line: line.split()[0])
     dump = tmp_path / DUMP.name
     dump.write_text("".join(lines))
@@ -160,7 +163,7 @@ def shrunken_text(lines):
 
 
 def test_mmleak_shrunken_pieces(raw, tmp_path):
-    """Each piece begins with releases of what an earlier one left."""
+    """Each piece begins with frees of blocks that an earlier piece left live."""
     paths = pieces_of(tmp_path, DUMP.read_text().splitlines(keepends=True), shrunken_text)
     assert any(len(line.split()) == 2 for line in paths[2].read_text().splitlines())
     run = report(tmp_path / "out.mmt", "mmleak", *paths, "--maps", MAPS)
@@ -179,7 +182,8 @@ def test_mmleak_ganesha(tmp_path):
 
 
 def test_mmleak_forked(tmp_path):
-    """Lines that are there twice are blocks given out twice, and that is said; the child's file is of another process."""
+    """Repeated lines are blocks that were allocated twice, which is reported; the child's file is of another
+    process."""
     parent, child = DATA / "mmleak-vm.24845.0.out", DATA / "mmleak-vm.24846.0.out"
     run = report(tmp_path / "out.mmt", "mmleak", parent, "--maps", DATA / "mmleak-vm.24845.maps")
     lines = parent.read_text().splitlines()
@@ -191,7 +195,7 @@ def test_mmleak_forked(tmp_path):
 
 
 def test_mmleak_cut(tmp_path):
-    """Killed with -9: the last line lacks its end, and could be anything."""
+    """Killed with -9: the last line is incomplete, and could be anything."""
     dump = tmp_path / "mmleak-vm.12354.pid"
     text = DUMP.read_text()[:20000]
     assert not text.endswith("\n")
@@ -214,7 +218,7 @@ EVENT = re.compile(r"@ (?:(.*?):)?(?:\((.*)[+-]\w+\))?\[(0x[0-9a-f]+)\] ([-+<>!]
 
 
 def mtrace(lines):
-    """mtrace(1): {address: (place, size)} of what is still there, and the addresses that were never allocated."""
+    """mtrace(1): {address: (place, size)} of live blocks, and the addresses that were never allocated."""
     live, unknown = {}, []
     for line in lines:
         if line.startswith("="):
@@ -252,7 +256,7 @@ def test_mtrace(tmp_path, name, blocks, size):
 
 
 def test_mtrace_names(tmp_path):
-    """A name in the log is the function's."""
+    """A name in the log is the function's name."""
     run = report(tmp_path / "out.mmt", "mtrace", DATA / "mtrace.log")
     names = {frame["offset"]: frame["function"] for group in run["groups"] for frame in group["stack"]
              if frame["module"] == "/lib/x86_64-linux-gnu/libc.so.6"}

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""doc/report.schema.json and the examples of doc/json.md. Each report that any test reads is held against the schema: conftest.py."""
+"""doc/report.schema.json and the examples of doc/json.md. Each report that any test reads is checked against
+the schema: conftest.py."""
 import copy
 import json
 import pathlib
@@ -26,7 +27,7 @@ def report():
 
 
 def jq(arguments, document):
-    """An example as the page has it, in a shell."""
+    """An example from the page, run in a shell."""
     done = subprocess.run(f"jq {arguments}", shell=True, input=json.dumps(document), capture_output=True, text=True, check=False)
     assert done.stderr == "", (arguments, done.stderr)
     return done
@@ -44,7 +45,8 @@ def members(node, path=()):
 
 
 def test_all_reports_are_looked_at():
-    """json.loads itself, in any test, and what takes one report out of much text: those of --interval, and of gdb."""
+    """json.loads itself, in any test, and also what extracts a report from longer text: those of --interval,
+    and of gdb."""
     broken = '{"mmattach": {"version": "1", "schema": 1}, "groups": []}'
     with pytest.raises(jsonschema.ValidationError):
         json.loads(broken)

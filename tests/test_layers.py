@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The layers hold, and the check that says so can say no."""
+"""The layers are respected, and the check that tests this does find breaches."""
 import pathlib
 import subprocess
 import sys
@@ -54,7 +54,7 @@ def test_a_circle_of_includes(tmp_path):
 
 
 def test_a_circle_of_calls(tmp_path):
-    """And none where a file calls only itself, or calls go one way."""
+    """There is no circle if a file calls only itself, or if calls go one way."""
     written(tmp_path, {"base/a.c": "void b(void); void a(void); void a(void) { b(); }\n",
                        "base/b.c": "void a(void); void b(void); void b(void) { a(); }\n",
                        "base/c.c": "void a(void); void c(void); void c(void) { a(); c(); }\n"})

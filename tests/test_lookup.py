@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""--block-list and --block-at of `mmattach report`: the blocks of an entry, and what is at an address, by the command line.
+"""--block-list and --block-at of `mmattach report`: the blocks of a group, and what is at an address, on the
+command line.
 
-The trace is written by tests/unit/report/query/test_lookup.c: families libc, pool and dict; a thousand blocks of one stack; a block of the pool
-within one of libc.
+The trace is written by tests/unit/report/query/test_lookup.c: families libc, pool and dict; a thousand blocks
+of one stack; a block of the pool within one of libc.
 """
 import json
 import re
@@ -30,7 +31,7 @@ def report(trace, *args):
 
 
 def test_the_number_is_that_of_the_text_report(trace):
-    """Whatever the options do to the numbers."""
+    """With any options that change the numbers."""
     for options in ([], ["--focus", "small|many"], ["--family", "libc"], ["--older-than", "7s"]):
         whole = text(trace, "--top=0", *options)
         heads = re.findall(r"^\[((?:libc )?\d+)\] .* in (\d+) blocks? of .*\n(?:    [^#].*\n)*((?:    #.*\n)+)", whole, re.M)

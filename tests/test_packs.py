@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The packs: every function that they name is there in the library it is said to be in, where that is installed;
-and what `mmattach probes` says of them.
+"""The packs: every function that they name exists in the library it is said to be in, if that is installed;
+and the output of `mmattach probes` for them.
 """
 import fnmatch
 import functools
@@ -15,7 +15,7 @@ from test_unit import BUILD
 TOP = pathlib.Path(__file__).parent.parent
 LIB = pathlib.Path("/usr/lib/x86_64-linux-gnu")
 
-# Where each pack's functions are. What is not installed is not asked.
+# The libraries with each pack's functions. Those that are not installed are skipped.
 FILES = {
     "cxx": ["libstdc++.so.6"],
     "dpdk": ["librte_eal.so.23", "librte_mempool.so.23"],

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Python finds a name that nobody defined only where it runs; a branch or a line that is seldom run is found here."""
+"""Python reports an undefined name only when the code runs; here it is found in branches and lines that
+seldom run, too."""
 import pathlib
 import subprocess
 import sys

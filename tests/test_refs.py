@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Reports of references from a saved trace, by the command line: what it picks, lists, and ends with.
+"""Reports of references from a saved trace, on the command line: what is selected and listed, and the exit
+status.
 
-The trace is written by tests/unit/report/refs/test_refgroups.c: 529 of 5292 dicts leak, one lost an older reference; a block, a descriptor.
+The trace is written by tests/unit/report/refs/test_refgroups.c: 529 of 5292 dicts leak, one lost an older
+reference; a block, a descriptor.
 """
 import json
 import subprocess
@@ -55,7 +57,7 @@ def test_family(trace):
     assert "(unnamed" not in mmattach("report", "--family=dict", trace).stdout
     two = report(trace, "--family", "libc", "--family=fd")
     assert ([group["family"] for group in two["groups"]], two["refs"], two["ref_totals"]) == (["libc", "fd"], [], [])
-    # a pack is its families
+    # a pack stands for its families
     assert [entry["family"] for entry in report(trace, "--family", "glusterfs")["refs"]] == ["dict", "dict"]
     assert mmattach("report", "--family", "glusterfs", trace).stderr == ""
     said = mmattach("report", "--family", "dict,inode", trace).stderr
@@ -91,5 +93,5 @@ def test_suppressions_and_status(trace, tmp_path):
     known.write_text(generated[generated.index("{"):])
     hidden = mmattach("report", "--error-exitcode", 7, "--family=dict", "--suppressions", known, trace)
     assert "hidden    529 objects of 1 group, by suppressions" in hidden.stdout
-    # what only lost older references is shown, and is no error
+    # objects that only lost older references are shown, and are no error
     assert "[1] 1 dict object older than the watch" in hidden.stdout

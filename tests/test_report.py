@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The JSON report is what its contract says, and other programs read the CSV, for a run whose names are hostile.
+"""The JSON report follows its contract, and other programs can read the CSV, for a run with hostile names.
 
 The run is tests/unit/report_example.h, printed by the unit tests of out_json and out_csv.
 """

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Reports of sampled runs, of traces by hand (tests/mmt_made.py): ten minutes of a service with a leak, a cache, a table, and places of which little is known.
+"""Reports of sampled runs, from synthetic traces (tests/mmt_made.py): ten minutes of a service with a leak, a
+cache, a table, and allocation sites of which little is known.
 
-What a watch with --budget writes itself is tests/live's; what numbers mean is tests/unit/report/model/test_sampled.c's.
+The traces of a real watch with --budget are tested in tests/live; the meaning of the numbers in
+tests/unit/report/model/test_sampled.c.
 """
 import csv
 import io
@@ -30,7 +32,8 @@ def mmattach(*args, status=0):
 
 
 def rounds(per_second, seconds):
-    """A site's sums over rounds of a second in which the trap always stood, as chance has them: h is Poisson's."""
+    """A site's sums over rounds of one second in which the trap was always planted, as expected by chance: h
+    is Poisson distributed."""
     hits, squares = per_second * seconds, (per_second + per_second**2) * seconds
     return {"site_hits": hits, "rounds": seconds, "exposed_us": seconds * SECOND, "hits2": squares, "hits_exposed": hits * SECOND,
             "exposed2": seconds * SECOND**2}
@@ -113,7 +116,7 @@ def test_run(report):
 
 
 def test_order(report):
-    """What stays first; of what is not known that which allocates more; what goes last."""
+    """Groups that leak come first; then unknown ones, the largest rate first; freed ones last."""
     assert [(function(group), group["turnover"]) for group in report["groups"]] == [
         ("leak", "stays"), ("written", "unknown"), ("rare", "unknown"), ("table", "table"), ("cache", "goes")]
 
@@ -161,7 +164,7 @@ def test_nothing_followed_is_a_group_all_the_same(report):
 
 
 def test_what_nobody_knows_is_in_no_sum(report):
-    """It may be anything between nothing and all; who wants to know what is possible has numbers of their own."""
+    """Its rate is between nothing and everything; the upper bound is given in separate numbers."""
     groups = by_function(report)
     estimate = groups["written"]["estimate"]
     for unit, each in (("blocks", 1), ("bytes", 64)):
@@ -206,7 +209,7 @@ def test_more_than_was_promised(tmp_path):
 
 
 def test_a_short_run_with_a_small_promise(tmp_path):
-    """What attaching takes is more than that share of one second, and no more than that of ten."""
+    """Attaching takes more than that share of one second, but no more than that share of ten."""
     trace = begin()
     trace.put("BUDGET", promise_ppm=2500, spent_us=8000, wall_us=SECOND, worst_ppm=800)
     (tmp_path / "t.mmt").write_bytes(trace.bytes())
@@ -225,7 +228,7 @@ def test_why_what_does_not_go_is_not_said_to_stay(tmp_path):
 
 
 def test_a_table_must_have_been_watched_of_late(tmp_path):
-    """All traps were away in the last fifth of the run: that nothing was seen says nothing."""
+    """All traps were lifted in the last fifth of the run: that nothing was seen then means nothing."""
     for late_s, kind in ((2, "unknown"), (60, "table")):
         trace = begin()
         sample(trace, LEAK, 60, [(60, 0, 0)] * 11, late_seen=0, late_exposed_us=late_s * SECOND, **rounds(1, 60))
@@ -245,7 +248,8 @@ def test_a_rate_that_nothing_tells(tmp_path):
 
 
 def test_hardly_seen(tmp_path):
-    """Others may be in the places of the followed blocks; where all are seen by now, and a tenth was, that would have been noticed."""
+    """Other blocks may be at the addresses of the tracked blocks; if all are seen by now, and a tenth was
+    seen before, that would have been noticed."""
     trace = begin()
     sample(trace, LEAK, 600, STAY, flags=mmt.MMT["MMT_SAMPLE_STANDING"], **rounds(10, 60))
     sample(trace, CACHE, 600, STAY, **rounds(100, 6))
@@ -260,7 +264,8 @@ def test_hardly_seen(tmp_path):
 
 
 def test_what_is_left_may_be_others(tmp_path):
-    """A place that gives its blocks back at once, and a leak of that size which takes their places: also where that one is not shown."""
+    """A site that frees its blocks at once, and a leak of the same size that reuses their addresses: also if
+    that one is not shown."""
     trace = begin()
     sample(trace, LEAK, 6000, STAY, **rounds(100, 60))
     sample(trace, CACHE, 30000, [(9000, 6000, 0), (3000, 2500, 0)] + [(500, 0, 0)] * 10, **rounds(500, 60))
@@ -276,7 +281,8 @@ def test_what_is_left_may_be_others(tmp_path):
 
 @pytest.mark.parametrize("run", [{"mode": "exact"}, {"mode": "sampled", "frontend": "gdb"}])
 def test_samples_in_any_run(tmp_path, run):
-    """A trace that has samples though it does not say that it is of a sampled run, as one may that lost its beginning."""
+    """A trace that has samples but does not say that it is of a sampled run, which happens if its beginning
+    was lost."""
     trace = Trace(**{**RUN, **run})
     trace.stack(LEAK, "leak", "main")
     followed(trace, LEAK, 200)
@@ -287,7 +293,7 @@ def test_samples_in_any_run(tmp_path, run):
 
 
 def test_some_are_seen_to_go(tmp_path):
-    """Hardly any of the old ones goes; but for each of those a hundred births were not seen."""
+    """Hardly any of the old ones is freed; but for each one that is, a hundred allocations were not seen."""
     trace = begin()
     sample(trace, LEAK, 600, [(200, 0, 0)] * 10 + [(150, 3, 0), (80, 0, 0)], **rounds(100, 6))
     (tmp_path / "t.mmt").write_bytes(trace.bytes())
@@ -298,7 +304,8 @@ def test_some_are_seen_to_go(tmp_path):
 
 
 def test_what_goes_late(tmp_path):
-    """Less than half is gone by the age that enough have come to: that is not said above "100% is still there"."""
+    """Less than half is freed by the age that enough blocks have reached: this must not appear above "100% is
+    still there"."""
     trace = begin()
     sample(trace, CACHE, 600, [(60, 0, 0)] * 8 + [(40, 12, 0), (3, 0, 0)], **rounds(1, 600))
     (tmp_path / "t.mmt").write_bytes(trace.bytes())
@@ -310,7 +317,8 @@ def test_what_goes_late(tmp_path):
 
 
 def test_places_that_more_would_tell(path, tmp_path):
-    """Of two nothing is known: one was written to, and more of that tells nothing; the other is seldom, and was seen for a part of the time."""
+    """Two sites are unknown: one was written to, which more samples would not settle; the other is rare, and
+    was watched for a part of the time."""
     assert ("  unclear   1 place of which too little was seen to know whether it stays: a longer watch would tell\n" in mmattach("report", path))
     trace = begin()
     sample(trace, RARE, 3, [(3, 0, 0)], **rounds(1, 60))
@@ -322,7 +330,7 @@ def test_places_that_more_would_tell(path, tmp_path):
 
 
 def test_few_stay(tmp_path):
-    """Most of it goes; of what does not, two blocks say nothing."""
+    """Most of it is freed; two blocks of the rest are too few for a conclusion."""
     trace = begin()
     sample(trace, CACHE, 600, [(20, 15, 0), (5, 3, 0)] + [(2, 0, 0)] * 8, **rounds(1, 600))
     (tmp_path / "t.mmt").write_bytes(trace.bytes())
@@ -358,7 +366,8 @@ def test_bunches(tmp_path):
 
 
 def test_stacks_share_a_site(tmp_path):
-    """A third of what was seen there is a third of its rate, however many of the hits the meter has counted."""
+    """A third of what was seen there is a third of its rate, however many of the hits were counted in
+    rounds."""
     trace = begin()
     sample(trace, LEAK, 600, STAY, part=3, **rounds(2, 600))
     (tmp_path / "t.mmt").write_bytes(trace.bytes())
@@ -386,7 +395,7 @@ def test_csv(path):
 
 
 def test_folded(path):
-    """Bytes that are estimated to have been kept; where there are none, or nobody knows, no line."""
+    """The estimated bytes that are live; a stack without any, or an unknown one, has no line."""
     lines = dict(line.rsplit(" ", 1) for line in mmattach("report", "--format", "folded", path).splitlines())
     assert lines["main;leak"] == str(3840 * 10)
     assert set(lines) == {"main;leak"}, "what is not known to stay is not claimed to"
@@ -406,7 +415,7 @@ def test_filters(path):
 
 
 def test_exit_status(path):
-    """What stays is reported, what is not known is not."""
+    """Leaks cause the exit status, unknown groups do not."""
     mmattach("report", "--error-exitcode", "3", path, status=3)
     mmattach("report", "--error-exitcode", "3", "--ignore", "^leak$", path)
 
@@ -420,7 +429,7 @@ def test_suppressions(path, tmp_path):
 
 
 def pieces(folder):
-    """The run in two pieces: the second tells all anew."""
+    """The run in two pieces: the second repeats all definitions."""
     first, second = begin(piece=1), begin(piece=2)
     followed(first, LEAK, 100)
     sample(first, LEAK, 300, [(100, 0, 0)] * 9, time_us=300 * SECOND, **rounds(1, 300))
@@ -449,7 +458,7 @@ def test_pieces(tmp_path):
 
 
 def test_what_a_piece_alone_tells(tmp_path):
-    """What is estimated is the whole run's; of the blocks it has its own only, and says so."""
+    """Estimates are for the whole run; a piece has only its own blocks, and the report says so."""
     first, second = pieces(tmp_path)
     text = mmattach("report", second)
     assert "sampled for 10m: 1 place keeps what it takes, about 3840 B/min (" in text
@@ -473,7 +482,7 @@ def test_a_piece_is_missing(tmp_path):
 
 
 def test_shrunken(path, tmp_path):
-    """The same report, but for the name of the file; of pieces, each shrunken alone, too."""
+    """The report is the same, except for the file's name; also for pieces that were shrunk one by one."""
     mmattach("shrink", path, "-o", tmp_path / "small.mmt")
     assert mmattach("report", "--format", "json", tmp_path / "small.mmt") == mmattach("report", "--format", "json", path)
     paths = pieces(tmp_path)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The JSON and CSV of a scan are what their contract says, for one whose names are hostile (tests/unit/scan_example.h)."""
+"""The JSON and CSV of a scan follow their contract, for a scan with hostile names
+(tests/unit/scan_example.h)."""
 import csv
 import json
 import subprocess

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""tests/victims/sampled itself: what it says of its places is true, they keep their rates, and its clock tells standing from waiting.
+"""tests/victims/sampled itself: what it prints about its allocation sites is true, they keep their rates, and
+its clock distinguishes being stopped from waiting.
 
-Whoever finds leaks in it by samples is measured by what it says, so that has to be right before.
+The tests of sampling compare their results with this output, so it has to be right first.
 """
 import contextlib
 import json
@@ -17,13 +18,14 @@ import pytest
 TOP = pathlib.Path(__file__).parent.parent
 BUILD = TOP / os.environ.get("MM_BUILD", "build/release")
 VICTIM = TOP / "build/victims/sampled"
-LIMIT = 60  # seconds for a rate to be as it should; others on the machine may keep it waiting
+LIMIT = 60  # seconds for a rate to settle; other processes on the machine may delay it
 LEAKS = {"site_leak_fast": (100, 48), "site_leak_middle": (10, 160), "site_leak_slow": (1, 1000)}
 
 
 class Victim:
     def __init__(self, *options, before=()):
-        env = dict(os.environ, GLIBC_TUNABLES="glibc.malloc.tcache_count=0")  # malloc counts what it keeps there as in use
+        # malloc counts the blocks in the tcache as in use
+        env = dict(os.environ, GLIBC_TUNABLES="glibc.malloc.tcache_count=0")
         self.process = subprocess.Popen([*before, VICTIM, *map(str, options)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1, env=env)
         self.pid = int(self.process.stdout.readline().split()[1])
 
@@ -71,7 +73,7 @@ def near(value, wanted, share=0.05):
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_truth_adds_up(threads):
-    """What malloc has in use grows by exactly what the places hold more."""
+    """What malloc has in use grows by exactly what the sites have allocated and not freed."""
     with victim("-t", threads) as v:
         truths = [until(lambda: (t := v.ask("truth"))["pairs"] > 20_000 * n and t, "pairs are made") for n in (1, 3, 9)]
         truths.append(v.end())
@@ -100,7 +102,8 @@ def test_rates(options):
 
 
 def test_kinds():
-    """What leaks is never given back; caches and requests hold what comes in their time, the table all, the others hardly anything."""
+    """Leaks are never freed; caches and requests hold the blocks of their period, the table all, the others
+    hardly any."""
     with victim() as v:
         truth = until(lambda: seconds(t := v.ask("truth")) > 8 and t, "eight seconds")
     for name, site in sites(truth).items():
@@ -113,7 +116,7 @@ def test_kinds():
         else:
             assert site["frees"] > 0 and site["live"] <= 256
     assert near(sites(truth)["site_cache_session"]["live"], 500, 0.5)
-    assert sites(truth)["site_cache_token"]["frees"] == 0  # twenty seconds are not over
+    assert sites(truth)["site_cache_token"]["frees"] == 0  # the twenty seconds are not over
 
 
 def test_wrapper():
@@ -142,14 +145,14 @@ def test_each_place_has_its_call():
 def test_idle_then_hot():
     with victim("-i", 2) as v:
         truth = v.ask("truth")
-        if seconds(truth) < 1.5:  # else it took long to ask
+        if seconds(truth) < 1.5:  # otherwise asking took too long
             assert truth["pairs"] == 0
         truth = until(lambda: (t := v.ask("truth"))["pairs"] and t, "pairs are made")
     assert min(s["first_ns"] for s in truth["sites"] if s["first_ns"]) >= truth["start_ns"] + 2_000_000_000
 
 
 def letters(pid):
-    """The states of its threads: one that waits for a processor is stopped only when it has one."""
+    """The states of its threads: one that waits for a processor can stop only when it gets one."""
     return {(task / "stat").read_text().rpartition(")")[2].split()[0] for task in pathlib.Path(f"/proc/{pid}/task").iterdir()}
 
 
@@ -159,7 +162,7 @@ def clocks(v):
 
 @pytest.mark.alone
 def test_standing_is_told():
-    """Stopped for half a second, it says so; that is a gap, too, and no waiting."""
+    """After a stop of half a second the victim reports it as stopped time, and as a gap, not as waiting."""
     with victim("-f") as v:
         until(lambda: clocks(v)["pairs"], "pairs are made")
         before = clocks(v)
@@ -175,7 +178,8 @@ def test_standing_is_told():
 
 @pytest.mark.alone
 def test_no_time_is_told_twice():
-    """What the kernel does to stop it and let it go on is its own processor's time, and it stands meanwhile: of short stops that is a part."""
+    """The kernel's work to stop and continue a thread counts as the thread's own processor time, and the
+    thread is stopped meanwhile: for short stops that is a considerable part."""
     with victim("-f") as v:
         until(lambda: clocks(v)["pairs"], "pairs are made")
         before = clocks(v)
@@ -196,9 +200,10 @@ def test_no_time_is_told_twice():
 
 @pytest.mark.alone
 def test_waiting_is_not_standing():
-    """Two that want one processor wait for half of the time, and stand for none of it."""
+    """Two threads that want one processor wait for half of the time, and are stopped for none of it."""
     with victim("-f", "-t", 2, before=["taskset", "-c", min(map(str, os.sched_getaffinity(0)))]) as v:
         c = until(lambda: (c := clocks(v))["wall_ns"] > 4e9 and c, "two seconds of two threads")
     assert c["waited_ns"] > 0.4 * c["wall_ns"]
     assert c["stood_ns"] < 0.001 * c["wall_ns"]
-    assert near(c["wall_ns"], c["cpu_ns"] + c["waited_ns"], 0.1)  # the rest is nobody's here: interrupts, the machine below
+    # the rest belongs to no thread here: interrupts, the host of the virtual machine
+    assert near(c["wall_ns"], c["cpu_ns"] + c["waited_ns"], 0.1)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""LeakSanitizer and we agree on which patterns mean a stack (but for "$" behind text that comes twice, where we look further)."""
+"""LeakSanitizer and we agree on which patterns match a stack (except for "$" after text that occurs twice,
+where we look further)."""
 import os
 import shutil
 import subprocess

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Suppressions go both ways: valgrind takes what we generate, and we take what valgrind generates, for the same leak.
+"""Suppressions work both ways: valgrind accepts those that we generate, and we accept those that valgrind
+generates, for the same leak.
 
-The stacks are those that a watch would see, without the allocator's own frame; the unit test of suppress does our side.
+The stacks are those that a watch would see, without the allocator's own frame; the unit test of suppress
+tests our side.
 """
 import re
 import shutil
@@ -91,7 +93,7 @@ def built(folder, compiler, name, text, optimize="-O1"):
 
 
 def valgrind(command, *options):
-    """Its exit status and what it says."""
+    """Its exit status and output."""
     run = subprocess.run(["valgrind", "--leak-check=full", f"--error-exitcode={LEAKED}", *options, *command],
                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120)
     return run.returncode, run.stdout.decode(errors="replace")
@@ -124,7 +126,7 @@ def both_ways(folder, command, stack):
 
 
 def theirs(folder, command):
-    """The file of what valgrind wants to be told not to say again."""
+    """A file with the suppressions that valgrind generates for its own report."""
     said = valgrind(command, "--gen-suppressions=all")[1]
     entries = re.findall(r"^\{\n.*?^\}\n", said, re.M | re.S)
     assert entries, said

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""doc/trace-format.md, trace/format.h and tests/mmt.py say the same.
+"""doc/trace-format.md, trace/format.h and tests/mmt.py agree.
 
-That the C writer makes the document's example is tests/unit/trace/test_writer.c's to show.
+That the C writer produces the document's example is tested by tests/unit/trace/test_writer.c.
 """
 import pathlib
 import re
@@ -35,7 +35,7 @@ def test_example():
 
 @pytest.mark.parametrize("change", range(4))
 def test_damaged_example(change):
-    """The decoder that tests rely on does not pass over what is wrong."""
+    """The decoder that tests rely on does not accept errors."""
     data = bytearray(example_bytes())
     data[[3, 0x13, 0x90, len(data) - 1][change]] ^= 1
     with pytest.raises(mmt.Error):
@@ -48,7 +48,7 @@ def test_every_constant_is_in_the_document():
 
 
 def test_numbers_of_the_document():
-    """Where it says a number behind a name, it is that of the header."""
+    """A number after a name in the document is the one in the header."""
     said = re.findall(r"`(MMT_\w+)` (\d+)\b", DOC)
     assert len(said) > 40
     assert [(name, int(number)) for name, number in said] == [(name, mmt.MMT[name]) for name, _ in said]
@@ -62,7 +62,7 @@ def test_every_kind_is_decoded():
 
 
 def test_the_module_of_constants(tmp_path):
-    """What trace/constants.py prints is a module with these numbers, and each #define of the header."""
+    """trace/constants.py prints a module with these numbers, and with each #define of the header."""
     made = tmp_path / "mmt_constants.py"
     made.write_bytes(subprocess.run([sys.executable, TOP / "trace/constants.py"], stdout=subprocess.PIPE, check=True).stdout)
     names = {}
@@ -72,7 +72,7 @@ def test_the_module_of_constants(tmp_path):
     assert len(mmt.MMT) == len(re.findall(r"^#define MMT_\w+ ", header, re.M))
 
 
-# By hand: what stands in the bytes, and what it says.
+# Written by hand: the bytes, and what they mean.
 BY_HAND = [
     ("6d 8028 05 01 00", "3 REF address=20480 stack=5 by=1 count=None"),
     ("0d 8028 05 02 04", "0 REF address=20480 stack=5 by=2 count=3"),
@@ -119,7 +119,7 @@ def test_the_magic_of_the_document():
 
 @pytest.mark.parametrize("name", ["real", "shrunken", "limits", "objects", "objects_shrunken"])
 def test_files_of_the_writer(name):
-    """Files of the fuzzer's corpus, made by the C: each record is understood to its last byte."""
+    """Files of the fuzzer's corpus, written by the C code: each record is decoded to its last byte."""
     records = mmt.read(CORPUS / name)
     assert len(records) > 30
     assert all(later.time_us >= earlier.time_us for earlier, later in zip(records, records[1:]))

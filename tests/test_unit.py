@@ -20,7 +20,7 @@ SKIP = 77
 def test_unit(name):
     program = BUILD / "unit" / name
     assert program.exists(), f"{program} is not built: make units"
-    # In a sanitized variant leaks count here; the variable is the environment's otherwise (Makefile).
+    # In a sanitized variant leaks count here; otherwise the environment decides (Makefile).
     env = dict(os.environ, ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=1")
     result = subprocess.run([program], cwd=TOP, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                             stderr=subprocess.STDOUT, timeout=300)

@@ -78,7 +78,7 @@ void block_head_pack(const struct block_head *h, uint8_t out[MMT_BLOCK_HEAD])
 	put32(out + MMT_BLOCK_HEAD - CRC_BYTES, crc32_of(out, MMT_BLOCK_HEAD - CRC_BYTES));
 }
 
-/* Sizes that nobody writes are as bad as a wrong checksum. */
+/* Sizes that no writer produces are as bad as a wrong checksum. */
 static bool head_parse(const uint8_t *p, struct block_head *h)
 {
 	if (get32(p) != MMT_BLOCK_MAGIC || get32(p + 28) != crc32_of(p, MMT_BLOCK_HEAD - CRC_BYTES))

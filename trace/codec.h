@@ -2,8 +2,8 @@
 /*
  * codec: payloads of blocks packed and unpacked.
  *
- * What is unpacked comes from a file that may lie: never more than MMT_BLOCK_MAX bytes come out, and exactly as many as
- * the block's head says, or it is an error.
+ * What is unpacked comes from a file that may lie: never more than MMT_BLOCK_MAX bytes come out, and exactly
+ * as many as the block's head says, or it is an error.
  */
 #ifndef MM_CODEC_H
 #define MM_CODEC_H
@@ -17,11 +17,12 @@ struct packer;
 struct unpacker;
 
 must_check int packer_new(struct packer **out);		/* 0 or -ENOMEM */
-void packer_free(struct packer *p);			/* NULL is taken */
+void packer_free(struct packer *p);			/* NULL is allowed */
 
 /*
- * The @n bytes at @payload as they are to be stored: *@stored bytes at *@out, which is @payload itself, or the packer's
- * until the next call. Returns the codec: MMT_CODEC_STORED where packing would not make it smaller.
+ * The @n bytes at @payload as they are to be stored: *@stored bytes at *@out, which is @payload itself, or a
+ * buffer of the packer, valid until the next call. Returns the codec: MMT_CODEC_STORED if packing would not
+ * make it smaller.
  */
 uint32_t packer_pack(struct packer *p, const void *payload, size_t n, const void **out, size_t *stored);
 
@@ -29,8 +30,8 @@ must_check int unpacker_new(struct unpacker **out);
 void unpacker_free(struct unpacker *u);
 
 /*
- * 0: *@out has @length bytes, valid until the next call and as long as @stored; -EPROTO: what is stored is not that;
- * -ENOTSUP: the codec is not known here.
+ * 0: *@out has @length bytes, valid until the next call and as long as @stored; -EPROTO: the stored bytes are
+ * not valid; -ENOTSUP: the codec is not known here.
  */
 must_check int unpacker_unpack(struct unpacker *u, uint32_t codec, const void *stored, size_t n, size_t length,
 			       const void **out);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""constants: the numbers of trace/format.h, for Python: they stand there and nowhere else.
+"""constants: the numbers of trace/format.h, for Python: they are defined there and nowhere else.
 
 As a program it prints a module:
 
@@ -18,7 +18,7 @@ OTHER = re.compile(r"#define\s+(?!MMT_FORMAT_H\s*$)")
 
 
 def load(header=HEADER):
-    """Name to number, in the header's order. A #define of another form is an error: nobody would miss it."""
+    """Name to number, in the header's order. Another form of #define is an error: else it would be lost."""
     numbers = {}
     for place, line in enumerate(header.read_text().splitlines(), 1):
         found = DEFINE.match(line)

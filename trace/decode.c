@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * decode: see decode.h. A string takes as many bytes in the payload (its length, and the bytes) as here (the bytes, and
- * a NUL), or more. So a text area of a block's size cannot overflow. An array's number of elements is held against the
- * bytes that are left before there is memory for it.
+ * decode: see decode.h. A string takes at least as many bytes in the payload (its length, and the bytes) as
+ * here (the bytes, and a NUL). So a text area of a block's size cannot overflow. An array's number of
+ * elements is checked against the bytes that are left before memory is allocated for it.
  */
 #include "trace/decode.h"
 
@@ -15,7 +15,7 @@
 #define NAME_LEAST 5	/* bytes of a name */
 #define USE_LEAST 3	/* of an object's use */
 #define SUM_LEAST 2	/* of a verdict's sums */
-#define JUDGED_LEAST 2	/* of a block that was judged */
+#define JUDGED_LEAST 2	/* of a block with a verdict */
 
 int decoder_init(struct decoder *d)
 {
@@ -67,9 +67,12 @@ static int32_t get_signed(struct cursor *in)
 	return (int32_t)v;
 }
 
-/* --- what is a list --- */
+/* --- lists --- */
 
-/* How many elements, and the array for them. None if they cannot be there, with at least @least bytes for each. */
+/*
+ * How many elements, and the array for them. The cursor is bad if so many, of at least @least bytes each,
+ * cannot be there.
+ */
 static uint32_t get_list(struct decoder *d, struct cursor *in, size_t least, size_t element)
 {
 	uint64_t n = cursor_varint(in);
@@ -134,7 +137,7 @@ static int get_run(struct decoder *d, struct cursor *in, struct fact *f)
 	return 0;
 }
 
-/* How many texts, and they are d->list; UINT32_MAX: no memory. */
+/* Read texts into d->list. How many; UINT32_MAX: no memory. */
 static uint32_t get_texts(struct decoder *d, struct cursor *in)
 {
 	uint32_t n = get_list(d, in, 1, sizeof(char *));
@@ -206,7 +209,7 @@ static int get_uses(struct decoder *d, struct cursor *in, struct fact *f)
 	return 0;
 }
 
-/* Of more verdicts than are known here the others are passed over. */
+/* Verdicts beyond those that are known here are skipped. */
 static void get_sums(struct decoder *d, struct cursor *in)
 {
 	uint64_t n = cursor_varint(in);
@@ -323,7 +326,7 @@ static void get_budget(struct decoder *d, struct cursor *in, struct fact *f)
 #define SAMPLE() get_sample(d, in, f);
 #define BUDGET() get_budget(d, in, f);
 
-/* 1; 0: not known, and skipped. What stands behind the known fields is a newer version's. */
+/* 1; 0: not known, and skipped. What follows the known fields is from a newer version. */
 static int get_info(struct decoder *d, struct fact *f)
 {
 	uint64_t info = cursor_varint(&d->in), n = cursor_varint(&d->in);

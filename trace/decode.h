@@ -2,8 +2,8 @@
 /*
  * decode: records of a block's payload as facts.
  *
- * Nothing is believed: what does not fit into its record, or into the number it stands for, is -EPROTO, and the
- * rest of the block means nothing. Kinds of information that are not known are skipped.
+ * Nothing is trusted: what does not fit into its record, or into the type of its number, is -EPROTO, and the
+ * rest of the block is void. Unknown kinds of information are skipped.
  */
 #ifndef MM_DECODE_H
 #define MM_DECODE_H
@@ -15,13 +15,13 @@
 #include "trace/fact.h"
 #include "trace/wire.h"
 
-#define DECODE_SUMS 8	/* verdicts that are told apart */
+#define DECODE_SUMS 8	/* verdicts that are distinguished */
 
 struct decoder {
 	struct cursor in;
 	uint64_t time_us;
 	taddr addr;
-	uint32_t family;	/* of the events that come */
+	uint32_t family;	/* of the next events */
 	char *text;		/* the strings of the last fact: MMT_BLOCK_MAX bytes are enough for any */
 	size_t ntext;
 	void *list;		/* its array */
@@ -35,12 +35,14 @@ struct decoder {
 must_check int decoder_init(struct decoder *d);		/* 0 or -ENOMEM */
 void decoder_fini(struct decoder *d);
 
-/* A new block: @n bytes (at most MMT_BLOCK_MAX) at @payload, which stay the caller's and must stay. */
+/*
+ * A new block: @n bytes (at most MMT_BLOCK_MAX) at @payload, which the caller owns and which must stay valid.
+ */
 void decoder_start(struct decoder *d, const void *payload, size_t n);
 
 /*
- * The next fact. 1; 0: there is none; -EPROTO: the record makes no sense; -ENOTSUP: an event of a kind that is not
- * known; -ENOMEM. Strings and arrays are valid until the next call.
+ * The next fact. 1; 0: there is none; -EPROTO: the record is invalid; -ENOTSUP: an event of an unknown kind;
+ * -ENOMEM. Strings and arrays are valid until the next call.
  */
 must_check int decoder_next(struct decoder *d, struct fact *f);
 

@@ -44,7 +44,7 @@ void defined_fini(struct defined *df)
 	*df = (struct defined){ 0 };
 }
 
-/* --- one thing after the other --- */
+/* --- one definition after the other --- */
 
 struct need {
 	struct defined *df;
@@ -107,7 +107,7 @@ static int put_node(const struct need *n, uint32_t index)
 	return put_new(n, &n->df->nodes, index, &f);
 }
 
-/* From @node outward until one is met that is defined, and back. */
+/* From @node outward to the first one that is defined, then put the others on the way back. */
 static int need_node(const struct need *n, uint32_t node)
 {
 	struct defined *df = n->df;
@@ -210,7 +210,7 @@ static int need_stacks(const struct need *n, const struct fact *f)
 	return err;
 }
 
-/* What a definition that somebody puts himself is made of, as far as it is known. */
+/* The parts of a definition that the caller puts itself, as far as they are known. */
 static int need_parts(const struct need *n, const struct fact *f)
 {
 	uint32_t node;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * defined: what a trace file has definitions of already, and so which it needs before an event: a stack's nodes
- * from the outermost one inward, each with its frame, each frame with its module; and its tag.
+ * defined: which definitions a trace file has already, and so which it still needs before an event: a stack's
+ * nodes from the outermost one inward, each with its frame, each frame with its module; and its tag.
  */
 #ifndef MM_DEFINED_H
 #define MM_DEFINED_H
@@ -26,24 +26,24 @@ struct defined {
 	size_t path_size;
 };
 
-/* Where definitions go. 0 or -errno, which is given back. */
+/* Receives definitions. 0 or -errno, which is passed back. */
 typedef int defined_put(void *ctx, const struct fact *f);
 
-void defined_fini(struct defined *df);		/* and it is as new: a file without any definition */
+void defined_fini(struct defined *df);		/* afterwards it is as new: a file without any definition */
 
 bool bits_has(const struct bits *b, uint32_t i);
 void bits_fini(struct bits *b);
 
 /*
- * Put what @f needs to be understood: the stacks that it names (all its fields of that type), a family, what a
- * definition is made of. 0; -EINVAL: it names a stack that @d does not know; -ENOMEM; what @put gave.
+ * Put the definitions that @f needs: the stacks that it names (all its fields of that type), a family, the
+ * parts of a definition. 0; -EINVAL: it names a stack that @d does not know; -ENOMEM; what @put returned.
  */
 must_check int defined_before(struct defined *df, const struct defs *d, const struct fact *f, defined_put *put,
 			      void *ctx);
 
 /*
- * If @f is a definition itself: has the file got it already? Else it counts as there from now on. A family and a module
- * may be put again, with what has become known.
+ * If @f is a definition itself: does the file have it already? If not, it counts as defined from now on. A
+ * family and a module may be put again, with what has become known.
  */
 must_check int defined_already(struct defined *df, const struct defs *d, const struct fact *f, bool *already);
 

@@ -52,7 +52,7 @@ static uint32_t other_index(const struct defs_index *way, uint32_t number)
 	return index ? *index : DEFS_NONE;
 }
 
-/* The usual one is @guess. */
+/* @guess: the index if numbers and indices agree. */
 #define INDEX_OF(array, count, way, wanted, guess) \
 	((size_t)(guess) < (count) && (array)[guess].number == (wanted) ? (guess) : other_index(&(way), wanted))
 
@@ -89,7 +89,7 @@ uint32_t defs_stack(const struct defs *d, uint32_t number)
 
 /* --- a new thing --- */
 
-/* Room for one more, and the way to it from @number if that is not what one would @guess. */
+/* Make room for one more, and map @number to its index unless that is @guess. */
 static int make_room(void *array, size_t n, size_t *size, size_t element, struct defs_index *way, uint32_t number,
 		     uint32_t guess)
 {
@@ -102,14 +102,14 @@ static int make_room(void *array, size_t n, size_t *size, size_t element, struct
 	return guess == index ? 0 : addrmap_put(&way->other, number, &index);
 }
 
-/* @text kept as *@out; NULL stays NULL. */
+/* Store @text, as *@out; NULL stays NULL. */
 static int keep(struct defs *d, const char *text, const char **out)
 {
 	*out = texts_keep(&d->pool, text);
 	return text && !*out ? -ENOMEM : 0;
 }
 
-/* What was not known, or empty, may become known. Another text contradicts. */
+/* A text that was not known, or empty, may become known. Another text is a contradiction. */
 static int fill_in(struct defs *d, const char **have, const char *text)
 {
 	if (!text || !*text || (*have && !strcmp(*have, text)))
@@ -117,7 +117,7 @@ static int fill_in(struct defs *d, const char **have, const char *text)
 	return *have && **have ? -EINVAL : keep(d, text, have);
 }
 
-/* Of one without a name (that there is before anything is known of it) the kind is not known either. */
+/* A family without a name (nothing is known of it yet) has no known kind either. */
 static int know_family(struct defs *d, struct defs_family *have, const struct fact *f)
 {
 	bool named = have->name && *have->name;
@@ -242,7 +242,7 @@ static int take_tag(struct defs *d, const struct fact *f)
 	struct defs_tag tag = { .number = number };
 	int err = keep(d, f->tag.text ? f->tag.text : "", &tag.text);
 
-	/* texts of the pool are there once each */
+	/* each text is in the pool once */
 	if (!err && known != DEFS_NONE)
 		return d->tags[known].text == tag.text ? 0 : -EINVAL;
 	if (!err)
@@ -302,7 +302,10 @@ static int keep_names(struct defs *d, const struct fact *f, struct defs_name *to
 	return 0;
 }
 
-/* New names go where the old ones were if there is room: who names a frame over and over cannot fill the memory. */
+/*
+ * New names overwrite the old ones if they fit: a file that names a frame over and over cannot fill the
+ * memory.
+ */
 static int make_names_room(struct defs *d, struct defs_frame *frame, uint32_t n)
 {
 	if (n <= frame->names_room)

@@ -6,11 +6,11 @@
  *	node ──▶ frame ──▶ pc, module, names
  *	stack ──▶ tag		a text: the same frames with another one are another stack
  *
- * A run gives numbers; here each thing has an index too, in the order in which it was defined. Where a
- * run is whole they are the same, and the way from one to the other is one comparison; in a later piece, or
- * behind damage, a table knows the way. Everything outside asks by index, and gets the number from the thing.
+ * A run gives numbers; here each thing has an index too, in the order of definition. In a whole run they are
+ * the same, and converting is one comparison; in a later piece, or behind damage, it takes a table. All other
+ * code uses the index, and gets the number from the thing.
  *
- * What names an undefined thing is refused: so whoever walks the trie cannot get lost. A caller has a
+ * A definition that names an undefined thing is refused: so every walk over the trie ends. A caller has a
  * smaller index than its node, whatever the file says.
  */
 #ifndef MM_DEFS_H
@@ -46,8 +46,8 @@ struct defs_frame {
 	taddr pc;
 	uint32_t number;
 	uint32_t module;	/* index or DEFS_NONE */
-	uint32_t names, nnames;	/* the first in defs->names; nnames 0: nobody has looked them up */
-	uint16_t names_room;	/* there may be so many */
+	uint32_t names, nnames;	/* the first in defs->names; nnames 0: not looked up yet */
+	uint16_t names_room;	/* room there for so many */
 	bool exact, skip;
 };
 
@@ -62,13 +62,14 @@ struct defs_stack {
 	uint32_t number;
 	uint32_t node;		/* index or DEFS_NONE */
 	uint32_t tag;		/* index or DEFS_NONE */
-	uint8_t end;		/* MMT_END_WHOLE ... MMT_END_ELSEWHERE; what is not known here is MMT_END_LOST */
+	/* MMT_END_WHOLE ... MMT_END_ELSEWHERE; what is not known here is MMT_END_LOST */
+	uint8_t end;
 };
 
 struct defs_family {
 	uint32_t number;
 	const char *name;
-	const char *noun;	/* what one is called; NULL: the usual */
+	const char *noun;	/* what a block or object is called; NULL: the usual */
 	bool refs;		/* objects with references; else blocks */
 	bool ranges;		/* blocks that are ranges of addresses */
 };
@@ -83,7 +84,7 @@ struct defs_tag {
 	const char *text;
 };
 
-/* Things of one kind: an array, and the way from number to index where they differ. */
+/* For things of one kind: from number to index, where they differ. */
 struct defs_index {
 	struct addrmap other;	/* number -> index */
 };
@@ -105,13 +106,14 @@ struct defs {
 void defs_init(struct defs *d);
 void defs_fini(struct defs *d);
 
-/* @text kept once, valid as long as @d; NULL for NULL, and on want of memory. */
+/* @text stored once, valid as long as @d; NULL for NULL, and if memory is short. */
 const char *defs_string(struct defs *d, const char *text);
 
 /*
- * Take a definition: a fact of MMT_FAMILY_NAME, MODULE, FRAME, NODE, TAG, STACK or NAMES. One that is known is left
- * as it is (a module's path and build id may be filled in; names are replaced; a family without a name is of no kind yet). 0; -ENOENT: it names what is not defined; -EINVAL: it
- * contradicts what is known (the same number was something else), or is too deep; -ENOMEM.
+ * Take a definition: a fact of MMT_FAMILY_NAME, MODULE, FRAME, NODE, TAG, STACK or NAMES. One that is known
+ * is left as it is (a module's path and build id may be filled in; names are replaced; a family without a
+ * name is of no kind yet). 0; -ENOENT: it refers to what is not defined; -EINVAL: it contradicts what is
+ * known (the same number was something else), or is too deep; -ENOMEM.
  */
 must_check int defs_take(struct defs *d, const struct fact *f);
 
@@ -123,10 +125,16 @@ uint32_t defs_node(const struct defs *d, uint32_t number);
 uint32_t defs_tag(const struct defs *d, uint32_t number);
 uint32_t defs_stack(const struct defs *d, uint32_t number);
 
-/* The frames of the stack with index @stack, leaf first, as indices; at most @max of them. How many there are in all. */
+/*
+ * The frames of the stack with index @stack, leaf first, as indices; at most @max of them. Returns how many
+ * there are in all.
+ */
 uint32_t defs_path(const struct defs *d, uint32_t stack, uint32_t *frames, uint32_t max);
 
-/* The definition with this index as a fact, strings borrowed from @d. (Of a node: by the numbers of caller and frame.) */
+/*
+ * The definition with this index as a fact, strings borrowed from @d. (Of a node: by the numbers of caller
+ * and frame.)
+ */
 void defs_family_fact(const struct defs *d, uint32_t index, struct fact *f);
 void defs_module_fact(const struct defs *d, uint32_t index, struct fact *f);
 void defs_frame_fact(const struct defs *d, uint32_t index, struct fact *f);

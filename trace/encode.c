@@ -20,7 +20,7 @@ static void put_text(struct sink *s, const char *text)
 	sink_bytes(s, text, n);
 }
 
-/* --- what is a list --- */
+/* --- lists --- */
 
 static void put_value(struct sink *s, uint64_t key, const void *value, size_t n)
 {
@@ -122,7 +122,10 @@ static void put_look(struct sink *s, const struct fact_look *l)
 		put_text(s, l->doubts[i]);
 }
 
-/* The first address is told as it is: who skips this information must not miss it in the addresses of events. */
+/*
+ * The first address is absolute: a reader that skips this information must not miss it in the addresses of
+ * events.
+ */
 static void put_judged(struct sink *s, const struct fact *f)
 {
 	taddr before = 0;
@@ -198,8 +201,8 @@ static int put_info_fields(struct sink *s, const struct fact *f)
 }
 
 /*
- * Its length goes before it, and is known behind it: there is room left for a length of one byte, and what
- * needs more is moved.
+ * The length comes before the fields, and is known only after them: one byte is reserved for it, and if it
+ * needs more, the fields are moved.
  */
 static int put_info(struct sink *s, const struct fact *f)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fields: what stands in each kind of record, in which order: here only.
+ * fields: the fields of each kind of record, in their order: listed here only.
  *
- * Whoever goes through a record's fields defines what to do with one of each type, and KIND, and has all kinds:
+ * Code that goes through a record's fields defines a macro for each type of field, and KIND, and expands the
+ * lists:
  *
  *	ADDRESS(field)		by its difference to the address before
  *	U64(field) U32(field)	a varint
@@ -12,10 +13,12 @@
  *	FLAGS(field, bit, other, its)	a varint of flags
  *	FLAG(field, bit)	the same with one
  *	TEXT(field)		a varint, length + 1 or 0 for none, and the bytes
- *	RUN() ARGUMENTS() LIST() POINTS() USES() LOOK() JUDGED() SAMPLE() BUDGET()	the ends of nine kinds that are lists
- *	SINCE(minor)		what comes behind is not there in files of lower minor versions; then it is 0
+ *	RUN() ARGUMENTS() LIST() POINTS() USES() LOOK() JUDGED() SAMPLE() BUDGET()
+ *				the ends of nine kinds that are lists
+ *	SINCE(minor)		the fields after it are missing in files of lower minor versions; they are
+ *				0 then
  *
- * A field is named as in struct fact. What else of struct fact is in no list here is not written.
+ * A field is named as in struct fact. A member of struct fact that is in no list here is not written.
  */
 #ifndef MM_FIELDS_H
 #define MM_FIELDS_H
@@ -76,7 +79,9 @@
 			 U64(memory.point.file) U64(memory.point.shared) U64(memory.point.swapped) U64(memory.point.heap)) \
 	KIND(MMT_RUNTIME, TEXT(runtime))
 
-/* The numbers of struct fact_sample (its flags before them, its steps behind them) and of struct fact_budget. */
+/*
+ * The numbers of struct fact_sample (its flags before them, its steps behind them) and of struct fact_budget.
+ */
 #define FIELDS_OF_SAMPLE(X) 								\
 	X(seen) X(late_seen) X(chunk_bytes) X(site_seen) X(site_hits) X(rounds) X(full) X(exposed_us) X(hits2)	\
 	X(hits_exposed) X(exposed2)

@@ -22,8 +22,9 @@
 #define MMT_MINOR 4
 
 /*
- * The block head: u32 magic, u32 number (0, 1, ... in each file), u32 length of the payload, u32 length as stored,
- * u32 codec, u32 the run's tag, u32 CRC-32 of the payload as stored, u32 CRC-32 of the 28 bytes before.
+ * The block head: u32 magic, u32 number (0, 1, ... in each file), u32 length of the payload, u32 length as
+ * stored, u32 codec, u32 the run's tag, u32 CRC-32 of the payload as stored, u32 CRC-32 of the 28 bytes
+ * before.
  */
 #define MMT_BLOCK_MAGIC 0xb1424d4d
 #define MMT_BLOCK_HEAD 32
@@ -32,62 +33,80 @@
 #define MMT_CODEC_STORED 0
 #define MMT_CODEC_ZSTD 1
 
-/* The byte that begins a record. Time passed since the record before, in microseconds: 0 to 6; 7: a varint follows the byte. */
+/*
+ * The byte that begins a record. Time passed since the record before, in microseconds: 0 to 6; 7: a varint
+ * follows the byte.
+ */
 #define MMT_KIND_BITS 5
 #define MMT_KIND_MASK 31
 #define MMT_TIME_FOLLOWS 7
 
 /* Events. At the start of a block the time is 0, the address before is 0, the family is 0. */
-#define MMT_ALLOC 1		/* address, size, stack: a block was given out */
-#define MMT_FREE 2		/* address: a block that is held was released */
-#define MMT_FREE_AT 3		/* address, stack: the same, and who released it */
-#define MMT_OLD 4		/* address, stack + 1 or 0: released, and not known: it is older than the watch */
-#define MMT_TWICE 5		/* address, stack + 1 or 0, the first release's, the allocation's, how many more like it: released again */
-#define MMT_ASIDE 6		/* key, address: the release of a held block began (realloc) */
-#define MMT_ASIDE_FREED 7	/* key, stack + 1 or 0: and it was released */
+#define MMT_ALLOC 1		/* address, size, stack: a block was allocated */
+#define MMT_FREE 2		/* address: a live block was freed */
+#define MMT_FREE_AT 3		/* address, stack: the same, and the stack that freed it */
+/* address, stack + 1 or 0: an unknown block was freed: it is older than the watch */
+#define MMT_OLD 4
+/* address, stack + 1 or 0, the first free's, the allocation's, how many more like it: freed again */
+#define MMT_TWICE 5
+#define MMT_ASIDE 6		/* key, address: the free of a live block began (realloc) */
+#define MMT_ASIDE_FREED 7	/* key, stack + 1 or 0: and the block was freed */
 #define MMT_ASIDE_BACK 8	/* key: and it was not */
-#define MMT_FORGET 9		/* address: if a block is held there, it is gone, and that does not count */
-#define MMT_HELD 10		/* address, size, stack, birth: held already; counts in no total (shrunken traces) */
+#define MMT_FORGET 9		/* address: if a block is live there, it is gone, and that does not count */
+/* address, size, stack, birth: live already; counts in no total (shrunken traces) */
+#define MMT_HELD 10
 #define MMT_FAMILY 11		/* family: events from here on are of it */
 #define MMT_TIME 12		/* nothing: only that time has passed */
-#define MMT_REF 13		/* address, stack, by, count + 1 or 0: references were taken; what the object says it has now */
-#define MMT_UNREF 14		/* the same: dropped */
-#define MMT_BORN 15		/* as MMT_REF; and the object begins its life here: what was known of that address is over */
-#define MMT_COUNTED 16		/* address, count: the object's own count was read, and is so much */
-#define MMT_OBJECT 17		/* address, birth, net (zigzag), flags, uses: an object is there; counts in no total (shrunken traces) */
-#define MMT_INFO 31		/* varint kind of information, varint length, so many bytes */
+/* address, stack, by, count + 1 or 0: references acquired; the object's own count now */
+#define MMT_REF 13
+#define MMT_UNREF 14		/* the same: released */
+/* as MMT_REF; and the object is new: what was known of that address is over */
+#define MMT_BORN 15
+#define MMT_COUNTED 16		/* address, count: the object's own count, as it was read */
+/* address, birth, net (zigzag), flags, uses: an object exists; counts in no total (shrunken traces) */
+#define MMT_OBJECT 17
+#define MMT_INFO 31		/* varint kind of information, varint length, that many bytes */
 
 /* Information. What is numbered is defined before it is used, in each file. */
 #define MMT_RUN 1		/* about the run: keys and values */
 #define MMT_TARGET 2		/* pid, comm, exe, number of arguments, arguments */
-#define MMT_FAMILY_NAME 3	/* family, name, kind, what one is called */
+#define MMT_FAMILY_NAME 3	/* family, name, kind, what a block or object is called */
 #define MMT_MODULE 4		/* number, file, load bias, low, high, path, build id */
 #define MMT_FRAME 5		/* number, pc, module + 1 or 0, flags */
 #define MMT_NODE 6		/* number, caller (0: none), frame */
 #define MMT_STACK 7		/* number, node of the leaf (0: no frame), how it ends, tag + 1 or 0 */
-#define MMT_NAMES 8		/* frame, how many, for each: function, linkage name, source file, line, flags */
+/* frame, how many, for each: function, linkage name, source file, line, flags */
+#define MMT_NAMES 8
 #define MMT_PROBE 9		/* number, family, rule, module, note */
 #define MMT_HITS 10		/* probe, hits until now */
 #define MMT_LOST 11		/* reason, how many until now */
 #define MMT_COUNT 12		/* which, value until now */
 #define MMT_GAP 13		/* start, length, why */
 #define MMT_NOTE 14		/* a sentence */
-#define MMT_PLACE 15		/* stack, allocations, releases, series, bytes taken: of what a shrunken trace left out */
-#define MMT_TOTALS 16		/* releases of unknown blocks, released twice: likewise */
-#define MMT_END 17		/* the run ended here, as it should */
-#define MMT_TAG 18		/* number, text: what sets stacks with the same frames apart */
+/* stack, allocations, frees, series, bytes allocated: of what a shrunken trace left out */
+#define MMT_PLACE 15
+#define MMT_TOTALS 16		/* frees of unknown blocks, double frees: likewise */
+#define MMT_END 17		/* the run ended here, regularly */
+#define MMT_TAG 18		/* number, text: distinguishes stacks with the same frames */
 #define MMT_SKIP 19		/* function: a wrapper; its frames are left out at the front of stacks */
-#define MMT_VERDICTS 20		/* somebody has looked which blocks are still reached: how that went. Verdicts of an earlier look are over */
+/* a look which blocks are still reached: how it went. Verdicts of an earlier look are over */
+#define MMT_VERDICTS 20
 /*
- * MMT_JUDGED: verdict, how many, for each: address, blocks and bytes that are lost with it: of the last look, and of the family. Of an indirectly
- * lost one: 1, and for bytes the address of the lost block with which it is lost; or 0, if that is not known.
+ * MMT_JUDGED: verdict, how many, for each: address, blocks and bytes that are lost with it: of the last look,
+ * and of the family. For an indirectly lost block: 1, and instead of the bytes the address of the lost block
+ * with which it is lost; or only 0, if that is not known.
  */
 #define MMT_JUDGED 21
-#define MMT_SAMPLE 22		/* stack, flags, numbers until now, how many steps, for each: at risk, gone, unknown: of the family; what an estimate needs */
-#define MMT_BUDGET 23		/* numbers until now: what a sampled run has promised to cost, and what it did cost */
+/*
+ * stack, flags, numbers until now, how many steps, for each: at risk, gone, unknown: of the family; what an
+ * estimate needs
+ */
+#define MMT_SAMPLE 22
+#define MMT_BUDGET 23		/* numbers until now: what a sampled run may cost, and what it has cost */
 
-#define MMT_MEMORY 24		/* pid, name, when, bytes: what a process had of memory then: the one that is watched, or a child of it */
-#define MMT_RUNTIME 25		/* name: the process is run by something that has a heap of its own */
+/* pid, name, when, bytes: the memory use of a process then: of the target, or a child of it */
+#define MMT_MEMORY 24
+#define MMT_RUNTIME 25		/* name: a language runtime with a heap of its own runs the process */
 
 /* MMT_RUN */
 #define MMT_RUN_ID 1		/* sixteen random bytes */
@@ -96,34 +115,40 @@
 #define MMT_RUN_FRONTEND 4	/* "ptrace", "gdb", ... */
 #define MMT_RUN_MODE 5		/* "exact", "sampled", "growth" */
 #define MMT_RUN_WRITER 6	/* name and version of the program that wrote it */
-#define MMT_RUN_LAST 7		/* this file stands for pieces MMT_RUN_PIECE to N */
+#define MMT_RUN_LAST 7		/* this file replaces pieces MMT_RUN_PIECE to N */
 
 /* MMT_COUNT */
 #define MMT_COUNT_EVENTS 1	/* calls that counted */
 #define MMT_COUNT_STACKS_CUT 2
 #define MMT_COUNT_STACKS_LOST 3
 #define MMT_COUNT_RING_WAITS 4
-#define MMT_COUNT_STOPPED_US 5	/* how long threads stood still, summed over them */
-#define MMT_COUNT_DUTY_PPM 6	/* share of the time in which traps stood; sampled: the mean over sites that were hit */
-#define MMT_COUNT_LEFT_OUT 7	/* ranges of memory that were taken and did not count: by others than those who were to be watched */
+#define MMT_COUNT_STOPPED_US 5	/* how long threads were stopped, summed over them */
+/* share of the time for which traps were planted; sampled: the mean over sites that were hit */
+#define MMT_COUNT_DUTY_PPM 6
+/* ranges of memory that do not count: not allocated by the selected threads or modules */
+#define MMT_COUNT_LEFT_OUT 7
 
-#define MMT_COUNT_THREAD_US 8	/* the time of its threads, added up: what MMT_COUNT_STOPPED_US is a part of */
+/* the time of the target's threads, added up: MMT_COUNT_STOPPED_US is a part of it */
+#define MMT_COUNT_THREAD_US 8
 #define MMT_COUNT_HITTING_US 9	/* the same of those that have called what is watched; */
-#define MMT_COUNT_HITTING_STOPPED_US 10	/* how long these stood still; */
+#define MMT_COUNT_HITTING_STOPPED_US 10	/* how long these were stopped; */
 #define MMT_COUNT_HITTING 11	/* and how many there were */
 
 /* MMT_FAMILY_NAME, kind: what its events are about */
 #define MMT_FAMILY_BLOCKS 0
-#define MMT_FAMILY_REFS 1	/* objects with references: MMT_REF ... MMT_OBJECT, MMT_FORGET, and no others */
-#define MMT_FAMILY_RANGES 2	/* ranges of addresses: one of which a part was released is forgotten, and what is left of it held */
+/* objects with references: MMT_REF ... MMT_OBJECT, MMT_FORGET, and no others */
+#define MMT_FAMILY_REFS 1
+/* ranges of addresses: one of which a part is freed is forgotten, and its remaining parts are MMT_HELD */
+#define MMT_FAMILY_RANGES 2
 
 /* MMT_OBJECT flags */
-#define MMT_OBJECT_OLDER 1	/* it was there before the watch; its net is added to what is known of it */
-#define MMT_OBJECT_COUNTED 2	/* the net is the object's own count; else what was taken less what was dropped */
+#define MMT_OBJECT_OLDER 1	/* it is older than the watch; its net is added to what is known of it */
+/* the net is the object's own count; else the references acquired less those released */
+#define MMT_OBJECT_COUNTED 2
 
 /* MMT_VERDICTS flags */
-#define MMT_VERDICTS_TAKEN 1	/* else it came to nothing, and the reason says why */
-#define MMT_VERDICTS_CENSUS 2	/* blocks that nobody has watched were found in the heap, and judged with the others */
+#define MMT_VERDICTS_TAKEN 1	/* else it failed, and the reason says why */
+#define MMT_VERDICTS_CENSUS 2	/* unwatched blocks were found in the heap, too, and have verdicts */
 
 /* A verdict, as valgrind means it. */
 #define MMT_VERDICT_UNKNOWN 0
@@ -133,13 +158,13 @@
 #define MMT_VERDICT_REACHABLE 4
 
 /* MMT_SAMPLE flags */
-#define MMT_SAMPLE_STANDING 1	/* its site is trapped always by now */
-/* At most so many steps of age: the first begins at birth, then 3 ms, 10 ms, 30 ms, 0.1 s, ... */
+#define MMT_SAMPLE_STANDING 1	/* its site is trapped all the time by now */
+/* The largest number of steps of age: the first begins at birth, then 3 ms, 10 ms, 30 ms, 0.1 s, ... */
 #define MMT_SAMPLE_STEPS 16
 
 /* MMT_FRAME flags */
-#define MMT_FRAME_EXACT 1	/* the thread stood at this pc; else it is a return address */
-#define MMT_FRAME_SKIP 2	/* it lies in a function that a rule says to leave out, as MMT_SKIP */
+#define MMT_FRAME_EXACT 1	/* the thread was at this pc; else it is a return address */
+#define MMT_FRAME_SKIP 2	/* in a function that a rule says to leave out, as MMT_SKIP */
 /* MMT_NAMES flags, of each function */
 #define MMT_NAMES_INLINED 1	/* into the next one of the list */
 
@@ -150,7 +175,10 @@
 #define MMT_END_DEEP 3
 #define MMT_END_ELSEWHERE 4
 
-/* A series: bytes held (of objects: references taken that are on objects which are there) at the end of each of at most so many equal spans of time. */
+/*
+ * A series: live bytes (of objects: acquired references on objects that exist) at the end of each of at most
+ * so many equal spans of time.
+ */
 #define MMT_SERIES_POINTS 32
 #define MMT_SERIES_FIRST_US 10000
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* namesblock: blocks of nothing but names, behind the others: names are known when all else is over. */
+/* namesblock: blocks that contain only names, after the others: names are looked up at the very end. */
 #ifndef MM_NAMESBLOCK_H
 #define MM_NAMESBLOCK_H
 
@@ -19,8 +19,8 @@ struct namesblock {
 };
 
 /*
- * Append the names of these @frames (indices of @d), where they have any. The payload's bytes are added to *@raw. 0, -ENOMEM, or
- * -errno of the write that failed: the file ends with a whole block.
+ * Append the names of these @frames (indices of @d), if they have any. The payload's bytes are added to
+ * *@raw. 0, -ENOMEM, or -errno of the write that failed: the file ends with a whole block.
  */
 must_check int namesblock_append(const struct namesblock *to, const struct defs *d, const struct bits *frames, uint64_t *raw);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pieces: the names of the files of a run that is written in pieces: svc.0001.mmt, svc.0002.mmt, ... for svc.mmt.
+ * pieces: the names of the files of a run that is written in pieces: svc.0001.mmt, svc.0002.mmt, ... for
+ * svc.mmt.
  */
 #ifndef MM_PIECES_H
 #define MM_PIECES_H
@@ -13,7 +14,10 @@
 /* The name of piece number @piece (from 1) of @path, to be freed. 0 or -ENOMEM. */
 must_check int piece_name(const char *path, uint32_t piece, char **out);
 
-/* The first piece of @path that is there already, of the first ten thousand; 0: none, or -ENOMEM. Anything by that name counts. */
+/*
+ * Find the first piece of @path that exists already, of the first ten thousand; *@piece is 0 if there is
+ * none. A file of any type counts. 0 or -ENOMEM.
+ */
 must_check int piece_first_there(const char *path, uint32_t *piece);
 
 /* Can there be pieces beside @path? Not if there is a device, a FIFO or a folder. */

@@ -6,12 +6,13 @@
  *	        ▼                                                 │
  *	in order ── no block, or none that is whole ──▶ lost: looks for a block's magic, from here on
  *
- * Where it is lost, a piece of damage is open: it grows until the next whole block (or the end), and is told there.
- * A block that is whole but cannot be taken apart opens one too, and so does one of another run.
+ * While it is lost, a piece of damage is open: it grows until the next whole block (or the end), and is
+ * reported there. A block that is whole but cannot be decoded opens one too, and so does one of another run.
  *
- * Lost, it may meet heads that are right but whose payload is not. To try each costs the time of a checksum of what it
- * claims. A file made for that (a megabyte claimed every 32 bytes) would take for ever; so when more was checksummed in
- * vain than there was to read, such a block is passed as a whole.
+ * While it is lost, it may meet heads that are right but whose payload is not. Trying each costs the time of
+ * a checksum over the length that it claims. A file made for that (a megabyte claimed every 32 bytes) would
+ * take for ever; so once more was checksummed in vain than there was to read, such a block is skipped as a
+ * whole.
  */
 #include "trace/reader.h"
 
@@ -26,7 +27,7 @@
 #include "trace/source.h"
 
 #define AHEAD (MMT_BLOCK_HEAD + MMT_BLOCK_MAX)
-#define IN_VAIN_MAX (64 << 20)	/* beside as much as was read */
+#define IN_VAIN_MAX (64 << 20)	/* in addition to as much as was read */
 
 struct reader {
 	struct source in;
@@ -35,14 +36,14 @@ struct reader {
 	reader_take *take;
 	reader_damaged *damaged;
 	void *ctx;
-	struct reader_damage open;	/* damage that is not told yet */
-	bool lost;			/* there is such */
+	struct reader_damage open;	/* damage that is not reported yet */
+	bool lost;			/* there is open damage */
 	bool tagged;			/* the run's tag is known */
 	uint32_t tag;
-	uint32_t next;			/* number of the block that should come */
+	uint32_t next;			/* the expected number of the next block */
 	uint32_t part;			/* files that have begun */
-	uint32_t family;		/* that was told last */
-	uint64_t in_vain;		/* bytes checksummed for nothing */
+	uint32_t family;		/* that was reported last */
+	uint64_t in_vain;		/* bytes checksummed in vain */
 };
 
 /* --- damage --- */
@@ -56,7 +57,7 @@ static void open_damage(struct reader *r, const char *why)
 	snprintf(r->open.why, sizeof(r->open.why), "%s", why);
 }
 
-/* It reaches to where we are. */
+/* The open damage ends at the current position. */
 static void tell_damage(struct reader *r, bool at_end)
 {
 	if (!r->lost)
@@ -80,7 +81,7 @@ static void tell_missing(struct reader *r, uint32_t from, uint32_t to)
 
 /* --- a whole block --- */
 
-/* The taker hears of another family when something comes that is of it. */
+/* A change of family is reported before the first fact that is of the new one. */
 static int take(struct reader *r, const struct fact *f)
 {
 	if (r->family != r->decoder.family && f->kind != MMT_TIME) {
@@ -127,7 +128,7 @@ static int take_block(struct reader *r, const struct block_head *h, const uint8_
 	return err ? 0 : take_facts(r, payload, h->length);
 }
 
-/* Is this block the one that should come, or a later one? Behind damage any may come. */
+/* Is this block the expected one, or a later one? Behind damage any may come. */
 static bool in_order(struct reader *r, const struct block_head *h)
 {
 	if (!r->tagged) {
@@ -157,7 +158,7 @@ static int serve_whole(struct reader *r, const struct block_head *h, const uint8
 	tell_damage(r, false);
 	if (!was_lost && h->number > r->next)
 		tell_missing(r, r->next, h->number);
-	if (h->number < r->next) /* the head of another file lay in the damage */
+	if (h->number < r->next) /* the damage contained the head of another file */
 		r->part++;
 	r->next = h->number + 1;
 	err = take_block(r, h, p + MMT_BLOCK_HEAD);
@@ -165,7 +166,7 @@ static int serve_whole(struct reader *r, const struct block_head *h, const uint8
 	return err;
 }
 
-/* --- what is not --- */
+/* --- a block that is not whole --- */
 
 /* Where a block may begin in these bytes, its magic perhaps cut off by their end; @end if nowhere. */
 static const uint8_t *find_magic(const uint8_t *p, const uint8_t *end)
@@ -202,7 +203,7 @@ static void serve_broken(struct reader *r, enum block_state state, const struct 
 	source_pass(&r->in, (size_t)(find_magic(p + 1, p + n) - p));
 }
 
-/* At the beginning, and where another file of the run was put behind. */
+/* At the beginning, and where another file of the run was appended. */
 static bool serve_file_head(struct reader *r, const uint8_t *p, size_t n)
 {
 	uint16_t major, minor;
@@ -215,7 +216,7 @@ static bool serve_file_head(struct reader *r, const uint8_t *p, size_t n)
 	return true;
 }
 
-/* 0; what take gave, which may be any number; -errno. */
+/* 0; what take returned, which may be any number; -errno. */
 static int step(struct reader *r, bool *ended)
 {
 	const uint8_t *p;
@@ -271,7 +272,7 @@ static bool has_block(const uint8_t *p, size_t n)
 	return false;
 }
 
-/* Whose head is damaged may still be a trace. */
+/* A file whose head is damaged may still be a trace. */
 static int check_kind(struct reader *r)
 {
 	static const uint64_t magic = MMT_FILE_MAGIC;

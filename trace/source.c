@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define WINDOWS 4	/* the window is so many times what is looked at: so little is moved, and rarely */
+#define WINDOWS 4	/* size of the window, as a multiple of @ahead: so bytes are moved rarely, and few */
 
 int source_open(struct source *s, const char *path, size_t ahead)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * source: the bytes of a file from its beginning to its end, through a window: what lies ahead can be looked at without
- * being read away. Memory serves as a file too. A pipe is as good as a file.
+ * source: the bytes of a file from its beginning to its end, through a window: bytes ahead can be looked at
+ * without consuming them. Memory can be read like a file, too. A pipe is as good as a file.
  */
 #ifndef MM_SOURCE_H
 #define MM_SOURCE_H
@@ -18,7 +18,7 @@ struct source {
 	const uint8_t *window;
 	uint8_t *buffer;	/* the window of a file */
 	size_t room;		/* bytes of it */
-	size_t at, have;	/* in the window: where we are, and where it ends */
+	size_t at, have;	/* in the window: the current position, and its end */
 	uint64_t passed;	/* bytes of the file before the window */
 	uint64_t size;		/* of the file; 0: not known */
 	bool ended;		/* nothing comes behind the window */
@@ -30,12 +30,12 @@ void source_memory(struct source *s, const void *data, size_t n);
 void source_close(struct source *s);
 
 /*
- * Look at what comes: at least @n bytes (not more than @ahead) at *@p, fewer only at the end of the file. Their number,
- * or -errno.
+ * Look ahead: at least @n bytes (not more than @ahead) at *@p, fewer only at the end of the file. Their
+ * number, or -errno.
  */
 must_check ssize_t source_look(struct source *s, size_t n, const uint8_t **p);
 
-/* Go on by @n bytes, which were looked at. */
+/* Consume @n bytes that were looked at. */
 void source_pass(struct source *s, size_t n);
 
 uint64_t source_at(const struct source *s);

@@ -42,8 +42,8 @@ static void pass(struct iovec *v, size_t n)
 }
 
 /*
- * Both in one call, if it takes both: whoever kills us in between two would leave a head without a payload. What does not
- * block, and takes nothing, is given up.
+ * Both in one call, if it accepts both: being killed between two calls would leave a head without a payload.
+ * If a non-blocking file accepts nothing, it is given up after a timeout.
  */
 static int write_both(int fd, struct iovec head, struct iovec payload)
 {
@@ -71,8 +71,8 @@ static int write_both(int fd, struct iovec head, struct iovec payload)
 }
 
 /*
- * The file is written through a descriptor of our own: outfile closes its one when it gives the file its name. What is
- * written in place was opened for us alone: that it does not block is seen by nobody else.
+ * The file is written through a descriptor of our own: outfile closes its own when it gives the file its
+ * name. A file written in place was opened for us alone: O_NONBLOCK affects no other process.
  */
 static int adopt(struct tracefile *t, const struct outfile *of)
 {
@@ -163,7 +163,7 @@ int tracefile_move(struct tracefile *t, const char *from, const char *to)
 	struct tracefile old = *t;
 	int err = source < 0 ? -errno : tracefile_create(t, to);
 
-	/* this process's descriptor only; whoever has the other goes on with it */
+	/* this process's descriptor only; the process with the other one goes on with it */
 	close(old.fd);
 	if (err) {
 		t->fd = -1;
@@ -182,7 +182,7 @@ int tracefile_move(struct tracefile *t, const char *from, const char *to)
 	return 0;
 }
 
-/* Back to the last whole block. The error that led here is what counts. */
+/* Back to the last whole block. The error that led here is the one that is returned. */
 static void take_back(struct tracefile *t)
 {
 	if (!t->in_place && ftruncate(t->fd, (off_t)t->bytes))

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wire: numbers as they stand in a record: varints (LEB128), signed ones by zigzag, addresses as differences.
+ * wire: how numbers are encoded in a record: varints (LEB128), signed ones by zigzag, addresses as
+ * differences.
  *
- * A cursor never reads beyond its end, a sink never writes beyond its own: what does not fit makes it
- * bad (full), and it stays so; ask once, after all fields. What was read from a bad cursor is 0 or nonsense, never memory
- * of somebody else.
+ * A cursor never reads beyond its end, a sink never writes beyond its own: what does not fit makes it bad
+ * (full), and it stays so; check once, after all fields. What was read from a bad cursor is 0 or garbage,
+ * never memory outside of it.
  */
 #ifndef MM_WIRE_H
 #define MM_WIRE_H
@@ -52,7 +53,7 @@ static inline uint8_t cursor_byte(struct cursor *c)
 	return 0;
 }
 
-/* Longer forms than needed are taken; what does not fit into 64 bits is bad. */
+/* Overlong forms are accepted; what does not fit into 64 bits is bad. */
 static inline uint64_t cursor_varint(struct cursor *c)
 {
 	uint64_t v = 0;
@@ -98,7 +99,7 @@ static inline void sink_byte(struct sink *s, uint8_t b)
 		s->full = true;
 }
 
-/* Full a little early: where the longest would not fit. */
+/* Full a little early: if the longest varint would not fit. */
 static inline void sink_varint(struct sink *s, uint64_t v)
 {
 	if (s->end - s->at < WIRE_VARINT_MAX) {
@@ -122,8 +123,9 @@ static inline void sink_bytes(struct sink *s, const void *data, size_t n)
 }
 
 /*
- * An address, by its difference to the one before (modulo 2^64), which is mostly a multiple of 16. The varint is zigzag of
- * the difference divided by 16 (rounded down), times two; and one more if a byte with the rest (1 to 15) follows.
+ * An address, by its difference to the one before (modulo 2^64), which is mostly a multiple of 16. The varint
+ * is zigzag of the difference divided by 16 (rounded down), times two; and one more if a byte with the rest
+ * (1 to 15) follows.
  */
 static inline void sink_address(struct sink *s, taddr before, taddr addr)
 {

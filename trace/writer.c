@@ -4,8 +4,8 @@
  *
  *	writer_put ── what it needs (defined) ──▶ record (encode) ──▶ block (tracefile) ──▶ next piece
  *
- * A piece ends between two facts, never between a definition and the event that needs it. So a piece that has grown
- * large enough is followed by the next one at the beginning of the next writer_put.
+ * A piece ends between two facts, never between a definition and the event that needs it. So a piece that has
+ * grown large enough is followed by the next one at the beginning of the next writer_put.
  */
 #include "trace/writer.h"
 
@@ -21,10 +21,12 @@
 #include "trace/pieces.h"
 #include "trace/tracefile.h"
 
-#define BLOCK_FULL (256 << 10)	/* so much goes into a block: damage costs a part of a second, and it packs as well as more would */
-#define BLOCK_AGE_US 700000	/* whoever asks every quarter of a second loses less than a second when killed */
+/* size of a block: damage costs a part of a second, and larger blocks do not compress better */
+#define BLOCK_FULL (256 << 10)
+/* if writer_tick is called every quarter of a second, a kill loses less than a second */
+#define BLOCK_AGE_US 700000
 
-/* A file that is done. */
+/* A file that is finished. */
 struct piece {
 	char *path;
 	struct tracefile file;	/* closed */
@@ -42,12 +44,12 @@ struct writer {
 	struct encoder block;
 	uint64_t first_us;	/* of the block */
 	uint64_t last_us;	/* of the last fact */
-	uint32_t family;	/* of what comes next */
+	uint32_t family;	/* of the next events */
 	struct defined defined;	/* in this piece */
 	struct piece *done;
 	size_t ndone, done_size;
 	uint64_t bytes_done, raw;
-	bool fresh;		/* nothing was put but by begin */
+	bool fresh;		/* nothing was put except by begin */
 	bool turning;		/* begin or finish puts facts now */
 	int err;		/* sticky */
 	uint8_t payload[MMT_BLOCK_MAX];
@@ -76,7 +78,7 @@ static int flush(struct writer *w)
 	return failed(w, err);
 }
 
-/* A record, and before it the family if it is not the block's. */
+/* A record, and before it the family if it is not the block's current one. */
 static int try_record(struct writer *w, const struct fact *f)
 {
 	bool first = !w->block.n;
@@ -174,7 +176,7 @@ static int finish_piece(struct writer *w)
 	return closed;
 }
 
-/* What is needed of a piece later: where it is, and which frames want names. */
+/* Keep what is needed of a piece later: where it is, and which frames need names. */
 static int keep_piece(struct writer *w)
 {
 	if (grow_for(&w->done, w->ndone, &w->done_size, sizeof(*w->done)))

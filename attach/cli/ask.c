@@ -23,7 +23,7 @@ struct dialogue {
 	size_t size;
 };
 
-/* The answer without blanks around it, valid until the next; @standard for an empty one. NULL: the input has ended. */
+/* The answer without surrounding blanks, valid until the next; @standard if empty. NULL: the input ended. */
 static const char *get_answer(struct dialogue *d, const char *question, const char *standard)
 {
 	char *end;
@@ -62,7 +62,7 @@ static int add_option(struct ask *a, const char *option, const char *value)
 	return r < 0 ? r : add(a, value);
 }
 
-/* Nothing that is special to a shell. */
+/* No character in it is special to a shell. */
 static bool is_plain(const char *text)
 {
 	return *text && !text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-")];
@@ -151,8 +151,8 @@ static bool is_offered(const struct offers *o, const char *name, size_t len)
 }
 
 /*
- * The names of "a, b" as an option takes them, "a,b". false: there is none, or one that is not offered, which
- * is said. (Where nothing is offered everything may be.)
+ * The names of "a, b" in the form the option takes, "a,b". false: there is none, or one is not among the
+ * offers, which is reported. (If there are no offers, any name is accepted.)
  */
 static bool take_names(struct dialogue *d, const struct offers *o, const char *answer, struct strbuf *names)
 {
@@ -178,7 +178,7 @@ static int ask_families(struct dialogue *d, struct ask *a, pid_t pid)
 	int r = offers_find(pid, &offers);
 
 	if (r < 0) {
-		/* not ours to read: then attaching says why */
+		/* no permission to read it: attaching will report why */
 		log_debug(PLAN, "no families can be offered: %s", strerror(-r));
 		return 0;
 	}

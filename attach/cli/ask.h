@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ask: started with no arguments on a terminal, we ask: which process, what to watch in it, how long, where to save. The answers are
- * a command line like any other, which is shown, so that the next time it can be typed.
+ * ask: started with no arguments on a terminal, we ask: which process, what to watch in it, how long, where
+ * to save. The answers make an ordinary command line, which is shown, so that the user can type it the next
+ * time.
  */
 #ifndef MM_ASK_H
 #define MM_ASK_H
@@ -13,11 +14,11 @@
 #define ASK_ARGS 16
 
 struct ask {
-	char *argv[ASK_ARGS];	/* argv[0] and NULL among them */
+	char *argv[ASK_ARGS];	/* with argv[0] and the final NULL */
 	int argc;
 };
 
-/* 0; -ECANCELED: the input ended; -ENOMEM. ask_fini in any case. */
+/* 0; -ECANCELED: the input ended; -ENOMEM. Call ask_fini in any case. */
 must_check int ask(const char *program, FILE *in, FILE *out, struct ask *a);
 void ask_fini(struct ask *a);
 

@@ -93,7 +93,7 @@ static int print_diff(const struct options *opt, struct reporting *reporting, co
 	return r;
 }
 
-/* Of a stack at most so many blocks are followed, however many it keeps. */
+/* A sampled run tracks few blocks of a stack, however many are live: its sums cannot be compared. */
 static int refuse_sampled(const struct options *opt, const struct summary *old, const struct summary *new)
 {
 	const bool first = summary_is_sampled(&old->run);
@@ -189,7 +189,7 @@ static int import_cmd(const struct options *opt)
 
 /* --- all --- */
 
-/* What is read must not be written over. (shrink reads all before it writes, and may.) */
+/* An input must not be overwritten. (shrink may: it reads all inputs before it writes.) */
 static bool writes_its_input(const struct options *opt)
 {
 	struct stat in, out;
@@ -207,7 +207,7 @@ static bool writes_its_input(const struct options *opt)
 
 int file_cmd(const struct options *opt)
 {
-	/* ulimit -f: then writing fails with EFBIG, which is said */
+	/* with a ulimit -f, writing then fails with EFBIG, which is reported */
 	signal(SIGXFSZ, SIG_IGN);
 	if (writes_its_input(opt))
 		return 2;

@@ -7,7 +7,7 @@
 
 #include "attach/options/options.h"
 
-/* Carry out opt->command, one of these. The program's exit status. */
+/* Carry out opt->command, which is one of these. Returns the program's exit status. */
 int file_cmd(const struct options *opt);
 
 #endif

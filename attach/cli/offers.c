@@ -29,7 +29,7 @@ static bool takes(const struct rule *r)
 	return r->op == RULE_ALLOC || r->op == RULE_REALLOC || r->op == RULE_REF;
 }
 
-/* What gives back only is no offer: nothing would ever be kept. */
+/* A family that can only free or release is not offered: nothing of it would ever be live. */
 static void look_at_family(const struct offers *o, size_t family, struct offer *f)
 {
 	bool any = false;
@@ -48,7 +48,7 @@ static void look_at_family(const struct offers *o, size_t family, struct offer *
 		f->found = 0;
 }
 
-/* The allocator comes first, and is the one that is bound. */
+/* The allocator comes first; its module is the one that the linker has bound. */
 static void put_libc_first(struct offers *o)
 {
 	const struct module *bound = linker_binds(o->modules, "malloc");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * offers: which families of all packs can be watched in a process: those whose functions are there. Of an allocator that
- * several modules have, the one counts that the linker has bound (linker.h).
+ * offers: which families of all packs can be watched in a process: those whose functions are there. If
+ * several modules have the allocator, the one that the linker has bound counts (linker.h).
  */
 #ifndef MM_OFFERS_H
 #define MM_OFFERS_H
@@ -15,8 +15,8 @@
 
 struct offer {
 	const struct rule_family *family;
-	size_t found;		/* functions of it that are there */
-	const char *module;	/* base name of the first that has one */
+	size_t found;		/* how many of its functions are there */
+	const char *module;	/* base name of the first module that has one */
 };
 
 struct offers {
@@ -26,7 +26,7 @@ struct offers {
 	size_t n;
 };
 
-/* 0 or -errno; offers_fini after 0. */
+/* 0 or -errno; call offers_fini after 0. */
 must_check int offers_find(pid_t pid, struct offers *out);
 void offers_fini(struct offers *o);
 

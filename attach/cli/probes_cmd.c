@@ -65,7 +65,7 @@ static int list_packs(FILE *out)
 	return r;
 }
 
-/* What becomes of the plans: text on @out, or JSON. */
+/* How the plans are printed: text on @out, or JSON. */
 struct printing {
 	const struct options *opt;
 	const struct ruleset *rules;
@@ -151,7 +151,7 @@ static void print_offers(struct printing *p, pid_t pid)
 {
 	struct offers offers;
 
-	/* what cannot be read has been said */
+	/* what could not be read is reported already */
 	if (offers_find(pid, &offers) < 0)
 		return;
 	if (p->opt->json)
@@ -164,7 +164,7 @@ static void print_offers(struct printing *p, pid_t pid)
 	offers_fini(&offers);
 }
 
-/* As print_plans. */
+/* Returns what print_plans does. */
 static int print_all(struct printing *p, const struct target_info *t)
 {
 	int found;

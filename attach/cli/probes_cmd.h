@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * probes_cmd: `mmattach probes`: the rules there are; of a process where their traps would go,
- * how each is got past, and what a call would cost, as text or JSON. Reads, touches nothing.
+ * probes_cmd: `mmattach probes`: lists the rules; for a process also where their traps would go, how a thread
+ * gets past each trap, and what a call would cost, as text or JSON. It only reads, and leaves the process
+ * untouched.
  */
 #ifndef MM_PROBES_CMD_H
 #define MM_PROBES_CMD_H

@@ -50,7 +50,7 @@ static void put_rule(struct strbuf *sb, const struct ruleset *rs, const struct r
 	strbuf_json(sb, rule_is_scope(r) ? NULL : rs->families[r->family].name);
 }
 
-/* Of a function whose code was not found nothing is known. */
+/* null for a function whose code was not found. */
 static void put_entry(struct strbuf *sb, const struct plan *p, taddr bias)
 {
 	json_key(sb, ", ", "entry");

@@ -68,7 +68,7 @@ static void add_memory(struct scan *sc)
 		sc->report.summary.run.verdicts.bytes = s->bytes;
 }
 
-/* Without a census those of the trace are all we know of. */
+/* Without a census, only the blocks of the trace are known. */
 static int choose_blocks(struct scan *sc)
 {
 	int r = 0;
@@ -125,7 +125,7 @@ static void note_watched(struct scan *sc)
 		summary_note(&sc->report.summary, "only blocks that the trace knows are judged, whether or not they are still in use");
 }
 
-/* Python, GlusterFS and others begin each block with a header of their own, and hand around what is behind it. */
+/* Python, GlusterFS and others begin each block with their own header, and use pointers behind it. */
 static void note_headers(struct scan *sc)
 {
 	const struct summary_sum *possible = &sc->report.summary.run.verdicts.all[VERDICT_POSSIBLE];
@@ -190,7 +190,7 @@ static int look(struct scan *sc, int argc, char **argv)
 	return scan_watched_is_of(&sc->watched, sc->snapshot.pid) ? 0 : -EINVAL;
 }
 
-/* Something is lost that nobody wanted hidden. */
+/* Whether any group of the report is lost; suppressed ones are not in it. */
 static bool any_lost(const struct scan *sc)
 {
 	for (size_t i = 0; i < sc->report.summary.ngroups; i++)
@@ -218,7 +218,7 @@ int scan_cmd(const struct options *opt, int argc, char **argv)
 	struct scan sc = { .opt = opt };
 	int r;
 
-	/* ulimit -f: then writing fails with EFBIG, which is said */
+	/* with a ulimit -f, writing then fails with EFBIG, which is reported */
 	signal(SIGXFSZ, SIG_IGN);
 	openfiles_raise(NULL);
 	scan_init(&sc.report);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scan_cmd: `mmattach scan`: what a process, or a core file, holds at one moment, and what of it is lost.
+ * scan_cmd: `mmattach scan`: which blocks a process or a core file has at one moment, and which of them are
+ * lost.
  *
- *	look		a snapshot: of a process stopped once and briefly (scan_live.h), or of a core (scan_core.h)
- *	examine		census, flood, classes, groups: all after the process was let go
+ *	look		a snapshot: of a process stopped once and briefly (scan_live.h),
+ *			or of a core (scan_core.h)
+ *	examine		census, flood, classes, groups: all after the process was released
  *	report
  */
 #ifndef MM_SCAN_CMD_H

@@ -68,7 +68,7 @@ static void say_not_copied(const struct attached *a, int err, const struct pause
 	}
 }
 
-/* Whatever came of it: it is reported. */
+/* The pause is reported even if the copy failed. */
 static void say_stood_still(const struct attached *a, const struct pause_had *had)
 {
 	char text[DURATION_TEXT];
@@ -91,7 +91,7 @@ static int copy(const struct scan_live *sc, struct attached *a, struct pause_had
 	return r;
 }
 
-/* What is still of use when the process was let go. */
+/* What is still needed after the process was released. */
 static void take_over(const struct scan_live *sc, struct attached *a)
 {
 	modules_free(*sc->modules);
@@ -119,7 +119,7 @@ static int look_once(const struct scan_live *sc, int argc, char **argv, struct p
 	return r;
 }
 
-/* The files of its code were opened while it was there. */
+/* The files of the target's code were opened while the process existed. */
 static int open_file(void *ctx, const struct mapping *m, bool *certain)
 {
 	const struct modules *ms = ctx;
@@ -152,7 +152,7 @@ static int count(const struct scan_live *sc)
 
 /* --- all --- */
 
-/* glibc's may have been used, too: by what was loaded before the other one, or by its own name. */
+/* glibc's malloc may have been used, too: by code loaded before the other allocator, or by its own name. */
 static void note_allocator(const struct scan_live *sc)
 {
 	const struct module *m = linker_binds(*sc->modules, "malloc");
@@ -197,7 +197,7 @@ static int64_t now_ns(void)
 	return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 }
 
-/* Another pause like the last one would be within --max-pause with all before it. */
+/* Another pause like the last one, added to all before it, would still be within --max-pause. */
 static bool may_pause_again(const struct scan_live *sc, const struct pause_had *had)
 {
 	const double longer = (double)(had->had_ns > had->expected_ns ? had->had_ns : had->expected_ns);

@@ -17,7 +17,7 @@
 #include "base/log.h"
 #include "base/patience.h"
 
-#define SILENCE_NS 1500000000ull	/* with max_stall and the leaving itself: free again within two seconds */
+#define SILENCE_NS 1500000000ull	/* with max_stall and leaving itself: the target is free within 2 s */
 #define HOLD_NS 1000000000ull
 #define CALL_NS 2000000000ull
 
@@ -43,7 +43,7 @@ static int map_shared(struct shared **out)
 	return 0;
 }
 
-/* All that is needed here: room, what is shared, the bell. */
+/* What the controller itself needs: a table for an emergency, the shared mapping, the doorbell. */
 static int make_ready(struct link *l)
 {
 	int r;
@@ -51,7 +51,7 @@ static int make_ready(struct link *l)
 	l->traps = mmap(NULL, sizeof(*l->traps), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (l->traps == MAP_FAILED)
 		return -ENOMEM;
-	/* the keeper would lock it, too */
+	/* otherwise the keeper would lock it, too */
 	(void)!madvise(l->traps, sizeof(*l->traps), MADV_DONTFORK);
 	l->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	r = l->bell < 0 ? -errno : map_shared(&l->shared);
@@ -103,7 +103,7 @@ void link_close(struct link *l)
 
 void link_signal(struct link *l, int sig)
 {
-	/* ESRCH: it is gone, which the pidfd tells as well */
+	/* ESRCH: the keeper is gone, which the pidfd reports as well */
 	(void)!syscall(SYS_pidfd_send_signal, l->keeper_fd, sig, NULL, 0);
 }
 
@@ -125,7 +125,7 @@ static void send_command(struct link *l, enum command_op op, int64_t arg, int64_
 	link_signal(l, KEEPER_MAIL);
 }
 
-/* Wait for the bell or the keeper's end, a little while. */
+/* Wait a short time for the doorbell or the keeper's end. */
 static void wait_for_keeper(struct link *l)
 {
 	struct pollfd p[2] = { { .fd = l->bell, .events = POLLIN }, { .fd = l->keeper_fd, .events = POLLIN } };
@@ -197,7 +197,7 @@ static int plant_run(struct link *l, uint32_t first, uint32_t n)
 {
 	int64_t r;
 
-	/* from here on they may stand, whatever the answer */
+	/* from here on they may be planted, whatever the answer is */
 	for (uint32_t i = first; i < first + n; i++)
 		l->planted[i] = true;
 	r = link_call(l, COMMAND_PLANT, first, n, CALL_NS);
@@ -241,7 +241,7 @@ int link_forget(struct link *l, uint32_t first, uint32_t n)
 {
 	int64_t r = link_call(l, COMMAND_FORGET, first, n, CALL_NS);
 
-	/* unanswered: the trap may still stand, and its number must not become another's */
+	/* no answer: the trap may still be planted, and its number must not go to another site */
 	if (r < 0)
 		return r;
 	memset(&l->used[first], 0, n * sizeof(l->used[0]));
@@ -293,9 +293,9 @@ uint32_t link_emergency_lift(struct link *l, int mem, uint32_t *left)
 
 	*left = 0;
 	if (l->shared->gdb >= 0)
-		return 0; /* what stands is gdb's */
+		return 0; /* the planted traps are gdb's */
 	for (uint32_t i = 0; i < l->nsites; i++)
-		if (l->planted[i]) /* what cannot be taken in was not planted either */
+		if (l->planted[i]) /* what cannot be adopted was not planted either */
 			(void)!trap_adopt(l->traps, i, &l->shared->sites[i]);
 	for (uint32_t i = 0; i < l->nsites; i++) {
 		int r = trap_lift_left(l->traps, mem, i);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * link: the controller's end of what joins it to the keeper: the shared
+ * link: the controller's end of its connection to the keeper: the shared
  * mapping, the doorbell, commands, and what to do if the keeper is killed.
  */
 #ifndef MM_LINK_H
@@ -19,14 +19,14 @@ struct link {
 	struct shared *shared;
 	pid_t keeper;
 	int keeper_fd;		/* pidfd: readable when it is gone */
-	int bell;		/* eventfd: readable when it wants our attention */
+	int bell;		/* eventfd: readable when the keeper wants our attention */
 	uint32_t nsites;	/* all site numbers at and above it are unused */
 	bool used[SHARED_SITES];
-	bool planted[SHARED_SITES];	/* stands, or may stand */
-	struct traps *traps;		/* room for link_emergency_lift: it may be short of memory then */
+	bool planted[SHARED_SITES];	/* is planted, or may be */
+	struct traps *traps;		/* for link_emergency_lift, when memory may be short */
 };
 
-/* What the keeper is told once and for all. */
+/* What the keeper needs to know from the start; it does not change. */
 struct link_settings {
 	uint32_t slice_bytes;
 	uint64_t max_stall_ns;
@@ -34,38 +34,41 @@ struct link_settings {
 	int gdb, gdb_mem;	/* as in struct shared; -1: the keeper itself is the tracer */
 };
 
-/* Map, fork the keeper. Call it before anything heavy is done. 0 or -errno. */
+/* Make the shared mapping and fork the keeper. Call it before any expensive work. 0 or -errno. */
 must_check int link_open(struct link *l, const struct link_settings *set, int argc, char **argv);
 void link_close(struct link *l);	/* the keeper must be gone, or be on its way */
 
 /*
- * Have the keeper do @op. Its result; -EPIPE if it is gone, -ETIMEDOUT if it
- * does not answer within @limit_ns. Events go on piling up in the ring meanwhile: not for long work.
+ * Have the keeper do @op. Its result; -EPIPE if it is gone, -ETIMEDOUT if it does not answer within
+ * @limit_ns. Meanwhile the ring is not read and events pile up in it: not for long work.
  */
 must_check int64_t link_call(struct link *l, enum command_op op, int64_t arg, int64_t arg2, uint64_t limit_ns);
 
-/* Room for a site to be planted: its number in @i, to be filled in shared->sites[*i]. -ENOSPC. */
+/* Allocate the number @i for a site to be planted; the caller fills shared->sites[*i]. 0 or -ENOSPC. */
 must_check int link_new_site(struct link *l, uint32_t *i);
 
 /* Plant the sites numbered @sites[0..n); results in shared->plant_result. 0 or -errno of the keeper. */
 must_check int link_plant(struct link *l, const uint32_t *sites, size_t n);
 
-/* The thread that is held at @hit goes on, but first @site, which is metered, has its round. true: its trap stands. */
+/* Release the thread held at @hit, after starting a round of the metered @site. true: its trap is planted. */
 bool link_lead(struct link *l, const struct record_hit *hit, uint32_t site);
 
 /* Is any trap planted now? */
 bool link_any_planted(const struct link *l);
 
-/* The memory of the @n sites from @first on is unmapped: they are not touched again, their numbers are free. 0 or -errno. */
+/*
+ * The memory of the @n sites from @first on is unmapped: the keeper will not touch them again, and their
+ * numbers are free. 0 or -errno.
+ */
 must_check int link_forget(struct link *l, uint32_t first, uint32_t n);
 
-/* The target exec'ed: all sites are gone, the keeper knows. */
+/* The target exec'ed: all sites are gone, as the keeper knows already. */
 void link_forget_all(struct link *l);
 
-/* gdb has let go of the target: the keeper is its tracer from now on, and nothing is planted. 0 or -errno. */
+/* gdb has detached: the keeper is the target's tracer from now on, and nothing is planted. 0 or -errno. */
 must_check int link_take_over(struct link *l);
 
-/* Tell the keeper to leave, and wait for its end. 0; -ETIMEDOUT. Keep reading the ring afterwards. */
+/* Have the keeper leave, and wait for its end. 0; -ETIMEDOUT. Keep reading the ring: it may hold more. */
 must_check int link_leave(struct link *l, uint64_t limit_ns);
 
 bool link_keeper_gone(const struct link *l);
@@ -73,12 +76,13 @@ bool link_keeper_gone(const struct link *l);
 /* Send the keeper a signal. */
 void link_signal(struct link *l, int sig);
 
-/* Say that we are alive though we do not read the ring just now. */
+/* Show the keeper that we are alive, although we are not reading the ring just now. */
 void link_alive(struct link *l);
 
 /*
- * The keeper was killed with traps planted: put back what we can through @mem
- * (/proc/PID/mem), as the keeper would have: only where our int3 stands in what is mapped there now. @left: traps that still stand. The number put back.
+ * The keeper was killed with traps planted: lift what we can through @mem (/proc/PID/mem), as the keeper
+ * would have: only where the memory mapped there now has our int3. @left: how many traps are still planted.
+ * Returns how many were lifted.
  */
 uint32_t link_emergency_lift(struct link *l, int mem, uint32_t *left);
 

@@ -43,7 +43,7 @@ void planting_fini(struct planting *p)
 
 /* --- planning --- */
 
-/* The rules that can concern @m, addresses turned into the file's; @index: their numbers among all rules. */
+/* The rules that can concern @m, with file addresses; @index: their numbers among all rules. */
 static size_t rules_for(const struct module *m, const struct rule *rules, size_t nrules, struct rule *out,
 			uint16_t *index)
 {
@@ -87,7 +87,7 @@ int planting_plan_module(const struct module *m, struct decoder *d, const struct
 	return r;
 }
 
-/* The probe of a function, or a new one; a module that is loaded again goes on with its counts. */
+/* The probe of a function, or a new one. A module that is loaded again keeps its earlier counts. */
 static struct probe *probe_for(struct planting *p, const struct module *m, const struct plan *plan)
 {
 	struct probe *grown;
@@ -120,14 +120,14 @@ static int add_probe(struct planting *p, const struct module *m, const struct pl
 	snprintf(probe->function, sizeof(probe->function), "%s", plan->function);
 	if (plan->kind == PLAN_NONE) {
 		snprintf(probe->why_not, sizeof(probe->why_not), "%s", plan->reason);
-		/* not each time that a module comes back */
+		/* not each time that a module is loaded again */
 		if (p->nprobes > known)
 			log_warn("%s in %s is not watched: %s", plan->function, m->name, plan->reason);
 	}
 	return 0;
 }
 
-/* Hand one site over to be planted; its number in @i. -ENOSPC: none is left. */
+/* Queue one site for planting; its number in @i. -ENOSPC: no number is left. */
 static int new_site(struct planting *p, const struct site *s, const struct site_info *info, uint16_t rule, uint32_t *i)
 {
 	struct site *to;
@@ -324,7 +324,7 @@ void planting_again(struct planting *p)
 			p->waiting[p->nwaiting++] = i;
 }
 
-/* @i is about to be another site's: what was to be planted under it is not. */
+/* The number @i is about to be reused: what was queued under it will not be planted. */
 static void drop_waiting(struct planting *p, uint32_t i)
 {
 	size_t n = 0;
@@ -340,7 +340,7 @@ static bool is_gone(const struct planting *p, uint32_t i)
 	return i < p->link->nsites && p->link->used[i] && p->sites[i].module->gone;
 }
 
-/* Those whose numbers follow each other are one command to the keeper. */
+/* Consecutive site numbers make one command to the keeper. */
 int planting_forget_gone(struct planting *p)
 {
 	for (uint32_t first = 0, n; first < p->link->nsites; first += n + 1) {
@@ -371,7 +371,7 @@ void planting_forget_all(struct planting *p, int mem)
 	p->mem = mem;
 }
 
-/* Two threads may have asked for the same, before a trap stood there for either. */
+/* Two threads may have asked for the same trap before it was planted for either. */
 static bool stands_at(const struct planting *p, taddr addr)
 {
 	for (uint32_t i = 0; i < p->link->nsites; i++) {

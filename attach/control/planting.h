@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * planting: from rules and modules to traps that stand.
+ * planting: from rules and modules to planted traps.
  *
  * Each module is planned once, when it is first seen (probes/plan); its sites
- * are moved to where it is loaded and handed to the keeper. What could not be
- * trapped, and why, is kept for the report: a watch that misses a function
+ * are relocated to its load address and handed to the keeper. What could not be
+ * trapped, and why, is recorded for the report: a watch that misses a function
  * must say so.
  */
 #ifndef MM_PLANTING_H
@@ -27,9 +27,9 @@ struct probe {
 	char function[RULE_NAME_MAX];
 	enum plan_kind kind;
 	struct code_range body;		/* runtime addresses */
-	uint64_t hits;			/* counted by whoever reads the ring */
+	uint64_t hits;			/* counted by the reader of the ring */
 	bool passes_on;			/* as in struct plan */
-	bool glibc;			/* of glibc's malloc: a thread that ends gives the blocks of its cache to free once more */
+	bool glibc;			/* of glibc's malloc: a thread that ends frees cached blocks again */
 	char why_not[240];		/* "" if it is watched */
 };
 
@@ -42,10 +42,10 @@ struct site_info {
 	bool chunk;			/* its load SITE_CHUNK is glibc's chunk header; set by planting */
 };
 
-/* Who plans modules in a way of its own, not by the rules' functions; plan NULL: nobody. */
+/* The hooks of a watch that does not plan by the rules' functions (a sampled one); plan NULL: none. */
 struct planting_own {
-	int (*plan)(void *ctx, struct module *m);	/* @m is new: planting_add what is wanted of it. 0 or -ENOMEM */
-	void (*gone)(void *ctx, uint32_t site);		/* its module was unmapped: the number is about to be another's */
+	int (*plan)(void *ctx, struct module *m);	/* @m is new: planting_add its sites. 0 or -ENOMEM */
+	void (*gone)(void *ctx, uint32_t site);		/* its module was unmapped; @site will be reused */
 	void *ctx;
 };
 
@@ -53,7 +53,7 @@ struct planting {
 	struct link *link;
 	struct modules *modules;
 	struct decoder *decoder;
-	int mem;			/* /proc/PID/mem, to look at, and for the worst case */
+	int mem;			/* /proc/PID/mem, to read; to lift traps if the keeper is killed */
 	struct plan_options options;	/* glibc_chunks is set per module */
 	const struct ruleset *set;	/* the caller's */
 	const struct rule *rules;	/* the set's */
@@ -62,57 +62,68 @@ struct planting {
 	struct probe *probes;
 	size_t nprobes;
 	struct site_info sites[SHARED_SITES];
-	uint32_t waiting[SHARED_SITES];	/* site numbers that are planned, not planted */
+	uint32_t waiting[SHARED_SITES];	/* site numbers that are planned but not planted */
 	size_t nwaiting;
 	uint64_t lost_returns;		/* calls whose end could not be trapped */
-	bool free_stacks;		/* releases carry a slice of stack too */
-	bool hold;			/* a thread waits where a stack is wanted, until it is released */
+	bool free_stacks;		/* frees carry a slice of stack too */
+	bool hold;			/* a hit that wants a stack holds its thread until it is released */
 	struct planting_own own;
 };
 
-/* @mem becomes its own. 0 or -errno (then @mem is closed too). */
+/* Takes ownership of @mem. 0 or -errno (then @mem is closed too). */
 must_check int planting_init(struct planting *p, struct link *link, struct modules *modules, int mem,
 			     const struct ruleset *set, const struct plan_options *options);
 void planting_fini(struct planting *p);
 
-/* Plan all of @rules that can concern @m (their numbers and addresses are kept); plan_set_fini. 0 or -ENOMEM. */
+/*
+ * Plan all of @rules that can concern @m; the plans refer to @rules by their numbers there. Call
+ * plan_set_fini. 0 or -ENOMEM.
+ */
 must_check int planting_plan_module(const struct module *m, struct decoder *d, const struct rule *rules,
 				    size_t nrules, const struct plan_options *options, struct plan_set *set);
 
-/* Plan the modules that are mapped and new. 0 or -ENOMEM. Nothing in the target is touched. */
+/* Plan the modules that are mapped and new. 0 or -ENOMEM. It touches nothing in the target. */
 must_check int planting_plan(struct planting *p);
 
 /*
- * For who plans in a way of its own. The function of rule number @rule is in @m, and is watched by traps that are no part of it:
- * its number in @probe. 0 or -ENOMEM. And: site @s of @m (file addresses) waits to be planted, as number @i. 0 or -ENOSPC.
+ * For the hooks of struct planting_own. planting_add_probe: the function of rule number @rule is in @m, and
+ * is watched by traps outside of it; its number is put in @probe. 0 or -ENOMEM. planting_add: queue site @s
+ * of @m (file addresses) for planting, as number @i. 0 or -ENOSPC.
  */
 must_check int planting_add_probe(struct planting *p, const struct module *m, uint16_t rule, uint32_t *probe);
 must_check int planting_add(struct planting *p, struct module *m, const struct site *s, uint32_t *i);
 
-/* Plan a trap where the dynamic linker calls out when modules come and go; the thread waits there, unless somebody plans in a way of his own. 0 (also for a program without one) or -errno. */
+/*
+ * Plan a trap at the function that the dynamic linker calls when modules are loaded and unloaded. The thread
+ * is held there, unless there are hooks (struct planting_own). 0 (also for a program without a dynamic
+ * linker) or -errno.
+ */
 must_check int planting_plan_linker(struct planting *p);
 
-/* Plant all that is planned and not planted. 0, or -errno if the keeper does not answer. What it refused is said, and kept in why_not. */
+/*
+ * Plant all that is planned and not planted. 0, or -errno if the keeper does not answer. What it refused is
+ * logged, and recorded in why_not.
+ */
 must_check int planting_plant(struct planting *p);
 
-/* All that was planted is lifted: plant it again, next time. */
+/* All traps were lifted: the next planting_plant plants them again. */
 void planting_again(struct planting *p);
 
-/* Modules were unmapped: their sites are not ours any more. 0 or -errno. */
+/* Modules were unmapped: give up their sites. 0 or -errno. */
 must_check int planting_forget_gone(struct planting *p);
 
-/* The target exec'ed: nothing stands any more. @mem: its new memory. */
+/* The target exec'ed: nothing is planted any more. @mem: its new memory. */
 void planting_forget_all(struct planting *p, int mem);
 
-/* A trap at return address @ret for calls opened at site @entry. 0; -EILSEQ and the like: it cannot be trapped there. */
+/* Plant a trap at return address @ret for calls entered at site @entry. 0; -EILSEQ and others: impossible. */
 must_check int planting_return(struct planting *p, taddr ret, uint32_t entry);
 
-/* Does any probe that counts allocations or releases stand? */
+/* Is any probe watched that counts something, and is not just a scope? */
 bool planting_any(const struct planting *p);
 
 /*
- * Who called the function that returned to @ret: the wrapper of this family of sites whose body that is
- * (it has no traps of its own), or NO_PROBE.
+ * The caller of the function that returns to @ret: the wrapper of this family of sites that has @ret in its
+ * body (and has no traps of its own), or NO_PROBE.
  */
 uint32_t planting_wrapper_at(const struct planting *p, taddr ret, uint16_t family);
 

@@ -6,7 +6,7 @@
  *	                                                             └▶ else: list
  *
  * A range collects differing bytes until REPAIR_APART equal ones follow; then
- * it is judged as a whole.
+ * it is repaired or listed as a whole.
  */
 #include "attach/control/repair.h"
 
@@ -40,12 +40,15 @@ struct trap_byte {
 	uint8_t original;
 };
 
-/* Differing bytes that stand close together. */
+/* Differing bytes that are close together. */
 struct range {
 	taddr lo, hi;		/* empty: lo == hi */
-	bool padding;		/* between functions, where a keeper runs what a trap displaced: a trap beside it is no hook for that */
+	/*
+	 * between functions, where a keeper runs displaced code: that does not make a trap next to it a hook
+	 */
+	bool padding;
 	size_t differ;
-	size_t ntraps;		/* those that are int3; the first RANGE_TRAPS are kept */
+	size_t ntraps;		/* those that are int3; the first RANGE_TRAPS are stored */
 	struct trap_byte traps[RANGE_TRAPS];
 };
 
@@ -83,7 +86,7 @@ static void seize_and_write(pid_t pid, int mem, taddr addr, uint8_t byte)
 	_exit(-write_byte(mem, addr, byte));
 }
 
-/* A tracer cannot leave a thread that runs, but it can exit: hence a process for it. */
+/* A tracer cannot detach from a running thread, but it can exit: hence a process of its own. */
 int repair_write_as_tracer(pid_t pid, int mem, taddr addr, uint8_t byte)
 {
 	int status;
@@ -140,7 +143,7 @@ static void leave_alone(struct repairer *r, const struct module *m)
 		range->ntraps ? ", int3 among them" : "");
 }
 
-/* The range is complete: judge it. */
+/* The range is complete: repair or list it. */
 static void end_range(struct repairer *r, const struct module *m)
 {
 	struct range *range = &r->range;
@@ -156,7 +159,7 @@ static void end_range(struct repairer *r, const struct module *m)
 	range->lo = range->hi = 0;
 }
 
-/* No function has it. */
+/* No function contains @addr. */
 static bool is_padding(const struct module *m, taddr addr)
 {
 	struct code_range over;
@@ -195,7 +198,7 @@ static void compare(struct repairer *r, const struct module *m, taddr addr, cons
 	}
 }
 
-/* Bytes of the page that belong to no code segment (before its start, behind its end) are passed over. */
+/* Bytes of the page that are in no code segment (before its start, behind its end) are skipped. */
 static int compare_page(struct repairer *r, const struct module *m, taddr page)
 {
 	uint8_t memory[PAGE], file[PAGE];
@@ -212,7 +215,7 @@ static int compare_page(struct repairer *r, const struct module *m, taddr page)
 	return 0;
 }
 
-/* Without a pagemap every page may be the process's own copy. */
+/* Without a pagemap, any page may be the process's own copy. */
 static bool may_differ(const struct repairer *r, taddr page)
 {
 	uint64_t entry;
@@ -302,7 +305,7 @@ static int repair_process(struct repairer *r)
 	return repair_mappings(r);
 }
 
-/* false: it must not be touched, which was said. */
+/* false: it must not be touched, and the reason is logged. */
 static bool may_repair(const struct target_info *t)
 {
 	struct diagnose_self self;

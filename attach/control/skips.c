@@ -22,7 +22,7 @@ void skips_forget(struct skips *s)
 	s->nranges = 0;
 }
 
-/* A module that comes back is where it was. */
+/* A module that is loaded again may be where it was before. */
 static bool is_known(const struct skips *s, const struct module *m, const struct code_range *file)
 {
 	for (size_t i = 0; i < s->nranges; i++)
@@ -45,7 +45,7 @@ static int add(struct skips *s, const struct module *m, const struct code_range 
 	return 0;
 }
 
-/* Where in the file of @m it is. false: in another one. A name is looked for in the names of a report. */
+/* The file address of @skip in @m. false: in another module, or a name, which the report compares. */
 static bool find_place(const struct rule_skip *skip, const struct module *m, taddr *place)
 {
 	char build_id[MODULE_BUILD_ID_TEXT];

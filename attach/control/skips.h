@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * skips: where the functions lie that are to be left out at the front of stacks and have no name by which a report would
- * know them: MODULE+0xOFFSET or 0xADDRESS, any address within the function.
+ * skips: the code ranges of functions that are to be left out at the front of stacks, and that the user gave
+ * without a name: as MODULE+0xOFFSET or 0xADDRESS, any address within the function.
  */
 #ifndef MM_SKIPS_H
 #define MM_SKIPS_H
@@ -28,10 +28,10 @@ struct skips {
 void skips_init(struct skips *s, const struct rule_skip *all, size_t n);
 void skips_fini(struct skips *s);
 
-/* The target runs another program: nothing is where it was. */
+/* The target runs another program: no range is valid any more. */
 void skips_forget(struct skips *s);
 
-/* @m is mapped: what is to be left out in it. Where nothing tells how far the function goes, it is said. 0 or -ENOMEM. */
+/* @m is mapped: add its functions. One whose extent is unknown is logged and not added. 0 or -ENOMEM. */
 must_check int skips_add_module(struct skips *s, const struct module *m);
 
 /* Is the code at @addr to be left out? @ctx: the struct skips. */

@@ -14,11 +14,11 @@
 
 #define EVERY_NS 1000000000ull
 #define STATUS_MAX 65536u
-#define LINE_MAX_BYTES 160u	/* longer ones have a file's name */
+#define LINE_MAX_BYTES 160u	/* longer lines have the name of a file */
 #define ARENA_HEAP (64ull << 20)
 #define ARENA_LOWEST 0x700000000000ull
 #define MAPS_MAX (16u << 20)
-#define THREADS_MAX 4096u	/* whose children are looked for */
+#define THREADS_MAX 4096u	/* the threads whose children are looked for */
 
 static char *read_file(pid_t pid, const char *name, size_t most)
 {
@@ -43,22 +43,22 @@ static bool read_map(const char *at, size_t n, struct map *out)
 	*out = (struct map){ 0 };
 	if (n >= sizeof(line))
 		return false;
-	/* sscanf measures the whole text that it is given */
+	/* a copy of the line, because sscanf takes the length of the whole text that it is given */
 	memcpy(line, at, n);
 	line[n] = '\0';
 	return sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %*s %*s %" SCNu64 "%*[ ]%7s", &out->lo, &out->hi, out->perms, &out->inode, out->name) >= 4 &&
 	       out->hi > out->lo;
 }
 
-/* It has no inode, as a file of that name would. */
+/* It has no inode; a file of that name would have one. */
 static bool is_heap(const struct map *m)
 {
 	return !m->inode && !strcmp(m->name, "[heap]");
 }
 
 /*
- * A heap of one of glibc's arenas, which threads have: at a multiple of 64 MiB, what is used of it, and behind that what is set apart up to the
- * next. Go's runtime has the same, but at lower addresses.
+ * A heap of one of glibc's arenas for threads: at a multiple of 64 MiB, first the part in use, behind it the
+ * part that is reserved, up to the next multiple. Go's runtime has the same layout, but at lower addresses.
  */
 static bool is_arena(const struct map *m, const struct map *next)
 {
@@ -68,7 +68,7 @@ static bool is_arena(const struct map *m, const struct map *next)
 	       next->lo == m->hi && next->hi >= end && !strcmp(next->perms, "---p");
 }
 
-/* Both of malloc's: what it got by brk, and what for other threads. */
+/* All of malloc's: what it got by brk, and the heaps of its other arenas. */
 static uint64_t heap_size(const char *maps)
 {
 	struct map before = { 0 }, m;
@@ -106,7 +106,10 @@ bool processes_is_child(const char *status, pid_t of)
 	return line && sscanf(line, "\nPPid: %d", &parent) == 1 && parent == of;
 }
 
-/* Its command line, for workers say there what they are; else its name. Read once: the kernel locks the process's memory for it. */
+/*
+ * The command line, because worker processes describe themselves there; else the name. Read only once: the
+ * kernel locks the process's memory for it.
+ */
 static void read_name(pid_t pid, const char *status, char out[PROCESS_NAME])
 {
 	char path[64], *text = NULL;
@@ -151,7 +154,7 @@ static void look_at_itself(struct processes *p, struct recorder *r, uint64_t now
 
 /* --- children --- */
 
-/* false: it is gone, or the number is another process's by now. */
+/* false: it is gone, or its pid belongs to another process by now. */
 static bool look_at_child(struct process_child *c, pid_t of, struct recorder *r, uint64_t now_ns)
 {
 	cleanup_free char *status = read_file(c->pid, "status", STATUS_MAX);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * processes: what the watched process, and the children that it has, take of memory in time: read from /proc once a second, recorded as MMT_MEMORY.
+ * processes: how much memory the watched process and its children use over time: read from /proc once a
+ * second, and recorded as MMT_MEMORY.
  *
- * Children are not watched: this is what shows that one of them grows. At most MEMORY_CHILDREN of them are looked at, the first that are seen; those of threads
- * other than the first are looked for at the beginning and at the end only. One that is born during the watch is recorded from the second look on: a process
+ * Children are not watched, but this shows if one of them grows. At most MEMORY_CHILDREN of them are read,
+ * the first that are seen; children of threads other than the first are looked for only at the beginning and
+ * at the end. A child that is born during the watch is recorded from the second look on: otherwise a process
  * that forks for each request would fill the trace.
  */
 #ifndef MM_PROCESSES_H
@@ -25,17 +27,23 @@ struct processes {
 	char name[PROCESS_NAME];
 	struct process_child {
 		pid_t pid;
-		char name[PROCESS_NAME];	/* "": it was not read yet */
+		char name[PROCESS_NAME];	/* "": not read yet */
 	} children[MEMORY_CHILDREN];
 	size_t nchildren;
 	uint64_t next_ns;	/* CLOCK_MONOTONIC */
 	bool begun;
 };
 
-/* Look if it is time, or the first or the @last time. Processes that are gone keep what was last seen of them. */
+/*
+ * Look at the processes if it is due, and the first and the @last time in any case. Of processes that are
+ * gone, the last values remain.
+ */
 void processes_look(struct processes *p, struct recorder *r, uint64_t now_ns, bool last);
 
-/* What /proc/PID/status says, and the size of [heap] in @maps (NULL: not asked). false: it says nothing (a zombie). For the tests. */
+/*
+ * Parse /proc/PID/status, and the size of malloc's heaps in @maps (NULL: not wanted). false: @status has no
+ * sizes (a zombie). For the tests.
+ */
 bool processes_parse(const char *status, const char *maps, struct memory_point *out);
 bool processes_is_child(const char *status, pid_t of);
 

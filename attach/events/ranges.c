@@ -13,7 +13,7 @@ struct ranges_leaf {
 	struct range all[RANGES_LEAF];
 };
 
-/* A range of a leaf. leaf == ranges.n: behind all. */
+/* The place of a range in a leaf. leaf == ranges.n: behind all. */
 struct spot {
 	size_t leaf, at;
 };
@@ -94,7 +94,7 @@ bool ranges_first(const struct ranges *r, taddr lo, taddr hi, struct range *out)
 
 /* --- changing --- */
 
-/* An empty leaf before number @i. NULL on want of memory. */
+/* Insert an empty leaf before number @i. NULL: no memory. */
 static struct ranges_leaf *new_leaf(struct ranges *r, size_t i)
 {
 	struct ranges_leaf *l = malloc(sizeof(*l));
@@ -110,7 +110,7 @@ static struct ranges_leaf *new_leaf(struct ranges *r, size_t i)
 	return l;
 }
 
-/* The leaf of @s is full: its later half goes to a new one. @s stays where it was. */
+/* The leaf of @s is full: its second half goes to a new one. @s still means the same place. */
 static int split(struct ranges *r, struct spot *s)
 {
 	struct ranges_leaf *full = r->leaves[s->leaf], *more = new_leaf(r, s->leaf + 1);
@@ -127,7 +127,7 @@ static int split(struct ranges *r, struct spot *s)
 	return 0;
 }
 
-/* Before @s. */
+/* Insert before @s. */
 static int insert(struct ranges *r, struct spot s, const struct range *new)
 {
 	struct ranges_leaf *l;
@@ -159,7 +159,7 @@ static void drop(struct ranges *r, struct spot s)
 	memmove(&r->leaves[s.leaf], &r->leaves[s.leaf + 1], (r->n - s.leaf) * sizeof(struct ranges_leaf *));
 }
 
-/* [@lo, @hi) is in the middle of the range at @s: two are left. */
+/* [@lo, @hi) is in the middle of the range at @s: two ranges are left. */
 static int cut_middle(struct ranges *r, struct spot s, taddr lo, taddr hi)
 {
 	struct range front = *at(r, s), back = front;

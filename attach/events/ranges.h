@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ranges: which addresses are whose, where memory comes and goes in pieces of any length: of a range a part may be taken
- * out, at its front, at its end or from its middle, and what is left stays what it was.
+ * ranges: a map of address ranges, for memory that is mapped and unmapped in pieces of any length: a part of
+ * a range may be removed, at its front, at its end or from its middle, and the rest stays what it was.
  *
  *	|--- A ---|      |------ B ------|  |- C -|
- *	                      xxxxx			taken out of B
+ *	                      xxxxx			removed from B
  *	|--- A ---|      |-B-|     |- B -|  |- C -|
  *
- * Ranges never overlap and are never empty. They are kept in the order of addresses, some hundred in a leaf, and the leaves in one
- * array: there may be many, for the arenas of glibc's threads grow by a page at a time, a gigabyte of them by a quarter of a million
- * ranges, and each in the midst of the others'.
+ * Ranges never overlap and are never empty. They are sorted by address, some hundred in a leaf, with the
+ * leaves in one array. There may be many: the arenas of glibc's threads grow by a page at a time, so that a
+ * gigabyte of them makes a quarter of a million ranges, and the insertions are spread over all of them.
  *
- * Pure: what the ranges mean is tally_ranges' business.
+ * Pure: tally_ranges gives the ranges their meaning.
  */
 #ifndef MM_RANGES_H
 #define MM_RANGES_H
@@ -25,9 +25,9 @@
 
 struct range {
 	taddr lo, hi;
-	bool held;		/* memory of somebody's; else only addresses, set apart for later */
-	uint32_t stack;		/* of one that is held: who took it */
-	uint64_t birth_us;	/* likewise: when */
+	bool held;		/* live memory; else only addresses, reserved for later */
+	uint32_t stack;		/* of a live range: the stack that allocated it */
+	uint64_t birth_us;	/* of a live range: when it was allocated */
 };
 
 #define RANGES_LEAF 256
@@ -42,16 +42,16 @@ struct ranges {
 void ranges_init(struct ranges *r);
 void ranges_fini(struct ranges *r);
 
-/* The first range of which a part lies in [@lo, @hi), whole. false: there is none. */
+/* The first range that overlaps [@lo, @hi), whole. false: there is none. */
 bool ranges_first(const struct ranges *r, taddr lo, taddr hi, struct range *out);
 
 /*
- * Take what lies in [@lo, @hi) out of the first range of which a part does; that range, as it was, is @was. 1; 0: there is
- * none; -ENOMEM: all is as before. To clear [@lo, @hi) take until there is none.
+ * Remove the part in [@lo, @hi) from the first range that overlaps it; @was is that range as it was before.
+ * 1; 0: no range overlaps; -ENOMEM: nothing is changed. To clear [@lo, @hi), repeat until it returns 0.
  */
 must_check int ranges_take(struct ranges *r, taddr lo, taddr hi, struct range *was);
 
-/* Add @new, which is not empty, where nothing is. 0; -EEXIST: something is there; -ENOMEM. */
+/* Add @new, which is not empty. 0; -EEXIST: it overlaps another range; -ENOMEM. */
 must_check int ranges_add(struct ranges *r, const struct range *new);
 
 #endif

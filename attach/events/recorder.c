@@ -25,7 +25,7 @@ int recorder_init(struct recorder *r)
 
 void recorder_fini(struct recorder *r)
 {
-	/* not a whole trace any more: what is wrong with it does not matter */
+	/* the trace is incomplete anyway: an error does not matter */
 	(void)!writer_close(r->trace);
 	r->trace = NULL;
 	ledger_fini(&r->ledger);
@@ -60,7 +60,7 @@ static void to_trace(struct recorder *r, const struct fact *f)
 		say_trace_lost(r, err);
 }
 
-/* Each file of a run stands on its own. */
+/* Each file of a run can be read on its own. */
 static int put_head(struct recorder *r, struct writer *w, uint32_t piece)
 {
 	const struct ledger *l = &r->ledger;
@@ -75,7 +75,7 @@ static int put_head(struct recorder *r, struct writer *w, uint32_t piece)
 	return err < 0 ? err : runfacts_put_samples(l, l->now_us, w);
 }
 
-/* The first file is there before the run begins: recorder_begin puts its head. */
+/* The first file is opened before the run begins: recorder_begin writes its head. */
 static int begin_file(void *ctx, struct writer *w, uint32_t piece)
 {
 	struct recorder *r = ctx;
@@ -94,7 +94,7 @@ static int finish_file(void *ctx, struct writer *w, uint32_t piece)
 
 static void make_run_id(uint8_t id[16])
 {
-	/* two runs of one moment on one machine are told apart by the address of a stack, if nothing else */
+	/* without random bytes, simultaneous runs still differ in a stack address and the pid */
 	if (getrandom(id, 16, GRND_NONBLOCK) != 16)
 		memcpy(id, &(uint64_t[2]){ (uintptr_t)id, (uint64_t)getpid() }, 16);
 }
@@ -107,7 +107,7 @@ static uint32_t run_tag(const uint8_t id[16])
 	return tag;
 }
 
-/* Nothing is left of the trial. A FIFO's reader would take its end for the trace's: it is tried when it is opened. */
+/* The trial leaves nothing behind. A FIFO is not tried: its reader would see the end of a trace. */
 static int try_to_write(const char *path)
 {
 	struct outfile of;
@@ -169,10 +169,10 @@ void recorder_put(struct recorder *r, const struct fact *f)
 {
 	struct fact later = *f;
 
-	/* what was in doubt comes late: a trace knows no going back, and the ledger must see what a reader will */
+	/* doubtful frees come late, but trace times never go back, and the ledger must match the trace */
 	if (later.time_us < r->ledger.now_us)
 		later.time_us = r->ledger.now_us;
-	/* the ledger first: it knows what the fact means when the trace asks for it */
+	/* the ledger first: the trace writer may ask it what the fact means */
 	to_ledger(r, &later);
 	to_trace(r, &later);
 }
@@ -255,7 +255,7 @@ void recorder_tick(struct recorder *r, uint64_t time_us)
 	const struct fact still_there = { .kind = MMT_TIME, .time_us = time_us };
 	int err;
 
-	/* nothing happens: a trace whose writer is killed shall know until when */
+	/* nothing happens: a trace whose writer is killed should still show how long it went on */
 	if (time_us >= r->ledger.now_us + QUIET_US)
 		recorder_put(r, &still_there);
 	err = r->trace ? writer_tick(r->trace, time_us) : 0;

@@ -37,7 +37,7 @@ void scope_fini(struct scope *s)
 
 /* --- threads --- */
 
-/* false for one that has ended. */
+/* false: the thread has ended. */
 static bool read_name(pid_t pid, uint32_t tid, char name[COMM_MAX])
 {
 	cleanup_free char *text = NULL;
@@ -90,7 +90,7 @@ enum scope_answer scope_has_thread(struct scope *s, uint32_t tid, uint64_t now_n
 	}
 	if (fresh || now_ns - t->looked_ns > LOOK_AGAIN_NS) {
 		now = is_wanted(s, tid);
-		/* it has ended since: as it was last called */
+		/* if it has ended since, the answer for its last name stays */
 		if (fresh || now != SCOPE_UNKNOWN)
 			t->wanted = now;
 		t->looked_ns = now_ns;
@@ -112,7 +112,7 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Which function has the frame, as far as the file's symbols tell. NULL: not known. */
+/* The function of the frame, by the symbols of the file. NULL: not known. */
 static const char *function_of(const struct scope *s, const struct defs_frame *f)
 {
 	taddr addr = f->exact ? f->pc : f->pc - 1;
@@ -122,7 +122,7 @@ static const char *function_of(const struct scope *s, const struct defs_frame *f
 	return m && !m->gone && m->img ? elfimage_symbol_over(m->img, addr - m->bias, &range) : NULL;
 }
 
-/* The first frame that is no wrapper's. NULL: the stack is empty. */
+/* The first frame that is not a wrapper's. NULL: the stack is empty. */
 static const struct defs_frame *caller(const struct scope *s, const struct ledger *l, uint32_t stack)
 {
 	const struct defs *d = &l->defs;

@@ -31,7 +31,10 @@ taddr tallied_key(const struct tallied *x, taddr addr)
 	return addr ^ (taddr)x->family << 48;
 }
 
-/* Before counting begins, and after it has ended, everything is older or nobody's. */
+/*
+ * Addresses are remembered only while counting. A block from before simply is an older one, and after
+ * counting has ended none is looked for.
+ */
 void tallied_put_outside(struct tally *t, const struct tallied *x, taddr addr)
 {
 	if (t->counting && addrmap_put(&t->outside, tallied_key(x, addr), NULL) < 0)
@@ -51,7 +54,7 @@ bool tallied_stack(struct tally *t, const struct tallied *x, uint32_t *number)
 	const char *tag;
 	char buf[HITVALUES_TAG];
 	bool unread = hitvalues_tag(&x->values, buf, &tag) == TAGGED_UNREAD;
-	/* a wrapper was called by whoever wanted the block, and called the function that was hit */
+	/* a wrapper called the function that was hit for its own caller: skip the wrapper's frame */
 	uint32_t skip = x->rule->skip + (x->probe->kind == PLAN_WRAPPER);
 
 	t->unread_tags += unread;
@@ -78,7 +81,7 @@ taddr tallied_caller(const struct record_hit *hit, const struct site *s)
 	return ret;
 }
 
-/* --- how large a block is: as glibc's chunk header says, or as it was asked for --- */
+/* --- the size of a block: from glibc's chunk header, or as it was requested --- */
 
 /* The word before the block, its low bits flags; a mapped chunk has one word less for the user. */
 static uint64_t chunk_usable(uint64_t header)
@@ -93,7 +96,7 @@ bool tallied_requested_size(const struct tallied *x, uint64_t *size)
 	return x->rule->size.n && hitvalues_get(&x->values, &x->rule->size, size);
 }
 
-/* Of a family of things that have no size, only a number. */
+/* Does the family consist of things that have no size, and are only counted? */
 static bool is_counted(const struct tally *t, const struct tallied *x)
 {
 	return strcmp(t->planting->set->families[x->family].noun, "block") != 0;
@@ -107,7 +110,7 @@ uint64_t tallied_size(struct tally *t, const struct tallied *x)
 		return size;
 	if (x->chunk && x->hit->loads_read & 1u << SITE_CHUNK)
 		return chunk_usable(x->hit->loads[SITE_CHUNK]);
-	/* descriptors, threads: one is one */
+	/* descriptors, threads: each counts 1 */
 	if (!x->chunk && !x->rule->size.n)
 		return is_counted(t, x);
 	t->unread_sizes += !tallied_requested_size(x, &size);

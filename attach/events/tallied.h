@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tallied: one hit, and what is known about it: what the parts of the tally (tally.h) make facts from. */
+/* tallied: one hit, and what is known about it; the parts of the tally (tally.h) make facts from it. */
 #ifndef MM_TALLIED_H
 #define MM_TALLIED_H
 
@@ -13,45 +13,48 @@ struct tallied {
 	struct probe *probe;
 	const struct rule *rule;
 	uint32_t family;		/* index in the ledger, and number */
-	bool chunk;			/* the chunk header of glibc was to be read */
-	bool in_scope;			/* but for the caller's module */
-	bool unknown;			/* is it in scope? Its thread could not be asked */
+	bool chunk;			/* glibc's chunk header was to be read */
+	bool in_scope;			/* except that the caller's module is not checked yet */
+	bool unknown;			/* whether it is in scope: the thread's name could not be read */
 	struct hitvalues values;
 };
 
 uint64_t tallied_time(const struct tally *t, const struct tallied *x);
 
-/* A fact of the hit's family. */
+/* Record a fact of the hit's family. */
 void tallied_put(struct tally *t, const struct tallied *x, const struct fact *f);
 
-/* It counts. */
+/* The hit counts. */
 void tallied_count(struct tally *t, const struct tallied *x);
 
-/* Something that the rule needs could not be read: a loss, if the call would have counted. */
+/* A value that the rule needs could not be read: counted as unread, if the call would have counted. */
 void tallied_unread(struct tally *t, const struct tallied *x);
 
-/* An address of the hit's family: these have 47 bits. */
+/* A key of an address and the hit's family: addresses have 47 bits. */
 taddr tallied_key(const struct tallied *x, taddr addr);
 
-/* It is nobody's in scope: @addr is another's until it is given back. */
+/* The block at @addr is out of scope: remember that until it is freed. */
 void tallied_put_outside(struct tally *t, const struct tallied *x, taddr addr);
 
-/* What is at @addr was taken out of scope; from now on it is not there. */
+/* Was the block at @addr allocated out of scope? If so, forget that. */
 bool tallied_take_outside(struct tally *t, const struct tallied *x, taddr addr);
 
-/* The stack of the hit, tagged as its rule says. false: no memory (noted). */
+/* The stack of the hit, tagged as its rule says. false: no memory (t->out_of_memory). */
 bool tallied_stack(struct tally *t, const struct tallied *x, uint32_t *number);
 
-/* Is the code that wanted it in scope? */
+/* Is the calling code (--module) in scope? */
 bool tallied_caller_counts(struct tally *t, uint32_t stack);
 
-/* The first word of the slice is the return address, at an exit; behind a return the caller is where we are. 0: not read. */
+/*
+ * The return address: at an exit, the first word of the slice; at a trap behind the return (SITE_AFTER),
+ * where the thread is. 0: not read.
+ */
 taddr tallied_caller(const struct record_hit *hit, const struct site *s);
 
-/* The size that was asked for; false: the rule does not say, or it was not read. */
+/* The size that was requested; false: the rule does not have it, or it was not read. */
 bool tallied_requested_size(const struct tallied *x, uint64_t *size);
 
-/* How large the block is that was given out; of things that have no size, 1. */
+/* The size of the allocated block; 1 for things that have no size. */
 uint64_t tallied_size(struct tally *t, const struct tallied *x);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tally: see tally.h. Here: which function a hit was a call of, what is in scope, and which part it is for. */
+/* tally: see tally.h. Here: the function of a hit, whether it is in scope, and the part that handles it. */
 #include "attach/events/tally.h"
 
 #include <sys/syscall.h>
@@ -55,7 +55,7 @@ void tally_fini(struct tally *t)
 
 /* --- one hit --- */
 
-/* Which function this was a call of. */
+/* The function that was called. */
 static uint32_t probe_of(const struct tally *t, const struct record_hit *hit, const struct site *s)
 {
 	const struct planting *pl = t->planting;
@@ -115,16 +115,16 @@ static void give_meaning(struct tally *t, const struct tallied *x)
 		t->counting = false;
 		break;
 	case RULE_IN:
-		break; /* the keeper knows who is inside */
+		break; /* the keeper knows which threads are inside */
 	case RULE_PROTECT:
-		break; /* of ranges only */
+		break; /* only for ranges */
 	}
 }
 
 void tally_hit(struct tally *t, const struct record_hit *hit)
 {
 	const struct site *s = &t->planting->link->shared->sites[hit->head.site];
-	/* what was read is what the site wanted that opened the call, or else the one that was hit */
+	/* the values read are those for the site that opened the call, or else for the site that was hit */
 	const struct site_info *wanted = &t->planting->sites[hit->outer_site];
 	uint32_t i = probe_of(t, hit, s);
 	struct tallied x = { .hit = hit, .site = s, .chunk = wanted->chunk };

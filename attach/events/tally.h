@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tally: what each hit means: from the keeper's records to facts.
+ * tally: what each hit means: makes facts of the keeper's records.
  *
- *	alloc	closes or static exit	a block was given out; its size is in the chunk's header or an argument
- *	free	entry			it was released
- *	realloc	opens			the old block is put aside: from here on its address may be another's
- *		closes			failed: it is put back; else it was released and the result is new
- *	protect	closes			memory may be written from now on, or not any more (families of ranges: tally_ranges.c)
- *	ref, unref			references to an object were taken, dropped
- *	from, until			what is counted begins and ends
+ *	alloc	closes or static exit	a block was allocated; its size is in the chunk header or an argument
+ *	free	entry			it was freed
+ *	realloc	opens			the old block is put aside: its address may be reused from here on
+ *		closes			failed: it is put back; else it was freed and the result is new
+ *	protect	closes			memory becomes writable, or not writable (families of ranges:
+ *					tally_ranges.c)
+ *	ref, unref			references to an object were acquired, released
+ *	from, until			counting begins and ends
  *
- * A call that failed counts nowhere, nor does free(NULL). What is not in scope is not counted when it is taken, nor when it is
- * given back: it is kept in mind, or it would look like a release of what is older than the watch.
+ * A call that failed counts nowhere, nor does free(NULL). For a block out of scope, neither its allocation
+ * nor its free is counted: its address is remembered, or its free would look like that of a block older than
+ * the watch.
  *
- * The order of the ring is the order in which threads were let go on, so what
- * it says is what happened: no one can get an address before its free was seen.
- * What a release was (of a block that is held, of an older one, the second of one block) is
- * decided here, and said in the fact. Each family has its own blocks; the same address may be in several.
+ * The order of the ring is the order in which threads were resumed, so it is the order of what happened: no
+ * thread can get an address before its free was seen. What a free was (of a live block, of an older one, the
+ * second of one block) is decided here, and recorded in the fact. Each family has its own blocks; the same
+ * address may be in several.
  */
 #ifndef MM_TALLY_H
 #define MM_TALLY_H
@@ -34,7 +36,7 @@
 #include "base/addrmap.h"
 #include "report/ledger/released.h"
 
-/* The number of the stack of a hit at site @s, @skip frames less, of what is tagged @tag (NULL: nothing). 0 or -ENOMEM. */
+/* The number of the stack of a hit at @s, without @skip frames, tagged @tag (NULL: no tag). 0 or -ENOMEM. */
 typedef int tally_stack_of(void *ctx, const struct record_hit *hit, const struct site *s, uint32_t skip, const char *tag,
 			   uint32_t *number);
 
@@ -46,20 +48,20 @@ struct tally {
 	void *stack_ctx;
 	struct scope *scope;
 	struct addrmap reallocs;	/* family and tid -> struct realloc_open */
-	struct addrmap outside;		/* what was taken out of scope and is there: a set of tally_key() */
+	struct addrmap outside;		/* live blocks allocated out of scope: a set of tallied_key() */
 	struct addrmap passed;		/* family and tid -> struct passed_on */
 	struct addrmap moves;		/* family and tid -> struct range_move */
-	struct ranges ranges[LEDGER_FAMILIES_MAX];	/* by family: of those that are of ranges */
+	struct ranges ranges[LEDGER_FAMILIES_MAX];	/* by family; used by families of ranges */
 	struct doubts doubts;
-	pid_t pid;			/* the target; its first thread does not give back a cache. 0: not known */
+	pid_t pid;			/* the target; its first thread does not free its cache. 0: unknown */
 	bool counting;			/* within --from and --until */
 	uint64_t events;		/* hits that counted */
-	uint64_t left_out;		/* ranges that were taken out of scope */
-	uint64_t unread_callers;	/* blocks whose place could not be read */
+	uint64_t left_out;		/* ranges that were allocated out of scope */
+	uint64_t unread_callers;	/* blocks whose caller could not be read */
 	uint64_t unread_sizes;		/* blocks whose size could not be read */
-	uint64_t unread_threads;	/* taken by threads that had ended before their names were read (--thread) */
-	uint64_t unread_tags;		/* they count, without a tag */
-	uint64_t unread_values;		/* calls that did not count, since something that their rule needs could not be read */
+	uint64_t unread_threads;	/* by threads that ended before their names were read (--thread) */
+	uint64_t unread_tags;		/* calls that count, but without a tag */
+	uint64_t unread_values;		/* calls that did not count: a value for the rule was not read */
 	bool out_of_memory;
 };
 
@@ -70,13 +72,13 @@ void tally_fini(struct tally *t);
 
 void tally_hit(struct tally *t, const struct record_hit *hit);
 
-/* A thread ended: a realloc that it had begun is over. */
+/* A thread ended: a realloc that it had begun will not end. */
 void tally_thread_end(struct tally *t, uint32_t tid);
 
-/* Events were lost: what was released until now may have been given out again since. */
+/* Events were lost: blocks that were freed before may have been allocated again since. */
 void tally_gap(struct tally *t);
 
-/* The watch is over. What is in doubt counts, unless its thread has ended meanwhile. */
+/* The watch is over. Doubtful frees count, unless their thread has ended meanwhile. */
 void tally_end(struct tally *t);
 
 #endif

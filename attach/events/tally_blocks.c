@@ -56,7 +56,7 @@ static void put_aside(struct tally *t, const struct tallied *x, uint32_t kind, t
 	tallied_put(t, x, &f);
 }
 
-/* It was given out again, but that is not to be counted: what we knew of the address is over. */
+/* The address was allocated again by a call that is not counted: what we knew of it is no longer valid. */
 static void forget(struct tally *t, const struct tallied *x, taddr addr)
 {
 	const struct fact f = { .kind = MMT_FORGET, .time_us = tallied_time(t, x), .block = { .addr = addr } };
@@ -67,7 +67,7 @@ static void forget(struct tally *t, const struct tallied *x, taddr addr)
 	tallied_put_outside(t, x, addr);
 }
 
-/* --- blocks that are given out --- */
+/* --- allocated blocks --- */
 
 static void add_block(struct tally *t, const struct tallied *x, taddr ptr)
 {
@@ -85,12 +85,12 @@ static void add_block(struct tally *t, const struct tallied *x, taddr ptr)
 	put_alloc(t, x, ptr, tallied_size(t, x), stack);
 }
 
-/* What the call gave out; false: nothing, or nobody can know. */
+/* The block that the call allocated; false: none, or its address could not be read. */
 static bool given_out(struct tally *t, const struct tallied *x, taddr *ptr)
 {
 	enum hitvalues_holds holds;
 
-	/* seen where it is made: the wrapper's own result, and what it makes of it, is not there yet */
+	/* the hit is in the function that the wrapper calls: the wrapper's own result does not exist yet */
 	if (x->probe->kind == PLAN_WRAPPER) {
 		*ptr = hitvalues_result(x->hit, x->site);
 		return *ptr != 0;
@@ -102,7 +102,7 @@ static bool given_out(struct tally *t, const struct tallied *x, taddr *ptr)
 		tallied_unread(t, x);
 		return false;
 	}
-	/* nothing is at 0, unless the rule says what counts: descriptors begin there */
+	/* 0 is not a block, unless the rule has its own condition for what counts: descriptors begin at 0 */
 	return *ptr || x->rule->own_condition;
 }
 
@@ -138,7 +138,7 @@ void tally_alloc(struct tally *t, const struct tallied *x)
 		give(t, x, ptr);
 }
 
-/* --- releases that may be the allocator's own --- */
+/* --- frees that may be the allocator's own --- */
 
 void tally_settle_doubts(struct tally *t, uint32_t tid, bool ended)
 {
@@ -163,7 +163,7 @@ void tally_settle_doubts(struct tally *t, uint32_t tid, bool ended)
 	doubtful_fini(&d);
 }
 
-/* Who releases: number + 1, or FACT_NONE if that is not wanted. */
+/* The stack that frees: number + 1, or FACT_NONE if it is not wanted. */
 static uint32_t releaser(struct tally *t, const struct tallied *x)
 {
 	uint32_t stack;
@@ -184,7 +184,7 @@ static void release_held(struct tally *t, const struct tallied *x, taddr ptr, ui
 	released_put(t->released, tallied_key(x, ptr), &(struct released_by){ by, alloc });
 }
 
-/* It was not counted when it was taken, nor is it now. */
+/* The allocation was not counted, so the free is not either. */
 static void release_outside(struct tally *t, const struct tallied *x, taddr ptr)
 {
 	tally_settle_doubts(t, x->hit->head.tid, false);
@@ -207,8 +207,9 @@ static void release_other(struct tally *t, const struct tallied *x, taddr ptr, u
 }
 
 /*
- * CRYPTO_clear_free calls CRYPTO_free: one release. What has been given out since is another one; and so is what
- * the same function is given, or another one that is not called from within.
+ * CRYPTO_clear_free forwards to CRYPTO_free: that is one free. It is a second free if the block was allocated
+ * again in between, if the same function is called again, or if the other function is not called from within
+ * the first.
  */
 static bool is_passed_on(struct tally *t, const struct tallied *x, taddr ptr)
 {
@@ -234,7 +235,9 @@ void tally_free(struct tally *t, const struct tallied *x)
 
 	if (x->hit->head.flags & RECORD_OPENS || holds == HOLDS_NOT)
 		return;
-	/* an end without a beginning: of another function that ends in the same code (pthread_join's is pthread_tryjoin_np's) */
+	/*
+	 * an exit without an entry: of another function with the same end (pthread_join, pthread_tryjoin_np)
+	 */
 	if (!x->values.args && rule_needs_args(x->rule))
 		return;
 	if (holds == HOLDS_UNREAD || !hitvalues_get(&x->values, &x->rule->ptr, &ptr)) {
@@ -247,7 +250,7 @@ void tally_free(struct tally *t, const struct tallied *x)
 		release_outside(t, x, ptr);
 		return;
 	}
-	/* the allocator's own doing: what a realloc moves, what it gives out next */
+	/* internal to the allocator: a block that realloc moves, or that is allocated next */
 	if (x->hit->head.flags & RECORD_WITHIN && !is_held(t, x, ptr, NULL))
 		return;
 	if (t->counting)
@@ -276,7 +279,7 @@ static void look_up_old(struct tally *t, const struct tallied *x, taddr old, str
 	}
 }
 
-/* While it lasts, the old block is nobody's: who releases it meanwhile releases it twice. */
+/* While the call lasts, the old block counts as freed: another free of it in that time is a double free. */
 static void realloc_opens(struct tally *t, const struct tallied *x)
 {
 	struct realloc_open o;
@@ -303,7 +306,7 @@ static void realloc_failed(struct tally *t, const struct tallied *x, const struc
 		released_remove(t->released, tallied_key(x, o->addr));
 }
 
-/* Nobody counts any more: a block that was held is not, without having been released. */
+/* Counting has ended: a block that was live is forgotten, without having been freed. */
 static void forget_aside(struct tally *t, const struct tallied *x, taddr addr)
 {
 	put_aside(t, x, MMT_ASIDE_BACK, addr, FACT_NONE);
@@ -319,7 +322,7 @@ static bool realloc_released(struct tally *t, const struct tallied *x, const str
 	};
 	taddr key = tallied_key(x, o->addr);
 	struct released_by first;
-	/* unless the address has been given out again meanwhile */
+	/* unless the address was allocated again meanwhile */
 	bool gone = o->was != REALLOC_RELEASED && released_get(t->released, key, &first);
 
 	if (!t->counting && o->was == REALLOC_HELD)
@@ -335,13 +338,13 @@ static bool realloc_released(struct tally *t, const struct tallied *x, const str
 	return true;
 }
 
-/* true: a release that counts. */
+/* true: a free that counts. */
 static bool end_realloc(struct tally *t, const struct tallied *x, taddr old, bool released, uint32_t by)
 {
 	struct realloc_open o;
 
 	if (!addrmap_del(&t->reallocs, thread_key(x), &o) || o.addr != old) {
-		/* its beginning was lost */
+		/* the hit at its entry was lost */
 		if (!released)
 			return false;
 		look_up_old(t, x, old, &o);
@@ -356,7 +359,7 @@ static bool end_realloc(struct tally *t, const struct tallied *x, taddr old, boo
 	return false;
 }
 
-/* realloc(old, 0) gives nothing back, and has released the old block all the same. */
+/* realloc(old, 0) returns no block, but it has freed the old one. */
 static bool to_nothing(const struct tallied *x)
 {
 	uint64_t size;
@@ -364,7 +367,7 @@ static bool to_nothing(const struct tallied *x)
 	return tallied_requested_size(x, &size) && size == 0;
 }
 
-/* The new block. true: it counts. @stack: as far as it is in scope. */
+/* The new block. true: it counts. @stack is valid if it is in scope. */
 static bool give_resized(struct tally *t, const struct tallied *x, taddr ptr, uint32_t stack)
 {
 	if (!x->in_scope || !tallied_caller_counts(t, stack)) {
@@ -377,7 +380,7 @@ static bool give_resized(struct tally *t, const struct tallied *x, taddr ptr, ui
 	return true;
 }
 
-/* One stack for both blocks: who resized it. Where neither can need it, it was perhaps not even copied. */
+/* Both blocks get the stack of the realloc. If neither can need it, it may not even have been copied. */
 static bool needs_stack(const struct tally *t, const struct tallied *x)
 {
 	return x->in_scope ||
@@ -413,5 +416,5 @@ void tally_realloc(struct tally *t, const struct tallied *x)
 	else if (x->hit->head.flags & RECORD_CLOSES)
 		realloc_closes(t, x);
 	else
-		tally_alloc(t, x); /* it was under way when we came: the old block is older than us */
+		tally_alloc(t, x); /* it was under way when we attached: the old block is older */
 }

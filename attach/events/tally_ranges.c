@@ -35,7 +35,7 @@ static void put_end(struct tally *t, const struct tallied *x, uint32_t kind, con
 		tallied_put(t, x, &f);
 }
 
-/* [@lo, @hi) was taken out of @was. @kind: what that is if nothing is left. */
+/* [@lo, @hi) was removed from @was. @kind: the fact to record if nothing is left. */
 static void put_cut(struct tally *t, const struct tallied *x, uint32_t kind, const struct range *was, taddr lo, taddr hi)
 {
 	struct range left = *was;
@@ -73,7 +73,7 @@ static struct range part_of(const struct range *r, taddr lo, taddr hi)
 	return part;
 }
 
-/* Nothing is in [@lo, @hi) any more. true: something was. */
+/* Nothing is in [@lo, @hi) any more. true: something live was. */
 static bool clear(struct tally *t, const struct tallied *x, taddr lo, taddr hi, uint32_t kind)
 {
 	struct range was;
@@ -88,7 +88,7 @@ static bool clear(struct tally *t, const struct tallied *x, taddr lo, taddr hi, 
 	return any;
 }
 
-/* A range that has just come. */
+/* A new range. */
 static void add(struct tally *t, const struct tallied *x, struct range *new)
 {
 	int r = new->lo < new->hi ? ranges_add(ranges_of(t, x), new) : -EINVAL;
@@ -104,14 +104,14 @@ static void give_back(struct tally *t, const struct tallied *x, taddr lo, taddr 
 		tallied_count(t, x);
 }
 
-/* Whose stack it is, and does that count? */
+/* Find the stack of @new: does it count? */
 static bool is_wanted(struct tally *t, const struct tallied *x, struct range *new)
 {
 	new->birth_us = tallied_time(t, x);
 	return x->in_scope && tallied_stack(t, x, &new->stack) && tallied_caller_counts(t, new->stack);
 }
 
-/* It came, to somebody whose stack is not wanted. */
+/* A new range that is out of scope. */
 static void leave_out(struct tally *t, const struct tallied *x)
 {
 	t->left_out += t->counting && !x->unknown;
@@ -119,7 +119,7 @@ static void leave_out(struct tally *t, const struct tallied *x)
 
 /* --- what the call says --- */
 
-/* false: it failed, is not meant, or was not read (counted). */
+/* false: the call failed, the rule does not apply to it, or a value was not read (counted). */
 static bool read_call(struct tally *t, const struct tallied *x, uint64_t *ptr, uint64_t *size)
 {
 	enum hitvalues_holds holds = hitvalues_hold(&x->values);
@@ -132,7 +132,7 @@ static bool read_call(struct tally *t, const struct tallied *x, uint64_t *ptr, u
 	return false;
 }
 
-/* May it be written? Where the rule does not say, it may. */
+/* Is the memory writable? If the rule does not say, it is. */
 static bool is_writable(const struct tallied *x)
 {
 	uint64_t prot;
@@ -152,7 +152,7 @@ static void take(struct tally *t, const struct tallied *x)
 		give_back(t, x, new.hi, new.lo);
 		return;
 	}
-	/* mapped over what was there: that is gone */
+	/* mapped over older ranges: those are gone */
 	(void)clear(t, x, new.lo, new.hi, t->counting ? MMT_FREE : MMT_FORGET);
 	if (new.held && !is_wanted(t, x, &new)) {
 		leave_out(t, x);
@@ -245,7 +245,7 @@ static void move_opens(struct tally *t, const struct tallied *x)
 		range_move_fini(&m);
 }
 
-/* What was put aside is at @to now, of it what lies within the first @size bytes. The rest has been given back. */
+/* What was put aside is at @to now, but only its first @size bytes. The rest has been freed. */
 static void put_parts(struct tally *t, const struct tallied *x, const struct range_move *m, taddr to, uint64_t size)
 {
 	for (size_t i = 0; i < m->n; i++) {
@@ -264,7 +264,7 @@ static void put_parts(struct tally *t, const struct tallied *x, const struct ran
 	}
 }
 
-/* It lies at @to, and is @size bytes long. What it is longer by is new, and of the kind of what it is added to. */
+/* The range is at @to now, @size bytes long. What it grew by is new, and live if its last part was. */
 static void moved(struct tally *t, const struct tallied *x, const struct range_move *m, taddr to, uint64_t size)
 {
 	uint64_t had = m->hi - m->lo;

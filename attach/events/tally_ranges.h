@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tally_ranges: ranges of addresses that are taken, given back in parts, moved: memory as the kernel knows it.
+ * tally_ranges: ranges of addresses that are allocated, freed in parts, moved: memory as the kernel has it.
  *
- *	alloc	a range begins, and ends what was there before; of a negative size: so much below ptr is given back (sbrk)
- *	protect	what was only set apart (memory that nobody may write: PROT_NONE) becomes somebody's, or the other way round; memory
- *		that could be written before stays whose it was, and that of nobody that is known nobody's
- *	realloc	opens: the old range is out of the table, for another thread may get its addresses before the call has ended
- *		closes: what there was goes on at the new place, older as before; what came to it is new
- *	free	it is given back, or a part of it
+ *	alloc	a range begins, and replaces what was there; if the size is negative, that much below ptr is
+ *		freed (sbrk)
+ *	protect	a range that was only reserved (not writable: PROT_NONE) becomes live, or the other way round;
+ *		a range that was writable before keeps its stack, and unknown addresses stay unknown
+ *	realloc	opens: the old range leaves the table, as another thread may get its addresses before the call
+ *		ends
+ *		closes: what there was continues at the new address, with its age; what was added is new
+ *	free	a range, or a part of it, is freed
  *
- * In the ledger a range is a block that begins where the range does. Facts know no parts: a range of which a part is given
- * back is forgotten, and what is left of it is held again, as old as it is. So a release counts once its last part has gone.
+ * In the ledger, a range is a block that begins where the range does. Facts have no parts: if a part of a
+ * range is freed, the range is forgotten, and what is left becomes live again with its old age. So a free
+ * counts when the last part has gone.
  */
 #ifndef MM_TALLY_RANGES_H
 #define MM_TALLY_RANGES_H
@@ -31,8 +34,8 @@ void range_move_fini(struct range_move *m);
 void tally_range(struct tally *t, const struct tallied *x);
 
 /*
- * What addresses the target has set apart without using them: before anything is trapped, or what happens meanwhile is lost. Only
- * families of ranges ask. 0 or -errno.
+ * Read which addresses the target has reserved without using them. Call it before any trap is planted: later,
+ * what happens in between would be lost. Only families of ranges need it. 0 or -errno.
  */
 must_check int tally_ranges_begin(struct tally *t, pid_t pid);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "attach/events/tally_refs.h"
 
-#define BY_MAX UINT32_MAX	/* more at once is no number of references, but rubbish in a register */
+#define BY_MAX UINT32_MAX	/* a larger number is not a number of references, but garbage in a register */
 
 static bool is_known(const struct tally *t, const struct tallied *x, taddr obj)
 {
@@ -27,7 +27,7 @@ static bool count_after(const struct tallied *x, uint64_t by, uint64_t *out)
 	return true;
 }
 
-/* It is not to be followed: unless it was already, nothing is known of it. */
+/* The object is not to be watched: if it was, it is forgotten. */
 static void leave_out(struct tally *t, const struct tallied *x, taddr obj)
 {
 	const struct fact f = { .kind = MMT_FORGET, .time_us = tallied_time(t, x), .block = { .addr = obj } };
@@ -37,7 +37,7 @@ static void leave_out(struct tally *t, const struct tallied *x, taddr obj)
 	tallied_put_outside(t, x, obj);
 }
 
-/* It drops what was taken out of scope, or passes on what happens there: unless somebody in scope holds the object. */
+/* Of an unknown object: is the call out of scope, or does it release what was acquired out of scope? */
 static bool is_others(struct tally *t, const struct tallied *x, taddr obj)
 {
 	return !x->in_scope || (x->rule->op == RULE_UNREF && addrmap_get(&t->outside, tallied_key(x, obj)));
@@ -58,7 +58,7 @@ void tally_ref(struct tally *t, const struct tallied *x)
 	}
 	if ((!f.ref.addr && !r->own_condition) || !f.ref.by)
 		return;
-	/* of an object that is being made */
+	/* of an object that is still being made */
 	if (x->hit->head.flags & RECORD_WITHIN && !is_known(t, x, f.ref.addr))
 		return;
 	if (birth ? !x->in_scope : !is_known(t, x, f.ref.addr) && is_others(t, x, f.ref.addr)) {

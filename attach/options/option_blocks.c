@@ -17,7 +17,7 @@ static int refuse_entry(const char *arg, struct usage_error *err)
 	return usage_advise(err, "write it as 3 or fd:3 for what the text report calls [3] or [fd 3]");
 }
 
-/* As the report prints it, too: "[fd 3]". */
+/* The report's own form, "[fd 3]", is accepted too. */
 static char *without_brackets(const char *arg)
 {
 	size_t n = strlen(arg);
@@ -25,7 +25,7 @@ static char *without_brackets(const char *arg)
 	return arg[0] == '[' && arg[n - 1] == ']' ? strndup(arg + 1, n - 2) : strdup(arg);
 }
 
-/* Where the number begins: behind the last colon or blank. */
+/* The start of the number: behind the last colon or blank. */
 static char *number_of(char *text)
 {
 	size_t n = strlen(text);

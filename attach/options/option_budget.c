@@ -6,12 +6,12 @@
 
 #include "attach/options/option_arg.h"
 
-#define LEAST_PPM 500u		/* less is used up by being there */
+#define LEAST_PPM 500u		/* being attached uses up a smaller budget */
 #define MOST_PPM 500000u
 #define DIGITS 4		/* behind the point */
 #define FAR_TOO_MUCH 1000000000000ull
 
-/* "1", "0.5%", "2.25 %" is none: in millionths. false: that is no percentage, or has more digits than count. */
+/* Parse "1" or "0.5%" (but not "2.25 %") into millionths. false: no percentage, or too many decimals. */
 static bool parse(const char *s, uint32_t *ppm)
 {
 	uint64_t value = 0;

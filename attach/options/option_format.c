@@ -21,7 +21,7 @@ int option_format(struct options *o, const char *arg, struct usage_error *err)
 	return 0;
 }
 
-/* Is it one that has a report of what the command finds? */
+/* The test for a format that has a report of what the command finds. */
 static report_format_is *fits(enum command command)
 {
 	switch (command) {

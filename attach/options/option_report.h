@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* option_report: handlers of the options that say what is reported, and where it goes. Lines of option_table name them. */
+/* option_report: the handlers of the options on what is reported, and where it goes; for option_table. */
 #ifndef MM_OPTION_REPORT_H
 #define MM_OPTION_REPORT_H
 

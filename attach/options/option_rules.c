@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * option_rules: all of them become lines of a rule file (rules/rulefile.h), which are
- * parsed at once, so that what is wrong is said by the option's name; ruleset.c
- * takes them from there.
+ * option_rules: each of these options becomes lines of a rule file (rules/rulefile.h). They are
+ * parsed at once, so that an error can name the option; ruleset.c
+ * uses the lines later.
  */
 #include "attach/options/option_rules.h"
 
@@ -13,7 +13,7 @@
 #include "attach/options/option_arg.h"
 #include "attach/rules/rulefile.h"
 
-/* Add @line to @lines, and parse all of them. -EINVAL with @why filled: they are as before. */
+/* Add @line to @lines, and parse all of them. -EINVAL with @why filled: @lines are as before. */
 static int add_line(struct strbuf *lines, const char *line, struct rulefile_error *why)
 {
 	struct ruleset rs = { 0 };
@@ -57,7 +57,7 @@ int option_family(struct options *o, const char *arg, struct usage_error *err)
 	return option_add(&o->what.families, arg);
 }
 
-/* In other words: --family growth, and nothing else (options_check.c). */
+/* --growth means: --family growth, and nothing else (options_check.c). */
 int option_growth(struct options *o, const char *arg, struct usage_error *err)
 {
 	(void)arg;
@@ -170,7 +170,7 @@ static int parse_ref(const char *arg, struct ref_option *r, struct usage_error *
 	return 0;
 }
 
-/* The family is called after REF, as far as that is a name. */
+/* The family gets the name of REF, as far as it fits. */
 static void write_family(const struct ref_option *r, struct strbuf *lines)
 {
 	int len = r->ref_len < 31 ? r->ref_len : 31;
@@ -221,7 +221,7 @@ int option_ref(struct options *o, const char *arg, struct usage_error *err)
 	return usage_advise(err, "for example --ref inode_ref:inode_unref:arg1:count=+0x50/4:birth=inode_new");
 }
 
-/* --- whose calls --- */
+/* --- which calls --- */
 
 int option_thread(struct options *o, const char *arg, struct usage_error *err)
 {

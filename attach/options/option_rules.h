@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* option_rules: the handlers of the options that say what to watch. For option_table.c. */
+/* option_rules: the handlers of the options on what to watch. For option_table.c. */
 #ifndef MM_OPTION_RULES_H
 #define MM_OPTION_RULES_H
 

@@ -95,7 +95,7 @@ int option_show(struct options *o, const char *arg, struct usage_error *err)
 	}
 }
 
-/* --- together --- */
+/* --- combinations --- */
 
 static int check_what(const struct options *o, struct usage_error *err)
 {
@@ -133,7 +133,7 @@ static int check_pointers(const struct options *o, struct usage_error *err)
 	return 0;
 }
 
-/* Of a watch, --error-exitcode is about what is reported, whatever its verdict. */
+/* In a watch, --error-exitcode depends on what is reported, whatever its verdict. */
 static int check_verdicts(const struct options *o, struct usage_error *err)
 {
 	if (o->verdicts != VERDICTS_NO || (!o->shown.verdicts && (!o->error_exitcode || o->command != COMMAND_SCAN)))

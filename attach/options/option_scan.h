@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * option_scan: handlers of the options of `mmattach scan`, and of those on what is still reached, which a watch has, too (see
- * option_table.h); and what must hold among them.
+ * option_scan: handlers of the options of `mmattach scan`, and of those on reachability, which a watch has
+ * too (see option_table.h); and the check of their combinations.
  */
 #ifndef MM_OPTION_SCAN_H
 #define MM_OPTION_SCAN_H
 
 #include "attach/options/options.h"
 
-/* Why there are no verdicts. */
+/* The reason why there are no verdicts. */
 #define VERDICTS_UNDER_GDB "gdb is the tracer, and only a tracer can stop the process as a whole and let it go again as it was"
 
 int option_verdicts(struct options *o, const char *arg, struct usage_error *err);

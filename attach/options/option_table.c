@@ -16,9 +16,9 @@
 #include "attach/options/option_scan.h"
 #include "base/duration.h"
 
-#define MAX_STALL_LIMIT_NS 2000000000ull	/* then the keeper gives up anyway */
+#define MAX_STALL_LIMIT_NS 2000000000ull	/* after that the keeper gives up anyway */
 
-/* "1,2", or what pgrep prints. */
+/* "1,2", or the output of pgrep. */
 static bool is_list_of_numbers(const char *arg)
 {
 	const size_t first = strspn(arg, "0123456789"), between = strspn(arg + first, ", \n");

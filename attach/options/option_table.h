@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * option_table: every option, a line each: what it is called, which commands
- * it is for, what --help says of it, and the handler that takes its argument
- * into struct options. options.c parses by it.
+ * option_table: one line for each option: its name, the commands it is for,
+ * its text in --help, and the handler that puts its argument
+ * into struct options. options.c parses by this table.
  */
 #ifndef MM_OPTION_TABLE_H
 #define MM_OPTION_TABLE_H
@@ -27,7 +27,7 @@ enum {
 struct option_line {
 	const char *name;	/* long; NULL: only short */
 	char letter;		/* short; 0: only long */
-	const char *arg;	/* what its argument is called; NULL: takes none */
+	const char *arg;	/* the name of its argument; NULL: takes none */
 	unsigned commands;
 	/* 0, -ENOMEM, or -EINVAL with @err filled */
 	int (*handler)(struct options *o, const char *arg, struct usage_error *err);

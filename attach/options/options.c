@@ -3,8 +3,8 @@
  * options: see options.h.
  *
  * option_table has a line for each option; its handler gets the argument and
- * fills the options. parse_all goes through the words: a word is an option (and
- * perhaps the next one its argument), a command, or, behind "--", a program.
+ * fills the options. parse_all goes through the words: a word is an option (the
+ * next word may be its argument), a command, or, behind "--", a program.
  */
 #include "attach/options/options.h"
 
@@ -41,7 +41,7 @@ static size_t min3(size_t a, size_t b, size_t c)
 	return ab < c ? ab : c;
 }
 
-/* How many letters must be changed, added or taken out to make @b of @a; 99 for long words. */
+/* How many letters must be changed, added or removed to turn @a into @b; 99 for long words. */
 static size_t edit_distance(const char *a, const char *b)
 {
 	size_t row[32], n = strlen(b);
@@ -99,8 +99,8 @@ static const char *next_argument(struct parser *p)
 	const char *word = p->at < p->argc ? p->argv[p->at] : NULL;
 
 	/*
-	 * A word like an option is one: -p -d 10s lacks a number. (--report=-x is the way to a file -x.)
-	 * No option is a digit, so -5 is a wrong number rather than a missing one.
+	 * A word that looks like an option is one: -p -d 10s lacks a number. (A file -x is given as
+	 * --report=-x.) No option is a digit, so -5 is a wrong number rather than a missing one.
 	 */
 	if (!word || (word[0] == '-' && word[1] && !isdigit((unsigned char)word[1])))
 		return NULL;
@@ -193,7 +193,7 @@ static int take_repair_pid(struct parser *p, const char *word)
 	return 0;
 }
 
-/* COMMAND_WATCH: none. */
+/* COMMAND_WATCH: @word is not a command. */
 static enum command command_called(const char *word)
 {
 	for (enum command i = COMMAND_PROBES; i < COMMAND_HELP; i++)
@@ -227,7 +227,7 @@ static int take_help(struct parser *p)
 	return 0;
 }
 
-/* The first word behind import. */
+/* The first word after import. */
 static int take_import_kind(struct parser *p, const char *word)
 {
 	if (!strcmp(word, "mmleak"))
@@ -261,7 +261,7 @@ static int refuse_word(struct parser *p, const char *word)
 	return usage_advise(p->err, "commands are " COMMANDS "; to watch a running process: -n %s; to start a program: mmattach -- %s", word, word);
 }
 
-/* A word that is no option: a command, a file, or the process to repair. */
+/* A word that is not an option: a command, a file, or the process to repair. */
 static int take_word(struct parser *p, const char *word)
 {
 	if (!p->command_given && !strcmp(word, "help"))
@@ -277,7 +277,7 @@ static int take_word(struct parser *p, const char *word)
 	return refuse_word(p, word);
 }
 
-/* Behind "--": a program; of commands that take files, files whose names may begin with a dash. */
+/* Behind "--": a program; for commands that take files, files whose names may begin with a dash. */
 static int take_rest(struct parser *p)
 {
 	int err = 0;
@@ -320,7 +320,7 @@ int options_parse(int argc, char **argv, struct options *out, struct usage_error
 	};
 	*err = (struct usage_error){ "", "" };
 	ret = parse_all(&p);
-	/* --help and --version are answered whatever else is there. */
+	/* --help and --version are answered whatever else is given. */
 	if (ret || out->command >= COMMAND_HELP)
 		return ret;
 	return options_check(out, p.used, err);

@@ -13,8 +13,8 @@
  *	mmattach help [COMMAND]
  *	mmattach gdb --fds N,N,N -p PID [options]	for gdbscripts/mmleak.py alone
  *
- * Every option is a line of one table (options.c), from which parsing and --help are
- * made. A line that cannot be understood is refused with what is wrong and
+ * Every option is a line of one table (option_table.h), which both parsing and --help
+ * use. A command line that cannot be understood is refused with what is wrong and
  * what to write instead; nothing is guessed.
  */
 #ifndef MM_OPTIONS_H
@@ -61,26 +61,26 @@ struct options_what {
 	struct option_list families;	/* of --family, each NAME,NAME... */
 	struct option_list probe_files;
 	struct strbuf probes;		/* of --probe: lines of a rule file */
-	struct strbuf rules;		/* what --ref, --from, --until, --in come to: the same */
-	struct option_list threads, modules;	/* whose calls count; none: everybody's */
-	bool growth;			/* only where memory grows is watched */
+	struct strbuf rules;		/* of --ref, --from, --until, --in: likewise */
+	struct option_list threads, modules;	/* only their calls count; none: all calls */
+	bool growth;			/* watch only where memory grows */
 	bool exact_sizes;
 };
 
 struct options_stacks {
-	unsigned bytes;			/* the most that is copied of one */
-	unsigned depth;			/* frames of one that are kept */
+	unsigned bytes;			/* the most that is copied of a stack */
+	unsigned depth;			/* the most frames that are recorded of a stack */
 	enum unwinders unwinder;
 	bool debuginfod;
 };
 
 struct options_trace {
 	uint64_t rotate_bytes;		/* 0: one file */
-	bool raw;			/* no names into it */
-	bool end_on_error;		/* if it cannot be written, end; else go on without it */
+	bool raw;			/* without names */
+	bool end_on_error;		/* if it cannot be written, end the watch; else go on without it */
 };
 
-/* Of all that was found. */
+/* Which of the findings are shown. */
 struct options_shown {
 	unsigned top;			/* groups; 0: all */
 	uint64_t older_than_ns, min_bytes;
@@ -91,32 +91,33 @@ struct options_shown {
 	unsigned verdicts;		/* a bit for each enum verdict; 0: all */
 };
 
-/* What is asked of single blocks. */
+/* Questions about single blocks. */
 struct options_single {
-	char *block_family;		/* whose entry block_entry is; NULL: not said */
-	unsigned long block_entry;	/* of --block-list; 0: not given */
+	char *block_family;		/* the family of group block_entry; NULL: not given */
+	unsigned long block_entry;	/* number of a group, of --block-list; 0: not given */
 	taddr *block_at;		/* of --block-at */
 	size_t nblock_at;
 	taddr *who_points_at;
 	size_t nwho_points_at;
-	enum verdict who_points_at_verdict;	/* of a watch, instead: blocks that got it; VERDICT_UNKNOWN: not asked */
+	enum verdict who_points_at_verdict;	/* of a watch, instead: blocks with it; UNKNOWN: none */
 };
 
 struct options {
 	enum command command;
 	enum command help_about;	/* of COMMAND_HELP; COMMAND_WATCH: everything */
 	pid_t pid;			/* 0: not given */
-	int gdb_fds[3];			/* of COMMAND_GDB: hits, control, memory (keeper/shared/wire.h, gdb.h); the first 0: not given */
+	/* of COMMAND_GDB: hits, control, memory (keeper/shared/wire.h, gdb.h); the first 0: not given */
+	int gdb_fds[3];
 	const char *name;		/* NULL: not given */
 	char **program;			/* PROGRAM ARG... and NULL; NULL: not given */
 	uint64_t duration_ns;		/* 0: until it is ended */
-	uint32_t budget_ppm;		/* what the watch may cost the target at most, in millionths of the time; 0: what it takes */
+	uint32_t budget_ppm;		/* the share of time it may be stopped, in millionths; 0: no limit */
 	struct options_what what;
 	struct options_stacks stacks;
 	uint64_t max_stall_ns;
 	bool lose_sigtrap;		/* the target's handler of SIGTRAP may be lost */
 	bool free_stacks;
-	const char *output;		/* -o: the trace, of report and diff the report; NULL: none */
+	const char *output;		/* -o: the trace; for report and diff, the report; NULL: none */
 	struct options_trace trace;
 	uint64_t interval_ns;		/* between interim reports; 0: none */
 	const struct report_format *format;
@@ -127,7 +128,7 @@ struct options {
 	uint64_t max_pause_ns;		/* 0: not given */
 	const char *core, *exe;		/* of scan; NULL: not given */
 	struct option_list with_traces;
-	int error_exitcode;		/* 0: what is reported is no error */
+	int error_exitcode;		/* 0: reported leaks are not an error */
 	enum import_kind import;
 	bool json;			/* of probes */
 	const char *maps;		/* NULL: none */
@@ -142,15 +143,16 @@ struct usage_error {
 };
 
 /*
- * Parse @argv (kept: @out points into it). 0; -EINVAL with @err filled; -ENOMEM. Looks at nothing
- * but its arguments. options_fini in any case.
+ * Parse @argv, which must stay valid: @out points into it. 0; -EINVAL with @err filled; -ENOMEM. It looks at
+ * nothing but its arguments. Call options_fini in any case.
  */
 must_check int options_parse(int argc, char **argv, struct options *out, struct usage_error *err);
 void options_fini(struct options *o);
 
 /*
- * The same, with everything that goes with it: errors, --help and --version are
- * printed, -q, -v and --debug take effect. true: carry out @out->command (one of the first three). false: exit with @status.
+ * The same, and in addition errors, --help and --version are
+ * printed, and -q, -v and --debug take effect. true: carry out @out->command (one before COMMAND_HELP).
+ * false: exit with @status.
  */
 bool options_start(int argc, char **argv, struct options *out, int *status);
 

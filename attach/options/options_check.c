@@ -26,7 +26,7 @@ bool command_takes_files(enum command c)
 	return c == COMMAND_REPORT || c == COMMAND_DIFF || c == COMMAND_SHRINK || c == COMMAND_IMPORT;
 }
 
-/* Options that mean nothing to the command are refused rather than ignored. */
+/* Options that do not apply to the command are refused rather than ignored. */
 static int check_used(const struct options *o, uint64_t used, struct usage_error *err)
 {
 	for (size_t i = 0; i < option_count; i++) {
@@ -118,7 +118,7 @@ static int check_report(const struct options *o, struct usage_error *err)
 	return o->shown.per_object ? option_format_check_can(o, report_format_has_singles, "--per-object", err) : 0;
 }
 
-/* They are answered instead of the text report, and in the JSON report. */
+/* Their answer replaces the text report, and is part of the JSON report. */
 static int check_blocks(const struct options *o, struct usage_error *err)
 {
 	const char *option = o->single.block_entry ? "--block-list" : "--block-at";
@@ -145,7 +145,7 @@ static int check_verdicts(const struct options *o, struct usage_error *err)
 	return 0;
 }
 
-/* What would mean many more traps, or nothing at all. */
+/* Options that would need many more traps, or would have no effect. */
 static const char *against_growth(const struct options *o)
 {
 	if (o->what.families.n > 1 || o->what.probes.len || o->what.probe_files.n || o->what.rules.len)

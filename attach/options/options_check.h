@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* options_check: what was parsed, word by word, must make sense together. */
+/* options_check: the options, each parsed alone, must make sense together. */
 #ifndef MM_OPTIONS_CHECK_H
 #define MM_OPTIONS_CHECK_H
 
@@ -11,10 +11,10 @@
 /* @used: a bit for each line of option_table that was given. 0, or -EINVAL with @err filled. */
 must_check int options_check(const struct options *o, uint64_t used, struct usage_error *err);
 
-/* As it is written; "watching" for what has no word. */
+/* The command's word; "watching" for COMMAND_WATCH, which has none. */
 const char *options_command_name(enum command c);
 
-/* Are the words behind it names of files? */
+/* Are the words after the command names of files? */
 bool command_takes_files(enum command c);
 
 #endif

@@ -21,7 +21,7 @@ static void help_line(FILE *out, const struct option_line *line)
 		snprintf(left, sizeof(left), "    --%s%s%s", line->name, line->arg ? " " : "",
 			 line->arg ? line->arg : "");
 	n = strcspn(text, "\n");
-	/* one that is too long for the column has a line of its own */
+	/* an option too long for the column gets a line of its own */
 	if (strlen(left) > HELP_COLUMN)
 		fprintf(out, "  %s\n", left);
 	fprintf(out, "  %-*s %.*s\n", HELP_COLUMN, strlen(left) > HELP_COLUMN ? "" : left, (int)n, text);

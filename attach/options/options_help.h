@@ -7,7 +7,7 @@
 
 #include "attach/options/options.h"
 
-void options_usage(FILE *out);	/* how it is called, a line for each way */
-void options_help(enum command about, FILE *out);	/* the options of one command; COMMAND_WATCH: all there is */
+void options_usage(FILE *out);	/* one line for each form of the command line */
+void options_help(enum command about, FILE *out);	/* the options of one command; COMMAND_WATCH: all */
 
 #endif

@@ -136,7 +136,7 @@ static bool has_rules(const struct ruleset *all, const char *pack)
 	return false;
 }
 
-/* A pack that only says what to leave out of stacks is about the blocks of libc. */
+/* A pack without rules only names functions to leave out of stacks: then the blocks are those of libc. */
 static void replace_skips(struct names *names, const struct ruleset *all)
 {
 	size_t npacks;

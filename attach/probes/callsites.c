@@ -3,12 +3,13 @@
  * callsites: first the bytes are searched, then what was found is verified.
  *
  *	slots     which slots of the global offset table hold a target (relocations)
- *	goals     where a call goes that goes to a target: its own address, and every `jmp *slot` of such a slot (a PLT stub of
- *	          whichever kind; endbr64 and bnd before it belong to it)
+ *	goals     where a call of a target can go: to the target's own address, and to every `jmp *slot` of
+ *	          such a slot (a PLT stub of any kind, with the endbr64 and bnd before it)
  *	calls     e8 rel32 to a goal, ff 15 rel32 through a slot
- *	verify    of each function with such bytes all the code (codesweep.h)
+ *	verify    all the code of each function with such bytes (codesweep.h)
  *
- * Searching is a matter of memchr; a program of ten megabytes has some thousand calls in as many functions, and only the code of those is looked at.
+ * memchr does the search; a program of ten megabytes has some thousand calls in as many functions, and only
+ * the code of those is decoded.
  */
 #include "attach/probes/callsites.h"
 
@@ -25,7 +26,7 @@
 #define PIECES 8			/* a file has one executable segment, or two */
 #define CODE_MAX (512UL << 20)		/* of a file: a sparse one can claim gigabytes */
 
-/* An address that stands for a target: a slot that holds it, or code that is it. */
+/* An address that leads to a target: a slot that holds it, or its code or stub. */
 struct goal {
 	taddr addr;
 	uint32_t target;
@@ -64,7 +65,7 @@ static int goals_add(struct goals *g, taddr addr, uint32_t target)
 	return rc;
 }
 
-/* Of one address the target that is named first. */
+/* At one address, the target that is named first comes first. */
 static int compare_goals(const void *pa, const void *pb)
 {
 	const struct goal *a = pa, *b = pb;
@@ -138,7 +139,7 @@ static int find_slots(struct search *s)
 	return rc;
 }
 
-/* The stub whose `jmp *slot` stands at @at of @p: with what may stand before that. */
+/* The stub whose `jmp *slot` is at @at of @p, with the bnd and endbr64 that may precede it. */
 static int add_stub(struct search *s, const struct piece *p, size_t at, uint32_t target)
 {
 	static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
@@ -189,7 +190,7 @@ static int add_call(struct search *s, taddr ret, uint32_t target)
 	return rc;
 }
 
-/* A rel32 at @at of @p ends an instruction that goes to one of @goals: the code or the slots. */
+/* Add the call or jump whose rel32 is at @at of @p, if it goes to one of @goals: the code or the slots. */
 static int try_rel32(struct search *s, const struct piece *p, size_t at, const struct goals *goals)
 {
 	taddr ret = p->lo + at + 4;
@@ -209,7 +210,7 @@ static int find_direct(struct search *s, const struct piece *p)
 	return rc;
 }
 
-/* By address, on a condition. */
+/* By address: conditional jumps. */
 static int find_conditional(struct search *s, const struct piece *p)
 {
 	const uint8_t *end = p->code + p->n, *at = p->code;
@@ -271,7 +272,10 @@ static const uint8_t *code_of(const struct search *s, struct code_range range)
 	return NULL;
 }
 
-/* Keep those of the @n calls at @first, all in the function @range, that are really calls. They are moved down to @kept. */
+/*
+ * Keep those of the @n calls at @first, all in the function @range, that are really calls. They are moved
+ * down to @kept.
+ */
 static int keep_calls(struct search *s, struct code_range range, size_t first, size_t n, size_t *kept)
 {
 	const uint8_t *code = code_of(s, range);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* judge: exits and calls of one body, seen with all watched functions of the module in view. */
+/* judge: the exits and calls of one body, compared with all watched functions of the module. */
 #include "attach/probes/judge.h"
 
 #include <stdio.h>
@@ -7,13 +7,13 @@
 
 #include "attach/probes/plansite.h"
 
-/* Their calls nest in each other. */
+/* Calls of the two nest in each other. */
 static bool same_family(const struct rule *a, const struct rule *b)
 {
 	return plan_family(a) == plan_family(b) && plan_family(a) != SITE_FAMILY_NONE;
 }
 
-/* A function of @p's family that is watched to its end begins at @addr. */
+/* A function of @p's family whose end is watched begins at @addr. */
 static bool ends_at(const struct planning *pl, const struct plan *p, taddr addr)
 {
 	for (size_t i = 0; addr && i < pl->set->n; i++) {
@@ -25,7 +25,7 @@ static bool ends_at(const struct planning *pl, const struct plan *p, taddr addr)
 	return false;
 }
 
-/* The same for a function of this name wherever it may be, if it is watched in every module. */
+/* The same for a function of this name in any module, if its rule holds in every module. */
 static bool ends_at_name(const struct planning *pl, const struct plan *p, const char *name)
 {
 	for (size_t i = 0; name && i < pl->nrules; i++) {
@@ -50,7 +50,7 @@ static bool may_be_watched(const struct planning *pl, const struct plan *p, cons
 	return false;
 }
 
-/* The C library's word: these return their first argument, which a tail call finds in rdi. */
+/* The C standard says that these return their first argument, which is in rdi at a tail call. */
 static bool returns_first_argument(const char *name)
 {
 	static const char *const names[] = { "memset", "memcpy", "memmove" };
@@ -70,7 +70,7 @@ enum exit_use use_of(const struct planning *pl, const struct plan *p, const stru
 		return EXIT_TRAP;
 	if (ends_at(pl, p, e->target) || ends_at_name(pl, p, e->name))
 		return EXIT_CLOSED_THERE;
-	/* what memory holds when it has returned is not there yet */
+	/* a rule with loads needs memory as it is after the return, which is not there yet */
 	if (returns_first_argument(e->name) && !e->conditional && !p->rule->loads.n)
 		return EXIT_TRAP_RDI;
 	return EXIT_UNKNOWN;
@@ -85,7 +85,7 @@ size_t count_exits(const struct planning *pl, const struct plan *p, const struct
 	return n;
 }
 
-/* The traps that the exits take; what is closed elsewhere takes none. */
+/* How many traps the exits need; an exit that is closed elsewhere needs none. */
 static size_t exit_traps(const struct planning *pl, const struct plan *p, const struct body *b)
 {
 	return count_exits(pl, p, b, EXIT_TRAP) + count_exits(pl, p, b, EXIT_TRAP_RDI);
@@ -100,7 +100,7 @@ static const struct body_exit *unknown_exit(const struct planning *pl, const str
 	return NULL;
 }
 
-/* One of a plan's sites is kept for a trap at the entry. */
+/* One of a plan's sites is reserved for a trap at the entry. */
 bool exits_known(const struct planning *pl, const struct plan *p, const struct body *b, char *why, size_t n)
 {
 	const struct body_exit *unknown = unknown_exit(pl, p, b);
@@ -122,7 +122,7 @@ bool exits_known(const struct planning *pl, const struct plan *p, const struct b
 	return false;
 }
 
-/* The body of plan @i jumps to @addr, as a part of its own. */
+/* The body of plan @i has a part of its own that begins at @addr. */
 static bool has_part(const struct planning *pl, size_t i, taddr addr)
 {
 	const struct body *b = &pl->bodies[i];
@@ -134,7 +134,10 @@ static bool has_part(const struct planning *pl, size_t i, taddr addr)
 	return false;
 }
 
-/* The number of the plan of @of's family whose code begins at @addr: its entry, or a part that another one jumps to. -1: none. */
+/*
+ * The number of the plan of @of's family whose code begins at @addr: its entry, or a part that another one
+ * jumps to. -1: none.
+ */
 static int watched_code(const struct planning *pl, const struct plan *of, taddr addr)
 {
 	for (size_t i = 0; addr && i < pl->set->n; i++) {
@@ -157,7 +160,10 @@ bool calls_watched(const struct planning *pl, const struct plan *p, const struct
 	return false;
 }
 
-/* It says no more than that a block is given out; so whoever's rule is asked at the end of the call, the answer is the same. */
+/*
+ * The rule says only that a block is allocated: whichever rule is evaluated at the end of the call, the
+ * result is the same.
+ */
 static bool is_plain(const struct rule *r)
 {
 	return r->op == RULE_ALLOC && expr_is_ret(&r->ptr) && !r->own_condition && !r->tag.n;
@@ -172,7 +178,7 @@ bool needs_entry(const struct planning *pl, const struct plan *p, const struct b
 	       (!is_plain(r) && count_exits(pl, p, b, EXIT_CLOSED_THERE));
 }
 
-/* The function calls code whose exits are trapped, which makes the block. */
+/* The function calls another one whose exits are trapped, which makes the block. */
 static bool calls_maker(const struct planning *pl, const struct plan *p, const struct body *b)
 {
 	char why[160];
@@ -187,7 +193,10 @@ static bool calls_maker(const struct planning *pl, const struct plan *p, const s
 	return false;
 }
 
-/* Where a block is made its rule is not asked: that the call must have succeeded goes without saying, anything else does not. */
+/*
+ * If a block is seen where it is made, this rule is not evaluated. That it requires success makes no
+ * difference; a condition on arguments or a tag would be lost.
+ */
 static bool may_go_unasked(const struct rule *r)
 {
 	for (unsigned i = 0; i < r->nifs; i++) {
@@ -213,7 +222,7 @@ bool is_wrapper(const struct planning *pl, const struct plan *p, const struct bo
 	return !needs_entry(pl, p, b) && exits_known(pl, p, b, why, sizeof(why)) && !exit_traps(pl, p, b);
 }
 
-/* It releases what it was given first, whatever that is. */
+/* It frees its first argument, without a condition. */
 static bool is_plain_free(const struct rule *r)
 {
 	return r->op == RULE_FREE && expr_is_arg(&r->ptr, 1) && !r->own_condition;
@@ -237,7 +246,7 @@ static bool frees_at(const struct planning *pl, const struct plan *p, const stru
 	return false;
 }
 
-/* The first argument is at @to what it was at @from, and so is rsp. */
+/* Neither the first argument nor rsp changes between @from and @to. */
 static bool argument_kept(const struct planning *pl, taddr from, taddr to)
 {
 	uint8_t code[16];

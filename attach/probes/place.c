@@ -8,7 +8,7 @@
 
 #define ARGUMENTS (1U << EMU_RDI | 1U << EMU_RSI | 1U << EMU_RDX | 1U << EMU_RCX | 1U << EMU_R8 | 1U << EMU_R9)
 
-/* Memory that is there and that nobody else writes: the module's, the thread's (fs), its stack. */
+/* Memory that is mapped and that no other thread writes: the module's, the thread's (fs), its stack. */
 static bool own_memory(const struct emu_operand *op)
 {
 	return op->index == EMU_NOREG && (op->base == EMU_NOREG || op->base == EMU_RSP);
@@ -50,8 +50,8 @@ static bool decode_site(const struct place *p, taddr addr, struct site *out, str
 }
 
 /*
- * Can a thread stand one byte behind @in without having run into the trap? Then
- * a SIGTRAP from elsewhere that finds it there would be taken for ours.
+ * Can a thread's pc be one byte after the start of @in without a hit? Then a SIGTRAP of another origin at
+ * that pc would be taken for a hit.
  */
 static bool next_byte_is_code(const struct place *p, const struct insn *in)
 {
@@ -92,7 +92,7 @@ static int fill_scratch(const struct place *p, const struct insn *in, struct sit
 {
 	int len;
 
-	/* Tried in its own place first: padding is scarce, and a piece that is given out stays so. */
+	/* First tried at its own address: padding is scarce, and what is handed out is never returned. */
 	if (decode_relocate(p->d, in, out->bytes, in->addr, out->step, sizeof(out->step)) < 0)
 		return -EILSEQ;
 	out->scratch = elfimage_padding(p->img, in->addr, in->len);
@@ -124,7 +124,10 @@ int place_anyhow(const struct place *p, taddr addr, struct site *out)
 
 	if (!place_emulated(p, addr, out) || !place_displaced(p, addr, out))
 		return 0;
-	/* A system call may sleep: stepped in place it would keep the trap lifted as long. So would one behind what loses the step. */
+	/*
+	 * A system call may sleep: stepped in place, it would leave the trap lifted for as long. So would one
+	 * that follows an instruction which loses the step.
+	 */
 	if (!decode_site(p, addr, out, &in) || in.syscall || in.loses_step || in.flow == FLOW_STOP)
 		return -EILSEQ;
 	if (writes_memory(&in.emu) || deserts_shadow_stack(p, &in.emu))

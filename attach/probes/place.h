@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * place: which instruction a trap may stand on, and how a thread gets past it.
+ * place: which instruction a trap may be planted on, and how a thread gets past it.
  *
- * Emulated where that is exact even with other threads running: registers, the
- * thread's own stack, the module's own data. A load or store through any other
- * pointer could fault, tear, or be lost between the keeper's read and write, so
- * there the instruction runs in a copy, in padding of the same text.
+ * An instruction is emulated if that is exact even while other threads run: registers, the thread's own
+ * stack, the module's own data. A load or store through any other pointer could fault, tear, or be lost
+ * between the keeper's read and write, so such an instruction runs as a copy, in padding of the same text.
  */
 #ifndef MM_PLACE_H
 #define MM_PLACE_H
@@ -23,14 +22,14 @@ struct place {
 	struct elfimage *img;
 	struct decoder *d;
 	bool shadow_stack;		/* no call or ret may be emulated */
-	const struct body *body;	/* the function around, or NULL */
+	const struct body *body;	/* the containing function, or NULL */
 	const taddr *taken;		/* other traps */
 	size_t ntaken;
 };
 
 /*
- * All of these fill what @out says of the place itself (addr, bytes, emu, scratch,
- * step, SITE_SIGINFO), and nothing of what a hit means. 0 or -EILSEQ.
+ * All of these fill in the fields of @out that describe the location (addr, bytes, emu, scratch, step,
+ * SITE_SIGINFO), and none that say what a hit means. 0 or -EILSEQ.
  */
 
 /* At @addr, emulated. */
@@ -40,9 +39,8 @@ must_check int place_emulated(const struct place *p, taddr addr, struct site *ou
 must_check int place_displaced(const struct place *p, taddr addr, struct site *out);
 
 /*
- * At @addr in whatever way there is: emulated, in padding, emulated though it
- * reads memory through a pointer, or without scratch (the keeper then steps it in
- * place, the trap lifted for a moment).
+ * At @addr in the first way that works: emulated, in padding, emulated though it reads memory through a
+ * pointer, or without scratch (the keeper then steps it in place, the trap lifted for a moment).
  */
 must_check int place_anyhow(const struct place *p, taddr addr, struct site *out);
 

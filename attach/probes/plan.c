@@ -5,16 +5,16 @@
  *	resolve   which function a rule means; one plan per address (resolve.c)
  *	scan      its body: exits, calls, jumps (body.c)
  *	judge     are all exits accounted for, and what does the call need (judge.c)?
- *	              arguments kept: realloc, ptr=*argN, --sizes exact
- *	              told apart:     it calls a watched function, or shares exits with one
+ *	              arguments saved: realloc, ptr=*argN, --sizes exact
+ *	              told apart:      it calls a watched function, or shares exits with one
  *	place     the traps (place.c)
  *
- * Exits come before return addresses, since they are there once for all callers;
- * and an exit alone comes before entry and exit, since a stop is what everything costs.
+ * Exits are preferred to return addresses, since one set of exits serves all callers; and an exit alone is
+ * preferred to entry and exit, since the cost of a trap is its stops.
  *
- * The functions of a module are planned together: glibc's memalign, valloc and
- * pvalloc jump to one static body and posix_memalign calls it, so its `ret` belongs to
- * whoever came first, and the others need a trap at their entry to be told apart.
+ * The functions of a module are planned together: glibc's memalign, valloc and pvalloc jump to one static
+ * body and posix_memalign calls it. The `ret` of that body belongs to the function that is planned first, and
+ * the others need a trap at their entry to be told apart.
  */
 #include "attach/probes/plan.h"
 
@@ -55,7 +55,7 @@ static struct place placing(const struct planning *pl, const struct body *b)
 			       .taken = pl->taken, .ntaken = pl->ntaken };
 }
 
-/* The trap that stands at @addr, or NULL. */
+/* The site planned at @addr, or NULL. */
 static const struct site *site_at(const struct planning *pl, taddr addr)
 {
 	for (size_t i = 0; i < pl->set->n; i++) {
@@ -99,7 +99,7 @@ static void place_at_entry(struct planning *pl, struct plan *p, const struct bod
 	add_site(pl, p, &s, flags);
 }
 
-/* The exit @e has a trap that ends calls of @p's family: another plan's. */
+/* The exit @e already has a trap of another plan, which ends calls of @p's family. */
 static bool is_shared(const struct planning *pl, const struct plan *p, const struct body_exit *e)
 {
 	const struct site *s = site_at(pl, e->addr);
@@ -255,7 +255,10 @@ static void plan_at_entry(struct planning *pl, struct plan *p, const struct body
 		give_reason(p, "nothing at its entry can be emulated: its first instruction is run in padding");
 }
 
-/* What counts has its exits first: a function inside of which it must be can be ended at its return address. */
+/*
+ * Rules that make events are planned first and get the exits: the function of an `in` rule can be ended at
+ * its return address instead.
+ */
 static void plan_each(struct planning *pl, bool scopes)
 {
 	for (size_t i = 0; i < pl->set->n; i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * plansite: sites one by one: what they read, those that are planned when the target already
- * runs (a return address, the dynamic linker's call), moved to where the module is
- * loaded, and described for people.
+ * plansite: single sites: what they read, those that are planned when the target already runs (a return
+ * address, the dynamic linker's notification), moving them to where the module is loaded, and describing them
+ * for people.
  */
 #include "attach/probes/plansite.h"
 
@@ -24,7 +24,7 @@ void give_reason(struct plan *p, const char *format, ...)
 	va_end(ap);
 }
 
-/* A rule's loads are a site's: one numbering, and a place left for glibc's word. */
+/* A rule's loads become a site's: both use one numbering, and the last load is left for glibc's size word. */
 _Static_assert((int)EXPR_BASE_ARG6 == (int)SITE_BASE_ARG6 && (int)EXPR_BASE_RET == (int)SITE_BASE_RESULT &&
 	       (int)EXPR_BASE_LOAD0 == (int)SITE_BASE_LOAD0, "what rules load is what sites load");
 _Static_assert(EXPR_LOADS <= SITE_CHUNK, "a rule leaves the last load to the chunk's header");
@@ -79,7 +79,10 @@ int plan_return(struct elfimage *img, struct decoder *d, taddr ret, const struct
 {
 	struct place where = { .img = img, .d = d, .shadow_stack = opt->shadow_stack };
 
-	/* the word at rsp is a return address only if the function was entered by a call, and said by nobody else */
+	/*
+	 * the word at rsp is a return address only if the function was entered by a call, which nothing else
+	 * has checked
+	 */
 	if (!body_has_return(img, d, ret) || place_anyhow(&where, ret, out))
 		return -EILSEQ;
 	out->flags |= SITE_AFTER | SITE_EMIT | SITE_SLICE;

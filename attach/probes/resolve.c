@@ -9,7 +9,7 @@
 #include "attach/probes/plansite.h"
 #include "attach/rules/ruletext.h"
 
-/* Two rules for one function want the same instructions if they ask at the same moment. */
+/* Two rules for one function need the same instructions if they apply at the same moment. */
 enum moment { MOMENT_SWITCH, MOMENT_INSIDE, MOMENT_ENTRY, MOMENT_END };
 
 static enum moment moment_of(const struct rule *r)
@@ -21,7 +21,7 @@ static enum moment moment_of(const struct rule *r)
 	return rule_at_exit(r) ? MOMENT_END : MOMENT_ENTRY;
 }
 
-/* The plan that has the instructions that @rule would want at @addr, or NULL. */
+/* The plan that already has the instructions that @rule would need at @addr, or NULL. */
 static const struct plan *planned_already(const struct planning *pl, const struct rule *rule, taddr addr)
 {
 	for (size_t i = 0; i < pl->set->n; i++) {
@@ -36,8 +36,9 @@ static const struct plan *planned_already(const struct planning *pl, const struc
 #define RULE_TEXT 512
 
 /*
- * aligned_alloc is memalign, open64 is open: a second name for the same thing. Both rules hold in this module, whatever others they
- * hold in: with "module=libjemalloc*" written behind one of them the calls of jemalloc's malloc mean what the other says.
+ * aligned_alloc is memalign, open64 is open: a second name for the same thing. Which other modules the rules
+ * hold in is not compared, since both hold in this one: even if one of them has "module=libjemalloc*", the
+ * calls of jemalloc's malloc mean what the other says.
  */
 static bool says_the_same(const struct rule *a, const struct rule *b)
 {

@@ -2,16 +2,17 @@
 /*
  * resolve: which function of the module a rule means, and whether it can be watched at all. For plan.c only.
  *
- * Two rules may mean one function. If they ask at different moments (its entry, its
- * end, what happens inside, counting on and off) their traps do not meet, and each has its plan. Else
- * the first has the function, and the second says so; a second name for the same thing says nothing.
+ * Two rules may mean one function. If they apply at different moments (its entry, its end, what happens
+ * inside, counting on and off), their traps do not collide, and each has its own plan. Otherwise the first
+ * rule gets the function, and the plan of the second gives that as the reason; a second name for the same
+ * thing has no plan.
  */
 #ifndef MM_RESOLVE_H
 #define MM_RESOLVE_H
 
 #include "attach/probes/judge.h"
 
-/* A plan for rule @i, at the end of the set, unless the module does not have its function. */
+/* Append a plan for rule @i to the set, unless the module does not have its function. */
 void resolve_rule(struct planning *pl, size_t i);
 
 #endif

@@ -75,7 +75,7 @@ void report_families_close(struct report_families *f)
 	*f = (struct report_families){ .text = STRBUF_INIT };
 }
 
-/* --- what is not there --- */
+/* --- names that the run does not have --- */
 
 static bool has_family(const struct ledger *l, const char *name)
 {

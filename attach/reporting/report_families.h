@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report_families: which families of a saved run --family of report and diff picks. A run knows its families by
- * name; a pack's name means those that the pack has today. A watch has only what it was told to watch, and reports
- * all of it.
+ * report_families: which families of a saved run are picked by --family of report and diff. A run knows its
+ * families by name; the name of a pack means the families that the pack has today. A watch has only the
+ * families it was asked to watch, and reports all of them.
  */
 #ifndef MM_REPORT_FAMILIES_H
 #define MM_REPORT_FAMILIES_H
@@ -24,11 +24,11 @@ struct report_families {
 	struct ruleset packs;
 };
 
-/* 0 or -ENOMEM; report_families_close in any case. */
+/* 0 or -ENOMEM; call report_families_close in any case. */
 must_check int report_families_open(const struct options *opt, struct report_families *out);
 void report_families_close(struct report_families *f);
 
-/* Say which names mean nothing that is in @l. */
+/* Warn of names for which @l has no family. */
 void report_families_check(const struct report_families *f, const struct ledger *l);
 
 #endif

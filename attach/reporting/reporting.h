@@ -2,8 +2,8 @@
 /*
  * reporting: from a ledger to the report that the options ask for, on stdout or in a file.
  *
- * Opened before anything else is done: a file that cannot be written, a regular expression or a suppression that is
- * none, are known then, and not after eight hours.
+ * It is opened before anything else is done, so that a file that cannot be written, or a bad regular
+ * expression or suppression, is found then, and not after eight hours.
  */
 #ifndef MM_REPORTING_H
 #define MM_REPORTING_H
@@ -29,23 +29,27 @@ struct reporting {
 	struct report_families families;
 	struct lookup lookup;		/* --block-list, --block-at */
 	uint32_t round;			/* of the interim reports: for summary.round */
-	uint64_t reported;		/* groups and double frees of the last report; not what is still reachable, nor objects that are older and lost references */
+	/*
+	 * Groups, references and double frees of the last report that count for --error-exitcode: not what is
+	 * still reachable, nor older objects that lost references.
+	 */
+	uint64_t reported;
 };
 
-/* @path: NULL for stdout. 0 or -errno (said). reporting_close in any case. */
+/* @path: NULL for stdout. 0 or -errno (logged). Call reporting_close in any case. */
 must_check int reporting_open(struct reporting *r, const struct options *opt, const char *path);
 void reporting_close(struct reporting *r);
 
-/* What @l adds up to, as the options want it. @out is initialised here; summary_fini in any case. 0 or -errno (said). */
+/* Sum up @l as the options say. Initialises @out; call summary_fini in any case. 0 or -errno (logged). */
 must_check int reporting_summary(struct reporting *r, struct ledger *l, struct summary *out);
 
-/* Print it, and the text @behind; the file appears under its name. 0 or -errno (said). */
+/* Print it, followed by the text @behind; then the file appears under its name. 0 or -errno (logged). */
 must_check int reporting_print(struct reporting *r, const struct summary *s, const char *behind);
 
-/* The same with text that is made already. */
+/* The same with finished text. */
 must_check int reporting_print_text(struct reporting *r, const char *text, size_t n);
 
-/* What the program ends with if all went well: that of --error-exitcode if something was reported. */
+/* The exit status if all went well: that of --error-exitcode if something was reported. */
 int reporting_status(const struct reporting *r);
 
 #endif

@@ -90,7 +90,7 @@ bool expr_eval(const struct expr *e, const struct expr_loads *loads, const struc
 
 /* --- questions --- */
 
-/* A bit for each enum expr_base that the load @i hangs on, loads before it included. */
+/* A bit for each enum expr_base that load @i depends on, also through earlier loads. */
 static unsigned load_sources(const struct expr_loads *loads, unsigned i)
 {
 	unsigned found = 1U << loads->all[i].base | 1U << loads->all[i].index;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * expr: a value of a call, as a rule gives it.
+ * expr: an expression of a rule: a value of a call.
  *
  *	arg1*arg2     *arg1     *u32(arg1+0x50)     u32(ret)     i32(ret)>=0     (*u64(arg2+8)&1)==0
  *
@@ -8,14 +8,14 @@
  * ... *i64(E), casts u8(E) ... i64(E), unary -, ( ), and with C's precedence
  * * + - < > <= >= == != &. All in 64 bits; comparisons are signed, and give 0 or 1. No blanks.
  *
- * An expression is kept as it is computed: operands first, then what is done
- * with them. What it reads from the target's memory is taken out of it into a list that is one rule's for
- * all its expressions, so that who reads need not know expressions: an address is
+ * An expression is stored in postfix order, as it is computed: operands first, then the operator. Its loads
+ * from the target's memory are moved into a list, one for all expressions of a rule, so that the code that
+ * reads memory need not know expressions: an address is
  *
  *	base + index * scale + disp
  *
- * where base and index are an argument, the result, or a load before it in the list. What
- * cannot be said so is refused. A load whose base is 0 is not made, and gives 0.
+ * where base and index are an argument, the result, or a load before it in the list. An address of another
+ * form is refused. A load whose base is 0 is not made, and gives 0.
  *
  * Pure: parses and computes, touches nothing.
  */
@@ -77,36 +77,36 @@ struct expr_values {
 	uint64_t args[6];
 	uint64_t ret;
 	uint64_t loads[EXPR_LOADS];	/* as read; zero above their width */
-	uint32_t read;			/* a bit for each load that was read, or not made since its base was 0 (then it is 0 here) */
+	uint32_t read;			/* a bit for each load that was read, or has base 0 (and is 0 here) */
 };
 
 struct expr_error {
-	size_t offset;		/* in the text, where it could not go on */
+	size_t offset;		/* in the text, where parsing stopped */
 	char message[160];	/* what was expected, lower case */
 };
 
-/* All of @text is one expression; what it reads is added to @loads (the same twice only once). 0, or -EINVAL with @err filled. */
+/* Parse all of @text; its loads are added to @loads, each only once. 0, or -EINVAL with @err filled. */
 must_check int expr_parse(const char *text, size_t len, struct expr *out, struct expr_loads *loads, struct expr_error *err);
 
-/* @text is the address of a C string: @out is the load of it. At most one in @loads. 0, or -EINVAL with @err filled. */
+/* Parse the address of a C string: @out is its load; @loads can have one. 0, or -EINVAL with @err filled. */
 must_check int expr_parse_text(const char *text, size_t len, struct expr *out, struct expr_loads *loads,
 			       struct expr_error *err);
 
-/* The value of @e (given). false: it needs a load that was not read, or is a string. */
+/* The value of @e. false: @e was not given, or it needs a load that was not read or is a string. */
 bool expr_eval(const struct expr *e, const struct expr_loads *loads, const struct expr_values *v, uint64_t *out);
 
-/* Does it need an argument, the result? Also through what it loads. */
+/* Does it need an argument (the result), itself or through what it loads? */
 bool expr_uses_args(const struct expr *e, const struct expr_loads *loads);
 bool expr_uses_ret(const struct expr *e, const struct expr_loads *loads);
 
-/* Is it this, and nothing else? */
+/* Is it just that? */
 bool expr_is_arg(const struct expr *e, int n);
 bool expr_is_ret(const struct expr *e);
 bool expr_is_load(const struct expr *e);
 
 bool expr_equal(const struct expr *a, const struct expr *b);
 
-/* As text that parses to the same; str(ADDRESS) for a string. The length as snprintf. */
+/* As text that parses to the same; str(ADDRESS) for a string. Returns the length as snprintf does. */
 int expr_format(const struct expr *e, const struct expr_loads *loads, char *buf, size_t n);
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * expraddr: the expression is computed once with sums of multiples in place of
- * numbers: 2*(arg2+4)+arg1 is 1 arg1, 2 arg2 and 8. What is no such sum (a product of
- * two arguments, a comparison, a cast) is no address.
+ * numbers: 2*(arg2+4)+arg1 is 1 arg1, 2 arg2 and 8. If it is not such a sum (a product of
+ * two arguments, a comparison, a cast), it is not an address.
  */
 #include "attach/rules/expraddr.h"
 
 #define SCALE_MAX 255
 
-/* What was written first stands first: of two with factor 1 that is the base. */
+/* The terms are in the order in which they were written: of two with factor 1 the first is the base. */
 struct sum {
 	struct term {
 		uint8_t source;		/* enum expr_base */
@@ -44,7 +44,7 @@ static void scale(struct sum *s, uint64_t times)
 	*s = scaled;
 }
 
-/* What a load with a sign gives is not what is read: it cannot be part of another one's address. */
+/* A signed load changes the value that is read: it cannot be part of another load's address. */
 static bool leaf(const struct expr_node *node, const struct expr_loads *loads, struct sum *out)
 {
 	*out = (struct sum){ .n = 1, .terms = { { .factor = 1 } } };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * exprparse: expr_parse, by recursive descent; a level of precedence is a line of a
- * table. Operands are put out when they are read and operators behind them, so that what was
- * parsed last stands at the end: a load takes its address off there (expraddr.h) and
- * stands in its place.
+ * exprparse: expr_parse, by recursive descent; each level of precedence is a line of a
+ * table. The output is postfix: operands as they are read, each operator after its operands. So what was
+ * parsed last is at the end: a load removes its address from there (expraddr.h) and
+ * takes its place.
  */
 #include "attach/rules/expr.h"
 
@@ -29,7 +29,7 @@ struct operator {
 	enum expr_op op;
 };
 
-/* From the loosest to the tightest; the longer of two with the same beginning first. */
+/* From the loosest to the tightest; of two operators with the same beginning, the longer one is first. */
 enum { LEVELS = 5, LEVEL_OPERATORS = 4 };
 static const struct operator levels[LEVELS][LEVEL_OPERATORS] = {
 	{ { "&", EXPR_AND } },
@@ -101,7 +101,7 @@ static int add_load(struct parser *p, const struct expr_load *load, const char *
 	return 0;
 }
 
-/* What stands in the expression from @first on, written at @where, is an address: in its place comes what is there. */
+/* Replace the expression from node @first on, written at @where, by the load from that address. */
 static int load_from(struct parser *p, unsigned first, const char *where, struct width w)
 {
 	struct expr_load load = { .width = w.bits / 8, .sign = w.sign && w.bits < 64 };

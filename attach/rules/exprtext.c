@@ -11,7 +11,7 @@ struct text {
 	size_t size, len;
 };
 
-/* How tightly an operator binds. What is none binds tightest. */
+/* How tightly an operator binds. A node that is not an operator binds tightest. */
 static const struct {
 	const char *text;
 	int binds;
@@ -127,7 +127,7 @@ static void put_leaf(struct text *t, const struct expr_loads *loads, const struc
 	}
 }
 
-/* What ends with the node @last, in parentheses if it binds less than @binds. */
+/* The expression that ends with the node @last, in parentheses if it binds less tightly than @binds. */
 static void put_expr(struct text *t, const struct expr *e, const struct expr_loads *loads, unsigned last, int binds)
 {
 	const struct expr_node *node = &e->nodes[last];

@@ -35,7 +35,7 @@ bool rule_is_birth(const struct rule *r)
 	return r->op == RULE_REF && expr_is_ret(&r->ptr);
 }
 
-/* Does one of its expressions, the size not among them, ask @question? */
+/* Is @question true for one of its expressions, except the size? */
 static bool any_uses(const struct rule *r, bool (*question)(const struct expr *, const struct expr_loads *))
 {
 	const struct expr *const all[] = { &r->ptr, &r->also, &r->old, &r->count, &r->by, &r->tag, &r->prot, &r->was };

@@ -13,7 +13,7 @@
 #define BLANKS " \t\r"
 #define NO_FAMILY SIZE_MAX
 
-/* Where we are in a text. */
+/* The current position in a text. */
 struct reader {
 	struct ruleset *rs;
 	const char *file, *pack;
@@ -45,7 +45,7 @@ static int refuse(struct reader *r, struct word at, const char *format, ...)
 	return refuse_at(r, (size_t)(at.at - r->text) + 1, message);
 }
 
-/* One more of the @n things of @size bytes at the pointer @array; the new one is zeroed. NULL on want of memory. */
+/* Append a zeroed element to the @n of @size bytes at the pointer @array. NULL: no memory. */
 static void *add_one(void *array, size_t *n, size_t size)
 {
 	char *grown;
@@ -74,7 +74,7 @@ static const char *what_of(const struct rule_family *f)
 	return f->refs ? "refs" : f->ranges ? "ranges" : "blocks";
 }
 
-/* The family is @like, which was met before or is new. */
+/* The current family becomes @like, which is known already or new. */
 static int enter_family(struct reader *r, struct word at, const struct rule_family *like, bool noun_given)
 {
 	struct rule_family *f = find_family(r->rs, like->name);
@@ -148,7 +148,7 @@ static int parse_family(struct reader *r, struct cursor at)
 	return rc ? rc : enter_family(r, name, &like, noun_given);
 }
 
-/* Rules of nobody's family. */
+/* For rules outside of any named family. */
 static int enter_own(struct reader *r, struct word at, bool refs)
 {
 	const struct rule_family blocks = { .name = "own", .noun = "block" };
@@ -220,7 +220,7 @@ static int parse_skip(struct reader *r, struct cursor at)
 	return 0;
 }
 
-/* Nothing but the rule says how long a range is. */
+/* The length of a range is known only from the rule. */
 static int check_range(struct reader *r, struct word op, const struct rule *rule)
 {
 	if (!rule->size.n)
@@ -304,7 +304,7 @@ static int parse_line(struct reader *r)
 	return parse_rule(r, w);
 }
 
-/* Where the comment begins, or the end. */
+/* The offset where the comment begins, or the end of the line. */
 static size_t without_comment(const char *line, size_t len)
 {
 	for (size_t i = 0; i < len; i++)

@@ -3,15 +3,18 @@
  * rulefile: many rules: the text of a pack or of a user's file becomes a rule set.
  *
  *	# what it is for
- *	family NAME [refs|ranges] [of=NOUN] [private]	what follows belongs to family NAME: pointers of one family only ever match their own
- *	note TEXT			what the reader of a report of that family must know: where its rules see less than all
- *	module GLOB			what follows, until the next `module` or `family`, holds in modules of this base name
- *	skip FUNCTION			its frames at the front of stacks are left out: a wrapper
- *	alloc ...			a rule (rule.h)
+ *	family NAME [refs|ranges] [of=NOUN] [private]
+ *				what follows belongs to family NAME; pointers only match within a family
+ *	note TEXT		what the reader of a report of that family must know: which calls its rules
+ *				do not see
+ *	module GLOB		what follows, until the next `module` or `family`, holds in modules of this
+ *				base name
+ *	skip FUNCTION		its frames at the front of stacks are left out: a wrapper
+ *	alloc ...		a rule (rule.h)
  *
- * A comment begins at the front of a line or behind a blank. Rules before any family are
- * of family "own", or if they are ref and unref of "own-refs". Where several families are in a set, rules of a
- * family of the same name belong together, whatever text they are from.
+ * A comment begins at the start of a line or after a blank. Rules before any family are
+ * of family "own", or, if they are ref and unref, of "own-refs". Rules of families of the same name belong
+ * together, whatever text they are from.
  *
  * Pure: parses text, touches nothing.
  */
@@ -28,12 +31,12 @@
 
 struct rule_family {
 	char name[32];
-	char pack[32];		/* where it was named first; "": the user's own */
+	char pack[32];		/* the pack that names it first; "": the user's own */
 	bool refs;		/* of objects with reference counts; else of blocks */
-	bool ranges;		/* its blocks are ranges of addresses, of which a part may be released */
-	bool private;		/* every process has its own, also one that lives in the memory of another */
-	char noun[24];		/* what one of them is called in reports */
-	char note[RULE_NOTE];	/* what its reader must know of it; "" nothing */
+	bool ranges;		/* its blocks are ranges of addresses, of which a part may be freed */
+	bool private;		/* every process has its own, even a vfork child in its parent's memory */
+	char noun[24];		/* what one of its blocks or objects is called in reports */
+	char note[RULE_NOTE];	/* what a reader of its report must know; "": nothing */
 };
 
 /* As in struct rule. */
@@ -53,7 +56,7 @@ struct ruleset {
 	size_t nskips;
 };
 
-/* As rule_holds_in. */
+/* As rule_holds_in, for a skip. */
 bool rule_skip_holds_in(const struct rule_skip *s, const char *module, const char *build_id);
 
 #define RULESET_MAX 10000	/* rules, families or skips */
@@ -61,20 +64,22 @@ bool rule_skip_holds_in(const struct rule_skip *s, const char *module, const cha
 struct rulefile_error {
 	size_t line, column;	/* 1-based */
 	char message[160];	/* what was expected, lower case */
-	char text[320];		/* all of it: "FILE:LINE:COLUMN: message" */
+	char text[320];		/* the whole error: "FILE:LINE:COLUMN: message" */
 };
 
 /*
- * Add the rules of @text to @rs (zeroed before the first time; ruleset_fini whatever comes back). @file: what it is
- * called in errors. @pack: a string that outlives @rs, or NULL for the user's own. 0, -EINVAL with @err filled, -ENOMEM.
+ * Add the rules of @text to @rs (zeroed before the first time; call ruleset_fini whatever this returns).
+ * @file: its name in errors. @pack: a string that outlives @rs, or NULL for the user's own. 0, -EINVAL with
+ * @err filled, -ENOMEM.
  */
 must_check int ruleset_add_text(struct ruleset *rs, const char *file, const char *pack, const char *text, size_t len,
 				struct rulefile_error *err);
 void ruleset_fini(struct ruleset *rs);
 
 /*
- * The rules of @all whose family or pack is called one of @names, the user's own rules, and all skips, are @out
- * (ruleset_fini). Families are numbered anew, in the order in which rules first use them. 0; -ENOENT with the first name that nothing has in @unknown; -ENOMEM.
+ * Make @out (ruleset_fini) of the rules of @all whose family or pack is one of @names, the user's own rules,
+ * and all skips. Families are renumbered in the order in which rules first use them. 0; -ENOENT with the
+ * first name that no family or pack has in @unknown; -ENOMEM.
  */
 must_check int ruleset_select(const struct ruleset *all, const char *const *names, size_t n, struct ruleset *out,
 			      const char **unknown);

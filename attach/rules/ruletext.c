@@ -2,10 +2,10 @@
 /*
  * ruletext: see ruletext.h.
  *
- * A rule is words parted by blanks: what it is, the function, then KEY=VALUE in
- * any order. Everything else is an error with its column. A table says for each key which
- * rules take it, how its value is parsed and formatted, and what holds if it is not said: that
- * is filled in at once, so that users of a rule need not know it; formatting leaves it out again.
+ * A rule is words separated by blanks: its kind, the function, then KEY=VALUE in
+ * any order. Everything else is an error with its column. A table has for each key the
+ * rules that take it, how its value is parsed and formatted, and its default. Defaults
+ * are filled in by the parser, so that users of a rule need not know them; formatting leaves them out again.
  */
 #include "attach/rules/ruletext.h"
 
@@ -19,7 +19,7 @@
 
 #define BIT(x) (1U << (x))
 
-/* --- what it is, and the function --- */
+/* --- the kind, and the function --- */
 
 static int parse_op(struct cursor *c, enum rule_op *op)
 {
@@ -70,7 +70,9 @@ static int parse_build_id(struct cursor *c, struct word w, struct rule *r)
 	return 0;
 }
 
-/* MODULE+0xOFFSET or MODULE@BUILDID+0xOFFSET; the last + and the last @ before it count: libstdc++.so.6+0x10. */
+/*
+ * MODULE+0xOFFSET or MODULE@BUILDID+0xOFFSET; the last + and the last @ before it count: libstdc++.so.6+0x10.
+ */
 static int parse_offset(struct cursor *c, struct word w, const char *plus, struct rule *r)
 {
 	struct word module = { w.at, (size_t)(plus - w.at) };
@@ -115,14 +117,14 @@ int rule_parse_function(const char *text, size_t len, struct rule *out, struct r
 
 /* --- keys --- */
 
-/* A key: the rules that take it, and where its value goes. An expression has a place and may have a standard. */
+/* A key: the rules that take it, and where its value goes. An expression has a place, perhaps a default. */
 struct key {
 	const char *name;
 	unsigned ops;		/* bit per enum rule_op */
 	int (*parse)(struct cursor *c, const struct key *k, struct word value, struct rule *r);
 	int (*format)(const struct key *k, const struct rule *r, char *buf, size_t n);
 	size_t place;		/* of a struct expr in struct rule */
-	const char *standard;	/* holds if it is not said; NULL: then there is none */
+	const char *standard;	/* its default; NULL: none */
 	bool again;		/* may be given more than once */
 };
 
@@ -331,7 +333,7 @@ static bool is_status(const struct expr *e)
 	       e->nodes[e->n - 2].op == EXPR_CONST && !e->nodes[e->n - 2].value && e->nodes[e->n - 1].op == EXPR_EQ;
 }
 
-/* A status is no block. */
+/* A status is not a block. */
 static int check_status(struct cursor *c, const struct rule *r)
 {
 	for (unsigned i = 0; i < r->nifs; i++) {

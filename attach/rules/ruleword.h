@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ruleword: lines taken apart into words, for rule.c and the like. */
+/* ruleword: splits lines into words, for ruletext.c and rulefile.c. */
 #ifndef MM_RULEWORD_H
 #define MM_RULEWORD_H
 
@@ -8,7 +8,7 @@
 
 #include "attach/rules/rule.h"
 
-/* The text being parsed, and how far we are. */
+/* The text being parsed, and the current position. */
 struct cursor {
 	const char *text, *at;
 	struct rule_error *err;
@@ -19,15 +19,15 @@ struct word {
 	size_t len;
 };
 
-/* -EINVAL: @where in the text is not what is wanted. */
+/* Report an error at @where in the text; returns -EINVAL. */
 int word_refuse(struct cursor *c, const char *where, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* Blanks part words. Of length 0, at the end: there is none. */
+/* The next word; words are separated by blanks. Length 0, at the end: there is none. */
 struct word word_next(struct cursor *c);
 
 bool word_is(struct word w, const char *text);
 
-/* With a NUL behind it. 0; -EINVAL: it is too long, and that is said. */
+/* Copy it, and add a NUL. 0; -EINVAL: too long, reported by word_refuse. */
 must_check int word_copy(struct cursor *c, struct word w, char *to, size_t size);
 
 #endif

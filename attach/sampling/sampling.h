@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sampling: a watch that costs no more than was promised (--budget), and finds what leaks all the same.
+ * sampling: a watch that costs no more than its budget (--budget), and still finds what leaks.
  *
- *	modules ──▶ sampling_targets, callsites ──▶ sampling_sites	a trap behind each call of an allocator, none in it
- *	keeper/metering lifts and plants them by turns; a hit comes through the ring
- *	hit ──▶ which stack (backtrace) ──▶ sampling_stacks ──▶ following: looked at from outside, until it is known what became of the block
- *	     └▶ sampling_parents: is what the function around it takes passed on? Then its callers become sites
- *	every second ──▶ sampling_rounds: which sites are looked at how much
+ *	modules ──▶ sampling_targets, callsites ──▶ sampling_sites	a trap behind each allocator call
+ *	keeper/budget/metering plants and lifts them in rounds; a hit comes through the ring
+ *	hit ──▶ stack (backtrace) ──▶ sampling_stacks ──▶ following: tracks the block until its fate is known
+ *	     └▶ sampling_parents: is the function around the site a wrapper? Then its callers become sites
+ *	every second ──▶ sampling_rounds: how much of the budget each site gets
  *	every ten ──▶ sampling_facts: what an estimate needs
  *
- * To recorder, ledger and report a followed block is a block like any: given out when it was seen, released when it is known to have gone, and forgotten
- * (MMT_FORGET) when it cannot be told any more, or makes room for another one.
+ * For recorder, ledger and report a tracked block is a block like any other: allocated when it was seen,
+ * freed when it is known to be gone, and forgotten (MMT_FORGET) when its fate cannot be known any more, or
+ * when it makes room for another block.
  *
- * The time of a thread that waits is the target's, and the budget pays for it: so nothing is planned while one does. A module that comes is looked
- * through when the linker has gone on.
+ * The time for which a thread is held is the target's, and the budget pays for it: so nothing is planned
+ * while a thread is held. A new module is searched when the dynamic linker has resumed.
  */
 #ifndef MM_SAMPLING_H
 #define MM_SAMPLING_H
@@ -29,7 +30,10 @@ struct tally;
 
 struct sampling;
 
-/* All stay the caller's. @tally: who walks stacks, where the facts go, and what is counted. 0, -ENOTSUP (said) or -errno. */
+/*
+ * All arguments stay the caller's. @tally: walks stacks, records the facts, and has the counters. 0, -ENOTSUP
+ * (logged) or -errno.
+ */
 must_check int sampling_new(pid_t pid, struct planting *planting, struct tally *tally, uint32_t budget_ppm, struct sampling **out);
 void sampling_free(struct sampling *s);
 
@@ -41,10 +45,10 @@ void sampling_hit(struct sampling *s, const struct record_hit *hit);
 
 void sampling_thread_end(struct sampling *s, uint32_t tid);
 
-/* What is due by now is done. When something is due next (CLOCK_MONOTONIC). */
+/* Does what is due by now. Returns when something is due next (CLOCK_MONOTONIC). */
 uint64_t sampling_poll(struct sampling *s, uint64_t now_ns);
 
-/* All numbers as they stand now, for a report. */
+/* Records all numbers as they are now, for a report. */
 void sampling_tell(struct sampling *s, uint64_t now_ns);
 
 /* The watch is over: one last look at all blocks, and the numbers for the last time. */

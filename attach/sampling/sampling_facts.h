@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sampling_facts: what a sampled watch puts on record: of the blocks that it follows; of its stacks and its budget, until now (MMT_SAMPLE,
- * MMT_BUDGET); of what it could not see.
+ * sampling_facts: what a sampled watch records: events of the blocks that it tracks; the numbers of its
+ * stacks and of its budget so far (MMT_SAMPLE, MMT_BUDGET); and what it could not see.
  */
 #ifndef MM_SAMPLING_FACTS_H
 #define MM_SAMPLING_FACTS_H
@@ -14,19 +14,22 @@
 #include "attach/sampling/sampling_sites.h"
 #include "attach/sampling/sampling_stacks.h"
 
-/* An event of a followed block of that stack; that the one at @addr is followed no more. */
+/* Record an event of a tracked block of that stack; that the block at @addr is no longer tracked. */
 void sampling_facts_block(struct recorder *r, const struct sampling_sites *sites, const struct sampling_stack *stack, struct fact *f,
 			  uint64_t now_ns);
 void sampling_facts_forget(struct recorder *r, const struct sampling_sites *sites, const struct sampling_stack *stack, taddr addr,
 			   uint64_t now_ns);
 
-/* The numbers of all stacks, or of those that have changed by more than a little. They have been surveyed. */
+/*
+ * Record the numbers of all stacks (@all), or of those that have changed by more than a little.
+ * sampling_stacks_survey() was called just before.
+ */
 void sampling_facts_stacks(struct recorder *r, const struct sampling_sites *sites, struct sampling_stacks *stacks, uint64_t now_ns, bool all);
 
 void sampling_facts_budget(struct recorder *r, const struct sampling_sites *sites, const struct sampling_rounds *rounds,
 			   const struct shared *shared, uint64_t now_ns);
 
-/* What could not be seen, for the reader of the report. At the end. */
+/* Record what could not be seen, for the reader of the report. At the end. */
 void sampling_facts_notes(struct recorder *r, const struct sampling_sites *sites, const struct sampling_stacks *stacks,
 			  const struct shared *shared, uint64_t now_ns);
 

@@ -2,8 +2,8 @@
 /*
  * sampling_parts: what the parts of a sampled watch share (sampling.h).
  *
- *	sampling.c	from its beginning to its end: what of a module is watched, and what is due as time goes on
- *	sampling_hits.c	a trap was hit: whose block that is, and whether it is followed
+ *	sampling.c	from beginning to end: what is watched in a module, and what is due as time passes
+ *	sampling_hits.c	a trap was hit: which block that is, and whether it is tracked
  */
 #ifndef MM_SAMPLING_PARTS_H
 #define MM_SAMPLING_PARTS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sampling_spans: when in a run something was counted, in twenty spans of equal length. When the run has become longer than they are, each is twice as
- * long from then on. Pure.
+ * sampling_spans: when in a run something was counted, in twenty spans of equal length. When the run has
+ * become longer than all of them, each is twice as long from then on. Pure.
  */
 #ifndef MM_SAMPLING_SPANS_H
 #define MM_SAMPLING_SPANS_H
@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #define SAMPLING_SPANS 20u
-#define SAMPLING_LATE 0.2	/* the last part of the run is late */
+#define SAMPLING_LATE 0.2	/* the last fifth of the run is late */
 
 /* Begins all zero. */
 struct sampling_spans {
@@ -20,10 +20,13 @@ struct sampling_spans {
 /* @n more, @age_ns after the run began. */
 void sampling_spans_add(struct sampling_spans *s, uint64_t age_ns, uint64_t n);
 
-/* How much came in the last fifth of a run that is @age_ns old. A span that is cut counts as if it had come evenly. */
+/*
+ * How much came in the last fifth of a run that is @age_ns old. A span that is only partly in it counts in
+ * proportion.
+ */
 double sampling_spans_late(const struct sampling_spans *s, uint64_t age_ns);
 
-/* At least so much did: a span that is cut does not count. */
+/* At least so much did: a span that is only partly in it does not count. */
 uint64_t sampling_spans_surely_late(const struct sampling_spans *s, uint64_t age_ns);
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sampling_targets: the functions behind whose calls a sampled watch looks: those of the run's rules, and those that
- * pass on what one of these gives them.
+ * sampling_targets: the functions behind whose calls a sampled watch has traps: those of the run's rules, and
+ * the wrappers of these.
  *
  *	level 0		malloc, calloc, realloc, ...: a rule names it
- *	level 1		operator new, xmalloc, __gf_malloc: its result is a block of level 0, or lies so many bytes (delta) inside one
+ *	level 1		operator new, xmalloc, __gf_malloc: its result is a block of level 0, or lies at a fixed
+ *			offset (delta) inside one
  *	level 2, 3	the same once more
  *
  * A target is known by its name, as other files import it, by its address in the file that has it, or both.
@@ -26,10 +27,10 @@
 #define SAMPLING_TARGETS 512
 
 struct sampling_target {
-	char *name;			/* NULL: nobody imports it */
+	char *name;			/* NULL: no file imports it */
 	const struct module *home;	/* level 1 and above: where it is */
 	taddr addr;			/* its file address there; 0: by its name alone */
-	uint16_t rule;			/* whose blocks these are */
+	uint16_t rule;			/* the rule of its blocks */
 	uint8_t level;
 	uint32_t delta;			/* the block begins so many bytes before what it returns */
 };
@@ -38,23 +39,27 @@ struct sampling_targets {
 	struct sampling_target all[SAMPLING_TARGETS];
 	size_t n;
 	const struct planting *planting;
-	const struct module *libc;	/* whose malloc it is */
+	const struct module *libc;	/* whose malloc is used */
 };
 
-/* Those of the rules of @planting whose result is a block; what C++'s library passes on. 0 or -ENOMEM. */
+/*
+ * The functions of the rules of @planting whose result is a block; the wrappers in C++'s library. 0 or
+ * -ENOMEM.
+ */
 must_check int sampling_targets_init(struct sampling_targets *t, const struct planting *planting);
 void sampling_targets_fini(struct sampling_targets *t);
 
 /*
- * The function at file address @addr of @home passes on the blocks of target @of: what it returns lies @delta bytes inside of a block. Its
- * number in @i. -EEXIST: it is one already; -ENOSPC: there are too many, or it is too many levels up; -ENOMEM.
+ * The function at file address @addr of @home is a wrapper of target @of: what it returns lies @delta bytes
+ * inside a block. Its number in @i. -EEXIST: it is a target already; -ENOSPC: there are too many, or it is
+ * too many levels up; -ENOMEM.
  */
 must_check int sampling_targets_pass(struct sampling_targets *t, uint32_t of, struct module *home, taddr addr, uint32_t delta,
 				     uint32_t *i);
 
 /*
- * Functions of @m that end with a jump to a target, from number @first on, and so give back what that returns: they become targets too, and those that
- * end with a jump to these. 0 or -ENOMEM.
+ * Functions of @m that end with a jump to a target, from number @first on, and so return its result, become
+ * targets, too; so do those that end with a jump to these. 0 or -ENOMEM.
  */
 must_check int sampling_targets_tails(struct sampling_targets *t, struct module *m, uint32_t first);
 

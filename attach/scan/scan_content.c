@@ -16,7 +16,7 @@ static int classify_all(struct scan *sc)
 	return r;
 }
 
-/* Only when it was named is it certain that it is a class. */
+/* Only a class with a name is certainly a class. */
 static void drop_nameless(struct scan *sc)
 {
 	for (size_t i = 0; i < sc->nblocks; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* scan_content: what the blocks of a scan are: C++ objects of which class; and else what seems to be in them. */
+/* scan_content: what the blocks of a scan are: the class of C++ objects; else what they seem to contain. */
 #ifndef MM_SCAN_CONTENT_H
 #define MM_SCAN_CONTENT_H
 
@@ -14,7 +14,7 @@ uint32_t scan_class_of(const struct scan *sc, size_t block);
 
 #define SCAN_SAMPLES 8
 
-/* What these blocks, SCAN_SAMPLES at most, hold, as it seems; nothing if nothing can be said. */
+/* Describe what these blocks, at most SCAN_SAMPLES, seem to contain; nothing if that is not clear. */
 void scan_content(const struct scan *sc, const size_t *blocks, size_t n, struct strbuf *out);
 
 #endif

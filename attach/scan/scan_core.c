@@ -25,7 +25,7 @@ static int open_core(struct scan *sc)
 	return r;
 }
 
-/* A core does not say when it was made; its file does. */
+/* A core has no time in it, but its file has. */
 static int64_t written_ns(const char *path)
 {
 	struct stat st;
@@ -51,13 +51,13 @@ static void describe(struct scan *sc)
 	s->run.verdicts.threads = (uint32_t)sc->snapshot.nthreads;
 }
 
-/* gcore notes that it had stopped it. */
+/* In a core of gcore, the signal is the one with which it was stopped. */
 static bool killed_it(int signal)
 {
 	return signal && signal != SIGSTOP && signal != SIGTRAP;
 }
 
-/* What is cut off, or was never in it, makes verdicts weaker. */
+/* Memory that was cut off, or was never in the core, makes verdicts less certain. */
 static void add_doubts(struct scan *sc)
 {
 	cleanup_strbuf struct strbuf doubts = STRBUF_INIT;
@@ -72,7 +72,7 @@ static void add_doubts(struct scan *sc)
 		summary_note(&sc->report.summary, "it died of signal %d (%s)", sc->core.signal, strsignal(sc->core.signal));
 }
 
-/* The files that were mapped, as far as they are here. One that the user names must be the right one; of others it is said. */
+/* Open the mapped files that are here. A wrong one is an error if the user named it; else it is logged. */
 static int open_files(struct scan *sc)
 {
 	struct backing_names names = { .exe_path = sc->core.exe, .exe = sc->opt->exe };

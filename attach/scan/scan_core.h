@@ -5,7 +5,7 @@
 
 #include "attach/scan/scan_parts.h"
 
-/* As scan_live, from opt->core. 0 or -errno (said). */
+/* As scan_live, from opt->core. 0 or -errno (logged). */
 must_check int scan_core(struct scan *sc);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scan_groups: see scan_groups.h. There may be twenty million blocks, so they are gone through twice and no more:
+ * scan_groups: see scan_groups.h. There may be twenty million blocks, so there are only two passes over them:
  *
- *	of_block	each block's draft: by its stack, class, or size; what it adds to it
- *	indirect	what is indirectly lost counts by the draft of its leader, too
+ *	of_block	finds each block's draft by its stack, class, or size, and adds the block to it
+ *	indirect	adds indirectly lost blocks to the draft of their leader, too
  *
- * then only drafts are handled: rare sizes join their range, names, filters, the report. Sizes that the allocator keeps apart
- * itself (up to SMALL) are found by a table, everything else by a hash.
+ * After that only drafts are handled: rare sizes join their range, names, filters, the report. Drafts of
+ * sizes that the allocator itself separates (up to SMALL) are found by a table, all others by a hash.
  */
 #include "attach/scan/scan_groups.h"
 
@@ -22,10 +22,10 @@
 #include "report/names/expand.h"
 #include "report/names/wrappers.h"
 
-#define SMALL 1032u		/* the largest size of which glibc keeps free ones apart by size (tcache) */
+#define SMALL 1032u		/* the largest size for which glibc has a free list of its own (tcache) */
 #define STEP 8u
-#define MANY 16			/* so many blocks of one size, and it is worth a group */
-#define FIRST 4			/* so many samples are the first blocks of a group; the others come from all over it */
+#define MANY 16			/* this many blocks of one size are worth a group */
+#define FIRST 4			/* this many samples are the first blocks of a group; the others are spread */
 
 enum draft_kind { BY_SIZE, BY_RANGE, BY_CLASS, BY_STACK };
 
@@ -38,7 +38,7 @@ struct draft {
 	uint64_t low, high;		/* of the sizes */
 	size_t samples[SCAN_SAMPLES];	/* blocks */
 	size_t nsamples;
-	bool joined;			/* it is part of a range's draft now */
+	bool joined;			/* it has become part of a range's draft */
 };
 
 struct maker {
@@ -106,7 +106,7 @@ static int find_draft(struct maker *mk, size_t i, uint32_t *out)
 	return b->size <= SMALL ? small_draft(mk, v, b->size, out) : other_draft(mk, BY_SIZE, v, b->size, out);
 }
 
-/* Behind the first ones those whose number is a power of two: they lie far from each other. */
+/* After the first ones, the samples are the blocks whose number is a power of two: these are far apart. */
 static void take_sample(struct draft *d, size_t i)
 {
 	if (d->nsamples < SCAN_SAMPLES)
@@ -138,7 +138,7 @@ static int draft_blocks(struct maker *mk)
 	return 0;
 }
 
-/* What is lost with a lost one counts by it, too. */
+/* Blocks that are lost through another lost block are counted with that block, too. */
 static void add_indirect(struct maker *mk)
 {
 	const struct scan *sc = mk->sc;
@@ -159,7 +159,7 @@ static void add_indirect(struct maker *mk)
 
 /* --- rare sizes --- */
 
-/* The power of two below: the range's number. */
+/* The number of the range: its power of two. */
 static unsigned range_of(uint64_t size)
 {
 	return 63 - (unsigned)__builtin_clzll(size | 1);
@@ -231,7 +231,7 @@ static void hide(struct summary_hidden *h, const struct draft *d)
 	h->bytes += d->bytes;
 }
 
-/* --focus and --ignore take a class for a function. */
+/* --focus and --ignore match the name of a class as that of a function. */
 static bool wanted(const struct scan *sc, const struct summary_group *g)
 {
 	const struct summary_frame named = { .function = g->kind.class_name, .module = g->kind.module };
@@ -256,7 +256,7 @@ static void add_group(struct scan *sc, const struct draft *d, const struct summa
 		summary_add_group(s, g);
 }
 
-/* What blocks of one size or class hold, as the first ones of them show. */
+/* Describe the blocks of one size or class by its samples. */
 static void describe(struct scan *sc, const struct draft *d, struct summary_group *g, struct strbuf *content, char label[SCAN_SIZE_TEXT])
 {
 	if (d->kind == BY_CLASS) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* scan_parts: what the files of `mmattach scan` have in common; for them alone. */
+/* scan_parts: what the files of `mmattach scan` share; only for them. */
 #ifndef MM_SCAN_PARTS_H
 #define MM_SCAN_PARTS_H
 
@@ -19,26 +19,26 @@
 #include "heap/snapshot/snapshot.h"
 #include "report/model/scan.h"
 
-/* One scan; what is not there yet is zero. */
+/* One scan; what is not known yet is zero. */
 struct scan {
 	const struct options *opt;
 	struct reporting reporting;
 	struct target_info target;	/* of a process */
-	struct modules *modules;	/* of a process: its files, opened while it was there; NULL: a core */
+	struct modules *modules;	/* of a process: its files, opened while it existed; NULL: a core */
 	struct core_info core;
 	struct snapshot snapshot;
 	struct backing backing;		/* the files of the mappings */
 	struct census census;
 	struct scan_watched watched;	/* --with-trace */
-	const struct block *blocks;	/* what is judged and reported: the census's, or those of the trace */
+	const struct block *blocks;	/* those with verdicts and reported: of the census or the trace */
 	size_t nblocks;
-	struct classify *classes;	/* NULL: not asked yet */
-	uint32_t *class_of;		/* of each block; one that has no name is none */
+	struct classify *classes;	/* NULL: not looked for yet */
+	uint32_t *class_of;		/* of each block; a class without a name is CLASS_NONE */
 	struct reach reach;		/* if there are verdicts */
 	struct scan_report report;
 };
 
-/* What is asked of the flood. */
+/* The input of the flood. */
 static inline struct reach_input scan_reach_input(const struct scan *sc)
 {
 	return (struct reach_input){

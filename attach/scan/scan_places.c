@@ -2,8 +2,8 @@
 /*
  * scan_places: see scan_places.h.
  *
- * Of a process the modules are known, with their files. Of a core only mappings are: a module is what lies together under one path, and
- * its zero-initialised data, which has no path, directly behind.
+ * For a process, the modules and their files are known. For a core, only mappings are: a module is a run of
+ * mappings with one path, and its zero-initialised data is the mapping without a path directly behind it.
  */
 #include "attach/scan/scan_places.h"
 
@@ -18,11 +18,11 @@
 
 /* --- modules --- */
 
-/* A file as it is mapped: where, and what it is. */
+/* A mapped file: where, and its contents. */
 struct placed {
 	const char *path;
 	taddr bias;
-	struct elfimage *img;	/* NULL: cannot be had */
+	struct elfimage *img;	/* NULL: could not be opened */
 	bool own;		/* @img is ours to close */
 };
 
@@ -41,7 +41,7 @@ static bool is_file(const struct mapping *m)
 	return m->path[0] == '/';
 }
 
-/* The mapping of a file that holds @at, or behind which it is zero-initialised data. */
+/* The mapping of a file that contains @at, or that is directly before the zero-initialised data with @at. */
 static const struct mapping *file_at(const struct procmaps *maps, taddr at)
 {
 	const struct mapping *m = procmaps_find(maps, at);
@@ -53,7 +53,7 @@ static const struct mapping *file_at(const struct procmaps *maps, taddr at)
 	return &m[-1];
 }
 
-/* Where its first mapping is: that of its beginning. */
+/* The first mapping of the file: that of its beginning. */
 static const struct mapping *first_of(const struct procmaps *maps, const struct mapping *m)
 {
 	const struct mapping *first = m;
@@ -116,7 +116,7 @@ void scan_place_data(struct scan *sc, taddr at, struct scan_pointer *out)
 		elfimage_close(p.img);
 }
 
-/* --- for people --- */
+/* --- as text --- */
 
 const char *scan_place_text(struct scan *sc, taddr addr)
 {

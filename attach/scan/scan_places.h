@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* scan_places: what is at an address that is in no block: whose data, which variable, which mapping. */
+/* scan_places: what is at an address that is in no block: the module's data, the variable, the mapping. */
 #ifndef MM_SCAN_PLACES_H
 #define MM_SCAN_PLACES_H
 
@@ -8,7 +8,7 @@
 /* Fill module, offset and symbol of @out with what is known of the data at @at. */
 void scan_place_data(struct scan *sc, taddr at, struct scan_pointer *out);
 
-/* What @addr is in, for people; the report's. */
+/* What @addr is in, as text for users; owned by the report. */
 const char *scan_place_text(struct scan *sc, taddr addr);
 
 #endif

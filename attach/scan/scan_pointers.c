@@ -10,7 +10,7 @@
 
 #define LISTED 1000		/* pointers to one address */
 #define CHAIN 16		/* steps back towards a root */
-#define CHAIN_BYTES (8ull << 30)	/* all memory is looked through for each: so much, all together */
+#define CHAIN_BYTES (8ull << 30)	/* the most that is read for all steps; each one reads all memory */
 
 /* --- one pointer --- */
 
@@ -59,7 +59,7 @@ static void fill(struct scan *sc, const struct pointer *p, struct scan_pointer *
 		scan_place_data(sc, p->at, out);
 }
 
-/* --- all that point at one address --- */
+/* --- all pointers to one address --- */
 
 static int list(struct scan *sc, const struct pointer *found, size_t n, struct scan_answer *a)
 {
@@ -87,7 +87,7 @@ static bool been_there(const struct way *w, size_t block)
 	return false;
 }
 
-/* A root, if there is one among them; else the first block where we have not been. NULL: neither. */
+/* A root, if there is one among them; else the first block that is not on the way yet. NULL: neither. */
 static const struct pointer *choose(const struct pointer *found, size_t n, const struct way *w)
 {
 	const struct pointer *block = NULL;
@@ -101,7 +101,7 @@ static const struct pointer *choose(const struct pointer *found, size_t n, const
 	return block;
 }
 
-/* One step. 1: there is a further one to be made, from the block in @next; 0: no; -ENOMEM. */
+/* One step. 1: continue from the block in @next; 0: this was the last; -ENOMEM. */
 static int step(struct scan *sc, const struct pointer *found, size_t n, struct way *w, struct scan_chain *c, size_t *next)
 {
 	const struct pointer *p = choose(found, n, w);

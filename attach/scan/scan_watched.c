@@ -11,9 +11,9 @@
 #include "report/ledger/live.h"
 #include "report/tracefiles/replay.h"
 
-#define SLACK 64	/* usable bytes beyond those asked for, where the trace has exact sizes */
+#define SLACK 64	/* usable bytes beyond the requested ones, if the trace has exact sizes */
 
-/* Few of a place's blocks would have a stack, and all others be told without: as if they came from elsewhere. */
+/* Few blocks of an allocation site would get a stack; the others would look as if from elsewhere. */
 static int refuse_sampled(const struct ledger *l)
 {
 	if (!ledger_is_sampled(l))
@@ -63,7 +63,7 @@ bool scan_watched_is_of(const struct scan_watched *w, int pid)
 	return false;
 }
 
-/* Sizes are the allocator's own, as ours are, or those that were asked for. */
+/* The sizes of the trace are usable sizes, as those of the scan are, or requested sizes. */
 static bool fits(const struct live_block *held, const struct block *b)
 {
 	return held->size <= b->size && b->size - held->size <= SLACK + held->size / 4;
@@ -104,7 +104,7 @@ static void collect(const struct live *live, struct scan_watched *w)
 			w->blocks[w->nblocks++] = (struct block){ addr, b.size };
 }
 
-/* Blocks of one family may lie in those of another; those that begin first stay. */
+/* Blocks of one family may lie in blocks of another; of overlapping ones the first stays. */
 static void drop_overlaps(struct scan_watched *w)
 {
 	size_t kept = 0;

@@ -88,11 +88,11 @@ void backtrace_forget(struct backtrace *b)
 struct start {
 	struct user_regs_struct regs;
 	bool returned;		/* regs are the caller's */
-	bool at_caller;		/* and so is the place of the hit */
-	uint32_t drop;		/* first frames that are watched functions' */
+	bool at_caller;		/* and the hit was in the caller, too */
+	uint32_t drop;		/* first frames, of watched functions: to be left out */
 };
 
-/* Frames that are left out do not count. */
+/* Frames that are left out do not count towards the depth. */
 static uint32_t walk_depth(const struct backtrace *b, const struct start *st)
 {
 	return b->depth + st->drop < UNWIND_MAX ? b->depth + st->drop : UNWIND_MAX;
@@ -106,7 +106,7 @@ static void find_start(const struct record_hit *hit, const struct site *s, uint3
 		st->at_caller = true;
 		return;
 	}
-	/* an exit is a `ret`: what the function had saved it has restored */
+	/* an exit is a `ret`: the function has restored what it had saved */
 	if (!(s->flags & SITE_EXIT) || s->sp_delta || hit->slice_len < 8) {
 		st->drop++;
 		return;
@@ -149,13 +149,13 @@ static void compare(struct backtrace *b, const struct record_hit *hit, const str
 
 /* --- one stack --- */
 
-/* Of a thread that waits: what the slice does not have. */
+/* Read what the slice does not have, of a thread that is held. */
 static int read_target(void *ctx, taddr addr, void *buf, size_t n)
 {
 	const struct record_hit *hit = ctx;
 	struct iovec here = { buf, n }, there = { (void *)(uintptr_t)addr, n };
 
-	/* by its own number: the process's first thread may have ended */
+	/* by the thread's own id: the process's first thread may have ended */
 	return process_vm_readv(hit->head.tid, &here, 1, &there, 1, 0) == (ssize_t)n ? 0 : -EFAULT;
 }
 
@@ -170,7 +170,7 @@ static void walk_ours(struct backtrace *b, const struct record_hit *hit, const s
 	unwind(b->cfi, &from, walk_depth(b, st), out);
 }
 
-/* false: the thread did not wait until the end, and what was found may be anything. */
+/* false: the thread was not held until the end, and what was found may be wrong. */
 static bool walk_waiting(struct backtrace *b, const struct record_hit *hit, const struct start *st,
 			 struct unwind_stack *out)
 {
@@ -204,7 +204,7 @@ static enum unwind_end why_cut(const struct record_hit *hit, taddr missed)
 	return hit->head.flags & RECORD_CUT ? UNWIND_LOST : UNWIND_CUT;
 }
 
-/* Walked already, by gdb: the place of the hit first. */
+/* The frames were walked by gdb already; the first is where the hit was. */
 static void take_frames(const struct backtrace *b, const struct record_hit *hit, const struct start *st,
 			struct unwind_stack *out)
 {

@@ -2,14 +2,13 @@
 /*
  * backtrace: from a hit to the number of the stack that made the call.
  *
- * At a function's `ret`, and behind it, all registers are the caller's already:
- * there the walk begins with the caller, and needs no unwind information of the
- * allocator. Elsewhere it begins where the trap stands, and the watched function's
- * own frame is left out.
+ * At a function's `ret`, and behind it, all registers are the caller's already: there the walk begins with
+ * the caller, and needs no unwind information of the allocator. Elsewhere it begins at the trap, and the
+ * watched function's own frame is left out.
  *
- * Which unwinder: our own, from the slice, while the thread runs; or one of the
- * oracles (libdwfl, libunwind), for which the thread is held; or all three, to
- * compare them (UNWINDER_CHECK): then ours counts, and what differs is told.
+ * Which unwinder: our own, from the slice, while the thread runs; or one of the oracles (libdwfl, libunwind),
+ * for which the thread is held; or all three, to compare them (UNWINDER_CHECK): then ours counts, and
+ * differences are counted and logged.
  */
 #ifndef MM_BACKTRACE_H
 #define MM_BACKTRACE_H
@@ -27,24 +26,25 @@
 #include "attach/target/modules.h"
 #include "base/cleanup.h"
 
-/* Of UNWINDER_CHECK. */
+/* Counted for UNWINDER_CHECK. */
 struct backtrace_check {
 	uint64_t compared;		/* stacks */
-	uint64_t oracles_differ;	/* from each other: nobody knows */
-	uint64_t ours_differs;		/* where they agree */
+	uint64_t oracles_differ;	/* from each other: which is right is unknown */
+	uint64_t ours_differs;		/* from the oracles, where they agree */
 };
 
 struct backtrace {
 	enum unwinders which;
-	struct shared *shared;		/* says whether a thread still waits */
-	uint32_t depth;			/* frames kept at most */
+	struct shared *shared;		/* says whether a thread is still held */
+	uint32_t depth;			/* frames recorded at most */
 	struct unwinder *cfi;
-	struct unwind_dwfl *dwfl;	/* NULL unless wanted; likewise libunwind */
+	struct unwind_dwfl *dwfl;	/* NULL unless used; likewise libunwind */
 	struct unwind_libunwind *libunwind;
 	struct stacks stacks;
 	struct slices slices;
 	uint64_t cut, lost;		/* stacks that ended so (enum unwind_end) */
-	uint64_t too_late;		/* stacks of threads that should have waited for an oracle, and went on: ours counts */
+	/* stacks of threads that were not held until an oracle was done: ours counts */
+	uint64_t too_late;
 	uint64_t guessed;		/* stacks with a frame found by frame pointer only */
 	struct backtrace_check check;
 };
@@ -54,22 +54,23 @@ struct backtrace_options {
 	uint32_t depth;
 };
 
-/* @ms, @shared and @defs, which takes the stacks, stay the caller's. 0 or -errno. */
+/* The caller keeps @ms, @shared and @defs; @defs receives the stacks. 0 or -errno. */
 must_check int backtrace_new(pid_t pid, struct modules *ms, struct shared *shared, struct defs *defs,
 			     const struct backtrace_options *opt, struct backtrace **out);
 void backtrace_free(struct backtrace *b);
 
-/* Must the thread wait at a hit until its stack was unwound? */
+/* Must the thread be held at a hit until its stack is unwound? */
 bool backtrace_holds(enum unwinders which);
 
 /*
- * The number of the stack of @hit, which was at site @s, with tag @tag (NULL: none). @skip: leave out so many frames
- * more: a watched function that called this one, wrappers. Counts what was cut. 0 or -ENOMEM.
+ * The number of the stack of @hit, which was at site @s, with tag @tag (NULL: none). @skip: leave out this
+ * many further frames: a watched function that called this one, wrappers. Counts stacks that were cut. 0 or
+ * -ENOMEM.
  */
 must_check int backtrace_of(struct backtrace *b, const struct record_hit *hit, const struct site *s, uint32_t skip,
 			    const char *tag, uint32_t *number);
 
-/* Frames of functions for which @skipped says so are marked. */
+/* Mark the frames of functions for which @skipped returns true. */
 void backtrace_skip(struct backtrace *b, stacks_skipped *skipped, void *ctx);
 
 /* Something was mapped or unmapped. */

@@ -2,14 +2,13 @@
 /*
  * slices: how much of each thread's stack is worth copying.
  *
- * The keeper copies a slice before anyone can know how deep the stack is. A
- * thread's first slices are as large as is allowed; then twice as large as its
- * deepest stack, and some more. A slice that was too short doubles the next ones, so
- * a depth that a thread has not had before costs one stack that is cut. It never
- * shrinks again: a rare deep path may be the one that leaks.
+ * The keeper copies a slice before the depth of the stack is known. A thread's first slices are as large as
+ * is allowed; later ones are twice as large as its deepest stack, and some more. If a slice was too short,
+ * the next ones are twice as long, so a depth that is new to a thread costs one stack that is cut. The size
+ * never shrinks again: a rare deep path may be the one that leaks.
  *
- * What is learned goes to the keeper through shared->slice_hint, by the thread's
- * place in its table. Nobody waits for it: a hint that comes late is a slice too long or too short.
+ * The keeper gets the size through shared->slice_hint, at the thread's index in its table. It does not wait
+ * for it: a hint that comes late costs a slice that is too long or too short.
  */
 #ifndef MM_SLICES_H
 #define MM_SLICES_H
@@ -19,7 +18,7 @@
 
 #include "attach/keeper/shared/shared.h"
 
-#define SLICES_FIRST 64		/* stacks of a thread that are copied as far as is allowed */
+#define SLICES_FIRST 64		/* stacks of a thread that are copied with the largest size allowed */
 
 struct slices {
 	struct shared *shared;
@@ -33,7 +32,7 @@ struct slices {
 
 void slices_init(struct slices *s, struct shared *shared);
 
-/* A stack of @hit was unwound with @used bytes of its slice; @cut: it went on behind them. */
+/* A stack of @hit was unwound with @used bytes of its slice; @cut: the stack continued after the slice. */
 void slices_learn(struct slices *s, const struct record_hit *hit, uint32_t used, bool cut);
 
 #endif

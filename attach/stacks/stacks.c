@@ -37,20 +37,20 @@ void stacks_modules_changed(struct stacks *s)
 
 #define NO_MODULE UINT32_MAX
 
-/* Which module has it: by its number, since a frame outlives what is mapped. */
+/* The number of the module that has @pc. (A number, since a frame outlives the mapping.) */
 static uint32_t module_of(const struct stacks *s, taddr pc)
 {
 	taddr addr = pc & UNWIND_EXACT ? pc & ~UNWIND_EXACT : pc - 1;
 	const struct module *m = modules_find(s->modules, addr);
 
-	/* what was unmapped there has no code there any more */
+	/* a module that was unmapped has no code there any more */
 	for (size_t i = 0; m && !m->gone && i < modules_count(s->modules); i++)
 		if (modules_at(s->modules, i) == m)
 			return i;
 	return NO_MODULE;
 }
 
-/* The first module of the same file stands for the file. */
+/* A file has the number of its first module. */
 static uint32_t file_of(const struct stacks *s, const struct module *m)
 {
 	uint32_t i = 0;
@@ -75,7 +75,10 @@ static int define_module(struct stacks *s, uint32_t number)
 
 /* --- frames --- */
 
-/* A pc has 47 bits and UNWIND_EXACT; the module goes in between. Of a number, 16 bits: is_place says whether it is that one. */
+/*
+ * A pc has 47 bits and UNWIND_EXACT; 16 bits of the module's number go in between. is_place compares the
+ * whole number.
+ */
 static uint64_t place_key(taddr pc, uint32_t module)
 {
 	return pc ^ (uint64_t)(uint16_t)(module + 1) << 47;
@@ -109,7 +112,7 @@ static int frame_at(struct stacks *s, taddr pc, uint32_t *frame)
 	uint32_t module = module_of(s, pc), fresh = s->defs->nframes;
 	const uint32_t *known = addrmap_get(&s->by_place, place_key(pc, module));
 
-	/* a frame of the module that had these 16 bits before is needed no more */
+	/* the known frame is of another module with the same 16 bits: it is needed no more */
 	if (known && !is_place(s, *known, module))
 		known = NULL;
 	*frame = known ? *known : fresh;
@@ -214,7 +217,7 @@ int stacks_tag(struct stacks *s, const char *text, uint32_t *tag)
 		text = TAG_OTHER;
 		h = hash_text(text);
 	}
-	/* who shares a hash without being the same goes to the next free one */
+	/* if another text has this hash, try the next one */
 	while ((known = addrmap_get(&s->by_text, h)) && strcmp(s->defs->tags[*known].text, text))
 		h++;
 	if (known)
@@ -238,7 +241,7 @@ static uint64_t hash(const taddr *frames, uint32_t n, enum unwind_end end, uint3
 	return h;
 }
 
-/* Two of millions may share a hash of 64 bits: so the depth, the tag and the two ends are compared. */
+/* Two of millions may share a 64-bit hash: so the depth, the tag, the end and the leaf frame are compared. */
 static bool is_that(const struct stacks *s, uint32_t number, const taddr *frames, uint32_t n, enum unwind_end end,
 		    uint32_t tag)
 {

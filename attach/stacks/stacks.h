@@ -2,15 +2,15 @@
 /*
  * stacks: each distinct call stack gets a number.
  *
- *	hash of all pcs ──▶ number          for a stack that was seen lately: one look
- *	number ──▶ what it is               trace/defs.h keeps that: frames, a trie, stacks
+ *	hash of all pcs ──▶ number          for a stack that was seen lately: one look-up
+ *	number ──▶ what it is               trace/defs.h has that: frames, a trie, stacks
  *
- * The trie is touched for new stacks only: walking it leaf first costs more than
- * the unwinding, once it is large. What is looked up by pc alone holds as long as
- * nothing is unmapped (stacks_modules_changed); numbers hold for ever, and a
- * frame of a module that was unloaded stays a frame of that module.
+ * The trie is used for new stacks only: once it is large, walking it costs more than the unwinding. A look-up
+ * by pc alone is valid as long as nothing is unmapped (stacks_modules_changed); numbers are valid for ever,
+ * and a frame of a module that was unloaded remains a frame of that module.
  *
- * A module has the same number here as in modules; a frame, a node, a stack that of its index in defs (a node's is one more).
+ * A module has the same number here as in modules; the number of a frame or stack is its index in defs, that
+ * of a node its index plus one.
  */
 #ifndef MM_STACKS_H
 #define MM_STACKS_H
@@ -25,7 +25,10 @@
 #include "base/cleanup.h"
 #include "trace/defs.h"
 
-/* Does the code at @addr belong to a function whose frames are left out at the front of stacks? Asked once for each frame. */
+/*
+ * Does the code at @addr belong to a function whose frames are left out at the front of stacks? Asked once
+ * for each frame.
+ */
 typedef bool stacks_skipped(void *ctx, taddr addr);
 
 struct stacks {
@@ -41,21 +44,27 @@ struct stacks {
 	struct addrmap by_text;		/* hash of a tag -> its number */
 };
 
-/* @ms and @defs stay the caller's; @ms knows what is mapped at a pc when that is first seen, @defs takes the definitions. */
+/*
+ * The caller keeps @ms and @defs. @ms must know what is mapped at a pc when that pc is first seen; @defs
+ * receives the definitions.
+ */
 void stacks_init(struct stacks *s, const struct modules *ms, struct defs *defs);
 void stacks_fini(struct stacks *s);
 
-/* The tag @text: number + 1. Of more different ones than can be told apart the rest are one. 0 or -ENOMEM. */
+/*
+ * The tag @text: its number + 1. If there are too many different tags, all further ones share one. 0 or
+ * -ENOMEM.
+ */
 must_check int stacks_tag(struct stacks *s, const char *text, uint32_t *tag);
 
 /* The number of the stack @frames[0..n), leaf first, with @tag (number + 1, or FACT_NONE). 0 or -ENOMEM. */
 must_check int stacks_intern(struct stacks *s, const taddr *frames, uint32_t n, enum unwind_end end, uint32_t tag,
 			     uint32_t *number);
 
-/* Something was mapped or unmapped: the same pc may be another place now. */
+/* Something was mapped or unmapped: the same pc may be different code now. */
 void stacks_modules_changed(struct stacks *s);
 
-/* Without defs. */
+/* Memory in bytes, without defs. */
 size_t stacks_memory(const struct stacks *s);
 
 #endif

@@ -7,7 +7,7 @@
 
 #define SYMBOLS_MAX (8u << 20)
 
-/* Of several the smallest, then the one that others can see. */
+/* Of several symbols, the smallest wins, then the global one. */
 static bool better(const GElf_Sym *sym, const GElf_Sym *best)
 {
 	if (sym->st_size != best->st_size)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* datasyms: which variable of an ELF file lies at an address, and where one lies. For a question now and then: the tables are gone through for each. */
+/*
+ * datasyms: the variable of an ELF file at an address, and the address of a variable. For occasional
+ * questions: each one searches the symbol tables from the beginning.
+ */
 #ifndef MM_DATASYMS_H
 #define MM_DATASYMS_H
 
@@ -9,10 +12,13 @@
 
 #include "base/taddr.h"
 
-/* The variable of .symtab or .dynsym that covers @addr (the file's own), its name (libelf's) and where it begins. false: there is none. */
+/*
+ * The variable of .symtab or .dynsym that covers @addr (an address of the file): its name (owned by libelf)
+ * and where it begins. false: there is none.
+ */
 bool datasyms_over(Elf *elf, taddr addr, const char **name, taddr *begin);
 
-/* Where the variable @name lies that others can see (.dynsym): the file's own address. */
+/* The address, in the file, of the exported variable @name (.dynsym). false: there is none. */
 bool datasyms_find(Elf *elf, const char *name, taddr *addr);
 
 #endif

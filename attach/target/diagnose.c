@@ -43,7 +43,7 @@ static void hint(struct diagnosis *d, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* Every text about a process that exists begins alike. */
+/* Every text about a process that exists begins like this. */
 #define CANNOT "cannot attach to %d (%s): "
 #define WHO(t) (int)(t)->pid, (t)->comm
 
@@ -252,7 +252,7 @@ static void diagnose_permission(const struct target_info *t, const struct diagno
 	} else if (self->euid == 0) {
 		blame_container(t, self, out);
 	} else if (t->uid != self->euid || t->euid != self->euid) {
-		/* A setuid program was started by its real user: to run as that user would not do. */
+		/* A setuid program was started by its real user: running as that user would not help. */
 		if (t->uid == self->euid)
 			blame_privileges(t, out);
 		else

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * diagnose: why attaching cannot work, or did not, in the user's words: what
- * is in the way, and in a second text what to do about it.
+ * diagnose: why attaching cannot work, or did not work, in the user's words: the
+ * obstacle, and in a second text what to do about it.
  *
  *	mmattach: cannot attach to 1234 (nginx): it belongs to user www-data
  *	mmattach: hint: run mmattach as root, or as that user
  *
  * Pure but for diagnose_read_self: facts about the target (attach/target/target.h) and
  * about ourselves go in, text comes out. EPERM alone says nothing, since half a
- * dozen rules answer with it; they are gone through in the order in which the
- * kernel asks them.
+ * dozen rules return it; they are checked in the same order as in
+ * the kernel.
  */
 #ifndef MM_DIAGNOSE_H
 #define MM_DIAGNOSE_H
@@ -22,48 +22,51 @@
 struct diagnosis {
 	char text[512];
 	char hint[512];		/* "" if nothing can be done */
-	const char *listing;	/* lines that belong to it, or NULL; the caller's */
+	const char *listing;	/* lines that belong to it, or NULL; owned by the caller */
 };
 
-/* What decides about us. */
+/* What decides about our permissions. */
 struct diagnose_self {
 	pid_t pid;
 	pid_t keeper;		/* 0: none yet */
 	uid_t euid;
 	bool cap_sys_ptrace;
-	bool seccomp;		/* a filter is on us, as in a container */
+	bool seccomp;		/* we run under a seccomp filter, as in a container */
 	bool container;
 	int yama_scope;		/* kernel.yama.ptrace_scope; 0 without yama */
 };
 
 void diagnose_read_self(struct diagnose_self *self);
 
-/* No target: target_read(@id) or target_find(@name) said @err; @listing is the latter's. The other of id and name is 0 or NULL. */
+/*
+ * No target: target_read(@id) or target_find(@name) returned @err; @listing is from the latter. The other of
+ * id and name is 0 or NULL.
+ */
 void diagnose_lookup(pid_t id, const char *name, int err, const char *listing, struct diagnosis *out);
 
 /* true: the target cannot be attached to, for a reason that can be seen beforehand. */
 bool diagnose_before(const struct target_info *t, const struct diagnose_self *self, struct diagnosis *out);
 
 /*
- * true: a trap would change what the target does with SIGTRAP, for good. An int3 in a thread that blocks
+ * true: a trap would permanently change what the target does with SIGTRAP. An int3 in a thread that blocks
  * SIGTRAP, or in a process that ignores it, makes the kernel set its action to the default
- * (force_sig), and nobody outside can set it back.
+ * (force_sig), and no other process can set it back.
  */
 bool diagnose_sigtrap(const struct target_info *t, struct diagnosis *out);
 
 /*
  * Attaching failed with @err (negative or positive errno). Best with facts read again after the
- * failure: another tracer may have been faster; of what is not there any more diagnose_vanished tells.
+ * failure: another tracer may have been faster. For a target that is gone, use diagnose_vanished.
  */
 void diagnose_attach(const struct target_info *t, const struct diagnose_self *self, int err, struct diagnosis *out);
 
 /* None of the functions to watch was found in the target; @is_static: it has no dynamic linker. */
 void diagnose_no_allocator(const struct target_info *t, bool is_static, struct diagnosis *out);
 
-/* It was there, and is not any more; or, @there, what it was is gone: the process lives, and has begun another program. */
+/* The target has ended; or, @there, the process lives but has begun another program. */
 void diagnose_vanished(const struct target_info *t, bool there, struct diagnosis *out);
 
-/* Say it on stderr. */
+/* Log it on stderr. */
 void diagnose_log(const struct diagnosis *d);
 
 #endif

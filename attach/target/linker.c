@@ -14,7 +14,7 @@
 #define LINKS_MAX 4096
 #define NAMESPACES_MAX 16	/* glibc's DL_NNS */
 
-/* What we want of the auxiliary vector; 0 where it does not say. */
+/* What we need of the auxiliary vector; 0: not in it. */
 struct aux {
 	taddr phdr, phnum, base, entry;
 };
@@ -24,7 +24,7 @@ struct r_debug_of_target {
 	uint32_t version, pad;
 	uint64_t map, brk;
 	uint32_t state, pad2;	/* 0: RT_CONSISTENT */
-	uint64_t ldbase, next;	/* next: another namespace's, if the version is 2 or more */
+	uint64_t ldbase, next;	/* next: of another namespace, if the version is 2 or more */
 };
 
 struct link_map_of_target {
@@ -72,7 +72,7 @@ static bool read_mem(int mem, taddr addr, void *buf, size_t n)
 	return pread_full(mem, buf, n, (off_t)addr) == (ssize_t)n;
 }
 
-/* Where the main program's PT_DYNAMIC is, from its program headers in memory; 0 if it has none. */
+/* The address of the main program's PT_DYNAMIC, from its program headers in memory; 0 if it has none. */
 static taddr find_dynamic(int mem, const struct aux *aux, taddr bias)
 {
 	Elf64_Phdr ph;
@@ -86,7 +86,7 @@ static taddr find_dynamic(int mem, const struct aux *aux, taddr bias)
 	return 0;
 }
 
-/* DT_DEBUG, which the dynamic linker points at its r_debug; 0 as long as it has not, or for none. */
+/* DT_DEBUG, which the dynamic linker points at its r_debug; 0 if it has not yet, or there is none. */
 static taddr find_r_debug(int mem, taddr dynamic)
 {
 	Elf64_Dyn dyn;
@@ -101,8 +101,9 @@ static taddr find_r_debug(int mem, taddr dynamic)
 }
 
 /*
- * The struct r_debug that the dynamic linker filled in; false if there is none yet. Where the dynamic linker was started as a program
- * (ld.so PROGRAM), the kernel says that it is the program, which has no DT_DEBUG but the struct itself.
+ * The struct r_debug that the dynamic linker filled in; false if there is none yet. If the dynamic linker was
+ * started as a program (ld.so PROGRAM), it is the program for the kernel: it has no DT_DEBUG, but the struct
+ * itself.
  */
 static bool read_r_debug(int mem, const struct aux *aux, const struct module *program, struct r_debug_of_target *out)
 {

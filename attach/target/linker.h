@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * linker: what the target's dynamic linker says of itself: where it calls out, and in which order it looks for a symbol.
+ * linker: what the target's dynamic linker tells debuggers: the function that it calls when the list of
+ * modules changes, and the order in which it looks for a symbol.
  *
  *	/proc/PID/auxv ──▶ main program ──▶ PT_DYNAMIC ──▶ DT_DEBUG ──▶ r_debug ──▶ link_map, r_brk
  *
- * All of it lies in memory that the target may write as it likes: an address counts only if a module is there, a list is cut
- * off where it gets too long.
+ * All of it is in memory that the target can write: an address counts only if a module is there, and a list
+ * that is too long is cut off.
  */
 #ifndef MM_LINKER_H
 #define MM_LINKER_H
@@ -19,21 +20,23 @@
 const struct module *linker_program(const struct modules *ms);
 
 /*
- * Where it calls out when the list of modules changes: r_debug's r_brk; right after exec, when r_debug is not filled yet,
- * _dl_debug_state in the interpreter (AT_BASE), or in the main program itself (ld.so PROGRAM). 0 with @addr,
- * -ENOENT for a program that loads no modules, or -errno.
+ * The function that it calls when the list of modules changes: r_debug's r_brk; right after exec, when
+ * r_debug is not filled in yet, _dl_debug_state in the interpreter (AT_BASE), or in the main program itself
+ * (ld.so PROGRAM). 0 with @addr, -ENOENT for a program that loads no modules, or -errno.
  */
 must_check int linker_break(const struct modules *ms, taddr *addr);
 
 /*
- * Is the linker in the middle of nothing? Between its two calls there things are mapped and unmapped. true where it cannot be told; of namespaces other than
- * the first only from glibc 2.35 on.
+ * Is no change of the list under way? The linker calls that function twice, and maps and unmaps modules
+ * between the two calls. true if that is not known. Namespaces other than the first are visible only from
+ * glibc 2.35 on.
  */
 bool linker_is_done(const struct modules *ms);
 
 /*
- * The module whose function @name the others call: the first that exports it, in the order in which the linker
- * looks (the main program, what is preloaded, then libraries). A program without a linker has only itself. NULL: none.
+ * The module whose function @name the other modules call: the first that exports it, in the search order of
+ * the linker (the main program, preloaded modules, then libraries). A program without a linker has only
+ * itself. NULL: none.
  */
 const struct module *linker_binds(const struct modules *ms, const char *name);
 

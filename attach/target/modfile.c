@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* modfile: see modfile.h. Open the file, then read what only the program headers tell: which offset goes where. */
+/* modfile: see modfile.h. Opens the file, then reads its program headers: which offset is mapped where. */
 #include "attach/target/modfile.h"
 
 #include <elf.h>
@@ -46,7 +46,7 @@ static bool maps_as(int fd, const struct mapping *m)
 	return same;
 }
 
-/* stat's device is not that of the mapping on btrfs and overlayfs: there the longer way decides. */
+/* On btrfs and overlayfs, stat's device is not that of the mapping: there the slower maps_as decides. */
 static bool same_file(int fd, const struct mapping *m)
 {
 	struct stat st;
@@ -141,7 +141,7 @@ static int copy_vdso(pid_t pid, const struct mapping *m)
 	return fd;
 }
 
-/* Segments beyond what fits are left out: no linker makes that many. */
+/* Segments that do not fit in the array are left out: no linker makes that many. */
 static void read_segments(struct modfile *f, int fd)
 {
 	Elf64_Ehdr eh;
@@ -195,7 +195,7 @@ static void read_image(struct modfile *f, int fd)
 	read_segments(f, fd);
 }
 
-/* A file may really be called "x (deleted)": it is, if that name leads to it. */
+/* A file may really be called "x (deleted)": that is the case if opening that name finds the file. */
 static void strip_deleted(pid_t pid, struct modfile *f, const struct mapping *m)
 {
 	static const char suffix[] = " (deleted)";
@@ -253,7 +253,7 @@ taddr modfile_bias(const struct modfile *f, const struct mapping *m)
 {
 	const struct segment *fits = NULL;
 
-	/* lld gives two segments one page of the file: only the flags tell whose mapping it is. */
+	/* lld puts two segments into one page of the file: only the flags tell their mappings apart. */
 	for (size_t i = 0; i < f->nsegments; i++) {
 		const struct segment *s = &f->segments[i];
 

@@ -4,8 +4,8 @@
  *
  *	struct modules ── entries, one per (file, bias) ──▶ files, one per (device, inode)
  *
- * A refresh walks the executable mappings; each finds or makes its entry and
- * widens it over the neighbouring mappings of the same file. What was not seen
+ * A refresh walks the executable mappings: for each it finds or makes the entry, and
+ * widens it over the neighbouring mappings of the same file. An entry that was not seen
  * in this pass is gone.
  */
 #include "attach/target/modules.h"
@@ -31,7 +31,7 @@ struct entry {
 struct modules {
 	pid_t process;
 	pid_t pid;		/* a living thread of it */
-	int mem;		/* the caller's, or -1 */
+	int mem;		/* owned by the caller, or -1 */
 	unsigned pass;
 	struct entry **entries;
 	size_t nentries;
@@ -205,7 +205,7 @@ int modules_refresh(struct modules *ms, bool fresh)
 	char path[32];
 	int err;
 
-	/* the memory's files are found through any thread of it, but not through a first one that has ended */
+	/* any living thread of the process has /proc/TID/maps, but not a first one that has ended */
 	ms->pid = procfs_living_thread(ms->process);
 	if (!ms->pid)
 		return -ESRCH;
@@ -256,7 +256,7 @@ struct module *modules_at(const struct modules *ms, size_t i)
 	return &ms->entries[i]->m;
 }
 
-/* Of those that are gone, the one that was seen last. */
+/* If all modules there are gone, the one that was seen last. */
 struct module *modules_find(const struct modules *ms, taddr addr)
 {
 	struct entry *best = NULL;

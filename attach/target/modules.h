@@ -2,11 +2,11 @@
 /*
  * modules: which ELF files are mapped into the target, where, and what they are.
  *
- * Read from /proc/PID/maps: a module is a file of which something is mapped
- * executable, at one load bias. The file is opened when it is first seen (attach/target/modfile.h) and
- * kept open, so that a module that was unloaded or deleted still has its bytes
- * and names. Its inode number cannot be given away meanwhile, so device and inode stand for the
- * file: mapped again, it is not opened again.
+ * Read from /proc/PID/maps: a module is a file with an executable mapping,
+ * at one load bias. The file is opened when it is first seen (attach/target/modfile.h) and
+ * stays open, so that a module that was unloaded or deleted still has its bytes
+ * and names. While it is open, its inode number cannot be reused, so device and inode identify the
+ * file: if it is mapped again, it is not opened again.
  */
 #ifndef MM_MODULES_H
 #define MM_MODULES_H
@@ -20,40 +20,45 @@
 #include "base/taddr.h"
 
 struct module {
-	char *path;		/* as /proc/PID/maps says, " (deleted)" taken off */
+	char *path;		/* as in /proc/PID/maps, without " (deleted)" */
 	const char *name;	/* base name of path; "[vdso]" */
 	taddr bias;		/* runtime address = file address + bias */
 	taddr lo, hi;		/* from the first to the last mapping of the file around its code */
 	dev_t dev;
 	ino_t ino;
-	struct elfimage *img;	/* NULL: could not be opened; why_not says why; shared by all modules of that file */
+	struct elfimage *img;	/* shared by all modules of that file; NULL: could not be opened (why_not) */
 	char why_not[96];
 	bool unread;		/* (img NULL) its file could not be read: it may be ELF all the same */
 	uint8_t build_id[32];
 	size_t build_id_len;
-	bool deleted;		/* the file had been deleted or replaced when we came */
+	bool deleted;		/* the file had been deleted or replaced when it was first seen */
 	bool gone;		/* no longer mapped */
-	bool planned;		/* for the user of this: its probes were planned (false for a new one, and for one that came back) */
+	bool planned;		/* for the caller: its probes were planned; false if new or mapped again */
 };
 
 struct modules;
 
-/* The modules of @pid as they are now. 0, -ESRCH (no such process, a zombie, a kernel thread), -EACCES, -ENOMEM, ... */
+/*
+ * The modules of @pid as they are now. 0, -ESRCH (no such process, a zombie, a kernel thread), -EACCES,
+ * -ENOMEM, ...
+ */
 must_check int modules_new(pid_t pid, struct modules **out);
 void modules_free(struct modules *ms);
 
 /*
  * Read the mappings again. New modules are added (planned == false), unmapped
  * ones marked gone; a file mapped again elsewhere is a new module, one mapped again at its
- * old place is the old module, neither gone nor planned. 0 or -errno (-ESRCH: the target is gone), then
- * everything is as it was, or in part newer. Forgets everything first if @fresh (the target exec'ed).
+ * old address is the old module, neither gone nor planned. 0 or -errno (-ESRCH: the target is gone); after an
+ * error everything is as before, or partly updated. If @fresh (the target exec'ed), everything is forgotten
+ * first.
  */
 must_check int modules_refresh(struct modules *ms, bool fresh);
 
 size_t modules_count(const struct modules *ms);
-struct module *modules_at(const struct modules *ms, size_t i);	/* valid until modules_free or a fresh refresh; in order of first sight */
+/* In the order in which they were first seen; valid until modules_free or a fresh refresh. */
+struct module *modules_at(const struct modules *ms, size_t i);
 
-/* The module mapped at @addr now, else the last that was, else NULL. */
+/* The module that is mapped at @addr now, else the last one that was, else NULL. */
 struct module *modules_find(const struct modules *ms, taddr addr);
 
 #define MODULE_BUILD_ID_TEXT (2 * sizeof(((struct module *)0)->build_id) + 1)
@@ -62,18 +67,19 @@ struct module *modules_find(const struct modules *ms, taddr addr);
 const char *module_build_id(const struct module *m, char buf[MODULE_BUILD_ID_TEXT]);
 
 /*
- * From now on they are those of @pid, whose memory is read through @mem (the caller's; -1: /proc/PID/mem is opened). It may be the same
- * process, or one that was forked from it: what is mapped alike there stays the same module. 0 or as modules_refresh.
+ * From now on, these are the modules of @pid, whose memory is read through @mem (owned by the caller; -1:
+ * /proc/PID/mem is opened). It may be the same process, or one forked from it: a module that is mapped there
+ * in the same way stays the same module. Returns what modules_refresh does.
  */
 must_check int modules_move(struct modules *ms, pid_t pid, int mem);
 
-/* To read the process's memory: the caller's to close; -1: it may not be opened. */
+/* A descriptor to read the process's memory, which the caller closes; -1: it cannot be opened. */
 int modules_open_mem(const struct modules *ms);
 
 /* A living thread of the process. */
 pid_t modules_pid(const struct modules *ms);
 
-/* Where the function @name of the file itself is in memory. 0 or as elfimage_find. */
+/* The runtime address of the module's own function @name. 0 or as elfimage_find. */
 must_check int module_symbol(const struct module *m, const char *name, taddr *addr);
 
 /*

@@ -27,7 +27,7 @@ static int said(const char *name, long r, const char **what)
 			return r_; \
 	} while (0)
 
-/* Interrupted, and stopped. */
+/* Interrupt the child, and wait until it is stopped. */
 static int stop(pid_t pid, const char **what)
 {
 	int status;
@@ -84,7 +84,7 @@ int rehearse(const char **what)
 	if (pid < 0)
 		return -errno;
 	if (pid == 0) {
-		/* should we be killed meanwhile, it must not stay behind */
+		/* if we are killed meanwhile, the child must end, too */
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		while (getppid() == parent)
 			pause();

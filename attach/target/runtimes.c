@@ -5,7 +5,7 @@
 #include <gelf.h>
 #include <string.h>
 
-/* A function that its users call, so that it is there in a stripped file, too; or a section. */
+/* A function that other modules call, so that even a stripped file has its symbol; or a section. */
 static const struct runtime {
 	const char *name, *function, *section;
 } runtimes[] = {

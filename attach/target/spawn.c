@@ -15,7 +15,7 @@ _Noreturn static void child(char **argv, pid_t tracer, const struct spawn_before
 	char byte;
 	int err;
 
-	/* without yama: EINVAL, and not needed */
+	/* without yama it fails with EINVAL, and is not needed */
 	prctl(PR_SET_PTRACER, tracer, 0, 0, 0);
 	if (read(go, &byte, 1) != 1)
 		_exit(127); /* cancelled, or the controller is gone */

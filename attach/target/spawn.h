@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * spawn: start mode. The program is our child (its terminal, process group and
- * exit status are ours to pass on), but the keeper's tracee: before exec it
- * names the keeper as its tracer (needed by an ordinary user under yama) and
+ * spawn: start mode. The program is our child (it gets our terminal and process
+ * group, and we exit with its status), but the keeper's tracee: before exec it
+ * names the keeper as its tracer (necessary for an ordinary user under yama) and
  * waits until it is seized, so that it is watched from its first instruction.
  */
 #ifndef MM_SPAWN_H
@@ -17,10 +17,10 @@
 struct spawn {
 	pid_t pid;
 	int go;		/* written to when it may exec */
-	int failed;	/* tells the errno of an exec that failed; closed by one that did not */
+	int failed;	/* delivers the errno of a failed exec; a successful exec closes it */
 };
 
-/* What we have changed of ourselves and the program must not inherit. */
+/* The original settings: what we changed in our own process, and the program must not inherit. */
 struct spawn_before {
 	sigset_t mask;
 	struct sigaction pipe;	/* of SIGPIPE */
@@ -28,7 +28,7 @@ struct spawn_before {
 	struct rlimit files;	/* openfiles.h */
 };
 
-/* Fork @argv[0], to be traced by @tracer. It waits. 0 or -errno. */
+/* Fork a child for @argv, to be traced by @tracer. It waits. 0 or -errno. */
 must_check int spawn_start(struct spawn *s, char **argv, pid_t tracer, const struct spawn_before *before);
 
 /* It is seized: let it exec. */
@@ -40,7 +40,10 @@ int spawn_exec_error(struct spawn *s);
 /* Give up before spawn_go: it ends without having run anything. */
 void spawn_cancel(struct spawn *s);
 
-/* Wait for its end; the exit status as a shell gives it: its own, or 128 + signal. A second SIGTERM or SIGINT to us ends the waiting. */
+/*
+ * Wait for its end. Returns the exit status as a shell has it: its own, or 128 + signal. A second SIGTERM or
+ * SIGINT to us ends the waiting.
+ */
 int spawn_wait(struct spawn *s);
 
 #endif

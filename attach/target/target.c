@@ -43,7 +43,7 @@ static const char *field(const char *status, const char *key)
 	return "";
 }
 
-/* The word of that field is among the words of its line. */
+/* Is @word in the line of that field? */
 static bool field_has(const char *status, const char *key, const char *word)
 {
 	const char *s = field(status, key);
@@ -53,7 +53,7 @@ static bool field_has(const char *status, const char *key, const char *word)
 	return at && at < end;
 }
 
-/* Never the line itself: a process named "x\nUid:" has that newline escaped by the kernel. */
+/* Up to the end of the line. A process named "x\nUid:" cannot add a line: the kernel escapes that newline. */
 static void copy_line(const char *s, char *buf, size_t n)
 {
 	size_t len = strcspn(s, "\n");
@@ -84,7 +84,7 @@ static bool has_signal(const char *status, const char *key, int sig)
 	return strtoull(field(status, key), NULL, 16) >> (sig - 1) & 1;
 }
 
-/* NSpid: our number for it, then one for each namespace further in. */
+/* NSpid: its pid in our namespace, then one for each namespace further in. */
 static bool in_inner_pid_ns(const char *status)
 {
 	char line[256];
@@ -145,12 +145,12 @@ static pid_t parent_of(pid_t pid)
 	return parent;
 }
 
-/* Threads are traced one by one: ask all of them. */
+/* Threads are traced one by one, so all of them are read. */
 static void read_thread(struct target_info *t, pid_t tid)
 {
 	char *status = read_thread_status(t->pid, tid);
 
-	/* of a process whose first thread has ended, the others say what it does */
+	/* if the first thread of a process has ended, its state is that of another thread */
 	if (status && t->state == 'Z')
 		t->state = *field(status, "State");
 	if (status && !t->tracer_pid)
@@ -192,7 +192,7 @@ static int read_exe_name(struct target_info *t)
 	return t->exe ? 0 : -ENOMEM;
 }
 
-/* The link leads to what the kernel loaded, so it is a regular file whatever its name is now. */
+/* The link leads to the file that the kernel loaded, so it is a regular file, whatever its name is now. */
 static int read_bits(pid_t pid)
 {
 	Elf64_Ehdr eh;
@@ -208,8 +208,9 @@ static int read_bits(pid_t pid)
 }
 
 /*
- * A process that has written a title over its arguments (nginx, PostgreSQL) leaves the rest of their room full of zeros or spaces: these are
- * cut off, and what stays ends with a zero. Two zeros at the end can be an empty argument.
+ * A process that writes a title over its arguments (nginx, PostgreSQL) fills the rest of their space with
+ * zeros or blanks: these are cut off, and the rest ends with a zero. Two zeros at the end can be an empty
+ * argument.
  */
 static size_t cut_padding(char *text, size_t n)
 {
@@ -237,7 +238,7 @@ static int read_argv(struct target_info *t)
 	char *text = NULL;
 	size_t n = 0, i = 0;
 
-	/* Gone, not ours to read, or unreasonably long: then without. */
+	/* Gone, not readable for us, or unreasonably long: go on without arguments. */
 	if (read_proc(t->pid, "cmdline", CMDLINE_LIMIT, &text, &n))
 		n = 0;
 	n = text ? cut_padding(text, n) : 0;
@@ -252,7 +253,7 @@ static int read_argv(struct target_info *t)
 	return t->argv && i == t->argc ? 0 : -ENOMEM;
 }
 
-/* The links in /proc/PID/ns are for those who may trace it; everybody may read how its ids are mapped. */
+/* Only a process that may trace it can read the links in /proc/PID/ns; every process can read its uid_map. */
 static bool in_other_user_ns(pid_t pid)
 {
 	char *theirs, *ours;
@@ -271,7 +272,7 @@ static bool in_other_user_ns(pid_t pid)
 	return other;
 }
 
-/* Files of a process that is not dumpable belong to root, whoever runs it. */
+/* The /proc files of a process that is not dumpable belong to root, whatever user it runs as. */
 static bool is_not_dumpable(const struct target_info *t)
 {
 	char path[32];
@@ -281,7 +282,7 @@ static bool is_not_dumpable(const struct target_info *t)
 	return t->euid != 0 && !stat(path, &st) && st.st_uid != t->euid;
 }
 
-/* /proc knows nothing of @id: there is none, or hidepid keeps it from us. */
+/* /proc has no @id: there is no such process, or hidepid hides it from us. */
 static int why_unseen(pid_t id)
 {
 	return kill(id, 0) && errno == EPERM ? -EACCES : -ESRCH;
@@ -373,7 +374,7 @@ static bool is_called(const struct target_info *t, const char *name)
 	return !strcmp(t->comm, name) || base_name_is(t->exe, name) || base_name_is(t->argv[0], name);
 }
 
-/* Only what a search needs: no threads are asked, no files opened. */
+/* Only what a search needs: no threads are read, no files opened. */
 static int read_names(pid_t pid, struct target_info *t)
 {
 	char *status;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * target: which process is meant, and what /proc says about it before we
- * touch it.
+ * target: finds the process that the user means, and reads what /proc has about it
+ * before we touch it.
  *
- * Only reads; everything here may be out of date a moment later, and may be
- * missing where we lack the permission: diagnose makes the user's words of it.
+ * It only reads; everything here may be out of date a moment later, and may be
+ * missing if we lack the permission. diagnose turns it into words for the user.
  */
 #ifndef MM_TARGET_H
 #define MM_TARGET_H
@@ -19,26 +19,26 @@
 
 #define TARGET_COMM 64	/* 15 bytes for a program, longer for some kernel threads */
 
-/* The name of our tracer process: how one keeper recognizes another. */
+/* The name of our tracer process, by which another mmattach recognizes it. */
 #define TARGET_KEEPER_COMM "mm-keeper"
 
 struct target_info {
 	pid_t pid;		/* the process (thread group) */
-	pid_t asked;		/* the id we were given: that of one of its threads, perhaps */
+	pid_t asked;		/* the id we were given: perhaps that of one of its threads */
 	char comm[TARGET_COMM];
-	char *exe;		/* "" if unknown; " (deleted)" taken off */
+	char *exe;		/* "" if unknown; without " (deleted)" */
 	char **argv;		/* NULL-terminated; empty for kernel threads and zombies */
 	size_t argc;
 	char state;		/* as in ps: R S D T t Z X */
 	uid_t uid, euid;
 	uint64_t cap_prm;	/* its permitted capabilities */
-	pid_t tracer_pid;	/* who traces it, or one of its threads; 0: nobody */
-	pid_t tracer_parent;	/* its parent; 0: not visible from here */
+	pid_t tracer_pid;	/* the tracer of it, or of one of its threads; 0: none */
+	pid_t tracer_parent;	/* the tracer's parent; 0: not visible from here */
 	char tracer_comm[TARGET_COMM];
 	unsigned threads;
 	int bits;		/* 64 or 32 by its executable; 0: could not be seen */
 	bool kernel_thread;
-	bool not_dumpable;	/* ran a setuid program, or asked for it: its /proc belongs to root */
+	bool not_dumpable;	/* ran a setuid program, or made itself so: its /proc belongs to root */
 	bool shadow_stack;
 	bool sigtrap_ignored;
 	bool sigtrap_caught;
@@ -47,18 +47,18 @@ struct target_info {
 };
 
 /*
- * Fill @out with the facts about process @id, or about the process that thread @id belongs to (said with log_info). 0;
- * -ESRCH there is none; -EACCES it exists, but /proc hides it from us (hidepid); -ENOMEM.
+ * Fill @out with the facts about process @id, or about the process that thread @id belongs to (logged with
+ * log_info). 0; -ESRCH there is none; -EACCES it exists, but /proc hides it from us (hidepid); -ENOMEM.
  */
 must_check int target_read(pid_t id, struct target_info *out);
 void target_fini(struct target_info *t);
 
-/* The command line for people, or [comm] where there is none; appended to @sb. */
+/* The command line for users, or [comm] if there is none; appended to @sb. */
 void target_format_cmdline(const struct target_info *t, struct strbuf *sb);
 
 /*
- * The one process called @name: by comm, or by the base name of its executable or of argv[0]. Zombies and ourselves
- * do not count. 0; -ENOENT there is none; -EEXIST there are several, all appended to @listing, a
+ * The one process called @name: by comm, or by the base name of its executable or of argv[0]. Zombies and
+ * ourselves do not count. 0; -ENOENT there is none; -EEXIST there are several, all appended to @listing, a
  * line "PID COMMAND LINE" each; -ENOMEM, -errno of reading /proc.
  */
 must_check int target_find(const char *name, pid_t *pid, struct strbuf *listing);

@@ -45,7 +45,7 @@ void targetfs_open(pid_t pid, struct targetfs *out)
 	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
 	if (stat(path, &st) == 0)
 		out->owner = st.st_uid;
-	/* not of a first thread that has ended */
+	/* through a living thread: a first thread that has ended has no root */
 	snprintf(path, sizeof(path), "/proc/%d/root", (int)procfs_living_thread(pid));
 	out->root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	out->inner_pid = inner_pid(pid);

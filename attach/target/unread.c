@@ -5,9 +5,9 @@
 
 #include "base/strbuf.h"
 
-#define NAMED 100	/* of one reason: a sentence is to be read */
+#define NAMED 100	/* the most modules named for one reason: the sentence must be readable */
 
-/* One file at several places is one. */
+/* A file that is mapped at several addresses counts once. */
 static bool is_new(const struct modules *ms, size_t i)
 {
 	const struct module *m = modules_at(ms, i);
@@ -29,7 +29,7 @@ static bool is_first_of_reason(const struct modules *ms, size_t i)
 	return modules_at(ms, i)->unread;
 }
 
-/* The modules from number @first on that have its reason. */
+/* Report the modules from number @first on that have the same reason. */
 static int tell_reason(const struct modules *ms, size_t first, void (*put)(void *ctx, const char *sentence), void *ctx)
 {
 	cleanup_strbuf struct strbuf names = STRBUF_INIT, all = STRBUF_INIT;

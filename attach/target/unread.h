@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unread: modules whose file could not be read: it was deleted and we are an ordinary user, or no more files could be opened. Nothing in them is
- * watched, and a report that does not name them would read as if their calls had been seen.
+ * unread: modules whose file could not be read: it was deleted and we are an ordinary user, or no more files
+ * could be opened. Nothing in them is watched, and a report that does not name them would read as if their
+ * calls had been seen.
  *
- * A file that was read and is not ELF (code that a JIT compiler has put into a file, mostly) has no functions to be watched and is none of them.
+ * A file that was read but is not ELF (mostly code that a JIT compiler has put into a file) is not among
+ * them: it has no functions to be watched.
  */
 #ifndef MM_UNREAD_H
 #define MM_UNREAD_H
 
 #include "attach/target/modules.h"
 
-/* @put is called with a sentence for each reason; it names the modules. 0, or -ENOMEM. */
+/* Call @put with a sentence for each reason, which names the modules. 0 or -ENOMEM. */
 must_check int unread_tell(const struct modules *ms, void (*put)(void *ctx, const char *sentence), void *ctx);
 
 #endif

@@ -12,11 +12,12 @@
 #include "base/strbuf.h"
 
 #define LEAVE_NS 6000000000ull
-#define SEIZE_NS 20000000000ull	/* longer than the keeper's own limits (seize.c), unless it does not get to run */
+/* longer than the keeper's own limits (seize.c), unless it does not get to run */
+#define SEIZE_NS 20000000000ull
 
 /* --- the target --- */
 
-/* gdb has it, and knows what it does. */
+/* gdb has attached to it already: nothing is checked. */
 static int find_gdbs(struct attached *a)
 {
 	int r = target_read(a->opt->pid, &a->target);
@@ -26,7 +27,7 @@ static int find_gdbs(struct attached *a)
 	return r;
 }
 
-/* Who only looks plants nothing. */
+/* A scan plants nothing. */
 static bool plants(const struct attached *a)
 {
 	return a->opt->command != COMMAND_SCAN;
@@ -64,9 +65,8 @@ int attached_find(struct attached *a)
 }
 
 /*
- * Have the keeper leave. One that does not answer is continued, in case that
- * somebody stopped it; if that does not help, and nothing was ever planted, it
- * can be killed without harm, which frees whoever waits for it.
+ * Have the keeper leave. If it does not answer, it is continued, in case it was stopped; and if nothing was
+ * ever planted, it can be killed without harm, which frees the threads that wait for it.
  */
 void attached_undo(struct attached *a)
 {
@@ -82,7 +82,7 @@ void attached_undo(struct attached *a)
 		  atomic_load(&a->link.shared->end.at_ns) ? "the traps are lifted" : "the traps are perhaps not lifted");
 }
 
-/* A thread was waited for in vain; or all are, one after the other. */
+/* One thread did not stop in time; or, if the keeper names none, not all of them did. */
 static void say_too_late(const struct attached *a)
 {
 	const struct shared *sh = a->link.shared;
@@ -122,11 +122,11 @@ void attached_say_failed(struct attached *a, int err)
 		say_too_late(a);
 		return;
 	}
-	/* our own keeper may still hold it, and must not be taken for the reason */
+	/* our own keeper may still trace it, and must not be taken for the reason */
 	if (a->linked)
 		attached_undo(a);
 	diagnose_read_self(&self);
-	/* another tracer may have been faster, or it may have ended */
+	/* another tracer may have been faster, or the target may have ended */
 	r = target_read(a->target.pid, &now);
 	if (r == 0) {
 		if (err == -ESRCH && now.state != 'Z')
@@ -139,13 +139,13 @@ void attached_say_failed(struct attached *a, int err)
 	} else if (r == -ESRCH || r == -ENOENT) {
 		diagnose_vanished(&a->target, false, &d);
 	} else {
-		/* it may well be there, only we cannot look: then what failed first is the reason */
+		/* the target may be there and only not readable for us: then the first error is the reason */
 		diagnose_attach(&a->target, &self, err == -ESRCH ? r : err, &d);
 	}
 	diagnose_log(&d);
 }
 
-/* Before there is a keeper. The usual reasons have their own words. */
+/* Before there is a keeper. The usual reasons have messages of their own. */
 void attached_say_not_permitted(struct attached *a, int err, const char *what)
 {
 	struct diagnose_self self;
@@ -167,7 +167,7 @@ int attached_open(struct attached *a, int argc, char **argv)
 		.gdb = a->under_gdb ? a->opt->gdb_fds[0] : -1, .gdb_mem = a->under_gdb ? a->opt->gdb_fds[2] : -1,
 	};
 	const char *what;
-	/* where gdb is the tracer, we need not be able to */
+	/* if gdb is the tracer, we need not be able to trace */
 	int r = a->under_gdb ? 0 : rehearse(&what);
 
 	if (r < 0) {
@@ -195,7 +195,7 @@ int attached_look(struct attached *a, int argc, char **argv)
 	int r = attached_find(a);
 
 	if (r < 0)
-		return r; /* said */
+		return r; /* logged */
 	r = attached_open(a, argc, argv);
 	if (r < 0)
 		return r;

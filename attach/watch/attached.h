@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * attached: a process that is found, and a keeper that holds it: what a watch and a scan begin and end with, or the message that
- * says why not and what to do about it.
+ * attached: a process that was found, and the keeper that traces it: how a watch and a scan begin and end, or
+ * the message that says why not and what to do about it.
  *
  *	find it ──▶ keeper ──▶ (what is mapped, where traps go) ──▶ seize
  *
@@ -20,45 +20,51 @@
 struct modules;
 struct options;
 
-/* What is not there yet is zero; ATTACHED_INIT. */
+/* What is not open yet is zero; ATTACHED_INIT. */
 struct attached {
 	const struct options *opt;
 	struct target_info target;
 	struct targetfs fs;
 	struct link link;
 	struct modules *modules;
-	bool under_gdb;		/* gdb is the tracer, now */
+	bool under_gdb;		/* gdb is the tracer at present */
 	bool linked;
 };
 
 #define ATTACHED_INIT { .fs = TARGETFS_INIT }
 
-/* The process that the options name. 0 or -errno (said). */
+/* Find the process that the options name. 0 or -errno (logged). */
 must_check int attached_find(struct attached *a);
 
-/* Its keeper, which has nothing to do yet. 0 or -errno (said). */
+/* Start its keeper, which has nothing to do yet. 0 or -errno (logged). */
 must_check int attached_open(struct attached *a, int argc, char **argv);
 
-/* 0 or -errno, for attached_say_failed. */
+/* Seize the process. 0 or -errno, for attached_say_failed. */
 must_check int attached_seize(struct attached *a);
 
 /*
- * All of these: to stop and copy the process once (attach/snapshot/pause.h). What is mapped
- * is read before. (The fence of seizing is needed all the same: a thread that was being born would not be ours, and could not be
- * stopped.) 0 or -errno (said).
+ * All of these: to stop and copy the process once (attach/snapshot/pause.h). The list of modules is read
+ * before seizing. (The fence of seizing is needed all the same: a thread that is just being created would not
+ * be traced, and could not be stopped.) 0 or -errno (logged).
  */
 must_check int attached_look(struct attached *a, int argc, char **argv);
 
-/* Something failed with @err. The keeper has left when this returns, if the reason could be itself. */
+/*
+ * Log why something failed with @err. When this returns, the keeper has left if it could be the reason
+ * itself.
+ */
 void attached_say_failed(struct attached *a, int err);
 
-/* Before there is a keeper: @what is not allowed. */
+/* Log, before there is a keeper, that @what is not permitted. */
 void attached_say_not_permitted(struct attached *a, int err, const char *what);
 
-/* Have the keeper lift all traps and leave; one that was stopped is continued. What does not end is said. */
+/*
+ * Have the keeper lift all traps and leave; one that was stopped is continued. If it does not end, that is
+ * logged.
+ */
 void attached_undo(struct attached *a);
 
-/* In any case. The keeper has left, or does so when its link is closed. */
+/* Call it in any case. The keeper has left, or does so when its link is closed. */
 void attached_close(struct attached *a);
 
 #endif

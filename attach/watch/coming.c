@@ -39,7 +39,7 @@ static int stack_of(void *ctx, const struct record_hit *hit, const struct site *
 	return backtrace_of(s->backtrace, hit, at, skip, tag, number);
 }
 
-/* Before anything is done, so that one can think better of it. */
+/* Logged before anything is done, so that the user can still cancel. */
 static void say_notes(const struct ruleset *rules)
 {
 	for (size_t i = 0; i < rules->nfamilies; i++)
@@ -90,7 +90,7 @@ static int open_planting(struct session *s)
 	return r;
 }
 
-/* The functions that the user named are not there. */
+/* Log that the functions which the user named are not there. */
 static void say_none_found(const struct session *s)
 {
 	for (size_t i = 0; i < s->opt->what.families.n; i++)
@@ -106,7 +106,7 @@ static void say_none_found(const struct session *s)
 	log_hint("a function without a name in the file can be given as 0xADDRESS or MODULE+0xOFFSET; a module that is loaded later is watched once one of the rules is found");
 }
 
-/* With a budget the traps go elsewhere: who decides that must know what is mapped. */
+/* With a budget, sampling decides where the traps go, and must know what is mapped. */
 static int open_sampling(struct session *s)
 {
 	int r = sampling_check_allocator(s->at.modules);
@@ -125,7 +125,7 @@ static int plan(struct session *s)
 		r = open_sampling(s);
 	if (r < 0)
 		return r;
-	/* first: no rule may take its place */
+	/* the linker's trap first: no rule may take its address */
 	r = planting_plan_linker(s->planting);
 	if (r < 0)
 		log_warn_errno(r, "modules that are loaded later will not be watched");
@@ -144,7 +144,10 @@ static int plan(struct session *s)
 	return r;
 }
 
-/* A module may come between our look and the linker's trap: so look again until nothing is new. */
+/*
+ * A module may be loaded between our reading of the list and the planting of the linker's trap: so read it
+ * again until nothing is new.
+ */
 static int plant(struct session *s)
 {
 	size_t known;
@@ -181,7 +184,7 @@ static void begin_recording(struct session *s)
 		sampling_begin(s->sampling, s->watch.start_ns);
 }
 
-/* Start mode: the process is the program by now. */
+/* Start mode: the process runs the program by now. */
 static void begin_program(void *ctx)
 {
 	struct session *s = ctx;
@@ -211,7 +214,7 @@ int come_to_running(struct session *s, int argc, char **argv)
 	int r = attached_find(&s->at);
 
 	if (r < 0)
-		return r; /* said */
+		return r; /* logged */
 	r = attached_open(&s->at, argc, argv);
 	if (r < 0)
 		return r;
@@ -228,7 +231,7 @@ int come_to_running(struct session *s, int argc, char **argv)
 	prepare_watch(s);
 	r = plan(s);
 	if (r == -ENOENT || r == -ENOTSUP)
-		return r; /* said */
+		return r; /* logged */
 	s->watch.sampling = s->sampling;
 	if (r == 0)
 		r = attached_seize(&s->at);
@@ -243,7 +246,7 @@ int come_to_running(struct session *s, int argc, char **argv)
 	return r;
 }
 
-/* What may have changed since gdb had it. */
+/* Check what may have changed while gdb had the target. */
 static int find_left_target(struct session *s)
 {
 	struct target_info now;
@@ -270,7 +273,7 @@ int come_over(struct session *s)
 	int r = find_left_target(s);
 
 	if (r < 0)
-		return r; /* said */
+		return r; /* logged */
 	r = rehearse(&what);
 	if (r < 0) {
 		attached_say_not_permitted(&s->at, r, what);
@@ -362,12 +365,15 @@ void come_killed(struct session *s)
 
 	if (s->at.under_gdb) {
 		log_error("the process that gdb's breakpoints report to was killed: the watch ended there");
-		/* our copy of its end of the socket: gdb must not wait for its answer, with a thread of the target */
+		/*
+		 * our copy of its end of the socket: gdb must not wait for its answer while a thread of the
+		 * target is stopped
+		 */
 		shutdown(s->opt->gdb_fds[0], SHUT_RDWR);
 		return;
 	}
 	log_error("the keeper was killed: %u traps were put back%s", lifted, left ? "" : ", none is left");
-	/* kernels that let only a tracer write: repair knows the way around */
+	/* some kernels let only a tracer write: repair can do it there */
 	if (left && repair(s->at.target.pid, stderr) != 0)
 		log_hint("%u traps still stand in %d: try `mmattach repair %d` as root", left, s->at.target.pid,
 			 s->at.target.pid);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * coming: from the options to a target in which traps stand, or to a message that
- * says why not and what to do about it; and back.
+ * coming: from the options to a target in which traps are planted, or to a message that says why not and what
+ * to do about it; and back.
  *
  *	find it ──▶ keeper ──▶ what is mapped, where traps go ──▶ seize ──▶ plant
  *
- * Until it is seized nothing in the target is touched. A program that we start is seized before its
- * first instruction, and planted when it has been loaded (watch.c, on its exec).
+ * Until it is seized nothing in the target is touched. A program that we start is seized before its first
+ * instruction, and its traps are planted when it has been loaded (watch_records.c, on its exec).
  */
 #ifndef MM_COMING_H
 #define MM_COMING_H
@@ -17,22 +17,25 @@
 
 struct session;
 
-/* Attach to the running process that the options name. 0 or -errno (said). */
+/* Attach to the running process that the options name. 0 or -errno (logged). */
 must_check int come_to_running(struct session *s, int argc, char **argv);
 
-/* Start the program that the options name. 0 or -errno (said). */
+/* Start the program that the options name. 0 or -errno (logged). */
 must_check int come_to_program(struct session *s, int argc, char **argv);
 
-/* gdb has let the target go, as it was: the keeper attaches to it, and all goes on. 0 or -errno (said). */
+/*
+ * gdb has detached from the target and left it as it was: the keeper attaches to it, and the watch goes on. 0
+ * or -errno (logged).
+ */
 must_check int come_over(struct session *s);
 
-/* It is watched, by so many functions: say so. */
+/* Announce that the target is watched, and how many functions. */
 void come_announce(const struct session *s);
 
-/* The keeper was killed: put back what it cannot any more, and say so. */
+/* The keeper was killed: restore the code under its traps, and log that. */
 void come_killed(struct session *s);
 
-/* What these have opened, but for what is attached. In any case. */
+/* Close what these have opened, except s->at. Call it in any case. */
 void come_close(struct session *s);
 
 #endif

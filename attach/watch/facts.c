@@ -27,7 +27,7 @@
 
 /* --- the beginning --- */
 
-/* So many arguments can be kept. */
+/* How many arguments can be recorded. */
 static uint32_t count_args(const struct target_info *t)
 {
 	size_t bytes = 0;
@@ -54,7 +54,7 @@ static void note_args(struct recorder *r, const struct target_info *t)
 			      (size_t)t->argc, count_args(t));
 }
 
-/* What is watched, and what is not to be shown. Families have their index for a number. */
+/* What is watched, and what is not to be shown. The number of a family is its index. */
 static void put_rules(struct recorder *r, const struct ruleset *set)
 {
 	for (uint32_t i = 0; i < set->nfamilies; i++) {
@@ -79,7 +79,10 @@ static void put_rules(struct recorder *r, const struct ruleset *set)
 	}
 }
 
-/* Where nothing is trapped but where memory grows, most allocations are not seen, and nobody claims it. */
+/*
+ * If only the growth of memory is trapped, most allocations are not seen, and the report must not claim that
+ * they are.
+ */
 static const char *mode_of(const struct ruleset *set)
 {
 	for (size_t i = 0; i < set->nfamilies; i++)
@@ -180,7 +183,7 @@ static bool is_missing(const struct planting *p, const struct rule *rule)
 	return true;
 }
 
-/* Rules of the user that came to nothing have the numbers behind the probes. */
+/* Rules of the user that found nothing have the numbers after the probes. */
 static void put_missing(struct recorder *r, const struct planting *p, uint64_t time_us)
 {
 	uint32_t number = p->nprobes;
@@ -285,7 +288,7 @@ static void put_gap(struct recorder *r, uint64_t t, uint64_t start_ns, uint64_t 
 	recorder_put(r, &f);
 }
 
-/* Those that were not put yet. */
+/* Put those that were not put yet. */
 static void put_gaps(struct recorder *r, const struct watch *w, uint64_t t, size_t n)
 {
 	for (size_t i = r->ledger.ngaps; i < n; i++)
@@ -333,7 +336,10 @@ static void note_losses(struct recorder *r, const struct watch *w, uint64_t t)
 			      w->children);
 }
 
-/* The keeper left before it was asked to: from then on, or from when it had begun to drop hits, nothing was seen. */
+/*
+ * The keeper left before it was asked to: from then on, or from when it had begun to drop hits, nothing was
+ * seen.
+ */
 static bool left_early(const struct watch *w)
 {
 	uint32_t left = atomic_load(&w->link->shared->end.left);

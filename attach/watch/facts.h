@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * facts: what only the watch knows about itself, as facts: who was watched,
- * which functions, what was lost and why, how it ended. Put when it begins, every quarter of a second, and at the
- * end; what has not changed is not put again.
+ * facts: what only the watch knows about itself, as facts: which process and which functions were watched,
+ * what was lost and why, how it ended. Facts are put when the watch begins, every quarter of a second, and at
+ * the end; one that has not changed is not put again.
  */
 #ifndef MM_FACTS_H
 #define MM_FACTS_H
@@ -18,28 +18,31 @@ struct target_info;
 struct watch;
 
 /*
- * The run begins now. @set: what is watched. @wall_ns: since 1970. @frontend: "ptrace" or "gdb": who takes the hits. @sampled: a part is seen, and the
- * rest estimated.
+ * The run begins now. @set: what is watched. @wall_ns: since 1970. @frontend: which one takes the hits,
+ * "ptrace" or "gdb". @sampled: a part is seen, and the rest estimated.
  */
 void facts_begin(struct recorder *r, const struct target_info *target, const struct ruleset *set, uint64_t start_ns,
 		 int64_t wall_ns, const char *frontend, bool sampled);
 
-/* What is taken counts only of some threads, or for some modules' code: the reader must know. */
+/* Note for the reader that only what some threads, or some modules' code, allocate is counted. */
 void facts_scope(struct recorder *r, const struct scope *scope);
 
-/* Which allocator the target's modules call, if it is not the C library's own: it must be asked while the target lives, and has loaded them. */
+/*
+ * Which allocator the target's modules call, if it is not the C library's own, and which language runtime it
+ * has: to be called while the target lives, and has loaded them.
+ */
 void facts_allocator(struct recorder *r, const struct modules *ms, uint64_t now_ns);
 
-/* Numbers as they stand at @now_ns (CLOCK_MONOTONIC). */
+/* The numbers at @now_ns (CLOCK_MONOTONIC). */
 void facts_progress(struct recorder *r, const struct watch *w, uint64_t now_ns);
 
 /* The same for the last time, and what else the reader must know. */
 void facts_end(struct recorder *r, const struct watch *w, uint64_t end_ns);
 
-/* The very last one: the run is whole. */
+/* The very last fact: the run is complete. */
 void facts_close(struct recorder *r, uint64_t end_ns);
 
-/* What the user asked for by name, and what was never there: said on stderr. */
+/* Log what the user asked for by name and was never found. */
 void facts_say_missing(const struct watch *w);
 
 #endif

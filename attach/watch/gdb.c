@@ -31,7 +31,7 @@
 
 static void say(const struct session *s, const char *text)
 {
-	/* nobody there: that is seen when its end is read */
+	/* if gdb is gone, that is noticed when the end of the socket is read */
 	(void)!send(s->gdb.control, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
@@ -105,7 +105,7 @@ static void end(struct session *s, char *arg)
 	s->watch.end = WATCH_ASKED;
 }
 
-/* The relay sees that we are gone, if nobody has stopped it. */
+/* The relay notices that we are gone, unless it is stopped: so it is continued. */
 static void quit(struct session *s, char *arg)
 {
 	(void)arg;
@@ -165,7 +165,7 @@ static void on_request(struct session *s, char *text)
 	answer(s, -ENOSYS);
 }
 
-/* gdb has ended. If it was the tracer, that was all; else the watch was handed over, and goes on. */
+/* gdb has ended. If it was the tracer, the watch ends; else it was handed over, and goes on. */
 static void on_end(struct session *s)
 {
 	close(s->gdb.control);
@@ -181,7 +181,7 @@ static void on_control(void *ctx)
 	char text[REQUEST_MAX];
 	ssize_t n = recv(s->gdb.control, text, sizeof(text) - 1, MSG_DONTWAIT);
 
-	/* what gdb's Python has told before it asked is in the ring already, and belongs to the answer */
+	/* what gdb's Python reported before this request is in the ring already, and belongs to the answer */
 	if (n > 0)
 		watch_drain(&s->watch);
 	if (n > 0) {
@@ -204,7 +204,7 @@ static void on_moved(void *ctx, pid_t pid)
 	s->at.target.pid = pid;
 	s->tally->pid = pid;
 	s->scope->pid = pid;
-	/* -1: we may not read it; what the first process's memory says is no answer */
+	/* -1: we may not read it; the first process's memory is no substitute */
 	if (s->planting->mem >= 0)
 		close(s->planting->mem);
 	s->planting->mem = mem;

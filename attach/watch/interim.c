@@ -12,7 +12,7 @@
 
 #define WAIT_MS 20
 #define LAST_MS 10000	/* for the last report */
-#define NICE 10		/* a report has time, the target has not */
+#define NICE 10		/* a report can wait, the target cannot */
 
 void interim_begin(struct interim *i, uint64_t now_ns)
 {
@@ -45,7 +45,7 @@ static void run_copy(const struct interim *i, pid_t parent)
 	int status;
 
 	prctl(PR_SET_NAME, "mm-report");
-	/* who kills us does not want a report */
+	/* if we are killed, no report is wanted */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(1);

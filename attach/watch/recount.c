@@ -9,9 +9,9 @@
 #include "attach/events/recorder.h"
 #include "report/ledger/objects.h"
 
-#define COUNT_MAX (1u << 24)	/* more references than anybody holds */
+#define COUNT_MAX (1u << 24)	/* more references than any object has */
 
-/* The count lies so far from the object's beginning. */
+/* Where the count is, relative to the object's beginning. */
 struct field {
 	int32_t disp;
 	uint8_t width;
@@ -44,7 +44,7 @@ static bool find_field(const struct planting *p, uint32_t family, struct field *
 	return false;
 }
 
-/* 0 for an object that is none any more. */
+/* @count: 0 if there is no object any more. */
 static int read_count(int mem, taddr addr, const struct field *f, uint64_t *count)
 {
 	ssize_t n;
@@ -61,7 +61,7 @@ static int read_count(int mem, taddr addr, const struct field *f, uint64_t *coun
 	return 0;
 }
 
-/* Those that count otherwise than we do: how many, or -errno. */
+/* Find the objects whose count differs from ours: how many, or -errno. */
 static ssize_t ask(const struct objects *os, int mem, const struct field *f, struct counted *out)
 {
 	const struct object *o;

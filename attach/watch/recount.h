@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recount: ask the objects themselves once more.
+ * recount: read the reference counts from the objects themselves once more.
  *
- * Where a family's rules say where an object keeps its count, the count is followed from call to call. What changes it
- * without a call that is watched, or between the reading of it and the change that is to come, is seen at the object's next call;
- * for many there is none any more. So whoever makes a report has the counts of all listed objects read again first.
+ * If a family's rules say where an object has its count, the count is followed from call to call. A change
+ * that no watched call makes, or that comes between the reading of the count and the change by the call
+ * itself, is noticed at the object's next call; for many objects there is no next call. So before a report
+ * the counts of all listed objects are read again.
  *
- * An object whose memory is gone, or holds what cannot be a count, is no object any more.
+ * An object whose memory is gone, or contains what cannot be a count, is no object any more.
  */
 #ifndef MM_RECOUNT_H
 #define MM_RECOUNT_H
@@ -18,7 +19,10 @@
 struct planting;
 struct recorder;
 
-/* What differs is put as facts. The target is not stopped; it is read through @p->mem. 0; -ENOMEM; -ESRCH and the like: it cannot be asked any more. */
+/*
+ * Differences are put as facts. The target is not stopped; it is read through @p->mem. 0; -ENOMEM; -ESRCH and
+ * the like: it cannot be read any more.
+ */
 must_check int recount(struct recorder *r, const struct planting *p, uint64_t time_us);
 
 #endif

@@ -24,7 +24,7 @@
 
 /* --- opening --- */
 
-/* What ends a watch. */
+/* The signals that end a watch. */
 static sigset_t ends(void)
 {
 	sigset_t set;
@@ -45,7 +45,7 @@ static int open_signals(struct session *s)
 	sigaddset(&set, SIGUSR1);
 	sigprocmask(SIG_BLOCK, &set, &s->before.mask);
 	sigaction(SIGPIPE, &ignore, &s->before.pipe);
-	/* ulimit -f: then writing fails with EFBIG */
+	/* with a ulimit -f, writing then fails with EFBIG */
 	sigaction(SIGXFSZ, &ignore, &s->before.xfsz);
 	s->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (s->signals >= 0)
@@ -55,7 +55,7 @@ static int open_signals(struct session *s)
 	return r;
 }
 
-/* --- as time goes on --- */
+/* --- during the watch --- */
 
 static void make_interim(struct session *s, uint64_t now_ns)
 {
@@ -115,7 +115,10 @@ static void begin(struct session *s)
 
 /* --- closing --- */
 
-/* What is readable there from now on is to end what we do: the final report is coming anyway. */
+/*
+ * From now on only a signal that ends us makes the signalfd readable: SIGUSR1 asks for a report, and the
+ * final one is coming anyway.
+ */
 static void ignore_wishes(struct session *s)
 {
 	const sigset_t set = ends();
@@ -153,17 +156,17 @@ static void leave(struct session *s)
 }
 
 /*
- * The target is free, the trace is whole: what is left is to print, and whoever reads that may have stopped
- * reading. From here on a signal ends us as it ends any program. (spawn_wait has its own way with them.)
+ * The target is detached, the trace is whole: only printing is left, and the reader of our output may have
+ * stopped reading. From here on a signal ends us as it ends any program. (spawn_wait handles signals itself.)
  */
 static void let_signals_end_us(const struct session *s)
 {
 	struct signalfd_siginfo si;
 
-	/* what has come until now has ended the watch, or the looking up of names */
+	/* the signals so far have ended the watch, or the look-up of names */
 	while (read(s->signals, &si, sizeof(si)) == sizeof(si))
 		;
-	/* but that asks for what is coming anyway */
+	/* but SIGUSR1 asks for the report that is coming anyway */
 	signal(SIGUSR1, SIG_IGN);
 	sigprocmask(SIG_SETMASK, &s->before.mask, NULL);
 }
@@ -178,7 +181,7 @@ static int report(struct session *s)
 	facts_say_missing(&s->watch);
 	r = session_record_end(s, &trace);
 	let_signals_end_us(s);
-	/* what begins under gdb ends with a trace: whoever wants a report makes one of it */
+	/* a watch that begins under gdb ends with a trace: a user who wants a report makes one from it */
 	if (r == 0 && s->opt->command != COMMAND_GDB)
 		r = session_report_print(s);
 	return r < 0 ? r : trace;
@@ -234,7 +237,7 @@ static int run(struct session *s, int argc, char **argv)
 	return r == 0 && status == 0 ? session_report_status(s) : status;
 }
 
-/* The exit status. What is wrong with them has been said. */
+/* The exit status. What is wrong with the rules is logged already. */
 static int rules_refused(int r)
 {
 	if (r == -EINVAL)

@@ -2,10 +2,10 @@
 /*
  * session: one watch from beginning to end. Opens in order, closes in reverse.
  *
- *	find the target      who is it, and can it be attached to? (no traps, no tracer yet)
+ *	find the target      which process is it, and can it be attached to? (no traps, no tracer yet)
  *	fork the keeper      before anything heavy
  *	plan                 read its modules, decide where traps go; nothing found: stop here
- *	seize, plant         from here on the keeper answers for the target
+ *	seize, plant         from here on the keeper is responsible for the target
  *	watch                read events until the end
  *	leave                the keeper lifts, detaches, exits
  *	report
@@ -36,7 +36,9 @@ struct sampling;
 struct scope;
 struct tally;
 
-/* All that belongs to one watch; what is not there yet is zero. Parts that only some files know are pointers. */
+/*
+ * All that belongs to one watch; what is not open yet is zero. Parts that only some files use are pointers.
+ */
 struct session {
 	const struct options *opt;
 	struct ruleset rules;
@@ -51,24 +53,25 @@ struct session {
 	struct spawn_before before;
 	struct watch watch;
 	struct interim interim;
-	struct processes processes;	/* what it and its children take of memory */
+	struct processes processes;	/* memory use of it and its children */
 	struct reporting *reporting;
 	struct look_asked *asked;	/* --who-points-at */
 	struct look *look;		/* which blocks are still reached */
 	int signals;
 	struct {
-		int control;		/* its socket for what its user wants, or -1 (gdb.h) */
-		uint32_t request;	/* the number of the newest one of its */
-		int not_taken;		/* -errno: the target could not be taken from it */
-		pid_t copy;		/* of ourselves, that has saved the trace so far; 0: none */
+		int control;		/* the socket for its user's requests, or -1 (gdb.h) */
+		uint32_t request;	/* the number of its newest request */
+		int not_taken;		/* -errno: the target could not be taken over from it */
+		pid_t copy;		/* of ourselves, which saves the trace so far; 0: none */
 	} gdb;
-	void (*at_end)(void *session);	/* called where the target stands at its end, which may come before the watch has begun */
-	bool hold_end;		/* when the target ends by itself, it is to be looked at before */
+	/* called when the target is stopped at its end, possibly before the watch has begun */
+	void (*at_end)(void *session);
+	bool hold_end;		/* if the target ends by itself, it must be copied before */
 	bool spawned, allocator_told;
-	uint64_t end_ns;	/* the watch was over then; 0: it goes on */
+	uint64_t end_ns;	/* when the watch ended; 0: it goes on */
 };
 
-/* Watch as @opt says; the exit status. */
+/* Watch as @opt says. Returns the exit status. */
 must_check int session_run(const struct options *opt, int argc, char **argv);
 
 #endif

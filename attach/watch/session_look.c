@@ -39,7 +39,7 @@ void session_look_close(struct session *s)
 	free(s->asked);
 }
 
-/* Events must be read while room is made for a copy of the target. */
+/* Events must be read while room is made for the copy of the target. */
 static void read_events(void *ctx)
 {
 	struct session *s = ctx;
@@ -47,7 +47,7 @@ static void read_events(void *ctx)
 	watch_drain(&s->watch);
 }
 
-/* Is there a family whose blocks are memory? Else nobody is stopped for nothing. */
+/* Is there a family whose blocks are memory? Otherwise the target is not stopped for them. */
 static bool any_memory(const struct session *s)
 {
 	for (size_t i = 0; i < s->rules.nfamilies; i++) {
@@ -59,7 +59,7 @@ static bool any_memory(const struct session *s)
 	return s->opt->verdicts == VERDICTS_YES;
 }
 
-/* The target is stopped, copied, let go. */
+/* Stop the target, copy it, resume it. */
 static bool take(struct session *s, void (*meanwhile)(void *ctx))
 {
 	const struct look_wish wish = {
@@ -77,7 +77,7 @@ static bool take(struct session *s, void (*meanwhile)(void *ctx))
 	return false;
 }
 
-/* The same while it goes on: the ledger is brought to the moment when it stood. */
+/* The same while the target goes on: the ledger is brought to the moment of the stop. */
 static bool take_meanwhile(struct session *s)
 {
 	if (!take(s, read_events))
@@ -91,7 +91,7 @@ static bool nothing_kept(const struct session *s)
 	return !s->recorder->ledger.held_blocks && s->opt->verdicts == VERDICTS_AUTO;
 }
 
-/* The memory is not there any more, or cannot be had. */
+/* Why the target's memory is gone or cannot be read, or NULL. */
 static const char *why_no_look(const struct session *s)
 {
 	switch (s->watch.end) {
@@ -109,7 +109,10 @@ static const char *why_no_look(const struct session *s)
 	}
 }
 
-/* All that was in the ring before is of before; it must not be read here, for its reader has called. */
+/*
+ * All that is in the ring happened before the end. It must not be read here, since the reader of the ring has
+ * called this.
+ */
 void session_look_at_end(void *ctx)
 {
 	struct session *s = ctx;
@@ -122,13 +125,16 @@ void session_look_at_end(void *ctx)
 
 bool session_look_wanted(const struct session *s)
 {
-	/* the pause would be no small part of a budget */
+	/* the pause would take a large part of a budget */
 	return s->opt->verdicts != VERDICTS_NO && !s->opt->budget_ppm && any_memory(s);
 }
 
 bool session_look_interim(struct session *s)
 {
-	/* one that was taken at the target's end stays: that end is in the ring */
+	/*
+	 * a snapshot that was taken at the target's end is not replaced: the record of that end is in the
+	 * ring
+	 */
 	const bool wished = s->opt->verdicts == VERDICTS_YES || (s->watch.report_now && session_look_wanted(s) && !why_no_look(s) && !nothing_kept(s));
 
 	if (!wished || s->look->state != LOOK_NONE || !interim_ready(&s->interim))

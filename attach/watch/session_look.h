@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * session_look: when a watch looks which of its blocks are still reached (look.h).
+ * session_look: when a watch finds out which of its blocks are still reached (look.h).
  *
- *	at its end			before the keeper leaves, traps standing: what happens behind that moment is no part of the watch
- *	at the target's own end		all its threads stand where they are about to end (keeper/pause/ending.h)
- *	at an interim report		with --verdicts yes: to stop the target every so often is for who has said so
+ *	at its end			before the keeper leaves, with the traps still planted: what
+ *					happens after that moment is not part of the watch
+ *	at the target's own end		all its threads are stopped where they are about to end
+ *					(keeper/pause/ending.h)
+ *	at an interim report		with --verdicts yes, or on SIGUSR1: the target is stopped for
+ *					that only if the user has asked for it
  *
- * What came of it is in s->look; the report judges it, and says why where there is nothing.
+ * The result is in s->look; the report makes verdicts of it, or says why there are none.
  */
 #ifndef MM_SESSION_LOOK_H
 #define MM_SESSION_LOOK_H
@@ -17,20 +20,25 @@
 
 struct session;
 
-/* 0 or -ENOMEM. session_look_close in any case. */
+/* 0 or -ENOMEM. Call session_look_close in any case. */
 must_check int session_look_open(struct session *s);
 void session_look_close(struct session *s);
 
-/* Are there to be verdicts, and blocks that can have one? Else nobody is stopped for nothing. */
+/*
+ * Are verdicts wanted, and are there blocks that can have one? Otherwise the target is not stopped for them.
+ */
 bool session_look_wanted(const struct session *s);
 
-/* watch.ending, with the session. */
+/* Called by watch.ending, with the session. */
 void session_look_at_end(void *ctx);
 
-/* At the end of the watch, unless the target's own came first. */
+/* At the end of the watch, unless the target's own end came first. */
 void session_look_last(struct session *s);
 
-/* Before an interim report. true: s->look is of it alone, the caller's to drop when the copy that makes the report is under way. */
+/*
+ * Before an interim report. true: s->look is of this report alone; the caller drops it once the copy that
+ * makes the report has started.
+ */
 bool session_look_interim(struct session *s);
 void session_look_drop(struct session *s);
 

@@ -65,7 +65,7 @@ void session_record_close(struct session *s)
 	free(s->recorder);
 }
 
-/* --- as time goes on --- */
+/* --- during the watch --- */
 
 void session_record_objects(struct session *s, uint64_t now_ns)
 {
@@ -171,7 +171,10 @@ int session_record_save(struct session *s, const char *path, void (*done)(struct
 	session_record_objects(s, link_clock_ns());
 	if (s->at.under_gdb && session_look_wanted(s))
 		look_fail(s->look, VERDICTS_UNDER_GDB);
-	/* it has answered, or gdb's user did not wait for it: we must not either, events want to be read */
+	/*
+	 * the last copy has answered, or gdb's user did not wait for it; we must not wait either, since
+	 * events must be read
+	 */
 	if (s->gdb.copy) {
 		kill(s->gdb.copy, SIGKILL);
 		waitpid(s->gdb.copy, NULL, 0);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* session_record: what a watch records besides its events, and how that record becomes whole: at the end, or in a copy of ourselves. */
+/*
+ * session_record: what a watch records besides its events, and how that record is completed: at the end, or
+ * in a copy of ourselves.
+ */
 #ifndef MM_SESSION_RECORD_H
 #define MM_SESSION_RECORD_H
 
@@ -11,31 +14,44 @@
 
 struct session;
 
-/* There is to be one, and a trace if the options say so. 0 or -errno (said). session_record_close in any case. */
+/*
+ * Open the record, and a trace if the options ask for one. 0 or -errno (logged). Call session_record_close in
+ * any case.
+ */
 must_check int session_record_open(struct session *s);
 void session_record_close(struct session *s);
 
-/* Numbers and lists that go up with time. */
+/* Record the numbers and lists that grow with time. */
 void session_record_tick(struct session *s, uint64_t now_ns);
 
-/* Unless memory is short, or the trace cannot be written and the user wants to end then. */
+/*
+ * WATCH_GOES_ON, unless memory is short, or the trace cannot be written and the user has chosen to end then.
+ */
 enum watch_end session_record_may_go_on(const struct session *s);
 
-/* The objects know best how many references they have. One that has exec'ed or ended has none that we could ask. */
+/*
+ * Read from the objects how many references they have. A target that has exec'ed or ended has none to read.
+ */
 void session_record_objects(struct session *s, uint64_t now_ns);
 
-/* Not before the linker of a new program has looked around: at the first tick, or in a shorter watch at its end. */
+/*
+ * Record the allocator. Not before the linker of a new program has done its work: at the first tick, or in a
+ * shorter watch at its end.
+ */
 void session_record_allocator(struct session *s, uint64_t now_ns);
 
-/* Names of the frames that the report shows, or of @all. 0 or -errno. */
+/* Look up the names of the frames that the report shows, or of @all. 0 or -errno. */
 must_check int session_record_names(struct session *s, bool all);
 
-/* All that the trace and the report need: names, the end. 0 or -errno (said); @trace: the same, of writing it. */
+/*
+ * Add all that the trace and the report still need: names, the end. 0 or -errno (logged); @trace: the same
+ * for writing the trace.
+ */
 must_check int session_record_end(struct session *s, int *trace);
 
 /*
- * A whole trace of the watch so far, under @path, while it goes on: made by a copy of ourselves, which calls
- * @done with 0 or -errno (said) when it has. 0, or -errno if there is no copy.
+ * A whole trace of the watch so far, under @path, while the watch goes on: made by a copy of ourselves, which
+ * then calls @done with 0 or -errno (logged). 0, or -errno if there is no copy.
  */
 must_check int session_record_save(struct session *s, const char *path, void (*done)(struct session *s, int r));
 

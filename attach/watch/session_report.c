@@ -37,7 +37,7 @@ int session_report_interim(void *ctx, uint32_t round)
 	struct summary summary;
 	int r;
 
-	/* the trace is the parent's */
+	/* the trace belongs to the parent */
 	s->recorder->trace = NULL;
 	ledger_pass(&s->recorder->ledger, recorder_time(s->recorder, link_clock_ns()));
 	recorder_note(s->recorder, s->recorder->ledger.now_us, "interim report %u: the watch goes on", round);

@@ -9,17 +9,23 @@
 
 struct session;
 
-/* What cannot be written, or is no expression, is known before anything else is done. 0 or -errno (said). session_report_close in any case. */
+/*
+ * Finds out first what cannot be written, or is no valid expression. 0 or -errno (logged). Call
+ * session_report_close in any case.
+ */
 must_check int session_report_open(struct session *s);
 void session_report_close(struct session *s);
 
-/* interim.report, with the session: in a copy of ourselves, so nothing that is done here reaches the watch. */
+/*
+ * The callback interim.report, with the session. It runs in a copy of ourselves, so nothing that it does
+ * reaches the watch.
+ */
 int session_report_interim(void *ctx, uint32_t round);
 
-/* The last one. 0 or -errno (said). */
+/* The final report. 0 or -errno (logged). */
 must_check int session_report_print(struct session *s);
 
-/* What the program ends with if all went well. */
+/* The program's exit status if all went well. */
 int session_report_status(const struct session *s);
 
 #endif

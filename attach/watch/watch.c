@@ -15,12 +15,12 @@
 #include "base/duration.h"
 #include "base/log.h"
 
-#define BUSY_MS 1		/* events flow: look so often */
-#define BUSY_NS 20000000	/* none for so long: sleep until the bell */
+#define BUSY_MS 1		/* how often to look while events flow */
+#define BUSY_NS 20000000	/* after so long without events: sleep until the bell */
 #define PROGRESS_NS 1000000000ull
 #define TICK_NS 250000000ull
 #define LINKER_NS 5000000000ull
-#define MOVING_NS 10000000	/* modules come or go: how often we ask whether the linker is done */
+#define MOVING_NS 10000000	/* while modules come or go: how often to check whether the linker is done */
 #define KEEPER_SILENT_NS 1200000000ull
 
 /* --- reading --- */
@@ -46,7 +46,7 @@ void watch_drain_until(struct watch *w, uint64_t head)
 	}
 }
 
-/* Some events; true if there were any. The limit keeps Ctrl-C and -d prompt under load. */
+/* Read some events; true if there were any. The limit keeps Ctrl-C and -d prompt under load. */
 static bool read_some(struct watch *w)
 {
 	const struct record *rec = NULL;
@@ -105,7 +105,7 @@ static void wait_for_news(struct watch *w, int timeout_ms)
 		on_keeper_end(w);
 }
 
-/* Say that we sleep, then look once more: an event in between would not have rung. */
+/* Set `sleeping`, then look once more: an event in between would not have rung. */
 static void sleep_until_bell(struct watch *w, int timeout_ms)
 {
 	struct ring *r = &w->link->shared->ring;
@@ -132,8 +132,8 @@ static void show_progress(struct watch *w, uint64_t now, bool last)
 }
 
 /*
- * The keeper turns a round twice a second at least. If somebody has stopped it
- * (SIGSTOP), the target stands still with it: continue it, and say so.
+ * The keeper's loop runs at least twice a second. If it was stopped (SIGSTOP), the target is stopped with it:
+ * continue it, and log that.
  */
 static void look_after_keeper(struct watch *w, uint64_t now)
 {
@@ -156,9 +156,10 @@ static void look_after_keeper(struct watch *w, uint64_t now)
 }
 
 /*
- * Until we have looked, with the linker done and calling no more meanwhile, no trap is planted anew (metering.h). So we look soon; but many calls may
- * come one after the other, and a look takes time: a tenth of ours. A linker that is never done (left by longjmp, or by the end of its thread)
- * is not waited for.
+ * After a call of the linker no trap is planted until the modules have been read, with the linker done and
+ * not calling again meanwhile (metering.h). So they are read soon; but many calls may follow each other, and
+ * reading takes time: a tenth of ours at most. A linker that is never done (left by longjmp, or by the end of
+ * its thread) is waited for with a timeout.
  */
 static void follow_modules(struct watch *w, uint64_t now)
 {
@@ -224,7 +225,10 @@ static void run(struct watch *w, bool until_started)
 		}
 		if (w->end != WATCH_GOES_ON)
 			break;
-		/* with a budget little comes, and it rings when nobody stands any more: that costs less than to look all the time */
+		/*
+		 * with a budget there are few events, and the bell rings when no thread is stopped any more:
+		 * that costs less than looking all the time
+		 */
 		if (!w->sampling && now - last_event < BUSY_NS)
 			wait_for_news(w, BUSY_MS);
 		else
@@ -241,7 +245,7 @@ void watch_count_threads(struct watch *w, uint64_t now_ns)
 	const uint32_t threads = atomic_load_explicit(&sh->threads, memory_order_relaxed);
 	const uint32_t hitting = atomic_load_explicit(&sh->counts.hitting, memory_order_relaxed);
 
-	/* at the target's end there is none any more */
+	/* at the target's end no thread is left */
 	w->thread_ns += had * (threads > w->threads ? threads : w->threads);
 	w->hitting_ns += had * (hitting > w->hitting ? hitting : w->hitting);
 	w->counted_ns = now_ns;

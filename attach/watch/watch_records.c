@@ -18,13 +18,13 @@
 
 #define CALL_NS 2000000000ull
 
-/* --- answers to threads that wait --- */
+/* --- answers to threads that are held --- */
 
 static void release(struct watch *w, const struct record *rec)
 {
 	int64_t r = link_call(w->link, COMMAND_RELEASE, rec->tid, rec->value, CALL_NS);
 
-	/* ESRCH: it was killed, or went on because we took too long */
+	/* ESRCH: it was killed, or was resumed because we took too long */
 	if (r < 0 && r != -ESRCH && r != -EPIPE)
 		log_warn_errno(r, "thread %u is not released", rec->tid);
 }
@@ -35,7 +35,7 @@ static void say_failed(const char *what, int r)
 		log_warn_errno(r, "%s", what);
 }
 
-/* Traps for the modules as they are known now, unless something has failed before (@r). */
+/* Plant traps for the modules as they are known now, unless something has failed before (@r). */
 static void plant_anew(struct watch *w, int r, const char *failed)
 {
 	if (r == 0)
@@ -52,7 +52,7 @@ bool watch_modules(struct watch *w)
 
 	if (r == 0)
 		r = planting_forget_gone(w->planting);
-	/* the target's end is told otherwise */
+	/* the target's end is reported by another record */
 	if (r < 0 && r != -ESRCH && r != -EPIPE && w->unfollowed++ == 0)
 		w->unfollowed_error = r;
 	plant_anew(w, r, "cannot follow the change of modules");
@@ -96,7 +96,7 @@ static void on_exec(struct watch *w, const struct record *rec)
 		return;
 	}
 	link_forget_all(w->link);
-	w->end = WATCH_EXEC; /* leaving lets it go */
+	w->end = WATCH_EXEC; /* it is resumed when the keeper leaves */
 }
 
 static void on_ending(struct watch *w)
@@ -106,7 +106,7 @@ static void on_ending(struct watch *w)
 	if (w->ending)
 		w->ending(w->ending_ctx);
 	r = link_call(w->link, COMMAND_LET_END, 0, 0, CALL_NS);
-	/* -EPIPE: it was killed meanwhile, and all is over */
+	/* -EPIPE: the keeper was killed meanwhile, and all is over */
 	if (r < 0 && r != -EPIPE)
 		log_warn_errno(r, "the target waits at its end");
 }
@@ -154,7 +154,9 @@ static void on_hit(struct watch *w, const struct record_hit *hit)
 
 	if (log_debug_on(LOG_EVENT))
 		debug_hit(w, hit);
-	/* with a budget nobody waits for it, that would be the target's time: see follow_modules */
+	/*
+	 * with a budget no thread is held for this, since that would be the target's time: see follow_modules
+	 */
 	if (s->flags & SITE_MODULES && !w->sampling)
 		watch_modules(w);
 	else if (hit->head.flags & RECORD_HELD && s->flags & SITE_RETURN)
@@ -171,7 +173,7 @@ static void on_hit(struct watch *w, const struct record_hit *hit)
 
 static void on_trouble(struct watch *w, const struct record *rec)
 {
-	/* the same a thousand times is one trouble to the reader */
+	/* a thousand equal errors are one to the reader */
 	if (w->troubles++ >= 5)
 		return;
 	if (rec->value)
@@ -192,7 +194,7 @@ static void on_gap(struct watch *w, const struct record *rec)
 	log_warn("hits were dropped for %.1f s: events were not read fast enough", rec->value / 1e9);
 	watch_add_gap(w, rec->time_ns - rec->value, rec->time_ns, "events were not read fast enough, and hits were dropped");
 	tally_gap(w->tally);
-	/* the dynamic linker's word may be among what was lost */
+	/* a call of the dynamic linker may be among what was lost */
 	watch_modules(w);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * watch_records: what each kind of record means for the watch, and what the thread that waits for it is told. Who reads them, and when,
- * is watch.c's.
+ * watch_records: what each kind of record means for the watch, and the answer to a thread that waits for one.
+ * When they are read is decided in watch.c.
  */
 #ifndef MM_WATCH_RECORDS_H
 #define MM_WATCH_RECORDS_H
@@ -11,10 +11,13 @@
 struct record;
 struct watch;
 
-/* The next record. If it ends the watch, w->end says so. */
+/* Handle the next record. If it ends the watch, w->end says so. */
 void watch_record(struct watch *w, const struct record *rec);
 
-/* The dynamic linker says that modules come or go. New ones are watched before their code runs. false: nobody knows which are gone. */
+/*
+ * The dynamic linker has reported that modules come or go. New ones are watched before their code runs.
+ * false: it is unknown which are gone.
+ */
 bool watch_modules(struct watch *w);
 
 #endif

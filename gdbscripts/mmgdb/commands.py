@@ -30,7 +30,8 @@ in `info breakpoints`. `set mmleak` has defaults. doc/gdb.md tells more."""
 
 
 class Command(gdb.Command):
-    """One of its commands. TAKES: the mmattach command whose options it hands on, or None; FILE: it takes a file's name."""
+    """One of mmleak's commands. TAKES: the mmattach command whose options it forwards, or None; FILE: it
+    takes a file name."""
     name, takes, file, class_ = "", None, False, gdb.COMMAND_DATA
 
     def __init__(self):
@@ -57,7 +58,7 @@ class Command(gdb.Command):
 
 
 def files(beginning):
-    """Those whose names begin so; a folder with its slash."""
+    """The files whose names begin so; a folder with its slash."""
     found = glob.glob(glob.escape(os.path.expanduser(beginning)) + "*")
     home = os.path.expanduser("~")
     found = ["~" + f[len(home):] for f in found] if beginning.startswith("~/") else found
@@ -65,13 +66,14 @@ def files(beginning):
 
 
 def complete_word(names, last, word):
-    """Those that LAST begins; of them the part that gdb takes for the word (it cuts at "-", too)."""
+    """The names that begin with LAST; of each the part that gdb replaces as the current word (gdb splits at
+    "-", too)."""
     cut = len(last) - len(word)
     return [n[cut:] for n in names if n.startswith(last)]
 
 
 def candidates(takes, before, last):
-    """What may stand there: options, or families behind --family."""
+    """What may be written at this position: options, or families after --family."""
     try:
         if before == ["--family"]:
             done = last[:last.rfind(",") + 1]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """engine: the process behind a watch, `mmattach gdb`, and its control socket.
 
-It is started once per watch, in a session of its own, so that no Ctrl-C of the terminal reaches it. It is gone when its
-sockets say so: gdb waits for all children and may take its exit status before us.
+It is started once per watch, in its own session, so that no Ctrl-C of the terminal reaches it. Its end is
+noticed by its sockets: gdb waits for all children and may get its exit status before us.
 """
 import os
 import select
@@ -17,9 +17,10 @@ import gdb
 from mmgdb import target
 
 REPLY_MAX = 1 << 16
-PATIENCE_S = 5          # then it is looked after (Engine.look_after)
-STALL_S = 30            # no answer to a request for so long: it hangs
-LONG_S = 900            # to plan in a large process; to end a trace, with the names of all functions, on a slow disk
+PATIENCE_S = 5          # after this time its state is checked (Engine.look_after)
+STALL_S = 30            # without an answer to a request for so long, it hangs
+# for planning in a large process, or ending a trace, with the names of all functions, on a slow disk
+LONG_S = 900
 
 
 class Gone(Exception):
@@ -27,13 +28,13 @@ class Gone(Exception):
 
 
 class Engine:
-    """One of them, started. HITS (hits.Hits) is set by the watch before anything is asked."""
+    """A running engine. HITS (hits.Hits) is set by the watch before the first request."""
 
     def __init__(self, path, pid, memory, words):
         self.hits = None
-        self.requests = 0           # how many: each has a number, as its reply
+        self.requests = 0           # how many: each has a number, and so has its reply
         self.said = tempfile.TemporaryFile(prefix="mmleak-")
-        self.shown = 0              # how much of it the user has seen
+        self.shown = 0              # how many bytes of it the user has seen
         self.hits_sock, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.control, control = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         fds = theirs.fileno(), control.fileno(), memory
@@ -49,14 +50,15 @@ class Engine:
             control.close()
 
     def ask(self, request):
-        """Its answer to REQUEST; gdb.GdbError with its own words if it is an error. Gone if the engine is."""
+        """The answer to REQUEST; gdb.GdbError with the engine's text if it is an error. Gone if the engine is
+        gone."""
         self.requests += 1
         number, ours = None, str(self.requests)
         try:
             self.control.send(("%s %s" % (ours, request)).encode("utf-8", "surrogateescape"))
         except OSError:
             raise Gone()
-        while number != ours:       # what was given up by Ctrl-C is answered, too
+        while number != ours:       # requests that were given up by Ctrl-C are answered, too
             number, _, reply = self.receive(STALL_S if request == "status" else LONG_S).partition(" ")
         verdict, _, text = reply.partition(" ")
         if verdict == "error":
@@ -64,7 +66,8 @@ class Engine:
         return text
 
     def receive(self, limit=STALL_S):
-        """The next datagram of the control socket. Meanwhile the relay is served: the engine may wait for that."""
+        """The next datagram of the control socket. Meanwhile the relay is served, because the engine may be
+        waiting for it."""
         end = time.monotonic() + limit
         while True:
             watched = [self.control] if self.hits.ended else [self.control, self.hits.sock]
@@ -85,14 +88,15 @@ class Engine:
                 return reply.decode("utf-8", "replace")
 
     def look_after(self):
-        """It takes its time. If somebody has stopped it, it goes on; and a Ctrl-C counts by now, even where it was put off (signals.Held)."""
+        """The engine is slow to answer. If it has been stopped, continue it; and from now on a Ctrl-C
+        interrupts the wait, even where it was blocked (signals.Held)."""
         if self.process.poll() is None and target.status(self.process.pid, "State").startswith("T"):
             os.kill(self.process.pid, signal.SIGCONT)
         if signal.sigtimedwait({signal.SIGINT}, 0):
             raise KeyboardInterrupt
 
     def messages(self):
-        """The whole lines that it has said since last asked."""
+        """The complete lines that it has written since the last call."""
         text = os.pread(self.said.fileno(), 1 << 20, self.shown)
         if self.process.poll() is None:
             text = text[:text.rfind(b"\n") + 1]
@@ -100,6 +104,6 @@ class Engine:
         return text.decode("utf-8", "replace")
 
     def close(self):
-        """Its sockets closed, it ends by itself if it has not already."""
+        """Close its sockets: then it ends by itself, if it has not already."""
         self.hits_sock.close()
         self.control.close()

@@ -6,7 +6,8 @@ from mmgdb import wire
 
 
 def call_frames(limit):
-    """pcs of the selected thread, innermost first, at most LIMIT: only of real frames, not of inlined functions."""
+    """pcs of the selected thread, innermost first, at most LIMIT: of real frames only, not of inlined
+    functions."""
     pcs, exact = [], True
     try:
         frame = gdb.newest_frame()
@@ -16,5 +17,5 @@ def call_frames(limit):
                 exact = frame.type() == gdb.SIGTRAMP_FRAME
             frame = frame.older()
     except gdb.error:
-        pass    # gdb cannot go on from there
+        pass    # gdb cannot unwind further
     return pcs

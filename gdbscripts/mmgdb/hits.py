@@ -1,18 +1,21 @@
 # SPDX-License-Identifier: MIT
-"""hits: one hit, told and answered.
+"""hits: one hit: reported to the relay, and answered by it.
 
-What one hit costs us: one ptrace call for the registers, one send, one recv, two to keep Ctrl-C out; the rest is
-gdb's. The relay's GO is awaited while the thread stands: it reads its memory meanwhile.
+What one hit costs us: one ptrace call for the registers, one send, one recv, two calls to keep Ctrl-C out;
+the rest is gdb's. The thread stays stopped until the relay's GO: meanwhile the relay reads its memory.
 
-Ctrl-C can raise KeyboardInterrupt between any two bytecodes. A hit must be told exactly once all the same, so:
-  * each trap has a generator, and gdb calls its __next__: what is pending is raised where the generator goes on, which is
-    inside its `try`, and not at the beginning of a function, where nobody could catch it;
-  * SIGINT is blocked while the hit is told. If it came before, nothing has been told yet; if after, all has;
-  * one Ctrl-C after the other can come so: with a generator that has ended gdb would stop at each hit of that trap from then on;
-  * the Ctrl-C is given back to gdb as if it came only now (signals.give_back).
+Ctrl-C can raise KeyboardInterrupt between any two bytecodes. A hit must still be reported exactly once, so:
+  * each trap has a generator, and gdb calls its __next__: a pending KeyboardInterrupt is raised where the
+    generator resumes, which is inside its `try`, and not at the start of a function, where it could not be
+    caught;
+  * SIGINT is blocked while the hit is reported. If it came before, nothing has been reported yet; if after,
+    all has;
+  * several Ctrl-Cs can come in a row: if one of them ended the generator, gdb would stop at each hit of that
+    trap from then on;
+  * the Ctrl-C is returned to gdb as if it came only now (signals.give_back).
 
-The relay may have orders between a HIT and its GO (dlopen, return addresses), and, rarely, at any other time:
-these wait in the socket until wait_for or serve_waiting looks.
+The relay may send orders between a HIT and its GO (dlopen, return addresses), and, rarely, at any other time:
+these wait in the socket until wait_for or serve_waiting reads them.
 """
 import _signal
 import collections
@@ -27,15 +30,16 @@ from mmgdb import frames, signals, target, wire
 from mmgdb.registers import Registers
 from mmgdb.traps import Traps
 
-SILENCE_S = 5           # an engine that does not answer for so long is as good as dead
-FRAMES_MAX = 256        # as many as the relay takes (attach/keeper/shared/wire.h)
-THREADS_MAX = 4096      # of those that have ended, too, until a stop
-CALLS_MAX = 4           # calls of functions by gdb, one within the other
+SILENCE_S = 5           # an engine that does not answer for so long is taken for dead
+FRAMES_MAX = 256        # the relay accepts no more (attach/keeper/shared/wire.h)
+THREADS_MAX = 4096      # includes threads that have ended, until a stop
+CALLS_MAX = 4           # nested calls of functions by gdb
 SIGINT = frozenset([signal.SIGINT])
 
 
 class Hits:
-    """SOCK: to the relay. OVER(why) is called once, when it says that the watch is over (why None) or does not answer."""
+    """SOCK: to the relay. OVER(why) is called once, when the relay ends the watch (why None) or does not
+    answer."""
     __slots__ = ("sock", "pid", "traps", "over", "ended", "stop_now", "stopped", "depth", "early",
                  "unasked", "calls", "reported", "last", "same", "seq", "out", "inbox", "registers", "short", "in_stop", "leftover")
 
@@ -48,14 +52,15 @@ class Hits:
         self.stop_now = False           # the next hit shall stop the process ...
         self.stopped = False            # ... and has
         self.depth = 0                  # frames from gdb's unwinder, 0: none
-        self.last = {}                  # thread: its last hit as it was told, see `same`
-        self.early = {}                 # the same of hits that may come though they were told (look)
-        self.calls = {}                 # thread: (last, unasked) of each place where it stands again after gdb has called a function in it
-        self.unasked = {}               # the same of hits that were told before gdb reported them
+        self.last = {}                  # thread: its last hit as it was reported, see `same`
+        self.early = {}                 # the same for reported hits that gdb may report once more (look)
+        # thread: (last, unasked) of each position it will be back at after gdb has called a function in it
+        self.calls = {}
+        self.unasked = {}               # the same for hits that we reported before gdb did
         self.reported = 0               # the thread that gdb said had stopped
-        self.seq = 0                    # of the last hit that was told and answered
-        self.in_stop = None             # the site whose hit is being told; its trap cannot be deleted now
-        self.leftover = []              # sites that wait for that
+        self.seq = 0                    # of the last hit that was reported and answered
+        self.in_stop = None             # the site whose hit is being reported; its trap cannot be deleted now
+        self.leftover = []              # sites whose traps wait to be deleted for that reason
         self.out = bytearray(wire.HEAD.size + (len(wire.REGISTERS) + FRAMES_MAX) * wire.WORD)
         self.short = memoryview(self.out)[:wire.HEAD.size + len(wire.REGISTERS) * wire.WORD]
         self.same = self.short[8:]      # without the number: site, thread, registers
@@ -68,13 +73,14 @@ class Hits:
     # A hit
 
     def server(self, site, address):
-        """What gdb calls for the hits of one trap (traps.Trap); its value says whether the process shall stop."""
+        """Returns the function that gdb calls for the hits of one trap (traps.Trap); it returns whether the
+        process shall stop."""
         generator = self.serve(site, address)
         next(generator)
         return generator.__next__
 
     def serve(self, site, address):
-        """The generator behind it."""
+        """The generator behind `server`."""
         answer, told, taken = False, True, False
         mask, block, unblock, sigint, tell = _signal.pthread_sigmask, signal.SIG_BLOCK, signal.SIG_UNBLOCK, SIGINT, self.tell
         while True:
@@ -94,11 +100,13 @@ class Hits:
                     told = True
                     mask(unblock, sigint)
             except KeyboardInterrupt:
-                # nothing more here: the next Ctrl-C may be raised as soon as SIGINT is let in, and outside of `try` it would end the generator
+                # no other code here: the next Ctrl-C may be raised as soon as SIGINT is unblocked, and
+                # outside of `try` it would end the generator
                 taken = True
 
     def tell(self, site, address):
-        """Tell a hit of the selected thread. Whether the process shall stop. What fails here must not end the generator, with SIGINT blocked."""
+        """Report a hit of the selected thread. Returns whether the process shall stop. An error here must not
+        end the generator with SIGINT blocked."""
         try:
             return self.tell_hit(site, address)
         except Exception as error:
@@ -130,7 +138,7 @@ class Hits:
         return self.stop_now and self.shall_stop()
 
     def add_frames(self):
-        """The message's length with gdb's frames."""
+        """Add gdb's frames to the message. Returns its length."""
         pcs = frames.call_frames(min(self.depth, FRAMES_MAX))
         start = len(self.short)
         end = start + len(pcs) * wire.WORD
@@ -144,10 +152,10 @@ class Hits:
             return True
         return False
 
-    # What the relay says
+    # The relay's messages
 
     def wait_for(self, kind, seq):
-        """Do what the relay says until it says this. OSError if it is gone or silent."""
+        """Obey the relay's messages until this one comes. OSError if the relay is gone or silent."""
         while True:
             length = self.sock.recv_into(self.inbox)
             if not length:
@@ -171,7 +179,8 @@ class Hits:
             self.end(None)
 
     def forget(self, sites):
-        """gdb would go on with a breakpoint that was deleted in its own stop()."""
+        """A trap must not be deleted in its own stop(), since gdb still uses the breakpoint afterwards: that
+        one is deleted later."""
         if self.in_stop in sites:
             sites.remove(self.in_stop)
             self.leftover.append(self.in_stop)
@@ -183,7 +192,7 @@ class Hits:
         self.leftover = []
 
     def serve_waiting(self):
-        """Orders that came between hits. Returns when none waits; never waits."""
+        """Obey orders that came between hits. Returns when there are no more, without waiting."""
         with signals.Held():
             self.serve_all()
 
@@ -202,7 +211,7 @@ class Hits:
     # Between hits
 
     def send(self, message, fds=()):
-        """END, EXEC, MOVED, THREAD_END. That the relay is gone is found out elsewhere."""
+        """Send END, EXEC, MOVED or THREAD_END. A relay that is gone is noticed elsewhere."""
         try:
             rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, b"".join(fd.to_bytes(4, "little") for fd in fds))] if fds else []
             self.sock.sendmsg([message], rights)
@@ -210,13 +219,15 @@ class Hits:
             pass
 
     def look(self, thread, has_stopped):
-        """The process stands still, and THREAD (selected) is the one that would be continued. HAS_STOPPED: it has just come to that.
+        """The process is stopped, and THREAD (selected) is the one that would be continued. HAS_STOPPED: it
+        has just stopped.
 
-        gdb may step that one over a breakpoint it stands on, and report nothing: if it has not run into it, but was stopped there by
-        a signal, or when we began, the hit is told now. All others run into what they stand on, also those whose hit has been told:
-        by a step, or now, or because gdb was interrupted before it had stepped them over. By its registers, which are the same
-        still, a hit is known that was told before. Only of the thread that gdb reported as stopped, if that is continued, it is known
-        that a hit that was told does not come again.
+        If THREAD is at a breakpoint that it has not run into, but was stopped there by a signal, or when the
+        watch began, gdb may step it over and report nothing: so its hit is reported now. All other threads
+        run into the breakpoint they are at, even if the hit was reported already: by a step, or now, or
+        because gdb was interrupted before it had stepped them over. Such a hit is recognized by the thread's
+        registers, which have not changed. Only for the thread that gdb reported as stopped, and only if that
+        one is continued, is it known that a reported hit does not come again.
         """
         tid = thread.ptid[1]
         if has_stopped:
@@ -237,24 +248,25 @@ class Hits:
             self.unasked[tid] = self.last.get(tid)
 
     def before_call(self, tid):
-        """gdb is about to call a function in the thread, which may hit on its way. Afterwards it stands where it stood, with a hit that was told."""
+        """gdb is about to call a function in the thread, which may hit traps. Afterwards the thread is back
+        at its old position, with a hit that was reported."""
         told = self.last.get(tid)
         if told is not None and self.stands(tid, told):
             self.calls.setdefault(tid, collections.deque(maxlen=CALLS_MAX)).append((told, self.unasked.get(tid)))
 
     def after_calls(self):
-        """Which threads are back where they stood before a call?"""
+        """Find the threads that are back at their position before a call."""
         for tid, places in self.calls.items():
             back = next((i for i in reversed(range(len(places))) if self.stands(tid, places[i][0])), None)
             while back is not None and len(places) > back:
                 self.last[tid], self.unasked[tid] = places.pop()
 
     def stands(self, tid, told):
-        """Does the thread stand where it hit, as it was then?"""
+        """Is the thread still where it hit, with the same registers?"""
         return self.registers.fetch(tid) and self.same[8:] == told[8:]
 
     def forget_threads(self):
-        """Of those that have ended, at a stop: not every gdb tells when they do."""
+        """At a stop, forget threads that have ended: not every gdb reports their end."""
         lives = {thread.ptid[1] for inferior in gdb.inferiors() for thread in inferior.threads()}
         self.last = {tid: told for tid, told in self.last.items() if tid in lives}
         self.unasked = {tid: told for tid, told in self.unasked.items() if tid in lives}
@@ -269,7 +281,7 @@ class Hits:
             self.end("mmattach has ended: " + os.strerror(error.errno or errno.ECONNRESET))
 
     def end(self, why):
-        """From now on no hit counts. The traps go as soon as gdb allows."""
+        """From now on no hit counts. The traps are removed as soon as gdb allows."""
         if not self.ended:
             self.ended = True
             gdb.post_event(lambda: self.over(why))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""kernel: the system calls that Python has no names for. A gdb without ctypes does without them: they fail."""
+"""kernel: the system calls that Python has no names for. In a gdb without ctypes they fail, and the callers
+do without."""
 try:
     import ctypes
 except ImportError:
@@ -15,19 +16,21 @@ def syscall(number, *arguments):
 
 
 def tgkill(pid, tid, signal):
-    """Whether that one thread has got the signal."""
+    """Returns whether that one thread has been sent the signal."""
     return syscall(TGKILL, pid, tid, signal) == 0
 
 
 def same_memory(one, other):
-    """Do two processes share it, as a child of vfork does with its parent?"""
+    """Do two processes share their memory, as a child of vfork and its parent do?"""
     return syscall(KCMP, one, other, KCMP_VM, 0, 0) == 0
 
 
 def getregs(out, offset):
-    """A function of a thread's id that has the kernel write its registers into OUT at OFFSET: 0 if it has. None without ctypes.
+    """A function of a thread's id that makes the kernel write its registers into OUT at OFFSET: 0 on success.
+    None without ctypes.
 
-    It is called for each hit: the argument types are converted beforehand, and the lock of Python is not given away.
+    It is called for each hit: so the argument types are converted beforehand, and Python's global lock is not
+    released.
     """
     if not ctypes:
         return None

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""memory: the writable memory of a stopped process, searched for pointers. Nothing here knows gdb.
+"""memory: searches the writable memory of a stopped process for pointers. Nothing here knows gdb.
 
-Only pages that are resident are read. To read another one would map it into the process: a stack that was 16 pages
-would be 16,384. What is not resident has no pointers but on the swap device; swapped pages are counted, so that it can be said.
+Only resident pages are read. Reading any other page would make it resident in the process: a stack of 16
+pages would become one of 16,384. Pages that are not resident contain no pointers, except for those on the
+swap device; swapped pages are counted and reported.
 
-Pointers into a block share their upper bytes with its address. They are looked for by bytes.find of as many bytes as all of them have
-in common, from which the words around are taken: that is as fast as memory.
+Pointers into a block share their upper bytes with its address. bytes.find looks for as many bytes as all of
+them have in common, and the words around these are checked: that is as fast as memory.
 """
 import array
 import os
@@ -15,12 +16,12 @@ import struct
 PAGE = os.sysconf("SC_PAGE_SIZE")
 WORD = 8
 PIECE = 8 << 20
-ENTRIES = 1 << 15       # of pagemap, at once
+ENTRIES = 1 << 15       # of pagemap, read at once
 NOTHING = bytes(ENTRIES * WORD)
 PRESENT, SWAPPED = 1 << 63, 1 << 62
 MAPPING = re.compile(r"([0-9a-f]+)-([0-9a-f]+) (\S+) \S+ \S+ \d+ *(.*)")
 
-DEVICE = re.compile(r"/dev/(?!shm/|zero)")      # to read a device's memory may do something
+DEVICE = re.compile(r"/dev/(?!shm/|zero)")      # reading a device's memory may have side effects
 
 
 def writable(maps_text):
@@ -32,18 +33,18 @@ def writable(maps_text):
 
 
 def resident(pagemap, start, end):
-    """([first, behind] of each resident piece, how many pages are swapped out)."""
+    """([start, end] of each resident piece, how many pages are swapped out)."""
     pieces, swapped = [], 0
     for at in range(start, end, ENTRIES * PAGE):
         raw = os.pread(pagemap, min(ENTRIES, (end - at) // PAGE) * WORD, at // PAGE * WORD)
         if raw == NOTHING[:len(raw)]:
-            continue        # what is only reserved may be large
+            continue        # reserved address space may be large
         swapped += take(pieces, at, array.array("Q", raw))
     return pieces, swapped
 
 
 def take(pieces, at, entries):
-    """Add to PIECES what is resident of the pages from AT on; how many are swapped out."""
+    """Add the resident pages from AT on to PIECES. Returns how many are swapped out."""
     swapped = 0
     for entry in entries:
         if entry & PRESENT:
@@ -58,7 +59,8 @@ def take(pieces, at, entries):
 
 
 def common(low, high):
-    """The upper bytes, in little endian order, that all words from LOW to HIGH - 1 share, and where in a word they begin."""
+    """The upper bytes, in little endian order, that all words from LOW to HIGH - 1 share, and their offset in
+    the word."""
     a, b = struct.pack("<Q", low), struct.pack("<Q", max(high - 1, low))
     skip = next((i + 1 for i in reversed(range(WORD)) if a[i] != b[i]), 0)
     return a[skip:], skip
@@ -78,7 +80,8 @@ def pointers(data, base, low, high):
 
 
 def search(pid, memory, low, high):
-    """((address, value, mapping) of each pointer into [LOW, HIGH), pages that were swapped out, bytes that were read)."""
+    """((address, value, mapping) of each pointer into [LOW, HIGH), number of pages swapped out, number of
+    bytes read)."""
     found, swapped, read = [], 0, 0
     with open("/proc/%d/maps" % pid) as maps, open("/proc/%d/pagemap" % pid, "rb", buffering=0) as pagemap:
         for mapping in writable(maps.read()):
@@ -92,7 +95,7 @@ def search(pid, memory, low, high):
 
 
 def read_piece(memory, first, behind):
-    """What can be read of it: a device's memory cannot."""
+    """The piece's bytes, or none if they cannot be read, as of a device."""
     try:
         return os.pread(memory, behind - first, first)
     except OSError:

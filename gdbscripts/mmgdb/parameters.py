@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""parameters: set mmleak ..., show mmleak ...: defaults for what a watch is started with."""
+"""parameters: set mmleak ..., show mmleak ...: defaults for a new watch."""
 import gdb
 
 
 class Setting(gdb.Parameter):
-    """A parameter of mmleak: no word when it is set, one line when it is shown."""
+    """A parameter of mmleak: it prints nothing when it is set, one line when it is shown."""
 
     def __init__(self, name, kind, value, shown, *enum):
         self.shown = shown
@@ -82,7 +82,7 @@ the next watch, or with gdb. Not set: the folder for temporary files."""
 
 
 def words_for(given):
-    """Options for the program, of what is set here and not in GIVEN, the user's own options."""
+    """Options for the program, from the settings here, without those in GIVEN, the user's own options."""
     values = (("--depth", number(depth)), ("--stack-bytes", number(stack_bytes)), ("--family", family.value),
               ("--sizes", "" if sizes.value == "usable" else sizes.value))
     words = []
@@ -93,7 +93,7 @@ def words_for(given):
 
 
 def number(setting):
-    """Its value as a word, "" where the program decides."""
+    """Its value as text, "" if the program decides."""
     return "" if setting.value in (None, -1) else str(setting.value)
 
 

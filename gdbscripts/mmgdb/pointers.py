@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""pointers: `mmleak who-points-at ADDR`: where in memory and registers pointers to a block are.
+"""pointers: `mmleak who-points-at ADDR`: where in memory and registers there are pointers to a block.
 
-The block is the one in which ADDR lies, as the watch knows it; without one it is ADDR itself. Pointers lie in registers, on stacks, in
-writable data, in other blocks: the last is what one wants to know of a leak, for that block may itself be the leak.
+The block is the one that contains ADDR, if the watch knows one; otherwise ADDR itself is looked for. Pointers
+are found in registers, on stacks, in writable data and in other blocks. The last are of most interest for a
+leak, for that other block may itself be the leak.
 """
 import bisect
 import json
@@ -59,7 +60,8 @@ def search(pid, low, high):
 # The block
 
 def blocks_at(pid, addresses):
-    """{address: the report's words on the block} of those that lie in a block that is known to be held; of several the smallest."""
+    """{address: the report's JSON of the block} for those that lie in a block known to be live; of several
+    the smallest."""
     if not addresses or session.seen() != pid:
         return {}
     with session.Snapshot() as trace:
@@ -75,7 +77,7 @@ def block_text(block):
 
 
 def describe(pid, address):
-    """Say what lies at ADDRESS. The range that pointers are looked for."""
+    """Print what lies at ADDRESS. Returns the range of addresses whose pointers are looked for."""
     block = blocks_at(pid, [address]).get(address)
     if block is None:
         gdb.write("searching for pointers to 0x%x (no block is known there)\n" % address)
@@ -89,7 +91,7 @@ def describe(pid, address):
 # Registers
 
 def registers_of(inferior):
-    """[(thread, sp, [(name, value)])] of all that stand still; the selected thread and frame stay what they are."""
+    """[(thread, sp, [(name, value)])] of all stopped threads; the selected thread and frame stay the same."""
     chosen, frame = gdb.selected_thread(), gdb.selected_frame()
     out = []
     try:
@@ -119,7 +121,7 @@ def show_registers(threads, low, high):
 # Memory
 
 def show_memory(pid, found, threads, low):
-    """Each on a line: where, whose stack, in which block."""
+    """One line for each pointer: its address, and the stack, symbol or block it is in."""
     shown = found[:LINES]
     known = blocks_at(pid, [at for at, _, _ in shown])
     stacks = sorted((sp, thread_name(thread)) for thread, sp, _ in threads)
@@ -134,7 +136,7 @@ def inside(value, low):
 
 
 def place(at, mapping, stacks, known):
-    """What lies at AT."""
+    """The text for what lies at AT."""
     if at in known:
         return "%d bytes inside %s" % (at - int(known[at]["address"], 16), block_text(known[at]))
     start, end, name = mapping

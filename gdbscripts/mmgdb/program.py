@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""program: mmattach, to be found and run.
+"""program: finds and runs mmattach.
 
-It must be of the same version as these scripts: they speak with each other (wire.py). So it is looked for beside them first.
+It must be of the same version as these scripts, because they exchange messages (wire.py). So it is looked for
+beside them first.
 """
 import os
 import shutil
@@ -15,7 +16,8 @@ VERSION = "0.1"
 HERE = os.path.dirname(os.path.abspath(__file__))
 PLACES = (
     os.path.join(HERE, "..", "..", "mmattach"),                         # a source tree: gdbscripts/mmgdb
-    os.path.join(HERE, "..", "..", "..", "..", "bin", "mmattach"),      # PREFIX/share/mmattach/gdbscripts/mmgdb
+    # PREFIX/share/mmattach/gdbscripts/mmgdb
+    os.path.join(HERE, "..", "..", "..", "..", "bin", "mmattach"),
 )
 
 checked = {}    # path: (mtime, version)
@@ -38,7 +40,7 @@ def find():
 
 
 def named():
-    """What the user has named: that and no other."""
+    """The program that the user has named: no other is tried."""
     path = parameters.program.value or os.environ.get("MMATTACH")
     if path and not os.access(os.path.expanduser(path), os.X_OK):
         raise gdb.GdbError("%s: no such program (set mmleak program, or MMATTACH in the environment)" % path)
@@ -46,7 +48,7 @@ def named():
 
 
 def version_of(path):
-    """What it says it is; None if that is no mmattach."""
+    """The version it reports; None if it is not mmattach."""
     mtime = os.stat(path).st_mtime_ns
     if checked.get(path, (0, ""))[0] != mtime:
         out = output([path, "--version"])[1].split()
@@ -55,7 +57,7 @@ def version_of(path):
 
 
 def output(words):
-    """Run it to its end: (status, what it said, what it complained about)."""
+    """Run it to its end: (status, its stdout, its stderr)."""
     try:
         process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     except OSError as error:

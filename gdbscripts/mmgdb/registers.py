@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""registers: those of the thread that has hit, in the kernel's order, straight into the message.
+"""registers: those of the thread that has hit, in the kernel's order, written directly into the message.
 
-gdb's main thread is the tracer, so it may ask the kernel itself: one call for all of them (13 us, where gdb's own
-way takes 130). The kernel's answer is taken only if its rip is the breakpoint's address, as gdb has set it
-back; else, or without ctypes, gdb is asked for one after the other.
+gdb's main thread is the tracer, so it may ask the kernel itself: one call for all registers (13 us; gdb's own
+way takes 130). The kernel's answer is used only if its rip is the breakpoint's address, which gdb has
+restored by then; otherwise, or without ctypes, gdb is asked for one register after the other.
 
-A hit is known again by its registers (hits.Hits.look), so nothing may be in them that can differ between two looks at a thread that has not moved: the
-processor sets the resume flag where a fault has interrupted (an instruction that had to be paged in, or whose page was moved), and clears it at a
-breakpoint. It and the trap flag are left out.
+A repeated hit is recognized by its registers (hits.Hits.look), so they must not contain anything that can
+differ between two reads of a thread that has not moved: the processor sets the resume flag if a fault has
+interrupted an instruction (one that had to be paged in, or whose page was moved), and clears it at a
+breakpoint. The resume flag and the trap flag are left out.
 """
 import gdb
 
@@ -28,24 +29,24 @@ class Registers:
         self.read = self.read_by_kernel if self.getregs else self.read_by_gdb
 
     def fetch(self, tid):
-        """Those of TID as the kernel has them. False: it cannot be asked."""
+        """Read those of TID from the kernel. False: the kernel cannot be asked."""
         if self.getregs is None or self.getregs(tid):
             return False
         self.words[wire.EFLAGS] &= LASTING
         return True
 
     def read_by_kernel(self, tid, address):
-        """Those of TID, which stands at ADDRESS. False: it does not, this is no hit to be counted."""
+        """Read those of TID, which is at ADDRESS. False: they cannot be read; the hit does not count."""
         if not self.fetch(tid) or self.words[wire.RIP] != address:
             return self.read_by_gdb(tid, address)
         return True
 
     def read_by_gdb(self, tid, address):
-        """The same of gdb's selected thread."""
+        """The same for gdb's selected thread."""
         try:
             frame = gdb.newest_frame()
         except gdb.error:
-            return False    # killed where it stands
+            return False    # killed while stopped
         for i, name in enumerate(wire.REGISTERS):
             self.words[i] = self.value(frame, name)
         self.words[wire.RIP] = address

@@ -11,15 +11,15 @@ import gdb
 from mmgdb import parameters, program, target, words
 from mmgdb.watch import Watch
 
-watch = None        # the one that goes on
-trace = None        # of the last one that is over,
-trace_pid = 0       # and of which process that is
-folder = None       # of what is ours on the disk, while gdb lives
+watch = None        # the running one
+trace = None        # of the last watch that is over,
+trace_pid = 0       # and its process
+folder = None       # our folder on the disk, as long as gdb runs
 count = 0
 
 
 def needed():
-    """The watch that goes on."""
+    """The running watch."""
     if watch is None:
         raise gdb.GdbError(nothing_watched())
     return watch
@@ -41,7 +41,7 @@ def start(options):
 
 
 def over(ended):
-    """A watch has come to its end. One that has never begun leaves what there was."""
+    """A watch has ended. If it never began, the earlier trace stays the last one."""
     global watch, trace, trace_pid
     watch = None
     if ended.ready:
@@ -56,7 +56,7 @@ def nothing_watched():
 
 
 def seen():
-    """The process of which we know something."""
+    """The process for which we have data."""
     return watch.pid if watch is not None else trace_pid
 
 
@@ -74,7 +74,7 @@ def reset():
 
 
 def hand_over(duration):
-    """gdb lets the process go, and the engine takes it."""
+    """gdb detaches from the process, and the engine attaches to it."""
     handed = needed()
     if gdb.selected_inferior().num != handed.number:
         raise gdb.GdbError("select the watched process first: `inferior %d`" % handed.number)
@@ -90,7 +90,7 @@ def hand_over(duration):
         handed.finish(None)
         raise gdb.GdbError("mmattach cannot go on with %d: %s; the watch is over: `mmleak report`" % (handed.pid, error))
     finally:
-        # Ctrl-C: nobody waits for the answer, it goes on all the same
+        # after a Ctrl-C no answer is read, but the engine continues all the same
         if not handed.over:
             keep(handed)
             handed.finish(None)
@@ -112,7 +112,7 @@ def own_folder():
 
 
 def is_ours(path):
-    """Is it there still? What lies in /tmp for days may be cleaned away."""
+    """Is it still there? Files in /tmp may be deleted after some days."""
     try:
         return os.lstat(path).st_uid == os.geteuid()
     except OSError:
@@ -126,27 +126,27 @@ def clean():
 
 
 def new_trace():
-    """A name for the trace of a new watch."""
+    """A file name for the trace of a new watch."""
     global count
     count += 1
     return os.path.join(own_folder(), "watch-%d.mmt" % count)
 
 
 def drop_trace():
-    """The last one's, if it was ours."""
+    """Delete the last watch's trace, if it is one of ours."""
     if trace is not None and folder is not None and os.path.dirname(trace) == folder and os.path.exists(trace):
         os.unlink(trace)
 
 
 def keep(handed):
-    """The engine goes on writing there after gdb's end."""
+    """Do not delete the folder: the engine continues writing there after gdb has ended."""
     global folder
     if folder is not None and os.path.dirname(handed.trace) == folder:
         folder = None
 
 
 class Snapshot:
-    """`with Snapshot() as path:` a whole trace of what was seen so far, or of the watch that is over."""
+    """`with Snapshot() as path:` a complete trace of the watch so far, or of the watch that is over."""
 
     def __enter__(self):
         self.path = None
@@ -164,7 +164,7 @@ class Snapshot:
 
 
 def nothing_seen():
-    """What to say if there is nothing to report; of what can never be watched that is another error."""
+    """The message if there is nothing to report; a process that can never be watched is another error."""
     inferior = gdb.selected_inferior()
     if inferior.pid:
         target.refuse_other_kinds(inferior)
@@ -172,7 +172,7 @@ def nothing_seen():
 
 
 def save(name):
-    """The trace, whole, as a file of the user's."""
+    """Save the complete trace to a file of the user's."""
     name = os.path.abspath(os.path.expanduser(name))
     if watch is not None:
         if is_same(name, watch.trace):
@@ -191,9 +191,9 @@ def is_same(one, other):
 
 
 def copy(source, name):
-    """As mmattach writes traces: for the user alone."""
+    """With the same access rights as traces written by mmattach: for the user alone."""
     try:
-        # a pipe that nobody reads must not hold up gdb
+        # a pipe without a reader must not block gdb
         fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
         with open(source, "rb") as data, os.fdopen(fd, "wb") as out:
             shutil.copyfileobj(data, out)

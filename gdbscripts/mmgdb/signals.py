@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""signals: Ctrl-C, and stopping the process when a time is over.
+"""signals: Ctrl-C, and stopping the process when a watch's duration is over.
 
-Three ways a watch of a given time ends. A busy process: the next hit stops it (hits.Hits.stop_now). An idle one must be
-interrupted: in non-stop mode gdb does that by itself; in all-stop mode gdb's `interrupt` sends SIGINT to the process *group*,
-so to everybody who was started with it, and a thread in sigwait would take the SIGINT for its own. So one thread is chosen that can
-only stop by it, and gets it alone; gdb sees it before the thread does, and keeps it.
+A watch of a given duration ends in one of three ways. A busy process is stopped by its next hit
+(hits.Hits.stop_now). An idle one must be interrupted. In non-stop mode gdb does that by itself. In all-stop
+mode gdb's `interrupt` sends SIGINT to the process *group*, so to every process that was started with this
+one, and a thread in sigwait would accept the SIGINT. So one thread is chosen that a SIGINT can only stop, and
+the signal is sent to it alone; gdb sees it before the thread does, and does not deliver it.
 """
 import _signal
 import _thread
@@ -18,17 +19,20 @@ import gdb
 from mmgdb import kernel
 
 GRACE_S = 0.3           # for a hit, before an idle process is interrupted
-SIGTIMEDWAIT = 128      # its number as a system call
-EVERY = [s for s in range(1, signal.NSIG) if s not in (32, 33)]     # without those that are the C library's own
+SIGTIMEDWAIT = 128      # its system call number
+# without those that the C library uses itself
+EVERY = [s for s in range(1, signal.NSIG) if s not in (32, 33)]
 
 
 def give_back():
-    """A Ctrl-C that we had to take: gdb gets it as if it came now. The function is C, so it is not raised in it."""
+    """Return to gdb a Ctrl-C that we caught, as if it came now. The function is written in C, so the
+    exception is not raised in it."""
     gdb.post_event(_thread.interrupt_main)
 
 
 class Held:
-    """SIGINT waits until the block is done: `with Held():`. It may be raised at its end, when everything in it is whole."""
+    """`with Held():` SIGINT is blocked inside the block. It may be raised at the end, when all in the block
+    is complete."""
 
     def __enter__(self):
         self.mask = _signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT,))
@@ -38,12 +42,12 @@ class Held:
 
 
 class Timer:
-    """Calls RING in gdb's main thread after SECONDS, and once more every GRACE_S until it is cancelled."""
+    """Calls RING in gdb's main thread after SECONDS, and again every GRACE_S until it is cancelled."""
 
     def __init__(self, seconds, ring):
         self.cancelled = threading.Event()
         self.thread = threading.Thread(target=self.run, args=(seconds, ring), name="mmleak", daemon=True)
-        # gdb's signals are for gdb's thread: what this one took would be lost to it.
+        # gdb's signals are for gdb's thread: a signal delivered to this thread would be lost for gdb.
         mask = _signal.pthread_sigmask(signal.SIG_BLOCK, EVERY)
         try:
             self.thread.start()
@@ -60,13 +64,13 @@ class Timer:
 
 
 def interrupt_is_ours():
-    """Does gdb stop at a SIGINT and keep it from the process? (`info signals`: stop, print, pass)"""
+    """Does gdb stop at a SIGINT without passing it to the process? (`info signals`: stop, print, pass)"""
     words = re.search(r"^SIGINT\s+(\S+)\s+\S+\s+(\S+)", gdb.execute("info signals SIGINT", to_string=True), re.M)
     return bool(words) and words.groups() == ("Yes", "No")
 
 
 def interrupt(pid):
-    """Stop it. False: it cannot be done without harm now."""
+    """Stop the process. False: that is not possible now without harm."""
     if gdb.parameter("non-stop"):
         gdb.execute("interrupt -a")
         return True
@@ -79,7 +83,7 @@ def interrupt(pid):
 
 
 def takes_sigint(pid, tid):
-    """Would SIGINT stop this thread? Not if it blocks it, or asks for it in sigwait."""
+    """Would SIGINT stop this thread? Not if the thread blocks it, or waits for it in sigwait."""
     try:
         with open("/proc/%d/task/%d/status" % (pid, tid)) as status:
             blocked = int(re.search(r"^SigBlk:\s*(\S+)", status.read(), re.M).group(1), 16)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""target: may the selected process be watched? And what has become of it?
+"""target: may the selected process be watched? And does it still exist?
 
-A process that gdb itself traces on this machine names gdb as its tracer in /proc. A core file has no
-process, a remote target is traced by gdbserver: so this one question tells them apart, with every gdb.
+For a process that gdb itself traces on this machine, /proc names gdb as the tracer. A core file has no
+process, and a remote target is traced by gdbserver: so this one check tells them apart, with every gdb.
 """
 import os
 import re
@@ -14,7 +14,7 @@ ELF64, X86_64 = 2, 62
 
 
 def status(pid, key):
-    """A line of /proc/PID/status, "" if it is gone."""
+    """A line of /proc/PID/status, "" if the process is gone."""
     try:
         with open("/proc/%d/status" % pid, errors="replace") as lines:
             found = re.search(r"^%s:\s*(.*)$" % key, lines.read(), re.M)
@@ -32,17 +32,18 @@ def parent(pid):
 
 
 def alive(pid):
-    """Does it live on? A zombie does not."""
+    """Is the process alive? A zombie is not."""
     return status(pid, "State")[:1] not in ("", "Z", "X")
 
 
 def replays():
-    """Does what happens now come from a recording (`record`)? It has happened, and was counted, before."""
+    """Are the current events replayed from a recording (`record`)? Then they have happened, and were counted,
+    before."""
     return gdb.current_recording() is not None and "Replay mode" in gdb.execute("info record", to_string=True)
 
 
 def check():
-    """The selected inferior, if it can be watched. gdb.GdbError with what can be done instead."""
+    """The selected inferior, if it can be watched. Otherwise gdb.GdbError, with what can be done instead."""
     inferior = gdb.selected_inferior()
     if not inferior.pid:
         raise gdb.GdbError("there is no process to watch: `start` the program, or `attach PID`")
@@ -57,7 +58,7 @@ def check():
 
 
 def refuse_other_kinds(inferior):
-    """What is no process of this machine that gdb traces itself."""
+    """Refuse what is not a process of this machine traced by gdb itself."""
     if traced_by_us(inferior.pid):
         return
     kind = getattr(getattr(inferior, "connection", None), "type", "core file, or a remote target")
@@ -75,13 +76,13 @@ def refuse_other_machines(pid):
             elf = exe.read(20)
         kind, machine = elf[4], struct.unpack_from("<H", elf, 18)[0]
     except (OSError, IndexError, struct.error):
-        return      # the engine looks, too
+        return      # the engine checks this, too
     if (kind, machine) != (ELF64, X86_64) or os.uname().machine != "x86_64":
         raise gdb.GdbError("only 64-bit programs for x86-64 can be watched, and this is none")
 
 
 def open_memory(pid):
-    """/proc/PID/mem. The tracer may always do that."""
+    """Open /proc/PID/mem. The tracer may always do that."""
     try:
         return os.open("/proc/%d/mem" % pid, os.O_RDWR | os.O_CLOEXEC)
     except OSError as error:
@@ -89,7 +90,8 @@ def open_memory(pid):
 
 
 def has_gone(memory, address):
-    """Has what MEMORY shows come to its end: by exec, or with the process? (Nothing mapped at ADDRESS is another error.)"""
+    """Is the address space of MEMORY gone, by exec or with the process? (Nothing mapped at ADDRESS is another
+    error.)"""
     try:
         return not os.pread(memory, 1, address)
     except OSError:

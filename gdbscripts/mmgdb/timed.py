@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""timed: let the process run for a time, then stop it (signals.py says how)."""
+"""timed: let the process run for a given duration, then stop it (signals.py explains how)."""
 import time
 
 import gdb
@@ -13,11 +13,11 @@ class TimedRun:
     def __init__(self, watch, seconds):
         self.watch, self.seconds = watch, seconds
         self.rings = 0
-        self.interrupted = False    # we have sent what stops it
+        self.interrupted = False    # we have stopped it ourselves
         self.told = False
 
     def go(self):
-        """Whether the time was the reason why it stopped."""
+        """Returns whether the process stopped because the time was over."""
         began = time.monotonic()
         timer = signals.Timer(self.seconds, self.ring)
         try:
@@ -33,7 +33,7 @@ class TimedRun:
         return by_us and not self.watch.over
 
     def ring(self):
-        """The time is over: at first wait for a hit; then interrupt."""
+        """The time is over: first wait for a hit; then interrupt."""
         hits = self.watch.hits
         if self.watch.over or hits.stopped or self.interrupted:
             return

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """wire: the messages between gdb and the engine's relay, as bytes.
 
-Datagrams, little endian; each begins with kind, seq, value, tid (attach/keeper/shared/wire.h says the same in C).
-Nothing here knows gdb.
+Datagrams, little endian; each begins with kind, seq, value, tid (attach/keeper/shared/wire.h is the same in
+C). Nothing here knows gdb.
 """
 import struct
 
@@ -23,8 +23,8 @@ REGISTERS = ("r15 r14 r13 r12 rbp rbx r11 r10 r9 r8 rax rcx rdx rsi rdi orig_rax
 RIP = REGISTERS.index("rip")
 EFLAGS = REGISTERS.index("eflags")
 
-EXACT = 1 << 63         # in a frame's pc: it is where the thread is, not where a call returns to
-MESSAGE_MAX = 1 << 18   # more than a socket takes as one datagram
+EXACT = 1 << 63         # in a frame's pc: it is the thread's current pc, not a return address
+MESSAGE_MAX = 1 << 18   # larger than any datagram of a socket
 
 
 def head(kind, seq=0, value=0, tid=0):
@@ -32,7 +32,7 @@ def head(kind, seq=0, value=0, tid=0):
 
 
 def plant_entries(message, count):
-    """What a PLANT asks for: (site, address, bytes) each."""
+    """The entries of a PLANT: (site, address, bytes) each."""
     for i in range(count):
         site, nbytes, address, code = PLANT_ENTRY.unpack_from(message, HEAD.size + i * PLANT_ENTRY.size)
         yield site, address, code[:nbytes]

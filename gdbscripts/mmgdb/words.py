@@ -8,7 +8,8 @@ FILE_OPTIONS = "-o", "--output", "--report", "--probes", "--suppressions"
 
 
 def seconds(text):
-    """30s, 10m, 1h30m, 200ms, 1.5s; a plain number is seconds (base/duration.c). ValueError if it is none, or nothing."""
+    """30s, 10m, 1h30m, 200ms, 1.5s; a plain number is in seconds (base/duration.c). ValueError if it is no
+    duration, or zero."""
     if re.match(r"\d+(\.\d+)?$", text):
         text += "s"
     found = re.match("".join(r"(?:(\d+(?:\.\d+)?)%s)?" % unit for unit, _ in UNITS) + "$", text)
@@ -19,7 +20,7 @@ def seconds(text):
 
 
 def expand_home(words):
-    """~ in names of files: no shell has done it."""
+    """Expand ~ in file names: no shell has done it."""
     out = []
     for before, word in zip([""] + words, words):
         name, equals, value = word.partition("=")
@@ -34,7 +35,7 @@ def expand_home(words):
 
 
 def value_of(words, *names):
-    """What an option (its names) is given as in WORDS; None if it is not there."""
+    """The value of an option (its names) in WORDS; None if it is not there."""
     for word, after in zip(words, words[1:] + [None]):
         name, equals, value = word.partition("=")
         if name in names and (equals or after is not None):
@@ -45,7 +46,7 @@ def value_of(words, *names):
 
 
 def option_names(help_text):
-    """The long options that a --help names."""
+    """The long options in the output of --help."""
     return re.findall(r"^ +(?:-\w, )?(--[a-z-]+)", help_text, re.M)
 
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * classify: see classify.h. Most blocks are no objects of such a class, so the way to "no" is short: the first word is no address
- * of a module's data. What is one has mostly been seen lately.
+ * classify: see classify.h. Most blocks are not objects of such a class, so "no" is decided quickly: the
+ * first word is no address of a module's data. If a block is an object, its vtable has mostly been seen
+ * lately.
  */
 #include "heap/classify/classify.h"
 
@@ -12,7 +13,7 @@
 #include "base/grow.h"
 #include "heap/classify/classify_parts.h"
 
-#define SEEN_MAX (1u << 20)	/* addresses that were looked at and kept; beyond that they are looked at each time */
+#define SEEN_MAX (1u << 20)	/* results that are stored; further addresses are examined each time */
 #define STRIDES_MAX 4
 
 int classify_new(const struct snapshot *s, const struct backing *b, struct classify **out)
@@ -68,7 +69,7 @@ const char *classify_module(const struct classify *c, uint32_t class)
 	return class < c->n ? c->classes[class].module : NULL;
 }
 
-/* --- a vtable that was not seen yet --- */
+/* --- a vtable that was not seen before --- */
 
 static int add_class(struct classify *c, struct class k, taddr vptr, uint32_t *class)
 {
@@ -82,7 +83,7 @@ static int add_class(struct classify *c, struct class k, taddr vptr, uint32_t *c
 	return 0;
 }
 
-/* Several vtables may be of one class: each library can have its own. */
+/* A class may have several vtables: each library can have its own. */
 static int add_named(struct classify *c, taddr vptr, const char *name, bool array, uint32_t *class)
 {
 	const char *type = texts_keep(&c->pool, name);
@@ -104,7 +105,7 @@ static int add_named(struct classify *c, taddr vptr, const char *name, bool arra
 	return err;
 }
 
-/* Where @at is in the file that is mapped there. */
+/* The place of @at in the file that is mapped there. */
 static bool place_in_file(const struct classify *c, taddr at, const struct backing_file **file, taddr *vaddr)
 {
 	const struct mapping *m = procmaps_find(&c->s->maps, at);
@@ -173,8 +174,8 @@ static bool is_vptr(struct classify *c, uint64_t word)
 }
 
 /*
- * Are there @count objects behind the length at @addr, as far as the second can tell? Its distance is not known exactly, for
- * a block may be a little larger than what was asked for.
+ * Are there @count objects after the length at @addr, as far as the second one shows? Its distance is not
+ * known exactly, because a block may be a little larger than requested.
  */
 static bool is_array(struct classify *c, taddr addr, uint64_t size, uint64_t count, uint64_t vptr)
 {

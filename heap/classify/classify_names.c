@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * classify_names: readable names, made in a process apart.
+ * classify_names: demangled names, made in a separate process.
  *
- * It gets the classes by being forked from us, answers with a length and a text for each in turn, and may die at any of them:
- * that one keeps the name it has, and another process goes on behind it, a few times.
+ * The process is forked from us, so it has the classes. It answers with a length and a text for each class in
+ * turn, and may die at any of them: that class keeps the name it has, and another process continues after it,
+ * a few times.
  */
 #include <errno.h>
 #include <gelf.h>
@@ -34,11 +35,11 @@ struct job {
 /* --- in the other process --- */
 
 struct vtable {
-	taddr lo, hi;		/* where a vptr can point: behind its two first words */
+	taddr lo, hi;		/* where a vptr can point: after its first two words */
 	const char *name;	/* "_ZTV3Foo" */
 };
 
-/* The vtables that a file's symbols name, read once: there can be many classes, and more symbols. */
+/* The vtables in a file's symbols, read once: there can be many classes, and more symbols. */
 struct vtables {
 	const struct backing_file *file;
 	struct vtable *v;
@@ -108,7 +109,7 @@ static const struct vtables *tables_of(const struct backing_file *file, struct v
 	return t;
 }
 
-/* Vtables do not overlap: the last that begins before it is the only one. */
+/* Vtables do not overlap: only the last one that begins before it can contain it. */
 static const char *find_symbol(const struct class *k, struct vtables **all)
 {
 	const struct vtables *t = tables_of(k->file, all);
@@ -145,7 +146,7 @@ static void name_one(const struct class *k, struct vtables **all, struct strbuf 
 	strbuf_fini(&mangled);
 }
 
-/* What it allocates goes with it. */
+/* Its memory is not freed: the process ends. */
 static void work(void *ctx, int out)
 {
 	const struct job *job = ctx;
@@ -165,9 +166,9 @@ static void work(void *ctx, int out)
 	}
 }
 
-/* --- here --- */
+/* --- in this process --- */
 
-/* The answer for @k. 1; 0: there comes none; -ENOMEM. */
+/* Reads the answer for @k. 1; 0: there is none; -ENOMEM. */
 static int take(struct classify *c, struct class *k, struct jailed *j)
 {
 	cleanup_free char *text = NULL;
@@ -190,7 +191,7 @@ static int take(struct classify *c, struct class *k, struct jailed *j)
 	return 1;
 }
 
-/* One process; @at: how far it came. */
+/* Run one process; @at: the next class, before and afterwards. */
 static int run(struct classify *c, size_t *at)
 {
 	struct job job = { c, *at };
@@ -208,7 +209,7 @@ static int run(struct classify *c, size_t *at)
 	return got < 0 ? got : 0;
 }
 
-/* What has no answer is called as its type is written. */
+/* A class without an answer keeps its mangled name. */
 static int settle(struct classify *c, struct class *k)
 {
 	struct strbuf text = STRBUF_INIT;

@@ -2,8 +2,8 @@
 /*
  * classify_rtti: from a vtable to the name of its class, each step checked (Itanium C++ ABI 2.5, 2.9).
  *
- * What proves a type_info to be one is what its own vtable says of itself: its type_info is named __class_type_info, or one of the
- * two derived from it. So neither libstdc++'s symbols nor libc++abi's are needed, and static programs are no exception.
+ * A type_info is proved by its own vtable: the type_info there is named __class_type_info, or one of the two
+ * derived classes. So the symbols of libstdc++ or libc++abi are not needed, and static programs work, too.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,13 +13,19 @@
 #include "base/upto.h"
 #include "heap/classify/classify_parts.h"
 
-#define BSS_MAX (1u << 20)	/* of it, this much: programs have copies of libraries' vtables there, and brk(2)'s heap may lie right behind */
+/*
+ * so much of bss: programs have copies of libraries' vtables there, and the heap of brk(2) may follow
+ * directly
+ */
+#define BSS_MAX (1u << 20)
 #define SLOT 8u
-#define FAMILIES_MAX 4096	/* there are three in each C++ library; the target might show us any number */
+#define FAMILIES_MAX 4096	/* each C++ library has three; a target might have any number */
 
 /* --- where vtables can be --- */
 
-/* Mappings of files, and the beginning of what follows one without a file. Neighbours become one. */
+/*
+ * Mappings of files, and the beginning of a mapping without a file that follows one. Neighbours are joined.
+ */
 int rtti_find_ranges(struct classify *c)
 {
 	const struct procmaps *maps = &c->s->maps;
@@ -69,7 +75,7 @@ static bool is_name_char(uint8_t ch)
 	       ch == '$' || ch >= 0x80;
 }
 
-/* The string at @at: a mangled type, with its end in sight. */
+/* The string at @at: a mangled type that ends within the limit. */
 static bool read_name(const struct classify *c, taddr at, char name[RTTI_NAME_MAX])
 {
 	size_t n = 0;
@@ -94,7 +100,7 @@ static bool read_name(const struct classify *c, taddr at, char name[RTTI_NAME_MA
 	return false;
 }
 
-/* The name of the type_info at @at. '*' before it says that its address is not to be compared by name. */
+/* The name of the type_info at @at. A '*' before it means that types are not to be compared by name. */
 static bool read_type(const struct classify *c, taddr at, char name[RTTI_NAME_MAX])
 {
 	uint64_t text;
@@ -122,7 +128,9 @@ static bool look_at_family(const struct classify *c, taddr vptr)
 	return false;
 }
 
-/* Does @vptr belong to the type_info of a class? What cannot be kept is looked at again the next time. */
+/*
+ * Does @vptr belong to the type_info of a class? A result that cannot be stored is found again the next time.
+ */
 static bool is_family(struct classify *c, taddr vptr)
 {
 	const uint64_t *known = addrmap_get(&c->families, vptr);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* content: see content.h. Looking; words for it are in content_words.c. */
+/* content: see content.h. This file examines blocks; content_words.c puts the result into words. */
 #include "heap/classify/content.h"
 
 #include <string.h>
 
-#define TEXT_LEAST 4u		/* characters, with a NUL behind them */
-#define TEXT_LONG 16u		/* without one */
+#define TEXT_LEAST 4u		/* characters, if a NUL follows */
+#define TEXT_LONG 16u		/* characters, if none does */
 #define SMALL 65536u
 #define SHORT_STRING 15u	/* what fits into a std::string itself */
 
-/* How many bytes the character at @p has, of @n: 0 if it is none that is printed. */
+/* How many bytes the character at @p has, of @n: 0 if it is not printable. */
 static size_t character(const uint8_t *p, size_t n)
 {
 	size_t more = p[0] < 0x80 ? 0 : p[0] >= 0xc2 && p[0] < 0xe0 ? 1 : (p[0] & 0xf0) == 0xe0 ? 2 : p[0] >= 0xf0 && p[0] < 0xf5 ? 3 : 4;
@@ -40,7 +40,7 @@ static bool is_text(const uint8_t *p, size_t run, size_t n)
 	return run >= TEXT_LONG || (run >= TEXT_LEAST && run < n && !p[run]);
 }
 
-/* As much of @run bytes as there is room for, whole characters. */
+/* As much of the @run bytes as fits, in whole characters. */
 static void keep_sample(struct content *c, const uint8_t *p, size_t run, unsigned at)
 {
 	size_t n = run < CONTENT_SAMPLE ? run : CONTENT_SAMPLE;
@@ -53,7 +53,7 @@ static void keep_sample(struct content *c, const uint8_t *p, size_t run, unsigne
 	c->sample_at = at;
 }
 
-/* The first text in it; how many bytes of it are text altogether. */
+/* Stores the first text of the block; returns how many of its bytes are text. */
 static size_t find_text(const uint8_t *p, size_t n, struct content *c)
 {
 	size_t all = 0;
@@ -94,7 +94,10 @@ static bool in_block(const struct looking *l, taddr at)
 	return block_over(l->blocks, l->nblocks, at) < l->nblocks;
 }
 
-/* Where does it point? A block may lie in a mapping where a stack is, too; it is the better answer. */
+/*
+ * Counts what the word points to. If a block lies in the same mapping as a stack, the block is the better
+ * answer.
+ */
 static void follow(const struct looking *l, uint64_t word, bool first)
 {
 	const struct mapping *m;
@@ -130,7 +133,7 @@ static void count_words(const struct looking *l, const uint8_t *p, size_t n)
 	}
 }
 
-/* libstdc++'s: where the text is, how long it is, and either the text or its room. */
+/* libstdc++'s std::string: address of the text, its length, and either the text or its capacity. */
 static bool look_like_string(const struct looking *l, taddr addr, const uint8_t *p, size_t n)
 {
 	uint8_t text[CONTENT_SAMPLE + 4] = "", end;
@@ -156,7 +159,7 @@ static bool look_like_string(const struct looking *l, taddr addr, const uint8_t 
 	return true;
 }
 
-/* Numbers of 4 bytes, two a word, that are small as well. */
+/* Are most of the 4-byte numbers, two a word, small? */
 static bool has_small_numbers(const uint8_t *p, size_t n)
 {
 	size_t all = n / 4, small = 0, zero = 0;

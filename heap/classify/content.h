@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * content: what seems to be in a block that no class and no stack explains: text, pointers, numbers, nothing.
+ * content: what seems to be in a block without a class and a stack: text, pointers, numbers, nothing.
  *
- * Only its first bytes are looked at (CONTENT_LOOK), and what comes out is a hint, worded as one. Texts are the target's: they are
- * quoted, and nothing in them can move a terminal's cursor.
+ * Only its first bytes are examined (CONTENT_LOOK), and the result is a hint, and worded as one. Texts come
+ * from the target: they are quoted, and nothing in them can move a terminal's cursor.
  */
 #ifndef MM_CONTENT_H
 #define MM_CONTENT_H
@@ -21,7 +21,7 @@
 #define CONTENT_SAMPLE 48u
 
 enum content_kind {
-	CONTENT_UNKNOWN,	/* not in the snapshot, or like nothing */
+	CONTENT_UNKNOWN,	/* not in the snapshot, or nothing recognised */
 	CONTENT_ZEROS,
 	CONTENT_TEXT,
 	CONTENT_STRING,		/* a std::string, or what begins with one */
@@ -32,20 +32,21 @@ enum content_kind {
 
 struct content {
 	enum content_kind kind;
-	unsigned words, zeros, numbers;		/* of 8 bytes: looked at; 0; below 65,536, or so little below 0 */
-	unsigned to_blocks, to_files, to_stacks;	/* pointers: to blocks that were given out, to files' mappings, to stacks */
+	unsigned words, zeros, numbers;	/* of 8 bytes: examined; 0; between -65,536 and 65,536, but not 0 */
+	/* pointers: to allocated blocks, to mappings of files, to stacks */
+	unsigned to_blocks, to_files, to_stacks;
 	taddr function;				/* the first word points to code here; 0: it does not */
 	char sample[CONTENT_SAMPLE + 1];	/* of the text, raw; "" */
 	bool more;				/* the text is longer */
-	unsigned sample_at;			/* where in the block; of a CONTENT_STRING it is where that is kept, and this 0 */
+	unsigned sample_at;			/* offset in the block; 0 if it is a CONTENT_STRING's text */
 };
 
-/* What is in the @size bytes at @addr. @blocks: all that are in use, sorted; may be none. */
+/* What is in the @size bytes at @addr. @blocks: all allocated ones, sorted; may be empty. */
 void content_look(const struct snapshot *s, const struct block *blocks, size_t nblocks, taddr addr, uint64_t size, struct content *out);
 
 /*
- * @n blocks of one kind in a few words: `text: "GET /", "POST /"`, `pointers: 5 of 8 words, 4 to other blocks`. Nothing is appended
- * where nothing can be said.
+ * Describe @n blocks of one kind in a few words: `text: "GET /", "POST /"`, `pointers: 5 of 8 words, 4 to
+ * blocks`. Appends nothing if nothing is known.
  */
 void content_describe(const struct content *all, size_t n, struct strbuf *out);
 

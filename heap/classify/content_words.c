@@ -6,7 +6,7 @@
 
 #define SAMPLES 3
 
-/* @text between quotes, safe for a terminal: a quote or backslash of its own is not taken for ours. */
+/* The sample between quotes, safe for a terminal: quotes and backslashes in it are escaped. */
 static void quote(const struct content *c, struct strbuf *out)
 {
 	struct strbuf text = STRBUF_INIT;
@@ -25,7 +25,7 @@ static void quote(const struct content *c, struct strbuf *out)
 	strbuf_fini(&text);
 }
 
-/* The first few of these that differ. */
+/* The first few samples of this kind that differ. */
 static void put_samples(const struct content *all, size_t n, enum content_kind kind, struct strbuf *out)
 {
 	const struct content *shown[SAMPLES];
@@ -53,7 +53,7 @@ static const struct content *first_of(const struct content *all, size_t n, enum 
 	return &all[i];
 }
 
-/* "5 of 8 words, 4 to other blocks, 1 to libraries' data": what the first of them shows. */
+/* "5 of 8 words, 4 to blocks, 1 to code or data of files": as the first of these blocks has it. */
 static void put_pointers(const struct content *c, struct strbuf *out)
 {
 	unsigned all = c->to_blocks + c->to_files + c->to_stacks;
@@ -84,7 +84,7 @@ static void put_kind(const struct content *all, size_t n, enum content_kind kind
 		strbuf_puts(out, ", the first to code");
 }
 
-/* The kind of more than half of them; else what text there is. */
+/* Describes the kind of at least half of the blocks; appends nothing if there is none. */
 void content_describe(const struct content *all, size_t n, struct strbuf *out)
 {
 	size_t counts[CONTENT_KINDS] = { 0 };

@@ -10,7 +10,7 @@
 #include "base/upto.h"
 #include "heap/glibc/glibc.h"
 
-/* Of those whose tcaches are alike links tell, once something was freed. */
+/* Versions whose tcaches are alike are distinguished by their links, once something was freed. */
 static const char *by_links(const struct glibc_layout *l)
 {
 	if (!l->links_seen)
@@ -18,7 +18,7 @@ static const char *by_links(const struct glibc_layout *l)
 	return l->mangled ? "2.32 to 2.41" : "2.30 or 2.31";
 }
 
-/* What the versions differ in. */
+/* The versions, by what they differ in. */
 static void name_layout(const struct glibc *g)
 {
 	const char *versions = "2.43 or later";
@@ -109,7 +109,7 @@ const struct census_area *census_area_at(const struct census *c, taddr at)
 	return i < c->nareas && c->areas[i].lo <= at ? &c->areas[i] : NULL;
 }
 
-/* A foreign sbrk is counted by the main arena, but not once sbrk has failed. */
+/* The main arena counts memory of a foreign sbrk, too, but not once sbrk has failed. */
 static bool arena_adds_up(const struct census *c, size_t i)
 {
 	const struct census_arena *a = &c->arenas[i];
@@ -117,7 +117,7 @@ static bool arena_adds_up(const struct census *c, size_t i)
 	return a->walked_bytes <= a->system_bytes && a->system_bytes <= a->walked_bytes + (i ? 0 : c->foreign_bytes);
 }
 
-/* Each thread that is between mapping and counting may be one chunk's difference. */
+/* Each thread that is between mapping and counting may cause a difference of one chunk. */
 static bool mapped_add_up(const struct census *c)
 {
 	const uint64_t seen = c->mmapped.blocks, claimed = c->mmapped_chunks_claimed;

@@ -8,7 +8,7 @@
 #define FLAGS 7u
 #define MINSIZE 32u
 #define ALIGN 16u
-#define LOWEST 0x1000u		/* nothing is mapped below, and nothing of a program's from HIGHEST on */
+#define LOWEST 0x1000u		/* nothing is mapped below, and no program's memory from HIGHEST on */
 #define HIGHEST ((1ull << 47) - 4096)
 
 uint64_t chunkstate_size(uint64_t head)
@@ -60,7 +60,7 @@ bool chunkstate_link(const struct chunkstate_look *l, taddr *to)
 	return !*to || (*to % ALIGN == 0 && *to >= LOWEST && *to < HIGHEST);
 }
 
-/* Of a word: sixteen bits of a product, so that each bit of it counts. */
+/* Sixteen bits of a product, so that each bit of the word counts. */
 static uint16_t hash(uint64_t word)
 {
 	word ^= word >> 32;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* glibc: see glibc.h. What all its parts call, and what calls none of them. */
+/* glibc: see glibc.h. Functions that all its parts call, and that call none of them. */
 #include "heap/glibc/glibc.h"
 
 #include <stdarg.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The lists of free chunks: a ring for each bin, both ways. They are followed only where the walk has found that something is wrong: it is a
- * jump to another place for each chunk.
+ * The lists of free chunks: a ring for each bin, in both directions. They are followed only if the walk has
+ * found that something is wrong: each chunk costs a jump to another place in memory.
  */
 #include "heap/glibc/glibc.h"
 
-#define LINKS_IN_BETWEEN 4u	/* that one thread at work may have half done */
+#define LINKS_IN_BETWEEN 4u	/* that one thread at work may have changed in part */
 
 /* Is there a chunk at @at, or is it the bin itself, and does it point back? */
 static bool points_back(struct glibc *g, const struct glibc_arena *a, taddr from, taddr at)
@@ -17,7 +17,7 @@ static bool points_back(struct glibc *g, const struct glibc_arena *a, taddr from
 	return !(at % GLIBC_ALIGN) && glibc_region_at(g, at) && view_word(&g->view, at + 24, &back) && back == from;
 }
 
-/* How many of the ring's links do not hold; the first of them in @bad. */
+/* How many of the ring's links are wrong: it stops at the first one, which is returned in @bad. */
 static unsigned follow(struct glibc *g, size_t arena, taddr bin, taddr *bad)
 {
 	const struct glibc_arena *a = &g->arenas[arena];

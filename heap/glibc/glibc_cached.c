@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Chunks that are free though the walk cannot see it: those in fastbins and in the threads' caches keep the bit that says "in use".
+ * Chunks that are free though the walk cannot see it: those in fastbins and in tcaches keep the bit that says
+ * "in use".
  *
- * A tcache is a chunk like any other, counts and heads of lists, by its size of one of three forms. Its thread has a pointer to it in its
- * thread-local memory, at the same distance below fs_base in all threads: where most threads have a pointer to what looks like one.
+ * A tcache is a chunk like any other, with counts and heads of lists; its size shows which of three forms it
+ * has. Its thread has a pointer to it in its thread-local memory, at the same distance below fs_base in all
+ * threads: it is where most threads have a pointer to what looks like a tcache.
  *
- * Links are plain up to 2.31; from 2.32 on they are mixed with the address that they are at. Which of both is told by the lists that are there.
+ * Links are plain up to 2.31; from 2.32 on they are mixed with their own address. The lists themselves show
+ * which of both holds.
  *
- * A stop may come while a list is changed: its count may be one off, its first chunk on its way.
+ * A stop may interrupt a change of a list: its count may be off by one, and its first chunk may be in no
+ * list.
  */
 #include "heap/glibc/glibc.h"
 
@@ -16,14 +20,15 @@
 
 #include "base/grow.h"
 
-#define TLS_MOST (1u << 20)	/* of static thread-local memory, looked through for the pointer */
+#define TLS_MOST (1u << 20)	/* of static thread-local memory, searched for the pointer */
 #define VOTERS 16u
 #define MOST_BINS 76u
 
 static const struct glibc_tcache_form forms[] = {
-	{ .chunk = 0x250, .bins = 64, .count_bytes = 1, .exact_bins = 64 },			/* 2.26 to 2.29 */
-	{ .chunk = 0x290, .bins = 64, .count_bytes = 2, .exact_bins = 64 },			/* 2.30 to 2.41 */
-	{ .chunk = 0x300, .bins = 76, .count_bytes = 2, .exact_bins = 64, .slots = true },	/* from 2.42 on */
+	/* 2.26 to 2.29; 2.30 to 2.41; from 2.42 on */
+	{ .chunk = 0x250, .bins = 64, .count_bytes = 1, .exact_bins = 64 },
+	{ .chunk = 0x290, .bins = 64, .count_bytes = 2, .exact_bins = 64 },
+	{ .chunk = 0x300, .bins = 76, .count_bytes = 2, .exact_bins = 64, .slots = true },
 };
 
 struct tcache {
@@ -32,12 +37,12 @@ struct tcache {
 	uint16_t counts[MOST_BINS];
 	taddr heads[MOST_BINS];
 	size_t filled;			/* lists that are not empty */
-	bool ending;			/* its thread may be giving everything back: lists are emptied, counts stay */
+	bool ending;			/* its thread may be ending: lists are emptied, counts stay */
 };
 
 /* --- tcaches --- */
 
-/* The list for chunks of @size, or beyond all. */
+/* The index of the list for chunks of @size; beyond the last if there is none. */
 static unsigned tcache_bin(const struct glibc_tcache_form *form, uint64_t size)
 {
 	const uint64_t i = (size - GLIBC_MINSIZE) / GLIBC_ALIGN;
@@ -50,7 +55,10 @@ static unsigned tcache_bin(const struct glibc_tcache_form *form, uint64_t size)
 	return form->exact_bins + (unsigned)__builtin_clz(last_exact) - (unsigned)__builtin_clz((uint32_t)size);
 }
 
-/* A chunk is 16 bytes larger where what would be left over is too small for one; and 2.43 asks for 16 too much where another list needed a tcache. */
+/*
+ * A chunk is 16 bytes larger if the rest would be too small for one; and 2.43 requests 16 too much if another
+ * list needed a tcache.
+ */
 static bool is_form(const struct glibc_tcache_form *form, uint64_t size)
 {
 	return size >= form->chunk && size <= form->chunk + 32u;
@@ -81,7 +89,7 @@ static bool one_fits(struct glibc *g, const struct tcache *t, unsigned i)
 	return size && tcache_bin(t->form, size) == i;
 }
 
-/* A tcache of @form at t->at? */
+/* Is there a tcache of @form at t->at? */
 static bool read_as(struct glibc *g, const struct glibc_tcache_form *form, struct tcache *t)
 {
 	t->form = form;
@@ -97,8 +105,9 @@ static bool read_as(struct glibc *g, const struct glibc_tcache_form *form, struc
 }
 
 /*
- * Is there a tcache at @at? Of a thread without an arena (none could be made) it is a mapping of its own, whose size says nothing but pages: there it
- * has the form in which all its lists are lists. An empty one has any.
+ * Is there a tcache at @at? If its thread has no arena (none could be made), it has a mapping of its own,
+ * whose size shows nothing: then it has the form with which all its lists are valid. An empty one fits any
+ * form.
  */
 static bool read_tcache(struct glibc *g, taddr at, bool ending, struct tcache *t)
 {
@@ -114,7 +123,7 @@ static bool read_tcache(struct glibc *g, taddr at, bool ending, struct tcache *t
 	return false;
 }
 
-/* --- where threads have the pointer to theirs --- */
+/* --- where threads have the pointer to their tcache --- */
 
 /* For each distance below fs_base, in words. */
 struct votes {
@@ -135,7 +144,7 @@ static void vote_word(struct glibc *g, taddr fs, struct votes *v, size_t i)
 		v->points[i]++;	/* any mapped page of zeros could be one */
 }
 
-/* From fs_base down to what is the stack already. */
+/* From fs_base down to the stack. */
 static void vote(struct glibc *g, const struct snapshot_thread *t, struct votes *v)
 {
 	const taddr fs = t->regs.fs_base;
@@ -148,7 +157,7 @@ static void vote(struct glibc *g, const struct snapshot_thread *t, struct votes 
 		if (snapshot_kind_at(g->s, at) == SNAPSHOT_NOTHING)
 			return;
 		if (snapshot_kind_at(g->s, at) != SNAPSHOT_HERE) {
-			/* on to the word before this page */
+			/* continue at the word before this page */
 			i += at % SNAPSHOT_PAGE / 8;
 			continue;
 		}
@@ -158,7 +167,7 @@ static void vote(struct glibc *g, const struct snapshot_thread *t, struct votes 
 	}
 }
 
-/* How far below fs_base the pointer is; 0: nobody has one. */
+/* How far below fs_base the pointer is; 0: no thread has one. */
 static int find_slot(struct glibc *g, uint64_t *distance)
 {
 	struct votes v = { .n = TLS_MOST / 8 };
@@ -186,7 +195,10 @@ static int find_slot(struct glibc *g, uint64_t *distance)
 
 /* --- marking --- */
 
-/* It is in a list of @t, for good, and once. @link: where the list has its address. */
+/*
+ * Marks @mem, which is in list @i of @t. false: it is no such chunk, or was marked already. @link: where its
+ * address is in the list.
+ */
 static bool mark_in_tcache(struct glibc *g, const struct tcache *t, unsigned i, taddr mem, taddr link)
 {
 	struct glibc_region *r;
@@ -221,8 +233,9 @@ static void check_count(struct glibc *g, const struct tcache *t, unsigned i, uin
 }
 
 /*
- * The key is what chunks have in their second word that lie in a list as they should. From one that was written to after it was freed, which is
- * why its link leads astray, nothing is taken: what is there are the program's words, and other blocks may have the same (a count of one).
+ * The key is the second word of chunks in an intact list. If a link leads astray, its chunk was written to
+ * after it was freed, and its second word is not used: it is the program's, and other blocks may have the
+ * same value (a count of one).
  */
 static void mark_list(struct glibc *g, const struct tcache *t, unsigned i)
 {
@@ -230,7 +243,7 @@ static void mark_list(struct glibc *g, const struct tcache *t, unsigned i)
 	uint64_t n = 0, link, key = 0, last = 0;
 
 	while (mem && mark_in_tcache(g, t, i, mem, link_at)) {
-		/* the first one's may not be written yet, but the list went on behind it */
+		/* the list went on after this chunk; the first one's key may not be written yet */
 		if (last)
 			key = last;
 		n++;
@@ -260,7 +273,7 @@ static int add_own(struct glibc *g, taddr at, uint64_t size)
 	return 0;
 }
 
-/* The tcache itself is the allocator's: marked as not the program's. */
+/* The tcache itself is the allocator's: it is marked, so that it is not the program's. */
 static int mark_tcache(struct glibc *g, const struct tcache *t)
 {
 	struct glibc_region *r;
@@ -275,7 +288,7 @@ static int mark_tcache(struct glibc *g, const struct tcache *t)
 			return g->no_memory ? -ENOMEM : 0;
 		g->c->arenas[r->arena].other_bytes += size;
 	}
-	/* an empty one with a mapping of its own has any form */
+	/* an empty one with a mapping of its own fits any form */
 	if (t->filled || r->arena != CENSUS_MMAPPED)
 		g->layout.tcache = t->form;
 	for (unsigned i = 0; i < t->form->bins; i++)
@@ -283,7 +296,7 @@ static int mark_tcache(struct glibc *g, const struct tcache *t)
 	return g->no_memory ? -ENOMEM : add_own(g, t->at, size - 8);
 }
 
-/* Each thread's tcache, read; more than one thread may say the same. */
+/* Reads each thread's tcache; several threads may have the same pointer. */
 static int read_all_tcaches(struct glibc *g, uint64_t distance, struct tcache **out, size_t *n)
 {
 	size_t room = 0;
@@ -318,9 +331,12 @@ static int mark_tcaches(struct glibc *g, int *plain, struct tcache **all, size_t
 	return err;
 }
 
-/* --- fastbins, which glibc has up to 2.42: single links from the arena on, of chunks of one size each. They may have millions --- */
+/* --- fastbins: up to 2.42; singly linked from the arena, chunks of one size each, perhaps millions --- */
 
-/* Where a list is followed: all of an arena's at the same time, a chunk of each in turn, for each next one is elsewhere in memory. */
+/*
+ * A position in a list. All lists of an arena are followed at the same time, a chunk of each in turn, because
+ * each next one is elsewhere in memory.
+ */
 struct cursor {
 	taddr chunk, link_at;	/* chunk 0: at its end */
 	unsigned bin;
@@ -351,7 +367,7 @@ static void follow(struct glibc *g, size_t a, struct cursor *c)
 	view_prefetch(&g->view, c->chunk + 8);
 }
 
-/* Mark what is in those of the arena number @a. */
+/* Mark the chunks in the fastbins of the arena number @a. */
 static void mark_fastbins(struct glibc *g, size_t a)
 {
 	struct cursor all[GLIBC_FASTBINS];
@@ -395,7 +411,10 @@ bool glibc_tcache_size(uint64_t size)
 	return false;
 }
 
-/* Does the first chunk of a list say that it is in a tcache, and in this one as long as that was said? */
+/*
+ * Does the first chunk of a list have the key of a tcache? In older versions the key is the address of its
+ * tcache.
+ */
 static bool has_key(struct glibc *g, const struct tcache *t)
 {
 	for (unsigned i = 0; i < t->form->bins; i++) {

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where malloc's own variables are, without a symbol.
+ * Finds malloc's own variables, without symbols.
  *
- * main_arena lies in the data of libc, or of a program that is linked statically: 127 pairs of words, the bins. An empty bin points at itself
- * (at the words 16 bytes before it, since it poses as a chunk); one that is not points to chunks that point back. Nothing else looks like that but
- * other arenas, which are not in a file's mapping. Behind the bins is `next`, the ring of all arenas: it closes only if the offset of
- * the bins in the struct is guessed right, which tells the version.
+ * main_arena lies in the data of libc, or of a statically linked program: 127 pairs of words, the bins. An
+ * empty bin points at itself (at the words 16 bytes before it, because it poses as a chunk); one that is not
+ * empty points to chunks that point back. Only other arenas look like that, and they are not in a file's
+ * mapping. After the bins comes `next`, the ring of all arenas: it closes only if the offset of the bins in
+ * the struct is guessed right, which shows the version.
  *
- * There may be more than one: each namespace of dlmopen has a libc of its own, and a static program the one that its plugins bring. The
- * one that has given out most is listed; of the others it is said that they are there.
+ * There may be more than one: each namespace of dlmopen has a libc of its own, and so may the plugins of a
+ * static program. The one that has allocated most is listed; the others are only reported.
  */
 #include "heap/glibc/glibc.h"
 
@@ -20,16 +21,20 @@
 
 #define PAIR 16u
 #define BINS_BYTES (GLIBC_BINS * PAIR)
-#define ENOUGH_BINS 100u	/* of 127: the others may be on their way, or overwritten */
-#define LOOKS_MAX (1u << 16)	/* at what looks like an arena, in one mapping: a real one takes some hundreds, and one for each other arena */
+#define ENOUGH_BINS 100u	/* of 127: the others may be changing, or overwritten */
+/* checks of possible arenas in one mapping: a real one takes some hundreds, and one for each other arena */
+#define LOOKS_MAX (1u << 16)
 #define LOOKS_ALL (1u << 20)	/* in all mappings */
 
-/* What precedes the bins, by version: 2.27 to 2.42; 2.43, without fastbins; 2.26 and before, without have_fastchunks. */
+/*
+ * What precedes the bins, by version: 2.27 to 2.42; 2.43, without fastbins; 2.26 and before, without
+ * have_fastchunks.
+ */
 static const struct {
 	uint16_t bins, fastbins;
 } states[] = { { 0x70, 0x10 }, { 0x18, 0 }, { 0x68, 0x08 } };
 
-/* Does the pair of words at @at look like a bin, that is empty or that points to chunks which point back? */
+/* Does the pair of words at @at look like a bin: empty, or pointing to chunks that point back? */
 static bool is_bin(struct view *v, taddr at)
 {
 	const taddr self = at - PAIR;
@@ -60,13 +65,19 @@ static int add_arena(struct glibc *g, taddr at, uint32_t bins)
 	return 0;
 }
 
-/* Memory may be full of what looks like arenas and leads nowhere, from each place for as long as there is more of it. */
+/*
+ * The number of checks is limited: memory may be full of false arenas, each of which leads on and on through
+ * it.
+ */
 static bool looks_left(const struct glibc *g)
 {
 	return g->looks < LOOKS_MAX && g->looks_before + g->looks < LOOKS_ALL;
 }
 
-/* All arenas from main_arena at @first on, with bins at @bins. 0; -ENOENT: no ring; -ENOMEM. */
+/*
+ * All arenas from main_arena at @first on, with bins at offset @bins. 0; -ENOENT: the ring does not close;
+ * -ENOMEM.
+ */
 static int follow_ring(struct glibc *g, taddr first, uint32_t bins)
 {
 	struct addrmap seen;
@@ -89,7 +100,7 @@ static int follow_ring(struct glibc *g, taddr first, uint32_t bins)
 	return err;
 }
 
-/* Are the bins at @bins those of main_arena? 0, and all arenas are known; -ENOENT; -ENOMEM. */
+/* Are the bins at @bins those of main_arena? 0: yes, and all arenas are known; -ENOENT; -ENOMEM. */
 static int try_bins(struct glibc *g, taddr bins)
 {
 	int err = -ENOENT;
@@ -104,7 +115,7 @@ static int try_bins(struct glibc *g, taddr bins)
 	return err;
 }
 
-/* An empty bin is at @at, the first one from there down: one of 127 places is where the bins begin. */
+/* There is an empty bin at @at: the bins begin at one of the 127 places from there down. */
 static int try_around(struct glibc *g, taddr at, taddr *bins_end)
 {
 	bool good[2 * GLIBC_BINS - 1];
@@ -127,7 +138,7 @@ static int try_around(struct glibc *g, taddr at, taddr *bins_end)
 	return err;
 }
 
-/* Look through @m for main_arena. 0, -ENOENT, -ENOMEM. */
+/* Search @m for main_arena. 0, -ENOENT, -ENOMEM. */
 static int search(struct glibc *g, const struct mapping *m)
 {
 	for (size_t i = snapshot_piece_from(g->s, m->lo); i < g->s->npieces && g->s->pieces[i].lo < m->hi; i++) {
@@ -152,13 +163,15 @@ static int search(struct glibc *g, const struct mapping *m)
 	return -ENOENT;
 }
 
-/* Data of a program or library: main_arena is initialised, so it is in a file's mapping, and was written. */
+/*
+ * Data of a program or library: main_arena is initialised, so it is in a file's mapping, and was written to.
+ */
 static bool is_data(const struct mapping *m)
 {
 	return m->ino && m->perms & MAPPING_WRITE && !(m->perms & MAPPING_SHARED);
 }
 
-/* Is the thread in user space, or in one of the calls that malloc makes in the middle of its work? */
+/* Is the thread in user space, or in one of the system calls that malloc makes in the middle of its work? */
 static bool may_be_in_malloc(const struct snapshot_thread *t)
 {
 	switch (t->known ? (int64_t)t->regs.orig_rax : -1) {
@@ -176,7 +189,7 @@ static bool may_be_in_malloc(const struct snapshot_thread *t)
 	}
 }
 
-/* A process of one thread locks nothing. */
+/* A process with one thread locks nothing. */
 static bool only_one_and_in_malloc(const struct snapshot *s)
 {
 	return s->nthreads == 1 && may_be_in_malloc(&s->threads[0]);
@@ -206,8 +219,8 @@ static void read_arenas(struct glibc *g)
 /* --- malloc_par --- */
 
 /*
- * struct malloc_par, in the same mapping as main_arena, without a symbol: its words hold each other up: sums not above their maxima, a
- * beginning of the heap that is one.
+ * struct malloc_par is in the same mapping as main_arena. It is found without a symbol, by relations between
+ * its words: sums are not above their maxima, and the beginning of the heap is mapped.
  */
 
 static int32_t half(struct view *v, taddr at)
@@ -220,7 +233,10 @@ static int32_t half(struct view *v, taddr at)
 	return (int32_t)(uint32_t)(high ? word >> 32 : word);
 }
 
-/* The words of struct malloc_par from mmapped_mem on, and the four ints before it, which newer versions have 4 bytes further up. */
+/*
+ * The words of struct malloc_par from mmapped_mem on, and the four ints before it, which in newer versions
+ * are 4 bytes earlier.
+ */
 static bool is_param(struct glibc *g, taddr at, struct glibc_param *out)
 {
 	uint64_t w[7];
@@ -228,7 +244,10 @@ static bool is_param(struct glibc *g, taddr at, struct glibc_param *out)
 	for (unsigned i = 0; i < 7; i++)
 		if (!view_word(&g->view, at + 8 * i, &w[i]))
 			return false;
-	/* mmapped_mem, max_mmapped_mem, sbrk_base, tcache_bins, tcache_max_bytes, tcache_count, tcache_unsorted_limit */
+	/*
+	 * mmapped_mem, max_mmapped_mem, sbrk_base, tcache_bins, tcache_max_bytes, tcache_count,
+	 * tcache_unsorted_limit
+	 */
 	if (w[0] > w[1] || w[0] % GLIBC_ALIGN || w[1] % GLIBC_ALIGN || w[3] > 76 || !w[3] || w[4] < 24 || w[4] > 4u << 20 || w[5] > 65535)
 		return false;
 	if (w[2] ? !procmaps_find(&g->s->maps, w[2]) : g->arenas[0].system_mem != 0)
@@ -239,7 +258,7 @@ static bool is_param(struct glibc *g, taddr at, struct glibc_param *out)
 
 		if (n < 0 || n > most || most_allowed < 0 || fixed < 0 || fixed > 1 || (n && !w[0]) || !most != !w[1])
 			continue;
-		/* in 2.43 each realloc of such a chunk leaves 16 bytes that nobody has */
+		/* in 2.43 each realloc of such a chunk counts 16 bytes that no chunk has */
 		if (!n && w[0] > w[1] / 2)
 			continue;
 		*out = (struct glibc_param){ at, w[0], w[1], w[2], w[5], n };
@@ -248,7 +267,7 @@ static bool is_param(struct glibc *g, taddr at, struct glibc_param *out)
 	return false;
 }
 
-/* Where struct malloc_par is: g->param, zeros if it is not exactly one place. */
+/* Finds struct malloc_par: g->param, zeros unless it is exactly one place. */
 static void find_param(struct glibc *g)
 {
 	struct glibc_param one;
@@ -270,8 +289,8 @@ struct found {
 	struct glibc_layout layout;
 	struct glibc_param param;
 	taddr data_lo, data_hi;
-	uint64_t bytes, top_bytes;	/* that it has from the system; of these, what lies unused at its ends */
-	bool used;			/* a glibc beside another allocator may never have given anything */
+	uint64_t bytes, top_bytes;	/* from the system; of these, unused at the ends of its heaps */
+	bool used;			/* a glibc beside another allocator may never have been used */
 };
 
 static uint64_t top_bytes(struct glibc *g, const struct glibc_arena *a)
@@ -310,7 +329,7 @@ static bool is_better(const struct found *f, const struct found *than)
 	return f->bytes - f->top_bytes > than->bytes - than->top_bytes;
 }
 
-/* The better one of @best and the one that was just found; the other is counted. */
+/* Keeps the better one of @best and the one that was just found; the other is counted. */
 static void choose(struct glibc *g, const struct mapping *m, struct found *best)
 {
 	struct found f = weigh(g, m), worse = f;

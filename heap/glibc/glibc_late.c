@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What turns out to be free after the walk.
+ * What is found to be free after the walk.
  *
- *	a tcache that no thread has	its thread ends: it has given up the pointer, and gives back one chunk after the other; or the thread's registers
- *					are not known. A block of just that size, whose words lead to chunks that say they are in a tcache
- *	a fastbin that was taken off	malloc_consolidate takes a whole list from its head, and then has it in a register. Chunks that
- *					lead to each other and then to nothing, from a thread's registers or the end of its stack;
- *					what is left there of another list, long after, may begin like one
- *	the rest of a lost list		where a link in a tcache is overwritten: what says of itself that it is in one
+ *	a tcache without a thread	the thread ends: it has cleared its pointer, and frees one chunk after
+ *					the other; or the thread's registers are not known. It is a block of
+ *					just that size, whose words lead to chunks that have a tcache's key
+ *	a detached fastbin		malloc_consolidate detaches a whole list, and has it in a register. It
+ *					is found as chunks that lead to each other and then to nothing, from a
+ *					thread's registers or the end of its stack; the remains there of
+ *					another list, long after, may begin like one
+ *	the rest of a lost list		if a link in a tcache is overwritten: blocks that have the key
  */
 #include "heap/glibc/glibc.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#define KEY_LEAST UINT32_MAX	/* it is the tcache's address or, since 2.34, random: what is smaller is somebody's number */
+/* the key is the tcache's address or, since 2.34, random: anything smaller is a number of the program's */
+#define KEY_LEAST UINT32_MAX
 #define STACK_WORDS 96u		/* of malloc_consolidate's frame and those below it */
 
-/* --- fastbins that were taken off --- */
+/* --- detached fastbins --- */
 
 static bool is_next(struct glibc *g, size_t arena, taddr chunk, uint64_t size)
 {
@@ -33,7 +36,7 @@ static taddr link_of(struct glibc *g, taddr chunk)
 	return view_word(&g->view, chunk + 16, &link) ? glibc_unmangle(g, chunk + 16, link) : 1;
 }
 
-/* Does it lead to its end through free chunks only? */
+/* Does the list lead to its end through free chunks only? */
 static bool is_whole(struct glibc *g, size_t arena, taddr chunk, uint64_t size)
 {
 	taddr behind = chunk;
@@ -42,7 +45,7 @@ static bool is_whole(struct glibc *g, size_t arena, taddr chunk, uint64_t size)
 		if (!is_next(g, arena, chunk, size))
 			return false;
 		chunk = link_of(g, chunk);
-		/* half as fast: met again in a ring */
+		/* half as fast: the two meet if it is a ring */
 		if (n % 2 == 0)
 			behind = link_of(g, behind);
 		if (chunk == behind)
@@ -51,7 +54,7 @@ static bool is_whole(struct glibc *g, size_t arena, taddr chunk, uint64_t size)
 	return true;
 }
 
-/* If @chunk begins a list, of two at least: a single one would be told from a block by nothing. */
+/* If @chunk begins a list, of two at least: nothing distinguishes a single one from a block. */
 static void try_list(struct glibc *g, taddr chunk)
 {
 	struct glibc_region *r;
@@ -103,7 +106,7 @@ static void find_by_key(struct glibc *g)
 	}
 }
 
-/* --- out of the blocks --- */
+/* --- removal from the blocks --- */
 
 static int by_address(const void *a, const void *b)
 {
@@ -134,7 +137,7 @@ int glibc_find_late(struct glibc *g)
 	for (size_t i = 0; i < g->norphans && !err; i++)
 		err = glibc_mark_orphan(g, g->orphans[i]);
 	for (size_t i = 0; i < g->s->nthreads && !err && g->layout.fastbins && any_busy(g); i++)
-		/* one inside a call waits for the lock, or has just let go of it */
+		/* a thread in a system call waits for the lock, or has just released it */
 		if (g->s->threads[i].known && (long long)g->s->threads[i].regs.orig_rax < 0)
 			try_hands(g, &g->s->threads[i]);
 	if (!err && g->list_lost)

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Chunks that have a mapping of their own, and what the main arena has from mmap once sbrk has failed.
+ * Chunks that have a mapping of their own, and memory that the main arena has from mmap after sbrk has
+ * failed.
  *
- * Nothing leads to them: they are looked for at the beginnings of pages of plain memory that is no heap's, since the kernel makes one mapping
- * of those that touch.
+ * Nothing leads to them. They are searched for at the beginnings of pages of plain memory that belongs to no
+ * heap, not only of mappings, because the kernel joins adjacent ones.
  *
  *	to 2.42         0, bytes | 2 ...                                     all of the mapping
  *	from 2.43       0, bytes - 16 | 2 ...
  *	                (1 instead of 0: huge pages)
- *	memalign's      0, bytes | 2, ... offset, bytes - offset | 2 ...     the first head is stale: realloc may have changed the size since
+ *	memalign's      0, bytes | 2, ... offset, bytes - offset | 2 ...
+ *	                (the first head is stale: realloc may have changed the size since)
  *
- * What one of them covers is not looked at again: what looks like another one inside of it is the program's data.
+ * Memory that one of them covers is not searched again: what looks like another one inside is the program's
+ * data.
  */
 #include "heap/glibc/glibc.h"
 
@@ -22,13 +25,13 @@
 #define PAGE SNAPSHOT_PAGE
 #define HUGE_FLAG 1u
 
-/* What a head says, if it is one's that has a mapping of its own, from @base on. */
+/* The contents of a head, if its chunk has a mapping of its own, from @base on. */
 struct own_mapping {
 	uint64_t total, usable;
 	taddr chunk;
 };
 
-/* Is there a head at @chunk of one that has all memory from @base on, in memory that ends at @end? */
+/* Is there a head at @chunk whose chunk has all memory from @base on, in memory that ends at @end? */
 static bool read_head(struct view *v, taddr base, taddr chunk, taddr end, struct own_mapping *out)
 {
 	const uint64_t offset = chunk - base;
@@ -43,20 +46,23 @@ static bool read_head(struct view *v, taddr base, taddr chunk, taddr end, struct
 	out->total = offset + size;
 	out->usable = size - 16;
 	if (out->total % PAGE) {
-		/* since 2.43 as much is left out at the end as an ordinary chunk has from its neighbour, and one word counts */
+			/*
+			 * since 2.43, 16 bytes are left out at the end, as if a next chunk were there, and
+			 * one word of them is usable
+			 */
 		out->total += 16;
 		out->usable = size - 8;
 	}
 	return !(out->total % PAGE) && out->total <= end - base;
 }
 
-/* The one that memalign has moved up: to a multiple of some power of two. */
+/* A chunk that memalign has moved up, to a multiple of some power of two. */
 static bool find_moved(struct view *v, taddr base, taddr end, struct own_mapping *out)
 {
 	for (uint64_t align = 2 * GLIBC_ALIGN; align && align < end - base; align *= 2) {
 		const taddr mem = (base + 16 + align - 1) & -align;
 
-		/* versions differ in how much must be left before it */
+		/* versions differ in how much space must be left before it */
 		if (mem < end && mem - 16 > base && read_head(v, base, mem - 16, end, out))
 			return true;
 		if (mem + align < end && mem + align > mem && read_head(v, base, mem + align - 16, end, out))
@@ -81,14 +87,15 @@ static bool find_own(struct view *v, taddr base, taddr end, struct own_mapping *
 
 struct search {
 	struct glibc *g;
-	struct addrmap dead;	/* chunks from where the sizes lead nowhere */
-	size_t old_regions;	/* those are sorted */
+	struct addrmap dead;	/* chunks from which the sizes lead nowhere */
+	size_t old_regions;	/* these are sorted */
 	int err;
 };
 
 /*
- * Do the sizes lead from the chunk at @at to fenceposts that end with a page, or to top? The end, or 0. Of a chain that leads nowhere
- * everything is remembered, so that all chains together are followed only once.
+ * Do the sizes lead from the chunk at @at to fenceposts that end with a page, or to top? Returns the end, or
+ * 0. The chunks of a chain that leads nowhere are remembered, so that all chains together are followed only
+ * once.
  */
 static taddr piece_end(struct search *f, taddr at, taddr end, bool *top)
 {
@@ -154,13 +161,16 @@ static taddr next_page(const struct glibc *g, taddr at, taddr end)
 	return at < end ? at : end;
 }
 
-/* Where malloc says that there is none, and nobody is just making one, what looks like one is the program's own. */
+/*
+ * If there is none by malloc's own count, and no thread is just making one, what looks like one is the
+ * program's data.
+ */
 static bool may_be_mapped(const struct glibc *g)
 {
 	return !g->param.at || g->param.n_mmaps || g->param.mmapped_mem || g->c->between;
 }
 
-/* Look at the pages of [at, end), which no region has. */
+/* Search the pages of [at, end), which are in no region. */
 static void search_pages(struct search *f, taddr at, taddr end)
 {
 	struct glibc *g = f->g;
@@ -183,7 +193,7 @@ static void search_pages(struct search *f, taddr at, taddr end)
 	}
 }
 
-/* What of [at, end) is no region's. */
+/* Search the parts of [at, end) that are in no region. */
 static void search_between(struct search *f, taddr at, taddr end)
 {
 	struct glibc *g = f->g;
@@ -196,7 +206,7 @@ static void search_between(struct search *f, taddr at, taddr end)
 	}
 }
 
-/* The piece that sbrk gave before it failed need not begin with a page. */
+/* The piece that sbrk returned before it failed need not begin at a page. */
 static void first_piece(struct search *f)
 {
 	struct glibc *g = f->g;

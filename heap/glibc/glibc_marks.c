@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What all that follow lists of free chunks need: is there a chunk, how its link is to be read, and a bit for each that was found to be free. What is
- * marked once is not followed twice.
+ * For all code that follows lists of free chunks: is there a chunk, how is its link read, and a bit for each
+ * chunk that was found to be free. A chunk that was marked once is not followed twice.
  */
 #include "heap/glibc/glibc.h"
 
@@ -59,7 +59,7 @@ void glibc_learn_mangling(struct glibc *g, taddr link_at, unsigned to_chunk, int
 
 /* --- marking --- */
 
-/* It was taken for a block of the program's. */
+/* The chunk was counted as a block of the program: undo that. */
 static bool take_back(struct glibc *g, struct census_arena *out, taddr chunk, uint64_t size)
 {
 	if (grow_for(&g->late, g->nlate, &g->late_room, sizeof(*g->late)) < 0) {

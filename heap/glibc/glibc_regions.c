@@ -5,14 +5,14 @@
  *	other arenas    heaps at multiples of 64 MiB (4 huge pages, with glibc.malloc.hugetlb=2 before 2.43):
  *
  *	                | heap_info | malloc_state | chunks ... | top |           the only heap, or
- *	                | heap_info | malloc_state | chunks ... | fenceposts |    the first, and behind it
+ *	                | heap_info | malloc_state | chunks ... | fenceposts |    the first, and after it
  *	                | heap_info | chunks ...                | top |           the last
  *
- *	main arena      what sbrk gave, [sbrk_base, sbrk_base + system_mem); a foreign sbrk in between counts. Once sbrk has failed, what
- *	                mmap gave instead, anywhere (glibc_mapped.c).
+ *	main arena      memory from sbrk, [sbrk_base, sbrk_base + system_mem); a foreign sbrk in between is
+ *	                included. After sbrk has failed, memory from mmap, anywhere (glibc_mapped.c).
  *
- * Heaps are looked for wherever one could be, not by their `prev` alone: a heap goes before top points away from it (heap_trim), and
- * a corrupt link would hide the others.
+ * Heaps are searched for wherever one could be, not by their `prev` alone: heap_trim unmaps a heap before top
+ * points away from it, and a corrupt link would hide the others.
  */
 #include "heap/glibc/glibc.h"
 
@@ -55,7 +55,7 @@ static int by_address(const void *a, const void *b)
 	return (x->lo > y->lo) - (x->lo < y->lo);
 }
 
-/* What overlaps cannot both be; the first one stays. */
+/* Regions that overlap cannot both be right; the first one is kept. */
 void glibc_sort_regions(struct glibc *g)
 {
 	size_t kept = 0;
@@ -84,7 +84,7 @@ struct glibc_region *glibc_region_at(struct glibc *g, taddr at)
 
 /* --- heaps of other arenas --- */
 
-/* Do the heaps that hold the arenas' tops belong to them, if heaps are @max apart? */
+/* Do the heaps that contain the arenas' tops belong to them, if heaps are @max apart? */
 static bool fits_heap_max(struct glibc *g, uint64_t max)
 {
 	for (size_t i = 1; i < g->narenas; i++) {
@@ -92,14 +92,16 @@ static bool fits_heap_max(struct glibc *g, uint64_t max)
 
 		if (g->arenas[i].at % max != g->layout.heap_info)
 			return false;
-		/* if it cannot be read it is just being unmapped */
+		/* if it cannot be read, it is just being unmapped */
 		if (view_word(&g->view, g->arenas[i].top & ~(max - 1), &owner) && owner != g->arenas[i].at)
 			return false;
 	}
 	return true;
 }
 
-/* Arenas lie behind the heap_info of their first heap: that tells its size, and how far heaps are apart. */
+/*
+ * Arenas come after the heap_info of their first heap: that shows its size, and the distance between heaps.
+ */
 static bool learn_heap_layout(struct glibc *g)
 {
 	static const uint64_t most[] = { 64 * MIB, 8 * MIB, 4096 * MIB };
@@ -111,12 +113,12 @@ static bool learn_heap_layout(struct glibc *g)
 			return g->layout.heap_info == 0x20 || g->layout.heap_info == 0x30;
 		}
 	}
-	/* some top is wrong: it will be said where it is met */
+	/* some top is wrong: that is reported when the walk meets it */
 	g->layout.heap_max = 64 * MIB;
 	return g->layout.heap_info == 0x20 || g->layout.heap_info == 0x30;
 }
 
-/* Where the first chunk is: behind the arena, if it is in this heap. */
+/* The first chunk: after the arena, if that is in this heap. */
 static taddr first_chunk(const struct glibc *g, taddr heap, taddr arena)
 {
 	if (arena != heap + g->layout.heap_info)
@@ -183,7 +185,9 @@ static int find_heaps(struct glibc *g)
 
 /* --- the main heap --- */
 
-/* The end of top, if its head is one. It is not while a chunk is being cut off, or the heap just shrinks. */
+/*
+ * The end of top, if its head is valid. It is not while a chunk is being split off, or the heap is shrinking.
+ */
 static taddr top_end(struct glibc *g, const struct glibc_arena *a)
 {
 	uint64_t head;
@@ -196,7 +200,7 @@ static taddr top_end(struct glibc *g, const struct glibc_arena *a)
 	return a->top + head;
 }
 
-/* Where the main heap begins: where malloc says so, or else as far below its end as it has memory. */
+/* Where the main heap begins: at malloc's sbrk_base, if known, else system_mem below its end. */
 static taddr main_begin(const struct glibc *g, taddr end)
 {
 	const struct glibc_arena *a = &g->arenas[0];
@@ -206,7 +210,7 @@ static taddr main_begin(const struct glibc *g, taddr end)
 	return end > a->system_mem && end - a->system_mem <= a->top ? end - a->system_mem : 0;
 }
 
-/* How far mappings that touch go on from @at, at most to @end. */
+/* The end of adjacent mappings from @at on, at most @end. */
 static taddr mapped_to(const struct glibc *g, taddr at, taddr end)
 {
 	const struct mapping *m = procmaps_find(&g->s->maps, at);

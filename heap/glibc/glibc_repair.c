@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where a walk finds what cannot be.
+ * Continues a walk that has found a contradiction.
  *
- * Either a thread is at work. It does one thing at a time, with the arena locked, so there is at most one such place, or two for neighbours:
+ * Either a thread is at work. It does one thing at a time, with the arena locked, so there is at most one
+ * such place, or two for neighbours:
  *
- *	a chunk is being cut in two		its head is written, then that of the rest; in between, what was in that place before is read as a
- *						head. If the chunk had been free, the neighbour behind it still has the old size in front of it, and so tells
- *						where it began: from there on, all is one that is not in use
- *	a block is being freed			the neighbour's bit says so already; the size in front of it is not written yet
- *	memalign, realloc cut something off	the rest has no head for some time: the thread has the neighbour's address in a register. What is there
- *						instead may pass for a head: where a thread has chunk, rest, the rest's size and its end in registers,
- *						they are believed
+ *	a chunk is being split		its head is written, then that of the rest; in between, old contents
+ *					are read as the head of the rest. If the chunk was free, the next one
+ *					still has the old size before its head, and so shows where it began:
+ *					from there on, all is one chunk that is not in use
+ *	a block is being freed		the next chunk's bit is already cleared; the size before its head is
+ *					not written yet
+ *	memalign, realloc cut off	the rest has no head for some time: the thread has the next chunk's
+ *	something			address in a register. Old contents may pass for a head: if a thread
+ *					has chunk, rest, the rest's size and its end in registers, these count
  *
- * Or the heap is corrupt. Then the walk goes on with the next chunk that a bin or a list knows of; what lies between is not seen, and said to be so.
+ * Or the heap is corrupt. Then the walk continues at the next chunk that a bin or a list contains; what lies
+ * between is not seen, and reported as unseen.
  */
 #include "heap/glibc/glibc_walk.h"
 
@@ -43,7 +47,7 @@ bool walk_leads_on(struct walk *w, taddr at, uint64_t **dead)
 		if (known_edge(w, at))
 			return true;
 		fences = walk_size(head) == 16 ? fences + 1 : 0;
-		/* two, and before them what was left of top, if that is too small for a chunk */
+		/* two, and before them the remainder of top, if that was too small for a chunk */
 		if (fences >= 2 && (at + 16) % PAGE == 0)
 			return true;
 		if (fences > 3 || !glibc_set_bit(w->g, dead, w->r, at))
@@ -53,15 +57,18 @@ bool walk_leads_on(struct walk *w, taddr at, uint64_t **dead)
 	return false;
 }
 
-/* One of the few places that a thread at work may leave. */
+/* Is this one of the few contradictions that a thread at work may cause? */
 static bool may_be_work(struct walk *w)
 {
 	return w->a->busy && w->a->odd++ < ODD_MOST;
 }
 
-/* --- a free chunk that is being cut --- */
+/* --- a free chunk that is being split --- */
 
-/* All from @from on to @next is one chunk, and not in use. false: that has been tried, or too much. */
+/*
+ * All from @from on to @next is one chunk, and not in use. false: that was tried already, or there are too
+ * many.
+ */
 static bool join(struct walk *w, taddr from, taddr next)
 {
 	for (size_t i = 0; i < w->njoints; i++)
@@ -76,7 +83,7 @@ static bool join(struct walk *w, taddr from, taddr next)
 	return true;
 }
 
-/* Is the chunk at w->at, which a bin says is free, what a free one looks like? */
+/* Does the chunk at w->at, which a bin says is free, look like a free one? */
 static bool looks_free(struct walk *w)
 {
 	const taddr next = w->at + walk_size(w->head);
@@ -86,7 +93,7 @@ static bool looks_free(struct walk *w)
 	       before == next - w->at && !(head & GLIBC_PREV_INUSE);
 }
 
-/* Is a chunk at @next that has the size of all from @from on in front of it, as that of a free one? */
+/* Is there a chunk at @next that has the size of all from @from on before its head, as after a free chunk? */
 static bool ends_at(struct walk *w, taddr from, taddr next)
 {
 	uint64_t before, head;
@@ -96,8 +103,8 @@ static bool ends_at(struct walk *w, taddr from, taddr next)
 }
 
 /*
- * A thread that has the chunk before in a register, or its block, for that is what malloc returns; and how large the rest will be.
- * In @next the end of both; 0: no register says it.
+ * Does the thread have the chunk before in a register, or its block, which malloc returns? Another register
+ * may have the size of the rest: then @next is the end of both, else 0.
  */
 static bool in_hand(struct walk *w, const struct snapshot_thread *t, taddr *next)
 {
@@ -120,8 +127,8 @@ static bool in_hand(struct walk *w, const struct snapshot_thread *t, taddr *next
 }
 
 /*
- * Nothing is being cut if the chunk at w->at is a free one as it should be, and sizes lead from it to behind @next without coming there: @next is in the middle of
- * something then, and what is in front of it are old words.
+ * Nothing is being split if the chunk at w->at is a proper free one, and the sizes lead from it past @next
+ * without reaching it: then @next is inside another chunk, and the words before it are old.
  */
 static bool leads_past(struct walk *w, taddr next)
 {
@@ -138,7 +145,7 @@ static bool leads_past(struct walk *w, taddr next)
 	return at > next;
 }
 
-/* No register says where it ends: the first place that could be. */
+/* No register has the end: the first place where it could be. */
 static taddr look_for_end(struct walk *w)
 {
 	for (taddr next = w->at + GLIBC_ALIGN; next + GLIBC_MINSIZE <= w->r->hi; next += GLIBC_ALIGN)
@@ -148,8 +155,9 @@ static taddr look_for_end(struct walk *w)
 }
 
 /*
- * The rest is put into the bin first, then the heads are written, then the size in front of the neighbour. Of the old chunk, which began with
- * the chunk before, the neighbour still has the size: that is how he is found. What was in that memory before may look like anything.
+ * The rest is put into the bin first, then the heads are written, then the size before the next chunk's head.
+ * The next chunk still has the size of the old chunk, which began with the chunk before: that is how the next
+ * chunk is found. What was in that memory before may look like anything.
  */
 bool walk_cut(struct walk *w)
 {
@@ -179,7 +187,7 @@ void walk_bad_foot(struct walk *w, taddr next, uint64_t before, uint64_t head)
 	w->head = head;
 }
 
-/* --- what is cut off has no head yet --- */
+/* --- the rest has no head yet --- */
 
 static int by_address(const void *a, const void *b)
 {
@@ -188,7 +196,7 @@ static int by_address(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* Places behind w->at that registers of @t have the address of, or are that far from it. */
+/* Addresses after w->at that registers of @t contain, or that are as far from it as a register says. */
 static size_t places_in(const struct walk *w, const struct snapshot_thread *t, taddr *out)
 {
 	uint64_t regs[GLIBC_REGS];
@@ -205,7 +213,7 @@ static size_t places_in(const struct walk *w, const struct snapshot_thread *t, t
 	return n;
 }
 
-/* The nearest place that some register speaks of, from where the sizes lead on; 0: none. */
+/* The nearest place that a register gives and from which the sizes lead on; 0: none. */
 static taddr from_registers(struct walk *w)
 {
 	const size_t most = 3 * GLIBC_REGS * w->g->s->nthreads;
@@ -228,7 +236,7 @@ static taddr from_registers(struct walk *w)
 	return found;
 }
 
-/* Has one of the registers @r this value; flags of a size aside if @size? */
+/* Does one of the registers @r have this value? If @size, the flags of a size do not count. */
 static bool says(const uint64_t r[GLIBC_REGS], uint64_t value, bool size)
 {
 	for (size_t i = 0; i < GLIBC_REGS; i++)
@@ -237,7 +245,7 @@ static bool says(const uint64_t r[GLIBC_REGS], uint64_t value, bool size)
 	return false;
 }
 
-/* The size of the chunk at @at by its head; 0: it is none of the region. */
+/* The size of the chunk at @at by its head; 0: it is no chunk of the region. */
 static uint64_t size_at(struct walk *w, taddr at)
 {
 	uint64_t head;
@@ -247,7 +255,10 @@ static uint64_t size_at(struct walk *w, taddr at)
 	return walk_size(head);
 }
 
-/* A thread that has just made the chunk at @at smaller, in @r: is the rest's head not written yet? */
+/*
+ * If a thread with the registers @r has just made the chunk at @at smaller: is the rest's head not written
+ * yet?
+ */
 static void note_rest(struct walk *w, const uint64_t r[GLIBC_REGS], taddr at)
 {
 	const uint64_t kept = size_at(w, at);
@@ -280,14 +291,14 @@ static bool skip_rest(struct walk *w)
 {
 	const taddr next = w->before ? from_registers(w) : 0;
 
-	/* the rest is nobody's, and so not in use; but whether all of that is the rest is a guess */
+	/* the rest belongs to no block, so it is not in use; but that all of this is the rest is a guess */
 	w->g->c->unsure += !!next;
 	return next && join(w, w->at, next);
 }
 
 /* --- corrupt --- */
 
-/* The next chunk behind @at that a list of free ones knows of; the region's end: there is none. */
+/* The next chunk after @at that a free list contains; the region's end if there is none. */
 static taddr next_edge(struct walk *w, taddr at)
 {
 	const uint64_t words = (w->r->hi - w->r->lo) / GLIBC_ALIGN / 64 + 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* glibc_take: what a walk takes down, and the steps of which nothing else is asked: see glibc_walk.h. */
+/* glibc_take: what a walk records, and its simple steps: see glibc_walk.h. */
 #include "heap/glibc/glibc_walk.h"
 
 #include <sys/mman.h>
@@ -12,8 +12,9 @@
 /* --- into the census --- */
 
 /*
- * Room for as many blocks as there can be: no memory yet, only addresses, so that nothing has to be moved, and huge pages can be had: with
- * small ones their faults are most of the time that a census takes. Where not even that can be had: for as many as are usual.
+ * Room for as many blocks as there can be: no memory yet, only addresses. So nothing has to be moved, and
+ * huge pages can be used: with small ones, page faults are most of the time that a census takes. If that much
+ * cannot be reserved, half of it is tried, and so on.
  */
 bool take_reserve(struct glibc *g)
 {
@@ -47,13 +48,13 @@ bool take_grow(struct census *c)
 	return true;
 }
 
-/* What was beyond need goes back. */
+/* Unmaps the room that was not needed. */
 void glibc_trim_blocks(struct census *c)
 {
 	const size_t all = (c->block_room * sizeof(*c->blocks) + PAGE - 1) & ~(size_t)(PAGE - 1);
 	size_t kept = (c->nblocks * sizeof(*c->blocks) + PAGE - 1) & ~(size_t)(PAGE - 1);
 
-	/* one page stays, so that there is something to free */
+	/* one page stays, so that there is something to unmap later */
 	kept = kept ? kept : PAGE;
 	if (kept < all && munmap((char *)c->blocks + kept, all - kept) == 0)
 		c->block_room = kept / sizeof(*c->blocks);
@@ -73,7 +74,7 @@ void take_area(struct glibc *g, taddr lo, taddr hi, uint32_t arena)
 
 /* --- steps --- */
 
-/* A free one: in the sums, its own address must be there as often as links to it. */
+/* A free chunk. If all is well, the sums contain its own address as often as links to it. */
 void walk_take_free(struct walk *w, taddr at, uint64_t size)
 {
 	uint64_t fd, bk;
@@ -98,7 +99,7 @@ void walk_go_on(struct walk *w, taddr next)
 void walk_end_piece(struct walk *w, taddr end)
 {
 	struct glibc *g = w->g;
-	/* the beginning of a heap is the allocator's too */
+	/* the beginning of a heap is the allocator's, too */
 	const taddr lo = w->piece == w->r->first ? w->r->lo : w->piece;
 
 	take_area(g, lo, end, w->r->arena);

@@ -3,12 +3,12 @@
  * Chunk by chunk: each one's size leads to the next, whose head says whether this one is in use.
  *
  *	head   size | in use    what the bit of the next says           what it is
- *	any                     in use, and no free list has it         a block of the program's
- *	any                     free                                    in a bin: its size again before the next head
+ *	any                     in use, and in no free list             a block of the program's
+ *	any                     free                                    in a bin: its size precedes the next
  *	at top                                                          the end
  *	16, in use                                                      fenceposts: the end of a piece
  *
- * What does not fit is glibc_repair.c's.
+ * glibc_repair.c handles what does not fit.
  */
 #include "heap/glibc/glibc_walk.h"
 
@@ -58,7 +58,10 @@ static bool take_joint(struct walk *w)
 
 /* --- ends --- */
 
-/* Top, or what is just becoming it, from @at on. Its size is not needed, and is wrong while something is being cut off; else it should be right. */
+/*
+ * Top, or what is just becoming it, from @at on. Its size is not needed, and is wrong while something is
+ * being split off; otherwise it should be right.
+ */
 static void end_in_top(struct walk *w, taddr at)
 {
 	if (!w->a->busy && (w->head & ~(uint64_t)GLIBC_FOREIGN_ARENA) != ((w->r->hi - at) | GLIBC_PREV_INUSE))
@@ -70,14 +73,14 @@ static void end_in_top(struct walk *w, taddr at)
 
 /* --- pieces of the main heap --- */
 
-/* Behind fenceposts at @at: somebody else's memory, and then our next piece. */
+/* After fenceposts at @at: memory of other code, and then our next piece. */
 static void next_piece(struct walk *w, taddr at)
 {
 	uint64_t before;
 
 	walk_end_piece(w, at);
 	for (taddr next = at; next + GLIBC_MINSIZE <= w->r->hi && !w->g->no_memory; next += GLIBC_ALIGN) {
-		/* the memory was fresh: nothing was before the first chunk */
+		/* the memory was fresh: the word before the first head is 0 */
 		if (!view_word(&w->g->view, next, &before) || before || !view_word(&w->g->view, next + 8, &w->head))
 			continue;
 		if (!(w->head & GLIBC_PREV_INUSE) || walk_size(w->head) < GLIBC_MINSIZE || !walk_leads_on(w, next, &w->dead))
@@ -92,7 +95,10 @@ static void next_piece(struct walk *w, taddr at)
 	glibc_problem(w->g, at, "the main heap ends before its top");
 }
 
-/* Fenceposts are at @w->at: of 16 bytes each; in other heaps, the last of them of none, and the one before it may be a too small rest of top. */
+/*
+ * There are fenceposts at @w->at, of 16 bytes each. In other heaps the last one has size 0, and the one
+ * before it may be a remainder of top that was too small.
+ */
 static void at_fence(struct walk *w)
 {
 	taddr at = w->at;
@@ -121,12 +127,17 @@ static void take(struct walk *w, uint64_t size, taddr next, uint64_t head)
 
 	if (head & GLIBC_PREV_INUSE || next == w->a->top || !walk_is_head(w, next, head)) {
 		if (walk_size(head) == 0 && next + 16 == w->r->hi && !w->r->ends_in_top) {
-			/* the rest of a top that was too small to be freed, 32 bytes, and the last fencepost */
+			/*
+			 * the rest of a top that was too small to be freed, 32 bytes, and the last fencepost
+			 */
 			w->out->other_bytes += size + 16;
 			walk_end(w);
 			return;
 		}
-		/* before top, and before what is no head, the bit says nothing; what is free is joined with top */
+		/*
+		 * before top, and before what is no head, the bit means nothing; a free chunk is merged with
+		 * top
+		 */
 		take_used(w, w->at, size);
 	} else if (!view_word(&w->g->view, next, &before) || before != size) {
 		walk_bad_foot(w, next, before, head);
@@ -165,7 +176,7 @@ static void step(struct walk *w)
 	}
 }
 
-/* Everything that a walk over one region changes, for one that has to be done again. */
+/* Everything that a walk over one region changes, in case the walk has to be repeated. */
 struct before {
 	struct glibc_arena arena;
 	struct census_arena out;
@@ -239,7 +250,7 @@ static void take_mapped(struct glibc *g, const struct glibc_region *r)
 		take_block(g, r->first + 16, r->usable);
 }
 
-/* Is each free chunk linked to as often as it is there? If not, the lists are followed, and say where. */
+/* Is each free chunk linked to as often as it is there? If not, the lists are followed, to report where. */
 static void check_sums(struct glibc *g, size_t i)
 {
 	struct glibc_arena *a = &g->arenas[i];

@@ -4,7 +4,8 @@
 #include <stddef.h>
 
 #define ENOUGH 8u
-#define ADDRESS_BITS 47		/* of a program's; what has no more is none of the random ones, but for one in 131,072 */
+/* of a program's addresses: a word with no bits above them is no random key, except for one key in 131,072 */
+#define ADDRESS_BITS 47
 
 static bool may_be(uint64_t word)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * blockindex: see blockindex.h. Built in two passes over the sorted blocks: how many leaves there are in which one begins,
- * then their bits; and a third over the words, for the ranks. A leaf in which none begins, all inside of one block, needs no
- * words of its own: all of these share number 0. And 8 GiB that are all inside of one block share a table that says "search": somebody may have
- * reserved terabytes.
+ * blockindex: see blockindex.h. Built in two passes over the sorted blocks: the first counts the leaves in
+ * which a block begins, the second sets their bits. A third pass, over the words, makes the ranks. A leaf in
+ * which no block begins, because it lies inside of one block, needs no words of its own: all such leaves
+ * share number 0. And all 8 GiB that lie inside of one block share a table that says "search": a program may
+ * have reserved terabytes.
  */
 #include "heap/reach/blockindex.h"
 
@@ -19,7 +20,7 @@ static taddr end_of(const struct block *b)
 	return b->addr + (b->size ? b->size : 1);
 }
 
-/* Whether they are as the header says; and how many leaves have a start in them. */
+/* Checks what the header requires of the blocks; counts the leaves in which one begins. */
 static int look_over(const struct block *blocks, size_t n, size_t *nleaves)
 {
 	taddr last = UINT64_MAX;
@@ -48,7 +49,7 @@ static struct block_leaf *leaf_of(struct block_index *ix, taddr at)
 	return *mid + (at >> INDEX_LEAF_SHIFT) % INDEX_MID_LEAVES;
 }
 
-/* Is all of the 8 GiB at @at inside of a block that ends at @end, and nothing said of them? */
+/* Are all 8 GiB at @at inside of a block that ends at @end, and without an entry so far? */
 static bool all_of_mid(const struct block_index *ix, taddr at, taddr end)
 {
 	const uint64_t size = UINT64_C(1) << INDEX_MID_SHIFT;
@@ -69,7 +70,7 @@ static int make_searched(struct block_index *ix)
 	return 0;
 }
 
-/* A block of many leaves: those behind its first have no start, or none yet. */
+/* A block of many leaves: no block begins in those after its first, or none yet. */
 static int cover_rest(struct block_index *ix, size_t i)
 {
 	taddr end = end_of(&ix->blocks[i]), at = (ix->blocks[i].addr | ((1u << INDEX_LEAF_SHIFT) - 1)) + 1;
@@ -95,7 +96,7 @@ static int cover_rest(struct block_index *ix, size_t i)
 	return 0;
 }
 
-/* Block @i begins in a leaf that may be the first of its kind: then it takes the words after the *@used taken ones. */
+/* Block @i begins in a leaf. If it is the first one there, the leaf gets the words after the *@used ones. */
 static int add_start(struct block_index *ix, size_t i, size_t *used)
 {
 	const taddr at = ix->blocks[i].addr;
@@ -149,7 +150,10 @@ static int allocate(struct block_index *ix, size_t nleaves)
 		ix->words = NULL;
 		return -ENOMEM;
 	}
-	/* each question is another page: without large ones half of the time went into the processor's page walks */
+	/*
+	 * each lookup is on another page: with small pages, half of the time was spent in the processor's
+	 * page walks
+	 */
 	madvise(ix->words, ix->words_size, MADV_HUGEPAGE);
 	ix->mids = calloc(INDEX_MIDS, sizeof(*ix->mids));
 	ix->memory = ix->words_size + INDEX_MIDS * sizeof(*ix->mids);

@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * blockindex: which block does an address point into? For floods: tens of millions of blocks, a billion questions.
+ * blockindex: which block does an address point into? For floods: tens of millions of blocks, a billion
+ * lookups.
  *
- * A bit for each 16 bytes says whether a block begins there, and each word of 48 such bits knows how many of its leaf's begin before it
- * (its rank, in the upper 16 bits): so the number of the block that an address belongs to comes out of one cache line.
+ * A bit for each 16 bytes says whether a block begins there, and each word of 48 such bits has the number of
+ * blocks that begin before it in its leaf (its rank, in the upper 16 bits): so the number of an address's
+ * block comes out of one cache line.
  *
  *	address ──>>33──▶ mids[] ──>>20──▶ a leaf of 1 MiB: 1366 words, and how many blocks begin before it
- *	                                   word of the address: the bits up to its own, counted, + rank + base - 1
+ *	                                   the address's word: number of bits up to its own + rank + base - 1
  *
- * A page table of blocks, and a binary search in them, took 2 to 4 times as long at 10 to 20 million blocks. About 3 bytes a
- * block of 200. The question is asked in two steps, so that he who asks can fetch the word's line ahead of time:
+ * A page table of blocks with binary search took 2 to 4 times as long at 10 to 20 million blocks. About 3
+ * bytes per block of 200. A lookup has two steps, so that the caller can prefetch the word's line:
  *
  *	struct block_probe p;
- *	if (block_index_probe(ix, v, &p)) {		nearly all words of a memory end here: they are no pointers
+ *	if (block_index_probe(ix, v, &p)) {		nearly all words end here: they are no pointers
  *		prefetch(p.word); ... ;
  *		n = block_index_resolve(ix, v, &p, &start);
  *
- * What does not fit the scheme (starts that are no multiples of 16, addresses above 2^47) is looked for in the sorted blocks.
+ * What does not fit this scheme (starts that are no multiples of 16, addresses above 2^47) is searched for in
+ * the sorted blocks.
  */
 #ifndef MM_BLOCKINDEX_H
 #define MM_BLOCKINDEX_H
@@ -42,21 +45,21 @@
 #define INDEX_MIDS (1u << (INDEX_TOP_SHIFT - INDEX_MID_SHIFT))
 
 struct block_leaf {
-	uint32_t words;		/* 0: no block is here; else 1 + number of its words; INDEX_SEARCH: the blocks have to be searched */
+	uint32_t words;		/* 0: no block is here; else 1 + index of its words; or INDEX_SEARCH */
 	uint32_t base;		/* blocks that begin before it */
 };
-#define INDEX_SEARCH UINT32_MAX
+#define INDEX_SEARCH UINT32_MAX	/* the blocks have to be searched */
 
 struct block_index {
-	const struct block *blocks;	/* the caller's */
+	const struct block *blocks;	/* the caller owns them */
 	size_t n;
 	taddr lo;
 	uint64_t span;			/* of all blocks, from lo on */
 	struct block_leaf **mids;	/* NULL: no block is in these 8 GiB */
-	struct block_leaf *searched;	/* the one of all 8 GiB inside of a block */
+	struct block_leaf *searched;	/* shared by all 8 GiB that lie inside of a block */
 	uint64_t *words;
 	size_t words_size;		/* bytes, mapped */
-	uint64_t memory;		/* bytes that all of it takes */
+	uint64_t memory;		/* bytes allocated in all */
 };
 
 struct block_probe {
@@ -65,14 +68,17 @@ struct block_probe {
 	uint32_t bit;			/* of the word */
 };
 
-/* @blocks stay the caller's, and as they are. 0; -EINVAL: not sorted, or two at one address, or behind the end of all addresses; -E2BIG; -ENOMEM. */
+/*
+ * @blocks stay the caller's, and must not change. 0; -EINVAL: not sorted, or two at one address, or beyond
+ * the end of all addresses; -E2BIG; -ENOMEM.
+ */
 must_check int block_index_init(struct block_index *ix, const struct block *blocks, size_t n);
 void block_index_fini(struct block_index *ix);
 
-/* The last block that begins at or before @v, by halving; BLOCK_NONE if there is none. */
+/* The last block that begins at or before @v, by binary search; BLOCK_NONE if there is none. */
 uint32_t block_index_search(const struct block_index *ix, taddr v);
 
-/* May @v point into a block? If not, it surely does not. */
+/* May @v point into a block? false: it certainly does not. */
 static inline bool block_index_probe(const struct block_index *ix, taddr v, struct block_probe *p)
 {
 	const struct block_leaf *leaf;
@@ -99,7 +105,7 @@ static inline bool block_index_probe(const struct block_index *ix, taddr v, stru
 	return true;
 }
 
-/* Ones of @x. Not the compiler's own: without -mpopcnt that is a call and a table. */
+/* The number of ones in @x. Not the compiler's builtin: without -mpopcnt that is a call and a table. */
 static inline uint32_t ones(uint64_t x)
 {
 	x -= x >> 1 & 0x5555555555555555u;
@@ -109,8 +115,8 @@ static inline uint32_t ones(uint64_t x)
 }
 
 /*
- * The last block that begins at or before @v, or BLOCK_NONE. @start: @v is where it begins; otherwise whether it
- * holds @v (block_holds), and even whether it begins there, is the caller's to find out.
+ * The last block that begins at or before @v, or BLOCK_NONE. If @start is true, it begins at @v; otherwise
+ * the caller has to check whether the block contains @v (block_holds), or begins there.
  */
 static inline uint32_t block_index_resolve(const struct block_index *ix, taddr v, const struct block_probe *p, bool *start)
 {
@@ -124,7 +130,7 @@ static inline uint32_t block_index_resolve(const struct block_index *ix, taddr v
 	return p->base + (uint32_t)(word >> INDEX_WORD_BITS) + ones(word & ((UINT64_C(2) << p->bit) - 1) & INDEX_STARTS) - 1;
 }
 
-/* The block that holds @v, or BLOCK_NONE. */
+/* The block that contains @v, or BLOCK_NONE. */
 static inline uint32_t block_index_find(const struct block_index *ix, taddr v)
 {
 	struct block_probe p;

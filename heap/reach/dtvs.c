@@ -6,7 +6,7 @@
  *	                                           ▼
  *	block: [how many][    ][generation][    ][first module's] ...		pairs of words
  *
- * The pointer is to the second pair. What it says of its length must fit into the block.
+ * The pointer is to the second pair. The length that the DTV has must fit into the block.
  */
 #include "heap/reach/dtvs.h"
 
@@ -19,7 +19,10 @@
 #define DTV_IN_PTHREAD 8
 #define PAIR 16u
 
-/* The number of the block that is the DTV of the thread with this struct pthread; nblocks: there is none, or it was set apart before. */
+/*
+ * The index of the block that is the DTV of the thread with this struct pthread; nblocks: there is none, or
+ * it was removed before.
+ */
 static size_t find_dtv(const struct snapshot *s, const struct census *c, taddr pthread)
 {
 	uint64_t dtv, count;
@@ -42,7 +45,7 @@ static struct census_arena *arena_of(struct census *c, taddr addr)
 	return area && area->arena < c->narenas ? &c->arenas[area->arena] : NULL;
 }
 
-/* Block number @i is no longer one of the program's; its place stays, and has no size. */
+/* Block number @i no longer counts as the program's; its element stays for now, with an impossible size. */
 static void set_apart(struct census *c, size_t i, struct census_arena *arena)
 {
 	const uint64_t chunk = c->blocks[i].size + 8;

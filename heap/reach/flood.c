@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * flood: see flood.h. Where much is pending, several walkers share a sweep, each taking the next stretch of blocks; what is few is gathered
- * by one of them and followed. Nothing hangs on who comes first: a mark is set once, and by whom does not matter.
+ * flood: see flood.h. If many blocks are pending, several walkers share a sweep, each with the next range of
+ * blocks; if only a few are, one walker gathers and follows them. The result does not depend on the order: a
+ * mark is set once, no matter by which walker.
  */
 #include "heap/reach/flood.h"
 
@@ -14,11 +15,11 @@
 #include "heap/reach/walker.h"
 
 #define FEW (WALKER_STACK / 2)
-#define CHUNK (1u << 15)	/* blocks of a sweep that a walker takes at once */
+#define CHUNK (1u << 15)	/* blocks of a sweep for one walker at a time */
 #define THREADS_MAX 4u
 #define WORTH_THREADS 200000u	/* blocks */
 
-/* Registers have no place in memory: their words are ours. */
+/* Registers are in no memory of the snapshot: their words are copied. */
 static void scan_registers(struct walker *w, const struct snapshot_thread *t)
 {
 	uint64_t regs[ROOT_REGISTERS];
@@ -34,7 +35,7 @@ static void scan_registers(struct walker *w, const struct snapshot_thread *t)
 	}
 }
 
-/* Work that all do together, each taking the next piece until there is none. */
+/* Work that all walkers share: each takes the next piece until there is none. */
 struct team {
 	struct flood *f;
 	struct walker *walkers;
@@ -87,7 +88,7 @@ static void *work_of(void *arg)
 	return NULL;
 }
 
-/* Those that cannot be started are missed by nobody: the first one is ourselves. */
+/* A thread that cannot be started is not needed: the first walker is the calling thread itself. */
 static void work_together(struct team *t)
 {
 	struct member members[THREADS_MAX] = { 0 };
@@ -103,7 +104,10 @@ static void work_together(struct team *t)
 			pthread_join(members[i].thread, NULL);
 }
 
-/* Marked by one thread and taken by another: only the sum counts, and from here on it is the first one's. */
+/*
+ * Blocks are marked by one thread and read by another: only the sum counts, and it is moved to the first
+ * walker.
+ */
 static int64_t all_pending(struct team *t)
 {
 	for (unsigned i = 1; i < t->n; i++) {
@@ -113,7 +117,7 @@ static int64_t all_pending(struct team *t)
 	return t->walkers[0].pending;
 }
 
-/* Until nothing is left to be read. */
+/* Repeats until no block is pending. */
 static void finish(struct team *t, enum walk how)
 {
 	t->roots = NULL;
@@ -179,7 +183,7 @@ static void team_fini(struct team *t)
 	pthread_mutex_destroy(&t->lock);
 }
 
-/* Half of the processors are left to the target, which goes on meanwhile. */
+/* Half of the processors are left to the target, which runs meanwhile. */
 static unsigned how_many(unsigned wanted, size_t nblocks)
 {
 	const long half = sysconf(_SC_NPROCESSORS_ONLN) / 2;
@@ -202,7 +206,7 @@ int flood_run(struct flood *f, struct roots *roots, unsigned threads)
 	return err;
 }
 
-/* One clique after the other: which block leads depends on the order. */
+/* One clique after the other: the order determines which block leads. */
 int flood_lost(struct flood *f)
 {
 	struct team t;

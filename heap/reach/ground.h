@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* ground: what both the flood and the question who points at an address stand on: blocks, which one an address is in, whose stack is where, roots. */
+/*
+ * ground: the data for both the flood and the search for pointers to an address: blocks, the index that finds
+ * the block of an address, thread stacks, roots.
+ */
 #ifndef MM_GROUND_H
 #define MM_GROUND_H
 
@@ -9,7 +12,7 @@
 #include "heap/reach/roots.h"
 #include "heap/reach/threadstacks.h"
 
-/* They point into each other: it stays where it is. */
+/* The members point into each other: it must not be moved. */
 struct ground {
 	struct nodes nodes;
 	struct block_index ix;		/* of the nodes */
@@ -17,7 +20,7 @@ struct ground {
 	struct roots roots;
 };
 
-/* 0 or -errno as reach_run; ground_fini in any case. @in outlives it. */
+/* 0 or -errno as reach_run; ground_fini in any case. @in must outlive @g. */
 must_check int ground_init(struct ground *g, const struct reach_input *in);
 void ground_fini(struct ground *g);
 

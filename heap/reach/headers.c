@@ -2,8 +2,8 @@
 /* headers: see headers.h. */
 #include "heap/reach/headers.h"
 
-#define LEAST 256	/* blocks; of fewer it may be chance */
-#define PART 4		/* of all blocks at least one of so many */
+#define LEAST 256	/* blocks; fewer may be chance */
+#define PART 4		/* of all blocks, at least one of so many */
 
 void headers_add(struct headers *to, const struct headers *more)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * headers: does a program keep a header of its own before each block?
+ * headers: does a program put a header of its own before each block?
  *
- * Then what it hands around points behind that, always by the same number of bytes: MariaDB, Python's objects that are
- * collected, GlusterFS, arrays with their length. All these blocks would be possibly lost. Of those that are pointed at behind their beginning only,
- * it is counted how far behind the first pointer to each that was found is. If most of them have one distance, and they are a good part
- * of all blocks, a pointer at this distance means the block.
+ * Then its pointers are always to the same number of bytes after the block's beginning: MariaDB, Python's
+ * garbage-collected objects, GlusterFS, arrays with their length. All these blocks would be possibly lost. So
+ * for blocks without a pointer to their beginning, the distance of the first pointer that was found is
+ * counted. If most of them have the same distance, and they are a good part of all blocks, a pointer at this
+ * distance means the block.
  */
 #ifndef MM_HEADERS_H
 #define MM_HEADERS_H
@@ -24,7 +25,7 @@ struct headers {
 	uint64_t elsewhere;
 };
 
-/* A block's first pointer is @behind its beginning. */
+/* The first pointer found to a block is @behind bytes after its beginning. */
 static inline void headers_count(struct headers *h, uint64_t behind)
 {
 	if (behind && behind <= HEADERS_FARTHEST && behind % 8 == 0)
@@ -41,7 +42,10 @@ static inline bool headers_has(uint32_t set, uint64_t behind)
 
 void headers_add(struct headers *to, const struct headers *more);
 
-/* The distance of the header that they have in common, of @nblocks in all; 0: there is none. */
+/*
+ * The distance of the header that most of the blocks counted in @h have, out of @nblocks in all; 0: there is
+ * none.
+ */
 uint32_t headers_recognise(const struct headers *h, uint64_t nblocks);
 
 #endif

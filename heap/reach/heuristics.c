@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* heuristics: see heuristics.h. Whatever a word says, nothing is done with it but comparing and dividing. */
+/* heuristics: see heuristics.h. Words of the target are only compared and divided, whatever they contain. */
 #include "heap/reach/heuristics.h"
 
 #include "heap/reach/reach.h"
 
 #define WORD sizeof(uint64_t)
-#define VTABLE_WORDS 20		/* valgrind's VTABLE_MAX_CHECK: two functions must be among so many */
+#define VTABLE_WORDS 20		/* valgrind's VTABLE_MAX_CHECK: two of so many words must be functions */
 #define SMALLEST 24u		/* glibc's block for a request of 0 to 24 bytes */
 
-/* The least request that a block of @b->size bytes may stand for. */
+/* The smallest request for which a block of @b->size bytes may have been allocated. */
 static uint64_t least_request(const struct block *b, bool exact)
 {
 	uint64_t slack = 15;
@@ -18,7 +18,7 @@ static uint64_t least_request(const struct block *b, bool exact)
 	if (b->size <= SMALLEST)
 		return 0;
 	if (b->addr % SNAPSHOT_PAGE == 16 && (b->size + 16) % SNAPSHOT_PAGE == 0)
-		slack = SNAPSHOT_PAGE - 1;	/* pages of its own */
+		slack = SNAPSHOT_PAGE - 1;	/* a mapping of its own */
 	return b->size > slack ? b->size - slack : 0;
 }
 
@@ -45,7 +45,10 @@ static bool is_length(const struct snapshot *s, const struct block *b, taddr v, 
 	return length && length < b->size && fits(b, exact, WORD + length);
 }
 
-/* Is there a size of elements with which so many make a request that fits? The largest that does not exceed the block. */
+/*
+ * Is there an element size for which the request fits? The largest one that does not exceed the block is
+ * tried.
+ */
 static bool is_array(const struct snapshot *s, const struct block *b, taddr v, bool exact)
 {
 	uint64_t n, rest = b->size - WORD;
@@ -62,8 +65,8 @@ static bool in_file(const struct snapshot *s, taddr at, unsigned perms, const st
 }
 
 /*
- * gcore leaves a file's unchanged pages out, and with them what rights they had: there every mapping of which the core has nothing and that cannot be
- * written to may be code.
+ * gcore leaves out unchanged pages of files, and with them their permissions: in such a core, every mapping
+ * without contents that is not writable may be code.
  */
 static bool in_code(const struct snapshot *s, taddr at)
 {
@@ -78,7 +81,7 @@ static bool in_code(const struct snapshot *s, taddr at)
 	return !s->live && m->perms == MAPPING_READ && (i == s->npieces || s->pieces[i].lo >= m->hi);
 }
 
-/* Two functions, and nothing but functions and zeros before the second. */
+/* Two functions, with nothing but functions and zeros before the second. */
 static bool is_vtable(const struct snapshot *s, taddr at)
 {
 	const struct mapping *m;
@@ -98,7 +101,7 @@ static bool is_vtable(const struct snapshot *s, taddr at)
 	return false;
 }
 
-/* Words of a page that could not be valgrind's either: no table is there. */
+/* As in valgrind, small numbers and unaligned words are no tables. */
 static bool maybe_vtable(uint64_t word)
 {
 	return word % WORD == 0 && word >= SNAPSHOT_PAGE;

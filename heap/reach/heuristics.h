@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * heuristics: pointers into a block that mean the whole of it, as valgrind 3.19 knows them.
+ * heuristics: pointers into a block that mean the whole of it, as in valgrind 3.19.
  *
- *	stdstring             length, capacity, count, and the pointer is to the characters behind them (g++'s string before C++11)
- *	length64              the pointer is behind a word that says how long the rest is (sqlite)
- *	newarray              the pointer is behind a word that says how many elements there are: new T[n], where T has a destructor
- *	multipleinheritance   the pointer is to a part of an object: a vtable's address is where it points to, and one at the beginning
+ *	stdstring             length, capacity, count, and the pointer is to the characters after them (g++'s
+ *	                      string before C++11)
+ *	length64              the pointer is after a word with the length of the rest (sqlite)
+ *	newarray              the pointer is after a word with the number of elements: new T[n], if T has a
+ *	                      destructor
+ *	multipleinheritance   the pointer is to a part of an object: a vtable's address is there, and another
+ *	                      one at the beginning
  *
- * valgrind knows how many bytes were asked for. An allocator's block has up to 15 more (malloc'd pages of their own: up to a page), so here
- * a size fits if it is that of any request that would have given such a block.
+ * valgrind knows how many bytes were requested. An allocator's block has up to 15 more (if malloc has mapped
+ * its pages: up to a page), so here a size fits if some request of that size would have been given such a
+ * block.
  */
 #ifndef MM_HEURISTICS_H
 #define MM_HEURISTICS_H
@@ -18,7 +22,10 @@
 #include "heap/block.h"
 #include "heap/snapshot/snapshot.h"
 
-/* Does @v, which points into @b behind its beginning, mean the whole block? @which: enum reach_heuristic. @exact: @b->size is what was asked for. */
+/*
+ * Does @v, which points into @b after its beginning, mean the whole block? @which: enum reach_heuristic.
+ * @exact: @b->size is the requested size.
+ */
 bool heuristic_holds(const struct snapshot *s, const struct block *b, taddr v, unsigned which, bool exact);
 
 #endif

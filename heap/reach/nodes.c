@@ -34,7 +34,10 @@ static int add_holder(struct merge *m, const struct block *b)
 	return 0;
 }
 
-/* A block of the census, and the @n given ones that begin in it: one at its beginning and no other is the same one. */
+/*
+ * A block of the census, and the @n given ones that begin in it. If there is just one, at its beginning, the
+ * two are the same.
+ */
 static int add_census(struct merge *m, const struct block *c, const struct block *given, size_t n)
 {
 	if (n == 0)

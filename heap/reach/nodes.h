@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nodes: the blocks that a flood goes through: the given ones, and those that the census has besides.
+ * nodes: the blocks of a flood: the given ones, and those that the census has in addition.
  *
- * Usually they are the census's, and nothing is copied. Where others are given (watched ones), the rest of the census takes part:
- * a chain leads through blocks that nobody has asked about. A given block inside of one of the allocator's (a pool's) takes its
- * place, as with valgrind; what is around it is a root, for who knows whose it is.
+ * Usually the given blocks are the census's, and nothing is copied. If others are given (watched ones), the
+ * rest of the census takes part: a chain may lead through blocks that were not given. A given block inside of
+ * one of the allocator's (a pool's) takes its place, as in valgrind; the rest of the allocator's block is a
+ * root, because its content is unknown.
  */
 #ifndef MM_NODES_H
 #define MM_NODES_H
@@ -18,9 +19,9 @@
 struct nodes {
 	const struct block *blocks;	/* sorted */
 	size_t n;
-	struct block *merged;		/* NULL: blocks are the given ones */
-	uint32_t *given;		/* with merged: which of the given one it is; BLOCK_NONE: the census's */
-	struct snapshot_range *holders;	/* of the census, with given ones inside; sorted */
+	struct block *merged;		/* NULL: `blocks` are the given ones */
+	uint32_t *given;		/* if merged: index of the given one; BLOCK_NONE: the census's */
+	struct snapshot_range *holders;	/* blocks of the census with given ones inside; sorted */
 	size_t nholders;
 };
 

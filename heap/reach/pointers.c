@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pointers: who points at an address (reach.h). All words of the snapshot are compared, which is as fast as memory is; only for
- * those that hit is asked whose they are. A hit in free memory, dead stack or the allocator's structs is nobody's, and not told.
+ * pointers: what points at an address (reach.h). All words of the snapshot are compared, which is as fast as
+ * memory is; what contains a word is only looked up for hits. A hit in free memory, dead stack or the
+ * allocator's structs does not count, and is not reported.
  */
 #include "heap/reach/reach.h"
 
@@ -21,13 +22,13 @@ struct hits {
 
 struct search {
 	const struct reach_input *in;
-	taddr lo, hi;			/* the values looked for */
+	taddr lo, hi;			/* range of the values to search for */
 	size_t limit;
 	struct ground ground;
 	struct hits begin, inside;
 };
 
-/* The place of a root: a thread's stack or TLS, or data. */
+/* What kind of root it is: a thread's stack or TLS, or data. */
 static void place_root(const struct search *q, struct pointer *p)
 {
 	for (size_t i = 0; i < q->ground.stacks.n; i++) {
@@ -44,7 +45,10 @@ static void place_root(const struct search *q, struct pointer *p)
 	}
 }
 
-/* Which root it is asked only of those that are listed: there may be many of them, and many threads. */
+/*
+ * The kind of root is looked up only for pointers that are listed: there may be many pointers, and many
+ * threads.
+ */
 static int add(struct search *q, const struct pointer *p)
 {
 	struct hits *h = p->value == q->lo ? &q->begin : &q->inside;
@@ -78,7 +82,7 @@ static int search_registers(struct search *q, const struct snapshot_thread *t)
 	return err;
 }
 
-/* Vector registers have no names here: which part of which one it is says little. */
+/* Vector registers have no names here: the number and part of one would mean little. */
 static int search_vectors(struct search *q, const struct snapshot_thread *t)
 {
 	int err = 0;
@@ -95,7 +99,7 @@ static int search_vectors(struct search *q, const struct snapshot_thread *t)
 	return err;
 }
 
-/* Whose word is it? False: nobody's. */
+/* What contains the word? false: nothing that counts. */
 static bool place(const struct search *q, struct pointer *p)
 {
 	const uint32_t node = block_index_find(&q->ground.ix, p->at);
@@ -169,7 +173,7 @@ static void search_fini(struct search *q)
 	free(q->inside.all);
 }
 
-/* Those to the beginning, then others, as far as there is room. */
+/* Pointers to the beginning first, then others, up to the limit. */
 static int hand_over(struct search *q, struct pointer **out, size_t *n, size_t *total)
 {
 	const size_t rest = q->limit - q->begin.n < q->inside.n ? q->limit - q->begin.n : q->inside.n;

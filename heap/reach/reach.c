@@ -3,7 +3,7 @@
  * reach: see reach.h.
  *
  *	given blocks + census ─▶ nodes ─▶ index ┐
- *	threads ─▶ stacks ─▶ roots ─────────────┴─▶ flood ─▶ the lost ones' cliques ─▶ verdicts of the given blocks
+ *	threads ─▶ stacks ─▶ roots ─────────────┴─▶ flood ─▶ cliques of lost ones ─▶ verdicts of the given blocks
  */
 #include "heap/reach/reach.h"
 
@@ -22,7 +22,7 @@ struct run {
 	const struct reach_input *in;
 	struct reach *out;
 	struct ground ground;
-	uint8_t *state;			/* of the nodes: becomes out->verdict if these are the given blocks */
+	uint8_t *state;			/* of the nodes: becomes out->verdict if they are the given blocks */
 	uint32_t *leader;
 };
 
@@ -41,7 +41,7 @@ static void run_fini(struct run *r)
 	free(r->leader);
 }
 
-/* Zeros, in large pages if there are many of them: they are asked for in no order. free() them. */
+/* Zeros, in large pages if there are many, because they are accessed in no order. free() them. */
 static void *large_zeros(size_t n, size_t size)
 {
 	void *p = NULL;
@@ -65,7 +65,7 @@ static int run_init(struct run *r)
 	return r->state && r->leader ? 0 : -ENOMEM;
 }
 
-/* How many the flood has found to be pointed at, but not as a whole. */
+/* How many blocks the flood has found that are pointed into, but not reachable. */
 static uint64_t count_possible(const struct run *r)
 {
 	uint64_t n = 0;
@@ -75,7 +75,10 @@ static uint64_t count_possible(const struct run *r)
 	return n;
 }
 
-/* Again from the beginning with each distance that is recognised, as what these pointers reach may show another. */
+/*
+ * Repeats the flood with each distance that is recognised, because the blocks that are then reached may show
+ * another.
+ */
 static int flood_with_headers(struct run *r, struct flood *f)
 {
 	struct reach *out = r->out;
@@ -121,7 +124,10 @@ static enum verdict verdict_of(uint8_t state)
 	return state & FLOOD_INDIRECT ? VERDICT_INDIRECT : VERDICT_DEFINITE;
 }
 
-/* A leader may have been taken over by another, and that by a third: everyone gets the last, and the way is made short. */
+/*
+ * A leader may have been taken over by another, and that by a third: every block gets the last one, and the
+ * chain is shortened.
+ */
 static uint32_t last_leader(uint32_t *leader, uint32_t i)
 {
 	uint32_t last = i;
@@ -147,7 +153,10 @@ static void judge_nodes(struct run *r)
 	}
 }
 
-/* Verdicts of the nodes to those of the given blocks. A leader that nobody has asked about is none: then the block stands for itself. */
+/*
+ * The verdicts of the nodes become those of the given blocks. A leader that was not given does not count:
+ * then the block is its own leader.
+ */
 static int hand_over(struct run *r)
 {
 	struct reach *out = r->out;

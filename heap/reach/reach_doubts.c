@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* reach_doubts: what of the target the flood could not see, or had to take for a root because nobody knew better. */
+/*
+ * reach_doubts: what the flood could not see of the target, or had to treat as a root because its meaning is
+ * unknown.
+ */
 #include "heap/reach/reach.h"
 
 #include <inttypes.h>
@@ -14,7 +17,7 @@ static void end_sentence(struct strbuf *out, size_t *n)
 	++*n;
 }
 
-/* "12 KiB", or MiB from ten of them on. */
+/* "12 KiB", or MiB if there are ten or more. */
 static void amount(struct strbuf *out, uint64_t bytes)
 {
 	if (bytes >> 20 >= 10)
@@ -62,8 +65,8 @@ static void doubt_missing(const struct snapshot *s, struct strbuf *out, size_t *
 }
 
 /*
- * What a process has mapped and never used in shared memory has no page in its table, and neither has what was taken away since, nor what it
- * has from the one that forked it.
+ * Shared memory has no page in the process's page table if it was mapped and never used, if the page was
+ * removed since, or if the mapping was inherited by fork.
  */
 static void doubt_shared(const struct snapshot *s, struct strbuf *out, size_t *n)
 {

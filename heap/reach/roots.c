@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* roots: see roots.h. Cuts and blocks are gone through beside the pieces, each once. */
+/* roots: see roots.h. Cuts and blocks are walked in parallel with the pieces, each once. */
 #include "heap/reach/roots.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include "base/upto.h"
 #include "heap/reach/shares.h"
 
-/* rsp too: valgrind has it, and a stack that is a block is held by it. */
+/* rsp, too: valgrind has it, and a stack that is a block is reachable through it. */
 const char *const root_register_names[ROOT_REGISTERS] = {
 	"rax", "rbx", "rcx", "rdx", "rsi", "rdi", "rbp", "rsp", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",
 };
@@ -24,8 +24,9 @@ void root_registers(const struct snapshot_thread *t, uint64_t out[ROOT_REGISTERS
 }
 
 /*
- * What is written once and then protected may well hold pointers (a service's configuration, in a mapping or in its own data); valgrind does
- * not look there, we do if the snapshot has it. Of a file's pages it has those that were written, most of them by the loader, and of code none.
+ * Memory that was written once and then protected may well contain pointers (a service's configuration, in a
+ * mapping or in its own data); valgrind does not search it, but mmattach does if the snapshot has it. Of a
+ * file's pages the snapshot has those that were written, most of them by the loader, and none of code.
  */
 bool root_mapping(const struct mapping *m)
 {
@@ -97,7 +98,10 @@ static int find_extra(struct ranges *r, const struct census *c, const struct nod
 	return 0;
 }
 
-/* Free memory of a heap is not looked at; of one that could not be walked to its end nobody knows what is free. */
+/*
+ * Free memory in a heap is not searched; if a heap could not be walked to its end, it is unknown what is free
+ * in it.
+ */
 static bool heaps_are_known(const struct census *c)
 {
 	return c && !c->nproblems && !c->problem.at;
@@ -130,9 +134,11 @@ void roots_fini(struct roots *r)
 	memset(r, 0, sizeof(*r));
 }
 
-/* --- going through --- */
+/* --- iteration --- */
 
-/* If @at is in a cut or a block, the end of that; else @at, and *@end is moved to where the next begins. */
+/*
+ * If @at is in a cut, the end of the cut; otherwise @at, and *@end is moved to the beginning of the next one.
+ */
 static taddr leave_cut(struct roots *r, taddr at, taddr *end)
 {
 	const struct snapshot_range *cuts = r->extras ? r->inner : r->cuts;
@@ -162,7 +168,7 @@ static taddr leave_block(struct roots *r, taddr at, taddr *end)
 	return at;
 }
 
-/* The next stretch within piece @p, before @end; false: r->at is where to go on, @end or behind a cut. */
+/* The next range of piece @p, before @end; false: continue at r->at, which is @end or the end of a cut. */
 static bool stretch(struct roots *r, const struct snapshot_piece *p, taddr end, struct root *out)
 {
 	taddr behind = leave_cut(r, r->at, &end);
@@ -186,7 +192,7 @@ static bool stretch(struct roots *r, const struct snapshot_piece *p, taddr end, 
 	return true;
 }
 
-/* Where the mapping at @at ends, or @end; *@roots: its memory may be one. */
+/* The end of the mapping at @at, or @end; *@roots: its memory may be a root. */
 static taddr end_of_mapping(const struct snapshot *s, taddr at, taddr end, bool *roots)
 {
 	const struct mapping *m = procmaps_find(&s->maps, at);

@@ -14,7 +14,7 @@ static bool begins_with_one(const char *path, const char *const *all)
 enum share share_of(const struct mapping *m)
 {
 	static const char *const memory[] = { "/dev/zero", "/dev/shm/", "/SYSV", "/memfd:", "/anon_hugepage", "/dev/hugepages", "[anon_shmem:", NULL };
-	/* of names that begin otherwise: anon_inode:[io_uring], socket:[1234], [vvar] */
+	/* other names begin otherwise: anon_inode:[io_uring], socket:[1234], [vvar] */
 	static const char *const files[] = { "/", NULL };
 	static const char *const devices[] = { "/dev/", "/sys/", "/proc/", "/dmabuf:", "/[aio]", NULL };
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * threadstacks: see threadstacks.h. What is known of glibc's struct pthread on x86-64, the same in all versions since 2.3 (the head is fixed for
- * the compiler's and debuggers' sake): its own address in words 0 and 2, the DTV's in word 1, a list_t at 0x2c0, the kernel's tid at
- * 0x2d0, which it clears when the thread ends; -1 there: joined. stackblock, stackblock_size and guardsize come in a row, where is looked for.
- * Since 2.34 the heads of the lists of used, user and cached stacks are neighbours in this order in the loader's data; before,
- * somewhere in libpthread's.
+ * threadstacks: see threadstacks.h. What is used of glibc's struct pthread on x86-64 is the same in all
+ * versions since 2.3 (the head is fixed for compilers and debuggers): its own address in words 0 and 2, the
+ * DTV's in word 1, a list_t at 0x2c0, and the kernel's tid at 0x2d0, which the kernel clears when the thread
+ * ends; -1 there: joined. stackblock, stackblock_size and guardsize are adjacent, and searched for. Since
+ * 2.34, the heads of the lists of used, user and cached stacks are adjacent, in this order, in the loader's
+ * data; before, they are somewhere in libpthread's.
  */
 #include "heap/reach/threadstacks.h"
 
@@ -19,13 +20,13 @@
 #define PTHREAD_DTV 8u
 #define PTHREAD_LIST 0x2c0u
 #define PTHREAD_TID 0x2d0u
-#define PTHREAD_WORDS (0xa00u / 8)	/* no version is longer */
-#define TOP_MAX 0x3000u			/* from the struct to the end of its stack: itself, and padding */
+#define PTHREAD_WORDS (0xa00u / 8)	/* no version has more */
+#define TOP_MAX 0x3000u			/* from the struct to the end of its stack: the struct and padding */
 #define THREADS_MAX 200000u		/* in one ring */
-#define TRIES 8u			/* threads whose ring is gone around: where it is broken, it is for all that are in it */
+#define TRIES 8u			/* rings that are walked: a broken one is so for all its threads */
 #define MODULES_MAX 4096u		/* in a DTV */
 #define TLS_MAX (64u << 20)
-#define HEADS_BEFORE 0x8000u		/* bytes of data about a known head where others may be */
+#define HEADS_BEFORE 0x8000u		/* bytes of data around a known head that may contain others */
 
 static int add_dead(struct threadstacks *st, taddr lo, taddr hi)
 {
@@ -57,7 +58,7 @@ static bool is_pthread(const struct snapshot *s, taddr at)
 	return at && at % 16 == 0 && word_at(s, at) == at && word_at(s, at + 16) == at;
 }
 
-/* The kernel has set or cleared it; INT32_MIN if it cannot be read. */
+/* The thread id that the kernel has set or cleared; INT32_MIN if it cannot be read. */
 static int32_t tid_of(const struct snapshot *s, taddr pthread)
 {
 	int32_t tid;
@@ -65,7 +66,7 @@ static int32_t tid_of(const struct snapshot *s, taddr pthread)
 	return snapshot_read(s, pthread + PTHREAD_TID, &tid, sizeof(tid)) == 0 ? tid : INT32_MIN;
 }
 
-/* Do these three words say which stack the struct at @pthread stands on top of? */
+/* Do these three words describe the stack that has the struct at @pthread at its top? */
 static bool is_extent(taddr pthread, const uint64_t w[3])
 {
 	const uint64_t lo = w[0], size = w[1], guard = w[2];
@@ -74,14 +75,14 @@ static bool is_extent(taddr pthread, const uint64_t w[3])
 	       guard % SNAPSHOT_PAGE == 0 && guard < size && lo + guard < pthread;
 }
 
-/* What struct pthread says of its stack; false: nothing, as of the main thread's. */
+/* The stack by its struct pthread; false: the struct has none, as the main thread's. */
 static bool find_extent(const struct snapshot *s, taddr pthread, struct stack *out)
 {
 	uint64_t w[PTHREAD_WORDS];
 	size_t n = PTHREAD_WORDS;
 
 	while (n > 3 && snapshot_read(s, pthread, w, n * sizeof(*w)) < 0)
-		n--;	/* the end of the mapping may be nearer */
+		n--;	/* the mapping may end earlier */
 	for (size_t i = PTHREAD_TID / 8; i + 3 <= n; i++)
 		if (is_extent(pthread, w + i)) {
 			*out = (struct stack){ .lo = w[i] + w[i + 2], .hi = w[i] + w[i + 1], .pthread = pthread, .self = pthread };
@@ -90,15 +91,19 @@ static bool find_extent(const struct snapshot *s, taddr pthread, struct stack *o
 	return false;
 }
 
-/* --- where living threads are --- */
+/* --- positions of living threads --- */
 
 struct mark {
 	taddr at;
 };
 
-/* Each list sorted: there may be tens of thousands of threads, and for each is asked who else is on its stack. */
+/*
+ * Each list is sorted: there may be tens of thousands of threads, and for each one, others on its stack are
+ * searched.
+ */
 struct places {
-	struct mark *sps, *doubtful, *bases;	/* of all threads; of those that are not known, or ran; fs_base of those that are known */
+	/* sp of all threads; sp of those that are not known, or ran; fs_base of those that are known */
+	struct mark *sps, *doubtful, *bases;
 	size_t nsps, ndoubtful, nbases;
 };
 
@@ -136,7 +141,7 @@ static void places_fini(struct places *p)
 	free(p->sps);
 }
 
-/* The first that is not below @at. */
+/* The first one at or above @at. */
 static size_t first_from(const struct mark *all, size_t n, taddr at)
 {
 	return at ? UPTO(all, n, at, at - 1) : 0;
@@ -151,7 +156,7 @@ static bool any_within(const struct mark *all, size_t n, taddr lo, taddr hi)
 
 /* --- living threads --- */
 
-/* The lowest sp of all threads that are on it; 0: one of them is not known well enough, or none is. */
+/* The lowest sp of all threads on this stack; 0: one of them is not known well enough, or there is none. */
 static taddr lowest_sp(const struct places *p, taddr lo, taddr hi)
 {
 	const size_t i = first_from(p->sps, p->nsps, lo);
@@ -161,7 +166,7 @@ static taddr lowest_sp(const struct places *p, taddr lo, taddr hi)
 	return i < p->nsps && p->sps[i].at < hi ? p->sps[i].at : 0;
 }
 
-/* The kernel's stack of the main thread: it grows down to where the mapping begins. */
+/* The main thread's stack from the kernel: it grows down to the beginning of the mapping. */
 static bool main_stack(const struct snapshot *s, const struct snapshot_thread *t, struct stack *out)
 {
 	const struct mapping *m = procmaps_find(&s->maps, t->sp);
@@ -180,8 +185,8 @@ static bool pthread_stack(const struct snapshot *s, const struct snapshot_thread
 }
 
 /*
- * Where the variables of the modules begin that were there from the start: the DTV has their addresses, a module's each 16 bytes, and how many
- * in the word before the first.
+ * Finds the lowest variables of the modules that were loaded at the start: the DTV has their addresses, 16
+ * bytes for each module, and the number of modules in the word before the first.
  */
 static void find_tls(const struct snapshot *s, taddr pthread, struct stack *out)
 {
@@ -227,15 +232,15 @@ static int add_living(struct threadstacks *st, const struct snapshot *s, const s
 
 /* --- threads that have ended --- */
 
-/* What a ring of list_t's is made of. */
+/* What a ring of list_t's contains. */
 struct ring {
-	taddr head;		/* the one that is no thread's */
+	taddr head;		/* the one that is in no struct pthread */
 	size_t threads, living, joined;
 };
 
 /*
- * Go once around from the list_t at @start, where each but one must be in a struct pthread, and each be what the one before and the one
- * behind it say. True: so it is.
+ * Walk once around the ring from the list_t at @start. All but one must be in a struct pthread, and the links
+ * of neighbours must agree. true: they do.
  */
 static bool walk_ring(const struct snapshot *s, taddr start, struct ring *ring)
 {
@@ -269,7 +274,7 @@ static bool is_living(const struct places *p, taddr pthread)
 	return any_within(p->bases, p->nbases, pthread, pthread + 1);
 }
 
-/* @cached: somebody has joined it, or nobody can. Otherwise its struct has what pthread_join will give. */
+/* @cached: the thread was joined, or cannot be. Otherwise its struct has the result for pthread_join. */
 static int add_ended(struct threadstacks *st, const struct snapshot *s, const struct places *p, taddr pthread, bool cached)
 {
 	struct stack k;
@@ -296,7 +301,7 @@ static int add_ring(struct threadstacks *st, const struct snapshot *s, const str
 	return err;
 }
 
-/* A ring of a living thread: the main one's (of user stacks), or that of the stacks in use. */
+/* The ring of a living thread: the main thread's (of user stacks), or that of the stacks in use. */
 static bool known_ring(const struct snapshot *s, bool of_main, struct ring *out)
 {
 	unsigned tried = 0;
@@ -322,8 +327,9 @@ static bool seems_glibc(const struct snapshot *s)
 }
 
 /*
- * All heads of rings near a known one. Of a ring in which nobody lives and nobody was joined it cannot be told whether it is
- * the cache (of detached ones) or those that wait to be joined, but by its place: behind the user stacks' head it is the cache.
+ * Find all heads of rings near a known one. A ring without a living and without a joined thread may be the
+ * cache (of detached ones) or those that wait to be joined; only its place shows which: after the head of the
+ * user stacks it is the cache.
  */
 static int add_rings(struct threadstacks *st, const struct snapshot *s, const struct places *p, taddr head, bool users)
 {

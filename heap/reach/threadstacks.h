@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * threadstacks: which part of a stack is alive.
+ * threadstacks: which part of a stack is in use.
  *
  *	lo        guard                     sp-128                    pthread          hi
- *	 |--------|  dead: what was called   | frames of now            | struct, TLS    |
+ *	 |--------|  dead: calls of before    | frames of now            | struct, TLS    |
  *
- * What lies below sp - 128 is no root: calls that have returned have left their pointers there. This may be said of
- * the kernel's [stack], and of what glibc's struct pthread says is its stack (its address and size, and the guard's, stand in it in a row); never
- * of another place where an sp is: a coroutine's stack is just memory, and all of it a root.
+ * Memory below sp - 128 is no root: calls that have returned have left their pointers there. This holds only
+ * for the kernel's [stack], and for the stack that glibc's struct pthread describes (its address and size,
+ * and the guard's, are adjacent in it). It does not hold for other memory to which an sp points: a
+ * coroutine's stack is ordinary memory, and all of it a root.
  *
- * Threads that have ended leave their stacks mapped: glibc keeps them for the next ones, in a list. Their frames are dead altogether. Of a
- * thread that nobody has joined yet the struct pthread is not: it has the result; of one in the cache only the word with which
- * the next thread will find the DTV.
+ * Threads that have ended leave their stacks mapped: glibc stores them in a list for the next ones. All their
+ * frames are dead. The struct pthread of a thread that was not joined yet is not dead: it has the result. Of
+ * one in the cache, only the word is in use by which the next thread will find the DTV.
  *
- * All of that is found by what holds: a struct pthread has its own address in its first and third word, and is in a ring of such. What
- * does not hold is not believed, and then the memory is a root: `unsure`.
+ * All of this is found by invariants: a struct pthread has its own address in its first and third word, and
+ * is in a ring of such structs. If they do not hold, the memory is a root: `unsure`.
  */
 #ifndef MM_THREADSTACKS_H
 #define MM_THREADSTACKS_H
@@ -28,10 +29,11 @@
 
 struct stack {
 	pid_t tid;			/* 0: a thread that has ended */
-	taddr lo, sp, hi;		/* sp: of a living one. lo and hi are 0: the thread is elsewhere, only its TLS is known */
-	taddr pthread;			/* 0: there is none there: the kernel's [stack] */
+	taddr lo, sp, hi;		/* sp: if living. lo and hi 0: elsewhere, only its TLS is known */
+	taddr pthread;			/* 0: there is none on it: the kernel's [stack] */
 	taddr self;			/* struct pthread, on the stack or not; 0: not known */
-	taddr tls, tls_end;		/* thread-local variables and struct pthread; 0: not known. The main thread's are not on its stack */
+	/* thread-local variables and struct pthread; 0: not known. The main thread's are not on its stack */
+	taddr tls, tls_end;
 };
 
 struct threadstacks {
@@ -39,10 +41,10 @@ struct threadstacks {
 	size_t n, room;
 	struct snapshot_range *dead;
 	size_t ndead, dead_room;
-	size_t ended;			/* threads, recognised */
-	bool unsure;			/* the lists of stacks could not be read: those of ended threads are roots */
-	size_t unknown;			/* threads whose sp is not known, or that ran: their stacks are roots from end to end */
-	size_t elsewhere;		/* threads whose sp is on no stack that was recognised */
+	size_t ended;			/* ended threads that were recognised */
+	bool unsure;			/* lists are unreadable: stacks of ended threads are roots */
+	size_t unknown;			/* threads that ran, or of unknown sp: the whole stack is a root */
+	size_t elsewhere;		/* threads whose sp is on no recognised stack */
 };
 
 /* 0 or -ENOMEM. */

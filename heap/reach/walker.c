@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* walker: see walker.h. The loops are made three times over, once for each kind of walk: nothing is asked in them that does not change. */
+/*
+ * walker: see walker.h. The loops are compiled three times, once for each kind of walk, so that they do not
+ * test it again and again.
+ */
 #include "heap/reach/walker.h"
 
 #include <errno.h>
@@ -41,13 +44,13 @@ void walker_push(struct walker *w, uint32_t block)
 	w->pending++;
 }
 
-/* Set @bit of @block; was it new? */
+/* Set @bit of @block; true if it was not set before. */
 static bool set(struct walker *w, uint32_t block, uint8_t bit)
 {
 	return !(__atomic_fetch_or(&w->state[block], bit, __ATOMIC_RELAXED) & bit);
 }
 
-/* From something reachable. */
+/* From a reachable block or a root. */
 static void mark_strong(struct walker *w, const struct walk_resolved *r, uint8_t state)
 {
 	const struct block *b = &w->blocks[r->block];
@@ -78,7 +81,7 @@ static void mark_any(struct walker *w, const struct walk_resolved *r, uint8_t st
 	walker_push(w, r->block);
 }
 
-/* A leader that is pointed to is none any more; all that it points to has been seen. */
+/* A leader to which a pointer leads is none any more; all that it points to was seen before. */
 static void mark_lost(struct walker *w, const struct walk_resolved *r, uint8_t state)
 {
 	if (state & (FLOOD_NOT_LOST | FLOOD_INDIRECT) || r->block == w->leader)
@@ -120,7 +123,7 @@ ALWAYS_INLINE void resolve_next(struct walker *w, enum walk how)
 	w->resolved[w->resolved_tail++ % WALKER_QUEUE] = r;
 }
 
-/* @n words at @bytes. */
+/* Scan @n words at @bytes. */
 ALWAYS_INLINE void scan(struct walker *w, const uint8_t *bytes, size_t n, enum walk how)
 {
 	const word_t *word = (const word_t *)(const void *)bytes;
@@ -138,7 +141,7 @@ ALWAYS_INLINE void scan(struct walker *w, const uint8_t *bytes, size_t n, enum w
 	}
 }
 
-/* All of block @block from @at on, piece by piece: where one ends, another may begin at once. */
+/* Scan all of a block from @at to @end, piece by piece: where one ends, another may begin. */
 static inline void scan_rest(struct walker *w, taddr at, taddr end, enum walk how)
 {
 	while (at < end) {
@@ -194,7 +197,7 @@ static inline void place(struct walker *w, uint32_t block, enum walk how)
 	w->popped[w->popped_tail++ % WALKER_QUEUE] = block;
 }
 
-/* One step of the foremost queue that has something; false: all are empty. */
+/* One step of the first queue that is not empty; false: all are empty. */
 static inline bool step(struct walker *w, enum walk how)
 {
 	if (w->depth)

@@ -33,7 +33,9 @@ const struct backing_file *backing_find(const struct backing *b, const struct ma
 
 #define NO_MORE SIZE_MAX
 
-/* What goes on while files are added. A file's mappings are a chain, for there may be very many of both. */
+/*
+ * State while files are added. The mappings of a file form a chain, because there may be very many of both.
+ */
 struct adding {
 	struct snapshot *s;
 	struct backing *b;
@@ -85,12 +87,12 @@ static int chain(struct adding *a)
 	return err;
 }
 
-/* --- is it that file? --- */
+/* --- is it the file that was mapped? --- */
 
 struct look {
 	const struct snapshot *s;
-	const struct mapping *first;	/* the mapping of its beginning, NULL */
-	bool fits;			/* no mapping begins behind its end */
+	const struct mapping *first;	/* the mapping of its beginning, or NULL */
+	bool fits;			/* no mapping begins beyond its end */
 };
 
 static struct look look_at(const struct adding *a, const struct backing_file *f)
@@ -161,7 +163,7 @@ static enum backing_proof prove(struct backing_file *f, int fd, struct look *l)
 	return BACKING_HEADER;
 }
 
-/* --- opening, and putting it behind --- */
+/* --- opening files, and adding them as backing --- */
 
 static int map_file(struct adding *a, struct backing_file *f, int fd)
 {
@@ -180,7 +182,7 @@ static int map_file(struct adding *a, struct backing_file *f, int fd)
 	return 0;
 }
 
-/* Nothing is put behind a mapping here: the next file's proof wants to read. */
+/* Adds no backing yet, because that unseals the snapshot, and the check of the next file reads from it. */
 static int open_file(struct adding *a, struct backing_file *f)
 {
 	bool certain = false;
@@ -204,7 +206,7 @@ static int open_file(struct adding *a, struct backing_file *f)
 
 static int put_behind(const struct adding *a, const struct backing_file *f)
 {
-	/* zeros are mapped behind its end */
+	/* the last page is mapped whole, with zeros after the end of the file */
 	const uint64_t end = (f->size + SNAPSHOT_PAGE - 1) & ~(uint64_t)(SNAPSHOT_PAGE - 1);
 	int err = 0;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* core: see core.h. Opening, and what is said of what is not there. */
+/* core: see core.h. This file opens the core, and reports what is missing in it. */
 #include "heap/snapshot/core.h"
 
 #include <elf.h>
@@ -98,7 +98,7 @@ static void sentence(struct strbuf *out, size_t *n, const char *text)
 	++*n;
 }
 
-/* "@bytes @what", unless it is none. */
+/* Adds "@bytes @what", unless @bytes is 0. */
 static void say_bytes(struct strbuf *out, size_t *n, uint64_t bytes, const char *what)
 {
 	char text[256];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * core_headers: is this file a core, and where is what in it.
+ * core_headers: is this file a core, and where are its parts.
  *
- * More than 65,534 segments do not fit into the header's count (PN_XNUM): then the first section header has it, and
- * both the kernel and gdb write that last, so a truncated core has none. There the first segment tells, which is the kernel's notes: they
- * begin where the program headers end.
+ * More than 65,534 segments do not fit into the header's count (PN_XNUM): then the first section header has
+ * the count. Both the kernel and gdb write that header last, so a truncated core has none. Then the first
+ * segment gives the count: it is the kernel's notes, and they begin where the program headers end.
  */
 #include <elf.h>
 #include <errno.h>
@@ -23,7 +23,7 @@ static int refuse(struct core *c, const char *why, const char *what_to_do)
 	return -ENOEXEC;
 }
 
-/* How people keep cores: what each begins with. */
+/* Formats in which cores are often stored: their first bytes. */
 static const struct wrapping {
 	const char *magic;
 	size_t n;
@@ -73,7 +73,7 @@ static int check_header(struct core *c, Elf64_Ehdr *eh)
 	memcpy(eh, c->bytes, sizeof(*eh));
 	if (eh->e_ident[EI_DATA] != ELFDATA2LSB)
 		return refuse(c, "is an ELF file of a big-endian machine", "");
-	/* type and machine have the same place in 32-bit files */
+	/* type and machine are at the same offset in 32-bit files */
 	if (eh->e_type == ET_EXEC || eh->e_type == ET_DYN)
 		return refuse(c, "is a program or a shared object, not a core file",
 			      "--core wants the core file; the program is given by --exe");
@@ -94,7 +94,7 @@ static bool read_at(const struct core *c, void *to, size_t n, uint64_t offset)
 	return true;
 }
 
-/* Something of @n bytes at @offset belongs to the file. */
+/* The complete file has @n bytes at @offset. */
 static void promise(struct core *c, uint64_t offset, uint64_t n)
 {
 	uint64_t end = n > UINT64_MAX - offset ? UINT64_MAX : offset + n;
@@ -118,7 +118,7 @@ static uint64_t count_headers(struct core *c, const Elf64_Ehdr *eh)
 	return PN_XNUM;
 }
 
-/* How many of @n bytes at @offset are there. */
+/* How many of @n bytes at @offset the file has. */
 static uint64_t part_here(const struct core *c, uint64_t offset, uint64_t n)
 {
 	uint64_t there = offset < c->size ? c->size - offset : 0;

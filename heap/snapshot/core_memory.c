@@ -2,8 +2,8 @@
 /*
  * core_memory: mappings, pieces and holes.
  *
- * Segments and the files of NT_FILE are two lists of ranges, each sorted; we go through both at once, from border to border. Each stretch
- * between two borders is one mapping: of a segment or of none, of a file or of none.
+ * Segments and the files of NT_FILE are two sorted lists of ranges. Both are walked together, from border to
+ * border. Each range between two borders is one mapping: of a segment or of none, of a file or of none.
  */
 #include <elf.h>
 #include <errno.h>
@@ -23,7 +23,7 @@ static int by_address(const void *a, const void *b)
 	return (x->lo > y->lo) - (x->lo < y->lo);
 }
 
-/* One that overlaps another before it goes. */
+/* A segment that overlaps the one before is removed. */
 static void sort_loads(struct core *c)
 {
 	size_t kept = 0;
@@ -44,19 +44,19 @@ static bool begins_with(const char *text, const char *with)
 	return !strncmp(text, with, strlen(with));
 }
 
-/* A core does not say it; these are never private in practice. */
+/* A core does not say it; these are never mapped privately in practice. */
 static bool is_shared(const char *path)
 {
 	return begins_with(path, "/dev/shm/") || begins_with(path, "/dev/zero") || begins_with(path, "/SYSV");
 }
 
-/* Huge pages of nobody's have a file of the kernel's own. */
+/* Anonymous huge pages have a file of the kernel's own. */
 static bool is_anonymous(const char *path)
 {
 	return begins_with(path, "/anon_hugepage");
 }
 
-/* The same for the same path, and not 0 (FNV-1a). */
+/* Not 0, and the same for the same path (FNV-1a). */
 static ino_t number_of(const char *path)
 {
 	uint64_t h = 0xcbf29ce484222325u;
@@ -82,11 +82,11 @@ static const char *name_of(const struct core *c, taddr lo, taddr hi)
 	return c->stack >= lo && c->stack < hi ? "[stack]" : "";
 }
 
-/* --- what is there --- */
+/* --- contents --- */
 
 /*
- * @n bytes at @offset that do not lie as readers want them: into memory of our own. All copies together are no more than the file,
- * whatever its headers say.
+ * Copies @n bytes at @offset that are not aligned as readers need them. All copies together are no larger
+ * than the file, whatever its headers say.
  */
 static int add_copy(struct core *c, taddr lo, uint64_t n, uint64_t offset)
 {
@@ -117,8 +117,8 @@ static int add_bytes(struct core *c, taddr lo, uint64_t n, uint64_t offset)
 }
 
 /*
- * The next bytes of the file that are no hole, from @offset to before @end: false if there are none. A file system that does not
- * know holes says that all is data.
+ * The next bytes of the file that are no hole, from @offset to before @end; false if there are none. A file
+ * system without support for holes reports all as data.
  */
 static bool next_data(const struct core *c, uint64_t offset, uint64_t end, uint64_t *from, uint64_t *to)
 {
@@ -136,7 +136,10 @@ static bool next_data(const struct core *c, uint64_t offset, uint64_t end, uint6
 	return true;
 }
 
-/* Private memory of no file: holes of the core file are pages that were never touched, and no pieces. Whole pages of the process count. */
+/*
+ * Private memory of no file: holes in the core file are pages that were never touched, and become no pieces.
+ * Ranges are extended to whole pages of the process.
+ */
 static int add_sparse(struct core *c, taddr lo, uint64_t n, uint64_t offset)
 {
 	uint64_t at = 0, from, to;
@@ -180,7 +183,7 @@ static int add_missing(struct core *c, const struct mapping *m, taddr lo, taddr 
 	return snapshot_add_hole(c->s, lo, hi);
 }
 
-/* [lo, hi) is behind what the core says that it has. Nothing was in memory that could not be read. */
+/* [lo, hi) is after what the core claims to have. A mapping without permissions had no contents. */
 static int add_left_out(struct core *c, const struct mapping *m, taddr lo, taddr hi)
 {
 	if (m->ino) {
@@ -235,7 +238,10 @@ static int add_mapping(struct core *c, struct part *p, size_t *room)
 	return add_contents(c, p);
 }
 
-/* From @at on: which of the two lists have something, and up to where. false: nothing comes any more. */
+/*
+ * The next range from @at on, up to the next border, and the elements of both lists that cover it. false:
+ * there is none.
+ */
 static bool next_part(const struct core *c, taddr at, size_t *load, size_t *file, struct part *p)
 {
 	const struct core_load *l;
@@ -257,7 +263,10 @@ static bool next_part(const struct core *c, taddr at, size_t *load, size_t *file
 	return true;
 }
 
-/* If the stack of the thread that died was left out, so was all that is private: then files' pages may have been written, too. */
+/*
+ * If the stack of the thread that died was left out, so was all private memory: missing pages of files may
+ * then have been written, too.
+ */
 static bool lacks_private(const struct core *c)
 {
 	taddr sp = c->s->nthreads ? c->s->threads[0].sp : 0;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * core_notes: who it was: threads, mapped files, the program.
+ * core_notes: threads, mapped files, the program.
  *
- * Each thread begins with its NT_PRSTATUS; what follows up to the next one is its own. The first is the one that died, or the one
- * that gdb had selected. Numbers and texts are copied before they are looked at: the file is mapped, and could change.
+ * The notes of each thread begin with its NT_PRSTATUS, and end before the next one. The first thread is the
+ * one that died, or the one that gdb had selected. Numbers and texts are copied before they are checked: the
+ * file is mapped, and could change.
  */
 #include <elf.h>
 #include <errno.h>
@@ -15,7 +16,7 @@
 #include "heap/snapshot/core_parts.h"
 
 #define VECTORS_MAX 65536u
-#define FXSAVE_SIZE 512u	/* what NT_FPREGSET has: XSTATE begins with the same */
+#define FXSAVE_SIZE 512u	/* size of NT_FPREGSET; XSTATE begins with the same data */
 
 _Static_assert(sizeof(elf_gregset_t) == sizeof(struct user_regs_struct), "registers of a thread");
 
@@ -42,7 +43,7 @@ static int take_thread(struct core *c, struct desc d)
 	return snapshot_add_thread(c->s, &t);
 }
 
-/* The registers of the thread that came last; what says more wins. */
+/* Registers of the last thread that was read; the larger note wins. */
 static int take_vectors(struct core *c, struct desc d, size_t at_least)
 {
 	struct snapshot_thread *t = c->s->nthreads ? &c->s->threads[c->s->nthreads - 1] : NULL;
@@ -131,7 +132,7 @@ static int by_address(const void *a, const void *b)
 	return (x->lo > y->lo) - (x->lo < y->lo);
 }
 
-/* Those that make no sense, or overlap one before them, go. */
+/* Removes elements that make no sense, or overlap the one before. */
 static void sort_files(struct core *c)
 {
 	size_t kept = 0;
@@ -149,7 +150,10 @@ static void sort_files(struct core *c)
 	c->nfiles = kept;
 }
 
-/* @text (@n bytes and a NUL): count, page size, count times (begin, end, page in the file), count paths. What a cut left is used. */
+/*
+ * @text (@n bytes and a NUL): count, page size, count times (begin, end, page in the file), count paths. If
+ * it is cut, the remaining part is used.
+ */
 static int parse_files(struct core *c, char *text, uint64_t n)
 {
 	uint64_t head[2], one[3], paths;
@@ -224,7 +228,7 @@ static uint64_t round_up(uint64_t n)
 	return (n + 3) & ~3ull;
 }
 
-/* Each number of a note is below 2^32, so no sum overflows. */
+/* Each length in a note is below 2^32, so no sum overflows. */
 static int read_segment(struct core *c, const struct core_note *note)
 {
 	const uint8_t *p = c->bytes + note->offset;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* core_parts: what the files of core share: the mapped core file and what was read from it so far. For core*.c only. */
+/*
+ * core_parts: the mapped core file and what was read from it so far; shared by core*.c, and private to them.
+ */
 #ifndef MM_CORE_PARTS_H
 #define MM_CORE_PARTS_H
 
@@ -9,14 +11,14 @@
 #include "base/cleanup.h"
 #include "heap/snapshot/core.h"
 
-/* A PT_LOAD: @said bytes are in the file at @offset, or should be; @here of them are. */
+/* A PT_LOAD: the file has @here bytes at @offset; it should have @said. */
 struct core_load {
 	taddr lo, hi;
 	uint64_t offset, said, here;
 	unsigned flags;		/* PF_R, PF_W, PF_X */
 };
 
-/* A PT_NOTE, as far as it is there. */
+/* A PT_NOTE, as far as the file has it. */
 struct core_note {
 	uint64_t offset, size;
 	bool cut;
@@ -31,7 +33,7 @@ struct core_file {
 
 struct core {
 	int fd;
-	const uint8_t *bytes;	/* the file, mapped; the snapshot's */
+	const uint8_t *bytes;	/* the file, mapped; owned by the snapshot */
 	uint64_t size;
 	struct core_load *loads;
 	size_t nloads, load_room;
@@ -39,7 +41,7 @@ struct core {
 	size_t nnotes, note_room;
 	struct core_file *files;
 	size_t nfiles;
-	uint64_t copied;	/* bytes that do not lie well in the file */
+	uint64_t copied;	/* bytes copied because they are not aligned in the file */
 	taddr stack;		/* an address in the main thread's stack; 0: not known */
 	struct snapshot *s;
 	struct core_info *info;
@@ -48,7 +50,7 @@ struct core {
 /* core_headers.c: is it a core? Loads and notes. 0; -ENOEXEC with info->why; -ENOMEM. */
 must_check int core_read_headers(struct core *c);
 
-/* core_notes.c: threads, files (s->maps.text), who it was. 0 or -ENOMEM; what is damaged is counted. */
+/* core_notes.c: threads, files (s->maps.text), the program. 0 or -ENOMEM; what is damaged is counted. */
 must_check int core_read_notes(struct core *c);
 
 /* core_memory.c: mappings, pieces, holes from loads and files. 0 or -ENOMEM. */

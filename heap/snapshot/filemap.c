@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* filemap: see filemap.h. The table is what the handler must reach: it takes no lock, and a place in it is made known last. */
+/*
+ * filemap: see filemap.h. The signal handler reads the table without a lock, so the address of an element is
+ * stored last.
+ */
 #include "heap/snapshot/filemap.h"
 
 #include <errno.h>
@@ -18,7 +21,7 @@ static struct {
 	atomic_bool failed;
 } maps[MAPS_MAX];
 
-static atomic_size_t used;		/* no place behind these was ever taken */
+static atomic_size_t used;		/* no element from here on was ever used */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct sigaction before;
 
@@ -35,7 +38,7 @@ static size_t find(uintptr_t at)
 	return MAPS_MAX;
 }
 
-/* From the page of @at on there is no file any more. */
+/* Replaces the mapping by zeros, from the page of @at on. */
 static bool put_zeros(size_t i, uintptr_t at)
 {
 	uintptr_t lo = atomic_load(&maps[i].lo), page = at & ~(uintptr_t)(PAGE - 1);
@@ -45,7 +48,10 @@ static bool put_zeros(size_t i, uintptr_t at)
 	return mmap((void *)page, n, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED;
 }
 
-/* What is none of ours goes its old way: the instruction is run again, or the signal sent again. */
+/*
+ * A signal for other memory goes to the previous handler: the instruction is run again, or the signal sent
+ * again.
+ */
 static void on_bus_error(int sig, siginfo_t *info, void *context)
 {
 	int keep = errno;
@@ -60,7 +66,7 @@ static void on_bus_error(int sig, siginfo_t *info, void *context)
 	errno = keep;
 }
 
-/* Looked at each time: others may have put theirs over ours. */
+/* Checked each time: other code may have replaced our handler. */
 static int handle(void)
 {
 	struct sigaction sa = { .sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO | SA_RESTART }, now;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * filemap: a file mapped for reading that nobody promised to leave alone.
+ * filemap: a file mapped for reading that may change meanwhile.
  *
- * Gigabytes of a core file are not copied, they are mapped. Whoever cuts the file short meanwhile, or a disk that fails,
- * would kill us with SIGBUS in the middle of any reader. A handler of that signal puts zeros there instead, from the page
- * that failed to the end of the mapping, and filemap_failed says so ever after: readers need not know, and whoever opened
- * the file asks in the end.
+ * Gigabytes of a core file are not copied but mapped. If the file is truncated meanwhile, or a disk fails,
+ * any reader would die of SIGBUS. Instead, a handler of that signal maps zeros, from the page that failed to
+ * the end of the mapping, and filemap_failed is true from then on. Readers need not know; the code that
+ * opened the file asks in the end.
  *
- * A file that is written to under us (it keeps its length) can change what is read from one moment to the next: readers take
- * a value once, then check it, then use it.
+ * If the file is written to without a change of length, a value can change from one read to the next: readers
+ * copy a value once, then check it, then use it.
  *
  * Threads that read must not block SIGBUS.
  */
@@ -20,11 +20,14 @@
 
 #include "base/cleanup.h"
 
-/* The first @size bytes of @fd (not needed any more afterwards), at least one. 0; -EMFILE: too many are mapped; -errno of mmap. */
+/*
+ * The first @size bytes of @fd, at least one; @fd may be closed afterwards. 0; -EMFILE: too many are mapped;
+ * -errno of mmap.
+ */
 must_check int filemap_open(int fd, size_t size, void **out);
 void filemap_close(void *memory, size_t size);
 
-/* Some page of it could not be read. */
+/* Could a page of it not be read? */
 bool filemap_failed(const void *memory);
 
 #endif

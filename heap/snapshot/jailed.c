@@ -22,7 +22,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* Standard streams lead nowhere, FD_OUT to the parent, all others are closed. */
+/* Standard streams become /dev/null, FD_OUT leads to the parent, all others are closed. */
 static bool place_fds(int out)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -71,7 +71,7 @@ int jailed_start(void (*work)(void *ctx, int out), void *ctx, uint64_t memory_by
 	return -err;
 }
 
-/* It has something to say, or has ended, before its time is over. */
+/* true: there is output to read, or the end of it, before the deadline. */
 static bool wait_for(const struct jailed *j)
 {
 	struct pollfd p = { .fd = j->fd, .events = POLLIN };

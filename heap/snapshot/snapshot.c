@@ -121,7 +121,7 @@ static int by_start(const void *a, const void *b)
 	return (x->lo > y->lo) - (x->lo < y->lo);
 }
 
-/* Does @p end behind the last address, or not lie behind @before? */
+/* Does @p extend beyond the last address, or overlap @before? */
 static bool is_wrong(const struct snapshot_piece *p, const struct snapshot_piece *before)
 {
 	return p->size > UINT64_MAX - p->lo || (before && before->lo + before->size > p->lo);
@@ -132,7 +132,7 @@ static bool goes_on(const struct snapshot_piece *p, const struct snapshot_piece 
 	return before && before->lo + before->size == p->lo && before->bytes + before->size == p->bytes;
 }
 
-/* Sort, and make one of two that lie behind each other both there and here. 0, or -EINVAL if two overlap. */
+/* Sort, and join two that are adjacent both in the target and here. 0, or -EINVAL if two overlap. */
 static int sort_and_join(struct snapshot_piece *all, size_t *n)
 {
 	size_t kept = 0;
@@ -181,7 +181,10 @@ int snapshot_seal(struct snapshot *s)
 	return 0;
 }
 
-/* The first of @n sorted pieces that ends behind @at, or @n. None is empty, and none overlaps another. */
+/*
+ * The index of the first of @n sorted pieces that ends after @at, or @n. None is empty, and none overlaps
+ * another.
+ */
 static size_t first_behind(const struct snapshot_piece *all, size_t n, taddr at)
 {
 	const size_t i = UPTO(all, n, lo, at);
@@ -194,21 +197,24 @@ size_t snapshot_piece_from(const struct snapshot *s, taddr at)
 	return first_behind(s->pieces, s->npieces, at);
 }
 
-/* What is from one address on, and how far. */
+/* The kind of the bytes from one address on, and how far it extends. */
 struct stretch {
 	enum snapshot_kind kind;
 	const uint8_t *bytes;		/* SNAPSHOT_HERE */
-	uint64_t n;			/* so many bytes at least are of this kind; 0 only for SNAPSHOT_NOTHING */
+	uint64_t n;			/* so many bytes at least; 0 only for SNAPSHOT_NOTHING */
 };
 
-/* What begins at @lo, above @at, ends what is at @at. */
+/* Something else begins at @lo, above @at: the range at @at ends there. */
 static void end_at(struct stretch *st, taddr at, taddr lo)
 {
 	if (lo - at < st->n)
 		st->n = lo - at;
 }
 
-/* @i is one of the @n sorted @all that ends behind @at: is it there? Else it is what ends the stretch. */
+/*
+ * @i is the first of the @n sorted @all that ends after @at. Does it contain @at? If not, the range at @at
+ * ends at its beginning.
+ */
 static bool holds(const struct snapshot_piece *all, size_t i, size_t n, taddr at, struct stretch *st)
 {
 	if (i == n)
@@ -238,7 +244,7 @@ static bool in_hole(const struct snapshot *s, taddr at, struct stretch *st)
 	return true;
 }
 
-/* Nobody has its bytes: what would be there? */
+/* No bytes are known: the mapping determines the kind. */
 static void ask_mapping(const struct snapshot *s, taddr at, struct stretch *st)
 {
 	const struct mapping *m = procmaps_find(&s->maps, at);
@@ -252,7 +258,10 @@ static void ask_mapping(const struct snapshot *s, taddr at, struct stretch *st)
 	st->kind = m->perms & MAPPING_SHARED ? SNAPSHOT_MISSING : m->ino ? SNAPSHOT_FILE : SNAPSHOT_ZERO;
 }
 
-/* A piece says what was there; a hole, that something else was there than a file would tell; then come files. */
+/*
+ * Pieces come first: they are what was there. Then holes: their contents were other than a file's. Then
+ * files.
+ */
 static struct stretch stretch_at(const struct snapshot *s, taddr at)
 {
 	struct stretch st = { .n = UINT64_MAX - at };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * view: words of a snapshot, read one behind the other. It remembers the piece in which it was last: a walk over a heap finds
- * nearly all of its words there. Each reader has its own.
+ * view: reads words of a snapshot one after the other. It remembers the piece of the last one: a walk over a
+ * heap finds nearly all of its words there. Each reader has its own view.
  */
 #ifndef MM_VIEW_H
 #define MM_VIEW_H
@@ -23,7 +23,7 @@ static inline struct view view_of(const struct snapshot *s)
 	return (struct view){ s, 0, 0, NULL };
 }
 
-/* Where no piece begins or ends inside of the word, and there is one. */
+/* Move to the piece that contains the whole word at @at. false: none does. */
 bool view_turn(struct view *v, taddr at);
 
 /* The word at @at, of any alignment. false: not known. */
@@ -35,7 +35,7 @@ static inline bool view_word(struct view *v, taddr at, uint64_t *out)
 	return true;
 }
 
-/* The word at @at will be asked for soon. */
+/* The word at @at will be read soon. */
 static inline void view_prefetch(const struct view *v, taddr at)
 {
 	if (at - v->lo < v->room)

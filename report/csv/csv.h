@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* csv: cells of a line, for whoever prints CSV (RFC 4180). Lines end with CR LF, as there. */
+/* csv: prints the cells of a CSV line (RFC 4180). Lines end with CR LF, as the RFC requires. */
 #ifndef MM_CSV_H
 #define MM_CSV_H
 
@@ -8,15 +8,19 @@
 #include "base/strbuf.h"
 #include "report/model/summary.h"
 
-void csv_string(struct strbuf *sb, const char *separator, const char *value);	/* quoted and safe: strbuf_csv */
+/* Quoted and safe: strbuf_csv. */
+void csv_string(struct strbuf *sb, const char *separator, const char *value);
 void csv_number(struct strbuf *sb, const char *separator, uint64_t value);
 void csv_real(struct strbuf *sb, const char *separator, double value);
 void csv_end(struct strbuf *sb);
 
-/* The heads of the cells of csv_where. */
+/* The column names of the cells of csv_where. */
 #define CSV_WHERE "function,file,line,module,offset,stack"
 
-/* The frame behind the wrappers, which the report calls "where", and the whole stack in one cell: names, leaf first, between them " < ". */
+/*
+ * The first frame after the wrappers, which the report calls "where", and the whole stack in one cell: names,
+ * leaf first, separated by " < ".
+ */
 void csv_where(struct strbuf *sb, const char *separator, const struct stack_view *stack);
 
 #endif

@@ -14,7 +14,7 @@
 	     "turnover,seen,followed,allocs_per_minute,kept_bytes_per_minute,kept_bytes_low,kept_bytes_high,share_kept,share_age_s,half_s,"	\
 	     "at_least,may_keep_bytes_per_minute,bytes_taken,bytes_returned"
 
-/* What is not known, and what nothing bounds, is an empty cell. */
+/* A value that is not known, or that has no bound, is an empty cell. */
 static void put_known(struct strbuf *sb, double value, bool known)
 {
 	if (known && isfinite(value))
@@ -23,7 +23,7 @@ static void put_known(struct strbuf *sb, double value, bool known)
 		strbuf_putc(sb, ',');
 }
 
-/* Empty cells where the run is not sampled. */
+/* Empty cells if the run is not sampled. */
 static void put_sample(struct strbuf *sb, const struct summary_sample *s)
 {
 	const struct survival *v = s ? &s->survival : NULL;
@@ -46,7 +46,7 @@ static void put_sample(struct strbuf *sb, const struct summary_sample *s)
 	csv_real(sb, ",", s->may_keep_bytes.value);
 }
 
-/* Of ranges: of a group of others they are no numbers. */
+/* Only for families of ranges; empty cells for the others. */
 static void put_range(struct strbuf *sb, bool is_range, const struct summary_group *g)
 {
 	if (!is_range) {
@@ -91,7 +91,10 @@ static uint64_t sum(const struct summary_use *uses, size_t n)
 	return all;
 }
 
-/* Of objects, in the columns of blocks: how many, references taken and dropped on them, and where they are most suspected. */
+/*
+ * Objects use the columns of blocks: their number, the references acquired and released on them, and the most
+ * suspect call site.
+ */
 static void put_refs(struct strbuf *sb, const struct summary_refs *r)
 {
 	static const struct summary_use none;

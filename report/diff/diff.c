@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * diff: see diff.h. Each group of both sides gets a text that says what its stack is; sorted by these, groups that are
- * the same stand next to each other. Functions inlined and called are the same, so that two builds may differ in that.
+ * diff: see diff.h. Each group of both sides gets a key, a text made of its stack. Sorted by key, equal
+ * groups are next to each other. An inlined function and a called one have the same key, so that two builds
+ * may differ in that.
  */
 #include "report/diff/diff.h"
 
@@ -12,9 +13,9 @@
 
 #include "report/diff/diff_parts.h"
 
-#define UNEQUAL 1.03	/* times as long: what leaks differs by that */
-#define LEAST_S 0.25	/* by so much at least */
-#define SHORTEST_S 1	/* shorter watches say nothing of rates */
+#define UNEQUAL 1.03	/* if one watch is so many times as long as the other, leaks differ by that much */
+#define LEAST_S 0.25	/* and the lengths differ at least by this */
+#define SHORTEST_S 1	/* a shorter watch says nothing about rates */
 #define TENTH 0.1
 
 static char *make_key(const struct summary_group *g)
@@ -48,7 +49,10 @@ double diff_rate(const struct summary *s, uint64_t bytes)
 	return s->run.seconds > 0 ? (double)bytes * 60 / s->run.seconds : 0;
 }
 
-/* How much differs by chance: a tenth, or what twice the root of the smaller number of blocks comes to. */
+/*
+ * The difference that may be chance: the larger of a tenth and 2 / sqrt(n) of @expected, where n is the
+ * smaller number of blocks.
+ */
 static double by_chance(const struct diff_group *g, double expected)
 {
 	uint64_t blocks = g->old_blocks < g->new_blocks ? g->old_blocks : g->new_blocks;
@@ -87,7 +91,7 @@ static double change_bytes(const struct diff *d, const struct diff_group *g)
 	return (double)g->new_bytes - (double)g->old_bytes * scale;
 }
 
-/* Those from @from on with the same key are one group. Where the next one begins. */
+/* Join the groups with the same key, from @from on, into @g. Returns where the next key begins. */
 static size_t join(const struct diff *d, const struct diff_sides *sides, size_t from, struct diff_group *g)
 {
 	const struct diff_side *first = &sides->all[from];
@@ -110,7 +114,7 @@ static size_t join(const struct diff *d, const struct diff_sides *sides, size_t 
 	return i;
 }
 
-/* Sorting twice with the keys' order as the last word keeps it the same for the same data. */
+/* The rank, which is the order of the keys, decides last, so that the same data always has the same order. */
 struct ranked {
 	struct diff_group group;
 	size_t rank;

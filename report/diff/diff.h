@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * diff: two summaries side by side: what grew, what appeared, what shrank, what went.
+ * diff: two summaries side by side: what grew, appeared, shrank or went away.
  *
- * Groups are the same if their stacks name the same functions of modules of the same name (offsets where there is no
- * name); lines and addresses may differ, so that two builds can be compared, tags may not. Several groups of one side
- * that are the same so are added up. Objects with references are the same if the same stacks took and dropped them.
+ * Groups are the same if their stacks name the same functions of modules of the same name (offsets where
+ * there is no name) and have the same tag. Lines and addresses may differ, so that two builds can be
+ * compared. Several groups of one side that are the same in this way are added up. Objects with references
+ * are the same if the same stacks acquired and released them.
  *
- * A longer watch sees more of a leak. Where the two are not equally long (`by_rate`), a group that grows on either side, or may grow,
- * is compared by what it kept for each minute of its watch; it grew if that is more by a tenth, and by more than chance
- * makes of so few blocks. What does not grow is compared by bytes, as between watches of one length.
+ * A longer watch sees more of a leak. If the two watches are not equally long (`by_rate`), a group that grows
+ * on either side, or may grow, is compared by its live bytes per minute of watch; it grew if the increase is
+ * more than a tenth, and more than chance explains for so few blocks. A group that does not grow is compared
+ * by bytes, as between watches of equal length.
  */
 #ifndef MM_DIFF_H
 #define MM_DIFF_H
@@ -40,41 +42,47 @@ struct diff_group {
 	enum diff_change change;
 	uint64_t old_blocks, old_bytes, new_blocks, new_bytes;
 	bool rated;		/* compared by rate */
-	double change_bytes;	/* for the order: new - old; of a rate what it comes to in the new watch */
-	bool mixed;		/* its blocks have other verdicts, too: the worst is the group's */
-	const struct summary_group *group;	/* one that shows the stack: of the new side where it is there */
+	/* For the order: new - old; if rated, old is scaled to the length of the new watch. */
+	double change_bytes;
+	bool mixed;		/* its blocks have several verdicts; the group has the worst */
+	/* A group that has the stack: of the new side if it exists there. */
+	const struct summary_group *group;
 };
 
-/* Objects that the same places took and dropped. */
+/* Objects whose references were acquired and released at the same call sites. */
 struct diff_refs {
 	enum diff_change change;
 	uint64_t old_objects, new_objects;
-	const struct summary_refs *refs;	/* one that shows the places: of the new side where it is there */
-	size_t order;				/* the same for the same data */
+	/* A group that has the call sites: of the new side if it exists there. */
+	const struct summary_refs *refs;
+	size_t order;				/* makes the order the same for the same data */
 };
 
 struct diff {
 	const struct summary *old, *new;
 	bool by_rate;				/* the watches are not equally long */
-	struct diff_group *groups;		/* grown most first; those that shrank most last */
+	struct diff_group *groups;		/* largest growth first, largest shrinkage last */
 	size_t ngroups;
 	struct diff_refs *refs;			/* likewise */
 	size_t nrefs;
 };
 
-/* Both stay the caller's, and must outlive @out. 0 or -ENOMEM. */
+/* Both summaries stay the caller's, and must outlive @out. 0 or -ENOMEM. */
 must_check int diff_make(const struct summary *old, const struct summary *new, struct diff *out);
 void diff_fini(struct diff *d);
 
-/* What a group kept, in bytes, for each minute of the watch @s. */
+/* The rate at which a group gained its live @bytes, per minute of the watch @s. */
 double diff_rate(const struct summary *s, uint64_t bytes);
 
 const char *diff_change_name(enum diff_change change);
 
-/* 0, or -ENOMEM: a side is not whole, do not print it as if it were. */
+/* 0, or -ENOMEM: a side is incomplete; do not print it as if it were complete. */
 int diff_error(const struct diff *d);
 
-/* The stack that stands for objects: that of the most suspect place; one without frames, if none took or dropped any. */
+/*
+ * The stack that represents the objects: that of the most suspect call site. It has no frames if there is no
+ * call site.
+ */
 const struct summary_use *diff_refs_use(const struct summary_refs *r);
 
 #endif

@@ -6,18 +6,18 @@
 #include "base/cleanup.h"
 #include "report/diff/diff.h"
 
-/* What makes two stacks the same, as text. */
+/* Append the key of @stack: two stacks are the same if their keys are. */
 void diff_key_stack(struct strbuf *sb, const struct stack_view *stack);
 
 /* Fill in d->refs. 0 or -ENOMEM. */
 must_check int diff_refs_make(struct diff *d);
 
-/* Things of both sides, found to be the same by a text. */
+/* Groups of blocks or of objects, of both sides; those with the same key are the same. */
 struct diff_side {
 	char *key;
 	const void *what;
 	bool is_new;
-	size_t order;		/* among all, as they were added */
+	size_t order;		/* in which they were added */
 };
 
 struct diff_sides {
@@ -25,13 +25,13 @@ struct diff_sides {
 	size_t n, size;
 };
 
-must_check int diff_sides_init(struct diff_sides *s, size_t size);	/* room for so many. 0 or -ENOMEM */
+must_check int diff_sides_init(struct diff_sides *s, size_t size);	/* room for @size. 0 or -ENOMEM */
 void diff_sides_fini(struct diff_sides *s);
 
-/* @key is taken over. 0; -ENOMEM for NULL. */
+/* Takes ownership of @key. 0; -ENOMEM if it is NULL. */
 must_check int diff_sides_add(struct diff_sides *s, char *key, const void *what, bool is_new);
 
-/* The same next to each other; of these the new side first, and in it the one that was added first. */
+/* Sort by key; within one key the new side comes first, and each side in the order in which it was added. */
 void diff_sides_sort(struct diff_sides *s);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * diff_refs: of objects with references: those that the same places took and dropped are the same, whatever their
- * net counts, and in whichever order the places are suspected. Places are known by names, as stacks of blocks are
- * (diff.c).
+ * diff_refs: groups of objects with references are the same if their references were acquired and released at
+ * the same call sites, whatever their net counts are and in whichever order the call sites are suspected.
+ * Call sites are compared by names, as stacks of blocks are (diff.c).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static char *key_of_use(const struct summary_use *u)
 	return strbuf_steal(&sb);
 }
 
-/* The keys of the places, sorted. 0 or -ENOMEM. */
+/* Append the keys of the call sites, sorted. 0 or -ENOMEM. */
 static int put_uses(struct strbuf *sb, const struct summary_use *uses, size_t n)
 {
 	cleanup_free char **keys = calloc(n + 1, sizeof(*keys));
@@ -82,7 +82,7 @@ static enum diff_change change_of(const struct diff_refs *d, bool in_old, bool i
 	return d->new_objects > d->old_objects ? DIFF_GREW : DIFF_SHRANK;
 }
 
-/* Those from @from on with the same key are one. Where the next one begins. */
+/* Join the groups with the same key, from @from on, into @d. Returns where the next key begins. */
 static size_t join(const struct diff_sides *sides, size_t from, struct diff_refs *d)
 {
 	const struct diff_side *first = &sides->all[from];
@@ -101,7 +101,7 @@ static size_t join(const struct diff_sides *sides, size_t from, struct diff_refs
 	return i;
 }
 
-/* Grown most first. */
+/* Largest growth first. */
 static int compare_growth(const void *pa, const void *pb)
 {
 	const struct diff_refs *a = pa, *b = pb;

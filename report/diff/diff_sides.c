@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* diff_sides: things of both sides, and the text by which they are the same (diff_parts.h). */
+/* diff_sides: groups of both sides, and the key by which they are compared (diff_parts.h). */
 #include "report/diff/diff_parts.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "report/model/words.h"
 #include "report/names/madecode.h"
 
-/* Separators that no name should have; if one has, two groups are added up that differ in nothing else. */
+/* No name should contain the separators. If one does, two groups that differ in nothing else are added up. */
 static void put_frame(struct strbuf *sb, const struct summary_frame *f)
 {
 	strbuf_puts(sb, f->module ? words_base(f->module) : "");
@@ -24,7 +24,10 @@ static void put_frame(struct strbuf *sb, const struct summary_frame *f)
 	strbuf_putc(sb, '\2');
 }
 
-/* Code in no file is somewhere else in each run, so only that it is there counts. */
+/*
+ * Code that belongs to no file has other addresses in each run, so the key has only its name, or that the
+ * frame exists.
+ */
 void diff_key_stack(struct strbuf *sb, const struct stack_view *stack)
 {
 	for (size_t i = 0; i < stack->depth; i++)

@@ -40,7 +40,7 @@ bool folded_families(const struct summary *s)
 	return false;
 }
 
-/* "x 12" becomes "x_12": at the end of a stack the 12 would be a number of bytes. */
+/* "x 12" becomes "x_12": at the end of a stack the 12 would be read as the number of bytes. */
 static void tie_number(char *name)
 {
 	size_t n = strlen(name);
@@ -136,7 +136,10 @@ static int compare(const void *a, const void *b)
 	return strcmp(((const struct folded_line *)a)->stack, ((const struct folded_line *)b)->stack);
 }
 
-/* Sorted, and of the same stack only one; the sums cannot overflow, since all of them are of one address space. */
+/*
+ * Sort, and merge lines of the same stack. The sums cannot overflow, since all bytes are of one address
+ * space.
+ */
 static void add_up(struct folded *f)
 {
 	size_t n = 0;

@@ -6,7 +6,7 @@
 #include "report/formats.h"
 #include "report/model/sampled.h"
 
-/* References too many, where they are most suspected to come from. */
+/* Surplus references, at the most suspect call site. */
 static void add_refs(struct folded *f, const struct summary_refs *r)
 {
 	const struct summary_use *u = r->taken;

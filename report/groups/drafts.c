@@ -8,7 +8,10 @@
 #include "base/grow.h"
 #include "report/groups/drafts_parts.h"
 
-/* What each stack keeps, by verdict; whether it matters; and the stacks in the order of their numbers. */
+/*
+ * Per stack and verdict: its live blocks, and whether it is wanted; and the stacks in the order of their
+ * numbers.
+ */
 struct stock {
 	struct kept *kept;
 	bool *wanted;
@@ -40,7 +43,7 @@ static int compare_numbers(const void *a, const void *b, void *ctx)
 	return na < nb ? -1 : na > nb;
 }
 
-/* In a whole run they are in order already; a part of one may have come in another order. */
+/* In a complete run they are in order already; parts of a run may have been read in another order. */
 static int order_stacks(struct drafts *ds, struct stock *st)
 {
 	size_t n = book_of(ds)->nplaces;
@@ -54,7 +57,7 @@ static int order_stacks(struct drafts *ds, struct stock *st)
 	return 0;
 }
 
-/* --- what blocks and objects say --- */
+/* --- live blocks and objects --- */
 
 bool drafts_wants(const struct drafts *ds, uint64_t birth_us)
 {
@@ -122,7 +125,7 @@ static void look_at_objects(const struct drafts *ds, struct stock *st)
 	}
 }
 
-/* What is told only in numbers has no age. */
+/* A stack of which the run records only numbers has no age. */
 static void look_at_samples(const struct drafts *ds, struct stock *st)
 {
 	const struct ledger_samples *s = &ds->ledger->samples;
@@ -134,7 +137,7 @@ static void look_at_samples(const struct drafts *ds, struct stock *st)
 
 /* --- stacks to drafts --- */
 
-/* Its index; DEFS_NONE on want of memory. */
+/* Returns its index; DEFS_NONE if out of memory. */
 static uint32_t new_draft(struct drafts *ds, struct path path, enum verdict verdict)
 {
 	uint32_t index = ds->n;
@@ -184,7 +187,7 @@ static bool is_empty(const struct drafts *ds, uint32_t stack)
 	return stack >= book_of(ds)->nplaces || !(p->allocs || p->frees || p->blocks);
 }
 
-/* What the place has counted, kept or not. */
+/* Add what was counted for the stack, whether its blocks are live or freed. */
 static int add_place(struct drafts *ds, struct draft *d, uint32_t stack)
 {
 	const struct place *p = ledger_place(ds->ledger, ds->family, stack);
@@ -205,7 +208,10 @@ static int add_place(struct drafts *ds, struct draft *d, uint32_t stack)
 	return 0;
 }
 
-/* The first draft of @path, which is taken over; made, with @verdict, if there is none. DEFS_NONE on want of memory. */
+/*
+ * The first draft of @path. If there is none, it is made with @verdict and takes over the path's frames.
+ * DEFS_NONE: out of memory.
+ */
 static uint32_t first_of(struct drafts *ds, struct path *path, enum verdict verdict)
 {
 	struct draft *d;
@@ -239,7 +245,7 @@ static int draft_kept(struct drafts *ds, uint32_t first, uint32_t stack, const s
 	return 0;
 }
 
-/* The first verdict for which the stack matters; VERDICT_COUNT: it does not. */
+/* The first verdict for which the stack is wanted; VERDICT_COUNT: there is none. */
 static enum verdict first_wanted(const struct drafts *ds, const struct stock *st, uint32_t stack)
 {
 	for (uint32_t v = 0; v < ds->nverdicts; v++)
@@ -278,7 +284,7 @@ static int draft_all(struct drafts *ds, const struct stock *st)
 	return r;
 }
 
-/* What was counted at the path is the same in all its drafts. */
+/* All drafts of a path get what was counted for the path. */
 static void share_counts(struct drafts *ds)
 {
 	for (size_t i = 0; i < ds->n; i++) {
@@ -300,8 +306,8 @@ static void share_counts(struct drafts *ds)
 }
 
 /*
- * What a stack has given back counts as well, where another stack of the same path still keeps something. Frames of
- * a path that keeps nothing need no names.
+ * The counts of a stack without live blocks are included if another stack of the same path still has some.
+ * The frames of a path without live blocks need no names.
  */
 static int count_empty_places(struct drafts *ds, const struct stock *st)
 {

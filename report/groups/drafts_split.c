@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * drafts_split: how each draft of a path grew, where its blocks got several verdicts (drafts_parts.h).
+ * drafts_split: how each draft of a path grew, if its blocks got several verdicts (drafts_parts.h).
  *
- * The series of a path is counted while it runs, the verdicts come at the end. What is lost was not released: so it was held since
- * its birth, and the blocks that are there say how their part grew. What is left of the path's series is that of
- * the parts whose blocks come and go, which cannot be told apart by what is there at the end: of what comes and goes that is always young. Where
- * the left does not grow none of them does, and each has a share of it. Where it does, the one of most blocks has what
- * the blocks of the others, as they are there, leave.
+ * The series of a path is counted during the run, the verdicts come at the end. A lost block was never freed,
+ * so it was live since its birth: the live blocks show how the lost part grew. The remainder of the path's
+ * series belongs to the parts whose blocks are allocated and freed. The blocks that are live at the end do
+ * not show how such a part grew, since they are always young. If the remainder does not grow, none of these
+ * parts does, and each gets a share of it. If it grows, the part with the most blocks gets what is left after
+ * the live blocks of the other parts are subtracted.
  */
 #include "report/groups/drafts_parts.h"
 
@@ -35,7 +36,7 @@ static bool any_is_split(const struct drafts *ds)
 	return false;
 }
 
-/* First what was born in each span, then what was held at its end. */
+/* First the bytes born in each span, then the bytes live at its end. */
 static void look_at_births(const struct drafts *ds, struct part *parts)
 {
 	const struct live *live = ds->ledger->books[ds->family].live;
@@ -63,7 +64,7 @@ static bool is_certain(const struct draft *d)
 	return d->verdict == VERDICT_DEFINITE || d->verdict == VERDICT_INDIRECT;
 }
 
-/* The part of most blocks that is not lost for certain; DEFS_NONE: all is. */
+/* The part with the most blocks among those that are not certainly lost; DEFS_NONE: all parts are. */
 static uint32_t coming_and_going(const struct drafts *ds, uint32_t first, const struct part *parts)
 {
 	uint32_t best = DEFS_NONE;
@@ -102,7 +103,7 @@ static uint64_t share(uint64_t n, uint64_t part, uint64_t whole)
 	return (uint64_t)((unsigned __int128)n * part / whole);
 }
 
-/* @p is as much of @left as its bytes are, at any time. */
+/* @d gets the same share of @left at all times: @p's share of the bytes at the end. */
 static void set_share(struct draft *d, const struct part *p, const struct draft *left)
 {
 	for (size_t i = 0; i < MMT_SERIES_POINTS; i++)
@@ -130,7 +131,7 @@ static void copy(struct draft *d, const struct draft *left)
 	d->own_frees = left->own_frees;
 }
 
-/* @left: the path's. */
+/* @left: the whole path at first; parts are subtracted from it. */
 static void split_path(struct drafts *ds, uint32_t first, const struct part *parts, struct draft *left)
 {
 	const uint32_t rest = coming_and_going(ds, first, parts);

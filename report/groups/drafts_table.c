@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * drafts_table: the drafts that are there: found by stack or path, how each grew; those that do not differ behind their
- * wrappers become one.
+ * drafts_table: finds drafts by stack or path, makes their series, and merges those that do not differ after
+ * their wrappers.
  */
 #include "report/groups/drafts_parts.h"
 
 #include "report/ledger/series.h"
 
-/* --- found --- */
+/* --- look-up --- */
 
 size_t drafts_slot(const struct drafts *ds, uint32_t stack, enum verdict verdict)
 {
@@ -32,7 +32,7 @@ struct draft *drafts_look_up(struct drafts *ds, const struct path *path, uint32_
 	return NULL;
 }
 
-/* --- in time --- */
+/* --- series --- */
 
 size_t drafts_series(const struct drafts *ds, const struct draft *d, struct growth_point *points)
 {
@@ -45,7 +45,7 @@ size_t drafts_series(const struct drafts *ds, const struct draft *d, struct grow
 	return n + 1;
 }
 
-/* --- together --- */
+/* --- merging --- */
 
 void drafts_add_kept(struct kept *to, const struct kept *k)
 {
@@ -63,7 +63,7 @@ void drafts_add_kept(struct kept *to, const struct kept *k)
 	to->indirect_bytes += k->indirect_bytes;
 }
 
-/* Is it the first of its path, which owns what they have in common? */
+/* Is it the first draft of its path, which owns what these drafts share? */
 static bool is_first(const struct draft *d)
 {
 	return d->first == d->twin;
@@ -71,7 +71,7 @@ static bool is_first(const struct draft *d)
 
 static void merge_samples(struct draft *to, struct draft *d)
 {
-	/* that of the others of its path is the same one */
+	/* the other drafts of its path have the same sample */
 	if (!is_first(d))
 		return;
 	if (to->sampled && d->sampled) {
@@ -82,7 +82,7 @@ static void merge_samples(struct draft *to, struct draft *d)
 	}
 }
 
-/* @d is another's twin: all it has goes there. */
+/* @d is @to's twin: add all its counts to @to. */
 static void merge(struct draft *to, struct draft *d)
 {
 	drafts_add_kept(&to->kept, &d->kept);

@@ -2,10 +2,10 @@
 /*
  * groups: see groups.h. For each family:
  *
- *	drafts		stacks of the same places (drafts.c)
- *	shown		named; what is suppressed or filtered goes; where the wrappers end
- *	merged		those that look the same without their wrappers are one
- *	groups		judged by how they grew
+ *	drafts		stacks with the same code locations (drafts.c)
+ *	shown		named; suppressed and filtered ones are hidden; the end of the wrappers is found
+ *	merged		drafts that look the same without their wrappers become one
+ *	groups		their growth is judged
  */
 #include "report/groups/groups.h"
 
@@ -36,7 +36,7 @@ struct maker {
 	struct summary *summary;
 	struct groupmap *groups;
 	struct drafts drafts;
-	struct summary_sample *judged;	/* of each draft that has a sample, as in sampled runs */
+	struct summary_sample *judged;	/* for each draft that has a sample, in sampled runs */
 };
 
 static void hide(struct summary_hidden *h, const struct draft *d)
@@ -78,14 +78,17 @@ static int show(struct maker *mk, struct draft *d)
 	return 0;
 }
 
-/* How it grows is not what the blocks that happen to be followed do. */
+/* Growth follows from the estimates, not from the few blocks that happen to be tracked. */
 static void add_sample(const struct maker *mk, struct summary_sample *its, struct summary_group *g)
 {
 	sampled_growth(its, mk->ledger->now_us / 1e6, &g->growth);
 	g->sampled = its;
 }
 
-/* Of a sampled run its blocks are few of many; of which it is not known whether they stay is not small. */
+/*
+ * In a sampled run the tracked blocks are few of many. A group of which it is not known whether it leaks does
+ * not count as small.
+ */
 static uint64_t kept_bytes(const struct maker *mk, const struct draft *d)
 {
 	uint64_t estimated;
@@ -131,19 +134,25 @@ static int add_group(struct maker *mk, struct draft *d)
 	return 0;
 }
 
-/* Each once: not what has become part of another one, nor what is told of all drafts of a path. */
+/*
+ * Each sample once: neither a draft that was merged into another one, nor the later drafts of a path, which
+ * share the sample.
+ */
 static bool is_a_place(const struct drafts *ds, size_t i)
 {
 	return ds->all[i].sampled && ds->all[i].twin == i && ds->all[i].first == i;
 }
 
-/* As the allocator has rounded it. */
+/* Mean bytes of a block, as the allocator has rounded it. */
 static double bytes_left(const struct draft *d, const struct summary_sample *its)
 {
 	return d->kept.blocks ? (double)d->kept.bytes / (double)d->kept.blocks + CHUNK_HEAD : its->bytes_each;
 }
 
-/* All of the family, for what is left of one's may be another's, whether that one is to be shown or not. */
+/*
+ * Judge all stacks of the family: blocks that seem left of one may be another's, whether that one is shown or
+ * not.
+ */
 static int judge_samples(struct maker *mk)
 {
 	const struct drafts *ds = &mk->drafts;
@@ -208,7 +217,7 @@ static int note_stack(const struct maker *mk, uint32_t stack, enum verdict verdi
 	return d && d->is_group ? groupmap_note(mk->groups, ds->family, stack, verdict, d->serial) : 0;
 }
 
-/* Which group each stack's blocks are of, by their verdicts. */
+/* Note which group the blocks of each stack are in, by verdict. */
 static int note_stacks(const struct maker *mk)
 {
 	const struct drafts *ds = &mk->drafts;
@@ -256,7 +265,7 @@ static void want_stack(const struct defs *d, uint32_t stack, bool *wanted)
 		wanted[d->nodes[node].frame] = true;
 }
 
-/* Who dropped references keeps nothing, and is shown all the same. */
+/* A stack that only released references has no live blocks, but is shown all the same. */
 static void want_objects(const struct defs *d, const struct objects *objects, bool *wanted)
 {
 	const struct object *o;
@@ -288,7 +297,7 @@ int groups_wanted(const struct ledger *l, bool *wanted)
 		want_stack(d, l->twice[i].first, wanted);
 		want_stack(d, l->twice[i].alloc, wanted);
 	}
-	/* a group prints the frame that stands for the place */
+	/* a group prints the frame that represents the code location */
 	for (uint32_t f = 0; f < d->nframes; f++)
 		if (wanted[f])
 			wanted[same_as[f]] = true;

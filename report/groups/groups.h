@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * groups: the places of a ledger that keep blocks, as groups of the report.
+ * groups: makes the groups of the report from the stacks of a ledger that have live blocks.
  *
- * Two stacks are one group if they name the same places of the same files: a
- * module that was unloaded and came back elsewhere has other addresses, and is
- * the same code. Wrappers of the allocator at the front do not tell stacks apart, tags do. Objects with references: refgroups.h.
+ * Two stacks are one group if they name the same locations of the same files: a module that was unloaded and
+ * loaded again elsewhere has other addresses, and is the same code. Wrappers of the allocator at the front do
+ * not distinguish stacks, tags do. For objects with references see refgroups.h.
  */
 #ifndef MM_GROUPS_H
 #define MM_GROUPS_H
@@ -21,14 +21,16 @@
 #include "report/suppress/suppress.h"
 
 struct groups_options {
-	uint64_t older_than_us;			/* blocks must be that old; 0: all */
-	uint64_t min_bytes;			/* a group must keep so much; of a sampled run, as is estimated, or may be */
-	unsigned show;				/* a bit for each enum verdict; 0, or where none was made: all */
+	uint64_t older_than_us;			/* minimum age of blocks; 0: all */
+	/* Minimum live bytes of a group; in a sampled run, the estimate or the possible maximum. */
+	uint64_t min_bytes;
+	unsigned show;				/* a bit for each enum verdict; 0, or no verdicts: all */
 	const struct select *select;		/* NULL: all */
 	struct suppressions *suppressions;	/* NULL: none; uses are counted in it */
-	bool keep_wrappers;			/* they are shown, and tell stacks apart */
-	bool per_object;			/* of objects with references each one is listed */
-	struct lookup *lookup;			/* single blocks that are asked for: it is answered here; NULL: none */
+	bool keep_wrappers;			/* wrappers are shown, and distinguish stacks */
+	bool per_object;			/* list each object with references */
+	/* A question about single blocks, answered here; NULL: none. */
+	struct lookup *lookup;
 	const char *const *families;		/* names: only these */
 	size_t nfamilies;			/* 0: all */
 };
@@ -39,8 +41,8 @@ bool groups_wants_family(const struct groups_options *opt, const struct ledger *
 must_check int groups_wanted(const struct ledger *l, bool *wanted);
 
 /*
- * Add the groups of one family of blocks to @s, and what was hidden; @groups gets which blocks are in which group. @same_as: of each frame the one that
- * stands for its place (paths.h). 0 or -ENOMEM.
+ * Add the groups of one family of blocks to @s, and what was hidden; @groups gets which blocks are in which
+ * group. @same_as: for each frame the one that represents its code location (paths.h). 0 or -ENOMEM.
  */
 must_check int groups_add_family(struct ledger *l, const struct groups_options *opt, uint32_t family, const uint32_t *same_as,
 				 struct groupmap *groups, struct summary *s);

@@ -12,7 +12,7 @@ static const size_t *group_of(const struct groupmap *groups, uint32_t family, co
 	return groupmap_find(groups, family, b->stack, b->verdict);
 }
 
-/* The group of the lost block at @addr, of whichever family; that of @family first. NULL: none. */
+/* The group of the lost block at @addr, in any family; @family is searched first. NULL: none. */
 static const size_t *root_of(const struct groupmap *groups, const struct ledger *l, uint32_t family, taddr addr)
 {
 	const size_t *serial = NULL;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hangs: which groups of indirectly lost blocks hang on which groups of lost ones.
+ * hangs: which groups of indirectly lost blocks are lost with which groups of lost ones.
  *
- * A run says of each indirectly lost block which lost one it counts by (MMT_JUDGED). Here that becomes sums of groups:
- * of the blocks of group G so many are lost with blocks of group R. Where R's block was not watched, or is not
- * in a group that is shown, nothing is known of it.
+ * A run records for each indirectly lost block the lost block with which it is counted (MMT_JUDGED). Here
+ * these are summed up by groups: so many blocks of group G are lost with blocks of group R. If R's block was
+ * not watched, or is in no group that is shown, nothing is known about it.
  */
 #ifndef MM_HANGS_H
 #define MM_HANGS_H

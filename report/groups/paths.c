@@ -9,7 +9,7 @@
 #include "base/addrmap.h"
 #include "report/names/madecode.h"
 
-/* Files have few numbers, offsets 47 bits. */
+/* File numbers are small, offsets have 47 bits. */
 static uint64_t place_key(const struct defs *d, const struct defs_frame *f)
 {
 	const struct defs_module *m = f->module == DEFS_NONE ? NULL : &d->modules[f->module];
@@ -17,13 +17,15 @@ static uint64_t place_key(const struct defs *d, const struct defs_frame *f)
 	return (m ? (f->pc - m->bias) ^ ((uint64_t)m->file + 1) << 47 : f->pc) ^ (uint64_t)f->exact << 63;
 }
 
-/* The name of code that is of no file, where one is known. */
+/* The name of code that belongs to no file, if one is known. */
 static const char *made_name(const struct defs *d, const struct defs_frame *f)
 {
 	return f->module == DEFS_NONE && f->nnames ? d->names[f->names].function : NULL;
 }
 
-/* The slot of the frame that stands for @f's place, or where it is to be put; NULL on want of memory. */
+/*
+ * The slot of the frame that represents @f's code location, or where it is to be put; NULL if out of memory.
+ */
 static uint32_t *slot_of(const struct defs *d, struct addrmap *places, struct addrmap *names, const struct defs_frame *f, bool *fresh)
 {
 	const char *name = made_name(d, f);

@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 
-/* Only the first one is named: a file may hold nothing else. */
+/* Only the first one gets a note: a file may contain nothing else. */
 static int bad_line(struct importer *im, const char *name, const struct textline *line)
 {
 	if (im->bad++)
@@ -15,7 +15,7 @@ static int bad_line(struct importer *im, const char *name, const struct textline
 	return importer_note(im, "%s:%" PRIu64 ": not a line that %s writes, left out", name, line->number, im->tool);
 }
 
-/* The size at its end may lack digits, or the whole of it, and then an allocation looks like a release. */
+/* The size at its end may have lost digits, or be missing: then an allocation looks like a free. */
 static int cut_line(struct importer *im, const char *name)
 {
 	return importer_note(im, "%s: the last line is cut off, and was left out", name);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * import_lines: the lines of files, each given to the function that understands the format; what it does
- * not understand, and what is cut off, becomes a note.
+ * import_lines: passes each line of the files to the function that understands the format. Lines that it does
+ * not understand, and lines that are cut off, become a note.
  */
 #ifndef MM_IMPORT_LINES_H
 #define MM_IMPORT_LINES_H
@@ -14,18 +14,25 @@
 #include "report/import/importer.h"
 #include "report/import/textlines.h"
 
-/* A line of the format: 0; -EINVAL: it is none; other -errno: all ends. */
+/* Returns 0 for a line of the format, -EINVAL for any other; another -errno ends the import. */
 typedef int import_lines_take(void *ctx, char *text, size_t n);
 
-/* All lines of @t; @name is for notes. 0, also if there are none; -EINVAL: no line is of the format; -errno. */
+/*
+ * Read all lines of @t; @name is for notes. 0, also if there are none; -EINVAL: no line is of the format;
+ * -errno.
+ */
 must_check int import_lines_read(struct importer *im, struct textlines *t, const char *name, import_lines_take *line,
 				 void *ctx);
 
-/* The same for the files @paths, in their order; all of them empty is -EINVAL too. Failures are said (log_error). */
+/*
+ * The same for the files @paths, in their order; -EINVAL also if all of them are empty. Failures are logged.
+ */
 must_check int import_lines_files(struct importer *im, const char *const *paths, size_t n, import_lines_take *line,
 				  void *ctx);
 
-/* Take a number: "0x" and hexadecimal digits, all of @text up to @end. false if it is none, or too large. */
+/*
+ * Parse a number: "0x" and hexadecimal digits, all of @text up to @end. False if it is not one, or too large.
+ */
 bool import_lines_hex(const char *text, const char *end, uint64_t *value);
 
 #endif

@@ -11,9 +11,10 @@
 #include "base/procmaps.h"
 #include "base/upto.h"
 
-#define FIXED_MAX 0x10000000	/* a program loaded below was linked to that address; others are loaded where there is room */
+/* A program loaded below this was linked to that address; others are loaded at any free address. */
+#define FIXED_MAX 0x10000000
 
-/* false if it is no line of the kernel's, or no file is mapped. */
+/* False if it is not a line as the kernel writes it, or if no file is mapped. */
 static bool parse(char *line, struct import_map *out, const char **path)
 {
 	struct mapping m;
@@ -91,7 +92,7 @@ const struct import_map *import_maps_find(const struct import_maps *m, taddr add
 	return n && addr < m->v[n - 1].hi ? &m->v[n - 1] : NULL;
 }
 
-/* Its first segment has address 0 in the file, or the one it was linked to. */
+/* The first segment has address 0 in the ELF file, or the address to which it was linked. */
 taddr import_maps_bias(const struct import_maps *m, const struct import_map *map)
 {
 	taddr begin = m->v[map->file].lo - m->v[map->file].offset;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * import_maps: which file was mapped where, by a saved copy of /proc/PID/maps. It may have been cut or edited: lines that
- * are none of the kernel's are left out.
+ * import_maps: which file was mapped where, according to a saved copy of /proc/PID/maps. It may have been cut
+ * or edited: lines that the kernel would not write are left out.
  */
 #ifndef MM_IMPORT_MAPS_H
 #define MM_IMPORT_MAPS_H
@@ -33,7 +33,10 @@ void import_maps_fini(struct import_maps *m);
 /* The mapping that holds @addr, or NULL. */
 const struct import_map *import_maps_find(const struct import_maps *m, taddr addr);
 
-/* Where the file that @map belongs to was loaded: the difference of its addresses to those in its ELF file; its end. */
+/*
+ * The load bias of the file that @map belongs to, which is its addresses minus those in its ELF file; and its
+ * end.
+ */
 taddr import_maps_bias(const struct import_maps *m, const struct import_map *map);
 taddr import_maps_end(const struct import_maps *m, const struct import_map *map);
 

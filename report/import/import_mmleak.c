@@ -2,12 +2,12 @@
 /*
  * import_mmleak: the dumps of mmleak.so.
  *
- *	0x7fc6e8000b70 0x55a205a9e248 64	three fields: a block of 64 bytes was given to that caller
- *	0x7fc6e8000b70 0x55a205a9e265		two: that caller released it
- *	(nil) 0x55a205a9e248 64			a call that got nothing
+ *	0x7fc6e8000b70 0x55a205a9e248 64	three fields: that caller allocated a block of 64 bytes
+ *	0x7fc6e8000b70 0x55a205a9e265		two fields: that caller freed it
+ *	(nil) 0x55a205a9e248 64			a call that got no memory
  *
- * Its scripts write the same lines: sorted by address, or what is left after pairs were taken out
- * (releases first). For each address the order is kept in all of them, and that is all that counts.
+ * mmleak's scripts write the same lines, either sorted by address, or those left after pairs were removed
+ * (frees first). All of them preserve the order of the lines of one address, and nothing else matters.
  */
 #include "report/import/import.h"
 
@@ -30,7 +30,7 @@ struct mmleak {
 	struct addrmap modules;	/* index in maps of a file's first mapping -> number of the module */
 };
 
-/* --- who called --- */
+/* --- callers --- */
 
 /* The number + 1 of the module at @pc, or FACT_NONE. */
 static int module_at(struct mmleak *m, taddr pc, uint32_t *module)
@@ -66,7 +66,7 @@ static int site(struct mmleak *m, taddr pc, uint32_t *stack)
 
 /* --- lines --- */
 
-/* Take the next field; *end is behind it. */
+/* Take the next field; *end points behind it. */
 static const char *field(const char **p, const char **end)
 {
 	const char *begin = *p + strspn(*p, " \t\r");
@@ -144,8 +144,8 @@ static bool begins_with(const char *text, const char *with)
 }
 
 /*
- * mmleak-HOST.PID.N.out, mmleak.PID.N.out, mmleak-HOST.PID.txt, mmleak-HOST.PID.pid: the last number that has one of
- * these behind it, for a host may be called 10.0.0.1. 0 if there is none.
+ * mmleak-HOST.PID.N.out, mmleak.PID.N.out, mmleak-HOST.PID.txt, mmleak-HOST.PID.pid: the last number that is
+ * followed by one of these endings, since a host may be called 10.0.0.1. 0 if there is none.
  */
 static int32_t pid_of(const char *path)
 {
@@ -164,7 +164,7 @@ static int32_t pid_of(const char *path)
 	return pid;
 }
 
-/* Addresses of two processes have nothing to do with each other. */
+/* Addresses of two processes are unrelated. */
 static int same_process(const char *const *paths, size_t n, int32_t *pid)
 {
 	*pid = pid_of(paths[0]);
@@ -214,7 +214,7 @@ static void end(struct mmleak *m)
 	addrmap_fini(&m->modules);
 }
 
-/* The program itself is the first file of the maps, where it was not linked to be elsewhere. */
+/* The program itself is the first file of the maps, unless it was linked to another address. */
 static const char *program(const struct mmleak *m)
 {
 	return m->maps.n ? m->maps.v[0].path : NULL;

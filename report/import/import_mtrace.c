@@ -5,13 +5,13 @@
  *	= Start
  *	@ ./prog:[0x11ed] + 0x556f89b0a2c0 0x7			allocated
  *	@ /lib/libc.so.6:(__strdup+1a)[0x9e9aa] + 0x7fc6 0x6	by a function with a name
- *	@ ./prog:[0x11ce] - 0x556f89b0a2a0			released
+ *	@ ./prog:[0x11ce] - 0x556f89b0a2a0			freed
  *	@ ./prog:[0x11df] < 0x556f89b0a2c0			realloc: the old block is gone
  *	@ ./prog:[0x11df] > 0x556f89b0a4c0 0x28			and this is the new one
- *	@ ./prog:[0x123e] ! 0x556f89b0a4f0 0x7fff		realloc failed: the old block is still there
+ *	@ ./prog:[0x123e] ! 0x556f89b0a4f0 0x7fff		realloc failed: the old block is still live
  *
- * The number in brackets is an address in the file, so each file is a module with bias 0. Without a file before it,
- * it is an address in memory. A path may hold any character, so a line is read from its end.
+ * The number in brackets is an address in the file, so each file is a module with bias 0. Without a file
+ * before it, it is an address in memory. A path may contain any character, so a line is parsed from its end.
  */
 #include "report/import/import.h"
 
@@ -34,18 +34,18 @@ struct mtrace {
 	struct binary *binaries;	/* the first is memory outside of all files */
 	size_t n, size;
 	struct addrmap index;	/* a path in the pool of the ledger -> index */
-	struct addrmap overtaken;	/* addresses that were given out while a block was held there */
+	struct addrmap overtaken;	/* addresses that were allocated while a block was live there */
 };
 
-/* A line, taken apart. Strings are in it. */
+/* A parsed line. Strings point into it. */
 struct event {
-	const char *object, *symbol;	/* NULL: not said */
+	const char *object, *symbol;	/* NULL: not given */
 	taddr site, addr;
 	uint64_t size;
 	char op;
 };
 
-/* --- who called --- */
+/* --- callers --- */
 
 static int add_binary(struct mtrace *m, uint32_t module, size_t *index)
 {
@@ -168,8 +168,8 @@ static bool parse(char *text, struct event *e)
 }
 
 /*
- * Threads: realloc moves a block away, another thread gets the old address, and its line is there before that of the
- * realloc. Then the release is of the block before, which has left its place already.
+ * With threads: realloc moves a block away, another thread gets the old address, and its line is written
+ * before that of the realloc. Then the realloc frees the earlier block, which this address no longer holds.
  */
 static int give(struct mtrace *m, const struct event *e, uint32_t stack)
 {

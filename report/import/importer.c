@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* importer: see importer.h. All facts have time 0: none of these files tells when. */
+/* importer: see importer.h. All facts have time 0: these files contain no times. */
 #include "report/import/importer.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "symbolize/demangle.h"
 
 #define RELEASED_BYTES (256u << 20)
-#define DEMANGLE_MAX 64		/* a longer name may stand for any amount of text (symbolize/demangle.h) */
+#define DEMANGLE_MAX 64		/* a longer name may expand to any amount of text (symbolize/demangle.h) */
 #define FAMILY 1
 
 static struct fact info(uint32_t kind)
@@ -48,7 +48,7 @@ static int put_run(struct importer *im)
 	return take(im, &f);
 }
 
-/* The old tools saw what the pack "libc" sees. */
+/* The old tools watched what the pack "libc" watches. */
 static int put_family(struct importer *im)
 {
 	struct fact name = info(MMT_FAMILY_NAME), now = { .kind = MMT_FAMILY, .family = FAMILY };
@@ -185,7 +185,7 @@ int importer_alloc(struct importer *im, taddr addr, uint64_t size, uint32_t stac
 	return take(im, &f);
 }
 
-/* Fill in what a release of @addr is, and remember who did it. */
+/* Find out what a free of @addr means, and remember its stack. */
 static void judge_release(struct importer *im, taddr addr, uint32_t stack, struct fact *f)
 {
 	struct released_by by = { .stack = stack + 1, .alloc = FACT_NONE }, before;

@@ -9,7 +9,10 @@
 
 #define BUFFER (4 * TEXTLINES_MAX)
 
-/* Not blocking only while it is opened: a FIFO without a writer is at its end, one with a slow writer is waited for. */
+/*
+ * Non-blocking only for the open: a FIFO without a writer is at its end, one with a slow writer is waited
+ * for.
+ */
 static int open_text(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -77,7 +80,7 @@ static ssize_t read_some(struct textlines *t, char *to, size_t room)
 	return got < 0 ? -errno : got;
 }
 
-/* More behind what is there. The number of bytes; 0 at the end, or when there is no room. */
+/* Read more, after what the buffer has. Returns the number of bytes; 0 at the end, or if there is no room. */
 static ssize_t fill(struct textlines *t)
 {
 	ssize_t got;
@@ -130,7 +133,10 @@ int textlines_next(struct textlines *t, struct textline *out)
 		t->at += length + newline;
 	} while (skipped);
 	t->number++;
-	/* What follows a line that was cut is still wanted, so its own last byte makes room. */
+	/*
+	 * The byte after a line without newline may be part of the next one, so the NUL replaces the line's
+	 * last byte.
+	 */
 	out->n -= !newline;
 	out->text[out->n] = '\0';
 	return 1;

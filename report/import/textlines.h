@@ -11,24 +11,25 @@
 
 #include "base/cleanup.h"
 
-#define TEXTLINES_MAX 16384	/* bytes of a line; a longer one is cut, and said to be */
+#define TEXTLINES_MAX 16384	/* bytes of a line; a longer one is cut, and marked as too long */
 
 struct textlines {
 	int fd;			/* -1: from memory */
-	const char *data;	/* from memory: what is still to come */
+	const char *data;	/* from memory: what is not read yet */
 	size_t left;
-	char *buf;		/* read, and not given out yet: [at, n) */
+	char *buf;		/* read, and not returned yet: [at, n) */
 	size_t at, n;
 	uint64_t number;
-	bool skip;		/* the rest of a line that was too long is to be left out */
+	bool skip;		/* the rest of a line that was too long is to be skipped */
 };
 
 struct textline {
-	char *text;		/* without its newline, with a NUL; valid until the next one; may be written to */
+	/* Without its newline, NUL-terminated; valid until the next line; may be written to. */
+	char *text;
 	size_t n;
 	uint64_t number;	/* from 1 */
-	bool too_long;		/* it is only the begin of it */
-	bool cut;		/* the file ends within it */
+	bool too_long;		/* it is only the beginning of the line */
+	bool cut;		/* the file ends within the line */
 };
 
 /* A regular file, or a pipe. 0; -EINVAL: it is neither; -ENOMEM; -errno. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* json_format: the reports as JSON, as they are known to report/formats.h. */
+/* json_format: the JSON reports, as report/formats.h needs them. */
 #include "report/formats.h"
 #include "report/json/out_diff_json.h"
 #include "report/json/out_json.h"

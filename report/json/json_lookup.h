@@ -5,13 +5,14 @@
  *	"block_list_of": {family, entry, groups: [index]},
  *	"block_list":    [{address, bytes, age_s}], of objects [{address, net, age_s}]; oldest first
  *	"block_at":      [{address, released_twice_s,
- *	                   blocks: [{family, noun, address, bytes, offset, age_s, entry, group, wrappers, stack_end, stack}],
+ *	                   blocks: [{family, noun, address, bytes, offset, age_s, entry, group, wrappers,
+ *	                             stack_end, stack}],
  *	                   objects: [{family, noun, net, older, counted, age_s, entry, group,
  *	                              uses: [{taken, dropped, wrappers, stack_end, stack}]}]}]
  *
- * Each is there if it was asked for. entry: the number that the text report gives it, in its family; groups, group: which
- * in "groups", or for objects in "refs", counted from 0. Both are null if the report leaves the block out. released_twice_s is null
- * if that is not known of a block there.
+ * Each is present only if it was asked for. entry: the group's number in the text report, in its family;
+ * groups, group: the indices in "groups", or for objects in "refs", from 0. Both are null if the report
+ * leaves the block out. released_twice_s is null if no block at that address is known to be freed twice.
  */
 #ifndef MM_JSON_LOOKUP_H
 #define MM_JSON_LOOKUP_H

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* json_memory: what the kernel says of the process's memory, and of its children's (report/json/out_json.h has the members). */
+/*
+ * json_memory: what the kernel reports of the memory of the process and of its children
+ * (report/json/out_json.h has the members).
+ */
 #ifndef MM_JSON_MEMORY_H
 #define MM_JSON_MEMORY_H
 

@@ -48,7 +48,7 @@ static void put_estimate(struct strbuf *sb, const char *separator, const char *n
 	put_interval(sb, separator, name, e->value, e->low, e->high);
 }
 
-/* Whoever adds up values must not add up what nobody knows. */
+/* If it is not known what a group keeps, the value is null, so that it cannot be added up. */
 static void put_kept(struct strbuf *sb, const char *name, const struct survival *v, const struct estimate *e)
 {
 	put_interval(sb, ", ", name, v->kind == SURVIVAL_UNKNOWN ? NAN : e->value, e->low, e->high);
@@ -74,7 +74,7 @@ static void put_estimates(struct strbuf *sb, const struct summary_sample *s)
 	strbuf_putc(sb, '}');
 }
 
-/* Steps that nobody has reached are left out. */
+/* Steps that no block has reached are left out. */
 static void put_survival(struct strbuf *sb, const struct survival_step *steps)
 {
 	json_list(sb, ", ", "survival");

@@ -4,18 +4,18 @@
  *
  *	{ "mmattach": {version, schema},
  *	  "old", "new": {pid, comm, start, seconds, live_blocks, live_bytes},
- *	  "changes": [{change, family, tag, old_blocks, old_bytes, new_blocks, new_bytes, wrappers, stack_end, stack,
- *		       verdict, verdict_mixed, by_rate, old_bytes_per_minute, new_bytes_per_minute}],
+ *	  "changes": [{change, family, tag, old_blocks, old_bytes, new_blocks, new_bytes, wrappers, stack_end,
+ *		       stack, verdict, verdict_mixed, by_rate, old_bytes_per_minute, new_bytes_per_minute}],
  *	  "ref_changes": [{change, family, old_objects, new_objects, wrappers, stack_end, stack}] }
  *
- * Stacks are as in out_json.h; of objects it is that of the most suspect place.
+ * Stacks are as in out_json.h; for objects it is that of the most suspect call site.
  */
 #ifndef MM_OUT_DIFF_JSON_H
 #define MM_OUT_DIFF_JSON_H
 
 #include "report/diff/diff.h"
 
-/* Append it to @sb, all of it whatever @top is. 0 or -ENOMEM. */
+/* Append all of it to @sb, whatever @top is. 0 or -ENOMEM. */
 must_check int out_diff_json(const struct diff *d, size_t top, struct strbuf *sb);
 
 #endif

@@ -128,7 +128,7 @@ static void put_samples(struct strbuf *sb, const taddr *samples, size_t n)
 	strbuf_putc(sb, ']');
 }
 
-/* @rate: what it is called there. */
+/* @rate: the name of the member with the rate. */
 static void put_growth(struct strbuf *sb, const struct growth *g, const char *rate, const struct growth_point *series,
 		       size_t n)
 {

@@ -112,7 +112,7 @@ static void put_scan(struct strbuf *sb, const struct scan_report *r)
 	strbuf_putc(sb, '}');
 }
 
-/* --- who points there --- */
+/* --- pointers to an address --- */
 
 static void put_block(struct strbuf *sb, bool there, const struct scan_block *b)
 {

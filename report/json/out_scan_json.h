@@ -1,25 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * out_scan_json: the report of a scan as JSON: that of a watch (report/json/out_json.h), with these besides:
+ * out_scan_json: the report of a scan as JSON: that of a watch (report/json/out_json.h), and in addition:
  *
- *	"groups":   [{..., label, class, class_module, content, size_low, size_high, indirect_blocks, indirect_bytes}]
- *	"scan":     {source: "process"|"core", core, threads, not_stopped, pauses, pause_seconds, expected_seconds,
- *	             memory: {copied, swapped, missing},
- *	             heap: {known, layout, adds_up, system, used, free: {blocks, bytes}, top, other, foreign, unseen,
- *	                    mmapped: {blocks, bytes, claimed},
- *	                    arenas: [{address, system, walked, used, fast, tcache, bins: {blocks, bytes}, top, other}]},
- *	             judged, not_judged, verdicts: {definite, indirect, possible, reachable, unknown: {blocks, bytes}},
+ *	"groups":   [{..., label, class, class_module, content, size_low, size_high, indirect_blocks,
+ *	              indirect_bytes}]
+ *	"scan":     {source: "process"|"core", core, threads, not_stopped, pauses, pause_seconds,
+ *	             expected_seconds, memory: {copied, swapped, missing},
+ *	             heap: {known, layout, adds_up, system, used, free: {blocks, bytes}, top, other, foreign,
+ *	                    unseen, mmapped: {blocks, bytes, claimed},
+ *	                    arenas: [{address, system, walked, used, fast, tcache, bins: {blocks, bytes}, top,
+ *	                              other}]},
+ *	             judged, not_judged,
+ *	             verdicts: {definite, indirect, possible, reachable, unknown: {blocks, bytes}},
  *	             doubts: ["..."], problems: [{address, what}], more_problems}
  *	"pointers": [{address, block, where, total,
- *	              pointers: [{place, at, value, offset, block, tid, register, from_sp, module, module_offset, symbol,
- *	                          symbol_offset}],
+ *	              pointers: [{place, at, value, offset, block, tid, register, from_sp, module,
+ *	                          module_offset, symbol, symbol_offset}],
  *	              chain: [the same], chain_has_root}]	if it was asked (--who-points-at)
  *
- * label: what the blocks of a group have in common, where no stack is known: a C++ class, then class is it too, or a size; null for groups with
- * a stack. block: {address, size, verdict, label} or null. place: "block", "register", "stack", "data", "tls", "allocator".
- * offset: value less the address that was asked for, or less the beginning of the block that holds it.
- * claimed is null where the allocator's own figure was not found. In "run", mode is "scan", frontend "ptrace" or "core"; verdicts is what a watch's would be:
- * its watched are the blocks that have a stack.
+ * label: what the blocks of a group have in common if no stack is known: a C++ class, which is then also in
+ * class, or a size; null for groups with a stack. block: {address, size, verdict, label} or null.
+ * place: "block", "register", "stack", "data", "tls", "allocator". offset: value minus the address that was
+ * asked for, or minus the beginning of the block that contains it. claimed is null if the allocator's own
+ * figure was not found. In "run", mode is "scan", frontend "ptrace" or "core"; verdicts are as in a watch,
+ * and watched has the blocks that have a stack.
  */
 #ifndef MM_OUT_SCAN_JSON_H
 #define MM_OUT_SCAN_JSON_H
@@ -28,7 +32,10 @@
 #include "base/strbuf.h"
 #include "report/model/scan.h"
 
-/* Append the report, all of it whatever @top is. 0, or -ENOMEM also if the scan itself is not whole. */
+/*
+ * Append the report, all of it whatever @top is. 0 or -ENOMEM, the latter also if the scan itself is
+ * incomplete.
+ */
 must_check int out_scan_json(const struct scan_report *r, size_t top, struct strbuf *sb);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * judged: a list of blocks that were judged, in a few bytes each: for those few things of a verdict that the table of live
- * blocks (live.h) has no room for. In the order in which they were added; near addresses one after the other take the least.
+ * judged: a list of blocks and their verdicts, in a few bytes each: for the few parts of a verdict for which
+ * the table of live blocks (live.h) has no room. It is in the order in which blocks were added; neighbouring
+ * addresses in sequence take the least memory.
  */
 #ifndef MM_JUDGED_H
 #define MM_JUDGED_H
@@ -29,11 +30,11 @@ struct judged {
 	size_t count;
 };
 
-void judged_fini(struct judged *j);	/* and it is empty */
+void judged_fini(struct judged *j);	/* afterwards it is empty */
 
 must_check int judged_add(struct judged *j, const struct judged_block *b);	/* 0 or -ENOMEM */
 
-/* One after the other: begin with one that is all zero. */
+/* A position for judged_next; begin with one that is all zero. */
 struct judged_place {
 	size_t at;
 	taddr before;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ledger: see ledger.h; here what it is as a whole. The parts: ledger_parts.h. */
+/* ledger: see ledger.h. This file has the ledger as a whole; its parts are in ledger_parts.h. */
 #include "report/ledger/ledger.h"
 
 #include <errno.h>
@@ -106,7 +106,7 @@ size_t ledger_memory(const struct ledger *l)
 
 /* --- definitions --- */
 
-/* Has anything happened in it that says of what kind it is? */
+/* Has the family had events, so that its kind (blocks or objects) is fixed? */
 static bool has_events(const struct ledger *l, uint32_t family)
 {
 	for (size_t i = 0; i < l->ntwice; i++)
@@ -115,7 +115,7 @@ static bool has_events(const struct ledger *l, uint32_t family)
 	return l->books[family].nplaces;
 }
 
-/* Each family has a book, and of what has happened in it the kind is known. */
+/* Each family has a book. Once a family has events, its kind cannot change. */
 static int take_family_name(struct ledger *l, const struct fact *f)
 {
 	uint32_t known = defs_family(&l->defs, f->family_name.number);

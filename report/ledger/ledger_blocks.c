@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ledger_blocks: events, and of those of blocks who holds what. Each changes a block, its place and the totals alike.
+ * ledger_blocks: dispatches events, and books those of blocks. Each changes a block, its place and the totals
+ * alike.
  *
- * The totals are the sums over all places, and what no place has: releases of older blocks, and double ones. A
- * place's series is brought to now before its bytes change.
+ * The totals are the sums over all places, plus what no place has: frees of older blocks, and double frees. A
+ * place's series is advanced to now before its bytes change.
  */
 #include <errno.h>
 
@@ -25,7 +26,7 @@ static void let_go(struct ledger *l, struct place *p, uint64_t size)
 	l->held_bytes -= size;
 }
 
-/* A block that was held and is out of the table by now. Its place in @out, if it is wanted. */
+/* Book that a live block, already removed from the table, is gone. Its place in @out, unless that is NULL. */
 static int leave(struct ledger *l, const struct live_block *b, struct place **out)
 {
 	struct place *p = ledger_place_now(l, l->family, b->stack);
@@ -112,7 +113,7 @@ static int take_aside(struct ledger *l, const struct fact *f)
 
 	a.held = live_take(l->books[l->family].live, a.addr, &a.block);
 	r = a.held ? leave(l, &a.block, NULL) : ledger_older_aside(l, a.addr, f->block.key, &a);
-	/* of one that is there already the end was lost */
+	/* if the key is in use already, the end of the other block was lost */
 	return r < 0 ? r : addrmap_put(&l->aside, f->block.key, &a);
 }
 
@@ -129,7 +130,7 @@ static int take_aside_freed(struct ledger *l, uint64_t key)
 	return 0;
 }
 
-/* What a realloc had taken out goes back in, unless another block is there by now. */
+/* Put back the block that a realloc had removed, unless another block is there by now. */
 static int put_back(struct ledger *l, const struct ledger_aside *a)
 {
 	uint32_t family = l->family;
@@ -170,7 +171,7 @@ static bool is_of_objects(const struct ledger *l)
 	return l->defs.families[l->family].refs;
 }
 
-/* The families of what was put aside are known by its key. */
+/* The family of a block that was put aside is found by its key. */
 static bool fits_family(const struct ledger *l, uint32_t kind)
 {
 	switch (kind) {
@@ -250,7 +251,7 @@ int ledger_settle(struct ledger *l)
 	for (size_t i = 0; r == 0 && addrmap_next(aside, &i, &key, &value);) {
 		const struct ledger_aside *a = value;
 
-		/* given out again meanwhile: then it was released, and its end was not seen */
+		/* allocated again meanwhile: so it was freed, and its end was not seen */
 		if (!a->held || live_get(l->books[a->family].live, a->addr, NULL))
 			continue;
 		r = put_back(l, a);

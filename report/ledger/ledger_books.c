@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* ledger_books: where in the books a fact belongs, its stack and its place, and what is in them (ledger_parts.h, ledger.h). */
+/*
+ * ledger_books: where a fact belongs in the books, its stack and its place; and the contents of the books
+ * (ledger_parts.h, ledger.h).
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +11,10 @@
 
 /* --- stacks --- */
 
-/* A stack without frames. A number that a run is not going to use; if a file does all the same, then the one before. */
+/*
+ * Define a stack without frames, by a number that a run does not use; if a file does use it, by the one
+ * before.
+ */
 static int define_nowhere(struct ledger *l)
 {
 	struct fact f = { .kind = MMT_INFO, .info = MMT_STACK, .stack = { UINT32_MAX - 1, 0, MMT_END_LOST, FACT_NONE } };
@@ -82,7 +88,7 @@ const struct place *ledger_place(struct ledger *l, uint32_t family, uint32_t sta
 	return series_advance(&p->series, l->now_us, p->bytes) < 0 ? NULL : p;
 }
 
-/* --- what is held --- */
+/* --- live blocks and objects --- */
 
 bool ledger_holds(const struct ledger *l, uint32_t family, taddr addr, struct live_block *out)
 {

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ledger_older: events of blocks that the ledger does not know. They count as older than the watch. But this ledger may be
- * that of a later piece, and the block may have been given out in an earlier one: then the event is kept as an
- * orphan, in its order, so that both pieces together come to the truth. An address that is given out tells of an older
- * block, too: if one was there, it is gone.
+ * ledger_older: events of blocks that the ledger does not know. They count as older than the watch. But this
+ * ledger may be that of a later piece, and the block may have been allocated in an earlier one: then the
+ * event is kept as an orphan, in its order, so that both pieces together give the right result. An allocation
+ * is also an event of an older block: if one was at its address, it is gone.
  *
- * Once an orphan has said that a block is gone from an address, no older one is there: what else happens to that address
- * is no orphan. So there are no more of them than addresses, and unfinished reallocs, however many events there are.
+ * Once an orphan has said that the block at an address is gone, no older one is there, and later events at
+ * this address are no orphans. So there are at most as many orphans as addresses and unfinished reallocs,
+ * however many events there are.
  *
- * An event of an object that may be older is kept and not booked: whether it ends the object hangs on what was before. So of objects
- * there are as many orphans as such events, until one is born at the address or says that no reference is left.
+ * An event of an object that may be older is kept and not booked: whether it ends the object depends on what
+ * was before. So there are as many orphans of objects as such events, until an object is born at the address
+ * or an event says that no reference is left.
  */
 #include <errno.h>
 
@@ -109,12 +111,12 @@ int ledger_older_aside_freed(struct ledger *l, uint64_t key, const struct ledger
 	return add_orphan(l, &(struct orphan){ .kind = MMT_ASIDE_FREED, .key = key });
 }
 
-/* What an earlier piece put aside may come back anywhere. Objects are not put aside. */
+/* A block that an earlier piece put aside may be put back at any address. Objects are not put aside. */
 static void nothing_is_gone(struct ledger *l)
 {
 	for (size_t i = 0; i < l->nbooks; i++)
 		if (!l->defs.families[i].refs)
-			addrmap_fini(&l->books[i].gone);	/* it is as new then */
+			addrmap_fini(&l->books[i].gone);	/* it is as good as new then */
 }
 
 int ledger_older_aside_back(struct ledger *l, uint64_t key, const struct ledger_aside *a)

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ledger_refs: which objects have references that do not come out even, and who took and dropped them.
+ * ledger_refs: which objects have a net count of references that is not 0, and which stacks acquired and
+ * released these.
  *
- *	event ──▶ the stack's place (taken, dropped in all)
+ *	event ──▶ the stack's place (acquired, released in all)
  *	      └─▶ the object (net) and its use by that stack
  *
- * What an object says of its own count is believed before what was seen: so objects older than the watch, and references
- * taken where nobody looks, come out right. An object whose net is 0 is gone, and what was taken on it leaves the places.
+ * An object's own count, if an event has it, overrides what was seen: so the result is right for objects
+ * older than the watch, and for references acquired where nothing is watched. An object whose net count is 0
+ * is gone, and what was acquired on it is subtracted from the places.
  */
 #include <errno.h>
 
@@ -58,7 +60,7 @@ static int end(struct ledger *l, taddr addr, const struct object *o)
 	return 0;
 }
 
-/* @stack has taken and dropped so many of its references. */
+/* @stack has acquired @taken and released @dropped of its references. */
 static int use(struct ledger *l, struct object *o, uint32_t stack, uint64_t taken, uint64_t dropped)
 {
 	struct object_use *u = objects_use(book_now(l)->objects, o, stack);
@@ -152,7 +154,7 @@ static int take_unref(struct ledger *l, const struct fact *f, uint32_t stack)
 	return end_if_even(l, f->ref.addr, o);
 }
 
-/* Whoever was there before is over, seen or not. */
+/* An object that was at this address before is gone, whether its end was seen or not. */
 static int take_born(struct ledger *l, const struct fact *f, uint32_t stack)
 {
 	const struct object *old = objects_get(book_now(l)->objects, f->ref.addr);
@@ -190,7 +192,7 @@ static int take_counted(struct ledger *l, const struct fact *f)
 	return end_if_even(l, f->ref.addr, o);
 }
 
-/* --- what a shrunken trace says --- */
+/* --- facts of a shrunken trace --- */
 
 static int take_uses(struct ledger *l, const struct fact *f, struct object *o)
 {
@@ -219,7 +221,7 @@ static int make_object(struct ledger *l, const struct fact *f, struct object **o
 	return 0;
 }
 
-/* One that began in what was shrunken takes the place of what is there; of an older one it is more. */
+/* An object that began in the shrunken part replaces the one at this address; an older one is added to it. */
 static int take_object(struct ledger *l, const struct fact *f)
 {
 	struct object *o = objects_get(book_now(l)->objects, f->object.addr);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ledger_run: what is known of the run itself. Every piece of a trace says it again, so each thing is known by what it is:
- * a probe by its number, a reason by its text, a gap by its start; what comes later is the news. All lists have a limit.
+ * ledger_run: what is known of the run itself. Every piece of a trace repeats it, so each item is identified:
+ * a probe by its number, a reason by its text, a gap by its start; a later fact updates an earlier one. All
+ * lists have a limit.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,15 +19,15 @@ static int keep(struct ledger *l, const char *text, const char **out)
 	return text && !*out ? -ENOMEM : 0;
 }
 
-/* Texts of the pool are there once each: the pointer is the text. */
+/* The pool has each text once, so the pointer identifies the text. */
 static uint64_t key_of(const char *text)
 {
 	return (uint64_t)(uintptr_t)text;
 }
 
 /*
- * The element of *@array that @index knows by @key, or a new one of zeros. 0; 1: it is new; -ENOMEM; -ENOSPC: it would be
- * new, and there are too many.
+ * The element of *@array that @index has for @key, or a new one of zeros. 0; 1: it is new; -ENOMEM; -ENOSPC:
+ * it would be new, and there are too many.
  */
 static int find_or_add(struct addrmap *index, uint64_t key, void *array, size_t *n, size_t size, void *out)
 {
@@ -154,7 +155,7 @@ static int take_count(struct ledger *l, const struct fact *f)
 	return 0;
 }
 
-/* One that is told again with the same start and reason has gone on. */
+/* A gap that is recorded again with the same start and reason has become longer. */
 static int take_gap(struct ledger *l, const struct fact *f)
 {
 	struct ledger_gap *gap;
@@ -170,7 +171,7 @@ static int take_gap(struct ledger *l, const struct fact *f)
 	return 0;
 }
 
-/* A list of texts, each there once. */
+/* Add to a list of texts that has each text once. */
 static int take_text(struct ledger *l, const char *text, struct addrmap *index, const char ***list, size_t *n)
 {
 	const char *kept;
@@ -199,14 +200,14 @@ static int take_skip(struct ledger *l, const char *function)
 	return take_text(l, function, &l->skip_index, &l->skips, &l->nskips);
 }
 
-/* --- blocks released twice --- */
+/* --- blocks freed twice --- */
 
 static bool same_twice(const struct ledger_twice *a, const struct ledger_twice *b)
 {
 	return a->family == b->family && a->second == b->second && a->first == b->first && a->alloc == b->alloc;
 }
 
-/* Of those that share a key the later ones try the numbers that follow it. */
+/* If keys collide, the later ones use the next free number. */
 static uint64_t twice_key(const struct ledger *l, const struct ledger_twice *t)
 {
 	uint64_t key = ((t->second * 0x9e3779b97f4a7c15u ^ t->first) * 0xbf58476d1ce4e5b9u ^ t->alloc) *

@@ -31,7 +31,7 @@ static uint64_t key_of(uint32_t family, uint32_t stack)
 	return (uint64_t)family << 32 | stack;
 }
 
-/* Where in s->all; made, if it is new. 0, -ENOMEM or -ENOSPC. */
+/* Returns its index in s->all in @at; made, if it is new. 0, -ENOMEM or -ENOSPC. */
 static int find_or_add(struct ledger_samples *s, uint32_t family, uint32_t stack, size_t *at)
 {
 	const size_t *known = addrmap_get(&s->index, key_of(family, stack));
@@ -47,7 +47,10 @@ static int find_or_add(struct ledger_samples *s, uint32_t family, uint32_t stack
 	return 0;
 }
 
-/* A stack whose blocks were seen, and not one followed, has a place all the same: whoever goes through places meets it. */
+/*
+ * A stack whose blocks were seen, but none of them tracked, gets a place, so that loops over places include
+ * it.
+ */
 int ledger_take_sample(struct ledger *l, const struct fact *f)
 {
 	uint32_t stack = defs_stack(&l->defs, f->sample.stack);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ledger_sample: what a sampled run says of its stacks, and of its budget, in numbers until now (MMT_SAMPLE, MMT_BUDGET): the last ones
- * count. What they come to is judged when a report is made (report/model/sampled.h), so that it is the same whoever applies the facts, piece by piece or
- * all at once.
+ * ledger_sample: what a sampled run says of its stacks and of its budget, in numbers until now (MMT_SAMPLE,
+ * MMT_BUDGET): the last ones count. The conclusions are made with the report (report/model/sampled.h), so
+ * that they are the same whether the facts come piece by piece or all at once.
  */
 #ifndef MM_LEDGER_SAMPLE_H
 #define MM_LEDGER_SAMPLE_H
@@ -15,7 +15,8 @@
 #include "base/cleanup.h"
 #include "trace/fact.h"
 
-#define LEDGER_SAMPLES_MAX 200000	/* stacks; a run that follows blocks of a tenth of that is a large one */
+/* Stacks; a run that tracks blocks of a tenth of that is a large one. */
+#define LEDGER_SAMPLES_MAX 200000
 
 struct ledger;
 
@@ -25,7 +26,7 @@ struct ledger_sample {
 };
 
 struct ledger_samples {
-	struct ledger_sample *all;	/* in the order in which they were first told */
+	struct ledger_sample *all;	/* in the order in which they were first recorded */
 	size_t n, size;
 	struct addrmap index;		/* family and stack -> where in all */
 	struct fact_budget budget;
@@ -36,11 +37,14 @@ void ledger_samples_init(struct ledger_samples *s);
 void ledger_samples_fini(struct ledger_samples *s);
 size_t ledger_samples_memory(const struct ledger_samples *s);
 
-/* Facts. 0; -ENOMEM; -EINVAL: the family is one of objects; -ENOSPC. A stack that was never defined is counted, and left out. */
+/*
+ * Take facts. 0; -ENOMEM; -EINVAL: the family is one of objects; -ENOSPC. A stack that was never defined is
+ * counted, and left out.
+ */
 must_check int ledger_take_sample(struct ledger *l, const struct fact *f);
 void ledger_take_budget(struct ledger *l, const struct fact_budget *budget);
 
-/* Of a stack, by indices; NULL: nothing was told. */
+/* The sample of a stack, by indices; NULL: nothing was recorded. */
 const struct fact_sample *ledger_sample(const struct ledger *l, uint32_t family, uint32_t stack);
 
 /* Does the run say that it is sampled? */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ledger_verdicts: what a look for reachable blocks has found. MMT_VERDICTS says how many blocks were judged, MMT_JUDGED which;
- * only when all of them have come does any verdict count: half of them would make a leak look smaller than it is.
+ * ledger_verdicts: the results of a look for reachable blocks. MMT_VERDICTS says how many blocks were judged,
+ * MMT_JUDGED which. No verdict counts before all of them were read: half of them would make a leak look
+ * smaller than it is.
  *
- * A verdict is kept with its block (live.h); blocks that are put aside meanwhile (realloc) have theirs there. What is lost with
- * a block is a list of its own, as few have any.
+ * A verdict is stored with its block (live.h), also if the block is put aside meanwhile (realloc). What is
+ * lost with a block is in a list of its own, since few blocks have any.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,7 +13,8 @@
 #include "report/ledger/ledger_parts.h"
 
 #define DOUBTS_MAX 1000
-#define ASIDE_MAX 1024	/* are looked through for each block that is not in the table; more threads than that are not in realloc */
+/* All are searched for each block that is not in the table; no more threads than that are in realloc. */
+#define ASIDE_MAX 1024
 
 #define X(upper, lower) _Static_assert((int)VERDICT_##upper == MMT_VERDICT_##upper, #lower);
 VERDICTS(X)
@@ -68,7 +70,7 @@ static void forget_marks(struct ledger *l)
 		((struct ledger_aside *)value)->block.verdict = VERDICT_UNKNOWN;
 }
 
-/* What was said by an earlier look is over. */
+/* Discard what an earlier look has said. */
 static int begin_anew(struct ledger *l)
 {
 	if (l->look.told && l->look.changes++ >= LEDGER_LOOKS_MAX)
@@ -116,7 +118,7 @@ static int keep_texts(struct ledger *l, const struct fact_look *from, struct fac
 	return (from->why_not && !to->why_not) || (from->allocator && !to->allocator) ? -ENOMEM : 0;
 }
 
-/* Each piece of a run tells it again. */
+/* Each piece of a run repeats it. */
 int ledger_take_look(struct ledger *l, const struct fact_look *look)
 {
 	int r;
@@ -142,7 +144,7 @@ int ledger_take_look(struct ledger *l, const struct fact_look *look)
 
 /* --- its blocks --- */
 
-/* Those that are being resized are few: as many as there are threads. */
+/* Few blocks are being resized: as many as there are threads. */
 static bool mark_aside(struct ledger *l, taddr addr, enum verdict verdict)
 {
 	uint64_t key;

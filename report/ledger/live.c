@@ -2,14 +2,15 @@
 /*
  * live: see live.h.
  *
- *	hash of the address = table (8 bits), place in it (32 bits)
+ *	hash of the address = table (8 bits), position in it (32 bits)
  *
- * A table has any number of slots; the home of an address is the hash scaled to that number, so that
- * a table which grows by a fourth keeps the order of what is in it, and is copied from one end to the
- * other. Linear probing; a deletion shifts back what was displaced. Tables of some pages and more are mappings of their own:
- * on the heap, hundreds of sizes that grow side by side would leave holes as large as themselves.
+ * A table has any number of slots. The home of an address is the hash scaled to that number, so that a table
+ * that grows by a fourth keeps the order of its blocks, and is copied from one end to the other. Linear
+ * probing; a deletion shifts back what was displaced. Tables of several pages are mappings of their own: on
+ * the heap, hundreds of sizes that grow side by side would leave holes as large as themselves.
  *
- * A table that is 27/32 full grows by a fourth, one that is less than 63 % full shrinks: 23.7 to 31.7 bytes a block.
+ * A table that is 27/32 full grows by a fourth, one that is less than 63 % full shrinks: 23.7 to 31.7 bytes
+ * per block.
  */
 #include "report/ledger/live.h"
 
@@ -90,7 +91,7 @@ static bool fits(taddr addr, const struct live_block *b)
 
 /* --- a table --- */
 
-/* The finalizer of splitmix64. The seed is random: nobody can choose addresses that collide. */
+/* The finalizer of splitmix64. The seed is random, so that addresses cannot be chosen to collide. */
 static uint64_t hash(const struct live *l, taddr addr)
 {
 	uint64_t x = addr ^ l->seed;
@@ -136,7 +137,7 @@ static struct slot *look_up(const struct table *t, uint64_t h, taddr addr)
 	return slot_addr(s) ? s : NULL;
 }
 
-/* Close the gap at @hole: what had to pass it on its way from home moves into it, and leaves a gap of its own. */
+/* Close the gap at @hole: a block that was displaced past it moves into it, and leaves a gap of its own. */
 static void shift_back(const struct live *l, struct table *t, uint32_t hole)
 {
 	for (uint32_t i = next(t, hole); slot_addr(&t->slots[i]); i = next(t, i)) {
@@ -166,7 +167,7 @@ static size_t bytes_of(uint32_t n)
 	return is_mapped(n) ? (bytes + PAGE - 1) / PAGE * PAGE : bytes;
 }
 
-/* About @n slots: whole pages where there are some, and never a page that is half used. */
+/* About @n slots: whole pages if the table has several, and never a page that is half used. */
 static uint32_t rounded(uint64_t n)
 {
 	if (n >= MAPPED)
@@ -215,7 +216,7 @@ static bool is_full(const struct table *t)
 	return ((uint64_t)t->count + 1) * 32 > (uint64_t)t->n * 27;
 }
 
-/* By a fourth, but by a page at least where it has pages, and by two slots. */
+/* By a fourth, but at least by a page if the table has pages, and by two slots. */
 static int grow(struct live *l, struct table *t)
 {
 	uint32_t least = is_mapped(t->n) ? PAGE / sizeof(struct slot) + 1 : 2;
@@ -224,7 +225,7 @@ static int grow(struct live *l, struct table *t)
 	return n > t->n ? resize(l, t, n) : -ENOMEM;
 }
 
-/* What there was is gone again. Without memory to do it, the table stays as it is. */
+/* Shrink a table from which many blocks are gone. Without memory for that, the table stays as it is. */
 static void maybe_shrink(struct live *l, struct table *t)
 {
 	uint32_t n;
@@ -236,7 +237,7 @@ static void maybe_shrink(struct live *l, struct table *t)
 		(void)!resize(l, t, n);
 }
 
-/* --- outside --- */
+/* --- interface --- */
 
 static uint64_t fresh_seed(void)
 {
@@ -400,7 +401,7 @@ size_t live_memory(const struct live *l)
 	return sizeof(*l) + l->bytes + addrmap_memory(&l->beside);
 }
 
-/* *at: the table and the slot in it; behind the tables what is beside them. */
+/* *at: the table and the slot in it; after the tables, the position in the map beside them. */
 bool live_next(const struct live *l, size_t *at, taddr *addr, struct live_block *out)
 {
 	size_t beside;

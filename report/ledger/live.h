@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * live: the blocks that are held: address -> size, stack, time of birth, verdict.
+ * live: the live blocks: address -> size, stack, time of birth, verdict.
  *
- * There may be tens of millions, so a block takes 20 bytes, and with the room between them less than
- * 32 at any number above some thousands, also while the table grows: it is cut into many small tables by a part of the hash,
- * and each grows by itself. What does not fit into 20 bytes (an address beyond 48 bits, a size of 4 GiB and
- * more, a birth after a year) is kept in a map beside it.
+ * There may be tens of millions, so a block takes 20 bytes, and together with free slots less than 32, at any
+ * number above some thousands, and also while the table grows: it is divided into many small tables by a part
+ * of the hash, and each grows by itself. A block that does not fit into 20 bytes (an address beyond 48 bits,
+ * a size of 4 GiB or more, a birth after a year) is stored in a map beside the tables.
  */
 #ifndef MM_LIVE_H
 #define MM_LIVE_H
@@ -28,17 +28,18 @@ struct live_block {
 };
 
 must_check int live_new(struct live **out);	/* 0 or -ENOMEM */
-void live_free(struct live *l);			/* NULL is taken */
+void live_free(struct live *l);			/* NULL is allowed */
 
-/* 0; 1: a block was held there, it is replaced and given in @old; -ENOMEM: all is as before. */
+/* 0; 1: a block was live there, it is replaced and returned in @old; -ENOMEM: nothing has changed. */
 must_check int live_put(struct live *l, taddr addr, const struct live_block *b, struct live_block *old);
 
 bool live_get(const struct live *l, taddr addr, struct live_block *out);	/* @out may be NULL */
-bool live_take(struct live *l, taddr addr, struct live_block *out);		/* and it is gone; @out may be NULL */
+/* Removes it; @out may be NULL. */
+bool live_take(struct live *l, taddr addr, struct live_block *out);
 
-/* The verdict of the block that is held at @addr, if there is one. */
+/* Set the verdict of the block that is live at @addr. False: there is none. */
 bool live_judge(struct live *l, taddr addr, enum verdict verdict);
-/* No block has a verdict any more. */
+/* Remove the verdicts of all blocks. */
 void live_forget_verdicts(struct live *l);
 
 size_t live_count(const struct live *l);

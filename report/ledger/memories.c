@@ -27,7 +27,7 @@ static int add_process(struct memories *m, int32_t pid, struct memory_process **
 	return 0;
 }
 
-/* Spans are a power of two of the shortest, such that there is room for all until @at_us. */
+/* The span is the shortest one times a power of two, such that there is room for all spans until @at_us. */
 static uint64_t span_for(uint64_t at_us)
 {
 	uint64_t span = SHORTEST_US;
@@ -37,7 +37,7 @@ static uint64_t span_for(uint64_t at_us)
 	return span;
 }
 
-/* The first point stays, and of each span its last. */
+/* Keep the first point, and the last of each span. */
 static void thin(struct memory_process *p, uint64_t span)
 {
 	uint32_t kept = p->npoints ? 1 : 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * objects: see objects.h. An object's uses are an array of 2^k: small ones are cut from chunks, and go to a list of their size
- * when they are free; large ones are allocations of their own. The number of uses tells the size.
+ * objects: see objects.h. An object's uses are an array of 2^k: small arrays are cut from chunks, and a free
+ * one is put on the list for its size; large ones are allocations of their own. The size follows from the
+ * number of uses.
  */
 #include "report/ledger/objects.h"
 
@@ -11,7 +12,7 @@
 
 #include "base/addrmap.h"
 
-#define CHUNK_USES 1024		/* of a chunk */
+#define CHUNK_USES 1024		/* per chunk */
 #define SMALL_BITS 6		/* arrays of up to 2^6 uses are cut from chunks */
 
 struct chunk {
@@ -19,15 +20,15 @@ struct chunk {
 	struct object_use uses[CHUNK_USES];
 };
 
-/* What stands in an array that is free. */
+/* The contents of a free array. */
 struct spare {
 	struct spare *next;
 };
 
 struct objects {
 	struct addrmap map;		/* address -> struct object */
-	struct chunk *chunks;		/* the first is the one that is cut from */
-	uint32_t cut;			/* uses of it that are */
+	struct chunk *chunks;		/* arrays are cut from the first one */
+	uint32_t cut;			/* uses of the first one that are cut */
 	struct spare *spare[SMALL_BITS + 1];
 	size_t large;			/* uses in arrays of their own */
 	size_t nchunks;
@@ -35,7 +36,7 @@ struct objects {
 
 /* --- arrays --- */
 
-/* An array of so many is one of 2^k: k. */
+/* Returns k: an array of @n uses has 2^k elements. */
 static unsigned int bits_of(uint32_t n)
 {
 	return n > 1 ? 32 - (unsigned int)__builtin_clz(n - 1) : 0;
@@ -169,7 +170,7 @@ bool objects_remove(struct objects *os, taddr addr)
 
 /* --- uses --- */
 
-/* Where @stack is among the uses, or belongs. */
+/* The index of @stack among the uses, or where it belongs. */
 static uint32_t place_of(const struct object *o, uint32_t stack)
 {
 	uint32_t low = 0, high = o->nuses;

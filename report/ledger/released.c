@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * released: see released.h. A table that doubles until the next doubling would pass the limit; then each new one drives
- * out the oldest of the next few in the table. Where these begin moves on, so that everyone has his turn.
+ * released: see released.h. The table doubles until the next doubling would exceed the limit. From then on,
+ * each new address evicts the oldest of the next few in the table. The position of these few advances, so
+ * that all addresses get their turn.
  */
 #include "report/ledger/released.h"
 
@@ -68,7 +69,7 @@ static void forget_oldest_of_few(struct released *r)
 		r->forgotten++;
 }
 
-/* The map doubles at three quarters; while it does, there are the old one and the new one. */
+/* The map doubles at three quarters; while it does, both the old and the new one exist. */
 static bool is_full(const struct released *r)
 {
 	size_t bytes = addrmap_memory(&r->map);

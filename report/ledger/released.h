@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * released: addresses that were released and not given out again: who releases one of them again has
- * released it twice. For whoever watches calls; a trace says already what each release was.
+ * released: addresses that were freed and not allocated again: another free of one of them is a double free.
+ * This is for code that watches calls; a trace already says what each free was.
  *
- * Of these there may be more than of live blocks, and for ever more of them, so the memory is bounded: where room is
- * wanting, the oldest of a few is forgotten, and counted.
+ * There may be more of these than of live blocks, and their number keeps growing, so the memory is bounded:
+ * if there is no room, the oldest of a few is forgotten, and counted.
  */
 #ifndef MM_RELEASED_H
 #define MM_RELEASED_H
@@ -18,24 +18,24 @@
 
 struct released;
 
-/* Who released it and who had got it; FACT_NONE or number + 1. */
+/* The stacks that freed and that allocated it; FACT_NONE or number + 1. */
 struct released_by {
 	uint32_t stack, alloc;
 };
 
 /* At most @limit_bytes are allocated; it begins small. 0 or -ENOMEM. */
 must_check int released_new(size_t limit_bytes, struct released **out);
-void released_free(struct released *r);		/* NULL is taken */
+void released_free(struct released *r);		/* NULL is allowed */
 
-/* Never fails: want of memory forgets. */
+/* Never fails: if out of memory, it forgets. */
 void released_put(struct released *r, taddr addr, const struct released_by *by);
 bool released_get(const struct released *r, taddr addr, struct released_by *by);
 void released_remove(struct released *r, taddr addr);
 
-/* Events were lost: what was released until now may have been given out again since. */
+/* Events were lost: an address that was freed before may have been allocated again since. */
 void released_clear(struct released *r);
 
-uint64_t released_forgotten(const struct released *r);	/* for want of room */
+uint64_t released_forgotten(const struct released *r);	/* for lack of room */
 size_t released_memory(const struct released *r);
 
 #endif

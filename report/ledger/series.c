@@ -30,7 +30,7 @@ static uint32_t doublings_at(uint64_t now_us, uint32_t doublings)
 	return doublings;
 }
 
-/* What @points (@n of them) say of span @i, if spans are doubled @more times; false: they do not reach so far. */
+/* What the @n @points say of span @i if spans are doubled @more times; false: they do not reach so far. */
 static bool coarse_point(const uint64_t *points, uint32_t n, uint32_t more, uint32_t i, uint64_t *out)
 {
 	uint64_t end = ((uint64_t)i + 1) << more;
@@ -58,7 +58,7 @@ int series_advance(struct series *s, uint64_t now_us, uint64_t bytes)
 	n = (uint32_t)spans(now_us, doublings);
 	if (bytes && make_room(s) < 0)
 		return -ENOMEM;
-	/* from the front: a point comes from behind where it goes to, or from there */
+	/* from the front: a point is copied from a higher index to a lower one, or to the same */
 	for (uint32_t i = 0; s->points && i < n; i++)
 		if (!coarse_point(s->points, s->n, doublings - s->doublings, i, &s->points[i]))
 			s->points[i] = bytes;

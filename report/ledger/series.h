@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * series: how many bytes a place held, as time went by: a handful of points for a run of any length.
+ * series: the live bytes of a place over time: a handful of points for a run of any length.
  *
- *	point i = bytes held at the end of span i (times (i + 1) * span_us)
+ *	point i = bytes live at the end of span i (times (i + 1) * span_us)
  *
- * At most MMT_SERIES_POINTS points. When time goes beyond them, spans are doubled, and of two points
- * the later stays. How long a span is depends on the time alone (series_span), so all series of a run fit together, and the same events
- * give the same series whichever way they come. Nothing is allocated for a place that never held anything at the end of a span.
+ * At most MMT_SERIES_POINTS points. If time goes beyond them, spans are doubled, and the later of two points
+ * remains. The length of a span depends only on the time (series_span), so all series of a run fit together,
+ * and the same events give the same series, however they are read. Nothing is allocated for a place that
+ * never had live bytes at the end of a span.
  */
 #ifndef MM_SERIES_H
 #define MM_SERIES_H
@@ -27,12 +28,16 @@ void series_init(struct series *s);
 void series_fini(struct series *s);
 
 /*
- * It is @now_us, and until now @bytes have been held since the last call: the spans that ended meanwhile get that. Call it before
- * the bytes change, and before reading. @now_us never goes back (if it does, nothing happens). 0 or -ENOMEM.
+ * It is @now_us, and @bytes were live since the last call: the spans that ended meanwhile get that value.
+ * Call it before the bytes change, and before reading. @now_us never goes back (if it does, nothing happens).
+ * 0 or -ENOMEM.
  */
 must_check int series_advance(struct series *s, uint64_t now_us, uint64_t bytes);
 
-/* Add @n points of @span_us each, which is a first span doubled some times (else -EINVAL): of a part of the run that was counted elsewhere. 0 or -ENOMEM. */
+/*
+ * Add @n points of @span_us each, for a part of the run that was counted elsewhere. The span must be the
+ * first span doubled some times (else -EINVAL). 0 or -ENOMEM.
+ */
 must_check int series_add(struct series *s, uint64_t span_us, const uint64_t *points, uint32_t n);
 
 /* The length of spans at @now_us. */

@@ -19,7 +19,7 @@ static bool same_function(const struct summary_frame *a, const struct summary_fr
 	return !strcmp(a->function, b->function);
 }
 
-/* As a table shows it. */
+/* Do both look the same in a table? */
 static bool same_short_name(const struct summary_frame *a, const struct summary_frame *b)
 {
 	cleanup_strbuf struct strbuf of_a = STRBUF_INIT, of_b = STRBUF_INIT;
@@ -56,7 +56,7 @@ static bool same_place(const struct summary_frame *a, const struct summary_frame
 	return same_line(a, b) && (a->file || a->offset == b->offset);
 }
 
-/* The first caller of @a that is not as in @b; 0: there is none. */
+/* Index of the first caller in @a that differs from the one in @b; 0 if there is none. */
 static size_t first_other(const struct stack_view *a, const struct stack_view *b, same_frames *same)
 {
 	for (size_t i = 1; a->wrappers + i < a->depth; i++)
@@ -65,7 +65,7 @@ static size_t first_other(const struct stack_view *a, const struct stack_view *b
 	return 0;
 }
 
-/* false: the one's wrappers are the last of the other's. */
+/* false: none differs; the wrappers of @a are the outermost ones of @b. */
 static bool other_wrapper(const struct stack_view *a, const struct stack_view *b, size_t *frame)
 {
 	for (size_t i = 1; i <= a->wrappers; i++)

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * apart: in a table that shows one function of each stack, what tells equal rows apart.
+ * apart: in a table that shows one function of each stack, what distinguishes equal rows.
  *
- * Two rows are equal if their first functions behind the wrappers, in short, and the lines there, are the same. What tells them apart is, in this order,
+ * Two rows are equal if the first functions after their wrappers have the same short name and the same line.
+ * They are distinguished by, in this order,
  *
- *	arguments	of the template, where it is not the same function: Stack<int>::push and Stack<Big>::push
- *	a caller	the first frame from which on the stack differs from all those that the row is equal to
- *	its line	where only the place differs from which it is called
- *	a wrapper	the outermost one that differs, where one line calls several: format() and new
+ *	arguments	of the template, if the functions differ: Stack<int>::push and Stack<Big>::push
+ *	a caller	the first frame from which on the stack differs from those of all equal rows
+ *	its line	if only the position of a call differs
+ *	a wrapper	the outermost one that differs, if one line calls several: format() and new
  *
- * Where whole stacks are the same (parts with different verdicts) there is nothing.
+ * If whole stacks are the same (parts with different verdicts), there is nothing to show.
  */
 #ifndef MM_APART_H
 #define MM_APART_H
@@ -23,11 +24,11 @@ enum apart_by { APART_NOTHING, APART_WRAPPER, APART_LINE, APART_CALLER };
 
 struct apart {
 	enum apart_by by;
-	size_t frame;		/* of by: an index of the whole stack */
-	bool arguments;		/* beside that, or alone */
+	size_t frame;		/* of by: an index into the whole stack */
+	bool arguments;		/* in addition to by, or alone */
 };
 
-/* For each of @rows[0..n) what tells it from the others, in @out[0..n). The time is that of n * n stacks. */
+/* For each of @rows[0..n), what distinguishes it from the others, in @out[0..n). It compares n * n stacks. */
 void apart_find(const struct summary_group *const *rows, size_t n, struct apart *out);
 
 #endif

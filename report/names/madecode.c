@@ -5,7 +5,7 @@
 #include <ctype.h>
 #include <string.h>
 
-/* A name in two parts, with the mark between or behind them left out. */
+/* A name in two parts; the mark between or after them is left out. */
 struct parts {
 	const char *a, *b;
 	size_t a_len, b_len;

@@ -2,10 +2,10 @@
 /*
  * naming: see naming.h.
  *
- *	frames without names, by file ──▶ all of one file asked at once ──▶ a fact each
+ *	frames without names, by file ──▶ one lookup for all of one file ──▶ a fact for each frame
  *
- * A file may be mapped several times, as several modules; it is read once. Numbers of files come from a trace, so
- * modules are of the same file only if path and build id say so too.
+ * A file may be mapped several times, as several modules; it is read once. File numbers come from a trace, so
+ * two modules count as the same file only if path and build id are equal, too.
  */
 #include "report/names/naming.h"
 
@@ -22,7 +22,7 @@
 #define MEMORY_BYTES (4ull << 30)
 #define FILES_MAX 4096	/* a process has some hundreds; a trace may claim any number */
 
-/* A frame that wants names. */
+/* A frame that needs names. */
 struct wanting {
 	uint32_t file;		/* the first module of its file, or DEFS_NONE */
 	uint32_t frame;		/* index */
@@ -39,7 +39,7 @@ struct naming {
 	const char *stopped;	/* why nothing more is looked up, or NULL */
 };
 
-/* One file's share. */
+/* The frames of one file. */
 struct batch {
 	struct naming *naming;
 	const struct wanting *v;
@@ -47,7 +47,7 @@ struct batch {
 	int err;
 };
 
-/* Where it stands; for a return address the call is before it. */
+/* The address to look up; for a return address, the call before it. */
 static taddr place(const struct defs_frame *f)
 {
 	return f->exact ? f->pc : f->pc - 1;
@@ -186,7 +186,7 @@ static int ask(struct naming *n, const struct defs_module *m, int fd, struct bat
 	return names_resolve(&file, &opt, addrs, count, take, b, why, why_size);
 }
 
-/* What is to be said of a lookup that gave @r; not of the vDSO and such, which are no files. */
+/* Add a note on a lookup that returned @r; none for the vDSO and the like, which are not files. */
 static int say(struct naming *n, const struct defs_module *m, int r, const char *why)
 {
 	const char *path = path_of(m);
@@ -200,7 +200,7 @@ static int say(struct naming *n, const struct defs_module *m, int r, const char 
 	return naming_notes_add(&n->notes, r < 0 ? NAMING_NONE : NAMING_PARTLY, path, why[0] ? why : strerror(-r));
 }
 
-/* What nobody answered. */
+/* The frames for which the lookup gave no answer. */
 static int name_rest(struct batch *b, size_t count)
 {
 	int r = b->err;
@@ -212,7 +212,7 @@ static int name_rest(struct batch *b, size_t count)
 	return r;
 }
 
-/* An opened file: its own words about itself, then what reading it gave. */
+/* A file that is open: first the remark that opening it gave, then the result of reading it. */
 static int look_up(struct naming *n, const struct defs_module *m, int fd, const char *remark, struct batch *b,
 		   size_t count)
 {
@@ -227,7 +227,7 @@ static int look_up(struct naming *n, const struct defs_module *m, int fd, const 
 	return said ? said : say(n, m, r, why);
 }
 
-/* The @count frames at @v, all of the file whose first module is v->file. */
+/* The @count frames at @v: all frames of the file whose first module is v->file. */
 static int name_file(struct naming *n, const struct wanting *v, size_t count)
 {
 	const struct defs_module *m = &n->defs->modules[v->file];

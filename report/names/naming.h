@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * naming: what the frames of a run are called, where nobody has looked it up yet.
+ * naming: names for the frames of a run that have none yet.
  *
- * Done once, after the watch, file by file (symbolize/names.h). Who opens the files differs: a live watch has kept them open
- * since they were first mapped; post mortem they are looked for on this machine, and must be of the same build.
- * The result is a fact (MMT_NAMES) for each frame, also for one without a name: so nobody looks again.
+ * Done once, after the watch, file by file (symbolize/names.h). Files are opened in two ways: a live watch
+ * has kept them open since they were first mapped; post mortem they are looked up on this machine, and must
+ * be of the same build. The result is a fact (MMT_NAMES) for each frame, also for one without a name, so that
+ * no frame is looked up twice.
  */
 #ifndef MM_NAMING_H
 #define MM_NAMING_H
@@ -19,7 +20,10 @@
 
 /* Where files come from. */
 struct naming_files {
-	/* A descriptor of the file of module index @module, which stays the giver's until close. -errno with @why (may be left empty). */
+	/*
+	 * A descriptor of the file of module index @module; the implementation owns it until close. -errno
+	 * with @why (may be left empty).
+	 */
 	int (*open)(void *ctx, uint32_t module, char *why, size_t why_size);
 	void (*close)(void *ctx, uint32_t module, int fd);	/* NULL: nothing to do */
 	/* The name of code at @addr that is in no file, or NULL. May be NULL itself. */
@@ -30,20 +34,26 @@ struct naming_files {
 
 struct naming_options {
 	bool debuginfod;
-	int stop;		/* when this file becomes readable, names are given up; 0: none */
-	/* What is found: facts of MMT_NAMES and MMT_NOTE (on files that gave no names). 0 or -errno, which ends it. */
+	int stop;		/* when this descriptor becomes readable, the lookup of names ends; 0: none */
+	/*
+	 * Gets the results: facts of MMT_NAMES and MMT_NOTE (on files that gave no names). 0, or -errno to
+	 * end naming_run.
+	 */
 	int (*put)(void *ctx, const struct fact *f);
 	void *ctx;
 };
 
 /*
- * Name the frames of @d for which @wanted[index] is true (NULL: all) and that have no names yet. @put may (and should) give the facts to
- * @d itself. 0, -ENOMEM, or what @put gave.
+ * Name the frames of @d for which @wanted[index] is true (NULL: all) and that have no names yet. @put may
+ * (and should) add the facts to @d itself. 0, -ENOMEM, or what @put returned.
  */
 must_check int naming_run(const struct defs *d, const bool *wanted, const struct naming_files *files,
 			  const struct naming_options *opt);
 
-/* Files of this machine, for a trace: by the module's path, if the build id there is the same (or the trace has none: then with a note). */
+/*
+ * Files of this machine, for a trace: by the module's path, if the file there has the same build id. If the
+ * trace has no build id, the file is used with a note.
+ */
 struct naming_local;
 must_check int naming_local_new(const struct defs *d, struct naming_local **out, struct naming_files *files);
 void naming_local_free(struct naming_local *n);

@@ -2,8 +2,8 @@
 /*
  * naming_local: files of this machine, for a trace that may come from another one (see naming.h).
  *
- * The trace says paths and build ids; what lies there now may be anything. It is opened as a file of somebody
- * else's, and used only if its build id is the one that ran.
+ * The trace gives paths and build ids; the file that has this path now may be anything. It is opened as an
+ * untrusted file, and used only if its build id is that of the file that ran.
  */
 #include "report/names/naming.h"
 
@@ -26,7 +26,7 @@ static int refuse(int fd, int err, char *why, size_t why_size, const char *text)
 	return err;
 }
 
-/* Is the file of @fd the one of @m? As naming_files.open. */
+/* Is the file of @fd the one of @m? Returns as naming_files.open does. */
 static int check(int fd, const struct defs_module *m, char *why, size_t why_size)
 {
 	char id[BUILDID_TEXT];

@@ -8,7 +8,7 @@
 
 #include "base/strbuf.h"
 
-#define PATHS_MAX 8	/* named in one note; of the others the number */
+#define PATHS_MAX 8	/* listed in one note; the others are counted */
 #define WHY_MAX 200
 
 struct naming_note {

@@ -2,8 +2,8 @@
 /*
  * shortname: see shortname.h.
  *
- * The name is cut into its scopes, from left to right. What turns out to have been a return type (a blank, '*' or '&' follows,
- * outside of all brackets) is forgotten again.
+ * The name is split into its scopes, from left to right. If a blank, '*' or '&' follows outside of all
+ * brackets, what was read so far was a return type, and is discarded.
  */
 #include "report/names/shortname.h"
 
@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define PARTS_MAX 64
-#define NESTED_MAX 200		/* brackets in one another */
+#define NESTED_MAX 200		/* depth of nested brackets */
 
 struct part {
 	const char *text;
@@ -34,7 +34,7 @@ static bool is_word(char c)
 	return isalnum((unsigned char)c) || c == '_' || c == '$' || (unsigned char)c >= 0x80;
 }
 
-/* Behind the symbol of an operator: "operator<<", "operator()", "operator new[]". @p is behind "operator". */
+/* Skips the symbol of an operator: "operator<<", "operator()", "operator new[]". @p is after "operator". */
 static const char *behind_symbol(const char *p)
 {
 	static const char *const symbols[] = {
@@ -48,7 +48,10 @@ static const char *behind_symbol(const char *p)
 	return p;
 }
 
-/* Behind what begins with the bracket at @p; NULL: it does not end. In round brackets '<' and '>' may be operators. */
+/*
+ * Skips the bracket at @p and its content; NULL if it is not closed. In round brackets '<' and '>' may be
+ * operators.
+ */
 static const char *behind_brackets(const char *p, unsigned int depth)
 {
 	char open = *p, close = open == '(' ? ')' : open == '<' ? '>' : open == '[' ? ']' : '}';
@@ -71,7 +74,7 @@ static const char *behind_brackets(const char *p, unsigned int depth)
 	return *p ? p + 1 : NULL;
 }
 
-/* Behind the name of a part that begins at @p, without arguments. */
+/* Skips the name of the part that begins at @p, without its arguments. */
 static const char *behind_name(const char *p)
 {
 	if (begins(p, "(anonymous namespace)"))
@@ -86,7 +89,8 @@ static const char *behind_name(const char *p)
 	if (begins(p, "operator") && !is_word(p[strlen("operator")])) {
 		const char *after = behind_symbol(p + strlen("operator"));
 
-		while (*after && *after != '(' && *after != '<')	/* another symbol, or the type that it makes */
+		/* another symbol, or the target type of a conversion */
+		while (*after && *after != '(' && *after != '<')
 			after++;
 		return after[-1] == ' ' ? after - 1 : after;
 	}
@@ -96,7 +100,10 @@ static const char *behind_name(const char *p)
 	return p;
 }
 
-/* Behind what may stand between a name and its arguments: template arguments, also Rust's ("::<T>", "::<impl ...>"), tags of an ABI. */
+/*
+ * Skips what may come between a name and its arguments: template arguments, also Rust's ("::<T>", "::<impl
+ * ...>"), ABI tags.
+ */
 static const char *behind_templates(const char *p)
 {
 	while (p && (*p == '<' || begins(p, " <") || begins(p, "::<") || begins(p, "[abi:")))
@@ -104,7 +111,7 @@ static const char *behind_templates(const char *p)
 	return p;
 }
 
-/* Behind the arguments at @p and what may follow them: const, clones. */
+/* Skips the arguments at @p and what may follow them: const, &, &&. */
 static const char *behind_arguments(const char *p)
 {
 	static const char *const after[] = { " const", " volatile", " &&", " &", "&&", "&" };
@@ -136,7 +143,7 @@ static bool is_end(const char *p)
 	return !*p || begins(p, " [clone") || begins(p, " (.") || *p == '.' || *p == '@';
 }
 
-/* false: the name is built in another way. */
+/* false: the name has another syntax. */
 static bool split(const char *name, struct parts *to)
 {
 	const char *p = name;
@@ -177,7 +184,7 @@ static bool split(const char *name, struct parts *to)
 	return false;
 }
 
-/* The next character, behind what is in brackets, at most @end. */
+/* The next character after @p, or after the bracket that begins there; at most @end. */
 static const char *further(const char *p, const char *end)
 {
 	p = *p == '<' || *p == '(' || *p == '[' ? behind_brackets(p, 0) : p + 1;
@@ -191,7 +198,9 @@ static const char *behind_type(const char *p, const char *end)
 	return p;
 }
 
-/* "T::f" for "<T as Trait>::f" and "<T>::f", where T has a name of its own: that has scopes and arguments, too. */
+/*
+ * "T::f" for "<T as Trait>::f" and "<T>::f", if T is a name by itself; T may have scopes and arguments, too.
+ */
 static bool unwrap(struct strbuf *sb, const char *name)
 {
 	const char *end = *name == '<' ? behind_brackets(name, 0) : NULL, *type;
@@ -209,7 +218,7 @@ static bool unwrap(struct strbuf *sb, const char *name)
 	return true;
 }
 
-/* Of "<T as Trait>" the type, of "{lambda(int)#1}" what is outside of the brackets. */
+/* For "<T as Trait>" the type; for "{lambda(int)#1}" the text without the parameters. */
 static void put_part(struct strbuf *sb, const struct part *part)
 {
 	if (*part->text == '<') {
@@ -233,7 +242,7 @@ static bool is_shown(const struct part *part)
 	return !begins(part->text, "(anonymous namespace)");
 }
 
-/* The arguments of a template, each in short; "<" may have a blank or "::" before it. */
+/* The template arguments, each in its short form; "<" may have a blank or "::" before it. */
 static void put_arguments(struct strbuf *sb, const struct part *part)
 {
 	const char *end = part->text + part->whole - 1, *p = part->text + part->plain;
@@ -285,7 +294,10 @@ static bool is_unnamed(const struct part *part)
 	return *part->text == '{' || *part->text == '\'';
 }
 
-/* What has no name of its own says nothing without the scope that it is in, and is called in one way only. */
+/*
+ * A part without a name of its own is meaningless without its scope. Its operator() is left out: it can only
+ * be called that way.
+ */
 static void put_short(struct strbuf *sb, struct parts *parts, bool arguments, size_t width)
 {
 	size_t from = 0, least;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shortname: a demangled name without what makes it long.
+ * shortname: a demangled name, shortened.
  *
  *	std::unique_ptr<Req>* shop::Pool<Req>::make<int>(int, char const*) const [clone .isra.0]
  *
- *	short	shop::Pool::make		no return type, arguments, template arguments, anonymous namespaces
- *	tail	Pool::make, make		the same with outer scopes left out, until it fits; of a lambda it is "serve::{lambda#2}" then
- *	base	make				the function's own name, which is what DWARF has; there with template arguments
+ *	short	shop::Pool::make	no return type, arguments, template arguments, anonymous namespaces
+ *	tail	Pool::make, make	without outer scopes, until it fits; a lambda as "serve::{lambda#2}"
+ *	base	make			the function's own name, as in DWARF; there with template arguments
  *
- * Written for what the demanglers of C++ and Rust print. A name that is built in another way comes out as it is.
+ * Written for the output of the C++ and Rust demanglers. A name with another syntax is left as it is.
  */
 #ifndef MM_SHORTNAME_H
 #define MM_SHORTNAME_H
@@ -18,13 +18,15 @@
 
 #include "base/strbuf.h"
 
-/* At most @width characters of it, if leaving out outer scopes is enough for that; else the last part, whole. */
+/*
+ * At most @width characters, if leaving out outer scopes is enough for that; otherwise the whole last part.
+ */
 void shortname(struct strbuf *sb, const char *name, size_t width);
 
-/* The same with template arguments, each in short: "Pool<Req>::make<int>". */
+/* The same with template arguments, each in its short form: "Pool<Req>::make<int>". */
 void shortname_arguments(struct strbuf *sb, const char *name, size_t width);
 
-/* @templated: the name goes on with template arguments. */
+/* @templated: template arguments follow the base name. */
 void shortname_base(struct strbuf *sb, const char *name, bool *templated);
 
 #endif

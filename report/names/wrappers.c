@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wrappers: see wrappers.h. Known by name: functions of C by the lists below; the C++ and Rust libraries as a
- * whole, by their namespaces: who grows a std::vector looks for his own code, not for the vector's. But where a library
- * calls back, code of the user's may be compiled into it, and be seen under its name: such functions are shown.
+ * wrappers: see wrappers.h. C functions are known by name, from the lists below; the C++ and Rust libraries
+ * as a whole, by their namespaces: a user whose program grows a std::vector looks for the code that does so,
+ * not for the vector's. But where a library calls back, the user's code may be compiled into a library
+ * function and appear under its name: such functions are shown.
  *
- * The linker's name decides where it is known. A readable one may begin with what the function returns
- * ("std::string name::of<int>(int)"), so the function's own part of it is looked for.
+ * The linkage name decides if it is known. A demangled name may begin with the return type ("std::string
+ * name::of<int>(int)"), so the function's own part of it is looked for.
  */
 #include "report/names/wrappers.h"
 
 #include <stdbool.h>
 #include <string.h>
 
-/* Allocators themselves, where one is built on another, or takes memory from the kernel. */
+/* Allocators proper, for the case that one is built on another, or maps memory from the kernel. */
 static const char *const allocators[] = {
 	"malloc", "calloc", "realloc", "reallocarray", "memalign", "aligned_alloc", "posix_memalign", "valloc", "pvalloc",
 	"je_malloc", "je_calloc", "je_realloc", "tc_malloc", "tc_calloc", "tc_realloc", "mi_malloc", "mi_calloc", "mi_realloc",
@@ -41,17 +42,19 @@ static const char *const c_functions[] = {
 	"CRYPTO_malloc", "CRYPTO_zalloc", "CRYPTO_realloc", "CRYPTO_strdup", "CRYPTO_strndup", "CRYPTO_memdup",
 	"PyMem_Malloc", "PyMem_Calloc", "PyMem_Realloc", "PyMem_RawMalloc", "PyMem_RawCalloc", "PyMem_RawRealloc",
 	"PyObject_Malloc", "PyObject_Calloc", "PyObject_Realloc",
-	/* Rust's way to its allocator */
+	/* Rust's functions between the program and its allocator */
 	"rust_alloc", "rust_alloc_zeroed", "rust_realloc", "rdl_alloc", "rdl_alloc_zeroed", "rdl_realloc", "rg_alloc",
 	"rg_alloc_zeroed", "rg_realloc",
 };
 
-/* Files that are nothing else. */
+/* Files that contain nothing but an allocator. */
 static const char *const allocator_files[] = { "libjemalloc", "libtcmalloc", "libmimalloc" };
 
 static const char *const operator_new[] = { "_Znw", "_Zna" };
 
-/* operator new; namespace std, also std::allocator, std::string and streams in short; __gnu_cxx. */
+/*
+ * operator new; namespace std, also the abbreviations of std::allocator, std::string and streams; __gnu_cxx.
+ */
 static const char *const cxx_linkage[] = {
 	"_Znw", "_Zna", "_ZNSt", "_ZNKSt", "_ZSt", "_ZNSa", "_ZNKSa", "_ZNSs", "_ZNKSs", "_ZNSb", "_ZNKSb", "_ZNSo", "_ZNSi",
 	"_ZN9__gnu_cxx", "_ZNK9__gnu_cxx",
@@ -59,14 +62,14 @@ static const char *const cxx_linkage[] = {
 
 static const char *const cxx_readable[] = { "operator new", "std::", "__gnu_cxx::" };
 
-/* A C++ program may well have a namespace "core" of its own, so these only where it is Rust. */
+/* A C++ program may well have a namespace "core" of its own, so these count only for Rust code. */
 static const char *const rust_readable[] = {
 	"alloc::", "core::", "hashbrown::", "__rustc::", "<alloc::", "<core::", "<std::", "<hashbrown::", "<T as alloc::",
 };
 
 static const char *const callbacks[] = { "_invoke", "_Invoke", "_M_run", "{lambda", "{closure", "UlvE" };
 
-#define ALLOCATOR_DEPTH 32	/* frames within it */
+#define ALLOCATOR_DEPTH 32	/* frames in the allocator, at most */
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 
 static bool begins_with_any(const char *name, const char *const *starts, size_t n)
@@ -84,7 +87,10 @@ static size_t strip(const char *name, size_t n, const char *end)
 	return n > len && !memcmp(name + n - len, end, len) ? n - len : n;
 }
 
-/* C has few rules for names: __strdup, __GI___strdup, strdup.part.0, xmalloc__ and strdup@plt are strdup and xmalloc. @n: of the rest. */
+/*
+ * C libraries decorate names: __strdup, __GI___strdup, strdup.part.0, xmalloc__ and strdup@plt are strdup and
+ * xmalloc. @n: length of the bare name.
+ */
 static const char *bare(const char *name, size_t *n)
 {
 	name += strncmp(name, "__GI_", 5) ? 0 : 5;
@@ -125,7 +131,10 @@ static bool closes(const char *name, const char *p)
 	return *p == ')' || *p == ']' || *p == '}' || (*p == '>' && (p == name || p[-1] != '-'));
 }
 
-/* Behind the last blank that is in no brackets and before the parameters: "void std::f<int>(char)" gives "std::f<int>(char)". */
+/*
+ * What follows the last blank outside of brackets and before the parameters: "void std::f<int>(char)" gives
+ * "std::f<int>(char)".
+ */
 static const char *own_part(const char *name)
 {
 	const char *start = name;
@@ -148,7 +157,7 @@ static bool ends_with(const char *text, const char *end)
 	return n >= len && !strcmp(text + n - len, end);
 }
 
-/* Mangled in the new way; in the old one a hash of sixteen digits ends the name. */
+/* v0 mangling begins with _R; a legacy name ends with a hash of sixteen digits. */
 static bool is_rust(const struct summary_frame *f, const char *linkage)
 {
 	size_t n = strlen(linkage);
@@ -185,7 +194,7 @@ static bool is_wrapper(const struct summary_frame *f)
 	return is_of_a_library(f, linkage) && !calls_back(linkage) && !(f->function && calls_back(f->function));
 }
 
-/* As it is, or as the compiler has cloned it: f.part.0. */
+/* By this name, or as a clone that the compiler made: f.part.0. */
 static bool is_called(const char *name, const char *skip)
 {
 	size_t n = name ? strcspn(name, ".@") : 0;
@@ -206,7 +215,7 @@ static bool same_file(const struct summary_frame *a, const struct summary_frame 
 	return a->module && b->module && !strcmp(a->module, b->module);
 }
 
-/* In these malloc itself is no frame: it jumps to what does the work. */
+/* In these, malloc has no frame of its own: it jumps to the function that does the work. */
 static bool is_allocators_file(const char *path)
 {
 	const char *slash = path ? strrchr(path, '/') : NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wrappers: functions that only pass an allocation on: operator new, std::allocator, strdup, xmalloc, g_malloc. Nobody looks for
- * a leak in them, so they are left out at the front of a stack; the first other function is "where". Besides those that everybody
- * has, a run's own rules may name some.
+ * wrappers: functions that only forward an allocation: operator new, std::allocator, strdup, xmalloc,
+ * g_malloc. A leak is never their fault, so they are left out at the front of a stack; the first other
+ * function is the allocation site ("where"). Beside the built-in ones, the rules of a run may name more.
  */
 #ifndef MM_WRAPPERS_H
 #define MM_WRAPPERS_H
@@ -13,17 +13,20 @@
 #include "report/model/summary.h"
 
 /*
- * Of who took memory from the kernel: how many frames at the front are the allocator's own, up to the function that was called for a
- * block (malloc, operator new). What lies before that needs no names: it is code of the same file. Of a library that is nothing but an
- * allocator all of them. 0: it was no allocator, or nobody
- * is behind it.
+ * For a stack that obtained memory from the kernel: how many frames at the front are the allocator's own, up
+ * to the function that was called for a block (malloc, operator new). The frames before that one need no
+ * names: they are code of the same file. In a library that is nothing but an allocator, all its frames count.
+ * 0: this was not an allocator, or no frame follows.
  */
 size_t wrappers_allocator(const struct summary_frame *frames, size_t n);
 
-/* Mark as wrappers the frames at the front that are of a function in @skips, as the rules of a run name it. */
+/* Mark as wrappers the frames at the front whose function is in @skips, which the rules of a run name. */
 void wrappers_mark(struct summary_frame *frames, size_t n, const char *const *skips, size_t nskips);
 
-/* How many frames at the front of the stack are wrappers, with what is inlined into them. 0 if all are: then none is left out. */
+/*
+ * How many frames at the front of the stack are wrappers, including functions inlined into them. 0 if all
+ * are: then none is left out.
+ */
 size_t wrappers_count(const struct summary_frame *frames, size_t n);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* lookup: see lookup.h; here the pass through the table, and what is said of an address. */
+/* lookup: see lookup.h; this file walks the table once and answers for addresses. */
 #include "report/query/lookup.h"
 
 #include <errno.h>
@@ -28,7 +28,7 @@ void lookup_fini(struct lookup *lk)
 	*lk = (struct lookup){ 0 };
 }
 
-/* The group of a block as index in summary.groups + 1; 0: of none. */
+/* The group of a block as index in summary.groups + 1; 0 if it is in none. */
 static size_t group_of(const struct lookup_search *se, uint32_t family, const struct live_block *b)
 {
 	const size_t *serial = groupmap_find(se->groups, family, b->stack, ledger_verdict(se->ledger, b));
@@ -38,7 +38,7 @@ static size_t group_of(const struct lookup_search *se, uint32_t family, const st
 	return summary_index(se->summary, *serial) + 1;
 }
 
-/* --- the addresses that are asked for --- */
+/* --- the addresses in the question --- */
 
 static int compare_addrs(const void *pa, const void *pb)
 {
@@ -65,7 +65,7 @@ static int make_spots(struct lookup_search *se)
 	return se->hits ? 0 : -ENOMEM;
 }
 
-/* The first spot that is not below @addr. */
+/* The first spot at or above @addr. */
 static size_t first_spot(const struct lookup_search *se, taddr addr)
 {
 	size_t low = 0, high = se->nspots;
@@ -81,7 +81,7 @@ static size_t first_spot(const struct lookup_search *se, taddr addr)
 	return low;
 }
 
-/* What has no size is at least where it is. */
+/* A block without a size covers at least its first byte. */
 static void hit_spots(struct lookup_search *se, uint32_t family, taddr addr, const struct live_block *b)
 {
 	uint64_t extent = b->size ? b->size : 1;
@@ -94,9 +94,12 @@ static void hit_spots(struct lookup_search *se, uint32_t family, taddr addr, con
 	}
 }
 
-/* --- what is said of an address: which blocks and objects are there, who took them, and in which entry they are --- */
+/*
+ * --- the answer for an address: the blocks and objects there, the stacks that allocated or used them, their
+ * groups ---
+ */
 
-/* The frames become the summary's. */
+/* The summary keeps a copy of the frames. */
 static int fill_use(struct lookup_search *se, uint32_t family, uint32_t stack_index, struct lookup_use *out)
 {
 	struct stack_view stack;
@@ -145,7 +148,7 @@ static int compare_objects(const void *pa, const void *pb)
 	return a->addr < b->addr ? -1 : a->addr > b->addr;
 }
 
-/* Each group has its objects by address. */
+/* The objects of each group are sorted by address. */
 static void find_refs(const struct lookup_search *se, struct lookup_found *out)
 {
 	const struct summary_object key = { .addr = out->block.addr };
@@ -234,7 +237,7 @@ static int fill_at(struct lookup_search *se)
 	return r;
 }
 
-/* --- the pass --- */
+/* --- the walk through the table --- */
 
 static int look_through(struct lookup_search *se, uint32_t family)
 {

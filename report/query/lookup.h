@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lookup: single blocks, and objects, that somebody asks for: all of an entry of the report (--block-list), and those
+ * lookup: answers about single blocks and objects: all of one group of the report (--block-list), and those
  * in which given addresses lie (--block-at).
  *
- *	question ──▶ groups notes whose blocks are whose ──▶ one pass through the table ──▶ answers
+ *	question ──▶ groups: which stack's blocks are in which ──▶ one walk through the table ──▶ answers
  *
- * The table may hold millions: it is gone through once, whatever was asked, and only the answers are kept. Addresses are
- * looked for in all that is held, also where the report leaves it out; then it is in no entry.
+ * The table may hold millions of blocks: it is walked once for all questions, and only the answers are
+ * stored. Addresses are looked up among all live blocks, also those that the report leaves out; these are in
+ * no group.
  *
- * Where blocks of one family overlap, which they do only if a release was not seen, an address is said to lie in the one
- * that begins last before it.
+ * Blocks of one family overlap only if a free was not seen. An address then counts as part of the block that
+ * begins last before it.
  */
 #ifndef MM_LOOKUP_H
 #define MM_LOOKUP_H
@@ -26,9 +27,9 @@
 #include "report/model/summary.h"
 
 struct lookup_question {
-	size_t entry;			/* number of the entry whose blocks are wanted; 0: none are */
-	const char *family;		/* whose entry that is; NULL: of the only one that has any */
-	const taddr *addrs;		/* where do these lie? */
+	size_t entry;			/* number of the group whose blocks are listed; 0: none */
+	const char *family;		/* the family of that group; NULL: the only one that has groups */
+	const taddr *addrs;		/* addresses to look up */
 	size_t naddrs;
 };
 
@@ -39,20 +40,20 @@ struct lookup_block {
 	double age_s;
 };
 
-/* A stack that took a block; or what a stack did to an object. */
+/* A stack that allocated a block; or what a stack did to an object. */
 struct lookup_use {
 	struct stack_view stack;	/* the summary's */
 	uint64_t taken, dropped;
 };
 
 struct lookup_found {
-	const char *family, *noun;	/* the summary's */
+	const char *family, *noun;	/* the summary owns them */
 	bool refs;			/* an object; else a block */
 	bool older, counted;		/* of an object: as in summary_refs */
 	struct lookup_block block;
 	enum verdict verdict;		/* of a block */
-	size_t entry;			/* its number in the family; 0: the report leaves it out */
-	size_t group;			/* index in summary.groups or summary.refs, if there is an entry */
+	size_t entry;			/* number of its group in the family; 0: the report leaves it out */
+	size_t group;			/* index in summary.groups or summary.refs, if entry is not 0 */
 	struct lookup_use *uses;
 	size_t nuses;
 };
@@ -61,28 +62,30 @@ struct lookup_at {
 	taddr addr;
 	struct lookup_found *found;	/* in the order of the families */
 	size_t nfound;
-	bool twice;			/* a block there was released twice, */
-	double twice_s;			/* for the second time then */
+	bool twice;			/* a block there was freed twice, */
+	double twice_s;			/* the second time at this moment */
 };
 
 struct lookup {
 	struct lookup_question question;
 	char why[320];			/* what is wrong with the question */
-	size_t part;			/* of the list: whose entry it is (report/model/text_parts.h) */
-	size_t *groups;			/* what the entry is: indices in summary.groups or summary.refs */
+	size_t part;			/* of the list: the family of the group (report/model/text_parts.h) */
+	size_t *groups;			/* indices in summary.groups or summary.refs that have that number */
 	size_t ngroups;
 	struct lookup_block *list;	/* oldest first */
 	size_t nlist;
-	struct lookup_at *at;		/* as they were asked for */
+	struct lookup_at *at;		/* in the order of the question */
 	size_t nat;
 };
 
-void lookup_init(struct lookup *lk, const struct lookup_question *q);	/* what @q points to must outlive @lk */
+/* What @q points to must outlive @lk. */
+void lookup_init(struct lookup *lk, const struct lookup_question *q);
 void lookup_fini(struct lookup *lk);
 
 /*
- * Answer, when @s is sorted; its groups are those of @groups. Blocks are of their group if they are @older_than_us. Groups of objects list theirs. 0, also if
- * there is no such entry: then @why is not empty; -ENOMEM.
+ * Answer the question. @s is sorted; @groups says which of its groups a block is in. A block is in its group
+ * only if it is @older_than_us. Groups of objects list their own objects. 0, also if there is no such group:
+ * then @why is not empty; -ENOMEM.
  */
 must_check int lookup_answer(struct lookup *lk, struct ledger *l, const struct groupmap *groups, uint64_t older_than_us, bool keep_wrappers, struct summary *s);
 

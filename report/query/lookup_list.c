@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* lookup_list: which entry is meant, and the blocks or objects that are its. */
+/* lookup_list: which group is meant, and its blocks or objects. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "report/model/words.h"
 #include "report/query/lookup_parts.h"
 
-/* --- which entry --- */
+/* --- which group --- */
 
 static void refuse(struct lookup *lk, const struct strbuf *what)
 {
@@ -68,7 +68,7 @@ static bool is_called(const struct text_part *part, const char *name)
 	return part->family.name && !strcmp(part->family.name, name);
 }
 
-/* The part that is meant is se->lk->part; how many can be meant. */
+/* Sets se->lk->part to the part that is meant; returns how many parts match the question. */
 static size_t find_part(struct lookup_search *se)
 {
 	const char *family = se->lk->question.family;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lookup_parts: what the files of the lookup have in common; for them alone.
+ * lookup_parts: shared by the files of the lookup, and private to them.
  *
- *	lookup.c	the pass through the table, and what is said of an address
- *	lookup_list.c	which entry is meant, and its list
+ *	lookup.c	the walk through the table, and the answers for addresses
+ *	lookup_list.c	which group is meant, and its list
  */
 #ifndef MM_LOOKUP_PARTS_H
 #define MM_LOOKUP_PARTS_H
@@ -11,7 +11,7 @@
 #include "report/model/entries.h"
 #include "report/query/lookup.h"
 
-/* A block of one family in which an asked address lies. */
+/* A block of one family in which one of the addresses lies. */
 struct lookup_hit {
 	bool held;
 	taddr addr;
@@ -26,19 +26,19 @@ struct lookup_search {
 	bool keep_wrappers;
 	struct summary *summary;
 	struct entries entries;
-	taddr *spots;			/* addresses that are asked for, ascending, each once */
+	taddr *spots;			/* the addresses in question, ascending, each once */
 	size_t nspots;
 	struct lookup_hit *hits;	/* by spot, by family */
 	size_t list_size;
 };
 
-/* Find the entry that is meant, and what it is; else @why is filled. 0 or -ENOMEM. */
+/* Find the group that is meant; if there is none, fill @why. 0 or -ENOMEM. */
 must_check int lookup_find_entry(struct lookup_search *se);
-/* The group whose blocks are listed, as index in summary.groups + 1; 0: no blocks are. */
+/* The group whose blocks are listed, as index in summary.groups + 1; 0 if no blocks are listed. */
 size_t lookup_lists_blocks(const struct lookup_search *se);
-/* A block that is held, and of the list. 0 or -ENOMEM. */
+/* Add a live block of that group to the list. 0 or -ENOMEM. */
 must_check int lookup_list_block(struct lookup_search *se, taddr addr, const struct live_block *b);
-/* The objects of the list, and its order. 0 or -ENOMEM. */
+/* Add the objects, if the group has objects, and sort the list. 0 or -ENOMEM. */
 must_check int lookup_end_list(struct lookup_search *se);
 
 #endif

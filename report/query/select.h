@@ -15,17 +15,17 @@
 struct select;
 
 must_check int select_new(struct select **out);	/* 0 or -ENOMEM */
-void select_free(struct select *s);		/* NULL is taken */
+void select_free(struct select *s);		/* @s may be NULL */
 
-/* POSIX extended. 0; -EINVAL with @why what is wrong with it; -ENOMEM. */
+/* @regex is POSIX extended. 0; -EINVAL if it is invalid, with the reason in @why; -ENOMEM. */
 must_check int select_focus(struct select *s, const char *regex, char *why, size_t why_size);
 must_check int select_ignore(struct select *s, const char *regex, char *why, size_t why_size);
 
-/* NULL as @s wants everything: focuses on all, ignores nothing. */
+/* @s NULL selects everything: it focuses on all stacks and ignores none. */
 bool select_focuses(const struct select *s, const struct summary_frame *frames, size_t n);
 bool select_ignores(const struct select *s, const struct summary_frame *frames, size_t n);
 
-/* The first and not the second. */
+/* select_focuses and not select_ignores. */
 bool select_wants(const struct select *s, const struct summary_frame *frames, size_t n);
 
 #endif

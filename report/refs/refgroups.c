@@ -2,9 +2,10 @@
 /*
  * refgroups: see refgroups.h.
  *
- *	places		of all stacks that used an object which is held, with names (refplaces.c)
- *	signatures	each object to its group (signatures.c)
- *	groups		what is suppressed or filtered goes; the most suspect place first; judged by how that grew
+ *	places		of all stacks that used an object which still has references, with names (refplaces.c)
+ *	signatures	the group of each object (signatures.c)
+ *	groups		suppressed and filtered ones are left out; the most suspect place comes first, and
+ *			its growth is that of the group
  */
 #include "report/refs/refgroups.h"
 
@@ -15,7 +16,7 @@
 #include "report/refs/refplaces.h"
 #include "report/refs/signatures.h"
 
-/* An object and its group, where each one is to be told. */
+/* An object and its group, for --per-object and lookups. */
 struct member {
 	uint32_t group;
 	taddr addr;
@@ -29,11 +30,11 @@ struct maker {
 	uint32_t family;
 	struct refplaces places;
 	struct signatures signatures;
-	struct sig_use *uses;		/* room for those of one object */
+	struct sig_use *uses;		/* buffer for those of one object */
 	size_t uses_size;
 	struct member *members;		/* by group, then by address */
 	size_t nmembers, members_size;
-	size_t next_member;		/* where those of the next group begin, or earlier */
+	size_t next_member;		/* index of the next group's first member, or lower */
 };
 
 /* --- objects --- */
@@ -45,7 +46,7 @@ static int compare_places(const void *pa, const void *pb)
 	return a->place < b->place ? -1 : a->place > b->place;
 }
 
-/* Several stacks may be of one place. */
+/* Merge uses at the same place: several stacks may share one. */
 static uint32_t join_places(struct sig_use *uses, uint32_t n)
 {
 	uint32_t joined = 0;
@@ -163,7 +164,7 @@ static bool is_suppressed(const struct maker *mk, const struct sig_group *g)
 
 /* --- groups --- */
 
-/* What each module took and dropped on the objects of the group. */
+/* What each module acquired and released on the objects of the group. */
 static int fill_modules(const struct maker *mk, const struct sig_group *g, struct summary_refs *out)
 {
 	const struct refowners *owners = &mk->places.owners;
@@ -209,7 +210,10 @@ static int fill_uses(const struct maker *mk, const struct sig_group *g, struct s
 	return 0;
 }
 
-/* Several groups may be taken at one place: each has its part of what is held there, and of the rate. */
+/*
+ * Several groups may share one acquiring place: each gets its part of the references still held there, and of
+ * the rate.
+ */
 static void judge_growth(const struct maker *mk, struct growth_point *series, struct summary_refs *out)
 {
 	const struct summary_use *first = out->taken;
@@ -354,6 +358,7 @@ void refgroups_count(const struct ledger *l, uint32_t family, struct summary_fam
 		if (o->older)
 			f->older++;
 		else
-			f->net = (int64_t)((uint64_t)f->net + (uint64_t)o->net);	/* `by` can be anything */
+			/* wraps as unsigned: `by` can be anything */
+			f->net = (int64_t)((uint64_t)f->net + (uint64_t)o->net);
 	}
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * refgroups: the objects of a family that still have references, as groups of the report: ten thousand that were
- * taken and dropped at the same places, and have the same net count, are one.
+ * refgroups: the objects of a family that still have references, as groups of the report: ten thousand
+ * objects whose references were acquired and released at the same places, and that have the same net count,
+ * are one group.
  *
- *	object ──▶ signature: net count, older or not, counted or not, the set of places that took, the set of those that dropped
- *	group  =   the objects of one signature, with how often each place did it
+ *	object ──▶ signature: net count, older or not, counted or not, places that acquired or released
+ *	group  =   the objects of one signature, with the number of calls from each place
  *
- * How often a place took or dropped a single object is not in the signature: who is looked up twice is leaked the
- * same way as who is looked up once, and the net count says what is wrong.
+ * How often a place acquired or released a single object is not in the signature: an object that was looked
+ * up twice leaks in the same way as one that was looked up once, and the net count shows what is wrong.
  */
 #ifndef MM_REFGROUPS_H
 #define MM_REFGROUPS_H
@@ -20,14 +21,14 @@
 #include "report/model/summary.h"
 
 /*
- * Add the groups of family @family (an index) to @s, and what was hidden. @same_as: see report/groups/paths.h. A group is
- * wanted (--focus) if any of its stacks is; it is left out (--ignore, suppressions) for a place that took. 0 or
- * -ENOMEM.
+ * Add the groups of family @family (an index) to @s, and count the hidden ones. @same_as: see
+ * report/groups/paths.h. A group is shown (--focus) if any of its stacks matches; it is left out (--ignore,
+ * suppressions) if a place that acquired matches. 0 or -ENOMEM.
  */
 must_check int refgroups_add(struct ledger *l, const struct groups_options *opt, uint32_t family, const uint32_t *same_as,
 			     struct summary *s);
 
-/* What the family's objects come to: fill in kept, older and net of @f. */
+/* Sum up the family's objects: fill in kept, older and net of @f. */
 void refgroups_count(const struct ledger *l, uint32_t family, struct summary_family *f);
 
 #endif

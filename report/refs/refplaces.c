@@ -57,7 +57,7 @@ uint32_t refplaces_of(const struct refplaces *p, uint32_t stack)
 	return p->drafts.all[drafts_of(&p->drafts, stack, VERDICT_UNKNOWN)].twin;
 }
 
-/* The own count of one that is older tells of references that nobody saw. */
+/* An older object with a count of its own has references from before the watch: it is left out here. */
 void refplaces_look(struct refplaces *p, const struct sig_object *o)
 {
 	if (o->net < 2 || (o->older && o->counted))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * refplaces: the places of a family of objects, with names: where references were taken or dropped of an object
- * that is still held. A place is a number, the same for all stacks that name it, whatever wrappers are at their
- * front.
+ * refplaces: the places of a family of objects, with names: where references were acquired or released on an
+ * object that still has some. A place is a number, the same for all stacks that name it, whatever wrappers
+ * are at their front.
  */
 #ifndef MM_REFPLACES_H
 #define MM_REFPLACES_H
@@ -20,7 +20,7 @@
 
 struct refplace {
 	struct stack_view stack;	/* the summary's */
-	uint32_t owner;			/* whose place it is: a number of refowners */
+	uint32_t owner;			/* its module: a number of refowners */
 	uint64_t several, as_many;	/* as in a summary_use */
 };
 
@@ -30,25 +30,28 @@ struct refplaces {
 	struct refplace *all;		/* by number: the draft's index */
 };
 
-/* The frames go to @s, which keeps them. 0 or -ENOMEM; refplaces_fini in any case. */
+/* The frames are copied to @s. 0 or -ENOMEM; call refplaces_fini in any case. */
 must_check int refplaces_make(struct ledger *l, const struct groups_options *opt, uint32_t family,
 			      const uint32_t *same_as, struct summary *s, struct refplaces *out);
 void refplaces_fini(struct refplaces *p);
 
-/* Of the stack with this index. */
+/* The place of the stack with this index. */
 uint32_t refplaces_of(const struct refplaces *p, uint32_t stack);
 
-/* A held object, for the numbers that are of all of them. */
+/* Count an object in the numbers that cover all objects of the family. */
 void refplaces_look(struct refplaces *p, const struct sig_object *o);
 
 /*
- * What the place took: @count references on @objects of a group. For what it dropped the numbers of all objects say
- * nothing.
+ * What the place acquired: @count references on @objects of a group. For a place that released, the numbers
+ * of all objects mean nothing.
  */
 struct summary_use refplaces_taken(const struct refplaces *p, uint32_t place, uint64_t count, uint64_t objects);
 struct summary_use refplaces_dropped(const struct refplaces *p, uint32_t place, uint64_t count, uint64_t objects);
 
-/* How what it took and is still held grew; @series has room for MMT_SERIES_POINTS + 1. How many points. */
+/*
+ * Growth of the references that were acquired here and not released. @series has room for MMT_SERIES_POINTS +
+ * 1. Returns the number of points.
+ */
 size_t refplaces_growth(const struct refplaces *p, uint32_t place, struct growth_point *series, struct growth *out);
 
 #endif

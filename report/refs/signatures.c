@@ -25,7 +25,7 @@ void signatures_fini(struct signatures *sg)
 	*sg = (struct signatures){ 0 };
 }
 
-/* --- what is the same --- */
+/* --- equality --- */
 
 static uint64_t mix(uint64_t h, uint64_t value)
 {
@@ -33,13 +33,13 @@ static uint64_t mix(uint64_t h, uint64_t value)
 	return h ^ h >> 32;
 }
 
-/* Whether it took, whether it dropped; not how often. */
+/* Whether the place acquired, whether it released; not how often. */
 static uint64_t what_it_did(const struct sig_use *u)
 {
 	return (uint64_t)u->place << 2 | (uint64_t)(u->taken != 0) << 1 | (u->dropped != 0);
 }
 
-/* Too many and too few are no kin. */
+/* Objects with too many references and objects with too few are not akin. */
 static uint64_t hash_of_kin(const struct sig_object *o)
 {
 	uint64_t h = mix(o->nuses, (uint64_t)o->older << 2 | (uint64_t)o->counted << 1 | (o->net > 0));
@@ -65,7 +65,7 @@ static bool is_of(const struct sig_group *g, const struct sig_object *o)
 }
 
 /* --- a new group --- */
-
+/* The number of @o's kin; a new one if @o is the first of its kind. */
 /* The number of the kin that @o is of, a new one if it is the first. */
 static int find_kin(struct signatures *sg, const struct sig_object *o, uint64_t h, uint32_t *kin)
 {
@@ -104,7 +104,7 @@ static int new_group(struct signatures *sg, const struct sig_object *o, uint64_t
 	return 0;
 }
 
-/* --- one more --- */
+/* --- one more object --- */
 
 static bool is_older_sample(const struct sig_sample *a, const struct sig_sample *b)
 {

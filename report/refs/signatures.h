@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * signatures: objects of one family sorted by what was done to them: see refgroups.h. Places are numbers here,
- * nothing has a name.
+ * signatures: the objects of one family, grouped by what was done to them: see refgroups.h. Places are
+ * numbers here; there are no names.
  */
 #ifndef MM_SIGNATURES_H
 #define MM_SIGNATURES_H
@@ -16,7 +16,7 @@
 
 #define SIGNATURE_SAMPLES 5
 
-/* What one place did: to an object, or to all of a group. */
+/* What one place did: to an object, or to all objects of a group. */
 struct sig_use {
 	uint32_t place;
 	uint64_t taken, dropped;
@@ -39,7 +39,7 @@ struct sig_sample {
 struct sig_group {
 	int64_t net;
 	bool older, counted;
-	uint32_t kin;			/* the same for groups that differ in their net only: 1, 2, ... */
+	uint32_t kin;			/* the same for groups that differ only in net: 1, 2, ... */
 	uint64_t objects;
 	uint64_t oldest_us, youngest_us;	/* times of birth */
 	struct sig_sample samples[SIGNATURE_SAMPLES];	/* the oldest, of equal ones the lowest addresses */
@@ -52,14 +52,14 @@ struct signatures {
 	struct sig_group *groups;
 	size_t n;
 	uint32_t nkin;
-	struct addrmap by_hash;		/* of the whole signature -> index in groups */
-	struct addrmap kin_by_hash;	/* of what is not the net -> index of the first such group */
+	struct addrmap by_hash;		/* hash of the whole signature -> index in groups */
+	struct addrmap kin_by_hash;	/* hash of all but the net -> index of the first such group */
 };
 
 void signatures_init(struct signatures *sg);
 void signatures_fini(struct signatures *sg);
 
-/* The group that @o belongs to, in @index, with @o added to it. 0 or -ENOMEM. */
+/* Adds @o to its group, whose index is returned in @index. 0 or -ENOMEM. */
 must_check int signatures_add(struct signatures *sg, const struct sig_object *o, uint32_t *index);
 
 #endif

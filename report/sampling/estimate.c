@@ -8,8 +8,8 @@
 #define LOW 0.025
 #define HIGH 0.975
 #define STOP_US 50.0
-#define HOT_US 5000.0		/* from one hit to the next: where stops matter (attach/keeper/budget/pace.h) */
-#define CUT_SHARE 0.02		/* of all rounds: so many must have been ended by the quota before what it cuts off matters */
+#define HOT_US 5000.0		/* between hits; below, stops matter (attach/keeper/budget/pace.h) */
+#define CUT_SHARE 0.02		/* of all rounds: if the quota ended fewer, what it cuts off is negligible */
 
 static double max(double a, double b)
 {
@@ -22,8 +22,9 @@ static double square(double x)
 }
 
 /*
- * How much more the hits of a round vary than if each came by itself: 1 then, also for rounds that the quota ended (hits - rate * time is a
- * martingale, so its variance is the mean of hits wherever one stops); about n for bunches of n.
+ * By how much the hits of a round vary more than independent hits would. Independent hits give 1, also in
+ * rounds that the quota ended (hits - rate * time is a martingale, so its variance is the mean of hits
+ * wherever a round ends); bunches of n give about n.
  */
 static double dispersion(const struct estimate_rounds *r)
 {
@@ -35,7 +36,10 @@ static double dispersion(const struct estimate_rounds *r)
 	return squares / (double)r->hits * (double)r->rounds / (double)(r->rounds - 1);
 }
 
-/* How far the dispersion is from 1 by chance: each round's share of it has a variance of about 2, more with few hits. */
+/*
+ * How far the dispersion may be from 1 by chance: each round's share of it has a variance of about 2, more
+ * with few hits.
+ */
 static double chance(const struct estimate_rounds *r)
 {
 	const double rounds = (double)r->rounds;
@@ -54,9 +58,12 @@ bool estimate_cuts_bunches(const struct estimate_rounds *r)
 }
 
 /*
- * Did far more come while somebody stood than the rate lets expect? Three times as many may, and as many as were counted besides: threads that wake together,
- * by the clock, are all at work just then, and some of what they do before the first one is seen to stand goes for calm. And some by chance: not eight out of
- * nothing. What is not marked is told at no less than 1/(2 + 3 stood/exposed), half of the truth where stops are far apart; if only a few were counted, less.
+ * Did far more hits come while a thread was stopped than the rate lets expect? Three times as many are
+ * allowed, and as many again as were counted: threads that a clock wakes together all work at that moment,
+ * and some of their hits, before the first one is seen to be stopped, fall in what counts as quiet time. Some
+ * are allowed for chance: eight where none is expected. A rate that is not marked is reported at no less than
+ * 1/(2 + 3 stood/exposed) of the truth, which is half if stops are far apart; less if only a few hits were
+ * counted.
  */
 static bool in_lockstep(const struct estimate_rounds *r)
 {
@@ -66,10 +73,11 @@ static bool in_lockstep(const struct estimate_rounds *r)
 }
 
 /*
- * Of the hits the part by which the rate is to be told. Hits that come evenly, as by a timer, make a round that the quota ends too short: it begins
- * anywhere between two hits and ends at one, three and a half distances for four hits. By chance one waits as long for the first as for the
- * others; in between that is (1 + v)/2 distances, where v is how much the distances vary. That is what the dispersion tells, less what it has
- * of the beginnings alone.
+ * The factor by which the rate is corrected. If hits come evenly, as by a timer, a round that the quota ends
+ * is too short: it begins anywhere between two hits and ends at one, so four hits take three and a half
+ * intervals. If hits are random, the wait for the first is as long as for the others. In between, it is (1 +
+ * v)/2 intervals, where v is the variation of the intervals: the dispersion without the part that comes from
+ * the random beginnings alone.
  */
 static double part_that_counts(const struct estimate_rounds *r, double phi)
 {
@@ -82,8 +90,8 @@ static double part_that_counts(const struct estimate_rounds *r, double phi)
 }
 
 /*
- * When a stop began, and when the thread ran again, is known to so much; hits that follow each other as quickly tell little, and seem to come
- * at another rate than they do.
+ * STOP_US is the uncertainty of the time at which a stop began and the thread ran again. Hits that follow
+ * each other as quickly as that carry little information, and their rate appears distorted.
  */
 static void allow_for_stops(const struct estimate_rounds *r, struct estimate *out)
 {

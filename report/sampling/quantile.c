@@ -4,7 +4,7 @@
 #include <math.h>
 
 #define STEPS 200		/* of bisection: more than enough for a double */
-#define NORMAL_SHAPE 1e6	/* from here on Wilson and Hilferty's cube is as exact as we need */
+#define NORMAL_SHAPE 1e6	/* beyond this, Wilson and Hilferty's cube is exact enough */
 #define Z95 1.959963984540054
 
 double quantile_normal(double p)
@@ -34,7 +34,7 @@ static double gamma_series(double shape, double x)
 	return sum * exp(-x + shape * log(x) - lgamma(shape));
 }
 
-/* The share above @x, by Legendre's continued fraction, from its end on: for x >= shape + 1. */
+/* The share above @x, by Legendre's continued fraction, evaluated from its end: for x >= shape + 1. */
 static double gamma_fraction(double shape, double x)
 {
 	double f = 0;

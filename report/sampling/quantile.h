@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* quantile: of the distributions that intervals are made of. @p between 0 and 1, both excluded. */
+/* quantile: of the distributions used for intervals. @p is between 0 and 1, both excluded. */
 #ifndef MM_QUANTILE_H
 #define MM_QUANTILE_H
 
@@ -9,7 +9,7 @@ double quantile_normal(double p);
 /* Of the gamma distribution with @shape > 0 and scale 1. */
 double quantile_gamma(double p, double shape);
 
-/* 95 % for a share, @hits of @n (neither need be whole; @n > 0): Wilson's. */
+/* 95 % interval (Wilson) of a share, @hits of @n. Neither need be whole; @n > 0. */
 void quantile_share(double hits, double n, double *low, double *high);
 
 #endif

@@ -6,14 +6,14 @@
 
 #include "report/sampling/quantile.h"
 
-#define LATE_STEPS 2u		/* of about a tenfold of age: what goes there is late */
-#define LATE_FEW 0.05		/* no more of the old ones go, where they stay */
-#define LATE_LOST 0.2		/* nor are more of them lost sight of */
-#define LATE_MANY 0.3		/* they go on going */
-#define SHARE_GONE 0.05		/* no more are left, where they go */
-#define SHARE_NONE 0.005	/* fewer than SURVIVAL_CHANCE surely are others */
-#define NOTICED 3.0		/* so many are to be expected, if any are given out again: then it is not chance that there is none */
-#define TABLE_EXPECTED 3.0	/* where so many are to be expected, it is not chance that none is seen */
+#define LATE_STEPS 2u		/* about a tenfold of age: blocks that go in these steps go late */
+#define LATE_FEW 0.05		/* leaks: at most this share of the old ones goes */
+#define LATE_LOST 0.2		/* leaks: of at most this share of them the fate is unknown */
+#define LATE_MANY 0.3		/* freed: at least this share of the old ones goes */
+#define SHARE_GONE 0.05		/* freed: at most this share is left */
+#define SHARE_NONE 0.005	/* from this to SURVIVAL_CHANCE they may be other blocks; below, they are */
+#define NOTICED 3.0		/* address reuses to be expected; then it is not chance that none is seen */
+#define TABLE_EXPECTED 3.0	/* allocations to be expected; then it is not chance that none is seen */
 
 static const double ages[SURVIVAL_STEPS] = {
 	0, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000, 3000, 10000, 30000,
@@ -50,8 +50,8 @@ void survival_count(struct survival_step steps[SURVIVAL_STEPS], double age_s, en
 /* --- the share that is left --- */
 
 /*
- * The share of those at risk that goes in a step. Who is followed no more, or not yet that long, was at risk for half of it. @lost_are_gone: those of
- * unknown fate count as gone.
+ * The share of the blocks at risk that goes in a step. A block that is no longer tracked, or not yet for that
+ * long, counts as at risk for half of the step. @lost_are_gone: blocks of unknown fate count as gone.
  */
 static double hazard(const struct survival_step *s, uint64_t at_risk_next, bool lost_are_gone)
 {
@@ -70,12 +70,15 @@ static uint64_t at_risk(const struct survival_step *steps, unsigned step)
 }
 
 struct course {
-	double left[SURVIVAL_STEPS + 1];	/* of all, at the beginning of each step */
-	double n[SURVIVAL_STEPS + 1];		/* of so many it is known */
+	double left[SURVIVAL_STEPS + 1];	/* share of all, at the beginning of each step */
+	double n[SURVIVAL_STEPS + 1];		/* blocks whose fate is known, as if none had gone */
 	unsigned known;				/* the last step of which enough is known */
 };
 
-/* So many as are at risk now would be, had nobody gone: of so many it is known who is left. If nobody is, it was known of those before. */
+/*
+ * The blocks at risk now, scaled to the number that there would be if none had gone: the fate of that many is
+ * known. If none is left, the number of the step before.
+ */
 static double known_of(const struct course *c, const struct survival_step *steps, unsigned i)
 {
 	return c->left[i] > 0 ? (double)at_risk(steps, i) / c->left[i] : c->n[i - 1];
@@ -87,15 +90,18 @@ static void run_course(const struct survival_step *steps, bool lost_are_gone, st
 	for (unsigned i = 1; i <= SURVIVAL_STEPS; i++) {
 		c->left[i] = c->left[i - 1] * (1 - hazard(&steps[i - 1], at_risk(steps, i), lost_are_gone));
 		c->n[i] = known_of(c, steps, i);
-		/* where nobody is left, all is known */
+		/* once no block is left, later steps add nothing */
 		if (i < SURVIVAL_STEPS && c->known == i - 1 && c->left[i - 1] > 0 && c->n[i] >= SURVIVAL_ENOUGH)
 			c->known = i;
 	}
 }
 
-/* --- what it says --- */
+/* --- conclusions --- */
 
-/* The share of those which reached the step @from that goes in it or later. @lost_are_gone: or of which it cannot be told. */
+/*
+ * The share of the blocks that reached the step @from which goes in it or later. @lost_are_gone: or whose
+ * fate is unknown.
+ */
 static double goes_from(const struct survival_step *steps, unsigned from, bool lost_are_gone)
 {
 	double stay = 1;
@@ -105,7 +111,7 @@ static double goes_from(const struct survival_step *steps, unsigned from, bool l
 	return 1 - stay;
 }
 
-/* At least: those that ended in a step count as if they had at its beginning. */
+/* A lower bound: blocks that ended in a step count as if they had ended at its beginning. */
 static double followed_for(const struct survival_step *steps)
 {
 	double sum = 0;
@@ -120,7 +126,7 @@ static double half_life(const struct course *c)
 	for (unsigned i = 0; i < SURVIVAL_STEPS; i++) {
 		if (c->left[i + 1] > 0.5)
 			continue;
-		/* where the line between both ends of the step, on a logarithmic scale of age, comes down to a half */
+		/* where the line between the ends of the step, on a log scale of age, crosses a half */
 		const double lo = ages[i] > 0 ? ages[i] : ages[1] / 10, hi = i + 1 < SURVIVAL_STEPS ? ages[i + 1] : ages[i] * 3;
 
 		return lo * pow(hi / lo, (c->left[i] - 0.5) / (c->left[i] - c->left[i + 1]));
@@ -182,8 +188,8 @@ unsigned survival_left(const struct survival_step steps[SURVIVAL_STEPS], double 
 }
 
 /*
- * Were its blocks given out again after a time t, of as many addresses as it gives out in t, then a followed one would be seen to be given out again, in each
- * t that it is followed, with the probability @sees.
+ * If the site's blocks were reused after a time t, from as many addresses as it allocates in t, then for each
+ * t that a block is tracked, the probability that its reuse is seen would be @sees.
  */
 enum survival_doubt survival_doubt(struct survival *s, double sees)
 {

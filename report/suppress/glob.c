@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* glob: see glob.h. Of several '*' only the last one passed ever has to be taken back. */
+/* glob: see glob.h. Of several '*', only the last one reached is ever backtracked to. */
 #include "report/suppress/glob.h"
 
 #include <stddef.h>
@@ -26,7 +26,7 @@ bool glob_matches(const char *pattern, const char *text)
 	return pattern[strspn(pattern, "*")] == '\0';
 }
 
-/* The first place in @text where the @n characters at @part are, or NULL. */
+/* The first occurrence in @text of the @n characters at @part, or NULL. */
 static const char *find(const char *text, const char *part, size_t n)
 {
 	return memmem(text, strlen(text), part, n);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * glob: the two ways in which suppressions say a name.
+ * glob: the two kinds of patterns for names in suppressions.
  *
- * Neither ever takes more than length of pattern times length of text.
+ * Both take at most time in proportion to length of pattern times length of text.
  */
 #ifndef MM_GLOB_H
 #define MM_GLOB_H
@@ -12,7 +12,10 @@
 /* Valgrind's: the whole @text; '*' is any characters, '?' is one. */
 bool glob_matches(const char *pattern, const char *text);
 
-/* LeakSanitizer's: somewhere in @text; '*' is any characters, '^' at the beginning and '$' at the end tie it there. */
+/*
+ * LeakSanitizer's: somewhere in @text; '*' is any characters, '^' at the beginning and '$' at the end anchor
+ * it there.
+ */
 bool glob_finds(const char *pattern, const char *text);
 
 #endif

@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * suppress: what the user knows and does not want to see again, in the words of valgrind or of LeakSanitizer.
+ * suppress: leaks that the user knows and does not want to see again, in the syntax of valgrind or of
+ * LeakSanitizer.
  *
  *	{				valgrind: an entry in braces: name, tools and kind, frames leaf first
- *	   name				(fun:GLOB of the linkage name, obj:GLOB of the file's path, src:GLOB[:line], ...).
- *	   Memcheck:Leak		It is anchored at the leaf and matches a beginning of the stack. Tools Memcheck and mmattach,
- *	   match-leak-kinds: all	kinds Leak and Free (of a double free)
- *	   fun:malloc
+ *	   name				(fun:GLOB of the linkage name, obj:GLOB of the file's path,
+ *	   Memcheck:Leak		src:GLOB[:line], ...). It is anchored at the leaf and matches a
+ *	   match-leak-kinds: all	beginning of the stack. Tools: Memcheck and mmattach, kinds: Leak
+ *	   fun:malloc			and Free (of a double free)
  *	   ...
  *	}
- *	leak:PATTERN			LeakSanitizer: a substring (with * ^ $) of a module's path, a function or a source file
+ *	leak:PATTERN			LeakSanitizer: a substring (with * ^ $) of a module's path, a function
+ *					or a source file
  *
- * Valgrind's stacks begin with the allocator's own function, ours with its caller: a first frame line that means an
- * allocator (it matches malloc, calloc, realloc, operator new, ...) is taken for that one, if the entry does not match our
- * stack as it is. fun: is compared with the readable name too, and for an inlined function with its own
- * name, without scopes and arguments, as valgrind prints it. Where no verdict was made, any kind of leak may be meant.
+ * Valgrind's stacks begin with the allocator's own function, ours with its caller. If an entry does not match
+ * our stack as it is, its first frame line may therefore match an allocator's function in front of it
+ * (malloc, calloc, realloc, operator new, ...). fun: is also compared with the demangled name, and for an
+ * inlined function with its base name, without scopes and arguments, as valgrind prints it. If there is no
+ * verdict, entries for any kind of leak match.
  *
- * One file may hold both forms. Entries for other tools are skipped. What is neither is an error with file and line.
+ * One file may hold both forms. Entries for other tools are skipped. Anything else is an error with file and
+ * line.
  */
 #ifndef MM_SUPPRESS_H
 #define MM_SUPPRESS_H
@@ -34,27 +38,30 @@ struct suppressions;
 enum suppress_kind { SUPPRESS_LEAK, SUPPRESS_FREE };
 
 must_check int suppressions_new(struct suppressions **out);	/* 0 or -ENOMEM */
-void suppressions_free(struct suppressions *s);			/* NULL is taken */
+void suppressions_free(struct suppressions *s);			/* @s may be NULL */
 
-/* Add the file's entries. 0; -EINVAL with @why "file:line: what is wrong"; -ENOMEM; -errno of reading, with @why. */
+/*
+ * Add the file's entries. 0; -EINVAL with @why "file:line: what is wrong"; -ENOMEM; -errno of reading, with
+ * @why.
+ */
 must_check int suppressions_read(struct suppressions *s, const char *path, char *why, size_t why_size);
 /* The same from memory; @name is for messages. */
 must_check int suppressions_parse(struct suppressions *s, const char *name, const char *text, size_t n, char *why,
 				  size_t why_size);
 
 /*
- * Is a group with the whole stack @frames[0..n), wrappers and all, to be left out? Counts the use of the first entry
- * that says so. NULL as @s suppresses nothing.
+ * Is a group with the whole stack @frames[0..n), including wrappers, to be left out? Counts the use of the
+ * first entry that matches. @s NULL suppresses nothing.
  */
 bool suppressions_match(struct suppressions *s, enum suppress_kind kind, enum verdict verdict,
 			const struct summary_frame *frames, size_t n, uint64_t blocks, uint64_t bytes);
 
-/* Those that were used, into @to, in the order of the files. */
+/* Add the suppressions that were used to @to, in the order of the files. */
 void suppressions_report(const struct suppressions *s, struct summary *to);
 
 /*
- * An entry that would suppress a group with this stack and verdict, here and in valgrind: for --gen-suppressions. Without a
- * verdict it means any.
+ * An entry that would suppress a group with this stack and verdict, here and in valgrind: for
+ * --gen-suppressions. Without a verdict it matches any.
  */
 void suppressions_generate(const struct summary_frame *frames, size_t n, enum suppress_kind kind, enum verdict verdict,
 			   size_t number, struct strbuf *sb);

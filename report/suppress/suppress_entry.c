@@ -2,10 +2,10 @@
 /*
  * suppress_entry: see suppress_entry.h.
  *
- * Lines are matched as characters of a glob are: each means one frame, "..." any number, and only the last
- * "..." passed ever has to be taken back. Valgrind's stacks have one frame more than ours, the allocator's own function, so a
- * stack is tried as it is, and then with such a frame in front, which has all names that the allocator's functions have
- * (strdup is one of them where it calls malloc by a jump).
+ * Lines match frames as a glob matches characters: each line means one frame, "..." any number, and only the
+ * last "..." reached is ever backtracked to. Valgrind's stacks have one frame more than ours, the allocator's
+ * own function. So a stack is tried as it is, and then with such a frame in front, which has all names of the
+ * allocator's functions (strdup is one of them where it calls malloc by a jump).
  */
 #include "report/suppress/suppress_entry.h"
 
@@ -31,12 +31,12 @@ static const char *const releasers[] = {
 };
 
 #define ALLOCATOR_FILE "/usr/libexec/valgrind/vgpreload_memcheck-amd64-linux.so"
-#define UNKNOWN "???"		/* what valgrind calls what it does not know */
+#define UNKNOWN "???"		/* valgrind's name for an unknown function or file */
 
 struct stack {
 	const struct summary_frame *frames;
-	size_t n;			/* with the one in front */
-	const char *const *front;	/* names of a frame in front of the others, or NULL */
+	size_t n;			/* including the one in front */
+	const char *const *front;	/* names of a frame before the others, or NULL */
 };
 
 void suppress_entry_fini(struct suppress_entry *e)
@@ -66,8 +66,8 @@ static bool means_source(const struct suppress_line *line, const struct summary_
 }
 
 /*
- * An inlined function has no symbol, so valgrind names it as DWARF does: without scopes and arguments, "make" or "make<int>".
- * Compilers write template arguments in different ways, so these are not compared.
+ * An inlined function has no symbol, so valgrind names it as DWARF does: without scopes and arguments, "make"
+ * or "make<int>". Compilers write template arguments in different ways, so these are not compared.
  */
 static bool means_inlined(const char *glob, const char *function)
 {
@@ -108,7 +108,7 @@ static bool means(const struct suppress_line *line, const struct stack *st, size
 	return means_frame(line, &st->frames[i]);
 }
 
-/* Do the lines mean the beginning of the stack? */
+/* Do the lines match the beginning of the stack? */
 static bool means_stack(const struct suppress_entry *e, const struct stack *st)
 {
 	size_t line = 0, i = 0, after_any = 0, from = 0;

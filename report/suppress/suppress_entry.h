@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* suppress_entry: one suppression, and whether it means a stack. Plain data. */
+/* suppress_entry: one suppression, and whether it matches a stack. Plain data. */
 #ifndef MM_SUPPRESS_ENTRY_H
 #define MM_SUPPRESS_ENTRY_H
 
@@ -10,7 +10,7 @@
 #include "report/model/summary.h"
 #include "report/suppress/suppress.h"
 
-#define SUPPRESS_LINES_MAX 24	/* frame lines of an entry; valgrind takes no more either */
+#define SUPPRESS_LINES_MAX 24	/* frame lines of an entry; the same limit as valgrind's */
 
 enum suppress_line_kind { SUPPRESS_ANY, SUPPRESS_FUN, SUPPRESS_OBJ, SUPPRESS_SRC };
 
@@ -25,10 +25,10 @@ struct suppress_entry {
 	char *where;			/* "file:line" */
 	bool pattern;			/* it is LeakSanitizer's */
 	bool kinds[2];			/* by enum suppress_kind */
-	bool verdicts[VERDICT_COUNT];	/* that it means; a leak without a verdict may be any of them */
+	bool verdicts[VERDICT_COUNT];	/* that it matches; a leak without a verdict may be any of them */
 	struct suppress_line lines[SUPPRESS_LINES_MAX];
 	size_t nlines;
-	uint64_t groups, blocks, bytes;	/* what it was used for */
+	uint64_t groups, blocks, bytes;	/* suppressed by it */
 };
 
 void suppress_entry_fini(struct suppress_entry *e);

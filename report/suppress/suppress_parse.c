@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * suppress_parse: see suppress_parse.h. A function for each part of an entry; all read whole lines, without the blanks
- * around them, and never see empty ones or comments.
+ * suppress_parse: see suppress_parse.h. A function for each part of an entry; all read whole lines, without
+ * the blanks around them; empty lines and comments are skipped before.
  */
 #include "report/suppress/suppress_parse.h"
 
@@ -16,7 +16,7 @@ struct parser {
 	const char *name;
 	const char *at, *end;
 	size_t number;		/* of the current line */
-	size_t began;		/* where the current entry began */
+	size_t began;		/* line in which the current entry began */
 	char *line;		/* the current one */
 	char *why;
 	size_t why_size;
@@ -55,7 +55,7 @@ static bool raw_line(struct parser *p, const char **from, const char **to)
 	return true;
 }
 
-/* 1: p->line is the next line that says something; 0: there is none; -errno. */
+/* 1: p->line is the next line that is neither empty nor a comment; 0: there is none; -errno. */
 static int next_line(struct parser *p)
 {
 	const char *from, *to;
@@ -77,7 +77,7 @@ static int next_line(struct parser *p)
 	return 0;
 }
 
-/* The next line of an entry, which must come. 0 or -errno. */
+/* The next line of an entry; a missing one is an error. 0 or -errno. */
 static int line_within(struct parser *p)
 {
 	int r = next_line(p);
@@ -92,7 +92,7 @@ static bool is(const struct parser *p, const char *text)
 	return strcmp(p->line, text) == 0;
 }
 
-/* Behind "@prefix", or NULL. */
+/* The text after "@prefix", or NULL if @line does not begin with it. */
 static const char *behind(const char *line, const char *prefix)
 {
 	size_t n = strlen(prefix);
@@ -106,7 +106,7 @@ static int keep(char **to, const char *text)
 	return *to ? 0 : -ENOMEM;
 }
 
-/* The next of a list with commas, its length in @n; NULL at the end. */
+/* The next item of a comma-separated list, its length in @n; NULL at the end. */
 static const char *next_item(const char **list, size_t *n)
 {
 	const char *item;
@@ -126,7 +126,7 @@ static bool item_is(const char *item, size_t n, const char *word)
 	return strlen(word) == n && memcmp(item, word, n) == 0;
 }
 
-/* "Memcheck,mmattach:Leak". What is not for us has no kinds. */
+/* "Memcheck,mmattach:Leak". An entry for other tools gets no kinds. */
 static int parse_kind(struct parser *p, struct suppress_entry *e)
 {
 	char *colon = strchr(p->line, ':');
@@ -217,7 +217,7 @@ static int check_frames(struct parser *p, const struct suppress_entry *e)
 	return refuse(p, "the entry that begins in line %zu names no frame: it would hide everything", p->began);
 }
 
-/* To the closing brace. */
+/* Up to the closing brace. */
 static int parse_frames(struct parser *p, struct suppress_entry *e)
 {
 	const char *verdicts;
@@ -244,7 +244,7 @@ static int skip_entry(struct parser *p)
 	return r;
 }
 
-/* Behind the opening brace: name, kind, frames. */
+/* After the opening brace: name, kind, frames. */
 static int parse_entry(struct parser *p, struct suppress_entry *e)
 {
 	int r = line_within(p);

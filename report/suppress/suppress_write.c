@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * suppress_write: an entry for a stack, that means it here and in valgrind.
+ * suppress_write: an entry that matches a stack, here and in valgrind.
  *
- * It begins with "...", since the two see different functions in front: valgrind has the allocator's own, and names of its
- * own for operator new and strdup; so the wrappers go with them. It ends with main, for below that valgrind shows
- * nothing, and where a thread begins.
+ * It begins with "...", because the two see different functions in front: valgrind has the allocator's own,
+ * and its own names for operator new and strdup; so the wrappers are left out, too. It ends with main,
+ * because valgrind shows nothing below that, or where a thread begins.
  */
 #include "report/suppress/suppress.h"
 
@@ -18,9 +18,9 @@
 #include "symbolize/rust/rust_v0.h"
 
 #define FRAMES_MAX (SUPPRESS_LINES_MAX - 4)
-#define NAME_MAX_BYTES 1000	/* valgrind has a limit for lines */
+#define NAME_MAX_BYTES 1000	/* valgrind limits the length of lines */
 
-/* Where a thread begins: neither tool shows the same there. */
+/* Where a thread begins: the two tools do not show the same frames there. */
 static bool is_below_the_program(const struct summary_frame *f)
 {
 	static const char *const names[] = { "_start", "start_thread", "__libc_start_main", "__libc_start_call_main",
@@ -38,7 +38,7 @@ static bool is_plain(const char *name, size_t n, size_t i)
 	return (name[i] > ' ' && name[i] < 0x7f) || (name[i] == ' ' && i && i + 1 < n);
 }
 
-/* What a line of the file could not say is any character. */
+/* A character that a line of the file cannot contain becomes '?'. */
 static void put_glob(struct strbuf *sb, const char *prefix, const char *name)
 {
 	size_t n = strlen(name), shown = n < NAME_MAX_BYTES ? n : NAME_MAX_BYTES;
@@ -61,7 +61,10 @@ static bool is_rust(const char *linkage)
 	return rust_legacy(linkage, &readable) || rust_v0(linkage, &readable);
 }
 
-/* As valgrind names it (see means_inlined in suppress_entry.c): whatever template arguments follow. Rust's old mangling leaves them out. */
+/*
+ * As valgrind names it (see means_inlined in suppress_entry.c), with any template arguments. Rust's old
+ * mangling leaves them out.
+ */
 static void put_inlined(struct strbuf *sb, const struct summary_frame *f)
 {
 	cleanup_strbuf struct strbuf base = STRBUF_INIT;

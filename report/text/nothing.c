@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* nothing: see nothing.h. The first reason that holds is the one that is given; what was missed is said besides. */
+/* nothing: see nothing.h. The first reason that applies is given; losses are reported in addition. */
 #include "report/text/nothing.h"
 
 #include <stdbool.h>
@@ -16,7 +16,7 @@ static bool any_watched(const struct summary_run *run)
 	return run->nprobes == 0;
 }
 
-/* What all families together came to. */
+/* Sums over all families. */
 struct sums {
 	bool blocks, refs;		/* there are such families */
 	uint64_t taken, dropped, kept;
@@ -40,7 +40,7 @@ static struct sums add_up(const struct summary *s)
 	return sums;
 }
 
-/* Nothing but where memory grows was watched: that it did not is an answer. */
+/* If only growth of memory was watched, no growth is an answer. */
 static bool only_ranges(const struct summary *s)
 {
 	for (size_t i = 0; i < s->nfamilies; i++)

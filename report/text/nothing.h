@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* nothing: what the text report says where there is nothing to show: that this is so, and what may be wrong with it. */
+/* nothing: the text report when there are no groups to show: it says so, and why that may be wrong. */
 #ifndef MM_NOTHING_H
 #define MM_NOTHING_H
 

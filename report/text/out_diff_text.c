@@ -17,11 +17,11 @@
 #define COLUMN_DELTA 10
 #define COLUMN_SIDE 9
 #define COLUMN_CHANGE 9
-#define RATES_WIDER 4	/* the columns of numbers where some are rates */
+#define RATES_WIDER 4	/* how much wider the columns of numbers are if some are rates */
 #define APART_MAX 200	/* rows that are compared with one another */
 #define COLUMN_WHERE (100 - 2 - COLUMN_NUMBER - COLUMN_DELTA - 2 * (2 + COLUMN_SIDE) - 2 - COLUMN_CHANGE)
 
-/* "range", "descriptor"; of several families blocks: nothing else is all of these. */
+/* "range", "descriptor"; "block" if families have different nouns: it is the only one that fits all. */
 static const char *noun_of_all(const struct diff *d)
 {
 	const struct summary *const sides[] = { d->old, d->new };
@@ -54,7 +54,7 @@ static void put_amount(struct strbuf *sb, uint64_t bytes, uint64_t blocks, const
 	words_count(sb, blocks, noun);
 }
 
-/* The longer watch has more of what leaks, so the difference would say nothing. */
+/* A longer watch has more of what leaks, so a difference would mean nothing. */
 static void put_totals_of_times(struct strbuf *sb, const struct diff *d, const char *noun)
 {
 	strbuf_puts(sb, " in ");
@@ -101,7 +101,7 @@ static void put_refs_family(struct strbuf *sb, const struct summary_family *old,
 		strbuf_printf(sb, ", %" PRIu64 " less than before (%" PRIu64 ")", old->kept - new->kept, old->kept);
 }
 
-/* "529 dict objects, 20 more than before (509)" of each such family; @separator stands before the first. */
+/* "529 dict objects, 20 more than before (509)" for each such family; @separator comes before the first. */
 static void put_refs_answer(struct strbuf *sb, const struct diff *d, const char *separator)
 {
 	for (size_t i = 0; i < d->new->nfamilies; i++) {
@@ -177,7 +177,7 @@ static bool less(const struct diff_group *g)
 	return g->change == DIFF_SHRANK || g->change == DIFF_WENT;
 }
 
-/* Only what has its stack below has a number. */
+/* Only rows whose stack is shown below have a number. */
 static void put_row(struct strbuf *sb, const struct diff *d, size_t number, const struct diff_group *g, const struct apart *apart)
 {
 	cleanup_strbuf struct strbuf cell = STRBUF_INIT;
@@ -201,7 +201,7 @@ static void put_row(struct strbuf *sb, const struct diff *d, size_t number, cons
 	strbuf_putc(sb, '\n');
 }
 
-/* The worst of its blocks, if they have one. */
+/* The worst verdict of its blocks, if they have one. */
 static void put_verdict(struct strbuf *sb, const struct summary_group *g, bool mixed)
 {
 	if (g->verdict != VERDICT_UNKNOWN)
@@ -227,9 +227,9 @@ static void put_stack(struct strbuf *sb, const struct diff *d, size_t number, co
 	text_stack(sb, &g->group->stack);
 }
 
-/* So many rows of either sort. Those that shrank most are the last of the list. */
+/* How many rows of either kind. Those that shrank most are the last of the list. */
 struct rows {
-	size_t grown, shrunk;		/* there are */
+	size_t grown, shrunk;		/* in all */
 	size_t grown_shown, shrunk_shown;
 };
 
@@ -238,7 +238,7 @@ static size_t smaller(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* What shrank has a third of the table for itself, so that neither crowds the other out. */
+/* Rows that shrank have a third of the table to themselves, so that neither kind crowds out the other. */
 static struct rows choose(const struct diff *d, size_t top)
 {
 	struct rows rows = { 0 };
@@ -254,7 +254,7 @@ static struct rows choose(const struct diff *d, size_t top)
 	return rows;
 }
 
-/* Those in the table, in its order. How many. */
+/* The rows of the table, in its order. Returns how many. */
 static size_t rows_shown(const struct diff *d, const struct rows *rows, const struct diff_group **out)
 {
 	size_t grown = 0, shrunk = 0, n = 0;
@@ -348,7 +348,7 @@ static void put_refs_row(struct strbuf *sb, size_t number, const struct diff_ref
 	strbuf_putc(sb, '\n');
 }
 
-/* Of the @n that changed the first @top. */
+/* The first @top of the @n that changed. */
 static void put_refs_table(struct strbuf *sb, const struct diff *d, size_t n, size_t top)
 {
 	size_t number = 0;
@@ -379,7 +379,7 @@ static void put_refs_detail(struct strbuf *sb, const struct diff *d, size_t numb
 	text_stack(sb, &u->stack);
 }
 
-/* The table of objects, and the most suspect places of those that grew; @top of them, 0: all. */
+/* The table of objects, and the most suspect places of those that grew; at most @top, 0: all. */
 static void put_all_refs(struct strbuf *sb, const struct diff *d, size_t top)
 {
 	size_t n = 0, number = 0;

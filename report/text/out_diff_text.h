@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * out_diff_text: a difference for people. First what changed in all; then a table, grown most first; then the stacks
- * of what grew and what appeared; then the same of objects with references.
+ * out_diff_text: a difference as text. First the change in all; then a table, most growth first; then the
+ * stacks of what grew and what appeared; then the same for objects with references.
  *
  *	svc kept 3.1 MiB in 300 blocks, 1.0 MiB more than before (2.1 MiB in 200 blocks)
  *
@@ -12,14 +12,17 @@
  *	            change     before        now
  *	  [1]          +20        509        529  grew      dict: leaky_lookup leaky.c:88
  *
- * Where the watches are not equally long, rows of what grows have rates in these columns.
+ * If the watches are not equally long, these columns have rates in rows that grow.
  */
 #ifndef MM_OUT_DIFF_TEXT_H
 #define MM_OUT_DIFF_TEXT_H
 
 #include "report/diff/diff.h"
 
-/* Append it to @sb: so many groups at most (@top; 0: all), a third of them kept free for what shrank. 0 or -ENOMEM. */
+/*
+ * Append it to @sb: at most @top groups (0: all), of which a third is reserved for those that shrank. 0 or
+ * -ENOMEM.
+ */
 must_check int out_diff_text(const struct diff *d, size_t top, struct strbuf *sb);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* out_text: see out_text.h. The order of things; each part has a file of its own. */
+/* out_text: see out_text.h. This file has the order of the parts; each part has a file of its own. */
 #include "report/text/out_text.h"
 
 #include <errno.h>

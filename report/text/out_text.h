@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * out_text: the summary for people. One screen answers first: how much is kept, how fast it grows, where.
- * Then what was watched, how well, and what was missed; double frees; the groups with their stacks, most bytes first:
+ * out_text: the summary as text. One screen gives the answer: how much is live, how fast it grows, where.
+ * Then what was watched, how completely, and what was missed; double frees; the groups with their stacks,
+ * most bytes first:
  *
  *	leaky_service (1234) kept 2509 blocks, 2.1 MiB, of 52678 allocations in 5m, growing by 266 KiB/min
  *
@@ -32,8 +33,9 @@
 #include "report/model/summary.h"
 
 /*
- * Append the report with @top groups of the sorted summary (0: all): those of the table (report/text/overview.h), then the
- * largest of the others. 0, or -ENOMEM also if the summary itself is not whole.
+ * Append the report with @top groups of the sorted summary (0: all): those of the table
+ * (report/text/overview.h), then the largest of the others. 0, or -ENOMEM, also if the summary itself is
+ * incomplete.
  */
 must_check int out_text(const struct summary *s, size_t top, struct strbuf *sb);
 

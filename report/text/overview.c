@@ -12,7 +12,7 @@
 #include "report/text/groups/text_sampled.h"
 #include "report/text/groups/text_stack.h"
 
-/* Widths of the columns; what is left of a line of 100 characters is for the last. */
+/* Widths of the columns; the last one gets the rest of a line of 100 characters. */
 #define COLUMN_BYTES 9
 #define COLUMN_SHARE 7
 #define COLUMN_BLOCKS 9
@@ -25,7 +25,7 @@ static const struct summary_group *group_at(const struct overview *o, size_t ind
 	return &o->summary->groups[o->part.first + index];
 }
 
-/* What stays first, then what may. */
+/* First what leaks, then what may. */
 static struct rows_item sampled_item(const struct summary_group *g)
 {
 	const enum survival_kind kind = g->sampled ? g->sampled->survival.kind : SURVIVAL_UNKNOWN;
@@ -51,7 +51,7 @@ static struct rows_item item(const struct overview *o, size_t index)
 	};
 }
 
-/* Where none of its groups has one, a family has no column for it. */
+/* A family none of whose groups has a verdict has no column for it. */
 static bool has_verdicts(const struct overview *o)
 {
 	for (size_t i = 0; o->summary->run.verdicts.taken && i < o->part.n; i++)
@@ -103,7 +103,7 @@ void overview_fini(struct overview *o)
 	free(o->apart);
 }
 
-/* Things without sizes need no columns for these. */
+/* Things without sizes have no columns of bytes. */
 static void put_amount(const struct overview *o, const struct summary_group *g, struct strbuf *sb)
 {
 	double all = (double)(o->part.plain ? o->part.family.kept : o->part.family.bytes);
@@ -148,7 +148,7 @@ static void put_cells(const struct overview *o, const struct summary_group *g, s
 	}
 }
 
-/* What is lost with it has no row of its own, and is what the order goes by, too. */
+/* Blocks that are lost with the group have no row of their own, but count in the order of the rows. */
 static void put_with(struct strbuf *sb, const struct summary_group *g)
 {
 	if (!g->kind.indirect_bytes)

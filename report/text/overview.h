@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * overview: the table of a family's groups of blocks at the top of the text report, and which of them are shown at
- * all (report/model/rows.h).
+ * overview: the table of a family's groups of blocks at the top of the text report, and the choice of the
+ * groups that are shown at all (report/model/rows.h).
  */
 #ifndef MM_OVERVIEW_H
 #define MM_OVERVIEW_H
@@ -17,14 +17,14 @@ struct overview {
 	const struct summary *summary;
 	struct text_part part;
 	bool verdicts;			/* there are some */
-	bool sampled;			/* the run is: rows tell estimates (report/text/groups/text_sampled.h) */
+	bool sampled;			/* rows show estimates (report/text/groups/text_sampled.h) */
 	struct rows rows;		/* indices are those of the part */
 	struct apart *apart;		/* by index */
 };
 
 /*
- * Of a part of the sorted summary @s, which must outlive it, show @top groups (0: all). 0 or -ENOMEM; overview_fini
- * in any case.
+ * Show @top groups (0: all) of a part of the sorted summary @s, which must outlive @o. 0 or -ENOMEM;
+ * overview_fini in any case.
  */
 must_check int overview_make(const struct summary *s, const struct text_part *part, size_t top, struct overview *o);
 void overview_fini(struct overview *o);

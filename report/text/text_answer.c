@@ -4,8 +4,10 @@
  *
  *	svc (1234) kept 79 blocks, 1.1 MiB, of 700 allocations in 10s, growing by 384 KiB/min
  *	svc (1234) grew by 120 MiB in 10s: 874 ranges of 880 that it took, growing by 720 MiB/min
- *	svc (1234): what was watched of it grew by 12.0 MiB in 10s: 3 ranges of 3 that it took, 880 more were taken by others, growing by 72 MiB/min
- *	svc (1234), sampled for 10m: 2 places keep what they take, together about 1.3 MiB/min (1.0 MiB to 1.6 MiB)
+ *	svc (1234): what was watched of it grew by 12.0 MiB in 10s: 3 ranges of 3 that it took, 880 more were
+ *		taken by others, growing by 72 MiB/min
+ *	svc (1234), sampled for 10m: 2 places keep what they take, together about 1.3 MiB/min (1.0 MiB to
+ *		1.6 MiB)
  *	svc (1234) kept 529 dict objects: 529 of 15876 references taken in 10m were not dropped, growing
  */
 #include "report/text/text_answer.h"
@@ -23,7 +25,7 @@
 
 #define NAME_WIDTH 10
 
-/* How fast the groups that grow do so, all together. */
+/* The sum of the rates of all groups that grow. */
 static double rate_of_all(const struct summary *s, const struct text_part *part)
 {
 	double sum = 0;
@@ -41,7 +43,7 @@ static void put_not_rising(struct strbuf *sb, bool unknown)
 	strbuf_puts(sb, unknown ? ", too short to say whether it grows" : ", not growing now");
 }
 
-/* Whether it grows, of all that is shown together. */
+/* Whether all that is shown grows, taken together. */
 static void put_growth(struct strbuf *sb, const struct summary *s, const struct text_part *part)
 {
 	double rate = rate_of_all(s, part);
@@ -82,7 +84,10 @@ static void put_blocks(struct strbuf *sb, const struct summary *s, const struct 
 		put_growth(sb, s, part);
 }
 
-/* How much larger the process's memory is, whoever fills it: or what of that counted (--thread, --module). */
+/*
+ * By how much the process's memory grew, whichever code fills it; or the part that was selected (--thread,
+ * --module).
+ */
 static void put_ranges(struct strbuf *sb, const struct summary *s, const struct text_part *part)
 {
 	words_size(sb, part->family.bytes);
@@ -96,7 +101,7 @@ static void put_ranges(struct strbuf *sb, const struct summary *s, const struct 
 		put_growth(sb, s, part);
 }
 
-/* The places' rates cannot be added up: several groups may have been taken at one. */
+/* The rates of places cannot be added up: several groups may share one. */
 static void put_growth_of_refs(struct strbuf *sb, const struct summary *s, const struct text_part *part)
 {
 	bool rising = false, unknown = false;

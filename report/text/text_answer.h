@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* text_answer: what the text report says first: how much is kept, of how much, and whether it grows. */
+/* text_answer: the first lines of the text report: how much is live, of how much, and whether it grows. */
 #ifndef MM_TEXT_ANSWER_H
 #define MM_TEXT_ANSWER_H
 
 #include "base/strbuf.h"
 #include "report/model/summary.h"
 
-/* One line; of several families one each. A blank line follows. */
+/* One line; with several families one for each. A blank line follows. */
 void text_answer(struct strbuf *sb, const struct summary *s);
 
 #endif

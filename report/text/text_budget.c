@@ -8,10 +8,13 @@
 #include "report/model/words.h"
 #include "report/text/groups/text_label.h"
 
-#define TEN 10.0	/* seconds, in any of which the promise holds */
-#define NEARLY_ALL 0.9	/* of what a place takes: hardly more is to be had */
+#define TEN 10.0	/* seconds: the promise holds in any period of this length */
+#define NEARLY_ALL 0.9	/* of a site's allocations: a larger budget would hardly show more */
 
-/* A promise is said as it was given, to four digits: 0.25% is not 0.2%. Nor is what was used of less than one percent. */
+/*
+ * A promise is printed with four digits, as the user gave it: 0.25% is not 0.2%. So is what was used, below
+ * one percent.
+ */
 static void put_share(struct strbuf *sb, double share)
 {
 	if (share > 0 && share < 0.01)
@@ -30,7 +33,10 @@ static void put_promise(struct strbuf *sb, double promise)
 		strbuf_printf(sb, "%.4g%%", 100 * promise);
 }
 
-/* In less than ten seconds more of the time may be used than the promise is: attaching takes its part at once. */
+/*
+ * In a watch shorter than ten seconds, the share used may be larger than the promise: attaching spends its
+ * part at once.
+ */
 static void put_used(struct strbuf *sb, const struct summary_budget *b)
 {
 	if (b->wall_s > 0 && b->wall_s < TEN) {
@@ -95,7 +101,10 @@ static void put_unseen(struct strbuf *sb, const struct summary_budget *b)
 	}
 }
 
-/* Who saw all has seen too little of what is seldom; who saw a part only would have seen more for more. */
+/*
+ * If all allocations of a site were seen and it is still unclear, a longer watch helps. If only a part was
+ * seen, a larger budget helps, too.
+ */
 static void put_unclear(struct strbuf *sb, const struct summary *s)
 {
 	uint64_t few = 0, in_part = 0;
@@ -118,7 +127,7 @@ static void put_unclear(struct strbuf *sb, const struct summary *s)
 	strbuf_putc(sb, '\n');
 }
 
-/* Blocks of which nothing more could be told are neither here nor there. */
+/* Blocks whose fate is unknown count neither as freed nor as live. */
 static void put_followed(struct strbuf *sb, const struct summary_totals *t)
 {
 	const uint64_t ended = t->frees + t->live_blocks;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * text_budget: how a sampled run was done: what it has cost, how much of the program that sufficed for, what it could not see. Lines of the head of the text
- * report (report/text/text_head.h).
+ * text_budget: how a sampled run went: what it cost, how much of the program was watched for that, what could
+ * not be seen. Lines of the head of the text report (report/text/text_head.h).
  */
 #ifndef MM_TEXT_BUDGET_H
 #define MM_TEXT_BUDGET_H

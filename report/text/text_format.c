@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* text_format: the reports for people, as they are known to report/formats.h. */
+/* text_format: the text reports, as entries for report/formats.h. */
 #include "report/formats.h"
 #include "report/text/groups/text_lookup.h"
 #include "report/text/out_diff_text.h"

@@ -28,7 +28,7 @@ bool text_head_time(struct strbuf *sb, int64_t ns)
 	return true;
 }
 
-/* How many bytes of @text its first @max characters are. */
+/* The number of bytes in the first @max characters of @text. */
 static size_t first_characters(const char *text, size_t max)
 {
 	size_t i = 0;
@@ -39,7 +39,7 @@ static size_t first_characters(const char *text, size_t max)
 	return i;
 }
 
-/* All of a command line may be megabytes. */
+/* A command line may have megabytes: it is cut. */
 void text_head_command(struct strbuf *sb, const struct summary_target *t)
 {
 	cleanup_strbuf struct strbuf line = STRBUF_INIT;
@@ -59,7 +59,7 @@ void text_head_command(struct strbuf *sb, const struct summary_target *t)
 	strbuf_puts(sb, shown < line.len ? " ...\n" : "\n");
 }
 
-/* What other tools wrote down has no times. */
+/* Imported files of other tools have no times. */
 static void put_watched(struct strbuf *sb, const struct summary_run *run)
 {
 	cleanup_strbuf struct strbuf start = STRBUF_INIT;
@@ -111,7 +111,7 @@ static void put_events(struct strbuf *sb, const struct summary *s)
 	strbuf_putc(sb, '\n');
 }
 
-/* A share says more than a sum over threads, which may be much longer than the run. */
+/* A share is clearer than a sum over threads, which may be much longer than the run. */
 static void put_share(struct strbuf *sb, const struct summary_run *run)
 {
 	const double threads = run->thread_seconds / run->seconds;
@@ -121,7 +121,7 @@ static void put_share(struct strbuf *sb, const struct summary_run *run)
 		return;
 	}
 	strbuf_puts(sb, ", ");
-	/* a program is held before its watch begins */
+	/* a program that mmattach starts is stopped before its watch begins */
 	words_percent(sb, fmin(run->stopped_seconds, run->thread_seconds), run->thread_seconds);
 	strbuf_puts(sb, " of the time");
 	if (threads < 1.5)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * text_head: what was watched, how well, and what was missed: the lines of the text report below its table.
+ * text_head: what was watched, how completely, and what was missed: the lines of the text report below its
+ * table.
  *
  *	  command   /usr/bin/svc -x
  *	  events    1000 (100/s), none lost
@@ -14,9 +15,11 @@
 
 void text_head(struct strbuf *sb, const struct summary *s);
 
-/* Lines of it, for other reports that have the like. */
-bool text_head_time(struct strbuf *sb, int64_t ns);		/* "2026-11-21 01:46:28 +0000"; false, and nothing, if it is not known: 0 */
+/* Single lines, for other reports that have them, too. */
+/* "2026-11-21 01:46:28 +0000"; if @ns is 0, which means unknown, false and nothing is printed. */
+bool text_head_time(struct strbuf *sb, int64_t ns);
 void text_head_command(struct strbuf *sb, const struct summary_target *t);
-void text_head_hidden(struct strbuf *sb, const struct summary_hidden *h, const char *by);	/* none if nothing is hidden */
+/* No line if nothing is hidden. */
+void text_head_hidden(struct strbuf *sb, const struct summary_hidden *h, const char *by);
 
 #endif

@@ -37,9 +37,9 @@ static int by_growth(const void *a, const void *b)
 	return (x->pid > y->pid) - (x->pid < y->pid);
 }
 
-/* Those that are still there, which can be watched. */
+/* The children that still exist, and can be watched. */
 struct children {
-	const struct summary_memory **all;	/* those that grew most first; the caller's to free */
+	const struct summary_memory **all;	/* most growth first; the caller frees it */
 	size_t n, ended;
 };
 
@@ -62,7 +62,10 @@ static struct children children_of(const struct summary *s, struct strbuf *sb)
 	return c;
 }
 
-/* Is it the children that matter? Where nothing was called here, or one of them has grown by more than is kept here. */
+/*
+ * Are the children what matters? Yes if nothing was called in the target, or if one of them has grown by more
+ * than is live in the target.
+ */
 static bool children_first(const struct summary *s, const struct summary_memory *most)
 {
 	const int64_t grew = summary_memory_growth(most);
@@ -102,7 +105,7 @@ static void put_ended(struct strbuf *sb, const struct children *c)
 		strbuf_printf(sb, " (%zu more ended meanwhile)", c->ended);
 }
 
-/* Those that were seen once may have grown by any amount before. */
+/* A child that was seen once may have grown by any amount before. */
 static const char *which(const struct children *c)
 {
 	if (c->n == 1)
@@ -141,9 +144,12 @@ static void put_children_line(struct strbuf *sb, const struct children *c)
 	strbuf_putc(sb, '\n');
 }
 
-/* --- what is explained --- */
+/* --- unexplained growth --- */
 
-/* What of the growth nothing explains is worth a sentence. Other processes' blocks, and objects, explain nothing. */
+/*
+ * Is so much growth unexplained that it is worth a sentence? Blocks of other processes, and objects, explain
+ * none.
+ */
 static bool is_unexplained(const struct summary *s, const struct summary_memory *m)
 {
 	const int64_t grew = m ? summary_memory_growth(m) : 0;
@@ -156,7 +162,7 @@ static void put_explained(struct strbuf *sb, const struct summary *s, const stru
 	words_percent(sb, (double)summary_memory_explained(s), (double)summary_memory_growth(m));
 }
 
-/* Malloc's own heap grew with it. */
+/* Did malloc's own heap grow with it? */
 static bool is_heap(const struct summary_memory *m, uint64_t rest)
 {
 	const struct memory_point *first = &m->points[0], *last = &m->points[m->npoints - 1];
@@ -210,7 +216,7 @@ static void put_memory(struct strbuf *sb, const struct summary *s, const struct 
 		put_rest(sb, s, m);
 }
 
-/* --- what runs it --- */
+/* --- the runtime --- */
 
 static const struct advice {
 	const char *runtime, *text, *what_to_do;

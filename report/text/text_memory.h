@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * text_memory: what the kernel says of the process's memory beside what was watched, and of its children, which are not watched.
+ * text_memory: the kernel's figures for the process's memory, beside what was watched, and for its children,
+ * which are not watched.
  *
- *	resident memory grew by 1.8 MiB meanwhile; watched blocks that are kept explain 3% of that: see memory below
+ *	resident memory grew by 1.8 MiB meanwhile; watched blocks that are kept explain 3% of that: see memory
+ *	below
  *
  *	It has 8 child processes, which were not watched (2 more ended meanwhile):
  *
@@ -10,8 +12,10 @@
  *	     1240   32.1 MiB    +3.2 MiB  nginx: worker process
  *	  to watch the one that grew most: mmattach -p 1240 -d 10s
  *
- *	  memory    RSS 14.1 MiB: anonymous +1.7 MiB, files +100 KiB; watched blocks that are kept: 60.0 KiB (3.5%)
- *	            the rest, 1.6 MiB: pages used for the first time, or mappings that are not malloc's (mmattach --growth -p 1234 says whose)
+ *	  memory    RSS 14.1 MiB: anonymous +1.7 MiB, files +100 KiB; watched blocks that are kept: 60.0 KiB
+ *	            (3.5%)
+ *	            the rest, 1.6 MiB: pages used for the first time, or mappings that are not malloc's
+ *	            (mmattach --growth -p 1234 says whose)
  *	  runtime   CPython: ...
  *	  children  8, which were not watched: 1240, the most of them, grew by 3.2 MiB (mmattach -p 1240)
  */
@@ -21,10 +25,12 @@
 #include "base/strbuf.h"
 #include "report/model/summary.h"
 
-/* Below the answer: that what was watched is not what grew; and the children, where they are what matters. */
+/*
+ * Below the answer: whether what was watched explains the growth; and the children, if they are what matters.
+ */
 void text_memory_answer(struct strbuf *sb, const struct summary *s);
 
-/* Lines of the head. */
+/* The lines for the head. */
 void text_memory_head(struct strbuf *sb, const struct summary *s);
 
 #endif

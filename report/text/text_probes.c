@@ -8,15 +8,15 @@
 
 #include "report/model/words.h"
 
-#define FEW 3		/* rules of a family that were never called have a line each */
-#define MANY 1000	/* no run has as many, but a file may say so: these are not compared with each other */
-#define INDENT 12	/* as the head's other lines */
+#define FEW 3		/* so many rules of a family without calls have a line each; more share one */
+#define MANY 1000	/* no run has so many, but a file may: these are not compared with each other */
+#define INDENT 12	/* like the other lines of the head */
 #define LINE 100
 
-/* Two words: what the call does, and the function. */
+/* The first two words of a rule: what the call does, and the function. */
 struct rule_head {
-	const char *name;		/* in the rule */
-	size_t name_len, len;		/* of the name; of both, from the rule's beginning */
+	const char *name;		/* points into the rule */
+	size_t name_len, len;		/* of the name; of both words, from the beginning of the rule */
 };
 
 static struct rule_head head_of(const struct summary_probe *p)
@@ -45,7 +45,7 @@ static bool same_family(const struct summary_probe *a, const struct summary_prob
 	return a->family && b->family ? strcmp(a->family, b->family) == 0 : a->family == b->family;
 }
 
-/* No pack has these: attach/rules/rulefile.h. Scopes have no family. */
+/* The families of the user's own rules; no pack has them: attach/rules/rulefile.h. Scopes have no family. */
 static bool is_of_the_user(const struct summary_probe *p)
 {
 	return !p->family || strcmp(p->family, "own") == 0 || strcmp(p->family, "own-refs") == 0;
@@ -65,7 +65,7 @@ static bool are_many(const struct summary_run *run)
 	return run->nprobes > MANY;
 }
 
-/* Is there one that cannot be told from @p by its function? */
+/* Is there another rule with the same function as @p's? */
 static bool has_double(const struct summary_run *run, const struct summary_probe *p)
 {
 	if (are_many(run))
@@ -94,7 +94,7 @@ static void put_rule(struct strbuf *sb, const struct summary *s, const struct su
 		sb->err = rule.err;
 }
 
-/* A rule that sees nothing is the commonest reason for a report that says nothing. */
+/* A rule without hits is the most frequent reason for an empty report. */
 static void put_probe(struct strbuf *sb, const struct summary *s, const struct summary_probe *p)
 {
 	strbuf_pad(sb, ' ', INDENT);
@@ -114,9 +114,9 @@ static void put_probe(struct strbuf *sb, const struct summary *s, const struct s
 	strbuf_putc(sb, '\n');
 }
 
-/* --- those of a family that were never called --- */
+/* --- rules of a family that were never called --- */
 
-/* One function may stand in several modules, and have several rules. */
+/* A function may be in several modules, and have several rules: it is listed once. */
 static bool is_first_never_called(const struct summary_run *run, size_t index)
 {
 	const struct summary_probe *p = &run->probes[index];
@@ -136,7 +136,7 @@ static size_t count_never_called(const struct summary_run *run, const struct sum
 	return n;
 }
 
-/* @word behind what is on the line, or on a new one. */
+/* @word after the text of this line, or on a new line. */
 static void put_word(struct strbuf *sb, const struct strbuf *word, size_t *column)
 {
 	size_t begin = INDENT + strlen("none counted  "), width = words_width(word);
@@ -185,7 +185,7 @@ static void put_never_called(struct strbuf *sb, const struct summary_run *run, c
 
 /* --- all --- */
 
-/* That of @first, which is its first rule. */
+/* The family of @first, which is its first rule. */
 static void put_family(struct strbuf *sb, const struct summary *s, const struct summary_probe *first)
 {
 	size_t never = count_never_called(&s->run, first);

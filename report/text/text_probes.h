@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * text_probes: what was watched, in the text report's head: a line for each rule, and how often it was met.
+ * text_probes: what was watched, in the text report's head: a line for each rule, with its number of hits.
  *
  *	       11113  ref dict_ref  in libglusterfs.so.0.0.1
- *	never called  creat, dup3, eventfd, memfd_create (4 of family fd)
+ *	none counted  creat, dup3, eventfd, memfd_create (4 of family fd)
  *	           0  free my_free  NOT WATCHED: no such function in the target
  *
- * Rules of packs are written for many programs: what they say beyond the function's name is in the JSON report, and
- * those of a family that saw nothing are one line, if they are more than a few. What the user wrote is shown as it is.
+ * Rules of packs are written for many programs: of these only the function is shown here; the JSON report has
+ * the rest. If more than a few rules of a family had no hits, they share one line. The user's own rules are
+ * shown as they were written.
  */
 #ifndef MM_TEXT_PROBES_H
 #define MM_TEXT_PROBES_H

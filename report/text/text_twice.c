@@ -37,7 +37,10 @@ static void put_one(struct strbuf *sb, const struct summary *s, const struct sum
 		strbuf_puts(sb, "  who released it is not known: --free-stacks tells\n");
 }
 
-/* Only so many different ones are kept, so there may be more than all of @s->twice together. */
+/*
+ * Only a limited number of different ones is stored, so s->totals may count more than all of @s->twice
+ * together.
+ */
 void text_twice(struct strbuf *sb, const struct summary *s, size_t top)
 {
 	size_t shown = top && top < s->ntwice ? top : s->ntwice;

@@ -9,7 +9,7 @@
 #include "base/strbuf.h"
 
 #define EVERY_NS 200000000u
-#define CALLS_PER_LOOK 4096	/* at the clock */
+#define CALLS_PER_LOOK 4096	/* the clock is read in one of so many calls */
 
 static uint64_t now_ns(void)
 {
@@ -27,7 +27,7 @@ static bool is_due(struct progress *p)
 		return false;
 	now = now_ns();
 	if (!p->last_ns)
-		p->last_ns = now; /* what is read at once needs no line */
+		p->last_ns = now; /* a file that is read quickly needs no line */
 	if (now - p->last_ns < EVERY_NS)
 		return false;
 	p->last_ns = now;
@@ -38,7 +38,7 @@ static void print(const struct strbuf *sb)
 {
 	ssize_t n = write(STDERR_FILENO, strbuf_str(sb), sb->len);
 
-	(void)n; /* it is only a line on the terminal */
+	(void)n; /* only a progress line: an error does not matter */
 }
 
 void progress_reading(struct progress *p, const char *name, uint64_t at, uint64_t size, uint64_t events)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * replay: see replay.h. File after file in the order of their pieces (tracelist.h). What is wrong with
- * them is told the ledger in words:
+ * replay: see replay.h. Files are read one after the other, in the order of their pieces (tracelist.h).
+ * Problems are added to the ledger as notes:
  *
- *	of the run		damage, missing pieces: a shrunken trace says it again
- *	of this reading		where it begins and how it ends (l->own_notes): other pieces may be put to it later
+ *	of the run		damage, missing pieces: a shrunken trace repeats them
+ *	of this reading		where it begins and how it ends (l->own_notes): other pieces may follow later
  */
 #include "report/tracefiles/replay.h"
 
@@ -21,7 +21,7 @@
 #include "trace/reader.h"
 
 #define NO_PART UINT32_MAX
-#define DAMAGE_TOLD 10		/* places of each file that have a note of their own */
+#define DAMAGE_TOLD 10		/* damaged parts of each file that have a note of their own */
 
 struct replay {
 	struct ledger *ledger;
@@ -31,10 +31,10 @@ struct replay {
 	uint64_t events;
 	uint64_t damages;		/* of this file */
 	uint64_t last_us;		/* time of the last fact that was not only a change of family */
-	bool in_piece;			/* one has begun */
-	uint32_t part;			/* where it lies in the file */
-	uint32_t piece, last;		/* which it is, as in struct fact_run; the last of all until now */
-	int err;			/* of what cannot give one back */
+	bool in_piece;			/* a piece has begun */
+	uint32_t part;			/* where the piece lies in the file */
+	uint32_t piece, last;		/* its number, as in struct fact_run; the highest number until now */
+	int err;			/* of callbacks that cannot return one */
 };
 
 /* --- notes --- */
@@ -126,7 +126,7 @@ static int tell_disorder(struct replay *r)
 	return err < 0 ? err : count_damage(r);
 }
 
-/* A piece begins, or more is known of the one that is being read. */
+/* A piece begins, or more becomes known of the piece that is being read. */
 static int take_piece(struct replay *r, const struct fact *f)
 {
 	uint32_t piece = f->run.piece, last = f->run.last > piece ? f->run.last : piece;
@@ -145,7 +145,7 @@ static int take_piece(struct replay *r, const struct fact *f)
 	return piece - before > 1 ? tell_missing(r, before + 1, piece - 1, f->time_us) : 0;
 }
 
-/* Behind the last piece it stands, and what it holds is late; but it holds it. */
+/* The file is read after the last piece, so its events come too late; but they are counted. */
 static int note_unknown(struct replay *r, const struct tracelist *t)
 {
 	if (t->n < 2 || r->file->known)
@@ -192,7 +192,7 @@ static void say_unreadable(const char *path, int err)
 
 static int read_file(struct replay *r)
 {
-	/* the file before may have ended with another one */
+	/* the file before may have ended in another family */
 	const struct fact family = { .kind = MMT_FAMILY, .time_us = r->ledger->now_us };
 	int err = reader_open(r->file->path, &r->reader);
 
@@ -214,7 +214,10 @@ static int read_file(struct replay *r)
 
 /* --- all --- */
 
-/* Of a sampled run a piece begins with all that was estimated until then, but not with the blocks that were followed until then. */
+/*
+ * A piece of a sampled run begins with all estimates until then, but not with the blocks that were tracked
+ * until then.
+ */
 static int note_beginning(struct replay *r)
 {
 	if (ledger_is_sampled(r->ledger))

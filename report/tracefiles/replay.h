@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * replay: from trace files to a ledger. Pieces of one run are put in order; what is missing between
- * them, what is damaged, and a run without its end, become notes and gaps of the ledger. Files of different runs are refused.
- * Pieces that were put behind one another into one file (cat) are as good as files of their own, but must be in order.
+ * replay: from trace files to a ledger. Pieces of one run are put in order; missing pieces, damage, and a run
+ * without an end become notes and gaps of the ledger. Files of different runs are refused. Pieces that were
+ * concatenated into one file (cat) count as separate files, but must be in order.
  */
 #ifndef MM_REPLAY_H
 #define MM_REPLAY_H
@@ -19,8 +19,8 @@ struct replay_options {
 };
 
 /*
- * Fill @l (initialised here; ledger_fini in any case) from @paths. 0; -ENOMEM; -EINVAL and other -errno: said (log_error), with the
- * file and what to do. A file that is a trace but damaged is no error.
+ * Fill @l (initialised here; ledger_fini in any case) from @paths. 0; -ENOMEM; -EINVAL and other -errno:
+ * logged (log_error), with the file and what to do. A file that is a trace but damaged is no error.
  */
 must_check int replay_files(const char *const *paths, size_t n, const struct replay_options *opt, struct ledger *l);
 

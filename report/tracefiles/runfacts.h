@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runfacts: what a ledger knows of its run, said again as facts: for the head and the end of each piece of a trace, and for
- * a shrunken one. All are put at @time_us. 0 or -errno of the writer.
+ * runfacts: what a ledger knows of its run, written again as facts: for the head and the end of each piece of
+ * a trace, and for a shrunken trace. All get the time @time_us. 0 or -errno of the writer.
  */
 #ifndef MM_RUNFACTS_H
 #define MM_RUNFACTS_H
@@ -26,8 +26,8 @@ must_check int runfacts_put_look(const struct ledger *l, uint64_t passed, uint64
 must_check int runfacts_put_numbers(const struct ledger *l, uint64_t time_us, struct writer *w);
 
 /*
- * What a sampled run says of its stacks, of all families, and of its budget. Afterwards the writer's family is that of the last fact that @l has
- * taken, as before.
+ * The estimates of a sampled run for the stacks of all families, and its budget. Afterwards the writer's
+ * family is that of the last fact that @l has taken, as before.
  */
 must_check int runfacts_put_samples(const struct ledger *l, uint64_t time_us, struct writer *w);
 

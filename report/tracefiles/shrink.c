@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shrink: see shrink.h. What makes the order:
+ * shrink: see shrink.h. The order of the facts:
  *
  *	head		run, target, families, all frames, probes: at the time of the first fact
- *	orphans		with their times, among them the first of each kind of double free, with the number of them
- *	the rest	at the time of the last fact: numbers until now, samples, gaps, notes; places; blocks put aside; blocks held, objects;
- *			verdicts
+ *	orphans		with their times; among them the first of each kind of double free, with its count
+ *	the rest	at the time of the last fact: numbers until now, samples, gaps, notes; places;
+ *			blocks put aside; live blocks, objects; verdicts
  *	totals, end, names
  *
- * So whoever puts this behind an earlier piece sees its older blocks go when they went; then time passes
- * to the end of this piece, and what it adds comes in with its whole series (MMT_PLACE), before its blocks.
- * All is sorted: nothing depends on how tables in memory happen to lie. What is held: shrink_held.c. Verdicts: shrink_verdicts.c.
+ * So if this trace is read after an earlier piece, older blocks go at the time when they went; then time
+ * passes to the end of this piece, and what it adds comes with its whole series (MMT_PLACE), before its
+ * blocks. All lists are sorted: the output does not depend on the layout of tables in memory. What is live:
+ * shrink_held.c. Verdicts: shrink_verdicts.c.
  */
 #include "report/tracefiles/shrink.h"
 
@@ -37,7 +38,10 @@ static uint32_t number_or_none(const struct shrink *s, uint32_t index)
 
 /* --- head --- */
 
-/* All frames, also those of stacks that are not needed: which of several frames stands for a place hangs on them. */
+/*
+ * All frames, also those of stacks that are not needed: they decide which of several equal frames represents
+ * a place.
+ */
 static void put_definitions(struct shrink *s)
 {
 	const struct defs *d = &s->l->defs;
@@ -57,7 +61,10 @@ static void put_definitions(struct shrink *s)
 
 /* --- orphans and double frees --- */
 
-/* Something comes to the address, and goes: if an older block is there, it is found out that it went unseen. */
+/*
+ * A block is allocated at the address, and forgotten: if an older block is there, the reader sees that its
+ * free was missed.
+ */
 static void put_displaced(struct shrink *s, const struct orphan *o)
 {
 	const struct fact held = {
@@ -75,7 +82,7 @@ static bool is_of_object(uint32_t kind)
 	return kind == MMT_REF || kind == MMT_UNREF || kind == MMT_BORN || kind == MMT_COUNTED;
 }
 
-/* Of an object that is born only that it comes: if an older one is there, it is found out. */
+/* Of MMT_BORN only the birth itself: if an older object is there, the reader sees that its end was missed. */
 static void put_ref(struct shrink *s, const struct orphan *o)
 {
 	struct fact f = { .kind = o->kind, .time_us = o->time_us, .ref = { .addr = o->addr } };
@@ -155,7 +162,7 @@ static void put_numbers(struct shrink *s)
 #undef X
 }
 
-/* Those of a later piece take their place. */
+/* The samples of a later piece replace them. */
 static void put_samples(struct shrink *s)
 {
 	if (s->err == 0)
@@ -190,7 +197,7 @@ static void put_place(struct shrink *s, uint32_t family, uint32_t stack)
 	struct fact f = info(s->l->now_us, MMT_PLACE);
 
 	if (!p && (there->allocs || there->frees || there->blocks))
-		s->err = s->err ? s->err : -ENOMEM; /* for its series */
+		s->err = s->err ? s->err : -ENOMEM; /* no memory for its series */
 	if (!p)
 		return;
 	f.place.stack = shrink_stack(s, stack);
@@ -205,7 +212,7 @@ static void put_place(struct shrink *s, uint32_t family, uint32_t stack)
 
 /* --- the end --- */
 
-/* What places and events above do not count. */
+/* What the places and events above do not include. */
 static void put_totals(struct shrink *s)
 {
 	const struct ledger *l = s->l;
@@ -275,7 +282,7 @@ static int write_to(struct ledger *l, const char *path)
 	return s.err < 0 ? s.err : closed;
 }
 
-/* A free name beside @path, taken so that it is ours: what the writer finds there it replaces. */
+/* Creates an unused name beside @path, so that it is ours: the writer replaces the file it finds there. */
 static int take_part(const char *path, char **out)
 {
 	char *part;
@@ -294,7 +301,10 @@ static int take_part(const char *path, char **out)
 	return 0;
 }
 
-/* A device or a FIFO is written as it is; a file appears when it is whole: it may be the only copy of what was read. */
+/*
+ * A device or a FIFO is written directly; a file appears when it is complete: it may replace the only copy of
+ * what was read.
+ */
 int shrink_write(struct ledger *l, const char *path)
 {
 	cleanup_free char *part = NULL;

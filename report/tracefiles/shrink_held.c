@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #define USES_AT_ONCE 1000	/* of an object, in one record */
-#define KEY_MEANWHILE UINT64_MAX	/* of what is put aside for a moment: keys are threads, and no thread has this */
+#define KEY_MEANWHILE UINT64_MAX	/* of a block put aside for a moment; no thread has this key */
 
 /* --- blocks --- */
 
@@ -48,7 +48,9 @@ void shrink_put_blocks(struct shrink *s, uint32_t family)
 
 /* --- objects --- */
 
-/* @n uses from @first on. What does not go into one record follows as more of the same. */
+/*
+ * @n uses from @first on. Uses that do not fit into one record follow in further records of the same object.
+ */
 static void put_uses(struct shrink *s, taddr addr, const struct object *o, uint32_t first, uint32_t n)
 {
 	struct fact_use uses[USES_AT_ONCE];
@@ -107,7 +109,7 @@ static void put_aside_event(struct shrink *s, uint32_t kind, taddr addr, uint64_
 	shrink_put(s, &f);
 }
 
-/* An earlier piece's block may have come back to the address meanwhile: that one is put aside for a moment. */
+/* A block of an earlier piece may be at this address again: it is put aside while this one is written. */
 static void put_aside(struct shrink *s, uint64_t key)
 {
 	const struct ledger_aside *a = addrmap_get(&s->l->aside, key);

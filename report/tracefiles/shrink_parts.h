@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shrink_parts: what the parts of shrink have in common; for them alone.
+ * shrink_parts: shared by the files of shrink, and private to them.
  *
- *	shrink.c	the file, its order, and all that is over
- *	shrink_held.c	what is there still: blocks, objects, blocks put aside
- *	shrink_verdicts.c	which of them are still reached
+ *	shrink.c	the file, its order, and everything that is over
+ *	shrink_held.c	what is still live: blocks, objects, blocks put aside
+ *	shrink_verdicts.c	the verdicts on live blocks
  */
 #ifndef MM_SHRINK_PARTS_H
 #define MM_SHRINK_PARTS_H
@@ -18,14 +18,14 @@ struct shrink {
 	int err;	/* sticky */
 };
 
-/* Nothing happens any more once something has failed. */
+/* Does nothing once something has failed. */
 static inline void shrink_put(struct shrink *s, const struct fact *f)
 {
 	if (s->err == 0)
 		s->err = writer_put(s->w, f);
 }
 
-/* What comes is of the family with this index. */
+/* The facts that follow are of the family with this index. */
 static inline void shrink_put_family(struct shrink *s, uint64_t time_us, uint32_t index)
 {
 	const struct fact f = { .kind = MMT_FAMILY, .time_us = time_us, .family = s->l->defs.families[index].number };
@@ -39,14 +39,17 @@ static inline uint32_t shrink_stack(const struct shrink *s, uint32_t index)
 	return s->l->defs.stacks[index].number;
 }
 
-/* What a family holds, in the order of addresses, at the time of the last fact. */
+/* The live blocks and objects of a family, by address, at the time of the last fact. */
 void shrink_put_blocks(struct shrink *s, uint32_t family);
 void shrink_put_objects(struct shrink *s, uint32_t family);
 
-/* What is put aside, of all families; but for that of which the orphans tell. */
+/* The blocks put aside, of all families, except those that are among the orphans. */
 void shrink_put_aside(struct shrink *s);
 
-/* The last look; its verdict on what is put aside, while it is held; on all that is held, behind the blocks themselves. */
+/*
+ * The last look; its verdict on a block that is put aside, to be written while it is live; its verdicts on
+ * all live blocks, to be written after the blocks themselves.
+ */
 void shrink_put_look(struct shrink *s);
 void shrink_put_verdict(struct shrink *s, uint32_t family, taddr addr, enum verdict verdict);
 void shrink_put_verdicts(struct shrink *s);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shrink_verdicts: see shrink_parts.h. Put are the verdicts of blocks that are held, and of those that an earlier piece may hold;
- * the others are counted as passed over. So what was whole before is whole afterwards, also piece by piece, and what was not is not.
+ * shrink_verdicts: see shrink_parts.h. The verdicts of live blocks are written, and those of blocks that an
+ * earlier piece may have; the others are counted as passed over. So a look that was complete stays complete,
+ * also piece by piece, and one that was not stays incomplete.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@
 
 #define AT_ONCE 1000	/* blocks in one record */
 
-/* Blocks of one family and verdict, and what is put of them next. */
+/* Addresses of the blocks of one family and verdict. */
 struct verdict_list {
 	taddr *addrs;
 	size_t n, size;
@@ -71,7 +72,10 @@ static bool is_aside(const struct ledger *l, uint32_t family, taddr addr)
 	return false;
 }
 
-/* What was held there when it was judged may be still; what is held there now, if anything, came later. */
+/*
+ * The block that got the verdict may still be live in an earlier piece; a block that is here now was
+ * allocated later.
+ */
 static bool is_still_older(const struct ledger *l, const struct judged_block *b)
 {
 	return ledger_may_be_older(l, b->family, b->addr) && !ledger_holds(l, b->family, b->addr, NULL) &&
@@ -180,7 +184,7 @@ static int put_family(struct shrink *s, uint32_t family, const struct with_list 
 	return r;
 }
 
-/* Of an earlier piece's blocks, as they came. */
+/* Verdicts on blocks of an earlier piece, in the order of their facts. */
 static void put_unknown(struct shrink *s)
 {
 	struct judged_place place = { 0 };

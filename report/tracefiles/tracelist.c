@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "trace/reader.h"
 
-#define FACTS_OF_HEAD 1000	/* the head is the first of them; what does not come in so many does not come */
+#define FACTS_OF_HEAD 1000	/* if the head is not among so many first facts, there is none */
 
 struct peek {
 	struct tracelist_file *file;
@@ -27,7 +27,7 @@ static const char *last_part(const char *path)
 
 /* --- one file --- */
 
-/* 1: seen enough. */
+/* 1: enough was read. */
 static int look(void *ctx, const struct fact *f)
 {
 	struct peek *p = ctx;
@@ -50,7 +50,7 @@ static void see_damage(void *ctx, const struct reader_damage *d)
 	p->damaged = true;
 }
 
-/* What is read here must be there to be read again. */
+/* The file is read again later, so it must be a regular one. */
 static int must_be_regular(const char *path)
 {
 	struct stat st;
@@ -80,7 +80,7 @@ static int peek(struct tracelist_file *file)
 		reader_close(r);
 	}
 	if (err >= 0 || err == -EINVAL || err == -EPROTO)
-		return 0; /* whoever reads it says so */
+		return 0; /* logged when the file is read as a whole */
 	log_error_errno(err, "cannot read %s", file->path);
 	return err;
 }
@@ -108,7 +108,7 @@ static int compare(const void *pa, const void *pb)
 	return a->given < b->given ? -1 : 1;
 }
 
-/* By their ids; where one has lost its head, by the tags. */
+/* Compares ids; if one file has lost its head, tags. */
 static bool same_run(const struct tracelist_file *a, const struct tracelist_file *b)
 {
 	if (a->known && b->known)

@@ -11,8 +11,8 @@
 #include "symbolize/dwarf/scopes.h"
 #include "symbolize/dwarf/units.h"
 
-#define CACHE_MAX_BYTES (UINT64_C(96) << 20)	/* of line tables, before libdw is opened again */
-#define BUDGET_FACTOR 2				/* DIEs that may be looked at, per byte of debug information */
+#define CACHE_MAX_BYTES (UINT64_C(96) << 20)	/* of line tables, before libdw is reopened */
+#define BUDGET_FACTOR 2				/* DIEs that may be read, per byte of debug information */
 
 /* An address and the unit it is in. */
 struct wanted {
@@ -25,7 +25,7 @@ struct run {
 	Elf *elf, *alt;
 	Dwarf *dbg, *altdbg;
 	struct wanted *wanted;	/* by unit, then by address */
-	taddr *addrs;		/* of the unit at hand */
+	taddr *addrs;		/* of the current unit */
 	size_t n;
 	struct scopes scopes;
 	uint64_t cached;	/* bytes */
@@ -40,7 +40,10 @@ static void close_dwarf(struct run *r)
 	r->dbg = r->altdbg = NULL;
 }
 
-/* libdw ends the program where it has no memory, and runs what the caller registered with atexit; so we end it. */
+/*
+ * If libdw runs out of memory, it ends the program and runs the caller's atexit handlers; so we end the
+ * process first.
+ */
 __attribute__((noreturn)) static void no_memory(void)
 {
 	_exit(DWARF_NO_MEMORY);
@@ -87,7 +90,7 @@ static int find_units(struct run *r, const taddr *addrs)
 	return 0;
 }
 
-/* The linker's name is unique, the other one is for people. */
+/* The linkage name is unique, so it is preferred to the readable one. */
 static const char *name_of(Dwarf_Die *die, bool *linkage)
 {
 	Dwarf_Attribute attr;
@@ -106,7 +109,7 @@ static void take_nothing(struct run *r, size_t i)
 	r->take(r->ctx, i, &nothing, 1);
 }
 
-/* From the innermost function outwards: where each was called is where the next one is. */
+/* From the innermost function outwards: the call site of each is the position in the next one. */
 static void take_chain(struct run *r, const struct lines *l, const struct wanted *w, uint32_t at)
 {
 	struct dwarf_frame frames[DWARF_FRAMES_MAX];

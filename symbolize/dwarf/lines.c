@@ -5,7 +5,7 @@
 #include <dwarf.h>
 #include <limits.h>
 
-#define LINE_BYTES 64	/* of one row in libdw, and a pointer to it, and some while it is read */
+#define LINE_BYTES 64	/* of one row in libdw, the pointer to it, and temporary memory for reading */
 
 void lines_init(struct lines *l, Dwarf_Die *unit)
 {

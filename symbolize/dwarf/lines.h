@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * lines: source file and line of the code of one compilation unit, as its line
- * table has them.
- */
+/* lines: source file and line of the code of one compilation unit, from its line table. */
 #ifndef MM_LINES_H
 #define MM_LINES_H
 
@@ -11,7 +8,7 @@
 
 #include "base/taddr.h"
 
-/* A place in the source. All strings belong to the Dwarf. */
+/* A position in the source. All strings belong to the Dwarf. */
 struct source {
 	const char *dir;	/* what a relative name is relative to; NULL: nothing to add */
 	const char *file;	/* NULL: not known */
@@ -29,7 +26,7 @@ struct lines {
 /* Read the tables of @unit, which must outlive @l; they stay in memory until dwarf_end. */
 void lines_init(struct lines *l, Dwarf_Die *unit);
 
-/* About what they take in memory. */
+/* Roughly how much memory the tables use, in bytes. */
 uint64_t lines_memory(const struct lines *l);
 
 struct source lines_at(const struct lines *l, taddr addr);

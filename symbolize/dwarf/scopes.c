@@ -13,11 +13,11 @@
 #define DEPTH_MAX 256
 #define UNIT_OWNER 0	/* the unit itself */
 
-/* Where the walk stands. */
+/* The current position of the walk. */
 struct place {
 	uint32_t owner;		/* the nearest DIE that holds addresses */
 	uint32_t scope;
-	size_t *held;		/* how many of them no child has claimed yet */
+	size_t *held;		/* how many of its addresses no child has claimed yet */
 	unsigned depth;
 };
 
@@ -51,8 +51,8 @@ void scopes_forget(struct scopes *s)
 }
 
 /*
- * Of the addresses in a range, those that @from holds are @to's from now on, and lie in @scope.
- * Code at 0 was thrown away by the linker.
+ * Those addresses in [lo, hi) that belong to @from now belong to @to, and lie in @scope. Code at 0 was
+ * discarded by the linker.
  */
 static size_t claim_range(struct scopes *s, taddr lo, taddr hi, uint32_t from, uint32_t to, uint32_t scope)
 {
@@ -70,7 +70,7 @@ static size_t claim_range(struct scopes *s, taddr lo, taddr hi, uint32_t from, u
 	return claimed;
 }
 
-/* Give what @die covers of the addresses of @at to a new owner, s->owners; their number. */
+/* Give the addresses of @at that @die covers to a new owner, s->owners. Returns their number. */
 static size_t claim(struct scopes *s, Dwarf_Die *die, const struct place *at, uint32_t scope)
 {
 	Dwarf_Addr base, lo, hi;

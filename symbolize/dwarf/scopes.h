@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scopes: which functions, inlined ones too, the addresses of one compilation unit lie in.
+ * scopes: in which functions, including inlined ones, the addresses of one compilation unit lie.
  *
- * The unit's DIEs are walked once for all its addresses: a DIE with code claims, of the addresses
- * that its parent holds, those in its ranges; what has none is not entered.
- * The first claim counts, as in libdw's dwarf_getscopes. Unlike that, functions
- * inside a namespace are found (Rust puts all of them there).
+ * The unit's DIEs are walked once for all its addresses: a DIE with code claims those of its parent's
+ * addresses that are in its ranges; a DIE that claims none is not entered. The first claim counts, as in
+ * libdw's dwarf_getscopes. Unlike there, functions inside a namespace are found (Rust puts all its functions
+ * into namespaces).
  *
- * Imported units (dwz) are walked in the importer's place, and not again if no code was in them.
+ * Imported units (dwz) are walked as if they were part of the importing unit, and not again if they had no
+ * code.
  *
- * The tree may be damaged: siblings must go forward, depth has a limit, and
- * all walks over one file together have a budget of DIEs.
+ * The tree may be damaged: siblings must go forward, the depth is limited, and all walks over one file
+ * together have a budget of DIEs.
  */
 #ifndef MM_SCOPES_H
 #define MM_SCOPES_H
@@ -26,7 +27,7 @@
 
 #define SCOPE_NONE UINT32_MAX
 
-/* A function, or a place where one was inlined. */
+/* A function, or an inlined copy of one. */
 struct scope {
 	Dwarf_Die die;
 	uint32_t outer;		/* the one around it, SCOPE_NONE */

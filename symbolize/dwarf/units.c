@@ -26,7 +26,7 @@ size_t units_lower_bound(const taddr *addrs, size_t n, taddr addr)
 	return lo;
 }
 
-/* A range at 0 is code that the linker threw away. */
+/* A range at 0 is code that the linker discarded. */
 static void claim(struct search *s, taddr lo, taddr hi, Dwarf_Off unit)
 {
 	if (!lo)

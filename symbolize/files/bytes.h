@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bytes: read numbers out of a file's bytes and never past their end.
+ * bytes: reads numbers from a file's bytes, never past their end.
  *
- * The error is sticky: what is read behind the end is 0 and sets @bad, so a
- * parser reads a whole item and asks once.
+ * The error is sticky: a read past the end gives 0 and sets @bad, so a parser reads a whole item and checks
+ * once.
  */
 #ifndef MM_BYTES_H
 #define MM_BYTES_H

@@ -2,9 +2,9 @@
 /*
  * cfisection: see cfisection.h.
  *
- * libdw splits entries into their parts but leaves an FDE's two addresses as
- * they are; their encoding is named by the CIE ('R' in its augmentation; 0x1b in practice: four
- * bytes, signed, relative to themselves). One that no compiler uses there makes the entry unknown.
+ * libdw splits entries into their parts but does not decode an FDE's two addresses. The CIE names their
+ * encoding ('R' in its augmentation; 0x1b in practice: four bytes, signed, relative to themselves). An entry
+ * with an encoding that no compiler uses is not loaded.
  */
 #include "symbolize/files/cfisection.h"
 
@@ -17,15 +17,17 @@
 #include "base/upto.h"
 #include "symbolize/files/elffile.h"
 
-#define RETURN_ADDRESS 16	/* the column that stands for it on x86-64 */
-#define SECTION_MAX (128ull << 20)	/* a larger one, also when unpacked, is not read: the largest programs have 30 MiB */
-#define CIE_WORK_MAX 16			/* how many times a section's size its CIEs are read in all */
+#define RETURN_ADDRESS 16	/* the column of the return address on x86-64 */
+/* a larger section, also when uncompressed, is not read: the largest programs have 30 MiB */
+#define SECTION_MAX (128ull << 20)
+/* the CIEs may be re-read up to this many times the section's size in all */
+#define CIE_WORK_MAX 16
 
-/* What of a CIE matters for its FDEs. */
+/* The parts of a CIE that matter for its FDEs. */
 struct cie {
 	Dwarf_CFI_Entry entry;
-	int encoding;		/* of addresses; -1: none that we know */
-	bool sized;		/* augmentation data come with their size */
+	int encoding;		/* of addresses; -1: not a known one */
+	bool sized;		/* the augmentation data begin with their size */
 	bool signal;
 	uint64_t size;		/* of the entry */
 };
@@ -67,7 +69,7 @@ static bool encoding_known(int encoding)
 	       (base == DW_EH_PE_absptr || base == DW_EH_PE_pcrel);
 }
 
-/* One letter of the augmentation string and what belongs to it. */
+/* One letter of the augmentation string and its data. */
 static void read_augmentation(struct cie *c, char letter, struct bytes *data)
 {
 	int encoding;
@@ -121,7 +123,9 @@ static int find_cie(const struct cfi_section *s, Dwarf_Off at, struct cie *out)
 	return out->encoding < 0 ? -EINVAL : 0;
 }
 
-/* Where the function lies; @body is left behind the addresses. false if it cannot be read or is none. */
+/*
+ * Where the function lies; @body is left after the addresses. false if the extent cannot be read or is empty.
+ */
 static bool read_extent(const struct cfi_section *s, const Dwarf_FDE *fde, int encoding, struct bytes *body,
 			struct cfi_extent *out)
 {
@@ -145,8 +149,8 @@ static int add(struct cfi_section *s, size_t *room, struct cfi_extent f)
 }
 
 /*
- * An FDE that libdw has taken apart. -ELOOP: the CIEs cost more than any honest file's, as where
- * thousands of FDEs name two CIEs in turn, each with an augmentation string of a megabyte.
+ * Add an FDE that libdw has split. -ELOOP: reading the CIEs costs more than in any regular file, as when
+ * thousands of FDEs alternate between two CIEs, each with an augmentation string of a megabyte.
  */
 static int note(struct cfi_section *s, struct walk *w, Dwarf_Off at, const Dwarf_FDE *fde)
 {
@@ -165,7 +169,7 @@ static int note(struct cfi_section *s, struct walk *w, Dwarf_Off at, const Dwarf
 	return add(s, &w->room, f);
 }
 
-/* -1 of libdw is an entry that it cannot read, but can step over if it says where the next is. */
+/* libdw returns -1 for an entry that it cannot read; it can be skipped if @next is set. */
 static int walk(struct cfi_section *s)
 {
 	struct walk w = { .cie_at = (Dwarf_Off)-1 };
@@ -193,7 +197,7 @@ static int compare(const void *pa, const void *pb)
 	return a->lo < b->lo ? -1 : a->lo > b->lo;
 }
 
-/* false: compressed, and not to be unpacked. */
+/* false: the section is compressed, and will not be uncompressed. */
 static bool unpack(Elf_Scn *scn, const GElf_Shdr *sh)
 {
 	GElf_Chdr ch;
@@ -203,7 +207,7 @@ static bool unpack(Elf_Scn *scn, const GElf_Shdr *sh)
 	return gelf_getchdr(scn, &ch) && ch.ch_size <= SECTION_MAX && elf_compress(scn, 0, 0) >= 0;
 }
 
-/* A file without section headers has its .eh_frame all the same: .eh_frame_hdr says where it begins. */
+/* A file without section headers still has its .eh_frame: .eh_frame_hdr has the address. */
 static bool eh_frame_address(Elf *elf, const GElf_Phdr *hdr, taddr *addr)
 {
 	Elf_Data *data = elf_getdata_rawchunk(elf, (int64_t)hdr->p_offset, 8, ELF_T_BYTE);
@@ -216,7 +220,7 @@ static bool eh_frame_address(Elf *elf, const GElf_Phdr *hdr, taddr *addr)
 	return true;
 }
 
-/* From @addr to the end of its segment: the table has an end of its own. */
+/* From @addr to the end of its segment: the section has its own terminator. */
 static Elf_Data *loaded_at(Elf *elf, taddr addr, size_t nheaders)
 {
 	GElf_Phdr ph;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cfisection: one section of call frame information, .eh_frame or .debug_frame,
- * as a sorted table of the functions it describes. It survives stripping: the one
- * thing that still tells where a static function begins and ends.
+ * cfisection: one section of call frame information, .eh_frame or .debug_frame, as a sorted table of the
+ * functions it describes. It survives stripping, and is then the only source for where a static function
+ * begins and ends.
  */
 #ifndef MM_CFISECTION_H
 #define MM_CFISECTION_H
@@ -16,13 +16,13 @@
 #include "base/taddr.h"
 #include "symbolize/files/bytes.h"
 
-/* What describes one function, ready to be run (attach/stacks/unwind/cfirun.h). */
+/* The description of one function, ready to be run (attach/stacks/unwind/cfirun.h). */
 struct cfi_program {
 	struct bytes cie, fde;		/* the instructions */
 	uint64_t code_align;
 	int64_t data_align;
 	taddr lo;			/* where the function begins */
-	bool absolute;			/* DW_CFA_set_loc has plain addresses; else it is refused */
+	bool absolute;			/* DW_CFA_set_loc has plain addresses; otherwise it is refused */
 	bool signal;
 };
 
@@ -41,14 +41,17 @@ struct cfi_section {
 	size_t n;
 };
 
-/* Read @elf's .eh_frame (@eh) or .debug_frame. 0, or -ENOMEM; a broken one gives what can be read of it. */
+/*
+ * Read @elf's .eh_frame (@eh) or .debug_frame. 0, or -ENOMEM; of a damaged section, all that is readable is
+ * loaded.
+ */
 must_check int cfi_section_load(Elf *elf, bool eh, struct cfi_section *out);
 void cfi_section_fini(struct cfi_section *s);
 
-/* How many functions begin before or at @addr: the last of them is the one that may hold it. */
+/* The number of functions that begin before or at @addr: only the last of these can contain it. */
 size_t cfi_section_upto(const struct cfi_section *s, taddr addr);
 
-/* The function that holds @addr, or NULL. */
+/* The function that contains @addr, or NULL. */
 const struct cfi_extent *cfi_section_over(const struct cfi_section *s, taddr addr);
 
 /* Its program. 0 or -EINVAL. */

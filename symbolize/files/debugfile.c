@@ -12,13 +12,13 @@
 
 #define DEBUG_ROOT "/usr/lib/debug"
 
-/* What a debug link says. */
+/* The contents of a debug link. */
 struct link {
 	const char *name;
 	uint32_t sum;
 };
 
-/* The file that is looked for, and what for. */
+/* The file that is looked for. */
 struct search {
 	int root;
 	struct build_id id;
@@ -72,7 +72,9 @@ int debugfile_take(int fd, const struct build_id *id, struct elffile *out)
 	return -EINVAL;
 }
 
-/* As debugfile_take, for a file found by its name: without a build-id of its own or ours the checksum speaks. */
+/*
+ * As debugfile_take, for a file found by its name: if it or our file has no build-id, the checksum decides.
+ */
 static int take_linked(const struct search *s, int fd, struct elffile *out)
 {
 	struct build_id found;
@@ -127,7 +129,7 @@ static const Elf_Data *section_bytes(Elf *elf, const char *name)
 	return data && data->d_buf ? data : NULL;
 }
 
-/* The string at the begin of a section, the rest behind its NUL; NULL if it has no end or is empty. */
+/* The string at the start of a section, @rest follows its NUL; NULL if it is empty or not terminated. */
 static const char *leading_string(const Elf_Data *data, const uint8_t **rest, size_t *nrest)
 {
 	const char *name = data->d_buf, *end = memchr(name, '\0', data->d_size);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * debugfile: where the debug information of a stripped file is, found as gdb and
- * elfutils find it, but only in the places meant for it:
+ * debugfile: where the debug information of a stripped file is, found as gdb and elfutils find it, but only
+ * in the standard places:
  *
  *	/usr/lib/debug/.build-id/xx/rest.debug		by build-id
  *	FOLDER/NAME, FOLDER/.debug/NAME,		by .gnu_debuglink, NAME without '/'; FOLDER is
  *	/usr/lib/debug/FOLDER/NAME			the file's own
- *	/usr/lib/debug/.build-id/..., .../.dwz/NAME	what dwz moved out of several files, by .gnu_debugaltlink
+ *	/usr/lib/debug/.build-id/..., .../.dwz/NAME	what dwz moved out, by .gnu_debugaltlink
  *
- * each below the target's root first, then in ours (symbolize/files/safeopen.h). What is
- * found must have the build-id that was asked for; a file named by a debug link may lack
- * one, then the link's checksum must be its own. NAME behind .dwz/ may have folders, but no "..".
+ * Each is looked for below the target's root first, then below ours (symbolize/files/safeopen.h). The file
+ * found must have the requested build-id. If a file named by a debug link has none, its checksum must match
+ * the link's. NAME after .dwz/ may contain folders, but no "..".
  */
 #ifndef MM_DEBUGFILE_H
 #define MM_DEBUGFILE_H
@@ -18,15 +18,15 @@
 #include "base/cleanup.h"
 #include "symbolize/files/elffile.h"
 
-/* Open the debug file of @elf, the ELF file at @path (NULL: nowhere). 0; -ENOENT; -ENOMEM. */
+/* Open the debug file of @elf, the ELF file at @path (NULL: it has no path). 0; -ENOENT; -ENOMEM. */
 must_check int debugfile_open(Elf *elf, const char *path, int root, struct elffile *out);
 
-/* Open the file with what dwz moved out of @elf. 0; -ENOENT also if it names none; -ENOMEM. */
+/* Open the file with what dwz moved out of @elf. 0; -ENOENT, also if @elf names no such file; -ENOMEM. */
 must_check int debugfile_open_alt(Elf *elf, int root, struct elffile *out);
 
 /*
- * Take the file of @fd, which becomes the elffile's or is closed, if it has the build-id @id.
- * 0; -EINVAL, -EIO.
+ * Open the file of @fd if it has the build-id @id. The elffile takes @fd over; it is closed on failure. 0;
+ * -EINVAL, -EIO.
  */
 must_check int debugfile_take(int fd, const struct build_id *id, struct elffile *out);
 

@@ -17,7 +17,7 @@
 
 #define WAIT_MS 1000
 
-/* The limit of address space is for our own reading; the program needs what it needs. */
+/* The limit of address space is for our own reading; the program may use as much as it needs. */
 static void run_find(const char *id, int out)
 {
 	struct rlimit limit;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * elffile: an ELF file opened with libelf, and what all readers of one ask of it.
+ * elffile: an ELF file opened with libelf, and what all its readers need.
  *
- * It is mapped, not read: of a debug file with hundreds of megabytes little is
- * looked at. A file cut short under us is a SIGBUS then, which the helper
- * process that reads it may have (symbolize/worker.h).
+ * The file is mapped, not read: of a debug file of hundreds of megabytes only a little is needed. If the file
+ * is truncated meanwhile, the result is a SIGBUS, which is acceptable in the helper process that reads it
+ * (symbolize/worker.h).
  */
 #ifndef MM_ELFFILE_H
 #define MM_ELFFILE_H
@@ -32,16 +32,16 @@ struct elffile {
 #define ELFFILE_INIT { -1, NULL }
 
 /*
- * Open the file of @fd, which becomes the elffile's and is closed if this fails.
- * 0; -EINVAL: not a regular 64-bit x86-64 ELF file; -EIO: libelf cannot read it.
+ * Open the file of @fd. The elffile takes @fd over; it is closed on failure. 0; -EINVAL: not a regular 64-bit
+ * x86-64 ELF file; -EIO: libelf cannot read it.
  */
 must_check int elffile_open(int fd, struct elffile *out);
-void elffile_close(struct elffile *f);	/* one that is not open is fine */
+void elffile_close(struct elffile *f);	/* may be called for one that is not open */
 
-/* true for a 64-bit x86-64 program, shared object or debug file (dwz says ET_REL of what it moves out). */
+/* true for a 64-bit x86-64 program, shared object or debug file (dwz marks what it moves out as ET_REL). */
 bool elffile_is_ours(Elf *elf);
 
-/* The section @name that has contents, with its header in @sh; or NULL. */
+/* The section @name if it has contents, with its header in @sh; or NULL. */
 Elf_Scn *elffile_section(Elf *elf, const char *name, GElf_Shdr *sh);
 
 void elffile_build_id(Elf *elf, struct build_id *out);

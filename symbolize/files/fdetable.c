@@ -58,7 +58,7 @@ static taddr begin_of(const struct fdetable *t, size_t i)
 	return t->base + (uint64_t)(int64_t)read_s32(t->entries + i * ENTRY);
 }
 
-/* The end of the function of entry @i, as its FDE says; its begin if that is not to be believed. */
+/* Where the function of entry @i ends according to its FDE; where it begins if the FDE is not plausible. */
 static taddr end_of(const struct fdetable *t, size_t i)
 {
 	taddr begin = begin_of(t, i);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fdetable: where the functions that can be unwound begin and end, as the sorted
- * table in .eh_frame_hdr says.
+ * fdetable: where the functions that can be unwound begin and end, from the sorted table in .eh_frame_hdr.
  *
- * Only for symbols without a size (hand-written assembly): they must not speak for the code of
- * another function. Only the form that all linkers write is read (four-byte offsets from
- * the table itself); looked up in place, nothing is allocated.
+ * It is used only for symbols without a size (hand-written assembly): such a symbol must not name the code of
+ * another function. Only the form that all linkers write is read (four-byte offsets from the table itself).
+ * Lookups work in place, without allocation.
  */
 #ifndef MM_FDETABLE_H
 #define MM_FDETABLE_H
@@ -18,18 +17,21 @@
 #include "base/taddr.h"
 
 struct fdetable {
-	const uint8_t *entries;	/* of eight bytes: where the function begins, where its FDE is */
+	const uint8_t *entries;	/* eight bytes each: where the function begins, where its FDE is */
 	size_t n;
-	taddr base;		/* of .eh_frame_hdr: what entries are relative to */
+	taddr base;		/* of .eh_frame_hdr: entries are relative to it */
 	const uint8_t *frames;	/* .eh_frame */
 	size_t frames_size;
 	taddr frames_addr;
 };
 
-/* A file without the table, or with another form of it, gives an empty one. Valid as long as @elf. */
+/* A file without the table, or with another form of it, gives an empty table. Valid as long as @elf. */
 void fdetable_init(struct fdetable *t, Elf *elf);
 
-/* true if both addresses lie in the same function, or both in none and no function begins between them (@lo <= @hi). */
+/*
+ * true if both addresses lie in the same function, or both in no function and none begins between them (@lo
+ * <= @hi).
+ */
 bool fdetable_same(const struct fdetable *t, taddr lo, taddr hi);
 
 #endif

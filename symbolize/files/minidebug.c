@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * minidebug: see minidebug.h. A few bytes of xz can say gigabytes, so both the
- * result and liblzma's own memory have limits.
+ * minidebug: see minidebug.h. A few bytes of xz can expand to gigabytes, so both the result and liblzma's own
+ * memory are limited.
  */
 #include "symbolize/files/minidebug.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * minidebug: the small ELF file, packed with xz, that some distributions leave
- * in a stripped program (.gnu_debugdata): a .symtab of its static functions.
+ * minidebug: the small ELF file, compressed with xz, that some distributions leave in a stripped program
+ * (.gnu_debugdata): a .symtab of its static functions.
  */
 #ifndef MM_MINIDEBUG_H
 #define MM_MINIDEBUG_H
@@ -12,7 +12,7 @@
 
 struct minidebug {
 	Elf *elf;	/* NULL: there is none, or it is damaged */
-	char *image;	/* what elf reads */
+	char *image;	/* the bytes that elf reads */
 };
 
 /* Unpack the one in @elf. 0 or -ENOMEM. */

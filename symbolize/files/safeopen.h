@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * safeopen: open a regular file by a path that somebody else may have laid out.
+ * safeopen: open a regular file by a path that another user may have prepared.
  *
- * Below a given root nothing leads out of it, no symbolic link and no "..". The
- * path is first opened with O_PATH, which touches no device and waits for no
- * FIFO, and really opened only if a regular file is there.
+ * Below a given root no symbolic link and no ".." leads out of it. The path is first opened with O_PATH,
+ * which triggers no device and waits for no FIFO, and is opened for reading only if it is a regular file.
  */
 #ifndef MM_SAFEOPEN_H
 #define MM_SAFEOPEN_H
@@ -13,7 +12,8 @@
 
 /*
  * Open @path (absolute) for reading below the directory @root, or below our own root directory if that is -1.
- * The descriptor; -EINVAL for what is no regular file, or -errno (-ENOSYS: a kernel before 5.6, and a root).
+ * Returns the descriptor; -EINVAL if it is not a regular file, or -errno (-ENOSYS: @root given on a kernel
+ * before 5.6).
  */
 must_check int safeopen(int root, const char *path);
 

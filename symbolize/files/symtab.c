@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * symtab: see symtab.h. One array, sorted by address, with the highest end so far in each entry: a
- * search goes back from the address until nothing before can reach it.
+ * symtab: see symtab.h. One array, sorted by address. Each entry has the highest end of all entries so far: a
+ * search goes back from the address until no earlier symbol can reach it.
  */
 #include "symbolize/files/symtab.h"
 
@@ -84,8 +84,8 @@ static enum binding binding_of(const GElf_Sym *sym)
 }
 
 /*
- * Absolute symbols are numbers, not places, whatever code happens to be there. A label in
- * assembly (local, without type and size) is no function.
+ * Absolute symbols are numbers, not addresses, even if there is code at that address. A label in assembly
+ * (local, without type and size) is not a function.
  */
 static bool is_code(const struct symtab *t, const GElf_Sym *sym)
 {
@@ -259,7 +259,10 @@ static const struct symbol *find_sized(const struct symtab *t, size_t n, taddr a
 	return best;
 }
 
-/* The nearest symbols have one address; they answer only if no symbol has a size that ends behind it. */
+/*
+ * The nearest symbols share one address; they cover @addr only if no symbol with a size ends after that
+ * address.
+ */
 static const struct symbol *find_sizeless(const struct symtab *t, size_t n, taddr addr)
 {
 	const struct symbol *best = NULL, *last = n ? &t->v[n - 1] : NULL;

@@ -2,14 +2,13 @@
 /*
  * symtab: functions by address, from the symbol tables of one file.
  *
- * Read are .symtab of the file; if it was stripped, that of its debug file, else
- * its .dynsym and the packed .symtab of static functions (symbolize/files/minidebug.h).
+ * The .symtab of the file is read; if it was stripped, that of its debug file, else its .dynsym and the
+ * compressed .symtab of static functions (symbolize/files/minidebug.h).
  *
- * A symbol answers inside [st_value, st_value + st_size) only. Of several the
- * global ones come first, then the one that begins last, then the stronger
- * binding, the smaller size, the first in the table: as eu-addr2line chooses. A
- * symbol without a size answers up to the next symbol, but never past the end of its section,
- * nor for another function that can be unwound.
+ * A symbol covers [st_value, st_value + st_size) only. Of several, global and weak ones come first, then the
+ * one that begins last, then the stronger binding, the smaller size, the first in the table: the same choice
+ * as eu-addr2line's. A symbol without a size covers the code up to the next symbol, but never past the end of
+ * its section, nor into another function that can be unwound.
  */
 #ifndef MM_SYMTAB_H
 #define MM_SYMTAB_H
@@ -21,11 +20,11 @@
 
 struct symtab;
 
-/* @debug: its debug file, or NULL; both must outlive the table. 0 or -ENOMEM; what is damaged is left out. */
+/* @debug: its debug file, or NULL; both must outlive the table. 0 or -ENOMEM; damaged parts are left out. */
 must_check int symtab_new(Elf *elf, Elf *debug, struct symtab **out);
 void symtab_free(struct symtab *t);
 
-/* The name of the function at @addr as the table has it, or NULL. Valid until symtab_free. */
+/* The name of the function at @addr as written in the table, or NULL. Valid until symtab_free. */
 const char *symtab_find(const struct symtab *t, taddr addr);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * punycode: see punycode.h. The ASCII characters come first; numbers behind the
- * last '_' say which others belong where between them.
+ * punycode: see punycode.h. The ASCII characters come first; the numbers after the last '_' encode the other
+ * characters and their positions.
  */
 #include "symbolize/rust/punycode.h"
 
@@ -46,7 +46,7 @@ static uint32_t threshold(uint32_t k, uint32_t bias)
 	return k <= bias + T_MIN ? T_MIN : k >= bias + T_MAX ? T_MAX : k - bias;
 }
 
-/* Read one number from @s. false if there is none, or none that fits. */
+/* Read one number from @s. false if there is none, or it is too large. */
 static bool read_number(const char **s, const char *end, uint32_t bias, uint64_t *out)
 {
 	uint64_t value = 0, weight = 1;

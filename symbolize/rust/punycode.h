@@ -8,7 +8,10 @@
 
 #include "base/strbuf.h"
 
-/* Append what the @n characters at @s stand for. false, and nothing appended, if they are not of this form. */
+/*
+ * Append the text that the @n characters at @s encode. false, and nothing appended, if they are not of this
+ * form.
+ */
 bool punycode(const char *s, size_t n, struct strbuf *out);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rust_legacy: see rust_legacy.h. First the whole form is checked, then the parts are printed. */
+/* rust_legacy: see rust_legacy.h. The whole form is checked first, then the parts are printed. */
 #include "symbolize/rust/rust_legacy.h"
 
 #include <ctype.h>
@@ -15,7 +15,7 @@ struct part {
 	size_t n;
 };
 
-/* Take a length and as many characters from @p. false if there are not so many. */
+/* Take a length and that many characters from @p. false if there are fewer. */
 static bool take_part(const char **p, struct part *out)
 {
 	const char *s = *p;
@@ -46,7 +46,7 @@ static bool is_hash(const struct part *part)
 	return true;
 }
 
-/* The number of parts before the hash, 0 if this is no such name. @end: what is behind it. */
+/* The number of parts before the hash, 0 if the name has not this form. @end: the text after it. */
 static size_t count_parts(const char *p, const char **end)
 {
 	struct part part = { NULL, 0 };
@@ -78,7 +78,7 @@ static bool print_number(const char *s, size_t n, struct strbuf *out)
 	return c >= ' ' && c != 0x7f && utf8_put(out, c);
 }
 
-/* What stands between two dollars. */
+/* The text between two dollars. */
 static bool print_escape(const char *s, size_t n, struct strbuf *out)
 {
 	static const struct {
@@ -98,7 +98,10 @@ static bool print_escape(const char *s, size_t n, struct strbuf *out)
 	return print_number(s, n, out);
 }
 
-/* Print what @s begins with; the number of characters used. An escape that is none is text. */
+/*
+ * Print the first character or escape of @s; returns the number of characters used. An invalid escape is
+ * printed as text.
+ */
 static size_t print_some(const char *s, size_t n, struct strbuf *out)
 {
 	const char *dollar = *s == '$' ? memchr(s + 1, '$', n - 1) : NULL;
@@ -113,7 +116,7 @@ static size_t print_some(const char *s, size_t n, struct strbuf *out)
 	return 1;
 }
 
-/* A part may not begin with a dollar in the file, so an underscore is before it. */
+/* A part may not begin with a dollar in the file, so an underscore is put before it. */
 static void print_part(struct part part, struct strbuf *out)
 {
 	size_t at = part.n >= 2 && part.s[0] == '_' && part.s[1] == '$';

@@ -65,7 +65,7 @@ void rust_put_number(struct rust_parser *r, uint64_t n)
 	rust_put(r, text);
 }
 
-/* true if one level deeper is allowed; rust_leave() then. */
+/* true if one level deeper is allowed; call rust_leave() afterwards. */
 bool rust_enter(struct rust_parser *r)
 {
 	if (r->failed || r->depth >= DEPTH_MAX || r->steps >= STEPS_MAX) {
@@ -110,7 +110,7 @@ uint64_t rust_read_base62(struct rust_parser *r)
 	return n + 1;
 }
 
-/* The number behind @tag, plus 1; 0 without it. */
+/* The number after @tag, plus 1; 0 without @tag. */
 uint64_t rust_read_optional(struct rust_parser *r, char tag)
 {
 	return rust_eat(r, tag) ? rust_read_base62(r) + 1 : 0;
@@ -197,7 +197,7 @@ void rust_print_ident(struct rust_parser *r, const struct rust_ident *id)
 	}
 }
 
-/* Print what another place of the name stands for, with @print. */
+/* Print, with @print, the part of the name that a back reference points to. */
 void rust_print_back(struct rust_parser *r, void (*print)(struct rust_parser *r, bool arg), bool arg)
 {
 	const char *here = r->p - 1;
@@ -215,7 +215,7 @@ void rust_print_back(struct rust_parser *r, void (*print)(struct rust_parser *r,
 	r->p = after;
 }
 
-/* 0 is the one without a name; else 1 for the innermost bound. */
+/* 0 is the lifetime without a name; 1 is the innermost bound one. */
 void rust_print_lifetime(struct rust_parser *r, uint64_t index)
 {
 	uint64_t level = r->lifetimes - index;
@@ -253,7 +253,7 @@ uint64_t rust_print_binder(struct rust_parser *r)
 	return n;
 }
 
-/* Items up to the closing E; their number. */
+/* Items up to the closing E; returns their number. */
 size_t rust_print_list(struct rust_parser *r, void (*item)(struct rust_parser *r), const char *between)
 {
 	size_t n = 0;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* rust_v0: see rust_v0.h. A grammar that goes around in circles: paths have types in them, types paths, and both constants. */
+/*
+ * rust_v0: see rust_v0.h. The grammar is recursive: paths contain types, types contain paths, and both
+ * contain constants.
+ */
 #include "symbolize/rust/rust_v0.h"
 
 #include <ctype.h>
@@ -10,7 +13,8 @@
 
 static void print_type(struct rust_parser *r);
 static void print_const(struct rust_parser *r);
-static void print_path(struct rust_parser *r, bool in_value);	/* @in_value: generic arguments are written ::<...> */
+/* @in_value: generic arguments are written ::<...> */
+static void print_path(struct rust_parser *r, bool in_value);
 
 /* --- paths --- */
 
@@ -24,7 +28,7 @@ static void print_generic_arg(struct rust_parser *r)
 		print_type(r);
 }
 
-/* The path of an impl block: says only where it stands. */
+/* The path of an impl block only says where the block is written: it is not shown. */
 static void skip_impl_path(struct rust_parser *r)
 {
 	r->silent++;
@@ -47,7 +51,7 @@ static void print_qualified(struct rust_parser *r, char tag)
 	rust_put(r, ">");
 }
 
-/* Closures and shims have a kind and a number besides, or instead of, a name. */
+/* Closures and shims have a kind and a number, with or without a name. */
 static void print_special(struct rust_parser *r, char space, const struct rust_ident *id)
 {
 	char kind[2] = { space, '\0' };
@@ -184,7 +188,7 @@ static void print_tuple(struct rust_parser *r)
 	rust_put(r, ")");
 }
 
-/* extern "C": an ABI is written with '_' for '-'. */
+/* extern "C": in an ABI's name '-' is written as '_'. */
 static void print_abi(struct rust_parser *r)
 {
 	struct rust_ident id = { .s = "C", .n = 1 };
@@ -225,7 +229,10 @@ static void print_open_path_back(struct rust_parser *r, bool arg)
 		rust_put(r, ">");
 }
 
-/* A path whose <...> is left open for more. A reference back closes it: what comes behind opens its own. */
+/*
+ * A path whose <...> is left open for more arguments. A back reference closes it: the arguments after it open
+ * a new one.
+ */
 static bool print_open_path(struct rust_parser *r)
 {
 	if (rust_eat(r, 'B')) {
@@ -399,7 +406,7 @@ static void print_const(struct rust_parser *r)
 
 /* --- a name --- */
 
-/* Behind the path: the crate that made this copy, and what LLVM adds. */
+/* After the path: the crate that instantiated the function, and LLVM's suffix. */
 static void read_rest(struct rust_parser *r)
 {
 	if (isupper((unsigned char)rust_peek(r))) {

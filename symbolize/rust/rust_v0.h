@@ -15,7 +15,7 @@
 
 #include "base/strbuf.h"
 
-/* Append what @name stands for. false, and nothing appended, if it is none. */
+/* Append @name demangled. false, and nothing appended, if it has not this form. */
 bool rust_v0(const char *name, struct strbuf *out);
 
 #endif

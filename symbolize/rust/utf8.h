@@ -8,7 +8,7 @@
 
 #include "base/strbuf.h"
 
-/* Append character @c. false, and nothing appended, if there is none with this number. */
+/* Append character @c. false, and nothing appended, if no character has this number. */
 bool utf8_put(struct strbuf *out, uint32_t c);
 
 #endif

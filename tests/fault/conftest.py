@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The live tests' fixtures, and mmattach where something fails."""
+"""The live tests' fixtures, and mmattach with failing system calls."""
 import os
 import pathlib
 import shutil
@@ -18,7 +18,7 @@ from faults import REFUSE, keepers  # noqa: E402
 
 @pytest.fixture(autouse=True)
 def no_keeper_stays():
-    """Whatever failed: no keeper is left behind."""
+    """Whatever failed, no keeper is left behind."""
     yield
     wait_for(lambda: not keepers(), "no keeper is left", 5)
 
@@ -30,7 +30,8 @@ def refuse_is_built():
 
 @pytest.fixture
 def ordinary():
-    """ordinary(NAME): a copy of a victim, or of "mmattach", that user nobody can reach; and how to be nobody."""
+    """ordinary(NAME): a copy of a victim, or of "mmattach", that the user "nobody" can reach; and how to run
+    it as that user."""
     if os.geteuid() != 0:
         yield lambda name: MMATTACH if name == "mmattach" else VICTIMS / name, {}
         return

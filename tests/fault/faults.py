@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""mmattach where system calls fail (build/fault/refuse), and what must be true afterwards."""
+"""mmattach with failing system calls (build/fault/refuse), and what must be true afterwards."""
 import errno
 import json
 import os
@@ -23,7 +23,7 @@ PTRACE = {"CONT": 7, "SINGLESTEP": 9, "POKEUSER": 6, "GETREGS": 12, "SETREGS": 1
 
 
 def refusal(call, error="ENOSYS"):
-    """What refuse is told: a call's name, or "ptrace NAME", and an error's name."""
+    """The argument of refuse for a call's name, or "ptrace NAME", and an error's name."""
     name, _, request = call.partition(" ")
     which = f":0={PTRACE[request]}" if request else ""
     return f"{name}{which}:{getattr(errno, error)}"
@@ -38,7 +38,7 @@ class Refused(Watch):
 
 
 def ours(pid):
-    """Started by this run of the tests: others may watch things on the same machine."""
+    """Was it started by this run of the tests? Other runs may watch processes on the same machine."""
     try:
         return MARK.encode() in pathlib.Path(f"/proc/{pid}/environ").read_bytes()
     except OSError:
@@ -55,7 +55,7 @@ def assert_says(said, *patterns):
 
 
 def assert_refuses(run, target, *patterns):
-    """It says why it cannot, with exit status 1, prints no result, and leaves @target as it was."""
+    """It reports why it cannot, with exit status 1, prints no result, and leaves @target as it was."""
     status = run.wait()
     said = run.err.text()
     assert_unharmed(target)
@@ -66,7 +66,7 @@ def assert_refuses(run, target, *patterns):
 
 
 def assert_unharmed(target):
-    """As it was found, at work, and with its own checks right at its normal end."""
+    """It is as it was found, at work, and its own checks are right at its normal end."""
     assert_untouched(target)
     target.wait_working()
     told = target.end()

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* late: preloaded into mmattach, it waits for up to 3 ms before each int3 is written, as if just then it had lost its processor. */
+/*
+ * late: preloaded into mmattach, it waits for up to 3 ms before each write of an int3, as if mmattach had
+ * lost its processor just then.
+ */
 #include <dlfcn.h>
 #include <stdint.h>
 #include <time.h>

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * refuse WHAT... -- PROGRAM ARG...: run PROGRAM where some system calls fail,
- * as they do in a sandbox, on an old kernel, or when something is used up.
+ * refuse WHAT... -- PROGRAM ARG...: run PROGRAM with some system calls failing, as in a sandbox, on an old
+ * kernel, or when a resource is used up.
  *
  *	WHAT		CALL[:ARGUMENT=VALUE]:ERRNO
  *	kcmp:38			kcmp always fails with ENOSYS
  *	ptrace:0=16902:1	ptrace with first argument 0x4206 fails with EPERM
  *
- * A seccomp filter, so it holds for every process and thread that PROGRAM
- * starts too. It cannot count: what fails, fails from the first time on.
+ * It is a seccomp filter, so it applies to every process and thread that PROGRAM starts, too. It cannot
+ * count: a refused call fails from the first time on.
  */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -72,7 +72,10 @@ static struct refusal parse(const char *what)
 	return r;
 }
 
-/* The call, the low half of its argument, what it gets; behind them the number is in the accumulator again. */
+/*
+ * The call, the low half of its argument, the result; after these instructions the call number is in the
+ * accumulator again.
+ */
 static size_t filter_of(const struct refusal *r, struct sock_filter *f)
 {
 	const uint32_t argument = offsetof(struct seccomp_data, args) + 8 * (r->argument == ANY ? 0 : r->argument);

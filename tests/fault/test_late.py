@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The keeper loses its processor between a look at the code and the write of a trap."""
+"""The keeper loses its processor between its check of the code and the write of a trap."""
 import os
 import shutil
 
@@ -15,7 +15,8 @@ PLUGIN = VICTIMS / "libreload.so"
 
 @pytest.mark.skipif(SANITIZED, reason="a sanitizer must be the first library")
 def test_code_becomes_data_meanwhile(victim, tmp_path):
-    """It is the plugin's file, mapped to be written to (reload.c): an int3 in it would stay, and end whoever loads it next. That took some seconds at most."""
+    """The plugin's file is mapped for writing (reload.c): an int3 in it would stay, and kill the next process
+    that loads it. Without the check that took some seconds at most."""
     assert LATE.exists(), f"{LATE} is not built: make fault"
     shutil.copy(PLUGIN, tmp_path)
     plugin = tmp_path / PLUGIN.name

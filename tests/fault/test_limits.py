@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Too little of something: memory, open files, locked memory, room for the report, the standard streams.
 
-At any limit mmattach either works or says what it lacks and exits with 1; it is never
-killed by a signal, never hangs, and the target goes on as it was found.
+At any limit mmattach either works or reports what it lacks and exits with 1; it is never killed by a signal,
+never hangs, and the target continues as it was found.
 """
 import json
 import os
@@ -28,7 +28,7 @@ def limited(what, value):
 
 
 def assert_works_or_says(run, target, *patterns):
-    """@run ends by itself: with a report, or with status 1 and its reason."""
+    """@run ends by itself: with a report, or with status 1 and a reason."""
     status, said = run.wait(), run.err.text()
     assert status in (0, 1), f"status {status}: {said}"
     assert_unharmed(target)
@@ -41,7 +41,7 @@ def assert_works_or_says(run, target, *patterns):
 # --- memory ---
 
 PAGE = resource.getpagesize()
-CLOSE = range(-3, 2)  # pages around what the keeper takes
+CLOSE = range(-3, 2)  # pages around what the keeper uses
 
 
 def keeper_bytes(watch, target):
@@ -61,7 +61,7 @@ if not SANITIZED:
 
     @pytest.mark.parametrize("mb", range(40, 160, 8) if not FULL else range(24, 160))
     def test_little_memory_for_a_scan(victim, mb):
-        """Whatever there is no room for: the copy, its tables, the stacks of the threads that make it."""
+        """For whatever there is no room: the copy, its tables, the stacks of the threads that make it."""
         target = victim("hot", 2, 3)
         done = scan("-p", target.pid, preexec_fn=limited(resource.RLIMIT_AS, mb * MB))
         assert done.status in (0, 1), done.err
@@ -71,14 +71,14 @@ if not SANITIZED:
 
     @pytest.mark.parametrize("more", CLOSE)
     def test_just_enough_memory(victim, watch, more):
-        """The keeper has what it needs, but nothing further: its stack must not need to grow once it has begun."""
+        """The keeper has what it needs, but no more: its stack must not have to grow once it has begun."""
         target = victim("hot", 2, 3)
         size = keeper_bytes(watch, target) + more * PAGE
         run = watch("-p", target.pid, "-d", "200ms", preexec_fn=limited(resource.RLIMIT_AS, size))
         assert_works_or_says(run, target, "memory|keeper ended")
 
     def test_keeper_needs_nothing_more(victim, attach):
-        """Once it watches, it takes no memory any more, up to its end: whatever happens, it can leave."""
+        """Once it watches, it allocates no more memory, up to its end: whatever happens, it can leave."""
         target = victim("hot", 2, 3)
         run = attach(target)
         pages = int(pathlib.Path(f"/proc/{run.keeper()}/statm").read_text().split()[0])
@@ -88,7 +88,7 @@ if not SANITIZED:
         assert_unharmed(target)
 
     def test_memory_runs_out(victim, attach):
-        """In the middle of a watch: it ends early, says so, and reports what it has."""
+        """In the middle of a watch: it ends early, reports that, and prints the report so far."""
         target = victim("grower")
         run = attach(target, "--stack-bytes", "0")
         size = int(pathlib.Path(f"/proc/{run.pid}/statm").read_text().split()[0]) * PAGE
@@ -123,7 +123,7 @@ STEPPED = ["--probe", "alloc sse_alloc size=arg1", "--probe", "free sse_free", "
 
 
 def leave_with_files(run):
-    """It may open files again, and leaves, before it tries once more what it could not without."""
+    """It may open files again, and leaves before it retries what failed without."""
     os.kill(run.keeper(), signal.SIGSTOP)
     allow_files(run.keeper())
     run.interrupt()
@@ -132,7 +132,8 @@ def leave_with_files(run):
 
 
 def test_copy_that_cannot_be_cleaned_yet(victim, attach):
-    """It stands where it would have to step, and goes on when it can be cleaned; what it does is not the target's."""
+    """It is stopped at an instruction that must be stepped, and continues when it can be cleaned; its calls
+    do not count for the target."""
     target = victim("indirect")
     run = attach(target, *STEPPED)
     child = copy_at_a_trap(target, run.keeper())
@@ -159,7 +160,8 @@ def test_copy_that_is_cleaned_as_we_leave(victim, attach):
 
 @pytest.mark.parametrize("cleaned", ["before its own int3", "at a trap", "as we leave"])
 def test_own_int3_of_a_copy(victim, attach, cleaned):
-    """It handles SIGTRAP, and gets each one of its own, whether it could be cleaned when it ran into it or not; and none of ours."""
+    """It handles SIGTRAP, and gets each SIGTRAP of its own, whether or not it could be cleaned by then; and
+    none of ours."""
     target = victim("indirect")
     run = attach(target, *STEPPED)
     child = copy_without_files(target, run.keeper(), 10, "own")
@@ -181,7 +183,8 @@ def test_own_int3_of_a_copy(victim, attach, cleaned):
 
 
 def test_copy_whose_module_is_unloaded(victim, attach):
-    """Not in the copy: it goes on over traps that are forgotten, though it can never be cleaned."""
+    """In the copy it is not unloaded: the copy continues over traps that are forgotten, although it can never
+    be cleaned."""
     target = victim("dl")
     target.ask("open")
     run = attach(target, "--probe", "alloc plug_malloc size=arg1")
@@ -199,7 +202,8 @@ UNCLEANED = "1 threads of forked processes were let go with traps"
 
 
 def test_copy_that_cannot_be_cleaned_as_we_leave(victim, attach):
-    """Nothing can be done for it any more: that is said, and it is true; the target itself is whole."""
+    """Nothing can be done for the copy any more: that is reported, and it is true; the target itself is
+    intact."""
     target = victim("indirect")
     run = attach(target, *STEPPED)
     copy_at_a_trap(target, run.keeper())
@@ -216,7 +220,7 @@ def test_copy_that_cannot_be_cleaned_as_we_leave(victim, attach):
 # --- an ordinary user ---
 
 def test_no_locked_memory(ordinary, victim, watch):
-    """Locking the keeper in memory, and a better priority, are helps, not needs."""
+    """Locking the keeper in memory, and a higher priority, help, but are not needed."""
     copy, who = ordinary
     target = victim(str(copy("hot")), 2, 3, **who)
     run = watch("-p", target.pid, "-d", "300ms", preexec_fn=limited(resource.RLIMIT_MEMLOCK, 0), **who,
@@ -268,7 +272,7 @@ def test_stdout_has_no_reader(victim, watch):
 
 @pytest.mark.parametrize("size", [0, 100])
 def test_files_may_not_grow(victim, watch, tmp_path, size):
-    """ulimit -f: the kernel's answer is a signal, unless that is ignored."""
+    """ulimit -f: the kernel sends a signal, unless it is ignored."""
     target = victim("hot", 1)
     run = watch("-p", target.pid, "-d", "200ms", "--report", tmp_path / "report",
                 preexec_fn=limited(resource.RLIMIT_FSIZE, size))
@@ -278,7 +282,7 @@ def test_files_may_not_grow(victim, watch, tmp_path, size):
 
 @pytest.mark.parametrize("command", ["probes", "repair", "--help", "--version"])
 def test_other_results_have_no_room(victim, command):
-    """What they print is what they are for."""
+    """Their output is their purpose."""
     target = victim("hot", 1)
     words = {"probes": ["probes", "-p", str(target.pid)], "repair": ["repair", str(target.pid)]}.get(command, [command])
     with open("/dev/full", "w") as full:
@@ -288,7 +292,7 @@ def test_other_results_have_no_room(victim, command):
     assert_says(run.stderr, "no space left")
 
 
-# --- standard streams that are closed, as some daemons and cron jobs have them ---
+# --- standard streams that are closed, as in some daemons and cron jobs ---
 
 def closed(*numbers):
     def close():
@@ -299,7 +303,7 @@ def closed(*numbers):
 
 @pytest.mark.parametrize("numbers", [(1,), (0, 1), (0, 1, 2)])
 def test_stdout_is_closed(victim, watch, numbers):
-    """What is opened next must not become stdout: the report would be written into it."""
+    """The next file that is opened must not become stdout: the report would be written into it."""
     target = victim("hot", 1)
     quiet = {name: subprocess.DEVNULL for n, name in enumerate(("stdin", "stdout", "stderr")) if n in numbers}
     run = watch("-p", target.pid, "-d", "200ms", preexec_fn=closed(*numbers), **quiet)
@@ -310,14 +314,15 @@ def test_stdout_is_closed(victim, watch, numbers):
 
 
 def sleeps_until_bell(pid):
-    """In poll(2) without a near end."""
+    """In poll(2) without a short timeout."""
     call = pathlib.Path(f"/proc/{pid}/syscall").read_text().split()
     return call[0] == "7" and int(call[3], 16) > 100
 
 
 @pytest.mark.parametrize("numbers", [(0,), (2,), (0, 2), (1, 2), (0, 1, 2)])
 def test_streams_are_closed(victim, watch, tmp_path, numbers):
-    """With a place for the report they are not needed; but bell, signals and the target's memory must not take their numbers."""
+    """With a file for the report they are not needed; but bell, signals and the target's memory must not get
+    their numbers."""
     target = victim("hot", 2, 3)
     place = tmp_path / "report"
     quiet = {name: subprocess.DEVNULL for n, name in enumerate(("stdin", "stdout", "stderr")) if n in numbers}

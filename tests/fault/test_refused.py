@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: MIT
 """System calls that are refused, as in a sandbox or on an old kernel.
 
-Either mmattach cannot watch: it says what is missing and exits with 1. Or it can
-do without: then the report is right, or names what it lacks. And whichever it is, the
-target goes on as it was found.
+Either mmattach cannot watch: then it reports what is missing and exits with 1. Or it can do without: then the
+report is right, or names what it lacks. In both cases the target continues as it was found.
 """
 import pathlib
 
@@ -17,7 +16,7 @@ SECONDS = "300ms"
 
 @pytest.fixture
 def refused():
-    """refused([REFUSAL...], ARG...): mmattach, started where those fail."""
+    """refused([REFUSAL...], ARG...): mmattach, started with those failing."""
     started = []
 
     def start(refusals, *args, **kwargs):
@@ -35,7 +34,7 @@ def refused():
 
 
 def watch_refused(refused, target, refusals):
-    """A short watch of @target, ended by itself."""
+    """A short watch of @target, which ends by itself."""
     run = refused(refusals, "-p", target.pid, "-d", SECONDS)
     run.wait()
     return run
@@ -64,14 +63,14 @@ def test_cannot_watch(victim, refused, call, error, says):
 
 
 def test_memory_cannot_be_opened(victim, refused):
-    """openat with O_RDWR|O_CLOEXEC, which is how /proc/PID/mem is opened."""
+    """openat with O_RDWR|O_CLOEXEC, the flags with which /proc/PID/mem is opened."""
     target = victim("hot", 2, 3)
     run = watch_refused(refused, target, ["openat:2=524290:13"])
     assert_refuses(run, target, "not permitted|memory|/mem", "seccomp|capab")
 
 
 def test_traps_cannot_be_written(victim, refused):
-    """Every write of a trap fails: nothing can be seen, and that is no watch."""
+    """Every write of a trap fails: nothing can be seen, so there is no watch."""
     target = victim("hot", 2, 3)
     run = watch_refused(refused, target, [refusal("pwrite64", "EIO")])
     assert_unharmed(target)
@@ -81,20 +80,20 @@ def test_traps_cannot_be_written(victim, refused):
 
 # --- ptrace is there, but not all of it ---
 
-# Without these a thread cannot be taken past a trap, or cannot be left whole.
+# Without these a thread cannot get past a trap, or cannot be left intact.
 NEEDED = ["CONT", "DETACH", "GETREGS", "GETSIGINFO", "INTERRUPT", "PEEKSIGINFO", "POKEUSER"]
 
 
 @pytest.mark.parametrize("name", NEEDED)
 def test_needed_of_ptrace(victim, refused, name):
-    """Found out before anything is planted: afterwards it is too late."""
+    """Detected before anything is planted: afterwards it is too late."""
     target = victim("hot", 2, 3)
     assert_refuses(watch_refused(refused, target, [refusal(f"ptrace {name}", "EPERM")]), target, "ptrace|permitted")
 
 
 @pytest.mark.parametrize("name", sorted(set(PTRACE) - set(NEEDED) - {"SEIZE"}))
 def test_rest_of_ptrace(victim, refused, name):
-    """Not used with this target: found out all the same, or of no consequence."""
+    """Not used with this target: it is detected all the same, or has no effect."""
     target = victim("hot", 2, 3)
     run = watch_refused(refused, target, [refusal(f"ptrace {name}", "EPERM")])
     said, status = run.err.text(), run.wait()
@@ -105,7 +104,7 @@ def test_rest_of_ptrace(victim, refused, name):
         assert status == 1 and said.strip(), f"status {status}: {said}"
 
 
-# --- it goes on without ---
+# --- it works without ---
 
 @pytest.mark.parametrize("call, error", [
     ("mlockall", "EPERM"),
@@ -129,10 +128,12 @@ def test_can_do_without(victim, refused, call, error):
 
 
 def test_a_session_that_is_not_ours_keeps_its_share(victim, refused):
-    """The keeper gives its own a larger share of the processors. Without one, the target and all others of the session would have it, for ever."""
+    """The keeper gives its own session a larger share of the processors. If it has none of its own, the
+    target and all other processes of the session would get that share, for ever."""
     if not pathlib.Path("/proc/self/autogroup").exists():
         pytest.skip("optional: a kernel without shares for sessions")
-    # a session of the test's own: the one of all tests may be the machine's first, which has none
+    # a separate session for this test: the session of all tests may be the machine's first, which has no
+    # share
     run = refused([refusal("setsid", "EPERM")], "-p", victim("hot", 2, 3).pid, "-d", "60s", start_new_session=True).wait_watching()
     share = pathlib.Path(f"/proc/{run.pid}/autogroup").read_text()
     run.finish()
@@ -142,7 +143,7 @@ def test_a_session_that_is_not_ours_keeps_its_share(victim, refused):
 @pytest.mark.parametrize("call", ["process_vm_readv", "process_vm_writev"])
 @pytest.mark.parametrize("error", ["ENOSYS", "EPERM"])
 def test_no_reading_of_memory(victim, refused, call, error):
-    """Docker's filter refuses them where it lets ptrace through. What is lost by that is said."""
+    """Docker's filter refuses these calls where it permits ptrace. The loss is reported."""
     target = victim("hot", 2, 3)
     run = watch_refused(refused, target, [refusal(call, error)])
     said, status = run.err.text(), run.wait()

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * driver LAST COUNT SEED FILE...: a fuzzer without libFuzzer, linked into
- * each build/VARIANT/fuzz/fuzz_NAME.
+ * driver LAST COUNT SEED FILE...: a fuzzer without libFuzzer, linked into each build/VARIANT/fuzz/fuzz_NAME.
  *
- * Runs each FILE as it is and COUNT times changed; the same SEED makes the
- * same changes on every machine. Every input is written to LAST before it is
- * run: whichever way that ends (a signal, the sanitizer's exit, the limits of time
- * and memory here), the culprit is there. LAST - and COUNT 0 run it again:
+ * Runs each FILE as it is and COUNT times changed; the same SEED makes the same changes on every machine.
+ * Every input is written to LAST before it is run: however the run ends (a signal, the sanitizer's exit, the
+ * limits of time and memory here), LAST has the input that caused it. LAST - and COUNT 0 run it again:
  *
  *	build/release/fuzz/fuzz_rule - 0 0 build/release/fuzz/fuzz_rule.last
  */
@@ -17,9 +15,9 @@
 
 #include "tests/fuzz/fuzz.h"
 
-#define INPUT_SECONDS 20	/* usual: a few milliseconds */
+#define INPUT_SECONDS 20	/* usually it takes a few milliseconds */
 #define MEMORY_MAX (512ul << 20)
-#define GROWTH 4096		/* a changed input is at most so much longer */
+#define GROWTH 4096		/* a changed input is longer by at most this */
 #define CHANGES_MAX 6
 
 struct input {
@@ -58,7 +56,7 @@ static struct input load(const char *path)
 	return in;
 }
 
-/* Headers and tables lie at the ends of most files: more changes there than in the middle. */
+/* Most files have headers and tables at their ends: change more there than in the middle. */
 static size_t place(const struct input *in)
 {
 	size_t end = in->n < 4096 ? in->n : 4096;
@@ -73,7 +71,7 @@ static size_t place(const struct input *in)
 	}
 }
 
-/* Numbers at which sizes and offsets go wrong. */
+/* Numbers at the limits of sizes and offsets. */
 static void put_number(struct input *in, size_t at)
 {
 	static const uint64_t numbers[] = {
@@ -88,7 +86,7 @@ static void put_number(struct input *in, size_t at)
 		memcpy(in->bytes + at, &value, width);
 }
 
-/* Copy some bytes to another place: over what is there, or in between. */
+/* Copy some bytes to another offset: over what is there, or in between. */
 static void copy_some(struct input *in, size_t at, bool between)
 {
 	size_t n = 1 + below(32), from = below(in->n);
@@ -151,7 +149,7 @@ static int keep(int last, const struct input *in)
 	return ftruncate(last, 0) || pwrite(last, in->bytes, in->n, 0) != (ssize_t)in->n;
 }
 
-/* Of exactly its size: a read past the end is seen by the address sanitizer. */
+/* In a buffer of exactly its size: the address sanitizer then sees a read past the end. */
 static void run(int last, const struct input *in)
 {
 	cleanup_free uint8_t *exact = malloc(in->n ? in->n : 1);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What all fuzzers share. A fuzzer is one function, in libFuzzer's form: any
- * bytes may come, nothing may be damaged, and what the parser's header
- * promises must hold, else it says what does not and aborts.
+ * What all fuzzers share. A fuzzer is one function, in libFuzzer's form: it takes any bytes, it may damage
+ * nothing, and what the parser's header promises must hold. If it does not, the fuzzer prints what is wrong
+ * and aborts.
  *
  *	make check	driver.c calls it: the corpus, and mutations of it from a fixed seed
  *	make fuzz	libFuzzer calls it: mutations that reach new code, until its time is over
@@ -29,7 +29,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 		}								\
 	} while (0)
 
-/* The input as a string of exactly its size, so that reading past its end is seen; NULL without memory. */
+/*
+ * The input as a string in a buffer of exactly its size, so that reading past its end is seen; NULL without
+ * memory.
+ */
 static inline char *fuzz_text(const uint8_t *data, size_t size)
 {
 	char *text = malloc(size + 1);

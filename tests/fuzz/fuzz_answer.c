@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* answer: from a helper that a hostile file may have taken over; what is read lies within what was sent. */
+/*
+ * answer: the bytes of a helper that a hostile file may have taken over; all that is read lies within what
+ * was sent.
+ */
 #include "symbolize/answer.h"
 
 #include "tests/fuzz/fuzz.h"

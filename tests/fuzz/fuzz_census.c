@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* census: any memory may come. It ends, what it lists is sorted and lies in its areas, and sums are not more than there is. */
+/*
+ * census: memory with any contents. It ends, what it lists is sorted and lies in its areas, and sums are not
+ * more than there is.
+ */
 #include "heap/glibc/census.h"
 
 #include "tests/fuzz/fuzz.h"
@@ -129,7 +132,7 @@ static bool in_area(const struct census *c, const struct block *b)
 		else
 			hi = mid;
 	}
-	/* an ordinary block has the word behind it, which is the next one's */
+	/* an ordinary block also uses the word behind it, which belongs to the next chunk */
 	return lo < c->nareas && c->areas[lo].lo < b->addr && b->addr + b->size <= c->areas[lo].hi;
 }
 
@@ -158,7 +161,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check(&c);
 		census_fini(&c);
 	}
-	/* these are not the snapshot's */
+	/* the mappings and their memory do not belong to the snapshot */
 	s.maps.maps = NULL;
 	s.maps.n = 0;
 	snapshot_fini(&s);

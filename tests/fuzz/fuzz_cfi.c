@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cfi: the unwinding tables of a file that the target chose. They may give nothing, or nonsense, but every rule
- * that they give can be applied, and reads nothing but what it may.
+ * cfi: the unwinding tables of a file that the target chose. They may yield nothing, or nonsense, but every
+ * rule that they yield can be applied, and reads only what it may read.
  */
 #include <errno.h>
 #include <stdbool.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * core: a core file of anybody's. Whatever it says, the snapshot is whole: mappings and pieces are sorted, and every piece can be read to
- * its last byte; what cannot be opened says why, and leaves nothing.
+ * core: a core file from any source. Whatever it contains, the snapshot is consistent: mappings and pieces
+ * are sorted, and every piece can be read to its last byte. If it cannot be opened, there is a reason, and
+ * nothing is left allocated.
  */
 #include "heap/snapshot/core.h"
 

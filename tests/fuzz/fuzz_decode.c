@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * decode and emulate: the input is code, run through once from its start. What is
- * said of an instruction and what emulating it does must be the same thing.
+ * decode and emulate: the input is code, run through once from its start. What decode reports of an
+ * instruction must be what emulating it does.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -16,7 +16,9 @@
 
 static uint8_t memory[BYTES];
 
-/* Registers point to the middle, so that what is near them is there and the rest is not. */
+/*
+ * Registers point to the middle of the memory, so that addresses near them can be accessed and others cannot.
+ */
 static uint8_t *reach(taddr addr, size_t n)
 {
 	return addr >= MEMORY && n <= BYTES && addr - MEMORY <= BYTES - n ? memory + (addr - MEMORY) : NULL;
@@ -76,7 +78,7 @@ static void check_moved(struct decoder *d, const struct insn *in, const uint8_t 
 			 there.writes == in->writes && there.slot == in->slot);
 }
 
-/* What is behind an instruction does not matter, and where both say how long it is they mean the same. */
+/* The bytes behind an instruction do not matter, and if both decoders report its length they agree. */
 static void check_shape(const uint8_t *code, size_t n, const struct insn *in)
 {
 	struct insn_shape shape, alone;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * demangle: names come from the target's files. Rust's are read by us: text stays within its limit. C++
- * ones are the C++ library's business, which has no limit; here only short ones go there.
+ * demangle: names come from the target's files. Our own code reads Rust's: the text stays within its limit.
+ * C++ names are read by the C++ library, which has no limit; the fuzzer gives it only short ones.
  */
 #include "symbolize/demangle.h"
 
@@ -13,7 +13,7 @@
 
 typedef bool decoder(const char *name, struct strbuf *out);
 
-/* Appends, or leaves all as it was. */
+/* Appends, or leaves the buffer unchanged. */
 static void try(decoder *decode, const char *name, size_t limit)
 {
 	struct strbuf out = STRBUF_INIT;

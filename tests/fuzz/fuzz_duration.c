@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* duration: what is accepted is written out as something that is accepted, and not longer than what was meant. */
+/* duration: what is accepted is formatted as text that is accepted too, and means no longer time. */
 #include "base/duration.h"
 
 #include "tests/fuzz/fuzz.h"
@@ -15,6 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	promised(ns <= INT64_MAX);
 	promised(strlen(duration_format(ns, shown, sizeof(shown))) < sizeof(shown) - 1);
 	promised(duration_parse(shown, &again) == 0 && again <= ns);
-	promised(ns == 0 || again >= ns / 2);	/* only what is small beside the first unit is cut off */
+	/* only parts that are small against the first unit are cut off */
+	promised(ns == 0 || again >= ns / 2);
 	return 0;
 }

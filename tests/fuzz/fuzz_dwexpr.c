@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dwexpr: an expression out of the target's files, over registers and memory of the target. It ends,
- * within its limits, and gives the same for the same.
+ * dwexpr: an expression out of the target's files, over registers and memory of the target. It ends within
+ * its limits, and gives the same result for the same input.
  */
 #include <errno.h>
 
 #include "attach/stacks/unwind/dwexpr.h"
 #include "tests/fuzz/fuzz.h"
 
-/* Memory that has something everywhere, but where it has nothing. */
+/* Memory that can be read everywhere, except at addresses that end in 7 or f. */
 static int load(void *ctx, taddr addr, void *buf, size_t n)
 {
 	unsigned *loads = ctx;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * elfimage, plan and callsites: a file that the target chose, read and planned on by a
- * process that may be root. It may give nothing, or nonsense; but every site that
- * is planned must be one that the keeper can carry out.
+ * elfimage, plan and callsites: a file that the target chose, read and planned on by a process that may be
+ * root. It may yield nothing, or nonsense; but the keeper must be able to carry out every site that is
+ * planned.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -42,7 +42,7 @@ static void look_at(struct elfimage *img, taddr addr)
 	(void)elfimage_slot_symbol(img, addr);
 }
 
-/* No place is given away twice, and each is padding to the last byte. */
+/* No padding is allotted twice, and all of its bytes are in the file's code. */
 static void ask_for_padding(struct elfimage *img, taddr near)
 {
 	taddr given[PLACES];
@@ -100,7 +100,9 @@ static void check_plan(const struct plan *p, struct decoder *d)
 	promised(plan_describe(p, d, 0x1000, text, sizeof(text)) >= 0 && strlen(text) < sizeof(text));
 }
 
-/* Every site follows an instruction in what is code, within the function that it is said to be in. */
+/*
+ * Every call site directly follows an instruction in the code, within the function that it is reported for.
+ */
 static void check_sites(const struct elfimage *img, const struct callsite *sites, size_t n)
 {
 	uint8_t code;
@@ -133,7 +135,7 @@ static void find_sites(struct elfimage *img)
 	}
 }
 
-/* Which options depends on every byte, so that mutations try them all. */
+/* The options depend on every byte, so that mutations try them all. */
 static struct plan_options options_from(const uint8_t *data, size_t size)
 {
 	unsigned sum = 0;
@@ -143,7 +145,7 @@ static struct plan_options options_from(const uint8_t *data, size_t size)
 	return (struct plan_options){ .exact_sizes = sum & 1, .glibc_chunks = sum & 2, .shadow_stack = sum & 4 };
 }
 
-/* The same functions in two families, watched for many reasons. */
+/* The same functions in two families, watched for several reasons. */
 static const char others[] =
 	"in malloc\n"
 	"alloc malloc tag=str(*arg1)\n"

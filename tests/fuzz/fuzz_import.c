@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * import: the files of mmleak and mtrace, whoever wrote them. The first byte says which; of mmleak the maps follow behind a
- * line "--". What comes out adds up.
+ * import: files of mmleak and mtrace from any source. The first byte chooses the format; for mmleak the maps
+ * follow behind a line "--". The sums of the result add up.
  */
 #include <errno.h>
 
@@ -24,7 +24,7 @@ static int import(char which, const char *text, const char *end, struct ledger *
 	return import_mmleak_text(text, (size_t)(maps - text), maps, (size_t)(end - maps), l);
 }
 
-/* Blocks and bytes of all places are those of the whole. */
+/* Blocks and bytes of all stacks add up to those of the ledger. */
 static void check(struct ledger *l)
 {
 	uint32_t family = defs_family(&l->defs, 1), frame;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * names: a file that the target chose, its symbols and debug information read in this process (a
- * helper does that otherwise): every address is answered, once, by frames that are whole.
+ * names: a file that the target chose, its symbols and debug information read in this process (otherwise a
+ * helper does that): every address is answered once, with valid frames.
  */
 #include <errno.h>
 #include <sys/mman.h>
@@ -10,7 +10,7 @@
 #include "symbolize/files/buildid.h"
 #include "tests/fuzz/fuzz.h"
 
-#define ADDRESSES 512	/* from each place where small files have their code */
+#define ADDRESSES 512	/* from each of the two addresses where small files have their code */
 #define STEP 4
 
 struct taken {
@@ -45,7 +45,7 @@ static void nothing(void *ctx)
 	(void)ctx;
 }
 
-/* Read in the caller's own process also otherwise. */
+/* The program reads this in its own process, too. */
 static void check_build_id(int fd)
 {
 	char text[BUILDID_TEXT];

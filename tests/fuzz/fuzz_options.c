@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* options: one argument a line. A refusal always says why, and what is accepted says whom it is about. */
+/* options: one argument a line. A refusal always has a reason, and accepted options always name a target. */
 #include "attach/options/options.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 static void check(const struct options *o)
 {
 	promised(o->stacks.bytes <= OPTIONS_STACK_BYTES_MAX && o->max_stall_ns);
-	/* what stands before --help is not looked at as a whole */
+	/* options before --help are not checked as a whole */
 	if (o->command >= COMMAND_HELP)
 		return;
 	promised(o->command != COMMAND_WATCH || !!o->pid + !!o->name + !!o->program == 1);

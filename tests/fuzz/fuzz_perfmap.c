@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* perfmap: written by the target; ranges are proper, sorted, do not overlap, and are found again. */
+/* perfmap: a file that the target wrote; ranges are valid, sorted, do not overlap, and are found again. */
 #include "symbolize/perfmap.h"
 
 #include "tests/fuzz/fuzz.h"
@@ -11,7 +11,7 @@ static void check_found(const struct perfmap *m, taddr addr, size_t size)
 	promised(!name || (*name && strlen(name) <= size));
 }
 
-/* The lines' own numbers are where something begins or ends. */
+/* The numbers in the lines are where ranges begin or end. */
 static void look_at_numbers(const struct perfmap *m, const char *text, size_t size)
 {
 	const char *p = text;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* procmaps: paths are the target's choice; each mapping is proper, its path whole, and what is found holds the address. */
+/*
+ * procmaps: the target chooses the paths; each mapping is valid, its path is whole, and the mapping found
+ * contains the address.
+ */
 #include "base/procmaps.h"
 
 #include "tests/fuzz/fuzz.h"

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reach: a heap, data and a stack that hold anything: every block gets a verdict, who is lost with another is lost with one
- * that is definitely lost, and the number of threads makes no difference.
+ * reach: a heap, data and a stack with any contents: every block gets a verdict, an indirectly lost block has
+ * a leader that is definitely lost, and the number of threads makes no difference.
  *
- * The input is steps of four bytes: which, where, and what (a place, and how far into it).
+ * The input is steps of four bytes: what to set, where, and to what (one of the four memories, and an offset
+ * in it).
  */
 #include "heap/reach/reach.h"
 
@@ -14,7 +15,8 @@
 #define PLACE 4096u
 #define BLOCKS 64u
 
-static const taddr places[] = { 0x600000, 0x7f0000000000, 0x7f0000010000, 0x7ffc00000000 };	/* data, heap, a thread's stack, the main one's */
+/* data, heap, a thread's stack, the main thread's stack */
+static const taddr places[] = { 0x600000, 0x7f0000000000, 0x7f0000010000, 0x7ffc00000000 };
 static const char maps[] = "600000-601000 rw-p 00000000 00:01 7 /bin/x\n"
 			   "7f0000000000-7f0000001000 rw-p 00000000 00:00 0 [heap]\n"
 			   "7f000000f000-7f0000010000 ---p 00000000 00:00 0 \n"
@@ -30,7 +32,7 @@ struct input {
 	struct reach_input in;
 };
 
-/* One of 256 places, eight bytes from each other, in one of the four; and up to 255 bytes behind it. */
+/* An address in one of the four memories, at a multiple of 64 bytes, and up to 255 bytes more. */
 static taddr address(uint8_t where, uint8_t more)
 {
 	return places[where % 4] + where / 4 * 64u + more;

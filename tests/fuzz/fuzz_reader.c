@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reader: whatever the file is, facts come out that can be read to their last byte, taken as definitions, and written
- * again as the same; and damage that lies in the file, in order.
+ * reader: whatever the file contains, the facts that come out can be read to their last byte, taken as
+ * definitions, and written again as the same facts; and the damage that is reported lies in the file, in
+ * order.
  *
- * Changed bytes are behind checksums, and would get no further. So each input is read twice: as it is, and with lengths
- * and checksums of its blocks made right.
+ * Changed bytes fail the checksums, so that no code behind these would see them. So each input is read twice:
+ * as it is, and with the lengths and checksums of its blocks corrected.
  */
 #include "trace/reader.h"
 
@@ -18,7 +19,7 @@
 #include "trace/defs.h"
 #include "trace/encode.h"
 
-/* A file of some bytes may unpack to gigabytes: that is slow, and no fault. */
+/* A file of some bytes may unpack to gigabytes: that is slow, and not an error. */
 #define FACTS_MAX 20000
 
 struct run {
@@ -38,7 +39,7 @@ static void check_stack(const struct defs *d, uint32_t index)
 	promised(d->stacks[index].end <= MMT_END_ELSEWHERE && n <= DEFS_DEPTH_MAX);
 }
 
-/* What was taken is found by its number. */
+/* A definition that was accepted is found by its number. */
 static void check_taken(const struct defs *d, const struct fact *f)
 {
 	switch (f->info) {
@@ -75,7 +76,10 @@ static void take_definition(struct defs *d, const struct fact *f)
 		check_taken(d, f);
 }
 
-/* Printing it reads all of it. (What takes nearly all of a block, the encoder may not fit into one.) */
+/*
+ * Formatting the fact reads all of it. (A fact that nearly fills a block may not fit into the encoder's
+ * block.)
+ */
 static void write_again(struct run *run, const struct fact *f)
 {
 	struct encoder e;
@@ -144,7 +148,7 @@ static uint32_t number_at(const uint8_t *p)
 	return v;
 }
 
-/* The next place with a block's magic, and room for a head. */
+/* The next offset with a block's magic, and enough bytes for a head. */
 static size_t find_block(const uint8_t *data, size_t size, size_t at)
 {
 	while (at + MMT_BLOCK_HEAD <= size && number_at(data + at) != MMT_BLOCK_MAGIC)

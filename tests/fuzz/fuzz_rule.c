@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* rule: what is parsed and written out again means the same; what is refused is refused with a place and a reason. */
+/*
+ * rule: what is parsed and written out again means the same; what is refused is refused with a position and a
+ * reason.
+ */
 #include "attach/rules/ruletext.h"
 
 #include "tests/fuzz/fuzz.h"
 
-/* What a load gives, if it depends on its place only. */
+/* The value of a load, a function of its operands only. */
 static void read_loads(const struct expr_loads *loads, struct expr_values *v)
 {
 	for (unsigned i = 0; i < loads->n; i++) {
@@ -21,7 +24,7 @@ static void read_loads(const struct expr_loads *loads, struct expr_values *v)
 	}
 }
 
-/* Loads may be numbered in another order; what comes out is the same. */
+/* Loads may be numbered in another order; the value is the same. */
 static void same_value(const struct rule *ra, const struct expr *a, const struct rule *rb, const struct expr *b)
 {
 	struct expr_values va = { .args = { 1, 0xffffffff80000000, 3, 0, 5, 6 }, .ret = 7 }, vb = va;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rulefile: what is refused is refused with a place that is there; what is taken holds together, and can be selected. */
+/* rulefile: a refusal names a position in the file; what is accepted is consistent, and can be selected. */
 #include "attach/rules/rulefile.h"
 
 #include <errno.h>
@@ -38,7 +38,7 @@ static void check_set(const struct ruleset *rs)
 	}
 }
 
-/* By the name of each family: its rules, all of them, and no others. */
+/* Select by the name of each family: this gives all its rules, and no others. */
 static void select_each(const struct ruleset *rs)
 {
 	size_t rules = 0, scopes = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * suppress: what is refused is refused with its place; uses are counted once; and what is generated for frames with
- * any names is taken, and means them.
+ * suppress: a refusal names its line; uses are counted once; and a suppression that is generated for frames
+ * with any names is accepted, and matches them.
  */
 #include "report/suppress/suppress.h"
 
@@ -27,7 +27,7 @@ static struct suppressions *parse(const char *text, size_t n)
 	return NULL;
 }
 
-/* Lines of the input are the names. */
+/* The lines of the input are the names. */
 static size_t make_frames(char *text, struct summary_frame *frames)
 {
 	size_t n = 0;

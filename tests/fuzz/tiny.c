@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tiny: a few kilobytes of allocator, the seed of fuzz_elfimage: small enough
- * that a random change hits something that matters. It is never run. Each function has
- * another shape of exit: ret, tail call, a jump through a slot, a wrapper, an IFUNC.
- * With -DVAST there is also a function whose size goes past the end of the address space.
+ * tiny: a few kilobytes of allocator, the seed of fuzz_elfimage: small enough that a random change hits
+ * something that matters. It is never run. Each function has another kind of exit: ret, tail call, a jump
+ * through a slot, a wrapper, an IFUNC. With -DVAST there is also a function whose size goes past the end of
+ * the address space.
  */
 #include <stddef.h>
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The live tests' fixtures, and gdb with the scripts in it."""
+"""The live tests' fixtures, and gdb with the scripts loaded."""
 import os
 import pathlib
 import signal
@@ -24,7 +24,8 @@ def gdb_is_there():
 
 @pytest.fixture(scope="session")
 def gdb_calls():
-    """gdb can call functions in a process. gdb 13 cannot where the processor has AMX: it writes back registers of another size than the kernel takes."""
+    """gdb can call functions in a process. gdb 13 cannot if the processor has AMX: it writes back registers
+    of a size that the kernel refuses."""
     sleeper = subprocess.Popen(["sleep", "60"])
     done = subprocess.run([GDB, "-nx", "-q", "-batch", "-p", str(sleeper.pid), "-ex", "call (int)getpid()"], capture_output=True, text=True, check=False)
     sleeper.kill()
@@ -35,7 +36,8 @@ def gdb_calls():
 
 @pytest.fixture(scope="session")
 def watchpoints():
-    """Whether the processor's debug registers work: some virtual machines take what is written to them, and no watchpoint ever stops a program."""
+    """Whether the processor's debug registers work: some virtual machines accept writes to them, but no
+    watchpoint ever stops a program."""
     done = subprocess.run([GDB, "-nx", "-q", "-batch", "-ex", "starti", "-ex", "watch -l *(long *)($sp-8)", "-ex", "continue", "/bin/true"],
                           capture_output=True, text=True, check=False)
     return "Old value" in done.stdout
@@ -43,7 +45,8 @@ def watchpoints():
 
 @pytest.fixture
 def plain_gdb(victim, tmp_path):
-    """plain_gdb(ARG...): gdb without the scripts. Whatever the test leaves of it and its engine is ended before the victims are."""
+    """plain_gdb(ARG...): gdb without the scripts. If gdb or its engine are still there after the test, they
+    are ended before the victims."""
     started, own = [], tmp_path / "gdb"
     own.mkdir()
 
@@ -60,7 +63,7 @@ def plain_gdb(victim, tmp_path):
 
 
 def end_engine(pid):
-    """Its gdb has been killed: it leaves by itself, or is made to."""
+    """Its gdb has been killed: it ends by itself, or is killed."""
     try:
         wait_for(lambda: ended(pid), "the engine ends with its gdb", 5)
     finally:
@@ -70,7 +73,8 @@ def end_engine(pid):
 
 @pytest.fixture
 def gdb(plain_gdb):
-    """gdb(VICTIM, COMMAND...): gdb with the scripts, attached to it; the commands are given before it attaches."""
+    """gdb(VICTIM, COMMAND...): gdb with the scripts, attached to it; the commands are given before it
+    attaches."""
     def start(target=None, *before, **kwargs):
         session = sourced(plain_gdb(**kwargs))
         for command in before:
@@ -85,7 +89,7 @@ def gdb(plain_gdb):
 
 @pytest.fixture
 def started(gdb):
-    """started(VICTIM, OPTION...): the same, and a watch has been started."""
+    """started(VICTIM, OPTION...): the same, with a watch started."""
     def start(target, *options):
         session = gdb(target)
         said = session.mmleak("start", *options)

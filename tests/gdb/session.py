@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""A gdb that is talked to as a user does: commands in, text out, SIGINT for Ctrl-C.
+"""A gdb that is used as a user does: commands in, text out, SIGINT for Ctrl-C.
 
-Commands come through a pipe, one a line; behind each, gdb is told to print a line that no command prints: with it the command
-has ended, be it at once or when the target stops again. Then its output is what lies before that line. All of that
-has a limit of time, and whoever does not keep it is killed, so no test hangs.
+Commands come through a pipe, one per line. After each, gdb is told to print a line that no command prints:
+that line shows that the command has ended, either at once or when the target has stopped again. The output of
+the command is what comes before that line. All of this has a time limit, and a gdb that exceeds it is killed,
+so no test hangs.
 """
 import fcntl
 import json
@@ -20,13 +21,14 @@ from harness import LIMIT, MMATTACH, TOP, Program, children, comm, ended, wait_f
 GDB = shutil.which("gdb")
 SCRIPT = TOP / "gdbscripts/mmleak.py"
 ENVIRONMENT = {**os.environ, "LC_ALL": "C.UTF-8", "TERM": "dumb", "DEBUGINFOD_URLS": ""}
-# What gdb asks at a terminal must not be asked here, and no line may be broken in two.
+# Questions that gdb asks on a terminal must not be asked here, and no line may be split.
 QUIET = ["-nx", "-q", "-iex", "set width 0", "-iex", "set height 0", "-iex", "set confirm off", "-iex", "set prompt ",
          "-iex", "set print thread-events off"]
 
 
 class Gdb(Program):
-    """gdb with @args. Its stderr is in its output: between a command and its end both belong to that command."""
+    """gdb with @args. Its stderr is in its output: between a command and its end both belong to that
+    command."""
 
     def __init__(self, *args, **kwargs):
         kwargs.setdefault("env", ENVIRONMENT)
@@ -36,7 +38,7 @@ class Gdb(Program):
         self.finish_command(self.begin("show version"))
 
     def begin(self, command):
-        """Give @command; what finish_command needs to know."""
+        """Give @command; returns what finish_command needs."""
         self.asked += 1
         self.commands.append(command)
         self.type(f"{command}\n{self.end_of(self.asked)}")
@@ -51,7 +53,7 @@ class Gdb(Program):
         self.process.stdin.flush()
 
     def finish_command(self, number, limit=LIMIT):
-        """What the command said that begin gave: its lines, once it has ended."""
+        """The output of the command that begin gave: its lines, once it has ended."""
         lines, end = [], time.monotonic() + limit
         while True:
             line = self.out.take(max(0, end - time.monotonic()))
@@ -78,27 +80,27 @@ class Gdb(Program):
         return int(said)
 
     def leave(self, limit=LIMIT):
-        """End it as at the end of a script: it detaches from what it has attached to."""
+        """End gdb as at the end of a script: it detaches from what it has attached to."""
         self.process.stdin.close()
         return self.wait(limit)
 
     # --- the target runs ---
 
     def go(self):
-        """Let the target run: gdb has said that it will. A Ctrl-C before that would be one at the prompt."""
+        """Let the target run, and wait until gdb says so. A Ctrl-C before that would be one at the prompt."""
         self.running = self.begin("continue")
         end = f"<<end {self.running}>>"
         wait_for(lambda: {"Continuing.", end} & set(self.out.all[self.out.taken:]), "the target continues")
 
     def is_at_prompt(self):
-        """The command that let the target run has ended."""
+        """Has the command that let the target run ended?"""
         return f"<<end {self.running}>>" in self.out.all[self.out.taken:]
 
     def interrupt(self):
         self.process.send_signal(signal.SIGINT)
 
     def stopped(self, limit=LIMIT):
-        """It stopped, by itself or soon will; what gdb said of it."""
+        """Wait until the target has stopped. Returns gdb's output."""
         return self.finish_command(self.running, limit)
 
     def stop(self, limit=LIMIT):
@@ -107,7 +109,7 @@ class Gdb(Program):
         return self.stopped(limit)
 
     def try_for(self, command, seconds):
-        """A step may wait for what another thread does: then it is interrupted."""
+        """A step may wait for another thread: then it is interrupted."""
         self.running = self.begin(command)
         limit = time.monotonic() + seconds
         while not self.is_at_prompt() and time.monotonic() < limit:
@@ -117,11 +119,11 @@ class Gdb(Program):
         return self.stopped()
 
     def said_since(self, before):
-        """All that it has said since it had said BEFORE lines."""
+        """All output since the first BEFORE lines."""
         return "\n".join(self.out.all[before:])
 
     def during(self, target, *orders, limit=LIMIT):
-        """The target runs and does what it is told, and is stopped again; its last answer."""
+        """Let the target run and carry out @orders, and stop it again. Returns its last answer."""
         self.go()
         answers = [target.ask(order, limit) for order in orders]
         self.stop(limit)
@@ -140,7 +142,8 @@ class Gdb(Program):
 
 
 class TerminalGdb(Gdb):
-    """gdb on a terminal of its own: Ctrl-C is the key, which the terminal sends to all that is in the foreground there."""
+    """gdb on its own terminal: Ctrl-C is the key, which the terminal sends to all processes in the foreground
+    there."""
 
     def __init__(self, *args, **kwargs):
         self.master, slave = os.openpty()
@@ -152,7 +155,8 @@ class TerminalGdb(Gdb):
         os.write(self.master, text.encode())
 
     def interrupt(self):
-        """The terminal forgets what has been typed and not read yet."""
+        """After Ctrl-C the terminal discards input that was typed and not read yet, so the end mark is typed
+        again."""
         self.type("\x03")
         self.type(self.end_of(self.running))
 
@@ -177,7 +181,7 @@ def sourced(gdb):
     return gdb
 
 
-# What differs between two watches of the same calls: when they were, and where things lay.
+# What differs between two watches of the same calls: times and addresses.
 TIMES = {"start", "seconds", "stopped_seconds", "stopped_known", "thread_seconds", "hitting_threads", "hitting_seconds",
          "hitting_stopped_seconds", "oldest_s", "youngest_s", "time_s", "growth", "first_s", "last_s"}
 PLACES = {"pid", "pc", "samples", "sample"}
@@ -186,8 +190,9 @@ KERNELS = {"memory"}
 
 
 def comparable(report):
-    """@report without what no two watches share: times, pids, addresses, what the kernel says of the memory, and which
-    frontend it was. Series keep their end. Groups stand in an order of their own: a report's follows how they grew in time."""
+    """@report without what differs between any two watches: times, pids, addresses, the kernel's memory
+    figures, and the frontend. Of series the end is kept. Groups are sorted: in a report their order depends
+    on how they grew in time."""
     if isinstance(report, list):
         return [comparable(item) for item in report]
     if not isinstance(report, dict):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The commands one after the other: what each says and does, also where it makes no sense; and what they leave in files."""
+"""The commands one after the other: what each prints and does, also where it makes no sense; and the files
+they write."""
 import json
 import re
 import shutil
@@ -17,7 +18,7 @@ MINIMAL = TOP / "build/gdb-minimal/usr/bin/gdb"
 
 
 def refused(said, *words):
-    """It is one clear message, not a traceback, and names what is wrong."""
+    """It is one clear message, not a traceback, and names the problem."""
     assert "Traceback" not in said and "Python Exception" not in said, said
     for word in words:
         assert re.search(word, said, re.I), f"no {word!r} in {said!r}"
@@ -38,7 +39,7 @@ def leave_untouched(session, target):
 
 
 def test_status_report_save_reset(scopes, started, tmp_path):
-    """As of now, and the watch goes on; from zero after reset."""
+    """They show the present state, and the watch continues; after reset from zero."""
     session = started(scopes)
     session.during(scopes, "0 keep 5", "0 pairs 2")
     status = session.mmleak("status")
@@ -85,7 +86,7 @@ def test_started_twice_and_stopped_twice(scopes, gdb):
 
 
 def test_printed_as_mmattach_prints_it(scopes, started, tmp_path):
-    """The report of the session is that of its trace, in every format; its trace is as good as any."""
+    """The report of the session is that of its trace, in every format; its trace is an ordinary one."""
     trace, small = tmp_path / "t.mmt", tmp_path / "small.mmt"
     session = started(scopes, "-o", trace)
     session.during(scopes, "0 keep 5", "0 library 3", "1 keep 2")
@@ -100,7 +101,7 @@ def test_printed_as_mmattach_prints_it(scopes, started, tmp_path):
 
 
 def test_differences_between_two_traces(scopes, started, tmp_path):
-    """Saved twice in one watch: what came in between."""
+    """Saved twice in one watch: the difference is what happened in between."""
     old, new = tmp_path / "old.mmt", tmp_path / "new.mmt"
     session = started(scopes)
     session.during(scopes, "0 keep 5")
@@ -123,7 +124,7 @@ def test_text_report_to_a_file(scopes, started, tmp_path):
 
 
 def test_blocks_of_an_entry(scopes, started):
-    """block-list and who-points-at: from an entry to its blocks, from a block to those who hold it."""
+    """block-list and who-points-at: from a group to its blocks, from a block to the pointers to it."""
     session = started(scopes)
     session.during(scopes, "0 keep 3", "1 library 2")
     samples = {a for g in session.report()["groups"] for a in g["samples"]}
@@ -152,7 +153,7 @@ def test_run_for_a_while(scopes, gdb):
 
 
 def test_warnings_are_shown(scopes, gdb):
-    """What the program has to say, once."""
+    """The program's messages, once."""
     session = gdb(scopes)
     session.mmleak("start", "--in", "no_such_function_at_all")
     session.mmleak("status")
@@ -161,7 +162,7 @@ def test_warnings_are_shown(scopes, gdb):
     leave_untouched(session, scopes)
 
 
-# --- wrong words ---
+# --- wrong arguments ---
 
 
 WRONG = [
@@ -179,7 +180,7 @@ WRONG = [
 
 
 def test_wrong_options(scopes, gdb):
-    """Said in the program's own words; nothing is planted, and the next watch is a good one."""
+    """Reported in the program's own words; nothing is planted, and the next watch works."""
     session = gdb(scopes)
     for words, named in WRONG:
         refused(session.mmleak(words), named)
@@ -207,7 +208,7 @@ def test_settings_are_defaults(scopes, gdb):
 
 
 def test_gdbs_own_unwinder(scopes, gdb):
-    """Stacks by gdb are those by mmattach, up to main: as gdb shows them."""
+    """gdb's stacks are the same as mmattach's, up to main, which is all that gdb shows."""
     session = gdb(scopes)
     session.mmleak("start")
     session.during(scopes, "0 library 3", "1 grow 2")
@@ -221,7 +222,8 @@ def test_gdbs_own_unwinder(scopes, gdb):
     leave_untouched(session, scopes)
 
 
-# gdb's own function for unwinders in Python, counted; and an unwinder of the user's, which takes no frame.
+# gdb's own function for unwinders in Python, with a counter; and an unwinder of the user's, which handles no
+# frame.
 COUNT = """python
 asked, seen, gdbs = [], [], gdb._execute_unwinders
 def counting(frame):
@@ -241,9 +243,9 @@ def counted(session, name):
 
 
 def test_no_python_of_gdbs_own_while_the_target_runs(scopes, gdb):
-    """
-    A Ctrl-C that is raised in it has gdb drop the event it is at: a thread that has just forked, and its child, stay stopped. It is
-    there again as soon as there is an unwinder that needs it, and after the watch.
+    """A Ctrl-C raised in that Python makes gdb drop its current event: a thread that has just forked, and its
+    child, stay stopped. So gdb's function is not called while no unwinder needs it; it is restored as soon as
+    one is registered, and after the watch.
     """
     session = gdb(scopes)
     session.do(COUNT)
@@ -297,7 +299,7 @@ def test_no_process(gdb):
 
 
 def test_core_file(scopes, plain_gdb, gdb, tmp_path):
-    """Clear words about what cannot be done with it."""
+    """Clear messages about what cannot be done with it."""
     core = tmp_path / "core"
     session = plain_gdb()
     session.do(f"attach {scopes.pid}")
@@ -311,7 +313,7 @@ def test_core_file(scopes, plain_gdb, gdb, tmp_path):
 
 
 def test_remote_target(scopes, gdb):
-    """gdbserver: the process is another's; refused, and it is left alone."""
+    """gdbserver: another process traces the target; refused, and the target is left alone."""
     if not shutil.which("gdbserver"):
         pytest.skip("gdbserver is not installed")
     server = Program(["gdbserver", "--attach", "--once", "127.0.0.1:0", scopes.pid])
@@ -336,7 +338,8 @@ def test_a_program_that_has_not_been_started(gdb):
 
 
 def test_a_gdb_without_python():
-    """Debian's gdb-minimal (./run check fetches it) takes the file for commands of its own: its first line says what is missing."""
+    """Debian's gdb-minimal (./run check fetches it) reads the file as gdb commands: its first line reports
+    that Python is missing."""
     if not MINIMAL.exists():
         pytest.skip("optional: no build/gdb-minimal: it could not be fetched")
     done = subprocess.run([MINIMAL, "-nx", "-batch", "-x", SCRIPT], stdin=subprocess.DEVNULL, capture_output=True, text=True,

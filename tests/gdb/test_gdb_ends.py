@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""However a watch ends: the target goes on as it was found, the session goes on, and what was seen can be reported."""
+"""However a watch ends: the target continues as it was found, the session continues, and the data can be
+reported."""
 import json
 import os
 import signal
@@ -18,14 +19,15 @@ def internal_breakpoints(session):
 
 
 def relay(session):
-    """Who answers the hits: a process that the engine made."""
+    """The process that answers the hits: a child of the engine."""
     return wait_for(lambda: next(iter(children(session.engine())), None), "a relay")
 
 
 @pytest.mark.parametrize("who", ["engine", "relay"])
 @pytest.mark.parametrize("running", [True, False])
 def test_the_engine_is_killed(victim, gdb, who, running):
-    """In the middle of load, or while the target is stopped: said once, and everything goes on without it."""
+    """In the middle of load, or while the target is stopped: it is reported once, and everything continues
+    without it."""
     target = victim("exact", 60)
     session = gdb(target)
     before = internal_breakpoints(session)
@@ -57,7 +59,7 @@ def test_the_engine_is_killed(victim, gdb, who, running):
 
 
 def test_the_target_ends(victim, started, tmp_path):
-    """By itself: the trace is whole, the report comes, and there is nothing left to watch."""
+    """By itself: the trace is complete, there is a report, and nothing left to watch."""
     trace = tmp_path / "t.mmt"
     target = victim("scopes", LIBRARY)
     session = started(target, "-o", trace)
@@ -76,7 +78,8 @@ def test_the_target_ends(victim, started, tmp_path):
 
 
 def test_the_target_dies(victim, started):
-    """Of a signal that the user lets it have. (One thread: gdb may lose its prompt over several that die.)"""
+    """By a signal that the user lets it have. (One thread: gdb may lose its prompt when several threads
+    die.)"""
     target = victim("families")
     session = started(target)
     session.during(target, "plain 5")
@@ -87,9 +90,9 @@ def test_the_target_dies(victim, started):
 
 @pytest.mark.parametrize("order, status", [("exit", 7), ("thread_exit", 9)])
 def test_a_hot_target_ends(victim, started, tmp_path, order, status):
-    """
-    While its threads are in the middle of malloc. It ends as it would have. Threads that vanish confuse gdb, with any breakpoint or
-    none, up to the loss of its prompt: it is killed, and what was seen is whole all the same.
+    """While its threads are in the middle of malloc. It ends as it would have without us. Threads that vanish
+    confuse gdb, with or without breakpoints, up to the loss of its prompt: it is killed, and the trace is
+    complete all the same.
     """
     target = victim("exits")
     trace = tmp_path / "t.mmt"
@@ -151,9 +154,9 @@ def test_the_user_leaves(victim, started, tmp_path, how):
 
 
 def test_gdb_is_killed(victim, started, tmp_path):
-    """
-    While the target is stopped: gdb has its breakpoints out then, and the kernel lets the target go on. The engine sees that it
-    is alone, and the trace is whole. (While it runs, a killed gdb leaves its breakpoints in the code, ours or the user's.)
+    """While the target is stopped: then gdb's breakpoints are not in the code, and the kernel continues the
+    target. The engine notices that gdb is gone, and the trace is complete. (While the target runs, a killed
+    gdb leaves its breakpoints in the code, ours and the user's.)
     """
     target = victim("scopes", LIBRARY)
     trace = tmp_path / "t.mmt"
@@ -172,7 +175,8 @@ def test_gdb_is_killed(victim, started, tmp_path):
 
 
 def test_hand_over(victim, started, tmp_path):
-    """gdb leaves, the watch goes on: what was held before is known after; that nobody looked for a moment is said."""
+    """gdb detaches, the watch continues: live blocks from before are known afterwards; the report says that
+    there was a gap."""
     target = victim("scopes", LIBRARY)
     trace = tmp_path / "t.mmt"
     session = started(target, "-o", trace)
@@ -195,7 +199,8 @@ def test_hand_over(victim, started, tmp_path):
 
 
 def test_hand_over_for_a_while(victim, started, tmp_path):
-    """The engine ends by itself, and its file is whole; the session can go on meanwhile, and take the target back."""
+    """The engine ends by itself, and its file is complete; the session can continue meanwhile, and attach to
+    the target again."""
     target = victim("exact", 60)
     trace = tmp_path / "t.mmt"
     session = started(target, "-o", trace)
@@ -218,7 +223,7 @@ def test_hand_over_for_a_while(victim, started, tmp_path):
 
 
 def test_mmattach_and_gdb_do_not_trace_at_once(victim, gdb, watch):
-    """Who comes second is told who is there; the first one's watch goes on."""
+    """The second tracer is refused, with the name of the first; the first one's watch continues."""
     target = victim("scopes", LIBRARY)
     session = gdb(target)
     other = Watch("-p", target.pid)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What a second reading found: the engine stands still, files vanish or are the same, gdb plays back or calls, the hand-over is refused."""
+"""Found in a second review: the engine is stopped, files vanish or are the same, gdb replays or calls
+functions, the hand-over is refused."""
 import os
 import re
 import shutil
@@ -19,7 +20,7 @@ def relay(session):
 
 @pytest.fixture
 def impatient(gdb):
-    """impatient(VICTIM): a watch by a gdb that does not wait long."""
+    """impatient(VICTIM): a watch by a gdb with a short timeout."""
     def start(target):
         session = gdb(target)
         session.do("python import mmgdb.engine, mmgdb.hits; mmgdb.engine.PATIENCE_S = mmgdb.hits.SILENCE_S = 1")
@@ -31,7 +32,7 @@ def impatient(gdb):
 
 @pytest.mark.parametrize("whom", [("engine",), ("engine", "relay")], ids="+".join)
 def test_the_engine_is_stopped(victim, impatient, whom):
-    """gdb does not wait for it for ever: the target runs on, nothing is left of the watch."""
+    """gdb does not wait for it for ever: the target continues, nothing is left of the watch."""
     target = victim("hot", 2)
     session = impatient(target)
     pids = {"engine": session.engine(), "relay": relay(session)}
@@ -49,7 +50,7 @@ def test_the_engine_is_stopped(victim, impatient, whom):
 
 
 def test_the_engine_is_stopped_at_the_end(victim, impatient):
-    """It is made to go on, and writes its trace."""
+    """It is continued, and writes its trace."""
     target = victim("scopes", LIBRARY)
     session = impatient(target)
     session.during(target, "0 keep 2")
@@ -62,7 +63,7 @@ def test_the_engine_is_stopped_at_the_end(victim, impatient):
 
 
 def test_saved_under_its_own_name(victim, started, tmp_path):
-    """A trace that is being written is not replaced by a copy of itself, whatever name it is given by."""
+    """A trace that is being written is not replaced by a copy of itself, whatever name is given for it."""
     target = victim("scopes", LIBRARY)
     trace, other = tmp_path / "t.mmt", tmp_path / "link"
     other.symlink_to(trace)
@@ -79,7 +80,7 @@ def test_saved_under_its_own_name(victim, started, tmp_path):
 
 
 def test_its_folder_is_cleaned_away(victim, started, tmp_path):
-    """By somebody who cleans /tmp: what was there is lost, the next watch is not."""
+    """A cleanup of /tmp deletes it: the data in it are lost, the next watch is not."""
     target = victim("scopes", LIBRARY)
     session = started(target)
     session.mmleak("stop")
@@ -100,7 +101,7 @@ def test_its_folder_is_cleaned_away(victim, started, tmp_path):
 
 
 def test_the_trace_cannot_be_written(victim, gdb):
-    """There is no report but of the trace: the watch ends, and says why."""
+    """There is no report without the trace: the watch ends, and a message says why."""
     target = victim("scopes", LIBRARY)
     session = gdb(target)
     said = session.mmleak("start", "-o", "/dev/full")
@@ -116,7 +117,8 @@ def test_the_trace_cannot_be_written(victim, gdb):
 
 @pytest.mark.usefixtures("gdb_calls")
 def test_hand_over_is_refused(victim, started):
-    """What gdb has let go may not be ours to take: said so, and what was seen can be reported."""
+    """mmattach may not be able to attach after gdb has detached: this is reported, and the data so far can be
+    reported."""
     target = victim("scopes", LIBRARY)
     session = started(target)
     session.during(target, "0 keep 2")
@@ -135,7 +137,7 @@ def test_hand_over_is_refused(victim, started):
 
 
 def test_played_back(victim, gdb):
-    """What `record` plays back, backwards or forwards, has been counted when it happened."""
+    """What `record` replays, backwards or forwards, was counted when it happened."""
     target = victim("families")
     session = gdb(target)
     session.do("tbreak *__libc_malloc")
@@ -158,7 +160,8 @@ def test_played_back(victim, gdb):
 
 @pytest.mark.usefixtures("gdb_calls")
 def test_a_checkpoint_in_its_place(victim, gdb):
-    """`restart` swaps the process: what the copy takes is not counted, which is said; the watch goes on with the first one."""
+    """`restart` swaps the process: allocations of the copy are not counted, which is reported; the watch
+    continues with the first process."""
     target = victim("families")
     session = gdb(target)
     session.mmleak("start")
@@ -179,7 +182,7 @@ def test_a_checkpoint_in_its_place(victim, gdb):
 
 
 def test_a_hit_that_cannot_be_told(victim, gdb):
-    """Whatever fails in our Python: the watch ends with the reason, the process runs, Ctrl-C works."""
+    """If our Python fails anywhere: the watch ends with the reason, the process runs, Ctrl-C works."""
     target = victim("scopes", LIBRARY)
     session = gdb(target, "set mmleak unwinder gdb")
     session.mmleak("start")
@@ -196,7 +199,8 @@ def test_a_hit_that_cannot_be_told(victim, gdb):
 
 
 def test_answers_in_another_order(victim, started, tmp_path):
-    """Who saves is a copy of the engine; if Ctrl-C is typed meanwhile, its answer is not taken for that to the next question."""
+    """A copy of the engine does the saving; if Ctrl-C is typed meanwhile, its answer is not taken for the
+    answer to the next request."""
     target = victim("scopes", LIBRARY)
     session = started(target)
     session.do("python import mmgdb.session")
@@ -211,7 +215,7 @@ def test_answers_in_another_order(victim, started, tmp_path):
 
 
 def test_saved_to_a_pipe_without_a_reader(victim, started, tmp_path):
-    """gdb does not wait for one, during the watch and after it."""
+    """gdb does not wait for a reader, during the watch and after it."""
     target = victim("scopes", LIBRARY)
     session = started(target)
     pipe = tmp_path / "pipe"
@@ -226,7 +230,8 @@ def test_saved_to_a_pipe_without_a_reader(victim, started, tmp_path):
 
 @pytest.mark.usefixtures("gdb_calls")
 def test_a_call_where_a_hit_was_told(victim, started):
-    """gdb calls a function in a thread that stands on a breakpoint of ours: afterwards it stands there again, and that is no new hit."""
+    """gdb calls a function in a thread that is at a breakpoint of ours: afterwards the thread is there again,
+    and that is no new hit."""
     target = victim("scopes", LIBRARY)
     session = started(target)
     session.during(target, "0 keep 2")
@@ -247,7 +252,8 @@ def test_a_call_where_a_hit_was_told(victim, started):
 
 
 def test_ctrl_c_while_the_process_ends(victim, impatient):
-    """One kept gdb from telling us of the end, more come while the end of the trace is awaited: the watch is over, gdb at its prompt."""
+    """The first Ctrl-C kept gdb from reporting the end to us, more come while we wait for the end of the
+    trace: the watch is over, gdb at its prompt."""
     target = victim("scopes", LIBRARY)
     session = impatient(target)
     engine = session.engine()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The same calls watched by mmattach and by gdb in batch mode: the same report, but for times, pids and addresses."""
+"""The same calls watched by mmattach and by gdb in batch mode: the same report, except for times, pids and
+addresses."""
 import json
 import subprocess
 
@@ -19,7 +20,7 @@ free  pair_close if=i32(ret)==0
 
 PLUG = "alloc plug_malloc size=arg1\nfree plug_free\nalloc malloc\nfree free\n"
 
-# (victim, orders, rules, options): what a watch can meet with.
+# (victim, orders, rules, options): the situations that a watch can be in.
 CASES = {
     "medley": ("medley", ["go"], "", ["--free-stacks"]),
     "medley-exact": ("medley", ["go"], "", ["--sizes", "exact"]),
@@ -51,7 +52,7 @@ mmleak report --format json --top 0 -o {report}
 
 
 def by_mmattach(attach, target, orders, options):
-    # where gdb is the tracer there are none
+    # with gdb as the tracer there are none
     watch = attach(target, "--top", "0", "--verdicts", "no", *options)
     for order in orders:
         target.ask(order)
@@ -63,7 +64,7 @@ def quoted(word):
 
 
 def batch_script(orders, options, folder):
-    """Each order's answer is one write: it runs until the last one's."""
+    """Each order's answer is one write: the target runs until the last answer."""
     script = folder / "batch.gdb"
     script.write_text(BATCH.format(script=SCRIPT, program=MMATTACH, options=" ".join(map(quoted, options)),
                                    rounds="\n".join(["continue"] * len(orders)), report=folder / "report"))
@@ -71,7 +72,7 @@ def batch_script(orders, options, folder):
 
 
 def by_gdb(target, orders, options, folder):
-    """A batch of commands: it attaches, watches until the last answer, reports, and lets the target go."""
+    """A batch of commands: gdb attaches, watches until the last answer, reports, and detaches."""
     run = Program([GDB, "-nx", "-q", "-batch", "-p", target.pid, "-x", batch_script(orders, options, folder)],
                   stdin=subprocess.DEVNULL, env=ENVIRONMENT)
     try:
@@ -104,7 +105,7 @@ def test_same_report(victim, attach, tmp_path, case):
     ours, gdbs = reports
     assert (ours["run"]["frontend"], gdbs["run"]["frontend"]) == ("ptrace", "gdb")
     assert ours["run"]["events"] > 0
-    # of memory there are no verdicts, and gdb's report says why
+    # there are no verdicts, and gdb's report says why
     assert not ours["run"].pop("verdicts")["taken"]
     theirs = gdbs["run"].pop("verdicts")
     assert not theirs["taken"] and ("gdb is the tracer" in (theirs["why_not"] or "")) is (case not in WITHOUT_MEMORY)

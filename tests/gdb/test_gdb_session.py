@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A user's session goes on as if nobody watched: breakpoints, watchpoints, displays, settings, the thread and frame that are selected,
-stepping, Ctrl-C. And whatever the user does, every call is counted, once."""
+"""A user's session is not disturbed by a watch: breakpoints, watchpoints, displays, settings, the selected
+thread and frame, stepping, Ctrl-C. And whatever the user does, every call is counted, once."""
 import json
 import random
 import re
@@ -14,7 +14,8 @@ from untouched import assert_code_whole, assert_untouched
 
 WATCH_MARK, BREAK_AT_MARK = "watch mark", "break mark_begin"
 
-# Two breakpoints, a watchpoint, two displays. The one in take goes on by itself; the one in inside is passed twice.
+# Two breakpoints, a watchpoint, two displays. The breakpoint in take continues by itself; the one in inside
+# has two hits.
 FURNITURE = [
     "set $seen = 0",
     "break take", "commands 1\nsilent\nset $seen = $seen + 1\ncontinue\nend",
@@ -29,23 +30,23 @@ SHOWN = ["info breakpoints", "info display", "info signals", "info inferiors", "
 
 
 def settings(session):
-    """All that gdb's show prints, but for what mmleak has of its own, and gdb's numbering of its history."""
+    """All that gdb's show prints, except for mmleak's own settings, and gdb's numbering of its history."""
     lines = session.do("show").splitlines()
     return [line for line in lines if "mmleak" not in line and not re.match(r"(commands|values|history\b|\$)", line)]
 
 
 def picture(session):
-    """What a user sees of his session."""
+    """What users see of their session."""
     return {command: session.do(command) for command in SHOWN}, settings(session), convenience(session)
 
 
 def convenience(session):
-    """The variables the user has, and those gdb counts with."""
+    """The user's variables, and those in which gdb counts."""
     return re.findall(r"^\$[a-z].*", session.do("show convenience"), re.M)
 
 
 def user_hits(session):
-    """{breakpoint: how often it was hit}, as gdb tells."""
+    """{breakpoint: how often it was hit}, as gdb reports."""
     found, number = {}, None
     for line in session.do("info breakpoints").splitlines():
         if re.match(r"\d+\s", line):
@@ -68,7 +69,7 @@ def furnished(session, watchpoints):
 
 
 def test_nothing_of_the_session_is_disturbed(victim, gdb, watchpoints):
-    """Before, while it is watched, after: the same picture. And the user's own hits are as many as they must be."""
+    """Before, during and after the watch: the same picture. And the user's own hits have the right number."""
     target = victim("scopes", LIBRARY)
     session = gdb(target)
     furnished(session, watchpoints)
@@ -79,7 +80,7 @@ def test_nothing_of_the_session_is_disturbed(victim, gdb, watchpoints):
     session.go()
     target.ask("0 keep 5")
     target.say("0 in 4")
-    # the first of its matches is ignored: two are left
+    # the first of its hits is ignored: two are left
     assert "inside (" in session.stopped()
     session.go()
     assert "inside (" in session.stopped()
@@ -103,7 +104,7 @@ def test_nothing_of_the_session_is_disturbed(victim, gdb, watchpoints):
 
 
 def test_scheduler_locking(victim, started):
-    """Only the selected thread runs: so does the watch."""
+    """Only the selected thread runs: the watch works all the same."""
     target = victim("scopes", LIBRARY)
     session = started(target)
     session.do("thread 1")
@@ -123,7 +124,7 @@ def all_stopped(session):
 
 
 def test_non_stop(victim, gdb):
-    """Each thread stops for itself: the others go on while one is counted."""
+    """Each thread stops on its own: the others continue while one is counted."""
     target = victim("exact", 60)
     session = gdb(target, "set non-stop on")
     wait_for(lambda: all_stopped(session), "gdb has stopped all")
@@ -142,7 +143,8 @@ def test_non_stop(victim, gdb):
 
 
 def test_started_while_it_runs(victim, gdb):
-    """There is a prompt, but nothing can be planted now: what to do is said, and nothing else happens."""
+    """There is a prompt, but nothing can be planted now: a message says what to do, and nothing else
+    happens."""
     target = victim("scopes", LIBRARY)
     session = gdb(target)
     session.do("continue &")
@@ -166,7 +168,8 @@ def nothing(session):
 
 
 def look_about(session):
-    """Another thread is selected, or this one makes a few steps; another one continues than stopped."""
+    """Select another thread, or let this one make some steps; then another thread than the one that stopped
+    continues."""
     session.do(f"thread {random.randint(1, 9)}")
     if random.random() < 0.5:
         session.try_for(f"stepi {random.randint(1, 9)}", 0.2)
@@ -199,7 +202,7 @@ def test_interrupted(victim, started, meanwhile, times):
 
 
 def test_the_key(victim, gdb):
-    """At a terminal: it reaches gdb, the target stops, the engine is not there to be reached."""
+    """On a terminal: Ctrl-C reaches gdb, the target stops, and the signal does not reach the engine."""
     target = victim("scopes", LIBRARY)
     session = gdb(target, terminal=True)
     session.mmleak("start")
@@ -218,7 +221,7 @@ def test_the_key(victim, gdb):
 
 
 def test_stepping_through_malloc(victim, started):
-    """stepi and next over and into what is watched, finish out of it: each call counts once."""
+    """stepi and next over and into watched functions, finish out of them: each call counts once."""
     target = victim("scopes", LIBRARY)
     session = started(target)
     session.do("tbreak take")
@@ -248,7 +251,7 @@ def test_stepping_through_malloc(victim, started):
 
 
 def test_the_users_own_breakpoint_on_malloc(victim, started):
-    """Also at the very address of ours: both are hit, as often as they should be."""
+    """Also at exactly our address: both breakpoints are hit, as often as they should be."""
     target = victim("scopes", LIBRARY)
     session = started(target)
     session.do("break malloc")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What targets do, watched from gdb, to the last call: threads by the dozen, children, other programs, modules that come and go,
-references, rules with conditions, scopes. What each must give is known from the victim; that both frontends
-give the same report is in test_gdb_same.py."""
+"""What targets do, watched from gdb, to the last call: dozens of threads, children, other programs, modules
+that are loaded and unloaded, references, rules with conditions, scopes. The expected numbers come from the
+victim; test_gdb_same.py tests that both frontends give the same report."""
 import json
 import random
 
@@ -17,7 +17,7 @@ from untouched import assert_code_whole, assert_untouched, threads
 
 
 def end_of_watch(session, target, *options):
-    """Stop the watch, leave the target to itself; the report."""
+    """Stop the watch and detach. Returns the report."""
     session.mmleak("stop")
     got = session.report(*options)
     session.do("detach")
@@ -29,7 +29,7 @@ def end_of_watch(session, target, *options):
 
 
 def test_eight_threads(victim, started):
-    """All at once, in every function there is: the watch and the victim have counted the same."""
+    """All at once, in every function there is: the watch and the victim have the same counts."""
     target = victim("exact", 60)
     session = started(target, *MARKS)
     for _ in range(rounds(1, 10)):
@@ -45,7 +45,7 @@ def test_eight_threads(victim, started):
 
 
 def test_threads_that_come_and_go(victim, started):
-    """Each takes a block and ends; who comes while the target is watched is watched."""
+    """Each allocates a block and ends; a thread that starts during the watch is watched."""
     target = victim("scopes", LIBRARY)
     session = started(target)
     session.during(target, "0 short 60", "2 keep 5", "3 give 2", "1 short 20")
@@ -68,7 +68,8 @@ def test_one_thread(victim, started):
 
 
 def test_signal_handlers(victim, started):
-    """They allocate, on either stack, and interrupt the program anywhere: each is delivered once, each call counted once."""
+    """They allocate, on either stack, and interrupt the program anywhere: each signal is delivered once, each
+    call counted once."""
     target = victim("sigpaths")
     session = started(target)
     session.during(target, "own 60")
@@ -98,7 +99,7 @@ def counts(got):
 
 
 def test_fork_parent_is_followed(victim, gdb):
-    """gdb lets the child go: it works as if nobody had ever been there, and is not counted."""
+    """gdb detaches from the child: it works as if it had never been traced, and is not counted."""
     target = victim("twins")
     session = forking(gdb, target)
     told = session.during(target, "take 5", "fork 7", "child", "give 1", "take 2")
@@ -110,7 +111,7 @@ def test_fork_parent_is_followed(victim, gdb):
 
 
 def test_fork_parent_is_followed_and_the_child_stays(victim, gdb):
-    """detach-on-fork off: the child is gdb's too, and runs through our breakpoints uncounted."""
+    """detach-on-fork off: gdb traces the child too, and it runs through our breakpoints uncounted."""
     target = victim("twins")
     session = forking(gdb, target, "detach-on-fork off")
     session.during(target, "take 5", "fork 7", "take 2")
@@ -126,7 +127,8 @@ def test_fork_parent_is_followed_and_the_child_stays(victim, gdb):
 
 @pytest.mark.parametrize("detach", ["on", "off"])
 def test_fork_child_is_followed(victim, gdb, detach):
-    """The watch goes on in the child, which knows its parent's blocks; the parent goes on alone."""
+    """The watch continues in the child, with its parent's blocks as known blocks; the parent continues by
+    itself."""
     target = victim("twins")
     session = forking(gdb, target, "follow-fork-mode child", f"detach-on-fork {detach}")
     session.go()
@@ -147,7 +149,7 @@ def test_fork_child_is_followed(victim, gdb, detach):
 
 
 def test_vfork(victim, gdb):
-    """The child runs in the target's memory until it executes: its breakpoints are there."""
+    """The child runs in the target's memory until it execs: the breakpoints are there."""
     target = victim("twins")
     session = forking(gdb, target)
     assert session.during(target, "take 5", "vfork", "give 2", "vfork") == {"status": 0}
@@ -158,9 +160,9 @@ def test_vfork(victim, gdb):
 
 @pytest.mark.parametrize("mode", ["fork", "vfork", "spawn", "system", "exec", "thread"])
 def test_children_without_pause(victim, started, mode):
-    """
-    Born in every way while other threads allocate: none of them dies of us, also not who is just being born when the watch ends:
-    stopped, with a copy of our breakpoints, and gdb has not looked at it yet.
+    """Children made in every way while other threads allocate: none of them dies because of us, not even one
+    that is just being made when the watch ends: stopped, with a copy of our breakpoints, and not handled by
+    gdb yet.
     """
     target = victim("forker", mode, 2)
     session = started(target)
@@ -182,7 +184,8 @@ def test_children_without_pause(victim, started, mode):
 
 
 def test_the_target_becomes_another_program(victim, started):
-    """Its old addresses mean nothing any more: the watch is over, and nothing of it is in the new program."""
+    """Its old addresses mean nothing any more: the watch is over, and no breakpoint of it is in the new
+    program."""
     target = victim("twins")
     session = started(target)
     session.go()
@@ -202,7 +205,8 @@ def test_the_target_becomes_another_program(victim, started):
 
 
 def go_again(session):
-    """A thread that vanishes in the middle of a hit is an error to gdb, seldom, and it gives up: the user continues."""
+    """A thread that vanishes in the middle of a hit is sometimes an error for gdb, which then stops: the user
+    continues."""
     if session.is_at_prompt():
         session.stopped()
         session.go()
@@ -210,7 +214,7 @@ def go_again(session):
 
 @pytest.mark.parametrize("order", ["exec", "thread_exec"])
 def test_a_hot_process_becomes_another(victim, started, order):
-    """By its first thread or another, while the others are in the middle of malloc."""
+    """By exec in its first thread or another, while the other threads are in the middle of malloc."""
     target = victim("exits")
     session = started(target)
     session.go()
@@ -229,7 +233,8 @@ def test_a_hot_process_becomes_another(victim, started, order):
 
 
 def test_modules_that_come_and_go(victim, started):
-    """dlopen while we watch: from the constructor on; dlclose: the breakpoints go with the memory. Ever again."""
+    """dlopen during the watch: from the constructor on; dlclose: the breakpoints disappear with the memory.
+    Several times."""
     target = victim("dl")
     session = started(target, *quoted(PLUG))
     session.during(target, *["open", "call 9", "close"] * 3)
@@ -261,7 +266,7 @@ def test_a_module_that_was_there_before(victim, started):
 
 
 def test_references(victim, started, tmp_path):
-    """By a file of rules, with the count that is in the object; and with one rule on the command line."""
+    """By a file of rules, with the count in the object; and with one rule on the command line."""
     target = victim("refs")
     file = tmp_path / "own.probes"
     file.write_text(ABSOLUTE)

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What the goldens are of: {name: [command, ...]}, each command a list of words, run in a folder that holds the inputs.
+"""The cases of the goldens: {name: [command, ...]}, each command a list of words, run in a folder that has
+the inputs.
 
-"mmattach" and "unit/NAME" are those of the variant; "records FILE" prints the records of a trace, "cut FILE N" makes cut.mmt of its first N bytes.
+"mmattach" and "unit/NAME" are those of the variant; "records FILE" prints the records of a trace, "cut FILE
+N" makes cut.mmt of its first N bytes.
 """
 import glob
 import pathlib
@@ -117,7 +119,7 @@ def scans():
 
 
 def printers():
-    """Of runs made by hand, with hostile names."""
+    """Output for synthetic runs with hostile names."""
     for what in (["text"], ["json"], ["csv"], ["json", "pointers"]):
         yield f"made-scan-{'-'.join(what)}", [["unit/test_out_scan", *what]]
     for program, words in (("test_out_json", ["print"]), ("test_out_json", ["print-refs"]), ("test_out_csv", ["print"]), ("test_out_csv", ["print-refs"])):
@@ -125,7 +127,7 @@ def printers():
 
 
 def words():
-    """What needs no input."""
+    """Commands that need no input."""
     yield "help.text", [["mmattach", "--help"], *[["mmattach", "help", command] for command in
                                                   ("report", "diff", "shrink", "import", "scan", "probes", "repair", "nosuch")]]
     yield "probes.text", [["mmattach", "probes"], ["mmattach", "probes", "--json"], ["mmattach", "probes", "--family", "glusterfs,fd"]]

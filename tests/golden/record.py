@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Records what tests/golden/run.py reads: small traces of the victims, and a core file with its program.
+"""Records the inputs of tests/golden/run.py: small traces of the victims, and a core file with its program.
 
     make all victims && python3 tests/golden/record.py [NAME ...]
 
-Needed only where a new kind of trace is to be among the goldens: an input that is recorded again changes every golden made of
-it. The folder that this is run in is in the traces (paths of sources); so it was /src/mmattach.
+Needed only for adding a new kind of trace to the goldens: recording an input again changes every golden made
+of it. The folder in which this is run is in the traces (paths of sources); it was /src/mmattach.
 """
 import lzma
 import pathlib
@@ -24,7 +24,8 @@ INPUTS = HERE / "inputs"
 
 
 def watch(name, victim, *options, orders=(), seconds=0.0, end=True):
-    """INPUTS/NAME.mmt: @victim (its name and arguments) watched with @options while it is given @orders."""
+    """INPUTS/NAME.mmt: @victim (its name and arguments) watched with @options while it carries out
+    @orders."""
     v = Victim(*victim, cwd=TOP)
     try:
         w = Watch("-p", v.pid, "-o", INPUTS / f"{name}.mmt", *options, json_report=False, cwd=TOP).wait_watching()
@@ -107,7 +108,7 @@ def started():
 
 
 def unloaded():
-    """Code of a module that is gone when the watch ends."""
+    """Code of a module that is unloaded when the watch ends."""
     watch("unloaded", [TOP / "build/victims/dl"], orders=["open", "call 5", "close", "open", "call 2"])
 
 
@@ -126,7 +127,7 @@ def in_gdb():
 
 
 def core():
-    """One of a static program, so that nothing of this machine's libraries is in its scan."""
+    """A core of a static program, so that nothing of this machine's libraries is in its scan."""
     folder = TOP / "build/golden"
     folder.mkdir(parents=True, exist_ok=True)
     subprocess.run(["g++", "-O2", "-g", "-pthread", "-D_GNU_SOURCE", "-static", "-s", "-I", TOP / "tests/victims",
@@ -140,7 +141,8 @@ def core():
     for name in ("held", "core"):
         with open(folder / name, "rb") as plain, lzma.open(INPUTS / f"{name}.xz", "wb", preset=9) as packed:
             shutil.copyfileobj(plain, packed)
-    shutil.rmtree(folder)   # what a scan without --exe says where the program is gone is among the goldens
+    # the goldens include a scan without --exe whose program is gone
+    shutil.rmtree(folder)
 
 
 RECORDINGS = [service, service_later, pieces, unjudged, verdicts, medley, wrappers, refs, counted_refs, families, growth, scopes, jit,

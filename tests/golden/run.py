@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Goldens: what the program prints and writes for the same inputs is what it was, to the byte.
+"""Goldens: what the program prints and writes for the same inputs is the same as before, to the byte.
 
     make goldens                                     all of them: the first lines of each difference, and status 1
-    python3 tests/golden/run.py --bless [PATTERN]    what they are now becomes what is expected: only where a change is meant
+    python3 tests/golden/run.py --bless [PATTERN]    accept the present output: for intended changes
 
-Inputs are in inputs/ (record.py), what is done with them in cases.py, what came out in expected/: of each command its words, stdout,
-then stderr and the status where there is something to say. A change that moves or merges code changes none of them.
+Inputs are in inputs/ (record.py), the commands in cases.py, the expected output in expected/: for each
+command its words, stdout, then stderr and the status if there are any. A change that moves or merges code
+changes none of them.
 """
 import concurrent.futures
 import difflib
@@ -41,7 +42,8 @@ leak:at_chain
 
 
 def folder_of_inputs(folder):
-    """Each case has links to the inputs in a folder of its own: paths in what is printed are relative, and times of files fixed."""
+    """Each case has links to the inputs in its own folder: paths in the output are relative, and file times
+    fixed."""
     for path in INPUTS.iterdir():
         if path.suffix == ".xz":
             unpacked = folder / path.stem
@@ -84,7 +86,7 @@ def output_of(words, folder):
 
 
 def outcome(commands, inputs):
-    """What all commands of a case print, one after the other."""
+    """The output of all commands of a case, one after the other."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         for path in inputs.iterdir():
@@ -93,7 +95,7 @@ def outcome(commands, inputs):
 
 
 def differences(name, got):
-    """The first lines of them, as text; "" if there is none."""
+    """The first lines of the difference, as text; "" if there is none."""
     path = EXPECTED / name
     expected = path.read_bytes() if path.exists() else b""
     if got == expected:

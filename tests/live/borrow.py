@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The fixtures of the live tests, for other folders: of several files called conftest.py none can be imported by its name."""
+"""The fixtures of the live tests, for other folders: with several files called conftest.py, none can be
+imported by name."""
 import importlib.util
 import pathlib
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Victims and watches for the live tests; whatever a test leaves behind is ended after it."""
+"""Victims and watches for the live tests; processes that a test leaves running are ended after it."""
 import os
 import pathlib
 import signal
@@ -14,7 +14,7 @@ from harness import MMATTACH, PTRACE_DETACH, PTRACE_SEIZE, VICTIMS, Victim, Watc
 
 
 def may_trace():
-    """Try it: on a child of ours, that is what every test here does."""
+    """Try it on a child of ours, as every test here does."""
     child = subprocess.Popen(["sleep", "60"])
     try:
         err = ptrace(PTRACE_SEIZE, child.pid)
@@ -36,7 +36,7 @@ def ready_to_run():
 
 @pytest.fixture
 def victim():
-    """victim(NAME, ARG...): a victim that has said it is ready."""
+    """victim(NAME, ARG...): a victim that has printed that it is ready."""
     started = []
 
     def start(name, *args, **kwargs):
@@ -50,7 +50,8 @@ def victim():
 
 @pytest.fixture
 def watch():
-    """watch(ARG...): mmattach, started and no more. It is ended gently: a killed one would leave its keeper to the next test."""
+    """watch(ARG...): mmattach, only started. It is ended by a signal that it handles: after a SIGKILL its
+    keeper would still be there in the next test."""
     started = []
 
     def start(*args, **kwargs):

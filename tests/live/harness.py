@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Start victims and mmattach, and talk to both.
 
-A Victim says "ready PID", takes orders, answers with JSON. A Watch is one run
-of mmattach: it has attached when its line "watching PID" is there. Nothing
-here sleeps for a fixed time: what is waited for is a condition, with a limit.
-What is to last for so long (a load, a hang) says so: last_for.
+A Victim prints "ready PID", takes orders, answers with JSON. A Watch is one run of mmattach: it has attached
+when its line "watching PID" has appeared. Nothing here sleeps for a fixed time to wait for something: it
+waits for a condition, with a limit. A fixed duration that is itself part of a test (a load, a hang) uses
+last_for.
 
 MM_BUILD   folder of the variant to test, build/release if not set
-MM_LOOPS   multiplies how often repeated tests repeat (0.2, 3)
+MM_LOOPS   multiplies the repetitions of repeated tests (0.2, 3)
 MM_FULL=1  the full counts: hundreds of cycles, hours on a small machine
 """
 import ctypes
@@ -43,12 +43,12 @@ def rounds(usual, full):
 
 
 def everyday(usual, full):
-    """Which variants of a test to run: likewise."""
+    """Which variants of a test to run: @usual in everyday runs, @full with MM_FULL=1."""
     return full if FULL else usual
 
 
 def wait_for(condition, what, limit=LIMIT):
-    """Wait until @condition() is true; its value. Fails after @limit seconds, naming @what."""
+    """Wait until @condition() is true; returns its value. Fails after @limit seconds, naming @what."""
     patience = Patience(limit)
     while True:
         value = condition()
@@ -59,18 +59,19 @@ def wait_for(condition, what, limit=LIMIT):
 
 
 def last_for(seconds):
-    """Let @seconds go by for their own sake: how long a load, a hang or a look lasts is what is tested. Never to wait until something has happened."""
+    """Let @seconds pass because the duration itself is tested: of a load, a hang or an observation. Never to
+    wait for something to happen."""
     time.sleep(seconds)
 
 
 def slept_so_often(pid, tid=None):
-    """How often a thread has given up its processor by itself: asleep, or stopped."""
+    """How often a thread has given up its processor voluntarily: to sleep, or because it was stopped."""
     status = pathlib.Path(f"/proc/{pid}/task/{tid or pid}/status").read_text()
     return int(re.search(r"^voluntary_ctxt_switches:\s*(\d+)", status, re.M).group(1))
 
 
 def random_moment(most):
-    """Let an unforeseeable time pass: tests of sudden death need one."""
+    """Let a random time pass: tests of sudden death need one."""
     time.sleep(random.uniform(0, most))
 
 
@@ -80,14 +81,15 @@ def ptrace(request, pid):
 
 
 class Patience:
-    """So many seconds of our own waiting: where the whole machine stands still for a while, nobody can answer."""
+    """A timeout that counts only our own waiting time: while the whole machine stalls, no process can
+    answer."""
 
     def __init__(self, limit):
         self.left = limit
         self.looked = time.monotonic()
 
     def slice(self):
-        """For how long to wait now, at most; 0: no longer."""
+        """The longest time to wait now; 0: the timeout is over."""
         now = time.monotonic()
         self.left -= min(now - self.looked, 1.0)
         self.looked = now
@@ -95,7 +97,7 @@ class Patience:
 
 
 class Lines:
-    """The lines of a stream, read as they come, so that no writer ever waits for us."""
+    """The lines of a stream, read as they come, so that its writer never waits for us."""
 
     def __init__(self, stream):
         self.all = []
@@ -153,7 +155,8 @@ class Program:
 
     def __init__(self, argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **kwargs):
         self.argv = [str(a) for a in argv]
-        # a group of its own, whose parent is in ours: in an orphaned group SIGTSTP would do nothing
+        # a separate process group, whose parent is in ours: in an orphaned group SIGTSTP would have no effect
+
         if not kwargs.get("start_new_session"):
             kwargs.setdefault("process_group", 0)
         self.process = subprocess.Popen(self.argv, stdin=stdin, stdout=stdout, stderr=stderr, **kwargs)
@@ -165,20 +168,20 @@ class Program:
         return self.process.poll() is None
 
     def wait(self, limit=LIMIT):
-        """Its status, as subprocess gives it: negative for a signal."""
+        """Its exit status, as subprocess gives it: negative for a signal."""
         try:
             return self.process.wait(limit)
         except subprocess.TimeoutExpired:
             raise AssertionError(f"still running after {limit} s: {' '.join(self.argv)}\n{whereabouts(self.pid)}") from None
 
     def kill(self):
-        """For cleaning up: whatever state it is in."""
+        """For cleaning up, in whatever state it is."""
         if self.alive():
             self.process.kill()
             self.process.wait()
 
     def said(self):
-        """Its messages: all of them if it has ended."""
+        """Its messages; if it has ended, all of them."""
         if self.err and not self.alive():
             self.err.thread.join(LIMIT)
         return "\n".join(self.err.all) if self.err else ""
@@ -191,7 +194,7 @@ class Victim(Program):
         self.expect_ready()
 
     def expect_ready(self):
-        """The victim's next line is its "ready PID"; it is said again after an exec."""
+        """The victim's next line is its "ready PID"; it is printed again after an exec."""
         line = self.out.take()
         assert line == f"ready {self.pid}", f"{self.argv[0]} said {line!r}: {self.err.text(1)}"
 
@@ -200,14 +203,14 @@ class Victim(Program):
         self.process.stdin.flush()
 
     def ask(self, order, limit=LIMIT):
-        """Give @order; the answer."""
+        """Give @order; returns the answer."""
         self.say(order)
         line = self.out.take(limit)
         assert line is not None, self.silence(order)
         return json.loads(line)
 
     def silence(self, order):
-        """Why it has not answered @order: it has ended, or where it is."""
+        """Why it has not answered @order: it has ended, or where its threads are."""
         return f"no answer to {order!r}: status {self.process.poll()}, {self.said()}\n{whereabouts(self.pid)}"
 
     def rate(self):
@@ -215,11 +218,11 @@ class Victim(Program):
         return self.ask("rate")["rate"]
 
     def wait_working(self):
-        """Pairs are made now. On a busy machine a look may find it without a processor."""
+        """Wait until pairs are made. On a busy machine it may have no processor at some moment."""
         wait_for(lambda: self.rate() > 0, "it works")
 
     def end(self, status=0):
-        """Its normal end: what it says about what it has seen."""
+        """Its normal end: returns the counts that it prints."""
         told = self.ask("end")
         self.process.stdin.close()
         assert self.wait() == status, self.said()
@@ -227,7 +230,7 @@ class Victim(Program):
 
 
 class Watch(Program):
-    """mmattach with @args. With json its report is asked for, and read, in that format."""
+    """mmattach with @args. With json_report its report is printed, and read, as JSON."""
 
     def __init__(self, *args, json_report=True, **kwargs):
         kwargs.setdefault("stdin", subprocess.DEVNULL)
@@ -247,7 +250,7 @@ class Watch(Program):
         self.process.send_signal(sig)
 
     def finish(self, status=0, sig=signal.SIGINT, limit=LIMIT):
-        """End the watch as Ctrl-C does (sig None: it ends by itself); its report."""
+        """End the watch as Ctrl-C does (sig None: it ends by itself). Returns its report."""
         if sig is not None:
             self.interrupt(sig)
         assert self.wait(limit) == status, self.said()
@@ -274,7 +277,7 @@ def parent(pid):
 
 
 def ended(pid):
-    """It is gone, or a zombie: whoever inherits an orphan may not ask for its status."""
+    """It is gone, or a zombie: the process that inherits an orphan may not wait for it."""
     try:
         return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
     except OSError:
@@ -286,7 +289,7 @@ def children(pid):
 
 
 def lost(report):
-    """What the report says it missed, by reason; {} if nothing."""
+    """The losses in the report, by reason; {} if there are none."""
     return {reason: n for reason, n in report["run"]["lost"].items() if n}
 
 

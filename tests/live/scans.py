@@ -33,7 +33,7 @@ def groups(report, verdict=None, label=None):
 
 
 def assert_schema(report):
-    """Every key of the contract, with its type (DESIGN: added to a watch's, never renamed)."""
+    """Every key of the contract, with its type (DESIGN: keys are added to a watch's, never renamed)."""
     assert {"mmattach", "target", "run", "totals", "groups", "refs", "ref_totals", "double_frees", "suppressed", "filtered",
             "suppressions_used", "notes", "scan"} <= set(report)
     assert report["mmattach"]["schema"] == 1
@@ -56,7 +56,7 @@ def assert_schema(report):
 
 
 def assert_adds_up(report):
-    """Blocks, free memory and tops are what the allocator has from the system, in each arena."""
+    """In each arena, blocks, free memory and top add up to what the allocator has from the system."""
     heap = report["scan"]["heap"]
     assert heap["known"], heap["layout"]
     assert report["scan"]["problems"] == []

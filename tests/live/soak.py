@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""A long watch with a budget: what mmattach takes for itself stays flat, and a trace in pieces is told as the run was.
+"""A long watch with a budget: mmattach's own memory stays flat, and the report of a trace in pieces is that
+of the run.
 
-	python3 tests/live/soak.py [SECONDS]		an hour, if not said
+	python3 tests/live/soak.py [SECONDS]		an hour by default
 
-tests/victims/sampled leaks all the while. Every now and then the memory of both processes of mmattach is looked at. It may grow
-in the first third, until as many blocks are followed as will be; from then on it must not. MM_BUILD says which variant (harness.py).
+tests/victims/sampled leaks all the time. The memory of both processes of mmattach is read at intervals. It
+may grow in the first third, until the number of tracked blocks has reached its limit; after that it must not.
+MM_BUILD selects the variant (harness.py).
 """
 import json
 import pathlib
@@ -18,14 +20,14 @@ from untouched import assert_untouched
 
 BUDGET = 0.01
 ROTATE = 65536
-MORE_KB = 2048  # tables grow by doubling, and what malloc has had once it keeps
+MORE_KB = 2048  # tables grow by doubling, and malloc does not return what it had at its peak
 LOOKS = 60
-LONG = 600  # by then what is kept for 20 seconds is known to go
+LONG = 600  # after this time blocks that live for 20 seconds are known to be freed
 LEAKS = ["site_leak_fast", "site_leak_middle", "site_leak_slow"]
 
 
 def resident_kb(pid):
-    """0: it has ended."""
+    """0: the process has ended."""
     try:
         lines = pathlib.Path(f"/proc/{pid}/status").read_text().splitlines()
     except (FileNotFoundError, ProcessLookupError):
@@ -69,7 +71,7 @@ class Soak:
             assert watch.wait() == 0 and time.monotonic() - began > self.seconds - interval, watch.said()
         finally:
             if watch.alive():
-                watch.interrupt()  # its keeper lets the target go
+                watch.interrupt()  # its keeper leaves the target
                 watch.wait()
         self.report = json.loads(last.read_text())
 
@@ -80,7 +82,7 @@ class Soak:
             self.looks.append(found)
 
     def memory(self):
-        """(most in the second third, most in the last) of the controller, and of the keeper, in kB."""
+        """(maximum in the second third, maximum in the last) of the controller, and of the keeper, in kB."""
         middle = [look for look in self.looks if 1 / 3 <= look[0] / self.seconds < 2 / 3]
         late = [look for look in self.looks if look[0] / self.seconds >= 2 / 3]
         return [(max(look[who] for look in middle), max(look[who] for look in late)) for who in (1, 2)]
@@ -91,11 +93,11 @@ class Soak:
 
     def assert_pieces_bounded(self):
         assert len(self.pieces) > 1
-        # names of modules and what is alive are told anew in each, and a block is written whole
+        # each repeats names of modules and live blocks, and a block of the file is written as a whole
         assert max(piece.stat().st_size for piece in self.pieces) < 3 * ROTATE, [piece.stat().st_size for piece in self.pieces]
 
     def assert_told_exactly(self):
-        """Of all pieces together: what the run itself has said."""
+        """All pieces together give the report of the run itself."""
         run, told = self.report, report_of(*self.pieces)
         assert told["run"]["mode"] == run["run"]["mode"] == "sampled"
         for name in ("duty", "budget", "seconds", "events", "lost"):
@@ -113,7 +115,8 @@ class Soak:
         assert budget["spent"] <= BUDGET
 
     def assert_only_leaks_stay(self):
-        """Whoever gives back at once, into the hands of these, does not."""
+        """Sites that free their blocks at once, so that the leaks reuse the addresses, are not reported as
+        leaks."""
         told = {g["stack"][0]["function"]: g["turnover"] for g in self.report["groups"]}
         assert told[LEAKS[0]] == "stays" and {name for name, turnover in told.items() if turnover == "stays"} <= set(LEAKS), told
         assert not [name for name in LEAKS if told.get(name) in ("goes", "table")], told

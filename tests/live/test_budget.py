@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""A budget is kept, by the target's own clock; what is counted under it is right; and nothing of the target is harmed.
+"""A budget is kept, by the target's own clock; what is counted under it is right; and the target is not
+harmed.
 
-tests/tools/meterer has traps at malloc's ends stand as a budget allows.
+tests/tools/meterer keeps traps planted at malloc's ends as far as a budget allows.
 """
 import ctypes
 import itertools
@@ -24,7 +25,7 @@ LEFT_ASKED, LEFT_TERM, LEFT_BUDGET = 1, 5, 11
 
 
 class Meterer(Program):
-    """ppm and wishes as the tool takes them."""
+    """ppm and wishes in the form the tool takes them."""
 
     def __init__(self, pid, ppm, quota, period_ms, *rules):
         super().__init__([METERER, pid, ppm, quota, period_ms, *(rules or [MALLOC])])
@@ -43,7 +44,7 @@ class Meterer(Program):
         return self.ask("told")
 
     def end(self):
-        """What it said last: the sums, and how the keeper has left."""
+        """Its last output: the sums, and how the keeper has left."""
         self.process.stdin.close()
         assert self.wait() == 0, self.said()
         return self.last_words()
@@ -55,7 +56,7 @@ class Meterer(Program):
 
 @pytest.fixture
 def meterer():
-    """meterer(VICTIM, PPM, QUOTA, PERIOD_MS): seized, its traps metered."""
+    """meterer(VICTIM, PPM, QUOTA, PERIOD_MS): seized, its traps planted in rounds."""
     started = []
 
     def start(target, *args):
@@ -68,13 +69,13 @@ def meterer():
             m.process.stdin.close()
             try:
                 m.process.wait(10)
-            except Exception:  # whatever it is, it must not stay
+            except Exception:  # whatever the error, it must not stay
                 m.kill()
 
 
 def stood_ns(pid):
-    """How long its threads but the first neither ran nor waited for a processor, since they began. They never sleep: then they were stopped, or the
-    machine itself was."""
+    """How long its threads except the first neither ran nor waited for a processor, since they began. They
+    never sleep: so they were stopped then, or the machine itself was."""
     sum_ns = 0
     for tid in os.listdir(f"/proc/{pid}/task"):
         if int(tid) != pid:
@@ -84,12 +85,12 @@ def stood_ns(pid):
 
 
 def stolen_ns():
-    """What the machine's owner has taken of its processors."""
+    """The processor time that the host has taken from this machine."""
     return int(pathlib.Path("/proc/stat").read_text().split("\n")[0].split()[8]) * 1000000000 // os.sysconf("SC_CLK_TCK")
 
 
 class Share:
-    """The largest share of ten seconds in which threads stood."""
+    """The largest share of ten seconds in which threads were stopped."""
 
     def __init__(self, pid):
         self.pid = pid
@@ -107,7 +108,7 @@ class Share:
 
 
 class Turns(ctypes.Structure):
-    """struct sched_attr, as far as it is asked for."""
+    """struct sched_attr, as far as it is used here."""
     _fields_ = [("size", ctypes.c_uint32), ("policy", ctypes.c_uint32), ("flags", ctypes.c_uint64), ("nice", ctypes.c_int32), ("priority", ctypes.c_uint32),
                 ("runtime", ctypes.c_uint64), ("deadline", ctypes.c_uint64), ("period", ctypes.c_uint64)]
 
@@ -119,7 +120,8 @@ def turns_of(pid):
 
 
 def test_turns_of_the_keeper_are_short(victim, meterer):
-    """Whoever stands waits for it: from Linux 6.12 on it need not wait until the turn of who runs is over. The target's are what they were."""
+    """A stopped thread waits for the keeper: from Linux 6.12 on the keeper need not wait until the running
+    thread's slice is over. The target's slices do not change."""
     target = victim("paced", 1, 1000)
     before = turns_of(target.pid).runtime
     keeper = turns_of(meterer(target, 10000, 0, 1000).keeper)
@@ -132,7 +134,7 @@ def test_turns_of_the_keeper_are_short(victim, meterer):
 @pytest.mark.alone
 @pytest.mark.parametrize("policy", [os.SCHED_OTHER, os.SCHED_BATCH, os.SCHED_IDLE])
 def test_nobody_goes_before_the_keeper(victim, policy):
-    """Whoever stands waits for it, however mmattach was started."""
+    """A stopped thread waits for the keeper, so its policy is normal, however mmattach was started."""
     target = victim("paced", 1, 1000)
     watch = Watch("-p", target.pid, preexec_fn=lambda: os.sched_setscheduler(0, policy, os.sched_param(0))).wait_watching()
     assert os.sched_getscheduler(watch.pid) == policy
@@ -144,14 +146,16 @@ def test_nobody_goes_before_the_keeper(victim, policy):
 @pytest.mark.alone
 @pytest.mark.parametrize("rate, ppm", everyday([(1000000, 1000), (200000, 10000), (1000000, 50000)], itertools.product([200000, 1000000], [1000, 10000, 50000])))
 def test_promise_of_one_thread(victim, meterer, rate, ppm):
-    """As many hits as can be paid for: the keeper's account keeps the promise, and the kernel's agrees with it."""
+    """As many hits as the budget allows: by the keeper's account the promise is kept, and the kernel's
+    account agrees with it."""
     target = victim("paced", 1, rate)
-    alone = Share(target.pid).watch(2).worst() * 5  # what others and the machine's owner take, in two seconds
+    # what other processes and the host take, in two seconds
+    alone = Share(target.pid).watch(2).worst() * 5
     before = stolen_ns()
     m = meterer(target, ppm, 0, 1000)
     share = Share(target.pid).watch(rounds(12, 60)).worst()
     told, left = m.end()
-    # who is without a processor cannot let a thread go
+    # without a processor the keeper cannot continue a thread
     stolen = (stolen_ns() - before) / 10e9
     assert left["left"] == LEFT_ASKED and left["unlifted"] == 0
     assert told["worst_ten_ppm"] <= ppm + 1e6 * stolen, (stolen, told)
@@ -164,17 +168,20 @@ def test_promise_of_one_thread(victim, meterer, rate, ppm):
 @pytest.mark.alone
 @pytest.mark.parametrize("ppm", everyday([1000, 50000], [1000, 10000, 50000]))
 def test_promise_of_many_threads(victim, meterer, ppm):
-    """All of them run into a trap at once. (What the kernel says of threads that wait for two processors is too coarse here.)"""
+    """All of them run into a trap at once. (The kernel's figures for threads that wait for two processors are
+    too coarse here.)"""
     target = victim("paced", 32, 200000)
     before = stolen_ns()
     m = meterer(target, ppm, 0, 1000)
-    # to attach stops each once, which nothing can spread over time: that is asked for and paid before anything is promised
+    # attaching stops each thread once, which cannot be spread over time: that is requested and paid before
+    # anything is promised
     attaching = m.told()["spent_ns"] / 10e9 * 1e6
     last_for(rounds(12, 60))
     told, left = m.end()
     stolen = (stolen_ns() - before) / 10e9
     assert left["left"] == LEFT_ASKED
-    # a machine that takes the processor away while all stand makes a burst of it that nobody could foresee
+    # a host that takes the processor away while all threads are stopped causes a burst that cannot be
+    # foreseen
     assert told["worst_ten_ppm"] <= 1.1 * ppm + attaching + 32e6 * stolen, (stolen, attaching, told)
     assert_untouched(target)
     assert target.end()["damaged"] == 0
@@ -182,19 +189,19 @@ def test_promise_of_many_threads(victim, meterer, ppm):
 
 @pytest.mark.alone
 def test_quota_is_kept(victim, meterer):
-    """A hot site: so many stops a round, and the trap is away for the rest of it."""
+    """A hot site: so many stops in a round, and the trap is lifted for the rest of it."""
     target = victim("paced", 1, 200000)
     m = meterer(target, 50000, 4, 200)
     wait_for(lambda: m.told()["rounds"] >= 20, "twenty rounds")
     told, _ = m.end()
     assert told["full"] >= told["rounds"] - 2, told
-    assert told["records"] <= 4 * (told["rounds"] + 2) * 2, told  # of two of malloc's ends at most
+    assert told["records"] <= 4 * (told["rounds"] + 2) * 2, told  # from two of malloc's ends at most
     assert_untouched(target)
     target.end()
 
 
 def test_rate_is_told(victim, meterer):
-    """Hits by exposure are the rate at which the target does it undisturbed."""
+    """Hits divided by exposure give the target's undisturbed rate."""
     target = victim("paced", 1, 500)
     m = meterer(target, 100000, 0, 500)
     first = target.ask("pairs")
@@ -203,7 +210,7 @@ def test_rate_is_told(victim, meterer):
     told, _ = m.end()
     rate = (last["pairs"] - first["pairs"]) / (last["ns"] - first["ns"]) * 1e9
     estimate = told["hits"] / (told["exposed_us"] / 1e6)
-    # it watches the clock, so its hits do not scatter; but it may not run for a while
+    # the target reads the clock, so its hits do not scatter; but it may not run for a while
     assert 0.7 * rate < estimate < 1.4 * rate, (rate, estimate, told)
     assert told["hits2"] > 0 and told["hits_exposed"] > 0 and told["exposed2"] > 0
     target.end()
@@ -221,7 +228,8 @@ def test_a_rare_site_misses_nothing(victim, meterer):
 
 
 def test_wishes_change(victim, meterer):
-    """At any time; to plant again harms nothing. Without a period a trap stands for good, with one it goes by rounds again."""
+    """At any time; planting again does no harm. Without a period a trap stays planted, with one it has rounds
+    again."""
     target = victim("paced", 1, 300)
     m = meterer(target, 200000, 4, 60000)
     for quota, period in (0, 200), (2, 100), (0, 0), (1, 60000), (0, 100):
@@ -235,7 +243,7 @@ def test_wishes_change(victim, meterer):
 
 
 def test_too_dear_to_stay(victim, meterer):
-    """Signals alone cost more than the budget: it leaves, and says why."""
+    """Signals alone cost more than the budget: the keeper leaves, and reports why."""
     target = victim("storm", 16)
     m = meterer(target, 20000, 4, 1000)
     target.say("signals")
@@ -249,13 +257,14 @@ def test_too_dear_to_stay(victim, meterer):
 # --- a copy that cannot be cleaned
 
 def cpu_s(pid):
-    """Processor's time of a process."""
+    """Processor time of a process."""
     user, system = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
     return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
 def test_copy_that_waits_costs_nothing(victim, meterer):
-    """It stands at a trap, and nobody turns round and round for it; nor is what it waits for the target's, that we must leave."""
+    """It is stopped at a trap: the keeper does not spin because of it; and its waiting does not count as the
+    target's stopped time, for which we would have to leave."""
     target = victim("indirect")
     m = meterer(target, 10000, 0, 50, "alloc sse_alloc size=arg1", "free sse_free")
     wait_for(lambda: len(code_differences(target.pid)) > 1, "they stand")
@@ -274,7 +283,8 @@ def test_copy_that_waits_costs_nothing(victim, meterer):
 
 @pytest.mark.parametrize("leaving", [False, True])
 def test_copy_whose_trap_is_forgotten(victim, meterer, leaving):
-    """While it stands there: its number is another trap's, and the others are known by other numbers. It goes on when it can be cleaned."""
+    """While it is stopped there: its trap's number is given to another trap, and the other traps get new
+    numbers. It continues when it can be cleaned."""
     target = victim("indirect")
     m = meterer(target, 200000, 0, 50, "alloc sse_alloc size=arg1", "free sse_free", "free step_free")
     wait_for(lambda: len(code_differences(target.pid)) > 1, "they stand")
@@ -296,12 +306,13 @@ def test_copy_whose_trap_is_forgotten(victim, meterer, leaving):
     target.end()
 
 
-# --- threads that are to wait, and nobody comes
+# --- threads that are to wait for an answer that does not come
 
 
 @pytest.mark.alone
 def test_holds_are_within_the_budget(victim, meterer):
-    """Every hit is wished to wait, and there is never an answer: it goes on by itself, and few of them wait at all."""
+    """Every hit is requested to wait, and there is never an answer: each continues by itself, and few of them
+    wait at all."""
     target = victim("paced", 1, 200000)
     before = stolen_ns()
     m = meterer(target, 10000, 0, 1000)
@@ -318,13 +329,14 @@ def test_holds_are_within_the_budget(victim, meterer):
 
 
 def held(pid):
-    """Is any thread of it stopped by its tracer?"""
+    """Is any of its threads stopped by the tracer?"""
     return any(pathlib.Path(f"/proc/{pid}/task/{tid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "t" for tid in os.listdir(f"/proc/{pid}/task"))
 
 
 @pytest.mark.parametrize("how", [signal.SIGSTOP, signal.SIGKILL])
 def test_held_and_nobody_there_to_answer(victim, meterer, how):
-    """The only thread that works waits for mmattach, which stands still, or is dead: it goes on before that is noticed."""
+    """The only thread that works waits for mmattach, which is stopped, or dead: it continues before that is
+    noticed."""
     target = victim("paced", 1, 20000)
     for _ in range(rounds(4, 60)):
         m = meterer(target, 100000, 1, 50)
@@ -343,12 +355,12 @@ def test_held_and_nobody_there_to_answer(victim, meterer, how):
     assert target.end()["damaged"] == 0
 
 
-QUICK = 500000, 3, 4  # ppm, quota, period: traps come and go all the time
+QUICK = 500000, 3, 4  # ppm, quota, period: traps are planted and lifted all the time
 
 
 @pytest.mark.parametrize("mode", ["fork", "vfork", "spawn", "exec", "shared", "thread"])
 def test_children(victim, meterer, mode):
-    """Copies are made while traps come and go: none has one."""
+    """Copies are made while traps are planted and lifted: no copy has one."""
     target = victim("forker", mode)
     m = meterer(target, *QUICK)
     made = target.ask("made")["made"]
@@ -363,13 +375,13 @@ def test_children(victim, meterer, mode):
 
 
 def test_storm(victim, meterer):
-    """Signals, sleepers, threads that block everything."""
+    """Signals, sleepers, threads that block all signals."""
     target = victim("storm", 32)
     m = meterer(target, *QUICK)
     wait_for(lambda: m.told()["rounds"] > 30, "thirty rounds", 90)
     target.say("signals")
     random_moment(1.5)
-    m.end()  # if they did not cost too much before that
+    m.end()  # unless signals have cost too much before that
     assert_untouched(target)
     told = target.end()
     assert (told["eintr"], told["odd"], told["damaged"], told["lost"], told["doubled"]) == (0, 0, 0, 0, 0), told
@@ -377,7 +389,7 @@ def test_storm(victim, meterer):
 
 @pytest.mark.alone
 def test_stopped_and_continued(victim, meterer):
-    """The time for which it is stopped by its user is its own."""
+    """Time for which its user has stopped it is not counted."""
     target = victim("hot", 3, 3)
     m = meterer(target, *QUICK)
     for _ in range(5):
@@ -410,7 +422,7 @@ AWKWARD = ["free sse_free", "free step_free"]
 
 
 def test_stepped_over(victim, meterer):
-    """Instructions that are stepped, in padding or in place, while their traps come and go."""
+    """Instructions that are stepped, in padding or in place, while their traps are planted and lifted."""
     target = victim("indirect")
     m = meterer(target, *QUICK, *AWKWARD)
     wait_for(lambda: target.ask("go 1000", limit=120)["left"] > 0 and m.told()["records"] > 100, "hits", 120)
@@ -421,7 +433,8 @@ def test_stepped_over(victim, meterer):
 
 
 def test_forgotten_while_somebody_ran_into_it(victim, meterer):
-    """A mapping that is taken for gone, and is not: its traps are lifted and forgotten, and their numbers are others' at once. Who had run into one goes on."""
+    """A mapping that is wrongly taken for gone: its traps are lifted and forgotten, and their numbers are
+    reused at once. A thread that had run into one continues."""
     target = victim("hot", 4)
     m = meterer(target, 500000, 3, 2, MALLOC, "free free", "alloc calloc size=arg1*arg2", "realloc realloc size=arg2")
     assert m.told()["sites"] >= 4
@@ -452,7 +465,8 @@ def test_killed_while_traps_come_and_go(victim, meterer, who):
 
 
 def test_keeper_killed(victim, meterer):
-    """What stands at that moment is put back; what is lifted just then is nobody's. Nobody ran into a trap meanwhile."""
+    """Code under traps that are planted at that moment is restored; a trap that is being lifted just then
+    needs nothing. No thread ran into a trap meanwhile."""
     target = victim("hot", 0, 4)
     for _ in range(rounds(10, 200)):
         m = meterer(target, 10000, 2, 5, "alloc malloc size=arg1", "free free", "alloc calloc size=arg1*arg2")

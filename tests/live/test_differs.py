@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Code in memory that is not the file's is somebody else's: no trap there, the reason said, the rest watched."""
+"""Code in memory that differs from the file was changed by other software: no trap there, the reason is
+reported, the rest is watched."""
 import json
 import os
 
@@ -13,7 +14,7 @@ CALLS = 200
 
 
 def refused(watch, function, why="not the file's"):
-    """It is said that @function is not watched, and why."""
+    """A message says that @function is not watched, and why."""
     line = watch.err.find(rf"\b{function}\b: not trapped", 5)
     assert line, f"nothing said about {function}: {watch.said()}"
     assert why in line
@@ -24,7 +25,7 @@ def test_own_function(victim, attach, mode):
     target = victim("patched", mode)
     before = code_differences(target.pid)
     assert before, "the victim did not change its code"
-    # with an int3 of its own it handles SIGTRAP, in threads that do not block it
+    # with its own int3 it handles SIGTRAP, in threads that do not block it
     watch = attach(target, *OWN_RULES, *(["--lose-sigtrap"] if mode == "int3" else []))
     refused(watch, "patched_free")
     told = target.ask(f"go {CALLS}")
@@ -44,7 +45,7 @@ def kernel():
 
 @pytest.mark.skipif(kernel() < (6, 11), reason="optional: older kernels are not asked how code is mapped")
 def test_shared_code(victim, attach):
-    """A trap would be written into the file: it is not planted, and nobody else is blamed."""
+    """A trap would be written into the file: it is not planted, and the message blames no other software."""
     target = victim("patched", "shared")
     watch = attach(target, *OWN_RULES)
     refused(watch, "patched_free", "mapped shared")
@@ -75,7 +76,7 @@ def test_libc(victim, attach):
 
 
 def test_attached_twice_in_a_row_finds_nothing_changed(victim, attach):
-    """Our own traps of an earlier watch do not count as somebody else's."""
+    """Our own traps of an earlier watch are not taken for a foreign change."""
     target = victim("hot", 1)
     for _ in range(2):
         watch = attach(target)

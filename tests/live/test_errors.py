@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Clear errors: what is wrong, with whom, and what to do; and nothing is left behind."""
+"""Clear errors: what is wrong, with which process, and what to do; and nothing is left behind."""
 import os
 import re
 import shutil
@@ -16,7 +16,7 @@ from untouched import assert_untouched, tracers
 
 
 def fails(*args, status=1, **kwargs):
-    """Run mmattach @args, which must fail with @status; its messages."""
+    """Run mmattach @args, which must fail with @status; returns its messages."""
     run = Watch(*args, json_report=False, **kwargs)
     assert run.wait() == status, run.said()
     said = run.err.text()
@@ -139,7 +139,7 @@ def test_32_bit(tmp_path):
 
 
 def test_no_allocator_found(victim):
-    """A stripped static program: how to name its functions is said."""
+    """A stripped static program: the message says how to name its functions."""
     target = victim("hot_static_stripped", 1)
     assert_says(fails("-p", target.pid), "no allocator", "--probe", "0x|address")
     assert_untouched(target)
@@ -148,7 +148,7 @@ def test_no_allocator_found(victim):
 
 
 def test_named_by_address(victim, attach):
-    """What that error advises works: here by the addresses of the unstripped twin."""
+    """The error's advice works: here with the addresses of the unstripped program."""
     symbols = {}
     for line in subprocess.run(["nm", VICTIMS / "hot_static"], capture_output=True, text=True).stdout.splitlines():
         *value, _, name = line.split()
@@ -169,16 +169,16 @@ def test_unknown_function(victim):
     target.end()
 
 
-# --- whom to watch, by name ---
+# --- selecting the target by name ---
 
 def odd_name():
-    """Of this process of ours alone: others may run the same test."""
+    """A name for this process only: another process may run the same test."""
     return f"mm-odd-{os.getpid()}"
 
 
 @pytest.fixture
 def named(tmp_path, victim):
-    """named(): a victim whose name no other process has."""
+    """named(): a victim with a name that no other process has."""
     path = tmp_path / odd_name()
     shutil.copy(VICTIMS / "hot", path)
     return lambda: victim(str(path), 1)
@@ -220,7 +220,7 @@ def test_a_thread_that_is_not_the_leader(victim, watch):
 
 @pytest.fixture
 def as_nobody():
-    """A folder with mmattach that user nobody can reach, and the words that run it as nobody."""
+    """A folder with mmattach that the user "nobody" can reach, and the command that runs it as that user."""
     if os.geteuid() != 0 or not shutil.which("setpriv"):
         pytest.skip("needs root, and setpriv")
     folder = tempfile.mkdtemp(prefix="mmattach-test-")
@@ -244,7 +244,7 @@ def test_another_user(victim, as_nobody):
 
 
 def test_root_without_the_capability(victim, as_nobody):
-    """As in a container: we are root, and yet may not."""
+    """As in a container: we are root, but without permission."""
     target = victim("hot", 1)
     words = ["setpriv", "--bounding-set=-sys_ptrace", "--inh-caps=-sys_ptrace", as_nobody[-1]]
     said = run_denied(words, target.pid)
@@ -263,10 +263,10 @@ def test_vanished_while_attaching(watch):
         assert run.process.returncode == 0 or run.err.text().strip()
 
 
-# --- the report's place ---
+# --- the report's file ---
 
 def test_report_cannot_be_written(victim, tmp_path):
-    """Said at once, not after the hours of a watch."""
+    """Reported at once, not after the hours of a watch."""
     target = victim("hot", 1)
     said = fails("-p", target.pid, "-d", "1s", "--report", tmp_path / "no" / "such" / "folder")
     assert_says(said, "no such file", "folder")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Every call is seen, once, and means what it meant: equal to the last one.
+"""Every call is seen, exactly once, and interpreted correctly: the counts are equal to the last one.
 
-The victim (exact.cc) counts what it does between two marks, and the watch
-counts between the same two (--from, --until).
+The victim (exact.cc) counts its own calls between two marks, and the watch counts between the same two
+(--from, --until).
 """
 import json
 import random
@@ -13,11 +13,11 @@ from harness import hits, lost, rounds
 from untouched import assert_untouched
 
 MARKS = ["--from", "mm_mark_begin", "--until", "mm_mark_end"]
-OPS = rounds(600, 1200)  # of each of the eight threads
+OPS = rounds(600, 1200)  # by each of the eight threads
 
 
 def assert_equal(report, told, size="live_usable"):
-    """@report says what the victim was @told to have done."""
+    """@report has the counts that the victim @told."""
     assert told["failures_missed"] == 0, "the victim's own expectations are wrong"
     assert lost(report) == {}
     totals = report["totals"]
@@ -39,7 +39,7 @@ def assert_equal(report, told, size="live_usable"):
 
 
 def calls_seen(report):
-    """Calls of each function, as the victim groups them: aligned_alloc, valloc and pvalloc are memalign."""
+    """Calls of each function, grouped as by the victim: aligned_alloc, valloc and pvalloc are memalign."""
     aligned = ["memalign", "aligned_alloc", "valloc", "pvalloc"]
     return {
         "malloc": hits(report, "alloc malloc"),
@@ -52,9 +52,8 @@ def calls_seen(report):
 
 
 def small_alignments_joined(calls):
-    """
-    aligned_alloc(16, n) is malloc within glibc. Which of the two it counts for depends on whether
-    aligned_alloc's entry is trapped, as exact sizes need it.
+    """aligned_alloc(16, n) is malloc within glibc. Which of the two is counted depends on whether
+    aligned_alloc's entry has a trap, which exact sizes need.
     """
     joined = dict(calls)
     joined["malloc"] += joined.pop("memalign")
@@ -94,9 +93,8 @@ def test_started(watch, tmp_path):
 
 
 def test_marks_may_be_passed_twice(victim, attach):
-    """
-    What lies between an end mark and the next begin mark is not counted; nor
-    does an address that changed hands there look released twice.
+    """Calls between an end mark and the next begin mark are not counted; and an address that was freed and
+    allocated again there must not look like a double free.
     """
     target = victim("exact", OPS)
     watch = attach(target, *MARKS)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Families, tags, rules by place, modules that come and go: through the whole program, to the last number."""
+"""Families, tags, rules by offset, modules that are loaded and unloaded: by the whole program, with exact
+numbers."""
 import json
 import re
 import shutil
@@ -66,7 +67,8 @@ def kept(got):
 
 
 def test_names_as_tags(seen):
-    """Read, empty, cut, at the end of what is mapped; none where there is none; told where it cannot be read."""
+    """Tags that are read, empty, cut, at the end of mapped memory; none if there is no address; reported if
+    unreadable."""
     got = seen("rules", ["take 42"], "alloc pool_take ptr=*arg3 size=arg2 tag=str(arg4) if=i32(ret)==0\n")
     assert {tag: blocks for tag, (blocks, _) in by_tag(got).items()} == {
         "inode": 4, "": 4, LONG[:63]: 4, "edgeX": 4, "X": 4, None: 8}
@@ -117,7 +119,8 @@ def test_one_of_them(seen, only, blocks):
 
 
 def test_resized_in_two_families(seen):
-    """One realloc within the other: both are one release and one new block; a failed one is nothing in either."""
+    """One realloc within the other: in both families it is one free and one new block; a failed one counts in
+    neither."""
     got = seen("families", ["grow 30"], OWN + LIBC, "--sizes", "exact")
     assert lost(got) == {}
     assert kept(got) == {"own-memory": (1, 29000, 20, 19), "below": (1, 29032, 20, 19)}
@@ -133,7 +136,7 @@ alloc pair_open  ptr=*arg1 also=*(arg1+8) if=i32(ret)==0
 free  pair_close if=i32(ret)==0
 """
     got = seen("families", ["pairs 100"], rules)
-    # of a hundred calls twenty fail, among them ten of those whose second handle would be given back
+    # of a hundred calls twenty fail, among them ten of those whose second handle would be freed
     assert kept(got) == {"pair": (120, 120, 160, 40)}
     assert hits(got, "free pair_close") == 40 and lost(got) == {}
 
@@ -144,7 +147,7 @@ def test_both_ends_of_a_pipe(seen):
 
 
 def test_what_cannot_be_read_is_told(seen):
-    """It is no block, since nobody knows where it is; the calls are told."""
+    """It is not counted as a block, because its address is not known; the calls are counted as lost."""
     got = seen("families", ["blind 8"], "alloc blind_take ptr=*arg1\n")
     assert (got["totals"]["allocs"], lost(got)) == (8, {"expression not read": 8})
 
@@ -155,7 +158,7 @@ def test_if_with_the_result(seen):
     assert hits(got, "free unit_drop") == 4 and lost(got) == {}
 
 
-# --- by place ---
+# --- by offset ---
 
 
 def place_of(file, function):
@@ -165,7 +168,7 @@ def place_of(file, function):
 
 @pytest.mark.parametrize("where", ["service+{:#x}", "serv*@{id}+{:#x}"])
 def test_in_a_stripped_program(seen, tmp_path, where):
-    """Nothing has a name: rules and wrappers by their places."""
+    """Nothing has a name: rules and wrappers are given by their offsets."""
     program = tmp_path / "service"
     subprocess.run(["strip", "-o", program, VICTIMS / "families"], check=True)
     notes = subprocess.run(["readelf", "-n", program], capture_output=True, text=True, check=True).stdout
@@ -184,7 +187,7 @@ skip {at('own_malloc')}
     got = seen(program, ["types 4", "plain 2"], rules, "--sizes", "exact")
     assert lost(got) == {}
     assert by_tag(got, "own") == {name: (1, 100) for name in ("inode_t", "fd_t", "dict_t")}
-    # who called the wrapper: no frame of it is left at the front
+    # the caller of the wrapper: no frame of the wrapper is left at the front
     plain = [g for g in got["groups"] if g["family"] == "below"]
     assert sum(g["blocks"] for g in plain) == 5
     lo = place_of(VICTIMS / "families", "own_malloc")
@@ -208,7 +211,8 @@ free  plug_free module=libplug.so
 
 @pytest.mark.parametrize("rules", [PLUG, "by offset"])
 def test_loaded_unloaded_loaded_elsewhere(victim, attach, tmp_path, rules):
-    """Its constructor is seen, each time, wherever it comes to lie; and under another name it is another module."""
+    """Its constructor is seen, each time, at whatever address it is loaded; and under another name it is
+    another module."""
     folder = tmp_path / "plugged"
     folder.mkdir()
     for name in ("dl", "libplug.so"):
@@ -224,7 +228,7 @@ def test_loaded_unloaded_loaded_elsewhere(victim, attach, tmp_path, rules):
         target.ask("call 7")
         target.ask("close")
         if turn == 2:
-            # a new file of the same name: another module, at another place
+            # a new file of the same name: another module, at another address
             shutil.copy(VICTIMS / "libplug.so", folder / "new")
             (folder / "new").rename(folder / "libplug.so")
     got = watch.finish()
@@ -238,7 +242,7 @@ def test_loaded_unloaded_loaded_elsewhere(victim, attach, tmp_path, rules):
 
 
 def test_a_rule_for_another_module(seen):
-    """Functions of that name elsewhere are not meant."""
+    """Functions of that name in other modules are not meant."""
     got = seen("families", ["plain 5"], "alloc malloc module=libother*\nalloc own_malloc\n")
     assert got["totals"]["allocs"] == 0
     assert any(p["rule"].startswith("alloc malloc") and p.get("note") for p in got["run"]["probes"]), got["run"]["probes"]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What becomes of blocks, looked at from outside (attach/sampling/blocks/following), against the truth.
+"""What becomes of blocks, observed from outside (attach/sampling/blocks/following), compared with the truth.
 
-tests/tools/fates has a child that takes and gives back blocks in 151 places, hands them from thread to thread, ends threads and gives memory back
-to the kernel, and notes when each block died.
+tests/tools/fates has a child that allocates and frees blocks at 151 sites, passes them from thread to thread,
+ends threads and returns memory to the kernel, and records when each block was freed.
 """
 import json
 import os
@@ -21,19 +21,19 @@ def test_fates(options):
     run = subprocess.run([FATES, "-s", "14"] + options, stdout=subprocess.PIPE, timeout=120, check=True)
     said = json.loads(run.stdout)
 
-    # who is told to have gone has, always
+    # blocks reported as gone are, always
     assert said["gone"] > 200
     assert said["gone_wrong"] == 0, said
     assert all(said["by"][how] for how in ("freed", "resized", "linked", "taken")), said["by"]
-    # few cannot be told
+    # few are unknown
     assert said["unknown"] < 0.2 * said["followed"], said
 
-    # who is told to be the same is, but for those to which nobody writes
+    # blocks reported as the same are, except for those that are never written to
     same = {begins: [sum(x) for x in zip(*of["same"].values())] for begins, of in said["begins"].items()}
     for begins, (looks, wrong) in same.items():
         assert looks > 100 and wrong <= (0.25 if begins == "blank" else 0.05) * looks, (begins, same)
 
-    # no leak is said to go, and nothing to stay that goes
+    # no leak is reported as freed, and nothing that is freed as a leak
     for lives, kinds in said["lives"].items():
         assert kinds["goes" if lives == "forever" else "stays"] == 0, said["lives"]
     assert said["lives"]["forever"]["stays"] >= 15, said["lives"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""--growth: who was at it when memory grew, through the whole program: to the byte what /proc/PID/maps says."""
+"""--growth: which code ran when memory grew, by the whole program: to the byte what /proc/PID/maps shows."""
 import csv
 import io
 import json
@@ -16,11 +16,11 @@ from untouched import assert_untouched
 
 MIB = 1 << 20
 PAGE = 4096
-STACK = 8 * MIB  # of a thread: no heap, and not counted
+STACK = 8 * MIB  # of a thread: it is no heap, and not counted
 
 
 def writable(pid):
-    """Bytes of anonymous memory, and of the heap, that may be written."""
+    """Bytes of writable anonymous memory, and of the heap."""
     total = 0
     for line in pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines():
         lo, hi, perms, inode, name = re.match(r"(\w+)-(\w+) (\S+) \S+ \S+ (\d+) *(.*)", line).groups()
@@ -46,7 +46,8 @@ def total(got):
 
 @pytest.fixture
 def seen(victim, attach):
-    """seen(ORDERS, OPTION...): the report, by how much the victim says its heap has grown, and by how much its maps say all has."""
+    """seen(ORDERS, OPTION...): the report, by how much the heap has grown according to the victim, and by how
+    much all memory has according to its maps."""
     def run(orders, *options, name="grower"):
         target = victim(name)
         before = writable(target.pid)
@@ -63,19 +64,20 @@ def seen(victim, attach):
 
 
 def test_heap_by_sbrk(seen):
-    """A leak among what turns over: it fills the heap, and it is who meets the end of it."""
+    """A leak among short-lived blocks: it fills the heap, and its code reaches the end of it."""
     got, heap, grown = seen(["leak 20000", "idle", "leak 20000"])
     assert heap == grown == total(got) == got["totals"]["live_bytes"] > 38 * MIB
     assert by_place(got)["lose_some"] > 0.95 * heap
     assert got["run"]["mode"] == "growth"
     assert got["run"]["verdicts"]["taken"] is False
     assert {group["family"] for group in got["groups"]} == {"growth"}
-    # malloc itself is not trapped: 80,000 calls of it were none of our business
+    # malloc itself is not trapped: its 80,000 calls did not stop the target
     assert got["run"]["events"] == hits(got, "alloc sbrk") < 1000
 
 
 def test_who_asks_for_more_at_once_meets_the_end(seen):
-    """What the note in each report says: who met the end of the heap need not be who filled it."""
+    """As the note in each report says: the code that reaches the end of the heap need not be the code that
+    filled it."""
     got, heap, _ = seen(["unfair 20000"])
     assert by_place(got)["turn_over"] > 0.9 * heap
     assert any("large" in note for note in got["notes"])
@@ -83,7 +85,7 @@ def test_who_asks_for_more_at_once_meets_the_end(seen):
 
 
 def test_arenas_of_threads(seen):
-    """They grow by mprotect of what was set apart, page by page."""
+    """They grow by mprotect of reserved memory, page by page."""
     got, heap, grown = seen(["threads 3"])
     assert total(got) == grown - 3 * STACK and grown - 3 * STACK > 3 * MIB
     found = by_place(got)
@@ -101,14 +103,15 @@ def test_mapped_blocks(seen):
 
 
 def test_resized_blocks(seen):
-    """What was there stays whose it was; what came to it is whose who resized it."""
+    """A resized range keeps its old size at the old site; the added size belongs to the code that resized
+    it."""
     got, _, grown = seen(["hold", "grow 8", "grow 2"])
     assert by_place(got) == {"take_growing": 4 * MIB + PAGE, "grow_mapped": 10 * MIB}
     assert total(got) == grown
 
 
 def test_trimmed(seen):
-    """All of it, and of what was there before us too: that is no business of ours."""
+    """All of it is returned, including memory from before the watch: that does not count."""
     got, heap, grown = seen(["leak 40000", "trim"])
     assert heap <= 0 and grown == heap
     assert got["groups"] == [] and got["totals"]["live_bytes"] == 0
@@ -127,7 +130,8 @@ def test_parts(seen):
 
 
 def test_a_storm(seen):
-    """Threads that take, move and give back at once, each other's addresses among them: nothing is lost, nothing is left over."""
+    """Threads that map, move and unmap at once, each other's addresses among them: nothing is lost, nothing
+    is left over."""
     got, _, grown = seen(["storm 1500"])
     assert total(got) == grown - 4 * STACK
     assert hits(got, "realloc mremap") > 10 and hits(got, "free munmap") > 10 and hits(got, "protect mprotect") > 10
@@ -161,7 +165,7 @@ def test_static_program(seen):
 
 
 def test_allocators_own_frames(victim, attach):
-    """They are there, and not printed, unless that is wished."""
+    """They are there, but only printed on request."""
     target = victim("grower")
     watch = attach(target, "--growth", "--wrappers", "show")
     target.ask("leak 10000")
@@ -173,7 +177,7 @@ def test_allocators_own_frames(victim, attach):
 
 
 def test_trace_and_text(victim, attach, tmp_path):
-    """Live, from the trace, and shrunken: the same."""
+    """Live, from the trace, and shrunk: the same."""
     target = victim("grower")
     trace = tmp_path / "g.mmt"
     watch = attach(target, "--growth", "-o", trace)
@@ -197,7 +201,7 @@ def test_trace_and_text(victim, attach, tmp_path):
 
 
 def test_of_one_thread_only(victim, attach, tmp_path):
-    """What others took is not what the process grew by, and the headline does not say so."""
+    """Memory of other threads is not part of the reported growth, and the headline does not include it."""
     target = victim("grower")
     trace = tmp_path / "g.mmt"
     watch = attach(target, "--growth", "--thread", "nobody", "-o", trace)
@@ -217,7 +221,7 @@ def test_of_one_thread_only(victim, attach, tmp_path):
 
 
 def test_difference_of_two_runs(victim, attach, tmp_path):
-    """What came and went are ranges, not blocks."""
+    """The difference is in ranges, not blocks."""
     traces = [tmp_path / "old.mmt", tmp_path / "new.mmt"]
     for trace, orders in zip(traces, (["map 1"], ["map 3"])):
         target = victim("grower")
@@ -259,7 +263,7 @@ def test_interim_reports(victim, attach):
 
 
 def test_program_from_its_start(tmp_path):
-    """python3: its interpreted frames are not unwound, so it is the interpreter's functions that are named."""
+    """python3: its interpreted frames are not unwound, so the interpreter's functions are named."""
     script = tmp_path / "grow.py"
     script.write_text("kept = []\n\ndef fill():\n    for i in range(200000):\n        kept.append(str(i) * 20)\n\nfill()\n")
     w = Watch("--growth", "--", sys.executable, script)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What a test says of a victim that does not answer: where each thread is, of its children too. And that storm.c answers whatever it has lost."""
+"""The message of a test whose victim does not answer: where each thread is, including those of its children.
+And storm.c answers even if signals were lost."""
 import os
 import signal
 
@@ -8,7 +9,8 @@ import pytest
 from harness import children, wait_for
 from untouched import stopped, threads
 
-SLEEPS = {"epoll_wait": 232, "semtimedop": 220, "futex": 202, "read": 0}  # system calls, of storm's long sleepers
+# system calls of storm's long sleepers
+SLEEPS = {"epoll_wait": 232, "semtimedop": 220, "futex": 202, "read": 0}
 
 
 def silence(target):
@@ -51,7 +53,8 @@ def test_no_answer_as_it_has_ended(victim):
 
 
 def test_lost_signals_are_told(victim):
-    """It waited for them a thousand times as long as a turn takes: beside other work, longer than anybody waits for its answer."""
+    """It waited for them a thousand times as long as a round takes: beside other work, longer than a test
+    waits for its answer."""
     target = victim("storm", 64)
     target.say("miss")
     told = target.end()

@@ -12,7 +12,7 @@ ALL_GONE = 1.0  # seconds after its death within which every trap is lifted
 
 
 def assert_let_go(target):
-    """Within a second nobody traces it, and its code is whole."""
+    """Within a second it is not traced any more, and its code is restored."""
     wait_untraced(target.pid, ALL_GONE)
     assert_untouched(target)
 
@@ -31,7 +31,7 @@ def test_killed_at_random_moments(victim, watch):
 
 
 def test_killed_once_planted(victim, attach):
-    """The same when it is certain that traps stand and are being hit."""
+    """The same when it is certain that traps are planted and are being hit."""
     target = victim("hot", 4)
     for _ in range(rounds(20, 300)):
         run = attach(target)
@@ -43,7 +43,7 @@ def test_killed_once_planted(victim, attach):
 
 
 def test_killed_under_the_storm(victim, attach):
-    """Nor does a sleeper see an EINTR, or a signal get lost, when the keeper leaves on its own."""
+    """No sleeper sees an EINTR, and no signal is lost, when the keeper leaves by itself."""
     target = victim("storm", 64)
     target.say("signals")
     for _ in range(rounds(8, 100)):
@@ -69,7 +69,7 @@ def test_keeper_goes_with_it(victim, attach):
 
 @pytest.mark.parametrize("sig", [signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
 def test_other_ends(victim, attach, sig):
-    """Signals that may or may not be meant as an end: the target never pays."""
+    """Signals that may or may not be meant as an end: the target is never harmed."""
     target = victim("hot", 4)
     run = attach(target)
     run.interrupt(sig)
@@ -79,7 +79,7 @@ def test_other_ends(victim, attach, sig):
 
 
 def test_keeper_killed_idle_target(victim, attach):
-    """Nobody ran into a trap, so all is repaired: and what happened is said."""
+    """No thread ran into a trap, so everything is repaired; and a message says what happened."""
     target = victim("hot", 0, 4)
     run = attach(target)
     keeper = run.keeper()
@@ -92,7 +92,8 @@ def test_keeper_killed_idle_target(victim, attach):
 
 
 def test_all_stood_still(victim, attach):
-    """As in a virtual machine that is frozen: that mmattach read nothing meanwhile does not mean that it hangs."""
+    """As in a virtual machine that is frozen: that mmattach read nothing meanwhile does not mean that it
+    hangs."""
     target = victim("hot", 2)
     run = attach(target)
     keeper = run.keeper()
@@ -105,7 +106,7 @@ def test_all_stood_still(victim, attach):
         wait_for(lambda: slept_so_often(keeper) > before + 1, "the keeper has looked about")
         os.kill(run.pid, signal.SIGCONT)
         target.wait_working()
-    last_for(1)  # in which it could end
+    last_for(1)  # time in which it could end
     assert run.alive() and not ended(keeper), run.said()
     assert run.finish()["totals"]["allocs"] > 0
     assert_untouched(target)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What live processes do: open and close modules, become other programs, end, trap themselves, jump about."""
+"""What live processes do: load and unload modules, exec other programs, end, trap themselves, jump."""
 import json
 import os
 import re
@@ -19,14 +19,14 @@ INDIRECT = [arg for rule in ("alloc tail_alloc size=arg1", "free tail_free", "al
             for arg in ("--probe", rule)]
 
 
-# --- modules that come and go ---
+# --- modules that are loaded and unloaded ---
 
 def open_files(pid):
     return len(os.listdir(f"/proc/{pid}/fd"))
 
 
 def test_dlopen(victim, attach):
-    """A module that comes while we watch is watched from its constructor on, each time anew."""
+    """A module that is loaded during the watch is watched from its constructor on, each time again."""
     target = victim("dl")
     watch = attach(target, *PLUG)
     for _ in range(3):
@@ -42,7 +42,8 @@ def test_dlopen(victim, attach):
 
 
 def test_opened_a_thousand_times(victim, attach):
-    """Each time it has the padding in which it is stepped that it had before: every call is seen, and nothing grows."""
+    """Each time its instructions are stepped in the same padding as before: every call is seen, and no memory
+    or file count grows."""
     target = victim("dl")
     watch = attach(target, "--probe", "alloc plug_malloc size=arg1", "--probe", "free plug_step_free", *PLUG[4:])
     target.ask("cycles 200 3", limit=60)
@@ -72,7 +73,7 @@ def test_detached_while_a_module_is_open(victim, attach):
 
 
 def test_module_closed_that_was_there_before(victim, attach):
-    """Its traps went with its memory; leaving must not trip over them."""
+    """Its traps disappeared with its memory; detaching must cope with that."""
     target = victim("dl")
     target.ask("open")
     watch = attach(target, *PLUG)
@@ -87,7 +88,7 @@ def test_module_closed_that_was_there_before(victim, attach):
 # --- ends ---
 
 def wait_pairs(target):
-    """Its threads have malloc'ed and freed after now."""
+    """Wait until its threads have called malloc and free from now on."""
     before = target.ask("rate")["pairs"]
     wait_for(lambda: target.ask("rate")["pairs"] > before, "its threads are hot")
 
@@ -96,7 +97,7 @@ def wait_pairs(target):
     ("exit", 7), ("_exit", 8), ("thread_exit", 9), ("abort", -signal.SIGABRT), ("crash", -signal.SIGSEGV),
 ])
 def test_ends_by_itself(victim, attach, order, status):
-    """It ends as it would have, and the report comes."""
+    """It ends as it would have without us, and there is a report."""
     for _ in range(rounds(3, 50)):
         target = victim("exits")
         watch = attach(target)
@@ -117,7 +118,7 @@ def test_killed(victim, attach):
 
 
 def test_leader_ends_alone(victim, attach):
-    """A process whose leader is gone is a live process."""
+    """A process whose leader has ended is a live process."""
     target = victim("exits")
     watch = attach(target)
     target.say("leader")
@@ -133,7 +134,7 @@ def test_leader_ends_alone(victim, attach):
 
 @pytest.mark.parametrize("unwinder", ["dwfl", "check"])
 def test_leader_ended_before(victim, attach, unwinder):
-    """Its memory is read through a thread that lives."""
+    """Its memory is read through a thread that is alive."""
     target = victim("exits")
     target.say("leader")
     wait_for(lambda: "Z" in open(f"/proc/{target.pid}/task/{target.pid}/stat").read().rpartition(")")[2].split()[0],
@@ -148,13 +149,13 @@ def test_leader_ended_before(victim, attach, unwinder):
     target.end()
 
 
-EXEC_LIMIT = 0.7  # seconds; a thread held at its end would be let go after one
+EXEC_LIMIT = 0.7  # seconds; a thread held at its end would be released after one
 
 
 @pytest.mark.alone
 @pytest.mark.parametrize("order", ["exec", "thread_exec"])
 def test_exec(victim, attach, order):
-    """The new program runs unwatched, at once, and nobody's traps are in it."""
+    """The new program runs unwatched, at once, and there are no traps in it."""
     for _ in range(rounds(3, 50)):
         target = victim("exits")
         watch = attach(target)
@@ -171,7 +172,8 @@ def test_exec(victim, attach, order):
 
 @pytest.mark.alone
 def test_thread_killed_alone(victim, attach):
-    """By seccomp, which looks like the death of all: whoever joins it does not wait for us."""
+    """By seccomp, which looks like the death of all threads: the thread that joins it must not have to wait
+    for us."""
     target = victim("exits")
     watch = attach(target)
     for _ in range(3):
@@ -193,7 +195,7 @@ def test_duration(victim, attach):
 # --- traps and signals of its own ---
 
 def test_own_int3(victim, attach):
-    """Each SIGTRAP of its own arrives, once, and says where it came from; none of ours does."""
+    """Each SIGTRAP of its own arrives, once, with the right origin; none of ours does."""
     target = victim("own_int3")
     for _ in range(rounds(4, 50)):
         watch = attach(target, "--lose-sigtrap", "-d", "300ms")
@@ -211,7 +213,8 @@ def assert_sigtraps_arrived(told):
 
 
 def test_own_handler_would_be_lost(victim, watch):
-    """It handles SIGTRAP, and the kernel may reset the handler at a trap. Refused, unless that does not matter."""
+    """It handles SIGTRAP, and the kernel may reset the handler at a trap. Refused, unless the user says that
+    this does not matter."""
     target = victim("own_int3", "masked")
     refused = watch("-p", target.pid, "-d", "1s")
     assert refused.wait() == 1
@@ -221,7 +224,7 @@ def test_own_handler_would_be_lost(victim, watch):
     assert_sigtraps_arrived(target.end())
 
 
-# --- functions that are awkward to trap ---
+# --- functions that are difficult to trap ---
 
 def test_indirect(victim, attach):
     target = victim("indirect")
@@ -241,7 +244,7 @@ def test_indirect(victim, attach):
 
 
 def test_indirect_detached_in_the_middle(victim, attach):
-    """Leave while functions that need a return trap are being called, deep in their recursion."""
+    """Detach while functions that need a return trap are being called, deep in their recursion."""
     target = victim("indirect")
     for _ in range(rounds(5, 100)):
         watch = attach(target, *INDIRECT)
@@ -266,7 +269,7 @@ def test_static(victim, attach, name):
 
 
 def test_probes_are_shown(victim):
-    """`probes -p PID` says for each function where the trap would go, and touches nothing."""
+    """`probes -p PID` shows for each function where the trap would go, and does not change the process."""
     target = victim("hot", 1)
     shown = Watch("probes", "-p", target.pid, json_report=False)
     assert shown.wait() == 0, shown.said()
@@ -283,7 +286,7 @@ def probes(target, *options, status=0):
 
 
 def test_probes_as_json(victim):
-    """The same as the text says, site by site; and why a function is not watched."""
+    """The same as in the text, site by site; and why a function is not watched."""
     target = victim("hot", 1)
     got = json.loads(probes(target, "--json"))
     assert got["target"]["pid"] == target.pid and {"name": "libc"}.items() <= got["families"][0].items()
@@ -298,7 +301,7 @@ def test_probes_as_json(victim):
         for site in plan["sites"]:
             assert re.search(rf"^ +{site['address']}  {re.escape(site['instruction'])} +{site['kind']}.*, {site['how']}$", text, re.M)
     assert sum(len(plan["sites"]) for plan in got["plans"]) == len(re.findall("^    0x", text, re.M))
-    # of two rules about one function the second is refused; a scope is of no family
+    # of two rules for one function the second is refused; a scope belongs to no family
     two = json.loads(probes(target, "--json", "--in", "calloc", "--probe", "free free", "--probe", "ref free"))["plans"]
     (none,) = [plan for plan in two if plan["plan"] == "none"]
     assert none["function"] == "free" and none["reason"] and none["sites"] == [] and none["stops"] == 0

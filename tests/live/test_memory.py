@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What the kernel says of the process's memory, beside what was watched: growth that no watched block explains, children that grow, runtimes with a heap of their own."""
+"""The kernel's figures for the process's memory, beside the watched blocks: growth that no watched block
+explains, children that grow, runtimes with a heap of their own."""
 import json
 import re
 import shutil
@@ -40,7 +41,7 @@ def test_growth_that_no_block_explains(victim, tmp_path):
     # over time: a point a second, and it grows from each to the next
     sizes = [size for _, size in memory["series"]]
     assert 4 <= len(sizes) <= 6 and sizes == sorted(sizes) and sizes[2] - sizes[1] > MIB
-    # and that advice leads to the code
+    # and the advice in the report leads to the code
     growth = subprocess.run([MMATTACH, "--growth", "-p", str(target.pid), "-d", "2s", "--format", "json"], stdout=subprocess.PIPE, check=True)
     largest = json.loads(growth.stdout)["groups"][0]
     assert any(frame["function"] == "map_for_ever" for frame in largest["stack"])
@@ -49,7 +50,7 @@ def test_growth_that_no_block_explains(victim, tmp_path):
 
 
 def test_pages_that_were_there_before(victim, tmp_path):
-    """A large block from before the watch is written: nothing is allocated, and memory grows."""
+    """A large block from before the watch is written to: nothing is allocated, and memory grows."""
     target = victim("beside", "old")
     text, report = text_of(tmp_path / "t.mmt", "-p", target.pid, "-d", "2s")
     assert "resident memory grew by" in text and "pages used for the first time" in text
@@ -58,7 +59,7 @@ def test_pages_that_were_there_before(victim, tmp_path):
 
 
 def test_what_malloc_keeps_for_a_thread(victim, tmp_path):
-    """A thread's peak stays in the heap that malloc has mapped for it: that is malloc's, and free."""
+    """A thread's peak stays in the heap that malloc has mapped for it: that memory is malloc's, and free."""
     target = victim("beside", "peaks")
     text, report = text_of(tmp_path / "t.mmt", "-p", target.pid, "-d", "4s")
     first, last = report["memory"]["first"], report["memory"]["last"]
@@ -69,7 +70,8 @@ def test_what_malloc_keeps_for_a_thread(victim, tmp_path):
 
 
 def test_growth_that_is_explained(victim, tmp_path):
-    """A leak of blocks: what the kernel says fits to what is kept, and nothing is added to the answer."""
+    """A leak of blocks: the kernel's figures fit the live blocks, and nothing is added to the report's
+    answer."""
     target = victim("leaky_service")
     text, report = text_of(tmp_path / "t.mmt", "-p", target.pid, "-d", "4s")
     assert "resident memory grew" not in text and "the rest," not in text
@@ -89,7 +91,8 @@ def test_still(victim, tmp_path):
 
 @pytest.mark.alone
 def test_children_come_first(victim, tmp_path):
-    """A master that does nothing, and 12 workers that grow: the one that grows most is the first, with what to type."""
+    """A master that does nothing, and 12 workers that grow: the one that grows most comes first, with the
+    command to type."""
     target = victim("beside", "children", 12)
     text, report = text_of(tmp_path / "t.mmt", "-p", target.pid, "-d", "3s")
     lines = text.splitlines()
@@ -101,7 +104,7 @@ def test_children_come_first(victim, tmp_path):
     most = max(report["children"], key=lambda child: child["growth"])
     assert f"mmattach -p {most['pid']} -d 10s" in text and str(most["pid"]) == rows[0][1]
     assert len(report["children"]) == 12
-    # and what it says to type finds the leak
+    # and that command finds the leak
     run = subprocess.run([MMATTACH, "-p", str(most["pid"]), "-d", "1s", "--format", "json"], stdout=subprocess.PIPE, check=True)
     group = json.loads(run.stdout)["groups"][0]
     assert any(frame["function"] == "child" for frame in group["stack"])
@@ -110,7 +113,7 @@ def test_children_come_first(victim, tmp_path):
 
 
 def test_children_of_a_busy_parent(victim, tmp_path):
-    """A parent that leaks more than its child: that one is a line of the head."""
+    """A parent that leaks more than its child: the child is only a line of the head."""
     target = victim("beside", "both", 1)
     text, report = text_of(tmp_path / "t.mmt", "-p", target.pid, "-d", "2s")
     assert "It has a child" not in text and len(report["children"]) == 1
@@ -120,7 +123,8 @@ def test_children_of_a_busy_parent(victim, tmp_path):
 
 
 def test_children_that_end(victim, tmp_path):
-    """What can be watched are those that are still there: two of them for ever, 30 at any time that end. The number of a child is not told for another process."""
+    """Only children that still exist can be watched: two of them exist all the time, 30 at any time end soon.
+    The pid of a child must not be reported for another process."""
     target = victim("beside", "churn", 2)
     text, report = text_of(tmp_path / "t.mmt", "-p", target.pid, "-d", "4s")
     said = re.search(r"^It has (\d+) child processes, which were not watched \((\d+) more ended meanwhile\):$", text, re.MULTILINE)
@@ -134,7 +138,8 @@ def test_children_that_end(victim, tmp_path):
 
 
 def test_children_of_a_moment(victim, tmp_path):
-    """80 children in the watch, none of which is there at two looks: recorded are those of the first look and of the last."""
+    """80 children in the watch, none of which lives for two looks: only those of the first and of the last
+    look are recorded."""
     target = victim("beside", "flashes", 1)
     text, report = text_of(tmp_path / "t.mmt", "-p", target.pid, "-d", "4s")
     assert 2 <= len(report["children"]) <= 14, text
@@ -169,7 +174,7 @@ def test_runtimes(program, name, advice, tmp_path):
 
 
 def test_a_program_of_go(tmp_path):
-    """Recognised by its table of functions, which the runtime needs: stripped or not."""
+    """Recognised by its function table, which the runtime needs: also if it is stripped."""
     program = tmp_path / "go"
     shutil.copy(VICTIMS / "beside", program)
     table = tmp_path / "table"
@@ -183,7 +188,7 @@ def test_a_program_of_go(tmp_path):
 
 
 def test_a_started_program(tmp_path):
-    """From its beginning: the first look comes when it runs already, and the last before it has gone."""
+    """From its beginning: the first look comes when it runs already, and the last before it has ended."""
     trace = tmp_path / "t.mmt"
     python = "b = []\nimport time\nfor i in range(20):\n    b.append(bytearray(1 << 20)); time.sleep(0.05)\nimport os; os._exit(0)"
     subprocess.run([MMATTACH, "-o", trace, "--", "/usr/bin/python3", "-c", python], stdout=subprocess.DEVNULL, check=True, timeout=60)

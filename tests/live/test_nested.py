@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is given back inside a call that gives something out is given back."""
+"""A block freed inside a call that allocates is counted as freed."""
 import json
 
 from harness import VICTIMS, lost

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What a review found: children born while their maker becomes another program, and signals that are ignored."""
+"""Found in a review: children born while their parent becomes another program, and signals that are
+ignored."""
 import json
 
 import pytest
@@ -9,7 +10,8 @@ from untouched import assert_untouched
 
 
 def test_child_of_a_maker_that_execs(watch):
-    """Forked, and its maker exec'ed before it ran: it has our traps in its memory, and must be cleaned all the same."""
+    """The parent forks and then execs before the child has run: the child has our traps in its memory, and
+    must be cleaned all the same."""
     for _ in range(rounds(5, 50)):
         family = Program([VICTIMS / "forkexec"])
         try:
@@ -28,7 +30,8 @@ def test_child_of_a_maker_that_execs(watch):
 
 @pytest.mark.parametrize("cycles", [0, 5], ids=["under one watch", "across attach and detach"])
 def test_ignored_signals_interrupt_nothing(victim, attach, cycles):
-    """The kernel delivers even ignored signals to a traced thread; its waits must not fail with EINTR for that."""
+    """The kernel delivers even ignored signals to a traced thread; its waits must not fail with EINTR because
+    of that."""
     target = victim("ignorer")
     for _ in range(max(cycles, 1)):
         watch = attach(target, "-d", "300ms" if cycles else "2s")
@@ -36,16 +39,18 @@ def test_ignored_signals_interrupt_nothing(victim, attach, cycles):
         assert_untouched(target)
     told = target.end()
     assert told["sent"] > 100 and told["waits"] > 20, told
-    # hardly any: a thread can be woken for a signal that another takes, or between the keeper's last look and its exit
+    # hardly any: a thread can be woken for a signal that another one takes, or between the keeper's last
+    # check and its exit
     assert told["eintr"] * 50 <= told["sent"], told
 
 
 def test_exec_while_attaching(victim, watch):
-    """SEIZE waits for an exec, and the exec for threads that only we can reap: nobody may wait for ever."""
+    """SEIZE waits for an exec, and the exec for threads that only we can reap: no process may wait for
+    ever."""
     target = victim("reexec")
     for _ in range(rounds(20, 300)):
         run = watch("-p", target.pid, "-d", "5ms")
-        # attached, or said that it could not (the program is changing all the time); but done
+        # attached, or reported that it could not (the program is changing all the time); but ended
         assert run.wait() in (0, 1), run.said()
     target.process.stdin.close()
     told = json.loads(target.out.take())
@@ -54,7 +59,7 @@ def test_exec_while_attaching(victim, watch):
 
 
 def test_allocator_frees_at_the_end_of_a_thread(victim, attach):
-    """glibc frees a thread's cache once more when it ends: no double frees of the program's."""
+    """glibc frees a thread's cache once more when it ends: these are not double frees by the program."""
     target = victim("forker", "thread")
     watch = attach(target, "-d", "1s")
     report = watch.finish(sig=None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A process stopped once and copied: what is copied is what was there, and the process does not notice.
+"""A process is stopped once and copied: the copy has what was there, and the process does not notice.
 
 tests/tools/pauser makes the pauses, with or without traps planted.
 """
@@ -19,7 +19,9 @@ from untouched import assert_untouched, state_letters, stopped, threads, tracers
 
 PAUSER = TOP / os.environ.get("MM_BUILD", "build/release") / "tools/pauser"
 PAGE = 4096
-SOON = 6.0  # seconds within which a target is free when whoever paused it is gone; the keeper gives running threads three (leave.c)
+# seconds within which a target is free when the process that paused it is gone; the keeper gives running
+# threads three (leave.c)
+SOON = 6.0
 
 
 class Pauser(Program):
@@ -41,7 +43,7 @@ class Pauser(Program):
         return json.loads(line)
 
     def pause(self, *limits):
-        """One that must succeed."""
+        """A pause that must succeed."""
         had = self.ask(" ".join(["pause", *map(str, limits)]))
         assert had["r"] == 0, had
         return had
@@ -70,12 +72,12 @@ def pauser():
             p.process.stdin.close()
             try:
                 p.process.wait(10)
-            except Exception:  # whatever it is, it must not stay
+            except Exception:  # whatever the error, it must not stay
                 p.kill()
 
 
 def resident(pid):
-    """Pages that are there, by mapping, as the kernel counts them (smaps walks the page tables itself)."""
+    """Resident pages, by mapping, as the kernel counts them (smaps walks the page tables itself)."""
     found, where = {}, None
     for line in pathlib.Path(f"/proc/{pid}/smaps").read_text().splitlines():
         key, _, rest = line.partition(":")
@@ -104,7 +106,8 @@ def ids(args):
 
 @pytest.mark.parametrize("args", WAYS, ids=ids)
 def test_contents(victim, pauser, args):
-    """Memory is what the victim says, untouched pages are not there, and values that only registers hold are found."""
+    """Memory is as the victim reports it, untouched pages are not there, and values that only registers hold
+    are found."""
     target = victim("still")
     where = target.ask("where")
     p = pauser(target, *args)
@@ -125,7 +128,7 @@ def test_contents(victim, pauser, args):
 
 
 def test_nothing_becomes_resident(victim, pauser):
-    """Not one page of a sparse mapping, a deep stack or anything else appears by being looked for."""
+    """No page of a sparse mapping, a deep stack or anything else becomes resident by being looked for."""
     target = victim("still")
     target.ask("quiet")
     p = pauser(target)
@@ -139,7 +142,8 @@ def test_nothing_becomes_resident(victim, pauser):
 
 
 def test_one_moment(victim, pauser):
-    """Two counters that a running thread keeps equal, but for the moment between, are so in each snapshot."""
+    """Two counters that a running thread keeps equal, except between its two writes, are equal in each
+    snapshot, too."""
     target = victim("still", 4)
     where = target.ask("where")
     p = pauser(target)
@@ -170,7 +174,7 @@ def test_it_grows(victim, pauser):
     assert target.end()["damaged"] == 0
 
 
-# --- how long ---
+# --- duration ---
 
 def test_too_long_is_not_begun(victim, pauser):
     target = victim("still")
@@ -185,7 +189,8 @@ def test_too_long_is_not_begun(victim, pauser):
 
 
 def test_crowd_is_stopped_once(victim, pauser):
-    """None of its threads runs, so the keeper's loop has had no round yet when it is first asked how many there are."""
+    """None of its threads runs, so the keeper's loop has not yet had a round when it is first asked for their
+    number."""
     target = victim("crowd", 400)
     for _ in range(rounds(3, 20)):
         p = pauser(target)
@@ -198,7 +203,7 @@ def test_crowd_is_stopped_once(victim, pauser):
 
 @pytest.mark.alone
 def test_shares_of_the_time_of_a_crowd(victim, attach):
-    """What stopped_seconds is a part of: the time of all threads, and of those that call."""
+    """The totals that stopped_seconds is a part of: the time of all threads, and of those that call."""
     target = victim("crowd", 400)
     run = attach(target, "-d", "2s").finish(sig=None)["run"]
     assert 401 * 0.9 * run["seconds"] < run["thread_seconds"] < 401 * 1.1 * run["seconds"]
@@ -229,7 +234,7 @@ def test_crowd_too_large_is_not_stopped(victim, pauser):
 @pytest.mark.alone
 @pytest.mark.parametrize("crowd", [(10, 30, 32), (50, 50, 50), (0, 1, 16)], ids=["32-busy", "50-busy", "one-spins"])
 def test_expected_under_load(victim, pauser, crowd):
-    """What runs makes a pause long: those that sleep must run to stop, and are behind it."""
+    """Running threads make a pause long: sleeping threads must run to stop, and wait behind them."""
     target = victim("crowd", *crowd)
     ratios = []
     for _ in range(rounds(1, 10)):
@@ -241,11 +246,11 @@ def test_expected_under_load(victim, pauser, crowd):
     assert target.end() == {"eintr": 0, "short": 0}
 
 
-# --- it does not notice ---
+# --- the target does not notice ---
 
 @pytest.mark.parametrize("args", WAYS, ids=ids)
 def test_storm(victim, pauser, args):
-    """Sleepers of every kind see no EINTR, signals come once, memory and masks are whole."""
+    """Sleepers of every kind see no EINTR, signals come once, memory and masks are intact."""
     target = victim("storm", 64)
     target.say("signals")
     p = pauser(target, *args)
@@ -260,7 +265,8 @@ def test_storm(victim, pauser, args):
 
 
 def test_time_outs_come(victim, pauser):
-    """Calls that would wait anew after each pause end when their time is up, though pauses come faster than that."""
+    """Calls that would start their wait anew after each pause still end when their timeout is over, although
+    pauses come faster than that."""
     target = victim("storm", 40)
     p = pauser(target)
     end = time.monotonic() + 4
@@ -277,7 +283,8 @@ def test_time_outs_come(victim, pauser):
 @pytest.mark.alone
 @pytest.mark.parametrize("args", WAYS, ids=ids)
 def test_transfers_are_whole(victim, pauser, args):
-    """Who is in the middle of moving bytes is left alone: interrupted, its call would say that it moved fewer. It is said to have run."""
+    """A thread in the middle of moving bytes is not interrupted: its call would return a smaller number. It
+    is reported as running."""
     target = victim("transfers")
     p = pauser(target, *args)
     left, placed, pauses = 0, 0, rounds(40, 200)
@@ -286,7 +293,7 @@ def test_transfers_are_whole(victim, pauser, args):
         left += had["not_stopped"]
         told = p.ask("threads")
         unknown = [t for t in told if not t["known"]]
-        # no sp: it woke as it was looked at
+        # no sp: the thread woke up while it was looked at
         assert len(unknown) == had["not_stopped"] and all(t["running"] for t in unknown), told
         placed += sum(t["sp"] != 0 for t in unknown)
         assert len(told) == len(threads(target.pid))
@@ -294,7 +301,8 @@ def test_transfers_are_whole(victim, pauser, args):
     p.end()
     assert_untouched(target)
     told = target.end()
-    # one that waits for a processor all the time that it is asked looks like any that runs; before, each pause cut all five
+    # a thread that waits for a processor all the time while it is checked looks like a running one; before,
+    # each pause cut all five
     assert sum(told["short"].values()) <= pauses // 20, told
     assert all(told["full"].values()) and placed > left / 2, (told, left, placed)
 
@@ -302,7 +310,8 @@ def test_transfers_are_whole(victim, pauser, args):
 @pytest.mark.alone
 @pytest.mark.parametrize("args", WAYS, ids=ids)
 def test_transfers_are_whole_at_both_ends(victim, pauser, args):
-    """Coming and leaving, who runs has a while to be seen asleep. When it was interrupted at once, twelve times cut 5 to 19 calls."""
+    """When attaching and detaching, a running thread has a while to fall asleep. When it was interrupted at
+    once, twelve times cut 5 to 19 calls."""
     cut = 0
     for _ in range(rounds(10, 50)):
         target = victim("transfers")
@@ -318,7 +327,7 @@ def test_transfers_are_whole_at_both_ends(victim, pauser, args):
 @pytest.mark.parametrize("mode", ["fork", "big", "vfork", "spawn", "system", "exec", "shared", "thread"])
 @pytest.mark.parametrize("args", WAYS, ids=ids)
 def test_makers(victim, pauser, mode, args):
-    """Children and threads are made meanwhile: every one ends as it should, nobody runs in the pause."""
+    """Children and threads are made meanwhile: each ends as it should, none runs in the pause."""
     target = victim("forker", mode)
     p = pauser(target, *args)
     for _ in range(rounds(12, 300)):
@@ -332,7 +341,7 @@ def test_makers(victim, pauser, mode, args):
 
 
 def test_every_hit_once(victim, pauser):
-    """Hits that a pause comes upon are told after it, once."""
+    """Hits that happen during a pause are reported after it, once."""
     target = victim("still")
     target.ask("quiet")
     p = pauser(target, "watch")
@@ -356,7 +365,8 @@ def test_every_hit_once(victim, pauser):
 
 
 def test_in_vfork(victim, pauser):
-    """Who waits for its vfork child cannot be stopped, and does not run; the child, in the same memory, is stopped."""
+    """A thread that waits for its vfork child cannot be stopped, and does not run; the child, in the same
+    memory, is stopped."""
     target = victim("still")
     p = pauser(target)
     child = target.ask("vfork")["child"]
@@ -369,7 +379,7 @@ def test_in_vfork(victim, pauser):
         assert child in [t["tid"] for t in told if t["known"]]
     p.end()
     assert_untouched(target)
-    # found in vfork when it is seized
+    # it is already in vfork when it is seized
     p = pauser(target)
     assert p.pause()["not_stopped"] == 1
     assert target.ask("endvfork") == {"status": 7}
@@ -380,7 +390,7 @@ def test_in_vfork(victim, pauser):
 
 
 def test_steps(victim, pauser):
-    """A pause in the middle of an instruction that is stepped elsewhere: done once, told once."""
+    """A pause in the middle of an instruction that is stepped elsewhere: executed once, reported once."""
     target = victim("indirect")
     p = pauser(target, "watch", "free step_free ptr=arg1", "free sse_free ptr=arg1")
     for _ in range(rounds(2, 20)):
@@ -413,7 +423,7 @@ def test_stopped_stays_stopped(victim, pauser):
 
 
 def test_stopped_and_continued_meanwhile(victim, pauser):
-    """SIGSTOP and SIGCONT at any moment of a pause: it runs or stands as the last of them says."""
+    """SIGSTOP and SIGCONT at any moment of a pause: the last of them decides whether it runs."""
     target = victim("hot", 3, 5)
     p = pauser(target)
     going = threading.Event()
@@ -502,7 +512,8 @@ def test_keeper_crashes(victim, pauser, sig):
 
 
 def test_keeper_killed(victim, pauser):
-    """With -9 nobody can undo what an interrupt has done to a sleeping call; but all run on."""
+    """After SIGKILL the effect of an interrupt on a sleeping call cannot be undone; but all threads
+    continue."""
     target = victim("hot", 3, 5)
     for _ in range(rounds(6, 50)):
         p = pauser(target)
@@ -519,7 +530,7 @@ def test_keeper_killed(victim, pauser):
 
 @pytest.mark.parametrize("why", ["it was stopped", "it takes too long"])
 def test_the_limit(victim, pauser, why):
-    """mmattach does not come to an end: the keeper ends the pause, and what comes of it is thrown away."""
+    """mmattach does not finish in time: the keeper ends the pause, and its result is discarded."""
     target = victim("storm", 32)
     p = pauser(target)
     limit = 20 * SOON if why == "it was stopped" else 0.2
@@ -538,7 +549,7 @@ def test_the_limit(victim, pauser, why):
 
 
 def test_limit_while_it_copies(victim, pauser):
-    """The whole of it with a limit that is too short: -ETIMEDOUT or -ETIME, and the next one is good."""
+    """A complete pause with a limit that is too short: -ETIMEDOUT or -ETIME, and the next one succeeds."""
     target = victim("still")
     target.ask("grow 200")
     p = pauser(target)
@@ -551,7 +562,8 @@ def test_limit_while_it_copies(victim, pauser):
 
 
 def test_keeper_stopped(victim, pauser):
-    """Somebody stops the keeper in the middle: mmattach continues it, and the target runs again; the pause fails or succeeds."""
+    """The keeper is stopped by a signal in the middle: mmattach continues it, and the target runs again; the
+    pause fails or succeeds."""
     target = victim("still")
     target.ask("grow 300")
     p = pauser(target)
@@ -568,7 +580,7 @@ def test_keeper_stopped(victim, pauser):
         if in_time:
             wait_for(lambda: not state_letters(target.pid) & {"t", "T"}, "the target runs again", SOON)
             caught += 1
-        os.kill(p.keeper, signal.SIGCONT)  # it may have come when all was over
+        os.kill(p.keeper, signal.SIGCONT)  # the signal may have come when all was over
         if caught == 2:
             break
     assert caught, "no stop has come in the middle of a pause"
@@ -593,7 +605,7 @@ def test_target_killed(victim, pauser):
 
 
 def seized_before_exec(pauser, target, args):
-    """An exec while the threads are seized refuses it, and leaves the next program alone."""
+    """An exec while the threads are being seized makes that fail, and the next program is left alone."""
     for _ in range(5):
         try:
             return pauser(target, *args)
@@ -606,7 +618,7 @@ def seized_before_exec(pauser, target, args):
 
 @pytest.mark.parametrize("args", WAYS, ids=ids)
 def test_target_execs(victim, pauser, args):
-    """exec while pauses come: a pause is of one program, or fails; the next program runs untouched."""
+    """exec during pauses: a pause is of one program, or fails; the next program runs untouched."""
     target = victim("reexec")
     results = set()
     for _ in range(rounds(10, 50)):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Started with no arguments on a terminal, it asks; what it shows can be typed the next time."""
+"""Started without arguments on a terminal, it asks; it shows a command that can be typed the next time."""
 import fcntl
 import os
 import pathlib
@@ -23,7 +23,7 @@ WHERE_TO = "save the trace as?"
 
 
 class Terminal:
-    """mmattach in a session with a terminal of its own, without echo."""
+    """mmattach in a session with its own terminal, without echo."""
 
     def __init__(self, *argv, **kwargs):
         self.master, slave = pty.openpty()
@@ -45,7 +45,7 @@ class Terminal:
         return True
 
     def expect(self, what):
-        """What was said since the last time, up to @what."""
+        """The output since the last call, up to @what."""
         while what not in self.text[self.at:]:
             assert self.read(), f"no {what!r} in {self.text[self.at:]!r}"
         end = self.text.index(what, self.at) + len(what)
@@ -82,7 +82,8 @@ def terminal():
 
 
 def test_all_answers(victim, terminal, tmp_path):
-    """Wrong answers are asked again, with what is wrong; the command that is shown does the same."""
+    """Wrong answers are asked again, with an explanation; the command that is shown does the same as the
+    answers."""
     target = victim("families")
     t = terminal(cwd=tmp_path)
     t.answer(WHICH, "\n")
@@ -119,7 +120,7 @@ def test_all_answers(victim, terminal, tmp_path):
 
 
 def test_usual_answers(victim, terminal):
-    """By its name, and only that."""
+    """By its name, with default answers to the rest."""
     target = victim("families")
     t = terminal()
     t.answer(WHICH, "families\n")
@@ -136,7 +137,7 @@ def test_usual_answers(victim, terminal):
 
 @pytest.mark.parametrize("answers", range(4))
 def test_the_input_ends(victim, terminal, answers):
-    """Ctrl-D at any question: nothing was done."""
+    """Ctrl-D at any question: nothing is done."""
     target = victim("families")
     t = terminal()
     for question, text in [(WHICH, f"{target.pid}\n"), (WHAT, "\n"), (HOW_LONG, "\n"), (WHERE_TO, "\n")][:answers]:
@@ -177,7 +178,7 @@ def test_nobody_is_asked_without_a_terminal():
 
 
 def families_of(target):
-    """{family: (functions, module)} that `probes -p` says are there."""
+    """{family: (functions, module)} that `probes -p` lists."""
     done = subprocess.run([MMATTACH, "probes", "-p", str(target.pid)], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     listed = done.stdout[done.stdout.index("\nfamilies that are there"):]
@@ -198,7 +199,7 @@ ALLOCATORS = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.s
 
 @pytest.mark.parametrize("name", ALLOCATORS)
 def test_another_allocator(victim, attach, name):
-    """Preloaded, it is the one that is named, and watched: also in a watch that ends at once."""
+    """A preloaded allocator is the one that is named, and watched: also in a watch that ends at once."""
     library = pathlib.Path("/usr/lib/x86_64-linux-gnu") / ALLOCATORS[name]
     if not library.exists():
         pytest.skip(f"optional: {name} is not installed")

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Objects with references: which are kept, by whom, and nothing else, whatever the victim (refs.c) does with their addresses.
+"""Objects with references: exactly those that leak are reported, with the stacks that acquired them, whatever
+the victim (refs.c) does with their addresses.
 
-Counted: what the watched functions took and dropped. Absolute: by the count in the object (count=).
+Counted: the references that the watched functions acquired and released. Absolute: the count in the object
+(count=).
 """
 import json
 import re
@@ -29,7 +31,8 @@ BOTH = pytest.mark.parametrize("rules", [COUNTED, ABSOLUTE], ids=["counted", "ab
 
 @pytest.fixture
 def refs(victim, attach, tmp_path):
-    """refs(RULES, BEFORE, ORDERS, OPTION...): what the victim was and is, and the watch of the ORDERS, which has ended."""
+    """refs(RULES, BEFORE, ORDERS, OPTION...): what the victim had before and has now, and the watch of the
+    ORDERS, which has ended."""
     def run(rules, before, orders, *options, status=0, **kwargs):
         target = victim("refs")
         file = tmp_path / "own.probes"
@@ -58,7 +61,7 @@ def totals(got):
 
 
 def changes(old, told):
-    """Calls while it was watched: (taken, dropped)."""
+    """Calls during the watch: (acquired, released)."""
     new = {key: told[key] - old[key] for key in ("births", "refs", "unrefs")}
     return new["births"] + new["refs"], new["unrefs"]
 
@@ -83,14 +86,15 @@ def born_since(old, told):
 
 @BOTH
 def test_who_forgets(refs, rules):
-    """One look-up in ten: those objects, by signature, and who of all that took is to blame."""
+    """One look-up in ten leaks: exactly those objects, by signature, and which of the stacks is most
+    suspect."""
     old, told, watch = refs(rules, "make 20", ["run 600", "jump 7"], "--per-object")
     got = read(watch)
     assert told["forgot"] == 30
     assert totals(got) == {"unit": (*changes(old, told), 30)}
     assert nets(got) == born_since(old, told)
     assert set(nets(got).values()) == {1}
-    # two ways of being born, at two places of make_one, are two signatures; else all have the same
+    # objects are made at two places in make_one, which gives two signatures; otherwise all have the same
     assert len(got["refs"]) == 2
     for group in got["refs"]:
         assert (group["older"], group["counted"], group["noun"]) == (False, rules is ABSOLUTE, "unit")
@@ -114,7 +118,8 @@ def test_text(refs, rules):
 
 
 def test_older_objects_counted(refs):
-    """What was there before is known by what changes: relative, and fewer than before is no leak."""
+    """Objects older than the watch are known only by changes: relative counts, and fewer than before is no
+    leak."""
     old, told, watch = refs(COUNTED, "make 10", ["more 6", "less 2", "less 8", "less 8"], "--per-object", "--error-exitcode", "9",
                             status=0)
     got = read(watch)
@@ -125,7 +130,8 @@ def test_older_objects_counted(refs):
 
 
 def test_older_objects_absolute(refs):
-    """The count says how many they have, older or not. Who has not been touched is not known."""
+    """The count in the object is right for older objects, too. Objects that were not touched are not
+    known."""
     old, told, watch = refs(ABSOLUTE, "make 10", ["more 6", "less 2"], "--per-object", "--error-exitcode", "9", status=9)
     got = read(watch)
     touched = [o for o, n in told["objects"].items() if n != old["objects"][o]] + [o for o in told["objects"]
@@ -137,9 +143,8 @@ def test_older_objects_absolute(refs):
 
 @BOTH
 def test_addresses_used_again(refs, rules):
-    """
-    They die where nobody looks, and the next one is born at the same address: what was known of that address is over.
-    The last one's death is seen by its count alone.
+    """Objects die without a watched call, and the next one is created at the same address: what was known
+    about the address is then void. The death of the last one is seen only by its count.
     """
     old, told, watch = refs(rules, "make 1", ["quiet 50", "run 1", "quiet 1"], "--per-object")
     got = read(watch)
@@ -163,13 +168,14 @@ def test_a_reference_taken_where_nobody_looks(refs):
 def test_status(refs):
     refs(COUNTED, "make 1", ["run 9"], "--error-exitcode", "9", status=0)
     refs(COUNTED, "make 1", ["run 20"], "--error-exitcode", "9", status=9)
-    # what only lost older references is no error
+    # objects that only lost older references are no error
     refs(COUNTED, "make 3", ["less 3"], "--error-exitcode", "9", status=0)
 
 
 @BOTH
 def test_per_object_text(refs, rules):
-    """The sections of the old script: each object with its count, then who took, then who dropped."""
+    """The sections of the old script: each object with its count, then the acquiring stacks, then the
+    releasing ones."""
     old, told, watch = refs(rules, "make 1", ["run 100"], "--per-object", json_report=False)
     text = watch.process_output().decode()
     sections = text[text.index("\nROUND : 0\n"):]
@@ -184,7 +190,8 @@ def test_per_object_text(refs, rules):
 
 
 def test_rounds_keep_what_they_saw(victim, attach, tmp_path):
-    """An object that is quiet after the first round is in every later one, and its last count is true in each."""
+    """An object that is quiet after the first round appears in every later one, and its last count is right
+    in each."""
     target = victim("refs")
     file = tmp_path / "own.probes"
     file.write_text(ABSOLUTE)
@@ -241,14 +248,15 @@ def test_rotated(refs, tmp_path, rules):
     together = tmp_path / "together.mmt"
     mmattach("shrink", *small, "-o", together)
     assert report("--per-object", together) == live
-    # some shrunken, some not; the first ones shrunken together
+    # some shrunk, some not; the first ones shrunk together
     mmattach("shrink", *pieces[:2], "-o", together)
     assert report("--per-object", together, *small[2:3], *pieces[3:]) == live
 
 
 @BOTH
 def test_eight_threads(refs, rules):
-    """All take from the pool at once, and all touch the same few objects: the truth, by either way."""
+    """All threads acquire from the pool at once, and all touch the same few objects: both methods give the
+    truth."""
     for _ in range(2):
         old, told, watch = refs(rules, "make 3", ["threads 8 400", "run 20"], "--per-object")
         got = read(watch)

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""A plugin is closed, and its file is mapped as data where its code was, while traps come and go: nothing is written there.
+"""A plugin is closed, and its file is mapped as data at the address of its code, while traps are planted and
+lifted: nothing must be written there.
 
-The victim (reload.c) does it all the time. Before the mapping was asked for, its file had been changed within a second.
+The victim (reload.c) does this all the time. Before the mapping was checked, its file had been changed within
+a second.
 """
 import shutil
 
@@ -38,7 +40,7 @@ def test_the_file_as_data(reloader, order):
 
 
 def test_often(reloader):
-    """Loaded, called and unloaded every 20 ms: it never stands still."""
+    """Loaded, called and unloaded every 20 ms without a pause."""
     target, plugin = reloader
     for _ in range(rounds(3, 50)):
         watch = Watch("-p", target.pid, "--budget", "20%").wait_watching()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""`mmattach repair PID`: an int3 that is not in the file goes; any other difference is left alone, and said."""
+"""`mmattach repair PID`: an int3 that is not in the file is removed; any other difference is left alone, and
+reported."""
 import pytest
 
 from harness import Watch
@@ -27,7 +28,8 @@ def peek(pid, address):
 
 
 def code_addresses(pid, n):
-    """@n addresses of code, spread over the target's modules. No zeros: they may lie behind a segment's end."""
+    """@n addresses of code, spread over the target's modules. No zeros: they may lie beyond the end of a
+    segment."""
     found = []
     for lo, hi, _, _ in code_mappings(pid):
         with open(f"/proc/{pid}/mem", "rb", buffering=0) as mem:
@@ -75,7 +77,7 @@ def test_nothing_to_repair(victim):
 
 
 def test_a_watched_target_is_refused(victim, attach):
-    """Its int3s are in use: whoever takes them away loses calls."""
+    """Its int3s are in use: removing them would lose calls."""
     target = victim("hot", 2)
     watch = attach(target)
     status, said = repair(target.pid)

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Rules of every shape, on allocators of every shape: what a hit reads, whose call it ends, and where it happens.
+"""Rules of every form, on allocators of every form: what a hit reads, which call it ends, and where it
+happens.
 
-What the keeper saw is read from the lines of --debug=event, one a hit, and held against what the victim (rules.c) says it did.
+The keeper's view is read from the lines of --debug=event, one per hit, and compared with the counts that the
+victim (rules.c) prints.
 """
 import re
 import struct
@@ -18,7 +20,7 @@ EVENT = re.compile(
 )
 LOAD = re.compile(r' load(\d) (?:"(.*?)"|(\S+))')
 LONG = "a name that is longer than what is kept of one, which is sixty-three bytes"
-TYPE_NAMES = ["inode", "", LONG[:63], None, "edgeX", "X", "?"]  # None: there is no address; ?: it cannot be read
+TYPE_NAMES = ["inode", "", LONG[:63], None, "edgeX", "X", "?"]  # None: no address; ?: unreadable
 
 
 class Hit:
@@ -42,7 +44,7 @@ class Hit:
 
 @pytest.fixture
 def seen(victim, attach, tmp_path):
-    """seen(ORDER, RULES): the hits while the rules victim carried the order out, and its answer."""
+    """seen(ORDER, RULES): the hits while the victim rules carried out the order, and its answer."""
     def run(order, rules, *args):
         target = victim("rules")
         file = tmp_path / "own.probes"
@@ -59,7 +61,8 @@ def seen(victim, attach, tmp_path):
 
 
 def test_a_status_and_a_name(seen):
-    """The block lies where the caller wanted it, its name is what the caller gave; also for calls that fail."""
+    """The block is at the address the caller requested, its name is the caller's; also for calls that
+    fail."""
     hits, told = seen("take 42", "alloc pool_take ptr=*arg3 size=arg2 tag=str(arg4) if=i32(ret)==0\n")
     assert len(hits) == told["asked"]
     assert all(hit.flags == {"closes"} for hit in hits)
@@ -78,7 +81,7 @@ def test_a_chain_of_pointers(seen):
 
 
 def test_a_release_that_says_so(seen):
-    """unref-like: only the call that returns 1 is one; what it was given is known at its end."""
+    """Like an unref function: only the call that returns 1 frees; its argument is known at its end."""
     hits, told = seen("drop 9", "free unit_drop if=ret==1\n")
     assert [hit.flags for hit in hits] == [{"closes"}] * 9
     assert [hit.args[0] for hit in hits] == [told["unit"]] * 9
@@ -86,7 +89,7 @@ def test_a_release_that_says_so(seen):
 
 
 def test_a_reference_is_one_stop(seen):
-    """At its entry, with what its count is then, and with a stack."""
+    """At its entry, with the count at that time, and with a stack."""
     hits, _ = seen("drop 3", "family unit refs\nunref unit_drop count=*u8(arg1)\n")
     assert [(hit.function, hit.flags, hit.loads) for hit in hits] == [
         ("unit_drop", set(), {0: count}) for count in range(3)
@@ -122,11 +125,11 @@ def test_families_see_their_own(seen):
 
 
 def test_within_a_family_one_call_counts(seen):
-    """The same rules as one family: the outermost of a thread counts, whatever it reaches memory through."""
+    """The same rules as one family: a thread's outermost call counts, whatever it calls to get memory."""
     rules = "\n".join(line for line in NEST.splitlines() if not line.startswith("family")) + "\n"
     hits, told = seen("nest 5", rules)
     ends = [hit.function for hit in hits if "opens" not in hit.flags and "give" not in hit.function and hit.function != "free"]
-    # a jump ends at malloc's ret or at the caller: it is the call of the function that was called
+    # a jump ends at malloc's ret or in the caller: it counts for the function that was called
     assert ends == ["outer_take", "outer_jump", "outer_by", "inner_by"] * told["rounds"]
 
 
@@ -141,22 +144,21 @@ SCOPED = "family units\nalloc unit_take size=arg1\n"
     (["handle", "handle_deep", "handle_jump", "handle_through"], {101, 105, 107, 109, 201, 203, 205, 207}),
 ])
 def test_inside(seen, functions, inside):
-    """
-    Also by recursion, by a jump out of it, and not any more once longjmp has left it, though what is called then
-    lies on the stack where it lay.
+    """Also by recursion, by a jump out of it, and not any more once longjmp has left it, although later calls
+    use the same part of the stack.
     """
     hits, told = seen("scope 4", SCOPED, *[word for name in functions for word in ("--in", name)])
     takes = [hit for hit in hits if hit.function == "unit_take" and "opens" not in hit.flags]
     assert len(takes) == told["units"]
     assert {hit.args[0] for hit in takes if "outside" not in hit.flags} == inside
     assert {hit.args[0] for hit in takes if "outside" in hit.flags}.isdisjoint(inside)
-    # of what does not count nobody asks for the stack
+    # no stack is requested for hits that do not count
     assert all(hit.stack <= 8 for hit in takes if "outside" in hit.flags)
     assert all(hit.stack > 8 for hit in takes if "outside" not in hit.flags)
 
 
 def test_inside_of_what_is_watched(seen):
-    """The function itself is inside."""
+    """The function itself counts as inside."""
     hits, told = seen("scope 2", SCOPED, "--in", "unit_take")
     takes = [hit for hit in hits if hit.function == "unit_take" and "closes" in hit.flags]
     assert len(takes) == told["units"]
@@ -175,7 +177,7 @@ def place_in_file(function):
     ("rules", True), ("rul?s*", True), ("r*@{id}", True), ("rules@{front}", True), ("ules", False), ("rules@00000000", False),
 ])
 def test_by_offset(victim, attach, module, holds):
-    """A function without a name, in the one build where it lies there."""
+    """A function without a name, only in the build in which it is at that offset."""
     offset, build_id = place_in_file("unit_take")
     target = victim("rules")
     where = module.format(id=build_id, front=build_id[:8])
@@ -188,7 +190,7 @@ def test_by_offset(victim, attach, module, holds):
 
 
 def test_module_of_a_rule(victim, attach):
-    """A rule that is for other modules is none for this one."""
+    """A rule for other modules does not apply to this one."""
     target = victim("rules")
     watch = attach(target, "--probe", "alloc unit_take size=arg1 module=lib*", "--probe", "free unit_drop module=rule?",
                    "--debug=event")

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""A watch with a budget finds what leaks, says what does not, keeps to its price, and leaves the target as it was.
+"""A watch with a budget finds leaks, names what does not leak, stays within its budget, and leaves the target
+as it was.
 
-The victim (sampled.c) takes and gives back blocks in 53 places, of which three leak. Here the budgets are larger than one has in
-earnest, so that it takes seconds and not minutes, whatever else this machine does.
+The victim (sampled.c) allocates and frees blocks at 53 allocation sites, of which three leak. Here the
+budgets are larger than in real use, so that a test takes seconds and not minutes, whatever else runs on this
+machine.
 """
 import json
 import os
@@ -20,8 +22,11 @@ from harness import MMATTACH, Watch, everyday, last_for, random_moment, slept_so
 from untouched import assert_untouched, code_differences
 
 pytestmark = pytest.mark.alone
-TOO_YOUNG = {"site_cache_token", "site_table_entry"}  # 40 seconds are too little to see the end of what lives 20, and of a table that was filled meanwhile
-RATES = {"site_leak_fast": 100, "site_leak_middle": 10, "site_leak_wrapped": 10, "site_leak_slow": 1}  # a second
+# 40 seconds are too few to see the end of blocks that live 20, or that a table which is being filled is
+# bounded
+TOO_YOUNG = {"site_cache_token", "site_table_entry"}
+# per second
+RATES = {"site_leak_fast": 100, "site_leak_middle": 10, "site_leak_wrapped": 10, "site_leak_slow": 1}
 
 
 def leaf(group):
@@ -29,7 +34,7 @@ def leaf(group):
 
 
 def by_place(report):
-    """The turnovers that a place's groups were called, by its name."""
+    """The groups of each site, by its name."""
     places = {}
     for group in report["groups"]:
         places.setdefault(leaf(group), []).append(group)
@@ -41,16 +46,18 @@ def staying(report):
 
 
 def assert_price_kept(report):
-    """All in all always. In any ten seconds unless other tests may leave the keeper without a processor while threads stand."""
+    """Over the whole run always. In any ten seconds unless other tests leave the keeper without a processor
+    while threads are stopped."""
     budget = report["run"]["budget"]
     assert report["run"]["mode"] == "sampled"
     assert budget["spent"] <= budget["promise"]
-    # a thread that is on its way to a trap when all are lifted is seen after it
+    # a thread that is about to hit a trap when all are lifted is noticed only afterwards
     assert budget["worst_ten_seconds"] <= 1.25 * budget["promise"], budget
 
 
 def assert_rate(report, name):
-    """The interval is for 95 of 100: here so much wider that it holds nearly always. (A thread that was stopped has some of its work left to do.)"""
+    """The interval is for 95 of 100: here it is widened so much that it holds nearly always. (A thread that
+    was stopped still has some of its work to do.)"""
     [group] = [g for g in by_place(report)[name] if g["turnover"] == "stays"]
     value, low, high = group["estimate"]["allocs_per_minute"]
     bounded = high is not None and not group["estimate"]["at_least"]
@@ -68,7 +75,8 @@ def watch_for(target, seconds, *args, budget="5%"):
 
 
 def test_leaks_are_no_tables_when_the_budget_is_spent(victim):
-    """A small budget and a short watch: traps may be away for all of its end. What leaks all the time may be unknown then, but neither going nor a table."""
+    """A small budget and a short watch: traps may be lifted for all of its end. What leaks all the time may
+    then be unknown, but neither freed nor a table."""
     target = victim("leaky_service")
     leaks = {"cache_insert", "session_open", "log_context"}
     report = watch_for(target, 10, budget="1%")
@@ -99,7 +107,7 @@ def test_leaks_are_found_and_what_goes_is_not_called_one(victim, tmp_path):
 
 
 def told_and_true(report, before, after):
-    """Of each place that was seen: told / true, of how often it allocates."""
+    """For each site that was seen: its reported allocation rate / the true rate."""
     minutes = (after["now_ns"] - before["now_ns"]) / 60e9
     began = {place["name"]: place["allocs"] for place in before["sites"]}
     done = {place["name"]: (place["allocs"] - began[place["name"]]) / minutes for place in after["sites"]}
@@ -108,10 +116,10 @@ def told_and_true(report, before, after):
 
 
 def test_hot_places_leave_some_for_the_others(victim):
-    """
-    A thread without a pause at 1 %: some fifty places are hot, and a round of each would cost more than comes in by then. What leaks goes on being watched.
-    When all hot ones began as soon as there was something to spend, all traps were lifted for 10 to 28 of 30 seconds. One burst, when others have taken
-    the processor from us, closes for as long: so once of three times is enough.
+    """A thread without a pause at 1 %: some fifty sites are hot, and a round of each would cost more than the
+    budget gains in that time. Leaks must still be watched. When all hot ones began as soon as there was some
+    budget, all traps were lifted for 10 to 28 of 30 seconds. One burst while other processes occupy the
+    processor has the same effect: so one success in three is enough.
     """
     target = victim("sampled", "-f")
     for _ in range(3):
@@ -122,7 +130,8 @@ def test_hot_places_leave_some_for_the_others(victim):
         if report["run"]["budget"]["closed_seconds"] < 8:
             break
     assert report["run"]["budget"]["closed_seconds"] < 8, report["run"]["budget"]
-    assert len(rates) > 30 and 0.4 < statistics.median(rates) < 1.8, rates  # others use the same two processors
+    # others use the same two processors
+    assert len(rates) > 30 and 0.4 < statistics.median(rates) < 1.8, rates
     target.end()
 
 
@@ -137,10 +146,11 @@ def test_eight_threads(victim):
 
 
 def test_threads_in_lockstep(victim, tmp_path):
-    """
-    32 threads meet, and then all allocate at the same place. While the first one stands there, the others come, too, and are not counted: what is told is
-    far too low, 0.12 to 0.52 of the truth, and the report says that it may be any number more. (Not for longer: once some of it is known to stay, the trap
-    does, too, and all are counted.) Where others keep the threads apart it may be told as it is.
+    """32 threads meet, and then all allocate at the same site. While the first one is stopped there, the
+    others hit, too, and are not counted: the reported rate is far too low, 0.12 to 0.52 of the truth, and the
+    report says that it is a lower bound. (The watch must not be longer: once some of it is known to leak, the
+    trap stays planted, and all are counted.) If other processes keep the threads apart, the rate may be
+    reported correctly.
     """
     target = victim("lockstep", "32", "4000")
     trace = tmp_path / "t.mmt"
@@ -165,9 +175,9 @@ def test_threads_in_lockstep(victim, tmp_path):
 
 
 def test_threads_that_wake_together_are_not_in_lockstep(victim):
-    """
-    Eight threads that wake at each millisecond and draw their places by chance: of those called all the time hardly one may be marked. (What fills a table,
-    grows an array or comes with a request does so in bunches.)
+    """Eight threads that wake at each millisecond and choose their sites by chance: of the sites called all
+    the time hardly any may be marked as a lower bound. (A site that fills a table, grows an array or belongs
+    to a request is called in bunches.)
     """
     target = victim("sampled", "-r", "8000", "-t", "8")
     report = watch_for(target, 20)
@@ -180,7 +190,7 @@ def test_threads_that_wake_together_are_not_in_lockstep(victim):
 
 
 def assert_faster_leaks_lead(report):
-    """In the order of what they keep, as far as that can be known by then; and their rates."""
+    """In the order of their leaks, as far as that can be known by then; and their rates."""
     leading = [leaf(g) for g in report["groups"] if leaf(g) not in TOO_YOUNG]
     assert leading[:2] == ["site_leak_fast", "site_leak_middle"], leading
     for name in leading[:2]:
@@ -199,7 +209,8 @@ def test_thirty_two_threads(victim):
 
 
 def test_bursts(victim):
-    """Idle for three seconds, then fifty thousand pairs as fast as it can, again and again: what leaks comes in bunches, too."""
+    """Idle for three seconds, then fifty thousand pairs as fast as it can, again and again: leaks come in
+    bunches, too."""
     target = victim("sampled", "-b", "3")
     report = watch_for(target, 40, budget="10%")
     assert_untouched(target)
@@ -210,7 +221,7 @@ def test_bursts(victim):
 
 
 def test_callers_of_a_wrapper_are_told_apart(victim):
-    """One of the places behind victim_alloc leaks: it is a group of its own."""
+    """One of the callers of victim_alloc leaks: it has its own group."""
     target = victim("sampled", "-r", "3000", "-w")
     report = watch_for(target, 45, budget="10%")
     assert_untouched(target)
@@ -225,7 +236,7 @@ def test_callers_of_a_wrapper_are_told_apart(victim):
 
 @pytest.fixture
 def load():
-    """Three who take all of the processor that they get."""
+    """Three processes that use all of the processor time that they get."""
     others = [subprocess.Popen(["timeout", "120", "sh", "-c", "while :; do :; done"]) for _ in range(3)]
     yield
     for one in others:
@@ -235,7 +246,8 @@ def load():
 
 @pytest.mark.parametrize("budget", everyday(["1%"], ["1%", "5%"]))
 def test_many_wrappers_under_load(victim, load, budget):
-    """Threads are held for trials all the time, by a mmattach that has to wait for a processor itself: the promise is kept all the same."""
+    """Threads are held for trials all the time, by an mmattach that has to wait for a processor itself: the
+    promise is kept all the same."""
     target = victim("wrappers")
     report = watch_for(target, 25, budget=budget)
     had = report["run"]["budget"]
@@ -246,7 +258,7 @@ def test_many_wrappers_under_load(victim, load, budget):
 
 
 def test_stacks_too_short_for_callers(victim):
-    """Who calls the wrapper cannot be seen: that is said."""
+    """The callers of the wrapper cannot be seen: the report says so."""
     target = victim("sampled", "-r", "3000", "-w")
     report = watch_for(target, 6, "--stack-bytes", "1", budget="20%")
     assert_untouched(target)
@@ -265,17 +277,18 @@ def test_idle_at_first(victim):
 
 
 def wakings(pids, seconds):
-    """How often a second each was woken meanwhile."""
+    """How often per second each process woke up meanwhile."""
     before, began = [slept_so_often(pid) for pid in pids], time.monotonic()
     last_for(seconds)
     return [(slept_so_often(pid) - had) / (time.monotonic() - began) for pid, had in zip(pids, before)]
 
 
 def test_traps_that_nobody_meets_wake_nobody(victim):
-    """Hundreds of them have a round a second each; but not each a timer, nor does the controller look because the keeper does."""
+    """Hundreds of traps have a round per second each; but not each has a timer, and the controller does not
+    wake up because the keeper does."""
     target = victim("sampled", "-i", "60")
     watch = Watch("-p", str(target.pid), "--budget", "1%").wait_watching()
-    for _ in range(4):  # the first rounds, in which much is made known, are over soon
+    for _ in range(4):  # the first rounds, with many definitions, are soon over
         a_second = wakings((watch.pid, watch.keeper()), 3)
         if a_second[0] < 60 and a_second[1] < 250:
             break
@@ -287,7 +300,7 @@ def test_pieces_of_a_trace_are_one_run(victim, tmp_path):
     target = victim("sampled")
     last = tmp_path / "report.json"
     watch = Watch("-p", str(target.pid), "--budget", "30%", "-d", "30s", "--top", "0", "--report", last, "-o", tmp_path / "t.mmt", "--rotate", "64K",
-                  "--raw", "--interval", "1s")  # at each interim report all numbers are told
+                  "--raw", "--interval", "1s")  # each interim report contains all numbers
     assert watch.wait(120) == 0, watch.said()
     report = json.loads(last.read_text())
     pieces = sorted(tmp_path.glob("t*.mmt"))
@@ -301,7 +314,8 @@ def test_pieces_of_a_trace_are_one_run(victim, tmp_path):
 
 
 def test_modules_that_come_and_go(victim):
-    """Nobody waits for us while they do; what has gone is not touched, what is there still is as it was."""
+    """They do not have to wait for us; unmapped modules are not touched, and those still mapped are as they
+    were."""
     target = victim("dl")
     watch = Watch("-p", str(target.pid), "--budget", "20%").wait_watching()
     end = time.monotonic() + 6
@@ -320,7 +334,8 @@ def test_modules_that_come_and_go(victim):
 
 
 def test_keeper_killed(victim):
-    """Nobody has stepped over a trap, so nothing was written into padding: all that stood is put back."""
+    """No thread has stepped over a trap, so nothing was written into padding: the code under all planted
+    traps is restored."""
     target = victim("sampled", "-r", "20000", "-i", "30")
     watch = Watch("-p", str(target.pid), "--budget", "20%").wait_watching()
     wait_for(lambda: len(code_differences(target.pid)) > 20, "traps stand")

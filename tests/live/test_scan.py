@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""`mmattach scan` of a live process: what it lost before we came is found, what it keeps is not taken for lost, and it never notices."""
+"""`mmattach scan` of a live process: what it lost before we attached is found, its live blocks are not taken
+for lost, and it never notices."""
 import json
 import os
 import pathlib
@@ -26,7 +27,7 @@ def sums(report, verdict, label):
 
 
 def assert_truth(report, truth):
-    """The carts and items that it lost are lost, no other one is, and what is kept is reached."""
+    """The carts and items that it lost are lost, no others are, and those it still uses are reachable."""
     assert_schema(report)
     assert sums(report, "definite", CART) == truth["lost_carts"]
     assert sums(report, "indirect", ITEM) == truth["lost_items"]
@@ -40,7 +41,7 @@ def assert_truth(report, truth):
 
 
 def end(victim, undisturbed=True):
-    """Its normal end: what it wrote was what it read, and nobody but us disturbed its sleepers."""
+    """Its normal end: what it read is what it wrote, and nothing but us disturbed its sleepers."""
     told = victim.end()
     assert told["wrong"] == 0, told
     assert told["eintr"] == 0 or not undisturbed, told
@@ -49,7 +50,7 @@ def end(victim, undisturbed=True):
 
 @pytest.mark.parametrize("name", ["transfers", "held"])
 def test_the_version_is_not_guessed(victim, name):
-    """Where nothing was freed yet, nothing tells plain links from mangled ones."""
+    """Before anything has been freed, plain links cannot be distinguished from mangled ones."""
     v = victim(name)
     layout = scan("-p", v.pid).json()["scan"]["heap"]["layout"]
     version = tuple(map(int, re.findall("[0-9]+", os.confstr("CS_GNU_LIBC_VERSION"))))
@@ -65,9 +66,10 @@ def test_what_was_lost_before_we_came(victim):
     assert_untouched(v)
     assert_truth(report, truth)
     assert_adds_up(report)
-    middle = [g for g in groups(report, "possible") if g["size_low"] == 792]  # usable, of 777
+    middle = [g for g in groups(report, "possible") if g["size_low"] == 792]  # the usable size for 777
     assert len(middle) == 1 and truth["middle"] in middle[0]["samples"]
-    assert report["scan"]["verdicts"]["possible"]["blocks"] == 1  # the loader's tables of the threads are not the program's
+    # the loader's tables of the threads are not the program's
+    assert report["scan"]["verdicts"]["possible"]["blocks"] == 1
     assert report["target"]["pid"] == v.pid and report["target"]["comm"] == "held"
     assert report["scan"]["source"] == "process" and report["scan"]["threads"] == 5
     assert 0 < report["scan"]["pause_seconds"] < 1
@@ -107,7 +109,8 @@ def test_fifty_in_a_row_of_a_busy_one(victim):
 
 
 def test_nobody_is_disturbed(victim):
-    """Threads in every kind of sleep, signals with serial numbers: nothing is lost, interrupted or changed by ten scans."""
+    """Threads in every kind of sleep, signals with serial numbers: nothing is lost, interrupted or changed by
+    ten scans."""
     v = victim("storm", 24)
     v.say("signals")
     for _ in range(rounds(5, 100)):
@@ -137,7 +140,7 @@ sys.stdin.read()
 
 
 def test_another_allocator_besides():
-    """Its blocks are not listed, and that is said: not only where glibc's malloc was never used."""
+    """Its blocks are not listed, and the report says so: also if glibc's malloc was used as well."""
     library = pathlib.Path("/usr/lib/x86_64-linux-gnu/libjemalloc.so.2")
     if not library.exists():
         pytest.skip("optional: jemalloc is not installed")
@@ -181,7 +184,7 @@ def test_without_verdicts(victim):
     end(v)
 
 
-# --- who points there ---
+# --- what points there ---
 
 def answers(v, *addresses, **kwargs):
     return scan("-p", v.pid, "--who-points-at", ",".join(addresses), **kwargs)
@@ -238,7 +241,8 @@ def test_stacks_of_a_watch(victim, tmp_path):
 
 @pytest.mark.parametrize("what", ["size", "tcache", "bin", "top"])
 def test_a_corrupt_heap(victim, what):
-    """Said where, after the third time; what can be listed is. The victim would not survive its own end."""
+    """The position is reported, after the third pause; blocks that can be listed are. The victim would not
+    survive its own end."""
     v = victim("census", "all", 3000, 2)
     whole = scan("-p", v.pid).json()
     assert_adds_up(whole)
@@ -301,7 +305,7 @@ def test_a_stopped_one_stays_stopped(victim):
 
 
 def test_the_target_is_killed_meanwhile(victim):
-    """At any moment: a report, or a message that says it is gone."""
+    """At any moment: a report, or a message that the target is gone."""
     for i in range(rounds(12, 100)):
         v = victim("held", 2, 4000, 5)
         killer = threading.Timer(i * 0.004, v.process.kill)
@@ -318,7 +322,7 @@ def test_the_target_is_killed_meanwhile(victim):
 
 @pytest.mark.parametrize("sig", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
 def test_we_are_killed_meanwhile(victim, sig):
-    """At any moment: the target is as it was."""
+    """At any moment: the target is left as it was."""
     v = victim("held", 2, 4000, 5)
     for i in range(rounds(12, 100)):
         p = subprocess.Popen([MMATTACH, "scan", "-p", str(v.pid)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
@@ -356,7 +360,8 @@ def test_wrong_usage(args, text):
 
 @pytest.mark.parametrize("n, size", [(7, 1000), (500, 3000)])
 def test_more_than_one_libc(victim, n, size):
-    """The malloc of another namespace comes first in memory. The one that has given out more is listed, and of the other it is said that it is there."""
+    """The malloc of another namespace comes first in memory. The one with more allocations is listed, and the
+    report says that the other one exists."""
     v = victim("decoys")
     v.ask(f"namespace {n}")
     report = scan("-p", v.pid).json()
@@ -371,7 +376,8 @@ def test_more_than_one_libc(victim, n, size):
 
 
 def test_memory_that_looks_like_arenas_everywhere(victim):
-    """Each place leads to the next, and none anywhere: looked at for a moment, and malloc is found all the same."""
+    """Each place leads to the next, and none to an arena: they are looked at only briefly, and malloc is
+    found all the same."""
     v = victim("decoys")
     v.ask("fill 8")
     report = scan("-p", v.pid).json()
@@ -382,7 +388,8 @@ def test_memory_that_looks_like_arenas_everywhere(victim):
 
 
 def test_memory_that_looks_like_a_chunk(victim):
-    """Malloc says that it has none: so it is the program's, and holds what it points to. Where there are some, nobody can tell: a doubt says so."""
+    """Malloc's figures say that it has no such chunk: so the memory is the program's, and what it points to
+    is reachable. If malloc has some, they cannot be distinguished: a doubt says so."""
     v = victim("decoys")
     held = v.ask("page")["held"]
     report = scan("-p", v.pid).json()
@@ -398,7 +405,8 @@ def test_memory_that_looks_like_a_chunk(victim):
 
 
 def test_written_to_after_it_was_freed(victim):
-    """What such a chunk has where a free one would have its key is the program's, and says nothing of other blocks that have the same there."""
+    """The word at the position of a free chunk's key is the program's own here, and says nothing about other
+    blocks with the same value there."""
     v = victim("decoys")
     v.ask("freed 300")
     report = scan("-p", v.pid).json()

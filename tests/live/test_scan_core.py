@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""`mmattach scan --core`: what a scan of the process finds, after its death; and what a core that is not whole gives."""
+"""`mmattach scan --core`: it finds after the process' death what a scan of the process finds; and incomplete
+cores give partial results."""
 import json
 import os
 import pathlib
@@ -21,7 +22,7 @@ LIMIT = 60
 
 @pytest.fixture
 def cored(victim, tmp_path):
-    """cored(ARG...): a victim's core by gcore, and what it held."""
+    """cored(ARG...): a victim's core by gcore, and the victim's own record of its blocks."""
     if not shutil.which("gdb"):
         pytest.skip("no gdb")
 
@@ -80,7 +81,8 @@ def test_the_kernels_core(victim, tmp_path):
 
 
 def test_the_program_has_moved(cored, tmp_path):
-    """Where it was is another one now: no class is named by it; --exe names the right one, and a wrong one is refused."""
+    """Another program is now at its path: that one names no classes; --exe names the right program, and a
+    wrong one is refused."""
     moved = tmp_path / "moved"
     shutil.copy(VICTIMS / "held", moved)
     v = subprocess.Popen([moved, "1", "100", "4"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -107,7 +109,8 @@ def test_the_program_has_moved(cored, tmp_path):
 
 
 def test_truncated_at_many_lengths(cored, tmp_path):
-    """A report that says what is missing, or a message: never a crash, never lost blocks that are not."""
+    """A report that says what is missing, or a message: never a crash, never a block reported lost that is
+    not."""
     v, truth, core = cored(1, 1000, 20)
     v.kill()
     whole = core.read_bytes()
@@ -125,7 +128,7 @@ def test_truncated_at_many_lengths(cored, tmp_path):
         answered += 1
         report = json.loads(told.out)
         assert_schema(report)
-        # the last bytes are gcore's section headers, which nobody needs
+        # the last bytes are gcore's section headers, which are not needed
         assert report["scan"]["doubts"] or n == len(whole) - 1, n
         assert report["scan"]["verdicts"]["definite"]["blocks"] <= truth["lost_carts"] + 2, n
     assert answered > len(lengths) // 4

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Whose calls count: those inside of a function, between two marks, of some threads, of a module. Exact numbers.
+"""Which calls count: those inside a function, between two marks, of some threads, of a module. Exact numbers.
 
-What is not in scope is not there: not its blocks, and when these are given back, resized or taken again, that is no
-release of an older block, no second release, no stack that was cut.
+Blocks that are not in scope do not appear; and when they are freed, resized or their memory is allocated
+again, that is not reported as the release of an older block, as a double free, or as a stack that was cut.
 """
 import pathlib
 import re
@@ -18,7 +18,7 @@ LIBRARY = VICTIMS / "libscope.so"
 
 @pytest.fixture
 def scoped(victim, attach):
-    """scoped(BEFORE, ORDERS, OPTION...): the report of the ORDERS, after the BEFORE ones."""
+    """scoped(BEFORE, ORDERS, OPTION...): the report for ORDERS; BEFORE are carried out before the watch."""
     def run(before, orders, *options):
         target = victim("scopes", LIBRARY)
         for order in before:
@@ -38,7 +38,7 @@ def scoped(victim, attach):
 
 
 def assert_totals(got, allocs, frees, older=0, live=None):
-    """@frees: of those blocks. With nothing lost, nothing cut, nothing freed twice."""
+    """@frees: of blocks allocated in the watch. Nothing lost, no stack cut, no double free."""
     totals = got["totals"]
     assert (totals["allocs"], totals["frees"] - older, totals["unmatched_frees"]) == (allocs, frees, older)
     assert (totals["double_frees"], totals["live_blocks"]) == (0, allocs - frees if live is None else live)
@@ -46,7 +46,7 @@ def assert_totals(got, allocs, frees, older=0, live=None):
 
 
 def takers(got):
-    """{(function, its caller): blocks} of what is held."""
+    """{(function, its caller): blocks} of the live blocks."""
     found = {}
     for group in got["groups"]:
         names = tuple(frame["function"] for frame in group["stack"][group["wrappers"]:][:2])
@@ -59,7 +59,7 @@ def tid(number):
 
 
 def after_a_second():
-    """Names are looked up again when a second has passed."""
+    """Names are looked up again after a second."""
     last_for(1.1)
 
 
@@ -67,7 +67,7 @@ def after_a_second():
 
 
 def test_inside_of_a_recursion(scoped):
-    """Two a level; given back outside, they count as given back; what was taken outside is nothing to us."""
+    """Two per level; blocks freed outside count as freed; blocks allocated outside do not count."""
     got = scoped([], ["0 keep 5", "0 in 3", "0 pairs 4", "1 keep 6", "1 in 2"], "--in", "inside")
     assert_totals(got, allocs=10, frees=0)
     assert sum(takers(got).values()) == 10 and all(names == ("take", "inside") for names in takers(got))
@@ -81,7 +81,7 @@ def test_older_is_what_is_older(scoped):
 
 
 def test_inside_of_either(scoped):
-    """A realloc inside: the block that it made, and the one it took away, which was taken inside too."""
+    """A realloc inside: the block that it allocated, and the one it freed, which was allocated inside too."""
     got = scoped([], ["0 grow 3", "0 in 2", "0 keep 9", "0 resize 0"], "--in", "inside", "--in", "grow_inside")
     assert_totals(got, allocs=3 * 2 + 4, frees=3 + 7)
     got = scoped([], ["0 grow 3", "0 in 2", "0 keep 9"], "--in", "inside", "--in", "grow_inside")
@@ -97,7 +97,7 @@ def test_inside_in_one_thread(scoped):
 
 
 def test_between_marks(scoped):
-    """What is older than the first mark; what is given back after the second is held no more."""
+    """Some blocks are older than the first mark; blocks freed after the second are not live any more."""
     orders = ["0 keep 5", "0 begin 0", "1 keep 6", "0 give 0", "2 keep 3", "2 give 2", "0 end 0", "1 give 1", "0 keep 4"]
     assert_totals(scoped([], orders, "--from", "mark_begin", "--until", "mark_end"), allocs=9, frees=3, older=5, live=0)
 
@@ -108,13 +108,15 @@ def test_marks_and_realloc(scoped):
 
 
 def test_marks_twice(scoped):
-    """What was taken in the gap is older than the second beginning; what was held before is still known."""
+    """Blocks allocated in the gap are older than the second beginning; earlier live blocks are still
+    known."""
     orders = ["0 begin 0", "1 keep 4", "0 end 0", "2 keep 3", "0 begin 0", "2 give 2", "1 give 1", "0 end 0"]
     assert_totals(scoped([], orders, "--from", "mark_begin", "--until", "mark_end"), allocs=4, frees=4, older=3)
 
 
 def test_marks_and_threads(scoped):
-    """Of the other thread: what it took meanwhile is nobody's, what it took before the mark is older."""
+    """Of the other thread: blocks allocated meanwhile do not count, those allocated before the mark are
+    older."""
     orders = ["2 keep 2", "0 begin 0", "1 keep 4", "2 keep 3", "1 give 2", "2 give 1"]
     assert_totals(scoped([], orders, "--from", "mark_begin", "--thread", tid(1)), allocs=4, frees=4, older=2)
 
@@ -134,7 +136,8 @@ def test_two_threads(scoped):
 
 
 def test_resized_by_another(scoped):
-    """A block that changes sides by realloc: a release of the one that counts, a block that counts from then on."""
+    """A block that changes sides by realloc: one that counted is freed, one that did not counts from then
+    on."""
     got = scoped([], ["1 keep 3", "2 keep 4", "1 resize 2", "2 resize 1"], "--thread", tid(1))
     assert_totals(got, allocs=3 + 4, frees=3)
     got = scoped([], ["2 keep 4", "2 resize 2", "2 resize 2", "2 give 2"], "--thread", tid(1))
@@ -150,13 +153,14 @@ def test_by_name(scoped):
 
 
 def test_a_name_that_comes_later(scoped):
-    """Also of a thread that was seen under another."""
+    """Also for a thread that was seen under another name."""
     got = scoped([], ["1 keep 3", "2 name 2", "2 keep 5", after_a_second, "1 name 1", "1 keep 4"], "--thread", "worker-*")
     assert_totals(got, allocs=9, frees=0)
 
 
 def test_threads_that_are_gone_before_they_are_asked(scoped):
-    """Each takes one block and ends: it counts, or the report says that it is not known whose it was."""
+    """Each allocates one block and ends: it counts, or the report says that the name of its thread is not
+    known."""
     for _ in range(rounds(2, 20)):
         got = scoped([], ["1 short 40", "2 keep 3"], "--thread", "shortly")
         assert got["totals"]["allocs"] + lost(got).get("name of a thread not read", 0) == 40
@@ -181,7 +185,7 @@ def test_module(scoped, module, allocs, frees):
 
 
 def address_of(target, offset):
-    """Where what lies at @offset of the library's file is in the process."""
+    """The address in the process of @offset in the library's file."""
     maps = pathlib.Path(f"/proc/{target.pid}/maps").read_text()
     return int(re.search(rf"^([0-9a-f]+)-.* 0+ .*{LIBRARY.name}$", maps, re.M)[1], 16) + int(offset, 16)
 
@@ -189,7 +193,7 @@ def address_of(target, offset):
 @pytest.mark.parametrize("skip", ["scope_wrap", "libscope.so+0x{offset}", "{address:#x}"])
 @pytest.mark.parametrize("module, allocs", [("libscope.so", 3), ("scopes", 17)])
 def test_module_behind_a_wrapper(scoped, tmp_path, skip, module, allocs):
-    """Who called the wrapper is who wanted the block."""
+    """The caller of the wrapper is the allocation site."""
     def rules(target):
         file, offset = tmp_path / "own.probes", offset_of("scope_wrap")
         file.write_text("skip " + skip.format(offset=offset, address=address_of(target, offset)) + "\n")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Shared memory: what a process has in its page table is copied and seen, and not one page more becomes its own, or anybody's.
+"""Shared memory: the pages in a process's page table are copied and seen, and no page is added to its memory,
+or to any other process's.
 
 tests/victims/shares has blocks to which only shared memory of each kind points.
 """
@@ -45,7 +46,7 @@ class Shares(Program):
 
 @pytest.fixture
 def shares(tmp_path):
-    """shares([LARGE, [PRIVATE]]): the victim, when it waits."""
+    """shares([LARGE, [PRIVATE]]): the victim, when it waits for orders."""
     started = []
 
     def start(*args):
@@ -59,8 +60,8 @@ def shares(tmp_path):
 
 
 def pages(target):
-    """All that the kernel counts of each shared mapping's pages, and of what the files behind them take; of others, libraries too, only what
-    does not change when another program starts."""
+    """The kernel's counts for the pages of each shared mapping, and for the files behind them; for other
+    mappings, including libraries, only the counts that do not change when another program starts."""
     counts, where = {}, None
     shared = {f"{m['map']:x}" for m in target.maps.values()}
     for line in pathlib.Path(f"/proc/{target.pid}/smaps").read_text().splitlines():
@@ -81,10 +82,11 @@ def page_tables(pid):
 
 
 def test_contents_and_nothing_more(shares):
-    """Pages that are there are copied; those that are not stay away, though others have them."""
+    """Resident pages are copied; others do not become resident, even if other processes have them."""
     target = shares()
     posix = target.maps["posix"]
-    with open(posix["file"], "r+b") as other:  # a page of the file that is there, but not in the target's table
+    # a page of the file that exists, but is not in the target's page table
+    with open(posix["file"], "r+b") as other:
         other.seek(5 * PAGE)
         other.write(b"else")
     before, tables = pages(target), page_tables(target.pid)
@@ -109,19 +111,21 @@ def test_contents_and_nothing_more(shares):
 
 
 def test_verdicts(shares):
-    """Whom shared memory reaches, as valgrind says it, but where the page is not in the table; and that is said."""
+    """What shared memory reaches is as valgrind reports it, except where the page is not in the page table;
+    and that is reported."""
     target = shares()
     ours, answer = judged_by_us(target.told(), target.pid)
     for site in target.maps:
         assert ours.sites[site] == {"reachable" if site in READABLE else "definite": 1}, site
-    unseen = (5 * 8 + 8 + 16) * PAGE // 1024  # of six mappings every second page, of "dropped" all
+    unseen = (5 * 8 + 8 + 16) * PAGE // 1024  # every second page of six mappings, and all of "dropped"
     assert len(answer["doubts"]) == 1 and f"{unseen} KiB of shared memory have no page" in answer["doubts"][0], answer["doubts"]
     assert_untouched(target)
     target.end()
 
 
 def test_too_large(shares):
-    """More than there is room for beside little private memory is left out, and said; what is small is copied all the same."""
+    """More than there is room for beside little private memory is left out, and reported; small mappings are
+    copied all the same."""
     target = shares(80)
     ours, answer = judged_by_us(target.told(), target.pid)
     assert ours.sites["large"] == {"definite": 1}
@@ -143,14 +147,16 @@ def test_large_beside_larger(shares):
 
 
 def test_rather_without(shares):
-    """Where the pause would last too long with shared memory, and not without, it is left out: 60 MiB take more than four milliseconds anywhere."""
+    """If the pause would last too long with shared memory, but not without, it is left out: 60 MiB take more
+    than four milliseconds on any machine."""
     target = shares(60)
     p = Pauser(target.pid)
     try:
         assert p.pause()["left_out"] == 0
         for _ in range(20):
             had = p.ask("pause 4000000")
-            if had["r"] != ETIME:  # on a machine so busy that reading the list of mappings takes as long
+            # a machine so busy that reading the list of mappings takes as long
+            if had["r"] != ETIME:
                 break
         assert had["r"] == 0 and had["left_out"] >= 60 * MIB, had
         assert p.word(target.maps["large"]["map"]) is None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Stacks and names: who allocated, all the way up, whatever became of the files."""
+"""Stacks and names: which code allocated, up to the outermost frame, whatever happened to the files."""
 import json
 import os
 import pathlib
@@ -19,7 +19,7 @@ OUTERMOST = ["__libc_start_call_main", "__libc_start_main", "_start"]
 
 @pytest.fixture
 def attach(watch):
-    """attach(VICTIM, ARG...): a stack is one group here, whatever has become of its blocks."""
+    """attach(VICTIM, ARG...): a stack is one group here, whatever happens to its blocks."""
     def start(target, *args, **kwargs):
         return watch("-p", target.pid, "--verdicts", "no", *args, **kwargs).wait_watching()
 
@@ -35,14 +35,14 @@ def thread_state(pid):
 
 
 def group_of(report, function, depth=0):
-    """The one group with @function at frame @depth."""
+    """The only group with @function at frame @depth."""
     found = [g for g in report["groups"] if len(g["stack"]) > depth and g["stack"][depth]["function"] == function]
     assert len(found) == 1, [functions(g) for g in report["groups"]]
     return found[0]
 
 
 def watched(attach, target, *orders, args=()):
-    """The report of a watch during which @target was told @orders."""
+    """The report of a watch during which @target carried out @orders."""
     run = attach(target, *args)
     for order in orders:
         target.ask(order)
@@ -70,7 +70,7 @@ def test_the_whole_way_up(victim, attach, name):
 
 @pytest.mark.parametrize("unwinder", ["dwfl", "libunwind", "check"])
 def test_by_another_unwinder(victim, attach, unwinder):
-    """Slower, and the thread waits; but the same stacks, and every call is seen."""
+    """Slower, and the thread waits; but the stacks are the same, and every call is seen."""
     target = victim("paths")
     report = watched(attach, target, "nested 200", args=["--unwinder", unwinder])
     group = group_of(report, "path9")
@@ -109,7 +109,7 @@ def test_cplusplus(victim, attach):
 
 
 def test_a_wrapper_is_not_the_place(victim, attach):
-    """posix_memalign calls the allocator: the block belongs to who called posix_memalign."""
+    """posix_memalign calls the allocator: the allocation site is the caller of posix_memalign."""
     target = victim("paths")
     group = group_of(watched(attach, target, "aligned 8"), "aligner")
     assert group["blocks"] == 8
@@ -128,7 +128,7 @@ def test_depth(victim, attach):
 
 
 def test_depth_counts_what_is_shown(victim, attach):
-    """posix_memalign's own frame is left out, and is none of the three."""
+    """posix_memalign's own frame is left out, and does not count for the depth."""
     target = victim("paths")
     group = group_of(watched(attach, target, "aligned 8", args=["--depth", "2"]), "aligner")
     assert functions(group) == ["aligner", "main"]
@@ -137,7 +137,7 @@ def test_depth_counts_what_is_shown(victim, attach):
 
 @pytest.mark.parametrize("unwinder", ["dwfl", "libunwind", "cfi"])
 def test_from_the_first_instruction(watch, tmp_path, unwinder):
-    """The memory that is read is the program's, not that of who started it."""
+    """The memory that is read is the program's, not that of the process that started it."""
     run = watch("--unwinder", unwinder, "--report", tmp_path / "report", "--", VICTIMS / "paths")
     assert run.wait() == 0, run.said()
     report = json.loads((tmp_path / "report").read_text())
@@ -149,7 +149,7 @@ def test_from_the_first_instruction(watch, tmp_path, unwinder):
 
 @pytest.mark.parametrize("unwinder", ["dwfl", "libunwind", "check"])
 def test_who_could_not_wait(victim, attach, unwinder):
-    """Stopped for longer than threads wait: what is read of one that runs again counts for nothing."""
+    """Stopped for longer than threads wait: a stack read from a thread that runs again is discarded."""
     target = victim("paths")
     run = attach(target, "--unwinder", unwinder)
     target.say("walk 3000")
@@ -169,7 +169,7 @@ def test_who_could_not_wait(victim, attach, unwinder):
 
 
 def test_names_can_be_given_up(victim, watch, tmp_path):
-    """A server that never answers, and Ctrl-C: the report comes, and says what is missing."""
+    """A server that never answers, and Ctrl-C: there is a report, which says what is missing."""
     (tmp_path / "bin").mkdir()
     hangs = tmp_path / "bin/debuginfod-find"
     hangs.write_text("#!/bin/sh\nexec sleep 600\n")
@@ -201,7 +201,7 @@ def test_cut_short_is_said(victim, attach):
 
 
 def test_memory_that_ends_is_no_short_copy(victim, attach):
-    """No --stack-bytes would show more of it: so it is not called cut."""
+    """A larger --stack-bytes would not show more of it: so it is not called cut."""
     target = victim("paths")
     report = watched(attach, target, "edge 9")
     group = group_of(report, "on_the_edge")
@@ -211,7 +211,8 @@ def test_memory_that_ends_is_no_short_copy(victim, attach):
 
 
 def test_the_other_stack_is_not_copied(victim, attach):
-    """Of a handler on an alternate stack its own frames are known, and that there are more; an unwinder for which it waits sees all."""
+    """For a handler on an alternate stack its own frames are known, and that there are more; an unwinder for
+    which the thread waits sees all."""
     target = victim("sigpaths")
     report = watched(attach, target, "alternate 40")
     assert report["run"]["stacks_cut"] == 40
@@ -222,7 +223,7 @@ def test_the_other_stack_is_not_copied(victim, attach):
 
 
 def test_deep_stacks_are_learned(victim, attach):
-    """As much is copied as is needed, once that is known; nothing is cut by default."""
+    """Once the needed size is known, that much is copied; by default no stack is cut."""
     target = victim("paths")
     report = watched(attach, target, "walk 2000", "keep 200")
     assert report["run"]["stacks_cut"] == 0
@@ -232,7 +233,7 @@ def test_deep_stacks_are_learned(victim, attach):
     target.end()
 
 
-# --- files that are not where they were ---
+# --- files that have moved or changed ---
 
 
 def leaked_by_plugin(report, blocks):
@@ -249,7 +250,7 @@ def test_unloaded_module(victim, attach):
 
 
 def test_unloaded_and_something_else_there(victim, attach, tmp_path):
-    """Two files of the same shape, one after the other at the same place: each keeps its own name."""
+    """Two files of the same form, one after the other at the same address: each keeps its own name."""
     shutil.copy(VICTIMS / "libleak.so", tmp_path / "first.so")
     shutil.copy(VICTIMS / "libleak.so", tmp_path / "second.so")
     target = victim("unload")
@@ -262,7 +263,7 @@ def test_unloaded_and_something_else_there(victim, attach, tmp_path):
 
 
 def test_unloaded_and_back(victim, attach):
-    """The same file again, perhaps elsewhere, is the same place: one group."""
+    """The same file again, perhaps at another address, gives the same stack: one group."""
     plugin = VICTIMS / "libleak.so"
     target = victim("unload")
     report = watched(attach, target, f"leak {plugin} 3 40", f"leak {plugin} 4 40", "cover", f"leak {plugin} 6 40")
@@ -271,7 +272,8 @@ def test_unloaded_and_back(victim, attach):
 
 
 def test_what_it_gave_back_elsewhere_counts(victim, attach):
-    """Loaded at another address the same place released all it took: the group still says how much was allocated."""
+    """Loaded at another address, the same site freed all its blocks: the group still has the number of all
+    allocations."""
     plugin = VICTIMS / "libleak.so"
     target = victim("unload")
     report = watched(attach, target, f"return {plugin} 30 40", "cover", f"leak {plugin} 3 40", "cover",
@@ -282,7 +284,7 @@ def test_what_it_gave_back_elsewhere_counts(victim, attach):
 
 
 def test_made_code_where_a_module_was(victim, attach):
-    """It is not the code of the module that is gone."""
+    """Generated code there is not taken for the code of the unloaded module."""
     target = victim("unload")
     report = watched(attach, target, f"return {VICTIMS}/libleak.so 5 40", "made 4")
     group = next(g for g in report["groups"] if g["blocks"] == 4)
@@ -323,7 +325,7 @@ def test_deleted_program(victim, attach, tmp_path):
 
 
 def test_replaced_program(victim, attach, tmp_path):
-    """Upgraded on disk while it runs: the names are those of the file that runs."""
+    """Upgraded on disk while it runs: the names are those of the running file."""
     program = copy_of(tmp_path)
     target = victim(program)
     shutil.copy(VICTIMS / "hot", tmp_path / "new")
@@ -335,7 +337,7 @@ def test_replaced_program(victim, attach, tmp_path):
 
 
 class Elsewhere(Victim):
-    """A victim behind a command that puts it into a namespace or a chroot; its first line tells its pid."""
+    """A victim started by a command that puts it into a namespace or a chroot; its first line has its pid."""
 
     def expect_ready(self):
         line = self.out.take()
@@ -357,7 +359,7 @@ def elsewhere():
 
 
 def test_chroot(elsewhere, attach, tmp_path):
-    """Its path means another file, or none, where we are."""
+    """Its path names another file, or none, in our root directory."""
     program = copy_of(tmp_path, "paths_static")
     target = elsewhere("/usr/sbin/chroot", tmp_path, f"/{program.name}")
     run = attach(target)
@@ -389,7 +391,7 @@ def test_static(victim, attach, name):
 
 
 def strip_into(tmp_path, *debug_sections):
-    """A stripped copy, and beside it the debug information."""
+    """A stripped copy, with the debug information in a file beside it."""
     program = copy_of(tmp_path)
     subprocess.run(["objcopy", "--only-keep-debug", program, tmp_path / "program.debug"], check=True)
     subprocess.run(["strip", "-s", program], check=True)
@@ -412,7 +414,7 @@ def build_id(program):
 
 
 def test_separate_debug_file_by_build_id(elsewhere, attach, tmp_path):
-    """Below the target's own root, as in a container that brings its debug files."""
+    """Below the target's own root, as in a container that has its own debug files."""
     program = copy_of(tmp_path, "paths_static")
     number = build_id(program)
     folder = tmp_path / "usr/lib/debug/.build-id" / number[:2]
@@ -427,7 +429,7 @@ def test_separate_debug_file_by_build_id(elsewhere, attach, tmp_path):
 
 
 def test_gnu_debugdata(victim, attach, tmp_path):
-    """Function names only, packed into the stripped file as Fedora does."""
+    """Function names only, compressed in the stripped file as in Fedora."""
     program = copy_of(tmp_path)
     names = subprocess.run(["nm", "--format=posix", "--defined-only", program], capture_output=True, text=True,
                            check=True).stdout
@@ -452,7 +454,8 @@ def test_gnu_debugdata(victim, attach, tmp_path):
 
 
 def test_made_code(victim, attach):
-    """The frame pointer leads through it, perf's map names it, and the report says that it was a guess."""
+    """The frame pointer leads through it, perf's map names it, and the report says that the frame pointer was
+    used."""
     target = victim("jit")
     report = watched(attach, target, "framed 6")
     group = next(g for g in report["groups"] if g["blocks"] == 6)
@@ -474,7 +477,7 @@ def test_made_code_that_is_made_again(victim, attach):
 
 
 def test_made_code_without_a_frame(victim, attach):
-    """Nobody knows who called it: the end is marked, nothing is made up."""
+    """Its caller cannot be known: the end of the stack is marked, nothing is invented."""
     target = victim("jit")
     report = watched(attach, target, "bare 6")
     group = next(g for g in report["groups"] if g["blocks"] == 6)
@@ -485,7 +488,7 @@ def test_made_code_without_a_frame(victim, attach):
 
 
 def test_map_of_somebody_else(victim, attach, tmp_path):
-    """A map that is a link, as another user could lay it in /tmp, is not followed."""
+    """A map that is a symbolic link, as another user could put into /tmp, is not followed."""
     target = victim("jit")
     path = pathlib.Path(f"/tmp/perf-{target.pid}.map")
     path.rename(tmp_path / "map")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The target never hangs because we do: mmattach stopped, or writing to where nobody reads.
+"""The target never hangs because of us: if mmattach is stopped, or writes to a pipe without a reader.
 
-Within two seconds the target runs at full speed again, however long our side
-hangs; and afterwards the report names the gap.
+Within two seconds the target runs at full speed again, however long our side hangs; and afterwards the report
+has the gap.
 """
 import json
 import os
@@ -21,8 +21,10 @@ from untouched import assert_code_whole, assert_untouched, code_differences, wai
 TOP = pathlib.Path(__file__).resolve().parents[2]
 HANG = 60 if FULL else 5  # seconds for which our side hangs
 BACK = 2.0  # seconds after which the target must be at full speed
-LOOK = 0.8  # and what it takes to see that on a busy machine
-ENOUGH = 0.25  # of the speed before: traps cost a factor of fifty and more, another program on two processors one of two
+LOOK = 0.8  # and the time to see that on a busy machine
+# of the speed before: traps slow it down by a factor of fifty and more, another program on two processors
+# takes one of two
+ENOUGH = 0.25
 
 
 def wait_full_speed(target, before, since):
@@ -60,7 +62,8 @@ def test_mmattach_stopped(victim, attach, sig):
 
 
 def test_stopped_over_an_idle_target(victim, attach):
-    """Nothing comes, so nothing is unread: it stays attached, and the command in the README frees the target."""
+    """No hits come, so none is unread: mmattach stays attached, and the command in the README frees the
+    target."""
     target = victim("sites")
     watch = attach(target)
     os.kill(watch.pid, signal.SIGSTOP)
@@ -78,12 +81,14 @@ def test_stopped_over_an_idle_target(victim, attach):
 
 
 def test_stopped_with_a_budget(victim, attach):
-    """A watch of hours does not end as it gets no processor for seconds: nothing stands meanwhile, and that is said."""
+    """A watch of hours does not end because it gets no processor for seconds: no trap is planted meanwhile,
+    and that is reported."""
     target = victim("sampled", "-r", "20000")
     watch = attach(target, "--budget", "5%")
     wait_for(lambda: len(code_differences(target.pid)) > 1, "traps stand")
     os.kill(watch.pid, signal.SIGSTOP)
-    wait_for(lambda: len(code_differences(target.pid)) <= 1, "all are lifted", BACK + LOOK)  # but where the dynamic linker tells of modules
+    # except for the one where the dynamic linker reports modules
+    wait_for(lambda: len(code_differences(target.pid)) <= 1, "all are lifted", BACK + LOOK)
     for _ in range(20):
         assert len(code_differences(target.pid)) <= 1, "one was planted while nobody reads"
         last_for(0.1)
@@ -96,7 +101,7 @@ def test_stopped_with_a_budget(victim, attach):
 
 
 def test_stopped_for_a_moment_loses_nothing(victim, attach):
-    """Half of --max-stall: the ring and patience bridge it."""
+    """Half of --max-stall: the ring and the stall timer bridge it."""
     target = victim("hot", 2)
     watch = attach(target, "--max-stall", "1s")
     for _ in range(3):
@@ -112,7 +117,7 @@ def test_stopped_for_a_moment_loses_nothing(victim, attach):
 
 
 def read_to_line(fd, beginning):
-    """Read @fd to the end of the line that begins so, and no further."""
+    """Read @fd to the end of the line that begins with @beginning, and no further."""
     line = b""
     while not (line.startswith(beginning) and line.endswith(b"\n")):
         byte = os.read(fd, 1)
@@ -121,7 +126,7 @@ def read_to_line(fd, beginning):
 
 
 def test_messages_that_nobody_reads(victim, watch):
-    """--debug=event into a full pipe stops mmattach in the middle of a write."""
+    """--debug=event into a full pipe blocks mmattach in the middle of a write."""
     target = victim("hot", 4)
     before = target.rate()
     read_end, write_end = os.pipe()
@@ -142,7 +147,7 @@ def test_messages_that_nobody_reads(victim, watch):
 
 
 def test_report_that_nobody_reads(victim, watch):
-    """The target is let go before the report is written, not after."""
+    """The keeper leaves the target before the report is written, not after."""
     target = victim("hot", 4)
     read_end, write_end = full_pipe()
     run = watch("-p", target.pid, stdout=write_end)
@@ -158,7 +163,7 @@ def test_report_that_nobody_reads(victim, watch):
 
 
 def test_keeper_stopped(victim, attach):
-    """Somebody stops the keeper, and the target with it: it is continued, and the time is named."""
+    """The keeper is stopped by a signal, and so is the target: it is continued, and the time is reported."""
     target = victim("hot", 2)
     watch = attach(target)
     os.kill(watch.keeper(), signal.SIGSTOP)

@@ -34,7 +34,7 @@ def test_status_is_the_programs(run, script, status):
 
 @pytest.mark.parametrize("sig", [signal.SIGSEGV, signal.SIGKILL, signal.SIGTERM])
 def test_death_by_signal(run, sig):
-    """As a shell says it."""
+    """The status is as in a shell."""
     ended, _ = run("/bin/sh", "-c", f"kill -{int(sig)} $$")
     assert ended.process.returncode == 128 + sig, ended.said()
 
@@ -66,7 +66,7 @@ def test_found_by_path(run):
 
 
 def test_program_that_executes_another(run):
-    """A shell that becomes something else: its status is passed on all the same."""
+    """A shell that execs another program: the exit status is still forwarded."""
     ended, _ = run("/bin/sh", "-c", "exec /bin/sh -c 'exit 6'")
     assert ended.process.returncode == 6, ended.said()
 
@@ -95,7 +95,7 @@ def test_program_that_cannot_run_leaves_the_older_trace(run, tmp_path):
 
 
 def test_exact_under_start(run):
-    """A whole life counted: what is taken and given back between start and end of a single-threaded program."""
+    """A whole life counted: the allocations and frees between start and end of a single-threaded program."""
     ended, report = run(VICTIMS / "hot", "0", stdin=subprocess.DEVNULL)
     assert ended.process.returncode == 0, ended.said()
     assert lost(report) == {}
@@ -104,7 +104,7 @@ def test_exact_under_start(run):
 
 
 def test_same_process_group_and_parent(run):
-    """Job control of the shell that started us reaches it."""
+    """Job control of the shell that started us reaches the program."""
     ended, _ = run("/bin/sh", "-c", "ps -o ppid=,pgid= -p $$ || cat /proc/$$/stat", start_new_session=True)
     fields = ended.out.text().split()
     ppid, pgid = (fields[3], fields[4]) if len(fields) > 2 else fields
@@ -114,7 +114,7 @@ def test_same_process_group_and_parent(run):
 # --- on a terminal ---
 
 class Terminal:
-    """mmattach -- PROGRAM as the foreground job of a terminal of its own."""
+    """mmattach -- PROGRAM as the foreground job of its own terminal."""
 
     def __init__(self, *argv):
         self.pid, self.fd = pty.fork()
@@ -133,7 +133,7 @@ class Terminal:
         os.write(self.fd, termios.tcgetattr(self.fd)[6][key])
 
     def status(self):
-        """Its exit status; what it still writes is read meanwhile."""
+        """Its exit status; its remaining output is read meanwhile."""
         def ended():
             pid, status = os.waitpid(self.pid, os.WNOHANG)
             return (status,) if pid else None
@@ -160,7 +160,7 @@ def terminal():
 
     yield start
     for t in started:
-        os.close(t.fd)  # hangs up what still runs
+        os.close(t.fd)  # hangs up on programs that still run
 
 
 WAITS = "trap 'echo got-int; exit 5' INT; test -t 0 && test -t 1 && echo on-terminal; while :; do sleep 0.05; done"
@@ -178,7 +178,7 @@ def test_terminal_and_ctrl_c(terminal, tmp_path):
 
 
 def test_a_number_that_is_no_process(terminal, victim):
-    """Asked on the terminal: what does not fit into a process number is not cut to another one's."""
+    """Answered on the terminal: a number too large for a pid is not truncated to another process' pid."""
     target = victim("exact")
     t = terminal()
     t.wait_output(b"which process?")
@@ -193,7 +193,8 @@ def blocks_by_verdict(report):
 
 @pytest.mark.parametrize("mode", ["returns", "exits"])
 def test_old_words_at_the_end_are_no_roots(run, mode):
-    """As valgrind says it: words of frames that are gone, where exit's frames are now, keep nothing; what main still has it has."""
+    """As in valgrind: stale words of frames that are gone, at the addresses of exit's frames, keep no block
+    reachable; blocks that main still has are reachable."""
     done = subprocess.run(["valgrind", "--leak-check=full", "--show-leak-kinds=all", VICTIMS / "dying", mode], capture_output=True, text=True, check=False)
     kinds = {"definitely lost": "definite", "still reachable": "reachable", "indirectly lost": "indirect", "possibly lost": "possible"}
     expected = sorted((kinds[kind], int(size.replace(",", "")))
@@ -205,7 +206,7 @@ def test_old_words_at_the_end_are_no_roots(run, mode):
 
 
 def test_a_program_that_ends_at_once(run):
-    """It may have ended before mmattach says that it watches: verdicts are made all the same."""
+    """It may have ended before mmattach reports that it watches: there are verdicts all the same."""
     for _ in range(rounds(12, 300)):
         _, report = run(VICTIMS / "dying", "returns")
         assert report["run"]["verdicts"]["why_not"] is None
@@ -213,7 +214,7 @@ def test_a_program_that_ends_at_once(run):
 
 
 def test_what_holds_a_block_at_the_end(watch):
-    """When the report can be read, the memory is gone: so it is asked beforehand, by a verdict."""
+    """When the report can be read, the memory is gone: so the question is asked beforehand, by a verdict."""
     w = watch("--who-points-at", "reachable", "--sizes", "exact", "--", VICTIMS / "dying", "exits", json_report=False)
     assert w.wait() == 0
     text = w.out.text()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Job control: a target that is stopped when we come is stopped when we leave, and one that is stopped while we watch stops, and goes on when it is told to."""
+"""Job control: a target that is stopped when we attach is stopped when we detach; one that is stopped during
+the watch stops, and continues on SIGCONT."""
 import os
 import signal
 
@@ -14,7 +15,7 @@ def wait_stopped(target):
 
 
 def parent_sees(target, options):
-    """What waitid tells us, its parent: the report of a stop must come through a tracer."""
+    """What waitid returns to us, its parent: the report of a stop must pass through a tracer."""
     return wait_for(lambda: os.waitid(os.P_PID, target.pid, options | os.WNOHANG), "its parent is told")
 
 
@@ -74,7 +75,7 @@ def test_stopped_under_watch_stays_so(victim, attach):
 
 
 def test_stopped_and_mmattach_killed(victim, attach):
-    """The keeper alone leaves a stopped target stopped, too."""
+    """A keeper without mmattach leaves a stopped target stopped, too."""
     target = victim("hot", 4)
     os.kill(target.pid, signal.SIGSTOP)
     wait_stopped(target)

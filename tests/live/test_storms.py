@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Storms of children and threads, under attach and across attach and detach: no child dies of a trap."""
+"""Storms of children and threads, under attach and across attach and detach: no child dies from a trap."""
 import pytest
 
 from harness import random_moment, rounds, wait_for
@@ -13,7 +13,7 @@ def made(target):
 
 
 def wait_made(target, more):
-    """@more children or threads than now have come and gone."""
+    """@more children or threads than now have been made and have ended."""
     goal = made(target) + more
     wait_for(lambda: made(target) >= goal, f"{more} more made", 120)
 

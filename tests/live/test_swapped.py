@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Memory that is swapped out stays so, and what was not read is said: where the machine has swap.
+"""Swapped memory stays swapped out, and what was not read is reported: on machines that have swap.
 
     dd if=/dev/zero of=swap bs=1M count=64; chmod 600 swap; mkswap swap; swapon swap      (as root)
 """
@@ -37,7 +37,8 @@ def ask_to_page_out(pid, at, size):
 
 
 def page_out(pid, at, size):
-    """Have the kernel swap that out, of which the process has all or a part; it does nothing itself. Pages that somebody has in hand are left at first."""
+    """Make the kernel swap out that range, which the process uses at least in part; the process itself does
+    nothing. Pages that are in use at the moment are skipped at first."""
     def gone():
         ask_to_page_out(pid, at, size)
         with open(f"/proc/{pid}/pagemap", "rb") as pagemap:
@@ -54,7 +55,8 @@ def swap():
 
 
 def own(pid):
-    """What is there, but of the kernel's own code (vdso), which is read for its names and takes no memory."""
+    """Resident memory without the kernel's own code (vdso), which is read for its names and takes no
+    memory."""
     vdso = [line.split()[0] for line in pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines() if line.endswith("[vdso]")]
     return {where: kib for where, kib in resident(pid).items() if where[0] not in vdso}
 
@@ -64,7 +66,7 @@ def swapped(pid):
 
 
 def test_swapped(victim):
-    """A block that is swapped out is a hole, and the report of a scan, and of a watch, says how much it is."""
+    """A swapped block is a hole, and the reports of a scan, and of a watch, say how much was swapped out."""
     target = victim("still")
     target.ask("quiet")
     at, size, _ = max(target.ask("where")["blocks"], key=lambda b: b[1])
@@ -83,7 +85,7 @@ def test_swapped(victim):
     assert said.returncode == 0, said.stderr
     assert "NOT READ: swapped out" in said.stdout and sentence in said.stdout, said.stdout
     assert own(target.pid) == before
-    assert_untouched(target)  # which reads code that was not there
+    assert_untouched(target)  # this reads code that was not resident
     said = subprocess.run([MMATTACH, "-p", str(target.pid), "-d", "0.2s", "--verdicts", "yes"], capture_output=True, text=True, timeout=60)
     assert said.returncode == 0 and sentence in said.stdout, said.stdout + said.stderr
     assert sum(swapped(target.pid).values()) == out
@@ -92,7 +94,7 @@ def test_swapped(victim):
 
 
 def test_swapped_out_of_shared_memory(shares):  # noqa: F811
-    """It has no page in the table then, like memory that was never used; and that is said."""
+    """Then it has no page in the page table, like memory that was never used; and that is reported."""
     target = shares()
     m = target.maps["anonymous"]
     page_out(target.pid, m["map"], m["pages"] * PAGE)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What is held, by whom, since when: live, from the trace, shrunken, in pieces: the same, and right.
+"""Live blocks, their allocation sites and ages: live, from the trace, shrunk, in pieces: all the same, and
+right.
 
-The victim (sites.c) has 64 stacks that keep blocks, each with its own size and its own way of growing.
+The victim (sites.c) has 64 stacks with live blocks, each with its own size and its own way of growing.
 """
 import json
 import os
@@ -22,7 +23,7 @@ SHAPES = {"steady": {"grows"}, "once": {"once", "level"}, "fills": {"level", "sl
 
 
 def mmattach(*args, status=0, **kwargs):
-    """Run a command that needs no process; its stdout."""
+    """Run a command that needs no process; returns its stdout."""
     done = subprocess.run([str(MMATTACH), *map(str, args)], stdin=subprocess.DEVNULL, capture_output=True, timeout=120, **kwargs)
     assert done.returncode == status, f"{args}: {done.returncode}: {done.stderr.decode()}"
     return done.stdout
@@ -33,7 +34,7 @@ def report(*traces, form="json", **kwargs):
 
 
 def site_of(group):
-    """Which of the 64 stacks it is: by the names of the six functions; None for another."""
+    """The number of the stack (of 64), from the names of the six functions; None for any other stack."""
     names = [frame["function"] for frame in group["stack"]]
     bits = {}
     for name in names:
@@ -45,7 +46,7 @@ def site_of(group):
 
 
 def assert_right(got, told, slack=0.1):
-    """Every group, count, byte and age is as the victim says."""
+    """Every group, count, byte and age is as the victim reports it."""
     groups = {site_of(g): g for g in got["groups"] if site_of(g) is not None}
     assert sorted(groups) == list(range(64))
     assert len(groups) == sum(1 for g in got["groups"] if site_of(g) is not None), "a stack is there twice"
@@ -79,7 +80,8 @@ def assert_growth(got, told, seconds):
 
 
 def watch_sites(victim, watch, tmp_path, *options, form="json", churn=0):
-    """A whole watch of the victim with a trace; its report as printed, the victim's own account, the trace's path."""
+    """A complete watch of the victim with a trace. Returns its report as printed, the victim's own counts,
+    the trace's path."""
     target = victim("sites")
     trace = tmp_path / "sites.mmt"
     w = watch("-p", target.pid, "-o", trace, "--top", "0", "--format", form, *options, json_report=False).wait_watching()
@@ -148,11 +150,11 @@ def test_rotated(victim, watch, tmp_path):
     assert report(*pieces) == out
     assert report(*reversed(pieces)) == out
     assert_right(json.loads(out), told)
-    # each piece stands on its own, with names
+    # each piece can be reported alone, with names
     last = json.loads(report(pieces[-1]))
     assert last["groups"] and all(site_of(g) is not None or g["stack"][0]["function"] for g in last["groups"])
     assert any("piece" in note for note in last["notes"])
-    # shrunken one by one, and put together
+    # shrunk one by one, and combined
     small = []
     for piece in pieces:
         small.append(tmp_path / f"small.{piece.name}")
@@ -168,7 +170,7 @@ def test_rotated(victim, watch, tmp_path):
     assert len(got["block_list"]) == largest["blocks"] and sum(b["bytes"] for b in got["block_list"]) == largest["bytes"]
     assert got["block_at"][0]["blocks"][0]["entry"] == 1
     assert report(*pieces, *asked, form="text") == report(together, *asked, form="text")
-    # a piece is missing: said, with a gap
+    # a missing piece is reported, with a gap
     missing = json.loads(report(pieces[0], *pieces[2:]))
     assert missing["run"]["gaps"] and any("missing" in note for note in missing["notes"])
 
@@ -184,7 +186,7 @@ def test_older_pieces_are_not_mixed_in(victim, watch, tmp_path):
 
 
 def test_on_another_machine(victim, watch, tmp_path):
-    """The trace alone: the program is gone, and a library that it had loaded, too."""
+    """The trace alone: the program is gone, and so is a library that it had loaded."""
     program, library = tmp_path / "service", tmp_path / "libplug.so"
     shutil.copy(VICTIMS / "unload", program)
     shutil.copy(VICTIMS / "libleak.so", library)
@@ -229,7 +231,7 @@ def test_filters_and_exit_code(victim, watch, tmp_path):
     for g in old["groups"]:
         assert g["youngest_s"] >= 0.9 and g["blocks"] >= 1
     assert sum(g["blocks"] for g in old["groups"]) < sum(g["blocks"] for g in everything["groups"])
-    # what is still reachable is no error, as with valgrind
+    # reachable blocks are no error, as with valgrind
     assert everything["run"]["verdicts"]["taken"] and {g["verdict"] for g in everything["groups"]} == {"reachable"}
     with_options("--error-exitcode", "9", status=0)
     with_options("--error-exitcode", "9", "--focus", "nobody_is_called_so")
@@ -245,7 +247,7 @@ def test_suppressions(victim, watch, tmp_path):
     assert {site_of(g) for g in left["groups"]} - {None} == set(range(16, 32))
     assert sorted(u["groups"] for u in left["suppressions_used"]) == [16, 32]
     assert left["suppressed"]["groups"] == 48
-    # entries that were generated suppress what they were generated from
+    # generated suppressions suppress the groups that they were generated from
     text = mmattach("report", "--top", "0", "--gen-suppressions", trace).decode()
     entries = text[text.index("\n{\n"):]
     supp.write_text(entries)
@@ -286,7 +288,7 @@ def test_a_watch_that_does_not_come_about_leaves_the_old_trace(victim, watch, tm
 
 
 def test_nobody_reads_the_interim_reports(victim, tmp_path):
-    """A pipe that is full: the watch ends all the same, and the trace is whole."""
+    """A pipe that is full: the watch ends all the same, and the trace is complete."""
     target = victim("sites")
     trace = tmp_path / "t.mmt"
     reader, writer = os.pipe()
@@ -304,13 +306,13 @@ def test_nobody_reads_the_interim_reports(victim, tmp_path):
 
 
 def test_killed_in_the_middle(victim, watch, tmp_path):
-    """kill -9: at most the last second is missing, and that it ended early is said."""
+    """kill -9: at most the last second is missing, and the report says that the trace ended early."""
     target = victim("sites")
     trace = tmp_path / "t.mmt"
     w = watch("-p", target.pid, "-o", trace).wait_watching()
     target.ask("run 10 20")
     first = target.ask("run 1 1")
-    last_for(1.3)  # a second and what it takes to write
+    last_for(1.3)  # a second, and the time for writing
     target.say("run 1000 2")
     wait_for(lambda: trace.stat().st_size > 0, "a trace")
     w.process.send_signal(signal.SIGKILL)
@@ -328,7 +330,8 @@ def test_killed_in_the_middle(victim, watch, tmp_path):
 
 
 def test_damaged(victim, watch, tmp_path):
-    """Cut off or overwritten anywhere: never a crash, everything before the damage, and the damage is named."""
+    """Truncated or overwritten anywhere: never a crash, everything before the damage is there, and the damage
+    is named."""
     out, told, trace = watch_sites(victim, watch, tmp_path, churn=20000)
     whole, bad = trace.read_bytes(), tmp_path / "bad.mmt"
     everything = json.loads(out)
@@ -337,9 +340,9 @@ def test_damaged(victim, watch, tmp_path):
     for cut in sorted(chance.randrange(16, len(whole)) for _ in range(rounds(25, 400))):
         bad.write_bytes(whole[:cut])
         got = json.loads(report(bad))
-        # behind the end there are only names
+        # after the end record there are only names
         assert any("without an end" in note or "damaged at its end" in note for note in got["notes"]), (cut, got["notes"])
-        # the more there is, the more is known
+        # the longer the file, the more is known
         assert last is None or got["totals"]["allocs"] >= last["totals"]["allocs"]
         last = got
     assert last["totals"]["allocs"] > 0.5 * everything["totals"]["allocs"]
@@ -365,7 +368,7 @@ def small_disk(tmp_path):
     place.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=128k", "tmpfs", str(place)], check=True)
     yield place
-    # lazily: a test that failed may have left somebody writing there
+    # lazily: a test that failed may have left a process writing there
     subprocess.run(["umount", "--lazy", str(place)], check=True)
 
 
@@ -387,7 +390,7 @@ def test_disk_full(victim, watch, small_disk, policy):
         assert_right(live, told)
     else:
         assert target.out.take(60)
-    # what was written is whole
+    # what was written is complete
     got = json.loads(report(trace))
     assert got["totals"]["allocs"] > 10000
     assert not any("damaged" in note for note in got["notes"]), got["notes"]
@@ -405,13 +408,14 @@ def test_interim_reports(victim, watch, tmp_path):
     text = w.out.text()
     assert text.count("interim report") >= 2, text
     assert text.rindex("kept") > text.rindex("interim report")
-    # the trace knows nothing of them
+    # the trace does not contain them
     assert b"interim report" not in report(trace, form="text")
     target.end()
 
 
 def test_an_interim_report_when_asked(victim, watch):
-    """SIGUSR1: a report with verdicts, now, and the watch goes on. That is what a scan advises that finds a watch there."""
+    """SIGUSR1: a report with verdicts at once, and the watch continues. That is what a scan advises if it
+    finds a watch there."""
     target = victim("sites")
     w = watch("-p", target.pid, "--format", "text", json_report=False).wait_watching()
     target.ask("run 50 50")
@@ -429,7 +433,7 @@ def test_an_interim_report_when_asked(victim, watch):
 
 
 def test_a_storm_of_wishes(victim, watch):
-    """SIGUSR1 every millisecond, until mmattach has ended: the last report is there, with its names."""
+    """SIGUSR1 every millisecond, until mmattach has ended: the last report is complete, with its names."""
     target = victim("sites")
     w = watch("-p", target.pid, "-d", "3s", "--format", "text", json_report=False).wait_watching()
     target.ask("run 5 5")
@@ -446,7 +450,8 @@ def test_a_storm_of_wishes(victim, watch):
 
 
 def test_one_verdict_only(victim, watch, tmp_path):
-    """--show at the end of a watch, and of its trace: the same groups, and what was left out is said."""
+    """--show at the end of a watch, and for its trace: the same groups, and the number left out is
+    reported."""
     target = victim("sites")
     trace = tmp_path / "t.mmt"
     w = watch("-p", target.pid, "-o", trace).wait_watching()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Modules whose file cannot be opened: the report names them. And as many files are opened as may be, but not by the program that we launch."""
+"""Modules whose file cannot be opened: the report names them. And mmattach may open as many files as its hard
+limit allows, but a program that it starts keeps its own limit."""
 import os
 import pathlib
 import re
@@ -17,7 +18,7 @@ PLUG = ["--probe", "alloc plug_malloc size=arg1", "--probe", "alloc malloc", "--
 
 
 def files_limit(pid):
-    """The soft and the hard one."""
+    """The soft and the hard limit."""
     line = next(s for s in pathlib.Path(f"/proc/{pid}/limits").read_text().splitlines() if s.startswith("Max open files"))
     return tuple(int(n) for n in line.split()[3:5])
 
@@ -34,7 +35,7 @@ def leave_free(pid, n):
 
 
 def watch_a_plugin_come(victim, attach, free):
-    """The limit is reached just before it comes. The report's notes."""
+    """The limit is reached just before the plugin is loaded. Returns the report's notes."""
     target = victim("dl")
     watch = attach(target, *PLUG)
     leave_free(watch.pid, free)
@@ -59,7 +60,8 @@ def test_not_even_the_list_of_modules(victim, attach):
 
 @pytest.fixture
 def ordinary():
-    """A folder with what user nobody needs, all of it nobody's, and the words that run something as nobody."""
+    """A folder with what user "nobody" needs, all of it that user's, and the command that runs a program as
+    that user."""
     if os.geteuid() != 0 or not shutil.which("setpriv"):
         pytest.skip("needs root, and setpriv")
     folder = pathlib.Path(tempfile.mkdtemp(prefix="mmattach-test-"))
@@ -116,7 +118,7 @@ def test_as_many_files_as_may_be(victim):
 
 
 def test_what_we_launch_has_its_own_limit():
-    """select() and loops over all descriptors live by it."""
+    """select() and loops over all descriptors depend on it."""
     watch = Watch("--", "/bin/sh", "-c", "ulimit -Sn >&2; ulimit -Hn >&2", preexec_fn=low)
     wait_for(lambda: not watch.alive(), "its end")
     assert re.search(r"^256\n4096$", watch.said(), re.M), watch.said()

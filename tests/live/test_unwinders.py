@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Three unwinders on the same stacks: ours, libdwfl's, libunwind's (--unwinder check).
 
-Wherever the two oracles agree, ours must agree with them, frame by frame: on
-thousands of stacks of victims of every kind, and of real services.
+Wherever the two oracles agree, ours must agree with them, frame by frame: on thousands of stacks of victims
+of every kind, and of real services.
 """
 import re
 
@@ -14,7 +14,8 @@ from interpreter import Python
 from openvswitch import Ovs
 from service import missing
 
-# Stacks on which ours may differ though the oracles agree: (a module's name, why they are wrong). None is known.
+# Stacks on which ours may differ although the oracles agree: (a module's name, why they are wrong). None is
+# known.
 EXCEPTIONS = []
 
 WANTED = 5000
@@ -22,7 +23,7 @@ compared = {}
 
 
 def what_differed(run):
-    """The differing stacks as --debug=unwind printed them."""
+    """The differing stacks as printed by --debug=unwind."""
     return "\n".join(line for line in run.err.all if re.search(r"differ|  (cfi|dwfl|libunwind) ", line))
 
 
@@ -49,7 +50,7 @@ def test_walks(victim, attach, name):
     run = check(attach, target)
     target.ask("walk 150", limit=120)
     stacks, distinct, oracles_differ = judge(name, run)
-    # libunwind wants .eh_frame_hdr, which a static program does not have
+    # libunwind needs .eh_frame_hdr, which a static program does not have
     assert oracles_differ == (stacks if name == "paths_static" else 0), what_differed(run)[:20000]
     assert distinct > 50
     target.end()
@@ -84,7 +85,7 @@ def test_real_services(watch, tmp_path, service):
     if missing(*service.needs):
         pytest.skip(f"not installed: {' '.join(missing(*service.needs))}")
     with service(tmp_path) as running:
-        # glusterfs has a handler that prints what it was doing when it dies of a SIGTRAP
+        # glusterfs has a handler that prints its state when it dies of a SIGTRAP
         run = watch("-p", running.pid, "--unwinder", "check", "--debug=unwind", "--lose-sigtrap").wait_watching()
         running.load(6)
         stacks, distinct, oracles_differ = judge(service.__name__, run)
@@ -96,6 +97,6 @@ def test_real_services(watch, tmp_path, service):
 def test_enough_were_compared():
     """Runs last: how many stacks the tests above have seen."""
     if len(compared) < 10:
-        return  # only some of them were asked for
+        return  # only some of them were selected
     print(sum(compared.values()), compared)
     assert sum(compared.values()) >= WANTED

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Verdicts of a watch: at its end, at the target's own end, in interim reports, in traces of any form.
 
-The victim (loser.c) loses and keeps blocks as it is told, some of them before anybody watches. What is expected of each of its
-sites is said here; for the victims of tests/live/test_verdicts.py it is what that test's tool says of the same process.
+The victim (loser.c) leaks blocks and keeps others reachable as ordered, some before the watch begins. The
+expected verdict of each of its sites is written here; for the victims of tests/live/test_verdicts.py it is
+that test's tool's verdict for the same process.
 """
 import collections
 import json
@@ -22,7 +23,7 @@ OURS = {"loser", "liblosses.so", "libstdc++.so.6", *PROGRAMS}
 
 
 def where(group):
-    """at_NAME or site_NAME of the group's stack, if that is whose block it is."""
+    """NAME of at_NAME or site_NAME in the group's stack, if the block is that site's."""
     frames = group["stack"][group["wrappers"]:]
     if not frames or os.path.basename(frames[0]["module"]) not in OURS:
         return None
@@ -39,7 +40,7 @@ def by_site(report):
 
 
 def assert_sums(report):
-    """All groups together are what is kept, and what the report says of each verdict."""
+    """All groups together give the live memory, and the report's sums for each verdict."""
     told = report["run"]["verdicts"]["watched"]
     assert sum(g["bytes"] for g in report["groups"]) == report["totals"]["live_bytes"]
     for verdict, it in told.items():
@@ -71,7 +72,8 @@ def watch_loser(victim, watch, *options, **kwargs):
 
 
 def test_attached(victim, watch):
-    """Blocks that are older than the watch take part: what hangs on them is judged by them, and they are counted."""
+    """Blocks older than the watch take part: blocks that hang on them get their verdict from them, and they
+    are counted."""
     target, w = watch_loser(victim, watch)
     report = w.finish()
     assert_untouched(target)
@@ -90,7 +92,8 @@ def test_attached(victim, watch):
 
 
 def test_a_size_that_is_none(victim, watch):
-    """A rule that takes an address for the size: such a block ends where its memory does, and what is behind that is a root as ever."""
+    """A rule that uses an address as the size: such a block ends where its memory does, and the memory after
+    it is a root as usual."""
     target = victim("decoys")
     w = watch("-p", target.pid, "--family", "libc", "--probe", "alloc part size=arg1").wait_watching()
     size = target.ask("part")["held"]
@@ -122,7 +125,8 @@ def reported(*args, status=0):
 
 
 def test_traces(victim, watch, tmp_path):
-    """The report of the watch, of its trace, of the trace in pieces, and of these shrunken, is the same; a cut one has no verdicts."""
+    """The reports of the watch, of its trace, of the trace in pieces, and of these shrunk are the same; a
+    truncated one has no verdicts."""
     target = victim("loser")
     tell(target, BEFORE)
     w = watch("-p", target.pid, "--top", "0", "-o", tmp_path / "t.mmt", "--rotate", "64K").wait_watching()
@@ -141,7 +145,7 @@ def test_traces(victim, watch, tmp_path):
     assert json.loads(reported("report", "--format", "json", *small)) == live
     reported("shrink", *small, "-o", tmp_path / "all.mmt")
     assert json.loads(reported("report", "--format", "json", tmp_path / "all.mmt")) == live
-    # without the last piece, and with the last one cut
+    # without the last piece, and with the last one truncated
     whole = (tmp_path / "all.mmt").read_bytes()
     for cut in range(1, 2000, 217):
         (tmp_path / "cut.mmt").write_bytes(whole[:-cut])
@@ -164,7 +168,7 @@ def test_filters(victim, watch, tmp_path):
 
 
 def test_interim(victim, watch, tmp_path):
-    """With `yes`, and then only: the target is stopped for each."""
+    """Only with `yes`: the target is stopped for each."""
     for option, taken in (("yes", True), ("auto", False)):
         target, w = watch_loser(victim, watch, "--interval", "1s", "--verdicts", option, "-o", tmp_path / f"{option}.mmt")
         wait_for(lambda: w.out.all.count("}") or any(line.endswith("]}") for line in w.out.all), "an interim report")
@@ -191,7 +195,7 @@ ENDS = {"exit": 5, "abort": -signal.SIGABRT, "kill": -signal.SIGKILL, "term": -s
 @pytest.mark.parametrize("how", ENDS)
 @pytest.mark.parametrize("threads", [0, 5])
 def test_target_ends(victim, watch, how, threads):
-    """Its memory is looked at before it is gone, and its status is its own."""
+    """Its memory is read before it is gone, and its exit status is its own."""
     target, w = watch_loser(victim, watch)
     if threads:
         target.ask(f"threads {threads}")
@@ -208,7 +212,7 @@ def test_target_ends(victim, watch, how, threads):
 
 
 def test_one_thread_ends(victim, watch):
-    """Even the first one: the others go on, and it is not held."""
+    """Even if it is the first one: the others continue, and it is not held."""
     target, w = watch_loser(victim, watch)
     target.ask("threads 3")
     target.say("leave")
@@ -223,7 +227,7 @@ def test_one_thread_ends(victim, watch):
 
 @pytest.mark.parametrize("what", [signal.SIGSTOP, signal.SIGKILL])
 def test_nobody_answers_at_its_end(victim, watch, what):
-    """A target that ends is not held by a mmattach that is stopped, or gone."""
+    """A target that ends is not held by an mmattach that is stopped, or gone."""
     target, w = watch_loser(victim, watch)
     os.kill(w.pid, what)
     began = time.monotonic()
@@ -237,7 +241,8 @@ def test_nobody_answers_at_its_end(victim, watch, what):
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_from_the_start(watch, tmp_path, name):
-    """Of a program that was watched from its start, what the watch says is what the tool says of the very same process."""
+    """For a program that was watched from its start, the verdicts of the watch are the tool's for the very
+    same process."""
     out = tmp_path / "report"
     w = watch("--report", out, "--top", "0", "--", VICTIMS / name, *PROGRAMS[name], stdin=subprocess.PIPE)
     told = {}

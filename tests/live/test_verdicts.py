@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""Verdicts of a live process, against valgrind memcheck's on the same program.
+"""Verdicts for a live process, compared with valgrind memcheck's for the same program.
 
-A victim (losses.c, cxxlosses.cc) loses and holds blocks in every way there is, each way in a site_NAME of its own,
-and says which block is which site's. It is paused once and judged; under valgrind the same program asks for the leak check where it would wait
-for us. Compared is how many blocks of each site got which verdict, and how many bytes are lost with the lost ones.
+A victim (losses.c, cxxlosses.cc) loses and holds blocks in every way there is, each way in its own function
+site_NAME, and prints which block belongs to which site. It is paused once and its blocks get verdicts; under
+valgrind the same program runs the leak check at the point where it would wait for us. The test compares the
+number of blocks of each verdict for each site, and the bytes that are lost with the lost blocks.
 
-Where we differ from valgrind, it is here, with the reason: EXCEPTIONS; doc/verdicts.md tells the same to a user.
+Differences from valgrind are listed here, with the reason: EXCEPTIONS; doc/verdicts.md explains them to
+users.
 """
 import collections
 import dataclasses
@@ -40,7 +42,8 @@ EXCEPTIONS = {
 
 @dataclasses.dataclass
 class Judged:
-    """Of each site the verdicts of its blocks; those of no site; bytes that are lost with a site's definitely lost blocks, themselves included."""
+    """For each site the verdicts of its blocks; those of blocks of no site; the bytes that are lost with a
+    site's definitely lost blocks, including these."""
 
     sites: dict
     others: dict
@@ -48,7 +51,7 @@ class Judged:
 
 
 def start(name, command=None):
-    """The victim, when it waits, and {address: (site, bytes asked for)}."""
+    """The victim, when it waits, and {address: (site, requested bytes)}."""
     program = Program(command or [VICTIMS / name, *PROGRAMS[name]])
     told = {}
     while True:
@@ -61,14 +64,14 @@ def start(name, command=None):
 
 
 def end(program):
-    """Its own end: it reads anything, and all its threads with it."""
+    """Its own end: any input ends it, with all its threads."""
     program.process.stdin.write(b"end\n")
     program.process.stdin.flush()
     assert program.wait() == 0, program.said()
 
 
 def judged_by_us(told, *args):
-    """The tool's answer, by sites; and all of it."""
+    """The tool's verdicts, by sites; and its complete answer."""
     done = subprocess.run([VERDICTS, *map(str, args)], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)
@@ -89,7 +92,8 @@ def judged_by_us(told, *args):
 
 
 def site_of(error):
-    """Which site a loss record is of, None if the block was not the site's own: asked for by the C library on its behalf."""
+    """The site of a loss record, None if the block was not the site's own: allocated by the C library on its
+    behalf."""
     names = [frame.findtext("fn") or "?" for frame in error.find("stack").findall("frame")]
     while names and names[0] in ALLOCATORS:
         names.pop(0)
@@ -120,7 +124,7 @@ def judged_by_valgrind(name, folder):
 
 
 def without_exceptions(ours, theirs):
-    """Both less what is known to differ, and differs as it is known to."""
+    """Remove the known differences from both, and check that they are as described."""
     for site, (our, their, _) in EXCEPTIONS.items():
         if site in ours.sites:
             assert ours.sites.pop(site) == our, site
@@ -131,7 +135,7 @@ def without_exceptions(ours, theirs):
 
 @pytest.fixture
 def waiting():
-    """waiting(NAME, [COMMAND]): a victim that waits, and its blocks' sites."""
+    """waiting(NAME, [COMMAND]): a victim that waits for orders, and its blocks' sites."""
     started = []
 
     def begin(name, command=None):
@@ -155,7 +159,8 @@ def test_as_valgrind(waiting, tmp_path, name):
     assert theirs.sites, "valgrind saw no site"
     without_exceptions(ours, theirs)
     assert ours.sites == theirs.sites
-    # the loader's and the C library's own: which of them a stale word on a stack holds besides is chance, but nobody has lost any
+    # the loader's and the C library's own: which of them are also held by a stale word on a stack is chance,
+    # but none is lost
     assert set(ours.others) | set(theirs.others) <= {"possible", "reachable"}, (ours.others, theirs.others)
     assert sum(ours.others.values()) == sum(theirs.others.values())
     assert ours.lost == theirs.lost
@@ -176,7 +181,8 @@ def test_from_a_core(waiting, tmp_path, name):
 
 
 def with_libc(name, version):
-    """How the victim is started with that glibc; the C++ one, which is linked with this machine's libraries, needs one that is no older."""
+    """The command that starts the victim with that glibc; the C++ victim is linked with this machine's
+    libraries, so it needs a glibc that is not older."""
     if not libcs.there(version):
         pytest.skip(f"glibc {version} is not there: make libcs (it needs the network)")
     if name == "losses":
@@ -187,7 +193,8 @@ def with_libc(name, version):
 
 @pytest.mark.parametrize("name,version", [(name, v) for name in PROGRAMS for v in libcs.SUITES if (name, v) != ("cxxlosses", libcs.OLDEST)])
 def test_other_libcs(waiting, name, version):
-    """The same with each glibc, whose threads, stacks and thread-local variables lie elsewhere, as with that of this machine, which is compared with valgrind."""
+    """With each glibc, threads, stacks and thread-local variables are at other addresses: the result is the
+    same as with this machine's glibc, which is compared with valgrind."""
     program, told = waiting(name)
     usual, answer = judged_by_us(told, program.pid)
     end(program)
@@ -196,7 +203,7 @@ def test_other_libcs(waiting, name, version):
     assert ours.sites == usual.sites
     assert ours.lost == usual.lost
     assert len(other["doubts"]) == len(answer["doubts"]), other["doubts"]
-    # the loader's and the C library's own: how many there are is their business, but nobody has lost them
+    # the loader's and the C library's own: their number varies, but none is lost
     assert set(ours.others) == {"possible", "reachable"}, ours.others
     said = subprocess.run([MMATTACH, "scan", "-p", str(program.pid)], capture_output=True, text=True, timeout=120)
     assert "its own figures agree" in said.stdout and "are not listed" not in said.stdout, said.stdout + said.stderr
@@ -205,7 +212,7 @@ def test_other_libcs(waiting, name, version):
 
 
 def test_again_and_again(waiting):
-    """The same verdicts each time, with as many threads as there are; and the process is as it was."""
+    """The same verdicts each time, with the threads that there are; and the process is as it was."""
     program, told = waiting("losses")
     first, _ = judged_by_us(told, program.pid)
     for _ in range(5):

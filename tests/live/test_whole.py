@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Attach and detach, over and over, to a process that would notice anything.
+"""Attach and detach, over and over, to a process that would notice any disturbance.
 
-The victim (storm.c) sits in every system call that an interruption ends
-early, under a storm of numbered signals, with checksums in its blocks.
+The victim (storm.c) has threads in every system call that an interruption ends early, under a storm of
+numbered signals, with checksums in its blocks.
 """
 import pytest
 
@@ -35,7 +35,7 @@ def test_cycles(victim, attach, signals):
 
 
 def test_long_watch(victim, attach):
-    """Not only coming and going: signals and sleeps while watched."""
+    """Not only attaching and detaching: signals and sleeps while watched."""
     target = victim("storm", 64)
     target.say("signals")
     watch = attach(target, "-d", "3s")
@@ -45,7 +45,7 @@ def test_long_watch(victim, attach):
 
 
 def test_end_while_watched(victim, attach):
-    """The victim's own end, with its checks, under watch; the report comes by itself."""
+    """The victim's own end, with its checks, under watch; the report comes without a request."""
     target = victim("storm", 64)
     target.say("signals")
     watch = attach(target)

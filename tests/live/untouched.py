@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What must be true of a process that nobody watches: as we found it.
+"""What must be true of a process that is not watched: it is as we found it.
 
-Alive, no thread traced, stopped or running as before, and every code byte in
-memory equal to the file's.
+Alive, no thread traced, stopped or running as before, and every code byte in memory equal to the file's.
 """
 import os
 import pathlib
@@ -31,7 +30,7 @@ def status_field(pid, tid, name):
 
 
 def tracers(pid):
-    """Who traces it: pids, none if nobody."""
+    """The pids of its tracers; empty if there is none."""
     found = {status_field(pid, tid, "TracerPid") for tid in threads(pid)}
     return {int(t) for t in found - {None, "0"}}
 
@@ -47,7 +46,7 @@ def state_letters(pid):
 
 
 def folder(pid):
-    """Where to find its memory: a leader that has ended has none, the other threads still do."""
+    """Where to read its memory: a leader that has ended has none, but the other threads still do."""
     alive = [tid for tid in threads(pid) if (status_field(pid, tid, "State") or "Z")[0] not in "ZX"]
     return f"/proc/{pid}/task/{alive[0]}"
 
@@ -70,7 +69,7 @@ def differing(address, memory, file):
 
 
 def code_differences(pid):
-    """(address, byte in memory, byte in the file) wherever code is not as in its file."""
+    """(address, byte in memory, byte in the file) wherever code differs from its file."""
     found = []
     with open(f"{folder(pid)}/mem", "rb", buffering=0) as mem:
         for lo, hi, offset, path in code_mappings(pid):
@@ -85,7 +84,7 @@ def code_differences(pid):
 
 
 def assert_code_whole(pid, but=()):
-    """Code is as in the files; @but are differences that were there before us."""
+    """Code is as in the files; @but are differences that existed before us."""
     wrong = [d for d in code_differences(pid) if d not in but]
     places = ", ".join(f"{a:#x} is {m:02x}, in the file {f:02x}" for a, m, f in wrong[:SAMPLE])
     assert not wrong, f"{len(wrong)} code bytes of {pid} ({comm(pid)}) differ: {places}"
@@ -96,17 +95,18 @@ def assert_untraced(pid):
 
 
 def assert_untouched(victim, stopped_before=False, but=()):
-    """@victim is alive and as it was before anybody attached."""
+    """@victim is alive and as it was before we attached."""
     assert victim.alive(), f"the victim died: status {victim.process.returncode}, {victim.said()}"
     assert_untraced(victim.pid)
     assert_code_whole(victim.pid, but)
     if stopped_before:
-        # a thread goes from the tracer's stop to its own through a moment of running in the kernel
+        # between the tracer's stop and its own stop a thread runs in the kernel for a moment
+
         wait_for(lambda: state_letters(victim.pid) == {"T"}, "it is stopped, as it was before", 1.0)
     else:
         assert not state_letters(victim.pid) & {"T", "t"}, "a thread was left stopped"
 
 
 def wait_untraced(pid, limit):
-    """Nobody traces it any more, within @limit seconds."""
+    """It is not traced any more, within @limit seconds."""
     wait_for(lambda: not tracers(pid), f"{pid} is not traced any more", limit)

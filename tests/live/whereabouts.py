@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Where the threads of a process are, in a few lines: for the message of a test whose victim does not answer.
 
-Threads that are in the same place are told in one line.
+Threads that are in the same state share one line.
 """
 import os
 import pathlib
@@ -10,7 +10,7 @@ SIGNALS = ("SigPnd", "ShdPnd", "SigBlk")
 
 
 def read(path):
-    """One line of /proc, or what cannot be had."""
+    """One line of /proc, or why it cannot be read."""
     try:
         return pathlib.Path(path).read_text(errors="replace").strip()
     except OSError as refused:
@@ -22,7 +22,8 @@ def status(folder):
 
 
 def call(folder):
-    """The system call that it is in, with arguments that are no addresses; "running"; -1 where it is stopped outside of one."""
+    """The system call that the thread is in, with those arguments that are no addresses; "running"; -1 if it
+    is stopped outside a system call."""
     words = read(f"{folder}/syscall").split()
     if not words or not words[0].isdigit():
         return " ".join(words)
@@ -30,7 +31,7 @@ def call(folder):
 
 
 def place(folder):
-    """All about one thread but its number."""
+    """All about one thread except its number."""
     s = status(folder)
     if not s:
         return "gone"
@@ -42,7 +43,7 @@ def place(folder):
 
 
 def ticks(folder):
-    """Of the processor's time, used so far: user and system."""
+    """Processor time used so far, user and system, in ticks."""
     fields = read(f"{folder}/stat").rpartition(")")[2].split()
     return sum(map(int, fields[11:13])) if len(fields) > 12 else 0
 
@@ -55,7 +56,7 @@ def threads_of(pid):
 
 
 def whereabouts(pid):
-    """Of @pid's threads, and of its children's, for which it may be waiting."""
+    """The states of @pid's threads, and of its children's, for which it may be waiting."""
     lines, waiting = [f"where its threads are (and ticks of the processor used), loadavg {read('/proc/loadavg')}:"], [pid]
     while waiting:
         process, places = waiting.pop(0), {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The live tests' fixtures, and real services as targets (recipes/), each in a folder of the test's own."""
+"""The live tests' fixtures, and real services as targets (recipes/), each in a folder of its own."""
 import pathlib
 import sys
 
@@ -17,7 +17,7 @@ BUILT = TOP / "build/real"
 
 @pytest.fixture
 def built():
-    """built(NAME): a target of tests/real/targets; what it is built with may not be installed."""
+    """built(NAME): a target of tests/real/targets; its build needs packages that may not be installed."""
     def path(name):
         if not (BUILT / name).exists():
             pytest.skip(f"optional: {name} was not built: what it is built with is not installed (make real)")

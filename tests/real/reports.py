@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What the tests of real targets ask of a report."""
+"""What the tests of real targets read from a report."""
 
 
 def where(group):
-    """The function, or the module and offset, of the first frame that is no wrapper's."""
+    """The function, or the module and offset, of the allocation site."""
     frame = group["stack"][group["wrappers"]]
     return frame["function"] or f"{frame['module'].rpartition('/')[2]}+{frame['offset']}"
 
@@ -21,6 +21,6 @@ def blocks(groups):
 
 
 def whole_share(report):
-    """The share of stacks that were walked to their end."""
+    """The share of complete stacks."""
     run = report["run"]
     return 1 - (run["stacks_cut"] + run["stacks_lost"]) / max(1, run["events"])

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Other allocators than glibc's: preloaded into the victims of glibc's own tests, musl's, and a static program's."""
+"""Allocators other than glibc's: preloaded into the victims of glibc's tests, musl's, and a static
+program's."""
 import pathlib
 import random
 
@@ -11,7 +12,7 @@ from untouched import assert_untouched, threads
 LIBRARIES = pathlib.Path("/usr/lib/x86_64-linux-gnu")
 PRELOADED = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4", "mimalloc": "libmimalloc.so.2"}
 MARKS = ["--from", "mm_mark_begin", "--until", "mm_mark_end"]
-OPS = rounds(400, 1000)  # of each thread
+OPS = rounds(400, 1000)  # by each thread
 
 
 @pytest.fixture(params=PRELOADED)
@@ -40,7 +41,8 @@ def assert_equal(report, told):
 
 @pytest.mark.parametrize("sizes", ["usable", "exact"])
 def test_preloaded(preloaded, attach, sizes):
-    """Only glibc keeps the usable size where it can be read: of others, what was asked for is told either way."""
+    """Only glibc stores the usable size where it can be read: for other allocators the requested size is
+    reported either way."""
     target = preloaded("exact", OPS)
     for _ in range(rounds(2, 20)):
         run = attach(target, "--sizes", sizes, *MARKS)
@@ -52,7 +54,8 @@ def test_preloaded(preloaded, attach, sizes):
 
 
 def test_nothing_is_missed_and_nothing_said(preloaded, attach):
-    """Rules for every malloc and rules for this allocator's mean the same there: no warning, and no function "NOT WATCHED"."""
+    """Rules for every malloc and rules for this allocator's mean the same there: no warning, and no function
+    "NOT WATCHED"."""
     target = preloaded("hot")
     run = attach(target)
     target.wait_working()
@@ -63,14 +66,15 @@ def test_nothing_is_missed_and_nothing_said(preloaded, attach):
 
 
 def test_preloaded_and_left_to_itself(preloaded, attach):
-    """It goes on as if nobody had been there, attached to in the middle of its work, again and again."""
+    """It continues as if it had never been watched, attached to in the middle of its work, again and
+    again."""
     target = preloaded("hot")
     for _ in range(rounds(3, 100)):
         run = attach(target)
         target.wait_working()
         report = run.finish()
         assert hits(report, "free") > 0
-        # of a call that was under way in a thread when we came, only the end was seen
+        # of a call that was in progress in a thread when we attached, only the end was seen
         assert lost(report).pop("size not read", 0) < len(threads(target.pid)) and set(lost(report)) <= {"size not read"}, lost(report)
         assert_untouched(target)
     assert target.end()["damaged"] == 0

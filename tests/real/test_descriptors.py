@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Leaked descriptors (fds.c) and threads that nobody joins (threads_unjoined.c), exactly."""
+"""Leaked descriptors (fds.c) and threads that are never joined (threads_unjoined.c), exactly."""
 from harness import hits, lost
 from reports import functions, of_family, where
 from untouched import assert_untouched
 
 
 def kept(report, family):
-    """{function of the victim that is to blame, or what is at the top: how many are kept}."""
+    """{function of the victim that leaks, or the allocation site: number of live blocks}."""
     found = {}
     for group in of_family(report, family):
         blamed = [name for name in functions(group) if name and name.startswith(("lose_", "forget"))]
@@ -50,7 +50,8 @@ def test_unjoined_threads(victim, attach):
 
 
 def test_threads_that_detach_themselves_at_once(victim, attach):
-    """Sometimes before pthread_create has returned: then they are shown as kept, as packs/thread.probes says."""
+    """Sometimes before pthread_create has returned: then they are reported as live, as packs/thread.probes
+    explains."""
     target = victim("threads_unjoined")
     run = attach(target, "--family", "thread")
     target.ask("hasty 200", limit=60)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A DPDK program that loses one block in fifty, at a known place for each way of taking one (dpdk_leak.c)."""
+"""A DPDK program that loses one block in fifty, at a known site for each way of allocating one
+(dpdk_leak.c)."""
 from harness import lost
 from reports import of_family, where
 from untouched import assert_untouched
@@ -26,7 +27,8 @@ def test_a_call_counts_once_though_rte_functions_call_each_other(victim, attach,
     run = attach(target, "--family", "dpdk")
     target.ask(f"go {TURNS}", limit=120)
     totals = run.finish()["totals"]
-    # malloc, zmalloc, calloc and zmalloc_socket once; for rte_realloc a block, a wall, and two that the block becomes
+    # malloc, zmalloc, calloc and zmalloc_socket once; for rte_realloc a block, a wall, and two that the block
+    # is moved to
     assert totals["allocs"] == 2 * TURNS * (4 + 4)
     assert totals["allocs"] - totals["frees"] == totals["live_blocks"]
     target.end()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""nfs-ganesha under NFS load: it serves on, what it keeps for its sessions is seen for what it is, stacks are whole."""
+"""nfs-ganesha under NFS load: it continues to serve, its session state is not reported as growth, stacks are
+complete."""
 import pytest
 
 from ganesha import Ganesha
@@ -7,11 +8,12 @@ from harness import last_for, lost
 from reports import blocks, of_family, whole_share
 from untouched import assert_untouched
 
-SECONDS = 60  # in less, what is filled and emptied with each lease cannot be told from what grows
+# in less time, memory that is filled and emptied with each lease cannot be distinguished from growth
+SECONDS = 60
 LEASE = 4  # seconds
-EVERY = 0.1  # seconds: a steady load, or what is kept for the sessions would go up and down with it
-LEVELS_OFF = ["level", "once", "falls"]  # the last one if the run ends when sessions have just been reaped
-AT_ONCE = LEASE / 2  # seconds of load: who keeps blocks for so much of it keeps them for the sessions
+EVERY = 0.1  # seconds: a steady load, or the memory of the sessions would go up and down with it
+LEVELS_OFF = ["level", "once", "falls"]  # the last one if the run ends when sessions have just been removed
+AT_ONCE = LEASE / 2  # seconds of load: groups with the blocks of so much load hold them for the sessions
 
 
 @pytest.fixture
@@ -30,7 +32,8 @@ def test_it_serves_on_and_session_state_is_young(ganesha, watch):
     with ganesha.busy(every=EVERY) as served:
         last_for(SECONDS)
         report = run.finish(limit=60)
-    assert len(served) >= SECONDS / 4  # each of them two sessions and a file; ten times as much where nothing else runs
+    # two sessions and a file each; ten times as many where nothing else runs
+    assert len(served) >= SECONDS / 4
     assert lost(report) == {}
     assert_untouched(ganesha)
 
@@ -40,7 +43,7 @@ def test_it_serves_on_and_session_state_is_young(ganesha, watch):
     deep = [g for g in groups if {"libganesha_nfsd", "libntirpc", "libc"} <= modules(g)]
     assert blocks(g for g in deep if g["stack_end"] == "whole") > 0.9 * blocks(groups)
 
-    # what the cache of answers to requests keeps for ten minutes is no session's
+    # the cache of answers to requests, which lasts for ten minutes, belongs to no session
     sessions = [g for g in deep if g["frees"] > 0 and g["blocks"] > AT_ONCE * len(served) / SECONDS
                 and g["oldest_s"] < 3 * LEASE]
     assert len(sessions) > 5, [(g["blocks"], g["oldest_s"]) for g in deep]

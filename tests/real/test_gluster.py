@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A GlusterFS mount with a translator in it that loses dicts, inodes and blocks, and says which (leaky_xlator.c)."""
+"""A GlusterFS mount with a translator in it that loses dicts, inodes and blocks, and records which
+(leaky_xlator.c)."""
 import contextlib
 import os
 import struct
@@ -11,11 +12,11 @@ from harness import lost, wait_for
 from reports import blocks, functions, of_family, where
 from untouched import assert_untouched, state_letters
 
-INODE_REF = 0x50  # struct inode of 10.3: where its count is, four bytes
+INODE_REF = 0x50  # struct inode of 10.3: the offset of its count, four bytes
 
 
 class LeakyMount:
-    """The mount, and what its translator has said to have lost since it was last asked."""
+    """The mount, and the losses that its translator has recorded since the last call of lost()."""
 
     def __init__(self, service, ledger):
         self.service, self.ledger, self.read = service, ledger, 0
@@ -33,7 +34,7 @@ class LeakyMount:
 
     @contextlib.contextmanager
     def used(self):
-        """The mount answers before it has put everything away: after the block it has done so."""
+        """The mount answers before it has finished its own work: at the end of this block it has finished."""
         with self.service.answering():
             yield
         wait_for(lambda: state_letters(self.pid) == {"S"}, "all its threads wait")
@@ -49,7 +50,7 @@ class LeakyMount:
                 os.mkdir(self.mount / name)
 
     def look_for_nothing(self, times):
-        """Lookups, and nothing else: of names that are not there."""
+        """Lookups only, of names that do not exist."""
         with self.used():
             for i in range(times):
                 assert not os.path.exists(self.mount / f"none{i}")
@@ -74,14 +75,15 @@ def mounted(serve, built, tmp_path):
     options = {"ledger": ledger, "passing": type_of(built("passing_xlator.so"))}
     service = serve(Gluster, layer=built("leaky_xlator.so"), options=options)
     mount = LeakyMount(service, ledger)
-    mount.work(0.5)  # what is made once, is made before anybody looks
+    mount.work(0.5)  # what is made only once is made before the watch
     mount.lost()
     return mount
 
 
 @pytest.fixture
 def watch_mount(mounted, watch):
-    """watch_mount(ARG...): mmattach, attached to it. glusterfs has a handler for SIGTRAP, to say what it died of."""
+    """watch_mount(ARG...): mmattach, attached to it. glusterfs has a handler for SIGTRAP, which prints why it
+    died."""
     return lambda *args, **kwargs: watch("-p", mounted.pid, "--lose-sigtrap", *args, **kwargs).wait_watching()
 
 
@@ -92,12 +94,12 @@ def families(watch_mount):
 
 
 def leaked(report, family):
-    """The groups of references that somebody keeps, less what was there before us."""
+    """The groups of references that were not released, without objects older than the watch."""
     return [group for group in of_family(report, family, "refs") if group["net"] > 0 and not group["older"]]
 
 
 def suspect(group):
-    """Where its most suspect reference was taken."""
+    """The allocation site of its most suspect reference."""
     return where(group["taken"][0])
 
 
@@ -148,7 +150,7 @@ def test_one_inode_in_ten_stats(mounted, families):
 
 
 def test_inode_counts_are_the_field(mounted, families):
-    """Under load, with inodes older than the watch: what is said is what stands in the object."""
+    """Under load, with inodes older than the watch: the reported count is the one in the object."""
     names = [f"file{i}" for i in range(100)]
     for name in names:
         (mounted.mount / name).write_bytes(b"x")
@@ -179,7 +181,7 @@ def test_a_block_a_mkdir_by_its_type(mounted, families):
 
 
 def test_pooled_objects(mounted, families):
-    """A lost dict is a lost object of a pool: taken in dict_new, for a lookup."""
+    """A lost dict is a lost object of a pool: allocated in dict_new, for a lookup."""
     run = families("mempool")
     mounted.look_for_nothing(500)
     report = run.finish()
@@ -192,7 +194,7 @@ def test_pooled_objects(mounted, families):
 
 
 def test_pools_and_types_balance_under_load(mounted, families):
-    """Every family at once; of what the load takes only what the translator loses stays."""
+    """All families at once; of all that the load allocates only the translator's losses stay."""
     run = families("gf", "mempool", "dict", "inode")
     mounted.work(4)
     report = run.finish(limit=60)
@@ -246,7 +248,8 @@ def test_per_object_sections(mounted, watch_mount):
 
 
 def test_libc_under_load(mounted, watch_mount):
-    """The default family on the same mount: __gf_malloc is a wrapper there, and the note is found at its caller."""
+    """The default family on the same mount: __gf_malloc is a wrapper there, and the note's allocation site is
+    its caller."""
     run = watch_mount()
     mounted.mkdir_all(f"folder{i}" for i in range(120))
     mounted.work(2)

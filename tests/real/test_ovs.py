@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""ovs-vswitchd, stripped and without a symbol of its own: what it keeps is found at the callers of its wrappers."""
+"""ovs-vswitchd, stripped and without a symbol of its own: its allocation sites are found at the callers of
+its wrappers."""
 from harness import lost, rounds, wait_for
 from openvswitch import Ovs
 from reports import functions, of_family, where, whole_share
@@ -26,7 +27,8 @@ def test_served_under_load(serve, watch):
 
 
 def test_flows_that_stay_are_found_behind_the_wrappers(serve, watch):
-    """Through its own interface: flows nobody deletes, each some blocks, all of them taken through xmalloc & co."""
+    """Through its own interface: flows that are not deleted, each of some blocks, all of them allocated
+    through xmalloc & co."""
     ovs = serve(Ovs)
     run = watch("-p", ovs.pid, "--verdicts", "no").wait_watching()
     flows = 400

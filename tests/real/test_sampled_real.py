@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Services that are busy and lose something (recipes/lossy.py), watched with a budget: it is found, the price is kept, and they serve on.
+"""Busy services that leak (recipes/lossy.py), watched with a budget: the leak is found, the budget is kept,
+and they continue to serve.
 
-With 1 % that takes minutes, for a stop there costs a tenth of a millisecond: `make bench` does it (bench/sampled.py). Here the budget is larger.
+With 1 % that takes minutes, because a stop costs a tenth of a millisecond there: `make bench` does that
+(bench/sampled.py). Here the budget is larger.
 """
 import pytest
 
@@ -35,7 +37,7 @@ def assert_price_kept(report):
 
 
 def assert_rate(groups, a_minute):
-    """All @groups together. Wider than the intervals of 95 % are, so that it holds nearly always."""
+    """For all @groups together. Wider than the 95 % intervals, so that it holds nearly always."""
     rates = [g["estimate"]["allocs_per_minute"] for g in groups]
     bounded = all(high is not None for _, _, high in rates) and not any(g["estimate"]["at_least"] for g in groups)
     assert sum(low for _, low, _ in rates) / 1.6 <= a_minute, (rates, a_minute)
@@ -48,7 +50,7 @@ def test_a_translator_that_forgets(serve, watch, built, tmp_path):
     assert_price_kept(report)
     found = lossy.found(report)
     assert found, [functions(g)[:4] for g in report["groups"][:10]]
-    # what an inode that is never given back has in it stays as well, in each translator's own place
+    # the contents of an inode that is never freed leak as well, at each translator's own site
     assert report["groups"].index(found[0]) < 8
     assert_rate(found[:1], a_minute)
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Real services scanned twenty times each while they work: what they hold adds up each time, and they go on serving."""
+"""Real services scanned twenty times each while they work: the figures add up each time, and they continue to
+serve."""
 import pathlib
 
 import pytest
@@ -28,7 +29,8 @@ def test_twenty_times_under_load(serve, recipe):
             assert_schema(report)
             assert_adds_up(report)
             assert report["scan"]["judged"]
-            # both begin their blocks with a header and point behind it, so much is possibly lost; nothing is definitely
+            # both begin their blocks with a header and point after it, so much is possibly lost; nothing is
+            # definitely
             verdicts = report["scan"]["verdicts"]
             assert verdicts["definite"]["blocks"] + verdicts["indirect"]["blocks"] <= report["totals"]["live_blocks"] // 100
             assert service.alive(), service.said()
@@ -37,7 +39,7 @@ def test_twenty_times_under_load(serve, recipe):
 
 
 def test_nothing_is_mapped_by_a_scan(serve):
-    """The memory of a service without load is laid out as before: no page, no mapping came from us."""
+    """The memory layout of a service without load does not change: a scan adds no page and no mapping."""
     service = serve(Ovs)
     scan("-p", service.pid).json()
     before = maps(service.pid)

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * callsites FILE TARGET...: what in FILE goes to the targets, as attach/probes/callsites.h finds it, for who compares.
+ * callsites FILE TARGET...: the calls of the targets in FILE, as attach/probes/callsites.h finds them, for a
+ * test that compares.
  *
- * A TARGET is a name as imported, NAME=ADDR with its (hexadecimal) address in the file, or =ADDR. Prints a line "call RET FUNCTION TARGET JOINED" for each
- * call, "tail ..." for each jump, addresses hexadecimal, and at last "unsure N ms N": the processor time of finding the calls, the file's tables included.
+ * A TARGET is a name as imported, NAME=ADDR with its (hexadecimal) address in the file, or =ADDR. Prints a
+ * line "call RET FUNCTION TARGET JOINED" for each call, "tail ..." for each jump, addresses hexadecimal, and
+ * at last "unsure N ms N": the CPU time of finding the calls, the file's tables included.
  *
- * callsites -l: of each line of stdin, an instruction's bytes in hexadecimal with others behind it, how long it is; 0 if it is none.
+ * callsites -l: each line of stdin is an instruction's bytes in hexadecimal with others behind it; prints how
+ * long it is, or 0 if it is none.
  */
 #include <errno.h>
 #include <fcntl.h>

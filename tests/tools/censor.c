@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * censor: the census of a process or a core file, as a line of JSON for each time that it was taken; and, if the process keeps the truth about
- * its blocks (tests/victims/census_truth.h), how far both differ.
+ * censor: the census of a process or a core file, as a line of JSON for each time that it was taken; and, if
+ * the process has the truth about its blocks (tests/victims/census_truth.h), by how much the two differ.
  *
  *	censor [-t ADDRESS] [-n STOPS] [-r RETRIES] [-b] [-d IMAGE] PID | -c FILE
  *	censor -t ADDRESS -s STEPS PID
  *
- * -b lists the blocks too; -d writes what the fuzzer of the census begins with (heapimage.h). With -r, what does not add up is taken again, as a user of the census would.
- * With -s one thread goes on instruction by instruction, with a census after each: every state that a stop can find. What is wrong is printed,
- * and a line for all.
+ * -b lists the blocks too; -d writes an image for the fuzzer of the census (heapimage.h). With -r, a census
+ * that does not add up is taken again, as a user of the census would.
+ *
+ * With -s one thread runs instruction by instruction, with a census after each: every state that a stop can
+ * find. What is wrong is printed, and a line for all.
+ *
  * Truth and heap are read from the same snapshot, so that they are of the same moment.
  */
 #include <errno.h>
@@ -31,7 +34,7 @@
 #include "tests/victims/census_truth.h"
 
 #define EXAMPLES 4u
-/* A thread inside of malloc has a block for its caller, and may carry another from a bin to its cache. */
+/* A thread in malloc has a block for its caller, and may be moving another from a bin to its cache. */
 #define IN_HAND 2u
 
 static void die(const char *what)
@@ -66,7 +69,7 @@ static bool have_thread(const struct snapshot *s, pid_t tid)
 	return false;
 }
 
-/* Until no new one shows up. */
+/* Until no new thread shows up. */
 static void stop_all(pid_t pid, struct snapshot *s)
 {
 	char path[64];
@@ -107,7 +110,7 @@ static void copy_range(pid_t pid, struct snapshot *s, taddr lo, taddr hi)
 		die("memory");
 }
 
-/* Resident pages of @m; those that are swapped out are holes. */
+/* Copy the resident pages of @m; pages that are swapped out are holes. */
 static void copy_mapping(pid_t pid, int pagemap, struct snapshot *s, const struct mapping *m)
 {
 	const size_t n = (m->hi - m->lo) / SNAPSHOT_PAGE;
@@ -121,7 +124,7 @@ static void copy_mapping(pid_t pid, int pagemap, struct snapshot *s, const struc
 		if (i < n && i % 512 == 0 && pread(pagemap, entries, sizeof(entries), (off_t)(at / SNAPSHOT_PAGE * 8)) <= 0)
 			die("pagemap");
 		here = i < n && entries[i % 512] >> 63;
-		/* a file's page that was not written is the file's */
+		/* a page of a file that was not written has the file's contents */
 		if (here && m->ino && entries[i % 512] >> 61 & 1)
 			here = false;
 		if (i < n && entries[i % 512] >> 62 & 1 && snapshot_add_hole(s, at, at + SNAPSHOT_PAGE) < 0)
@@ -135,7 +138,7 @@ static void copy_mapping(pid_t pid, int pagemap, struct snapshot *s, const struc
 	}
 }
 
-/* Memory, while all stand. */
+/* Copy the memory, while all threads are stopped. */
 static void copy_memory(pid_t pid, struct snapshot *s)
 {
 	char path[64];
@@ -198,7 +201,7 @@ static void add_known(struct known *k, const struct truth_block *b)
 	k->blocks[k->n++] = *b;
 }
 
-/* What of the table was ever touched. */
+/* Read the pages of the table that were ever touched. */
 static void read_table(const struct snapshot *s, const struct truth *t, struct known *k)
 {
 	const taddr end = t->table + t->slots * sizeof(struct truth_block);
@@ -407,7 +410,7 @@ static bool has_area(const struct census *c, const struct mapping *m)
 	return false;
 }
 
-/* Where malloc's memory is, and the threads' pointers to their caches. */
+/* Write the memory of malloc, and the threads' pointers to their caches. */
 static void dump(const struct snapshot *s, const struct census *c, const char *path)
 {
 	FILE *f = fopen(path, "w");
@@ -441,12 +444,12 @@ static void dump(const struct snapshot *s, const struct census *c, const char *p
 
 /* --- instruction by instruction --- */
 
-/* What a stop at this instruction gets wrong. */
+/* Sums over all single steps. */
 struct stepped {
 	uint64_t steps, busy, wrong, repaired, not_adding_up, most_extra;
 };
 
-/* Is any thread inside of malloc? Elsewhere nothing changes. */
+/* Is any thread in malloc? Otherwise the heap does not change. */
 static bool any_busy(const struct wish *w)
 {
 	static struct truth t;
@@ -482,7 +485,7 @@ static void step_once(const struct wish *w, const struct snapshot_thread *thread
 	out->not_adding_up += !census_adds_up(&c);
 	if (d.extra > out->most_extra)
 		out->most_extra = d.extra;
-	/* what says of itself that it does not add up is not wrong, but must be rare */
+	/* a census that reports that it does not add up is not wrong, but must be rare */
 	if (!c.known || (census_adds_up(&c) && (d.missing || d.wrong_size || d.extra > k.busy * IN_HAND))) {
 		out->wrong++;
 		print_census(&c, &s, 0, 1);
@@ -494,7 +497,7 @@ static void step_once(const struct wish *w, const struct snapshot_thread *thread
 	snapshot_fini(&s);
 }
 
-/* The thread that was started last goes on by single steps, and the others stand. */
+/* The thread that was started last runs by single steps; the others are stopped. */
 static void step(const struct wish *w)
 {
 	struct snapshot all;
@@ -588,7 +591,7 @@ int main(int argc, char **argv)
 		fputs("usage: censor [-t ADDRESS] [-n STOPS] [-r RETRIES] [-s STEPS] [-b] [-d IMAGE] PID | -c FILE\n", stderr);
 		return 2;
 	}
-	/* memory that was touched once is used again for the next copy */
+	/* malloc reuses memory that is already touched for the next copy */
 	mallopt(M_MMAP_THRESHOLD, 1 << 30);
 	mallopt(M_TRIM_THRESHOLD, 1 << 30);
 	if (w.steps) {
@@ -597,7 +600,7 @@ int main(int argc, char **argv)
 	}
 	srand((unsigned)w.pid);
 	for (unsigned i = 0; i < w.stops; i++) {
-		/* at another moment each time: that is what it is for */
+		/* at another moment each time, to find other states of the heap */
 		if (i)
 			usleep((useconds_t)(rand() % 3000));
 		once(&w);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * corefacts [--back | --classes] [--exe=FILE] CORE [ADDR LENGTH]...: what heap/snapshot/core.h makes of a core file, as JSON, and the bytes at those
- * addresses: hexadecimal, or what is there instead. --back: with the files behind it (heap/snapshot/backing.h); --exe: the program's is FILE.
- * --classes: the same as --back, and each of those is a block: of which class (heap/classify/classify.h).
+ * corefacts [--back | --classes] [--exe=FILE] CORE [ADDR LENGTH]...: what heap/snapshot/core.h makes of a
+ * core file, as JSON, and the bytes at those addresses: hexadecimal, or why there are none. --back: also read
+ * the mapped files (heap/snapshot/backing.h); --exe: the program's file is FILE. --classes: the same as
+ * --back, and each of those ranges is a block: print its class (heap/classify/classify.h).
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fates: how often attach/sampling/blocks/following is right, on a child that notes each block's true birth and death (fates_child.h).
+ * fates: how often attach/sampling/blocks/following is right, on a child that notes when each block was truly
+ * allocated and freed (fates_child.h).
  *
  *	fates [-s SECONDS] [-t THREADS] [-S SEED] [-a]
  *
- * What the child tells of is followed, at most FOLLOW at a time of a place. A place of which three blocks were the same at an age of 3 s stands from then on:
- * all its births are told (-a: not). Each fate, and what was the same at some ages, is compared with the truth. One line of JSON:
+ * The blocks that the child reports are tracked, at most FOLLOW at a time per place. Once three blocks of a
+ * place were still the same at an age of 3 s, the child reports all its allocations (-a: not). Each fate, and
+ * whether blocks were still the same at some ages, is compared with the truth. One line of JSON:
  *
- *	followed, unknown	blocks; of those whose fate was told as unknown, unknown_alive were there
- *	gone, gone_wrong	told as gone; free had not even been called by then
- *	by			what showed that they had gone
- *	begins			for each way to begin: "same": at about each age, looks which said it was the same, and how many of them were wrong;
- *				"gone", "unknown"
- *	lives			for each way to live, how many places were called what (report/sampling/survival)
+ *	followed, unknown	blocks; of those with the fate unknown, unknown_alive were still allocated
+ *	gone, gone_wrong	blocks reported as freed; gone_wrong: free had not even been called by then
+ *	by			what showed that they were freed
+ *	begins			for each way to begin: "same": at about each age, how many looks found the
+ *				block the same, and how many of them were wrong; "gone", "unknown"
+ *	lives			for each way to live, how many places got which verdict
+ *				(report/sampling/survival)
  */
 #include <stdio.h>
 #include <string.h>
@@ -50,8 +53,8 @@ struct result {
 };
 
 static struct result results[PLACES];
-static struct addrmap truths;	/* address -> number of the truth of who is followed there */
-static uint32_t heard;		/* of what was told */
+static struct addrmap truths;	/* address -> index of the truth of the block tracked there */
+static uint32_t heard;		/* how many reports have been read */
 
 static struct truth *truth_of(const struct followed *b)
 {
@@ -90,7 +93,10 @@ static void over(void *ctx, const struct followed *b, enum fate fate, uint64_t n
 		       fate == FATE_GONE ? SURVIVAL_GONE : fate == FATE_UNKNOWN ? SURVIVAL_LOST : SURVIVAL_STILL);
 }
 
-/* What was told since is followed, if there is room for more of its place; else it says that an address is another's now. */
+/*
+ * Track the blocks reported since the last call, if there is room for more of their place; else only report
+ * that the address now belongs to another block.
+ */
 static void hear(struct following *f)
 {
 	for (const uint32_t n = atomic_load(&told->n); heard < n; heard++) {
@@ -115,12 +121,12 @@ static void check_one(const struct followed *b)
 		if (age_s(b, b->seen_ns) < ages_s[i] / 1.3 || age_s(b, b->seen_ns) >= ages_s[i] * 1.3)
 			continue;
 		r->same[i]++;
-		/* seen_ns is cut to milliseconds */
+		/* seen_ns is rounded down to milliseconds */
 		r->wrong[i] += had_died(truth_of(b), b->seen_ns);
 	}
 }
 
-/* What was the same since @since. */
+/* Check the blocks that were found the same since @since. */
 static void check(const struct following *f, uint64_t since)
 {
 	for (size_t i = 0; i < following_count(f); i++) {
@@ -165,7 +171,7 @@ static void follow(struct following *f, double seconds, bool standing)
 	following_end(f, now_ns());
 }
 
-/* --- what came out --- */
+/* --- results --- */
 
 static struct result sum_of(int begins)
 {

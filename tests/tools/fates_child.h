@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fates_child: a process that takes and gives back blocks in many places, and notes in shared memory when each of those that it tells of was born
- * and died. What it does not tell of it knows itself: nothing is found out from its blocks.
+ * fates_child: a process that allocates and frees blocks in many places, and notes in shared memory when each
+ * of the blocks that it reports was allocated and freed. It records this itself: nothing is found out from
+ * the blocks.
  *
- * A place is a way to begin (enum begins), a way to live (enum lives) and a size. One block of four is given back by another thread: one that lives for a
- * moment, takes some blocks nobody writes to (place HELPERS), gives memory back to the kernel now and then, and ends, which empties its tcache.
+ * A place is a way to begin (enum begins), a way to live (enum lives) and a size. One block of four is freed
+ * by another thread: a short-lived one that also allocates some blocks that are never written to (place
+ * HELPERS), returns memory to the kernel now and then, and ends, which empties its tcache.
  */
 #ifndef FATES_CHILD_H
 #define FATES_CHILD_H
@@ -20,12 +22,16 @@
 #include <time.h>
 #include <unistd.h>
 
-#define TOLD (1u << 19)		/* births that are told of in a run */
-#define HELD 4096u		/* by a place */
-#define BOX 4096u		/* handed over to another thread */
-#define QUOTA 4u		/* births of a place that are told in a second, as long as it does not stand */
+#define TOLD (1u << 19)		/* allocations that are reported in a run */
+#define HELD 4096u		/* live blocks of a place */
+#define BOX 4096u		/* blocks handed over to another thread */
+/* allocations of a place that are reported in a second, unless all of them are */
+#define QUOTA 4u
 
-/* BUFFER: a type, and a buffer of its own; LIST: links that change; COUNTED: a type, and a count that changes; BLANK: nothing is written. */
+/*
+ * BUFFER: a type, and a buffer of its own; LIST: links that change; COUNTED: a type, and a count that
+ * changes; BLANK: nothing is written.
+ */
 #define BEGINS(X) X(alike, ALIKE) X(differ, DIFFER) X(buffer, BUFFER) X(list, LIST) X(counted, COUNTED) X(blank, BLANK)
 #define LIVES(X) X(moment, MOMENT, 0, 1500) X(ring, RING, 3, 500) X(second, SECOND, 1000, 50) X(seconds, SECONDS, 5000, 20) X(forever, FOREVER, 0, 4)
 
@@ -64,7 +70,7 @@ struct told {
 
 struct block {
 	uint64_t *at, *buffer;
-	struct truth *truth;		/* NULL: not told of */
+	struct truth *truth;		/* NULL: not reported */
 	uint64_t until_ns;
 };
 
@@ -83,7 +89,7 @@ struct worker {
 
 static struct told *told;
 static unsigned workers_n;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;	/* of what follows, and of told */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;	/* protects the box below, and told */
 static struct block box[BOX];
 static unsigned in_box;
 
@@ -118,7 +124,7 @@ static uint64_t rnd(uint64_t *rng)
 	return *rng;
 }
 
-/* --- what is told --- */
+/* --- reports --- */
 
 static bool is_told(struct place *p, uint32_t place, uint64_t now)
 {
@@ -129,7 +135,7 @@ static bool is_told(struct place *p, uint32_t place, uint64_t now)
 	return atomic_load(&told->stands[place]) || p->told_now++ < (QUOTA + workers_n - 1) / workers_n;
 }
 
-/* As a trap behind the call of malloc sees the block. */
+/* The block as a trap behind the call of malloc sees it. */
 static struct truth *tell(const uint64_t *at, uint32_t place)
 {
 	struct truth *t = NULL;
@@ -146,7 +152,7 @@ static struct truth *tell(const uint64_t *at, uint32_t place)
 
 /* --- one block --- */
 
-/* In a list, the block before learns of the new one. */
+/* In a list, the previous block gets a pointer to the new one. */
 static void link_to_last(struct place *p, struct block *b)
 {
 	const struct block *last = p->head != p->tail ? &p->held[(p->head - 1) % HELD] : NULL;
@@ -261,7 +267,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* Takes blocks that nobody writes to, and gives back what was handed over. */
+/* Allocates blocks that are never written to, and frees what was handed over. */
 static void *help(void *arg)
 {
 	const struct timespec pause = { 0, 20000000 };

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * heapimage: the memory of a small process, as the fuzzer of the census takes it (tests/fuzz/fuzz_census.c) and `censor -d` writes it.
+ * heapimage: the memory of a small process, as the fuzzer of the census reads it (tests/fuzz/fuzz_census.c)
+ * and `censor -d` writes it.
  *
- * Records, each with its tag, numbers as they lie in memory:
+ * Records, each with its tag, numbers in the machine's byte order:
  *
- *	'M' u64 address, u16 pages, u8 perms (enum mapping_perms), u8 1: a file's		all zeros, but for
+ *	'M' u64 address, u16 pages, u8 perms (enum mapping_perms), u8 1: a file's	all zeros, except for
  *	'W' u64 address, u16 n, n u64
- *	'T' u64 orig_rax, fs_base, sp, rax, rbx, rbp						a thread
+ *	'T' u64 orig_rax, fs_base, sp, rax, rbx, rbp					a thread
  */
 #ifndef HEAPIMAGE_H
 #define HEAPIMAGE_H

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * meterer PID PPM QUOTA PERIOD_MS [RULE...]: traps that stand as a budget allows (keeper/budget/metering.h), on the libc family or by the rules, for tests.
+ * meterer PID PPM QUOTA PERIOD_MS [RULE...]: traps that are planted as a budget allows
+ * (keeper/budget/metering.h), on the libc family or by the rules, for tests.
  *
- * It seizes PID, has its traps metered, says {"keeper": PID}, and answers each line of stdin with a line of JSON:
+ * It seizes PID, has its traps metered, prints {"keeper": PID}, and answers each line of stdin with a line of
+ * JSON:
  *
  *	told			what was spent, and the sums of the site that was hit most
- *	wish QUOTA PERIOD_MS	other wishes; period 0: the traps stand always
- *	hold			from now on every thread that is hit is wished to wait, and none gets an answer
- *	swap N			N times: every other site is forgotten, as if its module had gone, and the others get their numbers
+ *	wish QUOTA PERIOD_MS	other quota and period; period 0: the traps are always planted
+ *	hold			from now on every thread that is hit is to be held, and none gets an answer
+ *	swap N			N times: every other site is forgotten, as if its module was unloaded, and the
+ *				others get their numbers
  *	end			leave; end of stdin too
  */
 #include <inttypes.h>
@@ -73,12 +76,15 @@ static int begin(struct meterer *m, uint32_t quota, uint32_t period_ms, char **r
 	return r == 0 ? planting_plant(&m->planting) : r;
 }
 
-/* Whoever waits for an answer (the dynamic linker's call-out is none of its sites: that is an exec) goes on at once. */
+/*
+ * A held thread goes on at once. (The dynamic linker's call-out is not one of this tool's sites: the thread
+ * is held for an exec.)
+ */
 static void answer(struct meterer *m, uint32_t tid, int64_t hold)
 {
 	link_forget_all(&m->link);
 	m->nsites = 0;
-	/* -ESRCH: it went on without */
+	/* -ESRCH: the thread has already gone on */
 	(void)!link_call(&m->link, COMMAND_RELEASE, tid, hold, CALL_NS);
 }
 
@@ -146,7 +152,7 @@ static void change(struct meterer *m, const char *line)
 	printf("{\"r\": %d}\n", r);
 }
 
-/* Of the sites in @all those of odd or even place, by the first numbers. */
+/* Plant the sites in @all with an odd or an even index, under the first numbers. */
 static int plant_half(struct meterer *m, const struct site *all, size_t odd)
 {
 	size_t n = m->nsites / 2;
@@ -167,7 +173,7 @@ static void swap(struct meterer *m, const char *line)
 		all[i] = m->link.shared->sites[m->sites[i]];
 	for (unsigned int k = 0; r == 0 && k < n; k++) {
 		drain(m);
-		/* the numbers follow each other */
+		/* the numbers are consecutive */
 		r = (int)link_call(&m->link, COMMAND_FORGET, m->sites[0], (int64_t)m->nsites, CALL_NS);
 		if (r == 0)
 			r = plant_half(m, all, k % 2);
@@ -175,7 +181,7 @@ static void swap(struct meterer *m, const char *line)
 	printf("{\"r\": %d}\n", r);
 }
 
-/* false: it was the last. */
+/* false: it was the last order. */
 static bool obey(struct meterer *m, const char *line)
 {
 	if (!strncmp(line, "told", 4))
@@ -192,7 +198,7 @@ static bool obey(struct meterer *m, const char *line)
 	return true;
 }
 
-/* The ring is read while nothing is asked, as a watch does. false: the keeper has gone. */
+/* Read the ring between orders, as a watch does. false: the keeper has gone. */
 static bool serve(struct meterer *m)
 {
 	struct pollfd ready = { .fd = STDIN_FILENO, .events = POLLIN };
@@ -210,7 +216,7 @@ static bool serve(struct meterer *m)
 	return false;
 }
 
-/* The keeper was killed: what a watch does then. */
+/* After the keeper was killed: do what a watch does then. */
 static void repair(struct meterer *m)
 {
 	uint32_t left, lifted;

@@ -2,15 +2,16 @@
 /*
  * pauser PID [watch [RULE...]]: pauses of a process, one an order, for tests and for bench/.
  *
- * It seizes PID (with "watch", it plants traps too, on the libc family or by the rules), says {"keeper": PID}, and answers each line of stdin
- * with a line of JSON:
+ * It seizes PID (with "watch", it plants traps too, on the libc family or by the rules), prints {"keeper":
+ * PID}, and answers each line of stdin with a line of JSON:
  *
  *	pause [MAX_NS [LIMIT_NS]]	pause_and_copy; the snapshot stays until the next one
- *	word ADDR			what the snapshot has there
- *	sum ADDR SIZE			of the 64-bit words there, each times the one before's sum
+ *	word ADDR			the word at ADDR in the snapshot
+ *	sum ADDR SIZE			of the 64-bit words there: sum = sum * FNV prime ^ word
  *	find VALUE			threads with it in a register, and in a vector register
  *	threads				what is known of each
- *	plain				how long process_vm_readv of the same ranges takes, one after the other, into warm memory
+ *	plain				how long process_vm_readv of the same ranges takes, one after the
+ *					other, into warm memory
  *	stop LIMIT_NS, resume		only that: the keeper's commands
  *	hits				of malloc, free and others, since the last time
  *	end				leave; end of stdin too
@@ -51,7 +52,7 @@ struct pauser {
 	uint64_t mallocs, frees, others;
 };
 
-/* --- a watch, without a meaning --- */
+/* --- a watch that only counts hits --- */
 
 static int begin_watch(struct pauser *p, char **rules)
 {
@@ -237,7 +238,7 @@ static void order_call(struct pauser *p, enum command_op op, const char *arg)
 	printf("{\"r\": %" PRId64 "}\n", link_call(&p->link, op, strtoll(arg, NULL, 0), 0, CALL_NS));
 }
 
-/* false: it was the last. */
+/* false: it was the last order. */
 static bool obey(struct pauser *p, const char *line)
 {
 	if (!strncmp(line, "pause", 5))
@@ -264,7 +265,7 @@ static bool obey(struct pauser *p, const char *line)
 	return true;
 }
 
-/* The ring is read while nothing is asked, as a watch does. */
+/* Read the ring between orders, as a watch does. */
 static void serve(struct pauser *p)
 {
 	struct pollfd ready = { .fd = STDIN_FILENO, .events = POLLIN };

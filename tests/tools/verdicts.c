@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * verdicts [-q] PID | [-q] -c CORE: every block of a process's heap, with its verdict, as a line of JSON. The process is paused once, by the
- * keeper, and left again. -q: not the blocks.
+ * verdicts [-q] PID | [-q] -c CORE: every block of a process's heap, with its verdict, as a line of JSON. The
+ * process is paused once, by the keeper, and released again. -q: without the blocks.
  *
- *	{"blocks": [[ADDR, SIZE, "VERDICT", LEADER'S ADDR], ...], "doubts": ["..."], "seconds": 0.1, "census": 0.1, "pause_ns": 1, "bytes": 1}
+ *	{"blocks": [[ADDR, SIZE, "VERDICT", LEADER'S ADDR], ...], "doubts": ["..."], "seconds": 0.1, "census":
+ *	0.1, "pause_ns": 1, "bytes": 1}
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* any_fact: facts as nobody would write them: any kind, any number, small ones often, so that they meet. */
+/*
+ * any_fact: facts as no program would write them: any kind, any number; small numbers often, so that they
+ * coincide.
+ */
 #ifndef ANY_FACT_H
 #define ANY_FACT_H
 
@@ -27,7 +30,7 @@ static inline const char *any_text(uint64_t *rng)
 	return texts[any_random(rng) % 5];
 }
 
-/* The same number means the same look: mostly there is another. */
+/* A number should always mean the same look; here mostly another look has the number already. */
 static inline const struct fact_look *any_look(uint64_t *rng)
 {
 	static const struct fact_sum sums[] = { { 1, 2 }, { UINT64_MAX, 3 }, { 4, 5 }, { 6, 7 }, { 8, 9 }, { 10, 11 } };
@@ -79,7 +82,7 @@ static inline const struct fact_budget *any_budget(uint64_t *rng)
 	return &b;
 }
 
-/* What is a pointer in this kind of information must be one. */
+/* If this kind of information has a pointer, it must be a valid one. */
 static inline void any_info(uint64_t *rng, struct fact *f)
 {
 	static const uint64_t points[MMT_SERIES_POINTS] = { 1, 2, UINT64_MAX, 5 };
@@ -163,7 +166,7 @@ static inline void any_info(uint64_t *rng, struct fact *f)
 	}
 }
 
-/* An object that several stacks used. */
+/* An object with several stacks. */
 static inline void any_object(uint64_t *rng, struct fact *f)
 {
 	static struct fact_use uses[5];

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * code_page: a page of code of our own, reached as the keeper reaches the target's, through /proc/PID/mem. "The file" is a copy of what stood there at first.
+ * code_page: a page of code of our own, accessed as the keeper accesses the target's, through /proc/PID/mem.
+ * "The file" is a copy of its original contents.
  *
- * After every step all of the page is looked at, not only the byte in question: a byte written where none should be is somebody's death.
+ * After every step the whole page is compared, not only the byte in question: a byte written in the wrong
+ * place kills a target.
  */
 #ifndef MM_CODE_PAGE_H
 #define MM_CODE_PAGE_H
@@ -24,8 +26,8 @@
 #define PAGE 4096u
 #define INT3 0xcc
 
-static uint8_t *page;		/* executable, not writable, as code is; nothing on either side */
-static uint8_t file[PAGE];	/* what the file says */
+static uint8_t *page;		/* executable, not writable, as code is; no mapping on either side */
+static uint8_t file[PAGE];	/* the contents of the file */
 static int mem;
 
 static inline taddr at(uint32_t offset)

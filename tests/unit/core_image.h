@@ -92,7 +92,7 @@ static inline void core_files(struct core_image *c, const struct core_line *line
 	core_note(c, "CORE", NT_FILE, desc, at);
 }
 
-/* Lay it out: headers, notes, then the contents, each @shift behind a page of the file. */
+/* Lay out headers, notes, then the contents, each @shift behind a page boundary of the file. */
 static inline void core_place(struct core_image *c, uint64_t shift)
 {
 	uint64_t at = sizeof(c->eh) + c->nph * sizeof(c->ph[0]);
@@ -107,7 +107,7 @@ static inline void core_place(struct core_image *c, uint64_t shift)
 	}
 }
 
-/* Write it as the file @path, unless a phdr was changed since core_place, exactly so. */
+/* Write exactly this layout as the file @path, with any phdr that was changed since core_place. */
 static inline void core_write(const struct core_image *c, const char *path)
 {
 	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);

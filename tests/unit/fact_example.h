@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fact_example: a fact of every kind, with numbers at their limits and strings that are missing, empty and odd; and
- * facts at random.
+ * fact_example: a fact of every kind, with numbers at their limits and strings that are missing, empty and
+ * odd; and facts at random.
  */
 #ifndef FACT_EXAMPLE_H
 #define FACT_EXAMPLE_H
@@ -169,7 +169,7 @@ static inline void example_object(uint64_t *state, struct fact *f)
 	f->object.nuses = (uint32_t)(example_random(state) % 4);
 }
 
-/* An event on small stacks, with a time that goes on from *@time_us now and then. */
+/* An event on small stacks; its time is later than *@time_us now and then. */
 static inline struct fact example_event(uint64_t *state, uint64_t *time_us)
 {
 	struct fact f = { .kind = 1 + (uint32_t)(example_random(state) % MMT_OBJECT) };

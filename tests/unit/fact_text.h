@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fact_text: a fact as a line of text, every field of it: what two facts are compared by. Fields are
- * listed here once more, by hand: a field that encoder and decoder both forgot would be missed otherwise.
+ * fact_text: every field of a fact, as a line of text, to compare two facts by. Fields are listed here once
+ * more, by hand: otherwise a field that encoder and decoder both forgot would be missed.
  */
 #ifndef FACT_TEXT_H
 #define FACT_TEXT_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* folder: each test in a folder of its own, which is also the current one, and is gone afterwards. */
+/* folder: each test runs in a folder of its own, which is also the current one, and is removed afterwards. */
 #ifndef FOLDER_H
 #define FOLDER_H
 

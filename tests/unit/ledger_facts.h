@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* ledger_facts: a ledger with some stacks, facts told to it in few words, and what is expected of it in all. */
+/*
+ * ledger_facts: a ledger with some stacks, short functions that put facts into it, and checks of its totals.
+ */
 #ifndef LEDGER_FACTS_H
 #define LEDGER_FACTS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ledger_text: all that a ledger says, as text that does not depend on how it came to say it. */
+/* ledger_text: the whole state of a ledger, as text that does not depend on how the ledger got there. */
 #ifndef LEDGER_TEXT_H
 #define LEDGER_TEXT_H
 
@@ -82,7 +82,7 @@ static inline void text_blocks(struct strbuf *sb, const struct ledger *l, uint32
 	free(addrs);
 }
 
-/* An object, and who used it, in the order of the numbers of their stacks. */
+/* An object, and its uses, in the order of the numbers of their stacks. */
 static inline void text_object(struct strbuf *sb, const struct ledger *l, taddr addr, const struct object *o)
 {
 	uint64_t *order = calloc(o->nuses + 1, sizeof(*order));
@@ -129,7 +129,7 @@ static inline void text_places(struct strbuf *sb, struct ledger *l, uint32_t fam
 	free(order);
 }
 
-/* A family of which there is nothing may be defined or not. */
+/* A family without any data may be defined or not: it is not printed. */
 static inline void text_book(struct strbuf *sb, struct ledger *l, uint32_t family)
 {
 	const struct defs_family *f = &l->defs.families[family];
@@ -177,7 +177,7 @@ static inline void text_run(struct strbuf *sb, const struct ledger *l)
 			strbuf_printf(sb, "count %u %" PRIu64 "\n", i, l->counts[i]);
 }
 
-/* Of how many verdicts there are it says only whether that is all of them. */
+/* Of the number of verdicts it prints only whether they are complete. */
 static inline void text_look(struct strbuf *sb, const struct ledger *l)
 {
 	const struct fact_look *k = &l->look.fact;
@@ -250,7 +250,7 @@ static inline void text_samples(struct strbuf *sb, const struct ledger *l)
 			      s->budget.wall_us, s->budget.closed, s->budget.unfound);
 }
 
-/* To be freed. */
+/* The caller frees it. */
 static inline char *ledger_text(struct ledger *l)
 {
 	struct strbuf sb = STRBUF_INIT;

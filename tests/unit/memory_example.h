@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A snapshot made by hand: stretches of memory, threads, and the lines of /proc/PID/maps for them. */
+/* A snapshot made by hand: ranges of memory, threads, and the lines of /proc/PID/maps for them. */
 #ifndef MEMORY_EXAMPLE_H
 #define MEMORY_EXAMPLE_H
 
@@ -21,7 +21,7 @@ static inline void example_init(struct memory_example *m)
 	m->s.pid = 1000;
 }
 
-/* @size bytes of zeros at @lo, mapped with @perms ("rw-p") and @path; the words to write to. */
+/* @size bytes of zeros at @lo, mapped with @perms ("rw-p") and @path; returns the words to write to. */
 static inline uint64_t *example_map(struct memory_example *m, taddr lo, uint64_t size, const char *perms, const char *path)
 {
 	uint64_t *bytes = calloc(1, size);
@@ -34,7 +34,7 @@ static inline uint64_t *example_map(struct memory_example *m, taddr lo, uint64_t
 	return bytes;
 }
 
-/* A mapping of which the snapshot has nothing. */
+/* A mapping without contents in the snapshot. */
 static inline void example_gap(struct memory_example *m, taddr lo, uint64_t size, const char *perms, const char *path)
 {
 	strbuf_printf(&m->maps, "%" PRIx64 "-%" PRIx64 " %s 00000000 00:%s %d %s\n", lo, lo + size, perms, *path == '/' ? "01" : "00",

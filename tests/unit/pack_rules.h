@@ -6,7 +6,7 @@
 #include "attach/rules/rulefile.h"
 #include "packs/packs.h"
 
-/* 0 or -errno; ruleset_fini. */
+/* Returns 0 or -errno; to be released with ruleset_fini. */
 static inline int pack_rules(const char *family, struct ruleset *out)
 {
 	struct rulefile_error err;

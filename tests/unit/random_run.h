@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * random_run: a run of blocks and objects at random, cut into pieces at random places; what a ledger says that saw it all is
- * in whole. Things are few, so that everything meets everything.
+ * random_run: a run of blocks and objects at random, cut into pieces at random places; and the state of a
+ * ledger that got it whole. There are few numbers and addresses, so that all combinations occur.
  */
 #ifndef RANDOM_RUN_H
 #define RANDOM_RUN_H
@@ -17,7 +17,7 @@
 #include "trace/writer.h"
 
 #define STACKS 20
-#define FAMILIES 5		/* of these two of objects */
+#define FAMILIES 5		/* two of these are of objects */
 #define ADDRESSES 60
 #define KEYS 5
 #define PIECES_MAX 5
@@ -37,8 +37,8 @@ static uint64_t rnd(uint64_t below)
 
 struct run {
 	struct defs defs;
-	struct ledger whole;		/* takes everything directly */
-	struct writer *w;		/* of the piece */
+	struct ledger whole;		/* gets every fact directly */
+	struct writer *w;		/* of the current piece */
 	char paths[PIECES_MAX][80];
 	uint32_t npieces, piece;
 	uint64_t now, step;
@@ -47,9 +47,13 @@ struct run {
 	struct aside { bool open; uint32_t family; uint64_t k; bool held; } aside[KEYS];
 	uint64_t events, ring, hits;
 	struct judgement { uint32_t family; enum verdict verdict; struct fact_judged its; } judged[FAMILIES * (ADDRESSES + KEYS)];
-	size_t njudged, told;		/* by a look; so many were put */
+	size_t njudged, told;		/* verdicts of a look; how many of them were put */
 	uint32_t looks;
-	uint64_t samples;		/* random numbers of what is told of samples: it changes nothing else of a run */
+	/*
+	 * state of the random numbers for samples: a separate one, so that samples change nothing else in a
+	 * run
+	 */
+	uint64_t samples;
 };
 
 static void put(struct run *r, struct fact f)
@@ -75,7 +79,7 @@ static bool is_of_objects(uint32_t family)
 	return family >= 3;
 }
 
-/* Stack i: a chain of i % 4 frames, the outer ones shared. Numbers in another order than one would define them. */
+/* Stack i: a chain of i % 4 frames, the outer ones shared. The order of the numbers is unusual. */
 static void define_all(struct run *r)
 {
 	static const struct fact_name names[] = { { "inner", "_Z5inner", "a.c", 3, true }, { "outer", NULL, NULL, 0, false } };
@@ -173,7 +177,7 @@ static void begin_piece(struct run *r)
 
 	snprintf(r->paths[r->piece], sizeof(r->paths[0]), "%s/%u.mmt", folder, r->piece);
 	assert_int_equal(writer_open(&opt, &r->w), 0);
-	/* the family goes on */
+	/* the family stays in force */
 	put(r, (struct fact){ .kind = MMT_FAMILY, .family = r->family });
 }
 
@@ -237,7 +241,7 @@ static void begin_aside(struct run *r, uint64_t k, uint64_t key)
 	put(r, f);
 }
 
-/* A block whose address was given away cannot come back. */
+/* If its address was allocated again, a block cannot come back. */
 static void end_aside(struct run *r, uint64_t key)
 {
 	struct aside *a = &r->aside[key];
@@ -251,7 +255,7 @@ static void end_aside(struct run *r, uint64_t key)
 	put(r, f);
 }
 
-/* Now and then an end is lost. */
+/* Now and then the end of a call is lost. */
 static void put_aside(struct run *r, uint64_t k, uint64_t key)
 {
 	if (r->aside[key].open && rnd(10))
@@ -289,7 +293,7 @@ static void put_sample(struct run *r)
 	put(r, f);
 }
 
-/* The same process again and again, and children; a moment may come twice. */
+/* The same process again and again, and children; a moment may occur twice. */
 static void put_memory(struct run *r)
 {
 	struct fact f = info(MMT_MEMORY);
@@ -347,7 +351,7 @@ static void put_forget(struct run *r, uint64_t k)
 	put(r, (struct fact){ .kind = MMT_FORGET, .block = { .addr = address(k) } });
 }
 
-/* What an object says of its count may be anything, and so may what was seen of it. */
+/* The object's own count may be anything, and so may the references seen. */
 static void put_ref(struct run *r, uint64_t k)
 {
 	static const uint32_t kinds[] = { MMT_REF, MMT_REF, MMT_REF, MMT_UNREF, MMT_UNREF, MMT_UNREF, MMT_BORN, MMT_COUNTED };
@@ -385,7 +389,7 @@ static void add_judgement(struct run *r, uint32_t family, taddr addr)
 	j->its.with_bytes = j->its.with_blocks * rnd(100);
 }
 
-/* All that is held, or just being resized. */
+/* All live blocks, and those that are just being resized. */
 static void judge_all(struct run *r)
 {
 	struct live_block b;
@@ -420,7 +424,7 @@ static void tell_judgements(struct run *r, size_t until)
 	put(r, (struct fact){ .kind = MMT_FAMILY, .family = r->family });
 }
 
-/* Now and then one is not told of. */
+/* Now and then one verdict is missing. */
 static void begin_look(struct run *r)
 {
 	static const char *const doubts[] = { "swapped", "a thread ran" };
@@ -476,7 +480,7 @@ static void run_init(struct run *r, uint32_t npieces)
 	define_all(r);
 }
 
-/* Each piece has between no and some hundred events. */
+/* Each piece has between zero and some hundred events. */
 static void make_run(struct run *r, uint64_t seed)
 {
 	rng = seed;
@@ -489,7 +493,7 @@ static void make_run(struct run *r, uint64_t seed)
 		tell_judgements(r, r->njudged);
 		while (n--)
 			put_any(r);
-		/* a piece may end in the middle of it */
+		/* a piece may end in the middle of a look */
 		if (rnd(3) == 0) {
 			begin_look(r);
 			tell_judgements(r, r->piece + 1 < r->npieces ? rnd(r->njudged + 1) : r->njudged);

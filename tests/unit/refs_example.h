@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The run with references that the report tests print: a translator of GlusterFS that forgets to drop a dict of
- * every tenth lookup; inodes that are cached, with many different counts; objects that were there before.
+ * The run with references that the report tests print: a translator of GlusterFS that forgets to release a
+ * dict in every tenth lookup; inodes that are cached, with many different counts; objects from before the
+ * watch.
  */
 #ifndef REFS_EXAMPLE_H
 #define REFS_EXAMPLE_H
@@ -70,7 +71,7 @@ static inline void add_old_dicts(struct summary *s)
 		.dropped = dropped, .ndropped = 1 });
 }
 
-/* A cache: of 30 inodes each has another number of references. */
+/* A cache: 30 inodes, each with a different number of references. */
 static inline void add_cached_inodes(struct summary *s)
 {
 	for (uint64_t net = 1; net <= 6; net++) {

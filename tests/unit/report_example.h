@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The run that the report tests print: groups that grow and that do not, losses, a gap, a rule without a
- * function and one never called, double frees, suppressions, and names chosen by somebody who wishes us ill.
+ * function and one never called, double frees, suppressions, and names chosen by an attacker.
  */
 #ifndef REPORT_EXAMPLE_H
 #define REPORT_EXAMPLE_H
@@ -15,7 +15,7 @@ static struct summary_frame example_main[] = {
 	{ .pc = 0x55002222, .module = MODULE, .build_id = "0a1b", .offset = 0x2222, .function = "main", .file = "svc.cc", .line = 7 },
 };
 
-/* Kept since the beginning: no growth. */
+/* Live since the beginning: no growth. */
 static inline void add_level(struct summary *s)
 {
 	struct summary_frame stack[] = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The scan that the report tests print: groups of every verdict, by class, by size and with a stack; a corrupt place, doubts,
- * memory that was not read, pointers of each kind; and names chosen by somebody who wishes us ill.
+ * The scan that the report tests print: groups of every verdict, by class, by size and with a stack; a
+ * corrupt place, doubts, memory that was not read, pointers of each kind; and names chosen by an attacker.
  */
 #ifndef SCAN_EXAMPLE_H
 #define SCAN_EXAMPLE_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What test_out_scan.c wants to read of scan_example.h, line by line. */
+/* The lines that test_out_scan.c expects for scan_example.h. */
 #ifndef SCAN_EXAMPLE_TEXT_H
 #define SCAN_EXAMPLE_TEXT_H
 

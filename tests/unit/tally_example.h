@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* tally_example: a tally of one family without a process, for hits made by hand: what it is made of, begun and ended for each test. */
+/*
+ * tally_example: a tally of one family without a process, for hits made by hand: its parts, set up and torn
+ * down for each test.
+ */
 #ifndef TALLY_EXAMPLE_H
 #define TALLY_EXAMPLE_H
 
@@ -27,7 +30,7 @@ static struct rule_family family;
 static const struct ruleset set = { .families = &family, .nfamilies = 1 };
 static struct tally tally;
 
-/* Each rule's function has traps at its exits; the sites are the test's to make. */
+/* Each rule's function has traps at its exits; the test makes the sites. */
 static void example_plan(const char *const *texts, uint32_t n)
 {
 	memset(shared->sites, 0, sizeof(shared->sites));

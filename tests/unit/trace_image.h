@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace_image: a trace file in memory, block by block, right or wrong as the test wants it. Not by the
- * writer: what the reader is tested with should not depend on it.
+ * trace_image: a trace file in memory, block by block, valid or invalid as the test wants it. It does not use
+ * the writer: the tests of the reader should not depend on that.
  */
 #ifndef TRACE_IMAGE_H
 #define TRACE_IMAGE_H
@@ -43,7 +43,7 @@ static inline void image_head(struct image *m)
 	strbuf_append(&m->bytes, head, sizeof(head));
 }
 
-/* Checksums are made right. */
+/* With correct checksums. */
 static inline void image_block(struct image *m, struct block_head h, const void *payload)
 {
 	uint8_t head[MMT_BLOCK_HEAD];
@@ -55,7 +55,7 @@ static inline void image_block(struct image *m, struct block_head h, const void 
 	strbuf_append(&m->bytes, payload, h.stored);
 }
 
-/* The usual one, number @number, with these facts. */
+/* An ordinary block with this number and these facts. */
 static inline void image_facts(struct image *m, uint32_t number, const struct fact *facts, size_t n)
 {
 	struct encoder e;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace_tape: what a reader gives, written down: each event with its family, information, damage; and what the
- * definitions on the way mean. An event that names a stack that is not defined yet is noticed.
+ * trace_tape: what a reader delivers, written down: each event with its family, information, damage; and the
+ * definitions on the way. An event that names an undefined stack is counted.
  */
 #ifndef TRACE_TAPE_H
 #define TRACE_TAPE_H
@@ -18,14 +18,14 @@
 
 struct tape {
 	struct strbuf events;	/* one a line; MMT_TIME too */
-	struct strbuf info;	/* but definitions */
+	struct strbuf info;	/* except definitions */
 	struct defs defs;
 	uint32_t family;
 	size_t nevents, undefined, ndefinitions;
 	uint64_t last_us;	/* the latest time of any fact */
 	struct reader_damage damage[TAPE_DAMAGES];	/* the first ones */
 	size_t ndamage;
-	size_t stop_at;		/* so many events are taken; 0: all */
+	size_t stop_at;		/* so many events are accepted; 0: all */
 };
 
 static inline void tape_init(struct tape *t)
@@ -122,7 +122,7 @@ static inline void tape_damaged(void *ctx, const struct reader_damage *d)
 	t->ndamage++;
 }
 
-/* All of a file, or of memory; what reader_open or reader_run gave. */
+/* All of a file, or of memory; returns the result of reader_open or reader_run. */
 static inline int tape_run(struct tape *t, struct reader *r)
 {
 	int err = reader_run(r, tape_take, tape_damaged, t);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * traced_child: a child of the test's own, seized as the keeper seizes, that does one thing when it is told to; and a keeper of no
- * threads, with a page of code that the child has a copy of.
+ * traced_child: a child of the test's own, seized as the keeper seizes, that does one thing on order; and a
+ * keeper of no threads, with a page of code that the child has a copy of.
  */
 #ifndef TRACED_CHILD_H
 #define TRACED_CHILD_H
@@ -32,7 +32,8 @@ struct board {
 
 static struct keeper *keeper;
 static struct board *board;
-static pid_t parent;	/* the child's: who leaves waits for any child of its own, and its end is not to be lost */
+/* the child's: leave() waits for any child of its own process, and would collect the child's end */
+static pid_t parent;
 static uint8_t *page;
 static const uint8_t code[] = { 0x90, 0x90, 0xb8, 0x2a, 0, 0, 0, 0xc3 }; /* nop; nop; mov $42,%eax; ret */
 
@@ -81,7 +82,7 @@ static pid_t child_of_parent(int (*body)(void))
 	return child;
 }
 
-/* @body is run in the child when board->go is set; the child ends with what it returns. Seized. */
+/* The child runs @body when board->go is set, and ends with the result. It is seized here. */
 static pid_t child_start(int (*body)(void))
 {
 	int status;
@@ -104,7 +105,7 @@ static pid_t child_start(int (*body)(void))
 	return board->child;
 }
 
-/* Its entry in the table: seen before, and running. */
+/* Its entry in the table: as if seen before, and running. */
 static struct tracee *child_entry(pid_t tid)
 {
 	struct tracee *t = threads_add(&keeper->threads, tid);
@@ -121,7 +122,7 @@ static struct site child_site(uint32_t offset)
 	return s;
 }
 
-/* How the child, let go of, ends. */
+/* How the child ends after the detach. */
 static int child_verdict(void)
 {
 	while (!board->ended)
@@ -176,7 +177,7 @@ static inline int child_calls(void)
 	return f.call();
 }
 
-/* A copy of it that calls: 42, if that goes well. */
+/* A copy of it makes the calls: 42, if that goes well. */
 static inline int child_forks(void)
 {
 	pid_t copy = fork();

@@ -16,7 +16,7 @@ static inline int setup(void **state)
 	return 0;
 }
 
-/* A site of one emulated instruction, @n bytes of the file known. */
+/* A site of one emulated instruction, with @n known bytes of the file. */
 static inline struct site site_at(uint32_t offset, uint8_t n)
 {
 	struct site s = { .addr = at(offset), .nbytes = n, .emu = { .op = EMU_NOP, .len = 1 } };
@@ -32,7 +32,7 @@ static inline int plant(uint32_t i, uint32_t offset, uint8_t n)
 	return trap_plant(&traps, mem, i, &s);
 }
 
-/* The page is @base's, but for int3 at @n places. */
+/* The page has the contents of @base, except for int3 at @n places. */
 static inline void assert_page(const uint8_t *base, const uint32_t *places, size_t n)
 {
 	static uint8_t want[PAGE];

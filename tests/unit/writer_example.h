@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * writer_example: a run of some stacks for the writer, each test in a folder of its own; and events at random.
+ * writer_example: a run of some stacks for the writer, each test in a folder of its own; and events at
+ * random.
  */
 #ifndef WRITER_EXAMPLE_H
 #define WRITER_EXAMPLE_H
@@ -26,7 +27,10 @@ static inline void define(struct fact f)
 	assert_int_equal(defs_take(&defs, &f), 0);
 }
 
-/* Stack s: s + 1 frames deep, all through the first node, in two modules, every third with a tag; stack 0 has no frame. */
+/*
+ * Stack s: s + 1 frames deep, all through the first node, in two modules, every third with a tag; stack 0 has
+ * no frame.
+ */
 static inline int enter(void **state)
 {
 	defs_init(&defs);
@@ -79,7 +83,7 @@ static inline void assert_same_stacks(const struct defs *got)
 	}
 }
 
-/* Put @n random facts, and what is to be read to @want. 0 or the error. */
+/* Put @n random facts, and what must be read into @want. Returns 0 or the error. */
 static inline int put_random(struct writer *w, int n, uint64_t seed, struct tape *want)
 {
 	uint64_t now = 0;

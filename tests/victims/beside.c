@@ -3,12 +3,16 @@
  * beside MODE [CHILDREN]: memory that grows where a watch of malloc does not see it.
  *
  *	maps		64 KiB are mapped and written, and 100 bytes are allocated, a hundred times a second
- *	old		blocks from before the watch are written for the first time, 64 KiB a hundred times a second
- *	peaks		a thread allocates more and more, 320 KiB a hundred times a second, and releases nearly all again
- *	children N	N children allocate, the first 10 kB a hundred times a second, the second twice as much, ...; the parent sleeps
+ *	old		blocks from before the watch are written for the first time, 64 KiB a hundred times a
+ *			second
+ *	peaks		a thread allocates more and more, 320 KiB a hundred times a second, and frees nearly
+ *			all of it again
+ *	children N	N children allocate, the first 10 kB a hundred times a second, the second twice as
+ *			much, ...; the parent sleeps
  *	both N		the same, and the parent allocates 100 kB a hundred times a second
- *	churn N		N children for ever, as above, and one more each 50 ms, which keeps 5 MB a second and ends a second and a half later
- *	flashes N	the same, but they end after 0.2 s
+ *	churn N		N children for ever, as above; and another child each 50 ms, which leaks 5 MB a second
+ *			and ends after a second and a half
+ *	flashes N	the same, but those children end after 0.2 s
  *	still		nothing happens
  */
 #include <limits.h>
@@ -60,7 +64,7 @@ static void write_old(char *old)
 	}
 }
 
-/* The last block of each round stays, so that the heap cannot shrink. */
+/* The last block of each round is not freed, so that the heap cannot shrink. */
 static void *peak(void *arg)
 {
 	for (size_t n = 512;; n += 512) {

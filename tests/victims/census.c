@@ -4,20 +4,23 @@
  *
  *	census MODE [BLOCKS] [THREADS]
  *
- *	plain       one thread
- *	all         threads with blocks of all sizes: tcaches, fastbins, all bins, mapped chunks, memalign's
- *	sbrk        the same, while somebody else calls sbrk now and then, also for odd sizes
- *	fences      one thread; what is left of top, when somebody else has called sbrk, is too small for a chunk
- *	blocked     the same as sbrk, with a mapping put right behind the heap, once it has grown
- *	nobrk       the same, with one there from the start: the main heap is all from mmap
- *	gone        threads end, their arenas stay, and are taken over by others
- *	heaps       several heaps for each arena, some of them given back
- *	load        the same as all, and the threads go on
- *	step        a small heap, and the thread that was started last goes on; with one thread, once it has been told so
- *	tight       the same as all, with so little address space (RLIMIT_AS) that no other arena fits
- *	small, big  the same as all, with a mapping for each block of 16 KB, or for none
+ *	plain		one thread
+ *	all		threads with blocks of all sizes: tcaches, fastbins, all bins, mapped chunks,
+ *			memalign's
+ *	sbrk		the same, while code other than malloc calls sbrk now and then, also for odd sizes
+ *	fences		one thread; what is left of top after a foreign call of sbrk is too small for a chunk
+ *	blocked		the same as sbrk, with a mapping put right behind the heap once it has grown
+ *	nobrk		the same, with that mapping there from the start: the main heap is all from mmap
+ *	gone		threads end; their arenas stay, and other threads take them over
+ *	heaps		several heaps for each arena, some of them unmapped again
+ *	load		the same as all, and the threads go on
+ *	step		a small heap, and the thread that was started last goes on; with one thread: once an
+ *			order says so
+ *	tight		the same as all, with so little address space (RLIMIT_AS) that no other arena fits
+ *	small, big	the same as all, with a mapping for each block of 16 KB, or for none
  *
- * Orders: "truth" where the table is (census_truth.h); "info" what the allocator says itself; "corrupt WHAT" overwrites something; "end".
+ * Orders: "truth" prints where the table is (census_truth.h); "info" what the allocator reports itself;
+ * "corrupt WHAT" overwrites something; "end".
  */
 #include <inttypes.h>
 #include <malloc.h>
@@ -43,12 +46,15 @@ extern void __libc_free(void *p);
 static struct truth truth;
 static struct truth_block *table;
 static __thread struct truth_note *my_note;
-static bool gate;	/* nobody may go into malloc */
+static bool gate;	/* no thread may enter malloc */
 
 static void make_table(void)
 {
 	const uint64_t slots = 1u << 22;
-	/* not by mmap(3): a victim of the linker's order, it may not be bound yet */
+	/*
+	 * the system call, not mmap(3): malloc is called so early by the dynamic linker that mmap may not be
+	 * bound yet
+	 */
 	void *p = (void *)syscall(SYS_mmap, NULL, slots * sizeof(*table), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (p == MAP_FAILED)
@@ -121,7 +127,7 @@ static void take_out(void *p)
 			__atomic_store_n(&b->addr, TRUTH_GONE, __ATOMIC_SEQ_CST);
 			break;
 		}
-		/* from before the table: what the loader had */
+		/* older than the table: a block of the dynamic loader */
 		if (n > mask)
 			break;
 	}
@@ -165,7 +171,7 @@ void *realloc(void *p, size_t n)
 
 	take_out(p);
 	q = __libc_realloc(p, n);
-	/* refused: it is still there */
+	/* realloc failed: the old block is still allocated */
 	return put(q || !n ? q : p) == q ? q : NULL;
 }
 
@@ -202,7 +208,7 @@ static size_t below(struct worker *w, size_t n)
 	return victim_random(&w->rng) % n;
 }
 
-/* All sizes, mostly small ones; of a great many blocks nearly all. */
+/* All sizes, mostly small ones. If there are a great many blocks, nearly all are small. */
 static size_t any_size(struct worker *w)
 {
 	if (is("tight"))
@@ -239,7 +245,7 @@ static void *any_block(struct worker *w)
 static void one_op(struct worker *w)
 {
 	void **slot = &w->slots[below(w, w->n)];
-	/* another thread's, often: then it is freed into an arena that is not ours */
+	/* often another thread's block: it is then freed into an arena that is not this thread's */
 	void *p = __atomic_exchange_n(below(w, 4) ? slot : &workers[below(w, nworkers)].slots[below(w, w->n)], NULL, __ATOMIC_SEQ_CST);
 
 	if (p && below(w, 8) == 0)
@@ -252,7 +258,7 @@ static void one_op(struct worker *w)
 		free(__atomic_exchange_n(slot, p, __ATOMIC_SEQ_CST));
 }
 
-/* sbrk is nothing for two threads at a time, and malloc may be in it. */
+/* Two threads must not call sbrk at once, and malloc may be in it. */
 static char *sbrk_alone(intptr_t n)
 {
 	char *p;
@@ -276,14 +282,17 @@ static void foreign_sbrk(struct worker *w)
 		return;
 	const uintptr_t end = (uintptr_t)p + (uintptr_t)n;
 
-	/* somebody's data: numbers, and what could be heads of chunks, but for the one that would lead to malloc's first: that one could not be told from a block */
+	/*
+	 * foreign data: numbers, and what could be heads of chunks. But no head leads to malloc's first
+	 * chunk: that one could not be told from a block
+	 */
 	for (uintptr_t at = ((uintptr_t)p + 7) & ~7ull; at + 8 <= end && at < (uintptr_t)p + 4096; at += 8)
 		*(uint64_t *)at = at % 64 == 8 && at + 64 <= end ? 0x31 : at % 64 == 24 ? 0 : 7;
 }
 
 /*
- * Top is made so small that, with the fenceposts taken off, 16 bytes are left: they stay where they are. More than once, so that a piece of the heap
- * that somebody else's memory is in front of ends like this.
+ * Make top so small that 16 bytes are left of it without the fenceposts: these bytes stay unused. This is
+ * done more than once, so that a piece of the heap in front of foreign memory ends like this.
  */
 static void leave_little_tops(struct worker *w)
 {
@@ -300,7 +309,7 @@ static void leave_little_tops(struct worker *w)
 	}
 }
 
-/* Nothing more can be had from sbrk. */
+/* From here on sbrk fails. */
 static void block_brk(void)
 {
 	char *end = sbrk(0);
@@ -330,7 +339,7 @@ static void fill(struct worker *w)
 		free(__atomic_exchange_n(&w->slots[w->n / 2 + i], NULL, __ATOMIC_SEQ_CST));
 }
 
-/* Many blocks that are all freed again: heaps come, and the last of them go. */
+/* Many blocks, nearly all of them freed again: heaps are mapped, and the last of them unmapped. */
 static void breathe(struct worker *w)
 {
 	const size_t n = 20000;
@@ -339,13 +348,16 @@ static void breathe(struct worker *w)
 	for (size_t i = 0; i < n; i++)
 		all[i] = malloc(5000 + below(w, 5000));
 	for (size_t i = n; i--; )
-		/* what stays is in two heaps */
+		/* what stays allocated is in two heaps */
 		if (i % 1000 || i > n / 2)
 			free(all[i]);
 	free(all);
 }
 
-/* All stacks are there. An arena's heap takes 64 MiB: a thread without one has a mapping for each block. */
+/*
+ * All stacks are mapped by now. An arena's heap takes 64 MiB: a thread without one has a mapping for each
+ * block.
+ */
 static void leave_little_space(void)
 {
 	char text[64] = "";
@@ -372,7 +384,7 @@ static void *work(void *arg)
 	if (is("gone"))
 		return NULL;
 	pthread_barrier_wait(&filled);
-	/* last touches, so that tcaches and fastbins of this thread have something */
+	/* some last calls, so that this thread's tcache and fastbins are not empty */
 	for (unsigned i = 0; i < 4000; i++)
 		one_op(w);
 	for (unsigned i = 0; i < 200; i++)
@@ -426,7 +438,10 @@ static void first_worker(void)
 
 /* --- orders --- */
 
-/* What the allocator says itself, as XML, up to "</malloc>". Nothing is allocated for it: stdout has its buffer. */
+/*
+ * What the allocator reports itself, as XML, up to "</malloc>". This allocates nothing: stdout has its
+ * buffer.
+ */
 static void print_info(void)
 {
 	if (malloc_info(0, stdout))
@@ -436,7 +451,7 @@ static void print_info(void)
 
 static void *small[3];
 
-/* Overwrite the head of a chunk, a bin's link, a tcache's link, the head of top; say where. */
+/* Overwrite the head of a chunk, a bin's link, a tcache's link, or the head of top; print where. */
 static void corrupt(const char *what)
 {
 	uint64_t *p = small[1], *bad = NULL;
@@ -452,7 +467,10 @@ static void corrupt(const char *what)
 		__libc_free(large);
 		*(bad = large) = 0x4343434343434340;
 	} else if (strcmp(what, "top") == 0) {
-		/* from chunk to chunk: in a block there may be an old head of top, which says as well that it reaches the end */
+		/*
+		 * walk from chunk to chunk: a block may contain an old head of top, which claims as well that
+		 * it reaches the end
+		 */
 		const uint64_t end = (uint64_t)(uintptr_t)sbrk(0);
 
 		bad = (uint64_t *)((uintptr_t)workers & ~4095ull) + 1;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * census_truth: every block that this process has from malloc, in a table that can be read from its memory at any moment.
+ * census_truth: every block that this process has from malloc, in a table that can be read from its memory at
+ * any moment.
  *
- * malloc and its like are the process's own here, around those of libc: also what libc and the dynamic loader allocate is in the table. A block is in it
- * from after the call that returned it until before the one that takes it. In between the thread's note says that something is
- * on its way, and which block was given back: such a one may be there or not. Whoever stops the process and reads table and notes knows
- * all the others exactly.
+ * The process has its own malloc and the like, around those of libc, so the table also has what libc and the
+ * dynamic loader allocate. A block is in the table from after the call that returned it until before the call
+ * that frees it. In between, the thread's note says that a call is under way, and which block is being freed:
+ * such a block may be allocated or not. A process that stops this one and reads table and notes knows all
+ * other blocks exactly.
  */
 #ifndef CENSUS_TRUTH_H
 #define CENSUS_TRUTH_H
@@ -21,8 +23,8 @@ struct truth_block {
 };
 
 struct truth_note {
-	uint64_t busy;		/* this thread is inside of malloc, realloc or free */
-	uint64_t addr;		/* which it gives back; 0: none */
+	uint64_t busy;		/* this thread is in malloc, realloc or free */
+	uint64_t addr;		/* the block it frees; 0: none */
 };
 
 struct truth {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * classes: objects on the heap, of classes of all sorts, and blocks that only look like objects: {"name": [address, size, "class"]}, the
- * class being "" for what is none. With -fno-rtti the same classes have no type_info.
+ * classes: objects on the heap, of classes of all sorts, and blocks that only look like objects: {"name":
+ * [address, size, "class"]}. The class of a block that is no object is "". With -fno-rtti the same classes
+ * have no type_info.
  */
 #include <cstddef>
 #include <malloc.h>
@@ -45,7 +46,7 @@ struct Box : Base {
 	int price() const override { return N; }
 };
 
-/* No virtual function of its own: nothing tells what it is. */
+/* No virtual function of its own, so nothing in the object shows its class. */
 struct Plain {
 	long a = 1, b = 2;
 };
@@ -100,11 +101,11 @@ int main()
 	say("stream", keep(new std::stringbuf), "std::__cxx11::basic_stringbuf<char, std::char_traits<char>, std::allocator<char> >");
 	say("string", keep(new std::string("of no class")), "");
 
-	/* begins with the second part of an object: not that class, nor any */
+	/* begins with the second base of an object: it is neither of that class nor of any other */
 	block = (void **)calloc(1, 64);
 	memcpy(block, (shop::Other *)both, sizeof(shop::Other));
 	say("part", keep(block), "");
-	/* a function, a constant, a place in the middle of a vtable, an address of nothing */
+	/* a function, a constant, an address in the middle of a vtable, an address with nothing mapped */
 	block = (void **)calloc(1, 64);
 	block[0] = (void *)main;
 	say("function", keep(block), "");
@@ -120,7 +121,7 @@ int main()
 	block = (void **)calloc(1, 64);
 	block[0] = &block[0];
 	say("itself", keep(block), "");
-	/* a length that is none */
+	/* not a valid array length */
 	block = (void **)calloc(1, 256);
 	block[0] = (void *)3;
 	block[1] = *(void **)both;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cored: a process whose core is read. It tells where it has put what, and by which rule its bytes were made.
+ * cored: a process whose core is read. It prints where it has put what, and by which rule the bytes were
+ * made.
  *
- *	heap, data, stack    filled
- *	touched              16 pages, of which the 3rd and the 9th were written
- *	untouched            never written
- *	hidden               filled, and kept out of cores (MADV_DONTDUMP)
- *	shared               of /dev/shm, filled
+ *	heap, data, stack	filled
+ *	touched			16 pages, of which the 3rd and the 9th were written
+ *	untouched		never written
+ *	hidden			filled, and excluded from cores (MADV_DONTDUMP)
+ *	shared			of /dev/shm, filled
  *
  * Each thread has its number in r12 and in xmm5, and waits.
  *
@@ -26,16 +27,16 @@
 static char data[3 * PAGE] = "not .bss";
 static pid_t tids[THREADS];
 static pthread_barrier_t all;
-static int word;	/* what they sleep on */
+static int word;	/* the threads sleep on it */
 
-/* Byte i of a place of seed s; no page is like another. */
+/* Byte i of an area with this seed; no two pages are alike. */
 static void fill(char *p, size_t n, unsigned seed)
 {
 	for (size_t i = 0; i < n; i++)
 		p[i] = (char)(i * 13 + i / 256 * 7 + seed);
 }
 
-/* Here, with its number in two registers, it sleeps: futex(2) on a word that nobody changes. */
+/* The thread sleeps here, with its number in two registers: futex(2) on a word that no thread changes. */
 static void *wait_with(void *arg)
 {
 	register long number __asm__("r12") = 0x7700000000 + (long)arg;
@@ -53,7 +54,7 @@ static void *wait_with(void *arg)
 	return NULL;
 }
 
-/* Only then are its registers what they are to be: the kernel says which call it is in, and with what. */
+/* The registers are right only once the kernel reports that the thread is in this system call. */
 static void wait_for(pid_t tid)
 {
 	char name[64], line[256], asleep[64];

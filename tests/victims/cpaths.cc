@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * cpaths: the stacks of C++: virtual calls, templates, lambdas, std::function,
- * exceptions thrown through many frames, constructors and destructors, the
- * library's own algorithms and containers in between.
+ * cpaths: the stacks of C++: virtual calls, templates, lambdas, std::function, exceptions thrown through many
+ * frames, constructors and destructors, the library's own algorithms and containers in between.
  *
  *	walk N		N walks, then {"walks": N}
- *	keep N		N blocks of 48 bytes kept by a lambda in a member template: Shelf<int>::fill
+ *	keep N		N blocks of 48 bytes that a lambda in a member template leaks: Shelf<int>::fill
  */
 #include <algorithm>
 #include <functional>
@@ -160,7 +159,7 @@ static __attribute__((noinline)) void keep(unsigned n)
 		p[0] = static_cast<char>(i);
 		escape(p);
 	});
-	kept += n; /* what comes last would be jumped to, and we not be on the stack */
+	kept += n; /* not a tail call, so that this function has a frame */
 }
 
 int main()

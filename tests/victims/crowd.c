@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * crowd IDLE [BUSY [MB]]: IDLE threads that sleep and never wake, BUSY ones of three kinds by turns, and MB of touched memory.
+ * crowd IDLE [BUSY [MB]]: IDLE threads that sleep and never wake, BUSY threads of three kinds in turn, and MB
+ * of touched memory.
  *
  *	spins		computes, and writes all over the memory
  *	naps		as a worker of a pool does: woken again and again for a little work
  *	talks		sends through a socket and receives what it has sent, 64 KiB at a time
  *
- *	end		{"eintr": calls that failed with it, "short": sent or received less than was asked for with MSG_WAITALL}
+ *	end		{"eintr": calls that failed with it, "short": calls with MSG_WAITALL that moved less
+ *			than asked}
  */
 #define _GNU_SOURCE
 #include <errno.h>

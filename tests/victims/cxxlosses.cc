@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cxxlosses: what C++ loses and holds: objects with bases, arrays with destructors, the containers (losses.h).
+ * cxxlosses: what C++ leaks and what it still points to: objects with bases, arrays with destructors, the
+ * containers (losses.h).
  *
- * The blocks are those of operator new, which is our own: it tells of each under the name of the site that asks for it. What the library
- * takes from malloc itself belongs to no site.
+ * The blocks are those of operator new, which is our own: it prints each under the name of the site that asks
+ * for it. What the library gets from malloc itself belongs to no site.
  */
 #include <deque>
 #include <functional>
@@ -75,7 +76,9 @@ void operator delete[](void *p, size_t) noexcept
 	free(p);
 }
 
-/* All that BODY asks for is NAME's. extern "C": the name in a stack is the function's alone. */
+/*
+ * All blocks that BODY asks for belong to NAME. extern "C": the name in a stack is the plain function name.
+ */
 #define CXX_SITE(name, ...)					\
 	extern "C" NOINLINE void site_##name()			\
 	{							\
@@ -213,11 +216,14 @@ CXX_SITE(unordered_lost, auto *u = new std::unordered_map<int, std::string>; fil
 CXX_SITE(shared_lost, auto *s = new std::shared_ptr<named>(std::make_shared<named>()); lose(s))
 CXX_SITE(unique_released, auto u = std::make_unique<named>(); lose(u.release()))
 
-/* The object within its control block: one has a vtable where the pointer points to, the other has none. */
+/*
+ * A pointer to the object within its control block: for one class it points to a vtable, for the other it
+ * does not.
+ */
 CXX_SITE(shared_by_object, auto *s = new std::shared_ptr<first>(std::make_shared<first>()); held[9] = s->get(); lose(s))
 CXX_SITE(shared_by_plain, auto *s = new std::shared_ptr<plain>(std::make_shared<plain>()); held[10] = s->get(); lose(s))
 
-/* Two that hold each other. */
+/* Two objects that point to each other. */
 struct mutual {
 	std::shared_ptr<mutual> other;
 };

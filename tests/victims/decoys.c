@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * decoys: a process with more than one malloc of the C library, or with memory that looks like one from end to end.
+ * decoys: a process with more than one malloc of the C library, or with memory that looks like one from end
+ * to end.
  *
- *	namespace N	{"kept": blocks of the program's own malloc}: N blocks of 3000 bytes from the malloc of another libc (dlmopen)
- *	fill MIB	{}: so much of a file, mapped privately below the libraries, where each place looks like an arena that leads to the next
- *	page		{"held": blocks of 500 bytes that only it points to}: a mapping that begins as a chunk with a mapping of its own does
+ *	namespace N	{"kept": blocks of the program's own malloc}: N blocks of 3000 bytes from the malloc
+ *			of another libc (dlmopen)
+ *	fill MIB	{}: so much of a file, mapped privately below the libraries, where each address looks
+ *			like an arena that leads to the next
+ *	page		{"held": blocks of 500 bytes that only it points to}: a mapping that begins as a chunk
+ *			with a mapping of its own does
  *	large		{}: one such chunk
- *	freed N		{}: N blocks of 40 bytes whose second word is 1, kept; and one more that was freed, and written to after that, so that it looks like these
- *	part		{"held": 700}: part() gives 64 bytes of a pool, which nobody keeps; behind the pool is a page that keeps a block of so many bytes
+ *	freed N		{}: N live blocks of 40 bytes whose second word is 1; and one more that was freed, and
+ *			written to after that, so that it looks like these
+ *	part		{"held": 700}: part() returns 64 bytes of a pool, and nothing points to them; behind
+ *			the pool is a page that points to a block of so many bytes
  *	end		{}
  */
 #define _GNU_SOURCE
@@ -82,7 +88,7 @@ static void write_to_freed(size_t n)
 	printf("{}\n");
 }
 
-/* What its caller gives it as a size is no size. */
+/* The size that the caller passes is not the size of anything. */
 __attribute__((noinline, noclone)) void *part(char *pool, size_t n)
 {
 	escape(n);

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dl: opens and closes libplug.so, which stands beside this program.
+ * dl: opens and closes libplug.so, which is beside this program.
  *
  *	open		dlopen; its constructor allocates once
- *	call N		N allocations; all but the last are released
+ *	call N		N allocations; all but the last are freed
  *	close		dlclose
- *	cycles N K	N times: open, K allocations, each released by plug_step_free, close
- *	copy N		a child, a copy of this, that does so when it is sent SIGUSR1; nobody else waits for that: {"child": pid}
- *	status		when it has ended: {"status": as of wait}
- *	end		{"allocs", "frees", "opens"}: what plug_malloc and plug_free were called for
+ *	cycles N K	N times: open, K allocations, each freed by plug_step_free, close
+ *	copy N		a child, a copy of this process, that does "call N" once it gets SIGUSR1; the order
+ *			does not wait for that: {"child": pid}
+ *	status		once the child has ended: {"status": as of wait}
+ *	end		{"allocs", "frees", "opens"}: calls of plug_malloc and plug_free, and of dlopen
  *
- * Each other order is answered with {"done": true}, so that a test knows where we are.
+ * Each other order is answered with {"done": true}, so that a test knows when it is done.
  */
 #include <dlfcn.h>
 #include <libgen.h>

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dying MODE: what is left at a program's end, and where old words of it stand.
+ * dying MODE: memory that is still allocated at a program's end, and stale pointers to it.
  *
- *	returns		three blocks are lost, by a function that had their addresses on its stack in many places; then main returns
- *	exits		the same, and main calls exit from a function that it has called, with a block in a variable of its own
+ *	returns		three blocks are lost, by a function that had their addresses on its stack in many
+ *			places; then main returns
+ *	exits		the same, and main calls exit from a function that it has called, with a block in a
+ *			variable of its own
  */
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +42,7 @@ int main(int argc, char **argv)
 		escape(in_register);
 		leave();
 	}
-	/* so that it lives until then */
+	/* keeps the variable live until here */
 	escape(in_register);
 	return kept == in_register ? 0 : 1;
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * early: calls early_alloc and early_free before main, as soon as a program
- * can, so that a watch from the first instruction shows: "calls" in the one
- * line it prints is exact only for who was there from the start.
+ * early: calls early_alloc and early_free before main, as soon as a program can, to show a watch from the
+ * first instruction: "calls" in the one line it prints is exact only for a watch that began with the program.
  */
 #define _GNU_SOURCE
 #include "victim.h"

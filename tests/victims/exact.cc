@@ -1,28 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * exact [OPS]: eight threads that call every allocation function there is,
- * and know how often they did.
+ * exact [OPS]: eight threads that call every allocation function there is, and count their calls.
  *
- * The threads are hot from the start, so that whoever attaches, attaches to a
- * running process. The order "go SEED" brings them to rest, calls
- * mm_mark_begin(), lets each thread do OPS operations drawn from SEED, brings
- * them to rest again, calls mm_mark_end() and prints what was done between:
+ * The threads are hot from the start, so that mmattach attaches to a busy process. The order "go SEED" brings
+ * them to rest, calls mm_mark_begin(), lets each thread do OPS operations drawn from SEED, brings them to
+ * rest again, calls mm_mark_end() and prints what was done between:
  *
  *	{"allocs", "frees", "old_frees", "null_frees", "live_blocks",
  *	 "live_usable", "live_requested", "calls": {function: n}}
  *
- * The words are those of the report: a realloc of a live block is one free
- * and one allocation, failed calls are nowhere, free(NULL) is only in
- * null_frees; old_frees are those frees whose block is older than the begin
- * mark. "calls" counts what a call is in the end: new and strdup are malloc,
- * reallocarray is realloc.
+ * The words are those of the report: a realloc of a live block is one free and one allocation, failed calls
+ * are not counted, free(NULL) is only in null_frees; old_frees are those frees whose block is older than the
+ * begin mark. "calls" counts the function that is called in the end: new and strdup are malloc, reallocarray
+ * is realloc.
  *
- * The threads then rest, with what they hold, until the order "churn" makes
- * them hot again (answered with {}) or the next "go" comes.
+ * The threads then rest, with the blocks they hold, until the order "churn" makes them hot again (answered
+ * with {}) or the next "go" comes.
  *
- * Blocks change hands through a mailbox, so one thread frees what another
- * took. The operations are in exact_ops.h; nothing else in this program may
- * allocate between the marks.
+ * Blocks move between threads through a mailbox, so one thread frees what another allocated. The operations
+ * are in exact_ops.h; nothing else in this program may allocate between the marks.
  */
 #include <atomic>
 #include <malloc.h>
@@ -41,13 +37,13 @@ static std::atomic<enum wish> wish{REST};
 static unsigned ops = 1500;
 static volatile int mark;
 
-/* Different bodies: identical ones may be folded into one address. */
+/* Different bodies: the linker may fold identical ones into one address. */
 extern "C" __attribute__((noinline)) void mm_mark_begin(void);
 extern "C" __attribute__((noinline)) void mm_mark_end(void);
 void mm_mark_begin(void) { mark = 1; }
 void mm_mark_end(void) { mark = 2; }
 
-/* Every turn begins at rest; main tells at the second barrier what comes next. */
+/* Each round begins at rest; before the second barrier, main sets what to do next. */
 static void *work(void *arg)
 {
 	struct worker *w = (struct worker *)arg;
@@ -93,7 +89,7 @@ struct live {
 	uint64_t blocks, usable, requested;
 };
 
-/* Add @h if it was born between the marks; from now on it is old. */
+/* Add @h if it was allocated between the marks; from now on it is old. */
 static void count_live(struct held *h, struct live *live)
 {
 	if (!h->block || !h->counted)
@@ -178,7 +174,7 @@ int main(int argc, char **argv)
 
 	if (argc > 1)
 		ops = (unsigned)atoi(argv[1]);
-	/* Set by hand it stays: glibc's own threshold grows with what is freed. */
+	/* A threshold set by hand stays: glibc's own grows with the sizes that are freed. */
 	mallopt(M_MMAP_THRESHOLD, 128 << 10);
 	pthread_barrier_init(&barrier, NULL, THREADS + 1);
 	for (unsigned i = 0; i < THREADS; i++) {

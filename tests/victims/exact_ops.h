@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * exact_ops: the operations of exact.cc, each of which takes, changes or
- * releases blocks and accounts for it.
+ * exact_ops: the operations of exact.cc, each of which allocates, changes or frees blocks and accounts for
+ * it.
  *
- * A worker holds blocks in slots. one_op picks a slot: an empty one is filled
- * by one of the takers, a full one goes to one of the users; a few calls in a
- * hundred are such as fail, or free(NULL). The tally is in the words of the
- * report, as exact.cc says.
+ * A worker holds blocks in slots. one_op picks a slot: an empty one is filled by one of the takers, a full
+ * one goes to one of the users; a few calls in a hundred are calls that fail, or free(NULL). The tally is in
+ * the words of the report, as exact.cc says.
  */
 #ifndef EXACT_OPS_H
 #define EXACT_OPS_H
@@ -26,7 +25,7 @@
 struct held {
 	void *block;
 	size_t requested;
-	bool counted;	/* taken since the begin mark */
+	bool counted;	/* allocated since the begin mark */
 };
 
 enum call { MALLOC, CALLOC, REALLOC, POSIX_MEMALIGN, MEMALIGN, FREE, CALLS };
@@ -57,7 +56,7 @@ static size_t below(struct worker *w, size_t n)
 	return victim_random(&w->rng) % n;
 }
 
-/* Small mostly; sometimes too large for the thread's cache; rarely mmapped. */
+/* Mostly small; sometimes too large for the thread's cache; rarely mmapped. */
 static size_t any_size(struct worker *w)
 {
 	switch (below(w, 64)) {
@@ -81,7 +80,7 @@ static void took(struct worker *w, struct held *h, enum call call, void *block, 
 	w->tally.calls[call]++;
 }
 
-/* Account for @h as released; the caller has done so, by free or by realloc. */
+/* Account for @h as freed; the caller has freed it, by free or by realloc. */
 static void gave(struct worker *w, struct held *h)
 {
 	w->tally.frees++;
@@ -123,7 +122,7 @@ static void op_calloc(struct worker *w, struct held *h)
 	took(w, h, CALLOC, calloc(n, each), n * each);
 }
 
-/* Up to 0x50 glibc clears by hand, above it in memset, called last. */
+/* Up to 0x50 bytes glibc clears the block inline; above that with memset, as its last call. */
 static void op_calloc_small(struct worker *w, struct held *h)
 {
 	size_t n = 1 + below(w, 0x60);
@@ -149,7 +148,7 @@ static void op_aligned_alloc(struct worker *w, struct held *h)
 	took(w, h, MEMALIGN, aligned_alloc(align, n), n);
 }
 
-/* No more than malloc gives anyway: glibc passes these on to malloc. */
+/* The alignment is no more than malloc's own: glibc forwards these calls to malloc. */
 static void op_aligned_alloc_16(struct worker *w, struct held *h)
 {
 	size_t n = 16 * (1 + below(w, 9));
@@ -171,7 +170,10 @@ static void op_valloc(struct worker *w, struct held *h)
 	took(w, h, MEMALIGN, valloc(n), n);
 }
 
-/* Who brings a malloc of their own may have forgotten this one: libc's block would then end in a foreign free. */
+/*
+ * A replacement malloc may not define this function: a block of libc's pvalloc would then reach a foreign
+ * free.
+ */
 static bool has_own_pvalloc(void)
 {
 	static const bool own = []{
@@ -247,7 +249,7 @@ static void op_reallocarray_null(struct worker *w, struct held *h)
 	took(w, h, REALLOC, reallocarray(none, n, each), n * each);
 }
 
-/* What fills an empty slot. */
+/* The operations on an empty slot. */
 static void (*const takers[])(struct worker *, struct held *) = {
 	op_malloc, op_malloc, op_malloc, op_malloc_zero, op_calloc, op_calloc_small, op_posix_memalign,
 	op_aligned_alloc, op_aligned_alloc_16, op_memalign, op_valloc, op_pvalloc, op_strdup, op_new,
@@ -277,7 +279,7 @@ static void op_realloc_shrink(struct worker *w, struct held *h)
 	resize(w, h, 1 + h->requested / 2);
 }
 
-/* The second time it is an mremap of a mapping of its own. */
+/* The second resize is an mremap of a block that has a mapping of its own. */
 static void op_realloc_mmapped(struct worker *w, struct held *h)
 {
 	resize(w, h, MMAPPED + below(w, 1u << 20));
@@ -293,7 +295,7 @@ static void op_reallocarray(struct worker *w, struct held *h)
 	took(w, h, REALLOC, block, n * 2);
 }
 
-/* A release; some allocators hand out a new block of no bytes. */
+/* This frees; some allocators return a new block of size 0. */
 static void op_realloc_zero(struct worker *w, struct held *h)
 {
 	void *block = realloc(h->block, 0);
@@ -319,7 +321,7 @@ static void op_delete(struct worker *w, struct held *h)
 	operator delete(block);
 }
 
-/* A call that fails leaves the block as it was, and is counted nowhere. */
+/* A call that fails leaves the block as it was, and is not counted. */
 static void op_realloc_fails(struct worker *w, struct held *h)
 {
 	volatile size_t huge = (size_t)PTRDIFF_MAX + 4096 + below(w, 4096);
@@ -328,7 +330,7 @@ static void op_realloc_fails(struct worker *w, struct held *h)
 	must_fail(w, reallocarray(h->block, huge, 16));
 }
 
-/* Leave it where another thread finds it, and take what lay there. */
+/* Leave the block for another thread, and take the one that was there. */
 static void op_pass_on(struct worker *w, struct held *h)
 {
 	struct box *box = &mailbox[below(w, MAILBOX)];
@@ -342,7 +344,7 @@ static void op_pass_on(struct worker *w, struct held *h)
 	box->busy.clear(std::memory_order_release);
 }
 
-/* What happens to a full slot. */
+/* The operations on a full slot. */
 static void (*const users[])(struct worker *, struct held *) = {
 	op_realloc_any, op_realloc_same, op_realloc_shrink, op_reallocarray, op_realloc_zero, op_realloc_mmapped,
 	op_free, op_free, op_free, op_free, op_free, op_free, op_delete, op_delete, op_realloc_fails,

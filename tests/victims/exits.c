@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * exits: a hot process that ends, or becomes another, in every way there is,
- * while its threads are in the middle of malloc and free.
+ * exits: a hot process that ends, or becomes another, in every way there is, while its threads are in the
+ * middle of malloc and free.
  *
  *	exit, _exit, abort, crash	by the leader; status 7, 8, SIGABRT, SIGSEGV
  *	thread_exit			exit(9) by a thread that is not the leader
  *	leader				the leader alone ends; the others go on
  *	exec, thread_exec		this program again, by the leader or another
- *					thread; "ready PID" is said again
+ *					thread; "ready PID" is printed again
  *	kill_thread			seccomp kills a new thread, and only that: {"joined_ms"} says how
  *					long it took until it was gone
  *	rate				{"pairs": so far}
@@ -30,7 +30,7 @@
 
 struct way {
 	const char *name;
-	bool leader;	/* the leader goes it, not the thread that reads orders */
+	bool leader;	/* the leader runs it, not the thread that reads orders */
 	void (*go)(void);
 };
 

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * families: an allocator that is built on malloc, with a header of 32 bytes and a type's name, as GlusterFS has one; and calls
- * that give out two things, or give out one where nobody can read it.
+ * families: an allocator that is built on malloc, with a header of 32 bytes and a type's name, as GlusterFS
+ * has one; and calls that return two handles, or store one where it cannot be read.
  *
- *	types N		N blocks of each of three types: own_malloc and own_calloc. Of each all but one are given back
- *	grow N		one block, resized N times by own_realloc, held; every third time it fails
- *	plain N		N blocks of malloc, held
- *	pipes N		N pipes; of each the end for writing is closed
- *	pairs N		N pairs of handles; the second of every other pair is given back. Every fifth call fails
- *	blind N		N blocks that are put at an address that cannot be read, and N where it can
+ *	types N		N blocks of each of three types, by own_malloc and by own_calloc. All but one of each
+ *			are freed
+ *	grow N		one block, resized N times by own_realloc, still allocated at the end; every third
+ *			resize fails
+ *	plain N		N blocks of malloc, leaked
+ *	pipes N		N pipes; of each the write end is closed
+ *	pairs N		N pairs of handles; the second of every other pair is closed. Every fifth call fails
+ *	blind N		N blocks stored at an address that cannot be read, and N stored where it can
  *	answer: {"done": true}
  */
 #include <sys/mman.h>
@@ -20,7 +22,7 @@
 
 #define WATCHED __attribute__((noinline, noclone))
 
-/* --- what rules name --- */
+/* --- the functions that rules name --- */
 
 WATCHED void *own_malloc(size_t n, int type, const char *name)
 {
@@ -56,7 +58,7 @@ WATCHED void own_free(void *p)
 static char handles[HANDLES][8];
 static unsigned nhandles;
 
-/* 0 and two handles, or -1 and what was there before. */
+/* 0 and two handles; or -1, and *two is unchanged. */
 WATCHED int pair_open(void **two)
 {
 	static unsigned calls;
@@ -75,7 +77,7 @@ WATCHED int pair_close(void *one)
 	return one ? 0 : -1;
 }
 
-/* Puts a block at @to if that is not odd. */
+/* Stores a block at @to if @to is even. */
 WATCHED void blind_take(void **to)
 {
 	static char block[16];

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fds: takes descriptors in every usual way, gives most of them back, and
- * loses some, each in a function of its own. Children that share its memory do the same with theirs.
+ * fds: opens descriptors in every usual way, closes most of them, and leaks some, each in a function of its
+ * own. Children that share its memory do the same with theirs.
  *
- * The order "go N" does everything N times and prints how many descriptors
- * each function has lost by then: {"lose_open": 3, ...}. "close" closes what
- * was open before the first "go", which was never seen to be opened.
+ * The order "go N" does everything N times and prints how many descriptors each function has leaked by then:
+ * {"lose_open": 3, ...}. "close" closes what was open before the first "go", which no watch saw opened.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -24,7 +23,8 @@
 #define OLD 5
 
 static int listener;
-static struct sockaddr_un name = { .sun_family = AF_UNIX };	/* bound without a path: the kernel gives it one */
+/* bound without a path: the kernel gives it one */
+static struct sockaddr_un name = { .sun_family = AF_UNIX };
 static socklen_t name_len = sizeof(name);
 
 static int must(int fd, const char *what)
@@ -60,7 +60,7 @@ LOSER lose_socket(void)
 	must(socket(AF_UNIX, SOCK_STREAM, 0), "socket");
 }
 
-/* One of the two is given back. */
+/* One of the two ends is closed. */
 LOSER lose_pipe_end(void)
 {
 	int ends[2];
@@ -74,7 +74,7 @@ LOSER lose_eventfd(void)
 	must(eventfd(0, 0), "eventfd");
 }
 
-/* The client's end is given back, the server's not. */
+/* The client's end is closed, the server's is not. */
 LOSER lose_accepted(void)
 {
 	int client = must(socket(AF_UNIX, SOCK_STREAM, 0), "socket");
@@ -95,7 +95,7 @@ static const struct {
 
 #define LOSERS (sizeof(losers) / sizeof(*losers))
 
-/* dup2 gives back what was there: fd is closed and taken by one call. */
+/* dup2 closes what was there: one call closes fd and opens it again. */
 static void take_and_give(void)
 {
 	int pair[2], fd = must(open("/dev/null", O_WRONLY), "open");
@@ -118,7 +118,7 @@ static void take_and_give(void)
 	fclose(f);
 }
 
-/* A child in our memory closes, takes and keeps descriptors of its own. */
+/* A child that shares our memory closes, opens and keeps descriptors of its own. */
 static void let_children_take_and_give(void)
 {
 	char *args[] = { "true", NULL };

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * forker MODE [THREADS]: a process that makes others without pause, and looks
- * at how each of them ended.
+ * forker MODE [THREADS]: a process that makes others without pause, and checks how each of them ended.
  *
  *	fork	the child allocates, then _exit(0)
  *	big	fork of a process with a large heap, which takes milliseconds
@@ -10,11 +9,10 @@
  *	system	system("true")
  *	exec	a thread of a forked child executes true
  *	shared	clone with shared memory, not a thread: the child allocates
- *	thread	threads are born, allocate and end
+ *	thread	threads start, allocate and end
  *
- * THREADS (4) do so, and two more malloc and free all the time. The order
- * "end" gives {"made", "killed": died of a signal, "signal": the last one,
- * "wrong": other bad ends, "damaged"}; "made" tells {"made": so far}.
+ * THREADS (4) do so, and two more malloc and free all the time. The order "end" gives {"made", "killed": died
+ * of a signal, "signal": the last one, "wrong": other bad ends, "damaged"}; "made" gives {"made": so far}.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -145,7 +143,7 @@ static void make_exec(struct worker *w)
 	reap(pid);
 }
 
-/* It runs on our thread's data, so we do nothing else until it has ended. */
+/* The child runs on this thread's data, so the thread does nothing else until the child has ended. */
 static int shared_child(void *arg)
 {
 	struct worker *w = arg;
@@ -211,7 +209,7 @@ static void start(struct worker *w, void *(*run)(void *))
 		victim_die("starting a thread");
 }
 
-/* Page tables to copy: that is what makes a fork slow. */
+/* Page tables to copy are what makes a fork slow. */
 static void grow(void)
 {
 	for (int i = 0; i < BIG_BLOCKS; i++) {

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * forkexec: forks, and executes another program at once, so that the child is
- * still being born when its maker becomes somebody else.
+ * forkexec: forks, and executes another program at once, so that the target has already executed another
+ * program while its child is still starting.
  *
- * We are the parent that reports; "ready PID" names the target. The order "go"
- * sends it off: {"target": its wait status, "child": the child's}. The target runs
- * with a real-time priority that its child does not inherit (where that is
- * allowed), so that the exec is well ahead of the child's first instruction.
+ * This process is the parent that reports; "ready PID" names the target. The order "go" starts it: {"target":
+ * its wait status, "child": the child's}. The target runs with a real-time priority that its child does not
+ * inherit (where that is allowed), so that the exec is well ahead of the child's first instruction.
  */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -26,7 +25,7 @@ static void target(int go)
 	if (read(go, &byte, 1) != 1)
 		_exit(4);
 	(void)!nice(19);
-	/* not allowed: the race is then seldom, not absent */
+	/* if this is not allowed, the race is rare, not absent */
 	sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &priority);
 	victim_malloc_free(&rng);
 	if (fork() == 0) {

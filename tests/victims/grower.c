@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * grower: makes its memory grow in each of the ways there are, each from a function of its own, and says by how much.
+ * grower: makes its memory grow in each of the ways there are, each from a function of its own, and prints by
+ * how much.
  *
- *	leak N		lose_some loses N blocks of 1000 bytes; in between turn_over takes smaller ones and releases them
+ *	leak N		lose_some loses N blocks of 1000 bytes; in between turn_over allocates smaller ones
+ *			and frees them
  *	unfair N	the same with larger ones
- *	threads N	N threads with arenas of their own fill 1 MiB each, in fill_arena; they wait until the end
- *	map N		take_mapped takes N blocks of 4 MiB, which malloc maps for each
- *	unmap N		and releases N of them
- *	hold		take_growing takes a block of 4 MiB
+ *	threads N	N threads with arenas of their own fill 1 MiB each, in fill_arena; they wait until the
+ *			end
+ *	map N		take_mapped allocates N blocks of 4 MiB, each of which malloc maps
+ *	unmap N		frees N of them
+ *	hold		take_growing allocates a block of 4 MiB
  *	grow N		grow_mapped resizes it to N MiB more than it has
- *	trim		what lose_some has is released, and the heap is trimmed
- *	pages, cut, drop	take_pages maps 16 pages; 4 in the middle are unmapped; and all the others
- *	apart, use	set_apart sets 1 MiB apart; of that 64 KiB become memory in use_apart
- *	storm MS	four threads take, resize and release blocks of up to 3 MiB for so long, and end
- *	idle		blocks come and go that the heap has room for
+ *	trim		the blocks of lose_some are freed, and the heap is trimmed
+ *	pages, cut, drop	take_pages maps 16 pages; 4 in the middle are unmapped; then all the others
+ *	apart, use	set_apart reserves 1 MiB; use_apart makes 64 KiB of it accessible
+ *	storm MS	four threads allocate, resize and free blocks of up to 3 MiB for so long, and end
+ *	idle		blocks are allocated and freed that fit into the heap as it is
  *
  * Each order is answered with {"heap": how much larger sbrk(0) is than before the first}.
  */
@@ -42,7 +45,7 @@ static void *growing;
 static char *pages, *apart;
 static pthread_barrier_t filled;
 static char *heap_start;
-static char input[4096], output[4096];	/* else stdio takes them from the heap */
+static char input[4096], output[4096];	/* otherwise stdio allocates them in the heap */
 
 __attribute__((noinline)) static void turn_over(size_t size)
 {
@@ -115,7 +118,10 @@ __attribute__((noinline)) static void grow_mapped(size_t mib)
 	escape(growing);
 }
 
-/* The last ones last: some of the first stay in the cache of the thread, and the heap's end must be free. */
+/*
+ * The last blocks are freed last: some of the first stay in the thread's cache, and the heap's end must be
+ * free.
+ */
 static void release_leaked(void)
 {
 	for (size_t i = 0; i < nleaked; i++)
@@ -154,7 +160,7 @@ __attribute__((noinline)) static void use_apart(void)
 		victim_die("mprotect");
 }
 
-/* Some of all sizes are held at a time, in turn released, resized and taken. */
+/* Some blocks of all sizes are live at a time, and are freed, resized and allocated in turn. */
 static void *run_storm(void *until)
 {
 	uint64_t rng = (uintptr_t)&rng | 1;
@@ -231,7 +237,10 @@ int main(void)
 	char line[ORDER_MAX];
 	const char *order;
 
-	/* mmapped from here on, however large a block was that was released: without this the limit moves */
+	/*
+	 * mmapped from here on, whatever was freed before: without this the threshold grows with each mmapped
+	 * block that is freed
+	 */
 	mallopt(M_MMAP_THRESHOLD, 1 << 20);
 	mallopt(M_TRIM_THRESHOLD, 1 << 30);
 	setvbuf(stdin, input, _IOFBF, sizeof(input));

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: MIT
 /*
- * held: what a scan finds in a process that it never watched. Before it is ready it has lost carts (a C++ class), each with a list of items that
- * only the cart pointed to; keeps others in a table; and has one of which only the middle is known. Then threads work on, and others
- * sleep in the kernel, and count what a stranger would do to them.
+ * held: what a scan finds in a process that was never watched. Before it is ready it loses carts (C++
+ * objects), each with a list of items that only the cart points to; it keeps other carts in a table; and it
+ * keeps a block of which it has only a pointer into the middle. Then some threads work, and others sleep in
+ * the kernel and count the effects of an outside process.
  *
  *	held THREADS BLOCKS CARTS
  *
- * THREADS allocate and release under changing sizes, and check what they wrote. BLOCKS are kept besides, of all sizes. Orders:
+ * THREADS threads allocate and free in changing sizes, and check what they wrote. BLOCKS blocks of all sizes
+ * are live besides. Orders:
  *
- *	truth	{"lost_carts", "lost_items", "kept_carts", "kept", "middle", "a_cart", "an_item", "a_kept", "table"}: numbers, and addresses, as text
+ *	truth	{"lost_carts", "lost_items", "kept_carts", "kept", "middle", "a_cart", "an_item", "a_kept",
+ *		"table"}: numbers, and addresses, as text
  *	rounds	{"rounds"}: what the threads have done until now
  *	end	{"eintr", "wrong", "rounds"}
  */
@@ -37,7 +40,7 @@ struct cart {
 
 }
 
-#define MASK 0x5a5a5a5a5a5a5a5aull	/* addresses that we remember point nowhere */
+#define MASK 0x5a5a5a5a5a5a5a5aull	/* stored addresses are masked, so that they point nowhere */
 #define ITEMS 3
 #define KEPT_CARTS 5
 
@@ -50,7 +53,7 @@ static uint64_t a_cart, an_item, a_middle;
 static std::atomic<uint64_t> rounds, eintr, wrong;
 static std::atomic<bool> ending;
 
-/* --- what is lost --- */
+/* --- blocks that are lost, and blocks that are live --- */
 
 static __attribute__((noinline)) shop::cart *fill_cart()
 {
@@ -95,7 +98,7 @@ static __attribute__((noinline)) void keep(size_t n)
 	middle += 100;
 }
 
-/* What the functions above left below us must point at nothing. */
+/* Stack below this frame, where the functions above have left pointers: overwrite it. */
 static __attribute__((noinline)) void scrub()
 {
 	volatile char below[1 << 16];
@@ -104,7 +107,7 @@ static __attribute__((noinline)) void scrub()
 		below[i] = 0;
 }
 
-/* --- life --- */
+/* --- threads --- */
 
 static void work_once(uint64_t *seed)
 {
@@ -130,7 +133,7 @@ static void *work(void *arg)
 	return nullptr;
 }
 
-/* A long sleep, in many ways; nobody may end it early but its own time. */
+/* A long sleep, in several ways; nothing but its timeout may end it. */
 static void *sleep_in_epoll(void *)
 {
 	int fd = epoll_create1(0);
@@ -168,7 +171,7 @@ static __attribute__((noinline)) void write_truth()
 	       static_cast<void *>(kept));
 }
 
-/* Who is answered may look at once: no address is left on the stack then. */
+/* When the answer arrives, the caller may scan at once: by then no address is left on the stack. */
 static void tell_truth()
 {
 	write_truth();
@@ -188,7 +191,7 @@ int main(int argc, char **argv)
 	lose_carts(ncarts);
 	keep(blocks ? blocks : 1);
 	scrub();
-	/* one that has ended: its stack is kept, and what the loader allocated for it */
+	/* a thread that has ended: its stack stays mapped, and the block the loader allocated for it stays */
 	pthread_create(&t[0], nullptr, come_and_go, nullptr);
 	pthread_join(t[0], nullptr);
 	for (; n < nthreads && n < 60; n++)

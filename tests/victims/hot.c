@@ -21,8 +21,8 @@ struct worker {
 	pthread_t thread;
 	_Atomic uint64_t pairs;
 	uint64_t damaged;
-	uint64_t seen;		/* pairs when the current measurement began */
-	char apart[64];		/* counters of two threads in no common cache line */
+	uint64_t seen;		/* pairs at the start of this measurement */
+	char apart[64];		/* keeps the counters of two threads out of one cache line */
 };
 
 static struct worker workers[MAX_THREADS];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ignorer: waits without end in epoll_wait and semtimedop, while another
- * process sends signals that it ignores, by SIG_IGN and by default.
+ * ignorer: waits without end in epoll_wait and semtimedop, while another process sends signals that it
+ * ignores, by SIG_IGN and by default.
  *
- * Untraced it never sees EINTR. The order "end" gives {"waits", "eintr",
- * "sent"}; every wait is ended by a byte in a pipe, or a semaphore.
+ * Untraced it never sees EINTR. The order "end" gives {"waits", "eintr", "sent"}; every wait is ended by a
+ * byte in a pipe, or a semaphore.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -19,8 +19,12 @@
 
 #include "victim.h"
 
-#define WAKE_NS 20000000	/* a wait lasts so long */
-#define SIGNAL_NS 3000000	/* one at a time: of two, one thread takes both, and the other that was woken sees EINTR unseen by a tracer */
+#define WAKE_NS 20000000	/* the length of a wait */
+/*
+ * one signal at a time: of two, one thread takes both, and another woken thread gets an EINTR that no tracer
+ * sees
+ */
+#define SIGNAL_NS 3000000
 
 struct board {
 	_Atomic uint64_t sent;
@@ -119,7 +123,7 @@ int main(void)
 	board->ending = true;
 	waitpid(sender, &status, 0);
 	pthread_join(threads[2], NULL);
-	/* whoever went to wait after the last waking */
+	/* for a thread that began to wait after the last wakeup */
 	semctl(sem, 0, IPC_RMID);
 	close(pipe_out);
 	pthread_join(threads[0], NULL);

@@ -4,16 +4,17 @@
  *
  *	tail_alloc, tail_free	one indirect tail jump: the exits are elsewhere
  *	sse_alloc, sse_free	the first instructions cannot be emulated
- *	step_free		no instruction can be while the argument stands;
- *				the first one is relative to its own place
+ *	step_free		no instruction can be emulated while the argument is
+ *				in its register; the first one is pc-relative
  *	wild_alloc		recursive, left by longjmp, by the end of its thread,
  *				or by an indirect tail jump
  *
- * "go N" lets three threads do N rounds and prints what a report must say:
- * {"allocs", "frees", "live_blocks", "live_bytes", "left": calls that never
- * returned, "calls": {function: n}}. "copy N" has a child, a copy of this, do N of
- * those that must be stepped: {"child": pid}, and when it has ended {"status": as of wait}.
- * "own N" has it handle SIGTRAP, and run an int3 of its own before SIGUSR1 is sent to it, one then, and one after these N: its status is 0 if all three came.
+ * "go N" lets three threads do N rounds and prints what a report must say: {"allocs", "frees", "live_blocks",
+ * "live_bytes", "left": calls that never returned, "calls": {function: n}}. "copy N" has a child, a copy of
+ * this process, do N rounds of the calls that must be stepped: {"child": pid}, and when it has ended
+ * {"status": as of wait}. "own N" has the child handle SIGTRAP too, and run three int3 of its own: one before
+ * it waits for SIGUSR1, one after that, and one after the N rounds. Its status is 0 if all three reached the
+ * handler.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -27,7 +28,7 @@
 #define POOL 512
 #define BLOCK 64
 #define DEPTH 40
-#define KEPT 5		/* blocks that each thread keeps of each "go" */
+#define KEPT 5		/* blocks that each thread does not free, per "go" */
 
 enum call { TAIL_ALLOC, TAIL_FREE, SSE_ALLOC, SSE_FREE, STEP_FREE, WILD_ALLOC, CALLS };
 static const char *const call_names[CALLS] = {
@@ -182,7 +183,7 @@ static void use_sse(struct worker *w, bool step)
 	w->calls[step ? STEP_FREE : SSE_FREE]++;
 }
 
-/* Only the outermost call counts; one that is left in the middle does not. */
+/* Only the outermost call counts; a call that is left by longjmp does not. */
 static void use_wild(struct worker *w, int depth)
 {
 	jmp_buf out;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * jit: runs code that it made itself, without unwind information, and says what it
- * is in /tmp/perf-PID.map, as engines do for Linux perf.
+ * jit: runs code that it generated itself, without unwind information, and describes it in /tmp/perf-PID.map,
+ * as engines do for Linux perf.
  *
- *	framed N	the made code keeps a frame pointer: N blocks of 72 bytes
- *	bare N		it does not: N blocks of 88 bytes
- *	tiers N		a function that was compiled twice, each time elsewhere, and another one: N blocks of 56 bytes by each
+ *	framed N	the generated code has a frame pointer: N blocks of 72 bytes
+ *	bare N		it has none: N blocks of 88 bytes
+ *	tiers N		a function that was compiled twice, to two addresses, and another one: N blocks of 56
+ *			bytes by each
  */
 #include <sys/mman.h>
 
@@ -15,7 +16,7 @@ typedef void made(void *(*alloc)(size_t), size_t n);
 
 /* push rbp; mov rbp, rsp; mov rax, rdi; mov rdi, rsi; call rax; pop rbp; ret */
 static const unsigned char framed_code[] = { 0x55, 0x48, 0x89, 0xe5, 0x48, 0x89, 0xf8, 0x48, 0x89, 0xf7, 0xff, 0xd0, 0x5d, 0xc3 };
-/* The same with nothing in rbp that would lead to a frame. */
+/* The same, but rbp leads to no frame. */
 static const unsigned char bare_code[] = {
 	0x55,			/* push rbp */
 	0x31, 0xed,		/* xor ebp, ebp */

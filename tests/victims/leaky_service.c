@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * leaky_service: the demo's target. A small fake service: four workers answer
- * requests, most of what they allocate they also release, and three places do not:
+ * leaky_service: the demo's target. A small fake service: four workers answer requests, most of what they
+ * allocate they also free, and three functions do not:
  *
- *	session_open      every 10th request    a session record that nobody closes
+ *	session_open      every 10th request    a session record that is never closed
  *	cache_insert      every 25th request    a cache entry under a key that never comes back
  *	log_context       every 100th request   a copied string, forgotten
  *
- * Says "ready PID" when the workers run; ends on SIGTERM and then prints how often
- * each place leaked, one JSON line, so that what is expected and what
- * happened cannot drift apart.
+ * Prints "ready PID" when the workers run; ends on SIGTERM and then prints how often each function leaked,
+ * one JSON line, so that what is expected and what happened cannot drift apart.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -26,12 +25,13 @@
 #define ENTRY_BYTES 2000
 #define PAUSE_NS 1000000	/* between two requests of a worker */
 
-#define noinline __attribute__((noipa))	/* neither inlined nor cloned: the name in the report is the one here */
+/* neither inlined nor cloned: the name in the report is the one here */
+#define noinline __attribute__((noipa))
 
 static atomic_bool ending;
 static atomic_ulong sessions, entries, contexts;
 
-/* Keeps the compiler from seeing that nobody uses @p, and from turning the call into a jump. */
+/* Keeps the compiler from seeing that @p is not used, and from turning the call into a jump. */
 static void used(void *p)
 {
 	__asm__ volatile("" : : "r"(p) : "memory");
@@ -66,7 +66,7 @@ noinline static void log_context(unsigned long request)
 	contexts++;
 }
 
-/* What a healthy part of a service does: everything taken is given back. */
+/* What a healthy part of a service does: it frees everything it allocates. */
 noinline static void parse_request(unsigned long request)
 {
 	char *header = malloc(64 + request % 512);

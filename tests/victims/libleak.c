@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* libleak: a plugin that takes memory and is unloaded without giving it back; unload.c opens it. */
+/* libleak: a plugin that allocates and is unloaded without freeing; unload.c opens it. */
 #include <stdlib.h>
 
 void *leak_some(size_t n);
 
-/* Not exported: only a symbol table tells its name. */
+/* Not exported: only a symbol table has its name. */
 static __attribute__((noinline)) void *take(size_t n)
 {
 	void *p = malloc(n);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* liblosses: places in a library's data, and in its thread-local data, which the loader allocates when it is first used. */
+/*
+ * liblosses: variables in a library's data, and in its thread-local data, which the loader allocates on first
+ * use.
+ */
 
 static void *data[4];
 static __thread void *tls[4];

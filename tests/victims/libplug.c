@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libplug: a module with an allocator of its own, for dl.c to open. Its
- * constructor allocates once: whoever plants traps after the module's code
- * has begun to run, misses that call.
+ * libplug: a module with an allocator of its own, for dl.c to open. Its constructor allocates once: a watch
+ * that plants its traps only after the module's code has begun to run misses that call.
  *
  * plug_step_free is plug_free, with an entry that is awkward to trap.
  *
@@ -37,7 +36,10 @@ __attribute__((noinline)) void plug_free(void *p)
 		used[((uintptr_t)p - (uintptr_t)pool) / BLOCK] = 0;
 }
 
-/* No instruction can be emulated while the argument stands: the first is run in padding, and this file has little of that. */
+/*
+ * While the argument is in its register, no instruction can be emulated: the first is run from a copy in
+ * padding, and this file has little of that.
+ */
 __asm__(".text\n"
 	".p2align 4\n"
 	".globl plug_step_free\n"

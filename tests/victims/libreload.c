@@ -4,7 +4,10 @@
 
 typedef void *take(size_t n);
 
-/* Not merged, and no jump: the block comes back to each of them. */
+/*
+ * The compiler may neither merge these functions nor turn the call into a jump: malloc returns to each of
+ * them.
+ */
 #define TAKE(k) \
 	static __attribute__((noipa)) void *take_##k(size_t n) \
 	{ \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* libscope: a library that takes memory for itself, and wraps malloc for others; scopes.c opens it. */
+/* libscope: a library that allocates for itself, and wraps malloc for its callers; scopes.c opens it. */
 #include <stdlib.h>
 
 void *scope_wrap(size_t n);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lockstep THREADS EVERY_US: threads that go together, as the workers of a parallel loop do: every so often they meet at a barrier, then all take a
- * block at the same place, and work for a while. Of these blocks one of sixteen is kept, the others are given back at the end of the work.
+ * lockstep THREADS EVERY_US: threads in lockstep, as the workers of a parallel loop: every EVERY_US they meet
+ * at a barrier, then all allocate a block at the same allocation site, and work for a while. One in sixteen
+ * of these blocks leaks, the others are freed at the end of the work.
  *
  *	pairs	{"allocs": so far, "ns": the time}
  *	end	{"allocs": ..., "damaged": 0}, and a normal end
@@ -32,7 +33,7 @@ __attribute__((noipa)) static void *site_lockstep(size_t n)
 	return p;
 }
 
-/* The processor's time, not the clock's: one that has none does not work. */
+/* Measured in CPU time, not in wall time: a thread that does not run does not work. */
 static void work(void)
 {
 	struct timespec t;
@@ -61,7 +62,7 @@ static void go_once(uint64_t mark)
 		free(p);
 }
 
-/* The first one keeps the time, and says which round is the last: the others see it behind the barrier. */
+/* Thread 0 keeps the pace, and sets the last round: the others see that after the barrier. */
 static void *run(void *arg)
 {
 	const unsigned number = (unsigned)(uintptr_t)arg;

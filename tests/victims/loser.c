@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: MIT
 /*
- * loser: loses and keeps blocks when it is told to, so that some are older than a watch and others are not.
+ * loser: loses and keeps blocks on order, so that some are older than a watch and others are not.
  *
- *	lose N, keep N, inside N	N blocks: nobody points to them; they are kept; only their inside is pointed to
- *	chain N				N lost blocks that each hold another one
- *	ends N, hangs N			N blocks that only the lost heads of `head`, and kept ones of `keep`, hold
- *	head N				N lost blocks for `ends`, one each: lost once `ends` has taken them
- *	threads N			N threads that each keep a block on their stack, and sleep
- *	exit, abort, leave		the end: exit(5), abort(), the main thread's pthread_exit while others go on
+ *	lose N, keep N, inside N	N blocks: with no pointer to them; live; with only a pointer to their
+ *					inside
+ *	chain N				N lost blocks that each point to another one
+ *	ends N, hangs N			N blocks that only lost blocks of `head`, or live blocks of `keep`,
+ *					point to
+ *	head N				N blocks for `ends`, one each, with a hidden pointer: lost once `ends`
+ *					has used it
+ *	threads N			N threads that each have a pointer to a block on their stack, and
+ *					sleep
+ *	exit, abort, leave		the end: exit(5), abort(), the main thread's pthread_exit while others
+ *					go on
  *
  * Each has functions of its own for a stack: at_NAME. Answers {"ok": 1}.
  */
@@ -26,9 +31,9 @@ struct node {
 
 static struct node *kept;
 static char *volatile insides[MANY];
-static uint64_t heads[MANY];	/* hidden, until somebody has been hung on them */
+static uint64_t heads[MANY];	/* masked addresses, until `ends` has put a block behind them */
 static int ninsides, nheads;
-static uint64_t rng = 88172645463325252u;	/* of all sizes, so that a trace does not pack too well */
+static uint64_t rng = 88172645463325252u;	/* sizes differ, so that a trace does not pack too well */
 
 #define SITE(name)						\
 	static NOINLINE struct node *at_##name(void)		\
@@ -107,7 +112,8 @@ static void *sleeper(void *ready)
 
 static void threads(int n)
 {
-	static pthread_barrier_t ready;	/* they may be still on their way out of it when this returns */
+	/* static: threads may still be inside pthread_barrier_wait when this function returns */
+	static pthread_barrier_t ready;
 	pthread_t t;
 
 	pthread_barrier_init(&ready, NULL, (unsigned)n + 1);
@@ -117,7 +123,7 @@ static void threads(int n)
 	pthread_barrier_wait(&ready);
 }
 
-/* What has returned leaves its words on the stack and in registers. */
+/* Functions that have returned leave stale values on the stack and in registers. */
 static NOINLINE void scrub(void)
 {
 	volatile char room[16384];

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * losses: blocks lost, half lost and held in every way that C knows, one site for each (losses.h).
+ * losses: blocks lost, possibly lost and reachable in every way that C knows, one site for each (losses.h).
  *
  *	losses LIBRARY		liblosses.so
  *
- * Everything is set up by functions that have returned, or by threads that sleep; then it waits until its stdin says anything or ends.
+ * Everything is set up by functions that have returned, or by threads that sleep; then the program waits
+ * until stdin has a byte or ends.
  */
 #include "losses.h"
 
@@ -16,7 +17,7 @@
 
 #define STACK_SIZE (64u << 10)
 
-/* A pointer that nobody sees. */
+/* A pointer that no leak finder sees. */
 static uintptr_t hide(void *p)
 {
 	return ~(uintptr_t)p;
@@ -76,7 +77,7 @@ static NOINLINE void lose_directly(void)
 	*p = p;
 }
 
-/* --- rings: who stands for them depends on the order of addresses --- */
+/* --- rings: which block is reported for a ring depends on the order of addresses --- */
 
 SITE(ring)
 SITE(ring_first)
@@ -108,7 +109,10 @@ static NOINLINE void lose_rings(void)
 	*c = b;
 }
 
-/* A leader that a later one points to is none any more; one that it only reaches through what is taken already stays. */
+/*
+ * A leader that a later leader points to is a leader no longer. One that the later leader reaches only
+ * through a block that is already assigned stays a leader.
+ */
 static NOINLINE void lose_leaders(void)
 {
 	void **a = site_taken(24), **b = site_taker(24), **c = site_takers_taker(24), **d;
@@ -135,7 +139,7 @@ static NOINLINE void lose_leaders(void)
 	*d = b;
 }
 
-/* --- held, and half held --- */
+/* --- reachable, and possibly lost --- */
 
 SITE(global)
 SITE(global_chain)
@@ -161,7 +165,7 @@ SITE(in_shared)
 SITE(in_freed)
 SITE(aligned)
 
-/* Grown: another block at another address, which is the one that counts. */
+/* realloc moved the block: the new address is the one that counts. */
 static NOINLINE void **site_moved(size_t size)
 {
 	void *p = realloc(malloc(size), 200 * size);
@@ -211,7 +215,7 @@ static NOINLINE void hold(void)
 	memcpy(packed + 4, &p, sizeof(p));
 }
 
-/* What only a heuristic takes for the whole block. */
+/* Only a heuristic takes the pointer to the inside for a pointer to the block. */
 static NOINLINE void hold_by_heuristics(void)
 {
 	uint64_t *p = (uint64_t *)site_stdstring(24 + 30 + 1);
@@ -227,7 +231,7 @@ static NOINLINE void hold_by_heuristics(void)
 	held[9] = p + 1;
 }
 
-/* A page of the program's data, of its file. */
+/* A page of the program's data that is mapped from its file. */
 static void *protected_data[512] __attribute__((aligned(4096))) = { protected_data };
 
 static NOINLINE void hold_elsewhere(void)
@@ -292,7 +296,7 @@ static NOINLINE void leave_on_stack(void)
 	(void)left[3];
 }
 
-/* Deep enough that what comes later on this stack does not overwrite it. */
+/* Deep enough that later calls on this stack do not overwrite it. */
 static NOINLINE void leave_deep(void)
 {
 	volatile char room[2000];
@@ -320,7 +324,7 @@ static NOINLINE void hide_in_secret(void)
 	secret = hide(site_in_register(24));
 }
 
-/* The pointer is in r12 and nowhere else; the mark that says so is made after that. */
+/* The pointer is in r12 and nowhere else; the counter that reports this is incremented after that. */
 static void *holds_in_register(void *arg)
 {
 	(void)arg;
@@ -383,7 +387,7 @@ static bool sleeping(int how_many)
 	return asleep >= how_many;
 }
 
-/* The thread that nobody joins: until the kernel does not know it any more. */
+/* Wait until the kernel does not know the thread any more that is never joined. */
 static void wait_for_end(void)
 {
 	struct timespec step = { 0, 1000000 };
@@ -414,7 +418,7 @@ static NOINLINE void hold_in_threads(void)
 	wait_for_end();
 }
 
-/* --- coroutines: stacks that no thread has --- */
+/* --- coroutines: stacks that no thread is on --- */
 
 SITE(coroutine_block)
 SITE(coroutine_frame)

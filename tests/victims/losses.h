@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * losses: how a victim tells which block comes from where, so that a verdict for each site can be compared with valgrind's.
+ * losses: how a victim prints which block comes from which site, so that a verdict for each site can be
+ * compared with valgrind's.
  *
- * Every site is a function of its own, site_NAME, which valgrind sees in its stacks; the victim prints NAME, address and size of each block
- * as it is born. Nothing of that is kept: a table of them would hold them all. Blocks are zeroed, for valgrind does not take for a pointer
- * what was never written, while we see what the one before has left.
+ * Every site is a function of its own, site_NAME, which valgrind sees in its stacks; the victim prints NAME,
+ * address and size of each block when it is allocated. It stores nothing of that: a table would point to all
+ * the blocks. Blocks are zeroed: valgrind follows no value that was never written, while we see what the
+ * previous block has left.
  *
- * Under valgrind the leak check is asked for where the process else waits to be looked at: both see the same moment.
+ * Under valgrind the victim asks for the leak check where it otherwise waits to be watched: both see the same
+ * moment.
  */
 #ifndef LOSSES_H
 #define LOSSES_H
@@ -24,7 +27,7 @@
 
 #define NOINLINE __attribute__((noinline, noclone))
 
-/* Without stdio, whose buffers are blocks too. */
+/* Not through stdio: its buffers are blocks too. */
 static NOINLINE void losses_tell(const char *name, const void *p, size_t size)
 {
 	char line[256];
@@ -48,15 +51,18 @@ static NOINLINE void losses_tell(const char *name, const void *p, size_t size)
 		return (void **)p;				\
 	}
 
-/* What calls have left in registers that belong to the caller is no loss: nobody else has written there since. */
+/*
+ * Values that calls have left in callee-saved registers would hide a loss: no later code has overwritten
+ * them.
+ */
 static NOINLINE void losses_forget(void)
 {
 	__asm__ volatile("" : : : "rbx", "r12", "r13", "r14", "r15", "memory");
 }
 
 /*
- * What calls have left on the stack goes: just below the stack pointer it counts. Malloc (2.43) leaves there the address of the chunk behind
- * the one that it gave, which is inside of a small one before it.
+ * Overwrite what calls have left on the stack: just below the stack pointer it counts. Malloc (2.43) leaves
+ * there the address of the chunk behind the one that it returned, which is inside of a small one before it.
  */
 static NOINLINE void losses_wipe(void)
 {
@@ -66,7 +72,7 @@ static NOINLINE void losses_wipe(void)
 		room[i] = 0;
 }
 
-/* The whole of it is dead once this has returned: what was left further down in the stack is overwritten. */
+/* Once this has returned, its whole frame is dead: what was left further down in the stack is overwritten. */
 static NOINLINE void losses_wait(void)
 {
 	char order[ORDER_MAX];
@@ -76,7 +82,7 @@ static NOINLINE void losses_wait(void)
 
 	if (RUNNING_ON_VALGRIND) {
 		VALGRIND_DO_LEAK_CHECK;
-		VALGRIND_CLO_CHANGE("--leak-check=no");	/* not once more at the end */
+		VALGRIND_CLO_CHANGE("--leak-check=no");	/* no second check at the exit */
 		_exit(0);
 	}
 	if (write(STDOUT_FILENO, ready, (size_t)n) != n)

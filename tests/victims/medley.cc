@@ -2,13 +2,14 @@
 /*
  * medley: every allocation function there is, by several threads, and the same in every run to the last byte.
  *
- * The threads take turns: in each of its TURNS one of them does OPS operations (exact_ops.h) and rests again, and what they
- * release is often another's. So two watches of the same order must give the same report.
+ * The threads take turns: in each of its TURNS a thread does OPS operations (exact_ops.h) and rests again;
+ * the blocks that it frees are often another thread's. So two watches of the same order must give the same
+ * report.
  *
- *	go		all of it; then three blocks are given back twice
+ *	go		all of it; then three blocks are freed twice
  *	answer: {"done": true}
  *
- * Nothing else here takes memory.
+ * Nothing else here allocates.
  */
 #include <semaphore.h>
 
@@ -40,7 +41,7 @@ static void *work(void *arg)
 	}
 }
 
-/* A block that is in glibc's cache is given back once more; it is changed in between, so that glibc does not notice. */
+/* Free a block twice; it is changed while it is in glibc's cache, so that glibc does not notice. */
 static __attribute__((noinline)) void give_twice(void)
 {
 	uint64_t *p = (uint64_t *)malloc(40), *q;
@@ -51,7 +52,7 @@ static __attribute__((noinline)) void give_twice(void)
 	p[1] = 0;
 	escape(p);
 	free(p);
-	/* the cache has it twice: taken twice, nothing is wrong afterwards */
+	/* the cache has it twice: once it is allocated twice, nothing is wrong any more */
 	p = (uint64_t *)malloc(40);
 	q = (uint64_t *)malloc(40);
 	escape(p);
@@ -75,7 +76,7 @@ int main(void)
 
 	setvbuf(stdin, in, _IOFBF, sizeof(in));
 	setvbuf(stdout, out, _IOFBF, sizeof(out));
-	/* Set by hand it stays: glibc's own threshold grows with what is freed. */
+	/* A threshold set by hand stays: glibc's own grows with the sizes that are freed. */
 	mallopt(M_MMAP_THRESHOLD, 128 << 10);
 	sem_init(&done, 0, 0);
 	for (unsigned i = 0; i < THREADS; i++) {

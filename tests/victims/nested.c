@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nested: functions that give something back while they give something out: a cache that evicts what it had, a child that is
- * made and drops its parent. Of 100 blocks one is kept, of 100 objects none.
+ * nested: functions that free something inside of an allocation: a cache that evicts its old block, a child
+ * that is created and releases its parent. Of 100 blocks one stays allocated, of 100 objects none.
  */
 #include <stdio.h>
 #include <stdlib.h>

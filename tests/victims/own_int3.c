@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * own_int3 [masked]: a process with SIGTRAPs of its own, and a handler that
- * tells them apart by their siginfo.
+ * own_int3 [masked]: a process with SIGTRAPs of its own, and a handler that tells them apart by their
+ * siginfo.
  *
- * Hot threads malloc, free, execute int3 and raise(SIGTRAP); one more sends
- * SIGTRAP to the whole process with kill(), and waits for each to arrive,
- * since standard signals do not queue. With "masked" a further thread
- * allocates with every signal blocked.
+ * Hot threads malloc, free, execute int3 and raise(SIGTRAP); another thread sends SIGTRAP to the whole
+ * process with kill(), and waits for each to arrive, since standard signals do not queue. With "masked" a
+ * further thread allocates with every signal blocked.
  *
- * The order "end" gives {"int3", "raised", "killed": each [done, seen],
- * "strange": SIGTRAPs of no known origin or place, "handler_kept",
- * "mask_kept", "damaged"}.
+ * The order "end" gives {"int3", "raised", "killed": each [done, seen], "strange": SIGTRAPs of unknown origin
+ * or address, "handler_kept", "mask_kept", "damaged"}.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -34,7 +32,7 @@ __attribute__((noinline, noclone)) static void own_int3(void)
 	__asm__ volatile("int3" : : : "memory");
 }
 
-/* A breakpoint's handler finds its place by the byte before the pc. */
+/* A breakpoint handler checks the byte before the pc. */
 static bool after_own_int3(const ucontext_t *u)
 {
 	return ((const unsigned char *)u->uc_mcontext.gregs[REG_RIP])[-1] == 0xcc;

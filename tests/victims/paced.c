@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * paced THREADS RATE: threads that together make RATE pairs of malloc and free a second (less, where the machine cannot), and never sleep: between
- * two pairs they watch the clock. So a thread that neither runs nor waits for a processor was stopped by somebody.
+ * paced THREADS RATE: threads that together make RATE pairs of malloc and free a second (fewer if the machine
+ * cannot), and never sleep: between two pairs they poll the clock. So a thread that neither runs nor waits
+ * for a processor was stopped by another process.
  *
  *	pairs	{"pairs": so far, "ns": the time}
  *	end	{"pairs": ..., "damaged": 0}, and a normal end
@@ -34,7 +35,7 @@ static void *run(void *arg)
 
 		if (now < next)
 			continue;
-		/* what was missed is not made up for */
+		/* missed pairs are not made up for */
 		next = (now - next > w->pause_ns ? now : next) + w->pause_ns;
 		w->damaged += !victim_malloc_free(&rng);
 		atomic_fetch_add_explicit(&w->pairs, 1, memory_order_relaxed);

@@ -7,11 +7,10 @@
  *		its SIGTRAP handler steps past, as a debugger inside would do
  *	shared	patched_free is the file's, but its page is mapped shared
  *	libc	libc's free tests its argument with another instruction that
- *		does the same ("ready" is not said if that free looks otherwise)
+ *		does the same (exits with 77, a skip, if that free begins otherwise)
  *
- * "go N" allocates and releases N times with patched_alloc and patched_free,
- * and N times with malloc and free, and answers {"pairs": N, "traps": SIGTRAPs
- * of this program's own}.
+ * "go N" allocates and frees N times with patched_alloc and patched_free, and N times with malloc and free,
+ * and answers {"pairs": N, "traps": SIGTRAPs of this program's own}.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -96,7 +95,7 @@ static void patch_int3(void)
 	patch((void *)patched_free, "\xcc", 1);
 }
 
-/* Where in the file the code at an address is; 0 to go on. */
+/* The file offset of the code at patched_free. Returns 0 to go on to the next program. */
 static int find_offset(struct dl_phdr_info *program, size_t size, void *offset)
 {
 	(void)size;
@@ -123,7 +122,7 @@ static void map_shared(void)
 	close(fd);
 }
 
-/* test rdi,rdi becomes or rdi,rdi: the same flags, nothing written. */
+/* test rdi,rdi becomes or rdi,rdi: the same flags, and rdi unchanged. */
 static void patch_libc(void)
 {
 	unsigned char *code = (unsigned char *)free;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * paths: allocates at the end of random walks through functions of every shape,
- * so that thousands of different stacks come about.
+ * paths: allocates at the end of random walks through functions of every shape, which gives thousands of
+ * different stacks.
  *
  *	walk N		N walks, then {"walks": N}
- *	keep N		the same from a fixed seed; what they allocate is kept, 64 bytes each
- *	aligned N	N blocks of posix_memalign kept
- *	edge N		N blocks of 72 bytes kept by code on a stack of its own, with nothing mapped behind its end
- *	nested N	N blocks of 32 bytes kept at the end of path0, path1, ... path9
+ *	keep N		the same from a fixed seed; the blocks are leaked, 64 bytes each
+ *	aligned N	N blocks of posix_memalign leaked
+ *	edge N		N blocks of 72 bytes leaked by code on a stack of its own, with nothing mapped behind
+ *			its end
+ *	nested N	N blocks of 32 bytes leaked at the end of path0, path1, ... path9
  *
  * Built with -O0, -O2 and -Os: the same walks in other frames.
  */
@@ -208,7 +209,7 @@ static NOINLINE void on_the_edge(void)
 
 #define EDGE 65536
 
-/* The C library's own coroutines leave something above the first frame. */
+/* Not libc's coroutines: those leave something above the first frame. */
 static void run_on_the_edge(unsigned n)
 {
 	char *stack = mmap(NULL, EDGE + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reexec: a thread that is not the first executes the program anew, over and
- * over, a few milliseconds after each start, while others allocate and fork.
+ * reexec: a thread that is not the first executes the program anew, over and over, a few milliseconds after
+ * each start, while others allocate and fork.
  *
- * "ready PID" is said once. It ends when stdin does: then no thread execs any
- * more, and the last line is {"execs": so many, "bad": children that ended badly}.
+ * "ready PID" is printed once. The program ends when stdin does: then no thread execs any more, and the last
+ * line is {"execs": so many, "bad": children that ended badly}.
  */
 #define _GNU_SOURCE
 #include <poll.h>
@@ -46,7 +46,7 @@ static void *forker(void *arg)
 	return arg;
 }
 
-/* Until stdin ends, or it is time to become the next one. */
+/* Until stdin ends, or it is time for the next exec. */
 static void *execer(void *arg)
 {
 	struct pollfd in = { .fd = 0, .events = POLLIN };

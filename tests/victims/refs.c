@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * refs: objects that count their references, from a pool that gives the address freed last out first.
+ * refs: objects that count their references, from a pool that returns the address freed last first.
  *
- * object_new and object_create give an object with one reference, object_ref takes one more, object_unref drops one: these are
- * watched. The count lies 0x50 behind the object's address, and is changed under the object's own lock. quiet_ref and quiet_unref
- * are inlined: nobody can watch them.
+ * object_new and object_create return an object with one reference, object_ref acquires another, object_unref
+ * releases one: these are watched. The count lies 0x50 behind the object's address, and is changed under the
+ * object's own lock. quiet_ref and quiet_unref are inlined: no watch can see them.
  *
  *	make N		N objects that stay, with two references each
- *	more N		a third one of each of these, which stays		less N	one of each of these is dropped
- *	run N		N objects, one after the other: born, touched, every second looked up, released. Every tenth
- *			look-up keeps its reference
+ *	more N		a third reference to each of these, which stays
+ *	less N		one reference to each of these is released
+ *	run N		N objects, one after the other: created, touched, every second looked up, released.
+ *			Every tenth look-up does not release its reference
  *	threads T N	T threads do this at once; besides, all of them touch the same few objects
- *	quiet N		N objects that are born and touched, and die by the quiet way
- *	hidden N	N objects one of whose references was taken the quiet way, and stays
+ *	quiet N		N objects that are created and touched, and whose last references are released by
+ *			quiet_unref
+ *	hidden N	N objects one of whose references was acquired by quiet_ref, and stays
  *	jump N		N objects that are borrowed in a function that is left by longjmp, and by a jump
- *	answer: the objects there are now, with their counts; the calls of what is watched; who looked up and who forgot
+ *	answer: the objects there are now, with their counts; the calls of the watched functions; the number
+ *	of look-ups, and how many of them did not release
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -26,7 +29,7 @@
 #define OBJECTS 8192
 #define SHARED 4
 #define THREADS 8
-#define FORGETS 10	/* one look-up in so many */
+#define FORGETS 10	/* one look-up in so many leaks its reference */
 
 #define WATCHED __attribute__((noinline, noclone))
 #define QUIET __attribute__((always_inline)) static inline
@@ -88,7 +91,7 @@ QUIET void quiet_unref(struct object *o)
 		pool_give(o);
 }
 
-/* --- what is watched --- */
+/* --- the functions that are watched --- */
 
 WATCHED struct object *object_new(void)
 {
@@ -119,7 +122,7 @@ WATCHED void object_unref(struct object *o)
 	quiet_unref(o);
 }
 
-/* --- who uses objects; each has a frame of its own --- */
+/* --- the users of objects; each has a frame of its own --- */
 
 WATCHED struct object *make_one(int i)
 {
@@ -177,7 +180,7 @@ WATCHED void borrow_and_leave(struct object *o)
 	longjmp(back, 1);
 }
 
-/* A jump: object_ref returns to who called this. */
+/* A jump: object_ref returns to the caller of this function. */
 WATCHED struct object *borrow_by_jump(struct object *o)
 {
 	escape(o);

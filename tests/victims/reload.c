@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reload PATH: opens and closes a plugin (libreload.so) all the time, and maps its file as data where its code has just been.
+ * reload PATH: opens and closes a plugin (libreload.so) all the time, and maps its file as data where its
+ * code has just been.
  *
- *	closed MS	for so long: dlopen, 60 calls, dlclose, the file there instead, shared and writable; and so on
- *	unmapped MS	the same, but the linker is not asked: the code is unmapped, and mapped again in the end
+ *	closed MS	for so long: dlopen, 60 calls, dlclose, the file mapped there instead, shared and
+ *			writable; and so on
+ *	unmapped MS	the same without the linker: the code is unmapped, and mapped again in the end
  *	plain MS	nothing is mapped: dlopen, 60 calls, dlclose, every 20 ms
  *
- * Each order is answered with {"turns", "longest_ms": of a turn, "changed": bytes of the file that were seen to be other than at first}. The file itself must be whole, too.
+ * Each order is answered with {"turns", "longest_ms": of a turn, "changed": bytes of the file that differed
+ * from the start}. The file itself must be unchanged, too.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -17,12 +20,12 @@
 #include "victim.h"
 
 #define CALLS 60
-#define MOST_US 20000	/* how long the plugin is there, and the file */
+#define MOST_US 20000	/* for how long the plugin, or the file, is mapped */
 
 enum way { CLOSED, UNMAPPED, PLAIN };
 
 static const char *path;
-static unsigned char *content;	/* of the file, at first */
+static unsigned char *content;	/* of the file, at the start */
 static size_t size;
 static uint64_t rng = 88172645463325252ull;
 static unsigned long changed;
@@ -84,7 +87,7 @@ static void look(const struct code *c)
 		changed += c->at[i] != content[c->offset + i];
 }
 
-/* The same as data, for a while. */
+/* Map the same file range as data, for a while. */
 static void show(const struct code *c, int how)
 {
 	map_code(c, PROT_READ | PROT_WRITE, MAP_SHARED | how);

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rules: allocators of every shape that a rule can describe, and functions inside of which they are called.
+ * rules: allocators of every shape that a rule can describe, and functions in which they are called.
  *
- *	take N		pool_take: a status, the block where the caller wants it, a name of its type. Every third fails
+ *	take N		pool_take: returns a status, stores the block where the caller wants it, gets a type
+ *			name. Every third call fails
  *	chain N		pool_get: size and name behind two pointers, one of which may be NULL
- *	scope N		unit_take, of an odd size inside of handle, handle_deep, handle_jump, handle_through, of an
- *			even one outside: before, after, and after it was left by longjmp
- *	nest N		outer_take calls malloc, outer_jump jumps to it; outer_by and inner_by jump to what a pointer says
- *	drop N		unit_drop: the unit goes when it returns 1, which is every second time
- *	answer: what each call gave, in order
+ *	scope N		unit_take: odd sizes inside of handle, handle_deep, handle_jump, handle_through; even
+ *			sizes outside: before, after, and after handle_jump was left by longjmp
+ *	nest N		outer_take calls malloc, outer_jump jumps to it; outer_by and inner_by jump through a
+ *			pointer
+ *	drop N		unit_drop: the unit is freed when it returns 1, which is every second time
+ *	answer: what each call returned, in order
  */
 #include <setjmp.h>
 #include <sys/mman.h>
@@ -37,7 +39,7 @@ static unsigned nunits;
 
 /* --- the functions that rules name --- */
 
-/* The result is an int: what is above its 32 bits is rubbish, and stays so. */
+/* The result is an int: the bits above its 32 are rubbish, and are left so. */
 WATCHED int pool_take(struct pool *p, size_t n, void **out, const char *type)
 {
 	uint64_t status = 0x5a5a5a5a00000000u;
@@ -140,7 +142,7 @@ WATCHED void *handle_through(size_t n)
 	return unit_take(n);
 }
 
-/* Called where handle_jump was called: its frame lies where that one's was. */
+/* Called from the same function as handle_jump: its frame is where that of handle_jump was. */
 WATCHED static void afterwards(size_t n)
 {
 	escape(n);
@@ -174,7 +176,7 @@ static void scope(void)
 
 /* --- orders --- */
 
-static char *page_end;	/* nothing is behind it */
+static char *page_end;	/* nothing is mapped behind it */
 
 static void map_page(void)
 {
@@ -194,11 +196,11 @@ static const char *type_name(int i)
 
 	switch (i % 7) {
 	case 4:
-		return page_end - 6;	/* its NUL is the last byte */
+		return page_end - 6;	/* its NUL is the last mapped byte */
 	case 5:
 		return page_end - 2;
 	case 6:
-		return page_end;	/* not there */
+		return page_end;	/* not mapped */
 	default:
 		return names[i % 7];
 	}
@@ -277,7 +279,7 @@ int main(void)
 	char line[ORDER_MAX], name[ORDER_MAX];
 	int n;
 
-	/* stdio's own buffers are there before anybody watches */
+	/* stdio's own buffers are set before the watch begins */
 	setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
 	map_page();
 	victim_ready();

@@ -1,24 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sampled: a service that takes and gives back 200,000 blocks a second in 53 places (sampled_places.h), of which three lose some.
+ * sampled: a service that allocates and frees 200,000 blocks a second at 53 allocation sites
+ * (sampled_places.h), three of which leak.
  *
- *	-t THREADS	work (1)
+ *	-t THREADS	that do the work (1)
  *	-r RATE		pairs a second, of all threads together (200000)
- *	-f		work without pause instead, so that the pairs done tell the speed; each is followed by some work of its own
+ *	-f		work without pause instead, so that the pairs done show the speed; each pair is
+ *			followed by some other work
  *	-b SECONDS	silent for so long, then 50,000 pairs at once, again and again
  *	-i SECONDS	idle for so long at first
  *	-d SECONDS	end by itself after so long
  *	-s SEED		of what is random (1)
  *	-w		the leak of 160 bytes lies behind the wrapper
- *	-k KIND		how blocks begin: alike, differ, or mixed (as the sites do)
- *	-u		blocks that are held are written to now and then
+ *	-k KIND		how blocks begin: alike, differ, or mixed (by site)
+ *	-u		live blocks are written to now and then
  *
- *	truth		of each place: allocations, frees, what is live; and what malloc itself has in use
- *	pairs		{"pairs", "now_ns", and of all working: "wall_ns", "cpu_ns", "waited_ns", "stood_ns", "stood_cpu_ns", "stops" (sampled_clock.h)}
+ *	truth		of each site: allocations, frees, what is live; and what malloc itself has in use
+ *	pairs		{"pairs", "now_ns", and of all working: "wall_ns", "cpu_ns", "waited_ns", "stood_ns",
+ *			"stood_cpu_ns", "stops" (sampled_clock.h)}
  *	gaps		the same second by second, and gaps
  *	end		the truth once more
  *
- * Threads share nothing: each has its own rings and counters, and a lock that is its own but while the truth is told.
+ * Threads share nothing: each has its own rings and counters, and a lock that only it uses, except while the
+ * truth is printed.
  */
 #define _GNU_SOURCE
 #include <malloc.h>
@@ -30,30 +34,31 @@
 #include "victim.h"
 
 #define MAX_THREADS 64
-#define RING 256		/* short blocks that wait */
+#define RING 256		/* short-lived blocks that wait to be freed */
 #define HELD 4096		/* entries of a cache, of the table, of a request */
 #define TICK_NS 1000000u
 #define BURST 50000u
-#define MIX 1024		/* places to draw from, as often as they are hot */
-#define CPU_WORK 2600		/* turns of work after a pair, with -f: a thread then makes about 200,000 a second */
+#define MIX 1024		/* sites to draw from, each as often as its weight */
+/* rounds of work after a pair, with -f: a thread then makes about 200,000 pairs a second */
+#define CPU_WORK 2600
 #define TABLE_ENTRIES 2000u
 
 struct block {
 	void *at;
-	uint64_t until_ns;	/* a cache's, a request's */
+	uint64_t until_ns;	/* until when it lives: for a cache, a request */
 	unsigned site, size;
 };
 
-/* What one thread has done at one place. */
+/* What one thread has done at one site. */
 struct count {
 	uint64_t allocs, frees, bytes, freed_bytes, chunk_bytes, first_ns;
 };
 
-/* Blocks that are held, the oldest first: at [tail, head) modulo HELD. */
+/* Live blocks, the oldest first: at [tail, head) modulo HELD. */
 struct held {
 	struct block v[HELD];
 	unsigned head, tail;
-	double due;		/* blocks that are due, and not taken yet */
+	double due;		/* blocks that are due, and not allocated yet */
 };
 
 struct worker {
@@ -87,7 +92,7 @@ static bool begins_alike(unsigned site)
 	return opt.begin[0] == 'a' || (opt.begin[0] == 'm' && site % 3 == 0);
 }
 
-/* As real objects begin: a pointer to what all of the kind share, or something of their own. */
+/* As real objects begin: a pointer that all of the kind share, or a value of their own. */
 static void fill(struct worker *w, struct block *b)
 {
 	uint64_t head[2] = { (uint64_t)(uintptr_t)&sites[b->site], 1 };
@@ -134,7 +139,7 @@ static void give(struct worker *w, struct block *b)
 	b->at = NULL;
 }
 
-/* --- what becomes of it --- */
+/* --- what becomes of a block --- */
 
 static unsigned any_size(struct worker *w, unsigned site)
 {
@@ -194,7 +199,7 @@ static void keep(struct worker *w, unsigned site, uint64_t now)
 
 	if (sites[site].kind == LEAK)
 		return;
-	if (h->head - h->tail == HELD) /* it got no processor for seconds, and catches up */
+	if (h->head - h->tail == HELD) /* the thread did not run for seconds, and catches up */
 		give(w, held_at(h, h->tail++));
 	b.until_ns = lives_until(&sites[site], now);
 	*held_at(h, h->head++) = b;
@@ -208,7 +213,7 @@ static void touch(struct worker *w, struct held *h)
 		++*((uint64_t *)b->at + 1);
 }
 
-/* What a place with a rate of its own does in @s seconds. */
+/* What a site with a rate of its own does in @s seconds. */
 static void do_rated(struct worker *w, unsigned site, double s, uint64_t now)
 {
 	struct held *h = &w->held[site];
@@ -256,7 +261,7 @@ static void sleep_until(uint64_t ns)
 		;
 }
 
-/* As many pairs as are due; how many that is. */
+/* How many pairs are due. */
 static unsigned due(uint64_t now, uint64_t since)
 {
 	if (opt.burst_s > 0)
@@ -284,7 +289,9 @@ static void piece(struct worker *w, uint64_t since, uint64_t now)
 	clock_end(&w->clock);
 }
 
-/* Until the next piece is due, and nobody tells the truth. true if that took any time. */
+/*
+ * Wait until the next piece is due, and the truth is not being printed. Returns true if that took any time.
+ */
 static bool rest(uint64_t next)
 {
 	bool slept = telling || !opt.full || opt.burst_s > 0;
@@ -319,9 +326,9 @@ static void *worker(void *arg)
 	return NULL;
 }
 
-/* --- what is told --- */
+/* --- answers --- */
 
-/* Nobody works while it is locked. */
+/* No thread works while all are locked. */
 static void lock_all(bool lock)
 {
 	if (lock)
@@ -367,7 +374,10 @@ static void tell_site(unsigned i, const struct count *c)
 	       c->bytes - c->freed_bytes, c->first_ns);
 }
 
-/* "grown": bytes of chunks that malloc has in use more than at the start; "chunks": as counted here. */
+/*
+ * "grown": by how many bytes malloc's chunks in use have grown since the start; "chunks": the same as counted
+ * here.
+ */
 static void tell_truth(void)
 {
 	struct count c[NSITES];
@@ -389,7 +399,10 @@ static void tell_truth(void)
 	printf("]}\n");
 }
 
-/* Without stopping anybody, for that would be what is measured: at worst the piece of a millisecond that ends just now is half in it. */
+/*
+ * This stops no thread, for that would disturb the measurement: at worst, of the millisecond's piece that
+ * ends just now, only half is included.
+ */
 static void tell_pairs(void)
 {
 	struct clock_second sum = { 0 };
@@ -410,9 +423,9 @@ static void tell_gaps(void)
 	printf("]}\n");
 }
 
-/* --- beginning and end --- */
+/* --- start and end --- */
 
-/* Each place as often as its weight says. */
+/* Each site as often as its weight says. */
 static void make_mix(void)
 {
 	unsigned sum = 0, at = 0, upto = 0;
@@ -458,7 +471,7 @@ static bool parse(int argc, char **argv)
 	return opt.threads >= 1 && opt.threads <= MAX_THREADS && opt.seed && optind == argc;
 }
 
-/* Threads that all began with nothing due would lose their blocks in the same moment, for ever. */
+/* Threads that all began with nothing due would leak their blocks at the same moment, for ever. */
 static void stagger(struct worker *w)
 {
 	for (unsigned i = 0; i < NSITES; i++)

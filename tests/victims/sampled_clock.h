@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How long a busy thread stood, by its own clocks.
+ * For how long a busy thread was stopped, by its own clocks.
  *
- * It looks at the clock after each thing it does. Where more than GAP_NS lie between two looks it did not run for a while, and the kernel says why:
+ * The thread looks at the clock after each thing it does. If more than GAP_NS lie between two looks, it did
+ * not run for a while, and the kernel knows why:
  *
- *	stood	it went off the processor by itself (voluntary switches), which it never does: it was stopped, or slept in the kernel. What it
- *		then waited for a processor (schedstat), and what the thing took that it did (the mean of the others), is taken off
- *	waited	ready to run, and others ran
- *	else	nothing of the kernel that it could see: an interrupt, a fault, the machine below that ran something else
+ *	stood	it left the processor by itself (voluntary switches), which it never does: it was stopped, or
+ *		slept in the kernel. The time that it then waited for a processor (schedstat), and the usual
+ *		time of the thing it did (the mean of the others), is subtracted
+ *	waited	ready to run, while other threads ran
+ *	else	nothing that the kernel can see: an interrupt, a fault, or the host of a virtual machine ran
+ *		something else
  *
- * What the kernel does in a stop is the thread's own processor's time, and is in both: stood_cpu_ns, so that cpu + stood - stood_cpu is for how long it
- * was stopped, or could do as it liked.
+ * What the kernel does in a stop is CPU time of the thread itself, and is in both: stood_cpu_ns, so that cpu
+ * + stood - stood_cpu is the time for which it was stopped, or could run freely.
  *
- * wall - cpu would not do: on a virtual machine it is some percent that nobody here took. Kept by the second of CLOCK_MONOTONIC;
- * who wants ten adds ten. Pieces of work follow each other with nothing between; only where a thread sleeps until more is due one begins anew.
+ * wall - cpu would not do: on a virtual machine, some percent of that were used by nothing on this machine.
+ * All is counted per second of CLOCK_MONOTONIC; for ten seconds, add ten. Pieces of work follow each other
+ * without a gap; only after a sleep until more is due does a piece begin anew.
  */
 #ifndef SAMPLED_CLOCK_H
 #define SAMPLED_CLOCK_H
@@ -37,9 +41,9 @@ struct clock_second {
 struct clock_log {
 	int schedstat;
 	uint64_t wall, cpu;		/* when the piece began */
-	uint64_t waited, switches;	/* when they were read last */
+	uint64_t waited, switches;	/* at the last reading */
 	uint64_t looked, usual_ns;
-	uint64_t gap_end, gap_cpu;	/* after the last one */
+	uint64_t gap_end, gap_cpu;	/* after the last gap */
 	struct clock_second piece;
 	uint64_t first_s;		/* the second of seconds[0] */
 	unsigned n;
@@ -73,7 +77,7 @@ static inline uint64_t clock_switches(void)
 	return (uint64_t)usage.ru_nvcsw;
 }
 
-/* By the thread itself, before the first piece. */
+/* Called by the thread itself, before the first piece. */
 static inline void clock_open(struct clock_log *c)
 {
 	char path[64];
@@ -84,7 +88,7 @@ static inline void clock_open(struct clock_log *c)
 		victim_die(path);
 }
 
-/* A piece begins; what was since the last one ended does not count. */
+/* A piece begins; the time since the last one ended does not count. */
 static inline void clock_begin(struct clock_log *c)
 {
 	c->waited = clock_waited(c);
@@ -93,12 +97,14 @@ static inline void clock_begin(struct clock_log *c)
 	c->wall = c->looked = c->gap_end = now_ns();
 }
 
-/* What the kernel says at @at. */
+/* What the kernel reports at @at. */
 struct clock_reading {
 	uint64_t at, cpu, waited, switches;
 };
 
-/* Where the thread was stopped while it read, some of it is from before the stop: it reads again. */
+/*
+ * If the thread was stopped during the reading, some of the values are from before the stop: it reads again.
+ */
 static inline struct clock_reading clock_read(const struct clock_log *c)
 {
 	struct clock_reading r;
@@ -114,7 +120,7 @@ static inline struct clock_reading clock_read(const struct clock_log *c)
 	return r;
 }
 
-/* What it has used of a processor in the @gap ns that end with @r: between two gaps it runs all the time. */
+/* The CPU time it has used in the @gap ns that end with @r: between two gaps it runs all the time. */
 static inline uint64_t clock_gap_cpu(struct clock_log *c, const struct clock_reading *r, uint64_t gap)
 {
 	uint64_t used = r->cpu - c->gap_cpu, ran = r->at - gap - c->gap_end;
@@ -139,7 +145,7 @@ static inline void clock_explain(struct clock_log *c, const struct clock_reading
 	c->switches = r->switches;
 }
 
-/* Longer than GAP_NS since the last look. */
+/* More than GAP_NS since the last look. */
 static inline void clock_gap(struct clock_log *c)
 {
 	struct clock_reading r = clock_read(c);
@@ -153,7 +159,7 @@ static inline void clock_gap(struct clock_log *c)
 	clock_explain(c, &r, gap);
 }
 
-/* After each thing done; the time. */
+/* Called after each thing done; returns the time. */
 static inline uint64_t clock_look(struct clock_log *c)
 {
 	uint64_t now = now_ns(), gap = now - c->looked;
@@ -206,14 +212,14 @@ static inline void clock_end(struct clock_log *c)
 	c->wall = now;
 }
 
-/* All seconds together are added to @sum. */
+/* Add all seconds to @sum. */
 static inline void clock_add(const struct clock_log *c, struct clock_second *sum)
 {
 	for (unsigned i = 0; i < c->n; i++)
 		clock_add_to(sum, &c->seconds[i]);
 }
 
-/* [{...}, ...] by the second. */
+/* [{...}, ...], one for each second. */
 static inline void clock_tell(const struct clock_log *c)
 {
 	printf("{\"first_s\": %lu, \"seconds\": [", c->first_s);

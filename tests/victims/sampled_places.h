@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The places of sampled: 53, each a function site_NAME of its own with its own call of malloc, calloc or realloc, or of victim_alloc, which
- * is a wrapper as xmalloc is. What they do with a block is their kind:
+ * The allocation sites of sampled: 53, each a function site_NAME of its own with its own call of malloc,
+ * calloc or realloc, or of victim_alloc, which is a wrapper as xmalloc is. Their kind is what they do with a
+ * block:
  *
- *	short		given back at once, or soon: it waits in a ring until others have pushed it out
- *	array		grows by realloc to 64 times its first size, is given back, and begins anew
+ *	short		freed at once, or soon: it waits in a ring until other blocks have pushed it out
+ *	array		grows by realloc to 64 times its first size, is freed, and begins anew
  *	cache		an entry lives 1, 5 or 20 seconds
  *	table		2,000 entries in the first seconds, then no more
- *	request		given back all together at the end of two seconds
+ *	request		all freed together at the end of two seconds
  *	leak		100 times a second 48 bytes, 10 times 160, once 1,000
  */
 #ifndef SAMPLED_PLACES_H
@@ -15,13 +16,16 @@
 
 #include "victim.h"
 
-#define NOINLINE __attribute__((noipa))	/* not merged with another one that does the same, either */
+#define NOINLINE __attribute__((noipa))	/* nor merged with another function that does the same */
 
 enum kind { SHORT, ARRAY, CACHE, TABLE, REQUEST, LEAK };
 
 static const char *const kind_names[] = { "short", "array", "cache", "table", "request", "leak" };
 
-/* name, kind, call, bytes, times a second (0: short ones share what is left, by their weight), weight or seconds to live */
+/*
+ * name, kind, call, bytes, times a second (0: short ones share the rest, by their weight), weight or seconds
+ * to live
+ */
 #define SITES(X) \
 	X(parse_line, SHORT, malloc, 120, 0, 200) X(parse_word, SHORT, malloc, 24, 0, 150) X(parse_number, SHORT, malloc, 32, 0, 100) \
 	X(parse_list, SHORT, malloc, 64, 0, 60) X(parse_quote, SHORT, malloc, 40, 0, 40) X(copy_name, SHORT, malloc, 20, 0, 60) \
@@ -43,7 +47,7 @@ static const char *const kind_names[] = { "short", "array", "cache", "table", "r
 	X(cache_host, CACHE, malloc, 100, 20, 5) X(table_entry, TABLE, malloc, 88, 400, 0) X(request_part, REQUEST, malloc, 128, 200, 2) \
 	X(leak_fast, LEAK, malloc, 48, 100, 0) X(leak_middle, LEAK, malloc, 160, 10, 0) X(leak_slow, LEAK, malloc, 1000, 1, 0)
 
-/* As xmalloc is in many programs. */
+/* A wrapper, as xmalloc is in many programs. */
 static NOINLINE void *victim_alloc(size_t n)
 {
 	void *p = malloc(n);

@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scopes LIBRARY: threads that do what they are told, so that whose calls count can be told to the last one.
+ * scopes LIBRARY: threads that work on order, so that a test knows exactly which calls of which thread count.
  *
- * Five threads: 0 is the first one, and is the only one that is not waiting for its orders. An order is "THREAD WHAT N":
+ * Five threads: 0 is the first one, and the only one that does not wait for its orders. An order is "THREAD
+ * WHAT N":
  *
- *	keep	N blocks of 100 bytes are taken, and held
- *	pairs	N blocks of 200 bytes are taken and given back
+ *	keep	N blocks of 100 bytes are allocated, and stay live
+ *	pairs	N blocks of 200 bytes are allocated and freed
  *	in	inside(N): a block of 300 bytes each before and after inside(N - 1)
  *	grow	N blocks of 400 bytes are resized to 4000 by a realloc each; inside of grow_inside
- *	resize	all blocks that thread N holds are resized by a realloc each
- *	library	N blocks of 500 bytes that the library takes for itself, through its wrapper
+ *	resize	all live blocks of thread N are resized by a realloc each
+ *	library	N blocks of 500 bytes that the library allocates for itself, through its wrapper
  *	wrapped	N blocks of 600 bytes through the library's wrapper
  *	called	N blocks of 700 bytes by a function of ours that the library calls
  *	begin, end	mark_begin(), mark_end()
- *	give	all blocks that thread N holds are given back
- *	short	N threads, one after the other, each of which takes a block of 800 bytes and ends
+ *	give	all live blocks of thread N are freed
+ *	short	N threads, one after the other, each of which allocates a block of 800 bytes and ends
  *	name	its name becomes "worker-N"
  *
- * answer: {"tid": its number}. What the threads hold is in fixed places: nothing here takes memory besides.
+ * answer: {"tid": its number}. Pointers to the threads' blocks are in static arrays: nothing here allocates
+ * besides.
  */
 #include <dlfcn.h>
 #include <pthread.h>

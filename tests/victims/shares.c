@@ -2,9 +2,11 @@
 /*
  * shares FOLDER LARGE PRIVATE: blocks to which only shared memory of each kind points.
  *
- * Of each mapping every second page is written, and holds its number; the first of them holds the pointer, too. Each is told as losses.h does it, with
- * "map", "pages" and the file that it is of ("" for none that has a name). LARGE MiB of shared memory are written from end to end, PRIVATE MiB of the process's own too.
- * It waits until its stdin says anything or ends, then "damaged" says how many pages do not hold what they did.
+ * Every second page of each mapping is written, and has its number in it; the first page has the pointer,
+ * too. Each block is printed as losses.h does it, with "map", "pages" and the mapping's file ("" if it has no
+ * name). LARGE MiB of shared memory are written from end to end, and PRIVATE MiB of the process's own memory
+ * too. The program waits until stdin has a byte or ends, then "damaged" is the number of pages that have
+ * changed.
  */
 #define _GNU_SOURCE
 #include "losses.h"
@@ -88,13 +90,13 @@ static void share_of_no_file(void)
 	p = map(PAGES * PAGE, MAP_ANONYMOUS, -1);
 	fill("protected", p, PAGES, 2, "");
 	mprotect(p, PAGES * PAGE, PROT_READ);
-	/* what it points to is still there, and its page is not in our table any more */
+	/* the memory keeps its contents, but its page is not in our page table any more */
 	p = map(PAGES * PAGE, MAP_ANONYMOUS, -1);
 	fill("dropped", p, PAGES, 2, "");
 	madvise(p, PAGES * PAGE, MADV_DONTNEED);
 }
 
-/* Where there are such pages: "huge" is told of then. */
+/* "huge" is printed only if there are huge pages. */
 static void share_huge(void)
 {
 	void *p = mmap(NULL, HUGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
@@ -103,7 +105,7 @@ static void share_huge(void)
 		fill("huge", p, HUGE / PAGE, 1, "");
 }
 
-/* A file that is only read, with a pointer in it. */
+/* A file mapped read-only, with a pointer in it. */
 static void share_to_read(const char *folder)
 {
 	char path[256];

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * sigpaths: a signal handler that allocates, on the thread's own stack and on an
- * alternate one. The timer interrupts code that never allocates itself, at any
- * instruction: in prologues, epilogues, PLT stubs, the C library's assembly.
+ * sigpaths: a signal handler that allocates, on the thread's own stack and on an alternate one. The timer
+ * interrupts code that never allocates itself, at any instruction: in prologues, epilogues, PLT stubs, the C
+ * library's assembly.
  *
- *	own N		until the handler has run N times on the own stack, then {"handled": N}
+ *	own N		until the handler has run N times on the thread's own stack, then {"handled": N}
  *	alternate N	likewise on an alternate stack
  */
 #include "victim.h"
@@ -73,7 +73,7 @@ static NOINLINE unsigned long work(void)
 	return x;
 }
 
-/* Once, after a time that nobody can foresee: a period would meet the same instruction again and again. */
+/* One signal after a random time: a period would interrupt the same instruction again and again. */
 static void set_timer(uint64_t *rng)
 {
 	const struct itimerval it = { { 0, 0 }, { 0, 20 + (long)(victim_random(rng) % 1000) } };

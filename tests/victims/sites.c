@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sites: 2^6 call stacks that keep blocks, each with a size, a number and a time course of its own.
+ * sites: 2^6 call stacks whose blocks stay live, each with a size, a number and a time course of its own.
  *
- * A stack is six calls, left or right each: level5_r, level4_l, ..., level0_r. Site i is the one whose bits say so.
+ * A stack is six calls, left or right each: level5_r, level4_l, ..., level0_r. The bits of a site's number
+ * choose left or right.
  *
  *	run ROUNDS MS	a round every MS milliseconds; in each, every site does what its kind says:
- *			steady	keeps one block more
- *			once	keeps five in the first round, and none afterwards
- *			fills	keeps one more in the first half of the rounds; then gives the oldest back for each new one
- *			slow	keeps one more every fourth round
- *			and takes and gives back three blocks besides, one after the other
- *	churn N		N blocks taken and given back at once, at one more stack
- *	twice N		N blocks are given back twice
- *	answer: what each site keeps, has taken and given back, and when its oldest and youngest block were born
+ *			steady	allocates one block
+ *			once	allocates five in the first round, and none afterwards
+ *			fills	allocates one; from the second half of the rounds on, also frees its oldest
+ *			slow	allocates one every fourth round
+ *			and allocates and frees three blocks besides, one after the other
+ *	churn N		N blocks allocated and freed at once, at one more stack
+ *	twice N		N blocks are freed twice
+ *	answer: what each site has live, has allocated and freed, and when its oldest and youngest block were
+ *	allocated
  */
 #include <malloc.h>
 
@@ -27,7 +29,7 @@ static const char *const kind_names[] = { "steady", "once", "fills", "slow" };
 struct site {
 	void *held[MOST];
 	uint64_t born_ns[MOST];
-	int first, end;		/* held[first..end) are kept */
+	int first, end;		/* held[first..end) are live */
 	uint64_t allocs, frees;
 };
 
@@ -41,7 +43,10 @@ static uint64_t wall_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* No tail calls, and no two functions that are the same to the compiler: every level must stay on the stack by its name. */
+/*
+ * No tail calls, and no two functions that look the same to the compiler: every level must stay on the stack
+ * by its name.
+ */
 #define LEVEL(n, next)								\
 	__attribute__((noinline)) static void *level##n##_l(unsigned path, size_t size)	\
 	{									\
@@ -105,7 +110,7 @@ static int how_many(unsigned path, int round)
 	}
 }
 
-/* All from one place: so a site is one stack. */
+/* All from one call site, so that a site is one stack. */
 static void one_round(unsigned path, int round, int rounds)
 {
 	struct site *s = &sites[path];
@@ -148,7 +153,10 @@ __attribute__((noinline)) static void churn(int n)
 	}
 }
 
-/* Into glibc's cache only once: it would end us for the second time. The block is changed in between, so that it does not notice. */
+/*
+ * Into glibc's cache only once: glibc would abort at the second time. The block is changed in between, so
+ * that it does not notice.
+ */
 __attribute__((noinline)) static void give_first(uint64_t *p)
 {
 	free(p);
@@ -172,7 +180,10 @@ static void twice(int n)
 		give_first(p);
 		escape(p);
 		give_again(p);
-		/* the cache has it twice, and gives it out twice; given back once, nothing is wrong afterwards */
+		/*
+		 * the cache has it twice, and returns it twice; once it is freed only once, nothing is wrong
+		 * afterwards
+		 */
 		p = malloc(40);
 		q = malloc(40);
 		escape(p);
@@ -206,7 +217,7 @@ int main(void)
 	char line[ORDER_MAX];
 	int a, b;
 
-	/* stdio's own buffers are there before anybody watches */
+	/* stdio's own buffers are set before the watch begins */
 	setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
 	victim_ready();
 	while (strcmp(victim_order(line), "end") != 0) {

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * still [TWINS]: a process to be looked at while it stands still: it knows what its memory holds, what its
- * registers hold, and how much of it is there.
+ * still [TWINS]: a process to be copied while it is stopped: it knows what its memory contains, what its
+ * registers contain, and how much of it is resident.
  *
  *	where	addresses, and what is there:
- *		"blocks": [[address, size, sum], ...]	written once: .data, heap, mmapped, without rights, a large stack
+ *		"blocks": [[address, size, sum], ...]	written once: .data, heap, mmapped, without rights, a
+ *							large stack
  *		"untouched": [[address, size], ...]	never touched, or hardly
- *		"twins": [[a, b], ...]			TWINS (2) threads each count a up and then make b the same
- *		"kept", "vector"			values that are nowhere but in a register of a thread that sleeps
+ *		"twins": [[a, b], ...]			TWINS (2) threads each count a up and then make b the
+ *							same
+ *		"kept", "vector"			values that are only in a register of a thread that
+ *							sleeps
  *	quiet	{}: from now on the twins rest, so that nothing at all changes
  *	pairs N	{"pairs": N of each of PAIRERS threads}: malloc and free, and then they rest
  *	grow N	{}: N MiB more, touched
  *	vfork	{"child": pid}: a thread waits for a vfork child, until endvfork: {"status": 7}
- *	thread	{}: a short-lived thread; shrink: {} gives back what grow has taken
+ *	thread	{}: a short-lived thread; shrink: {} unmaps what grow has mapped
  *	end	{"damaged": 0, "eintr": EINTRs seen by the sleepers with values in registers}
  */
 #define _GNU_SOURCE
@@ -105,7 +108,7 @@ static void *twin(void *arg)
 	return NULL;
 }
 
-/* Until *word is 1: a value that was computed, so that it is in no code, is in r12 and nowhere else. */
+/* Until *word is 1: a computed value, so that it is in no code, is in r12 and nowhere else. */
 static void *keep_in_register(void *arg)
 {
 	volatile uint64_t high = 0x6b657074, low = 0x5eed;
@@ -172,7 +175,7 @@ static void *on_deep_stack(void *arg)
 	return NULL;
 }
 
-/* Its child says its number through our memory, and ends when it is told to, through a pipe. */
+/* The child stores its pid in our memory, and ends when it gets a byte through a pipe. */
 static void *in_vfork(void *arg)
 {
 	pid_t pid = vfork();
@@ -195,7 +198,7 @@ static void *nothing(void *arg)
 	return arg;
 }
 
-/* --- beginning --- */
+/* --- start --- */
 
 static void *map(size_t size, int prot)
 {
@@ -215,7 +218,7 @@ static void fill_memory(void)
 	hidden = map(16384, PROT_READ | PROT_WRITE);
 	keep(hidden, 16384);
 	mprotect(hidden, 16384, PROT_NONE);
-	/* the middle of it is there, the rest was never touched */
+	/* the middle of it is resident, the rest was never touched */
 	sparse = map(SPARSE, PROT_READ | PROT_WRITE);
 	keep((uint64_t *)sparse + SPARSE / 16, 8192);
 	madvise(sparse, SPARSE, MADV_NOHUGEPAGE);

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * storm [THREADS]: a process that notices everything that could be done to it.
+ * storm [THREADS]: a process that notices every disturbance by a tracer.
  *
- * A third of the threads malloc and free without pause; the others sit in the
- * system calls that an interruption ends early, malloc once when they wake,
- * and go back. One thread has every signal blocked while it allocates.
+ * A third of the threads malloc and free without pause; the others wait in the system calls that an
+ * interruption ends early, malloc once when they wake, and wait again. One thread has every signal blocked
+ * while it allocates.
  *
  *	signals		start the signal storm: a child sends queued signals with
  *			serial numbers to the process, a thread sends others to
  *			single hot threads, until the end
- *	miss		count a signal as sent that was not: "end" must say that it is lost
+ *	miss		count a signal as sent that was not: "end" must report it as lost
  *	end		{"eintr", "odd", "damaged", "sent", "lost", "doubled", "wrong_info",
  *			 "mask_kept", "turns", "idle_kinds": wakes per kind of sleep}
  *
- * Sleepers (storm_sleeps.h) have the storm's signals blocked, so that an EINTR
- * is nobody's but a tracer's. For the end they are woken by what they wait
- * for, or their time runs out; never by a signal.
+ * Sleepers (storm_sleeps.h) have the storm's signals blocked, so that only a tracer can cause an EINTR. At
+ * the end they are woken by what they wait for, or their time runs out; never by a signal.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -29,8 +28,11 @@
 
 #define MAX_THREADS 1024
 #define SERIALS (1u << 22)
-#define WINDOW 256		/* signals under way: far below RLIMIT_SIGPENDING */
-#define LOST_NS 10000000000ull	/* what has not come by then is lost; by the clock, for a turn may wait long for a processor */
+#define WINDOW 256		/* signals in flight: far below RLIMIT_SIGPENDING */
+/*
+ * a signal that has not arrived by then is lost; by the clock, since the thread may wait long for a processor
+ */
+#define LOST_NS 10000000000ull
 
 #define SIG_SHARED (SIGRTMIN + 1)
 #define SIG_THREAD (SIGRTMIN + 2)
@@ -43,7 +45,7 @@ struct worker {
 	bool mask_kept;
 };
 
-/* What came in: how often each serial number did. */
+/* The signals that arrived: how often each serial number did. */
 struct inbox {
 	_Atomic uint8_t seen[SERIALS];
 	_Atomic uint32_t received;
@@ -59,7 +61,7 @@ static pthread_t thread_sender;
 static uint32_t thread_sent;
 static atomic_bool storming;
 
-/* Slept as it should: to the time limit, or until the end was called. */
+/* One sleep; counted as odd unless it lasted until its time limit, or until the end. */
 static void sleep_once(struct worker *w)
 {
 	int ms = w->is_long ? LONG_MS : w->kind->woken ? SHORT_MS : SHORT_MS + (int)(victim_random(&w->rng) % 400);
@@ -108,7 +110,7 @@ static void *hot(void *arg)
 	return NULL;
 }
 
-/* A blocked signal that is forced upon a thread (as an int3 does) unblocks it. */
+/* If a blocked signal is forced upon a thread (as an int3 does), the kernel unblocks it. */
 static void *masked(void *arg)
 {
 	struct worker *w = arg;
@@ -170,8 +172,8 @@ static void on_thread(int sig, siginfo_t *info, void *context)
 }
 
 /*
- * The child that sends: one signal for each byte of credit, so that the queue
- * stays short; the number it sent when credit ends.
+ * The child that sends: one signal for each byte of credit, so that the queue stays short; when credit ends,
+ * it reports how many it sent.
  */
 static void sender(void)
 {
@@ -196,7 +198,7 @@ static bool room(const struct inbox *in, uint32_t sent)
 	return sent - in->received < WINDOW && sent < SERIALS - WINDOW;
 }
 
-/* Send to single threads, and give the child credit for its own. */
+/* Send to single threads, and give the child credit for its own signals. */
 static void *send_to_threads(void *arg)
 {
 	struct timespec t = span(1);
@@ -223,9 +225,8 @@ static void start_storm(void)
 }
 
 /*
- * Stop the senders, then wait until what they sent is here, or lost. The
- * threads that take signals in still run: a thread that ends takes the
- * signals pending for it along.
+ * Stop the senders, then wait until their signals have arrived or are lost. The receiving threads must still
+ * run: signals pending for a thread are lost when it ends.
  */
 static uint32_t end_storm(void)
 {
@@ -255,7 +256,7 @@ static void tally(const struct inbox *in, uint32_t sent, uint32_t *lost, uint32_
 	}
 }
 
-/* --- beginning and end --- */
+/* --- start and end --- */
 
 static void prepare_signals(void)
 {
@@ -270,7 +271,7 @@ static void prepare_signals(void)
 	if (sender_pid == 0)
 		sender();
 	close(sender_credit[0]);
-	close(sender_orders[1]); /* should the child be killed, that is seen */
+	close(sender_orders[1]); /* so that the death of a killed child is seen */
 }
 
 static void print_kinds(void)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * storm_sleeps: every way for storm.c to sleep that an interruption ends early
- * with EINTR, and what wakes each at the end: an event, a semaphore, a futex,
- * the close of a pipe; never a signal.
+ * storm_sleeps: every way for storm.c to sleep that an interruption ends early with EINTR, and what wakes
+ * each at the end: an event, a semaphore, a futex, the close of a pipe; never a signal.
  */
 #ifndef STORM_SLEEPS_H
 #define STORM_SLEEPS_H
@@ -21,8 +20,8 @@
 
 #include "victim.h"
 
-#define SHORT_MS 70		/* a sleep that nobody else ends */
-#define LONG_MS 60000		/* a sleep that only the end ends */
+#define SHORT_MS 70		/* a sleep that ends by its time limit */
+#define LONG_MS 60000		/* a sleep that only the end wakes */
 #define SIG_WAITED (SIGRTMIN + 3)	/* waited for, never sent */
 
 static atomic_bool ending;
@@ -33,7 +32,7 @@ static pthread_cond_t end_cond = PTHREAD_COND_INITIALIZER;
 
 struct sleeper {
 	const char *name;
-	/* One sleep of @ms at the most; what it returned: 0, or an error number. */
+	/* One sleep of at most @ms; returns 0, or an error number. */
 	int (*sleep)(int ms);
 	bool woken;	/* the end wakes it: it may sleep long */
 };
@@ -121,7 +120,7 @@ static int sleep_read(int ms)
 	char byte;
 	ssize_t n = read(end_pipe[0], &byte, 1);
 
-	(void)ms;	/* it has no time limit, only the end ends it */
+	(void)ms;	/* it has no time limit, only the end wakes it */
 	return n < 0 ? errno : n ? EPROTO : 0;
 }
 

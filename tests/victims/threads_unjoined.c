@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * threads_unjoined: begins threads in every usual way and forgets to join some.
+ * threads_unjoined: starts threads in every usual way and forgets to join some.
  *
- * The order "go N" begins, N times each: two that are joined (one of them by
- * another thread than began it), one that is detached from outside, one
- * created detached, and one nobody ever asks for. "hasty N" begins N that
- * detach themselves, which may happen before who began them knows of them.
- * Either prints {"forget": how many were forgotten}, when all have ended.
+ * The order "go N" starts, N times each: two that are joined (one of them by another thread than started it),
+ * one that is detached by another thread, one created detached, and one that is neither joined nor detached.
+ * "hasty N" starts N threads that detach themselves, maybe before pthread_create has returned. Either prints
+ * {"forget": how many were forgotten} when all have ended.
  */
 #include <pthread.h>
 #include <stdatomic.h>

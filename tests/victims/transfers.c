@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * transfers: threads in the middle of moving bytes: large writes to a pipe and to a socket, receipts that want all of it,
- * and for each a slow thread at the other end. Nothing but a signal can make these calls move fewer bytes than asked.
+ * transfers: threads in the middle of moving bytes: large writes to a pipe and to a socket, receives that ask
+ * for all bytes, and for each a slow thread at the other end. Only a signal can make these calls move fewer
+ * bytes than asked.
  *
- * "end" prints {"full": calls that moved all, "short": that did not, by kind}.
+ * "end" prints {"full": calls that moved all, "short": calls that did not, by kind}.
  */
 #define _GNU_SOURCE
 #include <pthread.h>

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * twins: makes a child, or becomes another program, when it is told to.
+ * twins: makes a child, or becomes another program, on order.
  *
- *	take N		N blocks of 100 bytes are taken, and held
- *	give N		the last N are given back
- *	fork N		a child that takes N blocks, gives back two that its parent took, and ends: {"child": its pid}
+ *	take N		N blocks of 100 bytes are allocated, and stay live
+ *	give N		the last N are freed
+ *	fork N		a child that allocates N blocks, frees two that its parent allocated, and ends:
+ *			{"child": its pid}
  *	child		waits for it: {"status": its wait status}
  *	vfork		a child that executes true: {"status": its wait status}
- *	exec		this program anew: "ready PID" is said again
+ *	exec		this program anew: "ready PID" is printed again
  *	answer, if it has none of its own: {"held": how many}
  */
 #include <sys/wait.h>

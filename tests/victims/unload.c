@@ -3,9 +3,9 @@
  * unload: loads a plugin, has it leak, unloads it, and maps something else where it was.
  *
  *	leak PATH N SIZE	N blocks of SIZE bytes from PATH's leak_some, then dlclose
- *	return PATH N SIZE	the same, but they are released before
+ *	return PATH N SIZE	the same, but they are freed first
  *	cover			map memory of our own over where the last plugin was
- *	made N			cover it with code that we made ourselves, which takes N blocks of 72 bytes
+ *	made N			cover it with code that we generated, which allocates N blocks of 72 bytes
  */
 #include <dlfcn.h>
 #include <link.h>
@@ -49,7 +49,7 @@ static void *cover(int protection)
 /* push rbp; mov rbp, rsp; mov rax, rdi; mov rdi, rsi; call rax; pop rbp; ret */
 static const unsigned char framed[] = { 0x55, 0x48, 0x89, 0xe5, 0x48, 0x89, 0xf8, 0x48, 0x89, 0xf7, 0xff, 0xd0, 0x5d, 0xc3 };
 
-/* Where the plugin's first function was. */
+/* The generated code goes where the plugin's first function was. */
 static void run_made(int n)
 {
 	unsigned char *code = cover(PROT_READ | PROT_WRITE);
@@ -72,7 +72,7 @@ int main(void)
 
 	victim_ready();
 	while (strcmp(victim_order(line), "end") != 0) {
-		/* one call for both, so that they are one stack */
+		/* one call for both orders, so that they are one stack */
 		if (sscanf(line, "%15s %127s %d %zu", order, path, &n, &size) == 4)
 			leak(path, n, size, strcmp(order, "leak") == 0);
 		else if (strcmp(line, "cover") == 0)

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What all victims share: how they say that they run, how they are told what
- * to do, and how blocks are filled so that damage shows.
+ * What all victims share: how they report that they run, how they get orders, and how blocks are filled so
+ * that damage shows.
  *
- * A victim prints "ready PID", takes one order a line on stdin, and answers
- * with one line of JSON. End of stdin is the order "end", so that a victim
- * does not outlive its test.
+ * A victim prints "ready PID", takes one order a line on stdin, and answers with one line of JSON. End of
+ * stdin is the order "end", so that a victim does not outlive its test.
  */
 #ifndef VICTIM_H
 #define VICTIM_H
@@ -62,7 +61,7 @@ static inline uint64_t victim_random(uint64_t *state)
 	return *state;
 }
 
-/* Fill a block from @seed; victim_intact tells whether it is still so. */
+/* Fill a block from @seed; victim_intact checks whether it is unchanged. */
 static inline void victim_fill(void *block, size_t n, uint64_t seed)
 {
 	unsigned char *p = (unsigned char *)block;
@@ -81,7 +80,7 @@ static inline bool victim_intact(const void *block, size_t n, uint64_t seed)
 	return true;
 }
 
-/* One allocation, filled, checked and released; false if it was damaged. */
+/* One allocation, filled, checked and freed; false if it was damaged. */
 static inline bool victim_malloc_free(uint64_t *rng)
 {
 	uint64_t seed = victim_random(rng);

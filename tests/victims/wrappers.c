@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wrappers [RATE]: a service with 24 functions that pass on what malloc gives them, each called from three places: RATE pairs a second (20000) in all.
+ * wrappers [RATE]: a service with 24 wrappers of malloc, each called from three places: RATE pairs a second
+ * (20000) in all.
  *
  *	pairs	{"pairs": so far}
  *	end	the same, and a normal end

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * budget: all that the rest of the keeper says to a budget, and asks it. Behind it are the account of what
- * stops cost (cost.h), and the traps that are planted only as often as that allows (metering.h). Without a
- * budget these do what is done for traps that are planted always: mostly nothing.
+ * budget: the interface between the budget and the rest of the keeper. Behind it are the account of what
+ * stops cost (cost.h), and the traps that are planted only as often as that account allows (metering.h).
+ * Without a budget, these functions do what permanently planted traps need: mostly nothing.
  *
  *	sites	budget_plant, budget_stand, budget_forget	what the controller wants
- *	stops	budget_woken, budget_idle			when they began, as far as can be told
- *		budget_serve, budget_hit, budget_served		one, from before it is served until it is over
- *		budget_waited					one in which the thread waited for the controller
+ *	stops	budget_woken, budget_idle			when they began, as far as known
+ *		budget_serve, budget_hit, budget_served		one stop, until after it is served
+ *		budget_waited					one that waited for the controller
  *		budget_wants_hold, budget_hold_ns		shall it wait, and how long
- *	time	budget_sleep_ns, budget_round			when a site is due, and that it is seen to
- *		budget_calm, budget_pause			no thread is stopped; all are about to be
+ *	time	budget_sleep_ns, budget_round			when sites are due; serving those
+ *		budget_calm, budget_pause			no thread is stopped; all will be
  */
 #ifndef MM_BUDGET_H
 #define MM_BUDGET_H
@@ -27,14 +27,14 @@ struct budget {
 void budget_begin(struct keeper *k);
 
 /*
- * Plant shared->sites[@i], or take it in for its rounds. Known already: its wishes are read again. 0
- * or as trap_plant.
+ * Plant shared->sites[@i], or register it for rounds. If it is known already: read its settings again. 0 or
+ * as trap_plant.
  */
 must_check int budget_plant(struct keeper *k, uint32_t i);
 
 /*
- * A round of @i, which is known, begins now: a thread is about to come there. Is its trap planted? Not
- * if nothing may be.
+ * Begin a round of @i, which is known, now: a thread is about to reach it. Is its trap planted? Not if no
+ * trap may be planted now.
  */
 bool budget_stand(struct keeper *k, uint32_t i);
 
@@ -42,18 +42,18 @@ bool budget_stand(struct keeper *k, uint32_t i);
 void budget_forget(struct keeper *k, uint32_t first, uint32_t n);
 
 /*
- * We have slept from @slept_ns until now, k->now_ns, and are about to ask who has stopped; @tid has,
- * as the signal says, or 0. Sets k->began.
+ * We have slept from @slept_ns until now, k->now_ns, and are about to ask which threads have stopped. @tid
+ * has, as the signal says; 0: no thread is known. Sets k->began.
  */
 void budget_woken(struct keeper *k, pid_t tid, uint64_t slept_ns);
 
 /* We have slept, and no thread has stopped until k->now_ns. */
 void budget_idle(struct keeper *k);
 
-/* When a thread stopped of which we hear just now, having slept. */
+/* When a thread stopped whose stop we learn of just now, after sleeping. */
 uint64_t budget_stopped_ns(const struct keeper *k);
 
-/* Before @t, which is stopped, is served; only where it is paid. */
+/* Before @t, which is stopped, is served; only if k->paid. */
 void budget_serve(struct keeper *k, const struct tracee *t);
 
 /*
@@ -62,34 +62,34 @@ void budget_serve(struct keeper *k, const struct tracee *t);
  */
 bool budget_hit(struct keeper *k, const struct tracee *t, uint32_t trap);
 
-/* @t, stopped since @since_ns, was served and has gone on; only where it is paid. */
+/* @t, stopped since @since_ns, was served and has resumed; only if k->paid. */
 void budget_served(struct keeper *k, const struct tracee *t, uint64_t since_ns);
 
-/* A step in place over @trap is over: it is not planted again, if nothing may be now. */
+/* A step in place over @trap is over: the trap is not planted again if no trap may be planted now. */
 void budget_stepped(struct keeper *k, uint32_t trap);
 
 /*
- * @t has waited for the controller since t->stopped_ns, and does so no longer: from now on it stands
- * for another reason.
+ * @t has waited for the controller since t->stopped_ns, and no longer does: from now on it is stopped for
+ * another reason.
  */
 void budget_waited(struct keeper *k, struct tracee *t);
 
 /*
- * The hit of @trap that is being noted: does the controller want to see just this one wait, and can
- * that be paid for? Asked once.
+ * The hit of @trap that is being recorded: does the controller want this one held, and does the budget allow
+ * it? true withdraws the controller's request.
  */
 bool budget_wants_hold(struct keeper *k, uint32_t trap);
 
 /* For how long @t, which is HELD, waits for its answer. */
 uint64_t budget_hold_ns(const struct keeper *k, const struct tracee *t);
 
-/* No thread is stopped any more: @tid was the last. Only where it is paid. */
+/* No thread is stopped any more: @tid was the last one. Only if k->paid. */
 void budget_calm(struct keeper *k, pid_t tid);
 
-/* All are about to be stopped. */
+/* All threads are about to be stopped. */
 void budget_pause(struct keeper *k);
 
-/* Once a round of the loop: cost, modules, and whose turn it is. */
+/* Once per iteration of the loop: cost, modules, and the sites that are due. */
 void budget_round(struct keeper *k);
 
 /* For how long the loop may sleep, at most @max_ns. */

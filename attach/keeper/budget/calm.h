@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * calm: two clocks that go while no thread of the target stands stopped because of us. Pure.
+ * calm: two clocks that run in quiet time, while no thread of the target is stopped because of us. Pure.
  *
- *	calm	the time
- *	work	the processor's time that the target has used, all threads together, less what stopping and going on take of it
+ *	calm	wall-clock time
+ *	work	CPU time that all threads of the target have used, less what stopping and resuming take of it
  *
- * How often a hot site is hit is told by what happens in the calm alone: a thread that is stopped for 20 us
- * at each hit hits less often than it would. So the hit that ends a calm counts, and what others do until the next does not. And where processors are
- * scarce, a thread that has stood has lost its own, and waits for the next: then only work tells how far it has come.
+ * How often a hot site is hit is measured in quiet time only: a thread that is stopped for 20 us at each hit
+ * hits less often than it otherwise would. So the hit that ends a quiet time counts, and hits of other
+ * threads until the next quiet time do not. If processors are scarce, a thread that was stopped has lost its
+ * processor, and waits for the next one: then only `work` shows how far it has come.
  */
 #ifndef MM_CALM_H
 #define MM_CALM_H
@@ -18,24 +19,25 @@
 
 struct calm {
 	uint64_t sum_ns;	/* up to since_ns */
-	uint64_t since_ns;	/* when it began, or, if it is over, ended */
+	uint64_t since_ns;	/* when the quiet time began, or, if it is over, ended */
 	bool on;
-	pid_t last;		/* whose going on has made it calm */
+	pid_t last;		/* the thread that resumed last, which began it */
 	uint64_t work_ns;	/* up to since_cpu_ns */
-	uint64_t since_cpu_ns;	/* processor's time of the target when it began; 0: not known */
-	uint64_t stops;		/* that have ended it, so far */
-	uint32_t stop_cpu_ns;	/* what one stop takes of the target's own time; half of it before it stands, half when it goes on */
+	uint64_t since_cpu_ns;	/* CPU time of the target when it began; 0: not known */
+	uint64_t stops;		/* that have ended a quiet time so far */
+	/* CPU time of the target per stop: half before it, half when resuming */
+	uint32_t stop_cpu_ns;
 };
 
-/* A moment by both. */
+/* A moment, by both clocks. */
 struct calm_time {
 	uint64_t ns, cpu_ns;
 };
 
-/* Thread @tid has stopped at @at. Was it in the calm? */
+/* Thread @tid has stopped at @at. Was it quiet then? */
 bool calm_end(struct calm *c, pid_t tid, struct calm_time at);
 
-/* The last that stood, @tid, goes on at @at (which may be a moment from now). */
+/* The last stopped thread, @tid, resumes at @at (which may be slightly in the future). */
 void calm_begin(struct calm *c, pid_t tid, struct calm_time at);
 
 /* What the clocks show. */

@@ -1,30 +1,36 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cost: what the target pays, and whether metered traps may stand.
+ * cost: what stops cost the target, and whether metered traps may be planted.
  *
- * Every stop of a thread is charged, whatever it was for, from the int3 (or signal, birth, interrupt) until the thread runs again:
+ * Every stop of a thread is charged, whatever its reason, from the int3 (or signal, thread creation,
+ * interrupt) until the thread runs again:
  *
  *	   int3          we are awake        PTRACE_CONT        it runs
  *	    |── latency.wake ──|                  |─ latency.restart ─|
  *	    |─ our delay in the run queue ─|─ serving ─|
  *
- * The latencies are what a child has shown at the start, and longer if the target's own threads show that (standing.h).
+ * The latencies are measured on a child at the start, and raised if the target's own threads show longer ones
+ * (standing.h).
  *
- * The delay in the run queue is told by /proc/self/schedstat, and charged to every thread that was found stopped then. Where it cannot be
- * told when a stop began, it began when everybody was last asked. Not charged: a group stop, which is the target's own.
+ * Our delay in the run queue is read from /proc/self/schedstat, and charged to every thread that is found
+ * stopped after it. If it is not known when a stop began, it counts from when all threads were last asked.
+ * Not charged: a group stop, which is the target's own.
  *
- *	open	──── the purse is nearly empty, or the last ten seconds nearly full ────▶	closed: all metered traps are lifted (metering.h)
- *		◀─── both have enough for a while ───
+ *	open	── the token bucket is nearly empty, or the last ten seconds nearly full ──▶	closed
+ *		◀── both have enough for a while ──
  *
- * So it is closed while nobody reads what was seen (loop_watch_reader).
+ * Closed: all metered traps are lifted (metering.h). It is also closed while no process reads the ring
+ * (loop_watch_reader).
  *
- * "Nearly" is the largest burst of late: what can still come from threads that have run into traps already, all at once. Stops that no
- * closing avoids (signals, births, the dynamic linker) are counted apart as well. If these alone pass the promise, we must leave.
+ * "Nearly" is the largest recent burst: what threads that have run into traps already can still cost, all at
+ * once. Stops that closing does not avoid (signals, new threads, the dynamic linker) are counted separately
+ * as well. If these alone exceed the budget, we must leave.
  *
- * A hold is a wish of the controller's (meter.h): a thread waits until it has been seen to. The promise comes first: none is begun that could not last to
- * its end, and what those under way may still take is kept in reserve. A thread that waits for longer than that, or until all is closed, goes on without an
- * answer: so it makes no difference to the target what the controller does. How much of the budget goes to holds the controller decides
- * (sampling_parents.c).
+ * The controller can ask for a hold (meter.h): a thread waits until the controller has answered. The budget
+ * has priority: no hold begins that it could not pay for up to the timeout, and what holds under way may
+ * still cost is kept in reserve. A thread that waits longer than the timeout, or until the budget closes,
+ * resumes without an answer: so the target does not depend on what the controller does. How much of the
+ * budget goes to holds is decided by the controller (sampling_parents.c).
  */
 #ifndef MM_COST_H
 #define MM_COST_H
@@ -41,14 +47,14 @@
 struct keeper;
 struct tracee;
 
-#define COST_HOLDS 12			/* a hold is no longer than this part of what may be spent at once, */
-#define COST_HOLD_NS 8000000ull	/* nor than that */
+#define COST_HOLDS 12			/* a hold lasts at most one such part of a full token bucket, */
+#define COST_HOLD_NS 8000000ull	/* and at most this */
 
 /* Why a thread was stopped. */
 enum cost_of {
 	COST_METERS,		/* a metered trap: can be avoided */
-	COST_ATTACHED,		/* cannot, as long as we are attached */
-	COST_ASKED,		/* the controller let it wait: it knows what it does */
+	COST_ATTACHED,		/* cannot be avoided as long as we are attached */
+	COST_ASKED,		/* the controller had it held, and limits that itself */
 };
 
 struct cost {
@@ -58,41 +64,49 @@ struct cost {
 	int schedstat;			/* /proc/self/schedstat, or -1 */
 	uint64_t delay_ns;		/* in the run queue, so far */
 	pid_t woken_by;			/* the thread whose stop has woken us, or 0 */
-	uint64_t woken_ns;		/* when we were awake, */
-	uint64_t awake_ns;		/* and would have been, had we had a processor at once; 0: that cannot be told */
+	uint64_t woken_ns;		/* when we woke up, */
+	uint64_t awake_ns;		/* and would have, with a processor at once; 0: not known */
 	struct spending spending;
 	struct ten_seconds attached;	/* of COST_ATTACHED */
 	struct calm calm;
-	uint64_t burst_ns, most_burst_ns; /* spent since it was calm; the largest of late */
-	uint64_t meters_ns;		/* what a stop for a metered trap costs, of late */
-	uint64_t late_ns;		/* spent since it was closed, on who had run into traps before they were lifted */
-	uint64_t hold_ns;		/* after that a hold is over */
+	uint64_t burst_ns, most_burst_ns; /* since the last quiet time; the largest recent one */
+	uint64_t meters_ns;		/* recent cost of a stop for a metered trap */
+	/* spent since it was closed, on threads that had run into traps before these were lifted */
+	uint64_t late_ns;
+	uint64_t hold_ns;		/* timeout of a hold */
 	uint64_t next_fade_ns;
-	bool metered, counts;		/* of the stop that is being served: it is for a metered trap; it came in the calm */
+	/* of the stop that is being served: it is for a metered trap; it ended a quiet time */
+	bool metered, counts;
 };
 
 /* Before the target is seized. */
 void cost_init(struct keeper *k);
 
-/* We have slept from @slept_ns until now, k->now_ns, and are about to ask who has stopped; @tid has, as the signal says, or 0. */
+/*
+ * We have slept from @slept_ns until now, k->now_ns, and are about to ask which threads have stopped. @tid
+ * has, as the signal says; 0: no thread is known.
+ */
 void cost_woken(struct keeper *k, pid_t tid, uint64_t slept_ns);
 
-/* We have slept, and nobody has stopped until k->now_ns. */
+/* We have slept, and no thread has stopped until k->now_ns. */
 void cost_idle(struct keeper *k);
 
 /* Before @t, which is stopped, is served. */
 void cost_serve(struct keeper *k, const struct tracee *t);
 
-/* @t has run into a metered trap, and its registers were read: so it is off its processor, and the kernel's account of it complete. */
+/*
+ * @t has run into a metered trap, and its registers were read: so it is off its processor, and the kernel's
+ * account of it is complete.
+ */
 void cost_hit(struct keeper *k, const struct tracee *t);
 
-/* A thread that has stood since @since_ns goes on now. */
+/* A thread that was stopped since @since_ns resumes now. */
 void cost_charge(struct keeper *k, uint64_t since_ns, enum cost_of what);
 
-/* @tid, which was at a metered trap, has gone on. */
+/* @tid, which was stopped by a metered trap, has resumed. */
 void cost_goes_on(struct keeper *k, pid_t tid);
 
-/* All are about to be stopped. */
+/* All threads are about to be stopped. */
 void cost_pause(struct keeper *k);
 
 /* May one more thread wait for the controller? */
@@ -101,19 +115,23 @@ bool cost_may_hold(struct keeper *k);
 /* For how long @t, which is HELD, waits for its answer. */
 uint64_t cost_patience_ns(const struct keeper *k, const struct tracee *t);
 
-/* Nobody stands any more: @tid was the last. */
+/* No thread is stopped any more: @tid was the last one. */
 void cost_calm(struct keeper *k, pid_t tid);
 
-/* What the target has worked in the calm (calm.h). */
+/* CPU time that the target has used in quiet time (calm.h). */
 uint64_t cost_work_ns(const struct keeper *k);
 
 /*
- * What is left for rounds that can wait: what is above half of the purse, so that those that cannot wait are not lifted for their sake. If they come
- * too @late, for what is seldom takes all there is: what is above where all is lifted.
+ * What is left for rounds that can wait: what the token bucket holds above half, so that traps whose rounds
+ * cannot wait are not lifted for their sake. @late: these rounds have waited too long, since rarely hit sites
+ * take all there is; then it is what the bucket holds above the level at which all traps are lifted.
  */
 void cost_spare(struct keeper *k, bool late, struct turns_purse *out);
 
-/* Once a round: opens or closes, sees whether we must leave. true: it has opened or closed. */
+/*
+ * Once per iteration of the loop: opens or closes, checks whether we must leave. true: it has opened or
+ * closed.
+ */
 bool cost_round(struct keeper *k);
 
 #endif

@@ -2,8 +2,9 @@
 /*
  * latency: what a stop takes besides our own work, measured on a child of ours before there is a target.
  *
- * A thread stands from its int3 on, but we are awake only some microseconds later (in a virtual machine dozens); and let go, it runs only when
- * its processor has come back to it. Neither can be seen from here when it happens; a child can say when it did what. It keeps a processor busy for some 60 ms.
+ * A thread is stopped from its int3 on, but we are awake only some microseconds later (in a virtual machine,
+ * dozens); and when it is resumed, it runs only when its processor has switched back to it. We cannot observe
+ * either when it happens; a child can record when it did what. It keeps a processor busy for some 60 ms.
  */
 #ifndef MM_LATENCY_H
 #define MM_LATENCY_H
@@ -13,11 +14,13 @@
 struct latency {
 	uint64_t wake_ns;	/* from a thread's int3 until a keeper that slept knows its status */
 	uint64_t restart_ns;	/* from its PTRACE_CONT until it runs */
-	uint64_t still_ns;	/* of these two, what is not its own processor's time */
+	uint64_t still_ns;	/* of these two, what is not CPU time of the thread */
 	uint64_t cpu_ns;	/* what is, at least */
 };
 
-/* Means of some dozen stops, within a fifth of a second; guesses where that cannot be done. SIGCHLD is blocked. */
+/*
+ * Means of some dozen stops, measured within 0.2 s; guesses if that is not possible. SIGCHLD must be blocked.
+ */
 void latency_measure(struct latency *l);
 
 #endif

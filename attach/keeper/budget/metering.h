@@ -1,35 +1,39 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * metering: traps that stand for a while only, as often and as long as the controller wishes (meter.h) and as the budget allows (cost.h).
+ * metering: traps that are planted for a while only, as often and as long as the controller asks (meter.h)
+ * and the budget allows (cost.h).
  *
  *	         round begins                  quota reached, at that hit
- *	WAITING ──────────────▶ STANDING ──────────────────────────────▶ WAITING ──▶ READY, for its next round to be paid for
+ *	WAITING ──────────────▶ STANDING ──────────────────────────────▶ WAITING ──▶ READY, until paid for
  *	   ▲                     │    ▲
- *	   │        budget spent │    │ and there again: the round goes on with what is left of its quota
+ *	   │        budget spent │    │ budget available: the round continues with the rest of its quota
  *	   │                     ▼    │
  *	   └──── round over ──── SHUT ┘
  *
- * The next round of a site whose quota was reached begins when what all others have cost leaves enough for it (turns.h); but where the controller
- * says that it goes ahead, as soon as it is time. What is called less often stands all the time.
+ * If its quota was reached, the next round of a site begins when the cost of all others leaves enough for it
+ * (turns.h); or, if the controller gave the site priority (`ahead`), as soon as it is due. The traps of
+ * functions that are called less often are planted all the time.
  *
- * Where many threads have run into traps at once, each waits for all that are served before it: so a trap that is hit then is lifted for a moment,
- * and its round goes on afterwards.
+ * If many threads have run into traps at once, each waits for all that are served before it: so a trap that
+ * is hit then is lifted for a moment, and its round continues afterwards.
  *
- * Nothing is planted either from the moment that the dynamic linker says that modules come or go until the controller has looked at them: what a plugin's
- * code was may be unmapped and mapped as anything else meanwhile, by another thread too. What stands already stays; whose turn it is waits as
- * if the budget were spent.
+ * Nor is anything planted from the moment that the dynamic linker reports that modules come or go until the
+ * controller has looked at them: meanwhile the address of a plugin's code may be unmapped and mapped as
+ * anything else, by another thread, too. Planted traps stay; sites that are due wait as if the budget were
+ * spent.
  *
- * Of the sites that are hot, whose quota is reached within milliseconds, one stands at a time: else a busy thread would stand at all of them in
- * turn, and none would be hit as often as it is.
+ * Of the hot sites, whose quota is reached within milliseconds, one is planted at a time: otherwise a busy
+ * thread would be stopped at each of them in turn, and none would be hit as often as it is without us.
  *
- * A round that is over while the trap stands is followed by the next one at once. A trap that is lifted at a hit needs no emulation: the thread is
- * put back onto the real instruction and goes on. Others that ran into it at the same moment are put back as well, when they are seen
- * (hit.c). Over a trap that some thread steps in place nothing is planted; see trap_shelve.
+ * If a round ends while the trap is planted, the next one begins at once. A trap that is lifted at a hit
+ * needs no emulation: the thread is set back to the real instruction and resumes. Threads that ran into it at
+ * the same moment are set back as well, when their stops are seen (hit.c). No trap is planted where some
+ * thread steps in place; see trap_shelve.
  *
  * What the controller asks for (plant, stand, forget) is in metering_wishes.c.
  *
- * Few traps are planted or lifted in one round of the loop, since threads that have stopped wait meanwhile. Whose turn it is
- * is told by a heap; sites that wait cost nothing.
+ * Few traps are planted or lifted in one iteration of the loop, since stopped threads wait meanwhile. A heap
+ * has the sites that are due next (due.h); sites that wait cost nothing.
  */
 #ifndef MM_METERING_H
 #define MM_METERING_H
@@ -45,52 +49,61 @@ enum metered_state { METERED_NOT, METERED_WAITING, METERED_READY, METERED_STANDI
 
 struct metered {
 	uint8_t state;
-	bool full;			/* the quota has ended its last round; */
-	bool hot;			/* and that was over within milliseconds */
-	uint32_t quota, left;		/* of the present round; quota 0: no end */
-	uint32_t owed;			/* in turns.owed: so many of its hits */
+	bool full;			/* the quota ended its last round, */
+	bool hot;			/* within milliseconds */
+	uint32_t quota, left;		/* of the present round; quota 0: no limit */
+	uint32_t owed;			/* its hits in turns.owed */
 	uint64_t round_end_ns;
-	/* of the present stretch, METERED_STANDING */
+	/* of the present interval, METERED_STANDING */
 	uint64_t began_ns, began_calm_ns, began_work_ns, began_stops; /* what the clocks showed (calm.h) */
 	uint32_t hits, calm_hits;
-	uint32_t rest_ns;		/* of exposure, told in us */
+	uint32_t rest_ns;		/* of exposure, which is counted in us */
 };
 
 struct metering {
-	uint64_t random;		/* rounds must not keep step with what the target does, nor with each other */
+	uint64_t random;		/* rounds must not keep step with the target, nor with each other */
 	struct due due;
-	uint64_t look_ns;		/* whose turn it is is not looked at before */
+	uint64_t look_ns;		/* sites that are due are not looked at before */
 	struct turns turns;
 	struct pace pace;
-	uint32_t hot;			/* the hot site that stands, or stood last */
+	uint32_t hot;			/* the hot site whose trap is planted, or was last */
 	struct metered all[SHARED_SITES];
 };
 
-/* Plant shared->sites[@i], or take it in for its rounds. Known already: its wishes are read again. 0 or as trap_plant. */
+/*
+ * Plant shared->sites[@i], or register it for rounds. If it is known already: read its settings again. 0 or
+ * as trap_plant.
+ */
 must_check int metering_plant(struct keeper *k, uint32_t i);
 
-/* A round of @i, which is known, begins now, whosever turn it is: somebody is about to come there. Does its trap stand? Not if nothing may be planted. */
+/*
+ * Begin a round of @i, which is known, now, whichever site is due: a thread is about to reach it. Is its trap
+ * planted? Not if no trap may be planted now.
+ */
 bool metering_stand(struct keeper *k, uint32_t i);
 
-/* Its memory is unmapped. */
+/* The memory of site @i is unmapped. */
 void metering_forget(struct keeper *k, uint32_t i);
 
-/* The stop that is served was for @trap, standing or lifted just before. */
+/* The stop that is served was for @trap, which is planted or was lifted just before. */
 void metering_note(struct keeper *k, uint32_t trap);
 
-/* A thread was stopped by @trap, which stands. true: it is lifted now. */
+/* A thread was stopped by @trap, which is planted. true: it is lifted now. */
 bool metering_hit(struct keeper *k, uint32_t trap);
 
-/* A thread had run into @trap before that was lifted: it is not counted. (Nor noted, where that was for a step in place.) */
+/*
+ * A thread had run into @trap before it was lifted: the hit is not counted. (Nor counted as missed, if the
+ * trap was lifted for a step in place.)
+ */
 void metering_miss(struct keeper *k, uint32_t trap);
 
-/* A step in place over @trap is over: it does not stand again, if nothing may be planted now. */
+/* A step in place over @trap is over: the trap is not planted again if no trap may be planted now. */
 void metering_stepped(struct keeper *k, uint32_t trap);
 
-/* The dynamic linker says that modules come or go. */
+/* The dynamic linker reports that modules come or go. */
 void metering_modules(struct keeper *k);
 
-/* Once a round of the loop: budget, modules and turns. */
+/* Once per iteration of the loop: budget, modules, and the sites that are due. */
 void metering_round(struct keeper *k);
 
 /* For how long the loop may sleep, at most @max_ns. */

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pace: what a stretch is worth, in which a trap stood: for how long the target goes on undisturbed until it has come as far. Pure.
+ * pace: the exposure of an interval in which a trap was planted: the time in which the target comes as far
+ * undisturbed. Pure.
  *
- *	a clock drives the place	(a timer, a client's requests) being stopped for 50 us changes nothing: what was due is done
- *					afterwards. Then it is the time by the clock
- *	processors do			(a loop) all that is stopped, and waits for a processor because it was stopped, comes no farther.
- *					Then it is the work that was done (calm.h), at the pace of the last seconds
+ *	driven by a clock	(a timer, a client's requests) being stopped for 50 us changes nothing: what
+ *				was due is done afterwards. Then exposure is wall-clock time
+ *	driven by processors	(a loop) a thread that is stopped, or waits for a processor because it was
+ *				stopped, does not proceed. Then exposure is the CPU time used (calm.h), at the
+ *				pace of the last seconds
  *
- * Which it is cannot be told, but matters only where stops come in quick succession: where the quota of a place is reached within milliseconds. There
- * processors drive it, at least as long as it is hot. Anywhere else both are the same but for the percent that the budget allows.
+ * Which of the two a site is cannot be known, but it matters only if stops follow each other quickly: if the
+ * quota is reached within milliseconds. Such a site is driven by processors, at least as long as it is hot.
+ * At any other site both are the same, except for the percent that the budget allows.
  *
- * Where of the processor's time two thirds were that of the stops themselves, work is not known well enough: then it is the time
- * in which nobody stood.
+ * If two thirds of the CPU time were that of the stops themselves, the rest is not known well enough: then
+ * exposure is the quiet time.
  */
 #ifndef MM_PACE_H
 #define MM_PACE_H
@@ -20,7 +23,8 @@
 #include <stdint.h>
 
 #define PACE_MARKS 4
-#define PACE_HOT_NS 5000000ull	/* from one hit to the next, on average: below, stops matter (report/sampling/estimate.c goes by the same) */
+/* mean time between hits below which stops matter (report/sampling/estimate.c uses the same) */
+#define PACE_HOT_NS 5000000ull
 
 struct pace_mark {
 	uint64_t calm_ns, work_ns;
@@ -34,19 +38,19 @@ struct pace {
 
 struct stretch {
 	uint64_t wall_ns, calm_ns, work_ns, stops_cpu_ns;
-	uint32_t hits, calm_hits;	/* all; those that ended a calm */
+	uint32_t hits, calm_hits;	/* all; those that ended a quiet time */
 	bool full;			/* ended by the quota */
-	bool hot;			/* the one before was over within milliseconds */
+	bool hot;			/* the interval before was over within milliseconds */
 };
 
 /* Is it time for a mark? */
 bool pace_due(const struct pace *p, uint64_t now_ns);
 void pace_note(struct pace *p, uint64_t now_ns, struct pace_mark mark);
 
-/* As much as can be worked in @calm_ns. */
+/* The most CPU time that can have been used in @calm_ns of quiet time. */
 uint64_t pace_most(const struct pace *p, struct pace_mark now, uint64_t calm_ns);
 
-/* Of @s what it was worth; @hits: those that are to be counted. */
+/* The exposure of @s, in ns. @hits: the hits that are to be counted. */
 uint64_t pace_worth(const struct pace *p, const struct stretch *s, struct pace_mark now, uint32_t *hits);
 
 #endif

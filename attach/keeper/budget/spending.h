@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * spending: how much may still be spent, if no ten seconds may cost more than was promised. Pure.
+ * spending: how much may still be spent, if no ten seconds may cost more than the budget. Pure.
  *
- *	promise		so many ns in any ten seconds
- *	purse		filled with two thirds of that rate, holds a third of the promise
+ *	promise		the budget: so many ns in any ten seconds
+ *	purse		the token bucket: filled at two thirds of that rate, holds a third of the promise
  *
- * Who never takes more than is in the purse keeps the promise: in ten seconds a full purse and what comes in meanwhile make just that. But what
- * a stop costs is known afterwards, and some cannot be avoided: then the purse is in debt. So what the last ten seconds have cost
- * is counted besides, in slots of 10 ms and never too little, and no more is left than is missing there to the promise.
+ * Spending no more than the bucket holds keeps to the budget: a full bucket and what comes in during ten
+ * seconds add up to exactly that. But what a stop costs is known only afterwards, and some stops cannot be
+ * avoided: then the bucket is in debt. So the cost of the last ten seconds is counted as well, in slots of 10
+ * ms and never too low, and no more may be spent than it leaves of the budget.
  */
 #ifndef MM_SPENDING_H
 #define MM_SPENDING_H
@@ -16,15 +17,19 @@
 
 #define TEN_SECONDS_NS 10000000000ull
 #define SPENDING_SLOT_NS 10000000ull
-#define SPENDING_FILL(promised) ((promised) * 2 / 3)	/* into the purse */
-#define SPENDING_PURSE(promised) ((promised) / 3)	/* holds that */
-#define SPENDING_DEBT(promised) ((promised) * 10)	/* paid off in 150 s: a machine that stood still with a thread in a stop is not paid for in hours */
+#define SPENDING_FILL(promised) ((promised) * 2 / 3)	/* into the token bucket */
+#define SPENDING_PURSE(promised) ((promised) / 3)	/* its capacity */
+/*
+ * largest debt, paid off in 150 s: a machine that was suspended with a thread in a stop is not paid for in
+ * hours
+ */
+#define SPENDING_DEBT(promised) ((promised) * 10)
 #define SPENDING_SLOTS 1001	/* ten seconds, and the slot in which they begin */
 
-/* What was spent of late. */
+/* What was spent recently. */
 struct ten_seconds {
 	uint64_t newest;		/* number of the newest slot, since time began */
-	uint64_t sum_ns, worst_ns;	/* now, and of any ten seconds so far */
+	uint64_t sum_ns, worst_ns;	/* now, and the most of any ten seconds so far */
 	uint64_t slots[SPENDING_SLOTS];
 };
 
@@ -39,16 +44,16 @@ struct spending {
 	struct ten_seconds had;
 };
 
-/* @ppm of the time may be spent. The purse begins full. */
+/* @ppm of the time may be spent. The token bucket begins full. */
 void spending_init(struct spending *s, uint32_t ppm, uint64_t now_ns);
 
 /* @now_ns never goes back. */
 void spending_take(struct spending *s, uint64_t ns, uint64_t now_ns);
 
-/* What is in the purse; negative: debts. */
+/* What the token bucket holds; negative: debt. */
 int64_t spending_purse(struct spending *s, uint64_t now_ns);
 
-/* What is missing in the last ten seconds to the promise; negative: it is broken. */
+/* What the last ten seconds leave of the budget; negative: it is exceeded. */
 int64_t spending_room(struct spending *s, uint64_t now_ns);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stretches: from planting a metered trap to lifting it: what the clocks show meanwhile, and what goes to its meter for it (meter.h, pace.h).
+ * stretches: the exposure intervals of metered traps, from planting to lifting: what the clocks show
+ * meanwhile, and what is added to the site's meter (meter.h, pace.h).
  */
 #ifndef MM_STRETCHES_H
 #define MM_STRETCHES_H
@@ -10,13 +11,16 @@
 
 struct keeper;
 
-/* The trap of site @i stands from now on. */
+/* The trap of site @i is planted from now on. */
 void stretches_begin(struct keeper *k, uint32_t i);
 
-/* It was hit, by the thread that is served. */
+/* It was hit by the thread that is served. */
 void stretches_hit(struct keeper *k, uint32_t i);
 
-/* It does not stand any more; or its next stretch begins. @full: at a hit, its quota's last, so that nobody works. */
+/*
+ * It is not planted any more; or its next interval begins. @full: by the last hit of its quota, so that both
+ * clocks (calm.h) are stopped.
+ */
 void stretches_end(struct keeper *k, uint32_t i, bool full);
 
 #endif

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * turns: whose round begins next, among the sites that are called so often that their rounds end by the quota, and when it is paid for. Pure.
+ * turns: which round begins next, of the sites that are called so often that the quota ends their rounds, and
+ * when it is paid for. Pure.
  *
- *	round over ──▶ waits, the longest first ──▶ enough is spare, and nothing was begun just before ──▶ its round begins
+ *	round over ──▶ waits, longest first ──▶ enough is left, no other began just before ──▶ round begins
  *
- * These rounds can wait; what is seldom, and what seems to leak, cannot. So they get what the others leave: a round begins when its hits can be paid
- * from what is spare, with those that are still to come in rounds that have begun. All that was spent for whatever has made less of that, so that
- * rounds become as rare as they must. If they did not wait, each of some fifty hot places would spend all there is as soon as there is some, and
- * traps would hardly stand anywhere.
+ * These rounds can wait; those of rarely hit sites, and of sites that seem to leak, cannot. So hot sites get
+ * what the others leave: a round begins when what is left can pay for its hits, and for those still to come
+ * in rounds that have begun. Whatever is spent reduces that, so that rounds become as rare as necessary. If
+ * they did not wait, each of some fifty hot sites would spend all there is as soon as there is something, and
+ * traps would hardly be planted anywhere.
  *
- * When exactly one begins is left to chance: not just after the hit that has ended another's, nor at the tick at which the purse is filled, for
- * what is driven by a clock would be met always in the same state.
+ * When exactly a round begins is random: not just after the hit that ended the round of another site, nor at
+ * the tick at which the token bucket is filled, for code that is driven by a clock would always be met in the
+ * same state.
  */
 #ifndef MM_TURNS_H
 #define MM_TURNS_H
@@ -20,36 +23,36 @@
 
 #include "attach/keeper/budget/due.h"
 
-#define TURNS_CHANCE_NS 4000000ull	/* within which it is left to chance when one begins */
+#define TURNS_CHANCE_NS 4000000ull	/* a round begins at a random time within this */
 
 struct turns {
-	struct due waiting;	/* by when their turn came */
-	uint64_t look_ns;	/* none begins before */
+	struct due waiting;	/* by when they began to wait */
+	uint64_t look_ns;	/* no round begins before */
 	uint64_t owed;		/* hits that may still come in rounds that have begun */
 };
 
 /* What there is to spend. */
 struct turns_purse {
-	int64_t spare_ns;	/* now; negative: nothing, and so much must come in before there is */
-	int64_t most_ns;	/* it never becomes more */
-	uint64_t ppm;		/* comes in so fast */
-	uint64_t stop_ns;	/* a hit costs */
+	int64_t spare_ns;	/* now; negative: nothing, until so much has come in */
+	int64_t most_ns;	/* the most that it can become */
+	uint64_t ppm;		/* the rate at which it comes in */
+	uint64_t stop_ns;	/* cost of a hit */
 };
 
 /* @i waits for its next round, since @now_ns; or does so no more. */
 void turns_wait(struct turns *t, uint32_t i, uint64_t now_ns);
 void turns_drop(struct turns *t, uint32_t i);
 
-/* Who is next if one can begin at all, or DUE_NONE. */
+/* The site whose round is next, if one may begin at all; or DUE_NONE. */
 uint32_t turns_first(const struct turns *t, uint64_t now_ns);
 
 /*
- * May the first, of whose round @hits are to be paid, begin? Then it waits no more, and they are owed. When one is looked at next is @chance_ns later
- * than it must be.
+ * May the round of the first site begin, of which @hits are to be paid? Then it no longer waits, and they are
+ * owed. The next look is @chance_ns later than it must be.
  */
 bool turns_begin(struct turns *t, uint64_t now_ns, uint32_t hits, const struct turns_purse *p, uint64_t chance_ns);
 
-/* @hits of those that were owed have come, or will not. */
+/* @hits of the owed hits have come, or will not come. */
 void turns_paid(struct turns *t, uint32_t hits);
 
 #endif

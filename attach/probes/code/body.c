@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * body: a linear sweep over each extent, jumps out of it followed.
+ * body: a linear sweep over each extent; jumps out of it are followed.
  *
- * Compilers leave no data between instructions, and padding decodes as nops, so
- * a sweep meets every instruction, also those that only an exception reaches. Should
- * there be data after all, the sweep gets out of step with the code: then some
- * jump does not arrive at the start of an instruction, and the body is not
- * believed. One thing that cannot be followed is enough for "incomplete": a
- * trap on all exits but one would miss calls in silence.
+ * Compilers leave no data between instructions, and padding decodes as nops, so a sweep meets every
+ * instruction, also those that only an exception reaches. If there is data after all, the sweep gets out of
+ * step with the code: then some jump does not arrive at the start of an instruction, and the body is
+ * rejected. One thing that cannot be followed is enough for "incomplete": with traps on all exits but one,
+ * calls would be missed silently.
  */
 #include "attach/probes/code/body.h"
 
@@ -18,7 +17,7 @@
 
 #include "base/grow.h"
 
-#define EXTENT_MAX (256UL << 10)	/* a longer function is left to its return address */
+#define EXTENT_MAX (256UL << 10)	/* a longer function is trapped at its return addresses instead */
 
 struct scan {
 	const struct elfimage *img;
@@ -140,7 +139,10 @@ static int add_call(struct scan *s, const struct insn *in)
 	return rc;
 }
 
-/* The extent of the function at @entry; a frame that begins before it (several functions in one) is not its own. */
+/*
+ * The extent of the function at @entry; an FDE that begins before it (several functions in one) is not its
+ * own.
+ */
 static bool own_extent(const struct elfimage *img, taddr entry, struct code_range *range)
 {
 	if (elfimage_extent(img, entry, range) && range->lo == entry)

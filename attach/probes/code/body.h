@@ -6,8 +6,8 @@
  *	              │  └────jmp──▶ another function, by symbol or PLT (a way out)
  *	              └──ret                                           (a way out)
  *
- * Code without a global symbol of its own is taken to be a part of whoever jumps
- * there: so that a stripped file and an unstripped one come out the same.
+ * Code without a global symbol of its own is taken as a part of the function that jumps there, so that a
+ * stripped file and an unstripped one give the same result.
  */
 #ifndef MM_BODY_H
 #define MM_BODY_H
@@ -53,9 +53,8 @@ struct body {
 };
 
 /*
- * Look through the function at @entry. @stops: functions that are watched for
- * themselves, never taken for a part even if they have no symbol. 0 or
- * -ENOMEM; whatever the code hides makes an incomplete body, not an error.
+ * Scan the function at @entry. @stops: functions that are watched themselves, never taken as a part even if
+ * they have no symbol. 0 or -ENOMEM; code that cannot be followed makes the body incomplete, and is no error.
  */
 must_check int body_scan(const struct elfimage *img, struct decoder *d, taddr entry, const taddr *stops,
 			 size_t nstops, struct body *out);
@@ -68,15 +67,19 @@ bool body_jumps_to(const struct body *b, taddr addr);
 bool body_covers(const struct body *b, taddr addr);
 
 /*
- * true if an instruction begins at @addr: the code around it, decoded from where it begins, comes to it. false too where
- * nothing says what lies around it: an int3 in the middle of an instruction, or in data, makes others of them.
+ * true if an instruction begins at @addr: the containing code, decoded from its beginning, reaches it. Also
+ * false if the extent of that code is unknown: an int3 in the middle of an instruction, or in data, would
+ * turn it into something else.
  */
 bool body_has_instruction(const struct elfimage *img, struct decoder *d, taddr addr);
 
-/* true if a call returns to @addr: one ends there, by the same decoding. */
+/* true if a call returns to @addr: by the same decoding, a call ends there. */
 bool body_has_return(const struct elfimage *img, struct decoder *d, taddr addr);
 
-/* The name of the function that the PLT stub at @addr goes to; NULL if it is no such stub or nobody knows. */
+/*
+ * The name of the function that the PLT stub at @addr goes to; NULL if it is no such stub or the name is
+ * unknown.
+ */
 const char *body_plt_name(const struct elfimage *img, struct decoder *d, taddr addr);
 
 #endif

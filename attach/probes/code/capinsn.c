@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* capinsn: registers, prefixes and nops, read again from the instruction. */
+/* capinsn: registers, prefixes and nops, decoded again from the instruction. */
 #include "attach/probes/code/capinsn.h"
 
 /* Each register under the names of its sizes; the index is enum emu_reg. */
@@ -103,9 +103,8 @@ bool is_string(const struct prefixes *p)
 }
 
 /*
- * `nop` by its bytes: capstone 4 also says nop for the reserved hints (0f 1e, of
- * which rdssp writes a register where shadow stacks are on) and for
- * 41 90, which is `xchg r8, rax`.
+ * `nop` by its bytes: capstone 4 also reports nop for the reserved hints (0f 1e, of which rdssp writes a
+ * register where shadow stacks are on) and for 41 90, which is `xchg r8, rax`.
  */
 bool is_nop(const cs_insn *in)
 {

@@ -14,7 +14,11 @@ enum mark {
 	MARK_RETURN = 2,	/* the one before is a call */
 	MARK_LEFT = 4,		/* the one before leaves the function */
 	MARK_TARGET = 8,	/* a jump goes here */
-	MARK_BEHIND_LOCK = 16,	/* the instruction began one byte before, with a lock: there is code that jumps past that where a process has one thread */
+	/*
+	 * the instruction began one byte before, with a lock: some code jumps past that prefix if the process
+	 * has one thread
+	 */
+	MARK_BEHIND_LOCK = 16,
 };
 
 static void note_end(struct codesweep *s, unsigned mark, size_t end)

@@ -2,8 +2,9 @@
 /*
  * codesweep: where the instructions of one function begin, which of them are calls, and where it jumps to.
  *
- * One after the other from where the function begins (insnlen.h). Should there be data among the code, the sweep can get out of
- * step with it; then a jump within the function does not arrive at the beginning of an instruction, and nothing of it is believed.
+ * The instructions are measured one after the other from the beginning of the function (insnlen.h). If there
+ * is data among the code, the sweep can get out of step with it; then a jump within the function does not
+ * arrive at the beginning of an instruction, and the whole sweep is rejected.
  */
 #ifndef MM_CODESWEEP_H
 #define MM_CODESWEEP_H
@@ -17,9 +18,9 @@
 
 struct codesweep {
 	struct code_range range;
-	uint8_t *marks;		/* of each byte: what is said of its address (codesweep.c) */
-	size_t reached;		/* bytes gone through: what follows is no instruction, or none that is known */
-	size_t exits;		/* instructions that leave it: ret, jumps to elsewhere, in any case or not */
+	uint8_t *marks;		/* for each byte of code: enum mark of its address (codesweep.c) */
+	size_t reached;		/* bytes swept: what follows is no instruction, or no known one */
+	size_t exits;		/* instructions that leave it: ret, jumps out of it, conditional or not */
 	bool in_step;		/* every jump arrives at an instruction */
 };
 

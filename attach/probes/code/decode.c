@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * decode: capstone's words for one instruction into ours.
+ * decode: translates capstone's description of one instruction into ours.
  *
  *	decode.c     for planning: where control goes, what is written, how rsp
  *	             moves; and moving an instruction elsewhere
  *	lift.c       for the keeper: struct emu
- *	capinsn.c    what both ask of an instruction
+ *	capinsn.c    what both need to know about an instruction
  *
- * Only these three know capstone. Where it is wrong (capstone 4 forgets
- * registers that are written, drops prefixes, and misreads some lengths) the
- * doubtful instruction is taken for the worst it could be.
+ * Only these three use capstone. Where it is wrong (capstone 4 forgets registers that are written, drops
+ * prefixes, and misreads some lengths), the instruction is treated as the worst it could be.
  */
 #include "attach/probes/code/decode.h"
 
@@ -57,8 +56,8 @@ void decoder_free(struct decoder *d)
 }
 
 /*
- * Where capstone 4 forgets a register that is written, or its sums about rsp do not hold.
- * The list is what test_random_writes in tests/unit/attach/keeper/traps/test_emulate.c found.
+ * Instructions for which capstone 4 forgets a register that is written, or gets the change of rsp wrong. The
+ * list is what test_random_writes in tests/unit/attach/keeper/traps/test_emulate.c found.
  */
 static bool badly_described(const cs_insn *in)
 {
@@ -158,7 +157,7 @@ static void find_target(const cs_insn *in, struct insn *out)
 
 	if (out->flow != FLOW_JUMP && out->flow != FLOW_BRANCH && out->flow != FLOW_CALL)
 		return;
-	/* what a far return has is a number of bytes */
+	/* the operand of a far return is a number of bytes */
 	if (in->detail->x86.op_count < 1 || in->id == X86_INS_RETF || in->id == X86_INS_RETFQ)
 		return;
 	if (op->type == X86_OP_IMM && in->detail->x86.op_count == 1) {
@@ -211,8 +210,8 @@ static void find_sp_change(const cs_insn *in, struct insn *out)
 }
 
 /*
- * capstone 4 gets the length wrong of some EVEX instructions (62 in front), and of
- * an immediate after 66 with f2 or f3 where the opcode takes neither.
+ * capstone 4 gets the length wrong of some EVEX instructions (first byte 62), and of an immediate after 66
+ * together with f2 or f3 if the opcode takes neither.
  */
 static bool length_doubtful(const cs_insn *in)
 {
@@ -248,10 +247,10 @@ int decode(struct decoder *d, const uint8_t *code, size_t n, taddr addr, struct 
 }
 
 /*
- * What behaves the same elsewhere under a single step: no jump, nothing that
- * enters the kernel, nothing that shows or clears the trap flag (pushf,
- * popf), holds the trap back by one instruction (a load of ss), takes several
- * steps (rep), or may be emulated by the kernel or a hypervisor, which forget the step (sgdt and its like, UMIP; cpuid).
+ * Instructions that behave the same elsewhere under a single step. Excluded: jumps; what enters the kernel;
+ * what shows or clears the trap flag (pushf, popf), delays the trap by one instruction (a load of ss), takes
+ * several steps (rep), or may be emulated by the kernel or a hypervisor, which forget the step (sgdt and its
+ * like, UMIP; cpuid).
  */
 static bool can_be_displaced(struct decoder *d)
 {
@@ -302,7 +301,7 @@ static taddr rip_target(const cs_insn *in)
 	return op && op->mem.base == X86_REG_RIP ? in->address + in->size + (uint64_t)op->mem.disp : 0;
 }
 
-/* The four bytes of displacement, found from capstone's word and checked against its value. */
+/* Where the four bytes of displacement are, according to capstone; checked against capstone's value. */
 static int displacement_at(const cs_insn *in, unsigned *at)
 {
 	const cs_x86_op *op = rip_operand(in);

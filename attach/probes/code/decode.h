@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * decode: one machine instruction, by capstone, into what planning needs to
- * know and what the keeper needs to emulate it. Nothing of capstone shows here.
+ * decode: decodes one machine instruction, with capstone, into what planning needs to know and what the
+ * keeper needs to emulate it. Nothing of capstone shows here.
  */
 #ifndef MM_DECODE_H
 #define MM_DECODE_H
@@ -24,7 +24,7 @@ enum flow {
 	FLOW_JUMP,	/* unconditional; target known if target_known */
 	FLOW_BRANCH,	/* conditional */
 	FLOW_CALL,
-	FLOW_STOP,	/* ud2, hlt, int3: not gone past */
+	FLOW_STOP,	/* ud2, hlt, int3: execution does not continue after it */
 };
 
 struct insn {
@@ -39,18 +39,18 @@ struct insn {
 	int32_t sp_change;	/* e.g. push -8 */
 	bool padding;		/* a nop form or int3 */
 	bool syscall;		/* enters the kernel: never to be displaced */
-	bool loses_step;	/* a step over it may end one instruction late (cpuid under a hypervisor): never to be stepped */
+	/* a step over it may end one instruction late (cpuid under a hypervisor): never to be stepped */
+	bool loses_step;
 	struct emu emu;		/* op EMU_NONE if it cannot be emulated */
 	char text[64];		/* "push r12" for people */
 };
 
-/* Decode the instruction at @code (its address @addr). 0, or -EILSEQ if it is none. */
+/* Decode the instruction at @code (its address @addr). 0, or -EILSEQ if there is no valid one. */
 must_check int decode(struct decoder *d, const uint8_t *code, size_t n, taddr addr, struct insn *out);
 
 /*
- * The instruction in @code rewritten so that it does the same at @to instead of
- * at @insn->addr (rip-relative displacement adjusted). The new length, or
- * -ERANGE if it cannot be (branches, out of reach).
+ * The instruction in @code rewritten so that it does the same at @to instead of at @insn->addr (rip-relative
+ * displacement adjusted). The new length, or -ERANGE if that is impossible (branches, out of reach).
  */
 must_check int decode_relocate(struct decoder *d, const struct insn *insn, const uint8_t *code, taddr to,
 			       uint8_t *out, size_t n);

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * elfimage: one file, its segments, and three tables made when first asked for.
+ * elfimage: one file, its segments, and three tables made when first needed.
  *
  *	segments    here: where code lies, padding
  *	elfsyms     functions by name and address
  *	cfisection  extents of functions, from .eh_frame
- *	elfslots    what the global offset table is filled with
+ *	elfslots    which functions the global offset table is filled with
  *
- * Everything is read with pread (libelf's ELF_C_READ), never mapped: a file that
- * is cut short under us gives short reads, not SIGBUS. Segments are read from
- * the program headers; symbols and slots need section headers, and a file without
- * them has no functions that can be found by name.
+ * Everything is read with pread (libelf's ELF_C_READ), never mapped: a file that is truncated meanwhile gives
+ * short reads, not SIGBUS. Segments are read from the program headers; symbols and slots need section
+ * headers, and a file without them has no functions that can be found by name.
  */
 #include "attach/probes/code/elfimage.h"
 
@@ -35,13 +34,13 @@ struct segment {
 	bool code;
 };
 
-/* Padding that was given away, and the instruction that it is for. */
+/* Padding that was handed out, and the instruction that it is for. */
 struct taken {
 	taddr addr, insn;
 	size_t n;
 };
 
-/* What is made on demand; its own struct, as it changes behind const images. */
+/* The tables made on demand; a struct of their own, since they change behind const images. */
 struct tables {
 	bool have_syms, have_frames, have_slots;
 	struct elfsyms syms;
@@ -151,7 +150,7 @@ void elfimage_close(struct elfimage *img)
 	free(img);
 }
 
-/* Without memory a table stays empty and is tried again: no names are no harm. */
+/* If memory is short, a table stays empty and is tried again: missing names do no harm. */
 static const struct elfsyms *syms_of(const struct elfimage *img)
 {
 	struct tables *t = img->tables;
@@ -235,9 +234,8 @@ bool elfimage_textrel(const struct elfimage *img)
 }
 
 /*
- * Neighbouring segments share a page of the file: a mapping that begins at a
- * segment's own first page is that segment's, before one that merely reaches
- * into the page.
+ * Neighbouring segments share a page of the file: a mapping that begins at a segment's own first page belongs
+ * to that segment, rather than to one that merely reaches into the page.
  */
 bool elfimage_load_for_offset(const struct elfimage *img, uint64_t file_offset, taddr *vaddr)
 {
@@ -405,9 +403,8 @@ static bool is_taken(const struct tables *t, taddr addr)
 }
 
 /*
- * The gap after FDE @i, if it is @n bytes or more of nothing but padding. Only
- * gaps between two FDEs: padding elsewhere may be the inside of a function that
- * nothing describes, and be run.
+ * The gap after FDE @i, if it is @n bytes or more of nothing but padding. Only gaps between two FDEs: padding
+ * elsewhere may be inside of a function that has no FDE, and be executed.
  */
 static taddr gap_after(const struct elfimage *img, size_t i, size_t n)
 {
@@ -449,7 +446,10 @@ static taddr taken_for(const struct tables *t, taddr insn, size_t n)
 	return 0;
 }
 
-/* One place for an instruction, however often it is asked: a module that is opened again and again would use up its padding. */
+/*
+ * The same padding for an instruction at every call: a module that is opened again and again would otherwise
+ * use up its padding.
+ */
 taddr elfimage_padding(struct elfimage *img, taddr insn, size_t n)
 {
 	size_t frames = frames_of(img)->n, middle = cfi_section_upto(frames_of(img), insn);

@@ -2,10 +2,9 @@
 /*
  * elfimage: one ELF file of the target, read only, for planning traps.
  *
- * All addresses here are the file's own (ELF vaddr); the caller adds the load
- * bias. The file may be hostile (we run as root beside somebody else's
- * binaries): it is used only if it is a regular file, and nothing in it is
- * believed before it is checked against the file's size.
+ * All addresses here are the file's own (ELF vaddr); the caller adds the load bias. The file may be hostile
+ * (we may run as root on other users' binaries): it is used only if it is a regular file, and nothing in it
+ * is trusted before it is checked against the file's size.
  */
 #ifndef MM_ELFIMAGE_H
 #define MM_ELFIMAGE_H
@@ -33,19 +32,28 @@ struct code_range {
 must_check int elfimage_open(int fd, const char *name, struct elfimage **out);
 void elfimage_close(struct elfimage *img);	/* NULL is fine */
 
-/* The file; stays the image's. */
+/* The file; still owned by the image. */
 int elfimage_fd(const struct elfimage *img);
 
-/* The file as libelf has it, for who reads other tables of it; valid until elfimage_close, not to be ended. */
+/*
+ * The file's libelf handle, to read other tables of it; valid until elfimage_close. The caller must not
+ * elf_end it.
+ */
 struct Elf *elfimage_elf(const struct elfimage *img);
 
 /* GNU build-id; the number of bytes copied to @buf, 0 if there is none. */
 size_t elfimage_build_id(const struct elfimage *img, uint8_t *buf, size_t n);
 
-/* true if the code segments are subject to text relocations (DT_TEXTREL): bytes in memory then differ from the file's. */
+/*
+ * true if the code segments are subject to text relocations (DT_TEXTREL): bytes in memory then differ from
+ * the file's.
+ */
 bool elfimage_textrel(const struct elfimage *img);
 
-/* The lowest page-aligned vaddr of a PT_LOAD segment, and its file offset: what a mapping's address minus offset is compared with to find the load bias. */
+/*
+ * The vaddr at which a PT_LOAD segment maps the page at @file_offset: the address of a mapping with that
+ * offset, minus this vaddr, is the load bias. false: no segment has it.
+ */
 bool elfimage_load_for_offset(const struct elfimage *img, uint64_t file_offset, taddr *vaddr);
 
 /*
@@ -63,23 +71,25 @@ const char *elfimage_symbol_at(const struct elfimage *img, taddr addr);
 /* true if a function that other files or objects can name (not a static one) starts exactly at @addr. */
 bool elfimage_is_global(const struct elfimage *img, taddr addr);
 
-/* Name and extent of the function symbol that contains @addr (by st_size), or NULL; never the nearest neighbour. */
+/*
+ * Name and extent of the function symbol that contains @addr (by st_size), or NULL; never the nearest
+ * neighbour.
+ */
 const char *elfimage_symbol_over(const struct elfimage *img, taddr addr, struct code_range *range);
 
 /*
- * Where the code around @addr begins and ends: the .eh_frame FDE that covers
- * it, else the symbol whose size covers it. false if neither knows.
+ * Where the code around @addr begins and ends: the .eh_frame FDE that covers it, else the symbol whose size
+ * covers it. false if there is neither.
  */
 bool elfimage_extent(const struct elfimage *img, taddr addr, struct code_range *range);
 
 /*
- * The name of the function that the GOT slot @slot is relocated to: JUMP_SLOT,
- * GLOB_DAT by symbol; IRELATIVE by the name of the IFUNC symbol whose resolver
- * it is. NULL if it cannot be told; owned by @img.
+ * The name of the function that the GOT slot @slot is relocated to: JUMP_SLOT, GLOB_DAT by symbol; IRELATIVE
+ * by the name of the IFUNC symbol whose resolver it is. NULL if it is unknown; owned by @img.
  */
 const char *elfimage_slot_symbol(const struct elfimage *img, taddr slot);
 
-/* The slots whose function can be told, by address; the image's. */
+/* The slots whose function is known, by address; owned by the image. */
 const struct elfslot *elfimage_slots(const struct elfimage *img, size_t *n);
 
 /* The executable segment number @i, as much of it as the file has; false if there are not so many. */
@@ -89,9 +99,9 @@ bool elfimage_code_segment(const struct elfimage *img, size_t i, struct code_ran
 size_t elfimage_code(const struct elfimage *img, taddr addr, void *buf, size_t n);
 
 /*
- * @n bytes of padding (nop forms or int3 or zero between functions, covered
- * by no FDE and no symbol, in an executable segment) near the instruction at @insn, for a displaced step of it; 0 if
- * there are none. The same place whenever it is asked for that instruction; each other instruction has another.
+ * @n bytes of padding (nop forms or int3 or zero between functions, covered by no FDE and no symbol, in an
+ * executable segment) near the instruction at @insn, for a displaced step of it; 0 if there are none. Every
+ * call for one instruction returns the same padding; no two instructions share any.
  */
 taddr elfimage_padding(struct elfimage *img, taddr insn, size_t n);
 

@@ -6,7 +6,7 @@
 #include <gelf.h>
 #include <string.h>
 
-/* A section of relocations and the symbols it speaks of. */
+/* A section of relocations and the symbols it refers to. */
 struct table {
 	Elf *elf;
 	Elf_Data *relocations, *symbols;

@@ -2,8 +2,8 @@
 /*
  * elfslots: which function each slot of the global offset table is filled with.
  *
- * Told from the relocations: JUMP_SLOT and GLOB_DAT name a symbol, IRELATIVE a
- * resolver, which has a name if it is an exported IFUNC's.
+ * Read from the relocations: JUMP_SLOT and GLOB_DAT name a symbol, IRELATIVE a resolver, which has a name if
+ * it is an exported IFUNC's.
  */
 #ifndef MM_ELFSLOTS_H
 #define MM_ELFSLOTS_H
@@ -25,7 +25,10 @@ struct elfslots {
 	size_t n;
 };
 
-/* 0 or -ENOMEM; broken tables give what can be read. @syms must outlive the result, as the names may be its. */
+/*
+ * 0 or -ENOMEM; broken tables give what can be read. @syms must outlive the result, which may point to its
+ * names.
+ */
 must_check int elfslots_load(Elf *elf, const struct elfsyms *syms, struct elfslots *out);
 void elfslots_fini(struct elfslots *slots);
 

@@ -2,11 +2,10 @@
 /*
  * elfsyms: both symbol tables in one array, sorted once.
  *
- * Several names of one address are the rule in a C library (malloc,
- * __libc_malloc, __malloc): the one without a version, with the fewest
- * underscores, and the shortest is what a person calls it. Names that are defined
- * several times are told apart by version and binding: a program that says
- * memcpy gets memcpy@@GLIBC_2.14, not memcpy@GLIBC_2.2.5 nor a static helper.
+ * Several names for one address are common in a C library (malloc, __libc_malloc, __malloc): people use the
+ * one without a version, with the fewest underscores, and the shortest. Names that are defined several times
+ * are told apart by version and binding: a program that calls memcpy gets memcpy@@GLIBC_2.14, not
+ * memcpy@GLIBC_2.2.5 nor a static helper.
  */
 #include "attach/probes/code/elfsyms.h"
 
@@ -86,7 +85,7 @@ static int add_table(Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh, struct elfsyms
 	struct elfsym *more;
 	size_t n = sh->sh_size / sizeof(Elf64_Sym);
 
-	/* a sparse file can claim gigabytes of symbols, and reading them would cost us, not it */
+	/* a sparse file can claim gigabytes of symbols, and reading them would use up our memory */
 	if (!n || n > SYMBOLS_MAX)
 		return 0;
 	data = elf_getdata(scn, NULL);

@@ -27,7 +27,7 @@ struct elfsym {
 };
 
 struct elfsyms {
-	struct elfsym *v;	/* by address; of one address, the name for people first */
+	struct elfsym *v;	/* by address; at one address by rank, then the name for people first */
 	taddr *reach;		/* the highest end of v[0] to v[i] */
 	size_t n;
 };

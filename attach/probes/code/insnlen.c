@@ -2,18 +2,18 @@
 /*
  * insnlen: two maps of opcodes, drawn as the processor manuals draw them, a row for each first digit.
  *
- *	[prefixes] [REX] opcode | 0f opcode | 0f 38 opcode | 0f 3a opcode      [ModRM [SIB] [disp]] [immediate]
- *	VEX (c4, c5), EVEX (62): payload, opcode of one of these maps           ModRM always, but vzeroupper
+ *	[prefixes] [REX] opcode | 0f opcode | 0f 38 opcode | 0f 3a opcode   [ModRM [SIB] [disp]] [immediate]
+ *	VEX (c4, c5), EVEX (62): payload, opcode of one of these maps        ModRM always, except vzeroupper
  *
- * What belongs to an opcode:
+ * What follows an opcode:
  *
- *	.  nothing           m  ModRM                       b  8 bits                  r  8 bits: where it jumps
- *	-  no such opcode    M  ModRM, 8 bits               w  16 bits                 R  32 bits: where it jumps
- *	p  a prefix          Z  ModRM, 32 bits, 16 with 66  z  32 bits, 16 with 66     e  16 and 8 bits
- *	x  see the code      g, G  as m, but test: M, Z     v  z, 64 bits with REX.W   a  an address: 64 bits, 32 with 67
- *	                     c  ModRM, of registers only
+ *	.  nothing         m  ModRM                       b  8 bits               r  8 bits: where it jumps
+ *	-  no such opcode  M  ModRM, 8 bits               w  16 bits              R  32 bits: where it jumps
+ *	p  a prefix        Z  ModRM, 32 bits, 16 with 66  z  32 bits, 16 with 66  e  16 and 8 bits
+ *	x  see the code    g, G  as m, but test: M, Z     v  z, 64 bits if REX.W  a  64-bit address, 32 if 67
+ *	                   c  ModRM, of registers only
  *
- * tests/test_callsites.py holds it against objdump.
+ * tests/test_callsites.py compares it with objdump.
  */
 #include "attach/probes/code/insnlen.h"
 
@@ -59,7 +59,7 @@ static const char two_bytes[] =
 	/* e */ "mmmmmmmmmmmmmmmm"
 	/* f */ "mmmmmmmmmmmmmmm-";
 
-/* An instruction, read as far as @at. */
+/* An instruction, of which the bytes before @at have been read. */
 struct reading {
 	const uint8_t *p;
 	size_t n, at;
@@ -67,7 +67,7 @@ struct reading {
 	uint8_t rex;
 };
 
-/* The byte that comes next; 0 where nothing more can be seen: then the length is past @n, and that is found at the end. */
+/* The next byte; 0 if there are no more: then the length exceeds @n, which is detected at the end. */
 static uint8_t next(struct reading *r)
 {
 	uint8_t byte = r->at < r->n ? r->p[r->at] : 0;
@@ -87,7 +87,7 @@ static void read_prefixes(struct reading *r)
 		uint8_t byte = peek(r);
 		bool is_rex = byte >> 4 == 4;
 
-		r->rex = is_rex ? byte : 0;	/* one that is not the last is ignored */
+		r->rex = is_rex ? byte : 0;	/* a REX that is not the last prefix is ignored */
 		r->word |= byte == 0x66;
 		r->address |= byte == 0x67;
 		r->lock |= byte == 0xf0;
@@ -95,7 +95,7 @@ static void read_prefixes(struct reading *r)
 	}
 }
 
-/* ModRM, and what it says that follows. */
+/* ModRM, and the SIB and displacement that it announces. */
 static void skip_modrm(struct reading *r)
 {
 	uint8_t modrm = next(r), mod = modrm >> 6, base = modrm & 7;
@@ -121,7 +121,7 @@ static bool is_test(const struct reading *r)
 	return !(peek(r) & 0x30);
 }
 
-/* What belongs to an opcode that is @what on the map. */
+/* What follows an opcode that is @what on the map. */
 static bool skip_operands(struct reading *r, char what)
 {
 	bool test = is_test(r);
@@ -163,13 +163,16 @@ static bool skip_operands(struct reading *r, char what)
 		r->at += test ? word_size(r) : 0;
 		return true;
 	case 'R':
-		r->at += 4;	/* with 66 it is 16 bits on AMD's and 32 on Intel's */
+		r->at += 4;	/* with 66: 16 bits on AMD's processors, 32 on Intel's */
 		return !r->word || r->rex & 8;
 	}
 	return false;
 }
 
-/* The opcode after VEX or EVEX, of map 1 (0f), 2 (0f 38), 3 (0f 3a); EVEX has 5 and 6 as well, which are like 2. */
+/*
+ * The opcode after VEX or EVEX, of map 1 (0f), 2 (0f 38), 3 (0f 3a); EVEX has 5 and 6 as well, which are like
+ * 2.
+ */
 static bool skip_vector(struct reading *r, unsigned map)
 {
 	uint8_t opcode = next(r);
@@ -189,12 +192,12 @@ static bool skip_two_bytes(struct reading *r)
 		r->at++;
 		return skip_operands(r, opcode == 0x38 ? 'm' : 'M');
 	}
-	if (opcode == 0x78 || opcode == 0x79)	/* vmread and vmwrite; with a prefix something of AMD's */
+	if (opcode == 0x78 || opcode == 0x79)	/* vmread and vmwrite; with a prefix an AMD instruction */
 		return !r->word && !r->repeat && skip_operands(r, 'm');
 	return skip_operands(r, two_bytes[opcode]);
 }
 
-/* 8f is pop, or what AMD had for some years: as VEX, of maps 8 (with 8 bits behind), 9, and 10 (with 32). */
+/* 8f is pop, or AMD's XOP: encoded as VEX, with maps 8 (followed by 8 bits), 9, and 10 (by 32). */
 static bool skip_8f(struct reading *r)
 {
 	unsigned map = peek(r) & 0x1f;
@@ -216,7 +219,7 @@ static bool skip_special(struct reading *r, uint8_t opcode)
 		return skip_two_bytes(r);
 	case 0x8f:
 		return skip_8f(r);
-	case 0xc7:	/* mov; with f8 behind it xbegin, and with 66 its jump is of 16 bits */
+	case 0xc7:	/* mov; followed by f8 it is xbegin, whose jump has 16 bits with 66 */
 		return !(r->word && peek(r) == 0xf8) && skip_operands(r, 'Z');
 	case 0xc5:
 		r->at++;
@@ -240,10 +243,11 @@ static bool is_rel8(const uint8_t *op)
 
 static bool is_rel32(const uint8_t *op)
 {
-	return *op == 0xe9 || (*op == 0x0f && op[1] >> 4 == 8) || (*op == 0xc7 && op[1] == 0xf8);	/* the last: xbegin */
+	/* the last: xbegin */
+	return *op == 0xe9 || (*op == 0x0f && op[1] >> 4 == 8) || (*op == 0xc7 && op[1] == 0xf8);
 }
 
-/* Where the instruction goes, whose opcode is at @op. */
+/* The control flow of the instruction whose opcode is at @op. */
 static void find_flow(const uint8_t *op, struct insn_shape *out, const uint8_t *end)
 {
 	unsigned group = op[0] == 0xff ? op[1] >> 3 & 7 : 0;

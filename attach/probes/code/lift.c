@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lift: an instruction into struct emu, for the keeper.
+ * lift: decodes an instruction into struct emu, for the keeper.
  *
- * Built from a list of what is known to be exact: an instruction with a prefix, a
- * register or an operand that we did not think of is refused, never
- * approximated. Each line of that list is held against the processor in
- * tests/unit/attach/keeper/traps/test_emulate.c, which also caught what capstone 4 gets wrong.
+ * Only what is listed here as exact is accepted: an instruction with an unforeseen prefix, register or
+ * operand is refused, never approximated. Each line of that list is checked against the processor in
+ * tests/unit/attach/keeper/traps/test_emulate.c, which also found what capstone 4 gets wrong.
  */
 #include "attach/probes/code/capinsn.h"
 
@@ -91,7 +90,7 @@ static bool operand_of(const cs_insn *in, const cs_x86_op *op, struct emu_operan
 	}
 }
 
-/* What each operation can take; refuses what no such instruction should have. */
+/* Checks the operands of each operation; refuses what no such instruction should have. */
 static bool sizes_fit(struct emu *e)
 {
 	switch (e->op) {
@@ -115,7 +114,10 @@ static bool two_operands(const cs_insn *in, struct emu *e)
 	       operand_of(in, &x->operands[1], &e->src) && sizes_fit(e);
 }
 
-/* push and pop of eight bytes, jumps to eight: a size prefix makes another instruction of them. */
+/*
+ * push and pop of eight bytes, jumps to an address of eight; a size prefix makes a different instruction of
+ * them.
+ */
 static bool one_operand(const cs_insn *in, struct emu *e)
 {
 	const cs_x86 *x = &in->detail->x86;
@@ -141,9 +143,9 @@ static bool ret_operand(const cs_insn *in, struct emu *e)
 }
 
 /*
- * f2 (bnd), f3, 2e and 3e before a jump, call or ret change nothing; anywhere
- * else they may, and lock does. Opcode 63 extends the sign only with REX.W, but
- * is movsxd with an eight-byte register to capstone 4 in any case.
+ * f2 (bnd), f3, 2e and 3e before a jump, call or ret change nothing; before anything else they may, and lock
+ * does. Opcode 63 extends the sign only with REX.W, but capstone 4 always reports it as movsxd with an
+ * eight-byte register.
  */
 static bool prefixes_fit(const cs_insn *in, const struct emu *e)
 {

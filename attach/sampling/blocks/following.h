@@ -1,21 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * following: what becomes of blocks of glibc's that were seen when they were given out, by looking at them now and then from outside. Nobody
- * is stopped, free is not trapped.
+ * following: tracks blocks of glibc's malloc that were seen when they were allocated, by looking at them from
+ * outside now and then. No thread is stopped, and there is no trap at free.
  *
  *	add ──▶ looked at after 2 ms ──▶ 3 ──▶ 5 ──▶ ... each age 1.6 times the one before ──▶ ... every 30 s
- *	                │					    │ both words changed: doubtful ──▶ after some more looks told as unknown
- *	                └─ gone, which is certain: told		    ◀────────────────────┘ seen to go
+ *	                │                     │
+ *	                │                     └─ both words changed: doubtful ──▶ some more looks ──▶ unknown
+ *	                │                                                                │
+ *	                └─ freed, which is certain ──▶ gone  ◀──── seen to be freed ─────┘
  *
- * A look reads the words around the block's head and its first words (heap/glibc/chunkstate.h says what they tell), of many blocks in one
- * process_vm_readv. Only pages that are in memory are read (/proc/PID/pagemap): a page that free has given back to the kernel would be made again by our
- * reading, and one that was swapped out would be fetched. The page of its head given back: gone. Swapped out: no look this time.
+ * A look reads the words around the block's head and its first words (heap/glibc/chunkstate.h says what they
+ * mean), of many blocks in one process_vm_readv. Only resident pages are read (/proc/PID/pagemap): a page
+ * that free has returned to the kernel would be created again by our reading, and one that was swapped out
+ * would be fetched. If the page of its head was returned, the block is gone. If it is swapped out, there is
+ * no look this time.
  *
- * GONE is what only the allocator does, or that the address was given out again. SAME: in use, same size, and of words 0 and 1 one at least unchanged since the
- * look before. Whether that word tells blocks of this stack apart is learned (attach/sampling/blocks/alikeness.h); if it does not (a type's pointer, a count of 1) the
- * block is `alike`, and may have been given out again between two looks without our noticing. What helps then is to be told of each address that is
- * given out (following_taken): a site that stands always sees its own. Both words changed: another one has the place, or it was written
- * to. Most of those are seen to go later, and then what was there before has gone, too.
+ * GONE: a change that only the allocator makes, or the address was allocated again. SAME: in use, of the same
+ * size, and at least one of words 0 and 1 is unchanged since the look before. Whether that word tells blocks
+ * of this stack apart is learned (attach/sampling/blocks/alikeness.h); if it does not (a type's pointer, a
+ * count of 1), the block is `alike`, and may have been freed and allocated again between two looks without
+ * our noticing. It then helps to know each address that is allocated (following_taken): a site whose trap is
+ * always planted sees all of its own. Both words changed: another block has the address, or this one was
+ * written to. Most of these are later seen to be freed, and then the block that was there before is gone,
+ * too.
  *
  * At most FOLLOWING_MAX blocks, which then take 14 MB. Not thread-safe; over() must not call back.
  */
@@ -36,27 +43,30 @@
 
 enum fate { FATE_SAME, FATE_GONE, FATE_UNKNOWN };
 
-/* A block that is or was followed. */
+/* A block that is or was tracked. */
 struct followed {
 	taddr addr;
 	uint64_t chunk_size;		/* without flags */
 	uint64_t birth_ns;
-	uint64_t seen_ns;		/* when it was last known to be there: its birth, or the last look at which it was the same */
-	uint64_t ended_ns;		/* when it first was not: had gone, or was doubtful. 0: it is there */
+	/* when it was last known to be live: its birth, or the last look at which it was the same */
+	uint64_t seen_ns;
+	uint64_t ended_ns;		/* when it first was not: gone, or doubtful. 0: it is live */
 	uint32_t stack;
 	uint32_t looks;			/* how often it was the same */
-	bool alike;			/* at one of these looks only words that are alike in all blocks of this stack said so */
-	bool doubtful;			/* it may be another one */
+	/* at one of these looks, only words that are alike in all blocks of this stack were the same */
+	bool alike;
+	bool doubtful;			/* it may be another block */
 };
 
 struct following_sums {
-	uint64_t added, gone, unknown, dropped;	/* all four, and what is followed, add up */
-	uint64_t gone_freed, gone_resized, gone_joined, gone_linked, gone_unmapped, gone_taken;	/* what told it */
+	uint64_t added, gone, unknown, dropped;	/* added: the other three and the tracked ones */
+	/* what showed it */
+	uint64_t gone_freed, gone_resized, gone_joined, gone_linked, gone_unmapped, gone_taken;
 	uint64_t looks;			/* at a block */
-	uint64_t alike;			/* of them: the same, but by words that are alike */
-	uint64_t swapped;		/* of them: the page is not in memory, so nothing was read */
+	uint64_t alike;			/* of these: the same, but by words that are alike */
+	uint64_t swapped;		/* of these: the page is not in memory, so nothing was read */
 	uint64_t calls;			/* of process_vm_readv */
-	uint64_t busy_ns;		/* our own processor's time */
+	uint64_t busy_ns;		/* our own CPU time */
 };
 
 struct following;
@@ -64,30 +74,35 @@ struct following;
 typedef void following_over(void *ctx, const struct followed *b, enum fate fate, uint64_t now_ns);
 
 /*
- * @pid: the target, whose memory we may read. @tcache_key: glibc's, if known; 0: it is learned. @over is called when a block's fate is known, and
- * at following_end() for what is left. 0, -ENOMEM, -EPERM, -ESRCH.
+ * @pid: the target, whose memory we may read. @tcache_key: glibc's, if known; 0: it is learned. @over is
+ * called when a block's fate is known, and at following_end() for what is left. 0, -ENOMEM, -EPERM, -ESRCH.
  */
 must_check int following_new(pid_t pid, uint64_t tcache_key, following_over *over, void *ctx, struct following **out);
-void following_free(struct following *f);	/* tells nothing; NULL is fine */
+void following_free(struct following *f);	/* does not call over(); NULL is fine */
 
 /*
- * Follow the block at @addr. @head: the word in front of it, as the hit has read it, flags and all. @words: its first two words as the hit has read
- * them, of which a look can then tell that free has written over them; NULL: not read (then a block that went before its first look is seldom known
- * to have gone). @birth_ns, as all times here: CLOCK_MONOTONIC.
+ * Track the block at @addr. @head: the word in front of it, as the hit has read it, with its flags. @words:
+ * its first two words as the hit has read them, so that a look can show that free has overwritten them; NULL:
+ * not read (then a block that is freed before its first look is seldom known to be gone). @birth_ns, as all
+ * times here: CLOCK_MONOTONIC.
  *
- * An address that is followed already: that one has gone (over() is called). 0; -ENOSPC: FOLLOWING_MAX; -EINVAL: that is no chunk's head; -ENOMEM.
+ * If a block at that address is tracked already, it is gone (over() is called). 0; -ENOSPC: FOLLOWING_MAX;
+ * -EINVAL: that is no chunk's head; -ENOMEM.
  */
 must_check int following_add(struct following *f, taddr addr, uint64_t head, const uint64_t words[2], uint32_t stack, uint64_t birth_ns);
 
-/* @addr was just given out, and is not to be followed: whoever was followed there has gone. To be called for each hit that is not followed. true: one was. */
+/*
+ * @addr was just allocated, and is not to be tracked: a block tracked there is gone. To be called for each
+ * hit whose block is not tracked. true: there was one.
+ */
 bool following_taken(struct following *f, taddr addr, uint64_t now_ns);
 
-/* Follow it no more, as its fate does not matter. false: it was not followed. @out may be NULL. */
+/* Stop tracking it, as its fate does not matter. false: it was not tracked. @out may be NULL. */
 bool following_drop(struct following *f, taddr addr, struct followed *out);
 
 size_t following_count(const struct following *f);
 
-/* The @i-th of following_count() blocks: in no order, and another one after each change. */
+/* The @i-th of following_count() blocks: in no order, and after each change in another one. */
 void following_get(const struct following *f, size_t i, struct followed *out);
 
 /* When a look is due next; UINT64_MAX: none. */
@@ -96,7 +111,10 @@ uint64_t following_next_ns(const struct following *f);
 /* Look at all that are due. */
 void following_poll(struct following *f, uint64_t now_ns);
 
-/* Look at all once more, and tell their fate. What could not be looked at is told as FATE_SAME with its old seen_ns. */
+/*
+ * Look at all blocks once more, and report their fate. A block that could not be looked at is reported as
+ * FATE_SAME with its old seen_ns.
+ */
 void following_end(struct following *f, uint64_t now_ns);
 
 /* The target has ended, or may not be read any more: nothing is looked at from now on. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cfi: see cfi.h. Which section knows an address; the rest is cfisection's and cfirun's. */
+/* cfi: see cfi.h. Here: which section describes an address; the rest is in cfisection and cfirun. */
 #include "attach/stacks/unwind/cfi.h"
 
 #include <errno.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cfi: the call frame information of one ELF file: .eh_frame, and .debug_frame
- * for what the former does not describe.
+ * cfi: the call frame information of one ELF file: .eh_frame, and .debug_frame for what the former does not
+ * describe.
  *
  *	address ──▶ FDE (a sorted table, made when the file is opened) ──▶ its program ──▶ rule
  *
- * libdw takes the entries apart (dwarf_next_cfi); .eh_frame_hdr's table is not used, since it may
- * lead anywhere. Addresses are the file's own. Nothing in the file is believed.
+ * libdw parses the entries (dwarf_next_cfi); .eh_frame_hdr's table is not used, since it may lead anywhere.
+ * Addresses are the file's own. Nothing in the file is trusted.
  */
 #ifndef MM_UNWIND_CFI_H
 #define MM_UNWIND_CFI_H
@@ -18,7 +18,9 @@
 struct Elf;
 struct cfi;
 
-/* @elf must stay open until cfi_free. A file without tables is one that describes nothing. 0 or -ENOMEM. */
+/*
+ * @elf must stay open until cfi_free. A file without tables describes nothing, and is no error. 0 or -ENOMEM.
+ */
 must_check int cfi_new(struct Elf *elf, struct cfi **out);
 void cfi_free(struct cfi *c);
 

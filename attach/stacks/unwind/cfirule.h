@@ -30,9 +30,10 @@ struct cfi_place {
 };
 
 struct cfi_rule {
-	struct cfi_place cfa;	/* CFI_VAL_OFFSET, CFI_VAL_EXPRESSION; CFI_UNDEFINED: nothing said */
+	struct cfi_place cfa;	/* CFI_VAL_OFFSET, CFI_VAL_EXPRESSION; CFI_UNDEFINED: not given */
 	struct cfi_place regs[FRAME_REGS];
-	bool signal;		/* the kernel made this frame: its caller was interrupted, and has not called */
+	/* the kernel made this frame: its caller was interrupted, and has not called */
+	bool signal;
 };
 
 #endif

@@ -16,7 +16,7 @@ struct run {
 };
 
 /*
- * Where the tables are silent, a register is what it was, also one that calls may change: hand-written
+ * A register that the tables do not mention keeps its value, also one that calls may change: hand-written
  * code keeps a CFA in one across calls of its own helpers, and every other unwinder follows it.
  */
 static void begin(struct cfi_rule *rule, bool signal)
@@ -29,7 +29,7 @@ static void begin(struct cfi_rule *rule, bool signal)
 
 static int set(struct run *r, uint64_t reg, struct cfi_place place)
 {
-	/* What is beyond (vector registers) is nobody's business here. */
+	/* The registers beyond (vector registers) do not matter here. */
 	if (reg < FRAME_REGS)
 		r->now.regs[reg] = place;
 	return 0;
@@ -88,7 +88,7 @@ static int set_cfa(struct run *r, uint64_t reg, int64_t offset)
 }
 
 /*
- * Half of the CFA's definition changes; the other half is as it was, also where an expression has come in
+ * Half of the CFA's definition changes; the other half stays as it was, even if an expression was set in
  * between (libgcrypt's SHA functions).
  */
 static int set_cfa_offset(struct run *r, int64_t offset)
@@ -221,7 +221,7 @@ static int step(struct run *r)
 	return define_register(r, op);
 }
 
-/* Until the program is at its end, or beyond the address that is asked for. */
+/* Run until the end of the program, or beyond the address that is looked up. */
 static int run(struct run *r, const struct bytes *code)
 {
 	if (code->end - code->p > CFIRUN_BYTES_MAX)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* dwexpr: see dwexpr.h. One function per kind of operation; each says -EINVAL for a stack that is too small. */
+/*
+ * dwexpr: see dwexpr.h. One function per kind of operation; each returns -EINVAL if there is too little on
+ * the stack.
+ */
 #include "attach/stacks/unwind/dwexpr.h"
 
 #include <dwarf.h>
@@ -93,7 +96,7 @@ static uint64_t shifted(uint8_t op, uint64_t v, uint64_t by)
 	return op == DW_OP_shl ? v << by : v >> by;
 }
 
-/* Signed, as DWARF has it; what would trap is refused. */
+/* Division is signed, as DWARF has it; what would trap is refused. */
 static int divide(uint8_t op, uint64_t *a, uint64_t b)
 {
 	if (!b || (*a == 1ull << 63 && b == UINT64_MAX))
@@ -130,7 +133,7 @@ static int two_operands(struct machine *m, uint8_t op)
 	return 0;
 }
 
-/* The top @n turn around: the top one becomes the lowest of them. */
+/* Rotate the top @n: the top one becomes the lowest of them. */
 static int rotate(struct machine *m, unsigned n)
 {
 	uint64_t *v = m->stack + m->depth, top;
@@ -151,7 +154,7 @@ static int drop(struct machine *m)
 	return 0;
 }
 
-/* Operations that push a number out of the code. */
+/* Operations that push a number from the code. */
 static int constant(struct machine *m, uint8_t op)
 {
 	struct bytes *c = &m->code;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dwexpr: evaluate a DWARF expression of call frame information: a small stack
- * machine that computes an address or a value from registers and memory.
+ * dwexpr: evaluate a DWARF expression of call frame information: a small stack machine that computes an
+ * address or a value from registers and memory.
  *
- * Pure but for @load. The bytes come from the target's files and may be hostile: what
- * is not used in call frames is refused, and steps and stack are limited.
+ * Pure except for @load. The bytes come from the target's files and may be hostile: operations that are not
+ * used in call frames are refused, and steps and stack are limited.
  */
 #ifndef MM_UNWIND_DWEXPR_H
 #define MM_UNWIND_DWEXPR_H
@@ -33,14 +33,15 @@ struct frame_regs {
 
 struct dwexpr_env {
 	const struct frame_regs *regs;
-	const taddr *start;	/* first on the stack (the CFA, for a register's expression); NULL: nothing is */
+	/* initially on the stack (the CFA, for a register's expression); NULL: nothing */
+	const taddr *start;
 	int (*load)(void *ctx, taddr addr, void *buf, size_t n);	/* 0 or -EFAULT */
 	void *ctx;
 };
 
 /*
- * What is on top of the stack after the @n bytes of @ops. 0; -ENODATA a
- * register is not known; -EFAULT as @load says; -EINVAL anything that is no such expression or exceeds the limits.
+ * The value on top of the stack after the @n bytes of @ops. 0; -ENODATA: a register is not known; -EFAULT: as
+ * @load returned; -EINVAL: an invalid expression, or one that exceeds the limits.
  */
 must_check int dwexpr_eval(const uint8_t *ops, size_t n, const struct dwexpr_env *env, uint64_t *out);
 

@@ -19,7 +19,7 @@ struct unwind_dwfl {
 	pid_t pid;
 	int mem;
 	struct modules *ms;
-	Dwfl *dwfl;			/* NULL: libdwfl would not */
+	Dwfl *dwfl;			/* NULL: libdwfl failed */
 	struct frame_regs regs;		/* of the thread being unwound */
 	bool unread;	/* memory that was asked for could not be read */
 };
@@ -35,7 +35,7 @@ static int find_elf(Dwfl_Module *mod, void **user, const char *name, Dwarf_Addr 
 	const struct module *m = *user;
 
 	(void)mod, (void)name, (void)base, (void)path;
-	/* A reference of its own: libdwfl ends it. */
+	/* A reference of its own: libdwfl calls elf_end on it. */
 	if (m && m->img)
 		*elf = elf_begin(-1, ELF_C_READ, elfimage_elf(m->img));
 	return -1;
@@ -106,7 +106,7 @@ static int report_modules(struct unwind_dwfl *d)
 	return dwfl_report_end(d->dwfl, NULL, NULL) ? -EIO : 0;
 }
 
-/* Begun anew, since libdwfl takes a module of the same name and place for the same. */
+/* Begin from scratch, since libdwfl takes a module of the same name and address for the same one. */
 static int begin(struct unwind_dwfl *d)
 {
 	dwfl_end(d->dwfl);
@@ -119,12 +119,12 @@ static int begin(struct unwind_dwfl *d)
 	return -EIO;
 }
 
-/* Again after an exec: the file stays with the memory that was there when it was opened. */
+/* Reopened after an exec: an open /proc/PID/mem stays bound to the memory that it was opened for. */
 static int open_mem(struct unwind_dwfl *d)
 {
 	if (d->mem >= 0)
 		close(d->mem);
-	/* through a thread that lives: the process's first one may have ended */
+	/* through a live thread: the process's first one may have ended */
 	d->mem = procfs_open_mem(d->pid);
 	return d->mem < 0 ? d->mem : 0;
 }
@@ -194,8 +194,8 @@ static int take_frame(Dwfl_Frame *frame, void *arg)
 }
 
 /*
- * It says "activation" of the interrupted frame and of the signal's own frame before it, which is one that we
- * return to: only the former stands where it was interrupted.
+ * libdwfl reports "activation" both for the interrupted frame and for the signal's own frame before it, which
+ * is a return address: only the former was interrupted where it is.
  */
 static void mark_interrupted_only(struct unwind_stack *st)
 {
@@ -214,12 +214,13 @@ void unwind_dwfl(struct unwind_dwfl *d, const struct user_regs_struct *regs, boo
 	out->guessed = false;
 	out->end = UNWIND_LOST;
 	frame_begin(regs, &d->regs);
-	/* It takes the first frame for one that has not called: let it look inside the call. */
+	/* libdwfl takes the first pc as exact, not as a return address: let it look inside the call. */
 	if (returned)
 		d->regs.r[FRAME_RIP]--;
 	d->unread = false;
 	if (d->dwfl && !dwfl_getthread_frames(d->dwfl, d->pid, take_frame, &w))
-		out->end = d->unread ? UNWIND_LOST : UNWIND_WHOLE; /* without memory it ends as if that were all */
+		/* if memory cannot be read, it ends as if the stack were whole */
+		out->end = d->unread ? UNWIND_LOST : UNWIND_WHOLE;
 	mark_interrupted_only(out);
 	out->frames[0] = regs->rip | (returned ? 0 : UNWIND_EXACT);
 	if (!out->n)

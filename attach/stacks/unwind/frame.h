@@ -15,7 +15,7 @@
 
 struct frame_memory {
 	const struct unwind_from *from;
-	uint32_t used;		/* so many bytes of the slice were needed */
+	uint32_t used;		/* bytes of the slice that were needed */
 	taddr missed;		/* what could not be read last */
 };
 
@@ -26,24 +26,25 @@ must_check int frame_read(struct frame_memory *m, taddr addr, void *buf, size_t 
 bool frame_slice(struct frame_memory *m, taddr addr, void *buf, size_t n);
 
 /*
- * true if a register that an interrupted function says it saved at @addr is just below its @rsp. Then it has been
- * popped already, which the tables are not told of, and both the word and the register are what was saved; or it is
- * kept in the red zone, as compilers of fifteen years ago did, and only the word is.
+ * true if a register that an interrupted function saved at @addr, according to its tables, is just below its
+ * @rsp. Either it has been popped already, which the tables do not record, and both the word and the register
+ * have the saved value; or it was saved in the red zone, as compilers did fifteen years ago, and only the
+ * word has it.
  */
 static inline bool frame_below(taddr rsp, taddr addr)
 {
 	return addr < rsp && rsp - addr <= 128;
 }
 
-/* The registers of @regs that are known at the start: all. */
+/* The start of a walk: @regs, all of them known. */
 void frame_begin(const struct user_regs_struct *regs, struct frame_regs *out);
 
 /*
- * @regs of one frame become its caller's, those in @want (FRAME_BIT, always rip and rsp); the
- * others are not known then. @exact: the frame was interrupted where it stands, and has not called.
+ * Replace @regs of one frame by its caller's: those in @want (FRAME_BIT, always rip and rsp); the others are
+ * unknown then. @exact: the frame was interrupted at its pc, and is not in a call.
  *
- * 0; -ENODATA: needs a register that is not known; -EFAULT: memory that cannot be read;
- * -EINVAL: a rule that leads nowhere.
+ * 0; -ENODATA: needs a register that is not known; -EFAULT: memory that cannot be read; -EINVAL: a rule that
+ * leads nowhere.
  */
 must_check int frame_step(const struct cfi_rule *rule, bool exact, uint32_t want, struct frame_memory *m,
 			  struct frame_regs *regs);

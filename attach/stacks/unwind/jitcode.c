@@ -9,7 +9,7 @@
 #include "base/procmaps.h"
 #include "base/upto.h"
 
-#define REST 100	/* times as long as a reading took */
+#define REST 100	/* the wait between two readings, as a multiple of how long the last one took */
 
 void jitcode_init(struct jitcode *j)
 {
@@ -41,7 +41,7 @@ static bool is_made(const struct mapping *m)
 	return m->perms & MAPPING_EXEC && !m->ino && m->path[0] != '[';
 }
 
-/* Without memory, or without the process, what was known stays. */
+/* If memory is short, or the process is gone, the known ranges stay. */
 static void read_maps(struct jitcode *j)
 {
 	struct procmaps pm;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * jitcode: where a process has code that is of no file: what a JIT compiler has made.
+ * jitcode: where a process has code of no file: what a JIT compiler has made.
  *
- * Known from /proc/PID/maps, read when somebody asks for an address that is in none of the places
- * known, but so seldom that reading costs no more than a hundredth of the time.
+ * Read from /proc/PID/maps when an address is looked up that is in none of the known ranges, but so seldom
+ * that reading takes no more than a hundredth of the time.
  */
 #ifndef MM_UNWIND_JITCODE_H
 #define MM_UNWIND_JITCODE_H
@@ -15,7 +15,7 @@
 #include "base/taddr.h"
 
 struct jitcode {
-	pid_t pid;		/* 0: nothing is known, nor looked for */
+	pid_t pid;		/* 0: nothing is known, and nothing is read */
 	struct jit_range {
 		taddr lo, hi;
 	} *v;			/* by address */

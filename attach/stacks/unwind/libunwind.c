@@ -2,10 +2,10 @@
 /*
  * libunwind: see libunwind.h.
  *
- * The accessors of libunwind-ptrace would call ptrace, which only the keeper may, and map files
- * by their paths; so they are our own: registers from the event, memory through /proc/PID/mem,
- * and .eh_frame_hdr found by the program headers of the files that attach/target/modules.h has opened. libunwind
- * reads that table, and what it leads to, in the target's memory.
+ * The accessors of libunwind-ptrace would call ptrace, which only the keeper may, and map files by their
+ * paths; so they are our own: registers from the event, memory through /proc/PID/mem, and .eh_frame_hdr found
+ * by the program headers of the files that attach/target/modules.h has opened. libunwind reads that table,
+ * and what it leads to, in the target's memory.
  */
 #include "attach/stacks/unwind/libunwind.h"
 
@@ -48,7 +48,10 @@ static bool find_eh_frame_hdr(Elf *elf, GElf_Phdr *out)
 	return false;
 }
 
-/* version 1; eh_frame_ptr of four bytes; a count of four bytes; a table of pairs of four bytes, relative to itself */
+/*
+ * version 1; eh_frame_ptr of four bytes; a count of four bytes; a table of pairs of four bytes, relative to
+ * itself
+ */
 static bool read_header(const struct unwind_libunwind *l, taddr at, uint32_t *count)
 {
 	static const uint8_t usual[] = {
@@ -152,12 +155,12 @@ static unw_addr_space_t make_space(void)
 	return space;
 }
 
-/* Again after an exec: the file stays with the memory that was there when it was opened. */
+/* Reopened after an exec: an open /proc/PID/mem stays bound to the memory that it was opened for. */
 static int open_mem(struct unwind_libunwind *l)
 {
 	if (l->mem >= 0)
 		close(l->mem);
-	/* through a thread that lives: the process's first one may have ended */
+	/* through a live thread: the process's first one may have ended */
 	l->mem = procfs_open_mem(l->pid);
 	return l->mem < 0 ? l->mem : 0;
 }
@@ -198,7 +201,7 @@ void unwind_libunwind_free(struct unwind_libunwind *l)
 	free(l);
 }
 
-/* What it has kept of program counters goes too. */
+/* Its cache of program counters is flushed, too. */
 void unwind_libunwind_modules_changed(struct unwind_libunwind *l)
 {
 	int err = open_mem(l);
@@ -221,7 +224,7 @@ static int step(unw_cursor_t *cursor, taddr *frame, enum unwind_end *end)
 	*end = more < 0 ? UNWIND_LOST : UNWIND_WHOLE;
 	if (more <= 0 || !pc)
 		return 1;
-	/* It says so of the frame that the signal interrupted. */
+	/* libunwind calls the frame that the signal interrupted a signal frame. */
 	*frame = pc | (unw_is_signal_frame(cursor) > 0 ? UNWIND_EXACT : 0);
 	return 0;
 }
@@ -234,7 +237,7 @@ void unwind_libunwind(struct unwind_libunwind *l, const struct user_regs_struct 
 	*out = (struct unwind_stack){ .n = 1, .end = UNWIND_LOST };
 	out->frames[0] = regs->rip | (returned ? 0 : UNWIND_EXACT);
 	frame_begin(regs, &l->regs);
-	/* It takes the first frame for one that has not called: let it look inside the call. */
+	/* libunwind takes the first pc as exact, not as a return address: let it look inside the call. */
 	if (returned)
 		l->regs.r[FRAME_RIP]--;
 	if (unw_init_remote(&cursor, l->space, l) < 0)

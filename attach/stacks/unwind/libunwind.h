@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libunwind: the stack as libunwind's remote unwinder finds it, for tests and doubts
- * (--unwinder libunwind). What dwfl.h says of libdwfl goes for it too.
+ * libunwind: the stack as libunwind's remote unwinder finds it, for tests and in case of doubt (--unwinder
+ * libunwind). What dwfl.h says of libdwfl applies to it, too.
  */
 #ifndef MM_UNWIND_LIBUNWIND_H
 #define MM_UNWIND_LIBUNWIND_H
@@ -19,7 +19,7 @@ void unwind_libunwind_free(struct unwind_libunwind *l);
 /* Something was mapped or unmapped, or the target has exec'ed. */
 void unwind_libunwind_modules_changed(struct unwind_libunwind *l);
 
-/* As unwind(); the thread is held. */
+/* Like unwind(); the thread must be held. */
 void unwind_libunwind(struct unwind_libunwind *l, const struct user_regs_struct *regs, bool returned, uint32_t max,
 		      struct unwind_stack *out);
 

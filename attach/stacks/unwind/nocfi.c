@@ -12,7 +12,8 @@
 static const uint8_t sigreturn[] = { 0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05 };
 
 /* Where a ucontext_t at rsp has each register: 40 + 8 * its place in gregset_t. */
-#define AT(offset) { DW_OP_breg7, ((offset) & 0x7f) | 0x80, (offset) >> 7 }	/* of 64 and more: two bytes */
+/* of 64 and more: two bytes */
+#define AT(offset) { DW_OP_breg7, ((offset) & 0x7f) | 0x80, (offset) >> 7 }
 static const uint8_t ucontext[FRAME_REGS][3] = {
 	[FRAME_R8] = { DW_OP_breg7, 40 }, [FRAME_R9] = { DW_OP_breg7, 48 }, [FRAME_R10] = { DW_OP_breg7, 56 },
 	[FRAME_R11] = AT(64), [FRAME_R12] = AT(72), [FRAME_R13] = AT(80), [FRAME_R14] = AT(88), [FRAME_R15] = AT(96),
@@ -54,13 +55,13 @@ static bool is_return(const uint8_t *code, size_t n)
 	return begins(code, n, "\xc3", 1) || begins(code, n, "\xf3\xc3", 2) || begins(code, n, "\xf2\xc3", 2);
 }
 
-/* The same, and jmp *slot(%rip). */
+/* A return, or jmp *slot(%rip). */
 static bool leaves(const uint8_t *code, size_t n)
 {
 	return is_return(code, n) || begins(code, n, "\xff\x25", 2) || begins(code, n, "\xf2\xff\x25", 3);
 }
 
-/* Also under its name for the old calling convention, asmcgocall.abi0. */
+/* The symbol may also be that for the old calling convention, asmcgocall.abi0. */
 bool nocfi_changes_stack(const struct elfimage *img, taddr pc)
 {
 	static const char name[] = "runtime.asmcgocall";

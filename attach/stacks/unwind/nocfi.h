@@ -13,21 +13,21 @@
 #include "attach/stacks/unwind/cfirule.h"
 
 /*
- * The rule for a thread at file address @pc, which stands there if @exact, else has called and will return
- * there. 0; -ENOENT: there is code, and it does not say; -ENXIO: no code there.
+ * The rule for a thread at file address @pc: it is there if @exact, else it is in a call that will return
+ * there. 0; -ENOENT: there is code, but it gives no rule; -ENXIO: no code there.
  */
 must_check int nocfi_rule(const struct elfimage *img, taddr pc, bool exact, struct cfi_rule *out);
 
 /*
- * true if the function around @pc calls on another stack than it was called on, and its tables do not say so: what they lead to is
- * what other functions left there. Go's way to C.
+ * true if the function around @pc switches to another stack for its calls, and its tables do not say so: they
+ * lead to what other functions left on that stack. Go calls C in this way.
  */
 bool nocfi_changes_stack(const struct elfimage *img, taddr pc);
 
-/* true if a `ret` stands at @pc. */
+/* true if there is a `ret` at @pc. */
 bool nocfi_at_return(const struct elfimage *img, taddr pc);
 
-/* true if `lea -N(%r10),%rsp` and a `ret` stand at @pc: the end of a function that aligned its stack. */
+/* true if `lea -N(%r10),%rsp` and a `ret` are at @pc: the end of a function that aligned its stack. */
 bool nocfi_at_realigned_end(const struct elfimage *img, taddr pc);
 
 /* true if the instruction before @pc is a call, so that @pc can be a return address. */

@@ -15,7 +15,7 @@
 
 #define SLOTS_FIRST_LOG2 12
 #define SLOTS_MAX_LOG2 21	/* 32 MiB: a million program counters; then all is forgotten */
-#define FULL_MAX 16384		/* whole rules kept, half a kilobyte each */
+#define FULL_MAX 16384		/* whole rules cached, half a kilobyte each */
 
 static taddr pc_of(uint64_t frame)
 {
@@ -128,7 +128,7 @@ static int grow(struct rules *r)
 	return 0;
 }
 
-/* Without memory a file is one that describes nothing, until the next try. */
+/* If memory is short, the file counts as one that describes nothing, until the next try. */
 static const struct cfi *cfi_of(struct rules *r, const struct elfimage *img)
 {
 	struct cfi **slot = addrmap_get(&r->files, (uintptr_t)img), *c;
@@ -151,10 +151,10 @@ static bool is_top_of_stack(const struct cfi_rule *rule)
 }
 
 /*
- * A function that is about to return has restored its caller's registers, though the tables, which are not
- * told of pops, say where it had saved them. Where they are found through rbp (gcc's functions that align the
- * stack), that rbp is the caller's by now and leads elsewhere: libdw and libunwind lose a frame there. A `ret`
- * that is a jump, as in a retpoline, has its return address further up.
+ * A function that is about to return has restored its caller's registers, but the tables, which do not record
+ * pops, say where it had saved them. If they are found through rbp (gcc's functions that align the stack),
+ * that rbp is the caller's by now and leads elsewhere: libdw and libunwind lose a frame there. A `ret` that
+ * is used as a jump, as in a retpoline, has its return address further up.
  */
 static void say_restored(struct cfi_rule *rule)
 {
@@ -164,7 +164,7 @@ static void say_restored(struct cfi_rule *rule)
 	}
 }
 
-/* At the `ret`, or in the last instruction before it that the tables of gcc are behind of. */
+/* At the `ret`, or at the last instruction before it, where the tables of gcc lag behind. */
 static bool is_about_to_return(const struct elfimage *img, taddr pc, const struct cfi_rule *rule)
 {
 	if (is_top_of_stack(rule))
@@ -172,7 +172,7 @@ static bool is_about_to_return(const struct elfimage *img, taddr pc, const struc
 	return rule->cfa.how == CFI_VAL_OFFSET && rule->cfa.reg == FRAME_R10 && nocfi_at_realigned_end(img, pc);
 }
 
-/* 0; -ENOENT: code that nothing is known of; -ENXIO: no code of a module. */
+/* 0; -ENOENT: code of which nothing is known; -ENXIO: no code of a module. */
 static int decode(struct rules *r, uint64_t frame, struct cfi_rule *out)
 {
 	bool exact = frame & UNWIND_EXACT;
@@ -315,7 +315,7 @@ static int find_changes(const struct rules *r, struct rules_span **out, size_t *
 static bool within(const struct rules_span *v, size_t n, taddr pc)
 {
 	for (size_t i = 0; i < n; i++) {
-		/* One more on either side: a return address may lie behind its call's module. */
+		/* One more on either side: a return address may be just behind its call's module. */
 		if (pc + 1 >= v[i].lo && pc <= v[i].hi)
 			return true;
 	}

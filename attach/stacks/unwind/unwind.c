@@ -3,12 +3,12 @@
  * unwind: see unwind.h.
  *
  *	walk_fast ── run: frame after frame by their 16-byte rules, all out of the slice
- *	    │        step_any: one that is rare, new or elsewhere; then on
+ *	    │        step_any: a frame that is rare, new or outside the slice; then run again
  *	    │
  *	    └─ needs a register that was not followed ──▶ walk_full, from the start, with all of them
  *
- * The stack pointer must grow from frame to frame, but where it is restored from memory: a signal
- * or a change of context may come from another stack. The number of frames ends whatever goes round in circles there.
+ * The stack pointer must grow from frame to frame, unless it is restored from memory: a signal or a context
+ * switch may come from another stack. The limit on the number of frames ends any loop there.
  */
 #include "attach/stacks/unwind/unwind.h"
 
@@ -19,7 +19,7 @@
 #include "attach/stacks/unwind/frame.h"
 #include "attach/stacks/unwind/rules.h"
 
-#define GUESS_FRAME_MAX (1u << 20)	/* bytes between one frame pointer and the next that are still believed */
+#define GUESS_FRAME_MAX (1u << 20)	/* largest plausible distance of two frame pointers, in bytes */
 #define FOLLOWED (FRAME_BIT(FRAME_RIP) | FRAME_BIT(FRAME_RSP) | FRAME_BIT(FRAME_RBP))
 #define ALL (FRAME_BIT(FRAME_REGS) - 1)
 
@@ -33,11 +33,11 @@ struct walk {
 	struct frame_memory m;
 	struct unwind_stack *out;
 	uint32_t max;
-	uint64_t frame;			/* where we are, with UNWIND_EXACT or without... */
+	uint64_t frame;			/* the current frame, with UNWIND_EXACT or without... */
 	struct frame_regs regs;		/* ...and its registers (the fast walk: rsp and rbp only) */
 };
 
-/* What a step says beside enum unwind_end. */
+/* What a step returns beside enum unwind_end. */
 enum { GO_ON = -1, NEEDS_ALL = -2 };
 
 const char *unwind_end_text(enum unwind_end end)
@@ -94,7 +94,7 @@ void unwinder_stats(const struct unwinder *u, struct unwind_stats *out)
 	out->cold = u->rules.cold;
 }
 
-/* A frame further: UNWIND_WHOLE for the return address 0; UNWIND_DEEP, UNWIND_LOST or GO_ON. */
+/* Enter the next frame: UNWIND_WHOLE for the return address 0; UNWIND_DEEP, UNWIND_LOST or GO_ON. */
 static int arrive(struct walk *w, taddr pc, bool exact)
 {
 	if (!pc && !exact)
@@ -109,10 +109,10 @@ static int arrive(struct walk *w, taddr pc, bool exact)
 }
 
 /*
- * No table describes this code. What is no code at all was no return address either, and is not a frame: other stacks
- * of the same function have another word there. A frame pointer is believed if it leads further up
- * the stack, beside an address that follows a call. What is saved there may be anything, for who
- * called it need not keep a frame pointer; but not lead down again.
+ * No table describes this code. If it is no code at all, its address was no return address, and is not a
+ * frame: other stacks of the same function have another word there. A frame pointer is accepted if it points
+ * further up the stack, next to an address that follows a call. The frame pointer saved there may be any
+ * value, since the caller need not use one; but it must not point down the stack again.
  */
 static int guess(struct walk *w)
 {
@@ -144,7 +144,7 @@ static int end_of(int err, uint32_t want)
 	return err == -ENODATA && want != ALL ? NEEDS_ALL : UNWIND_LOST;
 }
 
-/* By a whole rule; of the registers those in @want. */
+/* Step by a whole rule, for the registers in @want. */
 static int step_whole(struct walk *w, const struct cfi_rule *rule, uint32_t want)
 {
 	taddr sp = w->regs.r[FRAME_RSP];
@@ -176,7 +176,7 @@ static int walk_full(struct walk *w)
 	return end;
 }
 
-/* A frame that its 16 bytes do not tell about; the first one's registers are all known. */
+/* A frame whose 16-byte rule is not enough. (In the first frame all registers are known.) */
 static int step_rare(struct walk *w, unsigned kind)
 {
 	const struct cfi_rule *rule;
@@ -190,7 +190,7 @@ static int step_rare(struct walk *w, unsigned kind)
 	return step_whole(w, rule, FOLLOWED);
 }
 
-/* The caller's rbp. One that was popped already may not be in the slice any more. */
+/* The caller's rbp. If it was popped already, its word may not be in the slice; then rbp has it. */
 static bool load_rbp(struct walk *w, taddr addr)
 {
 	taddr *rbp = &w->regs.r[FRAME_RBP];
@@ -202,7 +202,7 @@ static bool load_rbp(struct walk *w, taddr addr)
 	return !frame_read(&w->m, addr, rbp, sizeof(*rbp));
 }
 
-/* By a rule of 16 bytes, wherever the memory is. */
+/* Step by a 16-byte rule, wherever the memory is. */
 static int step_short(struct walk *w, const struct fast_rule *rule)
 {
 	taddr sp = w->regs.r[FRAME_RSP], ra;
@@ -225,9 +225,9 @@ static int step_any(struct walk *w, const struct fast_rule *rule)
 }
 
 /*
- * As far as it goes with rules that are kept and words that are in the slice: nearly always to the end. It
- * is step_short without its questions: two registers that the compiler keeps in registers, and no branch
- * that depends on how a function saves its rbp, as the processor could not foresee it.
+ * As far as cached rules and the words of the slice allow: nearly always to the end. It is step_short without
+ * its checks: two values that the compiler keeps in registers, and no branch that depends on how a function
+ * saves its rbp, since the processor could not predict it.
  */
 static void run(struct walk *w)
 {
@@ -276,7 +276,7 @@ static int walk_fast(struct walk *w)
 	return end;
 }
 
-/* At the first frame, which is there whatever it is. */
+/* Start with the first frame, which is always recorded. */
 static int begin(struct walk *w)
 {
 	bool exact = !w->m.from->returned;
@@ -295,7 +295,7 @@ static uint64_t known(const struct frame_regs *regs, unsigned reg)
 	return regs->known & FRAME_BIT(reg) ? regs->r[reg] : 0;
 }
 
-/* What a function must give back as it found it, by the numbers of DWARF. */
+/* The registers that a function must preserve, by their DWARF numbers. */
 static void kept_over_calls(const struct frame_regs *regs, struct user_regs_struct *out)
 {
 	*out = (struct user_regs_struct){

@@ -67,7 +67,7 @@ static void put_exact(struct strbuf *sb, const struct summary *s, const struct t
 	text_growth_line(sb, s, &course);
 }
 
-/* An entry of the same family by its number, one of another by its place alone. */
+/* A group of the same family by its number, one of another family only by its allocation site. */
 static void put_entry(struct strbuf *sb, const struct summary *s, const struct text_part *part, size_t serial)
 {
 	size_t index = summary_index(s, serial);

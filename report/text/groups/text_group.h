@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * text_group: the entry of a group of blocks in the text reports:
+ * text_group: the details of a group of blocks in the text reports:
  *
  *	[1] 1.3 MiB (61%) in 670 blocks of 700 allocated here, 2s to 4m59s old
  *	    grows by 266 KiB/min                    |..::--==++**##%%@@|
  *	    #0 cache_insert (leaky_service+0x12a4) /src/leaky_service.c:52
  *
- * Of a sampled run: report/text/groups/text_sampled.h.
+ * For a sampled run see report/text/groups/text_sampled.h.
  */
 #ifndef MM_TEXT_GROUP_H
 #define MM_TEXT_GROUP_H

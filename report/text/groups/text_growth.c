@@ -7,7 +7,7 @@
 #include "report/model/words.h"
 
 #define SPARK_WIDTH 32
-#define LINE_WIDTH 40		/* the words before the little picture */
+#define LINE_WIDTH 40		/* the words before the sparkline */
 
 bool text_timed(const struct summary *s)
 {
@@ -65,7 +65,7 @@ static void put_words(struct strbuf *sb, const struct summary *s, const struct g
 	}
 }
 
-/* Bytes held at @seconds: those of the last point until then. */
+/* Bytes live at @seconds: those of the last point until then. */
 static uint64_t held_at(const struct text_course *c, double seconds, size_t *i)
 {
 	while (*i + 1 < c->npoints && c->series[*i + 1].seconds <= seconds)
@@ -73,7 +73,7 @@ static uint64_t held_at(const struct text_course *c, double seconds, size_t *i)
 	return c->series[*i].seconds <= seconds ? c->series[*i].bytes : 0;
 }
 
-/* What is more than nothing is never blank. */
+/* Only zero is blank. */
 static void put_spark(struct strbuf *sb, const struct text_course *c)
 {
 	static const char shades[] = " .:-=+*#%@";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * text_growth: how a group grew, in the words of the text report: what goes on growing must read differently, at a
- * glance, from what came and stayed.
+ * text_growth: how a group grew, in the words of the text report: at a glance, a group that is still growing
+ * must read differently from one that came and stayed.
  *
  *	grows by 15.6 MiB/min                      |..::--==++**##%%@@|
  *	levelled off 40s ago                       |+%@@@@@@@@@@@@@@@@|
@@ -14,10 +14,10 @@
 #include "base/strbuf.h"
 #include "report/model/summary.h"
 
-/* Was there any time in which something could grow? Not in what other tools wrote down without times. */
+/* Is there a time in which something could grow? Imported files of other tools may have no times. */
 bool text_timed(const struct summary *s);
 
-/* How something went, and in what it is counted. */
+/* The growth of something, and its unit. */
 struct text_course {
 	const struct growth *growth;
 	const struct growth_point *series;
@@ -29,7 +29,7 @@ struct text_course {
 #define TEXT_GROWTH_WIDTH 23
 void text_growth_cell(struct strbuf *sb, const struct summary *s, const struct text_course *c);
 
-/* A line of the detail. */
+/* A line of the details. */
 void text_growth_line(struct strbuf *sb, const struct summary *s, const struct text_course *c);
 
 #endif

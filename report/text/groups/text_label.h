@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * text_label: lines of the text report that begin with what they are about.
+ * text_label: lines of the text report that begin with a label.
  *
  *	  command   /usr/bin/svc -x
  */
@@ -9,7 +9,8 @@
 
 #include "base/strbuf.h"
 
-void text_label(struct strbuf *sb, const char *name);				/* begins a line: "  command   " */
-void text_label_line(struct strbuf *sb, const char *name, const char *text);	/* all of it; the text may be the target's */
+void text_label(struct strbuf *sb, const char *name);	/* begins a line: "  command   " */
+/* The whole line; @text may come from the target. */
+void text_label_line(struct strbuf *sb, const char *name, const char *text);
 
 #endif

@@ -18,7 +18,7 @@
 #define COLUMN_AMOUNT 12
 #define COLUMN_AGE 11
 
-/* --- an entry and its list --- */
+/* --- a group and its list --- */
 
 static void put_heads(struct strbuf *sb, const struct summary *s, const struct text_part *part)
 {
@@ -209,7 +209,7 @@ static void put_found(struct strbuf *sb, const struct summary *s, taddr addr, co
 	put_entry(sb, s, f);
 }
 
-/* Why that may be: a trace has nothing of what was there before. */
+/* Gives the possible reasons: a trace has nothing about blocks from before the watch. */
 static void put_nothing(struct strbuf *sb, const struct summary *s, const struct lookup_at *at)
 {
 	uint64_t lost = summary_lost_total(s);

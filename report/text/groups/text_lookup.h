@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * text_lookup: single blocks that were asked for (report/query/lookup.h), for people. An entry with all its blocks:
+ * text_lookup: answers about single blocks (report/query/lookup.h), as text. A group with all its blocks:
  *
  *	[2] 850 KiB (39%) in 1673 blocks of 1700 allocated here, 2s to 4m59s old
  *	    levelled off 4m10s ago                  |+%@@@@@@@@@@@@@@@@|
@@ -26,7 +26,7 @@
 #include "base/strbuf.h"
 #include "report/model/summary.h"
 
-/* Append the answers of @s->lookup; of a list the first @top (0: all). 0 or -ENOMEM. */
+/* Append the answers of @s->lookup; the first @top of a list (0: all). 0 or -ENOMEM. */
 must_check int text_lookup(const struct summary *s, size_t top, struct strbuf *sb);
 
 #endif

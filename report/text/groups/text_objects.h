@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * text_objects: each object for itself (--per-object), in the sections that the SystemTap script for GlusterFS had,
- * so that who is used to reading these, or has scripts that do, finds them again:
+ * text_objects: each object by itself (--per-object), in the sections of the SystemTap script for GlusterFS,
+ * for users who know its output or have scripts that read it:
  *
  *	ROUND : 0
  *	Net ref counts for each ptr :
@@ -18,8 +18,8 @@
  *	...
  *	-----------
  *
- * A stack that did it several times for an object is there once, with a line that says how often. Rounds are the
- * reports of --interval.
+ * If a stack did the same several times for an object, it is listed once, followed by a line with the number
+ * of times. Rounds are the reports of --interval.
  */
 #ifndef MM_TEXT_OBJECTS_H
 #define MM_TEXT_OBJECTS_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* text_refs: see text_refs.h; here the table, and what is shown. */
+/* text_refs: see text_refs.h; this file has the table, and chooses the groups that are shown. */
 #include "report/text/groups/text_refs.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "report/text/groups/text_rows.h"
 #include "report/text/groups/text_stack.h"
 
-/* Widths of the columns; what is left of a line of 100 characters is for the last. */
+/* Widths of the columns; the last one gets the rest of a line of 100 characters. */
 #define COLUMN_OBJECTS 9
 #define COLUMN_NET 9
 #define COLUMN_HELD 7
@@ -140,7 +140,7 @@ void text_refs_table(const struct text_refs *t, struct strbuf *sb)
 	text_rows_put(&rows, &t->rows, text_timed(t->summary), sb);
 }
 
-/* --- entries --- */
+/* --- numbered groups --- */
 
 static void put_rest(const struct text_refs *t, struct strbuf *sb)
 {

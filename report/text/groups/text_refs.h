@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * text_refs: a family of objects with references in the text report: its table at the top, and its entries
- * (report/model/refs_merge.h):
+ * text_refs: a family of objects with references in the text report: its table at the top, and its numbered
+ * groups (report/model/refs_merge.h):
  *
- *	[1] 529 dict objects with 1 reference too many (net 1): taken 3 times, dropped twice; 1.1s to 9m58s old
+ *	[1] 529 dict objects with 1 reference too many (net 1): taken 3 times, dropped twice; 1.1s to 9m58s
+ *	    old
  *	    grows by 53/min                         | ..::--==++**##%%@@|
  *	  MOST SUSPECT: taken once each; all 529 taken here are on objects that are still held
  *	    #0 leaky_lookup (leaky.so+0x11a0) leaky.c:88
@@ -34,7 +35,7 @@ struct text_refs {
 };
 
 /*
- * Of a part of the sorted summary @s, which must outlive it, show @top entries (0: all). 0 or -ENOMEM;
+ * Show @top numbered groups (0: all) of a part of the sorted summary @s, which must outlive @t. 0 or -ENOMEM;
  * text_refs_fini in any case.
  */
 must_check int text_refs_make(const struct summary *s, const struct text_part *part, size_t top, struct text_refs *t);
@@ -43,7 +44,7 @@ void text_refs_fini(struct text_refs *t);
 /* Append the table to @sb; nothing if there are no objects. */
 void text_refs_table(const struct text_refs *t, struct strbuf *sb);
 
-/* The entries that are shown, and how many are not. */
+/* The groups that are shown, and the number of those that are not. */
 void text_refs_details(const struct text_refs *t, struct strbuf *sb);
 
 /* One of them (text_refs_entry.c). */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * text_refs_entry: one entry of text_refs.h: what is wrong with these objects, and who took and dropped them.
+ * text_refs_entry: one numbered group of text_refs.h: what is wrong with these objects, and the stacks that
+ * acquired and released references to them.
  *
- * A place is suspect if clearly more of what it took, on any object of the run, is on objects that are still held
- * than of what the others took; of several such places, if something else tells it from them (summary_refs.c), and
- * then that is said. Where no place stands out and most of what is taken is dropped again, then a drop is missing,
- * not a place one too many.
+ * Of the references that a place acquired, on any object of the run, some are on objects that are still
+ * there. A place is suspect if this share is clearly larger than that of the other places; if several have
+ * such a share, then the one that something else distinguishes (summary_refs.c), and the report says so. If
+ * no place stands out and most of what is acquired is released again, then a release is missing somewhere.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -17,10 +18,10 @@
 #include "report/text/groups/text_stack.h"
 
 #define MOSTLY 0.5
-#define USES_SHOWN 8		/* of either sort; where one is suspected, the others are of less interest: */
+#define USES_SHOWN 8		/* of either kind; if one is suspect, the others matter less: */
 #define USES_BESIDES 4
 #define NETS_SHOWN 5
-#define LEAST_UNSEEN 0.05	/* times: what is less is a rounding, or one object's affair */
+#define LEAST_UNSEEN 0.05	/* times: less is due to rounding, or to a single object */
 
 static uint64_t distance(int64_t net)
 {
@@ -73,7 +74,7 @@ static double times(const struct summary_use *uses, size_t n)
 	return sum;
 }
 
-/* The object's own count may know of more than was seen: calls that no rule is about. */
+/* The object's own count may include more than was seen: calls that no rule covers. */
 static void put_unseen(struct strbuf *sb, const struct refs_entry *e)
 {
 	const struct summary_refs *r = &e->refs;
@@ -122,7 +123,7 @@ static void put_ages(struct strbuf *sb, const struct summary_refs *r)
 	strbuf_puts(sb, " old");
 }
 
-/* Of an entry of several groups: which counts there are. */
+/* The different net counts, if the numbered group has several. */
 static void put_nets(struct strbuf *sb, const struct refs_entry *e)
 {
 	uint64_t rest = 0;
@@ -142,7 +143,7 @@ static void put_nets(struct strbuf *sb, const struct refs_entry *e)
 	strbuf_putc(sb, '\n');
 }
 
-/* How many of the places taken at, which come first, stand out; 0 if none does. */
+/* How many of the acquiring places, which come first, stand out; 0 if none does. */
 static size_t count_suspects(const struct summary_refs *r)
 {
 	size_t n = r->net > 0 ? summary_like_uses(r->taken, r->ntaken) : 0;
@@ -162,7 +163,7 @@ static void put_share(struct strbuf *sb, const struct summary_use *u)
 	strbuf_puts(sb, ") are on objects that are still held\n");
 }
 
-/* Of several with that share: why this one? */
+/* Several places have that share: why is this one suspect? */
 static void put_reason(struct strbuf *sb, const struct summary_use *u, size_t near)
 {
 	strbuf_printf(sb, "    of %zu places with about that share ", near);
@@ -208,7 +209,7 @@ static size_t shown(const struct text_refs *t, size_t n, size_t suspects)
 	return t->all || n <= most ? n : most;
 }
 
-/* What the places from @first on did. */
+/* The sum of the places from @first on. */
 static void put_rest(struct strbuf *sb, const struct summary_use *uses, size_t first, size_t n, const char *what)
 {
 	uint64_t count = 0;
@@ -220,7 +221,7 @@ static void put_rest(struct strbuf *sb, const struct summary_use *uses, size_t f
 	strbuf_printf(sb, "  %s %" PRIu64 " times at %zu more places (--top 0 shows all)\n", what, count, n - first);
 }
 
-/* Not so a cache that is full. */
+/* Not so for a full cache, which does not grow. */
 static bool misses_a_drop(const struct summary_refs *r)
 {
 	return !r->older && r->net > 0 && r->ntaken && summary_use_share(&r->taken[0]) < MOSTLY && growth_goes_on(&r->growth);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * text_rows: the parts of a table (report/model/rows.h), with their titles, and what is said of the groups that have
- * no row.
+ * text_rows: the parts of a table (report/model/rows.h), with their titles, and a line on the groups that
+ * have no row.
  */
 #ifndef MM_TEXT_ROWS_H
 #define MM_TEXT_ROWS_H
@@ -12,15 +12,16 @@
 #include "base/strbuf.h"
 #include "report/model/rows.h"
 
-/* What the parts are called. */
+/* Titles of the parts. The first three are for what grows: that is known of all rows, of some, of none. */
 struct text_titles {
-	const char *growing, *both, *unknown;	/* of the first, by whether that is known of all, of some, of none */
+	const char *growing, *both, *unknown;
 	const char *kept;
 };
 
 struct text_rows {
-	void (*row)(const void *ctx, size_t index, struct strbuf *sb);			/* a line */
-	void (*more)(const void *ctx, const size_t *indices, size_t n, struct strbuf *sb);	/* what these are together */
+	void (*row)(const void *ctx, size_t index, struct strbuf *sb);		/* a line */
+	/* the sum of these */
+	void (*more)(const void *ctx, const size_t *indices, size_t n, struct strbuf *sb);
 	const void *ctx;
 	const struct text_titles *titles;	/* NULL: the usual ones */
 };

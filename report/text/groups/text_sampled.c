@@ -32,7 +32,7 @@ static void put_amount(struct strbuf *sb, double amount, bool plain)
 		strbuf_printf(sb, "%" PRIu64, whole);
 }
 
-/* " (921 KiB to 1.5 MiB)". Where more may be is no upper end. */
+/* " (921 KiB to 1.5 MiB)". No upper end if there may be more. */
 static void put_range(struct strbuf *sb, const struct estimate *e, bool plain)
 {
 	strbuf_puts(sb, " (");
@@ -54,7 +54,7 @@ static void put_estimate(struct strbuf *sb, const struct estimate *e, bool plain
 	put_range(sb, e, plain);
 }
 
-/* Two digits are as much as is known. */
+/* Two digits: more is not known. */
 static void put_about_seconds(struct strbuf *sb, double seconds)
 {
 	double unit = seconds > 0 ? pow(10, floor(log10(seconds)) - 1) : 1;
@@ -62,7 +62,7 @@ static void put_about_seconds(struct strbuf *sb, double seconds)
 	words_seconds(sb, seconds < 60 ? round(seconds / unit) * unit : seconds);
 }
 
-/* --- what becomes of the blocks --- */
+/* --- the fate of the blocks --- */
 
 static void put_lost_sight(struct strbuf *sb, const struct summary_sample *its)
 {
@@ -70,7 +70,7 @@ static void put_lost_sight(struct strbuf *sb, const struct summary_sample *its)
 		      unknown_lost(its), its->survival.followed);
 }
 
-/* So few are seen when they are given out, that others may have come in the places of those that are followed. */
+/* So few allocations are seen that other blocks may be at the addresses of those that are tracked. */
 static void put_doubt(struct strbuf *sb, const struct summary_sample *its)
 {
 	if (its->doubt == SURVIVAL_UNNOTICED) {
@@ -161,7 +161,10 @@ static int percent_of(double share)
 	return (int)lround(100 * share);
 }
 
-/* "still there after: 3ms 98%, 1s 12%": where it changes, and at the end; if it does. */
+/*
+ * "still there after: 3ms 98%, 1s 12%": the ages at which the share changes, and the last one; nothing if it
+ * never changes.
+ */
 static void put_ages(struct strbuf *sb, const struct summary_sample *its)
 {
 	double left[SURVIVAL_STEPS];
@@ -183,9 +186,9 @@ static void put_ages(struct strbuf *sb, const struct summary_sample *its)
 	strbuf_putc(sb, '\n');
 }
 
-/* --- an entry --- */
+/* --- a group --- */
 
-/* Less than half has gone by the age of which enough is known; but the old ones go on going. */
+/* Less than half has gone by the age of which enough is known, but old blocks continue to go. */
 static void put_late(struct strbuf *sb, const struct survival *v)
 {
 	strbuf_puts(sb, ", but late: of what came to an age of ");
@@ -221,7 +224,7 @@ static void put_first_words(struct strbuf *sb, const struct text_part *part, con
 	strbuf_putc(sb, '\n');
 }
 
-/* No upper end, and no hit that counts: its trap has stood for no time that could be counted. */
+/* No upper end and no counted hit: the trap has no exposure that could be counted. */
 static bool is_rate_known(const struct summary_sample *its)
 {
 	return isfinite(its->allocs.high) || its->allocs.value > 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * text_sampled: groups of a sampled run in the text report. Nothing there is exact, so everything has its bounds, and says what it rests on:
+ * text_sampled: groups of a sampled run in the text report. No number is exact, so each has its bounds and
+ * its basis:
  *
  *	[1] keeps about 1.2 MiB/min (921.0 KiB to 1.5 MiB)
  *	    takes about 412/min (331 to 502), 3072 B each; 120 seen (2.9%), by now each of them is
@@ -21,17 +22,17 @@
 
 #define TEXT_SAMPLED_WIDTH 46	/* of the cells of a row */
 
-/* What the first line of a report says of a family's groups. */
+/* The part about a family's groups in the first line of a report. */
 void text_sampled_answer(struct strbuf *sb, const struct summary *s, const struct text_part *part);
 
-/* The lines of a group's entry, from behind its number to above its stack. */
+/* The lines of a group, from after its number to its stack. */
 void text_sampled_group(struct strbuf *sb, const struct text_part *part, const struct summary_group *g);
 
-/* In a table: what is kept a minute, or why nothing is; what is taken. */
+/* In a table: how much more stays live each minute, or why nothing does; how much is allocated. */
 void text_sampled_heads(struct strbuf *sb);
 void text_sampled_cells(struct strbuf *sb, const struct summary_group *g);
 
-/* Of groups without a row: what they take a minute, all together. */
+/* For groups without a row: the sum of their allocations a minute. */
 double text_sampled_rate(const struct summary_group *g);
 void text_sampled_more(struct strbuf *sb, double per_minute);
 

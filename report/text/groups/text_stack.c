@@ -17,7 +17,7 @@
 #define BESIDE_LEAST 8		/* with less room it is left out */
 #define UNNAMED_WIDTH 2		/* of "??" */
 #define TAG_WIDTH 20		/* in a table */
-#define WHERE_LEAST 29		/* beside a tag, also where that makes the line longer: a module and offset */
+#define WHERE_LEAST 29		/* beside a tag, even if the line becomes longer: a module and offset */
 
 /* What a table shows of a stack. */
 struct shown {
@@ -58,7 +58,7 @@ static void put_frame(struct strbuf *sb, size_t i, const struct summary_frame *f
 	strbuf_putc(sb, '\n');
 }
 
-/* So that they are not missed in the stack. */
+/* So that a reader of the stack does not miss them. */
 static void put_wrappers(struct strbuf *sb, const struct summary_frame *frames, size_t n)
 {
 	cleanup_strbuf struct strbuf names = STRBUF_INIT;
@@ -94,8 +94,9 @@ static void put_source(struct strbuf *sb, const struct summary_frame *f)
 }
 
 /*
- * How much of @width is for the place, behind a blank: what the function leaves. A source line has a part in any case, and the place of
- * code without a name all that it needs; else an offset says nothing that a name does not say better.
+ * How much of @width the place gets, after a blank: what the function leaves. A source line gets some of it
+ * in any case, and the place of code without a name all that it needs. An offset is shown only if there is
+ * room: the name says more.
  */
 static size_t place_width(const struct shown *s, const struct strbuf *place, const struct strbuf *name, size_t width)
 {
@@ -111,7 +112,10 @@ static size_t place_width(const struct shown *s, const struct strbuf *place, con
 	return left < PLACE_LEAST ? 0 : left;
 }
 
-/* C++ and Rust have long names; what others have is not touched, it may have a blank or a bracket anywhere. */
+/*
+ * C++ and Rust have long names; other names are not shortened: they may contain a blank or a bracket
+ * anywhere.
+ */
 static void put_name(struct strbuf *sb, const struct summary_frame *f, bool arguments, size_t width)
 {
 	cleanup_strbuf struct strbuf name = STRBUF_INIT;
@@ -129,7 +133,10 @@ static void put_name(struct strbuf *sb, const struct summary_frame *f, bool argu
 		sb->err = name.err;
 }
 
-/* Where the first function has no name its first caller with one is beside it, else what tells it apart. */
+/*
+ * If the first function has no name, its first caller with one is shown beside it; otherwise what
+ * distinguishes it.
+ */
 static struct shown shown_of(const struct stack_view *stack, const struct apart *apart)
 {
 	const struct summary_frame *frames = stack->frames;
@@ -158,7 +165,10 @@ static void put_beside(struct strbuf *sb, const struct shown *s, size_t width)
 		strbuf_printf(sb, ":%d", s->beside->line);
 }
 
-/* Each is cut by itself, so that both can be read; where there is hardly any room for both it is the first alone. */
+/*
+ * Both are cut separately, so that both can be read; if there is hardly any room for both, only the first is
+ * shown.
+ */
 static void put_names(struct strbuf *sb, const struct shown *s, size_t width)
 {
 	cleanup_strbuf struct strbuf name = STRBUF_INIT, beside = STRBUF_INIT;

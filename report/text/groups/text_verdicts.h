@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * text_verdicts: which blocks are still reached, in the words of the text report.
+ * text_verdicts: which blocks are still reachable, in the words of the text report.
  *
- *	definitely lost 1.0 MiB in 70 blocks, and 3.0 KiB in 9 blocks with them; possibly lost none; still reachable 96 KiB in 12 blocks
+ *	definitely lost 1.0 MiB in 70 blocks, and 3.0 KiB in 9 blocks with them; possibly lost none; still
+ *	reachable 96 KiB in 12 blocks
  *
  *	  verdicts  in a pause of 12ms (10ms expected), 9 threads, 120 MiB copied
- *	  heap      glibc 2.32 to 2.41; of 120344 blocks, watched or not: definitely lost 3.2 MiB in 3000 blocks; possibly ...
+ *	  heap      glibc 2.32 to 2.41; of 120344 blocks, watched or not: definitely lost 3.2 MiB in 3000
+ *	            blocks; possibly ...
  *	  doubt     ...
  */
 #ifndef MM_TEXT_VERDICTS_H
@@ -14,13 +16,13 @@
 #include "base/strbuf.h"
 #include "report/model/summary.h"
 
-/* Below the answer: what became of the blocks that were watched. Nothing without verdicts. */
+/* Below the answer: the verdicts on the blocks that were watched. Nothing without verdicts. */
 void text_verdicts_answer(struct strbuf *sb, const struct summary *s);
 
-/* Lines of the head. */
+/* The lines for the head. */
 void text_verdicts_head(struct strbuf *sb, const struct summary_verdicts *v);
 
-/* ", and 6.4 KiB in 300 blocks with them"; nothing of no blocks. */
+/* ", and 6.4 KiB in 300 blocks with them"; nothing if @blocks is 0. */
 void text_lost_with(struct strbuf *sb, uint64_t bytes, uint64_t blocks);
 
 /* In the heading of a group: ", definitely lost, and 6.4 KiB in 300 blocks with them". */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* out_scan_text: see out_scan_text.h. The answer, the table, the groups; the rest is in files of its own. */
+/* out_scan_text: see out_scan_text.h. The answer, the table, the groups; the rest is in other files. */
 #include "report/text/scan/out_scan_text.h"
 
 #include <inttypes.h>
@@ -57,7 +57,7 @@ static void put_losses(struct strbuf *sb, const struct summary_verdicts *v)
 	put_sum(sb, &v->all[VERDICT_POSSIBLE]);
 }
 
-/* What was looked for may be in what a core lost when it was cut off: that comes before any other reason. */
+/* If a core was truncated, the missing memory may be the reason: it is named before any other reason. */
 static void put_missing(struct strbuf *sb, const struct scan_report *r)
 {
 	if (!r->core || !r->memory.missing)
@@ -91,7 +91,7 @@ static void put_answer(struct strbuf *sb, const struct scan_report *r)
 
 /* --- the table --- */
 
-/* In the table texts are shown, of anything else only what it is. */
+/* The table shows texts; of any other content only its kind. */
 static void put_content(struct strbuf *sb, const char *content)
 {
 	const char *more = strstr(content, ": ");
@@ -152,7 +152,10 @@ static void put_more(struct strbuf *sb, const struct scan_report *r, size_t from
 	strbuf_puts(sb, " (--top 0 shows all)\n");
 }
 
-/* The groups of one verdict, from number @i on, half as many as @top; the number behind them. */
+/*
+ * Prints the groups of one verdict, from number @i on, at most half as many as @top; returns the number after
+ * them.
+ */
 static size_t put_section(struct strbuf *sb, const struct scan_report *r, size_t top, size_t i)
 {
 	enum verdict v = r->summary.groups[i].verdict;
@@ -237,7 +240,7 @@ static void put_group(struct strbuf *sb, const struct scan_report *r, size_t i)
 		text_stack(sb, &g->stack);
 }
 
-/* Of a size that is in use there is nothing to say that the table does not. */
+/* For groups by size that are still reachable, the table says all there is to say. */
 static bool tells_more(const struct summary_group *g)
 {
 	return (g->verdict != VERDICT_REACHABLE && g->verdict != VERDICT_UNKNOWN) || !g->kind.label || g->kind.class_name;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * out_scan_text: the report of a scan for people. First what is lost, then what else there is:
+ * out_scan_text: the report of a scan as text. First what is lost, then what else there is:
  *
- *	svc (1234) has 120344 blocks in use, 52.1 MiB: definitely lost 3000 (3.2 MiB), lost with others 900 (1.1 MiB), possibly lost none
+ *	svc (1234) has 120344 blocks in use, 52.1 MiB: definitely lost 3000 (3.2 MiB), lost with others 900
+ *	(1.1 MiB), possibly lost none
  *
  *	             bytes  share   blocks  what
  *	definitely lost
@@ -19,7 +20,8 @@
  *	[1] 3.1 MiB (6%) in 2990 blocks, definitely lost, and 1.1 MiB in 900 blocks with them
  *	    C++ class Session (svc), 1048 bytes each, for example 0x7f.., 0x7f..
  *
- * and, if it was asked, who points where. Names come from the target and are made safe for a terminal (base/strbuf.h).
+ * and, if that was asked for, what points at an address. Names come from the target and are made safe for a
+ * terminal (base/strbuf.h).
  */
 #ifndef MM_OUT_SCAN_TEXT_H
 #define MM_OUT_SCAN_TEXT_H
@@ -30,7 +32,10 @@
 #include "base/strbuf.h"
 #include "report/model/scan.h"
 
-/* Append the report of the sorted scan with @top groups (0: all). 0, or -ENOMEM also if the scan itself is not whole. */
+/*
+ * Append the report of the sorted scan with @top groups (0: all). 0, or -ENOMEM, also if the scan itself is
+ * incomplete.
+ */
 must_check int out_scan_text(const struct scan_report *r, size_t top, struct strbuf *sb);
 
 #endif

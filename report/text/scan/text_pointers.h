@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * text_pointers: who points at an address (--who-points-at), for people:
+ * text_pointers: what points at an address (--who-points-at), as text:
  *
  *	0x7f12a4003010 is the beginning of a block of 520 bytes, Session, definitely lost
  *	  block 0x7f12a4002aa0 (40 bytes, Node, indirectly lost) +16     points at its beginning
  *	  stack of thread 1236, sp+0x1a8                                 points 8 bytes inside
- *	3 pointers
+ *	  and 3 more pointers
  */
 #ifndef MM_TEXT_POINTERS_H
 #define MM_TEXT_POINTERS_H

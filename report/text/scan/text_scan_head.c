@@ -11,7 +11,7 @@
 #define COLUMN_BYTES 10
 #define COLUMN_SHARE 7
 #define LEFT 12			/* where the text of a line begins */
-#define MUCH 0.25		/* so much of the heap free is worth a sentence */
+#define MUCH 0.25		/* if so much of the heap is free, that is worth a sentence */
 #define MUCH_BYTES (1u << 20)
 
 static void put_time(struct strbuf *sb, int64_t start_ns)
@@ -73,7 +73,7 @@ static void put_memory(struct strbuf *sb, const struct scan_report *r)
 	strbuf_putc(sb, '\n');
 }
 
-/* --- the allocator's own account --- */
+/* --- the allocator's own accounting --- */
 
 static void put_part(struct strbuf *sb, uint64_t bytes, uint64_t all, const char *what)
 {
@@ -82,7 +82,10 @@ static void put_part(struct strbuf *sb, uint64_t bytes, uint64_t all, const char
 	strbuf_pad(sb, ' ', LEFT);
 	words_size(&cell, bytes);
 	words_right(sb, &cell, COLUMN_BYTES);
-	/* no part of it: what others took is not the allocator's, and a corrupt heap may claim anything */
+	/*
+	 * no share if it is larger than the whole: foreign memory is not the allocator's, and a corrupt heap
+	 * may claim anything
+	 */
 	if (bytes <= all)
 		words_percent(&cell, (double)bytes, (double)all);
 	words_right(sb, &cell, COLUMN_SHARE);
@@ -119,7 +122,7 @@ static void put_account(struct strbuf *sb, const struct scan_report *r, const st
 		put_part(sb, r->heap.foreign_bytes, a->system, "between its pieces, taken by somebody else (sbrk)\n");
 }
 
-/* What makes the process large, if it is not what its blocks hold. */
+/* The reason why the process is large, if it is not the content of its blocks. */
 static void put_fragmentation(struct strbuf *sb, const struct scan_account *a)
 {
 	uint64_t free_bytes = a->free.bytes + a->tops;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * text_scan_head: in the text report of a scan, what was looked at and how well: the process or core, the pause, what the
- * allocator accounts for (and whether what is free, rather than lost, makes the process large), what is corrupt, what is not known.
+ * text_scan_head: in the text report of a scan, what was examined and how completely: the process or core,
+ * the pause, the allocator's accounting (and whether free memory, not lost blocks, makes the process large),
+ * what is corrupt, what is not known.
  */
 #ifndef MM_TEXT_SCAN_HEAD_H
 #define MM_TEXT_SCAN_HEAD_H

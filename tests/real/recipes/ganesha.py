@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""nfs-ganesha with a VFS export, in a network namespace of its own, and clients of libnfs in there with it.
+"""nfs-ganesha with a VFS export, in its own network namespace, and clients of libnfs in there with it.
 
 It listens on every address whatever its Bind_addr says, so it is never run outside such a namespace. The
-kernel need not know NFS: the clients are programs, and each is a session of its own.
+kernel need not support NFS: the clients are programs, and each is a separate session.
 """
 import os
 
@@ -27,7 +27,7 @@ EXPORT {{
 MDCACHE {{ Entries_HWMark = 50; LRU_Run_Interval = 2; }}
 LOG {{ Default_Log_Level = EVENT; }}
 """
-# An address, for with loopback alone names are not looked up at all (AI_ADDRCONFIG).
+# An address is needed, because with loopback alone names are not looked up at all (AI_ADDRCONFIG).
 ENTER = 'ip link set lo up; ip addr add 192.0.2.1/32 dev lo; exec "$@"'
 
 
@@ -36,7 +36,7 @@ class Ganesha(Service):
              "/usr/lib/x86_64-linux-gnu/ganesha/libfsalvfs.so"]
 
     def __init__(self, folder, lease=60):
-        """@lease: seconds for which it keeps the state of a client that has gone."""
+        """@lease: seconds for which it stores the state of a client that has gone."""
         super().__init__(folder)
         self.lease = lease
 
@@ -62,7 +62,7 @@ class Ganesha(Service):
         return listed.endswith("listed\n")
 
     def work(self, turn):
-        """Two sessions: one lists, one writes a file, which is read back where it is kept."""
+        """Two sessions: one lists, one writes a file, whose size is then checked in the exported folder."""
         name = f"f{turn % 50}"
         self.client(self.pid, "nfs-ls", self.url())
         self.client(self.pid, "nfs-cp", "/etc/passwd", self.url(f"/{name}"))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """A GlusterFS mount in one process: no glusterd, no network, storage and FUSE in one graph.
 
-Caches of the kernel are switched off, so that each operation on a path comes
-to the translators: a stat of "a/b" is lookups and one stat.
+The kernel's caches are switched off, so that each operation on a path reaches the translators: a stat of
+"a/b" is lookups and one stat.
 """
 import contextlib
 import os
@@ -33,7 +33,8 @@ end-volume
 
 
 def type_of(translator):
-    """What a volume file calls the translator of the file @translator: types are looked up below a folder of /usr."""
+    """The name in a volume file for the translator in the file @translator: types are looked up below a
+    folder of /usr."""
     up = "../" * (len(os.path.normpath(XLATORS).split("/")) - 1)
     return up + str(translator).removesuffix(".so").lstrip("/")
 
@@ -73,7 +74,8 @@ class Gluster(Service):
 
     @contextlib.contextmanager
     def answering(self):
-        """Inside the block: should the mount not answer, glusterfs is killed, and who waits for it gets an error."""
+        """Inside the block: if the mount does not answer, glusterfs is killed, and a process that waits for
+        it gets an error."""
         timer = threading.Timer(STALLED, self.process.kill)
         timer.start()
         try:

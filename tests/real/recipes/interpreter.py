@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A Python interpreter whose every object is malloc's, in recursion, callbacks from C, threads and generators."""
+"""A Python interpreter that allocates every object with malloc, in recursion, callbacks from C, threads and
+generators."""
 import os
 import time
 

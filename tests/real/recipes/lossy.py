@@ -1,19 +1,21 @@
 # SPDX-License-Identifier: MIT
-"""Services that lose something and say it in a ledger, a line a block: kept busy while somebody watches.
+"""Services that lose blocks and record each in a ledger, one line per block: kept busy while they are
+watched.
 
-glusterfs with a translator that loses a note at each mkdir, and inodes (leaky_xlator.c); ovs-vswitchd with a library that loses a block for
-each connection that it accepts (ovs_leak.c).
+glusterfs with a translator that loses a note at each mkdir, and inodes (leaky_xlator.c); ovs-vswitchd with a
+library that loses a block for each connection that it accepts (ovs_leak.c).
 """
 import pathlib
 
 from gluster import Gluster, type_of
 from openvswitch import Ovs
 
-EVERY_S = 0.05  # a piece of work
+EVERY_S = 0.05  # between the beginnings of two units of load
 
 
 class Lossy:
-    """What is lost comes in lines that begin with @word, in a function called @function; @options are mmattach's for this service."""
+    """The ledger's lines begin with @word, the losing function is @function; @options are mmattach's for this
+    service."""
 
     def __init__(self, service, ledger, word, function, options=()):
         self.service, self.ledger, self.word, self.function, self.options = service, ledger, word, function, list(options)
@@ -22,7 +24,8 @@ class Lossy:
         return sum(line.startswith(self.word + " ") for line in self.ledger.read_text().splitlines())
 
     def during(self, watch):
-        """@watch(), which gives a report, while it is busy: (the report, what was lost a minute meanwhile, how often it was served)."""
+        """@watch(), which returns a report, while the service is busy: (the report, blocks lost a minute
+        meanwhile, units served)."""
         self.service.load(0.5)
         with self.service.busy(every=EVERY_S) as served:
             before, turns = self.lost(), len(served)
@@ -30,12 +33,12 @@ class Lossy:
             return report, 60 * (self.lost() - before) / report["run"]["seconds"], len(served) - turns
 
     def found(self, report):
-        """The groups that lose what it loses, as told."""
+        """The groups of the losing function that are reported as leaking."""
         return [g for g in report["groups"] if g["turnover"] == "stays" and any(f["function"] == self.function for f in g["stack"])]
 
 
 def lossy_mount(begin, folder, targets):
-    """@begin(recipe, ...) starts a service; @targets: where the translators are."""
+    """@begin(recipe, ...) starts a service; @targets: the folder of the translators."""
     folder, targets = pathlib.Path(folder), pathlib.Path(targets)
     options = {"ledger": folder / "ledger", "passing": type_of(targets / "passing_xlator.so")}
     mount = begin(Gluster, layer=targets / "leaky_xlator.so", options=options)
@@ -43,7 +46,8 @@ def lossy_mount(begin, folder, targets):
 
 
 def lossy_switch(begin, folder, targets):
-    """The block is lost in lose_at_accept, which only passes on: told is its caller."""
+    """The block is lost in lose_at_accept, which only forwards the allocation: the allocation site is its
+    caller."""
     ledger = pathlib.Path(folder, "ledger")
     ovs = begin(Ovs, env={"LD_PRELOAD": str(pathlib.Path(targets, "ovs_leak.so")), "MM_LEDGER": str(ledger)})
     return Lossy(ovs, ledger, "accept", "accept")

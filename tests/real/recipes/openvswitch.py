@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""ovs-vswitchd with its database on unix sockets, a dummy datapath of two ports, an OpenFlow controller's commands."""
+"""ovs-vswitchd with its database on unix sockets, a dummy datapath of two ports, an OpenFlow controller's
+commands."""
 import os
 
 from harness import wait_for
@@ -12,7 +13,7 @@ class Ovs(Service):
     needs = ["ovs-vswitchd", "ovsdb-server", "ovsdb-tool", "ovs-vsctl", "ovs-ofctl", "ovs-appctl", SCHEMA]
 
     def __init__(self, folder, env=None):
-        """@env: added to the environment of ovs-vswitchd alone."""
+        """@env: added to the environment of ovs-vswitchd only."""
         super().__init__(folder)
         self.own_env = env or {}
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What the recipes share: a real service, started in a folder of its own, kept busy, and ended by pid.
+"""What the recipes share: a real service, started in its own folder, kept busy, and ended by pid.
 
 Without a network: unix sockets, a FUSE mount, a network namespace. .pid is the process to watch;
-.load(seconds) keeps it busy for so long. Nothing that was started stays, whatever a test did.
+.load(seconds) keeps it busy for so long. No started process remains, whatever a test did.
 """
 import contextlib
 import os
@@ -23,7 +23,7 @@ def missing(*needs):
 
 
 def run(*command, check=True, timeout=120, **kwargs):
-    """Run @command to its end; what it printed."""
+    """Run @command to its end; returns its output."""
     done = subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL, capture_output=True, text=True,
                           errors="replace", timeout=timeout, **kwargs)
     assert not check or done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
@@ -31,7 +31,7 @@ def run(*command, check=True, timeout=120, **kwargs):
 
 
 class Service:
-    """A context manager: running inside the block."""
+    """A context manager: the service runs inside the block."""
 
     needs = []
 
@@ -46,11 +46,11 @@ class Service:
         return process
 
     def begin(self):
-        """Start it; the process to watch, ready to serve."""
+        """Start it; returns the process to watch, ready to serve."""
         raise NotImplementedError
 
     def finish(self):
-        """What must be undone before the processes end."""
+        """Undo what must be undone before the processes end."""
 
     def __enter__(self):
         try:
@@ -85,11 +85,11 @@ class Service:
         return log.read_text(errors="replace")[-4000:] if log.is_file() else ""
 
     def work(self, turn):
-        """One piece of load, which fails if it is not served."""
+        """One unit of load, which fails if it is not served."""
         raise NotImplementedError
 
     def load(self, seconds):
-        """Keep it busy; how many pieces of load were served."""
+        """Keep it busy; returns how many units of load were served."""
         end = time.monotonic() + seconds
         turn = 0
         while time.monotonic() < end:
@@ -99,9 +99,8 @@ class Service:
 
     @contextlib.contextmanager
     def busy(self, every=0):
-        """
-        Inside the block a thread of ours keeps it busy: a list that grows by one for each piece that was served.
-        With @every, a piece begins that many seconds after the last one began, if it can.
+        """Inside the block a thread of ours keeps it busy. Yields a list that grows by one for each unit
+        served. With @every, a unit begins that many seconds after the last one began, if possible.
         """
         over, served, failed = threading.Event(), [], []
 
@@ -111,7 +110,8 @@ class Service:
                 while not over.wait(begin + every * len(served) - time.monotonic()):
                     self.work(len(served))
                     served.append(time.monotonic())
-            except Exception as err:  # told at the end of the block: nobody catches a thread's
+            # reported at the end of the block: an exception in a thread is not caught
+            except Exception as err:
                 failed.append(err)
 
         worker = threading.Thread(target=go, daemon=True)
@@ -125,7 +125,7 @@ class Service:
         assert not worker.is_alive(), "waits for an answer"
 
     def wait_ready(self, condition, what):
-        """As wait_for, but a service that has ended need not be waited for."""
+        """As wait_for, but it fails at once if the service has ended."""
         def ready_or_over():
             process = self.processes[-1]
             assert process.poll() is None, f"{process.args[0]} ended with {process.returncode}: {self.said()}"

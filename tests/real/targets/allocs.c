@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * allocs: what exact.cc is to glibc, for a C library that has no C++ beside
- * it: four threads that call every allocation function of C and POSIX between
- * two marks, and know what they did.
+ * allocs: the same as exact.cc, but without C++, for a C library other than glibc: four threads that call
+ * every allocation function of C and POSIX between two marks, and count their calls.
  *
- * The order "go N" lets each thread do N operations and prints, in the words
- * of the report,
+ * The order "go N" lets each thread do N operations and prints, with the names of the report,
  *
  *	{"allocs", "frees", "live_blocks", "live_requested"}
  *
- * Each thread has its own blocks; those it still holds at the end are its leak,
- * and the next "go" begins with none.
+ * Each thread has its own blocks; those still live at the end are its leak, and the next "go" begins with
+ * none.
  */
 #include <malloc.h>
 #include <pthread.h>
@@ -114,7 +112,7 @@ static void one_op(struct worker *w)
 		take(w, s);
 }
 
-/* The marks lie after the threads' births and before their ends, which allocate as well. */
+/* The marks lie after the threads' start and before their end, which allocate as well. */
 static void *work(void *arg)
 {
 	pthread_barrier_wait(&barrier);

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dpdk_leak: a DPDK program, without hugepages or devices, that takes blocks
- * of DPDK's heap in every usual way, and loses one in fifty at a place of its
- * own for each way.
+ * dpdk_leak: a DPDK program, without hugepages or devices, that allocates blocks of DPDK's heap in every
+ * usual way, and loses one in fifty at a separate site for each way.
  *
- * The order "go N" lets two threads take N of each, and prints how many each
- * place has lost by then, and how many bytes it asked for:
- * {"lose_malloc": [2, 200], ...}.
+ * The order "go N" lets two threads allocate N of each, and prints how many blocks each site has lost by
+ * then, and how many bytes it requested: {"lose_malloc": [2, 200], ...}.
  */
 #include <pthread.h>
 #include <rte_eal.h>
@@ -18,7 +16,7 @@
 #define BYTES 100
 #define LOSER __attribute__((noinline, noclone)) static void *
 
-/* The compiler may not let the jump to DPDK end the function: the place would be the caller's. */
+/* The function must not end with a jump to DPDK: then the allocation site would be its caller. */
 static inline void *taken(void *block)
 {
 	escape(block);
@@ -45,7 +43,7 @@ LOSER lose_socket(void)
 	return taken(rte_zmalloc_socket("socket", BYTES, 64, SOCKET_ID_ANY));
 }
 
-/* Grown out of its place: DPDK takes a new block and gives the old one back. */
+/* It cannot grow in place: DPDK allocates a new block and frees the old one. */
 LOSER lose_realloc(void)
 {
 	void *block = rte_malloc("realloc", 8, 0), *wall = rte_malloc("wall", 8, 0);

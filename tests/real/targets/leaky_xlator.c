@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A pass-through GlusterFS translator that loses what it should give back:
- * the request's dict in one lookup of ten, the inode in one stat of ten, and a
- * note of its own for each mkdir. The mkdir of a folder called "passing"
- * loads another translator (passing_xlator.c), lets it lose as well, and
- * unloads it.
+ * A pass-through GlusterFS translator that loses what it should release: the request's dict in one lookup of
+ * ten, the inode in one stat of ten, and a note of its own for each mkdir. The mkdir of a folder called
+ * "passing" loads another translator (passing_xlator.c), lets it lose as well, and unloads it.
  *
- * Everything lost is said in the ledger (translator.h). The functions are not
- * static: a stripped translator's are then still named by its dynamic symbols,
- * as those of GlusterFS' own mostly are.
+ * Every loss is recorded in the ledger (translator.h). The functions are not static: the dynamic symbols of a
+ * stripped translator still name them then, as they name most of GlusterFS' own.
  */
 #include <dlfcn.h>
 
@@ -56,7 +53,10 @@ int32_t leaky_stat(call_frame_t *frame, xlator_t *this, loc_t *loc, dict_t *xdat
 	return default_stat(frame, this, loc, xdata);
 }
 
-/* A translator as libglusterfs loads it, used, and unloaded as a graph that is left behind is. */
+/*
+ * Load a translator as libglusterfs does, use it, and unload it as the translators of an old graph are
+ * unloaded.
+ */
 static void load_use_unload(xlator_t *this, const char *type)
 {
 	xlator_t *passing = GF_CALLOC(1, sizeof(*passing), gf_common_mt_xlator_t);

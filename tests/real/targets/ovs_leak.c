@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A library for LD_PRELOAD that loses a block each time its process accepts a
- * connection, and says so, a line a block, in the file that MM_LEDGER names:
- * the leak of a plugin, in a daemon that has no names of its own.
+ * A library for LD_PRELOAD that loses a block each time its process accepts a connection, and records each,
+ * one line per block, in the file that MM_LEDGER names: the leak of a plugin, in a daemon without symbols.
  */
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A GlusterFS translator that does not stay: leaky_xlator.c loads it, and has
- * unloaded it before anybody asks where its blocks and dicts were taken.
+ * A GlusterFS translator that does not stay: leaky_xlator.c loads it, and has unloaded it before the
+ * allocation sites of its blocks and dicts are looked up.
  *
- * Each notification loses a new dict, and a note. The notes are of a common
- * type: who has loaded it pays for them, and does not know its own types.
+ * Each notification loses a new dict, and a note. The notes are of a common type: they are accounted to the
+ * translator that loaded this one, and that one does not know its own types.
  */
 #include "translator.h"
 

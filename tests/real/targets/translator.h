@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the GlusterFS translators of these tests share: how they say, one line
- * a loss, what they have lost, in the file that the option "ledger" names:
+ * What the GlusterFS translators of these tests share: how they record their losses, one line each, in the
+ * file that the option "ledger" names:
  *
  *	dict 0x7f0a5c001e28
  */

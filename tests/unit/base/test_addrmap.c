@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* addrmap: against a plain array, under growth, deletion and reuse. */
+/* addrmap: compared with a plain array, under growth, deletion and reuse. */
 #include "base/addrmap.h"
 
 #include <errno.h>
@@ -69,7 +69,7 @@ static void works_as_set(void **state)
 
 #define KEYS 4096
 
-/* Keys as allocators give them: multiples of 16. A model says what must be there. */
+/* Keys as allocators return them: multiples of 16. A model keeps what must be in the map. */
 static void agrees_with_a_model(void **state)
 {
 	static uint32_t model[KEYS];
@@ -103,7 +103,7 @@ static void agrees_with_a_model(void **state)
 	addrmap_fini(&m);
 }
 
-/* A table that lives for days: what is deleted must leave nothing behind that makes it grow. */
+/* A table that lives for days: deleted entries must leave nothing behind that makes it grow. */
 static void churn_does_not_grow_it(void **state)
 {
 	struct addrmap m;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* duration: what is taken, what is refused, and that formatting can be read back. */
+/* duration: what is accepted, what is refused, and that formatted text can be parsed again. */
 #include "base/duration.h"
 
 #include <errno.h>

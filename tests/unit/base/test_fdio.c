@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fdio: short reads and writes made whole, limits, and result files that appear only when whole. */
+/* fdio: short reads and writes are completed, limits, and result files that appear only when complete. */
 #include "base/fdio.h"
 
 #include <dirent.h>
@@ -18,7 +18,7 @@
 static char folder[] = "/tmp/mm-test-fdio-XXXXXX";
 static int home = -1;
 
-/* Each test in a folder of its own, which is also the current one. */
+/* Each test runs in a folder of its own, which is also the current one. */
 static int enter(void **state)
 {
 	(void)state;
@@ -62,7 +62,7 @@ static void assert_holds(const char *path, const char *what)
 	assert_string_equal(text, what);
 }
 
-/* A pipe holds 64 KiB: both sides go short many times. */
+/* A pipe has room for 64 KiB: both sides get short counts many times. */
 static void whole_through_a_pipe(void **state)
 {
 	enum { SIZE = 1000003 };
@@ -105,7 +105,7 @@ static void limits_hold(void **state)
 	assert_int_equal(read_whole_file(".", 100, &text, &n), -EISDIR);
 }
 
-/* A FIFO where a file was expected: nobody may be made to wait for it. */
+/* A FIFO where a file was expected must not block the reader. */
 static void a_fifo_does_not_hold_the_reader(void **state)
 {
 	char *text;
@@ -190,7 +190,7 @@ static void a_strangers_link_is_refused(void **state)
 	assert_holds("precious", "x");
 }
 
-/* Whoever made it would read what is ours. As an ordinary user there is nobody else to make one. */
+/* Its owner could read our output. (Only root can make the test a FIFO of another user.) */
 static void a_strangers_fifo_is_refused(void **state)
 {
 	cleanup_close int reader = -1;
@@ -205,7 +205,7 @@ static void a_strangers_fifo_is_refused(void **state)
 		assert_int_equal(write_whole_file("report", "x", 1), -EPERM);
 	}
 	assert_int_equal(chmod(".", 0700), 0);
-	assert_int_equal(write_whole_file("report", "x", 1), 0); /* nobody else could have laid it here */
+	assert_int_equal(write_whole_file("report", "x", 1), 0); /* only we could have made it */
 }
 
 static void devices_are_written_in_place(void **state)
@@ -232,7 +232,7 @@ static void impossible_names(void **state)
 	assert_int_equal(entries(), 0);
 }
 
-/* Renaming onto what has become a folder meanwhile fails, and leaves no rubbish. */
+/* Renaming onto what has become a folder meanwhile fails, and leaves nothing behind. */
 static void failed_commit_cleans_up(void **state)
 {
 	struct outfile of;

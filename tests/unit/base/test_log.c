@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* log: what reaches stderr, byte for byte; errno kept; nothing in a message drives the terminal. */
+/* log: what reaches stderr, byte for byte; errno is preserved; nothing in a message controls the terminal. */
 #include "base/log.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 static int kept_stderr;
 static int pipe_fds[2];
 
-/* stderr goes into a pipe during a test. */
+/* stderr goes to a pipe during a test. */
 static int redirect(void **state)
 {
 	(void)state;
@@ -68,7 +68,7 @@ static void errno_is_kept(void **state)
 	assert_int_equal(errno, EXDEV);
 	written(buf, sizeof(buf));
 
-	/* Also where writing fails: a pipe that is full. */
+	/* also if writing fails: a pipe that is full */
 	char fill[4096] = { 0 };
 	while (write(pipe_fds[1], fill, sizeof(fill)) > 0)
 		;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* minheap: what is taken out comes in order, whatever was removed or changed meanwhile, and each number's place is known. */
+/*
+ * minheap: numbers are taken out in order, whatever was removed or changed meanwhile, and the position of
+ * each is known.
+ */
 #include "base/minheap.h"
 
 #include <setjmp.h>
@@ -72,7 +75,7 @@ static void in_order(void **state)
 		for (uint32_t i = 0; i < MOST; i++)
 			add(&q, i, (uint64_t)random() % 50);
 		assert_places(&q);
-		/* from anywhere, and what has become earlier or later */
+		/* remove from anywhere, and change keys to earlier or later */
 		for (int i = 0; i < 40; i++)
 			take_out(&q, (uint32_t)random() % q.n);
 		for (int i = 0; i < 40; i++) {
@@ -86,7 +89,7 @@ static void in_order(void **state)
 	}
 }
 
-/* Where one stands need not be asked for. */
+/* Positions are optional. */
 static void without_places(void **state)
 {
 	struct queue q = { .items = { 2, 1, 0 }, .n = 3, .key = { 1, 5, 9 } };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* patience: time in which nobody could do anything does not count. */
+/* patience: time in which nothing could run does not count. */
 #include "base/patience.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* procmaps: lines as the kernel writes them, paths as only an enemy writes them, and our own. */
+/* procmaps: lines as the kernel writes them, paths as only an attacker chooses them, and our own. */
 #include "base/procmaps.h"
 
 #include <errno.h>

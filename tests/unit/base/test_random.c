@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* random: below the limit, spread evenly, the same for the same seed, and a state of zero is none to stay in. */
+/*
+ * random: below the limit, evenly distributed, the same for the same seed; and a state of zero is left again.
+ */
 #include "base/random.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* size: what people write, what is refused. */
+/* size: what users write, what is refused. */
 #include "base/size.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* strbuf: growth, sticky want of memory, and escapes that hold against hostile names. */
+/* strbuf: growth, sticky out-of-memory errors, and escapes that are safe against hostile names. */
 #include "base/strbuf.h"
 
 #include <errno.h>

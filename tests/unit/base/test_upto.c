@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* upto: every place in and about small arrays, against counting. */
+/* upto: every address in and around small arrays, compared with counting. */
 #include "base/upto.h"
 
 #include <setjmp.h>
@@ -14,7 +14,7 @@ struct range {
 	uint64_t hi;
 };
 
-/* Ranges of one address each, at 10, 20, ...; where @twins, two of each. */
+/* Ranges of one address each, at 10, 20, ...; with @twins, two of each. */
 static void make(struct range *all, size_t n, int twins)
 {
 	for (size_t i = 0; i < n; i++) {

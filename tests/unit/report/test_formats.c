@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* formats: found by name, listed in words; and whoever lacks a report says why. */
+/* formats: found by name, listed in a sentence; and a format that lacks a report gives the reason. */
 #include "report/formats.h"
 
 #include <setjmp.h>

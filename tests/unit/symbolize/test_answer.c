@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* answer: what is written is read, and what is cut, too long or not of the form is refused. */
+/* answer: what is written can be read; what is cut, too long or malformed is refused. */
 #include "symbolize/answer.h"
 
 #include <errno.h>
@@ -92,7 +92,7 @@ static void refuses(void **state)
 	assert_int_equal(read_changed(frame + 12, 1000), -EINVAL);
 }
 
-/* Frames that do not fit are left out, never the function that holds the code. */
+/* Frames that do not fit are left out, but never the function that contains the code. */
 static void fits(void **state)
 {
 	struct names_frame many[600], frames[ANSWER_FRAMES_MAX];

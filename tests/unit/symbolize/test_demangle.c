@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* demangle: pairs that are known, and what is refused. The Rust names are from its compiler and its RFC 2603. */
+/* demangle: known pairs, and what is refused. The Rust names are from its compiler and its RFC 2603. */
 #include "symbolize/demangle.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* jail: what a process can no longer do, and what it still can. Each try is a process of its own. */
+/* jail: what a process can no longer do, and what it still can. Each try runs in a process of its own. */
 #include "symbolize/jail.h"
 
 #include <errno.h>
@@ -71,7 +71,7 @@ static int try_limits(void)
 	return 0;
 }
 
-#ifndef __SANITIZE_ADDRESS__	/* it needs its shadow */
+#ifndef __SANITIZE_ADDRESS__	/* it needs its shadow memory */
 static int try_memory(void)
 {
 	void *volatile some, *volatile more;

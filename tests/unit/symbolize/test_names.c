@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * names: what real files give, and that files damaged on purpose cost names only.
+ * names: the names from real files, and that files damaged on purpose cost only names.
  *
  *	test_names print FILE [ROOT|- [debuginfod]] < addresses
  *
- * prints what names_resolve says of hexadecimal addresses, for tests/test_addr2line.py: a line for each, with
- * function, file and line of each frame behind tabs ("?" where not known).
+ * prints the answers of names_resolve for hexadecimal addresses, for tests/test_addr2line.py: a line for
+ * each, with function, file and line of each frame behind tabs ("?" where not known).
  */
 #include "symbolize/names.h"
 
@@ -75,12 +75,12 @@ static int print(const char *path, const char *root, bool debuginfod)
 	return rc ? 1 : 0;
 }
 
-/* What was taken for each address. */
+/* The answers for each address. */
 struct taken {
 	size_t n;
 	unsigned *times, *named;
 	void (*first)(void);	/* called at the first answer */
-	char function[256], file[256];	/* of address 0, the function that holds the code */
+	char function[256], file[256];	/* of address 0, the function that contains the code */
 	char inlined[256], linkage[256];
 	int line;
 };
@@ -119,7 +119,7 @@ static void new_taken(struct taken *t, size_t n, void (*first)(void))
 	assert_non_null(t->named);
 }
 
-/* Each address was taken once; how many of them have a name. No helper is left. */
+/* Each address was answered once; returns how many of them have a name. No helper is left. */
 static size_t end_taken(struct taken *t)
 {
 	size_t named = 0;
@@ -169,7 +169,7 @@ static taddr own_address(const void *p)
 	return (taddr)(uintptr_t)p - bias;
 }
 
-/* Where it was called from: in the call, as for a caller's frame. */
+/* The address of its call: within the call instruction, as for a caller's frame. */
 __attribute__((noipa)) static taddr call_site(void)
 {
 	return own_address(__builtin_return_address(0)) - 1;
@@ -184,7 +184,8 @@ __attribute__((noipa)) static taddr sample(int *line)
 {
 	taddr addr = inlined_sample(line);
 
-	__asm__ volatile("" : "+r"(addr));	/* no tail call: there would be no return address here */
+	/* no tail call: otherwise the return address would not be in this function */
+	__asm__ volatile("" : "+r"(addr));
 	return addr;
 }
 
@@ -211,7 +212,7 @@ __attribute__((noipa)) static taddr with_other_symbol(int *line)
 	return sample(line) + *line;
 }
 
-/* Of two symbols the global one is taken. */
+/* Of two symbols the global one is used. */
 extern taddr known_to_linker(int *line) __attribute__((alias("with_other_symbol")));
 
 extern int mangled(int n) __asm__("_ZN4shop3putEi");
@@ -238,7 +239,7 @@ static void linkage_names(void **state)
 	check_linkage(own_address((const void *)mangled), "shop::put(int)", "_ZN4shop3putEi");
 }
 
-/* @n addresses from the begin of our code on, whatever they hit. */
+/* @n addresses from the beginning of our code, whatever is there. */
 static taddr *own_addresses(size_t n)
 {
 	taddr *addrs = calloc(n + 1, sizeof(*addrs)), start = own_address((const void *)&own_addresses) & ~0xffful;
@@ -312,8 +313,8 @@ static void crash_helper(void)
 }
 
 /*
- * So many that the helper cannot have answered all: the pipe is full long before. The rest is
- * answered by a second one, from symbols.
+ * So many that the helper cannot have answered all: the pipe is full long before. A second helper answers the
+ * rest, from symbols.
  */
 #define MANY 50000
 

@@ -100,7 +100,7 @@ static void odd_lines(void **state)
 	perfmap_fini(&m);
 }
 
-/* What a plain search for the last line says, of thousands of lines that overlap. */
+/* The same result as a plain search for the last line, in thousands of lines that overlap. */
 static void as_a_plain_search(void **state)
 {
 	enum { LINES = 3000, SPACE = 20000 };
@@ -128,7 +128,7 @@ static void as_a_plain_search(void **state)
 	perfmap_fini(&m);
 }
 
-/* Of too many lines the last ones are known. */
+/* If there are too many lines, the last ones are kept. */
 static void keeps_the_last(void **state)
 {
 	size_t n = PERFMAP_LINES_MAX + 10, room = n * 16;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* defs: numbers of any order and size, what contradicts, what is missing; and the same facts out again. */
+/*
+ * defs: numbers in any order and of any size, contradictions, missing definitions; and the same facts written
+ * again.
+ */
 #include "trace/defs.h"
 
 #include <errno.h>
@@ -101,7 +104,7 @@ static void in_order(void **state)
 	assert_int_equal(defs_path(&d, 0, path, 4), 0);
 }
 
-/* Random numbers, in random order: each finds its thing, and no other does. */
+/* Random numbers, in random order: each finds its own definition, and no other number does. */
 static void any_numbers(void **state)
 {
 	enum { MANY = 3000 };
@@ -174,7 +177,7 @@ static void what_contradicts(void **state)
 	assert_int_equal(node(1, 0, 0), 0);
 	assert_int_equal(node(2, 1, 0), 0);
 	assert_int_equal(stack(0, 2, 1), 0);
-	/* again: as it was */
+	/* once more: unchanged */
 	assert_int_equal(module(0, 0, "/a", ""), 0);
 	assert_int_equal(frame(0, 1, 0x10), 0);
 	assert_int_equal(node(2, 1, 0), 0);
@@ -208,7 +211,7 @@ static void what_becomes_known(void **state)
 	assert_int_equal(module(0, 0, "/a", "13"), -EINVAL);
 }
 
-/* An end of a newer version goes on somewhere, nobody knows where. */
+/* An end of a newer version: the stack goes on, but where is not known. */
 static void an_unknown_end(void **state)
 {
 	(void)state;
@@ -255,7 +258,7 @@ static void names_are_replaced(void **state)
 static void not_a_definition(void **state)
 {
 	const struct fact note = INFORMATION(NOTE, .note = "x"), alloc = EVENT(ALLOC, .addr = 1);
-	/* of the kind of event that has the number of a definition */
+	/* an event whose kind has the number of a definition */
 	const struct fact release = { .kind = MMT_STACK };
 
 	(void)state;
@@ -278,7 +281,7 @@ static int tagged(uint32_t number, uint32_t its)
 	return defs_take(&d, &f);
 }
 
-/* The same frames, and yet another stack. */
+/* The same frames, but another stack. */
 static void stacks_with_tags(void **state)
 {
 	(void)state;
@@ -308,7 +311,7 @@ static int kind(uint32_t number, const char *name, bool refs, const char *noun)
 	return defs_take(&d, &f);
 }
 
-/* As long as it has no name it may become of another kind. */
+/* A family without a name may still become of another kind. */
 static void kinds_of_families(void **state)
 {
 	(void)state;

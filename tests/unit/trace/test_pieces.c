@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* pieces: each stands on its own, all together are the run, and names come into all of them at the end. */
+/*
+ * pieces: each can be read alone, all together are the run, and names are written into all of them at the
+ * end.
+ */
 #include "trace/pieces.h"
 
 #include <errno.h>
@@ -36,7 +39,7 @@ static void pieces_that_are_there(void **state)
 	(void)state;
 	assert_int_equal(piece_first_there("svc.mmt", &piece), 0);
 	assert_int_equal(piece, 0);
-	/* also what leads nowhere */
+	/* also a link that leads nowhere */
 	assert_int_equal(symlink("nowhere", "svc.0030.mmt"), 0);
 	assert_int_equal(piece_first_there("svc.mmt", &piece), 0);
 	assert_int_equal(piece, 30);
@@ -47,7 +50,7 @@ static void pieces_that_are_there(void **state)
 
 struct turns {
 	uint32_t begun, finished;
-	int fail_at;		/* finish of this piece */
+	int fail_at;		/* the finish of this piece fails */
 };
 
 static int begin(void *ctx, struct writer *w, uint32_t piece)
@@ -86,7 +89,7 @@ static const char *piece_of_svc(uint32_t piece)
 	return name;
 }
 
-/* Of the first @n, as far as they are there. */
+/* Of the first @n, as far as they exist. */
 static uint64_t size_of_pieces(uint32_t n)
 {
 	uint64_t bytes = 0;
@@ -96,7 +99,7 @@ static uint64_t size_of_pieces(uint32_t n)
 	return bytes;
 }
 
-/* Piece @i has what it needs, and what belongs to it. */
+/* Piece @i has all definitions that it needs, and its own facts. */
 static void assert_piece(const struct tape *got, uint32_t i)
 {
 	char first[64], last[32];
@@ -166,7 +169,7 @@ static void a_turn_that_fails(void **state)
 	tape_fini(&got);
 }
 
-/* The last fact put before a turn that fails at the end of the run. */
+/* The last fact put before a change of pieces that fails at the end of the run. */
 static void a_last_turn_that_fails(void **state)
 {
 	struct turns turns = { .fail_at = 1 };
@@ -183,7 +186,7 @@ static void a_last_turn_that_fails(void **state)
 	tape_fini(&got);
 }
 
-/* So small that one fact fills it: pieces go on, facts too. */
+/* So small that one fact fills a piece: pieces and facts go on. */
 static void the_smallest_pieces(void **state)
 {
 	struct turns turns = { 0 };
@@ -235,7 +238,7 @@ static void assert_named(const char *path)
 	tape_fini(&got);
 }
 
-/* Where the piece is still what it was. What lies under the name of another is not touched. */
+/* Only where the piece's file is unchanged. Another file under its name is not touched. */
 static void names_in_all_pieces(void **state)
 {
 	struct turns turns = { 0 };
@@ -279,7 +282,7 @@ static void names_in_all_pieces(void **state)
 	}
 }
 
-/* Names of a piece do not make its run longer than its last fact. */
+/* The names in a piece do not make its run longer than its last fact. */
 static void names_have_the_time_of_their_piece(void **state)
 {
 	struct turns turns = { 0 };
@@ -303,7 +306,7 @@ static void names_have_the_time_of_their_piece(void **state)
 	tape_fini(&got);
 }
 
-/* More names than one block takes; and a frame whose names no block takes has none. */
+/* More names than fit into one block; and a frame whose names fit into no block gets none. */
 static void many_names(void **state)
 {
 	static char text[MMT_BLOCK_MAX / 2];
@@ -342,7 +345,7 @@ static void many_names(void **state)
 	tape_fini(&got);
 }
 
-/* A piece that cannot take its names is as it was; the others have theirs. */
+/* A piece without room for its names is unchanged; the others have theirs. */
 static void no_room_for_names(void **state)
 {
 	struct turns turns = { 0 };

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* reader: files that are cut, flipped, shuffled, foreign: what is whole is given, the rest is told with its place. */
+/*
+ * reader: files that are cut, flipped, shuffled, foreign: intact blocks are delivered, the rest is reported
+ * with its offset.
+ */
 #include "trace/reader.h"
 
 #include <errno.h>
@@ -23,7 +26,7 @@
 static struct image image;
 static struct tape tape;
 
-/* Block b of the example: two releases, at b * 100 and b * 100 + 1. */
+/* Block b of the example: two frees, at b * 100 and b * 100 + 1. */
 static void add_block(uint32_t b, uint32_t number)
 {
 	const struct fact f[] = {
@@ -34,7 +37,7 @@ static void add_block(uint32_t b, uint32_t number)
 	image_facts(&image, number, f, 2);
 }
 
-/* What the blocks of @mask give. */
+/* The facts of the blocks in @mask. */
 static void expect(uint32_t mask, struct strbuf *sb)
 {
 	strbuf_reset(sb);
@@ -103,7 +106,7 @@ static void assert_damage(size_t i, uint64_t at, uint64_t bytes, bool at_end)
 
 #define ALL ((1u << BLOCKS) - 1)
 
-/* Everything before the cut; and the cut is told, unless it is between blocks. */
+/* Everything before the cut; and the cut is reported, unless it is between blocks. */
 static void cut_at_every_byte(void **state)
 {
 	const char *bytes = strbuf_str(&image.bytes);
@@ -127,7 +130,7 @@ static void cut_at_every_byte(void **state)
 	}
 }
 
-/* All but the block that was hit; what lies there is told. */
+/* All but the block that was hit, which is reported. */
 static void every_bit_flipped(void **state)
 {
 	cleanup_free char *bytes = malloc(image.bytes.len);
@@ -151,7 +154,7 @@ static void every_bit_flipped(void **state)
 	}
 }
 
-/* Bytes gone or put in anywhere: at most two blocks suffer. */
+/* Bytes removed or inserted anywhere: at most two blocks are lost. */
 static void bytes_removed_or_added(void **state)
 {
 	cleanup_free char *bytes = malloc(image.bytes.len + 7);
@@ -179,7 +182,7 @@ static void bytes_removed_or_added(void **state)
 	}
 }
 
-/* Damage as long as the window and longer, through a file. */
+/* Damage as long as the window and longer, read from a file. */
 static void far_apart(void **state)
 {
 	static const size_t holes[] = { 100, MMT_BLOCK_MAX - 1, 3 * MMT_BLOCK_MAX, 20 * MMT_BLOCK_MAX + 3 };
@@ -191,7 +194,7 @@ static void far_apart(void **state)
 		image_head(&image);
 		add_block(0, 0);
 		size_t at = image.bytes.len;
-		/* full of heads that may be ones */
+		/* full of magic numbers that look like heads */
 		while (image.bytes.len < at + holes[i])
 			strbuf_append(&image.bytes, "MMB\xb1", image.bytes.len + 4 <= at + holes[i] ? 4 : 1);
 		add_block(1, 1);
@@ -226,7 +229,7 @@ static void blocks_missing_and_again(void **state)
 	assert_damage(4, image.start[7], image.start[8] - image.start[7], false);
 }
 
-/* The damage may have been another file's head: any number may follow, and none is missing beside what was told. */
+/* The damage may have been another file's head: any number may follow, and no block counts as missing. */
 static void any_number_behind_damage(void **state)
 {
 	(void)state;
@@ -259,7 +262,7 @@ static void a_block_of_another_run(void **state)
 	assert_string_equal(tape.damage[0].why, "a block is of another run");
 }
 
-/* What cannot be taken apart, for four reasons; what stands before it in the block is given. */
+/* Blocks that cannot be decoded, for four reasons; the records before the bad one are delivered. */
 static void blocks_without_sense(void **state)
 {
 	static const struct { const char *payload, *why; uint32_t n, length, codec; } blocks[] = {
@@ -310,7 +313,7 @@ static void packed_blocks(void **state)
 	assert_int_equal(tape.ndamage, 0);
 }
 
-/* Versions and things that are no trace. */
+/* Versions, and files that are not traces. */
 static void what_is_a_trace(void **state)
 {
 	uint8_t head[MMT_FILE_HEAD];
@@ -323,7 +326,7 @@ static void what_is_a_trace(void **state)
 	assert_int_equal(tape_read(&tape, "absent"), -ENOENT);
 	assert_int_equal(tape_read(&tape, "."), -EISDIR);
 	assert_int_equal(tape_read(&tape, "/dev/null"), -EINVAL);
-	/* newer minor: the same; newer major: not for us; older than the first: none */
+	/* newer minor: the same; newer major: refused; older than the first: not a trace */
 	for (int i = 0; i < 3; i++) {
 		static const uint8_t versions[3][4] = { { 1, 0, 9, 0 }, { 2, 0, 0, 0 }, { 0, 0, 0, 0 } };
 		static const int want[3] = { 0, -EPROTO, -EINVAL };
@@ -335,7 +338,7 @@ static void what_is_a_trace(void **state)
 		memcpy(text, head, sizeof(head));
 		assert_int_equal(read_bytes(text, image.bytes.len), want[i]);
 	}
-	/* no head at all; half of one; and something else before it */
+	/* no head at all; half of one; and other bytes before it */
 	assert_int_equal(read_bytes(text + MMT_FILE_HEAD, image.bytes.len - MMT_FILE_HEAD), 0);
 	assert_blocks(ALL);
 	assert_int_equal(tape.ndamage, 0);
@@ -361,14 +364,17 @@ static void one_behind_the_other(void **state)
 	assert_int_equal(tape.ndamage, 0);
 }
 
-/* A block begins with family 0 whatever the one before ended with; who listens hears of changes only. */
+/*
+ * A block begins with family 0, whatever the one before ended with; the reader delivers only the changes of
+ * family.
+ */
 static int count_families(void *ctx, const struct fact *f)
 {
 	strbuf_printf(ctx, "%u:%u ", f->kind, f->kind == MMT_FAMILY ? f->family : 0);
 	return 0;
 }
 
-/* --- what is known beside the facts --- */
+/* --- what the reader knows beside the facts --- */
 
 struct parts {
 	struct reader *reader;
@@ -398,7 +404,7 @@ static int take_one(void *ctx, const struct fact *f)
 	return 1;
 }
 
-/* Whatever the taker gives but 0 ends it. */
+/* If the callback returns anything but 0, reading ends. */
 static void the_taker_has_enough(void **state)
 {
 	struct reader *r;
@@ -457,7 +463,7 @@ static void families(void **state)
 	image_facts(&image, 0, f, 4);		/* free, 3, free, free */
 	image_facts(&image, 1, f + 4, 2);	/* 3, time */
 	image_facts(&image, 2, f + 4, 3);	/* 3, time, free */
-	image_facts(&image, 3, f + 5, 2);	/* time, free: of 0 */
+	image_facts(&image, 3, f + 5, 2);	/* time, free: of family 0 */
 	assert_int_equal(reader_open_memory(strbuf_str(&image.bytes), image.bytes.len, &r), 0);
 	assert_int_equal(reader_run(r, count_families, no_damage, &got), 0);
 	reader_close(r);
@@ -475,7 +481,7 @@ static void the_taker_stops(void **state)
 	assert_int_equal(tape.nevents, 3);
 }
 
-/* In dribs and drabs. The size is not known. */
+/* Byte by byte. The size is not known. */
 static void a_pipe(void **state)
 {
 	struct reader *r;
@@ -508,7 +514,10 @@ static void a_pipe(void **state)
 	reader_close(NULL);
 }
 
-/* A right head every 32 bytes, each with a payload of a megabyte that is not right: four megabytes, not hours. */
+/*
+ * A valid head every 32 bytes, each with an invalid payload of a megabyte: four megabytes are read, not for
+ * hours.
+ */
 static void made_to_take_for_ever(void **state)
 {
 	const struct block_head h = { 0, MMT_BLOCK_MAX, MMT_BLOCK_MAX, MMT_CODEC_STORED, IMAGE_TAG, 12345 };
@@ -524,7 +533,7 @@ static void made_to_take_for_ever(void **state)
 	assert_int_equal(read_bytes(strbuf_str(&image.bytes), image.bytes.len), 0);
 	assert_int_equal(tape.ndamage, 1);
 	assert_damage(0, MMT_FILE_HEAD, image.bytes.len - MMT_FILE_HEAD, true);
-	/* the same without a file head: not even opened */
+	/* the same without a file head: it is not even opened */
 	assert_int_equal(read_bytes(strbuf_str(&image.bytes) + MMT_FILE_HEAD, image.bytes.len - MMT_FILE_HEAD), -EINVAL);
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
 	assert_in_range(end.tv_sec - begin.tv_sec, 0, 10);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* record: a fact of every kind goes in and comes out the same; what is no record is refused, whatever it claims. */
+/* record: a fact of every kind is encoded and decoded unchanged; what is not a record is refused. */
 #include "trace/encode.h"
 
 #include <errno.h>
@@ -22,10 +22,11 @@ static void text_of(const struct fact *f, struct strbuf *sb)
 	fact_text(sb, f);
 }
 
-/* Everything in @payload, as text. What decoder_next said last. */
+/* Everything in @payload, as text. Returns the last result of decoder_next. */
 static int read_all(size_t n, struct strbuf *sb)
 {
-	cleanup_free uint8_t *exact = malloc(n ? n : 1);	/* the address sanitizer sees a step beyond it */
+	/* so that the address sanitizer sees a read beyond it */
+	cleanup_free uint8_t *exact = malloc(n ? n : 1);
 	struct decoder d;
 	struct fact f;
 	int got;
@@ -116,7 +117,7 @@ static void time_never_goes_back(void **state)
 	assert_int_equal(read_all(e.n, &out), -EPROTO);
 }
 
-/* What is usual takes few bytes. */
+/* The usual events take few bytes. */
 static void usual_events_are_small(void **state)
 {
 	const struct fact start = { .kind = MMT_FORGET, .block.addr = 0x7f1234567890 };
@@ -133,7 +134,10 @@ static void usual_events_are_small(void **state)
 	assert_int_equal(e.n - before, 4 + 2);
 }
 
-/* A block takes what fits; then it is as it was, and so is what the next record refers to. */
+/*
+ * A block takes what fits; a record that does not fit leaves the block, and the state for the next record,
+ * unchanged.
+ */
 static void a_full_block(void **state)
 {
 	cleanup_strbuf struct strbuf in = STRBUF_INIT, out = STRBUF_INIT;
@@ -170,7 +174,7 @@ static void a_full_block(void **state)
 	assert_int_equal(encoder_put(&e, &f), 0);
 	assert_int_equal(read_all(e.n, &out), 0);
 	assert_int_equal(strlen(strbuf_str(&out)), strlen(f.note) + strlen("31.14 @0 \"\"\n"));
-	/* and each length between: what is taken can be read, what is not leaves nothing */
+	/* and each length in between: what is accepted can be read, what is refused leaves nothing */
 	for (size_t less = 1; less < 32; less++) {
 		f.note = text + less;
 		encoder_start(&e, payload);
@@ -181,7 +185,7 @@ static void a_full_block(void **state)
 	}
 }
 
-/* A decoder takes any number of blocks, each as large as can be; what it gave before is gone then. */
+/* A decoder takes any number of blocks, each of the largest size; earlier results are then invalid. */
 static void many_large_records(void **state)
 {
 	static char text[MMT_BLOCK_MAX];
@@ -216,7 +220,7 @@ static void assert_lie(const uint8_t *lie, size_t n)
 	decoder_fini(&d);
 }
 
-/* A count of names, or of uses, that its bytes cannot hold takes no memory. */
+/* A count of names, or of uses, that its bytes cannot hold allocates nothing. */
 static void no_memory_for_lies(void **state)
 {
 	static const uint8_t names[] = { MMT_INFO, MMT_NAMES, 14, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 };
@@ -248,7 +252,7 @@ static void what_the_encoder_refuses(void **state)
 	assert_int_equal(e.n, 0);
 }
 
-/* Cut anywhere: the record that is cut is not given. */
+/* Cut anywhere: the cut record is not delivered. */
 static void cut_at_every_byte(void **state)
 {
 	cleanup_strbuf struct strbuf out = STRBUF_INIT, whole = STRBUF_INIT;
@@ -280,7 +284,7 @@ struct odd {
 #define ODD(bytes, end, text) { bytes, sizeof(bytes) - 1, end, text }
 
 static const struct odd odd[] = {
-	/* kinds that are not known */
+	/* unknown kinds */
 	ODD("\x00", -ENOTSUP, ""),
 	ODD("\x12", -ENOTSUP, ""),
 	ODD("\x1e", -ENOTSUP, ""),
@@ -304,17 +308,20 @@ static const struct odd odd[] = {
 	ODD("\x1f\x15\x04\x01\x01\x08\x01", -EPROTO, ""),
 	ODD("\x1f\x15\x04\x09\x01\x08\x00\x0c", 0, "31.21 @0 9: 0x20 0 0\n12.0 @0\n"),
 	ODD("\x1f\x02\x05\x80\x80\x80\x80\x20\x00\x00\x00", -EPROTO, ""),
-	/* so many arguments, names, points cannot be there */
+	/* so many arguments, names, points do not fit */
 	ODD("\x1f\x02\x06\x02\x00\x00\x02\x00\x00", 0, "31.2 @0 1 NULL NULL NULL NULL\n"),
 	ODD("\x1f\x02\x06\x02\x00\x00\x03\x00\x00", -EPROTO, ""),
 	ODD("\x1f\x02\x0c\x02\x00\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", -EPROTO, ""),
 	ODD("\x1f\x08\x07\x00\x01\x00\x00\x00\x00\x00", 0, "31.8 @0 0: NULL NULL NULL 0 0\n"),
 	ODD("\x1f\x08\x08\x00\x02\x00\x00\x00\x00\x00\x00", -EPROTO, ""),
 	ODD("\x1f\x0f\x26\x00\x00\x00\x00\x21" "123456789012345678901234567890123", -EPROTO, ""),
-	/* a sample: a flag and a number behind the steps are a newer version's; more steps than there may be, or than there are */
+	/*
+	 * a sample: a flag and a number behind the steps are from a newer version; more steps than allowed,
+	 * or than there are
+	 */
 	ODD("\x1f\x16\x17\x04\x7f\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x01\x0b\x0c\x0d" "\x0e\x0f\x10" "new\x0c", 0,
 	    "31.22 @0 4 1: 1 2 3 4 5 6 7 8 9 10 11 14 15 16 11/12/13\n12.0 @0\n"),
-	/* one that does not say what was missed; nor how long it was watched of late */
+	/* a sample without missed hits; one without late exposure */
 	ODD("\x1f\x16\x12\x04\x01\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x01\x0b\x0c\x0d" "\x0e\x0c", 0,
 	    "31.22 @0 4 1: 1 2 3 4 5 6 7 8 9 10 11 14 0 0 11/12/13\n12.0 @0\n"),
 	ODD("\x1f\x16\x11\x04\x01\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x01\x0b\x0c\x0d" "\x0c", 0,
@@ -322,21 +329,21 @@ static const struct odd odd[] = {
 	ODD("\x1f\x16\x0e\x04\x01\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x11", -EPROTO, ""),
 	ODD("\x1f\x16\x0e\x04\x01\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x01", -EPROTO, ""),
 	ODD("\x1f\x17\x0a\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a", -EPROTO, ""),
-	/* a run: keys that are not known are skipped, a value is as long as it says */
+	/* a run: unknown keys are skipped, a value is as long as its length */
 	ODD("\x1f\x01\x09\x63\x02xx\x04\x01p\x05\x00", 0,
 	    "31.1 @0 00000000000000000000000000000000 piece 0 last 0 start 0 \"p\" \"\" NULL\n"),
 	ODD("\x1f\x01\x05\x02\x02\x85\x85\x01", -EPROTO, ""),
 	ODD("\x1f\x01\x03\x04\x02x", -EPROTO, ""),
 	ODD("\x1f\x01\x05\x01\x03" "abc", -EPROTO, ""),
-	/* flags that are not known */
+	/* unknown flags */
 	ODD("\x1f\x05\x04\x01\x02\x00\xfe\x00", -EPROTO, ""),
 	ODD("\x1f\x05\x04\x01\x02\x00\x7f", 0, "31.5 @0 1 0 0x2 1 1\n"),
 	ODD("\x11\x00\x05\x02\xff\x01\x00", 0, "17.0 @0 0x0 5 1 1 1:\n"),
-	/* what files of version 1.0 have not: a tag, a kind and a noun; and a part of it */
+	/* fields that files of version 1.0 do not have: a tag, a kind and a noun; and a part of them */
 	ODD("\x1f\x07\x03\x05\x06\x01", 0, "31.7 @0 5 6 1 0\n"),
 	ODD("\x1f\x03\x03\x05\x02g", 0, "31.3 @0 5 0 0 \"g\" NULL\n"),
 	ODD("\x1f\x03\x04\x05\x02g\x01", -EPROTO, ""),
-	/* so many uses cannot be there; and just so many are */
+	/* so many uses do not fit; and just as many do */
 	ODD("\x11\x04\x05\x01\x00\x02\x07\x01\x00\x08\x00\x03", 0, "17.0 @0 0x10 5 -1 0 0: 7 +1 -0 8 +0 -3\n"),
 	ODD("\x11\x00\x05\x01\x00\x03\x07\x01\x00\x08\x00\x03", -EPROTO, ""),
 	ODD("\x11\x00\x05\x01\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", -EPROTO, ""),

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * trace_cut: a trace of more than a megabyte that ends at every byte of its last megabyte, and with bytes
- * overwritten all over: all whole blocks before the damage are delivered, the damage is told with its place.
+ * overwritten all over: all whole blocks before the damage are delivered, the damage is reported with its
+ * offset.
  *
- * Reading anew from the start for each of a million cuts would take an hour. What a block says does not depend on those before it,
- * so each time the file's head and the last blocks before the cut are read; from the start for some hundred cuts.
+ * Reading anew from the start for each of a million cuts would take an hour. The contents of a block do not
+ * depend on earlier blocks, so each time only the file's head and the last blocks before the cut are read;
+ * for some hundred cuts, from the start.
  */
 #include "trace/reader.h"
 
@@ -23,7 +25,7 @@
 #define MEGABYTE 1048576u
 #define FACTS 60		/* in a block */
 #ifdef __SANITIZE_ADDRESS__
-#define STEP 7			/* it takes ten times as long */
+#define STEP 7			/* the sanitizer takes ten times as long */
 #else
 #define STEP 1
 #endif
@@ -44,7 +46,7 @@ static uint64_t random_number(void)
 	return seed;
 }
 
-/* Fact i of the run: so the address says which it was. */
+/* Fact i of the run: the address shows which one it is. */
 static struct fact fact_at(uint64_t i)
 {
 	return (struct fact){
@@ -152,14 +154,14 @@ static void cut_at_every_byte_of_the_last_megabyte(void **state)
 		uint32_t from;
 
 		while (start[b + 1] <= cut)
-			b++; /* the cut is in block b, or where it begins */
+			b++; /* the cut is in block b, or at its beginning */
 		from = b > 0 ? b - 1 : 0;
 		s = read_tail(from, cut);
 		if (s.facts != (uint64_t)(b - from) * FACTS || !s.in_order)
 			fail_msg("cut at %zu: %llu facts", cut, (unsigned long long)s.facts);
 		if (cut != start[b] && (!s.last_damage.at_end || s.last_damage.bytes != cut - start[b]))
 			fail_msg("cut at %zu: damage of %llu bytes", cut, (unsigned long long)s.last_damage.bytes);
-		/* that it does not begin with the first block is damage too */
+		/* a file that does not begin with the first block counts as damaged too */
 		if (s.ndamages != (uint32_t)(from > 0) + (cut != start[b]))
 			fail_msg("cut at %zu: %u damages", cut, s.ndamages);
 	}
@@ -183,7 +185,7 @@ static void whole_files_cut_somewhere(void **state)
 	}
 }
 
-/* What is not hit comes through; what is hit does not. */
+/* Blocks that are not hit are delivered; blocks that are hit are not. */
 static void bytes_overwritten_anywhere(void **state)
 {
 	uint8_t *copy = malloc(size);
@@ -203,7 +205,10 @@ static void bytes_overwritten_anywhere(void **state)
 			copy[at] ^= (uint8_t)(1 + random_number() % 255);
 			while (start[b + 1] <= at)
 				b++;
-			/* twice at one place may be as it was: then the block is whole, or damaged by the other */
+			/*
+			 * a second change may restore a byte: then the block is intact, unless another byte
+			 * of it is hit
+			 */
 			hit[b] = memcmp(copy + start[b], file + start[b], start[b + 1] - start[b]) != 0;
 		}
 		for (uint32_t b = 0; b < nblocks; b++)
@@ -224,7 +229,7 @@ int main(void)
 		cmocka_unit_test(bytes_overwritten_anywhere),
 	};
 
-	/* a million readers: their buffers are not to be mapped anew each time */
+	/* a million readers: malloc should reuse their buffers, not map them anew each time */
 	mallopt(M_MMAP_THRESHOLD, 1 << 30);
 	mallopt(M_TRIM_THRESHOLD, 1 << 30);
 	return cmocka_run_group_tests(tests, make_file, free_file);

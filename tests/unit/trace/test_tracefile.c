@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tracefile: what stands in the way of a trace, and what is left of it when a write fails. */
+/* tracefile: obstacles to a trace, and what is left of it when a write fails. */
 #include "trace/tracefile.h"
 
 #include <errno.h>
@@ -30,7 +30,10 @@ static void refused(void **state)
 	assert_int_equal(writer_open(&full, &w), -ENOSPC);
 }
 
-/* An old file is replaced, not written through: who has it open, or linked it, keeps it. */
+/*
+ * An old file is replaced, not overwritten: a process that has it open, or another link to it, still has the
+ * old contents.
+ */
 static void an_old_file(void **state)
 {
 	struct tape got;
@@ -50,7 +53,7 @@ static void an_old_file(void **state)
 	tape_fini(&got);
 }
 
-/* Written in place, and without pieces. Nothing but the trace goes through. */
+/* Written in place, and without pieces. Nothing but the trace is written. */
 static void a_fifo(void **state)
 {
 	struct tape want, got;
@@ -80,7 +83,7 @@ static void a_fifo(void **state)
 	tape_fini(&got);
 }
 
-/* What is said when nobody takes what is in the FIFO; whoever writes has not waited for long. */
+/* The error if the FIFO is not read; the writer has not waited for long. */
 static void a_fifo_that_nobody_reads(void **state)
 {
 	const struct fact f = { .kind = MMT_TIME };
@@ -99,7 +102,7 @@ static void a_fifo_that_nobody_reads(void **state)
 	close(fd);
 }
 
-/* For less than a second: nothing is lost of more than a FIFO has room for. */
+/* Less than a second late: nothing is lost, although it is more than fits into a FIFO. */
 static void a_fifo_that_is_read_late(void **state)
 {
 	const struct timespec late = { .tv_nsec = 400000000 };
@@ -131,7 +134,10 @@ static void a_fifo_that_is_read_late(void **state)
 	tape_fini(&got);
 }
 
-/* With room for @limit bytes. What was read is the beginning of @whole, and how much of it. */
+/*
+ * With room for @limit bytes. Asserts that what is read is a prefix of @whole; returns how many events it
+ * has.
+ */
 static size_t write_with_limit(rlim_t limit, const struct tape *whole)
 {
 	struct rlimit old, now;
@@ -164,7 +170,10 @@ static size_t write_with_limit(rlim_t limit, const struct tape *whole)
 	return nevents;
 }
 
-/* Every limit, so that every write fails once, at each of its bytes in turn (in steps): the file ends with a whole block. */
+/*
+ * Every limit, so that every write fails once, at each of its bytes in turn (in steps): the file ends with a
+ * whole block.
+ */
 static void no_room(void **state)
 {
 	struct tape whole;
@@ -190,7 +199,10 @@ static void no_room(void **state)
 	tape_fini(&whole);
 }
 
-/* Not even for the head: nothing is left, under no name. Nor for names: that is said ever after. */
+/*
+ * No room even for the head: no file is left, under any name. No room for names: all later calls return the
+ * error.
+ */
 static void no_room_at_the_ends(void **state)
 {
 	const struct writer_options opt = { .path = "t.mmt", .defs = &defs };

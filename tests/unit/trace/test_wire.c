@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a trace is made of: numbers, checksums, heads, packed payloads. */
+/* The parts of a trace: numbers, checksums, heads, packed payloads. */
 #include "trace/wire.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@ static const uint64_t numbers[] = {
 
 #define NUMBERS (sizeof(numbers) / sizeof(numbers[0]))
 
-/* The length is what LEB128 says, and a shorter cursor is bad, never read past. */
+/* The length is that of LEB128, and a cursor that is too short becomes bad, without a read past its end. */
 static void varints(void **state)
 {
 	uint8_t bytes[2 * WIRE_VARINT_MAX];
@@ -105,7 +105,7 @@ static void zigzag(void **state)
 		assert_int_equal(wire_zigzag(wire_unzigzag(numbers[i])), numbers[i]);
 }
 
-/* Any to any other; and one near the one before, at a multiple of 16, takes a byte. */
+/* Any address after any other; one near the previous address, at a multiple of 16, takes a byte. */
 static void addresses(void **state)
 {
 	uint8_t bytes[2 * WIRE_VARINT_MAX];
@@ -159,7 +159,7 @@ static void crc(void **state)
 			assert_int_equal(crc32_of(bytes + at, n), slow_crc(bytes + at, n));
 }
 
-/* Any bit of any head that is wrong, and any size that nobody writes. */
+/* Any wrong bit of any head, and any size that no writer writes. */
 static void heads(void **state)
 {
 	struct block_head h = { 3, MMT_BLOCK_MAX, 5, 1, 0xabcdef01, crc32_of("hello", 5) }, got;
@@ -217,13 +217,13 @@ static void packed_and_back(void **state)
 	assert_int_equal(unpacker_unpack(u, MMT_CODEC_ZSTD, stored, n, sizeof(raw), &out), 0);
 	assert_memory_equal(out, raw, sizeof(raw));
 
-	/* a lie about the length, half of it, another codec */
+	/* a wrong length, half of the data, another codec */
 	assert_int_equal(unpacker_unpack(u, MMT_CODEC_ZSTD, stored, n, sizeof(raw) - 1, &out), -EPROTO);
 	assert_int_equal(unpacker_unpack(u, MMT_CODEC_ZSTD, stored, n / 2, sizeof(raw), &out), -EPROTO);
 	assert_int_equal(unpacker_unpack(u, MMT_CODEC_STORED, stored, n, sizeof(raw), &out), -EPROTO);
 	assert_int_equal(unpacker_unpack(u, 2, stored, n, sizeof(raw), &out), -ENOTSUP);
 
-	/* what cannot be packed stays */
+	/* what cannot be packed is stored as it is */
 	for (size_t i = 0; i < 1000; i++) {
 		x = x * 6364136223846793005u + 1442695040888963407u;
 		raw[i] = (uint8_t)(x >> 56);
@@ -235,17 +235,18 @@ static void packed_and_back(void **state)
 	unpacker_free(u);
 }
 
-/* A gigabyte of zeros in a few kilobytes: not more than a block comes out. */
+/* A gigabyte of zeros in a few kilobytes: no more than a block is unpacked. */
 static void a_bomb(void **state)
 {
-	static const uint8_t frame[] = { 0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x58 };	/* no size, a window of 2 MiB */
+	/* no size, a window of 2 MiB */
+	static const uint8_t frame[] = { 0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x58 };
 	uint8_t bomb[sizeof(frame) + 4 * 1024], *at = bomb + sizeof(frame);
 	struct unpacker *u;
 	const void *out;
 
 	(void)state;
 	memcpy(bomb, frame, sizeof(frame));
-	/* 1024 blocks, each 128 KiB of one byte; the last says so */
+	/* 1024 blocks, each 128 KiB of one byte; the last one is marked */
 	for (uint32_t i = 0; i < 1024; i++, at += 4) {
 		uint32_t head = 131072u << 3 | 1 << 1 | (i == 1023);
 		memcpy(at, &head, 3);
@@ -253,7 +254,7 @@ static void a_bomb(void **state)
 	}
 	assert_int_equal(unpacker_new(&u), 0);
 	assert_int_equal(unpacker_unpack(u, MMT_CODEC_ZSTD, bomb, sizeof(bomb), MMT_BLOCK_MAX, &out), -EPROTO);
-	/* the same, and harmless: eight of them are a block */
+	/* the same, and harmless: eight of them make a block */
 	uint32_t last = 131072u << 3 | 1 << 1 | 1;
 	memcpy(bomb + sizeof(frame) + 4 * 7, &last, 3);
 	assert_int_equal(unpacker_unpack(u, MMT_CODEC_ZSTD, bomb, sizeof(frame) + 4 * 8, MMT_BLOCK_MAX, &out), 0);
@@ -299,7 +300,7 @@ static bool has_nul(uint64_t word)
 	return false;
 }
 
-/* Two texts of the same hash: made with the seed, which nobody else knows. */
+/* Two texts with the same hash: made with the seed, which an attacker does not know. */
 static void texts_that_collide(void **state)
 {
 	uint64_t one[3] = { 0x6161616161616161, 0x6262626262626262, 0 }, other[3] = { 0 };
@@ -317,7 +318,7 @@ static void texts_that_collide(void **state)
 	assert_string_equal(texts_keep(&t, (const char *)other), (const char *)other);
 	assert_ptr_equal(texts_keep(&t, (const char *)one), kept);
 	assert_int_equal(t.n, 2);
-	/* they do: the second one is where the first one's neighbour would be */
+	/* they collide: the second one is in the slot next to the first one's */
 	uint64_t key, first = 0, distance = 0;
 	void *value;
 	for (size_t i = 0, n = 0; addrmap_next(&t.index, &i, &key, &value); n++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* writer: what is put is in the file, with all that it needs to be understood, and after a second at the latest. */
+/* writer: what is put is in the file, with all definitions that it needs, after a second at the latest. */
 #include "trace/writer.h"
 
 #include <errno.h>
@@ -107,7 +107,7 @@ static void samples_have_family_and_stack(void **state)
 	tape_fini(&got);
 }
 
-/* So is a probe of a family, and names are of a frame. */
+/* A probe is of a family, too, and names are of a frame. */
 static void probes_and_names_have_their_parts(void **state)
 {
 	const struct fact probe = INFORMATION(PROBE, .probe = { 0, 3, "alloc malloc", NULL, NULL });
@@ -128,7 +128,7 @@ static void probes_and_names_have_their_parts(void **state)
 	tape_fini(&got);
 }
 
-/* What becomes known of a module is put again; a family that was put by hand is not. */
+/* If more becomes known of a module, it is written again; a family that was put by hand is not. */
 static void what_becomes_known(void **state)
 {
 	const struct fact family = { .kind = MMT_FAMILY, .family = 3 };
@@ -156,7 +156,7 @@ static void what_becomes_known(void **state)
 	tape_fini(&got);
 }
 
-/* Nobody need call writer_tick for a block to be written: not more is lost than it holds. */
+/* A full block is written even without writer_tick: no more is lost than a block holds. */
 static void a_full_block_is_written(void **state)
 {
 	struct writer *w = open_writer("t.mmt", 0, true);
@@ -174,7 +174,7 @@ static void a_full_block_is_written(void **state)
 	assert_int_equal(writer_close(w), 0);
 }
 
-/* What the caller did wrong is said, and does not end the writing. */
+/* An error of the caller is returned, and does not end the writing. */
 static void errors_of_the_caller(void **state)
 {
 	static char text[MMT_BLOCK_MAX];
@@ -200,7 +200,7 @@ static void errors_of_the_caller(void **state)
 	assert_int_equal(writer_close(NULL), 0);
 }
 
-/* A definition that is put by hand is not put again, and has its parts before it. */
+/* A definition that is put by hand is not written again, and its parts are written before it. */
 static void definitions_by_hand(void **state)
 {
 	const struct fact alloc = EVENT(ALLOC, .addr = 16, .stack = 3);
@@ -233,7 +233,7 @@ static void definitions_by_hand(void **state)
 	tape_fini(&got);
 }
 
-/* Killed now: all that was put more than 0.7 s ago is there. */
+/* If the program is killed now, all that was put more than 0.7 s ago is in the file. */
 static void readable_at_any_time(void **state)
 {
 	const struct fact first = { .kind = MMT_FREE, .time_us = 500, .block.addr = 16 };
@@ -258,7 +258,7 @@ static void readable_at_any_time(void **state)
 	tape_fini(&got);
 }
 
-/* Also from one block to the next, where it would be written as it is. */
+/* Also from one block to the next, whose first time is absolute. */
 static void time_never_goes_back(void **state)
 {
 	const struct fact late = { .kind = MMT_TIME, .time_us = 5000000 }, early = { .kind = MMT_TIME, .time_us = 7 };

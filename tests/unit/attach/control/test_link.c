@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * link: what is put back when the keeper was killed, on memory of our own. All of the page is looked at each time: whoever runs there is no longer
- * watched, and a byte too many is as bad as one too few.
+ * link: what is restored after the keeper was killed, on memory of our own. Each test compares the whole
+ * page: no tracer watches the threads there any more, and a byte too many is as bad as one too few.
  */
 #include "attach/control/link.h"
 
@@ -39,7 +39,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* A site at @offset, the keeper's int3 in its place. */
+/* A site at @offset, with the keeper's int3 in place. */
 static struct site *planted(uint32_t i, uint32_t offset)
 {
 	struct site *s = &l.shared->sites[i];
@@ -62,7 +62,7 @@ static void assert_lifts(uint32_t lifted, uint32_t left, const uint8_t *then)
 		assert_memory_equal(page, then, PAGE);
 }
 
-/* Whatever is @there is not ours. */
+/* Nothing in @there is ours. */
 static void assert_left_alone(const uint8_t *there)
 {
 	map_page(there);
@@ -78,7 +78,7 @@ static void what_stands(void **state)
 	assert_lifts(0, 0, file);
 }
 
-/* Lifted already, or refused: whose int3 stands there we do not know. */
+/* Lifted already, or refused: an int3 there may be another program's. */
 static void what_does_not(void **state)
 {
 	uint8_t theirs[PAGE];
@@ -92,7 +92,7 @@ static void what_does_not(void **state)
 	assert_left_alone(theirs);
 }
 
-/* The instruction that was put into padding, right behind the trap, stays: a thread may be there. */
+/* The instruction that was written into padding, right behind the trap, stays: a thread may be in it. */
 static void with_a_step_behind_it(void **state)
 {
 	uint8_t then[PAGE];
@@ -111,7 +111,10 @@ static void with_a_step_behind_it(void **state)
 	assert_lifts(1, 0, then);
 }
 
-/* Unmapped, and something else is there by now: with an int3 at that very address, or of nothing else (what lies between its functions). */
+/*
+ * Unmapped, and now something else is mapped there: code with an int3 at that very address, or nothing but
+ * int3 (the padding between functions).
+ */
 static void something_else_by_now(void **state)
 {
 	uint8_t other[PAGE];
@@ -129,7 +132,7 @@ static void something_else_by_now(void **state)
 	assert_left_alone(file);
 }
 
-/* Somebody else has changed the code nearby: ours is there all the same. */
+/* Another program has changed the code nearby: our trap is lifted all the same. */
 static void changed_nearby(void **state)
 {
 	uint8_t then[PAGE];

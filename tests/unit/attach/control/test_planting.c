@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * planting: a module goes, its numbers become other sites'. The keeper is a thread here, with the keeper's own table of traps, and the target's code
- * is a page of our own (code_page.h).
+ * planting: when a module is unloaded, its site numbers are given to other sites. The keeper is a thread
+ * here, with the keeper's own table of traps, and the target's code is a page of our own (code_page.h).
  */
 #include "attach/control/planting.h"
 
@@ -16,7 +16,7 @@ static struct planting planting;
 static struct module gone, stays;
 static pthread_t keeper;
 static atomic_bool over;
-static uint32_t forgotten;	/* commands that forgot something */
+static uint32_t forgotten;	/* COMMAND_FORGETs so far */
 
 /* --- the keeper --- */
 
@@ -97,7 +97,7 @@ static void assert_only_traps_at(const uint32_t *offsets, uint32_t n)
 	assert_memory_equal(page, want, PAGE);
 }
 
-/* The sites of a trial wait for up to a quarter of a second: their module may be gone by then. */
+/* The sites of a trial wait for up to a quarter of a second: by then their module may be unloaded. */
 static void gone_while_it_waited(void **state)
 {
 	uint32_t first, again, other;
@@ -108,7 +108,7 @@ static void gone_while_it_waited(void **state)
 	assert_int_equal(planting_forget_gone(&planting), 0);
 	again = add(&stays, 200);
 	other = add(&stays, 300);
-	/* without that the test shows nothing */
+	/* otherwise the test shows nothing */
 	assert_int_equal(again, first);
 	assert_int_equal(planting_plant(&planting), 0);
 	assert_int_equal(l.shared->plant_result[again], 0);
@@ -129,7 +129,7 @@ static void gone_and_nothing_came(void **state)
 	assert_only_traps_at((uint32_t[]){ 200 }, 1);
 }
 
-/* Numbers in a row are one command: each has the keeper enter all traps anew. */
+/* Consecutive numbers are forgotten by one command: each makes the keeper enter all traps anew. */
 static void gone_together(void **state)
 {
 	uint32_t last;
@@ -148,7 +148,7 @@ static void gone_together(void **state)
 		assert_int_equal(l.used[i], i == last);
 		assert_int_equal(l.planted[i], i == last);
 	}
-	/* they were lifted, for the page is still there; and what stays is found */
+	/* they were lifted, since the page is still there; and the remaining trap is found */
 	assert_only_traps_at((uint32_t[]){ 1000 }, 1);
 	assert_int_equal(trap_find(&traps, at(1000)), last);
 	assert_int_equal(trap_find(&traps, at(100)), NO_TRAP);

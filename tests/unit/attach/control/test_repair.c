@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * repair: a forked child, idle in epoll_wait, gets int3 planted here and there.
- * Afterwards its code must be as before, and epoll_wait not interrupted.
+ * repair: a forked child, idle in epoll_wait, gets int3 planted here and there. Afterwards its code must be
+ * as before, and epoll_wait not interrupted.
  */
 #include "attach/control/repair.h"
 
@@ -24,7 +24,7 @@
 
 #include "base/fdio.h"
 
-/* Code to plant in; never called there. Long enough for lone traps and a hook. */
+/* Code to plant in; never called. Long enough for lone traps and a hook. */
 void victim_function(unsigned *p);
 void __attribute__((noinline, aligned(64))) victim_function(unsigned *p)
 {
@@ -91,7 +91,7 @@ static void victim_start(struct victim *v)
 	assert_true(v->mem >= 0);
 }
 
-/* Its own normal end, as the proof that it went on undisturbed. */
+/* The child ends normally: this proves that it went on undisturbed. */
 static void victim_end(struct victim *v)
 {
 	int status;
@@ -158,14 +158,14 @@ static void test_nothing_to_do(void **state)
 
 static void test_traps_are_taken_out(void **state)
 {
-	const uint8_t *in_libc = (const uint8_t *)hcreate_r;	/* not one that a sanitizer wraps */
+	const uint8_t *in_libc = (const uint8_t *)hcreate_r;	/* not a function that a sanitizer wraps */
 	struct victim v;
 
 	(void)state;
 	victim_start(&v);
 	plant(&v, code(), "\xcc", 1);
 	plant(&v, code() + 20, "\xcc", 1);
-	plant(&v, code() + 22, "\xcc", 1);	/* close together, but nothing other than int3 */
+	plant(&v, code() + 22, "\xcc", 1);	/* close together, but only int3 */
 	plant(&v, in_libc + 4, "\xcc", 1);
 	assert_int_equal(victim_repair(&v), 0);
 	assert_says(&v, ": 4 traps taken out");
@@ -178,7 +178,7 @@ static void test_traps_are_taken_out(void **state)
 	victim_end(&v);
 }
 
-/* e9 cc .. .. ..: a jump whose distance holds 0xcc. To put that byte back would send it elsewhere. */
+/* e9 cc .. .. ..: a jump with 0xcc in its distance. Restoring that byte would send the jump elsewhere. */
 static void test_hooks_are_left_alone(void **state)
 {
 	static const char hook[] = "\xe9\xcc\x01\x02\x03";
@@ -199,7 +199,10 @@ static void test_hooks_are_left_alone(void **state)
 	victim_end(&v);
 }
 
-/* What a killed keeper has left in the padding behind a `ret` does not make a hook of the trap on it. */
+/*
+ * What a killed keeper has left in the padding behind a `ret` does not make a trap on the `ret` look like a
+ * hook.
+ */
 static void test_trap_beside_padding(void **state)
 {
 	struct victim v;
@@ -228,7 +231,7 @@ static void test_its_own_int3_stays(void **state)
 	(void)state;
 	assert_non_null(at);
 	victim_start(&v);
-	/* Makes the page the child's own, so that it is looked at. */
+	/* Makes the page the child's own, so that repair looks at it. */
 	plant(&v, at, "\xcc", 1);
 	assert_int_equal(victim_repair(&v), 0);
 	assert_says(&v, ": 0 traps taken out, 0 could not be, 0 other");
@@ -236,7 +239,7 @@ static void test_its_own_int3_stays(void **state)
 	victim_end(&v);
 }
 
-/* Forks a tracer called @comm of @pid; it stays until it is killed. */
+/* Forks a tracer called @comm of @pid; it runs until it is killed. */
 static pid_t trace(pid_t pid, const char *comm)
 {
 	int done[2];

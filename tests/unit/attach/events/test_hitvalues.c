@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* hitvalues: what rules come to, at hits made by hand: read, null, not read, and without the call's beginning. */
+/*
+ * hitvalues: the values of rules, at hits made by hand: read, null, not read, and in a call whose beginning
+ * was not seen.
+ */
 #include "attach/events/hitvalues.h"
 #include "attach/rules/ruletext.h"
 
@@ -53,12 +56,12 @@ static void arguments_are_the_calls(void **state)
 	read_at(&leaves, true);
 	assert_int_equal(value_of(&rule.size), 6);
 	assert_int_equal(value_of(&rule.ptr), 0xabc);
-	/* at an end whose beginning was not seen registers are anything */
+	/* at an end whose beginning was not seen, the registers may hold anything */
 	hit.head.flags = RECORD_STATIC;
 	read_at(&leaves, true);
 	assert_false(is_known(&rule.size));
 	assert_int_equal(value_of(&rule.ptr), 0xabc);
-	/* at the entry they are there */
+	/* at the entry they hold the arguments */
 	read_at(&entry, true);
 	assert_int_equal(value_of(&rule.size), 6);
 }
@@ -77,12 +80,12 @@ static void loads(void **state)
 	hit.loads_read = 3;
 	read_at(&leaves, true);
 	assert_int_equal((int64_t)value_of(&rule.size), -10);
-	/* a null pointer gives 0, whatever stands in the record */
+	/* a null pointer gives 0, whatever the record has */
 	hit.loads_read = 2;
 	hit.loads_null = 1;
 	read_at(&leaves, true);
 	assert_int_equal(value_of(&rule.ptr), 0);
-	/* what another site wanted is nothing of ours */
+	/* the values that another site asked for are not ours */
 	read_at(&leaves, false);
 	assert_false(is_known(&rule.ptr));
 }
@@ -100,7 +103,7 @@ static void conditions(void **state)
 	hit.loads_read = 1;
 	read_at(&leaves, true);
 	assert_int_equal(hitvalues_hold(&v), HOLDS_UNREAD);
-	/* the first that does not hold decides, read or not what comes behind */
+	/* the first condition that does not hold decides, whether or not the later ones were read */
 	hit.regs.rdi = 12;
 	read_at(&leaves, true);
 	assert_int_equal(hitvalues_hold(&v), HOLDS_NOT);

@@ -14,7 +14,9 @@
 	"5581f9f1c000-5581f9f1e000 r--p 00000000 fe:00 131 /tmp/ [heap]\n"                                                                                  \
 	"5581fb0e5000-5581fb106000 rw-p 00000000 00:00 0    [heap]\n"
 
-/* An arena of a thread; Go's heap; a mapping that happens to be there, and one without anything behind it. */
+/*
+ * An arena of a thread; Go's heap; a mapping that is there by chance, and a line without anything behind it.
+ */
 #define ARENAS                                                                                                                                       \
 	"c000000000-c000400000 rw-p 00000000 00:00 0 \n"                                                                                                    \
 	"c000400000-c004000000 ---p 00000000 00:00 0 \n"                                                                                                    \
@@ -35,7 +37,7 @@ static void sizes(void **state)
 	assert_int_equal(p.shared, 4 << 10);
 	assert_int_equal(p.swapped, 8 << 10);
 	assert_int_equal(p.heap, 0);
-	/* a zombie has none */
+	/* a zombie has no list of mappings */
 	assert_false(processes_parse(STATUS, NULL, &p));
 	assert_false(processes_parse("", NULL, &p));
 }
@@ -53,7 +55,10 @@ static void heap(void **state)
 	assert_int_equal(p.heap, 0x21000 + 0x30000);
 }
 
-/* A number is given to another process when its own is gone. A name cannot pretend: the kernel writes its newlines as \n. */
+/*
+ * A pid may belong to another process when its own has ended. A name cannot fake a line: the kernel writes
+ * its newlines as \n.
+ */
 static void whose_child(void **state)
 {
 	(void)state;

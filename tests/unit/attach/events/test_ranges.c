@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* ranges: taken out at the front, at the end, from the middle, across several; and against a plain map of the addresses. */
+/*
+ * ranges: cut out at the front, at the end, from the middle, across several; and compared with a plain map of
+ * the addresses.
+ */
 #include "attach/events/ranges.h"
 
 #include <errno.h>
@@ -10,7 +13,7 @@
 
 #include <cmocka.h>
 
-#define ADDRESSES 6000	/* more than some leaves */
+#define ADDRESSES 6000	/* more than a few leaves cover */
 
 static struct ranges ranges;
 
@@ -52,7 +55,7 @@ static void assert_all(size_t n, const taddr (*expected)[3])
 #define ASSERT_ALL(...) \
 	assert_all(sizeof((taddr[][3]){ __VA_ARGS__ }) / sizeof(taddr[3]), (const taddr[][3]){ __VA_ARGS__ })
 
-/* How many were touched. */
+/* Returns how many addresses were covered. */
 static unsigned clear(taddr lo, taddr hi)
 {
 	struct range was;
@@ -108,7 +111,7 @@ static void nothing_overlaps(void **state)
 	ASSERT_ALL({ 100, 200, 1 }, { 200, 201, 2 });
 }
 
-/* In the middle of a range, too: a call that says 0 bytes cuts nothing. */
+/* Also in the middle of a range: a call of 0 bytes cuts nothing. */
 static void nothing_is_taken_from_nothing(void **state)
 {
 	struct range was;
@@ -136,7 +139,7 @@ static void first(void **state)
 	assert_false(ranges_first(&ranges, 400, UINT64_MAX, &was));
 }
 
-/* --- against what is plainly right: whose each address is --- */
+/* --- compared with a plain array: the owner of each address --- */
 
 static uint32_t owner[ADDRESSES];
 
@@ -171,7 +174,7 @@ static void any_order(void **state)
 		rng ^= rng << 13;
 		rng ^= rng >> 7;
 		rng ^= rng << 17;
-		/* mostly short ones, so that there are many; now and then one that clears away leaves */
+		/* mostly short ranges, so that there are many; now and then one that empties whole leaves */
 		taddr lo = rng % ADDRESSES, hi = lo + 1 + (rng >> 32) % (i % 1000 ? 4 : ADDRESSES / 2);
 
 		if (hi > ADDRESSES)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* recorder: ledger and trace get the same; what becomes of a trace that cannot be written. */
+/* recorder: ledger and trace get the same facts; and what happens to a trace that cannot be written. */
 #include "attach/events/recorder.h"
 
 #include <errno.h>
@@ -78,7 +78,7 @@ static void both_get_the_same(void **state)
 	begin();
 	alloc(1, 10);
 	alloc(2, 20);
-	/* what was in doubt comes late */
+	/* a doubtful event is recorded late */
 	recorder_put(&rec, &(struct fact){ .kind = MMT_TWICE, .time_us = 5, .block = { .addr = 0x99 } });
 	recorder_count(&rec, 30, MMT_COUNT_EVENTS, 3);
 	recorder_lost(&rec, 30, "ring full", 4);
@@ -101,7 +101,10 @@ static void both_get_the_same(void **state)
 	ledger_fini(&l);
 }
 
-/* Each piece begins with all that is known of the stacks until then, and what comes behind is of the family that it was. */
+/*
+ * Each piece begins with all that is known of the stacks so far, and later samples belong to the right
+ * family.
+ */
 static void each_piece_tells_samples(void **state)
 {
 	const struct fact_sample its = { .seen = 5, .site_seen = 5, .nsteps = 1, .steps = { { 5, 0, 0 } } };
@@ -152,7 +155,7 @@ static void what_has_not_changed_is_not_said_again(void **state)
 	assert_int_equal(writer_raw_bytes(rec.trace), before);
 }
 
-/* What happens every second is in the file a second later, without an end. */
+/* What happens every second is in the file a second later, without the file's end. */
 static void a_second_later_it_is_in_the_file(void **state)
 {
 	struct ledger l;
@@ -164,7 +167,7 @@ static void a_second_later_it_is_in_the_file(void **state)
 	read_back(&l);
 	assert_int_equal(l.held_blocks, 1);
 	ledger_fini(&l);
-	/* nothing happens for long: the file knows until when */
+	/* nothing happens for long: the file still shows until when it was recorded */
 	recorder_tick(&rec, 15000000);
 	recorder_tick(&rec, 16500000);
 	read_back(&l);
@@ -180,7 +183,7 @@ static uint64_t file_size(void)
 	return (uint64_t)st.st_size;
 }
 
-/* As a full disk: the ledger goes on, the file stays readable, and it is said. */
+/* As on a full disk: the ledger goes on, the file stays readable, and the error is reported. */
 static void cannot_be_written(void **state)
 {
 	const struct rlimit tight = { 20000, RLIM_INFINITY };
@@ -207,7 +210,7 @@ static void cannot_be_written(void **state)
 	assert_non_null(strstr(rec.ledger.notes[0], "could not be written"));
 	assert_in_range(file_size(), 16, 20000);
 	read_back(&l);
-	/* a half-written block would be damage: another note than that the end is missing */
+	/* a half-written block would be damage, which has another note than a missing end */
 	assert_int_equal(l.nnotes, 1);
 	ledger_fini(&l);
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* scope: threads by number and name, asked of our own threads; callers behind wrappers, in a ledger made by hand. */
+/*
+ * scope: threads by number and name, tested on our own threads; callers behind wrappers, in a ledger made by
+ * hand.
+ */
 #include "attach/events/scope.h"
 #include "attach/options/options.h"
 #include "report/ledger/ledger.h"
@@ -60,7 +63,7 @@ static void by_number(void **state)
 	snprintf(number, sizeof(number), "%u", self());
 	want(&list, &none);
 	assert_int_equal(scope_has_thread(&s, self(), 0), SCOPE_YES);
-	/* one that is not there has another number all the same */
+	/* a thread that does not exist still has another number */
 	assert_int_equal(scope_has_thread(&s, 0x7fffffff, 0), SCOPE_NO);
 }
 
@@ -121,7 +124,10 @@ static void *wait_to_end(void *arg)
 	return NULL;
 }
 
-/* What it did last is read when it has ended: it is who it was. Its number may be another's then. */
+/*
+ * When a thread has ended, the last name read for it counts: it is still the same thread. Its number may
+ * belong to another thread by then.
+ */
 static void gone_since_it_was_asked(void **state)
 {
 	const struct option_list list = { .all = (const char *[]){ "worker" }, .n = 1 };
@@ -151,7 +157,10 @@ static void take(const struct fact *f)
 	assert_int_equal(defs_take(&l.defs, f), 0);
 }
 
-/* Frame 1 is in libwrap.so and left out by a rule if @skip, frame 2 in service; stack 1 is both, stack 2 is empty. */
+/*
+ * Frame 1 is in libwrap.so and skipped by a rule if @skip, frame 2 in service; stack 1 is both, stack 2 is
+ * empty.
+ */
 static void make_stacks(bool skip)
 {
 	assert_int_equal(ledger_init(&l), 0);

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tally: hits made by hand, as the keeper would record them, and what becomes
- * of the table.
+ * tally: hits made by hand, as the keeper would record them, and what they do to the table.
  *
- * The sites are those of an imaginary libc: malloc's and calloc's exit, free's
- * entry, realloc's entry and exit, posix_memalign both as a wrapper and as a
- * function with traps of its own, a scope's begin and end.
+ * The sites are those of an imaginary libc: malloc's and calloc's exit, free's entry, realloc's entry and
+ * exit, posix_memalign both as a wrapper and as a function with traps of its own, a scope's begin and end.
  */
 #include "attach/options/options.h"
 #include "tests/unit/tally_example.h"
@@ -24,7 +22,7 @@ static const char *const rule_texts[PROBES] = {
 	[P_REALLOC] = "realloc realloc size=arg2",
 	[P_MEMALIGN] = "alloc posix_memalign ptr=*arg1 size=arg3 if=i32(ret)==0",
 	[P_WRAPPER] = "alloc wrapper ptr=*arg1 size=arg3 if=i32(ret)==0",
-	/* no word on the size */
+	/* says nothing of the size */
 	[P_OWN] = "alloc own",
 	[P_FROM] = "from begin",
 	[P_UNTIL] = "until end",
@@ -35,7 +33,7 @@ static const char *const rule_texts[PROBES] = {
 
 static const struct record_hit blank;
 
-/* Where the thread is that calls. */
+/* The state of the calling thread. */
 static struct {
 	uint32_t tid;
 	taddr caller;
@@ -207,7 +205,7 @@ static void whole_realloc(taddr old, uint64_t size, taddr result)
 	realloc_ends(old, size, result);
 }
 
-/* --- what must come of it --- */
+/* --- what the result must be --- */
 
 static void assert_live(uint64_t blocks, uint64_t bytes)
 {
@@ -217,7 +215,7 @@ static void assert_live(uint64_t blocks, uint64_t bytes)
 
 static void assert_calls(uint64_t allocs, uint64_t frees, uint64_t unmatched, uint64_t doubled)
 {
-	tally_end(&tally); /* what was in doubt counts */
+	tally_end(&tally); /* doubtful events are counted now */
 	assert_int_equal(recorder.ledger.allocs, allocs);
 	assert_int_equal(recorder.ledger.frees, frees);
 	assert_int_equal(recorder.ledger.unmatched_frees, unmatched);
@@ -286,7 +284,7 @@ static void free_by(int probe, taddr ptr, taddr sp)
 	send(&m);
 }
 
-/* CRYPTO_clear_free calls CRYPTO_free. */
+/* CRYPTO_clear_free forwards to CRYPTO_free. */
 static void a_release_that_is_passed_on(void **state)
 {
 	struct rule clear_free = rules[P_FREE];
@@ -298,17 +296,17 @@ static void a_release_that_is_passed_on(void **state)
 	free_by(P_OWN, 0xa000, 0x7000);
 	free_by(P_FREE, 0xa000, 0x6fe0);
 	assert_calls(1, 1, 0, 0);
-	/* of an older block */
+	/* the same for a block older than the watch */
 	free_by(P_OWN, 0xb000, 0x7000);
 	free_by(P_FREE, 0xb000, 0x7000);
 	assert_calls(1, 2, 1, 0);
-	/* given out again meanwhile */
+	/* the block is allocated again between the two */
 	free_by(P_OWN, 0xa000, 0x7000);
 	malloc_hit(0xa000, 104);
 	free_by(P_FREE, 0xa000, 0x6fe0);
 	assert_calls(2, 4, 1, 1);
 	assert_live(0, 0);
-	/* the caller itself releases it again, by whichever function; and another thread */
+	/* the caller itself frees it again, by either function; and so does another thread */
 	free_by(P_OWN, 0xa000, 0x7000);
 	free_by(P_OWN, 0xa000, 0x6fe0);
 	free_by(P_FREE, 0xa000, 0x7008);
@@ -386,7 +384,7 @@ static void nobodys_site(void **state)
 static void chunk_sizes(void **state)
 {
 	static const struct { uint64_t header, usable; } cases[] = {
-		{ 0x21, 24 },		/* the smallest chunk, the one before in use */
+		{ 0x21, 24 },		/* the smallest chunk; the previous chunk is in use */
 		{ 0x20, 24 },
 		{ 0x25, 24 },		/* of another arena */
 		{ 0x1011, 4104 },
@@ -430,13 +428,13 @@ static void usable_by_default_requested_if_asked(void **state)
 	planting.options.exact_sizes = true;
 	send(&m);
 	assert_block(0xa000, 3990, 0x401000);
-	/* calloc: a product, the result in rdi */
+	/* calloc: the size is a product, the result in rdi */
 	m = closing(CALLOC_RET, CALLOC_RET, 0xbad, 7, 100);
 	m.hit.regs.rdi = 0xb000;
 	send(&m);
 	assert_block(0xb000, 700, 0x401000);
 	assert_hits(P_CALLOC, 1);
-	/* no entry was seen: the chunk's word is all there is */
+	/* no entry was seen: only the chunk's word shows the size */
 	malloc_hit(0xc000, 4000);
 	assert_block(0xc000, 4000, 0x401000);
 }
@@ -459,7 +457,7 @@ static void sizes_without_a_chunk(void **state)
 	malloc_hit(0xb000, 50);
 	assert_block(0xb000, 0, 0x401000);
 	assert_int_equal(tally.unread_sizes, 1);
-	/* a rule that says nothing of the size: there is none to be missed */
+	/* a rule without a size: no unread size is counted */
 	m = make(OWN_RET, RECORD_STATIC);
 	m.hit.regs.rax = 0xc000;
 	send(&m);
@@ -467,7 +465,7 @@ static void sizes_without_a_chunk(void **state)
 	assert_int_equal(tally.unread_sizes, 1);
 }
 
-/* --- who called --- */
+/* --- the caller --- */
 
 static void caller_behind_a_return(void **state)
 {
@@ -499,13 +497,16 @@ static void no_stack_no_caller(void **state)
 	send(&m);
 	assert_block(0xa000, 24, 0);
 	assert_int_equal(tally.unread_callers, 1);
-	m.hit.slice_len = 8; /* cut, but the caller is there */
+	m.hit.slice_len = 8; /* cut off, but the caller is there */
 	send(&m);
 	assert_block(0xa000, 24, 0x401000);
 	assert_int_equal(tally.unread_callers, 1);
 }
 
-/* posix_memalign without traps of its own: its block is seen at malloc's exit, inside its body. */
+/*
+ * posix_memalign without traps of its own: its block is seen at malloc's exit, while posix_memalign is still
+ * running.
+ */
 static void wrapper_by_return_address(void **state)
 {
 	(void)state;
@@ -524,7 +525,7 @@ static void wrapper_by_return_address(void **state)
 	assert_hits(P_MALLOC, 2);
 }
 
-/* A call whose entry was seen is that function's, wherever it returns to. */
+/* A call whose entry was seen belongs to that function, wherever it returns to. */
 static void a_closed_call_is_no_wrappers(void **state)
 {
 	struct made m;
@@ -560,10 +561,11 @@ static void block_by_address(void **state)
 	(void)state;
 	send(&m);
 	assert_block(0xa000, 1000, 0x401000);	/* aux[0] is the block, not its header */
-	m = memalign_ends(12, 0xb000, true);	/* ENOMEM: what stands there is old */
+	m = memalign_ends(12, 0xb000, true);	/* ENOMEM: the value there is stale */
 	send(&m);
 	assert_no_block(0xb000);
-	m = memalign_ends(0xffffffff00000000, 0xc000, true);	/* the result is an int: rax above it is anything */
+	/* the result is an int: the upper half of rax may hold anything */
+	m = memalign_ends(0xffffffff00000000, 0xc000, true);
 	send(&m);
 	assert_block(0xc000, 1000, 0x401000);
 	m = memalign_ends(0, 0xd000, false);	/* could not be read */
@@ -610,7 +612,7 @@ static void realloc_stays(void **state)
 static void realloc_of_null(void **state)
 {
 	(void)state;
-	/* jumps to malloc: ends there, is realloc's call all the same */
+	/* it jumps to malloc and ends there, but is realloc's call all the same */
 	realloc_begins(0, 100);
 	assert_int_equal(addrmap_count(&tally.reallocs), 0);
 	assert_live(0, 0);
@@ -634,12 +636,12 @@ static void realloc_to_nothing(void **state)
 	assert_hits(P_REALLOC, 1);
 	free_hit(0xa000);
 	assert_calls(1, 2, 0, 1);
-	/* an allocator that gives out something for nothing */
+	/* an allocator that returns a block for size 0 */
 	malloc_hit(0xb000, 24);
 	whole_realloc(0xb000, 0, 0xc000);
 	assert_block(0xc000, 0, 0x401000);
 	assert_no_block(0xb000);
-	/* nothing to nothing */
+	/* NULL with size 0 */
 	whole_realloc(0, 0, 0);
 	assert_hits(P_REALLOC, 2);
 }
@@ -656,7 +658,7 @@ static void realloc_fails(void **state)
 	assert_int_equal(addrmap_count(&tally.reallocs), 0);
 	free_hit(0xa000);
 	assert_calls(1, 1, 0, 0);
-	/* of a block older than us: it is as unknown as before */
+	/* of a block older than the watch: it stays as unknown as before */
 	whole_realloc(0xe000, 1ull << 60, 0);
 	free_hit(0xe000);
 	assert_calls(1, 2, 1, 0);
@@ -668,14 +670,14 @@ static void realloc_of_what_we_never_saw(void **state)
 	whole_realloc(0xa000, 104, 0xb000);
 	assert_block(0xb000, 104, 0x401000);
 	assert_calls(1, 1, 1, 0);
-	/* of what was released */
+	/* of a block that was freed */
 	whole_realloc(0xa000, 104, 0xc000);
 	assert_calls(2, 2, 1, 1);
 }
 
 /*
- * Inside realloc the old block is released, without a hit; another thread gets
- * its address before realloc ends. That block is the other thread's, and held.
+ * Inside realloc the old block is freed, without a hit; another thread gets its address before realloc ends.
+ * That block belongs to the other thread, and is live.
  */
 static void old_address_given_away_before_the_end(void **state)
 {
@@ -698,7 +700,7 @@ static void old_address_given_away_before_the_end(void **state)
 	assert_calls(3, 3, 0, 0);
 }
 
-/* Given away and released again: not twice. */
+/* The old address was allocated and freed again: not a double free. */
 static void old_address_came_and_went_before_the_end(void **state)
 {
 	(void)state;
@@ -713,7 +715,7 @@ static void old_address_came_and_went_before_the_end(void **state)
 	assert_calls(3, 2, 0, 0);
 }
 
-/* Two threads' reallocs, interleaved; one gets what the other gave away. */
+/* Two threads' reallocs, interleaved; one gets the address that the other freed. */
 static void reallocs_interleaved(void **state)
 {
 	(void)state;
@@ -732,7 +734,7 @@ static void reallocs_interleaved(void **state)
 	assert_int_equal(addrmap_count(&tally.reallocs), 0);
 }
 
-/* The record of its beginning was dropped. */
+/* The record of its beginning was lost. */
 static void realloc_whose_beginning_was_lost(void **state)
 {
 	(void)state;
@@ -748,7 +750,7 @@ static void realloc_whose_beginning_was_lost(void **state)
 	assert_live(1, 56);
 }
 
-/* The record of an end was dropped, and the next one's beginning: what was set aside is another's. */
+/* The records of an end and of the next beginning were lost: the call that was set aside is another one. */
 static void realloc_after_one_whose_end_was_lost(void **state)
 {
 	(void)state;
@@ -758,7 +760,7 @@ static void realloc_after_one_whose_end_was_lost(void **state)
 	realloc_ends(0xb000, 104, 0xc000);
 	assert_no_block(0xb000);
 	assert_block(0xc000, 104, 0x401000);
-	assert_live(1, 104); /* a was most likely released: its realloc had begun */
+	assert_live(1, 104); /* a was most likely freed: its realloc had begun */
 	assert_int_equal(addrmap_count(&tally.reallocs), 0);
 }
 
@@ -775,10 +777,10 @@ static void thread_ends_within_realloc(void **state)
 	realloc_ends(0xb000, 104, 0xc000);
 	assert_block(0xc000, 104, 0x401000);
 	assert_live(1, 104);
-	tally_thread_end(&tally, 99); /* one that we know nothing of */
+	tally_thread_end(&tally, 99); /* a thread that was never seen */
 }
 
-/* It was under way when we came: only its end is seen, without arguments. */
+/* The call was under way when the watch began: only its end is seen, without arguments. */
 static void realloc_older_than_us(void **state)
 {
 	struct made m = make(REALLOC_RET, RECORD_STATIC);
@@ -808,7 +810,7 @@ static void counted_between_from_and_until(void **state)
 
 	(void)state;
 	example_end();
-	start(PROBES); /* with FROM among the rules counting waits for it */
+	start(PROBES); /* with FROM among the rules, counting waits for it */
 	assert_false(tally.counting);
 	malloc_hit(0xa000, 24);
 	free_hit(0xf000);
@@ -816,7 +818,7 @@ static void counted_between_from_and_until(void **state)
 	assert_live(0, 0);
 	assert_calls(0, 0, 0, 0);
 	assert_int_equal(tally.events, 0);
-	assert_int_equal(tally.unread_values, 0); /* nothing is lost that would not have counted */
+	assert_int_equal(tally.unread_values, 0); /* what would not have counted is not counted as lost */
 	scope(FROM);
 	assert_true(tally.counting);
 	send(&unread);
@@ -828,7 +830,7 @@ static void counted_between_from_and_until(void **state)
 	assert_calls(4, 0, 0, 0);
 	scope(UNTIL);
 	assert_false(tally.counting);
-	/* outside: what was counted inside may end, and be given out again */
+	/* outside: blocks counted inside may be freed, and their addresses allocated again */
 	free_hit(0xb000);
 	assert_no_block(0xb000);
 	malloc_hit(0xc000, 500);
@@ -842,7 +844,7 @@ static void counted_between_from_and_until(void **state)
 	assert_hits(P_MALLOC, 4);
 	assert_hits(P_FREE, 0);
 	assert_hits(P_REALLOC, 0);
-	/* and again */
+	/* once more */
 	scope(FROM);
 	malloc_hit(0xb000, 24);
 	assert_calls(5, 0, 0, 0);
@@ -867,7 +869,10 @@ static void free_within(taddr ptr)
 	send(&m);
 }
 
-/* What a function that gives out gives back: the program's if somebody holds it, in scope or out of it, else its own affair. */
+/*
+ * A block that is freed inside of an allocating function: the program's if it was live, in scope or out of
+ * it; otherwise an internal block of the function.
+ */
 static void released_within_an_allocation(void **state)
 {
 	struct made outside = make(MALLOC_RET, RECORD_STATIC | RECORD_OUTSIDE);
@@ -882,12 +887,12 @@ static void released_within_an_allocation(void **state)
 	send(&outside);
 	free_within(0xc000);
 	assert_calls(1, 1, 0, 0);
-	free_hit(0xc000);	/* it is gone already */
+	free_hit(0xc000);	/* it was freed already */
 	malloc_hit(0xd000, 24);
 	assert_calls(2, 2, 0, 1);
 }
 
-/* What was given out before it began is not a double free when it ends inside. */
+/* A block that was allocated before the scope began is not a double free when it is freed inside. */
 static void older_than_the_scope(void **state)
 {
 	(void)state;
@@ -902,7 +907,10 @@ static void older_than_the_scope(void **state)
 	assert_live(0, 0);
 }
 
-/* It was called before anybody watched, so where it put the block is not known: a loss only where it would have counted. */
+/*
+ * The call began before the watch, so it is not known where it stored the block: this is reported only inside
+ * the scope.
+ */
 static void an_end_without_its_beginning(void **state)
 {
 	struct made m = make(MEMALIGN_RET, RECORD_STATIC);
@@ -934,7 +942,10 @@ static void in_thread(uint32_t tid)
 	now.tid = tid;
 }
 
-/* What others take is nobody's: given back by whomever, it is no older block's release, and the address is free for the next. */
+/*
+ * The blocks of other threads are not counted: when any thread frees one, that is no free of an older block,
+ * and its address can be allocated again.
+ */
 static void what_others_took(void **state)
 {
 	(void)state;
@@ -952,7 +963,7 @@ static void what_others_took(void **state)
 	free_hit(0xa000);
 	assert_calls(1, 1, 0, 0);
 	assert_live(0, 0);
-	/* a second release is one, and what was there before us is older */
+	/* a second free is one, and blocks from before the watch are older */
 	free_hit(0xb000);
 	assert_calls(1, 2, 0, 1);
 	free_hit(0xf000);
@@ -965,7 +976,7 @@ static void reallocs_of_what_others_took(void **state)
 	count_thread_1();
 	in_thread(2);
 	malloc_hit(0xa000, 24);
-	/* failed: it is theirs as before */
+	/* failed: it is still theirs */
 	whole_realloc(0xa000, 1ull << 60, 0);
 	whole_realloc(0xa000, 48, 0xb000);
 	assert_calls(0, 0, 0, 0);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* tally_ranges: calls of mmap and the like, made by hand, and which ranges are held by whom, as the ledger has it. */
+/*
+ * tally_ranges: calls of mmap and the like, made by hand, and which ranges each stack has mapped, by the
+ * ledger.
+ */
 #include "attach/options/options.h"
 #include "tests/unit/tally_example.h"
 
@@ -21,7 +24,7 @@ static const char *const rule_texts[PROBES] = {
 #define A 0x10000ull
 #define B 0x50000ull
 
-/* The number of the stack that calls; the thread; the time. */
+/* The number of the calling stack; the thread; the time. */
 static struct {
 	uint32_t stack, tid;
 	uint64_t time_ns;
@@ -100,7 +103,7 @@ static void move_ends(taddr from, uint64_t was, uint64_t size, taddr to)
 	call(MREMAP, RECORD_CLOSES, to, from, was, size);
 }
 
-/* --- what must come of it --- */
+/* --- what the result must be --- */
 
 static void assert_held(uint64_t n, uint64_t bytes)
 {
@@ -161,7 +164,7 @@ static void parts_are_given_back(void **state)
 	assert_int_equal(probes[P_MUNMAP].hits, 2);
 }
 
-/* The heap's end goes down: what came last goes first, and what is older than we are is no business of ours. */
+/* The heap's end goes down: the newest range goes first, and memory from before the watch is not counted. */
 static void the_heap_is_trimmed(void **state)
 {
 	(void)state;
@@ -179,7 +182,7 @@ static void the_heap_is_trimmed(void **state)
 	assert_calls(2, 2, 0x3000);
 }
 
-/* A new heap of an arena: set apart, its ends cut off, and then written to bit by bit. */
+/* A new heap of an arena: reserved, its ends cut off, and then made writable bit by bit. */
 static void what_is_set_apart_is_nobodys(void **state)
 {
 	(void)state;
@@ -192,17 +195,17 @@ static void what_is_set_apart_is_nobodys(void **state)
 	assert_held(2, 0x3000);
 	assert_range(A + 0x4000, 0x1000, 1);
 	assert_range(A + 0x5000, 0x2000, 2);
-	/* not to be written any more: given back */
+	/* not writable any more: counts as freed */
 	protect(A + 0x4000, 0x2000, PROT_NONE);
 	assert_held(1, 0x1000);
 	assert_range(A + 0x6000, 0x1000, 2);
-	/* two had it, so two ranges come of it */
+	/* two stacks had it, so there are two ranges */
 	protect(A + 0x4000, 0x2000, RW);
 	assert_held(3, 0x3000);
 	assert_calls(4, 1, 0x5000);
 }
 
-/* RELRO, a JIT's pages: that something may be written which is nobody's that we know is no growth. */
+/* RELRO, a JIT's pages: if memory of no known range becomes writable, that is no growth. */
 static void what_was_there_before_does_not_grow(void **state)
 {
 	(void)state;
@@ -246,7 +249,7 @@ static void resized_in_place(void **state)
 	assert_calls(2, 0, 0x6000);
 }
 
-/* Another thread may have the old addresses before the call has ended. */
+/* Another thread may get the old addresses before the call has ended. */
 static void moved_while_another_maps(void **state)
 {
 	(void)state;
@@ -275,15 +278,15 @@ static void failed_moves(void **state)
 	move_ends(A, 0x4000, 0x8000, FAILED);
 	assert_held(2, 0x3000);
 	assert_range(A + 0x2000, 0x2000, 1);
-	/* its thread is killed in it: the process ends, and nothing may leak */
+	/* its thread is killed in the call: the process ends, and nothing may leak */
 	move_begins(A, 0x4000, 0x8000);
 	tally_thread_end(&tally, 1);
-	/* one that is under way at the end */
+	/* a call that is under way at the end */
 	map(B, 0x1000, RW);
 	move_begins(B, 0x1000, 0x8000);
 }
 
-/* One that is older than we are: what came to it is what it grew by. */
+/* A range from before the watch: only what it grew by is counted. */
 static void an_older_one_is_resized(void **state)
 {
 	(void)state;
@@ -295,7 +298,7 @@ static void an_older_one_is_resized(void **state)
 	assert_int_equal(tally.unread_values, 1);
 }
 
-/* Sizes and addresses are the target's. */
+/* Sizes and addresses come from the target. */
 static void nonsense_is_survived(void **state)
 {
 	(void)state;

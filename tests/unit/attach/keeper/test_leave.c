@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * leave: threads that wait for the controller when we leave, and one that comes to wait only then: nobody will answer any more, and each goes on as
- * if nothing had been. The process is a child of the test's own, with its own copy of the page that the trap is in.
+ * leave: threads that are held when the keeper leaves, and one that is held only then: the controller will
+ * not answer any more, and each thread goes on undisturbed. The process is a child of the test's own, with
+ * its own copy of the page that the trap is in.
  */
 #include "attach/keeper/hold.h"
 #include "attach/keeper/leave.h"
@@ -18,7 +19,7 @@
 
 #define EXITED(status) ((status) << 8)
 
-/* The target of a keeper that watches, with a trap in it; told to do what it is to. */
+/* The target of a keeper that watches, with a trap in it; allowed to run @body. */
 static struct tracee *watched(int (*body)(void))
 {
 	struct site s = child_site(0);
@@ -34,7 +35,7 @@ static struct tracee *watched(int (*body)(void))
 	return t;
 }
 
-/* It has stopped, and nobody has asked for that yet. */
+/* Wait until it has stopped; its status is left to be collected. */
 static void await_stop(pid_t child)
 {
 	siginfo_t si;
@@ -43,7 +44,7 @@ static void await_stop(pid_t child)
 	assert_int_equal(si.si_code, CLD_TRAPPED);
 }
 
-/* Left (twice is fine): everybody, and nothing of ours is in its way. */
+/* Leave (again, which does no harm): all threads are detached, and nothing of ours is in their way. */
 static void assert_left(int status)
 {
 	leave(keeper, LEFT_ASKED);
@@ -57,7 +58,7 @@ static void assert_left(int status)
 	child_no_keeper();
 }
 
-/* At a trap, for somebody to walk its stack. */
+/* A thread at a trap, held for its stack to be walked. */
 static void one_that_is_held(void **state)
 {
 	struct tracee *t = watched(child_calls);
@@ -71,7 +72,7 @@ static void one_that_is_held(void **state)
 	assert_left(EXITED(42));
 }
 
-/* At a trap that nobody has served yet. */
+/* A thread at a trap whose hit is not served yet. */
 static void one_that_ran_into_a_trap(void **state)
 {
 	(void)state;
@@ -79,18 +80,21 @@ static void one_that_ran_into_a_trap(void **state)
 	assert_left(EXITED(42));
 }
 
-/* An exec that is seen only when traps are lifted and all are parted from: held as any, and nobody answers. */
+/*
+ * An exec that is seen only after the traps are lifted and all threads detached: it is held as any, and gets
+ * no answer.
+ */
 static void a_hold_that_comes_late(void **state)
 {
 	(void)state;
 	await_stop(watched(child_execs)->tid);
 	leave(keeper, LEFT_ASKED);
-	/* the controller is told, should it still read */
+	/* the controller gets a record, should it still read */
 	assert_int_equal(ring_peek(&keeper->shared->ring)->kind, RECORD_EXEC);
 	assert_left(EXITED(0));
 }
 
-/* Its maker stands where it has forked, and it was not seen yet: it has our trap in its memory. */
+/* The parent is stopped at its fork, and the child was not seen yet: it has our trap in its memory. */
 static void a_copy_that_is_just_born(void **state)
 {
 	(void)state;
@@ -100,7 +104,7 @@ static void a_copy_that_is_just_born(void **state)
 	assert_left(EXITED(42));
 }
 
-/* No more files: its memory cannot be opened. Nobody will try again. */
+/* No more descriptors: the child's memory cannot be opened, and there will be no second try. */
 static void a_copy_that_cannot_be_cleaned(void **state)
 {
 	struct rlimit files, none;
@@ -116,7 +120,10 @@ static void a_copy_that_cannot_be_cleaned(void **state)
 	assert_left(EXITED(7));
 }
 
-/* In the target the trap's module was unloaded meanwhile, and of what came to its place nothing could be trapped. The copy goes on where it stands. */
+/*
+ * Meanwhile the trap's module was unloaded in the target, and the code now there was refused. The copy goes
+ * on from its trap.
+ */
 static void a_copy_at_what_is_refused_by_now(void **state)
 {
 	struct tracee *t = watched(child_calls);
@@ -132,7 +139,7 @@ static void a_copy_at_what_is_refused_by_now(void **state)
 	assert_left(EXITED(42));
 }
 
-/* The target has become a program that we may not look into; its copy has nothing to do with that. */
+/* The target has become a program whose memory we may not open; that does not matter for its copy. */
 static void a_copy_when_the_target_cannot_be_opened(void **state)
 {
 	struct tracee *t = watched(child_calls);

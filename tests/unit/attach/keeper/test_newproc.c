@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * newproc: another process in the target's memory that execs while one of its threads steps over a trap in place: by then the trap is lifted for it, and nobody
- * else would plant it again. The memory that it has left is the test's own; the exec is real.
+ * newproc: another process in the target's memory execs while one of its threads steps over a trap in place:
+ * the trap is lifted for that step, and no other thread would plant it again. The memory that it leaves is
+ * the test's own; the exec is real.
  */
 #include "attach/keeper/newproc.h"
 
@@ -16,7 +17,9 @@
 
 #define TRAP_AT 1
 
-/* A guest that stands at its exec, the trap planted, and the guest in the middle of a step over it. */
+/*
+ * A guest that is stopped at its exec: the trap is planted, and the guest is in the middle of a step over it.
+ */
 static struct tracee *at_exec(void)
 {
 	struct site s = child_site(TRAP_AT);
@@ -97,7 +100,7 @@ static void not_when_we_leave(void **state)
 	assert_let_go(child);
 }
 
-/* Let it go on from each stop until it execs; what else stopped meanwhile is one of its threads. */
+/* Resume each stop until it execs; any other thread that stops meanwhile is one of its own. */
 static struct tracee *until_exec(pid_t child)
 {
 	for (;;) {
@@ -113,14 +116,17 @@ static struct tracee *until_exec(pid_t child)
 		t->state = TRACEE_STOPPED;
 		if (event_decode(status).what == HAPPENED_EXEC)
 			return t;
-		/* it execs when its entry is there */
+		/* it execs once this thread is in the table */
 		if (tid != child)
 			board->go = 2;
 		assert_int_equal(tracee_cont(t, 0), 0);
 	}
 }
 
-/* Not its first thread execs: its number is the first one's from then on, and the end of its own is never told. */
+/*
+ * A thread that is not the first execs: it gets the first one's number, and the kernel never reports the end
+ * of its own number.
+ */
 static void another_of_its_threads(void **state)
 {
 	pid_t child = child_start(child_with_a_thread_that_execs);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * procfs: what /proc says of children of our own, each brought into the state
- * in question. States are waited for, with a limit; none is taken for granted.
+ * procfs: what /proc reports of children of our own, each brought into the state in question. The test waits
+ * for each state, with a limit; it takes none for granted.
  */
 #include "attach/keeper/procfs.h"
 
@@ -36,7 +36,7 @@ static time_t seconds(void)
 	return ts.tv_sec;
 }
 
-/* Wait until that is what the thread does; assert that it does so in the end. */
+/* Wait until the thread's activity is @what; assert that it is in the end. */
 static void becomes(pid_t pid, pid_t tid, enum activity what)
 {
 	time_t limit = seconds() + LIMIT_S;
@@ -86,7 +86,7 @@ static void asleep(void **state)
 	end(child);
 }
 
-/* Threads choose their names: what looks like a state in one is none. */
+/* Threads choose their names: what looks like a state in a name is none. */
 static void names_do_not_mislead(void **state)
 {
 	static const char *const names[] = {
@@ -150,7 +150,7 @@ static void zombie_and_gone(void **state)
 	becomes(child, child, ACTIVITY_GONE);
 	assert_int_equal(waitpid(child, NULL, 0), child);
 	assert_int_equal(procfs_activity(child, child), ACTIVITY_GONE);
-	/* a process, but not a thread of that one */
+	/* a process, but not a thread of this one */
 	assert_int_equal(procfs_activity(getpid(), getppid()), ACTIVITY_GONE);
 }
 
@@ -160,7 +160,10 @@ static int first_child(void *ctx, pid_t child)
 	return 1;
 }
 
-/* Asleep in the middle of vfork: the child runs in its memory. It must not pass for a plain sleeper. */
+/*
+ * Asleep in the middle of vfork: the child runs in the parent's memory. The parent must not pass for a plain
+ * sleeper.
+ */
 static void inside_vfork(void **state)
 {
 	time_t limit = seconds() + LIMIT_S;
@@ -179,7 +182,7 @@ static void inside_vfork(void **state)
 		poll(NULL, 0, 1);
 	assert_int_not_equal(child, 0);
 	becomes(child, child, ACTIVITY_ASLEEP);
-	/* it may have been running just now; from here on it can only wait for the child */
+	/* the parent may have been running just now; from here on it can only wait for the child */
 	for (int i = 0; i < 200; i++)
 		assert_int_equal(procfs_activity(parent, parent), ACTIVITY_BUSY);
 	assert_int_equal(kill(child, SIGKILL), 0);
@@ -251,7 +254,7 @@ static void ways_into_vfork(void **state)
 		assert_int_equal(procfs_in_vfork(parent, parent, its), cases[i].vfork);
 		if (child) {
 			assert_false(procfs_in_vfork(child, child, its));
-			/* and out again */
+			/* and back out of it */
 			assert_int_equal(kill(child, SIGKILL), 0);
 			becomes(parent, parent, ACTIVITY_ASLEEP);
 			assert_false(procfs_in_vfork(parent, parent, its));
@@ -274,7 +277,7 @@ static void *vfork_in_thread(void *arg)
 	if (vfork() == 0) {
 		char c;
 
-		/* should the test fail, nobody must be left who holds its output open */
+		/* should the test fail, no process may remain that has its output open */
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		(void)!read(v->child_waits[0], &c, 1);
 		_exit(0);
@@ -299,7 +302,7 @@ static void a_thread_inside_vfork(void **state)
 	becomes(child, child, ACTIVITY_ASLEEP);
 	for (int i = 0; i < 200; i++)
 		assert_int_equal(procfs_activity(getpid(), v.tid), ACTIVITY_BUSY);
-	/* the children are the thread's, not the process's */
+	/* the child belongs to the thread, not to the leader */
 	child = 0;
 	assert_int_equal(procfs_each_child(getpid(), getpid(), first_child, &child), 0);
 	assert_int_equal(write(v.child_waits[1], "x", 1), 1);
@@ -312,7 +315,7 @@ static void a_thread_inside_vfork(void **state)
 
 /* --- tasks --- */
 
-#define THREADS 700	/* more than one portion of the folder holds */
+#define THREADS 700	/* more than one read of the folder returns */
 
 static pthread_barrier_t born, may_end;
 static pid_t tids[THREADS];
@@ -369,7 +372,7 @@ static void each_task_once(void **state)
 		assert_non_null(bsearch(&tids[i], l.found, l.n, sizeof(pid_t), by_number));
 	assert_non_null(bsearch(&self, l.found, l.n, sizeof(pid_t), by_number));
 
-	/* the first that says no ends it, in the first portion and in a later one */
+	/* the first callback that fails ends it, in the first read and in a later one */
 	for (int stop = 3; stop < THREADS; stop += THREADS - 10) {
 		l = (struct list){ .stop_at = stop, .answer = -EPERM };
 		assert_int_equal(procfs_each_task(self, note, &l), -EPERM);
@@ -383,7 +386,7 @@ static void each_task_once(void **state)
 	pthread_attr_destroy(&small);
 }
 
-/* No descriptor is left open, whatever way it ends. */
+/* No descriptor stays open, however it ends. */
 static void nothing_left_open(void **state)
 {
 	struct list l = { .stop_at = 1, .answer = -1 };
@@ -419,7 +422,7 @@ static void tasks_of_nobody(void **state)
 
 /* --- children --- */
 
-/* Children that live until the pipe is closed; the last ones are sorted in at the end of the kernel's list. */
+/* Children that live until the pipe is closed; the kernel appends the last ones at the end of its list. */
 static void make_children(pid_t *children, int n, int *lifeline)
 {
 	int p[2];
@@ -471,7 +474,7 @@ static void each_child(void **state)
 	each_child_in(5);
 }
 
-/* More of them than the kernel says in one breath (a page). */
+/* More of them than the kernel returns in one read (a page). */
 static void each_of_many_children(void **state)
 {
 	(void)state;
@@ -492,9 +495,9 @@ static void the_first_no_ends_it(void **state)
 	assert_int_equal(l.n, 3);
 }
 
-/* --- turns on a processor --- */
+/* --- slices on a processor --- */
 
-/* Of one that stands all is told; what it runs afterwards is one turn more at least. */
+/* While a thread is stopped its numbers are complete; running again adds at least one slice. */
 static void turns(void **state)
 {
 	struct procfs_turns first, later, now = { 0 };

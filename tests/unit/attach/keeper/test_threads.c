@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* threads: the table against a model, with colliding numbers, full, and the list of the active. */
+/* threads: the table compared with a model, with colliding numbers, full, and the list of the active. */
 #include "attach/keeper/threads.h"
 
 #include <setjmp.h>
@@ -21,7 +21,7 @@ static int setup(void **state)
 	return 0;
 }
 
-/* What the fields promise, whatever happened. */
+/* The invariants of the fields, whatever happened. */
 static void assert_sound(void)
 {
 	uint32_t used = 0, slots = 0, active = 0;
@@ -58,7 +58,7 @@ static void a_new_one_is_blank(void **state)
 	assert_int_equal(t->redo, NO_TRAP);
 	assert_int_equal(t->calls, NO_CALL);
 	assert_false(t->known || t->guest || t->interrupted || t->in_vfork || t->active || t->hit_pending);
-	/* adding it again finds it, as it is by now */
+	/* adding it again finds the same entry, in its current state */
 	t->state = TRACEE_STOPPED;
 	t->hits = 5;
 	assert_ptr_equal(threads_add(&table, 1), t);
@@ -69,7 +69,7 @@ static void a_new_one_is_blank(void **state)
 	assert_null(threads_find(&table, 1));
 	assert_int_equal(table.used, 0);
 	assert_int_equal(table.bound, 0);
-	/* one that takes its place inherits nothing */
+	/* a thread that gets the same slot inherits nothing */
 	t = threads_add(&table, 2);
 	assert_int_equal(t->hits, 0);
 	assert_int_equal(t->state, TRACEE_RUNNING);
@@ -77,7 +77,7 @@ static void a_new_one_is_blank(void **state)
 	assert_sound();
 }
 
-/* Numbers that differ only above the table's size fall on the same slot. */
+/* Numbers that differ only above the table's size hash to the same slot. */
 static pid_t colliding(int i)
 {
 	return 77 + i * (pid_t)THREADS_HASH;
@@ -116,7 +116,7 @@ static void collisions_around_the_end(void **state)
 	pid_t last = 0;
 
 	(void)state;
-	/* the number that falls on the last slot */
+	/* a number that hashes to the last slot */
 	for (pid_t tid = 1; !last; tid++) {
 		struct tracee *t = threads_add(&table, tid);
 
@@ -134,13 +134,13 @@ static void collisions_around_the_end(void **state)
 	assert_sound();
 }
 
-/* --- against a model --- */
+/* --- compared with a model --- */
 
 #define TIDS 3000
 
 static pid_t tid_of(int k)
 {
-	/* ten on each slot, slots next to each other */
+	/* ten to each slot, slots next to each other */
 	return 1000 + k / 10 + (k % 10) * (pid_t)THREADS_HASH;
 }
 
@@ -241,7 +241,7 @@ static void removal_while_visiting(void **state)
 	assert_sound();
 }
 
-/* What is asked of all is asked of few again when most are gone. */
+/* After most are gone, loops over all threads are short again. */
 static void bound_comes_back(void **state)
 {
 	(void)state;
@@ -251,7 +251,7 @@ static void bound_comes_back(void **state)
 	for (int i = 4999; i >= 3; i--)
 		threads_remove(&table, threads_find(&table, 10 + i));
 	assert_int_equal(table.bound, 3);
-	/* and the free ones below are found */
+	/* and free entries below are found */
 	threads_remove(&table, threads_find(&table, 10));
 	for (int i = 0; i < 10; i++)
 		threads_add(&table, 9000 + i);
@@ -270,9 +270,9 @@ static void full(void **state)
 	assert_null(threads_find(&table, 99));
 	t = threads_find(&table, 100);
 	assert_non_null(t);
-	assert_ptr_equal(threads_add(&table, 100), t); /* known: needs no room */
+	assert_ptr_equal(threads_add(&table, 100), t); /* already in the table: needs no room */
 	assert_sound();
-	/* room anywhere is found: the last place, the first, one in the middle */
+	/* a free entry is found anywhere: the last, the first, one in the middle */
 	for (int i = 0; i < 3; i++) {
 		const pid_t leaves[] = { 100 + THREADS_MAX - 1, 100, 100 + THREADS_MAX / 2 };
 
@@ -312,17 +312,17 @@ static void active_are_those_that_hit_lately(void **state)
 	assert_int_equal(count_active(now), 0);
 	for (int i = 0; i < 5; i++)
 		threads_mark_active(&table, threads_find(&table, 10 + i), now);
-	threads_mark_active(&table, threads_find(&table, 10), now); /* twice is once */
+	threads_mark_active(&table, threads_find(&table, 10), now); /* marking twice counts once */
 	assert_int_equal(table.nactive, 5);
 	assert_int_equal(count_active(now), 5);
 	assert_int_equal(count_active(now + ACTIVE_NS - 1), 5);
-	/* one hits again, the others grow quiet */
+	/* one hits again, the others become inactive */
 	threads_mark_active(&table, threads_find(&table, 12), now + ACTIVE_NS - 1);
 	assert_int_equal(count_active(now + ACTIVE_NS), 1);
 	assert_int_equal(table.nactive, 1);
 	assert_true(threads_find(&table, 12)->active);
 	assert_false(threads_find(&table, 10)->active);
-	/* and come back */
+	/* and become active again */
 	threads_mark_active(&table, threads_find(&table, 10), now + ACTIVE_NS);
 	assert_int_equal(count_active(now + ACTIVE_NS), 2);
 }
@@ -337,7 +337,7 @@ static void the_dead_are_not_active(void **state)
 	for (int i = 0; i < 5; i += 2)
 		threads_remove(&table, threads_find(&table, 10 + i));
 	assert_int_equal(count_active(1), 2);
-	/* who takes a dead one's place is not active by that */
+	/* a thread that gets a dead one's entry is not active because of that */
 	t = threads_add(&table, 20);
 	assert_false(t->active);
 	assert_int_equal(count_active(1), 2);
@@ -350,7 +350,7 @@ static void more_active_than_listed(void **state)
 		threads_mark_active(&table, threads_add(&table, 10 + i), 1);
 	assert_int_equal(table.nactive, ACTIVE_MAX);
 	assert_int_equal(count_active(1), ACTIVE_MAX);
-	/* those outside the list get in when it has room again */
+	/* threads outside the list are added when it has room again */
 	assert_int_equal(count_active(1 + ACTIVE_NS), 0);
 	threads_mark_active(&table, threads_find(&table, 10 + 2 * ACTIVE_MAX - 1), 1 + ACTIVE_NS);
 	assert_int_equal(count_active(1 + ACTIVE_NS), 1);

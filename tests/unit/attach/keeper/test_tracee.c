@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tracee: on children of our own, seized as the keeper seizes. Each child does
- * one thing, and exits with what it noticed of being traced.
+ * tracee: on children of our own, seized as the keeper seizes. Each child does one thing, and exits with a
+ * code for what it noticed of being traced.
  */
 #include "attach/keeper/tracee.h"
 
@@ -32,7 +32,7 @@
 #define LIMIT_S 20
 #define SI_INT3 0x80
 
-/* What a child and the test say to each other. */
+/* Shared memory of child and test. */
 struct board {
 	atomic_int step;	/* how far the child has come */
 	atomic_int go;		/* how far it may go */
@@ -73,7 +73,7 @@ static struct tracee start(int (*body)(void))
 	return t;
 }
 
-/* In the child: I am so far, and go on when I may. Without a system call, so that it is interrupted in none. */
+/* In the child: report this step, and go on when allowed. No system call, so that none is interrupted. */
 static void child_at(int step)
 {
 	board->step = step;
@@ -170,7 +170,7 @@ static void seizing_stops_nobody(void **state)
 	wait_step(1);
 	assert_int_equal(procfs_activity(t.tid, t.tid), ACTIVITY_BUSY);
 	assert_int_equal(waitpid(t.tid, NULL, WNOHANG | __WALL), 0);
-	assert_int_equal(tracee_seize(t.tid), -EPERM); /* ours already */
+	assert_int_equal(tracee_seize(t.tid), -EPERM); /* seized by us already */
 	board->go = 1;
 	ends_with(&t, 0);
 }
@@ -189,7 +189,9 @@ static void who_is_gone_is_not_seized(void **state)
 	assert_int_equal(tracee_seize(child), -ESRCH);
 }
 
-/* Killed while it is stopped, or gone: every request says so, and none claims to have done anything. */
+/*
+ * Killed while it is stopped, or gone: every request returns an error, and none claims to have done anything.
+ */
 static void requests_on_the_dead(void **state)
 {
 	struct tracee t = start(spin);
@@ -214,7 +216,7 @@ static void requests_on_the_dead(void **state)
 	t.interrupted = false;
 	(void)!tracee_interrupt(&t);
 	tracee_mend_mask(&t, true);
-	/* it does not run, but it is not ours to serve any more: its end follows */
+	/* it does not run, but we cannot serve it any more: its end follows */
 	t.state = TRACEE_STOPPED;
 	assert_int_equal(tracee_cont(&t, 0), -ESRCH);
 	assert_int_equal(t.state, TRACEE_RUNNING);
@@ -291,7 +293,9 @@ static void event_message(void **state)
 	ends_with(&t, 0);
 }
 
-/* A newborn of a tracee is ours from birth, whether anybody has looked at it or not; its stop is still to be had then. */
+/*
+ * A child of a tracee is ours from birth, whether or not its stop was seen; the stop can still be collected.
+ */
 static void whose_it_is(void **state)
 {
 	struct tracee t = start(forks), born = { 0 };
@@ -334,7 +338,7 @@ static unsigned long long *word(struct user_regs_struct *regs, size_t i)
 
 #define WORDS (sizeof(struct user_regs_struct) / sizeof(unsigned long long))
 
-/* What the kernel takes any value for. */
+/* Registers that the kernel accepts any value for. */
 static const size_t settable[] = {
 	offsetof(struct user_regs_struct, r15) / 8, offsetof(struct user_regs_struct, rbp) / 8,
 	offsetof(struct user_regs_struct, rax) / 8, offsetof(struct user_regs_struct, rdi) / 8,
@@ -343,7 +347,7 @@ static const size_t settable[] = {
 };
 #define SETTABLE (sizeof(settable) / sizeof(settable[0]))
 
-/* Any number of changed registers arrive, and no others change. */
+/* Any number of changed registers are set, and no others change. */
 static void registers_arrive(void **state)
 {
 	struct tracee t = start(spin);
@@ -365,14 +369,14 @@ static void registers_arrive(void **state)
 		assert_memory_equal(&got, &after, sizeof(got));
 		before = after;
 	}
-	/* it lived through all this only if everything is back */
+	/* it survived all this only if everything is restored */
 	assert_int_equal(tracee_set_regs(&t, &before, &first), 0);
 	board->go = 1;
 	cont(&t, 0);
 	ends_with(&t, 0);
 }
 
-/* Up to two are written one by one: the others are not even touched. */
+/* Up to two registers are written one by one: the others are not even touched. */
 static void only_what_differs_is_written(void **state)
 {
 	struct tracee t = start(spin);
@@ -384,7 +388,7 @@ static void only_what_differs_is_written(void **state)
 	all_registers(&t, &has);
 	for (int n = 0; n <= 2; n++) {
 		before = has;
-		/* what was read is not what it has, except where something is to change */
+		/* @before is not what the thread has, except where something is to change */
 		for (size_t i = 3; i < SETTABLE; i++)
 			*word(&before, settable[i]) ^= 0x1234;
 		after = before;
@@ -422,14 +426,14 @@ static void a_step_is_one_instruction(void **state)
 		assert_int_equal(tracee_signal_code(&t, &code), 0);
 		assert_int_equal(code, 2); /* TRAP_TRACE */
 		assert_int_equal(tracee_regs(&t, &regs), 0);
-		assert_false(regs.eflags & 0x100); /* our trap flag is not to be seen */
+		assert_false(regs.eflags & 0x100); /* our trap flag must not be visible */
 	}
 	board->go = 1;
 	cont(&t, 0);
 	ends_with(&t, 0);
 }
 
-/* --- system calls that we interrupted --- */
+/* --- system calls that our stop interrupted --- */
 
 static int sleep_in_epoll(void)
 {
@@ -456,7 +460,7 @@ static int sleep_with_a_handler(void)
 	return sleep_in_epoll();
 }
 
-/* Interrupt it in its call; the registers at that stop. */
+/* Interrupt it in its call; returns the registers at that stop. */
 static struct user_regs_struct interrupt_call(struct tracee *t)
 {
 	struct user_regs_struct regs;
@@ -478,7 +482,7 @@ static void undo(struct tracee *t, const struct user_regs_struct *before)
 	assert_int_equal(tracee_set_regs(t, before, &regs), 0);
 }
 
-/* Without it the child sees EINTR: else the next test would show nothing. */
+/* Without the restart the child sees EINTR: otherwise the next test would show nothing. */
 static void interrupting_is_seen(void **state)
 {
 	struct tracee t = start(sleep_in_epoll);
@@ -512,7 +516,7 @@ static void interrupting_is_undone(void **state)
 	ends_with(&t, 0);
 }
 
-/* A signal that is on its way has made it fail, or would have: that is nothing of ours to undo. */
+/* A signal on its way has made the call fail, or would have: we must not undo that. */
 static void a_signal_on_its_way_is_the_truth(void **state)
 {
 	struct tracee t = start(sleep_with_a_handler);
@@ -541,7 +545,7 @@ static int sleep_with_one_blocked(void)
 	return sleep_in_epoll();
 }
 
-/* A signal that is blocked interrupts nothing, though it may be pending for years (SIGPIPE of a worker thread). */
+/* A blocked signal interrupts nothing, though it may be pending for years (SIGPIPE of a worker thread). */
 static void a_blocked_signal_is_not(void **state)
 {
 	struct tracee t = start(sleep_with_one_blocked);
@@ -589,12 +593,13 @@ static void a_signal_blocked_but_for_this_call_is_the_truth(void **state)
 	ends_with(&t, 10);
 }
 
-/* Other results, and stops that are in no call. */
+/* Other results, and stops that are not in a call. */
 static void nothing_else_is_restarted(void **state)
 {
 	static const struct { long long rax, orig_rax; } cases[] = {
 		{ 0, SYS_epoll_wait }, { 1, SYS_epoll_wait }, { -EAGAIN, SYS_epoll_wait },
-		{ -512, SYS_read }, { -514, SYS_pause }, { -516, SYS_nanosleep }, /* the kernel restarts these itself */
+		/* the kernel restarts these itself */
+		{ -512, SYS_read }, { -514, SYS_pause }, { -516, SYS_nanosleep },
 		{ -EINTR, -1 }, { SYS_epoll_wait, SYS_epoll_wait },
 	};
 	struct tracee t = start(spin);
@@ -614,7 +619,10 @@ static void nothing_else_is_restarted(void **state)
 	ends_with(&t, 0);
 }
 
-/* The kernel has closed the descriptor when close fails with EINTR: a second close would hit somebody else's. */
+/*
+ * The kernel has closed the descriptor when close fails with EINTR: a second close could close another
+ * thread's.
+ */
 static void close_is_never_restarted(void **state)
 {
 	struct tracee t = start(spin);
@@ -645,7 +653,7 @@ static int block_all_and_spin(void)
 	return 0;
 }
 
-/* Behind more signals than are looked at in one go. */
+/* Behind more signals than one request returns. */
 static void pending_signals_are_found(void **state)
 {
 	struct tracee t = start(block_all_and_spin);
@@ -662,7 +670,7 @@ static void pending_signals_are_found(void **state)
 	assert_true(tracee_pending(&t, SIGRTMIN + 1, &code));
 	assert_int_equal(code, SI_QUEUE);
 	assert_false(tracee_pending(&t, SIGTRAP, NULL));
-	/* of the thread alone */
+	/* pending for the thread only */
 	assert_int_equal(syscall(SYS_tgkill, t.tid, t.tid, SIGTRAP), 0);
 	assert_true(tracee_pending(&t, SIGTRAP, &code));
 	assert_int_equal(code, SI_TKILL);
@@ -671,7 +679,7 @@ static void pending_signals_are_found(void **state)
 	ends_with(&t, 0);
 }
 
-/* Eight signals before the one looked for, and exactly eight: the edges of the portions. */
+/* Eight signals before the one looked for, and exactly eight: the edges of a request's batch. */
 static void portions_of_pending_signals(void **state)
 {
 	(void)state;
@@ -684,7 +692,7 @@ static void portions_of_pending_signals(void **state)
 		for (int i = 0; i < before; i++)
 			assert_int_equal(sigqueue(t.tid, SIGRTMIN + 1, v), 0);
 		assert_false(tracee_pending(&t, SIGTRAP, NULL));
-		assert_int_equal(kill(t.tid, SIGTRAP), 0); /* of the process, as the others */
+		assert_int_equal(kill(t.tid, SIGTRAP), 0); /* for the process, as the others */
 		assert_true(tracee_pending(&t, SIGTRAP, NULL));
 		board->go = 1;
 		cont(&t, 0);
@@ -707,7 +715,7 @@ static bool blocks_trap(const struct tracee *t)
 	return mask_of(t) & 1ull << (SIGTRAP - 1);
 }
 
-/* Runs an int3 with @set blocked; what is different afterwards? */
+/* Runs an int3 with @set blocked; returns what is different afterwards. */
 static int trap_with(const sigset_t *set)
 {
 	sigset_t after;
@@ -765,7 +773,7 @@ static void a_trap_changes_the_mask(void **state)
 	stopped_at_int3(&t);
 	assert_false(blocks_trap(&t));
 	cont(&t, 0);
-	ends_with(&t, SIGTRAP); /* and the child sees it: else the next test would show nothing */
+	ends_with(&t, SIGTRAP); /* and the child sees it: otherwise the next test would show nothing */
 }
 
 static void a_filled_mask_is_mended(void **state)
@@ -802,7 +810,7 @@ static void other_masks_are_left_alone(void **state)
 	}
 }
 
-/* What its mask was when we came decides, where that is known. */
+/* If the mask from before the attach is known, it decides. */
 static void the_first_mask_decides(void **state)
 {
 	const uint64_t trap = 1ull << (SIGTRAP - 1);
@@ -812,7 +820,7 @@ static void the_first_mask_decides(void **state)
 	(void)state;
 	stopped_at_int3(&t);
 	cleared = mask_of(&t);
-	tracee_note_mask(&t, cleared); /* all but SIGTRAP, of its own will */
+	tracee_note_mask(&t, cleared); /* all but SIGTRAP, by its own choice */
 	assert_int_equal(t.mask, MASK_OPEN);
 	tracee_mend_mask(&t, true);
 	assert_int_equal(mask_of(&t), cleared);
@@ -831,7 +839,10 @@ static void the_first_mask_decides(void **state)
 	get_rid_of(&t);
 }
 
-/* A thread that was found to fill its mask is looked at each time; others once in 64 hits, the first among them. */
+/*
+ * A thread that was found to fill its mask is checked each time; others once in 64 hits, the first among
+ * them.
+ */
 static void looked_at_now_and_then(void **state)
 {
 	struct tracee t = start(trap_with_all_blocked);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* options: what is accepted, with which result; what is refused, and that the refusal says what to do. */
+/*
+ * options: what is accepted, with which result; what is refused, and that the refusal has a hint what to do.
+ */
 #include "attach/options/options.h"
 
 #include <errno.h>
@@ -17,7 +19,7 @@
 
 #define WORDS 16
 
-/* The command line kept beside what it was parsed to: options point into it. */
+/* The command line, kept with the result of parsing it: options point into it. */
 struct line {
 	char *argv[WORDS + 1];
 	int argc;
@@ -26,7 +28,7 @@ struct line {
 	int ret;
 };
 
-/* Words end with NULL. */
+/* The words end with NULL. */
 static struct line parse(const char *first, ...)
 {
 	struct line l = { .argv = { "mmattach" }, .argc = 1 };
@@ -456,7 +458,7 @@ static void test_bad_values(void **state)
 	refuse("-q and -v", "", "-p", "1", "-qv");
 }
 
-/* options_start prints: send that to /dev/null, or to a file to look at. */
+/* options_start prints: redirect that to /dev/null, or to a file to read. */
 static bool start(int argc, char **argv, int *status, char *printed, size_t n)
 {
 	FILE *tmp = tmpfile();
@@ -580,7 +582,7 @@ static void test_scan(void **state)
 	assert_int_equal(l.o.single.who_points_at[0], 0x7f00);
 	assert_int_equal(l.o.single.who_points_at[2], 0x20);
 	options_fini(&l.o);
-	options_fini(&l.o);	/* twice does no harm */
+	options_fini(&l.o);	/* calling it twice does no harm */
 }
 
 static void test_scan_refusals(void **state)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ruleset: what a run goes by, from its options. */
+/* ruleset: the rules that a run uses, from its options. */
 #include "attach/options/ruleset.h"
 
 #include <errno.h>
@@ -47,7 +47,10 @@ static bool has(const char *family, const char *function)
 	return false;
 }
 
-/* libc, and what other allocators add to it; malloc first, since the first of several rules counts. */
+/*
+ * libc, and the additional functions of other allocators; malloc first, since the first of several rules
+ * counts.
+ */
 static void test_default(void **state)
 {
 	(void)state;
@@ -62,7 +65,7 @@ static void test_default(void **state)
 	assert_true(rs.nskips > 0);
 }
 
-/* A scope says when, not what. */
+/* A scope restricts when to count, not what. */
 static void test_scope(void **state)
 {
 	(void)state;
@@ -89,7 +92,7 @@ static void test_family(void **state)
 	assert_false(has("libc", "malloc"));
 }
 
-/* All families of a pack, and what it adds to another's. */
+/* All families of a pack, and what the pack adds to another family. */
 static void test_pack(void **state)
 {
 	(void)state;
@@ -97,7 +100,7 @@ static void test_pack(void **state)
 	assert_true(has("libc", "mallocx") && has("libc", "malloc") && has("inode", "inode_ref") && has("gf", "__gf_free"));
 	assert_false(has("libc", "mi_free"));
 	ruleset_fini(&rs);
-	/* one that only says what to leave out of stacks */
+	/* a pack that only has functions to skip in stacks */
 	assert_int_equal(CHOOSE("mmattach", "-p", "1", "--family", "ovs"), 0);
 	assert_true(has("libc", "malloc") && rs.nfamilies == 1 && rs.nskips > 10);
 }
@@ -122,7 +125,7 @@ static void test_file(void **state)
 	assert_int_equal(rs.nrules, 1);
 	assert_true(has("mine", "get"));
 	ruleset_fini(&rs);
-	/* its families can be named like others */
+	/* its families may have the same names as others */
 	assert_int_equal(CHOOSE("mmattach", "-p", "1", "--probes", path, "--family", "mine,libc"), 0);
 	assert_true(has("mine", "get") && has("libc", "malloc"));
 	ruleset_fini(&rs);
@@ -134,7 +137,7 @@ static void test_file(void **state)
 	assert_int_equal(CHOOSE("mmattach", "-p", "1", "--probes", "/"), -EINVAL);
 }
 
-/* What a run keeps a book of each for. */
+/* As many families as a run has tables for. */
 static void test_too_many_families(void **state)
 {
 	char path[64] = "/tmp/test_ruleset.XXXXXX";
@@ -153,7 +156,7 @@ static void test_too_many_families(void **state)
 	remove(path);
 }
 
-/* A user's family cannot be of another kind than a pack's of that name. */
+/* A user's family must be of the same kind as a pack's family of that name. */
 static void test_conflict(void **state)
 {
 	(void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * callsites: functions written for it, found in this very program. What compilers make is held against objdump in
- * tests/test_callsites.py; here is what they do not make, or seldom.
+ * callsites: functions written for this test, found in this very program. tests/test_callsites.py compares
+ * compilers' output with objdump; here is what compilers never or seldom make.
  */
 #include "attach/probes/callsites.h"
 
@@ -13,7 +13,10 @@
 
 #include <cmocka.h>
 
-/* NAME, described by an FDE unless @cfi is empty; NAME_ret is where its call returns to, or what stands behind its jump. */
+/*
+ * NAME, with an FDE unless @cfi is empty; NAME_ret is the return address of its call, or the address behind
+ * its jump.
+ */
 #define FUNCTION(name, begin, end, ...) \
 	__asm__(".text\n.type " #name ", @function\n" #name ":\n" begin "\n" __VA_ARGS__ "\n" end "\n.size " #name ", . - " #name "\n"); \
 	extern const char name[] __attribute__((visibility("hidden"))), name##_ret[] __attribute__((visibility("hidden")))
@@ -30,13 +33,13 @@ DESCRIBED(past_lock, "je 1f\n lock\n1: cmpxchg %ecx, (%rdi)\n call malloc@plt\np
 DESCRIBED(tail, "mov $16, %edi\n jmp malloc@plt\ntail_ret: nop");
 DESCRIBED(half_tail, "test %rdi, %rdi\n je 1f\n jmp *malloc@GOTPCREL(%rip)\nhalf_tail_ret: 1: ret");
 DESCRIBED(tail_if, "test %rdi, %rdi\n .byte 0x0f, 0x85\n .long wrapper - . - 4\ntail_if_ret: ret");
-/* by its size alone */
+/* known by its size only */
 FUNCTION(undescribed, "", "", "call malloc@plt\nundescribed_ret: ret");
-/* what looks like a call is a part of a constant */
+/* what looks like a call is part of a constant */
 DESCRIBED(constant, ".byte 0x48, 0xb8, 0xe8\n .long wrapper - . - 4\nconstant_ret: .byte 0, 0, 0\n ret");
-/* data that takes the call behind it for a constant */
+/* data that makes the call behind it look like a constant */
 DESCRIBED(data, "jmp 1f\n .byte 0x48, 0xb8\n1: nop\n nop\n call malloc@plt\ndata_ret: ret\n .byte 0x90, 0x90, 0x90");
-/* after what is no instruction nothing is known */
+/* behind bytes that are not an instruction nothing is known */
 DESCRIBED(no_instruction, "jmp 1f\n .byte 0x06\n1: call malloc@plt\nno_instruction_ret: ret");
 /* the call does not return, and what follows is another function's */
 DESCRIBED(at_end, "call malloc@plt\nat_end_ret:");
@@ -104,7 +107,7 @@ static void test_no_calls(void **state)
 	assert_no_call(at_end);
 	assert_no_call(neighbour);
 	assert_null(find(fix.calls, fix.ncalls, unknown_ret));
-	assert_int_equal(fix.unsure, 5);	/* these, but the neighbour has none */
+	assert_int_equal(fix.unsure, 5);	/* these, but neighbour has none */
 }
 
 static void test_tails(void **state)
@@ -117,7 +120,7 @@ static void test_tails(void **state)
 	assert_null(find(fix.tails, fix.ntails, plain_ret));
 }
 
-/* Nothing is asked for, and nothing found; a target that nobody calls. */
+/* No target, so nothing is found; and a target that nothing calls. */
 static void test_none(void **state)
 {
 	const struct callsite_target never = { "a function that there is not", 0 };

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * plan: properties of the plans for the C library of this machine, and exact
- * plans for small functions that stand in this program itself (read as
- * anybody's, from /proc/self/exe). Their addresses come from what the file says
- * of its symbols, so nothing here depends on where we are loaded.
+ * plan: properties of the plans for the C library of this machine, and exact plans for small functions in
+ * this program itself (read like any file, from /proc/self/exe). Their addresses come from the file's
+ * symbols, so nothing here depends on where we are loaded.
  */
 #include "attach/probes/plan.h"
 #include "attach/rules/ruletext.h"
@@ -86,7 +85,7 @@ static const struct plan_options plain = { 0 };
 
 /* --- helpers --- */
 
-/* "3:alloc f" is of family 3; else it is 0. */
+/* "3:alloc f" is of family 3; without a number it is family 0. */
 static struct rule rule_of(const char *text)
 {
 	uint16_t family = text[1] == ':' ? (uint16_t)(text[0] - '0') : 0;
@@ -162,7 +161,7 @@ static void assert_reads_chunk(const struct site *s)
 	assert_load(&s->loads[SITE_CHUNK], SITE_BASE_RESULT, 8, -8);
 }
 
-/* No two traps stand on one instruction. */
+/* No two traps are on one instruction. */
 static void assert_no_doubles(void)
 {
 	taddr seen[256];
@@ -190,7 +189,10 @@ static void test_exits(void **state)
 	PLAN(&plain, "alloc t_two_rets size=u32(ret)");
 	p = plan_of("t_two_rets");
 	assert_kind(p, PLAN_EXITS, 2, 1);
-	/* code follows the first ret at once, so a thread may stand there without the trap; nothing follows the last */
+	/*
+	 * code follows the first ret at once, so a thread may be there without the trap; nothing follows the
+	 * last
+	 */
 	assert_flags(&p->sites[0], EXIT_FLAGS | SITE_SIGINFO);
 	assert_flags(&p->sites[1], EXIT_FLAGS);
 	for (size_t i = 0; i < 2; i++) {
@@ -202,7 +204,7 @@ static void test_exits(void **state)
 	}
 	assert_int_equal(p->body.lo, p->entry);
 	PLAN(&plain, "alloc t_padded_ret");
-	assert_flags(&plan_of("t_padded_ret")->sites[0], EXIT_FLAGS);	/* nobody stands on padding */
+	assert_flags(&plan_of("t_padded_ret")->sites[0], EXIT_FLAGS);	/* no thread can be on padding */
 }
 
 static void test_chunk_word(void **state)
@@ -215,7 +217,7 @@ static void test_chunk_word(void **state)
 	p = plan_of("__pvalloc");
 	assert_kind(p, PLAN_EXITS, 1, 1);
 	assert_reads_chunk(&p->sites[0]);
-	/* what is none of glibc's heap has no such word, and the caller's is the only one on its size */
+	/* a block outside of glibc's heap has no such word, and only the caller knows its size */
 	p = plan_of("t_two_rets");
 	assert_kind(p, PLAN_ENTRY_EXITS, 3, 2);
 	for (size_t i = 0; i < 3; i++)
@@ -270,7 +272,7 @@ static void test_shadow_stack(void **state)
 	(void)state;
 	PLAN(&shadow, "alloc t_two_rets", "alloc t_share_a", "alloc __posix_memalign ptr=*arg1 if=ret==0");
 	assert_by_return("t_two_rets", "shadow stack");
-	/* with no trap in the shared body, who calls it is no wrapper */
+	/* there is no trap in the shared body, so its caller is not a wrapper */
 	assert_by_return("__posix_memalign", "shadow stack");
 }
 
@@ -296,7 +298,7 @@ static void test_tail_calls(void **state)
 	assert_kind(plan_of("t_to_getenv"), PLAN_EXITS, 1, 1);	/* by name, wherever it is */
 }
 
-/* C++: one operator delete is another, which is free: one release. */
+/* C++: one operator delete forwards to another, which forwards to free: one free. */
 static void test_releases_passed_on(void **state)
 {
 	(void)state;
@@ -339,7 +341,9 @@ static void test_cold_part(void **state)
 	assert_true(p->sites[1].addr < p->body.lo || p->sites[1].addr >= p->body.hi);
 }
 
-/* Two functions that jump to one static body: the first owns the exits, the second is told apart. */
+/*
+ * Two functions that jump to one static body: the first owns the exits, the second needs a trap at its entry.
+ */
 static void test_shared_body(void **state)
 {
 	const struct plan_options glibc = { .glibc_chunks = true };
@@ -354,10 +358,10 @@ static void test_shared_body(void **state)
 	assert_int_equal(a->sites[0].addr, address_of("t_shared") + 3);
 	assert_flags(&b->sites[0], SITE_ENTRY);
 	assert_kind(plan_of("__posix_memalign"), PLAN_WRAPPER, 0, 1);
-	/* a tag, or a condition on what it was given: it must be told apart */
+	/* a tag, or a condition on an argument: it needs a trap at its entry */
 	PLAN(&glibc, "alloc t_share_a", "alloc __posix_memalign ptr=*arg1 if=ret==0 tag=arg2");
 	assert_kind(plan_of("__posix_memalign"), PLAN_ENTRY_EXITS, 2, 2);
-	/* glibc's word lies before the block, wherever its address was put */
+	/* glibc's word lies before the block, wherever the block's address was stored */
 	assert_load(&plan_of("__posix_memalign")->sites[1].loads[SITE_CHUNK], SITE_BASE_LOAD0, 8, -8);
 	PLAN(&glibc, "alloc t_share_a", "alloc __posix_memalign ptr=*arg1 if=arg2>16");
 	assert_kind(plan_of("__posix_memalign"), PLAN_ENTRY_EXITS, 2, 2);
@@ -411,7 +415,7 @@ static void test_entry(void **state)
 	p = plan_of("t_pushfq");
 	assert_int_equal(p->sites[0].addr, p->entry + 1);
 	assert_int_equal(p->sites[0].sp_delta, 8);
-	p = plan_of("t_stores_first");	/* a store through a pointer is not for the keeper to make */
+	p = plan_of("t_stores_first");	/* the keeper must not emulate a store through a pointer */
 	assert_int_equal(p->sites[0].addr, p->entry + 3);
 }
 
@@ -435,12 +439,12 @@ static void test_displaced(void **state)
 	p = plan_of("t_displaced");
 	assert_kind(p, PLAN_ENTRY, 1, 1);
 	assert_displaced(&p->sites[0], p->entry, 7);
-	/* the same opcode, reaching the same place */
+	/* the same opcode, for the same target address */
 	assert_memory_equal(p->sites[0].bytes, p->sites[0].step, 3);
 	memcpy(&here, p->sites[0].bytes + 3, 4);
 	memcpy(&there, p->sites[0].step + 3, 4);
 	assert_int_equal(here + (int64_t)p->entry, there + (int64_t)p->sites[0].scratch);
-	p = plan_of("t_loop");	/* what follows is jumped back to: one call would be many hits */
+	p = plan_of("t_loop");	/* the code behind the entry is a loop: one call would be many hits */
 	assert_displaced(&p->sites[0], p->entry, 4);
 	assert_true(p->sites[0].scratch != plan_of("t_displaced")->sites[0].scratch);
 	p = plan_of("t_syscall_first");
@@ -462,7 +466,7 @@ static void test_scope(void **state)
 	assert_string_equal(p->function, "t_push");
 	assert_flags(&p->sites[0], SITE_SCOPE | SITE_EMIT);
 	assert_int_equal(p->sites[0].family, 0);
-	assert_int_equal(p->sites[0].addr, p->entry + 1);	/* the entry itself is taken */
+	assert_int_equal(p->sites[0].addr, p->entry + 1);	/* the entry itself already has a trap */
 	assert_int_equal(p->sites[0].sp_delta, 8);
 	assert_kind(plan_of("t_sse_first"), PLAN_ENTRY, 1, 1);
 }
@@ -490,7 +494,10 @@ static void plan_at(const char *function, int past)
 	assert_int_equal(fix.set.n, 1);
 }
 
-/* By an address one may miss: an int3 that is not an instruction's first byte makes another instruction of it. */
+/*
+ * An address rule may be wrong: an int3 that is not at an instruction's first byte changes another
+ * instruction.
+ */
 static void test_inside_an_instruction(void **state)
 {
 	(void)state;
@@ -511,7 +518,7 @@ static void test_inside_an_instruction(void **state)
 static void test_families_apart(void **state)
 {
 	(void)state;
-	/* what a function of another family does is not its end, and not its inner affair */
+	/* the exit of another family's function is not its exit, and not inside of it */
 	PLAN(&plain, "1:alloc t_to_other", "2:alloc t_two_rets");
 	assert_by_return("t_to_other", "t_two_rets");
 	assert_kind(plan_of("t_two_rets"), PLAN_EXITS, 2, 1);
@@ -523,12 +530,15 @@ static void test_families_apart(void **state)
 	assert_kind(plan_of("t_calls_other"), PLAN_EXITS, 1, 1);
 	assert_int_equal(plan_of("t_calls_other")->sites[0].family, 2);
 	assert_int_equal(plan_of("t_two_rets")->sites[0].family, 3);
-	/* a jump to what is watched at its entry only ends nowhere */
+	/* a jump to a function that is watched only at its entry is not an exit */
 	PLAN(&plain, "alloc t_to_other", "free t_two_rets");
 	assert_by_return("t_to_other", "t_two_rets");
 }
 
-/* What ends by another one's traps, but says more than that one's rule, is opened for itself. */
+/*
+ * A function that ends at another one's traps, but whose rule has more than that one's, has an entry trap of
+ * its own.
+ */
 static void test_jumps_and_says_more(void **state)
 {
 	(void)state;
@@ -555,7 +565,7 @@ static void test_calls_itself(void **state)
 	assert_kind(plan_of("t_calls_itself"), PLAN_ENTRY_EXITS, 2, 2);
 }
 
-/* What is called in other modules may be watched there. */
+/* A function that is called may be watched in other modules. */
 static void test_elsewhere(void **state)
 {
 	const struct rule there = rule_of("alloc getenv module=libelse.so");
@@ -564,7 +574,7 @@ static void test_elsewhere(void **state)
 	(void)state;
 	PLAN(&opt, "alloc t_calls_plt", "alloc t_to_getenv", "1:alloc t_calls_other");
 	assert_kind(plan_of("t_calls_plt"), PLAN_ENTRY_EXITS, 2, 2);
-	/* but perhaps it is not: a jump there is no end that can be relied on */
+	/* but maybe it is not: a jump to it is not an exit to rely on */
 	assert_by_return("t_to_getenv", "getenv");
 	PLAN(&opt, "1:alloc t_calls_plt");
 	assert_kind(plan_of("t_calls_plt"), PLAN_EXITS, 1, 1);
@@ -603,19 +613,19 @@ static void test_two_rules_for_one(void **state)
 	/* the first of two conditions is not the second */
 	PLAN(&plain, "alloc t_cold if=ret>0", "alloc t_cold if=ret<0 tag=1");
 	assert_second_refused("t_cold", "if=ret>0");
-	/* a second name, in any way, for the same thing needs no word */
+	/* a second name for the same thing, of whatever kind, needs no message */
 	PLAN(&plain, "alloc t_out_param ptr=*arg1 if=ret==0", "alloc __posix_memalign ptr=*arg1 if=ret==0");
 	assert_int_equal(fix.set.n, 1);
 	PLAN(&plain, "1:alloc t_out_param ptr=*arg1 if=ret==0", "2:alloc __posix_memalign ptr=*arg1 if=ret==0");
 	assert_int_equal(fix.set.n, 2);
-	/* nor the same, once for every module and once for this one; but of another family */
+	/* nor the same rule, once for every module and once for this one, unless it is of another family */
 	PLAN(&plain, "alloc t_two_rets size=arg1", "alloc t_two_rets size=arg1 module=*");
 	assert_int_equal(fix.set.n, 1);
 	PLAN(&plain, "alloc t_two_rets size=arg1 module=*", "alloc t_two_rets size=arg1");
 	assert_int_equal(fix.set.n, 1);
 	PLAN(&plain, "1:alloc t_two_rets size=arg1", "2:alloc t_two_rets size=arg1 module=*");
 	assert_second_refused("t_two_rets", "alloc t_two_rets size=arg1");
-	/* dup2: what was there is closed, and a new one is there */
+	/* dup2: the old descriptor is closed, and a new one is open */
 	PLAN(&plain, "free t_push", "1:alloc t_push", "in t_push", "until t_push");
 	assert_int_equal(fix.set.n, 4);
 	for (size_t i = 0; i < 4; i++)
@@ -623,7 +633,7 @@ static void test_two_rules_for_one(void **state)
 	assert_no_doubles();
 }
 
-/* --- rules at large --- */
+/* --- all kinds of rules --- */
 
 static void test_refs(void **state)
 {
@@ -639,7 +649,7 @@ static void test_refs(void **state)
 	p = plan_of("t_cold");
 	assert_kind(p, PLAN_ENTRY, 1, 1);
 	assert_flags(&p->sites[0], FREE_FLAGS | SITE_SLICE);
-	p = plan_of("t_padded_ret");	/* a birth */
+	p = plan_of("t_padded_ret");	/* the object is born here */
 	assert_kind(p, PLAN_EXITS, 2, 1);
 	assert_flags(&p->sites[0], EXIT_FLAGS | SITE_ALWAYS);
 	p = plan_of("t_pushfq");
@@ -652,7 +662,7 @@ static void test_refs(void **state)
 	assert_flags(&p->sites[1], (EXIT_FLAGS | SITE_ALWAYS) & ~SITE_SLICE);
 }
 
-/* At every site of the rule: where the call ends, what its entry says is read. */
+/* At every site of the rule: where the call ends, the loads of its entry are read. */
 static void test_loads(void **state)
 {
 	const struct plan *p;
@@ -683,7 +693,7 @@ static void test_loads(void **state)
 	assert_load(&p->sites[0].loads[0], SITE_BASE_ARG1, 8, 0);
 }
 
-/* When it jumps to memset, memory does not hold yet what it will. */
+/* If it jumps to memset, the memory does not have its final contents yet. */
 static void test_loads_of_a_tail_call(void **state)
 {
 	(void)state;
@@ -704,13 +714,13 @@ static void test_in(void **state)
 	for (size_t i = 0; i < 3; i++)
 		assert_int_equal(p->sites[i].family, SITE_FAMILY_IN);
 	assert_by_return("t_indirect", "target is not known");
-	/* it ends where a function ends that it jumps to, if that is one of its kind */
+	/* it ends where a function ends that it jumps to, if that is of the same kind */
 	PLAN(&plain, "in t_only_jumps", "in t_two_rets");
 	assert_kind(plan_of("t_only_jumps"), PLAN_ENTRY_EXITS, 1, 2);
 	PLAN(&plain, "in t_only_jumps", "alloc t_two_rets");
 	assert_by_return("t_only_jumps", "t_two_rets");
 	assert_kind(plan_of("t_two_rets"), PLAN_EXITS, 2, 1);
-	/* what counts keeps its exits */
+	/* the rule that counts keeps the exits */
 	PLAN(&plain, "in t_two_rets", "alloc t_two_rets");
 	assert_int_equal(fix.set.plans[0].kind, PLAN_ENTRY_RETURN);
 	assert_kind(second_of("t_two_rets"), PLAN_EXITS, 2, 1);
@@ -726,7 +736,7 @@ static void test_return(void **state)
 	assert_int_equal(plan_return(fix.self, fix.d, address_of("t_after_test"), &plain, &s), 0);
 	assert_int_equal(s.emu.op, EMU_TEST);
 	assert_flags(&s, SITE_AFTER | SITE_EMIT | SITE_SLICE);
-	assert_reads_nothing(&s);	/* what the call's own entry says is read */
+	assert_reads_nothing(&s);	/* the loads of the call's own entry are read */
 	assert_int_equal(plan_return(fix.self, fix.d, address_of("t_after_store"), &plain, &s), 0);
 	assert_displaced(&s, address_of("t_after_store"), 3);
 	assert_int_equal(plan_return(fix.self, fix.d, address_of("t_after_load"), &plain, &s), 0);
@@ -735,7 +745,7 @@ static void test_return(void **state)
 	/* a step over it could end behind the call that follows */
 	assert_int_equal(plan_return(fix.self, fix.d, address_of("t_after_cpuid"), &plain, &s), -EILSEQ);
 	assert_int_equal(plan_return(fix.self, fix.d, 0x10, &plain, &s), -EILSEQ);
-	/* an instruction, but not behind a call; the middle of one */
+	/* an instruction, but not behind a call; the middle of an instruction */
 	assert_int_equal(plan_return(fix.self, fix.d, address_of("t_after_test") + 3, &plain, &s), -EILSEQ);
 	assert_int_equal(plan_return(fix.self, fix.d, address_of("t_after_test") + 1, &plain, &s), -EILSEQ);
 }
@@ -920,7 +930,10 @@ static int set_up(void **state)
 	(void)state;
 	if (decoder_new(&fix.d) || !dladdr((void *)(uintptr_t)gnu_get_libc_version, &info))
 		return -1;
-	/* Where this program calls it through its own PLT the address is the program's: ask the library. */
+	/*
+	 * If this program calls it through its own PLT, the address is the program's: look it up in the
+	 * library.
+	 */
 	if (!strstr(info.dli_fname, "libc.so") &&
 	    !dladdr(dlsym(dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD), "gnu_get_libc_version"), &info))
 		return -1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* expr: what is parsed, what it reads and comes to, what is refused and where, and back to text. */
+/* expr: what is parsed, what it reads and evaluates to, what is refused and where, and formatting. */
 #include "attach/rules/expr.h"
 
 #include <errno.h>
@@ -109,7 +109,7 @@ static void test_chains(void **state)
 	     .width = 4);
 	assert_load(1, (struct expr_load){ .base = EXPR_BASE_ARG2, .width = 1 });
 	LOAD("****arg1", .base = EXPR_BASE_LOAD2, .width = 8);
-	/* the same is read once */
+	/* the same address is read once */
 	(void)parsed("*arg1+*arg1*2");
 	assert_int_equal(loads.n, 1);
 	(void)parsed("*u32(arg1)+*i32(arg1)");
@@ -219,7 +219,7 @@ static void test_refused(void **state)
 	}
 }
 
-/* Nothing behind @len is looked at. */
+/* Nothing behind @len is read. */
 static void test_length(void **state)
 {
 	struct expr_error err;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rule: what is parsed, what is refused and where, and back to text. */
+/* rule: what is parsed, what is refused and where, and formatting. */
 #include "attach/rules/ruletext.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@ static struct rule parsed(const char *text)
 	return r;
 }
 
-/* What the expression @e of @r is as text. */
+/* The expression @e of @r as text. */
 static void assert_expr(struct rule r, struct expr e, const char *text)
 {
 	char buf[128];
@@ -241,7 +241,7 @@ static void test_format_short(void **state)
 	assert_string_equal(buf, "alloc m");
 }
 
-/* What a rule needs of a call. */
+/* The parts of a call that a rule needs. */
 static void test_needs(void **state)
 {
 	static const struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rulefile: packs and users' files, where their errors are, and what is selected. */
+/* rulefile: packs and users' files, the positions of their errors, and what is selected. */
 #include "attach/rules/rulefile.h"
 
 #include <errno.h>
@@ -66,7 +66,7 @@ static void test_families(void **state)
 	assert_string_equal(rs.rules[0].pack, "p");
 }
 
-/* Another text goes on with a family of the same name. */
+/* Another text continues a family of the same name. */
 static void test_goes_on(void **state)
 {
 	(void)state;
@@ -187,7 +187,7 @@ static void test_nul(void **state)
 	assert_int_equal(err.column, 3);
 }
 
-/* What a pack does not say belongs to nobody. */
+/* A rule of a pack must be in a family that the pack names. */
 static void test_pack_needs_family(void **state)
 {
 	struct rulefile_error err;
@@ -231,7 +231,7 @@ static void test_select_own(void **state)
 	assert_int_equal(ruleset_select(&rs, names, 2, &out, &unknown), 0);
 	assert_int_equal(out.nrules, 3);
 	ruleset_fini(&out);
-	/* the user's own are there without being named */
+	/* the user's own families are selected without being named */
 	assert_int_equal(ruleset_select(&rs, NULL, 0, &out, &unknown), 0);
 	assert_int_equal(out.nrules, 2);
 	assert_int_equal(out.nfamilies, 1);
@@ -240,7 +240,7 @@ static void test_select_own(void **state)
 	ruleset_fini(&out);
 }
 
-/* All packs can be parsed, together; each begins with what it is for. */
+/* All packs can be parsed, together; each begins with its purpose. */
 static void test_packs(void **state)
 {
 	size_t n, before = 0;
@@ -260,7 +260,7 @@ static void test_packs(void **state)
 	}
 }
 
-/* A rule that comes twice in a family is one too many. */
+/* A family must not have the same rule twice. */
 static void test_packs_say_it_once(void **state)
 {
 	size_t n;

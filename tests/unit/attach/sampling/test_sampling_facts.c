@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* sampling_facts: which stacks are told of again, and when: a change is news, and so is that for long nothing came. */
+/*
+ * sampling_facts: which stacks are recorded again, and when: a change is new, and so is a long time without a
+ * hit.
+ */
 #include "attach/sampling/sampling_facts.h"
 
 #include <setjmp.h>
@@ -44,7 +47,7 @@ static int setup(void **state)
 	planting.rules = &rule;
 	planting.nrules = 1;
 	targets.n = 1;
-	/* no trap: what it counted is all in `before` */
+	/* no trap: its counts are all in `before` */
 	site = (struct sampling_site){ .number = SAMPLING_NONE, .role = SAMPLING_TAKES, .before = { .exposed_us = 1000 } };
 	sites = (struct sampling_sites){ .all = &site, .n = 1, .planting = &planting, .targets = &targets };
 	assert_int_equal(following_new(getpid(), 0, over, NULL, &following), 0);
@@ -97,7 +100,10 @@ static void a_change_is_told_once(void **state)
 	assert_true(told()->seen == 2 && told()->site_hits == 2 && told()->exposed_us == 1001);
 }
 
-/* The trap stood for more than an eighth longer, and nothing came: the rate is lower than what was told. */
+/*
+ * The trap was planted for more than an eighth longer, without a hit: the rate is lower than the one
+ * recorded.
+ */
 static void that_nothing_came_is_news(void **state)
 {
 	(void)state;
@@ -120,7 +126,10 @@ static void at_the_end_all_is_told(void **state)
 	assert_int_equal(told()->exposed_us, 1001);
 }
 
-/* What a stack had while it was inside of a function that passes on is forgotten: that is told, and then no more. */
+/*
+ * The counts of a stack from when it was inside of a wrapper are discarded: that is recorded once, and no
+ * more.
+ */
 static void what_is_forgotten_is_told_of_once(void **state)
 {
 	taddr addr;
@@ -135,7 +144,7 @@ static void what_is_forgotten_is_told_of_once(void **state)
 	assert_int_equal(told()->exposed_us, 1001);
 }
 
-/* What became of its blocks is counted in the steps of age; what is late is what came in the last fifth. */
+/* The fates of its blocks are counted by age steps; the last fifth of the run is late. */
 static void what_became_of_its_blocks(void **state)
 {
 	struct followed gone = { .addr = 0x10000 };
@@ -146,7 +155,10 @@ static void what_became_of_its_blocks(void **state)
 		assert_int_equal(following_add(following, 0x10000 + 64 * n, 0x41, NULL, 0, BEGIN + (1 + 30 * n) * SECOND), 0);
 		assert_int_equal(sampling_stacks_hold(&stacks, 0, 0x10000 + 64 * n), 0);
 	}
-	/* it was there at 4 s, and not at 6: gone at 5 s, in the step from 3 s on; nobody has looked at the others yet */
+	/*
+	 * it was there at 4 s, and not at 6: freed at 5 s, in the step from 3 s on; the others have had no
+	 * look yet
+	 */
 	assert_true(following_drop(following, gone.addr, NULL));
 	gone.birth_ns = BEGIN + SECOND;
 	gone.seen_ns = gone.birth_ns + 4 * SECOND;
@@ -158,7 +170,7 @@ static void what_became_of_its_blocks(void **state)
 	assert_true(told()->seen == 4 && told()->late_seen == 1);
 }
 
-/* The trap stood for eight seconds from 10 s on, and always from 100 s on. */
+/* The trap was planted for eight seconds from 10 s on, and always from 100 s on. */
 static void how_long_it_was_watched_of_late(void **state)
 {
 	(void)state;
@@ -178,7 +190,7 @@ static void how_long_it_was_watched_of_late(void **state)
 	assert_true(told()->late_exposed_us <= 20000000 && told()->late_exposed_us >= 17000000);
 }
 
-/* Also of hits that were not counted, as somebody stood. */
+/* Also the hits that were not counted, because a thread was stopped. */
 static void what_was_missed(void **state)
 {
 	(void)state;

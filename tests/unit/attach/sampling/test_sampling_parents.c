@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sampling_parents: when a trial begins, what it makes of what comes out, and what it decides. The process whose code and stacks are looked at is this one;
- * that a thread is held until a trap stands is tests/live/test_sampled.py's.
+ * sampling_parents: when a trial begins, what it concludes from the callers' hits, and what it decides. The
+ * process whose code and stacks are read is this one; that a thread is held until a trap is planted is tested
+ * in tests/live/test_sampled.py.
  */
 #include "attach/sampling/sampling_parents.h"
 
@@ -28,7 +29,7 @@ static struct planting planting;
 static struct link keeper;
 static struct module *home;
 
-/* The function that is tried; it is called directly, from here. */
+/* The function on trial; it is called directly, from here. */
 __attribute__((noinline)) static taddr tried(void)
 {
 	__asm__ volatile("");
@@ -62,7 +63,7 @@ static int setup(void **state)
 	memset(&targets, 0, sizeof(targets));
 	targets.planting = &planting;
 	targets.n = 1;
-	/* somewhere else than the function */
+	/* not at the function's own address */
 	targets.all[0].home = home;
 	targets.all[0].addr = 1;
 	sampling_sites_init(&sites, &planting, &targets);
@@ -99,7 +100,7 @@ static struct sampling_trial *begin(void)
 	return &parents.trials[3];
 }
 
-/* A thread that was held when it was given the block comes to its caller, with @what, @after_ns later. */
+/* A thread that was held when it got the block returns to its caller, with @what, @after_ns later. */
 static void comes_out_later(uint32_t tid, uint64_t what, uint64_t after_ns)
 {
 	const struct sampling_last last = { BLOCK, SP, sites.all[INNER].function, SIZE, BEGIN };
@@ -115,7 +116,7 @@ static void comes_out(uint32_t tid, uint64_t what)
 	comes_out_later(tid, what, SECOND / 10000);
 }
 
-/* What is decided by @now_ns: 1 it passes on, 0 it does not, or nobody knows, and the trial is over; -1 not yet. */
+/* The decision by @now_ns: 1 a wrapper; 0 not a wrapper, or not known, and the trial is over; -1 none yet. */
 static int decided(uint64_t now_ns)
 {
 	taddr function = 0;
@@ -126,7 +127,7 @@ static int decided(uint64_t now_ns)
 	return passes ? 1 : parents.trials[3].function ? -1 : 0;
 }
 
-/* --- when it begins --- */
+/* --- when a trial begins --- */
 
 static void several_direct_callers_are_worth_it(void **state)
 {
@@ -134,13 +135,14 @@ static void several_direct_callers_are_worth_it(void **state)
 
 	(void)state;
 	sampling_parents_saw(&parents, INNER, one, BEGIN);
-	assert_int_equal(parents.trials[0].function, 0);	/* of one caller it makes no difference */
+	/* with a single caller there is nothing to find out */
+	assert_int_equal(parents.trials[0].function, 0);
 	sampling_parents_saw(&parents, INNER, 0, BEGIN);
-	assert_int_equal(parents.trials[0].function, 0);	/* who it is must be known */
+	assert_int_equal(parents.trials[0].function, 0);	/* the caller must be known */
 	sampling_parents_saw(&parents, INNER, other, BEGIN);
 	assert_int_equal(parents.trials[0].function, sites.all[INNER].function);
 	assert_int_equal(sites.all[INNER].tries, 1);
-	/* from now on it is counted whose calls they are */
+	/* from now on the calls are counted by caller */
 	sampling_parents_saw(&parents, INNER, one, BEGIN);
 	sampling_parents_saw(&parents, INNER, one, BEGIN);
 	sampling_parents_saw(&parents, INNER, other, BEGIN);
@@ -149,7 +151,7 @@ static void several_direct_callers_are_worth_it(void **state)
 	assert_true(parents.trials[0].callers[1].addr == other && parents.trials[0].callers[1].hits == 1);
 }
 
-/* As soon as they are seen, and not when a thread waits for it. */
+/* A caller gets its trap as soon as it is seen, not when a thread waits for it. */
 static void callers_have_a_trap_before_anybody_is_held(void **state)
 {
 	taddr one = tried(), other = other_caller();
@@ -159,13 +161,14 @@ static void callers_have_a_trap_before_anybody_is_held(void **state)
 	sampling_parents_saw(&parents, INNER, one, BEGIN);
 	sampling_parents_saw(&parents, INNER, other, BEGIN);
 	sampling_parents_hold(&parents, BEGIN);
-	assert_int_equal(keeper.shared->meters[0].hold, 0);	/* there is none yet to lead it to, */
-	assert_true(sampling_parents_next_ns(&parents) == UINT64_MAX); /* and nothing to wake for */
+	/* no caller has a trap yet that the thread could reach, */
+	assert_int_equal(keeper.shared->meters[0].hold, 0);
+	assert_true(sampling_parents_next_ns(&parents) == UINT64_MAX); /* and nothing to wake up for */
 	sampling_parents_saw(&parents, INNER, one, BEGIN);
 	assert_int_equal(t->nouter, 1);
 	assert_true(sites.all[t->outer[0]].addr == one && sites.all[t->outer[0]].role == SAMPLING_TRIAL);
 	sampling_parents_saw(&parents, INNER, one, BEGIN);
-	sampling_parents_saw(&parents, INNER, other + 1, BEGIN);	/* behind no call */
+	sampling_parents_saw(&parents, INNER, other + 1, BEGIN);	/* not behind a call */
 	assert_int_equal(t->nouter, 1);
 	sampling_parents_saw(&parents, INNER, other, BEGIN);
 	assert_int_equal(t->nouter, 2);
@@ -197,7 +200,7 @@ static void what_a_hold_has_cost_is_paid_for_before_the_next(void **state)
 	assert_int_equal(*hold, 1);
 }
 
-/* Behind no call; of a site that is an inner one already; three levels up; tried often enough. */
+/* Not behind a call; of a site that is an inner one already; three levels up; tried often enough. */
 static void what_is_not_tried(void **state)
 {
 	taddr one = tried(), other = other_caller();
@@ -219,7 +222,7 @@ static void what_is_not_tried(void **state)
 	assert_int_equal(parents.trials[0].function, 0);
 }
 
-/* --- what comes out --- */
+/* --- what the function returns --- */
 
 static void something_else_comes_out(void **state)
 {
@@ -233,7 +236,7 @@ static void something_else_comes_out(void **state)
 	assert_int_equal(sites.all[INNER].role, SAMPLING_TAKES);
 }
 
-/* A header before it is as long each time. */
+/* A header before the block has the same length each time. */
 static void a_place_inside_of_it(void **state)
 {
 	struct sampling_trial *t = begin();
@@ -246,7 +249,7 @@ static void a_place_inside_of_it(void **state)
 	assert_true(t->same == 2 && t->other == 1);
 }
 
-/* Who was not held when it was given something says nothing; nor does one who has ended. */
+/* A thread that was not held when it got the block shows nothing; nor does a thread that has ended. */
 static void threads_that_were_not_held(void **state)
 {
 	struct sampling_trial *t = begin();
@@ -260,7 +263,10 @@ static void threads_that_were_not_held(void **state)
 	assert_true(!t->same && !t->other);
 }
 
-/* It was led to a trap that was gone again when it came; that it has something else when it comes there the next time says nothing. The block does, whenever. */
+/*
+ * The thread was to reach a trap that was lifted by the time it came. If it has another value the next time
+ * it comes there, that shows nothing. If it has the block, that counts, whenever it comes.
+ */
 static void who_came_out_unseen(void **state)
 {
 	struct sampling_trial *t = begin();
@@ -282,7 +288,7 @@ static void who_came_out_unseen(void **state)
 	assert_int_equal(t->other, 0);
 }
 
-/* It was held for one function, came out unseen, and comes to a caller of another one that is tried. */
+/* It was held for one function, came out unseen, and reaches a caller of another function on trial. */
 static void who_was_led_elsewhere(void **state)
 {
 	struct sampling_trial *t = begin();
@@ -302,10 +308,10 @@ static void nobody_came(void **state)
 	comes_out(TID, BLOCK);
 	assert_int_equal(decided(BEGIN + 59 * SECOND), -1);
 	assert_int_equal(decided(BEGIN + 61 * SECOND), 0);
-	assert_int_equal(sites.all[INNER].tries, 0);	/* it is worth another try */
+	assert_int_equal(sites.all[INNER].tries, 0);	/* another try is worth it */
 }
 
-/* --- is it always given something before? --- */
+/* --- does it always allocate before it returns? --- */
 
 static struct sampling_trial *checking(void)
 {
@@ -318,7 +324,7 @@ static struct sampling_trial *checking(void)
 	return t;
 }
 
-/* @below: what lies where the call in the function would have left its return address. */
+/* @below: the word where the call in the function would have left its return address. */
 static void held_at_its_caller(const struct sampling_trial *t, taddr below)
 {
 	const taddr stack[64] = { [32 - 9] = below };
@@ -351,7 +357,7 @@ static void counted(uint32_t site, uint64_t hits)
 	sites.all[site].before = (struct meter_sums){ .hits = hits, .exposed_us = 1000000 };
 }
 
-/* It went on before that was read: then what was read says nothing. */
+/* The thread went on before the word was read: then the word shows nothing. */
 static void held_no_more(void **state)
 {
 	struct sampling_trial *t = checking();
@@ -363,7 +369,10 @@ static void held_no_more(void **state)
 	assert_true(!t->fresh && !t->unclear);
 }
 
-/* The stack does not tell: then it is by how often it returns, and how often it is given something. */
+/*
+ * If the stack shows nothing, the decision compares how often the function returns with how often it
+ * allocates.
+ */
 static void where_the_stack_does_not_tell(void **state)
 {
 	struct sampling_trial *t = checking();
@@ -394,7 +403,7 @@ static void it_returns_what_it_has(void **state)
 	assert_int_equal(sites.all[INNER].tries, 4);
 }
 
-/* Half of its calls are by others: of those it is given for them nothing returns here. */
+/* Half of its calls come from other callers: the blocks it allocates for these are not returned here. */
 static void calls_of_others_do_not_count(void **state)
 {
 	struct sampling_trial *t = checking();

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* sampling_rounds: how much of the budget each site gets, by what its blocks have done and how often it is hit. */
+/*
+ * sampling_rounds: how much of the budget each site gets, by the fates of its blocks and the rate of its
+ * hits.
+ */
 #include "attach/sampling/sampling_rounds.h"
 
 #include <setjmp.h>
@@ -11,7 +14,7 @@
 
 #define SITES 100u
 #define ONE_PERCENT 10000u
-#define STOP_NS 30000.0		/* what a hit costs as long as nobody knows */
+#define STOP_NS 30000.0		/* the assumed cost of a hit, until it is measured */
 
 static struct sampling_rounds rounds;
 static struct sampling_sites sites;
@@ -53,7 +56,7 @@ static struct sampling_stack *add(uint64_t rate)
 	return &stacks.all[i];
 }
 
-/* @n of its blocks were followed until they were 10 s old, and are still there. */
+/* @n of its blocks were tracked until they were 10 s old, and are still allocated. */
 static void stay(struct sampling_stack *stack, uint64_t n)
 {
 	stack->old = (uint32_t)n;
@@ -61,7 +64,7 @@ static void stay(struct sampling_stack *stack, uint64_t n)
 		stack->now[i].at_risk = n;
 }
 
-/* A second later, in which so many ms were spent. */
+/* A second later, in which @spent_ms were spent. */
 static void decide_after(double spent_ms)
 {
 	costs.now_ns += 1000000000;
@@ -69,7 +72,7 @@ static void decide_after(double spent_ms)
 	sampling_rounds_decide(&rounds, &sites, &stacks, &costs);
 }
 
-/* What is aimed at was spent, about. */
+/* About as much as planned was spent. */
 static void decide(void)
 {
 	decide_after(6);
@@ -92,7 +95,7 @@ static void four_hits_a_second_at_first(void **state)
 	assert_int_equal(rounds.settled + rounds.candidates, 0);
 }
 
-/* Each time that eight more have gone a round is twice as long; a minute is the most. */
+/* Each time that eight more blocks are freed, a round lasts twice as long, up to a minute. */
 static void what_goes_is_looked_at_less(void **state)
 {
 	struct sampling_stack *stack = add(1);
@@ -115,7 +118,10 @@ static void what_goes_is_looked_at_less(void **state)
 	assert_meter(0, SAMPLING_QUOTA, SAMPLING_RARELY_MS);
 }
 
-/* One that has become old: it is looked at as often as at first, and settles anew when eight more have gone. */
+/*
+ * A block has become old: its site is looked at as often as at first, and settles anew when eight more are
+ * freed.
+ */
 static void an_old_one_wakes_it(void **state)
 {
 	struct sampling_stack *stack = add(1);
@@ -149,7 +155,7 @@ static void what_stays_is_watched_closely(void **state)
 	assert_meter(0, 0, SAMPLING_PERIOD_MS);
 }
 
-/* Old ones are there, but most of such go. */
+/* There are old blocks, but most of them are freed. */
 static void what_goes_late_is_no_candidate(void **state)
 {
 	struct sampling_stack *stack = add(10);
@@ -162,13 +168,13 @@ static void what_goes_late_is_no_candidate(void **state)
 	assert_int_equal(rounds.candidates, 0);
 }
 
-/* What a site's rounds let through costs, of all the time. */
+/* The cost of the hits of a site's rounds, as a share of the time. */
 static double cost_of(uint32_t i)
 {
 	return sites.all[i].quota * 1000.0 / sites.all[i].period_ms * (double)rounds.stop_ns / 1e9;
 }
 
-/* What all candidates may cost together: 0.4 of what is aimed at, which is two thirds. */
+/* What all candidates together may cost: 0.4 of the planned spending, which is two thirds of the budget. */
 static const double part = 0.01 * 2 / 3 * 0.4;
 
 static void assert_costs(uint32_t i, double share)
@@ -190,7 +196,10 @@ static void hot_candidates_share_their_part(void **state)
 	}
 }
 
-/* 89 hits a second are paid for. 22 are one's share, of which two need less; that makes 29 for one of the others, who needs 28, and 31 for the last. */
+/*
+ * 89 hits a second can be paid for. A share is 22, and two candidates need less; that leaves 29 for each of
+ * the others: one needs 28, and 31 are left for the last.
+ */
 static void who_needs_less_leaves_the_rest(void **state)
 {
 	(void)state;
@@ -198,7 +207,7 @@ static void who_needs_less_leaves_the_rest(void **state)
 	stay(add(10), 20);
 	stay(add(20), 20);
 	stay(add(28), 20);
-	add(1000);	/* no candidate */
+	add(1000);	/* not a candidate */
 	decide();
 	assert_meter(1, 0, SAMPLING_PERIOD_MS);
 	assert_meter(2, 0, SAMPLING_PERIOD_MS);
@@ -207,7 +216,7 @@ static void who_needs_less_leaves_the_rest(void **state)
 	assert_meter(4, SAMPLING_QUOTA, SAMPLING_PERIOD_MS);
 }
 
-/* Its rounds were ended by sixteen hits at once, after anything between 0 and 3 s. */
+/* Its rounds ended with sixteen hits at once, after anything between 0 and 3 s. */
 static void cut(uint32_t i)
 {
 	struct meter_sums *sums = &sites.all[i].before;
@@ -224,7 +233,7 @@ static void cut(uint32_t i)
 	}
 }
 
-/* Eleven hits a second by that, but nobody knows of how many each bunch is. The price is the same. */
+/* By that there are eleven hits a second, but the size of a bunch is unknown. The cost is the same. */
 static void bunches_have_rounds_as_large_as_can_be_paid_at_once(void **state)
 {
 	(void)state;
@@ -236,20 +245,21 @@ static void bunches_have_rounds_as_large_as_can_be_paid_at_once(void **state)
 	assert_costs(0, part / 2);
 	assert_costs(1, part / 2);
 	assert_int_equal(sites.all[0].quota, 43);			/* of a second */
-	assert_in_range(sites.all[1].quota, 430, 444);		/* of ten seconds; half of the purse, 33 ms, would be 555 */
+	/* of ten seconds; half of the token bucket, 33 ms, would be 555 */
+	assert_in_range(sites.all[1].quota, 430, 444);
 	assert_in_range(sites.all[1].period_ms, 9900, 10000);
 	cut(0);
 	decide();
-	assert_in_range(sites.all[1].quota, 270, 277);		/* half of the purse, for two */
+	assert_in_range(sites.all[1].quota, 270, 277);		/* half of the token bucket, for two */
 	assert_in_range(sites.all[1].period_ms, 6000, 6500);
 	assert_int_equal(sites.all[0].quota, sites.all[1].quota);
-	/* once hardly any round is cut, all is seen */
+	/* if hardly any round is cut, all hits are seen */
 	sites.all[1].before.rounds = 100 * sites.all[1].before.full;
 	decide();
 	assert_meter(1, 0, SAMPLING_PERIOD_MS);
 }
 
-/* With many of them it is hardly more at once than for any candidate, and never less. */
+/* With many such sites a quota is hardly more than for any candidate, and never less. */
 static void bunches_do_not_wait_for_long(void **state)
 {
 	(void)state;
@@ -259,7 +269,8 @@ static void bunches_do_not_wait_for_long(void **state)
 	}
 	decide();
 	for (uint32_t i = 0; i < 30; i++) {
-		assert_in_range(sites.all[i].period_ms, 5900, 6200); /* 18 hits are a thirtieth of half of the purse */
+		/* 18 hits are a thirtieth of half of the token bucket */
+		assert_in_range(sites.all[i].period_ms, 5900, 6200);
 		assert_costs(i, part / 30);
 	}
 	for (uint32_t i = 30; i < SITES; i++) {
@@ -271,7 +282,7 @@ static void bunches_do_not_wait_for_long(void **state)
 	assert_costs(SITES - 1, part / SITES);
 }
 
-/* The first site is hit @rate times a second for so many seconds, in each of which so many ms are spent. */
+/* The first site is hit @rate times a second for @seconds, in each of which @spent_ms are spent. */
 static void go_on(uint64_t rate, unsigned seconds, double spent_ms)
 {
 	struct meter_sums *sums = &sites.all[0].before;
@@ -287,7 +298,10 @@ static void go_on(uint64_t rate, unsigned seconds, double spent_ms)
 	}
 }
 
-/* Others use little: candidates get twice as much, at most. Then so much is used that it is taken from them again. */
+/*
+ * Other sites use little: candidates get up to twice as much. Then so much is used that it is taken from them
+ * again.
+ */
 static void what_others_leave_is_the_candidates(void **state)
 {
 	(void)state;
@@ -304,7 +318,7 @@ static void what_others_leave_is_the_candidates(void **state)
 	assert_costs(0, part);
 }
 
-/* Nobody wants more, or nobody is there who could. */
+/* No site wants more, or there is no candidate that could. */
 static void what_nobody_wants_is_not_kept_for_candidates(void **state)
 {
 	(void)state;
@@ -335,7 +349,10 @@ static void what_was_half_an_hour_ago_does_not_matter(void **state)
 	assert_meter(0, 0, SAMPLING_PERIOD_MS);
 }
 
-/* A round of it is longer than the time that is looked at: that nothing is told of it does not mean that it is idle. */
+/*
+ * A round of this site is longer than the time that is evaluated: that there is no news of it does not mean
+ * that it is idle.
+ */
 static void nothing_new_is_not_nothing(void **state)
 {
 	(void)state;
@@ -349,7 +366,7 @@ static void nothing_new_is_not_nothing(void **state)
 	}
 }
 
-/* The number of its trap was another's when it was looked at first. */
+/* When its counts were first read, the number of its trap still had another trap's counts. */
 static void what_was_counted_of_others_is_forgotten(void **state)
 {
 	(void)state;
@@ -363,7 +380,7 @@ static void what_was_counted_of_others_is_forgotten(void **state)
 	assert_in_range((uint64_t)(100 * sites.all[0].needs), 99, 101);
 }
 
-/* A share that is a little larger each second is not set each second. */
+/* A share that grows a little each second is not set each second. */
 static void a_quota_is_not_changed_for_little(void **state)
 {
 	uint32_t quota, period_ms;
@@ -384,7 +401,10 @@ static void a_quota_is_not_changed_for_little(void **state)
 	assert_true(cost_of(0) > 2 * quota * 1000.0 / period_ms * STOP_NS / 1e9);
 }
 
-/* How long their rounds really are is the keeper's matter (keeper/budget/turns.h), which knows what they cost. Candidates go ahead. */
+/*
+ * How long their rounds really are is up to the keeper (keeper/budget/turns.h), which knows what they cost.
+ * Candidates have priority.
+ */
 static void only_candidates_go_ahead(void **state)
 {
 	(void)state;
@@ -416,7 +436,7 @@ static void what_a_hit_costs_is_learned(void **state)
 	assert_int_equal(rounds.stop_ns, 70000);
 }
 
-/* A trial's is the trial's, and where nobody stands nothing is set. */
+/* The settings of a trial are left to the trial; and without a trap nothing is set. */
 static void others_are_left_alone(void **state)
 {
 	(void)state;

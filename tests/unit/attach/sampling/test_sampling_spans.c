@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* sampling_spans: whatever the length of a run, it is known what came in its last fifth, but for the part of a span. */
+/*
+ * sampling_spans: whatever the length of a run, it is known what came in its last fifth, up to a part of a
+ * span.
+ */
 #include "attach/sampling/sampling_spans.h"
 
 #include <setjmp.h>
@@ -10,7 +13,7 @@
 
 #define SECOND 1000000000ull
 
-/* What comes evenly, ten times a second, for @seconds. */
+/* Ten events a second, evenly, in [@from_s, @to_s). */
 static struct sampling_spans evenly(unsigned from_s, unsigned to_s)
 {
 	struct sampling_spans s = { 0 };
@@ -39,11 +42,14 @@ static void what_ended_before(void **state)
 	assert_true(sampling_spans_late(&early, 1000 * SECOND) == 0);
 	assert_true(sampling_spans_late(&late, 1000 * SECOND) == 1500);
 	assert_int_equal(sampling_spans_surely_late(&early, 1000 * SECOND), 0);
-	/* it has gone on for so long since that nothing of it is late */
+	/* the run has gone on for so long that none of it is late */
 	assert_true(sampling_spans_late(&late, 100000 * SECOND) == 0);
 }
 
-/* It stood in the first part of a span that is cut: nobody knows that, so nothing of the span is said to be late. */
+/*
+ * The first part of a span that is cut has the events. As that is not known, nothing in the span counts as
+ * surely late.
+ */
 static void what_is_surely_late(void **state)
 {
 	const struct sampling_spans s = evenly(768, 790), after = evenly(832, 900);	/* spans of 64 s */

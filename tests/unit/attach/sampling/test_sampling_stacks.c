@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* sampling_stacks: a fair sample of a stack's blocks, and what is counted of those that are over. */
+/*
+ * sampling_stacks: a fair sample of a stack's blocks, and what is counted of those that are not tracked any
+ * more.
+ */
 #include "attach/sampling/sampling_stacks.h"
 
 #include <errno.h>
@@ -52,7 +55,7 @@ static taddr address(unsigned n)
 	return 0x10000000 + 48ull * n;
 }
 
-/* As the watch does with a hit. */
+/* As the watch does for a hit. */
 static bool hit(uint32_t i, unsigned n, uint64_t now_ns)
 {
 	taddr instead;
@@ -75,7 +78,7 @@ static void the_same_stack_is_one(void **state)
 	assert_int_equal(s.all[1].site, 3);
 }
 
-/* The n-th block is as likely to be in it as the first. */
+/* The n-th block is as likely to be in the sample as the first. */
 static void a_sample_is_fair(void **state)
 {
 	uint32_t i = stack(1);
@@ -92,7 +95,7 @@ static void a_sample_is_fair(void **state)
 		in_half += s.all[i].held[k] < address(10000);
 	/* 100 +- 7 */
 	assert_in_range(in_half, 65, 135);
-	/* those that made room for another were followed as long as they were */
+	/* blocks that made room for others count as tracked until then */
 	assert_true(s.all[i].ended[0].at_risk > SAMPLING_FOLLOWED);
 	assert_int_equal(s.all[i].ended[0].gone, 0);
 }
@@ -105,7 +108,8 @@ static void what_is_over_is_counted(void **state)
 	(void)state;
 	assert_true(hit(i, 0, BEGIN));
 	assert_true(hit(i, 1, BEGIN));
-	assert_true(hit(i, 0, BEGIN + 8 * SECOND));	/* its address is another's: the first has gone, half of that time after it was seen */
+	/* its address is another's: the first block was freed, at half of the time since it was last seen */
+	assert_true(hit(i, 0, BEGIN + 8 * SECOND));
 	assert_int_equal(s.all[i].gone, 1);
 	assert_int_equal(s.all[i].nheld, 2);
 	assert_true(sampling_stacks_holds(&s, i, address(0)));

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* scan_groups: which blocks are told together, what is lost with whom, which sizes become ranges, what options hide. */
+/*
+ * scan_groups: which blocks are one group, what is lost with which block, which sizes become ranges, what
+ * options hide.
+ */
 #include "attach/scan/scan_groups.h"
 
 #include <setjmp.h>
@@ -12,7 +15,7 @@
 
 #define MOST 200
 
-/* A scan of blocks that a test adds; none of them has a class or a stack. */
+/* A scan with blocks that a test adds; none of them has a class or a stack. */
 struct made {
 	struct options opt;
 	struct block blocks[MOST];
@@ -89,7 +92,7 @@ static void by_size_and_verdict(void **state)
 	end(m);
 }
 
-/* Many of one large size are a group; others are told by powers of two. */
+/* Many blocks of one large size are a group; others are grouped by powers of two. */
 static void rare_sizes_are_ranges(void **state)
 {
 	struct made *m = begin();

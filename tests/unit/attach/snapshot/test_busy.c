@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* busy: a child that sleeps, one that computes, one that does both; and what is expected of it. */
+/*
+ * busy: a child that sleeps, one that computes, one that does both; and the pause that is expected of each.
+ */
 #include "attach/snapshot/busy.h"
 
 #include <setjmp.h>
@@ -72,7 +74,7 @@ static void one_that_sleeps(void **state)
 	struct busy b = { 0 };
 
 	(void)state;
-	/* until it does */
+	/* until it sleeps */
 	nap(50000000);
 	b = look_at(pid);
 	assert_int_equal(b.own, 0);
@@ -102,7 +104,7 @@ static void one_that_does_both(void **state)
 	assert_true(busy_stop_ns(&b, 2) > PAUSING_MET_NS);
 }
 
-/* More that want to run make it longer, more processors shorter; and there is an end to it. */
+/* More runnable threads make the pause longer, more processors shorter; and there is an upper limit. */
 static void what_is_expected(void **state)
 {
 	struct busy few = { .machine = 4 }, many = { .machine = 40 }, hundreds = { .machine = 4000 };

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* resident, mirror: which pages are there, by both ways of asking; what is copied of which mapping. On our own memory. */
+/*
+ * resident, mirror: which pages are resident, by both queries; which pages of a mapping are copied. On our
+ * own memory.
+ */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -53,7 +56,9 @@ static size_t runs_of(struct resident *r, taddr lo, taddr hi, bool written, size
 	return n;
 }
 
-/* Pages touched at random: every page that was, and no other, however much is asked for at once. */
+/*
+ * Pages touched at random: the runs have every one of them, and no other, however much is asked for at once.
+ */
 static void touched_pages(void **state)
 {
 	static const struct { size_t room; uint64_t max; } ways[] = { { RUNS, PAGES }, { 1, PAGES }, { 3, 7 }, { RUNS, 1 }, { 1024, 2048 } };
@@ -91,7 +96,7 @@ static void touched_pages(void **state)
 	munmap(p, PAGES * PAGE);
 }
 
-/* Of a file's private mapping: all pages that are there, or those that were written. */
+/* Of a file's private mapping: all resident pages, or only those that were written. */
 static void written_pages(void **state)
 {
 	static struct resident_run runs[RUNS];
@@ -105,7 +110,7 @@ static void written_pages(void **state)
 		assert_int_equal(pwrite(fd, &byte, 1, i * PAGE), 1);
 	p = mmap(NULL, 16 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
 	assert_true(p != MAP_FAILED);
-	p[3 * PAGE] = p[9 * PAGE];	/* reads maps some around */
+	p[3 * PAGE] = p[9 * PAGE];	/* reads map some pages around */
 	assert_int_equal(resident_open(&r, getpid()), 0);
 	for (int scan = r.scan; scan >= 0; scan--) {
 		size_t n;
@@ -124,7 +129,7 @@ static void written_pages(void **state)
 	close(fd);
 }
 
-/* Kilobytes of our mapping that begins at @p that have frames of their own: the kernel's page of zeros is not counted. */
+/* Resident kilobytes of our mapping that begins at @p: the kernel's zero page is not counted. */
 static unsigned long own_kilobytes(const volatile void *p)
 {
 	FILE *f = fopen("/proc/self/smaps", "re");
@@ -145,13 +150,15 @@ static unsigned long own_kilobytes(const volatile void *p)
 }
 
 /*
- * Read, but never written: the kernel's page of zeros stands there, and by the ioctl that can be told. There are kernels that
- * give each page that is read a frame of its own (a 6.18 for small virtual machines): then all of them are there, as any other.
+ * Read, but never written: these are the kernel's zero page, which the ioctl can tell. Some kernels give each
+ * page that is read a frame of its own (a 6.18 for small virtual machines): then all of them are resident, as
+ * any other.
  */
 static void zero_pages(void **state)
 {
 	struct resident_run runs[64];
-	uint8_t *all = map(10);	/* the first and the last without rights: the mapping has no neighbour to join */
+	/* the first and the last without rights: so the mapping has no neighbour to join */
+	uint8_t *all = map(10);
 	volatile uint8_t *p = all + PAGE;
 	unsigned long own;
 	struct resident r;
@@ -227,7 +234,10 @@ static void which_mappings(void **state)
 	assert_int_equal(how("1000-2000 --xp 00000000 00:00 0 [uprobes]"), MIRROR_NOT);
 }
 
-/* Our own list: read again it fits; more mappings than there is room for are an error, not a crash. */
+/*
+ * Our own list of mappings: read again, it fits; more mappings than there is room for are an error, not a
+ * crash.
+ */
 static void list_that_grows(void **state)
 {
 	struct mirror m;
@@ -251,7 +261,10 @@ static void list_that_grows(void **state)
 	munmap(p, 20000 * PAGE);
 }
 
-/* Shared ranges of random sizes and a budget: the smallest are kept, as many as fit, and all others as they were. */
+/*
+ * Shared ranges of random sizes and a budget: the smallest are chosen, as many as fit, and all others stay as
+ * they were.
+ */
 static void shares_that_fit(void **state)
 {
 	struct mirror_range ranges[40], left[40];
@@ -303,7 +316,7 @@ static struct mirror one_range(struct mirror_range *range, taddr lo, taddr hi, e
 	return (struct mirror){ .maps_fd = -1, .ranges = range, .nranges = 1 };
 }
 
-/* Copy [p, p + pages) of ourselves with @extra room; the result of mirror_copy_end. */
+/* Copy [p, p + pages) of ourselves with @extra room; returns the result of mirror_copy_end. */
 static int copy_range(struct mirror *m, uint64_t less, void *ctx, struct snapshot *s)
 {
 	struct mirror_size size;
@@ -371,7 +384,7 @@ static void too_much_for_the_room(void **state)
 	munmap(p, PAGES * PAGE);
 }
 
-/* Pages without rights amid others: what cannot be read is a hole, and the rest is there. */
+/* Pages without rights among others: what cannot be read is a hole, and the rest is copied. */
 static void pages_that_cannot_be_read(void **state)
 {
 	struct mirror_range range;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* room: what the kernel's files say of memory, and that there is room for a small copy, and none for one that is larger than any machine. */
+/*
+ * room: what the kernel's files report of memory; and that there is room for a small copy, and none for one
+ * that is larger than any machine.
+ */
 #include "attach/snapshot/room.h"
 
 #include <setjmp.h>
@@ -38,7 +41,7 @@ static void small_and_large(void **state)
 	assert_true(room.needed > 1ull << 50 && room.available < room.needed);
 }
 
-/* However little is lacking. */
+/* However little is missing. */
 static void as_text(void **state)
 {
 	const struct room little = { .needed = (64u << 20) + 1, .available = 64u << 20 }, much = { .needed = 70ull << 30, .available = 3ull << 20 };
@@ -61,7 +64,10 @@ static void put(const char *folder, const char *name, const char *text)
 	fclose(f);
 }
 
-/* The least that any group above leaves; caches that are given up first are not in the way. */
+/*
+ * The least that any control group above leaves; caches that the kernel would drop first do not count as
+ * used.
+ */
 static void in_groups(void **state)
 {
 	char root[] = "/tmp/mm-room-XXXXXX", a[64], b[64], v1[64], command[64];
@@ -85,7 +91,7 @@ static void in_groups(void **state)
 	put(a, "memory.current", "6000\n");
 	put(a, "memory.stat", "");
 	assert_int_equal(room_in_group(root, "0::/a/b\n"), 0);
-	/* version 1, seen from inside of a container: the path is the host's */
+	/* version 1, seen from inside a container: the path is the host's */
 	put(v1, "memory.limit_in_bytes", "700\n");
 	put(v1, "memory.usage_in_bytes", "300\n");
 	assert_int_equal(room_in_group(root, "9:name=systemd:/\n4:memory:/of/the/host\n0::/\n"), 400);

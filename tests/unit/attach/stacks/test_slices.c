@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* slices: what is learned of a thread's stack, and what the keeper is told. */
+/* slices: what is learned of the depth of a thread's stack, and the hint that the keeper gets. */
 #include "attach/stacks/slices.h"
 
 #include <setjmp.h>
@@ -67,7 +67,7 @@ static void what_was_cut_doubles(void **state)
 	learn(3, 100, before, before, true);
 	after = hint(3);
 	assert_in_range(after, 2 * before, 3 * before);
-	/* a late one, copied before that was known, changes nothing */
+	/* a late record, copied before the hint was raised, changes nothing */
 	learn(3, 100, before / 2, before / 2, true);
 	assert_int_equal(hint(3), after);
 }
@@ -90,7 +90,7 @@ static void another_thread_begins_anew(void **state)
 		learn(3, 100, MOST, 20000, false);
 	for (int i = 0; i < SLICES_FIRST - 1; i++)
 		learn(3, 200, MOST, 100, false);
-	assert_int_equal(atomic_load(&shared->slice_hint[3]) >> 32, 100); /* says nothing of the new one */
+	assert_int_equal(atomic_load(&shared->slice_hint[3]) >> 32, 100); /* the new thread has no hint yet */
 	learn(3, 200, MOST, 100, false);
 	assert_int_equal(atomic_load(&shared->slice_hint[3]) >> 32, 200);
 	assert_in_range(hint(3), 200, 1400);

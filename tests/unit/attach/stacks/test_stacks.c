@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* stacks: each once, with this very process as the target: its modules are real. */
+/* stacks: each stack is stored once, with this very process as the target: its modules are real. */
 #include "attach/stacks/stacks.h"
 
 #include <setjmp.h>
@@ -93,7 +93,7 @@ static void no_frame_at_all(void **state)
 	assert_frames(0, NULL, 0);
 }
 
-/* Where a signal interrupted it and a return address may be the same number, and are two places. */
+/* The pc of an interrupted frame and a return address may be the same number, but are two frames. */
 static void exact_is_another_place(void **state)
 {
 	const taddr a[] = { 0x1000 | UNWIND_EXACT }, b[] = { 0x1000 };
@@ -115,7 +115,7 @@ static void frames_know_their_module(void **state)
 	assert_int_equal(defs.frames[got[1]].module, DEFS_NONE);
 }
 
-/* A return address may stand one behind the end of its module (a call that does not return). */
+/* A return address may be one behind the end of its module (a call that does not return). */
 static void the_call_says_the_module(void **state)
 {
 	const struct module *m = modules_find(modules, (taddr)(uintptr_t)&intern);
@@ -142,7 +142,7 @@ static void numbers_outlive_a_change_of_modules(void **state)
 	assert_int_equal(defs.nframes, 2);
 }
 
-/* What runs at an address in one module's time and then in another's is not one frame. */
+/* An address in one module and later in another is not one frame. */
 static void the_same_pc_in_another_module(void **state)
 {
 	struct modules *none;
@@ -151,11 +151,11 @@ static void the_same_pc_in_another_module(void **state)
 	uint32_t before = intern(a, 1, UNWIND_WHOLE);
 
 	(void)state;
-	/* as if it had been unmapped: a process whose modules are elsewhere */
+	/* as if the module had been unmapped: a process whose modules are elsewhere */
 	assert_int_equal(modules_new(getppid(), &none), 0);
 	stacks.modules = none;
 	assert_null(modules_find(none, here));
-	assert_int_equal(intern(a, 1, UNWIND_WHOLE), before); /* nobody has said so yet */
+	assert_int_equal(intern(a, 1, UNWIND_WHOLE), before); /* stacks does not know yet */
 	stacks_modules_changed(&stacks);
 	assert_int_not_equal(intern(a, 1, UNWIND_WHOLE), before);
 	assert_frames(before, a, 1);
@@ -212,7 +212,7 @@ static bool is_low(void *ctx, taddr addr)
 
 static void frames_to_be_left_out_are_marked(void **state)
 {
-	/* a return address stands behind its call: 0x2000 belongs to what ends there */
+	/* a return address is behind its call: 0x2000 belongs to the function that ends there */
 	const taddr a[] = { 0x2000, 0x2001, 0x1000 | UNWIND_EXACT };
 	uint32_t got[3], number;
 	int asked = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stacks of a target that has opened and closed more modules than 16 bits count. Modules are made up here: it takes too many for real ones, and stacks asks
- * only these functions of modules.h.
+ * stacks of a target that has opened and closed more modules than 16 bits can count. Modules are made up
+ * here: real ones would be too many, and stacks calls only these functions of modules.h.
  */
 #include "attach/stacks/stacks.h"
 
@@ -46,7 +46,10 @@ const char *module_build_id(const struct module *m, char buf[MODULE_BUILD_ID_TEX
 
 #define NONE UINT32_MAX	/* nothing is mapped there */
 
-/* Module @number is where the last one was: the number of that in which stacks has the frame then. */
+/*
+ * Module @number is mapped where the last one was; returns the number of the module in which stacks puts the
+ * frame.
+ */
 static uint32_t module_of_stack_in(struct stacks *s, uint32_t number)
 {
 	const taddr pc = CODE + 100;

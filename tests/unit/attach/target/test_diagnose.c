@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* diagnose: made-up targets, made-up circumstances, and the words for them. */
+/* diagnose: made-up targets, made-up circumstances, and the messages for them. */
 #include "attach/target/diagnose.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-/* An ordinary service of user 1000, and ourselves as that user, in our way nothing. */
+/* An ordinary service of user 1000, and ourselves as that user, with nothing in our way. */
 static const struct target_info ordinary = {
 	.pid = 1234, .asked = 1234, .comm = "svc", .state = 'S', .uid = 1000, .euid = 1000, .threads = 3, .bits = 64,
 };
@@ -35,7 +35,7 @@ static void expect_before(struct target_info t, const char *text, const char *hi
 
 	assert_true(diagnose_before(&t, &user, &d));
 	expect(&d, text, hint);
-	/* After a failure the same facts say the same, whatever errno was. */
+	/* After a failure the same facts give the same message, whatever errno was. */
 	diagnose_attach(&t, &user, EPERM, &d);
 	expect(&d, text, hint);
 }
@@ -133,7 +133,7 @@ static void test_other_user(void **state)
 	expect_eperm(t, user, "it belongs to user root", "as root, or as that user");
 	t.uid = t.euid = 3999999999u;
 	expect_eperm(t, user, "it belongs to user 3999999999", "as root, or as that user");
-	/* yama is not to blame for what is forbidden anyway. */
+	/* yama is not the reason for what is forbidden anyway. */
 	self.yama_scope = 1;
 	expect_eperm(t, self, "it belongs to user", "as root, or as that user");
 }
@@ -178,7 +178,10 @@ static void test_container(void **state)
 	(void)state;
 	self.cap_sys_ptrace = false;
 	expect_eperm(ordinary, self, "without the capability CAP_SYS_PTRACE", "docker run --cap-add SYS_PTRACE");
-	/* Root without the capability is stopped by yama 1 and 2 as well, but what it lacks is the capability. */
+	/*
+	 * Root without the capability is refused by yama 1 and 2 as well, but the reason is the missing
+	 * capability.
+	 */
 	self.yama_scope = 1;
 	expect_eperm(ordinary, self, "without the capability CAP_SYS_PTRACE", "docker run --cap-add SYS_PTRACE");
 	self = root;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* modules: tried on ourselves, whose link map knows the truth, and on children that exec and end. */
+/* modules: tested on ourselves, compared with our own link map, and on children that exec and end. */
 #include "attach/target/linker.h"
 #include "attach/target/modules.h"
 
@@ -101,7 +101,7 @@ static void copy_remove(const struct copy *c)
 
 static void test_own_libc(void **state)
 {
-	/* Not malloc, which a sanitizer takes over. */
+	/* Not malloc, which a sanitizer replaces. */
 	taddr at = (uintptr_t)dlsym(RTLD_DEFAULT, "gnu_get_libc_version");
 	struct modules *ms;
 	struct module *libc;
@@ -225,11 +225,11 @@ static void test_dlopen_and_dlclose(void **state)
 	dlclose(handle);
 	assert_int_equal(modules_refresh(ms, false), 0);
 	assert_true(m->gone);
-	/* Its stacks still want names. */
+	/* Stacks that were taken before still need its names. */
 	assert_ptr_equal(modules_find(ms, m->lo), m);
 	assert_non_null(m->img);
 
-	/* ld.so puts it at the same place usually, but need not. */
+	/* ld.so usually maps it at the same address, but need not. */
 	handle = dlopen(c.path, RTLD_NOW);
 	assert_non_null(handle);
 	assert_int_equal(modules_refresh(ms, false), 0);
@@ -243,7 +243,7 @@ static void test_dlopen_and_dlclose(void **state)
 	copy_remove(&c);
 }
 
-/* One file twice in one process, as dlmopen does, the second often right below the first. */
+/* One file twice in one process, as dlmopen maps it, the second often right below the first. */
 static void test_one_file_twice(void **state)
 {
 	struct modules *ms;
@@ -294,7 +294,10 @@ static void test_hostile_path(void **state)
 	copy_remove(&c);
 }
 
-/* Without CAP_CHECKPOINT_RESTORE or so, /proc/PID/map_files leads nowhere: then it must be said, and no other file taken. */
+/*
+ * Without CAP_CHECKPOINT_RESTORE or the like, /proc/PID/map_files cannot be opened: this must be reported,
+ * and no other file used.
+ */
 static void expect_original(pid_t pid, taddr addr, const struct module *original)
 {
 	struct modules *ms;
@@ -339,7 +342,7 @@ static void test_deleted_and_replaced(void **state)
 	expect_original(getpid(), addr, m);
 	copy_file("/proc/self/exe", c.path);
 	expect_original(getpid(), addr, m);
-	/* A FIFO in its place must not hold us. */
+	/* A FIFO in its place must not block us. */
 	assert_int_equal(unlink(c.path), 0);
 	assert_int_equal(mkfifo(c.path, 0600), 0);
 	expect_original(getpid(), addr, m);
@@ -348,7 +351,10 @@ static void test_deleted_and_replaced(void **state)
 	copy_remove(&c);
 }
 
-/* Not even if it is the very file: device and inode right, and no /proc/PID/map_files entry for it. */
+/*
+ * Not even if it is the very file: device and inode are right, and there is no /proc/PID/map_files entry for
+ * it.
+ */
 static void test_fifo_is_not_opened(void **state)
 {
 	struct mapping m = { .lo = 0x1000, .hi = 0x2000, .perms = MAPPING_READ | MAPPING_EXEC };
@@ -399,7 +405,7 @@ static void test_bias_where_segments_share_a_page(void **state)
 	assert_int_equal(modfile_bias(&none, &m), 0x555555552000);
 }
 
-/* A child that runs `sleep` once told to; *@go is to be closed for that. */
+/* A child that runs `sleep` once *@go is closed. */
 static pid_t fork_sleeper(int *go, int *gone_over)
 {
 	int order[2], done[2];
@@ -436,13 +442,13 @@ static void test_exec_and_end(void **state)
 	assert_int_equal(modules_new(pid, &ms), 0);
 	assert_string_equal(linker_program(ms)->name, "test_modules");
 	close(go);
-	/* Closed by exec, as the last that has it. */
+	/* Closed by exec, in the last process that has it. */
 	assert_int_equal(read(gone_over, &byte, 1), 0);
 	close(gone_over);
 	assert_int_equal(modules_refresh(ms, true), 0);
 	assert_null(named(ms, "test_modules"));
 	assert_non_null(linker_program(ms));
-	/* r_debug may not be filled yet: the linker's own symbol serves then. */
+	/* r_debug may not be filled yet: then the linker's own symbol is used. */
 	assert_int_equal(linker_break(ms, &addr), 0);
 	assert_non_null(modules_find(ms, addr));
 	assert_non_null(strstr(modules_find(ms, addr)->name, "ld-linux"));

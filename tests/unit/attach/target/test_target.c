@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* target: what /proc says about children made for it: threads, names, signals, a tracer, a zombie. */
+/* target: what /proc reports about children made for it: threads, names, signals, a tracer, a zombie. */
 #include "attach/target/target.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@
 
 #include <cmocka.h>
 
-/* A child that runs @prepare, writes a word (what prepare returned) and waits to be killed. */
+/* A child that runs @prepare, writes a word (the result of @prepare) and waits to be killed. */
 static pid_t spawn(long (*prepare)(void), long *word)
 {
 	int pipefd[2];
@@ -152,7 +152,7 @@ static void test_thread_id_leads_to_its_process(void **state)
 	end(pid);
 }
 
-/* Only a thread that is not the leader is traced: to be seen all the same. */
+/* Only a thread that is not the leader is traced: it must be found all the same. */
 static void test_tracer_of_one_thread(void **state)
 {
 	struct target_info t;
@@ -195,7 +195,7 @@ static void test_not_dumpable(void **state)
 	end(pid);
 }
 
-/* As nginx (zeros) and PostgreSQL (spaces) leave what was longer than their title. */
+/* As nginx (zeros) and PostgreSQL (spaces) leave the rest of a longer command line. */
 static void title(const char *form, const char *expected)
 {
 	char script[512];
@@ -255,7 +255,7 @@ static void test_kernel_thread(void **state)
 	struct strbuf sb = STRBUF_INIT;
 
 	(void)state;
-	/* kthreadd is 2, but in a container 2 is anybody. */
+	/* kthreadd is 2, but in a container 2 may be any process. */
 	if (target_read(2, &t))
 		skip();
 	if (strcmp(t.comm, "kthreadd")) {
@@ -324,7 +324,7 @@ static void test_find(void **state)
 	strbuf_fini(&listing);
 }
 
-/* By the executable's name we are one of two, and do not count. */
+/* By the executable's name we are one of two, and are not counted. */
 static void test_find_never_ourselves(void **state)
 {
 	struct strbuf listing = STRBUF_INIT;

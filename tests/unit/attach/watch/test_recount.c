@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* recount: objects of our own are asked for their counts. */
+/* recount: the counts of objects of our own are read. */
 #include "attach/rules/ruletext.h"
 #include "attach/watch/recount.h"
 
@@ -76,7 +76,7 @@ static void was_counted(const void *object, uint64_t count)
 	recorder_put_event(&recorder, 0, &f);
 }
 
-/* 0: it is not there. */
+/* 0: it is not in the ledger. */
 static int64_t net(const void *object)
 {
 	const struct object *o = objects_get(recorder.ledger.books[0].objects, address(object));
@@ -110,7 +110,7 @@ static void what_differs_is_put(void **state)
 	assert_int_equal(objects_count(recorder.ledger.books[0].objects), 3);
 }
 
-/* Its memory is gone, or there is something else: whatever it was, it has no references. */
+/* Its memory is unmapped, or something else is there: whatever it was, it has no references. */
 static void what_is_no_object_any_more(void **state)
 {
 	char *pages = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -128,7 +128,7 @@ static void what_is_no_object_any_more(void **state)
 	munmap(pages, PAGE);
 }
 
-/* No rule says where the count is, or only by something else than the object: then nobody is asked. */
+/* If no rule gives the count's address, or only by something else than the object, nothing is read. */
 static void where_nothing_says_so(void **state)
 {
 	struct thing one = { .count = 9 };

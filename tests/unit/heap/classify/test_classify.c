@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* classify: vtables made by hand, good ones and such as only look so; names that are bombs. */
+/* classify: vtables made by hand, valid ones and lookalikes; names that expand to gigabytes. */
 #include "heap/classify/classify.h"
 
 #include <errno.h>
@@ -29,7 +29,7 @@ static const char maps[] =
 	"30000000-31000000 rw-p 00000000 00:00 0\n";
 
 static uint64_t data[PAGES * SNAPSHOT_PAGE / 8], bss[SNAPSHOT_PAGE / 8], heap[PAGES * SNAPSHOT_PAGE / 8];
-static size_t next_word;	/* of data */
+static size_t next_word;	/* the next free word of data */
 static struct snapshot s;
 static struct classify *c;
 static taddr family;		/* vptr of a type_info of __class_type_info */
@@ -59,7 +59,7 @@ static taddr type_info(taddr vptr, const char *name)
 	return place((uint64_t[]){ vptr, place_text(name) }, 2);
 }
 
-/* A vtable; where a vptr points. */
+/* A vtable; returns the address that a vptr has. */
 static taddr vtable(uint64_t top, taddr info)
 {
 	return place((uint64_t[]){ top, info, DATA + 8, DATA + 8 }, 4) + 16;
@@ -78,7 +78,10 @@ static int setup(void **state)
 	memset(data, 0, sizeof(data));
 	memset(heap, 0, sizeof(heap));
 	next_word = 16;
-	/* the vtable of __class_type_info says by its own type_info that it is one; that one is of __si_class_type_info in reality */
+	/*
+	 * the type_info of __class_type_info's vtable names itself; in reality that type_info is of
+	 * __si_class_type_info
+	 */
 	info = type_info(DATA, "N10__cxxabiv117__class_type_infoE");
 	family = vtable(0, info);
 	snapshot_init(&s);
@@ -146,7 +149,8 @@ static void test_not_by_other_ways(void **state)
 	assert_int_equal(block(vtable(0, info) + 4), CLASS_NONE);
 	assert_int_equal(block(info), CLASS_NONE);
 	assert_int_equal(block(vtable(0, HEAP)), CLASS_NONE);
-	assert_int_equal(block(vtable(0, 0)), CLASS_NONE);			/* without type_info, and no file that has symbols */
+	/* without type_info, and no file with symbols */
+	assert_int_equal(block(vtable(0, 0)), CLASS_NONE);
 	assert_int_equal(block(vtable(0, 3)), CLASS_NONE);
 	assert_int_equal(block(vtable(0, type_info(DATA, "3Foo"))), CLASS_NONE);
 	assert_int_equal(block(vtable(0, type_info(0, "3Foo"))), CLASS_NONE);
@@ -167,9 +171,9 @@ static void test_families(void **state)
 	(void)state;
 	assert_true(block(vtable(0, type_info(vtable(0, type_info(0, "N10__cxxabiv121__vmi_class_type_infoE")), "1A"))));
 	assert_true(block(vtable(0, type_info(vtable(0, type_info(0, "N10__cxxabiv120__si_class_type_infoE")), "1B"))));
-	/* a pointer's is no class's */
+	/* a pointer's type_info is not a class's */
 	assert_false(block(vtable(0, type_info(vtable(0, type_info(0, "N10__cxxabiv119__pointer_type_infoE")), "1C"))));
-	/* one that leads to itself */
+	/* a type_info that points to itself */
 	self = DATA + next_word * 8;
 	vptr = place((uint64_t[]){ 0, self, DATA, self + 16 }, 4) + 16;
 	assert_false(block(vptr));
@@ -184,12 +188,12 @@ static void test_odd_names(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++)
 		assert_int_equal(block(class_of(odd[i])), CLASS_NONE);
-	/* not ended where memory ends */
+	/* no NUL before the memory ends */
 	memset(bss, 'a', sizeof(bss));
 	memcpy(&data[sizeof(data) / 8 - 1], end, 8);
 	assert_int_equal(block(vtable(0, place((uint64_t[]){ family, at }, 2))), CLASS_NONE);
 	memset(bss, 0, sizeof(bss));
-	/* long, and over the border of two pieces */
+	/* long, and across the border of two pieces */
 	assert_true(block(vtable(0, place((uint64_t[]){ family, at }, 2))));
 }
 
@@ -203,7 +207,10 @@ static void test_too_long(void **state)
 	assert_int_equal(block(class_of(text)), CLASS_NONE);
 }
 
-/* What no demangler can read stays as it is; what would stand for gigabytes, too, and the others have their names. */
+/*
+ * A name that no demangler can read stays as it is; so does one that would expand to gigabytes. The others
+ * get their names.
+ */
 static void test_bombs(void **state)
 {
 	uint32_t before = block(class_of("N3app5FirstE")), bad = block(class_of("N3broken")), bomb, array, after;
@@ -211,7 +218,7 @@ static void test_bombs(void **state)
 	struct timespec t0, t1;
 
 	(void)state;
-	/* each p<> holds the one before twice: 2^30 of them, which ends that process */
+	/* each p<> contains the one before twice: 2^30 of them, which kills a demangling process */
 	strcpy(text, "N1xI1pI1a1aE");
 	for (int i = 2; i < 2 + LEVELS; i++)
 		sprintf(text + strlen(text), "S0_IS%1$c_S%1$c_E", i < 10 ? '0' + i : 'A' + i - 10);
@@ -237,7 +244,7 @@ static void test_arrays(void **state)
 	uint32_t one = block(vptr), class;
 
 	(void)state;
-	/* 4 of 24 bytes behind their number */
+	/* 4 elements of 24 bytes behind their count */
 	heap[100] = 4;
 	for (int i = 0; i < 4; i++)
 		heap[101 + i * 3] = vptr;
@@ -255,7 +262,7 @@ static void test_arrays(void **state)
 	assert_int_equal(class_at(HEAP + 800, UINT64_MAX), CLASS_NONE);
 }
 
-/* Blocks at the edges of what is known. */
+/* Blocks at the edges of known memory. */
 static void test_edges(void **state)
 {
 	taddr vptr = class_of("3Foo"), last = HEAP + sizeof(heap) - 8;
@@ -269,7 +276,7 @@ static void test_edges(void **state)
 	assert_true(class_at(last, 8));
 }
 
-/* More classes than there are numbers in any small table, seen in any order. */
+/* More classes than any small table has numbers for, seen in any order. */
 static void test_many(void **state)
 {
 	enum { N = 2000 };
@@ -295,7 +302,7 @@ static void test_many(void **state)
 	}
 }
 
-/* Any words at all in the module's data and the heap. */
+/* Random words in the module's data and the heap. */
 static void test_noise(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* content: what blocks look like, and what is said of it. */
+/* content: what blocks look like, and how that is described. */
 #include "heap/classify/content.h"
 
 #include <setjmp.h>
@@ -127,7 +127,7 @@ static void test_quoted(void **state)
 	assert_int_equal(look(HEAP, 64), CONTENT_TEXT);
 	says(&c, 1, "text: \"a \\\"b\\\" \\\\ \\n\\tc\xc3\xa9\"");
 	memset(heap, 0, 64);
-	/* what would turn a terminal's text around is shown as numbers */
+	/* characters that reverse the direction of a terminal's text are shown as numbers */
 	put(0, "name\xe2\x80\xae" "gpj.exe", 15);
 	assert_int_equal(look(HEAP, 64), CONTENT_TEXT);
 	says(&c, 1, "text: \"name\\xe2\\x80\\xaegpj.exe\"");
@@ -206,7 +206,7 @@ static void test_strings(void **state)
 	assert_int_not_equal(look(HEAP, 32), CONTENT_STRING);
 	heap[1] = 16;
 	assert_int_not_equal(look(HEAP, 32), CONTENT_STRING);
-	/* long ones have a block of their own */
+	/* long strings have a block of their own */
 	heap[0] = HEAP + 0x800;
 	heap[1] = 300;
 	heap[2] = 400;

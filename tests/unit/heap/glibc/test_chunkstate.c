@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* chunkstate, tcachekey, alikeness: what words around a block say, one look or two. */
+/* chunkstate, tcachekey, alikeness: what the words around a block show, in one look or two. */
 #include "heap/glibc/chunkstate.h"
 
 #include <setjmp.h>
@@ -46,7 +46,7 @@ static void in_use_or_not(void **state)
 	assert_int_equal(chunkstate_use(&l, 48 | 1), CHUNKSTATE_FREE);
 	l.has_next = false;
 	assert_int_equal(chunkstate_use(&l, 48 | 1), CHUNKSTATE_UNSEEN);
-	/* of a mapped one nothing is behind it */
+	/* a mapped chunk has no chunk behind it */
 	l.head = 4096 | 2;
 	assert_int_equal(chunkstate_use(&l, 4096 | 2), CHUNKSTATE_IN_USE);
 	l.has_head = false;
@@ -58,7 +58,8 @@ static void the_chunk_before(void **state)
 	struct chunkstate_look l = a_look();
 
 	(void)state;
-	assert_true(chunkstate_before(&l) == 0);	/* in use, and prev_size is its own */
+	/* in use, and prev_size belongs to that chunk's block */
+	assert_true(chunkstate_before(&l) == 0);
 	l.head = 48;
 	assert_true(chunkstate_before(&l) == AT - 8 - 64);
 	assert_true(chunkstate_led(&l, 64 | 1) && chunkstate_led(&l, 64 | 5));
@@ -101,7 +102,7 @@ static void two_looks(void **state)
 		chunkstate_keep(&l, &b);
 		assert_int_equal(chunkstate_changed(&a, &b), 1u << i);
 	}
-	/* what one of both has not does not count */
+	/* words that only one of the two has are not compared */
 	l.nwords = 3;
 	chunkstate_keep(&l, &b);
 	assert_int_equal(chunkstate_common(&a, &b), 3);
@@ -192,11 +193,12 @@ static void words_that_tell_apart(void **state)
 		alikeness_learn(&k, 3, &one, i > 5 ? &one : NULL);
 	}
 	assert_int_equal(alikeness_judge(&k, 1, &a, &a), ALIKENESS_SAME);
-	assert_int_equal(alikeness_judge(&k, 1, &a, &type), ALIKENESS_SAME);	/* word 1 tells, and is the same */
+	/* word 1 differs between blocks, and is the same here */
+	assert_int_equal(alikeness_judge(&k, 1, &a, &type), ALIKENESS_SAME);
 	assert_int_equal(alikeness_judge(&k, 1, &a, &count), ALIKENESS_ALIKE);
 	assert_int_equal(alikeness_judge(&k, 1, &a, &other), ALIKENESS_DIFFERENT);
 	assert_int_equal(alikeness_judge(&k, 2, &a, &a), ALIKENESS_ALIKE);
-	/* those who got the same place had the same word */
+	/* blocks at the same address had the same word */
 	assert_int_equal(alikeness_judge(&k, 3, &a, &a), ALIKENESS_ALIKE);
 	alikeness_fini(&k);
 }
@@ -212,12 +214,12 @@ static void what_nobody_has_written_to(void **state)
 	assert_int_equal(alikeness_judge(&k, 1, &written, &blank), ALIKENESS_DIFFERENT);
 	for (uint64_t i = 0; i < 10; i++)
 		alikeness_learn(&k, 1, &(struct chunkstate){ .hashes = { (uint16_t)i }, .nwords = 5 }, NULL);
-	/* a link that was left there tells nothing, though it differs from block to block */
+	/* a link that was left there shows nothing, although it differs from block to block */
 	assert_int_equal(alikeness_judge(&k, 1, &blank, &blank), ALIKENESS_ALIKE);
 	alikeness_fini(&k);
 }
 
-/* What was long ago is forgotten. */
+/* Old observations are forgotten. */
 static void stacks_change(void **state)
 {
 	const struct chunkstate a = state_of(7, 100);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * glibc_walk: heaps made by hand, of a page each: where the chunks lead, and how a heap that is not main's ends. When such a heap is full and
- * another one begins, what was left of its top gets fenceposts (sysmalloc), in one of three ways:
+ * glibc_walk: heaps made by hand, of a page each: where the chunks lead, and how a heap that is not main's
+ * ends. When such a heap is full and another one begins, the rest of its top gets fenceposts (sysmalloc), in
+ * one of three ways:
  *
  *	left	what becomes of it
  *	32	16 | 0			two fenceposts
  *	48	32 | 0			a rest that is too small to be freed, and one fencepost
  *	more	a free chunk | 16 | 0
  *
- * Censuses of whole processes are tests/test_census.py's.
+ * tests/test_census.py tests the census of whole processes.
  */
 #include "heap/glibc/glibc_walk.h"
 
@@ -70,7 +71,7 @@ static void put(uint64_t size, uint64_t flags)
 	end += size;
 }
 
-/* The one before the next is free: its size is in front of that. */
+/* The chunk before the next one is free: its size is in front of that one. */
 static void put_after_free(uint64_t freed, uint64_t size)
 {
 	at(end)[0] = freed;
@@ -83,7 +84,7 @@ static void fill_up(uint64_t left)
 		put(end + left + 0x100 <= SIZE ? 0x100 : SIZE - left - end, IN_USE | OF_OTHER);
 }
 
-/* Arena 1's heap; @top, from the heap's beginning: 0: it is in another heap of the arena. */
+/* Arena 1's heap; @top is the offset of the top in this heap; 0: it is in another heap of the arena. */
 static void walk(uint64_t top)
 {
 	const struct glibc_region r = { .lo = LO, .first = LO, .hi = LO + SIZE, .arena = 1, .ends_in_top = top != 0 };
@@ -101,7 +102,10 @@ static void walk(uint64_t top)
 	assert_int_equal(glibc_walk(&glibc), 0);
 }
 
-/* Nothing is odd, every byte is accounted for, and @other of them are the allocator's ends. */
+/*
+ * There are no problems, every byte is accounted for, and @other of them are the ends of the allocator's
+ * heap.
+ */
 static void assert_whole(size_t blocks, size_t freed, uint64_t top, uint64_t other)
 {
 	const struct census_arena *a = &census.arenas[1];
@@ -142,7 +146,7 @@ static void two_fenceposts(void **state)
 	assert_whole(16, 0, 0, 32);
 }
 
-/* The last one has no other before it, and what is in front of it is no block. */
+/* The fencepost has no second one before it, and the rest in front of it is not a block. */
 static void a_rest_that_is_too_small(void **state)
 {
 	(void)state;
@@ -166,7 +170,7 @@ static void a_free_rest(void **state)
 	assert_whole(16, 1, 0, 32);
 }
 
-/* A size of nothing ends a heap at its very end only. */
+/* A chunk of size 0 is valid only at the very end of a heap. */
 static void a_head_of_nothing(void **state)
 {
 	(void)state;
@@ -178,7 +182,7 @@ static void a_head_of_nothing(void **state)
 	assert_int_equal(census.problem.at, LO + SIZE - 0x200 + 32);
 }
 
-/* Where the top should be is none. */
+/* The heap should contain the top, and does not. */
 static void no_top_where_one_should_be(void **state)
 {
 	(void)state;
@@ -190,8 +194,8 @@ static void no_top_where_one_should_be(void **state)
 }
 
 /*
- * realloc has made the chunk at 0x40 smaller and has not written the head of the rest, at 0xa0, yet: what is there instead is larger than
- * the rest, and would lead past the block at 0x120.
+ * realloc has made the chunk at 0x40 smaller and has not yet written the head of the rest, at 0xa0: the old
+ * word there is larger than the rest, and would lead past the block at 0x120.
  */
 static void put_a_realloc_at_work(uint64_t old_head)
 {
@@ -227,7 +231,7 @@ static void a_rest_without_its_head(void **state)
 	assert_int_equal(census.repaired, 1);
 }
 
-/* What is in registers is not enough: the arena must be at work, and all four must be there. */
+/* The registers alone are not enough: the arena must be busy, and all four values must be there. */
 static void registers_that_say_less(void **state)
 {
 	(void)state;
@@ -250,7 +254,7 @@ static void no_chunk_in_a_register(void **state)
 	assert_int_equal(census.repaired, 0);
 }
 
-/* Registers that say what the heads say: nothing is under way. */
+/* The registers agree with the heads: nothing is under way. */
 static void a_rest_that_has_its_head(void **state)
 {
 	(void)state;
@@ -263,8 +267,9 @@ static void a_rest_that_has_its_head(void **state)
 }
 
 /*
- * A free chunk has been cut in two, and all of it is done: the first part, at 0x40, is what malloc returns, the rest is free. In the middle of a block further up old words
- * look like the end of what both were, and a register has its distance by chance.
+ * A free chunk has been cut in two, and this is complete: the first part, at 0x40, is what malloc returns,
+ * the rest is free. In the middle of a block further up, old words look like the end of the uncut chunk, and
+ * a register has the distance to it by chance.
  */
 static void words_like_the_end_of_a_cut(void **state)
 {

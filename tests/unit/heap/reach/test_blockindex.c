@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* blockindex: every address near the ends of blocks, asked of the index and of the list itself. */
+/* blockindex: every address near the ends of blocks, looked up in the index and in the list itself. */
 #include "heap/reach/blockindex.h"
 
 #include <errno.h>
@@ -57,7 +57,7 @@ static uint64_t any(uint64_t below)
 	return (seed >> 11) % below;
 }
 
-/* @align: of the blocks' addresses; now and then one of more than a leaf, or a gap of several. */
+/* @align: of the blocks' addresses; now and then a block of more than a leaf, or a gap of several. */
 static void ask_random(taddr at, uint64_t align)
 {
 	struct block b[300];
@@ -86,7 +86,8 @@ static void test_largest(void **state)
 {
 	const struct block huge[] = {
 		{ 0x10000, 100 },
-		{ UINT64_C(0x100000000) - 16, UINT64_C(50) << 33 },	/* of many mid tables, and its end within one */
+		/* over many mid tables, and its end within one */
+		{ UINT64_C(0x100000000) - 16, UINT64_C(50) << 33 },
 		{ (UINT64_C(60) << 33) + 32, 24 },
 		{ (UINT64_C(61) << 33), UINT64_C(20) << 40 },
 		{ UINT64_C(0x7fffffffffe0), 64 },	/* across 2^47 */
@@ -103,7 +104,7 @@ static void test_largest(void **state)
 	block_index_fini(&ix);
 }
 
-/* One block a granule: the rank of a leaf's last word is as large as it gets. */
+/* One block for each granule: the rank of a leaf's last word is as large as possible. */
 static void test_dense(void **state)
 {
 	const size_t n = 70000;

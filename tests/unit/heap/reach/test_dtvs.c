@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* dtvs: whose tables are the loader's, wherever their threads stand. */
+/* dtvs: the loader's tables of each thread are found, whatever stack the thread is on. */
 #include "heap/reach/dtvs.h"
 
 #include <setjmp.h>
@@ -30,7 +30,7 @@ struct process {
 	struct census_area area;
 };
 
-/* One thread, whose sp is at @sp; it has variables below its struct pthread, and a table that malloc gave. */
+/* One thread, with its sp at @sp; it has variables below its struct pthread, and a table from malloc. */
 static void init(struct process *p, taddr sp)
 {
 	const struct block blocks[] = { { BLOCK, BLOCK_SIZE }, { OTHER, 0x88 } };
@@ -79,7 +79,7 @@ static void assert_set_apart(struct process *p)
 	assert_int_equal(p->arena.other_bytes, BLOCK_SIZE + 8);
 }
 
-/* The loader's first table for it is its own; malloc's comes when libraries are opened. */
+/* For the main thread, the loader's first table is its own; malloc's comes when libraries are opened. */
 static void test_main_thread(void **state)
 {
 	struct process p;
@@ -90,7 +90,7 @@ static void test_main_thread(void **state)
 	fini(&p);
 }
 
-/* A handler on a stack of its own, a coroutine. */
+/* A signal handler on a stack of its own, or a coroutine. */
 static void test_on_another_stack(void **state)
 {
 	struct process p;
@@ -101,7 +101,7 @@ static void test_on_another_stack(void **state)
 	fini(&p);
 }
 
-/* What is no table of that length is the program's. */
+/* A block that is too short for a table of that length is the program's. */
 static void test_too_long(void **state)
 {
 	struct process p;

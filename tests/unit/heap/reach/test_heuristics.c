@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* heuristics: each of valgrind's, with sizes as asked for and as an allocator makes them. */
+/* heuristics: each of valgrind's, with sizes as requested and as the allocator rounds them. */
 #include "heap/reach/heuristics.h"
 
 #include <setjmp.h>
@@ -57,7 +57,7 @@ static void test_string(void **state)
 	struct place *p = *state;
 
 	p->heap[2] = 5;		/* length */
-	p->heap[3] = 20;	/* capacity: 45 bytes were asked for, 56 given */
+	p->heap[3] = 20;	/* capacity: 45 bytes were requested, 56 are usable */
 	assert_true(holds(p, 45, 24, REACH_STDSTRING, true));
 	assert_false(holds(p, 46, 24, REACH_STDSTRING, true));
 	assert_true(holds(p, 56, 24, REACH_STDSTRING, false));
@@ -67,7 +67,7 @@ static void test_string(void **state)
 	assert_false(holds(p, 56, 24, REACH_ALL & ~REACH_STDSTRING, false));
 	p->heap[2] = 21;
 	assert_false(holds(p, 45, 24, REACH_STDSTRING, true));
-	p->heap[3] = UINT64_MAX - 20;	/* with 24 and 1 it would be small again */
+	p->heap[3] = UINT64_MAX - 20;	/* with 24 and 1 it would overflow to a small number */
 	assert_false(holds(p, 24, 24, REACH_STDSTRING, false));
 }
 
@@ -75,7 +75,7 @@ static void test_length(void **state)
 {
 	struct place *p = *state;
 
-	p->heap[2] = 32;	/* 40 were asked for */
+	p->heap[2] = 32;	/* 40 were requested */
 	assert_true(holds(p, 40, 8, REACH_LENGTH64, true));
 	assert_false(holds(p, 41, 8, REACH_LENGTH64, true));
 	assert_true(holds(p, 40, 8, REACH_LENGTH64, false));
@@ -91,20 +91,20 @@ static void test_array(void **state)
 {
 	struct place *p = *state;
 
-	p->heap[2] = 7;		/* elements of 40: 288, given 296 */
+	p->heap[2] = 7;		/* elements of 40: 288, of which 296 are usable */
 	assert_true(holds(p, 288, 8, REACH_NEWARRAY, true));
 	assert_false(holds(p, 289, 8, REACH_NEWARRAY, true));
 	assert_true(holds(p, 296, 8, REACH_NEWARRAY, false));
 	assert_false(holds(p, 296, 16, REACH_NEWARRAY, false));
 	p->heap[2] = 0;
 	assert_false(holds(p, 296, 8, REACH_NEWARRAY, false));
-	p->heap[2] = 100;	/* of one byte it would be 108, of two 208 */
+	p->heap[2] = 100;	/* for elements of one byte it would be 108, for two bytes 208 */
 	assert_false(holds(p, 296, 8, REACH_NEWARRAY, false));
 	p->heap[2] = UINT64_MAX;
 	assert_false(holds(p, 24, 8, REACH_NEWARRAY, false));
 }
 
-/* A chunk of its own: what was asked for may be a page less. */
+/* A chunk with a mapping of its own: the requested size may be a page less. */
 static void test_pages(void **state)
 {
 	struct place *p = *state;
@@ -131,7 +131,7 @@ static void test_parts(void **state)
 	assert_false(holds(p, 56, 20, REACH_MULTIPLE, false));
 	p->data[11] = HEAP;	/* not code */
 	assert_false(holds(p, 56, 24, REACH_MULTIPLE, false));
-	p->data[11] = 0;	/* one function is no table */
+	p->data[11] = 0;	/* one function pointer is not a vtable */
 	for (size_t i = 12; i < 512; i++)
 		p->data[i] = 0;
 	assert_false(holds(p, 56, 24, REACH_MULTIPLE, false));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reach: each rule by itself, and random heaps against valgrind's procedure, written down here as its documentation
- * and comments tell it, without any of our shortcuts.
+ * reach: each rule by itself, and random heaps compared with valgrind's procedure, which is written down here
+ * as its documentation and comments describe it, without any of our shortcuts.
  */
 #include "heap/reach/reach.h"
 
@@ -21,7 +21,8 @@
 #define HEAP 0x7f0000000000u
 #define MAIN_STACK 0x7ffc00000000u
 #define WORDS 512u		/* of the data, as roots */
-#define MANY 300000u		/* blocks: enough for sweeps by several threads, which few never need */
+/* blocks: enough for sweeps by several threads, which a few blocks never need */
+#define MANY 300000u
 
 /* --- a heap of blocks, and words to put pointers into --- */
 
@@ -67,7 +68,7 @@ static void heap_free(struct heap *h)
 	free(h);
 }
 
-/* Another block of @size bytes, behind the others and a gap; its number. */
+/* Another block of @size bytes, behind the others and a gap; returns its number. */
 static size_t add(struct heap *h, uint64_t size)
 {
 	const size_t n = h->census.nblocks;
@@ -148,7 +149,10 @@ static void test_start_pointer_found_last_wins(void **state)
 	heap_free(h);
 }
 
-/* A ring: the first by address stands for it. Whoever reaches that first one, later by address, takes it over. */
+/*
+ * A ring: its first block by address is the leader. A later block by address that points to just that first
+ * one takes it over.
+ */
 static void test_rings(void **state)
 {
 	struct heap *h = heap_new();
@@ -164,7 +168,7 @@ static void test_rings(void **state)
 	expect(h, b, VERDICT_INDIRECT);
 	expect(h, c, VERDICT_INDIRECT);
 	expect(h, self, VERDICT_DEFINITE);
-	*word_of(h, no_taker, 0) = addr(h, b);	/* b is somebody's already: the ring stays as it is */
+	*word_of(h, no_taker, 0) = addr(h, b);	/* b has a leader already: the ring stays as it is */
 	run(h);
 	expect(h, a, VERDICT_DEFINITE);
 	expect(h, no_taker, VERDICT_DEFINITE);
@@ -216,7 +220,10 @@ static void test_ends_of_blocks(void **state)
 	heap_free(h);
 }
 
-/* What is in the heap but no block, quiet, or the allocator's, holds nobody; the loader's block does. */
+/*
+ * Heap memory outside of blocks, quiet memory, and the allocator's own data are not roots; the loader's block
+ * is one.
+ */
 static void test_no_roots(void **state)
 {
 	struct heap *h = heap_new();
@@ -242,7 +249,7 @@ static void test_no_roots(void **state)
 	expect(h, b, VERDICT_DEFINITE);
 	expect(h, c, VERDICT_DEFINITE);
 	expect(h, d, VERDICT_REACHABLE);
-	h->census.nproblems = 1;	/* nobody knows now what of the heap is free */
+	h->census.nproblems = 1;	/* now it is not known which parts of the heap are free */
 	h->census.problem.at = HEAP + 0x9000;
 	run(h);
 	expect(h, a, VERDICT_REACHABLE);
@@ -282,7 +289,7 @@ static void test_given_ones_beside_the_census(void **state)
 {
 	struct heap *h = heap_new();
 	const size_t root = add(h, 24), pool = add(h, 400), other = add(h, 24);
-	/* the last of the census, as it was asked for; two within the pool; one in memory of its own */
+	/* the last of the census, with its requested size; two within the pool; one with memory of its own */
 	struct block given[] = { { addr(h, pool) + 32, 64 }, { addr(h, pool) + 128, 64 }, { addr(h, other), 20 } };
 
 	(void)state;
@@ -328,7 +335,7 @@ static void test_nothing(void **state)
 	heap_free(h);
 }
 
-/* --- who points --- */
+/* --- pointers to an address --- */
 
 static size_t who(struct heap *h, taddr at, size_t limit, struct pointer **out)
 {
@@ -375,16 +382,16 @@ static void test_who_points(void **state)
 	free(p);
 	assert_int_equal(who(h, addr(h, b), 5, &p), 0);
 	free(p);
-	h->data[6] = 0x1234;			/* no block's: just an address */
+	h->data[6] = 0x1234;			/* not in any block: just an address */
 	assert_int_equal(who(h, 0x1234, 5, &p), 1);
 	assert_int_equal(p[0].at, DATA + 48);
 	free(p);
 	heap_free(h);
 }
 
-/* --- what is in doubt --- */
+/* --- doubts --- */
 
-/* The sentences of @h as @r judged it: how many, and whether one has @part. */
+/* The doubts for @h after @r: returns how many, and sets @said if one contains @part. */
 static size_t doubts_of(struct heap *h, const struct reach *r, const char *part, bool *said)
 {
 	struct strbuf text = STRBUF_INIT;
@@ -414,7 +421,8 @@ static void test_doubts(void **state)
 
 	(void)state;
 	example_map(&h->m, MAIN_STACK, 0x1000, "rw-p", "[stack]");
-	example_gap(&h->m, MAIN_STACK + 0x10000, 0x3000, "r--s", "/cache");	/* nobody writes there */
+	/* not written to by this process */
+	example_gap(&h->m, MAIN_STACK + 0x10000, 0x3000, "r--s", "/cache");
 	assert_int_equal(doubts(h, "", &said), 0);
 	t->running = true;
 	assert_int_equal(doubts(h, "of 1 thread the registers", &said), 1);
@@ -447,7 +455,7 @@ static void test_doubts_of_shared_memory(void **state)
 	(void)state;
 	example_thread(&h->m, 1000, MAIN_STACK + 0x800);
 	example_map(&h->m, MAIN_STACK, 0x1000, "rw-p", "[stack]");
-	example_map(&h->m, MAIN_STACK + 0x10000, 0x1000, "rw-s", "/dev/shm/a");	/* a core's: it is there */
+	example_map(&h->m, MAIN_STACK + 0x10000, 0x1000, "rw-s", "/dev/shm/a");	/* in a core: it is there */
 	example_gap(&h->m, MAIN_STACK + 0x20000, 0x3000, "rw-s", "/dev/shm/b");
 	example_gap(&h->m, MAIN_STACK + 0x30000, 0x3000, "rw-s", "/dev/dri/card0");
 	assert_int_equal(doubts(h, "12 KiB of shared memory are not in the core file:", &said), 1);
@@ -466,7 +474,9 @@ static void test_doubts_of_shared_memory(void **state)
 	heap_free(h);
 }
 
-/* A piece, a hole, a mapping without rights; what goes beyond a mapping belongs to the next one. */
+/*
+ * A piece, a hole, a mapping without rights; the part of a hole beyond a mapping belongs to the next mapping.
+ */
 static void test_unseen_parts_of_shares(void **state)
 {
 	struct heap *h = heap_new();
@@ -486,7 +496,7 @@ static void test_unseen_parts_of_shares(void **state)
 	heap_free(h);
 }
 
-/* --- random heaps, against valgrind's procedure --- */
+/* --- random heaps, compared with valgrind's procedure --- */
 
 enum reached { UNREACHED, POSSIBLY, REACHED, INDIRECTLY };
 
@@ -679,7 +689,7 @@ static void judge_any(struct heap *h, size_t n, unsigned threads)
 
 /* --- headers --- */
 
-/* A chain of @n blocks whose pointers are @behind their beginnings, and one that nothing points to. */
+/* A chain of @n blocks with pointers to @behind their beginnings, and one block that nothing points to. */
 static struct heap *chain_behind(size_t n, unsigned behind)
 {
 	struct heap *h = heap_for(n + 1, (n + 2) * 128);
@@ -694,7 +704,10 @@ static struct heap *chain_behind(size_t n, unsigned behind)
 	return h;
 }
 
-/* Most blocks are only pointed at 16 bytes behind their beginning: so much is the program's own header. What nothing points to is lost all the same. */
+/*
+ * Most blocks have only pointers to 16 bytes behind their beginning: that is the length of the program's own
+ * header. A block that nothing points to is lost all the same.
+ */
 static void test_headers_are_recognised(void **state)
 {
 	struct heap *h = chain_behind(300, 16);
@@ -718,7 +731,7 @@ static void test_headers_are_recognised(void **state)
 	heap_free(h);
 }
 
-/* Few blocks, or a small part of all, or pointers to many places: that is no header. */
+/* Few blocks, or a small part of all, or pointers to many offsets: that is not a header. */
 static void test_no_headers(void **state)
 {
 	struct heap *few = chain_behind(200, 16), *part = heap_for(1400, 1u << 20), *scattered = chain_behind(400, 16);
@@ -748,7 +761,7 @@ static void test_no_headers(void **state)
 	heap_free(scattered);
 }
 
-/* One library puts 16 bytes before, another 32: the second is seen when the first is known. */
+/* One library uses headers of 16 bytes, another of 32: the second is recognised once the first is known. */
 static void test_two_headers(void **state)
 {
 	struct heap *h = chain_behind(1000, 16);
@@ -781,7 +794,7 @@ static void test_large_heaps(void **state)
 	}
 }
 
-/* One that was lost and reaches more than any stack holds: the others have their own cliques behind it. */
+/* A lost block that reaches more than any stack has room for: the others have their own cliques behind it. */
 static void test_large_clique(void **state)
 {
 	struct heap *h = heap_for(MANY, MANY * 64);

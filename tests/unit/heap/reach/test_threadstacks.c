@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* threadstacks: threads as glibc leaves them in memory, alive, ended, and not as they should be. */
+/* threadstacks: threads as glibc leaves them in memory, living, ended, and corrupt. */
 #include "heap/reach/threadstacks.h"
 
 #include <math.h>
@@ -102,7 +102,7 @@ static void process_free(struct process *p)
 	free(p);
 }
 
-/* A struct pthread on top of the next stack, in the list at @head; its address. */
+/* A struct pthread on top of the next stack, in the list at @head; returns its address. */
 static taddr add(struct process *p, taddr head, int32_t tid)
 {
 	const size_t i = p->nstacks++;
@@ -156,7 +156,7 @@ static void test_living(void **state)
 	process_free(p);
 }
 
-/* Where it stands now is not its own stack: that one is not known to be dead anywhere. */
+/* Its sp is not on its own stack: so no part of that is known to be dead. */
 static void test_coroutine(void **state)
 {
 	struct process *p = process_new();
@@ -185,7 +185,10 @@ static void test_not_known(void **state)
 	process_free(p);
 }
 
-/* Two on one stack, as when one has lent the other a piece of it: what is below the lower one. */
+/*
+ * Two threads on one stack, as when one has lent the other a piece of it: only the part below the lower sp is
+ * dead.
+ */
 static void test_two_on_one(void **state)
 {
 	struct process *p = process_new();
@@ -210,16 +213,19 @@ static void test_ended(void **state)
 	run(p, living, 1001, lo_of(0) + 0x8000);
 	find(p);
 	assert_int_equal(p->st.ended, 3);
-	/* the one that nobody has joined: its result is in the struct */
+	/* the thread that was not joined: its result is in the struct */
 	assert_true(dead(p, lo_of(1) + 4096) && dead(p, waits - 8));
 	assert_false(dead(p, waits) || dead(p, waits + 0x600));
-	/* the cached ones: where the DTV is */
+	/* cached stacks: the DTV's address is live */
 	assert_true(dead(p, joined) && !dead(p, joined + 8) && dead(p, joined + 16) && dead(p, joined + STRUCT - 8));
 	assert_true(dead(p, detached - 8) && !dead(p, detached + 8) && dead(p, detached + 0x600));
 	process_free(p);
 }
 
-/* A list of nothing but detached ones, at a place where no cache is known to be: they might as well wait to be joined. */
+/*
+ * A list of detached threads only, which is not known to be a cache: they might as well be waiting to be
+ * joined.
+ */
 static void test_ended_of_no_known_list(void **state)
 {
 	struct process *p = process_new();
@@ -248,7 +254,7 @@ static void test_broken_ring(void **state)
 	process_free(p);
 }
 
-/* A ring that leads back into itself, but not to where it began. */
+/* A ring that leads back into itself, but not to its head. */
 static void test_endless_ring(void **state)
 {
 	struct process *p = process_new();
@@ -273,7 +279,7 @@ static void test_lists_not_found(void **state)
 	process_free(p);
 }
 
-/* An extent that is none: the stack would be at another place than the struct, or have no end. */
+/* An invalid extent: the stack would not contain the struct, or would have no end. */
 static void test_bad_extents(void **state)
 {
 	static const struct {
@@ -311,7 +317,7 @@ static void test_tls(void **state)
 
 	(void)state;
 	*word(p, a + 8) = dtv + 16;
-	*word(p, dtv) = 3;		/* modules there is room for */
+	*word(p, dtv) = 3;		/* there is room for so many modules */
 	*word(p, dtv + 32) = a - 0x180;
 	*word(p, dtv + 48) = UINT64_MAX;	/* not allocated yet */
 	*word(p, dtv + 64) = LIBC;		/* dynamic: elsewhere */
@@ -323,7 +329,7 @@ static void test_tls(void **state)
 	process_free(p);
 }
 
-/* --- many --- */
+/* --- many threads --- */
 
 #define CROWD 20000u
 #define CROWD_STACKS 0x7e0000000000u
@@ -360,7 +366,7 @@ static void crowd_init(struct memory_example *m, size_t n, bool broken)
 	example_seal(m);
 }
 
-/* Seconds of the processor, the least of three; what was found the last time in @st. */
+/* The least CPU time of three runs, in seconds; @st has the result of the last one. */
 static double crowd_find(size_t n, bool broken, struct threadstacks *st)
 {
 	struct memory_example m;
@@ -389,13 +395,16 @@ static void test_crowd(void **state)
 	assert_int_equal(st.ended, CROWD);
 	assert_int_equal(st.unknown + st.elsewhere, 0);
 	assert_false(st.unsure);
-	assert_int_equal(st.ndead, 3 * CROWD);	/* below sp; of an ended one around the DTV's address */
+	assert_int_equal(st.ndead, 3 * CROWD);	/* below sp; for an ended thread, around the DTV's address */
 	assert_int_equal(st.dead[0].lo, CROWD_STACKS);
 	assert_int_equal(st.dead[0].hi, CROWD_STACKS + 0x400 - 128);
 	threadstacks_fini(&st);
 }
 
-/* Ten times as many take about ten times as long; each one asked about each other, it was a hundred times. */
+/*
+ * Ten times as many take about ten times as long; when each was compared with each other, it was a hundred
+ * times.
+ */
 static void test_crowd_in_time(void **state)
 {
 	(void)state;

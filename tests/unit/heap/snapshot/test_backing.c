@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* backing: which files are believed, and what is read through them. */
+/* backing: which files are accepted, and what is read through them. */
 #include "heap/snapshot/backing.h"
 
 #include <errno.h>
@@ -27,12 +27,12 @@ static const char maps[] =
 	"00040000-00041000 rw-p 00000000 00:00 0\n";
 
 static uint8_t file[2 * P + 100] __attribute__((aligned(8)));
-static uint8_t memory[P] __attribute__((aligned(8)));	/* the first page as it was */
+static uint8_t memory[P] __attribute__((aligned(8)));	/* the first page at the time of the snapshot */
 static struct snapshot s;
 static struct backing b;
 static unsigned opened;
 
-/* A file with a build id of 20 times @id; 0: without one. */
+/* A file with a build id of 20 bytes @id; 0: without one. */
 static void make_elf(uint8_t *out, uint8_t id)
 {
 	struct core_image c;
@@ -76,7 +76,7 @@ static int teardown(void **state)
 	return folder_leave(state);
 }
 
-/* The last part of the name, here; @ctx: certain. */
+/* Opens the last part of the name, in the current folder; @ctx: it is certain to be the file. */
 static int open_here(void *ctx, const struct mapping *m, bool *certain)
 {
 	int fd = open(m->path + 1, O_RDONLY | O_CLOEXEC);
@@ -108,7 +108,7 @@ static void used(enum backing_proof proof)
 	assert_memory_equal(b.files[0].bytes, file, sizeof(file));
 	assert_int_equal(snapshot_read(&s, BASE + P, got, P + 100), 0);
 	assert_memory_equal(got, file + P, P + 100);
-	/* zeros up to the end of its last page, nothing behind */
+	/* zeros up to the end of its last page, nothing behind it */
 	assert_int_equal(snapshot_read(&s, BASE + 2 * P + 100, got, P - 100), 0);
 	assert_int_equal(got[0] | got[P - 101], 0);
 	assert_int_equal(snapshot_kind_at(&s, BASE + 3 * P), SNAPSHOT_FILE);
@@ -157,7 +157,7 @@ static void test_another_header(void **state)
 	(void)state;
 	memset(memory, 0, P);
 	make_elf(memory, 0);
-	memory[24] ^= 1;	/* its entry */
+	memory[24] ^= 1;	/* its entry point */
 	write_file("x.so", file, sizeof(file));
 	add(true, false);
 	not_used("is another file than the one that was mapped: its ELF header differs");
@@ -217,7 +217,7 @@ static void test_empty(void **state)
 	not_used("is empty, or no regular file");
 }
 
-/* What a process wrote is newer than its file. */
+/* What the process wrote is newer than its file. */
 static void test_pieces_stay(void **state)
 {
 	uint8_t got[P];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* core: cores made by hand: what is in them, what is not, and what is no core at all. */
+/* core: cores made by hand: what is in them, what is not, and files that are not cores. */
 #include "heap/snapshot/core.h"
 
 #include <errno.h>
@@ -166,7 +166,7 @@ static void test_mappings(void **state)
 	assert_string_equal(s.maps.maps[4].path, "[stack]");
 }
 
-/* gdb says nothing of what it leaves out, but NT_FILE names it; its segments may lie anywhere. */
+/* gdb writes no segment for what it leaves out, but NT_FILE names it; its segments may lie anywhere. */
 static void test_files_without_segments(void **state)
 {
 	static const struct core_line lines[] = {
@@ -177,7 +177,8 @@ static void test_files_without_segments(void **state)
 	(void)state;
 	core_files(&image, lines, 4);
 	core_load(&image, TEXT, P, P, PF_R, page);
-	core_load(&image, TEXT + 2 * P, P, P, PF_R | PF_W, page + P);	/* in the middle of a file's */
+	/* in the middle of a file's mapping */
+	core_load(&image, TEXT + 2 * P, P, P, PF_R | PF_W, page + P);
 	core_load(&image, TEXT + 8 * P, P, 0, PF_R | PF_W, NULL);
 	core_load(&image, TEXT + 10 * P, P, 0, PF_R | PF_W, NULL);
 	write_and_open();
@@ -219,7 +220,10 @@ static void test_left_out(void **state)
 	doubts(1, "16384 bytes of private memory are not in the core file: never touched, or kept out of it (MADV_DONTDUMP)");
 }
 
-/* coredump_filter 0: what the thread stands on is not there, so a file's page that is not may have been written. */
+/*
+ * coredump_filter 0: the thread's own stack is not there, so a missing page of a file may have been written
+ * to.
+ */
 static void test_without_private_memory(void **state)
 {
 	static const struct core_line lines[] = { { TEXT, TEXT + P, 0, "/bin/x" } };
@@ -236,7 +240,7 @@ static void test_without_private_memory(void **state)
 	doubts(2, "the core file was written without the process's own memory (its coredump_filter)");
 }
 
-/* Holes of the file are no pieces, but for a file's pages: there zeros are what was there. */
+/* Holes of the core file are not pieces, except in a file's mapping: there the zeros are real contents. */
 static void test_sparse(void **state)
 {
 	static const struct core_line lines[] = { { TEXT, TEXT + 64 * P, 0, "/bin/x" } };
@@ -255,7 +259,7 @@ static void test_sparse(void **state)
 	assert_int_equal(pwrite(fd, page, 10, (off_t)(image.ph[2].p_offset + 40 * P + 100)), 10);
 	if (lseek(fd, (off_t)image.ph[2].p_offset, SEEK_DATA) != (off_t)(image.ph[2].p_offset + 17 * P)) {
 		close(fd);
-		skip();		/* a file system without holes */
+		skip();		/* the file system has no holes */
 	}
 	close(fd);
 	opens();
@@ -272,7 +276,7 @@ static void test_sparse(void **state)
 	assert_int_equal(s.missing, 0);
 }
 
-/* Segments as gdb lays them: at multiples of 8, or, when its notes come first, of 4: copied then. */
+/* Segments as gdb places them: at multiples of 8, or, if its notes come first, of 4: these are copied. */
 static void test_anywhere_in_the_file(void **state)
 {
 	(void)state;
@@ -294,7 +298,7 @@ static void test_anywhere_in_the_file(void **state)
 	}
 }
 
-/* Cut at each place: what is there is read, and all that is not is missing. */
+/* Cut at each byte: what is there is read, and all the rest is missing. */
 static void test_truncated(void **state)
 {
 	struct stat st;
@@ -344,7 +348,7 @@ static void test_truncated_is_said(void **state)
 	assert_int_equal(snapshot_kind_at(&s, STACK + 16), SNAPSHOT_MISSING);
 }
 
-/* Somebody cuts it while we read. */
+/* Another process truncates it while we read. */
 static void test_cut_under_us(void **state)
 {
 	(void)state;
@@ -467,7 +471,7 @@ static void test_other_elf_files(void **state)
 	refused_with_header("has program headers of a strange size", NULL);
 }
 
-/* Segments that overlap, wrap, or lie outside; files that overlap; notes of no sense: left out, counted. */
+/* Segments that overlap, wrap, or lie outside; files that overlap; invalid notes: left out, counted. */
 static void test_damaged(void **state)
 {
 	static const struct core_line lines[] = {
@@ -499,7 +503,7 @@ static void test_damaged(void **state)
 	doubts(2, "the core file tells of no thread: no registers and no stacks are known");
 }
 
-/* Numbers at random in a whole core: nothing breaks, and the snapshot is sealed. */
+/* Random numbers in a complete core: nothing breaks, and the snapshot is sealed. */
 static void test_noise(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* filemap: files that are cut short while they are read; signals that are none of ours. */
+/* filemap: files that are truncated while they are read; signals that are not ours. */
 #include "heap/snapshot/filemap.h"
 
 #include <errno.h>
@@ -85,7 +85,7 @@ static void *sum(void *arg)
 	return (void *)total;
 }
 
-/* All threads meet the end at about the same time. */
+/* All threads reach the end of the file at about the same time. */
 static void test_cut_under_threads(void **state)
 {
 	(void)state;
@@ -106,7 +106,7 @@ static void test_cut_under_threads(void **state)
 	}
 }
 
-/* In a child: what it ended with. */
+/* Runs @run in a child; returns the signal that ended it. */
 static int ends_with(void (*run)(void))
 {
 	int status;
@@ -155,7 +155,7 @@ static void test_refused(void **state)
 	assert_int_equal(filemap_open(fd, 0, &p), -EINVAL);
 }
 
-/* Places are given back: more than there are, one after another. */
+/* Entries are released: more files than there are entries, one after another. */
 static void test_many(void **state)
 {
 	cleanup_close int fd = make();
@@ -172,7 +172,8 @@ static void test_many(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_others_are_not_ours),	/* first: it forks, before a handler is there */
+		/* first: it forks, before a handler is installed */
+		cmocka_unit_test(test_others_are_not_ours),
 		cmocka_unit_test(test_whole),
 		cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_cut_under_threads),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* snapshot: what is read where, and what a place that is not there held. */
+/* snapshot: what is read at which address, and the kind of an address that has no piece. */
 #include "heap/snapshot/snapshot.h"
 
 #include <errno.h>
@@ -14,8 +14,8 @@
 #define TOP 0xfffffffffffff000ull
 
 /*
- * 0x10000-0x14000 private; 0x20000-0x23000 a file's, private; 0x30000-0x31000 shared; a private page that ends before the last
- * byte of all.
+ * 0x10000-0x14000 private; 0x20000-0x23000 a file's, private; 0x30000-0x31000 shared; a private page that
+ * ends one byte before the last address.
  */
 static const char maps[] =
 	"00010000-00014000 rw-p 00000000 00:00 0\n"
@@ -173,7 +173,9 @@ static void test_a_read_that_begins_in_a_hole_fails(void **state)
 	reads(s, 0x11000, SNAPSHOT_PAGE, 0);
 }
 
-/* A cut core ends anywhere in a page: zeros were read from there on, as if the page had never been touched. */
+/*
+ * A cut core may end anywhere in a page: the rest was read as zeros, as if the page had never been touched.
+ */
 static void test_a_hole_that_begins_within_a_page(void **state)
 {
 	struct snapshot *s = *state;
@@ -222,7 +224,7 @@ static void test_pieces_are_newer_than_backing(void **state)
 	assert_int_equal(n, 0xff0);
 }
 
-/* A page of .data that was written and then swapped out is not what the file has. */
+/* A page of .data that was written and then swapped out does not have the file's contents. */
 static void test_a_hole_is_newer_than_backing(void **state)
 {
 	struct snapshot *s = *state;
@@ -324,7 +326,7 @@ static void test_a_piece_of_more_than_all_addresses_is_refused(void **state)
 	assert_int_equal(snapshot_seal(s), -EINVAL);
 }
 
-/* What began in the last page went on at address 0. */
+/* A read that began in the last page went on at address 0. */
 static void test_reading_ends_at_the_last_address(void **state)
 {
 	struct snapshot *s = *state;
@@ -380,7 +382,7 @@ static void test_memory_of_its_own(void **state)
 	snapshot_fini(s);
 }
 
-/* Random pieces, holes and backings, byte by byte beside a plain picture of the same. */
+/* Random pieces, holes and backings, compared byte by byte with a plain picture of them. */
 #define SIDE 0x3000
 
 struct picture {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * out_csv: no name can break a line, a cell, or be a formula. With the argument
- * "print" (or "print-refs") it prints the example, which tests/test_report.py then reads.
+ * out_csv: no name can break a line or a cell, or be a formula. With the argument "print" (or "print-refs")
+ * it prints the example, which tests/test_report.py then reads.
  */
 #include "report/csv/out_csv.h"
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* diff: what is the same in two builds, what changed and in which order, and how it is said in each format. */
+/*
+ * diff: which groups are the same in two builds, what changed and in which order, and the output in each
+ * format.
+ */
 #include "report/diff/diff.h"
 
 #include <errno.h>
@@ -96,7 +99,10 @@ static void grown_most_first(void **state)
 	finish(&old, &new, &d);
 }
 
-/* Another place of the same function in a file moved elsewhere; where there is no name, the offset must be the same. */
+/*
+ * Another line of the same function, in a file that was moved; if there is no name, the offset must be the
+ * same.
+ */
 static void two_builds(void **state)
 {
 	struct summary_frame before[] = { { .pc = 1, .module = "/old/svc", .offset = 1, .function = "f", .line = 1 },
@@ -124,7 +130,7 @@ static void two_builds(void **state)
 	finish(&old, &new, &d);
 }
 
-/* What a JIT compiler made is the same function in whichever tier a run ended with it. */
+/* Code from a JIT compiler is the same function in whichever tier it was when a run ended. */
 static void another_tier(void **state)
 {
 	struct summary_frame before[] = { { .pc = 1, .function = "JS:~work app.js:3:10" }, { .pc = 2, .module = "/usr/bin/node", .function = "a:*b" } };
@@ -233,7 +239,10 @@ static void watches_of_different_length(void **state)
 	finish(&old, &new, &d);
 }
 
-/* A leak of one speed is the same leak in a longer watch; what holds as much as before is the same as well. */
+/*
+ * A leak at the same rate is the same leak in a longer watch; a group that has as much as before is the same
+ * as well.
+ */
 static void rates_are_compared(void **state)
 {
 	struct strbuf sb = STRBUF_INIT;
@@ -273,7 +282,10 @@ static void rates_are_compared(void **state)
 	strbuf_fini(&sb);
 }
 
-/* A busy machine makes a watch longer than the other: by a sixth, so much more is kept. But a moment is no difference. */
+/*
+ * A busy machine makes one watch longer than the other: by a sixth, so that a sixth more leaks. But a
+ * difference of a moment does not count.
+ */
 static void watches_of_nearly_the_same_length(void **state)
 {
 	static const struct {
@@ -344,7 +356,7 @@ static struct summary_frame places[] = {
 	{ .pc = 3, .module = "/old/svc", .offset = 3, .function = "drop" },
 };
 
-/* Taken at two places, one of which is more suspect on either side; dropped at a third if @dropped. */
+/* Acquired at two places, one of which is more suspect in each summary; released at a third if @dropped. */
 static void add_objects(struct summary *s, int64_t net, uint64_t objects, bool turn, bool dropped)
 {
 	struct summary_use taken[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* out_folded: lines that flame graph tools read as they were meant, whatever functions are called. */
+/* out_folded: lines that flame graph tools read as intended, whatever the names of functions are. */
 #include "report/folded/out_folded.h"
 
 #include <errno.h>
@@ -54,7 +54,10 @@ static void the_same_stacks_are_added_up_and_sorted(void **state)
 	assert_folded(&s, "main;a 20\nmain;b 301\n");
 }
 
-/* A number at a leaf's end would be taken for bytes, and ours for those of another run. */
+/*
+ * Tools would take a number at the end of a leaf's name for the bytes, and our bytes for those of another
+ * run.
+ */
 static void numbers_at_the_end_of_names(void **state)
 {
 	struct summary s;
@@ -90,7 +93,10 @@ static void nameless_code(void **state)
 	assert_folded(&s, "a:b.so+0x34 5\n");
 }
 
-/* What is too many, at the place that is most suspected; cached or older ones that lost some are no weight. */
+/*
+ * Only the surplus references, at the most suspect place; cached objects and older ones that lost some have
+ * no weight.
+ */
 static void references(void **state)
 {
 	struct summary s;

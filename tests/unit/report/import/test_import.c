@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* import: the lines of mmleak and mtrace, as they are written and as they may be damaged, and what they add up to. */
+/* import: the lines of mmleak and mtrace, as they are written and damaged, and what they add up to. */
 #include "report/import/import.h"
 
 #include <errno.h>
@@ -113,7 +113,7 @@ static void mmleak_lines(void **state)
 	ledger_fini(&l);
 }
 
-/* Of a block older than the dump, and of one that was released before. */
+/* A free of a block older than the dump, and of one that was freed before. */
 static void mmleak_releases(void **state)
 {
 	struct ledger l;
@@ -233,7 +233,7 @@ static void mtrace_symbols(void **state)
 	ledger_fini(&l);
 }
 
-/* realloc's lines come when it is over, and another thread may have been faster with the old address. */
+/* realloc's lines are written at its end, and another thread may have used the old address before that. */
 static void mtrace_overtaken(void **state)
 {
 	struct ledger l;
@@ -268,7 +268,7 @@ static void mtrace_oddities(void **state)
 	ledger_fini(&l);
 }
 
-/* What has no line of the format is not imported. */
+/* Text without a line of the format is not imported. */
 static void refused(void **state)
 {
 	static const char *const texts[] = { "rubbish\n", "@ a:[0x1] + 0x1 0x1\n", "0x1 0x2 3", "\n" };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * out_json: byte for byte for what is easily said so. With the argument
- * "print" it prints the example, which tests/test_report.py then parses.
+ * out_json: compared byte for byte where that is easy. With the argument "print" it prints the example, which
+ * tests/test_report.py then parses.
  */
 #include "report/json/out_json.h"
 
@@ -56,7 +56,7 @@ static void no_infinity(void **state)
 	summary_fini(&s);
 }
 
-/* Before 1970, as a damaged trace may say. */
+/* Before 1970, as a damaged trace may have it. */
 static void a_start_that_cannot_be(void **state)
 {
 	struct strbuf sb = STRBUF_INIT;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* ledger: what facts add up to; each kind by hand, and hostile ones. Objects: test_ledger_refs; against a model: test_ledger_model. */
+/*
+ * ledger: what facts add up to; each kind by hand, and hostile ones. For objects see test_ledger_refs; for a
+ * model, test_ledger_model.
+ */
 #include "report/ledger/ledger.h"
 
 #include <setjmp.h>
@@ -12,7 +15,7 @@
 #include "tests/unit/any_fact.h"
 #include "tests/unit/ledger_facts.h"
 
-/* --- given out and released --- */
+/* --- allocated and freed --- */
 
 static void held_and_released(void **state)
 {
@@ -51,7 +54,7 @@ static void releases_of_what_is_not_held(void **state)
 	simple(MMT_OLD, A);
 	assert_totals(0, 3, 3, 0);
 	alloc(A, 8, S1);
-	simple(MMT_OLD, A);	/* it says itself what it is */
+	simple(MMT_OLD, A);	/* the fact itself marks the block as an older one */
 	assert_held(1, 8);
 	assert_totals(1, 4, 4, 0);
 }
@@ -136,12 +139,12 @@ static void undefined_stacks_are_one_place(void **state)
 	assert_int_equal(a.stack, b.stack);
 	assert_int_equal(defs_path(&ledger.defs, a.stack, NULL, 0), 0);
 	assert_doubts(0, 2, 0);
-	take(&late);	/* the number that we took is another's as well */
+	take(&late);	/* the number that the ledger used internally now belongs to a real stack, too */
 	assert_doubts(0, 2, 1);
 	assert_held(2, 110);
 }
 
-/* --- aside --- */
+/* --- aside: inside realloc --- */
 
 static void aside_and_released(void **state)
 {
@@ -171,7 +174,9 @@ static void aside_and_back(void **state)
 	assert_int_equal(b.birth_us, 777);
 }
 
-/* Who was inside realloc when the run ended holds the block still; unless its address was given out again. */
+/*
+ * A block that was inside realloc when the run ended is still live, unless its address was allocated again.
+ */
 static void aside_at_the_end(void **state)
 {
 	struct live_block b;
@@ -249,7 +254,7 @@ static void aside_twice(void **state)
 	assert_place(S2, 1, 1, 0, 0);
 }
 
-/* It comes back to its own family, whatever others do meanwhile. */
+/* It comes back to its own family, whatever other families do meanwhile. */
 static void aside_keeps_its_family(void **state)
 {
 	(void)state;
@@ -360,7 +365,7 @@ static void probes_and_hits(void **state)
 	hits.hits.hits = 5;
 	take(&hits);
 	f.probe.note = "not found";
-	take(&f);	/* what is known now; its hits stay */
+	take(&f);	/* updates what is known; its hits stay */
 	hits.hits.probe = 1;
 	take(&hits);
 	assert_int_equal(ledger.nprobes, 1);
@@ -463,7 +468,7 @@ static void the_series_of_a_place(void **state)
 	assert_int_equal(p->series.n, 10 * SECOND / series_span(10 * SECOND));
 }
 
-/* --- what a shrunken trace says --- */
+/* --- the facts of a shrunken trace --- */
 
 static void places_and_totals(void **state)
 {
@@ -516,16 +521,16 @@ static void orphans_are_kept_where_they_are_wanted(void **state)
 	simple(MMT_FREE, A);
 	ledger.keep_orphans = true;
 	simple(MMT_FREE, A);
-	assert_int_equal(ledger.norphans, 0);	/* before the first piece there was none */
+	assert_int_equal(ledger.norphans, 0);	/* nothing is before the first piece */
 	ledger.run.piece = 2;
 	now = 5;
 	simple(MMT_FREE, A);
-	simple(MMT_FREE, A);	/* there is nothing any more */
+	simple(MMT_FREE, A);	/* there is nothing left at this address */
 	simple(MMT_FORGET, B);
 	simple(MMT_FREE, B);
 	aside(MMT_ASIDE, 1, 0x7000);
 	aside(MMT_ASIDE_FREED, 1, 0);
-	aside(MMT_ASIDE, 2, A);	/* known to be gone */
+	aside(MMT_ASIDE, 2, A);	/* known to be freed */
 	aside(MMT_ASIDE_FREED, 2, 0);
 	assert_int_equal(ledger.norphans, 4);
 	assert_int_equal(ledger.orphans[0].kind, MMT_FREE);
@@ -536,19 +541,19 @@ static void orphans_are_kept_where_they_are_wanted(void **state)
 	assert_int_equal(ledger.orphans[3].kind, MMT_ASIDE_FREED);
 	assert_int_equal(ledger.orphans[3].key, 1);
 	assert_totals(0, 7, 7, 0);
-	/* what comes back may go again */
+	/* a block that comes back may be freed again */
 	aside(MMT_ASIDE_BACK, 99, 0);
 	simple(MMT_FREE, A);
 	assert_int_equal(ledger.norphans, 6);
 	alloc(A, 1, S1);
-	alloc(0x8000, 1, S1);	/* what was there, is not any more */
+	alloc(0x8000, 1, S1);	/* the earlier block at this address is gone */
 	alloc(0x8000, 1, S1);
 	assert_int_equal(ledger.norphans, 7);
 	assert_int_equal(ledger.orphans[6].kind, MMT_ALLOC);
 	assert_int_equal(ledger.orphans[6].addr, 0x8000);
 }
 
-/* However many events there are, orphans are as many as addresses. */
+/* However many events there are, there are no more orphans than addresses. */
 static void orphans_do_not_grow_with_events(void **state)
 {
 	(void)state;

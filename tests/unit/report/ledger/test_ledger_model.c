@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ledger: random events of blocks against a simple model. */
+/* ledger: random events of blocks compared with a simple model. */
 #include "report/ledger/ledger.h"
 
 #include <stdlib.h>
@@ -25,7 +25,7 @@ struct model {
 	uint32_t stack;
 };
 
-/* What the ledger must come to. */
+/* The totals that the ledger must have. */
 static struct {
 	struct model at[ADDRESSES];
 	struct model aside[KEYS];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ledger_refs: what facts of objects add up to; each kind by hand, and random ones against a model. */
+/* ledger_refs: what facts of objects add up to; each kind by hand, and random ones compared with a model. */
 #include "report/ledger/ledger.h"
 
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static int setup_refs(void **state)
 
 /* --- facts --- */
 
-/* @count: what the object says afterwards, or UNKNOWN. */
+/* @count: the object's own count afterwards, or UNKNOWN. */
 static void change(uint32_t kind, taddr addr, uint32_t stack, uint64_t by, uint64_t count)
 {
 	const struct fact f = {
@@ -102,7 +102,7 @@ static void assert_ref_place(uint32_t stack, uint64_t taken, uint64_t dropped, u
 	assert_int_equal(p->bytes, there);
 }
 
-/* Of the family; the ledger's own are of blocks alone. */
+/* Of the family; the ledger's own totals are of blocks only. */
 static void assert_refs(uint64_t taken, uint64_t dropped, size_t objects)
 {
 	assert_int_equal(ledger.books[REFS].taken, taken);
@@ -139,7 +139,10 @@ static void taken_and_dropped(void **state)
 	assert_null(ledger_object(&ledger, 9, A));
 }
 
-/* Dropped before anything was seen: the reference is older than the watch. What the object says is more than what was seen. */
+/*
+ * Released before any reference was seen acquired: that reference is older than the watch. The object's own
+ * count is higher than what was seen.
+ */
 static void older_than_the_watch(void **state)
 {
 	(void)state;
@@ -153,7 +156,8 @@ static void older_than_the_watch(void **state)
 	assert_object(B, 1, false, true);
 	change(MMT_REF, 0x7000, S1, 2, 3);
 	assert_object(0x7000, 3, true, true);
-	change(MMT_UNREF, 0x8000, S2, 1, 0);	/* the last one: it is gone, and nothing is kept of it */
+	/* the last one: the object is gone, and nothing is recorded of it */
+	change(MMT_UNREF, 0x8000, S2, 1, 0);
 	assert_none(0x8000);
 	assert_ref_place(S2, 0, 1, 0);
 	assert_refs(4, 3, 3);
@@ -165,14 +169,14 @@ static void the_count_goes_before_what_was_seen(void **state)
 	ref(A, S1);
 	change(MMT_REF, A, S1, 1, 5);
 	assert_object(A, 5, false, true);
-	ref(A, S1);	/* it could not be read this time */
+	ref(A, S1);	/* the count could not be read this time */
 	assert_object(A, 6, false, true);
 	change(MMT_UNREF, A, S2, 1, 0);
 	assert_none(A);
 	change(MMT_REF, A, S1, 1, 0);
 	assert_none(A);
 	assert_ref_place(S1, 4, 0, 0);
-	counted(B, 3);	/* nobody knows it */
+	counted(B, 3);	/* this object is not known */
 	assert_none(B);
 	ref(B, S1);
 	counted(B, 3);
@@ -185,7 +189,7 @@ static void the_count_goes_before_what_was_seen(void **state)
 static void born(void **state)
 {
 	(void)state;
-	change(MMT_BORN, A, S1, 1, 7);	/* never older */
+	change(MMT_BORN, A, S1, 1, 7);	/* a born object is never older */
 	assert_object(A, 7, false, true);
 	now = 50;
 	change(MMT_BORN, A, S2, 1, UNKNOWN);
@@ -194,7 +198,7 @@ static void born(void **state)
 	assert_int_equal(ledger_object(&ledger, REFS, A)->birth_us, 50);
 	assert_ref_place(S1, 1, 0, 0);
 	unref(A, S1);
-	change(MMT_BORN, A, S2, 1, UNKNOWN);	/* where nothing is left */
+	change(MMT_BORN, A, S2, 1, UNKNOWN);	/* after the last reference was released */
 	assert_int_equal(ledger.reborn, 1);
 	change(MMT_BORN, B, S1, 0, UNKNOWN);
 	assert_none(B);
@@ -226,11 +230,11 @@ static void objects_of_a_shrunken_trace(void **state)
 	assert_int_equal(ledger_object(&ledger, REFS, A)->birth_us, 5);
 	assert_ref_place(S1, 0, 0, 4);
 	assert_refs(0, 0, 1);
-	object(A, -1, true, false, uses, 1);	/* more of the same */
+	object(A, -1, true, false, uses, 1);	/* more of the same object */
 	assert_use(assert_object(A, 1, false, false), S1, 7, 2);
 	object(A, 9, true, true, uses, 1);
 	assert_object(A, 9, false, true);
-	object(A, 2, false, false, uses, 1);	/* another one */
+	object(A, 2, false, false, uses, 1);	/* another object */
 	assert_int_equal(ledger.reborn, 1);
 	assert_use(assert_object(A, 2, false, false), S1, 3, 1);
 	object(A, -2, true, false, uses, 1);
@@ -278,7 +282,7 @@ static void the_series_of_references(void **state)
 
 /* --- families --- */
 
-/* What is of the other kind says nothing here. */
+/* Events for the other kind of family are ignored here. */
 static void events_of_the_other_kind(void **state)
 {
 	const struct fact blocks = {
@@ -314,7 +318,7 @@ static void define_first(const char *name, bool refs)
 	take(&f);
 }
 
-/* The family that is there from the start is of any kind until it has a name, or something has happened in it. */
+/* The first family, which exists from the start, has no kind until it has a name or an event. */
 static void the_kind_of_the_first_family(void **state)
 {
 	(void)state;
@@ -356,7 +360,7 @@ static void assert_orphans(size_t n, const uint32_t *kinds)
 		assert_int_equal(ledger.orphans[i].kind, kinds[i]);
 }
 
-/* Whatever the object may have been is not booked; from its birth on it is this piece's own. */
+/* Earlier events of the object are not counted; from its birth on it belongs to this piece. */
 static void orphans_until_it_is_born(void **state)
 {
 	(void)state;
@@ -382,7 +386,7 @@ static void orphans_until_it_is_born(void **state)
 	assert_int_equal(ledger.orphans[3].addr, A);
 }
 
-/* Nothing is left of it: what comes then is this piece's own. */
+/* After this the object has no references: later events belong to this piece. */
 static void orphans_until_it_is_gone(void **state)
 {
 	static const struct fact_use use = { S1, 1, 0 };
@@ -403,13 +407,13 @@ static void orphans_until_it_is_gone(void **state)
 	assert_orphans(4, (const uint32_t[]){ MMT_UNREF, MMT_COUNTED, MMT_FORGET, MMT_FORGET });
 	assert_int_equal(ledger.orphans[3].addr, 0x8000);
 	assert_refs(5, 0, 4);
-	aside(MMT_ASIDE_BACK, 99, 0);	/* what an earlier piece put aside is a block */
+	aside(MMT_ASIDE_BACK, 99, 0);	/* an earlier piece can only have put a block aside */
 	ref(A, S1);
 	assert_int_equal(ledger.norphans, 5);
 	assert_object(A, 2, false, false);
 }
 
-/* --- against a model --- */
+/* --- compared with a model --- */
 
 #define ADDRESSES 100
 
@@ -552,7 +556,7 @@ static void agrees_with_a_model(void **state)
 	assert_doubts(0, 0, 0);
 }
 
-/* Taken and dropped a million times, by some stacks: memory does not grow with that. */
+/* Acquired and released a million times, by some stacks: memory does not grow with that. */
 static void memory_does_not_grow_with_events(void **state)
 {
 	size_t before = 0;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* ledger_verdicts: a look's verdicts count when all of them have come, for the blocks that were held then. */
+/*
+ * ledger_verdicts: a look's verdicts count once all of them have arrived, for the blocks that were live then.
+ */
 #include "report/ledger/ledger.h"
 
 #include "tests/unit/ledger_facts.h"
@@ -87,7 +89,7 @@ static void of_the_blocks_of_that_moment(void **state)
 	assert_int_equal(verdict_of(B), VERDICT_POSSIBLE);
 }
 
-/* Told again by the next piece of the run it is the same; another one begins anew. */
+/* A look that the next piece of the run repeats is the same look; another look begins anew. */
 static void looks(void **state)
 {
 	(void)state;
@@ -106,7 +108,7 @@ static void looks(void **state)
 	assert_int_equal(verdict_of(B), VERDICT_POSSIBLE);
 }
 
-/* A block that is being resized has its verdict when it is back. */
+/* A block that is being resized gets its verdict when it is back. */
 static void put_aside(void **state)
 {
 	struct fact f = event(MMT_ASIDE, A);
@@ -142,7 +144,7 @@ static void what_makes_no_sense(void **state)
 	assert_true(ledger.nonsense > 2);
 }
 
-/* What a verdict costs: nothing for most blocks, a few bytes for one that others are lost with. */
+/* The memory of a verdict: none for most blocks, a few bytes for a block that others are lost with. */
 static void memory(void **state)
 {
 	size_t before, n = 100000;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* live: what was put is there until it is taken, whatever the address; memory a block at any number of them. */
+/*
+ * live: a block is there from put until take, whatever its address; and the memory per block for any number
+ * of them.
+ */
 #include "report/ledger/live.h"
 
 #include <errno.h>
@@ -69,7 +72,7 @@ static void put_get_take(void **state)
 	assert_int_equal(live_count(live), 0);
 }
 
-/* What does not fit into a slot, and what just does. */
+/* Values that do not fit into a slot, and values that just do. */
 static void extremes(void **state)
 {
 	static const struct { taddr addr; uint64_t size, birth; } all[] = {
@@ -93,7 +96,7 @@ static void extremes(void **state)
 	assert_int_equal(live_count(live), 0);
 }
 
-/* A block is in one place only, also when the one in the way was kept in the other. */
+/* A block is in one table only, also if the old block at its address was in the other. */
 static void large_over_small_and_back(void **state)
 {
 	struct live_block old;
@@ -143,7 +146,7 @@ static taddr address(uint64_t i)
 	return 0x7f0000000000 + 48 * i;
 }
 
-/* The least and the most bytes a block between two numbers of them, on the way up (by @step 1) or down (-1). */
+/* Assert that the memory per block is at most @at_most, on the way from @from to @to blocks, up or down. */
 static void assert_memory(size_t from, size_t to, double at_most)
 {
 	int step = from < to ? 1 : -1;
@@ -170,7 +173,10 @@ static void thirty_two_bytes_a_block(void **state)
 	assert_true(live_memory(live) < 65536);
 }
 
-/* While one table grows there are two of it: so small a part of all that it stays below 32. */
+/*
+ * While one table grows it exists twice: it is so small a part of all that the total stays below 32 bytes a
+ * block.
+ */
 static void also_while_it_grows(void **state)
 {
 	size_t before = live_memory(live), largest = 0;
@@ -182,7 +188,10 @@ static void also_while_it_grows(void **state)
 		assert_int_equal(put(address(i), 16, i, 1, NULL), 0);
 		grown = live_memory(live) - before;
 		before = live_memory(live);
-		/* the table that has grown by @grown was at most nine times that, in the rounding of small ones */
+		/*
+		 * the table that has grown by @grown was at most nine times that, since small sizes are
+		 * rounded
+		 */
 		if (i > 100000 && grown > largest)
 			largest = grown;
 	}
@@ -199,7 +208,7 @@ static void as_before_without_memory(void **state)
 	int err;
 
 	(void)state;
-	/* large enough for tables that are mappings, which the limit concerns at once */
+	/* large enough for tables that are mappings, to which the limit applies at once */
 	for (; n < 400000; n++)
 		assert_int_equal(put(address(n), n, n, 1, NULL), 0);
 	assert_int_equal(getrlimit(RLIMIT_AS, &old), 0);
@@ -216,7 +225,7 @@ static void as_before_without_memory(void **state)
 	assert_int_equal(put(address(n), n, n, 1, NULL), 0);
 }
 
-/* --- against a model --- */
+/* --- compared with a model --- */
 
 static uint64_t rng = 88172645463325252u;
 
@@ -228,7 +237,7 @@ static uint64_t rnd(uint64_t below)
 	return rng % below;
 }
 
-/* Many and few blocks in turn, so that tables grow and shrink with deletions among it. */
+/* Many and few blocks in turn, so that tables grow and shrink with deletions in between. */
 static void agrees_with_a_model(void **state)
 {
 	static struct live_block model[20000];
@@ -266,7 +275,7 @@ static void agrees_with_a_model(void **state)
 		assert_int_equal(live_get(live, k % 100 ? 16 * k : k << 50 | k, NULL), held[k]);
 }
 
-/* Of any block, wherever it is kept; a new one at the address has none. */
+/* A verdict for any block, in whichever table it is; a new block at the address has none. */
 static void verdicts(void **state)
 {
 	struct live_block b;

@@ -23,7 +23,7 @@ static void add(struct memories *m, int32_t pid, uint64_t at_us)
 	assert_int_equal(memories_add(m, pid, "name", &p), 0);
 }
 
-/* However many come: the first and the last are there, and between them some, evenly. */
+/* However many points are added: the first and the last are kept, and some in between, evenly. */
 static void many_points(void **state)
 {
 	const struct memory_process *p;
@@ -40,7 +40,7 @@ static void many_points(void **state)
 		assert_true(p->points[i].at_us > p->points[i - 1].at_us && p->points[i].at_us - p->points[i - 1].at_us < 100000000000 / 20);
 }
 
-/* What is told again, as at the head of a piece, changes nothing; nor does the order in which processes come. */
+/* Repeated facts, as at the head of a piece, change nothing; nor does the order of the processes. */
 static void told_again(void **state)
 {
 	struct memories again = { 0 };

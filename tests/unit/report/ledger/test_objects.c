@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* objects: against a simple table, with few uses and many; and what it takes of memory. */
+/* objects: compared with a simple table, with few uses and many; and how much memory it takes. */
 #include "report/ledger/objects.h"
 
 #include <setjmp.h>
@@ -97,7 +97,7 @@ static void agrees_with_a_table(void **state)
 	objects_free(os);
 }
 
-/* Arrays that become free are used again; the large ones are given back. */
+/* Arrays that become free are used again; the large ones are freed. */
 static void memory_is_used_again(void **state)
 {
 	struct objects *os;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* released: who released an address and who had got it; within the limit nothing is forgotten, beyond it the old ones. */
+/*
+ * released: which stack freed an address and which had allocated it; within the limit nothing is forgotten,
+ * beyond it the old entries are.
+ */
 #include "report/ledger/released.h"
 
 #include <setjmp.h>
@@ -73,7 +76,7 @@ static void begins_small_and_keeps_all_below_the_limit(void **state)
 	assert_int_equal(released_forgotten(released), 0);
 }
 
-/* Rather the old ones: of the last tenth of what it can hold hardly any is missing. */
+/* Mainly old entries are forgotten: of the last tenth of the capacity hardly any is missing. */
 static void beyond_the_limit_old_ones_go(void **state)
 {
 	uint64_t n = 1000000, kept = 0, late = 0, size;
@@ -94,7 +97,7 @@ static void beyond_the_limit_old_ones_go(void **state)
 	assert_true(late * 100 >= size * 98);
 }
 
-/* What comes and goes needs no room. */
+/* Entries that are added and removed again need no room. */
 static void the_same_again_and_again(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* series: the points are what was held at the ends of equal spans, whichever way time came there. */
+/* series: the points are the live bytes at the ends of equal spans, in whatever steps time advances. */
 #include "report/ledger/series.h"
 
 #include <errno.h>
@@ -72,7 +72,7 @@ static void spans_are_doubled(void **state)
 	assert_int_equal(series_span_us(&s), FIRST);
 	advance(FIRST * (MMT_SERIES_POINTS + 1), 999);
 	assert_int_equal(series_span_us(&s), 2 * FIRST);
-	assert_int_equal(s.n, MMT_SERIES_POINTS / 2);	/* the one that is under way is not over */
+	assert_int_equal(s.n, MMT_SERIES_POINTS / 2);	/* the current span is not over */
 	for (uint32_t i = 0; i < s.n; i++)
 		assert_int_equal(series_point(&s, i), 2 * (i + 1));
 	advance(FIRST * (MMT_SERIES_POINTS + 2), 1000);
@@ -102,7 +102,7 @@ static uint64_t rnd(uint64_t below)
 	return rng % below;
 }
 
-/* At random times, by steps of all sizes, against what was held at each of these times. */
+/* Random times, in steps of all sizes, compared with the live bytes at each of these times. */
 static void agrees_with_a_model(void **state)
 {
 	(void)state;
@@ -133,7 +133,7 @@ static void agrees_with_a_model(void **state)
 	}
 }
 
-/* Two parts counted apart, and added, are as the whole. */
+/* Two parts that are counted separately and then added equal the whole. */
 static void parts_add_up(void **state)
 {
 	struct series part;

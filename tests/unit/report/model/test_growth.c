@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* growth: what programs do with memory, played through a real series, is called what it is. */
+/* growth: typical memory courses of programs, played through a real series, get the right shape. */
 #include "report/model/growth.h"
 
 #include <math.h>
@@ -25,10 +25,10 @@ static double rnd(void)
 	return (double)(rng % 1000000) / 1e6;
 }
 
-/* Blocks that ought to be held at part @t (0 to 1) of a run. */
+/* Blocks that are to be live at part @t (0 to 1) of a run. */
 typedef double course(double t);
 
-/* Each block that is kept is one of so many that were given out. */
+/* Allocations per block that stays live. */
 static uint64_t turnover = 1;
 
 static struct growth play_blocks(course *f, double seconds, double blocks)
@@ -58,7 +58,7 @@ static struct growth play_blocks(course *f, double seconds, double blocks)
 	return out;
 }
 
-/* The answer must not hang on how long the run was: spans are a 17th to a 33rd of it. */
+/* The answer must not depend on the length of the run: a span is a 17th to a 33rd of it. */
 static void assert_shape_of(const char *what, course *f, double blocks, enum growth_shape shape, double per_run, double tolerance)
 {
 	for (double seconds = 4; seconds < 5000; seconds *= 1.13) {
@@ -114,7 +114,7 @@ static void leaks_grow(void **state)
 	assert_shape(startup_then_leak, 10000, GROWTH_GROWS, 0.4, 0.1);
 }
 
-/* The same where most blocks are released. */
+/* The same when most blocks are freed. */
 static void leaks_among_others_grow(void **state)
 {
 	(void)state;
@@ -139,7 +139,7 @@ static void a_slow_leak_grows(void **state)
 	}
 }
 
-/* --- what slows down, or has come to rest --- */
+/* --- courses that slow down, or have come to rest --- */
 
 static double slowing(double t) { return (1 - exp(-3 * t)) / (1 - exp(-3)); }
 static double square_root(double t) { return sqrt(t); }
@@ -152,7 +152,7 @@ static double waves(double t) { return t < 0.1 ? t * 10 : 1 + 0.1 * sin(t * 60);
 
 static double one_more_at_end(double t) { return t < 0.2 ? t * 5 : t < 0.75 ? 1 : 1.15; }
 
-/* A large block of a cache that turns over is no growth. */
+/* A cache turns over, and at the end has by chance one large block more: that is no growth. */
 static void chance_is_no_growth(void **state)
 {
 	(void)state;
@@ -184,7 +184,10 @@ static void caches_level_off(void **state)
 	assert_shape(waves, 1000, GROWTH_LEVEL, 0, 0);
 }
 
-/* Sessions of a server: they begin steadily, and those that are over are reaped together. The end is anywhere between. */
+/*
+ * Sessions of a server: they begin steadily, and those that are over are freed together. The run may end
+ * anywhere in between.
+ */
 static double reaped(double t) { return t < 0.07 ? t * 10 : 0.65 + 0.35 * fmod(t * 6.9, 1); }
 static double reaped_but_some(double t) { return 0.6 * t + 0.2 + 0.2 * fmod(t * 8.8, 1); }
 
@@ -195,7 +198,7 @@ static void what_is_reaped_levels_off(void **state)
 	assert_shape(reaped_but_some, 1000, GROWTH_GROWS, 0.6, 0.7);
 }
 
-/* --- at once --- */
+/* --- all at once --- */
 
 static double at_start(double t) { (void)t; return 1; }
 static double at_a_third(double t) { return t < 0.33 ? 0 : 1; }
@@ -213,15 +216,14 @@ static void once(void **state)
 	assert_since(quickly, 5000, 0.33, 0.42);
 }
 
-/* --- what goes down --- */
+/* --- courses that go down --- */
 
 static double sawtooth(double t) { return fmod(t * 4.5, 1); }
 static double released(double t) { return t < 0.5 ? t * 2 : 1.5 - t; }
 static double all_released(double t) { return t < 0.5 ? t * 2 : 0; }
 static double sawtooth_near_its_top(double t) { return fmod(t * 4.95, 1); }
 
-/* One block more at every second span; among many that come and go at the same place; once these are seen. */
-/* The most that was held since the flush is what the flush left. */
+/* The most that was live since the flush is what the flush left. */
 static void falls_after_a_flush(void **state)
 {
 	struct growth_point points[22];
@@ -235,6 +237,10 @@ static void falls_after_a_flush(void **state)
 	assert_float_equal(g.bytes_per_minute, (1552 - 2560) / 9. * 60, 0.01);
 }
 
+/*
+ * One block more at every second span, at a site where many others are allocated and freed; in one span these
+ * are seen.
+ */
 static void a_staircase_grows(void **state)
 {
 	struct growth_point p[24];
@@ -250,7 +256,7 @@ static void a_staircase_grows(void **state)
 	}
 }
 
-/* Five blocks all the time, and three more that are there just when a span ends. */
+/* Five blocks all the time, and three more that are live only when one span ends. */
 static void a_moment_is_no_height_to_fall_from(void **state)
 {
 	struct growth_point p[24];
@@ -275,7 +281,7 @@ static void falls(void **state)
 	assert_shape(sawtooth_near_its_top, 1000, GROWTH_FALLS, 0, INFINITY);
 }
 
-/* --- what cannot be said --- */
+/* --- courses without an answer --- */
 
 static double burst_at_end(double t) { return t < 0.95 ? 0 : (t - 0.95) * 20; }
 static double three(double t) { return floor(t * 3.2) / 3; }
@@ -315,7 +321,7 @@ static void nothing_at_all(void **state)
 	assert_true(g.bytes_per_minute == 0);
 }
 
-/* Numbers as a damaged file may have them: something finite comes out. */
+/* Numbers that a damaged file may have: the result is finite. */
 static void any_numbers(void **state)
 {
 	(void)state;

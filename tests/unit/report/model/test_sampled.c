@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* sampled: what a ledger keeps of samples, and what those of a group come to; whole reports are tests/test_report_sampled.py's. */
+/*
+ * sampled: what a ledger keeps of samples, and what the samples of a group add up to;
+ * tests/test_report_sampled.py tests whole reports.
+ */
 #include "report/model/sampled.h"
 
 #include <errno.h>
@@ -55,7 +58,7 @@ static void families_are_apart(void **state)
 	assert_int_equal(ledger_sample(&ledger, 1, index_of(S1))->seen, 9);
 }
 
-/* A stack that is not defined has no blocks whose estimate one could print; objects have no sites. */
+/* An undefined stack has no blocks to print an estimate for; objects have no sites. */
 static void what_makes_no_sense(void **state)
 {
 	struct fact objects = { .kind = MMT_INFO, .info = MMT_FAMILY_NAME, .family_name = { 4, "dict", NULL, .refs = true } };
@@ -71,9 +74,12 @@ static void what_makes_no_sense(void **state)
 	assert_int_equal(ledger.samples.n, 0);
 }
 
-/* --- what samples come to --- */
+/* --- what samples add up to --- */
 
-/* @hits in so many rounds of a second, in which the trap always stood, as chance has them; of blocks of 64 bytes. */
+/*
+ * @hits at random in as many rounds of a second, in which the trap was always planted; the blocks have 64
+ * bytes.
+ */
 static struct fact_sample by_chance(uint64_t hits, uint64_t seconds)
 {
 	const uint64_t us = 1000000;
@@ -123,11 +129,14 @@ static void a_stack_that_stays(void **state)
 	assert_near(out.kept_blocks.value, 60);
 	assert_near(out.kept_bytes.value, 3840);
 	assert_near(out.kept_bytes.low, 64 * out.kept_blocks.low);
-	assert_true(out.kept_blocks.low < out.allocs.low);	/* the share is in doubt, too */
+	assert_true(out.kept_blocks.low < out.allocs.low);	/* the share is uncertain, too */
 	assert_int_equal(sampled_kept_bytes(&out, 600), 38400);
 }
 
-/* A hundred blocks that look the same, of a place of which one call in a thousand was seen: they may have been given out again. */
+/*
+ * A hundred blocks that look the same, of a site of which one call in a thousand was seen: their addresses
+ * may have been allocated again.
+ */
 static void a_stack_hardly_seen(void **state)
 {
 	struct fact_sample s = by_chance(600, 600);
@@ -140,7 +149,10 @@ static void a_stack_hardly_seen(void **state)
 	assert_int_equal(judged(&s, 1).survival.kind, SURVIVAL_UNKNOWN);
 }
 
-/* Two places that look the same are one group: rates add up, their doubts as sides of a right angle; blocks are counted together. */
+/*
+ * Two stacks that look the same are one group: their rates are added, the errors are added in quadrature, and
+ * the blocks are counted together.
+ */
 static void several_stacks(void **state)
 {
 	struct fact_sample s[2] = { by_chance(600, 600), by_chance(600, 600) };
@@ -152,8 +164,8 @@ static void several_stacks(void **state)
 	s[0].standing = true;
 	one = judged(s, 1);
 	both = judged(s, 2);
-	assert_int_equal(one.survival.kind, SURVIVAL_UNKNOWN);	/* of five little can be said, */
-	assert_int_equal(both.survival.kind, SURVIVAL_STAYS);	/* of ten it can */
+	assert_int_equal(one.survival.kind, SURVIVAL_UNKNOWN);	/* five are too few for an answer, */
+	assert_int_equal(both.survival.kind, SURVIVAL_STAYS);	/* ten are enough */
 	assert_near(both.allocs.value, 2 * one.allocs.value);
 	assert_near(both.allocs.high - both.allocs.value, sqrt(2) * (one.allocs.high - one.allocs.value));
 	assert_near(both.allocs.value - both.allocs.low, sqrt(2) * (one.allocs.value - one.allocs.low));
@@ -167,10 +179,10 @@ static void a_part_of_a_site(void **state)
 	struct fact_sample s = by_chance(600, 600);
 
 	(void)state;
-	s.seen = 200;	/* of 800 that were told of, of which the meter has 600 */
+	s.seen = 200;	/* of 800 that were recorded, of which the meter has 600 */
 	s.site_seen = 800;
 	assert_near(judged(&s, 1).allocs.value, 15);
-	s.site_seen = 0;	/* who does not say has seen nobody else */
+	s.site_seen = 0;	/* a sample without that number counts as the only stack of its site */
 	assert_near(judged(&s, 1).allocs.value, 60);
 }
 
@@ -205,13 +217,14 @@ static void a_table(void **state)
 	out = judged(&s, 1);
 	assert_int_equal(out.survival.kind, SURVIVAL_TABLE);
 	assert_true(out.kept_blocks.value == 0 && out.kept_blocks.low == 0);
-	assert_true(out.kept_blocks.high > 0.5 && out.kept_blocks.high < 2);	/* two or three in 120 s go unseen by chance, no more */
+	/* two or three in 120 s go unseen by chance, no more */
+	assert_true(out.kept_blocks.high > 0.5 && out.kept_blocks.high < 2);
 	sampled_growth(&out, 600, &g);
 	assert_int_equal(g.shape, GROWTH_LEVEL);
 	assert_near(g.since_s, 480);
 }
 
-/* Traps were away nearly all of the last fifth: that nothing was seen then is no wonder. */
+/* In the last fifth, traps were planted hardly at all: it means nothing that no hit was seen then. */
 static void no_table_unless_watched_of_late(void **state)
 {
 	struct fact_sample s = by_chance(600, 600), other;
@@ -226,14 +239,14 @@ static void no_table_unless_watched_of_late(void **state)
 	s.late_exposed_us = 3100000;
 	out = judged(&s, 1);
 	assert_int_equal(out.survival.kind, SURVIVAL_TABLE);
-	/* what is known of two stacks adds up */
+	/* the values of two stacks are added */
 	s.late_exposed_us = 1600000;
 	other = s;
 	out = judged((struct fact_sample[]){ s, other }, 2);
 	assert_int_equal(out.survival.kind, SURVIVAL_TABLE);
 }
 
-/* What is lost of a stack that goes in lockstep has no upper end, nor has what it keeps. */
+/* Of a stack in lockstep, the missed hits have no upper bound, and so neither have the live blocks. */
 static void in_lockstep(void **state)
 {
 	struct fact_sample s = by_chance(600, 600);
@@ -264,7 +277,10 @@ static void nothing_is_known(void **state)
 	assert_int_equal(g.shape, GROWTH_UNKNOWN);
 }
 
-/* Four fifths cannot be told from others any more: as much as all of it may be kept, but nobody says so. */
+/*
+ * Four fifths of the blocks cannot be tracked any more: as many as all of them may be live, but the report
+ * does not count them as live.
+ */
 static void what_is_not_known_is_not_kept(void **state)
 {
 	struct fact_sample s = by_chance(600, 600);
@@ -283,7 +299,7 @@ static void what_is_not_known_is_not_kept(void **state)
 	assert_near((double)sampled_bytes_to_ask_for(&out, 600), floor(out.kept_bytes.high * 10));
 }
 
-/* --- reports of anything --- */
+/* --- reports of any numbers --- */
 
 static void print_all(const struct groups_options *opt)
 {
@@ -305,7 +321,7 @@ static void print_all(const struct groups_options *opt)
 	summary_fini(&s);
 }
 
-/* Numbers that no run has: reports come about all the same. */
+/* Numbers that no run has: reports can be made all the same. */
 static void any_numbers(void **state)
 {
 	static const struct fact run = { .kind = MMT_INFO, .info = MMT_RUN, .run = { .mode = "sampled" } };

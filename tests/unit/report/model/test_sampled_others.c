@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* sampled_others: tables of tests/victims/sampled at 20,000 pairs a second, watched for 2,850 s with 1 %, and what is changed in them. */
+/*
+ * sampled_others: tables from tests/victims/sampled at 20,000 pairs a second, watched for 2,850 s with 1 %,
+ * and changed here and there.
+ */
 #include "report/model/sampled_others.h"
 
 #include <setjmp.h>
@@ -14,7 +17,7 @@
 
 #define SECONDS 2850.0
 
-/* 48 to 66 bytes, given back at once; who takes the place next may be the leak of 48. */
+/* 48 to 66 bytes, freed at once; the next block at the address may be from the leak of 48 bytes. */
 static const struct survival_step short_lived[SURVIVAL_STEPS] = {
 	{ 12334, 6093, 9 }, { 6232, 1084, 219 }, { 4927, 2101, 670 }, { 2156, 881, 529 }, { 744, 117, 121 }, { 506, 0, 0 }, { 506, 0, 0 },
 	{ 506, 0, 0 }, { 505, 136, 137 }, { 221, 0, 0 }, { 217, 0, 0 }, { 210, 0, 0 }, { 174, 0, 0 },
@@ -23,12 +26,12 @@ static const struct survival_step leak[SURVIVAL_STEPS] = {
 	{ 1098, 0, 0 }, { 1098, 0, 0 }, { 1096, 0, 0 }, { 1096, 0, 0 }, { 1092, 0, 0 }, { 1092, 0, 0 }, { 1092, 0, 0 }, { 1086, 0, 0 },
 	{ 1032, 0, 0 }, { 910, 0, 0 }, { 655, 0, 0 }, { 435, 0, 0 }, { 201, 0, 0 },
 };
-/* 1 s, and hot enough to be in everybody's way */
+/* 1 s, and hot enough to disturb all other sites */
 static const struct survival_step cache[SURVIVAL_STEPS] = {
 	{ 900, 0, 0 }, { 900, 0, 0 }, { 900, 0, 0 }, { 900, 0, 0 }, { 900, 0, 0 }, { 900, 0, 0 }, { 900, 890, 0 }, { 10, 10, 0 },
 };
 
-/* Three of ten are forgotten, the others go at once */
+/* three of ten are leaked, the others are freed at once */
 static const struct survival_step partial[SURVIVAL_STEPS] = {
 	{ 3000, 2100, 0 }, { 900, 0, 0 }, { 900, 0, 0 }, { 900, 0, 0 }, { 900, 0, 0 }, { 900, 0, 0 }, { 900, 0, 0 }, { 900, 0, 0 },
 	{ 900, 0, 0 }, { 800, 0, 0 }, { 600, 0, 0 }, { 400, 0, 0 }, { 200, 0, 0 },
@@ -40,7 +43,10 @@ static struct summary_sample its[PLACES];
 static struct sampled_place places[PLACES];
 static size_t nplaces;
 
-/* @steps: of a place that takes @rate a minute, of @bytes each, of which so much is seen. */
+/*
+ * A site with these @steps, which allocates @rate blocks a minute of @bytes each; @sees is the share that is
+ * seen.
+ */
 static struct summary_sample *place_seen(const struct survival_step *steps, double rate, double bytes, double sees)
 {
 	struct sampled s = {
@@ -60,14 +66,14 @@ static struct summary_sample *place(const struct survival_step *steps, double ra
 	return place_seen(steps, rate, bytes, 0.05);
 }
 
-/* The first of all. */
+/* The first site of all. */
 static struct summary_sample *of_short_lived(double rate)
 {
 	struct summary_sample *one;
 
 	nplaces = 0;
 	one = place(short_lived, rate, 66);
-	assert_int_equal(one->survival.kind, SURVIVAL_STAYS);	/* taken by itself */
+	assert_int_equal(one->survival.kind, SURVIVAL_STAYS);	/* judged by itself */
 	assert_true(one->survival.share > SURVIVAL_CHANCE && one->kept_blocks.low > 0);
 	return one;
 }
@@ -78,7 +84,7 @@ static enum survival_kind doubted(const struct summary_sample *one)
 	return one->survival.kind;
 }
 
-/* Beside one other place. */
+/* The verdict beside one other site. */
 static enum survival_kind beside(const struct survival_step *steps, double rate, double bytes)
 {
 	const struct summary_sample *one = of_short_lived(29307);
@@ -99,12 +105,12 @@ static void blocks_of_a_leak(void **state)
 	assert_false(unknown_for_want(UNKNOWN_OTHERS));
 	assert_true(one->kept_bytes.value == 0 && one->kept_bytes.low == 0 && one->kept_bytes.high == may_keep.high);
 	assert_true(one->may_keep_bytes.value == may_keep.value);
-	/* the leak is what it was */
+	/* the verdict of the leak is unchanged */
 	assert_int_equal(other->survival.kind, SURVIVAL_STAYS);
 	assert_true(other->kept_blocks.value > 5900);
 }
 
-/* One that leaks three of ten counts, one that leaks no more than this one does not. */
+/* A site that leaks three of ten blocks counts; one that leaks no more than the first does not. */
 static void blocks_of_one_that_leaks_some(void **state)
 {
 	(void)state;
@@ -114,21 +120,25 @@ static void blocks_of_one_that_leaks_some(void **state)
 	assert_int_equal(its[1].survival.kind, SURVIVAL_STAYS);
 }
 
-/* One call in fifteen forgets its block, and nobody else's explain it. */
+/* One call in fifteen leaks its block, and the blocks of no other site can explain that. */
 static void its_own(void **state)
 {
 	struct survival_step few[SURVIVAL_STEPS] = { { 7, 0, 0 } }, young[SURVIVAL_STEPS] = { { 900, 0, 0 }, { 900, 0, 900 } };
 
 	(void)state;
-	assert_int_equal(doubted(of_short_lived(29307)), SURVIVAL_STAYS);	/* nobody else */
+	assert_int_equal(doubted(of_short_lived(29307)), SURVIVAL_STAYS);	/* there is no other site */
 	assert_int_equal(beside(leak, 5998, 200), SURVIVAL_STAYS);	/* these are larger, */
 	assert_int_equal(beside(leak, 600, 64), SURVIVAL_STAYS);	/* far too few, */
-	assert_int_equal(beside(cache, 60000, 64), SURVIVAL_STAYS);	/* gone again at that age, */
-	assert_int_equal(beside(few, 60000, 64), SURVIVAL_STAYS);	/* nobody knows whether they stay: hardly any were followed, */
+	assert_int_equal(beside(cache, 60000, 64), SURVIVAL_STAYS);	/* freed again by that age, */
+	/* it is not known whether they leak: hardly any were tracked, */
+	assert_int_equal(beside(few, 60000, 64), SURVIVAL_STAYS);
 	assert_int_equal(beside(young, 60000, 64), SURVIVAL_STAYS);	/* or all were written to */
 }
 
-/* Each block of the other place that is seen when it is given out ends what was followed there. */
+/*
+ * If a block of the other site is seen when it is allocated, tracking ends for the block that was at its
+ * address.
+ */
 static void what_was_seen_is_nobody_elses(void **state)
 {
 	struct summary_sample *one = of_short_lived(29307);
@@ -142,7 +152,7 @@ static void what_was_seen_is_nobody_elses(void **state)
 	assert_int_equal(doubted(one), SURVIVAL_STAYS);
 }
 
-/* It keeps more than all others: these cannot be others'. */
+/* It leaks more than all others: these blocks cannot be from others. */
 static void more_than_the_others_have(void **state)
 {
 	struct summary_sample *one = of_short_lived(29307 * 30);
@@ -152,7 +162,10 @@ static void more_than_the_others_have(void **state)
 	assert_int_equal(doubted(one), SURVIVAL_STAYS);
 }
 
-/* A hundred slow ones together, but each with a bound of its own: what is most for each is not most for all. */
+/*
+ * A hundred slow sites together count. But each has an upper bound of its own, and the sum of these bounds is
+ * not the bound of the sum.
+ */
 static void many_are_added_up(void **state)
 {
 	struct summary_sample *one = of_short_lived(29307);
@@ -169,7 +182,7 @@ static void many_are_added_up(void **state)
 	assert_int_equal(doubted(one), SURVIVAL_STAYS);
 }
 
-/* How many the other keeps nobody knows. */
+/* It is not known how many blocks the other site leaks. */
 static void of_which_nothing_bounds_the_rate(void **state)
 {
 	struct summary_sample *one = of_short_lived(29307);
@@ -179,7 +192,7 @@ static void of_which_nothing_bounds_the_rate(void **state)
 	assert_int_equal(doubted(one), SURVIVAL_UNKNOWN);
 }
 
-/* A leak of all that it takes is taken for one, be there what may. */
+/* A site that leaks every block is reported as a leak, whatever other sites there are. */
 static void where_most_is_left(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* summary: what is added is copied, strings are kept once, groups have one order. */
+/* summary: what is added is copied, strings are stored once, groups have a unique order. */
 #include "report/model/summary.h"
 
 #include <errno.h>
@@ -155,7 +155,7 @@ static void most_bytes_first(void **state)
 	summary_fini(&s);
 }
 
-/* Whichever way they came: two families, or two verdicts, may share a stack. */
+/* In whatever order they were added: two families, or two verdicts, may share a stack. */
 static void equal_ones_have_an_order_too(void **state)
 {
 	static const char *const families[] = { "a", "b", "c" };
@@ -177,7 +177,7 @@ static void equal_ones_have_an_order_too(void **state)
 	}
 }
 
-/* Of each the groups by bytes; a family that nobody has listed comes last. */
+/* The groups of each family by bytes; a family that is not listed comes last. */
 static void families_in_their_order(void **state)
 {
 	static const uint64_t want[] = { 2, 0, 3, 1 };

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* verdicts: from what a look has found to the report: a group is one stack and one verdict, and says what is lost with it. */
+/*
+ * verdicts: from the results of a look to the report: a group is one stack and one verdict, and shows what is
+ * lost with it.
+ */
 #include "report/account.h"
 
 #include <stdlib.h>
@@ -81,7 +84,10 @@ static void judged(enum verdict verdict, taddr addr, uint64_t blocks, uint64_t b
 	take(&f);
 }
 
-/* f1: two lost blocks, of which one holds what f2 took, and one that is reached; f3: possibly lost, young. */
+/*
+ * f1: two lost blocks, one of which points to what f2 allocated, and one that is reachable; f3: possibly
+ * lost, young.
+ */
 static void run(uint64_t announced)
 {
 	uint32_t s = STACKS;
@@ -133,7 +139,7 @@ static void one_stack_and_one_verdict(void **state)
 	assert_int_equal(summary.groups[0].hangs[0].bytes, 70);
 	assert_int_equal(summary.groups[0].kind.indirect_blocks, 2);
 	assert_int_equal(summary.groups[0].kind.indirect_bytes, 70);
-	/* what was called there is the stack's, what is held the group's own */
+	/* the calls are the stack's, the live blocks the group's own */
 	assert_int_equal(summary.groups[0].allocs, 3);
 	assert_int_equal(summary.groups[2].allocs, 3);
 	assert_int_equal(summary.groups[0].series[summary.groups[0].npoints - 1].bytes, 150);
@@ -146,8 +152,8 @@ static void one_stack_and_one_verdict(void **state)
 }
 
 /*
- * One stack: a block a second is lost, as many come and go, one is possibly lost. What comes and goes does not grow, one
- * block is no growth, and all together they held what the stack held.
+ * One stack: a block a second is lost, as many are allocated and freed, one is possibly lost. Those that are
+ * freed do not grow, one block is no growth, and the parts together had what the stack had.
  */
 static void growth_belongs_to_each_part(void **state)
 {
@@ -190,8 +196,8 @@ static void growth_belongs_to_each_part(void **state)
 }
 
 /*
- * One stack whose blocks live for ten seconds, 20 of them at a time: a fifth is possibly lost, the rest reachable. Those that are there at
- * the end are young, of either part, and neither grows.
+ * One stack whose blocks live for ten seconds, 20 of them at a time: a fifth is possibly lost, the rest
+ * reachable. The blocks at the end are young, in both parts, and neither part grows.
  */
 static void what_comes_and_goes_does_not_grow(void **state)
 {
@@ -222,8 +228,9 @@ static void what_comes_and_goes_does_not_grow(void **state)
 }
 
 /*
- * A lost head of 16 bytes holds a list of 5000; 1000 bytes are lost elsewhere, and most is kept in use, growing. The head is the first, its list
- * has no row, and the entries lead from one to the other.
+ * A lost head of 16 bytes points to a list of 5000; 1000 bytes are lost elsewhere, and most memory is
+ * reachable, and grows. The head is the first group, its list has no row, and the two groups refer to each
+ * other.
  */
 static void the_root_with_what_hangs_on_it_is_first(void **state)
 {
@@ -270,7 +277,7 @@ static void the_root_with_what_hangs_on_it_is_first(void **state)
 	strbuf_fini(&sb);
 }
 
-/* Blocks that are too young are in no group, and what is lost with them neither. */
+/* Blocks that are too young are in no group, nor is what is lost with them. */
 static void older_ones(void **state)
 {
 	(void)state;
@@ -345,7 +352,7 @@ static void for_programs(void **state)
 	strbuf_fini(&sb);
 }
 
-/* Valgrind's kinds of leaks are ours. */
+/* Valgrind's kinds of leaks match our verdicts. */
 static void suppressed_by_kind(void **state)
 {
 	static const char text[] = "{\nknown\nMemcheck:Leak\nmatch-leak-kinds: definite,indirect\nfun:f*\n}\n";

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* expand: of a stack that has more frames than anybody reads, so many are given, whole ones, and its end says so. */
+/*
+ * expand: of a stack with very many frames only so many are shown, each with all its names, and the end is
+ * marked.
+ */
 #include "report/names/expand.h"
 
 #include <errno.h>
@@ -62,7 +65,7 @@ static void not_more_than_the_limit(void **state)
 	assert_expanded(DEFS_DEPTH_MAX, DEFS_NAMES_MAX, EXPAND_MAX, STACK_DEEP);
 }
 
-/* A small file may say of very many stacks that they are this deep, and each is held in memory as a whole. */
+/* A small file may have very many stacks of this depth, and each is expanded in memory. */
 static void nor_deeper_than_a_report_can_bear(void **state)
 {
 	const struct fact deeper = { .kind = MMT_INFO, .info = MMT_NODE, .node = { 4097, 4096, 0 } };

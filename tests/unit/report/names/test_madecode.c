@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* madecode: the same function in another tier has the same name, another one has not. */
+/* madecode: a function has the same name in every tier; another function has another name. */
 #include "report/names/madecode.h"
 
 #include <setjmp.h>

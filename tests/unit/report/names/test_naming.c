@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * naming: frames of this very program get names, once; those of other builds and of files that are not here get
- * none, and it is said why.
+ * naming: frames of this very program get names, once; those of other builds and of files that are not here
+ * get none, with the reason.
  */
 #include "report/names/naming.h"
 
@@ -24,14 +24,14 @@
 
 #define OTHER_BUILD "00112233445566778899aabbccddeeff00112233"
 
-/* What naming put, into the definitions as a ledger does it. */
+/* Puts the names into the definitions, as a ledger does it. */
 struct run {
 	struct defs defs;
 	struct strbuf notes;
 	struct naming_files files, local_files;
 	struct naming_local *local;
 	size_t names, opened, closed;
-	size_t fail_after;	/* so many facts are taken; 0: all */
+	size_t fail_after;	/* so many facts are accepted; 0: all */
 };
 
 static char own_path[4096], own_id[BUILDID_TEXT];
@@ -127,7 +127,7 @@ static int run(struct run *r, const bool *wanted, int stop)
 	return naming_run(&r->defs, wanted, &r->files, &opt);
 }
 
-/* The last name of frame index @i: of the function that holds the code. */
+/* The last name of frame index @i: of the function that contains the code. */
 static const struct defs_name *name_of(const struct run *r, size_t i)
 {
 	const struct defs_frame *f = &r->defs.frames[i];
@@ -156,7 +156,7 @@ __attribute__((noipa)) static taddr call_site(void)
 	return (taddr)(uintptr_t)__builtin_return_address(0);
 }
 
-/* The call is the last thing here: what follows its return address may be of another function. */
+/* The call is the last instruction here: its return address may be in another function. */
 __attribute__((noipa)) static taddr sample(int *line)
 {
 	taddr pc;
@@ -198,7 +198,7 @@ static void names_ourselves(void **state)
 	end(&r);
 }
 
-/* Who has names is not asked about again, and who is not wanted is not either. */
+/* A frame that has names is not looked up again, nor is a frame that is not wanted. */
 static void once(void **state)
 {
 	const taddr bias = own_bias();
@@ -230,7 +230,7 @@ static void other_files(void **state)
 	(void)state;
 	begin(&r);
 	add_module(&r, 0, 0, bias, own_path, OTHER_BUILD);
-	add_module(&r, 1, 0, bias, "/nowhere/lib.so", own_id);	/* the same file, says the trace */
+	add_module(&r, 1, 0, bias, "/nowhere/lib.so", own_id);	/* the same file, by the trace */
 	add_module(&r, 2, 2, bias, "/dev/null", "");
 	add_module(&r, 3, 3, bias, "../relative.so", "");
 	add_module(&r, 4, 4, bias, "[vdso]", "");
@@ -256,7 +256,7 @@ static void other_files(void **state)
 	end(&r);
 }
 
-/* Of a trace from elsewhere all files may be missing: one note. */
+/* With a trace from another machine all files may be missing: one note. */
 static void many_missing(void **state)
 {
 	char path[32];
@@ -276,7 +276,7 @@ static void many_missing(void **state)
 	end(&r);
 }
 
-/* A signal: the rest has no names, and that is said once. */
+/* A signal: the other frames get no names, with one note. */
 static void stopped(void **state)
 {
 	struct run r;
@@ -316,7 +316,7 @@ static void put_fails(void **state)
 	end(&r);
 }
 
-/* The first @n bytes of ours, byte @at changed: what is read is our build id, nothing, or some other bytes. */
+/* The first @n bytes of ours, byte @at changed: it reads our build id, nothing, or some other bytes. */
 static void check_copy(const char *bytes, size_t n, size_t at, bool same)
 {
 	cleanup_close int copy = memfd_create("copy", MFD_CLOEXEC);

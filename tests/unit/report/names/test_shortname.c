@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* shortname: names as the demanglers print them, short, cut at scopes, and alone; any bytes are survived. */
+/*
+ * shortname: names as the demanglers print them, short, cut at scopes, and the name alone; any bytes do no
+ * harm.
+ */
 #include "report/names/shortname.h"
 
 #include <setjmp.h>
@@ -131,7 +134,7 @@ static void arguments_in_short(void **state)
 	check_arguments("f<>()", 60, "f<>");
 }
 
-/* Every beginning of every name, and brackets without end. */
+/* Every prefix of every name, and brackets without end. */
 static void any_bytes(void **state)
 {
 	char deep[4096];

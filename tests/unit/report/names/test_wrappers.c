@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* wrappers: who is one, and who only looks like one; what is inlined goes with it; a stack is never left empty. */
+/*
+ * wrappers: functions that are wrappers, and lookalikes; inlined frames belong to their function; no stack
+ * becomes empty.
+ */
 #include "report/names/wrappers.h"
 
 #include <setjmp.h>
@@ -40,7 +43,10 @@ static void functions_of_c(void **state)
 	assert_wrapper(NULL, NULL, false);
 }
 
-/* What lies between malloc and the kernel may have any name, or none; but it is of the same file, and somebody called. */
+/*
+ * Frames between malloc and the kernel may have any name, or none; but they are in the allocator's file, and
+ * they have a caller outside of it.
+ */
 static void an_allocators_own(void **state)
 {
 	const struct summary_frame stack[] = {
@@ -85,7 +91,7 @@ static void functions_of_cxx(void **state)
 	assert_wrapper("void std::vector<int>::_M_realloc_insert<int const&>(int*)", NULL, true);
 	assert_wrapper("std::pair<int, int> std::make_pair<int, int>(int&&, int&&)", NULL, true);
 	assert_wrapper("__gnu_cxx::new_allocator<int>::allocate(unsigned long, void const*)", NULL, true);
-	/* std is only what is returned, taken, or part of a name */
+	/* std is only in the return type, the arguments, or a part of a name */
 	assert_wrapper("std::string shop::name<int>(int)", NULL, false);
 	assert_wrapper("std::vector<std::string, std::allocator<std::string> > split(std::string const&)", NULL, false);
 	assert_wrapper("shop::fill(std::vector<int>&)", NULL, false);
@@ -96,7 +102,7 @@ static void functions_of_cxx(void **state)
 	assert_wrapper("core::Server::accept()", NULL, false);
 }
 
-/* The user's code may be in them, and its name lost. */
+/* They may run the user's code, whose name may be lost. */
 static void what_calls_back(void **state)
 {
 	(void)state;
@@ -150,7 +156,10 @@ static void a_stack_of_wrappers_is_shown(void **state)
 	assert_int_equal(count(stack, 0), 0);
 }
 
-/* Those that the run names itself: by the linker's name, the readable one, or a clone's; at the front only. */
+/*
+ * Functions that the run names itself: by the linker's name, the readable one, or a clone's; at the front
+ * only.
+ */
 static void named_by_the_run(void **state)
 {
 	static const char *const skips[] = { "pool_get", "Pool::get(int)" };

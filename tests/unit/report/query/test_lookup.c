@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lookup: the blocks of an entry, and what is at an address: of blocks that lie in each other, of objects, of what the
- * report leaves out; the same that looking at each block for each address finds. With the arguments "write PATH" a trace is
- * written, of which tests/test_lookup.py asks.
+ * lookup: the blocks of a group, and what is at an address: blocks within others, objects, what the report
+ * leaves out; compared with a plain search of all blocks. With the arguments "write PATH" it writes a trace,
+ * for tests/test_lookup.py.
  */
 #include "report/query/lookup.h"
 
@@ -20,7 +20,7 @@
 #include "report/tracefiles/shrink.h"
 #include "tests/unit/ledger_facts.h"
 
-#define POOL 1		/* families; that of the ledger itself has no name */
+#define POOL 1		/* families; the ledger's own has no name */
 #define DICT 2
 #define SMALL 3		/* stacks, of one frame each */
 #define LARGE 4
@@ -160,7 +160,7 @@ static void of_one_age_the_lowest_is_first(void **state)
 	forget();
 }
 
-/* More than three net counts of one signature are one entry, and its list has all of them. */
+/* More than three net counts of one signature are one numbered group, and its list has all of them. */
 static void an_entry_of_several_groups(void **state)
 {
 	(void)state;
@@ -177,7 +177,7 @@ static void an_entry_of_several_groups(void **state)
 	refused(2, "dict", "the report has 1 entry of family dict");
 }
 
-/* Of few net counts each is an entry of its own. */
+/* If there are few net counts, each is a group of its own. */
 static void entries_of_one_group(void **state)
 {
 	(void)state;
@@ -206,7 +206,7 @@ static void no_such_entry(void **state)
 	refused(1, NULL, "the report has no entries");
 }
 
-/* Who names no family means the only one that has entries. */
+/* Without a family in the question, the only one that has groups is meant. */
 static void the_only_family(void **state)
 {
 	const char *const wanted[] = { "libc" };
@@ -233,7 +233,7 @@ static void too_young_for_the_list(void **state)
 	forget();
 }
 
-/* Stacks that differ in their wrappers are one entry: it lists the blocks of both. */
+/* Stacks that differ in their wrappers are one group: its list has the blocks of both. */
 static void through_wrappers(void **state)
 {
 	const taddr addr = B;
@@ -303,7 +303,7 @@ static void inside_and_outside(void **state)
 	forget();
 }
 
-/* Each family says its own; an object is where it begins; what has no size is there, too. */
+/* Each family has its own; an object is found at its beginning; a block without a size is found, too. */
 static void several_at_one_address(void **state)
 {
 	const taddr addrs[] = { 0x10100, 0x10101, 0x10210, 0x10300, 0x10301 };
@@ -351,7 +351,7 @@ static void where_the_report_leaves_it_out(void **state)
 	forget();
 }
 
-/* Of two that overlap the release of one was not seen. */
+/* If two blocks overlap, the free of one was not seen. */
 static void overlapping(void **state)
 {
 	const taddr addrs[] = { 0x1010, 0x1110, 0x1210 };
@@ -394,7 +394,7 @@ static void released_twice(void **state)
 	forget();
 }
 
-/* As looking at each block for each address would say. */
+/* As a search of all blocks for each address finds it. */
 static void like_a_simple_search(void **state)
 {
 	enum { BLOCKS = 2000, ADDRS = 3000 };
@@ -465,7 +465,7 @@ static void as_text(void **state)
 	forget();
 }
 
-/* What other tools wrote down has no times. */
+/* Traces imported from other tools have no times. */
 static void without_times(void **state)
 {
 	const taddr addr = A;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* select: --focus and --ignore together, in all that a frame says, and what is wrong with an expression. */
+/* select: --focus and --ignore together, on every part of a frame, and errors in an expression. */
 #include "report/query/select.h"
 
 #include <errno.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * refgroups: from the facts of objects to groups of the report: who is suspected, what is one group, what is
- * hidden; the same report whichever way the facts came. Of blocks: tags, families, wrappers that a run names
- * itself. With the arguments "write PATH" a trace is written, of which tests/test_refs.py has reports made.
+ * refgroups: from the facts of objects to groups of the report: which places are suspect, what is one group,
+ * what is hidden; the same report in whatever order the facts came. For blocks: tags, families, wrappers that
+ * a run names itself. With the arguments "write PATH" it writes a trace, for the reports of
+ * tests/test_refs.py.
  */
 #include "report/refs/refgroups.h"
 
@@ -26,7 +27,7 @@
 #define DICT 1			/* family */
 #define OBJECTS 5292
 
-/* Stacks: each of two frames, the leaf is called after it. */
+/* Stacks of two frames each, named after the leaf. */
 enum { NEW, BOTH, LEAKY, DONE, CBK, WRAPPED, WRAPPED_TOO, SKIPPED, STACKS };
 
 static const char *const leaves[STACKS] = { "new", "both", "leaky", "done", "cbk", "strdup", "xmalloc", "my_wrapper" };
@@ -93,7 +94,7 @@ static void define_family(uint32_t number, const char *name, bool refs, const ch
 	take(f);
 }
 
-/* All end in main; the last three go through another function of the same place, so that only their leaves differ. */
+/* All end in main; the last three go through another function in common, so that only their leaves differ. */
 static int setup(void **state)
 {
 	(void)state;
@@ -151,7 +152,7 @@ static const char *leaf(const struct summary_use *u)
 	return u->stack.frames[u->stack.wrappers].function;
 }
 
-/* Every tenth of the objects is taken once more. @turn: in another order. */
+/* One more reference to every tenth object is leaked. @turn: in another order. */
 static void leak(bool turn)
 {
 	family(DICT);
@@ -171,7 +172,7 @@ static void leak(bool turn)
 	take((struct fact){ .kind = MMT_TIME });
 }
 
-/* --- who is suspected --- */
+/* --- which places are suspect --- */
 
 static void the_one_that_leaks_comes_first(void **state)
 {
@@ -212,7 +213,10 @@ static void the_one_that_leaks_comes_first(void **state)
 	summary_fini(&s);
 }
 
-/* A place that took one and lost it is more suspect than one that took many and lost them as rarely as others. */
+/*
+ * A place that acquired few references and leaked them is more suspect than one that acquired many and leaked
+ * them as rarely as others.
+ */
 static void the_share_counts_and_not_the_number(void **state)
 {
 	struct summary s;
@@ -246,8 +250,9 @@ static void the_share_counts_and_not_the_number(void **state)
 }
 
 /*
- * Every object goes through the same places, and whatever is held was at all of them: all have the same share. The one
- * that leaks took as many as are too many, also where these are two; the others took one each, or more than that.
+ * Every object passes through the same places, and each object that is still held did so: all places have the
+ * same share. The one that leaks acquired exactly the surplus, also where that is two; the others acquired
+ * one each, or more than the surplus.
  */
 static void of_equal_shares_that_which_follows_the_objects(void **state)
 {
@@ -285,7 +290,10 @@ static void of_equal_shares_that_which_follows_the_objects(void **state)
 	summary_fini(&s);
 }
 
-/* The own count of one that was there before says nothing of who took how many while we watched. */
+/*
+ * The own count of an object from before the watch does not show how many references were acquired during the
+ * watch.
+ */
 static void older_ones_are_followed_by_nobody(void **state)
 {
 	struct summary s;
@@ -302,8 +310,8 @@ static void older_ones_are_followed_by_nobody(void **state)
 }
 
 /*
- * Few that were just being used when the watch ended do not grow as fast as many that leak, though taken at the
- * same place.
+ * A few objects that were in use when the watch ended do not grow as fast as many that leak, although they
+ * were acquired at the same place.
  */
 static void each_group_has_its_part_of_the_rate(void **state)
 {
@@ -372,7 +380,7 @@ static void older_and_counted_ones(void **state)
 	event(MMT_REF, 3, NEW, 1, 1 + 1);	/* its first */
 	ref(4, NEW);
 	unref(5, DONE);
-	ref(5, NEW);				/* even */
+	ref(5, NEW);				/* balanced */
 	summarize(&s);
 	assert_int_equal(s.nrefs, 4);
 	assert_true(!s.refs[0].older && !s.refs[1].older && s.refs[0].counted != s.refs[1].counted);
@@ -386,7 +394,7 @@ static void older_and_counted_ones(void **state)
 	summary_fini(&s);
 }
 
-/* Wrappers at the front do not tell places apart, those of the run's own rules neither. */
+/* Wrappers at the front do not make different places, nor do those of the run's own rules. */
 static void wrappers(void **state)
 {
 	struct summary s;
@@ -463,7 +471,7 @@ static void focus_and_ignore(void **state)
 	selected("^cbk$", NULL, 1);
 	selected("nobody", NULL, 0);
 	selected(NULL, "^both$", 0);
-	/* that somebody dropped it properly is no reason not to see it */
+	/* a place that released properly does not hide the group */
 	selected(NULL, "^cbk$", 1);
 }
 
@@ -496,11 +504,11 @@ static void older_than(void **state)
 	(void)state;
 	leak(false);
 	options.older_than_us = 8 * SECOND;
-	options.min_bytes = 1 << 20;	/* of blocks, nothing to do with objects */
+	options.min_bytes = 1 << 20;	/* this applies to blocks, not to objects */
 	summarize(&s);
 	assert_int_equal(s.nrefs, 1);
 	assert_int_equal(s.refs[0].objects, 100);
-	/* what the places took in all does not hang on that */
+	/* the totals of the places do not depend on that */
 	assert_int_equal(s.refs[0].taken[0].kept, 529);
 	summary_fini(&s);
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* refowners: whose place it is, with the library between, without another module, without any. */
+/*
+ * refowners: which module a place belongs to: with the library in between, without another module, without
+ * any.
+ */
 #include "report/refs/refowners.h"
 
 #include <setjmp.h>
@@ -75,7 +78,7 @@ static void nobody_else(void **state)
 	assert_null(owner(frames, 0, 0));
 }
 
-/* Code of no file is somebody as well: it is not passed over. */
+/* Code of no file is a caller as well: it is not passed over. */
 static void code_of_no_file(void **state)
 {
 	const struct summary_frame frames[] = { frame(LIBRARY), frame(NULL), frame("/x/fuse.so") };

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* estimate, quantile: intervals hold the truth as often as they say, in simulated runs whose truth is known. */
+/*
+ * estimate, quantile: intervals contain the truth as often as they should, in simulated runs with a known
+ * truth.
+ */
 #include "report/sampling/estimate.h"
 
 #include <math.h>
@@ -24,12 +27,12 @@ static double rnd(void)
 	return ((double)(rng >> 11) + 0.5) / 9007199254740992.0;
 }
 
-/* How blocks are given out at a site: bunches of @bunch, each at one moment, @rate blocks a second in all. */
+/* How a site allocates: bunches of @bunch, each at one moment, @rate blocks a second in all. */
 struct site {
 	double rate;
 	unsigned bunch, quota;
 	unsigned rounds;
-	bool even;		/* as a timer gives them out; else by chance */
+	bool even;		/* as a timer allocates; otherwise at random */
 };
 
 /* One round: until the quota or the time is used up. */
@@ -71,7 +74,7 @@ static struct estimate play(const struct site *s)
 	return e;
 }
 
-/* In how many of a hundred runs the interval holds the truth; @at_least: how many were marked so. */
+/* In how many of a hundred runs the interval contains the truth; @at_least: how many were marked so. */
 static double coverage(struct site s, double *at_least)
 {
 	unsigned held = 0, marked = 0;
@@ -117,7 +120,7 @@ static void rounds_that_the_quota_ends(void **state)
 	assert_between(0, marked, 0.5);
 }
 
-/* Hits of a loop: when each stop began is not known to better than a part of what lies between them. */
+/* Hits of a loop: the moment of a stop is only known to within a part of the time between two stops. */
 static void hits_in_quick_succession(void **state)
 {
 	const struct site loop = { 4000, 1, 4, 2000, false }, faster = { 40000, 1, 4, 2000, false };
@@ -134,7 +137,10 @@ static void hits_in_quick_succession(void **state)
 	assert_between(155000, e.high, 172000);
 }
 
-/* Ending at a hit makes rounds of even hits shorter than these hits would take: three and a half distances for four. */
+/*
+ * A round that ends at a hit is shorter than its evenly spaced hits would take: three and a half distances
+ * for four hits.
+ */
 static void even_hits_that_the_quota_ends(void **state)
 {
 	const struct site timer = { 100, 1, 4, 400, true };
@@ -148,7 +154,7 @@ static void even_hits_that_the_quota_ends(void **state)
 	assert_between(95, coverage((struct site){ 10, 1, 4, 60, true }, NULL), 100);
 	assert_between(95, coverage((struct site){ 4000, 1, 4, 200, true }, NULL), 100);
 	assert_between(93, coverage((struct site){ 50, 1, 1, 60, true }, NULL), 100);
-	/* rounds that time ends are as long as they are */
+	/* rounds that end by time have their full length */
 	assert_between(95, coverage((struct site){ 3, 1, 0, 60, true }, NULL), 100);
 	assert_between(95, coverage((struct site){ 1, 1, 4, 60, true }, NULL), 100);
 }
@@ -159,7 +165,7 @@ static void bunches(void **state)
 	assert_between(90, coverage((struct site){ 5, 10, 0, 60, false }, NULL), 97);
 	assert_between(90, coverage((struct site){ 20, 10, 0, 60, false }, NULL), 97);
 	assert_between(90, coverage((struct site){ 100, 10, 0, 120, false }, NULL), 97);
-	/* those that end within a quota */
+	/* bunches that fit into a quota */
 	assert_between(90, coverage((struct site){ 20, 10, 100, 60, false }, NULL), 97);
 }
 
@@ -176,7 +182,7 @@ static void bunches_that_the_quota_cuts(void **state)
 	assert_between(99, marked, 100);
 }
 
-/* So many hits as chance has them: the residuals' squares are the hits. */
+/* A typical number of hits at random: the sum of the squared residuals is the number of hits. */
 static struct estimate_rounds by_chance(uint64_t rounds, uint64_t full, uint64_t hits, uint64_t exposed_us)
 {
 	return (struct estimate_rounds){
@@ -185,7 +191,7 @@ static struct estimate_rounds by_chance(uint64_t rounds, uint64_t full, uint64_t
 	};
 }
 
-/* @r as it is but for what was missed. */
+/* @r with only the missed hits changed. */
 static bool is_lower_bound(const struct estimate_rounds *r, uint64_t missed, uint64_t stood_us)
 {
 	struct estimate_rounds all = *r;
@@ -197,26 +203,29 @@ static bool is_lower_bound(const struct estimate_rounds *r, uint64_t missed, uin
 	return e.at_least;
 }
 
-/* Of four hits that come at once one is counted. Sums as they were seen of threads that meet, and of threads that only wake at the same time. */
+/*
+ * Of four simultaneous hits one is counted. The sums are those measured on threads that meet, and on threads
+ * that only wake at the same time.
+ */
 static void threads_in_lockstep(void **state)
 {
-	/* of bunches the rounds tell nothing: one hit in each */
+	/* the rounds do not show bunches: one hit in each */
 	const struct estimate_rounds hot = by_chance(20, 20, 20, 20000), once = by_chance(1, 0, 1, 1000000);
 	const struct estimate_rounds wakes = by_chance(30, 30, 85, 139488), counted = by_chance(60, 0, 6000, 60000000);
 
 	(void)state;
-	assert_false(is_lower_bound(&hot, 0, 0)); /* one thread, or a trace that does not know */
+	assert_false(is_lower_bound(&hot, 0, 0)); /* one thread, or a trace without that number */
 	assert_false(is_lower_bound(&hot, 0, 4000));
 	assert_true(is_lower_bound(&hot, 60, 4000));
 	assert_true(is_lower_bound(&hot, 120, 2000));
-	/* where one stood for as long as nobody did, as many come */
+	/* threads were stopped as long as they were not: as many hits come in either time */
 	assert_false(is_lower_bound(&hot, 20, 20000));
 	assert_false(is_lower_bound(&hot, 60, 20000));
-	/* eight of them, once */
+	/* eight missed hits, once */
 	assert_false(is_lower_bound(&once, 8, 50));
-	/* paced threads that all wake at each millisecond: told at 0.7 of the truth */
+	/* paced threads that all wake at each millisecond: estimated at 0.7 of the truth */
 	assert_false(is_lower_bound(&wakes, 35, 11106));
-	/* where hits are counted one by one, some that came when the trap was just lifted */
+	/* hits are counted one by one, and some came when the trap was just lifted */
 	assert_false(is_lower_bound(&counted, 900, 600000));
 }
 
@@ -232,7 +241,7 @@ static void nothing_seen(void **state)
 	assert_true(isinf(kept.high));
 	estimate_kept(&e, 0, 0, 0, &kept);
 	assert_true(kept.high == 0);
-	/* what may be any number more may keep any number more, though none of those that were looked at stayed */
+	/* an unbounded number of blocks may leak an unbounded number, even if none of the tracked ones did */
 	e.at_least = true;
 	estimate_kept(&e, 0, 0, 0.1, &kept);
 	assert_true(kept.at_least);
@@ -263,7 +272,7 @@ static void one_stack_of_a_site(void **state)
 	assert_between(149.9, some.value, 150.1);
 }
 
-/* Blocks of which a share stays, counted in a run each: the product's interval. */
+/* Blocks of which a share leaks, both counted in a run each: coverage of the product's interval. */
 static double coverage_kept(double rate, double share, unsigned followed)
 {
 	const struct site s = { rate, 1, 4, 60, false };
@@ -303,7 +312,8 @@ static void quantiles(void **state)
 	assert_between(-1.95997, quantile_normal(0.025), -1.95996);
 	assert_between(0.69314, quantile_gamma(0.5, 1), 0.69315);
 	assert_between(3.68887, quantile_gamma(0.975, 1), 3.68888);		/* -ln 0.025 */
-	assert_between(4.79538, quantile_gamma(0.025, 10), 4.79540);		/* half of chi square's 9.59078, 20 degrees */
+	/* half of chi square's 9.59078, 20 degrees */
+	assert_between(4.79538, quantile_gamma(0.025, 10), 4.79540);
 	assert_between(17.08480, quantile_gamma(0.975, 10), 17.08482);		/* 34.16961 */
 	assert_between(0.00049, quantile_gamma(0.025, 0.5), 0.000492);		/* 0.000982 */
 	/* on both sides of where the formula changes */
@@ -324,7 +334,7 @@ static uint64_t any(void)
 	return rnd() < 0.1 ? UINT64_MAX : (uint64_t)x;
 }
 
-/* A trace may say anything. */
+/* A trace may have any numbers. */
 static void any_numbers(void **state)
 {
 	rng = 88172645463325252u;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* survival: what blocks of simulated sites become, some of them followed, is called what it is. */
+/* survival: blocks of simulated sites, some of them tracked, get the right verdict. */
 #include "report/sampling/survival.h"
 
 #include <math.h>
@@ -42,7 +42,7 @@ static double about_ten_seconds(void)
 	return -10 * log(rnd());
 }
 
-/* The error path of a request keeps one in ten. */
+/* The error path of a request leaks one block in ten. */
 static double one_in_ten_stays(void)
 {
 	return rnd() < 0.1 ? INFINITY : 0.02 * rnd();
@@ -53,7 +53,7 @@ static double one_in_thirty_goes(void)
 	return rnd() < 1.0 / 30 ? 20 : INFINITY;
 }
 
-/* Of so many places one is given to somebody else before the first look, who keeps it. */
+/* One address in @many is allocated by another site before the first look, and that block leaks. */
 static double taken_over(double many)
 {
 	return rnd() < 1 / many ? INFINITY : 0.0005;
@@ -69,7 +69,10 @@ static double taken_over_often(void)
 	return taken_over(100);
 }
 
-/* Of @rate followed a second for @run_s seconds, born until @until_s; one in @lost (0: none) cannot be told any more at each look. */
+/*
+ * @rate blocks a second are tracked for @run_s seconds, born until @until_s; at each look one in @lost (0:
+ * none) cannot be tracked any more.
+ */
 static struct survival play(life *f, double rate, double run_s, double until_s, unsigned lost)
 {
 	struct survival_step steps[SURVIVAL_STEPS] = { { 0 } };
@@ -114,7 +117,7 @@ static void leaks_stay(void **state)
 	assert_true(s.share == 1 && s.high == 1 && s.low > 0.85 && s.half_s == 0 && s.age_s == 30);
 	assert_kind(play(forever, 10, 20, 20, 0), SURVIVAL_STAYS);
 	assert_kind(play(forever, 0.05, 1000, 1000, 0), SURVIVAL_STAYS);
-	/* not the 3 s yet; too few */
+	/* not 3 s old yet; too few */
 	assert_kind(play(forever, 100, 2, 2, 0), SURVIVAL_UNKNOWN);
 	assert_kind(play(forever, 0.1, 60, 60, 0), SURVIVAL_UNKNOWN);
 }
@@ -142,7 +145,7 @@ static void what_is_given_back_goes(void **state)
 	assert_true(s.half_s >= 3 && s.half_s <= 10);
 	assert_kind(play(about_ten_seconds, 5, 60, 60, 0), SURVIVAL_GOES);
 	assert_kind(play(about_ten_seconds, 1, 60, 60, 0), SURVIVAL_GOES);
-	/* younger than they become: not to be told from a leak, but too young to be called one */
+	/* younger than they become: they look like a leak, but are too young for that verdict */
 	assert_kind(play(five_seconds, 100, 2.9, 2.9, 0), SURVIVAL_UNKNOWN);
 }
 
@@ -150,7 +153,7 @@ static void a_few_that_others_took(void **state)
 {
 	(void)state;
 	assert_kind(play(taken_over_seldom, 100, 60, 60, 0), SURVIVAL_GOES);
-	/* or is it one call in a hundred that forgets its block? */
+	/* or does one call in a hundred leak its block? */
 	assert_kind(play(taken_over_often, 100, 60, 60, 0), SURVIVAL_UNKNOWN);
 }
 
@@ -163,7 +166,7 @@ static void a_table_is_filled_and_stays(void **state)
 	assert_kind(play(about_ten_seconds, 100, 60, 3, 0), SURVIVAL_GOES);
 }
 
-/* Who is lost sight of: the interval is as wide as that is. */
+/* Blocks that cannot be tracked any more make the interval wider. */
 static void who_is_lost_sight_of(void **state)
 {
 	struct survival s;
@@ -181,7 +184,10 @@ static void who_is_lost_sight_of(void **state)
 	assert_kind(play(a_moment, 100, 20, 20, 3), SURVIVAL_GOES);
 }
 
-/* Alike, and given out again at once: who is followed is seen to be replaced as often as births are seen. */
+/*
+ * The blocks look the same, and addresses are allocated again at once: a replaced block is noticed only as
+ * often as allocations are seen.
+ */
 static void what_is_hardly_seen(void **state)
 {
 	struct survival s;
@@ -194,7 +200,10 @@ static void what_is_hardly_seen(void **state)
 	assert_kind(s, SURVIVAL_STAYS);
 	assert_int_equal(survival_doubt(&s, 0.001), SURVIVAL_UNNOTICED);
 	assert_kind(s, SURVIVAL_UNKNOWN);
-	/* one of thirty is seen to go: some do; but where one birth of ten is seen, ten of thirty */
+	/*
+	 * one of thirty is seen to be freed: if all allocations are seen, some are freed; if one in ten is
+	 * seen, ten of thirty
+	 */
 	s = play(one_in_thirty_goes, 5, 60, 60, 0);
 	assert_int_equal(survival_doubt(&s, 1), SURVIVAL_SURE);
 	assert_kind(s, SURVIVAL_STAYS);
@@ -216,7 +225,7 @@ static void steps_of_age(void **state)
 	assert_true(steps[3].at_risk == 1 && steps[15].at_risk == 1 && steps[15].gone == 0);
 }
 
-/* A trace may say anything. */
+/* A trace may have any numbers. */
 static void any_numbers(void **state)
 {
 	rng = 88172645463325252u;

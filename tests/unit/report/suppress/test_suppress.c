@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * suppress: both forms of entries, what they mean, what is wrong with a file, and that what is generated means what it was
- * generated for. With arguments it is used by tests/test_suppress_valgrind.py, with stacks of FUNCTION or FUNCTION=LINKAGE:
+ * suppress: both forms of entries, what they match, errors in a file, and that a generated entry matches what
+ * it was generated for. tests/test_suppress_valgrind.py calls it with arguments, and stacks of FUNCTION or
+ * FUNCTION=LINKAGE:
  *
  *	generate leak|free FRAME...		print an entry
  *	matches leak|free FILE FRAME...		exit status 0 if the file suppresses the stack, else 1
@@ -311,7 +312,7 @@ static void nothing_is_generated_for_nothing(void **state)
 	strbuf_fini(&sb);
 }
 
-/* FUNCTION[=LINKAGE], and "inlined " before one that is. */
+/* FUNCTION[=LINKAGE], with "inlined " before it if it is. */
 static size_t read_frames(char **args, struct summary_frame *frames)
 {
 	size_t n = 0;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* out_text of references: line by line; several families; who is suspected; what is merged, shown and left out; each object. */
+/*
+ * out_text of references: line by line; several families; which places are suspect; what is merged, shown and
+ * left out; each object.
+ */
 #include "report/text/out_text.h"
 
 #include <setjmp.h>
@@ -131,7 +134,7 @@ static void line_by_line(void **state)
 	summary_fini(&s);
 }
 
-/* Each has a table of its own, and its name is in the numbers of its groups. */
+/* Each family has a table of its own, and its name is in the numbers of its groups. */
 static void several_families(void **state)
 {
 	struct summary s;
@@ -147,7 +150,7 @@ static void several_families(void **state)
 	summary_fini(&s);
 }
 
-/* A name of any length takes no room from the others. */
+/* A name of any length leaves the other columns their width. */
 static void a_hostile_family(void **state)
 {
 	static char name[3001];
@@ -168,13 +171,16 @@ static void a_hostile_family(void **state)
 	summary_fini(&s);
 }
 
-/* --- who is suspected --- */
+/* --- which places are suspect --- */
 
 static struct summary_frame frames[] = {
 	{ .pc = 1, .function = "f0" }, { .pc = 2, .function = "f1" }, { .pc = 3, .function = "f2" }, { .pc = 4, .function = "f3" },
 };
 
-/* One group of ten objects that was taken once each at @n places, of which so many are held of so many. */
+/*
+ * One group of ten objects that were acquired once each at @n places; @held has, for each place, how many of
+ * how many are still held.
+ */
 static void one_group(struct summary *s, const uint64_t (*held)[2], size_t n, enum growth_shape shape)
 {
 	struct summary_use taken[4];
@@ -196,7 +202,7 @@ static void the_largest_share_is_suspect(void **state)
 
 	(void)state;
 	one_group(&s, held, 4, GROWTH_GROWS);
-	/* the one with nearly all of many is as suspect as the one with all of few */
+	/* the place with nearly all of many is as suspect as the one with all of few */
 	assert_says(&s, 0, "  SUSPECT: taken once each; all 10 taken here are on objects that are still held\n    #0 f2 (0x3)\n"
 			   "  SUSPECT: taken once each; 1000 of 1100 taken here (91%) are on objects that are still held\n    #0 f1 (0x2)\n"
 			   "  taken once each; 400 of 1000 taken here (40%) are on objects that are still held\n    #0 f3 (0x4)\n"
@@ -206,7 +212,10 @@ static void the_largest_share_is_suspect(void **state)
 	summary_fini(&s);
 }
 
-/* Where all places are dropped as a rule it is not they that are wrong; unless it is a cache. */
+/*
+ * If references of all places are mostly released, no place is to blame; a group that is a cache has no such
+ * line.
+ */
 static void no_place_stands_out(void **state)
 {
 	static const uint64_t held[][2] = { { 11, 100 }, { 10, 100 } }, few[][2] = { { 9, 10 }, { 10, 10 } };
@@ -226,7 +235,10 @@ static void no_place_stands_out(void **state)
 	summary_fini(&s);
 }
 
-/* All have the same share: the one whose module gives nothing back is told from those that take and drop in turn. */
+/*
+ * All places have the same share: the one whose module releases nothing is preferred to those of modules that
+ * acquire and release in turn.
+ */
 static void a_module_that_does_not_drop(void **state)
 {
 	struct summary_use taken[3];
@@ -259,7 +271,7 @@ static void a_module_that_does_not_drop(void **state)
 	summary_fini(&s);
 }
 
-/* A place of which all is held stays before one of which nearly all is, whatever their modules do otherwise. */
+/* A place of which all are held comes before one of which nearly all are, whatever else their modules do. */
 static void all_of_it_is_more_than_nearly_all(void **state)
 {
 	struct summary_use taken[2] = {
@@ -350,7 +362,7 @@ static void many_places(void **state)
 	summary_fini(&s);
 }
 
-/* Where one is suspected the others are of less interest. */
+/* Beside a suspect place fewer of the others are shown. */
 static void fewer_places_beside_a_suspect(void **state)
 {
 	struct summary_use taken[12], dropped[12];
@@ -373,7 +385,7 @@ static void fewer_places_beside_a_suspect(void **state)
 	summary_fini(&s);
 }
 
-/* Where the object's own count says more, or less, than what was seen comes to. */
+/* If the object's own count is higher, or lower, than what was seen. */
 static void what_nobody_saw(void **state)
 {
 	struct summary_use taken = example_use(1, 30, 10, 30, 30, frames, 1), dropped = example_use(2, 20, 10, 0, 0, frames, 1);

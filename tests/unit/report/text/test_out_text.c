@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* out_text: the report of a known run, line by line; what is shown of many groups; what is said where there is nothing. */
+/*
+ * out_text: the report of a known run, line by line; what is shown of many groups; what is printed if there
+ * is nothing.
+ */
 #include "report/text/out_text.h"
 
 #include <errno.h>
@@ -136,7 +139,7 @@ static void without_times(void **state)
 	summary_fini(&s);
 }
 
-/* Group i has (100 - i) KiB; its function is called after its shape and number. */
+/* Group i has (100 - i) KiB; its function is named after its shape and number. */
 static void add_groups(struct summary *s, enum growth_shape shape, size_t from, size_t n)
 {
 	for (size_t i = from; i < from + n; i++) {
@@ -160,7 +163,10 @@ static size_t count(const char *text, const char *what)
 	return n;
 }
 
-/* What does not grow has its rows although there are more that grow; the fastest is first; what is in the table is in detail too. */
+/*
+ * Groups that do not grow have their rows even if more groups grow; the fastest is first; each group in the
+ * table has its details, too.
+ */
 static void of_many_the_table_shows_ten(void **state)
 {
 	struct summary s;
@@ -192,7 +198,7 @@ static void of_many_the_table_shows_ten(void **state)
 	summary_fini(&s);
 }
 
-/* Each shape in its own words, so that nobody takes a cache that is full for a leak. */
+/* Each shape has its own words, so that a full cache is not mistaken for a leak. */
 static void shapes_read_differently(void **state)
 {
 	static const struct { enum growth_shape shape; const char *answer, *cell, *line; } wants[] = {
@@ -246,7 +252,7 @@ static void long_names_are_cut_in_the_table_only(void **state)
 	summary_fini(&s);
 }
 
-/* Of a function without a source line, and beside a tag: its name goes before the module and offset. */
+/* Of a function without a source line, and beside a tag: its name is preferred to the module and offset. */
 static void a_name_goes_before_an_offset(void **state)
 {
 	struct summary_frame frame = { .pc = 1, .function = "inode_table_prune_all", .module = "/lib/libglusterfs.so.0", .offset = 0x35143 };
@@ -283,8 +289,10 @@ static void hostile_numbers(void **state)
 	summary_fini(&s);
 }
 
-/* Of a command line, 1000 characters, however many bytes these are. */
-/* What threads had of time, and those that call of theirs: an older trace does not say. */
+/*
+ * The stopped share of all threads' time, and of the time of threads that hit traps; older traces do not have
+ * it.
+ */
 static void shares_of_the_time(void **state)
 {
 	struct summary s;
@@ -315,7 +323,7 @@ static void add_memory(struct summary *s, pid_t pid, struct memory_point first, 
 	summary_add_memory(s, &p);
 }
 
-/* What the kernel says of memory beside what was watched. */
+/* The kernel's numbers for memory, compared with what was watched. */
 static void memory_beside(void **state)
 {
 	struct summary s;
@@ -347,13 +355,13 @@ static void memory_beside(void **state)
 			"        9    1.0 MiB        +0 B  nginx: worker\n"
 			"  to watch the one that grew most: mmattach -p 8 -d 20s\n");
 	assert_says_not(&s, "  children  ");
-	/* of what was seen once it is not known how it grew */
+	/* of a process that was seen once, the growth is not known */
 	s.memories[1].npoints = 1;
 	assert_says(&s, "        8    1.0 MiB   seen once  nginx: worker\n"
 			"        9    1.0 MiB        +0 B  nginx: worker\n"
 			"  to watch one of them: mmattach -p 8 -d 20s\n");
 	s.memories[1].npoints = 2;
-	/* those that were not there any more at the last look cannot be watched */
+	/* children that had ended by the last look cannot be watched */
 	add_memory(&s, 10, (struct memory_point){ .anonymous = 1 << 20 }, (struct memory_point){ .anonymous = 9 << 20 });
 	for (size_t i = 0; i < 3; i++)
 		s.memories[i].points[1].at_us = 100;
@@ -372,6 +380,7 @@ static void memory_beside(void **state)
 	summary_fini(&s);
 }
 
+/* At most 1000 characters of a command line, however many bytes they have. */
 static void a_long_command(void **state)
 {
 	static char arg[3001];
@@ -393,7 +402,7 @@ static void a_long_command(void **state)
 	summary_fini(&s);
 }
 
-/* @s has a rule that stands in a module. */
+/* @s has a rule that is planted in a module. */
 static void watch_malloc(struct summary *s)
 {
 	summary_init(s);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* text_probes: what is folded and what is not, rules of packs and the user's own, several families, names of any kind. */
+/*
+ * text_probes: what is folded and what is not, rules of packs and the user's own, several families, any
+ * names.
+ */
 #include "report/text/text_probes.h"
 
 #include <setjmp.h>
@@ -66,7 +69,10 @@ static void more_than_a_few_are_one_line(void **state)
 		    "            none counted  openat, dup, close, creat (4 of family fd)\n");
 }
 
-/* A function in two modules, or with two rules, is one name; rules that only differ in what follows are shown whole. */
+/*
+ * A function in two modules, or with two rules, counts as one name; rules that differ only behind the name
+ * are shown whole.
+ */
 static void a_function_several_times(void **state)
 {
 	(void)state;
@@ -122,7 +128,7 @@ static void each_family_by_itself(void **state)
 		    "            none counted  dict: ref other  in libc.so.6\n");
 }
 
-/* Lines end before they are too long; a name is safe to print, a rule may be no rule. */
+/* Lines are broken before they are too long; names are safe to print, and a rule may be invalid. */
 static void long_lists_and_odd_names(void **state)
 {
 	struct strbuf sb = STRBUF_INIT;

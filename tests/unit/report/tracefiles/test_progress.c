@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* progress: a line that overwrites itself, safe for the terminal, and gone at the end; nothing for what is quick. */
+/*
+ * progress: a line that overwrites itself, safe for the terminal, and gone at the end; none if the work is
+ * quick.
+ */
 #include "report/tracefiles/progress.h"
 
 #include <setjmp.h>

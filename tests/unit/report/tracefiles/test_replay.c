@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* replay: several files as one run; what is missing or damaged is said, what does not belong together is refused. */
+/*
+ * replay: several files as one run; what is missing or damaged is reported, files that do not belong together
+ * are refused.
+ */
 #include "report/tracefiles/replay.h"
 
 #include <errno.h>
@@ -121,7 +124,7 @@ static int remove_files(void **state)
 	return system(command);
 }
 
-/* --- reading, and what is said on stderr --- */
+/* --- reading, and the messages on stderr --- */
 
 static char said[4096];
 
@@ -168,7 +171,7 @@ static int fini(void **state)
 	return 0;
 }
 
-/* --- what belongs together --- */
+/* --- files that belong together --- */
 
 static void a_whole_run(void **state)
 {
@@ -214,7 +217,7 @@ static void missing_pieces_are_a_gap(void **state)
 	assert_string_equal(ledger.gaps[0].why, "pieces 2 to 3 of the trace are missing");
 	assert_true(has_note("pieces 2 to 3 of the trace are missing"));
 	assert_int_equal(ledger.nown_notes, 0);
-	assert_int_equal(ledger.held_blocks, 2);	/* nobody saw them go */
+	assert_int_equal(ledger.held_blocks, 2);	/* their frees were not seen */
 }
 
 static void one_missing_piece(void **state)
@@ -242,7 +245,7 @@ static void without_an_end(void **state)
 	assert_int_equal(ledger.nown_notes, 1);
 }
 
-/* --- what does not --- */
+/* --- files that do not --- */
 
 static void other_runs_are_refused(void **state)
 {
@@ -298,7 +301,7 @@ static void what_is_not_there_among_others(void **state)
 
 /* --- several in one file --- */
 
-/* The files @names, one behind the other, as "cat.mmt"; of the first only what remains when @cut bytes are taken away. */
+/* The files @names, one behind the other, as "cat.mmt"; the first without its last @cut bytes. */
 static void cat_paths(size_t cut, const char *const *names, size_t n)
 {
 	struct strbuf all = STRBUF_INIT;
@@ -342,7 +345,7 @@ static void pieces_missing_in_one_file(void **state)
 	assert_int_equal(damages(), 0);
 }
 
-/* The file's name says the first of its pieces only. */
+/* The file's name only has the number of its first piece. */
 static void a_file_behind_several_in_one(void **state)
 {
 	(void)state;
@@ -372,7 +375,7 @@ static void doubled_in_one_file(void **state)
 	assert_int_equal(ledger_init(&ledger), 0);
 }
 
-/* The head of the second lies in the damage that the first ends with. */
+/* The head of the second is within the damage at the end of the first. */
 static void doubled_behind_damage(void **state)
 {
 	(void)state;
@@ -391,7 +394,7 @@ static void doubled_in_another_file(void **state)
 	assert_int_equal(damages(), 1);
 }
 
-/* More is known of the run than at its head: no other piece begins. */
+/* The run's head is repeated with later values: that does not begin another piece. */
 static void more_of_the_same_piece(void **state)
 {
 	const struct fact run = { .kind = MMT_INFO, .info = MMT_RUN, .run = { .id = { 9 }, .piece = 1 } };
@@ -412,7 +415,7 @@ static void more_of_the_same_piece(void **state)
 	assert_int_equal(damages(), 0);
 }
 
-/* --- files in which nothing is --- */
+/* --- files with nothing in them --- */
 
 static void make_empty(void)
 {
@@ -487,7 +490,7 @@ static void a_damaged_block(void **state)
 	assert_int_equal(damages(), 1);
 }
 
-/* A piece that has lost the block that says which it is. */
+/* A piece that has lost the block with its number. */
 static void a_piece_without_its_head(void **state)
 {
 	(void)state;
@@ -497,7 +500,7 @@ static void a_piece_without_its_head(void **state)
 	assert_true(has_note("piece 2 of the trace is missing"));
 }
 
-/* Its first block says what it is; the other one has a tag. */
+/* The first block, which names the run, is lost; the other one has a tag. */
 static void a_stranger_without_its_head(void **state)
 {
 	(void)state;
@@ -513,9 +516,9 @@ static void a_stranger_without_its_head(void **state)
 	assert_non_null(strstr(said, "different runs"));
 }
 
-/* --- what a file may ask for --- */
+/* --- what a file may demand --- */
 
-/* Each has a table of all stacks. */
+/* Each family has a table of all stacks. */
 static void many_families(void **state)
 {
 	struct defs defs;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shrink, replay: random runs, cut into pieces at random places. Whichever way one comes from the pieces to a ledger (as
- * they are, each shrunken, shrunken together, shrunken again) it says the same.
+ * shrink, replay: random runs, cut into pieces at random places. In whichever way the pieces are turned into
+ * a ledger (as they are, each shrunken, shrunken together, shrunken again), the ledger is the same.
  */
 #include "report/tracefiles/shrink.h"
 
@@ -43,7 +43,7 @@ static char *read_files(const char *const *paths, size_t n)
 	return text;
 }
 
-/* @paths as one file; its path. */
+/* Shrinks @paths to one file; returns its path. */
 static char *shrink(const char *const *paths, size_t n)
 {
 	static unsigned number;
@@ -81,7 +81,7 @@ static void assert_same(const char *wanted, const char *const *paths, size_t n, 
 	free(text);
 }
 
-/* Of the first @n of @paths: groups of neighbours, each shrunken. How many files it are then. */
+/* Shrinks the first @n of @paths in groups of neighbours; returns how many files there are then. */
 static size_t shrink_some(const char *const *paths, size_t n, char **out)
 {
 	size_t files = 0;
@@ -139,7 +139,10 @@ static void assert_all_ways(const char *const *given, size_t n, uint64_t seed)
 	free(wanted);
 }
 
-/* Some pieces alone, so that what came before is missing; and the first and the last, without what was between. */
+/*
+ * Some pieces alone, so that the earlier ones are missing; and the first and the last without those in
+ * between.
+ */
 static void assert_parts(const struct run *r, const char *const *paths, uint64_t seed)
 {
 	for (uint32_t i = 0; i < r->npieces; i++)
@@ -173,7 +176,9 @@ static void put_key(struct run *r, uint32_t kind, uint64_t key)
 	put(r, (struct fact){ .kind = kind, .block = { .addr = address(0), .key = key } });
 }
 
-/* A block of an earlier piece comes back to its address while somebody else has that put aside, held or not. */
+/*
+ * A block of an earlier piece comes back to its address while another block there is put aside, live or not.
+ */
 static void back_while_put_aside(void **state)
 {
 	(void)state;
@@ -205,7 +210,7 @@ static void back_while_put_aside(void **state)
 	}
 }
 
-/* --- facts as nobody writes them --- */
+/* --- facts as no writer writes them --- */
 
 static void add_stacks(struct ledger *l)
 {
@@ -247,7 +252,7 @@ static void whatever_was_taken(void **state)
 	}
 }
 
-/* An object that was used from more stacks than one record takes. */
+/* An object that was used by more stacks than fit into one record. */
 static void an_object_of_many_stacks(void **state)
 {
 	const struct fact family = {
@@ -340,7 +345,7 @@ static void the_old_file_stays_until_the_new_is_whole(void **state)
 	assert_int_equal(stat(part, &st), -1);
 }
 
-/* Whatever is called as the new file is until it is whole. */
+/* A foreign file with the temporary name of the new file is left alone. */
 static void what_is_somebody_elses_stays(void **state)
 {
 	char path[100], part[130], plain[110], *data;

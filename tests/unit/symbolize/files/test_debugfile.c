@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* debugfile: found where it belongs, believed only if it is the right one, and nothing else is opened on the way. */
+/*
+ * debugfile: found where it belongs, accepted only if it is the right one, and nothing else is opened on the
+ * way.
+ */
 #include "symbolize/files/debugfile.h"
 
 #include <errno.h>
@@ -76,7 +79,7 @@ static void lay(const struct place *p, const char *name, const struct example *e
 	assert_int_equal(write_whole_file(path, bytes, n), 0);
 }
 
-/* What debugfile_open says of a file like @e at /opt/bin/prog. */
+/* The result of debugfile_open for a file like @e at /opt/bin/prog. */
 static int look(const struct place *p, const struct example *e)
 {
 	struct elffile file, found;
@@ -178,7 +181,7 @@ static void by_link(void **state)
 	assert_int_equal(look_linked(p, "", sum), -ENOENT);
 }
 
-/* Two build-ids decide, whatever the checksum says. */
+/* If both files have a build-id, these decide, whatever the checksum is. */
 static void by_link_with_build_id(void **state)
 {
 	const struct place *p = *state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* symtab: which symbol answers for an address, and that none does for its neighbour. */
+/* symtab: which symbol is found for an address, and that none is for its neighbour. */
 #include "symbolize/files/symtab.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* calm: the time in which nobody stands stopped, and whose stops are in it. */
+/* calm: the time in which no thread is stopped because of us, and which hits count in it. */
 #include "attach/keeper/budget/calm.h"
 
 #include <setjmp.h>
@@ -24,7 +24,7 @@ static void goes_while_nobody_stands(void **state)
 	assert_true(calm_end(&c, 2, at(1300)));
 	assert_int_equal(calm_ns(&c, 9000), 300);
 	calm_begin(&c, 2, at(2000));
-	calm_begin(&c, 3, at(2500)); /* it is calm already */
+	calm_begin(&c, 3, at(2500)); /* it is quiet already */
 	assert_int_equal(calm_ns(&c, 3000), 1300);
 }
 
@@ -40,7 +40,7 @@ static void one_ends_it(void **state)
 	assert_int_equal(calm_ns(&c, 2000), 500);
 }
 
-/* A stop that is seen only now, but was before the last one went on. */
+/* A stop that is seen only now, but was earlier than the last resume. */
 static void late_stops_do_not_count(void **state)
 {
 	struct calm c = { 0 };
@@ -49,13 +49,13 @@ static void late_stops_do_not_count(void **state)
 	calm_begin(&c, 1, at(1000));
 	assert_false(calm_end(&c, 2, at(990)));
 	assert_int_equal(calm_ns(&c, 5000), 0);
-	/* the one that went on last has run, however early it seems to have stopped again */
+	/* the thread that was resumed last has run, however early its next stop seems to be */
 	calm_begin(&c, 1, at(2000));
 	assert_true(calm_end(&c, 1, at(1990)));
 	assert_int_equal(calm_ns(&c, 5000), 0);
 }
 
-/* It may begin a moment from now: a thread needs some time to go on. */
+/* Quiet time may begin a moment from now: a thread needs some time until it runs. */
 static void begins_later(void **state)
 {
 	struct calm c = { 0 };
@@ -66,7 +66,10 @@ static void begins_later(void **state)
 	assert_int_equal(calm_ns(&c, 1001), 1);
 }
 
-/* What a stop itself takes of the target's time is half before it stands, and half when it goes on. */
+/*
+ * The CPU time that a stop takes of the target is half before the thread is stopped, and half when it is
+ * resumed.
+ */
 static void work_is_what_is_left(void **state)
 {
 	struct calm c = { .stop_cpu_ns = 20 };
@@ -80,7 +83,7 @@ static void work_is_what_is_left(void **state)
 	assert_int_equal(calm_work_ns(&c, 6110), 100);
 	assert_true(calm_end(&c, 1, (struct calm_time){ 4000, 6320 }));
 	assert_int_equal(c.work_ns, 300);
-	/* what others work while one stands is not counted, as their hits are not */
+	/* the work of other threads while one is stopped is not counted, as their hits are not */
 	calm_begin(&c, 1, (struct calm_time){ 5000, 9000 });
 	assert_true(calm_end(&c, 1, (struct calm_time){ 5001, 9005 }));
 	assert_int_equal(c.work_ns, 300);

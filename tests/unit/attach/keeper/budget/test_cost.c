@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* cost: when a thread may be held, what is kept in reserve, what is spare, and what is learned of stops. What stops cost by the kernel's account is tests/live/test_budget.py's. */
+/*
+ * cost: when a thread may be held, how much is kept in reserve, how much is spare, and what is learned of
+ * stop costs. What stops cost by the kernel's account is in tests/live/test_budget.py.
+ */
 #include "attach/keeper/budget/cost.h"
 
 #include <pthread.h>
@@ -32,7 +35,7 @@ static void begin(uint32_t ppm)
 	k->shared->hold_ns = 1000 * MS;
 	cost_init(k);
 	close(k->budget.cost.schedstat);
-	/* not this machine's, which are ten times as long on some */
+	/* not this machine's latencies, which are ten times as long on some machines */
 	k->budget.cost.latency = latency;
 	k->budget.cost.meters_ns = latency.wake_ns + latency.restart_ns;
 	k->budget.cost.most_burst_ns = 8 * k->budget.cost.meters_ns;
@@ -84,7 +87,7 @@ static uint32_t left_for_holds(void)
 	return n;
 }
 
-/* So many as could all last to their ends. */
+/* As many as could all last for their full time. */
 static void holds_are_paid_for(void **state)
 {
 	(void)state;
@@ -111,7 +114,7 @@ static void holds_are_as_short_as_the_promise_is_small(void **state)
 static void no_hold_when_little_is_left(void **state)
 {
 	(void)state;
-	charge(28 * MS, COST_METERS);	/* of the 33 in the purse */
+	charge(28 * MS, COST_METERS);	/* of the 33 in the token bucket */
 	cost_calm(k, 1);
 	k->budget.cost.most_burst_ns = MS;
 	assert_false(cost_round(k));
@@ -120,7 +123,7 @@ static void no_hold_when_little_is_left(void **state)
 	assert_int_equal(left_for_holds(), 0);
 }
 
-/* What is under way will be paid for: so it closes sooner. */
+/* Holds that are under way will be charged: so the budget closes sooner. */
 static void holds_under_way_are_in_the_reserve(void **state)
 {
 	(void)state;
@@ -134,7 +137,7 @@ static void holds_under_way_are_in_the_reserve(void **state)
 	assert_int_equal(left_for_holds(), 0);
 }
 
-/* For a hit that somebody wishes to see; what must have an answer waits longer. */
+/* How long a hit is held to have its stack walked; a hit that must have an answer is held longer. */
 static void how_long_one_waits(void **state)
 {
 	struct tracee wished = { .for_stack = true }, exec = { 0 };
@@ -147,11 +150,12 @@ static void how_long_one_waits(void **state)
 	assert_int_equal(cost_patience_ns(k, &exec), k->shared->hold_ns);
 }
 
-/* Near to the promise it is closed with so much left that a delay like no other before fits in. */
+/* Near the promise it closes with enough left for an extraordinarily long delay. */
 static void a_margin_is_left(void **state)
 {
 	(void)state;
-	k->budget.cost.spending.purse_ns = (int64_t)PROMISE_NS;	/* it is not the purse that closes */
+	/* so that the token bucket is not what closes it */
+	k->budget.cost.spending.purse_ns = (int64_t)PROMISE_NS;
 	k->budget.cost.spending.purse_most_ns = (int64_t)PROMISE_NS;
 	k->budget.cost.most_burst_ns = MS;
 	charge(88 * MS, COST_METERS);
@@ -162,7 +166,7 @@ static void a_margin_is_left(void **state)
 	assert_in_range(k->budget.cost.spending.had.sum_ns, 91 * MS, 93 * MS);
 }
 
-/* Who ran into traps before they were lifted is what the next closing has to leave room for. */
+/* The next closing must leave room for the hits on traps that were not lifted yet. */
 static void what_comes_after_closing_is_remembered(void **state)
 {
 	(void)state;
@@ -173,7 +177,7 @@ static void what_comes_after_closing_is_remembered(void **state)
 		charge(MS, COST_METERS);
 		cost_calm(k, 1);
 	}
-	charge(20 * MS, COST_ATTACHED);	/* closing would not have spared it */
+	charge(20 * MS, COST_ATTACHED);	/* closing would not have avoided it */
 	k->budget.cost.burst_ns = 0;
 	be_full();
 	assert_true(cost_round(k));
@@ -189,13 +193,16 @@ static int64_t spare(bool late)
 	return purse.spare_ns;
 }
 
-/* And what has come in since: 2 ms in 0.3 s. */
+/* And up to 2 ms more, which have come in since: that is 0.3 s. */
 static void assert_near(int64_t ns, int64_t expected_ns)
 {
 	assert_true(ns >= expected_ns - 1 && ns < expected_ns + 2 * (int64_t)MS);
 }
 
-/* Rounds that can wait have the upper half of the purse; those that have waited for too long all but the largest burst. */
+/*
+ * Rounds that can wait get the upper half of the token bucket; those that are late get all but the largest
+ * burst.
+ */
 static void what_rounds_that_wait_may_have(void **state)
 {
 	const int64_t most = PROMISE_NS / 3, burst = 6 * MS;
@@ -206,20 +213,23 @@ static void what_rounds_that_wait_may_have(void **state)
 	cost_spare(k, false, &purse);
 	assert_int_equal(purse.most_ns, most - (most + burst) / 2);
 	assert_int_equal(purse.stop_ns, k->budget.cost.meters_ns);
-	assert_int_equal(purse.ppm, 6666);	/* two thirds of what was promised */
+	assert_int_equal(purse.ppm, 6666);	/* two thirds of the promise */
 	assert_near(spare(false), most - (most + burst) / 2);
 	assert_near(spare(true), most - burst);
 	k->budget.cost.spending.purse_ns -= 20 * MS;
 	assert_near(spare(false), most - (most + burst) / 2 - 20 * (int64_t)MS);
 	assert_near(spare(true), most - burst - 20 * (int64_t)MS);
-	/* a burst like no purse can hold: a quarter of it is theirs all the same, once they are late */
+	/* a burst that fills any token bucket: late rounds get a quarter of it all the same */
 	be_full();
 	k->budget.cost.most_burst_ns = PROMISE_NS;
 	cost_spare(k, true, &purse);
 	assert_int_equal(purse.most_ns, most - most * 3 / 4);
 }
 
-/* A full purse is none when the last ten seconds have cost nearly what was promised: what must be left there is left by them, too. */
+/*
+ * A full token bucket does not help if the last ten seconds have cost nearly what was promised: the same
+ * margin must stay there, too.
+ */
 static void nor_more_than_is_missing_to_the_promise(void **state)
 {
 	const int64_t most = PROMISE_NS / 3, margin = PROMISE_NS / 10;
@@ -247,7 +257,7 @@ static void half_seconds_of_silence(unsigned n)
 	}
 }
 
-/* What is watched for hours shall not end as mmattach gets no processor for some seconds. */
+/* A watch that has run for hours must not end because mmattach gets no processor for some seconds. */
 static void closed_while_nobody_reads(void **state)
 {
 	(void)state;
@@ -264,7 +274,7 @@ static void closed_while_nobody_reads(void **state)
 	assert_false(cost_round(k));
 	assert_false(k->budget.cost.open);
 	assert_int_equal(k->leave_reason, 0);
-	/* it says that it lives */
+	/* the reader reports that it is alive */
 	atomic_store(&k->shared->alive, 1);
 	half_seconds_of_silence(1);
 	assert_true(cost_round(k));
@@ -275,7 +285,7 @@ static void closed_while_nobody_reads(void **state)
 	assert_int_equal(k->leave_reason, LEFT_SILENT);
 }
 
-/* Without a budget threads are stopped at each call: that cannot wait. */
+/* Without a budget threads are stopped at each call: then the keeper cannot wait. */
 static void nobody_reads_and_there_is_no_budget(void **state)
 {
 	(void)state;
@@ -291,7 +301,7 @@ static void nobody_reads_and_there_is_no_budget(void **state)
 
 /* --- what the target's own threads show --- */
 
-/* A child that runs for a moment whenever it is let go, and stops. */
+/* A child that runs for a moment whenever it is resumed, and stops. */
 static struct tracee runner(void)
 {
 	struct tracee t = { .tid = fork() };
@@ -315,11 +325,11 @@ static void await_stop(const struct tracee *t)
 
 	assert_int_equal(waitpid(t->tid, &status, 0), t->tid);
 	assert_true(WIFSTOPPED(status));
-	/* and is off its processor */
+	/* and has left its processor */
 	usleep(1000);
 }
 
-/* It has stopped, and woken us @still_ns after all that it did since it went on. */
+/* It has stopped, and wakes us @still_ns later than its run and wait times since it was resumed explain. */
 static void wakes(struct tracee *t, const struct procfs_turns *before, uint64_t still_ns)
 {
 	struct cost *c = &k->budget.cost;
@@ -341,12 +351,15 @@ enum otherwise {
 	NOT_LET_GO,
 };
 
-/* It is hit, goes on, and is hit again after a single turn, with 4 ms between that nobody used; what is charged for a stop then. */
+/*
+ * It is hit, resumed, and hit again after a single slice, with 4 ms in between that it neither ran nor
+ * waited. Returns what is then charged for a stop.
+ */
 static uint64_t learned(struct tracee *t, enum otherwise what)
 {
 	struct procfs_turns before = { 0 }, after = { 0 };
 
-	/* others may have its processor meanwhile: then there is nothing to compare */
+	/* others may get its processor meanwhile: then there is nothing to compare */
 	for (int i = 0; i < 200 && after.n != before.n + 1; i++) {
 		struct cost *c = &k->budget.cost;
 
@@ -394,7 +407,10 @@ static void a_stop_costs_what_threads_show(void **state)
 		assert_int_equal(all[i], latency.wake_ns + latency.restart_ns);
 }
 
-/* The moment at which somebody was stopped, as charged, goes by what was learned; whether we slept by what the child has shown, or it would teach itself. */
+/*
+ * The moment at which a thread was stopped, as charged, follows from what was learned; whether the keeper
+ * slept follows from what the child has shown, or the learning would choose its own samples.
+ */
 static void what_is_learned_does_not_choose_what_is_learned_from(void **state)
 {
 	struct cost *c = &k->budget.cost;
@@ -410,7 +426,7 @@ static void what_is_learned_does_not_choose_what_is_learned_from(void **state)
 	assert_int_equal(k->began.found_ns, k->now_ns - 10 * MS);
 }
 
-/* It is measured on a child; afterwards we may run wherever we might. */
+/* It is measured on a child; afterwards our affinity is as before. */
 static void measuring_leaves_nothing(void **state)
 {
 	cpu_set_t before, after;
@@ -425,7 +441,7 @@ static void measuring_leaves_nothing(void **state)
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 }
 
-/* Looks at the first thread while that measures. */
+/* Observes the first thread while that measures. */
 struct look {
 	pid_t tid;
 	_Atomic bool over, parted;
@@ -455,7 +471,7 @@ static void *look_on(void *arg)
 	return NULL;
 }
 
-/* As long as it lasts, the child has another processor than we. */
+/* During a measurement, the child and we are on different processors. */
 static void measuring_keeps_the_child_away(void **state)
 {
 	struct look look = { .tid = getpid() };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* due: against a plain search, through random changes; and full. */
+/* due: compared with a plain search, through random changes; and full. */
 #include "attach/keeper/budget/due.h"
 
 #include <setjmp.h>
@@ -71,7 +71,7 @@ static void all_in_order(void **state)
 		assert_true(d.at_ns[i] >= last);
 		last = d.at_ns[i];
 		due_drop(&d, i);
-		due_drop(&d, i); /* twice is nothing */
+		due_drop(&d, i); /* dropping twice does nothing */
 	}
 	assert_int_equal(due_first(&d), DUE_NONE);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* meter: sums over stretches, read while they are written. */
+/* meter: sums over exposures, read while they are written. */
 #include "attach/keeper/budget/meter.h"
 
 #include <pthread.h>
@@ -60,7 +60,7 @@ static void cleared_but_for_the_wishes(void **state)
 	assert_int_equal(m.period_ms, 1000);
 }
 
-/* Its writer has died in the middle: it is read all the same. */
+/* The writer has died in the middle of a write: the sums can be read all the same. */
 static void left_odd(void **state)
 {
 	struct meter m = { 0 };

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* metering: what stands, and from when on, as the budget closes and opens. The clock of the rounds is the test's, the code a page of its own. */
+/*
+ * metering: which traps are planted, and when, as the budget closes and opens. The test sets the clock of the
+ * rounds; the code is a page of its own.
+ */
 #include "attach/keeper/budget/metering.h"
 
 #include <fcntl.h>
@@ -20,10 +23,10 @@
 #define INT3 0xcc
 #define NOP 0x90
 #define SITES 64u
-#define HOT 48u			/* the first of them have a quota */
+#define HOT 48u			/* the first HOT sites have a quota */
 #define PERIOD_MS 1000
-#define AT_ONCE 16u		/* turns in one round of the loop */
-#define LOOKS (2 * 16 * MS)	/* turns are looked at so often: that much later, at most */
+#define AT_ONCE 16u		/* traps planted in one round of the loop, at most */
+#define LOOKS (2 * 16 * MS)	/* the round queue is looked at this often: so much later, at most */
 
 static struct keeper *k;
 static uint8_t *page;
@@ -106,7 +109,7 @@ static void go_on_for(uint64_t ns)
 	}
 }
 
-/* The purse was empty for so long that everybody's turn has come: all are shut. */
+/* The token bucket was empty for so long that the round of every site is due: all are shut. */
 static void close_all(void)
 {
 	be_rich(false);
@@ -140,7 +143,7 @@ static void none_stands_when_it_is_closed(void **state)
 	close_all();
 }
 
-/* Those that may be hot not all at once, the others with no delay to speak of. */
+/* Sites that may be hot do not begin all at once; the others begin nearly without delay. */
 static void all_begin_soon_after_it_opens(void **state)
 {
 	uint32_t early = 0;
@@ -164,7 +167,10 @@ static void all_begin_soon_after_it_opens(void **state)
 	assert_int_equal(standing(), SITES);
 }
 
-/* Modules come or go: it opens, but nothing begins until they have been looked at. */
+/*
+ * Modules are loaded or unloaded: the budget opens, but no round begins until the modules have been looked
+ * at.
+ */
 static void not_while_modules_move(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pace: by which clock a stretch is worth how much. */
+/* pace: by which clock the worth of an exposure is measured. */
 #include "attach/keeper/budget/pace.h"
 
 #include <setjmp.h>
@@ -55,13 +55,13 @@ static void work_at_the_usual_pace(void **state)
 	(void)state;
 	assert_int_equal(pace_worth(&p, &s, now, &hits), 600 * US);
 	assert_int_equal(hits, 3);
-	/* it has waited for a processor; but it was hot just before */
+	/* it has waited for a processor; but the exposure before was hot */
 	s.wall_ns = 40 * MS;
 	s.hot = true;
 	assert_int_equal(pace_worth(&p, &s, now, &hits), 600 * US);
 }
 
-/* Most of it was stops; or nobody knows the pace yet: then it is the time in which nobody stood. */
+/* Most of it was stops, or the pace is not known yet: then the quiet time counts. */
 static void work_that_is_not_known(void **state)
 {
 	struct pace p = half_a_processor(), none = { 0 };

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* spending: whoever takes no more than is left keeps the promise in any ten seconds, and gets his two thirds. */
+/*
+ * spending: if no more is spent than is left, the promise holds in any ten seconds, and two thirds of it can
+ * be spent.
+ */
 #include "attach/keeper/budget/spending.h"
 
 #include <setjmp.h>
@@ -15,7 +18,7 @@
 #define START (77 * S + 3)
 #define TAKEN_MAX 400000
 
-/* Everything that was taken, to look for the worst ten seconds without slots. */
+/* Everything that was spent, to find the worst ten seconds without slots. */
 static struct {
 	uint64_t at[TAKEN_MAX], ns[TAKEN_MAX];
 	size_t n;
@@ -37,7 +40,7 @@ static void take(uint64_t ns, uint64_t now)
 	spending_take(&s, ns, now);
 }
 
-/* Half open: what was taken ten seconds before a moment is over. */
+/* Half-open: what was spent exactly ten seconds ago does not count any more. */
 static uint64_t worst_ten(void)
 {
 	uint64_t sum = 0, worst = 0;
@@ -69,7 +72,7 @@ static uint64_t left(uint64_t now)
 	return least > 0 ? (uint64_t)least : 0;
 }
 
-/* All that there is, as soon as it is there. */
+/* Spend all that is left, as soon as it is there. */
 static void greedy(void **state)
 {
 	static const uint32_t ppms[] = { 500, 1000, 10000, 50000, 500000 };
@@ -82,12 +85,15 @@ static void greedy(void **state)
 		for (uint64_t now = START; now < START + 100 * S; now += 1700000)
 			take(left(now), now);
 		assert_in_range(worst_ten(), promise * 8 / 10, promise);
-		/* a full purse at first, then two thirds of the rate */
+		/* a full token bucket at first, then two thirds of the rate */
 		assert_in_range(sum_of_all(), promise * 68 / 10, promise * 71 / 10);
 	}
 }
 
-/* The worst for a purse: long nothing, then everything, at the edges of slots and of ten seconds. */
+/*
+ * The worst case for a token bucket: a long idle time, then everything, at the edges of slots and of ten
+ * seconds.
+ */
 static void bursts_after_idleness(void **state)
 {
 	(void)state;
@@ -132,11 +138,14 @@ static void worst_is_told(void **state)
 	assert_true(s.had.worst_ns <= worst_ten() + worst_ten() / 100);
 }
 
-/* What could not be avoided is paid back: nothing is left until the ten seconds are over, and until the debt is paid. */
+/*
+ * What could not be avoided is paid back: nothing is left until the ten seconds are over, and until the debt
+ * is paid.
+ */
 static void debts(void **state)
 {
 	(void)state;
-	begin(10000); /* 100 ms in ten seconds, 66.7 come in, 33.3 are in the purse */
+	begin(10000); /* 100 ms in ten seconds: 66.7 come in, 33.3 are in the token bucket */
 	take(400 * MS, START);
 	assert_int_equal(left(START), 0);
 	assert_true(spending_room(&s, START + 10 * S - 20 * MS) < 0);
@@ -145,7 +154,7 @@ static void debts(void **state)
 	assert_int_equal(left(START + 54 * S), 0);
 	assert_true(left(START + 56 * S) > 0);
 	assert_int_equal(s.had.worst_ns, 400 * MS);
-	/* a minute in which a virtual machine was frozen */
+	/* a virtual machine was frozen for a minute */
 	begin(10000);
 	take(60 * S, START);
 	assert_int_equal(left(START + 149 * S), 0);
@@ -153,7 +162,7 @@ static void debts(void **state)
 	assert_int_equal(s.had.worst_ns, 60 * S);
 }
 
-/* Hours without a look, and looks that come faster than anything is filled in. */
+/* Hours without a look, and looks so close together that nothing is filled in. */
 static void times_of_all_sizes(void **state)
 {
 	(void)state;
@@ -162,7 +171,7 @@ static void times_of_all_sizes(void **state)
 	for (uint64_t k = 0; k < 1000; k++)
 		assert_true(spending_purse(&s, START + k) == s.purse_ns);
 	assert_int_equal(left(START + 100000 * S), 100 * MS / 3);
-	/* a thousand small steps are one large one */
+	/* a thousand small steps add up to a large one */
 	begin(10000);
 	take(30 * MS, START);
 	for (uint64_t now = START; now <= START + S; now += 99999)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* standing: what stops take is learned from threads that had one turn between two of them, and from nobody else. How near that comes is a row of `make bench`. */
+/*
+ * standing: stop costs are learned only from threads that had a single slice between two stops. A row of
+ * `make bench` shows how exact they are.
+ */
 #include "attach/keeper/budget/standing.h"
 
 #include <setjmp.h>
@@ -27,7 +30,7 @@ static int setup(void **state)
 	return 0;
 }
 
-/* @tid stops; as one that is chosen. */
+/* @tid stops, and is the thread that is chosen. */
 static void stops(pid_t tid)
 {
 	s.passed = 100;
@@ -35,7 +38,7 @@ static void stops(pid_t tid)
 	standing_stopped(&s, tid, &turns, clock_ns, &now);
 }
 
-/* It runs for @ran_ns in @n turns, and is seen when it has been still for @still_ns in all. */
+/* It is resumed, runs for @ran_ns in @n slices, and is seen stopped after @still_ns of other time in all. */
 static void runs(pid_t tid, uint64_t ran_ns, uint64_t waited_ns, uint64_t still_ns, uint64_t n)
 {
 	standing_goes_on(&s, tid, clock_ns);
@@ -60,7 +63,7 @@ static void at_first_it_is_what_the_child_has_shown(void **state)
 	assert_int_equal(now.restart_ns, shown.restart_ns);
 }
 
-/* Both ends grow as what lies between them does. */
+/* Both ends grow in proportion to the time between them. */
 static void it_becomes_what_threads_show(void **state)
 {
 	(void)state;
@@ -80,13 +83,13 @@ static void but_never_less_than_the_child(void **state)
 	often(200, 200 * US, 5 * US);
 	assert_int_equal(now.wake_ns, shown.wake_ns);
 	assert_int_equal(now.restart_ns, shown.restart_ns);
-	/* nor does that last */
+	/* nor does this effect last */
 	often(1000, 200 * US, 0);
 	often(200, 200 * US, 45 * US);
 	assert_in_range(now.wake_ns, 52 * US, 54 * US);
 }
 
-/* Where most of a stop is the thread's own time, a little more of the rest does not make all of it many times longer. */
+/* If most of a stop is the thread's own CPU time, a little more of the rest does not multiply the whole. */
 static void what_cannot_be_seen_grows_no_more_than_the_rest(void **state)
 {
 	const struct latency busy = { .wake_ns = 6 * US, .restart_ns = 4 * US, .still_ns = US, .cpu_ns = 8 * US };
@@ -107,7 +110,7 @@ static void nor_more_than_it_could_be(void **state)
 	assert_in_range(now.wake_ns, 118 * US, 120 * US);
 }
 
-/* Who waits for our own processor has begun to before we say that it went on. */
+/* If a thread waits for our own processor, its wait begins before we note that it was resumed. */
 static void less_than_nothing_is_nothing(void **state)
 {
 	(void)state;
@@ -117,7 +120,7 @@ static void less_than_nothing_is_nothing(void **state)
 	turns.waited_ns += 400 * US;
 	turns.n++;
 	stops(7);
-	assert_in_range(s.mean_ns, 22 * US, 23 * US);	/* 25 of eight, and one of nothing */
+	assert_in_range(s.mean_ns, 22 * US, 23 * US);	/* the mean of eight times 25, and once 0 */
 }
 
 static void assert_nothing_learned(void)
@@ -133,7 +136,7 @@ static void who_has_slept_or_was_displaced_says_nothing(void **state)
 	runs(7, 200 * US, 0, 900 * US, 2);
 	stops(7);
 	assert_nothing_learned();
-	/* never went on, and stops again: killed */
+	/* it was not resumed, and stops again: killed */
 	runs(7, 0, 0, 900 * US, 0);
 	stops(7);
 	assert_nothing_learned();
@@ -156,14 +159,14 @@ static void nor_a_stop_that_nobody_knows_the_moment_of(void **state)
 	assert_true(standing_wants(&s, 7));
 	standing_stopped(&s, 7, &turns, 0, &now);
 	assert_nothing_learned();
-	/* was let go in another way than by us */
+	/* it was resumed in another way than by us */
 	stops(7);
 	clock_ns += 290 * US;
 	turns.ran_ns += 200 * US;
 	turns.n++;
 	stops(7);
 	assert_nothing_learned();
-	/* and a clock that goes back */
+	/* and a clock that goes backwards */
 	runs(7, 200 * US, 0, 90 * US, 1);
 	clock_ns -= MS;
 	stops(7);
@@ -177,7 +180,7 @@ static void nor_another_thread(void **state)
 	runs(7, 200 * US, 0, 90 * US, 1);
 	stops(8);
 	assert_nothing_learned();
-	/* that one it is now */
+	/* now this thread is the chosen one */
 	standing_goes_on(&s, 7, clock_ns);
 	assert_int_equal(s.on_ns, 0);
 	runs(8, 200 * US, 0, 90 * US, 1);
@@ -185,7 +188,7 @@ static void nor_another_thread(void **state)
 	assert_in_range(s.mean_ns, 26 * US, 50 * US);
 }
 
-/* One in eight, and its next one. */
+/* One stop in eight, and its next one. */
 static void few_are_asked(void **state)
 {
 	unsigned asked = 0;
@@ -202,7 +205,7 @@ static void few_are_asked(void **state)
 	assert_in_range(now.wake_ns, 35 * US, 50 * US);
 }
 
-/* Where no child could be asked nothing is to be compared. */
+/* If no child could be measured, there is nothing to compare with. */
 static void not_where_there_was_a_guess(void **state)
 {
 	const struct latency guess = { .wake_ns = 40 * US, .restart_ns = 20 * US, .cpu_ns = 10 * US };

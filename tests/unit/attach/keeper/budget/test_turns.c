@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* turns: whose round begins, in which order, and that no more is begun than is paid for. */
+/* turns: which site's round begins next, and that no more is begun than can be paid for. */
 #include "attach/keeper/budget/turns.h"
 
 #include <setjmp.h>
@@ -52,7 +52,7 @@ static void the_longest_first(void **state)
 	assert_int_equal(turns_first(&turns, 10), 3);
 }
 
-/* Four hits are 200 us: exactly that must be there, on top of what is owed already. */
+/* Four hits are 200 us: exactly that much must be spare, on top of what is owed already. */
 static void what_is_owed_is_not_spent_twice(void **state)
 {
 	(void)state;
@@ -63,7 +63,7 @@ static void what_is_owed_is_not_spent_twice(void **state)
 	assert_true(begins(S, 200 * US));
 	assert_false(begins(S, 200 * US));
 	assert_false(begins(S, 400 * US - 1));
-	/* two have come, and have been paid from the purse */
+	/* two hits have come, and have been paid from the token bucket */
 	turns_paid(&turns, 2);
 	assert_true(begins(2 * S, 300 * US));
 	assert_int_equal(turns.owed, 6);
@@ -71,7 +71,9 @@ static void what_is_owed_is_not_spent_twice(void **state)
 	assert_int_equal(turns.owed, 0);
 }
 
-/* Nobody asks again before what is missing has come in: 100 us in 15 ms; and the moment is left to chance. */
+/*
+ * It does not ask again before the missing amount has come in: 100 us in 15 ms; the exact moment is random.
+ */
 static void it_waits_for_what_is_missing(void **state)
 {
 	const struct turns_purse p = purse(100 * US);
@@ -81,12 +83,12 @@ static void it_waits_for_what_is_missing(void **state)
 	assert_false(turns_begin(&turns, S, QUOTA, &p, 3 * MS));
 	assert_int_equal(turns_first(&turns, S + 17 * MS), DUE_NONE);
 	assert_int_equal(turns_first(&turns, S + 19 * MS), 1);
-	/* far in debt: rounds of others may end without their hits */
+	/* far in debt: rounds of other sites may end without their hits */
 	assert_false(begins(2 * S, -100 * MS));
 	assert_int_equal(turns_first(&turns, 2 * S + 100 * MS), 1);
 }
 
-/* The next one is not begun in the same moment, either. */
+/* Nor does the next round begin at the same moment. */
 static void one_after_the_other(void **state)
 {
 	const struct turns_purse p = purse(10 * MS);
@@ -115,11 +117,14 @@ static void a_round_that_is_too_dear(void **state)
 	assert_false(turns_begin(&turns, S, QUOTA, &p, 0));
 }
 
-/* Fifty sites whose round is over by its quota at once, and begins anew a second later: what they take is what comes in, each gets as much. */
+/*
+ * Fifty sites whose quota ends their round at once, and whose round is due again a second later: together
+ * they spend what comes in, and each gets the same share.
+ */
 static void fifty_hot_sites_share_what_comes_in(void **state)
 {
 	enum { SITES = 50, SECONDS = 100 };
-	uint64_t back[SITES] = { 0 };	/* when its turn comes */
+	uint64_t back[SITES] = { 0 };	/* when its next round is due */
 	uint32_t rounds[SITES] = { 0 }, all = 0;
 	int64_t spare = 0;
 
@@ -127,7 +132,7 @@ static void fifty_hot_sites_share_what_comes_in(void **state)
 	for (int64_t now = 1; now < SECONDS * S; now += MS) {
 		uint32_t i;
 
-		spare += 6667;	/* a millisecond's */
+		spare += 6667;	/* comes in within a millisecond */
 		for (i = 0; i < SITES; i++)
 			if (back[i] && back[i] <= (uint64_t)now) {
 				turns_wait(&turns, i, back[i]);
@@ -138,7 +143,7 @@ static void fifty_hot_sites_share_what_comes_in(void **state)
 		i = turns_first(&turns, (uint64_t)now);
 		if (i == DUE_NONE || !begins((uint64_t)now, spare))
 			continue;
-		/* they are dearer than was thought */
+		/* hits cost more than was estimated */
 		spare -= QUOTA * 80 * US;
 		turns_paid(&turns, QUOTA);
 		rounds[i]++;

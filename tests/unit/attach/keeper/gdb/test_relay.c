@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* relay: the test is gdb on one side and the controller on the other; the target is the test itself. */
+/*
+ * relay: the test plays both gdb on one side and the controller on the other; the target is the test itself.
+ */
 #include "attach/keeper/gdb/relay.h"
 
 #include <errno.h>
@@ -20,7 +22,7 @@
 #include "attach/keeper/shared/wire.h"
 
 #define LIMIT_MS 5000
-#define CODE 0x401000		/* of sites: nobody reads it */
+#define CODE 0x401000		/* of the sites: never read */
 #define STACK_WORDS 64
 
 static struct shared *sh;
@@ -140,7 +142,7 @@ static void assert_go(uint32_t seq)
 	assert_int_equal(h->value, 0);
 }
 
-/* All the sites are planted but those with an error. */
+/* All sites are planted except those with an error. */
 static void answer_plant(uint32_t bad)
 {
 	const struct wire_head *h = hear(WIRE_PLANT);
@@ -216,7 +218,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* --- tests --- */
+/* --- the tests --- */
 
 static void sites_are_planted_by_gdb(void **state)
 {
@@ -256,7 +258,7 @@ static void a_hit_becomes_a_record(void **state)
 	assert_no_record();
 }
 
-/* A breakpoint that is not ours any more, a place that was never planted, registers that are elsewhere. */
+/* A breakpoint that is not ours any more, a site that was never planted, registers with another pc. */
 static void what_is_no_hit_goes_on(void **state)
 {
 	(void)state;
@@ -281,7 +283,7 @@ static void what_is_no_hit_goes_on(void **state)
 	assert_no_record();
 }
 
-/* A module is loaded: the hit waits, and meanwhile gdb plants. */
+/* A module is loaded: the hit is held, and gdb plants meanwhile. */
 static void a_held_hit_waits_for_the_controller(void **state)
 {
 	const struct record *rec;
@@ -340,7 +342,7 @@ static void a_hit_that_gdb_gives_up(void **state)
 	assert_go(3);
 }
 
-/* Nobody reads: a hit waits for max_stall, then hits are dropped and counted, until there is room. */
+/* The ring is not read: a hit waits for max_stall, then hits are dropped and counted, until there is room. */
 static void a_full_ring(void **state)
 {
 	uint32_t seq = 0;
@@ -395,7 +397,7 @@ static void threads_that_end(void **state)
 	assert_go(2);
 	ring_consume(&sh->ring, next_record());
 	ring_consume(&sh->ring, next_record());
-	/* no thread of ours: found to be gone */
+	/* not a thread of ours: the relay finds that it has ended */
 	rec = next_record();
 	assert_int_equal(rec->kind, RECORD_THREAD_END);
 	assert_int_equal(rec->tid, 0x3fffffff);
@@ -439,7 +441,7 @@ static void the_watchs_end(void **state)
 	assert_ends(LEFT_ASKED);
 }
 
-/* gdb has let go, even of a hit that waits: whose threads these were, they are none of the keeper's. */
+/* gdb has released all threads, also of a hit that is held: none of these threads is the keeper's. */
 static void the_keeper_takes_over(void **state)
 {
 	uint64_t beat;
@@ -485,7 +487,7 @@ static void another_process(void **state)
 	set_site(0, SITE_EMIT);
 	sh->sites[0].loads[0] = (struct site_load){ .base = SITE_BASE_ARG1, .width = 8 };
 	plant(0, 1);
-	/* no thread of ours, whose memory we could read by ourselves */
+	/* not a thread of ours, so its memory cannot be read directly */
 	struct wire_hit hit = hit_at(1, 0, 0x3fffffff);
 	hit.regs.rdi = 0x10000;
 	tell(&hit, sizeof(hit));
@@ -495,7 +497,7 @@ static void another_process(void **state)
 	close(other);
 }
 
-/* Whatever comes: the relay does not crash, and serves the next one who makes sense. */
+/* Whatever arrives, the relay does not crash, and still serves a valid message. */
 static void nonsense(void **state)
 {
 	uint64_t x = 88172645463325252ull;
@@ -514,7 +516,7 @@ static void nonsense(void **state)
 			junk[i] = x;
 		}
 		n = 1 + x % sizeof(junk);
-		/* a kind that exists, more often than not; not the end of all */
+		/* more often than not a kind that exists; never the end */
 		((struct wire_head *)junk)->kind = 1 + (x >> 20) % 9;
 		if (((struct wire_head *)junk)->kind == WIRE_END)
 			continue;

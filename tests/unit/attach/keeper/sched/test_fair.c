@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fair: who waits for whom, and for how long at most. */
+/* fair: which thread waits for which, and for how long at most. */
 #include "attach/keeper/sched/fair.h"
 
 #include <setjmp.h>
@@ -14,7 +14,10 @@
 static struct threads table;
 static struct fair fair;
 
-/* Threads 1, 2, ... that hit as often as @turns says, in a window of its own; after it another one has begun. */
+/*
+ * Threads 1, 2, ... with as many hits as @turns says, in a window of their own; after it the next window
+ * begins.
+ */
 static void after_a_window(int n, const unsigned turns[])
 {
 	memset(&table, 0, sizeof(table));
@@ -98,7 +101,7 @@ static void those_who_cannot_come_are_not_waited_for(void **state)
 		threads_find(&table, 3)->state = away[i];
 		assert_false(keeps(threads_find(&table, 1), 1));
 	}
-	/* dead */
+	/* the other threads are dead */
 	after_a_window(3, alike);
 	threads_remove(&table, threads_find(&table, 3));
 	thread_with(2, 1000);
@@ -123,7 +126,7 @@ static void a_thread_has_half_of_its_time(void **state)
 
 	(void)state;
 	after_a_window(3, alike);
-	/* hits that each wait as long as they may, one after the other */
+	/* each hit waits as long as it may, one after the other */
 	while (now < FAIR_WINDOW_NS - 1) {
 		uint64_t seen = now;
 
@@ -169,7 +172,7 @@ static void a_newcomer_starts_at_nothing(void **state)
 	after_a_window(3, alike);
 	for (pid_t tid = 1; tid <= 3; tid++)
 		thread_with(tid, 500);
-	/* not a peer before it had a window */
+	/* it does not count before it has had a window */
 	t = threads_add(&table, 4);
 	threads_mark_active(&table, t, START);
 	assert_int_equal(t->turns, 1);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* placement: where the keeper runs, and when it may spin. A busy child stands for the thread that hits; time and stops are ours. */
+/*
+ * placement: on which processor the keeper runs, and when it may spin. A busy child plays the thread that
+ * hits; the test sets time and stops.
+ */
 #include "attach/keeper/sched/placement.h"
 
 #include <setjmp.h>
@@ -64,7 +67,7 @@ static bool have_two(void)
 	return CPU_ISSET(0, &allowed) && CPU_ISSET(1, &allowed);
 }
 
-/* Rounds of the keeper for @ns, with @free stops in each, or with @near where it is near. */
+/* Rounds of the keeper for @ns, with @free stops in each, or @near if it runs near the thread. */
 static void run(uint64_t ns, unsigned int free, unsigned int near)
 {
 	for (uint64_t until = now_ns + ns; now_ns < until; now_ns += ROUND_NS) {
@@ -107,7 +110,7 @@ static void goes_where_the_thread_is_if_that_pays(void **state)
 	run(1000000000, 1, 2);
 	assert_int_equal(placement.near, 1);
 	assert_int_equal(sched_getcpu(), 1);
-	/* and stays, trial by trial, each after twice the time */
+	/* and it stays there, trial by trial, each after twice the time */
 	run(10000000000, 1, 2);
 	assert_int_equal(placement.near, 1);
 	assert_true(placement.every_ns >= 4000000000);
@@ -157,7 +160,7 @@ static void leaves_with_the_thread(void **state)
 	assert_int_equal(placement.near, 0);
 }
 
-/* A processor that mmattach was not given is left alone. */
+/* mmattach does not use a processor outside of its affinity. */
 static void only_processors_of_its_own(void **state)
 {
 	(void)state;
@@ -170,7 +173,7 @@ static void only_processors_of_its_own(void **state)
 	assert_int_equal(sched_getcpu(), 0);
 }
 
-/* A quota that is used up: for most of the time nothing runs, whichever way. */
+/* If a CPU quota is used up, nothing runs for most of the time, near or free. */
 static void gaps_count_for_neither(void **state)
 {
 	(void)state;
@@ -208,7 +211,7 @@ static void noise_changes_nothing(void **state)
 	assert_true(placement_prefers_near(&a, &more, false));
 	assert_true(placement_prefers_near(&little_more, &a, true));
 	assert_false(placement_prefers_near(&more, &a, true));
-	/* as many in less time */
+	/* as many stops in less time */
 	assert_true(placement_prefers_near(&a, &(struct placement_rate){ 1000, 500000 }, false));
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* event: every wait status there can be, those the kernel really reports, and the shape of the records. */
+/* event: every possible wait status, those that the kernel really reports, and the layout of the records. */
 #include "attach/keeper/shared/event.h"
 
 #include <sched.h>
@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-static bool forbidden;	/* ptrace is: nothing can be shown */
+static bool forbidden;	/* ptrace is forbidden: the test can show nothing */
 
 static void assert_means(int status, enum happening what, int sig)
 {
@@ -53,7 +53,7 @@ static void every_status(void **state)
 		for (int event = 1; event < 256; event++)
 			assert_means(0x7f | sig << 8 | event << 16, of_event(event, sig), sig);
 	}
-	assert_means(0xffff, HAPPENED_OTHER, 0); /* continued: not asked for */
+	assert_means(0xffff, HAPPENED_OTHER, 0); /* continued: the keeper does not ask for it */
 }
 
 static void every_number_has_an_answer(void **state)
@@ -75,7 +75,10 @@ static int thread_body(void *arg)
 	return 0;
 }
 
-/* Does everything once, in an order that next_is follows. Nothing here may fail silently: the order would differ. */
+/*
+ * Does everything once, in the order that next_is expects. Nothing here may fail silently: the order would
+ * differ.
+ */
 static void do_everything(void)
 {
 	static char stack[65536];
@@ -110,7 +113,7 @@ static void let_run(pid_t child, int sig)
 	assert_int_equal(ptrace(PTRACE_CONT, child, NULL, (long)sig), 0);
 }
 
-/* SIGCHLD of the children that it made comes in between, or is merged: passed on. */
+/* SIGCHLD of the child's own children comes in between, or is merged: pass it over. */
 static void next_is(pid_t child, enum happening what, int sig)
 {
 	int status = next_status(child);
@@ -186,13 +189,13 @@ static void as_the_kernel_reports(void **state)
 static void records_are_whole_words(void **state)
 {
 	(void)state;
-	/* the ring lays them end to end: a size that is no multiple of 8 would misplace the next one */
+	/* the ring lays them end to end: a size that is not a multiple of 8 would misalign the next one */
 	assert_int_equal(sizeof(struct record), 32);
 	assert_int_equal(sizeof(struct record_hit) % 8, 0);
 	assert_int_equal(offsetof(struct record_hit, head), 0);
-	/* the slice is the last thing, without a hole: size = sizeof + slice_len */
+	/* the slice is the last field, without a hole: size = sizeof + slice_len */
 	assert_int_equal(offsetof(struct record_hit, slice), sizeof(struct record_hit));
-	/* words and registers are read straight into it */
+	/* words and registers are read straight into the record */
 	assert_int_equal(offsetof(struct record_hit, loads) % 8, 0);
 	assert_int_equal(offsetof(struct record_hit, regs) % 8, 0);
 	assert_true(sizeof(((struct record_hit *)0)->loads_read) * 8 >= SITE_LOADS);
@@ -218,7 +221,7 @@ static void everything_has_a_name(void **state)
 		for (int j = 0; j < i; j++)
 			assert_string_not_equal(trouble_text(i), trouble_text(j));
 	}
-	/* the number comes out of shared memory */
+	/* the number comes from shared memory */
 	assert_non_null(trouble_text(TROUBLES_END));
 	assert_non_null(trouble_text(1000000));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ring: its edges by hand, against a model, and between two processes. */
+/* ring: its edges by hand, compared with a model, and between two processes. */
 #include "attach/keeper/shared/ring.h"
 
 #include <poll.h>
@@ -68,7 +68,7 @@ static void one_in_one_out(void **state)
 	ring_commit(&ring, rec, 64);
 	assert_int_equal(ring_used(&ring), 64);
 	assert_ptr_equal(ring_peek(&ring), rec);
-	assert_ptr_equal(ring_peek(&ring), rec); /* looking does not take */
+	assert_ptr_equal(ring_peek(&ring), rec); /* peeking does not consume */
 	ring_consume(&ring, rec);
 	assert_null(ring_peek(&ring));
 	assert_int_equal(ring_used(&ring), 0);
@@ -81,7 +81,7 @@ static void less_may_be_committed_than_was_reserved(void **state)
 	(void)state;
 	rec->kind = RECORD_HIT;
 	rec->value = 1;
-	ring_commit(&ring, rec, HEAD + 3); /* a slice that was cut at an odd place */
+	ring_commit(&ring, rec, HEAD + 3); /* a slice that was cut at an odd length */
 	assert_int_equal(ring_used(&ring), HEAD + 8);
 	put(64, 2);
 	take(HEAD + 8, 1);
@@ -117,7 +117,10 @@ static void full_to_the_last_byte(void **state)
 	assert_null(ring_peek(&ring));
 }
 
-/* What is too long for the rest of the buffer begins at its start, the rest is filled; nobody sees the filling. */
+/*
+ * A record that is too long for the rest of the buffer begins at its start. The rest is filled with padding,
+ * which no reader sees.
+ */
 static void wraps_with_padding(void **state)
 {
 	(void)state;
@@ -133,7 +136,7 @@ static void wraps_with_padding(void **state)
 	assert_null(ring_peek(&ring));
 }
 
-/* The filling counts: 64 at the end and 64 at the start are no room for 128. */
+/* Padding counts: 64 at the end and 64 at the start are not enough for 128. */
 static void no_room_behind_the_padding(void **state)
 {
 	(void)state;
@@ -148,7 +151,7 @@ static void no_room_behind_the_padding(void **state)
 	take(128, 2);
 }
 
-/* The smallest filling has room for its size and kind only. */
+/* The smallest padding has room only for its size and kind. */
 static void padding_of_eight_bytes(void **state)
 {
 	(void)state;
@@ -167,7 +170,7 @@ static void only_padding_is_nothing(void **state)
 	(void)state;
 	put(448, 0);
 	take(448, 0);
-	assert_non_null(ring_reserve(&ring, 128)); /* fills the end, and is given up */
+	assert_non_null(ring_reserve(&ring, 128)); /* fills the end, and is not committed */
 	assert_null(ring_peek(&ring));
 	put(128, 1);
 	take(128, 1);
@@ -215,7 +218,7 @@ static void the_bell(void **state)
 	assert_false(ring_wants_bell(&ring));
 }
 
-/* --- against a queue --- */
+/* --- compared with a queue --- */
 
 static uint8_t pattern(uint64_t seq, uint32_t i)
 {
@@ -259,7 +262,9 @@ static void agrees_with_a_queue(void **state)
 			uint32_t reserved = size + random() % 20;
 			struct record *rec = ring_reserve(&ring, reserved);
 
-			/* refused only if it is, with the filling that it may need, really too much */
+			/*
+			 * refused only if the record, with the padding that it may need, really does not fit
+			 */
 			if (!rec) {
 				assert_true(ring_used(&ring) + 2 * reserved > SMALL);
 				refused++;
@@ -289,7 +294,7 @@ static void agrees_with_a_queue(void **state)
 #define SOAK_RING 16384u
 #define SOAK_RECORDS 400000u
 #define SOAK_MAX 1500u
-#define WAKE_MS 20000	/* a bell that did not ring, not a slow machine */
+#define WAKE_MS 20000	/* the bell did not ring: longer than any slow machine takes */
 
 struct soak {
 	struct ring ring;
@@ -327,7 +332,7 @@ _Noreturn static void produce(struct soak *s, int bell)
 		uint32_t size = HEAD + r % (SOAK_MAX - HEAD);
 		struct record *rec;
 
-		/* now and then the reader is let fall asleep, so that this record must wake it */
+		/* now and then the writer lets the reader fall asleep, so that this record must wake it */
 		while (seq % 1024 == 0 && !atomic_load(&s->ring.sleeping))
 			sched_yield();
 		rec = ring_reserve(&s->ring, SOAK_MAX);
@@ -342,7 +347,7 @@ _Noreturn static void produce(struct soak *s, int bell)
 	_exit(0);
 }
 
-/* Sleep as the controller does: say so, look once more, wait. false: nobody rang. */
+/* Sleep as the controller does: set the flag, look once more, wait. false: the bell did not ring. */
 static bool sleep_until_bell(struct soak *s, int bell)
 {
 	struct pollfd p = { .fd = bell, .events = POLLIN };
@@ -388,7 +393,7 @@ static void between_two_processes(void **state)
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
 	assert_true(slept >= SOAK_RECORDS / 1024);
-	/* not each time: the reader may see the record before it lies down */
+	/* not each time: the reader may see the record before it sleeps */
 	assert_true(atomic_load(&s->rung) >= SOAK_RECORDS / 1024 / 8);
 	close(bell);
 	munmap(s, sizeof(*s));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* calls: open calls of a thread, as stacks really grow and are left, and the pool that they come from. */
+/* calls: open calls of a thread, as real stacks grow and are left, and the pool that they come from. */
 #include "attach/keeper/traps/calls.h"
 
 #include <setjmp.h>
@@ -26,14 +26,14 @@ static int setup(void **state)
 	return 0;
 }
 
-/* A call that is known again by its arguments. */
+/* A call that can be recognized by its arguments. */
 static struct call call_of(taddr sp, uint32_t trap, uint16_t family, uint64_t mark)
 {
 	return (struct call){ .sp = sp, .trap = trap, .family = family,
 			      .args = { mark, mark + 1, mark + 2, mark + 3, mark + 4, mark + 5 } };
 }
 
-/* A call that begins, not a tail call. */
+/* A call that begins, and is not a tail call. */
 static void opens(struct tracee *t, taddr sp, uint32_t trap, uint16_t family, uint64_t mark)
 {
 	struct call call = call_of(sp, trap, family, mark);
@@ -62,7 +62,7 @@ static void closes_nothing(struct tracee *t, taddr sp, uint16_t family)
 	assert_false(calls_close(&calls, t, sp, family, &c));
 }
 
-/* All of the pool is free, and each of it once. */
+/* The whole pool is free, and each entry is in it once. */
 static void assert_none_lost(void)
 {
 	static bool seen[CALLS_MAX];
@@ -96,13 +96,13 @@ static void a_call_has_an_inside(void **state)
 	assert_false(calls_inside(&calls, &thread, TOP, 1)); /* its own end */
 	assert_true(calls_inside(&calls, &thread, TOP - 8, 1));
 	assert_true(calls_inside(&calls, &thread, TOP - 100000, 1));
-	assert_false(calls_inside(&calls, &thread, TOP - 8, 2)); /* another family's affair */
+	assert_false(calls_inside(&calls, &thread, TOP - 8, 2)); /* a call of another family */
 	assert_false(calls_inside(&calls, &other, TOP - 8, 1)); /* another thread's */
 	closes(&thread, TOP, 7, 1, 100);
 	assert_false(calls_inside(&calls, &thread, TOP - 8, 1));
 }
 
-/* Outside of a call (rsp above it) it was left without a return. */
+/* If rsp is above a call, the call was left without a return. */
 static void looking_from_above_forgets(void **state)
 {
 	(void)state;
@@ -170,7 +170,7 @@ static void a_tail_call_keeps_the_outer(void **state)
 	assert_none_lost();
 }
 
-/* To a function of another family it is a call of that family also. */
+/* A jump to a function of another family is also a call of that family. */
 static void a_tail_call_into_another_family(void **state)
 {
 	(void)state;
@@ -207,7 +207,7 @@ static void all_that_return_to_one_place(void **state)
 	(void)state;
 	c.ret = 0x5000;
 	assert_true(calls_open(&calls, &thread, &c, &tail));
-	c = call_of(TOP, 2, 2, 200); /* nobody looked where it returns to */
+	c = call_of(TOP, 2, 2, 200); /* its return address was not read */
 	assert_true(calls_open(&calls, &thread, &c, &tail));
 	c = call_of(TOP, 3, 3, 300);
 	c.ret = 0x6000;
@@ -224,7 +224,7 @@ static void all_that_return_to_one_place(void **state)
 	assert_none_lost();
 }
 
-/* What f had jumped to before it was left by longjmp is left as well. */
+/* When longjmp leaves f, the call that f had jumped to is left as well. */
 static void longjmp_out_of_a_tail_call(void **state)
 {
 	(void)state;
@@ -250,7 +250,7 @@ static void the_one_around(void **state)
 	calls_remove(&calls, &thread, c);
 	c = calls_around(&calls, &thread, TOP - 256, 5);
 	assert_int_equal(c->trap, 1);
-	assert_ptr_equal(calls_around(&calls, &thread, TOP, 5), c); /* it began there */
+	assert_ptr_equal(calls_around(&calls, &thread, TOP, 5), c); /* the call began there */
 	assert_null(calls_around(&calls, &thread, TOP + 8, 5)); /* it was left: forgotten */
 	assert_none_lost();
 }
@@ -260,7 +260,7 @@ static void longjmp_out_and_call_again(void **state)
 	(void)state;
 	opens(&thread, TOP, 1, 1, 100);
 	opens(&thread, TOP - 64, 2, 1, 200);
-	opens(&thread, TOP, 1, 1, 300);		/* from the very same place: the first was left */
+	opens(&thread, TOP, 1, 1, 300);		/* at the very same rsp: the first was left */
 	assert_false(calls_inside(&calls, &thread, TOP, 1));
 	closes(&thread, TOP, 1, 1, 300);
 	closes_nothing(&thread, TOP, 1);
@@ -292,7 +292,7 @@ static void a_thread_ends_inside(void **state)
 	closes_nothing(&thread, TOP, 1);
 	closes(&other, TOP, 2, 1, 100);
 	assert_none_lost();
-	calls_drop(&calls, &thread); /* twice is fine */
+	calls_drop(&calls, &thread); /* dropping twice does no harm */
 	assert_none_lost();
 }
 
@@ -310,9 +310,9 @@ static void the_pool_runs_dry(void **state)
 	closes_nothing(&other, TOP, 1);
 	assert_true(calls_inside(&calls, &thread, TOP - 8 * CALLS_MAX, 1));
 	closes(&thread, TOP - 8 * (CALLS_MAX - 1), 1, 1, CALLS_MAX - 1);
-	opens(&other, TOP, 1, 1, 100);		/* the one that became free */
+	opens(&other, TOP, 1, 1, 100);		/* the entry that became free */
 	assert_false(calls_open(&calls, &thread, &deeper, &tail));
-	/* what takes nothing from the pool goes on: a tail call, and the same place again */
+	/* calls that need no new entry still work: a tail call, and the same rsp again */
 	assert_true(calls_open(&calls, &other, &jumped, &tail));
 	assert_true(tail);
 	opens(&other, TOP, 1, 1, 300);
@@ -321,7 +321,7 @@ static void the_pool_runs_dry(void **state)
 	assert_none_lost();
 }
 
-/* --- against a model --- */
+/* --- compared with a model --- */
 
 #define DEPTH 64
 

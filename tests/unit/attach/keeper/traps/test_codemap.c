@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* codemap: private code, and what is mapped where some was. On memory of our own. */
+/* codemap: private code, and what is mapped where code was. On memory of our own. */
 #include "attach/keeper/traps/codemap.h"
 
 #include <fcntl.h>
@@ -29,7 +29,7 @@ static void what_is_mapped(void **state)
 	place = mmap(NULL, PAGE, PROT_NONE, MAP_PRIVATE, file, 0);
 	assert_ptr_not_equal(place, MAP_FAILED);
 	if (codemap_at(maps, (taddr)(uintptr_t)place) == CODEMAP_CODE)
-		skip(); /* a kernel that does not answer */
+		skip(); /* the kernel does not support this query */
 	assert_int_equal(after(PROT_READ | PROT_EXEC, MAP_PRIVATE), CODEMAP_CODE);
 	assert_int_equal(after(PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE), CODEMAP_CODE);
 	assert_int_equal(after(PROT_READ, MAP_PRIVATE), CODEMAP_OTHER);
@@ -47,7 +47,7 @@ static void nobody_to_ask(void **state)
 	(void)state;
 	assert_int_equal(codemap_at(0, 4096), CODEMAP_CODE);
 	assert_int_equal(codemap_at(-1, 4096), CODEMAP_CODE);
-	assert_int_equal(codemap_at(file, 4096), CODEMAP_CODE); /* no list of mappings */
+	assert_int_equal(codemap_at(file, 4096), CODEMAP_CODE); /* not a list of mappings */
 }
 
 int main(void)

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * emulate and decode against the processor itself.
+ * emulate and decode compared with the processor itself.
  *
- * A ptraced child shares two mappings with us, one of code and one of data, at
- * addresses that fit in 31 bits. For each case: an instruction is encoded (or
- * made of random bytes), all registers, flags and the data are drawn at random,
- * the child single-steps it, and every register, rip, the flags and the whole
- * data area must be what decode() and emulate() make of the same start. Operand
- * addresses come from what was encoded, not from what decode() says: a wrong
- * reading faults in the child or shows as a difference.
+ * A ptraced child shares two mappings with us, one of code and one of data, at addresses that fit in 31 bits.
+ * For each case: an instruction is encoded (or made of random bytes), all registers, flags and the data are
+ * drawn at random, the child single-steps it, and every register, rip, the flags and the whole data area must
+ * be what decode() and emulate() make of the same start. Operand addresses come from what was encoded, not
+ * from what decode() reports: a wrong reading faults in the child or shows as a difference.
  *
- * The seed is fixed: a failure can be run again; MM_SEED and MM_ROUNDS draw others.
+ * The seed is fixed, so that a failure can be run again; MM_SEED and MM_ROUNDS choose others.
  */
 #include "attach/keeper/traps/emulate.h"
 
@@ -47,7 +45,7 @@ struct code {
 	uint8_t bytes[32];
 	unsigned n;
 	struct mem mem;
-	unsigned disp_at;	/* where a rip-relative or absolute displacement stands */
+	unsigned disp_at;	/* offset of a rip-relative or absolute displacement */
 	bool high_byte;		/* names ah, ch, dh or bh */
 	int none;		/* 1: must not be emulated; 0: must; -1: may */
 };
@@ -63,7 +61,7 @@ struct rig {
 
 static struct rig rig;
 
-/* --- chance --- */
+/* --- random numbers --- */
 
 static uint64_t draw(void)
 {
@@ -532,7 +530,7 @@ static void describe(const struct code *c, const struct insn *in)
 	print_message("  %s\n", in->text);
 }
 
-/* Let the child do the one instruction. true if it came back with a plain SIGTRAP. */
+/* Let the child run the one instruction. true if it came back with a plain SIGTRAP. */
 static bool processor_does(const struct user_regs_struct *start, struct user_regs_struct *end)
 {
 	int status;
@@ -570,7 +568,7 @@ static bool same_registers(const struct user_regs_struct *is, const struct user_
 	return same && is->rip == want->rip && !((is->eflags ^ want->eflags) & flags);
 }
 
-/* What decode() says for planning must hold too: registers written, change of rsp, target. */
+/* What decode() reports for planning must hold too: registers written, change of rsp, target. */
 static bool planning_holds(const struct insn *in, const struct user_regs_struct *start, const struct user_regs_struct *end)
 {
 	bool holds = true;
@@ -598,7 +596,7 @@ static void compare(const struct code *c, const struct insn *in, const struct us
 	bool ok = processor_does(start, &end);
 	int rc = emulate(&in->emu, start->rip, &emulated, &expected_memory);
 
-	/* A jump to where no address can be faults as the jump: not ours to show. */
+	/* A jump to a non-canonical address faults at the jump itself: this test cannot show it. */
 	if (!ok && rc == 0 && (emulated.rip >> 47) != 0)
 		return;
 	if (!ok || rc || !same_registers(&emulated, &end, in) || !planning_holds(in, start, &end) ||
@@ -697,7 +695,7 @@ static void test_stack_pointer(void **state)
 	}
 }
 
-/* What looks like something we know and is not. */
+/* Instructions that look like one that we know and are not. */
 static void test_lookalikes(void **state)
 {
 	static const struct {
@@ -741,13 +739,13 @@ static void test_lookalikes(void **state)
 		struct insn in;
 
 		if (decode(rig.decoder, (const uint8_t *)none[i].bytes, none[i].n, CODE_AT, &in))
-			continue;	/* unknown to capstone: as good */
+			continue;	/* unknown to capstone: just as good */
 		if (in.emu.op != EMU_NONE)
 			fail_msg("row %u must not be emulated: %s", i, in.text);
 	}
 }
 
-/* The address registers of a random instruction are known from decode() alone here; a wrong reading faults. */
+/* The address registers of a random instruction are known only from decode() here; a wrong reading faults. */
 static void aim_decoded(const struct emu_operand *op, struct user_regs_struct *regs)
 {
 	uint64_t rest = (uint64_t)op->imm;
@@ -785,7 +783,7 @@ static void draw_bytes(struct code *c)
 	put_value(c, draw(), 4);
 }
 
-/* Random bytes: whatever decode() claims to know of them has to be so. */
+/* Random bytes: whatever decode() reports of them has to be true. */
 static void test_random_bytes(void **state)
 {
 	unsigned long emulated = 0;
@@ -817,13 +815,12 @@ static void test_random_bytes(void **state)
 }
 
 /*
- * The same for instructions that are not emulated, but gone past on the way to
- * one that is: what decode() says of the registers they write must hold.
- * Most random addresses fault; what is left is enough.
+ * The same for instructions that are not emulated, but passed on the way to one that is: what decode()
+ * reports of the registers they write must hold. Most random addresses fault; what is left is enough.
  */
 static void test_random_writes(void **state)
 {
-	struct user_regs_struct clean;	/* of segment registers too, which some of these load */
+	struct user_regs_struct clean;	/* also of segment registers, which some of these instructions load */
 	unsigned long held = 0;
 
 	(void)state;
@@ -858,8 +855,9 @@ static void test_random_writes(void **state)
 }
 
 /*
- * A step over cpuid ends behind it; or, where a hypervisor emulates it and forgets the step, behind the int3 that follows, and nowhere
- * else. Over any other instruction test_random_writes allows no such thing; that cpuid is not stepped, test_decode.c and test_plan.c say.
+ * A step over cpuid ends behind it; or, if a hypervisor emulates it and forgets the step, behind the int3
+ * that follows, and nowhere else. test_random_writes allows this for no other instruction. That cpuid is not
+ * stepped is tested in test_decode.c and test_plan.c.
  */
 static void test_cpuid(void **state)
 {
@@ -911,7 +909,7 @@ static void test_unknown(void **state)
 	assert_memory_equal(&regs, &was, sizeof(regs));
 }
 
-/* --- the rig --- */
+/* --- the child --- */
 
 static void child_main(void)
 {
@@ -941,7 +939,7 @@ static int set_up(void **state)
 	if (rig.child < 0 || waitpid(rig.child, &status, 0) != rig.child)
 		return -1;
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
-		exit(77);	/* ptrace is forbidden here: nothing can be shown */
+		exit(77);	/* ptrace is forbidden here: the test can show nothing */
 	return WIFSTOPPED(status) ? 0 : -1;
 }
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* loads: what a hit reads, tried on our own memory: pointers of every sort, strings up to the last byte of the last page. */
+/*
+ * loads: the values that a hit reads, on our own memory: pointers of every sort, strings up to the last byte
+ * of the last page.
+ */
 #include "attach/keeper/traps/loads.h"
 
 #include <errno.h>
@@ -22,7 +25,7 @@ static struct site_load loads[SITE_LOADS];
 static uint64_t stack[SLICE / 8];
 static const struct loads_from nobody = { 0x3fffffff, -1 };
 static struct loads_from from = { .mem = -1 };
-static char *page;	/* nothing is behind it, nor before it */
+static char *page;	/* nothing is mapped behind it, nor before it */
 
 static int setup(void **state)
 {
@@ -42,7 +45,7 @@ static int map_pages(void **state)
 	char *p = mmap(NULL, 3 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	(void)state;
-	/* nothing beside it: what only may not be read, /proc/PID/mem reads */
+	/* really unmap its neighbours: /proc/PID/mem also reads memory that is only protected */
 	if (p == MAP_FAILED || mprotect(p + PAGE, PAGE, PROT_READ | PROT_WRITE) || munmap(p, PAGE) ||
 	    munmap(p + 2 * PAGE, PAGE))
 		return -1;
@@ -71,7 +74,7 @@ static void assert_stack(uint32_t len)
 	assert_memory_equal(rec->slice, stack, len);
 }
 
-/* What nobody asks for is not written. */
+/* A field that is not asked for is not written. */
 static void nothing(void **state)
 {
 	(void)state;
@@ -151,14 +154,14 @@ static void chains(void **state)
 	assert_int_equal(rec->loads[4], 33);
 	assert_string_equal(rec->text, "third");
 	assert_stack(SLICE);
-	/* a chain that ends early is 0 from there on */
+	/* a chain that ends early gives 0 from there on */
 	b.next = NULL;
 	run(SLICE);
 	assert_int_equal(rec->loads_read, 3);
 	assert_int_equal(rec->loads_null, 0x1c);
 	assert_int_equal(rec->loads[2], 0);
 	assert_int_equal(rec->loads[4], 0);
-	/* and one that leads to nowhere is not known from there on */
+	/* a chain that leads to unmapped memory is unknown from there on */
 	b.next = page + PAGE;
 	run(SLICE);
 	assert_int_equal(rec->loads_read, 3);
@@ -166,7 +169,7 @@ static void chains(void **state)
 	assert_stack(SLICE);
 }
 
-/* One that is not there takes nothing from the others. */
+/* A value that cannot be read does not affect the others. */
 static void each_for_itself(void **state)
 {
 	static const uint64_t there = 77;
@@ -191,7 +194,7 @@ static void each_for_itself(void **state)
 	assert_int_equal(rec->head.flags, RECORD_CLOSES);
 }
 
-/* A call whose beginning was not seen: what is in the registers now is no argument. */
+/* A call whose beginning was not seen: the registers do not hold its arguments. */
 static void arguments_of_nobody(void **state)
 {
 	static const uint64_t there = 77;
@@ -228,21 +231,21 @@ static void strings(void **state)
 	set(0, SITE_BASE_ARG1, 0, 0);
 	memset(longest, 'x', sizeof(longest) - 1);
 	longest[sizeof(longest) - 1] = '\0';
-	/* as long as can be kept, and longer */
+	/* as long as fits into a record, and longer */
 	page[SITE_TEXT - 1] = '\0';
 	assert_text_at(page, longest);
 	page[SITE_TEXT - 1] = 'x';
 	assert_text_at(page, longest);
 	page[0] = '\0';
 	assert_text_at(page, "");
-	/* up to the last byte that there is, with a NUL and without one */
+	/* up to the last mapped byte, with a NUL and without one */
 	memcpy(page + PAGE - 6, "abcde", 6);
 	assert_text_at(page + PAGE - 6, "abcde");
 	page[PAGE - 1] = 'f';
 	assert_text_at(page + PAGE - 6, "abcdef");
 	page[PAGE - 1] = '\0';
 	assert_text_at(page + PAGE - 1, "");
-	/* not there at all */
+	/* not mapped at all */
 	argument(1, page + PAGE);
 	run(SLICE);
 	assert_int_equal(rec->loads_read, 0);
@@ -261,7 +264,7 @@ static void a_string_over_two_pages(void **state)
 	munmap(two, 2 * PAGE);
 }
 
-/* Sites come from elsewhere: whatever they say, nothing is written beyond its place. */
+/* Sites come from another process: whatever they contain, nothing is written outside of its field. */
 static void senseless_sites(void **state)
 {
 	static const uint64_t there[64] = { 1 };
@@ -271,7 +274,7 @@ static void senseless_sites(void **state)
 		argument(n, there);
 	set(0, SITE_BASE_ARG1, 9, 0);
 	set(1, SITE_BASE_ARG1, 255, 0);
-	set(2, SITE_BASE_LOAD0 + 2, 8, 0);	/* hangs on itself */
+	set(2, SITE_BASE_LOAD0 + 2, 8, 0);	/* depends on itself */
 	set(3, SITE_BASE_LOAD0 + 4, 8, 0);	/* on a later one */
 	set(4, 255, 8, 0);
 	run(SLICE);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mean: what hits mean, one after the other, of a thread whose stack is ours: so
- * that return addresses stand where they would stand.
+ * mean: what hits mean, one after the other, of a thread with a stack of ours, so that return addresses are
+ * where they would really be.
  */
 #include "attach/keeper/traps/mean.h"
 
@@ -14,7 +14,7 @@
 
 #define GF 1		/* two families */
 #define LIBC 2
-#define HANDLER_FROM 0x401000	/* where calls are made */
+#define HANDLER_FROM 0x401000	/* return addresses of calls */
 #define LOG_FROM 0x401020
 #define DEEP 64
 
@@ -78,7 +78,7 @@ static bool called(enum which trap, int slot, taddr ret)
 	return m.emit;
 }
 
-/* Somebody returned to the trap at @ret, whose return address lay at @slot. */
+/* A function whose return address was at @slot has returned to the trap at @ret. */
 static bool returned(enum which trap, int slot, taddr ret)
 {
 	const struct user_regs_struct regs = { .rsp = sp(slot + 1), .rip = ret };
@@ -117,16 +117,17 @@ static void families_count_apart(void **state)
 	assert_int_equal(m.flags, RECORD_CLOSES);
 	assert_int_equal(m.call.trap, LIBC_ENTRY);
 	assert_int_equal(m.call.args[0], 1030);
-	assert_false(hit(GF_RET, 20));	/* an inner affair */
+	assert_false(hit(GF_RET, 20));	/* inside of the other call */
 	assert_true(hit(FREE, 20));
 	assert_int_equal(m.flags, 0);
-	assert_true(hit(GF_FREE, 20));	/* so is this, but what is given back may not be the call's own */
+	/* so is this, but the block that is freed may not be one of that call */
+	assert_true(hit(GF_FREE, 20));
 	assert_int_equal(m.flags, RECORD_WITHIN);
 	assert_true(hit(GF_RET, 40));
 	assert_int_equal(m.call.trap, GF_ENTRY);
 }
 
-/* Of one family jumps to one of another: each ends where its own trap is. */
+/* A function of one family jumps to one of another: each call ends at its own trap. */
 static void a_jump_into_another_family(void **state)
 {
 	(void)state;
@@ -154,12 +155,12 @@ static void two_families_return_to_one_place(void **state)
 	assert_int_equal(m.call.family, GF);
 	assert_int_equal(m.flags, RECORD_CLOSES);
 	assert_false(more(RETURN_A, 40, HANDLER_FROM));
-	/* and the next time somebody else does */
+	/* the next time another function returns there */
 	assert_int_equal(mean_most(&keeper, &thread, RETURN_A, &regs), 1);
 	assert_false(returned(RETURN_A, 40, HANDLER_FROM));
 }
 
-/* A call that was left returns nowhere, though another returns at its rsp. */
+/* A call that was left does not return, though another returns at its rsp. */
 static void left_and_called_from_elsewhere(void **state)
 {
 	(void)state;
@@ -179,7 +180,8 @@ static void inside_and_outside(void **state)
 {
 	(void)state;
 	shared.scoped = true;
-	assert_true(hit(LIBC_RET, 40));	/* an event all the same: what is known of the address is over */
+	/* an event all the same: whatever was known of the address is outdated */
+	assert_true(hit(LIBC_RET, 40));
 	assert_true(outside());
 	assert_true(hit(FREE, 40));
 	assert_true(outside());
@@ -195,7 +197,7 @@ static void inside_and_outside(void **state)
 	assert_true(outside());
 }
 
-/* What belongs to no family belongs to no scope. */
+/* A site without a family is neither inside nor outside of a scope. */
 static void where_counting_begins_is_nowhere(void **state)
 {
 	(void)state;
@@ -221,7 +223,7 @@ static void recursion(void **state)
 	assert_true(outside());
 }
 
-/* The function that must be open jumps to one that is watched, or is watched itself. */
+/* The scope function jumps to a watched one, or is watched itself. */
 static void a_scope_that_jumps(void **state)
 {
 	(void)state;
@@ -233,7 +235,7 @@ static void a_scope_that_jumps(void **state)
 	assert_int_equal(m.flags, RECORD_CLOSES);
 	hit(LIBC_RET, 30);
 	assert_true(outside());
-	/* both return to the same place: what ended there was inside */
+	/* both return to the same address: what ended there was inside */
 	called(SCOPE_ENTRY, 40, HANDLER_FROM);
 	called(LIBC_ENTRY, 40, HANDLER_FROM);
 	assert_true(returned(RETURN_A, 40, HANDLER_FROM));
@@ -248,7 +250,10 @@ static void a_scope_that_jumps(void **state)
 	assert_false(outside());
 }
 
-/* Left by longjmp or an exception, it is not open, though rsp does not tell: another is called from where it was called. */
+/*
+ * A scope that is left by longjmp or an exception is not open, though rsp does not show it: another function
+ * is called from the same frame.
+ */
 static void a_scope_that_is_left(void **state)
 {
 	(void)state;
@@ -257,21 +262,21 @@ static void a_scope_that_is_left(void **state)
 	called(SCOPE_ENTRY, 40, HANDLER_FROM);
 	stack[40] = LOG_FROM;
 	hit(LIBC_RET, 20);
-	assert_false(outside());	/* the outer one goes on */
+	assert_false(outside());	/* the outer scope is still open */
 	stack[50] = LOG_FROM;
 	hit(LIBC_RET, 20);
 	assert_true(outside());
-	stack[50] = HANDLER_FROM;	/* it stands there by chance: it was forgotten */
+	stack[50] = HANDLER_FROM;	/* there by chance: the scope is already forgotten */
 	hit(LIBC_RET, 20);
 	assert_true(outside());
-	/* the watched function is called from the very frame */
+	/* the watched function is called from that very frame */
 	called(SCOPE_ENTRY, 40, HANDLER_FROM);
 	stack[40] = LOG_FROM;
 	hit(LIBC_RET, 40);
 	assert_true(outside());
 }
 
-/* Another function of the scope, at the place of one that was left. */
+/* Another function of the scope, called from the frame of one that was left. */
 static void left_and_another_begins(void **state)
 {
 	(void)state;
@@ -283,7 +288,7 @@ static void left_and_another_begins(void **state)
 	assert_false(outside());
 }
 
-/* A signal kept the instruction from running: the hit is hit again, and means nothing then. */
+/* A signal kept the instruction from running: the trap is hit again, which is not a second event. */
 static void hit_again(void **state)
 {
 	(void)state;

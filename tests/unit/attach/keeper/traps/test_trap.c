@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* trap: planted, lifted, refused, and found again, in a page of our own (code_page.h). Forked copies are test_trap_copy.c's. */
+/*
+ * trap: planted, lifted, refused, and found again, in a page of our own (code_page.h). For forked copies see
+ * test_trap_copy.c.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -28,13 +31,13 @@ static void lifting_twice_is_nothing(void **state)
 	(void)state;
 	assert_int_equal(plant(0, 100, 16), 0);
 	assert_int_equal(trap_lift(&traps, mem, 0), 0);
-	/* an int3 that somebody else put there since is not ours to take */
+	/* an int3 that another program wrote there since is not ours to lift */
 	memcpy(theirs, file, PAGE);
 	theirs[100] = INT3;
 	map_page(theirs);
 	assert_int_equal(trap_lift(&traps, mem, 0), 0);
 	assert_page(theirs, NULL, 0);
-	assert_int_equal(trap_lift(&traps, mem, 1), 0); /* one that never was */
+	assert_int_equal(trap_lift(&traps, mem, 1), 0); /* never planted */
 	assert_page(theirs, NULL, 0);
 }
 
@@ -42,7 +45,7 @@ static void replanted(void **state)
 {
 	(void)state;
 	assert_int_equal(plant(0, 100, 16), 0);
-	assert_int_equal(trap_replant(&traps, mem, 0), 0); /* it stands: nothing */
+	assert_int_equal(trap_replant(&traps, mem, 0), 0); /* it is planted: nothing happens */
 	assert_page(file, (uint32_t[]){ 100 }, 1);
 	assert_int_equal(trap_lift(&traps, mem, 0), 0);
 	assert_int_equal(trap_replant(&traps, mem, 0), 0);
@@ -86,7 +89,7 @@ static void prepared_and_shelved(void **state)
 	assert_int_equal(trap_prepare(&traps, mem, 1, &s), -EILSEQ);
 }
 
-/* While two threads step in place it stays lifted; and afterwards, if it was shelved meanwhile. */
+/* While two threads step in place the trap stays lifted; and afterwards, if it was shelved meanwhile. */
 static void stepped_in_place(void **state)
 {
 	(void)state;
@@ -108,15 +111,15 @@ static void stepped_in_place(void **state)
 	assert_int_equal(trap_step_begin(&traps, mem, 0), 0);
 	assert_int_equal(trap_shelve(&traps, mem, 0), 0);
 	assert_int_equal(trap_unshelve(&traps, mem, 0), 0);
-	assert_page(file, NULL, 0); /* not under the one who steps */
+	assert_page(file, NULL, 0); /* not while a thread steps there */
 	assert_int_equal(trap_step_end(&traps, mem, 0), 0);
 	assert_page(file, (uint32_t[]){ 100 }, 1);
-	/* an end without a beginning, of a number that was another's */
+	/* an end without a beginning, of a number that another trap had before */
 	assert_int_equal(trap_step_end(&traps, mem, 0), 0);
 	assert_page(file, (uint32_t[]){ 100 }, 1);
 }
 
-/* Whatever has made that so: who runs into it is put back onto it, for ever. */
+/* Whatever wrote that int3: a thread that hits it would be put back onto it for ever. */
 static void an_int3_where_a_trap_was_lifted(void **state)
 {
 	const uint8_t int3 = INT3;
@@ -131,7 +134,7 @@ static void an_int3_where_a_trap_was_lifted(void **state)
 	assert_page(file, NULL, 0);
 }
 
-/* The number of one that is gone is another's, again and again. */
+/* The number of a forgotten trap is given to others, again and again. */
 static void gone_and_its_number_another(void **state)
 {
 	(void)state;
@@ -146,7 +149,10 @@ static void gone_and_its_number_another(void **state)
 	assert_false(trap_was_at(&traps, mem, at(150)));
 }
 
-/* Frozen, nothing is planted: not at first, not again, not at the end of a step. Then what is to stand does. */
+/*
+ * While frozen, nothing is planted: not for the first time, not again, not at the end of a step. After the
+ * thaw everything that is wanted is planted.
+ */
 static void frozen_and_thawed(void **state)
 {
 	struct site s = site_at(300, 16);
@@ -157,7 +163,7 @@ static void frozen_and_thawed(void **state)
 	assert_int_equal(trap_step_begin(&traps, mem, 1), 0);
 	assert_int_equal(trap_prepare(&traps, mem, 2, &s), 0);
 	trap_freeze(&traps);
-	assert_page(file, (uint32_t[]){ 100 }, 1); /* what stands stays */
+	assert_page(file, (uint32_t[]){ 100 }, 1); /* planted traps stay */
 	assert_int_equal(trap_step_end(&traps, mem, 1), 0);
 	assert_int_equal(plant(3, 400, 16), 0);
 	assert_int_equal(trap_replant(&traps, mem, 2), 0);
@@ -165,12 +171,12 @@ static void frozen_and_thawed(void **state)
 	assert_int_equal(trap_lift(&traps, mem, 0), 0);
 	assert_page(file, NULL, 0);
 	assert_int_equal(trap_thaw(&traps, mem), 0);
-	assert_page(file, (uint32_t[]){ 100, 200, 400 }, 3); /* 2 was shelved, and is not asked for */
+	assert_page(file, (uint32_t[]){ 100, 200, 400 }, 3); /* 2 was shelved, and is not wanted */
 	assert_int_equal(trap_lift_all(&traps, mem), 0);
 	assert_page(file, NULL, 0);
 }
 
-/* Any one byte that is not the file's, at the trap or behind it within what is known. */
+/* Any one byte that is not the file's, at the trap or behind it within the known bytes. */
 static void wrong_code_is_refused(void **state)
 {
 	uint8_t other[PAGE];
@@ -187,7 +193,7 @@ static void wrong_code_is_refused(void **state)
 		assert_int_equal(trap_lift_all(&traps, mem), 0);
 		assert_page(other, NULL, 0);
 	}
-	/* outside of what is known nothing is asked */
+	/* bytes outside of the known ones are not checked */
 	memset(&traps, 0, sizeof(traps));
 	memcpy(other, file, PAGE);
 	other[199] ^= 1;
@@ -199,7 +205,7 @@ static void wrong_code_is_refused(void **state)
 	assert_page(other, NULL, 0);
 }
 
-/* A debugger's breakpoint where we want to stand, or behind it. */
+/* A debugger's breakpoint at our site, or behind it. */
 static void a_foreign_int3_is_refused(void **state)
 {
 	uint8_t other[PAGE];
@@ -216,7 +222,7 @@ static void a_foreign_int3_is_refused(void **state)
 	}
 }
 
-/* Where a trap of ours is known, its int3 may stand instead of the file's byte; not anything else. */
+/* At a known trap of ours its int3 may replace the file's byte, but nothing else may. */
 static void wrong_code_at_a_known_trap_is_refused(void **state)
 {
 	uint8_t other[PAGE];
@@ -231,7 +237,10 @@ static void wrong_code_at_a_known_trap_is_refused(void **state)
 	assert_page(other, NULL, 0);
 }
 
-/* The file itself has an int3 there (a program's own breakpoint): planting changes nothing, lifting neither. */
+/*
+ * The file itself has an int3 there (a program's own breakpoint): neither planting nor lifting changes
+ * anything.
+ */
 static void an_int3_of_the_file(void **state)
 {
 	(void)state;
@@ -290,7 +299,10 @@ static void shuffle(uint32_t *order, uint32_t n)
 	}
 }
 
-/* Traps one to eight bytes apart, each within the known bytes of several others: any order of coming and going. */
+/*
+ * Traps one to eight bytes apart, each within the known bytes of several others: planted and lifted in any
+ * order.
+ */
 static void neighbours(void **state)
 {
 	uint32_t offset[MANY], order[MANY], standing[MANY], n;
@@ -313,7 +325,7 @@ static void neighbours(void **state)
 		shuffle(order, MANY);
 		for (uint32_t i = 0; i < MANY; i++) {
 			assert_int_equal(trap_lift(&traps, mem, order[i]), 0);
-			if (i % 3 == 0) { /* and back, and away again, among those that still stand */
+			if (i % 3 == 0) { /* plant and lift it again, among those that are still planted */
 				assert_int_equal(trap_replant(&traps, mem, order[i]), 0);
 				assert_int_equal(page[offset[order[i]]], INT3);
 				assert_int_equal(trap_lift(&traps, mem, order[i]), 0);
@@ -341,10 +353,10 @@ static void all_at_once(void **state)
 }
 
 /*
- * While we watch, somebody else changes code just behind a trap of ours (a
- * uprobe at the next function, 16 bytes on; a hook that patches itself in).
- * Our int3 still stands, and nobody will be there to serve it: it must be taken
- * away, or it must be said that it was not. What they wrote stays in any case.
+ * During the watch, another program changes code just behind a trap of ours (a uprobe at the next function,
+ * 16 bytes on; a hook that patches itself in). Our int3 is still planted, and no keeper will be there to
+ * serve it: it must be lifted, or the failure must be reported. What the other program wrote stays in any
+ * case.
  */
 static void a_neighbour_that_others_changed(void **state)
 {
@@ -366,7 +378,7 @@ static void a_neighbour_that_others_changed(void **state)
 	}
 }
 
-/* --- memory that is not what it was --- */
+/* --- memory that has changed --- */
 
 static void nothing_mapped(void **state)
 {
@@ -380,7 +392,7 @@ static void nothing_mapped(void **state)
 	assert_page(file, NULL, 0);
 }
 
-/* At the end of a mapping: what is known reaches beyond it. */
+/* At the end of a mapping: the known bytes reach beyond it. */
 static void half_mapped(void **state)
 {
 	struct site s = { .addr = at(PAGE - 8), .nbytes = 16, .emu = { .op = EMU_NOP, .len = 1 } };
@@ -419,7 +431,7 @@ static void something_else_is_mapped_there(void **state)
 	}
 }
 
-/* The same file mapped again: it has no trap of ours, and none is "lifted" into it. */
+/* The same file mapped again: it has no trap of ours, and none is "lifted" there. */
 static void the_same_is_mapped_again(void **state)
 {
 	(void)state;
@@ -429,7 +441,7 @@ static void the_same_is_mapped_again(void **state)
 	assert_page(file, NULL, 0);
 }
 
-/* Memory that cannot be read just now is not memory without our trap in it. */
+/* If memory cannot be read just now, our trap may still be in it. */
 static void not_to_be_read_is_not_lifted(void **state)
 {
 	(void)state;
@@ -441,7 +453,7 @@ static void not_to_be_read_is_not_lifted(void **state)
 	assert_page(file, NULL, 0);
 }
 
-/* --- what cannot be written --- */
+/* --- memory that cannot be written --- */
 
 static void not_to_be_written(void **state)
 {
@@ -453,7 +465,7 @@ static void not_to_be_written(void **state)
 	assert_int_equal(trap_plant(&traps, reading, 0, &s), -EBADF);
 	assert_page(file, NULL, 0);
 	assert_int_not_equal(traps.all[0].state, TRAP_PLANTED);
-	/* one that stands and cannot be lifted is not taken for lifted: it is tried again */
+	/* a planted trap that cannot be lifted is not taken for lifted: lifting is tried again */
 	assert_int_equal(plant(1, 200, 16), 0);
 	assert_int_equal(trap_lift(&traps, reading, 1), -EBADF);
 	assert_int_equal(traps.all[1].state, TRAP_PLANTED);
@@ -488,7 +500,7 @@ static void scratch_is_put_and_restored(void **state)
 	memcpy(want, file, PAGE);
 	memcpy(want + 1000, s.step, 3);
 	assert_int_equal(trap_plant(&traps, mem, 0, &s), 0);
-	/* as long as nobody steps nothing is there */
+	/* without a step the padding is not written */
 	assert_page(file, (uint32_t[]){ 100 }, 1);
 	assert_true(trap_prepare_step(&traps, mem, 0));
 	assert_page(want, (uint32_t[]){ 100 }, 1);
@@ -519,7 +531,9 @@ static void scratch_that_is_not_the_files(void **state)
 	assert_page(other, NULL, 0);
 }
 
-/* A `ret` has padding behind it: what is put there is not somebody else's, and the trap is ours all the same. */
+/*
+ * A `ret` has padding behind it: the instruction put there is not foreign code, and the trap is still ours.
+ */
 static void scratch_behind_a_trap(void **state)
 {
 	struct site s = stepped_at(200, 101);
@@ -576,7 +590,9 @@ static void scratch_where_something_else_is_by_now(void **state)
 	assert_page(other, NULL, 0);
 }
 
-/* A plugin that is loaded again lies where it was, and has neither our int3 nor what was put into its padding. */
+/*
+ * A plugin that is loaded again at the same address has neither our int3 nor the instruction in its padding.
+ */
 static void loaded_again_between_two_rounds(void **state)
 {
 	struct site s = stepped_at(100, 1000);
@@ -592,7 +608,7 @@ static void loaded_again_between_two_rounds(void **state)
 	assert_page(file, (uint32_t[]){ 100 }, 1);
 	assert_true(trap_prepare_step(&traps, mem, 0));
 	assert_memory_equal(page, want, PAGE);
-	/* and while it stands */
+	/* and while the trap is planted */
 	assert_false(trap_is_lost(&traps, mem, 0));
 	map_page(file);
 	assert_true(trap_is_lost(&traps, mem, 0));
@@ -659,7 +675,10 @@ static void forgotten(void **state)
 	assert_page(file, NULL, 0);
 }
 
-/* Taken for unmapped, and it was not: the code is the file's again, and whoever ran into the trap before can be put back. */
+/*
+ * Taken for unmapped, but it was not: the code is the file's again, and a thread that ran into the trap
+ * before can be put back.
+ */
 static void forgotten_but_there(void **state)
 {
 	(void)state;
@@ -669,7 +688,7 @@ static void forgotten_but_there(void **state)
 	assert_page(file, NULL, 0);
 	assert_true(trap_was_at(&traps, mem, at(100)));
 	assert_false(trap_was_at(&traps, mem, at(101)));
-	/* an int3 that stands there now is somebody else's */
+	/* an int3 that is there now is foreign */
 	assert_int_equal(pwrite(mem, "\xcc", 1, (off_t)at(100)), 1);
 	assert_false(trap_was_at(&traps, mem, at(100)));
 	assert_int_equal(munmap(page, PAGE), 0);
@@ -705,7 +724,7 @@ static void all_forgotten(void **state)
 	assert_page(file, NULL, 0);
 }
 
-/* Every number in use, found by address, then in and out at random: against a list. */
+/* Every number in use, found by address, then removed and added at random: compared with a list. */
 static void found_by_address(void **state)
 {
 	static uint32_t offset_of[SHARED_SITES];
@@ -743,7 +762,7 @@ static void found_by_address(void **state)
 	munmap(area, 16 * PAGE);
 }
 
-/* --- and it is a trap --- */
+/* --- and the trap works --- */
 
 static volatile sig_atomic_t trapped;
 
@@ -764,7 +783,8 @@ static void a_processor_stops_there(void **state)
 	map_page(file);
 	sigaction(SIGTRAP, &sa, &before);
 	assert_int_equal(plant(0, 0, 7), 0);
-	assert_int_equal(f.call(), 42); /* the handler returns behind the int3, where the nop would have ended */
+	/* the handler returns behind the int3, where the nop would have ended */
+	assert_int_equal(f.call(), 42);
 	assert_int_equal(trapped, 1);
 	assert_int_equal(trap_lift(&traps, mem, 0), 0);
 	assert_int_equal(f.call(), 42);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trap_copy: what a forked copy of the memory has of traps, whenever it was made, and all of them out of it. The copy itself looks at its page.
+ * trap_copy: which traps a forked copy of the memory has, depending on when it was made, and that cleaning
+ * lifts them all. The copy itself checks its page.
  */
 #include <errno.h>
 #include <sys/prctl.h>
@@ -10,7 +11,7 @@
 
 #define MANY 64
 
-/* A child with a copy of the page; it compares it with the file, once told, and exits with what it found. */
+/* A child with a copy of the page; on order it compares the copy with the file, and exits with the result. */
 static pid_t fork_copy(int *go)
 {
 	int order[2];
@@ -66,15 +67,15 @@ static void a_copy_is_cleaned(void **state)
 		assert_int_equal(plant(i, standing[i], 16), 0);
 	}
 	child = fork_copy(&go);
-	assert_int_equal(verdict(child, go), 1); /* without it: dirty */
+	assert_int_equal(verdict(child, go), 1); /* without cleaning: traps in it */
 	child = fork_copy(&go);
 	assert_int_equal(clean(child), 0);
-	assert_page(file, standing, MANY); /* ours stand as before */
+	assert_page(file, standing, MANY); /* ours are still planted */
 	assert_int_equal(traps.all[0].state, TRAP_PLANTED);
 	assert_int_equal(verdict(child, go), 0);
 }
 
-/* Copied before we lifted, looked at after: the copy still has them. */
+/* Copied before we lifted, cleaned after: the copy still has the traps. */
 static void a_copy_made_before_lifting(void **state)
 {
 	pid_t child;
@@ -89,7 +90,7 @@ static void a_copy_made_before_lifting(void **state)
 	assert_int_equal(verdict(child, go), 0);
 }
 
-/* Copied before we planted: there is nothing in it, and nothing is put there. */
+/* Copied before we planted: it has no traps, and cleaning writes nothing. */
 static void a_copy_made_before_planting(void **state)
 {
 	pid_t child;
@@ -102,7 +103,10 @@ static void a_copy_made_before_planting(void **state)
 	assert_int_equal(verdict(child, go), 0);
 }
 
-/* Copied, and first looked at when the traps had been forgotten, and their numbers been given to others, again and again. */
+/*
+ * Copied; and first cleaned after the traps were forgotten and their numbers given to others, again and
+ * again.
+ */
 static void a_copy_made_before_their_numbers_were_others(void **state)
 {
 	pid_t child;
@@ -123,7 +127,7 @@ static void a_copy_made_before_their_numbers_were_others(void **state)
 	assert_page(file, NULL, 0);
 }
 
-/* Unmapped before the copy was made, but for one page of them. */
+/* All but one page of their code was unmapped before the copy was made. */
 static void a_copy_where_little_is_mapped(void **state)
 {
 	uint8_t *high = page + PAGE;
@@ -135,7 +139,7 @@ static void a_copy_where_little_is_mapped(void **state)
 		trap_forget(&traps, mem, i, 1);
 		assert_int_equal(plant(i, 1000 + 20 * i, 16), 0);
 	}
-	/* what they look like in a copy, on the page that is left; on the other nothing is to be read */
+	/* a trap as it is in a copy, on the page that is left; the other page cannot be read */
 	assert_int_equal(pwrite(mem, &(uint8_t){ INT3 }, 1, (off_t)at(160)), 1);
 	traps.gone[0].site.addr = (taddr)(uintptr_t)high;
 	traps.gone[5].site.addr = (taddr)(uintptr_t)high + 50;
@@ -162,17 +166,20 @@ static void a_copy_with_a_step_of_one_that_is_gone(void **state)
 	assert_true(trap_prepare_step(&traps, mem, 0));
 	child = fork_copy(&go);
 	assert_int_equal(trap_lift_all(&traps, mem), 0);
-	map_page(file); /* unmapped, and other code there */
+	map_page(file); /* unmapped, and other code is mapped there */
 	trap_forget(&traps, mem, 0, 1);
 	assert_int_equal(plant(0, 2000, 16), 0);
-	/* an int3 of the copy's may be ours at the one as at the other */
+	/* an int3 of the copy may be ours at either address */
 	assert_true(trap_was_ever_at(&traps, at(300)) && trap_was_ever_at(&traps, at(2000)));
 	assert_false(trap_was_ever_at(&traps, at(301)));
 	assert_int_equal(clean(child), 0);
 	assert_int_equal(verdict(child, go), 0);
 }
 
-/* Who has no memory to look at knows the instruction only if no other code has stood there: in the copy it may be either. */
+/*
+ * Without memory to read, the instruction is known only if no other code was ever there: the copy may have
+ * either.
+ */
 static void what_a_copy_has_there(void **state)
 {
 	struct site s = site_at(300, 16);
@@ -186,7 +193,7 @@ static void what_a_copy_has_there(void **state)
 	assert_non_null(trap_only_code_at(&traps, at(300)));
 	assert_int_equal(plant(1, 300, 16), 0);
 	assert_non_null(trap_only_code_at(&traps, at(300)));
-	/* another one in its place: refused, it was never written; planted, it was */
+	/* another trap in its place: refused, it was never written; planted, it was */
 	trap_forget(&traps, mem, 1, 1);
 	s.bytes[1] ^= 1;
 	assert_int_equal(trap_plant(&traps, mem, 2, &s), -EILSEQ);
@@ -196,7 +203,7 @@ static void what_a_copy_has_there(void **state)
 	assert_int_equal(trap_plant(&traps, mem, 3, &s), 0);
 	assert_null(trap_only_code_at(&traps, at(300)));
 	assert_true(trap_was_ever_at(&traps, at(300)));
-	/* once some are forgotten, one of them may have been there */
+	/* once old traps were dropped from the list, one of them may have been there */
 	assert_int_equal(plant(4, 200, 16), 0);
 	assert_non_null(trap_only_code_at(&traps, at(200)));
 	traps.ngone = SHARED_SITES + 1;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * decode: what planning reads out of an instruction, and moving one elsewhere.
+ * decode: what planning reads out of an instruction, and relocating one.
  *
- * What the keeper reads (struct emu) is held against the processor in
- * test_emulate.c; moved instructions are run here, at their new place.
+ * What the keeper reads (struct emu) is compared with the processor in test_emulate.c; relocated instructions
+ * are run here, at their new address.
  */
 #include "attach/probes/code/decode.h"
 
@@ -65,7 +65,7 @@ static void test_flow(void **state)
 		{ "\xf4", 1, FLOW_STOP, false, 0, 0 },
 		{ "\xcc", 1, FLOW_STOP, false, 0, 0 },
 		{ "\x48\x89\xc3", 3, FLOW_NEXT, false, 0, 0 },
-		{ "\xcb", 1, FLOW_JUMP, false, 0, 0 },	/* a far return goes where we cannot tell */
+		{ "\xcb", 1, FLOW_JUMP, false, 0, 0 },	/* the target of a far return is unknown */
 		{ "\xca\x08\x00", 3, FLOW_JUMP, false, 0, 0 },
 	};
 
@@ -90,7 +90,7 @@ static void test_stack_pointer(void **state)
 	} cases[] = {
 		{ "\x53", 1, true, -8 },			/* push rbx */
 		{ "\x41\x57", 2, true, -8 },
-		{ "\x66\x53", 2, false, 0 },			/* two bytes: not believed */
+		{ "\x66\x53", 2, false, 0 },			/* two bytes: not trusted */
 		{ "\x6a\x01", 2, true, -8 },
 		{ "\x5b", 1, true, 8 },
 		{ "\x5c", 1, false, 0 },			/* pop rsp */
@@ -177,7 +177,7 @@ static void test_broken(void **state)
 	assert_int_equal(decode(d, (const uint8_t *)"\x66\xf3\x68\x01\x00\x00\x00", 7, AT, &in), -EILSEQ);
 }
 
-/* Operands that move with the module say so; others do not. */
+/* An operand that moves with the module is marked as such; others are not. */
 static void test_moves(void **state)
 {
 	struct insn in = DECODE("\x80\x3d\x10\x00\x00\x00\x00");	/* cmp byte [rip + 16], 0 */
@@ -209,11 +209,11 @@ static void test_relocate_refused(void **state)
 		{ "\xc3", 1 }, { "\xeb\x00", 2 }, { "\x74\x00", 2 }, { "\xe8\x00\x00\x00\x00", 5 },
 		{ "\xff\xd0", 2 }, { "\xff\xe0", 2 }, { "\xe2\x00", 2 }, { "\xe3\x00", 2 },
 		{ "\x0f\x05", 2 }, { "\xcd\x80", 2 }, { "\x0f\x0b", 2 }, { "\xcc", 1 }, { "\xf4", 1 },
-		{ "\x9c", 1 }, { "\x9d", 1 },			/* the trap flag would show, or go */
-		{ "\x8e\xd0", 2 },				/* mov ss: holds the trap back */
+		{ "\x9c", 1 }, { "\x9d", 1 },			/* the trap flag would be visible, or lost */
+		{ "\x8e\xd0", 2 },				/* mov ss: delays the trap */
 		{ "\xf3\xa4", 2 }, { "\xf2\xae", 2 },		/* many steps */
-		{ "\x0f\x01\xe0", 3 }, { "\x0f\x01\x07", 3 },	/* smsw, sgdt: by the kernel's grace */
-		{ "\x0f\xa2", 2 },				/* cpuid: by a hypervisor's */
+		{ "\x0f\x01\xe0", 3 }, { "\x0f\x01\x07", 3 },	/* smsw, sgdt: the kernel may emulate them */
+		{ "\x0f\xa2", 2 },				/* cpuid: a hypervisor may emulate it */
 		{ "\x67\x48\x8b\x05\x10\x00\x00\x00", 8 },	/* [eip + 16] */
 		{ "\xc7\xf8\x00\x00\x00\x00", 6 },		/* xbegin */
 	};
@@ -237,11 +237,15 @@ static void test_relocate_plain(void **state)
 	assert_memory_equal(out, "\xf3\x0f\x10\x07", 4);
 }
 
-/* Run at its new place, a rip-relative load finds the same data, also with an immediate behind the displacement. */
+/*
+ * Run at its new address, a rip-relative load finds the same data, also with an immediate behind the
+ * displacement.
+ */
 static void test_relocate_runs(void **state)
 {
 	static const char load[] = "\x48\x8b\x05\x00\x00\x00\x00";		/* mov rax, [rip + 0] */
-	static const char multiply[] = "\x48\x69\x05\x00\x00\x00\x00\x03\x00\x00\x00";	/* imul rax, [rip + 0], 3 */
+	/* imul rax, [rip + 0], 3 */
+	static const char multiply[] = "\x48\x69\x05\x00\x00\x00\x00\x03\x00\x00\x00";
 	uint8_t *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	uint64_t value = 0x0123456789abcdefULL;
 	struct insn in;

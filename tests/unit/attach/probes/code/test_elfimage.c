@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * elfimage: what it says of this very program and of libc, held against what the
- * dynamic linker did with them; and files that are no ELF, the wrong ELF, cut
- * short or damaged, which may give nothing but must not hurt.
+ * elfimage: what it reports of this program and of libc, compared with what the dynamic linker did with them;
+ * and files that are no ELF, the wrong ELF, cut short or damaged, which may yield nothing but must do no
+ * harm.
  */
 #include "attach/probes/code/elfimage.h"
 
@@ -68,7 +68,8 @@ static void test_find(void **state)
 	assert_int_equal(extent.lo, addr);
 	assert_int_equal(extent.hi, addr + size);
 	assert_int_equal(elfimage_find(fix.self, "elfimage_test_functio", &addr, &size, &ifunc), -ENOENT);
-	assert_int_equal(elfimage_find(fix.self, "getpid", &addr, &size, &ifunc), -ENOENT);	/* not its own */
+	/* not this program's own */
+	assert_int_equal(elfimage_find(fix.self, "getpid", &addr, &size, &ifunc), -ENOENT);
 }
 
 static void test_static(void **state)
@@ -83,7 +84,7 @@ static void test_static(void **state)
 	assert_string_equal(elfimage_symbol_at(fix.self, addr), "test_static");
 }
 
-/* The default version of a function that has several. */
+/* If a function has several versions, the default one. */
 static void test_versions(void **state)
 {
 	void *handle = dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD);
@@ -101,7 +102,7 @@ static void test_versions(void **state)
 	assert_true(ifunc);
 }
 
-/* Of several names for one address the plain one. */
+/* If an address has several names, the plain one. */
 static void test_names(void **state)
 {
 	taddr addr;
@@ -164,7 +165,7 @@ static void test_load(void **state)
 	assert_false(elfimage_load_for_offset(fix.self, 1UL << 40, &vaddr));
 }
 
-/* The note as it lies in memory. */
+/* The note in memory. */
 static size_t build_id_in_memory(const uint8_t **id)
 {
 	for (int i = 0; i < fix.exe.dlpi_phnum; i++) {
@@ -198,7 +199,7 @@ static void test_build_id(void **state)
 	assert_false(elfimage_textrel(fix.libc));
 }
 
-/* Every slot that is said to hold a function of that name does. */
+/* Every slot that is reported to hold a function of that name does. */
 static size_t check_slots(const ElfW(Phdr) *ph)
 {
 	size_t right = 0;
@@ -263,7 +264,7 @@ static void test_padding(void **state)
 		for (size_t k = 0; k < i; k++)
 			assert_true(given[k] != given[i]);
 	}
-	/* a module that is opened again has its places again */
+	/* a module that is opened again gets the same padding again */
 	for (size_t i = 0; i < 20; i++)
 		assert_int_equal(elfimage_padding(fix.libc, near + i, 8), given[i]);
 	assert_padding(elfimage_padding(fix.libc, 0, 1), 1);
@@ -282,7 +283,7 @@ static size_t exe_size(void)
 	return (size_t)st.st_size;
 }
 
-/* A file that we may damage: the first @n bytes of this program. */
+/* A copy that we may damage: the first @n bytes of this program. */
 static int copy_of_exe(size_t n)
 {
 	int fd = memfd_create("copy", MFD_CLOEXEC);
@@ -294,7 +295,7 @@ static int copy_of_exe(size_t n)
 	return fd;
 }
 
-/* Ask everything that can be asked. */
+/* Call every query. */
 static void ask_all(struct elfimage *img)
 {
 	uint8_t buf[64];
@@ -352,7 +353,10 @@ static void test_refused(void **state)
 	assert_refused(fd, -EINVAL);
 }
 
-/* Without section headers there are no names, but code can still be read, and the program headers lead to .eh_frame. */
+/*
+ * Without section headers there are no names, but code can still be read, and the program headers lead to
+ * .eh_frame.
+ */
 static void test_no_sections(void **state)
 {
 	int fd = copy_of_exe(exe_size());
@@ -396,7 +400,7 @@ static void test_cut_short(void **state)
 	}
 }
 
-/* Cut while it is open. */
+/* The file is cut while it is open. */
 static void test_cut_later(void **state)
 {
 	int fd = copy_of_exe(exe_size());
@@ -420,7 +424,7 @@ static uint64_t draw(uint64_t *seed)
 	return *seed;
 }
 
-/* Where damage hurts: the headers, the section headers, and the tables they name. */
+/* Where damage has effects: the headers, the section headers, and the tables they name. */
 static size_t draw_place(uint64_t *seed, const Elf64_Ehdr *eh, size_t size)
 {
 	switch (draw(seed) % 3) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * insnlen: forms that differ in how long they are, one by one. Hundreds of thousands of real instructions are held against objdump
- * in tests/test_callsites.py.
+ * insnlen: forms that differ in their length, one by one. tests/test_callsites.py compares hundreds of
+ * thousands of real instructions with objdump.
  */
 #include "attach/probes/code/insnlen.h"
 
@@ -11,7 +11,8 @@
 
 #include <cmocka.h>
 
-#define BEHIND "\xc3\x90\x00\xff\x66\x48\x0f\xe8\xc3\x90\x00\xff\x66\x48\x0f\xe8"	/* whatever it is, it does not matter */
+/* the bytes behind an instruction must not matter */
+#define BEHIND "\xc3\x90\x00\xff\x66\x48\x0f\xe8\xc3\x90\x00\xff\x66\x48\x0f\xe8"
 
 static size_t length(const char *bytes, size_t n)
 {
@@ -59,7 +60,7 @@ static void test_lengths(void **state)
 	}
 }
 
-/* Cut off anywhere it is none. */
+/* Cut off anywhere it is not an instruction. */
 static void test_cut(void **state)
 {
 	static const uint8_t longest[] = "\x64\x2e\x66\x48\xc7\x84\x98\x00\x01\x00\x00\x01\x00\x00";
@@ -76,7 +77,8 @@ static void test_refused(void **state)
 {
 	(void)state;
 	assert_int_equal(length("\x06", 1), 0);
-	assert_int_equal(length("\x66\xe8\x00\x00\x00\x00", 6), 0);	/* two bytes to one maker's processors, four to the other's */
+	/* a two-byte operand on one maker's processors, four bytes on the other's */
+	assert_int_equal(length("\x66\xe8\x00\x00\x00\x00", 6), 0);
 	assert_int_equal(length("\x66\xe9\x00\x00\x00\x00", 6), 0);
 	assert_int_equal(length("\x66\x0f\x84\x00\x00\x00\x00", 7), 0);
 	assert_int_equal(length("\x66\xc7\xf8\x00\x00", 5), 0);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* following: what looks say of chunks that lie in our own memory, made and unmade by hand, word by word as glibc does it. */
+/*
+ * following: what looks find out about chunks in our own memory, which are made and freed by hand, word by
+ * word as glibc does it.
+ */
 #include "attach/sampling/blocks/following.h"
 
 #include <errno.h>
@@ -89,7 +92,7 @@ static void follow(size_t at, uint32_t stack, uint64_t birth)
 	assert_int_equal(following_add(f, addr(at), block(at)[-1], block(at), stack, birth), 0);
 }
 
-/* All looks that are due until then, each at its time. */
+/* Do all looks that are due by @now, each at its time. */
 static void until(uint64_t now)
 {
 	for (uint64_t next; (next = following_next_ns(f)) <= now;)
@@ -125,7 +128,7 @@ static void stays(void **state)
 	assert_int_equal(following_count(f), 1);
 	assert_true(get(0).seen_ns > 3960 * S && get(0).seen_ns <= 4000 * S);
 	assert_true(get(0).ended_ns == 0 && get(0).chunk_size == 48 && get(0).stack == 7);
-	/* 23 looks of the first minute or so, and then one every half a minute */
+	/* 23 looks in the first minute or so, and then one every half minute */
 	assert_in_range(get(0).looks, 23 + 4000 / 30 - 4, 23 + 4000 / 30 + 1);
 	following_end(f, 4001 * S);
 	assert_fate(FATE_SAME, addr(64));
@@ -158,7 +161,7 @@ static void in_a_bin(void **state)
 	assert_int_equal(following_sums(f)->gone_freed, 1);
 }
 
-/* The flags of the head may change as neighbours come and go. */
+/* The flags of the head may change when neighbours are allocated and freed. */
 static void neighbours_come_and_go(void **state)
 {
 	(void)state;
@@ -177,7 +180,7 @@ static void neighbours_come_and_go(void **state)
 	assert_int_equal(ntold, 0);
 }
 
-/* Freed between two free chunks: its head stays behind as it was, and so does that of the one behind. */
+/* Freed between two free chunks: its own head stays as it was, and so does that of the chunk behind. */
 static void joined_with_both_neighbours(void **state)
 {
 	uint64_t since;
@@ -192,7 +195,7 @@ static void joined_with_both_neighbours(void **state)
 	since = get(0).seen_ns;
 	block(64)[-1] = (256 - 64 + 48 + 64) | 1;
 	until(200 * MS);
-	assert_int_equal(ntold, 0);	/* somebody may be about to write what leads here */
+	assert_int_equal(ntold, 0);	/* a thread may be about to write the head that leads here */
 	assert_true(get(0).seen_ns == since);
 	until(3 * S);
 	assert_fate(FATE_GONE, addr(256));
@@ -235,7 +238,9 @@ static void in_a_tcache(void **state)
 	assert_int_equal(following_sums(f)->gone_linked, 2);
 }
 
-/* A link is one to a chunk of the same size only: a number that would decode to somewhere is none. */
+/*
+ * A link leads only to a chunk of the same size: any other number that decodes to an address is not a link.
+ */
 static void what_only_looks_like_a_link(void **state)
 {
 	(void)state;
@@ -253,7 +258,8 @@ static void what_only_looks_like_a_link(void **state)
 }
 
 /*
- * A block that nobody has written to has the link that was there before it was given out; and one from a fastbin the key, from a tcache that was emptied.
+ * A block that was never written to has the link that was there before it was allocated; one from a fastbin
+ * has the key, from a tcache that was emptied.
  */
 static void what_was_left_from_before(void **state)
 {
@@ -274,7 +280,10 @@ static void what_was_left_from_before(void **state)
 	assert_false(get(0).doubtful);
 }
 
-/* Freed, and its link is again what it was: only the key tells. It is learned from others, of several stacks. */
+/*
+ * Freed, and its link is again what it was: only the key shows it. The key is learned from blocks of several
+ * stacks.
+ */
 static void the_key_is_learned(void **state)
 {
 	size_t before;
@@ -300,7 +309,7 @@ static void the_key_is_learned(void **state)
 	assert_int_equal(told[before].fate, FATE_GONE);
 }
 
-/* A mark of the program's own is not the key, though it stands behind what looks like links. */
+/* A mark of the program's own is not the key, even behind words that look like links. */
 static void a_mark_is_no_key(void **state)
 {
 	(void)state;
@@ -344,7 +353,7 @@ static void given_out_again(void **state)
 	assert_int_equal(ntold, 0);
 }
 
-/* --- what is not --- */
+/* --- what is not certain --- */
 
 static void one_word_is_enough(void **state)
 {
@@ -373,7 +382,7 @@ static void both_words_have_changed(void **state)
 	until(2 * S);
 	assert_int_equal(ntold, 0);
 	assert_true(get(0).doubtful && get(0).seen_ns < 1 * S && get(0).ended_ns > 1 * S && get(0).ended_ns <= 2 * S);
-	/* one is seen to go: what was there before had gone as well */
+	/* one is seen to be freed: its earlier contents had gone with it */
 	block(64 + 48)[-1] &= ~1ull;
 	until(4 * S);
 	assert_fate(FATE_GONE, addr(64));
@@ -395,7 +404,10 @@ static void doubtful_at_the_end(void **state)
 	assert_fate(FATE_UNKNOWN, addr(64));
 }
 
-/* A word that differs from block to block says that it is the same; one that does not, or that is the same again when a place is given out again, does not. */
+/*
+ * A word that differs from block to block shows that a block is the same. A word that does not, or that is
+ * the same when an address is allocated again, does not show it.
+ */
 static void what_tells_blocks_apart(void **state)
 {
 	(void)state;
@@ -408,7 +420,7 @@ static void what_tells_blocks_apart(void **state)
 	until(1 * S);
 	for (size_t i = 0; i < following_count(f); i++)
 		assert_int_equal(get(i).alike, get(i).stack == 2);
-	/* places are given out again, and have the same words */
+	/* addresses are allocated again, and have the same words */
 	for (unsigned i = 0; i < 16; i++)
 		follow(64 + i * 256, 1, 1 * S);
 	until(2 * S);
@@ -432,7 +444,9 @@ static bool is_there(size_t at)
 static void no_page_is_made(void **state)
 {
 	(void)state;
-	/* a large block of which the next head's page, then the head's is given back */
+	/*
+	 * a large block: first the page of the next head is returned to the kernel, then that of its own head
+	 */
 	make(PAGE + 64, 3 * PAGE, 1, 2);
 	follow(PAGE + 64, 7, 0);
 	until(10 * MS);
@@ -449,7 +463,7 @@ static void no_page_is_made(void **state)
 	assert_false(is_there(2 * PAGE));
 }
 
-/* A block whose head ends a page, and to whose first page nobody has written yet. */
+/* A block whose head ends a page, and whose first page was never written to. */
 static void a_page_between_head_and_words(void **state)
 {
 	(void)state;
@@ -481,7 +495,7 @@ static void a_mapping_of_its_own(void **state)
 	assert_true(mmap(memory + PAGE, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED);
 }
 
-/* What cannot be read, though it is there, says nothing; and the others are read all the same. */
+/* A page that is there but cannot be read shows nothing; the other pages are read all the same. */
 static void a_page_that_may_not_be_read(void **state)
 {
 	(void)state;
@@ -501,7 +515,7 @@ static void a_page_that_may_not_be_read(void **state)
 		assert_true(get(i).seen_ns > 10 * S);
 }
 
-/* --- the whole --- */
+/* --- all together --- */
 
 static void who_ends_has_not_given_back(void **state)
 {
@@ -552,7 +566,10 @@ static uint64_t any(uint64_t n)
 	return rng % n;
 }
 
-/* Blocks come, go, are dropped and taken in any order, as a plain table has them; each is looked at when it is due. */
+/*
+ * Blocks are added, freed, dropped and taken in any order, as in a plain table; each is looked at when it is
+ * due.
+ */
 static void as_a_plain_table(void **state)
 {
 	static struct { bool there; uint64_t birth; } model[500];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cfi: against libdw's reading of the same tables, over every function of the C library; by
- * tables written by hand, for what compilers do not make; and on damaged ones.
+ * cfi: compared with libdw's reading of the same tables, over every function of the C library; on tables
+ * written by hand that compilers do not make; and on damaged ones.
  */
 #include "attach/stacks/unwind/cfi.h"
 
@@ -29,7 +29,7 @@
 #include "base/fdio.h"
 #include "symbolize/files/cfisection.h"
 
-/* --- against libdw --- */
+/* --- compared with libdw --- */
 
 static Elf *open_elf(const char *path)
 {
@@ -45,7 +45,7 @@ static Elf *open_elf(const char *path)
 	return elf;
 }
 
-/* libdw's answer in our form, for what is neither an expression nor beyond its usual two operations. */
+/* libdw's answer in our form, unless it is an expression or has more than libdw's usual two operations. */
 static struct cfi_place place_of(const Dwarf_Op *ops, size_t n, const Dwarf_Op *own)
 {
 	bool value = n && ops[n - 1].atom == DW_OP_stack_value;
@@ -101,7 +101,9 @@ static void same_rule(const struct cfi_rule *rule, Dwarf_CFI *tables, taddr at)
 
 		assert_int_equal(dwarf_frame_register(frame, (int)reg, own, &ops, &n), 0);
 		theirs = place_of(ops, n, own);
-		/* Where the tables are silent, a register that calls may change is lost for libdw. */
+		/*
+		 * If the tables have no rule for a register that calls may change, it is undefined for libdw.
+		 */
 		if (theirs.how == CFI_UNDEFINED && rule->regs[reg].how == CFI_SAME)
 			continue;
 		same_place(&rule->regs[reg], &theirs, at, reg);
@@ -213,7 +215,7 @@ static void unmake(struct image *img)
 	close(img->fd);
 }
 
-/* A section in the making. */
+/* A section under construction. */
 struct table {
 	uint8_t bytes[4096];
 	size_t n;
@@ -385,7 +387,7 @@ static void test_broken_programs(void **state)
 	refused(remembered, sizeof(remembered));
 }
 
-/* Of what CIE and FDE say together, half a CFA. */
+/* A CFA of which the CIE or the FDE gives only half. */
 static void test_half_a_cfa(void **state)
 {
 	static const uint8_t half[] = { DW_CFA_def_cfa_offset, 8 };
@@ -411,7 +413,7 @@ static void test_half_a_cfa(void **state)
 	unmake(&img);
 }
 
-/* Registers that nobody follows may be named, however large the number. */
+/* Registers that we do not unwind may be named, however large the number. */
 static void test_a_register_far_away(void **state)
 {
 	static const uint8_t ops[] = { DW_CFA_offset_extended, 0xff, 0xff, 0xff, 0xff, 0x07, 1, DW_CFA_undefined, 120 };
@@ -508,7 +510,7 @@ static void apply(const struct cfi_rule *rule)
 	assert_true(m.used <= sizeof(slice));
 }
 
-/* Whatever it says of an address can be carried out. */
+/* Whatever rule it gives for an address can be applied. */
 static void ask_everywhere(const uint8_t *bytes, size_t n)
 {
 	int fd = memfd_create("damaged", MFD_CLOEXEC);
@@ -536,7 +538,7 @@ static void ask_everywhere(const uint8_t *bytes, size_t n)
 	elfimage_close(img);
 }
 
-/* Strippers take the section headers too; what the program itself needs stays. */
+/* Strip tools may remove the section headers too; what the program itself needs stays. */
 static void test_without_section_headers(void **state)
 {
 	size_t n, with;

@@ -103,7 +103,7 @@ static const struct example examples[] = {
 	{ "a loop", OPS(DW_OP_lit0, DW_OP_lit3, DW_OP_dup, DW_OP_rot, DW_OP_plus, DW_OP_swap, DW_OP_lit1, DW_OP_minus,
 			DW_OP_dup, DW_OP_bra, 0xf6, 0xff, DW_OP_drop), 6 },
 	{ "nop", OPS(DW_OP_lit1, DW_OP_nop), 1 },
-	/* The linker's for a PLT stub: rsp + 8, and 8 more behind the stub's push */
+	/* The linker's expression for a PLT stub: rsp + 8, and 8 more behind the stub's push */
 	{ "plt", OPS(DW_OP_breg7, 8, DW_OP_breg16, 0, DW_OP_lit15, DW_OP_and, DW_OP_lit11, DW_OP_ge, DW_OP_lit3, DW_OP_shl,
 		     DW_OP_plus), 0x1010 },
 };

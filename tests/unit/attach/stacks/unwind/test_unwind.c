@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unwind: our own stack against the C library's backtrace; made-up threads for what seldom
- * happens; wild ones, which must end. (test_unwind_step has the rest: real code, instruction by instruction.)
+ * unwind: our own stack compared with the C library's backtrace; made-up threads for rare cases; wild ones,
+ * where the walk must end. (test_unwind_step has the rest: real code, instruction by instruction.)
  */
 #include "attach/stacks/unwind/unwind.h"
 
@@ -57,7 +57,7 @@ static struct unwind_stats stats(void)
 
 /* --- ourselves --- */
 
-/* What a thread at getcontext() has. */
+/* The registers of a thread at getcontext(). */
 static void registers(struct user_regs_struct *regs, const ucontext_t *context)
 {
 	const greg_t *g = context->uc_mcontext.gregs;
@@ -93,7 +93,7 @@ static void check_here(void)
 	from = from_here(&regs, (uint32_t)((uintptr_t)top_of_stack - regs.rsp));
 	unwind(rig.u, &from, UNWIND_MAX, &st);
 	n = backtrace(expected, UNWIND_MAX);
-	/* A sanitizer's backtrace is in it itself. */
+	/* A sanitizer's backtrace has a frame of its own. */
 	assert_true(n >= (int)st.n && n <= (int)st.n + 1);
 	for (unsigned i = 1; i < st.n; i++)
 		assert_int_equal(st.frames[i], (uintptr_t)expected[(unsigned)n - st.n + i]);
@@ -156,12 +156,12 @@ static void test_warm_is_not_decoded_again(void **state)
 
 /* --- made-up threads --- */
 
-/* Without tables. Each label is an instruction that stands for a kind. */
+/* Without tables. Each label is an instruction that represents a kind. */
 extern const char plain_entry[], plain_middle[], plain_ret[], plain_jump[], plain_return[], plain_sigreturn[];
 __asm__(".pushsection .text\n"
 	".globl plain_entry\n"
 	".type plain_entry, @function\n"
-	".fill 8, 1, 0xcc\n"	/* so that nothing before looks like a call */
+	".fill 8, 1, 0xcc\n"	/* so that the bytes before do not look like a call */
 	"plain_entry: nop\n"
 	"plain_middle: push %rbp\n"
 	"	call *%rax\n"
@@ -209,7 +209,7 @@ static void test_without_tables_what_the_code_says(void **state)
 		expect(&t, UNWIND_LOST, 2, false);
 		assert_int_equal(t.st.frames[1], (uintptr_t)plain_return);
 	}
-	/* A return address there is one that a call is before: the instruction itself says nothing. */
+	/* A return address needs a call before it: the instruction itself shows nothing. */
 	thread_at(&t, plain_ret)->from.returned = true;
 	t.stack[0] = (uintptr_t)plain_return;
 	expect(&t, UNWIND_LOST, 1, false);
@@ -248,13 +248,13 @@ static void test_frame_pointers_not_believed(void **state)
 	/* not code */
 	t.stack[3] = (uintptr_t)&rig;
 	expect(&t, UNWIND_LOST, 1, false);
-	/* it leads to itself, and down */
+	/* it points to itself, and down */
 	t.stack[3] = (uintptr_t)plain_return;
 	t.stack[2] = STACK_AT + 16;
 	expect(&t, UNWIND_LOST, 1, false);
 	t.stack[2] = STACK_AT + 8;
 	expect(&t, UNWIND_LOST, 1, false);
-	/* who called it keeps something else there */
+	/* its caller uses rbp for something else */
 	t.stack[2] = 12345;
 	expect(&t, UNWIND_LOST, 2, true);
 	/* below the stack pointer, and far away */
@@ -280,10 +280,13 @@ static void test_code_of_no_file(void **state)
 	unwinder_follow_jit(rig.u, getpid());
 	expect(&t, UNWIND_LOST, 3, true);
 	assert_int_equal(t.st.frames[1], made + 100);
-	/* Memory that is not code is none, though it was asked for just now. */
+	/* Memory that is not code is refused, although made code was accepted just now. */
 	t.stack[3] = (uintptr_t)&t;
 	expect(&t, UNWIND_LOST, 1, false);
-	/* A function with tables, or without, that returns to what is not code: no frame, whatever a frame pointer says. */
+	/*
+	 * A function with tables, or without, that returns to something that is not code: no frame, whatever
+	 * a frame pointer says.
+	 */
 	thread_at(&t, plain_ret)->stack[0] = (uintptr_t)&t;
 	t.regs.rbp = STACK_AT + 16;
 	t.stack[2] = STACK_AT + 64;
@@ -295,8 +298,8 @@ static void test_code_of_no_file(void **state)
 }
 
 /*
- * Go calls C on another stack, where its scheduler left return addresses: its tables count from that stack's pointer, and each stack of a
- * leak had another function there.
+ * Go calls C on another stack, where its scheduler left return addresses: its tables count from that stack's
+ * pointer, so that each stack of a leak had another function there.
  */
 extern const char go_to_c_return[];
 __asm__(".pushsection .text\n"
@@ -323,7 +326,7 @@ static void test_another_stack_that_no_table_tells_of(void **state)
 	assert_int_equal(t.st.frames[1], (uintptr_t)go_to_c_return);
 }
 
-/* The kernel's frame where the C library has no tables for its way back (musl). */
+/* The kernel's signal frame where the C library has no tables for the return from it (musl). */
 static void test_signal_frame_without_tables(void **state)
 {
 	struct thread t;
@@ -455,9 +458,9 @@ static void test_wild_threads(void **state)
 	alarm(0);
 }
 
-/* --- modules that come and go --- */
+/* --- modules that are loaded and unloaded --- */
 
-/* How many frames a thread at @pc has that returns to this program. */
+/* How many frames a thread has at @pc that returns to this program. */
 static uint32_t frames_from(const void *pc)
 {
 	struct thread t;
@@ -491,10 +494,13 @@ static void test_modules_come_and_go(void **state)
 	assert_int_equal(frames_from(pc), 2);
 	assert_int_equal(stats().cold, before);
 
-	/* Whatever is there now, it is not the library's code. Events of the library's time were told before. */
+	/*
+	 * Whatever is there now, it is not the library's code. Events from before the unload have been
+	 * handled.
+	 */
 	dlclose(lib);
 	before = refresh_and_decode() - before;
-	assert_true(before <= 1);	/* the call in the line above is a place of its own */
+	assert_true(before <= 1);	/* the call in the line above is a return address of its own */
 	before = stats().cold;
 	assert_int_equal(frames_from(pc), 1);
 	assert_int_equal(stats().cold, before + 1);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unwind, step by step: a child runs code of many kinds one instruction at a
- * time, and at each instruction our stack must be libdwfl's and libunwind's,
- * wherever those two agree. That covers what no breakpoint meets: the middle of
- * prologues and epilogues, PLT stubs, lazy binding, the way into and out of a signal handler.
+ * unwind, step by step: a child runs code of many kinds one instruction at a time, and at each instruction
+ * our stack must be libdwfl's and libunwind's, wherever those two agree. That covers what no breakpoint
+ * meets: the middle of prologues and epilogues, PLT stubs, lazy binding, the way into and out of a signal
+ * handler.
  *
- * Ours has only the slice of stack that it would have in life, and the thread's
- * memory where a signal handler has a stack of its own.
+ * Ours has only the slice of stack that it would have in a watch, and the thread's memory where a signal
+ * handler has a stack of its own.
  */
 #include "attach/stacks/unwind/unwind.h"
 
@@ -39,8 +39,8 @@
 
 #define SLICE (32u << 10)
 #define RED_ZONE 128
-#define STEPS_MAX 4000000	/* with sanitizers a tenth of it, else a hundredth */
-#define EACH_PC 3		/* an instruction in a loop is looked at so often */
+#define STEPS_MAX 4000000	/* with sanitizers a tenth of that is needed, otherwise a hundredth */
+#define EACH_PC 3		/* an instruction in a loop is compared so often */
 
 #define KEPT __attribute__((noinline, noclone))
 
@@ -53,7 +53,7 @@ static KEPT void leaf(unsigned v)
 	sum += v;
 }
 
-/* More registers than are free: all callee-saved ones are pushed. */
+/* More variables than there are free registers: all callee-saved ones are pushed. */
 static KEPT unsigned many_registers(unsigned a, unsigned b, unsigned c, unsigned d, unsigned e, unsigned f, unsigned g)
 {
 	for (unsigned i = 0; i < 2; i++) {
@@ -83,7 +83,7 @@ static KEPT void aligned_local(void)
 	leaf((unsigned)(uintptr_t)p);
 }
 
-/* The stack pointer is aligned and moves: the CFA is found by an expression. */
+/* The stack pointer is aligned and moves: the CFA is given by an expression. */
 static KEPT void aligned_and_alloca(size_t n, int a, int b, int c, int d, int e, int f, int on_stack)
 {
 	volatile char p[64] __attribute__((aligned(64)));
@@ -132,7 +132,7 @@ static KEPT unsigned tail_called(unsigned v)
 	return many_registers(v, 1, 2, 3, 4, 5, 6);
 }
 
-/* One with an early return and one without: parts of it have no frame. */
+/* A function with an early return and one without: parts of it have no frame. */
 static KEPT unsigned shrink_wrapped(const char *s)
 {
 	unsigned n = 0;
@@ -247,7 +247,7 @@ static KEPT void library(void)
 	leaf(getenv("PATH") != NULL);
 }
 
-/* Without tables, but with a frame pointer; called by its address, and calling. */
+/* Without tables, but with a frame pointer; called by its address, and calling a function. */
 void without_tables(void (*f)(unsigned));
 __asm__(".pushsection .text\n"
 	".globl without_tables\n"
@@ -271,7 +271,7 @@ static KEPT __attribute__((optimize("no-omit-frame-pointer"))) void calls_withou
 	leaf(3);
 }
 
-/* Its CFA is in a register that only unwinding with all registers follows, as _dl_runtime_resolve's. */
+/* Its CFA is in a register that only an unwinder of all registers follows, as for _dl_runtime_resolve. */
 void cfa_in_rbx(void (*f)(int));
 __asm__(".pushsection .text\n"
 	".globl cfa_in_rbx\n"
@@ -318,7 +318,7 @@ static KEPT void everything(void)
 	cfa_in_rbx(realigned);
 }
 
-/* --- the rig --- */
+/* --- running the child --- */
 
 struct rig {
 	pid_t pid;
@@ -331,7 +331,7 @@ struct rig {
 	unsigned steps, compared, alone, returns, wrong;
 };
 
-/* One moment of the child, as each of the three sees it. */
+/* One moment of the child, as each of the three unwinders sees it. */
 struct moment {
 	struct user_regs_struct regs;
 	uint8_t slice[SLICE];
@@ -393,7 +393,7 @@ static void rig_close(struct rig *rig)
 	close(rig->mem);
 }
 
-/* --- the three --- */
+/* --- the three unwinders --- */
 
 static bool same(const struct unwind_stack *a, const struct unwind_stack *b)
 {
@@ -405,7 +405,7 @@ static bool begins_with(const struct unwind_stack *whole, const struct unwind_st
 	return part->n <= whole->n && !memcmp(whole->frames, part->frames, part->n * sizeof(part->frames[0]));
 }
 
-/* @whole is the stack that @rest is but for the first frame. */
+/* @rest is the stack @whole without its first frame. */
 static bool same_rest(const struct unwind_stack *whole, const struct unwind_stack *rest)
 {
 	return rest->n == whole->n - 1 && !memcmp(whole->frames + 1, rest->frames, rest->n * sizeof(rest->frames[0]));
@@ -428,7 +428,8 @@ static void unwind_all(struct rig *rig, struct moment *m)
 	ssize_t got;
 
 	m->slice_addr = m->regs.rsp - RED_ZONE;
-	got = pread(rig->mem, m->slice, sizeof(m->slice), (off_t)m->slice_addr);	/* less at the end of the stack */
+	/* less at the end of the stack */
+	got = pread(rig->mem, m->slice, sizeof(m->slice), (off_t)m->slice_addr);
 	m->slice_len = got > 0 ? (uint32_t)got : 0;
 	unwind_ours(rig, m, m->slice_len, true, false, &m->ours);
 	unwind_dwfl(rig->dwfl, &m->regs, false, UNWIND_MAX, &m->dwfl);
@@ -507,8 +508,8 @@ static bool stands_in(const struct rig *rig, const struct moment *m, const char 
 }
 
 /*
- * Below the function that makecontext was given is glibc's __start_context, whose tables tell nothing of its
- * end; and in swapcontext behind its change of rsp the tables no longer hold.
+ * Below the function that makecontext was given is glibc's __start_context, whose tables do not mark the end
+ * of the stack; and in swapcontext, behind its change of rsp, the tables no longer hold.
  */
 static bool nobody_knows(const struct rig *rig, const struct moment *m)
 {
@@ -516,18 +517,19 @@ static bool nobody_knows(const struct rig *rig, const struct moment *m)
 }
 
 /*
- * Where the oracles do not agree ours must be one of them. (libdwfl ends at _dl_runtime_resolve, whose CFA
- * is in rbx, before _dl_fixup has saved that; libunwind does not follow setcontext and
- * longjmp to where they go.)
+ * If the oracles do not agree, ours must be the same as one of them. (libdwfl ends at _dl_runtime_resolve,
+ * whose CFA is in rbx, before _dl_fixup has saved that; libunwind does not follow setcontext and longjmp to
+ * where they go.)
  *
- * The exception: no table describes the instruction. At without_tables' first one and at the `ret` of
- * glibc's clone, which is behind the end of its table, the return address is on top of the stack, which the
- * oracles do not consider; behind without_tables' `push %rbp` they believe a frame pointer that is the caller's.
+ * The exception: no table describes the instruction. At without_tables' first one and at the `ret` of glibc's
+ * clone, which is behind the end of its table, the return address is on top of the stack, which the oracles
+ * do not consider; behind without_tables' `push %rbp` they believe a frame pointer that is the caller's.
  *
- * Where nobody knows the oracles may believe more than ours.
+ * If nobody_knows(), the oracles may have more frames than ours.
  *
- * And at the `ret` of a function that aligned its stack, and in the instruction before it, the tables are wrong (attach/stacks/unwind/rules.c says
- * how), and the oracles follow them. check_returned asks them again, from the caller on.
+ * And at the `ret` of a function that aligned its stack, and in the instruction before it, the tables are
+ * wrong (attach/stacks/unwind/rules.c explains how), and the oracles follow them. check_returned asks them
+ * again, from the caller on.
  */
 static void compare_with_oracles(struct rig *rig, const struct moment *m)
 {
@@ -542,7 +544,7 @@ static void compare_with_oracles(struct rig *rig, const struct moment *m)
 		wrong(rig, m, "ours is alone");
 }
 
-/* Every stack must end at the child's _start, but where no table says how. */
+/* Every stack must end at the child's _start, unless no table describes how. */
 static void check_end(struct rig *rig, const struct moment *m)
 {
 	const struct unwind_stack *st = &m->ours;
@@ -555,7 +557,7 @@ static void check_end(struct rig *rig, const struct moment *m)
 		wrong(rig, m, "guessed for nothing");
 }
 
-/* With less memory it is less of the same stack, and said to be cut. */
+/* With less memory it is less of the same stack, and marked as cut. */
 static void check_cut(struct rig *rig, const struct moment *m)
 {
 	uint32_t part = m->ours.used < m->slice_len ? m->ours.used / 2 : 0;
@@ -571,7 +573,10 @@ static void check_cut(struct rig *rig, const struct moment *m)
 		wrong(rig, m, "more of the slice was needed than is said");
 }
 
-/* At a `ret` the registers are the caller's but for two: the walk can begin there as well, and all are to agree. */
+/*
+ * At a `ret` the registers are the caller's except for two: the walk can begin there as well, and all
+ * unwinders must agree.
+ */
 static void check_returned(struct rig *rig, const struct moment *m)
 {
 	struct unwind_stack ours, dwfl, libunwind;
@@ -639,7 +644,7 @@ static void test_every_instruction(void **state)
 
 	(void)state;
 	if (!rig_open(&rig))
-		exit(77);	/* ptrace is forbidden here: nothing can be shown */
+		exit(77);	/* ptrace is forbidden here: the test can show nothing */
 	while (step(&rig, &m, &sig)) {
 		assert_true(rig.steps < STEPS_MAX);
 		look(&rig, &m);
@@ -652,7 +657,7 @@ static void test_every_instruction(void **state)
 	assert_int_equal(rig.wrong, 0);
 	assert_true(rig.alone < 20);
 	assert_true(rig.compared > 5000 && rig.returns > 100);
-	/* What is here for that was met. */
+	/* All the cases that this program has were met. */
 	assert_true(stats.slow && stats.full && stats.guessed);
 	rig_close(&rig);
 }

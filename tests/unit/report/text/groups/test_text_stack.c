@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* text_stack: what a table shows of a stack: short names first, a caller where one is needed; apart: which caller that is. */
+/*
+ * text_stack: the cell of a stack in a table: short names first, a caller where one is needed; apart: which
+ * caller that is.
+ */
 #include "report/text/groups/text_stack.h"
 
 #include <setjmp.h>
@@ -65,7 +68,10 @@ static void a_caller_beside_it(void **state)
 	check(named, 3, 2, 24, "make from serve_users");
 }
 
-/* Two names in a narrow column: each is cut by itself. Code without a name is known by its place, which is not cut for a caller's name. */
+/*
+ * Two names in a narrow column: each is cut by itself. Code without a name is identified by its address,
+ * which is not cut to make room for a caller's name.
+ */
 static void narrow_columns(void **state)
 {
 	const struct summary_frame redis[] = { { .function = "_sdsnewlen", .module = "/usr/bin/redis-check-rdb", .offset = 0x7874c },
@@ -139,7 +145,7 @@ static void equal_rows_are_told_apart(void **state)
 	is(&found[1], APART_NOTHING, 0, false);
 }
 
-/* The same callers: another template, another line that calls, another function of the library on one line. */
+/* The same callers, but another template, another calling line, or another library function on one line. */
 static void equal_rows_with_the_same_callers(void **state)
 {
 	struct summary_frame ints[] = { { .function = "Stack<int>::push(int)" }, { .function = "main" } };

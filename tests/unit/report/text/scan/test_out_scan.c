@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The report of a scan, in its three forms. With the argument "json" or "csv" it prints the example (with "pointers"
- * behind it: the one with answers), which tests/test_report_scan.py then reads.
+ * The report of a scan, in its three forms. With the argument "json" or "csv" it prints the example (with
+ * "pointers" behind it: the one with answers), which tests/test_report_scan.py then reads.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -114,7 +114,7 @@ static void nothing_lost(void **state)
 	scan_fini(&r);
 }
 
-/* Free memory is told from lost memory, and the two ways of being free from each other. */
+/* Free memory is reported apart from lost memory, and the two kinds of free memory apart from each other. */
 static void free_is_no_leak(void **state)
 {
 	struct scan_arena a = { .system_bytes = 100 << 20, .used = { 1, 10 << 20 }, .bins = { 9, 80 << 20 }, .top_bytes = 10 << 20 };
@@ -152,7 +152,7 @@ static void a_core_is_called_one(void **state)
 	scan_fini(&r);
 }
 
-/* Lost ones first, whatever their size, and by all that is lost with them. */
+/* Lost groups first, whatever their size, by all that is lost with them. */
 static void order(void **state)
 {
 	struct scan_report r;
