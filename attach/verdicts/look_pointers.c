@@ -85,12 +85,10 @@ int look_pointers(struct look_asked *asked, struct judging *j, const struct snap
 		r = scan_pointers_add(&sc, c.addr, c.n);
 	if (r == 0)
 		r = scan_error(&sc.report);
-	if (r == 0 && sc.report.nanswers) {
-		strbuf_puts(&asked->answer, "\n");
+	if (r == 0 && sc.report.nanswers)
 		text_pointers(&asked->answer, &sc.report, asked->opt->shown.top);
-	} else if (r == 0 && asked->opt->single.who_points_at_verdict != VERDICT_UNKNOWN) {
+	else if (r == 0 && asked->opt->single.who_points_at_verdict != VERDICT_UNKNOWN)
 		strbuf_printf(&asked->answer, "\nno block that was watched is %s\n", verdict_name(asked->opt->single.who_points_at_verdict));
-	}
 	scan_fini(&sc.report);
 	return r < 0 ? r : strbuf_error(&asked->answer);
 }

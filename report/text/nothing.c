@@ -108,7 +108,7 @@ void nothing_put(struct strbuf *sb, const struct summary *s)
 	const struct sums sums = add_up(s);
 
 	if (any_hidden(&s->suppressed) || any_hidden(&s->filtered))
-		strbuf_puts(sb, "All that is kept is hidden by suppressions or by options: see below.\n");
+		strbuf_puts(sb, "All that is kept is hidden by suppressions or by options: see the end of this report.\n");
 	else if (!sums.kept && only_ranges(s))
 		put_not_grown(sb, s, &sums);
 	else if (summary_is_sampled(&s->run))
@@ -118,5 +118,5 @@ void nothing_put(struct strbuf *sb, const struct summary *s)
 	else if (!sums.kept)
 		put_clean(sb, s, &sums);
 	if (summary_lost_total(s) || s->run.ngaps)
-		strbuf_puts(sb, "Some of what it did was missed, and what was allocated then is not here: see below.\n");
+		strbuf_puts(sb, "Some of what it did was missed, and what was allocated then is not here: see the end of this report.\n");
 }

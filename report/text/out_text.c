@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* out_text: see out_text.h. This file has the order of the parts; each part has a file of its own. */
+/* out_text: see out_text.h. The order of things; each part has a file of its own, and stands behind a blank line. */
 #include "report/text/out_text.h"
 
 #include <errno.h>
@@ -88,8 +88,8 @@ static void put_tables(struct strbuf *sb, const struct summary *s, const struct 
 			overview_put(&all[i].blocks, sb);
 	}
 	if (!s->ngroups && !s->nrefs) {
-		nothing_put(sb, s);
 		strbuf_putc(sb, '\n');
+		nothing_put(sb, s);
 	}
 }
 
@@ -97,7 +97,6 @@ static void put_all(struct strbuf *sb, const struct summary *s, size_t top, cons
 {
 	text_answer(sb, s);
 	put_tables(sb, s, all);
-	text_head(sb, s);
 	text_twice(sb, s, top);
 	for (size_t i = 0; i < text_parts(s); i++) {
 		if (all[i].is_refs)
@@ -108,6 +107,8 @@ static void put_all(struct strbuf *sb, const struct summary *s, size_t top, cons
 	put_suppressions(sb, s);
 	if (s->per_object)
 		text_objects(sb, s);
+	strbuf_putc(sb, '\n');
+	text_head(sb, s);
 }
 
 int out_text(const struct summary *s, size_t top, struct strbuf *sb)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * out_text: the summary as text. One screen gives the answer: how much is live, how fast it grows, where.
- * Then what was watched, how completely, and what was missed; double frees; the groups with their stacks,
- * most bytes first:
+ * out_text: the summary for people. One screen answers first: how much is kept, how fast it grows, where.
+ * Then double frees; the groups with their stacks, in the order of the tables; and last what was watched, how well, and what was missed,
+ * since that is read once it matters:
  *
  *	leaky_service (1234) kept 2509 blocks, 2.1 MiB, of 52678 allocations in 5m, growing by 266 KiB/min
  *
@@ -13,13 +13,13 @@
  *	kept, but not growing
  *	  [2]     850 KiB    39%     1673  levelled off 4m10s ago  session_open leaky_service.c:42
  *
- *	  command   /usr/bin/leaky_service -x
- *	  ...
- *
  *	[1] 1.3 MiB (61%) in 670 blocks of 700 allocated here, 2s to 4m59s old
  *	    grows by 266 KiB/min                    |..::--==++**##%%@@|
  *	    #0 cache_insert (leaky_service+0x12a4) /src/leaky_service.c:52
  *	    #1 handle_request (leaky_service+0x1390) /src/leaky_service.c:92
+ *
+ *	  command   /usr/bin/leaky_service -x
+ *	  ...
  *
  * Names come from the target and are made safe for a terminal (base/strbuf.h).
  */

@@ -235,6 +235,7 @@ void overview_put(const struct overview *o, struct strbuf *sb)
 
 	if (!o->part.n)
 		return;
+	strbuf_putc(sb, '\n');
 	put_heads(o, sb);
 	text_rows_put(&rows, &o->rows, text_timed(o->summary), sb);
 }

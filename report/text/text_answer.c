@@ -202,5 +202,4 @@ void text_answer(struct strbuf *sb, const struct summary *s)
 	strbuf_putc(sb, '\n');
 	text_verdicts_answer(sb, s);
 	text_memory_answer(sb, s);
-	strbuf_putc(sb, '\n');
 }

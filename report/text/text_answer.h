@@ -6,7 +6,7 @@
 #include "base/strbuf.h"
 #include "report/model/summary.h"
 
-/* One line; with several families one for each. A blank line follows. */
+/* One line; of several families one each. Below it what verdicts and the kernel say of the memory. */
 void text_answer(struct strbuf *sb, const struct summary *s);
 
 #endif

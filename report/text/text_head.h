@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * text_head: what was watched, how completely, and what was missed: the lines of the text report below its
- * table.
+ * text_head: what was watched, how well, and what was missed: the last lines of the text report.
  *
  *	  command   /usr/bin/svc -x
  *	  events    1000 (100/s), none lost

@@ -256,7 +256,7 @@ void text_memory_answer(struct strbuf *sb, const struct summary *s)
 		words_size(sb, (uint64_t)summary_memory_growth(m));
 		strbuf_puts(sb, " meanwhile; watched blocks that are kept explain ");
 		put_explained(sb, s, m);
-		strbuf_puts(sb, " of that: see memory below\n");
+		strbuf_puts(sb, " of that: see memory at the end of this report\n");
 	}
 	c = children_of(s, sb);
 	if (c.n && children_first(s, c.all[0]))

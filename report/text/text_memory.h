@@ -3,8 +3,7 @@
  * text_memory: the kernel's figures for the process's memory, beside what was watched, and for its children,
  * which are not watched.
  *
- *	resident memory grew by 1.8 MiB meanwhile; watched blocks that are kept explain 3% of that: see memory
- *	below
+ *	resident memory grew by 1.8 MiB meanwhile; watched blocks that are kept explain 3% of that: see memory at the end of this report
  *
  *	It has 8 child processes, which were not watched (2 more ended meanwhile):
  *

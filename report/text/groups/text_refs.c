@@ -132,6 +132,7 @@ void text_refs_table(const struct text_refs *t, struct strbuf *sb)
 
 	if (!t->n)
 		return;
+	strbuf_putc(sb, '\n');
 	strbuf_printf(sb, "  %-*s%*s%*s%*s  ", (int)text_number_width(&t->part), "", COLUMN_OBJECTS, "objects", COLUMN_NET,
 		      "net", COLUMN_HELD, "held");
 	if (text_timed(t->summary))

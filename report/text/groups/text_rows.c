@@ -15,7 +15,6 @@ static void put_part(const struct text_rows *t, const char *title, const size_t 
 		t->more(t->ctx, indices + rows, n - rows, sb);
 		strbuf_putc(sb, '\n');
 	}
-	strbuf_putc(sb, '\n');
 }
 
 static const char *growing_title(const struct text_titles *titles, const struct rows *rows)
@@ -32,6 +31,11 @@ void text_rows_put(const struct text_rows *t, const struct rows *rows, bool time
 	const struct text_titles *titles = t->titles ? t->titles : timed ? &usual : &untimed;
 	const char *of_parts[ROWS_PARTS] = { "lost", growing_title(titles, rows), titles->kept };
 
-	for (enum rows_part part = 0; part < ROWS_PARTS; part++)
-		put_part(t, of_parts[part], rows_of(rows, part), rows->counts[part], rows->in_table[part], sb);
+	for (enum rows_part part = 0; part < ROWS_PARTS; part++) {
+		const size_t *indices = rows_of(rows, part);
+
+		if (rows->counts[part] && indices > rows->order)
+			strbuf_putc(sb, '\n');
+		put_part(t, of_parts[part], indices, rows->counts[part], rows->in_table[part], sb);
+	}
 }

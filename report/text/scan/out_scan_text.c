@@ -78,7 +78,7 @@ static void put_answer(struct strbuf *sb, const struct scan_report *r)
 		strbuf_puts(sb, ": its blocks cannot be listed: ");
 		put_missing(sb, r);
 		strbuf_text(sb, r->heap.layout);
-		strbuf_puts(sb, "\n\n");
+		strbuf_putc(sb, '\n');
 		return;
 	}
 	strbuf_puts(sb, r->core ? " had " : " has ");
@@ -86,7 +86,7 @@ static void put_answer(struct strbuf *sb, const struct scan_report *r)
 	strbuf_puts(sb, " in use, ");
 	words_size(sb, s->totals.live_bytes);
 	put_losses(sb, &s->run.verdicts);
-	strbuf_puts(sb, "\n\n");
+	strbuf_putc(sb, '\n');
 }
 
 /* --- the table --- */
@@ -169,7 +169,6 @@ static size_t put_section(struct strbuf *sb, const struct scan_report *r, size_t
 	for (; i < shown; i++)
 		put_row(sb, r, i);
 	put_more(sb, r, i, end);
-	strbuf_putc(sb, '\n');
 	return end;
 }
 
@@ -177,10 +176,12 @@ static void put_table(struct strbuf *sb, const struct scan_report *r, size_t top
 {
 	if (!r->summary.ngroups)
 		return;
-	strbuf_printf(sb, "  %-*s%*s%*s%*s  what\n", COLUMN_NUMBER, "", COLUMN_BYTES, "bytes", COLUMN_SHARE, "share",
+	strbuf_printf(sb, "\n  %-*s%*s%*s%*s  what\n", COLUMN_NUMBER, "", COLUMN_BYTES, "bytes", COLUMN_SHARE, "share",
 		      COLUMN_BLOCKS, "blocks");
-	for (size_t i = 0; i < r->summary.ngroups;)
+	for (size_t i = 0; i < r->summary.ngroups;) {
+		strbuf_puts(sb, i ? "\n" : "");
 		i = put_section(sb, r, top, i);
+	}
 }
 
 /* --- the groups --- */
@@ -270,12 +271,13 @@ int out_scan_text(const struct scan_report *r, size_t top, struct strbuf *sb)
 	if (scan_error(r))
 		return scan_error(r);
 	put_answer(sb, r);
-	if (r->nanswers)
+	if (r->nanswers) {
 		text_pointers(sb, r, top);
-	else
+	} else {
 		put_table(sb, r, top);
-	text_scan_head(sb, r);
-	if (!r->nanswers)
 		put_groups(sb, r, top);
+	}
+	strbuf_putc(sb, '\n');
+	text_scan_head(sb, r);
 	return strbuf_error(sb);
 }

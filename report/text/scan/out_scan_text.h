@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * out_scan_text: the report of a scan as text. First what is lost, then what else there is:
+ * out_scan_text: the report of a scan for people. First what is lost, then what else there is; last how it was looked at:
  *
  *	svc (1234) has 120344 blocks in use, 52.1 MiB: definitely lost 3000 (3.2 MiB), lost with others 900
  *	(1.1 MiB), possibly lost none
@@ -13,15 +13,14 @@
  *	still reachable
  *	  [3]    47.8 MiB    92%   116444  std::string's texts ...
  *
+ *	[1] 3.1 MiB (6%) in 2990 blocks, definitely lost, and 1.1 MiB in 900 blocks with them
+ *	    C++ class Session (svc), 1048 bytes each, for example 0x7f.., 0x7f..
+ *
  *	  command   /usr/bin/svc -x
  *	  scanned   2026-11-21 01:46:28 +0000, stood still for 34ms (41ms expected), 12 threads
  *	  ...
  *
- *	[1] 3.1 MiB (6%) in 2990 blocks, definitely lost, and 1.1 MiB in 900 blocks with them
- *	    C++ class Session (svc), 1048 bytes each, for example 0x7f.., 0x7f..
- *
- * and, if that was asked for, what points at an address. Names come from the target and are made safe for a
- * terminal (base/strbuf.h).
+ * and, if it was asked, who points where. Names come from the target and are made safe for a terminal (base/strbuf.h).
  */
 #ifndef MM_OUT_SCAN_TEXT_H
 #define MM_OUT_SCAN_TEXT_H

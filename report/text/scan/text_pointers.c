@@ -145,7 +145,7 @@ static void put_answer(struct strbuf *sb, const struct scan_answer *a, size_t to
 void text_pointers(struct strbuf *sb, const struct scan_report *r, size_t top)
 {
 	for (size_t i = 0; i < r->nanswers; i++) {
-		put_answer(sb, &r->answers[i], top);
 		strbuf_putc(sb, '\n');
+		put_answer(sb, &r->answers[i], top);
 	}
 }

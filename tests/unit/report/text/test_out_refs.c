@@ -26,14 +26,6 @@ static const char dicts[] =
 	"kept, but not growing\n"
 	"  [2]           4       -2         older than the watch    only dropped: free_state state.c:9\n"
 	"\n"
-	"  command   /usr/sbin/glusterfsd\n"
-	"  watched   10m from 2026-01-01 00:00:00 +0000, exact, by ptrace\n"
-	"  events    31758 (53/s), none lost\n"
-	"  stopped   1.5s, all threads together\n"
-	"  calls     11113 references taken, 10592 dropped\n"
-	"                   11113  ref dict_ref  in libglusterfs.so.0.0.1\n"
-	"                   10592  unref dict_unref  in libglusterfs.so.0.0.1\n"
-	"\n"
 	"[1] 529 dict objects with 1 reference too many (net 1): taken 3 times, dropped twice; 1.1s to 9m58s old\n"
 	"    grows by 53/min                         |-+#@|\n"
 	"  MOST SUSPECT: taken once each; all 529 taken here are on objects that are still held\n"
@@ -52,7 +44,15 @@ static const char dicts[] =
 	"\n"
 	"[2] 4 dict objects older than the watch, with 2 references fewer than before, which is no leak (net -2): never taken, dropped twice; 6m40s to 8m20s old\n"
 	"  dropped twice each\n"
-	"    #0 free_state (libglusterfs.so.0.0.1+0x7000) state.c:9\n";
+	"    #0 free_state (libglusterfs.so.0.0.1+0x7000) state.c:9\n"
+	"\n"
+	"  command   /usr/sbin/glusterfsd\n"
+	"  watched   10m from 2026-01-01 00:00:00 +0000, exact, by ptrace\n"
+	"  events    31758 (53/s), none lost\n"
+	"  stopped   1.5s, all threads together\n"
+	"  calls     11113 references taken, 10592 dropped\n"
+	"                   11113  ref dict_ref  in libglusterfs.so.0.0.1\n"
+	"                   10592  unref dict_unref  in libglusterfs.so.0.0.1\n";
 
 static const char tables_of_families[] =
 	"glusterfsd (4711) kept in 10m\n"
@@ -428,7 +428,7 @@ static void nothing_is_left(void **state)
 	assert_says(&s, 20, "All that was allocated while it was watched was released again, and all references were dropped.\n");
 	s.filtered.ref_groups = 1;
 	s.filtered.objects = 3;
-	assert_says(&s, 20, "All that is kept is hidden by suppressions or by options: see below.\n");
+	assert_says(&s, 20, "All that is kept is hidden by suppressions or by options: see the end of this report.\n");
 	assert_says(&s, 20, "  hidden    3 objects of 1 group, by --older-than");
 	summary_fini(&s);
 }

@@ -30,20 +30,6 @@ static const char whole[] =
 	"  [2]    64.0 KiB   5.9%       64  +384 KiB/min            session_open session.cc:120\n"
 	"  [3]        24 B  <0.1%        1  too short to say        (no stack)\n"
 	"\n"
-	"  command   svc " EVIL "\n"
-	"  watched   10s from 2026-01-01 00:00:00 +0000, exact, by ptrace\n"
-	"  events    1000 (100/s), LOST 7 (ring full), 1 (no memory), 1 stack cut short, 2 stacks not followed to the end\n"
-	"  stopped   500ms, all threads together\n"
-	"  calls     700 allocations, 621 frees, 3 of blocks older than the watch, 5 DOUBLE FREEs\n"
-	"                     600  alloc malloc  in libc.so.6\n"
-	"            none counted  alloc valloc  in libc.so.6\n"
-	"                       0  free my_free  NOT WATCHED: no such function in the target\n"
-	"                       0  free free  in libc.so.6  NOT WATCHED: bytes differ\n"
-	"  hidden    500 B in 5 blocks of 1 group, by suppressions\n"
-	"  hidden    700 B in 7 blocks of 2 groups, by --older-than, --min-bytes, --show, --focus or --ignore\n"
-	"  GAP       nothing was seen for 3.5s from 2s on: mmattach was stopped\n"
-	"  note      the keeper was killed by " EVIL "\n"
-	"\n"
 	"DOUBLE FREE of 0x55558000, 4.5s after the start, the first of 3 in the same way\n"
 	"  released again by\n"
 	"    #0 main (svc+0x2222) svc.cc:7\n"
@@ -75,7 +61,21 @@ static const char whole[] =
 	"\n"
 	"suppressions used\n"
 	"     groups     blocks      bytes\n"
-	"          1          5      500 B  " EVIL " (known.supp:3)\n";
+	"          1          5      500 B  " EVIL " (known.supp:3)\n"
+	"\n"
+	"  command   svc " EVIL "\n"
+	"  watched   10s from 2026-01-01 00:00:00 +0000, exact, by ptrace\n"
+	"  events    1000 (100/s), LOST 7 (ring full), 1 (no memory), 1 stack cut short, 2 stacks not followed to the end\n"
+	"  stopped   500ms, all threads together\n"
+	"  calls     700 allocations, 621 frees, 3 of blocks older than the watch, 5 DOUBLE FREEs\n"
+	"                     600  alloc malloc  in libc.so.6\n"
+	"            none counted  alloc valloc  in libc.so.6\n"
+	"                       0  free my_free  NOT WATCHED: no such function in the target\n"
+	"                       0  free free  in libc.so.6  NOT WATCHED: bytes differ\n"
+	"  hidden    500 B in 5 blocks of 1 group, by suppressions\n"
+	"  hidden    700 B in 7 blocks of 2 groups, by --older-than, --min-bytes, --show, --focus or --ignore\n"
+	"  GAP       nothing was seen for 3.5s from 2s on: mmattach was stopped\n"
+	"  note      the keeper was killed by " EVIL "\n";
 
 static char *print(const struct summary *s, size_t top)
 {
@@ -336,7 +336,7 @@ static void memory_beside(void **state)
 	s.totals.live_bytes = 1 << 20;
 	add_memory(&s, 7, (struct memory_point){ .anonymous = 5 << 20, .file = 1 << 20, .swapped = 1 << 20, .heap = 100 },
 		   (struct memory_point){ .anonymous = 15 << 20, .file = 1 << 19, .shared = 2 << 20, .heap = 100 });
-	assert_says(&s, "resident memory grew by 11.0 MiB meanwhile; watched blocks that are kept explain 9.1% of that: see memory below\n");
+	assert_says(&s, "resident memory grew by 11.0 MiB meanwhile; watched blocks that are kept explain 9.1% of that: see memory at the end of this report\n");
 	assert_says(&s, "  memory    RSS 17.5 MiB: anonymous +10.0 MiB, shared +2.0 MiB, files -512 KiB, swapped -1.0 MiB; watched blocks that are kept: 1.0 MiB (9.1%)\n"
 			"            the rest, 10.0 MiB: pages used for the first time, or mappings that are not malloc's (mmattach --growth -p 7 says whose)\n");
 	s.memories[0].points[1].heap = 6 << 20;
