@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* nothing: see nothing.h. The first reason that applies is given; losses are reported in addition. */
+/* nothing: see nothing.h. The first reason that holds is the one that is given. */
 #include "report/text/nothing.h"
 
 #include <stdbool.h>
@@ -117,6 +117,4 @@ void nothing_put(struct strbuf *sb, const struct summary *s)
 		put_unseen(sb, s, &sums);
 	else if (!sums.kept)
 		put_clean(sb, s, &sums);
-	if (summary_lost_total(s) || s->run.ngaps)
-		strbuf_puts(sb, "Some of what it did was missed, and what was allocated then is not here: see the end of this report.\n");
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * out_text: the summary for people. One screen answers first: how much is kept, how fast it grows, where.
+ * out_text: the summary for people. One screen answers first: how much is kept, how fast it grows, where, and how sure that is.
  * Then double frees; the groups with their stacks, in the order of the tables; and last what was watched, how well, and what was missed,
  * since that is read once it matters:
  *

@@ -21,6 +21,7 @@
 #include "report/text/groups/text_growth.h"
 #include "report/text/groups/text_sampled.h"
 #include "report/text/groups/text_verdicts.h"
+#include "report/text/text_certainty.h"
 #include "report/text/text_memory.h"
 
 #define NAME_WIDTH 10
@@ -202,4 +203,6 @@ void text_answer(struct strbuf *sb, const struct summary *s)
 	strbuf_putc(sb, '\n');
 	text_verdicts_answer(sb, s);
 	text_memory_answer(sb, s);
+	text_certainty(sb, s);
+	text_memory_children(sb, s);
 }

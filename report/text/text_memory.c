@@ -249,16 +249,20 @@ static void put_runtime(struct strbuf *sb, const struct summary *s)
 void text_memory_answer(struct strbuf *sb, const struct summary *s)
 {
 	const struct summary_memory *m = summary_memory_of_target(s);
-	struct children c;
 
-	if (is_unexplained(s, m)) {
-		strbuf_puts(sb, "resident memory grew by ");
-		words_size(sb, (uint64_t)summary_memory_growth(m));
-		strbuf_puts(sb, " meanwhile; watched blocks that are kept explain ");
-		put_explained(sb, s, m);
-		strbuf_puts(sb, " of that: see memory at the end of this report\n");
-	}
-	c = children_of(s, sb);
+	if (!is_unexplained(s, m))
+		return;
+	strbuf_puts(sb, "resident memory grew by ");
+	words_size(sb, (uint64_t)summary_memory_growth(m));
+	strbuf_puts(sb, " meanwhile; watched blocks that are kept explain ");
+	put_explained(sb, s, m);
+	strbuf_puts(sb, " of that: see memory at the end of this report\n");
+}
+
+void text_memory_children(struct strbuf *sb, const struct summary *s)
+{
+	const struct children c = children_of(s, sb);
+
 	if (c.n && children_first(s, c.all[0]))
 		put_children(sb, s, &c);
 	free(c.all);

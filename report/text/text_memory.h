@@ -24,10 +24,9 @@
 #include "base/strbuf.h"
 #include "report/model/summary.h"
 
-/*
- * Below the answer: whether what was watched explains the growth; and the children, if they are what matters.
- */
+/* Below the answer: that what was watched is not what grew; and, as a part of its own, the children, where they are what matters. */
 void text_memory_answer(struct strbuf *sb, const struct summary *s);
+void text_memory_children(struct strbuf *sb, const struct summary *s);
 
 /* The lines for the head. */
 void text_memory_head(struct strbuf *sb, const struct summary *s);

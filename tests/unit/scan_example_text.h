@@ -5,6 +5,8 @@
 
 static const char whole[] =
 	"svc (1234) has 3925 blocks in use, 4.7 MiB: definitely lost 3000 (3.0 MiB), lost with others 900 (1.0 MiB), possibly lost 1 (24 B)\n"
+	"incomplete: 12.0 KiB of memory could not be read, the heap is corrupt at 3 places, the allocator's own figures differ; see the end of this report\n"
+	"verdicts may be weaker than they look: 1 doubt; see the end of this report\n"
 	"\n"
 	"             bytes  share   blocks  what\n"
 	"definitely lost\n"

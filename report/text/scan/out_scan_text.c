@@ -10,6 +10,7 @@
 #include "report/text/groups/text_verdicts.h"
 #include "report/text/scan/text_pointers.h"
 #include "report/text/scan/text_scan_head.h"
+#include "report/text/text_certainty.h"
 
 #define NAME_WIDTH 40
 #define COLUMN_NUMBER 6
@@ -67,6 +68,39 @@ static void put_missing(struct strbuf *sb, const struct scan_report *r)
 	strbuf_puts(sb, " of memory are missing; in the rest, ");
 }
 
+static void put_unread(struct strbuf *missing, const struct scan_memory *m)
+{
+	if (!m->swapped && !m->missing)
+		return;
+	words_size(missing, m->swapped + m->missing);
+	strbuf_puts(missing, " of memory could not be read");
+}
+
+static void put_corrupt(struct strbuf *missing, const struct scan_report *r)
+{
+	const uint64_t n = r->nproblems + r->more_problems;
+
+	if (!n)
+		return;
+	text_certainty_next(missing);
+	strbuf_puts(missing, "the heap is corrupt at ");
+	words_count(missing, n, "place");
+}
+
+static void put_certainty(struct strbuf *sb, const struct scan_report *r)
+{
+	cleanup_strbuf struct strbuf missing = STRBUF_INIT;
+
+	put_unread(&missing, &r->memory);
+	put_corrupt(&missing, r);
+	if (r->heap.known && !r->heap.adds_up) {
+		text_certainty_next(&missing);
+		strbuf_puts(&missing, "the allocator's own figures differ");
+	}
+	text_certainty_incomplete(sb, &missing);
+	text_certainty_doubts(sb, &r->summary.run.verdicts);
+}
+
 static void put_answer(struct strbuf *sb, const struct scan_report *r)
 {
 	const struct summary *s = &r->summary;
@@ -87,6 +121,7 @@ static void put_answer(struct strbuf *sb, const struct scan_report *r)
 	words_size(sb, s->totals.live_bytes);
 	put_losses(sb, &s->run.verdicts);
 	strbuf_putc(sb, '\n');
+	put_certainty(sb, r);
 }
 
 /* --- the table --- */

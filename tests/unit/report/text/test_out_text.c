@@ -21,6 +21,7 @@
 
 static const char whole[] =
 	"svc (1234) kept 79 blocks, 1.1 MiB, of 700 allocations in 10s, growing by 384 KiB/min; 5 DOUBLE FREEs\n"
+	"incomplete: 8 events were lost, 1 gap of 3.5s in the watch, 3 stacks end too early; see the end of this report\n"
 	"\n"
 	"             kept  share   blocks  growth                  where\n"
 	"lost\n"
@@ -425,9 +426,34 @@ static void nothing_kept_and_why(void **state)
 	s.run.seconds = 600;
 	assert_says(&s, "was released again.\n\n  command");
 	summary_add_lost(&s, "ring full", 1);
-	assert_says(&s, "was released again.\nSome of what it did was missed");
+	assert_says(&s, "\nincomplete: 1 event was lost; see the end of this report\n\nAll that was allocated");
 	s.filtered.groups = 1;
 	assert_says(&s, "All that is kept is hidden");
+	summary_fini(&s);
+}
+
+/* What speaks against the answer stands right below it; nothing does where there is nothing. */
+static void how_sure_it_is(void **state)
+{
+	struct summary s;
+
+	(void)state;
+	watch_malloc(&s);
+	s.totals.live_blocks = 1;
+	s.run.verdicts.told = s.run.verdicts.taken = true;
+	assert_says_not(&s, "incomplete");
+	assert_says_not(&s, "weaker");
+	summary_add_doubt(&s, "one thread was not stopped");
+	assert_says(&s, "\nverdicts may be weaker than they look: 1 doubt; see the end of this report\n\n");
+	s.run.verdicts.taken = false;
+	assert_says(&s, "\nincomplete: there are no verdicts; see the end of this report\n\n");
+	assert_says_not(&s, "weaker");
+	s.totals.live_blocks = 0;
+	assert_says_not(&s, "incomplete");
+	summary_add_gap(&s, 1, 2, NULL);
+	summary_add_gap(&s, 5, 1.5, NULL);
+	s.run.stacks_cut = 1;
+	assert_says(&s, "\nincomplete: 2 gaps in the watch (3.5s in all), 1 stack ends too early; see the end of this report\n\n");
 	summary_fini(&s);
 }
 
@@ -468,6 +494,7 @@ int main(void)
 		cmocka_unit_test(shares_of_the_time), cmocka_unit_test(memory_beside),
 		cmocka_unit_test(a_long_command),
 		cmocka_unit_test(nothing_kept_and_why),
+		cmocka_unit_test(how_sure_it_is),
 		cmocka_unit_test(nothing_could_be_watched),
 		cmocka_unit_test(a_summary_with_holes_is_not_printed),
 	};
