@@ -9,6 +9,7 @@
 
 #include "attach/target/linker.h"
 #include "base/log.h"
+#include "trace/probenote.h"
 
 int planting_init(struct planting *p, struct link *link, struct modules *modules, int mem,
 		  const struct ruleset *set, const struct plan_options *options)
@@ -104,6 +105,15 @@ static struct probe *probe_for(struct planting *p, const struct module *m, const
 	return &grown[p->nprobes++];
 }
 
+/* Two packs may know the same function: of the user's rules only is it news that another one has it. */
+static void say_not_watched(const struct module *m, const struct plan *plan)
+{
+	if (plan->rule->builtin && probenote_is_other_rule(plan->reason))
+		log_verbose("%s in %s is not watched: %s", plan->function, m->name, plan->reason);
+	else
+		log_warn("%s in %s is not watched: %s", plan->function, m->name, plan->reason);
+}
+
 static int add_probe(struct planting *p, const struct module *m, const struct plan *plan, bool glibc, uint32_t *number)
 {
 	size_t known = p->nprobes;
@@ -122,7 +132,7 @@ static int add_probe(struct planting *p, const struct module *m, const struct pl
 		snprintf(probe->why_not, sizeof(probe->why_not), "%s", plan->reason);
 		/* not each time that a module is loaded again */
 		if (p->nprobes > known)
-			log_warn("%s in %s is not watched: %s", plan->function, m->name, plan->reason);
+			say_not_watched(m, plan);
 	}
 	return 0;
 }

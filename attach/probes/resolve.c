@@ -8,6 +8,7 @@
 #include "attach/probes/code/body.h"
 #include "attach/probes/plansite.h"
 #include "attach/rules/ruletext.h"
+#include "trace/probenote.h"
 
 /* Two rules for one function need the same instructions if they apply at the same moment. */
 enum moment { MOMENT_SWITCH, MOMENT_INSIDE, MOMENT_ENTRY, MOMENT_END };
@@ -60,7 +61,7 @@ static void say_planned(struct plan *p, const struct plan *first)
 	char text[RULE_TEXT];
 
 	rule_format(first->rule, text, sizeof(text));
-	give_reason(p, "another rule has this function: %.200s", text);
+	give_reason(p, MMT_NOTE_OTHER_RULE ": %.200s", text);
 }
 
 static void name_plan(const struct planning *pl, struct plan *p)

@@ -7,11 +7,12 @@
 #include <string.h>
 
 #include "report/model/words.h"
+#include "trace/probenote.h"
 
-#define FEW 3		/* so many rules of a family without calls have a line each; more share one */
-#define MANY 1000	/* no run has so many, but a file may: these are not compared with each other */
-#define INDENT 12	/* like the other lines of the head */
+#define MANY 1000	/* no run has as many, but a file may say so: these are not compared with each other */
+#define INDENT 12	/* as the head's other lines */
 #define LINE 100
+#define NEVER "never called  "
 
 /* The first two words of a rule: what the call does, and the function. */
 struct rule_head {
@@ -40,15 +41,37 @@ static bool is_never_called(const struct summary_probe *p)
 	return is_watched(p) && !p->hits;
 }
 
-static bool same_family(const struct summary_probe *a, const struct summary_probe *b)
+/* What says where or when counting is on; the calls of these functions themselves are not counted. */
+static bool is_scope(const struct summary_probe *p)
 {
-	return a->family && b->family ? strcmp(a->family, b->family) == 0 : a->family == b->family;
+	static const char *const verbs[] = { "from", "until", "in" };
+	const size_t len = strcspn(p->rule, " ");
+
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
+		if (strlen(verbs[i]) == len && memcmp(p->rule, verbs[i], len) == 0)
+			return true;
+	return false;
 }
 
-/* The families of the user's own rules; no pack has them: attach/rules/rulefile.h. Scopes have no family. */
+/* NULL for none: what stands for one of a scope has no meaning. */
+static const char *family_of(const struct summary_probe *p)
+{
+	return is_scope(p) ? NULL : p->family;
+}
+
+static bool same_family(const struct summary_probe *a, const struct summary_probe *b)
+{
+	const char *of_a = family_of(a), *of_b = family_of(b);
+
+	return of_a && of_b ? strcmp(of_a, of_b) == 0 : of_a == of_b;
+}
+
+/* No pack has these: attach/rules/rulefile.h. */
 static bool is_of_the_user(const struct summary_probe *p)
 {
-	return !p->family || strcmp(p->family, "own") == 0 || strcmp(p->family, "own-refs") == 0;
+	const char *family = family_of(p);
+
+	return !family || strcmp(family, "own") == 0 || strcmp(family, "own-refs") == 0;
 }
 
 static bool same_name(const struct summary_probe *a, const struct summary_probe *b)
@@ -84,7 +107,7 @@ static void put_rule(struct strbuf *sb, const struct summary *s, const struct su
 	cleanup_strbuf struct strbuf rule = STRBUF_INIT;
 	bool whole = is_of_the_user(p) || has_double(&s->run, p);
 
-	if (p->family && s->nfamilies > 1) {
+	if (family_of(p) && s->nfamilies > 1) {
 		strbuf_text(sb, p->family);
 		strbuf_puts(sb, ": ");
 	}
@@ -94,12 +117,13 @@ static void put_rule(struct strbuf *sb, const struct summary *s, const struct su
 		sb->err = rule.err;
 }
 
-/* A rule without hits is the most frequent reason for an empty report. */
 static void put_probe(struct strbuf *sb, const struct summary *s, const struct summary_probe *p)
 {
 	strbuf_pad(sb, ' ', INDENT);
-	if (is_never_called(p))
-		strbuf_puts(sb, "none counted  ");
+	if (is_scope(p) && is_watched(p))
+		strbuf_printf(sb, "%12s  ", "not counted");
+	else if (is_never_called(p))
+		strbuf_puts(sb, NEVER);
 	else
 		strbuf_printf(sb, "%12" PRIu64 "  ", p->hits);
 	put_rule(sb, s, p);
@@ -139,7 +163,7 @@ static size_t count_never_called(const struct summary_run *run, const struct sum
 /* @word after the text of this line, or on a new line. */
 static void put_word(struct strbuf *sb, const struct strbuf *word, size_t *column)
 {
-	size_t begin = INDENT + strlen("none counted  "), width = words_width(word);
+	size_t begin = INDENT + strlen(NEVER), width = words_width(word);
 
 	if (*column > begin && *column + 1 + width > LINE) {
 		strbuf_putc(sb, '\n');
@@ -169,10 +193,10 @@ static void put_name(struct strbuf *sb, const struct summary_probe *p, bool last
 static void put_never_called(struct strbuf *sb, const struct summary_run *run, const struct summary_probe *of, size_t n)
 {
 	cleanup_strbuf struct strbuf tail = STRBUF_INIT;
-	size_t column = INDENT + strlen("none counted  "), at = 0;
+	size_t column = INDENT + strlen(NEVER), at = 0;
 
 	strbuf_pad(sb, ' ', INDENT);
-	strbuf_puts(sb, "none counted  ");
+	strbuf_puts(sb, NEVER);
 	for (size_t i = 0; i < run->nprobes; i++)
 		if (same_family(of, &run->probes[i]) && is_first_never_called(run, i))
 			put_name(sb, &run->probes[i], ++at == n, &column);
@@ -185,19 +209,33 @@ static void put_never_called(struct strbuf *sb, const struct summary_run *run, c
 
 /* --- all --- */
 
-/* The family of @first, which is its first rule. */
+/* Another pack's rule is there for its function: what it is about is watched. */
+static bool is_no_news(const struct summary_probe *p)
+{
+	return !is_of_the_user(p) && probenote_is_other_rule(p->note);
+}
+
+/*
+ * That of @first, which is its first rule. A rule that sees nothing is the commonest reason for a report that says nothing: so what the user wrote
+ * has its line in any case. A pack is for many programs, of which none calls all: only that none of its rules was called is worth a line.
+ */
 static void put_family(struct strbuf *sb, const struct summary *s, const struct summary_probe *first)
 {
-	size_t never = count_never_called(&s->run, first);
-	bool fold = never > FEW && !is_of_the_user(first);
+	const bool own = is_of_the_user(first);
+	uint64_t hits = 0;
+	size_t never;
 
 	for (size_t i = 0; i < s->run.nprobes; i++) {
 		const struct summary_probe *p = &s->run.probes[i];
 
-		if (same_family(first, p) && !(fold && is_never_called(p)))
+		if (!same_family(first, p))
+			continue;
+		hits += p->hits;
+		if (own || !(is_never_called(p) || is_no_news(p)))
 			put_probe(sb, s, p);
 	}
-	if (fold)
+	never = own || hits ? 0 : count_never_called(&s->run, first);
+	if (never)
 		put_never_called(sb, &s->run, first, never);
 }
 
@@ -211,9 +249,12 @@ static bool is_first_of_family(const struct summary_run *run, size_t index)
 
 void text_probes(struct strbuf *sb, const struct summary *s)
 {
-	for (size_t i = 0; i < s->run.nprobes; i++)
-		if (are_many(&s->run))
-			put_probe(sb, s, &s->run.probes[i]);
-		else if (is_first_of_family(&s->run, i))
-			put_family(sb, s, &s->run.probes[i]);
+	for (size_t i = 0; i < s->run.nprobes; i++) {
+		const struct summary_probe *p = &s->run.probes[i];
+
+		if (!are_many(&s->run) && is_first_of_family(&s->run, i))
+			put_family(sb, s, p);
+		else if (are_many(&s->run) && !is_no_news(p))
+			put_probe(sb, s, p);
+	}
 }

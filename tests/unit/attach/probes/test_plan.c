@@ -7,6 +7,7 @@
 #include "attach/probes/plan.h"
 #include "attach/rules/ruletext.h"
 #include "tests/unit/pack_rules.h"
+#include "trace/probenote.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -597,6 +598,7 @@ static void assert_second_refused(const char *function, const char *first)
 	assert_int_not_equal(plan_of(function)->kind, PLAN_NONE);
 	assert_int_equal(second_of(function)->kind, PLAN_NONE);
 	assert_int_equal(second_of(function)->nsites, 0);
+	assert_true(probenote_is_other_rule(second_of(function)->reason));
 	if (!strstr(second_of(function)->reason, first))
 		fail_msg("\"%s\" does not name \"%s\"", second_of(function)->reason, first);
 }

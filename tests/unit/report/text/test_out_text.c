@@ -70,7 +70,6 @@ static const char whole[] =
 	"  stopped   500ms, all threads together\n"
 	"  calls     700 allocations, 621 frees, 3 of blocks older than the watch, 5 DOUBLE FREEs\n"
 	"                     600  alloc malloc  in libc.so.6\n"
-	"            none counted  alloc valloc  in libc.so.6\n"
 	"                       0  free my_free  NOT WATCHED: no such function in the target\n"
 	"                       0  free free  in libc.so.6  NOT WATCHED: bytes differ\n"
 	"  hidden    500 B in 5 blocks of 1 group, by suppressions\n"
