@@ -16,6 +16,7 @@ import pytest
 import mmt
 from mmt_made import Trace
 from test_unit import BUILD
+from unwrapped import unwrapped
 
 SECOND = 1000000
 RUN = {"id": b"sixteen bytes...", "mode": "sampled"}
@@ -28,7 +29,7 @@ GO = [(200, 2, 0), (198, 8, 0), (190, 40, 0), (150, 90, 0), (60, 40, 0), (20, 15
 def mmattach(*args, status=0):
     result = subprocess.run([BUILD / "mmattach", *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
     assert result.returncode == status, result.stderr.decode(errors="replace")
-    return result.stdout.decode() if status == 0 else result.stderr.decode()
+    return unwrapped(result.stdout.decode()) if status == 0 else result.stderr.decode()
 
 
 def rounds(per_second, seconds):

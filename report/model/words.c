@@ -89,24 +89,34 @@ static bool begins_character(char c)
 	return ((unsigned char)c & 0xc0) != 0x80;
 }
 
-size_t words_width(const struct strbuf *cell)
+size_t words_characters(const char *text, size_t bytes)
 {
 	size_t n = 0;
 
-	for (const char *p = strbuf_str(cell); *p; p++)
-		n += begins_character(*p);
+	for (size_t i = 0; i < bytes; i++)
+		n += begins_character(text[i]);
 	return n;
+}
+
+size_t words_bytes(const char *text, size_t bytes, size_t characters)
+{
+	size_t i = 0;
+
+	for (; i < bytes; i++)
+		if (begins_character(text[i]) && characters-- == 0)
+			break;
+	return i;
+}
+
+size_t words_width(const struct strbuf *cell)
+{
+	return words_characters(strbuf_str(cell), strlen(strbuf_str(cell)));
 }
 
 /* Where the character number @n of @text begins. */
 static size_t offset_of(const char *text, size_t n)
 {
-	size_t i = 0;
-
-	for (; text[i]; i++)
-		if (begins_character(text[i]) && n-- == 0)
-			break;
-	return i;
+	return words_bytes(text, strlen(text), n);
 }
 
 static void take_error(struct strbuf *sb, const struct strbuf *from)

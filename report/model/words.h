@@ -30,8 +30,10 @@ void words_percent(struct strbuf *sb, double part, double whole);
 /* A name made safe for a terminal, at most @width characters long: what is longer is cut in its middle. NULL is "". */
 void words_cut(struct strbuf *sb, const char *name, size_t width);
 
-/* How many characters @cell, which is safe, takes on a line. */
+/* How many characters @cell, which is safe, takes on a line; how many so many bytes of a text are; and how many bytes its first characters are. */
 size_t words_width(const struct strbuf *cell);
+size_t words_characters(const char *text, size_t bytes);
+size_t words_bytes(const char *text, size_t bytes, size_t characters);
 
 /* @cell, and blanks before or behind it up to @width. It is empty again afterwards. */
 void words_right(struct strbuf *sb, struct strbuf *cell, size_t width);

@@ -13,6 +13,7 @@
 #include "report/text/text_budget.h"
 #include "report/text/text_memory.h"
 #include "report/text/text_probes.h"
+#include "report/text/wrap.h"
 
 #define COMMAND_SHOWN 1000	/* characters */
 
@@ -28,18 +29,7 @@ bool text_head_time(struct strbuf *sb, int64_t ns)
 	return true;
 }
 
-/* The number of bytes in the first @max characters of @text. */
-static size_t first_characters(const char *text, size_t max)
-{
-	size_t i = 0;
-
-	for (; text[i]; i++)
-		if (((unsigned char)text[i] & 0xc0) != 0x80 && max-- == 0)
-			break;
-	return i;
-}
-
-/* A command line may have megabytes: it is cut. */
+/* All of a command line may be megabytes. */
 void text_head_command(struct strbuf *sb, const struct summary_target *t)
 {
 	cleanup_strbuf struct strbuf line = STRBUF_INIT;
@@ -53,7 +43,7 @@ void text_head_command(struct strbuf *sb, const struct summary_target *t)
 		strbuf_text(&line, t->exe ? t->exe : "not known");
 	if (strbuf_error(&line) && !sb->err)
 		sb->err = strbuf_error(&line);
-	shown = first_characters(strbuf_str(&line), COMMAND_SHOWN);
+	shown = words_bytes(strbuf_str(&line), line.len, COMMAND_SHOWN);
 	text_label(sb, "command");
 	strbuf_append(sb, strbuf_str(&line), shown);
 	strbuf_puts(sb, shown < line.len ? " ...\n" : "\n");
@@ -210,7 +200,7 @@ void text_head_hidden(struct strbuf *sb, const struct summary_hidden *h, const c
 	}
 }
 
-void text_head(struct strbuf *sb, const struct summary *s)
+static void put_lines(struct strbuf *sb, const struct summary *s)
 {
 	text_head_command(sb, &s->target);
 	put_watched(sb, &s->run);
@@ -232,4 +222,12 @@ void text_head(struct strbuf *sb, const struct summary *s)
 		put_gap(sb, &s->run.gaps[i]);
 	for (size_t i = 0; i < s->nnotes; i++)
 		text_label_line(sb, "note", s->notes[i]);
+}
+
+void text_head(struct strbuf *sb, const struct summary *s)
+{
+	cleanup_strbuf struct strbuf lines = STRBUF_INIT;
+
+	put_lines(&lines, s);
+	wrap(sb, &lines, WRAP_WIDTH, WRAP_INDENT);
 }

@@ -7,7 +7,10 @@
 
 #include "report/model/words.h"
 #include "report/names/shortname.h"
+#include "report/text/groups/text_path.h"
 
+#define LINE 100
+#define PLACE_INDENT 9		/* of a frame's place, where it has a line of its own */
 #define WRAPPERS_WIDTH 86	/* all their names together */
 #define PLACE_WIDTH 26		/* file and line in a table; the function has the rest */
 #define PLACE_LEAST 12		/* with less room it is left out */
@@ -42,20 +45,43 @@ static void put_place(struct strbuf *sb, const struct summary_frame *f)
 	}
 }
 
+/* " (svc+0x1234, inlined) /src/svc.c:12": the path is shortened so that all of it stays behind @column characters of a line, if it can be. */
+static void put_whereabouts(struct strbuf *sb, const struct summary_frame *f, size_t column)
+{
+	cleanup_strbuf struct strbuf code = STRBUF_INIT;
+
+	strbuf_puts(&code, " (");
+	put_place(&code, f);
+	strbuf_puts(&code, f->inlined ? ", inlined)" : ")");
+	if (f->file) {
+		strbuf_putc(&code, ' ');
+		column += words_width(&code);
+		text_path(&code, f->file, f->line, column < LINE ? LINE - column : 0);
+	}
+	strbuf_puts(sb, strbuf_str(&code));
+	if (code.err && !sb->err)
+		sb->err = code.err;
+}
+
+/* A long name is kept whole, as nothing else says what was called, and has its line for itself. */
 static void put_frame(struct strbuf *sb, size_t i, const struct summary_frame *f)
 {
-	strbuf_printf(sb, "    #%zu ", i);
-	strbuf_text(sb, f->function ? f->function : "??");
-	strbuf_puts(sb, " (");
-	put_place(sb, f);
-	strbuf_puts(sb, f->inlined ? ", inlined)" : ")");
-	if (f->file) {
-		strbuf_putc(sb, ' ');
-		strbuf_text(sb, f->file);
-		if (f->line > 0)
-			strbuf_printf(sb, ":%d", f->line);
+	cleanup_strbuf struct strbuf name = STRBUF_INIT, place = STRBUF_INIT;
+
+	strbuf_printf(&name, "    #%zu ", i);
+	strbuf_text(&name, f->function ? f->function : "??");
+	put_whereabouts(&place, f, words_width(&name));
+	strbuf_puts(sb, strbuf_str(&name));
+	if (words_width(&name) + words_width(&place) > LINE) {
+		strbuf_reset(&place);
+		put_whereabouts(&place, f, PLACE_INDENT - 1);
+		strbuf_putc(sb, '\n');
+		strbuf_pad(sb, ' ', PLACE_INDENT - 1);
 	}
+	strbuf_puts(sb, strbuf_str(&place));
 	strbuf_putc(sb, '\n');
+	if ((name.err || place.err) && !sb->err)
+		sb->err = name.err ? name.err : place.err;
 }
 
 /* So that a reader of the stack does not miss them. */

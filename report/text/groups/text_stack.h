@@ -9,7 +9,14 @@
 #include "report/model/summary.h"
 #include "report/names/apart.h"
 
-/* A line for each frame after the wrappers; then the way in which the stack ends, if it is incomplete. */
+/*
+ * A line for each frame behind the wrappers; then how the stack goes on. Lines have at most 100 characters as far as shorter paths help; where the
+ * name is long its place has a line of its own:
+ *
+ *	#0 session_open (svc+0x1310) /build/.../src/session.c:42
+ *	#1 std::_Function_handler<void (request const&), ...>::_M_invoke(...)
+ *	     (svc+0x2222) /usr/include/c++/12/bits/std_function.h:290
+ */
 void text_stack(struct strbuf *sb, const struct stack_view *stack);
 
 /*

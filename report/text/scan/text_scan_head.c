@@ -7,6 +7,7 @@
 #include "report/model/words.h"
 #include "report/text/groups/text_label.h"
 #include "report/text/text_head.h"
+#include "report/text/wrap.h"
 
 #define COLUMN_BYTES 10
 #define COLUMN_SHARE 7
@@ -180,7 +181,7 @@ static void put_problems(struct strbuf *sb, const struct scan_report *r)
 	}
 }
 
-void text_scan_head(struct strbuf *sb, const struct scan_report *r)
+static void put_lines(struct strbuf *sb, const struct scan_report *r)
 {
 	text_head_command(sb, &r->summary.target);
 	if (r->core)
@@ -196,4 +197,12 @@ void text_scan_head(struct strbuf *sb, const struct scan_report *r)
 		text_label_line(sb, "doubt", r->summary.run.verdicts.doubts[i]);
 	for (size_t i = 0; i < r->summary.nnotes; i++)
 		text_label_line(sb, "note", r->summary.notes[i]);
+}
+
+void text_scan_head(struct strbuf *sb, const struct scan_report *r)
+{
+	cleanup_strbuf struct strbuf lines = STRBUF_INIT;
+
+	put_lines(&lines, r);
+	wrap(sb, &lines, WRAP_WIDTH, WRAP_INDENT);
 }

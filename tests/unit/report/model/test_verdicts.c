@@ -14,6 +14,7 @@
 #include "report/suppress/suppress.h"
 #include "report/text/out_text.h"
 #include "tests/unit/ledger_facts.h"
+#include "tests/unit/unwrapped.h"
 
 static struct summary summary;
 static struct groups_options options;
@@ -324,6 +325,7 @@ static void in_words(void **state)
 	(void)state;
 	run(6);
 	assert_int_equal(out_text(&summary, 0, &sb), 0);
+	unwrap(sb.s);
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
 		if (!strstr(sb.s, lines[i]))
 			fail_msg("%s is not in\n%s", lines[i], strstr(sb.s, "doubt"));

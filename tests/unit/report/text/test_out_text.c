@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "tests/unit/report_example.h"
+#include "tests/unit/unwrapped.h"
 
 #define EVIL "evil\\x1b[2J\"\\\\x0a\\xff\xc3\xbc;,"
 
@@ -66,7 +67,8 @@ static const char whole[] =
 	"\n"
 	"  command   svc " EVIL "\n"
 	"  watched   10s from 2026-01-01 00:00:00 +0000, exact, by ptrace\n"
-	"  events    1000 (100/s), LOST 7 (ring full), 1 (no memory), 1 stack cut short, 2 stacks not followed to the end\n"
+	"  events    1000 (100/s), LOST 7 (ring full), 1 (no memory), 1 stack cut short, 2 stacks not\n"
+	"            followed to the end\n"
 	"  stopped   500ms, all threads together\n"
 	"  calls     700 allocations, 621 frees, 3 of blocks older than the watch, 5 DOUBLE FREEs\n"
 	"                     600  alloc malloc  in libc.so.6\n"
@@ -89,6 +91,7 @@ static void assert_says(const struct summary *s, const char *what)
 {
 	char *text = print(s, 0);
 
+	unwrap(text);
 	if (!strstr(text, what))
 		fail_msg("\"%s\" is not in:\n%s", what, text);
 	free(text);
@@ -98,6 +101,7 @@ static void assert_says_not(const struct summary *s, const char *what)
 {
 	char *text = print(s, 0);
 
+	unwrap(text);
 	if (strstr(text, what))
 		fail_msg("\"%s\" is in:\n%s", what, text);
 	free(text);
@@ -337,8 +341,8 @@ static void memory_beside(void **state)
 	add_memory(&s, 7, (struct memory_point){ .anonymous = 5 << 20, .file = 1 << 20, .swapped = 1 << 20, .heap = 100 },
 		   (struct memory_point){ .anonymous = 15 << 20, .file = 1 << 19, .shared = 2 << 20, .heap = 100 });
 	assert_says(&s, "resident memory grew by 11.0 MiB meanwhile; watched blocks that are kept explain 9.1% of that: see memory at the end of this report\n");
-	assert_says(&s, "  memory    RSS 17.5 MiB: anonymous +10.0 MiB, shared +2.0 MiB, files -512 KiB, swapped -1.0 MiB; watched blocks that are kept: 1.0 MiB (9.1%)\n"
-			"            the rest, 10.0 MiB: pages used for the first time, or mappings that are not malloc's (mmattach --growth -p 7 says whose)\n");
+	assert_says(&s, "  memory    RSS 17.5 MiB: anonymous +10.0 MiB, shared +2.0 MiB, files -512 KiB, swapped -1.0 MiB; watched blocks that are kept: 1.0 MiB (9.1%)"
+			" the rest, 10.0 MiB: pages used for the first time, or mappings that are not malloc's (mmattach --growth -p 7 says whose)\n");
 	s.memories[0].points[1].heap = 6 << 20;
 	assert_says(&s, "the rest, 10.0 MiB: malloc's heap grew, by what was freed since, or lies between blocks (mmattach scan -p 7)\n");
 	s.totals.live_bytes = 9 << 20;

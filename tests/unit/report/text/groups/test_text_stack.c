@@ -174,6 +174,45 @@ static void equal_rows_with_the_same_callers(void **state)
 	is(&found[1], APART_NOTHING, 0, false);
 }
 
+/* --- all frames --- */
+
+#define LONG "void handle_requests_of_all_connections_until_there_are_none_left<request_queue, 4096>()"	/* 87 characters */
+
+static void check_frame(const struct summary_frame *frame, const char *want)
+{
+	const struct stack_view stack = { .frames = (struct summary_frame *)frame, .depth = 1 };
+	struct strbuf out = STRBUF_INIT;
+
+	text_stack(&out, &stack);
+	assert_string_equal(strbuf_str(&out), want);
+	strbuf_fini(&out);
+}
+
+/* First the path gives way; then the place has a line of its own; a name is never cut. */
+static void long_frames(void **state)
+{
+	struct summary_frame f = { .function = "session_open", .module = "/usr/bin/svc", .offset = 0x1310, .line = 120,
+				   .file = "/build/reproducible-path/service-1.2/modules/sessions/src/session.cc" };
+
+	(void)state;
+	check_frame(&f, "    #0 session_open (svc+0x1310) /build/.../service-1.2/modules/sessions/src/session.cc:120\n");
+	f.inlined = true;
+	check_frame(&f, "    #0 session_open (svc+0x1310, inlined) /build/.../service-1.2/modules/sessions/src/session.cc:120\n");
+	f.function = "session_open_for_them";
+	check_frame(&f, "    #0 session_open_for_them (svc+0x1310, inlined) /build/.../modules/sessions/src/session.cc:120\n");
+	f.file = "./nptl/./nptl/allocate.S";
+	check_frame(&f, "    #0 session_open_for_them (svc+0x1310, inlined) nptl/allocate.S:120\n");
+	f.function = LONG;
+	f.inlined = false;
+	check_frame(&f, "    #0 " LONG "\n         (svc+0x1310) nptl/allocate.S:120\n");
+	f.file = "/build/reproducible-path/service-1.2/modules/sessions/src/session.cc/and/so/on/as/paths/go.h";
+	check_frame(&f, "    #0 " LONG "\n         (svc+0x1310) /build/.../modules/sessions/src/session.cc/and/so/on/as/paths/go.h:120\n");
+	f.file = NULL;
+	check_frame(&f, "    #0 " LONG "\n         (svc+0x1310)\n");
+	f.module = NULL;
+	check_frame(&f, "    #0 " LONG "\n         (0x0)\n");
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -183,6 +222,7 @@ int main(void)
 		cmocka_unit_test(what_tells_apart),
 		cmocka_unit_test(equal_rows_are_told_apart),
 		cmocka_unit_test(equal_rows_with_the_same_callers),
+		cmocka_unit_test(long_frames),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,6 +17,7 @@
 #include "report/json/out_scan_json.h"
 #include "report/text/scan/out_scan_text.h"
 #include "tests/unit/scan_example.h"
+#include "tests/unit/unwrapped.h"
 
 typedef int printer(const struct scan_report *r, size_t top, struct strbuf *sb);
 
@@ -53,8 +54,9 @@ static void has(const struct scan_report *r, const char *part)
 	struct strbuf sb = STRBUF_INIT;
 
 	assert_int_equal(out_scan_text(r, 0, &sb), 0);
-	if (!strstr(strbuf_str(&sb), part))
-		fail_msg("'%s' is not in:\n%s", part, strbuf_str(&sb));
+	unwrap(sb.s);
+	if (!strstr(sb.s, part))
+		fail_msg("'%s' is not in:\n%s", part, sb.s);
 	strbuf_fini(&sb);
 }
 

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/* text_path: see text_path.h. */
+#include "report/text/groups/text_path.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "report/model/words.h"
+
+#define LEFT_OUT "..."
+
+/* One directory of a path, or its name. */
+struct part {
+	const char *at;
+	size_t len;
+};
+
+/* The next one from *@p on; false if there is none. */
+static bool next_part(const char **p, struct part *out)
+{
+	*p += strspn(*p, "/");
+	*out = (struct part){ *p, strcspn(*p, "/") };
+	*p += out->len;
+	return out->len > 0;
+}
+
+static bool is_here(const struct part *part)
+{
+	return part->len == 1 && *part->at == '.';
+}
+
+static bool same(const struct part *a, const struct part *b)
+{
+	return a->len == b->len && memcmp(a->at, b->at, a->len) == 0;
+}
+
+/*
+ * A compiler that is run in "./nptl" for "./nptl/x.c" writes "./nptl/./nptl/x.c", as that of Debian's glibc was. Only so: "redis/redis/x.c" may
+ * well be two directories.
+ */
+static void tidy(struct strbuf *sb, const char *path)
+{
+	struct part part, last = { .len = 0 };
+	bool here = false, any = false;
+	const char *p = path;
+
+	while (next_part(&p, &part)) {
+		if (is_here(&part)) {
+			here = true;
+			continue;
+		}
+		if (!(here && *p && same(&part, &last))) {
+			strbuf_puts(sb, any || *path == '/' ? "/" : "");
+			strbuf_append(sb, part.at, part.len);
+			any = true;
+		}
+		here = false;
+		last = part;
+	}
+	if (!any)
+		strbuf_puts(sb, path);
+}
+
+/* As much of the end of @text as fits, from one of its slashes on: the last one at least. NULL: there is none. */
+static const char *end_that_fits(const char *text, size_t width)
+{
+	const char *end = NULL;
+
+	for (const char *slash = strchr(text, '/'); slash; slash = strchr(slash + 1, '/')) {
+		end = slash;
+		if (words_characters(slash, strlen(slash)) <= width)
+			break;
+	}
+	return end;
+}
+
+static void shorten(struct strbuf *sb, const char *path, size_t width)
+{
+	const char *first = path + strspn(path, "/"), *end = NULL;
+	size_t head;
+
+	first += strcspn(first, "/");
+	first += *first == '/';
+	head = words_characters(path, (size_t)(first - path)) + strlen(LEFT_OUT);
+	if (words_characters(path, strlen(path)) > width)
+		end = end_that_fits(first, width > head ? width - head : 0);
+	/* the dots are no shorter than what they would stand for */
+	if (!end || (size_t)(end - first) <= strlen(LEFT_OUT)) {
+		strbuf_puts(sb, path);
+		return;
+	}
+	strbuf_append(sb, path, (size_t)(first - path));
+	strbuf_puts(sb, LEFT_OUT);
+	strbuf_puts(sb, end);
+}
+
+void text_path(struct strbuf *sb, const char *path, int line, size_t width)
+{
+	cleanup_strbuf struct strbuf plain = STRBUF_INIT, safe = STRBUF_INIT;
+
+	tidy(&plain, path);
+	strbuf_text(&safe, strbuf_str(&plain));
+	if (line > 0)
+		strbuf_printf(&safe, ":%d", line);
+	shorten(sb, strbuf_str(&safe), width);
+	if ((plain.err || safe.err) && !sb->err)
+		sb->err = plain.err ? plain.err : safe.err;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/* wrap: see wrap.h. Widths are counted in characters, as in report/model/words.h. */
+#include "report/text/wrap.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "report/model/words.h"
+
+static size_t span(const char *text, size_t n, bool blanks)
+{
+	size_t i = 0;
+
+	while (i < n && (text[i] == ' ') == blanks)
+		i++;
+	return i;
+}
+
+/* The words of @text behind @column characters of their line. The first one is not moved: below it would have no more room. */
+static void put_words(struct strbuf *sb, const char *text, size_t n, size_t width, size_t column)
+{
+	const size_t indent = column;
+
+	for (size_t i = 0; i < n;) {
+		const size_t blanks = span(text + i, n - i, true), word = span(text + i + blanks, n - i - blanks, false);
+		const size_t wide = words_characters(text + i + blanks, word);
+
+		if (i && column + blanks + wide > width) {
+			strbuf_putc(sb, '\n');
+			strbuf_pad(sb, ' ', indent);
+			column = indent;
+		} else {
+			strbuf_pad(sb, ' ', blanks);
+			column += blanks;
+		}
+		strbuf_append(sb, text + i + blanks, word);
+		column += wide;
+		i += blanks + word;
+	}
+}
+
+static void put_line(struct strbuf *sb, const char *line, size_t n, size_t width, size_t indent)
+{
+	size_t label;
+
+	while (n && line[n - 1] == ' ')
+		n--;
+	label = words_characters(line, n) > width ? words_bytes(line, n, indent) : n;
+	strbuf_append(sb, line, label);
+	put_words(sb, line + label, n - label, width, indent);
+	strbuf_putc(sb, '\n');
+}
+
+void wrap(struct strbuf *sb, const struct strbuf *lines, size_t width, size_t indent)
+{
+	const char *text = strbuf_str(lines);
+
+	if (lines->err && !sb->err)
+		sb->err = lines->err;
+	while (*text) {
+		const size_t n = strcspn(text, "\n");
+
+		put_line(sb, text, n, width, indent);
+		text += n + (text[n] == '\n');
+	}
+}
