@@ -13,14 +13,14 @@
 #define TELL_NS 10000000000ull
 
 /*
- * --- what of a module is watched ---
+ * --- what is watched in a module ---
  *
- * Allocators that it defines are probes, and have a trap where they return; behind its calls of
- * them, and of functions that pass on what they take, there are sites. A function of it that only jumps to an allocator is one, too: then
- * its callers are looked for in all modules.
+ * Allocators that it defines are probes, and have traps where they return; behind its calls of these, and of
+ * wrappers, there are sites. A function of it that only jumps to an allocator is one, too: then its callers
+ * are searched in all modules.
  */
 
-/* The functions themselves are told of as probes, so that the reader knows what was watched. */
+/* The functions themselves are reported as probes, so that the reader knows what was watched. */
 static int add_probes(struct sampling *s, struct module *m)
 {
 	for (uint32_t i = 0; i < s->targets.n; i++) {
@@ -36,7 +36,10 @@ static int add_probes(struct sampling *s, struct module *m)
 	return 0;
 }
 
-/* Where malloc itself returns: by what is seen there now and then it is known how much comes from callers that nobody found. */
+/*
+ * Where malloc itself returns: sampling there now and then shows how much comes from callers that were not
+ * found.
+ */
 static int add_exits(struct sampling *s, struct module *m)
 {
 	const struct planting *p = s->planting;
@@ -58,7 +61,10 @@ static int add_exits(struct sampling *s, struct module *m)
 	return r;
 }
 
-/* Targets from number @first on are new: their callers, in all modules that were looked through before. 0 or -ENOMEM. */
+/*
+ * Targets from number @first on are new: find their callers, in all modules that were searched before. 0 or
+ * -ENOMEM.
+ */
 static int find_callers(struct sampling *s, uint32_t first)
 {
 	int r = 0;
@@ -97,7 +103,7 @@ static void module_gone(void *ctx, uint32_t number)
 
 /* --- from beginning to end --- */
 
-/* What became of a block is known. One that is there when all is over stays listed. */
+/* What became of a block is known. A block that is live at the end stays recorded. */
 static void over(void *ctx, const struct followed *b, enum fate fate, uint64_t now_ns)
 {
 	struct sampling *s = ctx;
@@ -165,7 +171,7 @@ void sampling_thread_end(struct sampling *s, uint32_t tid)
 
 /* --- as time goes on --- */
 
-/* What was seen inside of the function is seen at its callers from now on: it would be told twice. */
+/* What was seen inside the function is seen at its callers from now on: it would be reported twice. */
 static void forget_inside(struct sampling *s, taddr function, uint64_t now_ns)
 {
 	for (uint32_t i = 0; i < s->stacks.n; i++) {
@@ -189,7 +195,10 @@ static void tick(struct sampling *s, uint64_t now_ns)
 	uint32_t target;
 	taddr function;
 
-	/* the traps of trials that began; before anything is decided of them, for what a number's meter has was another site's until then */
+	/*
+	 * the traps of trials that began: before trials are decided, as until then the meter of a number may
+	 * have another site's counts
+	 */
 	plant_waiting(s);
 	while (sampling_parents_decide(&s->parents, now_ns, &function, &target)) {
 		forget_inside(s, function, now_ns);
@@ -237,7 +246,7 @@ uint64_t sampling_poll(struct sampling *s, uint64_t now_ns)
 		decide(s, now_ns);
 	if (now_ns >= s->next_tell_ns)
 		sampling_tell(s, now_ns);
-	/* no thread is held for a trap that does not come */
+	/* no thread is held for a trap that cannot be planted now */
 	if (!shared_modules_move(s->planting->link->shared)) {
 		sampling_parents_hold(&s->parents, now_ns);
 		other = sampling_parents_next_ns(&s->parents);

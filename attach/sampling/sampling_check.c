@@ -15,7 +15,7 @@ bool sampling_check_follows(const struct rule *rule)
 	       !rule->nifs;
 }
 
-/* Memory, but not of malloc's heap: there is nothing in front of a block that says what became of it. */
+/* Memory that is not in malloc's heap: nothing in front of a block shows what became of it. */
 static bool has_own_heap(const char *pack)
 {
 	static const char *const packs[] = { "dpdk", "mmap", "jemalloc", "tcmalloc", "mimalloc", "python" };

@@ -53,8 +53,9 @@ static void put_stack(struct recorder *r, const struct sampling_sites *sites, co
 }
 
 /*
- * That nothing came is news, too: a stack that was seen three times in the first ten seconds, and not in the hours after, would be said to come
- * 18 times a minute. Where the trap stood for an eighth longer since, that is enough, so that it is not told each time.
+ * That there were no hits is news, too: a stack that was seen three times in the first ten seconds, and not
+ * in the hours after, would be reported with 18 a minute. It is recorded again when the exposure is an eighth
+ * longer, not each time.
  */
 static bool is_news(const struct sampling_stack *stack, const struct meter_sums *sums, bool all)
 {
@@ -93,14 +94,14 @@ static void put_duty(struct recorder *r, const struct sampling_sites *sites, uin
 		if (sites->all[i].role != SAMPLING_TAKES || !sums.hits)
 			continue;
 		hit++;
-		/* what a short round was worth may be more than it lasted */
+		/* the exposure of a short round may be longer than the round */
 		exposed_us += (double)(sums.exposed_us < wall_us ? sums.exposed_us : wall_us);
 	}
 	if (hit && wall_us)
 		recorder_count(r, wall_us, MMT_COUNT_DUTY_PPM, (uint64_t)(exposed_us / (double)hit / (double)wall_us * 1e6));
 }
 
-/* Up to now, also where it lasts still. */
+/* Up to now, including a time that has not ended yet. */
 static uint64_t up_to_now(const _Atomic uint64_t *over_ns, const _Atomic uint64_t *since_ns, uint64_t now_ns)
 {
 	uint64_t over = atomic_load(over_ns), since = atomic_load(since_ns);
@@ -129,7 +130,10 @@ void sampling_facts_budget(struct recorder *r, const struct sampling_sites *site
 
 /* --- what was not seen --- */
 
-/* Of the blocks that allocators themselves were seen to return, which share went to callers without a trap? By the rates at which they return. */
+/*
+ * Of the blocks that allocators themselves were seen to return, what share went to callers without a trap? By
+ * the rates at which allocators return.
+ */
 static double unknown_share(const struct sampling_sites *sites)
 {
 	double all = 0, unknown = 0;
@@ -162,7 +166,7 @@ static void note_unseen_rules(struct recorder *r, const struct sampling_sites *s
 	}
 }
 
-/* What hits never showed. */
+/* Sites at which no hit ever showed the caller. */
 static void note_without_caller(struct recorder *r, const struct sampling_sites *sites, uint64_t t)
 {
 	uint32_t n = 0;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sampling_hits: a trap was hit. Which block that is (what a wrapper keeps in front of it is taken off), who asked for it, and whether
- * it is followed from now on.
+ * sampling_hits: a trap was hit. Which block that is (without what a wrapper keeps in front of it), which
+ * stack allocated it, and whether it is tracked from now on.
  *
- *	a function that is tried	sampling_parents
- *	inside of one that passes on	its caller is watched: the block is seen there. Else it counts here
- *	any other			it counts for its stack, of whose blocks a fair sample is followed
+ *	a site of a trial	sampling_parents
+ *	inside a wrapper	if its caller is watched, the block is seen there. Else it counts here
+ *	any other		it counts for its stack, of whose blocks a fair sample is tracked
  */
 #include <errno.h>
 #include <string.h>
@@ -16,14 +16,17 @@
 #include "attach/sampling/sampling_parts.h"
 #include "heap/glibc/chunkstate.h"
 
-/* What the block began with when it was given out. */
+/* The words at the beginning of a block when it was allocated. */
 struct sampling_words {
 	uint64_t head;		/* in front of it */
 	uint64_t first[2];
 	bool first_read;
 };
 
-/* Where it was known only later that a wrapper keeps something in front of the block, the trap has read other words. */
+/*
+ * If it was known only later that a wrapper keeps something in front of the block, the trap has read other
+ * words.
+ */
 static bool read_words(const struct sampling *s, const struct sampling_site *site, const struct record_hit *hit, taddr block,
 		       struct sampling_words *out)
 {
@@ -38,7 +41,10 @@ static bool read_words(const struct sampling *s, const struct sampling_site *sit
 	return hit->loads_read & 1u << SITE_CHUNK && chunkstate_size(out->head);
 }
 
-/* Who called the function around the site, or (@skip 0) the one that returns at it; 0: the stack does not tell. */
+/*
+ * The caller of the function around the site, or (@skip 0) of the one that returns at it; 0: the stack does
+ * not show it.
+ */
 static taddr caller_of(const struct sampling *s, uint32_t number, uint32_t skip)
 {
 	const struct defs *d = &s->recorder->ledger.defs;
@@ -67,7 +73,7 @@ static void put_alloc(struct sampling *s, uint32_t i, taddr block, uint64_t head
 	sampling_facts_block(s->recorder, &s->sites, &s->stacks.all[i], &f, now_ns);
 }
 
-/* Of that stack's blocks this one is to be followed, if there is room. */
+/* Track this block, if it belongs to the sample of its stack and there is room. */
 static void follow(struct sampling *s, uint32_t i, taddr block, const struct sampling_words *words, uint64_t now_ns)
 {
 	taddr instead;
@@ -90,7 +96,7 @@ static void follow(struct sampling *s, uint32_t i, taddr block, const struct sam
 	put_alloc(s, i, block, words->head, now_ns);
 }
 
-/* In a function that passes on, or malloc itself: is its caller watched? Then the block is seen there. */
+/* A hit in a wrapper, or in malloc itself: is its caller watched? Then the block is seen there. */
 static bool seen_elsewhere(struct sampling *s, struct sampling_site *site, taddr caller)
 {
 	uint32_t at = caller ? sampling_sites_find_at(&s->sites, caller) : SAMPLING_NONE;
@@ -105,7 +111,7 @@ static int walk(struct sampling *s, const struct record_hit *hit, uint32_t *numb
 	return s->tally->stack_of(s->tally->stack_ctx, hit, &s->planting->link->shared->sites[hit->head.site], 0, NULL, number);
 }
 
-/* A jump may lead behind the call, too: with a block that is there for long. */
+/* A jump may lead behind the call, too: with a block that was allocated long ago. */
 static bool is_old(const struct sampling *s, uint32_t site, uint32_t i, taddr block)
 {
 	return s->sites.all[site].joined && sampling_stacks_holds(&s->stacks, i, block);
@@ -156,7 +162,7 @@ void sampling_hit(struct sampling *s, const struct record_hit *hit)
 	struct sampling_words words;
 	taddr block;
 
-	/* a vfork child's own, or of a module that has gone */
+	/* a vfork child's own site, or one of a module that is gone */
 	if (!site || !hit->regs.rax)
 		return;
 	if (site->role == SAMPLING_TRIAL) {

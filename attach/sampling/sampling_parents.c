@@ -10,14 +10,14 @@
 
 #define TRIAL_NS 60000000000ull
 #define CHECK_NS 30000000000ull
-#define FRESH 5u		/* times that it was called from there just before */
+#define FRESH 5u		/* so many times it must have got a block just before */
 #define COMPARE_HITS 24u
 #define TRIAL_QUOTA 8u
-#define ENOUGH 4u		/* times that the block came out */
+#define ENOUGH 4u		/* so many times it must have returned the block */
 #define TRIES 4u
-#define HEADER_MAX 256u		/* what a wrapper keeps in front of a block */
-#define MORE_OFTEN 2.5		/* it returns so much more often than it is given something: not by chance */
-#define HOLDS_PART 4		/* of what may be spent goes to holds, at most */
+#define HEADER_MAX 256u		/* bytes that a wrapper keeps in front of a block, at most */
+#define MORE_OFTEN 2.5		/* it returns so many times more often than it gets a block: not by chance */
+#define HOLDS_PART 4		/* holds get at most what may be spent divided by this */
 #define HOLD_PAUSE_NS 50000000ull
 
 void sampling_parents_init(struct sampling_parents *p, struct sampling_sites *sites, uint32_t budget_ppm)
@@ -48,7 +48,7 @@ static struct sampling_trial *find_trial(struct sampling_parents *p, taddr funct
 
 static void end(struct sampling_parents *p, struct sampling_trial *t)
 {
-	/* nobody would answer */
+	/* there would be no answer */
 	sampling_sites_hold(p->sites, &p->sites->all[t->inner], false);
 	for (uint32_t i = 0; i < t->nouter; i++) {
 		struct sampling_site *outer = &p->sites->all[t->outer[i]];
@@ -62,7 +62,10 @@ static void end(struct sampling_parents *p, struct sampling_trial *t)
 
 /* --- what is seen --- */
 
-/* `call rel32`, `call *slot(%rip)`: its callers can be found. What is called through a pointer only has none that could be. */
+/*
+ * `call rel32`, `call *slot(%rip)`: its callers can be found. If a function is only called through pointers,
+ * they cannot.
+ */
 static bool is_direct(const struct sampling_parents *p, taddr caller)
 {
 	const struct module *m = modules_find(p->sites->planting->modules, caller);
@@ -73,7 +76,7 @@ static bool is_direct(const struct sampling_parents *p, taddr caller)
 	return code[1] == 0xe8 || (code[0] == 0xff && code[1] == 0x15);
 }
 
-/* Different callers share the site; or callers of these, and it is hot. */
+/* Different callers share the site; or different callers of its caller do, and it is hot. */
 static bool pays(const struct sampling_parents *p, struct sampling_site *site, taddr caller)
 {
 	struct meter_sums sums;
@@ -95,7 +98,7 @@ static bool is_outer(const struct sampling_parents *p, const struct sampling_tri
 	return false;
 }
 
-/* true: it was not there before. */
+/* true: @caller was not there before. */
 static bool count_caller(struct sampling_trial *t, taddr caller)
 {
 	t->hits++;
@@ -108,7 +111,10 @@ static bool count_caller(struct sampling_trial *t, taddr caller)
 	return false;
 }
 
-/* A site behind that call of the function. It is planted at the next look at the trials: while a thread is held, that would be for it to wait for. */
+/*
+ * A site behind that call of the function. It is planted when the trials are looked at next: if that were
+ * done while a thread is held, the thread would have to wait for it.
+ */
 static void try_caller(struct sampling_parents *p, struct sampling_trial *t, taddr caller)
 {
 	uint32_t i;
@@ -116,7 +122,7 @@ static void try_caller(struct sampling_parents *p, struct sampling_trial *t, tad
 	if (t->nouter == SAMPLING_OUTER || is_outer(p, t, caller) || !is_direct(p, caller) ||
 	    sampling_sites_try(p->sites, caller, p->sites->all[t->inner].target, &i) < 0)
 		return;
-	/* one that is watched for its own sake cannot be tried */
+	/* a site that is watched for its own sake cannot be part of a trial */
 	if (p->sites->all[i].role == SAMPLING_TRIAL && p->sites->all[i].number != SAMPLING_NONE)
 		t->outer[t->nouter++] = i;
 }
@@ -143,13 +149,13 @@ void sampling_parents_saw(struct sampling_parents *p, uint32_t i, taddr caller, 
 
 /* --- holding a thread until there is a trap where its function returns to --- */
 
-/* In the function, until it is known what comes out; then at its callers. */
+/* Where to hold a thread: in the function, until it is known what it returns; then at its callers. */
 static const struct sampling_site *to_be_held(const struct sampling_parents *p, const struct sampling_trial *t)
 {
 	return t->checking ? &p->sites->all[t->outer[(t->fresh + t->unclear) % t->nouter]] : &p->sites->all[t->inner];
 }
 
-/* What holds have cost is to be paid for by the time until the next. */
+/* The time until the next hold must pay for what holds have cost. */
 static bool is_paid(struct sampling_parents *p, uint64_t now_ns)
 {
 	uint64_t held_ns = atomic_load(&p->sites->planting->link->shared->budget.held_ns);
@@ -183,7 +189,7 @@ uint64_t sampling_parents_next_ns(const struct sampling_parents *p)
 	return UINT64_MAX;
 }
 
-/* The trap behind that call of the function; SAMPLING_NONE: there can be none. */
+/* The trap behind that call of the function; SAMPLING_NONE: there is none. */
 static uint32_t outer_number(const struct sampling_parents *p, const struct sampling_trial *t, taddr caller)
 {
 	for (uint32_t i = 0; i < t->nouter; i++) {
@@ -195,7 +201,7 @@ static uint32_t outer_number(const struct sampling_parents *p, const struct samp
 	return SAMPLING_NONE;
 }
 
-/* This round is its last, until the next thread is held. */
+/* This round of the trap is its last, until the next thread is held. */
 static bool lead_to(struct sampling_parents *p, const struct record_hit *hit, uint32_t number)
 {
 	sampling_sites_meter(p->sites, sampling_sites_at(p->sites, number), TRIAL_QUOTA, SAMPLING_RESTING_MS);
@@ -212,15 +218,18 @@ int sampling_parents_held(struct sampling_parents *p, uint32_t i, const struct r
 }
 
 /*
- * It may have returned unseen, its trap being lifted just then: what comes out when it comes there the next time is of another call. Not if it came
- * before a trap that was lifted can stand again.
+ * The thread may have returned unseen, as the trap was lifted just then: what the function returns at the
+ * next hit is of another call. Not if the hit came before a lifted trap can be planted again.
  */
 static bool is_of_that_call(const struct sampling_last *last, const struct record_hit *hit)
 {
 	return hit->head.time_ns - last->time_ns < METER_AWAY_NS;
 }
 
-/* That the block comes out says the same whenever it does; that another one does only if it is of that call. */
+/*
+ * If the function returns the block, that counts whenever it does; if it returns another one, only if that is
+ * of the same call.
+ */
 static void weigh(struct sampling_trial *t, const struct sampling_last *last, const struct record_hit *hit)
 {
 	uint64_t delta = hit->regs.rax - last->block;
@@ -235,7 +244,10 @@ static void weigh(struct sampling_trial *t, const struct sampling_last *last, co
 	t->same++;
 }
 
-/* The call of malloc in the function has left its return address below the stack, if nothing else was called from there since. */
+/*
+ * The function's call of malloc has left its return address below the stack, if nothing else was called from
+ * there since.
+ */
 static void check(struct sampling_parents *p, struct sampling_trial *t, const struct record_hit *hit)
 {
 	uint64_t word = 0;
@@ -244,7 +256,7 @@ static void check(struct sampling_parents *p, struct sampling_trial *t, const st
 
 	if (process_vm_readv((pid_t)hit->head.tid, &here, 1, &there, 1, 0) != sizeof(word))
 		word = 0;
-	/* it went on meanwhile: then what was there says nothing */
+	/* the thread has resumed meanwhile: then what was there says nothing */
 	if (!shared_is_held(p->sites->planting->link->shared, hit))
 		return;
 	i = word ? sampling_sites_find_at(p->sites, word) : SAMPLING_NONE;
@@ -273,7 +285,7 @@ void sampling_parents_came(struct sampling_parents *p, uint32_t i, const struct 
 
 /* --- deciding --- */
 
-/* Since the comparison began: how often a second, and how many were seen. */
+/* Since the comparison began: hits a second; adds to @hits how many were seen. */
 static double rate_of(const struct sampling_sites *sites, const struct sampling_site *site, uint64_t *hits)
 {
 	struct meter_sums sums;
@@ -283,7 +295,7 @@ static double rate_of(const struct sampling_sites *sites, const struct sampling_
 	return sampling_sites_rate(&site->then, &sums);
 }
 
-/* How often it is given something, and how often it returns to the callers that were tried. */
+/* How often the function gets a block, and how often it returns to the callers in the trial. */
 struct frequency {
 	double given, returned;
 	uint64_t given_hits, returned_hits;
@@ -304,7 +316,10 @@ static void measure(const struct sampling_parents *p, const struct sampling_tria
 	f->given *= t->hits ? (double)by_outer / (double)t->hits : 0;
 }
 
-/* The rounds at its callers began when a thread was about to return there: these say nothing of how often that is. From now on they do. */
+/*
+ * The rounds at its callers began when a thread was about to return there: they do not show how often that
+ * happens. From now on they do.
+ */
 static void begin_check(struct sampling_parents *p, struct sampling_trial *t, uint64_t now_ns)
 {
 	t->checking = true;
@@ -348,7 +363,7 @@ static enum answer answer(struct sampling_parents *p, struct sampling_trial *t, 
 	return now_ns < t->until_ns ? NOT_YET : NOBODY_KNOWS;
 }
 
-/* What @t gets is that of its callers, from now on. false: there can be no more targets. */
+/* The function of @t is a wrapper from now on. false: there can be no more targets. */
 static bool pass_on(struct sampling_parents *p, const struct sampling_trial *t, uint32_t *target)
 {
 	struct sampling_site *inner = &p->sites->all[t->inner];

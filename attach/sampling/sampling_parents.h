@@ -35,7 +35,7 @@
 #define SAMPLING_OUTER 4u
 #define SAMPLING_CALLERS 16u
 
-/* One function that is tried. */
+/* The trial of one function. */
 struct sampling_trial {
 	taddr function;		/* 0: this slot is free */
 	uint32_t inner;		/* the site in it that began the trial */
@@ -45,9 +45,7 @@ struct sampling_trial {
 	uint32_t same, other;	/* times it returned that; something else */
 	uint64_t hits;		/* at sites in it, during the trial; */
 	struct { taddr addr; uint64_t hits; } callers[SAMPLING_CALLERS]; /* by caller; the first seen */
-	/*
-	 * its call of the allocator left its return address so far below its caller's stack; 0: this varies
-	 */
+	/* its call of the allocator left its return address so far below its caller's stack; 0: it varies */
 	int64_t depth;
 	bool checking;		/* it returned the block often enough: does it get one each time? */
 	uint32_t fresh, unclear; /* times that word shows that it did; shows anything else */

@@ -8,13 +8,13 @@
 #include "report/sampling/estimate.h"
 
 #define STOP_NS 30000u		/* before it is known */
-#define SETTLED_BY 8u		/* blocks that have gone */
-#define CANDIDATE_BY 3u		/* blocks that have not */
+#define SETTLED_BY 8u		/* blocks that were freed */
+#define CANDIDATE_BY 3u		/* blocks that were not */
 #define CANDIDATE_QUOTA 16u
-#define BUNCH_PURSE 2u		/* of what can be spent at once this part may go for bunches, */
-#define BUNCH_S 10.0		/* and what is due in so long */
+#define BUNCH_PURSE 2u		/* a full token bucket divided by this may go for bunches, */
+#define BUNCH_S 10.0		/* and what the share gives in so many seconds */
 #define LATELY 10u		/* decisions, */
-#define LATELY_ROUNDS 4u	/* and stretches: with fewer nothing is known of a site */
+#define LATELY_ROUNDS 4u	/* and intervals: with fewer nothing is known of a site */
 #define PART_LEAST 0.4		/* for candidates, */
 #define PART_MOST 0.8
 #define PART_STEP 1.25		/* so many times more if little is used, or less if nearly all is: */
@@ -26,15 +26,15 @@ void sampling_rounds_init(struct sampling_rounds *r, uint32_t budget_ppm)
 	*r = (struct sampling_rounds){ .budget_ppm = budget_ppm, .stop_ns = STOP_NS, .part = PART_LEAST };
 }
 
-/* Nanoseconds of a second that the keeper aims at: two thirds of what is promised. */
+/* Nanoseconds of a second that the keeper aims to spend: two thirds of the budget. */
 static double aim(const struct sampling_rounds *r)
 {
 	return SPENDING_FILL(r->budget_ppm * 1000.0);
 }
 
 /*
- * What candidates do not get is for what is seldom, and then for what is hot (keeper/budget/turns.h). Once most of that is known to go it is looked at rarely, and
- * does not use what it may.
+ * What candidates do not get is for rarely hit sites, and then for hot ones (keeper/budget/turns.h). Once the
+ * blocks of most are known to be freed, these are sampled rarely, and do not use what they may.
  */
 static void set_part(struct sampling_rounds *r, const struct sampling_costs *now)
 {
@@ -50,8 +50,8 @@ static void set_part(struct sampling_rounds *r, const struct sampling_costs *now
 }
 
 /*
- * As many hits of what comes in bunches as are no risk for others, should all such bunches come at once; nor may they take too long to be due at @share a
- * second, or too little is learned.
+ * The most hits for a site with bunches that are no risk for others, if all bunches come at once. Nor may so
+ * many take too long to be due at @share a second, or too little is learned.
  */
 static uint32_t bunch_quota(const struct sampling_rounds *r, double share)
 {
@@ -61,7 +61,7 @@ static uint32_t bunch_quota(const struct sampling_rounds *r, double share)
 	return (uint32_t)fmax(hits, CANDIDATE_QUOTA);
 }
 
-/* --- what the blocks say --- */
+/* --- what became of the blocks --- */
 
 static bool may_leak(const struct sampling_stack *stack)
 {
@@ -105,7 +105,7 @@ static void gather(struct sampling_rounds *r, struct sampling_sites *sites, cons
 	}
 }
 
-/* --- what that comes to --- */
+/* --- what follows for the sites --- */
 
 static struct estimate_rounds as_rounds(const struct meter_sums *sums)
 {
@@ -115,7 +115,7 @@ static struct estimate_rounds as_rounds(const struct meter_sums *sums)
 	};
 }
 
-/* What a candidate needs by what was seen of late; whether it comes in bunches, by all. */
+/* What a candidate needs, by recent hits; whether they come in bunches, by all hits. */
 static void look_at_needs(const struct sampling_sites *sites, struct sampling_site *site)
 {
 	const struct meter_sums none = { 0 };
@@ -135,7 +135,7 @@ static bool is_older(const struct meter_sums *a, const struct meter_sums *than)
 	return a->rounds <= than->rounds && a->hits <= than->hits && a->exposed_us <= than->exposed_us;
 }
 
-/* Of who has long rounds little is told: then what is older counts, too. */
+/* A site with long rounds has few intervals: then older ones count, too. */
 static void forget_what_is_old(struct sampling_sites *sites)
 {
 	for (size_t i = 0; i < sites->n; i++) {
@@ -145,7 +145,7 @@ static void forget_what_is_old(struct sampling_sites *sites)
 		if (!sampling_sites_follows(site))
 			continue;
 		sampling_sites_sums(sites, site, &sums);
-		/* its trap was another's when that was noted */
+		/* its trap was another site's when that was noted */
 		if (!is_older(&site->lately[0], &sums))
 			memset(site->lately, 0, sizeof(site->lately));
 		if (sums.rounds < site->lately[0].rounds + LATELY_ROUNDS)
@@ -155,7 +155,10 @@ static void forget_what_is_old(struct sampling_sites *sites)
 	}
 }
 
-/* What each of those may have that need more, if the others have what they need: @all together, hits a second. Infinite: nobody needs more. */
+/*
+ * What each candidate may have that needs more, if the others get what they need: of @all, hits a second.
+ * Infinite: none needs more.
+ */
 static double share_of(const struct sampling_rounds *r, const struct sampling_sites *sites, double all)
 {
 	double share, next = all / r->candidates;
@@ -182,8 +185,9 @@ static bool differs(uint32_t a, uint32_t b)
 }
 
 /*
- * What comes evenly is overestimated by rounds that end with their quota: by half a hit, for a round begins between two. So where the budget does not
- * reach for every call, it is larger quotas, in longer rounds. What comes in bunches is underestimated, by what of a bunch is more than the quota.
+ * The rate of hits that come evenly is overestimated if the quota ends rounds: by half a hit, for a round
+ * begins between two. So if the budget does not cover every call, quotas are larger, in longer rounds. The
+ * rate of hits that come in bunches is underestimated, by what of a bunch exceeds the quota.
  */
 static void set_candidate(const struct sampling_rounds *r, struct sampling_sites *sites, struct sampling_site *site, double share)
 {
@@ -196,7 +200,7 @@ static void set_candidate(const struct sampling_rounds *r, struct sampling_sites
 	}
 	period_ms = ms < SAMPLING_PERIOD_MS ? SAMPLING_PERIOD_MS : ms > SAMPLING_RARELY_MS ? SAMPLING_RARELY_MS : (uint32_t)ms;
 	quota = (uint32_t)fmax(share * period_ms / 1000, CANDIDATE_QUOTA);
-	/* what hangs on measurements must not change with each look */
+	/* what depends on measurements must not change at each decision */
 	if (differs(quota, site->quota) || differs(period_ms, site->period_ms))
 		sampling_sites_meter(sites, site, quota, period_ms);
 }

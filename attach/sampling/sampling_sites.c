@@ -43,7 +43,7 @@ static struct meter *meter_of(const struct sampling_sites *s, const struct sampl
 
 void sampling_sites_meter(struct sampling_sites *s, struct sampling_site *site, uint32_t quota, uint32_t period_ms)
 {
-	/* a thread is held until the trap of a trial stands; and where something stays, what is not seen is lost */
+	/* a thread is held until a trial's trap is planted; and of what leaks, nothing shall be missed */
 	const bool ahead = site->candidate || site->role == SAMPLING_TRIAL;
 
 	if (site->number == SAMPLING_NONE || (site->quota == quota && site->period_ms == period_ms && site->ahead == ahead))
@@ -73,7 +73,7 @@ void sampling_sites_sums(const struct sampling_sites *s, const struct sampling_s
 	meter_sum(out, &now);
 }
 
-/* What was counted until now was another thing's: sums wrap. */
+/* What was counted until now does not belong to it in its new role: it is subtracted (sums wrap). */
 static void count_anew(struct sampling_sites *s, struct sampling_site *site)
 {
 	struct meter_sums now;
@@ -95,8 +95,9 @@ double sampling_sites_rate(const struct meter_sums *before, const struct meter_s
 }
 
 /*
- * A stretch is told of when it is over (keeper/budget/meter.h). So what a meter has now and had not at the last look is noted for the earliest moment that it
- * can have been: nobody shall be said to have been watched in a time in which he was not.
+ * An exposure interval is added to the meter when it is over (keeper/budget/meter.h). So what a meter has now
+ * and had not at the last look is noted for the earliest moment at which it can have been: no site shall be
+ * reported as watched at a time when it was not.
  */
 void sampling_sites_note_exposed(struct sampling_sites *s, uint64_t age_ns)
 {
@@ -168,7 +169,7 @@ void sampling_sites_gone(struct sampling_sites *s, uint32_t number)
 	if (!site)
 		return;
 	sampling_sites_sums(s, site, &site->before);
-	/* the number is another site's next */
+	/* the number will be another site's */
 	sampling_sites_hold(s, site, false);
 	site->number = SAMPLING_NONE;
 	s->of_number[number] = SAMPLING_NONE;
@@ -181,7 +182,7 @@ static struct sampling_site *grow(struct sampling_sites *s)
 	return grow_for(&s->all, s->n, &s->room, sizeof(*s->all)) < 0 ? NULL : &s->all[s->n];
 }
 
-/* One that is known at this address: it had a trap before, or is tried out. -ENOENT: none is. */
+/* The known site at this address: it had a trap before, or is part of a trial. -ENOENT: there is none. */
 static int renew(struct sampling_sites *s, const struct sampling_site *wanted, uint32_t *i)
 {
 	struct sampling_site *site;

@@ -126,7 +126,9 @@ int sampling_stacks_hold(struct sampling_stacks *s, uint32_t i, taddr addr)
 void sampling_stacks_over(struct sampling_stacks *s, const struct followed *b, enum fate fate, uint64_t now_ns)
 {
 	struct sampling_stack *stack = &s->all[b->stack];
-	/* it went some time between the last look at which it was there and the first at which it was not */
+	/*
+	 * it was freed some time between the last look at which it was live and the first at which it was not
+	 */
 	uint64_t end_ns = fate == FATE_SAME ? b->seen_ns : b->seen_ns + ((b->ended_ns ? b->ended_ns : now_ns) - b->seen_ns) / 2;
 
 	survival_count(stack->ended, age_s(b, end_ns), fate == FATE_GONE ? SURVIVAL_GONE : fate == FATE_SAME ? SURVIVAL_STILL : SURVIVAL_LOST);

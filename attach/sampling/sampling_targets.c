@@ -10,7 +10,10 @@
 #include "attach/target/linker.h"
 #include "base/libcs.h"
 
-/* The name by which other files call it; NULL: by none. Another file's function of that name may be the one that is called. */
+/*
+ * The name by which other files call it; NULL: by none. Another file's function of that name may be the one
+ * that they call.
+ */
 static char *imported_name(const struct modules *ms, const struct module *m, taddr addr)
 {
 	const char *name = elfimage_symbol_at(m->img, addr);
@@ -25,7 +28,7 @@ static struct sampling_target *add(struct sampling_targets *t)
 	return t->n < SAMPLING_TARGETS ? &t->all[t->n] : NULL;
 }
 
-/* Packs of other allocators name malloc too: theirs. */
+/* Packs of other allocators name malloc, too: their own. */
 static bool is_others(const struct rule *rule, const struct module *libc)
 {
 	char build_id[MODULE_BUILD_ID_TEXT];
@@ -50,9 +53,9 @@ static int add_rule(struct sampling_targets *t, uint16_t i)
 	return 0;
 }
 
-/* --- what is known to pass on: C++ --- */
+/* --- known wrappers: C++ --- */
 
-/* Whoever has operator new of his own has his own blocks. */
+/* A program with its own operator new has its own blocks. */
 static bool is_cxx_library(const struct module *m)
 {
 	return m && (!strncmp(m->name, "libstdc++", 9) || !strncmp(m->name, "libc++", 6));
@@ -149,7 +152,7 @@ uint32_t sampling_targets_at(const struct sampling_targets *t, const struct modu
 
 /* --- where they are, and how they are called --- */
 
-/* A file may have a `malloc` of its own, of which nobody knows what it gives out. */
+/* A file may have a `malloc` of its own, and what that returns is not known. */
 static bool may_have(const struct sampling_targets *t, const struct module *m, const struct rule *rule, const char *name)
 {
 	char build_id[MODULE_BUILD_ID_TEXT];
@@ -211,7 +214,7 @@ int sampling_targets_tails(struct sampling_targets *t, struct module *m, uint32_
 		for (size_t k = 0; r == 0 && k < n; k++) {
 			uint32_t of = first + found[k].target;
 
-			/* one that has other ways out may return what it has had for long */
+			/* a function with other exits may return what it has had for long */
 			if (!found[k].joined)
 				(void)!sampling_targets_pass(t, of, m, found[k].function, t->all[of].delta, &i);
 		}

@@ -4,8 +4,8 @@
  * the wrappers of these.
  *
  *	level 0		malloc, calloc, realloc, ...: a rule names it
- *	level 1		operator new, xmalloc, __gf_malloc: its result is a block of level 0, or lies at a fixed
- *			offset (delta) inside one
+ *	level 1		operator new, xmalloc, __gf_malloc: its result is a block of level 0, or lies at a
+ *			fixed offset (delta) inside one
  *	level 2, 3	the same once more
  *
  * A target is known by its name, as other files import it, by its address in the file that has it, or both.

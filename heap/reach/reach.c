@@ -3,7 +3,7 @@
  * reach: see reach.h.
  *
  *	given blocks + census ─▶ nodes ─▶ index ┐
- *	threads ─▶ stacks ─▶ roots ─────────────┴─▶ flood ─▶ cliques of lost ones ─▶ verdicts of the given blocks
+ *	threads ─▶ stacks ─▶ roots ─────────────┴─▶ flood ─▶ cliques of lost ones ─▶ verdicts of given blocks
  */
 #include "heap/reach/reach.h"
 

@@ -30,7 +30,7 @@ struct import_maps {
 must_check int import_maps_read(struct textlines *t, struct import_maps *out);
 void import_maps_fini(struct import_maps *m);
 
-/* The mapping that holds @addr, or NULL. */
+/* The mapping that contains @addr, or NULL. */
 const struct import_map *import_maps_find(const struct import_maps *m, taddr addr);
 
 /*

@@ -66,7 +66,7 @@ static int site(struct mmleak *m, taddr pc, uint32_t *stack)
 
 /* --- lines --- */
 
-/* Take the next field; *end points behind it. */
+/* Take the next field; *end points after it. */
 static const char *field(const char **p, const char **end)
 {
 	const char *begin = *p + strspn(*p, " \t\r");

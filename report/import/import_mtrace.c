@@ -169,7 +169,7 @@ static bool parse(char *text, struct event *e)
 
 /*
  * With threads: realloc moves a block away, another thread gets the old address, and its line is written
- * before that of the realloc. Then the realloc frees the earlier block, which this address no longer holds.
+ * before that of the realloc. So the free is of the earlier block, which has been replaced already.
  */
 static int give(struct mtrace *m, const struct event *e, uint32_t stack)
 {

@@ -61,19 +61,20 @@
  * series is that of this call site. object_list is present if it was asked for (--per-object): its counts are
  * in the order of taken and dropped. tag is null if there is none.
  * Groups of a scan (report/json/out_scan_json.h) have a label and other additional members.
- * Sampled runs (run.mode "sampled") have run.budget, whose numbers are shares of the time, and in each group
- * the members from seen to survival. duty: the mean over sites that were hit. estimate: each number is its
- * value and the two ends of its 95 % confidence interval; the last is null if it has no bound; at_least: hits
- * came in bunches, and the true number may be any higher one. kept_...: those known to stay live, which are
- * share_kept of all, at the age share_age_s; followed_to_share_age of the tracked blocks have reached this
- * age. If turnover is "unknown", their value is null, low is 0, and high is the possible maximum: a sum over
- * groups has only what is known. may_keep_... are the same numbers, but for "unknown" groups as if all that
- * is still there at share_age_s stayed live: a sum also has what is possible. share_seen: the part of all
- * allocations there that was seen. half_s: the age by which half had been freed; null: fewer have.
- * turnover: "stays" (leaks), "goes" (freed), "table" (bounded: stays, but nothing was added in the last fifth
- * of the run) or "unknown" (report/sampling/survival.h). why_unknown: the first reason for "unknown", a word
- * of report/model/unknown.h; else null. blocks, bytes, allocs, frees and totals are those of tracked blocks;
- * growth follows from turnover and estimate. Kept bytes are those of chunks, as the allocator rounds them.
+ * Sampled runs (run.mode "sampled") have run.budget, whose promise, spent and worst_ten_seconds are shares of
+ * the time, and in each group the members from seen to survival. duty: the mean over sites that were hit.
+ * estimate: each number is its value and the two ends of its 95 % confidence interval; the last is null if it
+ * has no bound; at_least: hits came in bunches, and the true number may be any higher one. kept_...: those
+ * known to stay live, which are share_kept of all, at the age share_age_s; followed_to_share_age of the
+ * tracked blocks have reached this age. If turnover is "unknown", their value is null, low is 0, and high is
+ * the possible maximum: a sum over groups has only what is known. may_keep_... are the same numbers, but for
+ * "unknown" groups as if all that is still there at share_age_s stayed live: a sum also has what is possible.
+ * share_seen: the part of all allocations there that was seen. half_s: the age by which half had been freed;
+ * null: fewer have. turnover: "stays" (leaks), "goes" (freed), "table" (bounded: stays, but nothing was added
+ * in the last fifth of the run) or "unknown" (report/sampling/survival.h). why_unknown: the first reason for
+ * "unknown", a word of report/model/unknown.h; else null. blocks, bytes, allocs, frees and totals are those
+ * of tracked blocks; growth follows from turnover and estimate. Kept bytes are those of chunks, as the
+ * allocator rounds them.
  * The files from which the run was read are not named: reports of one run are the same, however made.
  * Addresses are strings ("0x..."). What is not known is "" or 0, except a probe's note, which is null if
  * there is none. ranges_left_out (ranges of memory allocated outside the selected scope) is present only if

@@ -13,7 +13,10 @@
 #include "report/ledger/ledger_parts.h"
 
 #define DOUBTS_MAX 1000
-/* All are searched for each block that is not in the table; no more threads than that are in realloc. */
+/*
+ * All blocks put aside are searched for each block that is not in the table; no more threads than that are in
+ * realloc.
+ */
 #define ASIDE_MAX 1024
 
 #define X(upper, lower) _Static_assert((int)VERDICT_##upper == MMT_VERDICT_##upper, #lower);

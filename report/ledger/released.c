@@ -2,7 +2,7 @@
 /*
  * released: see released.h. The table doubles until the next doubling would exceed the limit. From then on,
  * each new address evicts the oldest of the next few in the table. The position of these few advances, so
- * that all addresses get their turn.
+ * that no address is left out.
  */
 #include "report/ledger/released.h"
 

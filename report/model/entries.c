@@ -14,7 +14,7 @@ static void number_groups(const struct text_part *part, struct entries *e)
 		e->of_group[part->first + i] = i + 1;
 }
 
-/* One that was merged is all the groups of its signature. */
+/* If groups were merged, all groups of the signature get the same number. */
 static void number_refs(const struct summary *s, const struct text_part *part, const struct refs_entry *entry, size_t number,
 			size_t *of_refs)
 {

@@ -17,10 +17,13 @@ struct groupmap {
 void groupmap_init(struct groupmap *m);
 void groupmap_fini(struct groupmap *m);
 
-/* What stack index @stack of family index @family holds, with this verdict, is in the group with this serial number. 0 or -ENOMEM. */
+/*
+ * Note that blocks of stack index @stack in family index @family with this verdict are in the group with this
+ * serial number. 0 or -ENOMEM.
+ */
 must_check int groupmap_note(struct groupmap *m, uint32_t family, uint32_t stack, enum verdict verdict, size_t serial);
 
-/* Its serial number, or NULL: it is in none. */
+/* The group's serial number, or NULL: the blocks are in no group. */
 const size_t *groupmap_find(const struct groupmap *m, uint32_t family, uint32_t stack, enum verdict verdict);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * growth: see growth.h, and curve.h for what it looks at. With all shares there are lower bounds for what counts: a few
- * per cent up and down is how programs breathe.
+ * growth: see growth.h, and curve.h for what it looks at. All shares are combined with lower bounds: a few
+ * per cent up and down are normal in programs.
  */
 #include "report/model/growth.h"
 
@@ -10,15 +10,15 @@
 #include "report/model/curve.h"
 
 #define LAST_PART (1 / 3.)	/* of the run: what counts as "now" */
-#define HARDLY 0.04		/* of what is held: added in the last part, it is not growth */
-#define FALLEN 0.7		/* of the most there was: less than that has fallen */
-#define TOO_LATE 0.15		/* of the run: what came later than that cannot be judged */
+#define HARDLY 0.04		/* of the live bytes: if less is added in the last part, it is not growth */
+#define FALLEN 0.7		/* of the maximum: below that, it has fallen */
+#define TOO_LATE 0.15		/* of the run: what came only in this last part cannot be judged */
 #define AT_ONCE 0.1		/* of the run */
 #define MIN_SECONDS 1.
 #define MIN_POINTS 8
-#define MIN_BLOCKS 4		/* kept, or growth may be chance */
+#define MIN_BLOCKS 4		/* live blocks; with fewer, growth may be chance */
 
-/* Since when it is about what it is at the end. */
+/* Since when the bytes are about what they are at the end. */
 static double level_since(const struct curve *c)
 {
 	double now = (double)curve_last(c), swing = 1.1 * curve_breath(c), slack = 0.01 * now;
@@ -28,7 +28,7 @@ static double level_since(const struct curve *c)
 	return curve_above(c, now - slack);
 }
 
-/* The longest time in which the floor stood still, between two times at which it rose, until @seconds. */
+/* The longest time, until @seconds, in which the floor did not rise, between two rises. */
 static double longest_rest(const struct curve *c, double seconds)
 {
 	double rose = -1, longest = 0, step = 0.01 * (double)curve_last(c);
@@ -47,15 +47,16 @@ static double longest_rest(const struct curve *c, double seconds)
 	return longest;
 }
 
-/* It rests for longer now than it has before: that is no leak that comes in steps. */
+/* The floor has rested for longer than ever before: so this is no leak that comes in steps. */
 static bool has_come_to_rest(const struct curve *c, double since)
 {
 	return c->end - since >= TOO_LATE * (c->end - c->start) && c->end - since > 2.5 * longest_rest(c, since);
 }
 
 /*
- * A little, but without pause: in the last half the floor rose in most spans, and not much less in the last quarter than in
- * the one before. Beside what was there at the start that may be hardly anything, and a leak all the same.
+ * It grows by little, but without pause: in the last half the floor rose in most spans, and not much less in
+ * the last quarter than in the one before. Compared to what was live at the start this may be hardly
+ * anything, and still be a leak.
  */
 static bool creeps(const struct curve *c)
 {
@@ -90,7 +91,7 @@ static bool judge_once(const struct curve *c, struct growth *out)
 	return true;
 }
 
-/* What was there after a tenth of the run is not of its growth: programs load things as they start. */
+/* What was live after a tenth of the run is not counted as growth: programs load things as they start. */
 static double fair_share(const struct curve *c)
 {
 	double gained = (double)curve_last(c) - curve_bytes(c, curve_later(c, 1 - AT_ONCE));
@@ -98,7 +99,7 @@ static double fair_share(const struct curve *c)
 	return gained * LAST_PART / (1 - AT_ONCE);
 }
 
-/* The most that came to the floor within one span of the last part. */
+/* The largest rise of the floor within one span of the last part. */
 static double largest_jump(const struct curve *c)
 {
 	uint64_t largest = 0;
@@ -112,7 +113,10 @@ static double largest_jump(const struct curve *c)
 	return (double)largest;
 }
 
-/* Where blocks come and go, by chance some more may have come; or a large one, but not as much in the part before. */
+/*
+ * If blocks are allocated and freed, some more may be live by chance; or one large block, if the part before
+ * added much less.
+ */
 static bool may_be_chance(const struct curve *c, double added)
 {
 	size_t before = curve_point(c, curve_later(c, 2 * LAST_PART)), now = curve_point(c, curve_later(c, LAST_PART));
@@ -124,7 +128,7 @@ static bool may_be_chance(const struct curve *c, double added)
 	return largest_jump(c) > 0.5 * added && (double)(curve_floor(c, now) - curve_floor(c, before)) < 0.5 * added;
 }
 
-/* Beside what is held, beside how it went up and down before, and beside what comes of itself. */
+/* Compared to the live bytes, to the ups and downs before, and to chance. */
 static bool is_hardly_anything(const struct curve *c, double added)
 {
 	if (added < HARDLY * (double)curve_last(c))
@@ -132,7 +136,7 @@ static bool is_hardly_anything(const struct curve *c, double added)
 	return !curve_only_rises(c) && (added < 1.5 * curve_breath(c) || may_be_chance(c, added));
 }
 
-/* Nothing that can be said yet: then how much it is over all of the run. */
+/* Too early for a conclusion; the rate is that over all of the run. */
 static void judge_unknown(const struct curve *c, struct growth *out)
 {
 	*out = (struct growth){
@@ -141,7 +145,9 @@ static void judge_unknown(const struct curve *c, struct growth *out)
 	};
 }
 
-/* It rose to the very end, if only by what may be chance: that is not level, and not enough to be called growth. */
+/*
+ * It rose until the end, if only by what may be chance: that is neither level nor enough to be called growth.
+ */
 static bool rose_to_the_end(const struct curve *c, double since)
 {
 	return since > curve_later(c, TOO_LATE);
@@ -157,7 +163,7 @@ static size_t falls_between(const struct curve *c, size_t from, size_t to, doubl
 	return falls;
 }
 
-/* The most that came within one span, which is how far a peak may have been missed. */
+/* The largest rise within one span: a peak may have been missed by that much. */
 static double largest_rise(const struct curve *c)
 {
 	double largest = 0;
@@ -183,8 +189,9 @@ static struct bounds bounds_between(const struct curve *c, size_t from, size_t t
 }
 
 /*
- * Filled and emptied again and again, between the same bounds in both halves of the run: that it is being filled when
- * the run ends says nothing. So the sessions of a server, which it looks through every few seconds for those that are over.
+ * Filled and emptied again and again, between the same bounds in both halves of the run: that it is being
+ * filled when the run ends means nothing. For example, the sessions of a server that removes expired ones
+ * every few seconds.
  */
 static bool swings(const struct curve *c, double *since)
 {
@@ -238,7 +245,7 @@ static void judge_falling(const struct curve *c, struct growth *out)
 	double peak = c->start;
 	size_t i = 0;
 
-	/* what it began with may be the most: a flush that went on */
+	/* the maximum may be what it began with: a flush that went on */
 	while (i < c->n && c->p[i].bytes != most)
 		i++;
 	if (i < c->n)
@@ -249,7 +256,10 @@ static void judge_falling(const struct curve *c, struct growth *out)
 	};
 }
 
-/* Where the last time lies at which it had gone down to less than half; c->n: it never did. */
+/*
+ * The last point at which the bytes had fallen to less than half of their maximum since the flush before;
+ * c->n: never.
+ */
 static size_t last_flush(const struct curve *c)
 {
 	uint64_t most = c->base;
@@ -278,7 +288,10 @@ static void judge(const struct curve *c, struct growth *out)
 		judge_rising(c, out);
 }
 
-/* What went as the run began was for the start; what has come since is judged. What is given back again and again falls. */
+/*
+ * A flush in the first third of the run belongs to the start, and what came after it is judged. A later one
+ * means that the memory is freed again and again: it falls.
+ */
 static void judge_from_flush(const struct curve *c, size_t flush, struct growth *out)
 {
 	const struct curve rest = {

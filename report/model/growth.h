@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * growth: what a series says in a word: does it grow, has it levelled off?
+ * growth: classifies a series: does it grow, has it levelled off?
  *
  *	grows		the last part of the run added at least half of what its share would be
  *	slows		less than that
- *	levelled off	hardly anything was added since some time before the end (`since_us`)
+ *	levelled off	hardly anything was added since some time before the end (`since_s`)
  *	at once		it came within a small part of the run, and stayed
- *	falls		it held clearly more before than at the end
- *	too short	too little time, or too few blocks, to say
+ *	falls		clearly more was live before than at the end
+ *	too short	too little time, or too few blocks, for a conclusion
  */
 #ifndef MM_GROWTH_H
 #define MM_GROWTH_H
@@ -39,15 +39,19 @@ struct growth_point {
 
 struct growth {
 	enum growth_shape shape;
-	double bytes_per_minute;	/* now: over the last part of the run where it grows, else over all of it; 0 if level */
+	/* Now: over the last part of the run if it grows, else over all of it; 0 if level. */
+	double bytes_per_minute;
 	double since_s;			/* LEVEL, ONCE: since when */
 };
 
-/* @points in order of time, the last one at the run's end (@seconds); before the first there was nothing. @allocs, @frees: of the place. */
+/*
+ * @points in order of time, the last one at the run's end (@seconds); before the first there was nothing.
+ * @allocs, @frees: the calls of the stack.
+ */
 void growth_judge(const struct growth_point *points, size_t n, double seconds, uint64_t allocs, uint64_t frees,
 		  struct growth *out);
 
-/* It grows; or it is too early to say that it does not. */
+/* It grows; growth_goes_on: or it is too early to say that it does not. */
 bool growth_rises(const struct growth *g);
 bool growth_goes_on(const struct growth *g);
 

@@ -8,7 +8,7 @@
 #include "base/addrmap.h"
 #include "base/grow.h"
 
-/* Groups of one signature: how many there are, and the entry that they become. */
+/* Groups of one signature: how many there are, and the index of their merged group. */
 struct kin {
 	size_t groups;
 	size_t entry;		/* + 1; 0: none yet */
@@ -51,7 +51,7 @@ static int add_net(struct refs_entry *e, const struct summary_refs *r)
 	return 0;
 }
 
-/* Its uses are copied, since numbers are added to them; what they point to stays the group's. */
+/* The uses are copied, since counts are added to them; what they point to remains the group's. */
 static int begin(struct refs_entry *e, const struct summary_refs *r, size_t order)
 {
 	*e = (struct refs_entry){ .refs = *r, .order = order };
@@ -107,7 +107,7 @@ static int take(const struct summary_refs *r, size_t order, struct addrmap *kin,
 	return begin(&all[*n - 1], r, order);
 }
 
-/* Several together may be more than those that stood before them. What comes last comes last all the same. */
+/* Merged groups may be larger than groups that came before them. A later rank still comes later. */
 static int compare(const void *pa, const void *pb)
 {
 	const struct refs_entry *a = pa, *b = pb;

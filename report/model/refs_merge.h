@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * refs_merge: groups of objects as people read them: where more than a few differ in their net count only, as the
- * objects of a cache do, they are one entry that says which counts there are. Other readers get the groups as they
- * are.
+ * refs_merge: groups of objects for people: if more than a few groups differ only in their net count, as the
+ * objects of a cache do, they are merged into one that lists the counts. Programs get the groups unmerged.
  */
 #ifndef MM_REFS_MERGE_H
 #define MM_REFS_MERGE_H
@@ -13,7 +12,7 @@
 #include "base/cleanup.h"
 #include "report/model/summary.h"
 
-#define REFS_MERGE_FEW 3	/* so many stay apart */
+#define REFS_MERGE_FEW 3	/* up to so many are not merged */
 
 struct refs_net {
 	int64_t net;
@@ -21,16 +20,16 @@ struct refs_net {
 };
 
 struct refs_entry {
-	struct summary_refs refs;	/* the largest group; numbers are those of all */
-	struct refs_net *nets;		/* which there are, most objects first */
+	struct summary_refs refs;	/* the largest group, with the numbers of all */
+	struct refs_net *nets;		/* the net counts, most objects first */
 	size_t nnets;
 	int64_t least, most;
-	size_t order;			/* where the largest group stood */
+	size_t order;			/* the position of the largest group */
 };
 
 /*
- * The groups [first, first + n) of the sorted summary @s, which must outlive it, in their order. 0 or -ENOMEM;
- * refs_merge_fini in any case.
+ * The groups [first, first + n) of the sorted summary @s, which must outlive it, in their order. 0 or
+ * -ENOMEM; refs_merge_fini in any case.
  */
 must_check int refs_merge(const struct summary *s, size_t first, size_t n, struct refs_entry **out, size_t *nout);
 void refs_merge_fini(struct refs_entry *all, size_t n);

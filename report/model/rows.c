@@ -6,9 +6,12 @@
 #include <stdlib.h>
 
 #define ROWS_MAX 10
-#define SHARE 3			/* what grows, and what does not, have a third of the rows for themselves, if they need it */
+/*
+ * Growing groups, and groups that do not grow, each have a third of the rows for themselves, if they need it.
+ */
+#define SHARE 3
 
-/* Fastest first; then those of which nothing is known; of equal ones the one that was given first. */
+/* Fastest first, then those of unknown rate; equal ones in the order given. */
 static int compare_growth(const void *pa, const void *pb, void *ctx)
 {
 	const struct rows_item *items = ctx;

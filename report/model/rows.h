@@ -2,9 +2,10 @@
 /*
  * rows: which of many groups a table shows, and which are shown at all.
  *
- * A table has at most ten rows in three parts: what is lost, in the order in which it was given; what grows, the fastest first; and what
- * is kept without growing, as given. None crowds the others out. What is told with another one has no row. The groups of the table are among
- * those shown; then come the first of the others.
+ * A table has at most ten rows in three parts: lost groups, in the order given; growing groups, the fastest
+ * first; and live groups that do not grow, in the order given. No part crowds out the others. A group that is
+ * reported with another one has no row. The groups of the table are among those shown; then come the first of
+ * the others.
  */
 #ifndef MM_ROWS_H
 #define MM_ROWS_H
@@ -18,15 +19,15 @@ enum rows_part { ROWS_LOST, ROWS_GROWING, ROWS_KEPT, ROWS_PARTS, ROWS_NONE = ROW
 
 struct rows_item {
 	enum rows_part part;
-	bool known;			/* ROWS_GROWING: how it grows; else it may grow */
+	bool known;			/* ROWS_GROWING: the rate is known; else it may grow */
 	double rate;
 };
 
 struct rows {
 	size_t *order;			/* those of the first part, then those of the next... */
 	size_t counts[ROWS_PARTS];	/* of each part */
-	size_t in_table[ROWS_PARTS];	/* of these, the first ones */
-	size_t nunknown;		/* of those that grow: perhaps only */
+	size_t in_table[ROWS_PARTS];	/* how many of these, from the first, are in the table */
+	size_t nunknown;		/* of those that grow: how many only may grow */
 	bool *shown;			/* by index of the item */
 	size_t n, nshown;
 };

@@ -7,7 +7,7 @@
 
 _Static_assert(SURVIVAL_STEPS == MMT_SAMPLE_STEPS, "steps of age");
 
-/* Their deviations add up like sides of a right angle. */
+/* Their deviations are combined as the root of the sum of squares. */
 void sampled_add_estimate(struct estimate *to, const struct estimate *e)
 {
 	const double low = hypot(to->value - to->low, e->value - e->low), high = hypot(to->high - to->value, e->high - e->value);
@@ -18,7 +18,7 @@ void sampled_add_estimate(struct estimate *to, const struct estimate *e)
 	to->at_least |= e->at_least;
 }
 
-/* Of the hits that the meter of the site has counted, the part of this stack. */
+/* The part of this stack in the hits that the meter of the site has counted. */
 static uint64_t hits_of(const struct fact_sample *its, uint64_t seen)
 {
 	const double share = its->site_seen > seen ? (double)seen / (double)its->site_seen : 1;
@@ -39,7 +39,7 @@ static struct estimate rate_of(const struct fact_sample *its)
 	return e;
 }
 
-/* Of its rounds then nothing is known. */
+/* Nothing is known of the rounds of that time. */
 static struct estimate late_rate_of(const struct fact_sample *its)
 {
 	const struct estimate_rounds rounds = { .exposed_us = its->late_exposed_us };
@@ -111,13 +111,13 @@ static void judge_kept(const struct sampled *s, struct summary_sample *out)
 	if (v->kind == SURVIVAL_GOES)
 		out->may_keep_blocks = (struct estimate){ .high = out->may_keep_blocks.high };
 	out->may_keep_bytes = out->may_keep_blocks;
-	/* of no size at all nothing is known: as much as one likes is not 0 */
+	/* without any seen block the size is unknown, and an unbounded number must not become 0 */
 	if (s->seen)
 		estimate_scale(&out->may_keep_bytes, out->bytes_each);
 	put_kept(out);
 }
 
-/* The part of what their sites gave out that was seen. */
+/* The part of the allocations at their sites that was seen. */
 static double sees_of(const struct sampled *s, double seconds)
 {
 	return s->stacks && seconds > 0 ? fmin(s->exposed_us / s->stacks / (seconds * 1e6), 1) : 1;

@@ -5,17 +5,26 @@
 
 #include "report/model/sampled.h"
 
-#define FIRST_LOOK_S 0.005	/* the first looks are after two milliseconds or more (attach/sampling/blocks/following.h) */
-#define MOST 0.5		/* where more is left, it is taken for its own, though blocks of who takes right after it would be as many */
-#define MORE 2.0		/* times as much is left of those that count */
-#define LIKE 2.0		/* times as large: of about that size. A block that is another's has its size */
+/* The first look is after two milliseconds or more (attach/sampling/blocks/following.h). */
+#define FIRST_LOOK_S 0.005
+/*
+ * If more is left, the blocks are taken as the site's own, though a site that allocates right after it would
+ * leave as many.
+ */
+#define MOST 0.5
+#define MORE 2.0		/* only sites of which so many times as much is left count */
+/* Times as large: up to this, sizes are about the same. A block of another site has that site's size. */
+#define LIKE 2.0
 
 static bool are_alike(double a, double b)
 {
 	return a <= LIKE * b && b <= LIKE * a;
 }
 
-/* The share of its blocks that is still there at that age, or when they were last seen. Too young by then: 0, nothing is known. */
+/*
+ * The share of its blocks that is live at that age, or when they were last seen. 0 if they were too young
+ * then: nothing is known.
+ */
 static double left_at(const struct summary_sample *its, double age_s)
 {
 	double left[SURVIVAL_STEPS];
@@ -28,7 +37,7 @@ static double left_at(const struct summary_sample *its, double age_s)
 	return left[i];
 }
 
-/* A minute. Whoever's block was seen when it was given out has ended what was followed there. */
+/* Per minute. If an allocation is seen, it ends the tracking of an earlier block at its address. */
 static struct estimate keeps_unseen(const struct summary_sample *its, double left)
 {
 	struct estimate e = its->allocs;
@@ -60,7 +69,7 @@ static bool may_be_others(const struct sampled_place *its, const struct sampled_
 
 void sampled_doubt_others(const struct sampled_place *all, size_t n)
 {
-	/* what the others keep is told by their rates and ages, doubted or not: so the order does not matter */
+	/* the rates and ages of the others count, doubted or not, so the order does not matter */
 	for (size_t i = 0; i < n; i++)
 		if (may_be_others(&all[i], all, n))
 			sampled_doubt(all[i].its, SURVIVAL_OTHERS);

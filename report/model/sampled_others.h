@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sampled_others: of which places it cannot be said that they keep what they take, because what is left of it may be others'.
+ * sampled_others: allocation sites of which it cannot be said that their blocks stay live, since what is left
+ * of them may be blocks of other sites.
  *
- * A followed block is looked at some milliseconds after it was given out for the first time. One that has gone by then and whose place was taken
- * by a block that stays, of another place that leaks or fills a cache, seems to be that block, unless it was seen when it was given out. Of a place that gives its
- * blocks back at once, into the hands of whoever takes one of that size next, that is no small part: as much as the others take in these milliseconds and keep.
+ * A tracked block is first looked at some milliseconds after it was allocated. It may have been freed by
+ * then, and its address reused for a block that stays live, of another site that leaks or fills a cache: then
+ * it seems to be that block, unless that allocation was seen. For a site that frees its blocks at once, so
+ * that the next allocation of this size gets them, that is no small part: it is as much as the other sites
+ * allocate in these milliseconds and do not free.
  *
- *	place		left	keeps/min	others keep unseen, of about that size	before the first look
- *	parse_node	0.07	2,000		6,000 a minute: 100 a second		0.5 of a block ── may be these
- *	leak		1.00	6,000		less than half as much is left of parse_node's			── its own
+ *	site		left	stays/min	others of that size stay unseen	before the first look
+ *	parse_node	0.07	2,000		6,000 a minute: 100 a second	0.5 of a block: may be these
+ *	leak		1.00	6,000		less than half as much is left of parse_node's: its own
  *
- * Only those count of which far more is left, at an age at which that says something: so of two places of which one block in ten stays, neither is doubted
- * because of the other.
+ * Only sites of which far more is left count, at an age at which that says something: so if one block in ten
+ * stays at two sites, neither is doubted because of the other.
  */
 #ifndef MM_SAMPLED_OTHERS_H
 #define MM_SAMPLED_OTHERS_H
@@ -22,10 +25,10 @@
 
 struct sampled_place {
 	struct summary_sample *its;
-	double bytes;		/* of one of its blocks that is left, or where there is none, of any */
+	double bytes;		/* of one of its live blocks, or if there are none, of any block */
 };
 
-/* Of @all[0..n), those that are said to stay and may be others' become unknown. */
+/* Of @all[0..n), those judged to stay whose blocks may be others' become unknown. */
 void sampled_doubt_others(const struct sampled_place *all, size_t n);
 
 #endif

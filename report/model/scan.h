@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scan: what a process held at one moment, as plain data: all that the report of a scan says, and nothing about how it
- * was found. attach/scan/ fills it, out_scan_*.c print it.
+ * scan: the live memory of a process at one moment, as plain data: all that the report of a scan says, and
+ * nothing about how it was found. attach/scan/ fills it, out_scan_*.c print it.
  *
- * It is a summary (report/model/summary.h) whose groups were not watched while they came about: blocks of one C++ class, or
- * of about one size, with one verdict; or, where a trace of a watch was at hand, of one stack. The pause, verdicts and doubts are
- * the summary's (run.verdicts), as a watch's are. Beside it stands what the allocator itself accounts for, so that what is lost can
- * be told from what is merely free.
+ * It is a summary (report/model/summary.h) whose groups were not watched when they were allocated: blocks of
+ * one C++ class, or of about one size, with one verdict; or, if there is a trace of a watch, of one stack.
+ * The pause, verdicts and doubts are in the summary (run.verdicts), as in a watch. The allocator's own
+ * accounts are beside it, so that lost memory can be distinguished from memory that is merely free.
  *
- * Strings live in the summary's pool. Want of memory is sticky there: fill everything, then ask scan_error.
+ * Strings live in the summary's pool. Out of memory is sticky there: fill everything, then call scan_error.
  */
 #ifndef MM_SCAN_H
 #define MM_SCAN_H
@@ -30,20 +30,20 @@ struct scan_memory {
 /* Sums of one arena; bytes are those of chunks, with the allocator's headers. */
 struct scan_arena {
 	taddr at;
-	uint64_t system_bytes;		/* what it says that it has from the system */
+	uint64_t system_bytes;		/* what the arena itself records as obtained from the system */
 	uint64_t walked_bytes;		/* what was found in it */
 	struct summary_sum used, fast, tcache, bins;
 	uint64_t top_bytes, other_bytes;
 };
 
 struct scan_heap {
-	bool known;			/* the C library's allocator, and its layout */
+	bool known;			/* it is the C library's allocator, and its layout is known */
 	const char *layout;		/* which one; if it is not known, why */
 	bool adds_up;			/* its own figures and ours agree */
 	struct scan_arena *arenas;
 	size_t narenas;
 	struct summary_sum mmapped;
-	uint64_t mmapped_claimed;	/* what it says itself; UINT64_MAX: that was not found */
+	uint64_t mmapped_claimed;	/* the allocator's own figure; UINT64_MAX: it was not found */
 	uint64_t foreign_bytes, unseen_bytes;
 };
 
@@ -53,9 +53,9 @@ struct scan_problem {
 	const char *what;
 };
 
-/* --- who points at an address --- */
+/* --- pointers to an address --- */
 
-/* A block that somebody points at, or from. */
+/* A block that is pointed to, or that contains a pointer. */
 struct scan_block {
 	taddr addr;
 	uint64_t size;
@@ -69,9 +69,9 @@ enum scan_place {
 
 struct scan_pointer {
 	enum scan_place place;
-	taddr at;			/* where it stands; 0 in a register */
+	taddr at;			/* where it is; 0 in a register */
 	taddr value;
-	struct scan_block block;	/* SCAN_IN_BLOCK: the one that holds it */
+	struct scan_block block;	/* SCAN_IN_BLOCK: the one that contains it */
 	pid_t tid;			/* of registers, stacks, TLS; 0: not known */
 	const char *reg;
 	bool sp_known;
@@ -82,11 +82,12 @@ struct scan_pointer {
 	uint64_t symbol_offset;
 };
 
-/* One way from a root to the block, shortest first seen: each is pointed at by the next. */
+/* A path from a root to the block, the first one found: each link is pointed to by the next. */
 struct scan_chain {
 	struct scan_pointer *links;	/* the first points at the block in question */
 	size_t n;
-	bool root;			/* the last one is in no block: it is why all of them are reached */
+	/* The last one is in no block: because of it all of them are reachable. */
+	bool root;
 };
 
 struct scan_answer {
@@ -94,7 +95,7 @@ struct scan_answer {
 	bool in_block;
 	struct scan_block block;
 	const char *where;		/* if it is in no block: what it is in; NULL: nothing */
-	struct scan_pointer *pointers;	/* those to the beginning first */
+	struct scan_pointer *pointers;	/* those to the beginning of the block first */
 	size_t n, total;		/* listed, found */
 	struct scan_chain chain;
 };
@@ -102,7 +103,8 @@ struct scan_answer {
 struct scan_report {
 	struct summary summary;
 	const char *core;		/* the file; NULL: a process */
-	uint32_t pauses;		/* of a process: more than one where the first census did not come out even */
+	/* Of a process: more than one if the first census was not consistent. */
+	uint32_t pauses;
 	struct scan_memory memory;
 	struct scan_heap heap;
 	struct scan_problem *problems;
@@ -119,13 +121,16 @@ int scan_error(const struct scan_report *r);
 /* The texts are copied. */
 void scan_add_problem(struct scan_report *r, taddr at, const char *what);
 void scan_add_arena(struct scan_report *r, const struct scan_arena *arena);
-/* An answer to be filled, or NULL on want of memory. Its lists are malloc's and become the report's. */
+/* An answer to be filled, or NULL if out of memory. Its lists are from malloc, and become the report's. */
 struct scan_answer *scan_add_answer(struct scan_report *r);
 
-/* Groups in the order in which they are told: lost ones first, then by what is lost with them. The same order for the same data. */
+/*
+ * Sort groups in the order of the report: lost ones first, then by bytes with what is lost with them. The
+ * same order for the same data.
+ */
 void scan_sort(struct scan_report *r);
 
-/* What the allocator has, has given out, and keeps. */
+/* What the allocator has, what it has allocated, and what is free. */
 struct scan_account {
 	uint64_t system, used, tops, other;	/* bytes; used: with the mmapped ones */
 	struct summary_sum free;			/* bins, fastbins, tcaches */

@@ -19,7 +19,7 @@ struct summary_frame {
 	const char *file;	/* source */
 	int line;		/* 0: not known */
 	bool inlined;		/* has no frame of its own; the one below it in the list does */
-	bool wrapper;		/* the run's rules say that it only passes things on */
+	bool wrapper;		/* by the run's rules it only forwards allocations */
 };
 
 /* How a stack ends at its outer side; the names are those of the JSON report. */
@@ -37,18 +37,22 @@ enum summary_stack_end {
 	STACK_END_COUNT
 };
 
-/* Whoever has one says whether the frames are its own, or borrowed. */
+/* The owner of one says whether the frames are its own, or borrowed. */
 struct stack_view {
 	struct summary_frame *frames;	/* leaf first */
 	size_t depth;
 	enum summary_stack_end end;
-	size_t wrappers;		/* frames at the front that are the allocator's, and not printed; less than depth, or 0 */
+	/* Frames at the front that are the allocator's and not printed; less than depth, or 0. */
+	size_t wrappers;
 };
 
 const char *summary_stack_end_name(enum summary_stack_end end);
 const char *summary_stack_end_text(enum summary_stack_end end);	/* a sentence; "" for a whole stack */
 
-/* By addresses, the leaf's first; of two that begin alike the shorter first. For an order that is the same for the same data. */
+/*
+ * By addresses, the leaf's first; of two that begin alike the shorter comes first. For an order that is the
+ * same for the same data.
+ */
 int stack_compare(const struct stack_view *a, const struct stack_view *b);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* summary: see summary.h. Lists that grow by doubling, and a pool of strings. In which order: summary_order.c; of references: summary_refs.c. */
+/*
+ * summary: see summary.h. Lists that grow by doubling, and a pool of strings. The order is in
+ * summary_order.c, references are in summary_refs.c.
+ */
 #include "report/model/summary.h"
 
 #include <errno.h>

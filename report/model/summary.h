@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * summary: what a run found, as plain data: all that a report says, and nothing
- * about how it was found. attach/ fills it, out_*.c print it, so both can be
- * tested alone.
+ * summary: what a run found, as plain data: all that a report says, and nothing about how it was found.
+ * attach/ fills it, out_*.c print it, so both can be tested alone.
  *
- * The adders copy what they are given. Strings are kept once each, in a pool
- * of the summary: ten thousand stacks that run through main() hold one
- * "main". Want of memory is sticky: fill everything, then ask summary_error.
+ * The adders copy what they are given. Strings are stored once each, in a pool of the summary: ten thousand
+ * stacks that run through main() share one "main". Out of memory is sticky: fill everything, then call
+ * summary_error.
  *
- * Numbers may be set directly. Strings may be NULL where they are not known.
+ * Numbers may be set directly. Strings may be NULL if they are not known.
  */
 #ifndef MM_SUMMARY_H
 #define MM_SUMMARY_H
@@ -31,47 +30,56 @@ struct summary_sum {
 	uint64_t blocks, bytes;
 };
 
-/* What was watched together, and what it came to; in the order of the run. */
+/* What was watched together, and its totals; in the order of the run. */
 struct summary_family {
 	const char *name;
 	const char *noun;		/* what one is called: "block", "descriptor", "object" */
 	bool refs;			/* objects with references; else blocks */
-	bool ranges;			/* blocks that are ranges of addresses, of which parts may be released */
-	uint64_t taken, dropped;	/* allocations and releases of known blocks; references */
-	uint64_t kept;			/* blocks; objects whose references do not come to nothing */
+	bool ranges;			/* blocks that are ranges of addresses, parts of which may be freed */
+	uint64_t taken, dropped;	/* allocations and frees of known blocks; references */
+	uint64_t kept;			/* live blocks; objects whose net count is not 0 */
 	uint64_t bytes;			/* of blocks */
-	uint64_t older;			/* of objects: they were there before */
-	int64_t net;			/* references on the others */
+	uint64_t older;			/* objects that existed before the watch */
+	int64_t net;			/* of references, on the others */
 };
 
-/* What blocks that nobody saw being taken have in common (a scan's, report/model/scan.h). */
+/* What blocks whose allocation was not seen have in common (in a scan, report/model/scan.h). */
 struct summary_kind {
 	const char *label;		/* "Session", "24 bytes"; NULL: not such a group */
-	const char *class_name;		/* the C++ class whose vtable they begin with; NULL: they are grouped by size */
+	const char *class_name;		/* C++ class whose vtable they begin with; NULL: grouped by size */
 	const char *module;		/* path of the file where that is; NULL: not known */
-	uint64_t size_low, size_high;	/* of the blocks that are there */
-	const char *content;		/* what they hold, as it seems; NULL: nothing can be said */
-	uint64_t indirect_blocks, indirect_bytes;	/* of lost ones, a watch's too: what is lost with them, in groups of its own */
+	uint64_t size_low, size_high;	/* of the group's blocks */
+	const char *content;		/* what they seem to contain; NULL: not known */
+	/* Of lost blocks, also in a watch: what is lost with them, in groups of its own. */
+	uint64_t indirect_blocks, indirect_bytes;
 };
 
 /*
- * Of a group in a sampled run: what is estimated from the hits that were seen and the blocks that were followed, with 95 % intervals
- * (report/model/sampled.h). The group's blocks and bytes are those that are followed and still there.
+ * A group in a sampled run: estimates from the hits that were seen and the blocks that were tracked, with
+ * 95 % confidence intervals (report/model/sampled.h). The group's blocks and bytes are those that are tracked
+ * and still live.
  */
 struct summary_sample {
 	uint64_t seen, late_seen;	/* allocations; of these, in the last fifth of the run */
 	double bytes_each;		/* of one, as the allocator has rounded it */
-	bool standing;			/* by now none of its allocations goes unseen, but when the budget is used up */
-	struct estimate allocs;		/* a minute */
-	struct estimate kept_blocks, kept_bytes;	/* likewise: what stays of them. Not known whether it does: 0, and only the high end says something */
-	struct estimate may_keep_blocks, may_keep_bytes;	/* the same; not known whether it stays: as if what was still there did */
+	/* By now all of its allocations are seen, except if the budget is used up. */
+	bool standing;
+	struct estimate allocs;		/* per minute */
+	/*
+	 * Likewise: what stays live of them. If it is not known whether any does: 0, and only the high end
+	 * means something.
+	 */
+	struct estimate kept_blocks, kept_bytes;
+	/* The same, but if it is not known whether they stay live: as if those still live did. */
+	struct estimate may_keep_blocks, may_keep_bytes;
 	double sees;			/* the part of all allocations there that was seen */
-	enum survival_doubt doubt;	/* what was followed looks as if it stays, but that cannot be said, for this reason */
+	/* The tracked blocks seem to stay live, but that is uncertain, for this reason. */
+	enum survival_doubt doubt;
 	struct survival survival;
 	struct survival_step steps[SURVIVAL_STEPS];
 };
 
-/* Of a group of lost blocks: so much of another group, indirectly lost, is lost with them. */
+/* For a group of lost blocks: so much of another group, which is indirectly lost, is lost with it. */
 struct summary_hang {
 	size_t serial;			/* of the other group */
 	uint64_t blocks, bytes;
@@ -81,42 +89,48 @@ struct summary_hang {
 struct summary_group {
 	const char *family;
 	const char *tag;		/* what the program itself calls it; NULL: nothing */
-	uint64_t blocks, bytes;		/* kept at the end */
-	uint64_t bytes_direct;		/* of bytes: in blocks that no other lost block holds: none of indirectly lost ones, else all */
-	uint64_t allocs, frees;		/* over the run, at the stack: the same in all groups of it */
+	uint64_t blocks, bytes;		/* live at the end */
+	/* Of bytes: in blocks to which no other lost block points: 0 in indirectly lost groups, else all. */
+	uint64_t bytes_direct;
+	uint64_t allocs, frees;		/* over the run, of the stack: the same in all its groups */
 	uint64_t bytes_taken, bytes_returned;	/* of ranges, over the run: as allocs and frees */
-	double oldest_s, youngest_s;	/* ages of the kept blocks at the end */
+	double oldest_s, youngest_s;	/* ages of the live blocks at the end */
 	enum verdict verdict;
-	bool split;			/* the stack's calls are those of another group too, which has another verdict */
+	/* The stack's calls are also those of another group, with another verdict. */
+	bool split;
 	struct growth growth;
-	struct growth_point *series;	/* bytes held, the last point at the run's end */
+	struct growth_point *series;	/* live bytes, the last point at the run's end */
 	size_t npoints;
 	struct stack_view stack;
-	taddr *samples;			/* some of the kept blocks */
+	taddr *samples;			/* some of the live blocks */
 	size_t nsamples;
 	struct summary_kind kind;
 	struct summary_hang *hangs;	/* most bytes first */
 	size_t nhangs;
 	bool held;			/* it is among the `hangs` of another group */
-	struct summary_sample *sampled;	/* NULL: the run is not, or nothing is known */
-	size_t serial;			/* how many were added before it: stays with it when the summary is sorted */
+	struct summary_sample *sampled;	/* NULL: the run is not sampled, or nothing is known */
+	size_t serial;			/* how many were added before it; sorting does not change it */
 };
 
-/* What one place did to the objects of a group: references taken, or dropped. */
+/* What one call site did to the objects of a group: references acquired, or released. */
 struct summary_use {
 	uint32_t place;			/* its number in the family: the same in all groups */
 	uint64_t count;			/* on all objects of the group */
 	double per_object;
-	uint64_t taken_in_all;		/* references taken here on any object, over the run */
-	uint64_t kept;			/* of these, on objects that are still held */
-	uint64_t several;		/* objects of the family with two references too many or more, on which it took */
-	uint64_t as_many;		/* of these: it took just as many as are too many */
-	const char *module;		/* whose place it is (report/refs/refowners.h); NULL: not known */
-	uint64_t module_taken, module_dropped;	/* by all places of that, on all objects of the group */
-	struct stack_view stack;	/* borrowed, many groups have the same: summary_keep_stack */
+	uint64_t taken_in_all;		/* references acquired here on any object, over the run */
+	uint64_t kept;			/* of these, on objects that still exist */
+	/* Objects of the family with two or more surplus references, of which it acquired some. */
+	uint64_t several;
+	uint64_t as_many;		/* of these: it acquired just as many as are surplus */
+	const char *module;		/* that of the call site (report/refs/refowners.h); NULL: not known */
+	uint64_t module_taken, module_dropped;	/* by all its call sites, on all objects of the group */
+	struct stack_view stack;	/* borrowed, since many groups have the same: summary_keep_stack */
 };
 
-/* An object of a group: for each use of the group, those that took and then those that dropped, how often. */
+/*
+ * An object of a group: a count for each use of the group, first those that acquired, then those that
+ * released.
+ */
 struct summary_object {
 	taddr addr;
 	double age_s;
@@ -124,9 +138,9 @@ struct summary_object {
 };
 
 /*
- * Objects of one family that were taken at the same places, dropped at the same places, and have the same net count.
- * Those without a count of their own (`counted`) that were there before us have a net count that is relative: so many
- * more, or fewer, than before.
+ * Objects of one family whose references were acquired at the same call sites and released at the same call
+ * sites, and that have the same net count. Objects without a count of their own (`counted`) that existed
+ * before the watch have a relative net count: so many more, or fewer, than before.
  */
 struct summary_refs {
 	const char *family, *noun;
@@ -134,21 +148,23 @@ struct summary_refs {
 	int64_t net;			/* of each */
 	bool older;			/* they were there before the watch */
 	bool counted;			/* the objects' own count says so */
-	uint32_t signature;		/* the same for groups that differ in their net count only; 0: nothing is said */
+	/* The same for groups that differ only in their net count; 0: not known. */
+	uint32_t signature;
 	double oldest_s, youngest_s;	/* since the first reference that was seen */
-	struct growth growth;		/* of references of the first place of `taken`; the rate is this group's part */
-	struct growth_point *series;	/* the same: references of there that were held, of all groups */
+	/* Of references of the first call site of `taken`; the rate is this group's part. */
+	struct growth growth;
+	struct growth_point *series;	/* likewise: its references on existing objects, of all groups */
 	size_t npoints;
 	taddr *samples;			/* the oldest ones */
 	size_t nsamples;
 	struct summary_use *taken;	/* most suspect first: summary_sort_uses */
-	struct summary_use *dropped;	/* most of them first */
+	struct summary_use *dropped;	/* highest count first */
 	size_t ntaken, ndropped;
-	struct summary_object *all;	/* by address; none if nobody asked for them (--per-object, lookup.h) */
+	struct summary_object *all;	/* by address; only if they were asked for (--per-object, lookup.h) */
 	size_t nall;
 };
 
-/* Blocks that were released twice, by the same code each time. */
+/* Blocks that were freed twice, by the same code each time. */
 struct summary_twice {
 	const char *family;
 	uint64_t count;
@@ -164,7 +180,7 @@ struct summary_suppression {
 	uint64_t groups, blocks, bytes;
 };
 
-/* What is kept, but not among the groups. */
+/* Live memory that is not among the groups. */
 struct summary_hidden {
 	uint64_t groups, blocks, bytes;
 	uint64_t ref_groups, objects;
@@ -189,28 +205,29 @@ struct summary_gap {
 	const char *why;
 };
 
-/* What a sampled run has promised to cost, what it did cost, and how much of the program that sufficed for. */
+/* The cost that a sampled run promised, the cost that it had, and how much of the program that covered. */
 struct summary_budget {
 	bool told;
 	double promise, worst;		/* share of the time; of any ten seconds */
-	double spent_s, wall_s;		/* threads stood still, summed over them; in so long */
-	uint64_t closed;		/* times that it was used up; so long nothing was seen: */
-	double closed_s;
+	double spent_s, wall_s;		/* time for which threads were stopped, summed over them; wall time */
+	uint64_t closed;		/* how often it was used up, */
+	double closed_s;		/* and for how long nothing was seen then */
 	uint64_t sites, hit, settled, candidates, unfound;	/* as in struct fact_budget */
 };
 
-/* How it was found out which blocks are still reached. */
+/* How the reachable blocks were found. */
 struct summary_verdicts {
-	bool told;			/* somebody looked, or there is a reason why nobody did */
+	bool told;			/* there was a look, or there is a reason why not */
 	bool taken;			/* there are verdicts */
-	bool census;			/* all blocks of the heap took part; else those that were watched */
-	const char *why_not;		/* NULL if they are taken */
+	bool census;			/* all blocks of the heap were included; else only the watched ones */
+	const char *why_not;		/* NULL if there are verdicts */
 	const char *allocator;		/* what the census knows of it; NULL: nothing */
 	double expected_s, pause_s;
 	uint64_t bytes;			/* copied in the pause */
 	uint32_t threads, not_stopped;
 	struct summary_sum all[VERDICT_COUNT];		/* blocks of the whole process */
-	struct summary_sum watched[VERDICT_COUNT];	/* of these, the watched ones that are kept, hidden or not */
+	/* Of these, the watched ones that are live, hidden or not. */
+	struct summary_sum watched[VERDICT_COUNT];
 	const char **doubts;		/* why verdicts may be weaker than they look, a sentence each */
 	size_t ndoubts;
 };
@@ -227,16 +244,21 @@ struct summary_run {
 	double seconds;
 	const char *frontend;	/* "ptrace", "gdb" */
 	const char *mode;	/* "exact", "sampled" */
-	double duty;		/* share of the time in which traps stood: 1 when exact; sampled: the mean over sites that were hit */
+	/*
+	 * Share of the time in which traps were planted: 1 if exact; sampled: the mean over sites that were
+	 * hit.
+	 */
+	double duty;
 	uint64_t events;
 	uint64_t stacks_cut;	/* stacks longer than what was copied of them */
-	uint64_t stacks_lost;	/* stacks with an outermost frame whose caller nothing tells */
+	uint64_t stacks_lost;	/* stacks whose outermost frame has an unknown caller */
 	uint64_t ring_waits;	/* times that a thread had to wait because events were not read fast enough */
-	uint64_t left_out;	/* ranges of memory that others took than those who were to be watched */
-	double stopped_seconds;	/* how long its threads stood still because of us, summed over them; see summary_stops_known; */
-	double thread_seconds;	/* of all the time that they had, added up: 0: not known */
-	uint64_t hitting;	/* threads that called what is watched; */
-	double hitting_seconds, hitting_stopped;	/* of their time since, they stood so long */
+	uint64_t left_out;	/* ranges of memory allocated outside the selected scope */
+	/* How long we stopped its threads, summed over them; see summary_stops_known. */
+	double stopped_seconds;
+	double thread_seconds;	/* all the time of its threads, summed over them; 0: not known */
+	uint64_t hitting;	/* threads that called a watched function; */
+	double hitting_seconds, hitting_stopped;	/* their time since then; of it, stopped */
 	struct summary_lost *lost;
 	size_t nlost;
 	struct summary_probe *probes;
@@ -247,7 +269,7 @@ struct summary_run {
 	struct summary_budget budget;
 };
 
-/* What a process had of memory, as the kernel says. */
+/* The memory of a process, as the kernel reports it. */
 struct summary_memory {
 	pid_t pid;
 	const char *name;
@@ -276,9 +298,11 @@ struct summary {
 	struct summary_refs *refs;
 	size_t nrefs;
 	bool per_object;		/* the objects themselves were asked for */
-	bool scanned;			/* groups are those of a scan: their kind is known, how they came about is not */
-	const struct lookup *lookup;	/* what was asked of single blocks (report/query/lookup.h), its owner's; NULL: nothing */
-	uint32_t round;			/* of the interim reports, from 0; the last report has the next one */
+	bool scanned;			/* groups are those of a scan: only their kind is known */
+	/* What was asked about single blocks (report/query/lookup.h), owned by the caller; NULL: nothing. */
+	const struct lookup *lookup;
+	/* Of the interim reports, from 0; the last report has the next number. */
+	uint32_t round;
 	struct summary_twice *twice;
 	size_t ntwice;
 	struct summary_suppression *suppressions;
@@ -287,7 +311,7 @@ struct summary {
 	struct summary_hidden filtered;		/* by --older-than, --min-bytes, --show, --focus, --ignore */
 	struct summary_memory *memories;	/* of the process, and of its children */
 	size_t nmemories;
-	const char *runtime;		/* what runs it, with a heap of its own; NULL: nothing that is known */
+	const char *runtime;		/* the language runtime with a heap of its own; NULL: none is known */
 	const char **notes;		/* what else the reader must know, a sentence each */
 	size_t nnotes;
 	struct summary_frame **stacks;	/* of summary_keep_stack */
@@ -299,10 +323,10 @@ struct summary {
 void summary_init(struct summary *s);	/* all numbers 0, but duty 1; "ptrace", "exact" */
 void summary_fini(struct summary *s);
 
-/* 0, or -ENOMEM: something is missing, do not print it as if it were whole. */
+/* 0, or -ENOMEM: something is missing; do not print it as if it were complete. */
 int summary_error(const struct summary *s);
 
-/* @text kept in the pool, NULL for NULL and on want of memory; lives as long as @s. */
+/* A copy of @text in the pool, which lives as long as @s; NULL for NULL, and if out of memory. */
 const char *summary_string(struct summary *s, const char *text);
 
 void summary_set_target(struct summary *s, pid_t pid, const char *comm, const char *exe);
@@ -316,32 +340,34 @@ void summary_note(struct summary *s, const char *fmt, ...) __attribute__((format
 /* The family's name must be set. */
 void summary_add_family(struct summary *s, const struct summary_family *family);
 
-/* A copy whose frames live as long as @s; without frames if there are none, and on want of memory. */
+/* A copy whose frames live as long as @s; without frames if there are none, or if out of memory. */
 struct stack_view summary_keep_stack(struct summary *s, const struct stack_view *stack);
 
-/* @group with its stack, series and samples, which stay the caller's. */
-/* @g is a group of @s. Sorted by who calls. */
+/* @g is a group of @s. The caller sorts the list. */
 void summary_add_hang(struct summary *s, struct summary_group *g, const struct summary_hang *hang);
+/* Copies @group with its stack, series and samples, which stay the caller's. */
 void summary_add_group(struct summary *s, const struct summary_group *group);
-void summary_add_refs(struct summary *s, const struct summary_refs *refs);	/* likewise; the frames of its uses must outlive @s */
+/* Likewise; the frames of its uses must outlive @s. */
+void summary_add_refs(struct summary *s, const struct summary_refs *refs);
 void summary_add_twice(struct summary *s, const struct summary_twice *twice);	/* likewise */
 void summary_add_suppression(struct summary *s, const struct summary_suppression *used);
 
 /*
- * Families in their order; of each the groups by section (summary_section): what is lost and what is kept by verdict (summary_rank), then
- * by bytes with what is lost with them, most first; what grows by its speed. So it is the order of the table. Of a sampled run by what becomes of their
- * blocks (what stays is first), then by estimated kept bytes a minute. Groups of objects: those born while we watched by
- * their number, then older ones with a count of their own, then older ones without. The same order for the same data.
- * Call it before printing.
+ * Families stay in their order; within a family, groups are sorted by section (summary_section). Lost groups
+ * and those that do not grow are sorted by verdict (summary_rank), then by bytes with what is lost with them,
+ * most first; growing groups by their rate. So it is the order of the table. Groups of a sampled run are
+ * sorted by what becomes of their blocks (leaks first), then by the estimated bytes per minute that stay, or
+ * may stay, live. Groups of objects: those born during the watch, by their number; then older ones with a
+ * count of their own; then older ones without. The same order for the same data. Call it before printing.
  */
 void summary_sort(struct summary *s);
 
-/* In which part of a report a group stands, in their order; sampled runs have others. */
+/* The sections of a report, in their order; sampled runs have others. */
 enum summary_section {
-	SUMMARY_LOST,		/* nothing leads to it any more; possibly lost, and grows */
+	SUMMARY_LOST,		/* no pointer leads to it any more; or possibly lost, and growing */
 	SUMMARY_GROWING,	/* or perhaps growing */
 	SUMMARY_KEPT,
-	SUMMARY_HELD,		/* indirectly lost: told with the groups that it hangs on */
+	SUMMARY_HELD,		/* indirectly lost: reported with the groups with which it is lost */
 };
 
 enum summary_section summary_section(const struct summary *s, const struct summary_group *g);
@@ -349,16 +375,19 @@ enum summary_section summary_section(const struct summary *s, const struct summa
 /* The index of the group with this serial number, when @s is sorted. */
 size_t summary_index(const struct summary *s, size_t serial);
 
-/* Definitely lost ones come first, then those that may be, then what is lost with others, then the rest. */
+/* Definitely lost ones come first, then possibly lost, then indirectly lost, then the rest. */
 int summary_rank(enum verdict v);
 /* Is it lost, or may it be? */
 bool summary_is_lost(enum verdict v);
 /* A lost group's bytes, and those that are lost with it. */
 uint64_t summary_weight(const struct summary_group *g);
 
-/* Was only a part of it seen? */
+/* Is it a sampled run, so that only a part was seen? */
 bool summary_is_sampled(const struct summary_run *run);
-/* Is it, or may it be, a leak: is there something to report? Not what is reached; of a sampled run only what stays. */
+/*
+ * Is it a leak, or may it be one, so that it is to be reported? Not if it is reachable; in a sampled run only
+ * if it stays live.
+ */
 bool summary_group_suspect(const struct summary_group *g);
 
 /* The family called @name; one without numbers, of blocks, if there is none. */
@@ -367,23 +396,34 @@ const struct summary_family *summary_family(const struct summary *s, const char 
 /* Is it known for how long the target was stopped? gdb, where it was the tracer, does not say. */
 bool summary_stops_known(const struct summary_run *run);
 
-/* Its net count only says how many more, or fewer, than before. */
+/* The net count only says how many more, or fewer, than before. */
 bool summary_refs_relative(const struct summary_refs *r);
-/* Is there any reference that may be too many, or was dropped once too often? Not if older ones went. */
+/*
+ * May any reference be surplus, or have been released once too often? Not if only older ones were released.
+ */
 bool summary_refs_suspect(const struct summary_refs *r);
-/* The order of summary_sort begins with it: what is no leak comes last. */
+/* The first criterion of summary_sort: groups that are no leak come last. */
 int summary_refs_rank(const struct summary_refs *r);
-/* How much of what was taken there is on objects that are still held: 0 to 1. */
+/* The share of the references acquired there that is on objects that still exist: 0 to 1. */
 double summary_use_share(const struct summary_use *u);
-/* How much of what its module took on the group's objects was not dropped by that module: 1 for one that never drops. */
+/*
+ * The share of the references that its module acquired on the group's objects and did not release: 1 if it
+ * never releases.
+ */
 double summary_use_module_share(const struct summary_use *u);
-/* It took as many as are too many on most of the objects with several: nobody else's number would follow that. */
+/*
+ * On most of the objects with several surplus references, it acquired as many: no other call site's number
+ * would match.
+ */
 bool summary_use_follows(const struct summary_use *u);
-/* Most suspect first, as `taken` is to be: summary_refs.c. Of places that took nothing, those first that dropped most. */
+/*
+ * Most suspect first, as `taken` must be: summary_refs.c. Of call sites that acquired nothing, those that
+ * released most come first.
+ */
 void summary_sort_uses(struct summary_use *uses, size_t n);
-/* Of sorted places: how many have as large a share as the first, or nearly; 0 if there are none. */
+/* Of sorted call sites: how many have as large a share as the first, or nearly; 0 if there are none. */
 size_t summary_near_uses(const struct summary_use *uses, size_t n);
-/* How many of these nothing tells from the first. */
+/* How many of these cannot be distinguished from the first. */
 size_t summary_like_uses(const struct summary_use *uses, size_t n);
 
 uint64_t summary_lost_total(const struct summary *s);
@@ -393,14 +433,17 @@ uint64_t summary_lost_total(const struct summary *s);
 void summary_add_memory(struct summary *s, const struct memory_process *p);
 const struct summary_memory *summary_memory_of_target(const struct summary *s);	/* NULL: it is not known */
 
-/* The last: what was resident; and what of the process's own (anonymous, shared, swapped) there is more than at first. */
+/*
+ * At the last point: the resident memory; and how much more of the process's own (anonymous, shared, swapped)
+ * there is than at the first.
+ */
 uint64_t summary_memory_rss(const struct summary_memory *m);
 int64_t summary_memory_growth(const struct summary_memory *m);
 
-/* It was not there any more when the watched process was looked at last. */
+/* The process no longer existed when the watched process was last looked at. */
 bool summary_memory_ended(const struct summary *s, const struct summary_memory *m);
 
-/* What watched blocks that are kept explain of that; of a sampled run, as is estimated, with what may be kept. */
+/* How much of that live watched blocks explain; in a sampled run as estimated, with what may stay live. */
 uint64_t summary_memory_explained(const struct summary *s);
 
 #endif

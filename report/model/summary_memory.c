@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the kernel says of memory, beside what was watched: see summary.h. */
+/* Memory as the kernel reports it, beside what was watched: see summary.h. */
 #include <math.h>
 
 #include "report/model/summary.h"
@@ -31,7 +31,7 @@ uint64_t summary_memory_rss(const struct summary_memory *m)
 	return last->anonymous + last->file + last->shared;
 }
 
-/* Without what is a file's: the kernel can drop that. */
+/* Without pages of files: the kernel can drop these. */
 static uint64_t own(const struct memory_point *p)
 {
 	return p->anonymous + p->shared + p->swapped;
@@ -42,7 +42,7 @@ int64_t summary_memory_growth(const struct summary_memory *m)
 	return (int64_t)(own(&m->points[m->npoints - 1]) - own(&m->points[0]));
 }
 
-/* Looks are at all of them at once. */
+/* All processes are looked at at the same time. */
 bool summary_memory_ended(const struct summary *s, const struct summary_memory *m)
 {
 	const struct summary_memory *own = summary_memory_of_target(s);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * summary_order: the order of a report, and what is to be reported. Of a sampled run: first what stays; then that of which it is not
- * known, since it may; then tables, to which nothing is added; then what goes again.
+ * summary_order: the order of a report, and what is to be reported. In a sampled run groups that leak come
+ * first; then unknown ones, since they may leak; then bounded ones, to which nothing is added; then freed
+ * ones.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -56,7 +57,7 @@ bool summary_group_suspect(const struct summary_group *g)
 	return g->verdict != VERDICT_REACHABLE;
 }
 
-/* One without a sample is one of which nothing is known. */
+/* A group without a sample counts as unknown. */
 static int sampled_rank(const struct summary_group *g)
 {
 	static const int ranks[SURVIVAL_KIND_COUNT] = {
@@ -87,7 +88,7 @@ static int compare_sampled(const struct summary_group *a, const struct summary_g
 
 /* --- groups --- */
 
-/* In the order of the summary; of those it does not list nothing is said. */
+/* In the order of the summary; families that it does not list have no defined order. */
 static int compare_families(const struct summary *s, const char *a, const char *b)
 {
 	const struct summary_family *of_a = summary_family(s, a), *of_b = summary_family(s, b);
@@ -107,7 +108,7 @@ static int compare_kinds(const struct summary_group *a, const struct summary_gro
 	return order ? order : (int)a->stack.end - (int)b->stack.end;
 }
 
-/* What is known to grow before what may, the fastest first. */
+/* Groups that are known to grow come before those that may; the fastest first. */
 static int compare_rates(const struct growth *a, const struct growth *b)
 {
 	bool known_a = a->shape != GROWTH_UNKNOWN, known_b = b->shape != GROWTH_UNKNOWN;

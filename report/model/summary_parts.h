@@ -8,15 +8,15 @@
 #include "report/model/summary.h"
 
 /*
- * Room for one more element of @size behind the @n of *@array, doubling at powers of two. NULL on want
- * of memory, then and ever after: a list with a hole in it would look whole.
+ * Room for one more element of @size after the @n of *@array, doubling at powers of two. NULL if out of
+ * memory, then and ever after: a list with a hole in it would look complete.
  */
 void *summary_push(struct summary *s, void *array, size_t *n, size_t size);
 
-/* NULL for nothing, and on want of memory. */
+/* NULL if @n is 0, or if out of memory. */
 void *summary_copy(struct summary *s, const void *array, size_t n, size_t size);
 
-/* With frames of its own, for free; it has none where there is no memory. */
+/* A copy with frames of its own, to be freed with free; without frames if out of memory. */
 struct stack_view summary_copy_stack(struct summary *s, const struct stack_view *stack);
 
 /* The larger number first. */

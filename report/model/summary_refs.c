@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * summary_refs: groups of objects with references: copied, and put in their order.
+ * summary_refs: groups of objects with references: copied, and sorted.
  *
- * The heart of it is which place is suspected. An object that leaks was taken at several places, most of them
- * innocent: what they take on other objects is dropped again. So the first are the places of whose references, on
- * any object of the run, the largest share is still held. Where every object has been through the same places, many
- * have as large a share, or nearly. Of these comes first
+ * The main question is which call site is suspected. References of a leaked object were acquired at several
+ * call sites, most of them innocent: what these acquire on other objects is released again. So the first ones
+ * are the call sites of whose references, on any object of the run, the largest share is outstanding. If
+ * every object passes the same call sites, many have as large a share, or nearly. Of these comes first
  *
- *	that which follows the objects: took 2 where 2 are too many, and 3 where 3 are. One that every object goes
- *	through once says nothing that way where one is too many, so only several count;
- *	that of which all is held;
- *	that whose module dropped the smallest part of what it took on these objects: who takes and drops in turn is
- *	even, also if others forget.
+ *	one that follows the objects: it acquired 2 if 2 are surplus, and 3 if 3 are. If one is surplus, a
+ *	call site that every object passes once says nothing in this way, so only several count;
+ *	one whose references are all outstanding;
+ *	one whose module released the smallest part of what it acquired on these objects: a module that
+ *	acquires and releases in turn comes out even, also if others forget.
  */
 #include <stdlib.h>
 
 #include "report/model/summary_parts.h"
 
-#define CLEARLY 1.5	/* a share so many times as large is another one */
+#define CLEARLY 1.5	/* a share is different if it is so many times as large */
 
 static struct summary_use *copy_taken(struct summary *s, const struct summary_refs *r)
 {
@@ -95,7 +95,7 @@ static int compare_shares(double a, double b)
 	return a < b ? 1 : a > b ? -1 : 0;
 }
 
-/* Of two that have about the same share. */
+/* Compare two that have about the same share. */
 static int compare_near(const struct summary_use *a, const struct summary_use *b)
 {
 	int order = summary_use_follows(b) - summary_use_follows(a);

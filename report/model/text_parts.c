@@ -8,7 +8,7 @@
 #include "report/model/words.h"
 
 #define NUMBER_WIDTH 6
-#define FAMILY_WIDTH 12	/* of names that somebody may wish to be longer */
+#define FAMILY_WIDTH 12	/* longer names are cut */
 
 size_t text_parts(const struct summary *s)
 {
@@ -23,7 +23,7 @@ bool text_counts_blocks(const struct summary *s)
 	return !s->nfamilies;
 }
 
-/* What nobody has divided into families. */
+/* If there are no families: one for everything. */
 static struct summary_family all_of(const struct summary *s)
 {
 	return (struct summary_family){
@@ -42,7 +42,9 @@ static const char *family_at(const struct summary *s, const struct text_part *pa
 	return part->family.refs ? s->refs[i].family : s->groups[i].family;
 }
 
-/* Things have no size, or, so that their number can be drawn as a series, each the size 1. */
+/*
+ * Things that are not memory have no size, or the size 1 each, so that their number can be drawn as a series.
+ */
 static bool is_plain(const struct summary_family *f)
 {
 	return f->refs || (strcmp(f->noun, "block") && (!f->bytes || f->bytes == f->kept));

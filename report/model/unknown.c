@@ -21,7 +21,7 @@ uint64_t unknown_lost(const struct summary_sample *its)
 	return sum;
 }
 
-/* The old ones do not go, and yet that is not enough to say that they stay. */
+/* The old blocks are not freed, but that is not enough to say that they leak. */
 static enum unknown_reason why_still(const struct survival *v)
 {
 	return v->share <= SURVIVAL_CHANCE ? UNKNOWN_HARDLY_ANY : UNKNOWN_NO_TABLE;

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unknown: why it is not known whether what a group takes stays: the first reason that holds.
+ * unknown: why it is not known whether a group leaks: the first reason that holds.
  *
- *	few		fewer blocks were followed than anything can be said of
- *	others		little is left of it, and may be of other places, which take such sizes and keep far more of them (report/model/sampled_others.h)
- *	written		most were written to, and cannot be told from others any more
- *	young		too few have come to an age at which something can be said
- *	unnoticed	all seems to stay, but hardly anybody would have noticed if others were in their places (survival_doubt)
- *	noticed		nearly all seems to stay, but that others took places was noticed too often
- *	few_left	most goes, and those that are left are too few
- *	hardly_any	so few of all stay that they may be others, in the places of those that went
- *	no_table	they stay, and nothing is added by now; but too few were to be expected of late to call it a table
- *	some_late	some stay, and some go late
+ *	few		too few blocks were tracked for a conclusion
+ *	others		little is left, and may be of other allocation sites, which allocate such sizes and
+ *			free far fewer of them (report/model/sampled_others.h)
+ *	written		most were written to, and can no longer be distinguished from others
+ *	young		too few have reached an age at which something can be said
+ *	unnoticed	all seem to stay live, but reuse of their addresses would hardly have been noticed
+ *			(survival_doubt)
+ *	noticed		nearly all seem to stay live, but reuse of their addresses was noticed too often
+ *	few_left	most are freed, and those that are left are too few
+ *	hardly_any	so few of all stay live that they may be others, at the addresses of freed ones
+ *	no_table	they stay live, and nothing is added by now; but too few were to be expected lately to
+ *			call it bounded
+ *	some_late	some stay live, and some are freed late
  */
 #ifndef MM_UNKNOWN_H
 #define MM_UNKNOWN_H
@@ -37,10 +40,10 @@ enum unknown_reason unknown_reason(const struct summary_sample *its);
 /* As in JSON. */
 const char *unknown_name(enum unknown_reason reason);
 
-/* Would more of the same, seen for longer, or more of it, tell? */
+/* Would a longer watch, or more blocks, give an answer? */
 bool unknown_for_want(enum unknown_reason reason);
 
-/* Of the followed blocks: those whose fate nobody knows. */
+/* The number of tracked blocks whose fate is unknown. */
 uint64_t unknown_lost(const struct summary_sample *its);
 
 #endif

@@ -30,7 +30,7 @@ void words_size(struct strbuf *sb, uint64_t bytes)
 	strbuf_printf(sb, "%.*f %s", n < 100 ? 1 : 0, n, units[unit]);
 }
 
-/* Few things are told to the tenth. */
+/* Small rates have one decimal. */
 static void put_plain_rate(struct strbuf *sb, double rate)
 {
 	if (rate > 0 && rate < 0.1)

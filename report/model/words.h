@@ -24,10 +24,10 @@ void words_times(struct strbuf *sb, double times);
 /* "9.8s". Nonsense (negative, not a number) is 0s. */
 void words_seconds(struct strbuf *sb, double seconds);
 
-/* "<0.1%", "0.4%", "80%": a decimal only where it says something, and never 0 for what is there. */
+/* "<0.1%", "0.4%", "80%": a decimal only if it says something, and never 0 for what is not 0. */
 void words_percent(struct strbuf *sb, double part, double whole);
 
-/* A name made safe for a terminal, at most @width characters long: what is longer is cut in its middle. NULL is "". */
+/* A name made safe for a terminal; if longer than @width characters, it is cut in its middle. NULL is "". */
 void words_cut(struct strbuf *sb, const char *name, size_t width);
 
 /* How many characters @cell, which is safe, takes on a line; how many so many bytes of a text are; and how many bytes its first characters are. */
@@ -35,11 +35,11 @@ size_t words_width(const struct strbuf *cell);
 size_t words_characters(const char *text, size_t bytes);
 size_t words_bytes(const char *text, size_t bytes, size_t characters);
 
-/* @cell, and blanks before or behind it up to @width. It is empty again afterwards. */
+/* Append @cell, with blanks before or after it up to @width. @cell is empty afterwards. */
 void words_right(struct strbuf *sb, struct strbuf *cell, size_t width);
 void words_left(struct strbuf *sb, struct strbuf *cell, size_t width);
 
-/* The part of @path behind the last slash. */
+/* The part of @path after the last slash. */
 const char *words_base(const char *path);
 
 #endif

@@ -62,7 +62,7 @@ bool budget_hit(struct keeper *k, const struct tracee *t, uint32_t trap)
 		metering_miss(k, trap);
 		return true;
 	}
-	/* first: others are on their way to it */
+	/* first: other threads are on their way to it */
 	lifted = metering_hit(k, trap);
 	if (its->site.flags & SITE_MODULES)
 		metering_modules(k);

@@ -15,7 +15,9 @@ uint64_t calm_work_ns(const struct calm *c, uint64_t cpu_ns)
 
 bool calm_end(struct calm *c, pid_t tid, struct calm_time at)
 {
-	/* another one, that had stopped before we let the last one go; that one itself has surely run */
+	/*
+	 * late: another thread that had stopped before we resumed the last one, which itself has surely run
+	 */
 	bool late = c->on && tid != c->last && at.ns <= c->since_ns, counts = c->on && !late;
 
 	if (!c->on)

@@ -7,10 +7,11 @@
 #include "attach/keeper/procfs.h"
 #include "attach/keeper/state.h"
 
-#define FADE_NS 1000000000ull	/* the largest burst is forgotten by 1/32 so often */
-#define FIRST_BURST 8		/* stops: as long as nothing is known */
+#define FADE_NS 1000000000ull	/* the largest burst shrinks by 1/32 so often */
+#define FIRST_BURST 8		/* stops: as long as no burst is known */
 #define PPM_NS (TEN_SECONDS_NS / 1000000)
-#define MARGIN 10		/* this part of the promise is kept for a single delay of ours that is longer than any before */
+/* the budget divided by this is reserved for a single delay of ours that is longer than any before */
+#define MARGIN 10
 
 static int64_t least(int64_t a, int64_t b)
 {
@@ -29,7 +30,7 @@ static uint64_t stop_ns(const struct cost *c)
 	return c->latency.wake_ns + c->latency.restart_ns;
 }
 
-/* All threads of it together; those that run now are asked. 0: it has ended. */
+/* CPU time of all its threads together, up to now also of those that run. 0: it has ended. */
 static uint64_t target_cpu_ns(const struct keeper *k)
 {
 	/* how the kernel numbers the clock of a process, CPUCLOCK_SCHED */
@@ -86,17 +87,17 @@ void cost_woken(struct keeper *k, pid_t tid, uint64_t slept_ns)
 	before = late + c->latency.wake_ns;
 	c->delay_ns = delay;
 	k->began.likely_ns = k->now_ns - asked < before ? asked : k->now_ns - before;
-	/* the signal was there already: it may have stopped at any time since we asked */
+	/* the signal was pending already: the thread may have stopped at any time since we asked */
 	k->began.found_ns = k->now_ns - slept_ns < c->latency.wake_ns ? asked : k->began.likely_ns;
 	c->woken_by = tid;
 	c->woken_ns = k->now_ns;
-	/* whether we slept is not to be told by what is learned from that */
+	/* whether we slept must not depend on what is learned from awake_ns: so the child's figure is used */
 	c->awake_ns = k->now_ns - slept_ns < late + c->standing.shown.wake_ns ? 0 : k->now_ns - late;
 }
 
 void cost_idle(struct keeper *k)
 {
-	/* what we have waited for a processor so far nobody has waited for */
+	/* no thread was stopped while we waited for a processor until now */
 	k->budget.cost.delay_ns = read_delay(&k->budget.cost);
 	k->began.asked_ns = k->now_ns;
 }
@@ -109,7 +110,7 @@ void cost_hit(struct keeper *k, const struct tracee *t)
 	uint64_t seen = t->tid == c->woken_by && t->seen_ns == c->woken_ns ? c->awake_ns : 0;
 	struct procfs_turns turns;
 
-	/* others stand, too: they are served first */
+	/* not if other threads are stopped, too: these are served first */
 	if (k->nqueue == 1 && standing_wants(&c->standing, t->tid) && procfs_turns(k->target, t->tid, &turns))
 		standing_stopped(&c->standing, t->tid, &turns, seen, &c->latency);
 }
@@ -133,7 +134,7 @@ void cost_pause(struct keeper *k)
 		(void)calm_end(&k->budget.cost.calm, 0, now_by_both(k, k->now_ns));
 }
 
-/* What one for a metered trap costs on average, of the last dozens. */
+/* The mean cost of a stop for a metered trap, over the last dozens. */
 static void learn_stop(struct keeper *k, uint64_t ns)
 {
 	struct cost *c = &k->budget.cost;
@@ -153,7 +154,7 @@ void cost_charge(struct keeper *k, uint64_t since_ns, enum cost_of what)
 	spending_take(&c->spending, ns, now);
 	if (what == COST_ASKED)
 		atomic_fetch_add_explicit(&k->shared->budget.held_ns, ns, memory_order_relaxed);
-	else	/* attaching, which stops all that run, is the first example of what can come at once */
+	else	/* attaching, which stops all running threads, is the first example of a burst */
 		c->burst_ns += ns;
 	if (what == COST_METERS)
 		learn_stop(k, ns);
@@ -170,7 +171,7 @@ void cost_calm(struct keeper *k, pid_t tid)
 {
 	struct cost *c = &k->budget.cost;
 
-	/* all threads are asked how long they have run: not without need */
+	/* this asks for the CPU time of all threads: not without need */
 	if (!c->calm.on)
 		calm_begin(&c->calm, tid, now_by_both(k, keeper_clock_ns() + c->latency.restart_ns));
 	if (c->burst_ns > c->most_burst_ns)
@@ -178,15 +179,15 @@ void cost_calm(struct keeper *k, pid_t tid)
 	c->burst_ns = 0;
 }
 
-/* --- whether traps may stand --- */
+/* --- whether traps may be planted --- */
 
-/* What @n holds may take together, to their ends. */
+/* What @n holds may cost together, up to their timeouts. */
 static int64_t holds_ns(const struct cost *c, uint32_t n)
 {
 	return (int64_t)(n * (c->hold_ns + stop_ns(c)));
 }
 
-/* Kept of the last ten seconds for what comes at once. */
+/* Reserved of the last ten seconds for what comes at once. */
 static int64_t reserve_ns(const struct cost *c)
 {
 	int64_t burst = (int64_t)c->most_burst_ns * 3 / 2, margin = (int64_t)c->spending.promise_ns / MARGIN;
@@ -194,7 +195,10 @@ static int64_t reserve_ns(const struct cost *c)
 	return burst > margin ? burst : margin;
 }
 
-/* Bursts that are nearly as large as what may be spent at all must not close us for ever: then a full purse, or ten quiet seconds, must do. */
+/*
+ * Bursts that are nearly as large as what may be spent at all must not keep the budget closed for ever: then
+ * a full token bucket, or ten quiet seconds, must suffice.
+ */
 static bool is_spent(const struct keeper *k, struct cost *c, uint64_t now)
 {
 	struct spending *s = &c->spending;
@@ -204,7 +208,7 @@ static bool is_spent(const struct keeper *k, struct cost *c, uint64_t now)
 	       spending_room(s, now) < least(reserve_ns(c) + held, s->promise_ns * 3 / 4);
 }
 
-/* A wish has no such claim. */
+/* A hold is only a request: it has no such limits. */
 bool cost_may_hold(struct keeper *k)
 {
 	struct cost *c = &k->budget.cost;
@@ -224,7 +228,10 @@ uint64_t cost_patience_ns(const struct keeper *k, const struct tracee *t)
 	return c->open ? c->hold_ns : 0;
 }
 
-/* Not more than a few are worth: what is hot waits for its part by itself (cost_spare), and the others shall not wait for that. */
+/*
+ * Little is enough: hot sites wait for their part by themselves (cost_spare), and the others shall not wait
+ * for that.
+ */
 static bool is_ample(struct cost *c, uint64_t now)
 {
 	struct spending *s = &c->spending;

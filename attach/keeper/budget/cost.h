@@ -47,7 +47,7 @@
 struct keeper;
 struct tracee;
 
-#define COST_HOLDS 12			/* a hold lasts at most one such part of a full token bucket, */
+#define COST_HOLDS 12			/* a hold lasts at most a full token bucket divided by this, */
 #define COST_HOLD_NS 8000000ull	/* and at most this */
 
 /* Why a thread was stopped. */

@@ -14,18 +14,20 @@
 
 #define STOPS 40
 #define LIMIT_NS 200000000ull
-#define RUN_NS 1500000ull	/* between two stops: our processor is idle by then, as it is in a watch; deeper than after 0.3 ms */
-#define LONGEST 4		/* medians: what took longer counts for no more, others had the processor then */
+/* between two stops: by then our processor is idle, as in a watch, and more deeply so than after 0.3 ms */
+#define RUN_NS 1500000ull
+/* medians: longer times are cut to this, other processes had the processor then */
+#define LONGEST 4
 #define WAKE_GUESS_NS 40000
 #define RESTART_GUESS_NS 20000
-#define CPU_GUESS_NS 10000	/* nothing is learned from a guess (standing.h): no still_ns */
+#define CPU_GUESS_NS 10000	/* no still_ns: nothing is learned from a guess (standing.h) */
 #define CHILD_STACK 16384
 
-/* The child lives in our memory, so nothing is copied, and nothing of ours becomes copy on write. */
+/* The child shares our memory, so nothing is copied, and nothing of ours becomes copy on write. */
 struct child {
 	_Atomic bool seized;
 	_Atomic uint64_t before_ns, after_ns;	/* its int3 */
-	_Atomic uint64_t cpu_ns;		/* what it took of the child's own time */
+	_Atomic uint64_t cpu_ns;		/* CPU time that it took of the child */
 	pid_t parent;
 	_Alignas(16) uint8_t stack[CHILD_STACK];
 };
@@ -51,7 +53,7 @@ _Noreturn static int child_main(void *arg)
 	struct child *c = arg;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* as ours is; what it waits for a processor, since others want one, is not to be counted */
+	/* as we do for ourselves; its waiting for a processor that others use is not to be counted */
 	prompt_ask_for_share();
 	while (!atomic_load(&c->seized))
 		if (getppid() != c->parent)
@@ -70,13 +72,16 @@ _Noreturn static int child_main(void *arg)
 	}
 }
 
-/* Until the child has stopped with SIGTRAP; when that was seen, 0: it did not within the limit. @awake_ns: when we could ask. */
+/*
+ * Waits until the child has stopped with SIGTRAP. Returns when that was seen; 0: it did not stop within the
+ * limit. @awake_ns: when we could ask.
+ */
 static uint64_t await_stop(pid_t pid, uint64_t limit_ns, uint64_t *awake_ns)
 {
 	sigset_t chld;
 	int status;
 
-	/* it alone: a command's signal must not be taken here */
+	/* SIGCHLD alone: the signal of a command must not be consumed here */
 	sigemptyset(&chld);
 	sigaddset(&chld, SIGCHLD);
 
@@ -106,7 +111,10 @@ static void sort(uint64_t *all, size_t n)
 	qsort(all, n, sizeof(*all), by_size);
 }
 
-/* What many cost together is told by the mean, not by the median: the longer ones are far longer. @all is sorted. */
+/*
+ * What many stops cost together depends on their mean, not on the median: the longer ones are far longer.
+ * @all is sorted.
+ */
 static uint64_t mean_of(const uint64_t *all, size_t n)
 {
 	uint64_t longest = LONGEST * all[n / 2], sum = 0;
@@ -117,8 +125,9 @@ static uint64_t mean_of(const uint64_t *all, size_t n)
 }
 
 /*
- * A thread that is busy has a processor of its own, as a rule, and we wake on another one. Where both are on one it takes far less: so the child is
- * kept away from ours, as long as this lasts. @mine: where we may run. false: there is but one, or nobody says, and nothing was changed.
+ * A busy thread usually has a processor of its own, and we wake on another one. If both are on the same one,
+ * a stop takes far less: so the child is kept off our processor as long as this lasts. @mine: where we may
+ * run. false: there is only one processor, or this cannot be known; nothing was changed.
  */
 static bool part(pid_t child, cpu_set_t *mine)
 {
@@ -142,17 +151,22 @@ struct took {
 	uint64_t wake, restart, still, cpu;
 };
 
-/* @awake: when we could ask; @seen: when we knew; before it @let_go was when we let it go, and @gone when that was done. */
+/*
+ * @awake: when we could ask; @seen: when we knew. Before that, @let_go: when we resumed it; @gone: when that
+ * was done.
+ */
 static struct took took(struct child *c, uint64_t awake, uint64_t seen, uint64_t let_go, uint64_t gone)
 {
 	uint64_t before = atomic_load(&c->before_ns), after = atomic_load(&c->after_ns), cpu = atomic_load(&c->cpu_ns);
-	/* between the same points as what it is compared with; it may run before the call is over */
+	/*
+	 * between the same points as in standing.c, which compares; the child may run before the call is over
+	 */
 	int64_t still = (int64_t)(awake - before) + (int64_t)(after - gone) - (int64_t)cpu;
 
 	return (struct took){ seen - before, after - let_go, still > 0 ? (uint64_t)still : 0, cpu };
 }
 
-/* The stops in a row of each number. */
+/* The numbers of all stops: an array for each kind. */
 struct latencies {
 	uint64_t wakes[STOPS], restarts[STOPS], stills[STOPS], cpus[STOPS];
 	size_t n;
@@ -172,7 +186,9 @@ static struct latency sum_up(struct latencies *all)
 	sort(all->restarts, all->n);
 	sort(all->stills, all->n);
 	sort(all->cpus, all->n);
-	/* of the target's own time too little is better than too much: what it works would seem to be nothing */
+	/*
+	 * of CPU time too little is better than too much: then the target would seem to do no work of its own
+	 */
 	return (struct latency){ mean_of(all->wakes, all->n), mean_of(all->restarts, all->n), mean_of(all->stills, all->n), all->cpus[all->n / 4] };
 }
 
@@ -187,7 +203,7 @@ static void measure(struct latency *l, struct child *c, pid_t pid)
 
 		if (!seen)
 			break;
-		/* the first one has not been let go yet */
+		/* the first time, it was not resumed before */
 		if (i)
 			note(&all, took(c, awake, seen, let_go, gone));
 		let_go = keeper_clock_ns();
@@ -223,6 +239,6 @@ void latency_measure(struct latency *l)
 		(void)sched_setaffinity(pid, sizeof(mine), &mine);
 	}
 	kill(pid, SIGKILL);
-	/* its SIGCHLD stays, and finds nobody */
+	/* its SIGCHLD stays pending; no child will be found for it */
 	(void)waitpid(pid, NULL, __WALL);
 }

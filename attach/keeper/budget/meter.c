@@ -4,7 +4,7 @@
 #include <sched.h>
 #include <time.h>
 
-#define QUICK_TRIES 100		/* whoever writes is at it now; */
+#define QUICK_TRIES 100		/* the keeper is writing just now; */
 #define TRIES 600		/* or waits for a processor: 50 ms */
 #define WAIT_NS 100000
 
@@ -35,7 +35,9 @@ void meter_read(const struct meter *m, struct meter_sums *out)
 {
 	const struct timespec t = { .tv_nsec = WAIT_NS };
 
-	/* a keeper that was killed while it wrote leaves it odd: then what is there must do */
+	/*
+	 * a keeper that was killed while it wrote leaves the version odd: then the values must do as they are
+	 */
 	for (int tries = 0; tries < TRIES; tries++) {
 		uint32_t before = atomic_load_explicit(&m->version, memory_order_acquire);
 
@@ -50,7 +52,7 @@ void meter_read(const struct meter *m, struct meter_sums *out)
 	}
 }
 
-/* The keeper is the only one who writes. */
+/* Only the keeper writes. */
 static void write_all(struct meter *m, const struct meter_sums *s)
 {
 	uint32_t version = atomic_load_explicit(&m->version, memory_order_relaxed);

@@ -8,16 +8,19 @@
 #include "attach/keeper/notify.h"
 #include "base/random.h"
 
-#define TURNS 16		/* in one round of the loop */
-#define LOOK_NS 8000000ull	/* turns are looked at twice as often, about: not a timer for each, and hundreds of them may stand */
-#define CLOSED_NS 10000000ull	/* and the purse, while it fills */
-#define CROWD 4			/* so many stand at once: not one more at this trap, for a moment */
+#define TURNS 16		/* sites that are served in one iteration of the loop */
+/* sites that are due are looked at about twice as often: not a timer for each, as hundreds may be planted */
+#define LOOK_NS 8000000ull
+#define CLOSED_NS 10000000ull	/* and the token bucket, while it fills */
+/* if so many threads are stopped at once, no more shall hit this trap for a moment */
+#define CROWD 4
 #define CROWD_NS (2 * METER_AWAY_NS)
-#define READY_NS 500000000ull	/* whoever is ready may go ahead by now: looked at so often */
-#define LATE_NS 60000000000ull	/* a round that waits for so long is one of those that cannot wait */
+#define READY_NS 500000000ull	/* a READY site may have priority by now: checked so often */
+#define LATE_NS 60000000000ull	/* a round that has waited for so long counts as one that cannot wait */
 #define HOT_TURN_NS 20000000ull
 #define OPENING_NS 10000000ull	/* all sites that were shut begin within so long, */
-#define OPENING_HOT_NS 400000000ull /* or, those that may be hot, within so long: at once, all threads would stand at one after the other */
+/* or, those that may be hot, within so long: else all threads would be stopped at one after the other */
+#define OPENING_HOT_NS 400000000ull
 
 _Static_assert(DUE_MAX == SHARED_SITES, "every site can have a turn");
 
@@ -52,7 +55,7 @@ bool metering_may_plant(const struct keeper *k)
 	return k->budget.cost.open && !k->traps.frozen;
 }
 
-/* --- stretches and rounds --- */
+/* --- exposure intervals and rounds --- */
 
 static void begin_stretch(struct keeper *k, uint32_t i)
 {
@@ -105,7 +108,7 @@ static void be_ready(struct keeper *k, uint32_t i)
 		turns_wait(&k->budget.metering.turns, i, k->now_ns);
 	settle(k, i);
 	metered_at(k, i)->state = METERED_READY;
-	/* the controller may wish meanwhile that it goes ahead */
+	/* meanwhile, the controller may give it priority */
 	due_set(&k->budget.metering.due, i, k->now_ns + READY_NS);
 }
 
@@ -116,7 +119,7 @@ static void shut(struct keeper *k, uint32_t i)
 	turns_drop(&k->budget.metering.turns, i);
 }
 
-/* It could not be planted: as somebody has changed the code there (another time, perhaps), or for nothing may be. */
+/* It could not be planted: the code there was changed (try again later), or nothing may be planted now. */
 static void stand_aside(struct keeper *k, uint32_t i)
 {
 	k->traps.all[i].shelved = true;
@@ -133,7 +136,7 @@ static bool stands_hot(const struct keeper *k, uint32_t i)
 	return m->hot && m->state == METERED_STANDING && k->now_ns < m->began_ns + HOT_TURN_NS;
 }
 
-/* Of hot sites one at a time: a thread that stands at each other's traps comes to none. */
+/* One hot site at a time: a thread that is stopped at the traps of others does not reach this one. */
 static bool waits_its_turn(struct keeper *k, uint32_t i)
 {
 	struct metering *m = &k->budget.metering;
@@ -163,7 +166,7 @@ void metered_plant(struct keeper *k, uint32_t i)
 	stand_aside(k, i);
 }
 
-/* false: it still stands. Its state is the caller's to set. */
+/* false: it is still planted. Its state is the caller's to set. */
 static bool lift(struct keeper *k, uint32_t i, bool full)
 {
 	int r = trap_shelve(&k->traps, k->mem, i);
@@ -175,7 +178,7 @@ static bool lift(struct keeper *k, uint32_t i, bool full)
 	return true;
 }
 
-/* --- turns --- */
+/* --- sites that are due --- */
 
 static bool must_be_paid_for(const struct keeper *k, uint32_t i)
 {
@@ -184,7 +187,7 @@ static bool must_be_paid_for(const struct keeper *k, uint32_t i)
 	return (m->full || m->hot) && k->traps.all[i].shelved && !metered_goes_ahead(k, i);
 }
 
-/* It stands from now on: in the same round, the next, or for good. */
+/* It is to be planted: in the same round, in the next one, or for good. */
 static void go_on(struct keeper *k, uint32_t i)
 {
 	if (k->now_ns < metered_at(k, i)->round_end_ns) {
@@ -217,10 +220,10 @@ static void turn_of_standing(struct keeper *k, uint32_t i)
 		shut(k, i);
 		return;
 	}
-	/* a module that was loaded again: since when nothing could be seen there is not known */
+	/* if its module was loaded again, it is not known since when the trap was lost */
 	if (!trap_is_lost(&k->traps, k->mem, i))
 		stretches_end(k, i, false);
-	/* what has not come in a whole stretch is not counted on any more: others may have their turn */
+	/* hits that did not come in a whole interval are no longer owed: rounds of other sites may begin */
 	settle(k, i);
 	go_on(k, i);
 }
@@ -240,11 +243,11 @@ static void take_turns(struct keeper *k)
 		else
 			turn_of_lifted(k, i);
 	}
-	/* there are more, and it is their turn */
+	/* there are more that are due */
 	k->budget.metering.look_ns = k->now_ns;
 }
 
-/* Of those that are ready the first, if it is paid for. A hot one that stands, stands alone. */
+/* Begin the round of the first READY site, if it is paid for; none while a hot site is planted. */
 static void take_ready(struct keeper *k)
 {
 	struct metering *m = &k->budget.metering;
@@ -268,7 +271,7 @@ static void take_ready(struct keeper *k)
 	metered_plant(k, i);
 }
 
-/* Its turn comes by chance. */
+/* It is due at a random time within @ns. */
 static void begin_within(struct keeper *k, uint32_t i, uint64_t ns)
 {
 	struct metering *m = &k->budget.metering;
@@ -276,7 +279,7 @@ static void begin_within(struct keeper *k, uint32_t i, uint64_t ns)
 	due_set(&m->due, i, k->now_ns + random_below(&m->random, ns));
 }
 
-/* Those that wait do so on; the others' turn is now. */
+/* WAITING sites keep waiting. On closing, planted sites are due now; on opening, shut ones soon. */
 static void open_or_close(struct keeper *k)
 {
 	for (uint32_t i = 0; i < k->traps.bound; i++) {
@@ -289,7 +292,7 @@ static void open_or_close(struct keeper *k)
 	}
 }
 
-/* true: the controller has looked at them. */
+/* true: the controller has looked at the modules. */
 static bool modules_settled(struct keeper *k)
 {
 	uint32_t failed;
@@ -347,7 +350,7 @@ void metering_note(struct keeper *k, uint32_t trap)
 		k->budget.cost.metered = true;
 }
 
-/* One more hit of the round: is it the last that was wished for? */
+/* One more hit of the round: is it the last one of the quota? */
 static bool is_last(struct keeper *k, struct metered *m)
 {
 	if (m->owed) {
@@ -384,7 +387,7 @@ void metering_miss(struct keeper *k, uint32_t trap)
 {
 	uint8_t state = metered_at(k, trap)->state;
 
-	/* one that has ended a calm had not come with others: a moment later it would have found nothing */
+	/* a hit that ended a quiet time was not part of a burst: a moment later it would have met no trap */
 	if (state != METERED_NOT && state != METERED_STANDING && !k->budget.cost.counts)
 		meter_miss(&k->shared->meters[trap]);
 }

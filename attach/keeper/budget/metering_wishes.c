@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* metering_wishes: what the controller wishes of one site: that it is known, that it comes soon, that it stands now, that it is forgotten. */
+/*
+ * metering_wishes: what the controller asks for a site: that it is known, that its round comes soon, that it
+ * is planted now, that it is forgotten.
+ */
 #include <errno.h>
 
 #include "attach/keeper/budget/metering.h"
@@ -7,7 +10,7 @@
 #include "attach/keeper/budget/stretches.h"
 #include "base/random.h"
 
-/* At the latest as soon as a new site's: within a period. */
+/* Its next round begins no later than that of a new site: within a period. */
 static void come_sooner(struct keeper *k, uint32_t i)
 {
 	struct metered *m = metered_at(k, i);
@@ -31,7 +34,7 @@ static void take_in(struct keeper *k, uint32_t i)
 	due_set(&k->budget.metering.due, i, m->round_end_ns);
 }
 
-/* It stands, and shall be metered from now on. */
+/* It is always planted, and is to be metered from now on. */
 static void take_over(struct keeper *k, uint32_t i)
 {
 	metered_begin_round(k, i);
@@ -46,7 +49,7 @@ bool metering_stand(struct keeper *k, uint32_t i)
 		return false;
 	turns_drop(&k->budget.metering.turns, i);
 	metered_begin_round(k, i);
-	/* nobody is to wait for another hot one */
+	/* no thread is to wait for another hot site */
 	m->hot = false;
 	if (m->state != METERED_STANDING)
 		metered_plant(k, i);
@@ -62,7 +65,7 @@ int metering_plant(struct keeper *k, uint32_t i)
 
 	if (!wanted && !known)
 		return trap_plant(&k->traps, k->mem, i, site);
-	/* its turn came before the command did: it stands for good already */
+	/* it was due before the command came: it is always planted already */
 	if (!wanted && metered_at(k, i)->state == METERED_NOT)
 		return k->paid ? 0 : -EEXIST;
 	if (known) {
@@ -82,7 +85,7 @@ int metering_plant(struct keeper *k, uint32_t i)
 
 void metering_forget(struct keeper *k, uint32_t i)
 {
-	/* unmapped: since when nothing could be seen there is not known */
+	/* if the memory was unmapped, it is not known since when the trap was lost */
 	if (metered_at(k, i)->state == METERED_STANDING && !trap_is_lost(&k->traps, k->mem, i))
 		stretches_end(k, i, false);
 	metered_release(k, i);

@@ -2,7 +2,7 @@
 #include "attach/keeper/budget/pace.h"
 
 #define MARK_NS 1000000000ull
-#define ENOUGH_NS 20000000	/* of calm: before that nobody knows the pace */
+#define ENOUGH_NS 20000000	/* of quiet time: before that the pace is not known */
 
 bool pace_due(const struct pace *p, uint64_t now_ns)
 {
@@ -25,7 +25,7 @@ uint64_t pace_most(const struct pace *p, struct pace_mark now, uint64_t calm_ns)
 	const struct pace_mark *then = oldest(p);
 	uint64_t calm = now.calm_ns - then->calm_ns, work = now.work_ns - then->work_ns, most;
 
-	/* half as much again as usual; one thread at least, where they are idle most of the time */
+	/* half as much again as usual; that of one thread at least, if threads are idle most of the time */
 	most = p->n && calm ? (uint64_t)((unsigned __int128)calm_ns * work * 3 / calm / 2) : 0;
 	return most > calm_ns ? most : calm_ns;
 }

@@ -5,7 +5,7 @@
 
 #define FILL_NS 1000000ull	/* filled in such steps: one ppm of it is a ns */
 
-/* --- what was --- */
+/* --- what was spent --- */
 
 static void go_on_to(struct ten_seconds *t, uint64_t now_ns)
 {
@@ -39,7 +39,7 @@ uint64_t ten_seconds_sum(struct ten_seconds *t, uint64_t now_ns)
 	return t->sum_ns;
 }
 
-/* --- what may be --- */
+/* --- what may be spent --- */
 
 void spending_init(struct spending *s, uint32_t ppm, uint64_t now_ns)
 {

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "attach/keeper/budget/standing.h"
 
-#define EVERY 8			/* stops: one is chosen */
-#define LONGEST 20		/* times still: of longer turns what interrupts and the machine below take, which the kernel may not count, is too much of what is left */
-#define AT_FIRST 8		/* so many are worth what the child has shown */
-#define LAST 32			/* a mean of about so many */
-#define MOST 4			/* times what the child has shown */
+#define EVERY 8			/* one of so many stops is chosen */
+/*
+ * times `still`: in longer slices, what interrupts and the machine below take, which the kernel may not
+ * count, is too much of the rest
+ */
+#define LONGEST 20
+#define AT_FIRST 8		/* the child's figure counts for so many stops */
+#define LAST 32			/* a mean of about so many stops */
+#define MOST 4			/* so many times what the child has shown */
 
 void standing_begin(struct standing *s, const struct latency *shown)
 {
@@ -23,7 +27,7 @@ static void add(struct standing *s, int64_t still_ns)
 
 	if (still_ns > most)
 		still_ns = most;
-	/* one that waits for our own processor has begun to before we say that it went on */
+	/* a thread that waits for our own processor has begun to wait before we note that it resumed */
 	if (still_ns < 0)
 		still_ns = 0;
 	if (s->n < LAST)
@@ -44,7 +48,7 @@ static void compare(struct standing *s, const struct procfs_turns *turns, uint64
 {
 	uint64_t ran = turns->ran_ns - s->before.ran_ns, waited = turns->waited_ns - s->before.waited_ns;
 
-	/* it has slept, or others had its processor meanwhile */
+	/* the thread has slept, or others had its processor meanwhile */
 	if (turns->n != s->before.n + 1 || seen_ns < s->on_ns || ran > LONGEST * s->shown.still_ns)
 		return;
 	add(s, (int64_t)(seen_ns - s->on_ns - ran - waited));

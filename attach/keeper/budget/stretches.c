@@ -9,13 +9,13 @@ void stretches_begin(struct keeper *k, uint32_t i)
 
 	m->began_ns = keeper_clock_ns();
 	m->began_calm_ns = calm_ns(&k->budget.cost.calm, m->began_ns);
-	/* where there is no quota nobody asks for the work */
+	/* without a quota the CPU time is not needed */
 	m->began_work_ns = m->quota ? cost_work_ns(k) : 0;
 	m->began_stops = k->budget.cost.calm.stops;
 	m->hits = m->calm_hits = 0;
 }
 
-/* When a stop began is guessed, so a clock may seem to be behind what it has shown. */
+/* When a stop began is estimated, so a clock may seem to be behind what it has shown. */
 static uint64_t since(uint64_t now, uint64_t then)
 {
 	return now > then ? now - then : 0;
@@ -27,8 +27,9 @@ static struct pace_mark pace_now(const struct keeper *k)
 }
 
 /*
- * What a thread has used of a processor is known exactly where it stands, but of one that runs, as when the stretch began, only to a tick of the
- * scheduler's, which may be longer than the whole stretch: so until the first hit it has worked no more than it can have.
+ * The CPU time of a stopped thread is known exactly. That of a running one, as when the interval began, is
+ * known only to a tick of the scheduler, which may be longer than the whole interval: so the CPU time until
+ * the first hit is cut to what is possible.
  */
 static void end_of_doubt(struct keeper *k, struct metered *m)
 {
@@ -59,7 +60,7 @@ static uint64_t worth_ns(struct keeper *k, const struct metered *m, bool full, u
 	return pace_worth(&k->budget.metering.pace, &s, pace_now(k), hits);
 }
 
-/* For how long of it somebody has stood. */
+/* For how long of the interval a thread was stopped. */
 static uint64_t stood_ns(const struct keeper *k, const struct metered *m)
 {
 	uint64_t now = keeper_clock_ns();

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "attach/keeper/budget/turns.h"
 
-#define LOOK_NS 100000000ull	/* what is owed may never come: then there is enough sooner */
+/* looked at so often: owed hits may never come, and then there is enough sooner */
+#define LOOK_NS 100000000ull
 
 void turns_wait(struct turns *t, uint32_t i, uint64_t now_ns)
 {
@@ -18,7 +19,10 @@ uint32_t turns_first(const struct turns *t, uint64_t now_ns)
 	return now_ns >= t->look_ns ? due_first(&t->waiting) : DUE_NONE;
 }
 
-/* What is missing for @hits more; a round that costs more than there ever is begins when nearly all is there, and nothing else is owed. */
+/*
+ * What is missing for @hits more. A round that costs more than there can ever be begins when nearly all of
+ * that is there, and nothing else is owed.
+ */
 static int64_t missing_ns(const struct turns *t, uint32_t hits, const struct turns_purse *p)
 {
 	int64_t cost = (int64_t)((t->owed + hits) * p->stop_ns), most = p->most_ns * 3 / 4;

@@ -3,12 +3,12 @@
 
 #include <stddef.h>
 
-#define WORDS 2u		/* those that free writes over */
-#define FEW 3u			/* comparisons from which on something is known */
+#define WORDS 2u		/* those that free overwrites */
+#define FEW 3u			/* with fewer comparisons nothing is known */
 #define MOST 200u		/* then all are halved: what was long ago counts less */
-#define SELDOM 10u		/* alike in one of so many: it tells them apart */
+#define SELDOM 10u		/* a word that is alike in one of so many tells blocks apart */
 
-/* Of so many comparisons, so many were alike. */
+/* The number of comparisons, and in how many of these each word was alike. */
 struct tried {
 	uint8_t n, alike[WORDS];
 };
@@ -65,7 +65,10 @@ static bool seldom(const struct tried *t, unsigned word)
 	return t->alike[word] * SELDOM <= t->n;
 }
 
-/* Does the word, which has not changed, tell blocks apart? Not one that was never written to: it is what free has left there. */
+/*
+ * Does the word, which has not changed, tell blocks apart? Not if it was never written to: it is what free
+ * has left there.
+ */
 static bool tells(const struct words *w, const struct chunkstate *now, unsigned word)
 {
 	if (!w || w->others.n < FEW || (word == 0 && now->link))
@@ -86,6 +89,6 @@ enum alikeness_same alikeness_judge(const struct alikeness *a, uint32_t stack, c
 			return ALIKENESS_SAME;
 		kept = true;
 	}
-	/* of a blank one nothing was known: it is written to for the first time */
+	/* of a blank block nothing was known: it is written to for the first time */
 	return kept || before->blank || !common ? ALIKENESS_ALIKE : ALIKENESS_DIFFERENT;
 }

@@ -12,7 +12,7 @@
 
 #define MS 1000000u
 #define BATCH 256u		/* blocks that are looked at together */
-#define AGES 23u		/* of the first looks; the others come at the longest distance */
+#define AGES 23u		/* of the first looks; between later ones there is the longest time */
 #define HIGHEST (1ull << 47)
 
 struct following {
@@ -130,7 +130,10 @@ static void begin(struct followed_block *b, taddr addr, uint64_t head, const uin
 		chunkstate_keep(&(struct chunkstate_look){ .block = addr, .words = { words[0], words[1] }, .nwords = 2 }, &b->state);
 }
 
-/* Who was at this place has gone. If it was of the same stack, what they have in common says how much alike such are. */
+/*
+ * The block that had this address is gone. If it was of the same stack, what the two have in common shows how
+ * alike such blocks are.
+ */
 static void succeed(struct following *f, struct followed_block *old, struct followed_block *b)
 {
 	if (old->stack == b->stack && old->flags & FOLLOWED_LOOKED && old->state.nwords >= 2) {
@@ -220,7 +223,7 @@ uint64_t following_next_ns(const struct following *f)
 
 /* --- looking --- */
 
-/* Look at the @n blocks whose addresses are in f->looked. @last: and tell their fate, whatever it is. */
+/* Look at the @n blocks whose addresses are in f->looked. @last: report their fate, whatever it is. */
 static void look_at(struct following *f, size_t n, bool last, uint64_t now_ns)
 {
 	int r = 0;
@@ -253,7 +256,7 @@ static uint64_t busy_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* The next that is due is put back for its next look; those that were missed are left out. */
+/* The first block that is due is put back for its next look; looks that were missed are left out. */
 static taddr take_due(struct following *f, uint64_t now_ns)
 {
 	struct followed_block *b = &f->blocks[f->queue[0]];

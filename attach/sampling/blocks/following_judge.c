@@ -2,10 +2,10 @@
 #include "attach/sampling/blocks/following_judge.h"
 
 #define MS 1000000u
-#define JOINED_MS 500u		/* so long a block must have looked joined */
-#define DOUBTS 8u		/* so many looks at a doubtful one, whether it is seen to go, and then no more */
+#define JOINED_MS 500u		/* for so long a block must have looked joined */
+#define DOUBTS 8u		/* so many looks at a doubtful block, whether it is freed; then no more */
 
-/* Word @i is not what it was at the last look, or at birth. */
+/* Word @i has changed since the last look, or since birth. */
 static bool has_become(const struct followed_block *b, const struct chunkstate *now, unsigned i)
 {
 	return i < chunkstate_common(&b->state, now) && chunkstate_changed(&b->state, now) & 1u << i;
@@ -20,7 +20,10 @@ static bool was_linked(struct following_judge *j, const struct followed_block *b
 	return (has_become(b, now, 1) && tcachekey_is(&j->key, &k->look)) || (has_become(b, now, 0) && linked);
 }
 
-/* Seems to lie in a larger free chunk. It may be that somebody is just changing what is before it, so it must stay so for a while. */
+/*
+ * Does it seem to lie in a larger free chunk? Another thread may just be changing what is before it, so this
+ * must last for a while.
+ */
 static bool is_joined(struct followed_block *b, const struct following_looked *k, uint32_t age_ms)
 {
 	if (!following_joined(k)) {
@@ -33,7 +36,7 @@ static bool is_joined(struct followed_block *b, const struct following_looked *k
 	return age_ms - b->joined_ms >= JOINED_MS;
 }
 
-/* What certainly shows that it has gone: the counter for it, or NULL. */
+/* The counter of what certainly shows that it is gone, or NULL. */
 static uint64_t *gone_by(struct following_judge *j, struct followed_block *b, const struct following_looked *k, const struct chunkstate *now, uint32_t age_ms)
 {
 	const enum chunkstate_use use = chunkstate_use(&k->look, k->head);
@@ -60,7 +63,7 @@ static void meet(struct following_judge *j, struct followed_block *b, const stru
 	b->flags |= FOLLOWED_LOOKED;
 }
 
-/* It is there: the same, or not to be told? */
+/* It is in use: is it the same block, or is that not known? */
 static enum fate compare(struct following_judge *j, struct followed_block *b, const struct chunkstate *now, uint32_t age_ms)
 {
 	enum alikeness_same same = ALIKENESS_SAME;
@@ -84,7 +87,7 @@ static enum fate compare(struct following_judge *j, struct followed_block *b, co
 	return FATE_SAME;
 }
 
-/* Of more than 49 days it is not told how much more. */
+/* An age of more than 49 days is cut to that. */
 static uint32_t age_of(const struct followed_block *b, uint64_t now_ns)
 {
 	const uint64_t age_ms = now_ns > b->birth_ns ? (now_ns - b->birth_ns) / MS : 0;

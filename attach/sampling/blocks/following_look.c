@@ -28,7 +28,7 @@ void following_ask(struct following_looked *k, uint64_t head)
 	piece(&k->pieces[NEXT], addr + size - 8, &k->look.next_head, chunkstate_mapped(head) ? 0 : 8);
 }
 
-/* The pieces of some blocks, without empty ones, are read and taken back. */
+/* Read the pieces of some blocks, without empty ones, and copy the results back. */
 static int read_pieces(struct gather *g, struct following_looked *looked, size_t n)
 {
 	struct gather_piece all[ROOM * 3];
@@ -114,6 +114,6 @@ bool following_linked(const struct following_looked *k)
 
 bool following_joined(const struct following_looked *k)
 {
-	/* only if nobody has changed it meanwhile */
+	/* only if it was not changed meanwhile */
 	return k->has_before && k->again[0] == k->look.prev_size && k->again[1] == k->look.head && !chunkstate_led(&k->look, k->before_head);
 }

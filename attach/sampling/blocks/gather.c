@@ -34,14 +34,14 @@ void gather_close(struct gather *g)
 	*g = (struct gather)GATHER_INIT;
 }
 
-/* --- which pages are there --- */
+/* --- which pages are resident --- */
 
 /* 0, -ESRCH. */
 static int look_up(const struct gather *g, taddr page, enum gathered *out)
 {
 	uint64_t entry;
 
-	/* nothing to read: its memory is no more */
+	/* nothing to read: the process no longer has that memory */
 	if (pread(g->pagemap, &entry, sizeof(entry), (off_t)(page * sizeof(entry))) != sizeof(entry))
 		return -ESRCH;
 	*out = entry & ENTRY_PRESENT ? GATHERED : entry & ENTRY_SWAPPED ? GATHER_SWAPPED : GATHER_ABSENT;
@@ -75,7 +75,10 @@ static int find_pages(struct gather *g, struct gather_piece *p)
 
 /* --- reading --- */
 
-/* The pieces [*i, *i + n) that are there go into iovecs, those that lie behind each other into one. How many pieces there were; *i moves behind them. */
+/*
+ * Pieces from *i on that are resident go into iovecs, adjacent ones into one. Returns how many pieces these
+ * are; *i moves behind them.
+ */
 static size_t fill(struct gather_piece *pieces, size_t n, size_t *i, struct iovec *here, struct iovec *there, size_t *nthere,
 		   struct gather_piece **read)
 {
@@ -98,7 +101,7 @@ static size_t fill(struct gather_piece *pieces, size_t n, size_t *i, struct iove
 	return k;
 }
 
-/* Read one by itself, where the reading of many has come to an end in it. */
+/* Read one piece by itself, after the reading of many has ended at it. */
 static int read_one(struct gather *g, struct gather_piece *p)
 {
 	const struct iovec here = { p->to, p->n }, there = { (void *)(uintptr_t)p->at, p->n };
@@ -110,7 +113,10 @@ static int read_one(struct gather *g, struct gather_piece *p)
 	return errno == ESRCH || errno == EPERM ? -errno : 0;
 }
 
-/* @read: @k pieces that are in @here and @there. A page that cannot be read ends the call: from there on each by itself. */
+/*
+ * @read: @k pieces that are in @here and @there. A page that cannot be read ends the call: from there on each
+ * piece is read by itself.
+ */
 static int read_some(struct gather *g, struct gather_piece **read, size_t k, const struct iovec *here, const struct iovec *there, size_t nthere)
 {
 	ssize_t got = process_vm_readv(g->pid, here, k, there, nthere, 0);
