@@ -287,7 +287,7 @@ static void say_other_code(struct planting *p, uint32_t i, const char *where)
 		format_bytes(now_text, sizeof(now_text), now, sizeof(now));
 	format_bytes(file_text, sizeof(file_text), s->bytes, s->nbytes < 8 ? s->nbytes : 8);
 	snprintf(why, sizeof(why), "the code in memory (%s) is not the file's (%s)", now_text, file_text);
-	say_not_trapped(p, i, where, why, "somebody else's hook or trap is there");
+	say_not_trapped(p, i, where, why, "another tool's hook or breakpoint is there");
 }
 
 static void say_refused(struct planting *p, uint32_t i)

@@ -41,7 +41,7 @@ static void say_trace_lost(struct recorder *r, int err)
 	(void)!writer_close(r->trace);
 	r->trace = NULL;
 	if (err == -ETIMEDOUT)
-		log_error("nobody reads the trace %s", path ? path : r->wanted.path);
+		log_error("no process reads the trace %s", path ? path : r->wanted.path);
 	else
 		log_error_errno(err, "cannot write the trace %s", path ? path : r->wanted.path);
 	if (r->wanted.alone)
@@ -49,7 +49,7 @@ static void say_trace_lost(struct recorder *r, int err)
 	else
 		log_hint("what was written is readable, and the report has all that was seen");
 	recorder_note(r, r->ledger.now_us, "the trace could not be written further from %.1f s on: %s",
-		      r->ledger.now_us / 1e6, err == -ETIMEDOUT ? "nobody reads it" : strerror(-err));
+		      r->ledger.now_us / 1e6, err == -ETIMEDOUT ? "no process reads it" : strerror(-err));
 }
 
 static void to_trace(struct recorder *r, const struct fact *f)

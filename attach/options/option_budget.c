@@ -73,7 +73,7 @@ static const char *why_not(const struct options *o)
 	if (o->stacks.unwinder != UNWINDER_CFI)
 		return "another unwinder than our own makes threads wait";
 	if (o->stacks.depth < 2 || !o->stacks.bytes)
-		return "it must be seen who calls a function that calls malloc, or all callers of a wrapper are one place; with --depth 1 or --stack-bytes 0 nobody is";
+		return "the callers of a function that calls malloc must be seen, or all callers of a wrapper are one allocation site; with --depth 1 or --stack-bytes 0 none is seen";
 	return NULL;
 }
 

@@ -110,7 +110,7 @@ static int check_what(const struct options *o, struct usage_error *err)
 	if (o->exe && !o->core)
 		return usage_refuse(err, "--exe goes with --core: of a process it is known which file it runs");
 	if (o->core && o->max_pause_ns)
-		return usage_refuse(err, "--max-pause means nothing with --core: nobody is stopped");
+		return usage_refuse(err, "--max-pause means nothing with --core: no process is stopped");
 	return 0;
 }
 

@@ -141,7 +141,7 @@ static int check_verdicts(const struct options *o, struct usage_error *err)
 		return usage_advise(err, "mmleak hand-over gives the watch to mmattach itself; or save a core and scan it: generate-core-file, mmattach scan --core FILE");
 	}
 	if (o->command == COMMAND_WATCH && o->verdicts == VERDICTS_NO && o->max_pause_ns)
-		return usage_refuse(err, "--max-pause means nothing with --verdicts no: nobody is stopped");
+		return usage_refuse(err, "--max-pause means nothing with --verdicts no: no process is stopped");
 	return 0;
 }
 
@@ -155,7 +155,7 @@ static const char *against_growth(const struct options *o)
 	if (o->what.exact_sizes)
 		return "--sizes exact means nothing to --growth: ranges are as large as they are";
 	if (o->free_stacks)
-		return "--free-stacks means nothing to --growth: who gives memory back is not told";
+		return "--free-stacks means nothing to --growth: the stacks that return memory are not recorded";
 	return o->shown.per_object ? "--per-object means nothing to --growth: it counts no references" : NULL;
 }
 

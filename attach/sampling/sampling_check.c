@@ -87,7 +87,7 @@ int sampling_check_allocator(const struct modules *ms)
 	if (m)
 		log_error("--budget works with glibc's malloc only, and here malloc is that of %s", m->name);
 	else
-		log_error("--budget works with glibc's malloc only, and here nobody knows where malloc is");
-	log_hint("what became of a block is read from the headers that glibc keeps; without --budget every call is seen, whoever's malloc it is");
+		log_error("--budget works with glibc's malloc only, and here it is not known where malloc is");
+	log_hint("what became of a block is read from the headers that glibc keeps; without --budget every call is seen, of any malloc");
 	return -ENOTSUP;
 }

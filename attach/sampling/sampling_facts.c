@@ -174,7 +174,7 @@ static void note_without_caller(struct recorder *r, const struct sampling_sites 
 	for (size_t i = 0; i < sites->n; i++)
 		n += sites->all[i].is_cut && !sites->all[i].has_caller;
 	if (n)
-		recorder_note(r, t, "who calls the function around it was never seen at %" PRIu32
+		recorder_note(r, t, "the caller of the function around it was never seen at %" PRIu32
 			      " places, as too little of the stack was copied (--stack-bytes): if it passes on what it takes, all its callers are one place", n);
 }
 

@@ -199,7 +199,7 @@ static void blame_yama(const struct target_info *t, int scope, struct diagnosis 
 {
 	say(out, CANNOT "not permitted: kernel.yama.ptrace_scope is %d", WHO(t), scope);
 	if (scope >= 3)
-		hint(out, "nobody may attach to anything until the next boot: set kernel.yama.ptrace_scope to 1 in "
+		hint(out, "no process may attach to another until the next boot: set kernel.yama.ptrace_scope to 1 in "
 			  "/etc/sysctl.d and reboot");
 	else if (scope == 2)
 		hint(out, "run mmattach as root, or allow it: sysctl -w kernel.yama.ptrace_scope=0");

@@ -90,16 +90,16 @@ static void say_too_late(const struct attached *a)
 	const char state = (char)atomic_load(&sh->end.late_state);
 
 	if (tid && state != 'R') {
-		log_error("cannot attach to %d (%s): its thread %d (state %c) has not come by; it may be inside fork", a->target.pid, a->target.comm,
+		log_error("cannot attach to %d (%s): its thread %d (state %c) did not stop in time; it may be inside fork", a->target.pid, a->target.comm,
 			  tid, state);
-		log_hint("a child under way could carry traps that nobody serves; try again when it has finished");
+		log_hint("a child that is being made could get traps that are not served; try again when it has finished");
 		return;
 	}
 	if (tid)
 		log_error("cannot attach to %d (%s): its thread %d gets no processor", a->target.pid, a->target.comm, tid);
 	else
-		log_error("cannot attach to %d (%s): its threads did not all come by in time", a->target.pid, a->target.comm);
-	log_hint("before traps are set, each thread that runs must come by once; try again when the machine has less to do");
+		log_error("cannot attach to %d (%s): its threads did not all stop in time", a->target.pid, a->target.comm);
+	log_hint("before traps are planted, each thread that runs must stop once; try again when the machine has less to do");
 }
 
 void attached_say_failed(struct attached *a, int err)

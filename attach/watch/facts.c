@@ -242,7 +242,7 @@ static void note_unused(struct recorder *r, const struct planting *p, uint64_t t
 		if (!use.found)
 			recorder_note(r, t, "family %s: none of its functions is in the target", name);
 		else if (use.watched)
-			recorder_note(r, t, "family %s: nothing was counted at its %zu functions: nobody called them meanwhile, or the calls failed, or they are inlined in this build, or the code goes another way",
+			recorder_note(r, t, "family %s: nothing was counted at its %zu functions: they were not called meanwhile, or the calls failed, or they are inlined in this build, or the code goes another way",
 				      name, use.watched);
 	}
 }

@@ -65,12 +65,12 @@ probes` lists them. Empty: libc. Counts from the next `mmleak start` on, as --fa
 
 
 class Unwinder(Setting):
-    """Who walks the stacks: mmattach, from a copy and beside the process (the default), or
+    """Which unwinder makes the stacks: mmattach's, from a copy and beside the process (the default), or
 gdb, while the thread waits. gdb's is several times slower, but knows code that only
 gdb knows: unwinders in Python, JIT readers. It ends at main, unless `set backtrace
 past-main on`."""
-    set_doc = "Set who walks the stacks."
-    show_doc = "Show who walks the stacks."
+    set_doc = "Set which unwinder makes the stacks."
+    show_doc = "Show which unwinder makes the stacks."
 
 
 class TraceDir(Setting):
