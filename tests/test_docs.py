@@ -51,8 +51,8 @@ def test_they_are_looked_at():
 
 
 def strays(text):
-    """Paths in @text that look like our code but name no file."""
-    named = {m[1] for line in text.splitlines() if "#include" not in line for m in PATHS.finditer(line)}
+    """Paths in @text that look like our code but name no file. Frames of a quoted stack are other programs' code."""
+    named = {m[1] for line in text.splitlines() if not re.search(r"#include|^\s+#\d+ ", line) for m in PATHS.finditer(line)}
     return sorted(name for name in named if not OTHERS.match(name) and not files_called(name))
 
 

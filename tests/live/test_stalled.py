@@ -62,14 +62,14 @@ def test_mmattach_stopped(victim, attach, sig):
 
 
 def test_stopped_over_an_idle_target(victim, attach):
-    """No hits come, so none is unread: mmattach stays attached, and the command in the README frees the
+    """No hits come, so none is unread: mmattach stays attached, and the command in doc/limits.md frees the
     target."""
     target = victim("sites")
     watch = attach(target)
     os.kill(watch.pid, signal.SIGSTOP)
     last_for(HANG)
     assert code_differences(target.pid), "it has left"
-    command = re.search(r"`(kill \$\(awk .*?)`\.", (TOP / "README.md").read_text())[1]
+    command = re.search(r"`(kill \$\(awk .*?)`\.", (TOP / "doc/limits.md").read_text())[1]
     subprocess.run(command.replace("/proc/PID/", f"/proc/{target.pid}/"), shell=True, check=True)
     wait_untraced(target.pid, BACK)
     assert_untouched(target)
