@@ -16,7 +16,7 @@ CHAIN = re.compile(r"`([\w/]+\.[ch])`((?:,\s+`[a-z]\w*`(?!\s+in\s+`))+)")
 WITHIN = re.compile(r"`([a-z]\w*)`\s+in\s+`([\w/]+\.[ch])`")
 # pause/pausing.c; files of the kernel, glibc or the build are not ours
 PATHS = re.compile(r"(?<![\w/.<*\"-])((?:[a-z_0-9]+/)+[a-z_0-9]+\.(?:c|h))\b")
-OTHERS = re.compile(r"(include/)?(linux|uapi)/|include/|malloc/(malloc|arena)\.c|build/")
+OTHERS = re.compile(r"(include/)?(linux|uapi)/|include/|nptl/|malloc/(malloc|arena)\.c|build/")
 # `tests/live/test_pause.py::test_storm`, `::test_steps`
 TESTS = re.compile(r"`([\w/]*\.(?:py|c))::(\w+)[^`]*`((?:(?:,| and)\s+`::\w+[^`]*`)*)")
 

@@ -82,11 +82,11 @@ def test_wrong_numbers(trace):
 def test_at_as_text(trace):
     got = text(trace, "--block-at", "0x10210,2000,fff,10300")
     inside, begin, nothing, both = got.split("\n\n")
-    assert inside.startswith("0x10210 lies 528 bytes inside a block of 4096 bytes (libc) at 0x10000, taken 8s ago by:\n    #0 large ")
-    assert "\n    entry [libc 2]\n0x10210 lies 16 bytes inside a block of 64 bytes (pool) at 0x10200, taken 7s ago by:\n" in inside
-    assert begin.startswith("0x2000 is the beginning of a block of 48 bytes (libc), taken 9s ago by:\n    #0 small ")
-    assert nothing == "0xfff is not in a block that is held: released, or older than the watch, or never one"
-    assert "\n0x10300 is an object (dict), net 1, first seen 6s ago:\n  taken once\n    #0 small " in both
+    assert inside.startswith("0x10210 lies 528 bytes inside a block of 4096 bytes (libc) at 0x10000, allocated 8s ago by:\n    #0 large ")
+    assert "\n    entry [libc 2]\n0x10210 lies 16 bytes inside a block of 64 bytes (pool) at 0x10200, allocated 7s ago by:\n" in inside
+    assert begin.startswith("0x2000 is the beginning of a block of 48 bytes (libc), allocated 9s ago by:\n    #0 small ")
+    assert nothing == "0xfff is in no live block: freed, or older than the watch, or never allocated"
+    assert "\n0x10300 is an object (dict), net 1, first seen 6s ago:\n  acquired once\n    #0 small " in both
     assert "    entry [dict 1]\n" in both
 
 

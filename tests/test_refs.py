@@ -43,10 +43,10 @@ def test_exactly_the_leaked_ones(trace):
 
 def test_text(trace):
     text = mmattach("report", trace).stdout
-    assert "\n  dict      529 dict objects: 529 of 11113 references taken were not dropped" in text
+    assert "\n  dict      529 of 11113 references acquired were not released, on 529 dict objects" in text
     assert "\n  [dict 1]         529        1   100%" in text
-    entry = text[text.index("\n[dict 1] 529 dict objects with 1 reference too many (net 1): taken 3 times, dropped twice"):]
-    assert entry.index("MOST SUSPECT: taken once each; all 529 taken here") < entry.index("#0 leaky") < entry.index("#0 new")
+    entry = text[text.index("\n[dict 1] 529 dict objects with 1 reference too many (net 1): acquired 3 times, released twice"):]
+    assert entry.index("MOST SUSPECT: acquired once each; all 529 acquired here") < entry.index("#0 leaky") < entry.index("#0 new")
     assert "[dict 2] 1 dict object older than the watch, with 1 reference fewer than before, which is no leak (net -1)" in text
     assert "[fd 1] 1 descriptor of 1 allocated here" in text
 
@@ -66,7 +66,7 @@ def test_family(trace):
 
 def test_one_family_is_not_named_where_nothing_is_to_be_told_apart(trace):
     text = mmattach("report", "--family", "dict", trace).stdout
-    assert text.startswith("the process kept 529 dict objects: 529 of 11113 references taken in ")
+    assert text.startswith("the process: 529 of 11113 references acquired in ")
     assert "\n[1] 529 dict objects with 1 reference too many" in text and "[dict" not in text and "allocations" not in text
 
 

@@ -181,23 +181,23 @@ def test_what_nobody_knows_is_in_no_sum(report):
 def test_words(path):
     text = mmattach("report", path)
     first, _, rest = text.partition("\n")
-    assert first.startswith("svc (4711), sampled for 10m: 1 place keeps what it takes, about 3840 B/min (")
-    assert first.endswith("; of 2 more it is not known; 2 do not grow")
+    assert first.startswith("svc (4711), sampled for 10m: 1 group leaks, about 3840 B/min (")
+    assert first.endswith("; 2 more may leak; 2 do not grow")
     for words in ("budget    1.0%: 0.6% used, 0.81% in the worst ten seconds\n",
-                  "sampled   412 calls that allocate found in the code, 97 ran, each of which was watched 34% of the time on average; "
-                  "80 rarely by now, as all goes again; 5 closely, as some stays\n",
-                  "not seen  18 calls that cannot be trapped\n", "not seen  anything for 2.1s in all, 0.35% of the watch (3 times), as the budget was used up or mmattach got no processor\n",
-                  "followed  266 blocks: 0 went, 266 are still there\n", "numbers   are estimates",
-                  "a rate that changed is told as it was when traps stood",
-                  "[1] keeps about 3840 B/min (", "64 B each; 600 seen (100%)\n", "64 B each; 60 seen (10%)\n",
-                  " to 100%) of it is still there after 5m, as 40 followed blocks of that age show\n",
-                  "[2] not known whether it stays: 50 of the 50 blocks that were followed were written to",
-                  "[3] not known whether it stays: only 3 blocks were followed\n",
-                  "[4] stays, but nothing was added in the last fifth of the watch",
-                  "[5] what it takes goes again: half of it within ", "    nothing of it is still there after 3s, as 200 followed blocks show\n",
-                  "    still there after: 3ms 99%, 10ms 95%, 30ms 75%, 100ms 30%"):
+                  "sampled   412 call sites found in the code, 97 of them called, each watched 34% of the time on average; "
+                  "80 seldom by now, as all is freed; 5 closely, as some may leak\n",
+                  "not seen  18 call sites where no trap can be planted\n", "not seen  anything for 2.1s in all, 0.35% of the watch (3 times): the budget was used up, or mmattach got no processor\n",
+                  "tracked   266 blocks: 0 freed, 266 still live\n", "numbers   are estimates",
+                  "a rate that changed is that of the times when its trap was planted",
+                  "[1] leaks about 3840 B/min (", "64 B each; 600 seen (100%)\n", "64 B each; 60 seen (10%)\n",
+                  " to 100%) are still live after 5m, of 40 tracked blocks of that age\n",
+                  "[2] may leak: 50 of the 50 tracked blocks were written to",
+                  "[3] may leak: only 3 blocks were tracked\n",
+                  "[4] bounded: not freed, but nothing was added in the last fifth of the watch",
+                  "[5] freed: half of it within ", "    none of 200 tracked blocks is still live after 3s\n",
+                  "    still live after: 3ms 99%, 10ms 95%, 30ms 75%, 100ms 30%"):
         assert words in rest, words
-    assert "stays, or may stay\n  [1]" in rest and "does not grow\n  [4]" in rest
+    assert "leaks, or may leak\n  [1]" in rest and "does not grow\n  [4]" in rest
 
 
 def test_more_than_was_promised(tmp_path):
@@ -205,7 +205,7 @@ def test_more_than_was_promised(tmp_path):
     trace.put("BUDGET", promise_ppm=10000, wall_us=SECOND, worst_ppm=10300)
     (tmp_path / "t.mmt").write_bytes(trace.bytes())
     text = mmattach("report", tmp_path / "t.mmt")
-    assert "1.0% in the worst ten seconds: MORE THAN WAS PROMISED, by 0.03%\n" in text
+    assert "1.0% in the worst ten seconds: EXCEEDED by 0.03%\n" in text
     assert "No allocation was seen." in text
 
 
@@ -214,7 +214,7 @@ def test_a_short_run_with_a_small_promise(tmp_path):
     trace = begin()
     trace.put("BUDGET", promise_ppm=2500, spent_us=8000, wall_us=SECOND, worst_ppm=800)
     (tmp_path / "t.mmt").write_bytes(trace.bytes())
-    assert "budget    0.25%: 8ms used of the 25ms that any ten seconds have, 0.08% in the worst ten seconds\n" in mmattach("report", tmp_path / "t.mmt")
+    assert "budget    0.25%: 8ms used of the 25ms of any ten seconds, 0.08% in the worst ten seconds\n" in mmattach("report", tmp_path / "t.mmt")
 
 
 def test_why_what_does_not_go_is_not_said_to_stay(tmp_path):
@@ -223,9 +223,9 @@ def test_why_what_does_not_go_is_not_said_to_stay(tmp_path):
     sample(trace, CACHE, 2000, [(1000, 990, 0)] + [(10, 0, 0)] * 10, **rounds(1, 600))
     (tmp_path / "t.mmt").write_bytes(trace.bytes())
     text = mmattach("report", tmp_path / "t.mmt")
-    assert "not known whether it stays: what was followed does, but nothing was seen in the last fifth of the watch, and as far as traps stood then too few were to be expected" in text
-    assert "not known whether it stays: hardly any is left, and these may be others, in the places of those that went\n" in text
-    assert "some go late" not in text
+    assert "may leak: the tracked blocks stay live, and no allocation was seen in the last fifth of the watch; but while its trap was planted then, too few were" in text
+    assert "may leak: hardly any is left, and these may be other blocks, at the addresses of those that were freed\n" in text
+    assert "some are freed late" not in text
 
 
 def test_a_table_must_have_been_watched_of_late(tmp_path):
@@ -244,7 +244,7 @@ def test_a_rate_that_nothing_tells(tmp_path):
     sample(trace, RARE, 2, [(2, 0, 0)], site_hits=0, rounds=0, exposed_us=0)
     (tmp_path / "t.mmt").write_bytes(trace.bytes())
     text = mmattach("report", tmp_path / "t.mmt")
-    assert "    how often it takes is not known, as no round of the trap there has ended, 64 B each; 2 seen" in text
+    assert "    how often it allocates is not known, as no round of its trap has ended, 64 B each; 2 seen" in text
     assert "0/min" not in text
 
 
@@ -259,9 +259,9 @@ def test_hardly_seen(tmp_path):
     assert (groups["leak"]["turnover"], groups["leak"]["estimate"]["share_seen"]) == ("stays", 0.1)
     assert (groups["cache"]["turnover"], groups["cache"]["estimate"]["share_seen"]) == ("unknown", 0.01)
     text = mmattach("report", tmp_path / "t.mmt")
-    assert "64 B each; 600 seen (10%), by now each of them is\n" in text
-    assert "[2] not known whether it stays: all looks as if it did, but of what it takes only 1.0% was seen, and others may be" in text
-    assert " to 100%) of it seems to be still there after 5m" in text
+    assert "64 B each; 600 seen (10%), by now all are\n" in text
+    assert "[2] may leak: all tracked blocks look live, but only 1.0% of the allocations were seen: other blocks may have" in text
+    assert " to 100%) seem still live after 5m" in text
 
 
 def test_what_is_left_may_be_others(tmp_path):
@@ -275,7 +275,7 @@ def test_what_is_left_may_be_others(tmp_path):
     groups = by_function(json.loads(mmattach("report", "--format", "json", tmp_path / "t.mmt")))
     assert groups["leak"]["turnover"] == "stays"
     assert (groups["cache"]["turnover"], groups["cache"]["why_unknown"], groups["cache"]["estimate"]["kept_bytes_per_minute"][:2]) == ("unknown", "others", [None, 0])
-    assert "[2] not known whether it stays: most of it goes, and what is left may be blocks of other places that take" in mmattach("report", tmp_path / "t.mmt")
+    assert "[2] may leak: most is freed, and what is left may be blocks of other groups of that size" in mmattach("report", tmp_path / "t.mmt")
     [alone] = json.loads(mmattach("report", "--format", "json", "--suppressions", tmp_path / "leak.supp", tmp_path / "t.mmt"))["groups"]
     assert (function(alone), alone["turnover"]) == ("cache", "unknown")
 
@@ -299,9 +299,9 @@ def test_some_are_seen_to_go(tmp_path):
     sample(trace, LEAK, 600, [(200, 0, 0)] * 10 + [(150, 3, 0), (80, 0, 0)], **rounds(100, 6))
     (tmp_path / "t.mmt").write_bytes(trace.bytes())
     text = mmattach("report", tmp_path / "t.mmt")
-    assert re.search(r"not known whether it stays: nearly all looks as if it did, but 2\.\d% of the old ones were seen to go, "
-                     r"though of what it takes only 1\.0% was seen: more have gone unseen, with others in their places\n", text), text
-    assert "only 1.0% was seen, and others may be" not in text
+    assert re.search(r"may leak: nearly all tracked blocks look live, but 2\.\d% of the old ones were seen to be freed "
+                     r"though only 1\.0% of the allocations were seen: more were freed unseen, and other blocks have their addresses\n", text), text
+    assert "other blocks may have" not in text
 
 
 def test_what_goes_late(tmp_path):
@@ -313,20 +313,19 @@ def test_what_goes_late(tmp_path):
     [group] = json.loads(mmattach("report", "--format", "json", tmp_path / "t.mmt"))["groups"]
     assert (group["turnover"], group["estimate"]["share_kept"][0], group["estimate"]["half_s"]) == ("goes", 1, None)
     text = mmattach("report", "--top", "1", tmp_path / "t.mmt")
-    assert re.search(r"\[1\] what it takes goes again, but late: of what came to an age of 3s, \d+% went after that\n", text), text
+    assert re.search(r"\[1\] freed, but late: \d+% of the blocks that reached an age of 3s were freed after that\n", text), text
     assert "slowly" not in text
 
 
 def test_places_that_more_would_tell(path, tmp_path):
-    """Two sites are unknown: one was written to, which more samples would not settle; the other is rare, and
-    was watched for a part of the time."""
-    assert ("  unclear   1 place of which too little was seen to know whether it stays: a longer watch would tell\n" in mmattach("report", path))
+    """Of two nothing is known: one was written to, and more of that tells nothing; the other is seldom, and was seen for a part of the time."""
+    assert ("  unclear   1 group of which too little was seen to know whether it leaks: a longer watch would show it\n" in mmattach("report", path))
     trace = begin()
     sample(trace, RARE, 3, [(3, 0, 0)], **rounds(1, 60))
     sample(trace, LEAK, 3, [(3, 0, 0)], **rounds(1, 600))
     sample(trace, CACHE, 600, STAY, **rounds(100, 6))
     (tmp_path / "t.mmt").write_bytes(trace.bytes())
-    assert "  unclear   3 places of which too little was seen to know whether it stays: a longer watch would tell, of 2 a larger --budget, too\n" in mmattach(
+    assert "  unclear   3 groups of which too little was seen to know whether it leaks: a longer watch would show it, of 2 a larger --budget, too\n" in mmattach(
         "report", tmp_path / "t.mmt")
 
 
@@ -335,7 +334,7 @@ def test_few_stay(tmp_path):
     trace = begin()
     sample(trace, CACHE, 600, [(20, 15, 0), (5, 3, 0)] + [(2, 0, 0)] * 8, **rounds(1, 600))
     (tmp_path / "t.mmt").write_bytes(trace.bytes())
-    assert ("[1] not known whether it stays: most of it goes, and of the rest too few blocks were followed (2)\n" in
+    assert ("[1] may leak: most is freed, and of the rest too few blocks were tracked (2)\n" in
             mmattach("report", tmp_path / "t.mmt"))
 
 
@@ -346,9 +345,9 @@ def test_rows_of_many(tmp_path):
         sample(trace, stack, 600, STAY if stack % 2 else GO, **rounds(1, 600))
     (tmp_path / "t.mmt").write_bytes(trace.bytes())
     text = mmattach("report", "--top", "15", tmp_path / "t.mmt")
-    assert "  and 5 more: taking about 300/min\n" in text and "  and 9 more: taking about 540/min\n" in text
+    assert "  and 5 more: allocating about 300/min\n" in text and "  and 9 more: allocating about 540/min\n" in text
     assert "9 more groups not shown (--top 0 shows all)\n" in text
-    assert text.startswith("svc (4711), sampled for 10m: 12 places keep what they take, together about 45.0 KiB/min (")
+    assert text.startswith("svc (4711), sampled for 10m: 12 groups leak, together about 45.0 KiB/min (")
 
 
 def test_bunches(tmp_path):
@@ -360,7 +359,7 @@ def test_bunches(tmp_path):
     estimate = json.loads(mmattach("report", "--format", "json", tmp_path / "t.mmt"))["groups"][0]["estimate"]
     value, low, high = estimate["allocs_per_minute"]
     assert estimate["at_least"] and value == 60 and low < 50 and high > 70
-    assert "[1] keeps at least 3840 B/min (" in mmattach("report", tmp_path / "t.mmt")
+    assert "[1] leaks at least 3840 B/min (" in mmattach("report", tmp_path / "t.mmt")
     [row] = csv.DictReader(io.StringIO(mmattach("report", "--format", "csv", tmp_path / "t.mmt")))
     assert row["at_least"] == "true"
     assert groups_of("--min-bytes", "1G", tmp_path / "t.mmt") == ["leak"], "it may be any number more"
@@ -426,7 +425,7 @@ def test_suppressions(path, tmp_path):
     assert "fun:leak" in made and "fun:cache" not in made and "fun:rare" not in made
     (tmp_path / "s").write_text("leak:^leak$\n")
     text = mmattach("report", "--suppressions", tmp_path / "s", "--error-exitcode", "3", path)
-    assert "no place is known to keep what it takes" in text and "suppressions used" in text
+    assert "no group is known to leak" in text and "suppressions used" in text
 
 
 def pieces(folder):
@@ -462,8 +461,8 @@ def test_what_a_piece_alone_tells(tmp_path):
     """Estimates are for the whole run; a piece has only its own blocks, and the report says so."""
     first, second = pieces(tmp_path)
     text = mmattach("report", second)
-    assert "sampled for 10m: 1 place keeps what it takes, about 3840 B/min (" in text
-    assert "followed  0 blocks: 0 went, 0 are still there\n" in text
+    assert "sampled for 10m: 1 group leaks, about 3840 B/min (" in text
+    assert "tracked   0 blocks: 0 freed, 0 still live\n" in text
     for words in ("begins with piece 2 of its run: what is estimated, how old blocks become and the budget are those of the whole run until the trace's end;",
                   "and how many were followed and went, are those followed since piece 2 began"):
         assert words in text
@@ -495,10 +494,10 @@ def test_shrunken(path, tmp_path):
 
 def test_blocks(path):
     text = mmattach("report", "--block-list", "1", path)
-    assert "[1] keeps about 3840 B/min" in text and "0x10000" in text and "and 180 more" in text
+    assert "[1] leaks about 3840 B/min" in text and "0x10000" in text and "and 180 more" in text
     text = mmattach("report", "--block-at", "0x10008,0x99", path)
     assert "0x10008 lies 8 bytes inside a block of 56 bytes" in text
-    assert "0x99 is not in a block that is held: released, or older than the watch, or never one, or not among the blocks that this sampled run" in text
+    assert "0x99 is in no live block: freed, or older than the watch, or never allocated, or not among the blocks that this sampled run" in text
 
 
 def test_refused(path):

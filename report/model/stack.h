@@ -26,7 +26,7 @@ struct summary_frame {
 #define SUMMARY_STACK_ENDS(X)							\
 	X(WHOLE, whole, "")							\
 	X(CUT, cut, "the stack goes on: more of it was not copied (--stack-bytes)")	\
-	X(LOST, lost, "the stack goes on: nothing tells who called this")	\
+	X(LOST, lost, "the stack goes on: the caller is not known")	\
 	X(DEEP, deep, "the stack goes on (--depth)")				\
 	X(ELSEWHERE, elsewhere, "the stack goes on in other memory, which was not copied (--unwinder dwfl sees it)")
 

@@ -57,11 +57,11 @@ static void put_amount(struct strbuf *sb, uint64_t bytes, uint64_t blocks, const
 /* A longer watch has more of what leaks, so a difference would mean nothing. */
 static void put_totals_of_times(struct strbuf *sb, const struct diff *d, const char *noun)
 {
-	strbuf_puts(sb, " in ");
+	strbuf_puts(sb, " after ");
 	words_seconds(sb, d->new->run.seconds);
 	strbuf_puts(sb, "; before ");
 	put_amount(sb, d->old->totals.live_bytes, d->old->totals.live_blocks, noun);
-	strbuf_puts(sb, " in ");
+	strbuf_puts(sb, " after ");
 	words_seconds(sb, d->old->run.seconds);
 }
 
@@ -71,6 +71,7 @@ static void put_totals(struct strbuf *sb, const struct diff *d)
 	const char *noun = noun_of_all(d);
 
 	put_amount(sb, new->live_bytes, new->live_blocks, noun);
+	strbuf_puts(sb, new->live_blocks == 1 ? " is still live" : " are still live");
 	if (d->by_rate) {
 		put_totals_of_times(sb, d, noun);
 		return;
@@ -98,7 +99,7 @@ static void put_refs_family(struct strbuf *sb, const struct summary_family *old,
 	else if (new->kept > old->kept)
 		strbuf_printf(sb, ", %" PRIu64 " more than before (%" PRIu64 ")", new->kept - old->kept, old->kept);
 	else
-		strbuf_printf(sb, ", %" PRIu64 " less than before (%" PRIu64 ")", old->kept - new->kept, old->kept);
+		strbuf_printf(sb, ", %" PRIu64 " fewer than before (%" PRIu64 ")", old->kept - new->kept, old->kept);
 }
 
 /* "529 dict objects, 20 more than before (509)" for each such family; @separator comes before the first. */
@@ -120,7 +121,7 @@ static void put_answer(struct strbuf *sb, const struct diff *d)
 	bool blocks = text_counts_blocks(d->old) || text_counts_blocks(d->new);
 
 	strbuf_text(sb, d->new->target.comm ? d->new->target.comm : "the process");
-	strbuf_puts(sb, " kept ");
+	strbuf_puts(sb, ": ");
 	if (blocks)
 		put_totals(sb, d);
 	put_refs_answer(sb, d, blocks ? "; " : "");
@@ -375,7 +376,7 @@ static void put_refs_detail(struct strbuf *sb, const struct diff *d, size_t numb
 		strbuf_puts(sb, ", none before");
 	else
 		strbuf_printf(sb, ", before %" PRIu64, r->old_objects);
-	strbuf_puts(sb, r->refs->ntaken ? "; most suspect of who took references:\n" : "; dropped by:\n");
+	strbuf_puts(sb, r->refs->ntaken ? "; the most suspect place that acquired references:\n" : "; released by:\n");
 	text_stack(sb, &u->stack);
 }
 

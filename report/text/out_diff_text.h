@@ -3,7 +3,7 @@
  * out_diff_text: a difference as text. First the change in all; then a table, most growth first; then the
  * stacks of what grew and what appeared; then the same for objects with references.
  *
- *	svc kept 3.1 MiB in 300 blocks, 1.0 MiB more than before (2.1 MiB in 200 blocks)
+ *	svc: 3.1 MiB in 300 blocks are still live, 1.0 MiB more than before (2.1 MiB in 200 blocks)
  *
  *	            change     before        now
  *	  [1]     +1.0 MiB    1.1 MiB    2.1 MiB  grew      cache_insert svc.c:52

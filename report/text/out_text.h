@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * out_text: the summary for people. One screen answers first: how much is kept, how fast it grows, where, and how sure that is.
+ * out_text: the summary for people. One screen answers first: how much is live, how fast it grows, where, and how sure that is.
  * Then double frees; the groups with their stacks, in the order of the tables; and last what was watched, how well, and what was missed,
  * since that is read once it matters:
  *
- *	leaky_service (1234) kept 2509 blocks, 2.1 MiB, of 52678 allocations in 5m, growing by 266 KiB/min
+ *	leaky_service (1234): 2509 blocks, 2.1 MiB, of 52678 allocations in 5m are still allocated, growing by 266 KiB/min
  *
- *	             kept  share   blocks  growth                  where
+ *	             live  share   blocks  growth                  allocated by
  *	growing
  *	  [1]     1.3 MiB    61%      670  +266 KiB/min            cache_insert leaky_service.c:52
  *
- *	kept, but not growing
+ *	live, but not growing
  *	  [2]     850 KiB    39%     1673  levelled off 4m10s ago  session_open leaky_service.c:42
  *
  *	[1] 1.3 MiB (61%) in 670 blocks of 700 allocated here, 2s to 4m59s old

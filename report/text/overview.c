@@ -25,7 +25,7 @@ static const struct summary_group *group_at(const struct overview *o, size_t ind
 	return &o->summary->groups[o->part.first + index];
 }
 
-/* First what leaks, then what may. */
+/* What leaks first, then what may. */
 static struct rows_item sampled_item(const struct summary_group *g)
 {
 	const enum survival_kind kind = g->sampled ? g->sampled->survival.kind : SURVIVAL_UNKNOWN;
@@ -211,12 +211,12 @@ static void put_heads(const struct overview *o, struct strbuf *sb)
 	strbuf_printf(sb, "  %-*s", (int)text_number_width(&o->part), "");
 	if (o->sampled) {
 		text_sampled_heads(sb);
-		strbuf_puts(sb, "where\n");
+		strbuf_puts(sb, "allocated by\n");
 		return;
 	}
 	if (!o->part.plain)
-		strbuf_printf(sb, "%*s%*s", COLUMN_BYTES, "kept", COLUMN_SHARE, "share");
-	strbuf_printf(sb, "%*s", COLUMN_BLOCKS, o->part.plain ? "kept" : o->part.family.ranges ? "ranges" : "blocks");
+		strbuf_printf(sb, "%*s%*s", COLUMN_BYTES, "live", COLUMN_SHARE, "share");
+	strbuf_printf(sb, "%*s", COLUMN_BLOCKS, o->part.plain ? "live" : o->part.family.ranges ? "ranges" : "blocks");
 	if (o->part.plain)
 		strbuf_printf(sb, "%*s", COLUMN_SHARE, "share");
 	strbuf_puts(sb, "  ");
@@ -224,10 +224,10 @@ static void put_heads(const struct overview *o, struct strbuf *sb)
 		strbuf_printf(sb, "%-*s", COLUMN_VERDICT, "verdict");
 	if (text_timed(o->summary))
 		strbuf_printf(sb, "%-*s ", TEXT_GROWTH_WIDTH, "growth");
-	strbuf_puts(sb, "where\n");
+	strbuf_puts(sb, "allocated by\n");
 }
 
-static const struct text_titles sampled_titles = { "stays", "stays, or may stay", "may stay", "does not grow" };
+static const struct text_titles sampled_titles = { "leaks", "leaks, or may leak", "may leak", "does not grow" };
 
 void overview_put(const struct overview *o, struct strbuf *sb)
 {

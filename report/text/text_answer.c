@@ -2,13 +2,11 @@
 /*
  * text_answer: see text_answer.h.
  *
- *	svc (1234) kept 79 blocks, 1.1 MiB, of 700 allocations in 10s, growing by 384 KiB/min
- *	svc (1234) grew by 120 MiB in 10s: 874 ranges of 880 that it took, growing by 720 MiB/min
- *	svc (1234): what was watched of it grew by 12.0 MiB in 10s: 3 ranges of 3 that it took, 880 more were
- *		taken by others, growing by 72 MiB/min
- *	svc (1234), sampled for 10m: 2 places keep what they take, together about 1.3 MiB/min (1.0 MiB to
- *		1.6 MiB)
- *	svc (1234) kept 529 dict objects: 529 of 15876 references taken in 10m were not dropped, growing
+ *	svc (1234): 79 blocks, 1.1 MiB, of 700 allocations in 10s are still allocated, growing by 384 KiB/min
+ *	svc (1234) grew by 120 MiB in 10s: 874 ranges of 880 that it allocated, growing by 720 MiB/min
+ *	svc (1234), the part that was selected, grew by 12.0 MiB in 10s: 3 ranges of 3 that it allocated, not 880 of others, growing by 72 MiB/min
+ *	svc (1234), sampled for 10m: 2 groups leak, together about 1.3 MiB/min (1.0 MiB to 1.6 MiB)
+ *	svc (1234): 529 of 15876 references acquired in 10m were not released, on 529 dict objects, growing
  */
 #include "report/text/text_answer.h"
 
@@ -41,7 +39,7 @@ static double rate_of_all(const struct summary *s, const struct text_part *part)
 
 static void put_not_rising(struct strbuf *sb, bool unknown)
 {
-	strbuf_puts(sb, unknown ? ", too short to say whether it grows" : ", not growing now");
+	strbuf_puts(sb, unknown ? "; too short to say whether it grows" : ", not growing now");
 }
 
 /* Whether all that is shown grows, taken together. */
@@ -68,41 +66,66 @@ static void put_time(struct strbuf *sb, const struct summary *s, const struct te
 	words_seconds(sb, s->run.seconds);
 }
 
-static void put_blocks(struct strbuf *sb, const struct summary *s, const struct text_part *part)
+static void put_allocations(struct strbuf *sb, const struct text_part *part)
 {
-	text_things(sb, part, part->family.kept);
-	if (!part->plain) {
-		strbuf_puts(sb, ", ");
-		words_size(sb, part->family.bytes);
-	}
-	strbuf_puts(sb, part->plain ? " of " : ", of ");
 	if (part->plain)
-		strbuf_printf(sb, "%" PRIu64, part->family.taken);
+		text_things(sb, part, part->family.taken);
 	else
 		words_count(sb, part->family.taken, "allocation");
+}
+
+/* "79 blocks, 1.1 MiB, of 700 allocations", "12 descriptors of 40". */
+static void put_live(struct strbuf *sb, const struct text_part *part)
+{
+	text_things(sb, part, part->family.kept);
+	if (part->plain) {
+		strbuf_printf(sb, " of %" PRIu64, part->family.taken);
+		return;
+	}
+	strbuf_puts(sb, ", ");
+	words_size(sb, part->family.bytes);
+	strbuf_puts(sb, ", of ");
+	put_allocations(sb, part);
+}
+
+/* Behind a heading that says it of all families it is not said again. Descriptors and threads are no memory. */
+static void put_still(struct strbuf *sb, const struct summary *s, const struct text_part *part)
+{
+	if (s->nfamilies > 1 || !part->family.taken)
+		return;
+	strbuf_puts(sb, part->family.kept > 1 ? " are still " : " is still ");
+	strbuf_puts(sb, part->plain ? "live" : "allocated");
+}
+
+static void put_blocks(struct strbuf *sb, const struct summary *s, const struct text_part *part)
+{
+	if (part->family.kept) {
+		put_live(sb, part);
+	} else {
+		strbuf_puts(sb, part->family.taken ? "none of " : "");
+		put_allocations(sb, part);
+	}
 	put_time(sb, s, part);
+	put_still(sb, s, part);
 	if (text_timed(s) && part->n)
 		put_growth(sb, s, part);
 }
 
-/*
- * By how much the process's memory grew, whichever code fills it; or the part that was selected (--thread,
- * --module).
- */
+/* How much larger the process's memory is, whatever it is used for: or what of that counted (--thread, --module). */
 static void put_ranges(struct strbuf *sb, const struct summary *s, const struct text_part *part)
 {
 	words_size(sb, part->family.bytes);
 	put_time(sb, s, part);
 	strbuf_puts(sb, ": ");
 	text_things(sb, part, part->family.kept);
-	strbuf_printf(sb, " of %" PRIu64 " that it took", part->family.taken);
+	strbuf_printf(sb, " of %" PRIu64 " that it allocated", part->family.taken);
 	if (s->run.left_out)
-		strbuf_printf(sb, ", %" PRIu64 " more %s taken by others", s->run.left_out, s->run.left_out == 1 ? "was" : "were");
+		strbuf_printf(sb, ", not %" PRIu64 " of others", s->run.left_out);
 	if (text_timed(s) && part->n)
 		put_growth(sb, s, part);
 }
 
-/* The rates of places cannot be added up: several groups may share one. */
+/* The rates cannot be added up: references of several groups may have been acquired at one place. */
 static void put_growth_of_refs(struct strbuf *sb, const struct summary *s, const struct text_part *part)
 {
 	bool rising = false, unknown = false;
@@ -119,20 +142,38 @@ static void put_growth_of_refs(struct strbuf *sb, const struct summary *s, const
 		put_not_rising(sb, unknown);
 }
 
+static void put_older(struct strbuf *sb, const struct text_part *part)
+{
+	const struct summary_family *f = &part->family;
+
+	if (!f->older)
+		return;
+	strbuf_puts(sb, "; ");
+	if (f->kept > f->older)
+		strbuf_printf(sb, "%" PRIu64 " more", f->older);
+	else
+		text_things(sb, part, f->older);
+	strbuf_puts(sb, f->older == 1 ? " is older than the watch" : " are older than the watch");
+}
+
 static void put_refs(struct strbuf *sb, const struct summary *s, const struct text_part *part)
 {
 	const struct summary_family *f = &part->family;
 
-	text_things(sb, part, f->kept - f->older);
-	strbuf_printf(sb, ": %" PRId64 " of ", f->net);
+	if (f->kept > f->older)
+		strbuf_printf(sb, "%" PRId64 " of ", f->net);
 	words_count(sb, f->taken, "reference");
-	strbuf_puts(sb, " taken");
+	strbuf_puts(sb, " acquired");
 	put_time(sb, s, part);
-	strbuf_puts(sb, f->net == 1 ? " was not dropped" : " were not dropped");
+	if (f->kept > f->older) {
+		strbuf_puts(sb, f->net == 1 ? " was not released, on " : " were not released, on ");
+		text_things(sb, part, f->kept - f->older);
+	} else if (f->taken) {
+		strbuf_puts(sb, ", all released");
+	}
 	if (text_timed(s) && f->kept > f->older)
 		put_growth_of_refs(sb, s, part);
-	if (f->older)
-		strbuf_printf(sb, "; %" PRIu64 " more %s older than the watch", f->older, f->older == 1 ? "is" : "are");
+	put_older(sb, part);
 }
 
 static void put_family(struct strbuf *sb, const struct summary *s, const struct text_part *part)
@@ -170,14 +211,26 @@ static void put_twice(struct strbuf *sb, const struct summary *s)
 	words_count(sb, s->totals.double_frees, "DOUBLE FREE");
 }
 
+static void put_after(struct strbuf *sb, const struct summary *s)
+{
+	if (!text_timed(s))
+		return;
+	strbuf_puts(sb, " after ");
+	words_seconds(sb, s->run.seconds);
+}
+
 static void put_verb(struct strbuf *sb, const struct summary *s, bool ranges)
 {
-	if (!summary_is_sampled(&s->run)) {
-		strbuf_puts(sb, !ranges ? " kept" : s->run.left_out ? ": what was watched of it grew by" : " grew by");
+	if (summary_is_sampled(&s->run)) {
+		strbuf_puts(sb, ", sampled for ");
+		words_seconds(sb, s->run.seconds);
+	} else if (ranges) {
+		strbuf_puts(sb, s->run.left_out ? ", the part that was selected, grew by" : " grew by");
 		return;
+	} else if (s->nfamilies > 1) {
+		strbuf_puts(sb, ", still live");
+		put_after(sb, s);
 	}
-	strbuf_puts(sb, ", sampled for ");
-	words_seconds(sb, s->run.seconds);
 	strbuf_putc(sb, ':');
 }
 
@@ -191,9 +244,6 @@ void text_answer(struct strbuf *sb, const struct summary *s)
 	text_part(s, 0, &part);
 	put_verb(sb, s, part.family.ranges && !part.several);
 	if (part.several) {
-		part.several = false;
-		if (!summary_is_sampled(&s->run))
-			put_time(sb, s, &part);
 		put_each(sb, s);
 	} else {
 		strbuf_putc(sb, ' ');

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* text_answer: the first lines of the text report: how much is live, of how much, and whether it grows. */
+/* text_answer: what the text report says first: how much is live, of how much, and whether it grows. */
 #ifndef MM_TEXT_ANSWER_H
 #define MM_TEXT_ANSWER_H
 

@@ -43,7 +43,7 @@ static void put_used(struct strbuf *sb, const struct summary_budget *b)
 		words_seconds(sb, b->spent_s);
 		strbuf_puts(sb, " used of the ");
 		words_seconds(sb, b->promise * TEN);
-		strbuf_puts(sb, " that any ten seconds have, ");
+		strbuf_puts(sb, " of any ten seconds, ");
 	} else {
 		put_share(sb, b->wall_s > 0 ? b->spent_s / b->wall_s : 0);
 		strbuf_puts(sb, " used, ");
@@ -59,7 +59,7 @@ static void put_cost(struct strbuf *sb, const struct summary_budget *b)
 	strbuf_puts(sb, ": ");
 	put_used(sb, b);
 	if (b->worst > b->promise) {
-		strbuf_puts(sb, ": MORE THAN WAS PROMISED, by ");
+		strbuf_puts(sb, ": EXCEEDED by ");
 		put_share(sb, b->worst - b->promise);
 	}
 	strbuf_putc(sb, '\n');
@@ -68,17 +68,17 @@ static void put_cost(struct strbuf *sb, const struct summary_budget *b)
 static void put_sites(struct strbuf *sb, const struct summary *s, const struct summary_budget *b)
 {
 	text_label(sb, "sampled");
-	words_count(sb, b->sites, "call");
-	strbuf_printf(sb, " that allocate%s found in the code, %" PRIu64 " ran", b->sites == 1 ? "s" : "", b->hit);
+	words_count(sb, b->sites, "call site");
+	strbuf_printf(sb, " found in the code, %" PRIu64 " of them called", b->hit);
 	if (b->hit) {
-		strbuf_puts(sb, ", each of which was watched ");
+		strbuf_puts(sb, ", each watched ");
 		words_percent(sb, s->run.duty, 1);
 		strbuf_puts(sb, " of the time on average");
 	}
 	if (b->settled)
-		strbuf_printf(sb, "; %" PRIu64 " rarely by now, as all goes again", b->settled);
+		strbuf_printf(sb, "; %" PRIu64 " seldom by now, as all is freed", b->settled);
 	if (b->candidates)
-		strbuf_printf(sb, "; %" PRIu64 " closely, as some stays", b->candidates);
+		strbuf_printf(sb, "; %" PRIu64 " closely, as some may leak", b->candidates);
 	strbuf_putc(sb, '\n');
 }
 
@@ -86,8 +86,8 @@ static void put_unseen(struct strbuf *sb, const struct summary_budget *b)
 {
 	if (b->unfound) {
 		text_label(sb, "not seen");
-		words_count(sb, b->unfound, "call");
-		strbuf_puts(sb, " that cannot be trapped\n");
+		words_count(sb, b->unfound, "call site");
+		strbuf_puts(sb, " where no trap can be planted\n");
 	}
 	if (b->closed) {
 		text_label(sb, "not seen");
@@ -97,14 +97,11 @@ static void put_unseen(struct strbuf *sb, const struct summary_budget *b)
 		put_share(sb, b->wall_s > 0 ? b->closed_s / b->wall_s : 1);
 		strbuf_puts(sb, " of the watch (");
 		words_times(sb, (double)b->closed);
-		strbuf_puts(sb, "), as the budget was used up or mmattach got no processor\n");
+		strbuf_puts(sb, "): the budget was used up, or mmattach got no processor\n");
 	}
 }
 
-/*
- * If all allocations of a site were seen and it is still unclear, a longer watch helps. If only a part was
- * seen, a larger budget helps, too.
- */
+/* Where all was seen, too little happened; where a part was, a larger budget would have seen more of it. */
 static void put_unclear(struct strbuf *sb, const struct summary *s)
 {
 	uint64_t few = 0, in_part = 0;
@@ -120,23 +117,23 @@ static void put_unclear(struct strbuf *sb, const struct summary *s)
 	if (!few)
 		return;
 	text_label(sb, "unclear");
-	words_count(sb, few, "place");
-	strbuf_puts(sb, " of which too little was seen to know whether it stays: a longer watch would tell");
+	words_count(sb, few, "group");
+	strbuf_puts(sb, " of which too little was seen to know whether it leaks: a longer watch would show it");
 	if (in_part)
 		strbuf_printf(sb, ", of %" PRIu64 " a larger --budget, too", in_part);
 	strbuf_putc(sb, '\n');
 }
 
-/* Blocks whose fate is unknown count neither as freed nor as live. */
+/* Blocks that were lost sight of count neither as freed nor as live. */
 static void put_followed(struct strbuf *sb, const struct summary_totals *t)
 {
 	const uint64_t ended = t->frees + t->live_blocks;
 
-	text_label(sb, "followed");
+	text_label(sb, "tracked");
 	words_count(sb, t->allocs, "block");
-	strbuf_printf(sb, ": %" PRIu64 " went, %" PRIu64 " %s still there", t->frees, t->live_blocks, t->live_blocks == 1 ? "is" : "are");
+	strbuf_printf(sb, ": %" PRIu64 " freed, %" PRIu64 " still live", t->frees, t->live_blocks);
 	if (ended < t->allocs)
-		strbuf_printf(sb, ", %" PRIu64 " %s given up or lost sight of", t->allocs - ended, t->allocs - ended == 1 ? "was" : "were");
+		strbuf_printf(sb, ", %" PRIu64 " given up or lost sight of", t->allocs - ended);
 	strbuf_putc(sb, '\n');
 }
 
@@ -151,6 +148,7 @@ void text_budget(struct strbuf *sb, const struct summary *s)
 	}
 	put_unclear(sb, s);
 	put_followed(sb, &s->totals);
-	text_label_line(sb, "numbers", "are estimates, as not every call was seen: the brackets are for the true ones, 95 times of 100, if calls come evenly; what is called thousands "
-		       "of times a second may be several times as much; a rate that changed is told as it was when traps stood, which need not be its mean");
+	text_label_line(sb, "numbers", "are estimates, as not every call was seen: ranges are 95% confidence intervals, if calls come evenly; "
+		       "what is called thousands of times a second may be several times as much; a rate that changed is that of the "
+		       "times when its trap was planted, which need not be its mean");
 }

@@ -64,7 +64,7 @@ static void put_watched(struct strbuf *sb, const struct summary_run *run)
 	strbuf_puts(sb, ", ");
 	strbuf_text(sb, run->mode);
 	if (run->duty < 1 && !summary_is_sampled(run)) {
-		strbuf_puts(sb, ", traps stood ");
+		strbuf_puts(sb, ", traps were planted ");
 		words_percent(sb, run->duty, 1);
 		strbuf_puts(sb, " of the time");
 	}
@@ -134,7 +134,7 @@ static void put_stopped(struct strbuf *sb, const struct summary_run *run)
 		return;
 	text_label(sb, "stopped");
 	if (!summary_stops_known(run)) {
-		strbuf_puts(sb, "gdb does not say for how long\n");
+		strbuf_puts(sb, "for how long is not known: gdb does not report it\n");
 		return;
 	}
 	words_seconds(sb, run->stopped_seconds);
@@ -165,7 +165,7 @@ static void put_references(struct strbuf *sb, const struct summary *s, const str
 		strbuf_puts(sb, ": ");
 	}
 	words_count(sb, f->taken, "reference");
-	strbuf_printf(sb, " taken, %" PRIu64 " dropped\n", f->dropped);
+	strbuf_printf(sb, " acquired, %" PRIu64 " released\n", f->dropped);
 }
 
 static void put_gap(struct strbuf *sb, const struct summary_gap *gap)

@@ -62,10 +62,7 @@ static struct children children_of(const struct summary *s, struct strbuf *sb)
 	return c;
 }
 
-/*
- * Are the children what matters? Yes if nothing was called in the target, or if one of them has grown by more
- * than is live in the target.
- */
+/* Is it the children that matter? Where nothing was called here, or one of them has grown by more than is live here. */
 static bool children_first(const struct summary *s, const struct summary_memory *most)
 {
 	const int64_t grew = summary_memory_growth(most);
@@ -134,10 +131,10 @@ static void put_children(struct strbuf *sb, const struct summary *s, const struc
 static void put_children_line(struct strbuf *sb, const struct children *c)
 {
 	text_label(sb, "children");
-	strbuf_printf(sb, "%s%zu, which %s not watched", c->n < MEMORY_CHILDREN ? "" : "at least ", c->n, c->n == 1 ? "was" : "were");
+	strbuf_printf(sb, "%s%zu, not watched", c->n < MEMORY_CHILDREN ? "" : "at least ", c->n);
 	put_ended(sb, c);
 	if (summary_memory_growth(c->all[0]) > 0) {
-		strbuf_printf(sb, ": %d%s grew by ", (int)c->all[0]->pid, c->n == 1 ? "" : ", the most of them,");
+		strbuf_printf(sb, "; %d grew%s by ", (int)c->all[0]->pid, c->n == 1 ? "" : " most,");
 		words_size(sb, (uint64_t)summary_memory_growth(c->all[0]));
 		strbuf_printf(sb, " (mmattach -p %d)", (int)c->all[0]->pid);
 	}
@@ -178,9 +175,9 @@ static void put_rest(struct strbuf *sb, const struct summary *s, const struct su
 	strbuf_puts(sb, "the rest, ");
 	words_size(sb, rest);
 	if (is_heap(m, rest))
-		strbuf_printf(sb, ": malloc's heap grew, by what was freed since, or lies between blocks (mmattach scan -p %d)\n", (int)m->pid);
+		strbuf_printf(sb, ": malloc's heap grew, by memory that was freed since or lies between blocks (mmattach scan -p %d)\n", (int)m->pid);
 	else
-		strbuf_printf(sb, ": pages used for the first time, or mappings that are not malloc's (mmattach --growth -p %d says whose)\n", (int)m->pid);
+		strbuf_printf(sb, ": pages used for the first time, or mappings that are not malloc's (mmattach --growth -p %d shows whose)\n", (int)m->pid);
 }
 
 static void put_memory(struct strbuf *sb, const struct summary *s, const struct summary_memory *m)
@@ -205,7 +202,7 @@ static void put_memory(struct strbuf *sb, const struct summary *s, const struct 
 		}
 	}
 	if (summary_memory_growth(m) >= MUCH && text_counts_blocks(s)) {
-		strbuf_puts(sb, "; watched blocks that are kept: ");
+		strbuf_puts(sb, "; live blocks: ");
 		words_size(sb, summary_memory_explained(s));
 		strbuf_puts(sb, " (");
 		put_explained(sb, s, m);
@@ -254,7 +251,7 @@ void text_memory_answer(struct strbuf *sb, const struct summary *s)
 		return;
 	strbuf_puts(sb, "resident memory grew by ");
 	words_size(sb, (uint64_t)summary_memory_growth(m));
-	strbuf_puts(sb, " meanwhile; watched blocks that are kept explain ");
+	strbuf_puts(sb, " meanwhile; live blocks explain ");
 	put_explained(sb, s, m);
 	strbuf_puts(sb, " of that: see memory at the end of this report\n");
 }

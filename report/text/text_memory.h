@@ -3,7 +3,7 @@
  * text_memory: the kernel's figures for the process's memory, beside what was watched, and for its children,
  * which are not watched.
  *
- *	resident memory grew by 1.8 MiB meanwhile; watched blocks that are kept explain 3% of that: see memory at the end of this report
+ *	resident memory grew by 1.8 MiB meanwhile; live blocks explain 3% of that: see memory at the end of this report
  *
  *	It has 8 child processes, which were not watched (2 more ended meanwhile):
  *
@@ -11,12 +11,10 @@
  *	     1240   32.1 MiB    +3.2 MiB  nginx: worker process
  *	  to watch the one that grew most: mmattach -p 1240 -d 10s
  *
- *	  memory    RSS 14.1 MiB: anonymous +1.7 MiB, files +100 KiB; watched blocks that are kept: 60.0 KiB
- *	            (3.5%)
- *	            the rest, 1.6 MiB: pages used for the first time, or mappings that are not malloc's
- *	            (mmattach --growth -p 1234 says whose)
+ *	  memory    RSS 14.1 MiB: anonymous +1.7 MiB, files +100 KiB; live blocks: 60.0 KiB (3.5%)
+ *	            the rest, 1.6 MiB: pages used for the first time, or mappings that are not malloc's (mmattach --growth -p 1234 shows whose)
  *	  runtime   CPython: ...
- *	  children  8, which were not watched: 1240, the most of them, grew by 3.2 MiB (mmattach -p 1240)
+ *	  children  8, not watched; 1240 grew most, by 3.2 MiB (mmattach -p 1240)
  */
 #ifndef MM_TEXT_MEMORY_H
 #define MM_TEXT_MEMORY_H

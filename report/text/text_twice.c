@@ -30,11 +30,11 @@ static void put_one(struct strbuf *sb, const struct summary *s, const struct sum
 	if (t->count > 1)
 		strbuf_printf(sb, ", the first of %" PRIu64 " in the same way", t->count);
 	strbuf_putc(sb, '\n');
-	put_side(sb, "released again by", &t->second);
-	put_side(sb, "released first by", &t->first);
+	put_side(sb, "freed again by", &t->second);
+	put_side(sb, "freed first by", &t->first);
 	put_side(sb, "allocated by", &t->alloc);
 	if (!t->second.depth && !t->first.depth)
-		strbuf_puts(sb, "  who released it is not known: --free-stacks tells\n");
+		strbuf_puts(sb, "  the first free is not known: --free-stacks records it\n");
 }
 
 /*

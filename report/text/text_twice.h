@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * text_twice: double frees in the text report: the stacks of the second free, the first free, and the
- * allocation.
- */
+/* text_twice: blocks that were freed twice, in the text report: by the second call, by the first one, and what had allocated them. */
 #ifndef MM_TEXT_TWICE_H
 #define MM_TEXT_TWICE_H
 

@@ -196,7 +196,7 @@ def test_trace_and_text(victim, attach, tmp_path):
     assert (int(rows["take_mapped"]["bytes_taken"]), int(rows["take_mapped"]["bytes_returned"])) == (taken["bytes_taken"], taken["bytes_returned"])
     text = report(trace, form="text").decode()
     assert re.match(r"grower \(\d+\) grew by \S+ [KM]iB in ", text)
-    assert re.search(r" of 3 taken here, 12\.0 MiB in all, 4\.0 MiB given back", text)
+    assert re.search(r" of 3 allocated here, 12\.0 MiB in all, 4\.0 MiB returned to the kernel", text)
     assert "(through" in text and "#0 take_mapped" in text
 
 
@@ -208,7 +208,7 @@ def test_of_one_thread_only(victim, attach, tmp_path):
     target.ask("map 3")
     got = watch.finish()
     assert got["groups"] == [] and got["run"]["ranges_left_out"] == 3
-    assert "was taken by others than whom was to be watched" in report(trace, form="text").decode()
+    assert "was allocated by other threads or modules than those selected" in report(trace, form="text").decode()
     watch = attach(target, "--growth", "--thread", str(target.pid), "-o", trace)
     target.ask("map 2")
     target.ask("threads 1")
@@ -217,7 +217,7 @@ def test_of_one_thread_only(victim, attach, tmp_path):
     target.end()
     assert got["run"]["ranges_left_out"] >= 1 and by_place(got)["take_mapped"] == 2 * (4 * MIB + PAGE)
     left_out = got["run"]["ranges_left_out"]
-    assert re.match(rf"grower \(\d+\): what was watched of it grew by \S+ MiB in \S+: .* that it took, {left_out} more (was|were) taken by others", text), text
+    assert re.match(rf"grower \(\d+\), the part that was selected, grew by \S+ MiB in \S+: .* that it allocated, not {left_out} of others", text), text
 
 
 def test_difference_of_two_runs(victim, attach, tmp_path):
@@ -231,7 +231,7 @@ def test_difference_of_two_runs(victim, attach, tmp_path):
         watch.finish()
         target.end()
     text = mmattach("diff", *traces).decode()
-    assert re.match(r"grower kept 12\.0 MiB in 3 ranges, 8\.0 MiB more than before \(4\.0 MiB in 1 range\)", text), text
+    assert re.match(r"grower: 12\.0 MiB in 3 ranges are still live, 8\.0 MiB more than before \(4\.0 MiB in 1 range\)", text), text
     assert "[1] +8.0 MiB: 12.0 MiB in 3 ranges, before 4.0 MiB in 1 range\n" in text and "block" not in text
 
 
@@ -241,13 +241,13 @@ def test_nothing_grows(victim, watch):
     target.ask("idle")
     w.interrupt()
     assert w.wait() == 0
-    assert "It took no memory by the functions below" in w.out.text()
+    assert "The functions below allocated no memory" in w.out.text()
     w = watch("--growth", "-p", str(target.pid), json_report=False).wait_watching()
     target.ask("map 1")
     target.ask("unmap 1")
     w.interrupt()
     assert w.wait() == 0
-    assert "grew by 0 B in" in w.out.text() and "was given back" in w.out.text()
+    assert "grew by 0 B in" in w.out.text() and "was returned to the kernel" in w.out.text()
     target.end()
 
 

@@ -111,9 +111,9 @@ def test_who_forgets(refs, rules):
 def test_text(refs, rules):
     _, _, watch = refs(rules, "make 2", ["run 600"], json_report=False)
     text = watch.process_output().decode()
-    assert "kept 30 units: 30 of 1500 references taken " in text
+    assert ": 30 of 1500 references acquired " in text
     entry = text[text.index("\n[1] "):]
-    assert re.match(r"\n\[1\] \d+ units with 1 reference too many \(net 1\): taken 3 times, dropped twice", entry)
+    assert re.match(r"\n\[1\] \d+ units with 1 reference too many \(net 1\): acquired 3 times, released twice", entry)
     assert entry.index("MOST SUSPECT") < entry.index("#0 look_up") < entry.index("#0 touch")
 
 

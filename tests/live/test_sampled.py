@@ -170,7 +170,7 @@ def test_threads_in_lockstep(victim, tmp_path):
     assert sample["missed"] > sample["site_hits"] and sample["stood_us"] > 0, sample
     assert group["estimate"]["at_least"] and low <= 1.6 * true, (told / true, group["estimate"], sample)
     text = subprocess.run([MMATTACH, "report", trace], capture_output=True, text=True, check=True).stdout
-    assert re.search(r"takes at least \d+/min \(\d+ or more\)", text), text
+    assert re.search(r"allocates at least \d+/min \(\d+ or more\)", text), text
     assert target.end()["damaged"] == 0
 
 

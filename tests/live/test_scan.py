@@ -213,7 +213,7 @@ def test_who_points_at_as_text(victim):
     told = answers(v, truth["a_cart"], truth["an_item"], "10", form="text")
     assert told.status == 0, told.err
     assert f"{truth['a_cart']} is the beginning of a block of " in told.out
-    assert f"block {truth['a_cart']} (" in told.out and "nobody points there" in told.out
+    assert f"block {truth['a_cart']} (" in told.out and "nothing points there" in told.out
     assert "0x10 is in no block that is in use, but in no mapping of the process" in told.out
     assert_untouched(v)
     end(v)

@@ -16,6 +16,7 @@ import pytest
 from harness import VICTIMS, rounds
 from scans import assert_adds_up, assert_schema, groups, scan
 from test_scan import CART, ITEM, assert_truth
+from unwrapped import unwrapped
 
 LIMIT = 60
 
@@ -57,7 +58,7 @@ def test_as_text_and_who_points_there(cored):
     v.kill()
     text = scan("--core", core, form="text")
     assert text.status == 0, text.err
-    assert re.match(rf"held \({v.pid}\) had \d+ blocks in use", text.out) and f"  core      {core}, written " in text.out
+    assert re.match(rf"held \({v.pid}\) had \d+ blocks in use", text.out) and f"  core      {core}, written " in unwrapped(text.out)
     item, table = scan("--core", core, "--who-points-at", truth["an_item"], "--who-points-at", truth["table"]).json()["pointers"]
     assert [p["block"]["address"] for p in item["pointers"]] == [truth["a_cart"]]
     data = [p for p in table["pointers"] if p["place"] == "data"]

@@ -407,8 +407,8 @@ def test_interim_reports(victim, watch, tmp_path):
     assert w.wait() == 0, w.said()
     text = w.out.text()
     assert text.count("interim report") >= 2, text
-    assert text.rindex("kept") > text.rindex("interim report")
-    # the trace does not contain them
+    assert text.rindex("still allocated") > text.rindex("interim report")
+    # the trace knows nothing of them
     assert b"interim report" not in report(trace, form="text")
     target.end()
 

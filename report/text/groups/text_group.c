@@ -43,11 +43,11 @@ static void put_taken(struct strbuf *sb, const struct text_part *part, const str
 		strbuf_printf(sb, " of %" PRIu64 " allocated here", g->allocs);
 		return;
 	}
-	strbuf_printf(sb, " of %" PRIu64 " taken here, ", g->allocs);
+	strbuf_printf(sb, " of %" PRIu64 " allocated here, ", g->allocs);
 	words_size(sb, g->bytes_taken);
 	strbuf_puts(sb, " in all, ");
 	words_size(sb, g->bytes_returned);
-	strbuf_puts(sb, " given back");
+	strbuf_puts(sb, " returned to the kernel");
 }
 
 static void put_exact(struct strbuf *sb, const struct summary *s, const struct text_part *part, const struct summary_group *g)
@@ -98,7 +98,7 @@ static void put_hangs(struct strbuf *sb, const struct summary *s, const struct t
 		put_entry(sb, s, part, g->hangs[i].serial);
 	}
 	if (g->nhangs > HANGS_SHOWN)
-		strbuf_printf(sb, "      and of %zu more entries\n", g->nhangs - HANGS_SHOWN);
+		strbuf_printf(sb, "      and of %zu more groups\n", g->nhangs - HANGS_SHOWN);
 }
 
 static void put_holders(struct strbuf *sb, const struct summary *s, const struct text_part *part, const struct summary_group *g)
@@ -115,7 +115,7 @@ static void put_holders(struct strbuf *sb, const struct summary *s, const struct
 			put_entry(sb, s, part, s->groups[i].serial);
 		}
 	if (shown > HANGS_SHOWN)
-		strbuf_printf(sb, "      and with %zu more entries\n", shown - HANGS_SHOWN);
+		strbuf_printf(sb, "      and with %zu more groups\n", shown - HANGS_SHOWN);
 }
 
 void text_group(struct strbuf *sb, const struct summary *s, const struct text_part *part, size_t index)

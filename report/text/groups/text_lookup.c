@@ -160,7 +160,7 @@ static void put_block(struct strbuf *sb, const struct summary *s, const struct l
 
 	if (f->verdict != VERDICT_UNKNOWN)
 		strbuf_printf(sb, ", %s", verdict_text(f->verdict));
-	strbuf_puts(sb, ", taken ");
+	strbuf_puts(sb, ", allocated ");
 	if (text_timed(s)) {
 		words_seconds(sb, f->block.age_s);
 		strbuf_puts(sb, " ago ");
@@ -173,12 +173,12 @@ static void put_use(struct strbuf *sb, const struct lookup_use *u)
 {
 	strbuf_puts(sb, "  ");
 	if (u->taken) {
-		strbuf_puts(sb, "taken ");
+		strbuf_puts(sb, "acquired ");
 		words_times(sb, (double)u->taken);
 	}
 	strbuf_puts(sb, u->taken && u->dropped ? ", " : "");
 	if (u->dropped) {
-		strbuf_puts(sb, "dropped ");
+		strbuf_puts(sb, "released ");
 		words_times(sb, (double)u->dropped);
 	}
 	strbuf_putc(sb, '\n');
@@ -214,9 +214,9 @@ static void put_nothing(struct strbuf *sb, const struct summary *s, const struct
 {
 	uint64_t lost = summary_lost_total(s);
 
-	strbuf_printf(sb, PRItaddr " is not in a block that is held: released, or older than the watch, or never one", at->addr);
+	strbuf_printf(sb, PRItaddr " is in no live block: freed, or older than the watch, or never allocated", at->addr);
 	if (summary_is_sampled(&s->run))
-		strbuf_puts(sb, ", or not among the blocks that this sampled run has followed");
+		strbuf_puts(sb, ", or not among the blocks that this sampled run tracked");
 	if (lost)
 		strbuf_printf(sb, ", or its event is among the %" PRIu64 " lost", lost);
 	strbuf_putc(sb, '\n');
@@ -230,7 +230,7 @@ static void put_at(struct strbuf *sb, const struct summary *s, const struct look
 		put_nothing(sb, s, at);
 	if (!at->twice)
 		return;
-	strbuf_puts(sb, "    a block there was released twice, the second time ");
+	strbuf_puts(sb, "    a block there was freed twice, the second time ");
 	words_seconds(sb, at->twice_s);
 	strbuf_puts(sb, " into the watch\n");
 }

@@ -13,7 +13,7 @@
  *
  * and what is at an address:
  *
- *	0x55c0a31f42b0 lies 16 bytes inside a block of 520 bytes at 0x55c0a31f42a0, taken 4m59s ago by:
+ *	0x55c0a31f42b0 lies 16 bytes inside a block of 520 bytes at 0x55c0a31f42a0, allocated 4m59s ago by:
  *	    #0 session_open (leaky_service+0x1310) /src/leaky_service.c:42
  *	    entry [2]
  */

@@ -15,11 +15,11 @@
 /* Widths of the columns; the last one gets the rest of a line of 100 characters. */
 #define COLUMN_OBJECTS 9
 #define COLUMN_NET 9
-#define COLUMN_HELD 7
+#define COLUMN_LIVE 7
 #define COLUMN_GROWTH (TEXT_GROWTH_WIDTH + 1)
 #define LINE 98
 
-#define DROPPED "only dropped: "
+#define RELEASED "only released: "
 
 static struct rows_item item(const struct summary *s, const struct refs_entry *e)
 {
@@ -80,15 +80,15 @@ static void put_course(const struct text_refs *t, const struct refs_entry *e, st
 static void put_where(const struct text_refs *t, const struct refs_entry *e, struct strbuf *sb)
 {
 	const struct summary_use *u = e->refs.ntaken ? e->refs.taken : e->refs.ndropped ? e->refs.dropped : NULL;
-	size_t width = LINE - text_number_width(&t->part) - COLUMN_OBJECTS - COLUMN_NET - COLUMN_HELD - 2 - COLUMN_GROWTH;
+	size_t width = LINE - text_number_width(&t->part) - COLUMN_OBJECTS - COLUMN_NET - COLUMN_LIVE - 2 - COLUMN_GROWTH;
 
 	if (!u) {
 		strbuf_puts(sb, "(no stack)");
 		return;
 	}
 	if (!e->refs.ntaken)
-		strbuf_puts(sb, DROPPED);
-	text_where_of(sb, &u->stack, NULL, e->refs.ntaken ? width : width - strlen(DROPPED));
+		strbuf_puts(sb, RELEASED);
+	text_where_of(sb, &u->stack, NULL, e->refs.ntaken ? width : width - strlen(RELEASED));
 }
 
 static void put_row(const void *ctx, size_t index, struct strbuf *sb)
@@ -105,7 +105,7 @@ static void put_row(const void *ctx, size_t index, struct strbuf *sb)
 	words_right(sb, &cell, COLUMN_NET);
 	if (e->refs.ntaken)
 		words_percent(&cell, summary_use_share(e->refs.taken), 1);
-	words_right(sb, &cell, COLUMN_HELD);
+	words_right(sb, &cell, COLUMN_LIVE);
 	strbuf_puts(sb, "  ");
 	if (text_timed(t->summary)) {
 		put_course(t, e, &cell);
@@ -134,10 +134,10 @@ void text_refs_table(const struct text_refs *t, struct strbuf *sb)
 		return;
 	strbuf_putc(sb, '\n');
 	strbuf_printf(sb, "  %-*s%*s%*s%*s  ", (int)text_number_width(&t->part), "", COLUMN_OBJECTS, "objects", COLUMN_NET,
-		      "net", COLUMN_HELD, "held");
+		      "net", COLUMN_LIVE, "live");
 	if (text_timed(t->summary))
 		strbuf_printf(sb, "%-*s ", TEXT_GROWTH_WIDTH, "growth");
-	strbuf_puts(sb, "taken by\n");
+	strbuf_puts(sb, "acquired by\n");
 	text_rows_put(&rows, &t->rows, text_timed(t->summary), sb);
 }
 

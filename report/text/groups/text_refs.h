@@ -3,14 +3,13 @@
  * text_refs: a family of objects with references in the text report: its table at the top, and its numbered
  * groups (report/model/refs_merge.h):
  *
- *	[1] 529 dict objects with 1 reference too many (net 1): taken 3 times, dropped twice; 1.1s to 9m58s
- *	    old
+ *	[1] 529 dict objects with 1 reference too many (net 1): acquired 3 times, released twice; 1.1s to 9m58s old
  *	    grows by 53/min                         | ..::--==++**##%%@@|
- *	  MOST SUSPECT: taken once each; all 529 taken here are on objects that are still held
+ *	  MOST SUSPECT: acquired once each; all 529 acquired here are on objects that are still live
  *	    #0 leaky_lookup (leaky.so+0x11a0) leaky.c:88
- *	  taken once each; 529 of 5292 taken here (10%) are on objects that are still held
+ *	  acquired once each; 529 of 5292 acquired here (10%) are on objects that are still live
  *	    #0 ...
- *	  dropped once each
+ *	  released once each
  *	    #0 ...
  */
 #ifndef MM_TEXT_REFS_H

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * text_refs_entry: one numbered group of text_refs.h: what is wrong with these objects, and the stacks that
- * acquired and released references to them.
+ * text_refs_entry: one entry of text_refs.h: what is wrong with these objects, and where their references were acquired and released.
  *
- * Of the references that a place acquired, on any object of the run, some are on objects that are still
- * there. A place is suspect if this share is clearly larger than that of the other places; if several have
- * such a share, then the one that something else distinguishes (summary_refs.c), and the report says so. If
- * no place stands out and most of what is acquired is released again, then a release is missing somewhere.
+ * A place is suspect if clearly more of what it acquired, on any object of the run, is on objects that are still live
+ * than of what the others acquired; of several such places, if something else tells it from them (summary_refs.c), and
+ * then that is said. Where no place stands out and most of what is acquired is released again, then a release is missing,
+ * not a place one too many.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -57,7 +56,7 @@ static void put_judgement(struct strbuf *sb, const struct refs_entry *e)
 	strbuf_puts(sb, r->older ? " older than the watch, with " : " with ");
 	put_references(sb, e);
 	if (!r->older)
-		strbuf_puts(sb, r->net > 0 ? " too many" : " dropped too many");
+		strbuf_puts(sb, r->net > 0 ? " too many" : " released too many");
 	else if (r->counted)
 		strbuf_puts(sb, " now");
 	else
@@ -87,7 +86,7 @@ static void put_unseen(struct strbuf *sb, const struct refs_entry *e)
 	unseen = times(r->taken, r->ntaken) - times(r->dropped, r->ndropped) - nets / (double)r->objects;
 	if (fabs(unseen) < LEAST_UNSEEN)
 		return;
-	strbuf_puts(sb, unseen > 0 ? ", and by its count dropped " : ", and by its count taken ");
+	strbuf_puts(sb, unseen > 0 ? ", and by its count released " : ", and by its count acquired ");
 	words_times(sb, fabs(unseen));
 	strbuf_puts(sb, " unseen");
 }
@@ -98,16 +97,16 @@ static void put_times(struct strbuf *sb, const struct refs_entry *e)
 
 	strbuf_puts(sb, ": ");
 	if (r->ntaken) {
-		strbuf_puts(sb, "taken ");
+		strbuf_puts(sb, "acquired ");
 		words_times(sb, times(r->taken, r->ntaken));
 	} else {
-		strbuf_puts(sb, "never taken");
+		strbuf_puts(sb, "never acquired");
 	}
 	if (r->ndropped) {
-		strbuf_puts(sb, ", dropped ");
+		strbuf_puts(sb, ", released ");
 		words_times(sb, times(r->dropped, r->ndropped));
 	} else {
-		strbuf_puts(sb, ", never dropped");
+		strbuf_puts(sb, ", never released");
 	}
 	put_unseen(sb, e);
 }
@@ -154,13 +153,13 @@ static size_t count_suspects(const struct summary_refs *r)
 static void put_share(struct strbuf *sb, const struct summary_use *u)
 {
 	if (u->kept >= u->taken_in_all) {
-		strbuf_printf(sb, u->kept == 1 ? "the %" PRIu64 " taken here is on an object that is still held\n"
-					       : "all %" PRIu64 " taken here are on objects that are still held\n", u->kept);
+		strbuf_printf(sb, u->kept == 1 ? "the %" PRIu64 " acquired here is on an object that is still live\n"
+					       : "all %" PRIu64 " acquired here are on objects that are still live\n", u->kept);
 		return;
 	}
-	strbuf_printf(sb, "%" PRIu64 " of %" PRIu64 " taken here (", u->kept, u->taken_in_all);
+	strbuf_printf(sb, "%" PRIu64 " of %" PRIu64 " acquired here (", u->kept, u->taken_in_all);
 	words_percent(sb, (double)u->kept, (double)u->taken_in_all);
-	strbuf_puts(sb, ") are on objects that are still held\n");
+	strbuf_puts(sb, ") are on objects that are still live\n");
 }
 
 /* Several places have that share: why is this one suspect? */
@@ -168,13 +167,13 @@ static void put_reason(struct strbuf *sb, const struct summary_use *u, size_t ne
 {
 	strbuf_printf(sb, "    of %zu places with about that share ", near);
 	if (summary_use_follows(u)) {
-		strbuf_printf(sb, "this one took just as many as are too many, on %" PRIu64 " of %" PRIu64 " objects with 2 or more\n",
+		strbuf_printf(sb, "this one acquired just as many as are too many, on %" PRIu64 " of %" PRIu64 " objects with 2 or more\n",
 			      u->as_many, u->several);
 		return;
 	}
-	strbuf_puts(sb, "this one's module drops least of what it takes: ");
+	strbuf_puts(sb, "this one's module releases least of what it acquires: ");
 	strbuf_text(sb, u->module ? words_base(u->module) : "?");
-	strbuf_printf(sb, " took %" PRIu64 " on these objects and dropped %" PRIu64 "\n", u->module_taken, u->module_dropped);
+	strbuf_printf(sb, " acquired %" PRIu64 " on these objects and released %" PRIu64 "\n", u->module_taken, u->module_dropped);
 }
 
 static void put_taken(struct strbuf *sb, const struct summary_refs *r, size_t suspects, size_t index)
@@ -185,7 +184,7 @@ static void put_taken(struct strbuf *sb, const struct summary_refs *r, size_t su
 	strbuf_puts(sb, "  ");
 	if (index < suspects)
 		strbuf_puts(sb, suspects == 1 ? "MOST SUSPECT: " : "SUSPECT: ");
-	strbuf_puts(sb, "taken ");
+	strbuf_puts(sb, "acquired ");
 	words_times(sb, u->per_object);
 	strbuf_puts(sb, " each; ");
 	put_share(sb, u);
@@ -196,7 +195,7 @@ static void put_taken(struct strbuf *sb, const struct summary_refs *r, size_t su
 
 static void put_dropped(struct strbuf *sb, const struct summary_use *u)
 {
-	strbuf_puts(sb, "  dropped ");
+	strbuf_puts(sb, "  released ");
 	words_times(sb, u->per_object);
 	strbuf_puts(sb, " each\n");
 	text_stack(sb, &u->stack);
@@ -234,12 +233,12 @@ static void put_uses(struct strbuf *sb, const struct text_refs *t, const struct 
 
 	for (size_t i = 0; i < taken; i++)
 		put_taken(sb, r, suspects, i);
-	put_rest(sb, r->taken, taken, r->ntaken, "taken");
+	put_rest(sb, r->taken, taken, r->ntaken, "acquired");
 	if (!suspects && misses_a_drop(r))
-		strbuf_puts(sb, "  no place stands out: what is taken there is dropped as a rule. On which path is a drop missing?\n");
+		strbuf_puts(sb, "  no place stands out: what is acquired there is released as a rule. On which path is a release missing?\n");
 	for (size_t i = 0; i < dropped; i++)
 		put_dropped(sb, &r->dropped[i]);
-	put_rest(sb, r->dropped, dropped, r->ndropped, "dropped");
+	put_rest(sb, r->dropped, dropped, r->ndropped, "released");
 }
 
 void text_refs_entry(const struct text_refs *t, size_t index, struct strbuf *sb)

@@ -8,8 +8,8 @@
 #include "report/model/unknown.h"
 #include "report/model/words.h"
 
-#define CELL_KEPT 34
-#define CELL_TAKEN (TEXT_SAMPLED_WIDTH - CELL_KEPT - 2)
+#define CELL_LEAKS 34
+#define CELL_CALLS (TEXT_SAMPLED_WIDTH - CELL_LEAKS - 2)
 
 static const struct summary_sample nothing_told = { .kept_bytes = { .high = INFINITY }, .survival = { .high = 1 } };
 
@@ -66,7 +66,7 @@ static void put_about_seconds(struct strbuf *sb, double seconds)
 
 static void put_lost_sight(struct strbuf *sb, const struct summary_sample *its)
 {
-	strbuf_printf(sb, "%" PRIu64 " of the %" PRIu64 " blocks that were followed were written to, and it cannot be told whether they are the same",
+	strbuf_printf(sb, "%" PRIu64 " of the %" PRIu64 " tracked blocks were written to, and may be other blocks by now",
 		      unknown_lost(its), its->survival.followed);
 }
 
@@ -74,28 +74,28 @@ static void put_lost_sight(struct strbuf *sb, const struct summary_sample *its)
 static void put_doubt(struct strbuf *sb, const struct summary_sample *its)
 {
 	if (its->doubt == SURVIVAL_UNNOTICED) {
-		strbuf_puts(sb, "all looks as if it did, but of what it takes only ");
+		strbuf_puts(sb, "all tracked blocks look live, but only ");
 		words_percent(sb, its->sees, 1);
-		strbuf_puts(sb, " was seen, and others may be in the places of those that were");
+		strbuf_puts(sb, " of the allocations were seen: other blocks may have their addresses by now");
 		return;
 	}
-	strbuf_puts(sb, "nearly all looks as if it did, but ");
+	strbuf_puts(sb, "nearly all tracked blocks look live, but ");
 	words_percent(sb, its->survival.late, 1);
-	strbuf_puts(sb, " of the old ones were seen to go, though of what it takes only ");
+	strbuf_puts(sb, " of the old ones were seen to be freed though only ");
 	words_percent(sb, its->sees, 1);
-	strbuf_puts(sb, " was seen: more have gone unseen, with others in their places");
+	strbuf_puts(sb, " of the allocations were seen: more were freed unseen, and other blocks have their addresses");
 }
 
 static void put_few(struct strbuf *sb, uint64_t followed)
 {
 	strbuf_puts(sb, followed ? "only " : "");
 	words_count(sb, followed, "block");
-	strbuf_puts(sb, followed == 1 ? " was followed" : " were followed");
+	strbuf_puts(sb, followed == 1 ? " was tracked" : " were tracked");
 }
 
 static void put_young(struct strbuf *sb, uint64_t followed)
 {
-	strbuf_printf(sb, "too few of the %" PRIu64 " blocks that were followed have come to an age of ", followed);
+	strbuf_printf(sb, "too few of the %" PRIu64 " tracked blocks have reached an age of ", followed);
 	words_seconds(sb, SURVIVAL_MIN_AGE_S);
 }
 
@@ -116,19 +116,21 @@ static void put_why_unknown(struct strbuf *sb, const struct summary_sample *its)
 		put_doubt(sb, its);
 		break;
 	case UNKNOWN_OTHERS:
-		strbuf_puts(sb, "most of it goes, and what is left may be blocks of other places that take such sizes and keep more of them: who gives back at once leaves its place to whoever comes next");
+		strbuf_puts(sb, "most is freed, and what is left may be blocks of other groups of that size, which leak more: an address that is "
+				"freed at once goes to the next allocation of that size");
 		break;
 	case UNKNOWN_FEW_LEFT:
-		strbuf_printf(sb, "most of it goes, and of the rest too few blocks were followed (%" PRIu64 ")", its->survival.old);
+		strbuf_printf(sb, "most is freed, and of the rest too few blocks were tracked (%" PRIu64 ")", its->survival.old);
 		break;
 	case UNKNOWN_HARDLY_ANY:
-		strbuf_puts(sb, "hardly any is left, and these may be others, in the places of those that went");
+		strbuf_puts(sb, "hardly any is left, and these may be other blocks, at the addresses of those that were freed");
 		break;
 	case UNKNOWN_NO_TABLE:
-		strbuf_puts(sb, "what was followed does, but nothing was seen in the last fifth of the watch, and as far as traps stood then too few were to be expected to call it a table");
+		strbuf_puts(sb, "the tracked blocks stay live, and no allocation was seen in the last fifth of the watch; but while its trap was "
+				"planted then, too few were to be expected to call it bounded");
 		break;
 	default:
-		strbuf_puts(sb, "some stay, and some go late");
+		strbuf_puts(sb, "some blocks stay live, and some are freed late");
 	}
 }
 
@@ -137,11 +139,10 @@ static void put_survivors(struct strbuf *sb, const struct summary_sample *its)
 	const struct survival *v = &its->survival;
 
 	if (v->share <= 0) {
-		strbuf_puts(sb, "nothing of it is still there after ");
+		strbuf_puts(sb, "none of ");
+		words_count(sb, v->followed, "tracked block");
+		strbuf_puts(sb, " is still live after ");
 		words_seconds(sb, v->age_s);
-		strbuf_puts(sb, ", as ");
-		words_count(sb, v->followed, "followed block");
-		strbuf_puts(sb, v->followed == 1 ? " shows" : " show");
 		return;
 	}
 	words_percent(sb, v->share, 1);
@@ -149,11 +150,11 @@ static void put_survivors(struct strbuf *sb, const struct summary_sample *its)
 	words_percent(sb, v->low, 1);
 	strbuf_puts(sb, " to ");
 	words_percent(sb, v->high, 1);
-	strbuf_puts(sb, its->doubt != SURVIVAL_SURE ? ") of it seems to be still there after " : ") of it is still there after ");
+	strbuf_puts(sb, its->doubt != SURVIVAL_SURE ? ") seem still live after " : ") are still live after ");
 	words_seconds(sb, v->age_s);
-	strbuf_puts(sb, ", as ");
-	words_count(sb, v->old, "followed block");
-	strbuf_puts(sb, v->old == 1 ? " of that age shows" : " of that age show");
+	strbuf_puts(sb, ", of ");
+	words_count(sb, v->old, "tracked block");
+	strbuf_puts(sb, " of that age");
 }
 
 static int percent_of(double share)
@@ -161,10 +162,7 @@ static int percent_of(double share)
 	return (int)lround(100 * share);
 }
 
-/*
- * "still there after: 3ms 98%, 1s 12%": the ages at which the share changes, and the last one; nothing if it
- * never changes.
- */
+/* "still live after: 3ms 98%, 1s 12%": where it changes, and at the end; if it does. */
 static void put_ages(struct strbuf *sb, const struct summary_sample *its)
 {
 	double left[SURVIVAL_STEPS];
@@ -173,7 +171,7 @@ static void put_ages(struct strbuf *sb, const struct summary_sample *its)
 
 	if (n < 2 || percent_of(left[1]) == percent_of(left[n - 1]))
 		return;
-	strbuf_puts(sb, "    still there after:");
+	strbuf_puts(sb, "    still live after:");
 	for (unsigned i = 1; i < n; i++) {
 		if (percent_of(left[i]) == said && i + 1 < n)
 			continue;
@@ -191,25 +189,25 @@ static void put_ages(struct strbuf *sb, const struct summary_sample *its)
 /* Less than half has gone by the age of which enough is known, but old blocks continue to go. */
 static void put_late(struct strbuf *sb, const struct survival *v)
 {
-	strbuf_puts(sb, ", but late: of what came to an age of ");
-	words_seconds(sb, v->late_from_s);
-	strbuf_puts(sb, ", ");
+	strbuf_puts(sb, ", but late: ");
 	words_percent(sb, v->late, 1);
-	strbuf_puts(sb, " went after that");
+	strbuf_puts(sb, " of the blocks that reached an age of ");
+	words_seconds(sb, v->late_from_s);
+	strbuf_puts(sb, " were freed after that");
 }
 
 static void put_first_words(struct strbuf *sb, const struct text_part *part, const struct summary_sample *its)
 {
 	switch (its->survival.kind) {
 	case SURVIVAL_STAYS:
-		strbuf_puts(sb, "keeps ");
+		strbuf_puts(sb, "leaks ");
 		put_estimate(sb, part->plain ? &its->kept_blocks : &its->kept_bytes, part->plain);
 		break;
 	case SURVIVAL_TABLE:
-		strbuf_puts(sb, "stays, but nothing was added in the last fifth of the watch: a table, or what is needed once");
+		strbuf_puts(sb, "bounded: not freed, but nothing was added in the last fifth of the watch: a table, or what is needed once");
 		break;
 	case SURVIVAL_GOES:
-		strbuf_puts(sb, "what it takes goes again");
+		strbuf_puts(sb, "freed");
 		if (its->survival.half_s > 0) {
 			strbuf_puts(sb, ": half of it within ");
 			put_about_seconds(sb, its->survival.half_s);
@@ -218,7 +216,7 @@ static void put_first_words(struct strbuf *sb, const struct text_part *part, con
 		}
 		break;
 	default:
-		strbuf_puts(sb, "not known whether it stays: ");
+		strbuf_puts(sb, "may leak: ");
 		put_why_unknown(sb, its);
 	}
 	strbuf_putc(sb, '\n');
@@ -233,10 +231,10 @@ static bool is_rate_known(const struct summary_sample *its)
 static void put_taken(struct strbuf *sb, const struct text_part *part, const struct summary_sample *its)
 {
 	if (is_rate_known(its)) {
-		strbuf_puts(sb, "    takes ");
+		strbuf_puts(sb, "    allocates ");
 		put_estimate(sb, &its->allocs, true);
 	} else {
-		strbuf_puts(sb, "    how often it takes is not known, as no round of the trap there has ended");
+		strbuf_puts(sb, "    how often it allocates is not known, as no round of its trap has ended");
 	}
 	if (!part->plain) {
 		strbuf_puts(sb, ", ");
@@ -245,7 +243,7 @@ static void put_taken(struct strbuf *sb, const struct text_part *part, const str
 	}
 	strbuf_printf(sb, "; %" PRIu64 " seen (", its->seen);
 	words_percent(sb, its->sees, 1);
-	strbuf_puts(sb, its->standing && its->sees < 1 ? "), by now each of them is\n" : ")\n");
+	strbuf_puts(sb, its->standing && its->sees < 1 ? "), by now all are\n" : ")\n");
 }
 
 void text_sampled_group(struct strbuf *sb, const struct text_part *part, const struct summary_group *g)
@@ -271,18 +269,18 @@ void text_sampled_group(struct strbuf *sb, const struct text_part *part, const s
 
 void text_sampled_heads(struct strbuf *sb)
 {
-	strbuf_printf(sb, "  %-*s%*s", CELL_KEPT - 2, "keeps a minute", CELL_TAKEN, "takes/min");
+	strbuf_printf(sb, "  %-*s%*s", CELL_LEAKS - 2, "leaks a minute", CELL_CALLS, "calls/min");
 	strbuf_puts(sb, "  ");
 }
 
 static void put_goes_cell(struct strbuf *sb, const struct survival *v)
 {
 	if (v->half_s > 0) {
-		strbuf_puts(sb, "half gone in ");
+		strbuf_puts(sb, "freed: half within ");
 		put_about_seconds(sb, v->half_s);
 		return;
 	}
-	strbuf_puts(sb, "goes late: ");
+	strbuf_puts(sb, "freed late: ");
 	words_percent(sb, v->late, 1);
 	strbuf_puts(sb, " after ");
 	words_seconds(sb, v->late_from_s);
@@ -299,13 +297,13 @@ static void put_kept_cell(struct strbuf *sb, const struct summary_sample *its)
 		put_range(sb, &its->kept_bytes, false);
 		break;
 	case SURVIVAL_TABLE:
-		strbuf_puts(sb, "nothing more");
+		strbuf_puts(sb, "bounded");
 		break;
 	case SURVIVAL_GOES:
 		put_goes_cell(sb, v);
 		break;
 	default:
-		strbuf_puts(sb, "not known");
+		strbuf_puts(sb, "may leak");
 		if (!isfinite(its->kept_bytes.high) || its->kept_bytes.at_least)
 			break;
 		strbuf_puts(sb, ", at most ");
@@ -320,12 +318,12 @@ void text_sampled_cells(struct strbuf *sb, const struct summary_group *g)
 
 	put_kept_cell(&cell, its);
 	strbuf_puts(sb, "  ");
-	words_left(sb, &cell, CELL_KEPT - 2);
+	words_left(sb, &cell, CELL_LEAKS - 2);
 	if (is_rate_known(its))
 		put_amount(&cell, its->allocs.value, true);
 	else
 		strbuf_putc(&cell, '?');
-	words_right(sb, &cell, CELL_TAKEN);
+	words_right(sb, &cell, CELL_CALLS);
 	strbuf_puts(sb, "  ");
 }
 
@@ -336,7 +334,7 @@ double text_sampled_rate(const struct summary_group *g)
 
 void text_sampled_more(struct strbuf *sb, double per_minute)
 {
-	strbuf_puts(sb, "taking about ");
+	strbuf_puts(sb, "allocating about ");
 	put_amount(sb, per_minute, true);
 	strbuf_puts(sb, "/min");
 }
@@ -368,14 +366,14 @@ void text_sampled_answer(struct strbuf *sb, const struct summary *s, const struc
 	const uint64_t stays = c.kinds[SURVIVAL_STAYS], level = c.kinds[SURVIVAL_TABLE] + c.kinds[SURVIVAL_GOES];
 
 	if (stays) {
-		words_count(sb, stays, "place");
-		strbuf_puts(sb, stays == 1 ? " keeps what it takes, " : " keep what they take, together ");
+		words_count(sb, stays, "group");
+		strbuf_puts(sb, stays == 1 ? " leaks, " : " leak, together ");
 		put_estimate(sb, &c.kept, part->plain);
 	} else {
-		strbuf_puts(sb, "no place is known to keep what it takes");
+		strbuf_puts(sb, "no group is known to leak");
 	}
 	if (c.kinds[SURVIVAL_UNKNOWN])
-		strbuf_printf(sb, "; of %" PRIu64 "%s it is not known", c.kinds[SURVIVAL_UNKNOWN], stays ? " more" : "");
+		strbuf_printf(sb, "; %" PRIu64 "%s may leak", c.kinds[SURVIVAL_UNKNOWN], stays ? " more" : "");
 	if (level)
 		strbuf_printf(sb, "; %" PRIu64 " %s not grow", level, level == 1 ? "does" : "do");
 }

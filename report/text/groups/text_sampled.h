@@ -3,13 +3,13 @@
  * text_sampled: groups of a sampled run in the text report. No number is exact, so each has its bounds and
  * its basis:
  *
- *	[1] keeps about 1.2 MiB/min (921.0 KiB to 1.5 MiB)
- *	    takes about 412/min (331 to 502), 3072 B each; 120 seen (2.9%), by now each of them is
- *	    100% (96% to 100%) of it is still there after 1m, as 83 followed blocks of that age show
- *	[2] what it takes goes again: half of it within 400ms
- *	    takes about ...
- *	    nothing of it is still there after 10s, as 200 followed blocks show
- *	    still there after: 3ms 98%, 100ms 81%, 1s 12%, 10s 0%
+ *	[1] leaks about 1.2 MiB/min (921.0 KiB to 1.5 MiB)
+ *	    allocates about 412/min (331 to 502), 3072 B each; 120 seen (2.9%), by now all are
+ *	    100% (96% to 100%) are still live after 1m, of 83 tracked blocks of that age
+ *	[2] freed: half of it within 400ms
+ *	    allocates about ...
+ *	    none of 200 tracked blocks is still live after 10s
+ *	    still live after: 3ms 98%, 100ms 81%, 1s 12%, 10s 0%
  */
 #ifndef MM_TEXT_SAMPLED_H
 #define MM_TEXT_SAMPLED_H
@@ -28,11 +28,11 @@ void text_sampled_answer(struct strbuf *sb, const struct summary *s, const struc
 /* The lines of a group, from after its number to its stack. */
 void text_sampled_group(struct strbuf *sb, const struct text_part *part, const struct summary_group *g);
 
-/* In a table: how much more stays live each minute, or why nothing does; how much is allocated. */
+/* In a table: what leaks a minute, or why nothing does; what is allocated. */
 void text_sampled_heads(struct strbuf *sb);
 void text_sampled_cells(struct strbuf *sb, const struct summary_group *g);
 
-/* For groups without a row: the sum of their allocations a minute. */
+/* Of groups without a row: what they allocate a minute, all together. */
 double text_sampled_rate(const struct summary_group *g);
 void text_sampled_more(struct strbuf *sb, double per_minute);
 

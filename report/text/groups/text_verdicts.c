@@ -105,7 +105,7 @@ void text_verdicts_head(struct strbuf *sb, const struct summary_verdicts *v)
 		put_heap(sb, v);
 	} else {
 		strbuf_puts(sb, "none: ");
-		strbuf_text(sb, v->why_not ? v->why_not : "nobody looked");
+		strbuf_text(sb, v->why_not ? v->why_not : "the reason is not known");
 		strbuf_putc(sb, '\n');
 	}
 	for (size_t i = 0; i < v->ndoubts; i++)

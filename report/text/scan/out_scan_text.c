@@ -41,7 +41,7 @@ static void put_losses(struct strbuf *sb, const struct summary_verdicts *v)
 {
 	if (!v->taken) {
 		strbuf_puts(sb, "; which of them are lost is not known: ");
-		strbuf_text(sb, v->why_not ? v->why_not : "it was not asked");
+		strbuf_text(sb, v->why_not ? v->why_not : "it was not asked for");
 		return;
 	}
 	if (!any_lost(v)) {
@@ -298,7 +298,7 @@ static void put_groups(struct strbuf *sb, const struct scan_report *r, size_t to
 		return;
 	strbuf_putc(sb, '\n');
 	words_count(sb, left, "more group");
-	strbuf_puts(sb, " not told in full (--top 0 tells all)\n");
+	strbuf_puts(sb, " not shown in full (--top 0 shows all)\n");
 }
 
 int out_scan_text(const struct scan_report *r, size_t top, struct strbuf *sb)

@@ -17,7 +17,7 @@
  *	    C++ class Session (svc), 1048 bytes each, for example 0x7f.., 0x7f..
  *
  *	  command   /usr/bin/svc -x
- *	  scanned   2026-11-21 01:46:28 +0000, stood still for 34ms (41ms expected), 12 threads
+ *	  scanned   2026-11-21 01:46:28 +0000, stopped for 34ms (41ms expected), 12 threads
  *	  ...
  *
  * and, if it was asked, who points where. Names come from the target and are made safe for a terminal (base/strbuf.h).

@@ -120,7 +120,7 @@ static void put_chain(struct strbuf *sb, const struct scan_chain *c, taddr to)
 {
 	if (c->n < 2)
 		return;
-	strbuf_puts(sb, c->root ? "  it is reached so:\n" : "  and so on, from who holds it:\n");
+	strbuf_puts(sb, c->root ? "  it is reached through:\n" : "  blocks that lead to it:\n");
 	for (size_t i = 0; i < c->n; i++) {
 		put_pointer(sb, &c->links[i], to, "    ");
 		to = c->links[i].block.addr;
@@ -136,7 +136,7 @@ static void put_answer(struct strbuf *sb, const struct scan_answer *a, size_t to
 	for (size_t i = 0; i < shown; i++)
 		put_pointer(sb, &a->pointers[i], to, "  ");
 	if (!a->total)
-		strbuf_puts(sb, "  nobody points there\n");
+		strbuf_puts(sb, "  nothing points there\n");
 	if (a->total > shown)
 		strbuf_printf(sb, "  and %zu more pointers%s\n", a->total - shown, shown < a->n ? " (--top 0 shows more)" : "");
 	put_chain(sb, &a->chain, to);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * text_pointers: what points at an address (--who-points-at), as text:
+ * text_pointers: what points at an address (--who-points-at), for people:
  *
  *	0x7f12a4003010 is the beginning of a block of 520 bytes, Session, definitely lost
  *	  block 0x7f12a4002aa0 (40 bytes, Node, indirectly lost) +16     points at its beginning

@@ -38,19 +38,20 @@ static void put_pause(struct strbuf *sb, const struct scan_report *r)
 
 	text_label(sb, "scanned");
 	put_time(sb, r->summary.run.start_ns);
-	strbuf_puts(sb, ", stood still for ");
+	strbuf_puts(sb, ", stopped for ");
 	words_seconds(sb, v->pause_s);
 	strbuf_puts(sb, " (");
 	words_seconds(sb, v->expected_s);
 	strbuf_puts(sb, " expected)");
 	if (r->pauses > 1) {
-		strbuf_printf(sb, ", the last of %" PRIu32 " times, in all ", r->pauses);
+		strbuf_printf(sb, ", the last of %" PRIu32 " pauses of ", r->pauses);
 		words_seconds(sb, r->summary.run.stopped_seconds);
+		strbuf_puts(sb, " in all");
 	}
 	strbuf_puts(sb, ", ");
 	words_count(sb, v->threads, "thread");
 	if (v->not_stopped)
-		strbuf_printf(sb, ", %" PRIu32 " of them not stopped: they slept in calls that must not be interrupted", v->not_stopped);
+		strbuf_printf(sb, ", %" PRIu32 " of them not stopped: sleeping in calls that must not be interrupted", v->not_stopped);
 	strbuf_putc(sb, '\n');
 }
 
@@ -97,13 +98,13 @@ static void put_used(struct strbuf *sb, const struct scan_report *r, const struc
 {
 	const struct scan_heap *heap = &r->heap;
 
-	put_part(sb, a->used, a->system, "in use, with its own words of each block");
+	put_part(sb, a->used, a->system, "in use, block headers included");
 	if (heap->mmapped.blocks) {
 		strbuf_puts(sb, "; ");
 		words_size(sb, heap->mmapped.bytes);
 		strbuf_puts(sb, " of it in ");
 		words_count(sb, heap->mmapped.blocks, "block");
-		strbuf_puts(sb, " with a mapping of its own");
+		strbuf_puts(sb, heap->mmapped.blocks == 1 ? " with a mapping of its own" : " with mappings of their own");
 	}
 	strbuf_putc(sb, '\n');
 }
@@ -116,11 +117,11 @@ static void put_account(struct strbuf *sb, const struct scan_report *r, const st
 	strbuf_putc(sb, '\n');
 	put_part(sb, a->tops, a->system, "free, at the ends of its heaps\n");
 	if (a->other)
-		put_part(sb, a->other, a->system, "its own\n");
+		put_part(sb, a->other, a->system, "its own data\n");
 	if (r->heap.unseen_bytes)
 		put_part(sb, r->heap.unseen_bytes, a->system, "NOT SEEN: behind what is corrupt, or not there to be read\n");
 	if (r->heap.foreign_bytes)
-		put_part(sb, r->heap.foreign_bytes, a->system, "between its pieces, taken by somebody else (sbrk)\n");
+		put_part(sb, r->heap.foreign_bytes, a->system, "between its pieces, allocated by others (sbrk)\n");
 }
 
 /* The reason why the process is large, if it is not the content of its blocks. */
@@ -133,8 +134,8 @@ static void put_fragmentation(struct strbuf *sb, const struct scan_account *a)
 	text_label(sb, "free");
 	words_percent(sb, (double)free_bytes, (double)a->system);
 	strbuf_puts(sb, " of what it has from the system is in no block: ");
-	strbuf_puts(sb, a->free.bytes > a->tops ? "freed, but between blocks that are in use: fragmentation, and no leak\n" :
-						  "freed, and not given back to the system yet: no leak\n");
+	strbuf_puts(sb, a->free.bytes > a->tops ? "freed, but between blocks that are in use: fragmentation, not a leak\n" :
+						  "freed, but not returned to the system yet: not a leak\n");
 }
 
 static void put_heap(struct strbuf *sb, const struct scan_report *r)

@@ -174,7 +174,7 @@ static void numbers_of_any_size(void **state)
 #define EVIL "evil\\x1b[2J\"\\x0a\\xff;,\\x01\\x02"
 
 static const char text[] =
-	"svc kept 20.1 KiB in 27 blocks, 11.7 KiB less than before (31.8 KiB in 9 blocks)\n"
+	"svc: 20.1 KiB in 27 blocks are still live, 11.7 KiB less than before (31.8 KiB in 9 blocks)\n"
 	"\n"
 	"            change     before        now\n"
 	"  [1]    +17.6 KiB     2000 B   19.5 KiB  grew     grew svc.c:20000\n"
@@ -233,7 +233,7 @@ static void watches_of_different_length(void **state)
 	new.run.seconds = 60;
 	assert_int_equal(diff_make(&old, &new, &d), 0);
 	assert_int_equal(out_diff_text(&d, 0, &sb), 0);
-	assert_string_equal(strbuf_str(&sb), "svc kept 0 B in 0 blocks in 1m; before 0 B in 0 blocks in 10s\n"
+	assert_string_equal(strbuf_str(&sb), "svc: 0 B in 0 blocks are still live after 1m; before 0 B in 0 blocks after 10s\n"
 					     "the watches were not equally long, so what grows is compared by bytes a minute\n");
 	strbuf_fini(&sb);
 	finish(&old, &new, &d);
@@ -410,14 +410,14 @@ static void objects_in_words(void **state)
 	start_refs(&old, &new);
 	assert_int_equal(diff_make(&old, &new, &d), 0);
 	assert_int_equal(out_diff_text(&d, 1, &sb), 0);
-	assert_string_equal(strbuf_str(&sb), "svc kept 536 dict objects, 27 more than before (509)\n"
+	assert_string_equal(strbuf_str(&sb), "svc: 536 dict objects, 27 more than before (509)\n"
 					     "\n"
 					     "objects with references\n"
 					     "            change     before        now\n"
 					     "  [1]          +20        509        529  grew     dict: birth svc+0x1\n"
 					     "  and 2 more (--top 0 shows all)\n"
 					     "\n"
-					     "[1] +20: 529 dict objects, before 509; most suspect of who took references:\n"
+					     "[1] +20: 529 dict objects, before 509; the most suspect place that acquired references:\n"
 					     "    #0 birth (svc+0x1)\n");
 	strbuf_reset(&sb);
 	assert_int_equal(out_diff_json(&d, 0, &sb), 0);

@@ -311,7 +311,7 @@ static void in_words(void **state)
 	static const char *const lines[] = {
 		"definitely lost 150 B in 2 blocks, and 70 B in 2 blocks with them; possibly lost 1000 B in 1 block; "
 		"still reachable 7 B in 1 block\n",
-		"            kept  share   blocks  verdict   growth",
+		"            live  share   blocks  verdict   growth",
 		"  [1]       150 B    12%        2  definite  ",
 		"  verdicts  in a pause of 12ms (10ms expected), 3 threads, 1 of them not stopped, 1.0 MiB copied\n",
 		"  heap      glibc 2.41; of 432 blocks, watched or not: definitely lost 3000 B in 30 blocks, and 200 B in 2 blocks with them; "

@@ -438,16 +438,16 @@ static const char expected[] =
 	"                  0x2000          48         9s\n"
 	"    and 1 more, 32 B (--top 0 lists them all)\n"
 	"\n"
-	"0x10210 lies 528 bytes inside a block of 4096 bytes (libc) at 0x10000, taken 8s ago by:\n"
+	"0x10210 lies 528 bytes inside a block of 4096 bytes (libc) at 0x10000, allocated 8s ago by:\n"
 	"    #0 large (0x1004)\n"
 	"    entry [libc 1]\n"
-	"0x10210 lies 16 bytes inside a block of 64 bytes (pool) at 0x10200, taken 7s ago by:\n"
+	"0x10210 lies 16 bytes inside a block of 64 bytes (pool) at 0x10200, allocated 7s ago by:\n"
 	"    #0 many (0x1005)\n"
 	"    entry [pool 1]\n"
 	"\n"
-	"0x5001 is not in a block that is held: released, or older than the watch, or never one, or its event is among the 3 lost\n"
+	"0x5001 is in no live block: freed, or older than the watch, or never allocated, or its event is among the 3 lost\n"
 	"\n"
-	"0x1000 is the beginning of a block of 32 bytes (libc), taken 7s ago by:\n"
+	"0x1000 is the beginning of a block of 32 bytes (libc), allocated 7s ago by:\n"
 	"    #0 small (0x1003)\n"
 	"    entry [libc 2]\n";
 
@@ -476,7 +476,7 @@ static void without_times(void **state)
 	ask(&(struct lookup_question){ .entry = 1, .addrs = &addr, .naddrs = 1 });
 	assert_int_equal(text_lookup(&summary, 0, &sb), 0);
 	assert_null(strstr(strbuf_str(&sb), "age"));
-	assert_non_null(strstr(strbuf_str(&sb), "block of 48 bytes, taken by:\n"));
+	assert_non_null(strstr(strbuf_str(&sb), "block of 48 bytes, allocated by:\n"));
 	forget();
 }
 

@@ -17,83 +17,83 @@
 #include "tests/unit/refs_example.h"
 
 static const char dicts[] =
-	"glusterfsd (4711) kept 529 dict objects: 529 of 11113 references taken in 10m were not dropped, growing; 4 more are older than the watch\n"
+	"glusterfsd (4711): 529 of 11113 references acquired in 10m were not released, on 529 dict objects, growing; 4 more are older than the watch\n"
 	"\n"
-	"          objects      net   held  growth                  taken by\n"
+	"          objects      net   live  growth                  acquired by\n"
 	"growing\n"
 	"  [1]         529        1   100%  +53/min                 leaky_lookup leaky.c:88\n"
 	"\n"
-	"kept, but not growing\n"
-	"  [2]           4       -2         older than the watch    only dropped: free_state state.c:9\n"
+	"live, but not growing\n"
+	"  [2]           4       -2         older than the watch    only released: free_state state.c:9\n"
 	"\n"
-	"[1] 529 dict objects with 1 reference too many (net 1): taken 3 times, dropped twice; 1.1s to 9m58s old\n"
+	"[1] 529 dict objects with 1 reference too many (net 1): acquired 3 times, released twice; 1.1s to 9m58s old\n"
 	"    grows by 53/min                         |-+#@|\n"
-	"  MOST SUSPECT: taken once each; all 529 taken here are on objects that are still held\n"
+	"  MOST SUSPECT: acquired once each; all 529 acquired here are on objects that are still live\n"
 	"    (through data_ref_wrapper)\n"
 	"    #0 leaky_lookup (leaky.so+0x1a0) leaky.c:88\n"
 	"    #1 default_lookup (libglusterfs.so.0.0.1+0x5000)\n"
-	"  taken once each; 529 of 5292 taken here (10%) are on objects that are still held\n"
+	"  acquired once each; 529 of 5292 acquired here (10%) are on objects that are still live\n"
 	"    #0 dict_new (libglusterfs.so.0.0.1+0x1000)\n"
 	"    #1 server_lookup (libglusterfs.so.0.0.1+0x2000) server.c:12\n"
-	"  taken once each; 529 of 5292 taken here (10%) are on objects that are still held\n"
+	"  acquired once each; 529 of 5292 acquired here (10%) are on objects that are still live\n"
 	"    #0 server_lookup (libglusterfs.so.0.0.1+0x3000) server.c:30\n"
-	"  dropped once each\n"
+	"  released once each\n"
 	"    #0 server_lookup_cbk (libglusterfs.so.0.0.1+0x6000) server.c:70\n"
-	"  dropped once each\n"
+	"  released once each\n"
 	"    #0 free_state (libglusterfs.so.0.0.1+0x7000) state.c:9\n"
 	"\n"
-	"[2] 4 dict objects older than the watch, with 2 references fewer than before, which is no leak (net -2): never taken, dropped twice; 6m40s to 8m20s old\n"
-	"  dropped twice each\n"
+	"[2] 4 dict objects older than the watch, with 2 references fewer than before, which is no leak (net -2): never acquired, released twice; 6m40s to 8m20s old\n"
+	"  released twice each\n"
 	"    #0 free_state (libglusterfs.so.0.0.1+0x7000) state.c:9\n"
 	"\n"
 	"  command   /usr/sbin/glusterfsd\n"
 	"  watched   10m from 2026-01-01 00:00:00 +0000, exact, by ptrace\n"
 	"  events    31758 (53/s), none lost\n"
 	"  stopped   1.5s, all threads together\n"
-	"  calls     11113 references taken, 10592 dropped\n"
+	"  calls     11113 references acquired, 10592 released\n"
 	"                   11113  ref dict_ref  in libglusterfs.so.0.0.1\n"
 	"                   10592  unref dict_unref  in libglusterfs.so.0.0.1\n";
 
 static const char tables_of_families[] =
-	"glusterfsd (4711) kept in 10m\n"
+	"glusterfsd (4711), still live after 10m:\n"
 	"  libc      70 blocks, 4087 B, of 700 allocations, not growing now\n"
 	"  fd        12 descriptors of 40, growing by 1.2/min\n"
-	"  dict      529 dict objects: 529 of 11113 references taken were not dropped, growing; 4 more are older than the watch\n"
-	"  inode     42 inodes: 112 of 2900 references taken were not dropped, not growing now; 1 more is older than the watch\n"
+	"  dict      529 of 11113 references acquired were not released, on 529 dict objects, growing; 4 more are older than the watch\n"
+	"  inode     112 of 2900 references acquired were not released, on 42 inodes, not growing now; 1 more is older than the watch\n"
 	"\n"
-	"                  kept  share   blocks  growth                  where\n"
-	"kept, but not growing\n"
+	"                  live  share   blocks  growth                  allocated by\n"
+	"live, but not growing\n"
 	"  [libc 1]      4087 B   100%       70  levelled off 5m ago     accept_client net.c:5 <gf_common_mt_strdup>\n"
 	"\n"
-	"                kept  share  growth                  where\n"
+	"                live  share  growth                  allocated by\n"
 	"growing\n"
 	"  [fd 1]          12   100%  +1.2/min                accept_client net.c:5\n"
 	"\n"
-	"               objects      net   held  growth                  taken by\n"
+	"               objects      net   live  growth                  acquired by\n"
 	"growing\n"
 	"  [dict 1]         529        1   100%  +53/min                 leaky_lookup leaky.c:88\n"
 	"\n"
-	"kept, but not growing\n"
-	"  [dict 2]           4       -2         older than the watch    only dropped: free_state state.c:9\n"
+	"live, but not growing\n"
+	"  [dict 2]           4       -2         older than the watch    only released: free_state state.c:9\n"
 	"\n"
-	"                objects      net   held  growth                  taken by\n"
-	"kept, but not growing\n"
+	"                objects      net   live  growth                  acquired by\n"
+	"live, but not growing\n"
 	"  [inode 1]          42     1..6   4.7%  levelled off 8m ago     dict_new libglusterfs....0.1+0x1000\n"
 	"  [inode 2]           1        3         older than the watch    (no stack)\n";
 
 static const char inodes[] =
-	"[inode 1] 42 inodes with 1 to 6 references too many (net 1 to 6): taken 4.7 times, dropped twice; 1s to 9m50s old\n"
+	"[inode 1] 42 inodes with 1 to 6 references too many (net 1 to 6): acquired 4.7 times, released twice; 1s to 9m50s old\n"
 	"    net counts: 12 with 1, 10 with 2, 8 with 3, 6 with 4, 4 with 5, 2 with others\n"
 	"    levelled off 8m ago\n"
-	"  taken once each; 42 of 900 taken here (4.7%) are on objects that are still held\n"
+	"  acquired once each; 42 of 900 acquired here (4.7%) are on objects that are still live\n"
 	"    #0 dict_new (libglusterfs.so.0.0.1+0x1000)\n"
 	"    #1 server_lookup (libglusterfs.so.0.0.1+0x2000) server.c:12\n"
-	"  taken 3.7 times each; 90 of 2000 taken here (4.5%) are on objects that are still held\n"
+	"  acquired 3.7 times each; 90 of 2000 acquired here (4.5%) are on objects that are still live\n"
 	"    #0 server_lookup_cbk (libglusterfs.so.0.0.1+0x6000) server.c:70\n"
-	"  dropped twice each\n"
+	"  released twice each\n"
 	"    #0 free_state (libglusterfs.so.0.0.1+0x7000) state.c:9\n"
 	"\n"
-	"[inode 2] 1 inode older than the watch, with 3 references now (net 3): never taken, never dropped; 9m40s old\n";
+	"[inode 2] 1 inode older than the watch, with 3 references now (net 3): never acquired, never released; 9m40s old\n";
 
 static char *print(const struct summary *s, size_t top)
 {
@@ -146,7 +146,7 @@ static void several_families(void **state)
 	assert_says(&s, 20, "\n[libc 1] 4087 B (100%) in 70 blocks of 700 allocated here, 1s to 9s old, tag gf_common_mt_strdup\n");
 	assert_says(&s, 20, inodes);
 	assert_says(&s, 20, "\n  calls     740 allocations, 660 frees, 3 of blocks older than the watch\n"
-			    "  calls     dict: 11113 references taken, 10592 dropped\n");
+			    "  calls     dict: 11113 references acquired, 10592 released\n");
 	summary_fini(&s);
 }
 
@@ -177,10 +177,7 @@ static struct summary_frame frames[] = {
 	{ .pc = 1, .function = "f0" }, { .pc = 2, .function = "f1" }, { .pc = 3, .function = "f2" }, { .pc = 4, .function = "f3" },
 };
 
-/*
- * One group of ten objects that were acquired once each at @n places; @held has, for each place, how many of
- * how many are still held.
- */
+/* One group of ten objects that was acquired once each at @n places, of which so many are held of so many. */
 static void one_group(struct summary *s, const uint64_t (*held)[2], size_t n, enum growth_shape shape)
 {
 	struct summary_use taken[4];
@@ -202,11 +199,11 @@ static void the_largest_share_is_suspect(void **state)
 
 	(void)state;
 	one_group(&s, held, 4, GROWTH_GROWS);
-	/* the place with nearly all of many is as suspect as the one with all of few */
-	assert_says(&s, 0, "  SUSPECT: taken once each; all 10 taken here are on objects that are still held\n    #0 f2 (0x3)\n"
-			   "  SUSPECT: taken once each; 1000 of 1100 taken here (91%) are on objects that are still held\n    #0 f1 (0x2)\n"
-			   "  taken once each; 400 of 1000 taken here (40%) are on objects that are still held\n    #0 f3 (0x4)\n"
-			   "  taken once each; 10 of 100 taken here (10%) are on objects that are still held\n    #0 f0 (0x1)\n");
+	/* the one with nearly all of many is as suspect as the one with all of few */
+	assert_says(&s, 0, "  SUSPECT: acquired once each; all 10 acquired here are on objects that are still live\n    #0 f2 (0x3)\n"
+			   "  SUSPECT: acquired once each; 1000 of 1100 acquired here (91%) are on objects that are still live\n    #0 f1 (0x2)\n"
+			   "  acquired once each; 400 of 1000 acquired here (40%) are on objects that are still live\n    #0 f3 (0x4)\n"
+			   "  acquired once each; 10 of 100 acquired here (10%) are on objects that are still live\n    #0 f0 (0x1)\n");
 	assert_says(&s, 0, "  100%  +7.0/min                f2 0x3\n");
 	assert_says_not(&s, 0, "stands out");
 	summary_fini(&s);
@@ -224,7 +221,7 @@ static void no_place_stands_out(void **state)
 	(void)state;
 	one_group(&s, held, 2, GROWTH_GROWS);
 	assert_says_not(&s, 0, "SUSPECT");
-	assert_says(&s, 0, "    #0 f1 (0x2)\n  no place stands out: what is taken there is dropped as a rule.");
+	assert_says(&s, 0, "    #0 f1 (0x2)\n  no place stands out: what is acquired there is released as a rule.");
 	summary_fini(&s);
 	one_group(&s, held, 2, GROWTH_LEVEL);
 	assert_says_not(&s, 0, "stands out");
@@ -260,14 +257,14 @@ static void a_module_that_does_not_drop(void **state)
 	summary_sort_uses(taken, 3);
 	summary_add_refs(&s, &(struct summary_refs){ .family = "dict", .objects = 10, .net = 1, .taken = taken, .ntaken = 3 });
 	summary_sort(&s);
-	assert_says(&s, 0, "  MOST SUSPECT: taken once each; all 30 taken here are on objects that are still held\n"
-			   "    of 3 places with about that share this one's module drops least of what it takes: leaky.so took 20 on these objects and dropped 10\n"
+	assert_says(&s, 0, "  MOST SUSPECT: acquired once each; all 30 acquired here are on objects that are still live\n"
+			   "    of 3 places with about that share this one's module releases least of what it acquires: leaky.so acquired 20 on these objects and released 10\n"
 			   "    #0 f2 (0x3)\n"
-			   "  taken once each; all 30 taken here are on objects that are still held\n    #0 f0 (0x1)\n"
-			   "  taken once each; all 30 taken here are on objects that are still held\n    #0 f1 (0x2)\n");
+			   "  acquired once each; all 30 acquired here are on objects that are still live\n    #0 f0 (0x1)\n"
+			   "  acquired once each; all 30 acquired here are on objects that are still live\n    #0 f1 (0x2)\n");
 	s.refs[0].taken[0].several = 5;
 	s.refs[0].taken[0].as_many = 3;
-	assert_says(&s, 0, "    of 3 places with about that share this one took just as many as are too many, on 3 of 5 objects with 2 or more\n");
+	assert_says(&s, 0, "    of 3 places with about that share this one acquired just as many as are too many, on 3 of 5 objects with 2 or more\n");
 	summary_fini(&s);
 }
 
@@ -312,14 +309,14 @@ static void a_few_stay_apart(void **state)
 	add_net(&s, 2, 100, 1);
 	add_net(&s, 3, 50, 1);
 	summary_sort(&s);
-	assert_says(&s, 0, "[1] 529 dict objects with 1 reference too many (net 1): taken once, never dropped");
-	assert_says(&s, 0, "[3] 50 dict objects with 3 references too many (net 3): taken 3 times, never dropped");
+	assert_says(&s, 0, "[1] 529 dict objects with 1 reference too many (net 1): acquired once, never released");
+	assert_says(&s, 0, "[3] 50 dict objects with 3 references too many (net 3): acquired 3 times, never released");
 	add_net(&s, 4, 600, 1);
 	add_net(&s, 5, 300, 2);
 	add_net(&s, 6, 1000, 0);
 	add_net(&s, 7, 1000, 0);
 	summary_sort(&s);
-	assert_says(&s, 0, "[1] 1279 dict objects with 1 to 4 references too many (net 1 to 4): taken 2.6 times, never dropped");
+	assert_says(&s, 0, "[1] 1279 dict objects with 1 to 4 references too many (net 1 to 4): acquired 2.6 times, never released");
 	assert_says(&s, 0, "\n    grows by 40/min\n");
 	assert_says(&s, 0, "    net counts: 600 with 4, 529 with 1, 100 with 2, 50 with 3\n");
 	assert_says(&s, 0, "[4] 300 dict objects with 5 references too many (net 5)");
@@ -357,7 +354,7 @@ static void many_places(void **state)
 		taken[i] = example_use(i, 10, 10, 10, 10, frames, 1);
 	summary_add_refs(&s, &(struct summary_refs){ .family = "dict", .objects = 10, .net = 12, .taken = taken, .ntaken = 12 });
 	summary_sort(&s);
-	assert_says(&s, 20, "  taken 40 times at 4 more places (--top 0 shows all)\n");
+	assert_says(&s, 20, "  acquired 40 times at 4 more places (--top 0 shows all)\n");
 	assert_says_not(&s, 0, "more places");
 	summary_fini(&s);
 }
@@ -379,8 +376,8 @@ static void fewer_places_beside_a_suspect(void **state)
 						     .dropped = dropped, .ndropped = 12 });
 	summary_sort(&s);
 	assert_says(&s, 20, "MOST SUSPECT");
-	assert_says(&s, 20, "  taken 80 times at 8 more places (--top 0 shows all)\n");
-	assert_says(&s, 20, "  dropped 80 times at 8 more places (--top 0 shows all)\n");
+	assert_says(&s, 20, "  acquired 80 times at 8 more places (--top 0 shows all)\n");
+	assert_says(&s, 20, "  released 80 times at 8 more places (--top 0 shows all)\n");
 	assert_says_not(&s, 0, "more places");
 	summary_fini(&s);
 }
@@ -398,9 +395,9 @@ static void what_nobody_saw(void **state)
 	summary_add_family(&s, &(struct summary_family){ .name = "dict", .refs = true, .kept = 1 });
 	summary_add_refs(&s, &refs);
 	summary_sort(&s);
-	assert_says(&s, 0, "(net 2): taken 3 times, dropped twice, and by its count taken once unseen; ");
+	assert_says(&s, 0, "(net 2): acquired 3 times, released twice, and by its count acquired once unseen; ");
 	s.refs[0].taken[0].per_object = 5;
-	assert_says(&s, 0, "(net 2): taken 5 times, dropped twice, and by its count dropped once unseen; ");
+	assert_says(&s, 0, "(net 2): acquired 5 times, released twice, and by its count released once unseen; ");
 	s.refs[0].taken[0].per_object = 4;
 	assert_says_not(&s, 0, "unseen");
 	s.refs[0].taken[0].per_object = 5;
@@ -418,17 +415,17 @@ static void nothing_is_left(void **state)
 	(void)state;
 	refs_example_run(&s);
 	summary_add_family(&s, &(struct summary_family){ .name = "dict", .refs = true });
-	assert_says(&s, 20, "(4711) kept 0 dict objects: 0 of 0 references taken in 10m were not dropped\n\n"
-			    "None of the watched functions was called. Either the process did nothing, or it takes references");
+	assert_says(&s, 20, "(4711): 0 references acquired in 10m\n\n"
+			    "None of the watched functions was called. Either the process did nothing, or it acquires references");
 	s.families[0].dropped = 3;
-	assert_says(&s, 20, "References were dropped, but none was taken while it was watched");
+	assert_says(&s, 20, "References were released, but none was acquired in the watch");
 	s.families[0].taken = 3;
-	assert_says(&s, 20, "All references that were taken while it was watched were dropped again.\n");
+	assert_says(&s, 20, "All references that were acquired in the watch were released.\n");
 	summary_add_family(&s, &(struct summary_family){ .name = "libc" });
-	assert_says(&s, 20, "All that was allocated while it was watched was released again, and all references were dropped.\n");
+	assert_says(&s, 20, "Everything that was allocated in the watch was freed, and all references were released.\n");
 	s.filtered.ref_groups = 1;
 	s.filtered.objects = 3;
-	assert_says(&s, 20, "All that is kept is hidden by suppressions or by options: see the end of this report.\n");
+	assert_says(&s, 20, "All that is still live is hidden by suppressions or by options: see the end of this report.\n");
 	assert_says(&s, 20, "  hidden    3 objects of 1 group, by --older-than");
 	summary_fini(&s);
 }
@@ -458,7 +455,7 @@ static const char each[] =
 	"\n"
 	"ptr : 7f0a00001080\n"
 	"0x2 [y+0x1]\n"
-	"... the stack goes on: nothing tells who called this\n"
+	"... the stack goes on: the caller is not known\n"
 	"(2 times)\n"
 	"\n"
 	"-----------\n";

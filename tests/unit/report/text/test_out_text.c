@@ -21,10 +21,10 @@
 #define EVIL "evil\\x1b[2J\"\\\\x0a\\xff\xc3\xbc;,"
 
 static const char whole[] =
-	"svc (1234) kept 79 blocks, 1.1 MiB, of 700 allocations in 10s, growing by 384 KiB/min; 5 DOUBLE FREEs\n"
+	"svc (1234): 79 blocks, 1.1 MiB, of 700 allocations in 10s are still allocated, growing by 384 KiB/min; 5 DOUBLE FREEs\n"
 	"incomplete: 8 events were lost, 1 gap of 3.5s in the watch, 3 stacks end too early; see the end of this report\n"
 	"\n"
-	"             kept  share   blocks  growth                  where\n"
+	"             live  share   blocks  growth                  allocated by\n"
 	"lost\n"
 	"  [1]     1.0 MiB    94%        2  levelled off 5s ago     keep<int> svc.cc:44\n"
 	"\n"
@@ -33,14 +33,14 @@ static const char whole[] =
 	"  [3]        24 B  <0.1%        1  too short to say        (no stack)\n"
 	"\n"
 	"DOUBLE FREE of 0x55558000, 4.5s after the start, the first of 3 in the same way\n"
-	"  released again by\n"
+	"  freed again by\n"
 	"    #0 main (svc+0x2222) svc.cc:7\n"
 	"  allocated by\n"
 	"    #0 main (svc+0x2222) svc.cc:7\n"
-	"    ... the stack goes on: nothing tells who called this\n"
+	"    ... the stack goes on: the caller is not known\n"
 	"\n"
 	"DOUBLE FREE of 0x55558100, 6s after the start\n"
-	"  who released it is not known: --free-stacks tells\n"
+	"  the first free is not known: --free-stacks records it\n"
 	"\n"
 	"1 more DOUBLE FREE, of which nothing else is known\n"
 	"\n"
@@ -133,7 +133,7 @@ static void without_times(void **state)
 	s.run.seconds = 0;
 	s.run.start_ns = 0;
 	text = print(&s, 0);
-	assert_non_null(strstr(text, "of 700 allocations; 5 DOUBLE FREEs\n"));
+	assert_non_null(strstr(text, "of 700 allocations are still allocated; 5 DOUBLE FREEs\n"));
 	assert_non_null(strstr(text, "\nlost\n  [1]     1.0 MiB    94%        2  keep<int> svc.cc:44\n"));
 	assert_non_null(strstr(text, "  watched   for a time not known, exact, by ptrace\n"));
 	assert_null(strstr(text, "grow"));
@@ -185,7 +185,7 @@ static void of_many_the_table_shows_ten(void **state)
 	text = print(&s, 12);
 	assert_non_null(strstr(text, "\ngrowing\n  [1]    61.0 KiB   1.9%        1  +38.1 KiB/min           grows_39 a.c:39\n"));
 	assert_non_null(strstr(text, "grows_33 a.c:33\n  and 13 more: 962 KiB in 13 blocks\n"));
-	assert_non_null(strstr(text, "\nkept, but not growing\n  [21]    100 KiB   3.1%        1  levelled off 57s ago    level_0 a.c\n"));
+	assert_non_null(strstr(text, "\nlive, but not growing\n  [21]    100 KiB   3.1%        1  levelled off 57s ago    level_0 a.c\n"));
 	assert_non_null(strstr(text, "level_2 a.c:2\n  and 17 more: 1.5 MiB in 17 blocks\n"));
 	assert_int_equal(count(text, "#0 grows_"), 9);
 	assert_int_equal(count(text, "#0 level_"), 3);
@@ -211,7 +211,7 @@ static void shapes_read_differently(void **state)
 		{ GROWTH_LEVEL, "not growing now\n", "  levelled off 57s ago  ", "\n    levelled off 57s ago\n" },
 		{ GROWTH_ONCE, "not growing now\n", "  at once, 57s ago  ", "\n    came at once, 57s ago\n" },
 		{ GROWTH_FALLS, "not growing now\n", "  falls  ", "\n    falls by 977 KiB/min\n" },
-		{ GROWTH_UNKNOWN, "too short to say whether it grows\n", "  too short to say  ", "\n    too short to say whether it grows\n" },
+		{ GROWTH_UNKNOWN, "; too short to say whether it grows\n", "  too short to say  ", "\n    too short to say whether it grows\n" },
 	};
 
 	(void)state;
@@ -340,18 +340,18 @@ static void memory_beside(void **state)
 	s.totals.live_bytes = 1 << 20;
 	add_memory(&s, 7, (struct memory_point){ .anonymous = 5 << 20, .file = 1 << 20, .swapped = 1 << 20, .heap = 100 },
 		   (struct memory_point){ .anonymous = 15 << 20, .file = 1 << 19, .shared = 2 << 20, .heap = 100 });
-	assert_says(&s, "resident memory grew by 11.0 MiB meanwhile; watched blocks that are kept explain 9.1% of that: see memory at the end of this report\n");
-	assert_says(&s, "  memory    RSS 17.5 MiB: anonymous +10.0 MiB, shared +2.0 MiB, files -512 KiB, swapped -1.0 MiB; watched blocks that are kept: 1.0 MiB (9.1%)"
-			" the rest, 10.0 MiB: pages used for the first time, or mappings that are not malloc's (mmattach --growth -p 7 says whose)\n");
+	assert_says(&s, "resident memory grew by 11.0 MiB meanwhile; live blocks explain 9.1% of that: see memory at the end of this report\n");
+	assert_says(&s, "  memory    RSS 17.5 MiB: anonymous +10.0 MiB, shared +2.0 MiB, files -512 KiB, swapped -1.0 MiB; live blocks: 1.0 MiB (9.1%)"
+			" the rest, 10.0 MiB: pages used for the first time, or mappings that are not malloc's (mmattach --growth -p 7 shows whose)\n");
 	s.memories[0].points[1].heap = 6 << 20;
-	assert_says(&s, "the rest, 10.0 MiB: malloc's heap grew, by what was freed since, or lies between blocks (mmattach scan -p 7)\n");
+	assert_says(&s, "the rest, 10.0 MiB: malloc's heap grew, by memory that was freed since or lies between blocks (mmattach scan -p 7)\n");
 	s.totals.live_bytes = 9 << 20;
 	assert_says_not(&s, "resident memory grew");
 	assert_says_not(&s, "the rest");
 	add_memory(&s, 8, (struct memory_point){ .anonymous = 1 << 20 }, (struct memory_point){ .anonymous = 3 << 20 });
-	assert_says(&s, "  children  1, which was not watched: 8 grew by 2.0 MiB (mmattach -p 8)\n");
+	assert_says(&s, "  children  1, not watched; 8 grew by 2.0 MiB (mmattach -p 8)\n");
 	add_memory(&s, 9, (struct memory_point){ .anonymous = 1 << 20 }, (struct memory_point){ .anonymous = 1 << 20 });
-	assert_says(&s, "  children  2, which were not watched: 8, the most of them, grew by 2.0 MiB (mmattach -p 8)\n");
+	assert_says(&s, "  children  2, not watched; 8 grew most, by 2.0 MiB (mmattach -p 8)\n");
 	s.run.events = 0;
 	assert_says(&s, "\nIt has 2 child processes, which were not watched:\n\n"
 			"      pid        RSS      growth  process\n"
@@ -372,11 +372,11 @@ static void memory_beside(void **state)
 	assert_says(&s, "\nIt has 2 child processes, which were not watched (1 more ended meanwhile):\n");
 	assert_says(&s, "the one that grew most: mmattach -p 8 -d 20s\n");
 	s.run.events = 5;
-	assert_says(&s, "  children  2, which were not watched (1 more ended meanwhile): 8, the most of them, grew by 2.0 MiB (mmattach -p 8)\n");
+	assert_says(&s, "  children  2, not watched (1 more ended meanwhile); 8 grew most, by 2.0 MiB (mmattach -p 8)\n");
 	s.memories[3].points[1].at_us = 100;
 	for (pid_t pid = 11; pid < 8 + (pid_t)MEMORY_CHILDREN; pid++)
 		add_memory(&s, pid, (struct memory_point){ .anonymous = 1 }, (struct memory_point){ .at_us = 100 });
-	assert_says(&s, "  children  at least 64, which were not watched: 10, the most of them, grew by");
+	assert_says(&s, "  children  at least 64, not watched; 10 grew most, by");
 	s.runtime = "JVM";
 	assert_says(&s, "  runtime   JVM: Java objects are in a heap that the JVM maps; what native code mallocs is watched: jcmd 7 GC.class_histogram counts them\n");
 	s.runtime = "something else";
@@ -420,18 +420,18 @@ static void nothing_kept_and_why(void **state)
 
 	(void)state;
 	watch_malloc(&s);
-	assert_says(&s, "the process kept 0 blocks, 0 B, of 0 allocations in 10s\n\nNone of the watched functions was called.");
+	assert_says(&s, "the process: 0 allocations in 10s\n\nNone of the watched functions was called.");
 	assert_says(&s, "none lost");
 	s.totals.unmatched_frees = 1;
-	assert_says(&s, "\n\nBlocks were released, but none was allocated while it was watched");
+	assert_says(&s, "\n\nBlocks were freed, but none was allocated in the watch");
 	s.totals.allocs = s.totals.frees = 9;
-	assert_says(&s, "was released again.\n10s is not long, though");
+	assert_says(&s, "was freed.\n10s is not long, though");
 	s.run.seconds = 600;
-	assert_says(&s, "was released again.\n\n  command");
+	assert_says(&s, "was freed.\n\n  command");
 	summary_add_lost(&s, "ring full", 1);
-	assert_says(&s, "\nincomplete: 1 event was lost; see the end of this report\n\nAll that was allocated");
+	assert_says(&s, "\nincomplete: 1 event was lost; see the end of this report\n\nEverything that was allocated");
 	s.filtered.groups = 1;
-	assert_says(&s, "All that is kept is hidden");
+	assert_says(&s, "All that is still live is hidden");
 	summary_fini(&s);
 }
 

@@ -126,15 +126,15 @@ static void free_is_no_leak(void **state)
 	scan_init(&r);
 	r.heap.known = true;
 	scan_add_arena(&r, &a);
-	has(&r, "90% of what it has from the system is in no block: freed, but between blocks that are in use: fragmentation, and no leak\n");
+	has(&r, "90% of what it has from the system is in no block: freed, but between blocks that are in use: fragmentation, not a leak\n");
 	r.heap.arenas[0].bins.bytes = 10 << 20;
 	r.heap.arenas[0].top_bytes = 80 << 20;
-	has(&r, "not given back to the system yet: no leak\n");
+	has(&r, "not returned to the system yet: not a leak\n");
 	r.heap.arenas[0].used.bytes = 95 << 20;
 	r.heap.arenas[0].bins.bytes = r.heap.arenas[0].top_bytes = 1 << 20;
 	prints(&r, 0, NULL);
 	r.heap.foreign_bytes = 300 << 20;
-	has(&r, "300 MiB         between its pieces, taken by somebody else");
+	has(&r, "300 MiB         between its pieces, allocated by others");
 	scan_fini(&r);
 }
 
