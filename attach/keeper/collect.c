@@ -7,11 +7,11 @@
 
 #include "attach/keeper/hold.h"
 
-#define QUIET_NS 1000000	/* limits are looked at so often while one is running */
-#define SCAN_NS 4000000		/* everyone is asked so often, unless all is quiet */
+#define QUIET_NS 1000000	/* limits are checked this often while one is running */
+#define SCAN_NS 4000000		/* all threads are asked this often, unless all is quiet */
 #define RETRY_NS 200000		/* ring full: try again */
-#define KEPT_NS 100000		/* a thread waits for its peers: look for them again */
-#define FEW_THREADS 256		/* all of them are asked within some microseconds */
+#define KEPT_NS 100000		/* a thread waits for its peers: try again */
+#define FEW_THREADS 256		/* asking all of these takes some microseconds */
 #define SPIN_NS 50000
 #define SPIN_LONG_YIELD_NS 1000000
 #define SPIN_BAN_NS 20000000
@@ -82,7 +82,7 @@ bool collect_ask(struct keeper *k, pid_t tid)
 	return true;
 }
 
-/* true if any of those that hit lately has stopped again. */
+/* true if any of the threads that hit lately has stopped again. */
 static bool ask_active(struct keeper *k)
 {
 	struct tracee *t;
@@ -107,7 +107,10 @@ void collect_everyone(struct keeper *k)
 
 /* --- waiting --- */
 
-/* A yield let somebody else's busy process in for a whole slice: sleep instead, for a time that doubles. */
+/*
+ * A yield gave the processor to another busy process for a whole slice: sleep instead of spinning, for a time
+ * that doubles.
+ */
 static void ban_spinning(struct spin *s, uint64_t now_ns)
 {
 	s->ban_ns = s->ban_ns ? 2 * s->ban_ns : SPIN_BAN_NS;
@@ -116,7 +119,7 @@ static void ban_spinning(struct spin *s, uint64_t now_ns)
 	s->banned_until_ns = now_ns + s->ban_ns;
 }
 
-/* Exponential mean of "it found somebody", in 1024ths. */
+/* Exponential mean of "it found a stopped thread", in 1024ths. */
 static void score_spin(struct spin *s, bool found)
 {
 	s->score += (found ? 64 : 0) - s->score / 16;
@@ -125,10 +128,9 @@ static void score_spin(struct spin *s, bool found)
 }
 
 /*
- * Before sleeping, give the processor away and look again, a few times: a
- * thread that hits all the time is back within microseconds, and being woken
- * from another processor costs more than the whole service. Never on the processor
- * that the awaited thread needs: learned there, it took 90 us a pair instead of 31.
+ * Before sleeping, yield the processor and look again, a few times: a thread that hits all the time is back
+ * within microseconds, and being woken from another processor costs more than the whole service. Never spin
+ * on the processor that the awaited thread needs: where that happened, a pair took 90 us instead of 31.
  */
 static bool spin(struct keeper *k)
 {
@@ -156,7 +158,7 @@ static bool spin(struct keeper *k)
 	return found;
 }
 
-/* While somebody may be stopped unseen, everyone is asked every few milliseconds. */
+/* While a thread may be stopped unseen, all threads are asked every few milliseconds. */
 static void set_settled(struct keeper *k, bool settled)
 {
 	const uint64_t ns = settled ? 0 : SCAN_NS;
@@ -215,7 +217,10 @@ static uint64_t patience(const struct keeper *k, uint64_t max_wait_ns)
 	return max_wait_ns;
 }
 
-/* Stops that no signal has told of, since another one's was pending: they began no earlier than that one. */
+/*
+ * Find the stops that no signal announced, because another thread's SIGCHLD was pending: they began no
+ * earlier than that thread's stop.
+ */
 static void ask_others(struct keeper *k)
 {
 	collect_everyone(k);
@@ -224,8 +229,10 @@ static void ask_others(struct keeper *k)
 }
 
 /*
- * With a budget nobody may stand unseen, nor for longer than it takes to wake up: there are few stops, so after each signal everybody is asked before
- * we sleep again. Where that takes long, whom the signal has named is served first. Nor is a processor taken from anybody to look again.
+ * With a budget no thread may be stopped unseen, nor for longer than it takes us to wake up. There are few
+ * stops, so after each signal all threads are asked before we sleep again. If that takes long, the thread
+ * that the signal named is served first. We do not spin either: that would take a processor from other
+ * threads.
  */
 static int collect_at_once(struct keeper *k, uint64_t max_wait_ns)
 {
@@ -246,7 +253,7 @@ static int collect_at_once(struct keeper *k, uint64_t max_wait_ns)
 		budget_woken(k, tid, slept_ns);
 		k->unasked = true;
 	} else if (!news && !tick) {
-		budget_idle(k); /* no signal: nobody has stopped */
+		budget_idle(k); /* no signal: no thread has stopped */
 	}
 	if (tid > 0)
 		collect_ask(k, tid);
@@ -266,7 +273,7 @@ int collect(struct keeper *k, uint64_t max_wait_ns)
 	look_at_later(k);
 	if (k->paid)
 		return collect_at_once(k, max_wait_ns);
-	/* the only one that is active was let go a moment ago */
+	/* a single active thread was resumed a moment ago */
 	found = k->threads.nactive > 1 && ask_active(k);
 	if (!found && k->nqueue == k->nkept)
 		found = spin(k);
@@ -278,7 +285,9 @@ int collect(struct keeper *k, uint64_t max_wait_ns)
 	if (!found || k->now_ns >= k->next_signal_ns) {
 		news = take_signal(k, &timeout, &tid, &tick);
 		k->now_ns = keeper_clock_ns();
-		/* SIGCHLD has the highest number of those we wait for: any other comes out before it */
+		/*
+		 * SIGCHLD has the highest number of the signals we wait for: any other is dequeued before it
+		 */
 		k->next_signal_ns = k->now_ns + QUIET_NS;
 	}
 	if (tid > 0) {

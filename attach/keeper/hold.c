@@ -3,7 +3,7 @@
 
 void hold_begin(struct keeper *k, struct tracee *t, bool pending, bool for_stack)
 {
-	/* first: should we crash from here on, whoever leaves must know whether it stands on a trap */
+	/* first: if we crash from here on, the code that leaves must know whether the thread is at a trap */
 	t->hit_pending = pending;
 	t->state = TRACEE_HELD;
 	t->seen_ns = k->now_ns;

@@ -25,9 +25,9 @@
 #include "attach/keeper/traps/hit.h"
 
 #define STACK_BYTES (64u << 10)
-#define IDLE_NS 500000000ull	/* how often limits are looked at when nothing happens */
+#define IDLE_NS 500000000ull	/* limits are checked this often when nothing happens */
 
-/* For the crash handler alone; NULL while a debugger is the tracer: then nothing in the target is ours. */
+/* For the crash handler only; NULL while a debugger is the tracer: then nothing in the target is ours. */
 static struct keeper *the_keeper;
 
 /* --- commands --- */
@@ -70,7 +70,7 @@ static int64_t release(struct keeper *k, pid_t tid, uint32_t hold)
 	return 0;
 }
 
-/* It comes to @site next, mostly. */
+/* The released thread mostly runs into @site next. */
 static int64_t lead(struct keeper *k, pid_t tid, uint32_t hold, uint32_t site)
 {
 	bool stands = site < SHARED_SITES && is_held(k, tid, hold) && budget_stand(k, site);
@@ -79,7 +79,10 @@ static int64_t lead(struct keeper *k, pid_t tid, uint32_t hold, uint32_t site)
 	return r < 0 ? r : stands;
 }
 
-/* With the answer: the controller makes room for so many threads at once, and the loop's next round may be long in coming where none of them runs. */
+/*
+ * Report the number of threads with the answer: the controller reserves space for so many at once, and the
+ * loop's next round may be late if no thread runs.
+ */
 static int64_t seize(struct keeper *k, pid_t pid)
 {
 	int r = seize_process(k, pid);
@@ -142,8 +145,8 @@ static bool orphaned(const struct keeper *k)
 }
 
 /*
- * A trap in a thread that blocks SIGTRAP (in its handler, for one) makes the
- * kernel reset the handler. Who has none has nothing to lose.
+ * A trap in a thread that blocks SIGTRAP (in its handler, for one) makes the kernel reset the handler. A
+ * target without a handler has nothing to lose.
  */
 static bool sigtrap_at_risk(struct keeper *k)
 {
@@ -160,7 +163,7 @@ _Noreturn static void run(struct keeper *k)
 {
 	while (!k->leave_reason) {
 		loop_round(k, IDLE_NS);
-		/* asked also without the signal: the controller may have died before that was set up */
+		/* checked also without the signal: the controller may have died before that was set up */
 		if ((k->news & NEWS_ORPHAN || k->now_ns >= k->next_parent_ns) && orphaned(k))
 			k->leave_reason = LEFT_ORPHAN;
 		if (k->now_ns >= k->next_parent_ns) {
@@ -171,7 +174,7 @@ _Noreturn static void run(struct keeper *k)
 		if (k->news & NEWS_TERM)
 			k->leave_reason = LEFT_TERM;
 		k->news = 0;
-		/* the mailbox itself is looked at, not the signal, which only wakes */
+		/* check the mailbox itself: the signal only wakes us */
 		if (!k->leave_reason)
 			read_mail(k);
 	}
@@ -179,7 +182,7 @@ _Noreturn static void run(struct keeper *k)
 	_exit(0);
 }
 
-/* Our own crash: the same way out, then whatever it was. */
+/* Our own crash: leave in the same way, then exit. */
 static void crashed(int sig)
 {
 	(void)sig;
@@ -204,14 +207,16 @@ static void set_signals(struct keeper *k)
 {
 	sigset_t blocked;
 
-	/* blocked, not ignored: SIGCHLD must queue to be waited for; the terminal's just stay pending */
+	/*
+	 * blocked, not ignored: SIGCHLD must queue to be waited for; those of the terminal just stay pending
+	 */
 	sigfillset(&blocked);
 	sigdelset(&blocked, SIGSEGV);
 	sigdelset(&blocked, SIGBUS);
 	sigdelset(&blocked, SIGFPE);
 	sigdelset(&blocked, SIGILL);
 	sigdelset(&blocked, SIGABRT);
-	/* before the first tracee: changing what SIGCHLD does discards one that is pending */
+	/* before the first tracee: changing the disposition of SIGCHLD discards one that is pending */
 	signal(SIGCHLD, SIG_DFL);
 	sigprocmask(SIG_SETMASK, &blocked, NULL);
 	sigemptyset(&k->signals);
@@ -245,17 +250,23 @@ static void put_into(const char *path, const char *text)
 	close(fd);
 }
 
-/* Every one of these is a help, none a need; where it is not allowed we go on without. */
+/* Each of these helps, none is needed: what is not allowed is left out. */
 static void make_hard_to_kill(bool own_session)
 {
 	put_into("/proc/self/oom_score_adj", "-900");
 	prompt_ask();
-	/* where each session has its share of the processors, that counts only within it. Another's session, the target's perhaps, keeps the share it has */
+	/*
+	 * with autogroups each session has its share of the processors, and the nice value counts only within
+	 * it. A session that is not our own, perhaps the target's, keeps its share
+	 */
 	if (own_session)
 		put_into("/proc/self/autogroup", "-10");
 	if (mlockall(MCL_CURRENT | MCL_FUTURE) < 0)
 		(void)mlockall(MCL_CURRENT);
-	/* it needs no more memory now; where a control group is killed as a whole, only this spares one of it, and with it the target */
+	/*
+	 * the keeper needs no more memory now. If a control group is killed as a whole, only this spares the
+	 * keeper, and with it the target
+	 */
 	put_into("/proc/self/oom_score_adj", "-1000");
 }
 
@@ -265,7 +276,7 @@ static void close_between(unsigned int first, unsigned int last)
 		close_range(first, last, 0);
 }
 
-/* All from 3 on but @keep[0..3), those of them that are none negative. */
+/* Close all from 3 on except @keep[0..3); negative ones do not count. */
 static void close_but(int keep[3])
 {
 	unsigned int from = 3;
@@ -284,7 +295,7 @@ static void close_but(int keep[3])
 	close_between(from, UINT_MAX);
 }
 
-/* The bell stays, and what leads to gdb; the terminal is not ours. */
+/* Keep the doorbell and the files that lead to gdb; the terminal is not ours. */
 static void close_files(struct keeper *k)
 {
 	int null;
@@ -318,8 +329,8 @@ static struct keeper *new_keeper(struct shared *shared)
 }
 
 /*
- * The stack in its final size, before mlockall: where memory is at its limit
- * (RLIMIT_AS, RLIMIT_MEMLOCK), growing it later would be a SIGSEGV among planted traps.
+ * Grow the stack to its final size before mlockall: if memory is at its limit (RLIMIT_AS, RLIMIT_MEMLOCK),
+ * growing it later would be a SIGSEGV while traps are planted.
  */
 static void grow_stack(void)
 {
@@ -360,7 +371,10 @@ int keeper_start(struct shared *shared, int argc, char **argv, pid_t *pid, int *
 
 	/* mapped before the fork, so that running out of memory is an ordinary error */
 	k = new_keeper(shared);
-	/* a command may be sent before the keeper has set up its signals: blocked, it waits; else it would kill */
+	/*
+	 * a command may be sent before the keeper has set up its signals: blocked, its signal waits;
+	 * otherwise it would kill
+	 */
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
 	*pid = k ? fork() : -1;

@@ -2,20 +2,19 @@
 /*
  * keeper: the small process that is the tracer.
  *
- * If a tracer dies while an int3 is planted, the target dies of SIGTRAP at its
- * next call. The half of us that parses ELF files and fills tables is the half
- * that can crash or be killed for its memory, so it is not the tracer:
+ * If a tracer dies while an int3 is planted, the target dies of SIGTRAP at its next call. The part of
+ * mmattach that parses ELF files and fills tables is the part that can crash or be killed for its memory, so
+ * it is not the tracer:
  *
  *	controller (mmattach)                    keeper (mm-keeper)
  *	decides where, reads what happened       traces, plants, emulates, lifts
  *	may be killed, stopped, may hang         outlives it, lifts everything, leaves
  *
- * The keeper is forked before anything heavy, has its own session and name,
- * takes no signal from a terminal, allocates nothing after its start, parses
- * nothing, and does no stdio.
+ * The keeper is forked before any expensive work, has its own session and name, takes no signal from a
+ * terminal, allocates nothing after its start, parses nothing, and does no stdio.
  *
- * Reading order: state.h, tracee.h, loop.c, collect.c (wait), serve.c, hit.c (one
- * hit), newproc.c, seize.c, leave.c.
+ * Reading order: state.h, tracee.h, loop.c, collect.c (wait), serve.c, hit.c (one hit), newproc.c, seize.c,
+ * leave.c.
  */
 #ifndef MM_KEEPER_H
 #define MM_KEEPER_H

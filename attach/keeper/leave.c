@@ -12,7 +12,7 @@
 #include "attach/keeper/traps/hit.h"
 #include "attach/keeper/traps/step.h"
 
-#define LEAVE_NS 3000000000ull	/* after that, whoever has not stopped is left to our exit */
+#define LEAVE_NS 3000000000ull	/* after that, threads that have not stopped are left to our exit */
 
 static void settle_status(struct keeper *k, pid_t tid, int status);
 
@@ -32,7 +32,7 @@ static void detach(struct keeper *k, struct tracee *t, int sig)
 	forget(k, t);
 }
 
-/* Registers as they must be found: behind no trap, in no scratch place, in no interrupted call. */
+/* Registers as they must be when we leave: not behind a trap, not in padding, not in an interrupted call. */
 static bool settle_regs(struct keeper *k, struct tracee *t, bool at_trap, bool interrupted)
 {
 	struct user_regs_struct before, regs;
@@ -54,7 +54,7 @@ static bool settle_regs(struct keeper *k, struct tracee *t, bool at_trap, bool i
 static void settle_stop(struct keeper *k, struct tracee *t)
 {
 	if ((hit_on_the_way(k, t) || step_on_the_way(t)) && tracee_cont(t, 0) == 0) {
-		t->interrupted = true; /* the drain race: the SIGTRAP comes at once, wait for it */
+		t->interrupted = true; /* a hit is on the way, and its SIGTRAP comes at once: wait for it */
 		return;
 	}
 	settle_regs(k, t, false, t->interrupted);
@@ -71,9 +71,8 @@ static void settle_signal(struct keeper *k, struct tracee *t, int sig)
 }
 
 /*
- * Inside the call, so no trap is pending. The newborn has traps in its memory
- * if its copy was made before we lifted them: wait for its first stop, unless
- * it was seen already.
+ * @t is inside the call, so no trap is pending. The newborn has traps in its memory if its copy was made
+ * before we lifted them: wait for its first stop, unless that was seen already.
  */
 static void settle_birth(struct keeper *k, struct tracee *t)
 {
@@ -90,7 +89,7 @@ static void settle_birth(struct keeper *k, struct tracee *t)
 	detach(k, t, 0);
 }
 
-/* The threads that are left are this one, and it has no traps any more. */
+/* Only this thread is left, and its memory has no traps any more. */
 static void settle_exec(struct keeper *k, struct tracee *t)
 {
 	newproc_exec(k, t);
@@ -138,7 +137,10 @@ static void settle(struct keeper *k, struct tracee *t)
 	}
 }
 
-/* Stopped threads at once; running ones are interrupted, if they go on running; sleeping ones are nobody's business. */
+/*
+ * Stopped threads are detached at once; running ones are interrupted, if they go on running; sleeping ones
+ * are left alone.
+ */
 static void part(struct keeper *k, struct tracee *t)
 {
 	pid_t pid = t->guest ? t->tid : k->target;
@@ -161,7 +163,8 @@ static void part(struct keeper *k, struct tracee *t)
 	case TRACEE_RUNNING:
 		t->interrupted &= !t->stuck; /* it may sleep for hours */
 		if (!t->known) {
-			t->interrupted = true; /* its first stop comes by itself, and it may be a copy to clean */
+			/* its first stop comes by itself, and it may be a copy to clean */
+			t->interrupted = true;
 			break;
 		}
 		/* past its vfork, waiting for the child: asleep, though /proc shows it inside vfork */
@@ -218,7 +221,7 @@ static void wait_a_little(struct keeper *k)
 
 	sigemptyset(&chld);
 	sigaddset(&chld, SIGCHLD);
-	/* whichever it is, or none: everybody is asked next */
+	/* whichever thread it is, or none: all are asked next */
 	(void)sigtimedwait(&chld, NULL, &a_little);
 	k->now_ns = keeper_clock_ns();
 }
@@ -234,19 +237,19 @@ static void part_from_threads(struct keeper *k)
 		settle_arrivals(k);
 		wait_a_little(k);
 	}
-	/* who stopped of its own accord meanwhile, and the newborn */
+	/* threads that stopped by themselves meanwhile, and newborns */
 	settle_arrivals(k);
 }
 
 void leave(struct keeper *k, enum leave_reason reason)
 {
-	/* whoever copies memory because all stand must not do so any more */
+	/* from here on memory must not be copied: threads will run */
 	atomic_store(&k->shared->pause.number, 0);
-	/* nor is anything planted any more, at the end of a step either */
+	/* and nothing is planted, also not at the end of a step */
 	trap_freeze(&k->traps);
 	if (k->target && k->mem >= 0)
 		atomic_fetch_add(&k->shared->end.unlifted, trap_lift_all(&k->traps, k->mem));
-	/* copies are there even where the target's own memory cannot be opened any more, after an exec */
+	/* copies exist even if the target's own memory can no longer be opened, as after an exec */
 	atomic_fetch_add(&k->shared->end.uncleaned, newproc_clean_rest(k));
 	k->leaving = true;
 	atomic_store(&k->shared->end.at_ns, keeper_clock_ns());

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * leave: the one way out, for the normal end, for the controller's death, and
- * for our own crash. Plain system calls, no allocation.
+ * leave: the one way out, for the normal end, for the controller's death, and for our own crash. Plain system
+ * calls, no allocation.
  *
  *	1. every trap is lifted
  *	2. each thread that is stopped is settled and detached: pc back on the
- *	   instruction if it stands behind a trap, a signal of its own delivered
+ *	   instruction if it is just behind a trap, a signal of its own delivered
  *	3. each thread that runs (or is inside fork) is interrupted, and settled
  *	   the same way when it stops: nothing of ours is left in its registers
  *	   or its signal queue
  *	4. a thread that sleeps in the kernel is left alone: interrupting it would
- *	   make its system call fail with EINTR. It cannot stand on a trap.
+ *	   make its system call fail with EINTR. It cannot be at a trap.
  *	5. children that were just being forked are cleaned
- *	6. the keeper exits, and with that the kernel lets the sleepers go
+ *	6. the keeper exits, and with that the kernel detaches the sleeping threads
  *	   without waking them
  */
 #ifndef MM_LEAVE_H
@@ -20,7 +20,7 @@
 
 #include "attach/keeper/state.h"
 
-/* Does all but the exit. May be called from a signal handler, and twice. */
+/* Does everything except the exit. May be called from a signal handler, and twice. */
 void leave(struct keeper *k, enum leave_reason reason);
 
 #endif

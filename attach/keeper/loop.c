@@ -8,9 +8,12 @@
 #include "attach/keeper/serve.h"
 #include "attach/keeper/traps/hit.h"
 
-#define UNHEARD 40		/* times silence_ns: so long we stay where nothing stands meanwhile, and what is watched for hours shall not end for it */
+/*
+ * times silence_ns: with a budget no trap is planted meanwhile, and a watch of hours should not end for this
+ */
+#define UNHEARD 40
 
-/* Guests may outlive it, and a copy that was just born may have been let go after its end. */
+/* Guests may outlive the target, and a copy just born may have been let go after its end. */
 static void watch_end(struct keeper *k)
 {
 	if (!k->watching || k->leave_reason || k->threads.used > k->others)
@@ -19,7 +22,7 @@ static void watch_end(struct keeper *k)
 	k->leave_reason = LEFT_ENDED;
 }
 
-/* A held thread waits for so long at most, then goes on without an answer. */
+/* Release each held thread that has waited for too long: it goes on without an answer. */
 static void release_overdue(struct keeper *k)
 {
 	struct shared_counts *counts = &k->shared->counts;
@@ -71,7 +74,9 @@ void loop_round(struct keeper *k, uint64_t max_wait_ns)
 
 	serve_queue(k);
 	budget_round(k);
-	/* with a budget the keeper never spins, and what a stop takes has been measured where it runs */
+	/*
+	 * with a budget the keeper never spins, and the stop cost was measured on the processor where it runs
+	 */
 	if (!k->paid)
 		placement_round(&k->placement, &k->threads, k->now_ns,
 				atomic_load_explicit(&k->shared->counts.stops, memory_order_relaxed));

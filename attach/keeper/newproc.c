@@ -14,7 +14,7 @@
 
 #define INT3 0xcc
 #define NOWHERE 0
-#define AGAIN_NS 10000000	/* a copy that could not be cleaned stands at a trap: it is tried so often */
+#define AGAIN_NS 10000000	/* a copy that could not be cleaned is at a trap: try again this often */
 
 static bool same_memory(pid_t a, pid_t b)
 {
@@ -37,7 +37,7 @@ bool newproc_shares_memory(struct keeper *k, pid_t tid)
 {
 	int asked = 0;
 
-	/* any live thread will do; a dying one has no memory any more, so ask a few */
+	/* any live thread will do; a dying one has no memory any more, so try a few */
 	for (struct tracee *w = threads_first(&k->threads); w && asked < 4; w = threads_next(&k->threads, w)) {
 		if (w->guest || !w->known || w->tid == tid)
 			continue;
@@ -58,7 +58,10 @@ static void let_go(struct keeper *k, struct tracee *t)
 	threads_remove(&k->threads, t);
 }
 
-/* Take our traps out of a forked copy. -ESRCH: it was killed; -EEXIST: clean, but an int3 that is not ours stands at @addr. */
+/*
+ * Take our traps out of a forked copy. -ESRCH: it was killed; -EEXIST: it is clean, but there is an int3 at
+ * @addr that is not ours.
+ */
 static int clean(struct keeper *k, pid_t pid, taddr addr)
 {
 	int mem = procfs_open_mem(pid), r;
@@ -98,7 +101,7 @@ bool newproc_first_stop(struct keeper *k, struct tracee *t)
 		/* it must not be let go */
 		notify_record(k, RECORD_TROUBLE, 0, t->tid, TROUBLE_CLEAN, -r);
 		t->unclean = true;
-		/* we leave, and it is let go as it is */
+		/* we are leaving, and it is let go as it is */
 		if (k->leaving)
 			atomic_fetch_add(&k->shared->end.uncleaned, 1);
 		return true;
@@ -156,7 +159,10 @@ static int adopt(void *ctx, pid_t child)
 	return 0;
 }
 
-/* The other threads are dead; the one that exec'ed goes by the leader's number now. Newborns may be anybody's. */
+/*
+ * The other threads are dead; the one that exec'ed has the leader's number now. Newborns may belong to any
+ * process.
+ */
 static void forget_old_threads(struct keeper *k, struct tracee *t)
 {
 	for (struct tracee *o = threads_first(&k->threads); o; o = threads_next(&k->threads, o)) {
@@ -175,7 +181,10 @@ static void forget_old_threads(struct keeper *k, struct tracee *t)
 	t->interrupted = false;
 }
 
-/* Which of a guest's threads has exec'ed? If not the first, it goes by that one's number now, and the end of its own is never told. */
+/*
+ * Which of a guest's threads has exec'ed? If it is not the first, it has the first one's number now, and the
+ * end of its old number is never reported.
+ */
 static void forget_former(struct keeper *k, const struct tracee *t)
 {
 	unsigned long former;
@@ -195,16 +204,22 @@ void newproc_exec(struct keeper *k, struct tracee *t)
 {
 	if (t->guest) {
 		forget_former(k, t);
-		/* its first thread may have been in the middle of a step, while another execs: the trap in the memory that they have left stands again */
+		/*
+		 * its first thread may have been in the middle of a step when another one exec'ed: plant the
+		 * trap again in the memory that they have left
+		 */
 		step_end_in_place(k, t);
 		/* its memory is its own now, and has no traps */
 		k->others--;
 		let_go(k, t);
 		return;
 	}
-	/* copies of the old memory that have not stopped yet, and whose makers died before they could tell of them */
+	/*
+	 * copies of the old memory that have not stopped yet, and whose parents died before their event was
+	 * reported
+	 */
 	(void)procfs_each_child(k->target, k->target, adopt, k);
-	/* guests may still live in the old memory, which k->mem still names */
+	/* guests may still run in the old memory, which k->mem still names */
 	atomic_fetch_add(&k->shared->end.unlifted, trap_lift_all(&k->traps, k->mem));
 	trap_restore_scratch(&k->traps, k->mem);
 	budget_forget(k, 0, k->traps.bound);

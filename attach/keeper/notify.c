@@ -7,7 +7,7 @@ void notify_ring(const struct keeper *k)
 {
 	const uint64_t one = 1;
 
-	/* EAGAIN: the counter is full, which means that it was rung */
+	/* EAGAIN: the counter is full, so it was rung */
 	(void)!write(k->shared->bell, &one, sizeof(one));
 }
 

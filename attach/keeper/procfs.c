@@ -12,7 +12,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* No stdio in the keeper: "/proc/", number, rest; into a buffer of at least 64 bytes. */
+/*
+ * No stdio in the keeper: paths ("/proc/", number, rest) are put together here, in a buffer of at least 64
+ * bytes.
+ */
 static char *put(char *p, const char *s)
 {
 	size_t n = strlen(s);
@@ -79,9 +82,9 @@ static long parse_number(const char **p, int base)
 #define ARGS 6
 
 /*
- * The system call that a thread is blocked in, and its arguments; -1 if
- * it is not blocked in one, or RUNNING. /proc/.../syscall says "running", or the call's
- * number and arguments, or -1 where it sleeps outside of a call.
+ * The system call that a thread is blocked in, and its arguments; -1 if it is not blocked in one, or RUNNING.
+ * /proc/.../syscall says "running", or the call's number and arguments, or -1 if the thread sleeps outside of
+ * a call.
  */
 static long blocked_in(pid_t pid, pid_t tid, unsigned long arg[ARGS])
 {
@@ -104,8 +107,8 @@ static long blocked_in(pid_t pid, pid_t tid, unsigned long arg[ARGS])
 }
 
 /*
- * Blocked in the middle of fork, vfork or clone: the child's copy of the memory may be under way. One that has been
- * blocked a moment ago and runs by now was perhaps there.
+ * Is the thread blocked in the middle of fork, vfork or clone? The child's copy of the memory may be under
+ * way. A thread that was blocked a moment ago and runs by now was perhaps there.
  */
 static bool making_a_process(pid_t pid, pid_t tid)
 {
@@ -166,15 +169,18 @@ enum waiting procfs_waits(pid_t pid, pid_t tid)
 		return arg[2] & MSG_WAITALL ? WAITS_MOVING : WAITS;
 	case SYS_io_getevents:
 	case SYS_io_pgetevents:
-		return arg[1] > 1 ? WAITS_MOVING : WAITS; /* at least so many */
+		return arg[1] > 1 ? WAITS_MOVING : WAITS; /* the least number of events */
 	default:
 		return WAITS;
 	}
 }
 
-#define UNKNOWN '?'	/* what cannot be told: no memory, no descriptors */
+#define UNKNOWN '?'	/* not known: no memory, no descriptors */
 
-/* What follows the name in /proc/PID/task/TID/stat, in @buf of @size bytes: from the state on. NULL: *@error says why. */
+/*
+ * What follows the name in /proc/PID/task/TID/stat, from the state on; in @buf of @size bytes. NULL: *@error
+ * says why.
+ */
 static const char *read_stat(pid_t pid, pid_t tid, char *buf, size_t size, ssize_t *error)
 {
 	char path[64];
@@ -228,7 +234,7 @@ enum activity procfs_activity(pid_t pid, pid_t tid)
 	case 'Z':
 	case 'X':
 		return ACTIVITY_GONE;
-	default: /* what cannot be told is taken for the worse, too */
+	default: /* not known: assume the worse */
 		return ACTIVITY_BUSY;
 	}
 }
@@ -303,7 +309,7 @@ bool procfs_turns_at(int fd, struct procfs_turns *out)
 	out->waited_ns = parse_number(&p, 10);
 	p += *p == ' ';
 	out->n = parse_number(&p, 10);
-	/* noughts: nobody counts */
+	/* zeros: the kernel does not count */
 	return out->n > 0;
 }
 
@@ -386,7 +392,7 @@ int procfs_each_child(pid_t pid, pid_t tid, int (*each)(void *ctx, pid_t child),
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return 0;
-	/* numbers, a blank behind each; one may lie across two reads */
+	/* numbers, each followed by a blank; one may be split between two reads */
 	while (sum >= 0 && (n = read(fd, buf, sizeof(buf))) > 0) {
 		for (ssize_t i = 0; sum >= 0 && i < n; i++) {
 			if (buf[i] >= '0' && buf[i] <= '9') {
@@ -403,7 +409,7 @@ int procfs_each_child(pid_t pid, pid_t tid, int (*each)(void *ctx, pid_t child),
 	return sum;
 }
 
-/* Negative to stop at it. */
+/* Negative, to stop at this thread. */
 static int if_living(void *ctx, pid_t tid)
 {
 	pid_t pid = *(pid_t *)ctx;

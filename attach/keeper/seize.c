@@ -14,17 +14,18 @@
 
 #define REFUSED_TRIES 20
 #define REAP_NS 5000000
-/* For all threads to come out of fork. Where dozens want two processors, it is also for their turn to come: so it begins anew with each that does. */
+/*
+ * Timeout for all threads to come out of fork. If dozens of threads share two processors, each must first get
+ * a processor: so the timeout restarts whenever a thread comes out.
+ */
 #define FENCE_NS 8000000000ull
 #define FENCE_MOST_NS 15000000000ull
 
 /*
- * PTRACE_SEIZE waits while the process execs, and the exec waits until the
- * other threads, which may be ours already, are reaped; those that are seized
- * to their end stop once more before it. So a timer lets them end and reaps
- * them from a signal handler, the only code of ours that runs meanwhile; the
- * request is then restarted by the kernel. Without it target and keeper wait
- * for each other for ever.
+ * PTRACE_SEIZE waits while the process execs, and the exec waits until the other threads, which may be ours
+ * already, are reaped; threads that are seized to their end stop once more before that. So a timer signal's
+ * handler, the only code of ours that runs meanwhile, lets them end and reaps them; then the kernel restarts
+ * the request. Without it target and keeper would wait for each other for ever.
  */
 static struct reaped *reaped;
 
@@ -59,7 +60,10 @@ static int seize_patiently(struct keeper *k, pid_t tid)
 	return r;
 }
 
-/* EPERM is also said of a thread that just ended, and of one that is traced already, which a newborn of ours is. */
+/*
+ * EPERM is also the answer for a thread that just ended, and for one that is traced already, as a newborn of
+ * ours is.
+ */
 static int refused(struct keeper *k, pid_t tid, bool guest)
 {
 	struct timespec ms = { 0, 1000000 };
@@ -97,7 +101,7 @@ static int seize_one(struct keeper *k, pid_t tid, bool guest)
 		return r == -ESRCH ? 0 : r;
 	t = threads_add(&k->threads, tid);
 	t->known = true;
-	/* who handles SIGTRAP may be in its handler just now, which blocks it for a moment */
+	/* a thread that handles SIGTRAP may be in its handler just now, which blocks SIGTRAP for a moment */
 	if (procfs_signals(tid, &signals) == 0 && !(signals.handled >> (SIGTRAP - 1) & 1))
 		tracee_note_mask(t, signals.blocked);
 	t->guest = guest;
@@ -118,9 +122,8 @@ static int seize_child(void *ctx, pid_t child)
 }
 
 /*
- * Listing /proc/PID/task can skip entries while threads end, so one pass
- * without a new thread proves nothing; two do well enough, and whatever a
- * seized thread makes is traced from birth.
+ * Listing /proc/PID/task can skip entries while threads end, so one pass without a new thread proves nothing;
+ * two do well enough, and whatever a seized thread makes is traced from birth.
  */
 static int seize_threads(struct keeper *k)
 {
@@ -138,8 +141,8 @@ static int seize_threads(struct keeper *k)
 }
 
 /*
- * A thread that waits in vfork for a child which is ours now is past what the
- * fence is for, and may wait as long as the child likes.
+ * A thread that waits in vfork for a child that we trace now is past what the fence is for, and may wait as
+ * long as the child likes.
  */
 static int seize_guests(struct keeper *k)
 {
@@ -170,7 +173,7 @@ static uint32_t count_interrupted(struct keeper *k, const struct tracee **last)
 	return n;
 }
 
-/* Is anybody left who has run all the time? */
+/* Is any thread left that has run all the time? */
 static bool any_spared(struct keeper *k, bool late)
 {
 	bool any = false;
@@ -206,7 +209,7 @@ static int fence(struct keeper *k)
 	uint32_t left;
 	const struct tracee *late = NULL;
 
-	/* what stops from here on does so because of us */
+	/* threads that stop from here on do so because of us */
 	k->began.asked_ns = keeper_clock_ns();
 	interrupt_busy(k);
 	all = last = patience_begin(keeper_clock_ns());
@@ -220,14 +223,14 @@ static int fence(struct keeper *k)
 		left = count_interrupted(k, &late);
 		if (left != before)
 			last = patience_begin(k->now_ns);
-		/* both, each time */
+		/* not ||: both must be called each time */
 		if ((patience_look(&last, k->now_ns) > FENCE_NS) | (patience_look(&all, k->now_ns) > FENCE_MOST_NS))
 			return too_late(k, late);
 	}
 	return 0;
 }
 
-/* Until a pass over everything finds nobody new: who was new may have been inside fork too. */
+/* Repeat until a pass over everything finds no new thread: a new one may have been inside fork too. */
 static int seize_all(struct keeper *k)
 {
 	int found;
@@ -271,7 +274,7 @@ int seize_process(struct keeper *k, pid_t pid)
 	if (!newproc_can_compare())
 		return -EOPNOTSUPP;
 	k->target = pid;
-	/* who stops while the others are seized has done so from here on */
+	/* a thread that stops while the others are seized has stopped after this */
 	k->began.found_ns = k->began.likely_ns = keeper_clock_ns();
 	k->mem = procfs_open_mem(pid);
 	if (k->mem < 0) {

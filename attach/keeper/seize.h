@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * seize: become the tracer of every thread of a process, without a thread
- * noticing.
+ * seize: become the tracer of every thread of a process, without a thread noticing.
  *
- * PTRACE_SEIZE stops nobody. What is hard is the thread that was already
- * inside fork or clone when it was seized: the kernel looked whether it was
- * traced when the call began, so the child will not be ours; and if the copy of the memory is made
- * after we planted, the child dies of a trap. Therefore, before anything is
+ * PTRACE_SEIZE stops no thread. What is hard is a thread that was already inside fork or clone when it was
+ * seized: the kernel checked whether it was traced when the call began, so the child will not be ours; and if
+ * the copy of the memory is made after we planted, the child dies of a trap. Therefore, before anything is
  * planted:
  *
  *	seize all threads, until no new one appears
@@ -22,9 +20,8 @@
 #include "attach/keeper/state.h"
 
 /*
- * 0; -ESRCH no such process, or it ended meanwhile; -EPERM not allowed;
- * -EOPNOTSUPP no kcmp; -ENOSPC more threads than the table holds; -ETIMEDOUT a
- * thread stayed inside fork. On failure the caller must leave.
+ * 0; -ESRCH no such process, or it ended meanwhile; -EPERM not allowed; -EOPNOTSUPP no kcmp; -ENOSPC more
+ * threads than the table holds; -ETIMEDOUT a thread stayed inside fork. On failure the caller must leave.
  */
 must_check int seize_process(struct keeper *k, pid_t pid);
 

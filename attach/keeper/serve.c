@@ -36,8 +36,8 @@ static void serve_end(struct keeper *k, struct tracee *t)
 }
 
 /*
- * A signal that the target ignores does not reach an untraced thread at all. A
- * traced one is woken by it, and would see EINTR because of us.
+ * A signal that the target ignores does not reach an untraced thread at all. A traced one is woken by it, and
+ * would see EINTR because of us.
  */
 static void restart_if_ignored(const struct keeper *k, struct tracee *t, int sig)
 {
@@ -66,7 +66,7 @@ static bool serve_signal(struct keeper *k, struct tracee *t, int sig)
 	return true;
 }
 
-/* The end of a group stop, a newborn's first, or our own interrupt. */
+/* The end of a group stop, a newborn's first stop, or our own interrupt. */
 static void serve_stop(struct keeper *k, struct tracee *t, bool interrupted)
 {
 	struct user_regs_struct regs, before;
@@ -83,9 +83,9 @@ static void serve_stop(struct keeper *k, struct tracee *t, bool interrupted)
 }
 
 /*
- * The process was stopped: the thread must stay so, but it may have run into a
- * trap just before. Listening with that SIGTRAP in its queue, it would die of
- * it when it is continued after we have left; so serve the hit first.
+ * The process was stopped: the thread must stay stopped, but it may have run into a trap just before. If it
+ * listened with that SIGTRAP in its queue, it would die of it when it is continued after we have left; so
+ * serve the hit first.
  */
 static void serve_group_stop(struct keeper *k, struct tracee *t)
 {
@@ -108,26 +108,26 @@ static void serve_birth(struct keeper *k, struct tracee *t)
 }
 
 /*
- * A hit may wait for the thread's peers; other stops tell of what the process does, and never wait.
- * Nor does the end of a step: the trap may be lifted for it.
+ * A hit may wait for the thread's peers. Other stops report what the process does, and never wait. Nor does
+ * the end of a step: the trap may be lifted for it.
  */
 static bool is_kept(struct keeper *k, struct tracee *t)
 {
 	struct happening_info h = event_decode(t->status);
 
-	/* with a budget that is time which is paid for, and few hit */
+	/* with a budget waiting is charged, and few threads hit */
 	if (k->paid)
 		return false;
 	return h.what == HAPPENED_SIGNAL && h.sig == SIGTRAP && t->stepping == NO_TRAP && fair_keeps(&k->fair, t, k->now_ns);
 }
 
-/* false: it could not be served now (no room in the ring). */
+/* false: it could not be served now (no space in the ring). */
 static bool serve(struct keeper *k, struct tracee *t)
 {
 	struct happening_info h = event_decode(t->status);
 	bool interrupted = t->interrupted;
 
-	/* whichever stop comes first, the kernel takes it for the answer to our interrupt too */
+	/* whichever stop comes first, the kernel takes it as the answer to our interrupt too */
 	t->interrupted = false;
 	if (h.what == HAPPENED_STOP || h.what == HAPPENED_GROUP_STOP)
 		t->stop_again = false;
@@ -171,10 +171,12 @@ static bool serve(struct keeper *k, struct tracee *t)
 	}
 }
 
-/* What came of it is charged, if the thread goes on; one that is held is charged then. */
+/*
+ * The stop is charged to the budget if the thread goes on; if it is held, it is charged when the hold ends.
+ */
 static bool serve_charged(struct keeper *k, struct tracee *t)
 {
-	/* what a copy waits for is not what the target pays; it may be gone afterwards */
+	/* while a copy waits, the target pays nothing; and the copy may be gone afterwards */
 	bool counts = WIFSTOPPED(t->status) && !t->unclean;
 	uint64_t since = t->stopped_ns;
 	bool done;
@@ -191,7 +193,7 @@ static bool serve_charged(struct keeper *k, struct tracee *t)
 
 /* --- all of them --- */
 
-/* Stops that end now: how many, and when each was seen, added up. */
+/* Stops that end now: how many, and the sum of the times at which they were seen. */
 struct served {
 	uint64_t n, seen_ns;
 };
@@ -210,7 +212,7 @@ void serve_queue(struct keeper *k)
 
 	k->nkept = 0;
 	fair_look(&k->fair, &k->threads, k->now_ns);
-	/* births may append to the queue while it is served: those wait for the next round */
+	/* births may append to the queue while it is served: these stops wait for the next round */
 	for (uint32_t i = 0; i < n; i++) {
 		struct tracee *t = &k->threads.all[k->queue[i]];
 		uint64_t since = t->seen_ns;
@@ -246,7 +248,7 @@ void serve_queue(struct keeper *k)
 		atomic_fetch_add_explicit(&counts->served_ns, all.n * now - all.seen_ns, memory_order_relaxed);
 		atomic_fetch_add_explicit(&counts->hit_served_ns, hits.n * now - hits.seen_ns, memory_order_relaxed);
 	}
-	/* who wakes may take our processor: nobody stands waiting for us now */
+	/* the controller may take our processor when it wakes: no thread waits for us now */
 	if (n)
 		notify_bell(k);
 }

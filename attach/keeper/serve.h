@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * serve: what each stop of a thread means, and what is done about it: a hit, a signal, a birth, an end, a stop of
- * the whole process.
+ * serve: what each stop of a thread means, and what is done about it: a hit, a signal, a birth, an end, a
+ * stop of the whole process.
  */
 #ifndef MM_SERVE_H
 #define MM_SERVE_H
 
 #include "attach/keeper/state.h"
 
-/* Serve each thread of the queue once: what a round does, but for the waiting and the limits. */
+/* Serve each thread of the queue once: a round without the waiting and the limits. */
 void serve_queue(struct keeper *k);
 
 #endif

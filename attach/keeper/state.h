@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * state: everything the keeper knows, in one block that is allocated, touched
- * and locked before the target is. Nothing is allocated afterwards.
+ * state: everything the keeper knows, in one block that is allocated, touched and locked before the target is
+ * seized. Nothing is allocated afterwards.
  */
 #ifndef MM_STATE_H
 #define MM_STATE_H
@@ -21,16 +21,16 @@
 #include "attach/keeper/traps/trap.h"
 #include "base/patience.h"
 
-/* Looking again before sleeping (collect.c), while it pays. */
+/* Looking again before sleeping (collect.c), as long as that pays. */
 struct spin {
-	uint32_t score;			/* how often it found somebody, of 1024 */
+	uint32_t score;			/* how often it found a stopped thread, of 1024 */
 	uint32_t skipped;
 	uint64_t ban_ns, banned_until_ns;
 };
 
 /* When the stops that are found now began. */
 struct began {
-	uint64_t asked_ns;		/* everybody was asked last */
+	uint64_t asked_ns;		/* when all threads were asked last */
 	uint64_t found_ns;		/* at the earliest; */
 	uint64_t likely_ns;		/* ... and most likely */
 };
@@ -44,77 +44,82 @@ struct reaped {
 	} all[THREADS_MAX];
 };
 
-/* Of the held threads, those that stand at their end (ending.h). */
+/* Of the held threads, those that are stopped at their end (ending.h). */
 struct ending {
 	uint32_t threads;
-	bool told;			/* the controller knows that all do; or no thread is held any more */
-	bool sure;			/* the process ends: they do not die for another that execs */
-	uint64_t next_look_ns;		/* when such a one is looked for next */
-	uint64_t alive, alive_ns;	/* the controller's sign of life then, or since, and when that was */
+	bool told;			/* the controller knows that all are; or no thread is held any more */
+	bool sure;			/* the process ends: threads do not die because another one execs */
+	uint64_t next_look_ns;		/* when a thread that execs is looked for next */
+	uint64_t alive, alive_ns;	/* the controller's last sign of life, and when it was seen */
 };
 
-/* Does the controller read what the ring has? */
+/* Does the controller read the ring? */
 struct reader {
-	uint64_t stall_since_ns;	/* the ring is full since; 0: it is not */
-	uint64_t drop_since_ns;		/* hits are dropped since; 0: they are not */
-	struct patience unread;		/* events unread and tail where it was since */
+	uint64_t stall_since_ns;	/* since when the ring is full; 0: it is not */
+	uint64_t drop_since_ns;		/* since when hits are dropped; 0: they are not */
+	struct patience unread;		/* since when events are unread and the tail has not moved */
 	uint64_t last_tail, last_alive;
-	bool unheard;			/* with a budget: for so long that no trap stands until mmattach reads again */
-	bool bell_rung;			/* for the present quarter-full */
+	bool unheard;			/* with a budget: so long that no trap is planted until it reads */
+	bool bell_rung;			/* for the ring being a quarter full now */
 };
 
-/* The stack of the hit that is being noted, where gdb has walked it (relay.h). */
+/* The stack of the hit that is being recorded, if gdb has unwound it (relay.h). */
 struct walked {
 	const uint64_t *frames;
-	uint32_t n;			/* 0: it has not */
+	uint32_t n;			/* 0: gdb has not unwound it */
 };
 
-/* All threads stand, so that memory can be copied (pausing.h). */
+/* All threads are stopped, so that memory can be copied (pausing.h). */
 struct pausing {
 	bool on;
 	uint32_t number;
 	uint64_t began_ns, until_ns;
-	uint64_t spared_ns;		/* since when only those are left that were spared; 0: not yet */
+	uint64_t spared_ns;		/* since when only spared threads still run; 0: not yet */
 };
 
 struct keeper {
 	struct shared *shared;
 	pid_t target;			/* 0: nothing seized yet */
 	int mem;			/* /proc/TARGET/mem, or -1 */
-	int read_mem;			/* what hits read goes through this one, as in struct loads_from; -1 */
+	int read_mem;			/* hits read memory through this one, as in struct loads_from; -1 */
 	bool watching;			/* every thread is seized */
-	int last_status;		/* wait status of the thread that ended last */
+	int last_status;		/* wait status of the last thread that ended */
 	pid_t controller;		/* our parent, as long as it lives */
-	uint64_t next_parent_ns;	/* when we look for it next */
+	uint64_t next_parent_ns;	/* when we check for it next */
 	sigset_t signals;		/* what sigtimedwait waits for */
 	uint64_t now_ns;		/* of this round */
 	uint64_t next_scan_ns;		/* when all threads are asked next */
 	uint32_t nqueue;		/* stopped threads, in the order they are served */
-	uint32_t held;			/* threads that wait for an answer, */
-	uint64_t next_overdue_ns;	/* and until when the first of them does */
+	uint32_t held;			/* held threads: they wait for an answer, */
+	uint64_t next_overdue_ns;	/* and when the first of them times out */
 	uint32_t holds;			/* numbers given to holds; 0 is none */
 	struct ending ending;
 	uint32_t others;		/* tracees that are not threads of the target */
 	struct reader reader;
-	bool settled;			/* nobody is stopped unseen: the next stop raises SIGCHLD */
+	bool settled;			/* no thread is stopped unseen: the next stop raises SIGCHLD */
 	bool ticking;			/* the timer runs */
 	timer_t timer;
 	struct began began;
 	uint32_t found;			/* stops collected by the present scan */
 	uint64_t last_found_ns;
-	uint64_t next_signal_ns;	/* under load: when signals are looked at next */
+	uint64_t next_signal_ns;	/* under load: when signals are checked next */
 	struct spin spin;
 	struct placement placement;
 	struct fair fair;
 	struct pausing pausing;
-	uint64_t later_ns;		/* when the first of those that stay stopped (collect_later) is served again; 0: none */
-	uint32_t nkept;			/* of the queue: threads that wait for their peers, not for room in the ring */
+	/* when the first thread of collect_later is served again; 0: there is none */
+	uint64_t later_ns;
+	uint32_t nkept;			/* queued threads that wait for their peers, not for ring space */
 	struct walked walked;
-	bool leaving;			/* traps are lifted: nothing is recorded any more */
-	uint32_t news;			/* enum collect_news, not dealt with yet */
+	bool leaving;			/* traps are lifted: nothing is recorded from now on */
+	uint32_t news;			/* enum collect_news, not handled yet */
 	uint32_t leave_reason;		/* to leave at the end of this round; 0: stay */
-	bool paid;			/* with a budget the time that threads stand is paid for: they are found at once, and none waits for its peers or for room */
-	bool unasked;			/* then: only the thread that a signal has named was asked, not yet the others */
+	/*
+	 * there is a budget, and it is charged for the time that threads are stopped: stops are found at
+	 * once, and no thread waits for its peers or for space in the ring
+	 */
+	bool paid;
+	bool unasked;			/* with a budget: only the thread that a signal named was asked */
 	struct budget budget;
 	struct traps traps;
 	struct calls calls;

@@ -52,7 +52,7 @@ struct tracee *threads_add(struct threads *ts, pid_t tid)
 	return t;
 }
 
-/* Close the gap at @hole, so that no search ends early. */
+/* Close the gap at @hole, so that no search ends too early. */
 static void close_gap(struct threads *ts, uint32_t hole)
 {
 	uint32_t s = hole;

@@ -13,9 +13,9 @@
 
 #include "attach/keeper/procfs.h"
 
-#define RESTARTS 16		/* of one call with a time-out, then it sees an EINTR */
+#define RESTARTS 16		/* of one call with a timeout; then it sees an EINTR */
 #define REFUSED_NS 1000000
-#define UNDO_NS 60000000000ull	/* a call whose time-out is not to be seen is started again for so long */
+#define UNDO_NS 60000000000ull	/* a call whose timeout is not known is started again for so long */
 #define OPTIONS (PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | \
 		 PTRACE_O_TRACEVFORKDONE | PTRACE_O_TRACEEXEC)
 
@@ -47,7 +47,7 @@ bool tracee_is_ours(pid_t tid)
 {
 	siginfo_t si;
 
-	/* ECHILD if it is not; what it has to report stays to be reported */
+	/* ECHILD if it is not; its status stays to be collected */
 	return waitid(P_PID, tid, &si, WNOHANG | WNOWAIT | WEXITED | WSTOPPED | __WALL) == 0;
 }
 
@@ -180,12 +180,10 @@ bool tracee_pending(const struct tracee *t, int sig, int *code)
 }
 
 /*
- * int3 in a thread that blocks SIGTRAP: the kernel (force_sig) takes SIGTRAP
- * out of its mask for good. Worker threads that block everything (sigfillset)
- * are common in daemons, and their mask must be the same when we are gone.
- * The mask before the trap is not to be had; "all the other faults are
- * blocked, only SIGTRAP is not" is a filled mask that we have changed, since
- * nobody blocks SIGSEGV, SIGILL and SIGFPE one by one.
+ * int3 in a thread that blocks SIGTRAP: the kernel (force_sig) takes SIGTRAP out of its mask for good. Worker
+ * threads that block everything (sigfillset) are common in daemons, and their mask must be the same when we
+ * are gone. The mask before the trap cannot be had; "all the other faults are blocked, only SIGTRAP is not"
+ * is a filled mask that we have changed, since no program blocks SIGSEGV, SIGILL and SIGFPE one by one.
  */
 #define TRAP_BIT (1ull << (SIGTRAP - 1))
 #define FAULT_BITS (1ull << (SIGSEGV - 1) | 1ull << (SIGILL - 1) | 1ull << (SIGFPE - 1) | 1ull << (SIGBUS - 1))
@@ -206,7 +204,7 @@ void tracee_mend_mask(struct tracee *t, bool now)
 	if (t->mask == MASK_OPEN || (t->mask == MASK_UNKNOWN && !now && t->hits % 64 != 1))
 		return;
 	if (request(PTRACE_GETSIGMASK, t->tid, sizeof(mask), (uintptr_t)&mask) < 0)
-		return; /* gone: its end is reported by wait */
+		return; /* gone: wait reports its end */
 	/* blocked only for a moment, as inside pthread_create, or changed since */
 	if (t->mask == MASK_BLOCKS && (mask | TRAP_BIT) != t->first_mask)
 		t->mask = MASK_UNKNOWN;
@@ -220,8 +218,8 @@ void tracee_mend_mask(struct tracee *t, bool now)
 }
 
 /*
- * Calls that have done nothing when they fail with EINTR. Not close, which has
- * closed; not those that a file system's server may have carried out.
+ * Calls that have done nothing when they fail with EINTR. Not close, which has closed the file; and not calls
+ * that a file system's server may have carried out.
  */
 static bool only_waits(long long nr)
 {
@@ -271,7 +269,7 @@ static bool only_waits(long long nr)
 	}
 }
 
-/* Would the call wait for ever if nothing came? What cannot be seen (a socket's time-out) counts as no. */
+/* Would the call wait for ever if nothing came? A timeout that cannot be seen (a socket's) counts as no. */
 static bool without_end(const struct user_regs_struct *r)
 {
 	switch (r->orig_rax) {
@@ -300,7 +298,7 @@ bool tracee_may_restart(struct tracee *t, const struct user_regs_struct *r, uint
 	if (without_end(r))
 		return true;
 	if (now_ns - t->refused_ns < REFUSED_NS)
-		return false; /* another signal of the same moment: the thread has not run since */
+		return false; /* another signal at the same moment: the thread has not run since */
 	if (t->restart.rip != r->rip || t->restart.sp != r->rsp)
 		t->restart.n = 0;
 	t->restart.rip = r->rip;
@@ -312,7 +310,10 @@ bool tracee_may_restart(struct tracee *t, const struct user_regs_struct *r, uint
 	return false;
 }
 
-/* Has it failed with EINTR, having done nothing, because of us? With a signal on its way EINTR is the truth. */
+/*
+ * Has the call failed with EINTR, having done nothing, because of us? If a signal is on its way, EINTR is the
+ * truth.
+ */
 static bool is_our_eintr(const struct tracee *t, const struct user_regs_struct *regs)
 {
 	struct procfs_signals s;
@@ -320,7 +321,7 @@ static bool is_our_eintr(const struct tracee *t, const struct user_regs_struct *
 
 	if ((long long)regs->rax != -EINTR || !only_waits(regs->orig_rax))
 		return false;
-	/* mostly there is none at all, and /proc need not be asked */
+	/* mostly no signal is pending at all, and /proc need not be read */
 	if (!tracee_pending(t, 0, NULL))
 		return true;
 	if (procfs_signals(t->tid, &s) < 0)
@@ -346,15 +347,16 @@ static uint64_t span_at(const struct tracee *t, taddr at)
 	struct timespec ts;
 	struct iovec here = { &ts, sizeof(ts) }, there = { (void *)(uintptr_t)at, sizeof(ts) };
 
-	/* the thread itself has handed it to the kernel a moment ago: it is there */
+	/* the thread itself gave this address to the kernel a moment ago: it is there */
 	if (!at || process_vm_readv(t->tid, &here, 1, &there, 1, 0) != sizeof(ts) || ts.tv_sec < 0 || ts.tv_sec > 1000000000)
 		return UINT64_MAX;
 	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
 }
 
 /*
- * How long a call waits that fails with EINTR after any wake-up (others the kernel restarts itself, for the rest of their time), and what it returns
- * then. UINT64_MAX: for ever, or that is not to be seen (a socket's time-out).
+ * For calls that fail with EINTR after any wake-up (the kernel restarts others itself, for the rest of their
+ * time): how long the call waits, and what it returns then. UINT64_MAX: for ever, or not known (a socket's
+ * timeout).
  */
 static uint64_t time_limit(const struct tracee *t, const struct user_regs_struct *r, long long *result)
 {
@@ -377,8 +379,10 @@ static uint64_t time_limit(const struct tracee *t, const struct user_regs_struct
 }
 
 /*
- * From one interruption of a call to the next a thread goes to sleep twice: in the call, and in the stop. An event loop makes the same
- * call at the same place all the time; that is told from one long call by this. Not asked at the first interruption: mostly there is no other.
+ * From one interruption of a call to the next a thread goes to sleep twice: in the call, and in the stop. An
+ * event loop makes the same call from the same address all the time, and sleeps more often between
+ * interruptions: that distinguishes it from one long call. The count is not read at the first interruption:
+ * mostly there is no second.
  */
 #define SLEEPS_BETWEEN 2
 

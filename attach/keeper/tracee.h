@@ -12,8 +12,8 @@
  *                              │ group stop
  *                              └──────▶ LISTENING ── new stop ──▶ STOPPED
  *
- * Every request may find the thread gone (-ESRCH: somebody sent SIGKILL, even
- * while it was stopped). That is news, not an error: its exit status follows.
+ * Every request may find the thread gone (-ESRCH: it was sent SIGKILL, perhaps while it was stopped). That is
+ * news, not an error: its exit status follows.
  */
 #ifndef MM_TRACEE_H
 #define MM_TRACEE_H
@@ -28,50 +28,55 @@
 #include "attach/keeper/shared/site.h"
 
 /*
- * What is known of a thread's signal mask. A trap in a thread that blocks
- * SIGTRAP clears it from the mask, and the mask before is not to be had.
+ * What is known of a thread's signal mask. A trap in a thread that blocks SIGTRAP clears it from the mask,
+ * and the mask before cannot be had.
  */
 enum tracee_mask {
-	MASK_UNKNOWN,	/* an ordinary one, or a newborn's: looked at now and then */
-	MASK_FILLED,	/* all faults blocked, SIGTRAP not: nobody does that one by one, we have cleared it */
-	MASK_BLOCKS,	/* SIGTRAP was blocked when we came: put back while the rest is as it was */
-	MASK_OPEN,	/* SIGTRAP was not blocked when we came, though the other faults were: never put in */
+	MASK_UNKNOWN,	/* an ordinary mask, or a newborn's: checked now and then */
+	MASK_FILLED,	/* all faults are blocked, but not SIGTRAP: no program does that, we cleared it */
+	MASK_BLOCKS,	/* SIGTRAP was blocked when we came: set again while the rest is unchanged */
+	MASK_OPEN,	/* SIGTRAP was not blocked when we came, though the other faults were: never set */
 };
 
 enum tracee_state { TRACEE_FREE, TRACEE_RUNNING, TRACEE_STOPPED, TRACEE_HELD, TRACEE_LISTENING };
 
 #define NO_TRAP UINT32_MAX
 
-#define SPARING_NS 5000000		/* after that it is interrupted (tracee_spare) */
-#define SPARING_LOOK_NS 200000		/* it is looked at so often */
+#define SPARING_NS 5000000		/* after that a spared thread is interrupted (tracee_spare) */
+#define SPARING_LOOK_NS 200000		/* a spared thread is checked this often */
 
-/* Wait status of a stop that has nothing to deliver: what a thread is at once its registers were moved past a hit. */
+/*
+ * Wait status of a stop with nothing to deliver: a thread has it as soon as its registers were moved past a
+ * hit.
+ */
 #define STATUS_SETTLED ((PTRACE_EVENT_STOP << 16) | (SIGTRAP << 8) | 0x7f)
 
 struct tracee {
 	pid_t tid;
 	uint8_t state;		/* enum tracee_state */
 	bool guest;		/* another process that shares the target's memory (vfork) */
-	bool unclean;		/* a guest that is a copy, with our traps in its memory: it could not be cleaned so far */
-	uint64_t clean_next_ns;	/* when that is tried again */
-	bool later;		/* STOPPED, but not in the queue: it is served again after a while (collect_later) */
+	bool unclean;		/* a guest that is a copy, with our traps in its memory: not cleaned so far */
+	uint64_t clean_next_ns;	/* when to try that again */
+	bool later;		/* STOPPED, but not in the queue: served again later (collect_later) */
 	bool known;		/* its first stop was seen, or it was there when we came */
 	bool in_vfork;		/* waits for its vfork child: asleep, and past the copy */
-	bool interrupted;	/* PTRACE_INTERRUPT sent, or a first stop awaited: not seen yet */
-	bool fenced;		/* any fork that it makes from now on is traced */
+	bool interrupted;	/* PTRACE_INTERRUPT was sent, or a first stop is awaited: not seen yet */
+	bool fenced;		/* any fork that it makes is traced */
 	bool awaited;		/* a pause waits for its stop */
-	bool spared;		/* not interrupted: it moves bytes, and would be told that it moved fewer; or it */
-	bool runs;		/* ... whenever a pause looked, since */
-	bool stuck;		/* a pause has given it up: it sleeps where nothing interrupts, and stops when it wakes */
+	/* not interrupted: it moves bytes, and its call would return with fewer; or it runs */
+	bool spared;
+	bool runs;		/* it ran whenever a pause looked, since runs_ns */
+	bool stuck;		/* a pause does not wait for it: it sleeps uninterruptibly, stops on waking */
 	bool ending;		/* HELD at its end */
-	bool stop_again;	/* taken out of a group stop to serve a hit: must go back */
+	bool stop_again;	/* resumed from a group stop to serve a hit: must stop again */
 	uint8_t mask;		/* enum tracee_mask */
 	uint64_t first_mask;	/* MASK_BLOCKS: the mask when we came */
-	bool active;		/* in the list of those that hit lately */
+	bool active;		/* in the list of threads that hit lately */
 	bool hit_pending;	/* HELD at a trap: the displaced instruction was not carried out yet */
 	bool in_place;		/* stepping over a lifted trap */
 	uint32_t stepping;	/* trap whose displaced instruction is being stepped, or NO_TRAP */
-	uint32_t redo;		/* trap whose event was emitted, but whose instruction a signal kept from running, or NO_TRAP */
+	/* trap whose event was emitted, but a signal kept its instruction from running; or NO_TRAP */
+	uint32_t redo;
 	taddr redo_sp;		/* rsp then */
 	int status;		/* STOPPED: wait status, not served yet */
 	uint32_t hits;
@@ -79,32 +84,38 @@ struct tracee {
 	struct {
 		uint32_t n;
 		taddr rip, sp;
-	} restart;		/* so often, of the call there */
+	} restart;		/* how often the call there was restarted */
 	uint64_t runs_ns;
-	uint64_t sleeps;	/* how often it had gone to sleep by then */
+	uint64_t sleeps;	/* how often it had gone to sleep by runs_ns */
 	struct {
 		taddr rip, sp;
 		uint64_t sleeps;	/* how often it had gone to sleep when we last did so */
 		uint64_t ns;	/* when we did so first */
-	} undone;		/* what our interrupt did to the call there */
-	uint64_t refused_ns;	/* when it was not restarted, to let its time-out be seen */
+	} undone;		/* the call there, which our interrupt ended and we undid */
+	uint64_t refused_ns;	/* when a call was not restarted, so that its timeout can end it */
 	uint16_t calls;		/* innermost open call (calls.h), or NO_CALL */
 	uint64_t seen_ns;	/* when the stop was seen; HELD: since when */
-	uint64_t stopped_ns;	/* with a budget: since when it stands, as far as that can be told (cost.h) */
-	uint32_t hold;		/* HELD: the number of this hold, so that a late answer does not end another one */
-	bool for_stack;		/* HELD: only for somebody to walk its stack */
+	uint64_t stopped_ns;	/* with a budget: since when it is stopped, as far as known (cost.h) */
+	uint32_t hold;		/* HELD: number of this hold, so that a late answer ends no other one */
+	bool for_stack;		/* HELD: only to have its stack unwound */
 	uint64_t last_hit_ns;
-	uint32_t turns, turns_before;	/* hits in this window and in the one before (fair.h), while active */
+	uint32_t turns, turns_before;	/* hits in this window and the one before (fair.h), while active */
 	uint64_t kept_ns;		/* how long it was kept waiting for its peers in this window */
-	bool kept;			/* the present stop is */
+	bool kept;			/* the present stop is kept waiting */
 };
 
-/* 0, -ESRCH (it vanished), -EPERM (also for a zombie, and for one that is ours already), or another -errno. The thread does not stop. */
+/*
+ * 0, -ESRCH (it vanished), -EPERM (also for a zombie, and for a thread that is ours already), or another
+ * -errno. The thread does not stop.
+ */
 must_check int tracee_seize(pid_t tid);
-/* The same; it, and what it makes, also stops when it is about to end (HAPPENED_ENDING). */
+/* The same; the thread, and what it makes, also stops when it is about to end (HAPPENED_ENDING). */
 must_check int tracee_seize_to_end(pid_t tid);
 
-/* Does @status say that it is about to end? Then let it: for a signal handler, of one that may be in no table yet. */
+/*
+ * Does @status say that @tid is about to end? Then let it end. For a signal handler: @tid may be in no table
+ * yet.
+ */
 bool tracee_let_end(pid_t tid, int status);
 
 /* Is @tid a tracee of ours (or a child), whether in the table or not? */
@@ -124,49 +135,51 @@ must_check int tracee_vectors(const struct tracee *t, void *out, size_t n);
 must_check int tracee_event_msg(const struct tracee *t, unsigned long *msg);
 /* Where the signal that is being delivered came from: si_code. */
 must_check int tracee_signal_code(const struct tracee *t, int *code);
-/* Is signal @sig (0: any) queued for the thread, or for its process? @code, if not NULL: its si_code. */
+/* Is signal @sig (0: any) queued for the thread or its process? @code, if not NULL: its si_code. */
 bool tracee_pending(const struct tracee *t, int sig, int *code);
 /*
- * If a trap cleared SIGTRAP from the thread's mask, put it back. Where the mask
- * is not known it is looked at now and then, or @now.
+ * If a trap cleared SIGTRAP from the thread's mask, set it again. If the mask is not known, it is read now
+ * and then, or @now.
  */
 void tracee_mend_mask(struct tracee *t, bool now);
-/* What @blocked, its mask when we came, tells. */
+/* Note @blocked, the thread's mask when we came. */
 void tracee_note_mask(struct tracee *t, uint64_t blocked);
 
-/* This one needs it running. -ESRCH if it is gone. */
+/* This one needs the thread running. -ESRCH if it is gone. */
 must_check int tracee_interrupt(struct tracee *t);
 
 /*
- * Coming and leaving, each thread must be seen asleep or be interrupted once. One that runs may be in
- * the middle of moving bytes, between two sleeps of one call, which an interruption would cut short:
- * so each has a while to be seen asleep, which is as good. @t, t->spared and of process @pid, is
- * looked at again; @late: it has had its while. true: it still runs, and is still spared.
+ * When we come and when we leave, each thread must be seen asleep or be interrupted once. A thread that runs
+ * may be in the middle of moving bytes, between two sleeps of one call, which an interruption would cut
+ * short. So each gets some time in which it may be seen asleep, which is as good. Check @t, which has
+ * t->spared and is of process @pid, again; @late: its time is over. true: it still runs, and is still spared.
  */
 bool tracee_spare(struct tracee *t, pid_t pid, bool late);
 
 /*
- * The thread was interrupted by us and not by a signal: if that made a system
- * call that only waits fail with EINTR, have it start again. @regs in and out.
- * Other calls may have done something (close has closed), and are left alone.
+ * The thread was interrupted by us and not by a signal: if that made a system call that only waits fail with
+ * EINTR, have it start again. @regs in and out. Other calls may have done something (close has closed), and
+ * are left alone.
  */
 void tracee_restart_call(const struct tracee *t, struct user_regs_struct *regs);
 
 /*
- * The same for a stop that our own interrupt has made, and that may be one of many (pauses): a call with a time-out
- * waits for all of it again, each time. So one that has waited long enough, where that can be told, is ended as by its time-out; another is
- * let see an EINTR after a long time.
+ * The same for a stop that our own interrupt has made, and that may be one of many (pauses): a call with a
+ * timeout waits for the full time again, each time. So if it has waited long enough, as far as that is known,
+ * it is ended as its timeout would end it; if its timeout is not known, it sees an EINTR after a long time.
  */
 void tracee_undo_interrupt(struct tracee *t, struct user_regs_struct *regs, uint64_t now_ns);
 
 /*
- * A call with a time-out waits for all of it again when it is restarted: under
- * a stream of ignored signals it would never end. So every 16th time in a row it is not, unless it waits without
- * end anyway.
+ * A call with a timeout waits for the full time again when it is restarted: under a stream of ignored signals
+ * it would never end. So every 16th time in a row it is not restarted, unless it waits without a timeout.
  */
 bool tracee_may_restart(struct tracee *t, const struct user_regs_struct *regs, uint64_t now_ns);
 
-/* Would @sig do nothing to it? The kernel delivers even ignored signals to a traced thread, and they interrupt its calls. */
+/*
+ * Would @sig do nothing to the thread? The kernel delivers even ignored signals to a traced thread, and they
+ * interrupt its calls.
+ */
 bool tracee_is_ignored(const struct tracee *t, int sig);
 
 #endif

@@ -9,8 +9,8 @@
 #include "base/cleanup.h"
 #include "base/fdio.h"
 
-#define SLICE_NS 4000000	/* so long a thread runs before another one has its turn: 3 ms, mostly, and up to the next tick */
-#define QUEUE_MOST_NS 100000000	/* where hundreds run, those that wake are let in before them */
+#define SLICE_NS 4000000	/* a thread's slice: 3 ms, mostly, and up to the next tick */
+#define QUEUE_MOST_NS 100000000	/* if hundreds of threads run, those that wake run before them */
 
 struct look {
 	struct busy *busy;
@@ -42,7 +42,7 @@ static int count_running(void *ctx, pid_t tid)
 	return 1;
 }
 
-/* One that ran at an earlier look, and not at this. */
+/* Is there a thread that ran at an earlier look, but not at this one? */
 static bool has_gone_to_sleep(const struct busy *b)
 {
 	for (uint32_t i = 0; i < b->nknown; i++)

@@ -33,7 +33,7 @@ enum mirror_how mirror_of(const struct mapping *m)
 
 /* --- reading the list --- */
 
-/* -ENOBUFS if the room is full: whether it was the end is not known then. */
+/* -ENOBUFS if the buffer is full: then it is not known whether that was the end. */
 static int read_text(struct mirror *m, size_t *n)
 {
 	*n = 0;
@@ -53,7 +53,7 @@ static int read_text(struct mirror *m, size_t *n)
 	return -ENOBUFS;
 }
 
-/* Lines come in the order of addresses, and so do those left out: @left is where to look next. */
+/* Lines are in the order of addresses, and so are the mappings left out: @left is where to look next. */
 static bool is_left_out(const struct mirror *m, const struct mapping *map, size_t *left)
 {
 	while (*left < m->nleft && m->left[*left].hi <= map->lo)
@@ -121,7 +121,7 @@ static void free_room(struct mirror *m)
 	m->maps_room = 0;
 }
 
-/* Written to, so that it is there when it is needed. */
+/* Allocate memory and write to it, so that its pages are there when they are needed. */
 static void *populated(size_t n, size_t size)
 {
 	void *p = calloc(n, size);
@@ -162,7 +162,7 @@ int mirror_prepare(struct mirror *m)
 			r = read_text(m, &n);
 		if (r == 0)
 			r = parse(m);
-		/* used to two thirds at most */
+		/* at most two thirds may be used */
 		if (r == 0 && n + n / 2 > bytes)
 			r = -ENOBUFS;
 		bytes *= 2;

@@ -17,7 +17,7 @@
 #define BATCH_PAGES 2048u	/* 8 MiB: so much is looked for at once, and copied by one thread */
 #define BATCH_RUNS 256u
 #define READ_BYTES (1u << 20)
-#define REFUSALS 16u		/* pages of a run that cannot be read, one after the other: the rest is not tried */
+#define REFUSALS 16u		/* pages in a row that cannot be read: the rest of the run is not tried */
 
 /* --- before the stop --- */
 
@@ -64,7 +64,7 @@ struct batch {
 	bool forced;
 };
 
-/* Pieces and room for what was found; under the lock. */
+/* Allot pieces and space to what was found; under the lock. */
 static int place(struct mirror_copy *c, struct batch *b)
 {
 	for (int i = 0; i < b->n; i++) {
@@ -81,7 +81,7 @@ static int place(struct mirror_copy *c, struct batch *b)
 	return 0;
 }
 
-/* The next pages to copy. false: there are none, or it went wrong. */
+/* The next pages to copy. false: there are none, or an error occurred. */
 static bool next_batch(struct mirror_copy *c, struct batch *b)
 {
 	bool more = false;
@@ -115,7 +115,7 @@ static void fail(struct mirror_copy *c, int error)
 	pthread_mutex_unlock(&c->lock);
 }
 
-/* [lo, hi) of a piece could not be read: it is cut in three. */
+/* [lo, hi) of a piece could not be read: the piece is cut in three. */
 static void lose(struct mirror_copy *c, size_t piece, taddr lo, taddr hi)
 {
 	struct mirror_piece p;
@@ -125,7 +125,7 @@ static void lose(struct mirror_copy *c, size_t piece, taddr lo, taddr hi)
 	if (c->piece_room - c->npieces < 2) {
 		c->error = -ENOBUFS;
 	} else {
-		/* what is before stays, what is behind is put where the next loss of it is looked for: in the same place */
+		/* the part behind takes the number of the piece, for the next loss is looked for there */
 		c->pieces[c->npieces++] = (struct mirror_piece){ lo, hi - lo, MIRROR_MISSING };
 		if (lo > p.lo)
 			c->pieces[c->npieces++] = (struct mirror_piece){ p.lo, lo - p.lo, p.at };
@@ -134,7 +134,7 @@ static void lose(struct mirror_copy *c, size_t piece, taddr lo, taddr hi)
 	pthread_mutex_unlock(&c->lock);
 }
 
-/* Bytes read of the @n at @from into @to; 0 or -errno if there are none. */
+/* Read @n bytes at @from into @to. How many were read; 0 or -errno if none. */
 static ssize_t read_some(struct mirror_copy *c, bool forced, taddr from, uint8_t *to, uint64_t n)
 {
 	struct iovec here = { to, n }, there = { (void *)(uintptr_t)from, n };
@@ -150,8 +150,8 @@ static ssize_t read_some(struct mirror_copy *c, bool forced, taddr from, uint8_t
 }
 
 /*
- * One run, from @from on. A page that cannot be read is left out; after some in a row the rest is, since there may be millions
- * (memory of a device).
+ * Copy one run. A page that cannot be read is left out; after some in a row the rest of the run is left out,
+ * since there may be millions (memory of a device).
  */
 static void copy_run(struct mirror_copy *c, const struct resident_run *run, size_t piece, uint64_t at, bool forced)
 {
@@ -176,7 +176,7 @@ static void copy_run(struct mirror_copy *c, const struct resident_run *run, size
 	}
 }
 
-/* All of a batch by one call, which is how it mostly goes; else run by run. */
+/* Copy all of a batch by one call, which mostly works; otherwise run by run. */
 static void copy_batch(struct mirror_copy *c, const struct batch *b)
 {
 	struct iovec there[BATCH_RUNS], here = { NULL, 0 };
@@ -203,7 +203,7 @@ static void *worker(void *arg)
 	struct batch b;
 	bool never;
 
-	/* the target waits for it; where it is allowed */
+	/* the target waits for this thread; if it is allowed */
 	(void)setpriority(PRIO_PROCESS, gettid(), -10);
 	pthread_mutex_lock(&c->lock);
 	while (!c->may_go && !c->never)
@@ -240,7 +240,7 @@ static int start_workers(struct mirror_copy *c)
 	sigset_t all, before;
 	int r = 0;
 
-	/* the program's signals are the main thread's */
+	/* the main thread handles the program's signals */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	while (r == 0 && c->nworkers < n) {
@@ -248,7 +248,7 @@ static int start_workers(struct mirror_copy *c)
 		c->nworkers += r == 0;
 	}
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	/* one is enough; EAGAIN is for want of room for its stack */
+	/* one is enough; EAGAIN: no memory for its stack */
 	return c->nworkers ? 0 : r == -EAGAIN ? -ENOMEM : r;
 }
 
@@ -304,7 +304,7 @@ int mirror_copy_end(struct mirror_copy *c)
 	return c->error;
 }
 
-/* Room for @n entries of @size. */
+/* Reserve space for @n entries of @size. */
 static int reserve(void *array, size_t *room, size_t n, size_t size)
 {
 	void **p = array;
@@ -332,7 +332,7 @@ void mirror_copy_give(struct mirror_copy *c, struct snapshot *s)
 {
 	uint64_t used = (c->used + PAGE - 1) & ~(uint64_t)(PAGE - 1);
 
-	/* room was made for all */
+	/* space was reserved for all */
 	for (size_t i = 0; i < c->npieces; i++) {
 		const struct mirror_piece *p = &c->pieces[i];
 

@@ -13,7 +13,7 @@
 
 #define PAGE 4096u
 #define TRIAL_BYTES (16u << 20)
-#define SPEED_GUESS 1e9		/* where it cannot be tried */
+#define SPEED_GUESS 1e9		/* if it cannot be tried */
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -27,17 +27,17 @@ uint64_t mirror_spent_ns(void)
 	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
 }
 
-/* To the out-of-memory killer, which would take the target. */
+/* Offer ourselves to the out-of-memory killer, which would kill the target. */
 static void offer_ourselves(void)
 {
 	cleanup_close int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 
-	/* where it is not allowed, the asking has to do */
+	/* if this is not allowed, the check before (room.h) has to be enough */
 	if (fd >= 0)
 		(void)!write(fd, "1000", 4);
 }
 
-/* So many addresses, from a large page's beginning on. */
+/* Map so many bytes, aligned to a large page. */
 static uint8_t *map(uint64_t bytes)
 {
 	uint8_t *all = mmap(NULL, bytes + MIRROR_ROOM_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0), *p;
@@ -63,7 +63,7 @@ uint8_t *mirror_room_make(uint64_t bytes, uint64_t *reserve)
 	}
 	if (!p)
 		return NULL;
-	/* EINVAL: a kernel without */
+	/* EINVAL: a kernel without large pages */
 	(void)!madvise(p, bytes, MADV_HUGEPAGE);
 	if (madvise(p, bytes, MADV_POPULATE_WRITE) == 0)
 		return p;
@@ -85,7 +85,7 @@ double mirror_room_speed(uint8_t *room, uint64_t bytes)
 
 	if (from == MAP_FAILED)
 		return speed;
-	/* in small pages, as a target's mostly are: from large ones it is three times as fast */
+	/* in small pages, as a target's mostly are: from large pages it is three times as fast */
 	(void)!madvise(from, n, MADV_NOHUGEPAGE);
 	memset(from, 1, n);
 	start = mirror_spent_ns();

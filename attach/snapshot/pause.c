@@ -25,35 +25,41 @@
 #define TRIES 4
 #define EXTRA_LEAST (4u << 20)
 #define RESERVE_LEAST (64u << 20)
-#define SHARED_LEAST (64u << 20)	/* so much shared memory is copied where private memory is small, */
-#define SHARED_PART 4		/* and such a part of it where it is large */
-#define LOOKS 4			/* at what runs */
+/* this much shared memory is copied if there is little private memory, */
+#define SHARED_LEAST (64u << 20)
+#define SHARED_PART 4		/* and private memory divided by this, if that is more */
+#define LOOKS 4			/* how often we look at what runs */
 #define LOOK_EVERY_NS 700000
 #define SPEED_MOST 2e10		/* bytes a second, of any machine */
 #define SPEED_USUAL 4e9
 #define BASE_NS 300000		/* a pause of one thread and no memory */
-#define THREAD_NS 45000		/* for each thread: what it sleeps in looked up, interrupted, woken, asked for its registers, continued */
+/* for each thread: look up what it sleeps in, interrupt, wake, read registers, continue */
+#define THREAD_NS 45000
 #define LIMIT_LEAST_NS 1000000000ull
-#define LIMIT_ANY_NS 10000000000ull	/* where any pause will do */
-#define SLACK_NS 2000000000ull	/* the keeper's answer may come so long after its own limit */
+#define LIMIT_ANY_NS 10000000000ull	/* if any pause will do */
+#define SLACK_NS 2000000000ull	/* the keeper's answer may come this long after its own limit */
 #define RESUME_TRIES 5
 
 /* One try. */
 struct pause {
 	struct link *link;
-	pid_t pid, tid;			/* tid: a thread that lives, whose files tell of the memory */
-	uint32_t number;		/* of the pause while it lasts */
+	pid_t pid, tid;			/* tid: a thread that lives: its /proc files show the memory */
+	uint32_t number;		/* the number of the pause while it lasts */
 	struct mirror mirror;
 	struct resident resident;
 	struct mirror_size size;
-	uint64_t left_out;		/* of shared memory */
+	uint64_t left_out;		/* bytes of shared memory */
 	struct mirror_copy copy;
 	bool copy_open;
 	int mem;
 	struct busy busy;
-	uint64_t maps_ns;		/* reading the list took so long */
+	uint64_t maps_ns;		/* how long it took to read the list */
 	uint64_t limit_ns;
-	uint8_t *vectors;		/* room for those of the threads that there were; full, it is the snapshot's, and another is made */
+	/*
+	 * vector registers, with space for the threads that there were; when it is full, the snapshot owns
+	 * it, and another is allocated
+	 */
+	uint8_t *vectors;
 	size_t nvectors, vectors_room;
 	struct snapshot *out;
 	struct pause_had *had;
@@ -81,7 +87,7 @@ static int open_files(struct pause *p)
 		r = resident_open(&p->resident, p->tid);
 	if (r < 0)
 		return r;
-	/* only pages without rights need it; where it may not be opened, those are missing */
+	/* only pages without rights need it; if it may not be opened, those are missing */
 	snprintf(path, sizeof(path), "/proc/%d/mem", p->tid);
 	p->mem = open(path, O_RDONLY | O_CLOEXEC);
 	return 0;
@@ -98,7 +104,7 @@ static void read_comm(pid_t pid, char comm[16])
 		snprintf(comm, 16, "%.*s", (int)strcspn(text, "\n"), text);
 }
 
-/* Room for the threads that there are, and a quarter more. */
+/* Reserve space for the present threads, and a quarter more. */
 static int reserve_threads(struct pause *p)
 {
 	size_t n = atomic_load(&p->link->shared->threads);
@@ -119,8 +125,9 @@ static int reserve_threads(struct pause *p)
 static uint64_t expect(const struct pause *p, double bytes_per_s)
 {
 	/*
-	 * A second thread that copies makes up for what the trial has better: its memory was written just before, the target's is all over the place.
-	 * What runs is not the target's alone, and goes on while that stands.
+	 * The trial was faster because its memory was written just before, while the target's is scattered; a
+	 * second thread that copies makes up for that. What runs is not the target's alone, and goes on while
+	 * the target is stopped.
 	 */
 	uint64_t work = p->size.bytes * 1e9 / bytes_per_s + p->size.scan_ns;
 
@@ -167,7 +174,7 @@ static int measure(struct pause *p)
 	return 0;
 }
 
-/* How long it will stand. Rather without what others share with it than not at all. */
+/* How long it will be stopped. If that is too long, rather leave out shared memory than copy nothing. */
 static void expect_and_choose(struct pause *p, const struct pause_wish *wish)
 {
 	double bytes_per_s = mirror_room_speed(p->copy.room, p->copy.ready_bytes);
@@ -194,16 +201,16 @@ static int prepare_all(struct pause *p, const struct pause_wish *wish)
 		r = measure(p);
 	if (r < 0)
 		return r;
-	/* not even room is made for what no machine copies in that time */
+	/* do not even prepare memory for what no machine copies in that time */
 	private = p->size.bytes - p->size.shared;
 	p->had->expected_ns = private * 1e9 / SPEED_USUAL;
 	if (wish->max_pause_ns && private * 1e9 / SPEED_MOST > wish->max_pause_ns)
 		return -ETIME;
-	/* what it grows until it stands: a sixteenth, and twice as much at each try */
+	/* what it may grow until it is stopped: a sixteenth, and twice as much at each try */
 	extra = (p->size.bytes / 16 + EXTRA_LEAST) << p->had->tries;
 	if (!room_for_copy(p->size.bytes + extra, &p->had->room))
 		return -ENOMEM;
-	/* what it grows beyond that; if the machine can spare it */
+	/* what it may grow beyond that; if the machine can spare it */
 	reserve = (p->size.bytes + RESERVE_LEAST) & ~(uint64_t)(MIRROR_ROOM_PAGE - 1);
 	if (!room_for_copy(p->size.bytes + extra + reserve, &spare))
 		reserve = 0;
@@ -235,8 +242,9 @@ static void *prepare_thread(void *arg)
 }
 
 /*
- * In a thread of its own: it takes seconds where memory is large, or where the target forks all the time (which keeps everybody off its
- * mappings), and meanwhile somebody must read events: else the keeper takes us for dead.
+ * Prepare in a thread of its own. It takes seconds if memory is large, or if the target forks all the time
+ * (which locks its mappings), and meanwhile this thread must read events: otherwise the keeper takes us for
+ * dead.
  */
 static int prepare(struct pause *p, const struct pause_wish *wish)
 {
@@ -251,7 +259,8 @@ static int prepare(struct pause *p, const struct pause_wish *wish)
 	r = -pthread_create(&thread, NULL, prepare_thread, &g);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (r < 0)
-		return r == -EAGAIN ? -ENOMEM : r; /* no room for its stack; what is to be had again is something else here */
+		/* EAGAIN: no memory for its stack; for our caller EAGAIN has another meaning */
+		return r == -EAGAIN ? -ENOMEM : r;
 	while (!atomic_load(&g.done)) {
 		link_alive(p->link);
 		if (wish->meanwhile)
@@ -264,7 +273,10 @@ static int prepare(struct pause *p, const struct pause_wish *wish)
 
 /* --- while it stands --- */
 
-/* Where one sleeps that could not be stopped: /proc/.../syscall ends in its stack and instruction pointers. */
+/*
+ * The stack pointer of a sleeping thread that could not be stopped: /proc/.../syscall ends in its stack and
+ * instruction pointers.
+ */
 static taddr sleeping_at(pid_t pid, pid_t tid)
 {
 	char path[64], buf[256], *sp;
@@ -288,7 +300,7 @@ static taddr sleeping_at(pid_t pid, pid_t tid)
 	return sp ? strtoull(sp, NULL, 16) : 0;
 }
 
-/* More threads than there was room for: no reason to stop them all once more. */
+/* More threads than there was space for: no reason to stop them all once more. */
 static int make_room_for_vectors(struct pause *p)
 {
 	const size_t room = PAUSE_BATCH * PAUSE_VECTORS;
@@ -355,7 +367,7 @@ static int take_threads(struct pause *p)
 	}
 }
 
-/* The mappings as they are now; then memory, by the threads that wait for it, and meanwhile registers. */
+/* The mappings as they are now; then memory, by the waiting threads, and meanwhile registers. */
 static int take_all(struct pause *p)
 {
 	int r = mirror_read(&p->mirror), copied;
@@ -369,8 +381,8 @@ static int take_all(struct pause *p)
 }
 
 /*
- * Whatever has happened, the keeper must have let everybody go before we do anything else. One that does not answer was
- * stopped by somebody: continued, it does; and it has its own limit.
+ * Whatever has happened, the keeper must have let all threads go before we do anything else. If it does not
+ * answer, it was stopped (SIGSTOP): continued, it answers; and it has its own limit.
  */
 static int64_t let_go(struct link *l)
 {
@@ -390,7 +402,7 @@ static int gone(const struct link *l, int64_t r)
 	return r == -EPIPE && atomic_load(&l->shared->end.left) == LEFT_ENDED ? -ESRCH : r;
 }
 
-/* Since @before, when the last one began: 0 if none has begun. */
+/* How long the last pause lasted; 0 if none has begun since @before, when the one before began. */
 static uint64_t stood_still(const struct shared *sh, uint64_t before)
 {
 	uint64_t began = atomic_load(&sh->pause.began_ns), ended = atomic_load(&sh->pause.ended_ns);
@@ -412,7 +424,7 @@ static int stop_and_copy(struct pause *p)
 		resumed = let_go(p->link);
 		r = r < 0 && r != -ETIMEDOUT ? r : resumed < 0 ? resumed : r;
 	} else if (r == -ETIMEDOUT) {
-		/* not answered, perhaps, and obeyed later */
+		/* perhaps not answered, but obeyed later */
 		(void)!let_go(p->link);
 	}
 	p->had->had_ns += stood_still(sh, before);
@@ -432,7 +444,7 @@ static int hand_over(struct pause *p)
 	mirror_give_maps(&p->mirror, &s->maps);
 	mirror_copy_give(&p->copy, s);
 	p->had->bytes = s->bytes;
-	/* room was made */
+	/* space was reserved */
 	(void)!snapshot_own(s, p->vectors, 0);
 	p->vectors = NULL;
 	return snapshot_seal(s);
@@ -480,7 +492,7 @@ int pause_and_copy(struct link *l, pid_t pid, const struct pause_wish *wish, str
 	snapshot_init(out);
 	if (l->shared->gdb >= 0)
 		return -EOPNOTSUPP;
-	/* where the time is limited, it is one stop or none */
+	/* if the time is limited, there is one stop or none */
 	do
 		r = try(l, pid, wish, out, had);
 	while (r == -ENOBUFS && had->tries < TRIES && !wish->max_pause_ns);

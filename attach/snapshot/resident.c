@@ -52,8 +52,8 @@ static int scan(struct resident *r, taddr at, taddr end, bool written, uint64_t 
 }
 
 /*
- * walk_end, which should say how far it came, is where it began when the runs filled the room (6.18): so it is the last run's end
- * that counts.
+ * walk_end, which should say how far the scan came, is where it began if the runs filled the buffer (6.18):
+ * so the end of the last run is used.
  */
 static int next_by_scan(struct resident *r, taddr *at, taddr end, bool written, uint64_t max_pages,
 			struct resident_run *runs, size_t room)
@@ -75,7 +75,7 @@ static int next_by_scan(struct resident *r, taddr *at, taddr end, bool written, 
 	return kept;
 }
 
-/* An empty range tells whether the kernel knows the call, and which categories. */
+/* A scan of an empty range shows whether the kernel knows the call, and which categories. */
 static void try_scan(struct resident *r)
 {
 	struct scan_region none;
@@ -121,7 +121,7 @@ static int next_by_reading(struct resident *r, taddr *at, taddr end, bool writte
 		else
 			runs[n++] = (struct resident_run){ lo, lo + PAGE, swapped };
 	}
-	/* it ends where addresses do */
+	/* the file ends where addresses end */
 	*at = have ? *at + i * PAGE : end;
 	return n;
 }
@@ -142,7 +142,9 @@ int resident_open(struct resident *r, pid_t tid)
 		resident_close(r);
 		return -ENOMEM;
 	}
-	/* its pages are there from now on: no page fault, and no lack of memory, while somebody stands */
+	/*
+	 * its pages are there from now on: no page fault, and no lack of memory, while the target is stopped
+	 */
 	memset(r->entries, 0, BLOCK * sizeof(*r->entries));
 	try_scan(r);
 	return 0;

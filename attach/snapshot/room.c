@@ -12,8 +12,8 @@
 #define FILE_MAX (1u << 20)
 #define FOLDER_MAX 1200
 #define OURS (64ull << 20)	/* programs and libraries, names, the report */
-#define TABLES_SHARE 8		/* of a copy: 40 bytes for each block are less than that where blocks have 320 bytes on average */
-#define SPARE_SHARE 16		/* of the machine's memory: is left to the others */
+#define TABLES_SHARE 8		/* of a copy: enough for 40 bytes a block, if blocks have 320 on average */
+#define SPARE_SHARE 16		/* of the machine's memory: left to other processes */
 
 bool room_find(const char *text, const char *key, uint64_t *bytes)
 {
@@ -46,7 +46,9 @@ static bool read_number(const char *folder, const char *name, uint64_t *out)
 	return end != text;	/* "max" is no number */
 }
 
-/* Pages of files that nobody has used for a while: they count as used, but are given up first. 0: not known. */
+/*
+ * Pages of files that were not used for a while: they count as used, but are reclaimed first. 0: not known.
+ */
 static uint64_t given_up_first(const char *folder, const char *key)
 {
 	cleanup_free char *text = NULL;
@@ -83,7 +85,10 @@ static uint64_t left_in_folder(const char *folder, const struct group_files *f)
 	return limit > used ? limit - used : 0;
 }
 
-/* Which group, as /proc/self/cgroup has it: "4:memory:/a/b", or "0::/a/b" where there is none for memory alone. */
+/*
+ * The path of the group in /proc/self/cgroup: "4:memory:/a/b", or "0::/a/b" if there is none for memory
+ * alone.
+ */
 static const char *group_path(const char *self, const struct group_files **f)
 {
 	const char *p = strstr(self, ":memory:");
@@ -108,7 +113,9 @@ uint64_t room_in_group(const char *root, const char *self)
 	n = snprintf(folder, sizeof(folder), "%s%s%.*s", root, f->root, (int)strcspn(path, "\n"), path);
 	if (n < 0 || (size_t)n >= sizeof(folder))
 		return least;
-	/* a limit of any group above is ours as well; in a container our own is the uppermost that we see */
+	/*
+	 * a limit of any group above applies to us as well; in a container our own is the topmost that we see
+	 */
 	top = folder + strlen(root) + strlen(f->root);
 	do {
 		uint64_t left = left_in_folder(folder, f);
@@ -121,7 +128,10 @@ uint64_t room_in_group(const char *root, const char *self)
 	return least;
 }
 
-/* What our control group, or one above it, may still take: the process may be in the same one (a container), and a group that has no more may be killed as a whole. */
+/*
+ * What our control group, or one above it, may still allocate: the process may be in the same group (a
+ * container), and a group that is out of memory may be killed as a whole.
+ */
 static uint64_t left_in_our_group(void)
 {
 	cleanup_free char *text = NULL;

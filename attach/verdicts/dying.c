@@ -35,7 +35,7 @@ static void step_out(struct snapshot *s, struct snapshot_thread *t, const struct
 	t->regs = caller;
 	t->sp = caller.rsp;
 	t->in_call = true;
-	/* all of these are the callee's to change */
+	/* the callee may change all of these */
 	t->nvectors = 0;
 }
 

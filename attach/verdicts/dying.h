@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dying: a thread that stands at the end of its process, in exit: what it still has.
+ * dying: a thread that is stopped at the end of its process, in exit: what it still references.
  *
- * The frames of exit and of what that calls keep nothing of the program's; but they lie where the program's frames were, and where they do not write stand old words of
- * these. So do registers. What counts begins with the frame that called exit: main, or, where main has returned, what had called that.
+ * The frames of exit and of what that calls hold nothing of the program's. But they are where the program's
+ * frames were, and where they write nothing there are still old words of these. The same is true of
+ * registers. What counts begins with the frame that called exit: main, or, if main has returned, main's
+ * caller.
  */
 #ifndef MM_DYING_H
 #define MM_DYING_H
@@ -12,7 +14,10 @@ struct modules;
 struct snapshot;
 struct unwinder;
 
-/* Threads of @s in exit_group get the registers and the stack of exit's caller. Where that cannot be found they stay as they are. */
+/*
+ * Give threads of @s in exit_group the registers and the stack of exit's caller. If that cannot be found,
+ * they stay as they are.
+ */
 void dying_step_out(struct snapshot *s, const struct modules *ms, struct unwinder *u);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* judging: see judging.h. Telling what was found: judging_tell.c. */
+/* judging: see judging.h. Results are written by judging_tell.c. */
 #include "attach/verdicts/judging.h"
 
 #include <errno.h>
@@ -32,7 +32,7 @@ static int add_family(struct judging *j, const struct ledger *l, uint32_t family
 
 	for (size_t at = 0; r == 0 && live_next(l->books[family].live, &at, &addr, &b);)
 		r = add(j, addr, b.size, family);
-	/* being resized: still somebody's */
+	/* being resized: still allocated */
 	for (size_t at = 0; r == 0 && addrmap_next(&l->aside, &at, &key, &value);) {
 		const struct ledger_aside *a = value;
 
@@ -54,7 +54,7 @@ static int collect(struct judging *j, const struct ledger *l)
 	return r;
 }
 
-/* The census's first, then the larger one: who lies in another comes behind it. */
+/* The census's first, then the larger one: an inner block comes after the outer one. */
 static int compare(const void *pa, const void *pb)
 {
 	const struct judging_block *a = pa, *b = pb;
@@ -68,7 +68,7 @@ static int compare(const void *pa, const void *pb)
 	return a->family < b->family ? -1 : a->family > b->family;
 }
 
-/* --- who is what --- */
+/* --- what each block is --- */
 
 /* Of a family: blocks at the beginning of one of malloc's, inside of one, and elsewhere. */
 struct manner {
@@ -85,7 +85,7 @@ static bool holds(const struct judging_block *b, taddr addr)
 	return addr >= b->addr && addr - b->addr < b->size;
 }
 
-/* The census's block that each one begins in or at, while going up; NULL: none. */
+/* The census's block in which, or at which, block @i begins, while @i goes up; NULL: none. */
 static const struct judging_block *census_at(const struct judging *j, size_t i, const struct judging_block **last)
 {
 	const struct judging_block *b = &j->blocks[i];
@@ -135,15 +135,18 @@ static bool is_own_memory(const struct snapshot *s, const struct judging_block *
 	return m && b->size && is_writable(m);
 }
 
-/* What is called a block is memory; what has another name is where it lies in a block of malloc's. */
+/*
+ * If the family's noun is "block", its blocks are memory; those with another noun take part if they are in a
+ * block of malloc.
+ */
 static bool takes_part(const struct judging_block *b, const struct snapshot *s, const struct defs_family *f, bool in_census)
 {
 	return in_census || ((!f->noun || !strcmp(f->noun, "block")) && is_own_memory(s, b));
 }
 
 /*
- * So far it can go at most: a rule may take something else for the size. What lies behind the block around it, or behind the memory it is in, would
- * be no root then.
+ * How large the block can be at most: a rule may take something else for the size. What follows the block
+ * around it, or the memory it is in, would then not count as a root.
  */
 static uint64_t most_of(const struct snapshot *s, const struct judging_block *b, const struct judging_block *in)
 {
@@ -156,7 +159,10 @@ static uint64_t most_of(const struct snapshot *s, const struct judging_block *b,
 	return m->hi - b->addr;
 }
 
-/* A family whose blocks are malloc's own has none inside of these: such a one was released, and its memory is another's by now. */
+/*
+ * If a family's blocks are malloc's own blocks, none is inside of another: a block that is was freed, and its
+ * memory belongs to another block by now.
+ */
 static bool is_stale(const struct judging *j, const struct judging_block *b, const struct judging_block *in, const struct manner *m)
 {
 	if (!j->census.known)
@@ -212,7 +218,7 @@ static size_t next_part(const struct judging *j, size_t i)
 	return i;
 }
 
-/* Of those at one address the first that takes part says how large it is: the allocator knows best. */
+/* Of the blocks at one address, the first that takes part gives the size: the allocator knows best. */
 static void make_node(struct judging *j, size_t i)
 {
 	j->nodes[j->nnodes] = (struct block){ j->blocks[i].addr, j->blocks[i].size };
@@ -220,8 +226,8 @@ static void make_node(struct judging *j, size_t i)
 }
 
 /*
- * From each address to the next: is the next one inside? All blocks of an address are one node, or none is. What is at
- * one address is told apart from what comes behind it by the address alone.
+ * From each address to the next: is the next block inside? All blocks of an address are one node, or none is.
+ * Blocks at one address are distinguished from those after it by the address alone.
  */
 static int make_nodes(struct judging *j)
 {
@@ -251,7 +257,7 @@ static int make_nodes(struct judging *j)
 
 /* --- verdicts --- */
 
-/* An outer block that is open while the addresses in it are gone through. */
+/* An outer block, open while the addresses in it are visited. */
 struct open_block {
 	size_t block;
 	taddr end;
@@ -272,7 +278,7 @@ static bool is_better(enum verdict a, enum verdict b)
 	return ranks[a] > ranks[b];
 }
 
-/* Its verdict is that of the blocks in it, and counts for the one in which it lies itself. */
+/* The verdict of an outer block is the best of the blocks in it, and counts for the block around it. */
 static void close_last(struct judging *j, struct open_blocks *open)
 {
 	const struct open_block *o = &open->all[--open->n];
@@ -289,7 +295,7 @@ static int open_one(struct judging *j, struct open_blocks *open, size_t i)
 {
 	const struct judging_block *b = &j->blocks[i];
 
-	/* the first of its address has opened already */
+	/* the first block at this address is open already */
 	if (open->n && j->blocks[open->all[open->n - 1].block].addr == b->addr)
 		return 0;
 	if (grow_for(&open->all, open->n, &open->size, sizeof(*open->all)) < 0)
@@ -373,7 +379,7 @@ int judging_run(struct judging *j, const struct snapshot *s, const struct ledger
 	in.census = &j->census;
 	in.blocks = j->nodes;
 	in.nblocks = j->nnodes;
-	/* the census has the sizes of the allocator */
+	/* the census has the allocator's sizes */
 	in.exact = exact && !j->census.known;
 	r = judge(j, &in);
 	return r < 0 ? r : add_doubts(j, &in);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* judging_tell: what was found, as facts; see judging.h. */
+/* judging_tell: the results, as facts; see judging.h. */
 #include "attach/verdicts/judging.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 
 #define AT_ONCE 1000	/* blocks in one record */
 
-/* --- what is lost with whom --- */
+/* --- what is lost with which block --- */
 
 static int add_up(struct judging *j)
 {
@@ -43,7 +43,7 @@ static void put(struct recorder *r, uint32_t family, enum verdict verdict, const
 		recorder_put_event(r, family, &f);
 }
 
-/* The address of the lost block by which it counts; 0: there is none. */
+/* The address of the lost block with which this one is lost; 0: there is none. */
 static taddr leader_of(const struct judging *j, uint32_t node)
 {
 	uint32_t leader = j->reach.leader[node];
@@ -82,7 +82,7 @@ static void put_verdict(const struct judging *j, struct recorder *r, uint32_t fa
 	put(r, family, verdict, some, n);
 }
 
-/* A family has its index for a number (facts.h). */
+/* A family's number is its index (facts.h). */
 static void put_all(const struct judging *j, struct recorder *r)
 {
 	uint64_t counts[LEDGER_FAMILIES_MAX][VERDICT_COUNT] = { 0 };

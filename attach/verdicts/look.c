@@ -74,7 +74,7 @@ static void explain(struct look *out, const struct look_wish *wish, int err)
 	}
 }
 
-/* Whatever came of it: it is reported. */
+/* The pause is reported, whatever the result. */
 static void add_stood_still(struct look *out)
 {
 	size_t n = strlen(out->why_not);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * look: which of the watched blocks are still reached, found out at one moment of a watch.
+ * look: which of the watched blocks are still reachable at one moment of a watch.
  *
- *	look_take	the target is stopped once, copied, and let go (pause.h): the table of live blocks is brought to that moment
- *	look_judge	the copy is searched, as long as that takes, and what was found becomes facts (MMT_VERDICTS, MMT_JUDGED)
+ *	look_take	the target is stopped once, copied, and let go (pause.h): the table of live blocks is
+ *			brought to that moment
+ *	look_judge	the copy is searched, as long as that takes, and the results become facts
+ *			(MMT_VERDICTS, MMT_JUDGED)
  *
- * Where it comes to nothing, the report says why: that is a fact too.
+ * If there is no result, the report says why: that is a fact too.
  */
 #ifndef MM_LOOK_H
 #define MM_LOOK_H
@@ -24,7 +26,7 @@ struct look_asked;
 struct recorder;
 
 enum look_state {
-	LOOK_NONE,		/* nobody has looked, and nobody was to */
+	LOOK_NONE,		/* there was no look, and none was wanted */
 	LOOK_TAKEN,
 	LOOK_FAILED,
 };
@@ -46,12 +48,12 @@ struct look_wish {
 /* Stop and copy process @pid, or say why not, in @out. look_fini in any case. */
 void look_take(struct look *out, struct link *l, pid_t pid, const struct look_wish *wish);
 
-/* There is none, because of that. */
+/* There are no verdicts, for this reason. */
 void look_fail(struct look *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * Judge what @r's ledger holds, and tell @r what was found; or why there is nothing. @exact: its sizes are those that were asked for. @asked: what else
- * is to be answered from the copy; NULL: nothing.
+ * Judge what @r's ledger holds, and write the results to @r; or the reason why there are none. @exact: the
+ * ledger's sizes are those that were requested. @asked: what else to answer from the copy; NULL: nothing.
  */
 void look_judge(struct look *look, struct recorder *r, bool exact, struct look_asked *asked);
 

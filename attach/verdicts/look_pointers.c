@@ -8,7 +8,7 @@
 #include "attach/verdicts/judging.h"
 #include "report/text/scan/text_pointers.h"
 
-#define STACKS 10u	/* whose blocks are asked for by a verdict */
+#define STACKS 10u	/* stacks for which a verdict selects a block */
 
 struct chosen {
 	taddr addr[STACKS];
@@ -26,7 +26,7 @@ static void drop(struct chosen *c, size_t at)
 	}
 }
 
-/* Of each stack the largest, and of all stacks those with the largest. */
+/* Of each stack the largest block, and of all stacks those with the largest. */
 static void choose(struct chosen *c, taddr addr, uint64_t size, uint32_t stack)
 {
 	size_t at = 0;
@@ -69,7 +69,7 @@ static void choose_by_verdict(const struct judging *j, const struct ledger *l, e
 
 int look_pointers(struct look_asked *asked, struct judging *j, const struct snapshot *s, const struct ledger *l)
 {
-	/* what was copied, listed and judged stays the look's */
+	/* what was copied, listed and judged still belongs to the look */
 	struct scan sc = {
 		.opt = asked->opt, .modules = asked->modules, .snapshot = *s, .census = j->census, .blocks = j->nodes, .nblocks = j->nnodes, .reach = j->reach,
 	};

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * look_pointers: --who-points-at of a watch: what points at a block at the moment of the last look, which is gone when the report is read.
+ * look_pointers: --who-points-at of a watch: what points at a block at the moment of the last look. When the
+ * report is read, that memory is gone.
  *
- * Asked for are addresses, or a verdict: then one block of each stack whose blocks got that, those of the largest blocks first.
+ * The user asks for addresses, or for a verdict: then for one block of each stack whose blocks got that
+ * verdict, those of the largest blocks first.
  */
 #ifndef MM_LOOK_POINTERS_H
 #define MM_LOOK_POINTERS_H
@@ -19,7 +21,7 @@ struct snapshot;
 struct look_asked {
 	const struct options *opt;
 	struct modules *modules;
-	struct strbuf answer;		/* to be printed behind the report; "": nothing was asked */
+	struct strbuf answer;		/* printed after the report; "": nothing was asked */
 };
 
 /* 0 or -errno. */

@@ -17,33 +17,35 @@
 #include "attach/keeper/traps/note.h"
 
 #define IDLE_MS 500
-#define ROOM_MS 1		/* a hit waits for room in the ring: look again so often */
-#define ENDING_MS 100		/* gdb ends right after it has closed its files, or not at all */
+#define ROOM_MS 1		/* a hit waits for space in the ring: try again this often */
+#define ENDING_MS 100		/* gdb ends soon after it has closed its files, or not at all */
 #define PROCESS_EXITING 4	/* PF_EXITING of the kernel, in /proc/PID/stat */
-#define PENDING INT64_MIN	/* gdb has been asked to do it */
+#define PENDING INT64_MIN	/* gdb was asked to do it */
 
 struct relay {
 	struct keeper *k;
 	int gdb;
 	int signals;
 	uint32_t seq;			/* of the newest hit */
-	struct tracee *waiting;		/* its thread, until it may go on */
-	uint32_t trap;			/* where it is */
+	struct tracee *waiting;		/* the thread of that hit, until it may go on */
+	uint32_t trap;			/* the trap that it hit */
 	struct user_regs_struct regs;
 	uint64_t frames[WIRE_FRAMES];
-	bool no_room;			/* it could not be noted yet */
+	bool no_room;			/* the hit could not be recorded yet */
 	bool asked;			/* gdb has a command to carry out: */
-	uint32_t asked_seq;		/* its number, the mailbox's */
+	uint32_t asked_seq;		/* the command's number in the mailbox */
 	bool take_over;
 	uint64_t next_look_ns;
 };
 
-/* A message of gdb's, or one to it. */
+/* A message from gdb, or one to it. */
 static _Alignas(8) uint8_t message[WIRE_MAX];
 
 static void tell(struct relay *r, const void *what, size_t n)
 {
-	/* EAGAIN: gdb reads nothing, though hundreds of messages wait; it will not read this one either */
+	/*
+	 * EAGAIN: gdb reads nothing, though hundreds of messages are queued; it will not read this one either
+	 */
 	if (wire_send(r->gdb, what, n) < 0 && !r->k->leave_reason)
 		r->k->leave_reason = LEFT_DEBUGGER;
 }
@@ -74,7 +76,7 @@ static void note(struct relay *r)
 		go_on(r);
 }
 
-/* What gdb says is checked like anybody's word: a hit of a breakpoint that is not ours any more is none. */
+/* What gdb says is checked like any input: a hit of a breakpoint that is not ours any more does not count. */
 static bool is_hit(const struct relay *r, const struct wire_hit *hit)
 {
 	const struct traps *ts = &r->k->traps;
@@ -83,7 +85,7 @@ static bool is_hit(const struct relay *r, const struct wire_hit *hit)
 	return i < SHARED_SITES && ts->all[i].state == TRAP_PLANTED && ts->all[i].site.addr == hit->regs.rip;
 }
 
-/* A copy: it may have to wait for room, while other messages come. */
+/* Copy the frames: the hit may have to wait for space in the ring, while other messages arrive. */
 static void take_frames(struct relay *r, const struct wire_hit *hit, size_t bytes)
 {
 	if (bytes > sizeof(r->frames))
@@ -93,7 +95,7 @@ static void take_frames(struct relay *r, const struct wire_hit *hit, size_t byte
 	r->k->walked.n = bytes / sizeof(r->frames[0]);
 }
 
-/* gdb did not wait for the answer, and comes with the next one. */
+/* gdb did not wait for the answer, and sends the next hit: end the wait for this one. */
 static void give_up(struct relay *r)
 {
 	if (r->waiting->state == TRACEE_HELD) {
@@ -127,7 +129,7 @@ static void on_hit(struct relay *r, const struct wire_hit *hit, size_t n)
 	note(r);
 }
 
-/* The controller has let it go, or has taken too long. */
+/* The controller has released the thread, or has taken too long. */
 static void release_waiting(struct relay *r)
 {
 	hold_end(r->k, r->waiting);
@@ -144,7 +146,7 @@ static void release_overdue(struct relay *r)
 {
 	struct shared *sh = r->k->shared;
 
-	/* while gdb plants nobody takes too long */
+	/* no timeout while gdb carries out a command */
 	if (!is_held(r) || r->asked || r->k->now_ns - r->waiting->seen_ns < sh->hold_ns)
 		return;
 	atomic_fetch_add_explicit(r->waiting->for_stack ? &sh->counts.unwalked : &sh->counts.overdue, 1,
@@ -173,7 +175,7 @@ static void forget_threads(struct relay *r)
 		forget_thread(r, t);
 }
 
-/* Older gdbs do not tell that a thread has ended. */
+/* Older gdbs do not report that a thread has ended. */
 static void look_for_ended(struct relay *r)
 {
 	struct threads *ts = &r->k->threads;
@@ -194,7 +196,7 @@ static void on_thread_end(struct relay *r, pid_t tid)
 		forget_thread(r, t);
 }
 
-/* A copy of the process: the same code, the same blocks; one thread. */
+/* gdb follows a copy of the process: the same code, the same blocks; one thread. */
 static void on_moved(struct relay *r, pid_t pid, int mem)
 {
 	struct keeper *k = r->k;
@@ -417,7 +419,10 @@ static void turn(struct relay *r)
 	atomic_store_explicit(&k->shared->threads, k->threads.used, memory_order_relaxed);
 }
 
-/* 1 if process @pid is about to end or has; 0; -errno. Files are closed before the kernel lets a tracer's tracees go. */
+/*
+ * 1 if process @pid is about to end or has ended; 0; -errno. The kernel closes a tracer's files before it
+ * detaches its tracees.
+ */
 static int is_ending(pid_t pid)
 {
 	char path[64], text[512], *rest;
@@ -441,7 +446,7 @@ static int is_ending(pid_t pid)
 	return state == 'Z' || state == 'X' || flags & PROCESS_EXITING;
 }
 
-/* Who made the socket. */
+/* The process that made the socket. */
 static pid_t gdbs_pid(int gdb)
 {
 	struct ucred who = { 0 };
@@ -451,8 +456,9 @@ static pid_t gdbs_pid(int gdb)
 }
 
 /*
- * gdb's end of the socket is closed. If gdb is ending without having lifted its breakpoints (SIGKILL), the target's next call would run into
- * one of them, and die: ours are lifted, if we are quick enough. A gdb that lives knows its breakpoints better than we do.
+ * gdb's end of the socket is closed. If gdb is ending without having lifted its breakpoints (SIGKILL), the
+ * target's next call would run into one of them, and die: lift ours, if we are quick enough. A gdb that lives
+ * knows its breakpoints better than we do.
  */
 static void lift_for_gdb(struct relay *r)
 {
@@ -484,7 +490,7 @@ _Noreturn static void end(struct relay *r)
 	_exit(0);
 }
 
-/* What gdb planted is lifted, and its threads are nobody's: from the beginning. */
+/* What gdb planted is lifted, and its threads are not traced: start from the beginning. */
 static void become_keeper(struct relay *r)
 {
 	struct keeper *k = r->k;

@@ -17,7 +17,7 @@ static bool is_thread(const struct tracee *t)
 	return t->known && !t->guest;
 }
 
-/* A leader that has ended before the others stays in the table until they have. */
+/* A leader that has ended before the other threads stays in the table until they have ended. */
 static bool any_lives_on(struct keeper *k)
 {
 	for (struct tracee *t = threads_first(&k->threads); t; t = threads_next(&k->threads, t))
@@ -27,9 +27,9 @@ static bool any_lives_on(struct keeper *k)
 }
 
 enum end {
-	END_ALONE,	/* the others go on */
+	END_ALONE,	/* the other threads go on */
 	END_OF_ALL,
-	END_UNSAID,	/* of all, or of all but the one that execs: both kill the others in the same way */
+	END_UNSAID,	/* all threads end, or all but one that execs: both kill the others in the same way */
 };
 
 static enum end what_ends(struct keeper *k, struct tracee *t)
@@ -40,14 +40,14 @@ static enum end what_ends(struct keeper *k, struct tracee *t)
 
 	if (tracee_regs(t, &regs) < 0 || tracee_event_msg(t, &code) < 0)
 		return END_ALONE;
-	/* seccomp may have killed this thread alone, and nothing tells: nobody may wait for it */
+	/* seccomp may have killed this thread alone, and nothing shows that: no thread may be held for it */
 	if ((code & 0x7f) == SIGSYS)
 		return END_ALONE;
 	if (code & 0x7f)
 		return END_OF_ALL;
 	if ((long long)regs.orig_rax != SYS_exit)
 		return code ? END_OF_ALL : END_UNSAID;
-	t->ending = true; /* not to count itself */
+	t->ending = true; /* not to count this thread */
 	alone = any_lives_on(k);
 	t->ending = false;
 	return alone ? END_ALONE : END_OF_ALL;
@@ -67,7 +67,7 @@ static bool is_held(struct keeper *k, struct tracee *t)
 void ending_serve(struct keeper *k, struct tracee *t)
 {
 	if (!is_held(k, t)) {
-		/* ESRCH: it was killed, and wait will tell */
+		/* ESRCH: it was killed, and wait reports that */
 		(void)!tracee_cont(t, 0);
 		return;
 	}
@@ -80,7 +80,7 @@ void ending_serve(struct keeper *k, struct tracee *t)
 	k->ending.threads++;
 }
 
-/* Some may have been killed where they stood. */
+/* The threads that are still held at their end: some may have been killed meanwhile. */
 static uint32_t count(struct keeper *k)
 {
 	uint32_t n = 0;
@@ -102,7 +102,7 @@ int64_t ending_let_go(struct keeper *k)
 		n++;
 	}
 	k->ending.threads = 0;
-	k->ending.told = true; /* a thread that comes later is not held */
+	k->ending.told = true; /* a thread that ends later is not held */
 	return n;
 }
 
@@ -120,7 +120,10 @@ static bool is_overdue(struct keeper *k)
 	return k->now_ns - k->ending.alive_ns > k->shared->hold_ns || k->now_ns - oldest > ENDING_NS;
 }
 
-/* One that execs waits in that call until the others have ended. Looked for with care: there may be thousands. */
+/*
+ * Is there a thread that execs? It waits in that call until the others have ended. The search is
+ * rate-limited: there may be thousands of threads.
+ */
 static bool someone_execs(struct keeper *k)
 {
 	bool found = false;

@@ -1,31 +1,36 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ending: the process held at its end, while its memory is still there, so that the controller can copy it (pausing.h).
+ * ending: the process is held at its end, while its memory is still there, so that the controller can copy it
+ * (pausing.h).
  *
- *	exit_group, or a deadly signal    all threads stop, each where it is about to end (PTRACE_EVENT_EXIT), and wait
- *	all stand there                   RECORD_ENDING
+ *	exit_group, or a deadly signal    each thread stops where it is about to end (PTRACE_EVENT_EXIT)
+ *	all are stopped there             RECORD_ENDING
  *	COMMAND_LET_END                   all go on, and end
  *
- * A thread that ends while others go on (the exit call itself, and no signal) is not held. Nor are those that die because another
- * execs, which waits for their end: but they die as at exit_group(0), so they stand until somebody is seen in that call. If an exec and
- * an exit_group race, nobody is held either; nor at a death by SIGSYS, which may be one thread's.
+ * If a thread ends while others go on (the exit call itself, and no signal), it is not held. Nor are threads
+ * held that die because another one execs, which waits for their end: but they die as at exit_group(0), so
+ * they are held until a thread is seen in that call. If an exec and an exit_group race, no thread is held
+ * either; nor at a death by SIGSYS, which may be one thread's.
  *
- * Who is killed with SIGKILL while it waits cannot be held, and ends. The wait has limits: a controller that gives no sign of life
- * for shared->hold_ns, or has not come to an end in ENDING_NS, is not waited for. And with the keeper's own end the kernel lets
- * everybody go.
+ * A thread that is killed with SIGKILL while it waits cannot be held, and ends. The wait has limits: it ends
+ * if the controller gives no sign of life for shared->hold_ns, or has not finished within ENDING_NS. And when
+ * the keeper ends, the kernel lets all threads go.
  */
 #ifndef MM_ENDING_H
 #define MM_ENDING_H
 
 #include "attach/keeper/state.h"
 
-/* @t has stopped at its end: held, or let go. */
+/* @t has stopped at its end: hold it, or let it go. */
 void ending_serve(struct keeper *k, struct tracee *t);
 
-/* Once a round, while somebody is held so: tell the controller, when all are; let go who waits for too long. */
+/*
+ * Once a round, while a thread is held at its end: notify the controller when all are; let go those that wait
+ * for too long.
+ */
 void ending_round(struct keeper *k);
 
-/* How many were let go. */
+/* Let all of them end. Returns how many were let go. */
 int64_t ending_let_go(struct keeper *k);
 
 #endif

@@ -9,11 +9,13 @@
 #include "attach/keeper/procfs.h"
 #include "attach/keeper/serve.h"
 
-#define LOOK_NS 2000000		/* nobody stops for so long: see what the others are doing */
-#define STUCK_NS 20000000	/* asleep without interruption for so long: it is not waited for */
+#define LOOK_NS 2000000		/* no thread stops for so long: see what the others are doing */
+#define STUCK_NS 20000000	/* asleep uninterruptibly for so long: it is not waited for */
 #define NAP_NS 200000
-#define ROUND_NS 20000000	/* while all stand: see so often whether whoever copies was stopped himself */
-#define PAUSE_FIRST 64		/* threads whose registers come with the stop; more are asked for while memory is copied */
+/* while all are stopped: check this often whether the controller was stopped itself */
+#define ROUND_NS 20000000
+/* threads whose registers come with the stop; for more the controller asks while memory is copied */
+#define PAUSE_FIRST 64
 
 /* --- stopping --- */
 
@@ -21,8 +23,8 @@ static void interrupt(struct tracee *t)
 {
 	bool was = t->interrupted;
 
-	t->awaited = tracee_interrupt(t) == 0; /* else it has ended, and wait will tell */
-	/* in a group stop: if its call has failed, the stopping signal did that, and not we */
+	t->awaited = tracee_interrupt(t) == 0; /* else it has ended, and wait reports that */
+	/* in a group stop: if its call has failed, the stopping signal caused that, not we */
 	if (t->state == TRACEE_LISTENING)
 		t->interrupted = was;
 }
@@ -32,7 +34,10 @@ static pid_t process_of(const struct keeper *k, const struct tracee *t)
 	return t->guest || !t->known ? t->tid : k->target;
 }
 
-/* Has it run since it was asked first, and not slept in between, for longer than any such call runs at a stretch? */
+/*
+ * Has @t run since it was first checked, without sleeping in between, for longer than a call that moves bytes
+ * runs without a break?
+ */
 static bool runs_on(const struct keeper *k, struct tracee *t)
 {
 	uint64_t sleeps = procfs_sleeps(t->tid);
@@ -46,8 +51,9 @@ static bool runs_on(const struct keeper *k, struct tracee *t)
 }
 
 /*
- * Not in the middle of moving bytes. Nothing tells of one that runs whether it does so in such a call, of which it sleeps most of the
- * time: so, once the others stand, it is asked for a while.
+ * Do not interrupt a thread in the middle of moving bytes. Of a thread that runs, nothing shows whether it is
+ * in such a call, of which it sleeps most of the time. So, once the others are stopped, it is checked for a
+ * while.
  */
 static bool may_interrupt(const struct keeper *k, struct tracee *t)
 {
@@ -62,7 +68,10 @@ static bool may_interrupt(const struct keeper *k, struct tracee *t)
 static void interrupt_all(struct keeper *k)
 {
 	for (struct tracee *t = threads_first(&k->threads); t; t = threads_next(&k->threads, t)) {
-		/* a newborn stops by itself; who waits in vfork cannot be stopped, nor go on before its child does */
+		/*
+		 * a newborn stops by itself; a thread that waits in vfork can neither be stopped nor go on
+		 * before its child does
+		 */
 		bool running = t->state == TRACEE_RUNNING && t->known && !t->in_vfork && !t->stuck;
 
 		t->awaited = false;
@@ -72,7 +81,7 @@ static void interrupt_all(struct keeper *k)
 	}
 }
 
-/* All others stand. Is there anybody left to wait for, or to be asked again? */
+/* All others are stopped. Is there any thread left to wait for, or to check again? */
 static bool interrupt_spared(struct keeper *k)
 {
 	bool any = false;
@@ -97,13 +106,16 @@ static bool is_awaited(const struct tracee *t)
 	return t->state == TRACEE_LISTENING && t->awaited;
 }
 
-/* Those that do not stand yet are asked, one by one: waitpid(-1) would walk all that do for each of them. How many are left; @found: somebody has stopped. */
+/*
+ * Ask those that are not stopped yet one by one: for each of them waitpid(-1) would walk all that are.
+ * Returns how many are left; @found: a thread has stopped.
+ */
 static uint32_t ask_awaited(struct keeper *k, bool *found)
 {
 	uint32_t left = 0;
 
 	for (struct tracee *t = threads_first(&k->threads); t; t = threads_next(&k->threads, t)) {
-		/* one in vfork is not waited for, but its child may have let it go just now */
+		/* one in vfork is not waited for, but its child may have released it just now */
 		if (!is_awaited(t) && !(t->state == TRACEE_RUNNING && t->in_vfork))
 			continue;
 		if (collect_ask(k, t->tid))
@@ -115,8 +127,8 @@ static uint32_t ask_awaited(struct keeper *k, bool *found)
 }
 
 /*
- * Stops that nobody has looked at: a newborn's maker tells of it; a copy is cleaned and let go, it is no part of this.
- * -ESRCH: another program runs now. Threads may be added to the queue meanwhile.
+ * Look at the new stops: a stop at a fork or clone reports a newborn; a copy is cleaned and let go, as it is
+ * not part of the pause. -ESRCH: another program runs now. Threads may be added to the queue meanwhile.
  */
 static int look_at_stops(struct keeper *k, uint32_t *looked)
 {
@@ -136,7 +148,7 @@ static int look_at_stops(struct keeper *k, uint32_t *looked)
 	return 0;
 }
 
-/* Who will not stop, though it was asked to: it has ended, or sleeps without interruption. */
+/* Which thread will not stop, though it was interrupted? It has ended, or sleeps uninterruptibly. */
 static void look_at_awaited(struct keeper *k)
 {
 	bool late = k->now_ns - k->pausing.began_ns > STUCK_NS;
@@ -147,7 +159,8 @@ static void look_at_awaited(struct keeper *k)
 		if (!is_awaited(t) || !t->known)
 			continue;
 		if (procfs_activity(pid, t->tid) == ACTIVITY_GONE)
-			t->awaited = false; /* its end is reported, if it is not a leader that waits for the others */
+			/* its end is reported, unless it is a leader that waits for the others */
+			t->awaited = false;
 		else if (late && procfs_uninterruptible(pid, t->tid)) {
 			t->awaited = false;
 			t->stuck = true;
@@ -172,7 +185,7 @@ static int await_all(struct keeper *k)
 		uint32_t left = ask_awaited(k, &found), before = looked;
 		int r = look_at_stops(k, &looked);
 
-		/* what a stop tells may be that there is one more to wait for */
+		/* a stop may have added a thread to wait for */
 		found |= looked != before;
 		if (r < 0 || (!left && !found && !interrupt_spared(k)))
 			return r;
@@ -210,7 +223,7 @@ static bool has_ended(const struct tracee *t)
 	return t->state == TRACEE_STOPPED && (what == HAPPENED_EXIT || what == HAPPENED_KILLED);
 }
 
-/* false: there is nothing to tell of it. */
+/* false: there is nothing to report about it. */
 static bool describe(const struct tracee *t, struct paused_thread *out)
 {
 	int n;
@@ -220,9 +233,10 @@ static bool describe(const struct tracee *t, struct paused_thread *out)
 	out->nvectors = 0;
 	if (t->state == TRACEE_RUNNING) {
 		out->flags = t->stuck || t->in_vfork ? PAUSED_ASLEEP : 0;
-		return out->flags || t->spared; /* else a leader that has ended before the others */
+		/* otherwise it is a leader that has ended before the others */
+		return out->flags || t->spared;
 	}
-	/* a copy that could not be cleaned lives in another memory */
+	/* a copy that could not be cleaned runs in another memory */
 	if (has_ended(t) || t->unclean || tracee_regs(t, &out->regs) < 0)
 		return false;
 	out->flags = PAUSED_KNOWN;
@@ -245,7 +259,7 @@ static uint32_t fill_batch(struct keeper *k, uint32_t from, uint32_t room)
 
 /* --- going on --- */
 
-/* What waited for anything else has lost no time by it. */
+/* The pause does not count for timeouts: whatever waited for something else starts again, or later. */
 static void forgive(struct keeper *k)
 {
 	uint64_t had = k->now_ns - k->pausing.began_ns;
@@ -275,7 +289,7 @@ static void resume(struct keeper *k)
 	serve_queue(k);
 	k->now_ns = keeper_clock_ns();
 	atomic_store(&sh->pause.ended_ns, k->now_ns);
-	/* somebody may have stopped when nobody asked him */
+	/* a thread may have stopped while none was asked */
 	collect_unsettle(k);
 }
 
@@ -303,13 +317,13 @@ int64_t pausing_stop(struct keeper *k, uint64_t limit_ns)
 	}
 	if (!++p->number)
 		p->number = 1;
-	/* a small process is done with that: no more is to be asked */
+	/* for a small process that is enough: the controller need not ask for more */
 	k->shared->pause.count = fill_batch(k, 0, PAUSE_FIRST);
 	atomic_store(&k->shared->pause.number, p->number);
 	return count_not_stopped(k);
 }
 
-/* One that was spared may have gone so far. */
+/* Has the target exec'ed? A spared thread may have got there. */
 static bool has_execed(const struct keeper *k)
 {
 	for (uint32_t i = 0; i < k->nqueue; i++) {
@@ -338,7 +352,7 @@ void pausing_round(struct keeper *k, uint64_t max_wait_ns)
 	if (max_wait_ns > ROUND_NS)
 		max_wait_ns = ROUND_NS;
 	k->news |= collect_quietly(k, left < max_wait_ns ? left : max_wait_ns);
-	/* nobody can have done anything but die; then all have, and one signal tells of them */
+	/* threads can only have died; then all have, and one signal announces them */
 	collect_everyone(k);
 	atomic_fetch_add_explicit(&k->shared->beat, 1, memory_order_relaxed);
 	if (k->now_ns >= k->pausing.until_ns || procfs_stopped(k->controller))

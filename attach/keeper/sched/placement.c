@@ -6,11 +6,11 @@
 #include "attach/keeper/procfs.h"
 
 #define LOOK_NS 20000000
-#define LOOK_STOPS 64		/* fewer since the last look: what the look takes would show */
+#define LOOK_STOPS 64		/* fewer since the last look: its cost would show */
 #define LOOK_THREADS 4
-#define GAP_NS 5000000		/* a round that took longer was one without stops */
-#define STEP_NS 30000000	/* with stops; */
-#define STEP_MAX_NS 500000000	/* one that takes longer finds too little: no trial then */
+#define GAP_NS 5000000		/* a longer round was one without stops */
+#define STEP_NS 30000000	/* of time with stops; */
+#define STEP_MAX_NS 500000000	/* a longer step finds too few stops: no trial then */
 #define STEP_STOPS 200
 #define TRIAL_FIRST_NS 200000000
 #define TRIAL_MIN_NS 1000000000
@@ -59,7 +59,7 @@ bool placement_counts(uint64_t since_ns)
 	return since_ns < GAP_NS;
 }
 
-/* An eighth more, or it is noise: then all stays as it is. */
+/* Less than an eighth more is noise: then all stays as it is. */
 bool placement_prefers_near(const struct placement_rate *free, const struct placement_rate *near, bool is_near)
 {
 	double n = (double)near->stops * (double)free->busy_ns;
@@ -73,14 +73,14 @@ static void begin_step(struct placement *p, unsigned int step, uint64_t now_ns)
 	p->step = step;
 	p->step_began_ns = now_ns;
 	p->now = (struct placement_rate){ 0, 0 };
-	/* the way it is, the other, the other, the way it is: what grows or wanes meanwhile counts for both */
+	/* as it was, the other way twice, as it was: a change of load meanwhile counts for both */
 	if ((step == 1 || step == PLACEMENT_STEPS) == p->was_near)
 		go_near(p, p->trial_cpu);
 	else
 		go_free(p);
 }
 
-/* The result holds until the next trial; the more often it was the same, the longer. */
+/* The result holds until the next trial; the more often it was the same, the later that is. */
 static void end_trial(struct placement *p, bool near, uint64_t now_ns)
 {
 	p->step = 0;
@@ -98,7 +98,7 @@ static void begin_trial(struct placement *p, uint64_t now_ns)
 {
 	p->trial_ns = now_ns + p->every_ns;
 	p->was_near = p->near >= 0;
-	/* asked each time: it may have been changed from outside, or with the cpuset */
+	/* read each time: it may have been changed from outside, or with the cpuset */
 	if (!p->was_near && sched_getaffinity(0, sizeof(p->own), &p->own) < 0)
 		return;
 	if (p->threads_cpu < 0 || CPU_COUNT(&p->own) < 2 || !CPU_ISSET(p->threads_cpu, &p->own))
@@ -147,7 +147,7 @@ static void look(struct placement *p, struct threads *ts, uint64_t now_ns, uint6
 	p->look_ns = now_ns + LOOK_NS;
 	p->look_stops = stops;
 	p->threads_cpu = enough ? cpu_of_threads(ts, now_ns) : -1;
-	/* with none of them here there is no reason to stay; the next trial may be soon if this was not one */
+	/* with no thread here there is no reason to stay; outside of a trial, the next one may be soon */
 	if (!enough || p->near < 0 || p->threads_cpu == p->near)
 		return;
 	if (p->step) {

@@ -19,12 +19,12 @@ static void ask_for_turns(void)
 {
 	struct sched_attr attr = {
 		.size = sizeof(attr), .sched_flags = SCHED_FLAG_KEEP_POLICY,
-		/* as it is by now: a lower one would be refused, and the turns with it */
+		/* as it is now: a lower one would be refused, and the slice with it */
 		.sched_nice = getpriority(PRIO_PROCESS, 0), .sched_runtime = TURN_NS,
 	};
 	long policy = syscall(SYS_sched_getscheduler, 0);
 
-	/* without the flag, which not each kernel knows; SCHED_RESET_ON_FORK may be set besides */
+	/* without the flag, which not every kernel knows; SCHED_RESET_ON_FORK may be set as well */
 	if ((policy & ~SCHED_RESET_ON_FORK) == SCHED_IDLE || (policy & ~SCHED_RESET_ON_FORK) == SCHED_BATCH)
 		attr.sched_flags = policy & SCHED_RESET_ON_FORK ? SCHED_FLAG_RESET_ON_FORK : 0;
 	(void)syscall(SYS_sched_setattr, 0, &attr, 0);

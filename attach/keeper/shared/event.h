@@ -2,8 +2,8 @@
 /*
  * event: what happened, in two forms.
  *
- * For the keeper: what a wait status means (event_decode, pure). For the
- * controller: the record that the keeper writes into the ring.
+ * For the keeper: what a wait status means (event_decode, pure). For the controller: the record that the
+ * keeper writes into the ring.
  */
 #ifndef MM_EVENT_H
 #define MM_EVENT_H
@@ -15,7 +15,7 @@
 
 /* What a wait status of a seized thread means. */
 enum happening {
-	HAPPENED_SIGNAL,	/* a signal is about to be delivered; sig says which (SIGTRAP: perhaps a trap of ours) */
+	HAPPENED_SIGNAL,	/* a signal is about to be delivered: sig (SIGTRAP: perhaps our trap) */
 	HAPPENED_GROUP_STOP,	/* the process was stopped by sig; the thread must listen, not run */
 	HAPPENED_STOP,		/* our own interrupt, a new thread's first stop, or the end of a group stop */
 	HAPPENED_CLONE,
@@ -25,8 +25,8 @@ enum happening {
 	HAPPENED_EXEC,
 	HAPPENED_EXIT,		/* the thread ended; code in sig */
 	HAPPENED_KILLED,	/* the thread ended by a signal */
-	HAPPENED_ENDING,	/* the thread is about to end, its memory still there (if that was asked for) */
-	HAPPENED_OTHER,		/* a stop that we did not ask for: resumed */
+	HAPPENED_ENDING,	/* the thread is about to end, its memory is still there (if requested) */
+	HAPPENED_OTHER,		/* another stop: resumed */
 };
 
 struct happening_info {
@@ -46,8 +46,9 @@ enum record_kind {
 	RECORD_CHILD,		/* a child process was made clean and let go: value = its pid */
 	RECORD_EXEC,		/* the target runs another program now; held until answered */
 	RECORD_END,		/* the last thread of the target is gone; value = wait status of the last */
-	RECORD_ENDING,		/* the whole process is about to end, and held until COMMAND_LET_END: its memory can be copied */
-	RECORD_GAP,		/* hits were dropped, the ring was full; value = for how long, in ns, until now */
+	/* the process is about to end, and held until COMMAND_LET_END: its memory can be copied */
+	RECORD_ENDING,
+	RECORD_GAP,		/* hits were dropped, the ring was full; value = how long, in ns, until now */
 	RECORD_MOVED,		/* gdb has left the process for a copy of it: value = its pid */
 	RECORD_TROUBLE,		/* something failed; value = errno (0: none), site = enum trouble */
 };
@@ -55,14 +56,15 @@ enum record_kind {
 enum record_flags {
 	RECORD_HELD = 1 << 0,	/* the thread waits for COMMAND_RELEASE */
 	RECORD_OPENS = 1 << 1,	/* hit at an entry: a call begins */
-	RECORD_CLOSES = 1 << 2,	/* hit at an exit that closes a call whose entry was seen: args are the entry's */
+	/* hit at an exit that closes a call whose entry was seen: args are from the entry */
+	RECORD_CLOSES = 1 << 2,
 	RECORD_STATIC = 1 << 3,	/* hit at an exit of a call that had no entry trap */
-	RECORD_CUT = 1 << 4,	/* the slice is shorter than asked for: the stack ended or could not be read */
-	RECORD_OUTSIDE = 1 << 5, /* the thread was in none of the functions that it must be in to count (SITE_FAMILY_IN) */
-	RECORD_SILENT = 1 << 6,	/* held, to ask for something; the hit itself means nothing: a call within a call */
-	RECORD_FRAMES = 1 << 9,	/* the slice is no stack, but its frames, as somebody else has walked it (keeper/shared/wire.h) */
-	RECORD_WITHIN = 1 << 8,	/* something is given back inside an open call of the family (SITE_RELEASE) */
-	RECORD_GUEST = 1 << 7,	/* by another process that lives in the target's memory (vfork, posix_spawn) */
+	RECORD_CUT = 1 << 4,	/* the slice is shorter than requested: the stack ended or was unreadable */
+	RECORD_OUTSIDE = 1 << 5, /* the thread was in no function that makes it count (SITE_FAMILY_IN) */
+	RECORD_SILENT = 1 << 6,	/* held, to ask for something; the hit itself is no event: a nested call */
+	RECORD_FRAMES = 1 << 9,	/* the slice has no stack but frames, unwound by gdb (shared/wire.h) */
+	RECORD_WITHIN = 1 << 8,	/* something is freed inside an open call of the family (SITE_RELEASE) */
+	RECORD_GUEST = 1 << 7,	/* by another process in the target's memory (vfork, posix_spawn) */
 };
 
 struct record {
@@ -77,15 +79,20 @@ struct record {
 
 struct record_hit {
 	struct record head;
-	uint64_t args[6];		/* at the entry: rdi rsi rdx rcx r8 r9; closing a call: as they were at its entry */
-	uint64_t loads[SITE_LOADS];	/* what was read, as outer_site asked; beyond its width, and where its base was 0: 0 */
-	uint32_t loads_read;		/* bit per load that was read; only these, and the null ones, are filled in */
+	/* at the entry: rdi rsi rdx rcx r8 r9; closing a call: as they were at its entry */
+	uint64_t args[6];
+	/* what was read, as outer_site asks; bytes beyond its width: 0; all 0 if its base was 0 */
+	uint64_t loads[SITE_LOADS];
+	/* bit per load that was read; only these, and the null ones, are filled in */
+	uint32_t loads_read;
 	uint32_t loads_null;		/* bit per load whose base was 0 */
 	uint32_t outer_site;		/* closing: the entry's site; else the site that was hit */
 	uint32_t slice_len;		/* bytes of stack from regs.rsp on */
-	uint32_t thread;		/* its place in the keeper's table, for slice_hint; another's when it has ended */
+	/* its index in the keeper's table, for slice_hint; another thread's when it has ended */
+	uint32_t thread;
 	uint32_t unused;
-	char text[SITE_TEXT];		/* a load of width 0 that was read: the string, cut if it is longer, with its NUL */
+	/* a load of width 0 that was read: the string, cut if it is longer, with its NUL */
+	char text[SITE_TEXT];
 	struct user_regs_struct regs;	/* as before the displaced instruction: rip is the site */
 	uint8_t slice[];
 };

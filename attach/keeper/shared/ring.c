@@ -41,7 +41,10 @@ void ring_commit(struct ring *r, struct record *rec, uint32_t size)
 	uint64_t head = atomic_load_explicit(&r->head, memory_order_relaxed);
 
 	rec->size = (size + 7) & ~7u;
-	/* sequentially consistent: the reader sets sleeping and then looks at head; we move head and then look at sleeping */
+	/*
+	 * sequentially consistent: the reader sets sleeping and then looks at head; we move head and then
+	 * look at sleeping
+	 */
 	atomic_store(&r->head, head + rec->size);
 }
 

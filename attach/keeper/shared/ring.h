@@ -6,11 +6,10 @@
  *      ring_reserve ── fill ── ring_commit  ──▶  ring_peek ── use ── ring_consume
  *                  head ──────────────────────────▶ tail
  *
- * One producer, one consumer, no locks. Records are contiguous: where the rest
- * of the buffer is too short a pad record fills it. The consumer is woken
- * through an eventfd only if it said that it sleeps (ring->sleeping) or if a
- * quarter of the ring is full: waking it for every event costs half as much
- * again as the stop itself (bench: a wake per event 2.6-3.3, without 2.1).
+ * One producer, one consumer, no locks. Records are contiguous: if the rest of the buffer is too short, a pad
+ * record fills it. The consumer is woken through an eventfd only if it has set ring->sleeping, or if a
+ * quarter of the ring is full: waking it for every event costs half as much again as the stop itself (bench:
+ * a wake per event 2.6-3.3, without 2.1).
  *
  * The ring never waits. What to do when it is full is the keeper's decision.
  */
@@ -45,7 +44,7 @@ const struct record *ring_peek(struct ring *r);
 void ring_consume(struct ring *r, const struct record *rec);
 
 uint64_t ring_used(const struct ring *r);
-bool ring_is_crowded(const struct ring *r);	/* a quarter is used: who reads should be at it */
+bool ring_is_crowded(const struct ring *r);	/* a quarter is used: the consumer should be reading */
 bool ring_wants_bell(const struct ring *r);	/* for the producer, after a commit */
 
 #endif

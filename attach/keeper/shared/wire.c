@@ -18,7 +18,7 @@ int wire_send(int socket, const void *message, size_t n)
 	return 0;
 }
 
-/* The first descriptor that came along; more than one was not asked for. */
+/* The descriptor that came along; more than one was not asked for. */
 static int take_descriptor(struct msghdr *m)
 {
 	int fd = -1;

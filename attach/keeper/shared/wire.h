@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wire: what the relay and gdb's Python (gdbscripts/mmgdb/wire.py) say to each other, over a SOCK_SEQPACKET socket:
- * a message is a datagram, little endian, and begins with struct wire_head.
+ * wire: what the relay and gdb's Python (gdbscripts/mmgdb/wire.py) send each other, over a SOCK_SEQPACKET
+ * socket: a message is a datagram, little endian, and begins with struct wire_head.
  *
  *	gdb                                       relay
- *	HIT seq, site, tid, registers  ─────────▶ noted
+ *	HIT seq, site, tid, registers  ─────────▶ recorded
  *	                               ◀───────── GO seq: the thread may run on
- *	                               ◀───────── PLANT seq, places     at any time; gdb looks while it waits for GO,
- *	PLANTED seq, results           ─────────▶                       and while it waits for the program's answers
+ *	                               ◀───────── PLANT seq, places     at any time; gdb looks while
+ *	PLANTED seq, results           ─────────▶                       it waits for GO, and while it
+ *	                                                                waits for the program's answers
  *
- * A hit's number is one more than that of the last one that was answered. gdb tells no other before GO; if it waits in vain, it ends the watch and tells
- * none any more. A hit that comes all the same ends the wait for the one before.
+ * A hit's number is one more than that of the last hit that was answered. gdb sends no other hit before GO;
+ * if it waits in vain, it ends the watch and sends no more hits. If a hit comes nevertheless, it ends the
+ * wait for the one before.
  */
 #ifndef MM_WIRE_H
 #define MM_WIRE_H
@@ -25,17 +27,21 @@
 enum wire_kind {
 	/* from gdb */
 	WIRE_HIT = 1,		/* value: site; tid; struct wire_hit */
-	WIRE_PLANTED = 2,	/* the answer to PLANT of that seq; value: how many struct wire_result follow */
+	WIRE_PLANTED = 2,	/* the answer to PLANT of that seq; value: number of struct wire_result */
 	WIRE_FORGOTTEN = 3,	/* the answer to FORGET of that seq */
 	WIRE_END = 4,		/* the target has ended; value: wait status */
 	WIRE_EXEC = 5,		/* the target runs another program */
-	WIRE_MOVED = 6,		/* gdb follows another process, a copy of it, now; value: its pid; its /proc/PID/mem comes along; without it, the one before is read on */
+	/*
+	 * gdb now follows another process, a copy of the target; value: its pid; its /proc/PID/mem comes
+	 * along. Without that, the previous one is read on
+	 */
+	WIRE_MOVED = 6,
 	WIRE_THREAD_END = 7,	/* tid */
 	/* to gdb */
-	WIRE_GO = 101,		/* the hit of that seq is noted; value 1: the watch is over */
+	WIRE_GO = 101,		/* the hit of that seq is recorded; value 1: the watch is over */
 	WIRE_PLANT = 102,	/* value: how many struct wire_place follow */
-	WIRE_FORGET = 103,	/* value: how many sites' numbers, 4 bytes each, follow: their memory is unmapped */
-	WIRE_BYE = 104,		/* the watch is over: nothing is to stay planted */
+	WIRE_FORGET = 103,	/* value: how many site numbers, 4 bytes each, follow: now unmapped */
+	WIRE_BYE = 104,		/* the watch is over: nothing may stay planted */
 };
 
 struct wire_head {
@@ -45,7 +51,9 @@ struct wire_head {
 	uint32_t tid;
 };
 
-/* Behind it, as many as fit: the stack as gdb unwinds it, 8 bytes a frame; bit 63: the pc is exact. */
+/*
+ * Followed by as many frames as fit: the stack as gdb unwinds it, 8 bytes a frame; bit 63: the pc is exact.
+ */
 struct wire_hit {
 	struct wire_head head;
 	struct user_regs_struct regs;	/* rip at the site */
@@ -60,18 +68,19 @@ struct wire_place {
 
 struct wire_result {
 	uint32_t site;
-	int32_t result;		/* 0, or -errno: -EILSEQ the code is other code */
+	int32_t result;		/* 0, or -errno: -EILSEQ the code is not the expected code */
 };
 
-#define WIRE_FRAMES 256	/* the most of a stack that is taken */
-#define WIRE_MAX (200u << 10)	/* of a message: what a socket takes at once */
+#define WIRE_FRAMES 256	/* the most frames of a stack that are sent */
+#define WIRE_MAX (200u << 10)	/* of a message: what a socket accepts at once */
 
-/* One message of @n bytes, head included. 0; -EPIPE: nobody is there any more; -errno. Does not wait. */
+/* Send one message of @n bytes, head included. 0; -EPIPE: the other end is closed; -errno. Does not wait. */
 must_check int wire_send(int socket, const void *message, size_t n);
 
 /*
- * The next message into @buf of @size bytes: its length, at least a head; 0: nobody is there any more; -EAGAIN: none has come;
- * -EPROTO: that was none; -errno. @fd: a descriptor that came with it, the caller's now, or -1.
+ * Receive the next message into @buf of @size bytes. Returns its length, at least a head; 0: the other end is
+ * closed; -EAGAIN: none has come; -EPROTO: it was not a message; -errno. @fd: a descriptor that came with it,
+ * which the caller owns now, or -1.
  */
 must_check int wire_receive(int socket, void *buf, size_t size, int *fd);
 

@@ -8,7 +8,7 @@ void calls_init(struct calls *c)
 		c->all[i].next = i + 1 < CALLS_MAX ? i + 1 : NO_CALL;
 }
 
-/* Take out the call that *@link names. */
+/* Remove the call that *@link names. */
 static void drop(struct calls *c, uint16_t *link)
 {
 	uint16_t i = *link;
@@ -18,7 +18,7 @@ static void drop(struct calls *c, uint16_t *link)
 	c->free = i;
 }
 
-/* Calls that began below @sp have been left without our seeing it. */
+/* Forget calls that began below @sp: they were left unseen. */
 static void forget_below(struct calls *c, struct tracee *t, taddr sp)
 {
 	while (t->calls != NO_CALL && c->all[t->calls].sp < sp)
@@ -45,7 +45,10 @@ bool calls_open(struct calls *c, struct tracee *t, const struct call *call, bool
 		c->all[*same].ret = call->ret;
 		return true;
 	}
-	/* the same function at the same place again: the first was left by longjmp, and with it what it had jumped to */
+	/*
+	 * the same function with the same rsp again: the first call was left by longjmp, and with it calls
+	 * that were opened after it
+	 */
 	while (same && link_at(c, t, call->sp, call->family))
 		drop(c, &t->calls);
 	if (c->free == NO_CALL)

@@ -2,10 +2,9 @@
 /*
  * calls: the calls of watched functions that are open, thread by thread.
  *
- * Only functions with an entry trap open a call. It is known by the value of
- * rsp at the function's entry, where the return address lies: the call ends
- * where some `ret` is reached with that same rsp, whichever function's it is
- * (realloc(NULL) ends in malloc's), or at the return address with rsp 8 more.
+ * Only functions with an entry trap open a call. It is known by the value of rsp at the function's entry,
+ * where the return address is: the call ends where some `ret` is reached with that same rsp, whichever
+ * function's it is (realloc(NULL) ends in malloc's), or at the return address with rsp 8 more.
  *
  *      entry       rsp = S         open(S)
  *      inner call  rsp < S         inside
@@ -13,12 +12,11 @@
  *      anything    rsp > S         the call was left by longjmp or an exception:
  *                                  forgotten when next looked at
  *
- * Several calls can begin at one S: a function jumps to another, or is watched
- * for two reasons. Within a family that is one call; of different families
- * each is its own.
+ * Several calls can begin at one S: a function jumps to another, or is watched for two reasons. Within a
+ * family that is one call; of different families each is its own.
  *
- * A call that was left is open still while rsp stays below S. Where that matters (SITE_FAMILY_IN) the return
- * address is kept too: as long as it stands at S, the call goes on.
+ * A call that was left counts as open while rsp stays below S. Where that matters (SITE_FAMILY_IN), the
+ * return address is stored too: as long as it is at S, the call goes on.
  */
 #ifndef MM_CALLS_H
 #define MM_CALLS_H
@@ -34,11 +32,11 @@
 
 struct call {
 	taddr sp;
-	taddr ret;		/* the return address, at sp; 0: it was not looked at */
+	taddr ret;		/* the return address, at sp; 0: it was not read */
 	uint64_t args[6];
 	uint32_t trap;		/* of the entry */
 	uint16_t family;
-	uint16_t next;		/* the one around it, or the next free one */
+	uint16_t next;		/* the call around it, or the next free one */
 };
 
 struct calls {
@@ -49,19 +47,23 @@ struct calls {
 void calls_init(struct calls *c);
 
 /*
- * @call begins. true: opened (or it is the same call going on: a tail call
- * from the function that opened it keeps the outer one, *@tail is then true).
- * false: the pool is empty, the call cannot be followed.
+ * @call begins. true: opened, or it is the same call going on: in a tail call from the function that opened
+ * it, the outer call stays, and *@tail is true. false: the pool is empty, the call cannot be followed.
  */
 bool calls_open(struct calls *c, struct tracee *t, const struct call *call, bool *tail);
 
-/* Is the thread inside an open call of @family that began below @sp (so that what happens at @sp is its inner affair)? */
+/*
+ * Is the thread inside an open call of @family with a higher rsp than @sp, so that what happens at @sp is
+ * internal to that call?
+ */
 bool calls_inside(struct calls *c, struct tracee *t, taddr sp, uint16_t family);
 
-/* The call of @family that ends at @sp, taken out into @out; false if none does. */
+/* Close the call of @family that ends at @sp, and copy it to @out; false if none ends there. */
 bool calls_close(struct calls *c, struct tracee *t, taddr sp, uint16_t family, struct call *out);
 
-/* The same for the innermost of any family that returns to @ret (or nobody knows where to). */
+/*
+ * The same for the innermost call of any family that returns to @ret, or whose return address is not known.
+ */
 bool calls_close_any(struct calls *c, struct tracee *t, taddr sp, taddr ret, struct call *out);
 
 /* How many calls end at @sp. */
@@ -70,7 +72,7 @@ uint32_t calls_at(struct calls *c, struct tracee *t, taddr sp);
 /* The innermost open call of @family around @sp, or that began there; NULL if there is none. */
 const struct call *calls_around(struct calls *c, struct tracee *t, taddr sp, uint16_t family);
 
-/* It was left: forget it. */
+/* @call was left: forget it. */
 void calls_remove(struct calls *c, struct tracee *t, const struct call *call);
 
 /* Forget all calls of a thread. */

@@ -8,7 +8,7 @@
 struct query {
 	uint64_t size, flags, addr;	/* what is asked */
 	uint64_t start, end, vma_flags;	/* what is answered, */
-	uint64_t rest[7];		/* and more of it, and where names should go: nowhere */
+	uint64_t rest[7];		/* more answers, and where names should go: nowhere */
 };
 #define QUERY _IOWR('f', 17, struct query)
 #define QUERY_EXECUTABLE 0x04u
@@ -18,12 +18,13 @@ _Static_assert(sizeof(struct query) == 104, "as the kernel has it");
 
 enum codemap codemap_at(int maps, taddr addr)
 {
-	/* only one that covers the address, and is executable */
+	/* only a mapping that covers the address and is executable */
 	struct query q = { .size = sizeof(q), .flags = QUERY_EXECUTABLE, .addr = addr };
 
 	if (maps <= 0)
 		return CODEMAP_CODE;
 	if (ioctl(maps, QUERY, &q) < 0)
-		return errno == ENOENT || errno == ESRCH ? CODEMAP_OTHER : CODEMAP_CODE; /* not known here, or forbidden */
+		/* the kernel does not know the call, or forbids it */
+		return errno == ENOENT || errno == ESRCH ? CODEMAP_OTHER : CODEMAP_CODE;
 	return q.vma_flags & QUERY_SHARED ? CODEMAP_SHARED : CODEMAP_CODE;
 }

@@ -5,11 +5,11 @@
  *	read operands (old registers, memory) -> compute -> write memory (at
  *	most once, last) -> hand the copy over
  *
- * In this order a failing memory access leaves nothing half done: the
- * registers are the caller's own still, and the only write is the last step.
+ * In this order a failing memory access leaves nothing half done: the caller's registers are unchanged until
+ * the end, and the only write is the last step.
  *
- * Runs in the keeper: no allocation, no system call of its own, nothing of
- * libc but memcpy. Values are held in 64 bits, masked to the operand's size.
+ * Runs in the keeper: no allocation, no system call of its own, nothing of libc but memcpy. Values are held
+ * in 64 bits, masked to the operand's size.
  */
 #include "attach/keeper/traps/emulate.h"
 
@@ -27,7 +27,7 @@ enum {
 	FLAGS = FLAG_CF | FLAG_PF | FLAG_AF | FLAG_ZF | FLAG_SF | FLAG_OF,
 };
 
-/* One emulation under way: @was is read, @now is written. */
+/* One emulation: @was is read, @now is written. */
 struct step {
 	const struct emu *e;
 	const struct emu_mem *mem;
@@ -105,7 +105,7 @@ static int operand_get(const struct step *s, const struct emu_operand *op, uint6
 	return -ENOSYS;
 }
 
-/* As the processor does: 32 bits clear the upper half, 8 and 16 leave the rest alone. */
+/* As the processor does: a 32-bit result clears the upper half, 8 and 16 bits leave the rest unchanged. */
 static void reg_set(struct step *s, const struct emu_operand *op, uint64_t v)
 {
 	unsigned long long *slot = emu_reg_slot(s->now, op->reg);

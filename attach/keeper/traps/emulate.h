@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * emulate: do on saved registers what one displaced instruction would have
- * done, so that a trap stays planted while other threads run through it.
+ * emulate: do on saved registers what one displaced instruction would have done, so that a trap stays planted
+ * while other threads run through it.
  *
- * The instruction was decoded beforehand by the controller (probes/decode,
- * with capstone) into a struct emu; nothing here parses machine code. The
- * function is pure but for the memory accessors it is given, so it is tested
- * against the processor itself (tests/unit/attach/keeper/traps/test_emulate.c).
+ * The controller has decoded the instruction beforehand (probes/decode, with capstone) into a struct emu;
+ * nothing here parses machine code. The function is pure except for the memory accessors it is given, so it
+ * is tested against the processor itself (tests/unit/attach/keeper/traps/test_emulate.c).
  */
 #ifndef MM_EMULATE_H
 #define MM_EMULATE_H
@@ -19,7 +18,7 @@
 #include "base/taddr.h"
 
 enum emu_op {
-	EMU_NONE,	/* cannot be emulated: take another place, or step it displaced */
+	EMU_NONE,	/* cannot be emulated: plant elsewhere, or step it displaced */
 	EMU_NOP,	/* nop in any form, endbr64 */
 	EMU_PUSH,	/* src: 64-bit register, immediate or memory */
 	EMU_POP,	/* dst: 64-bit register */
@@ -58,17 +57,18 @@ struct emu_operand {
 	uint8_t scale;	/* EMU_MEM: 1, 2, 4, 8 */
 	uint8_t seg;	/* EMU_MEM: enum emu_seg */
 	uint8_t moves;	/* imm is an address inside the module: add the load bias before use */
-	int64_t imm;	/* EMU_IMM: the value, sign-extended; EMU_MEM: displacement (absolute address for rip-relative) */
+	/* EMU_IMM: the value, sign-extended; EMU_MEM: displacement (rip-relative: absolute address) */
+	int64_t imm;
 };
 
 struct emu {
 	uint8_t op;	/* enum emu_op */
-	uint8_t len;	/* bytes of the instruction: where it goes on */
+	uint8_t len;	/* bytes of the instruction */
 	uint8_t cc;	/* EMU_JCC: low four bits of the opcode (0 = o ... 15 = nle) */
 	struct emu_operand dst, src;
 };
 
-/* How memory of the thread is reached; 0 or -errno. */
+/* How memory of the thread is accessed; 0 or -errno. */
 struct emu_mem {
 	int (*read)(void *ctx, taddr addr, void *buf, size_t n);
 	int (*write)(void *ctx, taddr addr, const void *buf, size_t n);
@@ -76,15 +76,14 @@ struct emu_mem {
 };
 
 /*
- * Carry out @e, whose instruction stands at @pc, on @regs (in: as they were
- * before the instruction, rip ignored; out: as after it, rip included).
- * 0; -ENOSYS if @e cannot be emulated; -errno of the memory accessor. On
+ * Carry out @e, whose instruction is at @pc, on @regs (in: as they were before the instruction, rip ignored;
+ * out: as after it, rip included). 0; -ENOSYS if @e cannot be emulated; -errno of the memory accessor. On
  * failure @regs are unchanged and nothing was written.
  */
 must_check int emulate(const struct emu *e, taddr pc, struct user_regs_struct *regs,
 		       const struct emu_mem *mem);
 
-/* The register number @r of @regs, as a place. */
+/* A pointer to register number @r in @regs. */
 unsigned long long *emu_reg_slot(struct user_regs_struct *regs, unsigned r);
 
 #endif

@@ -12,7 +12,7 @@
 #include "attach/keeper/traps/note.h"
 #include "attach/keeper/traps/step.h"
 
-#define SI_INT3 0x80	/* SI_KERNEL: what int3 raises; everything sent by a process is 0 or less */
+#define SI_INT3 0x80	/* SI_KERNEL: what int3 raises; signals sent by a process have 0 or less */
 
 /* --- memory of the thread, for the displaced instruction --- */
 
@@ -35,7 +35,7 @@ static int memory_read(void *ctx, taddr addr, void *buf, size_t n)
 	return process_vm_readv(m->tid, &here, 1, &there, 1, 0) == (ssize_t)n ? 0 : -EFAULT;
 }
 
-/* Not through /proc/PID/mem, which writes over read-only pages and guard pages too. */
+/* Not through /proc/PID/mem, which would also write to read-only pages and guard pages. */
 static int memory_write(void *ctx, taddr addr, const void *buf, size_t n)
 {
 	const struct memory *m = ctx;
@@ -54,12 +54,12 @@ static void resume(struct keeper *k, struct tracee *t)
 	r = tracee_cont(t, 0);
 	if (r < 0 && r != -ESRCH)
 		notify_record(k, RECORD_TROUBLE, 0, t->tid, TROUBLE_RESUME, -r);
-	/* reported as the group stop that it is (or, if it runs into a trap before, the next time); ESRCH: killed */
+	/* reported as a group stop (or, if it runs into a trap first, the next time); ESRCH: killed */
 	if (r == 0 && t->stop_again)
 		(void)!tracee_interrupt(t);
 }
 
-/* @before: what the thread has (rip behind the int3); @regs: rip at the trap. */
+/* @before: the thread's registers (rip behind the int3); @regs: rip at the trap. */
 static void go_past(struct keeper *k, struct tracee *t, uint32_t trap, struct user_regs_struct *before,
 		    struct user_regs_struct *regs, struct memory *m)
 {
@@ -77,7 +77,7 @@ static void go_past(struct keeper *k, struct tracee *t, uint32_t trap, struct us
 		t->state = TRACEE_RUNNING; /* killed: its end follows */
 		return;
 	}
-	t->status = STATUS_SETTLED; /* should we crash right here: there is no SIGTRAP to deliver any more */
+	t->status = STATUS_SETTLED; /* if we crash right here: there is no SIGTRAP to deliver any more */
 	resume(k, t);
 }
 
@@ -90,19 +90,22 @@ static bool is_int3(struct tracee *t)
 	return tracee_signal_code(t, &code) == 0 && code == SI_INT3;
 }
 
-/* A trap that is forgotten has stood at @addr. In a copy, which has a memory of its own, that is all that can be asked. */
+/*
+ * Was there a trap at @addr that is forgotten by now? In a copy, which has a memory of its own, that is all
+ * that can be checked.
+ */
 static bool is_gone_from(const struct keeper *k, const struct tracee *t, taddr addr)
 {
 	return t->unclean ? trap_was_ever_at(&k->traps, addr) : trap_was_at(&k->traps, k->mem, addr);
 }
 
-/* It ran into a trap at @addr before that was forgotten. */
+/* Did the thread run into a trap at @addr before that was forgotten? */
 static bool ran_into_gone(struct keeper *k, struct tracee *t, taddr addr)
 {
 	return is_int3(t) && is_gone_from(k, t, addr);
 }
 
-/* On with @regs: where it stood there is the real instruction now, or that was carried out. */
+/* Go on with @regs: the real instruction is there again, or it was carried out. */
 static enum hit_result put_back(struct keeper *k, struct tracee *t, struct user_regs_struct *before,
 				struct user_regs_struct *regs)
 {
@@ -117,12 +120,12 @@ static enum hit_result serve_trap(struct keeper *k, struct tracee *t, uint32_t t
 				  struct user_regs_struct *before, struct user_regs_struct *regs)
 {
 	struct memory m = { .tid = t->tid, .sp = regs->rsp };
-	/* both before anything else */
+	/* both of these before anything else */
 	bool was_lifted = k->traps.all[trap].state == TRAP_LIFTED, lifted = budget_hit(k, t, trap);
 	struct record_hit *rec;
 	enum note_result r;
 
-	/* it ran into the trap before that was lifted */
+	/* the thread ran into the trap before it was lifted */
 	if (was_lifted) {
 		if (trap_lift_found(&k->traps, k->mem, trap) < 0)
 			notify_record(k, RECORD_TROUBLE, 0, t->tid, TROUBLE_LIFT, EIO);
@@ -145,8 +148,10 @@ static enum hit_result serve_trap(struct keeper *k, struct tracee *t, uint32_t t
 }
 
 /*
- * A copy of the memory that could not be cleaned. It can be by now, and is let go; or goes on where that changes no code. Else it waits:
- * in its memory there is neither the real instruction nor anything that was put into padding. What it does is no hit: its blocks are not the target's.
+ * A copy of the memory that could not be cleaned. If it can be by now, it is let go. Otherwise it goes on if
+ * its instruction can be emulated, which changes no code; if not, it waits: its memory has neither the real
+ * instruction nor anything that was put into padding. What it does is not a hit: its blocks are not the
+ * target's.
  */
 static enum hit_result serve_copy(struct keeper *k, struct tracee *t, struct user_regs_struct *before)
 {
@@ -167,7 +172,7 @@ static enum hit_result serve_copy(struct keeper *k, struct tracee *t, struct use
 	}
 	if (!trap_was_ever_at(&k->traps, before->rip - 1))
 		return HIT_NOT_OURS;
-	/* the module may be unloaded by now, and what stands there in the target another one's */
+	/* the module may be unloaded by now, and the target may have another module's code there */
 	s = trap_only_code_at(&k->traps, before->rip - 1);
 	if (s && s->emu.op != EMU_NONE && emulate(&s->emu, s->addr, &regs, &mem) == 0)
 		return put_back(k, t, before, &regs);
@@ -238,7 +243,10 @@ void hit_release(struct keeper *k, struct tracee *t)
 	regs.rip--;
 	trap = trap_find(&k->traps, regs.rip);
 	if (trap == NO_TRAP) {
-		/* nothing to emulate: the real instruction stands there, or its module was unmapped under it, and there is nothing to return to */
+		/*
+		 * nothing to emulate: the real instruction is there again; or the module was unmapped under
+		 * the thread, and there is nothing to return to
+		 */
 		(void)put_back(k, t, &before, &regs);
 		return;
 	}

@@ -4,25 +4,26 @@
  *
  * What one hit costs, in system calls (the caller's two included):
  *
- *	sched_yield		or rt_sigtimedwait, when it does not pay to look again: which thread
- *	wait4			its status; once more when it had not stopped yet
+ *	sched_yield		or rt_sigtimedwait, if looking again does not pay: which thread
+ *	wait4			its status; once more if it had not stopped yet
  *	PTRACE_GETREGS		where it is, arguments and result
- *	process_vm_readv	only at sites that want stack or words: all in one call, straight into the ring (loads.h:
- *				more for words whose address is in memory itself)
+ *	process_vm_readv	only at sites that want stack or words: all in one call, straight into the
+ *				ring (loads.h: more for words whose address is in memory itself)
  *	PTRACE_POKEUSER x 2	rip and rsp after a ret, rip and eflags after a test
  *	PTRACE_CONT
  *
- * With functions that must be open (shared->scoped): process_vm_readv where one is, to see that it goes on.
+ * With functions that must be open (shared->scoped): process_vm_readv if one is open, to check that it goes
+ * on.
  *
- * The hit that lifts its trap (metering.h): pread and pwrite of the code before anything else, and one POKEUSER for rip instead of what the
- * emulation changes.
+ * The hit that lifts its trap (metering.h): pread and pwrite of the code before anything else, and one
+ * POKEUSER for rip instead of what the emulation changes.
  *
- * With a budget, at one hit in eight and the thread's next one: open, pread and close of its schedstat (standing.h).
+ * With a budget, at one hit in eight and the thread's next one: open, pread and close of its schedstat
+ * (standing.h).
  *
- * Rarely: PTRACE_GETSIGINFO at sites where a SIGTRAP from elsewhere could be
- * taken for ours; PTRACE_GETSIGMASK every 64th hit of a thread; a write of the
- * eventfd when the controller sleeps; process_vm_readv/writev where the
- * displaced instruction itself touches memory.
+ * Rarely: PTRACE_GETSIGINFO at sites where a SIGTRAP from elsewhere could be mistaken for ours;
+ * PTRACE_GETSIGMASK every 64th hit of a thread; a write of the eventfd when the controller sleeps;
+ * process_vm_readv/writev if the displaced instruction itself accesses memory.
  */
 #ifndef MM_HIT_H
 #define MM_HIT_H
@@ -38,15 +39,21 @@ enum hit_result {
 /* @t is stopped with SIGTRAP. */
 enum hit_result hit_serve(struct keeper *k, struct tracee *t);
 
-/* The answer for a thread that was held at a hit has come, or comes no more: carry out the displaced instruction and go on. */
+/*
+ * The answer for a thread that was held at a hit has come, or will not come any more: carry out the displaced
+ * instruction and go on.
+ */
 void hit_release(struct keeper *k, struct tracee *t);
 
-/* @regs of a thread whose SIGTRAP of ours will not be served: back to the (lifted) trap. true if it stood on one. */
+/*
+ * @regs of a thread whose SIGTRAP of ours will not be served: move rip back to the (lifted) trap. true if it
+ * was at one.
+ */
 bool hit_step_back(struct keeper *k, struct tracee *t, struct user_regs_struct *regs);
 
 /*
- * @t is stopped for another reason, but ran into a trap just before: its
- * SIGTRAP is still queued. Detached now, it would die of it.
+ * @t is stopped for another reason, but ran into a trap just before: its SIGTRAP is still queued. If it were
+ * detached now, it would die of it.
  */
 bool hit_on_the_way(struct keeper *k, struct tracee *t);
 

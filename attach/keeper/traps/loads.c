@@ -6,9 +6,9 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define PAGE 4096u	/* the smallest there is: a string is read up to a boundary of these first */
+#define PAGE 4096u	/* the smallest page size: a string is first read up to such a boundary */
 
-/* One hit's reading. */
+/* The loads of one hit. */
 struct reading {
 	struct loads_from from;
 	const struct site_load *loads;
@@ -17,7 +17,7 @@ struct reading {
 	int err;
 };
 
-/* As process_vm_readv does: one after the other, until something is not there. */
+/* Read as process_vm_readv does: one part after the other, until one is not there. */
 static ssize_t read_file(int mem, const struct iovec *here, const struct iovec *there, uint32_t n)
 {
 	ssize_t sum = 0;
@@ -65,7 +65,7 @@ bool loads_word(struct loads_from from, taddr addr, uint64_t *out)
 
 enum operand { OPERAND_KNOWN, OPERAND_UNKNOWN, OPERAND_LATER };
 
-/* The value of @base for load @i; LATER: it is a load's that was not come to yet. */
+/* The value of @base for load @i; LATER: it is the value of a load that was not read yet. */
 static enum operand operand(const struct reading *r, uint8_t base, uint32_t i, bool first, uint64_t *out)
 {
 	const struct record_hit *rec = r->rec;
@@ -75,7 +75,7 @@ static enum operand operand(const struct reading *r, uint8_t base, uint32_t i, b
 	if (base == SITE_BASE_NONE)
 		return OPERAND_KNOWN;
 	if (base <= SITE_BASE_ARG6) {
-		/* at the end of a call whose entry was not seen nobody knows what it was given */
+		/* at the end of a call whose entry was not seen the arguments are not known */
 		*out = rec->args[base - SITE_BASE_ARG1];
 		return rec->head.flags & RECORD_STATIC ? OPERAND_UNKNOWN : OPERAND_KNOWN;
 	}
@@ -93,7 +93,7 @@ static enum operand operand(const struct reading *r, uint8_t base, uint32_t i, b
 	return OPERAND_KNOWN;
 }
 
-/* The address of load @i, if it is to be read now; a load that is null is noted. */
+/* The address of load @i; false: it is not to be read now. Marks a load that is null. */
 static bool address(struct reading *r, uint32_t i, bool first, taddr *out)
 {
 	const struct site_load *l = &r->loads[i];
@@ -115,7 +115,7 @@ static bool address(struct reading *r, uint32_t i, bool first, taddr *out)
 
 /* --- strings --- */
 
-/* Bytes of a string at @addr that are there if the first one is. */
+/* How many bytes of a string at @addr are readable if the first one is. */
 static size_t first_part(taddr addr)
 {
 	size_t n = PAGE - addr % PAGE;
@@ -123,7 +123,10 @@ static size_t first_part(taddr addr)
 	return n < SITE_TEXT - 1 ? n : SITE_TEXT - 1;
 }
 
-/* The part up to the page's end was read: the rest, if there is more. It may end there without a NUL. */
+/*
+ * The part up to the page's end was read: read the rest, if there is more. The string may end there without a
+ * NUL.
+ */
 static void end_text(struct reading *r, taddr addr)
 {
 	char *text = r->rec->text;
@@ -171,7 +174,7 @@ static void read_alone(struct reading *r, const taddr *addrs, uint32_t wanted, c
 		(void)read_from(r, here, there, 1, stack);
 }
 
-/* All that hangs on nothing else, in one call: loads first, then the stack, which may end early. */
+/* Read all loads that depend on no other, in one call: loads first, then the stack, which may end early. */
 static size_t read_first(struct reading *r, uint32_t want)
 {
 	struct iovec here[SITE_LOADS + 1], there[SITE_LOADS + 1];
@@ -195,7 +198,7 @@ static size_t read_first(struct reading *r, uint32_t want)
 		return 0;
 	(void)read_from(r, here, there, n, &got);
 	if (got < words) {
-		/* something is not there (a result that is no pointer): each for itself */
+		/* some of the memory is not there (a result that is no pointer): read each alone */
 		read_alone(r, addrs, wanted, want ? &here[n - 1] : NULL, &there[n - 1], &got);
 		return got;
 	}

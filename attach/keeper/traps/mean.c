@@ -11,7 +11,7 @@ static bool redone(struct tracee *t, uint32_t trap, taddr sp)
 {
 	bool same = t->redo == trap && t->redo_sp == sp;
 
-	/* hits below redo_sp are a signal handler's: it comes back here */
+	/* hits below redo_sp are a signal handler's: the thread comes back here */
 	if (same || sp > t->redo_sp)
 		t->redo = NO_TRAP;
 	return same;
@@ -60,7 +60,7 @@ static void mean_exit(struct keeper *k, struct tracee *t, const struct site *s, 
 	m->emit = (s->flags & SITE_EMIT) && !calls_inside(&k->calls, t, sp, s->family);
 }
 
-/* false: nothing (more) returns to here; what does is somebody else's. */
+/* false: no (further) followed call returns to here; what does is another function's. */
 static bool mean_after(struct keeper *k, struct tracee *t, const struct user_regs_struct *regs, taddr sp,
 		       struct meaning *m)
 {
@@ -71,7 +71,10 @@ static bool mean_after(struct keeper *k, struct tracee *t, const struct user_reg
 	return true;
 }
 
-/* What an allocator gives back while it gives out may be the program's, or its own: whoever knows the blocks decides. */
+/*
+ * A block that is freed during an allocation may be the program's, or internal to the allocator: the
+ * controller, which knows the blocks, decides.
+ */
 static void mean_plain(struct keeper *k, struct tracee *t, const struct site *s, taddr sp, struct meaning *m)
 {
 	bool within = (s->flags & SITE_INNER) && calls_inside(&k->calls, t, sp, s->family);

@@ -11,15 +11,15 @@
 /* --- room in the ring --- */
 
 /*
- * The ring is full. The thread waits a moment, so that a burst loses nothing;
- * but never longer than max_stall: then hits are dropped and counted, until
- * half of the ring is free again. true: go on without a record.
+ * The ring is full. The thread waits a moment, so that a burst loses nothing, but never longer than
+ * max_stall: then hits are dropped and counted, until half of the ring is free again. true: go on without a
+ * record.
  */
 static bool give_up_waiting(struct keeper *k)
 {
 	if (k->reader.drop_since_ns)
 		return true;
-	/* a sample may be incomplete; what was not recorded has been counted at its site all the same */
+	/* a sample may be incomplete; hits that are not recorded are still counted at their site */
 	if (k->paid) {
 		k->reader.drop_since_ns = k->now_ns;
 		return true;
@@ -51,7 +51,7 @@ static void end_dropping(struct keeper *k)
 	notify_record(k, RECORD_GAP, 0, 0, 0, gap);
 }
 
-/* Room for a record of @size bytes. 0; -EAGAIN: wait; -ENOSPC: dropped, go on without. */
+/* Reserve space for a record of @size bytes. 0; -EAGAIN: wait; -ENOSPC: dropped, go on without. */
 static int make_room(struct keeper *k, uint32_t size, struct record_hit **rec)
 {
 	struct ring *ring = &k->shared->ring;
@@ -72,13 +72,13 @@ static int make_room(struct keeper *k, uint32_t size, struct record_hit **rec)
 
 /* --- a record --- */
 
-/* Somebody else has walked the stack. Where its return address is wanted, the stack itself is. */
+/* Has gdb unwound the stack? If the site wants the return address, the stack itself is needed. */
 static bool has_frames(const struct keeper *k, const struct site *s)
 {
 	return k->walked.n && !(s->flags & SITE_RETURN);
 }
 
-/* Bytes of stack to make room for. Ask once: the controller may change the hint at any time. */
+/* Bytes of stack to reserve space for. Call it once: the controller may change the hint at any time. */
 static uint32_t stack_wanted(const struct keeper *k, const struct tracee *t, const struct site *s, bool held)
 {
 	uint32_t most = k->shared->slice_bytes, want;
@@ -95,7 +95,7 @@ static uint32_t stack_wanted(const struct keeper *k, const struct tracee *t, con
 	return want > 8 ? want : 8;
 }
 
-/* What the rule of the call that ends, or of the site, reads. */
+/* Read what the rule wants: that of the call that ends, or of the site. */
 static void read_target(struct keeper *k, struct tracee *t, const struct site *s, const struct meaning *m, uint32_t want,
 			struct record_hit *rec)
 {
@@ -104,16 +104,19 @@ static void read_target(struct keeper *k, struct tracee *t, const struct site *s
 	uint64_t result = ends ? *emu_reg_slot(&rec->regs, s->result) : 0;
 
 	if (loads_read(keeper_memory(k, t), asks->loads, ends ? &result : NULL, want, rec) == -EPERM)
-		k->leave_reason = LEFT_DENIED; /* it is not dumpable any more: soon not even a copy could be cleaned */
+		/* the target is not dumpable any more: soon not even a copy could be cleaned */
+		k->leave_reason = LEFT_DENIED;
 }
 
-/* Fill and publish @rec, which has room for @want bytes of stack; the thread is stopped at @trap with @regs. */
+/*
+ * Fill and publish @rec, which has space for @want bytes of stack; the thread is stopped at @trap with @regs.
+ */
 static void emit(struct keeper *k, struct tracee *t, uint32_t trap, const struct user_regs_struct *regs,
 		 const struct meaning *m, struct record_hit *rec, uint32_t want, bool held)
 {
 	const struct site *s = &k->traps.all[trap].site;
 
-	/* of a hit that does not count nobody asks who called; the return address serves the emulation too */
+	/* for a hit that does not count the caller is not wanted; the return address is, for the emulation */
 	if (m->flags & RECORD_OUTSIDE && !(s->flags & SITE_ALWAYS) && want > 8)
 		want = 8;
 	rec->head = (struct record){
@@ -142,7 +145,10 @@ static void emit(struct keeper *k, struct tracee *t, uint32_t trap, const struct
 
 /* --- a hit --- */
 
-/* The return address of a call that begins, where it is needed: to plant a trap there, or to know later whether it was left. */
+/*
+ * The return address of a call that begins, if it is needed: to plant a trap there, or to know later whether
+ * the call was left.
+ */
 static taddr return_address(const struct keeper *k, const struct tracee *t, const struct site *s, const struct user_regs_struct *regs)
 {
 	bool scope = s->family == SITE_FAMILY_IN && s->flags & SITE_ENTRY;
@@ -153,7 +159,10 @@ static taddr return_address(const struct keeper *k, const struct tracee *t, cons
 	return loads_word(keeper_memory(k, t), regs->rsp + s->sp_delta, &ret) ? ret : 0;
 }
 
-/* A hit where several calls end has an event for each; the first is emitted already. @room: there was some for all. */
+/*
+ * A hit where several calls end has an event for each; the first was emitted already. @room: space for all
+ * was found.
+ */
 static void emit_more(struct keeper *k, struct tracee *t, uint32_t trap, const struct user_regs_struct *regs,
 		      struct meaning *m, uint32_t want, bool room)
 {
@@ -171,7 +180,7 @@ static void emit_more(struct keeper *k, struct tracee *t, uint32_t trap, const s
 	}
 }
 
-/* A thread whose hit does not count need not wait for somebody to walk its stack. */
+/* A thread whose hit does not count need not wait to have its stack unwound. */
 static bool waits(const struct site *s, const struct meaning *m)
 {
 	return s->flags & SITE_WAIT && m->emit && (!m->outside || s->flags & SITE_ALWAYS);
@@ -189,10 +198,10 @@ enum note_result note_hit(struct keeper *k, struct tracee *t, uint32_t trap, con
 	uint32_t want;
 
 	*rec = NULL;
-	/* asked once: the hint may change at any time, and what was made room for is what may be read */
+	/* read once: the hint may change at any time, and no more may be read than was reserved */
 	want = stack_wanted(k, t, s, held);
 	if (held || (s->flags & SITE_EMIT)) {
-		/* before anything is noted: a hit that must wait for room is served again from the start */
+		/* before anything is recorded: a hit that must wait for space is served again from scratch */
 		int r = make_room(k, mean_most(k, t, trap, regs) * (sizeof(*room) + want), &room);
 
 		if (r == -EAGAIN)

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * note: one hit, from the thread's registers to records in the ring: registers,
- * arguments, what its rule reads (loads.h), a slice of stack.
+ * note: one hit, from the thread's registers to records in the ring: registers, arguments, what its rule
+ * reads (loads.h), a slice of stack.
  *
- * Room is asked for first, before anything is noted of the hit: where there is
- * none the thread waits a moment and is served again from the start, and after
- * max_stall hits are dropped and counted, until half of the ring is free. With a
- * budget nobody waits. Then what the hit means (mean.h), then the record. Whether the
- * thread must wait for the controller's answer comes out of it; how a thread
- * goes on, or waits, is the caller's: the keeper's own traps (hit.h) and those
- * that a debugger plants (relay.h) differ only in that.
+ * Space in the ring is reserved first, before anything of the hit is recorded. If there is none, the thread
+ * waits a moment and is served again from the start, and after max_stall hits are dropped and counted, until
+ * half of the ring is free. With a budget no thread waits. Then what the hit means (mean.h), then the record.
+ * The result says whether the thread must wait for the controller's answer; how it goes on or waits is up to
+ * the caller: the keeper's own traps (hit.h) and those that a debugger plants (relay.h) differ only in that.
  */
 #ifndef MM_NOTE_H
 #define MM_NOTE_H
@@ -17,14 +15,14 @@
 #include "attach/keeper/state.h"
 
 enum note_result {
-	NOTE_GO,	/* noted, or nothing to note: the thread may go on */
-	NOTE_HELD,	/* noted; it waits for the controller (hold_begin was called) */
+	NOTE_GO,	/* recorded, or nothing to record: the thread may go on */
+	NOTE_HELD,	/* recorded; it waits for the controller (hold_begin was called) */
 	NOTE_NO_ROOM,	/* the ring is full: nothing was done, ask again later */
 };
 
 /*
- * @t is stopped at @trap with @regs, rip at the trap. *@rec: the record with a slice of its stack, or NULL; it is
- * published, and may only be read, until the thread goes on.
+ * @t is stopped at @trap with @regs, rip at the trap. *@rec: the record with a slice of its stack, or NULL;
+ * it is published, and may only be read, until the thread goes on.
  */
 must_check enum note_result note_hit(struct keeper *k, struct tracee *t, uint32_t trap,
 				     const struct user_regs_struct *regs, struct record_hit **rec);

@@ -10,9 +10,9 @@
 #endif
 
 /*
- * No emulation and no padding, or the instruction's own memory access would
- * fault: let the thread run it where it stands, the trap lifted for that
- * moment. Others may run past it meanwhile: counted.
+ * There is no emulation and no padding, or the instruction's own memory access would fault: let the thread
+ * run it in place, with the trap lifted for that moment. Other threads may run past it meanwhile: that is
+ * counted.
  */
 static void step_in_place(struct keeper *k, struct tracee *t, uint32_t trap)
 {
@@ -66,7 +66,7 @@ void step_end(struct keeper *k, struct tracee *t, struct user_regs_struct *regs)
 	else if (displaced && regs->rip == s->scratch)
 		after.rip = s->addr;
 	if (after.rip != s->addr)
-		t->redo = NO_TRAP; /* it was carried out */
+		t->redo = NO_TRAP; /* the instruction was carried out */
 	t->in_place = false;
 	t->stepping = NO_TRAP;
 	if (tracee_set_regs(t, regs, &after) < 0)

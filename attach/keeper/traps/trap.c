@@ -8,7 +8,11 @@
 #include "attach/keeper/traps/codemap.h"
 #include "attach/keeper/traps/trap_parts.h"
 
-#define MANY_INT3 4		/* a few may be other people's traps; more of them, and nothing of the file's, are what lies between functions */
+/*
+ * a few int3 may be other programs' traps; more of them, and nothing of the file's, are the gap between
+ * functions
+ */
+#define MANY_INT3 4
 
 static uint32_t slot_of(taddr addr)
 {
@@ -84,7 +88,7 @@ static bool has_scratch(const struct trap *t)
 	return t->padded && t->state != TRAP_NONE && t->state != TRAP_REFUSED;
 }
 
-/* What @t's instruction, run in padding, has changed of the @n bytes at @s. */
+/* Hide in the @n bytes @now, read at @s, what @t's instruction changed in the padding. */
 static void hide_step(const struct trap *t, const struct site *s, uint8_t *now, uint32_t n)
 {
 	for (uint32_t k = 0; k < t->site.step_len; k++) {
@@ -95,7 +99,7 @@ static void hide_step(const struct trap *t, const struct site *s, uint8_t *now, 
 	}
 }
 
-/* Behind the first of the @n bytes at @s: where we changed something, the file's. */
+/* After the first of the @n bytes at @s: where we changed a byte, put the file's into @now. */
 static void hide_ours(const struct traps *ts, const struct site *s, uint8_t *now, uint32_t n)
 {
 	if (!n || !memcmp(now + 1, s->bytes + 1, n - 1))
@@ -103,7 +107,7 @@ static void hide_ours(const struct traps *ts, const struct site *s, uint8_t *now
 	for (uint32_t i = 1; i < n; i++)
 		if (now[i] == INT3 && trap_find(ts, s->addr + i) != NO_TRAP)
 			now[i] = s->bytes[i];
-	/* other traps are all there is, mostly; where there are many of them, the rest is a long search */
+	/* mostly other traps are all there is; with many of them the rest is a long search */
 	if (!memcmp(now + 1, s->bytes + 1, n - 1))
 		return;
 	for (uint32_t i = 0; i < trap_known(ts); i++)
@@ -123,7 +127,10 @@ static int check_mapping(const struct traps *ts, const struct site *s)
 	}
 }
 
-/* May a trap be written there: is the code at the site the file's, but for what we did behind it, and the target's own? 0, or as trap_plant. */
+/*
+ * May a trap be written at @s: is the code there the file's, apart from our own changes behind it, and is it
+ * the target's private code? 0, or as trap_plant.
+ */
 static int check_code(const struct traps *ts, int mem, const struct site *s)
 {
 	uint8_t now[SITE_BYTES];
@@ -131,11 +138,11 @@ static int check_code(const struct traps *ts, int mem, const struct site *s)
 	if (pread(mem, now, s->nbytes, (off_t)s->addr) != s->nbytes)
 		return -EILSEQ;
 	hide_ours(ts, s, now, s->nbytes);
-	/* the mapping last: it must not change until the trap is written */
+	/* check the mapping last: it must not change until the trap is written */
 	return memcmp(now, s->bytes, s->nbytes) == 0 ? check_mapping(ts, s) : -EILSEQ;
 }
 
-/* Is the padding for @s as in the file, or has the instruction in it already (@has)? */
+/* Is the padding for @s as in the file, or has it the instruction already (@has)? */
 static bool padding_is_ours(int mem, const struct site *s, bool *has)
 {
 	uint8_t now[SITE_BYTES];
@@ -154,7 +161,7 @@ bool trap_prepare_step(struct traps *ts, int mem, uint32_t i)
 	struct trap *t = &ts->all[i];
 	bool has;
 
-	/* asked each time: the file may have been mapped anew, and its padding with it */
+	/* checked each time: the file may have been mapped anew, and its padding with it */
 	if (!padding_is_ours(mem, &t->site, &has))
 		return false;
 	t->padded = true;
@@ -189,7 +196,7 @@ int trap_adopt(struct traps *ts, uint32_t i, const struct site *site)
 	return r;
 }
 
-/* The end of those from @first on: numbers out of range are none. */
+/* The end of the @n from @first on, without numbers out of range. */
 static uint32_t end_of(uint32_t first, uint32_t n)
 {
 	return first >= SHARED_SITES ? first : n > SHARED_SITES - first ? SHARED_SITES : first + n;
@@ -221,14 +228,15 @@ int trap_prepare(struct traps *ts, int mem, uint32_t i, const struct site *site)
 }
 
 /*
- * Plant it where the code was looked at just before. If we had to wait for a processor meanwhile, the same file may be mapped there as data: then it goes
- * out again. 0; -EILSEQ, -ETXTBSY: so it was; -errno of the write. Only what is certainly not there counts as lifted.
+ * Plant it where the code was checked just before. If we had to wait for a processor meanwhile, the same file
+ * may be mapped there as data: then the int3 is taken out again. 0; -EILSEQ, -ETXTBSY: that was so; -errno of
+ * the write. The trap counts as lifted only if it is certainly not there.
  */
 static int write_trap(const struct traps *ts, int mem, struct trap *t)
 {
 	int r, back;
 
-	/* planted before the write: whatever happens in between, lifting is tried */
+	/* mark it planted before the write: whatever happens in between, lifting is tried */
 	t->state = TRAP_PLANTED;
 	r = write_byte(mem, t->site.addr, INT3);
 	if (r < 0) {
@@ -255,16 +263,16 @@ int trap_plant(struct traps *ts, int mem, uint32_t i, const struct site *site)
 	if (ts->frozen)
 		return 0;
 	r = write_trap(ts, mem, &ts->all[i]);
-	/* the caller is told that it does not stand: so nobody else plants it */
+	/* the caller learns that it is not planted: so nothing else may plant it */
 	ts->all[i].shelved = ts->all[i].state == TRAP_LIFTED;
 	return r;
 }
 
 /*
- * Does our int3 stand at the site? Not if something else was mapped there
- * meanwhile, which may have an int3 at the same place, or nothing but int3s; but it is ours also if somebody
- * changed code nearby. So of the other bytes half must be the file's; those that are an int3, which may be a trap, tell nothing, unless all of many
- * are. 1, 0, or -errno if that cannot be told.
+ * Is our int3 at the site? Not if something else was mapped there meanwhile, which may have an int3 at the
+ * same address, or nothing but int3s; but it is ours also if another program changed code nearby. So half of
+ * the other bytes must be the file's. Bytes that are an int3, which may be a trap, do not count, unless there
+ * are many and all are int3s. 1, 0, or -errno if that is not known.
  */
 static int stands(const struct traps *ts, int mem, const struct site *s)
 {
@@ -275,7 +283,7 @@ static int stands(const struct traps *ts, int mem, const struct site *s)
 	if (n < 0 && errno != EIO && errno != EFAULT)
 		return -errno;
 	if (n <= 0 || now[0] != INT3)
-		return 0; /* unmapped, or put back by somebody else */
+		return 0; /* unmapped, or put back by another program */
 	hide_ours(ts, s, now, (uint32_t)n);
 	for (ssize_t i = 1; i < n; i++) {
 		same += now[i] == s->bytes[i];
@@ -381,7 +389,7 @@ int trap_step_end(struct traps *ts, int mem, uint32_t i)
 {
 	struct trap *t = &ts->all[i];
 
-	/* none: the number was given to another site since */
+	/* none: the number was reused for another site since */
 	if (!t->steppers || --t->steppers || t->shelved)
 		return 0;
 	return trap_replant(ts, mem, i);
@@ -406,7 +414,7 @@ void trap_restore_step(int mem, const struct trap *t)
 	if (pread(mem, now, s->step_len, (off_t)s->scratch) != s->step_len ||
 	    memcmp(now, s->step, s->step_len) != 0)
 		return;
-	/* padding that is never run: a failure leaves it odd, not harmful */
+	/* padding is never run: a failure leaves it odd, not harmful */
 	(void)!pwrite(mem, s->scratch_bytes, s->step_len, (off_t)s->scratch);
 }
 
@@ -428,11 +436,14 @@ void trap_forget(struct traps *ts, int mem, uint32_t first, uint32_t n)
 	uint32_t end = end_of(first, n);
 
 	for (uint32_t i = first; i < end; i++) {
-		/* should the caller be wrong, an int3 that nobody knows must not stay; what cannot be read is unmapped */
+		/*
+		 * if the caller is wrong, an unknown int3 must not stay; if the memory cannot be read, it is
+		 * unmapped
+		 */
 		(void)!trap_lift(ts, mem, i);
 		forget(&ts->all[i]);
 	}
-	/* once for all: it is a walk over every trap, and a module has thousands of them */
+	/* once for all of them: it walks over every trap, and a module has thousands */
 	rehash(ts);
 }
 

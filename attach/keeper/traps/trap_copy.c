@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trap_copy: what another process's copy of the memory has of traps, and all of them out of it. Which of them it has depends on when it was made: those
- * that stand now, those that are lifted or gone since, and those whose numbers are others' by now. So all are looked for.
+ * trap_copy: the traps in another process's copy of the memory, and how to take them out. Which traps the
+ * copy has depends on when it was made: those planted now, those lifted or gone since, and those whose
+ * numbers are reused by now. So all are looked for.
  */
 #include <errno.h>
 #include <string.h>
@@ -12,10 +13,10 @@
 
 #define PAGE 4096u
 
-/* The page that was looked at last: traps that follow each other are in one, mostly. */
+/* The page that was read last: mostly, consecutive traps are in one page. */
 struct page {
 	taddr at;	/* 1: none */
-	bool missing;	/* nothing is mapped there: as where most of those stood that are gone */
+	bool missing;	/* nothing is mapped there, as at most traps that are gone */
 	uint8_t bytes[PAGE];
 };
 
@@ -27,7 +28,10 @@ static void look_at_page(struct page *p, int mem, taddr at)
 	p->at = p->missing || n == (ssize_t)PAGE ? at : 1;
 }
 
-/* Thousands of sites, and a newborn that waits: a page is read once. false: there is certainly none. */
+/*
+ * May there be a trap at @addr? A page is read once, for there are thousands of sites, and a newborn waits.
+ * false: there is certainly none.
+ */
 static bool may_stand(struct page *p, int mem, taddr addr)
 {
 	taddr at = addr & ~(taddr)(PAGE - 1);
@@ -78,7 +82,7 @@ const struct site *trap_only_code_at(const struct traps *ts, taddr addr)
 	uint32_t i = 0;
 	const struct site *first = next_at(ts, addr, &i), *other = first;
 
-	/* there were more than are remembered */
+	/* more traps are gone than the table remembers */
 	if (ts->ngone > SHARED_SITES)
 		return NULL;
 	while (other && other->nbytes == first->nbytes && !memcmp(other->bytes, first->bytes, first->nbytes))
