@@ -107,17 +107,45 @@ static int take(const struct summary_refs *r, size_t order, struct addrmap *kin,
 	return begin(&all[*n - 1], r, order);
 }
 
-/* Merged groups may be larger than groups that came before them. A later rank still comes later. */
-static int compare(const void *pa, const void *pb)
+/* Several together may be more, or grow faster, than those that stood before them. */
+static int compare(const void *pa, const void *pb, void *ctx)
 {
 	const struct refs_entry *a = pa, *b = pb;
-	int rank_a = summary_refs_rank(&a->refs), rank_b = summary_refs_rank(&b->refs);
+	int order = summary_refs_order(ctx, &a->refs, &b->refs);
 
-	if (rank_a != rank_b)
-		return rank_a - rank_b;
-	if (a->refs.objects != b->refs.objects)
-		return a->refs.objects > b->refs.objects ? -1 : 1;
+	if (order)
+		return order;
 	return a->order < b->order ? -1 : a->order > b->order;
+}
+
+/* Of those that become one the largest is to be the first, whichever grows fastest. */
+static int compare_sizes(const void *pa, const void *pb, void *ctx)
+{
+	const struct summary_refs *refs = ctx;
+	size_t ia = *(const size_t *)pa, ib = *(const size_t *)pb;
+	int order = summary_refs_rank(&refs[ia]) - summary_refs_rank(&refs[ib]);
+
+	if (order)
+		return order;
+	if (refs[ia].objects != refs[ib].objects)
+		return refs[ia].objects > refs[ib].objects ? -1 : 1;
+	return ia < ib ? -1 : ia > ib;
+}
+
+static int merge(const struct summary_refs *refs, size_t n, struct addrmap *kin, struct refs_entry *all, size_t *nall)
+{
+	cleanup_free size_t *by_size = calloc(n + 1, sizeof(*by_size));
+	int r = by_size ? count_kin(refs, n, kin) : -ENOMEM;
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < n; i++)
+		by_size[i] = i;
+	if (n)
+		qsort_r(by_size, n, sizeof(*by_size), compare_sizes, (void *)refs);
+	for (size_t i = 0; i < n && r == 0; i++)
+		r = take(&refs[by_size[i]], by_size[i], kin, all, nall);
+	return r;
 }
 
 int refs_merge(const struct summary *s, size_t first, size_t n, struct refs_entry **out, size_t *nout)
@@ -129,11 +157,9 @@ int refs_merge(const struct summary *s, size_t first, size_t n, struct refs_entr
 	*nout = 0;
 	*out = calloc(n + 1, sizeof(**out));
 	addrmap_init(&kin, sizeof(struct kin));
-	r = *out ? count_kin(refs, n, &kin) : -ENOMEM;
-	for (size_t i = 0; i < n && r == 0; i++)
-		r = take(&refs[i], i, &kin, *out, nout);
+	r = *out ? merge(refs, n, &kin, *out, nout) : -ENOMEM;
 	if (r == 0 && n)
-		qsort(*out, *nout, sizeof(**out), compare);
+		qsort_r(*out, *nout, sizeof(**out), compare, (void *)s);
 	addrmap_fini(&kin);
 	return r;
 }

@@ -353,12 +353,10 @@ void summary_add_twice(struct summary *s, const struct summary_twice *twice);	/*
 void summary_add_suppression(struct summary *s, const struct summary_suppression *used);
 
 /*
- * Families stay in their order; within a family, groups are sorted by section (summary_section). Lost groups
- * and those that do not grow are sorted by verdict (summary_rank), then by bytes with what is lost with them,
- * most first; growing groups by their rate. So it is the order of the table. Groups of a sampled run are
- * sorted by what becomes of their blocks (leaks first), then by the estimated bytes per minute that stay, or
- * may stay, live. Groups of objects: those born during the watch, by their number; then older ones with a
- * count of their own; then older ones without. The same order for the same data. Call it before printing.
+ * Families in their order; of each the groups by section (summary_section): what is lost and what is kept by verdict (summary_rank), then
+ * by bytes with what is lost with them, most first; what grows by its speed. So it is the order of the table. Of a sampled run by what becomes of their
+ * blocks (what stays is first), then by estimated kept bytes a minute. Groups of objects by summary_refs_order: so it is the order of
+ * their tables, too. The same order for the same data. Call it before printing.
  */
 void summary_sort(struct summary *s);
 
@@ -402,9 +400,13 @@ bool summary_refs_relative(const struct summary_refs *r);
  * May any reference be surplus, or have been released once too often? Not if only older ones were released.
  */
 bool summary_refs_suspect(const struct summary_refs *r);
-/* The first criterion of summary_sort: groups that are no leak come last. */
+/* Those born while we watched come first, then older ones with a count of their own, then older ones without: what is no leak is last. */
 int summary_refs_rank(const struct summary_refs *r);
-/* The share of the references acquired there that is on objects that still exist: 0 to 1. */
+/* In which part of a table: SUMMARY_GROWING, or perhaps growing; or SUMMARY_KEPT. */
+enum summary_section summary_refs_section(const struct summary *s, const struct summary_refs *r);
+/* Which comes first: what grows, the fastest first; then by rank and number. 0: nothing of that decides. */
+int summary_refs_order(const struct summary *s, const struct summary_refs *a, const struct summary_refs *b);
+/* How much of what was taken there is on objects that are still held: 0 to 1. */
 double summary_use_share(const struct summary_use *u);
 /*
  * The share of the references that its module acquired on the group's objects and did not release: 1 if it

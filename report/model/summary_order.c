@@ -153,6 +153,23 @@ static int compare_groups(const void *pa, const void *pb, void *ctx)
 
 /* --- objects with references --- */
 
+enum summary_section summary_refs_section(const struct summary *s, const struct summary_refs *r)
+{
+	return s->run.seconds > 0 && !r->older && growth_goes_on(&r->growth) ? SUMMARY_GROWING : SUMMARY_KEPT;
+}
+
+int summary_refs_order(const struct summary *s, const struct summary_refs *a, const struct summary_refs *b)
+{
+	enum summary_section of_a = summary_refs_section(s, a), of_b = summary_refs_section(s, b);
+	int order = (int)of_a - (int)of_b;
+
+	if (!order && of_a == SUMMARY_GROWING)
+		order = compare_rates(&a->growth, &b->growth);
+	if (!order)
+		order = summary_refs_rank(a) - summary_refs_rank(b);
+	return order ? order : summary_compare_numbers(a->objects, b->objects);
+}
+
 static int compare_lists(const struct summary_use *a, size_t na, const struct summary_use *b, size_t nb)
 {
 	int order = 0;
@@ -170,9 +187,7 @@ static int compare_refs(const void *pa, const void *pb, void *ctx)
 	int order = compare_families(ctx, a->family, b->family);
 
 	if (!order)
-		order = summary_refs_rank(a) - summary_refs_rank(b);
-	if (!order)
-		order = summary_compare_numbers(a->objects, b->objects);
+		order = summary_refs_order(ctx, a, b);
 	if (!order)
 		order = a->net < b->net ? 1 : a->net > b->net ? -1 : 0;
 	if (!order)

@@ -26,7 +26,7 @@ static struct rows_item item(const struct summary *s, const struct refs_entry *e
 	const struct growth *g = &e->refs.growth;
 
 	return (struct rows_item){
-		.part = text_timed(s) && !e->refs.older && growth_goes_on(g) ? ROWS_GROWING : ROWS_KEPT, .known = g->shape != GROWTH_UNKNOWN,
+		.part = summary_refs_section(s, &e->refs) == SUMMARY_GROWING ? ROWS_GROWING : ROWS_KEPT, .known = g->shape != GROWTH_UNKNOWN,
 		.rate = g->bytes_per_minute,
 	};
 }
