@@ -163,7 +163,7 @@ static void part(struct keeper *k, struct tracee *t)
 	case TRACEE_RUNNING:
 		t->interrupted &= !t->stuck; /* it may sleep for hours */
 		if (!t->known) {
-			/* its first stop comes by itself, and it may be a copy to clean */
+			/* its first stop arrives without one, and it may be a copy to clean */
 			t->interrupted = true;
 			break;
 		}

@@ -20,7 +20,7 @@
  *	  scanned   2026-11-21 01:46:28 +0000, stopped for 34ms (41ms expected), 12 threads
  *	  ...
  *
- * and, if it was asked, who points where. Names come from the target and are made safe for a terminal (base/strbuf.h).
+ * and, if it was asked, what points where. Names come from the target and are made safe for a terminal (base/strbuf.h).
  */
 #ifndef MM_OUT_SCAN_TEXT_H
 #define MM_OUT_SCAN_TEXT_H
