@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from harness import MMATTACH, VICTIMS, Program
+from harness import MMATTACH, VICTIMS, Program, unwrapped
 from untouched import assert_untouched
 from unwrapped import unwrapped
 
@@ -170,7 +170,7 @@ def test_runtimes(program, name, advice, tmp_path):
     assert target.out.find("^ready")
     text, report = text_of(tmp_path / "t.mmt", "-p", target.pid, "-d", "1s")
     assert report["runtime"] == name
-    assert re.search(rf"^  runtime   {name}: .*{advice}", text, re.MULTILINE), text
+    assert re.search(rf"^  runtime   {name}: .*{advice}", unwrapped(text), re.MULTILINE), text
     target.kill()
 
 

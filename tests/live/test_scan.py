@@ -350,7 +350,7 @@ def test_too_long_a_pause(victim):
     ((), "nothing to scan"),
     (("-p", "1", "--core", "x"), "only one of them"),
     (("-p", "1", "--exe", "x"), "--exe goes with --core"),
-    (("--core", "x", "--max-pause", "1s"), "nobody is stopped"),
+    (("--core", "x", "--max-pause", "1s"), "no process is stopped"),
     (("-p", "1", "--show", "lost"), "no verdict is called so"),
 ])
 def test_wrong_usage(args, text):

@@ -448,7 +448,7 @@ static void test_bad_values(void **state)
 	refuse("cfi, dwfl, libunwind or check", "", "-p", "1", "--unwinder", "gdb");
 	refuse("at most 2s", "100ms", "-p", "1", "--max-stall", "3s");
 	refuse("auto, yes or no", "", "-p", "1", "--verdicts", "perhaps");
-	refuse("nobody is stopped", "", "-p", "1", "--verdicts", "no", "--max-pause", "1s");
+	refuse("no process is stopped", "", "-p", "1", "--verdicts", "no", "--max-pause", "1s");
 	refuse("gdb is the tracer", "hand-over", "gdb", "-p", "1", "--fds", "3,4,5", "--verdicts", "yes");
 	refuse("means nothing to report", "", "report", "x.mmt", "--verdicts", "yes");
 	refuse("at most 2s", "100ms", "-p", "1", "--max-stall", "0");
@@ -552,8 +552,8 @@ static void test_budget_goes_with(void **state)
 	refuse("fair sample", "", "-p", "1", "--budget", "1%", "--module", "x");
 	refuse("makes threads wait", "", "-p", "1", "--budget", "1%", "--unwinder", "dwfl");
 	refuse("as it is", "", "-p", "1", "--budget", "1%", "--growth");
-	refuse("callers of a wrapper are one place", "", "-p", "1", "--budget", "1%", "--depth", "1");
-	refuse("callers of a wrapper are one place", "", "-p", "1", "--budget", "1%", "--stack-bytes", "0");
+	refuse("callers of a wrapper are one allocation site", "", "-p", "1", "--budget", "1%", "--depth", "1");
+	refuse("callers of a wrapper are one allocation site", "", "-p", "1", "--budget", "1%", "--stack-bytes", "0");
 	l = accept("-p", "1", "--budget", "1%", "--depth", "2", "--stack-bytes", "1");
 	options_fini(&l.o);
 	l = accept("-p", "1", "--depth", "1", "--stack-bytes", "0");
