@@ -40,6 +40,13 @@ void strbuf_reset(struct strbuf *sb)
 		sb->s[0] = '\0';
 }
 
+void strbuf_truncate(struct strbuf *sb, size_t len)
+{
+	sb->len = len;
+	if (sb->s)
+		sb->s[len] = '\0';
+}
+
 /* Room for @n more bytes and the NUL. */
 static bool reserve(struct strbuf *sb, size_t n)
 {

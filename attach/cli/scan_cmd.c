@@ -169,7 +169,10 @@ static int examine(struct scan *sc)
 static int print(struct scan *sc)
 {
 	cleanup_strbuf struct strbuf sb = STRBUF_INIT;
-	int r = sc->opt->format->scan(&sc->report, sc->opt->shown.top, &sb);
+	int r;
+
+	sc->report.summary.color = reporting_color(&sc->reporting);
+	r = sc->opt->format->scan(&sc->report, sc->opt->shown.top, &sb);
 
 	if (r == 0)
 		return reporting_print_text(&sc->reporting, strbuf_str(&sb), sb.len);

@@ -111,6 +111,18 @@ int option_wrappers(struct options *o, const char *arg, struct usage_error *err)
 	return 0;
 }
 
+int option_color(struct options *o, const char *arg, struct usage_error *err)
+{
+	static const char *const names[] = { [COLOR_AUTO] = "auto", [COLOR_ALWAYS] = "always", [COLOR_NEVER] = "never" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(arg, names[i])) {
+			o->shown.color = (enum color_wish)i;
+			return 0;
+		}
+	return usage_refuse(err, "--color %s: it is auto, always or never", arg);
+}
+
 int option_error_exitcode(struct options *o, const char *arg, struct usage_error *err)
 {
 	unsigned long n;

@@ -50,6 +50,9 @@ enum import_kind { IMPORT_NONE, IMPORT_MMLEAK, IMPORT_MTRACE };
 
 enum verdicts_wish { VERDICTS_AUTO, VERDICTS_YES, VERDICTS_NO };
 
+/* Colors in a report for people: auto is on a terminal that has some, and unless NO_COLOR says otherwise. */
+enum color_wish { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+
 /* An option that may be given again. */
 struct option_list {
 	const char **all;
@@ -89,6 +92,7 @@ struct options_shown {
 	bool keep_wrappers;
 	bool per_object;
 	unsigned verdicts;		/* a bit for each enum verdict; 0: all */
+	enum color_wish color;
 };
 
 /* Questions about single blocks. */

@@ -2,6 +2,7 @@
 #include "attach/reporting/reporting.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -90,6 +91,20 @@ void reporting_close(struct reporting *r)
 
 /* --- the report --- */
 
+static bool is_colored_terminal(void)
+{
+	const char *term = getenv("TERM"), *no_color = getenv("NO_COLOR");
+
+	return isatty(STDOUT_FILENO) && !(no_color && *no_color) && term && strcmp(term, "dumb") != 0;
+}
+
+bool reporting_color(const struct reporting *r)
+{
+	const enum color_wish wish = r->opt->shown.color;
+
+	return !r->path && (wish == COLOR_ALWAYS || (wish == COLOR_AUTO && is_colored_terminal()));
+}
+
 static bool asks_for_blocks(const struct reporting *r)
 {
 	return r->opt->single.block_entry || r->opt->single.nblock_at;
@@ -115,6 +130,7 @@ int reporting_summary(struct reporting *r, struct ledger *l, struct summary *out
 		err = -ENOENT;
 	}
 	out->round = r->round;
+	out->color = reporting_color(r);
 	r->reported = out->ntwice;
 	for (size_t i = 0; i < out->ngroups; i++)
 		r->reported += summary_group_suspect(&out->groups[i]);

@@ -40,7 +40,10 @@ struct reporting {
 must_check int reporting_open(struct reporting *r, const struct options *opt, const char *path);
 void reporting_close(struct reporting *r);
 
-/* Sum up @l as the options say. Initialises @out; call summary_fini in any case. 0 or -errno (logged). */
+/* Has the report colors? Not in a file; as --color says, and else where stdout is a terminal that has some. */
+bool reporting_color(const struct reporting *r);
+
+/* What @l adds up to, as the options want it. @out is initialised here; summary_fini in any case. 0 or -errno (said). */
 must_check int reporting_summary(struct reporting *r, struct ledger *l, struct summary *out);
 
 /* Print it, followed by the text @behind; then the file appears under its name. 0 or -errno (logged). */

@@ -297,6 +297,7 @@ struct summary {
 	size_t *index_of;		/* by serial number of a group; of summary_sort */
 	struct summary_refs *refs;
 	size_t nrefs;
+	bool color;			/* a report for people is for a terminal, and has colors */
 	bool per_object;		/* the objects themselves were asked for */
 	bool scanned;			/* groups are those of a scan: only their kind is known */
 	/* What was asked about single blocks (report/query/lookup.h), owned by the caller; NULL: nothing. */

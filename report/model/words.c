@@ -84,9 +84,10 @@ void words_percent(struct strbuf *sb, double part, double whole)
 		strbuf_printf(sb, "%.*f%%", p > 0 && p < 9.95 ? 1 : 0, p);
 }
 
+/* Control characters are marks (report/text/groups/text_mark.h), and take no room. */
 static bool begins_character(char c)
 {
-	return ((unsigned char)c & 0xc0) != 0x80;
+	return ((unsigned char)c & 0xc0) != 0x80 && (unsigned char)c >= ' ';
 }
 
 size_t words_characters(const char *text, size_t bytes)

@@ -11,6 +11,7 @@
 
 #include "report/model/text_parts.h"
 #include "report/model/words.h"
+#include "report/text/groups/text_mark.h"
 #include "report/text/groups/text_stack.h"
 
 #define COLUMN_NUMBER 6
@@ -178,15 +179,21 @@ static bool less(const struct diff_group *g)
 	return g->change == DIFF_SHRANK || g->change == DIFF_WENT;
 }
 
-/* Only rows whose stack is shown below have a number. */
+static void put_number(struct strbuf *sb, struct strbuf *cell)
+{
+	strbuf_puts(sb, "  " TEXT_BOLD);
+	words_left(sb, cell, COLUMN_NUMBER);
+	strbuf_puts(sb, TEXT_PLAIN);
+}
+
+/* Only what has its stack below has a number. */
 static void put_row(struct strbuf *sb, const struct diff *d, size_t number, const struct diff_group *g, const struct apart *apart)
 {
 	cleanup_strbuf struct strbuf cell = STRBUF_INIT;
 
 	if (more(g))
 		strbuf_printf(&cell, "[%zu]", number);
-	strbuf_puts(sb, "  ");
-	words_left(sb, &cell, COLUMN_NUMBER);
+	put_number(sb, &cell);
 	put_delta(&cell, d, g);
 	words_right(sb, &cell, COLUMN_DELTA + wider(d));
 	strbuf_puts(sb, "  ");
@@ -198,22 +205,27 @@ static void put_row(struct strbuf *sb, const struct diff *d, size_t number, cons
 	strbuf_puts(sb, "  ");
 	strbuf_puts(&cell, diff_change_name(g->change));
 	words_left(sb, &cell, COLUMN_CHANGE);
+	strbuf_puts(sb, TEXT_BOLD);
 	text_where(sb, g->group, apart, COLUMN_WHERE - 3 * wider(d));
+	strbuf_puts(sb, TEXT_PLAIN);
 	strbuf_putc(sb, '\n');
 }
 
 /* The worst verdict of its blocks, if they have one. */
 static void put_verdict(struct strbuf *sb, const struct summary_group *g, bool mixed)
 {
-	if (g->verdict != VERDICT_UNKNOWN)
-		strbuf_printf(sb, ", %s%s", verdict_text(g->verdict), mixed ? " in part" : "");
+	if (g->verdict == VERDICT_UNKNOWN)
+		return;
+	strbuf_puts(sb, ", ");
+	text_mark_verdict(sb, g->verdict);
+	strbuf_puts(sb, mixed ? " in part" : "");
 }
 
 static void put_stack(struct strbuf *sb, const struct diff *d, size_t number, const struct diff_group *g)
 {
 	const char *noun = noun_of(d, g);
 
-	strbuf_printf(sb, "\n[%zu] ", number);
+	strbuf_printf(sb, "\n" TEXT_BOLD "[%zu]" TEXT_PLAIN " ", number);
 	put_delta(sb, d, g);
 	strbuf_puts(sb, ": ");
 	put_amount(sb, g->new_bytes, g->new_blocks, noun);
@@ -327,7 +339,9 @@ static void put_refs_where(struct strbuf *sb, const struct summary_refs *r)
 	words_cut(&family, r->family, COLUMN_WHERE / 3);
 	strbuf_puts(&family, ": ");
 	strbuf_puts(sb, strbuf_str(&family));
+	strbuf_puts(sb, TEXT_BOLD);
 	text_where_of(sb, &u->stack, NULL, COLUMN_WHERE - words_width(&family));
+	strbuf_puts(sb, TEXT_PLAIN);
 	if (family.err && !sb->err)
 		sb->err = family.err;
 }
@@ -338,8 +352,7 @@ static void put_refs_row(struct strbuf *sb, size_t number, const struct diff_ref
 
 	if (more_refs(r))
 		strbuf_printf(&cell, "[%zu]", number);
-	strbuf_puts(sb, "  ");
-	words_left(sb, &cell, COLUMN_NUMBER);
+	put_number(sb, &cell);
 	put_refs_delta(&cell, r);
 	words_right(sb, &cell, COLUMN_DELTA);
 	strbuf_printf(sb, "  %*" PRIu64 "  %*" PRIu64 "  ", COLUMN_SIDE, r->old_objects, COLUMN_SIDE, r->new_objects);
@@ -354,7 +367,7 @@ static void put_refs_table(struct strbuf *sb, const struct diff *d, size_t n, si
 {
 	size_t number = 0;
 
-	strbuf_printf(sb, "\nobjects with references\n  %-*s%*s  %*s  %*s\n", COLUMN_NUMBER, "", COLUMN_DELTA, "change",
+	strbuf_printf(sb, "\n" TEXT_BOLD "objects with references" TEXT_PLAIN "\n  %-*s%*s  %*s  %*s\n", COLUMN_NUMBER, "", COLUMN_DELTA, "change",
 		      COLUMN_SIDE, "before", COLUMN_SIDE, "now");
 	for (size_t i = 0; i < d->nrefs && (!top || number < top); i++)
 		if (changed_refs(&d->refs[i]))
@@ -368,7 +381,7 @@ static void put_refs_detail(struct strbuf *sb, const struct diff *d, size_t numb
 	const struct text_part part = { .family = *summary_family(d->new, r->refs->family) };
 	const struct summary_use *u = diff_refs_use(r->refs);
 
-	strbuf_printf(sb, "\n[%zu] ", number);
+	strbuf_printf(sb, "\n" TEXT_BOLD "[%zu]" TEXT_PLAIN " ", number);
 	put_refs_delta(sb, r);
 	strbuf_puts(sb, ": ");
 	text_things(sb, &part, r->new_objects);
@@ -400,6 +413,7 @@ static void put_all_refs(struct strbuf *sb, const struct diff *d, size_t top)
 int out_diff_text(const struct diff *d, size_t top, struct strbuf *sb)
 {
 	struct rows rows = choose(d, top);
+	const size_t from = sb->len;
 	size_t number = 0;
 
 	if (diff_error(d))
@@ -412,5 +426,6 @@ int out_diff_text(const struct diff *d, size_t top, struct strbuf *sb)
 		if (more(&d->groups[i]))
 			put_stack(sb, d, ++number, &d->groups[i]);
 	put_all_refs(sb, d, top);
+	text_mark_show(sb, from, d->new->color);
 	return strbuf_error(sb);
 }

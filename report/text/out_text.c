@@ -10,6 +10,7 @@
 #include "report/model/text_parts.h"
 #include "report/model/words.h"
 #include "report/text/groups/text_group.h"
+#include "report/text/groups/text_mark.h"
 #include "report/text/groups/text_objects.h"
 #include "report/text/groups/text_refs.h"
 #include "report/text/nothing.h"
@@ -33,7 +34,7 @@ static void put_suppressions(struct strbuf *sb, const struct summary *s)
 	cleanup_strbuf struct strbuf cell = STRBUF_INIT;
 
 	if (s->nsuppressions)
-		strbuf_puts(sb, "\nsuppressions used\n     groups     blocks      bytes\n");
+		strbuf_puts(sb, "\n" TEXT_BOLD "suppressions used" TEXT_PLAIN "\n     groups     blocks      bytes\n");
 	for (size_t i = 0; i < s->nsuppressions; i++) {
 		const struct summary_suppression *used = &s->suppressions[i];
 		strbuf_printf(sb, "  %9" PRIu64 "  %9" PRIu64 "  ", used->groups, used->blocks);
@@ -113,6 +114,7 @@ static void put_all(struct strbuf *sb, const struct summary *s, size_t top, cons
 
 int out_text(const struct summary *s, size_t top, struct strbuf *sb)
 {
+	const size_t from = sb->len;
 	struct shown *all = NULL;
 	int r = summary_error(s);
 
@@ -122,6 +124,7 @@ int out_text(const struct summary *s, size_t top, struct strbuf *sb)
 	r = all ? make_shown(s, top, all) : -ENOMEM;
 	if (r == 0)
 		put_all(sb, s, top, all);
+	text_mark_show(sb, from, s->color);
 	free_shown(s, all);
 	return r < 0 ? r : strbuf_error(sb);
 }

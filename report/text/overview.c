@@ -8,6 +8,7 @@
 
 #include "report/model/words.h"
 #include "report/text/groups/text_growth.h"
+#include "report/text/groups/text_mark.h"
 #include "report/text/groups/text_rows.h"
 #include "report/text/groups/text_sampled.h"
 #include "report/text/groups/text_stack.h"
@@ -165,14 +166,17 @@ static void put_row(const void *ctx, size_t index, struct strbuf *sb)
 	cleanup_strbuf struct strbuf cell = STRBUF_INIT;
 
 	text_number(&cell, &o->part, index);
-	strbuf_puts(sb, "  ");
+	strbuf_puts(sb, "  " TEXT_BOLD);
 	words_left(sb, &cell, text_number_width(&o->part));
+	strbuf_puts(sb, TEXT_PLAIN);
 	if (o->sampled)
 		text_sampled_cells(sb, g);
 	else
 		put_cells(o, g, sb);
 	put_with(&cell, g);
+	strbuf_puts(sb, TEXT_BOLD);
 	text_where(sb, g, &o->apart[index], where_width(o) - words_width(&cell));
+	strbuf_puts(sb, TEXT_PLAIN);
 	strbuf_puts(sb, strbuf_str(&cell));
 	strbuf_putc(sb, '\n');
 }

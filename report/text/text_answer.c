@@ -17,6 +17,7 @@
 #include "report/model/text_parts.h"
 #include "report/model/words.h"
 #include "report/text/groups/text_growth.h"
+#include "report/text/groups/text_mark.h"
 #include "report/text/groups/text_sampled.h"
 #include "report/text/groups/text_verdicts.h"
 #include "report/text/text_certainty.h"
@@ -208,7 +209,7 @@ static void put_twice(struct strbuf *sb, const struct summary *s)
 	if (!s->totals.double_frees)
 		return;
 	strbuf_puts(sb, s->nfamilies > 1 ? "\n  " : "; ");
-	words_count(sb, s->totals.double_frees, "DOUBLE FREE");
+	text_mark_count(sb, s->totals.double_frees, "DOUBLE FREE");
 }
 
 static void put_after(struct strbuf *sb, const struct summary *s)

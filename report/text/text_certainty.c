@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "report/model/words.h"
+#include "report/text/groups/text_mark.h"
 
 #define WHERE "; see the end of this report\n"
 
@@ -20,7 +21,7 @@ void text_certainty_incomplete(struct strbuf *sb, const struct strbuf *missing)
 	if (missing->err && !sb->err)
 		sb->err = missing->err;
 	if (missing->len)
-		strbuf_printf(sb, "incomplete: %s" WHERE, strbuf_str(missing));
+		strbuf_printf(sb, TEXT_RED "incomplete:" TEXT_PLAIN " %s" WHERE, strbuf_str(missing));
 }
 
 /* Without verdicts there are none to doubt. */

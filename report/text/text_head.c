@@ -9,6 +9,7 @@
 #include "report/model/text_parts.h"
 #include "report/model/words.h"
 #include "report/text/groups/text_label.h"
+#include "report/text/groups/text_mark.h"
 #include "report/text/groups/text_verdicts.h"
 #include "report/text/text_budget.h"
 #include "report/text/text_memory.h"
@@ -82,7 +83,7 @@ static void put_events(struct strbuf *sb, const struct summary *s)
 	strbuf_printf(sb, "%" PRIu64, run->events);
 	if (run->seconds > 0)
 		strbuf_printf(sb, " (%.0f/s)", (double)run->events / run->seconds);
-	strbuf_puts(sb, lost ? ", LOST " : ", none lost");
+	strbuf_puts(sb, lost ? ", " TEXT_RED "LOST" TEXT_PLAIN " " : ", none lost");
 	for (size_t i = 0; i < run->nlost; i++) {
 		strbuf_printf(sb, "%s%" PRIu64 " (", i ? ", " : "", run->lost[i].count);
 		strbuf_text(sb, run->lost[i].reason);
@@ -152,7 +153,7 @@ static void put_totals(struct strbuf *sb, const struct summary_totals *t)
 		strbuf_printf(sb, ", %" PRIu64 " of blocks older than the watch", t->unmatched_frees);
 	if (t->double_frees) {
 		strbuf_puts(sb, ", ");
-		words_count(sb, t->double_frees, "DOUBLE FREE");
+		text_mark_count(sb, t->double_frees, "DOUBLE FREE");
 	}
 	strbuf_putc(sb, '\n');
 }
@@ -170,8 +171,9 @@ static void put_references(struct strbuf *sb, const struct summary *s, const str
 
 static void put_gap(struct strbuf *sb, const struct summary_gap *gap)
 {
+	strbuf_puts(sb, TEXT_RED);
 	text_label(sb, "GAP");
-	strbuf_puts(sb, "nothing was seen for ");
+	strbuf_puts(sb, TEXT_PLAIN "nothing was seen for ");
 	words_seconds(sb, gap->seconds);
 	strbuf_puts(sb, " from ");
 	words_seconds(sb, gap->start_s);

@@ -6,6 +6,7 @@
 
 #include "report/model/words.h"
 #include "report/names/wrappers.h"
+#include "report/text/groups/text_mark.h"
 #include "report/text/groups/text_stack.h"
 
 static void put_side(struct strbuf *sb, const char *what, const struct stack_view *stack)
@@ -21,7 +22,7 @@ static void put_side(struct strbuf *sb, const char *what, const struct stack_vie
 
 static void put_one(struct strbuf *sb, const struct summary *s, const struct summary_twice *t)
 {
-	strbuf_printf(sb, "\nDOUBLE FREE of " PRItaddr, t->sample);
+	strbuf_printf(sb, "\n" TEXT_RED "DOUBLE FREE" TEXT_PLAIN " of " PRItaddr, t->sample);
 	if (s->run.seconds > 0) {
 		strbuf_puts(sb, ", ");
 		words_seconds(sb, t->time_s);
@@ -53,7 +54,7 @@ void text_twice(struct strbuf *sb, const struct summary *s, size_t top)
 	if (told >= s->totals.double_frees)
 		return;
 	strbuf_putc(sb, '\n');
-	words_count(sb, s->totals.double_frees - told, shown ? "more DOUBLE FREE" : "DOUBLE FREE");
+	text_mark_count(sb, s->totals.double_frees - told, shown ? "more DOUBLE FREE" : "DOUBLE FREE");
 	strbuf_puts(sb, shown < s->ntwice ? " not shown (--top 0 shows all that are known)\n"
 					  : ", of which nothing else is known\n");
 }

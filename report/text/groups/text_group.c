@@ -6,6 +6,7 @@
 
 #include "report/model/words.h"
 #include "report/text/groups/text_growth.h"
+#include "report/text/groups/text_mark.h"
 #include "report/text/groups/text_sampled.h"
 #include "report/text/groups/text_stack.h"
 #include "report/text/groups/text_verdicts.h"
@@ -122,8 +123,9 @@ void text_group(struct strbuf *sb, const struct summary *s, const struct text_pa
 {
 	const struct summary_group *g = &s->groups[part->first + index];
 
+	strbuf_puts(sb, TEXT_BOLD);
 	text_number(sb, part, index);
-	strbuf_putc(sb, ' ');
+	strbuf_puts(sb, TEXT_PLAIN " ");
 	if (summary_is_sampled(&s->run))
 		text_sampled_group(sb, part, g);
 	else

@@ -11,6 +11,7 @@
 #include "report/query/lookup.h"
 #include "report/text/groups/text_group.h"
 #include "report/text/groups/text_growth.h"
+#include "report/text/groups/text_mark.h"
 #include "report/text/groups/text_refs.h"
 #include "report/text/groups/text_stack.h"
 
@@ -154,12 +155,18 @@ static void put_entry(struct strbuf *sb, const struct summary *s, const struct l
 	strbuf_putc(sb, '\n');
 }
 
+static void put_verdict(struct strbuf *sb, enum verdict verdict)
+{
+	strbuf_puts(sb, ", ");
+	text_mark_verdict(sb, verdict);
+}
+
 static void put_block(struct strbuf *sb, const struct summary *s, const struct lookup_found *f)
 {
 	const struct lookup_use *u = f->uses;
 
 	if (f->verdict != VERDICT_UNKNOWN)
-		strbuf_printf(sb, ", %s", verdict_text(f->verdict));
+		put_verdict(sb, f->verdict);
 	strbuf_puts(sb, ", allocated ");
 	if (text_timed(s)) {
 		words_seconds(sb, f->block.age_s);
@@ -238,6 +245,7 @@ static void put_at(struct strbuf *sb, const struct summary *s, const struct look
 int text_lookup(const struct summary *s, size_t top, struct strbuf *sb)
 {
 	const struct lookup *lk = s->lookup;
+	const size_t from = sb->len;
 	int r = summary_error(s);
 
 	if (r == 0 && lk->question.entry)
@@ -247,5 +255,6 @@ int text_lookup(const struct summary *s, size_t top, struct strbuf *sb)
 			strbuf_putc(sb, '\n');
 		put_at(sb, s, &lk->at[i]);
 	}
+	text_mark_show(sb, from, s->color);
 	return r < 0 ? r : strbuf_error(sb);
 }

@@ -9,6 +9,7 @@
 
 #include "report/model/words.h"
 #include "report/text/groups/text_growth.h"
+#include "report/text/groups/text_mark.h"
 #include "report/text/groups/text_rows.h"
 #include "report/text/groups/text_stack.h"
 
@@ -88,7 +89,9 @@ static void put_where(const struct text_refs *t, const struct refs_entry *e, str
 	}
 	if (!e->refs.ntaken)
 		strbuf_puts(sb, RELEASED);
+	strbuf_puts(sb, TEXT_BOLD);
 	text_where_of(sb, &u->stack, NULL, e->refs.ntaken ? width : width - strlen(RELEASED));
+	strbuf_puts(sb, TEXT_PLAIN);
 }
 
 static void put_row(const void *ctx, size_t index, struct strbuf *sb)
@@ -98,8 +101,9 @@ static void put_row(const void *ctx, size_t index, struct strbuf *sb)
 	cleanup_strbuf struct strbuf cell = STRBUF_INIT;
 
 	text_number(&cell, &t->part, index);
-	strbuf_puts(sb, "  ");
+	strbuf_puts(sb, "  " TEXT_BOLD);
 	words_left(sb, &cell, text_number_width(&t->part));
+	strbuf_puts(sb, TEXT_PLAIN);
 	strbuf_printf(sb, "%*" PRIu64, COLUMN_OBJECTS, e->refs.objects);
 	put_net(e, &cell);
 	words_right(sb, &cell, COLUMN_NET);

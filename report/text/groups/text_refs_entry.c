@@ -13,6 +13,7 @@
 
 #include "report/model/words.h"
 #include "report/text/groups/text_growth.h"
+#include "report/text/groups/text_mark.h"
 #include "report/text/groups/text_refs.h"
 #include "report/text/groups/text_stack.h"
 
@@ -246,8 +247,9 @@ void text_refs_entry(const struct text_refs *t, size_t index, struct strbuf *sb)
 	const struct refs_entry *e = &t->entries[index];
 	const struct text_course course = { &e->refs.growth, e->refs.series, e->refs.npoints, true };
 
+	strbuf_puts(sb, TEXT_BOLD);
 	text_number(sb, &t->part, index);
-	strbuf_putc(sb, ' ');
+	strbuf_puts(sb, TEXT_PLAIN " ");
 	text_things(sb, &t->part, e->refs.objects);
 	put_judgement(sb, e);
 	put_times(sb, e);

@@ -2,12 +2,14 @@
 /* text_rows: see text_rows.h. */
 #include "report/text/groups/text_rows.h"
 
+#include "report/text/groups/text_mark.h"
+
 static void put_part(const struct text_rows *t, const char *title, const size_t *indices, size_t n, size_t rows,
 		     struct strbuf *sb)
 {
 	if (!n)
 		return;
-	strbuf_printf(sb, "%s\n", title);
+	strbuf_printf(sb, TEXT_BOLD "%s" TEXT_PLAIN "\n", title);
 	for (size_t i = 0; i < rows; i++)
 		t->row(t->ctx, indices[i], sb);
 	if (rows < n) {

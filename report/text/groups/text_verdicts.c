@@ -6,6 +6,7 @@
 
 #include "report/model/words.h"
 #include "report/text/groups/text_label.h"
+#include "report/text/groups/text_mark.h"
 
 static void put_amount(struct strbuf *sb, uint64_t bytes, uint64_t blocks)
 {
@@ -27,7 +28,8 @@ void text_verdict(struct strbuf *sb, const struct summary_group *g)
 {
 	if (g->verdict == VERDICT_UNKNOWN)
 		return;
-	strbuf_printf(sb, ", %s", verdict_text(g->verdict));
+	strbuf_puts(sb, ", ");
+	text_mark_verdict(sb, g->verdict);
 	text_lost_with(sb, g->kind.indirect_bytes, g->kind.indirect_blocks);
 }
 
@@ -35,7 +37,9 @@ void text_verdict(struct strbuf *sb, const struct summary_group *g)
 
 static void put_sum(struct strbuf *sb, const char *separator, const struct summary_sum *sums, enum verdict verdict)
 {
-	strbuf_printf(sb, "%s%s ", separator, verdict_text(verdict));
+	strbuf_puts(sb, separator);
+	text_mark_verdict(sb, verdict);
+	strbuf_putc(sb, ' ');
 	if (sums[verdict].blocks)
 		put_amount(sb, sums[verdict].bytes, sums[verdict].blocks);
 	else

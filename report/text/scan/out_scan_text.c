@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "report/model/words.h"
+#include "report/text/groups/text_mark.h"
 #include "report/text/groups/text_stack.h"
 #include "report/text/groups/text_verdicts.h"
 #include "report/text/scan/text_pointers.h"
@@ -48,7 +49,9 @@ static void put_losses(struct strbuf *sb, const struct summary_verdicts *v)
 		strbuf_puts(sb, ", none of them lost");
 		return;
 	}
-	strbuf_puts(sb, ": definitely lost ");
+	strbuf_puts(sb, ": ");
+	text_mark_verdict(sb, VERDICT_DEFINITE);
+	strbuf_putc(sb, ' ');
 	put_sum(sb, &v->all[VERDICT_DEFINITE]);
 	if (v->all[VERDICT_INDIRECT].blocks) {
 		strbuf_puts(sb, ", lost with others ");
@@ -140,12 +143,19 @@ static void put_content(struct strbuf *sb, const char *content)
 		sb->err = shown.err;
 }
 
+static void put_site(struct strbuf *sb, const struct summary_group *g)
+{
+	strbuf_puts(sb, TEXT_BOLD);
+	text_where(sb, g, NULL, WHAT_WIDTH);
+	strbuf_puts(sb, TEXT_PLAIN);
+}
+
 static void put_what(struct strbuf *sb, const struct summary_group *g)
 {
 	if (g->kind.label)
 		words_cut(sb, g->kind.label, WHAT_WIDTH);
 	else
-		text_where(sb, g, NULL, WHAT_WIDTH);
+		put_site(sb, g);
 	text_lost_with(sb, g->kind.indirect_bytes, g->kind.indirect_blocks);
 	if (g->kind.label && !g->kind.class_name && g->kind.content)
 		put_content(sb, g->kind.content);
@@ -157,8 +167,9 @@ static void put_row(struct strbuf *sb, const struct scan_report *r, size_t i)
 	cleanup_strbuf struct strbuf cell = STRBUF_INIT;
 
 	strbuf_printf(&cell, "[%zu]", i + 1);
-	strbuf_puts(sb, "  ");
+	strbuf_puts(sb, "  " TEXT_BOLD);
 	words_left(sb, &cell, COLUMN_NUMBER);
+	strbuf_puts(sb, TEXT_PLAIN);
 	words_size(&cell, g->bytes);
 	words_right(sb, &cell, COLUMN_BYTES);
 	words_percent(&cell, (double)g->bytes, (double)r->summary.totals.live_bytes);
@@ -199,7 +210,7 @@ static size_t put_section(struct strbuf *sb, const struct scan_report *r, size_t
 	while (end < r->summary.ngroups && r->summary.groups[end].verdict == v)
 		end++;
 	shown = top && end - i > (top + 1) / 2 ? i + (top + 1) / 2 : end;
-	strbuf_puts(sb, scan_verdict_text(v));
+	strbuf_printf(sb, "%s%s" TEXT_PLAIN, v == VERDICT_DEFINITE ? TEXT_RED : TEXT_BOLD, scan_verdict_text(v));
 	strbuf_puts(sb, v == VERDICT_INDIRECT ? " (with those above, which hold them)\n" : "\n");
 	for (; i < shown; i++)
 		put_row(sb, r, i);
@@ -245,18 +256,27 @@ static void put_samples(struct strbuf *sb, const struct summary_group *g)
 		strbuf_printf(sb, "%s" PRItaddr, i ? ", " : g->blocks > g->nsamples ? ", for example " : ": ", g->samples[i]);
 }
 
+static void put_verdict(struct strbuf *sb, enum verdict v)
+{
+	strbuf_puts(sb, ", ");
+	if (v == VERDICT_DEFINITE)
+		text_mark_verdict(sb, v);
+	else
+		strbuf_puts(sb, scan_verdict_text(v));
+}
+
 static void put_group(struct strbuf *sb, const struct scan_report *r, size_t i)
 {
 	const struct summary_group *g = &r->summary.groups[i];
 
-	strbuf_printf(sb, "\n[%zu] ", i + 1);
+	strbuf_printf(sb, "\n" TEXT_BOLD "[%zu]" TEXT_PLAIN " ", i + 1);
 	words_size(sb, g->bytes);
 	strbuf_puts(sb, " (");
 	words_percent(sb, (double)g->bytes, (double)r->summary.totals.live_bytes);
 	strbuf_puts(sb, ") in ");
 	words_count(sb, g->blocks, "block");
 	if (r->summary.run.verdicts.taken)
-		strbuf_printf(sb, ", %s", scan_verdict_text(g->verdict));
+		put_verdict(sb, g->verdict);
 	text_lost_with(sb, g->kind.indirect_bytes, g->kind.indirect_blocks);
 	strbuf_puts(sb, "\n    ");
 	put_kind(sb, &g->kind);
@@ -303,6 +323,8 @@ static void put_groups(struct strbuf *sb, const struct scan_report *r, size_t to
 
 int out_scan_text(const struct scan_report *r, size_t top, struct strbuf *sb)
 {
+	const size_t from = sb->len;
+
 	if (scan_error(r))
 		return scan_error(r);
 	put_answer(sb, r);
@@ -314,5 +336,6 @@ int out_scan_text(const struct scan_report *r, size_t top, struct strbuf *sb)
 	}
 	strbuf_putc(sb, '\n');
 	text_scan_head(sb, r);
+	text_mark_show(sb, from, r->summary.color);
 	return strbuf_error(sb);
 }

@@ -151,7 +151,7 @@ static void test_trace_options(void **state)
 static void test_report_options(void **state)
 {
 	struct line l = accept("report", "--format=csv", "--older-than", "5m", "--min-bytes=4K", "--focus", "a", "--focus=b",
-			       "--ignore", "c", "--suppressions", "s", "--wrappers=show", "x.mmt");
+			       "--ignore", "c", "--suppressions", "s", "--wrappers=show", "--color=always", "x.mmt");
 
 	(void)state;
 	assert_ptr_equal(l.o.format, &report_format_csv);
@@ -162,10 +162,12 @@ static void test_report_options(void **state)
 	assert_int_equal(l.o.shown.ignore.n, 1);
 	assert_string_equal(l.o.shown.suppressions.all[0], "s");
 	assert_true(l.o.shown.keep_wrappers);
+	assert_int_equal(l.o.shown.color, COLOR_ALWAYS);
 	options_fini(&l.o);
 	l = accept("report", "--gen-suppressions", "--wrappers", "skip", "x.mmt");
 	assert_true(l.o.shown.gen_suppressions);
 	assert_false(l.o.shown.keep_wrappers);
+	assert_int_equal(l.o.shown.color, COLOR_AUTO);
 	options_fini(&l.o);
 	l = accept("report", "--per-object", "--family", "dict,fd", "x.mmt");
 	assert_true(l.o.shown.per_object);
@@ -173,6 +175,7 @@ static void test_report_options(void **state)
 	options_fini(&l.o);
 	refuse("--per-object goes with --format text and json", "", "report", "--per-object", "--format=csv", "x");
 	refuse("--wrappers maybe: it is either", "", "report", "--wrappers", "maybe", "x");
+	refuse("--color blue: it is auto, always or never", "", "report", "--color", "blue", "x");
 	refuse("--min-bytes some: not a size", "64K", "report", "--min-bytes", "some", "x");
 	refuse("--gen-suppressions goes with the text", "", "report", "--gen-suppressions", "--format=json", "x");
 	refuse("--format yaml: it is text, json, csv or folded", "", "report", "--format=yaml", "x");
