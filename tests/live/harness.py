@@ -47,11 +47,6 @@ def everyday(usual, full):
     return full if FULL else usual
 
 
-def unwrapped(report):
-    """A text report, with the long lines of its account in one again."""
-    return re.sub(r"\n {12}(?=\S)", " ", report)
-
-
 def wait_for(condition, what, limit=LIMIT):
     """Wait until @condition() is true; returns its value. Fails after @limit seconds, naming @what."""
     patience = Patience(limit)

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from harness import MMATTACH, VICTIMS, Program, unwrapped
+from harness import MMATTACH, VICTIMS, Program
 from untouched import assert_untouched
 from unwrapped import unwrapped
 

@@ -13,7 +13,7 @@ import subprocess
 
 import pytest
 
-from harness import VICTIMS, rounds, unwrapped
+from harness import VICTIMS, rounds
 from scans import assert_adds_up, assert_schema, groups, scan
 from test_scan import CART, ITEM, assert_truth
 from unwrapped import unwrapped
