@@ -38,7 +38,7 @@ bool tracee_let_end(pid_t tid, int status)
 {
 	if (!WIFSTOPPED(status) || status >> 16 != PTRACE_EVENT_EXIT)
 		return false;
-	/* ESRCH: it has been killed besides */
+	/* ESRCH: it was killed as well */
 	(void)!request(PTRACE_CONT, tid, 0, 0);
 	return true;
 }

@@ -104,7 +104,7 @@ int mirror_read(struct mirror *m)
 	return r < 0 ? r : parse(m);
 }
 
-/* --- room --- */
+/* --- buffers --- */
 
 static void free_room(struct mirror *m)
 {

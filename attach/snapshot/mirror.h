@@ -14,10 +14,10 @@
  *	code of a file, the	none
  *	kernel's, devices
  *
- * Shared memory is mostly large, and mostly data of other programs too: a database's buffers, a switch's
- * packets. So there is a budget for all of it, and the smallest mappings come first; what does not fit is
- * left out, and reported (mirror_choose_shares). A shared page that is not in this process's own page table,
- * though in others', is never read: reading would map it.
+ * Shared memory is mostly large, and mostly payload: a database's buffers, a switch's packets. So there is a
+ * budget for all of it, and the smallest mappings come first; what does not fit is left out, and reported
+ * (mirror_choose_shares). A shared page that is not in this process's own page table, though in others', is
+ * never read: reading would map it.
  *
  * A device's registers are not memory: process_vm_readv refuses them, and /proc/PID/mem, which does not, is
  * only used for mappings of no file. Unused parts of glibc's arenas are without rights as well, but have no

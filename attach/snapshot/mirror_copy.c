@@ -125,7 +125,10 @@ static void lose(struct mirror_copy *c, size_t piece, taddr lo, taddr hi)
 	if (c->piece_room - c->npieces < 2) {
 		c->error = -ENOBUFS;
 	} else {
-		/* the part behind takes the number of the piece, for the next loss is looked for there */
+		/*
+		 * the part before is appended; the part after takes this index, where the next loss in it is
+		 * looked for
+		 */
 		c->pieces[c->npieces++] = (struct mirror_piece){ lo, hi - lo, MIRROR_MISSING };
 		if (lo > p.lo)
 			c->pieces[c->npieces++] = (struct mirror_piece){ p.lo, lo - p.lo, p.at };

@@ -2,7 +2,7 @@
 /*
  * mirror_copy: copies the pages that a mirror names out of a process whose threads are stopped.
  *
- *	mirror_copy_open     space for the bytes, populated with large pages; the threads that will copy, waiting
+ *	mirror_copy_open     space for the bytes, populated with large pages; the threads that will copy wait
  *	mirror_copy_begin    (all are stopped) the threads start: one looks for the next few megabytes of
  *	                     resident pages, the others copy
  *	mirror_copy_end      they are done

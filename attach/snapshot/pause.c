@@ -271,7 +271,7 @@ static int prepare(struct pause *p, const struct pause_wish *wish)
 	return g.result;
 }
 
-/* --- while it stands --- */
+/* --- while it is stopped --- */
 
 /*
  * The stack pointer of a sleeping thread that could not be stopped: /proc/.../syscall ends in its stack and

@@ -5,9 +5,10 @@
  *	prepare     what there is to copy (maps, pagemap), populated memory for it, how long it will take: no
  *	            thread is stopped. If longer than --max-pause is expected: not done at all, and reported
  *	stop        every thread; registers
- *	copy        resident pages of writable memory (mirror.h), and no other: process_vm_readv of a page that is
- *	            not resident would make it so in the target
- *	resume      as found: calls that were interrupted start again, a process that was stopped before stays so
+ *	copy        resident pages of writable memory (mirror.h), and no other: process_vm_readv of a page
+ *	            that is not resident would make it so in the target
+ *	resume      as found: calls that were interrupted start again, a process that was stopped before
+ *	            stays stopped
  *
  * The keeper stops and resumes (keeper/pause/pausing.h), since it is the tracer; if we die meanwhile, it
  * resumes and leaves. If a pause lasts longer than its limit, the keeper ends it by itself, and the snapshot

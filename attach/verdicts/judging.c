@@ -160,8 +160,8 @@ static uint64_t most_of(const struct snapshot *s, const struct judging_block *b,
 }
 
 /*
- * If a family's blocks are malloc's own blocks, none is inside of another: a block that is was freed, and its
- * memory belongs to another block by now.
+ * If a family's blocks are malloc's own blocks, none begins inside of a malloc block. If one does, it was
+ * freed, and its memory belongs to another block by now.
  */
 static bool is_stale(const struct judging *j, const struct judging_block *b, const struct judging_block *in, const struct manner *m)
 {

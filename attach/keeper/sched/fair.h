@@ -25,8 +25,7 @@ struct fair {
 	uint32_t processors;
 	uint64_t window_ns;		/* when the present window began */
 	uint32_t most_before;		/* hits of the foremost thread in the window before */
-	/* hits of the last peer in this window; UINT32_MAX: no thread need wait */
-	uint32_t least;
+	uint32_t least;			/* hits of the last peer in this window; UINT32_MAX: none waits */
 };
 
 void fair_init(struct fair *f);

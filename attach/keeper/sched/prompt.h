@@ -8,7 +8,7 @@
  *			shorter slice than the running thread has, and that has not had more than its share,
  *			need not wait until that thread's slice is over. No privilege is needed for that
  *	policy		if mmattach was started as idle or batch, the target's threads would wait for a keeper
- *			that all other threads run before
+ *			that runs only after all other threads
  */
 #ifndef MM_PROMPT_H
 #define MM_PROMPT_H

@@ -33,7 +33,7 @@ struct ring {
 
 void ring_init(struct ring *r, uint8_t *base, uint32_t size);
 
-/* Room for a record of @size bytes, or NULL if it does not fit now. Not visible before ring_commit. */
+/* Reserve space for a record of @size bytes; NULL if it does not fit now. Not visible before ring_commit. */
 struct record *ring_reserve(struct ring *r, uint32_t size);
 
 /* Publish the record last reserved, with its final size (not more than was reserved). */

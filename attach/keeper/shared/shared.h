@@ -106,7 +106,7 @@ struct shared_counts {
 	_Atomic uint64_t stops;		/* of any kind */
 	_Atomic uint64_t dropped;	/* hits lost because the ring was full */
 	_Atomic uint64_t unrecorded;	/* records other than hits lost for the same reason */
-	_Atomic uint64_t stalls;	/* times that a thread had to wait for room in the ring */
+	_Atomic uint64_t stalls;	/* times that a thread had to wait for space in the ring */
 	_Atomic uint64_t stall_ns;	/* for how long, in sum */
 	_Atomic uint64_t served_ns;	/* from seeing a stop to resuming, summed over stops; */
 	_Atomic uint64_t hit_served_ns;	/* of this: of threads that have ever hit a trap */

@@ -33,7 +33,7 @@ enum site_flags {
 	SITE_SLICE = 1 << 5,	/* the event carries a slice of stack */
 	SITE_WAIT = 1 << 6,	/* the thread is held until the controller answers */
 	SITE_SIGINFO = 1 << 7,	/* "rip one past the trap" is possible without a trap: check si_code */
-	/* an exit without an event while an outer call of its family is open (rsp below the call's) */
+	/* no event while an outer call of its family is open (rsp below the call's) */
 	SITE_INNER = 1 << 8,
 	SITE_MODULES = 1 << 9,	/* the dynamic linker reports that the list of modules changes */
 	SITE_SCOPE = 1 << 10,	/* begins or ends what is counted; no family */

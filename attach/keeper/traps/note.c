@@ -8,7 +8,7 @@
 #include "attach/keeper/notify.h"
 #include "attach/keeper/traps/mean.h"
 
-/* --- room in the ring --- */
+/* --- space in the ring --- */
 
 /*
  * The ring is full. The thread waits a moment, so that a burst loses nothing, but never longer than
