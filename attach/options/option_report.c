@@ -113,7 +113,9 @@ int option_wrappers(struct options *o, const char *arg, struct usage_error *err)
 
 int option_color(struct options *o, const char *arg, struct usage_error *err)
 {
-	static const char *const names[] = { [COLOR_AUTO] = "auto", [COLOR_ALWAYS] = "always", [COLOR_NEVER] = "never" };
+	static const char *const names[] = {
+		[COLOR_AUTO] = "auto", [COLOR_ALWAYS] = "always", [COLOR_NEVER] = "never",
+	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (!strcmp(arg, names[i])) {

@@ -210,7 +210,8 @@ const struct option_line option_table[] = {
 	{ "format", 0, REPORT_FORMAT_ALTERNATIVES, FOR_REPORTS, option_format, 0, "form of the report (default text)" },
 	{ "report", 0, "FILE", FOR_WATCH | FOR_SCAN, option_report_file, 0, "write the report there instead of to stdout" },
 	{ "color", 0, "auto|always|never", FOR_REPORTS, option_color, 0,
-	  "colors in the text report (default auto: on a terminal,\nunless NO_COLOR is set or TERM is dumb); never in a file" },
+	  "colors in the text report (default auto: on a terminal,\n"
+	  "unless NO_COLOR is set or TERM is dumb); never in a file" },
 	{ "top", 0, "N", FOR_REPORTS, option_top, 0, "show the N largest groups (default 20; 0: all)" },
 	{ "older-than", 0, "DURATION", FOR_WATCH | FOR_REPORT | FOR_DIFF, option_older_than, 0,
 	  "report only blocks, and objects, of that age at least" },

@@ -40,7 +40,7 @@ struct reporting {
 must_check int reporting_open(struct reporting *r, const struct options *opt, const char *path);
 void reporting_close(struct reporting *r);
 
-/* Has the report colors? Not in a file; as --color says, and else where stdout is a terminal that has some. */
+/* Has the report colors? None in a file; else as --color says: auto: on a terminal that has some. */
 bool reporting_color(const struct reporting *r);
 
 /* What @l adds up to, as the options want it. @out is initialised here; summary_fini in any case. 0 or -errno (said). */

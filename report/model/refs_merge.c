@@ -132,7 +132,8 @@ static int compare_sizes(const void *pa, const void *pb, void *ctx)
 	return ia < ib ? -1 : ia > ib;
 }
 
-static int merge(const struct summary_refs *refs, size_t n, struct addrmap *kin, struct refs_entry *all, size_t *nall)
+static int merge(const struct summary_refs *refs, size_t n, struct addrmap *kin, struct refs_entry *all,
+		 size_t *nall)
 {
 	cleanup_free size_t *by_size = calloc(n + 1, sizeof(*by_size));
 	int r = by_size ? count_kin(refs, n, kin) : -ENOMEM;

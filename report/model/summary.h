@@ -354,10 +354,11 @@ void summary_add_twice(struct summary *s, const struct summary_twice *twice);	/*
 void summary_add_suppression(struct summary *s, const struct summary_suppression *used);
 
 /*
- * Families in their order; of each the groups by section (summary_section): what is lost and what is kept by verdict (summary_rank), then
- * by bytes with what is lost with them, most first; what grows by its speed. So it is the order of the table. Of a sampled run by what becomes of their
- * blocks (what stays is first), then by estimated kept bytes a minute. Groups of objects by summary_refs_order: so it is the order of
- * their tables, too. The same order for the same data. Call it before printing.
+ * Families in their order; of each the groups by section (summary_section): what is lost and what is kept by
+ * verdict (summary_rank), then by bytes with what is lost with them, most first; what grows by its speed. So
+ * it is the order of the table. Of a sampled run by what becomes of their blocks (what stays is first), then
+ * by estimated kept bytes a minute. Groups of objects by summary_refs_order: so it is the order of their
+ * tables, too. The same order for the same data. Call it before printing.
  */
 void summary_sort(struct summary *s);
 
@@ -401,7 +402,10 @@ bool summary_refs_relative(const struct summary_refs *r);
  * May any reference be surplus, or have been released once too often? Not if only older ones were released.
  */
 bool summary_refs_suspect(const struct summary_refs *r);
-/* Those born while we watched come first, then older ones with a count of their own, then older ones without: what is no leak is last. */
+/*
+ * Those born while we watched come first, then older ones with a count of their own, then older ones without:
+ * what is no leak is last.
+ */
 int summary_refs_rank(const struct summary_refs *r);
 /* In which part of a table: SUMMARY_GROWING, or perhaps growing; or SUMMARY_KEPT. */
 enum summary_section summary_refs_section(const struct summary *s, const struct summary_refs *r);

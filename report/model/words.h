@@ -30,7 +30,10 @@ void words_percent(struct strbuf *sb, double part, double whole);
 /* A name made safe for a terminal; if longer than @width characters, it is cut in its middle. NULL is "". */
 void words_cut(struct strbuf *sb, const char *name, size_t width);
 
-/* How many characters @cell, which is safe, takes on a line; how many so many bytes of a text are; and how many bytes its first characters are. */
+/*
+ * How many characters @cell, which is safe, takes on a line; how many so many bytes of a text are; and how
+ * many bytes its first characters are.
+ */
 size_t words_width(const struct strbuf *cell);
 size_t words_characters(const char *text, size_t bytes);
 size_t words_bytes(const char *text, size_t bytes, size_t characters);

@@ -52,12 +52,15 @@ static bool only_ranges(const struct summary *s)
 static void put_not_grown(struct strbuf *sb, const struct summary *s, const struct sums *sums)
 {
 	if (s->run.left_out)
-		strbuf_puts(sb, sums->taken ? "All memory that the selected threads or modules allocated was returned to the kernel.\n"
-				: "All memory that the process allocated was allocated by other threads or modules than those selected.\n");
+		strbuf_puts(sb, sums->taken ? "All memory that the selected threads or modules allocated "
+					      "was returned to the kernel.\n"
+					    : "All memory that the process allocated was allocated "
+					      "by other threads or modules than those selected.\n");
 	else if (sums->taken)
 		strbuf_puts(sb, "All memory that it allocated in the watch was returned to the kernel.\n");
 	else
-		strbuf_puts(sb, "The functions below allocated no memory in the watch: what the program needed fitted into what it had,\n"
+		strbuf_puts(sb, "The functions below allocated no memory in the watch: "
+			    "what the program needed fitted into what it had,\n"
 			    "or it goes another way (musl's malloc does).\n");
 }
 
@@ -67,14 +70,17 @@ static void put_unseen(struct strbuf *sb, const struct summary *s, const struct 
 		strbuf_puts(sb, "None of the functions below could be watched, so nothing was seen. If the process has another allocator,\n"
 			    "name its functions with --probe; `mmattach probes -p PID` shows what is found in a process.\n");
 	else if (sums->dropped && sums->blocks)
-		strbuf_puts(sb, "Blocks were freed, but none was allocated in the watch: watch for longer (-d).\n");
+		strbuf_puts(sb, "Blocks were freed, but none was allocated in the watch: "
+				"watch for longer (-d).\n");
 	else if (sums->dropped)
-		strbuf_puts(sb, "References were released, but none was acquired in the watch: watch for longer (-d).\n");
+		strbuf_puts(sb, "References were released, but none was acquired in the watch: "
+				"watch for longer (-d).\n");
 	else if (sums->blocks)
 		strbuf_puts(sb, "None of the watched functions was called. Either the process did nothing, or it allocates in another\n"
 			    "way: `mmattach probes -p PID` shows what is found in it, and --probe names other functions.\n");
 	else
-		strbuf_puts(sb, "None of the watched functions was called. Either the process did nothing, or it acquires references in\n"
+		strbuf_puts(sb, "None of the watched functions was called. "
+			    "Either the process did nothing, or it acquires references in\n"
 			    "another way: `mmattach probes -p PID` shows what is found in it, and --probe names other functions.\n");
 }
 
@@ -85,7 +91,8 @@ static void put_clean(struct strbuf *sb, const struct summary *s, const struct s
 	else if (!sums->blocks)
 		strbuf_puts(sb, "All references that were acquired in the watch were released.\n");
 	else
-		strbuf_puts(sb, "Everything that was allocated in the watch was freed, and all references were released.\n");
+		strbuf_puts(sb, "Everything that was allocated in the watch was freed, "
+				"and all references were released.\n");
 	if (s->run.seconds > 0 && s->run.seconds < SHORT_SECONDS) {
 		words_seconds(sb, s->run.seconds);
 		strbuf_puts(sb, " is not long, though: a slow leak shows only in a longer watch (-d 10m).\n");
@@ -94,7 +101,8 @@ static void put_clean(struct strbuf *sb, const struct summary *s, const struct s
 
 static void put_none_sampled(struct strbuf *sb)
 {
-	strbuf_puts(sb, "No allocation was seen. Either the process did nothing, or it allocates where no call can be found in its code:\n"
+	strbuf_puts(sb, "No allocation was seen. Either the process did nothing, "
+		    "or it allocates where no call can be found in its code:\n"
 		    "without --budget the allocator itself is watched, and every call is seen.\n");
 }
 
@@ -108,7 +116,8 @@ void nothing_put(struct strbuf *sb, const struct summary *s)
 	const struct sums sums = add_up(s);
 
 	if (any_hidden(&s->suppressed) || any_hidden(&s->filtered))
-		strbuf_puts(sb, "All that is still live is hidden by suppressions or by options: see the end of this report.\n");
+		strbuf_puts(sb, "All that is still live is hidden by suppressions or by options: "
+				"see the end of this report.\n");
 	else if (!sums.kept && only_ranges(s))
 		put_not_grown(sb, s, &sums);
 	else if (summary_is_sampled(&s->run))

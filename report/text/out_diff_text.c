@@ -100,7 +100,8 @@ static void put_refs_family(struct strbuf *sb, const struct summary_family *old,
 	else if (new->kept > old->kept)
 		strbuf_printf(sb, ", %" PRIu64 " more than before (%" PRIu64 ")", new->kept - old->kept, old->kept);
 	else
-		strbuf_printf(sb, ", %" PRIu64 " fewer than before (%" PRIu64 ")", old->kept - new->kept, old->kept);
+		strbuf_printf(sb, ", %" PRIu64 " fewer than before (%" PRIu64 ")", old->kept - new->kept,
+			      old->kept);
 }
 
 /* "529 dict objects, 20 more than before (509)" for each such family; @separator comes before the first. */
@@ -367,7 +368,8 @@ static void put_refs_table(struct strbuf *sb, const struct diff *d, size_t n, si
 {
 	size_t number = 0;
 
-	strbuf_printf(sb, "\n" TEXT_BOLD "objects with references" TEXT_PLAIN "\n  %-*s%*s  %*s  %*s\n", COLUMN_NUMBER, "", COLUMN_DELTA, "change",
+	strbuf_puts(sb, "\n" TEXT_BOLD "objects with references" TEXT_PLAIN "\n");
+	strbuf_printf(sb, "  %-*s%*s  %*s  %*s\n", COLUMN_NUMBER, "", COLUMN_DELTA, "change",
 		      COLUMN_SIDE, "before", COLUMN_SIDE, "now");
 	for (size_t i = 0; i < d->nrefs && (!top || number < top); i++)
 		if (changed_refs(&d->refs[i]))
@@ -389,7 +391,8 @@ static void put_refs_detail(struct strbuf *sb, const struct diff *d, size_t numb
 		strbuf_puts(sb, ", none before");
 	else
 		strbuf_printf(sb, ", before %" PRIu64, r->old_objects);
-	strbuf_puts(sb, r->refs->ntaken ? "; the most suspect place that acquired references:\n" : "; released by:\n");
+	strbuf_puts(sb, r->refs->ntaken ? "; the most suspect place that acquired references:\n"
+					: "; released by:\n");
 	text_stack(sb, &u->stack);
 }
 

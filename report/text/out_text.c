@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* out_text: see out_text.h. The order of things; each part has a file of its own, and stands behind a blank line. */
+/* out_text: see out_text.h. The order of parts, each behind a blank line and with a file of its own. */
 #include "report/text/out_text.h"
 
 #include <errno.h>
@@ -34,7 +34,8 @@ static void put_suppressions(struct strbuf *sb, const struct summary *s)
 	cleanup_strbuf struct strbuf cell = STRBUF_INIT;
 
 	if (s->nsuppressions)
-		strbuf_puts(sb, "\n" TEXT_BOLD "suppressions used" TEXT_PLAIN "\n     groups     blocks      bytes\n");
+		strbuf_puts(sb, "\n" TEXT_BOLD "suppressions used" TEXT_PLAIN "\n"
+				"     groups     blocks      bytes\n");
 	for (size_t i = 0; i < s->nsuppressions; i++) {
 		const struct summary_suppression *used = &s->suppressions[i];
 		strbuf_printf(sb, "  %9" PRIu64 "  %9" PRIu64 "  ", used->groups, used->blocks);

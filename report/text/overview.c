@@ -220,7 +220,8 @@ static void put_heads(const struct overview *o, struct strbuf *sb)
 	}
 	if (!o->part.plain)
 		strbuf_printf(sb, "%*s%*s", COLUMN_BYTES, "live", COLUMN_SHARE, "share");
-	strbuf_printf(sb, "%*s", COLUMN_BLOCKS, o->part.plain ? "live" : o->part.family.ranges ? "ranges" : "blocks");
+	strbuf_printf(sb, "%*s", COLUMN_BLOCKS,
+		      o->part.plain ? "live" : o->part.family.ranges ? "ranges" : "blocks");
 	if (o->part.plain)
 		strbuf_printf(sb, "%*s", COLUMN_SHARE, "share");
 	strbuf_puts(sb, "  ");
@@ -231,7 +232,9 @@ static void put_heads(const struct overview *o, struct strbuf *sb)
 	strbuf_puts(sb, "allocated by\n");
 }
 
-static const struct text_titles sampled_titles = { "leaks", "leaks, or may leak", "may leak", "does not grow" };
+static const struct text_titles sampled_titles = {
+	"leaks", "leaks, or may leak", "may leak", "does not grow",
+};
 
 void overview_put(const struct overview *o, struct strbuf *sb)
 {

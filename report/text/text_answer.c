@@ -4,7 +4,7 @@
  *
  *	svc (1234): 79 blocks, 1.1 MiB, of 700 allocations in 10s are still allocated, growing by 384 KiB/min
  *	svc (1234) grew by 120 MiB in 10s: 874 ranges of 880 that it allocated, growing by 720 MiB/min
- *	svc (1234), the part that was selected, grew by 12.0 MiB in 10s: 3 ranges of 3 that it allocated, not 880 of others, growing by 72 MiB/min
+ *	svc (1234), the part that was selected, grew by 12.0 MiB in 10s: 3 ranges of 3 that it allocated, ...
  *	svc (1234), sampled for 10m: 2 groups leak, together about 1.3 MiB/min (1.0 MiB to 1.6 MiB)
  *	svc (1234): 529 of 15876 references acquired in 10m were not released, on 529 dict objects, growing
  */
@@ -89,7 +89,7 @@ static void put_live(struct strbuf *sb, const struct text_part *part)
 	put_allocations(sb, part);
 }
 
-/* Behind a heading that says it of all families it is not said again. Descriptors and threads are no memory. */
+/* Behind a heading that says it of all families it is not said again. Descriptors are no memory. */
 static void put_still(struct strbuf *sb, const struct summary *s, const struct text_part *part)
 {
 	if (s->nfamilies > 1 || !part->family.taken)
@@ -112,7 +112,10 @@ static void put_blocks(struct strbuf *sb, const struct summary *s, const struct 
 		put_growth(sb, s, part);
 }
 
-/* How much larger the process's memory is, whatever it is used for: or what of that counted (--thread, --module). */
+/*
+ * How much larger the process's memory is, whatever it is used for: or what of that counted (--thread,
+ * --module).
+ */
 static void put_ranges(struct strbuf *sb, const struct summary *s, const struct text_part *part)
 {
 	words_size(sb, part->family.bytes);

@@ -118,7 +118,8 @@ static void put_unclear(struct strbuf *sb, const struct summary *s)
 		return;
 	text_label(sb, "unclear");
 	words_count(sb, few, "group");
-	strbuf_puts(sb, " of which too little was seen to know whether it leaks: a longer watch would show it");
+	strbuf_puts(sb, " of which too little was seen to know whether it leaks: "
+			"a longer watch would show it");
 	if (in_part)
 		strbuf_printf(sb, ", of %" PRIu64 " a larger --budget, too", in_part);
 	strbuf_putc(sb, '\n');
@@ -148,7 +149,9 @@ void text_budget(struct strbuf *sb, const struct summary *s)
 	}
 	put_unclear(sb, s);
 	put_followed(sb, &s->totals);
-	text_label_line(sb, "numbers", "are estimates, as not every call was seen: ranges are 95% confidence intervals, if calls come evenly; "
-		       "what is called thousands of times a second may be several times as much; a rate that changed is that of the "
-		       "times when its trap was planted, which need not be its mean");
+	text_label_line(sb, "numbers", "are estimates, as not every call was seen: "
+		       "ranges are 95% confidence intervals, if calls come evenly; "
+		       "what is called thousands of times a second may be several times as much; "
+		       "a rate that changed is that of the times when its trap was planted, "
+		       "which need not be its mean");
 }

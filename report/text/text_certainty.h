@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * text_certainty: how sure the answer is: a line or two below it, which say where the end of the report has more. None where there is no reason
- * to doubt.
+ * text_certainty: how sure the answer is: a line or two below it, which say where the end of the report has
+ * more. None where there is no reason to doubt.
  *
  *	incomplete: 8 events were lost, 1 gap of 3.5s in the watch; see the end of this report
  *	verdicts may be weaker than they look: 2 doubts; see the end of this report
@@ -15,7 +15,10 @@
 /* Of a watch. */
 void text_certainty(struct strbuf *sb, const struct summary *s);
 
-/* The lines, for other reports: @missing is what is missing, separated by text_certainty_next before each; empty for no line. */
+/*
+ * The lines, for other reports: @missing is what is missing, separated by text_certainty_next before each;
+ * empty for no line.
+ */
 void text_certainty_next(struct strbuf *missing);
 void text_certainty_incomplete(struct strbuf *sb, const struct strbuf *missing);
 void text_certainty_doubts(struct strbuf *sb, const struct summary_verdicts *v);

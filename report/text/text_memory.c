@@ -62,7 +62,10 @@ static struct children children_of(const struct summary *s, struct strbuf *sb)
 	return c;
 }
 
-/* Is it the children that matter? Where nothing was called here, or one of them has grown by more than is live here. */
+/*
+ * Is it the children that matter? Where nothing was called here, or one of them has grown by more than is
+ * live here.
+ */
 static bool children_first(const struct summary *s, const struct summary_memory *most)
 {
 	const int64_t grew = summary_memory_growth(most);
@@ -175,9 +178,12 @@ static void put_rest(struct strbuf *sb, const struct summary *s, const struct su
 	strbuf_puts(sb, "the rest, ");
 	words_size(sb, rest);
 	if (is_heap(m, rest))
-		strbuf_printf(sb, ": malloc's heap grew, by memory that was freed since or lies between blocks (mmattach scan -p %d)\n", (int)m->pid);
+		strbuf_printf(sb, ": malloc's heap grew, "
+				  "by memory that was freed since or lies between blocks "
+				  "(mmattach scan -p %d)\n", (int)m->pid);
 	else
-		strbuf_printf(sb, ": pages used for the first time, or mappings that are not malloc's (mmattach --growth -p %d shows whose)\n", (int)m->pid);
+		strbuf_printf(sb, ": pages used for the first time, or mappings that are not malloc's "
+				  "(mmattach --growth -p %d shows whose)\n", (int)m->pid);
 }
 
 static void put_memory(struct strbuf *sb, const struct summary *s, const struct summary_memory *m)

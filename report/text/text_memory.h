@@ -12,7 +12,8 @@
  *	  to watch the one that grew most: mmattach -p 1240 -d 10s
  *
  *	  memory    RSS 14.1 MiB: anonymous +1.7 MiB, files +100 KiB; live blocks: 60.0 KiB (3.5%)
- *	            the rest, 1.6 MiB: pages used for the first time, or mappings that are not malloc's (mmattach --growth -p 1234 shows whose)
+ *	            the rest, 1.6 MiB: pages used for the first time, or mappings that are not malloc's
+ *	            (mmattach --growth -p 1234 shows whose)
  *	  runtime   CPython: ...
  *	  children  8, not watched; 1240 grew most, by 3.2 MiB (mmattach -p 1240)
  */
@@ -22,7 +23,10 @@
 #include "base/strbuf.h"
 #include "report/model/summary.h"
 
-/* Below the answer: that what was watched is not what grew; and, as a part of its own, the children, where they are what matters. */
+/*
+ * Below the answer: that what was watched is not what grew; and, as a part of its own, the children, where
+ * they are what matters.
+ */
 void text_memory_answer(struct strbuf *sb, const struct summary *s);
 void text_memory_children(struct strbuf *sb, const struct summary *s);
 

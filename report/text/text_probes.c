@@ -216,8 +216,9 @@ static bool is_no_news(const struct summary_probe *p)
 }
 
 /*
- * That of @first, which is its first rule. A rule that sees nothing is the commonest reason for a report that says nothing: so what the user wrote
- * has its line in any case. A pack is for many programs, of which none calls all: only that none of its rules was called is worth a line.
+ * That of @first, which is its first rule. A rule that sees nothing is the commonest reason for a report that
+ * says nothing: so what the user wrote has its line in any case. A pack is for many programs, of which none
+ * calls all: only that none of its rules was called is worth a line.
  */
 static void put_family(struct strbuf *sb, const struct summary *s, const struct summary_probe *first)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* text_twice: blocks that were freed twice, in the text report: by the second call, by the first one, and what had allocated them. */
+/*
+ * text_twice: blocks that were freed twice, in the text report: by the second call, by the first one, and
+ * what had allocated them.
+ */
 #ifndef MM_TEXT_TWICE_H
 #define MM_TEXT_TWICE_H
 

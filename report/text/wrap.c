@@ -16,13 +16,17 @@ static size_t span(const char *text, size_t n, bool blanks)
 	return i;
 }
 
-/* The words of @text behind @column characters of their line. The first one is not moved: below it would have no more room. */
+/*
+ * The words of @text behind @column characters of their line. The first one is not moved: below it would have
+ * no more room.
+ */
 static void put_words(struct strbuf *sb, const char *text, size_t n, size_t width, size_t column)
 {
 	const size_t indent = column;
 
 	for (size_t i = 0; i < n;) {
-		const size_t blanks = span(text + i, n - i, true), word = span(text + i + blanks, n - i - blanks, false);
+		const size_t blanks = span(text + i, n - i, true);
+		const size_t word = span(text + i + blanks, n - i - blanks, false);
 		const size_t wide = words_characters(text + i + blanks, word);
 
 		if (i && column + blanks + wide > width) {

@@ -221,7 +221,8 @@ static void put_nothing(struct strbuf *sb, const struct summary *s, const struct
 {
 	uint64_t lost = summary_lost_total(s);
 
-	strbuf_printf(sb, PRItaddr " is in no live block: freed, or older than the watch, or never allocated", at->addr);
+	strbuf_printf(sb, PRItaddr " is in no live block: ", at->addr);
+	strbuf_puts(sb, "freed, or older than the watch, or never allocated");
 	if (summary_is_sampled(&s->run))
 		strbuf_puts(sb, ", or not among the blocks that this sampled run tracked");
 	if (lost)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * text_mark: what stands out on a terminal. The printers put marks around it, which have no width (report/model/words.h); when all is
- * written, text_mark_show makes escape sequences of them, or nothing. So no printer asks where its text goes.
+ * text_mark: what stands out on a terminal. The printers put marks around it, which have no width
+ * (report/model/words.h); when all is written, text_mark_show makes escape sequences of them, or nothing. So
+ * no printer asks where its text goes.
  *
  *	strbuf_puts(sb, TEXT_RED "GAP" TEXT_PLAIN);
  *
- * Marks are control characters: of these nothing that is safe to print has any, whatever the target's names are (strbuf_text). A mark ends the one
- * before it; TEXT_PLAIN ends all.
+ * Marks are control characters: of these nothing that is safe to print has any, whatever the target's names
+ * are (strbuf_text). A mark ends the one before it; TEXT_PLAIN ends all.
  */
 #ifndef MM_TEXT_MARK_H
 #define MM_TEXT_MARK_H

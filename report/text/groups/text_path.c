@@ -35,8 +35,8 @@ static bool same(const struct part *a, const struct part *b)
 }
 
 /*
- * A compiler that is run in "./nptl" for "./nptl/x.c" writes "./nptl/./nptl/x.c", as that of Debian's glibc was. Only so: "redis/redis/x.c" may
- * well be two directories.
+ * A compiler that is run in "./nptl" for "./nptl/x.c" writes "./nptl/./nptl/x.c", as that of Debian's glibc
+ * was. Only so: "redis/redis/x.c" may well be two directories.
  */
 static void tidy(struct strbuf *sb, const char *path)
 {
@@ -61,7 +61,10 @@ static void tidy(struct strbuf *sb, const char *path)
 		strbuf_puts(sb, path);
 }
 
-/* As much of the end of @text as fits, from one of its slashes on: the last one at least. NULL: there is none. */
+/*
+ * As much of the end of @text as fits, from one of its slashes on: the last one at least. NULL: there is
+ * none.
+ */
 static const char *end_that_fits(const char *text, size_t width)
 {
 	const char *end = NULL;

@@ -13,8 +13,8 @@
 #include "base/strbuf.h"
 
 /*
- * Append @path, safe to print, and @line if it is known (else 0): in at most @width characters, if its first directory and its name leave room
- * for as much; what is left out is in the middle.
+ * Append @path, safe to print, and @line if it is known (else 0): in at most @width characters, if its first
+ * directory and its name leave room for as much; what is left out is in the middle.
  */
 void text_path(struct strbuf *sb, const char *path, int line, size_t width);
 

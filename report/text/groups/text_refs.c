@@ -24,10 +24,11 @@
 
 static struct rows_item item(const struct summary *s, const struct refs_entry *e)
 {
+	const bool growing = summary_refs_section(s, &e->refs) == SUMMARY_GROWING;
 	const struct growth *g = &e->refs.growth;
 
 	return (struct rows_item){
-		.part = summary_refs_section(s, &e->refs) == SUMMARY_GROWING ? ROWS_GROWING : ROWS_KEPT, .known = g->shape != GROWTH_UNKNOWN,
+		.part = growing ? ROWS_GROWING : ROWS_KEPT, .known = g->shape != GROWTH_UNKNOWN,
 		.rate = g->bytes_per_minute,
 	};
 }
@@ -81,7 +82,8 @@ static void put_course(const struct text_refs *t, const struct refs_entry *e, st
 static void put_where(const struct text_refs *t, const struct refs_entry *e, struct strbuf *sb)
 {
 	const struct summary_use *u = e->refs.ntaken ? e->refs.taken : e->refs.ndropped ? e->refs.dropped : NULL;
-	size_t width = LINE - text_number_width(&t->part) - COLUMN_OBJECTS - COLUMN_NET - COLUMN_LIVE - 2 - COLUMN_GROWTH;
+	const size_t columns = COLUMN_OBJECTS + COLUMN_NET + COLUMN_LIVE + 2 + COLUMN_GROWTH;
+	const size_t width = LINE - text_number_width(&t->part) - columns;
 
 	if (!u) {
 		strbuf_puts(sb, "(no stack)");

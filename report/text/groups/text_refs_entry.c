@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * text_refs_entry: one entry of text_refs.h: what is wrong with these objects, and where their references were acquired and released.
+ * text_refs_entry: one entry of text_refs.h: what is wrong with these objects, and where their references
+ * were acquired and released.
  *
- * A place is suspect if clearly more of what it acquired, on any object of the run, is on objects that are still live
- * than of what the others acquired; of several such places, if something else tells it from them (summary_refs.c), and
- * then that is said. Where no place stands out and most of what is acquired is released again, then a release is missing,
- * not a place one too many.
+ * A place is suspect if clearly more of what it acquired, on any object of the run, is on objects that are
+ * still live than of what the others acquired; of several such places, if something else tells it from them
+ * (summary_refs.c), and then that is said. Where no place stands out and most of what is acquired is released
+ * again, then a release is missing, not a place one too many.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -154,8 +155,9 @@ static size_t count_suspects(const struct summary_refs *r)
 static void put_share(struct strbuf *sb, const struct summary_use *u)
 {
 	if (u->kept >= u->taken_in_all) {
-		strbuf_printf(sb, u->kept == 1 ? "the %" PRIu64 " acquired here is on an object that is still live\n"
-					       : "all %" PRIu64 " acquired here are on objects that are still live\n", u->kept);
+		strbuf_printf(sb, "%s %" PRIu64 " acquired here ", u->kept == 1 ? "the" : "all", u->kept);
+		strbuf_puts(sb, u->kept == 1 ? "is on an object that is still live\n"
+					     : "are on objects that are still live\n");
 		return;
 	}
 	strbuf_printf(sb, "%" PRIu64 " of %" PRIu64 " acquired here (", u->kept, u->taken_in_all);
@@ -168,13 +170,14 @@ static void put_reason(struct strbuf *sb, const struct summary_use *u, size_t ne
 {
 	strbuf_printf(sb, "    of %zu places with about that share ", near);
 	if (summary_use_follows(u)) {
-		strbuf_printf(sb, "this one acquired just as many as are too many, on %" PRIu64 " of %" PRIu64 " objects with 2 or more\n",
-			      u->as_many, u->several);
+		strbuf_printf(sb, "this one acquired just as many as are too many, on %" PRIu64 " of %" PRIu64
+				  " objects with 2 or more\n", u->as_many, u->several);
 		return;
 	}
 	strbuf_puts(sb, "this one's module releases least of what it acquires: ");
 	strbuf_text(sb, u->module ? words_base(u->module) : "?");
-	strbuf_printf(sb, " acquired %" PRIu64 " on these objects and released %" PRIu64 "\n", u->module_taken, u->module_dropped);
+	strbuf_printf(sb, " acquired %" PRIu64 " on these objects and released %" PRIu64 "\n",
+		      u->module_taken, u->module_dropped);
 }
 
 static void put_taken(struct strbuf *sb, const struct summary_refs *r, size_t suspects, size_t index)
@@ -236,7 +239,8 @@ static void put_uses(struct strbuf *sb, const struct text_refs *t, const struct 
 		put_taken(sb, r, suspects, i);
 	put_rest(sb, r->taken, taken, r->ntaken, "acquired");
 	if (!suspects && misses_a_drop(r))
-		strbuf_puts(sb, "  no place stands out: what is acquired there is released as a rule. On which path is a release missing?\n");
+		strbuf_puts(sb, "  no place stands out: what is acquired there is released as a rule. "
+				"On which path is a release missing?\n");
 	for (size_t i = 0; i < dropped; i++)
 		put_dropped(sb, &r->dropped[i]);
 	put_rest(sb, r->dropped, dropped, r->ndropped, "released");

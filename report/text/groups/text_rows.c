@@ -28,8 +28,12 @@ static const char *growing_title(const struct text_titles *titles, const struct 
 
 void text_rows_put(const struct text_rows *t, const struct rows *rows, bool timed, struct strbuf *sb)
 {
-	static const struct text_titles untimed = { "growing", "growing, or perhaps growing", "live, perhaps growing", "live" };
-	static const struct text_titles usual = { "growing", "growing, or perhaps growing", "live, perhaps growing", "live, but not growing" };
+	static const struct text_titles untimed = {
+		"growing", "growing, or perhaps growing", "live, perhaps growing", "live",
+	};
+	static const struct text_titles usual = {
+		"growing", "growing, or perhaps growing", "live, perhaps growing", "live, but not growing",
+	};
 	const struct text_titles *titles = t->titles ? t->titles : timed ? &usual : &untimed;
 	const char *of_parts[ROWS_PARTS] = { "lost", growing_title(titles, rows), titles->kept };
 

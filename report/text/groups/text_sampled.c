@@ -66,7 +66,8 @@ static void put_about_seconds(struct strbuf *sb, double seconds)
 
 static void put_lost_sight(struct strbuf *sb, const struct summary_sample *its)
 {
-	strbuf_printf(sb, "%" PRIu64 " of the %" PRIu64 " tracked blocks were written to, and may be other blocks by now",
+	strbuf_printf(sb, "%" PRIu64 " of the %" PRIu64 " tracked blocks were written to, "
+			  "and may be other blocks by now",
 		      unknown_lost(its), its->survival.followed);
 }
 
@@ -76,14 +77,16 @@ static void put_doubt(struct strbuf *sb, const struct summary_sample *its)
 	if (its->doubt == SURVIVAL_UNNOTICED) {
 		strbuf_puts(sb, "all tracked blocks look live, but only ");
 		words_percent(sb, its->sees, 1);
-		strbuf_puts(sb, " of the allocations were seen: other blocks may have their addresses by now");
+		strbuf_puts(sb, " of the allocations were seen: "
+				"other blocks may have their addresses by now");
 		return;
 	}
 	strbuf_puts(sb, "nearly all tracked blocks look live, but ");
 	words_percent(sb, its->survival.late, 1);
 	strbuf_puts(sb, " of the old ones were seen to be freed though only ");
 	words_percent(sb, its->sees, 1);
-	strbuf_puts(sb, " of the allocations were seen: more were freed unseen, and other blocks have their addresses");
+	strbuf_puts(sb, " of the allocations were seen: "
+			"more were freed unseen, and other blocks have their addresses");
 }
 
 static void put_few(struct strbuf *sb, uint64_t followed)
@@ -116,18 +119,22 @@ static void put_why_unknown(struct strbuf *sb, const struct summary_sample *its)
 		put_doubt(sb, its);
 		break;
 	case UNKNOWN_OTHERS:
-		strbuf_puts(sb, "most is freed, and what is left may be blocks of other groups of that size, which leak more: an address that is "
-				"freed at once goes to the next allocation of that size");
+		strbuf_puts(sb, "most is freed, and what is left may be blocks of other groups of that size, "
+				"which leak more: an address that is freed at once goes to the next "
+				"allocation of that size");
 		break;
 	case UNKNOWN_FEW_LEFT:
-		strbuf_printf(sb, "most is freed, and of the rest too few blocks were tracked (%" PRIu64 ")", its->survival.old);
+		strbuf_printf(sb, "most is freed, and of the rest too few blocks were tracked (%" PRIu64 ")",
+			      its->survival.old);
 		break;
 	case UNKNOWN_HARDLY_ANY:
-		strbuf_puts(sb, "hardly any is left, and these may be other blocks, at the addresses of those that were freed");
+		strbuf_puts(sb, "hardly any is left, and these may be other blocks, "
+				"at the addresses of those that were freed");
 		break;
 	case UNKNOWN_NO_TABLE:
-		strbuf_puts(sb, "the tracked blocks stay live, and no allocation was seen in the last fifth of the watch; but while its trap was "
-				"planted then, too few were to be expected to call it bounded");
+		strbuf_puts(sb, "the tracked blocks stay live, and no allocation was seen in the last fifth "
+				"of the watch; but while its trap was planted then, too few were to be "
+				"expected to call it bounded");
 		break;
 	default:
 		strbuf_puts(sb, "some blocks stay live, and some are freed late");
@@ -204,7 +211,8 @@ static void put_first_words(struct strbuf *sb, const struct text_part *part, con
 		put_estimate(sb, part->plain ? &its->kept_blocks : &its->kept_bytes, part->plain);
 		break;
 	case SURVIVAL_TABLE:
-		strbuf_puts(sb, "bounded: not freed, but nothing was added in the last fifth of the watch: a table, or what is needed once");
+		strbuf_puts(sb, "bounded: not freed, but nothing was added in the last fifth of the watch: "
+				"a table, or what is needed once");
 		break;
 	case SURVIVAL_GOES:
 		strbuf_puts(sb, "freed");
@@ -373,7 +381,8 @@ void text_sampled_answer(struct strbuf *sb, const struct summary *s, const struc
 		strbuf_puts(sb, "no group is known to leak");
 	}
 	if (c.kinds[SURVIVAL_UNKNOWN])
-		strbuf_printf(sb, "; %" PRIu64 "%s may leak", c.kinds[SURVIVAL_UNKNOWN], stays ? " more" : "");
+		strbuf_printf(sb, "; %" PRIu64 "%s may leak", c.kinds[SURVIVAL_UNKNOWN],
+			      stays ? " more" : "");
 	if (level)
 		strbuf_printf(sb, "; %" PRIu64 " %s not grow", level, level == 1 ? "does" : "do");
 }

@@ -45,7 +45,10 @@ static void put_place(struct strbuf *sb, const struct summary_frame *f)
 	}
 }
 
-/* " (svc+0x1234, inlined) /src/svc.c:12": the path is shortened so that all of it stays behind @column characters of a line, if it can be. */
+/*
+ * " (svc+0x1234, inlined) /src/svc.c:12": the path is shortened so that all of it stays behind @column
+ * characters of a line, if it can be.
+ */
 static void put_whereabouts(struct strbuf *sb, const struct summary_frame *f, size_t column)
 {
 	cleanup_strbuf struct strbuf code = STRBUF_INIT;

@@ -10,8 +10,8 @@
 #include "report/names/apart.h"
 
 /*
- * A line for each frame behind the wrappers; then how the stack goes on. Lines have at most 100 characters as far as shorter paths help; where the
- * name is long its place has a line of its own:
+ * A line for each frame behind the wrappers; then how the stack goes on. Lines have at most 100 characters as
+ * far as shorter paths help; where the name is long its place has a line of its own:
  *
  *	#0 session_open (svc+0x1310) /build/.../src/session.c:42
  *	#1 std::_Function_handler<void (request const&), ...>::_M_invoke(...)

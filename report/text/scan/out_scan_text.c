@@ -210,7 +210,8 @@ static size_t put_section(struct strbuf *sb, const struct scan_report *r, size_t
 	while (end < r->summary.ngroups && r->summary.groups[end].verdict == v)
 		end++;
 	shown = top && end - i > (top + 1) / 2 ? i + (top + 1) / 2 : end;
-	strbuf_printf(sb, "%s%s" TEXT_PLAIN, v == VERDICT_DEFINITE ? TEXT_RED : TEXT_BOLD, scan_verdict_text(v));
+	strbuf_puts(sb, v == VERDICT_DEFINITE ? TEXT_RED : TEXT_BOLD);
+	strbuf_printf(sb, "%s" TEXT_PLAIN, scan_verdict_text(v));
 	strbuf_puts(sb, v == VERDICT_INDIRECT ? " (with those above, which hold them)\n" : "\n");
 	for (; i < shown; i++)
 		put_row(sb, r, i);
@@ -222,8 +223,8 @@ static void put_table(struct strbuf *sb, const struct scan_report *r, size_t top
 {
 	if (!r->summary.ngroups)
 		return;
-	strbuf_printf(sb, "\n  %-*s%*s%*s%*s  what\n", COLUMN_NUMBER, "", COLUMN_BYTES, "bytes", COLUMN_SHARE, "share",
-		      COLUMN_BLOCKS, "blocks");
+	strbuf_printf(sb, "\n  %-*s%*s%*s%*s  what\n", COLUMN_NUMBER, "", COLUMN_BYTES, "bytes",
+		      COLUMN_SHARE, "share", COLUMN_BLOCKS, "blocks");
 	for (size_t i = 0; i < r->summary.ngroups;) {
 		strbuf_puts(sb, i ? "\n" : "");
 		i = put_section(sb, r, top, i);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * out_scan_text: the report of a scan for people. First what is lost, then what else there is; last how it was looked at:
+ * out_scan_text: the report of a scan for people. First what is lost, then what else there is; last how it
+ * was looked at:
  *
  *	svc (1234) has 120344 blocks in use, 52.1 MiB: definitely lost 3000 (3.2 MiB), lost with others 900
  *	(1.1 MiB), possibly lost none

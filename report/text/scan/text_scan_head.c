@@ -51,7 +51,9 @@ static void put_pause(struct strbuf *sb, const struct scan_report *r)
 	strbuf_puts(sb, ", ");
 	words_count(sb, v->threads, "thread");
 	if (v->not_stopped)
-		strbuf_printf(sb, ", %" PRIu32 " of them not stopped: sleeping in calls that must not be interrupted", v->not_stopped);
+		strbuf_printf(sb, ", %" PRIu32 " of them not stopped: "
+				  "sleeping in calls that must not be interrupted",
+			      v->not_stopped);
 	strbuf_putc(sb, '\n');
 }
 
@@ -104,7 +106,8 @@ static void put_used(struct strbuf *sb, const struct scan_report *r, const struc
 		words_size(sb, heap->mmapped.bytes);
 		strbuf_puts(sb, " of it in ");
 		words_count(sb, heap->mmapped.blocks, "block");
-		strbuf_puts(sb, heap->mmapped.blocks == 1 ? " with a mapping of its own" : " with mappings of their own");
+		strbuf_puts(sb, heap->mmapped.blocks == 1 ? " with a mapping of its own"
+							  : " with mappings of their own");
 	}
 	strbuf_putc(sb, '\n');
 }
@@ -121,7 +124,8 @@ static void put_account(struct strbuf *sb, const struct scan_report *r, const st
 	if (r->heap.unseen_bytes)
 		put_part(sb, r->heap.unseen_bytes, a->system, "NOT SEEN: behind what is corrupt, or not there to be read\n");
 	if (r->heap.foreign_bytes)
-		put_part(sb, r->heap.foreign_bytes, a->system, "between its pieces, allocated by others (sbrk)\n");
+		put_part(sb, r->heap.foreign_bytes, a->system,
+			 "between its pieces, allocated by others (sbrk)\n");
 }
 
 /* The reason why the process is large, if it is not the content of its blocks. */
@@ -134,7 +138,8 @@ static void put_fragmentation(struct strbuf *sb, const struct scan_account *a)
 	text_label(sb, "free");
 	words_percent(sb, (double)free_bytes, (double)a->system);
 	strbuf_puts(sb, " of what it has from the system is in no block: ");
-	strbuf_puts(sb, a->free.bytes > a->tops ? "freed, but between blocks that are in use: fragmentation, not a leak\n" :
+	strbuf_puts(sb, a->free.bytes > a->tops ? "freed, but between blocks that are in use: "
+						  "fragmentation, not a leak\n" :
 						  "freed, but not returned to the system yet: not a leak\n");
 }
 
