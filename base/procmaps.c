@@ -7,8 +7,8 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
+#include "base/addr_search.h"
 #include "base/fdio.h"
-#include "base/upto.h"
 
 #define MAPS_LIMIT (256u << 20)	/* 65,530 mappings (vm.max_map_count) with paths of 4096 bytes */
 
@@ -171,7 +171,7 @@ void procmaps_fini(struct procmaps *pm)
 
 const struct mapping *procmaps_find(const struct procmaps *pm, taddr addr)
 {
-	size_t i = UPTO(pm->maps, pm->n, hi, addr);
+	size_t i = ADDR_SEARCH(pm->maps, pm->n, hi, addr);
 
 	return i < pm->n && addr >= pm->maps[i].lo ? &pm->maps[i] : NULL;
 }

@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/addr_search.h"
 #include "base/taddr.h"
-#include "base/upto.h"
 
 struct block {
 	taddr addr;	/* what malloc returned */
@@ -27,7 +27,7 @@ static inline bool block_holds(const struct block *b, taddr at)
 /* The index of the one of @n blocks that contains @at, or @n. */
 static inline size_t block_over(const struct block *all, size_t n, taddr at)
 {
-	const size_t i = UPTO(all, n, addr, at);
+	const size_t i = ADDR_SEARCH(all, n, addr, at);
 
 	return i && block_holds(&all[i - 1], at) ? i - 1 : n;
 }

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/addr_search.h"
 #include "base/minheap.h"
-#include "base/upto.h"
 
 struct perfmap_range {
 	taddr lo, hi;
@@ -183,7 +183,7 @@ void perfmap_fini(struct perfmap *m)
 
 const char *perfmap_find(const struct perfmap *m, taddr addr)
 {
-	size_t i = UPTO(m->ranges, m->n, hi, addr);
+	size_t i = ADDR_SEARCH(m->ranges, m->n, hi, addr);
 
 	return i < m->n && m->ranges[i].lo <= addr ? m->text + m->ranges[i].name : NULL;
 }

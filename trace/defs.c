@@ -16,7 +16,7 @@ void defs_init(struct defs *d)
 	addrmap_init(&d->node_index.other, sizeof(uint32_t));
 	addrmap_init(&d->tag_index.other, sizeof(uint32_t));
 	addrmap_init(&d->stack_index.other, sizeof(uint32_t));
-	texts_init(&d->pool);
+	intern_init(&d->pool);
 }
 
 void defs_fini(struct defs *d)
@@ -27,7 +27,7 @@ void defs_fini(struct defs *d)
 	addrmap_fini(&d->node_index.other);
 	addrmap_fini(&d->tag_index.other);
 	addrmap_fini(&d->stack_index.other);
-	texts_fini(&d->pool);
+	intern_fini(&d->pool);
 	free(d->families);
 	free(d->modules);
 	free(d->frames);
@@ -40,7 +40,7 @@ void defs_fini(struct defs *d)
 
 const char *defs_string(struct defs *d, const char *text)
 {
-	return texts_keep(&d->pool, text);
+	return intern_text(&d->pool, text);
 }
 
 /* --- from number to index --- */
@@ -105,7 +105,7 @@ static int make_room(void *array, size_t n, size_t *size, size_t element, struct
 /* Store @text, as *@out; NULL stays NULL. */
 static int keep(struct defs *d, const char *text, const char **out)
 {
-	*out = texts_keep(&d->pool, text);
+	*out = intern_text(&d->pool, text);
 	return text && !*out ? -ENOMEM : 0;
 }
 
@@ -374,5 +374,5 @@ size_t defs_memory(const struct defs *d)
 	       d->tags_size * sizeof(*d->tags) + d->stacks_size * sizeof(*d->stacks) + d->names_size * sizeof(*d->names) +
 	       addrmap_memory(&d->family_index.other) + addrmap_memory(&d->module_index.other) +
 	       addrmap_memory(&d->frame_index.other) + addrmap_memory(&d->node_index.other) +
-	       addrmap_memory(&d->tag_index.other) + addrmap_memory(&d->stack_index.other) + texts_memory(&d->pool);
+	       addrmap_memory(&d->tag_index.other) + addrmap_memory(&d->stack_index.other) + intern_memory(&d->pool);
 }

@@ -24,7 +24,7 @@
 #include "base/cleanup.h"
 #include "base/taddr.h"
 #include "trace/fact.h"
-#include "base/texts.h"
+#include "base/intern.h"
 
 #define DEFS_NONE UINT32_MAX	/* no such index */
 #define DEFS_DEPTH_MAX 4096
@@ -100,7 +100,7 @@ struct defs {
 	size_t nfamilies, nmodules, nframes, nnodes, ntags, nstacks, nnames;
 	size_t families_size, modules_size, frames_size, nodes_size, tags_size, stacks_size, names_size;
 	struct defs_index family_index, module_index, frame_index, node_index, tag_index, stack_index;
-	struct texts pool;
+	struct intern pool;
 };
 
 void defs_init(struct defs *d);

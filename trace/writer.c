@@ -18,7 +18,7 @@
 #include "trace/encode.h"
 #include "base/grow.h"
 #include "trace/namesblock.h"
-#include "trace/pieces.h"
+#include "trace/rotate_names.h"
 #include "trace/tracefile.h"
 
 /* size of a block: damage costs a part of a second, and larger blocks do not compress better */
@@ -152,7 +152,7 @@ static int turn(struct writer *w, int (*callback)(void *ctx, struct writer *w, u
 
 static int begin_piece(struct writer *w)
 {
-	int err = w->piece ? piece_name(w->base, w->piece, &w->path) : 0;
+	int err = w->piece ? rotate_name(w->base, w->piece, &w->path) : 0;
 
 	if (err)
 		return err;
@@ -233,7 +233,7 @@ int writer_open(const struct writer_options *opt, struct writer **out)
 	w->opt = *opt;
 	w->file = (struct tracefile)TRACEFILE_INIT;
 	w->base = strdup(opt->path);
-	w->piece = opt->rotate_bytes && piece_possible(opt->path);
+	w->piece = opt->rotate_bytes && rotate_possible(opt->path);
 	err = w->base ? 0 : -ENOMEM;
 	if (!err && !opt->stored)
 		err = packer_new(&w->packer);

@@ -39,11 +39,11 @@ static void say_too_long(const struct attached *a, const struct pause_had *had)
 		 (unsigned long long)(had->expected_ns / 500000000 + 1));
 }
 
-static void say_no_room(const struct attached *a, const struct room *room)
+static void say_no_room(const struct attached *a, const struct memory_limit *room)
 {
-	char text[ROOM_TEXT];
+	char text[MEMORY_LIMIT_TEXT];
 
-	log_error("cannot scan %d (%s): a copy of it %s", a->target.pid, a->target.comm, room_text(room, text));
+	log_error("cannot scan %d (%s): a copy of it %s", a->target.pid, a->target.comm, memory_limit_text(room, text));
 	log_hint("a core file, made by gcore(1), can be scanned on another machine: mmattach scan --core FILE");
 }
 
@@ -69,7 +69,7 @@ static void say_not_copied(const struct attached *a, int err, const struct pause
 }
 
 /* The pause is reported even if the copy failed. */
-static void say_stood_still(const struct attached *a, const struct pause_had *had)
+static void log_stopped_time(const struct attached *a, const struct pause_had *had)
 {
 	char text[DURATION_TEXT];
 
@@ -86,7 +86,7 @@ static int copy(const struct scan_live *sc, struct attached *a, struct pause_had
 
 	if (r < 0) {
 		say_not_copied(a, r, had);
-		say_stood_still(a, had);
+		log_stopped_time(a, had);
 	}
 	return r;
 }

@@ -15,7 +15,7 @@
 #include "attach/keeper/keeper.h"
 #include "attach/keeper/traps/trap.h"
 #include "base/log.h"
-#include "base/patience.h"
+#include "base/stall_timer.h"
 
 #define SILENCE_NS 1500000000ull	/* with max_stall and leaving itself: the target is free within 2 s */
 #define HOLD_NS 1000000000ull
@@ -135,14 +135,14 @@ static void wait_for_keeper(struct link *l)
 		(void)!read(l->bell, &rings, sizeof(rings));
 }
 
-static int await_done(struct link *l, struct patience *p, uint64_t limit_ns)
+static int await_done(struct link *l, struct stall_timer *p, uint64_t limit_ns)
 {
 	struct shared *sh = l->shared;
 
 	while (atomic_load(&sh->done) != atomic_load(&sh->seq)) {
 		if (link_keeper_gone(l) && atomic_load(&sh->done) != atomic_load(&sh->seq))
 			return -EPIPE;
-		if (patience_look(p, link_clock_ns()) > limit_ns)
+		if (stall_timer_look(p, link_clock_ns()) > limit_ns)
 			return -ETIMEDOUT;
 		link_alive(l);
 		wait_for_keeper(l);
@@ -166,7 +166,7 @@ static const char *command_name(enum command_op op)
 int64_t link_call(struct link *l, enum command_op op, int64_t arg, int64_t arg2, uint64_t limit_ns)
 {
 	struct shared *sh = l->shared;
-	struct patience p = patience_begin(link_clock_ns());
+	struct stall_timer p = stall_timer_begin(link_clock_ns());
 	int r = await_done(l, &p, limit_ns);
 
 	/* an earlier command that took too long must not be overwritten while it is carried out */
@@ -269,11 +269,11 @@ int link_take_over(struct link *l)
 
 int link_leave(struct link *l, uint64_t limit_ns)
 {
-	struct patience p = patience_begin(link_clock_ns());
+	struct stall_timer p = stall_timer_begin(link_clock_ns());
 
 	send_command(l, COMMAND_LEAVE, 0, 0);
 	while (!link_keeper_gone(l)) {
-		if (patience_look(&p, link_clock_ns()) > limit_ns)
+		if (stall_timer_look(&p, link_clock_ns()) > limit_ns)
 			return -ETIMEDOUT;
 		wait_for_keeper(l);
 	}

@@ -26,7 +26,7 @@ int planting_init(struct planting *p, struct link *link, struct modules *modules
 	p->nrules = set->nrules;
 	for (size_t i = 0; i < set->nrules; i++)
 		link->shared->scoped |= set->rules[i].op == RULE_IN;
-	skips_init(&p->skips, set->skips, set->nskips);
+	skipped_functions_init(&p->skips, set->skips, set->nskips);
 	r = decoder_new(&p->decoder);
 	if (r < 0)
 		planting_fini(p);
@@ -38,7 +38,7 @@ void planting_fini(struct planting *p)
 	if (p->mem >= 0)
 		close(p->mem);
 	decoder_free(p->decoder);
-	skips_fini(&p->skips);
+	skipped_functions_fini(&p->skips);
 	free(p->probes);
 }
 
@@ -123,7 +123,7 @@ static int add_probe(struct planting *p, const struct module *m, const struct pl
 		return -ENOMEM;
 	*number = probe - p->probes;
 	*probe = (struct probe){
-		.hits = probe->hits, .rule = plan->rule, .module = m, .kind = plan->kind, .passes_on = plan->passes_on,
+		.hits = probe->hits, .rule = plan->rule, .module = m, .kind = plan->kind, .forwards = plan->forwards,
 		.glibc = glibc,
 		.body = { plan->body.lo + m->bias, plan->body.hi + m->bias },
 	};
@@ -226,7 +226,7 @@ int planting_plan(struct planting *p)
 		link_alive(p->link);
 		r = plan_one(p, m);
 		if (r == 0)
-			r = skips_add_module(&p->skips, m);
+			r = skipped_functions_add_module(&p->skips, m);
 		if (r < 0)
 			return r;
 	}
@@ -254,7 +254,7 @@ int planting_plan_linker(struct planting *p)
 
 /* --- planting --- */
 
-static void format_bytes(char *buf, size_t size, const uint8_t *bytes, size_t n)
+static void format_code(char *buf, size_t size, const uint8_t *bytes, size_t n)
 {
 	size_t at = 0;
 
@@ -284,8 +284,8 @@ static void say_other_code(struct planting *p, uint32_t i, const char *where)
 		return;
 	}
 	if (pread(p->mem, now, sizeof(now), (off_t)s->addr) == sizeof(now))
-		format_bytes(now_text, sizeof(now_text), now, sizeof(now));
-	format_bytes(file_text, sizeof(file_text), s->bytes, s->nbytes < 8 ? s->nbytes : 8);
+		format_code(now_text, sizeof(now_text), now, sizeof(now));
+	format_code(file_text, sizeof(file_text), s->bytes, s->nbytes < 8 ? s->nbytes : 8);
 	snprintf(why, sizeof(why), "the code in memory (%s) is not the file's (%s)", now_text, file_text);
 	say_not_trapped(p, i, where, why, "another tool's hook or breakpoint is there");
 }
@@ -373,7 +373,7 @@ int planting_forget_gone(struct planting *p)
 void planting_forget_all(struct planting *p, int mem)
 {
 	link_forget_all(p->link);
-	skips_forget(&p->skips);
+	skipped_functions_forget(&p->skips);
 	p->nwaiting = 0;
 	p->nprobes = 0;
 	if (p->mem >= 0)
@@ -382,7 +382,7 @@ void planting_forget_all(struct planting *p, int mem)
 }
 
 /* Two threads may have asked for the same trap before it was planted for either. */
-static bool stands_at(const struct planting *p, taddr addr)
+static bool is_planted_at(const struct planting *p, taddr addr)
 {
 	for (uint32_t i = 0; i < p->link->nsites; i++) {
 		if (p->link->used[i] && p->link->shared->sites[i].addr == addr && !p->sites[i].module->gone)
@@ -399,7 +399,7 @@ int planting_return(struct planting *p, taddr ret, uint32_t entry)
 	struct site s;
 	int r;
 
-	if (stands_at(p, ret))
+	if (is_planted_at(p, ret))
 		return 0;
 	if (!m || !m->img)
 		return -ENOENT;

@@ -14,7 +14,7 @@
 #include <stddef.h>
 
 #include "attach/control/link.h"
-#include "attach/control/skips.h"
+#include "attach/control/skipped_functions.h"
 #include "attach/probes/plan.h"
 #include "attach/rules/rulefile.h"
 #include "attach/target/modules.h"
@@ -28,7 +28,7 @@ struct probe {
 	enum plan_kind kind;
 	struct code_range body;		/* runtime addresses */
 	uint64_t hits;			/* counted by the reader of the ring */
-	bool passes_on;			/* as in struct plan */
+	bool forwards;			/* as in struct plan */
 	bool glibc;			/* of glibc's malloc: a thread that ends frees cached blocks again */
 	char why_not[240];		/* "" if it is watched */
 };
@@ -58,7 +58,7 @@ struct planting {
 	const struct ruleset *set;	/* the caller's */
 	const struct rule *rules;	/* the set's */
 	size_t nrules;
-	struct skips skips;
+	struct skipped_functions skips;
 	struct probe *probes;
 	size_t nprobes;
 	struct site_info sites[SHARED_SITES];

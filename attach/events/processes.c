@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "attach/events/recorder.h"
-#include "attach/snapshot/room.h"
+#include "attach/snapshot/memory_limit.h"
 #include "base/cleanup.h"
 #include "base/fdio.h"
 
@@ -89,11 +89,11 @@ static uint64_t heap_size(const char *maps)
 bool processes_parse(const char *status, const char *maps, struct memory_point *out)
 {
 	*out = (struct memory_point){ 0 };
-	if (!room_find(status, "RssAnon", &out->anonymous))
+	if (!memory_limit_find(status, "RssAnon", &out->anonymous))
 		return false;
-	(void)room_find(status, "RssFile", &out->file);
-	(void)room_find(status, "RssShmem", &out->shared);
-	(void)room_find(status, "VmSwap", &out->swapped);
+	(void)memory_limit_find(status, "RssFile", &out->file);
+	(void)memory_limit_find(status, "RssShmem", &out->shared);
+	(void)memory_limit_find(status, "VmSwap", &out->swapped);
 	out->heap = maps ? heap_size(maps) : 0;
 	return true;
 }

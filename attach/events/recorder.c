@@ -13,7 +13,7 @@
 #include "base/fdio.h"
 #include "base/log.h"
 #include "report/tracefiles/runfacts.h"
-#include "trace/pieces.h"
+#include "trace/rotate_names.h"
 
 #define QUIET_US 10000000u
 
@@ -125,7 +125,7 @@ static int try_to_write(const char *path)
 int recorder_want_trace(struct recorder *r, const struct recorder_trace *trace)
 {
 	cleanup_free char *first = NULL;
-	int err = trace->rotate_bytes ? piece_name(trace->path, 1, &first) : 0;
+	int err = trace->rotate_bytes ? rotate_name(trace->path, 1, &first) : 0;
 
 	if (err == 0)
 		err = try_to_write(first ? first : trace->path);

@@ -52,8 +52,8 @@ bool tallied_take_outside(struct tally *t, const struct tallied *x, taddr addr)
 bool tallied_stack(struct tally *t, const struct tallied *x, uint32_t *number)
 {
 	const char *tag;
-	char buf[HITVALUES_TAG];
-	bool unread = hitvalues_tag(&x->values, buf, &tag) == TAGGED_UNREAD;
+	char buf[RULE_VALUES_TAG];
+	bool unread = rule_values_tag(&x->values, buf, &tag) == TAGGED_UNREAD;
 	/* a wrapper called the function that was hit for its own caller: skip the wrapper's frame */
 	uint32_t skip = x->rule->skip + (x->probe->kind == PLAN_WRAPPER);
 
@@ -93,7 +93,7 @@ static uint64_t chunk_usable(uint64_t header)
 
 bool tallied_requested_size(const struct tallied *x, uint64_t *size)
 {
-	return x->rule->size.n && hitvalues_get(&x->values, &x->rule->size, size);
+	return x->rule->size.n && rule_values_get(&x->values, &x->rule->size, size);
 }
 
 /* Does the family consist of things that have no size, and are only counted? */
@@ -108,7 +108,7 @@ uint64_t tallied_size(struct tally *t, const struct tallied *x)
 
 	if (t->planting->options.exact_sizes && tallied_requested_size(x, &size))
 		return size;
-	if (x->chunk && x->hit->loads_read & 1u << SITE_CHUNK)
+	if (x->chunk && x->hit->remote_loads_read & 1u << SITE_CHUNK)
 		return chunk_usable(x->hit->loads[SITE_CHUNK]);
 	/* descriptors, threads: each counts 1 */
 	if (!x->chunk && !x->rule->size.n)

@@ -3,7 +3,7 @@
 #ifndef MM_TALLIED_H
 #define MM_TALLIED_H
 
-#include "attach/events/hitvalues.h"
+#include "attach/events/rule_values.h"
 #include "attach/events/tally.h"
 
 /* One hit, and what is known about it. */
@@ -16,7 +16,7 @@ struct tallied {
 	bool chunk;			/* glibc's chunk header was to be read */
 	bool in_scope;			/* except that the caller's module is not checked yet */
 	bool unknown;			/* whether it is in scope: the thread's name could not be read */
-	struct hitvalues values;
+	struct rule_values values;
 };
 
 uint64_t tallied_time(const struct tally *t, const struct tallied *x);

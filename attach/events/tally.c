@@ -24,7 +24,7 @@ int tally_init(struct tally *t, struct planting *planting, struct recorder *reco
 	addrmap_init(&t->moves, sizeof(struct range_move));
 	for (size_t i = 0; i < LEDGER_FAMILIES_MAX; i++)
 		ranges_init(&t->ranges[i]);
-	doubts_init(&t->doubts);
+	suspect_frees_init(&t->doubts);
 	for (size_t i = 0; i < planting->nrules; i++)
 		if (planting->rules[i].op == RULE_FROM)
 			t->counting = false;
@@ -50,7 +50,7 @@ void tally_fini(struct tally *t)
 	moves_fini(&t->moves);
 	for (size_t i = 0; i < LEDGER_FAMILIES_MAX; i++)
 		ranges_fini(&t->ranges[i]);
-	doubts_fini(&t->doubts);
+	suspect_frees_fini(&t->doubts);
 }
 
 /* --- one hit --- */
@@ -92,7 +92,7 @@ static void find_scope(struct tally *t, const struct record_hit *hit, struct tal
 	x->unknown = answer == SCOPE_UNKNOWN;
 }
 
-static void give_meaning(struct tally *t, const struct tallied *x)
+static void set_meaning(struct tally *t, const struct tallied *x)
 {
 	switch (x->rule->op) {
 	case RULE_ALLOC:
@@ -137,13 +137,13 @@ void tally_hit(struct tally *t, const struct record_hit *hit)
 	find_scope(t, hit, &x);
 	if (hit->head.flags & RECORD_GUEST && is_private(t, &x))
 		return;
-	hitvalues_read(hit, s, x.rule, wanted->probe == i, &x.values);
+	rule_values_read(hit, s, x.rule, wanted->probe == i, &x.values);
 	if (x.rule->op != RULE_FREE)
 		tally_settle_doubts(t, hit->head.tid, false);
 	if (is_of_ranges(t, &x))
 		tally_range(t, &x);
 	else
-		give_meaning(t, &x);
+		set_meaning(t, &x);
 	t->out_of_memory |= t->scope->out_of_memory;
 }
 
@@ -170,6 +170,6 @@ void tally_end(struct tally *t)
 {
 	uint32_t tid;
 
-	while (doubts_any(&t->doubts, &tid))
+	while (suspect_frees_any(&t->doubts, &tid))
 		tally_settle_doubts(t, tid, t->pid && syscall(SYS_tgkill, t->pid, (pid_t)tid, 0) < 0);
 }

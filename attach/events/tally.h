@@ -28,10 +28,10 @@
 #include <sys/types.h>
 
 #include "attach/control/planting.h"
-#include "attach/events/doubts.h"
 #include "attach/events/ranges.h"
 #include "attach/events/recorder.h"
 #include "attach/events/scope.h"
+#include "attach/events/suspect_frees.h"
 #include "attach/keeper/shared/event.h"
 #include "base/addrmap.h"
 #include "report/ledger/released.h"
@@ -52,7 +52,7 @@ struct tally {
 	struct addrmap passed;		/* family and tid -> struct passed_on */
 	struct addrmap moves;		/* family and tid -> struct range_move */
 	struct ranges ranges[LEDGER_FAMILIES_MAX];	/* by family; used by families of ranges */
-	struct doubts doubts;
+	struct suspect_frees doubts;
 	pid_t pid;			/* the target; its first thread does not free its cache. 0: unknown */
 	bool counting;			/* within --from and --until */
 	uint64_t events;		/* hits that counted */

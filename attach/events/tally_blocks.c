@@ -36,7 +36,7 @@ static void put_free(struct tally *t, const struct tallied *x, taddr addr, uint3
 	tallied_put(t, x, &f);
 }
 
-static void put_doubt(struct tally *t, const struct tallied *x, const struct doubt *d)
+static void put_doubt(struct tally *t, const struct tallied *x, const struct suspect_free *d)
 {
 	const struct fact f = {
 		.kind = d->again ? MMT_TWICE : MMT_OLD, .time_us = d->time_us,
@@ -88,17 +88,17 @@ static void add_block(struct tally *t, const struct tallied *x, taddr ptr)
 /* The block that the call allocated; false: none, or its address could not be read. */
 static bool given_out(struct tally *t, const struct tallied *x, taddr *ptr)
 {
-	enum hitvalues_holds holds;
+	enum rule_values_holds holds;
 
 	/* the hit is in the function that the wrapper calls: the wrapper's own result does not exist yet */
 	if (x->probe->kind == PLAN_WRAPPER) {
-		*ptr = hitvalues_result(x->hit, x->site);
+		*ptr = rule_values_result(x->hit, x->site);
 		return *ptr != 0;
 	}
-	holds = hitvalues_hold(&x->values);
+	holds = rule_values_hold(&x->values);
 	if (holds == HOLDS_NOT)
 		return false;
-	if (holds == HOLDS_UNREAD || !hitvalues_get(&x->values, &x->rule->ptr, ptr)) {
+	if (holds == HOLDS_UNREAD || !rule_values_get(&x->values, &x->rule->ptr, ptr)) {
 		tallied_unread(t, x);
 		return false;
 	}
@@ -111,7 +111,7 @@ static bool also_given(struct tally *t, const struct tallied *x, taddr *ptr)
 {
 	if (!x->rule->also.n || x->probe->kind == PLAN_WRAPPER)
 		return false;
-	if (hitvalues_get(&x->values, &x->rule->also, ptr))
+	if (rule_values_get(&x->values, &x->rule->also, ptr))
 		return true;
 	tallied_unread(t, x);
 	return false;
@@ -143,9 +143,9 @@ void tally_alloc(struct tally *t, const struct tallied *x)
 void tally_settle_doubts(struct tally *t, uint32_t tid, bool ended)
 {
 	struct tallied x = { 0 };
-	struct doubtful d;
+	struct suspect_found d;
 
-	if (!doubts_take(&t->doubts, tid, &d))
+	if (!suspect_frees_take(&t->doubts, tid, &d))
 		return;
 	ended &= (pid_t)tid != t->pid;
 	x.probe = &t->planting->probes[d.probe];
@@ -160,7 +160,7 @@ void tally_settle_doubts(struct tally *t, uint32_t tid, bool ended)
 		x.probe->hits -= d.n;
 		t->events -= d.n;
 	}
-	doubtful_fini(&d);
+	suspect_found_fini(&d);
 }
 
 /* The stack that frees: number + 1, or FACT_NONE if it is not wanted. */
@@ -193,7 +193,7 @@ static void release_outside(struct tally *t, const struct tallied *x, taddr ptr)
 
 static void release_other(struct tally *t, const struct tallied *x, taddr ptr, uint32_t by)
 {
-	struct doubt d = { .addr = ptr, .time_us = tallied_time(t, x), .stack = by };
+	struct suspect_free d = { .addr = ptr, .time_us = tallied_time(t, x), .stack = by };
 
 	d.again = released_get(t->released, tallied_key(x, ptr), &d.before);
 	if (!d.again)
@@ -202,7 +202,7 @@ static void release_other(struct tally *t, const struct tallied *x, taddr ptr, u
 		return;
 	if (!x->probe->glibc)
 		put_doubt(t, x, &d);
-	else if (doubts_add(&t->doubts, x->hit->head.tid, &d, x->probe - t->planting->probes) < 0)
+	else if (suspect_frees_add(&t->doubts, x->hit->head.tid, &d, x->probe - t->planting->probes) < 0)
 		t->out_of_memory = true;
 }
 
@@ -219,16 +219,16 @@ static bool is_passed_on(struct tally *t, const struct tallied *x, taddr ptr)
 
 	if (last && last->addr == ptr && last->probe != now.probe && now.sp <= last->sp && !is_held(t, x, ptr, NULL))
 		return true;
-	if (x->probe->passes_on && addrmap_put(&t->passed, thread_key(x), &now) < 0)
+	if (x->probe->forwards && addrmap_put(&t->passed, thread_key(x), &now) < 0)
 		t->out_of_memory = true;
-	else if (last && !x->probe->passes_on)
+	else if (last && !x->probe->forwards)
 		addrmap_del(&t->passed, thread_key(x), NULL);
 	return false;
 }
 
 void tally_free(struct tally *t, const struct tallied *x)
 {
-	enum hitvalues_holds holds = hitvalues_hold(&x->values);
+	enum rule_values_holds holds = rule_values_hold(&x->values);
 	struct live_block b;
 	uint32_t by;
 	taddr ptr;
@@ -240,7 +240,7 @@ void tally_free(struct tally *t, const struct tallied *x)
 	 */
 	if (!x->values.args && rule_needs_args(x->rule))
 		return;
-	if (holds == HOLDS_UNREAD || !hitvalues_get(&x->values, &x->rule->ptr, &ptr)) {
+	if (holds == HOLDS_UNREAD || !rule_values_get(&x->values, &x->rule->ptr, &ptr)) {
 		tallied_unread(t, x);
 		return;
 	}
@@ -285,7 +285,7 @@ static void realloc_opens(struct tally *t, const struct tallied *x)
 	struct realloc_open o;
 	taddr old;
 
-	if (!hitvalues_get(&x->values, &x->rule->old, &old) || !old)
+	if (!rule_values_get(&x->values, &x->rule->old, &old) || !old)
 		return;
 	look_up_old(t, x, old, &o);
 	if (o.was == REALLOC_HELD)
@@ -316,7 +316,7 @@ static void forget_aside(struct tally *t, const struct tallied *x, taddr addr)
 /* @by: number + 1 or FACT_NONE. true: it counts. */
 static bool realloc_released(struct tally *t, const struct tallied *x, const struct realloc_open *o, uint32_t by)
 {
-	const struct doubt d = {
+	const struct suspect_free d = {
 		.addr = o->addr, .time_us = tallied_time(t, x), .stack = by, .again = o->was == REALLOC_RELEASED,
 		.before = o->before,
 	};
@@ -393,7 +393,7 @@ static void realloc_closes(struct tally *t, const struct tallied *x)
 	bool made = given_out(t, x, &ptr), done, counts = false;
 	uint32_t stack = 0, by = FACT_NONE;
 
-	if (!hitvalues_get(&x->values, &x->rule->old, &old))
+	if (!rule_values_get(&x->values, &x->rule->old, &old))
 		old = 0;
 	done = made || (old && to_nothing(x));
 	if (done && needs_stack(t, x)) {

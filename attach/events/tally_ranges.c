@@ -98,7 +98,7 @@ static void add(struct tally *t, const struct tallied *x, struct range *new)
 		put(t, x, MMT_ALLOC, new);
 }
 
-static void give_back(struct tally *t, const struct tallied *x, taddr lo, taddr hi)
+static void free_range(struct tally *t, const struct tallied *x, taddr lo, taddr hi)
 {
 	if (clear(t, x, lo, hi, t->counting ? MMT_FREE : MMT_FORGET) && t->counting)
 		tallied_count(t, x);
@@ -122,11 +122,11 @@ static void leave_out(struct tally *t, const struct tallied *x)
 /* false: the call failed, the rule does not apply to it, or a value was not read (counted). */
 static bool read_call(struct tally *t, const struct tallied *x, uint64_t *ptr, uint64_t *size)
 {
-	enum hitvalues_holds holds = hitvalues_hold(&x->values);
+	enum rule_values_holds holds = rule_values_hold(&x->values);
 
 	if (holds == HOLDS_NOT)
 		return false;
-	if (holds == HOLDS && hitvalues_get(&x->values, &x->rule->ptr, ptr) && hitvalues_get(&x->values, &x->rule->size, size))
+	if (holds == HOLDS && rule_values_get(&x->values, &x->rule->ptr, ptr) && rule_values_get(&x->values, &x->rule->size, size))
 		return true;
 	tallied_unread(t, x);
 	return false;
@@ -137,7 +137,7 @@ static bool is_writable(const struct tallied *x)
 {
 	uint64_t prot;
 
-	return !x->rule->prot.n || (hitvalues_get(&x->values, &x->rule->prot, &prot) && prot & PROT_WRITE);
+	return !x->rule->prot.n || (rule_values_get(&x->values, &x->rule->prot, &prot) && prot & PROT_WRITE);
 }
 
 static void take(struct tally *t, const struct tallied *x)
@@ -149,7 +149,7 @@ static void take(struct tally *t, const struct tallied *x)
 		return;
 	new.hi = new.lo + size;
 	if ((int64_t)size <= 0) {
-		give_back(t, x, new.hi, new.lo);
+		free_range(t, x, new.hi, new.lo);
 		return;
 	}
 	/* mapped over older ranges: those are gone */
@@ -168,7 +168,7 @@ static void release(struct tally *t, const struct tallied *x)
 	uint64_t ptr, size;
 
 	if (read_call(t, x, &ptr, &size) && (int64_t)size > 0)
-		give_back(t, x, ptr, ptr + size);
+		free_range(t, x, ptr, ptr + size);
 }
 
 static void protect(struct tally *t, const struct tallied *x)
@@ -230,7 +230,7 @@ static void move_opens(struct tally *t, const struct tallied *x)
 	struct range was;
 	int r = 0;
 
-	if (!hitvalues_get(&x->values, &x->rule->old, &m.lo) || !hitvalues_get(&x->values, &x->rule->was, &was_size))
+	if (!rule_values_get(&x->values, &x->rule->old, &m.lo) || !rule_values_get(&x->values, &x->rule->was, &was_size))
 		return;
 	m.hi = m.lo + was_size;
 	while (r >= 0 && (r = ranges_take(ranges_of(t, x), m.lo, m.hi, &was)) > 0) {

@@ -17,7 +17,7 @@ static bool count_after(const struct tallied *x, uint64_t by, uint64_t *out)
 	*out = FACT_NONE;
 	if (!r->count.n)
 		return true;
-	if (!hitvalues_get(&x->values, &r->count, &count))
+	if (!rule_values_get(&x->values, &r->count, &count))
 		return false;
 	if (!rule_at_exit(r) && r->op == RULE_REF)
 		count += by;
@@ -49,10 +49,10 @@ void tally_ref(struct tally *t, const struct tallied *x)
 	bool birth = rule_is_birth(r);
 	struct fact f = { .kind = r->op == RULE_UNREF ? MMT_UNREF : birth ? MMT_BORN : MMT_REF, .time_us = tallied_time(t, x) };
 
-	if (x->hit->head.flags & RECORD_OPENS || hitvalues_hold(&x->values) == HOLDS_NOT)
+	if (x->hit->head.flags & RECORD_OPENS || rule_values_hold(&x->values) == HOLDS_NOT)
 		return;
-	if (hitvalues_hold(&x->values) == HOLDS_UNREAD || !hitvalues_get(&x->values, &r->ptr, &f.ref.addr) ||
-	    !hitvalues_get(&x->values, &r->by, &f.ref.by) || f.ref.by > BY_MAX || !count_after(x, f.ref.by, &f.ref.count)) {
+	if (rule_values_hold(&x->values) == HOLDS_UNREAD || !rule_values_get(&x->values, &r->ptr, &f.ref.addr) ||
+	    !rule_values_get(&x->values, &r->by, &f.ref.by) || f.ref.by > BY_MAX || !count_after(x, f.ref.by, &f.ref.count)) {
 		tallied_unread(t, x);
 		return;
 	}

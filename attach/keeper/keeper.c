@@ -12,17 +12,17 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "attach/keeper/collect.h"
 #include "attach/keeper/gdb/relay.h"
 #include "attach/keeper/leave.h"
 #include "attach/keeper/loop.h"
 #include "attach/keeper/notify.h"
-#include "attach/keeper/pause/ending.h"
+#include "attach/keeper/pause/exit_hold.h"
 #include "attach/keeper/pause/pausing.h"
 #include "attach/keeper/procfs.h"
-#include "attach/keeper/sched/prompt.h"
+#include "attach/keeper/sched/sched_priority.h"
 #include "attach/keeper/seize.h"
 #include "attach/keeper/traps/hit.h"
+#include "attach/keeper/wait_stops.h"
 
 #define STACK_BYTES (64u << 10)
 #define IDLE_NS 500000000ull	/* limits are checked this often when nothing happens */
@@ -73,7 +73,7 @@ static int64_t release(struct keeper *k, pid_t tid, uint32_t hold)
 /* The released thread mostly runs into @site next. */
 static int64_t lead(struct keeper *k, pid_t tid, uint32_t hold, uint32_t site)
 {
-	bool stands = site < SHARED_SITES && is_held(k, tid, hold) && budget_stand(k, site);
+	bool stands = site < SHARED_SITES && is_held(k, tid, hold) && budget_begin_round(k, site);
 	int64_t r = release(k, tid, hold);
 
 	return r < 0 ? r : stands;
@@ -113,7 +113,7 @@ static int64_t carry_out(struct keeper *k)
 	case COMMAND_RESUME_ALL:
 		return pausing_end(k);
 	case COMMAND_LET_END:
-		return ending_let_go(k);
+		return exit_hold_let_go(k);
 	case COMMAND_LEAVE:
 		k->leave_reason = LEFT_ASKED;
 		return 0;
@@ -254,7 +254,7 @@ static void put_into(const char *path, const char *text)
 static void make_hard_to_kill(bool own_session)
 {
 	put_into("/proc/self/oom_score_adj", "-900");
-	prompt_ask();
+	sched_priority_ask();
 	/*
 	 * with autogroups each session has its share of the processors, and the nice value counts only within
 	 * it. A session that is not our own, perhaps the target's, keeps its share
@@ -320,7 +320,7 @@ static struct keeper *new_keeper(struct shared *shared)
 	k->mem = -1;
 	k->read_mem = -1;
 	k->now_ns = keeper_clock_ns();
-	k->reader.unread = patience_begin(k->now_ns);
+	k->reader.unread = stall_timer_begin(k->now_ns);
 	k->settled = true;
 	calls_init(&k->calls);
 	fair_init(&k->fair);

@@ -13,7 +13,7 @@
  * The keeper is forked before any expensive work, has its own session and name, takes no signal from a
  * terminal, allocates nothing after its start, parses nothing, and does no stdio.
  *
- * Reading order: state.h, tracee.h, loop.c, collect.c (wait), serve.c, hit.c (one hit), newproc.c, seize.c,
+ * Reading order: state.h, tracee.h, loop.c, wait_stops.c (wait), serve.c, hit.c (one hit), newproc.c, seize.c,
  * leave.c.
  */
 #ifndef MM_KEEPER_H

@@ -153,7 +153,7 @@ static void part(struct keeper *k, struct tracee *t)
 	case TRACEE_HELD:
 		hold_end(k, t);
 		t->state = TRACEE_STOPPED;
-		if (t->ending) {
+		if (t->exit_hold) {
 			detach(k, t, 0);
 			break;
 		}
@@ -229,11 +229,11 @@ static void wait_a_little(struct keeper *k)
 static void part_from_threads(struct keeper *k)
 {
 	uint64_t began = keeper_clock_ns();
-	struct patience p = patience_begin(began);
+	struct stall_timer p = stall_timer_begin(began);
 
 	for (struct tracee *t = threads_first(&k->threads); t; t = threads_next(&k->threads, t))
 		part(k, t);
-	while (waiting_for_any(k, keeper_clock_ns() - began > SPARING_NS) && patience_look(&p, keeper_clock_ns()) < LEAVE_NS) {
+	while (waiting_for_any(k, keeper_clock_ns() - began > SPARING_NS) && stall_timer_look(&p, keeper_clock_ns()) < LEAVE_NS) {
 		settle_arrivals(k);
 		wait_a_little(k);
 	}

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "attach/keeper/loop.h"
 
-#include "attach/keeper/collect.h"
 #include "attach/keeper/notify.h"
-#include "attach/keeper/pause/ending.h"
+#include "attach/keeper/pause/exit_hold.h"
 #include "attach/keeper/pause/pausing.h"
 #include "attach/keeper/serve.h"
 #include "attach/keeper/traps/hit.h"
+#include "attach/keeper/wait_stops.h"
 
 /*
  * times silence_ns: with a budget no trap is planted meanwhile, and a watch of hours should not end for this
@@ -33,7 +33,7 @@ static void release_overdue(struct keeper *k)
 	for (struct tracee *t = threads_first(&k->threads); t; t = threads_next(&k->threads, t)) {
 		uint64_t until = t->seen_ns + budget_hold_ns(k, t);
 
-		if (t->state != TRACEE_HELD || t->ending)
+		if (t->state != TRACEE_HELD || t->exit_hold)
 			continue;
 		if (k->now_ns >= until) {
 			atomic_fetch_add_explicit(t->for_stack ? &counts->unwalked : &counts->overdue, 1,
@@ -50,10 +50,10 @@ void loop_watch_reader(struct keeper *k)
 	uint64_t tail = atomic_load_explicit(&k->shared->ring.tail, memory_order_relaxed);
 	uint64_t alive = atomic_load_explicit(&k->shared->alive, memory_order_relaxed);
 
-	uint64_t silence = patience_look(&k->reader.unread, k->now_ns);
+	uint64_t silence = stall_timer_look(&k->reader.unread, k->now_ns);
 
 	if (!ring_used(&k->shared->ring) || tail != k->reader.last_tail || alive != k->reader.last_alive) {
-		k->reader.unread = patience_begin(k->now_ns);
+		k->reader.unread = stall_timer_begin(k->now_ns);
 		k->reader.last_tail = tail;
 		k->reader.last_alive = alive;
 		k->reader.unheard = false;
@@ -70,7 +70,7 @@ void loop_round(struct keeper *k, uint64_t max_wait_ns)
 		pausing_round(k, max_wait_ns);
 		return;
 	}
-	k->news |= collect(k, budget_sleep_ns(k, max_wait_ns));
+	k->news |= wait_stops(k, budget_sleep_ns(k, max_wait_ns));
 
 	serve_queue(k);
 	budget_round(k);
@@ -84,7 +84,7 @@ void loop_round(struct keeper *k, uint64_t max_wait_ns)
 	atomic_store_explicit(&k->shared->threads, k->threads.used - k->others, memory_order_relaxed);
 	atomic_store_explicit(&k->shared->counts.hitting, k->threads.hitting, memory_order_relaxed);
 	watch_end(k);
-	ending_round(k);
+	exit_hold_round(k);
 	release_overdue(k);
 	loop_watch_reader(k);
 }

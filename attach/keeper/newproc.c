@@ -6,11 +6,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "attach/keeper/collect.h"
 #include "attach/keeper/hold.h"
 #include "attach/keeper/notify.h"
 #include "attach/keeper/procfs.h"
 #include "attach/keeper/traps/step.h"
+#include "attach/keeper/wait_stops.h"
 
 #define INT3 0xcc
 #define NOWHERE 0
@@ -146,7 +146,7 @@ void newproc_expect(struct keeper *k, struct tracee *t)
 	unsigned long newborn;
 
 	if (tracee_event_msg(t, &newborn) == 0 && !threads_find(&k->threads, newborn) &&
-	    !collect_ask(k, newborn) && tracee_is_ours(newborn) && !threads_add(&k->threads, newborn))
+	    !wait_stops_ask(k, newborn) && tracee_is_ours(newborn) && !threads_add(&k->threads, newborn))
 		k->leave_reason = LEFT_THREADS;
 }
 

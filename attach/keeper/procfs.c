@@ -295,7 +295,7 @@ uint64_t procfs_sleeps(pid_t tid)
 	return parse_number(&p, 10);
 }
 
-bool procfs_turns_at(int fd, struct procfs_turns *out)
+bool procfs_slices_at(int fd, struct procfs_slices *out)
 {
 	char text[128];
 	const char *p = text;
@@ -313,18 +313,18 @@ bool procfs_turns_at(int fd, struct procfs_turns *out)
 	return out->n > 0;
 }
 
-bool procfs_turns(pid_t pid, pid_t tid, struct procfs_turns *out)
+bool procfs_slices(pid_t pid, pid_t tid, struct procfs_slices *out)
 {
 	char path[64];
-	bool told;
+	bool reported;
 	int fd;
 
 	task_path(path, pid, tid, "/schedstat");
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	told = procfs_turns_at(fd, out);
+	reported = procfs_slices_at(fd, out);
 	if (fd >= 0)
 		close(fd);
-	return told;
+	return reported;
 }
 
 struct linux_dirent64 {

@@ -75,16 +75,16 @@ int procfs_signals(pid_t tid, struct procfs_signals *out);
 uint64_t procfs_sleeps(pid_t tid);
 
 /* How much processor time a thread has had so far. For a running thread this is some milliseconds old. */
-struct procfs_turns {
+struct procfs_slices {
 	uint64_t ran_ns, waited_ns;	/* waited: ready to run, but had no processor */
 	uint64_t n;			/* how many slices it had */
 };
 
 /* false: no such thread, or the kernel does not count. */
-bool procfs_turns(pid_t pid, pid_t tid, struct procfs_turns *out);
+bool procfs_slices(pid_t pid, pid_t tid, struct procfs_slices *out);
 
 /* The same, from an open schedstat. */
-bool procfs_turns_at(int fd, struct procfs_turns *out);
+bool procfs_slices_at(int fd, struct procfs_slices *out);
 
 /*
  * Call @each for every number in /proc/@pid/task; stop at its first negative return, and return that;

@@ -7,10 +7,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "attach/keeper/collect.h"
 #include "attach/keeper/loop.h"
 #include "attach/keeper/newproc.h"
 #include "attach/keeper/procfs.h"
+#include "attach/keeper/wait_stops.h"
 
 #define REFUSED_TRIES 20
 #define REAP_NS 5000000
@@ -44,7 +44,7 @@ static void reap(int sig)
 	errno = saved;
 }
 
-static int seize_patiently(struct keeper *k, pid_t tid)
+static int seize_with_timeout(struct keeper *k, pid_t tid)
 {
 	sigset_t timer;
 	int r;
@@ -55,7 +55,7 @@ static int seize_patiently(struct keeper *k, pid_t tid)
 	r = k->shared->hold_end ? tracee_seize_to_end(tid) : tracee_seize(tid);
 	sigprocmask(SIG_BLOCK, &timer, NULL);
 	for (uint32_t i = 0; i < k->reaped.n; i++)
-		collect_status(k, k->reaped.all[i].tid, k->reaped.all[i].status);
+		wait_stops_status(k, k->reaped.all[i].tid, k->reaped.all[i].status);
 	k->reaped.n = 0;
 	return r;
 }
@@ -74,7 +74,7 @@ static int refused(struct keeper *k, pid_t tid, bool guest)
 		if (tracee_is_ours(tid) || procfs_activity(guest ? tid : k->target, tid) == ACTIVITY_GONE)
 			return 0;
 		nanosleep(&ms, NULL);
-		r = seize_patiently(k, tid);
+		r = seize_with_timeout(k, tid);
 		if (r != -EPERM)
 			return r == 0 ? 1 : r;
 	}
@@ -92,7 +92,7 @@ static int seize_one(struct keeper *k, pid_t tid, bool guest)
 		return 0;
 	if (k->threads.used == THREADS_MAX)
 		return -ENOSPC;
-	r = seize_patiently(k, tid);
+	r = seize_with_timeout(k, tid);
 	if (r == -EPERM)
 		r = refused(k, tid, guest);
 	else if (r == 0)
@@ -205,14 +205,14 @@ static int too_late(struct keeper *k, const struct tracee *t)
 
 static int fence(struct keeper *k)
 {
-	struct patience all, last;
+	struct stall_timer all, last;
 	uint32_t left;
 	const struct tracee *late = NULL;
 
 	/* threads that stop from here on do so because of us */
 	k->began.asked_ns = keeper_clock_ns();
 	interrupt_busy(k);
-	all = last = patience_begin(keeper_clock_ns());
+	all = last = stall_timer_begin(keeper_clock_ns());
 	left = count_interrupted(k, &late);
 	while (left) {
 		uint32_t before = left;
@@ -222,9 +222,9 @@ static int fence(struct keeper *k)
 			return -ESRCH;
 		left = count_interrupted(k, &late);
 		if (left != before)
-			last = patience_begin(k->now_ns);
+			last = stall_timer_begin(k->now_ns);
 		/* not ||: both must be called each time */
-		if ((patience_look(&last, k->now_ns) > FENCE_NS) | (patience_look(&all, k->now_ns) > FENCE_MOST_NS))
+		if ((stall_timer_look(&last, k->now_ns) > FENCE_NS) | (stall_timer_look(&all, k->now_ns) > FENCE_MOST_NS))
 			return too_late(k, late);
 	}
 	return 0;

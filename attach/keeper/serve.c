@@ -6,7 +6,7 @@
 
 #include "attach/keeper/newproc.h"
 #include "attach/keeper/notify.h"
-#include "attach/keeper/pause/ending.h"
+#include "attach/keeper/pause/exit_hold.h"
 #include "attach/keeper/traps/hit.h"
 #include "attach/keeper/traps/step.h"
 
@@ -159,7 +159,7 @@ static bool serve(struct keeper *k, struct tracee *t)
 		return true;
 	case HAPPENED_ENDING:
 		step_break_off(k, t);
-		ending_serve(k, t);
+		exit_hold_serve(k, t);
 		return true;
 	case HAPPENED_VFORK_DONE:
 		t->in_vfork = false;
@@ -210,7 +210,7 @@ void serve_queue(struct keeper *k)
 	uint32_t n = k->nqueue, kept = 0;
 	struct served all = { 0 }, hits = { 0 };
 
-	k->nkept = 0;
+	k->nactive = 0;
 	fair_look(&k->fair, &k->threads, k->now_ns);
 	/* births may append to the queue while it is served: these stops wait for the next round */
 	for (uint32_t i = 0; i < n; i++) {
@@ -221,7 +221,7 @@ void serve_queue(struct keeper *k)
 			continue;
 		if (is_kept(k, t)) {
 			k->queue[kept++] = k->queue[i];
-			k->nkept++;
+			k->nactive++;
 			continue;
 		}
 		fair_served(t, k->now_ns);
@@ -240,7 +240,7 @@ void serve_queue(struct keeper *k)
 		k->queue[kept++] = k->queue[i];
 	k->nqueue = kept;
 	if (k->paid && !kept && !k->held)
-		budget_calm(k, last);
+		budget_quiet(k, last);
 	if (all.n) {
 		struct shared_counts *counts = &k->shared->counts;
 		const uint64_t now = keeper_clock_ns();

@@ -17,11 +17,11 @@
 #include "attach/keeper/shared/shared.h"
 #include "attach/keeper/threads.h"
 #include "attach/keeper/traps/calls.h"
-#include "attach/keeper/traps/loads.h"
+#include "attach/keeper/traps/remote_loads.h"
 #include "attach/keeper/traps/trap.h"
-#include "base/patience.h"
+#include "base/stall_timer.h"
 
-/* Looking again before sleeping (collect.c), as long as that pays. */
+/* Looking again before sleeping (wait_stops.c), as long as that pays. */
 struct spin {
 	uint32_t score;			/* how often it found a stopped thread, of 1024 */
 	uint32_t skipped;
@@ -44,10 +44,10 @@ struct reaped {
 	} all[THREADS_MAX];
 };
 
-/* Of the held threads, those that are stopped at their end (ending.h). */
-struct ending {
+/* Of the held threads, those that are stopped at their end (exit_hold.h). */
+struct exit_hold {
 	uint32_t threads;
-	bool told;			/* the controller knows that all are; or no thread is held any more */
+	bool reported;			/* the controller knows that all are; or no thread is held any more */
 	bool sure;			/* the process ends: threads do not die because another one execs */
 	uint64_t next_look_ns;		/* when a thread that execs is looked for next */
 	uint64_t alive, alive_ns;	/* the controller's last sign of life, and when it was seen */
@@ -57,7 +57,7 @@ struct ending {
 struct reader {
 	uint64_t stall_since_ns;	/* since when the ring is full; 0: it is not */
 	uint64_t drop_since_ns;		/* since when hits are dropped; 0: they are not */
-	struct patience unread;		/* since when events are unread and the tail has not moved */
+	struct stall_timer unread;		/* since when events are unread and the tail has not moved */
 	uint64_t last_tail, last_alive;
 	bool unheard;			/* with a budget: so long that no trap is planted until it reads */
 	bool bell_rung;			/* for the ring being a quarter full now */
@@ -81,7 +81,7 @@ struct keeper {
 	struct shared *shared;
 	pid_t target;			/* 0: nothing seized yet */
 	int mem;			/* /proc/TARGET/mem, or -1 */
-	int read_mem;			/* hits read memory through this one, as in struct loads_from; -1 */
+	int read_mem;			/* hits read memory through this one, as in struct remote_loads_from; -1 */
 	bool watching;			/* every thread is seized */
 	int last_status;		/* wait status of the last thread that ended */
 	pid_t controller;		/* our parent, as long as it lives */
@@ -93,7 +93,7 @@ struct keeper {
 	uint32_t held;			/* held threads: they wait for an answer, */
 	uint64_t next_overdue_ns;	/* and when the first of them times out */
 	uint32_t holds;			/* numbers given to holds; 0 is none */
-	struct ending ending;
+	struct exit_hold exit_hold;
 	uint32_t others;		/* tracees that are not threads of the target */
 	struct reader reader;
 	bool settled;			/* no thread is stopped unseen: the next stop raises SIGCHLD */
@@ -107,12 +107,12 @@ struct keeper {
 	struct placement placement;
 	struct fair fair;
 	struct pausing pausing;
-	/* when the first thread of collect_later is served again; 0: there is none */
+	/* when the first thread of wait_stops_later is served again; 0: there is none */
 	uint64_t later_ns;
-	uint32_t nkept;			/* queued threads that wait for their peers, not for ring space */
+	uint32_t nactive;			/* queued threads that wait for their peers, not for ring space */
 	struct walked walked;
 	bool leaving;			/* traps are lifted: nothing is recorded from now on */
-	uint32_t news;			/* enum collect_news, not handled yet */
+	uint32_t news;			/* enum wait_news, not handled yet */
 	uint32_t leave_reason;		/* to leave at the end of this round; 0: stay */
 	/*
 	 * there is a budget, and it is charged for the time that threads are stopped: stops are found at
@@ -136,9 +136,9 @@ static inline uint64_t keeper_clock_ns(void)
 	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
 }
 
-static inline struct loads_from keeper_memory(const struct keeper *k, const struct tracee *t)
+static inline struct remote_loads_from keeper_memory(const struct keeper *k, const struct tracee *t)
 {
-	return (struct loads_from){ t->tid, k->read_mem };
+	return (struct remote_loads_from){ t->tid, k->read_mem };
 }
 
 #endif

@@ -98,12 +98,12 @@ void threads_remove(struct threads *ts, struct tracee *t)
 void threads_mark_active(struct threads *ts, struct tracee *t, uint64_t now_ns)
 {
 	t->last_hit_ns = now_ns;
-	t->turns++;
+	t->window_hits++;
 	if (t->active || ts->nactive == ACTIVE_MAX)
 		return;
 	t->active = true;
-	t->turns = 1;
-	t->turns_before = 0;
+	t->window_hits = 1;
+	t->hits_before = 0;
 	t->kept_ns = 0;
 	ts->active[ts->nactive++] = t - ts->all;
 }

@@ -57,7 +57,7 @@ struct tracee {
 	bool guest;		/* another process that shares the target's memory (vfork) */
 	bool unclean;		/* a guest that is a copy, with our traps in its memory: not cleaned so far */
 	uint64_t clean_next_ns;	/* when to try that again */
-	bool later;		/* STOPPED, but not in the queue: served again later (collect_later) */
+	bool later;		/* STOPPED, but not in the queue: served again later (wait_stops_later) */
 	bool known;		/* its first stop was seen, or it was there when we came */
 	bool in_vfork;		/* waits for its vfork child: asleep, and past the copy */
 	bool interrupted;	/* PTRACE_INTERRUPT was sent, or a first stop is awaited: not seen yet */
@@ -67,7 +67,7 @@ struct tracee {
 	bool spared;
 	bool runs;		/* it ran whenever a pause looked, since runs_ns */
 	bool stuck;		/* a pause does not wait for it: it sleeps uninterruptibly, stops on waking */
-	bool ending;		/* HELD at its end */
+	bool exit_hold;		/* HELD at its end */
 	bool stop_again;	/* resumed from a group stop to serve a hit: must stop again */
 	uint8_t mask;		/* enum tracee_mask */
 	uint64_t first_mask;	/* MASK_BLOCKS: the mask when we came */
@@ -99,7 +99,7 @@ struct tracee {
 	uint32_t hold;		/* HELD: number of this hold, so that a late answer ends no other one */
 	bool for_stack;		/* HELD: only to have its stack unwound */
 	uint64_t last_hit_ns;
-	uint32_t turns, turns_before;	/* hits in this window and the one before (fair.h), while active */
+	uint32_t window_hits, hits_before;	/* hits in this window and the one before (fair.h), while active */
 	uint64_t kept_ns;		/* how long it was kept waiting for its peers in this window */
 	bool kept;			/* the present stop is kept waiting */
 };

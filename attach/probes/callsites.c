@@ -19,8 +19,8 @@
 
 #include "attach/probes/code/codesweep.h"
 #include "attach/probes/code/elfslots.h"
+#include "base/addr_search.h"
 #include "base/grow.h"
-#include "base/upto.h"
 #include "symbolize/files/elffile.h"
 
 #define PIECES 8			/* a file has one executable segment, or two */
@@ -83,7 +83,7 @@ static void goals_sort(struct goals *g)
 
 static const struct goal *goals_find(const struct goals *g, taddr addr)
 {
-	size_t i = addr ? UPTO(g->v, g->n, addr, addr - 1) : g->n;
+	size_t i = addr ? ADDR_SEARCH(g->v, g->n, addr, addr - 1) : g->n;
 
 	return i < g->n && g->v[i].addr == addr ? &g->v[i] : NULL;
 }

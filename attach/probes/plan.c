@@ -4,10 +4,10 @@
  *
  *	resolve   which function a rule means; one plan per address (resolve.c)
  *	scan      its body: exits, calls, jumps (body.c)
- *	judge     are all exits accounted for, and what does the call need (judge.c)?
+ *	judge     are all exits accounted for, and what does the call need (plan_exits.c)?
  *	              arguments saved: realloc, ptr=*argN, --sizes exact
  *	              told apart:      it calls a watched function, or shares exits with one
- *	place     the traps (place.c)
+ *	place     the traps (trap_place.c)
  *
  * Exits are preferred to return addresses, since one set of exits serves all callers; and an exit alone is
  * preferred to entry and exit, since the cost of a trap is its stops.
@@ -23,10 +23,10 @@
 #include <string.h>
 
 #include "attach/probes/code/body.h"
-#include "attach/probes/judge.h"
-#include "attach/probes/place.h"
+#include "attach/probes/plan_exits.h"
 #include "attach/probes/plansite.h"
 #include "attach/probes/resolve.h"
+#include "attach/probes/trap_place.h"
 
 /* --- scan --- */
 
@@ -49,9 +49,9 @@ static int scan_all(struct planning *pl)
 
 /* --- place --- */
 
-static struct place placing(const struct planning *pl, const struct body *b)
+static struct trap_place placing(const struct planning *pl, const struct body *b)
 {
-	return (struct place){ .img = pl->img, .d = pl->d, .shadow_stack = pl->opt->shadow_stack, .body = b,
+	return (struct trap_place){ .img = pl->img, .d = pl->d, .shadow_stack = pl->opt->shadow_stack, .body = b,
 			       .taken = pl->taken, .ntaken = pl->ntaken };
 }
 
@@ -88,10 +88,10 @@ static void add_site(struct planning *pl, struct plan *p, const struct site *s, 
 
 static void place_at_entry(struct planning *pl, struct plan *p, const struct body *b, unsigned flags)
 {
-	struct place where = placing(pl, b);
+	struct trap_place where = placing(pl, b);
 	struct site s;
 
-	if (place_entry(&where, p->entry, &s)) {
+	if (trap_place_entry(&where, p->entry, &s)) {
 		p->kind = PLAN_NONE;
 		give_reason(p, "nothing at its entry can be emulated, or run elsewhere");
 		return;
@@ -127,13 +127,13 @@ static unsigned exit_flags(const struct rule *r)
 
 static bool place_exit(struct planning *pl, struct plan *p, const struct body *b, const struct body_exit *e)
 {
-	struct place where = placing(pl, b);
+	struct trap_place where = placing(pl, b);
 	enum exit_use use = use_of(pl, p, e);
 	struct site s;
 
 	if (use == EXIT_CLOSED_THERE || is_shared(pl, p, e))
 		return true;
-	if (site_at(pl, e->addr) || place_emulated(&where, e->addr, &s))
+	if (site_at(pl, e->addr) || trap_place_emulated(&where, e->addr, &s))
 		return false;
 	s.result = use == EXIT_TRAP_RDI ? EMU_RDI : EMU_RAX;
 	add_site(pl, p, &s, exit_flags(p->rule));
@@ -248,7 +248,7 @@ static void plan_at_entry(struct planning *pl, struct plan *p, const struct body
 	}
 	p->kind = PLAN_ENTRY;
 	p->stops = 1;
-	p->passes_on = p->rule->op == RULE_FREE && passes_on(pl, p, b);
+	p->forwards = p->rule->op == RULE_FREE && forwards_argument(pl, p, b);
 	give_reason(p, "all there is to know is in its arguments");
 	place_at_entry(pl, p, b, entry_flags(p->rule));
 	if (p->nsites && p->sites[0].emu.op == EMU_NONE)

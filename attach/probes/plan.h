@@ -59,7 +59,7 @@ struct plan {
 	struct site sites[PLAN_SITES];	/* addr, scratch, rip-relative parts: the file's addresses */
 	size_t nsites;
 	/* a release that reaches others of its family: its argument may be seen there again */
-	bool passes_on;
+	bool forwards;
 	double stops;			/* stops per call, the usual path */
 	/* the reason, for people: "3 exits, all `ret`", or why there is no trap */
 	char reason[240];

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "attach/probes/code/body.h"
-#include "attach/probes/place.h"
+#include "attach/probes/trap_place.h"
 #include "base/libcs.h"
 
 void give_reason(struct plan *p, const char *format, ...)
@@ -77,13 +77,13 @@ void add_loads(const struct plan *p, const struct plan_options *opt, struct site
 int plan_return(struct elfimage *img, struct decoder *d, taddr ret, const struct plan_options *opt,
 		struct site *out)
 {
-	struct place where = { .img = img, .d = d, .shadow_stack = opt->shadow_stack };
+	struct trap_place where = { .img = img, .d = d, .shadow_stack = opt->shadow_stack };
 
 	/*
 	 * the word at rsp is a return address only if the function was entered by a call, which nothing else
 	 * has checked
 	 */
-	if (!body_has_return(img, d, ret) || place_anyhow(&where, ret, out))
+	if (!body_has_return(img, d, ret) || trap_place_anyhow(&where, ret, out))
 		return -EILSEQ;
 	out->flags |= SITE_AFTER | SITE_EMIT | SITE_SLICE;
 	out->result = EMU_RAX;
@@ -93,9 +93,9 @@ int plan_return(struct elfimage *img, struct decoder *d, taddr ret, const struct
 int plan_behind(struct elfimage *img, struct decoder *d, taddr ret, const struct plan_options *opt, uint32_t delta,
 		struct site *out)
 {
-	struct place where = { .img = img, .d = d, .shadow_stack = opt->shadow_stack };
+	struct trap_place where = { .img = img, .d = d, .shadow_stack = opt->shadow_stack };
 
-	if (place_anyhow(&where, ret, out))
+	if (trap_place_anyhow(&where, ret, out))
 		return -EILSEQ;
 	out->flags |= SITE_BEHIND | SITE_EMIT | SITE_SLICE;
 	out->result = EMU_RAX;
@@ -114,14 +114,14 @@ void plan_block_loads(struct site *s, uint32_t delta)
 
 int plan_entry(struct elfimage *img, struct decoder *d, taddr addr, uint16_t flags, struct site *out)
 {
-	struct place where = { .img = img, .d = d };
+	struct trap_place where = { .img = img, .d = d };
 	struct body body;
 	int rc = body_scan(img, d, addr, NULL, 0, &body);
 
 	if (rc)
 		return rc;
 	where.body = &body;
-	rc = place_entry(&where, addr, out);
+	rc = trap_place_entry(&where, addr, out);
 	if (!rc)
 		out->flags |= flags;
 	body_fini(&body);

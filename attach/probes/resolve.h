@@ -10,7 +10,7 @@
 #ifndef MM_RESOLVE_H
 #define MM_RESOLVE_H
 
-#include "attach/probes/judge.h"
+#include "attach/probes/plan_exits.h"
 
 /* Append a plan for rule @i to the set, unless the module does not have its function. */
 void resolve_rule(struct planning *pl, size_t i);

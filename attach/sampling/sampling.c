@@ -104,7 +104,7 @@ static void module_gone(void *ctx, uint32_t number)
 /* --- from beginning to end --- */
 
 /* What became of a block is known. A block that is live at the end stays recorded. */
-static void over(void *ctx, const struct followed *b, enum fate fate, uint64_t now_ns)
+static void over(void *ctx, const struct tracked *b, enum fate fate, uint64_t now_ns)
 {
 	struct sampling *s = ctx;
 	const struct sampling_stack *stack = &s->stacks.all[b->stack];
@@ -135,8 +135,8 @@ int sampling_new(pid_t pid, struct planting *planting, struct tally *tally, uint
 	s->probes = calloc(planting->nrules + 1, sizeof(*s->probes));
 	for (size_t i = 0; s->probes && i < planting->nrules; i++)
 		s->probes[i] = NO_PROBE;
-	r = s->probes ? following_new(pid, 0, over, s, &s->following) : -ENOMEM;
-	sampling_stacks_init(&s->stacks, s->following, 0);
+	r = s->probes ? block_poll_new(pid, 0, over, s, &s->poll) : -ENOMEM;
+	sampling_stacks_init(&s->stacks, s->poll, 0);
 	if (r == 0)
 		r = sampling_targets_init(&s->targets, planting);
 	planting->own = (struct planting_own){ .plan = plan_module_of, .gone = module_gone, .ctx = s };
@@ -147,7 +147,7 @@ void sampling_free(struct sampling *s)
 {
 	if (!s)
 		return;
-	following_free(s->following);
+	block_poll_free(s->poll);
 	sampling_parents_fini(&s->parents);
 	sampling_stacks_fini(&s->stacks);
 	sampling_sites_fini(&s->sites);
@@ -212,7 +212,7 @@ static void decide(struct sampling *s, uint64_t now_ns)
 {
 	struct shared *sh = s->planting->link->shared;
 	const struct sampling_costs costs = {
-		.now_ns = now_ns, .spent_ns = atomic_load(&sh->budget.spent_ns), .stop_ns = atomic_load(&sh->budget.meters_ns),
+		.now_ns = now_ns, .spent_ns = atomic_load(&sh->budget.spent_ns), .stop_ns = atomic_load(&sh->budget.metered_ns),
 	};
 
 	sampling_sites_note_exposed(&s->sites, now_ns - s->stacks.begin_ns);
@@ -238,8 +238,8 @@ uint64_t sampling_poll(struct sampling *s, uint64_t now_ns)
 {
 	uint64_t next = s->next_tick_ns, other;
 
-	if (now_ns >= following_next_ns(s->following))
-		following_poll(s->following, now_ns);
+	if (now_ns >= block_poll_next_ns(s->poll))
+		block_poll(s->poll, now_ns);
 	if (now_ns >= s->next_tick_ns)
 		tick(s, now_ns);
 	if (now_ns >= s->next_decide_ns)
@@ -252,13 +252,13 @@ uint64_t sampling_poll(struct sampling *s, uint64_t now_ns)
 		other = sampling_parents_next_ns(&s->parents);
 		next = other < next ? other : next;
 	}
-	other = following_next_ns(s->following);
+	other = block_poll_next_ns(s->poll);
 	return other < next ? other : next;
 }
 
 void sampling_end(struct sampling *s, uint64_t now_ns)
 {
-	following_end(s->following, now_ns);
+	block_poll_end(s->poll, now_ns);
 	tell(s, now_ns, true);
 	sampling_facts_notes(s->recorder, &s->sites, &s->stacks, s->planting->link->shared, now_ns);
 }

@@ -3,7 +3,7 @@
  * sampling: a watch that costs no more than its budget (--budget), and still finds what leaks.
  *
  *	modules ──▶ sampling_targets, callsites ──▶ sampling_sites	a trap behind each allocator call
- *	keeper/budget/metering plants and lifts them in rounds; a hit comes through the ring
+ *	keeper/budget/trap_rounds plants and lifts them in rounds; a hit comes through the ring
  *	hit ──▶ stack (backtrace) ──▶ sampling_stacks ──▶ following: tracks the block until its fate is known
  *	     └▶ sampling_parents: is the function around the site a wrapper? Then its callers become sites
  *	every second ──▶ sampling_rounds: how much of the budget each site gets

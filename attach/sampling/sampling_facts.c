@@ -30,7 +30,7 @@ void sampling_facts_forget(struct recorder *r, const struct sampling_sites *site
 }
 
 static void put_stack(struct recorder *r, const struct sampling_sites *sites, const struct sampling_stacks *stacks,
-		      const struct sampling_stack *stack, const struct meter_sums *sums, uint64_t now_ns)
+		      const struct sampling_stack *stack, const struct site_stats_sums *sums, uint64_t now_ns)
 {
 	const struct sampling_site *site = &sites->all[stack->site];
 	uint32_t family = family_of(sites, stack);
@@ -57,23 +57,23 @@ static void put_stack(struct recorder *r, const struct sampling_sites *sites, co
  * in the hours after, would be reported with 18 a minute. It is recorded again when the exposure is an eighth
  * longer, not each time.
  */
-static bool is_news(const struct sampling_stack *stack, const struct meter_sums *sums, bool all)
+static bool is_news(const struct sampling_stack *stack, const struct site_stats_sums *sums, bool all)
 {
-	return stack->changed || (stack->seen && (all || sums->exposed_us > stack->told_us + stack->told_us / 8));
+	return stack->changed || (stack->seen && (all || sums->exposed_us > stack->reported + stack->reported / 8));
 }
 
 void sampling_facts_stacks(struct recorder *r, const struct sampling_sites *sites, struct sampling_stacks *stacks, uint64_t now_ns, bool all)
 {
 	for (size_t i = 0; i < stacks->n; i++) {
 		struct sampling_stack *stack = &stacks->all[i];
-		struct meter_sums sums;
+		struct site_stats_sums sums;
 
 		sampling_sites_sums(sites, &sites->all[stack->site], &sums);
 		if (!is_news(stack, &sums, all))
 			continue;
 		put_stack(r, sites, stacks, stack, &sums, now_ns);
 		stack->changed = false;
-		stack->told_us = sums.exposed_us;
+		stack->reported = sums.exposed_us;
 	}
 }
 
@@ -88,7 +88,7 @@ static void put_duty(struct recorder *r, const struct sampling_sites *sites, uin
 	double exposed_us = 0;
 
 	for (size_t i = 0; i < sites->n; i++) {
-		struct meter_sums sums;
+		struct site_stats_sums sums;
 
 		sampling_sites_sums(sites, &sites->all[i], &sums);
 		if (sites->all[i].role != SAMPLING_TAKES || !sums.hits)
@@ -140,7 +140,7 @@ static double unknown_share(const struct sampling_sites *sites)
 
 	for (size_t i = 0; i < sites->n; i++) {
 		const struct sampling_site *site = &sites->all[i];
-		struct meter_sums sums;
+		struct site_stats_sums sums;
 		double rate;
 
 		/* where malloc returns, not in a function that calls it */
@@ -198,7 +198,7 @@ void sampling_facts_notes(struct recorder *r, const struct sampling_sites *sites
 		recorder_note(r, t, "%" PRIu64 " calls of allocators have no trap: there is room for %u", sites->unfitting, SHARED_SITES);
 	if (sites->unsure)
 		recorder_note(r, t, "%" PRIu64 " places look like calls of allocators, and may be none: no trap stands there", sites->unsure);
-	recorder_lost(r, t, "stack not kept", stacks->unkept);
+	recorder_lost(r, t, "stack not kept", stacks->not_tracked);
 	recorder_lost(r, t, "block not followed", stacks->unfollowed);
 	note_without_caller(r, sites, t);
 }

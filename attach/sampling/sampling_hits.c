@@ -36,9 +36,9 @@ static bool read_words(const struct sampling *s, const struct sampling_site *sit
 	if (site->delta != s->targets.all[site->target].delta)
 		return process_vm_readv(s->pid, &here, 1, &there, 1, 0) == sizeof(out->head) && chunkstate_size(out->head);
 	out->head = hit->loads[SITE_CHUNK];
-	out->first_read = (hit->loads_read & 3) == 3;
+	out->first_read = (hit->remote_loads_read & 3) == 3;
 	memcpy(out->first, hit->loads, sizeof(out->first));
-	return hit->loads_read & 1u << SITE_CHUNK && chunkstate_size(out->head);
+	return hit->remote_loads_read & 1u << SITE_CHUNK && chunkstate_size(out->head);
 }
 
 /*
@@ -79,17 +79,17 @@ static void follow(struct sampling *s, uint32_t i, taddr block, const struct sam
 	taddr instead;
 
 	if (!sampling_stacks_wants(&s->stacks, i, &instead)) {
-		(void)following_taken(s->following, block, now_ns);
+		(void)block_poll_taken(s->poll, block, now_ns);
 		return;
 	}
 	if (instead)
 		sampling_facts_forget(s->recorder, &s->sites, &s->stacks.all[i], instead, now_ns);
-	if (following_add(s->following, block, words->head, words->first_read ? words->first : NULL, i, now_ns) < 0) {
+	if (block_poll_add(s->poll, block, words->head, words->first_read ? words->first : NULL, i, now_ns) < 0) {
 		s->stacks.unfollowed++;
 		return;
 	}
 	if (sampling_stacks_hold(&s->stacks, i, block) < 0) {
-		(void)following_drop(s->following, block, NULL);
+		(void)block_poll_drop(s->poll, block, NULL);
 		s->tally->out_of_memory = true;
 		return;
 	}
@@ -129,7 +129,7 @@ static int take(struct sampling *s, uint32_t site, const struct record_hit *hit,
 	caller = caller_of(s, number, s->sites.all[site].function != 0);
 	note_caller(s, &s->sites.all[site], number, caller);
 	if (s->sites.all[site].role == SAMPLING_INNER && seen_elsewhere(s, &s->sites.all[site], caller)) {
-		(void)following_taken(s->following, block, now_ns);
+		(void)block_poll_taken(s->poll, block, now_ns);
 		return 0;
 	}
 	sampling_parents_saw(&s->parents, site, caller, now_ns);

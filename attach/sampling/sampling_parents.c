@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "attach/keeper/budget/spending.h"
+#include "attach/keeper/budget/token_bucket.h"
 #include "attach/sampling/sampling_parents.h"
 
 #include <errno.h>
 #include <sys/uio.h>
 
-#include "attach/keeper/budget/meter.h"
+#include "attach/keeper/budget/site_stats.h"
 #include "base/log.h"
 
 #define TRIAL_NS 60000000000ull
@@ -79,7 +79,7 @@ static bool is_direct(const struct sampling_parents *p, taddr caller)
 /* Different callers share the site; or different callers of its caller do, and it is hot. */
 static bool pays(const struct sampling_parents *p, struct sampling_site *site, taddr caller)
 {
-	struct meter_sums sums;
+	struct site_stats_sums sums;
 
 	if (!site->caller)
 		site->caller = caller;
@@ -162,7 +162,7 @@ static bool is_paid(struct sampling_parents *p, uint64_t now_ns)
 	uint64_t more_ns = held_ns - p->held_ns;
 
 	p->held_ns = held_ns;
-	p->next_hold_ns = now_ns + HOLD_PAUSE_NS + (uint64_t)((double)more_ns * HOLDS_PART / (SPENDING_FILL(p->budget_ppm) / 1e6));
+	p->next_hold_ns = now_ns + HOLD_PAUSE_NS + (uint64_t)((double)more_ns * HOLDS_PART / (TOKEN_BUCKET_FILL(p->budget_ppm) / 1e6));
 	return !more_ns;
 }
 
@@ -223,7 +223,7 @@ int sampling_parents_held(struct sampling_parents *p, uint32_t i, const struct r
  */
 static bool is_of_that_call(const struct sampling_last *last, const struct record_hit *hit)
 {
-	return hit->head.time_ns - last->time_ns < METER_AWAY_NS;
+	return hit->head.time_ns - last->time_ns < SITE_STATS_AWAY_NS;
 }
 
 /*
@@ -288,7 +288,7 @@ void sampling_parents_came(struct sampling_parents *p, uint32_t i, const struct 
 /* Since the comparison began: hits a second; adds to @hits how many were seen. */
 static double rate_of(const struct sampling_sites *sites, const struct sampling_site *site, uint64_t *hits)
 {
-	struct meter_sums sums;
+	struct site_stats_sums sums;
 
 	sampling_sites_sums(sites, site, &sums);
 	*hits += sums.hits - site->then.hits;
@@ -337,7 +337,7 @@ static void begin_check(struct sampling_parents *p, struct sampling_trial *t, ui
 	}
 }
 
-enum answer { NOT_YET, PASSES, DOES_NOT, NOBODY_KNOWS };
+enum answer { NOT_YET, PASSES, DOES_NOT, CANNOT_TELL };
 
 static enum answer checked(const struct sampling_parents *p, const struct sampling_trial *t, uint64_t now_ns)
 {
@@ -347,7 +347,7 @@ static enum answer checked(const struct sampling_parents *p, const struct sampli
 		return PASSES;
 	measure(p, t, &f);
 	if (f.given_hits < COMPARE_HITS || f.returned_hits < COMPARE_HITS || !t->unclear)
-		return now_ns < t->until_ns ? NOT_YET : NOBODY_KNOWS;
+		return now_ns < t->until_ns ? NOT_YET : CANNOT_TELL;
 	log_debug(PLAN, PRItaddr " is given %.0f a second, and returns %.0f times", t->function, f.given, f.returned);
 	return f.returned <= MORE_OFTEN * f.given ? PASSES : DOES_NOT;
 }
@@ -360,7 +360,7 @@ static enum answer answer(struct sampling_parents *p, struct sampling_trial *t, 
 		return checked(p, t, now_ns);
 	if (t->same >= ENOUGH)
 		begin_check(p, t, now_ns);
-	return now_ns < t->until_ns ? NOT_YET : NOBODY_KNOWS;
+	return now_ns < t->until_ns ? NOT_YET : CANNOT_TELL;
 }
 
 /* The function of @t is a wrapper from now on. false: there can be no more targets. */
@@ -381,7 +381,7 @@ static bool pass_on(struct sampling_parents *p, const struct sampling_trial *t, 
 
 bool sampling_parents_decide(struct sampling_parents *p, uint64_t now_ns, taddr *function, uint32_t *target)
 {
-	static const char *const words[] = { [PASSES] = "it passes on", [DOES_NOT] = "it does not pass on", [NOBODY_KNOWS] = "not known" };
+	static const char *const words[] = { [PASSES] = "it passes on", [DOES_NOT] = "it does not pass on", [CANNOT_TELL] = "not known" };
 
 	for (size_t i = 0; i < SAMPLING_TRIALS; i++) {
 		struct sampling_trial t = p->trials[i];

@@ -8,7 +8,7 @@
 #ifndef MM_SAMPLING_PARTS_H
 #define MM_SAMPLING_PARTS_H
 
-#include "attach/sampling/blocks/following.h"
+#include "attach/sampling/blocks/block_poll.h"
 #include "attach/sampling/sampling.h"
 #include "attach/sampling/sampling_parents.h"
 #include "attach/sampling/sampling_rounds.h"
@@ -20,7 +20,7 @@ struct sampling {
 	struct planting *planting;
 	struct tally *tally;
 	struct recorder *recorder;
-	struct following *following;
+	struct block_poll *poll;
 	struct sampling_targets targets;
 	struct sampling_sites sites;
 	struct sampling_stacks stacks;

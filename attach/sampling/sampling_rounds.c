@@ -4,17 +4,17 @@
 #include <math.h>
 #include <string.h>
 
-#include "attach/keeper/budget/spending.h"
+#include "attach/keeper/budget/token_bucket.h"
 #include "report/sampling/estimate.h"
 
 #define STOP_NS 30000u		/* before it is known */
 #define SETTLED_BY 8u		/* blocks that were freed */
 #define CANDIDATE_BY 3u		/* blocks that were not */
 #define CANDIDATE_QUOTA 16u
-#define BUNCH_PURSE 2u		/* a full token bucket divided by this may go for bunches, */
+#define BUNCH_SHARE 2u		/* a full token bucket divided by this may go for bunches, */
 #define BUNCH_S 10.0		/* and what the share gives in so many seconds */
-#define LATELY 10u		/* decisions, */
-#define LATELY_ROUNDS 4u	/* and intervals: with fewer nothing is known of a site */
+#define RECENT 10u		/* decisions, */
+#define RECENT_ROUNDS 4u	/* and intervals: with fewer nothing is known of a site */
 #define PART_LEAST 0.4		/* for candidates, */
 #define PART_MOST 0.8
 #define PART_STEP 1.25		/* so many times more if little is used, or less if nearly all is: */
@@ -29,7 +29,7 @@ void sampling_rounds_init(struct sampling_rounds *r, uint32_t budget_ppm)
 /* Nanoseconds of a second that the keeper aims to spend: two thirds of the budget. */
 static double aim(const struct sampling_rounds *r)
 {
-	return SPENDING_FILL(r->budget_ppm * 1000.0);
+	return TOKEN_BUCKET_FILL(r->budget_ppm * 1000.0);
 }
 
 /*
@@ -55,8 +55,8 @@ static void set_part(struct sampling_rounds *r, const struct sampling_costs *now
  */
 static uint32_t bunch_quota(const struct sampling_rounds *r, double share)
 {
-	const double purse = (double)SPENDING_PURSE(TEN_SECONDS_NS / 1000000 * r->budget_ppm);
-	const double hits = fmin(purse / BUNCH_PURSE / r->bunched / (double)r->stop_ns, share * BUNCH_S);
+	const double tokens = (double)TOKEN_BUCKET_SIZE(TEN_SECONDS_NS / 1000000 * r->budget_ppm);
+	const double hits = fmin(tokens / BUNCH_SHARE / r->bunched / (double)r->stop_ns, share * BUNCH_S);
 
 	return (uint32_t)fmax(hits, CANDIDATE_QUOTA);
 }
@@ -80,7 +80,7 @@ static bool is_candidate(const struct sampling_site *site)
 	return sampling_sites_follows(site) && site->candidate;
 }
 
-static void gather(struct sampling_rounds *r, struct sampling_sites *sites, const struct sampling_stacks *stacks)
+static void collect_sums(struct sampling_rounds *r, struct sampling_sites *sites, const struct sampling_stacks *stacks)
 {
 	for (size_t i = 0; i < sites->n; i++) {
 		sites->all[i].gone = 0;
@@ -107,7 +107,7 @@ static void gather(struct sampling_rounds *r, struct sampling_sites *sites, cons
 
 /* --- what follows for the sites --- */
 
-static struct estimate_rounds as_rounds(const struct meter_sums *sums)
+static struct estimate_rounds as_rounds(const struct site_stats_sums *sums)
 {
 	return (struct estimate_rounds){
 		.rounds = sums->rounds, .full = sums->full, .hits = sums->hits, .exposed_us = sums->exposed_us, .hits2 = sums->hits2,
@@ -118,19 +118,19 @@ static struct estimate_rounds as_rounds(const struct meter_sums *sums)
 /* What a candidate needs, by recent hits; whether they come in bunches, by all hits. */
 static void look_at_needs(const struct sampling_sites *sites, struct sampling_site *site)
 {
-	const struct meter_sums none = { 0 };
+	const struct site_stats_sums none = { 0 };
 	struct estimate_rounds rounds;
-	struct meter_sums sums;
+	struct site_stats_sums sums;
 
 	sampling_sites_sums(sites, site, &sums);
 	rounds = as_rounds(&sums);
 	site->bunched = estimate_in_bunches(&rounds);
-	meter_subtract(&sums, &site->lately[1]);
+	site_stats_subtract(&sums, &site->recent[1]);
 	rounds = as_rounds(&sums);
 	site->needs = estimate_cuts_bunches(&rounds) || (sums.hits && !sums.exposed_us) ? INFINITY : sampling_sites_rate(&none, &sums);
 }
 
-static bool is_older(const struct meter_sums *a, const struct meter_sums *than)
+static bool is_older(const struct site_stats_sums *a, const struct site_stats_sums *than)
 {
 	return a->rounds <= than->rounds && a->hits <= than->hits && a->exposed_us <= than->exposed_us;
 }
@@ -140,18 +140,18 @@ static void forget_what_is_old(struct sampling_sites *sites)
 {
 	for (size_t i = 0; i < sites->n; i++) {
 		struct sampling_site *site = &sites->all[i];
-		struct meter_sums sums;
+		struct site_stats_sums sums;
 
 		if (!sampling_sites_follows(site))
 			continue;
 		sampling_sites_sums(sites, site, &sums);
 		/* its trap was another site's when that was noted */
-		if (!is_older(&site->lately[0], &sums))
-			memset(site->lately, 0, sizeof(site->lately));
-		if (sums.rounds < site->lately[0].rounds + LATELY_ROUNDS)
+		if (!is_older(&site->recent[0], &sums))
+			memset(site->recent, 0, sizeof(site->recent));
+		if (sums.rounds < site->recent[0].rounds + RECENT_ROUNDS)
 			continue;
-		site->lately[1] = site->lately[0];
-		site->lately[0] = sums;
+		site->recent[1] = site->recent[0];
+		site->recent[0] = sums;
 	}
 }
 
@@ -159,7 +159,7 @@ static void forget_what_is_old(struct sampling_sites *sites)
  * What each candidate may have that needs more, if the others get what they need: of @all, hits a second.
  * Infinite: none needs more.
  */
-static double share_of(const struct sampling_rounds *r, const struct sampling_sites *sites, double all)
+static double shared_map_of(const struct sampling_rounds *r, const struct sampling_sites *sites, double all)
 {
 	double share, next = all / r->candidates;
 
@@ -213,7 +213,7 @@ static void set_candidates(struct sampling_rounds *r, struct sampling_sites *sit
 		if (is_candidate(&sites->all[i]))
 			look_at_needs(sites, &sites->all[i]);
 	}
-	share = share_of(r, sites, aim(r) * r->part / (double)r->stop_ns);
+	share = shared_map_of(r, sites, aim(r) * r->part / (double)r->stop_ns);
 	r->wanted = !isinf(share);
 	r->bunched = 0;
 	for (size_t i = 0; i < sites->n; i++)
@@ -243,8 +243,8 @@ void sampling_rounds_decide(struct sampling_rounds *r, struct sampling_sites *si
 {
 	if (costs->stop_ns)
 		r->stop_ns = costs->stop_ns;
-	gather(r, sites, stacks);
-	if (r->decided++ % LATELY == 0) {
+	collect_sums(r, sites, stacks);
+	if (r->decided++ % RECENT == 0) {
 		forget_what_is_old(sites);
 		set_part(r, costs);
 	}

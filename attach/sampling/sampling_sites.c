@@ -36,7 +36,7 @@ uint32_t sampling_sites_find_at(const struct sampling_sites *s, taddr addr)
 
 /* --- meters --- */
 
-static struct meter *meter_of(const struct sampling_sites *s, const struct sampling_site *site)
+static struct site_stats *meter_of(const struct sampling_sites *s, const struct sampling_site *site)
 {
 	return &s->planting->link->shared->meters[site->number];
 }
@@ -62,32 +62,32 @@ void sampling_sites_hold(struct sampling_sites *s, const struct sampling_site *s
 		atomic_store(&meter_of(s, site)->hold, next);
 }
 
-void sampling_sites_sums(const struct sampling_sites *s, const struct sampling_site *site, struct meter_sums *out)
+void sampling_sites_sums(const struct sampling_sites *s, const struct sampling_site *site, struct site_stats_sums *out)
 {
-	struct meter_sums now;
+	struct site_stats_sums now;
 
 	*out = site->before;
 	if (site->number == SAMPLING_NONE)
 		return;
-	meter_read(meter_of(s, site), &now);
-	meter_sum(out, &now);
+	site_stats_read(meter_of(s, site), &now);
+	site_stats_sum(out, &now);
 }
 
 /* What was counted until now does not belong to it in its new role: it is subtracted (sums wrap). */
 static void count_anew(struct sampling_sites *s, struct sampling_site *site)
 {
-	struct meter_sums now;
+	struct site_stats_sums now;
 
-	meter_read(meter_of(s, site), &now);
-	site->before = (struct meter_sums){ 0 };
-	meter_subtract(&site->before, &now);
-	memset(site->lately, 0, sizeof(site->lately));
+	site_stats_read(meter_of(s, site), &now);
+	site->before = (struct site_stats_sums){ 0 };
+	site_stats_subtract(&site->before, &now);
+	memset(site->recent, 0, sizeof(site->recent));
 	site->exposed = (struct sampling_spans){ 0 };
 	site->exposed_us = 0;
 	site->records = 0;
 }
 
-double sampling_sites_rate(const struct meter_sums *before, const struct meter_sums *to)
+double sampling_sites_rate(const struct site_stats_sums *before, const struct site_stats_sums *to)
 {
 	uint64_t exposed_us = to->exposed_us - before->exposed_us;
 
@@ -101,11 +101,11 @@ double sampling_sites_rate(const struct meter_sums *before, const struct meter_s
  */
 void sampling_sites_note_exposed(struct sampling_sites *s, uint64_t age_ns)
 {
-	const uint64_t from_ns = s->noted_ns > METER_STRETCH_NS ? s->noted_ns - METER_STRETCH_NS : 0;
+	const uint64_t from_ns = s->noted_ns > SITE_STATS_SPAN_NS ? s->noted_ns - SITE_STATS_SPAN_NS : 0;
 
 	for (size_t i = 0; i < s->n; i++) {
 		struct sampling_site *site = &s->all[i];
-		struct meter_sums sums;
+		struct site_stats_sums sums;
 
 		sampling_sites_sums(s, site, &sums);
 		sampling_spans_add(&site->exposed, from_ns, sums.exposed_us - site->exposed_us);
@@ -227,7 +227,7 @@ static int add_site(struct sampling_sites *s, const struct sampling_site *wanted
 }
 
 /* Does a function that is a target itself begin there? */
-static bool passes_on(const struct callsite_target *targets, size_t n, taddr function)
+static bool forwards_argument(const struct callsite_target *targets, size_t n, taddr function)
 {
 	for (size_t i = 0; function && i < n; i++)
 		if (targets[i].addr == function)
@@ -241,7 +241,7 @@ static int add_found(struct sampling_sites *s, struct module *m, const struct ca
 	const struct sampling_site site = {
 		.addr = found->ret + m->bias, .function = found->function ? found->function + m->bias : 0, .module = m,
 		.target = first + found->target, .joined = found->joined,
-		.role = passes_on(targets, s->targets->n, found->function) ? SAMPLING_INNER : SAMPLING_TAKES,
+		.role = forwards_argument(targets, s->targets->n, found->function) ? SAMPLING_INNER : SAMPLING_TAKES,
 	};
 	uint32_t i;
 	int r = add_site(s, &site, &i);

@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #include "attach/control/planting.h"
-#include "attach/keeper/budget/meter.h"
+#include "attach/keeper/budget/site_stats.h"
 #include "attach/sampling/sampling_spans.h"
 #include "attach/sampling/sampling_targets.h"
 #include "base/addrmap.h"
@@ -49,10 +49,10 @@ struct sampling_site {
 	uint32_t quota, period_ms;	/* as its meter has them, */
 	bool ahead;			/* and this, too */
 	/* to be added to the sums of its meter: those of traps that it had before */
-	struct meter_sums before;
+	struct site_stats_sums before;
 	struct sampling_spans exposed;	/* exposure in us, by when it was at the earliest */
 	uint64_t exposed_us;		/* so much of it is noted in `exposed` */
-	uint64_t records;		/* hits that reached us: more than a meter counts (meter.h) */
+	uint64_t records;		/* hits that reached us: more than a meter counts (site_stats.h) */
 	uint64_t unknown;		/* inner: of these, by callers that have no trap */
 	uint32_t nstacks;		/* stacks that lead to it */
 	bool has_caller;		/* one of these shows the caller of the function around it; */
@@ -63,7 +63,7 @@ struct sampling_site {
 	uint32_t old;			/* tracked blocks that are live and no longer young */
 	bool candidate;
 	/* sampling_rounds: sums when the last ten seconds or more began; and when those before did */
-	struct meter_sums lately[2];
+	struct site_stats_sums recent[2];
 	/* as a candidate: hits a second if every call is seen; infinite: not known */
 	double needs;
 	bool bunched;			/* its hits come in bunches */
@@ -71,7 +71,7 @@ struct sampling_site {
 	taddr caller;			/* of the function around it: the first that was seen, */
 	bool callers;			/* and there are others */
 	uint8_t tries;
-	struct meter_sums then;		/* when a trial began to compare */
+	struct site_stats_sums then;		/* when a trial began to compare */
 };
 
 struct sampling_sites {
@@ -127,10 +127,10 @@ void sampling_sites_meter(struct sampling_sites *s, struct sampling_site *site, 
 void sampling_sites_hold(struct sampling_sites *s, const struct sampling_site *site, bool next);
 
 /* Hits a second from @before to @to. */
-double sampling_sites_rate(const struct meter_sums *before, const struct meter_sums *to);
+double sampling_sites_rate(const struct site_stats_sums *before, const struct site_stats_sums *to);
 
 /* What was counted there since the beginning. */
-void sampling_sites_sums(const struct sampling_sites *s, const struct sampling_site *site, struct meter_sums *out);
+void sampling_sites_sums(const struct sampling_sites *s, const struct sampling_site *site, struct site_stats_sums *out);
 
 /* The run is @age_ns old: note the exposure of all traps. Now and then: the more often, the more is known. */
 void sampling_sites_note_exposed(struct sampling_sites *s, uint64_t age_ns);

@@ -8,9 +8,9 @@
 #include "base/grow.h"
 #include "base/random.h"
 
-void sampling_stacks_init(struct sampling_stacks *s, struct following *following, uint64_t begin_ns)
+void sampling_stacks_init(struct sampling_stacks *s, struct block_poll *poll, uint64_t begin_ns)
 {
-	*s = (struct sampling_stacks){ .following = following, .begin_ns = begin_ns, .random = begin_ns | 1 };
+	*s = (struct sampling_stacks){ .poll = poll, .begin_ns = begin_ns, .random = begin_ns | 1 };
 	addrmap_init(&s->by_number, sizeof(uint32_t));
 }
 
@@ -40,7 +40,7 @@ int sampling_stacks_find(struct sampling_stacks *s, uint32_t number, uint32_t si
 		return 0;
 	}
 	if (s->n >= SAMPLING_STACKS) {
-		s->unkept++;
+		s->not_tracked++;
 		return -ENOSPC;
 	}
 	*i = s->n;
@@ -76,16 +76,16 @@ static void let_go(struct sampling_stack *stack, uint32_t k)
 	stack->held[k] = stack->held[--stack->nheld];
 }
 
-static double age_s(const struct followed *b, uint64_t now_ns)
+static double age_s(const struct tracked *b, uint64_t now_ns)
 {
 	return now_ns > b->birth_ns ? (double)(now_ns - b->birth_ns) / 1e9 : 0;
 }
 
 static void drop(struct sampling_stacks *s, struct sampling_stack *stack, uint32_t k)
 {
-	struct followed b;
+	struct tracked b;
 
-	if (following_drop(s->following, stack->held[k], &b))
+	if (block_poll_drop(s->poll, stack->held[k], &b))
 		survival_count(stack->ended, age_s(&b, b.seen_ns), SURVIVAL_STILL);
 	let_go(stack, k);
 }
@@ -96,10 +96,10 @@ bool sampling_stacks_wants(struct sampling_stacks *s, uint32_t i, taddr *instead
 	uint64_t k;
 
 	*instead = 0;
-	if (stack->nheld < SAMPLING_FOLLOWED)
+	if (stack->nheld < SAMPLING_TRACKED)
 		return true;
 	k = random_below(&s->random, stack->seen);
-	if (k >= SAMPLING_FOLLOWED)
+	if (k >= SAMPLING_TRACKED)
 		return false;
 	*instead = stack->held[k];
 	drop(s, stack, k);
@@ -123,7 +123,7 @@ int sampling_stacks_hold(struct sampling_stacks *s, uint32_t i, taddr addr)
 	return 0;
 }
 
-void sampling_stacks_over(struct sampling_stacks *s, const struct followed *b, enum fate fate, uint64_t now_ns)
+void sampling_stacks_over(struct sampling_stacks *s, const struct tracked *b, enum fate fate, uint64_t now_ns)
 {
 	struct sampling_stack *stack = &s->all[b->stack];
 	/*
@@ -168,11 +168,11 @@ void sampling_stacks_survey(struct sampling_stacks *s)
 		memset(s->all[i].now, 0, sizeof(s->all[i].now));
 		s->all[i].old = 0;
 	}
-	for (size_t k = 0; k < following_count(s->following); k++) {
+	for (size_t k = 0; k < block_poll_count(s->poll); k++) {
 		struct sampling_stack *stack;
-		struct followed b;
+		struct tracked b;
 
-		following_get(s->following, k, &b);
+		block_poll_get(s->poll, k, &b);
 		stack = &s->all[b.stack];
 		survival_count(stack->now, age_s(&b, b.seen_ns), SURVIVAL_STILL);
 		stack->old += b.seen_ns - b.birth_ns >= SAMPLING_OLD_NS;

@@ -3,9 +3,9 @@
  * sampling_stacks: the stacks that allocated the blocks seen, and what became of those that are tracked: the
  * values of MMT_SAMPLE.
  *
- * At most SAMPLING_FOLLOWED blocks of a stack are tracked at a time, and they are a sample of all blocks seen
+ * At most SAMPLING_TRACKED blocks of a stack are tracked at a time, and they are a sample of all blocks seen
  * there, at any time: from that number on, the n-th block replaces one of them with probability
- * SAMPLING_FOLLOWED / n. So there are old blocks, which show a leak, and young ones, which show that it
+ * SAMPLING_TRACKED / n. So there are old blocks, which show a leak, and young ones, which show that it
  * continues; and the cost of a stack stays the same in a run of weeks.
  */
 #ifndef MM_SAMPLING_STACKS_H
@@ -15,14 +15,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "attach/sampling/blocks/following.h"
+#include "attach/sampling/blocks/block_poll.h"
 #include "attach/sampling/sampling_spans.h"
 #include "base/addrmap.h"
 #include "base/cleanup.h"
 #include "base/taddr.h"
 #include "report/sampling/survival.h"
 
-#define SAMPLING_FOLLOWED 200u
+#define SAMPLING_TRACKED 200u
 #define SAMPLING_STACKS 20000u
 #define SAMPLING_OLD_NS 3000000000ull	/* a block of that age is not young any more */
 
@@ -38,21 +38,21 @@ struct sampling_stack {
 	uint32_t nheld, held_room;
 	uint32_t old;				/* of these: not young any more, as of the last survey */
 	bool changed;				/* since it was recorded; */
-	uint64_t told_us;			/* the exposure of its site then */
+	uint64_t reported;			/* the exposure of its site then */
 };
 
 struct sampling_stacks {
 	struct sampling_stack *all;
 	size_t n, room;
 	struct addrmap by_number;		/* -> index */
-	struct following *following;		/* the caller's */
+	struct block_poll *poll;		/* the caller's */
 	uint64_t begin_ns;
-	uint64_t unkept;			/* hits of stacks for which there was no room */
+	uint64_t not_tracked;			/* hits of stacks for which there was no room */
 	uint64_t unfollowed;			/* blocks that could not be tracked */
 	uint64_t random;
 };
 
-void sampling_stacks_init(struct sampling_stacks *s, struct following *following, uint64_t begin_ns);
+void sampling_stacks_init(struct sampling_stacks *s, struct block_poll *poll, uint64_t begin_ns);
 void sampling_stacks_fini(struct sampling_stacks *s);
 
 /* Stack @number at site @site. Its index in @i. 0, -ENOSPC, -ENOMEM. */
@@ -74,7 +74,7 @@ bool sampling_stacks_wants(struct sampling_stacks *s, uint32_t i, taddr *instead
 must_check int sampling_stacks_hold(struct sampling_stacks *s, uint32_t i, taddr addr);
 
 /* It is not tracked any more. @b->stack is the index. */
-void sampling_stacks_over(struct sampling_stacks *s, const struct followed *b, enum fate fate, uint64_t now_ns);
+void sampling_stacks_over(struct sampling_stacks *s, const struct tracked *b, enum fate fate, uint64_t now_ns);
 
 /*
  * Stops tracking the blocks of a stack, one at each call: its address in @addr. false: there was none left,

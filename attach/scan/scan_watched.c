@@ -94,7 +94,7 @@ static size_t count(const struct ledger *l)
 	return n;
 }
 
-static void collect(const struct live *live, struct scan_watched *w)
+static void wait_stops(const struct live *live, struct scan_watched *w)
 {
 	struct live_block b;
 	taddr addr;
@@ -124,7 +124,7 @@ int scan_watched_blocks(struct scan_watched *w)
 		return -ENOMEM;
 	for (size_t i = 0; i < w->ledger.nbooks; i++)
 		if (defs_is_of_blocks(&w->ledger.defs.families[i]) && w->ledger.books[i].live)
-			collect(w->ledger.books[i].live, w);
+			wait_stops(w->ledger.books[i].live, w);
 	qsort(w->blocks, w->nblocks, sizeof(*w->blocks), block_order);
 	drop_overlaps(w);
 	return 0;

@@ -15,9 +15,9 @@
 #include "attach/control/link.h"
 #include "attach/keeper/procfs.h"
 #include "attach/snapshot/busy.h"
-#include "attach/snapshot/mirror.h"
-#include "attach/snapshot/mirror_copy.h"
-#include "attach/snapshot/mirror_room.h"
+#include "attach/snapshot/copy_buffer.h"
+#include "attach/snapshot/copy_plan.h"
+#include "attach/snapshot/copy_run.h"
 #include "attach/snapshot/resident.h"
 #include "base/fdio.h"
 #include "base/log.h"
@@ -45,11 +45,11 @@ struct pause {
 	struct link *link;
 	pid_t pid, tid;			/* tid: a thread that lives: its /proc files show the memory */
 	uint32_t number;		/* the number of the pause while it lasts */
-	struct mirror mirror;
+	struct copy_plan plan;
 	struct resident resident;
-	struct mirror_size size;
+	struct copy_size size;
 	uint64_t left_out;		/* bytes of shared memory */
-	struct mirror_copy copy;
+	struct copy_run copy;
 	bool copy_open;
 	int mem;
 	struct busy busy;
@@ -82,7 +82,7 @@ static int open_files(struct pause *p)
 	p->tid = procfs_living_thread(p->pid);
 	if (!p->tid)
 		return -ESRCH;
-	r = mirror_open(&p->mirror, p->tid);
+	r = copy_plan_open(&p->plan, p->tid);
 	if (r == 0)
 		r = resident_open(&p->resident, p->tid);
 	if (r < 0)
@@ -150,7 +150,7 @@ static void limit_shares(struct pause *p, uint64_t budget)
 {
 	uint64_t before = p->left_out;
 
-	p->left_out = mirror_choose_shares(&p->mirror, budget);
+	p->left_out = copy_plan_choose_shares(&p->plan, budget);
 	p->size.bytes -= p->left_out - before;
 	p->size.shared -= p->left_out - before;
 }
@@ -158,15 +158,15 @@ static void limit_shares(struct pause *p, uint64_t budget)
 static int measure(struct pause *p)
 {
 	uint64_t start, private;
-	int r = mirror_prepare(&p->mirror);
+	int r = copy_plan_prepare(&p->plan);
 
 	busy_look(&p->busy, p->pid);
 	start = link_clock_ns();
 	if (r == 0)
-		r = mirror_read(&p->mirror);
+		r = copy_plan_read(&p->plan);
 	p->maps_ns = link_clock_ns() - start;
 	if (r == 0)
-		r = mirror_measure(&p->mirror, &p->resident, &p->size);
+		r = copy_run_measure(&p->plan, &p->resident, &p->size);
 	if (r < 0)
 		return r;
 	private = p->size.bytes - p->size.shared;
@@ -177,7 +177,7 @@ static int measure(struct pause *p)
 /* How long it will be stopped. If that is too long, rather leave out shared memory than copy nothing. */
 static void expect_and_choose(struct pause *p, const struct pause_wish *wish)
 {
-	double bytes_per_s = mirror_room_speed(p->copy.room, p->copy.ready_bytes);
+	double bytes_per_s = copy_buffer_speed(p->copy.room, p->copy.ready_bytes);
 
 	for (int i = 0; i < LOOKS; i++) {
 		busy_look(&p->busy, p->pid);
@@ -194,7 +194,7 @@ static void expect_and_choose(struct pause *p, const struct pause_wish *wish)
 static int prepare_all(struct pause *p, const struct pause_wish *wish)
 {
 	uint64_t private, extra, reserve;
-	struct room spare;
+	struct memory_limit spare;
 	int r = open_files(p);
 
 	if (r == 0)
@@ -208,13 +208,13 @@ static int prepare_all(struct pause *p, const struct pause_wish *wish)
 		return -ETIME;
 	/* what it may grow until it is stopped: a sixteenth, and twice as much at each try */
 	extra = (p->size.bytes / 16 + EXTRA_LEAST) << p->had->tries;
-	if (!room_for_copy(p->size.bytes + extra, &p->had->room))
+	if (!memory_limit_for_copy(p->size.bytes + extra, &p->had->room))
 		return -ENOMEM;
 	/* what it may grow beyond that; if the machine can spare it */
-	reserve = (p->size.bytes + RESERVE_LEAST) & ~(uint64_t)(MIRROR_ROOM_PAGE - 1);
-	if (!room_for_copy(p->size.bytes + extra + reserve, &spare))
+	reserve = (p->size.bytes + RESERVE_LEAST) & ~(uint64_t)(COPY_BUFFER_PAGE - 1);
+	if (!memory_limit_for_copy(p->size.bytes + extra + reserve, &spare))
 		reserve = 0;
-	r = mirror_copy_open(&p->copy, &p->mirror, &p->resident, p->tid, &p->size, extra, reserve);
+	r = copy_run_open(&p->copy, &p->plan, &p->resident, p->tid, &p->size, extra, reserve);
 	if (r < 0)
 		return r;
 	p->copy_open = true;
@@ -222,7 +222,7 @@ static int prepare_all(struct pause *p, const struct pause_wish *wish)
 	if ((wish->max_pause_ns && p->had->expected_ns > wish->max_pause_ns) || p->had->expected_ns > p->limit_ns)
 		return -ETIME;
 	r = reserve_threads(p);
-	return r < 0 ? r : mirror_copy_reserve(&p->copy, p->out);
+	return r < 0 ? r : copy_run_reserve(&p->copy, p->out);
 }
 
 struct preparing {
@@ -370,13 +370,13 @@ static int take_threads(struct pause *p)
 /* The mappings as they are now; then memory, by the waiting threads, and meanwhile registers. */
 static int take_all(struct pause *p)
 {
-	int r = mirror_read(&p->mirror), copied;
+	int r = copy_plan_read(&p->plan), copied;
 
 	if (r < 0)
 		return r;
-	mirror_copy_begin(&p->copy, p->mem, keeper_still_pauses, p);
+	copy_run_begin(&p->copy, p->mem, keeper_still_pauses, p);
 	r = take_threads(p);
-	copied = mirror_copy_end(&p->copy);
+	copied = copy_run_end(&p->copy);
 	return copied < 0 ? copied : r;
 }
 
@@ -403,7 +403,7 @@ static int gone(const struct link *l, int64_t r)
 }
 
 /* How long the last pause lasted; 0 if none has begun since @before, when the one before began. */
-static uint64_t stood_still(const struct shared *sh, uint64_t before)
+static uint64_t stopped_ns(const struct shared *sh, uint64_t before)
 {
 	uint64_t began = atomic_load(&sh->pause.began_ns), ended = atomic_load(&sh->pause.ended_ns);
 
@@ -427,7 +427,7 @@ static int stop_and_copy(struct pause *p)
 		/* perhaps not answered, but obeyed later */
 		(void)!let_go(p->link);
 	}
-	p->had->had_ns += stood_still(sh, before);
+	p->had->had_ns += stopped_ns(sh, before);
 	return gone(p->link, r);
 }
 
@@ -441,8 +441,8 @@ static int hand_over(struct pause *p)
 	s->live = true;
 	s->left_out = p->left_out;
 	read_comm(p->pid, s->comm);
-	mirror_give_maps(&p->mirror, &s->maps);
-	mirror_copy_give(&p->copy, s);
+	copy_plan_give_maps(&p->plan, &s->maps);
+	copy_run_give(&p->copy, s);
 	p->had->bytes = s->bytes;
 	/* space was reserved */
 	(void)!snapshot_own(s, p->vectors, 0);
@@ -453,18 +453,18 @@ static int hand_over(struct pause *p)
 static void end_try(struct pause *p)
 {
 	if (p->copy_open)
-		mirror_copy_close(&p->copy);
+		copy_run_close(&p->copy);
 	if (p->mem >= 0)
 		close(p->mem);
 	free(p->vectors);
 	resident_close(&p->resident);
-	mirror_close(&p->mirror);
+	copy_plan_close(&p->plan);
 }
 
 static int try(struct link *l, pid_t pid, const struct pause_wish *wish, struct snapshot *out, struct pause_had *had)
 {
 	struct pause p = {
-		.link = l, .pid = pid, .mirror = MIRROR_INIT, .resident = RESIDENT_INIT, .mem = -1, .out = out, .had = had,
+		.link = l, .pid = pid, .plan = COPY_INIT, .resident = RESIDENT_INIT, .mem = -1, .out = out, .had = had,
 	};
 	int r;
 

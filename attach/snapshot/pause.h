@@ -5,7 +5,7 @@
  *	prepare     what there is to copy (maps, pagemap), populated memory for it, how long it will take: no
  *	            thread is stopped. If longer than --max-pause is expected: not done at all, and reported
  *	stop        every thread; registers
- *	copy        resident pages of writable memory (mirror.h), and no other: process_vm_readv of a page
+ *	copy        resident pages of writable memory (copy_plan.h), and no other: process_vm_readv of a page
  *	            that is not resident would make it so in the target
  *	resume      as found: calls that were interrupted start again, a process that was stopped before
  *	            stays stopped
@@ -21,7 +21,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "attach/snapshot/room.h"
+#include "attach/snapshot/memory_limit.h"
 #include "base/cleanup.h"
 
 struct link;
@@ -53,7 +53,7 @@ struct pause_had {
 	/* more than one if it grew much between preparing and stopping; only without max_pause_ns */
 	uint32_t tries;
 	/* of the last try; on -ENOMEM, less may be available than is needed */
-	struct room room;
+	struct memory_limit room;
 };
 
 /*

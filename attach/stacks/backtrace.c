@@ -36,7 +36,7 @@ int backtrace_new(pid_t pid, struct modules *ms, struct shared *shared, struct d
 	b->shared = shared;
 	b->depth = opt->depth;
 	stacks_init(&b->stacks, ms, defs);
-	slices_init(&b->slices, shared);
+	slice_size_init(&b->slices, shared);
 	r = unwinder_new(ms, &b->cfi);
 	if (r == 0) {
 		unwinder_follow_jit(b->cfi, pid);
@@ -233,7 +233,7 @@ static void walk(struct backtrace *b, const struct record_hit *hit, const struct
 	walk_ours(b, hit, st, false, out);
 	if (out->end == UNWIND_CUT)
 		out->end = why_cut(hit, out->missed);
-	slices_learn(&b->slices, hit, out->used, out->end == UNWIND_CUT);
+	slice_size_learn(&b->slices, hit, out->used, out->end == UNWIND_CUT);
 }
 
 static void count(struct backtrace *b, const struct unwind_stack *st)

@@ -18,7 +18,7 @@
 
 #include "attach/keeper/shared/event.h"
 #include "attach/options/unwinders.h"
-#include "attach/stacks/slices.h"
+#include "attach/stacks/slice_size.h"
 #include "attach/stacks/stacks.h"
 #include "attach/stacks/unwind/dwfl.h"
 #include "attach/stacks/unwind/libunwind.h"
@@ -41,7 +41,7 @@ struct backtrace {
 	struct unwind_dwfl *dwfl;	/* NULL unless used; likewise libunwind */
 	struct unwind_libunwind *libunwind;
 	struct stacks stacks;
-	struct slices slices;
+	struct slice_size slices;
 	uint64_t cut, lost;		/* stacks that ended so (enum unwind_end) */
 	/* stacks of threads that were not held until an oracle was done: ours counts */
 	uint64_t too_late;

@@ -16,7 +16,7 @@
 #include "attach/keeper/procfs.h"
 #include "attach/stacks/backtrace.h"
 #include "attach/target/modules.h"
-#include "attach/watch/coming.h"
+#include "attach/watch/attach.h"
 #include "attach/watch/facts.h"
 #include "attach/watch/session.h"
 #include "attach/watch/session_record.h"
@@ -126,7 +126,7 @@ static void hand_over(struct session *s, char *arg)
 		answer(s, -EINVAL);
 		return;
 	}
-	r = come_over(s);
+	r = attach_after_gdb(s);
 	watch_add_gap(&s->watch, since, link_clock_ns(), "the target went from gdb to mmattach");
 	tally_gap(s->tally);
 	if (r < 0) {

@@ -14,12 +14,12 @@
 #include "attach/sampling/sampling.h"
 #include "attach/sampling/sampling_check.h"
 #include "attach/target/openfiles.h"
-#include "attach/watch/coming.h"
+#include "attach/watch/attach.h"
 #include "attach/watch/facts.h"
 #include "attach/watch/gdb.h"
-#include "attach/watch/session_look.h"
 #include "attach/watch/session_record.h"
 #include "attach/watch/session_report.h"
+#include "attach/watch/session_verdicts.h"
 #include "base/log.h"
 
 /* --- opening --- */
@@ -64,10 +64,10 @@ static void make_interim(struct session *s, uint64_t now_ns)
 	session_record_objects(s, now_ns);
 	if (s->sampling)
 		sampling_tell(s->sampling, now_ns);
-	look = session_look_interim(s);
+	look = session_verdicts_interim(s);
 	interim_tick(&s->interim, now_ns);
 	if (look)
-		session_look_drop(s);
+		session_verdicts_drop(s);
 }
 
 static enum watch_end tick(void *ctx, uint64_t now_ns)
@@ -89,7 +89,7 @@ static void at_end(void *ctx)
 
 	s->processes.pid = s->at.target.pid;
 	processes_look(&s->processes, s->recorder, link_clock_ns(), true);
-	session_look_at_end(s);
+	session_verdicts_at_end(s);
 }
 
 static void begin(struct session *s)
@@ -110,7 +110,7 @@ static void begin(struct session *s)
 		gdb_begin(s);
 		return;
 	}
-	come_announce(s);
+	attach_announce(s);
 }
 
 /* --- closing --- */
@@ -131,9 +131,9 @@ static void leave(struct session *s)
 	uint32_t left;
 
 	ignore_wishes(s);
-	session_look_last(s);
+	session_verdicts_last(s);
 	if (s->watch.end == WATCH_KEEPER_KILLED) {
-		come_killed(s);
+		attach_killed(s);
 		return;
 	}
 	attached_undo(&s->at);
@@ -189,8 +189,8 @@ static int report(struct session *s)
 
 static void close_session(struct session *s)
 {
-	session_look_close(s);
-	come_close(s);
+	session_verdicts_close(s);
+	attach_close(s);
 	session_record_close(s);
 	attached_close(&s->at);
 	if (s->signals >= 0)
@@ -223,7 +223,7 @@ static int wait_for_program(struct session *s, int status)
 
 static int run(struct session *s, int argc, char **argv)
 {
-	int r = s->opt->program ? come_to_program(s, argc, argv) : come_to_running(s, argc, argv);
+	int r = s->opt->program ? attach_to_program(s, argc, argv) : attach_to_running(s, argc, argv);
 	int status = 1;
 
 	if (r == 0)
@@ -265,10 +265,10 @@ int session_run(const struct options *opt, int argc, char **argv)
 	r = ruleset_choose(opt, &s->rules);
 	if (r == 0 && opt->budget_ppm)
 		r = sampling_check_rules(&s->rules);
-	s->hold_end = r == 0 && session_look_wanted(s);
+	s->hold_end = r == 0 && session_verdicts_wanted(s);
 	s->at_end = at_end;
 	if (r == 0)
-		r = session_look_open(s);
+		r = session_verdicts_open(s);
 	if (r < 0)
 		status = rules_refused(r);
 	else if (open_signals(s) == 0 && session_report_open(s) == 0 && session_record_open(s) == 0)

@@ -26,8 +26,8 @@
 #include "base/cleanup.h"
 
 struct backtrace;
-struct look;
-struct look_asked;
+struct verdict_snapshot;
+struct verdict_asked;
 struct options;
 struct planting;
 struct recorder;
@@ -55,8 +55,8 @@ struct session {
 	struct interim interim;
 	struct processes processes;	/* memory use of it and its children */
 	struct reporting *reporting;
-	struct look_asked *asked;	/* --who-points-at */
-	struct look *look;		/* which blocks are still reached */
+	struct verdict_asked *asked;	/* --who-points-at */
+	struct verdict_snapshot *look;		/* which blocks are still reached */
 	int signals;
 	struct {
 		int control;		/* the socket for its user's requests, or -1 (gdb.h) */
@@ -67,7 +67,7 @@ struct session {
 	/* called when the target is stopped at its end, possibly before the watch has begun */
 	void (*at_end)(void *session);
 	bool hold_end;		/* if the target ends by itself, it must be copied before */
-	bool spawned, allocator_told;
+	bool spawned, allocator_reported;
 	uint64_t end_ns;	/* when the watch ended; 0: it goes on */
 };
 

@@ -13,22 +13,22 @@
 #include "attach/events/tally.h"
 #include "attach/options/option_scan.h"
 #include "attach/sampling/sampling.h"
-#include "attach/verdicts/look.h"
-#include "attach/verdicts/look_pointers.h"
+#include "attach/verdicts/verdict_pointers.h"
+#include "attach/verdicts/verdict_snapshot.h"
 #include "attach/watch/facts.h"
 #include "attach/watch/livenames.h"
 #include "attach/watch/recount.h"
 #include "attach/watch/session.h"
-#include "attach/watch/session_look.h"
+#include "attach/watch/session_verdicts.h"
 #include "base/log.h"
-#include "trace/pieces.h"
+#include "trace/rotate_names.h"
 
 /* Pieces of an older run must not be taken for ours later. */
 static int look_for_pieces(const struct options *opt)
 {
 	uint32_t piece;
-	bool in_pieces = opt->trace.rotate_bytes && piece_possible(opt->output);
-	int r = in_pieces ? piece_first_there(opt->output, &piece) : -ENOENT;
+	bool in_pieces = opt->trace.rotate_bytes && rotate_possible(opt->output);
+	int r = in_pieces ? rotate_first_present(opt->output, &piece) : -ENOENT;
 
 	if (r == -ENOENT || (r == 0 && !piece))
 		return 0;
@@ -86,9 +86,9 @@ int session_record_names(struct session *s, bool all)
 
 void session_record_allocator(struct session *s, uint64_t now_ns)
 {
-	if (!s->allocator_told)
+	if (!s->allocator_reported)
 		facts_allocator(s->recorder, s->at.modules, now_ns);
-	s->allocator_told = true;
+	s->allocator_reported = true;
 }
 
 void session_record_tick(struct session *s, uint64_t now_ns)
@@ -130,7 +130,7 @@ static int make_whole(struct session *s)
 		processes_look(&s->processes, s->recorder, s->end_ns, true);
 	facts_end(s->recorder, &s->watch, s->end_ns);
 	s->asked->modules = s->at.modules;
-	look_judge(s->look, s->recorder, s->opt->what.exact_sizes, asks_for_pointers(s->opt) ? s->asked : NULL);
+	verdict_snapshot_judge(s->look, s->recorder, s->opt->what.exact_sizes, asks_for_pointers(s->opt) ? s->asked : NULL);
 	r = ledger_settle(&s->recorder->ledger);
 	if (r == 0)
 		r = session_record_names(s, s->recorder->trace && !s->opt->trace.raw);
@@ -169,8 +169,8 @@ int session_record_save(struct session *s, const char *path, void (*done)(struct
 
 	session_record_allocator(s, link_clock_ns());
 	session_record_objects(s, link_clock_ns());
-	if (s->at.under_gdb && session_look_wanted(s))
-		look_fail(s->look, VERDICTS_UNDER_GDB);
+	if (s->at.under_gdb && session_verdicts_wanted(s))
+		verdict_snapshot_fail(s->look, VERDICTS_UNDER_GDB);
 	/*
 	 * the last copy has answered, or gdb's user did not wait for it; we must not wait either, since
 	 * events must be read
@@ -185,7 +185,7 @@ int session_record_save(struct session *s, const char *path, void (*done)(struct
 		return -errno;
 	s->gdb.copy = pid;
 	if (pid > 0) {
-		session_look_drop(s);
+		session_verdicts_drop(s);
 		return 0;
 	}
 	prctl(PR_SET_PDEATHSIG, SIGKILL);

@@ -7,8 +7,8 @@
 #include "attach/events/recorder.h"
 #include "attach/options/options.h"
 #include "attach/reporting/reporting.h"
-#include "attach/verdicts/look.h"
-#include "attach/verdicts/look_pointers.h"
+#include "attach/verdicts/verdict_pointers.h"
+#include "attach/verdicts/verdict_snapshot.h"
 #include "attach/watch/session.h"
 #include "attach/watch/session_record.h"
 #include "base/log.h"
@@ -41,7 +41,7 @@ int session_report_interim(void *ctx, uint32_t round)
 	s->recorder->trace = NULL;
 	ledger_pass(&s->recorder->ledger, recorder_time(s->recorder, link_clock_ns()));
 	recorder_note(s->recorder, s->recorder->ledger.now_us, "interim report %u: the watch goes on", round);
-	look_judge(s->look, s->recorder, s->opt->what.exact_sizes, NULL);
+	verdict_snapshot_judge(s->look, s->recorder, s->opt->what.exact_sizes, NULL);
 	r = ledger_settle(&s->recorder->ledger);
 	if (r == 0)
 		r = session_record_names(s, false);

@@ -142,38 +142,38 @@ static void look_after_keeper(struct watch *w, uint64_t now)
 	if (beat != w->beat || !w->beat_ns) {
 		w->beat = beat;
 		w->beat_ns = now;
-		w->silence = patience_begin(now);
+		w->silence = stall_timer_begin(now);
 		return;
 	}
-	if (patience_look(&w->silence, now) < KEEPER_SILENT_NS)
+	if (stall_timer_look(&w->silence, now) < KEEPER_SILENT_NS)
 		return;
 	log_warn("the keeper (%d) stood still for %.1f s, and the target with it: continuing it", w->link->keeper,
 		 (now - w->beat_ns) / 1e9);
 	watch_add_gap(w, w->beat_ns, now, "the keeper was stopped");
 	link_signal(w->link, SIGCONT);
 	w->beat_ns = now;
-	w->silence = patience_begin(now);
+	w->silence = stall_timer_begin(now);
 }
 
 /*
  * After a call of the linker no trap is planted until the modules have been read, with the linker done and
- * not calling again meanwhile (metering.h). So they are read soon; but many calls may follow each other, and
+ * not calling again meanwhile (trap_rounds.h). So they are read soon; but many calls may follow each other, and
  * reading takes time: a tenth of ours at most. A linker that is never done (left by longjmp, or by the end of
  * its thread) is waited for with a timeout.
  */
 static void follow_modules(struct watch *w, uint64_t now)
 {
 	struct shared *sh = w->link->shared;
-	uint32_t told = atomic_load(&sh->modules.told);
+	uint32_t told = atomic_load(&sh->modules.reported);
 	uint64_t took;
 	bool known;
 
-	if (told != w->modules_told) {
-		w->modules_told = told;
-		w->linker = patience_begin(now);
+	if (told != w->modules_reported) {
+		w->modules_reported = told;
+		w->linker = stall_timer_begin(now);
 	}
 	if (told == atomic_load(&sh->modules.seen) || now < w->next_modules_ns ||
-	    (patience_look(&w->linker, now) < LINKER_NS && !linker_is_done(w->modules)))
+	    (stall_timer_look(&w->linker, now) < LINKER_NS && !linker_is_done(w->modules)))
 		return;
 	known = watch_modules(w);
 	if (known)

@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/patience.h"
+#include "base/stall_timer.h"
 
 struct backtrace;
 struct link;
@@ -62,11 +62,11 @@ struct watch {
 	int unfollowed_error;		/* why, the first time */
 	uint64_t children;		/* forked, cleaned of traps, detached */
 	uint64_t due_ns;		/* when something of `sampling` is due; 0: nothing */
-	uint32_t modules_told;		/* with `sampling`: how often the linker has called so far, */
-	struct patience linker;		/* timeout for it to be done since then, */
+	uint32_t modules_reported;		/* with `sampling`: how often the linker has called so far, */
+	struct stall_timer linker;		/* timeout for it to be done since then, */
 	uint64_t next_modules_ns;	/* and when the modules may be read again */
 	uint64_t beat, beat_ns;		/* the keeper's last heartbeat that was seen, and when, */
-	struct patience silence;	/* and timeout for the next one */
+	struct stall_timer silence;	/* and timeout for the next one */
 	uint64_t troubles;		/* errors that the keeper has reported */
 	struct watch_gap gaps[WATCH_GAPS];
 	size_t ngaps;			/* further ones are added to the last */

@@ -23,9 +23,9 @@ int classify_new(const struct snapshot *s, const struct backing *b, struct class
 	if (!c)
 		return -ENOMEM;
 	c->s = s;
-	c->view = view_of(s);
+	c->view = snapshot_cursor_of(s);
 	c->b = b;
-	texts_init(&c->pool);
+	intern_init(&c->pool);
 	addrmap_init(&c->vtables, sizeof(uint64_t));
 	addrmap_init(&c->types, sizeof(uint64_t));
 	addrmap_init(&c->families, sizeof(uint64_t));
@@ -48,7 +48,7 @@ void classify_free(struct classify *c)
 	addrmap_fini(&c->vtables);
 	addrmap_fini(&c->types);
 	addrmap_fini(&c->families);
-	texts_fini(&c->pool);
+	intern_fini(&c->pool);
 	free(c);
 }
 
@@ -86,7 +86,7 @@ static int add_class(struct classify *c, struct class k, taddr vptr, uint32_t *c
 /* A class may have several vtables: each library can have its own. */
 static int add_named(struct classify *c, taddr vptr, const char *name, bool array, uint32_t *class)
 {
-	const char *type = texts_keep(&c->pool, name);
+	const char *type = intern_text(&c->pool, name);
 	uint64_t *number;
 	bool fresh;
 	int err = 0;
@@ -186,7 +186,7 @@ static bool is_array(struct classify *c, taddr addr, uint64_t size, uint64_t cou
 	for (int i = 0; i < STRIDES_MAX && stride >= 8; i++, stride -= 8) {
 		if (stride * count + 8 + 24 < size)
 			return false;
-		if (view_word(&c->view, addr + 8 + stride, &next) && next == vptr)
+		if (snapshot_cursor_word(&c->view, addr + 8 + stride, &next) && next == vptr)
 			return true;
 	}
 	return false;
@@ -197,11 +197,11 @@ int classify_block(struct classify *c, taddr addr, uint64_t size, uint32_t *clas
 	uint64_t first, second;
 
 	*class = CLASS_NONE;
-	if (size < 8 || !view_word(&c->view, addr, &first))
+	if (size < 8 || !snapshot_cursor_word(&c->view, addr, &first))
 		return 0;
 	if (is_vptr(c, first))
 		return find(c, first, false, class);
-	if (!first || size < 16 || first > (size - 8) / 8 || !view_word(&c->view, addr + 8, &second) || !is_vptr(c, second) ||
+	if (!first || size < 16 || first > (size - 8) / 8 || !snapshot_cursor_word(&c->view, addr + 8, &second) || !is_vptr(c, second) ||
 	    !is_array(c, addr, size, first, second))
 		return 0;
 	return find(c, second, true, class);

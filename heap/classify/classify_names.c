@@ -12,10 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/addr_search.h"
 #include "base/fdio.h"
 #include "base/grow.h"
 #include "base/strbuf.h"
-#include "base/upto.h"
 #include "heap/classify/classify_parts.h"
 #include "heap/snapshot/jailed.h"
 #include "symbolize/demangle.h"
@@ -113,7 +113,7 @@ static const struct vtables *tables_of(const struct backing_file *file, struct v
 static const char *find_symbol(const struct class *k, struct vtables **all)
 {
 	const struct vtables *t = tables_of(k->file, all);
-	const size_t n = t ? UPTO(t->v, t->n, lo, k->vaddr) : 0;
+	const size_t n = t ? ADDR_SEARCH(t->v, t->n, lo, k->vaddr) : 0;
 
 	return n && k->vaddr < t->v[n - 1].hi ? t->v[n - 1].name : NULL;
 }
@@ -183,7 +183,7 @@ static int take(struct classify *c, struct class *k, struct jailed *j)
 		return 0;
 	text[n] = '\0';
 	if (n) {
-		k->name = texts_keep(&c->pool, text);
+		k->name = intern_text(&c->pool, text);
 		if (!k->name)
 			return -ENOMEM;
 	}
@@ -218,7 +218,7 @@ static int settle(struct classify *c, struct class *k)
 	if (!k->type || !k->array)
 		return 0;
 	strbuf_printf(&text, "%s[]", k->type);
-	k->name = texts_keep(&c->pool, strbuf_str(&text));
+	k->name = intern_text(&c->pool, strbuf_str(&text));
 	strbuf_fini(&text);
 	return k->name ? 0 : -ENOMEM;
 }

@@ -9,9 +9,9 @@
 
 #include "base/addrmap.h"
 #include "base/cleanup.h"
-#include "base/texts.h"
+#include "base/intern.h"
 #include "heap/classify/classify.h"
-#include "heap/snapshot/view.h"
+#include "heap/snapshot/snapshot_cursor.h"
 
 struct class {
 	const char *type;		/* "N3app6WidgetE", in the pool; NULL: a symbol has the name */
@@ -38,8 +38,8 @@ struct classify {
 	struct addrmap vtables;		/* vptr, + 1 for an array -> number; CLASS_NONE: examined, no class */
 	struct addrmap types;		/* type in the pool, + 1 for an array -> number */
 	struct addrmap families;	/* vptr of a type_info -> whether it is a class's */
-	struct texts pool;
-	struct view view;
+	struct intern pool;
+	struct snapshot_cursor view;
 	struct recent {
 		taddr key;
 		uint32_t class;

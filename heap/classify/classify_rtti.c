@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/addr_search.h"
 #include "base/log.h"
-#include "base/upto.h"
 #include "heap/classify/classify_parts.h"
 
 /*
@@ -55,7 +55,7 @@ bool rtti_in_module(struct classify *c, taddr at)
 
 	if (c->range < c->nranges && at >= c->ranges[c->range].lo && at < c->ranges[c->range].hi)
 		return true;
-	i = UPTO(c->ranges, c->nranges, hi, at);
+	i = ADDR_SEARCH(c->ranges, c->nranges, hi, at);
 	if (i == c->nranges || c->ranges[i].lo > at)
 		return false;
 	c->range = i;

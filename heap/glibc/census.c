@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "base/upto.h"
+#include "base/addr_search.h"
 #include "heap/glibc/glibc.h"
 
 /* Versions whose tcaches are alike are distinguished by their links, once something was freed. */
@@ -76,7 +76,7 @@ static int take(struct glibc *g)
 
 int census_take(const struct snapshot *s, struct census *out)
 {
-	struct glibc g = { .s = s, .c = out, .view = view_of(s) };
+	struct glibc g = { .s = s, .c = out, .view = snapshot_cursor_of(s) };
 	int err;
 
 	memset(out, 0, sizeof(*out));
@@ -104,7 +104,7 @@ void census_fini(struct census *c)
 
 const struct census_area *census_area_at(const struct census *c, taddr at)
 {
-	const size_t i = UPTO(c->areas, c->nareas, hi, at);
+	const size_t i = ADDR_SEARCH(c->areas, c->nareas, hi, at);
 
 	return i < c->nareas && c->areas[i].lo <= at ? &c->areas[i] : NULL;
 }

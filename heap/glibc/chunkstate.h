@@ -2,7 +2,7 @@
 /*
  * chunkstate: what the bytes around a block of glibc's malloc say about it, read from outside while all
  * threads run: is it still the block that was allocated there, was it freed, or is that unknown? Pure; when
- * and how often to look is up to the caller (attach/sampling/blocks/following).
+ * and how often to look is up to the caller (attach/sampling/blocks/block_poll).
  *
  *	  prev_size | head | word 0 | word 1 | ... word 5 | ...            | next head
  *	                   ^ block                                         (bit 0: this chunk is in use)

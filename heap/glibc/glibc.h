@@ -27,7 +27,7 @@
 #include "base/cleanup.h"
 #include "heap/glibc/census.h"
 #include "heap/snapshot/snapshot.h"
-#include "heap/snapshot/view.h"
+#include "heap/snapshot/snapshot_cursor.h"
 
 #define GLIBC_BINS 127u			/* each a pair of words: bin_at(1) to bin_at(127) */
 #define GLIBC_MINSIZE 32u
@@ -101,7 +101,7 @@ struct glibc_param {
 struct glibc {
 	const struct snapshot *s;
 	struct census *c;
-	struct view view;
+	struct snapshot_cursor view;
 	struct glibc_layout layout;
 	struct glibc_param param;
 	taddr data_lo, data_hi;		/* the mapping main_arena is in */

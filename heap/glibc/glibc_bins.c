@@ -13,8 +13,8 @@ static bool points_back(struct glibc *g, const struct glibc_arena *a, taddr from
 	uint64_t back;
 
 	if (at >= a->bins - 16 && at < a->bins + 16 * GLIBC_BINS - 16)
-		return view_word(&g->view, at + 24, &back) && back == from;
-	return !(at % GLIBC_ALIGN) && glibc_region_at(g, at) && view_word(&g->view, at + 24, &back) && back == from;
+		return snapshot_cursor_word(&g->view, at + 24, &back) && back == from;
+	return !(at % GLIBC_ALIGN) && glibc_region_at(g, at) && snapshot_cursor_word(&g->view, at + 24, &back) && back == from;
 }
 
 /* How many of the ring's links are wrong: it stops at the first one, which is returned in @bad. */
@@ -26,7 +26,7 @@ static unsigned follow(struct glibc *g, size_t arena, taddr bin, taddr *bad)
 	for (;;) {
 		struct glibc_region *r;
 
-		if (!view_word(&g->view, at + 16, &next) || !points_back(g, a, at, next)) {
+		if (!snapshot_cursor_word(&g->view, at + 16, &next) || !points_back(g, a, at, next)) {
 			*bad = at;
 			return 1;
 		}

@@ -136,7 +136,7 @@ static void vote_word(struct glibc *g, taddr fs, struct votes *v, size_t i)
 	struct tcache t;
 	uint64_t word;
 
-	if (!view_word(&g->view, fs - 8 * i, &word) || !word || word % GLIBC_ALIGN || !read_tcache(g, word, false, &t))
+	if (!snapshot_cursor_word(&g->view, fs - 8 * i, &word) || !word || word % GLIBC_ALIGN || !read_tcache(g, word, false, &t))
 		return;
 	if (t.filled)
 		v->points[i] += 4;
@@ -247,9 +247,9 @@ static void mark_list(struct glibc *g, const struct tcache *t, unsigned i)
 		if (last)
 			key = last;
 		n++;
-		if (!view_word(&g->view, mem + 8, &last))
+		if (!snapshot_cursor_word(&g->view, mem + 8, &last))
 			last = 0;
-		if (!view_word(&g->view, mem, &link))
+		if (!snapshot_cursor_word(&g->view, mem, &link))
 			link = glibc_unmangle(g, mem, 0);
 		link_at = mem;
 		mem = glibc_unmangle(g, mem, link);
@@ -305,7 +305,7 @@ static int read_all_tcaches(struct glibc *g, uint64_t distance, struct tcache **
 		const struct snapshot_thread *t = &g->s->threads[i];
 		uint64_t at;
 
-		if (!t->known || t->regs.fs_base <= distance || !view_word(&g->view, t->regs.fs_base - distance, &at) || !at)
+		if (!t->known || t->regs.fs_base <= distance || !snapshot_cursor_word(&g->view, t->regs.fs_base - distance, &at) || !at)
 			continue;
 		if (grow_for(out, *n, &room, sizeof(**out)) < 0)
 			return -ENOMEM;
@@ -361,10 +361,10 @@ static void follow(struct glibc *g, size_t a, struct cursor *c)
 		return;
 	}
 	c->link_at = chunk + 16;
-	if (!view_word(&g->view, c->link_at, &link))
+	if (!snapshot_cursor_word(&g->view, c->link_at, &link))
 		return;
 	c->chunk = glibc_unmangle(g, c->link_at, link);
-	view_prefetch(&g->view, c->chunk + 8);
+	snapshot_cursor_prefetch(&g->view, c->chunk + 8);
 }
 
 /* Mark the chunks in the fastbins of the arena number @a. */
@@ -377,7 +377,7 @@ static void mark_fastbins(struct glibc *g, size_t a)
 		const taddr link_at = g->arenas[a].at + g->layout.fastbins + 8 * i;
 		uint64_t head;
 
-		if (view_word(&g->view, link_at, &head) && head)
+		if (snapshot_cursor_word(&g->view, link_at, &head) && head)
 			all[n++] = (struct cursor){ head, link_at, i };
 	}
 	while (n) {
@@ -395,7 +395,7 @@ static void learn_from_fastbins(struct glibc *g, int *plain)
 		for (unsigned i = 0; i < GLIBC_FASTBINS; i++) {
 			uint64_t head;
 
-			if (view_word(&g->view, g->arenas[a].at + g->layout.fastbins + 8 * i, &head) && head)
+			if (snapshot_cursor_word(&g->view, g->arenas[a].at + g->layout.fastbins + 8 * i, &head) && head)
 				glibc_learn_mangling(g, head + 16, 0, plain);
 		}
 	}
@@ -420,7 +420,7 @@ static bool has_key(struct glibc *g, const struct tcache *t)
 	for (unsigned i = 0; i < t->form->bins; i++) {
 		uint64_t key;
 
-		if (t->heads[i] && view_word(&g->view, t->heads[i] + 8, &key) && (key == t->at || (key && key == g->key)))
+		if (t->heads[i] && snapshot_cursor_word(&g->view, t->heads[i] + 8, &key) && (key == t->at || (key && key == g->key)))
 			return true;
 	}
 	return false;

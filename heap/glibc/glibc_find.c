@@ -35,20 +35,20 @@ static const struct {
 } states[] = { { 0x70, 0x10 }, { 0x18, 0 }, { 0x68, 0x08 } };
 
 /* Does the pair of words at @at look like a bin: empty, or pointing to chunks that point back? */
-static bool is_bin(struct view *v, taddr at)
+static bool is_bin(struct snapshot_cursor *v, taddr at)
 {
 	const taddr self = at - PAIR;
 	uint64_t fd, bk, back;
 
-	if (!view_word(v, at, &fd) || !view_word(v, at + 8, &bk))
+	if (!snapshot_cursor_word(v, at, &fd) || !snapshot_cursor_word(v, at + 8, &bk))
 		return false;
 	if (fd == self && bk == self)
 		return true;
-	return fd && bk && !(fd % GLIBC_ALIGN) && !(bk % GLIBC_ALIGN) && view_word(v, fd + 24, &back) && back == self &&
-	       view_word(v, bk + 16, &back) && back == self;
+	return fd && bk && !(fd % GLIBC_ALIGN) && !(bk % GLIBC_ALIGN) && snapshot_cursor_word(v, fd + 24, &back) && back == self &&
+	       snapshot_cursor_word(v, bk + 16, &back) && back == self;
 }
 
-static unsigned count_bins(struct view *v, taddr bins)
+static unsigned count_bins(struct snapshot_cursor *v, taddr bins)
 {
 	unsigned n = 0;
 
@@ -93,7 +93,7 @@ static int follow_ring(struct glibc *g, taddr first, uint32_t bins)
 		err = !looks_left(g) || at % 8 || count_bins(&g->view, at + bins) < ENOUGH_BINS ? -ENOENT : 0;
 		if (!err && (!addrmap_slot(&seen, at, &fresh) || add_arena(g, at, bins) < 0))
 			err = -ENOMEM;
-		if (!err && (!fresh || !view_word(&g->view, at + bins + GLIBC_NEXT, &at)))
+		if (!err && (!fresh || !snapshot_cursor_word(&g->view, at + bins + GLIBC_NEXT, &at)))
 			err = -ENOENT;
 	} while (!err && at != first);
 	addrmap_fini(&seen);
@@ -203,11 +203,11 @@ static void read_arenas(struct glibc *g)
 		struct glibc_arena *a = &g->arenas[i];
 		uint64_t word = 0;
 
-		if (!view_word(&g->view, a->bins + GLIBC_TOP, &a->top) || !view_word(&g->view, a->bins + GLIBC_SYSTEM_MEM, &a->system_mem))
+		if (!snapshot_cursor_word(&g->view, a->bins + GLIBC_TOP, &a->top) || !snapshot_cursor_word(&g->view, a->bins + GLIBC_SYSTEM_MEM, &a->system_mem))
 			glibc_problem(g, a->at, "the arena is not in the snapshot as a whole");
-		if (!view_word(&g->view, a->bins, &a->last_freed))
+		if (!snapshot_cursor_word(&g->view, a->bins, &a->last_freed))
 			a->last_freed = 0;
-		if (!view_word(&g->view, a->at & ~7ull, &word))
+		if (!snapshot_cursor_word(&g->view, a->at & ~7ull, &word))
 			word = 0;
 		a->busy = (uint32_t)word || unlocked;
 		a->contiguous = i == 0 && !(word >> 32 & 2);
@@ -223,12 +223,12 @@ static void read_arenas(struct glibc *g)
  * its words: sums are not above their maxima, and the beginning of the heap is mapped.
  */
 
-static int32_t half(struct view *v, taddr at)
+static int32_t half(struct snapshot_cursor *v, taddr at)
 {
 	uint64_t word;
 	const bool high = at % 8;
 
-	if (!view_word(v, at & ~7ull, &word))
+	if (!snapshot_cursor_word(v, at & ~7ull, &word))
 		return -1;
 	return (int32_t)(uint32_t)(high ? word >> 32 : word);
 }
@@ -242,7 +242,7 @@ static bool is_param(struct glibc *g, taddr at, struct glibc_param *out)
 	uint64_t w[7];
 
 	for (unsigned i = 0; i < 7; i++)
-		if (!view_word(&g->view, at + 8 * i, &w[i]))
+		if (!snapshot_cursor_word(&g->view, at + 8 * i, &w[i]))
 			return false;
 	/*
 	 * mmapped_mem, max_mmapped_mem, sbrk_base, tcache_bins, tcache_max_bytes, tcache_count,
@@ -297,7 +297,7 @@ static uint64_t top_bytes(struct glibc *g, const struct glibc_arena *a)
 {
 	uint64_t top, head;
 
-	if (!view_word(&g->view, a->bins + GLIBC_TOP, &top) || !view_word(&g->view, top + 8, &head))
+	if (!snapshot_cursor_word(&g->view, a->bins + GLIBC_TOP, &top) || !snapshot_cursor_word(&g->view, top + 8, &head))
 		return 0;
 	head &= ~(uint64_t)GLIBC_FLAGS;
 	return head < a->system_mem ? head : a->system_mem;
@@ -310,7 +310,7 @@ static struct found weigh(struct glibc *g, const struct mapping *m)
 	g->data_lo = m->lo;
 	g->data_hi = m->hi;
 	for (size_t i = 0; i < g->narenas; i++) {
-		if (!view_word(&g->view, g->arenas[i].bins + GLIBC_SYSTEM_MEM, &g->arenas[i].system_mem))
+		if (!snapshot_cursor_word(&g->view, g->arenas[i].bins + GLIBC_SYSTEM_MEM, &g->arenas[i].system_mem))
 			g->arenas[i].system_mem = 0;
 		f.bytes += g->arenas[i].system_mem;
 		f.top_bytes += top_bytes(g, &g->arenas[i]);

@@ -33,7 +33,7 @@ static taddr link_of(struct glibc *g, taddr chunk)
 {
 	uint64_t link;
 
-	return view_word(&g->view, chunk + 16, &link) ? glibc_unmangle(g, chunk + 16, link) : 1;
+	return snapshot_cursor_word(&g->view, chunk + 16, &link) ? glibc_unmangle(g, chunk + 16, link) : 1;
 }
 
 /* Does the list lead to its end through free chunks only? */
@@ -75,7 +75,7 @@ static void try_hands(struct glibc *g, const struct snapshot_thread *t)
 	glibc_registers(t, regs);
 	for (size_t i = 0; i < GLIBC_REGS; i++)
 		try_list(g, regs[i]);
-	for (size_t i = 0; i < STACK_WORDS && view_word(&g->view, t->sp + 8 * i, &word); i++)
+	for (size_t i = 0; i < STACK_WORDS && snapshot_cursor_word(&g->view, t->sp + 8 * i, &word); i++)
 		try_list(g, word);
 }
 
@@ -98,7 +98,7 @@ static void find_by_key(struct glibc *g)
 		struct glibc_region *r;
 		uint64_t key, size;
 
-		if (!view_word(&g->view, c->blocks[i].addr + 8, &key) || key != lost)
+		if (!snapshot_cursor_word(&g->view, c->blocks[i].addr + 8, &key) || key != lost)
 			continue;
 		size = glibc_chunk_size(g, c->blocks[i].addr - 16, &r);
 		if (size && r->arena != CENSUS_MMAPPED)

@@ -19,8 +19,8 @@
 
 #include <errno.h>
 
+#include "base/addr_search.h"
 #include "base/addrmap.h"
-#include "base/upto.h"
 
 #define PAGE SNAPSHOT_PAGE
 #define HUGE_FLAG 1u
@@ -32,12 +32,12 @@ struct own_mapping {
 };
 
 /* Is there a head at @chunk whose chunk has all memory from @base on, in memory that ends at @end? */
-static bool read_head(struct view *v, taddr base, taddr chunk, taddr end, struct own_mapping *out)
+static bool read_head(struct snapshot_cursor *v, taddr base, taddr chunk, taddr end, struct own_mapping *out)
 {
 	const uint64_t offset = chunk - base;
 	uint64_t before, head, size;
 
-	if (!view_word(v, chunk, &before) || !view_word(v, chunk + 8, &head) || (head & GLIBC_FLAGS) != GLIBC_MMAPPED)
+	if (!snapshot_cursor_word(v, chunk, &before) || !snapshot_cursor_word(v, chunk + 8, &head) || (head & GLIBC_FLAGS) != GLIBC_MMAPPED)
 		return false;
 	size = head & ~(uint64_t)GLIBC_FLAGS;
 	if ((before & ~(uint64_t)HUGE_FLAG) != offset || size < GLIBC_MINSIZE || size % GLIBC_ALIGN || size > end - chunk)
@@ -57,7 +57,7 @@ static bool read_head(struct view *v, taddr base, taddr chunk, taddr end, struct
 }
 
 /* A chunk that memalign has moved up, to a multiple of some power of two. */
-static bool find_moved(struct view *v, taddr base, taddr end, struct own_mapping *out)
+static bool find_moved(struct snapshot_cursor *v, taddr base, taddr end, struct own_mapping *out)
 {
 	for (uint64_t align = 2 * GLIBC_ALIGN; align && align < end - base; align *= 2) {
 		const taddr mem = (base + 16 + align - 1) & -align;
@@ -72,11 +72,11 @@ static bool find_moved(struct view *v, taddr base, taddr end, struct own_mapping
 }
 
 /* Is the page at @base the first of a chunk with its own mapping? */
-static bool find_own(struct view *v, taddr base, taddr end, struct own_mapping *out)
+static bool find_own(struct snapshot_cursor *v, taddr base, taddr end, struct own_mapping *out)
 {
 	uint64_t before, head;
 
-	if (!view_word(v, base, &before) || !view_word(v, base + 8, &head))
+	if (!snapshot_cursor_word(v, base, &before) || !snapshot_cursor_word(v, base + 8, &head))
 		return false;
 	if ((before & ~(uint64_t)HUGE_FLAG) || (head & GLIBC_FLAGS) != GLIBC_MMAPPED || head < PAGE - 16)
 		return false;
@@ -103,7 +103,7 @@ static taddr piece_end(struct search *f, taddr at, taddr end, bool *top)
 	unsigned fences = 0;
 	uint64_t head;
 
-	while (at + 16 <= end && view_word(&g->view, at + 8, &head)) {
+	while (at + 16 <= end && snapshot_cursor_word(&g->view, at + 8, &head)) {
 		const uint64_t size = head & ~(uint64_t)GLIBC_FLAGS;
 		bool fresh;
 
@@ -127,7 +127,7 @@ static taddr try_piece(struct search *f, taddr at, taddr end, bool *top)
 {
 	uint64_t before, head;
 
-	if (!view_word(&f->g->view, at, &before) || !view_word(&f->g->view, at + 8, &head) || before || (head & GLIBC_FLAGS) != GLIBC_PREV_INUSE)
+	if (!snapshot_cursor_word(&f->g->view, at, &before) || !snapshot_cursor_word(&f->g->view, at + 8, &head) || before || (head & GLIBC_FLAGS) != GLIBC_PREV_INUSE)
 		return 0;
 	return piece_end(f, at, end, top);
 }
@@ -198,7 +198,7 @@ static void search_between(struct search *f, taddr at, taddr end)
 {
 	struct glibc *g = f->g;
 
-	for (size_t i = UPTO(g->regions, f->old_regions, hi, at); at < end && !f->err; i++) {
+	for (size_t i = ADDR_SEARCH(g->regions, f->old_regions, hi, at); at < end && !f->err; i++) {
 		const bool one = i < f->old_regions && g->regions[i].lo < end;
 
 		search_pages(f, at, one ? g->regions[i].lo : end);

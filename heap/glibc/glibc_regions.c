@@ -19,9 +19,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/addr_search.h"
 #include "base/addrmap.h"
 #include "base/grow.h"
-#include "base/upto.h"
 
 #define MIB (1ull << 20)
 #define PAGE SNAPSHOT_PAGE
@@ -77,7 +77,7 @@ void glibc_sort_regions(struct glibc *g)
 
 struct glibc_region *glibc_region_at(struct glibc *g, taddr at)
 {
-	const size_t i = UPTO(g->regions, g->nregions, hi, at);
+	const size_t i = ADDR_SEARCH(g->regions, g->nregions, hi, at);
 
 	return i < g->nregions && g->regions[i].lo <= at ? &g->regions[i] : NULL;
 }
@@ -93,7 +93,7 @@ static bool fits_heap_max(struct glibc *g, uint64_t max)
 		if (g->arenas[i].at % max != g->layout.heap_info)
 			return false;
 		/* if it cannot be read, it is just being unmapped */
-		if (view_word(&g->view, g->arenas[i].top & ~(max - 1), &owner) && owner != g->arenas[i].at)
+		if (snapshot_cursor_word(&g->view, g->arenas[i].top & ~(max - 1), &owner) && owner != g->arenas[i].at)
 			return false;
 	}
 	return true;
@@ -133,7 +133,7 @@ static int try_heap(struct glibc *g, taddr at, taddr end, size_t a)
 	struct glibc_region r = { .lo = at, .arena = (uint32_t)a };
 	uint64_t prev, size;
 
-	if (!view_word(&g->view, at + 8, &prev) || !view_word(&g->view, at + 16, &size))
+	if (!snapshot_cursor_word(&g->view, at + 8, &prev) || !snapshot_cursor_word(&g->view, at + 16, &size))
 		return 0;
 	if (!size || size % PAGE || size > g->layout.heap_max || size > end - at || prev % g->layout.heap_max) {
 		glibc_problem(g, at, "the heap of an arena has an impossible size or predecessor (%#" PRIx64 ", %#" PRIx64 ")", size, prev);
@@ -159,7 +159,7 @@ static int heaps_in(struct glibc *g, const struct addrmap *by_arena, size_t i)
 		const size_t *a;
 		uint64_t owner;
 
-		if (!view_word(&g->view, at, &owner))
+		if (!snapshot_cursor_word(&g->view, at, &owner))
 			continue;
 		a = addrmap_get(by_arena, owner);
 		if (a && *a)
@@ -192,7 +192,7 @@ static taddr top_end(struct glibc *g, const struct glibc_arena *a)
 {
 	uint64_t head;
 
-	if (!view_word(&g->view, a->top + 8, &head) || (head & GLIBC_FLAGS) != GLIBC_PREV_INUSE)
+	if (!snapshot_cursor_word(&g->view, a->top + 8, &head) || (head & GLIBC_FLAGS) != GLIBC_PREV_INUSE)
 		return 0;
 	head &= ~(uint64_t)GLIBC_FLAGS;
 	if (head < GLIBC_MINSIZE || a->top + head < a->top || (a->top + head) % PAGE || !procmaps_find(&g->s->maps, a->top + head - 1))

@@ -38,7 +38,7 @@ bool walk_leads_on(struct walk *w, taddr at, uint64_t **dead)
 	while (at + 16 <= w->r->hi) {
 		if (at == w->a->top && w->r->ends_in_top)
 			return true;
-		if (!view_word(&w->g->view, at + 8, &head))
+		if (!snapshot_cursor_word(&w->g->view, at + 8, &head))
 			return false;
 		if (!walk_size(head) && !w->r->ends_in_top && at + 16 == w->r->hi)
 			return true;
@@ -89,7 +89,7 @@ static bool looks_free(struct walk *w)
 	const taddr next = w->at + walk_size(w->head);
 	uint64_t before, head;
 
-	return walk_is_head(w, w->at, w->head) && view_word(&w->g->view, next, &before) && view_word(&w->g->view, next + 8, &head) &&
+	return walk_is_head(w, w->at, w->head) && snapshot_cursor_word(&w->g->view, next, &before) && snapshot_cursor_word(&w->g->view, next + 8, &head) &&
 	       before == next - w->at && !(head & GLIBC_PREV_INUSE);
 }
 
@@ -98,8 +98,8 @@ static bool ends_at(struct walk *w, taddr from, taddr next)
 {
 	uint64_t before, head;
 
-	return next % GLIBC_ALIGN == 0 && next > w->at && next < w->r->hi && view_word(&w->g->view, next, &before) && before == next - from &&
-	       view_word(&w->g->view, next + 8, &head) && !(head & GLIBC_PREV_INUSE) && walk_is_head(w, next, head);
+	return next % GLIBC_ALIGN == 0 && next > w->at && next < w->r->hi && snapshot_cursor_word(&w->g->view, next, &before) && before == next - from &&
+	       snapshot_cursor_word(&w->g->view, next + 8, &head) && !(head & GLIBC_PREV_INUSE) && walk_is_head(w, next, head);
 }
 
 /*
@@ -139,7 +139,7 @@ static bool leads_past(struct walk *w, taddr next)
 		return false;
 	while (at < next && walk_is_head(w, at, head)) {
 		at += walk_size(head);
-		if (at >= w->r->hi || !view_word(&w->g->view, at + 8, &head))
+		if (at >= w->r->hi || !snapshot_cursor_word(&w->g->view, at + 8, &head))
 			break;
 	}
 	return at > next;
@@ -250,7 +250,7 @@ static uint64_t size_at(struct walk *w, taddr at)
 {
 	uint64_t head;
 
-	if (at % GLIBC_ALIGN || at < w->r->first || at >= w->r->hi || !view_word(&w->g->view, at + 8, &head) || !walk_is_head(w, at, head))
+	if (at % GLIBC_ALIGN || at < w->r->first || at >= w->r->hi || !snapshot_cursor_word(&w->g->view, at + 8, &head) || !walk_is_head(w, at, head))
 		return 0;
 	return walk_size(head);
 }
@@ -329,7 +329,7 @@ static void lose_to_next_edge(struct walk *w)
 void walk_bad_head(struct walk *w)
 {
 	uint64_t word;
-	const bool here = view_word(&w->g->view, w->at + 8, &word);
+	const bool here = snapshot_cursor_word(&w->g->view, w->at + 8, &word);
 
 	if (!w->a->edges_known) {
 		w->a->edges_known = true;

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "base/upto.h"
+#include "base/addr_search.h"
 
 static taddr end_of(const struct block *b)
 {
@@ -144,8 +144,8 @@ static int fill(struct block_index *ix, size_t nleaves)
 
 static int allocate(struct block_index *ix, size_t nleaves)
 {
-	ix->words_size = (nleaves + 1) * INDEX_LEAF_WORDS * sizeof(*ix->words);
-	ix->words = mmap(NULL, ix->words_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ix->format_size = (nleaves + 1) * INDEX_LEAF_WORDS * sizeof(*ix->words);
+	ix->words = mmap(NULL, ix->format_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (ix->words == MAP_FAILED) {
 		ix->words = NULL;
 		return -ENOMEM;
@@ -154,9 +154,9 @@ static int allocate(struct block_index *ix, size_t nleaves)
 	 * each lookup is on another page: with small pages, half of the time was spent in the processor's
 	 * page walks
 	 */
-	madvise(ix->words, ix->words_size, MADV_HUGEPAGE);
+	madvise(ix->words, ix->format_size, MADV_HUGEPAGE);
 	ix->mids = calloc(INDEX_MIDS, sizeof(*ix->mids));
-	ix->memory = ix->words_size + INDEX_MIDS * sizeof(*ix->mids);
+	ix->memory = ix->format_size + INDEX_MIDS * sizeof(*ix->mids);
 	return ix->mids ? 0 : -ENOMEM;
 }
 
@@ -196,13 +196,13 @@ void block_index_fini(struct block_index *ix)
 	free(ix->mids);
 	free(ix->searched);
 	if (ix->words)
-		munmap(ix->words, ix->words_size);
+		munmap(ix->words, ix->format_size);
 	memset(ix, 0, sizeof(*ix));
 }
 
 uint32_t block_index_search(const struct block_index *ix, taddr v)
 {
-	const size_t n = UPTO(ix->blocks, ix->n, addr, v);
+	const size_t n = ADDR_SEARCH(ix->blocks, ix->n, addr, v);
 
 	return n ? (uint32_t)(n - 1) : BLOCK_NONE;
 }

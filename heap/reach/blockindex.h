@@ -58,7 +58,7 @@ struct block_index {
 	struct block_leaf **mids;	/* NULL: no block is in these 8 GiB */
 	struct block_leaf *searched;	/* shared by all 8 GiB that lie inside of a block */
 	uint64_t *words;
-	size_t words_size;		/* bytes, mapped */
+	size_t format_size;		/* bytes, mapped */
 	uint64_t memory;		/* bytes allocated in all */
 };
 

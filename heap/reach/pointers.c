@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/grow.h"
-#include "heap/reach/ground.h"
+#include "heap/reach/reach_graph.h"
 
 typedef uint64_t __attribute__((may_alias)) word_t;
 
@@ -24,7 +24,7 @@ struct search {
 	const struct reach_input *in;
 	taddr lo, hi;			/* range of the values to search for */
 	size_t limit;
-	struct ground ground;
+	struct reach_graph ground;
 	struct hits begin, inside;
 };
 
@@ -156,7 +156,7 @@ static int search_all(struct search *q)
 static int search_init(struct search *q, taddr addr)
 {
 	uint32_t node;
-	int err = ground_init(&q->ground, q->in);
+	int err = reach_graph_init(&q->ground, q->in);
 
 	if (err)
 		return err;
@@ -168,7 +168,7 @@ static int search_init(struct search *q, taddr addr)
 
 static void search_fini(struct search *q)
 {
-	ground_fini(&q->ground);
+	reach_graph_fini(&q->ground);
 	free(q->begin.all);
 	free(q->inside.all);
 }

@@ -14,14 +14,14 @@
 #include <time.h>
 
 #include "heap/reach/flood.h"
-#include "heap/reach/ground.h"
+#include "heap/reach/reach_graph.h"
 
 #define LARGE_PAGE (2u << 20)
 
 struct run {
 	const struct reach_input *in;
 	struct reach *out;
-	struct ground ground;
+	struct reach_graph ground;
 	uint8_t *state;			/* of the nodes: becomes out->verdict if they are the given blocks */
 	uint32_t *leader;
 };
@@ -36,7 +36,7 @@ static double now(void)
 
 static void run_fini(struct run *r)
 {
-	ground_fini(&r->ground);
+	reach_graph_fini(&r->ground);
 	free(r->state);
 	free(r->leader);
 }
@@ -56,7 +56,7 @@ static void *large_zeros(size_t n, size_t size)
 
 static int run_init(struct run *r)
 {
-	int err = ground_init(&r->ground, r->in);
+	int err = reach_graph_init(&r->ground, r->in);
 
 	if (err)
 		return err;

@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "heap/reach/shares.h"
+#include "heap/reach/shared_maps.h"
 #include "heap/reach/threadstacks.h"
 
 static void end_sentence(struct strbuf *out, size_t *n)
@@ -70,7 +70,7 @@ static void doubt_missing(const struct snapshot *s, struct strbuf *out, size_t *
  */
 static void doubt_shared(const struct snapshot *s, struct strbuf *out, size_t *n)
 {
-	const uint64_t unseen = shares_unseen(s);
+	const uint64_t unseen = shared_maps_unseen(s);
 
 	if (s->left_out) {
 		amount(out, s->left_out);

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/upto.h"
-#include "heap/reach/shares.h"
+#include "base/addr_search.h"
+#include "heap/reach/shared_maps.h"
 
 /* rsp, too: valgrind has it, and a stack that is a block is reachable through it. */
 const char *const root_register_names[ROOT_REGISTERS] = {
@@ -33,7 +33,7 @@ bool root_mapping(const struct mapping *m)
 	if (!m)
 		return true;
 	if (m->perms & MAPPING_SHARED)
-		return share_may_point(m);
+		return shared_map_may_point(m);
 	if (strncmp(m->path, "[v", 2) == 0)	/* vdso, vvar, vsyscall */
 		return false;
 	return m->perms & MAPPING_WRITE || !m->ino || !(m->perms & MAPPING_EXEC);
@@ -269,7 +269,7 @@ void roots_rewind(struct roots *r)
 
 static bool in_ranges(const struct snapshot_range *all, size_t n, taddr at)
 {
-	const size_t i = UPTO(all, n, hi, at);
+	const size_t i = ADDR_SEARCH(all, n, hi, at);
 
 	return i < n && all[i].lo <= at;
 }

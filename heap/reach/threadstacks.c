@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/addr_search.h"
 #include "base/grow.h"
-#include "base/upto.h"
 
 #define RED_ZONE 128u
 #define PTHREAD_DTV 8u
@@ -144,7 +144,7 @@ static void places_fini(struct places *p)
 /* The first one at or above @at. */
 static size_t first_from(const struct mark *all, size_t n, taddr at)
 {
-	return at ? UPTO(all, n, at, at - 1) : 0;
+	return at ? ADDR_SEARCH(all, n, at, at - 1) : 0;
 }
 
 static bool any_within(const struct mark *all, size_t n, taddr lo, taddr hi)

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/addr_search.h"
 #include "base/grow.h"
-#include "base/upto.h"
 #include "heap/snapshot/filemap.h"
 
 void snapshot_init(struct snapshot *s)
@@ -187,7 +187,7 @@ int snapshot_seal(struct snapshot *s)
  */
 static size_t first_behind(const struct snapshot_piece *all, size_t n, taddr at)
 {
-	const size_t i = UPTO(all, n, lo, at);
+	const size_t i = ADDR_SEARCH(all, n, lo, at);
 
 	return i && at - all[i - 1].lo < all[i - 1].size ? i - 1 : i;
 }
@@ -231,7 +231,7 @@ static bool holds(const struct snapshot_piece *all, size_t i, size_t n, taddr at
 
 static bool in_hole(const struct snapshot *s, taddr at, struct stretch *st)
 {
-	size_t i = UPTO(s->holes, s->nholes, hi, at);
+	size_t i = ADDR_SEARCH(s->holes, s->nholes, hi, at);
 
 	if (i == s->nholes)
 		return false;

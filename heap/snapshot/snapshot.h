@@ -2,7 +2,7 @@
 /*
  * snapshot: a process at one moment: its mappings, those of its bytes that we have, its threads' registers.
  * Its readers, as the census and the flood, need not know where it came from: a copy made in a pause
- * (attach/snapshot/mirror.h) or a core file (heap/snapshot/core.h).
+ * (attach/snapshot/copy_plan.h) or a core file (heap/snapshot/core.h).
  *
  * Not all of the memory is here. snapshot_kind_at says what a part that is not here contained: a page that
  * was never touched has zeros; the contents of one that was swapped out, or is missing from a truncated core,

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "report/model/words.h"
+#include "report/model/format_text.h"
 
 void csv_string(struct strbuf *sb, const char *separator, const char *value)
 {
@@ -33,7 +33,7 @@ static void put_name(struct strbuf *sb, const struct summary_frame *f)
 	if (f->function)
 		strbuf_puts(sb, f->function);
 	else if (f->module)
-		strbuf_printf(sb, "%s+0x%" PRIx64, words_base(f->module), f->offset);
+		strbuf_printf(sb, "%s+0x%" PRIx64, format_base(f->module), f->offset);
 	else
 		strbuf_printf(sb, PRItaddr, f->pc);
 }

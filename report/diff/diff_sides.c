@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/model/words.h"
+#include "report/model/format_text.h"
 #include "report/names/madecode.h"
 
 /* No name should contain the separators. If one does, two groups that differ in nothing else are added up. */
 static void put_frame(struct strbuf *sb, const struct summary_frame *f)
 {
-	strbuf_puts(sb, f->module ? words_base(f->module) : "");
+	strbuf_puts(sb, f->module ? format_base(f->module) : "");
 	strbuf_putc(sb, '\1');
 	if (f->function && !f->module)
 		madecode_put(sb, f->function);

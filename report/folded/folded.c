@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/model/words.h"
+#include "report/model/format_text.h"
 
 void folded_init(struct folded *f, bool families)
 {
@@ -69,7 +69,7 @@ static void put_frame(struct strbuf *sb, const struct summary_frame *frame)
 	if (frame->function && *frame->function) {
 		put_name(sb, frame->function);
 	} else if (frame->module) {
-		put_name(sb, words_base(frame->module));
+		put_name(sb, format_base(frame->module));
 		strbuf_printf(sb, "+0x%" PRIx64, frame->offset);
 	} else {
 		strbuf_printf(sb, PRItaddr, frame->pc);

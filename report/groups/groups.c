@@ -2,7 +2,7 @@
 /*
  * groups: see groups.h. For each family:
  *
- *	drafts		stacks with the same code locations (drafts.c)
+ *	drafts		stacks with the same code locations (stack_groups.c)
  *	shown		named; suppressed and filtered ones are hidden; the end of the wrappers is found
  *	merged		drafts that look the same without their wrappers become one
  *	groups		their growth is judged
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/groups/drafts.h"
+#include "report/groups/stack_groups.h"
 #include "report/model/groupmap.h"
 #include "report/model/growth.h"
 #include "report/model/sampled_others.h"
@@ -35,18 +35,18 @@ struct maker {
 	const struct groups_options *opt;
 	struct summary *summary;
 	struct groupmap *groups;
-	struct drafts drafts;
+	struct stack_groups drafts;
 	struct summary_sample *judged;	/* for each draft that has a sample, in sampled runs */
 };
 
-static void hide(struct summary_hidden *h, const struct draft *d)
+static void hide(struct summary_hidden *h, const struct stack_group *d)
 {
 	h->groups++;
 	h->blocks += d->kept.blocks;
 	h->bytes += d->kept.bytes;
 }
 
-static void judge(struct maker *mk, struct draft *d, const struct summary_frame *frames, size_t n)
+static void judge(struct maker *mk, struct stack_group *d, const struct summary_frame *frames, size_t n)
 {
 	struct summary *s = mk->summary;
 
@@ -60,7 +60,7 @@ static void judge(struct maker *mk, struct draft *d, const struct summary_frame 
 		d->hidden = false;
 }
 
-static int show(struct maker *mk, struct draft *d)
+static int show(struct maker *mk, struct stack_group *d)
 {
 	const struct defs *defs = &mk->ledger->defs;
 	cleanup_free struct summary_frame *frames = NULL;
@@ -89,7 +89,7 @@ static void add_sample(const struct maker *mk, struct summary_sample *its, struc
  * In a sampled run the tracked blocks are few of many. A group of which it is not known whether it leaks does
  * not count as small.
  */
-static uint64_t kept_bytes(const struct maker *mk, const struct draft *d)
+static uint64_t kept_bytes(const struct maker *mk, const struct stack_group *d)
 {
 	uint64_t estimated;
 
@@ -99,7 +99,7 @@ static uint64_t kept_bytes(const struct maker *mk, const struct draft *d)
 	return estimated > d->kept.bytes ? estimated : d->kept.bytes;
 }
 
-static int add_group(struct maker *mk, struct draft *d)
+static int add_group(struct maker *mk, struct stack_group *d)
 {
 	const struct defs *defs = &mk->ledger->defs;
 	struct growth_point series[MMT_SERIES_POINTS + 1];
@@ -124,7 +124,7 @@ static int add_group(struct maker *mk, struct draft *d)
 	g.stack.frames = frames;
 	g.split = mk->drafts.all[d->first].is_told;
 	mk->drafts.all[d->first].is_told = true;
-	g.npoints = drafts_series(&mk->drafts, d, series);
+	g.npoints = stack_groups_series(&mk->drafts, d, series);
 	growth_judge(series, g.npoints, mk->ledger->now_us / 1e6, d->own_allocs, d->own_frees, &g.growth);
 	if (d->sampled)
 		add_sample(mk, &mk->judged[d - mk->drafts.all], &g);
@@ -138,13 +138,13 @@ static int add_group(struct maker *mk, struct draft *d)
  * Each sample once: neither a draft that was merged into another one, nor the later drafts of a path, which
  * share the sample.
  */
-static bool is_a_place(const struct drafts *ds, size_t i)
+static bool is_a_place(const struct stack_groups *ds, size_t i)
 {
 	return ds->all[i].sampled && ds->all[i].twin == i && ds->all[i].first == i;
 }
 
 /* Mean bytes of a block, as the allocator has rounded it. */
-static double bytes_left(const struct draft *d, const struct summary_sample *its)
+static double bytes_left(const struct stack_group *d, const struct summary_sample *its)
 {
 	return d->kept.blocks ? (double)d->kept.bytes / (double)d->kept.blocks + CHUNK_HEAD : its->bytes_each;
 }
@@ -155,7 +155,7 @@ static double bytes_left(const struct draft *d, const struct summary_sample *its
  */
 static int judge_samples(struct maker *mk)
 {
-	const struct drafts *ds = &mk->drafts;
+	const struct stack_groups *ds = &mk->drafts;
 	cleanup_free struct sampled_place *places = calloc(ds->n + 1, sizeof(*places));
 	size_t n = 0;
 
@@ -178,7 +178,7 @@ static int judge_samples(struct maker *mk)
 	return 0;
 }
 
-static bool wanted(const struct maker *mk, const struct draft *d)
+static bool wanted(const struct maker *mk, const struct stack_group *d)
 {
 	const bool by_verdict = mk->opt->show && mk->drafts.nverdicts > 1;
 
@@ -192,11 +192,11 @@ static int make_groups(struct maker *mk)
 	for (size_t i = 0; i < mk->drafts.n && r == 0; i++)
 		r = show(mk, &mk->drafts.all[i]);
 	if (r == 0)
-		r = drafts_merge(&mk->drafts);
+		r = stack_groups_merge(&mk->drafts);
 	if (r == 0)
 		r = judge_samples(mk);
 	for (size_t i = 0; i < mk->drafts.n && r == 0; i++) {
-		struct draft *d = &mk->drafts.all[i];
+		struct stack_group *d = &mk->drafts.all[i];
 
 		if (d->hidden)
 			continue;
@@ -210,9 +210,9 @@ static int make_groups(struct maker *mk)
 
 static int note_stack(const struct maker *mk, uint32_t stack, enum verdict verdict)
 {
-	const struct drafts *ds = &mk->drafts;
-	uint32_t index = drafts_of(ds, stack, verdict);
-	const struct draft *d = index == DEFS_NONE ? NULL : &ds->all[ds->all[index].twin];
+	const struct stack_groups *ds = &mk->drafts;
+	uint32_t index = stack_groups_of(ds, stack, verdict);
+	const struct stack_group *d = index == DEFS_NONE ? NULL : &ds->all[ds->all[index].twin];
 
 	return d && d->is_group ? groupmap_note(mk->groups, ds->family, stack, verdict, d->serial) : 0;
 }
@@ -220,7 +220,7 @@ static int note_stack(const struct maker *mk, uint32_t stack, enum verdict verdi
 /* Note which group the blocks of each stack are in, by verdict. */
 static int note_stacks(const struct maker *mk)
 {
-	const struct drafts *ds = &mk->drafts;
+	const struct stack_groups *ds = &mk->drafts;
 	int r = 0;
 
 	for (uint32_t i = 0; i < mk->ledger->books[ds->family].nplaces && r == 0; i++)
@@ -243,7 +243,7 @@ int groups_add_family(struct ledger *l, const struct groups_options *opt, uint32
 		      struct groupmap *groups, struct summary *s)
 {
 	struct maker mk = { .ledger = l, .opt = opt, .summary = s, .groups = groups };
-	int r = drafts_make(l, family, opt->older_than_us, same_as, &mk.drafts);
+	int r = stack_groups_make(l, family, opt->older_than_us, same_as, &mk.drafts);
 
 	if (r == 0)
 		r = make_groups(&mk);
@@ -251,7 +251,7 @@ int groups_add_family(struct ledger *l, const struct groups_options *opt, uint32
 	if (r == 0 && (opt->lookup || ledger_judges(l)))
 		r = note_stacks(&mk);
 	free(mk.judged);
-	drafts_fini(&mk.drafts);
+	stack_groups_fini(&mk.drafts);
 	return r;
 }
 

@@ -34,8 +34,8 @@ static uint64_t pair_of(size_t root, size_t group)
 
 static int add_up(const struct groupmap *groups, const struct ledger *l, uint64_t older_than_us, struct addrmap *pairs)
 {
-	struct judged_place place = { 0 };
-	struct judged_block j;
+	struct verdict_place place = { 0 };
+	struct verdict_block j;
 	struct live_block b;
 
 	while (ledger_next_hanging(l, &place, &j, &b)) {

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/addr_search.h"
 #include "base/grow.h"
 #include "base/procmaps.h"
-#include "base/upto.h"
 
 /* A program loaded below this was linked to that address; others are loaded at any free address. */
 #define FIXED_MAX 0x10000000
@@ -87,7 +87,7 @@ void import_maps_fini(struct import_maps *m)
 
 const struct import_map *import_maps_find(const struct import_maps *m, taddr addr)
 {
-	size_t n = UPTO(m->v, m->n, lo, addr);
+	size_t n = ADDR_SEARCH(m->v, m->n, lo, addr);
 
 	return n && addr < m->v[n - 1].hi ? &m->v[n - 1] : NULL;
 }

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "report/json/json.h"
-#include "report/model/unknown.h"
+#include "report/model/unknown_reason.h"
 
 void json_budget(struct strbuf *sb, const struct summary_budget *b)
 {

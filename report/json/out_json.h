@@ -72,7 +72,7 @@
  * share_seen: the part of all allocations there that was seen. half_s: the age by which half had been freed;
  * null: fewer have. turnover: "stays" (leaks), "goes" (freed), "table" (bounded: stays, but nothing was added
  * in the last fifth of the run) or "unknown" (report/sampling/survival.h). why_unknown: the first reason for
- * "unknown", a word of report/model/unknown.h; else null. blocks, bytes, allocs, frees and totals are those
+ * "unknown", a word of report/model/unknown_reason.h; else null. blocks, bytes, allocs, frees and totals are those
  * of tracked blocks; growth follows from turnover and estimate. Kept bytes are those of chunks, as the
  * allocator rounds them.
  * The files from which the run was read are not named: reports of one run are the same, however made.

@@ -30,12 +30,12 @@
 
 #include "base/addrmap.h"
 #include "base/cleanup.h"
-#include "report/ledger/judged.h"
 #include "report/ledger/ledger_sample.h"
 #include "report/ledger/live.h"
 #include "report/ledger/memories.h"
 #include "report/ledger/objects.h"
 #include "report/ledger/series.h"
+#include "report/ledger/verdict_list.h"
 #include "trace/defs.h"
 #include "trace/fact.h"
 
@@ -136,9 +136,9 @@ struct ledger_look {
 	 * Lost blocks with which others are lost; and these others, with the address of the first in
 	 * with_bytes.
 	 */
-	struct judged with;
+	struct verdict_list with;
 	/* Blocks that are not live here, but may be in an earlier piece: with keep_orphans. */
-	struct judged unknown;
+	struct verdict_list unknown;
 };
 
 #define LEDGER_LOOKS_MAX 1000	/* each new look takes a pass through the table */
@@ -226,11 +226,11 @@ enum verdict ledger_verdict(const struct ledger *l, const struct live_block *b);
  * Iterate over the blocks with which others are lost, of all families: @out, and the block itself in @b.
  * Begin with a @place that is all zero.
  */
-bool ledger_next_leader(const struct ledger *l, struct judged_place *place, struct judged_block *out, struct live_block *b);
+bool ledger_next_leader(const struct ledger *l, struct verdict_place *place, struct verdict_block *out, struct live_block *b);
 /*
  * Likewise for indirectly lost blocks, if the run records with which block: out->with_bytes is its address.
  */
-bool ledger_next_hanging(const struct ledger *l, struct judged_place *place, struct judged_block *out, struct live_block *b);
+bool ledger_next_hanging(const struct ledger *l, struct verdict_place *place, struct verdict_block *out, struct live_block *b);
 
 /* The age, at the ledger's time, of a block or object born at @birth_us. */
 double ledger_age_s(const struct ledger *l, uint64_t birth_us);

@@ -27,8 +27,8 @@ void ledger_look_fini(struct ledger_look *look)
 {
 	free((void *)look->fact.sums);
 	free((void *)look->fact.doubts);
-	judged_fini(&look->with);
-	judged_fini(&look->unknown);
+	verdict_list_fini(&look->with);
+	verdict_list_fini(&look->unknown);
 	*look = (struct ledger_look){ .changes = look->changes };
 }
 
@@ -42,20 +42,20 @@ enum verdict ledger_verdict(const struct ledger *l, const struct live_block *b)
 	return ledger_judges(l) && b->verdict < VERDICT_COUNT ? b->verdict : VERDICT_UNKNOWN;
 }
 
-static bool next_with(const struct ledger *l, bool hanging, struct judged_place *place, struct judged_block *out, struct live_block *b)
+static bool next_with(const struct ledger *l, bool hanging, struct verdict_place *place, struct verdict_block *out, struct live_block *b)
 {
-	while (ledger_judges(l) && judged_next(&l->look.with, place, out))
+	while (ledger_judges(l) && verdict_list_next(&l->look.with, place, out))
 		if ((out->verdict == VERDICT_INDIRECT) == hanging && ledger_holds(l, out->family, out->addr, b) && b->verdict == out->verdict)
 			return true;
 	return false;
 }
 
-bool ledger_next_leader(const struct ledger *l, struct judged_place *place, struct judged_block *out, struct live_block *b)
+bool ledger_next_leader(const struct ledger *l, struct verdict_place *place, struct verdict_block *out, struct live_block *b)
 {
 	return next_with(l, false, place, out, b);
 }
 
-bool ledger_next_hanging(const struct ledger *l, struct judged_place *place, struct judged_block *out, struct live_block *b)
+bool ledger_next_hanging(const struct ledger *l, struct verdict_place *place, struct verdict_block *out, struct live_block *b)
 {
 	return next_with(l, true, place, out, b);
 }
@@ -166,14 +166,14 @@ static bool mark_aside(struct ledger *l, taddr addr, enum verdict verdict)
 
 static int judge(struct ledger *l, enum verdict verdict, const struct fact_judged *j)
 {
-	const struct judged_block b = { l->family, verdict, j->addr, j->with_blocks, j->with_bytes };
+	const struct verdict_block b = { l->family, verdict, j->addr, j->with_blocks, j->with_bytes };
 	bool with = b.with_blocks && (verdict == VERDICT_DEFINITE || verdict == VERDICT_POSSIBLE || verdict == VERDICT_INDIRECT);
 
 	l->look.given++;
 	if (!live_judge(l->books[l->family].live, j->addr, verdict) && !mark_aside(l, j->addr, verdict))
-		return ledger_may_be_older(l, l->family, j->addr) ? judged_add(&l->look.unknown, &b) : 0;
+		return ledger_may_be_older(l, l->family, j->addr) ? verdict_list_add(&l->look.unknown, &b) : 0;
 	l->look.marked = true;
-	return with ? judged_add(&l->look.with, &b) : 0;
+	return with ? verdict_list_add(&l->look.with, &b) : 0;
 }
 
 int ledger_take_judged(struct ledger *l, const struct fact *f)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * growth: see growth.h, and curve.h for what it looks at. All shares are combined with lower bounds: a few
+ * growth: see growth.h, and growth_envelope.h for what it looks at. All shares are combined with lower bounds: a few
  * per cent up and down are normal in programs.
  */
 #include "report/model/growth.h"
 
 #include <math.h>
 
-#include "report/model/curve.h"
+#include "report/model/growth_envelope.h"
 
 #define LAST_PART (1 / 3.)	/* of the run: what counts as "now" */
 #define HARDLY 0.04		/* of the live bytes: if less is added in the last part, it is not growth */
@@ -19,23 +19,23 @@
 #define MIN_BLOCKS 4		/* live blocks; with fewer, growth may be chance */
 
 /* Since when the bytes are about what they are at the end. */
-static double level_since(const struct curve *c)
+static double level_since(const struct growth_envelope *c)
 {
-	double now = (double)curve_last(c), swing = 1.1 * curve_breath(c), slack = 0.01 * now;
+	double now = (double)envelope_last(c), swing = 1.1 * envelope_breath(c), slack = 0.01 * now;
 
-	if (swing > slack && swing < 0.4 * now && !curve_only_rises(c))
+	if (swing > slack && swing < 0.4 * now && !envelope_only_rises(c))
 		slack = swing;
-	return curve_above(c, now - slack);
+	return envelope_above(c, now - slack);
 }
 
 /* The longest time, until @seconds, in which the floor did not rise, between two rises. */
-static double longest_rest(const struct curve *c, double seconds)
+static double longest_rest(const struct growth_envelope *c, double seconds)
 {
-	double rose = -1, longest = 0, step = 0.01 * (double)curve_last(c);
-	uint64_t at = c->base < curve_floor(c, 0) ? c->base : curve_floor(c, 0);
+	double rose = -1, longest = 0, step = 0.01 * (double)envelope_last(c);
+	uint64_t at = c->base < envelope_floor(c, 0) ? c->base : envelope_floor(c, 0);
 
 	for (size_t i = 0; i < c->n && c->p[i].seconds <= seconds; i++) {
-		uint64_t least = curve_floor(c, i);
+		uint64_t least = envelope_floor(c, i);
 
 		if ((double)(least - at) < step)
 			continue;
@@ -48,7 +48,7 @@ static double longest_rest(const struct curve *c, double seconds)
 }
 
 /* The floor has rested for longer than ever before: so this is no leak that comes in steps. */
-static bool has_come_to_rest(const struct curve *c, double since)
+static bool has_come_to_rest(const struct growth_envelope *c, double since)
 {
 	return c->end - since >= TOO_LATE * (c->end - c->start) && c->end - since > 2.5 * longest_rest(c, since);
 }
@@ -58,16 +58,16 @@ static bool has_come_to_rest(const struct curve *c, double since)
  * the last quarter than in the one before. Compared to what was live at the start this may be hardly
  * anything, and still be a leak.
  */
-static bool creeps(const struct curve *c)
+static bool creeps(const struct growth_envelope *c)
 {
-	size_t half = curve_point(c, curve_later(c, 0.5)), rises = 0;
-	double before = (double)curve_floor(c, curve_point(c, curve_later(c, 0.25))) - (double)curve_floor(c, half);
-	double last = (double)curve_last(c) - (double)curve_floor(c, curve_point(c, curve_later(c, 0.25)));
+	size_t half = envelope_point(c, envelope_later(c, 0.5)), rises = 0;
+	double before = (double)envelope_floor(c, envelope_point(c, envelope_later(c, 0.25))) - (double)envelope_floor(c, half);
+	double last = (double)envelope_last(c) - (double)envelope_floor(c, envelope_point(c, envelope_later(c, 0.25)));
 
 	for (size_t i = half; i + 1 < c->n; i++)
-		rises += curve_floor(c, i + 1) > curve_floor(c, i);
-	return rises * 10 >= (c->n - half) * 6 && last >= before / 2 && before + last >= 0.001 * (double)curve_last(c) &&
-	       curve_added(c, curve_later(c, 0.5)) > 0;
+		rises += envelope_floor(c, i + 1) > envelope_floor(c, i);
+	return rises * 10 >= (c->n - half) * 6 && last >= before / 2 && before + last >= 0.001 * (double)envelope_last(c) &&
+	       envelope_added(c, envelope_later(c, 0.5)) > 0;
 }
 
 /* --- the shapes --- */
@@ -77,14 +77,14 @@ static double per_minute(double bytes, double seconds)
 	return seconds > 0 ? bytes * 60 / seconds : 0;
 }
 
-static bool judge_once(const struct curve *c, struct growth *out)
+static bool judge_once(const struct growth_envelope *c, struct growth *out)
 {
-	double now = (double)curve_last(c), from = curve_below(c, 0.05 * now), to = curve_above(c, 0.95 * now);
+	double now = (double)envelope_last(c), from = envelope_below(c, 0.05 * now), to = envelope_above(c, 0.95 * now);
 	double run = c->end - c->start, few = 3.01 * (c->p[0].seconds - c->start);
 
 	if (to - from > (AT_ONCE * run > few ? AT_ONCE * run : few) || c->end - to < TOO_LATE * run)
 		return false;
-	if ((double)curve_top(c, c->end) > 1.05 * now || creeps(c))
+	if ((double)envelope_top(c, c->end) > 1.05 * now || creeps(c))
 		return false;
 	out->shape = GROWTH_ONCE;
 	out->since_s = to;
@@ -92,20 +92,20 @@ static bool judge_once(const struct curve *c, struct growth *out)
 }
 
 /* What was live after a tenth of the run is not counted as growth: programs load things as they start. */
-static double fair_share(const struct curve *c)
+static double fair_share(const struct growth_envelope *c)
 {
-	double gained = (double)curve_last(c) - curve_bytes(c, curve_later(c, 1 - AT_ONCE));
+	double gained = (double)envelope_last(c) - envelope_bytes(c, envelope_later(c, 1 - AT_ONCE));
 
 	return gained * LAST_PART / (1 - AT_ONCE);
 }
 
 /* The largest rise of the floor within one span of the last part. */
-static double largest_jump(const struct curve *c)
+static double largest_jump(const struct growth_envelope *c)
 {
 	uint64_t largest = 0;
 
-	for (size_t i = curve_point(c, curve_later(c, LAST_PART)); i + 1 < c->n; i++) {
-		uint64_t jump = curve_floor(c, i + 1) - curve_floor(c, i);
+	for (size_t i = envelope_point(c, envelope_later(c, LAST_PART)); i + 1 < c->n; i++) {
+		uint64_t jump = envelope_floor(c, i + 1) - envelope_floor(c, i);
 
 		if (jump > largest)
 			largest = jump;
@@ -117,44 +117,44 @@ static double largest_jump(const struct curve *c)
  * If blocks are allocated and freed, some more may be live by chance; or one large block, if the part before
  * added much less.
  */
-static bool may_be_chance(const struct curve *c, double added)
+static bool may_be_chance(const struct growth_envelope *c, double added)
 {
-	size_t before = curve_point(c, curve_later(c, 2 * LAST_PART)), now = curve_point(c, curve_later(c, LAST_PART));
+	size_t before = envelope_point(c, envelope_later(c, 2 * LAST_PART)), now = envelope_point(c, envelope_later(c, LAST_PART));
 
 	if (!(c->chance > 0))
 		return false;
 	if (added < c->chance)
 		return true;
-	return largest_jump(c) > 0.5 * added && (double)(curve_floor(c, now) - curve_floor(c, before)) < 0.5 * added;
+	return largest_jump(c) > 0.5 * added && (double)(envelope_floor(c, now) - envelope_floor(c, before)) < 0.5 * added;
 }
 
 /* Compared to the live bytes, to the ups and downs before, and to chance. */
-static bool is_hardly_anything(const struct curve *c, double added)
+static bool is_hardly_anything(const struct growth_envelope *c, double added)
 {
-	if (added < HARDLY * (double)curve_last(c))
+	if (added < HARDLY * (double)envelope_last(c))
 		return true;
-	return !curve_only_rises(c) && (added < 1.5 * curve_breath(c) || may_be_chance(c, added));
+	return !envelope_only_rises(c) && (added < 1.5 * envelope_breath(c) || may_be_chance(c, added));
 }
 
 /* Too early for a conclusion; the rate is that over all of the run. */
-static void judge_unknown(const struct curve *c, struct growth *out)
+static void judge_unknown(const struct growth_envelope *c, struct growth *out)
 {
 	*out = (struct growth){
 		.shape = GROWTH_UNKNOWN,
-		.bytes_per_minute = c->end < MIN_SECONDS ? 0 : per_minute((double)curve_last(c), c->end),
+		.bytes_per_minute = c->end < MIN_SECONDS ? 0 : per_minute((double)envelope_last(c), c->end),
 	};
 }
 
 /*
  * It rose until the end, if only by what may be chance: that is neither level nor enough to be called growth.
  */
-static bool rose_to_the_end(const struct curve *c, double since)
+static bool rose_to_the_end(const struct growth_envelope *c, double since)
 {
-	return since > curve_later(c, TOO_LATE);
+	return since > envelope_later(c, TOO_LATE);
 }
 
 /* Falls of at least @by within a span that ends at one of the points from number @from to before @to. */
-static size_t falls_between(const struct curve *c, size_t from, size_t to, double by)
+static size_t falls_between(const struct growth_envelope *c, size_t from, size_t to, double by)
 {
 	size_t falls = 0;
 
@@ -164,7 +164,7 @@ static size_t falls_between(const struct curve *c, size_t from, size_t to, doubl
 }
 
 /* The largest rise within one span: a peak may have been missed by that much. */
-static double largest_rise(const struct curve *c)
+static double largest_rise(const struct growth_envelope *c)
 {
 	double largest = 0;
 
@@ -177,7 +177,7 @@ struct bounds {
 	double least, most;
 };
 
-static struct bounds bounds_between(const struct curve *c, size_t from, size_t to)
+static struct bounds bounds_between(const struct growth_envelope *c, size_t from, size_t to)
 {
 	struct bounds b = { INFINITY, 0 };
 
@@ -193,10 +193,10 @@ static struct bounds bounds_between(const struct curve *c, size_t from, size_t t
  * filled when the run ends means nothing. For example, the sessions of a server that removes expired ones
  * every few seconds.
  */
-static bool swings(const struct curve *c, double *since)
+static bool swings(const struct growth_envelope *c, double *since)
 {
-	size_t half = curve_point(c, curve_later(c, 0.5)), first = 0;
-	double height = curve_breath(c), slack = fmin(largest_rise(c), height / 2);
+	size_t half = envelope_point(c, envelope_later(c, 0.5)), first = 0;
+	double height = envelope_breath(c), slack = fmin(largest_rise(c), height / 2);
 	struct bounds before, now = bounds_between(c, half, c->n);
 	size_t falls_before, falls_now;
 
@@ -211,9 +211,9 @@ static bool swings(const struct curve *c, double *since)
 	return now.most < before.most + slack && now.least < before.least + slack;
 }
 
-static void judge_rising(const struct curve *c, struct growth *out)
+static void judge_rising(const struct growth_envelope *c, struct growth *out)
 {
-	double from = curve_later(c, LAST_PART), since = level_since(c), added = curve_added(c, from);
+	double from = envelope_later(c, LAST_PART), since = level_since(c), added = envelope_added(c, from);
 	bool hardly = is_hardly_anything(c, added);
 
 	if (!creeps(c) && hardly && rose_to_the_end(c, since) && !swings(c, &since)) {
@@ -226,22 +226,22 @@ static void judge_rising(const struct curve *c, struct growth *out)
 		return;
 	}
 	out->shape = added >= fair_share(c) / 2 ? GROWTH_GROWS : GROWTH_SLOWS;
-	out->bytes_per_minute = per_minute((double)curve_last(c) - curve_bytes(c, from), c->end - from);
+	out->bytes_per_minute = per_minute((double)envelope_last(c) - envelope_bytes(c, from), c->end - from);
 }
 
-static uint64_t most_held_on(const struct curve *c)
+static uint64_t most_held_on(const struct growth_envelope *c)
 {
 	uint64_t most = c->base;
 
 	for (size_t i = 0; i < c->n; i++)
-		if (curve_held(c, i) > most)
-			most = curve_held(c, i);
+		if (envelope_held(c, i) > most)
+			most = envelope_held(c, i);
 	return most;
 }
 
-static void judge_falling(const struct curve *c, struct growth *out)
+static void judge_falling(const struct growth_envelope *c, struct growth *out)
 {
-	uint64_t most = curve_top(c, c->end);
+	uint64_t most = envelope_top(c, c->end);
 	double peak = c->start;
 	size_t i = 0;
 
@@ -252,7 +252,7 @@ static void judge_falling(const struct curve *c, struct growth *out)
 		peak = c->p[i].seconds;
 	*out = (struct growth){
 		.shape = GROWTH_FALLS,
-		.bytes_per_minute = per_minute((double)curve_last(c) - (double)most, c->end - peak),
+		.bytes_per_minute = per_minute((double)envelope_last(c) - (double)most, c->end - peak),
 	};
 }
 
@@ -260,7 +260,7 @@ static void judge_falling(const struct curve *c, struct growth *out)
  * The last point at which the bytes had fallen to less than half of their maximum since the flush before;
  * c->n: never.
  */
-static size_t last_flush(const struct curve *c)
+static size_t last_flush(const struct growth_envelope *c)
 {
 	uint64_t most = c->base;
 	size_t flush = c->n;
@@ -276,13 +276,13 @@ static size_t last_flush(const struct curve *c)
 	return flush;
 }
 
-static void judge(const struct curve *c, struct growth *out)
+static void judge(const struct growth_envelope *c, struct growth *out)
 {
-	double now = (double)curve_last(c);
+	double now = (double)envelope_last(c);
 
 	if (now < FALLEN * (double)most_held_on(c))
 		judge_falling(c, out);
-	else if (curve_below(c, 0.05 * now) > curve_later(c, TOO_LATE))
+	else if (envelope_below(c, 0.05 * now) > envelope_later(c, TOO_LATE))
 		judge_unknown(c, out);
 	else if (!judge_once(c, out))
 		judge_rising(c, out);
@@ -292,9 +292,9 @@ static void judge(const struct curve *c, struct growth *out)
  * A flush in the first third of the run belongs to the start, and what came after it is judged. A later one
  * means that the memory is freed again and again: it falls.
  */
-static void judge_from_flush(const struct curve *c, size_t flush, struct growth *out)
+static void judge_from_flush(const struct growth_envelope *c, size_t flush, struct growth *out)
 {
-	const struct curve rest = {
+	const struct growth_envelope rest = {
 		&c->p[flush + 1], c->n - flush - 1, c->p[flush].seconds, c->end, c->p[flush].bytes, c->chance,
 	};
 
@@ -307,15 +307,15 @@ static void judge_from_flush(const struct curve *c, size_t flush, struct growth 
 void growth_judge(const struct growth_point *points, size_t n, double seconds, uint64_t allocs, uint64_t frees,
 		  struct growth *out)
 {
-	struct curve c = { points, n, 0, n ? points[n - 1].seconds : 0, 0, 0 };
+	struct growth_envelope c = { points, n, 0, n ? points[n - 1].seconds : 0, 0, 0 };
 	uint64_t kept = allocs > frees ? allocs - frees : 0;
 	size_t flush;
 
 	*out = (struct growth){ .shape = GROWTH_UNKNOWN };
-	if (!n || !curve_top(&c, c.end))
+	if (!n || !envelope_top(&c, c.end))
 		return;
 	if (kept)
-		c.chance = 2 * sqrt((double)(frees < kept ? frees : kept)) * (double)curve_last(&c) / (double)kept;
+		c.chance = 2 * sqrt((double)(frees < kept ? frees : kept)) * (double)envelope_last(&c) / (double)kept;
 	flush = last_flush(&c);
 	if (seconds < MIN_SECONDS || n < MIN_POINTS)
 		judge_unknown(&c, out);

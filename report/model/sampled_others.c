@@ -5,7 +5,7 @@
 
 #include "report/model/sampled.h"
 
-/* The first look is after two milliseconds or more (attach/sampling/blocks/following.h). */
+/* The first look is after two milliseconds or more (attach/sampling/blocks/block_poll.h). */
 #define FIRST_LOOK_S 0.005
 /*
  * If more is left, the blocks are taken as the site's own, though a site that allocates right after it would

@@ -19,7 +19,7 @@ void summary_init(struct summary *s)
 	*s = (struct summary){
 		.run = { .frontend = "ptrace", .mode = "exact", .duty = 1 },
 	};
-	texts_init(&s->strings);
+	intern_init(&s->strings);
 }
 
 static void refs_fini(struct summary_refs *r)
@@ -65,7 +65,7 @@ void summary_fini(struct summary *s)
 	free(s->run.probes);
 	free(s->run.gaps);
 	free(s->run.verdicts.doubts);
-	texts_fini(&s->strings);
+	intern_fini(&s->strings);
 	memset(s, 0, sizeof(*s));
 }
 
@@ -87,7 +87,7 @@ void *summary_push(struct summary *s, void *array, size_t *n, size_t size)
 
 const char *summary_string(struct summary *s, const char *text)
 {
-	const char *kept = texts_keep(&s->strings, text);
+	const char *kept = intern_text(&s->strings, text);
 
 	if (text && !kept)
 		s->err = -ENOMEM;

@@ -17,8 +17,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/intern.h"
 #include "base/taddr.h"
-#include "base/texts.h"
 #include "base/verdict.h"
 #include "report/ledger/memories.h"
 #include "report/model/growth.h"
@@ -317,7 +317,7 @@ struct summary {
 	size_t nnotes;
 	struct summary_frame **stacks;	/* of summary_keep_stack */
 	size_t nstacks;
-	struct texts strings;		/* the pool */
+	struct intern strings;		/* the pool */
 	int err;
 };
 

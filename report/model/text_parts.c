@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "report/model/words.h"
+#include "report/model/format_text.h"
 
 #define NUMBER_WIDTH 6
 #define FAMILY_WIDTH 12	/* longer names are cut */
@@ -69,7 +69,7 @@ void text_number(struct strbuf *sb, const struct text_part *part, size_t index)
 {
 	strbuf_putc(sb, '[');
 	if (part->several) {
-		words_cut(sb, part->family.name, FAMILY_WIDTH);
+		format_cut(sb, part->family.name, FAMILY_WIDTH);
 		strbuf_putc(sb, ' ');
 	}
 	strbuf_printf(sb, "%zu]", index + 1);
@@ -81,8 +81,8 @@ size_t text_number_width(const struct text_part *part)
 
 	if (!part->several)
 		return NUMBER_WIDTH;
-	words_cut(&name, part->family.name, FAMILY_WIDTH);
-	return NUMBER_WIDTH + words_width(&name) + 1;
+	format_cut(&name, part->family.name, FAMILY_WIDTH);
+	return NUMBER_WIDTH + format_width(&name) + 1;
 }
 
 void text_things(struct strbuf *sb, const struct text_part *part, uint64_t n)
@@ -94,7 +94,7 @@ void text_things(struct strbuf *sb, const struct text_part *part, uint64_t n)
 		strbuf_putc(&what, ' ');
 	}
 	strbuf_text(&what, part->family.noun);
-	words_count(sb, n, strbuf_str(&what));
+	format_count(sb, n, strbuf_str(&what));
 	if (what.err && !sb->err)
 		sb->err = what.err;
 }

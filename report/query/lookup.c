@@ -257,7 +257,7 @@ static int look_through(struct lookup_search *se, uint32_t family)
 
 static int search(struct lookup_search *se)
 {
-	int r = entries_make(se->summary, &se->entries);
+	int r = group_numbers_make(se->summary, &se->entries);
 
 	if (r == 0)
 		r = make_spots(se);
@@ -279,7 +279,7 @@ int lookup_answer(struct lookup *lk, struct ledger *l, const struct groupmap *gr
 	};
 	int r = summary_error(s) ? summary_error(s) : search(&se);
 
-	entries_fini(&se.entries);
+	group_numbers_fini(&se.entries);
 	free(se.spots);
 	free(se.hits);
 	return r < 0 ? r : summary_error(s);

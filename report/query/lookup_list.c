@@ -7,8 +7,8 @@
 
 #include "base/grow.h"
 #include "base/strbuf.h"
+#include "report/model/format_text.h"
 #include "report/model/text_parts.h"
-#include "report/model/words.h"
 #include "report/query/lookup_parts.h"
 
 /* --- which group --- */

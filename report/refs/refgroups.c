@@ -113,7 +113,7 @@ static int sort_objects(struct maker *mk)
 	int r = 0;
 
 	for (size_t at = 0; r == 0 && objects_next(mk->objects, &at, &addr, &o);) {
-		if (!drafts_wants(&mk->places.drafts, o->birth_us))
+		if (!stack_groups_wants(&mk->places.drafts, o->birth_us))
 			continue;
 		r = read_object(mk, addr, o, &one);
 		if (r < 0)

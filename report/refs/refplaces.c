@@ -9,7 +9,7 @@
 #include "report/names/expand.h"
 #include "report/names/wrappers.h"
 
-static int name(struct refplaces *p, const struct groups_options *opt, struct draft *d, struct refplace *place,
+static int name(struct refplaces *p, const struct groups_options *opt, struct stack_group *d, struct refplace *place,
 		struct summary *s)
 {
 	const struct ledger *l = p->drafts.ledger;
@@ -34,7 +34,7 @@ int refplaces_make(struct ledger *l, const struct groups_options *opt, uint32_t 
 
 	out->all = NULL;
 	refowners_init(&out->owners, l, family);
-	r = drafts_make(l, family, opt->older_than_us, same_as, &out->drafts);
+	r = stack_groups_make(l, family, opt->older_than_us, same_as, &out->drafts);
 	if (r < 0)
 		return r;
 	out->all = calloc(out->drafts.n + 1, sizeof(*out->all));
@@ -42,19 +42,19 @@ int refplaces_make(struct ledger *l, const struct groups_options *opt, uint32_t 
 		return -ENOMEM;
 	for (size_t i = 0; i < out->drafts.n && r == 0; i++)
 		r = name(out, opt, &out->drafts.all[i], &out->all[i], s);
-	return r < 0 ? r : drafts_merge(&out->drafts);
+	return r < 0 ? r : stack_groups_merge(&out->drafts);
 }
 
 void refplaces_fini(struct refplaces *p)
 {
 	free(p->all);
 	refowners_fini(&p->owners);
-	drafts_fini(&p->drafts);
+	stack_groups_fini(&p->drafts);
 }
 
 uint32_t refplaces_of(const struct refplaces *p, uint32_t stack)
 {
-	return p->drafts.all[drafts_of(&p->drafts, stack, VERDICT_UNKNOWN)].twin;
+	return p->drafts.all[stack_groups_of(&p->drafts, stack, VERDICT_UNKNOWN)].twin;
 }
 
 /* An older object with a count of its own has references from before the watch: it is left out here. */
@@ -91,8 +91,8 @@ struct summary_use refplaces_taken(const struct refplaces *p, uint32_t place, ui
 
 size_t refplaces_growth(const struct refplaces *p, uint32_t place, struct growth_point *series, struct growth *out)
 {
-	const struct draft *d = &p->drafts.all[place];
-	size_t n = drafts_series(&p->drafts, d, series);
+	const struct stack_group *d = &p->drafts.all[place];
+	size_t n = stack_groups_series(&p->drafts, d, series);
 
 	growth_judge(series, n, p->drafts.ledger->now_us / 1e6, d->allocs,
 		     d->allocs > d->held_bytes ? d->allocs - d->held_bytes : 0, out);

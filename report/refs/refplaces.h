@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 #include "base/cleanup.h"
-#include "report/groups/drafts.h"
 #include "report/groups/groups.h"
+#include "report/groups/stack_groups.h"
 #include "report/ledger/ledger.h"
 #include "report/model/summary.h"
 #include "report/refs/refowners.h"
@@ -25,7 +25,7 @@ struct refplace {
 };
 
 struct refplaces {
-	struct drafts drafts;
+	struct stack_groups drafts;
 	struct refowners owners;
 	struct refplace *all;		/* by number: the draft's index */
 };

@@ -8,7 +8,7 @@
 #define LOW 0.025
 #define HIGH 0.975
 #define STOP_US 50.0
-#define HOT_US 5000.0		/* between hits; below, stops matter (attach/keeper/budget/pace.h) */
+#define HOT_US 5000.0		/* between hits; below, stops matter (attach/keeper/budget/exposure.h) */
 #define CUT_SHARE 0.02		/* of all rounds: if the quota ended fewer, what it cuts off is negligible */
 
 static double max(double a, double b)

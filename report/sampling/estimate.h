@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 /*
- * The sums over all rounds of a site, as attach/keeper/budget/meter.h counts them. h: hits of a round, e: its
+ * The sums over all rounds of a site, as attach/keeper/budget/site_stats.h counts them. h: hits of a round, e: its
  * exposure in microseconds.
  */
 struct estimate_rounds {

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/model/words.h"
+#include "report/model/format_text.h"
 #include "report/names/shortname.h"
 #include "report/suppress/glob.h"
 
@@ -62,7 +62,7 @@ static bool means_source(const struct suppress_line *line, const struct summary_
 {
 	if (!f->file || (line->number && line->number != f->line))
 		return false;
-	return glob_matches(line->glob, f->file) || glob_matches(line->glob, words_base(f->file));
+	return glob_matches(line->glob, f->file) || glob_matches(line->glob, format_base(f->file));
 }
 
 /*

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/model/format_text.h"
 #include "report/model/text_parts.h"
-#include "report/model/words.h"
 #include "report/text/groups/text_mark.h"
 #include "report/text/groups/text_stack.h"
 
@@ -50,20 +50,20 @@ static const char *noun_of(const struct diff *d, const struct diff_group *g)
 
 static void put_amount(struct strbuf *sb, uint64_t bytes, uint64_t blocks, const char *noun)
 {
-	words_size(sb, bytes);
+	format_size(sb, bytes);
 	strbuf_puts(sb, " in ");
-	words_count(sb, blocks, noun);
+	format_count(sb, blocks, noun);
 }
 
 /* A longer watch has more of what leaks, so a difference would mean nothing. */
 static void put_totals_of_times(struct strbuf *sb, const struct diff *d, const char *noun)
 {
 	strbuf_puts(sb, " after ");
-	words_seconds(sb, d->new->run.seconds);
+	format_seconds(sb, d->new->run.seconds);
 	strbuf_puts(sb, "; before ");
 	put_amount(sb, d->old->totals.live_bytes, d->old->totals.live_blocks, noun);
 	strbuf_puts(sb, " after ");
-	words_seconds(sb, d->old->run.seconds);
+	format_seconds(sb, d->old->run.seconds);
 }
 
 static void put_totals(struct strbuf *sb, const struct diff *d)
@@ -81,7 +81,7 @@ static void put_totals(struct strbuf *sb, const struct diff *d)
 		strbuf_puts(sb, ", as many bytes as before");
 	} else {
 		strbuf_puts(sb, ", ");
-		words_size(sb, new->live_bytes > old->live_bytes ? new->live_bytes - old->live_bytes
+		format_size(sb, new->live_bytes > old->live_bytes ? new->live_bytes - old->live_bytes
 								 : old->live_bytes - new->live_bytes);
 		strbuf_puts(sb, new->live_bytes > old->live_bytes ? " more than before" : " less than before");
 	}
@@ -139,7 +139,7 @@ static void put_times(struct strbuf *sb, const struct diff *d)
 static void put_rate_change(struct strbuf *sb, double change)
 {
 	strbuf_putc(sb, change < 0 ? '-' : '+');
-	words_rate(sb, fabs(change), false);
+	format_rate(sb, fabs(change), false);
 }
 
 static void put_delta(struct strbuf *sb, const struct diff *d, const struct diff_group *g)
@@ -150,19 +150,19 @@ static void put_delta(struct strbuf *sb, const struct diff *d, const struct diff
 		strbuf_puts(sb, "0 B");
 	} else if (g->new_bytes > g->old_bytes) {
 		strbuf_putc(sb, '+');
-		words_size(sb, g->new_bytes - g->old_bytes);
+		format_size(sb, g->new_bytes - g->old_bytes);
 	} else {
 		strbuf_putc(sb, '-');
-		words_size(sb, g->old_bytes - g->new_bytes);
+		format_size(sb, g->old_bytes - g->new_bytes);
 	}
 }
 
 static void put_side(struct strbuf *sb, const struct summary *s, uint64_t bytes, bool rated)
 {
 	if (rated)
-		words_rate(sb, diff_rate(s, bytes), false);
+		format_rate(sb, diff_rate(s, bytes), false);
 	else
-		words_size(sb, bytes);
+		format_size(sb, bytes);
 }
 
 static size_t wider(const struct diff *d)
@@ -183,7 +183,7 @@ static bool less(const struct diff_group *g)
 static void put_number(struct strbuf *sb, struct strbuf *cell)
 {
 	strbuf_puts(sb, "  " TEXT_BOLD);
-	words_left(sb, cell, COLUMN_NUMBER);
+	format_left(sb, cell, COLUMN_NUMBER);
 	strbuf_puts(sb, TEXT_PLAIN);
 }
 
@@ -196,16 +196,16 @@ static void put_row(struct strbuf *sb, const struct diff *d, size_t number, cons
 		strbuf_printf(&cell, "[%zu]", number);
 	put_number(sb, &cell);
 	put_delta(&cell, d, g);
-	words_right(sb, &cell, COLUMN_DELTA + wider(d));
+	format_right(sb, &cell, COLUMN_DELTA + wider(d));
 	strbuf_puts(sb, "  ");
 	put_side(&cell, d->old, g->old_bytes, g->rated);
-	words_right(sb, &cell, COLUMN_SIDE + wider(d));
+	format_right(sb, &cell, COLUMN_SIDE + wider(d));
 	strbuf_puts(sb, "  ");
 	put_side(&cell, d->new, g->new_bytes, g->rated);
-	words_right(sb, &cell, COLUMN_SIDE + wider(d));
+	format_right(sb, &cell, COLUMN_SIDE + wider(d));
 	strbuf_puts(sb, "  ");
 	strbuf_puts(&cell, diff_change_name(g->change));
-	words_left(sb, &cell, COLUMN_CHANGE);
+	format_left(sb, &cell, COLUMN_CHANGE);
 	strbuf_puts(sb, TEXT_BOLD);
 	text_where(sb, g->group, apart, COLUMN_WHERE - 3 * wider(d));
 	strbuf_puts(sb, TEXT_PLAIN);
@@ -337,11 +337,11 @@ static void put_refs_where(struct strbuf *sb, const struct summary_refs *r)
 	const struct summary_use *u = diff_refs_use(r);
 	cleanup_strbuf struct strbuf family = STRBUF_INIT;
 
-	words_cut(&family, r->family, COLUMN_WHERE / 3);
+	format_cut(&family, r->family, COLUMN_WHERE / 3);
 	strbuf_puts(&family, ": ");
 	strbuf_puts(sb, strbuf_str(&family));
 	strbuf_puts(sb, TEXT_BOLD);
-	text_where_of(sb, &u->stack, NULL, COLUMN_WHERE - words_width(&family));
+	text_where_of(sb, &u->stack, NULL, COLUMN_WHERE - format_width(&family));
 	strbuf_puts(sb, TEXT_PLAIN);
 	if (family.err && !sb->err)
 		sb->err = family.err;
@@ -355,10 +355,10 @@ static void put_refs_row(struct strbuf *sb, size_t number, const struct diff_ref
 		strbuf_printf(&cell, "[%zu]", number);
 	put_number(sb, &cell);
 	put_refs_delta(&cell, r);
-	words_right(sb, &cell, COLUMN_DELTA);
+	format_right(sb, &cell, COLUMN_DELTA);
 	strbuf_printf(sb, "  %*" PRIu64 "  %*" PRIu64 "  ", COLUMN_SIDE, r->old_objects, COLUMN_SIDE, r->new_objects);
 	strbuf_puts(&cell, diff_change_name(r->change));
-	words_left(sb, &cell, COLUMN_CHANGE);
+	format_left(sb, &cell, COLUMN_CHANGE);
 	put_refs_where(sb, r->refs);
 	strbuf_putc(sb, '\n');
 }

@@ -7,17 +7,17 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "report/model/format_text.h"
 #include "report/model/text_parts.h"
-#include "report/model/words.h"
+#include "report/text/empty_report.h"
 #include "report/text/groups/text_group.h"
 #include "report/text/groups/text_mark.h"
 #include "report/text/groups/text_objects.h"
 #include "report/text/groups/text_refs.h"
-#include "report/text/nothing.h"
 #include "report/text/overview.h"
 #include "report/text/text_answer.h"
+#include "report/text/text_double_frees.h"
 #include "report/text/text_head.h"
-#include "report/text/text_twice.h"
 
 static void put_groups(struct strbuf *sb, const struct overview *o)
 {
@@ -39,8 +39,8 @@ static void put_suppressions(struct strbuf *sb, const struct summary *s)
 	for (size_t i = 0; i < s->nsuppressions; i++) {
 		const struct summary_suppression *used = &s->suppressions[i];
 		strbuf_printf(sb, "  %9" PRIu64 "  %9" PRIu64 "  ", used->groups, used->blocks);
-		words_size(&cell, used->bytes);
-		words_right(sb, &cell, 9);
+		format_size(&cell, used->bytes);
+		format_right(sb, &cell, 9);
 		strbuf_puts(sb, "  ");
 		strbuf_text(sb, used->name);
 		strbuf_puts(sb, " (");
@@ -91,7 +91,7 @@ static void put_tables(struct strbuf *sb, const struct summary *s, const struct 
 	}
 	if (!s->ngroups && !s->nrefs) {
 		strbuf_putc(sb, '\n');
-		nothing_put(sb, s);
+		empty_report_put(sb, s);
 	}
 }
 
@@ -99,7 +99,7 @@ static void put_all(struct strbuf *sb, const struct summary *s, size_t top, cons
 {
 	text_answer(sb, s);
 	put_tables(sb, s, all);
-	text_twice(sb, s, top);
+	text_double_frees(sb, s, top);
 	for (size_t i = 0; i < text_parts(s); i++) {
 		if (all[i].is_refs)
 			text_refs_details(&all[i].refs, sb);

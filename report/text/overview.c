@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "report/model/words.h"
+#include "report/model/format_text.h"
 #include "report/text/groups/text_growth.h"
 #include "report/text/groups/text_mark.h"
 #include "report/text/groups/text_rows.h"
@@ -27,26 +27,26 @@ static const struct summary_group *group_at(const struct overview *o, size_t ind
 }
 
 /* What leaks first, then what may. */
-static struct rows_item sampled_item(const struct summary_group *g)
+static struct row_item sampled_item(const struct summary_group *g)
 {
 	const enum survival_kind kind = g->sampled ? g->sampled->survival.kind : SURVIVAL_UNKNOWN;
 
-	return (struct rows_item){
-		.part = kind == SURVIVAL_STAYS || kind == SURVIVAL_UNKNOWN ? ROWS_GROWING : ROWS_KEPT, .known = kind == SURVIVAL_STAYS,
+	return (struct row_item){
+		.part = kind == SURVIVAL_STAYS || kind == SURVIVAL_UNKNOWN ? ROWS_GROWING : ROWS_LIVE, .known = kind == SURVIVAL_STAYS,
 		.rate = g->sampled ? g->sampled->may_keep_bytes.value : 0,
 	};
 }
 
-static struct rows_item item(const struct overview *o, size_t index)
+static struct row_item item(const struct overview *o, size_t index)
 {
-	static const enum rows_part parts[] = {
-		[SUMMARY_LOST] = ROWS_LOST, [SUMMARY_GROWING] = ROWS_GROWING, [SUMMARY_KEPT] = ROWS_KEPT, [SUMMARY_HELD] = ROWS_NONE,
+	static const enum row_part parts[] = {
+		[SUMMARY_LOST] = ROWS_LOST, [SUMMARY_GROWING] = ROWS_GROWING, [SUMMARY_KEPT] = ROWS_LIVE, [SUMMARY_HELD] = ROWS_NONE,
 	};
 	const struct growth *g = &group_at(o, index)->growth;
 
 	if (o->sampled)
 		return sampled_item(group_at(o, index));
-	return (struct rows_item){
+	return (struct row_item){
 		.part = parts[summary_section(o->summary, group_at(o, index))], .known = g->shape != GROWTH_UNKNOWN,
 		.rate = g->bytes_per_minute,
 	};
@@ -64,16 +64,16 @@ static bool has_verdicts(const struct overview *o)
 /* Only the rows of the table are compared with one another. */
 static int tell_apart(struct overview *o)
 {
-	const struct rows *r = &o->rows;
+	const struct row_choice *r = &o->rows;
 	cleanup_free const struct summary_group **rows = calloc(r->n + 1, sizeof(*rows));
 	cleanup_free struct apart *found = calloc(r->n + 1, sizeof(*found));
 	size_t n = 0;
 
 	if (!rows || !found)
 		return -ENOMEM;
-	for (enum rows_part part = 0; part < ROWS_PARTS; part++)
+	for (enum row_part part = 0; part < ROWS_PARTS; part++)
 		for (size_t i = 0; i < r->in_table[part]; i++)
-			rows[n++] = group_at(o, rows_of(r, part)[i]);
+			rows[n++] = group_at(o, row_choice_of(r, part)[i]);
 	apart_find(rows, n, found);
 	for (size_t i = 0; i < n; i++)
 		o->apart[rows[i] - group_at(o, 0)] = found[i];
@@ -82,7 +82,7 @@ static int tell_apart(struct overview *o)
 
 int overview_make(const struct summary *s, const struct text_part *part, size_t top, struct overview *o)
 {
-	cleanup_free struct rows_item *items = calloc(part->n + 1, sizeof(*items));
+	cleanup_free struct row_item *items = calloc(part->n + 1, sizeof(*items));
 	int r;
 
 	*o = (struct overview){ .summary = s, .part = *part, .sampled = summary_is_sampled(&s->run) };
@@ -94,13 +94,13 @@ int overview_make(const struct summary *s, const struct text_part *part, size_t 
 		return -ENOMEM;
 	for (size_t i = 0; i < part->n; i++)
 		items[i] = item(o, i);
-	r = rows_make(items, part->n, top, &o->rows);
+	r = row_choice_make(items, part->n, top, &o->rows);
 	return r ? r : tell_apart(o);
 }
 
 void overview_fini(struct overview *o)
 {
-	rows_fini(&o->rows);
+	row_choice_fini(&o->rows);
 	free(o->apart);
 }
 
@@ -111,16 +111,16 @@ static void put_amount(const struct overview *o, const struct summary_group *g, 
 	cleanup_strbuf struct strbuf cell = STRBUF_INIT;
 
 	if (!o->part.plain) {
-		words_size(&cell, g->bytes);
-		words_right(sb, &cell, COLUMN_BYTES);
-		words_percent(&cell, (double)g->bytes, all);
-		words_right(sb, &cell, COLUMN_SHARE);
+		format_size(&cell, g->bytes);
+		format_right(sb, &cell, COLUMN_BYTES);
+		format_percent(&cell, (double)g->bytes, all);
+		format_right(sb, &cell, COLUMN_SHARE);
 	}
 	strbuf_printf(&cell, "%" PRIu64, g->blocks);
-	words_right(sb, &cell, COLUMN_BLOCKS);
+	format_right(sb, &cell, COLUMN_BLOCKS);
 	if (o->part.plain) {
-		words_percent(&cell, (double)g->blocks, all);
-		words_right(sb, &cell, COLUMN_SHARE);
+		format_percent(&cell, (double)g->blocks, all);
+		format_right(sb, &cell, COLUMN_SHARE);
 	}
 	strbuf_puts(sb, "  ");
 }
@@ -144,7 +144,7 @@ static void put_cells(const struct overview *o, const struct summary_group *g, s
 		strbuf_printf(sb, "%-*s", COLUMN_VERDICT, verdict_name(g->verdict));
 	if (text_timed(o->summary)) {
 		text_growth_cell(&cell, o->summary, &course);
-		words_left(sb, &cell, TEXT_GROWTH_WIDTH);
+		format_left(sb, &cell, TEXT_GROWTH_WIDTH);
 		strbuf_putc(sb, ' ');
 	}
 }
@@ -155,7 +155,7 @@ static void put_with(struct strbuf *sb, const struct summary_group *g)
 	if (!g->kind.indirect_bytes)
 		return;
 	strbuf_puts(sb, " (+");
-	words_size(sb, g->kind.indirect_bytes);
+	format_size(sb, g->kind.indirect_bytes);
 	strbuf_putc(sb, ')');
 }
 
@@ -167,7 +167,7 @@ static void put_row(const void *ctx, size_t index, struct strbuf *sb)
 
 	text_number(&cell, &o->part, index);
 	strbuf_puts(sb, "  " TEXT_BOLD);
-	words_left(sb, &cell, text_number_width(&o->part));
+	format_left(sb, &cell, text_number_width(&o->part));
 	strbuf_puts(sb, TEXT_PLAIN);
 	if (o->sampled)
 		text_sampled_cells(sb, g);
@@ -175,7 +175,7 @@ static void put_row(const void *ctx, size_t index, struct strbuf *sb)
 		put_cells(o, g, sb);
 	put_with(&cell, g);
 	strbuf_puts(sb, TEXT_BOLD);
-	text_where(sb, g, &o->apart[index], where_width(o) - words_width(&cell));
+	text_where(sb, g, &o->apart[index], where_width(o) - format_width(&cell));
 	strbuf_puts(sb, TEXT_PLAIN);
 	strbuf_puts(sb, strbuf_str(&cell));
 	strbuf_putc(sb, '\n');
@@ -204,7 +204,7 @@ static void put_more(const void *ctx, const size_t *indices, size_t n, struct st
 		blocks += group_at(o, indices[i])->blocks;
 	}
 	if (!o->part.plain) {
-		words_size(sb, bytes);
+		format_size(sb, bytes);
 		strbuf_puts(sb, " in ");
 	}
 	text_things(sb, &o->part, blocks);
@@ -258,7 +258,7 @@ void overview_rest(const struct overview *o, struct strbuf *sb)
 		blocks += o->rows.shown[i] ? 0 : group_at(o, i)->blocks;
 	}
 	strbuf_putc(sb, '\n');
-	words_count(sb, o->part.n - o->rows.nshown, "more group");
+	format_count(sb, o->part.n - o->rows.nshown, "more group");
 	if (o->sampled) {
 		strbuf_puts(sb, " not shown (--top 0 shows all)\n");
 		return;
@@ -267,6 +267,6 @@ void overview_rest(const struct overview *o, struct strbuf *sb)
 	if (o->part.plain)
 		text_things(sb, &o->part, blocks);
 	else
-		words_size(sb, bytes);
+		format_size(sb, bytes);
 	strbuf_puts(sb, " not shown (--top 0 shows all)\n");
 }

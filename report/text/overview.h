@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * overview: the table of a family's groups of blocks at the top of the text report, and the choice of the
- * groups that are shown at all (report/model/rows.h).
+ * groups that are shown at all (report/model/row_choice.h).
  */
 #ifndef MM_OVERVIEW_H
 #define MM_OVERVIEW_H
 
 #include "base/cleanup.h"
 #include "base/strbuf.h"
-#include "report/model/rows.h"
+#include "report/model/row_choice.h"
 #include "report/model/summary.h"
 #include "report/model/text_parts.h"
 #include "report/names/apart.h"
@@ -18,7 +18,7 @@ struct overview {
 	struct text_part part;
 	bool verdicts;			/* there are some */
 	bool sampled;			/* rows show estimates (report/text/groups/text_sampled.h) */
-	struct rows rows;		/* indices are those of the part */
+	struct row_choice rows;		/* indices are those of the part */
 	struct apart *apart;		/* by index */
 };
 

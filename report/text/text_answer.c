@@ -14,8 +14,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "report/model/format_text.h"
 #include "report/model/text_parts.h"
-#include "report/model/words.h"
 #include "report/text/groups/text_growth.h"
 #include "report/text/groups/text_mark.h"
 #include "report/text/groups/text_sampled.h"
@@ -53,7 +53,7 @@ static void put_growth(struct strbuf *sb, const struct summary *s, const struct 
 		unknown |= s->groups[i].growth.shape == GROWTH_UNKNOWN;
 	if (rate > 0) {
 		strbuf_puts(sb, ", growing by ");
-		words_rate(sb, rate, part->plain);
+		format_rate(sb, rate, part->plain);
 	} else {
 		put_not_rising(sb, unknown);
 	}
@@ -64,7 +64,7 @@ static void put_time(struct strbuf *sb, const struct summary *s, const struct te
 	if (!text_timed(s) || part->several)
 		return;
 	strbuf_puts(sb, " in ");
-	words_seconds(sb, s->run.seconds);
+	format_seconds(sb, s->run.seconds);
 }
 
 static void put_allocations(struct strbuf *sb, const struct text_part *part)
@@ -72,7 +72,7 @@ static void put_allocations(struct strbuf *sb, const struct text_part *part)
 	if (part->plain)
 		text_things(sb, part, part->family.taken);
 	else
-		words_count(sb, part->family.taken, "allocation");
+		format_count(sb, part->family.taken, "allocation");
 }
 
 /* "79 blocks, 1.1 MiB, of 700 allocations", "12 descriptors of 40". */
@@ -84,7 +84,7 @@ static void put_live(struct strbuf *sb, const struct text_part *part)
 		return;
 	}
 	strbuf_puts(sb, ", ");
-	words_size(sb, part->family.bytes);
+	format_size(sb, part->family.bytes);
 	strbuf_puts(sb, ", of ");
 	put_allocations(sb, part);
 }
@@ -118,7 +118,7 @@ static void put_blocks(struct strbuf *sb, const struct summary *s, const struct 
  */
 static void put_ranges(struct strbuf *sb, const struct summary *s, const struct text_part *part)
 {
-	words_size(sb, part->family.bytes);
+	format_size(sb, part->family.bytes);
 	put_time(sb, s, part);
 	strbuf_puts(sb, ": ");
 	text_things(sb, part, part->family.kept);
@@ -166,7 +166,7 @@ static void put_refs(struct strbuf *sb, const struct summary *s, const struct te
 
 	if (f->kept > f->older)
 		strbuf_printf(sb, "%" PRId64 " of ", f->net);
-	words_count(sb, f->taken, "reference");
+	format_count(sb, f->taken, "reference");
 	strbuf_puts(sb, " acquired");
 	put_time(sb, s, part);
 	if (f->kept > f->older) {
@@ -201,7 +201,7 @@ static void put_each(struct strbuf *sb, const struct summary *s)
 		text_part(s, i, &part);
 		strbuf_puts(sb, "\n  ");
 		strbuf_text(&name, part.family.name);
-		words_left(sb, &name, NAME_WIDTH - 1);
+		format_left(sb, &name, NAME_WIDTH - 1);
 		strbuf_putc(sb, ' ');
 		put_family(sb, s, &part);
 	}
@@ -220,14 +220,14 @@ static void put_after(struct strbuf *sb, const struct summary *s)
 	if (!text_timed(s))
 		return;
 	strbuf_puts(sb, " after ");
-	words_seconds(sb, s->run.seconds);
+	format_seconds(sb, s->run.seconds);
 }
 
 static void put_verb(struct strbuf *sb, const struct summary *s, bool ranges)
 {
 	if (summary_is_sampled(&s->run)) {
 		strbuf_puts(sb, ", sampled for ");
-		words_seconds(sb, s->run.seconds);
+		format_seconds(sb, s->run.seconds);
 	} else if (ranges) {
 		strbuf_puts(sb, s->run.left_out ? ", the part that was selected, grew by" : " grew by");
 		return;

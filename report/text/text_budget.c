@@ -4,8 +4,8 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "report/model/unknown.h"
-#include "report/model/words.h"
+#include "report/model/format_text.h"
+#include "report/model/unknown_reason.h"
 #include "report/text/groups/text_label.h"
 
 #define TEN 10.0	/* seconds: the promise holds in any period of this length */
@@ -20,7 +20,7 @@ static void put_share(struct strbuf *sb, double share)
 	if (share > 0 && share < 0.01)
 		strbuf_printf(sb, "%.2g%%", 100 * share);
 	else
-		words_percent(sb, share, 1);
+		format_percent(sb, share, 1);
 }
 
 static void put_promise(struct strbuf *sb, double promise)
@@ -28,7 +28,7 @@ static void put_promise(struct strbuf *sb, double promise)
 	const double tenths = 1000 * promise;
 
 	if (fabs(tenths - round(tenths)) < 1e-6)
-		words_percent(sb, promise, 1);
+		format_percent(sb, promise, 1);
 	else
 		strbuf_printf(sb, "%.4g%%", 100 * promise);
 }
@@ -40,9 +40,9 @@ static void put_promise(struct strbuf *sb, double promise)
 static void put_used(struct strbuf *sb, const struct summary_budget *b)
 {
 	if (b->wall_s > 0 && b->wall_s < TEN) {
-		words_seconds(sb, b->spent_s);
+		format_seconds(sb, b->spent_s);
 		strbuf_puts(sb, " used of the ");
-		words_seconds(sb, b->promise * TEN);
+		format_seconds(sb, b->promise * TEN);
 		strbuf_puts(sb, " of any ten seconds, ");
 	} else {
 		put_share(sb, b->wall_s > 0 ? b->spent_s / b->wall_s : 0);
@@ -68,11 +68,11 @@ static void put_cost(struct strbuf *sb, const struct summary_budget *b)
 static void put_sites(struct strbuf *sb, const struct summary *s, const struct summary_budget *b)
 {
 	text_label(sb, "sampled");
-	words_count(sb, b->sites, "call site");
+	format_count(sb, b->sites, "call site");
 	strbuf_printf(sb, " found in the code, %" PRIu64 " of them called", b->hit);
 	if (b->hit) {
 		strbuf_puts(sb, ", each watched ");
-		words_percent(sb, s->run.duty, 1);
+		format_percent(sb, s->run.duty, 1);
 		strbuf_puts(sb, " of the time on average");
 	}
 	if (b->settled)
@@ -86,17 +86,17 @@ static void put_unseen(struct strbuf *sb, const struct summary_budget *b)
 {
 	if (b->unfound) {
 		text_label(sb, "not seen");
-		words_count(sb, b->unfound, "call site");
+		format_count(sb, b->unfound, "call site");
 		strbuf_puts(sb, " where no trap can be planted\n");
 	}
 	if (b->closed) {
 		text_label(sb, "not seen");
 		strbuf_puts(sb, "anything for ");
-		words_seconds(sb, b->closed_s);
+		format_seconds(sb, b->closed_s);
 		strbuf_puts(sb, " in all, ");
 		put_share(sb, b->wall_s > 0 ? b->closed_s / b->wall_s : 1);
 		strbuf_puts(sb, " of the watch (");
-		words_times(sb, (double)b->closed);
+		format_times(sb, (double)b->closed);
 		strbuf_puts(sb, "): the budget was used up, or mmattach got no processor\n");
 	}
 }
@@ -117,7 +117,7 @@ static void put_unclear(struct strbuf *sb, const struct summary *s)
 	if (!few)
 		return;
 	text_label(sb, "unclear");
-	words_count(sb, few, "group");
+	format_count(sb, few, "group");
 	strbuf_puts(sb, " of which too little was seen to know whether it leaks: "
 			"a longer watch would show it");
 	if (in_part)
@@ -131,7 +131,7 @@ static void put_followed(struct strbuf *sb, const struct summary_totals *t)
 	const uint64_t ended = t->frees + t->live_blocks;
 
 	text_label(sb, "tracked");
-	words_count(sb, t->allocs, "block");
+	format_count(sb, t->allocs, "block");
 	strbuf_printf(sb, ": %" PRIu64 " freed, %" PRIu64 " still live", t->frees, t->live_blocks);
 	if (ended < t->allocs)
 		strbuf_printf(sb, ", %" PRIu64 " given up or lost sight of", t->allocs - ended);

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdbool.h>
 
-#include "report/model/words.h"
+#include "report/model/format_text.h"
 #include "report/text/groups/text_mark.h"
 
 #define WHERE "; see the end of this report\n"
@@ -30,7 +30,7 @@ void text_certainty_doubts(struct strbuf *sb, const struct summary_verdicts *v)
 	if (!v->taken || !v->ndoubts)
 		return;
 	strbuf_puts(sb, "verdicts may be weaker than they look: ");
-	words_count(sb, v->ndoubts, "doubt");
+	format_count(sb, v->ndoubts, "doubt");
 	strbuf_puts(sb, WHERE);
 }
 
@@ -39,7 +39,7 @@ static void put_lost(struct strbuf *missing, uint64_t lost)
 	if (!lost)
 		return;
 	text_certainty_next(missing);
-	words_count(missing, lost, "event");
+	format_count(missing, lost, "event");
 	strbuf_puts(missing, lost == 1 ? " was lost" : " were lost");
 }
 
@@ -52,9 +52,9 @@ static void put_gaps(struct strbuf *missing, const struct summary_run *run)
 	for (size_t i = 0; i < run->ngaps; i++)
 		seconds += run->gaps[i].seconds;
 	text_certainty_next(missing);
-	words_count(missing, run->ngaps, "gap");
+	format_count(missing, run->ngaps, "gap");
 	strbuf_puts(missing, run->ngaps == 1 ? " of " : " in the watch (");
-	words_seconds(missing, seconds);
+	format_seconds(missing, seconds);
 	strbuf_puts(missing, run->ngaps == 1 ? " in the watch" : " in all)");
 }
 
@@ -64,7 +64,7 @@ static void put_stacks(struct strbuf *missing, uint64_t stacks)
 	if (!stacks)
 		return;
 	text_certainty_next(missing);
-	words_count(missing, stacks, "stack");
+	format_count(missing, stacks, "stack");
 	strbuf_puts(missing, stacks == 1 ? " ends too early" : " end too early");
 }
 

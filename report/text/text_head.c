@@ -6,8 +6,8 @@
 #include <math.h>
 #include <time.h>
 
+#include "report/model/format_text.h"
 #include "report/model/text_parts.h"
-#include "report/model/words.h"
 #include "report/text/groups/text_label.h"
 #include "report/text/groups/text_mark.h"
 #include "report/text/groups/text_verdicts.h"
@@ -44,7 +44,7 @@ void text_head_command(struct strbuf *sb, const struct summary_target *t)
 		strbuf_text(&line, t->exe ? t->exe : "not known");
 	if (strbuf_error(&line) && !sb->err)
 		sb->err = strbuf_error(&line);
-	shown = words_bytes(strbuf_str(&line), line.len, COMMAND_SHOWN);
+	shown = format_bytes(strbuf_str(&line), line.len, COMMAND_SHOWN);
 	text_label(sb, "command");
 	strbuf_append(sb, strbuf_str(&line), shown);
 	strbuf_puts(sb, shown < line.len ? " ...\n" : "\n");
@@ -57,7 +57,7 @@ static void put_watched(struct strbuf *sb, const struct summary_run *run)
 
 	text_label(sb, "watched");
 	if (run->seconds > 0)
-		words_seconds(sb, run->seconds);
+		format_seconds(sb, run->seconds);
 	else
 		strbuf_puts(sb, "for a time not known");
 	if (text_head_time(&start, run->start_ns))
@@ -66,7 +66,7 @@ static void put_watched(struct strbuf *sb, const struct summary_run *run)
 	strbuf_text(sb, run->mode);
 	if (run->duty < 1 && !summary_is_sampled(run)) {
 		strbuf_puts(sb, ", traps were planted ");
-		words_percent(sb, run->duty, 1);
+		format_percent(sb, run->duty, 1);
 		strbuf_puts(sb, " of the time");
 	}
 	strbuf_puts(sb, ", by ");
@@ -91,12 +91,12 @@ static void put_events(struct strbuf *sb, const struct summary *s)
 	}
 	if (run->stacks_cut) {
 		strbuf_puts(sb, ", ");
-		words_count(sb, run->stacks_cut, "stack");
+		format_count(sb, run->stacks_cut, "stack");
 		strbuf_puts(sb, " cut short");
 	}
 	if (run->stacks_lost) {
 		strbuf_puts(sb, ", ");
-		words_count(sb, run->stacks_lost, "stack");
+		format_count(sb, run->stacks_lost, "stack");
 		strbuf_puts(sb, " not followed to the end");
 	}
 	strbuf_putc(sb, '\n');
@@ -113,15 +113,15 @@ static void put_share(struct strbuf *sb, const struct summary_run *run)
 	}
 	strbuf_puts(sb, ", ");
 	/* a program that mmattach starts is stopped before its watch begins */
-	words_percent(sb, fmin(run->stopped_seconds, run->thread_seconds), run->thread_seconds);
+	format_percent(sb, fmin(run->stopped_seconds, run->thread_seconds), run->thread_seconds);
 	strbuf_puts(sb, " of the time");
 	if (threads < 1.5)
 		return;
 	strbuf_puts(sb, " of ");
-	words_count(sb, (uint64_t)(threads + 0.5), "thread");
+	format_count(sb, (uint64_t)(threads + 0.5), "thread");
 	if (run->hitting_seconds > 0 && run->hitting_seconds < 0.9 * run->thread_seconds) {
 		strbuf_puts(sb, "; ");
-		words_percent(sb, run->hitting_stopped, run->hitting_seconds);
+		format_percent(sb, run->hitting_stopped, run->hitting_seconds);
 		if (run->hitting == 1)
 			strbuf_puts(sb, " for the one that hit traps");
 		else
@@ -138,7 +138,7 @@ static void put_stopped(struct strbuf *sb, const struct summary_run *run)
 		strbuf_puts(sb, "for how long is not known: gdb does not report it\n");
 		return;
 	}
-	words_seconds(sb, run->stopped_seconds);
+	format_seconds(sb, run->stopped_seconds);
 	put_share(sb, run);
 	strbuf_putc(sb, '\n');
 }
@@ -146,9 +146,9 @@ static void put_stopped(struct strbuf *sb, const struct summary_run *run)
 static void put_totals(struct strbuf *sb, const struct summary_totals *t)
 {
 	text_label(sb, "calls");
-	words_count(sb, t->allocs, "allocation");
+	format_count(sb, t->allocs, "allocation");
 	strbuf_puts(sb, ", ");
-	words_count(sb, t->frees, "free");
+	format_count(sb, t->frees, "free");
 	if (t->unmatched_frees)
 		strbuf_printf(sb, ", %" PRIu64 " of blocks older than the watch", t->unmatched_frees);
 	if (t->double_frees) {
@@ -165,7 +165,7 @@ static void put_references(struct strbuf *sb, const struct summary *s, const str
 		strbuf_text(sb, f->name);
 		strbuf_puts(sb, ": ");
 	}
-	words_count(sb, f->taken, "reference");
+	format_count(sb, f->taken, "reference");
 	strbuf_printf(sb, " acquired, %" PRIu64 " released\n", f->dropped);
 }
 
@@ -174,9 +174,9 @@ static void put_gap(struct strbuf *sb, const struct summary_gap *gap)
 	strbuf_puts(sb, TEXT_RED);
 	text_label(sb, "GAP");
 	strbuf_puts(sb, TEXT_PLAIN "nothing was seen for ");
-	words_seconds(sb, gap->seconds);
+	format_seconds(sb, gap->seconds);
 	strbuf_puts(sb, " from ");
-	words_seconds(sb, gap->start_s);
+	format_seconds(sb, gap->start_s);
 	strbuf_puts(sb, gap->why ? " on: " : " on");
 	strbuf_text(sb, gap->why);
 	strbuf_putc(sb, '\n');
@@ -186,18 +186,18 @@ void text_head_hidden(struct strbuf *sb, const struct summary_hidden *h, const c
 {
 	if (h->groups) {
 		text_label(sb, "hidden");
-		words_size(sb, h->bytes);
+		format_size(sb, h->bytes);
 		strbuf_puts(sb, " in ");
-		words_count(sb, h->blocks, "block");
+		format_count(sb, h->blocks, "block");
 		strbuf_puts(sb, " of ");
-		words_count(sb, h->groups, "group");
+		format_count(sb, h->groups, "group");
 		strbuf_printf(sb, ", by %s\n", by);
 	}
 	if (h->ref_groups) {
 		text_label(sb, "hidden");
-		words_count(sb, h->objects, "object");
+		format_count(sb, h->objects, "object");
 		strbuf_puts(sb, " of ");
-		words_count(sb, h->ref_groups, "group");
+		format_count(sb, h->ref_groups, "group");
 		strbuf_printf(sb, ", by %s\n", by);
 	}
 }

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/model/format_text.h"
 #include "report/model/text_parts.h"
-#include "report/model/words.h"
 #include "report/text/groups/text_label.h"
 
 #define MUCH (1u << 20)		/* growth that is worth a sentence */
@@ -20,7 +20,7 @@
 static void put_change(struct strbuf *sb, int64_t bytes)
 {
 	strbuf_putc(sb, bytes < 0 ? '-' : '+');
-	words_size(sb, (uint64_t)(bytes < 0 ? -bytes : bytes));
+	format_size(sb, (uint64_t)(bytes < 0 ? -bytes : bytes));
 }
 
 /* --- children --- */
@@ -78,16 +78,16 @@ static void put_child(struct strbuf *sb, const struct summary_memory *m)
 	cleanup_strbuf struct strbuf cell = STRBUF_INIT;
 
 	strbuf_printf(&cell, "%d", (int)m->pid);
-	words_right(sb, &cell, COLUMN_PID);
-	words_size(&cell, summary_memory_rss(m));
-	words_right(sb, &cell, COLUMN_RSS);
+	format_right(sb, &cell, COLUMN_PID);
+	format_size(&cell, summary_memory_rss(m));
+	format_right(sb, &cell, COLUMN_RSS);
 	if (m->npoints > 1)
 		put_change(&cell, summary_memory_growth(m));
 	else
 		strbuf_puts(&cell, "seen once");
-	words_right(sb, &cell, COLUMN_GROWTH);
+	format_right(sb, &cell, COLUMN_GROWTH);
 	strbuf_puts(sb, "  ");
-	words_cut(sb, m->name, NAME_WIDTH);
+	format_cut(sb, m->name, NAME_WIDTH);
 	strbuf_putc(sb, '\n');
 }
 
@@ -96,7 +96,7 @@ static void put_how_long(struct strbuf *sb, const struct summary *s)
 	const double seconds = s->run.seconds < 10 ? 10 : s->run.seconds;
 
 	strbuf_puts(sb, " -d ");
-	words_seconds(sb, (double)(uint64_t)seconds);
+	format_seconds(sb, (double)(uint64_t)seconds);
 }
 
 static void put_ended(struct strbuf *sb, const struct children *c)
@@ -138,7 +138,7 @@ static void put_children_line(struct strbuf *sb, const struct children *c)
 	put_ended(sb, c);
 	if (summary_memory_growth(c->all[0]) > 0) {
 		strbuf_printf(sb, "; %d grew%s by ", (int)c->all[0]->pid, c->n == 1 ? "" : " most,");
-		words_size(sb, (uint64_t)summary_memory_growth(c->all[0]));
+		format_size(sb, (uint64_t)summary_memory_growth(c->all[0]));
 		strbuf_printf(sb, " (mmattach -p %d)", (int)c->all[0]->pid);
 	}
 	strbuf_putc(sb, '\n');
@@ -159,7 +159,7 @@ static bool is_unexplained(const struct summary *s, const struct summary_memory 
 
 static void put_explained(struct strbuf *sb, const struct summary *s, const struct summary_memory *m)
 {
-	words_percent(sb, (double)summary_memory_explained(s), (double)summary_memory_growth(m));
+	format_percent(sb, (double)summary_memory_explained(s), (double)summary_memory_growth(m));
 }
 
 /* Did malloc's own heap grow with it? */
@@ -176,7 +176,7 @@ static void put_rest(struct strbuf *sb, const struct summary *s, const struct su
 
 	text_label(sb, "");
 	strbuf_puts(sb, "the rest, ");
-	words_size(sb, rest);
+	format_size(sb, rest);
 	if (is_heap(m, rest))
 		strbuf_printf(sb, ": malloc's heap grew, "
 				  "by memory that was freed since or lies between blocks "
@@ -192,7 +192,7 @@ static void put_memory(struct strbuf *sb, const struct summary *s, const struct 
 
 	text_label(sb, "memory");
 	strbuf_puts(sb, "RSS ");
-	words_size(sb, summary_memory_rss(m));
+	format_size(sb, summary_memory_rss(m));
 	if (m->npoints > 1) {
 		strbuf_puts(sb, ": anonymous ");
 		put_change(sb, (int64_t)(last->anonymous - first->anonymous));
@@ -209,7 +209,7 @@ static void put_memory(struct strbuf *sb, const struct summary *s, const struct 
 	}
 	if (summary_memory_growth(m) >= MUCH && text_counts_blocks(s)) {
 		strbuf_puts(sb, "; live blocks: ");
-		words_size(sb, summary_memory_explained(s));
+		format_size(sb, summary_memory_explained(s));
 		strbuf_puts(sb, " (");
 		put_explained(sb, s, m);
 		strbuf_putc(sb, ')');
@@ -256,7 +256,7 @@ void text_memory_answer(struct strbuf *sb, const struct summary *s)
 	if (!is_unexplained(s, m))
 		return;
 	strbuf_puts(sb, "resident memory grew by ");
-	words_size(sb, (uint64_t)summary_memory_growth(m));
+	format_size(sb, (uint64_t)summary_memory_growth(m));
 	strbuf_puts(sb, " meanwhile; live blocks explain ");
 	put_explained(sb, s, m);
 	strbuf_puts(sb, " of that: see memory at the end of this report\n");

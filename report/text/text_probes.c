@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "report/model/words.h"
+#include "report/model/format_text.h"
 #include "trace/probenote.h"
 
 #define MANY 1000	/* no run has as many, but a file may say so: these are not compared with each other */
@@ -129,7 +129,7 @@ static void put_probe(struct strbuf *sb, const struct summary *s, const struct s
 	put_rule(sb, s, p);
 	if (p->module) {
 		strbuf_puts(sb, "  in ");
-		strbuf_text(sb, words_base(p->module));
+		strbuf_text(sb, format_base(p->module));
 	}
 	if (!is_watched(p)) {
 		strbuf_puts(sb, "  NOT WATCHED: ");
@@ -163,7 +163,7 @@ static size_t count_never_called(const struct summary_run *run, const struct sum
 /* @word after the text of this line, or on a new line. */
 static void put_word(struct strbuf *sb, const struct strbuf *word, size_t *column)
 {
-	size_t begin = INDENT + strlen(NEVER), width = words_width(word);
+	size_t begin = INDENT + strlen(NEVER), width = format_width(word);
 
 	if (*column > begin && *column + 1 + width > LINE) {
 		strbuf_putc(sb, '\n');

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* wrap: see wrap.h. Widths are counted in characters, as in report/model/words.h. */
+/* wrap: see wrap.h. Widths are counted in characters, as in report/model/format_text.h. */
 #include "report/text/wrap.h"
 
 #include <stdbool.h>
 #include <string.h>
 
-#include "report/model/words.h"
+#include "report/model/format_text.h"
 
 static size_t span(const char *text, size_t n, bool blanks)
 {
@@ -27,7 +27,7 @@ static void put_words(struct strbuf *sb, const char *text, size_t n, size_t widt
 	for (size_t i = 0; i < n;) {
 		const size_t blanks = span(text + i, n - i, true);
 		const size_t word = span(text + i + blanks, n - i - blanks, false);
-		const size_t wide = words_characters(text + i + blanks, word);
+		const size_t wide = format_characters(text + i + blanks, word);
 
 		if (i && column + blanks + wide > width) {
 			strbuf_putc(sb, '\n');
@@ -49,7 +49,7 @@ static void put_line(struct strbuf *sb, const char *line, size_t n, size_t width
 
 	while (n && line[n - 1] == ' ')
 		n--;
-	label = words_characters(line, n) > width ? words_bytes(line, n, indent) : n;
+	label = format_characters(line, n) > width ? format_bytes(line, n, indent) : n;
 	strbuf_append(sb, line, label);
 	put_words(sb, line + label, n - label, width, indent);
 	strbuf_putc(sb, '\n');

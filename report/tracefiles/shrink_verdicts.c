@@ -15,7 +15,7 @@
 #define AT_ONCE 1000	/* blocks in one record */
 
 /* Addresses of the blocks of one family and verdict. */
-struct verdict_list {
+struct addr_list {
 	taddr *addrs;
 	size_t n, size;
 };
@@ -29,14 +29,14 @@ static int compare_addrs(const void *pa, const void *pb)
 
 static int compare_judged(const void *pa, const void *pb)
 {
-	const struct judged_block *a = pa, *b = pb;
+	const struct verdict_block *a = pa, *b = pb;
 
 	if (a->family != b->family)
 		return a->family < b->family ? -1 : 1;
 	return a->addr < b->addr ? -1 : a->addr > b->addr;
 }
 
-static int list_add(struct verdict_list *list, taddr addr)
+static int list_add(struct addr_list *list, taddr addr)
 {
 	if (grow_for(&list->addrs, list->n, &list->size, sizeof(*list->addrs)) < 0)
 		return -ENOMEM;
@@ -44,7 +44,7 @@ static int list_add(struct verdict_list *list, taddr addr)
 	return 0;
 }
 
-static int list_held(const struct ledger *l, uint32_t family, enum verdict verdict, struct verdict_list *list)
+static int list_held(const struct ledger *l, uint32_t family, enum verdict verdict, struct addr_list *list)
 {
 	struct live_block b;
 	taddr addr;
@@ -76,7 +76,7 @@ static bool is_aside(const struct ledger *l, uint32_t family, taddr addr)
  * The block that got the verdict may still be live in an earlier piece; a block that is here now was
  * allocated later.
  */
-static bool is_still_older(const struct ledger *l, const struct judged_block *b)
+static bool is_still_older(const struct ledger *l, const struct verdict_block *b)
 {
 	return ledger_may_be_older(l, b->family, b->addr) && !ledger_holds(l, b->family, b->addr, NULL) &&
 	       !is_aside(l, b->family, b->addr);
@@ -84,11 +84,11 @@ static bool is_still_older(const struct ledger *l, const struct judged_block *b)
 
 static uint64_t count_unknown(const struct ledger *l)
 {
-	struct judged_place place = { 0 };
-	struct judged_block b;
+	struct verdict_place place = { 0 };
+	struct verdict_block b;
 	uint64_t n = 0;
 
-	while (judged_next(&l->look.unknown, &place, &b))
+	while (verdict_list_next(&l->look.unknown, &place, &b))
 		n += is_still_older(l, &b);
 	return n;
 }
@@ -114,27 +114,27 @@ static uint64_t count_held(const struct ledger *l)
 /* --- what is lost with a block --- */
 
 struct with_list {
-	struct judged_block *all;
+	struct verdict_block *all;
 	size_t n;
 };
 
-static int with_make(const struct judged *j, struct with_list *out)
+static int with_make(const struct verdict_list *j, struct with_list *out)
 {
-	struct judged_place place = { 0 };
+	struct verdict_place place = { 0 };
 
 	out->all = calloc(j->count + 1, sizeof(*out->all));
 	if (!out->all)
 		return -ENOMEM;
-	while (judged_next(j, &place, &out->all[out->n]))
+	while (verdict_list_next(j, &place, &out->all[out->n]))
 		out->n++;
 	if (out->n)
 		qsort(out->all, out->n, sizeof(*out->all), compare_judged);
 	return 0;
 }
 
-static const struct judged_block *with_of(const struct with_list *with, uint32_t family, taddr addr)
+static const struct verdict_block *with_of(const struct with_list *with, uint32_t family, taddr addr)
 {
-	const struct judged_block key = { .family = family, .addr = addr };
+	const struct verdict_block key = { .family = family, .addr = addr };
 
 	return with->n ? bsearch(&key, with->all, with->n, sizeof(key), compare_judged) : NULL;
 }
@@ -151,14 +151,14 @@ static void put_some(struct shrink *s, enum verdict verdict, const struct fact_j
 		shrink_put(s, &f);
 }
 
-static void put_list(struct shrink *s, uint32_t family, enum verdict verdict, const struct verdict_list *list,
+static void put_list(struct shrink *s, uint32_t family, enum verdict verdict, const struct addr_list *list,
 		     const struct with_list *with)
 {
 	struct fact_judged some[AT_ONCE];
 	uint32_t n = 0;
 
 	for (size_t i = 0; i < list->n && s->err == 0; i++) {
-		const struct judged_block *b = with_of(with, family, list->addrs[i]);
+		const struct verdict_block *b = with_of(with, family, list->addrs[i]);
 
 		some[n++] = (struct fact_judged){ list->addrs[i], b ? b->with_blocks : 0, b ? b->with_bytes : 0 };
 		if (n == AT_ONCE || i + 1 == list->n) {
@@ -174,7 +174,7 @@ static int put_family(struct shrink *s, uint32_t family, const struct with_list 
 
 	shrink_put_family(s, s->l->now_us, family);
 	for (int v = VERDICT_UNKNOWN + 1; v < VERDICT_COUNT && r == 0; v++) {
-		struct verdict_list list = { 0 };
+		struct addr_list list = { 0 };
 
 		r = list_held(s->l, family, v, &list);
 		if (r == 0)
@@ -187,10 +187,10 @@ static int put_family(struct shrink *s, uint32_t family, const struct with_list 
 /* Verdicts on blocks of an earlier piece, in the order of their facts. */
 static void put_unknown(struct shrink *s)
 {
-	struct judged_place place = { 0 };
-	struct judged_block b;
+	struct verdict_place place = { 0 };
+	struct verdict_block b;
 
-	while (s->err == 0 && judged_next(&s->l->look.unknown, &place, &b)) {
+	while (s->err == 0 && verdict_list_next(&s->l->look.unknown, &place, &b)) {
 		const struct fact_judged one = { b.addr, b.with_blocks, b.with_bytes };
 
 		if (!is_still_older(s->l, &b))
@@ -225,12 +225,12 @@ void shrink_put_look(struct shrink *s)
 void shrink_put_verdict(struct shrink *s, uint32_t family, taddr addr, enum verdict verdict)
 {
 	struct fact_judged one = { .addr = addr };
-	struct judged_place place = { 0 };
-	struct judged_block b;
+	struct verdict_place place = { 0 };
+	struct verdict_block b;
 
 	if (verdict == VERDICT_UNKNOWN)
 		return;
-	while (judged_next(&s->l->look.with, &place, &b))
+	while (verdict_list_next(&s->l->look.with, &place, &b))
 		if (b.family == family && b.addr == addr)
 			one = (struct fact_judged){ addr, b.with_blocks, b.with_bytes };
 	put_some(s, verdict, &one, 1);

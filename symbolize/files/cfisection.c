@@ -13,8 +13,8 @@
 #include <gelf.h>
 #include <stdlib.h>
 
+#include "base/addr_search.h"
 #include "base/grow.h"
-#include "base/upto.h"
 #include "symbolize/files/elffile.h"
 
 #define RETURN_ADDRESS 16	/* the column of the return address on x86-64 */
@@ -285,7 +285,7 @@ void cfi_section_fini(struct cfi_section *s)
 
 size_t cfi_section_upto(const struct cfi_section *s, taddr addr)
 {
-	return UPTO(s->v, s->n, lo, addr);
+	return ADDR_SEARCH(s->v, s->n, lo, addr);
 }
 
 const struct cfi_extent *cfi_section_over(const struct cfi_section *s, taddr addr)

@@ -9,8 +9,8 @@
 #include <gelf.h>
 #include <string.h>
 
+#include "base/addr_search.h"
 #include "base/grow.h"
-#include "base/upto.h"
 #include "symbolize/files/elffile.h"
 #include "symbolize/files/fdetable.h"
 #include "symbolize/files/minidebug.h"
@@ -280,7 +280,7 @@ static const struct symbol *find_sizeless(const struct symtab *t, size_t n, tadd
 
 const char *symtab_find(const struct symtab *t, taddr addr)
 {
-	size_t n = UPTO(t->v, t->n, value, addr);
+	size_t n = ADDR_SEARCH(t->v, t->n, value, addr);
 	const struct symbol *s = find_sized(t, n, addr);
 
 	if (!s)

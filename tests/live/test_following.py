@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What becomes of blocks, observed from outside (attach/sampling/blocks/following), compared with the truth.
+"""What becomes of blocks, observed from outside (attach/sampling/blocks/block_poll), compared with the truth.
 
 tests/tools/fates has a child that allocates and frees blocks at 151 sites, passes them from thread to thread,
 ends threads and returns memory to the kernel, and records when each block was freed.

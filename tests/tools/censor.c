@@ -95,7 +95,7 @@ static void let_go(const struct snapshot *s)
 		(void)ptrace(PTRACE_DETACH, s->threads[i].tid, 0, 0);
 }
 
-static void copy_range(pid_t pid, struct snapshot *s, taddr lo, taddr hi)
+static void copy_into(pid_t pid, struct snapshot *s, taddr lo, taddr hi)
 {
 	void *to = malloc(hi - lo);
 	struct iovec here = { to, hi - lo }, there = { (void *)lo, hi - lo };
@@ -132,7 +132,7 @@ static void copy_mapping(pid_t pid, int pagemap, struct snapshot *s, const struc
 		if (here && !from)
 			from = at;
 		if (!here && from) {
-			copy_range(pid, s, from, at);
+			copy_into(pid, s, from, at);
 			from = 0;
 		}
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fates: how often attach/sampling/blocks/following is right, on a child that notes when each block was truly
+ * fates: how often attach/sampling/blocks/block_poll is right, on a child that notes when each block was truly
  * allocated and freed (fates_child.h).
  *
  *	fates [-s SECONDS] [-t THREADS] [-S SEED] [-a]
@@ -22,7 +22,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#include "attach/sampling/blocks/following.h"
+#include "attach/sampling/blocks/block_poll.h"
 #include "base/addrmap.h"
 #include "report/sampling/survival.h"
 
@@ -46,7 +46,7 @@ static const char *const lives_names[] = {
 };
 
 struct result {
-	uint64_t followed, gone, gone_wrong, unknown, unknown_alive, seen;
+	uint64_t tracked, gone, gone_wrong, unknown, unknown_alive, seen;
 	uint64_t same[AGES], wrong[AGES];
 	struct survival_step steps[SURVIVAL_STEPS];
 	unsigned now;
@@ -56,7 +56,7 @@ static struct result results[PLACES];
 static struct addrmap truths;	/* address -> index of the truth of the block tracked there */
 static uint32_t heard;		/* how many reports have been read */
 
-static struct truth *truth_of(const struct followed *b)
+static struct truth *truth_of(const struct tracked *b)
 {
 	const uint32_t *i = addrmap_get(&truths, b->addr);
 
@@ -65,7 +65,7 @@ static struct truth *truth_of(const struct followed *b)
 	return &told->all[*i];
 }
 
-static double age_s(const struct followed *b, uint64_t at_ns)
+static double age_s(const struct tracked *b, uint64_t at_ns)
 {
 	return (double)(at_ns - b->birth_ns) / 1e9;
 }
@@ -77,7 +77,7 @@ static bool had_died(const struct truth *t, uint64_t at_ns)
 	return death && death <= at_ns;
 }
 
-static void over(void *ctx, const struct followed *b, enum fate fate, uint64_t now)
+static void over(void *ctx, const struct tracked *b, enum fate fate, uint64_t now)
 {
 	const struct truth *t = truth_of(b);
 	struct result *r = &results[t->place];
@@ -97,23 +97,23 @@ static void over(void *ctx, const struct followed *b, enum fate fate, uint64_t n
  * Track the blocks reported since the last call, if there is room for more of their place; else only report
  * that the address now belongs to another block.
  */
-static void hear(struct following *f)
+static void hear(struct block_poll *f)
 {
 	for (const uint32_t n = atomic_load(&told->n); heard < n; heard++) {
 		const struct truth *t = &told->all[heard];
 		struct result *r = &results[t->place];
 
 		r->seen++;
-		following_taken(f, t->addr, t->birth_ns);
+		block_poll_taken(f, t->addr, t->birth_ns);
 		if (r->now >= FOLLOW || addrmap_put(&truths, t->addr, &heard) < 0 ||
-		    following_add(f, t->addr, t->head, t->words, t->place, t->birth_ns) < 0)
+		    block_poll_add(f, t->addr, t->head, t->words, t->place, t->birth_ns) < 0)
 			continue;
 		r->now++;
-		r->followed++;
+		r->tracked++;
 	}
 }
 
-static void check_one(const struct followed *b)
+static void check_one(const struct tracked *b)
 {
 	for (unsigned i = 0; i < AGES; i++) {
 		struct result *r = &results[b->stack];
@@ -127,31 +127,31 @@ static void check_one(const struct followed *b)
 }
 
 /* Check the blocks that were found the same since @since. */
-static void check(const struct following *f, uint64_t since)
+static void check(const struct block_poll *f, uint64_t since)
 {
-	for (size_t i = 0; i < following_count(f); i++) {
-		struct followed b;
+	for (size_t i = 0; i < block_poll_count(f); i++) {
+		struct tracked b;
 
-		following_get(f, i, &b);
+		block_poll_get(f, i, &b);
 		if (b.seen_ns > since && b.looks >= 2 && !b.doubtful)
 			check_one(&b);
 	}
 }
 
-static void find_standing(const struct following *f)
+static void find_standing(const struct block_poll *f)
 {
 	unsigned old[PLACES] = { 0 };
 
-	for (size_t i = 0; i < following_count(f); i++) {
-		struct followed b;
+	for (size_t i = 0; i < block_poll_count(f); i++) {
+		struct tracked b;
 
-		following_get(f, i, &b);
+		block_poll_get(f, i, &b);
 		if (age_s(&b, b.seen_ns) > 3 && ++old[b.stack] == 3)
 			atomic_store(&told->stands[b.stack], true);
 	}
 }
 
-static void follow(struct following *f, double seconds, bool standing)
+static void follow(struct block_poll *f, double seconds, bool standing)
 {
 	const struct timespec pause = { 0, 500000 };
 	const uint64_t start = now_ns();
@@ -159,7 +159,7 @@ static void follow(struct following *f, double seconds, bool standing)
 
 	for (uint64_t now = start; (double)(now - start) < seconds * 1e9; now = now_ns()) {
 		hear(f);
-		following_poll(f, now);
+		block_poll(f, now);
 		check(f, checked);
 		checked = now;
 		if (standing && now - found > 250000000) {
@@ -168,7 +168,7 @@ static void follow(struct following *f, double seconds, bool standing)
 		}
 		nanosleep(&pause, NULL);
 	}
-	following_end(f, now_ns());
+	block_poll_end(f, now_ns());
 }
 
 /* --- results --- */
@@ -180,7 +180,7 @@ static struct result sum_of(int begins)
 	for (uint32_t i = 0; i < PLACES; i++) {
 		if (begins >= 0 && begins_of(i) != (enum begins)begins)
 			continue;
-		sum.followed += results[i].followed;
+		sum.tracked += results[i].tracked;
 		sum.gone += results[i].gone;
 		sum.gone_wrong += results[i].gone_wrong;
 		sum.unknown += results[i].unknown;
@@ -227,11 +227,11 @@ static void print_lives(void)
 	printf("}");
 }
 
-static void print(const struct following_sums *s)
+static void print(const struct block_poll_sums *s)
 {
 	const struct result r = sum_of(-1);
 
-	printf("{\"told\": %u, \"followed\": %lu, \"gone\": %lu, \"gone_wrong\": %lu, \"unknown\": %lu, \"unknown_alive\": %lu, ", told->n, r.followed, r.gone,
+	printf("{\"told\": %u, \"followed\": %lu, \"gone\": %lu, \"gone_wrong\": %lu, \"unknown\": %lu, \"unknown_alive\": %lu, ", told->n, r.tracked, r.gone,
 	       r.gone_wrong, r.unknown, r.unknown_alive);
 	printf("\"by\": {\"freed\": %lu, \"resized\": %lu, \"joined\": %lu, \"linked\": %lu, \"unmapped\": %lu, \"taken\": %lu}, ", s->gone_freed,
 	       s->gone_resized, s->gone_joined, s->gone_linked, s->gone_unmapped, s->gone_taken);
@@ -247,7 +247,7 @@ int main(int argc, char **argv)
 	unsigned threads = 1;
 	uint64_t seed = 1;
 	bool standing = true;
-	struct following *f;
+	struct block_poll *f;
 	pid_t pid;
 
 	for (int c; (c = getopt(argc, argv, "s:t:S:a")) != -1;) {
@@ -267,13 +267,13 @@ int main(int argc, char **argv)
 	pid = told != MAP_FAILED && threads ? fork() : -1;
 	if (pid == 0)
 		_exit(run_child(threads, seed));
-	if (pid < 0 || following_new(pid, 0, over, NULL, &f) < 0)
+	if (pid < 0 || block_poll_new(pid, 0, over, NULL, &f) < 0)
 		return 3;
 	follow(f, seconds, standing);
-	print(following_sums(f));
+	print(block_poll_sums(f));
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
-	following_free(f);
+	block_poll_free(f);
 	addrmap_fini(&truths);
 	return 0;
 }

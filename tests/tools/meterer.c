@@ -110,14 +110,14 @@ static void hold(const struct meterer *m)
 
 /* --- orders --- */
 
-static struct meter_sums busiest(const struct meterer *m)
+static struct site_stats_sums busiest(const struct meterer *m)
 {
-	struct meter_sums most = { 0 };
+	struct site_stats_sums most = { 0 };
 
 	for (size_t i = 0; i < m->nsites; i++) {
-		struct meter_sums s;
+		struct site_stats_sums s;
 
-		meter_read(&m->link.shared->meters[m->sites[i]], &s);
+		site_stats_read(&m->link.shared->meters[m->sites[i]], &s);
 		if (!i || s.hits > most.hits)
 			most = s;
 	}
@@ -127,7 +127,7 @@ static struct meter_sums busiest(const struct meterer *m)
 static void tell(struct meterer *m)
 {
 	const struct shared *sh = m->link.shared;
-	struct meter_sums s = busiest(m);
+	struct site_stats_sums s = busiest(m);
 
 	drain(m);
 	printf("{\"spent_ns\": %" PRIu64 ", \"worst_ten_ppm\": %u, \"closed\": %u, \"closed_ns\": %" PRIu64 ", \"open\": %u, \"stops\": %" PRIu64 ", "

@@ -54,10 +54,10 @@ static inline void text_place(struct strbuf *sb, struct ledger *l, uint32_t fami
 
 static inline void text_with(struct strbuf *sb, const struct ledger *l, uint32_t family, taddr addr, enum verdict verdict)
 {
-	struct judged_place place = { 0 };
-	struct judged_block b;
+	struct verdict_place place = { 0 };
+	struct verdict_block b;
 
-	while (judged_next(&l->look.with, &place, &b))
+	while (verdict_list_next(&l->look.with, &place, &b))
 		if (b.family == family && b.addr == addr && b.verdict == verdict)
 			strbuf_printf(sb, ", with it %" PRIu64 "/%" PRIu64, b.with_blocks, b.with_bytes);
 }

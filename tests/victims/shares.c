@@ -20,7 +20,7 @@
 #define PAGES 16u
 #define HUGE (2u << 20)
 
-static struct kept {
+static struct stack_live {
 	volatile uint64_t *at;
 	size_t pages, step;
 } kept[16];
@@ -40,7 +40,7 @@ static NOINLINE void put_block(const char *name, void **at, size_t pages, const 
 
 static NOINLINE void fill(const char *name, void *at, size_t pages, size_t step, const char *file)
 {
-	kept[nkept++] = (struct kept){ at, pages, step };
+	kept[nkept++] = (struct stack_live){ at, pages, step };
 	for (size_t i = 0; i < pages; i += step)
 		((volatile uint64_t *)at)[i * PAGE / 8] = 0x5eed0000 + i;
 	put_block(name, at, pages, file);

@@ -12,18 +12,18 @@ void budget_begin(struct keeper *k)
 
 int budget_plant(struct keeper *k, uint32_t i)
 {
-	return metering_plant(k, i);
+	return trap_rounds_plant(k, i);
 }
 
-bool budget_stand(struct keeper *k, uint32_t i)
+bool budget_begin_round(struct keeper *k, uint32_t i)
 {
-	return metering_stand(k, i);
+	return trap_rounds_begin_now(k, i);
 }
 
 void budget_forget(struct keeper *k, uint32_t first, uint32_t n)
 {
 	for (uint32_t i = first; i < first + n; i++)
-		metering_forget(k, i);
+		trap_rounds_forget(k, i);
 }
 
 /* --- stops --- */
@@ -53,34 +53,34 @@ bool budget_hit(struct keeper *k, const struct tracee *t, uint32_t trap)
 	const struct trap *its = &k->traps.all[trap];
 	bool lifted;
 
-	metering_note(k, trap);
+	trap_rounds_note(k, trap);
 	if (t->stepping != NO_TRAP)
 		return false;
-	if (k->budget.cost.metered)
+	if (k->budget.cost.round)
 		cost_hit(k, t);
 	if (its->state == TRAP_LIFTED) {
-		metering_miss(k, trap);
+		trap_rounds_miss(k, trap);
 		return true;
 	}
 	/* first: other threads are on their way to it */
-	lifted = metering_hit(k, trap);
+	lifted = trap_rounds_hit(k, trap);
 	if (its->site.flags & SITE_MODULES)
-		metering_modules(k);
+		trap_rounds_modules(k);
 	return lifted;
 }
 
 void budget_served(struct keeper *k, const struct tracee *t, uint64_t since_ns)
 {
-	bool metered = k->budget.cost.metered;
+	bool round = k->budget.cost.round;
 
-	cost_charge(k, since_ns, metered ? COST_METERS : COST_ATTACHED);
-	if (metered)
+	cost_charge(k, since_ns, round ? COST_METERED : COST_ATTACHED);
+	if (round)
 		cost_goes_on(k, t->tid);
 }
 
 void budget_stepped(struct keeper *k, uint32_t trap)
 {
-	metering_stepped(k, trap);
+	trap_rounds_stepped(k, trap);
 }
 
 void budget_waited(struct keeper *k, struct tracee *t)
@@ -98,14 +98,14 @@ bool budget_wants_hold(struct keeper *k, uint32_t trap)
 
 uint64_t budget_hold_ns(const struct keeper *k, const struct tracee *t)
 {
-	return cost_patience_ns(k, t);
+	return cost_timeout_ns(k, t);
 }
 
 /* --- time --- */
 
-void budget_calm(struct keeper *k, pid_t tid)
+void budget_quiet(struct keeper *k, pid_t tid)
 {
-	cost_calm(k, tid);
+	cost_quiet(k, tid);
 }
 
 void budget_pause(struct keeper *k)
@@ -115,10 +115,10 @@ void budget_pause(struct keeper *k)
 
 void budget_round(struct keeper *k)
 {
-	metering_round(k);
+	trap_rounds_run(k);
 }
 
 uint64_t budget_sleep_ns(const struct keeper *k, uint64_t max_ns)
 {
-	return metering_patience(k, max_ns);
+	return trap_rounds_timeout(k, max_ns);
 }

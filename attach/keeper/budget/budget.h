@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * budget: the interface between the budget and the rest of the keeper. Behind it are the account of what
- * stops cost (cost.h), and the traps that are planted only as often as that account allows (metering.h).
+ * stops cost (cost.h), and the traps that are planted only as often as that account allows (trap_rounds.h).
  * Without a budget, these functions do what permanently planted traps need: mostly nothing.
  *
- *	sites	budget_plant, budget_stand, budget_forget	what the controller wants
+ *	sites	budget_plant, budget_begin_round, budget_forget	what the controller wants
  *	stops	budget_woken, budget_idle			when they began, as far as known
  *		budget_serve, budget_hit, budget_served		one stop, until after it is served
  *		budget_waited					one that waited for the controller
  *		budget_wants_hold, budget_hold_ns		shall it wait, and how long
  *	time	budget_sleep_ns, budget_round			when sites are due; serving those
- *		budget_calm, budget_pause			no thread is stopped; all will be
+ *		budget_quiet, budget_pause			no thread is stopped; all will be
  */
 #ifndef MM_BUDGET_H
 #define MM_BUDGET_H
 
 #include "attach/keeper/budget/cost.h"
-#include "attach/keeper/budget/metering.h"
+#include "attach/keeper/budget/trap_rounds.h"
 
 struct budget {
 	struct cost cost;
-	struct metering metering;
+	struct trap_rounds rounds;
 };
 
 /* Before the target is seized. Sets k->paid where there is a budget. */
@@ -36,7 +36,7 @@ must_check int budget_plant(struct keeper *k, uint32_t i);
  * Begin a round of @i, which is known, now: a thread is about to reach it. Is its trap planted? Not if no
  * trap may be planted now.
  */
-bool budget_stand(struct keeper *k, uint32_t i);
+bool budget_begin_round(struct keeper *k, uint32_t i);
 
 /* The memory of the @n sites from @first on is unmapped. */
 void budget_forget(struct keeper *k, uint32_t first, uint32_t n);
@@ -84,7 +84,7 @@ bool budget_wants_hold(struct keeper *k, uint32_t trap);
 uint64_t budget_hold_ns(const struct keeper *k, const struct tracee *t);
 
 /* No thread is stopped any more: @tid was the last one. Only if k->paid. */
-void budget_calm(struct keeper *k, pid_t tid);
+void budget_quiet(struct keeper *k, pid_t tid);
 
 /* All threads are about to be stopped. */
 void budget_pause(struct keeper *k);

@@ -20,9 +20,9 @@ static int64_t least(int64_t a, int64_t b)
 
 static uint64_t read_delay(const struct cost *c)
 {
-	struct procfs_turns turns;
+	struct procfs_slices slices;
 
-	return procfs_turns_at(c->schedstat, &turns) ? turns.waited_ns : c->delay_ns;
+	return procfs_slices_at(c->schedstat, &slices) ? slices.waited_ns : c->delay_ns;
 }
 
 static uint64_t stop_ns(const struct cost *c)
@@ -40,14 +40,14 @@ static uint64_t target_cpu_ns(const struct keeper *k)
 	return k->target && clock_gettime(clock, &t) == 0 ? (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec : 0;
 }
 
-static struct calm_time now_by_both(const struct keeper *k, uint64_t at_ns)
+static struct quiet_time now_by_both(const struct keeper *k, uint64_t at_ns)
 {
-	return (struct calm_time){ at_ns, target_cpu_ns(k) };
+	return (struct quiet_time){ at_ns, target_cpu_ns(k) };
 }
 
 uint64_t cost_work_ns(const struct keeper *k)
 {
-	return calm_work_ns(&k->budget.cost.calm, target_cpu_ns(k));
+	return quiet_clock_work_ns(&k->budget.cost.quiet, target_cpu_ns(k));
 }
 
 void cost_init(struct keeper *k)
@@ -57,20 +57,20 @@ void cost_init(struct keeper *k)
 	k->paid = k->shared->budget_ppm;
 	if (!k->paid)
 		return;
-	latency_measure(&c->latency);
-	standing_begin(&c->standing, &c->latency);
+	stop_cost_calibrate(&c->latency);
+	stop_cost_learn_begin(&c->learned, &c->latency);
 	c->schedstat = open("/proc/self/schedstat", O_RDONLY | O_CLOEXEC);
 	c->delay_ns = read_delay(c);
 	k->now_ns = keeper_clock_ns();
-	spending_init(&c->spending, k->shared->budget_ppm, k->now_ns);
-	c->meters_ns = stop_ns(c);
-	c->hold_ns = (uint64_t)least(c->spending.purse_most_ns / COST_HOLDS, COST_HOLD_NS);
+	token_bucket_init(&c->bucket, k->shared->budget_ppm, k->now_ns);
+	c->metered_ns = stop_ns(c);
+	c->hold_ns = (uint64_t)least(c->bucket.capacity_ns / COST_HOLDS, COST_HOLD_NS);
 	k->began.asked_ns = k->now_ns;
 	c->most_burst_ns = FIRST_BURST * stop_ns(c);
 	c->open = true;
 	atomic_store(&k->shared->budget.open, 1);
-	c->calm.stop_cpu_ns = c->latency.cpu_ns;
-	calm_begin(&c->calm, 0, now_by_both(k, k->now_ns));
+	c->quiet.stop_cpu_ns = c->latency.cpu_ns;
+	quiet_clock_begin(&c->quiet, 0, now_by_both(k, k->now_ns));
 }
 
 /* --- when a stop began --- */
@@ -92,7 +92,7 @@ void cost_woken(struct keeper *k, pid_t tid, uint64_t slept_ns)
 	c->woken_by = tid;
 	c->woken_ns = k->now_ns;
 	/* whether we slept must not depend on what is learned from awake_ns: so the child's figure is used */
-	c->awake_ns = k->now_ns - slept_ns < late + c->standing.shown.wake_ns ? 0 : k->now_ns - late;
+	c->awake_ns = k->now_ns - slept_ns < late + c->learned.shown.wake_ns ? 0 : k->now_ns - late;
 }
 
 void cost_idle(struct keeper *k)
@@ -108,30 +108,30 @@ void cost_hit(struct keeper *k, const struct tracee *t)
 {
 	struct cost *c = &k->budget.cost;
 	uint64_t seen = t->tid == c->woken_by && t->seen_ns == c->woken_ns ? c->awake_ns : 0;
-	struct procfs_turns turns;
+	struct procfs_slices slices;
 
 	/* not if other threads are stopped, too: these are served first */
-	if (k->nqueue == 1 && standing_wants(&c->standing, t->tid) && procfs_turns(k->target, t->tid, &turns))
-		standing_stopped(&c->standing, t->tid, &turns, seen, &c->latency);
+	if (k->nqueue == 1 && stop_cost_learn_wants(&c->learned, t->tid) && procfs_slices(k->target, t->tid, &slices))
+		stop_cost_learn_stopped(&c->learned, t->tid, &slices, seen, &c->latency);
 }
 
 void cost_goes_on(struct keeper *k, pid_t tid)
 {
-	standing_goes_on(&k->budget.cost.standing, tid, keeper_clock_ns());
+	stop_cost_learn_goes_on(&k->budget.cost.learned, tid, keeper_clock_ns());
 }
 
 void cost_serve(struct keeper *k, const struct tracee *t)
 {
 	struct cost *c = &k->budget.cost;
 
-	c->metered = false;
-	c->counts = c->calm.on && calm_end(&c->calm, t->tid, now_by_both(k, k->began.likely_ns));
+	c->round = false;
+	c->counts = c->quiet.on && quiet_clock_end(&c->quiet, t->tid, now_by_both(k, k->began.likely_ns));
 }
 
 void cost_pause(struct keeper *k)
 {
-	if (k->budget.cost.calm.on)
-		(void)calm_end(&k->budget.cost.calm, 0, now_by_both(k, k->now_ns));
+	if (k->budget.cost.quiet.on)
+		(void)quiet_clock_end(&k->budget.cost.quiet, 0, now_by_both(k, k->now_ns));
 }
 
 /* The mean cost of a stop for a metered trap, over the last dozens. */
@@ -139,8 +139,8 @@ static void learn_stop(struct keeper *k, uint64_t ns)
 {
 	struct cost *c = &k->budget.cost;
 
-	c->meters_ns = (15 * c->meters_ns + ns) / 16;
-	atomic_store_explicit(&k->shared->budget.meters_ns, c->meters_ns, memory_order_relaxed);
+	c->metered_ns = (15 * c->metered_ns + ns) / 16;
+	atomic_store_explicit(&k->shared->budget.metered_ns, c->metered_ns, memory_order_relaxed);
 }
 
 void cost_charge(struct keeper *k, uint64_t since_ns, enum cost_of what)
@@ -151,29 +151,29 @@ void cost_charge(struct keeper *k, uint64_t since_ns, enum cost_of what)
 	if (!k->paid)
 		return;
 	ns = now - since_ns + c->latency.restart_ns;
-	spending_take(&c->spending, ns, now);
+	token_bucket_take(&c->bucket, ns, now);
 	if (what == COST_ASKED)
 		atomic_fetch_add_explicit(&k->shared->budget.held_ns, ns, memory_order_relaxed);
 	else	/* attaching, which stops all running threads, is the first example of a burst */
 		c->burst_ns += ns;
-	if (what == COST_METERS)
+	if (what == COST_METERED)
 		learn_stop(k, ns);
-	if (what == COST_METERS && !c->open)
+	if (what == COST_METERED && !c->open)
 		c->late_ns += ns;
 	if (what == COST_ATTACHED && k->watching)
 		ten_seconds_add(&c->attached, ns, now);
 	atomic_fetch_add_explicit(&k->shared->budget.spent_ns, ns, memory_order_relaxed);
-	atomic_store_explicit(&k->shared->budget.worst_ten_ppm, c->spending.had.worst_ns / PPM_NS,
+	atomic_store_explicit(&k->shared->budget.worst_ten_ppm, c->bucket.had.worst_ns / PPM_NS,
 			      memory_order_relaxed);
 }
 
-void cost_calm(struct keeper *k, pid_t tid)
+void cost_quiet(struct keeper *k, pid_t tid)
 {
 	struct cost *c = &k->budget.cost;
 
 	/* this asks for the CPU time of all threads: not without need */
-	if (!c->calm.on)
-		calm_begin(&c->calm, tid, now_by_both(k, keeper_clock_ns() + c->latency.restart_ns));
+	if (!c->quiet.on)
+		quiet_clock_begin(&c->quiet, tid, now_by_both(k, keeper_clock_ns() + c->latency.restart_ns));
 	if (c->burst_ns > c->most_burst_ns)
 		c->most_burst_ns = c->burst_ns;
 	c->burst_ns = 0;
@@ -190,7 +190,7 @@ static int64_t holds_ns(const struct cost *c, uint32_t n)
 /* Reserved of the last ten seconds for what comes at once. */
 static int64_t reserve_ns(const struct cost *c)
 {
-	int64_t burst = (int64_t)c->most_burst_ns * 3 / 2, margin = (int64_t)c->spending.promise_ns / MARGIN;
+	int64_t burst = (int64_t)c->most_burst_ns * 3 / 2, margin = (int64_t)c->bucket.promise_ns / MARGIN;
 
 	return burst > margin ? burst : margin;
 }
@@ -201,11 +201,11 @@ static int64_t reserve_ns(const struct cost *c)
  */
 static bool is_spent(const struct keeper *k, struct cost *c, uint64_t now)
 {
-	struct spending *s = &c->spending;
+	struct token_bucket *s = &c->bucket;
 	int64_t held = holds_ns(c, k->held);
 
-	return spending_purse(s, now) < least((int64_t)c->most_burst_ns + held, s->purse_most_ns * 3 / 4) ||
-	       spending_room(s, now) < least(reserve_ns(c) + held, s->promise_ns * 3 / 4);
+	return token_bucket_level(s, now) < least((int64_t)c->most_burst_ns + held, s->capacity_ns * 3 / 4) ||
+	       token_bucket_room(s, now) < least(reserve_ns(c) + held, s->promise_ns * 3 / 4);
 }
 
 /* A hold is only a request: it has no such limits. */
@@ -215,11 +215,11 @@ bool cost_may_hold(struct keeper *k)
 	uint64_t now = keeper_clock_ns();
 	int64_t held = holds_ns(c, k->held + 1);
 
-	return c->open && spending_purse(&c->spending, now) >= (int64_t)c->most_burst_ns + held &&
-	       spending_room(&c->spending, now) >= reserve_ns(c) + held;
+	return c->open && token_bucket_level(&c->bucket, now) >= (int64_t)c->most_burst_ns + held &&
+	       token_bucket_room(&c->bucket, now) >= reserve_ns(c) + held;
 }
 
-uint64_t cost_patience_ns(const struct keeper *k, const struct tracee *t)
+uint64_t cost_timeout_ns(const struct keeper *k, const struct tracee *t)
 {
 	const struct cost *c = &k->budget.cost;
 
@@ -234,23 +234,23 @@ uint64_t cost_patience_ns(const struct keeper *k, const struct tracee *t)
  */
 static bool is_ample(struct cost *c, uint64_t now)
 {
-	struct spending *s = &c->spending;
+	struct token_bucket *s = &c->bucket;
 	int64_t burst = c->most_burst_ns;
 
-	return spending_purse(s, now) >= least(s->purse_most_ns / 8 + burst, s->purse_most_ns) &&
-	       spending_room(s, now) >= least(reserve_ns(c) + burst / 2 + s->purse_most_ns / 8, s->promise_ns * 19 / 20);
+	return token_bucket_level(s, now) >= least(s->capacity_ns / 8 + burst, s->capacity_ns) &&
+	       token_bucket_room(s, now) >= least(reserve_ns(c) + burst / 2 + s->capacity_ns / 8, s->promise_ns * 19 / 20);
 }
 
-void cost_spare(struct keeper *k, bool late, struct turns_purse *out)
+void cost_spare(struct keeper *k, bool late, struct round_queue_tokens *out)
 {
 	uint64_t now = keeper_clock_ns();
-	struct spending *s = &k->budget.cost.spending;
-	int64_t burst = least(k->budget.cost.most_burst_ns, s->purse_most_ns * 3 / 4);
-	int64_t kept = late ? burst : (s->purse_most_ns + burst) / 2;
-	int64_t purse = spending_purse(s, now) - kept, room = spending_room(s, now) - reserve_ns(&k->budget.cost) - s->purse_most_ns / 8;
+	struct token_bucket *s = &k->budget.cost.bucket;
+	int64_t burst = least(k->budget.cost.most_burst_ns, s->capacity_ns * 3 / 4);
+	int64_t kept = late ? burst : (s->capacity_ns + burst) / 2;
+	int64_t tokens = token_bucket_level(s, now) - kept, room = token_bucket_room(s, now) - reserve_ns(&k->budget.cost) - s->capacity_ns / 8;
 
-	*out = (struct turns_purse){
-		.spare_ns = least(purse, room), .most_ns = s->purse_most_ns - kept, .ppm = SPENDING_FILL(s->ppm), .stop_ns = k->budget.cost.meters_ns,
+	*out = (struct round_queue_tokens){
+		.spare_ns = least(tokens, room), .most_ns = s->capacity_ns - kept, .ppm = TOKEN_BUCKET_FILL(s->ppm), .stop_ns = k->budget.cost.metered_ns,
 	};
 }
 
@@ -284,7 +284,7 @@ bool cost_round(struct keeper *k)
 		c->most_burst_ns -= c->most_burst_ns / 32;
 		c->next_fade_ns = now + FADE_NS;
 	}
-	if (!k->leave_reason && ten_seconds_sum(&c->attached, now) > c->spending.promise_ns)
+	if (!k->leave_reason && ten_seconds_sum(&c->attached, now) > c->bucket.promise_ns)
 		k->leave_reason = LEFT_BUDGET;
 	if (c->open ? !k->reader.unheard && !is_spent(k, c, now) : k->reader.unheard || !is_ample(c, now))
 		return false;

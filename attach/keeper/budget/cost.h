@@ -10,7 +10,7 @@
  *	    |─ our delay in the run queue ─|─ serving ─|
  *
  * The latencies are measured on a child at the start, and raised if the target's own threads show longer ones
- * (standing.h).
+ * (stop_cost_learn.h).
  *
  * Our delay in the run queue is read from /proc/self/schedstat, and charged to every thread that is found
  * stopped after it. If it is not known when a stop began, it counts from when all threads were last asked.
@@ -19,14 +19,14 @@
  *	open	── the token bucket is nearly empty, or the last ten seconds nearly full ──▶	closed
  *		◀── both have enough for a while ──
  *
- * Closed: all metered traps are lifted (metering.h). It is also closed while no process reads the ring
+ * Closed: all metered traps are lifted (trap_rounds.h). It is also closed while no process reads the ring
  * (loop_watch_reader).
  *
  * "Nearly" is the largest recent burst: what threads that have run into traps already can still cost, all at
  * once. Stops that closing does not avoid (signals, new threads, the dynamic linker) are counted separately
  * as well. If these alone exceed the budget, we must leave.
  *
- * The controller can ask for a hold (meter.h): a thread waits until the controller has answered. The budget
+ * The controller can ask for a hold (site_stats.h): a thread waits until the controller has answered. The budget
  * has priority: no hold begins that it could not pay for up to the timeout, and what holds under way may
  * still cost is kept in reserve. A thread that waits longer than the timeout, or until the budget closes,
  * resumes without an answer: so the target does not depend on what the controller does. How much of the
@@ -38,11 +38,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "attach/keeper/budget/calm.h"
-#include "attach/keeper/budget/latency.h"
-#include "attach/keeper/budget/spending.h"
-#include "attach/keeper/budget/standing.h"
-#include "attach/keeper/budget/turns.h"
+#include "attach/keeper/budget/quiet_clock.h"
+#include "attach/keeper/budget/round_queue.h"
+#include "attach/keeper/budget/stop_cost_calibrate.h"
+#include "attach/keeper/budget/stop_cost_learn.h"
+#include "attach/keeper/budget/token_bucket.h"
 
 struct keeper;
 struct tracee;
@@ -52,31 +52,31 @@ struct tracee;
 
 /* Why a thread was stopped. */
 enum cost_of {
-	COST_METERS,		/* a metered trap: can be avoided */
+	COST_METERED,		/* a metered trap: can be avoided */
 	COST_ATTACHED,		/* cannot be avoided as long as we are attached */
 	COST_ASKED,		/* the controller had it held, and limits that itself */
 };
 
 struct cost {
 	bool open;
-	struct latency latency;		/* as learned so far */
-	struct standing standing;
+	struct stop_cost latency;		/* as learned so far */
+	struct stop_cost_learn learned;
 	int schedstat;			/* /proc/self/schedstat, or -1 */
 	uint64_t delay_ns;		/* in the run queue, so far */
 	pid_t woken_by;			/* the thread whose stop has woken us, or 0 */
 	uint64_t woken_ns;		/* when we woke up, */
 	uint64_t awake_ns;		/* and would have, with a processor at once; 0: not known */
-	struct spending spending;
+	struct token_bucket bucket;
 	struct ten_seconds attached;	/* of COST_ATTACHED */
-	struct calm calm;
+	struct quiet_clock quiet;
 	uint64_t burst_ns, most_burst_ns; /* since the last quiet time; the largest recent one */
-	uint64_t meters_ns;		/* recent cost of a stop for a metered trap */
+	uint64_t metered_ns;		/* recent cost of a stop for a metered trap */
 	/* spent since it was closed, on threads that had run into traps before these were lifted */
 	uint64_t late_ns;
 	uint64_t hold_ns;		/* timeout of a hold */
 	uint64_t next_fade_ns;
 	/* of the stop that is being served: it is for a metered trap; it ended a quiet time */
-	bool metered, counts;
+	bool round, counts;
 };
 
 /* Before the target is seized. */
@@ -113,12 +113,12 @@ void cost_pause(struct keeper *k);
 bool cost_may_hold(struct keeper *k);
 
 /* For how long @t, which is HELD, waits for its answer. */
-uint64_t cost_patience_ns(const struct keeper *k, const struct tracee *t);
+uint64_t cost_timeout_ns(const struct keeper *k, const struct tracee *t);
 
 /* No thread is stopped any more: @tid was the last one. */
-void cost_calm(struct keeper *k, pid_t tid);
+void cost_quiet(struct keeper *k, pid_t tid);
 
-/* CPU time that the target has used in quiet time (calm.h). */
+/* CPU time that the target has used in quiet time (quiet_clock.h). */
 uint64_t cost_work_ns(const struct keeper *k);
 
 /*
@@ -126,7 +126,7 @@ uint64_t cost_work_ns(const struct keeper *k);
  * cannot wait are not lifted for their sake. @late: these rounds have waited too long, since rarely hit sites
  * take all there is; then it is what the bucket holds above the level at which all traps are lifted.
  */
-void cost_spare(struct keeper *k, bool late, struct turns_purse *out);
+void cost_spare(struct keeper *k, bool late, struct round_queue_tokens *out);
 
 /*
  * Once per iteration of the loop: opens or closes, checks whether we must leave. true: it has opened or

@@ -14,7 +14,7 @@
 #include "attach/keeper/loop.h"
 #include "attach/keeper/notify.h"
 #include "attach/keeper/shared/wire.h"
-#include "attach/keeper/traps/note.h"
+#include "attach/keeper/traps/hit_record.h"
 
 #define IDLE_MS 500
 #define ROOM_MS 1		/* a hit waits for space in the ring: try again this often */
@@ -68,11 +68,11 @@ static void go_on(struct relay *r)
 static void note(struct relay *r)
 {
 	struct record_hit *rec;
-	enum note_result result = note_hit(r->k, r->waiting, r->trap, &r->regs, &rec);
+	enum hit_record_result result = hit_record(r->k, r->waiting, r->trap, &r->regs, &rec);
 
-	r->no_room = result == NOTE_NO_ROOM;
+	r->no_room = result == HIT_RECORD_NO_ROOM;
 	notify_bell(r->k);
-	if (result == NOTE_GO)
+	if (result == HIT_RECORD_GO)
 		go_on(r);
 }
 
@@ -397,7 +397,7 @@ static void look_around(struct relay *r)
 	look_for_ended(r);
 }
 
-static void turn(struct relay *r)
+static void one_iteration(struct relay *r)
 {
 	struct pollfd p[2] = { { .fd = r->gdb, .events = POLLIN }, { .fd = r->signals, .events = POLLIN } };
 	struct keeper *k = r->k;
@@ -463,14 +463,14 @@ static pid_t gdbs_pid(int gdb)
 static void lift_for_gdb(struct relay *r)
 {
 	pid_t pid = gdbs_pid(r->gdb);
-	int ending = 0;
+	int exit_hold = 0;
 
-	for (int ms = 0; pid && ms < ENDING_MS && ending == 0; ms++) {
-		ending = is_ending(pid);
-		if (ending == 0)
+	for (int ms = 0; pid && ms < ENDING_MS && exit_hold == 0; ms++) {
+		exit_hold = is_ending(pid);
+		if (exit_hold == 0)
 			poll(NULL, 0, 1);
 	}
-	if (ending == 1)
+	if (exit_hold == 1)
 		(void)trap_lift_all(&r->k->traps, r->k->read_mem);
 }
 
@@ -517,7 +517,7 @@ void relay_run(struct keeper *k)
 	if (r.signals < 0)
 		_exit(1);
 	while (!k->leave_reason && !r.take_over)
-		turn(&r);
+		one_iteration(&r);
 	if (k->leave_reason)
 		end(&r);
 	become_keeper(&r);

@@ -6,7 +6,7 @@
  *	             ◀──go───        ◀─mailbox─
  *
  * gdb plants and lifts, stops and continues. For each hit its Python sends the site, the thread and its
- * registers, and waits. The relay does with the hit what the keeper does with its own (note.h), meanwhile
+ * registers, and waits. The relay does with the hit what the keeper does with its own (hit_record.h), meanwhile
  * reading the thread's memory, and lets the thread go on. gdb carries out the controller's commands, too
  * (wire.h). For the controller nothing is different.
  *

@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "attach/keeper/collect.h"
 #include "attach/keeper/newproc.h"
 #include "attach/keeper/procfs.h"
 #include "attach/keeper/serve.h"
+#include "attach/keeper/wait_stops.h"
 
 #define LOOK_NS 2000000		/* no thread stops for so long: see what the others are doing */
 #define STUCK_NS 20000000	/* asleep uninterruptibly for so long: it is not waited for */
@@ -118,7 +118,7 @@ static uint32_t ask_awaited(struct keeper *k, bool *found)
 		/* one in vfork is not waited for, but its child may have released it just now */
 		if (!is_awaited(t) && !(t->state == TRACEE_RUNNING && t->in_vfork))
 			continue;
-		if (collect_ask(k, t->tid))
+		if (wait_stops_ask(k, t->tid))
 			*found = true;
 		else
 			left += is_awaited(t);
@@ -201,7 +201,7 @@ static int await_all(struct keeper *k)
 			look_at_awaited(k);
 			last = k->now_ns;
 		}
-		k->news |= collect_quietly(k, NAP_NS);
+		k->news |= wait_stops_quietly(k, NAP_NS);
 	}
 }
 
@@ -275,7 +275,7 @@ static void forgive(struct keeper *k)
 	}
 	if (k->reader.stall_since_ns)
 		k->reader.stall_since_ns = k->now_ns;
-	k->reader.unread = patience_begin(k->now_ns);
+	k->reader.unread = stall_timer_begin(k->now_ns);
 }
 
 static void resume(struct keeper *k)
@@ -290,7 +290,7 @@ static void resume(struct keeper *k)
 	k->now_ns = keeper_clock_ns();
 	atomic_store(&sh->pause.ended_ns, k->now_ns);
 	/* a thread may have stopped while none was asked */
-	collect_unsettle(k);
+	wait_stops_unsettle(k);
 }
 
 int64_t pausing_stop(struct keeper *k, uint64_t limit_ns)
@@ -351,9 +351,9 @@ void pausing_round(struct keeper *k, uint64_t max_wait_ns)
 
 	if (max_wait_ns > ROUND_NS)
 		max_wait_ns = ROUND_NS;
-	k->news |= collect_quietly(k, left < max_wait_ns ? left : max_wait_ns);
+	k->news |= wait_stops_quietly(k, left < max_wait_ns ? left : max_wait_ns);
 	/* threads can only have died; then all have, and one signal announces them */
-	collect_everyone(k);
+	wait_stops_everyone(k);
 	atomic_fetch_add_explicit(&k->shared->beat, 1, memory_order_relaxed);
 	if (k->now_ns >= k->pausing.until_ns || procfs_stopped(k->controller))
 		resume(k);

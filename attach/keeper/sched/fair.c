@@ -18,18 +18,18 @@ static void begin_window(struct fair *f, struct threads *ts, uint64_t now_ns)
 	f->window_ns = now_ns;
 	f->most_before = 0;
 	while ((t = threads_active(ts, &i, now_ns))) {
-		t->turns_before = t->turns;
-		t->turns = 0;
+		t->hits_before = t->window_hits;
+		t->window_hits = 0;
 		t->kept_ns = 0;
-		if (t->turns_before > f->most_before)
-			f->most_before = t->turns_before;
+		if (t->hits_before > f->most_before)
+			f->most_before = t->hits_before;
 	}
 }
 
 static bool is_peer(const struct fair *f, const struct tracee *t)
 {
 	return (t->state == TRACEE_RUNNING || t->state == TRACEE_STOPPED) &&
-	       t->turns_before && (uint64_t)t->turns_before * FAIR_PEER >= f->most_before;
+	       t->hits_before && (uint64_t)t->hits_before * FAIR_PEER >= f->most_before;
 }
 
 void fair_look(struct fair *f, struct threads *ts, uint64_t now_ns)
@@ -43,15 +43,15 @@ void fair_look(struct fair *f, struct threads *ts, uint64_t now_ns)
 	if (now_ns - f->window_ns >= FAIR_WINDOW_NS)
 		begin_window(f, ts, now_ns);
 	while ((t = threads_active(ts, &i, now_ns)))
-		if (is_peer(f, t) && t->turns < f->least)
-			f->least = t->turns;
+		if (is_peer(f, t) && t->window_hits < f->least)
+			f->least = t->window_hits;
 }
 
 bool fair_keeps(const struct fair *f, struct tracee *t, uint64_t now_ns)
 {
 	uint64_t waited_ns = now_ns - t->seen_ns;
 
-	if (!t->active || t->turns <= f->least || t->turns - f->least <= FAIR_LEAD)
+	if (!t->active || t->window_hits <= f->least || t->window_hits - f->least <= FAIR_LEAD)
 		return false;
 	if (waited_ns >= FAIR_WAIT_NS || t->kept_ns + waited_ns >= FAIR_WINDOW_NS / 2)
 		return false;

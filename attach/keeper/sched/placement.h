@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * placement: the processor that the keeper runs on, and whether it may look again before it sleeps
- * (collect.c, spin).
+ * (wait_stops.c, spin).
  *
  * A hit is two switches, from the thread to the keeper and back. On one processor each is a context switch;
  * between two, each wakes an idle processor, which in a virtual machine takes ten times as long, unless the

@@ -18,7 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "attach/keeper/budget/meter.h"
+#include "attach/keeper/budget/site_stats.h"
 #include "attach/keeper/shared/event.h"
 #include "attach/keeper/shared/ring.h"
 #include "attach/keeper/shared/site.h"
@@ -52,7 +52,7 @@ enum command_op {
 	COMMAND_STOP_ALL,
 	COMMAND_NEXT_STOPPED,	/* arg: pause.next of the last answer. More into pause.batch; result: count */
 	COMMAND_RESUME_ALL,	/* 0; -ETIMEDOUT: it has ended by itself; -ESRCH: another program runs now */
-	COMMAND_LET_END,	/* the process held at its end may end (ending.h); result: threads held */
+	COMMAND_LET_END,	/* the process held at its end may end (exit_hold.h); result: threads held */
 	COMMAND_LEAVE,		/* lift, detach, exit: no answer but the keeper's end */
 };
 
@@ -132,7 +132,7 @@ struct shared_end {
 /* With a budget (budget.h). */
 struct shared_budget {
 	_Atomic uint64_t spent_ns;	/* sum of all stops of threads, including stopping and resuming */
-	_Atomic uint64_t meters_ns;	/* what a stop for a metered trap costs at present */
+	_Atomic uint64_t metered_ns;	/* what a stop for a metered trap costs at present */
 	_Atomic uint64_t held_ns;	/* of spent_ns: threads that waited for the controller */
 	_Atomic uint32_t worst_ten_ppm;	/* of the worst ten seconds so far */
 	_Atomic uint32_t closed;	/* how often all metered traps were lifted: nothing left to spend */
@@ -146,7 +146,7 @@ struct shared_budget {
  * newly planted.
  */
 struct shared_modules {
-	_Atomic uint32_t told;		/* how often it has reported that */
+	_Atomic uint32_t reported;		/* how often it has reported that */
 	_Atomic uint32_t seen;		/* up to which of these the controller has looked */
 	_Atomic uint64_t ns;		/* for how long nothing was planted, in sum, up to the last time; */
 	_Atomic uint64_t since_ns;	/* and again since then, 0: it is over */
@@ -167,7 +167,7 @@ struct shared {
 	uint64_t max_stall_ns;		/* how long a thread waits for space in the ring */
 	uint64_t silence_ns;		/* the controller reads nothing for so long: the target is let go */
 	uint64_t hold_ns;		/* how long a held thread waits for its answer */
-	bool hold_end;			/* hold the process at its end, to copy its memory (ending.h) */
+	bool hold_end;			/* hold the process at its end, to copy its memory (exit_hold.h) */
 	bool lose_sigtrap;		/* the target's own handling of SIGTRAP may be lost */
 	bool scoped;			/* hits outside of functions of SITE_FAMILY_IN do not count */
 	/* how long threads may be stopped, in sum, in any ten seconds; 10000 = 1 %. 0: no limit */
@@ -207,7 +207,7 @@ struct shared {
 	struct shared_pause pause;
 
 	struct site sites[SHARED_SITES];
-	struct meter meters[SHARED_SITES];
+	struct site_stats meters[SHARED_SITES];
 	struct ring ring;
 	uint8_t ring_bytes[SHARED_RING];
 };
@@ -221,10 +221,10 @@ static inline bool shared_is_held(const struct shared *sh, const struct record_h
 	return hit->head.flags & RECORD_HELD && atomic_load(&sh->hold[hit->thread % SHARED_THREADS]) == hit->head.value;
 }
 
-/* Modules come or go, and nothing is planted until the controller has looked at them (metering.h). */
+/* Modules come or go, and nothing is planted until the controller has looked at them (trap_rounds.h). */
 static inline bool shared_modules_move(const struct shared *sh)
 {
-	return atomic_load(&sh->modules.told) != atomic_load(&sh->modules.seen);
+	return atomic_load(&sh->modules.reported) != atomic_load(&sh->modules.seen);
 }
 
 #endif

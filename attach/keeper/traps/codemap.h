@@ -15,7 +15,7 @@
 
 enum codemap {
 	CODEMAP_CODE,	/* executable and private; also if there is no file to ask, or the kernel does not */
-			/* answer: then only the dynamic linker's reports on modules help (metering.h) */
+			/* answer: then only the dynamic linker's reports on modules help (trap_rounds.h) */
 	CODEMAP_SHARED,	/* executable, but not private: a write there goes into the file */
 	CODEMAP_OTHER,	/* nothing, or data */
 };

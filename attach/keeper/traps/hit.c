@@ -5,12 +5,12 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#include "attach/keeper/collect.h"
 #include "attach/keeper/hold.h"
 #include "attach/keeper/newproc.h"
 #include "attach/keeper/notify.h"
-#include "attach/keeper/traps/note.h"
+#include "attach/keeper/traps/hit_record.h"
 #include "attach/keeper/traps/step.h"
+#include "attach/keeper/wait_stops.h"
 
 #define SI_INT3 0x80	/* SI_KERNEL: what int3 raises; signals sent by a process have 0 or less */
 
@@ -123,7 +123,7 @@ static enum hit_result serve_trap(struct keeper *k, struct tracee *t, uint32_t t
 	/* both of these before anything else */
 	bool was_lifted = k->traps.all[trap].state == TRAP_LIFTED, lifted = budget_hit(k, t, trap);
 	struct record_hit *rec;
-	enum note_result r;
+	enum hit_record_result r;
 
 	/* the thread ran into the trap before it was lifted */
 	if (was_lifted) {
@@ -131,18 +131,18 @@ static enum hit_result serve_trap(struct keeper *k, struct tracee *t, uint32_t t
 			notify_record(k, RECORD_TROUBLE, 0, t->tid, TROUBLE_LIFT, EIO);
 		return put_back(k, t, before, regs);
 	}
-	r = note_hit(k, t, trap, regs, &rec);
-	if (r == NOTE_NO_ROOM)
+	r = hit_record(k, t, trap, regs, &rec);
+	if (r == HIT_RECORD_NO_ROOM)
 		return HIT_NO_ROOM;
 	if (rec) {
 		m.slice = rec->slice;
 		m.slice_len = rec->slice_len;
 	}
-	if (r == NOTE_GO && lifted)
+	if (r == HIT_RECORD_GO && lifted)
 		(void)put_back(k, t, before, regs);
-	else if (r == NOTE_GO)
+	else if (r == HIT_RECORD_GO)
 		go_past(k, t, trap, before, regs, &m);
-	if (r == NOTE_HELD)
+	if (r == HIT_RECORD_HELD)
 		notify_for_held(k);
 	return HIT_DONE;
 }
@@ -176,7 +176,7 @@ static enum hit_result serve_copy(struct keeper *k, struct tracee *t, struct use
 	s = trap_only_code_at(&k->traps, before->rip - 1);
 	if (s && s->emu.op != EMU_NONE && emulate(&s->emu, s->addr, &regs, &mem) == 0)
 		return put_back(k, t, before, &regs);
-	collect_later(k, t, t->clean_next_ns);
+	wait_stops_later(k, t, t->clean_next_ns);
 	return HIT_DONE;
 }
 

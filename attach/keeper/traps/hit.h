@@ -8,18 +8,18 @@
  *	wait4			its status; once more if it had not stopped yet
  *	PTRACE_GETREGS		where it is, arguments and result
  *	process_vm_readv	only at sites that want stack or words: all in one call, straight into the
- *				ring (loads.h: more for words whose address is in memory itself)
+ *				ring (remote_loads.h: more for words whose address is in memory itself)
  *	PTRACE_POKEUSER x 2	rip and rsp after a ret, rip and eflags after a test
  *	PTRACE_CONT
  *
  * With functions that must be open (shared->scoped): process_vm_readv if one is open, to check that it goes
  * on.
  *
- * The hit that lifts its trap (metering.h): pread and pwrite of the code before anything else, and one
+ * The hit that lifts its trap (trap_rounds.h): pread and pwrite of the code before anything else, and one
  * POKEUSER for rip instead of what the emulation changes.
  *
  * With a budget, at one hit in eight and the thread's next one: open, pread and close of its schedstat
- * (standing.h).
+ * (stop_cost_learn.h).
  *
  * Rarely: PTRACE_GETSIGINFO at sites where a SIGTRAP from elsewhere could be mistaken for ours;
  * PTRACE_GETSIGMASK every 64th hit of a thread; a write of the eventfd when the controller sleeps;

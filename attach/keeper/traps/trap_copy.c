@@ -32,7 +32,7 @@ static void look_at_page(struct page *p, int mem, taddr at)
  * May there be a trap at @addr? A page is read once, for there are thousands of sites, and a newborn waits.
  * false: there is certainly none.
  */
-static bool may_stand(struct page *p, int mem, taddr addr)
+static bool may_plant(struct page *p, int mem, taddr addr)
 {
 	taddr at = addr & ~(taddr)(PAGE - 1);
 
@@ -51,7 +51,7 @@ int trap_clean_copy(const struct traps *ts, int mem)
 
 		if (!trap_was_written(t))
 			continue;
-		r = may_stand(&page, mem, t->site.addr) ? trap_put_back(ts, mem, &t->site) : 0;
+		r = may_plant(&page, mem, t->site.addr) ? trap_put_back(ts, mem, &t->site) : 0;
 		if (r < 0)
 			return r;
 		trap_restore_step(mem, t);

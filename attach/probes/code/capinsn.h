@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * capinsn: properties of an instruction that capstone decoded, read from its bytes where capstone 4 is
- * unreliable. For decode.c and lift.c only.
+ * unreliable. For decode.c and decode_emu.c only.
  */
 #ifndef MM_CAPINSN_H
 #define MM_CAPINSN_H
@@ -39,7 +39,7 @@ bool find_register(unsigned name, uint8_t *reg, uint8_t *size);
 uint16_t register_bit(unsigned name);
 
 /*
- * What the instruction does to saved registers, as the keeper needs it (lift.c). false: it is not emulated.
+ * What the instruction does to saved registers, as the keeper needs it (decode_emu.c). false: it is not emulated.
  */
 bool lift(const cs_insn *in, struct emu *e);
 

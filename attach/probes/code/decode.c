@@ -4,7 +4,7 @@
  *
  *	decode.c     for planning: where control goes, what is written, how rsp
  *	             moves; and moving an instruction elsewhere
- *	lift.c       for the keeper: struct emu
+ *	decode_emu.c       for the keeper: struct emu
  *	capinsn.c    what both need to know about an instruction
  *
  * Only these three use capstone. Where it is wrong (capstone 4 forgets registers that are written, drops

@@ -13,7 +13,7 @@
 #include <gelf.h>
 #include <string.h>
 
-#include "base/upto.h"
+#include "base/addr_search.h"
 
 #define VERSION_HIDDEN 0x8000
 
@@ -203,7 +203,7 @@ const struct elfsym *elfsyms_at(const struct elfsyms *syms, taddr addr, bool ifu
 {
 	const struct elfsym *found = NULL;
 
-	for (size_t i = UPTO(syms->v, syms->n, addr, addr); i && syms->v[i - 1].addr == addr; i--) {
+	for (size_t i = ADDR_SEARCH(syms->v, syms->n, addr, addr); i && syms->v[i - 1].addr == addr; i--) {
 		if (!ifunc || syms->v[i - 1].ifunc)
 			found = &syms->v[i - 1];
 	}
@@ -214,7 +214,7 @@ const struct elfsym *elfsyms_over(const struct elfsyms *syms, taddr addr)
 {
 	const struct elfsym *found = NULL;
 
-	for (size_t i = UPTO(syms->v, syms->n, addr, addr); i && syms->reach[i - 1] > addr; i--) {
+	for (size_t i = ADDR_SEARCH(syms->v, syms->n, addr, addr); i && syms->reach[i - 1] > addr; i--) {
 		const struct elfsym *sym = &syms->v[i - 1];
 
 		if (found && sym->addr != found->addr)

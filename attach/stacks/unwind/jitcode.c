@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/addr_search.h"
 #include "base/procmaps.h"
-#include "base/upto.h"
 
 #define REST 100	/* the wait between two readings, as a multiple of how long the last one took */
 
@@ -66,7 +66,7 @@ static void read_maps(struct jitcode *j)
 
 static bool find(const struct jitcode *j, taddr addr)
 {
-	size_t i = UPTO(j->v, j->n, hi, addr);
+	size_t i = ADDR_SEARCH(j->v, j->n, hi, addr);
 
 	return i < j->n && j->v[i].lo <= addr;
 }

@@ -4,7 +4,7 @@
 
 #include <inttypes.h>
 
-#include "report/model/words.h"
+#include "report/model/format_text.h"
 #include "report/text/groups/text_growth.h"
 #include "report/text/groups/text_mark.h"
 #include "report/text/groups/text_sampled.h"
@@ -18,10 +18,10 @@ static void put_ages(struct strbuf *sb, const struct summary_group *g)
 {
 	strbuf_puts(sb, ", ");
 	if (g->blocks > 1) {
-		words_seconds(sb, g->youngest_s);
+		format_seconds(sb, g->youngest_s);
 		strbuf_puts(sb, " to ");
 	}
-	words_seconds(sb, g->oldest_s);
+	format_seconds(sb, g->oldest_s);
 	strbuf_puts(sb, " old");
 }
 
@@ -31,9 +31,9 @@ static void put_size(struct strbuf *sb, const struct text_part *part, const stru
 		text_things(sb, part, g->blocks);
 		return;
 	}
-	words_size(sb, g->bytes);
+	format_size(sb, g->bytes);
 	strbuf_puts(sb, " (");
-	words_percent(sb, (double)g->bytes, (double)part->family.bytes);
+	format_percent(sb, (double)g->bytes, (double)part->family.bytes);
 	strbuf_puts(sb, ") in ");
 	text_things(sb, part, g->blocks);
 }
@@ -45,9 +45,9 @@ static void put_taken(struct strbuf *sb, const struct text_part *part, const str
 		return;
 	}
 	strbuf_printf(sb, " of %" PRIu64 " allocated here, ", g->allocs);
-	words_size(sb, g->bytes_taken);
+	format_size(sb, g->bytes_taken);
 	strbuf_puts(sb, " in all, ");
-	words_size(sb, g->bytes_returned);
+	format_size(sb, g->bytes_returned);
 	strbuf_puts(sb, " returned to the kernel");
 }
 
@@ -84,9 +84,9 @@ static void put_entry(struct strbuf *sb, const struct summary *s, const struct t
 static void put_part(struct strbuf *sb, const struct summary_hang *hang)
 {
 	strbuf_puts(sb, "      ");
-	words_size(sb, hang->bytes);
+	format_size(sb, hang->bytes);
 	strbuf_puts(sb, " in ");
-	words_count(sb, hang->blocks, "block");
+	format_count(sb, hang->blocks, "block");
 	strbuf_puts(sb, ": ");
 }
 

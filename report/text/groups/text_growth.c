@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "report/model/words.h"
+#include "report/model/format_text.h"
 
 #define SPARK_WIDTH 32
 #define LINE_WIDTH 40		/* the words before the sparkline */
@@ -16,7 +16,7 @@ bool text_timed(const struct summary *s)
 
 static void put_since(struct strbuf *sb, const struct summary *s, const struct growth *g)
 {
-	words_seconds(sb, s->run.seconds - g->since_s);
+	format_seconds(sb, s->run.seconds - g->since_s);
 	strbuf_puts(sb, " ago");
 }
 
@@ -26,7 +26,7 @@ void text_growth_cell(struct strbuf *sb, const struct summary *s, const struct t
 	case GROWTH_GROWS:
 	case GROWTH_SLOWS:
 		strbuf_putc(sb, '+');
-		words_rate(sb, c->growth->bytes_per_minute, c->plain);
+		format_rate(sb, c->growth->bytes_per_minute, c->plain);
 		strbuf_puts(sb, c->growth->shape == GROWTH_SLOWS ? ", slowing" : "");
 		break;
 	case GROWTH_LEVEL:
@@ -52,7 +52,7 @@ static void put_words(struct strbuf *sb, const struct summary *s, const struct g
 		if (g->bytes_per_minute == 0)
 			break;
 		strbuf_puts(sb, g->shape == GROWTH_SLOWS ? ", by " : " by ");
-		words_rate(sb, g->bytes_per_minute, plain);
+		format_rate(sb, g->bytes_per_minute, plain);
 		strbuf_puts(sb, g->shape == GROWTH_SLOWS ? " now" : "");
 		break;
 	case GROWTH_LEVEL:
@@ -101,10 +101,10 @@ void text_growth_line(struct strbuf *sb, const struct summary *s, const struct t
 	put_words(&words, s, c->growth, c->plain);
 	strbuf_puts(sb, "    ");
 	if (c->npoints > 1) {
-		words_left(sb, &words, LINE_WIDTH);
+		format_left(sb, &words, LINE_WIDTH);
 		put_spark(sb, c);
 	} else {
-		words_left(sb, &words, 0);
+		format_left(sb, &words, 0);
 	}
 	strbuf_putc(sb, '\n');
 }

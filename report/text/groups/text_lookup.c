@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "report/model/format_text.h"
 #include "report/model/text_parts.h"
-#include "report/model/words.h"
 #include "report/query/lookup.h"
 #include "report/text/groups/text_group.h"
 #include "report/text/groups/text_growth.h"
@@ -38,14 +38,14 @@ static void put_row(struct strbuf *sb, const struct summary *s, const struct tex
 	cleanup_strbuf struct strbuf cell = STRBUF_INIT;
 
 	strbuf_printf(&cell, PRItaddr, b->addr);
-	words_right(sb, &cell, COLUMN_ADDRESS);
+	format_right(sb, &cell, COLUMN_ADDRESS);
 	if (part->family.refs)
 		strbuf_printf(sb, "%*" PRId64, COLUMN_AMOUNT, b->net);
 	else if (!part->plain)
 		strbuf_printf(sb, "%*" PRIu64, COLUMN_AMOUNT, b->bytes);
 	if (text_timed(s)) {
-		words_seconds(&cell, b->age_s);
-		words_right(sb, &cell, COLUMN_AGE);
+		format_seconds(&cell, b->age_s);
+		format_right(sb, &cell, COLUMN_AGE);
 	}
 	strbuf_putc(sb, '\n');
 }
@@ -59,7 +59,7 @@ static void put_rest(struct strbuf *sb, const struct text_part *part, const stru
 	strbuf_printf(sb, "    and %zu more", n);
 	if (!part->plain) {
 		strbuf_puts(sb, ", ");
-		words_size(sb, bytes);
+		format_size(sb, bytes);
 	}
 	strbuf_puts(sb, " (--top 0 lists them all)\n");
 }
@@ -108,7 +108,7 @@ static void put_noun(struct strbuf *sb, const struct lookup_found *f)
 	strbuf_text(sb, f->noun);
 	if (has_size(f)) {
 		strbuf_puts(sb, " of ");
-		words_count(sb, f->block.bytes, "byte");
+		format_count(sb, f->block.bytes, "byte");
 	}
 }
 
@@ -131,7 +131,7 @@ static void put_place(struct strbuf *sb, const struct summary *s, taddr addr, co
 		return;
 	}
 	strbuf_puts(sb, "lies ");
-	words_count(sb, addr - f->block.addr, "byte");
+	format_count(sb, addr - f->block.addr, "byte");
 	strbuf_puts(sb, " inside ");
 	put_noun(sb, f);
 	put_family(sb, s, f);
@@ -169,7 +169,7 @@ static void put_block(struct strbuf *sb, const struct summary *s, const struct l
 		put_verdict(sb, f->verdict);
 	strbuf_puts(sb, ", allocated ");
 	if (text_timed(s)) {
-		words_seconds(sb, f->block.age_s);
+		format_seconds(sb, f->block.age_s);
 		strbuf_puts(sb, " ago ");
 	}
 	strbuf_puts(sb, "by:\n");
@@ -181,12 +181,12 @@ static void put_use(struct strbuf *sb, const struct lookup_use *u)
 	strbuf_puts(sb, "  ");
 	if (u->taken) {
 		strbuf_puts(sb, "acquired ");
-		words_times(sb, (double)u->taken);
+		format_times(sb, (double)u->taken);
 	}
 	strbuf_puts(sb, u->taken && u->dropped ? ", " : "");
 	if (u->dropped) {
 		strbuf_puts(sb, "released ");
-		words_times(sb, (double)u->dropped);
+		format_times(sb, (double)u->dropped);
 	}
 	strbuf_putc(sb, '\n');
 	text_stack(sb, &u->stack);
@@ -198,7 +198,7 @@ static void put_object(struct strbuf *sb, const struct summary *s, const struct 
 	strbuf_printf(sb, ", net %s%" PRId64, f->older && !f->counted && f->block.net > 0 ? "+" : "", f->block.net);
 	if (text_timed(s)) {
 		strbuf_puts(sb, ", first seen ");
-		words_seconds(sb, f->block.age_s);
+		format_seconds(sb, f->block.age_s);
 		strbuf_puts(sb, " ago");
 	}
 	strbuf_puts(sb, f->nuses ? ":\n" : "\n");
@@ -239,7 +239,7 @@ static void put_at(struct strbuf *sb, const struct summary *s, const struct look
 	if (!at->twice)
 		return;
 	strbuf_puts(sb, "    a block there was freed twice, the second time ");
-	words_seconds(sb, at->twice_s);
+	format_seconds(sb, at->twice_s);
 	strbuf_puts(sb, " into the watch\n");
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/text/groups/text_mark.h"
 
-#include "report/model/words.h"
+#include "report/model/format_text.h"
 
 /* NULL: it is no mark. */
 static const char *sequence_of(char c)
@@ -55,6 +55,6 @@ void text_mark_verdict(struct strbuf *sb, enum verdict verdict)
 void text_mark_count(struct strbuf *sb, uint64_t n, const char *what)
 {
 	strbuf_puts(sb, TEXT_RED);
-	words_count(sb, n, what);
+	format_count(sb, n, what);
 	strbuf_puts(sb, TEXT_PLAIN);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * text_mark: what stands out on a terminal. The printers put marks around it, which have no width
- * (report/model/words.h); when all is written, text_mark_show makes escape sequences of them, or nothing. So
+ * (report/model/format_text.h); when all is written, text_mark_show makes escape sequences of them, or nothing. So
  * no printer asks where its text goes.
  *
  *	strbuf_puts(sb, TEXT_RED "GAP" TEXT_PLAIN);

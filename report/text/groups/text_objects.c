@@ -5,8 +5,8 @@
 #include <inttypes.h>
 #include <stdbool.h>
 
+#include "report/model/format_text.h"
 #include "report/model/text_parts.h"
-#include "report/model/words.h"
 
 static void put_frame(struct strbuf *sb, const struct summary_frame *f)
 {
@@ -16,7 +16,7 @@ static void put_frame(struct strbuf *sb, const struct summary_frame *f)
 		strbuf_printf(sb, PRItaddr, f->pc);
 	if (f->module) {
 		strbuf_puts(sb, " [");
-		strbuf_text(sb, words_base(f->module));
+		strbuf_text(sb, format_base(f->module));
 		strbuf_printf(sb, "+0x%" PRIx64 "]", f->offset);
 	}
 	strbuf_putc(sb, '\n');

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "report/model/words.h"
+#include "report/model/format_text.h"
 
 #define LEFT_OUT "..."
 
@@ -71,7 +71,7 @@ static const char *end_that_fits(const char *text, size_t width)
 
 	for (const char *slash = strchr(text, '/'); slash; slash = strchr(slash + 1, '/')) {
 		end = slash;
-		if (words_characters(slash, strlen(slash)) <= width)
+		if (format_characters(slash, strlen(slash)) <= width)
 			break;
 	}
 	return end;
@@ -84,8 +84,8 @@ static void shorten(struct strbuf *sb, const char *path, size_t width)
 
 	first += strcspn(first, "/");
 	first += *first == '/';
-	head = words_characters(path, (size_t)(first - path)) + strlen(LEFT_OUT);
-	if (words_characters(path, strlen(path)) > width)
+	head = format_characters(path, (size_t)(first - path)) + strlen(LEFT_OUT);
+	if (format_characters(path, strlen(path)) > width)
 		end = end_that_fits(first, width > head ? width - head : 0);
 	/* the dots are no shorter than what they would stand for */
 	if (!end || (size_t)(end - first) <= strlen(LEFT_OUT)) {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/model/words.h"
+#include "report/model/format_text.h"
 #include "report/text/groups/text_growth.h"
 #include "report/text/groups/text_mark.h"
 #include "report/text/groups/text_rows.h"
@@ -22,20 +22,20 @@
 
 #define RELEASED "only released: "
 
-static struct rows_item item(const struct summary *s, const struct refs_entry *e)
+static struct row_item item(const struct summary *s, const struct refs_entry *e)
 {
 	const bool growing = summary_refs_section(s, &e->refs) == SUMMARY_GROWING;
 	const struct growth *g = &e->refs.growth;
 
-	return (struct rows_item){
-		.part = growing ? ROWS_GROWING : ROWS_KEPT, .known = g->shape != GROWTH_UNKNOWN,
+	return (struct row_item){
+		.part = growing ? ROWS_GROWING : ROWS_LIVE, .known = g->shape != GROWTH_UNKNOWN,
 		.rate = g->bytes_per_minute,
 	};
 }
 
 int text_refs_make(const struct summary *s, const struct text_part *part, size_t top, struct text_refs *t)
 {
-	cleanup_free struct rows_item *items = NULL;
+	cleanup_free struct row_item *items = NULL;
 	int r;
 
 	*t = (struct text_refs){ .summary = s, .part = *part, .all = !top };
@@ -47,13 +47,13 @@ int text_refs_make(const struct summary *s, const struct text_part *part, size_t
 		return -ENOMEM;
 	for (size_t i = 0; i < t->n; i++)
 		items[i] = item(s, &t->entries[i]);
-	return rows_make(items, t->n, top, &t->rows);
+	return row_choice_make(items, t->n, top, &t->rows);
 }
 
 void text_refs_fini(struct text_refs *t)
 {
 	refs_merge_fini(t->entries, t->n);
-	rows_fini(&t->rows);
+	row_choice_fini(&t->rows);
 	t->entries = NULL;
 	t->n = 0;
 }
@@ -104,18 +104,18 @@ static void put_row(const void *ctx, size_t index, struct strbuf *sb)
 
 	text_number(&cell, &t->part, index);
 	strbuf_puts(sb, "  " TEXT_BOLD);
-	words_left(sb, &cell, text_number_width(&t->part));
+	format_left(sb, &cell, text_number_width(&t->part));
 	strbuf_puts(sb, TEXT_PLAIN);
 	strbuf_printf(sb, "%*" PRIu64, COLUMN_OBJECTS, e->refs.objects);
 	put_net(e, &cell);
-	words_right(sb, &cell, COLUMN_NET);
+	format_right(sb, &cell, COLUMN_NET);
 	if (e->refs.ntaken)
-		words_percent(&cell, summary_use_share(e->refs.taken), 1);
-	words_right(sb, &cell, COLUMN_LIVE);
+		format_percent(&cell, summary_use_share(e->refs.taken), 1);
+	format_right(sb, &cell, COLUMN_LIVE);
 	strbuf_puts(sb, "  ");
 	if (text_timed(t->summary)) {
 		put_course(t, e, &cell);
-		words_left(sb, &cell, TEXT_GROWTH_WIDTH);
+		format_left(sb, &cell, TEXT_GROWTH_WIDTH);
 		strbuf_putc(sb, ' ');
 	}
 	put_where(t, e, sb);
@@ -158,7 +158,7 @@ static void put_rest(const struct text_refs *t, struct strbuf *sb)
 	for (size_t i = 0; i < t->n; i++)
 		objects += t->rows.shown[i] ? 0 : t->entries[i].refs.objects;
 	strbuf_putc(sb, '\n');
-	words_count(sb, t->n - t->rows.nshown, "more group");
+	format_count(sb, t->n - t->rows.nshown, "more group");
 	strbuf_puts(sb, " with ");
 	text_things(sb, &t->part, objects);
 	strbuf_puts(sb, " not shown (--top 0 shows all)\n");

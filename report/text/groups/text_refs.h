@@ -20,7 +20,7 @@
 #include "base/cleanup.h"
 #include "base/strbuf.h"
 #include "report/model/refs_merge.h"
-#include "report/model/rows.h"
+#include "report/model/row_choice.h"
 #include "report/model/summary.h"
 #include "report/model/text_parts.h"
 
@@ -29,7 +29,7 @@ struct text_refs {
 	struct text_part part;
 	struct refs_entry *entries;
 	size_t n;
-	struct rows rows;
+	struct row_choice rows;
 	bool all;		/* also places beyond the first few */
 };
 

@@ -12,7 +12,7 @@
 #include <math.h>
 #include <stdbool.h>
 
-#include "report/model/words.h"
+#include "report/model/format_text.h"
 #include "report/text/groups/text_growth.h"
 #include "report/text/groups/text_mark.h"
 #include "report/text/groups/text_refs.h"
@@ -40,7 +40,7 @@ static void put_references(struct strbuf *sb, const struct refs_entry *e)
 	}
 	if (least != most)
 		strbuf_printf(sb, "%" PRIu64 " to ", least);
-	words_count(sb, most, "reference");
+	format_count(sb, most, "reference");
 }
 
 static void put_net(struct strbuf *sb, const struct refs_entry *e)
@@ -89,7 +89,7 @@ static void put_unseen(struct strbuf *sb, const struct refs_entry *e)
 	if (fabs(unseen) < LEAST_UNSEEN)
 		return;
 	strbuf_puts(sb, unseen > 0 ? ", and by its count released " : ", and by its count acquired ");
-	words_times(sb, fabs(unseen));
+	format_times(sb, fabs(unseen));
 	strbuf_puts(sb, " unseen");
 }
 
@@ -100,13 +100,13 @@ static void put_times(struct strbuf *sb, const struct refs_entry *e)
 	strbuf_puts(sb, ": ");
 	if (r->ntaken) {
 		strbuf_puts(sb, "acquired ");
-		words_times(sb, times(r->taken, r->ntaken));
+		format_times(sb, times(r->taken, r->ntaken));
 	} else {
 		strbuf_puts(sb, "never acquired");
 	}
 	if (r->ndropped) {
 		strbuf_puts(sb, ", released ");
-		words_times(sb, times(r->dropped, r->ndropped));
+		format_times(sb, times(r->dropped, r->ndropped));
 	} else {
 		strbuf_puts(sb, ", never released");
 	}
@@ -117,10 +117,10 @@ static void put_ages(struct strbuf *sb, const struct summary_refs *r)
 {
 	strbuf_puts(sb, "; ");
 	if (r->objects > 1) {
-		words_seconds(sb, r->youngest_s);
+		format_seconds(sb, r->youngest_s);
 		strbuf_puts(sb, " to ");
 	}
-	words_seconds(sb, r->oldest_s);
+	format_seconds(sb, r->oldest_s);
 	strbuf_puts(sb, " old");
 }
 
@@ -161,7 +161,7 @@ static void put_share(struct strbuf *sb, const struct summary_use *u)
 		return;
 	}
 	strbuf_printf(sb, "%" PRIu64 " of %" PRIu64 " acquired here (", u->kept, u->taken_in_all);
-	words_percent(sb, (double)u->kept, (double)u->taken_in_all);
+	format_percent(sb, (double)u->kept, (double)u->taken_in_all);
 	strbuf_puts(sb, ") are on objects that are still live\n");
 }
 
@@ -175,7 +175,7 @@ static void put_reason(struct strbuf *sb, const struct summary_use *u, size_t ne
 		return;
 	}
 	strbuf_puts(sb, "this one's module releases least of what it acquires: ");
-	strbuf_text(sb, u->module ? words_base(u->module) : "?");
+	strbuf_text(sb, u->module ? format_base(u->module) : "?");
 	strbuf_printf(sb, " acquired %" PRIu64 " on these objects and released %" PRIu64 "\n",
 		      u->module_taken, u->module_dropped);
 }
@@ -189,7 +189,7 @@ static void put_taken(struct strbuf *sb, const struct summary_refs *r, size_t su
 	if (index < suspects)
 		strbuf_puts(sb, suspects == 1 ? "MOST SUSPECT: " : "SUSPECT: ");
 	strbuf_puts(sb, "acquired ");
-	words_times(sb, u->per_object);
+	format_times(sb, u->per_object);
 	strbuf_puts(sb, " each; ");
 	put_share(sb, u);
 	if (index < suspects && suspects < near)
@@ -200,7 +200,7 @@ static void put_taken(struct strbuf *sb, const struct summary_refs *r, size_t su
 static void put_dropped(struct strbuf *sb, const struct summary_use *u)
 {
 	strbuf_puts(sb, "  released ");
-	words_times(sb, u->per_object);
+	format_times(sb, u->per_object);
 	strbuf_puts(sb, " each\n");
 	text_stack(sb, &u->stack);
 }

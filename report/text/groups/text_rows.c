@@ -19,14 +19,14 @@ static void put_part(const struct text_rows *t, const char *title, const size_t 
 	}
 }
 
-static const char *growing_title(const struct text_titles *titles, const struct rows *rows)
+static const char *growing_title(const struct text_titles *titles, const struct row_choice *rows)
 {
 	if (rows->nunknown == rows->counts[ROWS_GROWING])
 		return titles->unknown;
 	return rows->nunknown ? titles->both : titles->growing;
 }
 
-void text_rows_put(const struct text_rows *t, const struct rows *rows, bool timed, struct strbuf *sb)
+void text_rows_put(const struct text_rows *t, const struct row_choice *rows, bool timed, struct strbuf *sb)
 {
 	static const struct text_titles untimed = {
 		"growing", "growing, or perhaps growing", "live, perhaps growing", "live",
@@ -37,8 +37,8 @@ void text_rows_put(const struct text_rows *t, const struct rows *rows, bool time
 	const struct text_titles *titles = t->titles ? t->titles : timed ? &usual : &untimed;
 	const char *of_parts[ROWS_PARTS] = { "lost", growing_title(titles, rows), titles->kept };
 
-	for (enum rows_part part = 0; part < ROWS_PARTS; part++) {
-		const size_t *indices = rows_of(rows, part);
+	for (enum row_part part = 0; part < ROWS_PARTS; part++) {
+		const size_t *indices = row_choice_of(rows, part);
 
 		if (rows->counts[part] && indices > rows->order)
 			strbuf_putc(sb, '\n');

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * text_rows: the parts of a table (report/model/rows.h), with their titles, and a line on the groups that
+ * text_rows: the parts of a table (report/model/row_choice.h), with their titles, and a line on the groups that
  * have no row.
  */
 #ifndef MM_TEXT_ROWS_H
@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 #include "base/strbuf.h"
-#include "report/model/rows.h"
+#include "report/model/row_choice.h"
 
 /* Titles of the parts. The first three are for what grows: that is known of all rows, of some, of none. */
 struct text_titles {
@@ -26,6 +26,6 @@ struct text_rows {
 	const struct text_titles *titles;	/* NULL: the usual ones */
 };
 
-void text_rows_put(const struct text_rows *t, const struct rows *rows, bool timed, struct strbuf *sb);
+void text_rows_put(const struct text_rows *t, const struct row_choice *rows, bool timed, struct strbuf *sb);
 
 #endif

@@ -4,9 +4,9 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "report/model/format_text.h"
 #include "report/model/sampled.h"
-#include "report/model/unknown.h"
-#include "report/model/words.h"
+#include "report/model/unknown_reason.h"
 
 #define CELL_LEAKS 34
 #define CELL_CALLS (TEXT_SAMPLED_WIDTH - CELL_LEAKS - 2)
@@ -25,7 +25,7 @@ static void put_amount(struct strbuf *sb, double amount, bool plain)
 	const uint64_t whole = amount > 0 ? amount < 1e18 ? (uint64_t)llround(amount) : (uint64_t)1e18 : 0;
 
 	if (!plain)
-		words_size(sb, whole);
+		format_size(sb, whole);
 	else if (amount > 0 && amount < 9.95)
 		strbuf_printf(sb, "%.1f", amount);
 	else
@@ -59,7 +59,7 @@ static void put_about_seconds(struct strbuf *sb, double seconds)
 {
 	double unit = seconds > 0 ? pow(10, floor(log10(seconds)) - 1) : 1;
 
-	words_seconds(sb, seconds < 60 ? round(seconds / unit) * unit : seconds);
+	format_seconds(sb, seconds < 60 ? round(seconds / unit) * unit : seconds);
 }
 
 /* --- the fate of the blocks --- */
@@ -76,15 +76,15 @@ static void put_doubt(struct strbuf *sb, const struct summary_sample *its)
 {
 	if (its->doubt == SURVIVAL_UNNOTICED) {
 		strbuf_puts(sb, "all tracked blocks look live, but only ");
-		words_percent(sb, its->sees, 1);
+		format_percent(sb, its->sees, 1);
 		strbuf_puts(sb, " of the allocations were seen: "
 				"other blocks may have their addresses by now");
 		return;
 	}
 	strbuf_puts(sb, "nearly all tracked blocks look live, but ");
-	words_percent(sb, its->survival.late, 1);
+	format_percent(sb, its->survival.late, 1);
 	strbuf_puts(sb, " of the old ones were seen to be freed though only ");
-	words_percent(sb, its->sees, 1);
+	format_percent(sb, its->sees, 1);
 	strbuf_puts(sb, " of the allocations were seen: "
 			"more were freed unseen, and other blocks have their addresses");
 }
@@ -92,14 +92,14 @@ static void put_doubt(struct strbuf *sb, const struct summary_sample *its)
 static void put_few(struct strbuf *sb, uint64_t followed)
 {
 	strbuf_puts(sb, followed ? "only " : "");
-	words_count(sb, followed, "block");
+	format_count(sb, followed, "block");
 	strbuf_puts(sb, followed == 1 ? " was tracked" : " were tracked");
 }
 
 static void put_young(struct strbuf *sb, uint64_t followed)
 {
 	strbuf_printf(sb, "too few of the %" PRIu64 " tracked blocks have reached an age of ", followed);
-	words_seconds(sb, SURVIVAL_MIN_AGE_S);
+	format_seconds(sb, SURVIVAL_MIN_AGE_S);
 }
 
 static void put_why_unknown(struct strbuf *sb, const struct summary_sample *its)
@@ -147,20 +147,20 @@ static void put_survivors(struct strbuf *sb, const struct summary_sample *its)
 
 	if (v->share <= 0) {
 		strbuf_puts(sb, "none of ");
-		words_count(sb, v->followed, "tracked block");
+		format_count(sb, v->followed, "tracked block");
 		strbuf_puts(sb, " is still live after ");
-		words_seconds(sb, v->age_s);
+		format_seconds(sb, v->age_s);
 		return;
 	}
-	words_percent(sb, v->share, 1);
+	format_percent(sb, v->share, 1);
 	strbuf_puts(sb, " (");
-	words_percent(sb, v->low, 1);
+	format_percent(sb, v->low, 1);
 	strbuf_puts(sb, " to ");
-	words_percent(sb, v->high, 1);
+	format_percent(sb, v->high, 1);
 	strbuf_puts(sb, its->doubt != SURVIVAL_SURE ? ") seem still live after " : ") are still live after ");
-	words_seconds(sb, v->age_s);
+	format_seconds(sb, v->age_s);
 	strbuf_puts(sb, ", of ");
-	words_count(sb, v->old, "tracked block");
+	format_count(sb, v->old, "tracked block");
 	strbuf_puts(sb, " of that age");
 }
 
@@ -183,9 +183,9 @@ static void put_ages(struct strbuf *sb, const struct summary_sample *its)
 		if (percent_of(left[i]) == said && i + 1 < n)
 			continue;
 		strbuf_puts(sb, said < 0 ? " " : ", ");
-		words_seconds(sb, survival_age_s(i));
+		format_seconds(sb, survival_age_s(i));
 		strbuf_putc(sb, ' ');
-		words_percent(sb, left[i], 1);
+		format_percent(sb, left[i], 1);
 		said = percent_of(left[i]);
 	}
 	strbuf_putc(sb, '\n');
@@ -197,9 +197,9 @@ static void put_ages(struct strbuf *sb, const struct summary_sample *its)
 static void put_late(struct strbuf *sb, const struct survival *v)
 {
 	strbuf_puts(sb, ", but late: ");
-	words_percent(sb, v->late, 1);
+	format_percent(sb, v->late, 1);
 	strbuf_puts(sb, " of the blocks that reached an age of ");
-	words_seconds(sb, v->late_from_s);
+	format_seconds(sb, v->late_from_s);
 	strbuf_puts(sb, " were freed after that");
 }
 
@@ -250,7 +250,7 @@ static void put_taken(struct strbuf *sb, const struct text_part *part, const str
 		strbuf_puts(sb, " each");
 	}
 	strbuf_printf(sb, "; %" PRIu64 " seen (", its->seen);
-	words_percent(sb, its->sees, 1);
+	format_percent(sb, its->sees, 1);
 	strbuf_puts(sb, its->standing && its->sees < 1 ? "), by now all are\n" : ")\n");
 }
 
@@ -289,9 +289,9 @@ static void put_goes_cell(struct strbuf *sb, const struct survival *v)
 		return;
 	}
 	strbuf_puts(sb, "freed late: ");
-	words_percent(sb, v->late, 1);
+	format_percent(sb, v->late, 1);
 	strbuf_puts(sb, " after ");
-	words_seconds(sb, v->late_from_s);
+	format_seconds(sb, v->late_from_s);
 }
 
 static void put_kept_cell(struct strbuf *sb, const struct summary_sample *its)
@@ -326,12 +326,12 @@ void text_sampled_cells(struct strbuf *sb, const struct summary_group *g)
 
 	put_kept_cell(&cell, its);
 	strbuf_puts(sb, "  ");
-	words_left(sb, &cell, CELL_LEAKS - 2);
+	format_left(sb, &cell, CELL_LEAKS - 2);
 	if (is_rate_known(its))
 		put_amount(&cell, its->allocs.value, true);
 	else
 		strbuf_putc(&cell, '?');
-	words_right(sb, &cell, CELL_CALLS);
+	format_right(sb, &cell, CELL_CALLS);
 	strbuf_puts(sb, "  ");
 }
 
@@ -374,7 +374,7 @@ void text_sampled_answer(struct strbuf *sb, const struct summary *s, const struc
 	const uint64_t stays = c.kinds[SURVIVAL_STAYS], level = c.kinds[SURVIVAL_TABLE] + c.kinds[SURVIVAL_GOES];
 
 	if (stays) {
-		words_count(sb, stays, "group");
+		format_count(sb, stays, "group");
 		strbuf_puts(sb, stays == 1 ? " leaks, " : " leak, together ");
 		put_estimate(sb, &c.kept, part->plain);
 	} else {

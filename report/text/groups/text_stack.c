@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "report/model/words.h"
+#include "report/model/format_text.h"
 #include "report/names/shortname.h"
 #include "report/text/groups/text_path.h"
 
@@ -38,7 +38,7 @@ static size_t smaller(size_t a, size_t b)
 static void put_place(struct strbuf *sb, const struct summary_frame *f)
 {
 	if (f->module) {
-		strbuf_text(sb, words_base(f->module));
+		strbuf_text(sb, format_base(f->module));
 		strbuf_printf(sb, "+0x%" PRIx64, f->offset);
 	} else {
 		strbuf_printf(sb, PRItaddr, f->pc);
@@ -58,7 +58,7 @@ static void put_whereabouts(struct strbuf *sb, const struct summary_frame *f, si
 	strbuf_puts(&code, f->inlined ? ", inlined)" : ")");
 	if (f->file) {
 		strbuf_putc(&code, ' ');
-		column += words_width(&code);
+		column += format_width(&code);
 		text_path(&code, f->file, f->line, column < LINE ? LINE - column : 0);
 	}
 	strbuf_puts(sb, strbuf_str(&code));
@@ -73,9 +73,9 @@ static void put_frame(struct strbuf *sb, size_t i, const struct summary_frame *f
 
 	strbuf_printf(&name, "    #%zu ", i);
 	strbuf_text(&name, f->function ? f->function : "??");
-	put_whereabouts(&place, f, words_width(&name));
+	put_whereabouts(&place, f, format_width(&name));
 	strbuf_puts(sb, strbuf_str(&name));
-	if (words_width(&name) + words_width(&place) > LINE) {
+	if (format_width(&name) + format_width(&place) > LINE) {
 		strbuf_reset(&place);
 		put_whereabouts(&place, f, PLACE_INDENT - 1);
 		strbuf_putc(sb, '\n');
@@ -97,7 +97,7 @@ static void put_wrappers(struct strbuf *sb, const struct summary_frame *frames, 
 		strbuf_puts(&names, frames[i - 1].function ? frames[i - 1].function : "??");
 	}
 	strbuf_puts(sb, "    (through ");
-	words_cut(sb, strbuf_str(&names), WRAPPERS_WIDTH);
+	format_cut(sb, strbuf_str(&names), WRAPPERS_WIDTH);
 	strbuf_puts(sb, ")\n");
 	if (names.err && !sb->err)
 		sb->err = names.err;
@@ -117,7 +117,7 @@ void text_stack(struct strbuf *sb, const struct stack_view *stack)
 
 static void put_source(struct strbuf *sb, const struct summary_frame *f)
 {
-	strbuf_text(sb, words_base(f->file));
+	strbuf_text(sb, format_base(f->file));
 	if (f->line > 0)
 		strbuf_printf(sb, ":%d", f->line);
 }
@@ -129,15 +129,15 @@ static void put_source(struct strbuf *sb, const struct summary_frame *f)
  */
 static size_t place_width(const struct shown *s, const struct strbuf *place, const struct strbuf *name, size_t width)
 {
-	size_t left = width > words_width(name) + 1 ? width - words_width(name) - 1 : 0;
+	size_t left = width > format_width(name) + 1 ? width - format_width(name) - 1 : 0;
 	size_t least = width > PLACE_WIDTH + NAME_LEAST ? PLACE_WIDTH : width / 2;
 
 	if (!s->first->function)
 		least = width > UNNAMED_WIDTH + 1 ? width - UNNAMED_WIDTH - 1 : 0;
 	if ((!s->first->function || (s->first->file && !s->beside)) && left < least)
 		left = least;
-	if (words_width(place) <= left)
-		return words_width(place);
+	if (format_width(place) <= left)
+		return format_width(place);
 	return left < PLACE_LEAST ? 0 : left;
 }
 
@@ -205,21 +205,21 @@ static void put_names(struct strbuf *sb, const struct shown *s, size_t width)
 
 	if (s->beside) {
 		put_name(&name, s->first, s->arguments, room > NAME_LEAST ? room - NAME_LEAST : 0);
-		of_name = words_width(&name);
+		of_name = format_width(&name);
 		put_beside(&beside, s, room > of_name ? room - of_name : 0);
-		of_beside = smaller(words_width(&beside), room / 2);
+		of_beside = smaller(format_width(&beside), room / 2);
 		of_name = smaller(of_name, room - of_beside);
 		of_beside = room - of_name;
-		if (of_name >= smaller(NAME_LEAST, words_width(&name)) && of_beside >= smaller(BESIDE_LEAST, words_width(&beside))) {
-			words_cut(sb, strbuf_str(&name), of_name);
+		if (of_name >= smaller(NAME_LEAST, format_width(&name)) && of_beside >= smaller(BESIDE_LEAST, format_width(&beside))) {
+			format_cut(sb, strbuf_str(&name), of_name);
 			strbuf_puts(sb, s->word);
-			words_cut(sb, strbuf_str(&beside), of_beside);
+			format_cut(sb, strbuf_str(&beside), of_beside);
 			return;
 		}
 		strbuf_reset(&name);
 	}
 	put_name(&name, s->first, s->arguments, width);
-	words_cut(sb, strbuf_str(&name), width);
+	format_cut(sb, strbuf_str(&name), width);
 }
 
 void text_where_of(struct strbuf *sb, const struct stack_view *stack, const struct apart *apart, size_t width)
@@ -239,15 +239,15 @@ void text_where_of(struct strbuf *sb, const struct stack_view *stack, const stru
 		put_place(&place, s.first);
 	put_names(&name, &s, width);
 	left = place_width(&s, &place, &name, width);
-	if (left && words_width(&name) + 1 + left > width) {
+	if (left && format_width(&name) + 1 + left > width) {
 		strbuf_reset(&name);
 		put_names(&name, &s, width - left - 1);
 		left = place_width(&s, &place, &name, width);
 	}
-	words_cut(sb, strbuf_str(&name), left ? width - left - 1 : width);
+	format_cut(sb, strbuf_str(&name), left ? width - left - 1 : width);
 	if (left) {
 		strbuf_putc(sb, ' ');
-		words_cut(sb, strbuf_str(&place), left);
+		format_cut(sb, strbuf_str(&place), left);
 	}
 	if ((place.err || name.err) && !sb->err)
 		sb->err = place.err ? place.err : name.err;
@@ -259,11 +259,11 @@ void text_where(struct strbuf *sb, const struct summary_group *g, const struct a
 
 	if (g->tag) {
 		strbuf_puts(&tag, " <");
-		words_cut(&tag, g->tag, TAG_WIDTH);
+		format_cut(&tag, g->tag, TAG_WIDTH);
 		strbuf_putc(&tag, '>');
 	}
 	if (tag.len)
-		width = width > WHERE_LEAST + words_width(&tag) ? width - words_width(&tag) : WHERE_LEAST;
+		width = width > WHERE_LEAST + format_width(&tag) ? width - format_width(&tag) : WHERE_LEAST;
 	text_where_of(sb, &g->stack, apart, width);
 	strbuf_puts(sb, strbuf_str(&tag));
 	if (tag.err && !sb->err)

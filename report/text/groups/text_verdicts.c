@@ -4,15 +4,15 @@
 
 #include <inttypes.h>
 
-#include "report/model/words.h"
+#include "report/model/format_text.h"
 #include "report/text/groups/text_label.h"
 #include "report/text/groups/text_mark.h"
 
 static void put_amount(struct strbuf *sb, uint64_t bytes, uint64_t blocks)
 {
-	words_size(sb, bytes);
+	format_size(sb, bytes);
 	strbuf_puts(sb, " in ");
-	words_count(sb, blocks, "block");
+	format_count(sb, blocks, "block");
 }
 
 void text_lost_with(struct strbuf *sb, uint64_t bytes, uint64_t blocks)
@@ -69,15 +69,15 @@ void text_verdicts_answer(struct strbuf *sb, const struct summary *s)
 static void put_pause(struct strbuf *sb, const struct summary_verdicts *v)
 {
 	strbuf_puts(sb, "in a pause of ");
-	words_seconds(sb, v->pause_s);
+	format_seconds(sb, v->pause_s);
 	strbuf_puts(sb, " (");
-	words_seconds(sb, v->expected_s);
+	format_seconds(sb, v->expected_s);
 	strbuf_puts(sb, " expected), ");
-	words_count(sb, v->threads, "thread");
+	format_count(sb, v->threads, "thread");
 	if (v->not_stopped)
 		strbuf_printf(sb, ", %" PRIu32 " of them not stopped", v->not_stopped);
 	strbuf_puts(sb, ", ");
-	words_size(sb, v->bytes);
+	format_size(sb, v->bytes);
 	strbuf_puts(sb, " copied\n");
 }
 
@@ -93,7 +93,7 @@ static void put_heap(struct strbuf *sb, const struct summary_verdicts *v)
 		strbuf_puts(sb, "; ");
 	}
 	strbuf_puts(sb, "of ");
-	words_count(sb, blocks, "block");
+	format_count(sb, blocks, "block");
 	strbuf_puts(sb, v->census ? ", watched or not: " : " that were watched: ");
 	put_sums(sb, v->all);
 	strbuf_putc(sb, '\n');

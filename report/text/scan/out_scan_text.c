@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "report/model/words.h"
+#include "report/model/format_text.h"
 #include "report/text/groups/text_mark.h"
 #include "report/text/groups/text_stack.h"
 #include "report/text/groups/text_verdicts.h"
@@ -34,7 +34,7 @@ static void put_sum(struct strbuf *sb, const struct summary_sum *sum)
 		return;
 	}
 	strbuf_printf(sb, "%" PRIu64 " (", sum->blocks);
-	words_size(sb, sum->bytes);
+	format_size(sb, sum->bytes);
 	strbuf_putc(sb, ')');
 }
 
@@ -67,7 +67,7 @@ static void put_missing(struct strbuf *sb, const struct scan_report *r)
 	if (!r->core || !r->memory.missing)
 		return;
 	strbuf_puts(sb, "the core is not whole, ");
-	words_size(sb, r->memory.missing);
+	format_size(sb, r->memory.missing);
 	strbuf_puts(sb, " of memory are missing; in the rest, ");
 }
 
@@ -75,7 +75,7 @@ static void put_unread(struct strbuf *missing, const struct scan_memory *m)
 {
 	if (!m->swapped && !m->missing)
 		return;
-	words_size(missing, m->swapped + m->missing);
+	format_size(missing, m->swapped + m->missing);
 	strbuf_puts(missing, " of memory could not be read");
 }
 
@@ -87,7 +87,7 @@ static void put_corrupt(struct strbuf *missing, const struct scan_report *r)
 		return;
 	text_certainty_next(missing);
 	strbuf_puts(missing, "the heap is corrupt at ");
-	words_count(missing, n, "place");
+	format_count(missing, n, "place");
 }
 
 static void put_certainty(struct strbuf *sb, const struct scan_report *r)
@@ -108,7 +108,7 @@ static void put_answer(struct strbuf *sb, const struct scan_report *r)
 {
 	const struct summary *s = &r->summary;
 
-	words_cut(sb, s->target.comm ? s->target.comm : "the process", NAME_WIDTH);
+	format_cut(sb, s->target.comm ? s->target.comm : "the process", NAME_WIDTH);
 	if (s->target.pid)
 		strbuf_printf(sb, " (%d)", (int)s->target.pid);
 	if (!r->heap.known && !s->totals.live_blocks) {
@@ -119,9 +119,9 @@ static void put_answer(struct strbuf *sb, const struct scan_report *r)
 		return;
 	}
 	strbuf_puts(sb, r->core ? " had " : " has ");
-	words_count(sb, s->totals.live_blocks, "block");
+	format_count(sb, s->totals.live_blocks, "block");
 	strbuf_puts(sb, " in use, ");
-	words_size(sb, s->totals.live_bytes);
+	format_size(sb, s->totals.live_bytes);
 	put_losses(sb, &s->run.verdicts);
 	strbuf_putc(sb, '\n');
 	put_certainty(sb, r);
@@ -138,7 +138,7 @@ static void put_content(struct strbuf *sb, const char *content)
 
 	strbuf_append(&shown, content, n);
 	strbuf_puts(sb, ": ");
-	words_cut(sb, strbuf_str(&shown), WHAT_WIDTH);
+	format_cut(sb, strbuf_str(&shown), WHAT_WIDTH);
 	if (shown.err && !sb->err)
 		sb->err = shown.err;
 }
@@ -153,7 +153,7 @@ static void put_site(struct strbuf *sb, const struct summary_group *g)
 static void put_what(struct strbuf *sb, const struct summary_group *g)
 {
 	if (g->kind.label)
-		words_cut(sb, g->kind.label, WHAT_WIDTH);
+		format_cut(sb, g->kind.label, WHAT_WIDTH);
 	else
 		put_site(sb, g);
 	text_lost_with(sb, g->kind.indirect_bytes, g->kind.indirect_blocks);
@@ -168,14 +168,14 @@ static void put_row(struct strbuf *sb, const struct scan_report *r, size_t i)
 
 	strbuf_printf(&cell, "[%zu]", i + 1);
 	strbuf_puts(sb, "  " TEXT_BOLD);
-	words_left(sb, &cell, COLUMN_NUMBER);
+	format_left(sb, &cell, COLUMN_NUMBER);
 	strbuf_puts(sb, TEXT_PLAIN);
-	words_size(&cell, g->bytes);
-	words_right(sb, &cell, COLUMN_BYTES);
-	words_percent(&cell, (double)g->bytes, (double)r->summary.totals.live_bytes);
-	words_right(sb, &cell, COLUMN_SHARE);
+	format_size(&cell, g->bytes);
+	format_right(sb, &cell, COLUMN_BYTES);
+	format_percent(&cell, (double)g->bytes, (double)r->summary.totals.live_bytes);
+	format_right(sb, &cell, COLUMN_SHARE);
 	strbuf_printf(&cell, "%" PRIu64, g->blocks);
-	words_right(sb, &cell, COLUMN_BLOCKS);
+	format_right(sb, &cell, COLUMN_BLOCKS);
 	strbuf_puts(sb, "  ");
 	put_what(sb, g);
 	strbuf_putc(sb, '\n');
@@ -192,9 +192,9 @@ static void put_more(struct strbuf *sb, const struct scan_report *r, size_t from
 		sum.bytes += r->summary.groups[i].bytes;
 	}
 	strbuf_printf(sb, "  and %zu more: ", to - from);
-	words_size(sb, sum.bytes);
+	format_size(sb, sum.bytes);
 	strbuf_puts(sb, " in ");
-	words_count(sb, sum.blocks, "block");
+	format_count(sb, sum.blocks, "block");
 	strbuf_puts(sb, " (--top 0 shows all)\n");
 }
 
@@ -237,10 +237,10 @@ static void put_kind(struct strbuf *sb, const struct summary_kind *k)
 {
 	if (k->class_name) {
 		strbuf_puts(sb, "C++ class ");
-		words_cut(sb, k->class_name, CLASS_WIDTH);
+		format_cut(sb, k->class_name, CLASS_WIDTH);
 		if (k->module) {
 			strbuf_puts(sb, " (");
-			strbuf_text(sb, words_base(k->module));
+			strbuf_text(sb, format_base(k->module));
 			strbuf_putc(sb, ')');
 		}
 		strbuf_puts(sb, ", ");
@@ -271,11 +271,11 @@ static void put_group(struct strbuf *sb, const struct scan_report *r, size_t i)
 	const struct summary_group *g = &r->summary.groups[i];
 
 	strbuf_printf(sb, "\n" TEXT_BOLD "[%zu]" TEXT_PLAIN " ", i + 1);
-	words_size(sb, g->bytes);
+	format_size(sb, g->bytes);
 	strbuf_puts(sb, " (");
-	words_percent(sb, (double)g->bytes, (double)r->summary.totals.live_bytes);
+	format_percent(sb, (double)g->bytes, (double)r->summary.totals.live_bytes);
 	strbuf_puts(sb, ") in ");
-	words_count(sb, g->blocks, "block");
+	format_count(sb, g->blocks, "block");
 	if (r->summary.run.verdicts.taken)
 		put_verdict(sb, g->verdict);
 	text_lost_with(sb, g->kind.indirect_bytes, g->kind.indirect_blocks);
@@ -285,7 +285,7 @@ static void put_group(struct strbuf *sb, const struct scan_report *r, size_t i)
 	strbuf_putc(sb, '\n');
 	if (g->kind.content) {
 		strbuf_puts(sb, "    holds ");
-		words_cut(sb, g->kind.content, CLASS_WIDTH);
+		format_cut(sb, g->kind.content, CLASS_WIDTH);
 		strbuf_putc(sb, '\n');
 	}
 	if (g->tag) {
@@ -318,7 +318,7 @@ static void put_groups(struct strbuf *sb, const struct scan_report *r, size_t to
 	if (!left)
 		return;
 	strbuf_putc(sb, '\n');
-	words_count(sb, left, "more group");
+	format_count(sb, left, "more group");
 	strbuf_puts(sb, " not shown in full (--top 0 shows all)\n");
 }
 

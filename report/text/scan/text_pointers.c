@@ -4,7 +4,7 @@
 
 #include <inttypes.h>
 
-#include "report/model/words.h"
+#include "report/model/format_text.h"
 
 #define LABEL_WIDTH 60
 #define PLACE_WIDTH 64
@@ -15,7 +15,7 @@ static void put_block(struct strbuf *sb, const struct scan_block *b)
 	strbuf_printf(sb, "%" PRIu64 " byte%s", b->size, b->size == 1 ? "" : "s");
 	if (b->label) {
 		strbuf_puts(sb, ", ");
-		words_cut(sb, b->label, LABEL_WIDTH);
+		format_cut(sb, b->label, LABEL_WIDTH);
 	}
 	if (b->verdict != VERDICT_UNKNOWN)
 		strbuf_printf(sb, ", %s", scan_verdict_text(b->verdict));
@@ -35,12 +35,12 @@ static void put_data(struct strbuf *sb, const struct scan_pointer *p)
 		return;
 	}
 	strbuf_puts(sb, "data of ");
-	strbuf_text(sb, words_base(p->module));
+	strbuf_text(sb, format_base(p->module));
 	strbuf_printf(sb, "+0x%" PRIx64, p->offset);
 	if (!p->symbol)
 		return;
 	strbuf_puts(sb, " (");
-	words_cut(sb, p->symbol, LABEL_WIDTH);
+	format_cut(sb, p->symbol, LABEL_WIDTH);
 	if (p->symbol_offset)
 		strbuf_printf(sb, "+%" PRIu64, p->symbol_offset);
 	strbuf_putc(sb, ')');
@@ -91,7 +91,7 @@ static void put_pointer(struct strbuf *sb, const struct scan_pointer *p, taddr t
 
 	strbuf_puts(sb, indent);
 	put_place(&cell, p);
-	words_left(sb, &cell, PLACE_WIDTH);
+	format_left(sb, &cell, PLACE_WIDTH);
 	if (p->value == to)
 		strbuf_puts(sb, "  points at its beginning\n");
 	else

@@ -4,7 +4,7 @@
 
 #include <inttypes.h>
 
-#include "report/model/words.h"
+#include "report/model/format_text.h"
 #include "report/text/groups/text_label.h"
 #include "report/text/text_head.h"
 #include "report/text/wrap.h"
@@ -28,7 +28,7 @@ static void put_core(struct strbuf *sb, const struct scan_report *r)
 	strbuf_puts(sb, ", written ");
 	put_time(sb, r->summary.run.start_ns);
 	strbuf_puts(sb, ", ");
-	words_count(sb, r->summary.run.verdicts.threads, "thread");
+	format_count(sb, r->summary.run.verdicts.threads, "thread");
 	strbuf_putc(sb, '\n');
 }
 
@@ -39,17 +39,17 @@ static void put_pause(struct strbuf *sb, const struct scan_report *r)
 	text_label(sb, "scanned");
 	put_time(sb, r->summary.run.start_ns);
 	strbuf_puts(sb, ", stopped for ");
-	words_seconds(sb, v->pause_s);
+	format_seconds(sb, v->pause_s);
 	strbuf_puts(sb, " (");
-	words_seconds(sb, v->expected_s);
+	format_seconds(sb, v->expected_s);
 	strbuf_puts(sb, " expected)");
 	if (r->pauses > 1) {
 		strbuf_printf(sb, ", the last of %" PRIu32 " pauses of ", r->pauses);
-		words_seconds(sb, r->summary.run.stopped_seconds);
+		format_seconds(sb, r->summary.run.stopped_seconds);
 		strbuf_puts(sb, " in all");
 	}
 	strbuf_puts(sb, ", ");
-	words_count(sb, v->threads, "thread");
+	format_count(sb, v->threads, "thread");
 	if (v->not_stopped)
 		strbuf_printf(sb, ", %" PRIu32 " of them not stopped: "
 				  "sleeping in calls that must not be interrupted",
@@ -62,16 +62,16 @@ static void put_memory(struct strbuf *sb, const struct scan_report *r)
 	const struct scan_memory *m = &r->memory;
 
 	text_label(sb, "memory");
-	words_size(sb, m->copied);
+	format_size(sb, m->copied);
 	strbuf_puts(sb, r->core ? " in the file" : " copied");
 	if (m->swapped) {
 		strbuf_puts(sb, ", ");
-		words_size(sb, m->swapped);
+		format_size(sb, m->swapped);
 		strbuf_puts(sb, " NOT READ: swapped out");
 	}
 	if (m->missing) {
 		strbuf_puts(sb, ", ");
-		words_size(sb, m->missing);
+		format_size(sb, m->missing);
 		strbuf_puts(sb, r->core ? " MISSING: the core is not whole" : " could NOT BE READ");
 	}
 	strbuf_putc(sb, '\n');
@@ -84,15 +84,15 @@ static void put_part(struct strbuf *sb, uint64_t bytes, uint64_t all, const char
 	cleanup_strbuf struct strbuf cell = STRBUF_INIT;
 
 	strbuf_pad(sb, ' ', LEFT);
-	words_size(&cell, bytes);
-	words_right(sb, &cell, COLUMN_BYTES);
+	format_size(&cell, bytes);
+	format_right(sb, &cell, COLUMN_BYTES);
 	/*
 	 * no share if it is larger than the whole: foreign memory is not the allocator's, and a corrupt heap
 	 * may claim anything
 	 */
 	if (bytes <= all)
-		words_percent(&cell, (double)bytes, (double)all);
-	words_right(sb, &cell, COLUMN_SHARE);
+		format_percent(&cell, (double)bytes, (double)all);
+	format_right(sb, &cell, COLUMN_SHARE);
 	strbuf_printf(sb, "  %s", what);
 }
 
@@ -103,9 +103,9 @@ static void put_used(struct strbuf *sb, const struct scan_report *r, const struc
 	put_part(sb, a->used, a->system, "in use, block headers included");
 	if (heap->mmapped.blocks) {
 		strbuf_puts(sb, "; ");
-		words_size(sb, heap->mmapped.bytes);
+		format_size(sb, heap->mmapped.bytes);
 		strbuf_puts(sb, " of it in ");
-		words_count(sb, heap->mmapped.blocks, "block");
+		format_count(sb, heap->mmapped.blocks, "block");
 		strbuf_puts(sb, heap->mmapped.blocks == 1 ? " with a mapping of its own"
 							  : " with mappings of their own");
 	}
@@ -116,7 +116,7 @@ static void put_account(struct strbuf *sb, const struct scan_report *r, const st
 {
 	put_used(sb, r, a);
 	put_part(sb, a->free.bytes, a->system, "free, between blocks, in ");
-	words_count(sb, a->free.blocks, "piece");
+	format_count(sb, a->free.blocks, "piece");
 	strbuf_putc(sb, '\n');
 	put_part(sb, a->tops, a->system, "free, at the ends of its heaps\n");
 	if (a->other)
@@ -136,7 +136,7 @@ static void put_fragmentation(struct strbuf *sb, const struct scan_account *a)
 	if (free_bytes < MUCH_BYTES || (double)free_bytes < MUCH * (double)a->system)
 		return;
 	text_label(sb, "free");
-	words_percent(sb, (double)free_bytes, (double)a->system);
+	format_percent(sb, (double)free_bytes, (double)a->system);
 	strbuf_puts(sb, " of what it has from the system is in no block: ");
 	strbuf_puts(sb, a->free.bytes > a->tops ? "freed, but between blocks that are in use: "
 						  "fragmentation, not a leak\n" :
@@ -158,9 +158,9 @@ static void put_heap(struct strbuf *sb, const struct scan_report *r)
 	}
 	scan_account(heap, &a);
 	strbuf_puts(sb, ", ");
-	words_count(sb, heap->narenas, "arena");
+	format_count(sb, heap->narenas, "arena");
 	strbuf_puts(sb, ", ");
-	words_size(sb, a.system);
+	format_size(sb, a.system);
 	strbuf_puts(sb, " from the system");
 	strbuf_puts(sb, heap->adds_up ? "; its own figures agree" : "; its own figures and what was found DIFFER");
 	if (heap->mmapped_claimed == UINT64_MAX)

@@ -12,7 +12,7 @@
 #include "trace/block.h"
 #include "trace/codec.h"
 #include "trace/crc32.h"
-#include "base/texts.h"
+#include "base/intern.h"
 
 static const uint64_t numbers[] = {
 	0, 1, 15, 16, 17, 127, 128, 255, 256, 16383, 16384, UINT32_MAX, 1ull << 32, INT64_MAX, 1ull << 63, UINT64_MAX - 15,
@@ -264,25 +264,25 @@ static void a_bomb(void **state)
 static void texts_are_kept_once(void **state)
 {
 	const char *kept[3000];
-	struct texts t;
+	struct intern t;
 	char text[32];
 
 	(void)state;
-	texts_init(&t);
-	assert_null(texts_keep(&t, NULL));
+	intern_init(&t);
+	assert_null(intern_text(&t, NULL));
 	for (int i = 0; i < 3000; i++) {
 		snprintf(text, sizeof(text), "%*d", i % 25, i);
-		kept[i] = texts_keep(&t, text);
+		kept[i] = intern_text(&t, text);
 		assert_string_equal(kept[i], text);
 	}
 	for (int i = 0; i < 3000; i++) {
 		snprintf(text, sizeof(text), "%*d", i % 25, i);
-		assert_ptr_equal(texts_keep(&t, text), kept[i]);
+		assert_ptr_equal(intern_text(&t, text), kept[i]);
 	}
-	assert_string_equal(texts_keep(&t, ""), "");
+	assert_string_equal(intern_text(&t, ""), "");
 	assert_int_equal(t.n, 3001);
-	assert_true(texts_memory(&t) > t.bytes && t.bytes > 3001 * 4);
-	texts_fini(&t);
+	assert_true(intern_memory(&t) > t.bytes && t.bytes > 3001 * 4);
+	intern_fini(&t);
 }
 
 static uint64_t mix(uint64_t x)
@@ -305,18 +305,18 @@ static void texts_that_collide(void **state)
 {
 	uint64_t one[3] = { 0x6161616161616161, 0x6262626262626262, 0 }, other[3] = { 0 };
 	const char *kept;
-	struct texts t;
+	struct intern t;
 
 	(void)state;
-	texts_init(&t);
+	intern_init(&t);
 	do {
 		other[0] = mix(one[0] + other[0] + 1);
 		uint64_t start = mix(t.index.seed + 16);
 		other[1] = one[1] ^ (mix(start ^ one[0]) + t.index.seed) ^ (mix(start ^ other[0]) + t.index.seed);
 	} while (has_nul(other[0]) || has_nul(other[1]));
-	kept = texts_keep(&t, (const char *)one);
-	assert_string_equal(texts_keep(&t, (const char *)other), (const char *)other);
-	assert_ptr_equal(texts_keep(&t, (const char *)one), kept);
+	kept = intern_text(&t, (const char *)one);
+	assert_string_equal(intern_text(&t, (const char *)other), (const char *)other);
+	assert_ptr_equal(intern_text(&t, (const char *)one), kept);
 	assert_int_equal(t.n, 2);
 	/* they collide: the second one is in the slot next to the first one's */
 	uint64_t key, first = 0, distance = 0;
@@ -326,7 +326,7 @@ static void texts_that_collide(void **state)
 		first = key;
 	}
 	assert_true(distance == 1 || distance == UINT64_MAX);
-	texts_fini(&t);
+	intern_fini(&t);
 }
 
 int main(void)

@@ -498,9 +498,9 @@ static void the_first_no_ends_it(void **state)
 /* --- slices on a processor --- */
 
 /* While a thread is stopped its numbers are complete; running again adds at least one slice. */
-static void turns(void **state)
+static void slices(void **state)
 {
-	struct procfs_turns first, later, now = { 0 };
+	struct procfs_slices first, later, now = { 0 };
 	pid_t child = fork();
 	time_t limit;
 	int status, fd;
@@ -512,24 +512,24 @@ static void turns(void **state)
 	assert_int_equal(waitpid(child, &status, WUNTRACED), child);
 	becomes(child, child, ACTIVITY_BUSY);
 	poll(NULL, 0, 20);
-	assert_true(procfs_turns(child, child, &first));
+	assert_true(procfs_slices(child, child, &first));
 	poll(NULL, 0, 20);
-	assert_true(procfs_turns(child, child, &later));
+	assert_true(procfs_slices(child, child, &later));
 	assert_true(first.ran_ns > 0 && first.n > 0);
 	assert_memory_equal(&first, &later, sizeof(first));
 	kill(child, SIGCONT);
 	for (limit = seconds() + LIMIT_S; now.ran_ns < first.ran_ns + 10000000 && seconds() < limit; poll(NULL, 0, 1))
-		assert_true(procfs_turns(child, child, &now));
+		assert_true(procfs_slices(child, child, &now));
 	assert_true(now.ran_ns >= first.ran_ns + 10000000);
 	assert_true(now.n > first.n);
 	end(child);
-	assert_false(procfs_turns(child, child, &now));
-	assert_false(procfs_turns_at(-1, &now));
+	assert_false(procfs_slices(child, child, &now));
+	assert_false(procfs_slices_at(-1, &now));
 	fd = open("/proc/self/schedstat", O_RDONLY | O_CLOEXEC);
-	assert_true(procfs_turns_at(fd, &first));
+	assert_true(procfs_slices_at(fd, &first));
 	poll(NULL, 0, 1);
 	/* read once more, from its beginning */
-	assert_true(procfs_turns_at(fd, &later));
+	assert_true(procfs_slices_at(fd, &later));
 	assert_true(later.ran_ns >= first.ran_ns && later.n > first.n);
 	close(fd);
 }
@@ -573,7 +573,7 @@ int main(void)
 		cmocka_unit_test(each_child),
 		cmocka_unit_test(each_of_many_children),
 		cmocka_unit_test(the_first_no_ends_it),
-		cmocka_unit_test(turns),
+		cmocka_unit_test(slices),
 		cmocka_unit_test(memory),
 	};
 

@@ -307,12 +307,12 @@ static void test_releases_passed_on(void **state)
 	assert_kind(plan_of("t_jumps_at_once"), PLAN_WRAPPER, 0, 1);
 	assert_kind(plan_of("t_jumps_to_plt"), PLAN_WRAPPER, 0, 1);
 	assert_kind(plan_of("t_only_jumps"), PLAN_ENTRY, 1, 1);	/* with another argument */
-	assert_true(plan_of("t_only_jumps")->passes_on);
-	assert_false(plan_of("t_two_rets")->passes_on);
+	assert_true(plan_of("t_only_jumps")->forwards);
+	assert_false(plan_of("t_two_rets")->forwards);
 	PLAN(&plain, "free t_jumps_with_another", "free t_two_rets", "free t_calls_other", "free t_calls_plt");
 	assert_kind(plan_of("t_jumps_with_another"), PLAN_WRAPPER, 0, 1);
-	assert_true(plan_of("t_calls_other")->passes_on);
-	assert_false(plan_of("t_calls_plt")->passes_on);
+	assert_true(plan_of("t_calls_other")->forwards);
+	assert_false(plan_of("t_calls_plt")->forwards);
 	PLAN(&plain, "free t_jumps_at_once", "free t_two_rets if=arg2==1", "free t_jumps_to_plt", "unref getenv");
 	assert_kind(plan_of("t_jumps_at_once"), PLAN_ENTRY, 1, 1);
 	assert_kind(plan_of("t_jumps_to_plt"), PLAN_ENTRY, 1, 1);

@@ -22,11 +22,11 @@ static struct sampling_targets targets;
 static struct sampling_sites sites;
 static struct sampling_stacks stacks;
 static struct sampling_site site;
-static struct following *following;
+static struct block_poll *poll;
 static struct planting planting;
 static struct rule rule;
 
-static void over(void *ctx, const struct followed *b, enum fate fate, uint64_t now_ns)
+static void over(void *ctx, const struct tracked *b, enum fate fate, uint64_t now_ns)
 {
 	(void)ctx;
 	sampling_stacks_over(&stacks, b, fate, now_ns);
@@ -50,8 +50,8 @@ static int setup(void **state)
 	/* no trap: its counts are all in `before` */
 	site = (struct sampling_site){ .number = SAMPLING_NONE, .role = SAMPLING_TAKES, .before = { .exposed_us = 1000 } };
 	sites = (struct sampling_sites){ .all = &site, .n = 1, .planting = &planting, .targets = &targets };
-	assert_int_equal(following_new(getpid(), 0, over, NULL, &following), 0);
-	sampling_stacks_init(&stacks, following, BEGIN);
+	assert_int_equal(block_poll_new(getpid(), 0, over, NULL, &poll), 0);
+	sampling_stacks_init(&stacks, poll, BEGIN);
 	return 0;
 }
 
@@ -59,7 +59,7 @@ static int teardown(void **state)
 {
 	(void)state;
 	sampling_stacks_fini(&stacks);
-	following_free(following);
+	block_poll_free(poll);
 	recorder_fini(&recorder);
 	return 0;
 }
@@ -147,19 +147,19 @@ static void what_is_forgotten_is_told_of_once(void **state)
 /* The fates of its blocks are counted by age steps; the last fifth of the run is late. */
 static void what_became_of_its_blocks(void **state)
 {
-	struct followed gone = { .addr = 0x10000 };
+	struct tracked gone = { .addr = 0x10000 };
 
 	(void)state;
 	for (unsigned n = 0; n < 4; n++) {
 		see(1 + 30 * n);
-		assert_int_equal(following_add(following, 0x10000 + 64 * n, 0x41, NULL, 0, BEGIN + (1 + 30 * n) * SECOND), 0);
+		assert_int_equal(block_poll_add(poll, 0x10000 + 64 * n, 0x41, NULL, 0, BEGIN + (1 + 30 * n) * SECOND), 0);
 		assert_int_equal(sampling_stacks_hold(&stacks, 0, 0x10000 + 64 * n), 0);
 	}
 	/*
 	 * it was there at 4 s, and not at 6: freed at 5 s, in the step from 3 s on; the others have had no
 	 * look yet
 	 */
-	assert_true(following_drop(following, gone.addr, NULL));
+	assert_true(block_poll_drop(poll, gone.addr, NULL));
 	gone.birth_ns = BEGIN + SECOND;
 	gone.seen_ns = gone.birth_ns + 4 * SECOND;
 	sampling_stacks_over(&stacks, &gone, FATE_GONE, gone.birth_ns + 6 * SECOND);

@@ -354,7 +354,7 @@ static void it_was_called_just_before(void **state)
 
 static void counted(uint32_t site, uint64_t hits)
 {
-	sites.all[site].before = (struct meter_sums){ .hits = hits, .exposed_us = 1000000 };
+	sites.all[site].before = (struct site_stats_sums){ .hits = hits, .exposed_us = 1000000 };
 }
 
 /* The thread went on before the word was read: then the word shows nothing. */

@@ -219,9 +219,9 @@ static void who_needs_less_leaves_the_rest(void **state)
 /* Its rounds ended with sixteen hits at once, after anything between 0 and 3 s. */
 static void cut(uint32_t i)
 {
-	struct meter_sums *sums = &sites.all[i].before;
+	struct site_stats_sums *sums = &sites.all[i].before;
 
-	*sums = (struct meter_sums){ 0 };
+	*sums = (struct site_stats_sums){ 0 };
 	for (uint64_t e = 100000; e < 3000000; e += 100000) {
 		sums->rounds++;
 		sums->full++;
@@ -285,7 +285,7 @@ static void bunches_do_not_wait_for_long(void **state)
 /* The first site is hit @rate times a second for @seconds, in each of which @spent_ms are spent. */
 static void go_on(uint64_t rate, unsigned seconds, double spent_ms)
 {
-	struct meter_sums *sums = &sites.all[0].before;
+	struct site_stats_sums *sums = &sites.all[0].before;
 
 	for (unsigned i = 0; i < seconds; i++) {
 		sums->rounds++;
@@ -371,10 +371,10 @@ static void what_was_counted_of_others_is_forgotten(void **state)
 {
 	(void)state;
 	stay(add(0), 20);
-	sites.all[0].before = (struct meter_sums){ .rounds = 1000, .hits = 1000, .exposed_us = 1 };
+	sites.all[0].before = (struct site_stats_sums){ .rounds = 1000, .hits = 1000, .exposed_us = 1 };
 	for (unsigned i = 0; i < 11; i++)
 		decide();
-	sites.all[0].before = (struct meter_sums){ 0 };
+	sites.all[0].before = (struct site_stats_sums){ 0 };
 	go_on(1, 30, 6);
 	assert_meter(0, 0, SAMPLING_PERIOD_MS);
 	assert_in_range((uint64_t)(100 * sites.all[0].needs), 99, 101);

@@ -17,10 +17,10 @@
 #define BEGIN 7000000000ull
 #define HEAD 0x31u	/* a chunk of 48 bytes, in use */
 
-static struct following *following;
+static struct block_poll *poll;
 static struct sampling_stacks s;
 
-static void over(void *ctx, const struct followed *b, enum fate fate, uint64_t now_ns)
+static void over(void *ctx, const struct tracked *b, enum fate fate, uint64_t now_ns)
 {
 	(void)ctx;
 	sampling_stacks_over(&s, b, fate, now_ns);
@@ -29,8 +29,8 @@ static void over(void *ctx, const struct followed *b, enum fate fate, uint64_t n
 static int setup(void **state)
 {
 	(void)state;
-	assert_int_equal(following_new(getpid(), 0, over, NULL, &following), 0);
-	sampling_stacks_init(&s, following, BEGIN);
+	assert_int_equal(block_poll_new(getpid(), 0, over, NULL, &poll), 0);
+	sampling_stacks_init(&s, poll, BEGIN);
 	return 0;
 }
 
@@ -38,7 +38,7 @@ static int teardown(void **state)
 {
 	(void)state;
 	sampling_stacks_fini(&s);
-	following_free(following);
+	block_poll_free(poll);
 	return 0;
 }
 
@@ -63,7 +63,7 @@ static bool hit(uint32_t i, unsigned n, uint64_t now_ns)
 	sampling_stacks_see(&s, i, 48, now_ns);
 	if (!sampling_stacks_wants(&s, i, &instead))
 		return false;
-	assert_int_equal(following_add(following, address(n), HEAD, NULL, i, now_ns), 0);
+	assert_int_equal(block_poll_add(poll, address(n), HEAD, NULL, i, now_ns), 0);
 	assert_int_equal(sampling_stacks_hold(&s, i, address(n)), 0);
 	return true;
 }
@@ -87,8 +87,8 @@ static void a_sample_is_fair(void **state)
 	(void)state;
 	for (unsigned n = 0; n < 20000; n++)
 		(void)hit(i, n, BEGIN + n * 1000000ull);
-	assert_int_equal(s.all[i].nheld, SAMPLING_FOLLOWED);
-	assert_int_equal(following_count(following), SAMPLING_FOLLOWED);
+	assert_int_equal(s.all[i].nheld, SAMPLING_TRACKED);
+	assert_int_equal(block_poll_count(poll), SAMPLING_TRACKED);
 	assert_int_equal(s.all[i].seen, 20000);
 	assert_int_equal(s.all[i].chunk_bytes, 20000 * 48);
 	for (uint32_t k = 0; k < s.all[i].nheld; k++)
@@ -96,7 +96,7 @@ static void a_sample_is_fair(void **state)
 	/* 100 +- 7 */
 	assert_in_range(in_half, 65, 135);
 	/* blocks that made room for others count as tracked until then */
-	assert_true(s.all[i].ended[0].at_risk > SAMPLING_FOLLOWED);
+	assert_true(s.all[i].ended[0].at_risk > SAMPLING_TRACKED);
 	assert_int_equal(s.all[i].ended[0].gone, 0);
 }
 
@@ -133,7 +133,7 @@ static void all_is_forgotten(void **state)
 	while (sampling_stacks_clear(&s, i, &addr))
 		told++;
 	assert_int_equal(told, 5);
-	assert_int_equal(following_count(following), 0);
+	assert_int_equal(block_poll_count(poll), 0);
 	assert_int_equal(s.all[i].seen + s.all[i].chunk_bytes + s.all[i].ended[0].at_risk, 0);
 	assert_true(s.all[i].changed);
 }
@@ -146,7 +146,7 @@ static void there_is_an_end_to_stacks(void **state)
 	for (uint32_t n = 0; n < SAMPLING_STACKS; n++)
 		assert_int_equal(sampling_stacks_find(&s, n, 0, &i), 0);
 	assert_int_equal(sampling_stacks_find(&s, SAMPLING_STACKS, 0, &i), -ENOSPC);
-	assert_int_equal(s.unkept, 1);
+	assert_int_equal(s.not_tracked, 1);
 	assert_int_equal(sampling_stacks_find(&s, 5, 0, &i), 0);
 	assert_int_equal(i, 5);
 }

@@ -15,8 +15,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "attach/snapshot/mirror.h"
-#include "attach/snapshot/mirror_copy.h"
+#include "attach/snapshot/copy_plan.h"
+#include "attach/snapshot/copy_run.h"
 #include "attach/snapshot/resident.h"
 
 #define PAGE 4096u
@@ -190,48 +190,48 @@ static void no_such_process(void **state)
 	assert_int_equal(resident_open(&r, 0x7fffffff), -ESRCH);
 }
 
-static enum mirror_how how(const char *line)
+static enum copy_how how(const char *line)
 {
 	char copy[256];
 	struct mapping m;
 
 	strcpy(copy, line);
 	assert_int_equal(procmaps_parse_line(copy, &m), 0);
-	return mirror_of(&m);
+	return copy_plan_of(&m);
 }
 
 static void which_mappings(void **state)
 {
 	(void)state;
-	assert_int_equal(how("1000-2000 rw-p 00000000 00:00 0 "), MIRROR_ALL);
-	assert_int_equal(how("1000-2000 rw-p 00000000 00:00 0                  [heap]"), MIRROR_ALL);
-	assert_int_equal(how("1000-2000 rwxp 00000000 00:00 0 "), MIRROR_ALL);
-	assert_int_equal(how("1000-2000 rw-p 00001000 fe:01 77 /usr/lib/libc.so.6"), MIRROR_ALL);
-	assert_int_equal(how("1000-2000 r--p 00001000 fe:01 77 /usr/lib/libc.so.6"), MIRROR_WRITTEN);
-	assert_int_equal(how("1000-2000 r-xp 00001000 fe:01 77 /usr/lib/libc.so.6"), MIRROR_NOT);
-	assert_int_equal(how("1000-2000 r--p 00000000 00:00 0 "), MIRROR_ALL);
-	assert_int_equal(how("1000-2000 ---p 00000000 00:00 0 "), MIRROR_FORCED);
-	assert_int_equal(how("1000-2000 ---p 00001000 fe:01 77 /usr/lib/libc.so.6"), MIRROR_NOT);
-	assert_int_equal(how("1000-2000 rw-s 00000000 00:01 5 /dev/shm/x"), MIRROR_SHARED);
-	assert_int_equal(how("1000-2000 r--s 00000000 00:01 5 /dev/zero (deleted)"), MIRROR_SHARED);
-	assert_int_equal(how("1000-2000 ---s 00000000 00:01 5 /dev/zero (deleted)"), MIRROR_NOT);
-	assert_int_equal(how("1000-2000 rw-s 00000000 00:01 5 /SYSV00000000 (deleted)"), MIRROR_SHARED);
-	assert_int_equal(how("1000-2000 rw-s 00000000 00:01 5 /memfd:x (deleted)"), MIRROR_SHARED);
-	assert_int_equal(how("1000-2000 rw-s 00000000 00:0f 5 /anon_hugepage (deleted)"), MIRROR_SHARED);
-	assert_int_equal(how("1000-2000 rw-s 00000000 00:0f 5 /dev/hugepages/rtemap_0"), MIRROR_SHARED);
-	assert_int_equal(how("1000-2000 rw-s 00000000 00:01 5 [anon_shmem:pool]"), MIRROR_SHARED);
-	assert_int_equal(how("1000-2000 rw-s 00000000 fe:01 5 /var/db/data"), MIRROR_SHARED);
-	assert_int_equal(how("1000-2000 r--s 00000000 fe:01 5 /usr/lib/gconv/gconv-modules.cache"), MIRROR_NOT);
-	assert_int_equal(how("1000-2000 rw-s 00000000 00:06 5 /dev/dri/card0"), MIRROR_NOT);
-	assert_int_equal(how("1000-2000 rw-s 00000000 00:15 5 /sys/devices/pci0000:00/0000:00:02.0/resource0"), MIRROR_NOT);
-	assert_int_equal(how("1000-2000 rw-s 00000000 00:0d 5 /dmabuf:buffer"), MIRROR_NOT);
-	assert_int_equal(how("1000-2000 rw-s 00000000 00:0e 5 anon_inode:[io_uring]"), MIRROR_NOT);
-	assert_int_equal(how("1000-2000 rw-s 00000000 00:08 5 socket:[4711]"), MIRROR_NOT);
-	assert_int_equal(how("1000-2000 ---p 00000000 00:06 5 /dev/mem"), MIRROR_NOT);
-	assert_int_equal(how("1000-2000 r--p 00000000 00:00 0 [vvar]"), MIRROR_NOT);
-	assert_int_equal(how("1000-2000 r-xp 00000000 00:00 0 [vdso]"), MIRROR_NOT);
-	assert_int_equal(how("1000-2000 --xp 00000000 00:00 0 [vsyscall]"), MIRROR_NOT);
-	assert_int_equal(how("1000-2000 --xp 00000000 00:00 0 [uprobes]"), MIRROR_NOT);
+	assert_int_equal(how("1000-2000 rw-p 00000000 00:00 0 "), COPY_ALL);
+	assert_int_equal(how("1000-2000 rw-p 00000000 00:00 0                  [heap]"), COPY_ALL);
+	assert_int_equal(how("1000-2000 rwxp 00000000 00:00 0 "), COPY_ALL);
+	assert_int_equal(how("1000-2000 rw-p 00001000 fe:01 77 /usr/lib/libc.so.6"), COPY_ALL);
+	assert_int_equal(how("1000-2000 r--p 00001000 fe:01 77 /usr/lib/libc.so.6"), COPY_WRITTEN);
+	assert_int_equal(how("1000-2000 r-xp 00001000 fe:01 77 /usr/lib/libc.so.6"), COPY_NOT);
+	assert_int_equal(how("1000-2000 r--p 00000000 00:00 0 "), COPY_ALL);
+	assert_int_equal(how("1000-2000 ---p 00000000 00:00 0 "), COPY_FORCED);
+	assert_int_equal(how("1000-2000 ---p 00001000 fe:01 77 /usr/lib/libc.so.6"), COPY_NOT);
+	assert_int_equal(how("1000-2000 rw-s 00000000 00:01 5 /dev/shm/x"), COPY_SHARED);
+	assert_int_equal(how("1000-2000 r--s 00000000 00:01 5 /dev/zero (deleted)"), COPY_SHARED);
+	assert_int_equal(how("1000-2000 ---s 00000000 00:01 5 /dev/zero (deleted)"), COPY_NOT);
+	assert_int_equal(how("1000-2000 rw-s 00000000 00:01 5 /SYSV00000000 (deleted)"), COPY_SHARED);
+	assert_int_equal(how("1000-2000 rw-s 00000000 00:01 5 /memfd:x (deleted)"), COPY_SHARED);
+	assert_int_equal(how("1000-2000 rw-s 00000000 00:0f 5 /anon_hugepage (deleted)"), COPY_SHARED);
+	assert_int_equal(how("1000-2000 rw-s 00000000 00:0f 5 /dev/hugepages/rtemap_0"), COPY_SHARED);
+	assert_int_equal(how("1000-2000 rw-s 00000000 00:01 5 [anon_shmem:pool]"), COPY_SHARED);
+	assert_int_equal(how("1000-2000 rw-s 00000000 fe:01 5 /var/db/data"), COPY_SHARED);
+	assert_int_equal(how("1000-2000 r--s 00000000 fe:01 5 /usr/lib/gconv/gconv-modules.cache"), COPY_NOT);
+	assert_int_equal(how("1000-2000 rw-s 00000000 00:06 5 /dev/dri/card0"), COPY_NOT);
+	assert_int_equal(how("1000-2000 rw-s 00000000 00:15 5 /sys/devices/pci0000:00/0000:00:02.0/resource0"), COPY_NOT);
+	assert_int_equal(how("1000-2000 rw-s 00000000 00:0d 5 /dmabuf:buffer"), COPY_NOT);
+	assert_int_equal(how("1000-2000 rw-s 00000000 00:0e 5 anon_inode:[io_uring]"), COPY_NOT);
+	assert_int_equal(how("1000-2000 rw-s 00000000 00:08 5 socket:[4711]"), COPY_NOT);
+	assert_int_equal(how("1000-2000 ---p 00000000 00:06 5 /dev/mem"), COPY_NOT);
+	assert_int_equal(how("1000-2000 r--p 00000000 00:00 0 [vvar]"), COPY_NOT);
+	assert_int_equal(how("1000-2000 r-xp 00000000 00:00 0 [vdso]"), COPY_NOT);
+	assert_int_equal(how("1000-2000 --xp 00000000 00:00 0 [vsyscall]"), COPY_NOT);
+	assert_int_equal(how("1000-2000 --xp 00000000 00:00 0 [uprobes]"), COPY_NOT);
 }
 
 /*
@@ -240,24 +240,24 @@ static void which_mappings(void **state)
  */
 static void list_that_grows(void **state)
 {
-	struct mirror m;
+	struct copy_plan m;
 	uint8_t *p;
 	int r;
 
 	(void)state;
-	assert_int_equal(mirror_open(&m, getpid()), 0);
-	assert_int_equal(mirror_prepare(&m), 0);
+	assert_int_equal(copy_plan_open(&m, getpid()), 0);
+	assert_int_equal(copy_plan_prepare(&m), 0);
 	assert_true(m.nranges > 3);
-	assert_int_equal(mirror_read(&m), 0);
+	assert_int_equal(copy_plan_read(&m), 0);
 	p = map(20000);
 	for (size_t i = 0; i < 20000; i += 2)
 		assert_int_equal(mprotect(p + i * PAGE, PAGE, PROT_READ), 0);
-	assert_int_equal(mirror_read(&m), -ENOBUFS);
-	r = mirror_prepare(&m);
+	assert_int_equal(copy_plan_read(&m), -ENOBUFS);
+	r = copy_plan_prepare(&m);
 	assert_int_equal(r, 0);
 	assert_true(m.nmaps > 20000);
-	assert_int_equal(mirror_read(&m), 0);
-	mirror_close(&m);
+	assert_int_equal(copy_plan_read(&m), 0);
+	copy_plan_close(&m);
 	munmap(p, 20000 * PAGE);
 }
 
@@ -267,8 +267,8 @@ static void list_that_grows(void **state)
  */
 static void shares_that_fit(void **state)
 {
-	struct mirror_range ranges[40], left[40];
-	struct mirror m = { .maps_fd = -1, .ranges = ranges, .left = left };
+	struct copy_range ranges[40], left[40];
+	struct copy_plan m = { .maps_fd = -1, .ranges = ranges, .left = left };
 	uint64_t rng = 77;
 
 	(void)state;
@@ -280,16 +280,16 @@ static void shares_that_fit(void **state)
 		m.nleft = 0;
 		for (size_t i = 0; i < 40; i++) {
 			rng = rng * 6364136223846793005u + 1442695040888963407u;
-			ranges[i] = (struct mirror_range){ .lo = i * 100, .hi = i * 100 + 50, .how = rng >> 63 ? MIRROR_SHARED : MIRROR_ALL, .bytes = rng >> 33 & 31 };
-			private += ranges[i].how == MIRROR_ALL;
+			ranges[i] = (struct copy_range){ .lo = i * 100, .hi = i * 100 + 50, .how = rng >> 63 ? COPY_SHARED : COPY_ALL, .bytes = rng >> 33 & 31 };
+			private += ranges[i].how == COPY_ALL;
 		}
-		(void)mirror_choose_shares(&m, 2 * budget);
-		out = mirror_choose_shares(&m, budget);
+		(void)copy_plan_choose_shares(&m, 2 * budget);
+		out = copy_plan_choose_shares(&m, budget);
 		assert_int_equal(m.nranges + m.nleft, 40);
 		for (size_t i = 0; i < m.nranges; i++) {
-			private -= ranges[i].how == MIRROR_ALL;
-			in += ranges[i].how == MIRROR_SHARED ? ranges[i].bytes : 0;
-			most_in = ranges[i].how == MIRROR_SHARED && ranges[i].bytes > most_in ? ranges[i].bytes : most_in;
+			private -= ranges[i].how == COPY_ALL;
+			in += ranges[i].how == COPY_SHARED ? ranges[i].bytes : 0;
+			most_in = ranges[i].how == COPY_SHARED && ranges[i].bytes > most_in ? ranges[i].bytes : most_in;
 		}
 		for (size_t i = 0; i < m.nleft; i++) {
 			assert_true(i == 0 || left[i - 1].lo < left[i].lo);
@@ -310,50 +310,50 @@ static bool yes(void *ctx)
 	return !ctx;
 }
 
-static struct mirror one_range(struct mirror_range *range, taddr lo, taddr hi, enum mirror_how how_)
+static struct copy_plan one_range(struct copy_range *range, taddr lo, taddr hi, enum copy_how how_)
 {
-	*range = (struct mirror_range){ .lo = lo, .hi = hi, .how = how_ };
-	return (struct mirror){ .maps_fd = -1, .ranges = range, .nranges = 1 };
+	*range = (struct copy_range){ .lo = lo, .hi = hi, .how = how_ };
+	return (struct copy_plan){ .maps_fd = -1, .ranges = range, .nranges = 1 };
 }
 
-/* Copy [p, p + pages) of ourselves with @extra room; returns the result of mirror_copy_end. */
-static int copy_range(struct mirror *m, uint64_t less, void *ctx, struct snapshot *s)
+/* Copy [p, p + pages) of ourselves with @extra room; returns the result of copy_run_end. */
+static int copy_one_range(struct copy_plan *m, uint64_t less, void *ctx, struct snapshot *s)
 {
-	struct mirror_size size;
-	struct mirror_copy c;
+	struct copy_size size;
+	struct copy_run c;
 	struct resident r;
 	int err;
 
 	snapshot_init(s);
 	assert_int_equal(resident_open(&r, getpid()), 0);
-	assert_int_equal(mirror_measure(m, &r, &size), 0);
+	assert_int_equal(copy_run_measure(m, &r, &size), 0);
 	size.bytes -= size.bytes < less ? size.bytes : less;
-	assert_int_equal(mirror_copy_open(&c, m, &r, getpid(), &size, 0, 0), 0);
-	assert_int_equal(mirror_copy_reserve(&c, s), 0);
-	mirror_copy_begin(&c, -1, yes, ctx);
-	err = mirror_copy_end(&c);
+	assert_int_equal(copy_run_open(&c, m, &r, getpid(), &size, 0, 0), 0);
+	assert_int_equal(copy_run_reserve(&c, s), 0);
+	copy_run_begin(&c, -1, yes, ctx);
+	err = copy_run_end(&c);
 	if (err == 0) {
-		mirror_copy_give(&c, s);
+		copy_run_give(&c, s);
 		assert_int_equal(snapshot_seal(s), 0);
 	}
-	mirror_copy_close(&c);
+	copy_run_close(&c);
 	resident_close(&r);
 	return err;
 }
 
 static void copied_as_it_is(void **state)
 {
-	struct mirror_range range;
+	struct copy_range range;
 	uint8_t *p = map(PAGES);
 	struct snapshot s;
-	struct mirror m = one_range(&range, (taddr)(uintptr_t)p, (taddr)(uintptr_t)p + PAGES * PAGE, MIRROR_ALL);
+	struct copy_plan m = one_range(&range, (taddr)(uintptr_t)p, (taddr)(uintptr_t)p + PAGES * PAGE, COPY_ALL);
 	uint8_t page[PAGE];
 
 	(void)state;
 	for (size_t i = 0; i < PAGES; i++)
 		if (i % 7 && i / 100 % 3)
 			memset(p + i * PAGE, (int)(i * 31 + 1), PAGE);
-	assert_int_equal(copy_range(&m, 0, NULL, &s), 0);
+	assert_int_equal(copy_one_range(&m, 0, NULL, &s), 0);
 	for (size_t i = 0; i < PAGES; i++) {
 		uint64_t n;
 		const uint8_t *bytes = snapshot_bytes(&s, (taddr)(uintptr_t)p + i * PAGE, &n);
@@ -370,16 +370,16 @@ static void copied_as_it_is(void **state)
 
 static void too_much_for_the_room(void **state)
 {
-	struct mirror_range range;
+	struct copy_range range;
 	uint8_t *p = map(PAGES);
-	struct mirror m = one_range(&range, (taddr)(uintptr_t)p, (taddr)(uintptr_t)p + PAGES * PAGE, MIRROR_ALL);
+	struct copy_plan m = one_range(&range, (taddr)(uintptr_t)p, (taddr)(uintptr_t)p + PAGES * PAGE, COPY_ALL);
 	struct snapshot s;
 
 	(void)state;
 	memset(p, 1, PAGES * PAGE);
-	assert_int_equal(copy_range(&m, 4u << 20, NULL, &s), -ENOBUFS);
+	assert_int_equal(copy_one_range(&m, 4u << 20, NULL, &s), -ENOBUFS);
 	snapshot_fini(&s);
-	assert_int_equal(copy_range(&m, 0, &s, &s), -ETIMEDOUT);
+	assert_int_equal(copy_one_range(&m, 0, &s, &s), -ETIMEDOUT);
 	snapshot_fini(&s);
 	munmap(p, PAGES * PAGE);
 }
@@ -387,9 +387,9 @@ static void too_much_for_the_room(void **state)
 /* Pages without rights among others: what cannot be read is a hole, and the rest is copied. */
 static void pages_that_cannot_be_read(void **state)
 {
-	struct mirror_range range;
+	struct copy_range range;
 	uint8_t *p = map(PAGES);
-	struct mirror m = one_range(&range, (taddr)(uintptr_t)p, (taddr)(uintptr_t)p + PAGES * PAGE, MIRROR_ALL);
+	struct copy_plan m = one_range(&range, (taddr)(uintptr_t)p, (taddr)(uintptr_t)p + PAGES * PAGE, COPY_ALL);
 	struct snapshot s;
 	uint64_t word;
 
@@ -398,7 +398,7 @@ static void pages_that_cannot_be_read(void **state)
 	assert_int_equal(mprotect(p + 10 * PAGE, PAGE, PROT_NONE), 0);
 	assert_int_equal(mprotect(p + 20 * PAGE, 3 * PAGE, PROT_NONE), 0);
 	assert_int_equal(mprotect(p, PAGE, PROT_NONE), 0);
-	assert_int_equal(copy_range(&m, 0, NULL, &s), 0);
+	assert_int_equal(copy_one_range(&m, 0, NULL, &s), 0);
 	assert_int_equal(s.missing, 5 * PAGE);
 	assert_int_equal(s.bytes, (PAGES - 5) * PAGE);
 	for (size_t i = 0; i < PAGES; i++) {

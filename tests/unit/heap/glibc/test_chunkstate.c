@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "attach/sampling/blocks/alikeness.h"
+#include "attach/sampling/blocks/block_identity.h"
 #include "heap/glibc/tcachekey.h"
 
 #define AT 0x55555575a2c0ull
@@ -179,64 +179,64 @@ static struct chunkstate state_of(uint64_t word0, uint64_t word1)
 static void words_that_tell_apart(void **state)
 {
 	const struct chunkstate a = state_of(7, 100), count = state_of(7, 101), type = state_of(9, 100), other = state_of(9, 101);
-	struct alikeness k;
+	struct block_identity k;
 
 	(void)state;
-	alikeness_init(&k);
+	block_identity_init(&k);
 	/* nothing is known yet */
-	assert_int_equal(alikeness_judge(&k, 1, &a, &a), ALIKENESS_ALIKE);
+	assert_int_equal(block_identity_compare(&k, 1, &a, &a), IDENTITY_ALIKE);
 	for (uint64_t i = 0; i < 10; i++) {
 		const struct chunkstate one = state_of(7, 1000 + i), same = state_of(7, 1);
 
-		alikeness_learn(&k, 1, &one, NULL);
-		alikeness_learn(&k, 2, &same, NULL);
-		alikeness_learn(&k, 3, &one, i > 5 ? &one : NULL);
+		block_identity_learn(&k, 1, &one, NULL);
+		block_identity_learn(&k, 2, &same, NULL);
+		block_identity_learn(&k, 3, &one, i > 5 ? &one : NULL);
 	}
-	assert_int_equal(alikeness_judge(&k, 1, &a, &a), ALIKENESS_SAME);
+	assert_int_equal(block_identity_compare(&k, 1, &a, &a), IDENTITY_SAME);
 	/* word 1 differs between blocks, and is the same here */
-	assert_int_equal(alikeness_judge(&k, 1, &a, &type), ALIKENESS_SAME);
-	assert_int_equal(alikeness_judge(&k, 1, &a, &count), ALIKENESS_ALIKE);
-	assert_int_equal(alikeness_judge(&k, 1, &a, &other), ALIKENESS_DIFFERENT);
-	assert_int_equal(alikeness_judge(&k, 2, &a, &a), ALIKENESS_ALIKE);
+	assert_int_equal(block_identity_compare(&k, 1, &a, &type), IDENTITY_SAME);
+	assert_int_equal(block_identity_compare(&k, 1, &a, &count), IDENTITY_ALIKE);
+	assert_int_equal(block_identity_compare(&k, 1, &a, &other), IDENTITY_DIFFERENT);
+	assert_int_equal(block_identity_compare(&k, 2, &a, &a), IDENTITY_ALIKE);
 	/* blocks at the same address had the same word */
-	assert_int_equal(alikeness_judge(&k, 3, &a, &a), ALIKENESS_ALIKE);
-	alikeness_fini(&k);
+	assert_int_equal(block_identity_compare(&k, 3, &a, &a), IDENTITY_ALIKE);
+	block_identity_fini(&k);
 }
 
 static void what_nobody_has_written_to(void **state)
 {
 	const struct chunkstate blank = state_of(AT >> 12, 0), written = state_of(7, 8);
-	struct alikeness k;
+	struct block_identity k;
 
 	(void)state;
-	alikeness_init(&k);
-	assert_int_equal(alikeness_judge(&k, 1, &blank, &written), ALIKENESS_ALIKE);
-	assert_int_equal(alikeness_judge(&k, 1, &written, &blank), ALIKENESS_DIFFERENT);
+	block_identity_init(&k);
+	assert_int_equal(block_identity_compare(&k, 1, &blank, &written), IDENTITY_ALIKE);
+	assert_int_equal(block_identity_compare(&k, 1, &written, &blank), IDENTITY_DIFFERENT);
 	for (uint64_t i = 0; i < 10; i++)
-		alikeness_learn(&k, 1, &(struct chunkstate){ .hashes = { (uint16_t)i }, .nwords = 5 }, NULL);
+		block_identity_learn(&k, 1, &(struct chunkstate){ .hashes = { (uint16_t)i }, .nwords = 5 }, NULL);
 	/* a link that was left there shows nothing, although it differs from block to block */
-	assert_int_equal(alikeness_judge(&k, 1, &blank, &blank), ALIKENESS_ALIKE);
-	alikeness_fini(&k);
+	assert_int_equal(block_identity_compare(&k, 1, &blank, &blank), IDENTITY_ALIKE);
+	block_identity_fini(&k);
 }
 
 /* Old observations are forgotten. */
 static void stacks_change(void **state)
 {
 	const struct chunkstate a = state_of(7, 100);
-	struct alikeness k;
+	struct block_identity k;
 
 	(void)state;
-	alikeness_init(&k);
+	block_identity_init(&k);
 	for (uint64_t i = 0; i < 1000; i++)
-		alikeness_learn(&k, 1, &a, NULL);
-	assert_int_equal(alikeness_judge(&k, 1, &a, &a), ALIKENESS_ALIKE);
+		block_identity_learn(&k, 1, &a, NULL);
+	assert_int_equal(block_identity_compare(&k, 1, &a, &a), IDENTITY_ALIKE);
 	for (uint64_t i = 0; i < 1000; i++) {
 		const struct chunkstate one = state_of(7, i);
 
-		alikeness_learn(&k, 1, &one, NULL);
+		block_identity_learn(&k, 1, &one, NULL);
 	}
-	assert_int_equal(alikeness_judge(&k, 1, &a, &a), ALIKENESS_SAME);
-	alikeness_fini(&k);
+	assert_int_equal(block_identity_compare(&k, 1, &a, &a), IDENTITY_SAME);
+	block_identity_fini(&k);
 }
 
 int main(void)

@@ -91,7 +91,7 @@ static void walk(uint64_t top)
 
 	example_seal(&m);
 	census = (struct census){ .arenas = calloc(2, sizeof(*census.arenas)), .narenas = 2 };
-	glibc = (struct glibc){ .s = &m.s, .c = &census, .view = view_of(&m.s), .arenas = calloc(2, sizeof(*glibc.arenas)), .narenas = 2 };
+	glibc = (struct glibc){ .s = &m.s, .c = &census, .view = snapshot_cursor_of(&m.s), .arenas = calloc(2, sizeof(*glibc.arenas)), .narenas = 2 };
 	assert_true(census.arenas && glibc.arenas);
 	/* there are no bins to compare with */
 	glibc.arenas[0].edges_known = glibc.arenas[1].edges_known = true;

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "report/model/sampled.h"
-#include "report/model/unknown.h"
+#include "report/model/unknown_reason.h"
 
 #define SECONDS 2850.0
 

@@ -26,7 +26,7 @@
 #define MS 1000000ull
 #define PROMISE_NS (100 * MS)	/* 1 % of ten seconds */
 
-static const struct latency latency = { .wake_ns = 40000, .restart_ns = 20000, .cpu_ns = 10000 };
+static const struct stop_cost latency = { .wake_ns = 40000, .restart_ns = 20000, .cpu_ns = 10000 };
 static struct keeper *k;
 
 static void begin(uint32_t ppm)
@@ -37,8 +37,8 @@ static void begin(uint32_t ppm)
 	close(k->budget.cost.schedstat);
 	/* not this machine's latencies, which are ten times as long on some machines */
 	k->budget.cost.latency = latency;
-	k->budget.cost.meters_ns = latency.wake_ns + latency.restart_ns;
-	k->budget.cost.most_burst_ns = 8 * k->budget.cost.meters_ns;
+	k->budget.cost.metered_ns = latency.wake_ns + latency.restart_ns;
+	k->budget.cost.most_burst_ns = 8 * k->budget.cost.metered_ns;
 }
 
 static int setup(void **state)
@@ -72,7 +72,7 @@ static void charge(uint64_t ns, enum cost_of what)
 
 static void be_full(void)
 {
-	k->budget.cost.spending.purse_ns = k->budget.cost.spending.purse_most_ns;
+	k->budget.cost.bucket.level_ns = k->budget.cost.bucket.capacity_ns;
 }
 
 static uint32_t left_for_holds(void)
@@ -114,12 +114,12 @@ static void holds_are_as_short_as_the_promise_is_small(void **state)
 static void no_hold_when_little_is_left(void **state)
 {
 	(void)state;
-	charge(28 * MS, COST_METERS);	/* of the 33 in the token bucket */
-	cost_calm(k, 1);
+	charge(28 * MS, COST_METERED);	/* of the 33 in the token bucket */
+	cost_quiet(k, 1);
 	k->budget.cost.most_burst_ns = MS;
 	assert_false(cost_round(k));
 	assert_int_equal(left_for_holds(), 1);
-	charge(2 * MS, COST_METERS);
+	charge(2 * MS, COST_METERED);
 	assert_int_equal(left_for_holds(), 0);
 }
 
@@ -127,7 +127,7 @@ static void no_hold_when_little_is_left(void **state)
 static void holds_under_way_are_in_the_reserve(void **state)
 {
 	(void)state;
-	charge(30 * MS, COST_METERS);
+	charge(30 * MS, COST_METERED);
 	k->budget.cost.most_burst_ns = MS;
 	assert_false(cost_round(k));
 	k->held = 1;
@@ -143,11 +143,11 @@ static void how_long_one_waits(void **state)
 	struct tracee wished = { .for_stack = true }, exec = { 0 };
 
 	(void)state;
-	assert_int_equal(cost_patience_ns(k, &wished), k->budget.cost.hold_ns);
-	assert_int_equal(cost_patience_ns(k, &exec), k->shared->hold_ns);
+	assert_int_equal(cost_timeout_ns(k, &wished), k->budget.cost.hold_ns);
+	assert_int_equal(cost_timeout_ns(k, &exec), k->shared->hold_ns);
 	k->budget.cost.open = false;
-	assert_int_equal(cost_patience_ns(k, &wished), 0);
-	assert_int_equal(cost_patience_ns(k, &exec), k->shared->hold_ns);
+	assert_int_equal(cost_timeout_ns(k, &wished), 0);
+	assert_int_equal(cost_timeout_ns(k, &exec), k->shared->hold_ns);
 }
 
 /* Near the promise it closes with enough left for an extraordinarily long delay. */
@@ -155,27 +155,27 @@ static void a_margin_is_left(void **state)
 {
 	(void)state;
 	/* so that the token bucket is not what closes it */
-	k->budget.cost.spending.purse_ns = (int64_t)PROMISE_NS;
-	k->budget.cost.spending.purse_most_ns = (int64_t)PROMISE_NS;
+	k->budget.cost.bucket.level_ns = (int64_t)PROMISE_NS;
+	k->budget.cost.bucket.capacity_ns = (int64_t)PROMISE_NS;
 	k->budget.cost.most_burst_ns = MS;
-	charge(88 * MS, COST_METERS);
+	charge(88 * MS, COST_METERED);
 	k->budget.cost.most_burst_ns = MS;
 	assert_false(cost_round(k));
-	charge(3 * MS, COST_METERS);
+	charge(3 * MS, COST_METERED);
 	assert_true(cost_round(k));
-	assert_in_range(k->budget.cost.spending.had.sum_ns, 91 * MS, 93 * MS);
+	assert_in_range(k->budget.cost.bucket.had.sum_ns, 91 * MS, 93 * MS);
 }
 
 /* The next closing must leave room for the hits on traps that were not lifted yet. */
 static void what_comes_after_closing_is_remembered(void **state)
 {
 	(void)state;
-	charge(34 * MS, COST_METERS);
+	charge(34 * MS, COST_METERED);
 	assert_true(cost_round(k));
 	k->budget.cost.burst_ns = k->budget.cost.most_burst_ns = 0;
 	for (int i = 0; i < 10; i++) {
-		charge(MS, COST_METERS);
-		cost_calm(k, 1);
+		charge(MS, COST_METERED);
+		cost_quiet(k, 1);
 	}
 	charge(20 * MS, COST_ATTACHED);	/* closing would not have avoided it */
 	k->budget.cost.burst_ns = 0;
@@ -187,10 +187,10 @@ static void what_comes_after_closing_is_remembered(void **state)
 
 static int64_t spare(bool late)
 {
-	struct turns_purse purse;
+	struct round_queue_tokens tokens;
 
-	cost_spare(k, late, &purse);
-	return purse.spare_ns;
+	cost_spare(k, late, &tokens);
+	return tokens.spare_ns;
 }
 
 /* And up to 2 ms more, which have come in since: that is 0.3 s. */
@@ -206,24 +206,24 @@ static void assert_near(int64_t ns, int64_t expected_ns)
 static void what_rounds_that_wait_may_have(void **state)
 {
 	const int64_t most = PROMISE_NS / 3, burst = 6 * MS;
-	struct turns_purse purse;
+	struct round_queue_tokens tokens;
 
 	(void)state;
 	k->budget.cost.most_burst_ns = burst;
-	cost_spare(k, false, &purse);
-	assert_int_equal(purse.most_ns, most - (most + burst) / 2);
-	assert_int_equal(purse.stop_ns, k->budget.cost.meters_ns);
-	assert_int_equal(purse.ppm, 6666);	/* two thirds of the promise */
+	cost_spare(k, false, &tokens);
+	assert_int_equal(tokens.most_ns, most - (most + burst) / 2);
+	assert_int_equal(tokens.stop_ns, k->budget.cost.metered_ns);
+	assert_int_equal(tokens.ppm, 6666);	/* two thirds of the promise */
 	assert_near(spare(false), most - (most + burst) / 2);
 	assert_near(spare(true), most - burst);
-	k->budget.cost.spending.purse_ns -= 20 * MS;
+	k->budget.cost.bucket.level_ns -= 20 * MS;
 	assert_near(spare(false), most - (most + burst) / 2 - 20 * (int64_t)MS);
 	assert_near(spare(true), most - burst - 20 * (int64_t)MS);
 	/* a burst that fills any token bucket: late rounds get a quarter of it all the same */
 	be_full();
 	k->budget.cost.most_burst_ns = PROMISE_NS;
-	cost_spare(k, true, &purse);
-	assert_int_equal(purse.most_ns, most - most * 3 / 4);
+	cost_spare(k, true, &tokens);
+	assert_int_equal(tokens.most_ns, most - most * 3 / 4);
 }
 
 /*
@@ -236,14 +236,14 @@ static void nor_more_than_is_missing_to_the_promise(void **state)
 	int64_t room;
 
 	(void)state;
-	charge(80 * MS, COST_METERS);
+	charge(80 * MS, COST_METERED);
 	k->budget.cost.most_burst_ns = MS;
 	be_full();
-	room = spending_room(&k->budget.cost.spending, keeper_clock_ns()) - margin - most / 8;
+	room = token_bucket_room(&k->budget.cost.bucket, keeper_clock_ns()) - margin - most / 8;
 	assert_in_range(room, 1, 6 * MS);
 	assert_int_equal(spare(false), room);
 	assert_int_equal(spare(true), room);
-	charge(10 * MS, COST_METERS);
+	charge(10 * MS, COST_METERED);
 	k->budget.cost.most_burst_ns = MS;
 	be_full();
 	assert_true(spare(true) < 0);
@@ -263,7 +263,7 @@ static void closed_while_nobody_reads(void **state)
 	(void)state;
 	k->shared->silence_ns = 1500 * MS;
 	k->now_ns = keeper_clock_ns();
-	k->reader.unread = patience_begin(k->now_ns);
+	k->reader.unread = stall_timer_begin(k->now_ns);
 	atomic_store(&k->shared->ring.head, 8);
 	half_seconds_of_silence(3);
 	assert_false(cost_round(k));
@@ -291,7 +291,7 @@ static void nobody_reads_and_there_is_no_budget(void **state)
 	(void)state;
 	k->paid = false;
 	k->shared->silence_ns = 1500 * MS;
-	k->reader.unread = patience_begin(k->now_ns);
+	k->reader.unread = stall_timer_begin(k->now_ns);
 	atomic_store(&k->shared->ring.head, 8);
 	half_seconds_of_silence(3);
 	assert_int_equal(k->leave_reason, 0);
@@ -330,14 +330,14 @@ static void await_stop(const struct tracee *t)
 }
 
 /* It has stopped, and wakes us @still_ns later than its run and wait times since it was resumed explain. */
-static void wakes(struct tracee *t, const struct procfs_turns *before, uint64_t still_ns)
+static void wakes(struct tracee *t, const struct procfs_slices *before, uint64_t still_ns)
 {
 	struct cost *c = &k->budget.cost;
-	struct procfs_turns now;
+	struct procfs_slices now;
 
-	assert_true(procfs_turns(t->tid, t->tid, &now));
+	assert_true(procfs_slices(t->tid, t->tid, &now));
 	k->nqueue = 1;
-	k->now_ns = c->standing.on_ns + now.ran_ns - before->ran_ns + now.waited_ns - before->waited_ns + still_ns;
+	k->now_ns = c->learned.on_ns + now.ran_ns - before->ran_ns + now.waited_ns - before->waited_ns + still_ns;
 	cost_woken(k, t->tid, k->now_ns - 100 * MS);
 	t->seen_ns = k->now_ns;
 }
@@ -357,7 +357,7 @@ enum otherwise {
  */
 static uint64_t learned(struct tracee *t, enum otherwise what)
 {
-	struct procfs_turns before = { 0 }, after = { 0 };
+	struct procfs_slices before = { 0 }, after = { 0 };
 
 	/* others may get its processor meanwhile: then there is nothing to compare */
 	for (int i = 0; i < 200 && after.n != before.n + 1; i++) {
@@ -365,18 +365,18 @@ static uint64_t learned(struct tracee *t, enum otherwise what)
 
 		c->latency = latency;
 		c->latency.still_ns = 2 * MS;
-		standing_begin(&c->standing, &c->latency);
-		c->standing.passed = 100;
+		stop_cost_learn_begin(&c->learned, &c->latency);
+		c->learned.passed = 100;
 		k->target = t->tid;
 		k->nqueue = 1;
 		cost_hit(k, t);
-		assert_true(procfs_turns(t->tid, t->tid, &before));
+		assert_true(procfs_slices(t->tid, t->tid, &before));
 		if (what != NOT_LET_GO)
 			cost_goes_on(k, t->tid);
 		assert_int_equal(ptrace(PTRACE_CONT, t->tid, NULL, NULL), 0);
 		await_stop(t);
 		wakes(t, &before, 4 * MS);
-		assert_true(procfs_turns(t->tid, t->tid, &after));
+		assert_true(procfs_slices(t->tid, t->tid, &after));
 		if (what == ANOTHER_STANDS)
 			k->nqueue = 2;
 		if (what == ANOTHER_WOKE_US)
@@ -416,7 +416,7 @@ static void what_is_learned_does_not_choose_what_is_learned_from(void **state)
 	struct cost *c = &k->budget.cost;
 
 	(void)state;
-	standing_begin(&c->standing, &latency);
+	stop_cost_learn_begin(&c->learned, &latency);
 	c->latency.wake_ns = 4 * latency.wake_ns;
 	k->now_ns = keeper_clock_ns();
 	k->began.asked_ns = k->now_ns - 10 * MS;
@@ -430,11 +430,11 @@ static void what_is_learned_does_not_choose_what_is_learned_from(void **state)
 static void measuring_leaves_nothing(void **state)
 {
 	cpu_set_t before, after;
-	struct latency l;
+	struct stop_cost l;
 
 	(void)state;
 	assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
-	latency_measure(&l);
+	stop_cost_calibrate(&l);
 	assert_true(l.wake_ns > 0 && l.restart_ns > 0 && l.still_ns <= l.wake_ns + l.restart_ns);
 	assert_int_equal(sched_getaffinity(0, sizeof(after), &after), 0);
 	assert_true(CPU_EQUAL(&before, &after));
@@ -477,13 +477,13 @@ static void measuring_keeps_the_child_away(void **state)
 	struct look look = { .tid = getpid() };
 	cpu_set_t mine;
 	pthread_t thread;
-	struct latency l;
+	struct stop_cost l;
 
 	(void)state;
 	assert_int_equal(sched_getaffinity(0, sizeof(mine), &mine), 0);
 	assert_int_equal(pthread_create(&thread, NULL, look_on, &look), 0);
 	for (int i = 0; i < 20 && !look.parted; i++)
-		latency_measure(&l);
+		stop_cost_calibrate(&l);
 	look.over = true;
 	pthread_join(thread, NULL);
 	assert_true(look.parted || CPU_COUNT(&mine) == 1);

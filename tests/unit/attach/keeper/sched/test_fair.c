@@ -32,7 +32,7 @@ static struct tracee *thread_with(pid_t tid, uint32_t turns)
 {
 	struct tracee *t = threads_find(&table, tid);
 
-	t->turns = turns;
+	t->window_hits = turns;
 	t->seen_ns = START;
 	t->state = TRACEE_STOPPED;
 	return t;
@@ -153,13 +153,13 @@ static void a_new_window_forgets(void **state)
 	thread_with(3, 800);
 	for (pid_t tid = 1; tid <= 3; tid++)
 		threads_find(&table, tid)->last_hit_ns = START + FAIR_WINDOW_NS;
-	threads_find(&table, 1)->turns = 1000;
+	threads_find(&table, 1)->window_hits = 1000;
 	threads_find(&table, 1)->kept_ns = FAIR_WINDOW_NS;
 	fair_look(&fair, &table, START + FAIR_WINDOW_NS);
 	assert_int_equal(fair.most_before, 1000);
 	assert_int_equal(fair.least, 0);
-	assert_int_equal(threads_find(&table, 1)->turns_before, 1000);
-	assert_int_equal(threads_find(&table, 1)->turns, 0);
+	assert_int_equal(threads_find(&table, 1)->hits_before, 1000);
+	assert_int_equal(threads_find(&table, 1)->window_hits, 0);
 	assert_int_equal(threads_find(&table, 1)->kept_ns, 0);
 }
 
@@ -175,7 +175,7 @@ static void a_newcomer_starts_at_nothing(void **state)
 	/* it does not count before it has had a window */
 	t = threads_add(&table, 4);
 	threads_mark_active(&table, t, START);
-	assert_int_equal(t->turns, 1);
+	assert_int_equal(t->window_hits, 1);
 	assert_false(keeps(threads_find(&table, 1), 1));
 }
 

@@ -305,7 +305,7 @@ static void shuffle(uint32_t *order, uint32_t n)
  */
 static void neighbours(void **state)
 {
-	uint32_t offset[MANY], order[MANY], standing[MANY], n;
+	uint32_t offset[MANY], order[MANY], learned[MANY], n;
 
 	(void)state;
 	for (int round = 0; round < 50; round++) {
@@ -319,9 +319,9 @@ static void neighbours(void **state)
 		shuffle(order, MANY);
 		for (n = 0; n < MANY; n++) {
 			assert_int_equal(plant(order[n], offset[order[n]], 16), 0);
-			standing[n] = offset[order[n]];
+			learned[n] = offset[order[n]];
 		}
-		assert_page(file, standing, n);
+		assert_page(file, learned, n);
 		shuffle(order, MANY);
 		for (uint32_t i = 0; i < MANY; i++) {
 			assert_int_equal(trap_lift(&traps, mem, order[i]), 0);
@@ -338,14 +338,14 @@ static void neighbours(void **state)
 
 static void all_at_once(void **state)
 {
-	uint32_t standing[MANY];
+	uint32_t learned[MANY];
 
 	(void)state;
 	for (uint32_t i = 0; i < MANY; i++) {
-		standing[i] = 64 + 5 * i;
-		assert_int_equal(plant(3 * i, standing[i], 16), 0);
+		learned[i] = 64 + 5 * i;
+		assert_int_equal(plant(3 * i, learned[i], 16), 0);
 	}
-	assert_page(file, standing, MANY);
+	assert_page(file, learned, MANY);
 	assert_int_equal(trap_lift_all(&traps, mem), 0);
 	assert_page(file, NULL, 0);
 	assert_int_equal(trap_lift_all(&traps, mem), 0);

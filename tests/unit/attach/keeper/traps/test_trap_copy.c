@@ -57,20 +57,20 @@ static int clean(pid_t child)
 
 static void a_copy_is_cleaned(void **state)
 {
-	uint32_t standing[MANY];
+	uint32_t learned[MANY];
 	pid_t child;
 	int go;
 
 	(void)state;
 	for (uint32_t i = 0; i < MANY; i++) {
-		standing[i] = 64 + 3 * i;
-		assert_int_equal(plant(i, standing[i], 16), 0);
+		learned[i] = 64 + 3 * i;
+		assert_int_equal(plant(i, learned[i], 16), 0);
 	}
 	child = fork_copy(&go);
 	assert_int_equal(verdict(child, go), 1); /* without cleaning: traps in it */
 	child = fork_copy(&go);
 	assert_int_equal(clean(child), 0);
-	assert_page(file, standing, MANY); /* ours are still planted */
+	assert_page(file, learned, MANY); /* ours are still planted */
 	assert_int_equal(traps.all[0].state, TRAP_PLANTED);
 	assert_int_equal(verdict(child, go), 0);
 }
@@ -116,10 +116,10 @@ static void a_copy_made_before_their_numbers_were_others(void **state)
 	for (uint32_t i = 0; i < 8; i++)
 		assert_int_equal(plant(i, 100 + 20 * i, 16), 0);
 	child = fork_copy(&go);
-	for (uint32_t turn = 1; turn < 4; turn++)
+	for (uint32_t one_iteration = 1; one_iteration < 4; one_iteration++)
 		for (uint32_t i = 0; i < 8; i++) {
 			trap_forget(&traps, mem, i, 1);
-			assert_int_equal(plant(i, 1000 * turn + 20 * i, 16), 0);
+			assert_int_equal(plant(i, 1000 * one_iteration + 20 * i, 16), 0);
 		}
 	assert_int_equal(clean(child), 0);
 	assert_int_equal(verdict(child, go), 0);

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "report/model/words.h"
+#include "report/model/format_text.h"
 #include "report/text/out_text.h"
 
 static void shown_or_not(void **state)
@@ -41,10 +41,10 @@ static void no_wider_than_without(void **state)
 
 	(void)state;
 	strbuf_puts(&cell, TEXT_BOLD "\xc3\xbc" "b" TEXT_PLAIN);
-	assert_int_equal(words_width(&cell), 2);
-	words_right(&out, &cell, 4);
+	assert_int_equal(format_width(&cell), 2);
+	format_right(&out, &cell, 4);
 	strbuf_puts(&cell, TEXT_RED "c" TEXT_PLAIN);
-	words_left(&out, &cell, 3);
+	format_left(&out, &cell, 3);
 	text_mark_show(&out, 0, false);
 	assert_string_equal(strbuf_str(&out), "  \xc3\xbc" "bc  ");
 	strbuf_fini(&cell);

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "report/model/words.h"
+#include "report/model/format_text.h"
 #include "report/names/apart.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
@@ -25,7 +25,7 @@ static void check_apart(const struct summary_frame *frames, size_t n, size_t wra
 
 	text_where_of(&out, &stack, apart, width);
 	assert_string_equal(strbuf_str(&out), want);
-	assert_true(words_width(&out) <= width);
+	assert_true(format_width(&out) <= width);
 	strbuf_fini(&out);
 }
 

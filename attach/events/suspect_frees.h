@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * suspect_frees: frees that may be the allocator's own.
+ *
+ * When a thread ends, glibc calls free once more for the blocks in its cache,
+ * which were freed before, and for the cache itself, which never came from
+ * malloc. So what looks like a double free, or the free of an older block, is
+ * set aside until the thread does something else, which proves that it was the
+ * program's; if the thread ends first, it was the allocator's.
+ */
+#ifndef MM_SUSPECT_FREES_H
+#define MM_SUSPECT_FREES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/addrmap.h"
+#include "base/cleanup.h"
+#include "base/taddr.h"
+#include "report/ledger/released.h"
+
+struct suspect_frees {
+	struct addrmap threads;	/* tid -> struct suspect_found */
+};
+
+/* A free of a block that was not live. */
+struct suspect_free {
+	taddr addr;
+	uint64_t time_us;
+	uint32_t stack;			/* the stack that freed it: number + 1 or FACT_NONE */
+	bool again;			/* it was freed before, by */
+	struct released_by before;
+};
+
+/* One thread's, the oldest first. */
+struct suspect_found {
+	struct suspect_free *all;
+	size_t n, size;
+	uint32_t probe;		/* the one that was hit */
+};
+
+void suspect_frees_init(struct suspect_frees *d);
+void suspect_frees_fini(struct suspect_frees *d);
+
+/* 0 or -ENOMEM. */
+must_check int suspect_frees_add(struct suspect_frees *d, uint32_t tid, const struct suspect_free *a, uint32_t probe);
+
+/* Remove those of thread @tid; false if there are none. Call suspect_found_fini afterwards. */
+bool suspect_frees_take(struct suspect_frees *d, uint32_t tid, struct suspect_found *out);
+void suspect_found_fini(struct suspect_found *t);
+
+/* Any thread that has some; false if no thread has. */
+bool suspect_frees_any(const struct suspect_frees *d, uint32_t *tid);
+
+#endif

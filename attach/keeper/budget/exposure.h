@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * exposure: the exposure of an interval in which a trap was planted: the time in which the target comes as far
+ * undisturbed. Pure.
+ *
+ *	driven by a clock	(a timer, a client's requests) being stopped for 50 us changes nothing: what
+ *				was due is done afterwards. Then exposure is wall-clock time
+ *	driven by processors	(a loop) a thread that is stopped, or waits for a processor because it was
+ *				stopped, does not proceed. Then exposure is the CPU time used (quiet_clock.h), at the
+ *				pace of the last seconds
+ *
+ * Which of the two a site is cannot be known, but it matters only if stops follow each other quickly: if the
+ * quota is reached within milliseconds. Such a site is driven by processors, at least as long as it is hot.
+ * At any other site both are the same, except for the percent that the budget allows.
+ *
+ * If two thirds of the CPU time were that of the stops themselves, the rest is not known well enough: then
+ * exposure is the quiet time.
+ */
+#ifndef MM_EXPOSURE_H
+#define MM_EXPOSURE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define EXPOSURE_MARKS 4
+/* mean time between hits below which stops matter (report/sampling/estimate.c uses the same) */
+#define EXPOSURE_HOT_NS 5000000ull
+
+struct exposure_mark {
+	uint64_t quiet_ns, work_ns;
+};
+
+struct exposure {
+	uint64_t next_ns;
+	uint32_t n;			/* marks so far */
+	struct exposure_mark marks[EXPOSURE_MARKS];	/* a second apart */
+};
+
+struct exposure_span {
+	uint64_t wall_ns, quiet_ns, work_ns, stops_cpu_ns;
+	uint32_t hits, quiet_hits;	/* all; those that ended a quiet time */
+	bool full;			/* ended by the quota */
+	bool hot;			/* the interval before was over within milliseconds */
+};
+
+/* Is it time for a mark? */
+bool exposure_due(const struct exposure *p, uint64_t now_ns);
+void exposure_note(struct exposure *p, uint64_t now_ns, struct exposure_mark mark);
+
+/* The most CPU time that can have been used in @quiet_ns of quiet time. */
+uint64_t exposure_most(const struct exposure *p, struct exposure_mark now, uint64_t quiet_ns);
+
+/* The exposure of @s, in ns. @hits: the hits that are to be counted. */
+uint64_t exposure_worth(const struct exposure *p, const struct exposure_span *s, struct exposure_mark now, uint32_t *hits);
+
+#endif

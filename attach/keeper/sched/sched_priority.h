@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sched_priority: the keeper gets a processor soon when it wakes, since stopped threads wait for it. Each of these
+ * helps, none is needed: what is not allowed, or not known to the kernel, is left out.
+ *
+ *	nice value	a larger share of the processors
+ *	slice		the shortest that can be asked for. From Linux 6.12 on, a thread that wakes with a
+ *			shorter slice than the running thread has, and that has not had more than its share,
+ *			need not wait until that thread's slice is over. No privilege is needed for that
+ *	policy		if mmattach was started as idle or batch, the target's threads would wait for a keeper
+ *			that runs only after all other threads
+ */
+#ifndef MM_SCHED_PRIORITY_H
+#define MM_SCHED_PRIORITY_H
+
+void sched_priority_ask(void);
+
+/* The same share for a child that plays the part of a thread of the target (stop_cost_calibrate.h). */
+void sched_priority_ask_for_share(void);
+
+#endif

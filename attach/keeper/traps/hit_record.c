@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/keeper/traps/hit_record.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "attach/keeper/hold.h"
+#include "attach/keeper/notify.h"
+#include "attach/keeper/traps/hit_classify.h"
+
+/* --- space in the ring --- */
+
+/*
+ * The ring is full. The thread waits a moment, so that a burst loses nothing, but never longer than
+ * max_stall: then hits are dropped and counted, until half of the ring is free again. true: go on without a
+ * record.
+ */
+static bool give_up_waiting(struct keeper *k)
+{
+	if (k->reader.drop_since_ns)
+		return true;
+	/* a sample may be incomplete; hits that are not recorded are still counted at their site */
+	if (k->paid) {
+		k->reader.drop_since_ns = k->now_ns;
+		return true;
+	}
+	if (!k->reader.stall_since_ns) {
+		k->reader.stall_since_ns = k->now_ns;
+		atomic_fetch_add_explicit(&k->shared->counts.stalls, 1, memory_order_relaxed);
+	}
+	if (k->now_ns - k->reader.stall_since_ns < k->shared->max_stall_ns)
+		return false;
+	k->reader.drop_since_ns = k->now_ns;
+	return true;
+}
+
+static void end_stall(struct keeper *k)
+{
+	if (!k->reader.stall_since_ns)
+		return;
+	atomic_fetch_add_explicit(&k->shared->counts.stall_ns, k->now_ns - k->reader.stall_since_ns,
+				  memory_order_relaxed);
+	k->reader.stall_since_ns = 0;
+}
+
+static void end_dropping(struct keeper *k)
+{
+	uint64_t gap = k->now_ns - k->reader.drop_since_ns;
+
+	k->reader.drop_since_ns = 0;
+	notify_record(k, RECORD_GAP, 0, 0, 0, gap);
+}
+
+/* Reserve space for a record of @size bytes. 0; -EAGAIN: wait; -ENOSPC: dropped, go on without. */
+static int make_room(struct keeper *k, uint32_t size, struct record_hit **rec)
+{
+	struct ring *ring = &k->shared->ring;
+
+	*rec = NULL;
+	if (k->reader.drop_since_ns && ring_used(ring) < ring->size / 2) {
+		end_stall(k);
+		end_dropping(k);
+	}
+	if (!k->reader.drop_since_ns)
+		*rec = (struct record_hit *)ring_reserve(ring, size);
+	if (*rec) {
+		end_stall(k);
+		return 0;
+	}
+	return give_up_waiting(k) ? -ENOSPC : -EAGAIN;
+}
+
+/* --- a record --- */
+
+/* Has gdb unwound the stack? If the site wants the return address, the stack itself is needed. */
+static bool has_frames(const struct keeper *k, const struct site *s)
+{
+	return k->walked.n && !(s->flags & SITE_RETURN);
+}
+
+/* Bytes of stack to reserve space for. Call it once: the controller may change the hint at any time. */
+static uint32_t stack_wanted(const struct keeper *k, const struct tracee *t, const struct site *s, bool held)
+{
+	uint32_t most = k->shared->slice_bytes, want;
+	uint64_t hint;
+
+	if (!(s->flags & SITE_SLICE))
+		return held ? 8 : 0;
+	if (has_frames(k, s))
+		return k->walked.n * sizeof(k->walked.frames[0]);
+	hint = atomic_load_explicit(&k->shared->slice_hint[t - k->threads.all], memory_order_relaxed);
+	want = hint >> 32 == (uint32_t)t->tid ? (uint32_t)hint : most;
+	if (want > most)
+		want = most;
+	return want > 8 ? want : 8;
+}
+
+/* Read what the rule wants: that of the call that ends, or of the site. */
+static void read_target(struct keeper *k, struct tracee *t, const struct site *s, const struct hit_class *m, uint32_t want,
+			struct record_hit *rec)
+{
+	const struct site *asks = m->flags & RECORD_CLOSES ? &k->traps.all[m->call.trap].site : s;
+	bool ends = s->flags & (SITE_EXIT | SITE_AFTER | SITE_BEHIND);
+	uint64_t result = ends ? *emu_reg_slot(&rec->regs, s->result) : 0;
+
+	if (remote_loads_read(keeper_memory(k, t), asks->loads, ends ? &result : NULL, want, rec) == -EPERM)
+		/* the target is not dumpable any more: soon not even a copy could be cleaned */
+		k->leave_reason = LEFT_DENIED;
+}
+
+/*
+ * Fill and publish @rec, which has space for @want bytes of stack; the thread is stopped at @trap with @regs.
+ */
+static void emit(struct keeper *k, struct tracee *t, uint32_t trap, const struct user_regs_struct *regs,
+		 const struct hit_class *m, struct record_hit *rec, uint32_t want, bool held)
+{
+	const struct site *s = &k->traps.all[trap].site;
+
+	/* for a hit that does not count the caller is not wanted; the return address is, for the emulation */
+	if (m->flags & RECORD_OUTSIDE && !(s->flags & SITE_ALWAYS) && want > 8)
+		want = 8;
+	rec->head = (struct record){
+		.kind = RECORD_HIT,
+		.flags = m->flags | (held ? RECORD_HELD : 0) | (m->emit ? 0 : RECORD_SILENT) | (t->guest ? RECORD_GUEST : 0),
+		.tid = t->tid, .site = trap, .time_ns = k->now_ns, .value = held ? t->hold : 0,
+	};
+	rec->thread = t - k->threads.all;
+	rec->outer_site = m->flags & RECORD_CLOSES ? m->call.trap : trap;
+	rec->regs = *regs;
+	if (m->flags & RECORD_CLOSES)
+		memcpy(rec->args, m->call.args, sizeof(rec->args));
+	else
+		memcpy(rec->args, (uint64_t[]){ regs->rdi, regs->rsi, regs->rdx, regs->rcx, regs->r8, regs->r9 },
+		       sizeof(rec->args));
+	if (want > 8 && has_frames(k, s)) {
+		read_target(k, t, s, m, 0, rec);
+		rec->slice_len = want;
+		rec->head.flags |= RECORD_FRAMES;
+		memcpy(rec->slice, k->walked.frames, want);
+	} else {
+		read_target(k, t, s, m, want, rec);
+	}
+	ring_commit(&k->shared->ring, &rec->head, sizeof(*rec) + rec->slice_len);
+}
+
+/* --- a hit --- */
+
+/*
+ * The return address of a call that begins, if it is needed: to plant a trap there, or to know later whether
+ * the call was left.
+ */
+static taddr return_address(const struct keeper *k, const struct tracee *t, const struct site *s, const struct user_regs_struct *regs)
+{
+	bool scope = s->family == SITE_FAMILY_IN && s->flags & SITE_ENTRY;
+	taddr ret;
+
+	if (!(s->flags & SITE_RETURN) && !scope)
+		return 0;
+	return remote_loads_word(keeper_memory(k, t), regs->rsp + s->sp_delta, &ret) ? ret : 0;
+}
+
+/*
+ * A hit where several calls end has an event for each; the first was emitted already. @room: space for all
+ * was found.
+ */
+static void emit_more(struct keeper *k, struct tracee *t, uint32_t trap, const struct user_regs_struct *regs,
+		      struct hit_class *m, uint32_t want, bool room)
+{
+	while (hit_classify_more(k, t, trap, regs, m)) {
+		struct record_hit *rec = NULL;
+
+		if (!m->emit)
+			continue;
+		if (room)
+			rec = (struct record_hit *)ring_reserve(&k->shared->ring, sizeof(*rec) + want);
+		if (rec)
+			emit(k, t, trap, regs, m, rec, want, false);
+		else
+			atomic_fetch_add_explicit(&k->shared->counts.dropped, 1, memory_order_relaxed);
+	}
+}
+
+/* A thread whose hit does not count need not wait to have its stack unwound. */
+static bool waits(const struct site *s, const struct hit_class *m)
+{
+	return s->flags & SITE_WAIT && m->emit && (!m->outside || s->flags & SITE_ALWAYS);
+}
+
+enum hit_record_result hit_record(struct keeper *k, struct tracee *t, uint32_t trap, const struct user_regs_struct *regs,
+			  struct record_hit **rec)
+{
+	const struct site *s = &k->traps.all[trap].site;
+	taddr ret = return_address(k, t, s, regs);
+	bool ask = s->flags & SITE_RETURN && ret && trap_find(&k->traps, ret) == NO_TRAP;
+	bool held = ask || (s->flags & SITE_WAIT);	/* perhaps */
+	struct record_hit *room = NULL;
+	struct hit_class hit_class;
+	uint32_t want;
+
+	*rec = NULL;
+	/* read once: the hint may change at any time, and no more may be read than was reserved */
+	want = stack_wanted(k, t, s, held);
+	if (held || (s->flags & SITE_EMIT)) {
+		/* before anything is recorded: a hit that must wait for space is served again from scratch */
+		int r = make_room(k, hit_classify_most(k, t, trap, regs) * (sizeof(*room) + want), &room);
+
+		if (r == -EAGAIN)
+			return HIT_RECORD_NO_ROOM;
+	}
+	t->hits++;
+	if (!t->has_hit) {
+		t->has_hit = true;
+		k->threads.hitting++;
+		atomic_fetch_add_explicit(&k->shared->counts.have_hit, 1, memory_order_relaxed);
+	}
+	threads_mark_active(&k->threads, t, k->now_ns);
+	hit_classify(k, t, trap, regs, ret, &hit_class);
+	held = room && (ask || waits(s, &hit_class) || (hit_class.emit && budget_wants_hold(k, trap)));
+	if (hit_class.emit && !room)
+		atomic_fetch_add_explicit(&k->shared->counts.dropped, 1, memory_order_relaxed);
+	if (room && (hit_class.emit || held)) {
+		if (held)
+			hold_begin(k, t, true, !ask && !(s->flags & SITE_MODULES));
+		emit(k, t, trap, regs, &hit_class, room, want, held);
+		*rec = room;
+	}
+	emit_more(k, t, trap, regs, &hit_class, want, room != NULL);
+	return held ? HIT_RECORD_HELD : HIT_RECORD_GO;
+}

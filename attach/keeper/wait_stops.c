@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/keeper/wait_stops.h"
+
+#include <sched.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "attach/keeper/hold.h"
+
+#define QUIET_NS 1000000	/* limits are checked this often while one is running */
+#define SCAN_NS 4000000		/* all threads are asked this often, unless all is quiet */
+#define RETRY_NS 200000		/* ring full: try again */
+#define STAYS_ACTIVE_NS 100000		/* a thread waits for its peers: try again */
+#define FEW_THREADS 256		/* asking all of these takes some microseconds */
+#define SPIN_NS 50000
+#define SPIN_LONG_YIELD_NS 1000000
+#define SPIN_BAN_NS 20000000
+#define SPIN_BAN_MAX_NS 640000000
+
+/* --- asking --- */
+
+static void enqueue(struct keeper *k, struct tracee *t, int status)
+{
+	bool queued = t->state == TRACEE_STOPPED && !t->later;
+
+	if (t->state == TRACEE_HELD)
+		hold_end(k, t); /* killed while it was held */
+	t->state = TRACEE_STOPPED;
+	t->status = status;
+	t->awaited = false;
+	t->stuck = false;
+	t->later = false;
+	if (queued)
+		return;
+	t->seen_ns = k->now_ns;
+	t->stopped_ns = k->began.found_ns;
+	k->queue[k->nqueue++] = t - k->threads.all;
+}
+
+void wait_stops_later(struct keeper *k, struct tracee *t, uint64_t at_ns)
+{
+	t->later = true;
+	if (!k->later_ns || at_ns < k->later_ns)
+		k->later_ns = at_ns;
+}
+
+static void look_at_later(struct keeper *k)
+{
+	if (!k->later_ns || k->now_ns < k->later_ns)
+		return;
+	k->later_ns = 0;
+	for (struct tracee *t = threads_first(&k->threads); t; t = threads_next(&k->threads, t))
+		if (t->later)
+			enqueue(k, t, t->status);
+}
+
+void wait_stops_status(struct keeper *k, pid_t tid, int status)
+{
+	struct tracee *t = threads_find(&k->threads, tid);
+
+	k->found++;
+	k->last_found_ns = k->now_ns;
+	atomic_fetch_add_explicit(&k->shared->counts.stops, 1, memory_order_relaxed);
+	if (!t && !WIFSTOPPED(status))
+		return; /* a newborn that was killed before it ran */
+	if (!t)
+		t = threads_add(&k->threads, tid);
+	if (!t) {
+		k->leave_reason = LEFT_THREADS;
+		return;
+	}
+	enqueue(k, t, status);
+}
+
+bool wait_stops_ask(struct keeper *k, pid_t tid)
+{
+	int status;
+
+	if (waitpid(tid, &status, WNOHANG | __WALL) <= 0)
+		return false;
+	wait_stops_status(k, tid, status);
+	return true;
+}
+
+/* true if any of the threads that hit lately has stopped again. */
+static bool ask_active(struct keeper *k)
+{
+	struct tracee *t;
+	uint32_t i = 0;
+	bool found = false;
+
+	while ((t = threads_active(&k->threads, &i, k->now_ns)))
+		if (t->state == TRACEE_RUNNING)
+			found |= wait_stops_ask(k, t->tid);
+	return found;
+}
+
+void wait_stops_everyone(struct keeper *k)
+{
+	int status;
+	pid_t tid;
+
+	while ((tid = waitpid(-1, &status, WNOHANG | __WALL)) > 0)
+		wait_stops_status(k, tid, status);
+	k->next_scan_ns = k->now_ns + SCAN_NS;
+}
+
+/* --- waiting --- */
+
+/*
+ * A yield gave the processor to another busy process for a whole slice: sleep instead of spinning, for a time
+ * that doubles.
+ */
+static void ban_spinning(struct spin *s, uint64_t now_ns)
+{
+	s->ban_ns = s->ban_ns ? 2 * s->ban_ns : SPIN_BAN_NS;
+	if (s->ban_ns > SPIN_BAN_MAX_NS)
+		s->ban_ns = SPIN_BAN_MAX_NS;
+	s->banned_until_ns = now_ns + s->ban_ns;
+}
+
+/* Exponential mean of "it found a stopped thread", in 1024ths. */
+static void score_spin(struct spin *s, bool found)
+{
+	s->score += (found ? 64 : 0) - s->score / 16;
+	if (found && s->ban_ns > SPIN_BAN_NS)
+		s->ban_ns -= s->ban_ns / 64;
+}
+
+/*
+ * Before sleeping, yield the processor and look again, a few times: a thread that hits all the time is back
+ * within microseconds, and being woken from another processor costs more than the whole service. Never spin
+ * on the processor that the awaited thread needs: where that happened, a pair took 90 us instead of 31.
+ */
+static bool spin(struct keeper *k)
+{
+	struct spin *s = &k->spin;
+	uint64_t start = k->now_ns, now;
+	bool found = false;
+
+	if (!k->threads.nactive || start < s->banned_until_ns || !placement_may_spin(&k->placement))
+		return false;
+	if (s->score < 512 && ++s->skipped % 64)
+		return false;
+	do {
+		uint64_t before = k->now_ns;
+
+		sched_yield();
+		now = keeper_clock_ns();
+		k->now_ns = now;
+		found = ask_active(k);
+		if (now - before > SPIN_LONG_YIELD_NS) {
+			ban_spinning(s, now);
+			return found;
+		}
+	} while (!found && now - start < SPIN_NS);
+	score_spin(s, found);
+	return found;
+}
+
+/* While a thread may be stopped unseen, all threads are asked every few milliseconds. */
+static void set_settled(struct keeper *k, bool settled)
+{
+	const uint64_t ns = settled ? 0 : SCAN_NS;
+	const struct itimerspec its = { { 0, ns }, { 0, ns } };
+
+	if (k->ticking != !settled)
+		timer_settime(k->timer, 0, &its, NULL);
+	k->ticking = !settled;
+	k->settled = settled;
+}
+
+static struct timespec span(uint64_t ns)
+{
+	return (struct timespec){ ns / 1000000000, ns % 1000000000 };
+}
+
+static int take_signal(struct keeper *k, const struct timespec *timeout, pid_t *tid, bool *tick)
+{
+	siginfo_t si;
+
+	switch (sigtimedwait(&k->signals, &si, timeout)) {
+	case SIGCHLD:
+		*tid = si.si_pid;
+		return 0;
+	case KEEPER_TICK:
+		*tick = true;
+		return 0;
+	case KEEPER_MAIL:
+		return NEWS_MAIL;
+	case KEEPER_ORPHAN:
+		return NEWS_ORPHAN;
+	case SIGTERM:
+		return NEWS_TERM;
+	default:
+		return 0;
+	}
+}
+
+/*
+ * Never a short timeout under load: the timer of every wait would be the next
+ * to expire and be programmed into the hardware, 2.5 us a stop in a virtual
+ * machine. The tick of set_settled costs that once in SCAN_NS.
+ */
+static uint64_t patience(const struct keeper *k, uint64_t max_wait_ns)
+{
+	if (k->later_ns && k->later_ns < k->now_ns + max_wait_ns)
+		max_wait_ns = k->later_ns > k->now_ns ? k->later_ns - k->now_ns : 0;
+	if (k->nqueue > k->nactive)
+		return RETRY_NS;
+	if (k->nactive)
+		return STAYS_ACTIVE_NS;
+	if (k->held && k->next_overdue_ns < k->now_ns + QUIET_NS)
+		return k->next_overdue_ns > k->now_ns ? k->next_overdue_ns - k->now_ns : 0;
+	if (k->held || k->reader.drop_since_ns)
+		return QUIET_NS;
+	return max_wait_ns;
+}
+
+/*
+ * Find the stops that no signal announced, because another thread's SIGCHLD was pending: they began no
+ * earlier than that thread's stop.
+ */
+static void ask_others(struct keeper *k)
+{
+	wait_stops_everyone(k);
+	k->began.asked_ns = k->now_ns;
+	k->unasked = false;
+}
+
+/*
+ * With a budget no thread may be stopped unseen, nor for longer than it takes us to wake up. There are few
+ * stops, so after each signal all threads are asked before we sleep again. If that takes long, the thread
+ * that the signal named is served first. We do not spin either: that would take a processor from other
+ * threads.
+ */
+static int wait_stops_at_once(struct keeper *k, uint64_t max_wait_ns)
+{
+	struct timespec timeout;
+	uint64_t slept_ns;
+	bool tick = false;
+	pid_t tid = 0;
+	int news;
+
+	k->now_ns = keeper_clock_ns();
+	if (k->unasked)
+		ask_others(k);
+	timeout = span(k->nqueue ? 0 : patience(k, max_wait_ns));
+	slept_ns = k->now_ns;
+	news = take_signal(k, &timeout, &tid, &tick);
+	k->now_ns = keeper_clock_ns();
+	if (tid > 0 || k->now_ns >= k->next_scan_ns) {
+		budget_woken(k, tid, slept_ns);
+		k->unasked = true;
+	} else if (!news && !tick) {
+		budget_idle(k); /* no signal: no thread has stopped */
+	}
+	if (tid > 0)
+		wait_stops_ask(k, tid);
+	if (k->unasked && k->threads.used <= FEW_THREADS)
+		ask_others(k);
+	return news;
+}
+
+int wait_stops(struct keeper *k, uint64_t max_wait_ns)
+{
+	struct timespec timeout = { 0, 0 };
+	bool found, tick = false;
+	pid_t tid = 0;
+	int news = 0;
+
+	k->now_ns = keeper_clock_ns();
+	look_at_later(k);
+	if (k->paid)
+		return wait_stops_at_once(k, max_wait_ns);
+	/* a single active thread was resumed a moment ago */
+	found = k->threads.nactive > 1 && ask_active(k);
+	if (!found && k->nqueue == k->nactive)
+		found = spin(k);
+	if (!found) {
+		uint64_t wait = patience(k, max_wait_ns);
+
+		timeout = span(wait);
+	}
+	if (!found || k->now_ns >= k->next_signal_ns) {
+		news = take_signal(k, &timeout, &tid, &tick);
+		k->now_ns = keeper_clock_ns();
+		/*
+		 * SIGCHLD has the highest number of the signals we wait for: any other is dequeued before it
+		 */
+		k->next_signal_ns = k->now_ns + QUIET_NS;
+	}
+	if (tid > 0) {
+		set_settled(k, false);
+		wait_stops_ask(k, tid);
+	}
+	if (tick || k->now_ns >= k->next_scan_ns) {
+		bool settled = tick && !k->nqueue;
+
+		k->found = 0;
+		wait_stops_everyone(k);
+		if (settled && !k->found && k->now_ns - k->last_found_ns > SCAN_NS)
+			set_settled(k, true);
+	}
+	return news;
+}
+
+int wait_stops_quietly(struct keeper *k, uint64_t max_wait_ns)
+{
+	const struct timespec timeout = span(max_wait_ns);
+	bool tick = false;
+	pid_t tid = 0;
+	int news = take_signal(k, &timeout, &tid, &tick);
+
+	k->now_ns = keeper_clock_ns();
+	k->began.found_ns = k->began.likely_ns = k->now_ns;
+	if (tid > 0)
+		wait_stops_ask(k, tid);
+	return news;
+}
+
+void wait_stops_unsettle(struct keeper *k)
+{
+	set_settled(k, false);
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * plan_exits: what the body of a watched function means for its traps. For plan.c only.
+ *
+ * The functions of a module are judged together: if one jumps to or calls another watched function of its
+ * family, the traps of that one serve both, or the two must be told apart. A function of another family
+ * counts as any unwatched function.
+ */
+#ifndef MM_PLAN_EXITS_H
+#define MM_PLAN_EXITS_H
+
+#include "attach/probes/code/body.h"
+#include "attach/probes/plan.h"
+
+/* The state while one module is planned. bodies[i] and entries[i] belong to set->plans[i]. */
+struct planning {
+	struct elfimage *img;
+	struct decoder *d;
+	const struct rule *rules;
+	size_t nrules;
+	const struct plan_options *opt;
+	struct plan_set *set;
+	struct body *bodies;
+	taddr *entries;		/* 0: not to be planned; the plan's reason says why */
+	taddr *taken;		/* addresses that have a trap */
+	size_t ntaken;
+};
+
+enum exit_use {
+	EXIT_TRAP,		/* a ret: the result is in rax */
+	EXIT_TRAP_RDI,		/* a jump to a function that returns its first argument */
+	/* a jump to a function of the family whose end is watched: that ends the call */
+	EXIT_CLOSED_THERE,
+	EXIT_UNKNOWN,
+};
+
+/* Is the end of the call needed, not only its beginning? */
+static inline bool has_end(const struct rule *r)
+{
+	return r->op == RULE_IN || rule_at_exit(r);
+}
+
+/* How the exit @e of @p's function is treated. */
+enum exit_use use_of(const struct planning *pl, const struct plan *p, const struct body_exit *e);
+
+size_t count_exits(const struct planning *pl, const struct plan *p, const struct body *b, enum exit_use use);
+
+/* Every exit is known and can be trapped (there may be none to trap); else @why says why not. */
+bool exits_known(const struct planning *pl, const struct plan *p, const struct body *b, char *why, size_t n);
+
+/* The function calls one of its family, perhaps itself: hits of the inner call must be ignored meanwhile. */
+bool calls_watched(const struct planning *pl, const struct plan *p, const struct body *b);
+
+/*
+ * The call needs a trap at its entry, too: its arguments are needed when it returns, or the rule is about
+ * what happens inside, or the call may end at a trap of another function and its rule says more than that
+ * function's.
+ */
+bool needs_entry(const struct planning *pl, const struct plan *p, const struct body *b);
+
+/* All its blocks are seen where they are made, by the traps of another function. */
+bool is_wrapper(const struct planning *pl, const struct plan *p, const struct body *b);
+
+/* It calls one of its family, or jumps there: it may forward its argument. */
+bool forwards_argument(const struct planning *pl, const struct plan *p, const struct body *b);
+
+/* It only jumps to another function that frees, with the same first argument: the free is seen there. */
+bool only_jumps_to_free(const struct planning *pl, const struct plan *p, const struct body *b);
+
+#endif

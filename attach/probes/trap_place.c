@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/* trap_place: choosing the instruction under a trap. */
+#include "attach/probes/trap_place.h"
+
+#include <errno.h>
+
+#define ENTRY_WALK 32	/* instructions looked at from the entry on */
+
+#define ARGUMENTS (1U << EMU_RDI | 1U << EMU_RSI | 1U << EMU_RDX | 1U << EMU_RCX | 1U << EMU_R8 | 1U << EMU_R9)
+
+/* Memory that is mapped and that no other thread writes: the module's, the thread's (fs), its stack. */
+static bool own_memory(const struct emu_operand *op)
+{
+	return op->index == EMU_NOREG && (op->base == EMU_NOREG || op->base == EMU_RSP);
+}
+
+static bool reads_own(const struct emu *e)
+{
+	if (e->op == EMU_LEA)
+		return true;
+	return (e->src.kind != EMU_MEM || own_memory(&e->src)) && (e->dst.kind != EMU_MEM || own_memory(&e->dst));
+}
+
+/* A push or call writes too, but below the thread's own rsp. */
+static bool writes_memory(const struct emu *e)
+{
+	return e->dst.kind == EMU_MEM && e->op != EMU_CMP && e->op != EMU_TEST;
+}
+
+static bool leaves_shadow_stack(const struct trap_place *p, const struct emu *e)
+{
+	return p->shadow_stack && (e->op == EMU_RET || e->op == EMU_CALL);
+}
+
+static bool is_exact(const struct trap_place *p, const struct insn *in)
+{
+	const struct emu *e = &in->emu;
+
+	return e->op != EMU_NONE && reads_own(e) && !writes_memory(e) && !leaves_shadow_stack(p, e);
+}
+
+static bool decode_site(const struct trap_place *p, taddr addr, struct site *out, struct insn *in)
+{
+	*out = (struct site){ .addr = addr };
+	out->nbytes = (uint8_t)elfimage_code(p->img, addr, out->bytes, sizeof(out->bytes));
+	if (!out->nbytes || decode(p->d, out->bytes, out->nbytes, addr, in))
+		return false;
+	out->emu = in->emu;
+	return true;
+}
+
+/*
+ * Can a thread's pc be one byte after the start of @in without a hit? Then a SIGTRAP of another origin at
+ * that pc would be taken for a hit.
+ */
+static bool next_byte_is_code(const struct trap_place *p, const struct insn *in)
+{
+	struct insn next;
+	uint8_t code[SITE_BYTES];
+	taddr addr = in->addr + 1;
+	size_t n;
+
+	if (p->body && body_jumps_to(p->body, addr))
+		return true;
+	if (in->len > 1)
+		return false;
+	if (in->flow != FLOW_RET)
+		return true;
+	if (p->body && p->body->nextents && !body_covers(p->body, addr))
+		return false;
+	n = elfimage_code(p->img, addr, code, sizeof(code));
+	return !n || decode(p->d, code, n, addr, &next) || !next.padding;
+}
+
+static void finish(const struct trap_place *p, const struct insn *in, struct site *out)
+{
+	if (next_byte_is_code(p, in))
+		out->flags |= SITE_SIGINFO;
+}
+
+int trap_place_emulated(const struct trap_place *p, taddr addr, struct site *out)
+{
+	struct insn in;
+
+	if (!decode_site(p, addr, out, &in) || !is_exact(p, &in))
+		return -EILSEQ;
+	finish(p, &in, out);
+	return 0;
+}
+
+static int fill_scratch(const struct trap_place *p, const struct insn *in, struct site *out)
+{
+	int len;
+
+	/* First tried at its own address: padding is scarce, and what is handed out is never returned. */
+	if (decode_relocate(p->d, in, out->bytes, in->addr, out->step, sizeof(out->step)) < 0)
+		return -EILSEQ;
+	out->scratch = elfimage_padding(p->img, in->addr, in->len);
+	if (!out->scratch)
+		return -EILSEQ;
+	len = decode_relocate(p->d, in, out->bytes, out->scratch, out->step, sizeof(out->step));
+	if (len < 0 || elfimage_code(p->img, out->scratch, out->scratch_bytes, sizeof(out->scratch_bytes)) < (size_t)len)
+		return -EILSEQ;
+	out->step_len = (uint8_t)len;
+	return 0;
+}
+
+int trap_place_displaced(const struct trap_place *p, taddr addr, struct site *out)
+{
+	struct insn in;
+
+	if (!decode_site(p, addr, out, &in))
+		return -EILSEQ;
+	out->emu = (struct emu){ .op = EMU_NONE, .len = in.len };
+	if (fill_scratch(p, &in, out))
+		return -EILSEQ;
+	finish(p, &in, out);
+	return 0;
+}
+
+int trap_place_anyhow(const struct trap_place *p, taddr addr, struct site *out)
+{
+	struct insn in;
+
+	if (!trap_place_emulated(p, addr, out) || !trap_place_displaced(p, addr, out))
+		return 0;
+	/*
+	 * A system call may sleep: stepped in place, it would leave the trap lifted for as long. So would one
+	 * that follows an instruction which loses the step.
+	 */
+	if (!decode_site(p, addr, out, &in) || in.syscall || in.loses_step || in.flow == FLOW_STOP)
+		return -EILSEQ;
+	if (writes_memory(&in.emu) || leaves_shadow_stack(p, &in.emu))
+		out->emu = (struct emu){ .op = EMU_NONE, .len = in.len };
+	finish(p, &in, out);
+	return 0;
+}
+
+static bool is_taken(const struct trap_place *p, taddr addr)
+{
+	for (size_t i = 0; i < p->ntaken; i++) {
+		if (p->taken[i] == addr)
+			return true;
+	}
+	return false;
+}
+
+/* A jump back to @addr would hit the trap again in the same call. */
+static bool entered_once(const struct trap_place *p, taddr addr, taddr entry)
+{
+	if (addr == entry)
+		return true;
+	return p->body && p->body->nextents && addr < p->body->extents[0].hi && !body_jumps_to(p->body, addr);
+}
+
+static bool passable(const struct insn *in)
+{
+	return in->flow == FLOW_NEXT && !in->syscall && in->sp_known && !(in->writes & ARGUMENTS);
+}
+
+int trap_place_entry(const struct trap_place *p, taddr entry, struct site *out)
+{
+	taddr addr = entry;
+	int32_t pushed = 0;
+
+	for (unsigned i = 0; i < ENTRY_WALK && pushed <= INT16_MAX && pushed >= 0; i++) {
+		struct insn in;
+
+		if (!decode_site(p, addr, out, &in) || (addr != entry && !entered_once(p, addr, entry)))
+			break;
+		if (is_exact(p, &in) && !is_taken(p, addr)) {
+			out->sp_delta = (int16_t)pushed;
+			finish(p, &in, out);
+			return 0;
+		}
+		if (!passable(&in))
+			break;
+		pushed -= in.sp_change;
+		addr += in.len;
+	}
+	return is_taken(p, entry) ? -EILSEQ : trap_place_displaced(p, entry, out);
+}

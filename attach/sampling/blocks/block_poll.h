@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * block_poll: tracks blocks of glibc's malloc that were seen when they were allocated, by looking at them from
+ * outside now and then. No thread is stopped, and there is no trap at free.
+ *
+ *	add ──▶ looked at after 2 ms ──▶ 3 ──▶ 5 ──▶ ... each age 1.6 times the one before ──▶ ... every 30 s
+ *	                │                     │
+ *	                │                     └─ both words changed: doubtful ──▶ some more looks ──▶ unknown
+ *	                │                                                                │
+ *	                └─ freed, which is certain ──▶ gone  ◀──── seen to be freed ─────┘
+ *
+ * A look reads the words around the block's head and its first words (heap/glibc/chunkstate.h says what they
+ * mean), of many blocks in one process_vm_readv. Only resident pages are read (/proc/PID/pagemap): a page
+ * that free has returned to the kernel would be created again by our reading, and one that was swapped out
+ * would be fetched. If the page of its head was returned, the block is gone. If it is swapped out, there is
+ * no look this time.
+ *
+ * GONE: a change that only the allocator makes, or the address was allocated again. SAME: in use, of the same
+ * size, and at least one of words 0 and 1 is unchanged since the look before. Whether that word tells blocks
+ * of this stack apart is learned (attach/sampling/blocks/block_identity.h); if it does not (a type's pointer, a
+ * count of 1), the block is `alike`, and may have been freed and allocated again between two looks without
+ * our noticing. It then helps to know each address that is allocated (block_poll_taken): a site whose trap is
+ * always planted sees all of its own. Both words changed: another block has the address, or this one was
+ * written to. Most of these are later seen to be freed, and then the block that was there before is gone,
+ * too.
+ *
+ * At most BLOCK_POLL_MAX blocks, which then take 14 MB. Not thread-safe; over() must not call back.
+ */
+#ifndef MM_BLOCK_POLL_H
+#define MM_BLOCK_POLL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/cleanup.h"
+#include "base/taddr.h"
+
+#define BLOCK_POLL_MAX 100000u
+#define BLOCK_POLL_FIRST_NS 2000000u		/* age of a block at its first look */
+#define BLOCK_POLL_LONGEST_NS 30000000000u	/* between two looks */
+
+enum fate { FATE_SAME, FATE_GONE, FATE_UNKNOWN };
+
+/* A block that is or was tracked. */
+struct tracked {
+	taddr addr;
+	uint64_t chunk_size;		/* without flags */
+	uint64_t birth_ns;
+	/* when it was last known to be live: its birth, or the last look at which it was the same */
+	uint64_t seen_ns;
+	uint64_t ended_ns;		/* when it first was not: gone, or doubtful. 0: it is live */
+	uint32_t stack;
+	uint32_t looks;			/* how often it was the same */
+	/* at one of these looks, only words that are alike in all blocks of this stack were the same */
+	bool alike;
+	bool doubtful;			/* it may be another block */
+};
+
+struct block_poll_sums {
+	uint64_t added, gone, unknown, dropped;	/* added: the other three and the tracked ones */
+	/* what showed it */
+	uint64_t gone_freed, gone_resized, gone_joined, gone_linked, gone_unmapped, gone_taken;
+	uint64_t looks;			/* at a block */
+	uint64_t alike;			/* of these: the same, but by words that are alike */
+	uint64_t swapped;		/* of these: the page is not in memory, so nothing was read */
+	uint64_t calls;			/* of process_vm_readv */
+	uint64_t busy_ns;		/* our own CPU time */
+};
+
+struct block_poll;
+
+typedef void block_poll_over(void *ctx, const struct tracked *b, enum fate fate, uint64_t now_ns);
+
+/*
+ * @pid: the target, whose memory we may read. @tcache_key: glibc's, if known; 0: it is learned. @over is
+ * called when a block's fate is known, and at block_poll_end() for what is left. 0, -ENOMEM, -EPERM, -ESRCH.
+ */
+must_check int block_poll_new(pid_t pid, uint64_t tcache_key, block_poll_over *over, void *ctx, struct block_poll **out);
+void block_poll_free(struct block_poll *f);	/* does not call over(); NULL is fine */
+
+/*
+ * Track the block at @addr. @head: the word in front of it, as the hit has read it, with its flags. @words:
+ * its first two words as the hit has read them, so that a look can show that free has overwritten them; NULL:
+ * not read (then a block that is freed before its first look is seldom known to be gone). @birth_ns, as all
+ * times here: CLOCK_MONOTONIC.
+ *
+ * If a block at that address is tracked already, it is gone (over() is called). 0; -ENOSPC: BLOCK_POLL_MAX;
+ * -EINVAL: that is no chunk's head; -ENOMEM.
+ */
+must_check int block_poll_add(struct block_poll *f, taddr addr, uint64_t head, const uint64_t words[2], uint32_t stack, uint64_t birth_ns);
+
+/*
+ * @addr was just allocated, and is not to be tracked: a block tracked there is gone. To be called for each
+ * hit whose block is not tracked. true: there was one.
+ */
+bool block_poll_taken(struct block_poll *f, taddr addr, uint64_t now_ns);
+
+/* Stop tracking it, as its fate does not matter. false: it was not tracked. @out may be NULL. */
+bool block_poll_drop(struct block_poll *f, taddr addr, struct tracked *out);
+
+size_t block_poll_count(const struct block_poll *f);
+
+/* The @i-th of block_poll_count() blocks: in no order, and after each change in another one. */
+void block_poll_get(const struct block_poll *f, size_t i, struct tracked *out);
+
+/* When a look is due next; UINT64_MAX: none. */
+uint64_t block_poll_next_ns(const struct block_poll *f);
+
+/* Look at all that are due. */
+void block_poll(struct block_poll *f, uint64_t now_ns);
+
+/*
+ * Look at all blocks once more, and report their fate. A block that could not be looked at is reported as
+ * FATE_SAME with its old seen_ns.
+ */
+void block_poll_end(struct block_poll *f, uint64_t now_ns);
+
+/* The target has ended, or may not be read any more: nothing is looked at from now on. */
+bool block_poll_lost(const struct block_poll *f);
+
+const struct block_poll_sums *block_poll_sums(const struct block_poll *f);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * block_poll_read: looks at many blocks at once: reads what is around them (attach/sampling/blocks/remote_read),
+ * and the heads of other chunks to which that leads.
+ *
+ *	first	head and first words, and the next chunk's head; of small blocks these are adjacent
+ *	second	if the chunk before seems to be free: its head, and our own once more; if word 0 looks like a
+ *		link: the head it leads to
+ */
+#ifndef MM_BLOCK_POLL_READ_H
+#define MM_BLOCK_POLL_READ_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "attach/sampling/blocks/remote_read.h"
+#include "base/cleanup.h"
+#include "heap/glibc/chunkstate.h"
+
+/* A block that is looked at. */
+struct block_poll_found {
+	taddr addr;
+	uint64_t head;			/* at its birth: size and whether it is mapped */
+	struct chunkstate_look look;
+	/* the page of its head is no longer mapped, or was returned to the kernel */
+	bool absent;
+	bool away;			/* it is swapped out, or could not be read: nothing is known */
+
+	taddr before, link;		/* what else was read; 0: nothing */
+	bool has_before, has_link, list_end;
+	uint64_t before_head, link_head, again[2];
+	struct remote_read_piece pieces[3];
+};
+
+/* Prepare a look at the block at k->addr. */
+void block_poll_ask(struct block_poll_found *k, uint64_t head);
+
+/* 0 or as remote_read_now(). */
+must_check int block_poll_read(struct remote_read *g, struct block_poll_found *looked, size_t n);
+
+/* Does word 0 lead to a chunk of the same size, or end a list? */
+bool block_poll_linked(const struct block_poll_found *k);
+
+/* Does the block, which was behind a free chunk, lie inside of it now? */
+bool block_poll_joined(const struct block_poll_found *k);
+
+#endif

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/verdicts/verdict_snapshot.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "attach/options/option_scan.h"
+#include "attach/verdicts/verdict_pointers.h"
+#include "attach/verdicts/verdicts.h"
+#include "base/duration.h"
+#include "base/log.h"
+
+/* --- taking --- */
+
+void verdict_snapshot_fail(struct verdict_snapshot *out, const char *fmt, ...)
+{
+	va_list ap;
+
+	out->state = SNAPSHOT_FAILED;
+	va_start(ap, fmt);
+	vsnprintf(out->why_not, sizeof(out->why_not), fmt, ap);
+	va_end(ap);
+}
+
+static void too_long(struct verdict_snapshot *out, const struct verdict_snapshot_wish *wish)
+{
+	char expected[DURATION_TEXT], most[DURATION_TEXT];
+	uint64_t rounded = out->had.expected_ns > 1000000 ? out->had.expected_ns / 1000000 * 1000000 : out->had.expected_ns;
+
+	verdict_snapshot_fail(out, "the process would have stood still for about %s, and that is more than %s (--max-pause; --verdicts yes does it all the same)",
+		  duration_format(rounded, expected, sizeof(expected)),
+		  duration_format(wish->max_pause_ns, most, sizeof(most)));
+}
+
+static void no_memory(struct verdict_snapshot *out)
+{
+	const struct memory_limit *room = &out->had.room;
+	char text[MEMORY_LIMIT_TEXT];
+
+	if (room->needed > room->available)
+		verdict_snapshot_fail(out, "a copy of the process %s", memory_limit_text(room, text));
+	else
+		verdict_snapshot_fail(out, "there is not enough memory for a copy of the process");
+}
+
+static void explain(struct verdict_snapshot *out, const struct verdict_snapshot_wish *wish, int err)
+{
+	switch (err) {
+	case -ETIME:
+		if (wish->verdicts == VERDICTS_AUTO)
+			too_long(out, wish);
+		else
+			verdict_snapshot_fail(out, "the process would have stood still for longer than it may be");
+		break;
+	case -ETIMEDOUT:
+		verdict_snapshot_fail(out, "the copy took too long, and the process was let go");
+		break;
+	case -ESRCH:
+		verdict_snapshot_fail(out, "the process was gone");
+		break;
+	case -ENOMEM:
+		no_memory(out);
+		break;
+	case -EOPNOTSUPP:
+		verdict_snapshot_fail(out, VERDICTS_UNDER_GDB);
+		break;
+	case -EAGAIN:
+		verdict_snapshot_fail(out, "its memory grew faster than it could be copied");
+		break;
+	default:
+		verdict_snapshot_fail(out, "the process could not be stopped and copied: %s", strerror(-err));
+	}
+}
+
+/* The pause is reported, whatever the result. */
+static void add_stopped_time(struct verdict_snapshot *out)
+{
+	size_t n = strlen(out->why_not);
+	char text[DURATION_TEXT];
+
+	if (out->had.had_ns)
+		snprintf(out->why_not + n, sizeof(out->why_not) - n, "; it stood still for %s",
+			 duration_format(out->had.had_ns, text, sizeof(text)));
+}
+
+void verdict_snapshot_take(struct verdict_snapshot *out, struct link *l, pid_t pid, const struct verdict_snapshot_wish *wish)
+{
+	const struct pause_wish pause = {
+		.max_pause_ns = wish->verdicts == VERDICTS_AUTO ? wish->max_pause_ns : 0, .meanwhile = wish->meanwhile, .ctx = wish->ctx,
+	};
+	int r;
+
+	*out = (struct verdict_snapshot){ .state = SNAPSHOT_TAKEN };
+	snapshot_init(&out->snapshot);
+	r = pause_and_copy(l, pid, &pause, &out->snapshot, &out->had);
+	if (r < 0) {
+		explain(out, wish, r);
+		add_stopped_time(out);
+	}
+}
+
+void verdict_snapshot_fini(struct verdict_snapshot *look)
+{
+	if (look->state == SNAPSHOT_TAKEN)
+		snapshot_fini(&look->snapshot);
+	*look = (struct verdict_snapshot){ 0 };
+}
+
+/* --- judging --- */
+
+static void tell_failure(const struct verdict_snapshot *look, struct recorder *r)
+{
+	const struct fact_look its = {
+		.number = r->ledger.look.told ? r->ledger.look.fact.number + 1 : 1, .why_not = look->why_not,
+		.expected_ns = look->had.expected_ns, .had_ns = look->had.had_ns,
+	};
+	const struct fact f = { .kind = MMT_INFO, .info = MMT_VERDICTS, .time_us = r->ledger.now_us, .look = &its };
+
+	recorder_put(r, &f);
+}
+
+static struct fact_look describe(const struct verdict_snapshot *look, const struct recorder *r)
+{
+	return (struct fact_look){
+		.number = r->ledger.look.told ? r->ledger.look.fact.number + 1 : 1, .taken = true,
+		.expected_ns = look->had.expected_ns, .had_ns = look->had.had_ns, .bytes = look->had.bytes,
+		.threads = look->had.threads, .not_stopped = look->had.not_stopped,
+	};
+}
+
+void verdict_snapshot_judge(struct verdict_snapshot *look, struct recorder *r, bool exact, struct verdict_asked *asked)
+{
+	struct fact_look its;
+	struct verdicts j;
+	int err;
+
+	if (look->state == SNAPSHOT_TAKEN) {
+		its = describe(look, r);
+		err = verdicts_run(&j, &look->snapshot, &r->ledger, exact);
+		if (err == 0)
+			err = verdicts_write(&j, &its, r);
+		if (err == 0 && asked)
+			err = verdict_pointers(asked, &j, &look->snapshot, &r->ledger);
+		verdicts_fini(&j);
+		if (err < 0) {
+			snapshot_fini(&look->snapshot);
+			verdict_snapshot_fail(look, "what the copy of the process holds could not be judged: %s", strerror(-err));
+			log_warn("no verdicts: %s", look->why_not);
+		}
+	}
+	if (look->state == SNAPSHOT_FAILED)
+		tell_failure(look, r);
+}

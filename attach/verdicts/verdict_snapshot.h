@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * verdict_snapshot: which of the watched blocks are still reachable at one moment of a watch.
+ *
+ *	verdict_snapshot_take	the target is stopped once, copied, and let go (pause.h): the table of live blocks is
+ *			brought to that moment
+ *	verdict_snapshot_judge	the copy is searched, as long as that takes, and the results become facts
+ *			(MMT_VERDICTS, MMT_JUDGED)
+ *
+ * If there is no result, the report says why: that is a fact too.
+ */
+#ifndef MM_VERDICT_SNAPSHOT_H
+#define MM_VERDICT_SNAPSHOT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "attach/options/options.h"
+#include "attach/snapshot/pause.h"
+#include "base/cleanup.h"
+#include "heap/snapshot/snapshot.h"
+
+struct link;
+struct verdict_asked;
+struct recorder;
+
+enum verdict_snapshot_state {
+	SNAPSHOT_NONE,		/* there was no look, and none was wanted */
+	SNAPSHOT_TAKEN,
+	SNAPSHOT_FAILED,
+};
+
+struct verdict_snapshot {
+	enum verdict_snapshot_state state;
+	struct snapshot snapshot;	/* of SNAPSHOT_TAKEN */
+	struct pause_had had;
+	char why_not[240];		/* of SNAPSHOT_FAILED */
+};
+
+struct verdict_snapshot_wish {
+	enum verdicts_wish verdicts;
+	uint64_t max_pause_ns;		/* of VERDICTS_AUTO */
+	void (*meanwhile)(void *ctx);	/* as in struct pause_wish */
+	void *ctx;
+};
+
+/* Stop and copy process @pid, or say why not, in @out. verdict_snapshot_fini in any case. */
+void verdict_snapshot_take(struct verdict_snapshot *out, struct link *l, pid_t pid, const struct verdict_snapshot_wish *wish);
+
+/* There are no verdicts, for this reason. */
+void verdict_snapshot_fail(struct verdict_snapshot *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/*
+ * Judge what @r's ledger holds, and write the results to @r; or the reason why there are none. @exact: the
+ * ledger's sizes are those that were requested. @asked: what else to answer from the copy; NULL: nothing.
+ */
+void verdict_snapshot_judge(struct verdict_snapshot *look, struct recorder *r, bool exact, struct verdict_asked *asked);
+
+void verdict_snapshot_fini(struct verdict_snapshot *look);
+
+#endif

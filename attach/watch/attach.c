@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/watch/attach.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "attach/control/planting.h"
+#include "attach/control/repair.h"
+#include "attach/events/recorder.h"
+#include "attach/events/scope.h"
+#include "attach/events/tally.h"
+#include "attach/events/tally_ranges.h"
+#include "attach/keeper/procfs.h"
+#include "attach/options/options.h"
+#include "attach/options/ruleset.h"
+#include "attach/rules/ruletext.h"
+#include "attach/sampling/sampling.h"
+#include "attach/sampling/sampling_check.h"
+#include "attach/stacks/backtrace.h"
+#include "attach/target/diagnose.h"
+#include "attach/target/linker.h"
+#include "attach/target/rehearse.h"
+#include "attach/watch/facts.h"
+#include "attach/watch/session.h"
+#include "base/log.h"
+
+/* --- opening --- */
+
+static int stack_of(void *ctx, const struct record_hit *hit, const struct site *at, uint32_t skip, const char *tag,
+		    uint32_t *number)
+{
+	struct session *s = ctx;
+
+	return backtrace_of(s->backtrace, hit, at, skip, tag, number);
+}
+
+/* Logged before anything is done, so that the user can still cancel. */
+static void say_notes(const struct ruleset *rules)
+{
+	for (size_t i = 0; i < rules->nfamilies; i++)
+		if (*rules->families[i].note)
+			log_warn("family %s: %s", rules->families[i].name, rules->families[i].note);
+}
+
+static int make_parts(struct session *s, int mem, const struct plan_options *options)
+{
+	struct planting *planting = calloc(1, sizeof(*planting));
+	int r = planting ? planting_init(planting, &s->at.link, s->at.modules, mem, &s->rules, options) : -ENOMEM;
+
+	if (r < 0) {
+		free(planting);
+		return r;
+	}
+	s->planting = planting;
+	s->scope = calloc(1, sizeof(*s->scope));
+	s->tally = s->scope ? calloc(1, sizeof(*s->tally)) : NULL;
+	return s->tally ? 0 : -ENOMEM;
+}
+
+static int open_planting(struct session *s)
+{
+	const struct backtrace_options stacks = { .which = s->opt->stacks.unwinder, .depth = s->opt->stacks.depth };
+	const struct plan_options options = {
+		.exact_sizes = s->opt->what.exact_sizes, .shadow_stack = s->at.target.shadow_stack,
+	};
+	int mem = s->at.under_gdb ? fcntl(s->opt->gdb_fds[2], F_DUPFD_CLOEXEC, 3) : procfs_open_mem(s->at.target.pid), r;
+
+	say_notes(&s->rules);
+	if (mem < 0)
+		return mem == -EACCES ? -EPERM : mem == -ENOENT ? -ESRCH : mem;
+	r = make_parts(s, mem, &options);
+	if (r < 0)
+		return r;
+	s->planting->hold = backtrace_holds(s->opt->stacks.unwinder);
+	s->planting->free_stacks = s->opt->free_stacks;
+	scope_init(s->scope, s->at.target.pid, s->at.modules, &s->opt->what.threads, &s->opt->what.modules);
+	r = tally_init(s->tally, s->planting, s->recorder, s->scope, stack_of, s);
+	s->tally->pid = s->at.target.pid;
+	targetfs_open(s->at.target.pid, &s->at.fs);
+	if (r == 0)
+		r = backtrace_new(s->at.target.pid, s->at.modules, s->at.link.shared, &s->recorder->ledger.defs, &stacks,
+				  &s->backtrace);
+	if (r == 0)
+		backtrace_skip(s->backtrace, skipped_functions_has, &s->planting->skips);
+	return r;
+}
+
+/* Log that the functions which the user named are not there. */
+static void say_none_found(const struct session *s)
+{
+	for (size_t i = 0; i < s->opt->what.families.n; i++)
+		log_error("nothing in %d (%s) to watch of --family %s", s->at.target.pid, s->at.target.comm, s->opt->what.families.all[i]);
+	for (size_t i = 0; i < s->rules.nrules; i++) {
+		char rule[256];
+
+		if (s->rules.rules[i].builtin)
+			continue;
+		rule_format(&s->rules.rules[i], rule, sizeof(rule));
+		log_error("nothing in %d (%s) to watch by the rule: %s", s->at.target.pid, s->at.target.comm, rule);
+	}
+	log_hint("a function without a name in the file can be given as 0xADDRESS or MODULE+0xOFFSET; a module that is loaded later is watched once one of the rules is found");
+}
+
+/* With a budget, sampling decides where the traps go, and must know what is mapped. */
+static int open_sampling(struct session *s)
+{
+	int r = sampling_check_allocator(s->at.modules);
+
+	return r < 0 ? r : sampling_new(s->at.target.pid, s->planting, s->tally, s->opt->budget_ppm, &s->sampling);
+}
+
+/* Read what is mapped, decide where traps go. Touches nothing. */
+static int plan(struct session *s)
+{
+	struct diagnosis d;
+	taddr linker;
+	int r = modules_refresh(s->at.modules, false);
+
+	if (r == 0 && s->opt->budget_ppm)
+		r = open_sampling(s);
+	if (r < 0)
+		return r;
+	/* the linker's trap first: no rule may take its address */
+	r = planting_plan_linker(s->planting);
+	if (r < 0)
+		log_warn_errno(r, "modules that are loaded later will not be watched");
+	r = planting_plan(s->planting);
+	if (r < 0)
+		return r;
+	if (!planting_any(s->planting) && (s->opt->what.families.n || ruleset_is_own(&s->rules))) {
+		say_none_found(s);
+		return -ENOENT;
+	}
+	if (!planting_any(s->planting)) {
+		diagnose_no_allocator(&s->at.target, linker_break(s->at.modules, &linker) == -ENOENT, &d);
+		diagnose_log(&d);
+		return -ENOENT;
+	}
+	return r;
+}
+
+/*
+ * A module may be loaded between our reading of the list and the planting of the linker's trap: so read it
+ * again until nothing is new.
+ */
+static int plant(struct session *s)
+{
+	size_t known;
+	int r;
+
+	do {
+		known = modules_count(s->at.modules);
+		r = planting_plan(s->planting);
+		if (r == 0)
+			r = planting_plant(s->planting);
+		if (r == 0)
+			r = modules_refresh(s->at.modules, false);
+		if (r == 0)
+			r = planting_forget_gone(s->planting);
+	} while (r == 0 && modules_count(s->at.modules) > known);
+	backtrace_modules_changed(s->backtrace);
+	if (r == 0 && !link_any_planted(&s->at.link)) {
+		log_error("cannot watch %d (%s): no trap could be planted", s->at.target.pid, s->at.target.comm);
+		r = -ENOENT;
+	}
+	return r;
+}
+
+static void begin_recording(struct session *s)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	s->watch.start_ns = link_clock_ns();
+	facts_begin(s->recorder, &s->at.target, &s->rules, s->watch.start_ns, now.tv_sec * 1000000000ll + now.tv_nsec,
+		    s->at.under_gdb ? "gdb" : "ptrace", s->sampling != NULL);
+	facts_scope(s->recorder, s->scope);
+	if (s->sampling)
+		sampling_begin(s->sampling, s->watch.start_ns);
+}
+
+/* Start mode: the process runs the program by now. */
+static void begin_program(void *ctx)
+{
+	struct session *s = ctx;
+	struct target_info now;
+
+	if (target_read(s->spawn.pid, &now) == 0) {
+		target_fini(&s->at.target);
+		s->at.target = now;
+	}
+	begin_recording(s);
+}
+
+static void prepare_watch(struct session *s)
+{
+	s->watch = (struct watch){
+		.ending = s->at_end, .ending_ctx = s,
+		.link = &s->at.link, .modules = s->at.modules, .planting = s->planting, .tally = s->tally,
+		.backtrace = s->backtrace,
+		.pid = s->at.target.pid, .signals = s->signals, .control = s->gdb.control,
+		.progress = isatty(STDERR_FILENO) && !s->opt->quiet,
+		.start_ns = link_clock_ns(),
+	};
+}
+
+int attach_to_running(struct session *s, int argc, char **argv)
+{
+	int r = attached_find(&s->at);
+
+	if (r < 0)
+		return r; /* logged */
+	r = attached_open(&s->at, argc, argv);
+	if (r < 0)
+		return r;
+	s->at.link.shared->hold_end = s->hold_end;
+	r = modules_new(s->at.target.pid, &s->at.modules);
+	if (r == 0 && s->at.under_gdb)
+		r = modules_move(s->at.modules, s->at.target.pid, s->opt->gdb_fds[2]);
+	if (r == 0)
+		r = open_planting(s);
+	if (r < 0) {
+		attached_say_failed(&s->at, r);
+		return r;
+	}
+	prepare_watch(s);
+	r = plan(s);
+	if (r == -ENOENT || r == -ENOTSUP)
+		return r; /* logged */
+	s->watch.sampling = s->sampling;
+	if (r == 0)
+		r = attached_seize(&s->at);
+	if (r == 0)
+		r = tally_ranges_begin(s->tally, s->at.target.pid);
+	if (r == 0)
+		r = plant(s);
+	if (r == 0)
+		begin_recording(s);
+	else if (r != -ENOENT)
+		attached_say_failed(&s->at, r);
+	return r;
+}
+
+/* Check what may have changed while gdb had the target. */
+static int find_left_target(struct session *s)
+{
+	struct target_info now;
+	struct diagnose_self self;
+	struct diagnosis d;
+	bool refused;
+	int r = target_read(s->at.target.pid, &now);
+
+	if (r < 0) {
+		log_error_errno(r, "cannot go on with %d", s->at.target.pid);
+		return r;
+	}
+	diagnose_read_self(&self);
+	refused = diagnose_before(&now, &self, &d) || diagnose_sigtrap(&now, &d);
+	if (refused)
+		diagnose_log(&d);
+	target_fini(&now);
+	return refused ? -EPERM : 0;
+}
+
+int attach_after_gdb(struct session *s)
+{
+	const char *what;
+	int r = find_left_target(s);
+
+	if (r < 0)
+		return r; /* logged */
+	r = rehearse(&what);
+	if (r < 0) {
+		attached_say_not_permitted(&s->at, r, what);
+		return r;
+	}
+	r = link_take_over(&s->at.link);
+	s->at.under_gdb = r < 0;
+	if (r == 0 && s->planting->mem < 0)
+		s->planting->mem = procfs_open_mem(s->at.target.pid);
+	if (r == 0)
+		planting_again(s->planting);
+	if (r == 0)
+		r = attached_seize(&s->at);
+	if (r == 0)
+		r = plant(s);
+	if (r < 0 && r != -ENOENT)
+		attached_say_failed(&s->at, r);
+	return r;
+}
+
+int attach_to_program(struct session *s, int argc, char **argv)
+{
+	int r = attached_open(&s->at, argc, argv), err;
+	struct diagnosis d;
+
+	if (r < 0)
+		return r;
+	r = spawn_start(&s->spawn, s->opt->program, s->at.link.keeper, &s->before);
+	if (r < 0) {
+		log_error_errno(r, "cannot start %s", s->opt->program[0]);
+		return r;
+	}
+	s->spawned = true;
+	s->at.link.shared->hold_end = s->hold_end;
+	r = target_read(s->spawn.pid, &s->at.target);
+	s->at.link.shared->lose_sigtrap = s->opt->lose_sigtrap;
+	if (r == 0 && !s->opt->lose_sigtrap && diagnose_sigtrap(&s->at.target, &d)) {
+		diagnose_log(&d);
+		spawn_cancel(&s->spawn);
+		s->spawned = false;
+		return -EPERM;
+	}
+	if (r == 0)
+		r = modules_new(s->spawn.pid, &s->at.modules);
+	if (r == 0)
+		r = open_planting(s);
+	prepare_watch(s);
+	s->watch.awaiting_exec = true;
+	s->watch.begin = begin_program;
+	s->watch.begin_ctx = s;
+	if (r == 0)
+		r = attached_seize(&s->at);
+	if (r < 0) {
+		spawn_cancel(&s->spawn);
+		s->spawned = false;
+		attached_say_failed(&s->at, r);
+		return r;
+	}
+	r = spawn_go(&s->spawn);
+	if (r == 0)
+		watch_until_started(&s->watch);
+	err = s->watch.started ? 0 : spawn_exec_error(&s->spawn);
+	if (err) {
+		log_error_errno(err, "cannot run %s", s->opt->program[0]);
+		if (err == ENOENT)
+			log_hint("the program is looked for in PATH; give its path if it is elsewhere");
+		return -err;
+	}
+	if (!s->watch.started) {
+		log_error("%s was ended before it ran", s->opt->program[0]);
+		return -ECANCELED;
+	}
+	return 0;
+}
+
+/* --- and back --- */
+
+void attach_announce(const struct session *s)
+{
+	const uint32_t threads = atomic_load(&s->at.link.shared->threads);
+
+	log_announce("watching %d (%s), %zu functions, %u thread%s", s->at.target.pid, s->at.target.comm,
+		     s->planting->nprobes, threads, threads == 1 ? "" : "s");
+}
+
+void attach_killed(struct session *s)
+{
+	uint32_t left, lifted = link_emergency_lift(&s->at.link, s->planting->mem, &left);
+
+	if (s->at.under_gdb) {
+		log_error("the process that gdb's breakpoints report to was killed: the watch ended there");
+		/*
+		 * our copy of its end of the socket: gdb must not wait for its answer while a thread of the
+		 * target is stopped
+		 */
+		shutdown(s->opt->gdb_fds[0], SHUT_RDWR);
+		return;
+	}
+	log_error("the keeper was killed: %u traps were put back%s", lifted, left ? "" : ", none is left");
+	/* some kernels let only a tracer write: repair can do it there */
+	if (left && repair(s->at.target.pid, stderr) != 0)
+		log_hint("%u traps still stand in %d: try `mmattach repair %d` as root", left, s->at.target.pid,
+			 s->at.target.pid);
+	else
+		log_hint("a thread that ran into a trap meanwhile has ended the target; otherwise it goes on");
+}
+
+void attach_close(struct session *s)
+{
+	if (s->tally) {
+		tally_fini(s->tally);
+		scope_fini(s->scope);
+	}
+	sampling_free(s->sampling);
+	backtrace_free(s->backtrace);
+	if (s->planting)
+		planting_fini(s->planting);
+	free(s->tally);
+	free(s->scope);
+	free(s->planting);
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/watch/session_verdicts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "attach/events/recorder.h"
+#include "attach/options/options.h"
+#include "attach/stacks/backtrace.h"
+#include "attach/verdicts/dying.h"
+#include "attach/verdicts/verdict_pointers.h"
+#include "attach/verdicts/verdict_snapshot.h"
+#include "attach/watch/session.h"
+#include "base/log.h"
+
+int session_verdicts_open(struct session *s)
+{
+	s->look = calloc(1, sizeof(*s->look));
+	s->asked = calloc(1, sizeof(*s->asked));
+	if (!s->look || !s->asked)
+		return -ENOMEM;
+	*s->asked = (struct verdict_asked){ .opt = s->opt, .answer = STRBUF_INIT };
+	return 0;
+}
+
+void session_verdicts_drop(struct session *s)
+{
+	verdict_snapshot_fini(s->look);
+}
+
+void session_verdicts_close(struct session *s)
+{
+	if (s->look)
+		verdict_snapshot_fini(s->look);
+	if (s->asked)
+		strbuf_fini(&s->asked->answer);
+	free(s->look);
+	free(s->asked);
+}
+
+/* Events must be read while room is made for the copy of the target. */
+static void read_events(void *ctx)
+{
+	struct session *s = ctx;
+
+	watch_drain(&s->watch);
+}
+
+/* Is there a family whose blocks are memory? Otherwise the target is not stopped for them. */
+static bool any_memory(const struct session *s)
+{
+	for (size_t i = 0; i < s->rules.nfamilies; i++) {
+		const struct rule_family *f = &s->rules.families[i];
+
+		if (!f->refs && !f->ranges && (!*f->noun || !strcmp(f->noun, "block")))
+			return true;
+	}
+	return s->opt->verdicts == VERDICTS_YES;
+}
+
+/* Stop the target, copy it, resume it. */
+static bool take(struct session *s, void (*meanwhile)(void *ctx))
+{
+	const struct verdict_snapshot_wish wish = {
+		.verdicts = s->opt->verdicts, .max_pause_ns = s->opt->max_pause_ns ? s->opt->max_pause_ns : OPTIONS_MAX_PAUSE_NS,
+		.meanwhile = meanwhile, .ctx = s,
+	};
+
+	verdict_snapshot_take(s->look, &s->at.link, s->watch.pid, &wish);
+	if (s->look->state == SNAPSHOT_TAKEN)
+		return true;
+	if (s->opt->verdicts == VERDICTS_YES)
+		log_warn("no verdicts: %s", s->look->why_not);
+	else
+		log_verbose("no verdicts: %s", s->look->why_not);
+	return false;
+}
+
+/* The same while the target goes on: the ledger is brought to the moment of the stop. */
+static bool take_meanwhile(struct session *s)
+{
+	if (!take(s, read_events))
+		return false;
+	watch_drain_until(&s->watch, s->look->had.ring_head);
+	return true;
+}
+
+static bool nothing_kept(const struct session *s)
+{
+	return !s->recorder->ledger.held_blocks && s->opt->verdicts == VERDICTS_AUTO;
+}
+
+/* Why the target's memory is gone or cannot be read, or NULL. */
+static const char *why_no_look(const struct session *s)
+{
+	switch (s->watch.end) {
+	case WATCH_TARGET_ENDED:
+		return "the process had ended, and its memory with it";
+	case WATCH_EXEC:
+		return "the process runs another program now, and what it had before is gone";
+	case WATCH_KEEPER_LEFT:
+	case WATCH_KEEPER_KILLED:
+		return "the keeper was gone";
+	case WATCH_MEMORY:
+		return "we are out of memory";
+	default:
+		return NULL;
+	}
+}
+
+/*
+ * All that is in the ring happened before the end. It must not be read here, since the reader of the ring has
+ * called this.
+ */
+void session_verdicts_at_end(void *ctx)
+{
+	struct session *s = ctx;
+
+	if (s->look->state == SNAPSHOT_NONE && !nothing_kept(s) && take(s, NULL))
+		s->end_ns = s->look->had.at_ns;
+	if (s->look->state == SNAPSHOT_TAKEN)
+		dying_step_out(&s->look->snapshot, s->at.modules, s->backtrace->cfi);
+}
+
+bool session_verdicts_wanted(const struct session *s)
+{
+	/* the pause would take a large part of a budget */
+	return s->opt->verdicts != VERDICTS_NO && !s->opt->budget_ppm && any_memory(s);
+}
+
+bool session_verdicts_interim(struct session *s)
+{
+	/*
+	 * a snapshot that was taken at the target's end is not replaced: the record of that end is in the
+	 * ring
+	 */
+	const bool wished = s->opt->verdicts == VERDICTS_YES || (s->watch.report_now && session_verdicts_wanted(s) && !why_no_look(s) && !nothing_kept(s));
+
+	if (!wished || s->look->state != SNAPSHOT_NONE || !interim_ready(&s->interim))
+		return false;
+	(void)take_meanwhile(s);
+	return true;
+}
+
+void session_verdicts_last(struct session *s)
+{
+	const char *why_not = why_no_look(s);
+
+	if (!session_verdicts_wanted(s) || s->watch.end == WATCH_GOES_ON || s->look->state != SNAPSHOT_NONE)
+		return;
+	watch_drain(&s->watch);
+	if (why_not) {
+		verdict_snapshot_fail(s->look, "%s", why_not);
+	} else if (nothing_kept(s)) {
+		verdict_snapshot_fail(s->look, "nothing was kept, so the process was not stopped for them");
+	} else if (take_meanwhile(s)) {
+		s->end_ns = s->look->had.at_ns;
+		s->watch.closed = true;
+	}
+}

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/groups/stack_groups.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "report/groups/stack_groups_parts.h"
+
+/*
+ * Per stack and verdict: its live blocks, and whether it is wanted; and the stacks in the order of their
+ * numbers.
+ */
+struct stock {
+	struct stack_live *kept;
+	bool *wanted;
+	uint32_t *order;
+};
+
+static struct ledger_book *book_of(const struct stack_groups *ds)
+{
+	return &ds->ledger->books[ds->family];
+}
+
+void stack_groups_fini(struct stack_groups *ds)
+{
+	for (size_t i = 0; i < ds->n; i++)
+		if (ds->all[i].first == i) {
+			free(ds->all[i].path.frames);
+			free(ds->all[i].sampled);
+		}
+	free(ds->all);
+	free(ds->of_stack);
+	addrmap_fini(&ds->by_hash);
+}
+
+static int compare_numbers(const void *a, const void *b, void *ctx)
+{
+	const struct defs *d = ctx;
+	uint32_t na = d->stacks[*(const uint32_t *)a].number, nb = d->stacks[*(const uint32_t *)b].number;
+
+	return na < nb ? -1 : na > nb;
+}
+
+/* In a complete run they are in order already; parts of a run may have been read in another order. */
+static int order_stacks(struct stack_groups *ds, struct stock *st)
+{
+	size_t n = book_of(ds)->nplaces;
+
+	st->order = calloc(n + 1, sizeof(*st->order));
+	if (!st->order)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++)
+		st->order[i] = i;
+	qsort_r(st->order, n, sizeof(*st->order), compare_numbers, &ds->ledger->defs);
+	return 0;
+}
+
+/* --- live blocks and objects --- */
+
+bool stack_groups_wants(const struct stack_groups *ds, uint64_t birth_us)
+{
+	return ledger_old_enough(ds->ledger, birth_us, ds->older_than_us);
+}
+
+static void add_block(struct stack_live *k, taddr addr, const struct live_block *b)
+{
+	if (!k->blocks || b->birth_us < k->oldest_us || (b->birth_us == k->oldest_us && addr < k->sample)) {
+		k->oldest_us = b->birth_us;
+		k->sample = addr;
+	}
+	if (!k->blocks || b->birth_us > k->youngest_us)
+		k->youngest_us = b->birth_us;
+	k->blocks++;
+	k->bytes += b->size;
+}
+
+static void look_at_blocks(struct stack_groups *ds, struct stock *st)
+{
+	const struct live *live = book_of(ds)->live;
+	struct live_block b;
+	taddr addr;
+
+	for (size_t at = 0; live_next(live, &at, &addr, &b);) {
+		enum verdict verdict = ledger_verdict(ds->ledger, &b);
+		size_t slot = stack_groups_slot(ds, b.stack, verdict);
+
+		ds->sums[verdict].blocks++;
+		ds->sums[verdict].bytes += b.size;
+		if (!stack_groups_wants(ds, b.birth_us))
+			continue;
+		add_block(&st->kept[slot], addr, &b);
+		st->wanted[slot] = true;
+	}
+}
+
+static void look_at_leaders(const struct stack_groups *ds, struct stock *st)
+{
+	struct verdict_place place = { 0 };
+	struct verdict_block j;
+	struct live_block b;
+
+	while (ledger_next_leader(ds->ledger, &place, &j, &b)) {
+		struct stack_live *k;
+
+		if (j.family != ds->family || !stack_groups_wants(ds, b.birth_us))
+			continue;
+		k = &st->kept[stack_groups_slot(ds, b.stack, j.verdict)];
+		k->indirect_blocks += j.with_blocks;
+		k->indirect_bytes += j.with_bytes;
+	}
+}
+
+static void look_at_objects(const struct stack_groups *ds, struct stock *st)
+{
+	const struct object *o;
+	taddr addr;
+
+	for (size_t at = 0; objects_next(book_of(ds)->objects, &at, &addr, &o);) {
+		if (!stack_groups_wants(ds, o->birth_us))
+			continue;
+		for (uint32_t i = 0; i < o->nuses; i++)
+			st->wanted[o->uses[i].stack] = true;
+	}
+}
+
+/* A stack of which the run records only numbers has no age. */
+static void look_at_samples(const struct stack_groups *ds, struct stock *st)
+{
+	const struct ledger_samples *s = &ds->ledger->samples;
+
+	for (size_t i = 0; i < s->n && !ds->older_than_us; i++)
+		if (s->all[i].family == ds->family && s->all[i].its.seen)
+			st->wanted[stack_groups_slot(ds, s->all[i].stack, VERDICT_UNKNOWN)] = true;
+}
+
+/* --- stacks to drafts --- */
+
+/* Returns its index; DEFS_NONE if out of memory. */
+static uint32_t new_draft(struct stack_groups *ds, struct path path, enum verdict verdict)
+{
+	uint32_t index = ds->n;
+
+	if (grow_for(&ds->all, ds->n, &ds->size, sizeof(*ds->all)) < 0)
+		return DEFS_NONE;
+	ds->all[ds->n++] = (struct stack_group){ .path = path, .verdict = verdict, .twin = index, .first = index, .next = DEFS_NONE };
+	return index;
+}
+
+/* The draft with @verdict among those of the path whose first one is @first; made, if there is none. */
+static uint32_t of_verdict(struct stack_groups *ds, uint32_t first, enum verdict verdict)
+{
+	uint32_t last = first, made;
+
+	for (uint32_t i = first; i != DEFS_NONE; i = ds->all[i].next) {
+		if (ds->all[i].verdict == verdict)
+			return i;
+		last = i;
+	}
+	made = new_draft(ds, ds->all[first].path, verdict);
+	if (made == DEFS_NONE)
+		return made;
+	ds->all[made].first = first;
+	ds->all[last].next = made;
+	return made;
+}
+
+static int add_sample(const struct stack_groups *ds, struct stack_group *d, uint32_t stack)
+{
+	const struct fact_sample *its = ledger_sample(ds->ledger, ds->family, stack);
+
+	if (!its)
+		return 0;
+	if (!d->sampled)
+		d->sampled = calloc(1, sizeof(*d->sampled));
+	if (!d->sampled)
+		return -ENOMEM;
+	sampled_add(d->sampled, its);
+	return 0;
+}
+
+static bool is_empty(const struct stack_groups *ds, uint32_t stack)
+{
+	const struct place *p = &book_of(ds)->places[stack];
+
+	return stack >= book_of(ds)->nplaces || !(p->allocs || p->frees || p->blocks);
+}
+
+/* Add what was counted for the stack, whether its blocks are live or freed. */
+static int add_place(struct stack_groups *ds, struct stack_group *d, uint32_t stack)
+{
+	const struct place *p = ledger_place(ds->ledger, ds->family, stack);
+	int r = add_sample(ds, d, stack);
+
+	if (r < 0)
+		return r;
+	if (!p)
+		return is_empty(ds, stack) ? 0 : -ENOMEM;
+	d->allocs += p->allocs;
+	d->frees += p->frees;
+	d->taken += p->taken;
+	d->held_bytes += p->bytes;
+	for (uint32_t i = 0; i < p->series.n && i < MMT_SERIES_POINTS; i++)
+		d->points[i] += series_point(&p->series, i);
+	if (p->series.n > ds->npoints)
+		ds->npoints = p->series.n;
+	return 0;
+}
+
+/*
+ * The first draft of @path. If there is none, it is made with @verdict and takes over the path's frames.
+ * DEFS_NONE: out of memory.
+ */
+static uint32_t first_of(struct stack_groups *ds, struct path *path, enum verdict verdict)
+{
+	struct stack_group *d;
+	uint32_t index;
+	uint64_t h;
+
+	d = stack_groups_look_up(ds, path, 0, VERDICT_COUNT, &h);
+	if (d)
+		return (uint32_t)(d - ds->all);
+	index = new_draft(ds, *path, verdict);
+	if (index == DEFS_NONE)
+		return index;
+	path->frames = NULL;
+	return addrmap_put(&ds->by_hash, h, &index) < 0 ? DEFS_NONE : index;
+}
+
+static int draft_kept(struct stack_groups *ds, uint32_t first, uint32_t stack, const struct stock *st)
+{
+	for (uint32_t v = 0; v < ds->nverdicts; v++) {
+		size_t slot = stack_groups_slot(ds, stack, v);
+		uint32_t index;
+
+		if (!st->wanted[slot])
+			continue;
+		index = of_verdict(ds, first, v);
+		if (index == DEFS_NONE)
+			return -ENOMEM;
+		ds->of_stack[slot] = index;
+		stack_groups_add_live(&ds->all[index].kept, &st->kept[slot]);
+	}
+	return 0;
+}
+
+/* The first verdict for which the stack is wanted; VERDICT_COUNT: there is none. */
+static enum verdict first_wanted(const struct stack_groups *ds, const struct stock *st, uint32_t stack)
+{
+	for (uint32_t v = 0; v < ds->nverdicts; v++)
+		if (st->wanted[stack_groups_slot(ds, stack, v)])
+			return v;
+	return VERDICT_COUNT;
+}
+
+static int draft_stack(struct stack_groups *ds, uint32_t stack, enum verdict verdict, const struct stock *st)
+{
+	struct path path = { 0 };
+	uint32_t first;
+	int r = path_read(&ds->ledger->defs, ds->same_as, stack, &path);
+
+	if (r < 0)
+		return r;
+	first = first_of(ds, &path, verdict);
+	free(path.frames);
+	if (first == DEFS_NONE)
+		return -ENOMEM;
+	r = draft_kept(ds, first, stack, st);
+	return r < 0 ? r : add_place(ds, &ds->all[first], stack);
+}
+
+static int draft_all(struct stack_groups *ds, const struct stock *st)
+{
+	size_t n = book_of(ds)->nplaces;
+	int r = 0;
+
+	for (size_t i = 0; i < n && r == 0; i++) {
+		enum verdict verdict = first_wanted(ds, st, st->order[i]);
+
+		if (verdict != VERDICT_COUNT)
+			r = draft_stack(ds, st->order[i], verdict, st);
+	}
+	return r;
+}
+
+/* All drafts of a path get what was counted for the path. */
+static void share_counts(struct stack_groups *ds)
+{
+	for (size_t i = 0; i < ds->n; i++) {
+		struct stack_group *d = &ds->all[i];
+		const struct stack_group *first = &ds->all[d->first];
+
+		d->own_bytes = first->held_bytes;
+		d->own_allocs = first->allocs;
+		d->own_frees = first->frees;
+		if (d == first)
+			continue;
+		d->allocs = first->allocs;
+		d->frees = first->frees;
+		d->taken = first->taken;
+		d->sampled = first->sampled;
+		d->held_bytes = first->held_bytes;
+		memcpy(d->points, first->points, sizeof(d->points));
+	}
+}
+
+/*
+ * The counts of a stack without live blocks are included if another stack of the same path still has some.
+ * The frames of a path without live blocks need no names.
+ */
+static int count_empty_places(struct stack_groups *ds, const struct stock *st)
+{
+	size_t n = book_of(ds)->nplaces;
+	int r = 0;
+
+	for (uint32_t i = 0; i < n && r == 0; i++) {
+		struct path path;
+		struct stack_group *d;
+		uint64_t h;
+
+		if (first_wanted(ds, st, i) != VERDICT_COUNT || !(book_of(ds)->places[i].allocs || book_of(ds)->places[i].frees))
+			continue;
+		r = path_read(&ds->ledger->defs, ds->same_as, i, &path);
+		if (r < 0)
+			break;
+		d = stack_groups_look_up(ds, &path, 0, VERDICT_COUNT, &h);
+		free(path.frames);
+		if (d)
+			r = add_place(ds, d, i);
+	}
+	return r;
+}
+
+/* --- all --- */
+
+static int init_stock(struct stack_groups *ds, struct stock *st)
+{
+	size_t n = (book_of(ds)->nplaces + 1) * ds->nverdicts;
+
+	st->kept = calloc(n, sizeof(*st->kept));
+	st->wanted = calloc(n, sizeof(*st->wanted));
+	ds->of_stack = calloc(n, sizeof(*ds->of_stack));
+	if (!st->kept || !st->wanted || !ds->of_stack)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		ds->of_stack[i] = DEFS_NONE;
+	return order_stacks(ds, st);
+}
+
+static int draft_stock(struct stack_groups *ds, struct stock *st)
+{
+	int r = init_stock(ds, st);
+
+	if (r < 0)
+		return r;
+	look_at_blocks(ds, st);
+	look_at_leaders(ds, st);
+	look_at_objects(ds, st);
+	look_at_samples(ds, st);
+	r = draft_all(ds, st);
+	if (r == 0)
+		r = count_empty_places(ds, st);
+	share_counts(ds);
+	return r < 0 ? r : stack_groups_split(ds);
+}
+
+int stack_groups_make(struct ledger *l, uint32_t family, uint64_t older_than_us, const uint32_t *same_as, struct stack_groups *out)
+{
+	struct stock st = { 0 };
+	int r;
+
+	*out = (struct stack_groups){
+		.ledger = l, .family = family, .older_than_us = older_than_us, .same_as = same_as,
+		.nverdicts = ledger_judges(l) && !l->defs.families[family].refs ? VERDICT_COUNT : 1,
+	};
+	addrmap_init(&out->by_hash, sizeof(uint32_t));
+	r = draft_stock(out, &st);
+	free(st.kept);
+	free(st.wanted);
+	free(st.order);
+	return r;
+}

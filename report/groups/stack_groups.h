@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stack_groups: the stacks of one family that matter at the end. Stacks with the same code locations
+ * (report/groups/paths.h) are put together, with what was counted for them. A draft will be a group of the
+ * report, or for objects a call site of a group, before it has names. If blocks of one path got several
+ * verdicts, there is a draft for each verdict: the calls counted are the same in each, the growth is its own.
+ *
+ * For blocks these are the stacks with live blocks, and in a sampled run also those of which only numbers are
+ * recorded, unless an age is asked for. For objects they are the stacks that acquired or released references
+ * of an object that still exists.
+ */
+#ifndef MM_STACK_GROUPS_H
+#define MM_STACK_GROUPS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/addrmap.h"
+#include "base/cleanup.h"
+#include "report/groups/paths.h"
+#include "report/ledger/ledger.h"
+#include "report/model/growth.h"
+#include "report/model/sampled.h"
+#include "report/model/summary.h"
+
+/* The live blocks of a stack, or of several. Not for objects: they do not belong to one stack. */
+struct stack_live {
+	uint64_t blocks, bytes;
+	uint64_t oldest_us, youngest_us;	/* times of birth; no meaning if blocks is 0 */
+	/* The oldest block; of several the one with the lowest address. */
+	taddr sample;
+	uint64_t indirect_blocks, indirect_bytes;	/* lost with these blocks */
+};
+
+struct stack_group {
+	struct path path;
+	enum verdict verdict;
+	struct stack_live kept;
+	uint64_t allocs, frees;		/* of objects: references acquired, released */
+	uint64_t taken;			/* bytes that were ever allocated */
+	/* What a sampled run says of its stacks; owned by the first draft of a path; NULL: nothing. */
+	struct sampled *sampled;
+	/* Live bytes at the end, of any age; of objects: references acquired here on existing objects. */
+	uint64_t held_bytes;
+	/* If a path has several drafts, these are for the draft's own blocks. */
+	uint64_t points[MMT_SERIES_POINTS];	/* live bytes over time, */
+	uint64_t own_bytes;		/* at the end, */
+	uint64_t own_allocs, own_frees;	/* and the calls behind them */
+	uint32_t skip;			/* frames at the front that are ignored in comparisons: wrappers */
+	size_t wrappers;		/* the same, counted in frames as printed */
+	bool hidden;			/* it is not a group of its own */
+	/* In the first draft of a path: one of the path's drafts became a group. */
+	bool is_told;
+	bool is_group;			/* it became a group of the report, */
+	size_t serial;			/* with this number (summary_group.serial) */
+	uint32_t twin;			/* the draft into which stack_groups_merge merged it; else itself */
+	uint32_t first;			/* the first draft of its path: counts for all, owns the frames */
+	uint32_t next;			/* the next draft of its path; DEFS_NONE: none */
+};
+
+struct stack_groups {
+	struct ledger *ledger;
+	uint32_t family;
+	uint64_t older_than_us;		/* minimum age of blocks and objects; 0: all */
+	const uint32_t *same_as;	/* frame -> the frame that represents its code location */
+	struct stack_group *all;
+	size_t n, size;
+	uint32_t *of_stack;		/* stack_groups_of: by stack and verdict */
+	uint32_t nverdicts;		/* how many are distinguished: 1 if there are no verdicts */
+	struct summary_sum sums[VERDICT_COUNT];	/* all live blocks, of any age */
+	uint32_t npoints;		/* length of the series */
+	struct addrmap by_hash;		/* hash of the path -> index in all */
+};
+
+/*
+ * Make the drafts of the family with index @family. @same_as (paths_find_same) stays the caller's. 0 or
+ * -ENOMEM; stack_groups_fini in any case.
+ */
+must_check int stack_groups_make(struct ledger *l, uint32_t family, uint64_t older_than_us, const uint32_t *same_as,
+			   struct stack_groups *out);
+void stack_groups_fini(struct stack_groups *ds);
+
+/*
+ * Drafts that are not hidden and do not differ after their `skip` frames are merged into one; the others
+ * become hidden. 0 or -ENOMEM.
+ */
+must_check int stack_groups_merge(struct stack_groups *ds);
+
+/*
+ * The draft that has the blocks of this stack with this verdict, as an index in all; DEFS_NONE: they are not
+ * wanted.
+ */
+uint32_t stack_groups_of(const struct stack_groups *ds, uint32_t stack, enum verdict verdict);
+
+/* Is a block or object with this time of birth old enough to be counted? */
+bool stack_groups_wants(const struct stack_groups *ds, uint64_t birth_us);
+
+/*
+ * Write its live bytes over time to @points (room for MMT_SERIES_POINTS + 1). Returns the number of points.
+ */
+size_t stack_groups_series(const struct stack_groups *ds, const struct stack_group *d, struct growth_point *points);
+
+#endif

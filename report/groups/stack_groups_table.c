@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * drafts_table: finds drafts by stack or path, makes their series, and merges those that do not differ after
+ * their wrappers.
+ */
+#include "report/groups/stack_groups_parts.h"
+
+#include "report/ledger/series.h"
+
+/* --- look-up --- */
+
+size_t stack_groups_slot(const struct stack_groups *ds, uint32_t stack, enum verdict verdict)
+{
+	return (size_t)stack * ds->nverdicts + (ds->nverdicts > 1 ? verdict : 0);
+}
+
+uint32_t stack_groups_of(const struct stack_groups *ds, uint32_t stack, enum verdict verdict)
+{
+	return ds->of_stack[stack_groups_slot(ds, stack, verdict)];
+}
+
+struct stack_group *stack_groups_look_up(struct stack_groups *ds, const struct path *path, uint32_t skip, enum verdict verdict, uint64_t *h)
+{
+	const uint32_t *known;
+
+	for (*h = path_hash(path, skip); (known = addrmap_get(&ds->by_hash, *h)); ++*h) {
+		struct stack_group *d = &ds->all[*known];
+
+		if (path_same(&d->path, d->skip, path, skip) && (verdict == VERDICT_COUNT || d->verdict == verdict))
+			return d;
+	}
+	return NULL;
+}
+
+/* --- series --- */
+
+size_t stack_groups_series(const struct stack_groups *ds, const struct stack_group *d, struct growth_point *points)
+{
+	double span_s = series_span(ds->ledger->now_us) / 1e6;
+	uint32_t n = ds->npoints < MMT_SERIES_POINTS ? ds->npoints : MMT_SERIES_POINTS;
+
+	for (uint32_t i = 0; i < n; i++)
+		points[i] = (struct growth_point){ (i + 1) * span_s, d->points[i] };
+	points[n] = (struct growth_point){ ds->ledger->now_us / 1e6, d->own_bytes };
+	return n + 1;
+}
+
+/* --- merging --- */
+
+void stack_groups_add_live(struct stack_live *to, const struct stack_live *k)
+{
+	if (!k->blocks)
+		return;
+	if (!to->blocks || k->oldest_us < to->oldest_us || (k->oldest_us == to->oldest_us && k->sample < to->sample)) {
+		to->oldest_us = k->oldest_us;
+		to->sample = k->sample;
+	}
+	if (!to->blocks || k->youngest_us > to->youngest_us)
+		to->youngest_us = k->youngest_us;
+	to->blocks += k->blocks;
+	to->bytes += k->bytes;
+	to->indirect_blocks += k->indirect_blocks;
+	to->indirect_bytes += k->indirect_bytes;
+}
+
+/* Is it the first draft of its path, which owns what these drafts share? */
+static bool is_first(const struct stack_group *d)
+{
+	return d->first == d->twin;
+}
+
+static void merge_samples(struct stack_group *to, struct stack_group *d)
+{
+	/* the other drafts of its path have the same sample */
+	if (!is_first(d))
+		return;
+	if (to->sampled && d->sampled) {
+		sampled_merge(to->sampled, d->sampled);
+	} else if (!to->sampled && is_first(to)) {
+		to->sampled = d->sampled;
+		d->sampled = NULL;
+	}
+}
+
+/* @d is @to's twin: add all its counts to @to. */
+static void merge(struct stack_group *to, struct stack_group *d)
+{
+	stack_groups_add_live(&to->kept, &d->kept);
+	merge_samples(to, d);
+	to->allocs += d->allocs;
+	to->frees += d->frees;
+	to->taken += d->taken;
+	to->held_bytes += d->held_bytes;
+	to->own_bytes += d->own_bytes;
+	to->own_allocs += d->own_allocs;
+	to->own_frees += d->own_frees;
+	for (uint32_t i = 0; i < MMT_SERIES_POINTS; i++)
+		to->points[i] += d->points[i];
+}
+
+int stack_groups_merge(struct stack_groups *ds)
+{
+	int r = 0;
+
+	addrmap_clear(&ds->by_hash);
+	for (uint32_t i = 0; i < ds->n && r == 0; i++) {
+		struct stack_group *d = &ds->all[i], *twin;
+		uint64_t h;
+
+		if (d->hidden)
+			continue;
+		twin = stack_groups_look_up(ds, &d->path, d->skip, d->verdict, &h);
+		if (!twin) {
+			r = addrmap_put(&ds->by_hash, h, &i);
+			continue;
+		}
+		merge(twin, d);
+		d->hidden = true;
+		d->twin = twin->twin;
+	}
+	return r;
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/* empty_report: see empty_report.h. The first reason that holds is the one that is given. */
+#include "report/text/empty_report.h"
+
+#include <stdbool.h>
+
+#include "report/model/format_text.h"
+
+#define SHORT_SECONDS 30
+
+static bool any_watched(const struct summary_run *run)
+{
+	for (size_t i = 0; i < run->nprobes; i++)
+		if (run->probes[i].module && !run->probes[i].note)
+			return true;
+	return run->nprobes == 0;
+}
+
+/* Sums over all families. */
+struct sums {
+	bool blocks, refs;		/* there are such families */
+	uint64_t taken, dropped, kept;
+};
+
+static struct sums add_up(const struct summary *s)
+{
+	struct sums sums = { !s->nfamilies, false, s->totals.allocs, s->totals.frees + s->totals.unmatched_frees,
+			     s->totals.live_blocks };
+
+	for (size_t i = 0; i < s->nfamilies; i++) {
+		const struct summary_family *f = &s->families[i];
+
+		*(f->refs ? &sums.refs : &sums.blocks) = true;
+		if (!f->refs)
+			continue;
+		sums.taken += f->taken;
+		sums.dropped += f->dropped;
+		sums.kept += f->kept;
+	}
+	return sums;
+}
+
+/* If only growth of memory was watched, no growth is an answer. */
+static bool only_ranges(const struct summary *s)
+{
+	for (size_t i = 0; i < s->nfamilies; i++)
+		if (!s->families[i].ranges)
+			return false;
+	return s->nfamilies && any_watched(&s->run);
+}
+
+static void put_not_grown(struct strbuf *sb, const struct summary *s, const struct sums *sums)
+{
+	if (s->run.left_out)
+		strbuf_puts(sb, sums->taken ? "All memory that the selected threads or modules allocated "
+					      "was returned to the kernel.\n"
+					    : "All memory that the process allocated was allocated "
+					      "by other threads or modules than those selected.\n");
+	else if (sums->taken)
+		strbuf_puts(sb, "All memory that it allocated in the watch was returned to the kernel.\n");
+	else
+		strbuf_puts(sb, "The functions below allocated no memory in the watch: "
+			    "what the program needed fitted into what it had,\n"
+			    "or it goes another way (musl's malloc does).\n");
+}
+
+static void put_unseen(struct strbuf *sb, const struct summary *s, const struct sums *sums)
+{
+	if (!any_watched(&s->run))
+		strbuf_puts(sb, "None of the functions below could be watched, so nothing was seen. If the process has another allocator,\n"
+			    "name its functions with --probe; `mmattach probes -p PID` shows what is found in a process.\n");
+	else if (sums->dropped && sums->blocks)
+		strbuf_puts(sb, "Blocks were freed, but none was allocated in the watch: "
+				"watch for longer (-d).\n");
+	else if (sums->dropped)
+		strbuf_puts(sb, "References were released, but none was acquired in the watch: "
+				"watch for longer (-d).\n");
+	else if (sums->blocks)
+		strbuf_puts(sb, "None of the watched functions was called. Either the process did nothing, or it allocates in another\n"
+			    "way: `mmattach probes -p PID` shows what is found in it, and --probe names other functions.\n");
+	else
+		strbuf_puts(sb, "None of the watched functions was called. "
+			    "Either the process did nothing, or it acquires references in\n"
+			    "another way: `mmattach probes -p PID` shows what is found in it, and --probe names other functions.\n");
+}
+
+static void put_clean(struct strbuf *sb, const struct summary *s, const struct sums *sums)
+{
+	if (!sums->refs)
+		strbuf_puts(sb, "Everything that was allocated in the watch was freed.\n");
+	else if (!sums->blocks)
+		strbuf_puts(sb, "All references that were acquired in the watch were released.\n");
+	else
+		strbuf_puts(sb, "Everything that was allocated in the watch was freed, "
+				"and all references were released.\n");
+	if (s->run.seconds > 0 && s->run.seconds < SHORT_SECONDS) {
+		format_seconds(sb, s->run.seconds);
+		strbuf_puts(sb, " is not long, though: a slow leak shows only in a longer watch (-d 10m).\n");
+	}
+}
+
+static void put_none_sampled(struct strbuf *sb)
+{
+	strbuf_puts(sb, "No allocation was seen. Either the process did nothing, "
+		    "or it allocates where no call can be found in its code:\n"
+		    "without --budget the allocator itself is watched, and every call is seen.\n");
+}
+
+static bool any_hidden(const struct summary_hidden *h)
+{
+	return h->groups || h->ref_groups;
+}
+
+void empty_report_put(struct strbuf *sb, const struct summary *s)
+{
+	const struct sums sums = add_up(s);
+
+	if (any_hidden(&s->suppressed) || any_hidden(&s->filtered))
+		strbuf_puts(sb, "All that is still live is hidden by suppressions or by options: "
+				"see the end of this report.\n");
+	else if (!sums.kept && only_ranges(s))
+		put_not_grown(sb, s, &sums);
+	else if (summary_is_sampled(&s->run))
+		put_none_sampled(sb);
+	else if (!sums.taken)
+		put_unseen(sb, s, &sums);
+	else if (!sums.kept)
+		put_clean(sb, s, &sums);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+#include "trace/rotate_names.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Where the number goes: before the last dot of the file's name, unless that is its first character. */
+static size_t stem(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const char *dot = strrchr(name, '.');
+
+	return dot && dot > name ? (size_t)(dot - path) : strlen(path);
+}
+
+int rotate_name(const char *path, uint32_t piece, char **out)
+{
+	size_t n = stem(path);
+
+	return asprintf(out, "%.*s.%04u%s", (int)n, path, piece, path + n) < 0 ? -ENOMEM : 0;
+}
+
+int rotate_first_present(const char *path, uint32_t *piece)
+{
+	struct stat st;
+
+	for (*piece = 1; *piece < 10000; ++*piece) {
+		cleanup_free char *name = NULL;
+		int r = rotate_name(path, *piece, &name);
+
+		if (r < 0)
+			return r;
+		if (lstat(name, &st) == 0)
+			return 0;
+	}
+	*piece = 0;
+	return 0;
+}
+
+bool rotate_possible(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) || S_ISREG(st.st_mode);
+}
